@@ -1,0 +1,21 @@
+/* Whole files in, whole files out. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <sys/types.h>
+
+/* Reads a regular file (or "-", standard input) of at most `limit` bytes; *out is replaced. A directory, a device, a file that
+ * is larger (ASSAY_E_LIMIT) or cannot be read (ASSAY_E_IO; ASSAY_E_NOTFOUND when it does not exist) is an error that names it. */
+enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err);
+
+/* Replaces `path` by the bytes: written to a temporary file beside it, synced, renamed, directory synced. After a crash or a
+ * full disk the old file is whole. `mode` is applied as given, without the umask. */
+enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
+
+/* Creates the directory if it is not there; parents must exist. */
+enum assay_status file_make_directory(const char *path, mode_t mode, struct assay_error *err);
+
+#endif

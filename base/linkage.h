@@ -1,0 +1,16 @@
+/* Agglomerative clustering, average linkage (UPGMA; Sokal and Michener 1958), by the nearest-neighbour chain (Murtagh 1983).
+ * O(n^2) time and memory. Deterministic: ties are decided by the lowest index. */
+#ifndef BASE_LINKAGE_H
+#define BASE_LINKAGE_H
+
+#include "base/mat.h"
+
+#include <stddef.h>
+
+/* distance  [n x n], symmetric, zero diagonal, finite; not changed.
+ * cut       clusters whose average distance is <= cut are merged, as scipy's fcluster(criterion="distance").
+ * cluster   [n] gets the cluster of each item, numbered from 0 in the order of first appearance.
+ * Returns the number of clusters; 0 for n == 0. */
+size_t linkage_cut(const struct mat *distance, double cut, size_t *cluster);
+
+#endif

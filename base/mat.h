@@ -1,0 +1,25 @@
+/* A dense matrix of doubles, row-major. */
+#ifndef BASE_MAT_H
+#define BASE_MAT_H
+
+#include <stddef.h>
+
+struct mat {
+	size_t rows, cols;
+	double *at; /* [rows x cols]; element (i, j) is at[i * cols + j] */
+};
+
+struct mat mat_new(size_t rows, size_t cols); /* zeros; aborts when the machine has no memory */
+void mat_release(struct mat *m);              /* accepts zeroed */
+
+static inline double mat_get(const struct mat *m, size_t i, size_t j)
+{
+	return m->at[i * m->cols + j];
+}
+
+static inline void mat_set(struct mat *m, size_t i, size_t j, double value)
+{
+	m->at[i * m->cols + j] = value;
+}
+
+#endif

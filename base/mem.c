@@ -1,0 +1,69 @@
+#include "base/mem.h"
+
+#include "base/error.h"
+
+#include <stdarg.h>
+
+static void *checked(void *p, size_t bytes)
+{
+	if (!p) {
+		fprintf(stderr, "assay: out of memory (%zu bytes asked for)\n", bytes);
+		exit(1);
+	}
+	return p;
+}
+
+static size_t product(size_t count, size_t size)
+{
+	size_t bytes;
+
+	ASSAY_BUG_IF(__builtin_mul_overflow(count, size, &bytes));
+	return bytes ? bytes : 1;
+}
+
+void *mem_new(size_t count, size_t size)
+{
+	size_t bytes = product(count, size);
+
+	return checked(calloc(1, bytes), bytes);
+}
+
+void *mem_resize(void *old, size_t count, size_t size)
+{
+	size_t bytes = product(count, size);
+
+	return checked(realloc(old, bytes), bytes);
+}
+
+char *mem_bytes(const char *bytes, size_t n)
+{
+	char *copy = mem_new(n + 1, 1);
+
+	memcpy(copy, bytes, n);
+	return copy;
+}
+
+char *mem_string(const char *text)
+{
+	return mem_bytes(text, strlen(text));
+}
+
+char *mem_format(const char *fmt, ...)
+{
+	va_list args;
+	char *text = NULL;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&text, fmt, args);
+	va_end(args);
+	return checked(n < 0 ? NULL : text, 0);
+}
+
+void *mem_grow(void *array, size_t used, size_t *capacity, size_t size)
+{
+	if (array && used < *capacity)
+		return array;
+	*capacity = used < 8 ? 16 : 2 * used;
+	return mem_resize(array, *capacity, size);
+}

@@ -1,0 +1,19 @@
+/* Allocation that does not return NULL: sizes from outside are checked against a named limit before they come here, so
+ * failure means that the machine is out of memory, and the program ends with one line. Free with free(). */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+
+/* count * size bytes, zeroed; a product that overflows aborts. count may be 0. */
+void *mem_new(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+/* Like reallocarray; new bytes are not zeroed. */
+void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull, warn_unused_result));
+char *mem_string(const char *text) __attribute__((malloc, returns_nonnull));
+char *mem_bytes(const char *bytes, size_t n) __attribute__((malloc, returns_nonnull)); /* n bytes and a final NUL */
+char *mem_format(const char *fmt, ...) __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+
+/* Room for one more element behind `used` ones: returns `array`, moved when full, and updates *capacity. */
+void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attribute__((returns_nonnull, warn_unused_result));
+
+#endif

@@ -1,0 +1,20 @@
+/* Pseudo-random numbers with an explicit seed: xoshiro256** seeded by splitmix64 (Blackman and Vigna, ACM TOMS 47(4), 2021).
+ * The same seed gives the same numbers on every machine. Not for secrets. */
+#ifndef BASE_RNG_H
+#define BASE_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct rng {
+	uint64_t s[4];
+};
+
+void rng_seed(struct rng *rng, uint64_t seed);
+uint64_t rng_next(struct rng *rng);
+uint64_t rng_below(struct rng *rng, uint64_t n); /* uniform in [0, n), n > 0, without bias */
+double rng_double(struct rng *rng);              /* uniform in [0, 1) */
+double rng_normal(struct rng *rng);              /* standard normal */
+void rng_shuffle(struct rng *rng, size_t *items, size_t n);
+
+#endif

@@ -1,0 +1,33 @@
+/* Small things on text: numbers that are checked, nearest words, dates. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Decimal numbers, whole text, no blanks. NaN, infinities, hexadecimal and what overflows a double are refused; a value that
+ * underflows becomes 0 or the nearest denormal. False leaves *out alone. */
+bool text_double(const char *text, double *out);
+bool text_int64(const char *text, int64_t *out);
+
+/* The word of words[0..n) with the smallest edit distance to `word`, or NULL when none is near enough to be meant
+ * (distance above 1 + length/3). */
+const char *text_nearest(const char *word, const char *const *words, size_t n);
+
+/* The shortest decimal text that reads back as the same double (at most 17 digits). `out` needs TEXT_DOUBLE_BYTES. */
+#define TEXT_DOUBLE_BYTES 32
+const char *text_from_double(double value, char *out);
+
+/* "2017-06-15T06:00:00Z" from milliseconds since 1970 UTC (milliseconds are shown only when not 0). `out` needs
+ * TEXT_DATE_BYTES. */
+#define TEXT_DATE_BYTES 32
+const char *text_from_ms(int64_t ms, char *out);
+
+/* Time stamps come in seconds or milliseconds since 1970: below 1e11 it is seconds. False when negative, not an integer or past
+ * the year 9999. */
+bool text_timestamp_ms(const char *text, int64_t *ms);
+
+bool text_is_utf8(const char *bytes, size_t n);
+
+#endif

@@ -1,0 +1,51 @@
+/* YAML that people write (inventory, manifests, policy), read with libyaml into a tree that knows its lines. Anchors, aliases,
+ * tags and several documents are refused: none is needed, and aliases can blow up memory. */
+#ifndef BASE_YAML_H
+#define BASE_YAML_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define YAML_BYTES_MAX (4u << 20)
+#define YAML_DEPTH_MAX 32
+#define YAML_NODES_MAX 200000
+
+enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
+
+struct yaml_node {
+	enum yaml_kind kind;
+	size_t line;              /* from 1 */
+	char *key;                /* inside a map, else NULL */
+	char *scalar;             /* YAML_SCALAR */
+	bool plain;               /* scalar written without quotes: "null", "~" and "" then mean absent */
+	struct yaml_node *items;  /* YAML_LIST, YAML_MAP, in the order of the file */
+	size_t n_items;
+};
+
+/* Parses text[0..n). An empty document gives an empty map. Errors start with "name:line: ". yaml_release() the root. */
+enum assay_status yaml_parse(const char *name, const char *text, size_t n, struct yaml_node *out, struct assay_error *err);
+enum assay_status yaml_read(const char *path, struct yaml_node *out, struct assay_error *err);
+void yaml_release(struct yaml_node *node);
+
+/* The node must be a map whose keys are all in keys[0..n): otherwise an error with file, line, the unknown key and the nearest
+ * known one. Duplicate keys are refused by yaml_parse already. `what` names the map in messages ("host", "policy"). */
+enum assay_status yaml_keys(const char *name, const struct yaml_node *map, const char *what, const char *const *keys, size_t n,
+			    struct assay_error *err);
+
+/* The value of a key, or NULL when the key is absent or its value is empty (null). */
+const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key);
+
+/* Typed values of a node that exists; errors start with "name:line: " and say what was expected and what is there.
+ * *out of yaml_string is borrowed from the node. Numbers follow text.h. Booleans are true, false, yes, no. */
+enum assay_status yaml_string(const char *name, const struct yaml_node *node, const char **out, struct assay_error *err);
+enum assay_status yaml_double(const char *name, const struct yaml_node *node, double low, double high, double *out,
+			      struct assay_error *err);
+enum assay_status yaml_int(const char *name, const struct yaml_node *node, int64_t low, int64_t high, int64_t *out,
+			   struct assay_error *err);
+enum assay_status yaml_bool(const char *name, const struct yaml_node *node, bool *out, struct assay_error *err);
+enum assay_status yaml_list(const char *name, const struct yaml_node *node, struct assay_error *err);
+
+#endif

@@ -1,0 +1,72 @@
+/* From paired measurements on machines to an effect with an interval, its power, and a decision. docs/statistics.md has the
+ * derivations. The unit of independence is the hardware type: machines of one type say the same thing several times. */
+#ifndef GATE_EFFECT_H
+#define GATE_EFFECT_H
+
+#include "base/error.h"
+#include "base/mat.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EFFECT_LEVEL .95 /* of the two-sided interval */
+#define EFFECT_POWER .80 /* at which the minimum detectable effect is stated */
+
+/* Decisions of the contracts; the order of the rows is their order in documentation. Name, text in output, exit status. */
+#define DECISION_ROWS(X)                                   \
+	X(DECISION_PASS, "pass", 0)                        \
+	X(DECISION_IMPROVED, "improved", 0)                \
+	X(DECISION_REGRESSION, "regression", 3)            \
+	X(DECISION_INCONCLUSIVE, "inconclusive", 4)        \
+	X(DECISION_ENVIRONMENT, "environment", 5)          \
+	X(DECISION_NOTHING_MEASURED, "nothing_measured", 6)
+
+#define DECISION_ENUM(name, text, exit_status) name,
+enum decision { DECISION_ROWS(DECISION_ENUM) };
+#undef DECISION_ENUM
+
+const char *decision_text(enum decision decision);
+int decision_exit(enum decision decision);
+
+/* One machine that ran both versions: log of cost(candidate) / cost(baseline), above 0 is worse. */
+struct effect_pair {
+	size_t type;      /* index of the machine's hardware type, < n_types */
+	double log_ratio; /* of medians of repetitions */
+	double noise;     /* standard error of log_ratio from the repetitions within the machine; 0 when unknown */
+};
+
+struct effect {
+	size_t types;            /* hardware types with at least one pair */
+	double ratio, low, high; /* of costs; low and high NaN with fewer than two types */
+	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN with fewer than two types */
+	bool uniform;            /* the ratio is the same on all types within the noise: no evidence of another shape */
+	double shape_p;          /* p of that: the spread over types against the noise within machines; NaN when it cannot be tested */
+	enum decision decision;
+};
+
+/* pairs[n]; min_effect > 0 is the smallest relative slowdown that matters to the user. n == 0 gives DECISION_NOTHING_MEASURED. */
+struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect);
+
+/* The decision rule alone, on values rounded by stats_round(): regression when low > 1 and ratio >= 1 + min_effect; improved the
+ * mirror (high < 1 and ratio <= 1 / (1 + min_effect)); pass when high < 1 + min_effect; else inconclusive. NaN is inconclusive. */
+enum decision effect_decide(double ratio, double low, double high, double min_effect);
+
+/* The relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, when the types' log ratios are
+ * normal with standard deviation sd and there are `types` >= 2 of them. */
+double effect_minimum_detectable(double sd, size_t types, double min_effect);
+
+/* One stressor's part in how the ratio varies over hardware types. */
+struct effect_resource {
+	size_t feature;     /* column */
+	double correlation; /* Pearson's, of the types' log ratios with the types' log rates */
+	double p;           /* share of permutations in which the largest |correlation| of any feature reaches this one's: corrected
+			     * for looking at all features */
+};
+
+/* log_ratio [types], log_rate [types x features] (finite; constant columns get correlation 0 and p 1). out [features] is sorted
+ * by |correlation|, largest first, ties by column. All permutations when there are at most `permutations` of them, else that many
+ * drawn with the seed. Fewer than 4 types: every p is 1, since no permutation test can say anything at 5 %. */
+void effect_resources(const double *log_ratio, const struct mat *log_rate, size_t permutations, uint64_t seed,
+		      struct effect_resource *out);
+
+#endif
