@@ -8,8 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atoll atof rand srand strncpy strncat gets tmpnam system popen
+#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atoll atof strncpy strncat gets tmpnam system popen
 #pragma GCC poison localtime ctime asctime
+
+/* Poison would also hit arguments of that name in other headers. */
+int rand(void) __attribute__((deprecated("not reproducible: use base/rng.h")));
+void srand(unsigned seed) __attribute__((deprecated("not reproducible: use base/rng.h")));
 #endif
 
 #endif

@@ -36,4 +36,8 @@ enum assay_status json_array(const char *name, const cJSON *object, const char *
 /* The document as indented text with a final newline, doubles as in text_from_double; free() it. */
 char *json_text(const cJSON *root);
 
+/* Appends json_text(root) and deletes root. */
+struct buf;
+void json_add(struct buf *out, cJSON *root);
+
 #endif

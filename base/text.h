@@ -30,4 +30,9 @@ bool text_timestamp_ms(const char *text, int64_t *ms);
 
 bool text_is_utf8(const char *bytes, size_t n);
 
+/* Outside text for a message: on one line (control characters become '?'), cut with "..." when long. `out` needs
+ * TEXT_SHOWN_BYTES. */
+#define TEXT_SHOWN_BYTES 80
+const char *text_shown(const char *text, char *out);
+
 #endif

@@ -32,14 +32,16 @@ int decision_exit(enum decision decision);
 struct effect_pair {
 	size_t type;      /* index of the machine's hardware type, < n_types */
 	double log_ratio; /* of medians of repetitions */
-	double noise;     /* standard error of log_ratio from the repetitions within the machine; 0 when unknown */
+	double noise;     /* standard error of log_ratio (of medians: docs/statistics.md has the factor) from the repetitions within
+			   * the machine; 0 when unknown */
 };
 
 struct effect {
 	size_t types;            /* hardware types with at least one pair */
 	double ratio, low, high; /* of costs; low and high NaN with fewer than two types */
 	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN with fewer than two types */
-	bool uniform;            /* the ratio is the same on all types within the noise: no evidence of another shape */
+	bool uniform;            /* the ratio is the same on all types within the noise: no evidence of another shape.
+				  * Says nothing, and is true, while shape_p is NaN */
 	double shape_p;          /* p of that: the spread over types against the noise within machines; NaN when it cannot be tested */
 	enum decision decision;
 };

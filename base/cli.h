@@ -1,0 +1,51 @@
+/* What all sub-commands share: -C, --format, --help, one way to end. Only cmd_*.c and main.c use this. */
+#ifndef BASE_CLI_H
+#define BASE_CLI_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cli_format { CLI_HUMAN, CLI_JSON };
+
+struct cli {
+	const char *name;       /* "assay catalog list" */
+	const char *directory;  /* of the laboratory; -C, else "." */
+	enum cli_format format; /* --format, else human */
+};
+
+/* A sub-command: argv[0] is its whole name. Returns the exit status. `directory` is what stood before the sub-command. */
+typedef int cli_command(int argc, char **argv, const char *directory);
+
+/* One row of the table in main.c. */
+struct cli_row {
+	const char *name;    /* "catalog list" */
+	const char *summary; /* one line for the list of commands */
+	cli_command *run;
+};
+
+/* The program: finds the sub-command that argv names among rows[n] and runs it; handles --help, --version and a leading -C DIR. */
+int cli_main(const struct cli_row *rows, size_t n, int argc, char **argv);
+
+/* Parses the options of a sub-command together with the shared ones. `argp` has no children of its own; its parser gets `input`.
+ * Wrong usage prints one line and exits with 2, --help exits with 0. */
+void cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, const char *directory, void *input);
+
+/* Writes the text to standard output; a failure (full disk, closed descriptor) is an error. */
+enum assay_status cli_print(const struct buf *text, struct assay_error *err);
+
+/* Ends a command: prints the error of a failure as one line on standard error, and gives the exit status: that of `status`, or
+ * `decided` when status is ASSAY_OK. */
+int cli_end(const struct cli *cli, enum assay_status status, const struct assay_error *err, int decided);
+
+/* A remark on standard error, "NAME: ...". */
+void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* For parsers of commands that take exactly `wanted` words: stores them in words[], refuses more and fewer. Returns
+ * ARGP_ERR_UNKNOWN for keys that are not about words. `what` names them: "MACHINE", "BASELINE and CANDIDATE". */
+error_t cli_words(int key, char *arg, struct argp_state *state, const char **words, unsigned wanted, const char *what);
+
+#endif

@@ -1,0 +1,273 @@
+#include "base/csv.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdint.h>
+
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+#define COLUMNS_NAMED   20 /* in a message, of those that are there */
+
+void csv_init(struct csv *csv, const char *name, char *bytes, size_t n)
+{
+	*csv = (struct csv){.name = name, .next = bytes, .line = 1, .next_line = 1};
+	if (n >= 3 && !memcmp(bytes, BYTE_ORDER_MARK, 3))
+		csv->next += 3;
+	csv->end = bytes + n;
+}
+
+void csv_release(struct csv *csv)
+{
+	free(csv->fields);
+	*csv = (struct csv){.name = NULL};
+}
+
+static void skip_empty_lines(struct csv *csv)
+{
+	while (csv->next < csv->end) {
+		size_t n = csv->next[0] == '\r' && csv->next + 1 < csv->end ? 1 : 0;
+
+		if (csv->next[n] != '\n')
+			return;
+		csv->next += n + 1;
+		csv->next_line++;
+	}
+}
+
+/* The line of the first bad byte in a field that starts on `line`. */
+static size_t bad_line(const char *field, size_t n, size_t line)
+{
+	const char *newline;
+
+	while ((newline = memchr(field, '\n', n))) {
+		size_t length = (size_t)(newline - field);
+
+		if (!text_is_utf8(field, length) || memchr(field, '\0', length))
+			break;
+		field = newline + 1;
+		n -= length + 1;
+		line++;
+	}
+	return line;
+}
+
+static enum assay_status check_field(const struct csv *csv, const char *field, size_t n, size_t line, struct assay_error *err)
+{
+	if (n > CSV_FIELD_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: a field of %zu bytes; at most %d are read", csv->name, line, n,
+		                  CSV_FIELD_BYTES_MAX);
+	if (memchr(field, '\0', n))
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: NUL byte: this is not a text file", csv->name,
+		                  bad_line(field, n, line));
+	if (!text_is_utf8(field, n))
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: not UTF-8 (convert the file, as with iconv)", csv->name,
+		                  bad_line(field, n, line));
+	return ASSAY_OK;
+}
+
+/* Moves the content of a quoted field one byte down, over its opening quote, and doubled quotes together. Leaves csv->next
+ * behind the closing quote; *n is what is left of the field, which starts where the quote was. */
+static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_error *err)
+{
+	char *start = csv->next, *to = start, *from = start + 1;
+	size_t line = csv->next_line;
+
+	for (;; from++) {
+		if (from == csv->end)
+			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the quote that opens here is never closed", csv->name,
+			                  line);
+		if (*from == '\n')
+			csv->next_line++;
+		if (*from == '"') {
+			if (from + 1 == csv->end || from[1] != '"')
+				break;
+			from++;
+		}
+		*to++ = *from;
+	}
+	csv->next = from + 1;
+	*n = (size_t)(to - start);
+	return ASSAY_OK;
+}
+
+static void read_plain(struct csv *csv, size_t *n)
+{
+	char *p = csv->next;
+
+	while (p < csv->end && *p != ',' && *p != '\n' && *p != '\r' && *p != '"')
+		p++;
+	*n = (size_t)(p - csv->next);
+	csv->next = p;
+}
+
+/* What stands behind a field: a comma, the end of the line or of the file. */
+static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last, struct assay_error *err)
+{
+	char *p = csv->next;
+
+	*last = true;
+	if (p == csv->end)
+		return ASSAY_OK;
+	if (*p == '\r' && p + 1 < csv->end && p[1] == '\n')
+		p++;
+	if (*p == ',' || *p == '\n') {
+		*last = *p == '\n';
+		csv->next_line += *last;
+		csv->next = p + 1;
+		return ASSAY_OK;
+	}
+	if (quoted)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: text behind a closing quote (a quote inside a field is doubled)",
+		                  csv->name, csv->next_line);
+	if (*p == '"')
+		return assay_fail(err, ASSAY_E_FORMAT,
+		                  "%s:%zu: quote inside a field (put the whole field in quotes and double the inner one)",
+		                  csv->name, csv->next_line);
+	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: carriage return without a line feed (lines end with LF or CRLF)",
+	                  csv->name, csv->next_line);
+}
+
+static enum assay_status read_field(struct csv *csv, bool *last, struct assay_error *err)
+{
+	char *field = csv->next;
+	size_t line = csv->next_line, n = 0;
+	bool quoted = field < csv->end && *field == '"';
+	enum assay_status st = ASSAY_OK;
+
+	if (csv->n_fields == CSV_COLUMNS_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: a row of more than %d fields", csv->name, csv->line,
+		                  CSV_COLUMNS_MAX);
+	if (quoted)
+		st = read_quoted(csv, &n, err);
+	else
+		read_plain(csv, &n);
+	if (!st)
+		st = read_separator(csv, quoted, last, err);
+	if (!st)
+		st = check_field(csv, field, n, line, err);
+	if (st)
+		return st;
+	field[n] = '\0'; /* over the separator, or over the closing quote */
+	csv->fields = mem_grow(csv->fields, csv->n_fields, &csv->capacity, sizeof(*csv->fields));
+	csv->fields[csv->n_fields++] = field;
+	return ASSAY_OK;
+}
+
+enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err)
+{
+	enum assay_status st;
+	bool last = false;
+
+	*more = false;
+	csv->n_fields = 0;
+	skip_empty_lines(csv);
+	csv->line = csv->next_line;
+	if (csv->next == csv->end)
+		return ASSAY_OK;
+	while (!last) {
+		st = read_field(csv, &last, err);
+		if (st)
+			return st;
+	}
+	*more = true;
+	return ASSAY_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static enum assay_status refuse_twice(const struct csv *csv, struct assay_error *err)
+{
+	const char **sorted = mem_new(csv->n_fields, sizeof(*sorted));
+	enum assay_status st = ASSAY_OK;
+	char shown[TEXT_SHOWN_BYTES];
+
+	for (size_t i = 0; i < csv->n_fields; i++)
+		sorted[i] = csv->fields[i];
+	qsort(sorted, csv->n_fields, sizeof(*sorted), compare_names);
+	for (size_t i = 1; i < csv->n_fields && !st; i++)
+		if (!strcmp(sorted[i - 1], sorted[i]))
+			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: two columns are named '%s'", csv->name, csv->line,
+			                text_shown(sorted[i], shown));
+	free(sorted);
+	return st;
+}
+
+static enum assay_status fail_missing(const struct csv *csv, const char *column, struct assay_error *err)
+{
+	struct buf there = BUF_INIT;
+	char shown[TEXT_SHOWN_BYTES];
+	enum assay_status st;
+
+	for (size_t i = 0; i < csv->n_fields && i < COLUMNS_NAMED; i++)
+		buf_format(&there, "%s%s", i ? ", " : "", text_shown(csv->fields[i], shown));
+	if (csv->n_fields > COLUMNS_NAMED)
+		buf_format(&there, " and %zu more", csv->n_fields - COLUMNS_NAMED);
+	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no column '%s' (there are: %s)", csv->name, csv->line, column, there.bytes);
+	buf_release(&there);
+	return st;
+}
+
+static size_t find_column(const struct csv *csv, const char *column)
+{
+	for (size_t i = 0; i < csv->n_fields; i++)
+		if (!strcmp(csv->fields[i], column))
+			return i;
+	return SIZE_MAX;
+}
+
+enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t n, size_t *index, struct assay_error *err)
+{
+	enum assay_status st;
+	bool more;
+
+	st = csv_next(csv, &more, err);
+	if (st)
+		return st;
+	if (!more)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no header row: the file is empty", csv->name, csv->line);
+	st = refuse_twice(csv, err);
+	for (size_t i = 0; i < n && !st; i++) {
+		bool optional = columns[i][0] == '?';
+
+		index[i] = find_column(csv, columns[i] + optional);
+		if (index[i] == SIZE_MAX && !optional)
+			st = fail_missing(csv, columns[i], err);
+	}
+	return st;
+}
+
+enum assay_status csv_check_width(const struct csv *csv, size_t width, struct assay_error *err)
+{
+	if (csv->n_fields == width)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %zu field%s where the header has %zu", csv->name, csv->line,
+	                  csv->n_fields, csv->n_fields == 1 ? "" : "s", width);
+}
+
+/* An empty first field is quoted, because a row of only that would be an empty line; one that starts with a byte order mark,
+ * because the mark would be skipped at the start of a file. */
+static bool needs_quotes(const char *field, bool first)
+{
+	return strpbrk(field, ",\"\r\n") || (first && (!*field || !strncmp(field, BYTE_ORDER_MARK, 3)));
+}
+
+void csv_add(struct buf *out, const char *field, bool first)
+{
+	if (!first)
+		buf_char(out, ',');
+	if (!needs_quotes(field, first)) {
+		buf_text(out, field);
+		return;
+	}
+	buf_char(out, '"');
+	for (const char *quote; (quote = strchr(field, '"')); field = quote + 1) {
+		buf_add(out, field, (size_t)(quote - field) + 1);
+		buf_char(out, '"');
+	}
+	buf_text(out, field);
+	buf_char(out, '"');
+}

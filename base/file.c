@@ -1,0 +1,197 @@
+#include "base/file.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES 65536
+
+static enum assay_status check_regular(int fd, const char *path, size_t limit, struct assay_error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return assay_fail_errno(err, errno, "cannot read '%s'", path);
+	if (S_ISDIR(st.st_mode))
+		return assay_fail(err, ASSAY_E_IO, "cannot read '%s': it is a directory", path);
+	if (!S_ISREG(st.st_mode))
+		return assay_fail(err, ASSAY_E_IO, "cannot read '%s': it is not a regular file", path);
+	if (st.st_size > 0 && (size_t)st.st_size > limit)
+		return assay_fail(err, ASSAY_E_LIMIT, "cannot read '%s': %lld bytes; at most %zu are read", path,
+		                  (long long)st.st_size, limit);
+	return ASSAY_OK;
+}
+
+static enum assay_status read_all(int fd, const char *path, size_t limit, struct buf *out, struct assay_error *err)
+{
+	char chunk[CHUNK_BYTES];
+	ssize_t n;
+
+	buf_add(out, "", 0); /* bytes is "" for an empty file, not NULL */
+	while ((n = read(fd, chunk, sizeof(chunk))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return assay_fail_errno(err, errno, "cannot read '%s'", path);
+		if ((size_t)n > limit - out->size)
+			return assay_fail(err, ASSAY_E_LIMIT, "cannot read '%s': more than the %zu bytes that are read", path,
+			                  limit);
+		buf_add(out, chunk, (size_t)n);
+	}
+	return ASSAY_OK;
+}
+
+enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err)
+{
+	bool standard_input = !strcmp(path, "-");
+	struct buf bytes = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+	int fd = STDIN_FILENO;
+
+	if (standard_input) {
+		path = "standard input";
+	} else {
+		/* not to wait for the writer of a FIFO */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		if (fd < 0 && errno == ENOENT)
+			return assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': no such file", path);
+		if (fd < 0)
+			return assay_fail_errno(err, errno, "cannot read '%s'", path);
+		st = check_regular(fd, path, limit, err);
+	}
+	if (!st)
+		st = read_all(fd, path, limit, &bytes, err);
+	if (!standard_input)
+		close(fd);
+	if (st) {
+		buf_release(&bytes);
+		return st;
+	}
+	buf_release(out);
+	*out = bytes;
+	return ASSAY_OK;
+}
+
+/* 0, or an errno. */
+static int write_all(int fd, const char *bytes, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, bytes, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return done ? errno : EIO;
+		bytes += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Where the bytes belong: through symbolic links, so that a link stays one; a device or directory is not replaced. NULL with
+ * *err filled when it cannot be. */
+static char *resolve_target(const char *path, struct assay_error *err)
+{
+	struct stat st;
+	char *real;
+
+	if (stat(path, &st)) {
+		if (errno == ENOENT)
+			return mem_string(path);
+		assay_fail_errno(err, errno, "cannot write '%s'", path);
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		assay_fail(err, ASSAY_E_IO, "cannot write '%s': it is %s", path,
+		           S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+		return NULL;
+	}
+	real = realpath(path, NULL);
+	if (!real)
+		assay_fail_errno(err, errno, "cannot write '%s'", path);
+	return real;
+}
+
+/* Some file systems cannot sync a directory and say EINVAL; there is nothing more that could be done then. */
+static int sync_directory(int fd)
+{
+	return fsync(fd) && errno != EINVAL ? errno : 0;
+}
+
+static int write_temporary(int fd, const char *bytes, size_t n, mode_t mode)
+{
+	int error = fchmod(fd, mode) ? errno : 0;
+
+	if (!error)
+		error = write_all(fd, bytes, n);
+	if (!error && fsync(fd))
+		error = errno;
+	return error;
+}
+
+/* 0, or an errno; then nothing is left behind. Network file systems may tell of a full disk only at close(). */
+static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode)
+{
+	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, error = dir < 0 ? errno : 0;
+	char *temporary = mem_format("%s/.assay-XXXXXX", directory);
+
+	if (error)
+		goto out;
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0) {
+		error = errno;
+		goto out;
+	}
+	error = write_temporary(fd, bytes, n, mode);
+	if (close(fd) && !error)
+		error = errno;
+	if (!error && rename(temporary, target))
+		error = errno;
+	if (error)
+		unlink(temporary);
+	else
+		error = sync_directory(dir);
+out:
+	if (dir >= 0)
+		close(dir);
+	free(temporary);
+	return error;
+}
+
+enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err)
+{
+	char *target = resolve_target(path, err), *directory, *slash;
+	int error;
+
+	if (!target)
+		return ASSAY_E_IO;
+	directory = mem_string(target);
+	slash = strrchr(directory, '/');
+	if (!slash)
+		directory[0] = '\0';
+	else
+		slash[slash == directory] = '\0'; /* the root keeps its slash */
+	error = replace(target, *directory ? directory : ".", bytes, n, mode);
+	free(directory);
+	free(target);
+	return error ? assay_fail_errno(err, error, "cannot write '%s'", path) : ASSAY_OK;
+}
+
+enum assay_status file_make_directory(const char *path, mode_t mode, struct assay_error *err)
+{
+	struct stat st;
+
+	if (!mkdir(path, mode))
+		return ASSAY_OK;
+	if (errno != EEXIST)
+		return assay_fail_errno(err, errno, "cannot make the directory '%s'", path);
+	if (stat(path, &st))
+		return assay_fail_errno(err, errno, "cannot use the directory '%s'", path);
+	if (!S_ISDIR(st.st_mode))
+		return assay_fail(err, ASSAY_E_IO, "cannot make the directory '%s': a file of that name is there", path);
+	return ASSAY_OK;
+}

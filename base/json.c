@@ -1,0 +1,338 @@
+#include "base/json.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <ctype.h>
+
+#define DEPTH_MAX        200 /* cJSON's own limit is 1000; nothing of ours is deeper than 10 */
+#define NUMBER_BYTES_MAX 63  /* cJSON cuts longer ones off */
+
+/* cJSON takes more than RFC 8259 allows and does not know its lines, so the text is first looked through by this scanner, which
+ * does both. It also notes on which line each key stands, in the order of the text. */
+struct scan {
+	const char *name, *at, *end;
+	size_t line;
+	size_t depth;
+	size_t *key_lines, n_keys, capacity;
+	struct assay_error *err;
+};
+
+static enum assay_status scan_value(struct scan *s);
+
+static enum assay_status fail(const struct scan *s, const char *what)
+{
+	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: %s", s->name, s->line, what);
+}
+
+static enum assay_status expected(const struct scan *s, const char *what)
+{
+	unsigned char c;
+
+	if (s->at == s->end)
+		return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: expected %s, found the end: the file is not whole", s->name,
+		                  s->line, what);
+	c = (unsigned char)*s->at;
+	if (c > 0x20 && c < 0x7f)
+		return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: expected %s, found '%c'", s->name, s->line, what, c);
+	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: expected %s, found byte 0x%02x", s->name, s->line, what, c);
+}
+
+static void skip_blanks(struct scan *s)
+{
+	for (; s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'); s->at++)
+		s->line += *s->at == '\n';
+}
+
+static bool skip_char(struct scan *s, char c)
+{
+	if (s->at == s->end || *s->at != c)
+		return false;
+	s->at++;
+	return true;
+}
+
+/* Four hexadecimal digits behind "\u", or -1. */
+static int scan_hex(struct scan *s)
+{
+	int value = 0;
+
+	if (s->end - s->at < 4)
+		return -1;
+	for (int i = 0; i < 4; i++) {
+		int c = (unsigned char)*s->at++;
+
+		if (!isxdigit(c))
+			return -1;
+		value = 16 * value + (c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+	}
+	return value;
+}
+
+static enum assay_status scan_escape(struct scan *s)
+{
+	int unit;
+
+	if (s->at < s->end && *s->at && strchr("\"\\/bfnrt", *s->at)) {
+		s->at++;
+		return ASSAY_OK;
+	}
+	if (!skip_char(s, 'u'))
+		return fail(s, "unknown escape in a string (a backslash is written twice)");
+	unit = scan_hex(s);
+	if (unit < 0)
+		return fail(s, "\\u needs four hexadecimal digits");
+	if (unit == 0)
+		return fail(s, "NUL character (\\u0000) in a string");
+	if (unit >= 0xd800 && unit <= 0xdbff) {
+		int low = skip_char(s, '\\') && skip_char(s, 'u') ? scan_hex(s) : -1;
+
+		if (low < 0xdc00 || low > 0xdfff)
+			return fail(s, "half of a surrogate pair in a string");
+	} else if (unit >= 0xdc00 && unit <= 0xdfff) {
+		return fail(s, "half of a surrogate pair in a string");
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status scan_string(struct scan *s)
+{
+	const char *start = ++s->at;
+	enum assay_status st;
+
+	while (s->at < s->end && *s->at != '"') {
+		if ((unsigned char)*s->at < 0x20)
+			return fail(s, *s->at == '\n' ? "a string does not end on its line" : "control character in a string");
+		if (*s->at++ == '\\') {
+			st = scan_escape(s);
+			if (st)
+				return st;
+		}
+	}
+	if (s->at == s->end)
+		return expected(s, "the end of a string");
+	if (!text_is_utf8(start, (size_t)(s->at - start)))
+		return fail(s, "a string is not UTF-8");
+	s->at++;
+	return ASSAY_OK;
+}
+
+static bool skip_digits(struct scan *s)
+{
+	const char *start = s->at;
+
+	while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
+		s->at++;
+	return s->at > start;
+}
+
+static enum assay_status scan_number(struct scan *s)
+{
+	char copy[NUMBER_BYTES_MAX + 1];
+	const char *start = s->at;
+	size_t n;
+	double value;
+
+	skip_char(s, '-');
+	if (!skip_char(s, '0') && !skip_digits(s))
+		return expected(s, "a digit");
+	if (skip_char(s, '.') && !skip_digits(s))
+		return expected(s, "a digit");
+	if (skip_char(s, 'e') || skip_char(s, 'E')) {
+		if (!skip_char(s, '-'))
+			skip_char(s, '+');
+		if (!skip_digits(s))
+			return expected(s, "a digit");
+	}
+	n = (size_t)(s->at - start);
+	if (n > NUMBER_BYTES_MAX)
+		return fail(s, "a number of more than 63 characters");
+	memcpy(copy, start, n);
+	copy[n] = '\0';
+	if (!text_double(copy, &value))
+		return fail(s, "a number too large for a double");
+	return ASSAY_OK;
+}
+
+static enum assay_status scan_word(struct scan *s)
+{
+	static const char *const words[] = {"true", "false", "null"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t n = strlen(words[i]);
+
+		if ((size_t)(s->end - s->at) >= n && !memcmp(s->at, words[i], n)) {
+			s->at += n;
+			return ASSAY_OK;
+		}
+	}
+	return expected(s, "a value");
+}
+
+static enum assay_status scan_key(struct scan *s)
+{
+	enum assay_status st;
+
+	skip_blanks(s);
+	if (s->at == s->end || *s->at != '"')
+		return expected(s, "a key in double quotes");
+	s->key_lines = mem_grow(s->key_lines, s->n_keys, &s->capacity, sizeof(*s->key_lines));
+	s->key_lines[s->n_keys++] = s->line;
+	st = scan_string(s);
+	if (st)
+		return st;
+	skip_blanks(s);
+	return skip_char(s, ':') ? ASSAY_OK : expected(s, "':'");
+}
+
+/* An object or an array, behind its opening bracket. */
+static enum assay_status scan_items(struct scan *s, char close, const char *separators)
+{
+	enum assay_status st = ASSAY_OK;
+
+	if (s->depth++ == DEPTH_MAX)
+		return assay_fail(s->err, ASSAY_E_LIMIT, "%s:%zu: nested deeper than %d levels", s->name, s->line, DEPTH_MAX);
+	skip_blanks(s);
+	if (skip_char(s, close))
+		goto out;
+	do {
+		if (close == '}')
+			st = scan_key(s);
+		if (!st)
+			st = scan_value(s);
+		if (st)
+			return st;
+	} while (skip_char(s, ','));
+	if (!skip_char(s, close))
+		return expected(s, separators);
+out:
+	s->depth--;
+	return ASSAY_OK;
+}
+
+/* With the blanks around it. */
+static enum assay_status scan_value(struct scan *s)
+{
+	enum assay_status st;
+
+	skip_blanks(s);
+	if (s->at == s->end)
+		st = expected(s, "a value");
+	else if (*s->at == '"')
+		st = scan_string(s);
+	else if (*s->at == '-' || (*s->at >= '0' && *s->at <= '9'))
+		st = scan_number(s);
+	else if (skip_char(s, '{'))
+		st = scan_items(s, '}', "',' or '}'");
+	else if (skip_char(s, '['))
+		st = scan_items(s, ']', "',' or ']'");
+	else
+		st = scan_word(s);
+	if (!st)
+		skip_blanks(s);
+	return st;
+}
+
+struct named {
+	const char *key;
+	size_t line;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	int order = strcmp(x->key, y->key);
+
+	return order ? order : (x->line > y->line) - (x->line < y->line);
+}
+
+static enum assay_status refuse_twice(const struct scan *s, struct named *names, size_t n)
+{
+	const struct named *again = NULL;
+	char shown[TEXT_SHOWN_BYTES];
+
+	qsort(names, n, sizeof(*names), compare_named);
+	for (size_t i = 1; i < n; i++)
+		if (!strcmp(names[i - 1].key, names[i].key) && (!again || names[i].line < again->line))
+			again = &names[i];
+	if (!again)
+		return ASSAY_OK;
+	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' stands here again (first on line %zu)", s->name, again->line,
+	                  text_shown(again->key, shown), again[-1].line);
+}
+
+/* Walks the tree in the order of the text, so that *key counts the keys as the scanner did. */
+static enum assay_status check_duplicates(const struct scan *s, const cJSON *node, size_t *key)
+{
+	struct named *names = NULL;
+	size_t n = 0, capacity = 0;
+	enum assay_status st = ASSAY_OK;
+	const cJSON *child;
+
+	cJSON_ArrayForEach(child, node)
+	{
+		if (cJSON_IsObject(node)) {
+			names = mem_grow(names, n, &capacity, sizeof(*names));
+			names[n++] = (struct named){child->string, s->key_lines[(*key)++]};
+		}
+		if (!st)
+			st = check_duplicates(s, child, key);
+	}
+	if (!st && n > 1)
+		st = refuse_twice(s, names, n);
+	free(names);
+	return st;
+}
+
+static enum assay_status scan_document(struct scan *s)
+{
+	enum assay_status st;
+
+	if (s->end - s->at >= 3 && !memcmp(s->at, "\xef\xbb\xbf", 3))
+		return fail(s, "starts with a byte order mark, which JSON does not have: remove it");
+	st = scan_value(s);
+	if (!st && s->at < s->end)
+		st = expected(s, "nothing behind the value");
+	return st;
+}
+
+enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON **out, struct assay_error *err)
+{
+	struct scan s = {.name = name, .at = text, .end = text + n, .line = 1, .err = err};
+	cJSON *root = NULL;
+	size_t key = 0;
+	enum assay_status st;
+
+	if (n > JSON_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "%s:1: %zu bytes; at most %u are read", name, n, JSON_BYTES_MAX);
+	st = scan_document(&s);
+	if (st)
+		goto out;
+	root = cJSON_ParseWithLength(text, n);
+	if (!root) {
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:1: cJSON cannot read it", name);
+		goto out;
+	}
+	st = check_duplicates(&s, root, &key);
+	if (st)
+		goto out;
+	*out = root;
+	root = NULL; /* now the caller's */
+out:
+	cJSON_Delete(root);
+	free(s.key_lines);
+	return st;
+}
+
+enum assay_status json_read(const char *path, cJSON **out, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, JSON_BYTES_MAX, &text, err);
+
+	if (!st)
+		st = json_parse(path, text.bytes, text.size, out, err);
+	buf_release(&text);
+	return st;
+}

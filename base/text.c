@@ -1,0 +1,325 @@
+#include "base/text.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+static const char *skip_digits(const char *s)
+{
+	while (*s >= '0' && *s <= '9')
+		s++;
+	return s;
+}
+
+static const char *skip_sign(const char *s)
+{
+	return *s == '+' || *s == '-' ? s + 1 : s;
+}
+
+/* strtod alone also takes blanks, "inf", "nan" and hexadecimal. */
+static bool is_decimal(const char *s)
+{
+	const char *from = skip_sign(s);
+	size_t digits;
+
+	s = skip_digits(from);
+	digits = (size_t)(s - from);
+	if (*s == '.') {
+		from = s + 1;
+		s = skip_digits(from);
+		digits += (size_t)(s - from);
+	}
+	if (!digits)
+		return false;
+	if (*s == 'e' || *s == 'E') {
+		from = skip_sign(s + 1);
+		s = skip_digits(from);
+		if (s == from)
+			return false;
+	}
+	return !*s;
+}
+
+/* The decimal point of strtod is the locale's; the program stays in the "C" locale. */
+bool text_double(const char *text, double *out)
+{
+	double value;
+
+	if (!is_decimal(text))
+		return false;
+	value = strtod(text, NULL);
+	if (!isfinite(value))
+		return false;
+	*out = value;
+	return true;
+}
+
+bool text_int64(const char *text, int64_t *out)
+{
+	const char *digits = skip_sign(text), *end = skip_digits(digits);
+	intmax_t value;
+
+	if (end == digits || *end)
+		return false;
+	errno = 0;
+	value = strtoimax(text, NULL, 10);
+	if (errno)
+		return false;
+	*out = value;
+	return true;
+}
+
+#define NEAREST_BYTES_MAX 64 /* of a word that is compared: keys are short, outside text may be long */
+
+/* Edit distance where a swap of two neighbours counts as one ("optimal string alignment"; Damerau, CACM 7(3), 1964). */
+static size_t distance(const char *a, size_t n, const char *b, size_t m)
+{
+	size_t rows[3][NEAREST_BYTES_MAX + 1];
+	size_t *older = rows[0], *old = rows[1], *row = rows[2];
+
+	for (size_t j = 0; j <= m; j++)
+		older[j] = old[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t *spare = older;
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t best = old[j - 1] + (a[i - 1] != b[j - 1]);
+
+			if (old[j] + 1 < best)
+				best = old[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && older[j - 2] + 1 < best)
+				best = older[j - 2] + 1;
+			row[j] = best;
+		}
+		older = old;
+		old = row;
+		row = spare;
+	}
+	return old[m];
+}
+
+const char *text_nearest(const char *word, const char *const *words, size_t n)
+{
+	size_t length = strlen(word), best = 2 + length / 3;
+	const char *nearest = NULL;
+
+	if (length > NEAREST_BYTES_MAX)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		size_t other = strlen(words[i]), d;
+
+		if (other > NEAREST_BYTES_MAX)
+			continue;
+		d = distance(word, length, words[i], other);
+		if (d < best) {
+			best = d;
+			nearest = words[i];
+		}
+	}
+	return nearest;
+}
+
+#define DIGITS_MAX 17 /* enough for every double */
+
+struct decimal { /* d.ddd * 10^exponent */
+	char digits[DIGITS_MAX + 1];
+	size_t n;
+	int exponent;
+};
+
+static struct decimal decimal_from(double value, size_t n)
+{
+	struct decimal d = {.n = n};
+	char text[TEXT_DOUBLE_BYTES];
+	const char *s = text;
+
+	snprintf(text, sizeof(text), "%.*e", (int)n - 1, value);
+	for (size_t i = 0; i < n; s++)
+		if (*s != '.')
+			d.digits[i++] = *s;
+	d.exponent = (int)strtol(s + 1, NULL, 10); /* behind the 'e' */
+	return d;
+}
+
+static double decimal_value(const struct decimal *d)
+{
+	char text[TEXT_DOUBLE_BYTES];
+
+	snprintf(text, sizeof(text), "%c.%se%d", d->digits[0], d->digits + 1, d->exponent);
+	return strtod(text, NULL);
+}
+
+/* One more in the last digit. */
+static void decimal_up(struct decimal *d)
+{
+	size_t i = d->n;
+
+	while (i > 0 && d->digits[i - 1] == '9')
+		d->digits[--i] = '0';
+	if (i > 0) {
+		d->digits[i - 1]++;
+		return;
+	}
+	d->digits[0] = '1';
+	d->exponent++;
+}
+
+/* Up to 15 digits survive the way through a normal double (DBL_DIG), so nothing shorter need be tried; denormals have fewer
+ * bits. At a power of two the doubles below lie closer than those above: there the nearest decimal may miss, and the
+ * next one up hit. */
+static struct decimal shortest(double value)
+{
+	int exponent;
+	bool power_of_two = frexp(value, &exponent) == 0.5;
+	struct decimal d;
+
+	for (size_t n = value < DBL_MIN ? 1 : DBL_DIG; n < DIGITS_MAX; n++) {
+		d = decimal_from(value, n);
+		if (decimal_value(&d) == value)
+			return d;
+		if (!power_of_two)
+			continue;
+		decimal_up(&d);
+		if (decimal_value(&d) == value)
+			return d;
+	}
+	return decimal_from(value, DIGITS_MAX);
+}
+
+/* Positional from 1e-4 up to 1e16, as people read it; otherwise with an exponent. Integers below 1e16 do not come here. */
+static void lay_out(const struct decimal *d, char *out, size_t bytes)
+{
+	int e = d->exponent;
+
+	if (e < -4 || e >= 16)
+		snprintf(out, bytes, "%c%s%se%d", d->digits[0], d->n > 1 ? "." : "", d->digits + 1, e);
+	else if (e < 0)
+		snprintf(out, bytes, "0.%.*s%s", -e - 1, "000", d->digits);
+	else
+		snprintf(out, bytes, "%.*s.%s", e + 1, d->digits, d->digits + e + 1);
+}
+
+const char *text_from_double(double value, char *out)
+{
+	size_t sign = signbit(value) ? 1 : 0;
+	struct decimal d;
+
+	ASSAY_BUG_IF(!isfinite(value));
+	if (fabs(value) < 1e16 && value == trunc(value)) {
+		snprintf(out, TEXT_DOUBLE_BYTES, "%.0f", value);
+		return out;
+	}
+	d = shortest(fabs(value));
+	while (d.n > 1 && d.digits[d.n - 1] == '0')
+		d.digits[--d.n] = '\0';
+	out[0] = '-';
+	lay_out(&d, out + sign, TEXT_DOUBLE_BYTES - sign);
+	return out;
+}
+
+const char *text_from_ms(int64_t ms, char *out)
+{
+	int64_t rest = (ms % 1000 + 1000) % 1000;
+	time_t seconds = ms / 1000 - (ms % 1000 < 0); /* rounded down, before 1970 too */
+	struct tm tm;
+	size_t used;
+
+	/* Every int64 of milliseconds is a year that fits an int. */
+	ASSAY_BUG_IF(!gmtime_r(&seconds, &tm));
+	used = strftime(out, TEXT_DATE_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (rest)
+		snprintf(out + used, TEXT_DATE_BYTES - used, ".%03dZ", (int)rest);
+	else
+		snprintf(out + used, TEXT_DATE_BYTES - used, "Z");
+	return out;
+}
+
+#define MS_MAX INT64_C(253402300799999) /* 9999-12-31T23:59:59.999Z */
+
+bool text_timestamp_ms(const char *text, int64_t *ms)
+{
+	int64_t value;
+
+	if (!text_int64(text, &value) || value < 0)
+		return false;
+	if (value < INT64_C(100000000000))
+		value *= 1000;
+	if (value > MS_MAX)
+		return false;
+	*ms = value;
+	return true;
+}
+
+/* Bytes of the well-formed sequence at s, 0 for none: table 3-7 of the Unicode standard (no overlong forms, no surrogates,
+ * nothing above U+10FFFF). */
+static size_t utf8_sequence(const unsigned char *s, size_t n)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	size_t length;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	length = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	if (n < length || s[1] < low || s[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return length;
+}
+
+bool text_is_utf8(const char *bytes, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)bytes;
+	size_t length;
+
+	while (n) {
+		uint64_t word;
+
+		if (n >= sizeof(word)) { /* most of what we read is ASCII */
+			memcpy(&word, s, sizeof(word));
+			if (!(word & UINT64_C(0x8080808080808080))) {
+				s += sizeof(word);
+				n -= sizeof(word);
+				continue;
+			}
+		}
+		length = utf8_sequence(s, n);
+		if (!length)
+			return false;
+		s += length;
+		n -= length;
+	}
+	return true;
+}
+
+const char *text_shown(const char *text, char *out)
+{
+	size_t n = strnlen(text, TEXT_SHOWN_BYTES), used = n;
+
+	if (n == TEXT_SHOWN_BYTES) {
+		used = TEXT_SHOWN_BYTES - sizeof("...");
+		while (used && ((unsigned char)text[used] & 0xc0) == 0x80)
+			used--; /* do not cut inside a character */
+	}
+	for (size_t i = 0; i < used; i++)
+		out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+	snprintf(out + used, TEXT_SHOWN_BYTES - used, "%s", used < n ? "..." : "");
+	return out;
+}

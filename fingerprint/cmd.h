@@ -1,0 +1,10 @@
+/* Sub-commands of this folder, for the table in main.c. */
+#ifndef FINGERPRINT_CMD_H
+#define FINGERPRINT_CMD_H
+
+int cmd_catalog_list(int argc, char **argv, const char *directory);
+int cmd_catalog_show(int argc, char **argv, const char *directory);
+int cmd_catalog_check(int argc, char **argv, const char *directory);
+int cmd_catalog_types(int argc, char **argv, const char *directory);
+
+#endif

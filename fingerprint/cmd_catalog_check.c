@@ -1,0 +1,71 @@
+#include "base/cli.h"
+#include "base/mem.h"
+#include "fingerprint/catalog.h"
+#include "fingerprint/cmd.h"
+#include "fleet/lab.h"
+
+static const char doc[] = "Checks the catalog and the store: every file valid, no identity twice, every summary that of its raw record, "
+			  "the database whole. Prints one line a problem; exit status 0 when all is well, 2 when the catalog needs mending, "
+			  "1 when the database is damaged."
+			  "\vExample:\n"
+			  "  assay catalog check && git -C machines commit -a";
+
+static void print_human(const struct catalog *catalog, const struct fingerprint_set *set, const struct catalog_problems *problems,
+			struct buf *out)
+{
+	for (size_t i = 0; i < problems->n; i++)
+		buf_format(out, "%s\n", problems->texts[i]);
+	if (problems->n)
+		buf_format(out, "\n%zu problems; %zu machines and %zu raw fingerprints were checked\n", problems->n, catalog->n, set->n);
+	else
+		buf_format(out, "All is well: %zu machines, %zu fingerprints, each as its raw record says; the database is whole.\n", catalog->n,
+			   set->n);
+}
+
+static void print_json(const struct catalog *catalog, const struct fingerprint_set *set, const struct catalog_problems *problems,
+		       struct buf *out)
+{
+	cJSON *root = cJSON_CreateObject();
+	cJSON *list;
+
+	cJSON_AddNumberToObject(root, "machines", (double)catalog->n);
+	cJSON_AddNumberToObject(root, "fingerprints", (double)set->n);
+	list = cJSON_AddArrayToObject(root, "problems");
+	for (size_t i = 0; i < problems->n; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(problems->texts[i]));
+	json_add(out, root);
+}
+
+int cmd_catalog_check(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
+	struct catalog_problems problems = { 0 };
+	struct fingerprint_set set = { 0 };
+	struct catalog catalog = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	struct buf out = BUF_INIT;
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, NULL);
+	st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	if (!st)
+		st = store_check(&lab.store, &err);
+	if (!st)
+		st = fingerprint_load(&lab.store, &set, &err);
+	if (!st)
+		st = catalog_load(lab.machines, &problems, &catalog, &err);
+	if (!st) {
+		catalog_check(&catalog, &set, &problems);
+		(cli.format == CLI_JSON ? print_json : print_human)(&catalog, &set, &problems, &out);
+		st = cli_print(&out, &err);
+	}
+	st = cli_end(&cli, st, &err, problems.n ? assay_status_exit(ASSAY_E_FORMAT) : 0);
+	catalog_problems_release(&problems);
+	fingerprint_set_release(&set);
+	catalog_release(&catalog);
+	lab_close(&lab);
+	buf_release(&out);
+	return (int)st;
+}

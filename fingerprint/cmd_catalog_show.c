@@ -1,0 +1,134 @@
+#include "base/cli.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "fingerprint/cmd.h"
+#include "fingerprint/stressor.h"
+#include "fingerprint/types.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const char doc[] = "Shows a machine of the catalog: what identifies it, and each of its fingerprints with the median rate of every "
+			  "stressor, in bogo-operations per second, and its dispersion (median absolute deviation over the passes)."
+			  "\vExample:\n"
+			  "  assay catalog show issdm-41";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	return cli_words(key, arg, state, state->input, 1, "MACHINE");
+}
+
+static void print_identity(const struct machine_identity *i, struct buf *out)
+{
+	const struct {
+		const char *what, *text;
+	} texts[] = { { "machine-id", i->machine_id },     { "board", i->board_name },       { "board serial", i->board_serial },
+		      { "board UUID", i->board_uuid },     { "CPU vendor", i->cpu_vendor },  { "CPU model", i->cpu_model } };
+
+	for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
+		if (texts[k].text)
+			buf_format(out, "  %-13s %s\n", texts[k].what, texts[k].text);
+	}
+	if (i->sockets && i->cores_per_socket && i->threads_per_core)
+		buf_format(out, "  %-13s %" PRId64 " sockets x %" PRId64 " cores x %" PRId64 " threads\n", "processors", i->sockets,
+			   i->cores_per_socket, i->threads_per_core);
+	if (i->memory_bytes)
+		buf_format(out, "  %-13s %.1f GiB\n", "memory", (double)i->memory_bytes / (1 << 30));
+}
+
+static void print_rates(const struct machine_fingerprint *f, struct buf *out)
+{
+	static const char *const headings[] = { "  stressor", "median/s", "dispersion", "n", "category" };
+	struct table table;
+
+	table_init(&table, "lrrrl", headings);
+	for (size_t i = 0; i < f->n_rates; i++) {
+		const struct machine_rate *rate = &f->rates[i];
+
+		table_cell(&table, "  %s", rate->stressor);
+		if (isnan(rate->median)) {
+			table_cell(&table, "recorded 0");
+			table_cell(&table, "not measured");
+		} else {
+			table_cell(&table, "%.6g", rate->median);
+			table_cell(&table, "%.2f %%", 100 * rate->mad / rate->median);
+		}
+		table_cell(&table, "%" PRId64, rate->n);
+		table_cell(&table, "%s", category_name(stressor_category(rate->stressor)));
+	}
+	table_print(&table, out);
+	table_release(&table);
+}
+
+static void print_human(const struct machine *machine, const struct types *types, struct buf *out)
+{
+	buf_format(out, "%s\n", machine->id);
+	print_identity(&machine->identity, out);
+	if (machine->notes)
+		buf_format(out, "  %-13s %s\n", "notes", machine->notes);
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		const struct machine_fingerprint *f = &machine->fingerprints[i];
+		const struct types_type *type = &types->types[types_find(types, f->id)];
+		char date[TEXT_DATE_BYTES];
+
+		buf_format(out,
+			   "\nfingerprint %s, %s, %s\n  battery %s, stress-ng %s, architecture %s, %" PRId64 " passes\n"
+			   "  hardware type %s (%s)\n",
+			   f->id, text_from_ms(f->taken_ms, date), f->origin, f->battery, f->stress_ng, f->architecture, f->passes, type->name,
+			   type->why);
+		print_rates(f, out);
+	}
+}
+
+static enum assay_status not_found(const struct catalog *catalog, const char *id, struct assay_error *err)
+{
+	const char **names = mem_new(catalog->n, sizeof(char *));
+	const char *nearest;
+
+	for (size_t i = 0; i < catalog->n; i++)
+		names[i] = catalog->machines[i].id;
+	nearest = text_nearest(id, names, catalog->n);
+	free(names);
+	if (nearest)
+		return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog (did you mean '%s'?)", id, nearest);
+	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog ('assay catalog list' shows all)", id);
+}
+
+int cmd_catalog_show(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { NULL, parse, "MACHINE", doc, NULL, NULL, NULL };
+	const struct machine *machine = NULL;
+	struct catalog catalog = { 0 };
+	struct types types = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	struct buf out = BUF_INIT;
+	const char *id = NULL;
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, &id);
+	st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	if (!st)
+		st = catalog_load(lab.machines, NULL, &catalog, &err);
+	if (!st && !(machine = catalog_find(&catalog, id)))
+		st = not_found(&catalog, id, &err);
+	if (!st) {
+		types_of(&catalog, &lab.config, &types);
+		if (cli.format == CLI_JSON) {
+			char *text = machine_text(machine);
+
+			buf_text(&out, text);
+			free(text);
+		} else {
+			print_human(machine, &types, &out);
+		}
+		st = cli_print(&out, &err);
+	}
+	types_release(&types);
+	catalog_release(&catalog);
+	lab_close(&lab);
+	buf_release(&out);
+	return cli_end(&cli, st, &err, 0);
+}

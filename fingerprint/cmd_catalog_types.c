@@ -1,0 +1,103 @@
+#include "base/cli.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fingerprint/cmd.h"
+#include "fingerprint/types.h"
+
+static const char doc[] = "Shows the hardware types: machines that are the same to a model, and why. A type that you know goes into "
+			  "lab.yaml, or comes with 'assay import quiho DIR --types FILE'."
+			  "\vExample:\n"
+			  "  assay catalog types";
+
+static int compare_member(const void *a, const void *b)
+{
+	const struct types_member *x = *(const struct types_member *const *)a, *y = *(const struct types_member *const *)b;
+	int order = strcmp(x->machine->id, y->machine->id);
+
+	if (order || x->fingerprint->taken_ms == y->fingerprint->taken_ms)
+		return order;
+	return x->fingerprint->taken_ms < y->fingerprint->taken_ms ? -1 : 1;
+}
+
+/* The members of a type by machine and time into list; returns their number. */
+static size_t members_of(const struct types *types, size_t type, const struct types_member **list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < types->n_members; i++) {
+		if (types->members[i].type == type)
+			list[n++] = &types->members[i];
+	}
+	qsort(list, n, sizeof(struct types_member *), compare_member);
+	return n;
+}
+
+static void print_human(const struct types *types, const struct types_member **list, struct buf *out)
+{
+	char date[TEXT_DATE_BYTES];
+
+	for (size_t t = 0; t < types->n; t++) {
+		size_t n = members_of(types, t, list);
+
+		buf_format(out, "%s: %s\n", types->types[t].name, types->types[t].why);
+		for (size_t i = 0; i < n; i++)
+			buf_format(out, "  %s (%.10s)\n", list[i]->machine->id, text_from_ms(list[i]->fingerprint->taken_ms, date));
+	}
+	buf_format(out, "%s%zu hardware types, %zu fingerprints\n", types->n ? "\n" : "", types->n, types->n_members);
+}
+
+static void print_json(const struct types *types, const struct types_member **list, struct buf *out)
+{
+	cJSON *root = cJSON_CreateObject();
+	cJSON *array = cJSON_AddArrayToObject(root, "types");
+
+	for (size_t t = 0; t < types->n; t++) {
+		size_t n = members_of(types, t, list);
+		cJSON *object = cJSON_CreateObject();
+		cJSON *members;
+
+		cJSON_AddItemToArray(array, object);
+		cJSON_AddStringToObject(object, "name", types->types[t].name);
+		cJSON_AddStringToObject(object, "why", types->types[t].why);
+		members = cJSON_AddArrayToObject(object, "members");
+		for (size_t i = 0; i < n; i++) {
+			cJSON *member = cJSON_CreateObject();
+
+			cJSON_AddItemToArray(members, member);
+			cJSON_AddStringToObject(member, "machine", list[i]->machine->id);
+			cJSON_AddStringToObject(member, "fingerprint", list[i]->fingerprint->id);
+			cJSON_AddNumberToObject(member, "taken_ms", (double)list[i]->fingerprint->taken_ms);
+		}
+	}
+	json_add(out, root);
+}
+
+int cmd_catalog_types(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
+	const struct types_member **list = NULL;
+	struct catalog catalog = { 0 };
+	struct types types = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	struct buf out = BUF_INIT;
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, NULL);
+	st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	if (!st)
+		st = catalog_load(lab.machines, NULL, &catalog, &err);
+	if (!st) {
+		types_of(&catalog, &lab.config, &types);
+		list = mem_new(types.n_members, sizeof(struct types_member *));
+		(cli.format == CLI_JSON ? print_json : print_human)(&types, list, &out);
+		st = cli_print(&out, &err);
+	}
+	free(list);
+	types_release(&types);
+	catalog_release(&catalog);
+	lab_close(&lab);
+	buf_release(&out);
+	return cli_end(&cli, st, &err, 0);
+}

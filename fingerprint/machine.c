@@ -1,0 +1,137 @@
+#include "fingerprint/machine.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+
+enum assay_status machine_check_id(const char *id, struct assay_error *err)
+{
+	size_t n = strlen(id);
+
+	if (n == 0 || n > MACHINE_ID_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must have 1 to %d bytes", MACHINE_ID_BYTES_MAX);
+	if (!text_is_utf8(id, n))
+		return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must be UTF-8");
+	if (id[0] == ' ' || id[n - 1] == ' ')
+		return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must not start or end with a blank: '%s'", id);
+	for (const char *c = id; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must not have control characters");
+	}
+	return ASSAY_OK;
+}
+
+char *machine_file_name(const char *id)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+";
+	char *name = mem_new(3 * strlen(id) + 6, 1);
+	size_t n = 0;
+
+	for (const char *c = id; *c; c++) {
+		if (strchr(plain, *c) && !(c == id && *c == '.')) /* no hidden files */
+			name[n++] = *c;
+		else
+			n += (size_t)snprintf(name + n, 4, "%%%02X", (unsigned char)*c);
+	}
+	memcpy(name + n, ".json", 6);
+	return name;
+}
+
+static void rate_release(struct machine_rate *rate)
+{
+	free(rate->stressor);
+}
+
+static void fingerprint_release(struct machine_fingerprint *f)
+{
+	for (size_t i = 0; i < f->n_rates; i++)
+		rate_release(&f->rates[i]);
+	free(f->rates);
+	free(f->id);
+	free(f->battery);
+	free(f->battery_hash);
+	free(f->stress_ng);
+	free(f->architecture);
+	free(f->origin);
+	free(f->type);
+	free(f->type_given_by);
+	*f = (struct machine_fingerprint){ 0 };
+}
+
+void machine_release(struct machine *machine)
+{
+	struct machine_identity *identity = &machine->identity;
+
+	for (size_t i = 0; i < machine->n_fingerprints; i++)
+		fingerprint_release(&machine->fingerprints[i]);
+	free(machine->fingerprints);
+	free(identity->machine_id);
+	free(identity->board_name);
+	free(identity->board_serial);
+	free(identity->board_uuid);
+	free(identity->cpu_vendor);
+	free(identity->cpu_model);
+	free(machine->notes);
+	free(machine->id);
+	*machine = (struct machine){ 0 };
+}
+
+static int compare_time(const void *a, const void *b)
+{
+	const struct machine_fingerprint *x = a, *y = b;
+
+	if (x->taken_ms != y->taken_ms)
+		return x->taken_ms < y->taken_ms ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+/* The slot of the fingerprint with this id: emptied when it was there, new otherwise. Its given type is kept. */
+static struct machine_fingerprint *slot(struct machine *machine, const char *id)
+{
+	struct machine_fingerprint *f = NULL;
+
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		char *type, *given_by;
+
+		f = &machine->fingerprints[i];
+		if (strcmp(f->id, id) != 0)
+			continue;
+		type = f->type;
+		given_by = f->type_given_by;
+		f->type = f->type_given_by = NULL;
+		fingerprint_release(f);
+		f->type = type;
+		f->type_given_by = given_by;
+		return f;
+	}
+	machine->fingerprints =
+	    mem_resize(machine->fingerprints, machine->n_fingerprints + 1, sizeof(struct machine_fingerprint));
+	f = &machine->fingerprints[machine->n_fingerprints++];
+	*f = (struct machine_fingerprint){ 0 };
+	return f;
+}
+
+void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f)
+{
+	struct machine_fingerprint *summary = slot(machine, f->id);
+
+	summary->id = mem_string(f->id);
+	summary->taken_ms = f->taken_ms;
+	summary->battery = mem_string(f->battery);
+	summary->battery_hash = mem_string(f->battery_hash);
+	summary->stress_ng = mem_string(f->stress_ng);
+	summary->architecture = mem_string(f->architecture);
+	summary->origin = mem_string(f->origin);
+	summary->passes = (int64_t)f->n_passes;
+	summary->rates = mem_new(set->n_stressors, sizeof(*summary->rates));
+	for (size_t j = 0; j < set->n_stressors; j++) {
+		struct fingerprint_summary s = fingerprint_summarise(set, f, j);
+
+		if (s.measured || s.zero)
+			summary->rates[summary->n_rates++] = (struct machine_rate){
+				mem_string(set->stressors[j]), (int64_t)(s.measured ? s.measured : s.zero), s.median, s.mad
+			};
+	}
+	qsort(machine->fingerprints, machine->n_fingerprints, sizeof(*machine->fingerprints), compare_time);
+}

@@ -1,0 +1,62 @@
+/* One machine of the catalog: a JSON file that people can read and compare (docs/formats.md), kept in git by the laboratory. */
+#ifndef FINGERPRINT_MACHINE_H
+#define FINGERPRINT_MACHINE_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "fingerprint/fingerprint.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MACHINE_FORMAT_VERSION 1
+#define MACHINE_ID_BYTES_MAX 200
+
+/* Evidence of identity; NULL or 0 where it is not known. Speed-like readings are conditions and do not belong here. */
+struct machine_identity {
+	char *machine_id, *board_name, *board_serial, *board_uuid, *cpu_vendor, *cpu_model;
+	int64_t sockets, cores_per_socket, threads_per_core, memory_bytes;
+};
+
+/* Median and dispersion of a stressor over the passes of a fingerprint. */
+struct machine_rate {
+	char *stressor;
+	int64_t n;          /* passes with a rate, or with a recorded 0 where there is none */
+	double median, mad; /* per second of usr+sys time; NaN: recorded 0, not measured */
+};
+
+struct machine_fingerprint {
+	char *id; /* of the raw record in the store */
+	int64_t taken_ms;
+	char *battery, *battery_hash, *stress_ng, *architecture, *origin;
+	char *type, *type_given_by; /* hardware type given from outside, and by what; or both NULL */
+	int64_t passes;
+	struct machine_rate *rates; /* [n_rates], in name order */
+	size_t n_rates;
+};
+
+struct machine {
+	char *id;
+	char *notes; /* of the laboratory, kept as they are; or NULL */
+	struct machine_identity identity;
+	struct machine_fingerprint *fingerprints; /* [n_fingerprints], by time, then id */
+	size_t n_fingerprints;
+};
+
+/* Identifiers are printable UTF-8 without blanks at the ends, 1 to MACHINE_ID_BYTES_MAX bytes. */
+enum assay_status machine_check_id(const char *id, struct assay_error *err);
+
+/* The file's name: the identifier with everything but letters, digits, '-', '_', '.' and '+' written as %XX, and ".json".
+ * free() it. */
+char *machine_file_name(const char *id);
+
+/* From and to the text of a file; *out is overwritten. Errors start with `name`. */
+enum assay_status machine_parse(const char *name, const char *text, size_t n, struct machine *out, struct assay_error *err);
+char *machine_text(const struct machine *machine); /* free() it */
+
+/* Puts the summary of a fingerprint in, in place of the one with the same id; a type that was given stays. */
+void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f);
+
+void machine_release(struct machine *machine);
+
+#endif

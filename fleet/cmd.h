@@ -1,0 +1,7 @@
+/* Sub-commands of this folder, for the table in main.c. */
+#ifndef FLEET_CMD_H
+#define FLEET_CMD_H
+
+int cmd_init(int argc, char **argv, const char *directory);
+
+#endif

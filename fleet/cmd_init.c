@@ -1,0 +1,45 @@
+#include "base/cli.h"
+#include "base/mem.h"
+#include "fleet/cmd.h"
+#include "fleet/lab.h"
+
+static const char doc[] = "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder "
+			  "for the catalog of machines, one for manifests of applications."
+			  "\vExample:\n"
+			  "  assay init lab\n"
+			  "  assay -C lab import quiho ../quiho-data\n"
+			  "  assay -C lab runs list";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const char **directory = state->input;
+
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (*directory)
+		argp_error(state, "one directory, not two ('%s' and '%s')", *directory, arg);
+	*directory = arg;
+	return 0;
+}
+
+int cmd_init(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { NULL, parse, "[DIR]", doc, NULL, NULL, NULL };
+	const char *named = NULL;
+	struct assay_error err;
+	struct buf out = BUF_INIT;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, &named);
+	if (!named)
+		named = cli.directory;
+	st = lab_create(named, &err);
+	if (!st && cli.format == CLI_HUMAN)
+		buf_format(&out, "Made the laboratory '%s'. Its lab.yaml explains itself; 'assay import quiho DIR' brings in recorded machines.\n",
+			   named);
+	if (!st)
+		st = cli_print(&out, &err);
+	buf_release(&out);
+	return cli_end(&cli, st, &err, 0);
+}

@@ -1,0 +1,50 @@
+/* The laboratory's database, .assay/runs.db: SQLite with a write-ahead log. Opening, its schema with forward migrations, and
+ * statements with this project's errors. The tables are described in docs/formats.md; who owns which stands in store_schema.c. */
+#ifndef FLEET_STORE_H
+#define FLEET_STORE_H
+
+#include "base/error.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store {
+	sqlite3 *db;
+	char *path; /* for messages */
+};
+
+enum store_access { STORE_READ, STORE_WRITE };
+
+/* STORE_WRITE creates the file where it is missing and migrates an older schema; STORE_READ of a missing file gives an empty store,
+ * and otherwise sees one snapshot until it is closed.
+ * ASSAY_E_VERSION for a newer schema, ASSAY_E_CORRUPT for a file that is damaged, cut short or no store of ours. *out is
+ * overwritten; store_close() it. */
+enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err);
+void store_close(struct store *store); /* accepts zeroed; an open transaction is rolled back */
+
+/* The newest schema version that this program knows. */
+int store_schema_version(void);
+
+enum assay_status store_begin(struct store *store, struct assay_error *err);
+enum assay_status store_commit(struct store *store, struct assay_error *err);
+void store_rollback(struct store *store);
+
+/* One statement. sqlite3_finalize(*out) (NULL is accepted). */
+enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, struct assay_error *err);
+
+/* Runs to the next row: *row = false when there is none; the statement is reset then. */
+enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row, struct assay_error *err);
+
+/* Binding of values in the order of the statement's question marks, after a reset: 't' const char * (NULL is null; must live until
+ * the step), 'i' int64_t, 'd' double (NaN is null). */
+void store_bind(sqlite3_stmt *stmt, const char *kinds, ...);
+
+/* Columns of a row: text is never NULL ("" for null), borrowed until the next step; null doubles are NaN. */
+const char *store_text(sqlite3_stmt *stmt, int column);
+double store_double(sqlite3_stmt *stmt, int column);
+
+/* Reads every page and index; ASSAY_E_CORRUPT with the first complaint. */
+enum assay_status store_check(struct store *store, struct assay_error *err);
+
+#endif

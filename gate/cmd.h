@@ -1,0 +1,8 @@
+/* Sub-commands of this folder, for the table in main.c. */
+#ifndef GATE_CMD_H
+#define GATE_CMD_H
+
+int cmd_profile(int argc, char **argv, const char *directory);
+int cmd_gate(int argc, char **argv, const char *directory);
+
+#endif

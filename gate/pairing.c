@@ -1,0 +1,261 @@
+#include "gate/pairing.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+static const struct {
+	const char *code, *text;
+} reasons[] = {
+#define ROW(name, code, text) [name] = { code, text },
+	PAIRING_ROWS(ROW)
+#undef ROW
+};
+
+const char *pairing_code(enum pairing_reason reason)
+{
+	return reasons[reason].code;
+}
+
+const char *pairing_text(enum pairing_reason reason)
+{
+	return reasons[reason].text;
+}
+
+/* The runs of one version on one machine: a stretch of the sorted array. */
+struct stretch {
+	const struct run *runs;
+	size_t n;
+};
+
+static struct stretch stretch_at(const struct run_set *set, size_t first)
+{
+	struct stretch s = { set->items + first, 0 };
+
+	while (first + s.n < set->n && strcmp(s.runs[s.n].machine, s.runs[0].machine) == 0)
+		s.n++;
+	return s;
+}
+
+struct pairing_input {
+	const struct evidence *evidence;
+	const struct lab_config *config;
+	bool higher_is_better;
+	struct pairing *pairing;
+	double *values[2]; /* scratch, large enough for all runs of a version */
+};
+
+static size_t type_by_name(struct pairing *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_types; i++) {
+		if (strcmp(p->types[i], name) == 0)
+			return i;
+	}
+	p->types = mem_grow(p->types, p->n_types, &p->types_capacity, sizeof(*p->types));
+	p->types[p->n_types] = mem_string(name);
+	return p->n_types++;
+}
+
+static const char *configured_type(const struct lab_config *config, const char *machine)
+{
+	for (size_t i = 0; i < config->n_hosts; i++) {
+		if (config->hosts[i].type && strcmp(config->hosts[i].id, machine) == 0)
+			return config->hosts[i].type;
+	}
+	return NULL;
+}
+
+/* The name of the type of the machine at the time of a run; the machine's own name when no type is known. */
+static const char *type_of(const struct pairing_input *in, const struct run *run)
+{
+	size_t type = types_find(&in->evidence->types, run->fingerprint);
+	const char *configured;
+
+	if (type != SIZE_MAX)
+		return in->evidence->types.types[type].name;
+	configured = configured_type(in->config, run->machine);
+	return configured ? configured : run->machine;
+}
+
+/* The metrics of a stretch under a type, and under one fingerprint unless that is NULL. */
+static size_t select_values(const struct pairing_input *in, const struct stretch *s, const char *type, const char *fingerprint, double *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (strcmp(type_of(in, &s->runs[i]), type) == 0 && (!fingerprint || strcmp(s->runs[i].fingerprint, fingerprint) == 0))
+			out[n++] = s->runs[i].metric;
+	}
+	return n;
+}
+
+/* Variance of the log of the median of n values, from their logs; 0 when n < 2. The median of n normal values has a variance of
+ * between 1 (n = 2) and pi/2 (n large) times that of the mean: taken as 1 for two and pi/2 beyond, which is on the safe side. */
+static double median_variance(double *values, size_t n)
+{
+	double sd;
+
+	for (size_t i = 0; i < n; i++)
+		values[i] = log(values[i]);
+	sd = stats_sd(values, n);
+	return (n > 2 ? acos(-1) / 2 : 1) * sd * sd / (double)n;
+}
+
+static bool all_positive(const double *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!(values[i] > 0))
+			return false;
+	}
+	return true;
+}
+
+/* Adds one comparison of repetitions to a machine: the sum of log ratios and of variances for now. False when a median is 0. */
+static bool compare_values(const struct pairing_input *in, size_t n_baseline, size_t n_candidate, struct pairing_machine *m)
+{
+	double baseline = stats_median(in->values[0], n_baseline), candidate = stats_median(in->values[1], n_candidate);
+	double log_ratio;
+
+	if (!(baseline > 0) || !(candidate > 0))
+		return false;
+	log_ratio = log(candidate) - log(baseline);
+	m->log_ratio += in->higher_is_better ? -log_ratio : log_ratio;
+	m->baseline_runs += n_baseline;
+	m->candidate_runs += n_candidate;
+	/* One repetition, or one that is 0, says nothing of the noise. */
+	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate))
+		m->noise += median_variance(in->values[0], n_baseline) + median_variance(in->values[1], n_candidate);
+	return true;
+}
+
+/* Compares session by session, a session being the runs under one fingerprint. Returns the number of sessions that both have. */
+static size_t compare_sessions(const struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate,
+			       const char *type, struct pairing_machine *m, bool *positive)
+{
+	size_t sessions = 0;
+
+	for (size_t i = 0; i < baseline->n; i++) {
+		const char *fingerprint = baseline->runs[i].fingerprint;
+		bool repeated = !*fingerprint || strcmp(type_of(in, &baseline->runs[i]), type) != 0;
+		size_t n[2];
+
+		for (size_t k = 0; k < i && !repeated; k++)
+			repeated = strcmp(baseline->runs[k].fingerprint, fingerprint) == 0;
+		if (repeated)
+			continue;
+		n[0] = select_values(in, baseline, type, fingerprint, in->values[0]);
+		n[1] = select_values(in, candidate, type, fingerprint, in->values[1]);
+		if (!n[1])
+			continue;
+		*positive = compare_values(in, n[0], n[1], m) && *positive;
+		m->fingerprint = fingerprint_find(&in->evidence->fingerprints, fingerprint);
+		sessions++;
+	}
+	return sessions;
+}
+
+static void add_machine(struct pairing *p, const struct pairing_machine *m)
+{
+	p->machines = mem_grow(p->machines, p->n, &p->capacity, sizeof(*p->machines));
+	p->machines[p->n++] = *m;
+}
+
+static void leave_out(struct pairing *p, const char *machine, enum pairing_reason reason)
+{
+	struct pairing_machine m = { .machine = machine, .type = SIZE_MAX, .reason = reason, .log_ratio = (double)NAN };
+
+	add_machine(p, &m);
+}
+
+/* One machine under one type that both versions have. */
+static void pair_type(const struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
+{
+	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED };
+	bool positive = true;
+	size_t sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
+
+	if (sessions == 0) {
+		size_t n[2] = { select_values(in, baseline, type, NULL, in->values[0]), select_values(in, candidate, type, NULL, in->values[1]) };
+
+		positive = compare_values(in, n[0], n[1], &m);
+		for (size_t i = 0; i < baseline->n && !m.fingerprint; i++) {
+			if (strcmp(type_of(in, &baseline->runs[i]), type) == 0)
+				m.fingerprint = fingerprint_find(&in->evidence->fingerprints, baseline->runs[i].fingerprint);
+		}
+		sessions = 1;
+	}
+	if (!positive) {
+		leave_out(in->pairing, m.machine, PAIRING_NOT_POSITIVE);
+		return;
+	}
+	m.log_ratio /= (double)sessions;
+	m.noise = sqrt(m.noise) / (double)sessions;
+	m.type = type_by_name(in->pairing, type);
+	in->pairing->untyped += strcmp(type, m.machine) == 0;
+	add_machine(in->pairing, &m);
+}
+
+static void pair_machine(const struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
+{
+	size_t common = 0;
+
+	for (size_t i = 0; i < baseline->n; i++) {
+		const char *type = type_of(in, &baseline->runs[i]);
+		bool repeated = false;
+
+		for (size_t k = 0; k < i && !repeated; k++)
+			repeated = strcmp(type_of(in, &baseline->runs[k]), type) == 0;
+		if (repeated || !select_values(in, candidate, type, NULL, in->values[1]))
+			continue;
+		pair_type(in, baseline, candidate, type);
+		common++;
+	}
+	if (!common)
+		leave_out(in->pairing, baseline->runs[0].machine, PAIRING_HARDWARE_CHANGED);
+}
+
+static int compare_machines(const void *a, const void *b)
+{
+	const struct pairing_machine *x = a, *y = b;
+	int order = strcmp(x->machine, y->machine);
+
+	return order ? order : (x->type > y->type) - (x->type < y->type);
+}
+
+void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+		const struct run_set *candidate, struct pairing *out)
+{
+	struct pairing pairing = { 0 };
+	struct pairing_input in = { evidence, config, baseline->higher_is_better, &pairing,
+				    { mem_new(baseline->n, sizeof(double)), mem_new(candidate->n, sizeof(double)) } };
+	size_t i = 0, k = 0;
+
+	ASSAY_BUG_IF(baseline->higher_is_better != candidate->higher_is_better);
+	while (i < baseline->n || k < candidate->n) {
+		int order = i == baseline->n ? 1 : (k == candidate->n ? -1 : strcmp(baseline->items[i].machine, candidate->items[k].machine));
+		struct stretch b = order <= 0 ? stretch_at(baseline, i) : (struct stretch){ NULL, 0 };
+		struct stretch c = order >= 0 ? stretch_at(candidate, k) : (struct stretch){ NULL, 0 };
+
+		if (order == 0)
+			pair_machine(&in, &b, &c);
+		else
+			leave_out(&pairing, order < 0 ? b.runs[0].machine : c.runs[0].machine,
+				  order < 0 ? PAIRING_ONLY_BASELINE : PAIRING_ONLY_CANDIDATE);
+		i += b.n;
+		k += c.n;
+	}
+	qsort(pairing.machines, pairing.n, sizeof(*pairing.machines), compare_machines);
+	free(in.values[0]);
+	free(in.values[1]);
+	*out = pairing;
+}
+
+void pairing_release(struct pairing *pairing)
+{
+	for (size_t i = 0; i < pairing->n_types; i++)
+		free(pairing->types[i]);
+	free(pairing->types);
+	free(pairing->machines);
+	*pairing = (struct pairing){ 0 };
+}

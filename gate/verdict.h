@@ -1,0 +1,42 @@
+/* All that the gate says of two versions: decision, reasons, effect, machines, and the stressors with which the change moves. */
+#ifndef GATE_VERDICT_H
+#define GATE_VERDICT_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "gate/effect.h"
+#include "gate/pairing.h"
+#include "runs/evidence.h"
+
+#define VERDICT_REASONS_MAX  16
+#define VERDICT_PERMUTATIONS 9999
+#define VERDICT_SEED         20171
+
+struct verdict_reason {
+	const char *code; /* stable, for programs (docs/formats.md) */
+	char *text;       /* a sentence, for people */
+};
+
+struct verdict {
+	const struct run_set *baseline, *candidate; /* borrowed */
+	double min_effect;
+	struct pairing pairing;
+	struct effect effect;
+	struct verdict_reason reasons[VERDICT_REASONS_MAX];
+	size_t n_reasons;
+	const char **features;            /* [n_features], names; borrowed from the evidence */
+	struct effect_resource *resources; /* [n_features], by |correlation| */
+	size_t n_features;
+	size_t resource_types;            /* hardware types with fingerprints, over which they were correlated */
+};
+
+/* Both run sets must have the same direction, else ASSAY_E_USAGE. The arguments must outlive *out; verdict_release() it. */
+enum assay_status verdict_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err);
+void verdict_release(struct verdict *verdict);
+
+/* For people, with colours when asked; as JSON. */
+void verdict_print(const struct verdict *verdict, bool colours, bool all_machines, struct buf *out);
+cJSON *verdict_json(const struct verdict *verdict);
+
+#endif

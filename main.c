@@ -1,0 +1,27 @@
+/* The table of sub-commands, and nothing else. */
+#include "base/cli.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fingerprint/cmd.h"
+#include "fleet/cmd.h"
+#include "gate/cmd.h"
+#include "runs/cmd.h"
+
+static const struct cli_row rows[] = {
+	{ "init", "make a laboratory directory", cmd_init },
+	{ "import quiho", "bring in recorded machines and results", cmd_import_quiho },
+	{ "catalog list", "machines, their fingerprints and hardware types", cmd_catalog_list },
+	{ "catalog show", "one machine: identity, conditions, rates", cmd_catalog_show },
+	{ "catalog types", "hardware types with their members, and why", cmd_catalog_types },
+	{ "catalog check", "every file valid, no identity twice, database whole", cmd_catalog_check },
+	{ "runs list", "applications and versions that have results", cmd_runs_list },
+	{ "runs show", "results of one application, by machine", cmd_runs_show },
+	{ "runs export", "all rates and results as a table", cmd_runs_export },
+	{ "profile", "what does this version stress?", cmd_profile },
+	{ "gate", "is the candidate slower than the baseline?", cmd_gate },
+};
+
+int main(int argc, char **argv)
+{
+	return cli_main(rows, sizeof(rows) / sizeof(rows[0]), argc, argv);
+}

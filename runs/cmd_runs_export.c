@@ -1,0 +1,54 @@
+#include "base/cli.h"
+#include "base/file.h"
+#include "fleet/lab.h"
+#include "runs/cmd.h"
+#include "runs/quiho.h"
+
+static const char doc[] = "Writes all recorded rates and results as one CSV table in the layout of the quiho data package (results.csv). "
+			  "Importing it into an empty laboratory gives the same store."
+			  "\vExample:\n"
+			  "  mkdir copy && assay runs export --csv -o copy/results.csv\n"
+			  "  assay init other && assay -C other import quiho copy";
+
+enum { OPTION_CSV = 256 };
+
+static const struct argp_option options[] = {
+	{ "csv", OPTION_CSV, NULL, 0, "As comma-separated values, the only format so far and the default", 1 },
+	{ "output", 'o', "FILE", 0, "Write to FILE (replaced as a whole) instead of standard output", 1 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	const char **path = state->input;
+
+	if (key == OPTION_CSV)
+		return 0;
+	if (key != 'o')
+		return ARGP_ERR_UNKNOWN;
+	*path = arg;
+	return 0;
+}
+
+int cmd_runs_export(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { options, parse, "", doc, NULL, NULL, NULL };
+	struct lab lab = { .lock_fd = -1 };
+	struct buf out = BUF_INIT;
+	const char *path = NULL;
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, &path);
+	st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	if (!st)
+		st = quiho_export(&lab.store, &out, &err);
+	if (!st && path)
+		st = file_replace(path, out.bytes, out.size, 0644, &err);
+	else if (!st)
+		st = cli_print(&out, &err);
+	lab_close(&lab);
+	buf_release(&out);
+	return cli_end(&cli, st, &err, 0);
+}

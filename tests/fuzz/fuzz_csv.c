@@ -1,0 +1,91 @@
+/* Whatever the reader takes, written with csv_add, reads back as the same rows; and so does every text that can be a field. */
+#include "base/buf.h"
+#include "base/csv.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define ROW_END '\1' /* marks in what is compared; either may also stand in a field, so the fields' lengths go with them */
+
+/* Appends every row: to `rows` in a form that is unambiguous, to `written` as csv_add writes it. */
+static enum assay_status read_rows(const char *text, size_t n, struct buf *rows, struct buf *written)
+{
+	char *bytes = mem_bytes(text, n);
+	struct assay_error err = {.text = ""};
+	enum assay_status st;
+	struct csv csv;
+	bool more;
+
+	csv_init(&csv, "fuzz", bytes, n);
+	while (!(st = csv_next(&csv, &more, &err)) && more) {
+		ASSAY_BUG_IF(csv.n_fields == 0 || csv.line > n);
+		for (size_t i = 0; i < csv.n_fields; i++) {
+			ASSAY_BUG_IF(!text_is_utf8(csv.fields[i], strlen(csv.fields[i])));
+			buf_format(rows, "%zu:%s", strlen(csv.fields[i]), csv.fields[i]);
+			csv_add(written, csv.fields[i], i == 0);
+		}
+		buf_char(rows, ROW_END);
+		buf_char(written, '\n');
+	}
+	ASSAY_BUG_IF(st && strncmp(err.text, "fuzz:", 5) != 0);
+	csv_release(&csv);
+	free(bytes);
+	return st;
+}
+
+static bool equal(const struct buf *a, const struct buf *b)
+{
+	return a->size == b->size && (a->size == 0 || memcmp(a->bytes, b->bytes, a->size) == 0);
+}
+
+static void check_reader(const char *text, size_t size)
+{
+	struct buf rows = BUF_INIT, again = BUF_INIT, written = BUF_INIT, twice = BUF_INIT;
+
+	/* Of a malformed text too: the rows before the error were good. */
+	read_rows(text, size, &rows, &written);
+	ASSAY_BUG_IF(read_rows(written.bytes ? written.bytes : "", written.size, &again, &twice));
+	ASSAY_BUG_IF(!equal(&rows, &again) || !equal(&written, &twice));
+	buf_release(&rows);
+	buf_release(&again);
+	buf_release(&written);
+	buf_release(&twice);
+}
+
+/* The input as fields of one row, with NUL bytes between them. */
+static void check_writer(const char *text, size_t size)
+{
+	struct buf row = BUF_INIT, expected = BUF_INIT, rows = BUF_INIT, again = BUF_INIT;
+	const char *end = text + size;
+	bool first = true;
+
+	for (const char *field = text; field <= end; field += strlen(field) + 1) {
+		csv_add(&row, field, first);
+		buf_format(&expected, "%zu:%s", strlen(field), field);
+		first = false;
+	}
+	buf_char(&expected, ROW_END);
+	ASSAY_BUG_IF(read_rows(row.bytes, row.size, &rows, &again));
+	ASSAY_BUG_IF(!equal(&rows, &expected));
+	buf_release(&row);
+	buf_release(&expected);
+	buf_release(&rows);
+	buf_release(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text;
+
+	if (size >= CSV_COLUMNS_MAX) /* keeps the writer's row inside the reader's limits */
+		return 0;
+	text = mem_bytes((const char *)data, size);
+	check_reader(text, size);
+	if (text_is_utf8(text, size))
+		check_writer(text, size);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,109 @@
+/* What yaml_parse takes, written with every text in double quotes, reads back as the same tree; errors name a line. */
+#include "base/buf.h"
+#include "base/yaml.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void add_text(struct buf *out, const char *text)
+{
+	buf_char(out, '"');
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) {
+			buf_format(out, "\\x%02x", c);
+		} else if (c == 0xc2 && (unsigned char)text[1] < 0xa0) { /* U+0080 to U+009F must be escaped too */
+			buf_format(out, "\\x%02x", (unsigned char)*++text);
+		} else if (!strncmp(text, "\xe2\x80\xa8", 3) || !strncmp(text, "\xe2\x80\xa9", 3)) { /* ends of lines */
+			buf_format(out, "\\u20%02x", (unsigned char)text[2] - 0x80);
+			text += 2;
+		} else {
+			buf_char(out, *text);
+		}
+	}
+	buf_char(out, '"');
+}
+
+static void add_node(struct buf *out, const struct yaml_node *node)
+{
+	if (node->kind == YAML_SCALAR) {
+		add_text(out, node->scalar);
+		return;
+	}
+	buf_char(out, node->kind == YAML_MAP ? '{' : '[');
+	for (size_t i = 0; i < node->n_items; i++) {
+		if (node->kind == YAML_MAP) {
+			buf_text(out, "? "); /* a key without it is limited to 1024 characters */
+			add_text(out, node->items[i].key);
+			buf_text(out, " : ");
+		}
+		add_node(out, &node->items[i]);
+		buf_text(out, ",\n");
+	}
+	buf_char(out, node->kind == YAML_MAP ? '}' : ']');
+}
+
+static bool equal(const struct yaml_node *a, const struct yaml_node *b)
+{
+	if (a->kind != b->kind || a->n_items != b->n_items || !a->key != !b->key)
+		return false;
+	if (a->key && strcmp(a->key, b->key) != 0)
+		return false;
+	if (a->kind == YAML_SCALAR)
+		return strcmp(a->scalar, b->scalar) == 0;
+	for (size_t i = 0; i < a->n_items; i++)
+		if (!equal(&a->items[i], &b->items[i]))
+			return false;
+	return true;
+}
+
+/* A line is inside the file, and not before that of the node around it. */
+static void check_lines(const struct yaml_node *node, size_t low, size_t high)
+{
+	ASSAY_BUG_IF(node->line < low || node->line > high);
+	for (size_t i = 0; i < node->n_items; i++)
+		check_lines(&node->items[i], node->line, high);
+}
+
+static void check_error(const struct assay_error *err, size_t lines)
+{
+	unsigned long line;
+	char *end;
+
+	ASSAY_BUG_IF(strncmp(err->text, "fuzz:", 5) != 0);
+	line = strtoul(err->text + 5, &end, 10);
+	ASSAY_BUG_IF(*end != ':' || line < 1 || line > lines);
+}
+
+/* libyaml ends lines at CR, NEL and the separators U+2028 and U+2029 too. */
+static size_t count_lines(const uint8_t *data, size_t size)
+{
+	size_t lines = 1;
+
+	for (size_t i = 0; i < size; i++)
+		lines += data[i] == '\n' || data[i] == '\r' || data[i] == 0x85 || data[i] == 0xa8 || data[i] == 0xa9;
+	return lines;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct assay_error err = {.text = ""};
+	struct yaml_node root, again;
+	struct buf text = BUF_INIT;
+
+	if (yaml_parse("fuzz", (const char *)data, size, &root, &err)) {
+		check_error(&err, count_lines(data, size));
+		return 0;
+	}
+	check_lines(&root, 1, count_lines(data, size));
+	add_node(&text, &root);
+	if (yaml_parse("fuzz", text.bytes, text.size, &again, &err)) {
+		fprintf(stderr, "%s\n%s\n", err.text, text.bytes);
+		ASSAY_BUG_IF("what was written cannot be read" != NULL);
+	}
+	ASSAY_BUG_IF(!equal(&root, &again));
+	yaml_release(&root);
+	yaml_release(&again);
+	buf_release(&text);
+	return 0;
+}
