@@ -11,7 +11,7 @@
 
 void csv_init(struct csv *csv, const char *name, char *bytes, size_t n)
 {
-	*csv = (struct csv){.name = name, .next = bytes, .line = 1, .next_line = 1};
+	*csv = (struct csv){ .name = name, .next = bytes, .line = 1, .next_line = 1 };
 	if (n >= 3 && !memcmp(bytes, BYTE_ORDER_MARK, 3))
 		csv->next += 3;
 	csv->end = bytes + n;
@@ -20,7 +20,7 @@ void csv_init(struct csv *csv, const char *name, char *bytes, size_t n)
 void csv_release(struct csv *csv)
 {
 	free(csv->fields);
-	*csv = (struct csv){.name = NULL};
+	*csv = (struct csv){ .name = NULL };
 }
 
 static void skip_empty_lines(struct csv *csv)

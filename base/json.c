@@ -158,7 +158,7 @@ static enum assay_status scan_number(struct scan *s)
 
 static enum assay_status scan_word(struct scan *s)
 {
-	static const char *const words[] = {"true", "false", "null"};
+	static const char *const words[] = { "true", "false", "null" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t n = strlen(words[i]);
@@ -275,7 +275,7 @@ static enum assay_status check_duplicates(const struct scan *s, const cJSON *nod
 	{
 		if (cJSON_IsObject(node)) {
 			names = mem_grow(names, n, &capacity, sizeof(*names));
-			names[n++] = (struct named){child->string, s->key_lines[(*key)++]};
+			names[n++] = (struct named){ child->string, s->key_lines[(*key)++] };
 		}
 		if (!st)
 			st = check_duplicates(s, child, key);
@@ -300,7 +300,7 @@ static enum assay_status scan_document(struct scan *s)
 
 enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON **out, struct assay_error *err)
 {
-	struct scan s = {.name = name, .at = text, .end = text + n, .line = 1, .err = err};
+	struct scan s = { .name = name, .at = text, .end = text + n, .line = 1, .err = err };
 	cJSON *root = NULL;
 	size_t key = 0;
 	enum assay_status st;

@@ -135,7 +135,7 @@ struct decimal { /* d.ddd * 10^exponent */
 
 static struct decimal decimal_from(double value, size_t n)
 {
-	struct decimal d = {.n = n};
+	struct decimal d = { .n = n };
 	char text[TEXT_DOUBLE_BYTES];
 	const char *s = text;
 

@@ -170,7 +170,7 @@ static enum assay_status read_items(struct reader *r, size_t depth, struct yaml_
 	bool end = false;
 
 	while (!st && !end) {
-		struct yaml_node item = {.kind = YAML_SCALAR};
+		struct yaml_node item = { .kind = YAML_SCALAR };
 
 		st = read_item(r, out->kind == YAML_MAP, depth + 1, &item, &end);
 		if (st || end) {
@@ -185,7 +185,7 @@ static enum assay_status read_items(struct reader *r, size_t depth, struct yaml_
 	return !st && out->kind == YAML_MAP ? refuse_duplicates(r, out) : st;
 }
 
-/* The node that starts with `event`, which stays the caller's. */
+/* The node that starts with `event`, which stays the caller's; `depth` lists and maps are around it. */
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out)
 {
 	enum assay_status st = refuse_extras(r, event);
@@ -193,8 +193,6 @@ static enum assay_status read_node(struct reader *r, const yaml_event_t *event, 
 
 	if (st)
 		return st;
-	if (depth > YAML_DEPTH_MAX)
-		return assay_fail(r->err, ASSAY_E_LIMIT, "%s:%zu: nested deeper than %d levels", r->name, line, YAML_DEPTH_MAX);
 	if (r->n_nodes++ == YAML_NODES_MAX)
 		return assay_fail(r->err, ASSAY_E_LIMIT, "%s:%zu: more than %d values", r->name, line, YAML_NODES_MAX);
 	if (!out->key)
@@ -204,6 +202,8 @@ static enum assay_status read_node(struct reader *r, const yaml_event_t *event, 
 		out->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 		return take_scalar(r, event, &out->scalar);
 	}
+	if (depth == YAML_DEPTH_MAX)
+		return assay_fail(r->err, ASSAY_E_LIMIT, "%s:%zu: nested deeper than %d levels", r->name, line, YAML_DEPTH_MAX);
 	out->kind = event->type == YAML_MAPPING_START_EVENT ? YAML_MAP : YAML_LIST;
 	return read_items(r, depth, out);
 }
@@ -238,15 +238,15 @@ static enum assay_status read_stream(struct reader *r, struct yaml_node *out)
 	}
 	if (!st && (!documents || is_nothing(out))) {
 		yaml_release(out);
-		*out = (struct yaml_node){.kind = YAML_MAP, .line = 1};
+		*out = (struct yaml_node){ .kind = YAML_MAP, .line = 1 };
 	}
 	return st;
 }
 
 enum assay_status yaml_parse(const char *name, const char *text, size_t n, struct yaml_node *out, struct assay_error *err)
 {
-	struct reader r = {.name = name, .text = text, .n = n, .err = err};
-	struct yaml_node root = {.kind = YAML_SCALAR};
+	struct reader r = { .name = name, .text = text, .n = n, .err = err };
+	struct yaml_node root = { .kind = YAML_SCALAR };
 	enum assay_status st;
 
 	if (n > YAML_BYTES_MAX)
@@ -284,5 +284,5 @@ void yaml_release(struct yaml_node *node)
 	free(node->items);
 	free(node->scalar);
 	free(node->key);
-	*node = (struct yaml_node){.kind = YAML_SCALAR};
+	*node = (struct yaml_node){ .kind = YAML_SCALAR };
 }

@@ -90,16 +90,18 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 	return n;
 }
 
-/* Variance of the log of the median of n values, from their logs; 0 when n < 2. The median of n normal values has a variance of
- * between 1 (n = 2) and pi/2 (n large) times that of the mean: taken as 1 for two and pi/2 beyond, which is on the safe side. */
+/* Variance of the log of the median of n positive values, from their spread; 0 when n < 2. The values become their logs. The
+ * median of few normal values is less precise than their mean, by the factor c on its standard error (docs/statistics.md has the
+ * table; beyond it the limit for many, which is on the safe side). */
 static double median_variance(double *values, size_t n)
 {
-	double sd;
+	static const double c[] = { 0, 0, 1, 1.160, 1.092, 1.198 };
+	double error;
 
 	for (size_t i = 0; i < n; i++)
 		values[i] = log(values[i]);
-	sd = stats_sd(values, n);
-	return (n > 2 ? acos(-1) / 2 : 1) * sd * sd / (double)n;
+	error = (n < sizeof(c) / sizeof(c[0]) ? c[n] : 1.2533) * stats_sd(values, n);
+	return error * error / (double)n;
 }
 
 static bool all_positive(const double *values, size_t n)

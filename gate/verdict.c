@@ -75,8 +75,8 @@ static void explain_shape(struct verdict *v)
 	if (isnan(e->shape_p))
 		add_reason(v, "shape_not_tested", "too few repetitions to tell a uniform change from one that differs by machine");
 	else if (!e->uniform)
-		add_reason(v, "shape_changed", "the ratio differs between hardware types by more than the noise within machines (p = %.2g): "
-			   "another resource is used, or used more", e->shape_p);
+		add_reason(v, "shape_changed", "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): "
+			   "another resource is used, or used more", e->shape_p < 1e-9 ? "<" : "=", e->shape_p < 1e-9 ? 1e-9 : e->shape_p);
 	else if (stats_round(e->low) > 1 || stats_round(e->high) < 1)
 		add_reason(v, "uniform_change", "the ratio is the same on all hardware types within the noise: more or less of the same work");
 }

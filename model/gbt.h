@@ -45,11 +45,12 @@ double gbt_train_mse(const struct gbt *gbt, size_t stage);
 const double *gbt_importance_sum(const struct gbt *gbt);
 const double *gbt_importance_per_tree(const struct gbt *gbt);
 
-/* Mean number of features that tie in a split, weighted by the gain of the split; 1 = every split was decided by one feature. */
+/* Mean number of features that tie in a split, weighted by the gain of the split; 1 = every split was decided by one
+ * feature, 0 = no tree split. */
 double gbt_tied_per_split(const struct gbt *gbt);
 
-/* Splits in which features tied whose partitions of the rows differ: there the data do not decide the tree itself, and another
- * implementation may end elsewhere. */
+/* Splits in which features, or two cuts of one feature, tied whose partitions of the rows differ: there the data do not decide the
+ * tree itself, and another implementation may end elsewhere. */
 size_t gbt_ambiguous_splits(const struct gbt *gbt);
 
 /* Predictions for X [m x p] (p as in the fit) into out[m]. */

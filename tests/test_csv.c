@@ -40,31 +40,31 @@ static void test_rows(void **state)
 		enum assay_status status;
 		const char *expected; /* of an error, how it starts */
 	} rows[] = {
-	    {"nothing", "", ASSAY_OK, ""},
-	    {"one field", "a", ASSAY_OK, "<a>|"},
-	    {"LF and CRLF", "a,b\r\nc,d\n", ASSAY_OK, "<a><b>|<c><d>|"},
-	    {"no newline at the end", "a,b\nc,d", ASSAY_OK, "<a><b>|<c><d>|"},
-	    {"empty fields", ",\n,,", ASSAY_OK, "<><>|<><><>|"},
-	    {"empty lines are skipped", "\n\r\na\n\n\nb\n\n", ASSAY_OK, "<a>|<b>|"},
+		{ "nothing", "", ASSAY_OK, "" },
+		{ "one field", "a", ASSAY_OK, "<a>|" },
+		{ "LF and CRLF", "a,b\r\nc,d\n", ASSAY_OK, "<a><b>|<c><d>|" },
+		{ "no newline at the end", "a,b\nc,d", ASSAY_OK, "<a><b>|<c><d>|" },
+		{ "empty fields", ",\n,,", ASSAY_OK, "<><>|<><><>|" },
+		{ "empty lines are skipped", "\n\r\na\n\n\nb\n\n", ASSAY_OK, "<a>|<b>|" },
 	    {"a byte order mark",
 	     "\xef\xbb\xbf"
 	     "a,b\n",
 	     ASSAY_OK, "<a><b>|"},
-	    {"only a byte order mark", "\xef\xbb\xbf", ASSAY_OK, ""},
-	    {"quoted comma and newline", "\"a,b\",\"c\nd\"\ne", ASSAY_OK, "<a,b><c\nd>|<e>|"},
-	    {"CRLF inside quotes stays", "\"a\r\nb\"\r\n", ASSAY_OK, "<a\r\nb>|"},
-	    {"doubled quotes", "\"a\"\"b\"\"\",\"\"\"\"", ASSAY_OK, "<a\"b\"><\">|"},
-	    {"an empty quoted field is a row", "\"\"\n", ASSAY_OK, "<>|"},
-	    {"blanks belong to the field", " a , b", ASSAY_OK, "< a >< b>|"},
-	    {"UTF-8", "\xc3\xa9,\"\xe2\x82\xac\"", ASSAY_OK, "<\xc3\xa9><\xe2\x82\xac>|"},
-	    {"open quote", "a\nb,\"c\nd", ASSAY_E_FORMAT, "f.csv:2: the quote"},
-	    {"quote at the very end", "a,\"", ASSAY_E_FORMAT, "f.csv:1: the quote"},
-	    {"text behind a quote", "x\n\"a\nb\" c,d", ASSAY_E_FORMAT, "f.csv:3: text behind"},
-	    {"quote inside", "a\n5\" disk", ASSAY_E_FORMAT, "f.csv:2: quote inside"},
-	    {"lone carriage return", "a\rb", ASSAY_E_FORMAT, "f.csv:1: carriage"},
-	    {"carriage return at the end", "a\r", ASSAY_E_FORMAT, "f.csv:1: carriage"},
-	    {"not UTF-8", "a\nb,caf\xe9\n", ASSAY_E_FORMAT, "f.csv:2: not UTF-8"},
-	    {"not UTF-8 deep in a field", "a\n\"b\nc\n\xe9\n\"\n", ASSAY_E_FORMAT, "f.csv:4: not UTF-8"},
+		{ "only a byte order mark", "\xef\xbb\xbf", ASSAY_OK, "" },
+		{ "quoted comma and newline", "\"a,b\",\"c\nd\"\ne", ASSAY_OK, "<a,b><c\nd>|<e>|" },
+		{ "CRLF inside quotes stays", "\"a\r\nb\"\r\n", ASSAY_OK, "<a\r\nb>|" },
+		{ "doubled quotes", "\"a\"\"b\"\"\",\"\"\"\"", ASSAY_OK, "<a\"b\"><\">|" },
+		{ "an empty quoted field is a row", "\"\"\n", ASSAY_OK, "<>|" },
+		{ "blanks belong to the field", " a , b", ASSAY_OK, "< a >< b>|" },
+		{ "UTF-8", "\xc3\xa9,\"\xe2\x82\xac\"", ASSAY_OK, "<\xc3\xa9><\xe2\x82\xac>|" },
+		{ "open quote", "a\nb,\"c\nd", ASSAY_E_FORMAT, "f.csv:2: the quote" },
+		{ "quote at the very end", "a,\"", ASSAY_E_FORMAT, "f.csv:1: the quote" },
+		{ "text behind a quote", "x\n\"a\nb\" c,d", ASSAY_E_FORMAT, "f.csv:3: text behind" },
+		{ "quote inside", "a\n5\" disk", ASSAY_E_FORMAT, "f.csv:2: quote inside" },
+		{ "lone carriage return", "a\rb", ASSAY_E_FORMAT, "f.csv:1: carriage" },
+		{ "carriage return at the end", "a\r", ASSAY_E_FORMAT, "f.csv:1: carriage" },
+		{ "not UTF-8", "a\nb,caf\xe9\n", ASSAY_E_FORMAT, "f.csv:2: not UTF-8" },
+		{ "not UTF-8 deep in a field", "a\n\"b\nc\n\xe9\n\"\n", ASSAY_E_FORMAT, "f.csv:4: not UTF-8" },
 	};
 
 	(void)state;
@@ -120,7 +120,7 @@ static void test_limits(void **state)
 static void test_lines(void **state)
 {
 	char bytes[] = "a\n\n\"b\nc\"\r\nd\n";
-	const size_t lines[] = {1, 3, 5};
+	const size_t lines[] = { 1, 3, 5 };
 	struct assay_error err;
 	struct csv csv;
 	bool more;
@@ -154,7 +154,7 @@ static enum assay_status read_header(const char *text, const char *const *column
 
 static void test_header(void **state)
 {
-	static const char *const columns[] = {"machine", "?type", "value"};
+	static const char *const columns[] = { "machine", "?type", "value" };
 	struct assay_error err;
 	size_t index[3];
 
@@ -195,14 +195,14 @@ static void test_add(void **state)
 	static const struct {
 		const char *field, *first, *later;
 	} rows[] = {
-	    {"a b", "a b", ",a b"},
-	    {"", "\"\"", ","}, /* a row of one empty field is not an empty line */
-	    {"a,b", "\"a,b\"", ",\"a,b\""},
-	    {"\"", "\"\"\"\"", ",\"\"\"\""},
-	    {"a\"b\"c", "\"a\"\"b\"\"c\"", ",\"a\"\"b\"\"c\""},
-	    {"a\rb", "\"a\rb\"", ",\"a\rb\""},
-	    {"\n", "\"\n\"", ",\"\n\""},
-	    {"\xef\xbb\xbfz", "\"\xef\xbb\xbfz\"", ",\xef\xbb\xbfz"},
+		{ "a b", "a b", ",a b" },
+		{ "", "\"\"", "," }, /* a row of one empty field is not an empty line */
+		{ "a,b", "\"a,b\"", ",\"a,b\"" },
+		{ "\"", "\"\"\"\"", ",\"\"\"\"" },
+		{ "a\"b\"c", "\"a\"\"b\"\"c\"", ",\"a\"\"b\"\"c\"" },
+		{ "a\rb", "\"a\rb\"", ",\"a\rb\"" },
+		{ "\n", "\"\n\"", ",\"\n\"" },
+		{ "\xef\xbb\xbfz", "\"\xef\xbb\xbfz\"", ",\xef\xbb\xbfz" },
 	};
 
 	(void)state;
@@ -221,9 +221,9 @@ static void test_add(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_rows),  cmocka_unit_test(test_nul),    cmocka_unit_test(test_limits),
-	    cmocka_unit_test(test_lines), cmocka_unit_test(test_header), cmocka_unit_test(test_width),
-	    cmocka_unit_test(test_add),
+		cmocka_unit_test(test_rows),  cmocka_unit_test(test_nul),    cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_lines), cmocka_unit_test(test_header), cmocka_unit_test(test_width),
+		cmocka_unit_test(test_add),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

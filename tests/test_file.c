@@ -198,7 +198,7 @@ static void test_replace_refused(void **state)
 static void check_interrupted(int expected_errno)
 {
 	char *large = mem_new(LARGE_BYTES, 1), *expected = mem_format("cannot write 'a': %s", strerror(expected_errno));
-	struct assay_error err = {.text = ""};
+	struct assay_error err = { .text = "" };
 	enum assay_status st = file_replace("a", large, LARGE_BYTES, 0644, &err);
 
 	free(large);
@@ -258,7 +258,7 @@ static void test_full_disk(void **state)
 /* Root may write anywhere, so as nobody. */
 static void test_no_permission(void **state)
 {
-	struct assay_error err = {.text = ""};
+	struct assay_error err = { .text = "" };
 	pid_t child = fork();
 	int status;
 
@@ -300,9 +300,9 @@ static void test_make_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(test_read),          TEST(test_read_size_unknown), TEST(test_read_standard_input), TEST(test_replace),
-	    TEST(test_replace_link),  TEST(test_replace_refused),   TEST(test_size_limit),          TEST(test_full_disk),
-	    TEST(test_no_permission), TEST(test_make_directory),
+		TEST(test_read),          TEST(test_read_size_unknown), TEST(test_read_standard_input), TEST(test_replace),
+		TEST(test_replace_link),  TEST(test_replace_refused),   TEST(test_size_limit),          TEST(test_full_disk),
+		TEST(test_no_permission), TEST(test_make_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,55 +61,55 @@ static void test_refused(void **state)
 	static const struct {
 		const char *text, *expected; /* how the error starts */
 	} rows[] = {
-	    {"", "f.json:1: expected a value, found the end"},
-	    {"\n\n", "f.json:3: expected a value, found the end"},
-	    {"{\"a\":1}\nx", "f.json:2: expected nothing behind the value, found 'x'"},
-	    {"1 2", "f.json:1: expected nothing"},
-	    {"{\n\"a\":1,\n}", "f.json:3: expected a key in double quotes, found '}'"},
-	    {"[1,\n2,]", "f.json:2: expected a value, found ']'"},
-	    {"[1 2]", "f.json:1: expected ',' or ']', found '2'"},
-	    {"{\"a\" 1}", "f.json:1: expected ':', found '1'"},
-	    {"{\"a\":1", "f.json:1: expected ',' or '}', found the end"},
-	    {"{a:1}", "f.json:1: expected a key"},
-	    {"['a']", "f.json:1: expected a value, found '''"},
-	    {"nul", "f.json:1: expected a value, found 'n'"},
-	    {"NaN", "f.json:1: expected a value"},
-	    {"[Infinity]", "f.json:1: expected a value"},
-	    {"// x\n1", "f.json:1: expected a value, found '/'"},
-	    {"01", "f.json:1: expected nothing"},
-	    {"+1", "f.json:1: expected a value"},
-	    {".5", "f.json:1: expected a value"},
-	    {"[1.]", "f.json:1: expected a digit, found ']'"},
-	    {"-", "f.json:1: expected a digit, found the end"},
-	    {"1e", "f.json:1: expected a digit"},
-	    {"0x10", "f.json:1: expected nothing"},
-	    {"[0,\n1e999]", "f.json:2: a number too large"},
-	    {"[\n-1e999]", "f.json:2: a number too large"},
-	    {"1000000000000000000000000000000000000000000000000000000000000000", "f.json:1: a number of more than 63"},
-	    {"{\"a\":1,\n\"b\":2,\n\"a\":3}", "f.json:3: key 'a' stands here again (first on line 1)"},
-	    {"{\"x\":[{\n\"a\":1,\n\"\\u0061\":2}]}", "f.json:3: key 'a' stands here again (first on line 2)"},
-	    {"{\"p\":{\"q\":1},\n\"r\":{\"q\":1},\n\"p\":1}", "f.json:3: key 'p'"},
-	    {"\"a\nb\"", "f.json:1: a string does not end on its line"},
-	    {"[\n\"a\tb\"]", "f.json:2: control character"},
-	    {"\"a", "f.json:1: expected the end of a string"},
-	    {"\"a\\", "f.json:1: unknown escape"},
-	    {"\"\\x41\"", "f.json:1: unknown escape"},
-	    {"\"\\u12g4\"", "f.json:1: \\u needs"},
-	    {"\"\\u123\"", "f.json:1: \\u needs"},
-	    {"\"\\u0000\"", "f.json:1: NUL"},
-	    {"{\"a\\u0000b\":1}", "f.json:1: NUL"},
-	    {"\"\\ud83d\"", "f.json:1: half"},
-	    {"\"\\ud83d\\u0041\"", "f.json:1: half"},
-	    {"\"\\ude00\"", "f.json:1: half"},
-	    {"[\n\"caf\xe9\"]", "f.json:2: a string is not UTF-8"},
-	    {"\xef\xbb\xbf{}", "f.json:1: starts with a byte order mark"},
-	    {"[\xc2\xa0]", "f.json:1: expected a value, found byte 0xc2"},
-	    {"\f1", "f.json:1: expected a value, found byte 0x0c"},
+		{ "", "f.json:1: expected a value, found the end" },
+		{ "\n\n", "f.json:3: expected a value, found the end" },
+		{ "{\"a\":1}\nx", "f.json:2: expected nothing behind the value, found 'x'" },
+		{ "1 2", "f.json:1: expected nothing" },
+		{ "{\n\"a\":1,\n}", "f.json:3: expected a key in double quotes, found '}'" },
+		{ "[1,\n2,]", "f.json:2: expected a value, found ']'" },
+		{ "[1 2]", "f.json:1: expected ',' or ']', found '2'" },
+		{ "{\"a\" 1}", "f.json:1: expected ':', found '1'" },
+		{ "{\"a\":1", "f.json:1: expected ',' or '}', found the end" },
+		{ "{a:1}", "f.json:1: expected a key" },
+		{ "['a']", "f.json:1: expected a value, found '''" },
+		{ "nul", "f.json:1: expected a value, found 'n'" },
+		{ "NaN", "f.json:1: expected a value" },
+		{ "[Infinity]", "f.json:1: expected a value" },
+		{ "// x\n1", "f.json:1: expected a value, found '/'" },
+		{ "01", "f.json:1: expected nothing" },
+		{ "+1", "f.json:1: expected a value" },
+		{ ".5", "f.json:1: expected a value" },
+		{ "[1.]", "f.json:1: expected a digit, found ']'" },
+		{ "-", "f.json:1: expected a digit, found the end" },
+		{ "1e", "f.json:1: expected a digit" },
+		{ "0x10", "f.json:1: expected nothing" },
+		{ "[0,\n1e999]", "f.json:2: a number too large" },
+		{ "[\n-1e999]", "f.json:2: a number too large" },
+		{ "1000000000000000000000000000000000000000000000000000000000000000", "f.json:1: a number of more than 63" },
+		{ "{\"a\":1,\n\"b\":2,\n\"a\":3}", "f.json:3: key 'a' stands here again (first on line 1)" },
+		{ "{\"x\":[{\n\"a\":1,\n\"\\u0061\":2}]}", "f.json:3: key 'a' stands here again (first on line 2)" },
+		{ "{\"p\":{\"q\":1},\n\"r\":{\"q\":1},\n\"p\":1}", "f.json:3: key 'p'" },
+		{ "\"a\nb\"", "f.json:1: a string does not end on its line" },
+		{ "[\n\"a\tb\"]", "f.json:2: control character" },
+		{ "\"a", "f.json:1: expected the end of a string" },
+		{ "\"a\\", "f.json:1: unknown escape" },
+		{ "\"\\x41\"", "f.json:1: unknown escape" },
+		{ "\"\\u12g4\"", "f.json:1: \\u needs" },
+		{ "\"\\u123\"", "f.json:1: \\u needs" },
+		{ "\"\\u0000\"", "f.json:1: NUL" },
+		{ "{\"a\\u0000b\":1}", "f.json:1: NUL" },
+		{ "\"\\ud83d\"", "f.json:1: half" },
+		{ "\"\\ud83d\\u0041\"", "f.json:1: half" },
+		{ "\"\\ude00\"", "f.json:1: half" },
+		{ "[\n\"caf\xe9\"]", "f.json:2: a string is not UTF-8" },
+		{ "\xef\xbb\xbf{}", "f.json:1: starts with a byte order mark" },
+		{ "[\xc2\xa0]", "f.json:1: expected a value, found byte 0xc2" },
+		{ "\f1", "f.json:1: expected a value, found byte 0x0c" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct assay_error err = {.text = ""};
+		struct assay_error err = { .text = "" };
 		cJSON *root = NULL;
 
 		if (parse_bytes(rows[i].text, strlen(rows[i].text), &root, &err) != ASSAY_E_FORMAT ||
@@ -142,6 +142,16 @@ static void test_nesting(void **state)
 		buf_char(&text, '[');
 	for (int i = 0; i < 200; i++)
 		buf_char(&text, ']');
+	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_OK);
+	cJSON_Delete(root);
+	buf_clear(&text);
+	for (int i = 0; i < 201; i++)
+		buf_char(&text, '[');
+	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_E_LIMIT);
+	buf_clear(&text);
+	for (int i = 0; i < 300; i++) /* beside each other */
+		buf_text(&text, i ? ",[]" : "[[]");
+	buf_char(&text, ']');
 	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_OK);
 	cJSON_Delete(root);
 	buf_clear(&text);
@@ -313,7 +323,7 @@ static void test_members(void **state)
 
 static void test_keys(void **state)
 {
-	static const char *const keys[] = {"machine", "rates"};
+	static const char *const keys[] = { "machine", "rates" };
 	struct assay_error err;
 	cJSON *good = cJSON_CreateObject(), *bad = cJSON_CreateObject(), *number = cJSON_CreateNumber(1);
 
@@ -334,10 +344,10 @@ static void test_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_accepted), cmocka_unit_test(test_refused), cmocka_unit_test(test_nul),
-	    cmocka_unit_test(test_nesting),  cmocka_unit_test(test_layout),  cmocka_unit_test(test_columns),
-	    cmocka_unit_test(test_add),      cmocka_unit_test(test_mended),  cmocka_unit_test(test_not_finite),
-	    cmocka_unit_test(test_members),  cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_accepted), cmocka_unit_test(test_refused), cmocka_unit_test(test_nul),
+		cmocka_unit_test(test_nesting),  cmocka_unit_test(test_layout),  cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_add),      cmocka_unit_test(test_mended),  cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_members),  cmocka_unit_test(test_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,29 +16,29 @@ static void test_double(void **state)
 		bool good;
 		double value;
 	} rows[] = {
-	    {"0", true, 0},
-	    {"-1.5e3", true, -1500},
-	    {"+2", true, 2},
-	    {".5", true, .5},
-	    {"5.", true, 5},
-	    {"1e-400", true, 0},
-	    {"5e-324", true, 4.9406564584124654e-324},
-	    {"1.7976931348623157e308", true, DBL_MAX},
-	    {"1e309", false, 0},
-	    {"-1e999", false, 0},
-	    {"", false, 0},
-	    {".", false, 0},
-	    {"-", false, 0},
-	    {"e5", false, 0},
-	    {"1e", false, 0},
-	    {"1e+", false, 0},
-	    {" 1", false, 0},
-	    {"1 ", false, 0},
-	    {"1,5", false, 0},
-	    {"0x10", false, 0},
-	    {"nan", false, 0},
-	    {"inf", false, 0},
-	    {"1.2.3", false, 0},
+		{ "0", true, 0 },
+		{ "-1.5e3", true, -1500 },
+		{ "+2", true, 2 },
+		{ ".5", true, .5 },
+		{ "5.", true, 5 },
+		{ "1e-400", true, 0 },
+		{ "5e-324", true, 4.9406564584124654e-324 },
+		{ "1.7976931348623157e308", true, DBL_MAX },
+		{ "1e309", false, 0 },
+		{ "-1e999", false, 0 },
+		{ "", false, 0 },
+		{ ".", false, 0 },
+		{ "-", false, 0 },
+		{ "e5", false, 0 },
+		{ "1e", false, 0 },
+		{ "1e+", false, 0 },
+		{ " 1", false, 0 },
+		{ "1 ", false, 0 },
+		{ "1,5", false, 0 },
+		{ "0x10", false, 0 },
+		{ "nan", false, 0 },
+		{ "inf", false, 0 },
+		{ "1.2.3", false, 0 },
 	};
 
 	(void)state;
@@ -58,18 +58,18 @@ static void test_int64(void **state)
 		bool good;
 		int64_t value;
 	} rows[] = {
-	    {"0", true, 0},
-	    {"-0", true, 0},
-	    {"+17", true, 17},
-	    {"9223372036854775807", true, INT64_MAX},
-	    {"-9223372036854775808", true, INT64_MIN},
-	    {"9223372036854775808", false, 0},
-	    {"", false, 0},
-	    {"-", false, 0},
-	    {"1.0", false, 0},
-	    {" 1", false, 0},
-	    {"1x", false, 0},
-	    {"0x1", false, 0},
+		{ "0", true, 0 },
+		{ "-0", true, 0 },
+		{ "+17", true, 17 },
+		{ "9223372036854775807", true, INT64_MAX },
+		{ "-9223372036854775808", true, INT64_MIN },
+		{ "9223372036854775808", false, 0 },
+		{ "", false, 0 },
+		{ "-", false, 0 },
+		{ "1.0", false, 0 },
+		{ " 1", false, 0 },
+		{ "1x", false, 0 },
+		{ "0x1", false, 0 },
 	};
 
 	(void)state;
@@ -84,20 +84,20 @@ static void test_int64(void **state)
 
 static void test_nearest(void **state)
 {
-	static const char *const words[] = {"port", "host", "user", "architecture", "types"};
+	static const char *const words[] = { "port", "host", "user", "architecture", "types" };
 	static const struct {
 		const char *word, *expected;
 	} rows[] = {
-	    {"prot", "port"}, /* a swap counts once */
-	    {"hosts", "host"},
-	    {"Host", "host"},
-	    {"usr", "user"},
-	    {"ype", "types"}, /* two away, two allowed at three letters */
-	    {"py", NULL},
-	    {"architectrue", "architecture"},
-	    {"arkitektur", "architecture"}, /* four away, four allowed at ten letters */
-	    {"banana", NULL},
-	    {"", NULL},
+		{ "prot", "port" }, /* a swap counts once */
+		{ "hosts", "host" },
+		{ "Host", "host" },
+		{ "usr", "user" },
+		{ "ype", "types" }, /* two away, two allowed at three letters */
+		{ "py", NULL },
+		{ "architectrue", "architecture" },
+		{ "arkitektur", "architecture" }, /* four away, four allowed at ten letters */
+		{ "banana", NULL },
+		{ "", NULL },
 	};
 	char longest[300];
 
@@ -139,26 +139,26 @@ static void test_from_double(void **state)
 		double value;
 		const char *text;
 	} rows[] = {
-	    {0, "0"},
-	    {-0.0, "-0"},
-	    {.1, "0.1"},
-	    {.3, "0.3"},
-	    {.1 + .2, "0.30000000000000004"},
-	    {100000, "100000"},
-	    {1e15, "1000000000000000"},
-	    {9007199254740993.0, "9007199254740992"},
-	    {1e16, "1e16"},
-	    {1e22, "1e22"},
-	    {-1.5, "-1.5"},
-	    {123456.789, "123456.789"},
-	    {1e-4, "0.0001"},
-	    {1.25e-5, "1.25e-5"},
-	    {DBL_MAX, "1.7976931348623157e308"},
-	    {DBL_MIN, "2.2250738585072014e-308"},
-	    {4.9406564584124654e-324, "5e-324"},
+		{ 0, "0" },
+		{ -0.0, "-0" },
+		{ .1, "0.1" },
+		{ .3, "0.3" },
+		{ .1 + .2, "0.30000000000000004" },
+		{ 100000, "100000" },
+		{ 1e15, "1000000000000000" },
+		{ 9007199254740993.0, "9007199254740992" },
+		{ 1e16, "1e16" },
+		{ 1e22, "1e22" },
+		{ -1.5, "-1.5" },
+		{ 123456.789, "123456.789" },
+		{ 1e-4, "0.0001" },
+		{ 1.25e-5, "1.25e-5" },
+		{ DBL_MAX, "1.7976931348623157e308" },
+		{ DBL_MIN, "2.2250738585072014e-308" },
+		{ 4.9406564584124654e-324, "5e-324" },
 	    /* Sixteen digits hit only above: the classic case of a boundary that is not symmetric. */
-	    {0x1p-44, "5.684341886080802e-14"},
-	    {0x1p89, "6.189700196426902e26"},
+		{ 0x1p-44, "5.684341886080802e-14" },
+		{ 0x1p89, "6.189700196426902e26" },
 	};
 	struct rng rng;
 	char text[TEXT_DOUBLE_BYTES];
@@ -187,12 +187,12 @@ static void test_dates(void **state)
 		int64_t ms;
 		const char *text;
 	} rows[] = {
-	    {0, "1970-01-01T00:00:00Z"},
-	    {INT64_C(1497506400000), "2017-06-15T06:00:00Z"},
-	    {INT64_C(1497506400007), "2017-06-15T06:00:00.007Z"},
-	    {INT64_C(951782400000), "2000-02-29T00:00:00Z"},
-	    {-1, "1969-12-31T23:59:59.999Z"},
-	    {INT64_C(253402300799999), "9999-12-31T23:59:59.999Z"},
+		{ 0, "1970-01-01T00:00:00Z" },
+		{ INT64_C(1497506400000), "2017-06-15T06:00:00Z" },
+		{ INT64_C(1497506400007), "2017-06-15T06:00:00.007Z" },
+		{ INT64_C(951782400000), "2000-02-29T00:00:00Z" },
+		{ -1, "1969-12-31T23:59:59.999Z" },
+		{ INT64_C(253402300799999), "9999-12-31T23:59:59.999Z" },
 	};
 	char text[TEXT_DATE_BYTES];
 
@@ -210,16 +210,16 @@ static void test_timestamps(void **state)
 		bool good;
 		int64_t ms;
 	} rows[] = {
-	    {"0", true, 0},
-	    {"1497506400", true, INT64_C(1497506400000)},
-	    {"1497506400000", true, INT64_C(1497506400000)},
-	    {"99999999999", true, INT64_C(99999999999000)},
-	    {"100000000000", true, INT64_C(100000000000)},
-	    {"253402300799999", true, INT64_C(253402300799999)},
-	    {"253402300800000", false, 0},
-	    {"-1", false, 0},
-	    {"1497506400.5", false, 0},
-	    {"", false, 0},
+		{ "0", true, 0 },
+		{ "1497506400", true, INT64_C(1497506400000) },
+		{ "1497506400000", true, INT64_C(1497506400000) },
+		{ "99999999999", true, INT64_C(99999999999000) },
+		{ "100000000000", true, INT64_C(100000000000) },
+		{ "253402300799999", true, INT64_C(253402300799999) },
+		{ "253402300800000", false, 0 },
+		{ "-1", false, 0 },
+		{ "1497506400.5", false, 0 },
+		{ "", false, 0 },
 	};
 
 	(void)state;
@@ -238,27 +238,27 @@ static void test_utf8(void **state)
 		const char *bytes;
 		bool good;
 	} rows[] = {
-	    {"", true},
-	    {"plain text that is longer than a word", true},
-	    {"\x7f", true},
-	    {"\x80", false},
-	    {"\xc2\x80", true},
-	    {"\xc0\xaf", false}, /* overlong */
-	    {"\xc1\xbf", false},
-	    {"\xe0\x9f\xbf", false},
-	    {"\xe0\xa0\x80", true},
-	    {"\xed\x9f\xbf", true},
-	    {"\xed\xa0\x80", false}, /* a surrogate */
-	    {"\xf0\x8f\xbf\xbf", false},
-	    {"\xf0\x90\x80\x80", true},
-	    {"\xf4\x8f\xbf\xbf", true},
-	    {"\xf4\x90\x80\x80", false}, /* above U+10FFFF */
-	    {"\xf5\x80\x80\x80", false},
-	    {"1234567\xc3", false}, /* cut at a word's end */
-	    {"12345678\xc3\xa9", true},
-	    {"1234567\xc3\xa9", true},
-	    {"\xe2\x82", false},
-	    {"\xe2\x82x", false},
+		{ "", true },
+		{ "plain text that is longer than a word", true },
+		{ "\x7f", true },
+		{ "\x80", false },
+		{ "\xc2\x80", true },
+		{ "\xc0\xaf", false }, /* overlong */
+		{ "\xc1\xbf", false },
+		{ "\xe0\x9f\xbf", false },
+		{ "\xe0\xa0\x80", true },
+		{ "\xed\x9f\xbf", true },
+		{ "\xed\xa0\x80", false }, /* a surrogate */
+		{ "\xf0\x8f\xbf\xbf", false },
+		{ "\xf0\x90\x80\x80", true },
+		{ "\xf4\x8f\xbf\xbf", true },
+		{ "\xf4\x90\x80\x80", false }, /* above U+10FFFF */
+		{ "\xf5\x80\x80\x80", false },
+		{ "1234567\xc3", false }, /* cut at a word's end */
+		{ "12345678\xc3\xa9", true },
+		{ "1234567\xc3\xa9", true },
+		{ "\xe2\x82", false },
+		{ "\xe2\x82x", false },
 	};
 
 	(void)state;
@@ -289,9 +289,9 @@ static void test_shown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_double),      cmocka_unit_test(test_int64), cmocka_unit_test(test_nearest),
-	    cmocka_unit_test(test_from_double), cmocka_unit_test(test_dates), cmocka_unit_test(test_timestamps),
-	    cmocka_unit_test(test_utf8),        cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_double),      cmocka_unit_test(test_int64), cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_from_double), cmocka_unit_test(test_dates), cmocka_unit_test(test_timestamps),
+		cmocka_unit_test(test_utf8),        cmocka_unit_test(test_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,38 +50,40 @@ static void test_parse(void **state)
 		enum assay_status status;
 		const char *expected; /* of an error, how it starts */
 	} rows[] = {
-	    {"nothing", "", ASSAY_OK, "{}@1"},
-	    {"only comments", "# a\n# b\n", ASSAY_OK, "{}@1"},
-	    {"an empty document", "---\n", ASSAY_OK, "{}@1"},
-	    {"a map", "a: 1\nb: 'x'\n", ASSAY_OK, "{a:1@1,b:'x'@2}@1"},
-	    {"lists", "a:\n  - x\n  - [y, \"z\"]\n", ASSAY_OK, "{a:[x@2,[y@3,'z'@3]@3]@1}@1"},
-	    {"no value", "a:\nb: ~\n", ASSAY_OK, "{a:@1,b:~@2}@1"},
-	    {"empty ones", "a: {}\nb: []\n", ASSAY_OK, "{a:{}@1,b:[]@2}@1"},
-	    {"a block of text", "a: |\n  x\n  y\nb: 1", ASSAY_OK, "{a:'x\ny\n'@1,b:1@4}@1"},
-	    {"an explicit start", "%YAML 1.1\n---\na: 1\n...\n", ASSAY_OK, "{a:1@3}@3"},
-	    {"a list at the root", "- a\n- b: 1\n  c: 2\n", ASSAY_OK, "[a@1,{b:1@2,c:2@3}@2]@1"},
+		{ "nothing", "", ASSAY_OK, "{}@1" },
+		{ "only comments", "# a\n# b\n", ASSAY_OK, "{}@1" },
+		{ "an empty document", "---\n", ASSAY_OK, "{}@1" },
+		{ "a map", "a: 1\nb: 'x'\n", ASSAY_OK, "{a:1@1,b:'x'@2}@1" },
+		{ "lists", "a:\n  - x\n  - [y, \"z\"]\n", ASSAY_OK, "{a:[x@2,[y@3,'z'@3]@3]@1}@1" },
+		{ "no value", "a:\nb: ~\n", ASSAY_OK, "{a:@1,b:~@2}@1" },
+		{ "empty ones", "a: {}\nb: []\n", ASSAY_OK, "{a:{}@1,b:[]@2}@1" },
+		{ "a block of text", "a: |\n  x\n  y\nb: 1", ASSAY_OK, "{a:'x\ny\n'@1,b:1@4}@1" },
+		{ "an explicit start", "%YAML 1.1\n---\na: 1\n...\n", ASSAY_OK, "{a:1@3}@3" },
+		{ "a list at the root", "- a\n- b: 1\n  c: 2\n", ASSAY_OK, "[a@1,{b:1@2,c:2@3}@2]@1" },
 	    {"a byte order mark",
 	     "\xef\xbb\xbf"
 	     "a: \xc3\xa9\n",
 	     ASSAY_OK, "{a:\xc3\xa9@1}@1"},
-	    {"duplicate key", "a: 1\nb: 2\na: 3\n", ASSAY_E_FORMAT, "f.yaml:3: key 'a' stands here again (first on line 1)"},
-	    {"duplicate in an inner map", "x:\n  - b: 1\n    c: 1\n    \"b\": 2\n", ASSAY_E_FORMAT, "f.yaml:4: key 'b'"},
-	    {"the same key elsewhere", "a: {b: 1}\nc: {b: 1}\n", ASSAY_OK, "{a:{b:1@1}@1,c:{b:1@2}@2}@1"},
-	    {"anchor", "a: 1\nb: &x 1\n", ASSAY_E_FORMAT, "f.yaml:2: anchors"},
-	    {"anchor of a map", "a: &x\n  b: 1\n", ASSAY_E_FORMAT, "f.yaml:1: anchors"},
-	    {"anchor of a key", "&x a: 1\n", ASSAY_E_FORMAT, "f.yaml:1: anchors"},
-	    {"alias", "a: 1\nb: *x\n", ASSAY_E_FORMAT, "f.yaml:2: aliases"},
-	    {"merge", "a: 1\n<<: *x\n", ASSAY_E_FORMAT, "f.yaml:2: aliases"},
-	    {"tag", "a: !!str 1\n", ASSAY_E_FORMAT, "f.yaml:1: tags"},
-	    {"tag of a list", "a:\n  !x [1]\n", ASSAY_E_FORMAT, "f.yaml:2: tags"},
-	    {"second document", "a: 1\n---\nb: 1\n", ASSAY_E_FORMAT, "f.yaml:2: a second document"},
-	    {"key that is a list", "a: 1\n? [b]\n: 1\n", ASSAY_E_FORMAT, "f.yaml:2: a key must be"},
-	    {"NUL escape", "a: 1\nb: \"x\\0y\"\n", ASSAY_E_FORMAT, "f.yaml:2: NUL"},
-	    {"tab", "a:\n\tb: 1\n", ASSAY_E_FORMAT, "f.yaml:2: a tab cannot indent"},
-	    {"open bracket", "a: 1\nb: [1,\n", ASSAY_E_FORMAT, "f.yaml:3: "},
-	    {"colon inside", "a: 1\nb: c: d\n", ASSAY_E_FORMAT, "f.yaml:2: mapping values are not allowed"},
-	    {"not UTF-8", "a: 1\nb: caf\xe9\n", ASSAY_E_FORMAT, "f.yaml:2: not plain UTF-8"},
-	    {"control character", "a: 1\nb: 1\nc: \x01\n", ASSAY_E_FORMAT, "f.yaml:3: not plain UTF-8"},
+		{ "duplicate key", "a: 1\nb: 2\na: 3\n", ASSAY_E_FORMAT, "f.yaml:3: key 'a' stands here again (first on line 1)" },
+		{ "duplicate in an inner map", "x:\n  - b: 1\n    c: 1\n    \"b\": 2\n", ASSAY_E_FORMAT, "f.yaml:4: key 'b'" },
+		{ "the same key elsewhere", "a: {b: 1}\nc: {b: 1}\n", ASSAY_OK, "{a:{b:1@1}@1,c:{b:1@2}@2}@1" },
+		{ "anchor", "a: 1\nb: &x 1\n", ASSAY_E_FORMAT, "f.yaml:2: anchors" },
+		{ "anchor of a map", "a: &x\n  b: 1\n", ASSAY_E_FORMAT, "f.yaml:1: anchors" },
+		{ "anchor of a key", "&x a: 1\n", ASSAY_E_FORMAT, "f.yaml:1: anchors" },
+		{ "alias", "a: 1\nb: *x\n", ASSAY_E_FORMAT, "f.yaml:2: aliases" },
+		{ "merge", "a: 1\n<<: *x\n", ASSAY_E_FORMAT, "f.yaml:2: aliases" },
+		{ "tag", "a: !!str 1\n", ASSAY_E_FORMAT, "f.yaml:1: tags" },
+		{ "tag of a list", "a:\n  !x [1]\n", ASSAY_E_FORMAT, "f.yaml:2: tags" },
+		{ "second document", "a: 1\n---\nb: 1\n", ASSAY_E_FORMAT, "f.yaml:2: a second document" },
+		{ "key that is a list", "a: 1\n? [b]\n: 1\n", ASSAY_E_FORMAT, "f.yaml:2: a key must be" },
+		{ "NUL escape", "a: 1\nb: \"x\\0y\"\n", ASSAY_E_FORMAT, "f.yaml:2: NUL" },
+		{ "tab", "a:\n\tb: 1\n", ASSAY_E_FORMAT, "f.yaml:2: a tab cannot indent" },
+		{ "open bracket", "a: 1\nb: [1,\n", ASSAY_E_FORMAT, "f.yaml:3: " },
+		{ "open bracket on the last line", "a: 1\nb: [1,", ASSAY_E_FORMAT, "f.yaml:2: " },
+		{ "no colon on the last line", "a:\n  - b: 1\nc ", ASSAY_E_FORMAT, "f.yaml:3: " },
+		{ "colon inside", "a: 1\nb: c: d\n", ASSAY_E_FORMAT, "f.yaml:2: mapping values are not allowed" },
+		{ "not UTF-8", "a: 1\nb: caf\xe9\n", ASSAY_E_FORMAT, "f.yaml:2: not plain UTF-8" },
+		{ "control character", "a: 1\nb: 1\nc: \x01\n", ASSAY_E_FORMAT, "f.yaml:3: not plain UTF-8" },
 	};
 
 	(void)state;
@@ -117,6 +119,12 @@ static void test_limits(void **state)
 		buf_char(&text, ']');
 	check_status(&text, ASSAY_OK);
 	buf_clear(&text);
+	for (int i = 0; i < YAML_DEPTH_MAX + 1; i++)
+		buf_char(&text, '[');
+	for (int i = 0; i < YAML_DEPTH_MAX + 1; i++)
+		buf_char(&text, ']');
+	check_status(&text, ASSAY_E_LIMIT);
+	buf_clear(&text);
 	for (int i = 0; i < 100000; i++)
 		buf_char(&text, '[');
 	check_status(&text, ASSAY_E_LIMIT);
@@ -126,8 +134,11 @@ static void test_limits(void **state)
 	check_status(&text, ASSAY_OK);
 	buf_text(&text, "- a\n");
 	check_status(&text, ASSAY_E_LIMIT);
-	while (text.size <= YAML_BYTES_MAX)
-		buf_text(&text, "# a comment that is long enough to come to the end soon\n");
+	buf_clear(&text);
+	while (text.size < YAML_BYTES_MAX)
+		buf_text(&text, "# a row of 16 b\n");
+	check_status(&text, ASSAY_OK);
+	buf_char(&text, '\n');
 	check_status(&text, ASSAY_E_LIMIT);
 	buf_release(&text);
 }
@@ -157,7 +168,7 @@ static struct yaml_node parse(const char *text)
 
 static void test_keys(void **state)
 {
-	static const char *const keys[] = {"name", "port", "user"};
+	static const char *const keys[] = { "name", "port", "user" };
 	struct yaml_node root = parse("name: a\n\nprot: 1\n"), far = parse("name: x\nbanana: 1\n"), list = parse("- a\n");
 	struct assay_error err;
 
@@ -216,6 +227,8 @@ static void test_values(void **state)
 	assert_true(d == .5);
 	assert_int_equal(yaml_double("f", rate, 0, .25, &d, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "f:2: 'rate' must be a number from 0 to 0.25, not '0.5'");
+	assert_int_equal(yaml_double("f", rate, .75, 1, &d, &err), ASSAY_E_FORMAT);
+	assert_true(d == .5);
 	assert_int_equal(yaml_double("f", name, -(double)INFINITY, (double)INFINITY, &d, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "f:3: 'name' must be a number, not 'm1'");
 	assert_int_equal(yaml_double("f", name, 0, (double)INFINITY, &d, &err), ASSAY_E_FORMAT);
@@ -271,9 +284,9 @@ static void test_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_parse),       cmocka_unit_test(test_limits), cmocka_unit_test(test_many_keys),
-	    cmocka_unit_test(test_keys),        cmocka_unit_test(test_get),    cmocka_unit_test(test_values),
-	    cmocka_unit_test(test_empty_items), cmocka_unit_test(test_read),
+		cmocka_unit_test(test_parse),       cmocka_unit_test(test_limits), cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_keys),        cmocka_unit_test(test_get),    cmocka_unit_test(test_values),
+		cmocka_unit_test(test_empty_items), cmocka_unit_test(test_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

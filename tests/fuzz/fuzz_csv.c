@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static enum assay_status read_rows(const char *text, size_t n, struct buf *rows, struct buf *written)
 {
 	char *bytes = mem_bytes(text, n);
-	struct assay_error err = {.text = ""};
+	struct assay_error err = { .text = "" };
 	enum assay_status st;
 	struct csv csv;
 	bool more;

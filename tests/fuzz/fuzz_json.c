@@ -40,7 +40,7 @@ static void check_error(const struct assay_error *err, const char *text, size_t 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct assay_error err = {.text = ""};
+	struct assay_error err = { .text = "" };
 	char *text, *again;
 	cJSON *root = NULL, *copy = NULL;
 

@@ -50,7 +50,7 @@ static void check_number(const char *text)
 /* Decodes first and then looks at the value, where text.c looks at ranges of bytes. */
 static bool decodes(const unsigned char *s, size_t n)
 {
-	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 
 	while (n) {
 		size_t length = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
@@ -75,7 +75,7 @@ static bool decodes(const unsigned char *s, size_t n)
 static void check_words(const char *text, size_t size)
 {
 	const char *second = text + strlen(text) < text + size ? text + strlen(text) + 1 : text;
-	const char *const words[] = {"port", second, "architecture"};
+	const char *const words[] = { "port", second, "architecture" };
 	const char *found = text_nearest(text, words, 3), *own = text_nearest(second, words, 3);
 	char shown[TEXT_SHOWN_BYTES];
 

@@ -87,7 +87,7 @@ static size_t count_lines(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct assay_error err = {.text = ""};
+	struct assay_error err = { .text = "" };
 	struct yaml_node root, again;
 	struct buf text = BUF_INIT;
 
