@@ -1,5 +1,7 @@
 #include "base/cli.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -9,8 +11,26 @@ static const char *const format_names[] = { "human", "json" };
 static const struct argp_option shared_options[] = {
 	{ "directory", 'C', "DIR", 0, "The laboratory's directory (default: the current one); other paths stay relative to where you are", 90 },
 	{ "format", 'f', "human|json", 0, "For people (default) or for programs", 90 },
+	{ "help", 'h', NULL, 0, "Show this", 90 },
 	{ 0 }
 };
+
+/* "NAME: text", one line whatever the text holds: outside bytes must neither break the line nor reach the terminal as escapes. */
+static void print_line(const char *name, const char *text, const char *behind)
+{
+	fprintf(stderr, "%s: ", name);
+	for (; *text; text++)
+		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+	fprintf(stderr, "%s\n", behind);
+}
+
+static void print_formatted(const char *name, const char *behind, const char *fmt, va_list args)
+{
+	char text[ASSAY_ERROR_BYTES];
+
+	vsnprintf(text, sizeof(text), fmt, args);
+	print_line(name, text, behind);
+}
 
 static error_t parse_shared(int key, char *arg, struct argp_state *state)
 {

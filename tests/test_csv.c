@@ -46,10 +46,7 @@ static void test_rows(void **state)
 		{ "no newline at the end", "a,b\nc,d", ASSAY_OK, "<a><b>|<c><d>|" },
 		{ "empty fields", ",\n,,", ASSAY_OK, "<><>|<><><>|" },
 		{ "empty lines are skipped", "\n\r\na\n\n\nb\n\n", ASSAY_OK, "<a>|<b>|" },
-	    {"a byte order mark",
-	     "\xef\xbb\xbf"
-	     "a,b\n",
-	     ASSAY_OK, "<a><b>|"},
+		{ "a byte order mark", "\xef\xbb\xbf" "a,b\n", ASSAY_OK, "<a><b>|" },
 		{ "only a byte order mark", "\xef\xbb\xbf", ASSAY_OK, "" },
 		{ "quoted comma and newline", "\"a,b\",\"c\nd\"\ne", ASSAY_OK, "<a,b><c\nd>|<e>|" },
 		{ "CRLF inside quotes stays", "\"a\r\nb\"\r\n", ASSAY_OK, "<a\r\nb>|" },

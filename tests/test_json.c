@@ -27,22 +27,22 @@ static enum assay_status parse_bytes(const char *text, size_t n, cJSON **root, s
 static void test_accepted(void **state)
 {
 	static const char *const texts[] = {
-	    "0",
-	    "-0",
-	    "1.5e-3",
-	    "\"\"",
-	    " null\r\n\t",
-	    "[]",
-	    "{}",
-	    "true",
-	    "false",
-	    "[1,2,[3]]",
-	    "{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}",
-	    "\"\\u00e9\\ud83d\\ude00\\n\\\"\\\\\\/\"",
-	    "\"\xc3\xa9\x7f\"",
-	    "1e-999",
-	    "{\"\":1,\" \":2}",
-	    "{\"a\":1,\"A\":2}",
+		"0",
+		"-0",
+		"1.5e-3",
+		"\"\"",
+		" null\r\n\t",
+		"[]",
+		"{}",
+		"true",
+		"false",
+		"[1,2,[3]]",
+		"{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}",
+		"\"\\u00e9\\ud83d\\ude00\\n\\\"\\\\\\/\"",
+		"\"\xc3\xa9\x7f\"",
+		"1e-999",
+		"{\"\":1,\" \":2}",
+		"{\"a\":1,\"A\":2}",
 	};
 
 	(void)state;
@@ -166,13 +166,13 @@ static void test_nesting(void **state)
 static void test_layout(void **state)
 {
 	static const char *const texts[] = {
-	    "1\n",
-	    "\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u007f/\xc3\xa9\"\n",
-	    "[]\n",
-	    "{}\n",
-	    "[1, 0.1, true, null, \"x\"]\n",
-	    "{\n  \"b\": 1,\n  \"a\": [1, 2],\n  \"c\": {\n    \"d\": []\n  }\n}\n",
-	    "[\n  [1, 2],\n  {}\n]\n",
+		"1\n",
+		"\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u007f/\xc3\xa9\"\n",
+		"[]\n",
+		"{}\n",
+		"[1, 0.1, true, null, \"x\"]\n",
+		"{\n  \"b\": 1,\n  \"a\": [1, 2],\n  \"c\": {\n    \"d\": []\n  }\n}\n",
+		"[\n  [1, 2],\n  {}\n]\n",
 	};
 
 	(void)state;

@@ -89,6 +89,8 @@ static void test_nearest(void **state)
 		const char *word, *expected;
 	} rows[] = {
 		{ "prot", "port" }, /* a swap counts once */
+		{ "ohts", "host" }, /* two swaps: more than the two that are allowed at four letters without them */
+		{ "pxyz", NULL },   /* three away */
 		{ "hosts", "host" },
 		{ "Host", "host" },
 		{ "usr", "user" },
@@ -156,7 +158,7 @@ static void test_from_double(void **state)
 		{ DBL_MAX, "1.7976931348623157e308" },
 		{ DBL_MIN, "2.2250738585072014e-308" },
 		{ 4.9406564584124654e-324, "5e-324" },
-	    /* Sixteen digits hit only above: the classic case of a boundary that is not symmetric. */
+		/* Sixteen digits hit only above: the classic case of a boundary that is not symmetric. */
 		{ 0x1p-44, "5.684341886080802e-14" },
 		{ 0x1p89, "6.189700196426902e26" },
 	};

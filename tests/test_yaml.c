@@ -60,10 +60,7 @@ static void test_parse(void **state)
 		{ "a block of text", "a: |\n  x\n  y\nb: 1", ASSAY_OK, "{a:'x\ny\n'@1,b:1@4}@1" },
 		{ "an explicit start", "%YAML 1.1\n---\na: 1\n...\n", ASSAY_OK, "{a:1@3}@3" },
 		{ "a list at the root", "- a\n- b: 1\n  c: 2\n", ASSAY_OK, "[a@1,{b:1@2,c:2@3}@2]@1" },
-	    {"a byte order mark",
-	     "\xef\xbb\xbf"
-	     "a: \xc3\xa9\n",
-	     ASSAY_OK, "{a:\xc3\xa9@1}@1"},
+		{ "a byte order mark", "\xef\xbb\xbf" "a: \xc3\xa9\n", ASSAY_OK, "{a:\xc3\xa9@1}@1" },
 		{ "duplicate key", "a: 1\nb: 2\na: 3\n", ASSAY_E_FORMAT, "f.yaml:3: key 'a' stands here again (first on line 1)" },
 		{ "duplicate in an inner map", "x:\n  - b: 1\n    c: 1\n    \"b\": 2\n", ASSAY_E_FORMAT, "f.yaml:4: key 'b'" },
 		{ "the same key elsewhere", "a: {b: 1}\nc: {b: 1}\n", ASSAY_OK, "{a:{b:1@1}@1,c:{b:1@2}@2}@1" },

@@ -4,22 +4,30 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* The character at *text, which is UTF-8, and *text moved behind it. */
+static unsigned next_character(const char **text)
+{
+	const unsigned char *s = (const unsigned char *)*text;
+	unsigned length = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	unsigned c = length == 1 ? s[0] : s[0] & (0x7fu >> length);
+
+	for (unsigned i = 1; i < length; i++)
+		c = c << 6 | (s[i] & 0x3f);
+	*text += length;
+	return c;
+}
+
+/* Everything but plain ASCII as escapes: YAML ends lines at U+2028 too, and has characters that may only be escaped. */
 static void add_text(struct buf *out, const char *text)
 {
 	buf_char(out, '"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	while (*text) {
+		unsigned c = next_character(&text);
 
-		if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) {
-			buf_format(out, "\\x%02x", c);
-		} else if (c == 0xc2 && (unsigned char)text[1] < 0xa0) { /* U+0080 to U+009F must be escaped too */
-			buf_format(out, "\\x%02x", (unsigned char)*++text);
-		} else if (!strncmp(text, "\xe2\x80\xa8", 3) || !strncmp(text, "\xe2\x80\xa9", 3)) { /* ends of lines */
-			buf_format(out, "\\u20%02x", (unsigned char)text[2] - 0x80);
-			text += 2;
-		} else {
-			buf_char(out, *text);
-		}
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			buf_format(out, "\\U%08x", c);
+		else
+			buf_char(out, (char)c);
 	}
 	buf_char(out, '"');
 }
