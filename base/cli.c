@@ -1,5 +1,7 @@
+/* The options that all sub-commands share, and how a command says what is wrong: one line on standard error. */
 #include "base/cli.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -15,7 +17,7 @@ static const struct argp_option shared_options[] = {
 	{ 0 }
 };
 
-/* "NAME: text", one line whatever the text holds: outside bytes must neither break the line nor reach the terminal as escapes. */
+/* "NAME: text", one line whatever the text holds: bytes from outside must neither break it nor reach the terminal as escapes. */
 static void print_line(const char *name, const char *text, const char *behind)
 {
 	fprintf(stderr, "%s: ", name);
@@ -24,20 +26,102 @@ static void print_line(const char *name, const char *text, const char *behind)
 	fprintf(stderr, "%s\n", behind);
 }
 
-static void print_formatted(const char *name, const char *behind, const char *fmt, va_list args)
-{
-	char text[ASSAY_ERROR_BYTES];
+/* ---- what is wrong with an option ---- */
 
-	vsnprintf(text, sizeof(text), fmt, args);
-	print_line(name, text, behind);
+static bool is_prefix(const char *word, size_t n, const char *name)
+{
+	return name && strncmp(word, name, n) == 0;
+}
+
+/* The option that a long one means, whole or shortened, among both tables; NULL when none or several do. */
+static const struct argp_option *find_long(const struct argp_option *const *tables, const char *word, size_t n)
+{
+	const struct argp_option *found = NULL;
+	size_t matches = 0;
+
+	for (int t = 0; t < 2; t++) {
+		for (const struct argp_option *o = tables[t]; o && o->name; o++) {
+			if (!is_prefix(word, n, o->name))
+				continue;
+			if (strlen(o->name) == n)
+				return o;
+			found = o;
+			matches++;
+		}
+	}
+	return matches == 1 ? found : NULL;
+}
+
+static const struct argp_option *find_short(const struct argp_option *const *tables, int key)
+{
+	for (int t = 0; t < 2; t++) {
+		for (const struct argp_option *o = tables[t]; o && o->name; o++) {
+			if (o->key == key)
+				return o;
+		}
+	}
+	return NULL;
+}
+
+static const char *nearest_long(const struct argp_option *const *tables, const char *word)
+{
+	const char *names[100];
+	size_t n = 0;
+
+	for (int t = 0; t < 2; t++) {
+		for (const struct argp_option *o = tables[t]; o && o->name && n < sizeof(names) / sizeof(names[0]); o++)
+			names[n++] = o->name;
+	}
+	return text_nearest(word, names, n);
+}
+
+/* getopt tells only that something is wrong with the word at which it stopped. */
+static void refuse_option(struct argp_state *state, const struct argp_option *const *tables, const char *word)
+{
+	bool is_long = strncmp(word, "--", 2) == 0;
+	size_t n = strcspn(word + 2 * is_long, "=");
+	const struct argp_option *option = is_long ? find_long(tables, word + 2, n) : find_short(tables, word[strlen(word) - 1]);
+	const char *nearest;
+
+	if (option && option->arg)
+		cli_refuse(state, "'%s' needs %s behind it", word, option->arg);
+	else if (option)
+		cli_refuse(state, "'--%s' takes no value", option->name);
+	nearest = is_long && n < TEXT_SHOWN_BYTES ? nearest_long(tables, word + 2) : NULL;
+	if (nearest)
+		cli_refuse(state, "unknown option '%s' (did you mean '--%s'?)", word, nearest);
+	cli_refuse(state, "unknown option '%s'", word);
+}
+
+/* ---- parsing ---- */
+
+struct parse_inputs {
+	struct cli *cli;
+	void *command;
+	const struct argp *both;
+	const struct argp_option *tables[2]; /* of the command (or NULL) and the shared ones */
+};
+
+static _Noreturn void show_help(const struct parse_inputs *inputs)
+{
+	struct assay_error err;
+	char *name = mem_string(inputs->cli->name);
+
+	setenv("ARGP_HELP_FMT", "no-dup-args-note,rmargin=100", 0);
+	argp_help(inputs->both, stdout, ARGP_HELP_STD_HELP & ~(ARGP_HELP_EXIT_OK | ARGP_HELP_EXIT_ERR), name);
+	free(name);
+	exit(cli_end(inputs->cli, cli_print(&(struct buf)BUF_INIT, &err), &err, 0));
 }
 
 static error_t parse_shared(int key, char *arg, struct argp_state *state)
 {
-	struct cli *cli = state->input;
+	struct parse_inputs *inputs = state->input;
+	struct cli *cli = inputs->cli;
 
 	switch (key) {
 	case 'C':
+		if (!*arg)
+			cli_refuse(state, "the directory behind -C is empty");
 		cli->directory = arg;
 		return 0;
 	case 'f':
@@ -47,8 +131,11 @@ static error_t parse_shared(int key, char *arg, struct argp_state *state)
 				return 0;
 			}
 		}
-		argp_error(state, "unknown format '%s': it is human or json", arg);
-		return EINVAL;
+		cli_refuse(state, "unknown format '%s': it is human or json", arg);
+	case 'h':
+		show_help(inputs);
+	case ARGP_KEY_ARG: /* the command itself has refused it */
+		cli_refuse(state, "'%s' is one word too many: this command takes none", arg);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -56,21 +143,23 @@ static error_t parse_shared(int key, char *arg, struct argp_state *state)
 
 static const struct argp shared_argp = { shared_options, parse_shared, NULL, NULL, NULL, NULL, NULL };
 
-struct parse_inputs {
-	struct cli *cli;
-	void *command;
-};
-
-/* A wrapper around the command's parser hands the two inputs to the two parsers. */
+/* A wrapper around the command's parser hands the two inputs to the two parsers, and says what is wrong where argp stopped. */
 static error_t parse_split(int key, char *arg, struct argp_state *state)
 {
 	struct parse_inputs *inputs = state->input;
+	int at = state->next - 1;
 
 	(void)arg;
-	if (key != ARGP_KEY_INIT)
+	if (key == ARGP_KEY_INIT) {
+		state->child_inputs[0] = inputs->command;
+		state->child_inputs[1] = inputs;
+		return 0;
+	}
+	if (key != ARGP_KEY_ERROR)
 		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = inputs->command;
-	state->child_inputs[1] = inputs->cli;
+	if (state->next < state->argc && (at < 1 || state->argv[at][0] != '-'))
+		at = state->next; /* inside of several short options in one word */
+	refuse_option(state, inputs->tables, state->argv[at]);
 	return 0;
 }
 
@@ -79,21 +168,53 @@ void cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, 
 	struct argp command = *argp;
 	struct argp_child children[] = { { &command, 0, NULL, 0 }, { &shared_argp, 0, NULL, 0 }, { 0 } };
 	struct argp both = { NULL, parse_split, argp->args_doc, argp->doc, children, NULL, NULL };
-	struct parse_inputs inputs = { cli, input };
+	struct parse_inputs inputs = { cli, input, &both, { argp->options, shared_options } };
 
 	*cli = (struct cli){ argv[0], directory, CLI_HUMAN };
 	command.args_doc = NULL;
 	command.doc = NULL;
-	argp_err_exit_status = 2;
-	if (argp_parse(&both, argc, argv, 0, NULL, &inputs))
-		exit(2);
+	/* argp's own messages take several lines and know no nearest name. */
+	if (argp_parse(&both, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &inputs))
+		exit(assay_status_exit(ASSAY_E_USAGE));
 }
+
+void cli_refuse(const struct argp_state *state, const char *fmt, ...)
+{
+	char text[ASSAY_ERROR_BYTES], *behind = mem_format(" ('%s --help' shows how)", state->argv[0]);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	print_line(state->argv[0], text, behind);
+	free(behind);
+	exit(assay_status_exit(ASSAY_E_USAGE));
+}
+
+error_t cli_words(int key, char *arg, struct argp_state *state, const char **words, unsigned wanted, const char *what)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (state->arg_num >= wanted)
+			cli_refuse(state, "'%s' is one word too many: wanted is %s", arg, what);
+		words[state->arg_num] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (state->arg_num < wanted)
+			cli_refuse(state, "something is missing: wanted is %s", what);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- results ---- */
 
 enum assay_status cli_print(const struct buf *text, struct assay_error *err)
 {
 	size_t n = text->size ? fwrite(text->bytes, 1, text->size, stdout) : 0;
 
-	if (n != text->size || fflush(stdout))
+	if (n != text->size || fflush(stdout) || ferror(stdout))
 		return assay_fail_errno(err, errno, "cannot write to standard output");
 	return ASSAY_OK;
 }
@@ -102,34 +223,17 @@ int cli_end(const struct cli *cli, enum assay_status status, const struct assay_
 {
 	if (!status)
 		return decided;
-	fprintf(stderr, "%s: %s\n", cli->name, err->text);
+	print_line(cli->name, err->text, "");
 	return assay_status_exit(status);
 }
 
 void cli_note(const struct cli *cli, const char *fmt, ...)
 {
+	char text[ASSAY_ERROR_BYTES];
 	va_list args;
 
 	va_start(args, fmt);
-	fprintf(stderr, "%s: ", cli->name);
-	vfprintf(stderr, fmt, args);
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-}
-
-error_t cli_words(int key, char *arg, struct argp_state *state, const char **words, unsigned wanted, const char *what)
-{
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (state->arg_num >= wanted)
-			argp_error(state, "'%s' is one word too many: wanted is %s", arg, what);
-		words[state->arg_num] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (state->arg_num < wanted)
-			argp_error(state, "%s missing", what);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	print_line(cli->name, text, "");
 }

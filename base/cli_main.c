@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-
+#include <errno.h>
 
 static void print_rows(const struct cli_row *rows, size_t n, const char *prefix, FILE *stream)
 {
@@ -46,36 +46,71 @@ static int words_matched(const char *name, int argc, char **argv)
 	return words;
 }
 
+/* The end of a command that printed nothing but help. */
+static int end_of_help(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "assay: cannot write to standard output: %s\n", strerror(errno));
+	return 1;
+}
+
+static bool is_group(const struct cli_row *rows, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(rows[i].name, word, strlen(word)) == 0 && rows[i].name[strlen(word)] == ' ')
+			return true;
+	}
+	return false;
+}
+
+/* A first word of several commands, and nothing behind it that chooses one. */
+static int group_alone(const struct cli_row *rows, size_t n, int argc, char **argv)
+{
+	const char *between = " '";
+	char *prefix;
+
+	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		prefix = mem_format("%s ", argv[0]);
+		printf("assay %s: one of these ('assay %s ... --help' explains it with an example):\n", argv[0], argv[0]);
+		print_rows(rows, n, prefix, stdout);
+		free(prefix);
+		return end_of_help();
+	}
+	fprintf(stderr, "assay: '%s' is the beginning of several commands:", argv[0]);
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(rows[i].name, argv[0], strlen(argv[0])) == 0 && rows[i].name[strlen(argv[0])] == ' ') {
+			fprintf(stderr, "%s%s'", between, rows[i].name);
+			between = ", '";
+		}
+	}
+	fputc('\n', stderr);
+	return 2;
+}
+
 static int unknown(const struct cli_row *rows, size_t n, int argc, char **argv)
 {
 	const char **names = mem_new(n, sizeof(char *));
-	char *prefix = mem_format("%s ", argv[0]);
+	bool two = argc > 1 && argv[1][0] != '-';
+	char *text = two ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
+	char shown[TEXT_SHOWN_BYTES];
 	const char *nearest;
-	bool group = false;
-	char *text;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		names[i] = rows[i].name;
-		group = group || strncmp(rows[i].name, prefix, strlen(prefix)) == 0;
-	}
-	text = argc > 1 && argv[1][0] != '-' ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
 	nearest = text_nearest(text, names, n);
-	if (!nearest)
-		nearest = text_nearest(argv[0], names, n);
-	if (group && (argc == 1 || strcmp(argv[1], "--help") == 0)) {
-		FILE *stream = argc == 1 ? stderr : stdout;
-
-		fprintf(stream, "assay %s: one of these:\n", argv[0]);
-		print_rows(rows, n, prefix, stream);
-	} else if (nearest) {
-		fprintf(stderr, "assay: unknown command '%s' (did you mean '%s'?)\n", text, nearest);
-	} else {
-		fprintf(stderr, "assay: unknown command '%s' ('assay --help' lists all)\n", text);
+	if (!nearest && two && !is_group(rows, n, argv[0])) {
+		text[strlen(argv[0])] = '\0'; /* what stands behind is an argument */
+		nearest = text_nearest(text, names, n);
 	}
+	text_shown(text, shown);
+	if (nearest)
+		fprintf(stderr, "assay: unknown command '%s' (did you mean '%s'?)\n", shown, nearest);
+	else
+		fprintf(stderr, "assay: unknown command '%s' ('assay --help' lists all)\n", shown);
 	free(text);
-	free(prefix);
 	free(names);
-	return group && argc > 1 && strcmp(argv[1], "--help") == 0 ? 0 : 2;
+	return 2;
 }
 
 static int dispatch(const struct cli_row *rows, size_t n, int argc, char **argv, const char *directory)
@@ -93,7 +128,37 @@ static int dispatch(const struct cli_row *rows, size_t n, int argc, char **argv,
 		free(name);
 		return status;
 	}
+	if (is_group(rows, n, argv[0]) && (argc == 1 || argv[1][0] == '-'))
+		return group_alone(rows, n, argc, argv);
 	return unknown(rows, n, argc, argv);
+}
+
+static int refuse_option(const char *word)
+{
+	static const char *const names[] = { "--directory", "--help", "--version" };
+	const char *nearest = text_nearest(word, names, sizeof(names) / sizeof(names[0]));
+	char shown[TEXT_SHOWN_BYTES];
+
+	text_shown(word, shown);
+	if (nearest)
+		fprintf(stderr, "assay: unknown option '%s' (did you mean '%s'?)\n", shown, nearest);
+	else
+		fprintf(stderr, "assay: unknown option '%s' in front of a command ('assay --help' shows how)\n", shown);
+	return 2;
+}
+
+/* The directory that argv[*i] names, in one word or with the next one; *i moves to its last word. NULL when it names none. */
+static const char *directory_option(int argc, char **argv, int *i)
+{
+	const char *word = argv[*i], *value = NULL;
+
+	if (strcmp(word, "-C") == 0 || strcmp(word, "--directory") == 0)
+		value = *i + 1 < argc ? argv[++*i] : "";
+	else if (strncmp(word, "-C", 2) == 0)
+		value = word + 2;
+	else if (strncmp(word, "--directory=", strlen("--directory=")) == 0)
+		value = word + strlen("--directory=");
+	return value;
 }
 
 int cli_main(const struct cli_row *rows, size_t n, int argc, char **argv)
@@ -101,22 +166,22 @@ int cli_main(const struct cli_row *rows, size_t n, int argc, char **argv)
 	const char *directory = ".";
 	int i = 1;
 
-	while (i < argc && argv[i][0] == '-') {
+	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			print_help(rows, n);
-			return 0;
+			return end_of_help();
 		}
 		if (strcmp(argv[i], "--version") == 0) {
 			puts("assay " ASSAY_VERSION);
-			return 0;
+			return end_of_help();
 		}
-		if (strcmp(argv[i], "-C") != 0 || i + 1 >= argc) {
-			fprintf(stderr, "assay: %s '%s' ('assay --help' shows how)\n",
-				strcmp(argv[i], "-C") ? "unknown option" : "no directory behind", argv[i]);
+		directory = directory_option(argc, argv, &i);
+		if (!directory)
+			return refuse_option(argv[i]);
+		if (!*directory) {
+			fprintf(stderr, "assay: -C needs a directory behind it ('assay --help' shows how)\n");
 			return 2;
 		}
-		directory = argv[i + 1];
-		i += 2;
 	}
 	if (i < argc)
 		return dispatch(rows, n, argc - i, argv + i, directory);

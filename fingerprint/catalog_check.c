@@ -24,6 +24,13 @@ static void check_identity(const struct catalog *catalog, struct catalog_problem
 	}
 }
 
+static bool same_conditions(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+{
+	return a->taken_ms == b->taken_ms && strcmp(a->battery, b->battery) == 0 && strcmp(a->battery_hash, b->battery_hash) == 0 &&
+	       strcmp(a->stress_ng, b->stress_ng) == 0 && strcmp(a->architecture, b->architecture) == 0 &&
+	       strcmp(a->origin, b->origin) == 0;
+}
+
 /* The summary that the raw record gives must be the one in the file, bit by bit. */
 static bool same_rates(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
 {
@@ -54,7 +61,7 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 	if (strcmp(raw->machine, machine->id) != 0)
 		catalog_problem(problems, "'%s': fingerprint %s belongs to the machine '%s'", machine->id, f->id, raw->machine);
 	machine_put(&from_raw, set, raw);
-	if (!same_rates(f, &from_raw.fingerprints[0]))
+	if (!same_conditions(f, &from_raw.fingerprints[0]) || !same_rates(f, &from_raw.fingerprints[0]))
 		catalog_problem(problems, "'%s': the summary of fingerprint %s is not that of the raw record: it was changed by hand", machine->id,
 				f->id);
 	machine_release(&from_raw);

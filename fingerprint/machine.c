@@ -1,9 +1,12 @@
 #include "fingerprint/machine.h"
 
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 #include <math.h>
+
+#define FILE_STEM_BYTES_MAX 240 /* most file systems take names of 255 bytes */
 
 enum assay_status machine_check_id(const char *id, struct assay_error *err)
 {
@@ -13,12 +16,12 @@ enum assay_status machine_check_id(const char *id, struct assay_error *err)
 		return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must have 1 to %d bytes", MACHINE_ID_BYTES_MAX);
 	if (!text_is_utf8(id, n))
 		return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must be UTF-8");
-	if (id[0] == ' ' || id[n - 1] == ' ')
-		return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must not start or end with a blank: '%s'", id);
 	for (const char *c = id; *c; c++) {
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must not have control characters");
 	}
+	if (id[0] == ' ' || id[n - 1] == ' ')
+		return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must not start or end with a blank: '%s'", id);
 	return ASSAY_OK;
 }
 
@@ -26,6 +29,7 @@ char *machine_file_name(const char *id)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+";
 	char *name = mem_new(3 * strlen(id) + 6, 1);
+	char hex[DIGEST_HEX_BYTES];
 	size_t n = 0;
 
 	for (const char *c = id; *c; c++) {
@@ -33,6 +37,12 @@ char *machine_file_name(const char *id)
 			name[n++] = *c;
 		else
 			n += (size_t)snprintf(name + n, 4, "%%%02X", (unsigned char)*c);
+	}
+	if (n > FILE_STEM_BYTES_MAX) {
+		/* '%' and a '-' stands in no other name. */
+		digest_sha256(id, strlen(id), hex);
+		n = FILE_STEM_BYTES_MAX - 2 - (DIGEST_HEX_BYTES - 1);
+		n += (size_t)snprintf(name + n, 3 + DIGEST_HEX_BYTES, "%%-%s", hex);
 	}
 	memcpy(name + n, ".json", 6);
 	return name;

@@ -46,8 +46,8 @@ struct machine {
 /* Identifiers are printable UTF-8 without blanks at the ends, 1 to MACHINE_ID_BYTES_MAX bytes. */
 enum assay_status machine_check_id(const char *id, struct assay_error *err);
 
-/* The file's name: the identifier with everything but letters, digits, '-', '_', '.' and '+' written as %XX, and ".json".
- * free() it. */
+/* The file's name: the identifier with everything but letters, digits, '-', '_', '.' and '+' written as %XX, and ".json"; what
+ * is too long for a file's name is cut and ends with "%-" and the identifier's SHA-256. free() it. */
 char *machine_file_name(const char *id);
 
 /* From and to the text of a file; *out is overwritten. Errors start with `name`. */

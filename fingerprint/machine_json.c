@@ -132,12 +132,9 @@ static enum assay_status parse_rate(const char *name, const cJSON *object, struc
 {
 	static const char *const keys[] = { "median", "mad", "n", "not_measured" };
 	const char *not_measured = NULL;
-	enum assay_status st;
+	enum assay_status st = json_keys(name, object, "a rate", keys, sizeof(keys) / sizeof(keys[0]), err);
 
 	out->median = out->mad = (double)NAN;
-	if (!cJSON_IsObject(object))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: the rate of '%s' is not an object", name, out->stressor);
-	st = json_keys(name, object, "a rate", keys, sizeof(keys) / sizeof(keys[0]), err);
 	if (!st)
 		st = json_string(name, object, "not_measured", false, &not_measured, err);
 	if (!st)
@@ -147,12 +144,10 @@ static enum assay_status parse_rate(const char *name, const cJSON *object, struc
 	if (!st)
 		st = json_integer(name, object, "n", true, 1, COUNT_MAX, &out->n, err);
 	if (!st && not_measured && (strcmp(not_measured, NOT_MEASURED) != 0 || !isnan(out->median) || !isnan(out->mad)))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: '%s' is both measured and not measured, or for an unknown reason", name, out->stressor);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: both measured and not measured, or for an unknown reason", name);
 	if (!st && !not_measured && !(out->median > 0 && out->mad >= 0))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: '%s' has a median that is not above 0, or a negative dispersion", name, out->stressor);
-	if (st)
-		return assay_context(err, "rate of '%s'", out->stressor);
-	return ASSAY_OK;
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: a median that is not above 0, or a negative dispersion", name);
+	return st;
 }
 
 static enum assay_status parse_rates(const char *name, const cJSON *object, struct machine_fingerprint *f, struct assay_error *err)
@@ -164,19 +159,35 @@ static enum assay_status parse_rates(const char *name, const cJSON *object, stru
 	cJSON_ArrayForEach(item, object)
 	{
 		struct machine_rate *rate = &f->rates[f->n_rates];
+		char shown[TEXT_SHOWN_BYTES], *where;
 		enum assay_status st;
 
 		if (!*item->string || strlen(item->string) > STRESSOR_BYTES_MAX)
 			return assay_fail(err, ASSAY_E_FORMAT, "%s: a stressor's name must have 1 to %d bytes", name, STRESSOR_BYTES_MAX);
 		if (f->n_rates && strcmp(rate[-1].stressor, item->string) >= 0)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s: stressors are not in the order of their names at '%s'", name, item->string);
+			return assay_fail(err, ASSAY_E_FORMAT, "%s: stressors are not in the order of their names at '%s'", name,
+					  text_shown(item->string, shown));
 		rate->stressor = mem_string(item->string);
 		f->n_rates++;
-		st = parse_rate(name, item, rate, err);
+		where = mem_format("%s: rate of '%s'", name, text_shown(item->string, shown));
+		st = parse_rate(where, item, rate, err);
+		free(where);
 		if (st)
 			return st;
 	}
 	return ASSAY_OK;
+}
+
+/* "taken" is taken_ms for people; one that was changed by hand would mislead them. */
+static enum assay_status check_taken(const char *name, const cJSON *object, int64_t taken_ms, struct assay_error *err)
+{
+	const char *taken = NULL;
+	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = json_string(name, object, "taken", false, &taken, err);
+
+	if (!st && taken && strcmp(taken, text_from_ms(taken_ms, date)) != 0)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: taken is '%s', but taken_ms is %s", name, text_shown(taken, shown), date);
+	return st;
 }
 
 static enum assay_status parse_fingerprint(const char *name, const cJSON *object, struct machine_fingerprint *f, struct assay_error *err)
@@ -185,8 +196,6 @@ static enum assay_status parse_fingerprint(const char *name, const cJSON *object
 	const cJSON *rates = NULL;
 	enum assay_status st;
 
-	if (!cJSON_IsObject(object))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: a fingerprint is not an object", name);
 	st = json_keys(name, object, "a fingerprint", keys, sizeof(keys) / sizeof(keys[0]), err);
 #define TAKE(member)    \
 	if (!st)        \
@@ -202,22 +211,48 @@ static enum assay_status parse_fingerprint(const char *name, const cJSON *object
 	if (!st)
 		st = json_integer(name, object, "taken_ms", true, 0, MS_MAX, &f->taken_ms, err);
 	if (!st)
+		st = check_taken(name, object, f->taken_ms, err);
+	if (!st)
 		st = json_integer(name, object, "passes", true, 1, COUNT_MAX, &f->passes, err);
 	if (!st)
 		st = json_object(name, object, "rates", true, &rates, err);
 	return st ? st : parse_rates(name, rates, f, err);
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum assay_status check_ids(const char *name, const struct machine *machine, struct assay_error *err)
+{
+	size_t n = machine->n_fingerprints;
+	char **ids = mem_new(n, sizeof(char *)), shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = machine->fingerprints[i].id;
+	qsort(ids, n, sizeof(char *), compare_ids);
+	for (size_t i = 1; !st && i < n; i++) {
+		if (strcmp(ids[i - 1], ids[i]) == 0)
+			st = assay_fail(err, ASSAY_E_FORMAT, "%s: fingerprint '%s' stands twice", name, text_shown(ids[i], shown));
+	}
+	free(ids);
+	return st;
+}
+
 static enum assay_status check_order(const char *name, const struct machine *machine, struct assay_error *err)
 {
+	char shown[TEXT_SHOWN_BYTES];
+
 	for (size_t i = 1; i < machine->n_fingerprints; i++) {
 		const struct machine_fingerprint *a = &machine->fingerprints[i - 1], *b = a + 1;
 
 		if (a->taken_ms > b->taken_ms || (a->taken_ms == b->taken_ms && strcmp(a->id, b->id) >= 0))
 			return assay_fail(err, ASSAY_E_FORMAT, "%s: fingerprints are not in the order of their time (at '%s'), or one stands twice",
-					  name, b->id);
+					  name, text_shown(b->id, shown));
 	}
-	return ASSAY_OK;
+	return check_ids(name, machine, err);
 }
 
 static enum assay_status parse_root(const char *name, const cJSON *root, struct machine *machine, struct assay_error *err)

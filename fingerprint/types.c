@@ -121,13 +121,29 @@ static struct mat distances(const struct mat *x)
 	return d;
 }
 
+#define CLUSTER_NAME_BYTES 32
+
+/* The next of auto-01, auto-02, ... that is not the name of a type of rules 1 to 3: those are types[0..known). */
+static const char *next_name(const struct types *types, size_t known, size_t *number, char *name)
+{
+	bool taken = true;
+
+	while (taken) {
+		snprintf(name, CLUSTER_NAME_BYTES, "auto-%02zu", ++*number);
+		taken = false;
+		for (size_t i = 0; i < known; i++)
+			taken = taken || strcmp(types->types[i].name, name) == 0;
+	}
+	return name;
+}
+
 /* Rule 4 for one battery. Names are numbered over all batteries in the order in which their first member stands. */
-static void cluster(struct types *types, size_t *capacity, struct types_member **members, size_t n, size_t *number)
+static void cluster(struct types *types, size_t *capacity, struct types_member **members, size_t n, size_t known, size_t *number)
 {
 	struct mat logs = steady_logs(members, n);
 	struct mat distance = distances(&logs);
 	size_t *clusters = mem_new(n, sizeof(size_t));
-	size_t found = 0;
+	size_t found = 0, first = types->n;
 
 	if (logs.cols) {
 		found = linkage_cut(&distance, TYPES_CUT, clusters);
@@ -137,14 +153,15 @@ static void cluster(struct types *types, size_t *capacity, struct types_member *
 			clusters[i] = i && members[i]->machine == members[i - 1]->machine ? clusters[i - 1] : found++;
 	}
 	for (size_t i = 0; i < n; i++) {
-		char name[32];
+		char name[CLUSTER_NAME_BYTES];
 
-		snprintf(name, sizeof(name), "auto-%02zu", *number + clusters[i] + 1);
-		members[i]->type = type_index(types, capacity, name,
+		members[i]->type = first + clusters[i]; /* they are numbered in the order of their first members */
+		if (members[i]->type < types->n)
+			continue;
+		members[i]->type = type_index(types, capacity, next_name(types, known, number, name),
 					      logs.cols ? mem_format("alike in %zu steady CPU stressors (average linkage, cut at %.1f)", logs.cols, TYPES_CUT)
 							: mem_string("no steady CPU stressor was measured on it: a type of its own"));
 	}
-	*number += found;
 	free(clusters);
 	mat_release(&distance);
 	mat_release(&logs);
@@ -153,7 +170,7 @@ static void cluster(struct types *types, size_t *capacity, struct types_member *
 static void cluster_the_rest(struct types *types, size_t *capacity)
 {
 	struct types_member **group = mem_new(types->n_members, sizeof(struct types_member *));
-	size_t number = 0;
+	size_t number = 0, known = types->n;
 
 	for (size_t i = 0; i < types->n_members; i++) {
 		struct types_member *m = &types->members[i];
@@ -164,7 +181,7 @@ static void cluster_the_rest(struct types *types, size_t *capacity)
 				group[n++] = &types->members[j];
 		}
 		if (n)
-			cluster(types, capacity, group, n, &number);
+			cluster(types, capacity, group, n, known, &number);
 	}
 	free(group);
 }

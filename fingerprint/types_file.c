@@ -34,7 +34,7 @@ static enum assay_status read_row(const struct csv *csv, const size_t *index, st
 				  struct assay_error *err)
 {
 	const char *machine = csv->fields[index[MACHINE]], *timestamp = csv->fields[index[TIMESTAMP]], *type = csv->fields[index[TYPE]];
-	const char *slash = strrchr(csv->name, '/');
+	const char *slash = strrchr(csv->name, '/'), *given_by = slash ? slash + 1 : csv->name;
 	int64_t taken_ms;
 
 	if (machine_check_id(machine, err))
@@ -44,7 +44,9 @@ static enum assay_status read_row(const struct csv *csv, const size_t *index, st
 				  timestamp);
 	if (!*type || strlen(type) > TYPE_BYTES_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a type must have 1 to %d bytes", csv->name, csv->line, TYPE_BYTES_MAX);
-	if (give(catalog, machine, taken_ms, type, slash ? slash + 1 : csv->name))
+	if (!text_is_utf8(given_by, strlen(given_by)))
+		given_by = "a file of types"; /* a file's name may have any bytes, JSON may not */
+	if (give(catalog, machine, taken_ms, type, given_by))
 		(*used)++;
 	else
 		(*unknown)++;

@@ -1,4 +1,5 @@
 #include "base/cli.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "fleet/cmd.h"
 #include "fleet/lab.h"
@@ -17,9 +18,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (*directory)
-		argp_error(state, "one directory, not two ('%s' and '%s')", *directory, arg);
+		cli_refuse(state, "one directory, not two ('%s' and '%s')", *directory, arg);
 	*directory = arg;
 	return 0;
+}
+
+static void print_human(const char *directory, struct buf *out)
+{
+	buf_format(out, "Made the laboratory '%s'. Its lab.yaml explains itself; 'assay%s%s import quiho DIR' brings in recorded machines.\n",
+		   directory, strcmp(directory, ".") ? " -C " : "", strcmp(directory, ".") ? directory : "");
+}
+
+static void print_json(const char *directory, struct buf *out)
+{
+	cJSON *root = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(root, "laboratory", directory);
+	json_add(out, root);
 }
 
 int cmd_init(int argc, char **argv, const char *directory)
@@ -35,11 +50,10 @@ int cmd_init(int argc, char **argv, const char *directory)
 	if (!named)
 		named = cli.directory;
 	st = lab_create(named, &err);
-	if (!st && cli.format == CLI_HUMAN)
-		buf_format(&out, "Made the laboratory '%s'. Its lab.yaml explains itself; 'assay import quiho DIR' brings in recorded machines.\n",
-			   named);
-	if (!st)
+	if (!st) {
+		(cli.format == CLI_JSON ? print_json : print_human)(named, &out);
 		st = cli_print(&out, &err);
+	}
 	buf_release(&out);
 	return cli_end(&cli, st, &err, 0);
 }

@@ -48,17 +48,26 @@ static uint32_t header_u32(const unsigned char *header, size_t offset)
 	return (uint32_t)header[offset] << 24 | (uint32_t)header[offset + 1] << 16 | (uint32_t)header[offset + 2] << 8 | header[offset + 3];
 }
 
+/* Whether a write-ahead log waits to be copied back. */
+static bool has_log(const char *path)
+{
+	char *log_path = mem_format("%s-wal", path);
+	struct stat log;
+	bool found = stat(log_path, &log) == 0 && log.st_size > 0;
+
+	free(log_path);
+	return found;
+}
+
 /* SQLite notices a missing page only when it needs it; a file cut short is told at once. Not checked while a write-ahead log
  * waits to be copied back: then the file may rightly be shorter than its header says. */
 static enum assay_status check_header(const char *path, struct assay_error *err)
 {
 	unsigned char header[100];
-	struct stat file, log;
+	struct stat file;
 	uint64_t page_bytes, expected;
-	char *log_path;
 	ssize_t n;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool has_log;
 
 	if (fd < 0)
 		return assay_fail_errno(err, errno, "cannot read '%s'", path);
@@ -66,10 +75,7 @@ static enum assay_status check_header(const char *path, struct assay_error *err)
 	if (fstat(fd, &file))
 		file.st_size = 0;
 	close(fd);
-	log_path = mem_format("%s-wal", path);
-	has_log = stat(log_path, &log) == 0 && log.st_size > 0;
-	free(log_path);
-	if (n == 0 || has_log)
+	if (n == 0 || has_log(path))
 		return ASSAY_OK; /* new, or SQLite recovers it */
 	if (n < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
 		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay", path);
@@ -197,10 +203,16 @@ static char *path_uri(const char *path, const char *query)
 static enum assay_status open_write(struct store *store, struct assay_error *err)
 {
 	char *uri = path_uri(store->path, "");
+	int version = 0;
 	enum assay_status st = refuse_network(store->path, err);
 
 	if (!st)
 		st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+	/* Before anything is written: what is not ours stays as it is. */
+	if (!st)
+		st = pragma_int(store, "PRAGMA user_version", &version, err);
+	if (!st)
+		st = check_version(store, version, err);
 	/* FULL: a commit that was reported is on the disk even when the machine loses power. */
 	if (!st)
 		st = execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", err);
@@ -210,8 +222,8 @@ static enum assay_status open_write(struct store *store, struct assay_error *err
 	return st;
 }
 
-/* Reading needs no lock of the laboratory. A directory that cannot be written has no shared memory for the log: there the file
- * is opened as it lies (no log means that no writer is at work). */
+/* Reading needs no lock of the laboratory. In a directory that cannot be written no shared memory for a log can be made: where
+ * there is no log, which means that no writer is at work, the file is opened as it lies. */
 static enum assay_status open_read(struct store *store, struct assay_error *err)
 {
 	char *directory = mem_string(store->path);
@@ -222,7 +234,7 @@ static enum assay_status open_read(struct store *store, struct assay_error *err)
 
 	if (slash)
 		*slash = '\0';
-	uri = path_uri(store->path, access(slash ? directory : ".", W_OK) ? "?immutable=1" : "");
+	uri = path_uri(store->path, access(slash ? directory : ".", W_OK) && !has_log(store->path) ? "?immutable=1" : "");
 	free(directory);
 	st = open_file(store, uri, SQLITE_OPEN_READONLY, err);
 	free(uri);

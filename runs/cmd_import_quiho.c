@@ -26,18 +26,18 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-#define GLOBS_MAX 1000
+#define RULES_MAX 1000
 
 struct arguments {
 	struct quiho_import_options import;
-	const char *higher[GLOBS_MAX], *lower[GLOBS_MAX];
+	struct quiho_rule rules[RULES_MAX]; /* in the order of the command line: the last one that matches counts */
 };
 
-static void add_glob(struct argp_state *state, const char **globs, size_t *n, const char *glob)
+static void add_rule(struct argp_state *state, struct arguments *a, const char *glob, bool higher_is_better)
 {
-	if (!*glob || *n == GLOBS_MAX)
-		argp_error(state, "empty pattern, or more than %d of them", GLOBS_MAX);
-	globs[(*n)++] = glob;
+	if (!*glob || a->import.n_rules == RULES_MAX)
+		cli_refuse(state, "empty pattern, or more than %d of them", RULES_MAX);
+	a->rules[a->import.n_rules++] = (struct quiho_rule){ glob, higher_is_better };
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -50,15 +50,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_VERSION:
 		if (!run_name_ok(arg))
-			argp_error(state, "'%s' cannot be the name of a version (no '@', no control characters, at most %d bytes)", arg,
+			cli_refuse(state, "'%s' cannot be the name of a version (no '@', no control characters, at most %d bytes)", arg,
 				   RUN_NAME_BYTES_MAX);
 		a->import.version = arg;
 		return 0;
 	case OPTION_HIGHER:
-		add_glob(state, a->higher, &a->import.n_higher, arg);
+		add_rule(state, a, arg, true);
 		return 0;
 	case OPTION_LOWER:
-		add_glob(state, a->lower, &a->import.n_lower, arg);
+		add_rule(state, a, arg, false);
 		return 0;
 	default:
 		return cli_words(key, arg, state, &a->import.directory, 1, "DIR, the directory of the package");
@@ -146,8 +146,7 @@ int cmd_import_quiho(int argc, char **argv, const char *directory)
 	struct cli cli;
 
 	a->import.version = QUIHO_VERSION;
-	a->import.higher_is_better = a->higher;
-	a->import.lower_is_better = a->lower;
+	a->import.rules = a->rules;
 	cli_parse(&cli, &argp, argc, argv, directory, a);
 	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
 	if (!st)

@@ -41,6 +41,10 @@ int cmd_runs_export(int argc, char **argv, const char *directory)
 	struct cli cli;
 
 	cli_parse(&cli, &argp, argc, argv, directory, &path);
+	if (cli.format == CLI_JSON) {
+		assay_fail(&err, ASSAY_E_USAGE, "the export is CSV only; 'assay runs list' and 'assay runs show' have --format json");
+		return cli_end(&cli, err.status, &err, 0);
+	}
 	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
 		st = quiho_export(&lab.store, &out, &err);

@@ -56,6 +56,8 @@ static enum quiho_skip read_values(const struct csv *csv, const size_t *index, s
 		return QUIHO_NOT_A_NUMBER;
 	if (row->value < 0)
 		return QUIHO_NEGATIVE;
+	if (row->value > QUIHO_RESULT_MAX)
+		return QUIHO_TOO_LARGE;
 	if (row->value == 0)
 		row->value = 0; /* not -0: equal values must have equal texts */
 	if (!text_timestamp_ms(csv->fields[index[TIMESTAMP]], &row->taken_ms))

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "fleet/lab.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,11 +15,13 @@
 #define QUIHO_BATTERY        "quiho-2017"
 #define QUIHO_VERSION        "imported" /* of an application, where nothing names one */
 #define QUIHO_STRESSNG       "stressng" /* the benchmark whose rows are fingerprints */
+#define QUIHO_RESULT_MAX     1e100      /* no rate or time is; sums and squares of such results stay finite */
 
 /* Why a row cannot be used. */
 #define QUIHO_SKIP_ROWS(X)                                                                            \
 	X(QUIHO_NOT_A_NUMBER, "not_a_number", "the result is not a finite number")                    \
 	X(QUIHO_NEGATIVE, "negative", "the result is negative")                                       \
+	X(QUIHO_TOO_LARGE, "too_large", "the result is above 1e100")                                  \
 	X(QUIHO_BAD_TIME, "bad_timestamp", "the time stamp is not seconds or milliseconds since 1970") \
 	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")     \
 	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used")
@@ -54,14 +57,18 @@ void quiho_release(struct quiho *quiho);
 /* `benchmark/test`, or `benchmark` alone where both are equal or the test is empty. free() it. */
 char *quiho_application(const char *benchmark, const char *test);
 
+/* The direction of the metrics of some applications (metric_rule.h). */
+struct quiho_rule {
+	const char *glob;
+	bool higher_is_better;
+};
+
 struct quiho_import_options {
 	const char *directory;
 	const char *types_file; /* or NULL */
 	const char *version;    /* of rows without one */
-	const char *const *higher_is_better; /* [n_higher] globs to keep */
-	size_t n_higher;
-	const char *const *lower_is_better;
-	size_t n_lower;
+	const struct quiho_rule *rules; /* [n_rules] to keep, in this order */
+	size_t n_rules;
 };
 
 struct quiho_import_result {

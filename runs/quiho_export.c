@@ -36,6 +36,12 @@ static void add_number(struct buf *out, int64_t value)
 	csv_add(out, text, false);
 }
 
+/* A number below 1e11 would be read as seconds (text_timestamp_ms). */
+static int64_t timestamp(int64_t taken_ms)
+{
+	return taken_ms < INT64_C(100000000000) ? taken_ms / 1000 : taken_ms;
+}
+
 /* Whether quiho_application() puts the two parts together again, and neither is read as a stressor. */
 static bool splits(const char *name, const char *slash)
 {
@@ -62,7 +68,7 @@ static void add_row(struct buf *out, sqlite3_stmt *stmt, bool versions)
 	csv_add(out, store_text(stmt, URL), true);
 	csv_add(out, store_text(stmt, REVISION), false);
 	csv_add(out, store_text(stmt, USER), false);
-	add_number(out, sqlite3_column_int64(stmt, TAKEN));
+	add_number(out, timestamp(sqlite3_column_int64(stmt, TAKEN)));
 	csv_add(out, benchmark, false);
 	csv_add(out, store_text(stmt, MACHINE), false);
 	add_number(out, sqlite3_column_int64(stmt, REPETITION));

@@ -15,13 +15,14 @@
 /* A row with the name of what it measures, in the order in which it is stored. */
 struct item {
 	const struct quiho_row *row;
-	char *name; /* of the stressor or the application */
+	char *name;          /* of the stressor or the application */
+	const char *version; /* of the application */
 	bool fingerprint;
 };
 
-static struct item item_of(const struct quiho_row *row)
+static struct item item_of(const struct quiho_row *row, const char *version)
 {
-	struct item item = { row, NULL, strcmp(row->benchmark, QUIHO_STRESSNG) == 0 };
+	struct item item = { row, NULL, *row->version ? row->version : version, strcmp(row->benchmark, QUIHO_STRESSNG) == 0 };
 
 	if (item.fingerprint)
 		item.name = mem_string(*row->test ? row->test : "null");
@@ -49,7 +50,16 @@ static int compare_key(const struct item *a, const struct item *b)
 		return a->row->repetition < b->row->repetition ? -1 : 1;
 	if ((order = strcmp(a->name, b->name)))
 		return order;
-	return a->fingerprint ? 0 : strcmp(a->row->version, b->row->version);
+	return a->fingerprint ? 0 : strcmp(a->version, b->version);
+}
+
+static int compare_source(const struct quiho_row *a, const struct quiho_row *b)
+{
+	int order = strcmp(a->url, b->url);
+
+	if (!order)
+		order = strcmp(a->revision, b->revision);
+	return order ? order : strcmp(a->user, b->user);
 }
 
 /* Values of one key stand in ascending order, so that the order of rows in the file changes nothing. */
@@ -58,7 +68,9 @@ static int compare_item(const void *x, const void *y)
 	const struct item *a = x, *b = y;
 	int order = compare_key(a, b);
 
-	return order ? order : compare_numbers(a->row->value, b->row->value);
+	if (!order)
+		order = compare_numbers(a->row->value, b->row->value);
+	return order ? order : compare_source(a->row, b->row);
 }
 
 struct import {
@@ -80,8 +92,7 @@ static enum assay_status source_id(struct import *im, const struct quiho_row *ro
 						  "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ?" };
 	enum assay_status st = ASSAY_OK;
 
-	if (*last && strcmp((*last)->url, row->url) == 0 && strcmp((*last)->revision, row->revision) == 0 &&
-	    strcmp((*last)->user, row->user) == 0)
+	if (*last && compare_source(*last, row) == 0)
 		return ASSAY_OK;
 	for (int i = 0; !st && i < 2; i++) {
 		sqlite3_stmt *stmt = NULL;
@@ -115,7 +126,7 @@ static enum assay_status write_rate(struct import *im, const struct item *item, 
 	return st ? st : fingerprint_write_rate(&im->fingerprints, id, row->repetition, item->name, ordinal, row->value, (double)NAN, err);
 }
 
-static enum assay_status write_items(struct import *im, const char *version, struct assay_error *err)
+static enum assay_status write_items(struct import *im, struct assay_error *err)
 {
 	const struct quiho_row *last_source = NULL;
 	int64_t ordinal = 0, source = 0;
@@ -132,8 +143,7 @@ static enum assay_status write_items(struct import *im, const char *version, str
 			im->result.machines += new_machine;
 			st = write_rate(im, item, new_machine || before->row->taken_ms != row->taken_ms, ordinal, source, err);
 		} else if (!st) {
-			struct run_key key = { item->name, *row->version ? row->version : version, row->machine, row->taken_ms,
-					       row->repetition, ordinal };
+			struct run_key key = { item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal };
 
 			st = run_write(&im->runs, &key, row->value, source, err);
 		}
@@ -147,10 +157,23 @@ static enum assay_status write_rules(struct import *im, const struct quiho_impor
 {
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < options->n_higher; i++)
-		st = metric_rule_put(im->store, options->higher_is_better[i], true, err);
-	for (size_t i = 0; !st && i < options->n_lower; i++)
-		st = metric_rule_put(im->store, options->lower_is_better[i], false, err);
+	for (size_t i = 0; !st && i < options->n_rules; i++)
+		st = metric_rule_put(im->store, options->rules[i].glob, options->rules[i].higher_is_better, err);
+	return st;
+}
+
+/* A fingerprint keeps the source of its first row, and what was known before keeps its own: the others are not of use. */
+static enum assay_status drop_unused_sources(struct import *im, struct assay_error *err)
+{
+	static const char sql[] = "DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL "
+				  "UNION SELECT source FROM run WHERE source IS NOT NULL)";
+	sqlite3_stmt *stmt = NULL;
+	bool row;
+	enum assay_status st = store_prepare(im->store, sql, &stmt, err);
+
+	if (!st)
+		st = store_step(im->store, stmt, &row, err);
+	sqlite3_finalize(stmt);
 	return st;
 }
 
@@ -161,7 +184,9 @@ static enum assay_status write_store(struct import *im, const struct quiho_impor
 	if (!st)
 		st = run_writer_init(im->store, &im->runs, err);
 	if (!st)
-		st = write_items(im, options->version, err);
+		st = write_items(im, err);
+	if (!st)
+		st = drop_unused_sources(im, err);
 	if (!st)
 		st = write_rules(im, options, err);
 	if (!st)
@@ -254,12 +279,12 @@ static enum assay_status update_catalog(struct import *im, const struct quiho_im
 	return st;
 }
 
-static void fill_items(struct import *im, const struct quiho *quiho)
+static void fill_items(struct import *im, const struct quiho *quiho, const char *version)
 {
 	im->items = mem_new(quiho->n, sizeof(*im->items));
 	im->n = quiho->n;
 	for (size_t i = 0; i < quiho->n; i++)
-		im->items[i] = item_of(&quiho->rows[i]);
+		im->items[i] = item_of(&quiho->rows[i], version);
 	qsort(im->items, im->n, sizeof(*im->items), compare_item);
 	im->result.rows = quiho->n;
 	for (int i = 0; i < QUIHO_SKIPS; i++) {
@@ -289,7 +314,7 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st) {
-		fill_items(&im, &quiho);
+		fill_items(&im, &quiho, options->version);
 		st = store_begin(im.store, err);
 	}
 	if (!st)
