@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+#define OPTIONS_MAX 100
+
 static const char *const format_names[] = { "human", "json" };
 
 static const struct argp_option shared_options[] = {
@@ -63,23 +65,26 @@ static const struct argp_option *find_short(const struct argp_option *const *tab
 	return NULL;
 }
 
-static const char *nearest_long(const struct argp_option *const *tables, const char *word)
+static const char *nearest_long(const struct argp_option *const *tables, const char *word, size_t n)
 {
-	const char *names[100];
-	size_t n = 0;
+	const char *names[OPTIONS_MAX], *nearest;
+	char *name = mem_bytes(word, n);
+	size_t n_names = 0;
 
 	for (int t = 0; t < 2; t++) {
-		for (const struct argp_option *o = tables[t]; o && o->name && n < sizeof(names) / sizeof(names[0]); o++)
-			names[n++] = o->name;
+		for (const struct argp_option *o = tables[t]; o && o->name && n_names < OPTIONS_MAX; o++)
+			names[n_names++] = o->name;
 	}
-	return text_nearest(word, names, n);
+	nearest = text_nearest(name, names, n_names);
+	free(name);
+	return nearest;
 }
 
 /* getopt tells only that something is wrong with the word at which it stopped. */
 static void refuse_option(struct argp_state *state, const struct argp_option *const *tables, const char *word)
 {
 	bool is_long = strncmp(word, "--", 2) == 0;
-	size_t n = strcspn(word + 2 * is_long, "=");
+	size_t n = is_long ? strcspn(word + 2, "=") : 0;
 	const struct argp_option *option = is_long ? find_long(tables, word + 2, n) : find_short(tables, word[strlen(word) - 1]);
 	const char *nearest;
 
@@ -87,7 +92,7 @@ static void refuse_option(struct argp_state *state, const struct argp_option *co
 		cli_refuse(state, "'%s' needs %s behind it", word, option->arg);
 	else if (option)
 		cli_refuse(state, "'--%s' takes no value", option->name);
-	nearest = is_long && n < TEXT_SHOWN_BYTES ? nearest_long(tables, word + 2) : NULL;
+	nearest = is_long ? nearest_long(tables, word + 2, n) : NULL;
 	if (nearest)
 		cli_refuse(state, "unknown option '%s' (did you mean '--%s'?)", word, nearest);
 	cli_refuse(state, "unknown option '%s'", word);

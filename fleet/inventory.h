@@ -1,0 +1,53 @@
+/* The hosts of lab.yaml, expanded, and what of them a command is to act on. */
+#ifndef FLEET_INVENTORY_H
+#define FLEET_INVENTORY_H
+
+#include "base/error.h"
+#include "base/yaml.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INVENTORY_HOSTS_MAX 10000
+
+/* One host. Texts are owned; NULL where lab.yaml says nothing (then ~/.ssh/config may, see ssh_config.h). */
+struct host {
+	char *name;          /* unique; what -w selects and output shows */
+	char *id;            /* of the machine in the catalog, unique; the name unless given */
+	char *address;       /* host name or IP address; the name unless given */
+	int port;            /* 0: not given */
+	char *user;
+	char *identity_file; /* absolute, or relative to the laboratory's directory; "~/" is the home directory */
+	char **groups;       /* [n_groups] */
+	size_t n_groups;
+	char *type;          /* hardware type given by hand */
+	char **environment;  /* [n_environment], "NAME=value", for commands on this host */
+	size_t n_environment;
+	char *box;           /* hosts of one box never measure at the same time; the name unless given by `on` */
+	char *profile;       /* of an emulated host: its profile's name; everything from it is labelled emulated */
+	bool local;          /* `transport: local`: this machine, without ssh */
+	size_t line;         /* in lab.yaml */
+};
+
+struct inventory {
+	struct host *hosts; /* [n], in the order of the file */
+	size_t n;
+};
+
+/* The value of `hosts:` in lab.yaml. `file` is for messages. Keys of a host:
+ *   name (range), id, address, port, identity_file, on, type (each a text or a range with as many names as `name`),
+ *   user, groups (list), env (map), transport (ssh, local), profile.
+ * `name` may be left out where `id` is given. Errors: unknown keys (nearest known one), duplicate names and ids with both lines,
+ * ranges of different length, ports outside 1 to 65535. *out is overwritten; inventory_release() it. */
+enum assay_status inventory_parse(const char *file, const struct yaml_node *hosts, struct inventory *out, struct assay_error *err);
+void inventory_release(struct inventory *inventory);
+
+/* selected[i] for each host: those of `which` (NULL: all) without those of `excluded` (NULL: none). Both are lists of node sets
+ * and @groups ("node[01-03],@big"; @all is every host). A name or group that does not exist is ASSAY_E_USAGE with the nearest one. */
+enum assay_status inventory_select(const struct inventory *inventory, const char *which, const char *excluded, bool *selected,
+				   struct assay_error *err);
+
+const struct host *inventory_find(const struct inventory *inventory, const char *id); /* by id; NULL when not there */
+
+#endif

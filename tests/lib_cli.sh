@@ -1,0 +1,160 @@
+# Helpers for the scripts cli_*.sh, which source this first. Each case sets $what, calls `run` (or fills $tmp/out, $tmp/err and
+# $status itself) and states what it expects; failures are counted and shown, `finish` ends the script. CLI_SHOW=1 shows what every
+# run said, to be read by a person.
+set -u
+: "${ASSAY:?must name the program}" "${ASSAY_JSON:?must name tool_json}"
+unset NO_COLOR COLUMNS
+
+tmp=$(mktemp -d) || exit 1
+what=start
+status=0
+failures=0
+cases=0
+
+# Scripts that have more to undo define tidy.
+tidy() { :; }
+cleanup() {
+	tidy
+	chmod -R u+rwX "$tmp"
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+skip() {
+	echo "skipped: $*"
+	exit 77
+}
+
+finish() {
+	if [ "$failures" -gt 0 ]; then
+		echo "$failures of $cases expectations failed"
+		exit 1
+	fi
+	echo "$cases expectations hold"
+	exit 0
+}
+
+fail() {
+	failures=$((failures + 1))
+	printf 'FAIL: %s: %s\n' "$what" "$*"
+	printf '  status %s\n' "$status"
+	sed 's/^/  out: /' "$tmp/out" | head -n 12
+	sed 's/^/  err: /' "$tmp/err" | head -n 12
+}
+
+run() {
+	"$ASSAY" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+	shown "$@"
+}
+
+shown() {
+	[ -z "${CLI_SHOW:-}" ] && return
+	printf '$ assay %s\n' "$*"
+	head -n 40 "$tmp/out"
+	sed 's/^/! /' "$tmp/err"
+	printf '=> %s\n' "$status"
+}
+
+expect_status() {
+	cases=$((cases + 1))
+	[ "$status" -eq "$1" ] || fail "exit status $1 expected"
+}
+
+# expect_stdout TEXT...: each stands somewhere in it.
+expect_stdout() {
+	for text; do
+		cases=$((cases + 1))
+		grep -qF -e "$text" "$tmp/out" || fail "standard output should have: $text"
+	done
+}
+
+expect_no_stdout() {
+	cases=$((cases + 1))
+	[ ! -s "$tmp/out" ] || fail 'nothing expected on standard output'
+}
+
+expect_no_stderr() {
+	cases=$((cases + 1))
+	[ ! -s "$tmp/err" ] || fail 'nothing expected on standard error'
+}
+
+# One line that begins with the program's name and holds each TEXT.
+expect_error() {
+	cases=$((cases + 1))
+	[ "$(wc -l <"$tmp/err")" -eq 1 ] || fail 'one line expected on standard error'
+	grep -q '^assay' "$tmp/err" || fail 'the line should begin with the name of the program'
+	for text; do
+		cases=$((cases + 1))
+		grep -qF -e "$text" "$tmp/err" || fail "the error should have: $text"
+	done
+}
+
+# refused STATUS TEXT...: that status, nothing on standard output, one line of error.
+refused() {
+	expect_status "$1"
+	shift
+	expect_no_stdout
+	expect_error "$@"
+}
+
+# The value at a path of the JSON document on standard output.
+json() {
+	"$ASSAY_JSON" "$1" <"$tmp/out" 2>/dev/null
+}
+
+expect_json() {
+	cases=$((cases + 1))
+	value=$(json "$1") || value='(nothing)'
+	[ "$value" = "$2" ] || fail "JSON at $1 is $value, expected $2"
+}
+
+expect_json_parses() {
+	cases=$((cases + 1))
+	"$ASSAY_JSON" <"$tmp/out" >/dev/null 2>"$tmp/json" || fail "not JSON: $(cat "$tmp/json")"
+}
+
+# near A B RELATIVE
+near() {
+	awk -v a="$1" -v b="$2" -v e="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; m = b < 0 ? -b : b; exit !(d <= e * m) }'
+}
+
+expect_near() {
+	cases=$((cases + 1))
+	value=$(json "$1") || value=nan
+	near "$value" "$2" "$3" || fail "JSON at $1 is $value, expected $2 within $3"
+}
+
+expect_same_files() {
+	cases=$((cases + 1))
+	cmp -s "$1" "$2" || fail "$(basename "$1") and $(basename "$2") differ"
+}
+
+HEADER=giturl,commit,user,timestamp,benchmark,machine,repetition,test,result
+
+# make_package DIR MACHINES STRESSORS: results.csv with three passes of so many stressors on so many machines, no two of which are
+# alike, and two applications in versions 1.0 and 1.1; version 1.1 of app/slow takes 1.5 times as long, of `same` as long as before.
+make_package() {
+	mkdir -p "$1"
+	awk -v machines="$2" -v stressors="$3" -v header="$HEADER" '
+	function noise() { seed = (seed * 16807) % 2147483647; return 1 + .02 * (seed / 2147483647 - .5) }
+	function row(benchmark, m, pass, test, value, version) {
+		printf "url,abc,me,1500000000,%s,node%02d,%d,%s,%.9g,%s\n", benchmark, m, pass, test, value, version
+	}
+	BEGIN {
+		seed = 4711
+		print header ",version"
+		for (m = 1; m <= machines; m++)
+			for (pass = 1; pass <= 3; pass++) {
+				for (j = 1; j <= stressors; j++)
+					row("stressng", m, pass, sprintf("s%02d", j), (100 + 40 * m + (m * j * 7) % 13) * j * noise(), "")
+				row("app", m, pass, "slow", 1000 / (100 + 40 * m) * noise(), "1.0")
+				row("app", m, pass, "slow", 1500 / (100 + 40 * m) * noise(), "1.1")
+				row("same", m, pass, "same", 500 / (100 + 40 * m) * noise(), "1.0")
+				row("same", m, pass, "same", 500 / (100 + 40 * m) * noise(), "1.1")
+			}
+	}' >"$1/results.csv"
+}

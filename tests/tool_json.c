@@ -1,0 +1,82 @@
+/* For scripts: reads one JSON document from standard input and prints the value at each path, one a line.
+ *   tool_json .effect.ratio '.machines[0].used' < result.json
+ * Objects and arrays are printed as the number of their members. Without a path the document is only checked. */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+static const cJSON *step_key(const cJSON *at, const char **path)
+{
+	size_t n = strcspn(*path, ".[");
+	char *key = mem_bytes(*path, n);
+
+	at = cJSON_GetObjectItemCaseSensitive(at, key);
+	*path += n;
+	free(key);
+	return at;
+}
+
+static const cJSON *step_index(const cJSON *at, const char **path)
+{
+	size_t n = strcspn(*path, "]");
+	char *digits = mem_bytes(*path, n);
+	int64_t index;
+
+	at = (*path)[n] && text_int64(digits, &index) && index >= 0 && index <= INT32_MAX ? cJSON_GetArrayItem(at, (int)index) : NULL;
+	*path += n + ((*path)[n] == ']');
+	free(digits);
+	return at;
+}
+
+static const cJSON *find(const cJSON *at, const char *path)
+{
+	while (at && *path) {
+		char kind = *path++;
+
+		at = kind == '.' ? step_key(at, &path) : (kind == '[' ? step_index(at, &path) : NULL);
+	}
+	return at;
+}
+
+static void print(const cJSON *value)
+{
+	char number[TEXT_DOUBLE_BYTES];
+
+	if (cJSON_IsString(value))
+		puts(value->valuestring);
+	else if (cJSON_IsNumber(value))
+		puts(text_from_double(value->valuedouble, number));
+	else if (cJSON_IsBool(value))
+		puts(cJSON_IsTrue(value) ? "true" : "false");
+	else if (cJSON_IsNull(value))
+		puts("null");
+	else
+		printf("%d\n", cJSON_GetArraySize(value));
+}
+
+int main(int argc, char **argv)
+{
+	struct assay_error err;
+	cJSON *root = NULL;
+	struct buf text = BUF_INIT;
+	int status = 0;
+
+	if (file_read("-", JSON_BYTES_MAX, &text, &err) || json_parse("standard input", text.bytes, text.size, &root, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		status = 1;
+	}
+	for (int i = 1; !status && i < argc; i++) {
+		const cJSON *value = find(root, argv[i]);
+
+		if (value) {
+			print(value);
+		} else {
+			fprintf(stderr, "nothing at '%s'\n", argv[i]);
+			status = 1;
+		}
+	}
+	cJSON_Delete(root);
+	buf_release(&text);
+	return status;
+}
