@@ -5,6 +5,9 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 
 static void print_rows(const struct cli_row *rows, size_t n, const char *prefix, FILE *stream)
 {
@@ -161,11 +164,24 @@ static const char *directory_option(int argc, char **argv, int *i)
 	return value;
 }
 
+/* What a program may meet when it starts. A standard descriptor that is closed would be taken by the next file that is opened, and
+ * text meant for people would go into it: /dev/null takes its place, such that writing to it fails. A limit of file size is to be
+ * an error of the write that meets it, not the end of the process. */
+static void prepare_process(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			abort();
+	}
+	signal(SIGXFSZ, SIG_IGN);
+}
+
 int cli_main(const struct cli_row *rows, size_t n, int argc, char **argv)
 {
 	const char *directory = ".";
 	int i = 1;
 
+	prepare_process();
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			print_help(rows, n);

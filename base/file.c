@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #define CHUNK_BYTES 65536
+#define TEMPORARY_PREFIX ".assay-"
 
 static enum assay_status check_regular(int fd, const char *path, size_t limit, struct assay_error *err)
 {
@@ -137,7 +139,7 @@ static int write_temporary(int fd, const char *bytes, size_t n, mode_t mode)
 static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode)
 {
 	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, error = dir < 0 ? errno : 0;
-	char *temporary = mem_format("%s/.assay-XXXXXX", directory);
+	char *temporary = mem_format("%s/" TEMPORARY_PREFIX "XXXXXX", directory);
 
 	if (error)
 		goto out;
@@ -179,6 +181,19 @@ enum assay_status file_replace(const char *path, const char *bytes, size_t n, mo
 	free(directory);
 	free(target);
 	return error ? assay_fail_errno(err, error, "cannot write '%s'", path) : ASSAY_OK;
+}
+
+void file_sweep(const char *directory)
+{
+	DIR *dir = opendir(directory);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (strncmp(entry->d_name, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) == 0)
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 enum assay_status file_make_directory(const char *path, mode_t mode, struct assay_error *err)

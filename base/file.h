@@ -15,6 +15,10 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
  * full disk the old file is whole. `mode` is applied as given, without the umask. */
 enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
+/* Removes the temporary files that file_replace() leaves in a directory when its process is killed. Only for who knows that nobody
+ * else writes there. What cannot be removed stays. */
+void file_sweep(const char *directory);
+
 /* Creates the directory if it is not there; parents must exist. */
 enum assay_status file_make_directory(const char *path, mode_t mode, struct assay_error *err);
 

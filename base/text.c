@@ -284,6 +284,11 @@ static size_t utf8_sequence(const unsigned char *s, size_t n)
 	return length;
 }
 
+const char *text_plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 bool text_is_utf8(const char *bytes, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)bytes;

@@ -28,6 +28,9 @@ const char *text_from_ms(int64_t ms, char *out);
  * the year 9999. */
 bool text_timestamp_ms(const char *text, int64_t *ms);
 
+/* "" for one, else "s". */
+const char *text_plural(size_t n);
+
 bool text_is_utf8(const char *bytes, size_t n);
 
 /* Outside text for a message: on one line (control characters become '?'), cut with "..." when long. `out` needs

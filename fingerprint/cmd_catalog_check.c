@@ -1,5 +1,6 @@
 #include "base/cli.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "fingerprint/catalog.h"
 #include "fingerprint/cmd.h"
 #include "fleet/lab.h"
@@ -16,10 +17,11 @@ static void print_human(const struct catalog *catalog, const struct fingerprint_
 	for (size_t i = 0; i < problems->n; i++)
 		buf_format(out, "%s\n", problems->texts[i]);
 	if (problems->n)
-		buf_format(out, "\n%zu problems; %zu machines and %zu raw fingerprints were checked\n", problems->n, catalog->n, set->n);
+		buf_format(out, "\n%zu problem%s; %zu machine%s and %zu raw fingerprint%s were checked\n", problems->n,
+			   text_plural(problems->n), catalog->n, text_plural(catalog->n), set->n, text_plural(set->n));
 	else
-		buf_format(out, "All is well: %zu machines, %zu fingerprints, each as its raw record says; the database is whole.\n", catalog->n,
-			   set->n);
+		buf_format(out, "All is well: %zu machine%s, %zu fingerprint%s, each as its raw record says; the database is whole.\n",
+			   catalog->n, text_plural(catalog->n), set->n, text_plural(set->n));
 }
 
 static void print_json(const struct catalog *catalog, const struct fingerprint_set *set, const struct catalog_problems *problems,
@@ -47,6 +49,7 @@ int cmd_catalog_check(int argc, char **argv, const char *directory)
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;
+	int status;
 
 	cli_parse(&cli, &argp, argc, argv, directory, NULL);
 	st = lab_open(cli.directory, STORE_READ, &lab, &err);
@@ -61,11 +64,11 @@ int cmd_catalog_check(int argc, char **argv, const char *directory)
 		(cli.format == CLI_JSON ? print_json : print_human)(&catalog, &set, &problems, &out);
 		st = cli_print(&out, &err);
 	}
-	st = cli_end(&cli, st, &err, problems.n ? assay_status_exit(ASSAY_E_FORMAT) : 0);
+	status = cli_end(&cli, st, &err, problems.n ? assay_status_exit(ASSAY_E_FORMAT) : 0);
 	catalog_problems_release(&problems);
 	fingerprint_set_release(&set);
 	catalog_release(&catalog);
 	lab_close(&lab);
 	buf_release(&out);
-	return (int)st;
+	return status;
 }

@@ -57,7 +57,8 @@ static void print_human(const struct catalog *catalog, const struct types *types
 	}
 	table_print(&table, out);
 	table_release(&table);
-	buf_format(out, "\n%zu machines, %zu fingerprints, %zu hardware types\n", catalog->n, types->n_members, types->n);
+	buf_format(out, "\n%zu machine%s, %zu fingerprint%s, %zu hardware type%s\n", catalog->n, text_plural(catalog->n), types->n_members,
+		   text_plural(types->n_members), types->n, text_plural(types->n));
 }
 
 static void print_json(const struct catalog *catalog, const struct types *types, struct buf *out)

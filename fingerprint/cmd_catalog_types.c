@@ -43,7 +43,11 @@ static void print_human(const struct types *types, const struct types_member **l
 		for (size_t i = 0; i < n; i++)
 			buf_format(out, "  %s (%.10s)\n", list[i]->machine->id, text_from_ms(list[i]->fingerprint->taken_ms, date));
 	}
-	buf_format(out, "%s%zu hardware types, %zu fingerprints\n", types->n ? "\n" : "", types->n, types->n_members);
+	if (types->n == 0)
+		buf_text(out, "The catalog is empty: 'assay import quiho DIR' brings in recorded machines.\n");
+	else
+		buf_format(out, "\n%zu hardware type%s, %zu fingerprint%s\n", types->n, text_plural(types->n), types->n_members,
+			   text_plural(types->n_members));
 }
 
 static void print_json(const struct types *types, const struct types_member **list, struct buf *out)

@@ -1,5 +1,6 @@
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "fingerprint/fingerprint.h"
 
 #include <inttypes.h>
@@ -63,6 +64,7 @@ enum assay_status fingerprint_write(struct fingerprint_writer *w, const struct f
 static enum assay_status check_rate(struct fingerprint_writer *w, const char *id, int64_t pass, const char *stressor, int64_t ordinal,
 				    double per_s, struct assay_error *err)
 {
+	char here[TEXT_DOUBLE_BYTES], there[TEXT_DOUBLE_BYTES];
 	bool row;
 	double stored;
 	enum assay_status st;
@@ -74,8 +76,9 @@ static enum assay_status check_rate(struct fingerprint_writer *w, const char *id
 	stored = row ? store_double(w->select_rate, 0) : (double)NAN;
 	sqlite3_reset(w->select_rate);
 	if (stored != per_s)
-		return assay_fail(err, ASSAY_E_CONFLICT, "%s is %.17g here, but %.17g is stored for the same fingerprint and pass: nothing "
-				  "was changed (use another laboratory for other data)", stressor, per_s, stored);
+		return assay_fail(err, ASSAY_E_CONFLICT, "%s is %s here, but %s is stored for the same fingerprint and pass: nothing "
+				  "was changed (use another laboratory for other data)", stressor, text_from_double(per_s, here),
+				  text_from_double(stored, there));
 	w->rates_known++;
 	return ASSAY_OK;
 }

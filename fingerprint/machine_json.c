@@ -260,6 +260,7 @@ static enum assay_status parse_root(const char *name, const cJSON *root, struct 
 	static const char *const keys[] = { "format", "version", "id", "notes", "identity", "fingerprints" };
 	const cJSON *identity = NULL, *list = NULL, *item;
 	const char *format = NULL;
+	char shown[TEXT_SHOWN_BYTES];
 	int64_t version = 0;
 	enum assay_status st;
 
@@ -267,7 +268,8 @@ static enum assay_status parse_root(const char *name, const cJSON *root, struct 
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a JSON object", name);
 	st = json_string(name, root, "format", true, &format, err);
 	if (!st && strcmp(format, FORMAT_NAME) != 0)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: format is '%.40s', not '" FORMAT_NAME "'", name, format);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: format is '%s', not '" FORMAT_NAME "'", name,
+				text_shown(format, shown));
 	if (!st)
 		st = json_integer(name, root, "version", true, 1, INT32_MAX, &version, err);
 	if (!st && version > MACHINE_FORMAT_VERSION)

@@ -23,9 +23,9 @@ static size_t type_index(struct types *types, size_t *capacity, const char *name
 
 static const char *configured(const struct lab_config *config, const char *machine)
 {
-	for (size_t i = 0; i < config->n_hosts; i++) {
-		if (strcmp(config->hosts[i].id, machine) == 0)
-			return config->hosts[i].type;
+	for (size_t i = 0; i < config->inventory.n; i++) {
+		if (strcmp(config->inventory.hosts[i].id, machine) == 0)
+			return config->inventory.hosts[i].type;
 	}
 	return NULL;
 }
@@ -146,7 +146,7 @@ static void cluster(struct types *types, size_t *capacity, struct types_member *
 	size_t found = 0, first = types->n;
 
 	if (logs.cols) {
-		found = linkage_cut(&distance, TYPES_CUT, clusters);
+		linkage_cut(&distance, TYPES_CUT, clusters);
 	} else {
 		/* Nothing to tell them by: each machine stands for itself. */
 		for (size_t i = 0; i < n; i++)

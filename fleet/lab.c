@@ -57,6 +57,8 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 			st = file_make_directory(lab.machines, 0755, err);
 		if (!st)
 			st = take_lock(directory, &lab.lock_fd, err);
+		if (!st)
+			file_sweep(lab.machines);
 	}
 	if (!st)
 		st = store_open(database, access, &lab.store, err);
@@ -80,19 +82,34 @@ void lab_close(struct lab *lab)
 }
 
 static const char example_lab[] =
-    "# A laboratory of assay. Everything here may stay as it is; lines that start with '#' are examples.\n"
-    "# name: a name for reports\n"
-    "#\n"
-    "# The smallest relative slowdown that matters to you: 'assay gate' passes what is surely below it.\n"
+    "## A laboratory of assay. Everything here may stay as it is. Lines with one '#' are examples: without the '# ' they count.\n"
+    "##\n"
+    "## A name for reports.\n"
+    "# name: performance lab\n"
+    "##\n"
+    "## The smallest relative slowdown that matters to you: 'assay gate' passes what is surely below it.\n"
     "# min_effect: 0.03\n"
-    "#\n"
-    "# Machines whose hardware type you know. Machines without one are grouped by what their fingerprints have in common\n"
-    "# (see 'assay catalog types').\n"
+    "##\n"
+    "## The machines. Only name is needed; a range makes many hosts at once, and id, address, port, identity_file, on and type may\n"
+    "## then be ranges with as many values. What stands neither here nor in ~/.ssh/config is as with ssh. 'assay fleet list' shows\n"
+    "## what became of it, 'assay fleet check' whether the machines answer.\n"
     "# hosts:\n"
-    "#   - id: node01\n"
+    "#   - name: node[01-12]              # for -w, -x and in output\n"
+    "#     id: xeon-[101-112]             # of the machines in the catalog; default: the names\n"
+    "#     address: 10.0.0.[11-22]        # default: the names\n"
+    "#     port: 2222\n"
+    "#     user: bench\n"
+    "#     identity_file: ~/.ssh/id_lab\n"
+    "#     groups: [rack1, big]           # -w @big\n"
+    "##     The hardware type, where you know it. Machines without one are grouped by what their fingerprints have in common\n"
+    "##     (see 'assay catalog types').\n"
     "#     type: xeon-2640\n"
-    "#   - id: node02\n"
-    "#     type: xeon-2640\n";
+    "#     env:                           # for every command on these hosts\n"
+    "#       OMP_NUM_THREADS: 8\n"
+    "#   - name: guest[1-2]               # two virtual machines of one box never measure at the same time\n"
+    "#     on: box1\n"
+    "#   - name: here                     # this machine, without ssh\n"
+    "#     transport: local\n";
 
 static const char example_ignore[] = "# Written by 'assay init': the catalog belongs into git, the measurements do not.\n"
 				     ".assay/\n";

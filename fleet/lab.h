@@ -3,23 +3,17 @@
 #define FLEET_LAB_H
 
 #include "base/error.h"
+#include "fleet/inventory.h"
 #include "fleet/store.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* One host of lab.yaml. */
-struct lab_host {
-	char *id;   /* of the machine */
-	char *type; /* hardware type given by hand, or NULL */
-};
-
 /* What lab.yaml says. */
 struct lab_config {
-	char *name;                    /* NULL when not given */
-	double min_effect;             /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
-	struct lab_host *hosts;        /* in the order of the file */
-	size_t n_hosts;
+	char *name;                 /* NULL when not given */
+	double min_effect;          /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
+	struct inventory inventory; /* of `hosts` */
 };
 
 #define LAB_MIN_EFFECT .03

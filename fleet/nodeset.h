@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-#define NODESET_NAMES_MAX 100000
+#define NODESET_NAMES_MAX      100000
+#define NODESET_NAME_BYTES_MAX 1024
 
 struct nodeset {
 	char **names; /* [n], in the order written; the rightmost range runs fastest */
@@ -14,13 +15,14 @@ struct nodeset {
 };
 
 /* Expands text. Zero padding is kept ("[08-11]" is 08 09 10 11). Errors name the text and the place in it: empty names, unclosed
- * brackets, ranges that run backwards or overflow, different padding at the two ends, more than NODESET_NAMES_MAX names. *out is
- * overwritten; nodeset_release() it. */
+ * brackets, ranges that run backwards or overflow, different padding at the two ends, control characters, more than
+ * NODESET_NAMES_MAX names. Blanks beside commas do not count. *out is overwritten; nodeset_release() it. */
 enum assay_status nodeset_expand(const char *text, struct nodeset *out, struct assay_error *err);
 void nodeset_release(struct nodeset *set);
 
 /* The other way, for output: names that differ in one number fold to ranges, the rest stays; the order is that of first
- * appearance. nodeset_expand() of the result gives the same names (maybe in another order). free() it. */
+ * appearance. nodeset_expand() of the result gives the same names (maybe in another order, each once) when they came out of it.
+ * free() it. */
 char *nodeset_fold(const char *const *names, size_t n);
 
 #endif

@@ -37,6 +37,10 @@ static enum assay_status translate(struct store *store, int code, struct assay_e
 	case SQLITE_CANTOPEN:
 	case SQLITE_PERM:
 		return assay_fail(err, ASSAY_E_IO, "cannot write '%s': %s", store->path, text);
+	case SQLITE_IOERR:
+		if (store->db && sqlite3_system_errno(store->db))
+			return assay_fail_errno(err, sqlite3_system_errno(store->db), "cannot read or write '%s'", store->path);
+		return assay_fail(err, ASSAY_E_IO, "cannot read or write '%s': %s", store->path, text);
 	default:
 		return assay_fail(err, ASSAY_E_IO, "'%s': %s", store->path, text);
 	}
@@ -222,32 +226,16 @@ static enum assay_status open_write(struct store *store, struct assay_error *err
 	return st;
 }
 
-/* Reading needs no lock of the laboratory. In a directory that cannot be written no shared memory for a log can be made: where
- * there is no log, which means that no writer is at work, the file is opened as it lies. */
-static enum assay_status open_read(struct store *store, struct assay_error *err)
+/* Opens for reading and begins the one snapshot that all of a command sees. */
+static enum assay_status open_snapshot(struct store *store, const char *query, int *version, struct assay_error *err)
 {
-	char *directory = mem_string(store->path);
-	char *slash = strrchr(directory, '/');
-	char *uri;
-	int version = 0;
-	enum assay_status st;
+	char *uri = path_uri(store->path, query);
+	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY, err);
 
-	if (slash)
-		*slash = '\0';
-	uri = path_uri(store->path, access(slash ? directory : ".", W_OK) && !has_log(store->path) ? "?immutable=1" : "");
-	free(directory);
-	st = open_file(store, uri, SQLITE_OPEN_READONLY, err);
 	free(uri);
 	if (!st)
-		st = execute(store, "BEGIN", err); /* one snapshot for all that a command reads */
-	if (!st)
-		st = pragma_int(store, "PRAGMA user_version", &version, err);
-	if (!st)
-		st = check_version(store, version, err);
-	if (!st && version < store_migrations_n)
-		st = assay_fail(err, ASSAY_E_VERSION, "'%s' has the older schema version %d: any command that writes (such as 'assay import') "
-				"brings it to %d", store->path, version, store_migrations_n);
-	return st;
+		st = execute(store, "BEGIN", err);
+	return st ? st : pragma_int(store, "PRAGMA user_version", version, err);
 }
 
 static enum assay_status open_empty(struct store *store, struct assay_error *err)
@@ -255,6 +243,31 @@ static enum assay_status open_empty(struct store *store, struct assay_error *err
 	enum assay_status st = open_file(store, "file::memory:", SQLITE_OPEN_READWRITE, err);
 
 	return st ? st : migrate(store, err);
+}
+
+/* Reading needs no lock of the laboratory, but shared memory for the log, which cannot be made in a directory that is read-only or
+ * on a full disk: where there is no log, which means that no writer is at work, the file is read as it lies. */
+static enum assay_status open_read(struct store *store, struct assay_error *err)
+{
+	int version = 0;
+	enum assay_status st = open_snapshot(store, "", &version, err);
+
+	if (st == ASSAY_E_IO && !has_log(store->path)) {
+		sqlite3_close_v2(store->db);
+		store->db = NULL;
+		st = open_snapshot(store, "?immutable=1", &version, err);
+	}
+	if (!st)
+		st = check_version(store, version, err);
+	if (!st && version == 0) {
+		sqlite3_close_v2(store->db); /* its first writer was killed before it had made the tables: still empty */
+		store->db = NULL;
+		return open_empty(store, err);
+	}
+	if (!st && version < store_migrations_n)
+		st = assay_fail(err, ASSAY_E_VERSION, "'%s' has the older schema version %d: any command that writes (such as 'assay import') "
+				"brings it to %d", store->path, version, store_migrations_n);
+	return st;
 }
 
 enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err)
@@ -365,8 +378,11 @@ enum assay_status store_check(struct store *store, struct assay_error *err)
 
 	if (!st)
 		st = store_step(store, stmt, &row, err);
-	if (!st && row && strcmp(store_text(stmt, 0), "ok") != 0)
-		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", store->path, store_text(stmt, 0));
+	if (!st && row && strcmp(store_text(stmt, 0), "ok") != 0) {
+		const char *text = store_text(stmt, 0), *line = strchr(text, '\n'); /* behind a heading */
+
+		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", store->path, line ? line + 1 : text);
+	}
 	sqlite3_finalize(stmt);
 	return st;
 }

@@ -59,9 +59,9 @@ static size_t type_by_name(struct pairing *p, const char *name)
 
 static const char *configured_type(const struct lab_config *config, const char *machine)
 {
-	for (size_t i = 0; i < config->n_hosts; i++) {
-		if (config->hosts[i].type && strcmp(config->hosts[i].id, machine) == 0)
-			return config->hosts[i].type;
+	for (size_t i = 0; i < config->inventory.n; i++) {
+		if (config->inventory.hosts[i].type && strcmp(config->inventory.hosts[i].id, machine) == 0)
+			return config->inventory.hosts[i].type;
 	}
 	return NULL;
 }

@@ -1,6 +1,7 @@
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/quiho.h"
 #include "runs/run.h"
@@ -69,34 +70,41 @@ static void print_skipped(const struct quiho_import_result *r, struct buf *out)
 {
 	for (int i = 0; i < QUIHO_SKIPS; i++) {
 		if (r->skipped[i])
-			buf_format(out, "  not used      %zu rows: %s (first in line %zu)\n", r->skipped[i],
+			buf_format(out, "  not used      %zu row%s: %s (first in line %zu)\n", r->skipped[i], text_plural(r->skipped[i]),
 				   quiho_skip_text((enum quiho_skip)i), r->skipped_line[i]);
 	}
 }
 
+/* What was read but counts for less than the rest. */
+static void print_lacking(const struct quiho_import_result *r, struct buf *out)
+{
+	if (r->recorded_zeros)
+		buf_format(out, "  recorded 0    %zu rate%s kept as \"recorded 0, not measured\"\n", r->recorded_zeros,
+			   r->recorded_zeros == 1 ? " is" : "s are");
+	if (r->incomplete_passes)
+		buf_format(out, "  incomplete    %zu pass%s a stressor: runs count for run times, not for --model paper\n", r->incomplete_passes,
+			   r->incomplete_passes == 1 ? " lacks" : "es lack");
+	if (r->runs_without_fingerprint)
+		buf_format(out, "  unmatched     %zu result%s no fingerprint of the same machine, time and repetition: counted for run times "
+				"only\n", r->runs_without_fingerprint, r->runs_without_fingerprint == 1 ? " has" : "s have");
+}
+
 static void print_human(const struct quiho_import_options *o, const struct quiho_import_result *r, struct buf *out)
 {
-	buf_format(out, "Read %s/results.csv: %zu rows.\n", o->directory, r->rows);
-	buf_format(out, "  fingerprints  %zu new, %zu known before, of %zu machines; %zu rates new, %zu known before\n", r->fingerprints_added,
-		   r->fingerprints_known, r->machines, r->rates_added, r->rates_known);
-	buf_format(out, "  results       %zu new, %zu known before; the laboratory has %zu applications\n", r->runs_added, r->runs_known,
-		   r->applications);
+	buf_format(out, "Read %s/results.csv: %zu row%s.\n", o->directory, r->rows, text_plural(r->rows));
+	buf_format(out, "  fingerprints  %zu new, %zu known before, of %zu machine%s; %zu rate%s new, %zu known before\n", r->fingerprints_added,
+		   r->fingerprints_known, r->machines, text_plural(r->machines), r->rates_added, text_plural(r->rates_added), r->rates_known);
+	buf_format(out, "  results       %zu new, %zu known before; the laboratory has %zu application%s\n", r->runs_added, r->runs_known,
+		   r->applications, text_plural(r->applications));
 	print_skipped(r, out);
-	if (r->recorded_zeros)
-		buf_format(out, "  recorded 0    %zu rates are kept as \"recorded 0, not measured\"\n", r->recorded_zeros);
-	if (r->incomplete_passes)
-		buf_format(out, "  incomplete    %zu passes lack a stressor: their runs count for run times, not for --model paper\n",
-			   r->incomplete_passes);
-	if (r->runs_without_fingerprint)
-		buf_format(out, "  unmatched     %zu results have no fingerprint of the same machine, time and repetition: they count for run "
-				"times only\n", r->runs_without_fingerprint);
+	print_lacking(r, out);
 	if (o->types_file)
-		buf_format(out, "  types         %zu rows of %s used, %zu name no fingerprint of the catalog\n", r->types_given, o->types_file,
-			   r->types_unknown);
+		buf_format(out, "  types         %zu row%s of %s used, %zu for no fingerprint of the catalog\n", r->types_given,
+			   text_plural(r->types_given), o->types_file, r->types_unknown);
 	if (r->hardware_known || r->hardware_unknown)
-		buf_format(out, "  hardware      %zu rows of machines.csv used, %zu name no machine of the catalog\n", r->hardware_known,
-			   r->hardware_unknown);
-	buf_format(out, "  catalog       %zu files written\n", r->catalog_written);
+		buf_format(out, "  hardware      %zu row%s of machines.csv used, %zu for no machine of the catalog\n", r->hardware_known,
+			   text_plural(r->hardware_known), r->hardware_unknown);
+	buf_format(out, "  catalog       %zu file%s written\n", r->catalog_written, text_plural(r->catalog_written));
 }
 
 static void print_json(const struct quiho_import_options *o, const struct quiho_import_result *r, struct buf *out)

@@ -9,8 +9,8 @@
 
 #include <inttypes.h>
 
-static const char doc[] = "Shows the results of an application, machine by machine: median of the repetitions, their dispersion, hardware "
-			  "type and fingerprint. With --format json, every repetition."
+static const char doc[] = "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median "
+			  "absolute deviation), hardware type and fingerprint. With --format json, every repetition."
 			  "\vExample:\n"
 			  "  assay runs show mysqlslap/innodb_load";
 
@@ -38,6 +38,7 @@ static void print_session(const struct evidence *evidence, const struct run_set 
 	const struct run *run = &runs->items[first];
 	double *values = mem_new(runs->n, sizeof(double));
 	char date[TEXT_DATE_BYTES];
+	double median;
 	size_t n = 0;
 
 	for (size_t i = first; i < runs->n && strcmp(runs->items[i].machine, run->machine) == 0; i++) {
@@ -48,8 +49,12 @@ static void print_session(const struct evidence *evidence, const struct run_set 
 	table_cell(table, "%s", type_name(evidence, run));
 	table_cell(table, "%.10s", text_from_ms(run->taken_ms, date));
 	table_cell(table, "%zu", n);
-	table_cell(table, "%.6g", stats_median(values, n));
-	table_cell(table, "%.3g", stats_mad(values, n));
+	median = stats_median(values, n);
+	table_cell(table, "%.6g", median);
+	if (median > 0)
+		table_cell(table, "%.2f %%", 100 * stats_mad(values, n) / median);
+	else
+		table_cell(table, "-");
 	table_cell(table, "%s", *run->fingerprint ? run->fingerprint : "none");
 	free(values);
 }

@@ -279,6 +279,27 @@ static enum assay_status update_catalog(struct import *im, const struct quiho_im
 	return st;
 }
 
+/* Says why no row of the file can be used. */
+static enum assay_status nothing_usable(const char *file, const struct quiho *quiho, struct assay_error *err)
+{
+	struct buf why = BUF_INIT;
+	size_t rows = 0;
+	enum assay_status st;
+
+	for (int i = 0; i < QUIHO_SKIPS; i++) {
+		rows += quiho->skipped[i].count;
+		if (quiho->skipped[i].count)
+			buf_format(&why, "; %zu: %s (first in line %zu)", quiho->skipped[i].count, quiho_skip_text((enum quiho_skip)i),
+				   quiho->skipped[i].first_line);
+	}
+	if (rows == 0)
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: there are no rows behind the header", file);
+	else
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: none of its %zu rows can be used%s", file, rows, why.bytes);
+	buf_release(&why);
+	return st;
+}
+
 static void fill_items(struct import *im, const struct quiho *quiho, const char *version)
 {
 	im->items = mem_new(quiho->n, sizeof(*im->items));
@@ -311,6 +332,8 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 		buf_add(&text, "", 0);
 		st = quiho_parse(path, text.bytes, text.size, &quiho, err);
 	}
+	if (!st && quiho.n == 0)
+		st = nothing_usable(path, &quiho, err);
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st) {

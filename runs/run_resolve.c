@@ -9,11 +9,12 @@
 enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err)
 {
 	const char *at = strrchr(text, '@');
+	char shown[TEXT_SHOWN_BYTES];
 	char *name = mem_bytes(text, at ? (size_t)(at - text) : strlen(text));
 
 	if (!run_name_ok(name) || (at && !run_name_ok(at + 1))) {
 		free(name);
-		return assay_fail(err, ASSAY_E_USAGE, "'%.200s' is not APP or APP@VERSION", text);
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not APP or APP@VERSION", text_shown(text, shown));
 	}
 	*application = name;
 	*version = at ? mem_string(at + 1) : NULL;

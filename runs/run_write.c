@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "runs/run.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@ enum assay_status run_writer_init(struct store *store, struct run_writer *out, s
 
 static enum assay_status check_known(struct run_writer *w, const struct run_key *key, double metric, struct assay_error *err)
 {
+	char here[TEXT_DOUBLE_BYTES], there[TEXT_DOUBLE_BYTES];
 	bool row;
 	double stored;
 	enum assay_status st;
@@ -34,9 +36,9 @@ static enum assay_status check_known(struct run_writer *w, const struct run_key 
 	stored = row ? store_double(w->select, 0) : (double)NAN;
 	sqlite3_reset(w->select);
 	if (stored != metric)
-		return assay_fail(err, ASSAY_E_CONFLICT, "the result of '%s' is %.17g here, but %.17g is stored for the same version, machine, "
+		return assay_fail(err, ASSAY_E_CONFLICT, "the result of '%s' is %s here, but %s is stored for the same version, machine, "
 				  "time and repetition: nothing was changed (give other data another name with --version)",
-				  key->application, metric, stored);
+				  key->application, text_from_double(metric, here), text_from_double(stored, there));
 	w->known++;
 	return ASSAY_OK;
 }

@@ -2,6 +2,7 @@
 . "$(dirname "$0")/lib_cli.sh"
 
 COMMANDS='init
+fleet list
 import quiho
 catalog list
 catalog show
@@ -45,7 +46,7 @@ $COMMANDS
 END
 
 what='groups of commands'
-for group in catalog runs import; do
+for group in catalog runs import fleet; do
 	run $group --help
 	expect_status 0
 	expect_stdout "$group "

@@ -21,6 +21,7 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
+trap 'exit 141' PIPE
 trap 'exit 143' TERM
 
 skip() {
@@ -41,8 +42,8 @@ fail() {
 	failures=$((failures + 1))
 	printf 'FAIL: %s: %s\n' "$what" "$*"
 	printf '  status %s\n' "$status"
-	sed 's/^/  out: /' "$tmp/out" | head -n 12
-	sed 's/^/  err: /' "$tmp/err" | head -n 12
+	sed 's/^/  out: /' "$tmp/out" | head -n 4
+	sed 's/^/  err: /' "$tmp/err" | head -n 4
 }
 
 run() {
@@ -135,14 +136,14 @@ expect_same_files() {
 
 HEADER=giturl,commit,user,timestamp,benchmark,machine,repetition,test,result
 
-# make_package DIR MACHINES STRESSORS: results.csv with three passes of so many stressors on so many machines, no two of which are
+# make_package DIR MACHINES STRESSORS [TIME]: results.csv with three passes of so many stressors on so many machines, no two of which are
 # alike, and two applications in versions 1.0 and 1.1; version 1.1 of app/slow takes 1.5 times as long, of `same` as long as before.
 make_package() {
 	mkdir -p "$1"
-	awk -v machines="$2" -v stressors="$3" -v header="$HEADER" '
+	awk -v machines="$2" -v stressors="$3" -v taken="${4:-1500000000}" -v header="$HEADER" '
 	function noise() { seed = (seed * 16807) % 2147483647; return 1 + .02 * (seed / 2147483647 - .5) }
 	function row(benchmark, m, pass, test, value, version) {
-		printf "url,abc,me,1500000000,%s,node%02d,%d,%s,%.9g,%s\n", benchmark, m, pass, test, value, version
+		printf "url,abc,me,%s,%s,node%02d,%d,%s,%.9g,%s\n", taken, benchmark, m, pass, test, value, version
 	}
 	BEGIN {
 		seed = 4711
@@ -157,4 +158,32 @@ make_package() {
 				row("same", m, pass, "same", 500 / (100 + 40 * m) * noise(), "1.1")
 			}
 	}' >"$1/results.csv"
+}
+
+# healthy_lab PACKAGE: the laboratory $lab with the package in it, and its export.
+healthy_lab() {
+	what='a healthy laboratory'
+	lab=$tmp/lab
+	run init "$lab"
+	run -C "$lab" import quiho "$1"
+	expect_status 0
+	run -C "$lab" runs export
+	cp "$tmp/out" "$tmp/export"
+	run -C "$lab" catalog check
+	expect_status 0
+}
+
+# still_there [DIR]: what healthy_lab stored is still in $lab (or its copy DIR), and all is well with it.
+still_there() {
+	run -C "${1:-$lab}" runs export
+	expect_status 0
+	expect_same_files "$tmp/out" "$tmp/export"
+	run -C "${1:-$lab}" catalog check
+	expect_status 0
+}
+
+# $tmp/broken is a copy of the laboratory to break.
+fresh() {
+	rm -rf "$tmp/broken"
+	cp -R "$lab" "$tmp/broken"
 }

@@ -292,10 +292,9 @@ static void test_without_fingerprints(void **state)
 		for (size_t k = 0; k < w.sides[side].n; k++)
 			w.sides[side].items[k].fingerprint[0] = '\0';
 	}
-	w.config.hosts = mem_new(2, sizeof(*w.config.hosts));
-	w.config.n_hosts = 2;
+	w.config.inventory = (struct inventory){ mem_new(2, sizeof(struct host)), 2 };
 	for (int i = 0; i < 2; i++)
-		w.config.hosts[i] = (struct lab_host){ mem_format("m%02d", i), mem_string("given") };
+		w.config.inventory.hosts[i] = (struct host){ .id = mem_format("m%02d", i), .type = mem_string("given") };
 	v = decide(&w);
 	assert_int_equal(v.effect.decision, DECISION_REGRESSION);
 	assert_int_equal(v.effect.types, MACHINES - 1);

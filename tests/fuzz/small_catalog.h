@@ -1,0 +1,48 @@
+/* Two machines for fuzz targets of files that speak about machines: m1 with two fingerprints, "m 2" with none. */
+#ifndef TESTS_FUZZ_SMALL_CATALOG_H
+#define TESTS_FUZZ_SMALL_CATALOG_H
+
+#include "base/mem.h"
+#include "fingerprint/catalog.h"
+
+static inline struct machine_fingerprint small_fingerprint(const char *id, int64_t taken_ms)
+{
+	return (struct machine_fingerprint){ mem_string(id), taken_ms, mem_string("b"), mem_string("h"), mem_string("unknown"),
+					     mem_string("unknown"), mem_string("imported"), NULL, NULL, 1, NULL, 0 };
+}
+
+static inline struct catalog small_catalog(void)
+{
+	struct catalog catalog = { 0 };
+	struct machine *m;
+
+	catalog_machine(&catalog, "m 2");
+	m = catalog_machine(&catalog, "m1");
+	m->fingerprints = mem_new(2, sizeof(*m->fingerprints));
+	m->fingerprints[0] = small_fingerprint("a", 1000);
+	m->fingerprints[1] = small_fingerprint("b", INT64_C(1500000000000));
+	m->n_fingerprints = 2;
+	return catalog;
+}
+
+/* Every machine can still be written and read. */
+static inline void small_catalog_check(const struct catalog *catalog)
+{
+	for (size_t i = 0; i < catalog->n; i++) {
+		char *text = machine_text(&catalog->machines[i]), *again;
+		struct assay_error err = { .text = "" };
+		struct machine machine;
+
+		if (machine_parse("fuzz", text, strlen(text), &machine, &err)) {
+			fprintf(stderr, "%s\n%s\n", err.text, text);
+			ASSAY_BUG_IF("what was written cannot be read" != NULL);
+		}
+		again = machine_text(&machine);
+		ASSAY_BUG_IF(strcmp(text, again) != 0);
+		machine_release(&machine);
+		free(again);
+		free(text);
+	}
+}
+
+#endif
