@@ -47,7 +47,6 @@ void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format
 /* Wrong usage, for parsers: prints "NAME: ... ('NAME --help' shows how)" as one line on standard error and exits with 2. Instead of
  * argp_error(), whose message takes several lines. */
 _Noreturn void cli_refuse(const struct argp_state *state, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-#define argp_error cli_refuse
 
 /* For parsers of commands that take exactly `wanted` words: stores them in words[], refuses more and fewer. Returns
  * ARGP_ERR_UNKNOWN for keys that are not about words. `what` names them: "MACHINE", "BASELINE and CANDIDATE". */

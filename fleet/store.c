@@ -245,6 +245,21 @@ static enum assay_status open_empty(struct store *store, struct assay_error *err
 	return st ? st : migrate(store, err);
 }
 
+/* A reader brings an older schema forward too, in one transaction; where it cannot write it says so. */
+static enum assay_status migrate_then_read(struct store *store, int version, struct assay_error *err)
+{
+	enum assay_status st;
+
+	sqlite3_close_v2(store->db);
+	store->db = NULL;
+	st = open_write(store, err);
+	sqlite3_close_v2(store->db);
+	store->db = NULL;
+	if (st)
+		return assay_context(err, "the schema version %d is to be brought to %d first", version, store_migrations_n);
+	return open_snapshot(store, "", &version, err);
+}
+
 /* Reading needs no lock of the laboratory, but shared memory for the log, which cannot be made in a directory that is read-only or
  * on a full disk: where there is no log, which means that no writer is at work, the file is read as it lies. */
 static enum assay_status open_read(struct store *store, struct assay_error *err)
@@ -264,10 +279,7 @@ static enum assay_status open_read(struct store *store, struct assay_error *err)
 		store->db = NULL;
 		return open_empty(store, err);
 	}
-	if (!st && version < store_migrations_n)
-		st = assay_fail(err, ASSAY_E_VERSION, "'%s' has the older schema version %d: any command that writes (such as 'assay import') "
-				"brings it to %d", store->path, version, store_migrations_n);
-	return st;
+	return !st && version < store_migrations_n ? migrate_then_read(store, version, err) : st;
 }
 
 enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err)

@@ -36,7 +36,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPTION_MIN_EFFECT:
 		if (!text_double(arg, &a->min_effect) || a->min_effect < 1e-6 || a->min_effect > 10)
-			argp_error(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
+			cli_refuse(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
 		return 0;
 	case OPTION_ALL:
 		a->all = true;

@@ -37,11 +37,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPTION_MODEL:
 		if (strcmp(arg, "paper") != 0)
-			argp_error(state, "unknown model '%s': there is paper", arg);
+			cli_refuse(state, "unknown model '%s': there is paper", arg);
 		return 0;
 	case OPTION_TOP:
 		if (!text_int64(arg, &a->shown) || a->shown < 1 || a->shown > SHOWN_MAX)
-			argp_error(state, "--top is a number from 1 to %d, not '%s'", SHOWN_MAX, arg);
+			cli_refuse(state, "--top is a number from 1 to %d, not '%s'", SHOWN_MAX, arg);
 		return 0;
 	default:
 		return cli_words(key, arg, state, &a->selector, 1, "APP[@VERSION]");

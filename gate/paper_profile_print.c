@@ -103,6 +103,8 @@ void paper_profile_print(const struct paper_profile *p, size_t shown, const stru
 	buf_format(out, "  published method, unvalidated, from %zu hardware type%s (%zu machines, %zu results);\n"
 		   "  %.1f features tied a split: stressors that tie share what the data cannot tell apart\n\n",
 		   d->hardware_types, d->hardware_types == 1 ? "" : "s", d->machines, d->X.rows, gbt_tied_per_split(p->gbt));
+	if (d->hardware_types < 2)
+		buf_text(out, "  On one hardware type nothing differs but noise: do not read anything into these bars.\n\n");
 	if (n)
 		print_bars(bars, n, style, out);
 	else

@@ -1,6 +1,7 @@
 /* The verdict for people and for programs. */
 #include "base/mem.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "gate/verdict.h"
 
 #include <math.h>
@@ -41,8 +42,17 @@ static void print_head(const struct verdict *v, bool colours, struct buf *out)
 		buf_format(out, ", above 1 is worse; from %zu hardware type%s\n", e->types, e->types > 1 ? "s" : "");
 	}
 	if (e->types > 1)
-		buf_format(out, "minimum detectable effect  %.2f %% (power .8; what matters to you: %.2f %%)\n", 100 * e->minimum_detectable,
+		buf_format(out, "minimum detectable effect  %.1f %% (power .8; what matters to you: %.1f %%)\n", 100 * e->minimum_detectable,
 			   100 * v->min_effect);
+}
+
+static size_t count_used(const struct verdict *v)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < v->pairing.n; i++)
+		used += v->pairing.machines[i].reason == PAIRING_USED;
+	return used;
 }
 
 static void print_machines(const struct verdict *v, bool all, struct buf *out)
@@ -51,7 +61,7 @@ static void print_machines(const struct verdict *v, bool all, struct buf *out)
 	struct table table;
 	size_t hidden = 0;
 
-	table_init(&table, "llrrr", headings);
+	table_init(&table, "llrrl", headings);
 	for (size_t i = 0; i < v->pairing.n; i++) {
 		const struct pairing_machine *m = &v->pairing.machines[i];
 
@@ -64,7 +74,7 @@ static void print_machines(const struct verdict *v, bool all, struct buf *out)
 			table_cell(&table, "-");
 			table_cell(&table, "-");
 			table_cell(&table, "left out");
-			table_cell(&table, "%s", pairing_code(m->reason));
+			table_cell(&table, "%s", pairing_text(m->reason));
 			continue;
 		}
 		table_cell(&table, "%s", v->pairing.types[m->type]);
@@ -78,7 +88,7 @@ static void print_machines(const struct verdict *v, bool all, struct buf *out)
 	buf_char(out, '\n');
 	table_print(&table, out);
 	if (hidden)
-		buf_format(out, "(%zu machines left out; --all shows them)\n", hidden);
+		buf_format(out, "(%zu machine%s left out; --all shows them)\n", hidden, text_plural(hidden));
 	table_release(&table);
 }
 
@@ -89,8 +99,8 @@ static void print_resources(const struct verdict *v, struct buf *out)
 
 	if (!v->n_features || v->effect.types < 2)
 		return;
-	buf_format(out, "\nThe change moves with (correlation of the log ratio with the log rate over %zu hardware types;\n"
-		   "negative: machines that are slow at it lost most; p by permutation, for the largest of all %zu):\n",
+	buf_format(out, "\nThe change moves with (correlation of the log ratio with the log rate over %zu hardware types; negative: the\n"
+		   "ratio is larger where the machine is slower at it; p by permutation, for the largest of all %zu):\n",
 		   v->resource_types, v->n_features);
 	table_init(&table, "lrr", headings);
 	for (size_t i = 0; i < v->n_features && i < RESOURCES_SHOWN; i++) {
@@ -107,7 +117,7 @@ static void print_resources(const struct verdict *v, struct buf *out)
 void verdict_print(const struct verdict *v, bool colours, bool all_machines, struct buf *out)
 {
 	print_head(v, colours, out);
-	if (v->pairing.n)
+	if (count_used(v) || (all_machines && v->pairing.n))
 		print_machines(v, all_machines, out);
 	print_resources(v, out);
 }
