@@ -9,11 +9,15 @@
 
 static const struct cli_row rows[] = {
 	{ "init", "make a laboratory directory", cmd_init },
+	{ "fleet up", "emulated hosts on this machine, to try everything on", cmd_fleet_up },
+	{ "fleet down", "end them", cmd_fleet_down },
+	{ "fleet list", "the hosts of lab.yaml, ranges expanded", cmd_fleet_list },
 	{ "import quiho", "bring in recorded machines and results", cmd_import_quiho },
 	{ "catalog list", "machines, their fingerprints and hardware types", cmd_catalog_list },
 	{ "catalog show", "one machine: identity, conditions, rates", cmd_catalog_show },
 	{ "catalog types", "hardware types with their members, and why", cmd_catalog_types },
 	{ "catalog check", "every file valid, no identity twice, database whole", cmd_catalog_check },
+	{ "fingerprint run", "measure machines with a battery of stressors", cmd_fingerprint_run },
 	{ "runs list", "applications and versions that have results", cmd_runs_list },
 	{ "runs show", "results of one application, by machine", cmd_runs_show },
 	{ "runs export", "all rates and results as a table", cmd_runs_export },

@@ -24,11 +24,16 @@ static void check_identity(const struct catalog *catalog, struct catalog_problem
 	}
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static bool same_conditions(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
 {
 	return a->taken_ms == b->taken_ms && strcmp(a->battery, b->battery) == 0 && strcmp(a->battery_hash, b->battery_hash) == 0 &&
 	       strcmp(a->stress_ng, b->stress_ng) == 0 && strcmp(a->architecture, b->architecture) == 0 &&
-	       strcmp(a->origin, b->origin) == 0;
+	       strcmp(a->origin, b->origin) == 0 && same_text(a->profile, b->profile) && same_text(a->conditions, b->conditions);
 }
 
 /* The summary that the raw record gives must be the one in the file, bit by bit. */
@@ -42,6 +47,10 @@ static bool same_rates(const struct machine_fingerprint *a, const struct machine
 		if (strcmp(x->stressor, y->stressor) != 0 || x->n != y->n || isnan(x->median) != isnan(y->median))
 			return false;
 		if (!isnan(x->median) && (x->median != y->median || x->mad != y->mad))
+			return false;
+		if (isnan(x->real_median) != isnan(y->real_median) || (!isnan(x->real_median) && x->real_median != y->real_median))
+			return false;
+		if (isnan(x->median) && strcmp(x->reason, y->reason) != 0)
 			return false;
 	}
 	return true;

@@ -6,5 +6,6 @@ int cmd_catalog_list(int argc, char **argv, const char *directory);
 int cmd_catalog_show(int argc, char **argv, const char *directory);
 int cmd_catalog_check(int argc, char **argv, const char *directory);
 int cmd_catalog_types(int argc, char **argv, const char *directory);
+int cmd_fingerprint_run(int argc, char **argv, const char *directory);
 
 #endif

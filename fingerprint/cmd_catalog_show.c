@@ -48,14 +48,15 @@ static void print_rates(const struct machine_fingerprint *f, struct buf *out)
 
 		table_cell(&table, "  %s", rate->stressor);
 		if (isnan(rate->median)) {
-			table_cell(&table, "recorded 0");
 			table_cell(&table, "not measured");
+			table_cell(&table, "-");
 		} else {
 			table_cell(&table, "%.6g", rate->median);
 			table_cell(&table, "%.2f %%", 100 * rate->mad / rate->median);
 		}
 		table_cell(&table, "%" PRId64, rate->n);
-		table_cell(&table, "%s", category_name(stressor_category(rate->stressor)));
+		table_cell(&table, "%s%s%s", category_name(stressor_category(rate->stressor)), rate->reason ? ": " : "",
+			   rate->reason ? rate->reason : "");
 	}
 	table_print(&table, out);
 	table_release(&table);
@@ -77,6 +78,8 @@ static void print_human(const struct machine *machine, const struct types *types
 			   "  hardware type %s (%s)\n",
 			   f->id, text_from_ms(f->taken_ms, date), f->origin, f->battery, f->stress_ng, f->architecture, f->passes, type->name,
 			   type->why);
+		if (f->profile)
+			buf_format(out, "  emulated host, profile %s\n", f->profile);
 		print_rates(f, out);
 	}
 }

@@ -5,12 +5,17 @@
 
 #include <math.h>
 
+#define COMPLETE "(SELECT id FROM fingerprint WHERE complete)"
+
 static enum assay_status load_stressors(struct store *store, struct fingerprint_set *set, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
 	bool row = true;
-	enum assay_status st = store_prepare(store, "SELECT DISTINCT stressor FROM rate ORDER BY stressor", &stmt, err);
+	enum assay_status st = store_prepare(store,
+					     "SELECT stressor FROM rate WHERE fingerprint IN " COMPLETE " UNION "
+					     "SELECT stressor FROM missing WHERE fingerprint IN " COMPLETE " ORDER BY stressor",
+					     &stmt, err);
 
 	while (!st) {
 		st = store_step(store, stmt, &row, err);
@@ -29,8 +34,8 @@ static enum assay_status load_items(struct store *store, struct fingerprint_set 
 	size_t capacity = 0;
 	bool row = true;
 	enum assay_status st = store_prepare(store,
-					     "SELECT id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms "
-					     "FROM fingerprint ORDER BY machine, taken_ms, id",
+					     "SELECT id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, "
+					     "profile FROM fingerprint WHERE complete ORDER BY machine, taken_ms, id",
 					     &stmt, err);
 
 	while (!st) {
@@ -49,6 +54,9 @@ static enum assay_status load_items(struct store *store, struct fingerprint_set 
 		f->stress_ng = mem_string(store_text(stmt, 4));
 		f->architecture = mem_string(store_text(stmt, 5));
 		f->origin = mem_string(store_text(stmt, 6));
+		f->conditions = *store_text(stmt, 8) ? mem_string(store_text(stmt, 8)) : NULL;
+		f->profile = *store_text(stmt, 9) ? mem_string(store_text(stmt, 9)) : NULL;
+		f->reasons = mem_new(set->n_stressors, sizeof(char *));
 	}
 	sqlite3_finalize(stmt);
 	return st;
@@ -80,8 +88,9 @@ static void add_pass(const struct fingerprint_set *set, struct fingerprint *f, i
 	f->passes = mem_resize(f->passes, f->n_passes, sizeof(*f->passes));
 	f->rates = mem_resize(f->rates, f->n_passes * set->n_stressors, sizeof(*f->rates));
 	f->passes[n] = pass;
+	f->real_rates = mem_resize(f->real_rates, f->n_passes * set->n_stressors, sizeof(*f->real_rates));
 	for (size_t j = 0; j < set->n_stressors; j++)
-		f->rates[n * set->n_stressors + j] = (double)NAN;
+		f->rates[n * set->n_stressors + j] = f->real_rates[n * set->n_stressors + j] = (double)NAN;
 }
 
 /* Rates arrive by fingerprint, pass, stressor, ordinal: a cell's values stand together. */
@@ -93,7 +102,10 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 	size_t count = 0, next = 0;
 	bool row = true;
 	enum assay_status st =
-	    store_prepare(store, "SELECT fingerprint, pass, stressor, per_s FROM rate ORDER BY fingerprint, pass, stressor, ordinal", &stmt, err);
+	    store_prepare(store,
+			  "SELECT fingerprint, pass, stressor, per_s, real_per_s FROM rate WHERE fingerprint IN " COMPLETE
+			  " ORDER BY fingerprint, pass, stressor, ordinal",
+			  &stmt, err);
 
 	while (!st) {
 		st = store_step(store, stmt, &row, err);
@@ -117,9 +129,37 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 		}
 		sum += store_double(stmt, 3);
 		*cell = sum / (double)++count;
+		f->real_rates[cell - f->rates] = store_double(stmt, 4); /* live sessions record a cell once */
 		last = cell;
 	}
 out:
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status load_reasons(struct store *store, struct fingerprint_set *set, struct fingerprint **by_id, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	size_t next = 0;
+	bool row = true;
+	enum assay_status st = store_prepare(store,
+					     "SELECT fingerprint, stressor, reason FROM missing WHERE fingerprint IN " COMPLETE
+					     " ORDER BY fingerprint, stressor, pass",
+					     &stmt, err);
+
+	while (!st) {
+		char **reason;
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		while (next < set->n && strcmp(by_id[next]->id, store_text(stmt, 0)) != 0)
+			next++;
+		ASSAY_BUG_IF(next == set->n); /* only those of complete fingerprints were asked for */
+		reason = &by_id[next]->reasons[stressor_index(set, store_text(stmt, 1))];
+		free(*reason);
+		*reason = mem_string(store_text(stmt, 2));
+	}
 	sqlite3_finalize(stmt);
 	return st;
 }
@@ -144,6 +184,12 @@ enum assay_status fingerprint_load(struct store *store, struct fingerprint_set *
 		qsort(by_id, set.n, sizeof(struct fingerprint *), compare_id);
 		st = load_rates(store, &set, by_id, err);
 	}
+	if (!st)
+		st = load_reasons(store, &set, by_id, err);
+	for (size_t i = 0; !st && i < set.n; i++) {
+		if (set.items[i].n_passes == 0)
+			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a fingerprint without rates", store->path);
+	}
 	free(by_id);
 	*out = set;
 	if (st)
@@ -162,8 +208,14 @@ void fingerprint_set_release(struct fingerprint_set *set)
 		free(f->stress_ng);
 		free(f->architecture);
 		free(f->origin);
+		for (size_t j = 0; f->reasons && j < set->n_stressors; j++)
+			free(f->reasons[j]);
+		free(f->reasons);
+		free(f->conditions);
+		free(f->profile);
 		free(f->passes);
 		free(f->rates);
+		free(f->real_rates);
 	}
 	for (size_t j = 0; j < set->n_stressors; j++)
 		free(set->stressors[j]);
@@ -183,12 +235,15 @@ const struct fingerprint *fingerprint_find(const struct fingerprint_set *set, co
 
 struct fingerprint_summary fingerprint_summarise(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
-	struct fingerprint_summary s = { .median = (double)NAN, .mad = (double)NAN };
-	double *measured = mem_new(f->n_passes, sizeof(double));
+	struct fingerprint_summary s = { .median = (double)NAN, .mad = (double)NAN, .real_median = (double)NAN };
+	double *measured = mem_new(f->n_passes, sizeof(double)), *real = mem_new(f->n_passes, sizeof(double));
+	size_t n_real = 0;
 
 	for (size_t i = 0; i < f->n_passes; i++) {
 		double rate = fingerprint_rate(set, f, i, stressor);
 
+		if (f->real_rates && f->real_rates[i * set->n_stressors + stressor] > 0)
+			real[n_real++] = f->real_rates[i * set->n_stressors + stressor];
 		if (rate > 0)
 			measured[s.measured++] = rate;
 		else if (rate == 0)
@@ -198,6 +253,9 @@ struct fingerprint_summary fingerprint_summarise(const struct fingerprint_set *s
 		s.median = stats_median(measured, s.measured);
 		s.mad = stats_mad(measured, s.measured);
 	}
+	if (n_real)
+		s.real_median = stats_median(real, n_real);
+	free(real);
 	free(measured);
 	return s;
 }

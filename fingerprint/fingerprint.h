@@ -32,6 +32,10 @@ struct fingerprint {
 	size_t n_passes;
 	double *rates;   /* [n_passes x stressors of the set], per second of usr+sys time; mean of what one pass recorded several times;
 			  * 0 = recorded 0, not measured; NaN = absent */
+	double *real_rates; /* the same per second of real time; NaN where it is not known */
+	char **reasons;  /* [stressors of the set]: why the stressor gave no rate in its last pass without one; NULL when it never failed */
+	char *conditions; /* JSON object of what the machine said of itself, or NULL */
+	char *profile;   /* of an emulated host, or NULL */
 };
 
 struct fingerprint_set {
@@ -41,7 +45,7 @@ struct fingerprint_set {
 	size_t n;
 };
 
-/* Reads all fingerprints. O(rates). *out is overwritten; fingerprint_set_release() it. */
+/* Reads all complete fingerprints. O(rates). *out is overwritten; fingerprint_set_release() it. */
 enum assay_status fingerprint_load(struct store *store, struct fingerprint_set *out, struct assay_error *err);
 void fingerprint_set_release(struct fingerprint_set *set);
 
@@ -58,6 +62,7 @@ struct fingerprint_summary {
 	size_t measured;  /* passes with a rate above 0 */
 	size_t zero;      /* passes with a recorded 0 */
 	double median, mad; /* NaN when measured == 0 */
+	double real_median; /* per second of real time; NaN when it is not known */
 };
 struct fingerprint_summary fingerprint_summarise(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor);
 

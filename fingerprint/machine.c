@@ -51,6 +51,7 @@ char *machine_file_name(const char *id)
 static void rate_release(struct machine_rate *rate)
 {
 	free(rate->stressor);
+	free(rate->reason);
 }
 
 static void fingerprint_release(struct machine_fingerprint *f)
@@ -64,6 +65,8 @@ static void fingerprint_release(struct machine_fingerprint *f)
 	free(f->stress_ng);
 	free(f->architecture);
 	free(f->origin);
+	free(f->profile);
+	free(f->conditions);
 	free(f->type);
 	free(f->type_given_by);
 	*f = (struct machine_fingerprint){ 0 };
@@ -122,6 +125,21 @@ static struct machine_fingerprint *slot(struct machine *machine, const char *id)
 	return f;
 }
 
+/* A stressor that was never tried has no entry. */
+static void put_rate(struct machine_fingerprint *summary, const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
+{
+	struct fingerprint_summary s = fingerprint_summarise(set, f, stressor);
+	const char *reason = s.zero ? "recorded 0" : (f->reasons ? f->reasons[stressor] : NULL);
+	struct machine_rate rate = { .median = s.median, .mad = s.mad, .real_median = s.real_median };
+
+	if (!s.measured && !reason)
+		return;
+	rate.stressor = mem_string(set->stressors[stressor]);
+	rate.n = (int64_t)(s.measured ? s.measured : (s.zero ? s.zero : f->n_passes));
+	rate.reason = s.measured ? NULL : mem_string(reason);
+	summary->rates[summary->n_rates++] = rate;
+}
+
 void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f)
 {
 	struct machine_fingerprint *summary = slot(machine, f->id);
@@ -133,15 +151,11 @@ void machine_put(struct machine *machine, const struct fingerprint_set *set, con
 	summary->stress_ng = mem_string(f->stress_ng);
 	summary->architecture = mem_string(f->architecture);
 	summary->origin = mem_string(f->origin);
+	summary->profile = f->profile ? mem_string(f->profile) : NULL;
+	summary->conditions = f->conditions ? mem_string(f->conditions) : NULL;
 	summary->passes = (int64_t)f->n_passes;
 	summary->rates = mem_new(set->n_stressors, sizeof(*summary->rates));
-	for (size_t j = 0; j < set->n_stressors; j++) {
-		struct fingerprint_summary s = fingerprint_summarise(set, f, j);
-
-		if (s.measured || s.zero)
-			summary->rates[summary->n_rates++] = (struct machine_rate){
-				mem_string(set->stressors[j]), (int64_t)(s.measured ? s.measured : s.zero), s.median, s.mad
-			};
-	}
+	for (size_t j = 0; j < set->n_stressors; j++)
+		put_rate(summary, set, f, j);
 	qsort(machine->fingerprints, machine->n_fingerprints, sizeof(*machine->fingerprints), compare_time);
 }

@@ -21,14 +21,18 @@ struct machine_identity {
 /* Median and dispersion of a stressor over the passes of a fingerprint. */
 struct machine_rate {
 	char *stressor;
-	int64_t n;          /* passes with a rate, or with a recorded 0 where there is none */
-	double median, mad; /* per second of usr+sys time; NaN: recorded 0, not measured */
+	int64_t n;          /* passes with a rate; where there is none, those with a recorded 0, or all */
+	double median, mad; /* per second of usr+sys time; NaN: not measured */
+	double real_median; /* per second of real time; NaN: not known */
+	char *reason;       /* why it was not measured, else NULL */
 };
 
 struct machine_fingerprint {
 	char *id; /* of the raw record in the store */
 	int64_t taken_ms;
 	char *battery, *battery_hash, *stress_ng, *architecture, *origin;
+	char *profile;    /* of an emulated host, or NULL */
+	char *conditions; /* JSON text of an object, as json_text() writes it, or NULL */
 	char *type, *type_given_by; /* hardware type given from outside, and by what; or both NULL */
 	int64_t passes;
 	struct machine_rate *rates; /* [n_rates], in name order */

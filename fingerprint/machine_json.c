@@ -7,7 +7,7 @@
 #include <math.h>
 
 #define FORMAT_NAME "assay machine"
-#define NOT_MEASURED "recorded 0"
+#define REASON_BYTES_MAX 1024
 #define COUNT_MAX 1000000000
 #define MS_MAX 253402300799999 /* the end of the year 9999 */
 #define STRESSOR_BYTES_MAX 200
@@ -46,11 +46,13 @@ static cJSON *rate_json(const struct machine_rate *rate)
 	cJSON *object = cJSON_CreateObject();
 
 	if (isnan(rate->median)) {
-		cJSON_AddStringToObject(object, "not_measured", NOT_MEASURED);
+		cJSON_AddStringToObject(object, "not_measured", rate->reason);
 	} else {
 		cJSON_AddNumberToObject(object, "median", rate->median);
 		cJSON_AddNumberToObject(object, "mad", rate->mad);
 	}
+	if (!isnan(rate->real_median))
+		cJSON_AddNumberToObject(object, "real_median", rate->real_median);
 	cJSON_AddNumberToObject(object, "n", (double)rate->n);
 	return object;
 }
@@ -69,6 +71,9 @@ static cJSON *fingerprint_json(const struct machine_fingerprint *f)
 	add_text(object, "stress_ng", f->stress_ng);
 	add_text(object, "architecture", f->architecture);
 	add_text(object, "origin", f->origin);
+	add_text(object, "profile", f->profile);
+	if (f->conditions)
+		cJSON_AddItemToObject(object, "conditions", cJSON_Parse(f->conditions));
 	add_text(object, "type", f->type);
 	add_text(object, "type_given_by", f->type_given_by);
 	cJSON_AddNumberToObject(object, "passes", (double)f->passes);
@@ -130,11 +135,11 @@ static enum assay_status parse_identity(const char *name, const cJSON *object, s
 
 static enum assay_status parse_rate(const char *name, const cJSON *object, struct machine_rate *out, struct assay_error *err)
 {
-	static const char *const keys[] = { "median", "mad", "n", "not_measured" };
+	static const char *const keys[] = { "median", "mad", "real_median", "n", "not_measured" };
 	const char *not_measured = NULL;
 	enum assay_status st = json_keys(name, object, "a rate", keys, sizeof(keys) / sizeof(keys[0]), err);
 
-	out->median = out->mad = (double)NAN;
+	out->median = out->mad = out->real_median = (double)NAN;
 	if (!st)
 		st = json_string(name, object, "not_measured", false, &not_measured, err);
 	if (!st)
@@ -142,11 +147,16 @@ static enum assay_status parse_rate(const char *name, const cJSON *object, struc
 	if (!st)
 		st = json_number(name, object, "mad", !not_measured, &out->mad, err);
 	if (!st)
+		st = json_number(name, object, "real_median", false, &out->real_median, err);
+	if (!st)
 		st = json_integer(name, object, "n", true, 1, COUNT_MAX, &out->n, err);
-	if (!st && not_measured && (strcmp(not_measured, NOT_MEASURED) != 0 || !isnan(out->median) || !isnan(out->mad)))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: both measured and not measured, or for an unknown reason", name);
-	if (!st && !not_measured && !(out->median > 0 && out->mad >= 0))
+	if (!st && not_measured &&
+	    (!*not_measured || strlen(not_measured) > REASON_BYTES_MAX || !isnan(out->median) || !isnan(out->mad) || !isnan(out->real_median)))
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: both measured and not measured, or a reason of no or too many bytes", name);
+	if (!st && !not_measured && (!(out->median > 0 && out->mad >= 0) || out->real_median <= 0))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s: a median that is not above 0, or a negative dispersion", name);
+	if (!st && not_measured)
+		out->reason = mem_string(not_measured);
 	return st;
 }
 
@@ -192,8 +202,9 @@ static enum assay_status check_taken(const char *name, const cJSON *object, int6
 
 static enum assay_status parse_fingerprint(const char *name, const cJSON *object, struct machine_fingerprint *f, struct assay_error *err)
 {
-	static const char *const keys[] = { FINGERPRINT_TEXTS(NAME_STRING) "taken", "taken_ms", "type", "type_given_by", "passes", "rates" };
-	const cJSON *rates = NULL;
+	static const char *const keys[] = { FINGERPRINT_TEXTS(NAME_STRING) "taken", "taken_ms", "profile", "conditions", "type",
+					    "type_given_by", "passes", "rates" };
+	const cJSON *rates = NULL, *conditions = NULL;
 	enum assay_status st;
 
 	st = json_keys(name, object, "a fingerprint", keys, sizeof(keys) / sizeof(keys[0]), err);
@@ -202,6 +213,12 @@ static enum assay_status parse_fingerprint(const char *name, const cJSON *object
 		st = take_text(name, object, #member, true, &f->member, err);
 	FINGERPRINT_TEXTS(TAKE)
 #undef TAKE
+	if (!st)
+		st = take_text(name, object, "profile", false, &f->profile, err);
+	if (!st)
+		st = json_object(name, object, "conditions", false, &conditions, err);
+	if (!st && conditions)
+		f->conditions = json_text(conditions);
 	if (!st)
 		st = take_text(name, object, "type", false, &f->type, err);
 	if (!st)

@@ -172,14 +172,17 @@ enum assay_status session_missing(struct store *store, struct session *session, 
 	return st;
 }
 
-enum assay_status session_complete(struct store *store, const struct session *session, struct assay_error *err)
+enum assay_status session_complete(struct store *store, const struct session *session, const char *conditions, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_prepare(
-	    store, "UPDATE fingerprint SET complete = 1 WHERE id = ?1 AND EXISTS (SELECT 1 FROM rate WHERE fingerprint = ?1)", &stmt, err);
+	    store,
+	    "UPDATE fingerprint SET complete = 1, conditions = coalesce(?, conditions) WHERE id = ? AND EXISTS "
+	    "(SELECT 1 FROM rate WHERE fingerprint = fingerprint.id)",
+	    &stmt, err);
 
 	if (!st) {
-		store_bind(stmt, "t", session->id);
+		store_bind(stmt, "tt", conditions, session->id);
 		st = run(store, stmt, err);
 	}
 	if (!st && sqlite3_changes(store->db) == 0)

@@ -36,7 +36,7 @@ enum assay_status session_measured(struct store *store, struct session *session,
 enum assay_status session_missing(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
 				  const char *reason, struct assay_error *err);
 
-/* Makes it a fingerprint. A session in which nothing at all was measured stays incomplete: ASSAY_E_NODATA. */
-enum assay_status session_complete(struct store *store, const struct session *session, struct assay_error *err);
+/* Makes it a fingerprint, with the conditions known by now (NULL: those of the beginning). A session in which nothing at all was measured stays incomplete: ASSAY_E_NODATA. */
+enum assay_status session_complete(struct store *store, const struct session *session, const char *conditions, struct assay_error *err);
 
 #endif

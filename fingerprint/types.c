@@ -39,7 +39,7 @@ static char *described(const struct machine_identity *i)
 			  i->threads_per_core, (double)i->memory_bytes / (1 << 30));
 }
 
-/* Rules 1 to 3; SIZE_MAX when none applies. */
+/* Rules 1 to 4; SIZE_MAX when none applies. */
 static size_t known_type(struct types *types, size_t *capacity, const struct lab_config *config, const struct types_member *m)
 {
 	const char *name = m->fingerprint->type;
@@ -51,6 +51,9 @@ static size_t known_type(struct types *types, size_t *capacity, const struct lab
 	name = configured(config, m->machine->id);
 	if (name)
 		return type_index(types, capacity, name, mem_string("given in lab.yaml"));
+	name = m->fingerprint->profile;
+	if (name)
+		return type_index(types, capacity, name, mem_string("profile of an emulated host"));
 	text = described(&m->machine->identity);
 	if (!text)
 		return SIZE_MAX;
@@ -137,7 +140,7 @@ static const char *next_name(const struct types *types, size_t known, size_t *nu
 	return name;
 }
 
-/* Rule 4 for one battery. Names are numbered over all batteries in the order in which their first member stands. */
+/* Rule 5 for one battery. Names are numbered over all batteries in the order in which their first member stands. */
 static void cluster(struct types *types, size_t *capacity, struct types_member **members, size_t n, size_t known, size_t *number)
 {
 	struct mat logs = steady_logs(members, n);

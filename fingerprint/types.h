@@ -2,8 +2,9 @@
  * say the same thing several times. In this order:
  *   1. the type that was given for the fingerprint (`--types FILE`);
  *   2. the type of the host in lab.yaml;
- *   3. CPU model, sockets x cores x threads and memory size, where the catalog knows them;
- *   4. average-linkage clusters of the logged medians of the steady CPU stressors over all fingerprints of the battery that
+ *   3. the profile of an emulated host;
+ *   4. CPU model, sockets x cores x threads and memory size, where the catalog knows them;
+ *   5. average-linkage clusters of the logged medians of the steady CPU stressors over all fingerprints of the battery that
  *      have none of the former (docs/statistics.md). */
 #ifndef FINGERPRINT_TYPES_H
 #define FINGERPRINT_TYPES_H

@@ -3,5 +3,8 @@
 #define FLEET_CMD_H
 
 int cmd_init(int argc, char **argv, const char *directory);
+int cmd_fleet_up(int argc, char **argv, const char *directory);
+int cmd_fleet_down(int argc, char **argv, const char *directory);
+int cmd_fleet_list(int argc, char **argv, const char *directory);
 
 #endif

@@ -54,8 +54,8 @@ static enum assay_status check_local(const char *file, const struct inventory *i
 		if (!host->local)
 			continue;
 		if (first && strcmp(first->box, host->box) != 0)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s' and '%s' are both this machine ('transport: local'): give them the "
-					  "same box with 'on'", file, host->line, first->name, host->name);
+			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s' and '%s' are both this machine ('transport: local'): "
+					  "give them the same box with 'on'", file, host->line, first->name, host->name);
 		first = host;
 	}
 	return ASSAY_OK;

@@ -39,7 +39,8 @@ struct inventory {
  *   name (range), id, address, port, identity_file, on, type (each a text or a range with as many names as `name`),
  *   user, groups (list), env (map), transport (ssh, local), profile.
  * `name` may be left out where `id` is given. Errors: unknown keys (nearest known one), duplicate names and ids with both lines,
- * ranges of different length, ports outside 1 to 65535, local hosts of different boxes. *out is overwritten; inventory_release() it. */
+ * ranges of different length, ports outside 1 to 65535, local hosts of different boxes. *out is overwritten;
+ * inventory_release() it. */
 enum assay_status inventory_parse(const char *file, const struct yaml_node *hosts, struct inventory *out, struct assay_error *err);
 void inventory_release(struct inventory *inventory);
 

@@ -52,18 +52,20 @@ static enum assay_status check_name(const struct entry *e, const struct yaml_nod
 
 	if (is_name(text))
 		return ASSAY_OK;
-	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , [ ] and quotes, no '-' in front",
-			  e->file, node->line, text_shown(text, shown), what);
+	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , [ ] and quotes, no '-' in "
+			  "front", e->file, node->line, text_shown(text, shown), what);
 }
 
 /* 1 to max bytes, and none that a terminal would obey. */
-static enum assay_status check_text(const struct entry *e, const struct yaml_node *node, const char *what, const char *text, size_t max)
+static enum assay_status check_text(const struct entry *e, const struct yaml_node *node, const char *what, const char *text,
+				    size_t max)
 {
 	if (!*text || strlen(text) > max)
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: %s must have 1 to %zu bytes", e->file, node->line, what, max);
 	for (; *text; text++) {
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: %s has a control character in it", e->file, node->line, what);
+			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: %s has a control character in it", e->file, node->line,
+					  what);
 	}
 	return ASSAY_OK;
 }
@@ -97,8 +99,8 @@ static enum assay_status check_value(const struct entry *e, enum ranged which, c
 	int64_t port;
 
 	if (!st && which == PORT && (!text_int64(value, &port) || port < 1 || port > 65535))
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'port' must be an integer from 1 to 65535, not '%s'", e->file, node->line,
-				  text_shown(value, shown));
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'port' must be an integer from 1 to 65535, not '%s'", e->file,
+				  node->line, text_shown(value, shown));
 	if (st || !ranged[which].is_name)
 		return st;
 	what = mem_format("the %s of a host", which == BOX ? "box ('on')" : ranged[which].key);
@@ -126,8 +128,8 @@ static enum assay_status parse_ranged(struct entry *e, enum ranged which)
 	if (!node)
 		return ASSAY_OK;
 	if (node->kind == YAML_LIST)
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is a list to YAML: put a range that begins with '[' in quotes", e->file,
-				  node->line, ranged[which].key);
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is a list to YAML: put a range that begins with '[' in quotes",
+				  e->file, node->line, ranged[which].key);
 	st = yaml_string(e->file, node, &text, e->err);
 	if (!st && !*text)
 		st = check_text(e, node, ranged[which].key, text, ranged[which].bytes_max);
@@ -158,8 +160,8 @@ static enum assay_status check_counts(const struct entry *e)
 
 		if (n == 0 || n == e->n || (n == 1 && which != ID))
 			continue;
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' gives %zu values to %zu hosts", e->file,
-				  yaml_get(e->node, ranged[which].key)->line, ranged[which].key, n, e->n);
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: the range of '%s' has the length %zu, but the number of hosts is %zu",
+				  e->file, yaml_get(e->node, ranged[which].key)->line, ranged[which].key, n, e->n);
 	}
 	return ASSAY_OK;
 }
@@ -181,8 +183,8 @@ static enum assay_status parse_transport(struct entry *e)
 				  text_shown(text, shown));
 	for (enum ranged which = NAME; e->common.local && which < RANGED; which++) {
 		if (ranged[which].means_ssh && e->values[which].n)
-			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' means nothing to a host with 'transport: local'", e->file,
-					  yaml_get(e->node, ranged[which].key)->line, ranged[which].key);
+			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' means nothing to a host with 'transport: local'",
+					  e->file, yaml_get(e->node, ranged[which].key)->line, ranged[which].key);
 	}
 	if (e->common.local && e->common.user)
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'user' means nothing to a host with 'transport: local'", e->file,
@@ -245,8 +247,8 @@ static enum assay_status parse_environment(struct entry *e)
 		enum assay_status st;
 
 		if (!is_variable(item->key))
-			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be the name of an environment variable", e->file,
-					  item->line, text_shown(item->key, shown));
+			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be the name of an environment variable",
+					  e->file, item->line, text_shown(item->key, shown));
 		st = yaml_string(e->file, item, &value, e->err);
 		if (st)
 			return st;
@@ -275,7 +277,8 @@ static enum assay_status parse_entry(struct entry *e)
 	if (e->n == 0)
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: this host has neither name nor id", e->file, e->node->line);
 	for (size_t i = 0; !st && !e->values[NAME].n && i < e->n; i++)
-		st = check_name(e, yaml_get(e->node, "id"), "the name of a host (give it a 'name' beside the id)", e->values[ID].names[i]);
+		st = check_name(e, yaml_get(e->node, "id"), "the name of a host (give it a 'name' beside the id)",
+				e->values[ID].names[i]);
 	if (!st)
 		st = check_counts(e);
 	if (!st)
@@ -307,8 +310,8 @@ static char **copy_texts(char *const *texts, size_t n)
 
 static struct host make_host(const struct entry *e, size_t i)
 {
-	const char *name = value_of(e, e->values[NAME].n ? NAME : ID, i), *id = value_of(e, ID, i), *address = value_of(e, ADDRESS, i);
-	const char *port = value_of(e, PORT, i), *box = value_of(e, BOX, i), *type = value_of(e, TYPE, i);
+	const char *name = value_of(e, e->values[NAME].n ? NAME : ID, i), *id = value_of(e, ID, i);
+	const char *address = value_of(e, ADDRESS, i), *port = value_of(e, PORT, i), *box = value_of(e, BOX, i), *type = value_of(e, TYPE, i);
 
 	return (struct host){
 		.name = mem_string(name),

@@ -74,7 +74,8 @@ static bool is_in_group(const struct host *host, const char *group)
 	return false;
 }
 
-static enum assay_status mark_group(const struct inventory *inventory, const char *group, bool *marks, bool value, struct assay_error *err)
+static enum assay_status mark_group(const struct inventory *inventory, const char *group, bool *marks, bool value,
+				    struct assay_error *err)
 {
 	bool found = strcmp(group, "all") == 0;
 

@@ -1,6 +1,6 @@
 /* Keys of hosts, as OpenSSH keeps them (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT): read once, then asked for every host. Hashed names,
- * wildcards and negation, [host]:port, @revoked and @cert-authority. As with OpenSSH, a host of another port of which nothing is known
- * is looked up without the port too.
+ * wildcards and negation, [host]:port, @revoked and @cert-authority. As with OpenSSH, a host of another port of which nothing is
+ * known is looked up without the port too.
  * Cost: the first question about a host is O(lines), .2 us a hashed line; what was found is kept, so that later ones are O(log
  * hosts). Not for several threads at a time. */
 #ifndef FLEET_KNOWN_HOSTS_H

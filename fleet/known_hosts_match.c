@@ -36,7 +36,8 @@ static void hmac_half(struct hmac *hmac, const unsigned char *key, unsigned char
 }
 
 /* Source: RFC 2104; the key is a salt, which is shorter than a block. */
-static void hmac_of(struct hmac *hmac, const unsigned char *salt, const char *text, size_t n, unsigned char out[KNOWN_HOSTS_HASH_BYTES])
+static void hmac_of(struct hmac *hmac, const unsigned char *salt, const char *text, size_t n,
+		    unsigned char out[KNOWN_HOSTS_HASH_BYTES])
 {
 	unsigned char inner[KNOWN_HOSTS_HASH_BYTES];
 

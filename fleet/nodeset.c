@@ -14,7 +14,7 @@ struct range {
 	int width; /* at least so many digits, zeros in front; 0: as many as it takes */
 };
 
-/* A piece of one name pattern: text, and behind it a list of ranges or (the last piece) none. Where the odometer stands is here too. */
+/* A piece of one name pattern: text, and behind it a list of ranges or (the last piece) none; and where the odometer stands. */
 struct piece {
 	const char *text;
 	size_t n_text;

@@ -93,7 +93,8 @@ static enum assay_status read_file(const struct spool *spool, uint64_t offset, c
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return assay_fail_errno(err, got ? errno : EIO, "cannot read a temporary file in '%s' (TMPDIR)", temporary_directory());
+			return assay_fail_errno(err, got ? errno : EIO, "cannot read a temporary file in '%s' (TMPDIR)",
+						temporary_directory());
 		bytes += got;
 		n -= (size_t)got;
 		offset += (uint64_t)got;
@@ -148,8 +149,8 @@ enum assay_status spool_text(const struct spool *spool, size_t limit, char **out
 	*out = NULL;
 	*n = 0;
 	if (spool->size > limit)
-		return assay_fail(err, ASSAY_E_LIMIT, "%llu bytes of output, but at most %zu are expected", (unsigned long long)spool->size,
-				  limit);
+		return assay_fail(err, ASSAY_E_LIMIT, "%llu bytes of output, but at most %zu are expected",
+				  (unsigned long long)spool->size, limit);
 	text = mem_new((size_t)spool->size + 1, 1);
 	st = spool_read(spool, 0, text, (size_t)spool->size, n, err);
 	if (st)

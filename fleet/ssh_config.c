@@ -62,7 +62,8 @@ static const char *token(const struct look_up *l, char letter, const char *lette
 	}
 }
 
-static enum assay_status fail_value(const struct look_up *l, const struct ssh_config_value *value, const char *what, const char *text)
+static enum assay_status fail_value(const struct look_up *l, const struct ssh_config_value *value, const char *what,
+				    const char *text)
 {
 	char shown[TEXT_SHOWN_BYTES];
 
@@ -106,8 +107,8 @@ static enum assay_status refuse(const struct look_up *l, const struct ssh_config
 	const struct ssh_config_key *key = value->key;
 	char shown[TEXT_SHOWN_BYTES];
 
-	return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: '%s' changes the connection to '%s', but is not honoured%s%s (docs/formats.md "
-			  "has the keys that are)", l->config->name, value->line, key->name, text_shown(l->host, shown),
+	return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: '%s' changes the connection to '%s', but is not honoured%s%s "
+			  "(docs/formats.md has the keys that are)", l->config->name, value->line, key->name, text_shown(l->host, shown),
 			  key->instead ? ": " : "", key->instead ? key->instead : "");
 }
 
@@ -137,7 +138,8 @@ static enum assay_status take_identity(struct look_up *l, const struct ssh_confi
 	enum assay_status st;
 
 	if (strcasecmp(value->words[0], "none") == 0)
-		return fail_value(l, value, "IdentityFile", "none");
+		return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: 'IdentityFile none' is not honoured", l->config->name,
+				  value->line);
 	st = expand(l, value, value->words[0], "%duhr", &path);
 	if (st)
 		return st;
@@ -217,8 +219,8 @@ static enum assay_status refuse_match(const struct look_up *l, const struct ssh_
 {
 	char shown[TEXT_SHOWN_BYTES];
 
-	return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: 'Match' is not honoured, and '%s' below it (line %zu) may change the connection to "
-			  "'%s': use 'Host'", l->config->name, l->config->blocks[value->block].line, value->key->name, value->line,
+	return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: 'Match' is not honoured, and '%s' below it (line %zu) may change the "
+			  "connection to '%s': use 'Host'", l->config->name, l->config->blocks[value->block].line, value->key->name, value->line,
 			  text_shown(l->host, shown));
 }
 
@@ -242,13 +244,15 @@ static void find_matches(struct look_up *l)
 {
 	for (size_t i = 0; i < l->config->n_blocks; i++) {
 		const struct ssh_config_block *block = &l->config->blocks[i];
+		const char *const *patterns = (const char *const *)block->patterns;
 
 		l->matches[i] = !block->key || (block->key->kind == SSH_CONFIG_HOST &&
-						host_patterns_match((const char *const *)block->patterns, block->n_patterns, l->host));
+						host_patterns_match(patterns, block->n_patterns, l->host));
 	}
 }
 
-enum assay_status ssh_config_look_up(const struct ssh_config *config, const char *host, struct ssh_settings *out, struct assay_error *err)
+enum assay_status ssh_config_look_up(const struct ssh_config *config, const char *host, struct ssh_settings *out,
+				     struct assay_error *err)
 {
 	struct look_up l = { .config = config, .host = host, .matches = mem_new(config->n_blocks, sizeof(bool)),
 			     .decided = mem_new(ssh_config_keys_n, sizeof(bool)), .err = err };

@@ -136,11 +136,12 @@ static enum assay_status check_words(const struct line *line, const struct ssh_c
 	int64_t port;
 
 	if (line->n_words == 0)
-		return assay_fail(line->err, ASSAY_E_FORMAT, "%s:%zu: nothing behind '%s'", line->config->name, line->number, key->name);
+		return assay_fail(line->err, ASSAY_E_FORMAT, "%s:%zu: nothing behind '%s'", line->config->name, line->number,
+				  key->name);
 	for (size_t i = 0; i < line->n_words; i++) {
 		if (!*line->words[i])
-			return assay_fail(line->err, ASSAY_E_FORMAT, "%s:%zu: an empty text behind '%s'", line->config->name, line->number,
-					  key->name);
+			return assay_fail(line->err, ASSAY_E_FORMAT, "%s:%zu: an empty text behind '%s'", line->config->name,
+					  line->number, key->name);
 	}
 	if (one && line->n_words > 1)
 		return assay_fail(line->err, ASSAY_E_FORMAT, "%s:%zu: '%s' takes one value, '%s' is too much", line->config->name,
@@ -241,7 +242,8 @@ static enum assay_status check_owner(const char *path, struct assay_error *err)
 	if (stat(path, &info)) /* then reading tells */
 		return ASSAY_OK;
 	if ((info.st_uid != 0 && info.st_uid != geteuid()) || (info.st_mode & 022))
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' belongs to, or can be written by, somebody else: chown and chmod 600 it", path);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' belongs to, or can be written by, somebody else: chown and chmod 600 it",
+				  path);
 	return ASSAY_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Hardware types: the four rules and their order, clusters that do not depend on the order of anything, and files of types. */
+/* Hardware types: the rules and their order, clusters that do not depend on the order of anything, and files of types. */
 #include "fingerprint/types.h"
 
 #include "base/rng.h"
@@ -17,11 +17,13 @@ static struct machine_fingerprint *add(struct catalog *catalog, const char *mach
 
 	m->fingerprints = mem_resize(m->fingerprints, m->n_fingerprints + 1, sizeof(*f));
 	f = &m->fingerprints[m->n_fingerprints++];
-	*f = (struct machine_fingerprint){ mem_format("%s %d", machine, (int)taken_ms), taken_ms, mem_string("b"), mem_string(hash),
-					   mem_string("unknown"), mem_string("unknown"), mem_string("imported"), NULL, NULL, 1, NULL, 0 };
+	*f = (struct machine_fingerprint){ .id = mem_format("%s %d", machine, (int)taken_ms), .taken_ms = taken_ms,
+					   .battery = mem_string("b"), .battery_hash = mem_string(hash), .stress_ng = mem_string("unknown"),
+					   .architecture = mem_string("unknown"), .origin = mem_string("imported"), .passes = 1 };
 	f->rates = mem_new(STEADY + 1, sizeof(*f->rates));
 	for (; speed > 0 && f->n_rates <= STEADY; f->n_rates++)
-		f->rates[f->n_rates] = (struct machine_rate){ mem_string(names[f->n_rates]), 1, (double)(f->n_rates + 1) * speed, 0 };
+		f->rates[f->n_rates] = (struct machine_rate){ .stressor = mem_string(names[f->n_rates]), .n = 1,
+							      .median = (double)(f->n_rates + 1) * speed, .real_median = (double)NAN };
 	return f;
 }
 
@@ -75,9 +77,13 @@ static void test_order_of_rules(void **state)
 	add(&catalog, "m4", 1, "h", 1);
 	describe(&catalog, "m4", "CPU", 0); /* memory is not known */
 	add(&catalog, "m5", 1, "h", 1);     /* in lab.yaml without a type */
+	add(&catalog, "m6", 1, "h", 1)->profile = mem_string("vm+str");
+	describe(&catalog, "m6", "CPU", 1 << 30);
 	types_of(&catalog, &config, &types);
 
 	assert_string_equal(type_of(&types, "m1 1"), "rule1");
+	assert_string_equal(type_of(&types, "m6 1"), "vm+str");
+	assert_string_equal(why_of(&types, "m6 1"), "profile of an emulated host");
 	assert_string_equal(why_of(&types, "m1 1"), "given by types.csv");
 	assert_string_equal(type_of(&types, "m1 2"), "rule2");
 	assert_string_equal(type_of(&types, "m2 1"), "rule2");
@@ -87,7 +93,7 @@ static void test_order_of_rules(void **state)
 	assert_string_equal(type_of(&types, "m4 1"), "auto-01");
 	assert_string_equal(type_of(&types, "m5 1"), "auto-01");
 	assert_non_null(strstr(why_of(&types, "m5 1"), "alike in 5 steady CPU stressors"));
-	assert_int_equal(types.n, 4);
+	assert_int_equal(types.n, 5);
 	assert_int_equal(types.n_members, 6);
 	for (size_t i = 1; i < types.n; i++)
 		assert_true(strcmp(types.types[i - 1].name, types.types[i].name) < 0);
@@ -132,7 +138,7 @@ static void test_clusters_without_order(void **state)
 			free(name);
 		}
 		types_of(&catalog, &config, &types);
-		assert_int_equal(types.n, 4);
+		assert_int_equal(types.n, 5);
 		for (size_t i = 0; i < 24; i++) {
 			char *name = mem_format("m%02zu", names[i]);
 
@@ -171,7 +177,7 @@ static void test_not_comparable(void **state)
 	f->architecture = mem_string("arm64");
 	add(&catalog, "e", 1, "h", 1.01);
 	types_of(&catalog, &config, &types);
-	assert_int_equal(types.n, 4);
+	assert_int_equal(types.n, 5);
 	assert_string_equal(type_of(&types, "a 1"), "auto-01");
 	assert_string_equal(type_of(&types, "e 1"), "auto-01");
 	assert_string_equal(type_of(&types, "d 1"), "auto-04");

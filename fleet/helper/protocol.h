@@ -2,13 +2,19 @@
  * bytes of length (big-endian), and that many bytes. The only file that both include.
  *
  * The controller sends request frames, the last one HELPER_GO, and then keeps the stream open: when it closes, the helper kills
- * everything it has started and ends. The helper answers with output frames and ends with one HELPER_RESULT or HELPER_REFUSED. */
+ * everything it has started and ends. Bytes behind HELPER_GO are ignored. The helper says HELPER_MAGIC (what stands before it is
+ * noise of the login shell's start-up files), answers with output frames and ends with one HELPER_RESULT or HELPER_REFUSED. */
 #ifndef FLEET_HELPER_PROTOCOL_H
 #define FLEET_HELPER_PROTOCOL_H
 
 #define HELPER_VERSION         1
 #define HELPER_FRAME_BYTES_MAX (1u << 20)
-#define HELPER_REQUEST_BYTES_MAX (8u << 20) /* all frames but HELPER_INPUT */
+#define HELPER_REQUEST_BYTES_MAX (8u << 20) /* all frames but HELPER_INPUT, with their heads */
+#define HELPER_TEXTS_MAX         65536u     /* arguments, variables, paths: of each kind */
+#define HELPER_INPUT_BYTES_MAX   (64u << 20) /* of a command: it is kept in memory */
+#define HELPER_FRAME_HEAD        5
+#define HELPER_MAGIC             "\0assay helper 1\n" /* without the final NUL */
+#define HELPER_MAGIC_BYTES       (sizeof(HELPER_MAGIC) - 1)
 
 /* Request. Numbers are decimal text. */
 #define HELPER_HELLO     'H' /* first: the protocol's version, "1" */
@@ -16,8 +22,8 @@
 #define HELPER_ARGUMENT  'a' /* run: one word of the command, repeated; the first is looked up in PATH */
 #define HELPER_ENVIRON   'e' /* run: "NAME=value", added to the helper's environment */
 #define HELPER_DIRECTORY 'd' /* run: working directory */
-#define HELPER_INPUT     'i' /* run: bytes of the command's standard input (kept in a temporary file; none: /dev/null); put: bytes of
-			      * the file, repeated, before HELPER_GO */
+#define HELPER_INPUT     'i' /* repeated, last before HELPER_GO. run: bytes of the command's standard input (none: /dev/null);
+			      * put: bytes of the file */
 #define HELPER_PATH      'p' /* read: a path, repeated; put, get: the path */
 #define HELPER_MODE      'm' /* put: octal mode of the file */
 #define HELPER_LOCK      'l' /* run: path of the lock file of the box: held (flock) from before the command until all of it is gone */
@@ -30,15 +36,16 @@
 
 /* Answer. */
 #define HELPER_BEGUN     'B' /* run: the lock is held and the command was started */
-#define HELPER_STDOUT    'O'
+#define HELPER_STDOUT    'O' /* run; get: bytes of the file */
 #define HELPER_STDERR    'E'
-#define HELPER_FILE      'F' /* read, get: path, NUL, bytes; a file that cannot be read: path, NUL only, then HELPER_ABSENT */
-#define HELPER_ABSENT    'N' /* read: path, NUL, text of the error */
+#define HELPER_FILE      'F' /* read: path, NUL, the whole file (one that does not fit a frame is HELPER_ABSENT: use get) */
+#define HELPER_ABSENT    'N' /* read: path, NUL, why it cannot be read */
 #define HELPER_RESULT    'R' /* lines "name value\n": see below */
-#define HELPER_REFUSED   'X' /* nothing was run: text of the reason */
+#define HELPER_REFUSED   'X' /* nothing was run or replaced: text of the reason. "busy: ..." when the lock was not free in time */
 
 /* HELPER_RESULT of run: exit STATUS | signal NUMBER; wall_ns, user_us, sys_us (the command and all its descendants), max_rss_bytes,
  * lock_wait_ns, started_ms (real time, since 1970), timed_out 0|1, interrupted 0|1, leftovers N (descendants that were alive when the
- * command itself had ended, and were killed). Of facts: one "name value" a fact (helper_facts in facts.h). Of put and get: bytes N. */
+ * command itself had ended, and were killed), survivors N (of these, not gone after ten seconds: another user's, or stuck in the
+ * kernel). Of facts: one "name value" a fact (fleet/facts.h). Of read: files N. Of put and get: bytes N. */
 
 #endif

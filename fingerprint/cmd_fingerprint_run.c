@@ -1,0 +1,210 @@
+#include "base/cli.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "fingerprint/cmd.h"
+#include "fingerprint/take.h"
+#include "fleet/cmd_fleet.h"
+#include "fleet/fleet_setup.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static const char doc[] =
+    "Takes fingerprints of machines: runs the stressors of a battery, in short passes, and keeps median and dispersion of every rate with "
+    "the conditions under which it was taken. Machines work in parallel, those of one box one after another. What was measured is kept "
+    "at once; after an interruption --resume goes on."
+    "\vExample:\n"
+    "  assay fingerprint run\n"
+    "  assay fingerprint run -w node[01-04] --battery paper\n"
+    "  assay fingerprint run --battery my-battery.yaml --resume\n"
+    "\n"
+    "Batteries: quick (about ten seconds a machine) and paper (every stressor of the quiho paper that does no harm) are built in. "
+    "Stressors that a battery marks as dangerous run only when --dangerous names them.";
+
+enum { OPTION_BATTERY = 256, OPTION_RESUME, OPTION_DANGEROUS };
+
+#define DANGEROUS_MAX 64
+
+static const struct argp_option options[] = {
+	CMD_FLEET_OPTIONS,
+	{ "battery", OPTION_BATTERY, "NAME|FILE", 0, "quick (default), paper, or a YAML file", 1 },
+	{ "resume", OPTION_RESUME, NULL, 0, "Go on with fingerprints that were interrupted within the last day", 1 },
+	{ "dangerous", OPTION_DANGEROUS, "STRESSOR", 0, "Run this dangerous stressor of the battery, too (repeatable)", 1 },
+	{ 0 }
+};
+
+struct arguments {
+	struct cmd_fleet_choice choice;
+	const char *battery;
+	bool resume;
+	const char *dangerous[DANGEROUS_MAX];
+	size_t n_dangerous;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPTION_BATTERY:
+		a->battery = arg;
+		return 0;
+	case OPTION_RESUME:
+		a->resume = true;
+		return 0;
+	case OPTION_DANGEROUS:
+		if (a->n_dangerous == DANGEROUS_MAX)
+			cli_refuse(state, "more than %d dangerous stressors", DANGEROUS_MAX);
+		a->dangerous[a->n_dangerous++] = arg;
+		return 0;
+	default:
+		return cmd_fleet_parse(key, arg, state, &a->choice);
+	}
+}
+
+static volatile sig_atomic_t cancelled;
+
+static void on_signal(int signal_number)
+{
+	(void)signal_number;
+	cancelled = 1;
+}
+
+/* One line that rewrites itself, on a terminal only. */
+static void show_progress(const struct host *host, size_t done, size_t total)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K%zu of %zu measurements, last on %s%s", done, total, host->name, done == total ? "\n" : "");
+}
+
+static const char *outcome_of(const struct take_result *result)
+{
+	return result->complete ? "complete" : fleet_outcome_text(result->fleet.outcome);
+}
+
+static void print_human(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
+{
+	static const char *const headings[] = { "host", "machine", "outcome", "measured", "missing", "seconds", "fingerprint", "" };
+	struct table table;
+	size_t complete = 0;
+
+	table_init(&table, "lllrrrll", headings);
+	for (size_t i = 0; i < n; i++) {
+		const struct take_result *r = &results[i];
+
+		complete += r->complete;
+		table_cell(&table, "%s", hosts[i]->name);
+		table_cell(&table, "%s", hosts[i]->id);
+		table_cell(&table, "%s", outcome_of(r));
+		table_cell(&table, "%zu", r->measured);
+		table_cell(&table, "%zu", r->missing);
+		table_cell(&table, "%.1f", r->seconds);
+		table_cell(&table, "%s", *r->fingerprint ? r->fingerprint : "-");
+		table_cell(&table, "%s%s", hosts[i]->profile ? "emulated " : "", r->complete ? "" : r->fleet.message);
+	}
+	table_print(&table, out);
+	table_release(&table);
+	buf_format(out, "\n%zu of %zu fingerprint%s complete%s\n", complete, n, text_plural(n),
+		   complete == n ? "" : "; what was measured of the others is kept: --resume goes on");
+}
+
+static void print_json(const struct battery *battery, const struct host *const *hosts, const struct take_result *results, size_t n,
+		       struct buf *out)
+{
+	cJSON *root = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(root, "battery", battery->name);
+	cJSON_AddStringToObject(root, "battery_hash", battery->hash);
+	list = cJSON_AddArrayToObject(root, "hosts");
+	for (size_t i = 0; i < n; i++) {
+		const struct take_result *r = &results[i];
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddItemToArray(list, object);
+		cJSON_AddStringToObject(object, "host", hosts[i]->name);
+		cJSON_AddStringToObject(object, "machine", hosts[i]->id);
+		cJSON_AddStringToObject(object, "outcome", fleet_outcome_text(r->fleet.outcome));
+		cJSON_AddStringToObject(object, "message", r->fleet.message);
+		cJSON_AddBoolToObject(object, "complete", r->complete);
+		cJSON_AddBoolToObject(object, "emulated", hosts[i]->profile != NULL);
+		cJSON_AddNumberToObject(object, "measured", (double)r->measured);
+		cJSON_AddNumberToObject(object, "missing", (double)r->missing);
+		cJSON_AddNumberToObject(object, "seconds", r->seconds);
+		if (*r->fingerprint)
+			cJSON_AddStringToObject(object, "fingerprint", r->fingerprint);
+		else
+			cJSON_AddNullToObject(object, "fingerprint");
+	}
+	json_add(out, root);
+}
+
+/* Everything between an open laboratory and the printed results; *status gets the exit status. */
+static enum assay_status run(struct lab *lab, const struct cli *cli, const struct arguments *a, int *status, struct assay_error *err)
+{
+	struct fleet_setup setup = { 0 };
+	struct catalog catalog = { 0 };
+	struct battery battery = { 0 };
+	const struct host **hosts = NULL;
+	struct take_result *results = NULL;
+	struct take_options take = { &battery, a->resume, &setup.options, show_progress };
+	struct buf out = BUF_INIT;
+	size_t n = 0, written = 0;
+	enum assay_status st = battery_open(a->battery, &battery, err);
+
+	if (!st)
+		st = battery_select(&battery, a->dangerous, a->n_dangerous, err);
+	if (!st)
+		st = cmd_fleet_hosts(&lab->config.inventory, &a->choice, &hosts, &n, err);
+	if (!st)
+		st = catalog_load(lab->machines, NULL, &catalog, err);
+	if (!st)
+		st = fleet_setup_open(lab, &cancelled, &setup, err);
+	if (!st) {
+		results = mem_new(n, sizeof(*results));
+		st = take_fingerprints(lab, &catalog, hosts, n, &take, results, err);
+	}
+	if (!st)
+		st = catalog_save(&catalog, &written, err);
+	if (!st) {
+		*status = take_exit(results, n);
+		if (cli->format == CLI_JSON)
+			print_json(&battery, hosts, results, n, &out);
+		else
+			print_human(hosts, results, n, &out);
+		st = cli_print(&out, err);
+	}
+	if (results)
+		take_results_release(results, n);
+	free(results);
+	free(hosts);
+	fleet_setup_release(&setup);
+	catalog_release(&catalog);
+	battery_release(&battery);
+	buf_release(&out);
+	return st;
+}
+
+int cmd_fingerprint_run(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { options, parse, "", doc, NULL, NULL, NULL };
+	struct arguments *a = mem_new(1, sizeof(*a));
+	struct lab lab = { .lock_fd = -1 };
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+	int status = 0;
+
+	a->battery = "quick";
+	cli_parse(&cli, &argp, argc, argv, directory, a);
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
+	if (!st)
+		st = run(&lab, &cli, a, &status, &err);
+	lab_close(&lab);
+	cmd_fleet_release(&a->choice);
+	free(a);
+	return cli_end(&cli, st, &err, status);
+}

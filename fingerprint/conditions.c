@@ -1,0 +1,56 @@
+#include "fingerprint/conditions.h"
+
+#include "base/json.h"
+
+#include <math.h>
+
+/* Identity belongs to the machine; counters are turned into a share; the clock is an offset, not a condition. */
+static bool is_condition(const char *name)
+{
+	static const char *const others[] = { "hostname",    "machine_id", "board_name",  "board_serial", "board_uuid",
+					      "steal_ticks", "total_ticks", "clock_ms", "uid", "has_pmu", "perf_event_paranoid" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (strcmp(others[i], name) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void add_number(cJSON *object, const char *name, double value)
+{
+	if (isfinite(value))
+		cJSON_AddNumberToObject(object, name, value);
+}
+
+static double steal_percent(const struct facts *before, const struct facts *after)
+{
+	double total = after->total_ticks - before->total_ticks;
+
+	return total > 0 ? 100 * (after->steal_ticks - before->steal_ticks) / total : (double)NAN;
+}
+
+char *conditions_text(const struct facts *before, const struct facts *after)
+{
+	cJSON *object = cJSON_CreateObject();
+	char *text;
+
+#define ADD(name)                                         \
+	if (is_condition(#name) && before->name)          \
+		cJSON_AddStringToObject(object, #name, before->name);
+	FACTS_TEXT_ROWS(ADD)
+#undef ADD
+#define ADD(name, low, high)                              \
+	if (is_condition(#name))                          \
+		add_number(object, #name, before->name);
+	FACTS_NUMBER_ROWS(ADD)
+#undef ADD
+	if (after) {
+		add_number(object, "load1_after", after->load1);
+		add_number(object, "temperature_c_after", after->temperature_c);
+		add_number(object, "steal_percent", steal_percent(before, after));
+	}
+	text = json_text(object);
+	cJSON_Delete(object);
+	return text;
+}

@@ -1,0 +1,11 @@
+/* Under which conditions a fingerprint was taken, as JSON text for the store and the catalog. */
+#ifndef FINGERPRINT_CONDITIONS_H
+#define FINGERPRINT_CONDITIONS_H
+
+#include "fleet/facts.h"
+
+/* What the facts say before the first stressor, and, with `after`, what changed until the last one: load and steal (per cent of all
+ * processor time in between). Identity is left out. free() it. */
+char *conditions_text(const struct facts *before, const struct facts *after);
+
+#endif

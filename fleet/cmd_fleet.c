@@ -1,0 +1,68 @@
+#include "fleet/cmd_fleet.h"
+
+#include "base/cli.h"
+#include "base/mem.h"
+#include "fleet/nodeset.h"
+
+static void append(char **list, const char *more)
+{
+	char *both = *list ? mem_format("%s,%s", *list, more) : mem_string(more);
+
+	free(*list);
+	*list = both;
+}
+
+error_t cmd_fleet_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_choice *choice)
+{
+	if (key != 'w' && key != 'x')
+		return ARGP_ERR_UNKNOWN;
+	if (!arg[strspn(arg, " ,")])
+		cli_refuse(state, "there is no host behind -%c", key);
+	append(key == 'w' ? &choice->hosts : &choice->exclude, arg);
+	return 0;
+}
+
+void cmd_fleet_release(struct cmd_fleet_choice *choice)
+{
+	free(choice->hosts);
+	free(choice->exclude);
+	*choice = (struct cmd_fleet_choice){ 0 };
+}
+
+enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice,
+				  const struct host ***out, size_t *n, struct assay_error *err)
+{
+	bool *selected = mem_new(inventory->n, sizeof(*selected));
+	const struct host **hosts = mem_new(inventory->n, sizeof(*hosts));
+	enum assay_status st = ASSAY_OK;
+	size_t found = 0;
+
+	if (inventory->n == 0)
+		st = assay_fail(err, ASSAY_E_USAGE, "lab.yaml has no hosts yet: 'assay init' writes a new one with an example");
+	if (!st)
+		st = inventory_select(inventory, choice->hosts, choice->exclude, selected, err);
+	for (size_t i = 0; !st && i < inventory->n; i++) {
+		if (selected[i])
+			hosts[found++] = &inventory->hosts[i];
+	}
+	if (!st && found == 0)
+		st = assay_fail(err, ASSAY_E_USAGE, "-x '%s' leaves no host", choice->exclude);
+	free(selected);
+	if (st)
+		free(hosts);
+	*out = st ? NULL : hosts;
+	*n = found;
+	return st;
+}
+
+char *cmd_fleet_fold(const struct host *const *hosts, size_t n)
+{
+	const char **names = mem_new(n, sizeof(*names));
+	char *text;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = hosts[i]->name;
+	text = nodeset_fold(names, n);
+	free(names);
+	return text;
+}

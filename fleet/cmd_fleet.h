@@ -1,0 +1,32 @@
+/* What the commands `assay fleet ...` share: which hosts they act on. */
+#ifndef FLEET_CMD_FLEET_H
+#define FLEET_CMD_FLEET_H
+
+#include "base/error.h"
+#include "fleet/inventory.h"
+
+#include <argp.h>
+
+/* Rows for the table of options; -w and -x are then taken. */
+#define CMD_FLEET_OPTIONS                                                                                                          \
+	{ "hosts", 'w', "HOSTS", 0, "Only these hosts: names, ranges, @groups, such as \"node[01-03],@big\" (default: all)", 20 }, \
+	{ "exclude", 'x', "HOSTS", 0, "Not these hosts", 20 }
+
+/* What -w and -x said; NULL when not given. Begins zeroed. */
+struct cmd_fleet_choice {
+	char *hosts, *exclude;
+};
+
+/* For the parser of a command: takes the options above, ARGP_ERR_UNKNOWN for all else. Given twice, they add up. */
+error_t cmd_fleet_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_choice *choice);
+void cmd_fleet_release(struct cmd_fleet_choice *choice);
+
+/* The chosen hosts, in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE when none is left or
+ * there is none at all. */
+enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice,
+				  const struct host ***out, size_t *n, struct assay_error *err);
+
+/* "node[01-12],here" for messages and summaries. free() it. */
+char *cmd_fleet_fold(const struct host *const *hosts, size_t n);
+
+#endif

@@ -1,0 +1,66 @@
+/* Sorting and searching with a comparator that is called ASSAY_KNOB_COMPARE times. Preloaded into every program of an emulated
+ * host. The sort itself is that of the C library, by qsort_r, which is not replaced. */
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef int comparison(const void *a, const void *b); /* the standard has no name for it */
+
+EXPORT void qsort(void *items, size_t n, size_t size, comparison *compare);
+EXPORT void *repeated_bsearch(const void *key, const void *items, size_t n, size_t size, comparison *compare) __asm__("bsearch");
+
+static unsigned times = 1;
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *level = getenv("ASSAY_KNOB_COMPARE");
+	unsigned value = 0;
+
+	for (; level && *level >= '0' && *level <= '9' && value < 10000; level++)
+		value = value * 10 + (unsigned)(*level - '0');
+	times = value ? value : 1;
+}
+
+struct wrapped {
+	comparison *compare;
+};
+
+static int repeated(const void *a, const void *b, void *arg)
+{
+	const struct wrapped *w = arg;
+	int order = 0;
+
+	for (unsigned i = 0; i < times; i++)
+		order = w->compare(a, b);
+	return order;
+}
+
+void qsort(void *items, size_t n, size_t size, comparison *compare)
+{
+	struct wrapped w = { compare };
+
+	qsort_r(items, n, size, repeated, &w);
+}
+
+void *repeated_bsearch(const void *key, const void *items, size_t n, size_t size, comparison *compare)
+{
+	struct wrapped w = { compare };
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		union {
+			const char *from;
+			void *to;
+		} item = { .from = (const char *)items + middle * size };
+		int order = repeated(key, item.from, &w);
+
+		if (!order)
+			return item.to;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}

@@ -1,0 +1,58 @@
+/* Allocation and release that take ASSAY_KNOB_MALLOC steps of arithmetic more. Preloaded into every program of an emulated host.
+ * The allocator stays the C library's, by the names under which glibc exports it for this purpose. */
+#include <stddef.h>
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT void *malloc(size_t n);
+EXPORT void *calloc(size_t count, size_t size);
+EXPORT void *realloc(void *old, size_t n);
+EXPORT void free(void *p);
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t n);
+void __libc_free(void *p);
+
+static unsigned steps;
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *level = getenv("ASSAY_KNOB_MALLOC");
+	unsigned value = 0;
+
+	for (; level && *level >= '0' && *level <= '9' && value < 1000000; level++)
+		value = value * 10 + (unsigned)(*level - '0');
+	steps = value;
+}
+
+static void spend(void)
+{
+	for (unsigned i = 0; i < steps; i++)
+		__asm__ volatile("" ::: "memory");
+}
+
+void *malloc(size_t n)
+{
+	spend();
+	return __libc_malloc(n);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	spend();
+	return __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t n)
+{
+	spend();
+	return __libc_realloc(old, n);
+}
+
+void free(void *p)
+{
+	if (p)
+		spend();
+	__libc_free(p);
+}

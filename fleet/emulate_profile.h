@@ -1,0 +1,52 @@
+/* Profiles of emulated hosts (machines/emulated/NAME.yaml): what makes a host of this machine differ from the machine. Knobs cost
+ * time and change no result; zero is "as the machine is". machines/emulated/base.yaml explains the keys. */
+#ifndef FLEET_EMULATE_PROFILE_H
+#define FLEET_EMULATE_PROFILE_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EMULATE_PROFILE_BYTES_MAX 65536
+#define EMULATE_NAME_BYTES_MAX    32
+
+/* Classes of system calls that a filter makes dearer. Constant, key. */
+#define EMULATE_CLASS_ROWS(X)        \
+	X(EMULATE_CLASS_ALL, "all") \
+	X(EMULATE_CLASS_VM, "vm")   \
+	X(EMULATE_CLASS_IO, "io")
+
+#define EMULATE_CLASS_ENUM(constant, key) constant,
+enum emulate_class { EMULATE_CLASS_ROWS(EMULATE_CLASS_ENUM) EMULATE_CLASSES };
+#undef EMULATE_CLASS_ENUM
+
+/* The kernel allows 32,768 instructions for all filters of a process, with a few for each filter's entry; some are left to sshd's
+ * own sandbox and to what the machine has installed already. */
+#define EMULATE_INSTRUCTIONS_MAX 28000
+
+struct emulate_profile {
+	char *name;                                /* of the file, without ".yaml" */
+	char *about;                               /* one line; may be NULL */
+	unsigned instructions[EMULATE_CLASSES];    /* BPF instructions that every call of the class runs first */
+	unsigned strings;                          /* string functions go byte by byte, reading so many times */
+	unsigned compare;                          /* qsort and bsearch call their comparator so many times */
+	unsigned malloc_steps;                     /* steps of arithmetic before every allocation and release */
+	int64_t mmap_threshold_bytes;              /* malloc takes larger blocks from the kernel each time */
+	unsigned hog_mib, hog_percent;             /* memory that a second process walks through, and how much of the time */
+};
+
+/* From text; the profile gets `name`, errors start with "file:line: ". Unknown keys are errors. *out is overwritten;
+ * emulate_profile_release() it. */
+enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n, struct emulate_profile *out,
+					struct assay_error *err);
+/* The profile of that name out of `directory`, or of those built into the program where that is NULL. ASSAY_E_NOTFOUND names the
+ * ones that are there. */
+enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out, struct assay_error *err);
+void emulate_profile_release(struct emulate_profile *profile);
+
+/* The names of all profiles there are, sorted for a directory and from simple to mixed for the built-in ones: names[*n], free()
+ * each and the array. */
+enum assay_status emulate_profile_names(const char *directory, char ***names, size_t *n, struct assay_error *err);
+
+#endif

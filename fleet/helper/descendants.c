@@ -1,0 +1,166 @@
+#include "fleet/helper/descendants.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct process {
+	pid_t id, parent, group, session;
+	bool alive; /* not a zombie */
+	bool ours;
+};
+
+struct processes {
+	struct process *list; /* [n], in the order of /proc: mostly parents first */
+	size_t n, capacity;
+};
+
+int64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* /proc/ID/stat: "ID (name, with any bytes) STATE PARENT GROUP SESSION ..." */
+static bool read_process(const char *id, struct process *out)
+{
+	char path[32], text[512], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%.12s/stat", id);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	at = strrchr(text, ')');
+	if (!at || strlen(at) < 4)
+		return false;
+	*out = (struct process){ .id = (pid_t)strtol(id, NULL, 10), .alive = at[2] != 'Z' && at[2] != 'X' };
+	out->parent = (pid_t)strtol(at + 3, &at, 10);
+	out->group = (pid_t)strtol(at, &at, 10);
+	out->session = (pid_t)strtol(at, &at, 10);
+	return true;
+}
+
+/* Is its parent, as far as the list goes, one of ours? */
+static bool is_ours(const struct processes *all, const struct process *p)
+{
+	if (p->parent == getpid())
+		return true;
+	for (size_t i = all->n; i-- > 0;) {
+		if (all->list[i].id == p->parent)
+			return all->list[i].ours;
+	}
+	return false;
+}
+
+/* The group goes with it at once, so that it cannot fork away meanwhile. Groups do not cross sessions: one of another session than
+ * ours has been made below us. */
+static void send(const struct process *p, int signal)
+{
+	if (signal == 0)
+		return;
+	if (p->group > 1 && p->session != getsid(0))
+		kill(-p->group, signal);
+	kill(p->id, signal);
+}
+
+static void add(struct processes *all, const struct process *p)
+{
+	if (all->n == all->capacity) {
+		all->capacity = all->capacity ? 2 * all->capacity : 256;
+		all->list = realloc(all->list, all->capacity * sizeof(*all->list));
+		if (!all->list)
+			abort();
+	}
+	all->list[all->n++] = *p;
+}
+
+/* Signals are sent as soon as a descendant is seen: one that forks and leaves again and again is met at its newest id, which
+ * stands last. */
+static size_t read_all(struct processes *all, int signal)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t alive = 0;
+
+	if (!proc)
+		return 0;
+	while ((entry = readdir(proc))) {
+		struct process p;
+
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !read_process(entry->d_name, &p))
+			continue;
+		p.ours = is_ours(all, &p);
+		if (p.ours && p.alive) {
+			send(&p, signal);
+			alive++;
+		}
+		add(all, &p);
+	}
+	closedir(proc);
+	return alive;
+}
+
+size_t descendants_signal(int signal)
+{
+	struct processes all = { NULL, 0, 0 };
+	size_t alive = read_all(&all, signal);
+	bool more = true;
+
+	/* Children with smaller ids than their parents': ids have wrapped. */
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < all.n; i++) {
+			struct process *p = &all.list[i];
+
+			if (p->ours || !is_ours(&all, p))
+				continue;
+			p->ours = more = true;
+			if (p->alive) {
+				send(p, signal);
+				alive++;
+			}
+		}
+	}
+	free(all.list);
+	return alive;
+}
+
+size_t descendants_end(void)
+{
+	int64_t end = monotonic_ns() + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
+	struct timespec pause = { 0, 200000 };
+
+	for (;;) {
+		pid_t gone;
+		size_t alive;
+
+		do
+			gone = waitpid(-1, NULL, WNOHANG);
+		while (gone > 0 || (gone < 0 && errno == EINTR));
+		if (gone < 0)
+			return 0;
+		alive = descendants_signal(SIGKILL);
+		if (monotonic_ns() > end)
+			return alive ? alive : 1;
+		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < 20000000)
+			pause.tv_nsec *= 2;
+	}
+}

@@ -1,0 +1,21 @@
+/* Everything that this process has started, however far it went: a subreaper (PR_SET_CHILD_SUBREAPER, Linux 3.4) inherits each
+ * orphan below it, so a process without children has no descendants. */
+#ifndef FLEET_HELPER_DESCENDANTS_H
+#define FLEET_HELPER_DESCENDANTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DESCENDANTS_PATIENCE_MS 10000
+
+int64_t monotonic_ns(void);
+
+/* Sends a signal (0: none) to every living descendant, found by their parents in /proc, and to the process groups that they have
+ * made. Returns how many there were. */
+size_t descendants_signal(int signal);
+
+/* SIGKILL until none is left, and reaps them. Returns how many were not gone after DESCENDANTS_PATIENCE_MS: another user's, or stuck
+ * in the kernel. */
+size_t descendants_end(void);
+
+#endif

@@ -1,0 +1,141 @@
+/* The fleet's helper: one static program that a controller runs on a host, over ssh or on its own machine, and talks to over
+ * standard input and output (protocol.h). It runs what is to be measured: no shell parses the arguments, the clock stands around the
+ * command itself, and when standard input closes nothing of it stays behind.
+ *
+ *	helper          serves one request
+ *	helper check    does nothing: can this machine execute it? */
+#include "fleet/helper/files.h"
+#include "fleet/helper/guard.h"
+#include "fleet/helper/lock.h"
+#include "fleet/helper/protocol.h"
+#include "fleet/helper/run.h"
+#include "fleet/helper/survey.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define IN             STDIN_FILENO
+#define OUT            STDOUT_FILENO
+#define DESCRIPTOR_MAX 1024 /* closed one by one where close_range(2) is missing */
+
+/* What we have inherited may be anything: signals ignored, descriptors open or missing. */
+static bool settle(void)
+{
+	int fd;
+
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	signal(SIGPIPE, SIG_IGN);
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) < 0) {
+		for (fd = STDERR_FILENO + 1; fd < DESCRIPTOR_MAX; fd++)
+			close(fd);
+	}
+	return fcntl(IN, F_SETFL, fcntl(IN, F_GETFL) | O_NONBLOCK) == 0 && fcntl(OUT, F_SETFL, fcntl(OUT, F_GETFL) | O_NONBLOCK) == 0;
+}
+
+/* True when the request is whole; else its refusal says why. */
+static bool receive(struct request *request, struct frames_in *frames)
+{
+	struct pollfd in = { IN, POLLIN, 0 };
+	struct frame frame;
+	ssize_t n;
+
+	while (!request->go) {
+		switch (frames_next(frames, &frame)) {
+		case FRAMES_ONE:
+			if (!request_take(request, &frame))
+				return false;
+			continue;
+		case FRAMES_TOO_LONG:
+			return request_refuse(request, "a frame of the request has more than %u bytes", HELPER_FRAME_BYTES_MAX);
+		case FRAMES_MORE:
+			break;
+		}
+		n = frames_fill(frames, IN);
+		if (n == 0)
+			return request_refuse(request, "the request ends in the middle");
+		if (n < 0 && errno != EAGAIN)
+			return request_refuse(request, "cannot read the request: %s", strerror(errno));
+		if (n < 0)
+			poll(&in, 1, -1);
+	}
+	return true;
+}
+
+static int refuse(struct request *request, struct frames_out *out)
+{
+	files_forget(request);
+	frames_text(out, HELPER_REFUSED, request->refusal);
+	frames_send(out, IN);
+	return 1;
+}
+
+static int run(struct request *request, struct frames_out *out)
+{
+	struct run_task task = { .request = request, .out = out, .in = IN, .lock = -1 };
+	int status;
+
+	if (request->lock) {
+		switch (lock_take(request, IN, &task.lock, &task.lock_wait_ns)) {
+		case LOCK_HELD:
+			break;
+		case LOCK_REFUSED:
+			return refuse(request, out);
+		case LOCK_HUNG_UP:
+			return 1;
+		}
+	}
+	if (request->input_fd >= 0)
+		lseek(request->input_fd, 0, SEEK_SET);
+	status = guard_run(run_task, &task);
+	if (status >= 0)
+		return status;
+	request_refuse(request, "cannot start a process: %s", strerror(errno));
+	return refuse(request, out);
+}
+
+static int serve(struct request *request, struct frames_out *out)
+{
+	switch (request->operation) {
+	case REQUEST_RUN:
+		return run(request, out);
+	case REQUEST_READ:
+		return files_read(request, out, IN);
+	case REQUEST_GET:
+		return files_get(request, out, IN);
+	case REQUEST_PUT:
+		return files_put(request, out, IN);
+	case REQUEST_FACTS:
+		return survey_facts(out, IN);
+	case REQUEST_NONE:
+		break;
+	}
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct frames_out out = { .fd = OUT };
+	struct frames_in in = { .bytes = NULL };
+	struct request request;
+
+	if (argc == 2 && strcmp(argv[1], "check") == 0)
+		return 0;
+	if (argc != 1 || !settle())
+		return 2;
+	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);
+	frames_flush(&out);
+	request_init(&request, files_input);
+	if (!receive(&request, &in))
+		return refuse(&request, &out);
+	frames_release(&in);
+	return serve(&request, &out);
+}

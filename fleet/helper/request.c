@@ -1,0 +1,271 @@
+#include "fleet/helper/protocol.h"
+#include "fleet/helper/request.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS_MAX (INT64_C(1000) * 3600 * 24 * 365)
+
+void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
+{
+	*request = (struct request){ .interrupt_ms = -1, .timeout_ms = -1, .mode = 0644, .input = input, .input_fd = -1 };
+}
+
+static void release_texts(struct request_texts *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->texts[i]);
+	free(list->texts);
+}
+
+void request_release(struct request *request)
+{
+	release_texts(&request->arguments);
+	release_texts(&request->variables);
+	release_texts(&request->paths);
+	free(request->directory);
+	free(request->lock);
+	free(request->input_path);
+	request_init(request, request->input);
+}
+
+bool request_refuse(struct request *request, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(request->refusal, sizeof(request->refusal), fmt, args);
+	va_end(args);
+	return false;
+}
+
+/* The payload as a text of its own. */
+static bool text_of(struct request *request, const struct frame *frame, char **out)
+{
+	char *text;
+
+	if (memchr(frame->bytes, 0, frame->size))
+		return request_refuse(request, "frame '%c' of the request has a NUL byte in it", frame->kind);
+	text = malloc(frame->size + 1);
+	if (!text)
+		return request_refuse(request, "out of memory");
+	memcpy(text, frame->bytes, frame->size);
+	text[frame->size] = 0;
+	free(*out);
+	*out = text;
+	return true;
+}
+
+static bool add_text(struct request *request, const struct frame *frame, struct request_texts *list)
+{
+	char *text = NULL;
+
+	if (list->n >= HELPER_TEXTS_MAX)
+		return request_refuse(request, "more than %u frames '%c' in the request", HELPER_TEXTS_MAX, frame->kind);
+	if (!text_of(request, frame, &text))
+		return false;
+	if (list->n + 2 > list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 16;
+		char **more = realloc(list->texts, capacity * sizeof(*more));
+
+		if (!more) {
+			free(text);
+			return request_refuse(request, "out of memory");
+		}
+		list->texts = more;
+		list->capacity = capacity;
+	}
+	list->texts[list->n++] = text;
+	list->texts[list->n] = NULL;
+	return true;
+}
+
+/* Digits of `base` only, whole text, at most max. */
+static bool whole_number(const char *text, size_t n, unsigned base, uint64_t max, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	if (n == 0)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		unsigned digit = (unsigned)(text[i] - '0');
+
+		if (text[i] < '0' || digit >= base || value > (max - digit) / base)
+			return false;
+		value = value * base + digit;
+	}
+	*out = value;
+	return true;
+}
+
+static bool take_ms(struct request *request, const struct frame *frame, int64_t *out)
+{
+	uint64_t value;
+
+	if (!whole_number(frame->bytes, frame->size, 10, MS_MAX, &value))
+		return request_refuse(request, "frame '%c' of the request has no number of milliseconds in it", frame->kind);
+	*out = (int64_t)value;
+	return true;
+}
+
+static bool take_nice(struct request *request, const struct frame *frame)
+{
+	bool negative = frame->size > 0 && frame->bytes[0] == '-';
+	uint64_t value;
+
+	if (!whole_number(frame->bytes + negative, frame->size - negative, 10, negative ? 20 : 19, &value))
+		return request_refuse(request, "a nice value is a number from -20 to 19");
+	request->nice = negative ? -(int)value : (int)value;
+	return request->has_nice = true;
+}
+
+static bool take_mode(struct request *request, const struct frame *frame)
+{
+	uint64_t value;
+
+	if (!whole_number(frame->bytes, frame->size, 8, 07777, &value))
+		return request_refuse(request, "the mode of a file is an octal number up to 7777");
+	request->mode = (unsigned)value;
+	return true;
+}
+
+static bool take_limit(struct request *request, const struct frame *frame)
+{
+	static const struct {
+		const char *name; /* with its "=" */
+		int resource;
+	} rows[REQUEST_LIMITS] = {
+		{ "as=", RLIMIT_AS },       { "fsize=", RLIMIT_FSIZE }, { "nofile=", RLIMIT_NOFILE },
+		{ "nproc=", RLIMIT_NPROC }, { "core=", RLIMIT_CORE },   { "cpu=", RLIMIT_CPU },
+	};
+
+	for (size_t i = 0; i < REQUEST_LIMITS; i++) {
+		size_t n = strlen(rows[i].name), j = 0;
+		uint64_t value;
+
+		if (frame->size <= n || memcmp(frame->bytes, rows[i].name, n) != 0)
+			continue;
+		if (!whole_number(frame->bytes + n, frame->size - n, 10, INT64_MAX, &value))
+			break;
+		while (j < request->n_limits && request->limits[j].resource != rows[i].resource)
+			j++;
+		request->limits[j] = (struct request_limit){ rows[i].resource, (rlim_t)value };
+		request->n_limits += j == request->n_limits;
+		return true;
+	}
+	return request_refuse(request, "a limit is as=, fsize=, nofile=, nproc=, core= or cpu= and a number");
+}
+
+static bool take_operation(struct request *request, const struct frame *frame)
+{
+	static const char *const names[] = { "", "run", "read", "put", "get", "facts" };
+
+	if (request->operation != REQUEST_NONE)
+		return request_refuse(request, "two operations in one request");
+	for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (frame->size == strlen(names[i]) && memcmp(frame->bytes, names[i], frame->size) == 0)
+			request->operation = (enum request_operation)i;
+	}
+	if (request->operation == REQUEST_NONE)
+		return request_refuse(request, "unknown operation");
+	return true;
+}
+
+static bool take_hello(struct request *request, const struct frame *frame)
+{
+	uint64_t version;
+
+	if (!whole_number(frame->bytes, frame->size, 10, 1000000, &version) || version != HELPER_VERSION)
+		return request_refuse(request, "this helper speaks version %d of the protocol, not the one asked for", HELPER_VERSION);
+	return request->greeted = true;
+}
+
+static bool take_variable(struct request *request, const struct frame *frame)
+{
+	if (frame->size == 0 || frame->bytes[0] == '=' || !memchr(frame->bytes, '=', frame->size))
+		return request_refuse(request, "a variable of the environment is NAME=value");
+	return add_text(request, frame, &request->variables);
+}
+
+static bool take_input(struct request *request, const struct frame *frame)
+{
+	if (request->operation == REQUEST_PUT ? request->paths.n != 1 : request->operation != REQUEST_RUN)
+		return request_refuse(request, "input comes behind the operation (run, or put and its path)");
+	request->has_input = true;
+	request->input_bytes += frame->size;
+	return request->input(request, frame->bytes, frame->size);
+}
+
+/* Is it whole? */
+static bool take_go(struct request *request)
+{
+	switch (request->operation) {
+	case REQUEST_NONE:
+		return request_refuse(request, "the request has no operation");
+	case REQUEST_RUN:
+		if (request->arguments.n == 0 || !*request->arguments.texts[0])
+			return request_refuse(request, "no command to run");
+		if (request->lock && request->lock[0] != '/')
+			return request_refuse(request, "the path of the lock file is not absolute");
+		break;
+	case REQUEST_READ:
+		break;
+	case REQUEST_PUT:
+	case REQUEST_GET:
+		if (request->paths.n != 1 || !*request->paths.texts[0])
+			return request_refuse(request, "put and get take one path");
+		break;
+	case REQUEST_FACTS:
+		break;
+	}
+	return request->go = true;
+}
+
+bool request_take(struct request *request, const struct frame *frame)
+{
+	if (frame->kind != HELPER_INPUT) {
+		request->bytes += HELPER_FRAME_HEAD + frame->size;
+		if (request->has_input && frame->kind != HELPER_GO)
+			return request_refuse(request, "only the end of the request may stand behind its input");
+	}
+	if (request->bytes > HELPER_REQUEST_BYTES_MAX)
+		return request_refuse(request, "the request has more than %u bytes", HELPER_REQUEST_BYTES_MAX);
+	if (!request->greeted && frame->kind != HELPER_HELLO)
+		return request_refuse(request, "the request does not start with the protocol's version");
+	switch (frame->kind) {
+	case HELPER_HELLO:
+		return take_hello(request, frame);
+	case HELPER_OPERATION:
+		return take_operation(request, frame);
+	case HELPER_ARGUMENT:
+		return add_text(request, frame, &request->arguments);
+	case HELPER_ENVIRON:
+		return take_variable(request, frame);
+	case HELPER_DIRECTORY:
+		return text_of(request, frame, &request->directory);
+	case HELPER_INPUT:
+		return take_input(request, frame);
+	case HELPER_PATH:
+		return add_text(request, frame, &request->paths);
+	case HELPER_MODE:
+		return take_mode(request, frame);
+	case HELPER_LOCK:
+		return text_of(request, frame, &request->lock);
+	case HELPER_LOCK_WAIT:
+		return take_ms(request, frame, &request->lock_wait_ms);
+	case HELPER_LIMIT:
+		return take_limit(request, frame);
+	case HELPER_INTERRUPT:
+		return take_ms(request, frame, &request->interrupt_ms);
+	case HELPER_TIMEOUT:
+		return take_ms(request, frame, &request->timeout_ms);
+	case HELPER_NICE:
+		return take_nice(request, frame);
+	case HELPER_GO:
+		return take_go(request);
+	default:
+		return request_refuse(request, "unknown frame (kind %u) in the request", (unsigned)(unsigned char)frame->kind);
+	}
+}

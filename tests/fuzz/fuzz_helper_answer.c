@@ -1,0 +1,67 @@
+/* An answer is the same in whatever pieces it arrives; what is kept fits the limits; messages are one harmless line. */
+#include "base/mem.h"
+#include "fleet/helper_client.h"
+
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define LIMIT_BYTES 3000
+
+static enum assay_status read_in_pieces(struct helper_answer *answer, const char *bytes, size_t n, size_t piece, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	helper_answer_init(answer, LIMIT_BYTES);
+	for (size_t at = 0; !st && at < n; at += piece)
+		st = helper_answer_add(answer, bytes + at, n - at < piece ? n - at : piece, err);
+	return st ? st : helper_answer_finish(answer, err);
+}
+
+static void check_line(const char *text)
+{
+	for (; *text; text++)
+		ASSAY_BUG_IF(*text < ' ' || *text > '~');
+}
+
+static void check_equal_text(const char *a, const char *b)
+{
+	ASSAY_BUG_IF(!a != !b || (a && strcmp(a, b) != 0));
+}
+
+static void check_equal(const struct helper_answer *a, const struct helper_answer *b)
+{
+	ASSAY_BUG_IF(a->greeted != b->greeted || a->begun != b->begun || a->ended != b->ended || a->n_files != b->n_files);
+	ASSAY_BUG_IF(a->out.size != b->out.size || a->err.size != b->err.size || a->out.size > LIMIT_BYTES);
+	ASSAY_BUG_IF(memcmp(&a->result, &b->result, sizeof(a->result)) != 0);
+	check_equal_text(a->refusal, b->refusal);
+	check_equal_text(a->result_text, b->result_text);
+	for (size_t i = 0; i < a->n_files; i++) {
+		check_equal_text(a->files[i].path, b->files[i].path);
+		check_equal_text(a->files[i].fault, b->files[i].fault);
+		ASSAY_BUG_IF(a->files[i].n != b->files[i].n || !a->files[i].bytes == !a->files[i].fault);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct assay_error first = { .text = "" }, second = { .text = "" };
+	struct helper_answer whole, pieces;
+	enum assay_status st;
+
+	if (size < 1)
+		return 0;
+	st = read_in_pieces(&whole, (const char *)data + 1, size - 1, size, &first);
+	ASSAY_BUG_IF(read_in_pieces(&pieces, (const char *)data + 1, size - 1, (size_t)data[0] % 40 + 1, &second) != st);
+	check_equal(&whole, &pieces);
+	/* Of noise that is no answer the excerpt may be longer or shorter; of a frame it is the same. */
+	ASSAY_BUG_IF(st && whole.greeted && strcmp(first.text, second.text) != 0);
+	ASSAY_BUG_IF(!st && (!whole.ended || (whole.result_text != NULL) == (whole.refusal != NULL)));
+	ASSAY_BUG_IF(st && !*first.text);
+	check_line(first.text);
+	if (whole.refusal)
+		check_line(whole.refusal);
+	helper_answer_release(&whole);
+	helper_answer_release(&pieces);
+	return 0;
+}

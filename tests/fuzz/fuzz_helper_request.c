@@ -1,0 +1,77 @@
+/* The helper's side: whatever a controller sends, a request is refused with a reason or is whole and inside its limits, and the same
+ * in whatever pieces it arrives. The helper is a program of its own, so its two files come in here. */
+#include "fleet/helper/frames.c"
+#include "fleet/helper/request.c"
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool count_input(struct request *request, const char *bytes, size_t n)
+{
+	ASSAY_BUG_IF(request->operation != REQUEST_RUN && request->operation != REQUEST_PUT);
+	ASSAY_BUG_IF(request->go || (n > 0 && !bytes));
+	return true;
+}
+
+/* Frames taken until the request is whole, refused, or cut off. */
+static size_t take_pieces(struct request *request, const char *bytes, size_t n, size_t piece)
+{
+	struct frames_in in = { .bytes = NULL };
+	enum frames_got got = FRAMES_MORE;
+	size_t frames = 0, at = 0;
+	struct frame frame;
+
+	request_init(request, count_input);
+	while (!request->go && !*request->refusal && got != FRAMES_TOO_LONG && (at < n || got == FRAMES_ONE)) {
+		size_t more = n - at < piece ? n - at : piece;
+
+		frames_add(&in, bytes + at, more);
+		at += more;
+		while (!request->go && !*request->refusal && (got = frames_next(&in, &frame)) == FRAMES_ONE) {
+			ASSAY_BUG_IF(frame.size > HELPER_FRAME_BYTES_MAX);
+			ASSAY_BUG_IF(!request_take(request, &frame) == !*request->refusal);
+			frames++;
+		}
+	}
+	frames_release(&in);
+	return frames;
+}
+
+static void check_texts(const struct request_texts *list)
+{
+	ASSAY_BUG_IF(list->n > HELPER_TEXTS_MAX || (list->n > 0 && list->texts[list->n]));
+}
+
+static void check_whole(const struct request *request)
+{
+	ASSAY_BUG_IF(request->operation == REQUEST_NONE || !request->greeted || request->bytes > HELPER_REQUEST_BYTES_MAX);
+	ASSAY_BUG_IF(request->operation == REQUEST_RUN && request->arguments.n == 0);
+	ASSAY_BUG_IF((request->operation == REQUEST_PUT || request->operation == REQUEST_GET) && request->paths.n != 1);
+	ASSAY_BUG_IF(request->nice < -20 || request->nice > 19 || request->mode > 07777 || request->n_limits > REQUEST_LIMITS);
+	ASSAY_BUG_IF(request->timeout_ms < -1 || request->interrupt_ms < -1 || request->lock_wait_ms < 0);
+	for (size_t i = 0; i < request->variables.n; i++)
+		ASSAY_BUG_IF(!strchr(request->variables.texts[i], '=') || request->variables.texts[i][0] == '=');
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct request whole, pieces;
+
+	if (size < 1)
+		return 0;
+	ASSAY_BUG_IF(take_pieces(&whole, (const char *)data + 1, size - 1, size) !=
+		     take_pieces(&pieces, (const char *)data + 1, size - 1, (size_t)data[0] % 40 + 1));
+	ASSAY_BUG_IF(whole.go != pieces.go || strcmp(whole.refusal, pieces.refusal) != 0 || whole.input_bytes != pieces.input_bytes);
+	ASSAY_BUG_IF(whole.go && *whole.refusal);
+	check_texts(&whole.arguments);
+	check_texts(&whole.variables);
+	check_texts(&whole.paths);
+	if (whole.go)
+		check_whole(&whole);
+	request_release(&whole);
+	request_release(&pieces);
+	return 0;
+}

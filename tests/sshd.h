@@ -1,0 +1,156 @@
+/* Real sshd's on loopback ports, as fixtures: each with its own directory, configuration and host key, run by whoever runs the test.
+ * They die with the test, also when it is killed. Include it behind scratch.h. */
+#ifndef TESTS_SSHD_H
+#define TESTS_SSHD_H
+
+#include "base/mem.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SSHD "/usr/sbin/sshd"
+
+struct sshd {
+	int port;
+	pid_t pid;
+	char *log; /* path */
+	char *key; /* path of the private host key */
+};
+
+static inline bool sshd_available(void)
+{
+	return access(SSHD, X_OK) == 0 && access("/usr/bin/ssh-keygen", X_OK) == 0;
+}
+
+static inline void sshd_keygen(const char *path, const char *type, const char *passphrase)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		execl("/usr/bin/ssh-keygen", "ssh-keygen", "-q", "-t", type, "-N", passphrase, "-C", "test", "-f", path, (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* A socket on 127.0.0.1 that listens; *port is free otherwise. */
+static inline int sshd_listen(int *port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(fd, 64), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	*port = ntohs(address.sin_port);
+	return fd;
+}
+
+static inline bool sshd_answers(int port)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool ok = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+
+	close(fd);
+	return ok;
+}
+
+/* In the child: sshd, which ends when this test does. */
+static inline void sshd_exec(const char *config, const char *log)
+{
+	int null = open("/dev/null", O_RDWR), out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	dup2(null, 0);
+	dup2(out, 1);
+	dup2(out, 2);
+	execl(SSHD, SSHD, "-D", "-e", "-f", config, (char *)NULL);
+	_exit(127);
+}
+
+/* Lets the owner of a key in. */
+static inline void sshd_authorize(const char *key)
+{
+	char *path = mem_format("%s.pub", key), *text = scratch_text(path);
+	FILE *file = fopen("authorized", "ae");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	free(text);
+	free(path);
+}
+
+/* Starts NAME in the current directory; who may log in stands in ./authorized. `more` is added to the configuration. */
+static inline struct sshd sshd_start(const char *name, const char *more)
+{
+	char *here = get_current_dir_name(), *config = mem_format("%s/%s.conf", here, name), *text;
+	struct sshd sshd = { .log = mem_format("%s/%s.log", here, name), .key = mem_format("%s/%s.key", here, name) };
+	int fd = sshd_listen(&sshd.port);
+
+	if (geteuid() == 0)
+		mkdir("/run/sshd", 0755); /* sshd wants it, and a package makes it only where there is systemd */
+	if (access(sshd.key, F_OK))
+		sshd_keygen(sshd.key, "ed25519", "");
+	text = mem_format("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nLogLevel VERBOSE\n"
+			  "AuthorizedKeysFile %s/authorized\nPasswordAuthentication yes\nMaxStartups 500\nPermitRootLogin yes\n%s\n", sshd.port,
+			  sshd.key, here, more);
+	scratch_put(config, text);
+	close(fd);
+	sshd.pid = fork();
+	if (!sshd.pid)
+		sshd_exec(config, sshd.log);
+	for (int i = 0; i < 1000 && !sshd_answers(sshd.port); i++)
+		usleep(5000);
+	free(text);
+	free(config);
+	free(here);
+	return sshd;
+}
+
+static inline void sshd_stop(struct sshd *sshd)
+{
+	int status;
+
+	kill(sshd->pid, SIGTERM);
+	waitpid(sshd->pid, &status, 0);
+	free(sshd->log);
+	free(sshd->key);
+	*sshd = (struct sshd){ 0 };
+}
+
+/* How often a text stands in the log. */
+static inline size_t sshd_logged(const struct sshd *sshd, const char *part)
+{
+	char *text = scratch_text(sshd->log);
+	size_t n = 0;
+
+	for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+		n++;
+	free(text);
+	return n;
+}
+
+/* "TYPE BASE64" of a key. free() it. */
+static inline char *sshd_public(const char *key)
+{
+	char *path = mem_format("%s.pub", key), *text = scratch_text(path), *end = strchr(strchr(text, ' ') + 1, ' ');
+
+	if (end)
+		*end = '\0';
+	free(path);
+	return text;
+}
+
+#endif

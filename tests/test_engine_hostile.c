@@ -1,0 +1,343 @@
+/* Hosts that are silent, say rubbish, break off or lie: each ends with the right word, and harms neither the others nor memory. */
+#include "tests/engine_fixture.h"
+
+#include <libssh/callbacks.h>
+#include <libssh/libssh.h>
+#include <libssh/server.h>
+#include <sys/resource.h>
+
+/* A process that serves one connection after the other with `work`; killed at the end. */
+struct fake {
+	int port;
+	pid_t pid;
+};
+
+static struct fake fake_start(void (*work)(int fd))
+{
+	struct fake fake;
+	int listener = sshd_listen(&fake.port);
+
+	fake.pid = fork();
+	if (!fake.pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGPIPE, SIG_IGN);
+		signal(SIGCHLD, SIG_IGN);
+		for (;;) {
+			int fd = accept(listener, NULL, NULL);
+
+			if (fd >= 0 && fork() == 0) {
+				prctl(PR_SET_PDEATHSIG, SIGKILL);
+				work(fd);
+				_exit(0);
+			}
+			close(fd);
+		}
+	}
+	close(listener);
+	return fake;
+}
+
+static void fake_stop(struct fake *fake)
+{
+	kill(fake->pid, SIGKILL);
+	waitpid(fake->pid, NULL, 0);
+}
+
+static void say(int fd, const char *text)
+{
+	if (write(fd, text, strlen(text)) < 0)
+		_exit(0);
+}
+
+static void until_closed(int fd)
+{
+	char byte;
+
+	while (read(fd, &byte, 1) > 0)
+		;
+}
+
+static void be_silent(int fd)
+{
+	until_closed(fd);
+}
+
+static void hang_up(int fd)
+{
+	close(fd);
+}
+
+static void speak_http(int fd)
+{
+	say(fd, "HTTP/1.1 400 Bad Request\r\nServer: \033[31mred\r\n\r\n");
+	close(fd);
+}
+
+static void be_random(int fd)
+{
+	char bytes[4096];
+	int urandom = open("/dev/urandom", O_RDONLY);
+
+	while (read(urandom, bytes, sizeof(bytes)) > 0 && write(fd, bytes, sizeof(bytes)) > 0)
+		;
+}
+
+static void never_end_a_line(int fd)
+{
+	char bytes[4096];
+
+	memset(bytes, 'S', sizeof(bytes));
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+}
+
+static void lines_for_ever(int fd)
+{
+	for (;;)
+		say(fd, "not yet\r\n");
+}
+
+static void greet_and_wait(int fd)
+{
+	say(fd, "SSH-2.0-Quiet\r\n");
+	until_closed(fd);
+}
+
+static void greet_and_break_off(int fd)
+{
+	say(fd, "SSH-2.0-Broken\r\n");
+	usleep(20000);
+	close(fd);
+}
+
+static void greet_and_rave(int fd)
+{
+	say(fd, "SSH-2.0-Mad\r\n");
+	be_random(fd);
+}
+
+static void be_old(int fd)
+{
+	say(fd, "SSH-1.5-Old\r\n");
+	until_closed(fd);
+}
+
+static void test_before_the_session(void **state)
+{
+	static const struct {
+		void (*work)(int fd);
+		const char *message;
+	} rows[] = {
+		{ be_silent, "no word of ssh within 0.4 s" },
+		{ hang_up, "has closed the connection without a word of ssh" },
+		{ speak_http, "without a word of ssh" },
+		{ be_random, "does not speak ssh" },
+		{ never_end_a_line, "does not speak ssh" },
+		{ lines_for_ever, "no word of ssh within 0.4 s" },
+		{ greet_and_wait, "no key exchange within 0.4 s" },
+		{ greet_and_break_off, "the connection ended while the session was set up" },
+		{ greet_and_rave, "the connection ended while the session was set up" },
+		{ be_old, "session was set up" },
+	};
+	struct fake fakes[COUNT(rows)];
+	struct host at[COUNT(rows) + 1];
+	const struct host *hosts[COUNT(rows) + 1];
+	struct fleet_result results[COUNT(rows) + 1];
+	struct fleet_options options = fleet_defaults();
+	struct once what = once("echo well");
+	struct assay_error err;
+
+	(void)state;
+	options.connect_timeout_ms = 400;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		fakes[i] = fake_start(rows[i].work);
+		at[i] = host_at(fakes[i].port);
+		hosts[i] = &at[i];
+	}
+	/* A host that is well stands in their midst; its own handshake takes a moment on a busy machine. */
+	at[COUNT(rows)] = host_here();
+	hosts[COUNT(rows)] = &at[COUNT(rows)];
+	check(fleet_run(hosts, COUNT(rows) + 1, &what.driver, &options, results, &err), &err);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		expect(&results[i], FLEET_UNREACHABLE, rows[i].message);
+		assert_null(strchr(results[i].message, '\033'));
+		fleet_result_release(&results[i]);
+		fake_stop(&fakes[i]);
+	}
+	expect_text(&results[COUNT(rows)].out, "well\n");
+	fleet_result_release(&results[COUNT(rows)]);
+}
+
+/* ---- a server that knows the right key, takes everybody, and lies ---- */
+
+enum lie {
+	LIE_NO_STATUS,      /* closes the channel, and says nothing of an exit */
+	LIE_NO_CHANNEL,     /* refuses channels */
+	LIE_NO_EXEC,
+	LIE_SIGNAL,         /* a name of a signal that would break a line */
+	LIE_TWO_EXITS,
+	LIE_BREAK_OFF,
+	LIE_MANY_CHANNELS,  /* opens channels towards us, for as long as it lasts */
+	LIE_DEAF_REQUESTS,  /* asks for answers and never reads them */
+	LIE_TRUTH,
+};
+
+static enum lie lie;
+
+static int accept_key(ssh_session session, const char *user, struct ssh_key_struct *key, char signature, void *data)
+{
+	(void)session, (void)user, (void)key, (void)signature, (void)data;
+	return SSH_AUTH_SUCCESS;
+}
+
+struct liar {
+	ssh_session session;
+	ssh_channel channel;
+	bool asked;
+};
+
+static int on_exec(ssh_session session, ssh_channel channel, const char *command, void *data)
+{
+	(void)session, (void)channel, (void)command;
+	((struct liar *)data)->asked = true;
+	return lie == LIE_NO_EXEC;
+}
+
+static struct ssh_channel_callbacks_struct channel_callbacks = { .channel_exec_request_function = on_exec };
+
+static ssh_channel on_channel(ssh_session session, void *data)
+{
+	struct liar *liar = data;
+
+	if (lie == LIE_NO_CHANNEL)
+		return NULL;
+	liar->channel = ssh_channel_new(session);
+	channel_callbacks.userdata = liar;
+	ssh_callbacks_init(&channel_callbacks);
+	ssh_set_channel_callbacks(liar->channel, &channel_callbacks);
+	return liar->channel;
+}
+
+/* Global requests with an answer, straight on. What libssh cannot be made to send is not sent. */
+static void flood_requests(struct liar *liar)
+{
+	ssh_event event = ssh_event_new();
+
+	ssh_event_add_session(event, liar->session);
+	for (;;) {
+		if (lie == LIE_MANY_CHANNELS) {
+			ssh_channel more = ssh_channel_new(liar->session);
+
+			ssh_set_blocking(liar->session, 0);
+			ssh_channel_open_x11(more, "127.0.0.1", 6000);
+		} else if (ssh_send_ignore(liar->session, "nothing") || ssh_channel_request_send_signal(liar->channel, "USR1")) {
+			_exit(0);
+		}
+		if (!ssh_is_connected(liar->session))
+			_exit(0);
+	}
+}
+
+static void tell(struct liar *liar)
+{
+	switch (lie) {
+	case LIE_SIGNAL:
+		ssh_channel_request_send_exit_signal(liar->channel, "A\n\033[31mB and much more than fits", 0, "text", "en");
+		break;
+	case LIE_TWO_EXITS:
+		ssh_channel_request_send_exit_status(liar->channel, 5);
+		ssh_channel_request_send_exit_status(liar->channel, 0);
+		ssh_channel_request_send_exit_signal(liar->channel, "TERM", 0, "", "");
+		break;
+	case LIE_TRUTH:
+		ssh_channel_request_send_exit_status(liar->channel, 0);
+		break;
+	case LIE_BREAK_OFF:
+		ssh_channel_write(liar->channel, "half", 4);
+		_exit(0);
+	case LIE_MANY_CHANNELS:
+	case LIE_DEAF_REQUESTS:
+		flood_requests(liar);
+		break;
+	default:
+		break;
+	}
+	ssh_channel_close(liar->channel);
+}
+
+static void serve(int fd)
+{
+	struct liar liar = { .session = ssh_new() };
+	struct ssh_server_callbacks_struct callbacks = { .userdata = &liar, .auth_pubkey_function = accept_key,
+							 .channel_open_request_session_function = on_channel };
+	ssh_bind bind = ssh_bind_new();
+	ssh_event event = ssh_event_new();
+
+	ssh_bind_options_set(bind, SSH_BIND_OPTIONS_HOSTKEY, server.key);
+	ssh_callbacks_init(&callbacks);
+	ssh_set_server_callbacks(liar.session, &callbacks);
+	ssh_set_auth_methods(liar.session, SSH_AUTH_METHOD_PUBLICKEY);
+	if (ssh_bind_accept_fd(bind, liar.session, fd) || ssh_handle_key_exchange(liar.session))
+		_exit(1);
+	ssh_event_add_session(event, liar.session);
+	while (!liar.asked && ssh_event_dopoll(event, 1000) != SSH_ERROR)
+		;
+	if (liar.asked && lie != LIE_NO_EXEC)
+		tell(&liar);
+	for (int i = 0; i < 20 && ssh_event_dopoll(event, 100) != SSH_ERROR; i++)
+		;
+}
+
+static void test_liars(void **state)
+{
+	static const struct {
+		enum lie lie;
+		enum fleet_outcome outcome;
+		const char *message;
+	} rows[] = {
+		{ LIE_TRUTH, FLEET_OK, "" },
+		{ LIE_NO_STATUS, FLEET_FAILED, "did not say how the command ended" },
+		{ LIE_NO_CHANNEL, FLEET_FAILED, "the host opens no channel" },
+		{ LIE_NO_EXEC, FLEET_FAILED, "the host runs no commands" },
+		{ LIE_SIGNAL, FLEET_FAILED, "ended by signal A?" },
+		{ LIE_TWO_EXITS, FLEET_FAILED, "ended by signal TERM" },
+		{ LIE_BREAK_OFF, FLEET_FAILED, "the connection was lost while the command ran" },
+		{ LIE_MANY_CHANNELS, FLEET_TIMEOUT, "" },
+		{ LIE_DEAF_REQUESTS, FLEET_TIMEOUT, "" },
+	};
+	struct fleet_options options = fleet_defaults();
+
+	(void)state;
+	options.command_timeout_ms = 700;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct rusage before, after;
+		struct fake fake;
+		struct host host;
+
+		lie = rows[i].lie;
+		fake = fake_start(serve);
+		know(known, "", fake.port, server.key);
+		host = host_at(fake.port);
+		getrusage(RUSAGE_SELF, &before);
+		expect_outcome(&host, "true", &options, rows[i].outcome, rows[i].message);
+		getrusage(RUSAGE_SELF, &after);
+#ifndef __SANITIZE_ADDRESS__ /* which keeps what was freed */
+		assert_true(after.ru_maxrss - before.ru_maxrss < 24 * 1024); /* KiB */
+#endif
+		fake_stop(&fake);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ENGINE_TEST(test_before_the_session),
+		ENGINE_TEST(test_liars),
+	};
+
+	if (!sshd_available()) {
+		puts("skipped: no sshd here (package openssh-server)");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, engine_enter, engine_leave);
+}
