@@ -12,6 +12,8 @@ static const struct cli_row rows[] = {
 	{ "fleet up", "emulated hosts on this machine, to try everything on", cmd_fleet_up },
 	{ "fleet down", "end them", cmd_fleet_down },
 	{ "fleet list", "the hosts of lab.yaml, ranges expanded", cmd_fleet_list },
+	{ "fleet trust", "record the keys of hosts, on purpose", cmd_fleet_trust },
+	{ "fleet exec", "run a command on many hosts at once", cmd_fleet_exec },
 	{ "import quiho", "bring in recorded machines and results", cmd_import_quiho },
 	{ "catalog list", "machines, their fingerprints and hardware types", cmd_catalog_list },
 	{ "catalog show", "one machine: identity, conditions, rates", cmd_catalog_show },

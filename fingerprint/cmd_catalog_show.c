@@ -31,8 +31,9 @@ static void print_identity(const struct machine_identity *i, struct buf *out)
 			buf_format(out, "  %-13s %s\n", texts[k].what, texts[k].text);
 	}
 	if (i->sockets && i->cores_per_socket && i->threads_per_core)
-		buf_format(out, "  %-13s %" PRId64 " sockets x %" PRId64 " cores x %" PRId64 " threads\n", "processors", i->sockets,
-			   i->cores_per_socket, i->threads_per_core);
+		buf_format(out, "  %-13s %" PRId64 " socket%s x %" PRId64 " core%s x %" PRId64 " thread%s\n", "processors", i->sockets,
+			   text_plural((size_t)i->sockets), i->cores_per_socket, text_plural((size_t)i->cores_per_socket),
+			   i->threads_per_core, text_plural((size_t)i->threads_per_core));
 	if (i->memory_bytes)
 		buf_format(out, "  %-13s %.1f GiB\n", "memory", (double)i->memory_bytes / (1 << 30));
 }

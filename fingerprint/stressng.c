@@ -17,13 +17,23 @@ static enum assay_status number(const struct yaml_node *metrics, const char *key
 	return node ? yaml_double(source, node, 0, 1e18, out, err) : ASSAY_OK;
 }
 
+/* stress-ng does not quote the stressor that is called null, which YAML takes for nothing: so the words are looked at themselves. */
+static bool names_stressor(const struct yaml_node *item, const char *stressor)
+{
+	for (size_t i = 0; item->kind == YAML_MAP && i < item->n_items; i++) {
+		const struct yaml_node *value = &item->items[i];
+
+		if (strcmp(value->key, "stressor") == 0)
+			return value->kind == YAML_SCALAR && strcmp(value->scalar, stressor) == 0;
+	}
+	return false;
+}
+
 /* The list item whose `stressor` is the one asked for. */
 static const struct yaml_node *find_item(const struct yaml_node *list, const char *stressor)
 {
 	for (size_t i = 0; list && list->kind == YAML_LIST && i < list->n_items; i++) {
-		const struct yaml_node *name = list->items[i].kind == YAML_MAP ? yaml_get(&list->items[i], "stressor") : NULL;
-
-		if (name && name->kind == YAML_SCALAR && strcmp(name->scalar, stressor) == 0)
+		if (names_stressor(&list->items[i], stressor))
 			return &list->items[i];
 	}
 	return NULL;

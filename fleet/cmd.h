@@ -6,5 +6,7 @@ int cmd_init(int argc, char **argv, const char *directory);
 int cmd_fleet_up(int argc, char **argv, const char *directory);
 int cmd_fleet_down(int argc, char **argv, const char *directory);
 int cmd_fleet_list(int argc, char **argv, const char *directory);
+int cmd_fleet_trust(int argc, char **argv, const char *directory);
+int cmd_fleet_exec(int argc, char **argv, const char *directory);
 
 #endif

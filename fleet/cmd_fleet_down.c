@@ -3,12 +3,13 @@
 #include "fleet/cmd.h"
 #include "fleet/emulate.h"
 
-static const char doc[] = "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "
-			  "homes, also when the 'assay fleet up' that made them was killed. Measurements, lab.yaml and keys stay. Where none "
-			  "stands it does nothing."
-			  "\vExample:\n"
-			  "  assay fleet up lab\n"
-			  "  assay fleet down lab";
+static const char doc[] =
+    "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "
+    "homes, also when the 'assay fleet up' that made them was killed. Measurements, lab.yaml and keys stay. Where none "
+    "stands it does nothing."
+    "\vExample:\n"
+    "  assay fleet up lab\n"
+    "  assay fleet down lab";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -39,7 +40,8 @@ static void print_result(enum cli_format format, const char *directory, bool fou
 	cJSON *root;
 
 	if (format != CLI_JSON) {
-		buf_format(out, found ? "The emulated fleet of '%s' is down.\n" : "No emulated fleet of '%s' stands.\n", directory);
+		buf_format(out, found ? "The emulated fleet of '%s' is down.\n" : "No emulated fleet of '%s' stands.\n",
+			   directory);
 		return;
 	}
 	root = cJSON_CreateObject();

@@ -9,12 +9,16 @@
 #include <signal.h>
 
 static const char doc[] =
-    "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes DIR a "
-    "laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are sshd's of yours on "
+    "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes "
+    "DIR a "
+    "laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are sshd's "
+    "of yours on "
     "ports of 127.0.0.1 from 22001 on. Needs openssh-server. What an earlier one left is taken away first, however it ended."
-    "\vThe fleet stands until 'assay fleet down DIR', or until the machine is started anew. All hosts share this machine: they measure one "
+    "\vThe fleet stands until 'assay fleet down DIR', or until the machine is started anew. All hosts share this machine: they "
+    "measure one "
     "after another. lab.yaml and known_hosts of DIR are replaced each time; a DIR with a lab.yaml of yours is refused.\n"
-    "Profiles: base, vm, io, str, sort, bw, vm+str, io+sort, vm+sort, io+vm, malloc+bw, str+io; yours are YAML files of the same kind "
+    "Profiles: base, vm, io, str, sort, bw, vm+str, io+sort, vm+sort, io+vm, malloc+bw, str+io; yours are YAML files of the same "
+    "kind "
     "(machines/emulated/base.yaml explains the keys).\n\n"
     "Example:\n"
     "  assay fleet up lab --hosts 4 --profiles base,vm,str\n"
@@ -96,8 +100,9 @@ static void print_human(const struct emulate_fleet *fleet, const char *directory
 	}
 	table_print(&t, out);
 	table_release(&t);
-	buf_format(out, "%zu emulated host%s up. Try 'assay -C %s fleet exec -w @all -- hostname'; 'assay fleet down %s' ends them.\n", fleet->n,
-		   fleet->n == 1 ? " is" : "s are", directory, directory);
+	buf_format(out,
+		   "%zu emulated host%s up. Try 'assay -C %s fleet exec -w @all -- hostname'; 'assay fleet down %s' ends them.\n",
+		   fleet->n, fleet->n == 1 ? " is" : "s are", directory, directory);
 }
 
 static void print_json(const struct emulate_fleet *fleet, const char *directory, struct buf *out)

@@ -1,5 +1,6 @@
-/* The emulated fleet: hosts on this machine, each with its own sshd, made different by profiles (emulate_profile.h). With the rights
- * each has its own network, host name, tmpfs and limits; without, they are sshd's of the ordinary user on ports of 127.0.0.1. */
+/* The emulated fleet: hosts on this machine, each with its own sshd, made different by profiles (emulate_profile.h). With the
+ * rights each has its own network, host name, tmpfs and limits; without, they are sshd's of the ordinary user on ports of
+ * 127.0.0.1. */
 #ifndef FLEET_EMULATE_H
 #define FLEET_EMULATE_H
 

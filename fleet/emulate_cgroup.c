@@ -90,13 +90,14 @@ enum assay_status emulate_cgroup_make(const char *directory, struct assay_error 
 	int failed = mkdir(directory, 0755), errnum = errno;
 
 	*strrchr(parent, '/') = '\0';
-	/* A group of ours with groups of hosts in it must hand its controllers on (version 2 only: the files are not there in 1). */
+	/* A group of ours with groups of hosts in it must hand its controllers on (only version 2 has the files). */
 	if (strstr(parent, "/assay-")) {
 		put(parent, "cgroup.subtree_control", "+memory");
 		put(parent, "cgroup.subtree_control", "+pids");
 	}
 	free(parent);
-	return failed && errnum != EEXIST ? assay_fail_errno(err, errnum, "cannot make the control group '%s'", directory) : ASSAY_OK;
+	return failed && errnum != EEXIST ? assay_fail_errno(err, errnum, "cannot make the control group '%s'", directory) :
+					    ASSAY_OK;
 }
 
 /* Each controller's file in both versions: those of other controllers and of the other version are not there. */
@@ -158,5 +159,6 @@ enum assay_status emulate_cgroup_remove(const char *directory, struct assay_erro
 		nanosleep(&pause, NULL);
 		failed = rmdir(directory);
 	}
-	return failed && errno != ENOENT ? assay_fail_errno(err, errno, "cannot remove the control group '%s'", directory) : ASSAY_OK;
+	return failed && errno != ENOENT ? assay_fail_errno(err, errno, "cannot remove the control group '%s'", directory) :
+					   ASSAY_OK;
 }

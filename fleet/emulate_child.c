@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Descriptors of other hosts' channels would keep their ends open; the terminal belongs to whoever ran us. A reserved port is kept
- * until exec. */
+/* Descriptors of other hosts' channels would keep their ends open; the terminal belongs to whoever ran us. A reserved port is
+ * kept until exec. */
 static void leave_parent(const struct emulate_host *host, int channel)
 {
 	int low = channel, high = host->reserved >= 0 ? host->reserved : channel;
@@ -98,7 +98,8 @@ static enum assay_status set_network(const struct emulate_host *host, struct ass
 	return st;
 }
 
-static enum assay_status enter_namespaces(const struct emulate_site *site, const struct emulate_host *host, int channel, struct assay_error *err)
+static enum assay_status enter_namespaces(const struct emulate_site *site, const struct emulate_host *host, int channel,
+					  struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -120,7 +121,8 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 	char *config = mem_format("%s/sshd_config", host->directory);
 	char *log = mem_format("%s/sshd.log", host->directory);
 	char *mark = mem_format("ASSAY_FLEET=%s-%s", site->tag, host->name);
-	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", dash_d[] = "-D", dash_f[] = "-f", dash_e[] = "-E";
+	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", dash_d[] = "-D", dash_f[] = "-f",
+	     dash_e[] = "-E";
 	char *argv[] = { site->sshd, dash_d, dash_f, config, dash_e, log, NULL };
 	char *environment[] = { path, mark, NULL };
 	enum assay_status st;

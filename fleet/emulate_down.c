@@ -39,9 +39,10 @@ static size_t count(const struct emulate_state *state, enum emulate_thing_kind k
 	return n;
 }
 
-/* The kernel removes a host's link some time after the last process of its namespace; removing it ourselves costs more than to wait
- * a little for that. */
-static enum assay_status remove_links(const struct emulate_state *state, struct emulate_listener *listener, struct assay_error *err)
+/* The kernel removes a host's link some time after the last process of its namespace; removing it ourselves costs more than to
+ * wait a little for that. */
+static enum assay_status remove_links(const struct emulate_state *state, struct emulate_listener *listener,
+				      struct assay_error *err)
 {
 	const struct timespec pause = { 0, 5000000 };
 	size_t n = count(state, EMULATE_THING_LINK);
@@ -67,7 +68,8 @@ static enum assay_status remove_links(const struct emulate_state *state, struct 
 	return st;
 }
 
-static enum assay_status remove_groups(const struct emulate_state *state, struct emulate_listener *listener, struct assay_error *err)
+static enum assay_status remove_groups(const struct emulate_state *state, struct emulate_listener *listener,
+				       struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -91,8 +93,8 @@ static bool is_this_boot(const struct emulate_state *state)
 	return same;
 }
 
-static enum assay_status take_away(struct emulate_site *site, const struct emulate_state *state, struct emulate_listener *listener,
-				   struct assay_error *err)
+static enum assay_status take_away(struct emulate_site *site, const struct emulate_state *state,
+				   struct emulate_listener *listener, struct assay_error *err)
 {
 	size_t ended = 0;
 	enum assay_status st = emulate_sweep(state, site->base, &ended, err);
@@ -111,8 +113,8 @@ static void look_for_orphans(const struct emulate_site *site, struct emulate_sta
 	emulate_sweep_orphans(state);
 }
 
-static enum assay_status clear_things(struct emulate_site *site, struct emulate_state *state, struct emulate_listener *listener, bool *found,
-				      struct assay_error *err)
+static enum assay_status clear_things(struct emulate_site *site, struct emulate_state *state, struct emulate_listener *listener,
+				      bool *found, struct assay_error *err)
 {
 	*found = count(state, EMULATE_THING_BOOT) > 0;
 	if (*found && !is_this_boot(state)) {
@@ -124,7 +126,8 @@ static enum assay_status clear_things(struct emulate_site *site, struct emulate_
 	return take_away(site, state, listener, err);
 }
 
-enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found, struct assay_error *err)
+enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found,
+				     struct assay_error *err)
 {
 	char *path = mem_format("%s/state", site->base);
 	struct emulate_state state;

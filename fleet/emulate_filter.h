@@ -13,8 +13,9 @@
 /* Number of calls of a class and their numbers; 0 for EMULATE_CLASS_ALL, which is every call. */
 size_t emulate_class_calls(enum emulate_class which, const int **calls);
 
-/* One program: calls of the class run `instructions` (at least 1) of them before they are allowed; all others are allowed by a verdict that
- * depends on the number alone, which the kernel keeps and does not compute again. free() *out. */
+/* One program: calls of the class run `instructions` (at least 1) of them before they are allowed; all others are allowed by a
+ * verdict that depends on the number alone, which the kernel keeps and does not compute again. free() *out. Returns its length.
+ */
 size_t emulate_filter_build(enum emulate_class which, unsigned instructions, struct sock_filter **out);
 
 /* The longest `instructions` that one program can hold. */

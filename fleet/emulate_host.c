@@ -26,8 +26,8 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	const struct emulate_profile *p = host->profile;
 	struct buf preload = BUF_INIT;
 
-	buf_format(out, "SetEnv \"HOME=%s/home\" \"TMPDIR=%s/home/tmp\" ASSAY_FLEET=%s-%s ASSAY_EMULATED=%s", host->directory, host->directory,
-		   site->tag, host->name, p->name);
+	buf_format(out, "SetEnv \"HOME=%s/home\" \"TMPDIR=%s/home/tmp\" ASSAY_FLEET=%s-%s ASSAY_EMULATED=%s", host->directory,
+		   host->directory, site->tag, host->name, p->name);
 	add_library(&preload, site, p->strings, "knobs_string");
 	add_library(&preload, site, p->compare, "knobs_compare");
 	add_library(&preload, site, p->malloc_steps, "knobs_malloc");
@@ -48,8 +48,8 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	buf_release(&preload);
 }
 
-/* StrictModes looks at every directory above the keys and refuses laboratories below /tmp; ours are in a directory that only we can
- * write to. Nothing is taken from the client's environment. */
+/* StrictModes looks at every directory above the keys and refuses laboratories below /tmp; ours are in a directory that only we
+ * can write to. Nothing is taken from the client's environment. */
 static enum assay_status write_config(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
 	char *path = mem_format("%s/sshd_config", host->directory);
@@ -105,7 +105,8 @@ void emulate_host_release(struct emulate_host *host)
 
 /* ---- its process ---- */
 
-static enum assay_status join_group(const struct emulate_site *site, const struct emulate_host *host, const char *group, struct assay_error *err)
+static enum assay_status join_group(const struct emulate_site *site, const struct emulate_host *host, const char *group,
+				    struct assay_error *err)
 {
 	char *directory = mem_format("%s/%s", group, host->name);
 	enum assay_status st = emulate_state_cgroup(site->state, directory, err);
@@ -176,7 +177,8 @@ static enum assay_status hear(const struct emulate_host *host, char *text, size_
 	return ASSAY_OK;
 }
 
-enum assay_status emulate_host_connect(const struct emulate_site *site, struct emulate_host *host, size_t i, struct assay_error *err)
+enum assay_status emulate_host_connect(const struct emulate_site *site, struct emulate_host *host, size_t i,
+				       struct assay_error *err)
 {
 	char text[ASSAY_ERROR_BYTES], link[16];
 	enum assay_status st = hear(host, text, sizeof(text), err);

@@ -34,10 +34,10 @@ struct emulate_host {
 	char *name, *address;
 	int port;
 	const struct emulate_profile *profile;
-	char *directory;  /* BASE/run/NAME: configuration, log, home */
-	char *key_line;   /* public host key */
-	int reserved;     /* a bound socket that keeps the port until sshd takes it; else -1 */
-	int channel;      /* to the process until it has become sshd; else -1 */
+	char *directory; /* BASE/run/NAME: configuration, log, home */
+	char *key_line;  /* public host key */
+	int reserved;    /* a bound socket that keeps the port until sshd takes it; else -1 */
+	int channel;     /* to the process until it has become sshd; else -1 */
 	pid_t pid;
 };
 
@@ -46,7 +46,8 @@ enum assay_status emulate_host_prepare(const struct emulate_site *site, struct e
 /* Starts its process, which is recorded and put into its control groups before it does anything. */
 enum assay_status emulate_host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err);
 /* With namespaces: waits until its process has them, and connects the network of the i-th host. */
-enum assay_status emulate_host_connect(const struct emulate_site *site, struct emulate_host *host, size_t i, struct assay_error *err);
+enum assay_status emulate_host_connect(const struct emulate_site *site, struct emulate_host *host, size_t i,
+				       struct assay_error *err);
 /* Waits until its process has become sshd. */
 enum assay_status emulate_host_finish(struct emulate_host *host, struct assay_error *err);
 void emulate_host_release(struct emulate_host *host);
@@ -64,7 +65,8 @@ enum assay_status emulate_wait(struct emulate_host *hosts, size_t n, int64_t tim
 			       struct assay_error *err);
 
 /* lab.yaml and known_hosts of the laboratory. */
-enum assay_status emulate_lab_write(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err);
+enum assay_status emulate_lab_write(const struct emulate_site *site, const struct emulate_host *hosts, size_t n,
+				    struct assay_error *err);
 /* Refuses a directory whose lab.yaml `up` has not written; `made` by the state, where it was interrupted. */
 enum assay_status emulate_lab_check(const char *directory, bool made, struct assay_error *err);
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEY_TYPE "ssh-ed25519"
-#define KEY_BYTES 32
+#define KEY_TYPE        "ssh-ed25519"
+#define KEY_BYTES       32
 #define LINE_CHARACTERS 70
 
 struct key {
@@ -131,8 +131,8 @@ static char *kept_line(const char *path, const char *public_path)
 	struct assay_error ignored;
 	char *line = NULL;
 
-	if (access(path, R_OK) == 0 && !file_read(public_path, 4096, &text, &ignored) && strncmp(text.bytes ? text.bytes : "", KEY_TYPE " ",
-												    strlen(KEY_TYPE) + 1) == 0) {
+	if (access(path, R_OK) == 0 && !file_read(public_path, 4096, &text, &ignored) &&
+	    strncmp(text.bytes ? text.bytes : "", KEY_TYPE " ", strlen(KEY_TYPE) + 1) == 0) {
 		size_t type = strlen(KEY_TYPE) + 1;
 
 		line = mem_bytes(text.bytes, type + strcspn(text.bytes + type, " \n"));

@@ -1,4 +1,5 @@
-/* SSH keys of emulated hosts and of their user: ed25519, without a passphrase, in OpenSSH's own format (PROTOCOL.key of OpenSSH). */
+/* SSH keys of emulated hosts and of their user: ed25519, without a passphrase, in OpenSSH's own format (PROTOCOL.key of OpenSSH).
+ */
 #ifndef FLEET_EMULATE_KEY_H
 #define FLEET_EMULATE_KEY_H
 

@@ -18,8 +18,10 @@ enum assay_status emulate_lab_check(const char *directory, bool made, struct ass
 	if (st == ASSAY_E_NOTFOUND)
 		st = ASSAY_OK;
 	else if (!st && !made && strncmp(text.bytes ? text.bytes : "", MARK, strlen(MARK)) != 0)
-		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' was not written by 'assay fleet up', which would replace it: name another directory for the "
-				"emulated fleet", path);
+		st = assay_fail(err, ASSAY_E_CONFLICT,
+				"'%s' was not written by 'assay fleet up', which would replace it: name another directory for "
+				"the emulated fleet",
+				path);
 	buf_release(&text);
 	free(path);
 	return st;
@@ -27,20 +29,23 @@ enum assay_status emulate_lab_check(const char *directory, bool made, struct ass
 
 static void add_host(struct buf *out, const struct emulate_site *site, const struct emulate_host *host)
 {
-	buf_format(out, "  - name: %s\n    address: %s\n    port: %d\n    user: \"%s\"\n    identity_file: .assay/emulated/id_ed25519\n", host->name,
-		   host->address, host->port, site->user);
-	buf_format(out, "    env: { ASSAY_EMULATED: \"%s\" }\n    profile: \"%s\"\n    type: \"%s\"\n    on: %s\n", host->profile->name,
-		   host->profile->name, host->profile->name, EMULATE_BOX);
+	buf_format(out, "  - name: %s\n    address: %s\n    port: %d\n    user: \"%s\"\n", host->name, host->address, host->port,
+		   site->user);
+	buf_text(out, "    identity_file: .assay/emulated/id_ed25519\n");
+	buf_format(out, "    env: { ASSAY_EMULATED: \"%s\" }\n    profile: \"%s\"\n    type: \"%s\"\n    on: %s\n",
+		   host->profile->name, host->profile->name, host->profile->name, EMULATE_BOX);
 }
 
-static enum assay_status write_inventory(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
+static enum assay_status write_inventory(const struct emulate_site *site, const struct emulate_host *hosts, size_t n,
+					 struct assay_error *err)
 {
 	char *path = mem_format("%s/lab.yaml", site->directory);
 	struct buf text = BUF_INIT;
 	enum assay_status st;
 
-	buf_text(&text, MARK " and replaced by each: changes are lost. All hosts are emulated on one machine, so they measure one\n"
-		 "# after another; 'assay fleet down' ends them.\nname: emulated\nhosts:\n");
+	buf_text(&text,
+		 MARK " and replaced by each: changes are lost. All hosts are emulated on one machine, so they measure one\n"
+		      "# after another; 'assay fleet down' ends them.\nname: emulated\nhosts:\n");
 	for (size_t i = 0; i < n; i++)
 		add_host(&text, site, &hosts[i]);
 	st = file_replace(path, text.bytes, text.size, 0644, err);
@@ -49,7 +54,8 @@ static enum assay_status write_inventory(const struct emulate_site *site, const 
 	return st;
 }
 
-static enum assay_status write_known_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
+static enum assay_status write_known_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n,
+					   struct assay_error *err)
 {
 	char *path = mem_format("%s/known_hosts", site->directory);
 	struct buf text = BUF_INIT;
@@ -67,7 +73,8 @@ static enum assay_status write_known_hosts(const struct emulate_site *site, cons
 	return st;
 }
 
-enum assay_status emulate_lab_write(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
+enum assay_status emulate_lab_write(const struct emulate_site *site, const struct emulate_host *hosts, size_t n,
+				    struct assay_error *err)
 {
 	enum assay_status st = write_known_hosts(site, hosts, n, err);
 

@@ -147,7 +147,7 @@ static int look_at_routes(int fd, uint32_t network, bool *taken)
 
 enum assay_status emulate_net_choose(int fd, uint32_t seed, uint32_t *network, struct assay_error *err)
 {
-	const uint32_t networks = 1u << (EMULATE_NET_PREFIX - 9); /* in 10.128.0.0/9, which fewer people use than the lower half */
+	const uint32_t networks = 1u << (EMULATE_NET_PREFIX - 9); /* in 10.128.0.0/9: fewer people use it than the lower half */
 
 	for (uint32_t i = 0; i < 256; i++) {
 		uint32_t at = 0x0a800000u | (seed + i * 31) % networks << (32 - EMULATE_NET_PREFIX);
@@ -161,7 +161,8 @@ enum assay_status emulate_net_choose(int fd, uint32_t seed, uint32_t *network, s
 			return ASSAY_OK;
 		}
 	}
-	return assay_fail(err, ASSAY_E_LIMIT, "routes of this machine cover 10.128.0.0/9: there is no private network left for emulated hosts; use "
+	return assay_fail(err, ASSAY_E_LIMIT,
+			  "routes of this machine cover 10.128.0.0/9: there is no private network left for emulated hosts; use "
 			  "--no-root, which needs none");
 }
 

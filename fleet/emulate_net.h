@@ -1,5 +1,5 @@
-/* Networks of emulated hosts by rtnetlink(7): a bridge on this machine, and for each host a veth pair, one end of it on the bridge
- * and the other in the host's network namespace. Needs CAP_NET_ADMIN. */
+/* Networks of emulated hosts by rtnetlink(7): a bridge on this machine, and for each host a veth pair, one end of it on the
+ * bridge and the other in the host's network namespace. Needs CAP_NET_ADMIN. */
 #ifndef FLEET_EMULATE_NET_H
 #define FLEET_EMULATE_NET_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define EMULATE_NET_PREFIX 22 /* addresses of one fleet: 10.x.y.0/22 */
+#define EMULATE_NET_PREFIX    22 /* addresses of one fleet: 10.x.y.0/22 */
 #define EMULATE_NET_HOSTS_MAX 1000
 
 /* A socket in the caller's network namespace. close() it. */

@@ -35,7 +35,8 @@ static enum assay_status parse_level(const char *file, const struct yaml_node *m
 	return st;
 }
 
-static enum assay_status parse_calls(const char *file, const struct yaml_node *map, struct emulate_profile *profile, struct assay_error *err)
+static enum assay_status parse_calls(const char *file, const struct yaml_node *map, struct emulate_profile *profile,
+				     struct assay_error *err)
 {
 	unsigned sum = 0;
 	enum assay_status st = yaml_keys(file, map, "system_calls", class_keys, EMULATE_CLASSES, err);
@@ -45,12 +46,13 @@ static enum assay_status parse_calls(const char *file, const struct yaml_node *m
 		sum += profile->instructions[i];
 	}
 	if (!st && sum > EMULATE_INSTRUCTIONS_MAX)
-		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u instructions in all, the kernel has room for %d", file, map->line,
-				sum, EMULATE_INSTRUCTIONS_MAX);
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u instructions in all, the kernel has room for %d",
+				file, map->line, sum, EMULATE_INSTRUCTIONS_MAX);
 	return st;
 }
 
-static enum assay_status parse_hog(const char *file, const struct yaml_node *map, struct emulate_profile *profile, struct assay_error *err)
+static enum assay_status parse_hog(const char *file, const struct yaml_node *map, struct emulate_profile *profile,
+				   struct assay_error *err)
 {
 	static const char *const keys[] = { "mib", "percent" };
 	enum assay_status st = yaml_keys(file, map, "hog", keys, 2, err);
@@ -64,7 +66,8 @@ static enum assay_status parse_hog(const char *file, const struct yaml_node *map
 	return st;
 }
 
-static enum assay_status parse_about(const char *file, const struct yaml_node *node, struct emulate_profile *profile, struct assay_error *err)
+static enum assay_status parse_about(const char *file, const struct yaml_node *node, struct emulate_profile *profile,
+				     struct assay_error *err)
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(file, node, &text, err);
@@ -74,7 +77,8 @@ static enum assay_status parse_about(const char *file, const struct yaml_node *n
 	return st;
 }
 
-static enum assay_status parse_root(const char *file, const struct yaml_node *root, struct emulate_profile *profile, struct assay_error *err)
+static enum assay_status parse_root(const char *file, const struct yaml_node *root, struct emulate_profile *profile,
+				    struct assay_error *err)
 {
 	static const char *const keys[] = { "about", "system_calls", "strings", "compare", "malloc", "mmap_threshold", "hog" };
 	const struct yaml_node *node;
@@ -85,7 +89,8 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 	if (!st && (node = yaml_get(root, "system_calls")))
 		st = parse_calls(file, node, profile, err);
 	for (size_t i = 0; !st && i < KNOBS; i++)
-		st = parse_level(file, root, knobs[i].key, knobs[i].high, (unsigned *)(void *)((char *)profile + knobs[i].offset), err);
+		st = parse_level(file, root, knobs[i].key, knobs[i].high, (unsigned *)(void *)((char *)profile + knobs[i].offset),
+				 err);
 	/* glibc rounds smaller blocks up to itself; the largest is its own limit. */
 	if (!st && (node = yaml_get(root, "mmap_threshold")))
 		st = yaml_int(file, node, 1024, 32 << 20, &profile->mmap_threshold_bytes, err);
@@ -94,8 +99,8 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 	return st;
 }
 
-enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n, struct emulate_profile *out,
-					struct assay_error *err)
+enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n,
+					struct emulate_profile *out, struct assay_error *err)
 {
 	struct emulate_profile profile = { .name = mem_string(name) };
 	struct yaml_node root = { 0 };
@@ -164,7 +169,8 @@ enum assay_status emulate_profile_names(const char *directory, char ***names, si
 	if (*n)
 		qsort(*names, *n, sizeof(**names), by_text);
 	else
-		return assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)", directory);
+		return assay_fail(err, ASSAY_E_NOTFOUND,
+				  "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)", directory);
 	return ASSAY_OK;
 }
 
@@ -188,7 +194,8 @@ static enum assay_status refuse_name(const char *directory, const char *name, st
 	return st;
 }
 
-enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out, struct assay_error *err)
+enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out,
+				       struct assay_error *err)
 {
 	char *file = mem_format("%s.yaml", name);
 	char *path = directory ? mem_format("%s/%s", directory, file) : NULL;
@@ -198,8 +205,8 @@ enum assay_status emulate_profile_load(const char *directory, const char *name, 
 	*out = (struct emulate_profile){ 0 };
 	for (size_t i = 0; !path && i < emulate_data_n; i++) {
 		if (strcmp(emulate_data[i].name, file) == 0 && name_length(file))
-			st = emulate_profile_parse(file, name, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes),
-						   out, err);
+			st = emulate_profile_parse(file, name, emulate_data[i].bytes,
+						   (size_t)(emulate_data[i].end - emulate_data[i].bytes), out, err);
 	}
 	if (path && name_length(file))
 		st = file_read(path, EMULATE_PROFILE_BYTES_MAX, &text, err);

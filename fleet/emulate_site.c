@@ -35,8 +35,10 @@ static enum assay_status check_path(const char *path, struct assay_error *err)
 {
 	for (const char *c = path; *c; c++) {
 		if ((unsigned char)*c <= ' ' || *c == 0x7f || strchr("\"'\\%:$*?", *c))
-			return assay_fail(err, ASSAY_E_USAGE, "'%s': the path of an emulated fleet must be without blanks, control characters and any of "
-					  "\" ' \\ %% : $ * ?: choose another directory", path);
+			return assay_fail(err, ASSAY_E_USAGE,
+					  "'%s': the path of an emulated fleet must be without blanks, control characters and "
+					  "any of \" ' \\ %% : $ * ?: choose another directory",
+					  path);
 	}
 	return ASSAY_OK;
 }
@@ -50,8 +52,10 @@ static enum assay_status find_directory(const char *directory, bool make, struct
 		return st;
 	site->directory = realpath(directory, NULL);
 	if (!site->directory)
-		return errno == ENOENT ? assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s' (if its fleet still runs: 'assay fleet up' "
-							    "there finds and ends what is left)", directory) :
+		return errno == ENOENT ? assay_fail(err, ASSAY_E_NOTFOUND,
+						    "there is no directory '%s' (if its fleet still runs: 'assay fleet up' "
+						    "there finds and ends what is left)",
+						    directory) :
 					 assay_fail_errno(err, errno, "cannot use '%s'", directory);
 	digest_sha256(site->directory, strlen(site->directory), hex);
 	memcpy(site->tag, hex, EMULATE_TAG_BYTES - 1);
@@ -77,13 +81,17 @@ static enum assay_status take_lock(struct emulate_site *site, struct assay_error
 
 	site->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (site->lock < 0 && errno == ENOENT)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: 'assay fleet up %s' makes one", site->directory, site->directory);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: 'assay fleet up %s' makes one",
+				site->directory, site->directory);
 	else if (site->lock < 0 && errno == EACCES)
-		st = assay_fail(err, ASSAY_E_IO, "cannot write '%s': another user has made this fleet; run this as that user, or as root", path);
+		st = assay_fail(err, ASSAY_E_IO,
+				"cannot write '%s': another user has made this fleet; run this as that user, or as root", path);
 	else if (site->lock < 0)
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 	else if (flock(site->lock, LOCK_EX | LOCK_NB))
-		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended", site->directory);
+		st = assay_fail(err, ASSAY_E_BUSY,
+				"another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended",
+				site->directory);
 	free(path);
 	return st;
 }
@@ -131,7 +139,8 @@ static enum assay_status find_sshd(struct emulate_site *site, struct assay_error
 			return ASSAY_OK;
 		}
 	}
-	return assay_fail(err, ASSAY_E_IO, "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install "
+	return assay_fail(err, ASSAY_E_IO,
+			  "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install "
 			  "openssh-server)");
 }
 
@@ -142,18 +151,24 @@ static enum assay_status check_account(struct emulate_site *site, struct assay_e
 	const char *shell, *base;
 
 	if (!user)
-		return assay_fail(err, ASSAY_E_IO, "user id %u has no account on this machine, and sshd lets only accounts in: run this as a user of "
-				  "/etc/passwd", (unsigned)geteuid());
+		return assay_fail(err, ASSAY_E_IO,
+				  "user id %u has no account on this machine, and sshd lets only accounts in: run this as a user "
+				  "of /etc/passwd",
+				  (unsigned)geteuid());
 	shell = user->pw_shell && *user->pw_shell ? user->pw_shell : "/bin/sh";
 	base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
 	if (access(shell, X_OK) != 0 || strcmp(base, "nologin") == 0 || strcmp(base, "false") == 0)
-		return assay_fail(err, ASSAY_E_IO, "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s "
-				  "/bin/sh %s)", user->pw_name, shell, user->pw_name);
+		return assay_fail(err, ASSAY_E_IO,
+				  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s "
+				  "/bin/sh %s)",
+				  user->pw_name, shell, user->pw_name);
 	site->user = mem_string(user->pw_name);
 	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root may look, and only root's sshd does */
 	if (shadow && shadow->sp_pwdp && shadow->sp_pwdp[0] == '!')
-		return assay_fail(err, ASSAY_E_IO, "the account '%s' is locked (its password is '!'), so sshd lets nobody in: usermod -p '*' %s (no "
-				  "password fits that either, keys do)", site->user, site->user);
+		return assay_fail(err, ASSAY_E_IO,
+				  "the account '%s' is locked (its password is '!'), so sshd lets nobody in: usermod -p '*' %s "
+				  "(no password fits that either, keys do)",
+				  site->user, site->user);
 	return ASSAY_OK;
 }
 

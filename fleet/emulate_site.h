@@ -18,7 +18,8 @@ enum assay_status emulate_site_check(struct emulate_site *site, struct assay_err
 bool emulate_site_may_unshare(const char **reason);
 
 /* Takes everything away that the state names, with the lock held. */
-enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found, struct assay_error *err);
+enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found,
+				     struct assay_error *err);
 
 /* Tells the listener, who may be NULL. */
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

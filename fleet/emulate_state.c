@@ -39,7 +39,8 @@ uint64_t emulate_start_ticks(pid_t pid)
 	/* The command's name stands in parentheses and may hold anything: what follows the last one is numbers. */
 	if (!read_small(path, text, sizeof(text)) || !(behind = strrchr(text, ')')))
 		return 0;
-	if (sscanf(behind + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state, &start) != 2)
+	if (sscanf(behind + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
+		   &start) != 2)
 		return 0;
 	return state == 'Z' || state == 'X' ? 0 : start;
 }
@@ -64,7 +65,8 @@ static bool is_tag(const char *text, size_t n)
 /* as<TAG>, then what tells the links of a laboratory apart. */
 static bool is_link(const char *name, const char *tag)
 {
-	return strncmp(name, "as", 2) == 0 && strncmp(name + 2, tag, strlen(tag)) == 0 && strlen(name) < 16 && !strpbrk(name, "/ \t");
+	return strncmp(name, "as", 2) == 0 && strncmp(name + 2, tag, strlen(tag)) == 0 && strlen(name) < 16 &&
+	       !strpbrk(name, "/ \t");
 }
 
 /* .../assay-<TAG> or .../assay-<TAG>/HOST */
@@ -72,7 +74,8 @@ static bool is_cgroup(const char *path, const char *tag)
 {
 	char *own = mem_format("/assay-%s", tag);
 	const char *at = strstr(path, own), *behind = at ? at + strlen(own) : "x";
-	bool yes = path[0] == '/' && !strstr(path, "..") && (!*behind || (*behind == '/' && behind[1] && !strchr(behind + 1, '/')));
+	bool yes = path[0] == '/' && !strstr(path, "..") &&
+		   (!*behind || (*behind == '/' && behind[1] && !strchr(behind + 1, '/')));
 
 	free(own);
 	return yes;
@@ -109,8 +112,8 @@ static bool parse_thing(char *line, const char *tag, struct emulate_thing *thing
 	thing->kind = (enum emulate_thing_kind)kind;
 	if (thing->kind == EMULATE_THING_PROCESS)
 		return parse_process(value, thing);
-	if ((thing->kind == EMULATE_THING_LINK && !is_link(value, tag)) || (thing->kind == EMULATE_THING_CGROUP && !is_cgroup(value, tag)) ||
-	    (thing->kind == EMULATE_THING_BOOT && !*value))
+	if ((thing->kind == EMULATE_THING_LINK && !is_link(value, tag)) ||
+	    (thing->kind == EMULATE_THING_CGROUP && !is_cgroup(value, tag)) || (thing->kind == EMULATE_THING_BOOT && !*value))
 		return false;
 	thing->name = *value ? mem_string(value) : NULL;
 	return true;
@@ -124,7 +127,8 @@ static enum assay_status parse_lines(const char *file, char *text, struct emulat
 	for (; (end = strchr(line, '\n')); line = end + 1, number++) {
 		*end = '\0';
 		if (number == 1) {
-			if (strncmp(line, MAGIC, strlen(MAGIC)) != 0 || !is_tag(line + strlen(MAGIC), strlen(line + strlen(MAGIC))))
+			if (strncmp(line, MAGIC, strlen(MAGIC)) != 0 ||
+			    !is_tag(line + strlen(MAGIC), strlen(line + strlen(MAGIC))))
 				break;
 			memcpy(state->tag, line + strlen(MAGIC), EMULATE_TAG_BYTES);
 			continue;
@@ -135,16 +139,21 @@ static enum assay_status parse_lines(const char *file, char *text, struct emulat
 			break;
 		state->n++;
 	}
-	return end ? assay_fail(err, ASSAY_E_CORRUPT, "%s:%zu: not a line of an emulated fleet's state: nothing was taken away; look at it and "
-				"remove it", file, number) : ASSAY_OK;
+	return end ? assay_fail(err, ASSAY_E_CORRUPT,
+				"%s:%zu: not a line of an emulated fleet's state: nothing was taken away; look at it and "
+				"remove it",
+				file, number) :
+		     ASSAY_OK;
 }
 
-enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out, struct assay_error *err)
+enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out,
+				      struct assay_error *err)
 {
 	struct emulate_state state = { .tag = "" };
 	char *copy = mem_bytes(text, n);
-	enum assay_status st = strlen(copy) == n ? parse_lines(file, copy, &state, err) :
-			       assay_fail(err, ASSAY_E_CORRUPT, "%s: has a NUL byte: look at it and remove it", file);
+	enum assay_status st = strlen(copy) == n ?
+				   parse_lines(file, copy, &state, err) :
+				   assay_fail(err, ASSAY_E_CORRUPT, "%s: has a NUL byte: look at it and remove it", file);
 
 	free(copy);
 	*out = state;

@@ -82,7 +82,8 @@ static void list_all(struct processes *all)
 		struct process p = { 0 };
 		int64_t pid;
 
-		if (!isdigit((unsigned char)entry->d_name[0]) || !text_int64(entry->d_name, &pid) || pid <= 1 || pid > INT_MAX || pid == getpid())
+		if (!isdigit((unsigned char)entry->d_name[0]) || !text_int64(entry->d_name, &pid) || pid <= 1 || pid > INT_MAX ||
+		    pid == getpid())
 			continue;
 		p.pid = (pid_t)pid;
 		p.start_ticks = emulate_start_ticks(p.pid);
@@ -210,8 +211,8 @@ static void send_signal(const struct process *p, int signal)
 		close((int)fd);
 }
 
-/* One round: what hangs below listeners first, while these are stopped and can start nothing new; then they themselves. Returns how
- * many are left of which one is *left. */
+/* One round: what hangs below listeners first, while these are stopped and can start nothing new; then they themselves. Returns
+ * how many are left of which one is *left. */
 static size_t kill_round(const struct processes *all, pid_t *left)
 {
 	size_t n = 0, below = 0;
@@ -246,6 +247,10 @@ enum assay_status emulate_sweep(const struct emulate_state *state, const char *d
 		*ended = left > *ended ? left : *ended;
 	}
 	free(all.items);
-	return left ? assay_fail(err, ASSAY_E_IO, "process %d of the emulated fleet does not end (another user's, or stuck in the kernel): end it, "
-				 "then run 'assay fleet down' again", (int)pid) : ASSAY_OK;
+	return left ?
+		   assay_fail(err, ASSAY_E_IO,
+			      "process %d of the emulated fleet does not end (another user's, or stuck in the kernel): end it, "
+			      "then run 'assay fleet down' again",
+			      (int)pid) :
+		   ASSAY_OK;
 }

@@ -102,7 +102,8 @@ static enum assay_status write_libraries(const struct emulate_site *site, struct
 		char *path = mem_format("%s/lib/%s", site->base, emulate_data[i].name);
 
 		if (dot && strcmp(dot, ".so") == 0)
-			st = emulate_write(path, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0755, err);
+			st = emulate_write(path, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes),
+					   0755, err);
 		free(path);
 	}
 	return st;
@@ -166,9 +167,12 @@ static void choose_network(struct bringup *b)
 		reason = why.text;
 	}
 	if (b->site.namespaces)
-		emulate_step(b->listener, "each host has its own network address, host name and tmpfs of %llu MiB", EMULATE_TMPFS_BYTES >> 20);
+		emulate_step(b->listener, "each host has its own network address, host name and tmpfs of %llu MiB",
+			     EMULATE_TMPFS_BYTES >> 20);
 	else
-		emulate_step(b->listener, "no namespaces (%s): hosts are sshd's on ports of 127.0.0.1 and share this machine's name and disk", reason);
+		emulate_step(b->listener,
+			     "no namespaces (%s): hosts are sshd's on ports of 127.0.0.1 and share this machine's name and disk",
+			     reason);
 }
 
 static enum assay_status make_group(const struct emulate_site *site, const char *path, struct assay_error *err)
@@ -193,11 +197,14 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 	if (st)
 		return st;
 	if (groups->memory && groups->pids)
-		emulate_step(b->listener, "each host is limited to %llu MiB of memory and %d processes", EMULATE_MEMORY_BYTES >> 20, EMULATE_PROCESSES);
+		emulate_step(b->listener, "each host is limited to %llu MiB of memory and %d processes",
+			     EMULATE_MEMORY_BYTES >> 20, EMULATE_PROCESSES);
 	else
-		emulate_step(b->listener, "%s not limited: %s", groups->memory ? "processes of hosts are" : groups->pids ? "memory of hosts is" :
-			     "memory and processes of hosts are", b->site.namespaces ? "this machine has no control group for it that we may use" :
-			     "that needs root");
+		emulate_step(b->listener, "%s not limited: %s",
+			     groups->memory ? "processes of hosts are" :
+			     groups->pids   ? "memory of hosts is" :
+					      "memory and processes of hosts are",
+			     b->site.namespaces ? "this machine has no control group for it that we may use" : "that needs root");
 	return ASSAY_OK;
 }
 
@@ -217,8 +224,10 @@ static enum assay_status reserve_port(struct emulate_host *host, int *next, stru
 		if (bind(host->reserved, (const struct sockaddr *)&address, sizeof(address)) == 0)
 			return ASSAY_OK;
 	}
-	return assay_fail(err, ASSAY_E_IO, "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), or "
-			  "ask for fewer hosts", EMULATE_PORT_FIRST, EMULATE_PORT_LAST);
+	return assay_fail(err, ASSAY_E_IO,
+			  "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), "
+			  "or ask for fewer hosts",
+			  EMULATE_PORT_FIRST, EMULATE_PORT_LAST);
 }
 
 static enum assay_status place_host(struct bringup *b, size_t i, int *next_port, struct assay_error *err)
@@ -249,13 +258,16 @@ static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 	for (size_t i = 0; !st && i < n; i++)
 		st = place_host(b, i, &next_port, err);
 	for (size_t i = 0; !st && i < n; i++)
-		st = b->listener && b->listener->cancelled && *b->listener->cancelled ? assay_fail(err, ASSAY_E_IO, "interrupted") :
-											emulate_host_start(&b->site, &b->hosts[i], err);
+		st = b->listener && b->listener->cancelled && *b->listener->cancelled ?
+			 assay_fail(err, ASSAY_E_IO, "interrupted") :
+			 emulate_host_start(&b->site, &b->hosts[i], err);
 	for (size_t i = 0; !st && i < n && b->site.namespaces; i++)
 		st = emulate_host_connect(&b->site, &b->hosts[i], i, err);
 	for (size_t i = 0; !st && i < n; i++)
 		st = emulate_host_finish(&b->hosts[i], err);
-	return st ? st : emulate_wait(b->hosts, n, ANSWER_MS + ANSWER_HOST_MS * (int64_t)n, b->listener ? b->listener->cancelled : NULL, err);
+	return st ? st :
+		    emulate_wait(b->hosts, n, ANSWER_MS + ANSWER_HOST_MS * (int64_t)n,
+				 b->listener ? b->listener->cancelled : NULL, err);
 }
 
 /* ---- all of it ---- */
@@ -306,12 +318,16 @@ static void hand_out(const struct bringup *b, struct emulate_fleet *out)
 {
 	size_t n = b->options->n_hosts;
 
-	*out = (struct emulate_fleet){ .directory = mem_string(b->site.directory), .user = mem_string(b->site.user),
-				       .namespaces = b->site.namespaces, .hosts = mem_new(n, sizeof(*out->hosts)), .n = n };
+	*out = (struct emulate_fleet){ .directory = mem_string(b->site.directory),
+				       .user = mem_string(b->site.user),
+				       .namespaces = b->site.namespaces,
+				       .hosts = mem_new(n, sizeof(*out->hosts)),
+				       .n = n };
 	for (size_t i = 0; i < n; i++) {
 		const struct emulate_host *host = &b->hosts[i];
 
-		out->hosts[i] = (struct emulated){ mem_string(host->name), mem_string(host->address), mem_string(host->profile->name), host->port };
+		out->hosts[i] = (struct emulated){ mem_string(host->name), mem_string(host->address),
+						   mem_string(host->profile->name), host->port };
 	}
 }
 

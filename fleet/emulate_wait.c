@@ -76,8 +76,8 @@ static char *last_words(const struct emulate_host *host)
 static enum assay_status give_up(const struct emulate_host *host, const char *what, struct assay_error *err)
 {
 	char *words = last_words(host);
-	enum assay_status st = assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->name, host->address, host->port, what,
-					  words);
+	enum assay_status st = assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->name, host->address,
+					  host->port, what, words);
 
 	free(words);
 	return st;

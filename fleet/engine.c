@@ -16,7 +16,7 @@ int64_t engine_now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool watch_set(struct watch *watch, int fd, uint32_t events)
+bool engine_watch_set(struct engine_watch *watch, int fd, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data.ptr = watch };
 	int epoll = watch->conn->engine->epoll, operation = EPOLL_CTL_MOD;
@@ -54,28 +54,28 @@ static void conn_step(struct conn *conn)
 		if (conn->state == CONN_READY)
 			conn_ask_driver(conn);
 		else if (conn->state == CONN_OPENING)
-			local_start(conn);
+			engine_local_start(conn);
 		else if (conn->state == CONN_RUNNING)
-			local_step(conn);
+			engine_local_step(conn);
 	} while (conn->state != before && conn->state != CONN_ENDED);
 }
 
 static void start_local(struct conn *conn)
 {
-	struct watch *watches[] = { &conn->local.in, &conn->local.out, &conn->local.err, &conn->local.child };
+	struct engine_watch *watches[] = { &conn->local.in, &conn->local.out, &conn->local.err, &conn->local.child };
 
 	for (size_t i = 0; i < sizeof(watches) / sizeof(watches[0]); i++)
-		*watches[i] = (struct watch){ .conn = conn, .fd = -1 };
+		*watches[i] = (struct engine_watch){ .conn = conn, .fd = -1 };
 	conn->state = CONN_READY;
 	conn_step(conn);
 }
 
 static void start_ssh(struct conn *conn)
 {
-	const struct target *target = conn->target;
+	const struct engine_target *target = conn->target;
 
 	conn->deadline_ms = conn->started_ms + conn->engine->options.connect_timeout_ms;
-	conn->ssh.socket = (struct watch){ .conn = conn, .fd = -1 };
+	conn->ssh.socket = (struct engine_watch){ .conn = conn, .fd = -1 };
 	conn->ssh.jump_err = -1;
 	if (target->problem)
 		conn_settle(conn, FLEET_UNREACHABLE, "%s", target->problem);
@@ -115,7 +115,7 @@ static void report(struct engine *engine, size_t index)
 static void conn_free(struct conn *conn)
 {
 	if (conn->host->local)
-		local_release(conn);
+		engine_local_release(conn);
 	else
 		ssh_conn_release(conn);
 	conn->engine->n_active--;
@@ -129,7 +129,7 @@ static void conn_late(struct conn *conn)
 		return;
 	}
 	if (!conn->host->local)
-		channel_signal(conn);
+		engine_channel_signal(conn);
 	conn_settle(conn, FLEET_TIMEOUT, "the command did not end within %.4g s%s", (double)conn->command_timeout_ms / 1000,
 		    conn->host->local ? "" : "; it may still run there");
 }
@@ -182,7 +182,7 @@ static void cancel(struct engine *engine)
 {
 	for (struct conn *conn = engine->active; conn; conn = conn->next) {
 		if (!conn->host->local)
-			channel_signal(conn);
+			engine_channel_signal(conn);
 		conn_settle(conn, FLEET_FAILED, "cancelled");
 	}
 	sweep(engine);
@@ -227,7 +227,7 @@ static void look_at_deadlines(struct engine *engine)
 		if (now >= conn->deadline_ms)
 			conn_late(conn);
 		else if (now >= deadline_of(conn))
-			dial_next(conn);
+			engine_dial_next(conn);
 	}
 }
 
@@ -239,7 +239,7 @@ static enum assay_status wait_and_step(struct engine *engine, struct assay_error
 	if (n < 0 && errno != EINTR)
 		return assay_fail_errno(err, errno, "cannot wait for the hosts");
 	for (int i = 0; i < n; i++) {
-		struct watch *watch = events[i].data.ptr;
+		struct engine_watch *watch = events[i].data.ptr;
 
 		if (watch->conn->state != CONN_ENDED) /* a host is freed only in sweep() */
 			conn_step(watch->conn);

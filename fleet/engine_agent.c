@@ -23,7 +23,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int agent_open(void)
+int engine_agent_open(void)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const char *path = getenv("SSH_AUTH_SOCK");
@@ -80,13 +80,13 @@ static bool ask(int fd, size_t *n_keys)
 	return *n_keys <= KEYS_MAX;
 }
 
-void agent_init(struct agent *agent, bool needed)
+void engine_agent_init(struct engine_agent *agent, bool needed)
 {
 	const char *path = getenv("SSH_AUTH_SOCK");
 	pthread_condattr_t attributes;
 	int fd;
 
-	*agent = (struct agent){ .fd = -1 };
+	*agent = (struct engine_agent){ .fd = -1 };
 	pthread_mutex_init(&agent->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -94,7 +94,7 @@ void agent_init(struct agent *agent, bool needed)
 	pthread_condattr_destroy(&attributes);
 	if (!needed || !path || !*path)
 		return;
-	fd = agent_open();
+	fd = engine_agent_open();
 	if (fd < 0)
 		snprintf(agent->reason, sizeof(agent->reason), "the agent of SSH_AUTH_SOCK cannot be reached");
 	else if (!ask(fd, &agent->n_keys))
@@ -107,7 +107,7 @@ void agent_init(struct agent *agent, bool needed)
 		close(fd);
 }
 
-void agent_release(struct agent *agent)
+void engine_agent_release(struct engine_agent *agent)
 {
 	if (agent->guarded) {
 		pthread_mutex_lock(&agent->lock);
@@ -123,7 +123,7 @@ void agent_release(struct agent *agent)
 /* Sleeps until the time of the connection under watch is over; a connection that is shut down ends libssh's waiting. */
 static void *guard(void *argument)
 {
-	struct agent *agent = argument;
+	struct engine_agent *agent = argument;
 
 	pthread_mutex_lock(&agent->lock);
 	while (!agent->stop) {
@@ -143,7 +143,7 @@ static void *guard(void *argument)
 	return NULL;
 }
 
-bool agent_watch(struct agent *agent, int fd, int64_t until_ms)
+bool engine_agent_watch(struct engine_agent *agent, int fd, int64_t until_ms)
 {
 	int64_t latest_ms = now_ms() + SIGN_MS;
 
@@ -159,7 +159,7 @@ bool agent_watch(struct agent *agent, int fd, int64_t until_ms)
 	return true;
 }
 
-bool agent_calm(struct agent *agent)
+bool engine_agent_calm(struct engine_agent *agent)
 {
 	bool cut;
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct agent {
+struct engine_agent {
 	size_t n_keys;    /* 0: not used; then reason says why, "" when there is no agent */
 	char reason[128];
 	bool guarded;     /* the thread is there */
@@ -21,15 +21,15 @@ struct agent {
 };
 
 /* Asks the agent which keys it has, when it is needed; waits a second at most. */
-void agent_init(struct agent *agent, bool needed);
-void agent_release(struct agent *agent);
+void engine_agent_init(struct engine_agent *agent, bool needed);
+void engine_agent_release(struct engine_agent *agent);
 
 /* A connection to the agent, or -1. */
-int agent_open(void);
+int engine_agent_open(void);
 
-/* Between these two an agent that does not answer within five seconds, or not before until_ms, loses its connection; agent_calm is
- * then false, and the agent is not used any more. agent_watch is false when no thread could be started. */
-bool agent_watch(struct agent *agent, int fd, int64_t until_ms);
-bool agent_calm(struct agent *agent);
+/* Between these two an agent that does not answer within five seconds, or not before until_ms, loses its connection; _calm is then
+ * false, and the agent is not used any more. _watch is false when no thread could be started. */
+bool engine_agent_watch(struct engine_agent *agent, int fd, int64_t until_ms);
+bool engine_agent_calm(struct engine_agent *agent);
 
 #endif

@@ -32,7 +32,7 @@ static void on_exit_signal(ssh_session session, ssh_channel channel, const char 
 	if (channel != conn->ssh.channel)
 		return;
 	snprintf(conn->result->signal, sizeof(conn->result->signal), "%s", name && *name ? name : "?");
-	text_make_printable(conn->result->signal);
+	engine_make_printable(conn->result->signal);
 }
 
 static void on_close(ssh_session session, ssh_channel channel, void *user)
@@ -44,7 +44,7 @@ static void on_close(ssh_session session, ssh_channel channel, void *user)
 		conn->ssh.closed = true;
 }
 
-void channel_start(struct conn *conn)
+void engine_channel_start(struct conn *conn)
 {
 	struct conn_ssh *ssh = &conn->ssh;
 
@@ -70,8 +70,8 @@ static void proceed(struct conn *conn, int rc, enum conn_state next, const char 
 {
 	if (rc == SSH_OK)
 		conn->state = next;
-	else if (session_dead(conn))
-		session_broken(conn, "while the command was started");
+	else if (engine_session_dead(conn))
+		engine_session_broken(conn, "while the command was started");
 	else if (rc == SSH_ERROR)
 		conn_settle(conn, FLEET_FAILED, "the host %s: %.120s", denied, ssh_get_error(conn->ssh.session));
 }
@@ -118,19 +118,19 @@ static void run(struct conn *conn)
 	if (conn->ssh.closed) {
 		close_channel(conn);
 		conn_command_ended(conn);
-	} else if (session_dead(conn)) {
-		session_broken(conn, "while the command ran");
+	} else if (engine_session_dead(conn)) {
+		engine_session_broken(conn, "while the command ran");
 	}
 }
 
-void channel_step(struct conn *conn)
+void engine_channel_step(struct conn *conn)
 {
 	struct conn_ssh *ssh = &conn->ssh;
 
 	switch (conn->state) {
 	case CONN_OPENING:
 		if (!ssh->channel)
-			channel_start(conn);
+			engine_channel_start(conn);
 		if (conn->state != CONN_ENDED)
 			proceed(conn, ssh_channel_open_session(ssh->channel), CONN_ASKING, "opens no channel");
 		break;
@@ -145,9 +145,9 @@ void channel_step(struct conn *conn)
 	}
 }
 
-void channel_signal(struct conn *conn)
+void engine_channel_signal(struct conn *conn)
 {
-	if (conn->state != CONN_RUNNING || session_dead(conn) || conn->ssh.closed)
+	if (conn->state != CONN_RUNNING || engine_session_dead(conn) || conn->ssh.closed)
 		return;
 	ssh_channel_request_send_signal(conn->ssh.channel, "KILL");
 	ssh_event_dopoll(conn->ssh.event, 0); /* what does not go out now is lost: not every host listens to it anyway */

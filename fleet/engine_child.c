@@ -29,7 +29,7 @@ static int describe(posix_spawnattr_t *attributes)
 	return error;
 }
 
-int child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid)
+int engine_child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -52,13 +52,13 @@ int child_start(const char *path, const char *const *argv, const int *fds, pid_t
 	return error;
 }
 
-void child_kill(pid_t pid)
+void engine_child_kill(pid_t pid)
 {
 	if (pid > 0)
 		kill(-pid, SIGKILL);
 }
 
-bool child_reap(pid_t pid, int *status)
+bool engine_child_reap(pid_t pid, int *status)
 {
 	struct pollfd ended = { .fd = pidfd_open(pid, 0), .events = POLLIN };
 	bool reaped;

@@ -64,12 +64,12 @@ static int64_t share_of_time(const struct conn *conn, const struct addrinfo *at)
 
 static void hang_up(struct conn *conn)
 {
-	struct watch *watch = &conn->ssh.socket;
+	struct engine_watch *watch = &conn->ssh.socket;
 	int fd = watch->fd;
 
 	if (fd < 0)
 		return;
-	watch_set(watch, -1, 0);
+	engine_watch_set(watch, -1, 0);
 	close(fd);
 }
 
@@ -84,14 +84,14 @@ static void dial_from(struct conn *conn, int error)
 			continue;
 		}
 		conn->ssh.dial_deadline_ms = share_of_time(conn, conn->ssh.at);
-		if (!watch_set(&conn->ssh.socket, fd, EPOLLOUT))
+		if (!engine_watch_set(&conn->ssh.socket, fd, EPOLLOUT))
 			close(fd);
 		return;
 	}
 	conn_settle(conn, FLEET_UNREACHABLE, "cannot connect to %s port %d: %s", conn->target->address, conn->target->port, strerror(error));
 }
 
-void dial_next(struct conn *conn)
+void engine_dial_next(struct conn *conn)
 {
 	bool first = !conn->ssh.at;
 
@@ -100,7 +100,7 @@ void dial_next(struct conn *conn)
 	dial_from(conn, ETIMEDOUT);
 }
 
-void dial_step(struct conn *conn)
+void engine_dial_step(struct conn *conn)
 {
 	int fd = conn->ssh.socket.fd, error = 0;
 	socklen_t size = sizeof(error);
@@ -113,6 +113,6 @@ void dial_step(struct conn *conn)
 		dial_from(conn, error);
 		return;
 	}
-	watch_set(&conn->ssh.socket, -1, 0); /* the session registers it anew */
-	session_start(conn, fd);
+	engine_watch_set(&conn->ssh.socket, -1, 0); /* the session registers it anew */
+	engine_session_start(conn, fd);
 }

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 /* Everything that is known of a host before it is contacted. */
-struct target {
+struct engine_target {
 	const char *address;          /* borrowed from host or settings */
 	int port;
 	const char *user;
@@ -32,23 +32,23 @@ struct target {
 	size_t n_identities;
 	bool identities_named;        /* by the user: then they come before the agent, and one that is missing is worth a word */
 	struct ssh_settings settings; /* of ~/.ssh/config */
-	struct resolve_name *resolved;
+	struct engine_resolve_name *resolved;
 	char *problem;                /* why it cannot be contacted at all, or NULL */
 };
 
-struct targets {
-	struct target *items; /* [n] */
+struct engine_targets {
+	struct engine_target *items; /* [n] */
 	size_t n;
 	char *user;           /* who runs this program */
 	char *home;
 };
 
 /* Reads what the configuration says of every host. Trouble with one host is its target's problem. */
-void targets_init(struct targets *targets, const struct host *const *hosts, size_t n, const struct fleet_options *options);
-void targets_release(struct targets *targets);
+void engine_targets_init(struct engine_targets *targets, const struct host *const *hosts, size_t n, const struct fleet_options *options);
+void engine_targets_release(struct engine_targets *targets);
 
 /* A descriptor in the epoll set. */
-struct watch {
+struct engine_watch {
 	struct conn *conn;
 	int fd;          /* -1: none */
 	uint32_t events; /* as registered */
@@ -67,7 +67,7 @@ enum conn_state {
 
 /* The ssh side of a host. */
 struct conn_ssh {
-	struct watch socket;
+	struct engine_watch socket;
 	const struct addrinfo *at;  /* the address that is being tried */
 	int64_t dial_deadline_ms;   /* of that address */
 	ssh_session session;
@@ -88,7 +88,7 @@ struct conn_ssh {
 
 /* A command on this machine. */
 struct conn_local {
-	struct watch in, out, err, child;
+	struct engine_watch in, out, err, child;
 	pid_t pid; /* and process group; 0: none */
 	bool exited;
 };
@@ -98,7 +98,7 @@ struct conn {
 	struct conn *next;
 	size_t index; /* into hosts[] and results[] */
 	const struct host *host;
-	const struct target *target;
+	const struct engine_target *target;
 	struct fleet_result *result;
 	enum conn_state state;
 	int64_t started_ms, deadline_ms; /* 0: no deadline */
@@ -121,9 +121,9 @@ struct engine {
 	struct fleet_options options; /* with the defaults filled in */
 	struct fleet_result *results;
 	char **host_keys;             /* fleet_host_keys(), else NULL */
-	struct targets targets;
-	struct keys keys;
-	struct agent agent;
+	struct engine_targets targets;
+	struct engine_keys keys;
+	struct engine_agent agent;
 	int epoll;
 	struct conn *active;
 	size_t n_active, n_done;
@@ -140,11 +140,11 @@ enum assay_status engine_loop(struct engine *engine, struct assay_error *err);
 
 /* Registers fd with these events, changes them or forgets the descriptor (fd -1, or no events). False: this machine cannot; the host
  * is settled then. */
-bool watch_set(struct watch *watch, int fd, uint32_t events);
+bool engine_watch_set(struct engine_watch *watch, int fd, uint32_t events);
 
 /* ---- engine_result.c ---- */
 
-void result_init(struct fleet_result *result, uint64_t limit_bytes);
+void engine_result_init(struct fleet_result *result, uint64_t limit_bytes);
 
 /* Ends the host; the first call counts. The text is made printable and cut to what the result can hold. */
 void conn_settle(struct conn *conn, enum fleet_outcome outcome, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -158,7 +158,7 @@ void conn_command_ended(struct conn *conn);
 /* Output of the command; ends the host when it is too much. */
 void conn_add_output(struct conn *conn, bool is_err, const char *bytes, size_t n);
 
-void text_make_printable(char *text);
+void engine_make_printable(char *text);
 
 /* ---- transports ---- */
 
@@ -168,33 +168,33 @@ void ssh_conn_step(struct conn *conn);
 void ssh_conn_release(struct conn *conn); /* closes everything */
 void ssh_conn_late(struct conn *conn);    /* a deadline has passed before the session stood */
 
-void dial_next(struct conn *conn);   /* the next address, or the end */
-void dial_step(struct conn *conn);
-void jump_start(struct conn *conn);
-void jump_explain(struct conn *conn, const char *text); /* settles a host whose session through a jump host failed */
-void jump_release(struct conn *conn);
+void engine_dial_next(struct conn *conn);   /* the next address, or the end */
+void engine_dial_step(struct conn *conn);
+void engine_jump_start(struct conn *conn);
+void engine_jump_explain(struct conn *conn, const char *text); /* settles a host whose session through a jump host failed */
+void engine_jump_release(struct conn *conn);
 
-void session_start(struct conn *conn, int fd); /* takes the descriptor */
-void session_step(struct conn *conn);
-void session_pump(struct conn *conn);          /* reads and writes what there is */
-bool session_dead(const struct conn *conn);
-void session_broken(struct conn *conn, const char *while_what); /* settles after an error of the session */
-void session_release(struct conn *conn);
+void engine_session_start(struct conn *conn, int fd); /* takes the descriptor */
+void engine_session_step(struct conn *conn);
+void engine_session_pump(struct conn *conn);          /* reads and writes what there is */
+bool engine_session_dead(const struct conn *conn);
+void engine_session_broken(struct conn *conn, const char *while_what); /* settles after an error of the session */
+void engine_session_release(struct conn *conn);
 
-void login_step(struct conn *conn);
+void engine_login_step(struct conn *conn);
 
-void channel_start(struct conn *conn);
-void channel_step(struct conn *conn);
-void channel_signal(struct conn *conn); /* asks the host to kill the command, without waiting */
+void engine_channel_start(struct conn *conn);
+void engine_channel_step(struct conn *conn);
+void engine_channel_signal(struct conn *conn); /* asks the host to kill the command, without waiting */
 
-void local_start(struct conn *conn);
-void local_step(struct conn *conn);
-void local_release(struct conn *conn); /* kills what is left */
+void engine_local_start(struct conn *conn);
+void engine_local_step(struct conn *conn);
+void engine_local_release(struct conn *conn); /* kills what is left */
 
 /* Starts a program in a process group of its own, with default signals; fds[0..2] become its standard descriptors. `path` is looked
  * up in PATH unless it has a slash. Returns 0 or an errno. */
-int child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid);
-void child_kill(pid_t pid);                     /* the whole group */
-bool child_reap(pid_t pid, int *status);        /* after child_kill or its end: waits for it (two seconds at most) */
+int engine_child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid);
+void engine_child_kill(pid_t pid);                     /* the whole group */
+bool engine_child_reap(pid_t pid, int *status);        /* after engine_child_kill or its end: waits for it (two seconds at most) */
 
 #endif

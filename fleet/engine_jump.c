@@ -49,7 +49,7 @@ static void add_last_hop(struct words *words, const char *hop)
 	add(words, own(words, name));
 }
 
-static void compose(const struct target *target, struct words *words)
+static void compose(const struct engine_target *target, struct words *words)
 {
 	static const char *const fixed[] = { "ssh", "-a", "-x", "-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o",
 					     "ControlMaster=no" };
@@ -67,7 +67,7 @@ static void compose(const struct target *target, struct words *words)
 	add_last_hop(words, last ? last + 1 : target->jump);
 }
 
-void jump_start(struct conn *conn)
+void engine_jump_start(struct conn *conn)
 {
 	int ends[2] = { -1, -1 }, err[2] = { -1, -1 }, error = 0;
 	struct words words = { 0 };
@@ -76,7 +76,7 @@ void jump_start(struct conn *conn)
 		error = errno;
 	if (!error) {
 		compose(conn->target, &words);
-		error = child_start("ssh", words.items, (const int[]){ ends[1], ends[1], err[1] }, &conn->ssh.jump);
+		error = engine_child_start("ssh", words.items, (const int[]){ ends[1], ends[1], err[1] }, &conn->ssh.jump);
 	}
 	for (size_t i = 0; i < words.n_owned; i++)
 		free(words.owned[i]);
@@ -94,7 +94,7 @@ void jump_start(struct conn *conn)
 		return;
 	}
 	conn->ssh.jump_err = err[0];
-	session_start(conn, ends[0]);
+	engine_session_start(conn, ends[0]);
 }
 
 /* Cuts the last line off and returns it. */
@@ -113,7 +113,7 @@ static char *cut_last_line(char *text)
 }
 
 /* The last line that ssh has said says best what is wrong, but for one that says only what was tried. */
-void jump_explain(struct conn *conn, const char *text)
+void engine_jump_explain(struct conn *conn, const char *text)
 {
 	char said[2048], *line;
 	ssize_t n = read(conn->ssh.jump_err, said, sizeof(said) - 1);
@@ -130,13 +130,13 @@ void jump_explain(struct conn *conn, const char *text)
 	conn_settle(conn, outcome, "through %s: %.150s", conn->target->jump, *line ? line : text);
 }
 
-void jump_release(struct conn *conn)
+void engine_jump_release(struct conn *conn)
 {
 	int status;
 
 	if (conn->ssh.jump > 0) {
-		child_kill(conn->ssh.jump);
-		child_reap(conn->ssh.jump, &status);
+		engine_child_kill(conn->ssh.jump);
+		engine_child_reap(conn->ssh.jump, &status);
 	}
 	conn->ssh.jump = 0;
 	if (conn->ssh.jump_err >= 0)

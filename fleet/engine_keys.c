@@ -18,7 +18,7 @@ static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, 
 	return -1;
 }
 
-static void import(struct key_file *file, const char *text)
+static void import(struct engine_key_file *file, const char *text)
 {
 	bool asked = false;
 
@@ -33,7 +33,7 @@ static void import(struct key_file *file, const char *text)
 }
 
 /* As OpenSSH: a key of ours that others can read is not used. */
-static bool is_private(struct key_file *file)
+static bool is_private(struct engine_key_file *file)
 {
 	struct stat info;
 
@@ -49,9 +49,9 @@ static bool is_private(struct key_file *file)
 	return true;
 }
 
-static struct key_file *read_key(const char *path)
+static struct engine_key_file *read_key(const char *path)
 {
-	struct key_file *file = mem_new(1, sizeof(*file));
+	struct engine_key_file *file = mem_new(1, sizeof(*file));
 	struct buf text = BUF_INIT;
 	struct assay_error err;
 
@@ -68,7 +68,7 @@ static struct key_file *read_key(const char *path)
 	return file;
 }
 
-const struct key_file *keys_get(struct keys *keys, const char *path)
+const struct engine_key_file *engine_keys_get(struct engine_keys *keys, const char *path)
 {
 	for (size_t i = 0; i < keys->n; i++) {
 		if (strcmp(keys->files[i]->path, path) == 0)
@@ -79,7 +79,7 @@ const struct key_file *keys_get(struct keys *keys, const char *path)
 	return keys->files[keys->n++];
 }
 
-void keys_release(struct keys *keys)
+void engine_keys_release(struct engine_keys *keys)
 {
 	for (size_t i = 0; i < keys->n; i++) {
 		ssh_key_free(keys->files[i]->key);
@@ -87,5 +87,5 @@ void keys_release(struct keys *keys)
 		free(keys->files[i]);
 	}
 	free(keys->files);
-	*keys = (struct keys){ 0 };
+	*keys = (struct engine_keys){ 0 };
 }

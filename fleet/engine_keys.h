@@ -6,19 +6,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct key_file {
+struct engine_key_file {
 	char *path;
 	ssh_key key;      /* NULL: cannot be used */
 	bool absent;      /* there is no such file */
 	char reason[256]; /* why it cannot be used, with the remedy; never anything of its contents */
 };
 
-struct keys {
-	struct key_file **files;
+struct engine_keys {
+	struct engine_key_file **files;
 	size_t n, capacity;
 };
 
-const struct key_file *keys_get(struct keys *keys, const char *path);
-void keys_release(struct keys *keys);
+const struct engine_key_file *engine_keys_get(struct engine_keys *keys, const char *path);
+void engine_keys_release(struct engine_keys *keys);
 
 #endif

@@ -11,13 +11,13 @@
 #define READ_BYTES  65536
 #define READS_A_TURN 16 /* then the others */
 
-static void close_watch(struct watch *watch)
+static void close_watch(struct engine_watch *watch)
 {
 	int fd = watch->fd;
 
 	if (fd < 0)
 		return;
-	watch_set(watch, -1, 0);
+	engine_watch_set(watch, -1, 0);
 	close(fd);
 }
 
@@ -44,26 +44,26 @@ static int make_pipes(int pipes[3][2])
 static bool watch_all(struct conn *conn, int pipes[3][2])
 {
 	struct conn_local *local = &conn->local;
-	struct watch *watches[] = { &local->in, &local->out, &local->err };
+	struct engine_watch *watches[] = { &local->in, &local->out, &local->err };
 	int child = pidfd_open(local->pid, 0);
 
 	if (child < 0) {
 		conn_settle(conn, FLEET_FAILED, "cannot watch a process of this machine: %s", strerror(errno));
 		return false;
 	}
-	if (!watch_set(&local->child, child, EPOLLIN)) {
+	if (!engine_watch_set(&local->child, child, EPOLLIN)) {
 		close(child);
 		return false;
 	}
 	for (int i = 0; i < 3; i++) {
-		if (!watch_set(watches[i], pipes[i][i == 0], i == 0 ? EPOLLOUT : EPOLLIN))
+		if (!engine_watch_set(watches[i], pipes[i][i == 0], i == 0 ? EPOLLOUT : EPOLLIN))
 			return false;
 		pipes[i][i == 0] = -1; /* the watch's now */
 	}
 	return true;
 }
 
-void local_start(struct conn *conn)
+void engine_local_start(struct conn *conn)
 {
 	const char *const argv[] = { "sh", "-c", conn->command.command, NULL };
 	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
@@ -72,7 +72,7 @@ void local_start(struct conn *conn)
 
 	local->exited = false;
 	if (!error)
-		error = child_start("/bin/sh", argv, (const int[]){ pipes[0][0], pipes[1][1], pipes[2][1] }, &local->pid);
+		error = engine_child_start("/bin/sh", argv, (const int[]){ pipes[0][0], pipes[1][1], pipes[2][1] }, &local->pid);
 	if (error) {
 		local->pid = 0;
 		conn_settle(conn, FLEET_FAILED, "cannot start a process on this machine: %s", strerror(error));
@@ -86,7 +86,7 @@ void local_start(struct conn *conn)
 
 static void feed(struct conn *conn)
 {
-	struct watch *in = &conn->local.in;
+	struct engine_watch *in = &conn->local.in;
 
 	while (in->fd >= 0 && conn->fed < conn->command.input_bytes) {
 		ssize_t n = write(in->fd, conn->command.input + conn->fed, conn->command.input_bytes - conn->fed);
@@ -101,12 +101,12 @@ static void feed(struct conn *conn)
 			conn->fed += (size_t)n;
 	}
 	if (conn->command.hold_input)
-		watch_set(in, in->fd, 0); /* open, but epoll would report its other end's closing for ever */
+		engine_watch_set(in, in->fd, 0); /* open, but epoll would report its other end's closing for ever */
 	else
 		close_watch(in);
 }
 
-static void drain(struct conn *conn, struct watch *watch, bool is_err)
+static void drain(struct conn *conn, struct engine_watch *watch, bool is_err)
 {
 	char bytes[READ_BYTES];
 
@@ -142,11 +142,11 @@ static void reap(struct conn *conn)
 	int status;
 
 	if (conn->local.pid > 0)
-		child_reap(conn->local.pid, &status);
+		engine_child_reap(conn->local.pid, &status);
 	conn->local.pid = 0;
 }
 
-void local_step(struct conn *conn)
+void engine_local_step(struct conn *conn)
 {
 	struct conn_local *local = &conn->local;
 
@@ -165,11 +165,11 @@ void local_step(struct conn *conn)
 	conn_command_ended(conn);
 }
 
-void local_release(struct conn *conn)
+void engine_local_release(struct conn *conn)
 {
 	struct conn_local *local = &conn->local;
 
-	child_kill(local->pid);
+	engine_child_kill(local->pid);
 	close_watch(&local->in);
 	close_watch(&local->out);
 	close_watch(&local->err);

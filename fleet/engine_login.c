@@ -36,12 +36,12 @@ static bool judge(struct conn *conn, int rc)
 			    conn->target->user);
 		return false;
 	}
-	if (session_dead(conn)) {
+	if (engine_session_dead(conn)) {
 		text = ssh_get_error(conn->ssh.session);
 		if (strstr(text, "uthentication failures")) /* the host counts the keys that it refuses */
 			conn_settle(conn, FLEET_AUTH, "too many keys for user '%s': name the right one with identity_file", conn->target->user);
 		else
-			session_broken(conn, "during authentication");
+			engine_session_broken(conn, "during authentication");
 		return false;
 	}
 	return true;
@@ -50,23 +50,23 @@ static bool judge(struct conn *conn, int rc)
 /* libssh talks to the agent without a limit: under watch. */
 static int ask_agent(struct conn *conn)
 {
-	struct agent *agent = &conn->engine->agent;
+	struct engine_agent *agent = &conn->engine->agent;
 	ssh_session session = conn->ssh.session;
 	int rc, fd;
 
 	if (conn->ssh.agent_fd < 0) {
-		fd = agent_open();
+		fd = engine_agent_open();
 		if (fd < 0 || ssh_set_agent_socket(session, fd) != SSH_OK) {
 			note(conn, "the agent cannot be reached");
 			return SSH_AUTH_DENIED;
 		}
 		conn->ssh.agent_fd = fd; /* the session closes it */
 	}
-	if (!agent_watch(agent, conn->ssh.agent_fd, conn->deadline_ms))
+	if (!engine_agent_watch(agent, conn->ssh.agent_fd, conn->deadline_ms))
 		return SSH_AUTH_DENIED;
 	conn->ssh.tried = true;
 	rc = ssh_userauth_agent(session, NULL);
-	if (!agent_calm(agent))
+	if (!engine_agent_calm(agent))
 		note(conn, agent->reason);
 	return rc;
 }
@@ -83,8 +83,8 @@ static bool try_agent(struct conn *conn)
 
 static bool try_file(struct conn *conn)
 {
-	const struct target *target = conn->target;
-	const struct key_file *file = keys_get(&conn->engine->keys, target->identities[conn->ssh.identity]);
+	const struct engine_target *target = conn->target;
+	const struct engine_key_file *file = engine_keys_get(&conn->engine->keys, target->identities[conn->ssh.identity]);
 
 	if (file->key) {
 		conn->ssh.tried = true;
@@ -97,11 +97,11 @@ static bool try_file(struct conn *conn)
 	return true;
 }
 
-void login_step(struct conn *conn)
+void engine_login_step(struct conn *conn)
 {
-	const struct target *target = conn->target;
+	const struct engine_target *target = conn->target;
 	/* libssh would wait for an answer on a connection that is closed. */
-	bool go_on = !session_dead(conn) || judge(conn, SSH_AUTH_ERROR);
+	bool go_on = !engine_session_dead(conn) || judge(conn, SSH_AUTH_ERROR);
 
 	while (go_on && conn->state == CONN_LOGIN) {
 		bool files_left = conn->ssh.identity < target->n_identities;

@@ -44,7 +44,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static struct pool *pool_new(const struct resolve_name *names, const size_t *which, size_t n)
+static struct pool *pool_new(const struct engine_resolve_name *names, const size_t *which, size_t n)
 {
 	struct pool *pool = mem_new(1, sizeof(*pool));
 	pthread_condattr_t attributes;
@@ -178,7 +178,7 @@ static void wait_for_all(struct pool *pool, int64_t timeout_ms, const volatile s
 	}
 }
 
-static void move_out(struct job *job, struct resolve_name *name, int64_t timeout_ms)
+static void move_out(struct job *job, struct engine_resolve_name *name, int64_t timeout_ms)
 {
 	if (job->state == JOB_DONE && job->found) {
 		name->found = job->found;
@@ -190,7 +190,7 @@ static void move_out(struct job *job, struct resolve_name *name, int64_t timeout
 	}
 }
 
-void resolve_all(struct resolve_name *names, size_t n, int64_t timeout_ms, const volatile sig_atomic_t *cancelled)
+void engine_resolve_all(struct engine_resolve_name *names, size_t n, int64_t timeout_ms, const volatile sig_atomic_t *cancelled)
 {
 	size_t *which = mem_new(n, sizeof(*which)), n_which = 0;
 	struct pool *pool;
@@ -213,7 +213,7 @@ void resolve_all(struct resolve_name *names, size_t n, int64_t timeout_ms, const
 	free(which);
 }
 
-void resolve_release(struct resolve_name *names, size_t n)
+void engine_resolve_release(struct engine_resolve_name *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (names[i].found)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct resolve_name {
+struct engine_resolve_name {
 	const char *name;
 	struct addrinfo *found; /* without port; NULL: message says why */
 	char message[128];
@@ -15,7 +15,7 @@ struct resolve_name {
 
 /* Resolves names[n], each within timeout_ms, by a bounded number of threads (numeric addresses need none). Returns early when
  * *cancelled (may be NULL) is set. A thread that hangs in the C library is left behind with what belongs to it. */
-void resolve_all(struct resolve_name *names, size_t n, int64_t timeout_ms, const volatile sig_atomic_t *cancelled);
-void resolve_release(struct resolve_name *names, size_t n);
+void engine_resolve_all(struct engine_resolve_name *names, size_t n, int64_t timeout_ms, const volatile sig_atomic_t *cancelled);
+void engine_resolve_release(struct engine_resolve_name *names, size_t n);
 
 #endif

@@ -18,7 +18,7 @@ const char *fleet_outcome_text(enum fleet_outcome outcome)
 }
 
 /* Bytes from hosts must not break a line or a JSON document. */
-void text_make_printable(char *text)
+void engine_make_printable(char *text)
 {
 	bool utf8;
 
@@ -33,7 +33,7 @@ void text_make_printable(char *text)
 	}
 }
 
-void result_init(struct fleet_result *result, uint64_t limit)
+void engine_result_init(struct fleet_result *result, uint64_t limit)
 {
 	*result = (struct fleet_result){ .outcome = FLEET_FAILED, .exit_status = -1 };
 	spool_init(&result->out, limit);
@@ -68,7 +68,7 @@ void conn_settle(struct conn *conn, enum fleet_outcome outcome, const char *fmt,
 	va_start(args, fmt);
 	vsnprintf(result->message, sizeof(result->message), fmt, args);
 	va_end(args);
-	text_make_printable(result->message);
+	engine_make_printable(result->message);
 	if (conn->commanded)
 		result->command_ms = engine_now_ms() - conn->command_started_ms;
 	conn->state = CONN_ENDED;
@@ -87,7 +87,7 @@ void conn_ask_driver(struct conn *conn)
 		return;
 	}
 	fleet_result_release(conn->result);
-	result_init(conn->result, conn->engine->options.output_bytes_max);
+	engine_result_init(conn->result, conn->engine->options.output_bytes_max);
 	conn->result->connect_ms = connect_ms;
 	timeout_ms = command.timeout_ms ? command.timeout_ms : conn->engine->options.command_timeout_ms;
 	conn->command = command;

@@ -17,32 +17,32 @@
 
 static int compare_names(const void *a, const void *b)
 {
-	const struct target *const *x = a, *const *y = b;
+	const struct engine_target *const *x = a, *const *y = b;
 
 	return strcmp((*x)->address, (*y)->address);
 }
 
-/* Every name once, however many hosts share it. Returns the number of names; free() them after resolve_release(). */
-static size_t resolve_targets(struct engine *engine, struct resolve_name **out)
+/* Every name once, however many hosts share it. Returns the number of names; free() them after engine_resolve_release(). */
+static size_t resolve_targets(struct engine *engine, struct engine_resolve_name **out)
 {
-	struct target **wanted = mem_new(engine->n, sizeof(struct target *));
-	struct resolve_name *names = mem_new(engine->n, sizeof(*names));
+	struct engine_target **wanted = mem_new(engine->n, sizeof(struct engine_target *));
+	struct engine_resolve_name *names = mem_new(engine->n, sizeof(*names));
 	size_t n_wanted = 0, n = 0;
 
 	for (size_t i = 0; i < engine->n; i++) {
-		struct target *target = &engine->targets.items[i];
+		struct engine_target *target = &engine->targets.items[i];
 
 		if (target->address && !target->jump)
 			wanted[n_wanted++] = target;
 	}
-	qsort(wanted, n_wanted, sizeof(struct target *), compare_names);
+	qsort(wanted, n_wanted, sizeof(struct engine_target *), compare_names);
 	for (size_t i = 0; i < n_wanted; i++) {
 		if (n == 0 || strcmp(names[n - 1].name, wanted[i]->address) != 0)
 			names[n++].name = wanted[i]->address;
 		wanted[i]->resolved = &names[n - 1];
 	}
 	free(wanted);
-	resolve_all(names, n, engine->options.connect_timeout_ms, engine->options.cancelled);
+	engine_resolve_all(names, n, engine->options.connect_timeout_ms, engine->options.cancelled);
 	*out = names;
 	return n;
 }
@@ -85,26 +85,26 @@ static struct fleet_options with_defaults(const struct fleet_options *options)
 static enum assay_status run(struct engine *engine, struct assay_error *err)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, pipe_before;
-	struct resolve_name *names = NULL;
+	struct engine_resolve_name *names = NULL;
 	enum assay_status st = ASSAY_OK;
 	size_t n_names;
 
 	for (size_t i = 0; i < engine->n; i++)
-		result_init(&engine->results[i], engine->options.output_bytes_max);
+		engine_result_init(&engine->results[i], engine->options.output_bytes_max);
 	engine->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (engine->epoll < 0)
 		return assay_fail_errno(err, errno, "cannot make an epoll set");
 	sigaction(SIGPIPE, &ignore, &pipe_before); /* commands of this machine may not read their input */
 	make_room(engine);
 	engine->started = mem_new(engine->n, sizeof(bool));
-	targets_init(&engine->targets, engine->hosts, engine->n, &engine->options);
-	agent_init(&engine->agent, any_ssh(engine));
+	engine_targets_init(&engine->targets, engine->hosts, engine->n, &engine->options);
+	engine_agent_init(&engine->agent, any_ssh(engine));
 	n_names = resolve_targets(engine, &names);
 	st = engine_loop(engine, err);
-	agent_release(&engine->agent);
-	keys_release(&engine->keys);
-	targets_release(&engine->targets);
-	resolve_release(names, n_names);
+	engine_agent_release(&engine->agent);
+	engine_keys_release(&engine->keys);
+	engine_targets_release(&engine->targets);
+	engine_resolve_release(names, n_names);
 	free(names);
 	free(engine->started);
 	sigaction(SIGPIPE, &pipe_before, NULL);

@@ -25,9 +25,9 @@ void ssh_conn_start(struct conn *conn)
 	conn->ssh.jump_err = -1;
 	conn->ssh.agent_fd = -1;
 	if (conn->target->jump)
-		jump_start(conn);
+		engine_jump_start(conn);
 	else
-		dial_next(conn);
+		engine_dial_next(conn);
 }
 
 /* Requests of the host (to open a channel, to forward something) are all refused at once; without this libssh keeps them for ever. */
@@ -39,7 +39,7 @@ static int refuse(ssh_session session, ssh_message message, void *user)
 
 static bool set_options(struct conn *conn, int fd)
 {
-	const struct target *target = conn->target;
+	const struct engine_target *target = conn->target;
 	ssh_session session = conn->ssh.session;
 	char *algorithms = known_hosts_algorithms(conn->engine->options.known, target->address, target->port, offered);
 	const bool no = false;
@@ -55,7 +55,7 @@ static bool set_options(struct conn *conn, int fd)
 	return ok;
 }
 
-void session_start(struct conn *conn, int fd)
+void engine_session_start(struct conn *conn, int fd)
 {
 	struct conn_ssh *ssh = &conn->ssh;
 
@@ -71,14 +71,14 @@ void session_start(struct conn *conn, int fd)
 	ssh_set_message_callback(ssh->session, refuse, NULL);
 	ssh_set_counters(ssh->session, &ssh->counted, &ssh->counted_raw);
 	if (ssh_connect(ssh->session) == SSH_ERROR) {
-		session_broken(conn, "while the session was set up");
+		engine_session_broken(conn, "while the session was set up");
 		return;
 	}
 	ssh_event_add_session(ssh->event, ssh->session);
-	session_step(conn);
+	engine_session_step(conn);
 }
 
-bool session_dead(const struct conn *conn)
+bool engine_session_dead(const struct conn *conn)
 {
 	return !ssh_is_connected(conn->ssh.session) || (ssh_get_status(conn->ssh.session) & (SSH_CLOSED | SSH_CLOSED_ERROR));
 }
@@ -91,7 +91,7 @@ static bool may_read(struct conn_ssh *ssh)
 	return ssh->counted.in_bytes - ssh->in_flushed_bytes <= IN_UNFLUSHED_MAX;
 }
 
-void session_pump(struct conn *conn)
+void engine_session_pump(struct conn *conn)
 {
 	for (int i = 0; i < POLLS_A_TURN && conn->state != CONN_ENDED && may_read(&conn->ssh); i++) {
 		if (ssh_event_dopoll(conn->ssh.event, 0) != SSH_OK)
@@ -111,7 +111,7 @@ static void rearm(struct conn *conn)
 	if (fd < 0)
 		ssh->socket.fd = -1, ssh->socket.events = 0; /* closing took it out of the set; the number may be another's */
 	else
-		watch_set(&ssh->socket, fd, (may_read(ssh) ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+		engine_watch_set(&ssh->socket, fd, (may_read(ssh) ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
 }
 
 /* ---- the host key ---- */
@@ -155,7 +155,7 @@ static void refuse_host(struct conn *conn, enum known_hosts_answer answer, const
 
 static void check_host_key(struct conn *conn)
 {
-	const struct target *target = conn->target;
+	const struct engine_target *target = conn->target;
 	char **key_out = conn->engine->host_keys;
 	enum known_hosts_answer answer;
 	const char *file = NULL;
@@ -190,12 +190,12 @@ static void greet(struct conn *conn)
 		fcntl(fd, F_SETFL, O_NONBLOCK);
 	if (rc == SSH_OK)
 		check_host_key(conn);
-	else if (rc == SSH_ERROR || session_dead(conn))
-		session_broken(conn, "while the session was set up");
+	else if (rc == SSH_ERROR || engine_session_dead(conn))
+		engine_session_broken(conn, "while the session was set up");
 }
 
 /* Before there is a session nothing was run on the host; afterwards something may have been. */
-void session_broken(struct conn *conn, const char *while_what)
+void engine_session_broken(struct conn *conn, const char *while_what)
 {
 	const char *text = ssh_get_error(conn->ssh.session);
 	bool greeted = ssh_get_serverbanner(conn->ssh.session);
@@ -203,7 +203,7 @@ void session_broken(struct conn *conn, const char *while_what)
 	if (conn->state >= CONN_OPENING)
 		conn_settle(conn, FLEET_FAILED, "the connection was lost %s: %.120s", while_what, text);
 	else if (conn->ssh.jump)
-		jump_explain(conn, text);
+		engine_jump_explain(conn, text);
 	else if (strstr(text, "no match for method server host key"))
 		conn_settle(conn, FLEET_HOSTKEY, "it has no host key of a kind that is known or can be checked: %.120s", text);
 	else if (!greeted && strstr(text, "Socket error"))
@@ -214,22 +214,22 @@ void session_broken(struct conn *conn, const char *while_what)
 		conn_settle(conn, FLEET_UNREACHABLE, "the connection ended %s: %.120s", while_what, text);
 }
 
-void session_step(struct conn *conn)
+void engine_session_step(struct conn *conn)
 {
 	if (conn->state == CONN_ENDED)
 		return;
-	session_pump(conn);
+	engine_session_pump(conn);
 	if (conn->state == CONN_GREETING)
 		greet(conn);
 	if (conn->state == CONN_LOGIN)
-		login_step(conn);
+		engine_login_step(conn);
 	while (conn->state == CONN_READY || conn->state == CONN_OPENING || conn->state == CONN_ASKING || conn->state == CONN_RUNNING) {
 		enum conn_state before = conn->state;
 
 		if (before == CONN_READY)
 			conn_ask_driver(conn);
 		else
-			channel_step(conn);
+			engine_channel_step(conn);
 		if (conn->state == before)
 			break;
 	}
@@ -239,9 +239,9 @@ void session_step(struct conn *conn)
 void ssh_conn_step(struct conn *conn)
 {
 	if (conn->state == CONN_DIALING)
-		dial_step(conn);
+		engine_dial_step(conn);
 	else
-		session_step(conn);
+		engine_session_step(conn);
 }
 
 void ssh_conn_late(struct conn *conn)
@@ -253,12 +253,12 @@ void ssh_conn_late(struct conn *conn)
 	else if (conn->state == CONN_GREETING)
 		what = ssh_get_serverbanner(conn->ssh.session) ? "key exchange" : "word of ssh";
 	if (conn->ssh.jump && conn->state == CONN_GREETING)
-		jump_explain(conn, "no answer in time");
+		engine_jump_explain(conn, "no answer in time");
 	else
 		conn_settle(conn, FLEET_UNREACHABLE, "no %s within %.3g s", what, (double)conn->engine->options.connect_timeout_ms / 1000);
 }
 
-void session_release(struct conn *conn)
+void engine_session_release(struct conn *conn)
 {
 	struct conn_ssh *ssh = &conn->ssh;
 
@@ -278,11 +278,11 @@ void ssh_conn_release(struct conn *conn)
 {
 	int fd = conn->ssh.socket.fd;
 
-	watch_set(&conn->ssh.socket, -1, 0);
+	engine_watch_set(&conn->ssh.socket, -1, 0);
 	if (conn->ssh.session)
-		session_release(conn);
+		engine_session_release(conn);
 	else if (fd >= 0)
 		close(fd);
-	jump_release(conn);
+	engine_jump_release(conn);
 	buf_release(&conn->ssh.notes);
 }

@@ -8,7 +8,7 @@
 
 static const char *const default_keys[] = { "id_ed25519", "id_ecdsa", "id_rsa" };
 
-static char *expand(const struct targets *targets, const char *directory, const char *path)
+static char *expand(const struct engine_targets *targets, const char *directory, const char *path)
 {
 	if (strncmp(path, "~/", 2) == 0)
 		return mem_format("%s%s", targets->home, path + 1);
@@ -17,7 +17,7 @@ static char *expand(const struct targets *targets, const char *directory, const 
 	return mem_format("%s/%s", directory, path);
 }
 
-static void find_identities(const struct targets *targets, struct target *target, const struct host *host, const char *directory)
+static void find_identities(const struct engine_targets *targets, struct engine_target *target, const struct host *host, const char *directory)
 {
 	const struct ssh_settings *settings = &target->settings;
 	size_t n_defaults = sizeof(default_keys) / sizeof(default_keys[0]);
@@ -35,7 +35,7 @@ static void find_identities(const struct targets *targets, struct target *target
 	}
 }
 
-static void describe(const struct targets *targets, struct target *target, const struct host *host, const struct fleet_options *options)
+static void describe(const struct engine_targets *targets, struct engine_target *target, const struct host *host, const struct fleet_options *options)
 {
 	struct ssh_settings *settings = &target->settings;
 	struct assay_error err;
@@ -52,12 +52,12 @@ static void describe(const struct targets *targets, struct target *target, const
 	find_identities(targets, target, host, options->directory);
 }
 
-void targets_init(struct targets *targets, const struct host *const *hosts, size_t n, const struct fleet_options *options)
+void engine_targets_init(struct engine_targets *targets, const struct host *const *hosts, size_t n, const struct fleet_options *options)
 {
 	const struct passwd *me = getpwuid(geteuid());
 	const char *home = getenv("HOME");
 
-	*targets = (struct targets){ .items = mem_new(n, sizeof(*targets->items)), .n = n };
+	*targets = (struct engine_targets){ .items = mem_new(n, sizeof(*targets->items)), .n = n };
 	targets->user = mem_string(me ? me->pw_name : "root");
 	targets->home = mem_string(home && *home ? home : me ? me->pw_dir : "/");
 	for (size_t i = 0; i < n; i++) {
@@ -66,10 +66,10 @@ void targets_init(struct targets *targets, const struct host *const *hosts, size
 	}
 }
 
-void targets_release(struct targets *targets)
+void engine_targets_release(struct engine_targets *targets)
 {
 	for (size_t i = 0; i < targets->n; i++) {
-		struct target *target = &targets->items[i];
+		struct engine_target *target = &targets->items[i];
 
 		for (size_t k = 0; k < target->n_identities; k++)
 			free(target->identities[k]);
@@ -80,5 +80,5 @@ void targets_release(struct targets *targets)
 	free(targets->items);
 	free(targets->user);
 	free(targets->home);
-	*targets = (struct targets){ 0 };
+	*targets = (struct engine_targets){ 0 };
 }

@@ -53,8 +53,8 @@ static enum assay_status no_answer(struct helper_answer *answer, const char *wha
 {
 	char *excerpt = harmless(bytes, n, EXCERPT_BYTES);
 
-	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent what is no answer of the helper: %s%s%s%s%s", what, n ? ": \"" : "",
-		   excerpt, n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "");
+	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent what is no answer of the helper: %s%s%s%s%s", what,
+		   n ? ": \"" : "", excerpt, n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "");
 	free(excerpt);
 	return answer->fault.status;
 }
@@ -202,7 +202,8 @@ static bool gather(struct helper_answer *answer, size_t n_wanted, const char **b
 static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 {
 	const unsigned char *head = (const unsigned char *)answer->pending.bytes;
-	static const char kinds[] = { HELPER_BEGUN, HELPER_STDOUT, HELPER_STDERR, HELPER_FILE, HELPER_ABSENT, HELPER_RESULT, HELPER_REFUSED };
+	static const char kinds[] = { HELPER_BEGUN,  HELPER_STDOUT, HELPER_STDERR, HELPER_FILE,
+				      HELPER_ABSENT, HELPER_RESULT, HELPER_REFUSED };
 	char kind = (char)head[0];
 
 	*size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];

@@ -3,8 +3,10 @@
 
 static void add_head(struct buf *out, char kind, size_t n)
 {
-	char head[HELPER_FRAME_HEAD] = { kind, (char)(n >> 24 & 255), (char)(n >> 16 & 255), (char)(n >> 8 & 255), (char)(n & 255) };
+	char head[HELPER_FRAME_HEAD] = { kind };
 
+	for (int i = 0; i < 4; i++)
+		head[1 + i] = (char)(n >> (24 - 8 * i) & 255);
 	buf_add(out, head, sizeof(head));
 }
 
@@ -16,8 +18,8 @@ static void add_frame(struct helper_request *request, char kind, const char *byt
 	request->counted += HELPER_FRAME_HEAD + n;
 	if (n > HELPER_FRAME_BYTES_MAX || request->counted > HELPER_REQUEST_BYTES_MAX - 2 * HELPER_FRAME_HEAD) {
 		assay_fail(&request->fault, ASSAY_E_LIMIT,
-			   "the command with its environment is too long for one request (%u bytes, %u a piece)", HELPER_REQUEST_BYTES_MAX,
-			   HELPER_FRAME_BYTES_MAX);
+			   "the command with its environment is too long for one request (%u bytes, %u a piece)",
+			   HELPER_REQUEST_BYTES_MAX, HELPER_FRAME_BYTES_MAX);
 		return;
 	}
 	add_head(&request->bytes, kind, n);

@@ -31,12 +31,11 @@ on() {
 # Everything on this machine that belongs to a laboratory: processes, links, control groups, mounts. Silent when there is nothing.
 things() {
 	tag=$(printf %s "$1" | sha256sum | cut -c1-8)
-	for pid in /proc/[0-9]*; do
-		if tr '\0' '\n' <"$pid/environ" 2>/dev/null | grep -q "^ASSAY_FLEET=$tag-" ||
-			tr '\0' ' ' <"$pid/cmdline" 2>/dev/null | grep -qF "$1/.assay/emulated/run/"; then
-			[ "$pid" = "/proc/$$" ] || echo "process ${pid#/proc/}: $(tr '\0' ' ' <"$pid/cmdline" 2>/dev/null)"
-		fi
-		grep -qF "$1/.assay/emulated/run/" "$pid/mountinfo" 2>/dev/null && echo "mount seen by ${pid#/proc/}"
+	{
+		grep -lzE "^ASSAY_FLEET=$tag-" /proc/[0-9]*/environ
+		grep -lF "$1/.assay/emulated/run/" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo
+	} 2>/dev/null | while read -r file; do # the greps found themselves, too
+		[ ! -e "$file" ] || echo "$file ($(tr '\0' ' ' <"${file%/*}/cmdline"))"
 	done
 	ls /sys/class/net | grep "^as$tag" | sed 's/^/link /'
 	find /sys/fs/cgroup -maxdepth 3 -name "assay-$tag" 2>/dev/null | sed 's/^/control group /'
@@ -125,7 +124,7 @@ cp "$lab/.assay/emulated/keys/emu01.pub" "$tmp/key"
 run fleet up "$lab" --profiles io,base -f json
 expect_status 0
 expect_json_parses
-expect_json hosts.1.profile base
+expect_json .hosts[1].profile base
 expect_same_files "$tmp/key" "$lab/.assay/emulated/keys/emu01.pub"
 time_of() {
 	start=$(milliseconds)
@@ -137,11 +136,16 @@ fast=$(time_of 2)
 echo "60000 small reads and writes, with the connection: $slow ms under the profile io, $fast ms under base"
 
 what='what a session left, what survived its sshd, a stopped process'
-on "$lab" 1 'setsid sleep 4711 >/dev/null 2>&1 & kill -STOP $$ & setsid sh -c "trap \"\" TERM HUP; sleep 4712" >/dev/null 2>&1 & sleep .1' 
+on "$lab" 1 'setsid sleep 4711 >/dev/null 2>&1 &'
+(on "$lab" 1 'setsid sh -c "trap \"\" TERM HUP; sleep 4712; true" & kill -STOP $$') &
+held=$!
+sleep .3
 kill -9 "$(sed -n 's/^process \([0-9]*\) .*/\1/p' "$lab/.assay/emulated/state" | sed -n 2p)"
 run fleet down "$lab"
 expect_status 0
 nothing_left "$lab"
+wait "$held"
+held=
 what='down twice'
 run fleet down "$lab"
 expect_status 0
@@ -245,16 +249,17 @@ on "$lab" 1 true
 expect_status 0
 
 what='somebody else is at work'
-flock "$lab/.assay/emulated/lock" sleep 100 &
+(
+	flock 9
+	exec sleep 100
+) 9>>"$lab/.assay/emulated/lock" &
 held=$!
 sleep .1
 run fleet down "$lab"
 refused 1 'is at work'
 kill "$held"
 wait "$held" 2>/dev/null
-pkill -P "$held" 2>/dev/null
 held=
-sleep .1
 
 # ---- as an ordinary user, and on machines where something is missing ----
 

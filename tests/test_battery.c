@@ -189,6 +189,19 @@ static void test_metrics(void **state)
 	}
 }
 
+/* The stressor null stands unquoted in the file, which YAML reads as nothing. */
+static void test_stressor_null(void **state)
+{
+	static const char text[] = INFO "metrics:\n    - stressor: null\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0.15\n"
+					"      system-time: 0.05\n";
+	struct assay_error err;
+	struct stressng_metrics m;
+
+	(void)state;
+	assert_int_equal(stressng_parse(text, sizeof(text) - 1, "null", &m, &err), ASSAY_OK);
+	assert_true(m.measured);
+}
+
 static void test_trust(void **state)
 {
 	const char *text;
@@ -208,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),    cmocka_unit_test(test_hash),  cmocka_unit_test(test_built_in),
 		cmocka_unit_test(test_dangerous), cmocka_unit_test(test_metrics), cmocka_unit_test(test_trust),
+		cmocka_unit_test(test_stressor_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

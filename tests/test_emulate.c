@@ -15,8 +15,9 @@
 
 static char *show(const struct emulate_profile *p)
 {
-	return mem_format("%s all=%u vm=%u io=%u strings=%u compare=%u malloc=%u mmap=%lld hog=%u/%u", p->name, p->instructions[EMULATE_CLASS_ALL],
-			  p->instructions[EMULATE_CLASS_VM], p->instructions[EMULATE_CLASS_IO], p->strings, p->compare, p->malloc_steps,
+	return mem_format("%s all=%u vm=%u io=%u strings=%u compare=%u malloc=%u mmap=%lld hog=%u/%u", p->name,
+			  p->instructions[EMULATE_CLASS_ALL], p->instructions[EMULATE_CLASS_VM],
+			  p->instructions[EMULATE_CLASS_IO], p->strings, p->compare, p->malloc_steps,
 			  (long long)p->mmap_threshold_bytes, p->hog_mib, p->hog_percent);
 }
 
@@ -28,8 +29,10 @@ static void test_profile(void **state)
 		const char *expected; /* of an error, a part of it */
 	} rows[] = {
 		{ "nothing", "", ASSAY_OK, "p all=0 vm=0 io=0 strings=0 compare=0 malloc=0 mmap=0 hog=0/0" },
-		{ "everything", "about: x\nsystem_calls: {all: 1, vm: 2, io: 3}\nstrings: 4\ncompare: 5\nmalloc: 6\nmmap_threshold: 4096\n"
-		  "hog: {mib: 7, percent: 8}\n", ASSAY_OK, "p all=1 vm=2 io=3 strings=4 compare=5 malloc=6 mmap=4096 hog=7/8" },
+		{ "everything",
+		  "about: x\nsystem_calls: {all: 1, vm: 2, io: 3}\nstrings: 4\ncompare: 5\nmalloc: 6\nmmap_threshold: 4096\n"
+		  "hog: {mib: 7, percent: 8}\n",
+		  ASSAY_OK, "p all=1 vm=2 io=3 strings=4 compare=5 malloc=6 mmap=4096 hog=7/8" },
 		{ "as many instructions as fit", "system_calls:\n  vm: 20000\n  io: 8000\n", ASSAY_OK,
 		  "p all=0 vm=20000 io=8000 strings=0 compare=0 malloc=0 mmap=0 hog=0/0" },
 		{ "one more", "system_calls:\n  vm: 20000\n  io: 8001\n", ASSAY_E_LIMIT, "f.yaml:1: system_calls has 28001" },
@@ -87,7 +90,8 @@ static void test_builtin_profiles(void **state)
 	free(shown);
 	free(names);
 	check_fails("none of that name", emulate_profile_load(NULL, "vmm", &p, &err), ASSAY_E_NOTFOUND, &err, "base, vm, io");
-	check_fails("a library is none", emulate_profile_load(NULL, "knobs_hog.so", &p, &err), ASSAY_E_NOTFOUND, &err, "there is no profile");
+	check_fails("a library is none", emulate_profile_load(NULL, "knobs_hog.so", &p, &err), ASSAY_E_NOTFOUND, &err,
+		    "there is no profile");
 }
 
 static void test_profile_directory(void **state)
@@ -218,7 +222,8 @@ static void test_filter(void **state)
 
 /* ---- the libraries change no result ---- */
 
-static const char samples[][40] = { "", "a", "b", "ab", "abc", "abd", "ABC", "abcabcabc", "\xff\x01z", "a long text, longer than 32 bytes" };
+static const char samples[][40] = { "",	   "a",	  "b",	       "ab",	    "abc",
+				    "abd", "ABC", "abcabcabc", "\xff\x01z", "a long text, longer than 32 bytes" };
 
 static void *open_library(const char *name)
 {
@@ -230,7 +235,9 @@ static void *open_library(const char *name)
 
 		if (strcmp(emulate_data[i].name, name) != 0)
 			continue;
-		check(emulate_write(name, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0755, &err), &err);
+		check(emulate_write(name, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0755,
+				    &err),
+		      &err);
 		path = mem_format("./%s", name);
 		library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		free(path);
@@ -241,12 +248,12 @@ static void *open_library(const char *name)
 }
 
 /* A function of the library by its type: ISO C has no cast from an object pointer. */
-#define FIND(function, library, name)                                       \
-	do {                                                                \
-		void *symbol = dlsym(library, name);                        \
-                                                                            \
-		assert_non_null(symbol);                                    \
-		memcpy(&(function), &symbol, sizeof(symbol));               \
+#define FIND(function, library, name)                                                                                            \
+	do {                                                                                                                     \
+		void *symbol = dlsym(library, name);                                                                             \
+                                                                                                                                 \
+		assert_non_null(symbol);                                                                                         \
+		memcpy(&(function), &symbol, sizeof(symbol));                                                                    \
 	} while (0)
 
 static int sign(int x)
@@ -419,8 +426,9 @@ static void test_state(void **state)
 	} rows[] = {
 		{ "nothing", "", ASSAY_OK, 0, NULL },
 		{ "a head", HEAD, ASSAY_OK, 0, NULL },
-		{ "one of each", HEAD "laboratory\nboot x\nlink as0123abcd1\ncgroup /sys/fs/cgroup/assay-0123abcd/emu01\nprocess 12 345\n", ASSAY_OK, 5,
-		  NULL },
+		{ "one of each",
+		  HEAD "laboratory\nboot x\nlink as0123abcd1\ncgroup /sys/fs/cgroup/assay-0123abcd/emu01\nprocess 12 345\n",
+		  ASSAY_OK, 5, NULL },
 		{ "torn at the end", HEAD "laboratory\nprocess 12 3", ASSAY_OK, 1, NULL },
 		{ "no head", "laboratory\n", ASSAY_E_CORRUPT, 0, "state:1" },
 		{ "another's head", "assay-emulated-2 0123abcd\n", ASSAY_E_CORRUPT, 0, "state:1" },

@@ -42,7 +42,8 @@ static void test_rows(void **state)
 
 static void test_values(void **state)
 {
-	static const char text[] = "cpu_model A  B (tm)\nvirtual kvm\nsockets 2\nload1 0.25\ntemperature_c -3.5\nclock_ms 1795169398624\n";
+	static const char text[] = "cpu_model A  B (tm)\nvirtual kvm\nsockets 2\nload1 0.25\ntemperature_c -3.5\n"
+				   "clock_ms 1795169398624\n";
 	struct assay_error err;
 	struct facts facts;
 

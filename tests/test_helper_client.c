@@ -70,7 +70,8 @@ static void test_answers(void **state)
 			struct helper_answer answer;
 			enum assay_status st = feed(&answer, rows[i].bytes, rows[i].n, piece, &err);
 
-			check_fails(rows[i].what, st, rows[i].fault ? ASSAY_E_FORMAT : ASSAY_OK, &err, rows[i].fault ? rows[i].fault : "");
+			check_fails(rows[i].what, st, rows[i].fault ? ASSAY_E_FORMAT : ASSAY_OK, &err,
+				    rows[i].fault ? rows[i].fault : "");
 			helper_answer_release(&answer);
 		}
 	}

@@ -1,6 +1,6 @@
-/* Tells the memory hog of an emulated host (fleet/emulate_hog.c) that a program has started there: it works until that program has
- * ended, and no longer, so that hosts which wait for their turn are quiet. Shells do not count: one stands around every command,
- * and may turn into a program that only waits. Preloaded into every program of the host; leaves no descriptor behind. */
+/* Tells the memory hog of an emulated host (fleet/emulate_hog.c) that a program has started there: it works until that program
+ * has ended, and no longer, so that hosts which wait for their turn are quiet. Shells do not count: one stands around every
+ * command, and may turn into a program that only waits. Preloaded into every program of the host; leaves no descriptor behind. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 
 static int counts(const char *program)
 {
-	static const char *const others[] = { "sh", "dash", "bash", "zsh", "ksh", "busybox", "env", "sshd", "sftp-server", "assay-helper" };
+	static const char *const others[] = { "sh",	 "dash", "bash", "zsh",		"ksh",
+					      "busybox", "env",	 "sshd", "sftp-server", "assay-helper" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(program, others[i]) == 0)

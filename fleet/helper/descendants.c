@@ -142,11 +142,12 @@ size_t descendants_signal(int signal)
 	return alive;
 }
 
-size_t descendants_end(void)
+size_t descendants_end(size_t *met)
 {
 	int64_t end = monotonic_ns() + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
 	struct timespec pause = { 0, 200000 };
 
+	*met = 0;
 	for (;;) {
 		pid_t gone;
 		size_t alive;
@@ -157,6 +158,8 @@ size_t descendants_end(void)
 		if (gone < 0)
 			return 0;
 		alive = descendants_signal(SIGKILL);
+		if (*met == 0)
+			*met = alive;
 		if (monotonic_ns() > end)
 			return alive ? alive : 1;
 		nanosleep(&pause, NULL);

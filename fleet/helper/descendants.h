@@ -14,8 +14,8 @@ int64_t monotonic_ns(void);
  * made. Returns how many there were. */
 size_t descendants_signal(int signal);
 
-/* SIGKILL until none is left, and reaps them. Returns how many were not gone after DESCENDANTS_PATIENCE_MS: another user's, or stuck
- * in the kernel. */
-size_t descendants_end(void);
+/* SIGKILL until none is left, and reaps them. *met is how many were alive when they were first looked at. Returns how many were not
+ * gone after DESCENDANTS_PATIENCE_MS: another user's, or stuck in the kernel. */
+size_t descendants_end(size_t *met);
 
 #endif

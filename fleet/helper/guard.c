@@ -13,6 +13,7 @@ static int watch(pid_t worker, const sigset_t *signals)
 {
 	for (;;) {
 		int signal = sigwaitinfo(signals, NULL), status;
+		size_t met;
 		pid_t gone;
 
 		if (signal > 0 && signal != SIGCHLD)
@@ -22,7 +23,7 @@ static int watch(pid_t worker, const sigset_t *signals)
 		while (gone < 0 && errno == EINTR);
 		if (gone == 0)
 			continue;
-		descendants_end();
+		descendants_end(&met);
 		return gone > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 	}
 }

@@ -38,7 +38,8 @@ static bool settle(void)
 		for (fd = STDERR_FILENO + 1; fd < DESCRIPTOR_MAX; fd++)
 			close(fd);
 	}
-	return fcntl(IN, F_SETFL, fcntl(IN, F_GETFL) | O_NONBLOCK) == 0 && fcntl(OUT, F_SETFL, fcntl(OUT, F_GETFL) | O_NONBLOCK) == 0;
+	return fcntl(IN, F_SETFL, fcntl(IN, F_GETFL) | O_NONBLOCK) == 0 &&
+	       fcntl(OUT, F_SETFL, fcntl(OUT, F_GETFL) | O_NONBLOCK) == 0;
 }
 
 /* True when the request is whole; else its refusal says why. */

@@ -43,9 +43,11 @@
 #define HELPER_RESULT    'R' /* lines "name value\n": see below */
 #define HELPER_REFUSED   'X' /* nothing was run or replaced: text of the reason. "busy: ..." when the lock was not free in time */
 
-/* HELPER_RESULT of run: exit STATUS | signal NUMBER; wall_ns, user_us, sys_us (the command and all its descendants), max_rss_bytes,
- * lock_wait_ns, started_ms (real time, since 1970), timed_out 0|1, interrupted 0|1, leftovers N (descendants that were alive when the
- * command itself had ended, and were killed), survivors N (of these, not gone after ten seconds: another user's, or stuck in the
- * kernel). Of facts: one "name value" a fact (fleet/facts.h). Of read: files N. Of put and get: bytes N. */
+/* HELPER_RESULT of run: exit STATUS | signal NUMBER; wall_ns (monotonic, from before the fork to the end of the command itself; while
+ * the controller does not read, a command that writes waits); user_us, sys_us, max_rss_bytes (the command and all its descendants, but
+ * those whose parent ignored their end); lock_wait_ns; started_ms (real time, since 1970); timed_out 0|1; interrupted 0|1; leftovers N
+ * (descendants that were alive when the command itself had ended, and were killed); survivors N (of these, not gone after ten seconds:
+ * another user's, or stuck in the kernel). Of facts: one "name value" a fact (fleet/facts.h). Of read: files N. Of put and get:
+ * bytes N. */
 
 #endif

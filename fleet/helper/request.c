@@ -178,7 +178,8 @@ static bool take_hello(struct request *request, const struct frame *frame)
 	uint64_t version;
 
 	if (!whole_number(frame->bytes, frame->size, 10, 1000000, &version) || version != HELPER_VERSION)
-		return request_refuse(request, "this helper speaks version %d of the protocol, not the one asked for", HELPER_VERSION);
+		return request_refuse(request, "this helper speaks version %d of the protocol, not the one asked for",
+				      HELPER_VERSION);
 	return request->greeted = true;
 }
 

@@ -75,12 +75,7 @@ static bool start(struct run *run)
 /* The command has ended: so must all that it has left behind. Then the box is free, whoever reads the output. */
 static void end_rest(struct run *run)
 {
-	pid_t gone = waitpid(-1, NULL, WNOHANG);
-
-	if (gone >= 0) {
-		run->leftovers = descendants_signal(SIGKILL);
-		run->survivors = descendants_end();
-	}
+	run->survivors = descendants_end(&run->leftovers);
 	getrusage(RUSAGE_CHILDREN, &run->usage);
 	if (run->task->lock >= 0)
 		flock(run->task->lock, LOCK_UN); /* the guard has the same open file */
@@ -267,7 +262,7 @@ int run_task(void *argument)
 		while (!step(&run))
 			;
 		if (run.state == RUN_REFUSED || run.state == RUN_HUNG_UP)
-			descendants_end();
+			descendants_end(&run.leftovers);
 	}
 	if (run.state == RUN_REFUSED) {
 		frames_text(run.task->out, HELPER_REFUSED, run.task->request->refusal);

@@ -186,9 +186,10 @@ static void virtual_machine(struct survey *survey)
 	static const struct {
 		const char *signature, *name;
 	} rows[] = {
-		{ "KVMKVMKVM", "kvm" },     { "Linux KVM Hv", "kvm" }, { "Microsoft Hv", "hyper-v" }, { "VMwareVMware", "vmware" },
-		{ "XenVMMXenVMM", "xen" },  { "xen", "xen" },          { "TCGTCGTCGTCG", "qemu" },    { "VBoxVBoxVBox", "virtualbox" },
-		{ "bhyve bhyve", "bhyve" }, { "ACRNACRNACRN", "acrn" },
+		{ "KVMKVMKVM", "kvm" },       { "Linux KVM Hv", "kvm" },        { "Microsoft Hv", "hyper-v" },
+		{ "VMwareVMware", "vmware" }, { "XenVMMXenVMM", "xen" },        { "xen", "xen" },
+		{ "TCGTCGTCGTCG", "qemu" },   { "VBoxVBoxVBox", "virtualbox" }, { "bhyve bhyve", "bhyve" },
+		{ "ACRNACRNACRN", "acrn" },
 	};
 	const char *name = "unknown";
 	char signature[13];

@@ -25,6 +25,11 @@ static void kernel(struct survey *survey)
 	survey_add(survey, "hostname", name.nodename);
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 /* "... release version 2.36." stands in the library itself; this program is static and has its own. */
 static bool glibc_version(const char *path, char *value, size_t n)
 {
@@ -49,8 +54,7 @@ static bool glibc_version(const char *path, char *value, size_t n)
 		size_t rest = (size_t)info.st_size - (size_t)(at - bytes) - (sizeof(words) - 1), length = 0;
 
 		at += sizeof(words) - 1;
-		while (length < rest && length < 16 && ((at[length] >= '0' && at[length] <= '9') ||
-							(at[length] == '.' && length + 1 < rest && at[length + 1] >= '0' && at[length + 1] <= '9')))
+		while (length + 1 < rest && length < 16 && (is_digit(at[length]) || (at[length] == '.' && is_digit(at[length + 1]))))
 			length++;
 		snprintf(value, n, "glibc %.*s", (int)length, at);
 	}
@@ -60,8 +64,10 @@ static bool glibc_version(const char *path, char *value, size_t n)
 
 static void c_library(struct survey *survey, const char *machine)
 {
-	static const char *const patterns[] = { "/lib/%s-linux-gnu/libc.so.6", "/usr/lib/%s-linux-gnu/libc.so.6", "/lib64/libc.so.6",
-						"/usr/lib64/libc.so.6",        "/lib/libc.so.6",                  "/usr/lib/libc.so.6" };
+	static const char *const patterns[] = {
+		"/lib/%s-linux-gnu/libc.so.6", "/usr/lib/%s-linux-gnu/libc.so.6", "/lib64/libc.so.6",
+		"/usr/lib64/libc.so.6",        "/lib/libc.so.6",                  "/usr/lib/libc.so.6",
+	};
 	char path[192], value[64];
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
