@@ -1,0 +1,35 @@
+# Real sshd's on loopback ports for the scripts cli_*.sh, which source this behind lib_cli.sh. They end with the script, also when it
+# is killed; sshd_stop ends one before. Each has its own host key and configuration; who holds $tmp/user may log in.
+
+sshd_available() {
+	[ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null && command -v setpriv >/dev/null
+}
+
+# sshd_start NAME [LINE]: $tmp/NAME.key is made where it is missing; NAME keeps its port when it is started again. LINE is added to the
+# configuration. Sets $port and $sshd_NAME (the process).
+sshd_start() {
+	[ -f "$tmp/user" ] || ssh-keygen -q -t ed25519 -N '' -C test -f "$tmp/user"
+	[ -f "$tmp/$1.key" ] || ssh-keygen -q -t ed25519 -N '' -C test -f "$tmp/$1.key"
+	[ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+	tries=0
+	while :; do
+		port=$(cat "$tmp/$1.port" 2>/dev/null) || port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
+		printf 'ListenAddress 127.0.0.1\nPort %s\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nAuthorizedKeysFile %s\n%s\n' \
+			"$port" "$tmp/$1.key" "$tmp/user.pub" "PermitRootLogin yes
+MaxStartups 500
+${2:-}" >"$tmp/$1.conf"
+		setpriv --pdeathsig KILL /usr/sbin/sshd -D -e -f "$tmp/$1.conf" >"$tmp/$1.log" 2>&1 &
+		eval "sshd_$1=$!"
+		for wait in $(seq 100); do
+			grep -q 'Server listening' "$tmp/$1.log" && { echo "$port" >"$tmp/$1.port"; return; }
+			kill -0 $! 2>/dev/null || break
+			sleep .05
+		done
+		tries=$((tries + 1))
+		[ $tries -lt 20 ] || { echo "sshd does not start: $(cat "$tmp/$1.log")"; exit 1; }
+	done
+}
+
+sshd_stop() {
+	eval "kill \$sshd_$1; wait \$sshd_$1" 2>/dev/null
+}
