@@ -66,7 +66,7 @@ static int64_t milliseconds(struct argp_state *state, const char *option, const 
 	double seconds;
 
 	if (!text_double(arg, &seconds) || seconds < .001 || seconds > SECONDS_MAX)
-		argp_error(state, "--%s is a number of seconds from 0.001 to %.0f, not '%s'", option, SECONDS_MAX, arg);
+		cli_refuse(state, "--%s is a number of seconds from 0.001 to %.0f, not '%s'", option, SECONDS_MAX, arg);
 	return (int64_t)(seconds * 1000);
 }
 
@@ -77,7 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case OPTION_FANOUT:
 		if (!text_int64(arg, &a->fanout) || a->fanout < 1 || a->fanout > FANOUT_MAX)
-			argp_error(state, "--fanout is a number from 1 to %d, not '%s'", FANOUT_MAX, arg);
+			cli_refuse(state, "--fanout is a number from 1 to %d, not '%s'", FANOUT_MAX, arg);
 		return 0;
 	case OPTION_TIMEOUT:
 		a->timeout_ms = milliseconds(state, "timeout", arg);
@@ -91,7 +91,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (a->n_words == 0)
-			argp_error(state, "there is no command: it stands behind --");
+			cli_refuse(state, "there is no command: it stands behind --");
 		return 0;
 	default:
 		return cmd_fleet_parse(key, arg, state, &a->choice);
@@ -113,8 +113,8 @@ static char *compose(const struct arguments *a, const struct host *host)
 {
 	struct buf text = BUF_INIT;
 
-	if (host->n_environment)
-		buf_text(&text, "env ");
+	/* No shell stays in between, which would tell of a signal as an exit status. */
+	buf_text(&text, host->n_environment ? "exec env " : "exec ");
 	for (size_t i = 0; i < host->n_environment; i++) {
 		shell_add_word(&text, host->environment[i]);
 		buf_char(&text, ' ');

@@ -52,7 +52,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->choice.hosts)
-			argp_error(state, "name the hosts to be trusted with -w (all of them: -w @all)");
+			cli_refuse(state, "name the hosts to be trusted with -w (all of them: -w @all)");
 		return 0;
 	default:
 		return cmd_fleet_parse(key, arg, state, &a->choice);

@@ -10,7 +10,7 @@ unset SSH_AUTH_SOCK
 # An ordinary user with a shell, whom only this script sees.
 if [ "$(id -u)" = 0 ] && [ -z "${ASSAY_TEST_AGAIN:-}" ]; then
 	cp /etc/passwd "$tmp/passwd"
-	echo "assaytest:*:4242:4242::$tmp:/bin/sh" >>"$tmp/passwd"
+	echo "assaytest:*:4242:4242::/:/bin/sh" >>"$tmp/passwd"
 	export ASSAY_TEST_AGAIN=1
 	if unshare -m true 2>/dev/null; then
 		# shellcheck disable=SC2016 # the inner shell's words
