@@ -68,7 +68,8 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 		return;
 	}
 	if (strcmp(raw->machine, machine->id) != 0)
-		catalog_problem(problems, "'%s': fingerprint %s belongs to the machine '%s'", machine->id, f->id, raw->machine);
+		catalog_problem(problems, "'%s': fingerprint %s belongs to the machine '%s' in the store: if a renaming was interrupted, "
+				"'assay catalog rename %s %s' completes it", machine->id, f->id, raw->machine, machine->id, raw->machine);
 	machine_put(&from_raw, set, raw);
 	if (!same_conditions(f, &from_raw.fingerprints[0]) || !same_rates(f, &from_raw.fingerprints[0]))
 		catalog_problem(problems, "'%s': the summary of fingerprint %s is not that of the raw record: it was changed by hand", machine->id,
@@ -85,16 +86,25 @@ static bool has_fingerprint(const struct machine *machine, const char *id)
 	return false;
 }
 
+static void check_accepted(const struct machine *machine, struct catalog_problems *problems)
+{
+	for (size_t i = 0; i < machine->n_accepted; i++) {
+		if (!has_fingerprint(machine, machine->accepted[i].fingerprint))
+			catalog_problem(problems, "'%s': fingerprint %s was accepted but is not there", machine->id, machine->accepted[i].fingerprint);
+	}
+}
+
 void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems)
 {
 	check_identity(catalog, problems);
 	for (size_t i = 0; i < catalog->n; i++) {
+		check_accepted(&catalog->machines[i], problems);
 		for (size_t k = 0; k < catalog->machines[i].n_fingerprints; k++)
 			check_summary(&catalog->machines[i], &catalog->machines[i].fingerprints[k], set, problems);
 	}
 	for (size_t i = 0; i < set->n; i++) {
 		if (!has_fingerprint(catalog_find(catalog, set->items[i].machine), set->items[i].id))
-			catalog_problem(problems, "'%s': fingerprint %s is in the store but not in the catalog: import or measure it again",
+			catalog_problem(problems, "'%s': fingerprint %s is in the store but not in the catalog: import it again or run 'assay fingerprint run'",
 					set->items[i].machine, set->items[i].id);
 	}
 }

@@ -6,6 +6,12 @@ int cmd_catalog_list(int argc, char **argv, const char *directory);
 int cmd_catalog_show(int argc, char **argv, const char *directory);
 int cmd_catalog_check(int argc, char **argv, const char *directory);
 int cmd_catalog_types(int argc, char **argv, const char *directory);
+int cmd_catalog_drift(int argc, char **argv, const char *directory);
+int cmd_catalog_accept_drift(int argc, char **argv, const char *directory);
+int cmd_catalog_retire(int argc, char **argv, const char *directory);
+int cmd_catalog_rename(int argc, char **argv, const char *directory);
+int cmd_fingerprint_show(int argc, char **argv, const char *directory);
+int cmd_fingerprint_diff(int argc, char **argv, const char *directory);
 int cmd_fingerprint_run(int argc, char **argv, const char *directory);
 
 #endif

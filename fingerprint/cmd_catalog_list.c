@@ -52,7 +52,7 @@ static void print_human(const struct catalog *catalog, const struct types *types
 		table_cell(&table, "%.10s", last ? text_from_ms(last->taken_ms, date) : "-");
 		table_cell(&table, "%s", last ? last->battery : "-");
 		table_cell(&table, "%zu", last ? last->n_rates : 0);
-		table_cell(&table, "%s", *names ? names : "-");
+		table_cell(&table, "%s%s", *names ? names : "-", machine->retired ? " (retired)" : "");
 		free(names);
 	}
 	table_print(&table, out);
@@ -73,6 +73,7 @@ static void print_json(const struct catalog *catalog, const struct types *types,
 
 		cJSON_AddItemToArray(list, object);
 		cJSON_AddStringToObject(object, "id", machine->id);
+		cJSON_AddBoolToObject(object, "retired", machine->retired);
 		fingerprints = cJSON_AddArrayToObject(object, "fingerprints");
 		for (size_t k = 0; k < machine->n_fingerprints; k++) {
 			const struct machine_fingerprint *f = &machine->fingerprints[k];

@@ -38,6 +38,18 @@ static void print_identity(const struct machine_identity *i, struct buf *out)
 		buf_format(out, "  %-13s %.1f GiB\n", "memory", (double)i->memory_bytes / (1 << 30));
 }
 
+static void print_marks(const struct machine *machine, struct buf *out)
+{
+	char date[TEXT_DATE_BYTES];
+
+	if (machine->retired)
+		buf_format(out, "  %-13s %s%s%s\n", "retired", text_from_ms(machine->retired_ms, date), machine->retired_reason ? ": " : "",
+			   machine->retired_reason ? machine->retired_reason : "");
+	for (size_t i = 0; i < machine->n_accepted; i++)
+		buf_format(out, "  %-13s %s, fingerprint %s: %s\n", "accepted", text_from_ms(machine->accepted[i].accepted_ms, date),
+			   machine->accepted[i].fingerprint, machine->accepted[i].reason);
+}
+
 static void print_rates(const struct machine_fingerprint *f, struct buf *out)
 {
 	static const char *const headings[] = { "  stressor", "median/s", "dispersion", "n", "category" };
@@ -69,6 +81,7 @@ static void print_human(const struct machine *machine, const struct types *types
 	print_identity(&machine->identity, out);
 	if (machine->notes)
 		buf_format(out, "  %-13s %s\n", "notes", machine->notes);
+	print_marks(machine, out);
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		const struct machine_fingerprint *f = &machine->fingerprints[i];
 		const struct types_type *type = &types->types[types_find(types, f->id)];

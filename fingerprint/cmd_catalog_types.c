@@ -19,13 +19,13 @@ static int compare_member(const void *a, const void *b)
 	return x->fingerprint->taken_ms < y->fingerprint->taken_ms ? -1 : 1;
 }
 
-/* The members of a type by machine and time into list; returns their number. */
+/* The members of a type by machine and time into list, without retired machines; returns their number. */
 static size_t members_of(const struct types *types, size_t type, const struct types_member **list)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < types->n_members; i++) {
-		if (types->members[i].type == type)
+		if (types->members[i].type == type && !types->members[i].machine->retired)
 			list[n++] = &types->members[i];
 	}
 	qsort(list, n, sizeof(struct types_member *), compare_member);
@@ -34,11 +34,16 @@ static size_t members_of(const struct types *types, size_t type, const struct ty
 
 static void print_human(const struct types *types, const struct types_member **list, struct buf *out)
 {
+	size_t shown = 0, members = 0;
 	char date[TEXT_DATE_BYTES];
 
 	for (size_t t = 0; t < types->n; t++) {
 		size_t n = members_of(types, t, list);
 
+		if (n == 0)
+			continue;
+		shown++;
+		members += n;
 		buf_format(out, "%s: %s\n", types->types[t].name, types->types[t].why);
 		for (size_t i = 0; i < n; i++)
 			buf_format(out, "  %s (%.10s)\n", list[i]->machine->id, text_from_ms(list[i]->fingerprint->taken_ms, date));
@@ -46,8 +51,9 @@ static void print_human(const struct types *types, const struct types_member **l
 	if (types->n == 0)
 		buf_text(out, "The catalog is empty: 'assay import quiho DIR' brings in recorded machines.\n");
 	else
-		buf_format(out, "\n%zu hardware type%s, %zu fingerprint%s\n", types->n, text_plural(types->n), types->n_members,
-			   text_plural(types->n_members));
+		buf_format(out, "\n%zu hardware type%s, %zu fingerprint%s\n", shown, text_plural(shown), members, text_plural(members));
+	if (members < types->n_members)
+		buf_format(out, "%zu of retired machines are left out\n", types->n_members - members);
 }
 
 static void print_json(const struct types *types, const struct types_member **list, struct buf *out)
@@ -57,9 +63,11 @@ static void print_json(const struct types *types, const struct types_member **li
 
 	for (size_t t = 0; t < types->n; t++) {
 		size_t n = members_of(types, t, list);
-		cJSON *object = cJSON_CreateObject();
-		cJSON *members;
+		cJSON *object, *members;
 
+		if (n == 0)
+			continue;
+		object = cJSON_CreateObject();
 		cJSON_AddItemToArray(array, object);
 		cJSON_AddStringToObject(object, "name", types->types[t].name);
 		cJSON_AddStringToObject(object, "why", types->types[t].why);

@@ -1,7 +1,5 @@
 #include "fingerprint/conditions.h"
 
-#include "base/json.h"
-
 #include <math.h>
 
 /* Identity belongs to the machine; counters are turned into a share; the clock is an offset, not a condition. */
@@ -53,4 +51,38 @@ char *conditions_text(const struct facts *before, const struct facts *after)
 	text = json_text(object);
 	cJSON_Delete(object);
 	return text;
+}
+
+static void add_change(cJSON *list, const char *name, const char *before, const char *after)
+{
+	cJSON *object;
+
+	if (before && after && strcmp(before, after) == 0)
+		return;
+	object = cJSON_CreateObject();
+	cJSON_AddItemToArray(list, object);
+	cJSON_AddStringToObject(object, "name", name);
+	cJSON_AddStringToObject(object, "before", before ? before : "not known");
+	cJSON_AddStringToObject(object, "after", after ? after : "not known");
+}
+
+cJSON *conditions_changes(const char *before, const char *after)
+{
+	cJSON *list = cJSON_CreateArray(), *a = before && after ? cJSON_Parse(before) : NULL, *b = a ? cJSON_Parse(after) : NULL;
+	const cJSON *item, *other;
+
+	cJSON_ArrayForEach(item, a)
+	{
+		other = cJSON_GetObjectItemCaseSensitive(b, item->string);
+		if (cJSON_IsString(item))
+			add_change(list, item->string, item->valuestring, cJSON_GetStringValue(other));
+	}
+	cJSON_ArrayForEach(item, b)
+	{
+		if (cJSON_IsString(item) && !cJSON_GetObjectItemCaseSensitive(a, item->string))
+			add_change(list, item->string, NULL, item->valuestring);
+	}
+	cJSON_Delete(a);
+	cJSON_Delete(b);
+	return list;
 }

@@ -2,10 +2,15 @@
 #ifndef FINGERPRINT_CONDITIONS_H
 #define FINGERPRINT_CONDITIONS_H
 
+#include "base/json.h"
 #include "fleet/facts.h"
 
 /* What the facts say before the first stressor, and, with `after`, what changed until the last one: load and steal (per cent of all
  * processor time in between). Identity is left out. free() it. */
 char *conditions_text(const struct facts *before, const struct facts *after);
+
+/* The words that differ between two such texts (kernel, governor, ...; numbers such as load are left out): an array of objects {name,
+ * before, after}, empty when either is NULL. cJSON_Delete() it. */
+cJSON *conditions_changes(const char *before, const char *after);
 
 #endif

@@ -24,13 +24,14 @@ static bool same(const char *a, const char *b)
 static enum assay_status swapped(const char *id, const char *what, const char *before, const char *now, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_CONFLICT, "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it "
-			  "another id, or retire the old one with 'assay catalog retire %s'", id, what, before, now, id);
+			  "another id, or the old one another name ('assay catalog rename %s NEW', then 'assay catalog retire NEW')", id, what,
+			  before, now, id);
 }
 
 static enum assay_status cloned(const char *id, const char *what, const char *value, const char *other, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_CONFLICT, "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names; "
-			  "'assay catalog rename %s %s' makes them one", id, what, value, other, other, id);
+			  "'assay catalog rename %s %s --merge' makes them one", id, what, value, other, other, id);
 }
 
 enum assay_status identity_check(const struct catalog *catalog, const char *id, const struct facts *facts, struct assay_error *err)
@@ -47,6 +48,17 @@ enum assay_status identity_check(const struct catalog *catalog, const char *id, 
 		EVIDENCE_ROWS(CHECK)
 #undef CHECK
 	}
+	return ASSAY_OK;
+}
+
+enum assay_status identity_contradict(const struct machine *a, const struct machine *b, struct assay_error *err)
+{
+#define CHECK(member, what, unique)                                                                                            \
+	if (differ(a->identity.member, b->identity.member))                                                                    \
+		return assay_fail(err, ASSAY_E_CONFLICT, "'%s' and '%s' are two machines: the %s is '%s' and '%s'", a->id, b->id, what, \
+				  a->identity.member, b->identity.member);
+	EVIDENCE_ROWS(CHECK)
+#undef CHECK
 	return ASSAY_OK;
 }
 

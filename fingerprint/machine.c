@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fingerprint/machine_marks.h"
 
 #include <math.h>
 
@@ -85,6 +86,7 @@ void machine_release(struct machine *machine)
 	free(identity->board_uuid);
 	free(identity->cpu_vendor);
 	free(identity->cpu_model);
+	machine_marks_release(machine);
 	free(machine->notes);
 	free(machine->id);
 	*machine = (struct machine){ 0 };
@@ -158,4 +160,60 @@ void machine_put(struct machine *machine, const struct fingerprint_set *set, con
 	for (size_t j = 0; j < set->n_stressors; j++)
 		put_rate(summary, set, f, j);
 	qsort(machine->fingerprints, machine->n_fingerprints, sizeof(*machine->fingerprints), compare_time);
+}
+
+static void merge_text(char **into, char **from)
+{
+	if (*into)
+		return;
+	*into = *from;
+	*from = NULL;
+}
+
+static void merge_identity(struct machine_identity *into, struct machine_identity *from)
+{
+#define TEXT(member) merge_text(&into->member, &from->member);
+	TEXT(machine_id) TEXT(board_name) TEXT(board_serial) TEXT(board_uuid) TEXT(cpu_vendor) TEXT(cpu_model)
+#undef TEXT
+#define NUMBER(member) into->member = into->member ? into->member : from->member;
+	NUMBER(sockets) NUMBER(cores_per_socket) NUMBER(threads_per_core) NUMBER(memory_bytes)
+#undef NUMBER
+}
+
+static void merge_notes(struct machine *into, struct machine *from)
+{
+	char *both;
+
+	if (into->notes && from->notes && strcmp(into->notes, from->notes) != 0) {
+		both = mem_format("%s\n%s", into->notes, from->notes);
+		free(into->notes);
+		into->notes = both;
+	}
+	merge_text(&into->notes, &from->notes);
+}
+
+static bool has(const struct machine *machine, const char *id)
+{
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		if (strcmp(machine->fingerprints[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+void machine_merge(struct machine *into, struct machine *from)
+{
+	for (size_t i = 0; i < from->n_fingerprints; i++) {
+		if (has(into, from->fingerprints[i].id))
+			continue;
+		into->fingerprints = mem_resize(into->fingerprints, into->n_fingerprints + 1, sizeof(*into->fingerprints));
+		into->fingerprints[into->n_fingerprints++] = from->fingerprints[i];
+		from->fingerprints[i] = (struct machine_fingerprint){ 0 };
+	}
+	if (into->n_fingerprints)
+		qsort(into->fingerprints, into->n_fingerprints, sizeof(*into->fingerprints), compare_time);
+	merge_identity(&into->identity, &from->identity);
+	merge_notes(into, from);
+	machine_marks_merge(into, from);
+	machine_release(from);
 }

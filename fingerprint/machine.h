@@ -6,11 +6,13 @@
 #include "base/json.h"
 #include "fingerprint/fingerprint.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define MACHINE_FORMAT_VERSION 1
 #define MACHINE_ID_BYTES_MAX 200
+#define MACHINE_REASON_BYTES_MAX 1024
 
 /* Evidence of identity; NULL or 0 where it is not known. Speed-like readings are conditions and do not belong here. */
 struct machine_identity {
@@ -39,10 +41,22 @@ struct machine_fingerprint {
 	size_t n_rates;
 };
 
+/* A fingerprint that somebody took for the machine's new normal (machine_marks.c). */
+struct machine_acceptance {
+	char *fingerprint; /* id */
+	int64_t accepted_ms;
+	char *reason;
+};
+
 struct machine {
 	char *id;
 	char *notes; /* of the laboratory, kept as they are; or NULL */
 	struct machine_identity identity;
+	struct machine_acceptance *accepted; /* [n_accepted], by time */
+	size_t n_accepted;
+	bool retired;         /* kept, because runs have it, but left out of types, drift and suggestions */
+	int64_t retired_ms;
+	char *retired_reason; /* or NULL */
 	struct machine_fingerprint *fingerprints; /* [n_fingerprints], by time, then id */
 	size_t n_fingerprints;
 };
@@ -60,6 +74,18 @@ char *machine_text(const struct machine *machine); /* free() it */
 
 /* Puts the summary of a fingerprint in, in place of the one with the same id; a type that was given stays. */
 void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f);
+
+/* Reasons are UTF-8 without control characters, 1 to MACHINE_REASON_BYTES_MAX bytes. */
+enum assay_status machine_check_reason(const char *reason, struct assay_error *err);
+
+/* Makes a fingerprint the reference for drift from now on; the reason must be a valid one. */
+void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason);
+
+/* In use no more, or, with retired == false, again. `reason` may be NULL. */
+void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const char *reason);
+
+/* Moves everything that `from` has and `into` lacks; `from` is left released. Their identities must not contradict each other. */
+void machine_merge(struct machine *into, struct machine *from);
 
 void machine_release(struct machine *machine);
 

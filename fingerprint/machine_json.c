@@ -1,7 +1,7 @@
 /* The file of a machine, to and from JSON. */
 #include "base/mem.h"
 #include "base/text.h"
-#include "fingerprint/machine.h"
+#include "fingerprint/machine_marks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -94,6 +94,7 @@ char *machine_text(const struct machine *machine)
 	cJSON_AddStringToObject(root, "id", machine->id);
 	add_text(root, "notes", machine->notes);
 	cJSON_AddItemToObject(root, "identity", identity_json(&machine->identity));
+	machine_marks_json(machine, root);
 	list = cJSON_AddArrayToObject(root, "fingerprints");
 	for (size_t i = 0; i < machine->n_fingerprints; i++)
 		cJSON_AddItemToArray(list, fingerprint_json(&machine->fingerprints[i]));
@@ -274,7 +275,7 @@ static enum assay_status check_order(const char *name, const struct machine *mac
 
 static enum assay_status parse_root(const char *name, const cJSON *root, struct machine *machine, struct assay_error *err)
 {
-	static const char *const keys[] = { "format", "version", "id", "notes", "identity", "fingerprints" };
+	static const char *const keys[] = { "format", "version", "id", "notes", "identity", MACHINE_MARKS_KEYS, "fingerprints" };
 	const cJSON *identity = NULL, *list = NULL, *item;
 	const char *format = NULL;
 	char shown[TEXT_SHOWN_BYTES];
@@ -304,6 +305,8 @@ static enum assay_status parse_root(const char *name, const cJSON *root, struct 
 		st = json_object(name, root, "identity", false, &identity, err);
 	if (!st && identity)
 		st = parse_identity(name, identity, &machine->identity, err);
+	if (!st)
+		st = machine_marks_parse(name, root, machine, err);
 	if (!st)
 		st = json_array(name, root, "fingerprints", true, &list, err);
 	if (st)

@@ -146,7 +146,7 @@ static bool take_version(struct take_host *h, const struct helper_answer *answer
 	end[strcspn(end, " \n")] = '\0';
 	if (!*end || strlen(end) >= sizeof(h->version) || strspn(end, "0123456789.abcdefghijklmnopqrstuvwxyz-+~") != strlen(end))
 		return give_up(h, "stress-ng does not say its version");
-	snprintf(h->version, sizeof(h->version), "%s", end);
+	memcpy(h->version, end, strlen(end) + 1);
 	return true;
 }
 

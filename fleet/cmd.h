@@ -7,6 +7,9 @@ int cmd_fleet_up(int argc, char **argv, const char *directory);
 int cmd_fleet_down(int argc, char **argv, const char *directory);
 int cmd_fleet_list(int argc, char **argv, const char *directory);
 int cmd_fleet_trust(int argc, char **argv, const char *directory);
+int cmd_fleet_check(int argc, char **argv, const char *directory);
+int cmd_fleet_put(int argc, char **argv, const char *directory);
+int cmd_fleet_get(int argc, char **argv, const char *directory);
 int cmd_fleet_exec(int argc, char **argv, const char *directory);
 
 #endif

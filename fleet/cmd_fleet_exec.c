@@ -1,20 +1,17 @@
-#include "base/cli.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/cmd.h"
-#include "fleet/cmd_fleet.h"
-#include "fleet/lab.h"
-#include "fleet/nodeset.h"
-#include "fleet/reach.h"
+#include "fleet/cmd_fleet_job.h"
 #include "fleet/shell.h"
 
 #include <openssl/evp.h>
 #include <unistd.h>
 
 static const char doc[] =
-    "Runs a command on many hosts at once and shows what each says, line by line, behind its name. The words reach the command as "
-    "they are here: for pipes and variables of the hosts say sh -c '...'."
+    "Runs a command on many hosts at once and shows what each says, line by line, behind its name. No shell sees the words, they reach "
+    "the command as they are here: for pipes and variables of the hosts say sh -c '...'. Each host gets a small program that runs the "
+    "command and ends all that it has started when this one ends; where it cannot be kept, the host's shell runs the command instead, "
+    "and that is said."
     "\vExample:\n"
     "  assay fleet exec -- uname -r\n"
     "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
@@ -22,94 +19,69 @@ static const char doc[] =
     "\n"
     "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
 
-#define FANOUT_MAX       1000
-#define SECONDS_MAX      1e6
-#define JSON_STREAM_BYTES ((uint64_t)16 << 20) /* of each stream of each host: the document is made in memory */
-#define CHUNK_BYTES      65536
-
-enum { OPTION_FANOUT = 256, OPTION_TIMEOUT, OPTION_CONNECT_TIMEOUT };
+#define JSON_STREAM_BYTES_MAX ((uint64_t)16 << 20)  /* of the output of a host: the document is made in memory */
+#define JSON_ALL_BYTES_MAX    ((uint64_t)128 << 20) /* of the output of all */
+#define JSON_STREAM_BYTES_MIN ((uint64_t)1 << 20)
+#define CHUNK_BYTES           65536
+#define NO_TIMEOUT_MS         (INT64_C(365) * 24 * 3600 * 1000)
+#define END_MS                15000 /* that the helper gets to end everything, behind the command's time */
 
 static const struct argp_option options[] = {
-	CMD_FLEET_OPTIONS,
-	{ "fanout", OPTION_FANOUT, "N", 0, "Connections at a time (default: 32)", 1 },
-	{ "timeout", OPTION_TIMEOUT, "SECONDS", 0, "The longest that the command may take on a host (default: no limit)", 1 },
-	{ "connect-timeout", OPTION_CONNECT_TIMEOUT, "SECONDS", 0, "The longest until a host has let us in (default: 10)", 1 },
+	CMD_FLEET_JOB_OPTIONS,
 	{ 0 }
 };
 
-struct arguments {
-	struct cmd_fleet_choice choice;
+struct exec {
+	struct cmd_fleet_job job; /* first member */
+	struct cmd_fleet_wish wish;
 	const char **words; /* [n_words] */
 	size_t n_words, capacity;
-	int64_t fanout, timeout_ms, connect_timeout_ms;
-};
-
-static volatile sig_atomic_t cancelled;
-
-static void on_signal(int number)
-{
-	cancelled = number;
-}
-
-/* The first one closes all connections in order; a second one ends this program as usual. */
-static void catch_signals(void)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaction(numbers[i], &action, NULL);
-}
-
-static int64_t milliseconds(struct argp_state *state, const char *option, const char *arg)
-{
-	double seconds;
-
-	if (!text_double(arg, &seconds) || seconds < .001 || seconds > SECONDS_MAX)
-		cli_refuse(state, "--%s is a number of seconds from 0.001 to %.0f, not '%s'", option, SECONDS_MAX, arg);
-	return (int64_t)(seconds * 1000);
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
-
-	switch (key) {
-	case OPTION_FANOUT:
-		if (!text_int64(arg, &a->fanout) || a->fanout < 1 || a->fanout > FANOUT_MAX)
-			cli_refuse(state, "--fanout is a number from 1 to %d, not '%s'", FANOUT_MAX, arg);
-		return 0;
-	case OPTION_TIMEOUT:
-		a->timeout_ms = milliseconds(state, "timeout", arg);
-		return 0;
-	case OPTION_CONNECT_TIMEOUT:
-		a->connect_timeout_ms = milliseconds(state, "connect-timeout", arg);
-		return 0;
-	case ARGP_KEY_ARG:
-		a->words = mem_grow(a->words, a->n_words, &a->capacity, sizeof(*a->words));
-		a->words[a->n_words++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (a->n_words == 0)
-			cli_refuse(state, "there is no command: it stands behind --");
-		return 0;
-	default:
-		return cmd_fleet_parse(key, arg, state, &a->choice);
-	}
-}
-
-/* ---- the command, and what becomes of its output ---- */
-
-struct exec {
-	struct fleet_driver driver;
-	const struct host *const *hosts;
-	char **commands; /* one a host: with its environment */
-	bool live;       /* print as hosts end */
-	bool progress;
+	char **plain;   /* [n], the shell's command where there is no helper, else NULL */
+	char **without; /* [n], why there is none, else NULL */
 	bool out_terminal, err_terminal;
 };
 
-static char *compose(const struct arguments *a, const struct host *host)
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct exec *exec = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		exec->words = mem_grow(exec->words, exec->n_words, &exec->capacity, sizeof(*exec->words));
+		exec->words[exec->n_words++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (exec->n_words == 0 || !*exec->words[0])
+			cli_refuse(state, "there is no command: it stands behind --");
+		return 0;
+	default:
+		return cmd_fleet_job_parse(key, arg, state, &exec->wish);
+	}
+}
+
+/* ---- the command ---- */
+
+static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms)
+{
+	struct exec *exec = (struct exec *)agent;
+	const struct host *h = exec->job.hosts[host];
+
+	if (last)
+		return false;
+	helper_request_init(out, "run");
+	for (size_t i = 0; i < exec->n_words; i++)
+		helper_request_text(out, HELPER_ARGUMENT, exec->words[i]);
+	for (size_t i = 0; i < h->n_environment; i++)
+		helper_request_text(out, HELPER_ENVIRON, h->environment[i]);
+	*timeout_ms = NO_TIMEOUT_MS;
+	if (exec->wish.timeout_ms) {
+		helper_request_number(out, HELPER_TIMEOUT, exec->wish.timeout_ms);
+		*timeout_ms = exec->wish.timeout_ms + END_MS;
+	}
+	return true;
+}
+
+static char *compose(const struct exec *exec, const struct host *host)
 {
 	struct buf text = BUF_INIT;
 
@@ -119,18 +91,58 @@ static char *compose(const struct arguments *a, const struct host *host)
 		shell_add_word(&text, host->environment[i]);
 		buf_char(&text, ' ');
 	}
-	for (size_t i = 0; i < a->n_words; i++) {
-		shell_add_word(&text, a->words[i]);
-		if (i + 1 < a->n_words)
+	for (size_t i = 0; i < exec->n_words; i++) {
+		shell_add_word(&text, exec->words[i]);
+		if (i + 1 < exec->n_words)
 			buf_char(&text, ' ');
 	}
 	return buf_take(&text);
 }
 
-static bool exec_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+static bool without(struct agent *agent, size_t host, const char *reason, struct fleet_command *out)
 {
-	*out = (struct fleet_command){ .command = ((struct exec *)driver)->commands[host] };
-	return !last;
+	struct exec *exec = (struct exec *)agent;
+
+	exec->without[host] = mem_string(reason);
+	exec->plain[host] = compose(exec, exec->job.hosts[host]);
+	*out = (struct fleet_command){ .command = exec->plain[host],
+				       .timeout_ms = exec->wish.timeout_ms ? exec->wish.timeout_ms : NO_TIMEOUT_MS };
+	return true;
+}
+
+/* ---- what it has said ---- */
+
+/* The output of a host: the shell's, or what is in the helper's answer, of which a host that was cut off has given a part only. */
+struct output {
+	const struct spool *out, *err;
+	struct helper_answer part;
+	bool has_part;
+};
+
+static void output_init(const struct exec *exec, size_t host, const struct fleet_result *result, struct output *output)
+{
+	const struct helper_answer *answer = agent_answer(&exec->job.agent, host);
+	struct assay_error err;
+
+	output->has_part = !exec->plain[host] && !answer;
+	if (exec->plain[host]) {
+		output->out = &result->out;
+		output->err = &result->err;
+		return;
+	}
+	if (output->has_part) {
+		helper_answer_init(&output->part, AGENT_ANSWER_BYTES_MAX);
+		helper_answer_read(&output->part, &result->out, &err); /* what cannot be read is not shown; the result says why */
+		answer = &output->part;
+	}
+	output->out = &answer->out;
+	output->err = &answer->err;
+}
+
+static void output_release(struct output *output)
+{
+	if (output->has_part)
+		helper_answer_release(&output->part);
 }
 
 /* Bytes of a host must not steer the terminal. */
@@ -176,48 +188,20 @@ static void print_stream(const char *name, const struct spool *spool, bool termi
 		putc('\n', to);
 }
 
-static void exec_done(struct fleet_driver *driver, size_t host, const struct fleet_result *result, size_t n_done, size_t n)
+static void ended(struct cmd_fleet_job *job, size_t host, const struct fleet_result *result)
 {
-	struct exec *exec = (struct exec *)driver;
+	const struct exec *exec = (const struct exec *)job;
+	const char *name = job->hosts[host]->name;
+	struct output output;
 
-	if (exec->progress)
-		fputs("\r\033[K", stderr);
-	if (exec->live) {
-		print_stream(exec->hosts[host]->name, &result->out, exec->out_terminal, stdout);
-		fflush(stdout);
-		print_stream(exec->hosts[host]->name, &result->err, exec->err_terminal, stderr);
-	}
-	if (exec->progress && n_done < n)
-		fprintf(stderr, "%zu/%zu hosts", n_done, n);
+	output_init(exec, host, result, &output);
+	print_stream(name, output.out, exec->out_terminal, stdout);
+	fflush(stdout);
+	print_stream(name, output.err, exec->err_terminal, stderr);
+	output_release(&output);
 }
 
-/* ---- how they have ended ---- */
-
-/* Hosts with the same end share a line. */
-static void print_summary(const struct cli *cli, const struct host *const *hosts, const struct fleet_result *results, size_t n)
-{
-	const char **names = mem_new(n, sizeof(*names));
-	bool *told = mem_new(n, sizeof(*told));
-
-	for (size_t i = 0; i < n; i++) {
-		size_t same = 0;
-		char *folded;
-
-		if (told[i])
-			continue;
-		for (size_t k = i; k < n; k++) {
-			if (results[k].outcome != results[i].outcome || strcmp(results[k].message, results[i].message) != 0)
-				continue;
-			told[k] = true;
-			names[same++] = hosts[k]->name;
-		}
-		folded = nodeset_fold(names, same);
-		cli_note(cli, "%s: %s%s%s", fleet_outcome_text(results[i].outcome), folded, *results[i].message ? ": " : "", results[i].message);
-		free(folded);
-	}
-	free(names);
-	free(told);
-}
+/* ---- the document ---- */
 
 /* Text where it is text, else base64 under another name. */
 static enum assay_status add_stream(cJSON *object, const char *name, const char *name_base64, const struct spool *spool,
@@ -227,7 +211,7 @@ static enum assay_status add_stream(cJSON *object, const char *name, const char 
 	enum assay_status st;
 	size_t n;
 
-	st = spool_text(spool, JSON_STREAM_BYTES, &bytes, &n, err);
+	st = spool_text(spool, JSON_STREAM_BYTES_MAX + JSON_STREAM_BYTES_MIN, &bytes, &n, err);
 	if (st)
 		return st;
 	if (text_is_utf8(bytes, n) && !memchr(bytes, '\0', n)) {
@@ -242,38 +226,59 @@ static enum assay_status add_stream(cJSON *object, const char *name, const char 
 	return ASSAY_OK;
 }
 
-static enum assay_status add_host(cJSON *list, const struct host *host, const struct fleet_result *result, struct assay_error *err)
+static void add_or_null(cJSON *object, const char *name, int64_t number)
 {
-	cJSON *object = cJSON_CreateObject();
+	cJSON_AddItemToObject(object, name, number < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)number));
+}
+
+/* What the helper has measured around the command. */
+static void add_usage(cJSON *object, const struct helper_answer *answer)
+{
+	const struct helper_result *r = &answer->result;
+
+	object = cJSON_AddObjectToObject(object, "usage");
+	add_or_null(object, "wall_ns", r->wall_ns);
+	add_or_null(object, "user_us", r->user_us);
+	add_or_null(object, "sys_us", r->sys_us);
+	add_or_null(object, "max_rss_bytes", r->max_rss_bytes);
+	add_or_null(object, "leftovers", r->leftovers);
+	add_or_null(object, "survivors", r->survivors);
+}
+
+static enum assay_status add_host(const struct exec *exec, size_t host, cJSON *list, struct assay_error *err)
+{
+	const struct helper_answer *answer = exec->plain[host] ? NULL : agent_answer(&exec->job.agent, host);
+	const struct fleet_result *result = &exec->job.results[host];
+	cJSON *object = cmd_fleet_job_json(&exec->job, host, list);
+	struct output output;
 	enum assay_status st;
 
-	cJSON_AddItemToArray(list, object);
-	cJSON_AddStringToObject(object, "host", host->name);
-	if (host->profile)
-		cJSON_AddStringToObject(object, "emulated", host->profile);
-	cJSON_AddStringToObject(object, "outcome", fleet_outcome_text(result->outcome));
-	cJSON_AddItemToObject(object, "exit_status", result->exit_status < 0 ? cJSON_CreateNull() : cJSON_CreateNumber(result->exit_status));
+	/* Without an answer the exit status is that of the helper, not of the command. */
+	add_or_null(object, "exit_status", answer || exec->plain[host] ? result->exit_status : -1);
 	cJSON_AddItemToObject(object, "signal", *result->signal ? cJSON_CreateString(result->signal) : cJSON_CreateNull());
-	cJSON_AddStringToObject(object, "message", result->message);
-	cJSON_AddNumberToObject(object, "connect_ms", (double)result->connect_ms);
-	cJSON_AddNumberToObject(object, "command_ms", (double)result->command_ms);
-	st = add_stream(object, "stdout", "stdout_base64", &result->out, err);
+	cJSON_AddItemToObject(object, "without_helper", exec->without[host] ? cJSON_CreateString(exec->without[host]) : cJSON_CreateNull());
+	if (answer && answer->result.wall_ns >= 0)
+		add_usage(object, answer);
+	else
+		cJSON_AddNullToObject(object, "usage");
+	output_init(exec, host, result, &output);
+	st = add_stream(object, "stdout", "stdout_base64", output.out, err);
 	if (!st)
-		st = add_stream(object, "stderr", "stderr_base64", &result->err, err);
+		st = add_stream(object, "stderr", "stderr_base64", output.err, err);
+	output_release(&output);
 	return st;
 }
 
-static enum assay_status print_json(const struct arguments *a, const struct host *const *hosts, const struct fleet_result *results, size_t n,
-				    struct buf *out, struct assay_error *err)
+static enum assay_status print_json(const struct exec *exec, struct buf *out, struct assay_error *err)
 {
 	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "command");
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; i < a->n_words; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(a->words[i]));
+	for (size_t i = 0; i < exec->n_words; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(exec->words[i]));
 	list = cJSON_AddArrayToObject(root, "hosts");
-	for (size_t i = 0; !st && i < n; i++)
-		st = add_host(list, hosts[i], &results[i], err);
+	for (size_t i = 0; !st && i < exec->job.n; i++)
+		st = add_host(exec, i, list, err);
 	if (st)
 		cJSON_Delete(root);
 	else
@@ -283,74 +288,91 @@ static enum assay_status print_json(const struct arguments *a, const struct host
 
 /* ---- all of it ---- */
 
-static enum assay_status run(const struct cli *cli, const struct arguments *a, const struct host *const *hosts, size_t n,
-			     struct fleet_result *results, struct assay_error *err)
+static void show_without(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to)
 {
-	struct exec exec = { .driver = { .next = exec_next, .done = exec_done }, .hosts = hosts, .live = cli->format == CLI_HUMAN };
-	struct fleet_options engine;
-	struct reach reach = { 0 };
-	enum assay_status st = reach_init(cli->directory, hosts, n, &reach, err);
+	(void)to;
+	cli_note(job->cli, "remark: the shell of %s ran the command: %s", folded, text);
+}
 
-	if (st)
-		return st;
-	engine = reach_options(&reach);
-	engine.fanout = (size_t)a->fanout;
-	engine.command_timeout_ms = a->timeout_ms;
-	engine.connect_timeout_ms = a->connect_timeout_ms;
-	engine.output_bytes_max = cli->format == CLI_JSON ? JSON_STREAM_BYTES : 0;
-	engine.cancelled = &cancelled;
-	exec.out_terminal = isatty(STDOUT_FILENO);
-	exec.err_terminal = exec.progress = isatty(STDERR_FILENO);
-	exec.commands = mem_new(n, sizeof(char *));
-	for (size_t i = 0; i < n; i++)
-		exec.commands[i] = compose(a, hosts[i]);
-	catch_signals();
-	st = fleet_run(hosts, n, &exec.driver, &engine, results, err);
-	for (size_t i = 0; i < n; i++)
-		free(exec.commands[i]);
-	free(exec.commands);
-	reach_release(&reach);
+/* The output of all hosts together must fit in memory. */
+static uint64_t json_stream_bytes(size_t n)
+{
+	uint64_t share = JSON_ALL_BYTES_MAX / n;
+
+	return share > JSON_STREAM_BYTES_MAX ? JSON_STREAM_BYTES_MAX : share < JSON_STREAM_BYTES_MIN ? JSON_STREAM_BYTES_MIN : share;
+}
+
+static void explain_timeouts(struct exec *exec)
+{
+	for (size_t i = 0; i < exec->job.n; i++) {
+		struct fleet_result *r = &exec->job.results[i];
+
+		if (r->outcome == FLEET_TIMEOUT && !exec->plain[i] && agent_answer(&exec->job.agent, i))
+			snprintf(r->message, sizeof(r->message), "the command did not end within %.4g s and was killed",
+				 (double)exec->wish.timeout_ms / 1000);
+	}
+}
+
+static enum assay_status run(struct exec *exec, struct buf *out, struct assay_error *err)
+{
+	struct cmd_fleet_job *job = &exec->job;
+	bool json = job->cli->format == CLI_JSON;
+	enum assay_status st;
+
+	exec->out_terminal = isatty(STDOUT_FILENO);
+	exec->err_terminal = job->progress;
+	exec->plain = mem_new(job->n, sizeof(char *));
+	exec->without = mem_new(job->n, sizeof(char *));
+	job->agent.request = request;
+	job->agent.without = without;
+	job->ended = json ? NULL : ended;
+	job->options.command_timeout_ms = CMD_FLEET_DEPLOY_MS; /* the command's own comes with its request */
+	if (json)
+		job->options.output_bytes_max = json_stream_bytes(job->n);
+	st = cmd_fleet_job_run(job, err);
+	if (!st)
+		explain_timeouts(exec);
+	if (!st && json)
+		st = print_json(exec, out, err);
+	if (!st)
+		st = cli_print(out, err);
+	if (!st && !json) {
+		cmd_fleet_job_fold(job, exec->without, show_without, NULL);
+		cmd_fleet_job_summary(job);
+	}
 	return st;
+}
+
+static void exec_release(struct exec *exec)
+{
+	for (size_t i = 0; exec->plain && i < exec->job.n; i++) {
+		free(exec->plain[i]);
+		free(exec->without[i]);
+	}
+	free(exec->plain);
+	free(exec->without);
+	free(exec->words);
+	cmd_fleet_release(&exec->wish.choice);
+	cmd_fleet_job_release(&exec->job);
 }
 
 int cmd_fleet_exec(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "-- COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL };
-	struct fleet_result *results = NULL;
-	struct lab lab = { .lock_fd = -1 };
-	const struct host **hosts = NULL;
-	struct arguments a = { 0 };
+	struct exec exec = { .capacity = 0 };
 	struct buf out = BUF_INIT;
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;
 	int decided = 0;
-	size_t n = 0;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	cli_parse(&cli, &argp, argc, argv, directory, &exec);
+	st = cmd_fleet_job_open(&exec.job, &cli, &exec.wish, &err);
 	if (!st)
-		st = cmd_fleet_hosts(&lab.config.inventory, &a.choice, &hosts, &n, &err);
-	if (!st) {
-		results = mem_new(n, sizeof(*results));
-		st = run(&cli, &a, hosts, n, results, &err);
-	}
-	if (!st && cli.format == CLI_JSON)
-		st = print_json(&a, hosts, results, n, &out, &err);
+		st = run(&exec, &out, &err);
 	if (!st)
-		st = cli_print(&out, &err);
-	if (!st) {
-		if (cli.format == CLI_HUMAN)
-			print_summary(&cli, hosts, results, n);
-		decided = fleet_exit(results, n);
-	}
-	for (size_t i = 0; results && i < n; i++)
-		fleet_result_release(&results[i]);
-	free(results);
-	free(hosts);
-	free(a.words);
-	cmd_fleet_release(&a.choice);
-	lab_close(&lab);
+		decided = fleet_exit(exec.job.results, exec.job.n);
+	exec_release(&exec);
 	buf_release(&out);
 	return cli_end(&cli, st, &err, decided);
 }

@@ -113,8 +113,8 @@ static void print_json(const struct answer *answers, size_t n, const char *own, 
 }
 
 /* What is to become of each key; the new text of the file is in *text. */
-static enum assay_status decide(const struct reach *reach, char **keys, struct answer *answers, size_t n, bool replace, struct buf *text,
-				struct assay_error *err)
+static enum assay_status decide(const struct reach *reach, char **keys, struct answer *answers, size_t n, bool replace,
+				struct buf *text, struct assay_error *err)
 {
 	enum assay_status st = file_read(reach->own, KNOWN_HOSTS_BYTES_MAX, text, err);
 

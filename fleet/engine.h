@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a host ends: exactly one of these. Constant, code. */
+/* How a host ends: exactly one of these. Constant, code. Unreachable (also: no session in time), auth and hostkey say that nothing was
+ * run there; failed, timeout: something may have been. The engine itself never says excluded. */
 #define FLEET_OUTCOME_ROWS(X)               \
 	X(FLEET_OK, "ok")                   \
 	X(FLEET_FAILED, "failed")           \
@@ -53,17 +54,20 @@ struct fleet_result {
 /* What the caller does between commands: embed it as first member. */
 struct fleet_driver {
 	/* The next command for hosts[host] after `last` (NULL: the first one), over the same connection. False: nothing more for this
-	 * host; its result is then that of the last command (ok when there was none). Not called for a host whose connection failed. */
+	 * host; its result is then that of the last command (ok when there was none). Not called for a host whose connection failed,
+	 * nor behind a command that did not end by itself (timeout, too much output, connection lost). What `last` holds is gone
+	 * after the call. */
 	bool (*next)(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out);
 	/* May be NULL. A host has ended with *result (final); n_done of n hosts have. */
 	void (*done)(struct fleet_driver *driver, size_t host, const struct fleet_result *result, size_t n_done, size_t n);
-	/* May be NULL. May hosts[host] start now? Asked again whenever another host has ended: boxes that measure one at a time. */
+	/* May be NULL. May hosts[host] start now? Asked again whenever another host has ended: boxes that measure one at a time. When
+	 * none runs, one must be allowed. */
 	bool (*may_start)(struct fleet_driver *driver, size_t host);
 };
 
 struct fleet_options {
 	size_t fanout;                 /* connections at a time; 0: 32 */
-	int64_t connect_timeout_ms;    /* name to authenticated session; 0: 10,000 */
+	int64_t connect_timeout_ms;    /* for a name (before the loop), and from there to an authenticated session; 0: 10,000 */
 	int64_t command_timeout_ms;    /* 0: none */
 	uint64_t output_bytes_max;     /* of each stream of each host; 0: 256 MiB; more ends the host as failed */
 	const char *directory;         /* of the laboratory: relative identity files start here */

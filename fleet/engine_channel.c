@@ -149,6 +149,7 @@ void engine_channel_signal(struct conn *conn)
 {
 	if (conn->state != CONN_RUNNING || engine_session_dead(conn) || conn->ssh.closed)
 		return;
-	ssh_channel_request_send_signal(conn->ssh.channel, "KILL");
+	/* A program that ends with its input gets to end what it has started. */
+	ssh_channel_request_send_signal(conn->ssh.channel, conn->command.hold_input ? "TERM" : "KILL");
 	ssh_event_dopoll(conn->ssh.event, 0); /* what does not go out now is lost: not every host listens to it anyway */
 }

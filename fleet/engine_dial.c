@@ -88,7 +88,8 @@ static void dial_from(struct conn *conn, int error)
 			close(fd);
 		return;
 	}
-	conn_settle(conn, FLEET_UNREACHABLE, "cannot connect to %s port %d: %s", conn->target->address, conn->target->port, strerror(error));
+	conn_settle(conn, FLEET_UNREACHABLE, "cannot connect to %s port %d: %s", conn->target->address, conn->target->port,
+		    strerror(error));
 }
 
 void engine_dial_next(struct conn *conn)

@@ -44,7 +44,8 @@ struct engine_targets {
 };
 
 /* Reads what the configuration says of every host. Trouble with one host is its target's problem. */
-void engine_targets_init(struct engine_targets *targets, const struct host *const *hosts, size_t n, const struct fleet_options *options);
+void engine_targets_init(struct engine_targets *targets, const struct host *const *hosts, size_t n,
+			 const struct fleet_options *options);
 void engine_targets_release(struct engine_targets *targets);
 
 /* A descriptor in the epoll set. */

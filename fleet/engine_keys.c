@@ -43,7 +43,8 @@ static bool is_private(struct engine_key_file *file)
 		return false;
 	}
 	if (info.st_uid == geteuid() && (info.st_mode & 077)) {
-		snprintf(file->reason, sizeof(file->reason), "'%.80s' can be read by others: 'chmod 600 %.80s'", file->path, file->path);
+		snprintf(file->reason, sizeof(file->reason), "'%.80s' can be read by others: 'chmod 600 %.80s'", file->path,
+			 file->path);
 		return false;
 	}
 	return true;

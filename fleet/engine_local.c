@@ -169,7 +169,11 @@ void engine_local_release(struct conn *conn)
 {
 	struct conn_local *local = &conn->local;
 
-	engine_child_kill(local->pid);
+	/* A program that ends with its input gets to end what it has started. */
+	if (local->pid > 0 && conn->command.hold_input && !local->exited)
+		kill(-local->pid, SIGTERM);
+	else
+		engine_child_kill(local->pid);
 	close_watch(&local->in);
 	close_watch(&local->out);
 	close_watch(&local->err);

@@ -39,7 +39,8 @@ static bool judge(struct conn *conn, int rc)
 	if (engine_session_dead(conn)) {
 		text = ssh_get_error(conn->ssh.session);
 		if (strstr(text, "uthentication failures")) /* the host counts the keys that it refuses */
-			conn_settle(conn, FLEET_AUTH, "too many keys for user '%s': name the right one with identity_file", conn->target->user);
+			conn_settle(conn, FLEET_AUTH, "too many keys for user '%s': name the right one with identity_file",
+				    conn->target->user);
 		else
 			engine_session_broken(conn, "during authentication");
 		return false;

@@ -64,7 +64,8 @@ void engine_session_start(struct conn *conn, int fd)
 	ssh->event = ssh_event_new();
 	if (!ssh->session || !ssh->event || !set_options(conn, fd)) {
 		close(fd);
-		conn_settle(conn, FLEET_UNREACHABLE, "cannot set up a session: %s", ssh->session ? ssh_get_error(ssh->session) : "no memory");
+		conn_settle(conn, FLEET_UNREACHABLE, "cannot set up a session: %s",
+			    ssh->session ? ssh_get_error(ssh->session) : "no memory");
 		return;
 	}
 	ssh_set_blocking(ssh->session, 0);
@@ -134,19 +135,20 @@ static void refuse_host(struct conn *conn, enum known_hosts_answer answer, const
 
 	switch (answer) {
 	case KNOWN_HOSTS_UNKNOWN:
-		conn_settle(conn, FLEET_HOSTKEY, "its key %s is not known: compare it, then 'assay fleet trust -w %.60s'", key->shown, name);
+		conn_settle(conn, FLEET_HOSTKEY, "its key %s is not known: compare it, then 'assay fleet trust -w %.60s'",
+			    key->shown, name);
 		break;
 	case KNOWN_HOSTS_CHANGED:
-		conn_settle(conn, FLEET_HOSTKEY, "its key %s is not that of %.60s:%zu: find out why (installed anew? another machine?), then 'assay "
-			    "fleet trust --replace -w %.40s'", key->shown, file ? file : "known_hosts", line, name);
+		conn_settle(conn, FLEET_HOSTKEY, "its key %s is not that of %.60s:%zu: find out why (installed anew? "
+			    "another machine?), then 'assay fleet trust --replace -w %.40s'", key->shown, file ? file : "known_hosts", line, name);
 		break;
 	case KNOWN_HOSTS_REVOKED:
 		conn_settle(conn, FLEET_HOSTKEY, "its key %s is revoked (%.60s:%zu): the host needs a new one", key->shown,
 			    file ? file : "known_hosts", line);
 		break;
 	case KNOWN_HOSTS_ONLY_AUTHORITY:
-		conn_settle(conn, FLEET_HOSTKEY, "only an authority is known (%.60s:%zu), and certificates of hosts are not checked: compare its "
-			    "key %s, then 'assay fleet trust -w %.30s'", file ? file : "known_hosts", line, key->shown, name);
+		conn_settle(conn, FLEET_HOSTKEY, "only an authority is known (%.60s:%zu), and certificates of hosts are not "
+			    "checked: compare its key %s, then 'assay fleet trust -w %.30s'", file ? file : "known_hosts", line, key->shown, name);
 		break;
 	case KNOWN_HOSTS_OK:
 		break;
@@ -155,6 +157,7 @@ static void refuse_host(struct conn *conn, enum known_hosts_answer answer, const
 
 static void check_host_key(struct conn *conn)
 {
+	const struct known_hosts *known = conn->engine->options.known;
 	const struct engine_target *target = conn->target;
 	char **key_out = conn->engine->host_keys;
 	enum known_hosts_answer answer;
@@ -170,7 +173,7 @@ static void check_host_key(struct conn *conn)
 		key_out[conn->index] = known_hosts_line(target->address, target->port, key.type, key.blob, key.n);
 		conn_settle(conn, FLEET_OK, "%s", "");
 	} else {
-		answer = known_hosts_ask(conn->engine->options.known, target->address, target->port, key.type, key.blob, key.n, &file, &line);
+		answer = known_hosts_ask(known, target->address, target->port, key.type, key.blob, key.n, &file, &line);
 		if (answer == KNOWN_HOSTS_OK)
 			conn->state = CONN_LOGIN;
 		else
@@ -255,7 +258,8 @@ void ssh_conn_late(struct conn *conn)
 	if (conn->ssh.jump && conn->state == CONN_GREETING)
 		engine_jump_explain(conn, "no answer in time");
 	else
-		conn_settle(conn, FLEET_UNREACHABLE, "no %s within %.3g s", what, (double)conn->engine->options.connect_timeout_ms / 1000);
+		conn_settle(conn, FLEET_UNREACHABLE, "no %s within %.3g s", what,
+			    (double)conn->engine->options.connect_timeout_ms / 1000);
 }
 
 void engine_session_release(struct conn *conn)

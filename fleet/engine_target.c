@@ -17,7 +17,8 @@ static char *expand(const struct engine_targets *targets, const char *directory,
 	return mem_format("%s/%s", directory, path);
 }
 
-static void find_identities(const struct engine_targets *targets, struct engine_target *target, const struct host *host, const char *directory)
+static void find_identities(const struct engine_targets *targets, struct engine_target *target, const struct host *host,
+			    const char *directory)
 {
 	const struct ssh_settings *settings = &target->settings;
 	size_t n_defaults = sizeof(default_keys) / sizeof(default_keys[0]);
@@ -35,7 +36,8 @@ static void find_identities(const struct engine_targets *targets, struct engine_
 	}
 }
 
-static void describe(const struct engine_targets *targets, struct engine_target *target, const struct host *host, const struct fleet_options *options)
+static void describe(const struct engine_targets *targets, struct engine_target *target, const struct host *host,
+		     const struct fleet_options *options)
 {
 	struct ssh_settings *settings = &target->settings;
 	struct assay_error err;
@@ -52,7 +54,8 @@ static void describe(const struct engine_targets *targets, struct engine_target 
 	find_identities(targets, target, host, options->directory);
 }
 
-void engine_targets_init(struct engine_targets *targets, const struct host *const *hosts, size_t n, const struct fleet_options *options)
+void engine_targets_init(struct engine_targets *targets, const struct host *const *hosts, size_t n,
+			 const struct fleet_options *options)
 {
 	const struct passwd *me = getpwuid(geteuid());
 	const char *home = getenv("HOME");

@@ -30,6 +30,7 @@ struct helper_request {
 	struct buf bytes; /* what to send, once helper_request_go() has said ASSAY_OK */
 	size_t counted;   /* of HELPER_REQUEST_BYTES_MAX */
 	bool has_input;
+	bool borrowed;    /* bytes of another request, which is whole */
 	struct assay_error fault;
 };
 
@@ -43,6 +44,8 @@ void helper_request_limit(struct helper_request *request, const char *name, uint
 /* May be called again: the pieces are joined. */
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n);
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err);
+/* The same request for many hosts, its bytes kept once: `whole` has had its go, and must outlive *request. */
+void helper_request_borrow(struct helper_request *request, const struct helper_request *whole);
 void helper_request_release(struct helper_request *request); /* accepts zeroed */
 
 /* What RESULT says; numbers that it does not say are -1. */

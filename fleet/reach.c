@@ -13,8 +13,8 @@ static char *home_file(const char *name)
 	return mem_format("%s/.ssh/%s", home && *home ? home : me ? me->pw_dir : "", name);
 }
 
-/* The files that UserKnownHostsFile names for any of the hosts, each once. What is wrong with the configuration of one host is said when
- * that host is contacted. */
+/* The files that UserKnownHostsFile names for any of the hosts, each once. What is wrong with the configuration of one host is
+ * said when that host is contacted. */
 static enum assay_status read_named(struct reach *reach, const struct host *const *hosts, size_t n, struct assay_error *err)
 {
 	char **seen = NULL;
@@ -45,7 +45,8 @@ static enum assay_status read_named(struct reach *reach, const struct host *cons
 	return st;
 }
 
-enum assay_status reach_init(const char *directory, const struct host *const *hosts, size_t n, struct reach *out, struct assay_error *err)
+enum assay_status reach_init(const char *directory, const struct host *const *hosts, size_t n, struct reach *out,
+			     struct assay_error *err)
 {
 	struct reach reach = { .directory = mem_string(directory), .own = mem_format("%s/known_hosts", directory),
 			       .known = known_hosts_new() };

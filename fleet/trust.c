@@ -63,7 +63,8 @@ static enum assay_status take_out(struct buf *text, const char *own, const char 
 			buf_add(&kept, text->bytes + at, n);
 			break;
 		case ABOUT_SEVERAL:
-			st = assay_fail(err, ASSAY_E_CONFLICT, "%s:%zu is about %s and other hosts: change that line yourself", own, line, host);
+			st = assay_fail(err, ASSAY_E_CONFLICT, "%s:%zu is about %s and other hosts: change that line yourself", own, line,
+					host);
 			break;
 		case ABOUT_HOST:
 			break;
@@ -78,10 +79,22 @@ static enum assay_status take_out(struct buf *text, const char *own, const char 
 	return ASSAY_OK;
 }
 
+static bool has_line(const struct buf *text, const char *line)
+{
+	const char *at = text->size ? text->bytes : NULL;
+	size_t n = strlen(line);
+
+	while (at && (strncmp(at, line, n) != 0 || at[n] != '\n')) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	return at;
+}
+
 /* Once, also when several hosts of this run have one address. */
 static void add_line(struct buf *text, const char *line)
 {
-	if (text->size && memmem(text->bytes, text->size, line, strlen(line)))
+	if (has_line(text, line))
 		return;
 	if (text->size && text->bytes[text->size - 1] != '\n')
 		buf_char(text, '\n');
@@ -90,7 +103,8 @@ static void add_line(struct buf *text, const char *line)
 }
 
 /* "BEFORE FILE:LINE BEHIND" */
-static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line, const char *behind)
+static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line,
+		const char *behind)
 {
 	step->action = action;
 	snprintf(step->message, sizeof(step->message), "%s%.80s:%zu%s", before, file ? file : "known_hosts", line, behind);
@@ -120,13 +134,14 @@ enum assay_status trust_key(struct buf *text, const char *own, const struct know
 		break;
 	case KNOWN_HOSTS_CHANGED:
 		if (!replace) {
-			say(out, TRUST_REFUSED, "", file, at, " has another key of this host: find out why it has changed (installed anew? another "
-			    "machine?), then --replace");
+			say(out, TRUST_REFUSED, "", file, at, " has another key of this host: find out why it has changed (installed "
+			    "anew? another machine?), then --replace");
 			break;
 		}
 		out->action = TRUST_REPLACED;
 		if (file && strcmp(file, own) != 0)
-			say(out, TRUST_REPLACED, "", file, at, " still has the old key, which stays good: take it out with 'ssh-keygen -R'");
+			say(out, TRUST_REPLACED, "", file, at,
+			    " still has the old key, which stays good: take it out with 'ssh-keygen -R'");
 		st = take_out(text, own, host, port, &key, err);
 		if (!st)
 			add_line(text, line);

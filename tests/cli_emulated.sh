@@ -19,7 +19,7 @@ tidy() {
 on() {
 	dir=$1 n=$2
 	shift 2
-	ssh -F none -i "$dir/.assay/emulated/id_ed25519" -o IdentitiesOnly=yes -o UserKnownHostsFile="$dir/known_hosts" \
+	timeout 20 ssh -F none -i "$dir/.assay/emulated/id_ed25519" -o IdentitiesOnly=yes -o UserKnownHostsFile="$dir/known_hosts" \
 		-o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=10 -o LogLevel=ERROR \
 		-p "$(sed -n 's/^    port: //p' "$dir/lab.yaml" | sed -n "${n}p")" \
 		"$(sed -n 's/^    user: "\(.*\)"/\1/p' "$dir/lab.yaml" | sed -n "${n}p")@$(sed -n 's/^    address: //p' "$dir/lab.yaml" | sed -n "${n}p")" "$@" \
@@ -310,8 +310,19 @@ expect_status 0
 run fleet down "$tmp/second"
 on "$lab" 1 true
 expect_status 0
+what='without control groups: a session and what it left survive their sshd'
+on "$lab" 1 'setsid sleep 4714 >/dev/null 2>&1 &'
+(on "$lab" 1 'exec sleep 4715') &
+held=$!
+sleep .3
+kill -9 "$(sed -n 's/^process \([0-9]*\) .*/\1/p' "$lab/.assay/emulated/state" | head -n 1)"
 run fleet down "$lab"
+expect_status 0
 nothing_left "$lab"
+wait "$held"
+held=
+cases=$((cases + 1))
+[ -z "$(pgrep -f '^sleep 471[45]$')" ] || fail 'what the sessions ran should have ended'
 
 what='an ordinary user'
 mkdir "$tmp/home"

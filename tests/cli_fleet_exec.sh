@@ -6,6 +6,7 @@ sshd_available || skip 'there is no sshd, ssh-keygen or setpriv (openssh-server,
 export HOME="$tmp/home"
 mkdir "$HOME"
 unset SSH_AUTH_SOCK
+settings="SetEnv XDG_CACHE_HOME=$tmp/cache"
 
 # An ordinary user with a shell, whom only this script sees.
 if [ "$(id -u)" = 0 ] && [ -z "${ASSAY_TEST_AGAIN:-}" ]; then
@@ -22,7 +23,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${ASSAY_TEST_AGAIN:-}" ]; then
 	fi
 fi
 
-sshd_start one
+sshd_start one "$settings"
 cat >"$tmp/hosts" <<END
 hosts:
   - name: node[1-3]
@@ -84,11 +85,26 @@ fleet exec -- echo hello
 expect_status 0
 expect_lines 'node1: hello' 'node2: hello' 'node3: hello'
 expect_stderr 'assay fleet exec: ok: node[1-3]'
-
 what='words arrive as they are'
-fleet exec -w node1 -- printf '<%s>\n' 'a b' "it's" '$HOME' '*' '' '\n' 'ü'
+fleet exec -w node1 -- printf '<%s>\n' 'a b' "it's" '$HOME' '$(x)' '*' '' '\n' 'ü' '"'
 expect_status 0
-expect_stdout 'node1: <a b>' "node1: <it's>" 'node1: <$HOME>' 'node1: <*>' 'node1: <>' 'node1: <\n>' 'node1: <ü>'
+for word in 'a b' "it's" '$HOME' '$(x)' '*' '' '\n' 'ü' '"'; do
+	printf 'node1: <%s>\n' "$word"
+done >"$tmp/expected"
+expect_same_files "$tmp/out" "$tmp/expected"
+what='options of the command are its own'
+fleet exec -w node1 -- echo -w node2 --format json --help
+expect_status 0
+expect_lines 'node1: -w node2 --format json --help'
+what='a command that is not there'
+fleet exec -w node1 -- no-such-command
+expect_status 1
+expect_no_stdout
+expect_stderr "failed: node1: cannot execute 'no-such-command': No such file or directory"
+what='one host fails'
+fleet exec -w node[1-2] -- mkdir "$tmp/one-only"
+expect_status 7
+expect_stderr 'ok: node' 'failed: node' 'exit status 1' 'File exists'
 
 what='two streams, the last line not ended'
 fleet exec -w node1 -- sh -c 'printf "1\n2"; printf wrong >&2; exit 4'
@@ -106,11 +122,61 @@ expect_json '.hosts[0].exit_status' null
 expect_json '.hosts[0].signal' TERM
 expect_json '.hosts[0].stdout_base64' Yf8=
 expect_json '.command[0]' sh
+expect_json '.hosts[0].without_helper' null
+expect_json '.hosts[0].usage.leftovers' 0
+what='the binary output of many lines is whole'
+head -c 3000000 /dev/urandom >"$tmp/random"
+fleet exec -w node1 --format json -- cat "$tmp/random"
+expect_status 0
+json '.hosts[0].stdout_base64' | base64 -d >"$tmp/arrived"
+expect_same_files "$tmp/random" "$tmp/arrived"
+what='a flood is cut'
+fleet exec -w node1 --format json -- head -c 20000000 /dev/zero
+expect_status 1
+expect_json '.hosts[0].outcome' failed
+expect_json '.hosts[0].exit_status' null
+expect_json '.hosts[0].message' 'more than 16 MiB of standard output: cut there, and the connection closed'
+cases=$((cases + 1))
+[ "$(json '.hosts[0].stdout_base64' | base64 -d | wc -c)" -gt 16000000 ] || fail 'what has come before should be there'
 
 what='a command that takes too long'
 fleet exec -w node[1-2] --timeout 0.3 -- sleep 5
 expect_status 1
-expect_stderr 'timeout: node[1-2]: the command did not end within 0.3 s'
+expect_stderr 'timeout: node[1-2]: the command did not end within 0.3 s and was killed'
+what='what it leaves behind is ended'
+fleet exec -w node1 --format json -- sh -c "sleep 4$$ >/dev/null 2>&1 & echo begun"
+expect_status 0
+expect_json '.hosts[0].usage.leftovers' 1
+cases=$((cases + 1))
+grep -lzqx "[4]$$" /proc/[0-9]*/cmdline 2>/dev/null && fail 'sleep should be gone'
+
+what='a host where the helper cannot be kept: the shell, and every word in quotes'
+sshd_start bare "SetEnv PATH=/nonexistent XDG_CACHE_HOME=/nonexistent"
+cp "$tmp/lab/lab.yaml" "$tmp/without-bare"
+cp "$tmp/lab/known_hosts" "$tmp/known-without-bare"
+cat >>"$tmp/lab/lab.yaml" <<END
+  - name: bare[1-2]
+    address: 127.0.0.1
+    port: $port
+    identity_file: $tmp/user
+END
+fleet trust -w bare[1-2]
+fleet exec -w bare[1-2] -- /usr/bin/printf '<%s>\n' 'a b' "it's" '$(x)' ''
+expect_status 0
+expect_lines 'bare1: <$(x)>' 'bare1: <>' 'bare1: <a b>' "bare1: <it's>" 'bare2: <$(x)>' 'bare2: <>' 'bare2: <a b>' "bare2: <it's>"
+expect_stderr 'remark: the shell of bare[1-2] ran the command: the helper could not be deployed: '
+fleet exec -w bare1,node1 --format json -- /bin/sh -c 'echo out; exit 3'
+expect_status 1
+expect_json '.hosts[0].usage.survivors' 0
+expect_json '.hosts[1].usage' null
+expect_json '.hosts[1].stdout' out
+expect_json '.hosts[1].exit_status' 3
+fleet exec -w bare1 --timeout 0.5 -- /bin/sleep 3
+expect_status 1
+expect_stderr 'timeout: bare1: the command did not end within 0.5 s'
+sshd_stop bare
+mv "$tmp/without-bare" "$tmp/lab/lab.yaml"
+mv "$tmp/known-without-bare" "$tmp/lab/known_hosts"
 
 cat >>"$tmp/lab/lab.yaml" <<END
   - name: dead[1-2]
@@ -128,6 +194,8 @@ what='this machine, and the environment of a host'
 fleet exec -w here -- printenv WHERE EMPTY
 expect_status 0
 expect_lines 'here: ' "here: it's here"
+fleet exec -w here -- sh -c 'printf "%s" "$WHERE"'
+expect_lines "here: it's here"
 what='this machine needs no key'
 fleet trust -w here
 expect_status 0
@@ -140,7 +208,7 @@ expect_stdout 'dead1: failed: cannot connect'
 what='a key that has changed'
 sshd_stop one
 rm "$tmp/one.key" "$tmp/one.key.pub"
-sshd_start one
+sshd_start one "$settings"
 fleet exec -w node1 -- true
 expect_status 1
 expect_stderr 'hostkey: node1' "known_hosts:1: find out why" '--replace'
@@ -181,33 +249,40 @@ refused 2 '--timeout is a number of seconds'
 fleet exec -w node9 -- true
 refused 2 "node9"
 
-# Interrupted: everything ends at once, on this machine the commands too.
-what='Ctrl-C'
+# Interrupted, in order or not: nothing of it is left anywhere.
 marker=3$$
-"$ASSAY" -C "$tmp/lab" fleet exec -w node[1-3],here -- sleep "$marker" >"$tmp/out" 2>"$tmp/err" </dev/null &
-assay=$!
-for wait in $(seq 100); do
-	grep -lzqx "$marker" /proc/[0-9]*/cmdline 2>/dev/null && break
-	sleep .05
-done
-sleep .2
-kill -INT $assay
-started=$(date +%s)
-wait $assay
-status=$?
-cases=$((cases + 2))
-[ $(($(date +%s) - started)) -le 3 ] || fail 'it should end at once'
+interrupted() {
+	what="interrupted by SIG$1"
+	"$ASSAY" -C "$tmp/lab" fleet exec -w node[1-3],here -- sh -c 'echo begun; sleep $0; true' "$marker" >"$tmp/out" 2>"$tmp/err" </dev/null &
+	assay=$!
+	for wait in $(seq 100); do
+		[ "$(left)" -ge 8 ] && break
+		sleep .05
+	done
+	kill -"$1" $assay
+	started=$(date +%s)
+	wait $assay 2>/dev/null
+	status=$?
+	cases=$((cases + 2))
+	[ $(($(date +%s) - started)) -le 3 ] || fail 'it should end at once'
+	for wait in $(seq 60); do
+		[ "$(left)" = 0 ] && return
+		sleep .05
+	done
+	fail "no command should be left, but $(left) are"
+	for pid in $(pids); do
+		tr '\0' ' ' <"/proc/$pid/cmdline"
+		kill "$pid"
+	done
+}
+left() { pids | wc -l; }
+pids() { grep -lzx "[3]$$" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3; }
+
+interrupted INT
 expect_status 1
 expect_stderr 'failed: node[1-3],here: cancelled'
-# As root, sshd refuses to signal commands: ours are asked to end, too.
-for pid in $(grep -lzx "$marker" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3); do
-	kill "$pid" 2>/dev/null && left=$((${left:-0} + 1))
-done
-if [ "$(id -u)" = 0 ]; then
-	[ "${left:-0}" -le 3 ] || fail 'the local command should be gone'
-else
-	[ "${left:-0}" = 0 ] || fail "no command should be left, but $left are"
-fi
+expect_stdout 'node1: begun' 'here: begun'
+interrupted KILL
 
 if command -v script >/dev/null 2>&1; then
 	what='on a terminal: progress, and no escape sequences from hosts'

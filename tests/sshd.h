@@ -58,7 +58,8 @@ static inline int sshd_listen(int *port)
 
 static inline bool sshd_answers(int port)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port) };
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				       .sin_port = htons((uint16_t)port) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	bool ok = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
 
@@ -104,8 +105,8 @@ static inline struct sshd sshd_start(const char *name, const char *more)
 	if (access(sshd.key, F_OK))
 		sshd_keygen(sshd.key, "ed25519", "");
 	text = mem_format("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nLogLevel VERBOSE\n"
-			  "AuthorizedKeysFile %s/authorized\nPasswordAuthentication yes\nMaxStartups 500\nPermitRootLogin yes\n%s\n", sshd.port,
-			  sshd.key, here, more);
+			  "AuthorizedKeysFile %s/authorized\nPasswordAuthentication yes\nMaxStartups 500\nPermitRootLogin yes\n%s\n",
+			  sshd.port, sshd.key, here, more);
 	scratch_put(config, text);
 	close(fd);
 	sshd.pid = fork();

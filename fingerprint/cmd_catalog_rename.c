@@ -1,0 +1,99 @@
+#include "base/json.h"
+#include "base/text.h"
+#include "fingerprint/cmd.h"
+#include "fingerprint/cmd_catalog_edit.h"
+#include "fingerprint/rename.h"
+
+#include <inttypes.h>
+
+static const char doc[] =
+    "Gives a machine another name: its file, its fingerprints and its runs follow. Where a machine of the new name exists, --merge makes them "
+    "one, unless machine-id, board or CPU say that they are two. Interrupted, the same command completes it; 'assay catalog check' tells."
+    "\vExample:\n"
+    "  assay catalog rename node7 node07\n"
+    "  assay catalog rename node07-old-name node07 --merge";
+
+enum { OPTION_MERGE = 256 };
+
+static const struct argp_option options[] = { { "merge", OPTION_MERGE, NULL, 0, "NEW exists, and is the same machine", 1 }, { 0 } };
+
+struct arguments {
+	const char *names[2];
+	bool merge;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	if (key == OPTION_MERGE) {
+		a->merge = true;
+		return 0;
+	}
+	return cli_words(key, arg, state, a->names, 2, "OLD and NEW");
+}
+
+static void print(const struct cli *cli, const struct arguments *a, const struct rename_result *result, struct buf *out)
+{
+	cJSON *root;
+
+	if (cli->format == CLI_JSON) {
+		root = cJSON_CreateObject();
+		cJSON_AddStringToObject(root, "old", a->names[0]);
+		cJSON_AddStringToObject(root, "new", a->names[1]);
+		cJSON_AddBoolToObject(root, "merged", result->merged);
+		cJSON_AddBoolToObject(root, "completed", result->completed);
+		cJSON_AddNumberToObject(root, "fingerprints", (double)result->fingerprints);
+		cJSON_AddNumberToObject(root, "runs", (double)result->runs);
+		json_add(out, root);
+	} else if (result->completed) {
+		buf_format(out, "%s is called %s: the renaming that was interrupted is complete\n", a->names[0], a->names[1]);
+	} else {
+		buf_format(out, "%s %s %s: %" PRId64 " fingerprint%s and %" PRId64 " result%s followed\n", a->names[0],
+			   result->merged ? "is one with" : "is called", a->names[1], result->fingerprints,
+			   text_plural((size_t)result->fingerprints), result->runs, text_plural((size_t)result->runs));
+	}
+}
+
+static enum assay_status run(struct lab *lab, const struct cli *cli, const struct arguments *a, struct assay_error *err)
+{
+	const char *from = a->names[0], *to = a->names[1];
+	struct rename_result result = { 0 };
+	struct catalog catalog = { 0 };
+	struct buf out = BUF_INIT;
+	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
+
+	if (!st)
+		st = rename_check(&lab->store, &catalog, from, to, a->merge, &result, err);
+	if (!st)
+		st = rename_store(&lab->store, from, to, &result, err);
+	if (!st)
+		st = rename_files(&catalog, from, to, err);
+	if (!st) {
+		if (cmd_catalog_host(lab, from))
+			cli_note(cli, "lab.yaml still calls it '%s': change the id of '%s' there before it is measured again", from,
+				 cmd_catalog_host(lab, from));
+		print(cli, a, &result, &out);
+		st = cli_print(&out, err);
+	}
+	catalog_release(&catalog);
+	buf_release(&out);
+	return st;
+}
+
+int cmd_catalog_rename(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { options, parse, "OLD NEW", doc, NULL, NULL, NULL };
+	struct lab lab = { .lock_fd = -1 };
+	struct arguments a = { 0 };
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, &a);
+	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
+	if (!st)
+		st = run(&lab, &cli, &a, &err);
+	lab_close(&lab);
+	return cli_end(&cli, st, &err, 0);
+}
