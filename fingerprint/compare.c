@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#define DF_MAX 1e6 /* of t, which is the normal distribution by then */
+
 /* How much worse the median of k normal numbers is than their mean: 2 million draws (docs/statistics.md). */
 static double median_factor(size_t k)
 {
@@ -17,7 +19,8 @@ static double median_factor(size_t k)
 struct side {
 	double median;   /* NaN: not measured */
 	double variance; /* of its log, from the passes; NaN where there are fewer than two */
-	size_t df;
+	double own;      /* how much of it rests on these passes alone */
+	double df;       /* of that part */
 };
 
 static struct side side_of(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor, double *logs)
@@ -35,42 +38,57 @@ static struct side side_of(const struct fingerprint_set *set, const struct finge
 		double error = median_factor(n) * stats_sd(logs, n) / sqrt((double)n);
 
 		side.variance = error * error;
-		side.df = n - 1;
+		side.df = (double)(n - 1);
 	}
 	return side;
 }
 
-/* Half-way to the mean of all stressors, and the floor; a stressor with one pass gets the mean. *df becomes the mean of their degrees of
- * freedom, 0 when no stressor has any. */
-static void shrink(struct side *sides, size_t n, double *df)
+/* What the stressors of a fingerprint have in common: the median of their variances, which a few noisy ones do not raise, over what a
+ * median is of its expectation. NaN when there is none. */
+static double common_variance(const struct side *sides, size_t n)
 {
-	double mean = 0, sum_df = 0;
-	size_t known = 0;
+	double *known = mem_new(n, sizeof(double)), df = 0, common = (double)NAN;
+	size_t count = 0;
 
 	for (size_t j = 0; j < n; j++) {
 		if (isnan(sides[j].variance))
 			continue;
-		mean += sides[j].variance;
-		sum_df += (double)sides[j].df;
-		known++;
+		known[count++] = sides[j].variance;
+		df += sides[j].df;
 	}
-	*df = known ? sum_df / (double)known : 0;
-	mean = known ? mean / (double)known : (double)NAN;
-	for (size_t j = 0; j < n; j++) {
-		double own = isnan(sides[j].variance) ? mean : sides[j].variance;
-
-		sides[j].variance = (own + mean) / 2 + COMPARE_FLOOR * COMPARE_FLOOR;
+	if (count) {
+		df /= (double)count;
+		common = stats_median(known, count) * df / stats_chi2_quantile(.5, df);
 	}
+	free(known);
+	return common;
 }
 
-static struct side *sides_of(const struct fingerprint_set *set, const struct fingerprint *f, double *df)
+/* Small variances go half-way to the common one, large ones stay. */
+static void shrink(struct side *side, double common)
+{
+	double half;
+
+	if (isnan(side->variance)) { /* one pass: as noisy as the others, and hardly known */
+		side->variance = side->own = common;
+		side->df = 1;
+		return;
+	}
+	half = (side->variance + common) / 2;
+	side->own = side->variance > half ? side->variance : side->variance / 2;
+	side->variance = side->variance > half ? side->variance : half;
+}
+
+static struct side *sides_of(const struct fingerprint_set *set, const struct fingerprint *f)
 {
 	struct side *sides = mem_new(set->n_stressors, sizeof(*sides));
-	double *logs = mem_new(f->n_passes, sizeof(*logs));
+	double *logs = mem_new(f->n_passes, sizeof(*logs)), common;
 
 	for (size_t j = 0; j < set->n_stressors; j++)
 		sides[j] = side_of(set, f, j, logs);
-	shrink(sides, set->n_stressors, df);
+	common = common_variance(sides, set->n_stressors);
+	for (size_t j = 0; j < set->n_stressors; j++)
+		shrink(&sides[j], common);
 	free(logs);
 	return sides;
 }
@@ -100,11 +118,22 @@ static const char *reason_of(const struct fingerprint_set *set, const struct fin
 	return s.zero ? "recorded 0" : (f->reasons ? f->reasons[stressor] : NULL);
 }
 
+/* Standard error of the log ratio, and its degrees of freedom by Satterthwaite: only what rests on few passes is uncertain. */
+static void weigh(struct compare_row *row, const struct side *a, const struct side *b)
+{
+	double variance = a->variance + b->variance + 2 * COMPARE_FLOOR * COMPARE_FLOOR;
+	double uncertain = a->own * a->own / a->df + b->own * b->own / b->df;
+
+	row->noise = sqrt(variance);
+	row->df = uncertain > 0 ? variance * variance / uncertain : DF_MAX;
+	row->df = row->df < DF_MAX ? row->df : DF_MAX;
+}
+
 static void add_row(struct compare *c, const struct fingerprint_set *set, const struct fingerprint *const f[2], size_t stressor,
 		    struct side *const sides[2])
 {
 	struct compare_row row = { .stressor = set->stressors[stressor], .ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN,
-				   .noise = (double)NAN };
+				   .noise = (double)NAN, .df = (double)NAN };
 
 	for (int i = 0; i < 2; i++) {
 		row.medians[i] = sides[i][stressor].median;
@@ -114,26 +143,25 @@ static void add_row(struct compare *c, const struct fingerprint_set *set, const 
 		return; /* of another battery */
 	if (row.medians[0] > 0 && row.medians[1] > 0) {
 		row.ratio = row.medians[1] / row.medians[0];
-		row.noise = sqrt(sides[0][stressor].variance + sides[1][stressor].variance);
 		c->compared++;
+		if (c->has_noise)
+			weigh(&row, &sides[0][stressor], &sides[1][stressor]);
 	}
 	c->rows[c->n++] = row;
 }
 
-/* t at three times the degrees of freedom that the passes have: what shrinking adds, measured on the safe side. */
-static void judge(struct compare *c, double df, size_t looks)
+/* Bonferroni over stressors and looks. */
+static void judge(struct compare *c, size_t looks)
 {
-	c->df = c->quantile = (double)NAN;
-	if (df <= 0 || c->compared == 0)
-		return;
-	c->df = 3 * df;
-	c->quantile = stats_t_quantile(1 - COMPARE_LEVEL / (2 * (double)c->compared * (double)looks), c->df);
+	double p = 1 - COMPARE_LEVEL / (2 * (double)c->compared * (double)looks);
+
 	for (size_t i = 0; i < c->n; i++) {
 		struct compare_row *row = &c->rows[i];
-		double half = c->quantile * row->noise;
+		double half;
 
-		if (isnan(half))
+		if (isnan(row->noise))
 			continue;
+		half = stats_t_quantile(p, row->df) * row->noise;
 		row->low = row->ratio * exp(-half);
 		row->high = row->ratio * exp(half);
 		row->differs = stats_round(row->low) > 1 || stats_round(row->high) < 1;
@@ -145,21 +173,22 @@ enum assay_status compare_fingerprints(const struct fingerprint_set *set, const 
 				       size_t looks, struct compare *out, struct assay_error *err)
 {
 	const struct fingerprint *const both[2] = { a, b };
-	struct compare c = { 0 };
-	struct side *sides[2];
-	double df[2];
+	struct compare c = { .has_noise = true };
 	enum assay_status st = compare_allowed(a, b, err);
+	struct side *sides[2];
 
 	ASSAY_BUG_IF(looks == 0);
-	*out = c;
+	*out = (struct compare){ 0 };
 	if (st)
 		return st;
 	c.rows = mem_new(set->n_stressors, sizeof(*c.rows));
-	for (int i = 0; i < 2; i++)
-		sides[i] = sides_of(set, both[i], &df[i]);
+	for (int i = 0; i < 2; i++) {
+		sides[i] = sides_of(set, both[i]);
+		c.has_noise = c.has_noise && set->n_stressors && !isnan(sides[i][0].variance); /* of one, of all */
+	}
 	for (size_t j = 0; j < set->n_stressors; j++)
 		add_row(&c, set, both, j, sides);
-	judge(&c, df[0] > 0 && df[1] > 0 ? df[0] + df[1] : 0, looks);
+	judge(&c, looks);
 	free(sides[0]);
 	free(sides[1]);
 	*out = c;

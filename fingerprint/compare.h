@@ -17,14 +17,14 @@ struct compare_row {
 	double medians[2];         /* per second of usr+sys time; NaN: not measured */
 	const char *reasons[2];    /* why not, or NULL; borrowed */
 	double ratio, low, high;   /* second / first, and its interval, corrected as `differs`; NaN where it does not exist */
-	double noise;              /* standard error of the log ratio; NaN where it does not exist */
+	double noise, df;          /* standard error of the log ratio, and its degrees of freedom; NaN where it does not exist */
 	bool differs;              /* the interval does not contain 1 */
 };
 
 struct compare {
 	struct compare_row *rows; /* [n], in name order: every stressor that was tried in either */
 	size_t n, compared, differing;
-	double df, quantile;      /* of t; NaN when there is no noise to be had: no stressor has two passes in either */
+	bool has_noise; /* false when no stressor has two passes in one of them: nothing can be said to differ */
 };
 
 /* What forbids to compare them, which fingerprints of different batteries, stress-ng versions or architectures do: ASSAY_E_USAGE, and

@@ -1,6 +1,7 @@
 #include "fingerprint/compare_print.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "fingerprint/stressor.h"
@@ -32,20 +33,19 @@ void compare_print_table(const struct compare *compare, const char *indent, stru
 	free(first);
 }
 
-/* The relative difference that the stressor in the middle would have to show. */
+/* The relative difference that a stressor of middling noise would have to show. */
 static double visible(const struct compare *compare)
 {
-	double least = INFINITY, most = 0;
+	double *halves = mem_new(compare->n, sizeof(double)), median;
+	size_t n = 0;
 
 	for (size_t i = 0; i < compare->n; i++) {
-		double half = compare->quantile * compare->rows[i].noise;
-
-		if (isnan(half))
-			continue;
-		least = half < least ? half : least;
-		most = half > most ? half : most;
+		if (!isnan(compare->rows[i].noise))
+			halves[n++] = log(compare->rows[i].high / compare->rows[i].ratio);
 	}
-	return most > 0 ? expm1(sqrt(least * most)) : (double)NAN;
+	median = n ? stats_median(halves, n) : (double)NAN;
+	free(halves);
+	return expm1(median);
 }
 
 static void print_missing(const struct compare *compare, struct buf *out)
@@ -64,7 +64,7 @@ void compare_print_rest(const struct compare *compare, struct buf *out)
 {
 	size_t rest = compare->compared - compare->differing;
 
-	if (isnan(compare->quantile))
+	if (!compare->has_noise)
 		buf_format(out, "Nothing can be said of %zu stressor%s: the noise of one pass is not known", rest, text_plural(rest));
 	else if (rest == 0)
 		buf_text(out, compare->compared ? "All stressors differ" : "No stressor was measured in both");

@@ -12,11 +12,12 @@ bool checkup_version(const char *said, char version[CHECKUP_VERSION_BYTES])
 {
 	static const char before[] = "stress-ng, version ",
 			  allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-";
-	const char *start = said + sizeof(before) - 1;
+	const char *start;
 	size_t n;
 
 	if (strncmp(said, before, sizeof(before) - 1) != 0)
 		return false;
+	start = said + sizeof(before) - 1;
 	n = strspn(start, allowed);
 	if (n == 0 || n >= CHECKUP_VERSION_BYTES || (start[n] != ' ' && start[n] != '\n'))
 		return false;
@@ -160,7 +161,8 @@ void checkup_find(const struct checkup_host *hosts, size_t n, struct checkup *ou
 		const struct checkup_host *h = &hosts[i];
 
 		if (!answered(h)) {
-			add(out, i, false, fleet_outcome_text(h->result->outcome), "%s", h->result->message);
+			add(out, i, false, fleet_outcome_text(h->result->outcome), "%s: %s", fleet_outcome_text(h->result->outcome),
+			    h->result->message);
 			continue;
 		}
 		if (!*h->stress_ng)

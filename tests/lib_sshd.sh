@@ -6,7 +6,7 @@ sshd_available() {
 }
 
 # sshd_start NAME [LINE]: $tmp/NAME.key is made where it is missing; NAME keeps its port when it is started again. LINE is added to the
-# configuration. Sets $port and $sshd_NAME (the process).
+# configuration. SHLVL keeps bash from its start-up file, which may take long. Sets $port and $sshd_NAME (the process).
 sshd_start() {
 	[ -f "$tmp/user" ] || ssh-keygen -q -t ed25519 -N '' -C test -f "$tmp/user"
 	[ -f "$tmp/$1.key" ] || ssh-keygen -q -t ed25519 -N '' -C test -f "$tmp/$1.key"
@@ -17,7 +17,8 @@ sshd_start() {
 		printf 'ListenAddress 127.0.0.1\nPort %s\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nAuthorizedKeysFile %s\n%s\n' \
 			"$port" "$tmp/$1.key" "$tmp/user.pub" "PermitRootLogin yes
 MaxStartups 500
-${2:-}" >"$tmp/$1.conf"
+${2:-}
+SetEnv SHLVL=2" >"$tmp/$1.conf"
 		setpriv --pdeathsig KILL /usr/sbin/sshd -D -e -f "$tmp/$1.conf" >"$tmp/$1.log" 2>&1 &
 		eval "sshd_$1=$!"
 		for wait in $(seq 100); do

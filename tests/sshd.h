@@ -105,7 +105,8 @@ static inline struct sshd sshd_start(const char *name, const char *more)
 	if (access(sshd.key, F_OK))
 		sshd_keygen(sshd.key, "ed25519", "");
 	text = mem_format("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nLogLevel VERBOSE\n"
-			  "AuthorizedKeysFile %s/authorized\nPasswordAuthentication yes\nMaxStartups 500\nPermitRootLogin yes\n%s\n",
+			  "AuthorizedKeysFile %s/authorized\nPasswordAuthentication yes\nMaxStartups 500\nPermitRootLogin yes\n"
+			  "%s\nSetEnv SHLVL=2\n", /* bash then leaves its start-up file alone, which may take long */
 			  sshd.port, sshd.key, here, more);
 	scratch_put(config, text);
 	close(fd);
