@@ -6,7 +6,7 @@
 #include "fingerprint/cmd.h"
 #include "fingerprint/take.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/fleet_setup.h"
+#include "fleet/reach.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@ enum { OPTION_BATTERY = 256, OPTION_RESUME, OPTION_DANGEROUS };
 
 #define DANGEROUS_MAX 64
 
-static const struct argp_option options[] = {
+static const struct argp_option argp_options[] = {
 	CMD_FLEET_OPTIONS,
 	{ "battery", OPTION_BATTERY, "NAME|FILE", 0, "quick (default), paper, or a YAML file", 1 },
 	{ "resume", OPTION_RESUME, NULL, 0, "Go on with fingerprints that were interrupted within the last day", 1 },
@@ -143,12 +143,13 @@ static void print_json(const struct battery *battery, const struct host *const *
 /* Everything between an open laboratory and the printed results; *status gets the exit status. */
 static enum assay_status run(struct lab *lab, const struct cli *cli, const struct arguments *a, int *status, struct assay_error *err)
 {
-	struct fleet_setup setup = { 0 };
+	struct reach reach = { 0 };
+	struct fleet_options options = { 0 };
 	struct catalog catalog = { 0 };
 	struct battery battery = { 0 };
 	const struct host **hosts = NULL;
 	struct take_result *results = NULL;
-	struct take_options take = { &battery, a->resume, &setup.options, show_progress };
+	struct take_options take = { &battery, a->resume, &options, show_progress };
 	struct buf out = BUF_INIT;
 	size_t n = 0, written = 0;
 	enum assay_status st = battery_open(a->battery, &battery, err);
@@ -160,8 +161,10 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st)
-		st = fleet_setup_open(lab, &cancelled, &setup, err);
+		st = reach_init(lab->directory, hosts, n, &reach, err);
 	if (!st) {
+		options = reach_options(&reach);
+		options.cancelled = &cancelled;
 		results = mem_new(n, sizeof(*results));
 		st = take_fingerprints(lab, &catalog, hosts, n, &take, results, err);
 	}
@@ -179,7 +182,7 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 		take_results_release(results, n);
 	free(results);
 	free(hosts);
-	fleet_setup_release(&setup);
+	reach_release(&reach);
 	catalog_release(&catalog);
 	battery_release(&battery);
 	buf_release(&out);
@@ -188,7 +191,7 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 
 int cmd_fingerprint_run(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { options, parse, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { argp_options, parse, "", doc, NULL, NULL, NULL };
 	struct arguments *a = mem_new(1, sizeof(*a));
 	struct lab lab = { .lock_fd = -1 };
 	struct assay_error err;

@@ -11,7 +11,7 @@
 bool checkup_version(const char *said, char version[CHECKUP_VERSION_BYTES])
 {
 	static const char before[] = "stress-ng, version ",
-			  allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-";
+	                  allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-";
 	const char *start;
 	size_t n;
 
@@ -26,8 +26,8 @@ bool checkup_version(const char *said, char version[CHECKUP_VERSION_BYTES])
 	return true;
 }
 
-static void __attribute__((format(printf, 5, 6))) add(struct checkup *checkup, size_t host, bool remark, const char *code, const char *fmt,
-						      ...)
+static void __attribute__((format(printf, 5, 6)))
+add(struct checkup *checkup, size_t host, bool remark, const char *code, const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -36,7 +36,7 @@ static void __attribute__((format(printf, 5, 6))) add(struct checkup *checkup, s
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	checkup->problems = mem_grow(checkup->problems, checkup->n, &checkup->capacity, sizeof(*checkup->problems));
-	checkup->problems[checkup->n++] = (struct checkup_problem){ host, remark, code, mem_string(text) };
+	checkup->problems[checkup->n++] = (struct checkup_problem){host, remark, code, mem_string(text)};
 }
 
 static bool answered(const struct checkup_host *h)
@@ -63,8 +63,8 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 	const struct facts *f = &h->facts;
 
 	if (f->governor && strcmp(f->governor, "performance") != 0)
-		add(out, i, false, "governor", "the governor of its processors is '%.40s': 'cpupower frequency-set -g performance' as root",
-		    f->governor);
+		add(out, i, false, "governor",
+		    "the governor of its processors is '%.40s': 'cpupower frequency-set -g performance' as root", f->governor);
 	if (fabs(h->clock_offset_ms) > CHECKUP_CLOCK_MS_MAX + h->round_trip_ms / 2)
 		add(out, i, false, "clock", "its clock is %.1f s %s: let NTP set it", fabs(h->clock_offset_ms) / 1000,
 		    h->clock_offset_ms > 0 ? "ahead of ours" : "behind ours");
@@ -77,10 +77,13 @@ static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 	bool forbidden = f->uid > 0 && f->perf_event_paranoid > CHECKUP_PARANOID_MAX;
 
 	if (f->virtual_machine && strcmp(f->virtual_machine, "none") != 0)
-		add(out, i, true, "virtual_machine", "it is a virtual machine (%.40s): others may share its processors", f->virtual_machine);
+		add(out, i, true, "virtual_machine", "it is a virtual machine (%.40s): others may share its processors",
+		    f->virtual_machine);
 	if (forbidden)
-		add(out, i, true, "perf_event_paranoid", "no hardware counters for this user: kernel.perf_event_paranoid is %.0f, and they "
-		    "need at most %d", f->perf_event_paranoid, CHECKUP_PARANOID_MAX);
+		add(out, i, true, "perf_event_paranoid",
+		    "no hardware counters for this user: kernel.perf_event_paranoid is %.0f, and they "
+		    "need at most %d",
+		    f->perf_event_paranoid, CHECKUP_PARANOID_MAX);
 	else if (f->has_pmu == 0)
 		add(out, i, true, "no_pmu", "it has no hardware counters that count");
 }
@@ -108,8 +111,10 @@ static void find_version(struct checkup *out, const struct checkup_host *hosts, 
 	for (size_t i = 0; i < n; i++) {
 		if (!answered(&hosts[i]) || !*hosts[i].stress_ng || strcmp(hosts[i].stress_ng, hosts[best].stress_ng) == 0)
 			continue;
-		add(out, i, false, "stress_ng_version", "its stress-ng is %s, but %zu of %zu hosts have %s: fingerprints of different "
-		    "versions cannot be compared", hosts[i].stress_ng, best_count, with, hosts[best].stress_ng);
+		add(out, i, false, "stress_ng_version",
+		    "its stress-ng is %s, but %zu of %zu hosts have %s: fingerprints of different "
+		    "versions cannot be compared",
+		    hosts[i].stress_ng, best_count, with, hosts[best].stress_ng);
 	}
 }
 
@@ -136,8 +141,10 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 		if (same == 0)
 			continue;
 		folded = nodeset_fold(others, same);
-		add(out, i, false, "clone", "it has the machine-id of %.300s: a clone (give it an /etc/machine-id of its own), or one machine "
-		    "under two names", folded);
+		add(out, i, false, "clone",
+		    "it has the machine-id of %.300s: a clone (give it an /etc/machine-id of its own), or one machine "
+		    "under two names",
+		    folded);
 		free(folded);
 	}
 	free(others);
@@ -156,13 +163,13 @@ static int by_host(const void *a, const void *b)
 
 void checkup_find(const struct checkup_host *hosts, size_t n, struct checkup *out)
 {
-	*out = (struct checkup){ .problems = NULL };
+	*out = (struct checkup){.problems = NULL};
 	for (size_t i = 0; i < n; i++) {
 		const struct checkup_host *h = &hosts[i];
 
 		if (!answered(h)) {
-			add(out, i, false, fleet_outcome_text(h->result->outcome), "%s: %s", fleet_outcome_text(h->result->outcome),
-			    h->result->message);
+			add(out, i, false, fleet_outcome_text(h->result->outcome), "%s: %s",
+			    fleet_outcome_text(h->result->outcome), h->result->message);
 			continue;
 		}
 		if (!*h->stress_ng)
@@ -191,5 +198,5 @@ void checkup_release(struct checkup *checkup)
 	for (size_t i = 0; i < checkup->n; i++)
 		free(checkup->problems[i].text);
 	free(checkup->problems);
-	*checkup = (struct checkup){ .problems = NULL };
+	*checkup = (struct checkup){.problems = NULL};
 }

@@ -10,9 +10,11 @@
 #include <time.h>
 
 static const char doc[] =
-    "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of another "
+    "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
+    "another "
     "version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor that is not "
-    "'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one machine-id. Virtual machines and "
+    "'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one machine-id. Virtual "
+    "machines and "
     "missing hardware counters are remarked upon, and are no problem."
     "\vExample:\n"
     "  assay fleet check\n"
@@ -23,10 +25,7 @@ static const char doc[] =
 #define TIMEOUT_MS 30000
 #define END_MS     15000 /* that the helper gets to end stress-ng, behind its time */
 
-static const struct argp_option options[] = {
-	CMD_FLEET_JOB_OPTIONS,
-	{ 0 }
-};
+static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
 
 enum stage { STAGE_VERSION, STAGE_FACTS };
 
@@ -40,8 +39,8 @@ struct question {
 struct check {
 	struct cmd_fleet_job job; /* first member */
 	struct cmd_fleet_wish wish;
-	struct question *questions;  /* [n] */
-	struct checkup_host *hosts;  /* [n] */
+	struct question *questions; /* [n] */
+	struct checkup_host *hosts; /* [n] */
 	struct checkup found;
 };
 
@@ -67,7 +66,8 @@ static void take_version(const struct helper_answer *answer, struct checkup_host
 	size_t n = 0;
 
 	if (answer->refusal) {
-		q->version_fault = mem_format("stress-ng is missing (%s): install it (Debian: apt-get install stress-ng)", answer->refusal);
+		q->version_fault =
+		    mem_format("stress-ng is missing (%s): install it (Debian: apt-get install stress-ng)", answer->refusal);
 		return;
 	}
 	if (answer->result.timed_out > 0) {
@@ -80,7 +80,8 @@ static void take_version(const struct helper_answer *answer, struct checkup_host
 	if (answer->result.exit_status == 0 && checkup_version(said, h->stress_ng))
 		return;
 	said[strcspn(said, "\n")] = '\0';
-	q->version_fault = mem_format("what is called stress-ng there does not say its version, but '%s'", text_shown(said, shown));
+	q->version_fault =
+	    mem_format("what is called stress-ng there does not say its version, but '%s'", text_shown(said, shown));
 }
 
 static void take_facts(const struct helper_answer *answer, struct checkup_host *h, struct question *q)
@@ -110,7 +111,8 @@ static void ask_version(const struct check *check, const struct host *host, stru
 }
 
 /* The facts come last: by then the helper is there, and the way to the clock is short. */
-static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms)
+static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out,
+                    int64_t *timeout_ms)
 {
 	struct check *check = (struct check *)agent;
 	struct question *q = &check->questions[host];
@@ -135,7 +137,8 @@ static bool request(struct agent *agent, size_t host, const struct helper_answer
 
 static int by_text(const void *a, const void *b)
 {
-	const struct checkup_problem *left = *(const struct checkup_problem *const *)a, *right = *(const struct checkup_problem *const *)b;
+	const struct checkup_problem *left = *(const struct checkup_problem *const *)a,
+	                             *right = *(const struct checkup_problem *const *)b;
 	int order = strcmp(left->code, right->code);
 
 	if (!order)
@@ -215,8 +218,8 @@ static void print_row(struct table *table, const struct check *check, size_t i)
 
 static void print_human(const struct check *check, size_t good, struct buf *out)
 {
-	static const char *const headings[] = { "host", "state", "stress-ng", "cpus", "memory", "disk free", "shm free", "load", "clock",
-						"governor", "virtual", "pmu", "processor", "" };
+	static const char *const headings[] = {"host", "state", "stress-ng", "cpus",    "memory", "disk free", "shm free",
+	                                       "load", "clock", "governor",  "virtual", "pmu",    "processor", ""};
 	struct table table;
 
 	print_problems(check, false, out);
@@ -296,7 +299,8 @@ static void check_begin(struct check *check)
 	for (size_t i = 0; i < check->job.n; i++) {
 		struct checkup_host *h = &check->hosts[i];
 
-		*h = (struct checkup_host){ .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN };
+		*h = (struct checkup_host){
+		    .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN};
 		facts_parse("", 0, &h->facts, &err); /* nothing is known */
 	}
 }
@@ -353,8 +357,8 @@ static enum assay_status run(struct check *check, int *decided, struct assay_err
 
 int cmd_fleet_check(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
-	struct check check = { .wish.timeout_ms = TIMEOUT_MS };
+	static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+	struct check check = {.wish.timeout_ms = TIMEOUT_MS};
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;

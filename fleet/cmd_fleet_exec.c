@@ -7,17 +7,19 @@
 #include <openssl/evp.h>
 #include <unistd.h>
 
-static const char doc[] =
-    "Runs a command on many hosts at once and shows what each says, line by line, behind its name. No shell sees the words, they reach "
-    "the command as they are here: for pipes and variables of the hosts say sh -c '...'. Each host gets a small program that runs the "
-    "command and ends all that it has started when this one ends; where it cannot be kept, the host's shell runs the command instead, "
-    "and that is said."
-    "\vExample:\n"
-    "  assay fleet exec -- uname -r\n"
-    "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
-    "  assay fleet exec --format json -- hostname | jq -r '.hosts[].stdout'\n"
-    "\n"
-    "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
+static const char doc[] = "Runs a command on many hosts at once and shows what each says, line by line, behind its name. No "
+                          "shell sees the words, they reach "
+                          "the command as they are here: for pipes and variables of the hosts say sh -c '...'. Each host gets a "
+                          "small program that runs the "
+                          "command and ends all that it has started when this one ends; where it cannot be kept, the host's "
+                          "shell runs the command instead, "
+                          "and that is said."
+                          "\vExample:\n"
+                          "  assay fleet exec -- uname -r\n"
+                          "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
+                          "  assay fleet exec --format json -- hostname | jq -r '.hosts[].stdout'\n"
+                          "\n"
+                          "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
 
 #define JSON_STREAM_BYTES_MAX ((uint64_t)16 << 20)  /* of the output of a host: the document is made in memory */
 #define JSON_ALL_BYTES_MAX    ((uint64_t)128 << 20) /* of the output of all */
@@ -26,10 +28,7 @@ static const char doc[] =
 #define NO_TIMEOUT_MS         (INT64_C(365) * 24 * 3600 * 1000)
 #define END_MS                15000 /* that the helper gets to end everything, behind the command's time */
 
-static const struct argp_option options[] = {
-	CMD_FLEET_JOB_OPTIONS,
-	{ 0 }
-};
+static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
 
 struct exec {
 	struct cmd_fleet_job job; /* first member */
@@ -61,7 +60,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- the command ---- */
 
-static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms)
+static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out,
+                    int64_t *timeout_ms)
 {
 	struct exec *exec = (struct exec *)agent;
 	const struct host *h = exec->job.hosts[host];
@@ -105,14 +105,15 @@ static bool without(struct agent *agent, size_t host, const char *reason, struct
 
 	exec->without[host] = mem_string(reason);
 	exec->plain[host] = compose(exec, exec->job.hosts[host]);
-	*out = (struct fleet_command){ .command = exec->plain[host],
-				       .timeout_ms = exec->wish.timeout_ms ? exec->wish.timeout_ms : NO_TIMEOUT_MS };
+	*out = (struct fleet_command){.command = exec->plain[host],
+	                              .timeout_ms = exec->wish.timeout_ms ? exec->wish.timeout_ms : NO_TIMEOUT_MS};
 	return true;
 }
 
 /* ---- what it has said ---- */
 
-/* The output of a host: the shell's, or what is in the helper's answer, of which a host that was cut off has given a part only. */
+/* The output of a host: the shell's, or what is in the helper's answer, of which a host that was cut off has given a part only.
+ */
 struct output {
 	const struct spool *out, *err;
 	struct helper_answer part;
@@ -205,7 +206,7 @@ static void ended(struct cmd_fleet_job *job, size_t host, const struct fleet_res
 
 /* Text where it is text, else base64 under another name. */
 static enum assay_status add_stream(cJSON *object, const char *name, const char *name_base64, const struct spool *spool,
-				    struct assay_error *err)
+                                    struct assay_error *err)
 {
 	char *bytes = NULL, *encoded;
 	enum assay_status st;
@@ -256,7 +257,8 @@ static enum assay_status add_host(const struct exec *exec, size_t host, cJSON *l
 	/* Without an answer the exit status is that of the helper, not of the command. */
 	add_or_null(object, "exit_status", answer || exec->plain[host] ? result->exit_status : -1);
 	cJSON_AddItemToObject(object, "signal", *result->signal ? cJSON_CreateString(result->signal) : cJSON_CreateNull());
-	cJSON_AddItemToObject(object, "without_helper", exec->without[host] ? cJSON_CreateString(exec->without[host]) : cJSON_CreateNull());
+	cJSON_AddItemToObject(object, "without_helper",
+	                      exec->without[host] ? cJSON_CreateString(exec->without[host]) : cJSON_CreateNull());
 	if (answer && answer->result.wall_ns >= 0)
 		add_usage(object, answer);
 	else
@@ -299,7 +301,9 @@ static uint64_t json_stream_bytes(size_t n)
 {
 	uint64_t share = JSON_ALL_BYTES_MAX / n;
 
-	return share > JSON_STREAM_BYTES_MAX ? JSON_STREAM_BYTES_MAX : share < JSON_STREAM_BYTES_MIN ? JSON_STREAM_BYTES_MIN : share;
+	return share > JSON_STREAM_BYTES_MAX   ? JSON_STREAM_BYTES_MAX
+	       : share < JSON_STREAM_BYTES_MIN ? JSON_STREAM_BYTES_MIN
+	                                       : share;
 }
 
 static void explain_timeouts(struct exec *exec)
@@ -309,7 +313,7 @@ static void explain_timeouts(struct exec *exec)
 
 		if (r->outcome == FLEET_TIMEOUT && !exec->plain[i] && agent_answer(&exec->job.agent, i))
 			snprintf(r->message, sizeof(r->message), "the command did not end within %.4g s and was killed",
-				 (double)exec->wish.timeout_ms / 1000);
+			         (double)exec->wish.timeout_ms / 1000);
 	}
 }
 
@@ -358,8 +362,8 @@ static void exec_release(struct exec *exec)
 
 int cmd_fleet_exec(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { options, parse, "-- COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL };
-	struct exec exec = { .capacity = 0 };
+	static const struct argp argp = {options, parse, "-- COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
+	struct exec exec = {.capacity = 0};
 	struct buf out = BUF_INIT;
 	struct assay_error err;
 	enum assay_status st;

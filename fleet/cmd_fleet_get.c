@@ -6,22 +6,19 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-static const char doc[] =
-    "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when all of it is there; what came "
-    "before stays for a host that fails. REMOTE without a / in front starts at the home directory."
-    "\vExample:\n"
-    "  assay fleet get /var/log/kern.log logs\n"
-    "  assay fleet get -w node[01-04] --format json /etc/os-release releases\n"
-    "\n"
-    "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
+static const char doc[] = "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when "
+                          "all of it is there; what came "
+                          "before stays for a host that fails. REMOTE without a / in front starts at the home directory."
+                          "\vExample:\n"
+                          "  assay fleet get /var/log/kern.log logs\n"
+                          "  assay fleet get -w node[01-04] --format json /etc/os-release releases\n"
+                          "\n"
+                          "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
 
 #define GET_BYTES_MAX AGENT_ANSWER_BYTES_MAX
 #define TIMEOUT_MS    (60 * 60 * 1000)
 
-static const struct argp_option options[] = {
-	CMD_FLEET_JOB_OPTIONS,
-	{ 0 }
-};
+static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
 
 struct get {
 	struct cmd_fleet_job job; /* first member */
@@ -41,14 +38,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return cmd_fleet_job_parse(key, arg, state, &get->wish);
 }
 
-static enum assay_status keep(const struct get *get, const char *name, const struct helper_answer *answer, struct assay_error *err)
+static enum assay_status keep(const struct get *get, const char *name, const struct helper_answer *answer,
+                              struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", get->words[1], name), *bytes = NULL;
 	enum assay_status st;
 	size_t n = 0;
 
 	if (answer->result.bytes != (int64_t)answer->out.size)
-		st = assay_fail(err, ASSAY_E_IO, "of %" PRId64 " bytes %" PRIu64 " arrived", answer->result.bytes, answer->out.size);
+		st = assay_fail(err, ASSAY_E_IO, "of %" PRId64 " bytes %" PRIu64 " arrived", answer->result.bytes,
+		                answer->out.size);
 	else
 		st = spool_text(&answer->out, GET_BYTES_MAX, &bytes, &n, err);
 	if (!st)
@@ -58,7 +57,8 @@ static enum assay_status keep(const struct get *get, const char *name, const str
 	return st;
 }
 
-static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms)
+static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out,
+                    int64_t *timeout_ms)
 {
 	struct get *get = (struct get *)agent;
 	struct assay_error err;
@@ -86,7 +86,8 @@ static void print_json(const struct get *get, struct buf *out)
 		bool ok = get->job.results[i].outcome == FLEET_OK;
 		cJSON *object = cmd_fleet_job_json(&get->job, i, list);
 
-		cJSON_AddItemToObject(object, "bytes", ok ? cJSON_CreateNumber((double)answer->result.bytes) : cJSON_CreateNull());
+		cJSON_AddItemToObject(object, "bytes",
+		                      ok ? cJSON_CreateNumber((double)answer->result.bytes) : cJSON_CreateNull());
 	}
 	json_add(out, root);
 }
@@ -132,15 +133,16 @@ static enum assay_status check_names(const struct get *get, struct assay_error *
 		const char *name = get->job.hosts[i]->name;
 
 		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-			return assay_fail(err, ASSAY_E_USAGE, "the host '%s' cannot be the name of a file: exclude it with -x", name);
+			return assay_fail(err, ASSAY_E_USAGE, "the host '%s' cannot be the name of a file: exclude it with -x",
+			                  name);
 	}
 	return ASSAY_OK;
 }
 
 int cmd_fleet_get(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { options, parse, "REMOTE DIRECTORY", doc, NULL, NULL, NULL };
-	struct get get = { .mode = umask(0) };
+	static const struct argp argp = {options, parse, "REMOTE DIRECTORY", doc, NULL, NULL, NULL};
+	struct get get = {.mode = umask(0)};
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;

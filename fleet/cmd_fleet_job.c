@@ -48,20 +48,20 @@ static void on_signal(int number)
 
 static void catch_signals(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		sigaction(numbers[i], &action, NULL);
 }
 
 enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_wish *wish,
-				     struct assay_error *err)
+                                     struct assay_error *err)
 {
 	enum assay_status st;
 
 	job->cli = cli;
-	job->reach = (struct reach){ 0 };
+	job->reach = (struct reach){0};
 	job->hosts = NULL;
 	job->results = NULL;
 	job->n = 0;
@@ -96,8 +96,10 @@ enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err
 	if (!*path)
 		return assay_fail(err, ASSAY_E_USAGE, "the path on the hosts is empty");
 	if (*path == '~')
-		return assay_fail(err, ASSAY_E_USAGE, "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at "
-				  "the home directory", path);
+		return assay_fail(err, ASSAY_E_USAGE,
+		                  "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at "
+		                  "the home directory",
+		                  path);
 	return ASSAY_OK;
 }
 
@@ -141,8 +143,8 @@ void cmd_fleet_job_fail(struct fleet_result *result, const char *fmt, ...)
 	va_end(args);
 }
 
-void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts, void (*show)(const struct cmd_fleet_job *job,
-			const char *folded, const char *text, void *to), void *to)
+void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
+                        void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to)
 {
 	const char **names = mem_new(job->n, sizeof(*names));
 	bool *told = mem_new(job->n, sizeof(*told));

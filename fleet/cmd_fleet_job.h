@@ -10,11 +10,12 @@
 #include "fleet/reach.h"
 
 /* Rows for the table of options. */
-#define CMD_FLEET_JOB_OPTIONS                                                                                                  \
-	CMD_FLEET_OPTIONS,                                                                                                     \
-	{ "fanout", CMD_FLEET_FANOUT, "N", 0, "Connections at a time (default: 32)", 21 },                                     \
-	{ "timeout", CMD_FLEET_TIMEOUT, "SECONDS", 0, "The longest that a host may take once it has let us in", 21 },          \
-	{ "connect-timeout", CMD_FLEET_CONNECT, "SECONDS", 0, "The longest until a host has let us in (default: 10)", 21 }
+#define CMD_FLEET_JOB_OPTIONS                                                                                                    \
+	CMD_FLEET_OPTIONS, {"fanout", CMD_FLEET_FANOUT, "N", 0, "Connections at a time (default: 32)", 21},                      \
+	    {"timeout", CMD_FLEET_TIMEOUT, "SECONDS", 0, "The longest that a host may take once it has let us in", 21},          \
+	{                                                                                                                        \
+		"connect-timeout", CMD_FLEET_CONNECT, "SECONDS", 0, "The longest until a host has let us in (default: 10)", 21   \
+	}
 
 enum { CMD_FLEET_FANOUT = 1000, CMD_FLEET_TIMEOUT, CMD_FLEET_CONNECT };
 
@@ -47,14 +48,14 @@ struct cmd_fleet_job {
 /* Opens the laboratory, chooses the hosts, reads what is needed to reach them. The callbacks stay; all else is overwritten.
  * cmd_fleet_job_release() it, after a failure too. */
 enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_wish *wish,
-				     struct assay_error *err);
+                                     struct assay_error *err);
 void cmd_fleet_job_release(struct cmd_fleet_job *job);
 
 /* A path on the hosts, where no shell looks at it: ASSAY_E_USAGE for "~/..." and for "". */
 enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err);
 
-/* Runs to the end of all hosts, "k/n hosts" on a terminal meanwhile; results are settled. The first Ctrl-C closes all connections in
- * order, a second one ends this program as usual. */
+/* Runs to the end of all hosts, "k/n hosts" on a terminal meanwhile; results are settled. The first Ctrl-C closes all connections
+ * in order, a second one ends this program as usual. */
 enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, struct assay_error *err);
 
 /* For callbacks: this host has failed after all. */
@@ -63,10 +64,10 @@ void cmd_fleet_job_fail(struct fleet_result *result, const char *fmt, ...) __att
 /* How hosts have ended, on standard error: those with the same end share a line. */
 void cmd_fleet_job_summary(const struct cmd_fleet_job *job);
 
-/* Hosts that have a text in common, as "node[01-12]": (*texts)[i] of each host, NULL for none. Calls show() once for each different
- * text, in order of appearance. */
-void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts, void (*show)(const struct cmd_fleet_job *job,
-			const char *folded, const char *text, void *to), void *to);
+/* Hosts that have a text in common, as "node[01-12]": (*texts)[i] of each host, NULL for none. Calls show() once for each
+ * different text, in order of appearance. */
+void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
+                        void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to);
 
 /* A new object with what the JSON of all these commands says of a host: host, emulated, outcome, message, connect_ms, command_ms.
  * It is added to the list. */

@@ -8,24 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char doc[] =
-    "Copies a file to many hosts at once, with its mode. On each the new file takes its name only when all of it is there and on the disk: "
-    "an interrupted copy leaves the old one. REMOTE without a / in front starts at the home directory; with a / behind it names a "
-    "directory, and the file keeps its name."
-    "\vExample:\n"
-    "  assay fleet put app.tar.gz /tmp/app.tar.gz\n"
-    "  assay fleet put -w @rack1 bench.sh bin/\n"
-    "\n"
-    "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
+static const char doc[] = "Copies a file to many hosts at once, with its mode. On each the new file takes its name only when all "
+                          "of it is there and on the disk: "
+                          "an interrupted copy leaves the old one. REMOTE without a / in front starts at the home directory; "
+                          "with a / behind it names a "
+                          "directory, and the file keeps its name."
+                          "\vExample:\n"
+                          "  assay fleet put app.tar.gz /tmp/app.tar.gz\n"
+                          "  assay fleet put -w @rack1 bench.sh bin/\n"
+                          "\n"
+                          "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
 
-#define PUT_BYTES_MAX  ((uint64_t)1 << 30) /* kept in memory, once for all hosts */
-#define PIECE_BYTES    HELPER_FRAME_BYTES_MAX
-#define TIMEOUT_MS     (60 * 60 * 1000)
+#define PUT_BYTES_MAX ((uint64_t)1 << 30) /* kept in memory, once for all hosts */
+#define PIECE_BYTES   HELPER_FRAME_BYTES_MAX
+#define TIMEOUT_MS    (60 * 60 * 1000)
 
-static const struct argp_option options[] = {
-	CMD_FLEET_JOB_OPTIONS,
-	{ 0 }
-};
+static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
 
 struct put {
 	struct cmd_fleet_job job; /* first member */
@@ -52,12 +50,13 @@ static enum assay_status open_local(const char *path, int *fd, struct stat *info
 {
 	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (*fd < 0 || fstat(*fd, info))
-		return assay_fail(err, errno == ENOENT ? ASSAY_E_NOTFOUND : ASSAY_E_IO, "cannot read '%s': %s", path, strerror(errno));
+		return assay_fail(err, errno == ENOENT ? ASSAY_E_NOTFOUND : ASSAY_E_IO, "cannot read '%s': %s", path,
+		                  strerror(errno));
 	if (!S_ISREG(info->st_mode))
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is no regular file: one file at a time is copied", path);
 	if ((uint64_t)info->st_size > PUT_BYTES_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: such files are better copied by rsync", path,
-				  PUT_BYTES_MAX >> 20);
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: such files are better copied by rsync",
+		                  path, PUT_BYTES_MAX >> 20);
 	return ASSAY_OK;
 }
 
@@ -86,7 +85,7 @@ static enum assay_status read_local(struct put *put, int fd, struct assay_error 
 /* The request is the same for all hosts. */
 static enum assay_status make_request(struct put *put, struct assay_error *err)
 {
-	struct stat info = { 0 };
+	struct stat info = {0};
 	enum assay_status st;
 	int fd = -1;
 
@@ -106,7 +105,8 @@ static enum assay_status make_request(struct put *put, struct assay_error *err)
 
 /* ---- the hosts ---- */
 
-static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms)
+static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out,
+                    int64_t *timeout_ms)
 {
 	const struct put *put = (const struct put *)agent;
 
@@ -127,7 +127,7 @@ static void settle(struct put *put)
 
 		if (result->outcome == FLEET_OK && (!answer || answer->result.bytes != (int64_t)put->bytes))
 			cmd_fleet_job_fail(result, "of %" PRIu64 " bytes %" PRId64 " arrived", put->bytes,
-					   answer ? answer->result.bytes : 0);
+			                   answer ? answer->result.bytes : 0);
 	}
 }
 
@@ -175,8 +175,8 @@ static char *remote_path(const char *local, const char *remote)
 
 int cmd_fleet_put(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { options, parse, "LOCAL REMOTE", doc, NULL, NULL, NULL };
-	struct put put = { .bytes = 0 };
+	static const struct argp argp = {options, parse, "LOCAL REMOTE", doc, NULL, NULL, NULL};
+	struct put put = {.bytes = 0};
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;
