@@ -11,9 +11,13 @@
 
 static void print_rows(const struct cli_row *rows, size_t n, const char *prefix, FILE *stream)
 {
+	size_t width = 0;
+
+	for (size_t i = 0; i < n; i++)
+		width = strlen(rows[i].name) > width ? strlen(rows[i].name) : width;
 	for (size_t i = 0; i < n; i++) {
 		if (strncmp(rows[i].name, prefix, strlen(prefix)) == 0)
-			fprintf(stream, "  %-16s %s\n", rows[i].name, rows[i].summary);
+			fprintf(stream, "  %-*s  %s\n", (int)width, rows[i].name, rows[i].summary);
 	}
 }
 

@@ -58,6 +58,8 @@ static void print_row(const struct table *t, size_t row, const size_t *widths, s
 		if (j + 1 < t->columns)
 			pad(out, (t->align[j] == 'r' ? 0 : blank) + 2);
 	}
+	while (out->bytes[out->size - 1] == ' ')
+		out->size--; /* empty cells at the end of a row */
 	buf_char(out, '\n');
 }
 

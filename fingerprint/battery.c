@@ -87,6 +87,9 @@ enum assay_status battery_select(struct battery *battery, const char *const *nam
 			battery->entries[kept++] = battery->entries[i];
 	}
 	battery->n = kept;
+	if (kept == 0)
+		return assay_fail(err, ASSAY_E_USAGE, "the battery '%s' has dangerous stressors only: --dangerous names those that shall run",
+				  battery->name);
 	battery_update_hash(battery, true);
 	return ASSAY_OK;
 }

@@ -27,7 +27,8 @@ static enum assay_status take_name(const char *file, const struct yaml_node *nod
 	return ASSAY_OK;
 }
 
-/* stress-ng must not be told to write elsewhere, to run longer, or to run another stressor's classes. */
+/* stress-ng must not be told to write elsewhere, to run longer, or to run another stressor's classes. It takes abbreviations of its
+ * options, so whatever one of these names begins with is refused, too. */
 static bool forbidden(const char *argument)
 {
 	static const char *const names[] = { "--temp-path", "--yaml",   "--timeout", "--log-file", "--class",    "--sequential", "--all",
@@ -35,7 +36,7 @@ static bool forbidden(const char *argument)
 	size_t length = strcspn(argument, "=");
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strlen(names[i]) == length && strncmp(argument, names[i], length) == 0)
+		if (length > 2 && strncmp(argument, names[i], length) == 0)
 			return true;
 	}
 	return argument[0] == '-' && argument[1] != '-' && !(argument[1] >= '0' && argument[1] <= '9');
@@ -52,6 +53,7 @@ static enum assay_status parse_arguments(const char *file, const struct yaml_nod
 		return st;
 	entry->arguments = mem_new(list->n_items, sizeof(char *));
 	for (size_t i = 0; i < list->n_items; i++) {
+		char shown[TEXT_SHOWN_BYTES];
 		const char *text = NULL;
 
 		st = yaml_string(file, &list->items[i], &text, err);
@@ -60,7 +62,7 @@ static enum assay_status parse_arguments(const char *file, const struct yaml_nod
 					ARGUMENT_BYTES_MAX);
 		if (!st && forbidden(text))
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the argument '%s' is not for a battery: assay sets time, place and output",
-					file, list->items[i].line, text);
+					file, list->items[i].line, text_shown(text, shown));
 		if (st)
 			return st;
 		entry->arguments[entry->n_arguments++] = mem_string(text);
@@ -97,6 +99,7 @@ static enum assay_status parse_categories(const char *file, const struct yaml_no
 	entry->categories = mem_new(list->n_items, sizeof(char *));
 	for (size_t i = 0; i < list->n_items; i++) {
 		const char *text = NULL, *nearest;
+		char shown[TEXT_SHOWN_BYTES];
 		bool there = false;
 
 		st = yaml_string(file, &list->items[i], &text, err);
@@ -104,8 +107,8 @@ static enum assay_status parse_categories(const char *file, const struct yaml_no
 			there = there || strcmp(known[c], text) == 0;
 		if (!st && !there) {
 			nearest = text_nearest(text, known, CATEGORY_COUNT);
-			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown category '%.40s'%s%s%s", file, list->items[i].line, text,
-					nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown category '%s'%s%s%s", file, list->items[i].line,
+					text_shown(text, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 		}
 		if (st)
 			return st;

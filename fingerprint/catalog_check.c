@@ -104,7 +104,7 @@ void catalog_check(const struct catalog *catalog, const struct fingerprint_set *
 	}
 	for (size_t i = 0; i < set->n; i++) {
 		if (!has_fingerprint(catalog_find(catalog, set->items[i].machine), set->items[i].id))
-			catalog_problem(problems, "'%s': fingerprint %s is in the store but not in the catalog: import it again or run 'assay fingerprint run'",
+			catalog_problem(problems, "'%s': fingerprint %s is in the store but not in the catalog: import or measure it again",
 					set->items[i].machine, set->items[i].id);
 	}
 }

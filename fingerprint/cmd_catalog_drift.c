@@ -20,6 +20,8 @@ static const char doc[] =
 
 /* ---- for people ---- */
 
+#define ROWS_SHOWN 8 /* of one machine */
+
 static void print_changes(const struct drift_past *past, struct buf *out)
 {
 	cJSON *changes = conditions_changes(past->reference->conditions, past->latest->conditions);
@@ -37,7 +39,9 @@ static void print_past(const struct drift_past *past, struct buf *out)
 
 	buf_format(out, "%s (%s): %s against %s%s\n", past->machine->id, past->latest->battery, text_from_ms(past->latest->taken_ms, date),
 		   text_from_ms(past->reference->taken_ms, since), past->acceptance ? ", accepted" : "");
-	compare_print_table(&past->compare, "    ", out);
+	compare_print_table(&past->compare, ROWS_SHOWN, "    ", out);
+	if (past->compare.differing > ROWS_SHOWN)
+		buf_format(out, "    ('assay fingerprint diff %s %s' shows all)\n", past->reference->id, past->latest->id);
 	print_changes(past, out);
 }
 
@@ -82,12 +86,14 @@ static void print_peer(const struct drift_peer *peer, const struct types *types,
 
 	buf_format(out, "  %s (%s), of type %s\n", peer->machine->id, peer->latest->battery, types->types[peer->type].name);
 	table_init(&table, "lrr", headings);
-	for (size_t i = 0; i < peer->n; i++) {
+	for (size_t i = 0; i < peer->n && i < ROWS_SHOWN; i++) {
 		table_cell(&table, "    %s", peer->stressors[i].name);
 		table_cell(&table, "%.3f", peer->stressors[i].ratio);
 		table_cell(&table, "%zu of %zu", peer->stressors[i].differ, peer->stressors[i].others);
 	}
 	table_print(&table, out);
+	if (peer->n > ROWS_SHOWN)
+		buf_format(out, "    and %zu more (--format json has all)\n", peer->n - ROWS_SHOWN);
 	table_release(&table);
 }
 

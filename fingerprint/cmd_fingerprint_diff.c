@@ -32,7 +32,7 @@ static void print_human(const struct fingerprint *const both[2], const struct co
 			   both[i]->profile ? both[i]->profile : "");
 	buf_char(out, '\n');
 	if (compare->differing) {
-		compare_print_table(compare, "", out);
+		compare_print_table(compare, SIZE_MAX, "", out);
 		buf_char(out, '\n');
 	}
 	compare_print_rest(compare, out);

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #define COMPARE_LEVEL .05 /* chance that two fingerprints of an unchanged machine differ in any stressor */
-#define COMPARE_FLOOR .02 /* standard deviation of a log median from session to session that passes of one session do not show */
+#define COMPARE_FLOOR .025 /* standard deviation of a log median from session to session that passes of one session do not show */
 
 struct compare_row {
 	const char *stressor;      /* borrowed from the set */

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-void compare_print_table(const struct compare *compare, const char *indent, struct buf *out)
+void compare_print_table(const struct compare *compare, size_t rows, const char *indent, struct buf *out)
 {
 	char *first = mem_format("%sstressor", indent);
 	const char *const headings[] = { first, "before/s", "after/s", "ratio", "interval", "category" };
@@ -16,7 +16,7 @@ void compare_print_table(const struct compare *compare, const char *indent, stru
 	struct table table;
 
 	table_init(&table, "lrrrll", headings);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && i < rows; i++) {
 		const struct compare_row *row = &compare->rows[order[i]];
 
 		table_cell(&table, "%s%s", indent, row->stressor);
@@ -28,6 +28,8 @@ void compare_print_table(const struct compare *compare, const char *indent, stru
 	}
 	if (n)
 		table_print(&table, out);
+	if (n > rows)
+		buf_format(out, "%sand %zu more\n", indent, n - rows);
 	table_release(&table);
 	free(order);
 	free(first);

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "fingerprint/compare.h"
 
-/* The stressors that differ, largest first; `indent` stands before every line. Nothing when none differs. */
-void compare_print_table(const struct compare *compare, const char *indent, struct buf *out);
+/* The stressors that differ, largest first, at most `rows` of them; `indent` stands before every line. Nothing when none differs. */
+void compare_print_table(const struct compare *compare, size_t rows, const char *indent, struct buf *out);
 
 /* One line on the others. */
 void compare_print_rest(const struct compare *compare, struct buf *out);

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #define ANSWER_TIMEOUT_MS (TAKE_LOCK_WAIT_MS + 120 * 1000)
-#define END_MS            15000 /* that stress-ng gets to end after the interrupt, before everything is killed */
+#define END_MS            5000  /* that stress-ng gets to end after the interrupt, before everything is killed */
 #define SPACE_BYTES_MIN   (128.0 * 1024 * 1024)
 
 enum stage { STAGE_FACTS, STAGE_VERSION, STAGE_CLEAN, STAGE_DIRECTORY, STAGE_CELL, STAGE_REMOVE, STAGE_AFTER };

@@ -92,6 +92,18 @@ static void print_json(const struct get *get, struct buf *out)
 	json_add(out, root);
 }
 
+static void settle(struct get *get)
+{
+	for (size_t i = 0; i < get->job.n; i++) {
+		struct fleet_result *result = &get->job.results[i];
+
+		if (get->faults[i])
+			cmd_fleet_job_fail(result, "%.200s", get->faults[i]);
+		else if (result->outcome == FLEET_FAILED && result->out.size > GET_BYTES_MAX)
+			cmd_fleet_job_fail(result, "the file has more than %u MiB: such files are better copied by rsync", GET_BYTES_MAX >> 20);
+	}
+}
+
 static enum assay_status run(struct get *get, struct assay_error *err)
 {
 	struct cmd_fleet_job *job = &get->job;
@@ -103,10 +115,8 @@ static enum assay_status run(struct get *get, struct assay_error *err)
 	job->options.command_timeout_ms = CMD_FLEET_DEPLOY_MS;
 	job->options.output_bytes_max = GET_BYTES_MAX + (GET_BYTES_MAX >> 8); /* with the heads of the frames */
 	st = cmd_fleet_job_run(job, err);
-	for (size_t i = 0; !st && i < job->n; i++) {
-		if (get->faults[i])
-			cmd_fleet_job_fail(&job->results[i], "%.200s", get->faults[i]);
-	}
+	if (!st)
+		settle(get);
 	if (!st && job->cli->format == CLI_JSON)
 		print_json(get, &out);
 	if (!st)

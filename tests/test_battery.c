@@ -32,6 +32,7 @@ static void test_parse(void **state)
 		{ "twice, but named", ONE "  - { stressor: cpu, name: cpu2, arguments: [--cpu-method, pi] }\n", ASSAY_OK, NULL },
 		{ "an option as stressor", "name: b\nstressors:\n  - { stressor: --help }\n", ASSAY_E_FORMAT, "does not start with '-'" },
 		{ "writes elsewhere", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--temp-path, /etc] }\n", ASSAY_E_FORMAT, "--temp-path" },
+		{ "writes elsewhere, abbreviated", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--temp-p, /etc] }\n", ASSAY_E_FORMAT, "--temp-p" },
 		{ "with equals sign", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--yaml=/etc/passwd] }\n", ASSAY_E_FORMAT, "--yaml" },
 		{ "short option", "name: b\nstressors:\n  - { stressor: cpu, arguments: [-t, 9999] }\n", ASSAY_E_FORMAT, "-t" },
 		{ "negative number is no option", "name: b\nstressors:\n  - { stressor: cpu, arguments: [\"-1\"] }\n", ASSAY_OK, NULL },

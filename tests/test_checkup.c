@@ -181,6 +181,39 @@ static void test_many_hosts(void **state)
 		facts_release(&h[i].facts);
 }
 
+/* As many have one version as the other: the first one counts. A host that failed later has no say, and root needs no permission. */
+static void test_version_tie(void **state)
+{
+	static const struct {
+		enum fleet_outcome outcome;
+		const char *stress_ng, *codes;
+	} rows[] = {
+		{ FLEET_OK, "0.15.06", "" },
+		{ FLEET_OK, "0.17.08", "stress_ng_version" },
+		{ FLEET_FAILED, "0.17.08", "failed" },
+	};
+	const struct host host = { .name = (char[]){ "a" }, .profile = (char[]){ "base" } };
+	struct fleet_result results[COUNT(rows)];
+	struct checkup_host h[COUNT(rows)];
+	struct checkup checkup;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		results[i] = (struct fleet_result){ .outcome = rows[i].outcome, .message = "its facts are rubbish" };
+		h[i] = (struct checkup_host){ .host = &host, .result = &results[i] };
+		memcpy(h[i].stress_ng, rows[i].stress_ng, strlen(rows[i].stress_ng));
+		h[i].facts = facts_with("perf_event_paranoid", "3");
+		h[i].facts.uid = 0;
+	}
+	checkup_find(h, COUNT(rows), &checkup);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		expect_codes("tie", &checkup, i, rows[i].codes);
+	assert_non_null(strstr(checkup.problems[0].text, "but 1 of 2 hosts have 0.15.06"));
+	checkup_release(&checkup);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		facts_release(&h[i].facts);
+}
+
 static void test_version(void **state)
 {
 	static const struct {
@@ -208,10 +241,8 @@ static void test_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_one_host),
-	    cmocka_unit_test(test_clock),
-	    cmocka_unit_test(test_many_hosts),
-	    cmocka_unit_test(test_version),
+	    cmocka_unit_test(test_one_host),    cmocka_unit_test(test_clock),   cmocka_unit_test(test_many_hosts),
+	    cmocka_unit_test(test_version_tie), cmocka_unit_test(test_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* Without noise between the passes the floor is what is left: 2 * .02^2, and the quantile is the normal one. */
+/* Without noise between the passes the floor is what is left: 2 * .025^2, and the quantile is the normal one. */
 static void test_numbers(void **state)
 {
 	static struct made m;
@@ -97,17 +97,17 @@ static void test_numbers(void **state)
 			m.rates[k][i] = 100;
 	}
 	for (size_t i = 0; i < 3; i++) {
-		m.rates[1][i * 4 + 1] = 108; /* log ratio .0770 */
-		m.rates[1][i * 4 + 2] = 107; /* .0677 */
+		m.rates[1][i * 4 + 1] = 110; /* log ratio .0953; the limit is .0846 */
+		m.rates[1][i * 4 + 2] = 108; /* .0770 */
 		m.rates[0][i * 4 + 3] = 0;   /* recorded 0, not measured */
 	}
 	check(compare_fingerprints(&m.set, &m.items[0], &m.items[1], 1, &c, &err), &err);
 	assert_int_equal(c.n, 4);
 	assert_int_equal(c.compared, 3);
-	assert_true(fabs(c.rows[1].noise - sqrt(2) * .02) < 1e-12);
-	/* z(1 - .05 / 6) = 2.3939797998 (scipy) */
-	assert_true(fabs(c.rows[1].low / (1.08 * exp(-2.3939797998 * sqrt(2) * .02)) - 1) < 1e-6);
-	assert_true(fabs(c.rows[1].high * c.rows[1].low - 1.08 * 1.08) < 1e-9);
+	assert_true(fabs(c.rows[1].noise - sqrt(2) * .025) < 1e-12);
+	/* z(1 - .05 / 6) = 2.3939797998 */
+	assert_true(fabs(c.rows[1].low / (1.1 * exp(-2.3939797998 * sqrt(2) * .025)) - 1) < 1e-6);
+	assert_true(fabs(c.rows[1].high * c.rows[1].low - 1.1 * 1.1) < 1e-9);
 	assert_true(c.rows[1].differs);
 	assert_false(c.rows[2].differs);
 	assert_int_equal(c.differing, 1);
@@ -191,12 +191,12 @@ static void test_simulated(void **state)
 				double found = share(stressors, p, noises[i].low, noises[i].high, .2, times, 11 + i);
 
 				if (given)
-					print_message("%zu passes, %2zu stressors, noise %g to %g: false alarms %.4f, 20 %% found %.3f\n", p, stressors,
+					print_message("%zu passes, %2zu stressors, noise %g to %g: false alarms %.4f, 22 %% found %.3f\n", p, stressors,
 						      noises[i].low, noises[i].high, wrong, found);
 				if (wrong > .05 + margin)
 					fail_msg("%zu passes, %zu stressors, noise %g to %g: false alarms %.3f", p, stressors, noises[i].low,
 						 noises[i].high, wrong);
-				if (i == 0 && found < .95)
+				if (i == 0 && found < .93)
 					fail_msg("%zu passes, %zu stressors: 22 %% were found in %.2f only", p, stressors, found);
 			}
 		}
