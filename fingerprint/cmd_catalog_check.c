@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "fingerprint/catalog.h"
 #include "fingerprint/cmd.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 static const char doc[] = "Checks the catalog and the store: every file valid, no identity twice, every summary that of its raw record, "
 			  "the database whole. Prints one line a problem; exit status 0 when all is well, 2 when the catalog needs mending, "

@@ -4,7 +4,7 @@
 
 #include "base/cli.h"
 #include "fingerprint/catalog.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 #include <stdint.h>
 #include <time.h>

@@ -5,7 +5,7 @@
 #include "fingerprint/cmd.h"
 #include "fingerprint/compare.h"
 #include "fingerprint/compare_print.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 static const char doc[] =
     "Compares two fingerprints: the stressors that differ beyond the noise of both, with ratio (B / A) and interval, corrected for having "

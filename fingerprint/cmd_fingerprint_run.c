@@ -6,7 +6,7 @@
 #include "fingerprint/cmd.h"
 #include "fingerprint/take.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/reach.h"
+#include "fleet/ssh/reach.h"
 
 #include <signal.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include "fingerprint/choose.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/listing.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #define FINGERPRINT_CONDITIONS_H
 
 #include "base/json.h"
-#include "fleet/facts.h"
+#include "fleet/agent/facts.h"
 
 /* What the facts say before the first stressor, and, with `after`, what changed until the last one: load and steal (per cent of all
  * processor time in between). Identity is left out. free() it. */

@@ -3,7 +3,7 @@
 #define FINGERPRINT_FINGERPRINT_H
 
 #include "base/error.h"
-#include "fleet/store.h"
+#include "fleet/lab/store.h"
 
 #include <stddef.h>
 #include <stdint.h>

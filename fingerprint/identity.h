@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "fingerprint/catalog.h"
-#include "fleet/facts.h"
+#include "fleet/agent/facts.h"
 
 /* Compares the evidence of `facts` with the catalog: ASSAY_E_CONFLICT when the machine with this id had another machine-id, board or
  * CPU (a swap), or when another machine has this machine-id or board (a clone, or a second name). Never merged silently. */

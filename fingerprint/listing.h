@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "fingerprint/fingerprint.h"
-#include "fleet/store.h"
+#include "fleet/lab/store.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "fingerprint/catalog.h"
-#include "fleet/store.h"
+#include "fleet/lab/store.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
 #include "fingerprint/conditions.h"
 #include "fingerprint/identity.h"
 #include "fingerprint/session.h"
-#include "fleet/agent.h"
-#include "fleet/facts.h"
+#include "fleet/agent/agent.h"
+#include "fleet/agent/facts.h"
 
 #include <inttypes.h>
 #include <time.h>

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "fingerprint/battery.h"
 #include "fingerprint/catalog.h"
-#include "fleet/engine.h"
-#include "fleet/lab.h"
+#include "fleet/engine/engine.h"
+#include "fleet/lab/lab.h"
 
 #include <stdbool.h>
 #include <stddef.h>

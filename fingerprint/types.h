@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "fingerprint/catalog.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 #include <stddef.h>
 

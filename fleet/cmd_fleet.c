@@ -2,7 +2,7 @@
 
 #include "base/cli.h"
 #include "base/mem.h"
-#include "fleet/nodeset.h"
+#include "fleet/inventory/nodeset.h"
 
 static void append(char **list, const char *more)
 {

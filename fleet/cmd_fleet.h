@@ -3,7 +3,7 @@
 #define FLEET_CMD_FLEET_H
 
 #include "base/error.h"
-#include "fleet/inventory.h"
+#include "fleet/inventory/inventory.h"
 
 #include <argp.h>
 

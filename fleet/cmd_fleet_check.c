@@ -1,10 +1,10 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "fleet/checkup.h"
+#include "fleet/agent/checkup.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
-#include "fleet/nodeset.h"
+#include "fleet/inventory/nodeset.h"
 
 #include <math.h>
 #include <time.h>

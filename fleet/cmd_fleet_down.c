@@ -1,7 +1,7 @@
 #include "base/cli.h"
 #include "base/json.h"
 #include "fleet/cmd.h"
-#include "fleet/emulate.h"
+#include "fleet/emulate/emulate.h"
 
 static const char doc[] =
     "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "

@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
-#include "fleet/shell.h"
+#include "fleet/agent/shell.h"
 
 #include <openssl/evp.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/nodeset.h"
+#include "fleet/inventory/nodeset.h"
 
 #include <stdarg.h>
 #include <unistd.h>

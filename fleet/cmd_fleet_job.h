@@ -4,10 +4,10 @@
 
 #include "base/cli.h"
 #include "base/json.h"
-#include "fleet/agent.h"
+#include "fleet/agent/agent.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/lab.h"
-#include "fleet/reach.h"
+#include "fleet/lab/lab.h"
+#include "fleet/ssh/reach.h"
 
 /* Rows for the table of options. */
 #define CMD_FLEET_JOB_OPTIONS                                                                                                    \

@@ -4,7 +4,7 @@
 #include "base/table.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 static const char doc[] = "Lists the hosts of lab.yaml, ranges expanded, as commands will meet them. Nothing is asked of the hosts "
 			  "themselves: that is 'assay fleet check'."

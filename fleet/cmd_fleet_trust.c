@@ -4,9 +4,9 @@
 #include "base/mem.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/lab.h"
-#include "fleet/reach.h"
-#include "fleet/trust.h"
+#include "fleet/lab/lab.h"
+#include "fleet/ssh/reach.h"
+#include "fleet/ssh/trust.h"
 
 static const char doc[] =
     "Asks hosts for their keys, shows the fingerprints, and records them in the file known_hosts of the laboratory: from then on "

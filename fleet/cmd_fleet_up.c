@@ -4,7 +4,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "fleet/cmd.h"
-#include "fleet/emulate.h"
+#include "fleet/emulate/emulate.h"
 
 #include <signal.h>
 

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "fleet/cmd.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 static const char doc[] = "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder "
 			  "for the catalog of machines, one for manifests of applications."

@@ -1,6 +1,6 @@
 #include "base/cli.h"
 #include "base/file.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 #include "runs/cmd.h"
 #include "runs/quiho.h"
 

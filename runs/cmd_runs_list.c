@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 #include "runs/cmd.h"
 #include "runs/run.h"
 

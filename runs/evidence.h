@@ -7,7 +7,7 @@
 #include "base/mat.h"
 #include "fingerprint/catalog.h"
 #include "fingerprint/types.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 #include "runs/run.h"
 
 #include <stddef.h>

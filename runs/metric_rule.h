@@ -4,7 +4,7 @@
 #define RUNS_METRIC_RULE_H
 
 #include "base/error.h"
-#include "fleet/store.h"
+#include "fleet/lab/store.h"
 
 #include <stdbool.h>
 #include <stddef.h>

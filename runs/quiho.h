@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 #include <stdbool.h>
 #include <stddef.h>

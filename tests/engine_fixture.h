@@ -2,7 +2,7 @@
 #ifndef TESTS_ENGINE_FIXTURE_H
 #define TESTS_ENGINE_FIXTURE_H
 
-#include "fleet/engine.h"
+#include "fleet/engine/engine.h"
 #include "tests/scratch.h"
 #include "tests/sshd.h"
 

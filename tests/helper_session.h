@@ -3,7 +3,7 @@
 #ifndef TESTS_HELPER_SESSION_H
 #define TESTS_HELPER_SESSION_H
 
-#include "fleet/helper_client.h"
+#include "fleet/agent/helper_client.h"
 
 #include <dirent.h>
 #include <errno.h>

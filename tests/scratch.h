@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "fleet/lab.h"
-#include "fleet/store.h"
+#include "fleet/lab/lab.h"
+#include "fleet/lab/store.h"
 
 #include <ftw.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
-#include "fleet/emulate_data.h"
-#include "fleet/emulate_filter.h"
-#include "fleet/emulate_key.h"
-#include "fleet/emulate_profile.h"
-#include "fleet/emulate_state.h"
+#include "fleet/emulate/emulate_data.h"
+#include "fleet/emulate/emulate_filter.h"
+#include "fleet/emulate/emulate_key.h"
+#include "fleet/emulate/emulate_profile.h"
+#include "fleet/emulate/emulate_state.h"
 
 #include "tests/scratch.h"
 

@@ -1,5 +1,5 @@
 /* Names that never get an answer hold up no others. The C library's getaddrinfo is replaced by one that is slow on purpose. */
-#include "fleet/engine_resolve.h"
+#include "fleet/engine/engine_resolve.h"
 #include "tests/scratch.h"
 
 #include <arpa/inet.h>

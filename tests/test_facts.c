@@ -1,7 +1,7 @@
 /* Facts of a host: from the text, and from this machine by the real helper. */
 #include "tests/scratch.h"
 #include "tests/helper_session.h"
-#include "fleet/facts.h"
+#include "fleet/agent/facts.h"
 
 #include <math.h>
 #include <sys/utsname.h>

@@ -1,5 +1,5 @@
 /* The hosts of lab.yaml: what they become, what is refused, what -w and -x select. */
-#include "fleet/inventory.h"
+#include "fleet/inventory/inventory.h"
 
 #include "tests/scratch.h"
 

@@ -1,5 +1,5 @@
 /* Keys of hosts. The keys and the hashed names were made by ssh-keygen of OpenSSH 9.2 (-H for the latter). */
-#include "fleet/known_hosts.h"
+#include "fleet/ssh/known_hosts.h"
 
 #include "tests/scratch.h"
 

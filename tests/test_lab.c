@@ -1,5 +1,5 @@
 /* A laboratory: its configuration, how it is made, and its one writer. */
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 #include "tests/scratch.h"
 

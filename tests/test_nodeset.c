@@ -1,5 +1,5 @@
 /* Node sets: expansion, its errors, and folding. */
-#include "fleet/nodeset.h"
+#include "fleet/inventory/nodeset.h"
 
 #include "base/rng.h"
 #include "tests/scratch.h"

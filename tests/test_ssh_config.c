@@ -1,7 +1,7 @@
 /* The honoured subset of ~/.ssh/config. */
-#include "fleet/ssh_config.h"
+#include "fleet/ssh/ssh_config.h"
 
-#include "fleet/host_pattern.h"
+#include "fleet/ssh/host_pattern.h"
 #include "tests/scratch.h"
 
 #include <pwd.h>

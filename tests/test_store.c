@@ -1,7 +1,7 @@
 /* The database: what it refuses, and that nothing that was committed is lost, whatever happens to the writer. */
-#include "fleet/store.h"
+#include "fleet/lab/store.h"
 
-#include "fleet/store_schema.h"
+#include "fleet/lab/store_schema.h"
 #include "tests/scratch.h"
 
 #include <fcntl.h>

@@ -47,7 +47,7 @@
  * the controller does not read, a command that writes waits); user_us, sys_us, max_rss_bytes (the command and all its descendants, but
  * those whose parent ignored their end); lock_wait_ns; started_ms (real time, since 1970); timed_out 0|1; interrupted 0|1; leftovers N
  * (descendants that were alive when the command itself had ended, and were killed); survivors N (of these, not gone after ten seconds:
- * another user's, or stuck in the kernel). Of facts: one "name value" a fact (fleet/facts.h). Of read: files N. Of put and get:
+ * another user's, or stuck in the kernel). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files N. Of put and get:
  * bytes N. */
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "fleet/helper/frames.h"
 
-/* Sends RESULT with a line "name value" a fact (fleet/facts.h); what cannot be read is left out. 0, or 1 when the controller on `in`
+/* Sends RESULT with a line "name value" a fact (fleet/agent/facts.h); what cannot be read is left out. 0, or 1 when the controller on `in`
  * is gone. */
 int survey_facts(struct frames_out *out, int in);
 

@@ -2,8 +2,8 @@
  * asks for can be built. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "fleet/emulate_filter.h"
-#include "fleet/emulate_profile.h"
+#include "fleet/emulate/emulate_filter.h"
+#include "fleet/emulate/emulate_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

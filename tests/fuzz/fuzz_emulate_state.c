@@ -1,5 +1,5 @@
 /* The state names what `down` removes and kills: whatever the file holds, only things with the laboratory's tag come out of it. */
-#include "fleet/emulate_state.h"
+#include "fleet/emulate/emulate_state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

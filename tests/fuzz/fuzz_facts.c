@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/facts.h"
+#include "fleet/agent/facts.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* An answer is the same in whatever pieces it arrives; what is kept fits the limits; messages are one harmless line. */
 #include "base/mem.h"
-#include "fleet/helper_client.h"
+#include "fleet/agent/helper_client.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
  * offered in another order; errors name a line. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "fleet/known_hosts.h"
+#include "fleet/ssh/known_hosts.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* Whatever lab.yaml is taken keeps what lab.h and inventory.h promise, and its hosts, written one by one with all that is known of
  * them, read back as the same hosts; errors name a place in the file. */
 #include "base/buf.h"
-#include "fleet/lab.h"
+#include "fleet/lab/lab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

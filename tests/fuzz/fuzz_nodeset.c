@@ -1,6 +1,6 @@
 /* What a node set expands to, folded and expanded again, is the same set of names; errors name the text. */
 #include "base/mem.h"
-#include "fleet/nodeset.h"
+#include "fleet/inventory/nodeset.h"
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* Whatever configuration is taken: a block behind it gives only what it has not said itself; errors name a line of it. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "fleet/ssh_config.h"
+#include "fleet/ssh/ssh_config.h"
 
 #include <stdbool.h>
 #include <stdint.h>

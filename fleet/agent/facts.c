@@ -1,0 +1,102 @@
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/agent/facts.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* The helper says "virtual", which is a keyword to some readers of our headers. */
+static const char *name_of(const char *field)
+{
+	return strcmp(field, "virtual_machine") == 0 ? "virtual" : field;
+}
+
+static enum assay_status set_text(char **field, const char *name, const char *value, struct assay_error *err)
+{
+	if (*field)
+		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' twice", name);
+	*field = mem_string(value);
+	return ASSAY_OK;
+}
+
+static enum assay_status set_number(double *field, const char *name, const char *value, double min, double max,
+				    struct assay_error *err)
+{
+	char shown[TEXT_SHOWN_BYTES];
+	double number;
+
+	if (!isnan(*field))
+		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' twice", name);
+	if (!text_double(value, &number) || number < min || number > max)
+		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' of its %s, which cannot be", text_shown(value, shown),
+				  name);
+	*field = number;
+	return ASSAY_OK;
+}
+
+static enum assay_status set(struct facts *facts, const char *name, const char *value, struct assay_error *err)
+{
+#define SET_TEXT(field)                              \
+	if (strcmp(name, name_of(#field)) == 0)      \
+		return set_text(&facts->field, name, value, err);
+#define SET_NUMBER(field, min, max)                  \
+	if (strcmp(name, #field) == 0)               \
+		return set_number(&facts->field, name, value, min, max, err);
+	FACTS_TEXT_ROWS(SET_TEXT)
+	FACTS_NUMBER_ROWS(SET_NUMBER)
+#undef SET_TEXT
+#undef SET_NUMBER
+	return ASSAY_OK;
+}
+
+static struct facts nothing(void)
+{
+#define NO_NUMBER(name, min, max) .name = (double)NAN,
+	return (struct facts){ FACTS_NUMBER_ROWS(NO_NUMBER) };
+#undef NO_NUMBER
+}
+
+static enum assay_status parse_line(struct facts *facts, char *line, struct assay_error *err)
+{
+	char *value = strchr(line, ' '), shown[TEXT_SHOWN_BYTES];
+
+	if (!value || value == line || !value[1])
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is no fact", text_shown(line, shown));
+	*value++ = 0;
+	return set(facts, line, value, err);
+}
+
+enum assay_status facts_parse(const char *text, size_t n, struct facts *out, struct assay_error *err)
+{
+	struct facts facts = nothing();
+	enum assay_status st = ASSAY_OK;
+	char *copy = NULL, *end;
+
+	*out = nothing();
+	if (n > FACTS_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "the host's facts have more than %u bytes", FACTS_BYTES_MAX);
+	if (memchr(text, 0, n) || !text_is_utf8(text, n))
+		return assay_fail(err, ASSAY_E_FORMAT, "the host's facts are no text");
+	copy = mem_bytes(text, n);
+	for (char *line = copy; !st && *line; line = end) {
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = 0;
+		st = parse_line(&facts, line, err);
+	}
+	if (!st) {
+		*out = facts;
+		facts = nothing();
+	}
+	facts_release(&facts);
+	free(copy);
+	return st;
+}
+
+void facts_release(struct facts *facts)
+{
+#define FREE(name) free(facts->name);
+	FACTS_TEXT_ROWS(FREE)
+#undef FREE
+	*facts = nothing();
+}

@@ -1,0 +1,99 @@
+#include "base/mem.h"
+#include "fleet/agent/helper_client.h"
+
+static void add_head(struct buf *out, char kind, size_t n)
+{
+	char head[HELPER_FRAME_HEAD] = { kind };
+
+	for (int i = 0; i < 4; i++)
+		head[1 + i] = (char)(n >> (24 - 8 * i) & 255);
+	buf_add(out, head, sizeof(head));
+}
+
+static void add_frame(struct helper_request *request, char kind, const char *bytes, size_t n)
+{
+	ASSAY_BUG_IF(request->has_input && kind != HELPER_GO);
+	if (request->fault.status)
+		return;
+	request->counted += HELPER_FRAME_HEAD + n;
+	if (n > HELPER_FRAME_BYTES_MAX || request->counted > HELPER_REQUEST_BYTES_MAX - 2 * HELPER_FRAME_HEAD) {
+		assay_fail(&request->fault, ASSAY_E_LIMIT,
+			   "the command with its environment is too long for one request (%u bytes, %u a piece)",
+			   HELPER_REQUEST_BYTES_MAX, HELPER_FRAME_BYTES_MAX);
+		return;
+	}
+	add_head(&request->bytes, kind, n);
+	buf_add(&request->bytes, bytes, n);
+}
+
+void helper_request_init(struct helper_request *request, const char *operation)
+{
+	*request = (struct helper_request){ .bytes = BUF_INIT };
+	helper_request_number(request, HELPER_HELLO, HELPER_VERSION);
+	helper_request_text(request, HELPER_OPERATION, operation);
+}
+
+void helper_request_text(struct helper_request *request, char kind, const char *text)
+{
+	add_frame(request, kind, text, strlen(text));
+}
+
+void helper_request_number(struct helper_request *request, char kind, int64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	helper_request_text(request, kind, text);
+}
+
+void helper_request_mode(struct helper_request *request, unsigned mode)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%o", mode & 07777);
+	helper_request_text(request, HELPER_MODE, text);
+}
+
+void helper_request_limit(struct helper_request *request, const char *name, uint64_t value)
+{
+	char *text = mem_format("%s=%llu", name, (unsigned long long)value);
+
+	helper_request_text(request, HELPER_LIMIT, text);
+	free(text);
+}
+
+void helper_request_input(struct helper_request *request, const char *bytes, size_t n)
+{
+	request->has_input = true;
+	while (n > 0) {
+		size_t piece = n < HELPER_FRAME_BYTES_MAX ? n : HELPER_FRAME_BYTES_MAX;
+
+		add_head(&request->bytes, HELPER_INPUT, piece);
+		buf_add(&request->bytes, bytes, piece);
+		bytes += piece;
+		n -= piece;
+	}
+}
+
+enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err)
+{
+	if (request->borrowed)
+		return ASSAY_OK;
+	add_frame(request, HELPER_GO, "", 0);
+	if (request->fault.status)
+		return assay_fail(err, request->fault.status, "%s", request->fault.text);
+	return ASSAY_OK;
+}
+
+void helper_request_borrow(struct helper_request *request, const struct helper_request *whole)
+{
+	*request = *whole;
+	request->borrowed = true;
+}
+
+void helper_request_release(struct helper_request *request)
+{
+	if (!request->borrowed)
+		buf_release(&request->bytes);
+	request->bytes = (struct buf)BUF_INIT;
+}

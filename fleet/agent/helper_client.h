@@ -1,0 +1,101 @@
+/* The controller's side of the helper (fleet/helper/): the program itself, how it gets to a host, requests, answers. Pure: bytes in,
+ * bytes out; who carries them is the engine's business. */
+#ifndef FLEET_HELPER_CLIENT_H
+#define FLEET_HELPER_CLIENT_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "fleet/helper/protocol.h"
+#include "fleet/engine/spool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HELPER_FILES_BYTES_MAX (64u << 20) /* all files of one answer to "read" */
+
+/* The helper's executable, built into this program, and its SHA-256 (64 hexadecimal digits). */
+void helper_program(const char **bytes, size_t *n);
+const char *helper_hash(void);
+
+/* Command lines for any login shell; in them only the hash and the size vary. "run" becomes the helper, whose standard streams
+ * speak the protocol; where it is missing the exit status is 127 (see helper_is_missing). "deploy" reads the program on standard
+ * input and stores it as a whole, in the user's cache or, where nothing can be kept or executed there, in a directory of the
+ * user's own below /tmp or /dev/shm. It ends with 0, or says why not on standard error. Borrowed, for ever. */
+const char *helper_command_run(void);
+const char *helper_command_deploy(void);
+
+/* A request. Faults (too long, too many) are kept and told by helper_request_go(). */
+struct helper_request {
+	struct buf bytes; /* what to send, once helper_request_go() has said ASSAY_OK */
+	size_t counted;   /* of HELPER_REQUEST_BYTES_MAX */
+	bool has_input;
+	bool borrowed;    /* bytes of another request, which is whole */
+	struct assay_error fault;
+};
+
+/* operation: "run", "read", "put", "get", "facts". helper_request_release() it. */
+void helper_request_init(struct helper_request *request, const char *operation);
+/* kind: HELPER_ARGUMENT and so on, in any order, but input comes last. */
+void helper_request_text(struct helper_request *request, char kind, const char *text);
+void helper_request_number(struct helper_request *request, char kind, int64_t value);
+void helper_request_mode(struct helper_request *request, unsigned mode);
+void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
+/* May be called again: the pieces are joined. */
+void helper_request_input(struct helper_request *request, const char *bytes, size_t n);
+enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err);
+/* The same request for many hosts, its bytes kept once: `whole` has had its go, and must outlive *request. */
+void helper_request_borrow(struct helper_request *request, const struct helper_request *whole);
+void helper_request_release(struct helper_request *request); /* accepts zeroed */
+
+/* What RESULT says; numbers that it does not say are -1. */
+struct helper_result {
+	int64_t exit_status; /* -1 when a signal ended it */
+	int64_t signal;      /* -1 when it ended by itself */
+	int64_t wall_ns, user_us, sys_us, max_rss_bytes, lock_wait_ns, started_ms;
+	int64_t timed_out, interrupted; /* 0, 1 */
+	int64_t leftovers, survivors;
+	int64_t bytes, files;
+};
+
+/* A file of an answer to "read". */
+struct helper_file {
+	char *path;
+	char *bytes; /* [n] and a NUL; NULL when it could not be read */
+	size_t n;
+	char *fault; /* why not, else NULL */
+};
+
+struct helper_answer {
+	struct spool out, err;      /* of the command; "get": the file is in `out` */
+	struct helper_file *files;  /* [n_files], in the order of the request */
+	size_t n_files;
+	bool greeted, begun;        /* the helper is there; the command was started */
+	bool ended;                 /* with `result` or `refusal` */
+	struct helper_result result;
+	char *result_text;          /* as it came; of "facts" for facts_parse(). NULL while there is none */
+	char *refusal;              /* one line; NULL unless nothing was run */
+
+	/* Private to helper_answer.c. */
+	struct buf pending;         /* noise before the greeting, then the frame that is not whole yet */
+	uint64_t streaming;         /* bytes of an output frame that are still to come */
+	char streaming_kind;
+	size_t files_capacity, files_bytes;
+	struct assay_error fault;
+};
+
+/* limit_bytes: of each stream. helper_answer_release() it. */
+void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes);
+/* Takes bytes as they arrive, in pieces of any size. ASSAY_E_FORMAT for what no helper says, ASSAY_E_LIMIT for too much output; the
+ * answer stays as it was before the fault, and every further call says the same. */
+enum assay_status helper_answer_add(struct helper_answer *answer, const char *bytes, size_t n, struct assay_error *err);
+/* All of a spool. */
+enum assay_status helper_answer_read(struct helper_answer *answer, const struct spool *spool, struct assay_error *err);
+/* The host has closed its end: ASSAY_E_FORMAT when the answer is not whole. */
+enum assay_status helper_answer_finish(struct helper_answer *answer, struct assay_error *err);
+void helper_answer_release(struct helper_answer *answer); /* after helper_answer_init only */
+
+/* Is the helper not there (deploy it), by how helper_command_run() has ended? */
+bool helper_is_missing(const struct helper_answer *answer, int exit_status);
+
+#endif

@@ -1,0 +1,19 @@
+#include "fleet/agent/shell.h"
+
+static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.,/:@%";
+
+void shell_add_word(struct buf *out, const char *word)
+{
+	if (*word && strspn(word, safe) == strlen(word)) {
+		buf_text(out, word);
+		return;
+	}
+	buf_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_text(out, "'\\''");
+		else
+			buf_char(out, *word);
+	}
+	buf_char(out, '\'');
+}

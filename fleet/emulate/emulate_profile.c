@@ -1,0 +1,221 @@
+#include "fleet/emulate/emulate_profile.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "fleet/emulate/emulate_data.h"
+
+#include <dirent.h>
+#include <errno.h>
+
+#define CLASS_KEY(constant, key) key,
+static const char *const class_keys[] = { EMULATE_CLASS_ROWS(CLASS_KEY) };
+
+/* The plain knobs. */
+static const struct {
+	const char *key;
+	size_t offset;
+	unsigned high;
+} knobs[] = {
+	{ "strings", offsetof(struct emulate_profile, strings), 64 },
+	{ "compare", offsetof(struct emulate_profile, compare), 1000 },
+	{ "malloc", offsetof(struct emulate_profile, malloc_steps), 100000 },
+};
+#define KNOBS (sizeof(knobs) / sizeof(knobs[0]))
+
+static enum assay_status parse_level(const char *file, const struct yaml_node *map, const char *key, unsigned high, unsigned *out,
+				     struct assay_error *err)
+{
+	const struct yaml_node *node = yaml_get(map, key);
+	int64_t value = 0;
+	enum assay_status st = node ? yaml_int(file, node, 0, high, &value, err) : ASSAY_OK;
+
+	*out = (unsigned)value;
+	return st;
+}
+
+static enum assay_status parse_calls(const char *file, const struct yaml_node *map, struct emulate_profile *profile,
+				     struct assay_error *err)
+{
+	unsigned sum = 0;
+	enum assay_status st = yaml_keys(file, map, "system_calls", class_keys, EMULATE_CLASSES, err);
+
+	for (int i = 0; !st && i < EMULATE_CLASSES; i++) {
+		st = parse_level(file, map, class_keys[i], EMULATE_INSTRUCTIONS_MAX, &profile->instructions[i], err);
+		sum += profile->instructions[i];
+	}
+	if (!st && sum > EMULATE_INSTRUCTIONS_MAX)
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u instructions in all, the kernel has room for %d",
+				file, map->line, sum, EMULATE_INSTRUCTIONS_MAX);
+	return st;
+}
+
+static enum assay_status parse_hog(const char *file, const struct yaml_node *map, struct emulate_profile *profile,
+				   struct assay_error *err)
+{
+	static const char *const keys[] = { "mib", "percent" };
+	enum assay_status st = yaml_keys(file, map, "hog", keys, 2, err);
+
+	if (!st)
+		st = parse_level(file, map, "mib", 64, &profile->hog_mib, err);
+	if (!st)
+		st = parse_level(file, map, "percent", 100, &profile->hog_percent, err);
+	if (!st && !profile->hog_mib != !profile->hog_percent)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: hog needs both mib and percent", file, map->line);
+	return st;
+}
+
+static enum assay_status parse_about(const char *file, const struct yaml_node *node, struct emulate_profile *profile,
+				     struct assay_error *err)
+{
+	const char *text = NULL;
+	enum assay_status st = yaml_string(file, node, &text, err);
+
+	if (!st)
+		profile->about = mem_string(text);
+	return st;
+}
+
+static enum assay_status parse_root(const char *file, const struct yaml_node *root, struct emulate_profile *profile,
+				    struct assay_error *err)
+{
+	static const char *const keys[] = { "about", "system_calls", "strings", "compare", "malloc", "mmap_threshold", "hog" };
+	const struct yaml_node *node;
+	enum assay_status st = yaml_keys(file, root, "a profile", keys, sizeof(keys) / sizeof(keys[0]), err);
+
+	if (!st && (node = yaml_get(root, "about")))
+		st = parse_about(file, node, profile, err);
+	if (!st && (node = yaml_get(root, "system_calls")))
+		st = parse_calls(file, node, profile, err);
+	for (size_t i = 0; !st && i < KNOBS; i++)
+		st = parse_level(file, root, knobs[i].key, knobs[i].high, (unsigned *)(void *)((char *)profile + knobs[i].offset),
+				 err);
+	/* glibc rounds smaller blocks up to itself; the largest is its own limit. */
+	if (!st && (node = yaml_get(root, "mmap_threshold")))
+		st = yaml_int(file, node, 1024, 32 << 20, &profile->mmap_threshold_bytes, err);
+	if (!st && (node = yaml_get(root, "hog")))
+		st = parse_hog(file, node, profile, err);
+	return st;
+}
+
+enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n,
+					struct emulate_profile *out, struct assay_error *err)
+{
+	struct emulate_profile profile = { .name = mem_string(name) };
+	struct yaml_node root = { 0 };
+	enum assay_status st = yaml_parse(file, text, n, &root, err);
+
+	if (!st)
+		st = parse_root(file, &root, &profile, err);
+	yaml_release(&root);
+	*out = profile;
+	if (st)
+		emulate_profile_release(out);
+	return st;
+}
+
+void emulate_profile_release(struct emulate_profile *profile)
+{
+	free(profile->name);
+	free(profile->about);
+	*profile = (struct emulate_profile){ 0 };
+}
+
+/* ---- where they come from ---- */
+
+/* "vm.yaml" is the profile vm; 0 where a file is none. */
+static size_t name_length(const char *file)
+{
+	size_t n = strlen(file), name = n > 5 ? n - 5 : 0;
+
+	if (!name || name > EMULATE_NAME_BYTES_MAX || strcmp(file + name, ".yaml") != 0)
+		return 0;
+	return strspn(file, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_") == name ? name : 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_name(char ***names, size_t *n, size_t *capacity, const char *file)
+{
+	size_t length = name_length(file);
+
+	if (!length)
+		return;
+	*names = mem_grow(*names, *n, capacity, sizeof(**names));
+	(*names)[(*n)++] = mem_bytes(file, length);
+}
+
+enum assay_status emulate_profile_names(const char *directory, char ***names, size_t *n, struct assay_error *err)
+{
+	size_t capacity = 0;
+	DIR *dir;
+
+	*names = NULL;
+	*n = 0;
+	for (size_t i = 0; !directory && i < emulate_data_n; i++)
+		add_name(names, n, &capacity, emulate_data[i].name);
+	if (!directory)
+		return ASSAY_OK;
+	dir = opendir(directory);
+	if (!dir)
+		return assay_fail_errno(err, errno, "cannot read the directory of profiles '%s'", directory);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		add_name(names, n, &capacity, entry->d_name);
+	closedir(dir);
+	if (*n)
+		qsort(*names, *n, sizeof(**names), by_text);
+	else
+		return assay_fail(err, ASSAY_E_NOTFOUND,
+				  "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)", directory);
+	return ASSAY_OK;
+}
+
+static enum assay_status refuse_name(const char *directory, const char *name, struct assay_error *err)
+{
+	struct buf list = BUF_INIT;
+	char shown[TEXT_SHOWN_BYTES];
+	char **names = NULL;
+	size_t n = 0;
+	enum assay_status st = emulate_profile_names(directory, &names, &n, err);
+
+	for (size_t i = 0; i < n; i++) {
+		buf_format(&list, "%s%s", i ? ", " : "", names[i]);
+		free(names[i]);
+	}
+	free(names);
+	if (!st)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no profile '%s' in %s; there are %s", text_shown(name, shown),
+				directory ? directory : "this program", list.bytes);
+	buf_release(&list);
+	return st;
+}
+
+enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out,
+				       struct assay_error *err)
+{
+	char *file = mem_format("%s.yaml", name);
+	char *path = directory ? mem_format("%s/%s", directory, file) : NULL;
+	struct buf text = BUF_INIT;
+	enum assay_status st = ASSAY_E_NOTFOUND;
+
+	*out = (struct emulate_profile){ 0 };
+	for (size_t i = 0; !path && i < emulate_data_n; i++) {
+		if (strcmp(emulate_data[i].name, file) == 0 && name_length(file))
+			st = emulate_profile_parse(file, name, emulate_data[i].bytes,
+						   (size_t)(emulate_data[i].end - emulate_data[i].bytes), out, err);
+	}
+	if (path && name_length(file))
+		st = file_read(path, EMULATE_PROFILE_BYTES_MAX, &text, err);
+	if (path && !st)
+		st = emulate_profile_parse(path, name, text.bytes ? text.bytes : "", text.size, out, err);
+	if (st == ASSAY_E_NOTFOUND)
+		st = refuse_name(directory, name, err);
+	buf_release(&text);
+	free(path);
+	free(file);
+	return st;
+}

@@ -1,0 +1,169 @@
+#include "fleet/engine/spool.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define FIRST_BYTES 512
+
+void spool_init(struct spool *spool, uint64_t limit_bytes)
+{
+	*spool = (struct spool){ .fd = -1, .limit = limit_bytes };
+}
+
+/* ---- the part in memory: the first SPOOL_MEMORY_BYTES ---- */
+
+static size_t capacity_for(size_t bytes)
+{
+	size_t capacity = FIRST_BYTES;
+
+	while (capacity < bytes)
+		capacity *= 2;
+	return capacity;
+}
+
+static void add_to_memory(struct spool *spool, const char *bytes, size_t n)
+{
+	size_t wanted = capacity_for(spool->in_memory + n);
+
+	if (n == 0)
+		return;
+	if (!spool->memory || wanted != capacity_for(spool->in_memory))
+		spool->memory = mem_resize(spool->memory, wanted, 1);
+	memcpy(spool->memory + spool->in_memory, bytes, n);
+	spool->in_memory += n;
+	spool->size += n;
+}
+
+/* ---- the part in the file: what comes behind ---- */
+
+static const char *temporary_directory(void)
+{
+	const char *directory = getenv("TMPDIR");
+
+	return directory && *directory ? directory : "/tmp";
+}
+
+/* Has no name: nothing is left behind, however this program ends. */
+static enum assay_status open_file(struct spool *spool, struct assay_error *err)
+{
+	char *path;
+
+	if (spool->fd >= 0)
+		return ASSAY_OK;
+	spool->fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (spool->fd >= 0)
+		return ASSAY_OK;
+	path = mem_format("%s/assay-XXXXXX", temporary_directory()); /* file systems without O_TMPFILE */
+	spool->fd = mkostemp(path, O_CLOEXEC);
+	if (spool->fd >= 0)
+		unlink(path);
+	free(path);
+	if (spool->fd < 0)
+		return assay_fail_errno(err, errno, "cannot make a temporary file in '%s' (TMPDIR)", temporary_directory());
+	return ASSAY_OK;
+}
+
+static enum assay_status add_to_file(struct spool *spool, const char *bytes, size_t n, struct assay_error *err)
+{
+	enum assay_status st = n ? open_file(spool, err) : ASSAY_OK;
+
+	while (!st && n) {
+		ssize_t written = pwrite(spool->fd, bytes, n, (off_t)(spool->size - spool->in_memory));
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return assay_fail_errno(err, written ? errno : EIO, "cannot write to a temporary file in '%s' (TMPDIR)",
+						temporary_directory());
+		bytes += written;
+		n -= (size_t)written;
+		spool->size += (uint64_t)written;
+	}
+	return st;
+}
+
+static enum assay_status read_file(const struct spool *spool, uint64_t offset, char *bytes, size_t n, struct assay_error *err)
+{
+	while (n) {
+		ssize_t got = pread(spool->fd, bytes, n, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return assay_fail_errno(err, got ? errno : EIO, "cannot read a temporary file in '%s' (TMPDIR)",
+						temporary_directory());
+		bytes += got;
+		n -= (size_t)got;
+		offset += (uint64_t)got;
+	}
+	return ASSAY_OK;
+}
+
+/* ---- both ---- */
+
+enum assay_status spool_add(struct spool *spool, const char *bytes, size_t n, struct assay_error *err)
+{
+	uint64_t room = spool->limit - spool->size;
+	size_t kept = n < room ? n : (size_t)room, first = SPOOL_MEMORY_BYTES - spool->in_memory;
+	enum assay_status st;
+
+	if (first > kept)
+		first = kept;
+	add_to_memory(spool, bytes, first);
+	st = add_to_file(spool, bytes + first, kept - first, err);
+	if (!st && kept < n)
+		st = assay_fail(err, ASSAY_E_LIMIT, "more than %llu bytes of output", (unsigned long long)spool->limit);
+	return st;
+}
+
+enum assay_status spool_read(const struct spool *spool, uint64_t offset, char *bytes, size_t n, size_t *got, struct assay_error *err)
+{
+	uint64_t there = offset < spool->size ? spool->size - offset : 0;
+	size_t first = 0;
+	enum assay_status st = ASSAY_OK;
+
+	*got = 0;
+	if (n > there)
+		n = (size_t)there;
+	if (n && offset < spool->in_memory) {
+		first = spool->in_memory - (size_t)offset;
+		if (first > n)
+			first = n;
+		memcpy(bytes, spool->memory + offset, first);
+	}
+	if (n > first)
+		st = read_file(spool, offset + first - spool->in_memory, bytes + first, n - first, err);
+	if (!st)
+		*got = n;
+	return st;
+}
+
+enum assay_status spool_text(const struct spool *spool, size_t limit, char **out, size_t *n, struct assay_error *err)
+{
+	enum assay_status st;
+	char *text;
+
+	*out = NULL;
+	*n = 0;
+	if (spool->size > limit)
+		return assay_fail(err, ASSAY_E_LIMIT, "%llu bytes of output, but at most %zu are expected",
+				  (unsigned long long)spool->size, limit);
+	text = mem_new((size_t)spool->size + 1, 1);
+	st = spool_read(spool, 0, text, (size_t)spool->size, n, err);
+	if (st)
+		free(text);
+	else
+		*out = text;
+	return st;
+}
+
+void spool_release(struct spool *spool)
+{
+	if (spool->memory && spool->fd >= 0) /* a zeroed one has no file */
+		close(spool->fd);
+	free(spool->memory);
+	*spool = (struct spool){ .fd = -1 };
+}

@@ -1,0 +1,155 @@
+#include "fleet/lab/lab.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum assay_status take_lock(const char *directory, int *fd, struct assay_error *err)
+{
+	char *path = mem_format("%s/.assay/lock", directory);
+	enum assay_status st = ASSAY_OK;
+	int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+
+	if (lock < 0) {
+		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
+	} else if (flock(lock, LOCK_EX | LOCK_NB)) {
+		st = assay_fail(err, ASSAY_E_BUSY, "another assay is writing to the laboratory '%s': wait until it has ended", directory);
+		close(lock);
+		lock = -1;
+	}
+	*fd = lock;
+	free(path);
+	return st;
+}
+
+static enum assay_status read_config(const char *directory, struct lab_config *config, struct assay_error *err)
+{
+	char *path = mem_format("%s/lab.yaml", directory);
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
+
+	if (st == ASSAY_E_NOTFOUND)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a laboratory (it has no lab.yaml): make one with 'assay init%s%s', or name "
+				"one with -C DIR", directory, strcmp(directory, ".") ? " " : "", strcmp(directory, ".") ? directory : "");
+	if (!st)
+		st = lab_config_parse(path, text.bytes ? text.bytes : "", text.size, config, err);
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
+enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err)
+{
+	struct lab lab = { .directory = mem_string(directory), .machines = mem_format("%s/machines", directory), .lock_fd = -1 };
+	char *private = mem_format("%s/.assay", directory);
+	char *database = mem_format("%s/.assay/runs.db", directory);
+	enum assay_status st = read_config(directory, &lab.config, err);
+
+	if (!st && access == STORE_WRITE) {
+		st = file_make_directory(private, 0755, err);
+		if (!st)
+			st = file_make_directory(lab.machines, 0755, err);
+		if (!st)
+			st = take_lock(directory, &lab.lock_fd, err);
+		if (!st)
+			file_sweep(lab.machines);
+	}
+	if (!st)
+		st = store_open(database, access, &lab.store, err);
+	free(private);
+	free(database);
+	*out = lab;
+	if (st)
+		lab_close(out);
+	return st;
+}
+
+void lab_close(struct lab *lab)
+{
+	store_close(&lab->store);
+	lab_config_release(&lab->config);
+	if (lab->lock_fd >= 0)
+		close(lab->lock_fd);
+	free(lab->directory);
+	free(lab->machines);
+	*lab = (struct lab){ .lock_fd = -1 };
+}
+
+static const char example_lab[] =
+    "## A laboratory of assay. Everything here may stay as it is. Lines with one '#' are examples: without the '# ' they count.\n"
+    "##\n"
+    "## A name for reports.\n"
+    "# name: performance lab\n"
+    "##\n"
+    "## The smallest relative slowdown that matters to you: 'assay gate' passes what is surely below it.\n"
+    "# min_effect: 0.03\n"
+    "##\n"
+    "## The machines. Only name is needed; a range makes many hosts at once, and id, address, port, identity_file, on and type may\n"
+    "## then be ranges with as many values. What stands neither here nor in ~/.ssh/config is as with ssh. 'assay fleet list' shows\n"
+    "## what became of it, 'assay fleet check' whether the machines answer.\n"
+    "# hosts:\n"
+    "#   - name: node[01-12]              # for -w, -x and in output\n"
+    "#     id: xeon-[101-112]             # of the machines in the catalog; default: the names\n"
+    "#     address: 10.0.0.[11-22]        # default: the names\n"
+    "#     port: 2222\n"
+    "#     user: bench\n"
+    "#     identity_file: ~/.ssh/id_lab\n"
+    "#     groups: [rack1, big]           # -w @big\n"
+    "##     The hardware type, where you know it. Machines without one are grouped by what their fingerprints have in common\n"
+    "##     (see 'assay catalog types').\n"
+    "#     type: xeon-2640\n"
+    "#     env:                           # for every command on these hosts\n"
+    "#       OMP_NUM_THREADS: 8\n"
+    "#   - name: guest[1-2]               # two virtual machines of one box never measure at the same time\n"
+    "#     on: box1\n"
+    "#   - name: here                     # this machine, without ssh\n"
+    "#     transport: local\n";
+
+static const char example_ignore[] = "# Written by 'assay init': the catalog belongs into git, the measurements do not.\n"
+				     ".assay/\n";
+
+static const char example_apps[] =
+    "Manifests of applications, one YAML file each, belong here. Results that were measured elsewhere need none:\n"
+    "\n"
+    "    assay import quiho DIRECTORY\n"
+    "    assay runs list\n"
+    "    assay profile APPLICATION\n";
+
+static const char example_machines[] =
+    "The catalog: one JSON file a machine, written by assay. Keep it in git; 'assay catalog check' tells whether all is well.\n";
+
+enum assay_status lab_create(const char *directory, struct assay_error *err)
+{
+	static const char *const folders[] = { "", "/machines", "/apps", "/.assay" };
+	static const struct {
+		const char *name, *text;
+	} files[] = { { "machines/README", example_machines },
+		      { "apps/README", example_apps },
+		      { ".gitignore", example_ignore },
+		      { "lab.yaml", example_lab } }; /* last: where it is, the rest is */
+	enum assay_status st = ASSAY_OK;
+	char *path = mem_format("%s/lab.yaml", directory);
+	struct stat info;
+
+	if (stat(path, &info) == 0)
+		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' exists: this is a laboratory already", path);
+	free(path);
+	for (size_t i = 0; !st && i < sizeof(folders) / sizeof(folders[0]); i++) {
+		path = mem_format("%s%s", directory, folders[i]);
+		st = file_make_directory(path, 0755, err);
+		free(path);
+	}
+	for (size_t i = 0; !st && i < sizeof(files) / sizeof(files[0]); i++) {
+		path = mem_format("%s/%s", directory, files[i].name);
+		if (stat(path, &info)) /* a .gitignore of the user's stays */
+			st = file_replace(path, files[i].text, strlen(files[i].text), 0644, err);
+		free(path);
+	}
+	return st;
+}

@@ -1,0 +1,41 @@
+/* A laboratory directory: lab.yaml, machines/, apps/, .assay/ (docs/formats.md). The unit of use, as a repository is for git. */
+#ifndef FLEET_LAB_H
+#define FLEET_LAB_H
+
+#include "base/error.h"
+#include "fleet/inventory/inventory.h"
+#include "fleet/lab/store.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What lab.yaml says. */
+struct lab_config {
+	char *name;                 /* NULL when not given */
+	double min_effect;          /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
+	struct inventory inventory; /* of `hosts` */
+};
+
+#define LAB_MIN_EFFECT .03
+
+struct lab {
+	char *directory;
+	char *machines; /* DIRECTORY/machines */
+	struct lab_config config;
+	struct store store;
+	int lock_fd; /* held while open for writing, else -1 */
+};
+
+/* Opens an existing laboratory. STORE_WRITE takes the lock of the laboratory, which dies with the process: ASSAY_E_BUSY when
+ * somebody else has it. ASSAY_E_NOTFOUND, with what to do, where there is none. *out is overwritten; lab_close() it. */
+enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err);
+void lab_close(struct lab *lab); /* accepts zeroed, provided that lock_fd is -1 or the struct came from lab_open */
+
+/* Makes a laboratory: the directory, its folders, lab.yaml and examples with comments. Refuses where a lab.yaml is. */
+enum assay_status lab_create(const char *directory, struct assay_error *err);
+
+/* lab.yaml from its text; *out is overwritten. */
+enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err);
+void lab_config_release(struct lab_config *config);
+
+#endif

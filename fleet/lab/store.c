@@ -1,0 +1,400 @@
+#include "fleet/lab/store.h"
+
+#include "base/mem.h"
+#include "fleet/lab/store_schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define BUSY_TIMEOUT_MS 10000
+
+int store_schema_version(void)
+{
+	return store_migrations_n;
+}
+
+/* SQLite's result code as ours, with the path and what SQLite says. */
+static enum assay_status translate(struct store *store, int code, struct assay_error *err)
+{
+	const char *text = store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code);
+
+	switch (code & 0xff) {
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged (%s): restore it from a copy, or import or measure again", store->path,
+				  text);
+	case SQLITE_FULL:
+		return assay_fail(err, ASSAY_E_IO, "cannot write '%s': the disk is full; nothing that was stored is lost", store->path);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return assay_fail(err, ASSAY_E_BUSY, "'%s' is in use by another process", store->path);
+	case SQLITE_READONLY:
+	case SQLITE_CANTOPEN:
+	case SQLITE_PERM:
+		return assay_fail(err, ASSAY_E_IO, "cannot write '%s': %s", store->path, text);
+	case SQLITE_IOERR:
+		if (store->db && sqlite3_system_errno(store->db))
+			return assay_fail_errno(err, sqlite3_system_errno(store->db), "cannot read or write '%s'", store->path);
+		return assay_fail(err, ASSAY_E_IO, "cannot read or write '%s': %s", store->path, text);
+	default:
+		return assay_fail(err, ASSAY_E_IO, "'%s': %s", store->path, text);
+	}
+}
+
+/* Big-endian 32 bits of SQLite's file header (https://sqlite.org/fileformat2.html, section 1.3). */
+static uint32_t header_u32(const unsigned char *header, size_t offset)
+{
+	return (uint32_t)header[offset] << 24 | (uint32_t)header[offset + 1] << 16 | (uint32_t)header[offset + 2] << 8 | header[offset + 3];
+}
+
+/* Whether a write-ahead log waits to be copied back. */
+static bool has_log(const char *path)
+{
+	char *log_path = mem_format("%s-wal", path);
+	struct stat log;
+	bool found = stat(log_path, &log) == 0 && log.st_size > 0;
+
+	free(log_path);
+	return found;
+}
+
+/* SQLite notices a missing page only when it needs it; a file cut short is told at once. Not checked while a write-ahead log
+ * waits to be copied back: then the file may rightly be shorter than its header says. */
+static enum assay_status check_header(const char *path, struct assay_error *err)
+{
+	unsigned char header[100];
+	struct stat file;
+	uint64_t page_bytes, expected;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return assay_fail_errno(err, errno, "cannot read '%s'", path);
+	n = pread(fd, header, sizeof(header), 0);
+	if (fstat(fd, &file))
+		file.st_size = 0;
+	close(fd);
+	if (n == 0 || has_log(path))
+		return ASSAY_OK; /* new, or SQLite recovers it */
+	if (n < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay", path);
+	page_bytes = (uint64_t)header[16] << 8 | header[17];
+	if (page_bytes == 1)
+		page_bytes = 65536;
+	expected = page_bytes * header_u32(header, 28);
+	if (header_u32(header, 24) == header_u32(header, 92) && (uint64_t)file.st_size < expected)
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' was cut short: %lld of %llu bytes are there; restore it from a copy", path,
+				  (long long)file.st_size, (unsigned long long)expected);
+	return ASSAY_OK;
+}
+
+/* The write-ahead log needs shared memory between all its users, which network file systems do not give. */
+static enum assay_status refuse_network(const char *path, struct assay_error *err)
+{
+	static const struct {
+		long magic;
+		const char *name;
+	} networks[] = { { 0x6969, "NFS" },      { 0x517b, "SMB" },       { (long)0xff534d42, "CIFS" }, { (long)0xfe534d42, "SMB2" },
+			 { 0x5346414f, "AFS" },  { 0x00c36400, "Ceph" },  { 0x0bd00bd0, "Lustre" },     { 0x47504653, "GPFS" },
+			 { 0x73757245, "Coda" }, { 0x19830326, "BeeGFS" }, { 0x7461636f, "OCFS2" } };
+	char *directory = mem_string(path);
+	char *slash = strrchr(directory, '/');
+	struct statfs fs;
+	int failed;
+
+	if (slash)
+		*slash = '\0';
+	failed = statfs(slash ? directory : ".", &fs);
+	free(directory);
+	for (size_t i = 0; !failed && i < sizeof(networks) / sizeof(networks[0]); i++) {
+		if (fs.f_type == networks[i].magic)
+			return assay_fail(err, ASSAY_E_IO, "'%s' is on a network file system (%s): keep the laboratory on a local disk", path,
+					  networks[i].name);
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status execute(struct store *store, const char *sql, struct assay_error *err)
+{
+	int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+
+	return code == SQLITE_OK ? ASSAY_OK : translate(store, code, err);
+}
+
+static enum assay_status pragma_int(struct store *store, const char *sql, int *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(store, sql, &stmt, err);
+
+	if (!st)
+		st = store_step(store, stmt, &row, err);
+	if (!st)
+		*out = row ? sqlite3_column_int(stmt, 0) : 0;
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status check_version(struct store *store, int version, struct assay_error *err)
+{
+	int id = 0, objects = 0;
+	enum assay_status st;
+
+	if (version > store_migrations_n)
+		return assay_fail(err, ASSAY_E_VERSION, "'%s' has schema version %d, this assay knows up to %d: use a newer assay", store->path,
+				  version, store_migrations_n);
+	st = pragma_int(store, "PRAGMA application_id", &id, err);
+	if (!st)
+		st = pragma_int(store, "SELECT count(*) FROM sqlite_master", &objects, err);
+	if (!st && (version < 0 || (id != STORE_APPLICATION_ID && (objects || version))))
+		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay", store->path);
+	return st;
+}
+
+static enum assay_status migrate(struct store *store, struct assay_error *err)
+{
+	char sql[96];
+	int version = 0;
+	enum assay_status st = execute(store, "BEGIN IMMEDIATE", err);
+
+	if (!st)
+		st = pragma_int(store, "PRAGMA user_version", &version, err);
+	if (!st)
+		st = check_version(store, version, err);
+	while (!st && version < store_migrations_n) {
+		st = execute(store, store_migrations[version], err);
+		version++;
+	}
+	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", STORE_APPLICATION_ID, version);
+	if (!st)
+		st = execute(store, sql, err);
+	if (st)
+		store_rollback(store);
+	return st;
+}
+
+static enum assay_status open_file(struct store *store, const char *uri, int flags, struct assay_error *err)
+{
+	int code = sqlite3_open_v2(uri, &store->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, NULL);
+
+	if (code != SQLITE_OK)
+		return translate(store, code, err);
+	sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
+	return ASSAY_OK;
+}
+
+/* file: URI of a path: '%', '?' and '#' would be read as syntax. */
+static char *path_uri(const char *path, const char *query)
+{
+	char *uri = mem_new(3 * strlen(path) + strlen(query) + 8, 1);
+	size_t n = (size_t)snprintf(uri, 6, "file:");
+
+	for (; *path; path++) {
+		if (*path == '%' || *path == '?' || *path == '#')
+			n += (size_t)snprintf(uri + n, 4, "%%%02X", (unsigned)*path);
+		else
+			uri[n++] = *path;
+	}
+	memcpy(uri + n, query, strlen(query));
+	return uri;
+}
+
+static enum assay_status open_write(struct store *store, struct assay_error *err)
+{
+	char *uri = path_uri(store->path, "");
+	int version = 0;
+	enum assay_status st = refuse_network(store->path, err);
+
+	if (!st)
+		st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+	/* Before anything is written: what is not ours stays as it is. */
+	if (!st)
+		st = pragma_int(store, "PRAGMA user_version", &version, err);
+	if (!st)
+		st = check_version(store, version, err);
+	/* FULL: a commit that was reported is on the disk even when the machine loses power. */
+	if (!st)
+		st = execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", err);
+	if (!st)
+		st = migrate(store, err);
+	free(uri);
+	return st;
+}
+
+/* Opens for reading and begins the one snapshot that all of a command sees. */
+static enum assay_status open_snapshot(struct store *store, const char *query, int *version, struct assay_error *err)
+{
+	char *uri = path_uri(store->path, query);
+	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY, err);
+
+	free(uri);
+	if (!st)
+		st = execute(store, "BEGIN", err);
+	return st ? st : pragma_int(store, "PRAGMA user_version", version, err);
+}
+
+static enum assay_status open_empty(struct store *store, struct assay_error *err)
+{
+	enum assay_status st = open_file(store, "file::memory:", SQLITE_OPEN_READWRITE, err);
+
+	return st ? st : migrate(store, err);
+}
+
+/* A reader brings an older schema forward too, in one transaction; where it cannot write it says so. */
+static enum assay_status migrate_then_read(struct store *store, int version, struct assay_error *err)
+{
+	enum assay_status st;
+
+	sqlite3_close_v2(store->db);
+	store->db = NULL;
+	st = open_write(store, err);
+	sqlite3_close_v2(store->db);
+	store->db = NULL;
+	if (st)
+		return assay_context(err, "the schema version %d is to be brought to %d first", version, store_migrations_n);
+	return open_snapshot(store, "", &version, err);
+}
+
+/* Reading needs no lock of the laboratory, but shared memory for the log, which cannot be made in a directory that is read-only or
+ * on a full disk: where there is no log, which means that no writer is at work, the file is read as it lies. */
+static enum assay_status open_read(struct store *store, struct assay_error *err)
+{
+	int version = 0;
+	enum assay_status st = open_snapshot(store, "", &version, err);
+
+	if (st == ASSAY_E_IO && !has_log(store->path)) {
+		sqlite3_close_v2(store->db);
+		store->db = NULL;
+		st = open_snapshot(store, "?immutable=1", &version, err);
+	}
+	if (!st)
+		st = check_version(store, version, err);
+	if (!st && version == 0) {
+		sqlite3_close_v2(store->db); /* its first writer was killed before it had made the tables: still empty */
+		store->db = NULL;
+		return open_empty(store, err);
+	}
+	return !st && version < store_migrations_n ? migrate_then_read(store, version, err) : st;
+}
+
+enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err)
+{
+	struct store store = { NULL, mem_string(path) };
+	struct stat file;
+	bool exists = stat(path, &file) == 0 && file.st_size > 0;
+	enum assay_status st = exists ? check_header(path, err) : ASSAY_OK;
+
+	if (!st && access == STORE_WRITE)
+		st = open_write(&store, err);
+	else if (!st)
+		st = exists ? open_read(&store, err) : open_empty(&store, err);
+	*out = store;
+	if (st)
+		store_close(out);
+	return st;
+}
+
+void store_close(struct store *store)
+{
+	if (store->db)
+		sqlite3_close_v2(store->db);
+	free(store->path);
+	*store = (struct store){ NULL, NULL };
+}
+
+enum assay_status store_begin(struct store *store, struct assay_error *err)
+{
+	return execute(store, "BEGIN IMMEDIATE", err);
+}
+
+enum assay_status store_commit(struct store *store, struct assay_error *err)
+{
+	return execute(store, "COMMIT", err);
+}
+
+void store_rollback(struct store *store)
+{
+	if (store->db && !sqlite3_get_autocommit(store->db))
+		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_stmt **out, struct assay_error *err)
+{
+	int code = sqlite3_prepare_v2(store->db, sql, -1, out, NULL);
+
+	return code == SQLITE_OK ? ASSAY_OK : translate(store, code, err);
+}
+
+enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row, struct assay_error *err)
+{
+	int code = sqlite3_step(stmt);
+
+	*row = code == SQLITE_ROW;
+	if (code == SQLITE_ROW)
+		return ASSAY_OK;
+	if (code == SQLITE_DONE) {
+		sqlite3_reset(stmt);
+		return ASSAY_OK;
+	}
+	return translate(store, code, err);
+}
+
+void store_bind(sqlite3_stmt *stmt, const char *kinds, ...)
+{
+	va_list args;
+	int code = SQLITE_OK;
+
+	sqlite3_reset(stmt);
+	va_start(args, kinds);
+	for (int i = 1; kinds[i - 1] && code == SQLITE_OK; i++) {
+		switch (kinds[i - 1]) {
+		case 't':
+			code = sqlite3_bind_text(stmt, i, va_arg(args, const char *), -1, SQLITE_STATIC);
+			break;
+		case 'i':
+			code = sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
+			break;
+		case 'd':
+			code = sqlite3_bind_double(stmt, i, va_arg(args, double)); /* SQLite stores NaN as null */
+			break;
+		default:
+			code = SQLITE_MISUSE;
+		}
+	}
+	va_end(args);
+	ASSAY_BUG_IF(code != SQLITE_OK);
+}
+
+const char *store_text(sqlite3_stmt *stmt, int column)
+{
+	const unsigned char *text = sqlite3_column_text(stmt, column);
+
+	return text ? (const char *)text : "";
+}
+
+double store_double(sqlite3_stmt *stmt, int column)
+{
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(stmt, column);
+}
+
+enum assay_status store_check(struct store *store, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(store, "PRAGMA integrity_check(1)", &stmt, err);
+
+	if (!st)
+		st = store_step(store, stmt, &row, err);
+	if (!st && row && strcmp(store_text(stmt, 0), "ok") != 0) {
+		const char *text = store_text(stmt, 0), *line = strchr(text, '\n'); /* behind a heading */
+
+		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", store->path, line ? line + 1 : text);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
