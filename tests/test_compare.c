@@ -57,16 +57,17 @@ static void draw(struct made *m, size_t index, struct rng *rng, double low, doub
 static void test_refused(void **state)
 {
 	static char other[] = "other";
-	static const struct {
+	static struct made m;
+	struct fingerprint changed;
+	const struct {
 		const char *what;
-		size_t offset; /* of the text that differs */
+		char **text; /* that differs */
 		const char *part;
 	} rows[] = {
-		{ "battery", offsetof(struct fingerprint, battery_hash), "different batteries" },
-		{ "stress-ng", offsetof(struct fingerprint, stress_ng), "different versions of stress-ng" },
-		{ "architecture", offsetof(struct fingerprint, architecture), "different architectures" },
+		{ "battery", &changed.battery_hash, "different batteries" },
+		{ "stress-ng", &changed.stress_ng, "different versions of stress-ng" },
+		{ "architecture", &changed.architecture, "different architectures" },
 	};
-	static struct made m;
 	struct assay_error err;
 	struct compare c;
 
@@ -74,9 +75,8 @@ static void test_refused(void **state)
 	make(&m, 2, 3, 3);
 	assert_int_equal(compare_allowed(&m.items[0], &m.items[1], &err), ASSAY_OK);
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct fingerprint changed = m.items[1];
-
-		*(char **)((char *)&changed + rows[i].offset) = other;
+		changed = m.items[1];
+		*rows[i].text = other;
 		check_fails(rows[i].what, compare_fingerprints(&m.set, &m.items[0], &changed, 1, &c, &err), ASSAY_E_USAGE, &err, rows[i].part);
 		assert_non_null(strstr(err.text, "other"));
 		assert_null(c.rows);
