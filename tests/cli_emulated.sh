@@ -334,7 +334,7 @@ as_user() {
 }
 as_user fleet up "$tmp/home/lab" -p base,vm,bw
 expect_status 0
-expect_stdout 127.0.0.1 22003
+expect_stdout 127.0.0.1 220
 grep -q 'only root may make namespaces' "$tmp/err" || fail 'it should say what is missing'
 for n in 1 2 3; do
 	on "$tmp/home/lab" $n 'id -u; echo $ASSAY_EMULATED; grep ^Seccomp /proc/self/status; (setsid sleep 4713 >/dev/null 2>&1 &)'

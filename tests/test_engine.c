@@ -408,7 +408,7 @@ static void test_cancel(void **state)
 	options.fanout = 8;
 	for (size_t h = 0; h < 2; h++) {
 		struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done }, .cancels = true,
-				       .command = "mkdir first 2>/dev/null || sleep 8" };
+				       .command = "mkdir first 2>/dev/null || sleep 60" };
 		int64_t started = now_ms();
 		size_t cancelled = 0;
 
@@ -418,7 +418,7 @@ static void test_cancel(void **state)
 		crowd.command = command;
 		options.cancelled = &crowd.cancelled;
 		run_crowd(&crowd, &hosts[h], &options, results);
-		assert_true(now_ms() - started < 4000);
+		assert_true(now_ms() - started < 30000);
 		for (size_t i = 0; i < MANY; i++) {
 			cancelled += strcmp(results[i].message, "cancelled") == 0 && results[i].outcome == FLEET_FAILED;
 			fleet_result_release(&results[i]);
