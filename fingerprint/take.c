@@ -13,15 +13,16 @@
 
 #define ANSWER_TIMEOUT_MS (TAKE_LOCK_WAIT_MS + 120 * 1000)
 #define END_MS            5000  /* that stress-ng gets to end after the interrupt, before everything is killed */
+#define WORK_PREFIX       "/dev/shm/assay-work-" /* user and session follow */
 #define SPACE_BYTES_MIN   (128.0 * 1024 * 1024)
 
-enum stage { STAGE_FACTS, STAGE_VERSION, STAGE_CLEAN, STAGE_DIRECTORY, STAGE_CELL, STAGE_REMOVE, STAGE_AFTER };
+enum stage { STAGE_FACTS, STAGE_VERSION, STAGE_SWEEP, STAGE_CLEAN, STAGE_DIRECTORY, STAGE_CELL, STAGE_REMOVE, STAGE_AFTER };
 
 struct take_host {
 	const struct host *host;
 	enum stage stage;
 	struct facts before;
-	char *directory;     /* for stress-ng's files, on a tmpfs of the host */
+	char *directory;     /* for stress-ng's files, on a tmpfs of the host, of this session alone */
 	char version[STRESSNG_VERSION_BYTES];
 	struct session session;
 	int64_t pass;        /* the cell that is being measured */
@@ -112,6 +113,11 @@ static void request_cell(const struct take *take, const struct take_host *h, str
 
 /* ---- answers ---- */
 
+static double user_of(const struct take_host *h)
+{
+	return h->before.uid >= 0 ? h->before.uid : 0; /* NaN where the host does not say */
+}
+
 static bool take_facts(struct take *take, struct take_host *h, const struct helper_answer *answer)
 {
 	struct assay_error err;
@@ -123,7 +129,6 @@ static bool take_facts(struct take *take, struct take_host *h, const struct help
 		return give_up(h, err.text);
 	if (!(h->before.shm_free_bytes >= SPACE_BYTES_MIN))
 		return give_up(h, "/dev/shm is no tmpfs with 128 MiB free: stressors need a place where they cannot fill a disk");
-	h->directory = mem_format("/dev/shm/assay-work-%.0f", h->before.uid >= 0 ? h->before.uid : 0);
 	return true;
 }
 
@@ -164,6 +169,7 @@ static bool open_session(struct take *take, size_t index)
 	free(conditions);
 	if (st)
 		return store_failed(take, h, &err);
+	h->directory = mem_format(WORK_PREFIX "%.0f-%s", user_of(h), h->session.id);
 	snprintf(take->results[index].fingerprint, FINGERPRINT_ID_BYTES, "%s", h->session.id);
 	return true;
 }
@@ -247,15 +253,20 @@ static bool request_stage(struct take *take, struct take_host *h, struct helper_
 {
 	const char *const version[] = { "stress-ng", "--version" }, *const clean[] = { "rm", "-rf", "--", h->directory },
 	      *const directory[] = { "mkdir", "-m", "700", "--", h->directory };
+	char pattern[64];
+	const char *const sweep[] = { "find", "/dev/shm", "-maxdepth", "1", "-name", pattern, "-mmin", "+60", "-exec", "rm", "-rf", "--", "{}", "+" };
 
 	switch (h->stage) {
 	case STAGE_VERSION:
 		run_words(h, out, version, 2);
 		return true;
-	case STAGE_CLEAN: /* of an earlier one that was killed; the lock says that nobody uses it */
+	case STAGE_SWEEP: /* what killed ones have left; one that is at work changes its directory with every stressor */
+		snprintf(pattern, sizeof(pattern), "%s%.0f-*", strrchr(WORK_PREFIX, '/') + 1, user_of(h));
+		run_words(h, out, sweep, sizeof(sweep) / sizeof(sweep[0]));
+		return true;
+	case STAGE_CLEAN: /* of this very session, when it is resumed */
 	case STAGE_REMOVE:
 		run_words(h, out, clean, 4);
-		add_lock(out);
 		return true;
 	case STAGE_DIRECTORY:
 		run_words(h, out, directory, 5);
@@ -279,8 +290,11 @@ static bool advance(struct take *take, size_t index, const struct helper_answer 
 		h->stage = STAGE_VERSION;
 		return take_facts(take, h, last);
 	case STAGE_VERSION:
-		h->stage = STAGE_CLEAN;
+		h->stage = STAGE_SWEEP;
 		return take_version(h, last) && open_session(take, index);
+	case STAGE_SWEEP:
+		h->stage = STAGE_CLEAN;
+		return true;
 	case STAGE_CLEAN:
 		h->stage = STAGE_DIRECTORY;
 		return true;

@@ -13,7 +13,9 @@ if [ "$(id -u)" = 0 ] && [ -z "${ASSAY_TEST_AGAIN:-}" ]; then
 	cp /etc/passwd "$tmp/passwd"
 	echo "assaytest:*:4242:4242::/:/bin/sh" >>"$tmp/passwd"
 	export ASSAY_TEST_AGAIN=1
-	if unshare -m true 2>/dev/null; then
+	if ! setpriv --reuid 4242 --regid 4242 --clear-groups test -r "$0" -a -x "$ASSAY"; then
+		echo 'an ordinary user cannot read this directory: not run as one'
+	elif unshare -m true 2>/dev/null; then
 		# shellcheck disable=SC2016 # the inner shell's words
 		unshare -m --propagation private sh -c 'mount --bind "$1" /etc/passwd &&
 			exec setpriv --reuid 4242 --regid 4242 --clear-groups sh "$2"' sh "$tmp/passwd" "$0" ||
