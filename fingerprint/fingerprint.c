@@ -259,3 +259,9 @@ struct fingerprint_summary fingerprint_summarise(const struct fingerprint_set *s
 	free(measured);
 	return s;
 }
+
+bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprint *b)
+{
+	return strcmp(a->battery_hash, b->battery_hash) == 0 && strcmp(a->stress_ng, b->stress_ng) == 0 &&
+	       strcmp(a->architecture, b->architecture) == 0;
+}

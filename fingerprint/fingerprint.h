@@ -51,6 +51,9 @@ void fingerprint_set_release(struct fingerprint_set *set);
 
 const struct fingerprint *fingerprint_find(const struct fingerprint_set *set, const char *id); /* NULL when not there */
 
+/* Whether their rates may stand in one comparison or model: same battery, stress-ng version and architecture. */
+bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprint *b);
+
 /* The rate of a stressor in one pass; pass < n_passes. */
 static inline double fingerprint_rate(const struct fingerprint_set *set, const struct fingerprint *f, size_t pass, size_t stressor)
 {

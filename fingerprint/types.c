@@ -23,11 +23,9 @@ static size_t type_index(struct types *types, size_t *capacity, const char *name
 
 static const char *configured(const struct lab_config *config, const char *machine)
 {
-	for (size_t i = 0; i < config->inventory.n; i++) {
-		if (strcmp(config->inventory.hosts[i].id, machine) == 0)
-			return config->inventory.hosts[i].type;
-	}
-	return NULL;
+	const struct host *host = inventory_find(&config->inventory, machine);
+
+	return host ? host->type : NULL;
 }
 
 /* "Intel(R) Xeon(R) ... 2x8x2 64GiB", or NULL when not all of it is known. free() it. */

@@ -57,25 +57,16 @@ static size_t type_by_name(struct pairing *p, const char *name)
 	return p->n_types++;
 }
 
-static const char *configured_type(const struct lab_config *config, const char *machine)
-{
-	for (size_t i = 0; i < config->inventory.n; i++) {
-		if (config->inventory.hosts[i].type && strcmp(config->inventory.hosts[i].id, machine) == 0)
-			return config->inventory.hosts[i].type;
-	}
-	return NULL;
-}
-
 /* The name of the type of the machine at the time of a run; the machine's own name when no type is known. */
 static const char *type_of(const struct pairing_input *in, const struct run *run)
 {
 	size_t type = types_find(&in->evidence->types, run->fingerprint);
-	const char *configured;
+	const struct host *host;
 
 	if (type != SIZE_MAX)
 		return in->evidence->types.types[type].name;
-	configured = configured_type(in->config, run->machine);
-	return configured ? configured : run->machine;
+	host = inventory_find(&in->config->inventory, run->machine);
+	return host && host->type ? host->type : run->machine;
 }
 
 /* The metrics of a stretch under a type, and under one fingerprint unless that is NULL. */

@@ -115,10 +115,7 @@ static void explain(struct verdict *v)
 /* The fingerprints of the machines in use that may stand together: those comparable to the first one. */
 static bool usable(const struct pairing_machine *m, const struct fingerprint *kind)
 {
-	const struct fingerprint *f = m->fingerprint;
-
-	return m->reason == PAIRING_USED && f && strcmp(f->battery_hash, kind->battery_hash) == 0 &&
-	       strcmp(f->stress_ng, kind->stress_ng) == 0 && strcmp(f->architecture, kind->architecture) == 0;
+	return m->reason == PAIRING_USED && m->fingerprint && fingerprint_comparable(m->fingerprint, kind);
 }
 
 /* Mean log rate of every stressor a type, from medians over passes; NaN where a machine lacks it. rows [n_types]. */

@@ -21,12 +21,6 @@ const char *left_out_text(enum left_out reason)
 	return reasons[reason].text;
 }
 
-static bool comparable(const struct fingerprint *a, const struct fingerprint *b)
-{
-	return strcmp(a->battery_hash, b->battery_hash) == 0 && strcmp(a->stress_ng, b->stress_ng) == 0 &&
-	       strcmp(a->architecture, b->architecture) == 0;
-}
-
 /* The fingerprint whose battery, version and architecture most runs share; NULL when no run has one. */
 static const struct fingerprint *most_common(const struct fingerprint *const *of, size_t n)
 {
@@ -36,10 +30,10 @@ static const struct fingerprint *most_common(const struct fingerprint *const *of
 	for (size_t i = 0; i < n; i++) {
 		size_t count = 0;
 
-		if (!of[i] || (best && comparable(of[i], best)))
+		if (!of[i] || (best && fingerprint_comparable(of[i], best)))
 			continue;
 		for (size_t j = 0; j < n; j++)
-			count += of[j] && comparable(of[i], of[j]);
+			count += of[j] && fingerprint_comparable(of[i], of[j]);
 		if (count > most) {
 			most = count;
 			best = of[i];
@@ -57,7 +51,7 @@ static size_t features_of(const struct fingerprint_set *set, const struct finger
 		bool occurs = false;
 
 		for (size_t i = 0; !occurs && i < set->n; i++) {
-			for (size_t pass = 0; !occurs && comparable(&set->items[i], kind) && pass < set->items[i].n_passes; pass++)
+			for (size_t pass = 0; !occurs && fingerprint_comparable(&set->items[i], kind) && pass < set->items[i].n_passes; pass++)
 				occurs = !isnan(fingerprint_rate(set, &set->items[i], pass, j));
 		}
 		if (occurs)
@@ -110,7 +104,7 @@ static void fill(const struct evidence *evidence, const struct run_set *runs, co
 	for (size_t i = 0; i < runs->n; i++) {
 		if (!of[i]) {
 			d->left_out[LEFT_OUT_NO_FINGERPRINT]++;
-		} else if (!comparable(of[i], kind)) {
+		} else if (!fingerprint_comparable(of[i], kind)) {
 			d->left_out[LEFT_OUT_OTHER_BATTERY]++;
 		} else if (!fill_row(&evidence->fingerprints, of[i], runs->items[i].pass, columns, cols, &d->X.at[d->X.rows * cols])) {
 			d->left_out[LEFT_OUT_INCOMPLETE]++;
