@@ -1,0 +1,47 @@
+/* What is brought to the hosts: files with their content, as one hash. */
+#ifndef RUNS_ARTEFACT_H
+#define RUNS_ARTEFACT_H
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "runs/manifest.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define ARTEFACT_FILES_MAX 4096
+#define ARTEFACT_BYTES_MAX (512u << 20) /* of all files; a single one at most HELPER_INPUT_BYTES_MAX */
+
+struct artefact_file {
+	char *path;   /* relative, with '/', no "." and ".." */
+	char *source; /* absolute, on this machine */
+	mode_t mode;  /* 0755 or 0644: executable by its owner or not */
+	size_t bytes;
+	char hash[DIGEST_HEX_BYTES];
+};
+
+struct artefact {
+	struct artefact_file *files; /* [n], by path */
+	size_t n;
+	char **directories;          /* [n_directories], relative, parents first; those that hold files, and empty ones */
+	size_t n_directories;
+	size_t bytes;
+	char hash[DIGEST_HEX_BYTES]; /* of paths, modes, contents; "" of an artefact without files */
+};
+
+/* Of files and directories (all below them; ".git" is left out; symbolic links are followed when they stay inside, else refused; sockets
+ * and devices refused), each by its last component; a single directory's contents stand at the top when `flat`. Names that meet are an
+ * error. Paths are relative to `base`. *out is overwritten; artefact_release() it. Cost: reads every byte once. */
+enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
+				   struct assay_error *err);
+void artefact_release(struct artefact *artefact); /* accepts zeroed */
+
+/* The files of a version with a git reference: LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory. Built once:
+ * a build that is complete is used again. git and the build run without a shell, their output goes to LOG beside it, which the error
+ * names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit 40 digits.
+ * Leftovers of killed builds are removed first. */
+enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
+				 char **directory, char commit[41], struct assay_error *err);
+
+#endif
