@@ -40,13 +40,20 @@ no_process_left() {
 	fail "still running: $(marked)"
 }
 
+# Of the sessions of $lab: other tests may be measuring at the same time.
+work_directories() {
+	for id in $("$ASSAY" -C "$lab" fingerprint show | awk '$2 ~ /^[0-9a-f]+$/ { print $2 }'); do
+		find /dev/shm -maxdepth 1 -name "assay-work-*-$id"
+	done
+}
+
 nothing_in_shm() {
 	cases=$((cases + 1))
 	for _ in $(seq 100); do
-		[ -z "$(find /dev/shm -maxdepth 1 -name 'assay*' -uid "$(id -u)" ! -name assay-box.lock)" ] && return
+		[ -z "$(work_directories)" ] && return
 		sleep .1
 	done
-	fail "left in /dev/shm: $(ls /dev/shm)"
+	fail "left in /dev/shm: $(work_directories)"
 }
 
 # The number of cells of the latest fingerprint, and how many different ones.

@@ -407,13 +407,14 @@ static void test_cancel(void **state)
 	(void)state;
 	options.fanout = 8;
 	for (size_t h = 0; h < 2; h++) {
-		struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done }, .cancels = true,
-				       .command = "mkdir first 2>/dev/null || sleep 60" };
+		struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done }, .cancels = true };
 		int64_t started = now_ms();
 		size_t cancelled = 0;
 
-		/* The shell starts elsewhere over ssh: the directory is this test's in both cases. */
-		char *command = mem_format("cd %s && %s", directory, crowd.command);
+		/* The shell starts elsewhere over ssh: the directory is this test's in both cases. A name of its own for each transport:
+		 * a shell that was cancelled may come to its command late. */
+		char *first = mem_format("%s/first%zu", directory, h);
+		char *command = mem_format("mkdir %s 2>/dev/null || sleep 60", first);
 
 		crowd.command = command;
 		options.cancelled = &crowd.cancelled;
@@ -424,8 +425,9 @@ static void test_cancel(void **state)
 			fleet_result_release(&results[i]);
 		}
 		assert_int_equal(cancelled, MANY - 1);
-		assert_int_equal(rmdir("first"), 0);
+		assert_int_equal(rmdir(first), 0);
 		free(command);
+		free(first);
 	}
 }
 
@@ -462,7 +464,7 @@ static void test_connection_lost(void **state)
 
 	(void)state;
 	expect_outcome(&host, "echo before; kill -KILL $PPID; sleep 1", &options, FLEET_FAILED,
-		       "the connection was lost while the command ran");
+		       "the connection was lost while the command"); /* "ran", or "was started" when all answers come at once */
 }
 
 static void test_exit_rule(void **state)
