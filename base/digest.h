@@ -9,4 +9,9 @@
 /* 64 lower-case hexadecimal digits and a NUL into hex. */
 void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);
 
+#define DIGEST_BASE64_BYTES 45
+
+/* The same in base64, as a Content-Security-Policy names it: 44 characters and a NUL. */
+void digest_sha256_base64(const char *bytes, size_t n, char base64[DIGEST_BASE64_BYTES]);
+
 #endif

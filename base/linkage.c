@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* A cluster is known by its lowest item. Distances between clusters overwrite those of their lowest items. */
 struct clusters {
@@ -15,18 +16,31 @@ struct clusters {
 	size_t *root;        /* of each item in what lies below the cut: itself, or an item that is nearer to the root */
 	size_t *chain;       /* each one's nearest neighbour is the next; distances fall along it */
 	size_t depth;
+	struct ends *ends;   /* of the row of leaves of each cluster */
+	struct sides *beside; /* of each item, its neighbours in that row */
 };
+
+/* A row of leaves, seen from its two ends. It has no direction: which neighbour is next depends on where one comes from. */
+struct ends {
+	size_t at[2];
+};
+struct sides {
+	size_t of[2]; /* NONE at an end */
+};
+#define NONE SIZE_MAX
 
 static struct clusters clusters_new(const struct mat *distance)
 {
 	size_t n = distance->rows;
 	struct clusters c = { mat_new(n, n), mem_new(n, sizeof(size_t)), mem_new(n, sizeof(double)), mem_new(n, sizeof(size_t)),
-			      mem_new(n, sizeof(size_t)), 0 };
+			      mem_new(n, sizeof(size_t)), 0, mem_new(n, sizeof(struct ends)), mem_new(n, sizeof(struct sides)) };
 
 	memcpy(c.distance.at, distance->at, n * n * sizeof(double));
 	for (size_t i = 0; i < n; i++) {
 		c.size[i] = 1;
 		c.root[i] = i;
+		c.ends[i] = (struct ends){ { i, i } };
+		c.beside[i] = (struct sides){ { NONE, NONE } };
 	}
 	return c;
 }
@@ -38,6 +52,8 @@ static void clusters_release(struct clusters *c)
 	free(c->height);
 	free(c->root);
 	free(c->chain);
+	free(c->ends);
+	free(c->beside);
 }
 
 /* The nearest other cluster of `of`; among equals the one before it in the chain, so that the chain ends, then the lowest. */
@@ -60,8 +76,30 @@ static bool in_chain(const struct clusters *c, size_t item)
 	return false;
 }
 
+static void put_beside(struct sides *sides, size_t item)
+{
+	sides->of[sides->of[0] == NONE ? 0 : 1] = item;
+}
+
+/* Joins the rows of leaves of two clusters where their ends are nearest; `kept` gets the row. */
+static void join_rows(struct clusters *c, const struct mat *distance, size_t kept, size_t gone)
+{
+	struct ends a = c->ends[kept], b = c->ends[gone];
+	size_t x = 1, y = 0; /* as they stand: behind each other */
+
+	for (size_t i = 0; i < 4; i++) {
+		if (mat_get(distance, a.at[1 - i / 2], b.at[i % 2]) < mat_get(distance, a.at[x], b.at[y])) {
+			x = 1 - i / 2;
+			y = i % 2;
+		}
+	}
+	put_beside(&c->beside[a.at[x]], b.at[y]);
+	put_beside(&c->beside[b.at[y]], a.at[x]);
+	c->ends[kept] = (struct ends){ { a.at[1 - x], b.at[1 - y] } };
+}
+
 /* Average linkage in the update of Lance and Williams, The Computer Journal 9(4), 1967. */
-static void merge(struct clusters *c, size_t a, size_t b, double cut)
+static void merge(struct clusters *c, const struct mat *distance, size_t a, size_t b, double cut)
 {
 	size_t kept = a < b ? a : b, gone = a < b ? b : a;
 	double wk = (double)c->size[kept], wg = (double)c->size[gone];
@@ -79,17 +117,18 @@ static void merge(struct clusters *c, size_t a, size_t b, double cut)
 	c->size[kept] += c->size[gone];
 	c->size[gone] = 0;
 	c->height[kept] = height;
+	join_rows(c, distance, kept, gone);
 	if (stats_round(height) <= stats_round(cut))
 		c->root[gone] = kept;
 }
 
-static void chain_step(struct clusters *c, double cut)
+static void chain_step(struct clusters *c, const struct mat *distance, double cut)
 {
 	size_t top = c->chain[c->depth - 1], next = nearest(c, top);
 
 	if (c->depth > 1 && next == c->chain[c->depth - 2]) {
 		c->depth -= 2;
-		merge(c, top, next, cut);
+		merge(c, distance, top, next, cut);
 		return;
 	}
 	/* Only rounding can lead back into the chain. A chain begun anew cannot, since distances fall strictly along it. */
@@ -120,9 +159,10 @@ static size_t number(const struct clusters *c, size_t *cluster)
 	return count;
 }
 
-size_t linkage_cut(const struct mat *distance, double cut, size_t *cluster)
+/* The whole tree; nothing above the cut is joined in c.root. */
+static struct clusters build(const struct mat *distance, double cut)
 {
-	size_t n = distance->rows, count;
+	size_t n = distance->rows;
 	struct clusters c;
 
 	ASSAY_BUG_IF(distance->cols != n);
@@ -133,11 +173,39 @@ size_t linkage_cut(const struct mat *distance, double cut, size_t *cluster)
 		if (c.depth == 0)
 			c.chain[c.depth++] = first_alive(&c);
 		before = c.depth;
-		chain_step(&c, cut);
+		chain_step(&c, distance, cut);
 		if (c.depth + 2 == before)
 			alive--;
 	}
-	count = number(&c, cluster);
+	return c;
+}
+
+size_t linkage_cut(const struct mat *distance, double cut, size_t *cluster)
+{
+	struct clusters c = build(distance, cut);
+	size_t count = number(&c, cluster);
+
 	clusters_release(&c);
 	return count;
+}
+
+void linkage_order(const struct mat *distance, size_t *order)
+{
+	struct clusters c = build(distance, 0);
+	size_t n = distance->rows, before = NONE, at;
+
+	if (n) {
+		struct ends row = c.ends[first_alive(&c)];
+
+		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* of the two directions the one that begins with the lower item */
+		for (size_t i = 0; i < n; i++) {
+			const struct sides *sides = &c.beside[at];
+			size_t next = sides->of[0] == before ? sides->of[1] : sides->of[0];
+
+			order[i] = at;
+			before = at;
+			at = next;
+		}
+	}
+	clusters_release(&c);
 }

@@ -13,4 +13,8 @@
  * Returns the number of clusters; 0 for n == 0. */
 size_t linkage_cut(const struct mat *distance, double cut, size_t *cluster);
 
+/* order[n] gets the items so that those that are alike stand together: the leaves of the tree, each merge turned so that the nearest
+ * ends of its two parts meet. `distance` as above. */
+void linkage_order(const struct mat *distance, size_t *order);
+
 #endif

@@ -240,11 +240,97 @@ static void test_edges(void **state)
 	mat_release(&three);
 }
 
+/* ---- order ---- */
+
+static void check_permutation(const size_t *order, size_t n)
+{
+	bool seen[64] = { false };
+
+	for (size_t i = 0; i < n; i++) {
+		assert_true(order[i] < n && !seen[order[i]]);
+		seen[order[i]] = true;
+	}
+}
+
+/* Wherever the tree is cut, the items of a cluster stand together. */
+static void check_contiguous(const struct mat *d, const size_t *order, double cut)
+{
+	size_t n = d->rows, cluster[64], changes = 0, count = linkage_cut(d, cut, cluster);
+
+	for (size_t i = 1; i < n; i++)
+		changes += cluster[order[i]] != cluster[order[i - 1]];
+	assert_int_equal(changes, count - 1);
+}
+
+static void test_order_keeps_clusters_together(void **state)
+{
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 8);
+	for (int round = 0; round < 60; round++) {
+		size_t n = 1 + (size_t)round % 30, order[64];
+		struct mat d = random_distances(&rng, n, round % 2 == 0);
+
+		linkage_order(&d, order);
+		check_permutation(order, n);
+		for (double cut = 0; cut < 1.2; cut += .05)
+			check_contiguous(&d, order, cut);
+		mat_release(&d);
+	}
+}
+
+/* Points on a line come out in the order of the line, whatever the order in which they go in. */
+static void test_order_on_a_line(void **state)
+{
+	enum { POINTS = 17 };
+	double at[POINTS], last = -1;
+	size_t order[POINTS];
+	struct mat d = mat_new(POINTS, POINTS);
+	bool up;
+
+	(void)state;
+	for (size_t i = 0; i < POINTS; i++)
+		at[i] = (double)(i * 7 % POINTS) + .1 * (double)(i % 3);
+	for (size_t i = 0; i < POINTS * POINTS; i++)
+		d.at[i] = fabs(at[i / POINTS] - at[i % POINTS]);
+	linkage_order(&d, order);
+	up = at[order[0]] < at[order[POINTS - 1]];
+	for (size_t i = 0; i < POINTS; i++) {
+		double x = at[order[up ? i : POINTS - 1 - i]];
+
+		assert_true(x > last);
+		last = x;
+	}
+	mat_release(&d);
+}
+
+static void test_order_of_few(void **state)
+{
+	struct mat d = mat_new(2, 2);
+	size_t order[2] = { 9, 9 };
+
+	(void)state;
+	d.rows = d.cols = 0;
+	linkage_order(&d, order);
+	assert_int_equal(order[0], 9); /* untouched */
+	d.rows = d.cols = 1;
+	linkage_order(&d, order);
+	assert_int_equal(order[0], 0);
+	d.rows = d.cols = 2;
+	d.at[1] = d.at[2] = 1;
+	linkage_order(&d, order);
+	assert_int_equal(order[0], 0);
+	assert_int_equal(order[1], 1);
+	mat_release(&d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scipy), cmocka_unit_test(test_textbook), cmocka_unit_test(test_order_of_items),
-		cmocka_unit_test(test_ties),  cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_ties),  cmocka_unit_test(test_edges), cmocka_unit_test(test_order_keeps_clusters_together),
+		cmocka_unit_test(test_order_on_a_line), cmocka_unit_test(test_order_of_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
