@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define ARTEFACT_FILES_MAX 4096
-#define ARTEFACT_BYTES_MAX (512u << 20) /* of all files; a single one at most HELPER_INPUT_BYTES_MAX */
+#define ARTEFACT_FILES_MAX    4096
+#define ARTEFACT_BYTES_MAX    (512u << 20) /* of all files; a single one at most HELPER_INPUT_BYTES_MAX */
+#define ARTEFACT_COMMIT_BYTES 41           /* 40 digits and a NUL */
 
 struct artefact_file {
 	char *path;   /* relative, with '/', no "." and ".." */
@@ -30,9 +31,9 @@ struct artefact {
 	char hash[DIGEST_HEX_BYTES]; /* of paths, modes, contents; "" of an artefact without files */
 };
 
-/* Of files and directories (all below them; ".git" is left out; symbolic links are followed when they stay inside, else refused; sockets
- * and devices refused), each by its last component; a single directory's contents stand at the top when `flat`. Names that meet are an
- * error. Paths are relative to `base`. *out is overwritten; artefact_release() it. Cost: reads every byte once. */
+/* Of files and directories (all below them but ".git" and ".assay"; symbolic links are followed when they stay inside, else refused;
+ * sockets and devices refused), each by its last component; a single directory's contents stand at the top when `flat`. Names that meet
+ * are an error. Paths are relative to `base`. *out is overwritten; artefact_release() it. Cost: reads every byte once. */
 enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
 				   struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
@@ -42,6 +43,6 @@ void artefact_release(struct artefact *artefact); /* accepts zeroed */
  * names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit 40 digits.
  * Leftovers of killed builds are removed first. */
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-				 char **directory, char commit[41], struct assay_error *err);
+				 char **directory, char commit[ARTEFACT_COMMIT_BYTES], struct assay_error *err);
 
 #endif

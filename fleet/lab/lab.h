@@ -13,10 +13,12 @@
 struct lab_config {
 	char *name;                 /* NULL when not given */
 	double min_effect;          /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
+	double fingerprint_max_age_days; /* an older fingerprint does not belong to a run; default LAB_FINGERPRINT_MAX_AGE_DAYS */
 	struct inventory inventory; /* of `hosts` */
 };
 
-#define LAB_MIN_EFFECT .03
+#define LAB_MIN_EFFECT               .03
+#define LAB_FINGERPRINT_MAX_AGE_DAYS 30
 
 struct lab {
 	char *directory;

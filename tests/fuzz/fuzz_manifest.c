@@ -1,0 +1,194 @@
+/* A manifest that is taken keeps its limits, gives every version and input a command, measures in reasonable time, and written again it
+ * has the same hash. */
+#include "base/buf.h"
+#include "runs/manifest.h"
+#include "runs/run.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is written again must be plain; *plain becomes false when something is not. */
+static void add_quoted(struct buf *out, const char *text, bool *plain)
+{
+	buf_char(out, '"');
+	for (; *text; text++) {
+		*plain = *plain && *text >= ' ' && *text <= '~';
+		if (*text == '"' || *text == '\\')
+			buf_char(out, '\\');
+		buf_char(out, *text);
+	}
+	buf_char(out, '"');
+}
+
+static void add_words(struct buf *out, const char *key, const struct manifest_words *words, bool *plain)
+{
+	ASSAY_BUG_IF(words->n > MANIFEST_WORDS_MAX);
+	if (words->n == 0)
+		return;
+	buf_format(out, "%s: [", key);
+	for (size_t i = 0; i < words->n; i++) {
+		buf_text(out, i ? ", " : "");
+		add_quoted(out, words->items[i], plain);
+	}
+	buf_text(out, "], ");
+}
+
+static void add_environment(struct buf *out, const struct manifest_words *words, bool *plain)
+{
+	if (words->n == 0)
+		return;
+	buf_text(out, "environment: {");
+	for (size_t i = 0; i < words->n; i++) {
+		size_t name = strcspn(words->items[i], "=");
+
+		ASSAY_BUG_IF(name == 0 || !words->items[i][name]);
+		buf_format(out, "%s%.*s: ", i ? ", " : "", (int)name, words->items[i]);
+		add_quoted(out, words->items[i] + name + 1, plain);
+	}
+	buf_text(out, "}, ");
+}
+
+static void add_pair(struct buf *out, const char *key, const char *value, bool *plain)
+{
+	if (!value)
+		return;
+	buf_format(out, "%s: ", key);
+	add_quoted(out, value, plain);
+	buf_text(out, ", ");
+}
+
+static void add_version(struct buf *out, const struct manifest_version *v, bool *plain)
+{
+	ASSAY_BUG_IF(!run_name_ok(v->name) || strpbrk(v->name, "/,"));
+	ASSAY_BUG_IF(v->kind == MANIFEST_GIT && (!v->repository || !v->reference || *v->reference == '-'));
+	add_quoted(out, v->name, plain);
+	buf_text(out, ": {");
+	if (v->kind == MANIFEST_GIT) {
+		buf_text(out, "git: {");
+		add_pair(out, "repository", v->repository, plain);
+		add_pair(out, "reference", v->reference, plain);
+		add_words(out, "build", &v->build, plain);
+	}
+	add_pair(out, "directory", v->directory, plain);
+	buf_text(out, v->kind == MANIFEST_GIT ? "}, " : "");
+	add_words(out, "command", &v->command, plain);
+	add_environment(out, &v->environment, plain);
+	buf_text(out, "}, ");
+}
+
+static void add_inputs(struct buf *out, const struct manifest *m, bool *plain)
+{
+	if (!*m->inputs[0].name)
+		return;
+	buf_text(out, "inputs: {");
+	for (size_t i = 0; i < m->n_inputs; i++) {
+		char *name = manifest_stored_name(m, i);
+
+		ASSAY_BUG_IF(!run_name_ok(name));
+		free(name);
+		add_quoted(out, m->inputs[i].name, plain);
+		buf_text(out, ": {");
+		add_words(out, "arguments", &m->inputs[i].arguments, plain);
+		add_environment(out, &m->inputs[i].environment, plain);
+		buf_text(out, "}, ");
+	}
+	buf_text(out, "}, ");
+}
+
+static void add_metric(struct buf *out, const struct metric *metric, bool *plain)
+{
+	buf_format(out, "metric: {source: %s, ", metric_source_word(metric->source));
+	add_pair(out, "pattern", metric->pattern, plain);
+	add_pair(out, "name", metric->name, plain);
+	if (metric->source == METRIC_REGEX)
+		buf_format(out, "direction: %s, ", metric->higher_is_better ? "higher" : "lower");
+	if (metric->source == METRIC_GOOGLE_BENCHMARK)
+		buf_format(out, "time: %s, ", metric->cpu_time ? "cpu" : "real");
+	buf_text(out, "}, ");
+}
+
+static void check_again(const struct manifest *m)
+{
+	struct assay_error err = { .text = "" };
+	struct buf text = BUF_INIT;
+	struct manifest again;
+	bool plain = true;
+
+	buf_text(&text, "{");
+	add_pair(&text, "application", m->application, &plain);
+	add_words(&text, "files", &m->files, &plain);
+	add_words(&text, "command", &m->command, &plain);
+	add_environment(&text, &m->environment, &plain);
+	buf_text(&text, "versions: {");
+	for (size_t i = 0; i < m->n_versions; i++)
+		add_version(&text, &m->versions[i], &plain);
+	buf_text(&text, "}, ");
+	add_inputs(&text, m, &plain);
+	add_metric(&text, &m->metric, &plain);
+	add_pair(&text, "work", m->work, &plain);
+	buf_format(&text, "time_limit: %" PRId64 ".%03" PRId64 "}\n", m->time_limit_ms / 1000, m->time_limit_ms % 1000);
+	if (plain) {
+		if (manifest_parse("again", text.bytes, text.size, &again, &err)) {
+			fprintf(stderr, "%s\n%s\n", err.text, text.bytes);
+			ASSAY_BUG_IF("what was written cannot be read" != NULL);
+		}
+		if (strcmp(again.hash, m->hash) != 0) {
+			fprintf(stderr, "%s\n", text.bytes);
+			ASSAY_BUG_IF("what was written has another hash" != NULL);
+		}
+		manifest_release(&again);
+	}
+	buf_release(&text);
+}
+
+static void check_commands(const struct manifest *m)
+{
+	const struct manifest_places places = { "/files", "/build", "/work" };
+	size_t last_version = m->n_versions - 1, last_input = m->n_inputs - 1;
+
+	for (size_t i = 0; i < m->n_versions; i++) {
+		struct manifest_places own = places;
+		struct manifest_words command, environment;
+
+		if (m->versions[i].kind == MANIFEST_SAME)
+			own.build = NULL; /* nothing may ask for it */
+		manifest_command(m, i, i % m->n_inputs, &own, &command, &environment);
+		ASSAY_BUG_IF(command.n == 0 || !*command.items[0]);
+		manifest_words_release(&command);
+		manifest_words_release(&environment);
+	}
+	ASSAY_BUG_IF(manifest_find_version(m, m->versions[last_version].name) != last_version);
+	ASSAY_BUG_IF(manifest_find_input(m, m->inputs[last_input].name) != last_input);
+}
+
+static void check_metric(const struct manifest *m, const char *text, size_t n)
+{
+	const struct metric_usage usage = { 1, 1, 1 };
+	struct assay_error err = { .text = "" };
+	const char *warning;
+	double value = 0;
+
+	if (!metric_read(&m->metric, &usage, text, n, &value, &warning, &err))
+		ASSAY_BUG_IF(!isfinite(value) || value <= 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct assay_error err = { .text = "" };
+	struct manifest m;
+
+	if (manifest_parse("fuzz", (const char *)data, size, &m, &err)) {
+		ASSAY_BUG_IF(strncmp(err.text, "fuzz:", 5) != 0 || strchr(err.text, '\n') || m.versions);
+		return 0;
+	}
+	ASSAY_BUG_IF(m.n_versions < 1 || m.n_versions > MANIFEST_VERSIONS_MAX || m.n_inputs < 1 || m.n_inputs > MANIFEST_INPUTS_MAX);
+	ASSAY_BUG_IF(m.repetitions < 1 || m.repetitions > MANIFEST_REPETITIONS_MAX || m.warm_ups < 0 || m.time_limit_ms < 100);
+	ASSAY_BUG_IF(*m.work != '/' || !run_name_ok(m.application) || strlen(m.hash) != DIGEST_HEX_BYTES - 1 || m.text_bytes != size);
+	check_commands(&m);
+	check_metric(&m, (const char *)data, size);
+	check_again(&m);
+	manifest_release(&m);
+	return 0;
+}
