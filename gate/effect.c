@@ -9,6 +9,7 @@
 #define SHAPE_LEVEL .05      /* below it the ratio is not the same on all types */
 #define NOISE_FLOOR .01      /* of a type's standard error, added in quadrature: what repetitions on one day do not show */
 #define NOISE_SHRINK .5      /* share of the mean variance of all types in each type's own */
+#define WITHIN_DF_MIN 4.0    /* of all machines together, for an interval from the noise within machines */
 #define NOISE_DF_MACHINE 4.0 /* degrees of freedom of a machine's noise: three repetitions of each of two versions */
 
 /* One hardware type: its machines averaged. */
@@ -90,11 +91,19 @@ static double shape_p(struct type_mean *types, size_t n)
 	return 1 - stats_f_cdf(cochran_q(types, n) / df, df, NOISE_DF_MACHINE * machines);
 }
 
+static void set_interval(struct effect *e, double mean, double error, double df)
+{
+	double half = stats_t_quantile((1 + EFFECT_LEVEL) / 2, df) * error;
+
+	e->low = exp(mean - half);
+	e->high = exp(mean + half);
+}
+
 /* Mean and interval of Student's t over the types' log ratios. */
 static void effect_interval(struct effect *e, const struct type_mean *types, double min_effect)
 {
 	double *logs = mem_new(e->types, sizeof(*logs));
-	double mean, sd, half;
+	double mean, sd;
 
 	for (size_t t = 0; t < e->types; t++)
 		logs[t] = types[t].log_ratio;
@@ -102,12 +111,38 @@ static void effect_interval(struct effect *e, const struct type_mean *types, dou
 	sd = stats_sd(logs, e->types);
 	e->ratio = exp(mean);
 	if (e->types >= 2) {
-		half = stats_t_quantile((1 + EFFECT_LEVEL) / 2, (double)e->types - 1) * sd / sqrt((double)e->types);
-		e->low = exp(mean - half);
-		e->high = exp(mean + half);
+		set_interval(e, mean, sd / sqrt((double)e->types), (double)e->types - 1);
 		e->minimum_detectable = effect_minimum_detectable(sd, e->types, min_effect);
 	}
 	free(logs);
+}
+
+/* One or two types say next to nothing of others (t at one degree of freedom is 12.7), but the repetitions on these machines
+ * do say something of these machines: the mean keeps its weights, its error comes from the noise within machines and the floor,
+ * its degrees of freedom from Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
+static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect)
+{
+	double *machines = mem_new(n_types, sizeof(*machines));
+	double variance = 0, uncertain = 0, df = 0;
+	bool known = true;
+
+	for (size_t i = 0; i < n; i++)
+		machines[pairs[i].type]++;
+	for (size_t i = 0; i < n; i++) {
+		double weight = 1 / ((double)e->types * machines[pairs[i].type]), own = weight * weight * pairs[i].noise * pairs[i].noise;
+
+		known = known && pairs[i].noise > 0 && pairs[i].noise_df >= 1;
+		variance += own + weight * weight * NOISE_FLOOR * NOISE_FLOOR;
+		uncertain += known ? own * own / pairs[i].noise_df : 0;
+		df += pairs[i].noise_df;
+	}
+	if (known && df >= WITHIN_DF_MIN) {
+		df = fmin(variance * variance / uncertain, 1e6);
+		e->within = true;
+		set_interval(e, log(e->ratio), sqrt(variance), df);
+		e->minimum_detectable = effect_minimum_detectable_of(sqrt(variance), df, min_effect);
+	}
+	free(machines);
 }
 
 struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect)
@@ -122,6 +157,8 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	types = mem_new(n_types, sizeof(*types));
 	e.types = types_of(pairs, n, types, n_types);
 	effect_interval(&e, types, min_effect);
+	if (e.types < EFFECT_TYPES_MIN)
+		within_interval(&e, pairs, n, n_types, min_effect);
 	if (e.types >= 2)
 		e.shape_p = shape_p(types, e.types);
 	e.uniform = !(stats_round(e.shape_p) < SHAPE_LEVEL);

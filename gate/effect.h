@@ -11,6 +11,7 @@
 
 #define EFFECT_LEVEL .95 /* of the two-sided interval */
 #define EFFECT_POWER .80 /* at which the minimum detectable effect is stated */
+#define EFFECT_TYPES_MIN 3 /* with fewer hardware types the repetitions within machines are tested instead */
 
 /* Decisions of the contracts; the order of the rows is their order in documentation. Name, text in output, exit status. */
 #define DECISION_ROWS(X)                                   \
@@ -34,12 +35,15 @@ struct effect_pair {
 	double log_ratio; /* of medians of repetitions */
 	double noise;     /* standard error of log_ratio (of medians: docs/statistics.md has the factor) from the repetitions within
 			   * the machine; 0 when unknown */
+	double noise_df;  /* degrees of freedom of noise; 0 when unknown */
 };
 
 struct effect {
 	size_t types;            /* hardware types with at least one pair */
-	double ratio, low, high; /* of costs; low and high NaN with fewer than two types */
-	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN with fewer than two types */
+	double ratio, low, high; /* of costs; low and high NaN with one type and unknown noise */
+	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN as low and high */
+	bool within;             /* the interval is of the repetitions within machines, since there are fewer than EFFECT_TYPES_MIN types:
+				  * it speaks for these machines only */
 	bool uniform;            /* the ratio is the same on all types within the noise: no evidence of another shape.
 				  * Says nothing, and is true, while shape_p is NaN */
 	double shape_p;          /* p of that: the spread over types against the noise within machines; NaN when it cannot be tested */
@@ -56,6 +60,8 @@ enum decision effect_decide(double ratio, double low, double high, double min_ef
 /* The relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, when the types' log ratios are
  * normal with standard deviation sd and there are `types` >= 2 of them. */
 double effect_minimum_detectable(double sd, size_t types, double min_effect);
+/* The same for any estimate of a log ratio with standard error `error` at df degrees of freedom, df >= 1. */
+double effect_minimum_detectable_of(double error, double df, double min_effect);
 
 /* One stressor's part in how the ratio varies over hardware types. */
 struct effect_resource {

@@ -93,16 +93,20 @@ static double effect_with_power(const struct design *design, double power)
 	return low + (high - low) / 2;
 }
 
+double effect_minimum_detectable_of(double error, double df, double min_effect)
+{
+	struct design design = { .df = df };
+
+	ASSAY_BUG_IF(!(df >= 1) || !(error >= 0) || !(min_effect >= 0));
+	if (error <= 1e-12 * log1p(min_effect)) /* the interval is a point: what matters is seen */
+		return min_effect;
+	design.t = stats_t_quantile((1 + EFFECT_LEVEL) / 2, df);
+	design.threshold = log1p(min_effect) / error;
+	return expm1(effect_with_power(&design, EFFECT_POWER) * error);
+}
+
 double effect_minimum_detectable(double sd, size_t types, double min_effect)
 {
-	double unit = sd / sqrt((double)types);
-	struct design design;
-
-	ASSAY_BUG_IF(types < 2 || !(sd >= 0) || !(min_effect >= 0));
-	if (unit <= 1e-12 * log1p(min_effect)) /* the interval is a point: what matters is seen */
-		return min_effect;
-	design.df = (double)types - 1;
-	design.t = stats_t_quantile((1 + EFFECT_LEVEL) / 2, design.df);
-	design.threshold = log1p(min_effect) / unit;
-	return expm1(effect_with_power(&design, EFFECT_POWER) * unit);
+	ASSAY_BUG_IF(types < 2);
+	return effect_minimum_detectable_of(sd / sqrt((double)types), (double)types - 1, min_effect);
 }

@@ -81,7 +81,7 @@ static void test_decision_words(void **state)
 /* scipy.stats.t.interval of the logs .02 .05 .04 .09; type 2 is in the inventory but did not run. */
 static void test_interval(void **state)
 {
-	static const struct effect_pair pairs[] = { { 0, .02, 0 }, { 1, .05, 0 }, { 3, .04, 0 }, { 4, .09, 0 } };
+	static const struct effect_pair pairs[] = { { 0, .02, 0, 0 }, { 1, .05, 0, 0 }, { 3, .04, 0, 0 }, { 4, .09, 0, 0 } };
 	struct effect e = effect_of(pairs, 4, 5, .03);
 
 	(void)state;
@@ -98,7 +98,7 @@ static void test_interval(void **state)
 static void test_machines_within_types(void **state)
 {
 	static const struct effect_pair pairs[] = {
-		{ 0, .02, .01 }, { 0, .04, .02 }, { 1, .10, .015 }, { 2, .01, .03 }, { 2, .03, 0 }, { 2, .05, .02 },
+		{ 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 4 }, { 2, .01, .03, 4 }, { 2, .03, 0, 0 }, { 2, .05, .02, 4 },
 	};
 	struct effect e = effect_of(pairs, 6, 3, .03);
 
@@ -116,7 +116,7 @@ static void test_machines_within_types(void **state)
 
 static void test_too_little(void **state)
 {
-	static const struct effect_pair pairs[] = { { 1, .02, .01 }, { 1, .06, .01 } };
+	static const struct effect_pair pairs[] = { { 1, .02, .01, 4 }, { 1, .06, 0, 0 } }, few[] = { { 0, .08, .01, 3 } };
 	struct effect none = effect_of(NULL, 0, 3, .03), one = effect_of(pairs, 2, 3, .03);
 
 	(void)state;
@@ -126,12 +126,33 @@ static void test_too_little(void **state)
 	assert_near("ratio of one type", one.ratio, exp(.04), 1e-15);
 	assert_true(isnan(one.low) && isnan(one.high) && isnan(one.minimum_detectable) && isnan(one.shape_p));
 	assert_int_equal(one.decision, DECISION_INCONCLUSIVE);
+	assert_true(isnan(effect_of(few, 1, 1, .03).low)); /* two repetitions and three: too few to know a noise */
+}
+
+/* numpy and scipy from the formulas in docs/statistics.md. */
+static void test_within_machines(void **state)
+{
+	static const struct effect_pair pairs[] = { { 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 6 } },
+					three[] = { { 0, .02, .01, 4 }, { 1, .04, .02, 4 }, { 2, .10, .015, 6 } }, one[] = { { 0, .08, .01, 4 } };
+	struct effect e = effect_of(pairs, 3, 2, .03), single = effect_of(one, 1, 1, .03);
+
+	(void)state;
+	assert_true(e.within);
+	assert_near("ratio", e.ratio, 1.0671590243841926, 1e-14);
+	assert_near("low", e.low, 1.0427331354575406, 1e-10);
+	assert_near("high", e.high, 1.0921570866019479, 1e-10);
+	assert_int_equal(e.decision, DECISION_REGRESSION);
+	assert_true(single.within && isnan(single.shape_p));
+	assert_near("low", single.low, 1.0512921343597863, 1e-10);
+	assert_near("high", single.high, 1.1162557320058828, 1e-10);
+	assert_near("minimum detectable", single.minimum_detectable, effect_minimum_detectable_of(sqrt(2e-4), 16, .03), 1e-12);
+	assert_false(effect_of(three, 3, 3, .03).within);
 }
 
 /* Exchanging the versions inverts the ratio and its interval, and leaves the shape test alone. */
 static void test_mirror(void **state)
 {
-	struct effect_pair pairs[] = { { 0, .21, .01 }, { 1, .25, .01 }, { 2, .2, .01 }, { 3, .23, .01 } };
+	struct effect_pair pairs[] = { { 0, .21, .01, 4 }, { 1, .25, .01, 4 }, { 2, .2, .01, 4 }, { 3, .23, .01, 4 } };
 	struct effect e = effect_of(pairs, 4, 4, .03), back;
 
 	(void)state;
@@ -186,7 +207,7 @@ static struct effect simulate(struct rng *rng, const struct world *w)
 			double noise = w->noise_low * exp(rng_double(rng) * log(w->noise_high / w->noise_low)), variance = 0;
 			double candidate = measure(rng, noise, &variance), baseline = measure(rng, noise, &variance);
 
-			pairs[n++] = (struct effect_pair){ t, truth + candidate - baseline, sqrt(variance) };
+			pairs[n++] = (struct effect_pair){ t, truth + candidate - baseline, sqrt(variance), 4 };
 		}
 	}
 	return effect_of(pairs, n, w->types, .03);
@@ -213,7 +234,7 @@ static struct rates rates_of(const struct world *w, size_t runs, uint64_t seed)
 static void test_coverage(void **state)
 {
 	static const struct world rows[] = {
-		{ 2, 1, .05, .03, .02, .02 }, { 3, 1, .05, .03, .02, .02 },  { 5, 2, 0, .05, .01, .05 },
+		{ 3, 1, .05, .03, .02, .02 }, { 4, 1, .05, .03, .02, .02 },  { 5, 2, 0, .05, .01, .05 },
 		{ 9, 1, -.1, .02, .01, .05 }, { 20, 1, .05, .03, .02, .02 },
 	};
 	enum { RUNS = 4000 };
@@ -221,6 +242,24 @@ static void test_coverage(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
 		assert_near("coverage", rates_of(&rows[i], RUNS, 100 + i).covered, .95, 4 * sqrt(.95 * .05 / RUNS));
+}
+
+/* With one or two types the truth of these very machines is inside in at least 95 %, and false alarms are within their 2.5 %. */
+static void test_coverage_within(void **state)
+{
+	static const struct world rows[] = {
+		{ 1, 1, 0, 0, .01, .01 }, { 1, 1, 0, 0, .05, .05 }, { 1, 2, 0, 0, .02, .1 }, { 2, 1, 0, 0, .05, .05 }, { 2, 2, 0, 0, .01, .1 },
+	};
+	enum { RUNS = 4000 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct rates r = rates_of(&rows[i], RUNS, 500 + i);
+
+		assert_true(r.covered >= .95 - 4 * sqrt(.95 * .05 / RUNS));
+		assert_true(r.regression <= .025 + 4 * sqrt(.025 * .975 / RUNS));
+		assert_true(r.improved <= .025 + 4 * sqrt(.025 * .975 / RUNS));
+	}
 }
 
 /* Nothing changed: "regression" and "improved" are each said in at most 2.5 % of the cases. */
@@ -452,6 +491,8 @@ int main(void)
 		cmocka_unit_test(test_false_alarms),
 		cmocka_unit_test(test_shape_level),
 		cmocka_unit_test(test_shape_power),
+		cmocka_unit_test(test_within_machines),
+		cmocka_unit_test(test_coverage_within),
 		cmocka_unit_test(test_minimum_detectable),
 		cmocka_unit_test(test_power_by_simulation),
 		cmocka_unit_test(test_resources_exact),
