@@ -4,5 +4,6 @@
 
 int cmd_profile(int argc, char **argv, const char *directory);
 int cmd_gate(int argc, char **argv, const char *directory);
+int cmd_report(int argc, char **argv, const char *directory);
 
 #endif

@@ -1,0 +1,125 @@
+#include "base/cli.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/cmd.h"
+#include "gate/report.h"
+#include "gate/report_paper.h"
+
+static const char doc[] = "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio "
+			  "on each machine, what each version stresses, the machines' fingerprints and conditions, and what was left "
+			  "out and why. The page is one file and loads nothing.\vExample:\n"
+			  "  assay report myapp@1.0 myapp@1.1 -o report.html\n"
+			  "\n"
+			  "The exit status is 0 when the page was written, whatever the decision; 'assay gate' decides by its exit "
+			  "status.";
+
+enum { OPTION_MIN_EFFECT = 256 };
+
+static const struct argp_option options[] = { { "output", 'o', "FILE", 0, "The page, replaced as a whole (needed)", 1 },
+					      { "min-effect", OPTION_MIN_EFFECT, "FRACTION", 0,
+						"The smallest slowdown that matters to you (default: that of lab.yaml, else 0.03)",
+						1 },
+					      { 0 } };
+
+struct arguments {
+	const char *selectors[2], *path;
+	double min_effect; /* 0: not given */
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'o':
+		if (!*arg)
+			cli_refuse(state, "the file behind -o is empty");
+		a->path = arg;
+		return 0;
+	case OPTION_MIN_EFFECT:
+		if (!text_double(arg, &a->min_effect) || a->min_effect < 1e-6 || a->min_effect > 10)
+			cli_refuse(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		if (!a->path)
+			cli_refuse(state, "-o FILE is needed: where to write the page");
+		return 0;
+	default:
+		return cli_words(key, arg, state, a->selectors, 2, "BASELINE and CANDIDATE, as APP[@VERSION]");
+	}
+}
+
+static enum assay_status write_page(const struct evidence *evidence, const struct lab_config *config, const struct verdict *verdict,
+				    const char *path, struct assay_error *err)
+{
+	const struct run_set *runs[2] = { verdict->baseline, verdict->candidate };
+	struct report_omissions omissions = { 0 };
+	struct report_paper profiles[2];
+	struct buf page = BUF_INIT;
+	struct report report = { .evidence = evidence, .config = config, .verdict = verdict, .omissions = &omissions };
+	enum assay_status st;
+
+	for (int i = 0; i < 2; i++)
+		report_paper_of(evidence, runs[i], &profiles[i], &report.profiles[i], &omissions);
+	report_page(&report, &page);
+	st = file_replace(path, page.bytes, page.size, 0644, err);
+	for (int i = 0; i < 2; i++)
+		report_paper_release(&profiles[i]);
+	report_omissions_release(&omissions);
+	buf_release(&page);
+	return st;
+}
+
+static void say(const struct cli *cli, const struct verdict *v, const char *path, struct buf *out)
+{
+	const char *decision = decision_text(v->effect.decision);
+
+	if (cli->format == CLI_JSON) {
+		cJSON *root = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(root, "decision", decision);
+		cJSON_AddStringToObject(root, "file", path);
+		json_add(out, root);
+	} else {
+		buf_format(out, "%s  %s@%s -> %s@%s: the page is %s\n", decision, v->baseline->application, v->baseline->version,
+			   v->candidate->application, v->candidate->version, path);
+	}
+}
+
+int cmd_report(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { options, parse, "BASELINE CANDIDATE", doc, NULL, NULL, NULL };
+	struct run_set runs[2] = { 0 };
+	struct evidence evidence = { 0 };
+	struct verdict verdict = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	struct arguments a = { 0 };
+	struct buf out = BUF_INIT;
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, &a);
+	st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	for (int i = 0; !st && i < 2; i++)
+		st = evidence_runs(&lab, a.selectors[i], &runs[i], &err);
+	if (!st)
+		st = evidence_load(&lab, &evidence, &err);
+	if (!st)
+		st = verdict_of(&evidence, &lab.config, &runs[0], &runs[1], a.min_effect > 0 ? a.min_effect : lab.config.min_effect,
+				&verdict, &err);
+	if (!st)
+		st = write_page(&evidence, &lab.config, &verdict, a.path, &err);
+	if (!st) {
+		say(&cli, &verdict, a.path, &out);
+		st = cli_print(&out, &err);
+	}
+	verdict_release(&verdict);
+	evidence_release(&evidence);
+	run_set_release(&runs[0]);
+	run_set_release(&runs[1]);
+	lab_close(&lab);
+	buf_release(&out);
+	return cli_end(&cli, st, &err, 0);
+}

@@ -1,0 +1,226 @@
+/* The page around the sections: head, styles, script, and the policy that allows nothing but these two. */
+#include "gate/report.h"
+
+#include "base/digest.h"
+#include "base/embed.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/html.h"
+#include "gate/report_sections.h"
+
+#include <math.h>
+
+EMBED_FILE(report_style, ASSAY_SOURCE_DIRECTORY "/gate/report/style.css");
+EMBED_FILE(report_script, ASSAY_SOURCE_DIRECTORY "/gate/report/script.js");
+
+/* ---- what sections share ---- */
+
+struct report_names report_names_of(const struct run_set *baseline, const struct run_set *candidate)
+{
+	const struct run_set *sets[] = { baseline, candidate };
+	bool same_application = strcmp(baseline->application, candidate->application) == 0;
+	bool same_version = strcmp(baseline->version, candidate->version) == 0;
+	struct report_names names;
+
+	for (int i = 0; i < 2; i++) {
+		if (same_application && !same_version)
+			names.of[i] = mem_string(sets[i]->version);
+		else if (same_version && !same_application)
+			names.of[i] = mem_string(sets[i]->application);
+		else
+			names.of[i] = mem_format("%s@%s", sets[i]->application, sets[i]->version);
+	}
+	if (same_application && !same_version)
+		names.sentence = mem_format("%s %s", candidate->application, candidate->version);
+	else
+		names.sentence = mem_string(names.of[1]);
+	return names;
+}
+
+void report_names_release(struct report_names *names)
+{
+	free(names->of[0]);
+	free(names->of[1]);
+	free(names->sentence);
+}
+
+size_t report_used(const struct verdict *verdict)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < verdict->pairing.n; i++)
+		used += verdict->pairing.machines[i].reason == PAIRING_USED;
+	return used;
+}
+
+int report_decimals(double ratio)
+{
+	int decimals = 3;
+
+	while (decimals < 9 && ratio * pow(10, decimals) < 100)
+		decimals++;
+	return ratio >= 10 ? 2 : decimals;
+}
+
+char *report_number(double ratio, int decimals)
+{
+	return ratio >= 1e6 || ratio < 1e-6 ? mem_format("%.3g", ratio) : mem_format("%.*f", decimals, ratio);
+}
+
+void report_section(struct buf *out, const char *id, const char *heading, const char *lead)
+{
+	html_format(out, "<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">%s</h2>", id, id, id, heading);
+	if (lead)
+		html_format(out, "<p class=\"lead\">%s</p>", lead);
+}
+
+void report_category(enum category category, struct buf *out)
+{
+	html_format(out, "<span class=\"cat c-%s\">%s</span>", category_name(category), category_name(category));
+}
+
+/* ---- machines ---- */
+
+static int compare_machines(const void *a, const void *b)
+{
+	const struct fingerprint *x = *(const struct fingerprint *const *)a, *y = *(const struct fingerprint *const *)b;
+	int order = strcmp(x->machine, y->machine);
+
+	if (!order)
+		order = (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
+	return order ? order : strcmp(x->id, y->id);
+}
+
+/* The latest fingerprint that belongs to a run of this machine; NULL when none does. */
+static const struct fingerprint *of_runs(const struct report *report, const char *machine)
+{
+	const struct run_set *sets[] = { report->verdict->baseline, report->verdict->candidate };
+	const struct fingerprint *latest = NULL;
+
+	for (int i = 0; i < 2; i++) {
+		for (size_t k = 0; k < sets[i]->n; k++) {
+			const struct fingerprint *f;
+
+			if (strcmp(sets[i]->items[k].machine, machine) != 0)
+				continue;
+			f = fingerprint_find(&report->evidence->fingerprints, sets[i]->items[k].fingerprint);
+			if (f && (!latest || f->taken_ms > latest->taken_ms))
+				latest = f;
+		}
+	}
+	return latest;
+}
+
+static bool is_used(const struct verdict *verdict, const struct fingerprint *f)
+{
+	for (size_t i = 0; i < verdict->pairing.n; i++) {
+		if (verdict->pairing.machines[i].reason == PAIRING_USED && verdict->pairing.machines[i].fingerprint == f)
+			return true;
+	}
+	return false;
+}
+
+struct report_machines report_machines_of(const struct report *report)
+{
+	const struct pairing *p = &report->verdict->pairing;
+	struct report_machines out = { mem_new(p->n, sizeof(*out.fingerprints)), mem_new(p->n, sizeof(bool)), 0, 0 };
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct fingerprint *f = p->machines[i].fingerprint;
+		bool known = false;
+
+		if (!f)
+			f = of_runs(report, p->machines[i].machine);
+		for (size_t k = 0; k < out.n && !known; k++)
+			known = out.fingerprints[k] == f;
+		if (f && !known)
+			out.fingerprints[out.n++] = f;
+	}
+	qsort(out.fingerprints, out.n, sizeof(*out.fingerprints), compare_machines);
+	for (size_t i = 0; i < out.n; i++) {
+		out.used[i] = is_used(report->verdict, out.fingerprints[i]);
+		out.emulated += out.fingerprints[i]->profile != NULL;
+	}
+	return out;
+}
+
+void report_machines_release(struct report_machines *machines)
+{
+	free(machines->fingerprints);
+	free(machines->used);
+	*machines = (struct report_machines){ 0 };
+}
+
+/* ---- the page ---- */
+
+static void head(const struct report *report, const struct report_names *names, struct buf *out)
+{
+	size_t style = (size_t)(report_style_end - report_style), script = (size_t)(report_script_end - report_script);
+	char style_hash[DIGEST_BASE64_BYTES], script_hash[DIGEST_BASE64_BYTES];
+
+	digest_sha256_base64(report_style, style, style_hash);
+	digest_sha256_base64(report_script, script, script_hash);
+	html_format(out,
+		    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s'; script-src "
+		    "'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
+		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		    "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
+		    "<meta name=\"generator\" content=\"assay %s\">\n<title>%s: %s against %s</title>\n",
+		    style_hash, script_hash, ASSAY_VERSION, decision_text(report->verdict->effect.decision), names->sentence,
+		    names->of[0]);
+	buf_text(out, "<style>");
+	buf_add(out, report_style, style);
+	buf_text(out, "</style>\n</head>\n");
+}
+
+static void navigation(struct buf *out)
+{
+	static const struct {
+		const char *id, *text;
+	} rows[] = { { "ratios", "Machines" },		 { "moves", "What it moves with" }, { "profiles", "Profiles" },
+		     { "fingerprints", "Fingerprints" }, { "conditions", "Conditions" },    { "left-out", "Left out" } };
+
+	buf_text(out, "<nav aria-label=\"Sections\"><ul>");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		html_format(out, "<li><a href=\"#%s\">%s</a></li>", rows[i].id, rows[i].text);
+	buf_text(out, "</ul></nav>\n");
+}
+
+static void masthead(const struct report *report, struct buf *out)
+{
+	buf_text(out, "<header class=\"top\"><p class=\"brand\"><b>assay</b> report");
+	if (report->config->name)
+		html_format(out, " <span class=\"lab\"><bdi>%s</bdi></span>", report->config->name);
+	buf_text(out, "</p>");
+	navigation(out);
+	buf_text(out, "</header>\n");
+}
+
+void report_page(const struct report *report, struct buf *out)
+{
+	struct report_names names = report_names_of(report->verdict->baseline, report->verdict->candidate);
+	struct report_machines machines = report_machines_of(report);
+	struct heatmap map;
+
+	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
+	head(report, &names, out);
+	html_format(out, "<body class=\"d-%s\">\n<a class=\"skip\" href=\"#main\">Skip to the decision</a>\n",
+		    decision_text(report->verdict->effect.decision));
+	masthead(report, out);
+	buf_text(out, "<main id=\"main\">\n");
+	report_decision(report, &names, &machines, out);
+	report_ratios(report->verdict, out);
+	report_resources(report->verdict, &names, out);
+	report_profiles(report->profiles, &names, out);
+	report_heatmap(&map, &report->evidence->fingerprints, &machines, out);
+	report_conditions(report->evidence, &machines, out);
+	report_left_out(report, &map, out);
+	report_method(report, out);
+	buf_text(out, "</main>\n<script>");
+	buf_add(out, report_script, (size_t)(report_script_end - report_script));
+	buf_text(out, "</script>\n</body>\n</html>\n");
+	heatmap_release(&map);
+	report_machines_release(&machines);
+	report_names_release(&names);
+}
