@@ -189,8 +189,8 @@ static enum assay_status parse_entries(const char *file, const struct yaml_node 
 static enum assay_status parse_limits(const char *file, const struct yaml_node *node, struct battery_limits *limits,
 				      struct assay_error *err)
 {
-	static const char *const keys[] = { "memory_bytes", "file_bytes", "open_files" };
-	int64_t *const values[] = { &limits->memory_bytes, &limits->file_bytes, &limits->open_files };
+	static const char *const keys[] = { "memory_bytes", "file_bytes", "open_files", "processes" };
+	int64_t *const values[] = { &limits->memory_bytes, &limits->file_bytes, &limits->open_files, &limits->processes };
 	enum assay_status st = yaml_keys(file, node, "limits", keys, sizeof(keys) / sizeof(keys[0]), err);
 
 	for (size_t i = 0; !st && i < sizeof(keys) / sizeof(keys[0]); i++) {

@@ -19,11 +19,18 @@ static const char doc[] =
     "  assay fingerprint run\n"
     "  assay fingerprint run -w node[01-04] --battery paper\n"
     "  assay fingerprint run --battery my-battery.yaml --resume\n"
+    "  assay fingerprint run --counters\n"
+    "  assay fingerprint run --counters=PAPI_TOT_INS,PAPI_L1_DCM,perf::PAGE-FAULTS\n"
     "\n"
     "Batteries: quick (about ten seconds a machine) and paper (every stressor of the quiho paper that does no harm) are built in. "
-    "Stressors that a battery marks as dangerous run only when --dangerous names them.";
+    "Stressors that a battery marks as dangerous run only when --dangerous names them.\n"
+    "\n"
+    "--counters counts instructions, cycles, misses of caches and TLB, branches and stalls with PAPI, in runs of their own behind those that "
+    "give the rates: as many as the processor's counters need. A host without hardware counters is said, and its rates are measured as "
+    "usual. Of the kernel's own events there are perf::TASK-CLOCK, PAGE-FAULTS, MINOR-FAULTS, MAJOR-FAULTS, ALIGNMENT-FAULTS, "
+    "CONTEXT-SWITCHES and CPU-MIGRATIONS.";
 
-enum { OPTION_BATTERY = 256, OPTION_RESUME, OPTION_DANGEROUS };
+enum { OPTION_BATTERY = 256, OPTION_RESUME, OPTION_DANGEROUS, OPTION_COUNTERS };
 
 #define DANGEROUS_MAX 64
 
@@ -32,6 +39,7 @@ static const struct argp_option argp_options[] = {
 	{ "battery", OPTION_BATTERY, "NAME|FILE", 0, "quick (default), paper, or a YAML file", 1 },
 	{ "resume", OPTION_RESUME, NULL, 0, "Go on with fingerprints that were interrupted within the last day", 1 },
 	{ "dangerous", OPTION_DANGEROUS, "STRESSOR", 0, "Run this dangerous stressor of the battery, too (repeatable)", 1 },
+	{ "counters", OPTION_COUNTERS, "EVENTS", OPTION_ARG_OPTIONAL, "Count these events for each stressor, too (default: PAPI's presets)", 1 },
 	{ 0 }
 };
 
@@ -41,6 +49,8 @@ struct arguments {
 	bool resume;
 	const char *dangerous[DANGEROUS_MAX];
 	size_t n_dangerous;
+	bool counters;
+	const char *events; /* NULL: the default ones */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -58,6 +68,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (a->n_dangerous == DANGEROUS_MAX)
 			cli_refuse(state, "more than %d dangerous stressors", DANGEROUS_MAX);
 		a->dangerous[a->n_dangerous++] = arg;
+		return 0;
+	case OPTION_COUNTERS:
+		a->counters = true;
+		a->events = arg;
 		return 0;
 	default:
 		return cmd_fleet_parse(key, arg, state, &a->choice);
@@ -84,6 +98,20 @@ static const char *outcome_of(const struct take_result *result)
 	return result->complete ? "complete" : fleet_outcome_text(result->fleet.outcome);
 }
 
+/* Behind the table: what came of the counters. */
+static void print_counters(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct take_result *r = &results[i];
+
+		if (r->without_counters)
+			buf_format(out, "no hardware counters on host %s: %s\n", hosts[i]->name, r->without_counters);
+		if (r->counted || r->not_counted)
+			buf_format(out, "counters on host %s: %zu run%s counted, %zu not\n", hosts[i]->name, r->counted, text_plural(r->counted),
+				   r->not_counted);
+	}
+}
+
 static void print_human(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
 {
 	static const char *const headings[] = { "host", "machine", "outcome", "measured", "missing", "seconds", "fingerprint", "" };
@@ -108,6 +136,7 @@ static void print_human(const struct host *const *hosts, const struct take_resul
 	table_release(&table);
 	buf_format(out, "\n%zu of %zu fingerprint%s complete%s\n", complete, n, text_plural(n),
 		   complete == n ? "" : "; what was measured of the others is kept: --resume goes on");
+	print_counters(hosts, results, n, out);
 }
 
 static void print_json(const struct battery *battery, const struct host *const *hosts, const struct take_result *results, size_t n,
@@ -132,12 +161,24 @@ static void print_json(const struct battery *battery, const struct host *const *
 		cJSON_AddNumberToObject(object, "measured", (double)r->measured);
 		cJSON_AddNumberToObject(object, "missing", (double)r->missing);
 		cJSON_AddNumberToObject(object, "seconds", r->seconds);
+		cJSON_AddNumberToObject(object, "counted", (double)r->counted);
+		cJSON_AddNumberToObject(object, "not_counted", (double)r->not_counted);
+		cJSON_AddItemToObject(object, "without_counters",
+				      r->without_counters ? cJSON_CreateString(r->without_counters) : cJSON_CreateNull());
 		if (*r->fingerprint)
 			cJSON_AddStringToObject(object, "fingerprint", r->fingerprint);
 		else
 			cJSON_AddNullToObject(object, "fingerprint");
 	}
 	json_add(out, root);
+}
+
+static enum assay_status open_events(const struct arguments *a, struct counting_events *out, struct assay_error *err)
+{
+	if (a->events)
+		return counting_events_parse(a->events, out, err);
+	counting_events_default(out);
+	return ASSAY_OK;
 }
 
 /* Everything between an open laboratory and the printed results; *status gets the exit status. */
@@ -147,15 +188,18 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 	struct fleet_options options = { 0 };
 	struct catalog catalog = { 0 };
 	struct battery battery = { 0 };
+	struct counting_events events = { .n = 0 };
 	const struct host **hosts = NULL;
 	struct take_result *results = NULL;
-	struct take_options take = { &battery, a->resume, &options, show_progress };
+	struct take_options take = { &battery, a->resume, &options, a->counters ? &events : NULL, show_progress };
 	struct buf out = BUF_INIT;
 	size_t n = 0, written = 0;
 	enum assay_status st = battery_open(a->battery, &battery, err);
 
 	if (!st)
 		st = battery_select(&battery, a->dangerous, a->n_dangerous, err);
+	if (!st && a->counters)
+		st = open_events(a, &events, err);
 	if (!st)
 		st = cmd_fleet_hosts(&lab->config.inventory, &a->choice, &hosts, &n, err);
 	if (!st)
@@ -185,6 +229,7 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 	reach_release(&reach);
 	catalog_release(&catalog);
 	battery_release(&battery);
+	counting_events_release(&events);
 	buf_release(&out);
 	return st;
 }

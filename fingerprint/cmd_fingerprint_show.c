@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "fingerprint/choose.h"
 #include "fingerprint/cmd.h"
+#include "fingerprint/counters_print.h"
 #include "fingerprint/listing.h"
 #include "fleet/lab/lab.h"
 
@@ -160,7 +161,8 @@ static void add_number(cJSON *object, const char *key, double value)
 		cJSON_AddNumberToObject(object, key, value);
 }
 
-static void print_one_json(const struct listing_item *item, const struct listing_cell *cells, size_t n, struct buf *out)
+/* counters: becomes part of it. */
+static void print_one_json(const struct listing_item *item, const struct listing_cell *cells, size_t n, cJSON *counters, struct buf *out)
 {
 	cJSON *root = item_json(item), *list;
 
@@ -178,6 +180,7 @@ static void print_one_json(const struct listing_item *item, const struct listing
 		if (cells[i].reason)
 			cJSON_AddStringToObject(object, "not_measured", cells[i].reason);
 	}
+	cJSON_AddItemToObject(root, "counters", counters);
 	json_add(out, root);
 }
 
@@ -215,13 +218,20 @@ static enum assay_status show_one(struct store *store, const struct cli *cli, co
 {
 	const struct listing_item *item = NULL;
 	struct listing_cell *cells = NULL;
+	cJSON *counters = NULL;
 	size_t n = 0;
 	enum assay_status st = choose(store, listing, word, &item, err);
 
 	if (!st)
 		st = listing_cells(store, item->id, &cells, &n, err);
-	if (!st)
-		(cli->format == CLI_JSON ? print_one_json : print_one)(item, cells, n, out);
+	if (!st && cli->format == CLI_JSON) {
+		st = counters_json(store, item->id, &counters, err);
+		if (!st)
+			print_one_json(item, cells, n, counters, out);
+	} else if (!st) {
+		print_one(item, cells, n, out);
+		st = counters_print(store, item->id, out, err);
+	}
 	listing_cells_free(cells, n);
 	return st;
 }

@@ -2,11 +2,12 @@
 
 #include <math.h>
 
-/* Identity belongs to the machine; counters are turned into a share; the clock is an offset, not a condition. */
+/* Identity belongs to the machine; counters are turned into a share; the clock is an offset, not a condition; what control groups the
+ * machine has does not say that a stressor was in one. */
 static bool is_condition(const char *name)
 {
 	static const char *const others[] = { "hostname",    "machine_id", "board_name",  "board_serial", "board_uuid",
-					      "steal_ticks", "total_ticks", "clock_ms", "uid", "has_pmu", "perf_event_paranoid" };
+					      "steal_ticks", "total_ticks", "clock_ms", "uid", "has_pmu", "perf_event_paranoid", "cgroup" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(others[i], name) == 0)
@@ -28,8 +29,9 @@ static double steal_percent(const struct facts *before, const struct facts *afte
 	return total > 0 ? 100 * (after->steal_ticks - before->steal_ticks) / total : (double)NAN;
 }
 
-char *conditions_text(const struct facts *before, const struct facts *after)
+char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup)
 {
+	static const char *const cgroups[] = { "none", "v1", "v2" };
 	cJSON *object = cJSON_CreateObject();
 	char *text;
 
@@ -43,6 +45,8 @@ char *conditions_text(const struct facts *before, const struct facts *after)
 		add_number(object, #name, before->name);
 	FACTS_NUMBER_ROWS(ADD)
 #undef ADD
+	if (cgroup >= 0 && cgroup <= 2)
+		cJSON_AddStringToObject(object, "cgroup", cgroups[cgroup]);
 	if (after) {
 		add_number(object, "load1_after", after->load1);
 		add_number(object, "temperature_c_after", after->temperature_c);

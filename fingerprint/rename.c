@@ -59,6 +59,11 @@ static enum assay_status check_results(struct store *store, const char *from, co
 				     "WHERE a.machine = ? AND b.machine = ?",
 				     from, to, &rows, err);
 
+	if (!st && !rows)
+		st = count(store,
+			   "SELECT count(*) FROM plan_item AS a JOIN plan_item AS b USING (plan, kind) WHERE kind = 'machine' AND a.name = ? "
+			   "AND b.name = ?",
+			   from, to, &rows, err);
 	if (!st && rows)
 		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' and '%s' have results of the same application, version and time: they were two "
 				"machines, and cannot be made one", from, to);
@@ -122,11 +127,18 @@ static enum assay_status update(struct store *store, const char *sql, const char
 enum assay_status rename_store(struct store *store, const char *from, const char *to, struct rename_result *out, struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
+	int64_t others;
 
 	if (!st)
 		st = update(store, "UPDATE fingerprint SET machine = ? WHERE machine = ?", from, to, &out->fingerprints, err);
 	if (!st)
 		st = update(store, "UPDATE run SET machine = ? WHERE machine = ?", from, to, &out->runs, err);
+	if (!st)
+		st = update(store, "UPDATE execution SET machine = ? WHERE machine = ?", from, to, &others, err);
+	if (!st)
+		st = update(store, "UPDATE plan_stack SET machine = ? WHERE machine = ?", from, to, &others, err);
+	if (!st)
+		st = update(store, "UPDATE plan_item SET name = ? WHERE kind = 'machine' AND name = ?", from, to, &others, err);
 	if (!st)
 		st = store_commit(store, err);
 	store_rollback(store);

@@ -1,114 +1,29 @@
-#include "fingerprint/take.h"
-
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/conditions.h"
 #include "fingerprint/identity.h"
-#include "fingerprint/session.h"
-#include "fleet/agent/agent.h"
-#include "fleet/agent/facts.h"
+#include "fingerprint/take_internal.h"
 
 #include <inttypes.h>
-#include <time.h>
 
-#define ANSWER_TIMEOUT_MS (TAKE_LOCK_WAIT_MS + 120 * 1000)
-#define END_MS            5000  /* that stress-ng gets to end after the interrupt, before everything is killed */
+#define ANSWER_TIMEOUT_MS (MEASURE_LOCK_WAIT_MS + 120 * 1000)
+#define COMMAND_MS        (60 * 1000)
 #define WORK_PREFIX       "/dev/shm/assay-work-" /* user and session follow */
 #define SPACE_BYTES_MIN   (128.0 * 1024 * 1024)
 
-enum stage { STAGE_FACTS, STAGE_VERSION, STAGE_SWEEP, STAGE_CLEAN, STAGE_DIRECTORY, STAGE_CELL, STAGE_REMOVE, STAGE_AFTER };
-
-struct take_host {
-	const struct host *host;
-	enum stage stage;
-	struct facts before;
-	char *directory;     /* for stress-ng's files, on a tmpfs of the host, of this session alone */
-	char version[STRESSNG_VERSION_BYTES];
-	struct session session;
-	int64_t pass;        /* the cell that is being measured */
-	size_t entry;
-	int64_t started_ms;
-	char *fault;         /* why this host ended early */
-};
-
-struct take {
-	struct agent agent; /* first member */
-	struct lab *lab;
-	struct catalog *catalog;
-	const struct take_options *options;
-	struct take_result *results;
-	struct take_host *hosts; /* [n] */
-	size_t n, cells_done;
-	bool *box_busy;          /* [n], by the first host of the box */
-	struct assay_error fault; /* of the store: ends everything */
-	bool failed;
-};
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static bool give_up(struct take_host *h, const char *why)
+bool take_give_up(struct take_host *h, const char *why)
 {
 	h->fault = mem_string(why);
 	return false;
 }
 
 /* A fault of our own store: nothing can be kept any more, so every host ends. */
-static bool store_failed(struct take *take, struct take_host *h, const struct assay_error *err)
+bool take_store_failed(struct take *take, struct take_host *h, const struct assay_error *err)
 {
 	if (!take->failed)
 		take->fault = *err;
 	take->failed = true;
-	return give_up(h, err->text);
-}
-
-/* ---- requests ---- */
-
-static void run_words(const struct take_host *h, struct helper_request *request, const char *const *words, size_t n)
-{
-	helper_request_init(request, "run");
-	for (size_t i = 0; i < n; i++)
-		helper_request_text(request, HELPER_ARGUMENT, words[i]);
-	for (size_t i = 0; i < h->host->n_environment; i++)
-		helper_request_text(request, HELPER_ENVIRON, h->host->environment[i]);
-	helper_request_limit(request, "core", 0);
-	helper_request_number(request, HELPER_TIMEOUT, 60 * 1000);
-}
-
-static void add_lock(struct helper_request *request)
-{
-	helper_request_text(request, HELPER_LOCK, TAKE_LOCK);
-	helper_request_number(request, HELPER_LOCK_WAIT, TAKE_LOCK_WAIT_MS);
-}
-
-static void request_cell(const struct take *take, const struct take_host *h, struct helper_request *request)
-{
-	const struct battery *battery = take->options->battery;
-	const struct battery_entry *entry = &battery->entries[h->entry];
-	char *option = mem_format("--%s", entry->stressor);
-	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* its own end comes far behind ours */
-	const char *const words[] = { "stress-ng", "--temp-path", h->directory, "--no-rand-seed", "--oomable", "-q",    "--metrics",
-				      "--yaml",    "/dev/stdout", "-t",         seconds,          option,      "1" };
-
-	run_words(h, request, words, sizeof(words) / sizeof(words[0]));
-	for (size_t i = 0; i < entry->n_arguments; i++)
-		helper_request_text(request, HELPER_ARGUMENT, entry->arguments[i]);
-	helper_request_number(request, HELPER_INTERRUPT, entry->milliseconds);
-	helper_request_number(request, HELPER_TIMEOUT, entry->milliseconds + END_MS);
-	if (battery->limits.memory_bytes)
-		helper_request_limit(request, "as", (uint64_t)battery->limits.memory_bytes);
-	if (battery->limits.file_bytes)
-		helper_request_limit(request, "fsize", (uint64_t)battery->limits.file_bytes);
-	if (battery->limits.open_files)
-		helper_request_limit(request, "nofile", (uint64_t)battery->limits.open_files);
-	add_lock(request);
-	free(option);
-	free(seconds);
+	return take_give_up(h, err->text);
 }
 
 /* ---- answers ---- */
@@ -123,12 +38,12 @@ static bool take_facts(struct take *take, struct take_host *h, const struct help
 	struct assay_error err;
 
 	if (!answer->result_text || facts_parse(answer->result_text, strlen(answer->result_text), &h->before, &err))
-		return give_up(h, answer->result_text ? err.text : "the helper gave no facts");
+		return take_give_up(h, answer->result_text ? err.text : "the helper gave no facts");
 	/* Emulated hosts all have the identity of the one machine that they are on. */
 	if (!h->host->profile && identity_check(take->catalog, h->host->id, &h->before, &err))
-		return give_up(h, err.text);
+		return take_give_up(h, err.text);
 	if (!(h->before.shm_free_bytes >= SPACE_BYTES_MIN))
-		return give_up(h, "/dev/shm is no tmpfs with 128 MiB free: stressors need a place where they cannot fill a disk");
+		return take_give_up(h, "/dev/shm is no tmpfs with 128 MiB free: stressors need a place where they cannot fill a disk");
 	return true;
 }
 
@@ -141,16 +56,16 @@ static bool take_version(struct take_host *h, const struct helper_answer *answer
 	size_t got = 0;
 
 	if (answer->refusal)
-		return give_up(h, "stress-ng cannot be run there: install it (Debian: apt-get install stress-ng)");
+		return take_give_up(h, "stress-ng cannot be run there: install it (Debian: apt-get install stress-ng)");
 	if (spool_read(&answer->out, 0, text, sizeof(text) - 1, &got, &err))
-		return give_up(h, err.text);
+		return take_give_up(h, err.text);
 	text[got] = '\0';
 	end = text + strlen(before);
 	if (strncmp(text, before, strlen(before)) != 0)
-		return give_up(h, "stress-ng does not say its version");
+		return take_give_up(h, "stress-ng does not say its version");
 	end[strcspn(end, " \n")] = '\0';
 	if (!*end || strlen(end) >= sizeof(h->version) || strspn(end, "0123456789.abcdefghijklmnopqrstuvwxyz-+~") != strlen(end))
-		return give_up(h, "stress-ng does not say its version");
+		return take_give_up(h, "stress-ng does not say its version");
 	memcpy(h->version, end, strlen(end) + 1);
 	return true;
 }
@@ -161,54 +76,28 @@ static bool open_session(struct take *take, size_t index)
 	const struct battery *battery = take->options->battery;
 	struct fingerprint_key key = { h->host->id, battery->name, battery->hash, h->version,
 				       h->before.architecture ? h->before.architecture : "unknown", h->started_ms };
-	char *conditions = conditions_text(&h->before, NULL);
+	char *conditions = conditions_text(&h->before, NULL, -1);
 	struct assay_error err;
 	enum assay_status st = session_open(&take->lab->store, &key, battery, h->host->profile ? "emulated" : "measured", h->host->profile,
 					    conditions, take->options->resume, &h->session, &err);
 
 	free(conditions);
 	if (st)
-		return store_failed(take, h, &err);
+		return take_store_failed(take, h, &err);
 	h->directory = mem_format(WORK_PREFIX "%.0f-%s", user_of(h), h->session.id);
 	snprintf(take->results[index].fingerprint, FINGERPRINT_ID_BYTES, "%s", h->session.id);
 	return true;
-}
-
-/* Why the cell has no rate; NULL when it has one, in *metrics. free() it. */
-static char *judge(const struct helper_answer *answer, const char *text, size_t n, const char *stressor, struct stressng_metrics *metrics)
-{
-	struct assay_error err;
-	const char *why;
-
-	if (answer->refusal)
-		return mem_string(answer->refusal);
-	if (answer->result.timed_out > 0)
-		return mem_string("it did not end when it was told to, and was killed");
-	if (answer->result.signal > 0)
-		return mem_format("stress-ng was ended by signal %" PRId64, answer->result.signal);
-	if (stressng_trust_of((int)answer->result.exit_status, &why) != STRESSNG_MEASURED)
-		return mem_string(why);
-	if (stressng_parse(text, n, stressor, metrics, &err))
-		return mem_string(err.text);
-	return metrics->measured ? NULL : mem_string("it made no operations in its time");
 }
 
 static bool take_cell(struct take *take, size_t index, const struct helper_answer *answer)
 {
 	struct take_host *h = &take->hosts[index];
 	const struct battery_entry *entry = &take->options->battery->entries[h->entry];
-	struct stressng_metrics metrics = { 0 };
+	struct stressng_metrics metrics;
+	char *text, *why = take_judge(take, h, h->entry, answer, &metrics, &text);
 	struct assay_error err;
-	char *text = NULL, *why;
-	size_t n = 0;
 	enum assay_status st;
 
-	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, &text, &n, &err))
-		why = mem_string(err.text);
-	else
-		why = judge(answer, text, n, entry->stressor, &metrics);
-	if (!why && strcmp(metrics.version, h->version) != 0)
-		why = mem_format("stress-ng said version %s before and %s now", h->version, metrics.version);
 	if (why)
 		st = session_missing(&take->lab->store, &h->session, h->pass, h->entry, entry->name, why, &err);
 	else
@@ -217,10 +106,8 @@ static bool take_cell(struct take *take, size_t index, const struct helper_answe
 	take->results[index].missing += why != NULL;
 	free(why);
 	free(text);
-	take->cells_done++;
-	if (!st && take->options->progress)
-		take->options->progress(h->host, take->cells_done, take->n * (size_t)take->options->battery->passes * take->options->battery->n);
-	return st ? store_failed(take, h, &err) : true;
+	take_progress(take, h);
+	return st ? take_store_failed(take, h, &err) : true;
 }
 
 static bool finish(struct take *take, size_t index, const struct helper_answer *answer)
@@ -232,14 +119,14 @@ static bool finish(struct take *take, size_t index, const struct helper_answer *
 	enum assay_status st;
 
 	if (answer->result_text && facts_parse(answer->result_text, strlen(answer->result_text), &after, NULL) == ASSAY_OK)
-		conditions = conditions_text(&h->before, &after);
+		conditions = conditions_text(&h->before, &after, h->cgroup);
 	st = session_complete(&take->lab->store, &h->session, conditions, &err);
 	facts_release(&after);
 	free(conditions);
 	if (st == ASSAY_E_NODATA)
-		return give_up(h, err.text);
+		return take_give_up(h, err.text);
 	if (st)
-		return store_failed(take, h, &err);
+		return take_store_failed(take, h, &err);
 	take->results[index].complete = true;
 	if (!h->host->profile)
 		identity_take(&catalog_machine(take->catalog, h->host->id)->identity, &h->before);
@@ -258,21 +145,27 @@ static bool request_stage(struct take *take, struct take_host *h, struct helper_
 
 	switch (h->stage) {
 	case STAGE_VERSION:
-		run_words(h, out, version, 2);
+		measure_request(out, h->host, version, 2, COMMAND_MS);
 		return true;
 	case STAGE_SWEEP: /* what killed ones have left; one that is at work changes its directory with every stressor */
 		snprintf(pattern, sizeof(pattern), "%s%.0f-*", strrchr(WORK_PREFIX, '/') + 1, user_of(h));
-		run_words(h, out, sweep, sizeof(sweep) / sizeof(sweep[0]));
+		measure_request(out, h->host, sweep, sizeof(sweep) / sizeof(sweep[0]), COMMAND_MS);
 		return true;
 	case STAGE_CLEAN: /* of this very session, when it is resumed */
 	case STAGE_REMOVE:
-		run_words(h, out, clean, 4);
+		measure_request(out, h->host, clean, 4, COMMAND_MS);
 		return true;
 	case STAGE_DIRECTORY:
-		run_words(h, out, directory, 5);
+		measure_request(out, h->host, directory, 5, COMMAND_MS);
 		return true;
 	case STAGE_CELL:
-		request_cell(take, h, out);
+		take_request_cell(take, h, h->entry, NULL, 0, out);
+		return true;
+	case STAGE_PLAN:
+	case STAGE_DEPLOY:
+	case STAGE_COUNT:
+	case STAGE_REPORT:
+		take_counters_request(take, h, out);
 		return true;
 	default:
 		helper_request_init(out, "facts");
@@ -300,20 +193,25 @@ static bool advance(struct take *take, size_t index, const struct helper_answer 
 		return true;
 	case STAGE_DIRECTORY:
 		if (last->refusal || last->result.exit_status != 0)
-			return give_up(h, "no directory for stress-ng's files can be made in /dev/shm");
+			return take_give_up(h, "no directory for stress-ng's files can be made in /dev/shm");
 		break;
 	case STAGE_CELL:
 		if (!take_cell(take, index, last))
 			return false;
 		break;
+	case STAGE_PLAN:
+	case STAGE_DEPLOY:
+	case STAGE_COUNT:
+	case STAGE_REPORT:
+		return take_counters_advance(take, index, last);
 	case STAGE_REMOVE:
 		h->stage = STAGE_AFTER;
 		return true;
 	case STAGE_AFTER:
 		return finish(take, index, last);
 	}
-	h->stage = session_next(&h->session, &h->pass, &h->entry) ? STAGE_CELL : STAGE_REMOVE;
-	return true;
+	h->stage = session_next(&h->session, &h->pass, &h->entry) ? STAGE_CELL : take_counters_begin(take, index);
+	return !take->failed;
 }
 
 static bool request(struct agent *agent, size_t index, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms)
@@ -323,7 +221,7 @@ static bool request(struct agent *agent, size_t index, const struct helper_answe
 
 	*timeout_ms = ANSWER_TIMEOUT_MS;
 	if (!last)
-		h->started_ms = now_ms();
+		h->started_ms = measure_now_ms();
 	else if (take->failed || !advance(take, index, last))
 		return false;
 	return request_stage(take, h, out);
@@ -331,24 +229,11 @@ static bool request(struct agent *agent, size_t index, const struct helper_answe
 
 /* ---- boxes ---- */
 
-static size_t box_of(const struct take *take, size_t index)
-{
-	size_t first = 0;
-
-	while (strcmp(take->hosts[first].host->box, take->hosts[index].host->box) != 0)
-		first++;
-	return first;
-}
-
 static bool may_start(struct fleet_driver *driver, size_t index)
 {
 	struct take *take = (struct take *)driver;
-	size_t box = box_of(take, index);
 
-	if (take->box_busy[box])
-		return false;
-	take->box_busy[box] = true;
-	return true;
+	return measure_turns_take(&take->turns, index);
 }
 
 static void done(struct fleet_driver *driver, size_t index, const struct fleet_result *result, size_t n_done, size_t n)
@@ -356,8 +241,9 @@ static void done(struct fleet_driver *driver, size_t index, const struct fleet_r
 	struct take *take = (struct take *)driver;
 
 	(void)result, (void)n_done, (void)n;
-	take->box_busy[box_of(take, index)] = false;
-	take->results[index].seconds = (double)(now_ms() - take->hosts[index].started_ms) / 1000;
+	measure_turns_end(&take->turns, index);
+	if (take->hosts[index].started_ms)
+		take->results[index].seconds = (double)(measure_now_ms() - take->hosts[index].started_ms) / 1000;
 }
 
 /* ---- all together ---- */
@@ -382,11 +268,12 @@ static void take_release(struct take *take)
 	for (size_t i = 0; i < take->n; i++) {
 		facts_release(&take->hosts[i].before);
 		session_release(&take->hosts[i].session);
+		take_counters_release(&take->hosts[i].counters);
 		free(take->hosts[i].directory);
 		free(take->hosts[i].fault);
 	}
 	free(take->hosts);
-	free(take->box_busy);
+	measure_turns_release(&take->turns);
 }
 
 enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, const struct host *const *hosts, size_t n,
@@ -399,9 +286,12 @@ enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, co
 
 	memset(results, 0, n * sizeof(*results));
 	take.hosts = mem_new(n, sizeof(*take.hosts));
-	take.box_busy = mem_new(n, sizeof(bool));
-	for (size_t i = 0; i < n; i++)
+	measure_turns_init(&take.turns, hosts, n);
+	take.cells_total = n * (size_t)options->battery->passes * options->battery->n;
+	for (size_t i = 0; i < n; i++) {
 		take.hosts[i].host = hosts[i];
+		take.hosts[i].cgroup = -1;
+	}
 	take.agent.request = request;
 	agent_init(&take.agent, n);
 	take.agent.driver.may_start = may_start;
@@ -433,6 +323,8 @@ int take_exit(const struct take_result *results, size_t n)
 
 void take_results_release(struct take_result *results, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		fleet_result_release(&results[i].fleet);
+		free(results[i].without_counters);
+	}
 }

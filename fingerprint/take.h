@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "fingerprint/battery.h"
 #include "fingerprint/catalog.h"
+#include "fleet/agent/counting_client.h"
 #include "fleet/engine/engine.h"
 #include "fleet/lab/lab.h"
 
@@ -13,14 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Held on the host while something is measured: in a directory that all users and, on one kernel, all emulated hosts share. */
-#define TAKE_LOCK         "/dev/shm/assay-box.lock"
-#define TAKE_LOCK_WAIT_MS (30 * 60 * 1000)
-
 struct take_options {
 	const struct battery *battery; /* dangerous entries taken out, or chosen */
 	bool resume;
 	const struct fleet_options *fleet;
+	const struct counting_events *events; /* to be counted for each stressor, or NULL */
 	/* May be NULL: something was measured; for progress. done and total count cells of all hosts. */
 	void (*progress)(const struct host *host, size_t done, size_t total);
 };
@@ -32,6 +30,9 @@ struct take_result {
 	bool complete;
 	size_t measured, missing;                    /* cells of this run */
 	double seconds;
+	size_t counted, not_counted;                 /* runs under counters */
+	char *without_counters;                      /* why there are no hardware counters, or none at all; NULL: there are, or none was
+						      * asked for */
 };
 
 /* Runs to the end of all hosts; results[n] in their order, take_results_release() them. The store gets everything; the catalog

@@ -20,7 +20,7 @@ static void test_parse(void **state)
 	} rows[] = {
 		{ "smallest", ONE, ASSAY_OK, NULL },
 		{ "all keys",
-		  "name: b\npasses: 5\nseconds: 0.5\nlimits: { memory_bytes: 1000000, file_bytes: 4096, open_files: 64 }\n"
+		  "name: b\npasses: 5\nseconds: 0.5\nlimits: { memory_bytes: 1000000, file_bytes: 4096, open_files: 64, processes: 32 }\n"
 		  "stressors:\n  - { name: n, stressor: stream, arguments: [--stream-l3-size, 4M], categories: [memory, cpu], seconds: 1, dangerous: yes }\n",
 		  ASSAY_OK, NULL },
 		{ "unknown key", "name: b\nstressors:\n  - { stresor: cpu }\n", ASSAY_E_FORMAT, "did you mean 'stressor'" },
@@ -51,6 +51,9 @@ static void test_parse(void **state)
 
 		if (st != rows[i].status || (rows[i].error && !strstr(err.text, rows[i].error)))
 			fail_msg("%s: status %d, '%s'", rows[i].what, (int)st, err.text);
+		if (!st && strstr(rows[i].text, "limits"))
+			assert_true(battery.limits.memory_bytes == 1000000 && battery.limits.file_bytes == 4096 &&
+				    battery.limits.open_files == 64 && battery.limits.processes == 32);
 		battery_release(&battery);
 	}
 }

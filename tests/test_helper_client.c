@@ -60,6 +60,7 @@ static void test_answers(void **state)
 		ROW("no value", M B "R\0\0\0\005exit\n", "makes no sense"),
 		ROW("line without an end", M B "R\0\0\0\006exit 0", "makes no sense"),
 		ROW("NUL in the result", M B "R\0\0\0\010exit 0\0\n", "makes no sense"),
+		ROW("a version of control groups that is none", M B "R\0\0\0\030exit 0\ncgroup_version 3\n", "makes no sense"),
 		ROW("file without a name", M "F\0\0\0\1a", "a file without a name"),
 	};
 
@@ -81,6 +82,7 @@ static void test_what_an_answer_holds(void **state)
 {
 	static const char bytes[] = "noise" M B "O\0\0\0\3a\0b" "E\0\0\0\1c" "O\0\0\0\1d"
 				    "R\0\0\0\075signal 9\nwall_ns 5000000000\nuser_us 7\nnew_name x\ntimed_out 1\n";
+	static const char group[] = M B "R\0\0\0\071exit 0\ncgroup_version 2\noom_kills 1\nrefused_processes 12\n";
 	static const char files[] = M "F\0\0\0\5a\0b\0c" "N\0\0\0\005b\0no\n" "R\0\0\0\010files 2\n";
 	struct helper_answer answer;
 	struct assay_error err;
@@ -96,6 +98,13 @@ static void test_what_an_answer_holds(void **state)
 	assert_int_equal(answer.result.user_us, 7);
 	assert_int_equal(answer.result.sys_us, -1);
 	assert_int_equal(answer.result.timed_out, 1);
+	assert_int_equal(answer.result.cgroup, -1);
+	helper_answer_release(&answer);
+
+	check(feed(&answer, group, sizeof(group) - 1, 9, &err), &err);
+	assert_int_equal(answer.result.cgroup, 2);
+	assert_int_equal(answer.result.oom_kills, 1);
+	assert_int_equal(answer.result.refused_processes, 12);
 	helper_answer_release(&answer);
 
 	check(feed(&answer, files, sizeof(files) - 1, 4, &err), &err);

@@ -79,6 +79,9 @@ static bool take_number(struct helper_result *result, const char *name, const ch
 		{ "interrupted", &result->interrupted, 1 },
 		{ "leftovers", &result->leftovers, INT64_MAX },
 		{ "survivors", &result->survivors, INT64_MAX },
+		{ "cgroup_version", &result->cgroup, 2 },
+		{ "oom_kills", &result->oom_kills, INT64_MAX },
+		{ "refused_processes", &result->refused_processes, INT64_MAX },
 		{ "bytes", &result->bytes, INT64_MAX },
 		{ "files", &result->files, INT64_MAX },
 	};

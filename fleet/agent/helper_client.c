@@ -62,6 +62,19 @@ void helper_request_limit(struct helper_request *request, const char *name, uint
 	free(text);
 }
 
+void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes)
+{
+	char text[64];
+
+	helper_request_text(request, HELPER_CGROUP, "");
+	snprintf(text, sizeof(text), "memory=%llu", (unsigned long long)memory_bytes);
+	if (memory_bytes)
+		helper_request_text(request, HELPER_CGROUP, text);
+	snprintf(text, sizeof(text), "pids=%llu", (unsigned long long)processes);
+	if (processes)
+		helper_request_text(request, HELPER_CGROUP, text);
+}
+
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n)
 {
 	request->has_input = true;

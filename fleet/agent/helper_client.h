@@ -41,6 +41,8 @@ void helper_request_text(struct helper_request *request, char kind, const char *
 void helper_request_number(struct helper_request *request, char kind, int64_t value);
 void helper_request_mode(struct helper_request *request, unsigned mode);
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
+/* Asks for a control group; 0: no limit. */
+void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
 /* May be called again: the pieces are joined. */
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n);
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err);
@@ -55,6 +57,7 @@ struct helper_result {
 	int64_t wall_ns, user_us, sys_us, max_rss_bytes, lock_wait_ns, started_ms;
 	int64_t timed_out, interrupted; /* 0, 1 */
 	int64_t leftovers, survivors;
+	int64_t cgroup, oom_kills, refused_processes; /* of helper_request_cgroup(): see protocol.h */
 	int64_t bytes, files;
 };
 

@@ -9,8 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum command_stage { STAGE_SESSION, STAGE_STREAMS, STAGE_DIRECTORY, STAGE_LIMITS, STAGE_NICE, STAGE_EXEC };
-
 static int own_session(void)
 {
 	sigset_t none;
@@ -60,7 +58,15 @@ static int set_nice(const struct request *request)
 	return request->has_nice && setpriority(PRIO_PROCESS, 0, request->nice);
 }
 
-static _Noreturn void become(const struct request *request, int out, int error, int report, pid_t parent)
+static void enter_group(const struct group *group, int report)
+{
+	static const struct command_fault outside = { STAGE_GROUP, 0 };
+
+	if (group->n > 0 && !group_enter(group) && write(report, &outside, sizeof(outside)) < 0)
+		_exit(126);
+}
+
+static _Noreturn void become(const struct request *request, const struct group *group, int out, int error, int report, pid_t parent)
 {
 	struct command_fault fault = { STAGE_EXEC, 0 };
 
@@ -68,6 +74,7 @@ static _Noreturn void become(const struct request *request, int out, int error, 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
+	enter_group(group, report);
 	if (own_session())
 		fault.stage = STAGE_SESSION;
 	else if (set_streams(request, out, error))
@@ -97,7 +104,7 @@ static void close_pair(const int pair[2])
 	}
 }
 
-bool command_start(struct request *request, struct command *out)
+bool command_start(struct request *request, const struct group *group, struct command *out)
 {
 	int o[2] = { -1, -1 }, e[2] = { -1, -1 }, f[2] = { -1, -1 };
 	pid_t parent = getpid();
@@ -110,7 +117,7 @@ bool command_start(struct request *request, struct command *out)
 		return false;
 	}
 	if (out->id == 0)
-		become(request, o[1], e[1], f[1], parent);
+		become(request, group, o[1], e[1], f[1], parent);
 	close(o[1]);
 	close(e[1]);
 	close(f[1]);

@@ -96,7 +96,10 @@ static int run(struct request *request, struct frames_out *out)
 	}
 	if (request->input_fd >= 0)
 		lseek(request->input_fd, 0, SEEK_SET);
+	if (request->group.wanted)
+		group_open(&request->group, &task.group);
 	status = guard_run(run_task, &task);
+	group_end(&task.group); /* the worker has done so, unless it was killed */
 	if (status >= 0)
 		return status;
 	request_refuse(request, "cannot start a process: %s", strerror(errno));

@@ -29,6 +29,8 @@
 #define HELPER_LOCK      'l' /* run: path of the lock file of the box: held (flock) from before the command until all of it is gone */
 #define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED "busy" */
 #define HELPER_LIMIT     'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
+#define HELPER_CGROUP    'c' /* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES",
+			      * "pids=N"; repeated. Where there can be none the command runs without: see `cgroup` of the result */
 #define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT   't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
 #define HELPER_NICE      'n' /* run: nice value */
@@ -47,7 +49,9 @@
  * the controller does not read, a command that writes waits); user_us, sys_us, max_rss_bytes (the command and all its descendants, but
  * those whose parent ignored their end); lock_wait_ns; started_ms (real time, since 1970); timed_out 0|1; interrupted 0|1; leftovers N
  * (descendants that were alive when the command itself had ended, and were killed); survivors N (of these, not gone after ten seconds:
- * another user's, or stuck in the kernel). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files N. Of put and get:
+ * another user's, or stuck in the kernel). With HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits asked for;
+ * 0: none, or not all of them); oom_kills N (processes that the kernel has killed for want of memory in the group); refused_processes N
+ * (times that the limit of processes was met). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files N. Of put and get:
  * bytes N. */
 
 #endif

@@ -158,6 +158,26 @@ static bool take_limit(struct request *request, const struct frame *frame)
 	return request_refuse(request, "a limit is as=, fsize=, nofile=, nproc=, core= or cpu= and a number");
 }
 
+static bool take_group(struct request *request, const struct frame *frame)
+{
+	const struct {
+		const char *name; /* with its "=" */
+		uint64_t *value;
+	} rows[] = { { "memory=", &request->group.memory_bytes }, { "pids=", &request->group.processes } };
+
+	request->group.wanted = true;
+	if (frame->size == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n = strlen(rows[i].name);
+
+		if (frame->size > n && memcmp(frame->bytes, rows[i].name, n) == 0 &&
+		    whole_number(frame->bytes + n, frame->size - n, 10, INT64_MAX, rows[i].value) && *rows[i].value > 0)
+			return true;
+	}
+	return request_refuse(request, "a limit of a control group is memory= or pids= and a number above 0");
+}
+
 static bool take_operation(struct request *request, const struct frame *frame)
 {
 	static const char *const names[] = { "", "run", "read", "put", "get", "facts" };
@@ -258,6 +278,8 @@ bool request_take(struct request *request, const struct frame *frame)
 		return take_ms(request, frame, &request->lock_wait_ms);
 	case HELPER_LIMIT:
 		return take_limit(request, frame);
+	case HELPER_CGROUP:
+		return take_group(request, frame);
 	case HELPER_INTERRUPT:
 		return take_ms(request, frame, &request->interrupt_ms);
 	case HELPER_TIMEOUT:

@@ -26,6 +26,12 @@ struct request_limit {
 };
 #define REQUEST_LIMITS 6
 
+/* A control group. */
+struct request_group {
+	bool wanted;
+	uint64_t memory_bytes, processes; /* 0: no limit */
+};
+
 struct request {
 	enum request_operation operation;
 	struct request_texts arguments, variables, paths;
@@ -38,6 +44,7 @@ struct request {
 	unsigned mode;          /* of a file that is put */
 	struct request_limit limits[REQUEST_LIMITS];
 	size_t n_limits;
+	struct request_group group;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */
 	bool (*input)(struct request *request, const char *bytes, size_t n);

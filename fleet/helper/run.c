@@ -39,6 +39,7 @@ struct run {
 	bool timed_out, interrupted, result_said;
 	size_t leftovers, survivors;
 	struct rusage usage;
+	char group_text[128]; /* of the result */
 };
 
 static void close_once(int *fd)
@@ -69,13 +70,27 @@ static bool start(struct run *run)
 	run->interrupt_ns = timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = timer(run->started_ns, request->timeout_ms);
 	run->kill_ns = run->give_up_ns = NEVER;
-	return command_start(run->task->request, &run->command);
+	return command_start(run->task->request, &run->task->group, &run->command);
+}
+
+/* What is left of it; in a group by one stroke, so that it cannot fork away. */
+static void end_all(struct run *run)
+{
+	struct group *group = &run->task->group;
+	size_t met = group_has_members(group) ? descendants_signal(0) : 0;
+
+	if (run->task->request->group.wanted)
+		group_say(group, run->group_text, sizeof(run->group_text));
+	group_kill(group);
+	run->survivors = descendants_end(&run->leftovers);
+	run->leftovers = met > run->leftovers ? met : run->leftovers;
+	group_end(group);
 }
 
 /* The command has ended: so must all that it has left behind. Then the box is free, whoever reads the output. */
 static void end_rest(struct run *run)
 {
-	run->survivors = descendants_end(&run->leftovers);
+	end_all(run);
 	getrusage(RUSAGE_CHILDREN, &run->usage);
 	if (run->task->lock >= 0)
 		flock(run->task->lock, LOCK_UN); /* the guard has the same open file */
@@ -112,6 +127,10 @@ static void take_fault(struct run *run)
 
 	if (n < 0 && errno == EINTR)
 		return;
+	if (n == (ssize_t)sizeof(fault) && fault.stage == STAGE_GROUP) {
+		run->task->group.version = 0;
+		return;
+	}
 	close_once(&run->command.fault);
 	if (n == (ssize_t)sizeof(fault)) {
 		command_refuse(run->task->request, &fault);
@@ -143,6 +162,7 @@ static void run_timers(struct run *run)
 	}
 	if (now >= run->kill_ns) {
 		run->kill_ns = now + KILL_AGAIN_NS;
+		group_kill(&run->task->group);
 		descendants_signal(SIGKILL);
 	}
 	if (now >= run->give_up_ns) { /* it cannot be killed; end_rest() counts it */
@@ -184,16 +204,16 @@ static void say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
 	bool exited = WIFEXITED(run->wait_status);
-	char text[512];
+	char text[768];
 
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
-		 "timed_out %d\ninterrupted %d\nleftovers %zu\nsurvivors %zu\n",
+		 "timed_out %d\ninterrupted %d\nleftovers %zu\nsurvivors %zu\n%s",
 		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
 		 (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
 		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
 		 (long long)run->task->lock_wait_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->leftovers,
-		 run->survivors);
+		 run->survivors, run->group_text);
 	frames_text(run->task->out, HELPER_RESULT, text);
 	run->result_said = true;
 }
@@ -262,7 +282,7 @@ int run_task(void *argument)
 		while (!step(&run))
 			;
 		if (run.state == RUN_REFUSED || run.state == RUN_HUNG_UP)
-			descendants_end(&run.leftovers);
+			end_all(&run);
 	}
 	if (run.state == RUN_REFUSED) {
 		frames_text(run.task->out, HELPER_REFUSED, run.task->request->refusal);

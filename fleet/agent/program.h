@@ -1,0 +1,25 @@
+/* Programs of ours that run on hosts: bytes that are built into this one, kept there by their content hash. */
+#ifndef FLEET_PROGRAM_H
+#define FLEET_PROGRAM_H
+
+#include "base/buf.h"
+#include "base/digest.h"
+
+struct program {
+	const char *name;        /* "helper", "counting"; on the host NAME-HASH */
+	const char *bytes, *end; /* bytes[end - bytes] */
+};
+
+/* SHA-256, 64 hexadecimal digits. */
+void program_hash(const struct program *program, char hex[DIGEST_HEX_BYTES]);
+
+/* Scripts for /bin/sh; in them only name, hash and size vary. They may stand in single quotes on any login shell's command line: no
+ * single quote, no line end, and no '!' before a letter or '/' (csh).
+ *
+ * "run" becomes the program, with the script's arguments; where it is missing the exit status is 127. "deploy" reads the program on
+ * standard input and stores it as a whole, in the user's cache or, where nothing can be kept or executed there, in a directory of the
+ * user's own below /tmp or /dev/shm. It ends with 0, or says why not on standard error. */
+void program_script_run(const struct program *program, struct buf *out);
+void program_script_deploy(const struct program *program, struct buf *out);
+
+#endif

@@ -1,0 +1,32 @@
+/* The two ways of counting, behind one form: by PAPI (hardware) and by the kernel (software). Their events are never in one run. */
+#ifndef FLEET_COUNTING_COUNT_H
+#define FLEET_COUNTING_COUNT_H
+
+#include "fleet/counting/counting.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct count_way {
+	const char *family;
+	/* Once. False: no event of this family can be counted here; why[COUNTING_REASON_BYTES] says why not. */
+	bool (*init)(char *why);
+	/* Is it an event of this family? Then can it be counted: *handle, else why. */
+	bool (*knows)(const char *name);
+	bool (*find)(const char *name, int *handle, char *why);
+	bool (*fits)(const int *handles, size_t n);
+	const char *(*domain)(void);
+	/* Counts a process that waits for its start, and what it will start. */
+	bool (*start)(const int *handles, size_t n, pid_t process, char *why);
+	bool (*stop)(long long *values, size_t n, char *why);
+};
+
+extern const struct count_way count_hardware, count_software;
+
+/* Why the kernel lets nobody, or not us, use hardware counters: false when it does. */
+bool count_refused(char *why);
+/* kernel.perf_event_paranoid; -100 when it does not say. */
+int count_paranoid(void);
+
+#endif

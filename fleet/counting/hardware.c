@@ -1,0 +1,141 @@
+/* Hardware events by PAPI: presets, and native events in libpfm's spelling. What happens in programs only, not in the kernel. */
+#include "fleet/counting/count.h"
+
+#include <papi.h>
+#include <stdio.h>
+#include <string.h>
+
+static int events = PAPI_NULL; /* that is being counted */
+
+static bool say(char *why, const char *what, int code)
+{
+	snprintf(why, COUNTING_REASON_BYTES, "%s: %s", what, PAPI_strerror(code));
+	return false;
+}
+
+static bool init(char *why)
+{
+	static const char *const others[] = { "perf_event_uncore", "sde", "rocm_smi", "sysdetect" };
+	const PAPI_component_info_t *component;
+	int got;
+
+	if (count_refused(why))
+		return false;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		PAPI_disable_component_by_name(others[i]); /* what is not there needs not be switched off */
+	got = PAPI_library_init(PAPI_VER_CURRENT);
+	if (got != PAPI_VER_CURRENT)
+		return say(why, "PAPI does not start", got);
+	got = PAPI_get_component_index("perf_event");
+	component = got >= 0 ? PAPI_get_component_info(got) : NULL;
+	if (!component || component->disabled) {
+		snprintf(why, COUNTING_REASON_BYTES, "PAPI does not know this processor: %.150s",
+			 component ? component->disabled_reason : "it has no component for its counters");
+		return false;
+	}
+	return true;
+}
+
+static bool knows(const char *name)
+{
+	return !count_software.knows(name);
+}
+
+static int new_set(int *set)
+{
+	int got;
+
+	*set = PAPI_NULL;
+	got = PAPI_create_eventset(set);
+	if (got == PAPI_OK)
+		got = PAPI_assign_eventset_component(*set, PAPI_get_component_index("perf_event"));
+	return got;
+}
+
+/* PAPI tries with the kernel whether they can be counted at the same time. */
+static int fill(int set, const int *handles, size_t n)
+{
+	int got = PAPI_OK;
+
+	for (size_t i = 0; got == PAPI_OK && i < n; i++)
+		got = PAPI_add_event(set, handles[i]);
+	return got;
+}
+
+static void drop(int *set)
+{
+	if (*set == PAPI_NULL)
+		return;
+	PAPI_cleanup_eventset(*set);
+	PAPI_destroy_eventset(set);
+}
+
+static int try(const int *handles, size_t n)
+{
+	int set, got = new_set(&set);
+
+	if (got == PAPI_OK)
+		got = fill(set, handles, n);
+	drop(&set);
+	return got;
+}
+
+static bool find(const char *name, int *handle, char *why)
+{
+	int got = PAPI_event_name_to_code(name, handle);
+
+	if (got != PAPI_OK)
+		return say(why, "PAPI does not know it on this processor", got);
+	got = PAPI_query_event(*handle);
+	if (got != PAPI_OK)
+		return say(why, "this processor cannot count it", got);
+	got = try(handle, 1);
+	return got == PAPI_OK || say(why, "it cannot be counted here", got);
+}
+
+static bool fits(const int *handles, size_t n)
+{
+	return try(handles, n) == PAPI_OK;
+}
+
+static const char *domain(void)
+{
+	return "user";
+}
+
+/* Inheriting has to be asked for before the first event is added, attaching too. */
+static int prepare(int set, pid_t process)
+{
+	PAPI_option_t option;
+	int got;
+
+	memset(&option, 0, sizeof(option));
+	option.inherit.eventset = set;
+	option.inherit.inherit = PAPI_INHERIT_ALL;
+	got = PAPI_set_opt(PAPI_INHERIT, &option);
+	return got == PAPI_OK ? PAPI_attach(set, (unsigned long)process) : got;
+}
+
+static bool start(const int *handles, size_t n, pid_t process, char *why)
+{
+	int got = new_set(&events);
+
+	if (got == PAPI_OK)
+		got = prepare(events, process);
+	if (got == PAPI_OK)
+		got = fill(events, handles, n);
+	if (got == PAPI_OK)
+		got = PAPI_start(events);
+	return got == PAPI_OK || say(why, "PAPI cannot count the command", got);
+}
+
+static bool stop(long long *values, size_t n, char *why)
+{
+	int got = PAPI_stop(events, values);
+
+	(void)n; /* as many as were added */
+	drop(&events);
+	return got == PAPI_OK || say(why, "PAPI cannot read the counters", got);
+}
+
+const struct count_way count_hardware = { COUNTING_HARDWARE, init, knows, find, fits, domain, start, stop };
