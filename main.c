@@ -29,11 +29,20 @@ static const struct cli_row rows[] = {
 	{ "fingerprint run", "measure machines with a battery of stressors", cmd_fingerprint_run },
 	{ "fingerprint show", "all fingerprints, or one with every pass", cmd_fingerprint_show },
 	{ "fingerprint diff", "by which stressors do two fingerprints differ?", cmd_fingerprint_diff },
+	{ "run", "run versions of an application on the machines", cmd_run },
 	{ "runs list", "applications and versions that have results", cmd_runs_list },
 	{ "runs show", "results of one application, by machine", cmd_runs_show },
 	{ "runs export", "all rates and results as a table", cmd_runs_export },
+	{ "counters", "what can this machine count, and in how many runs?", cmd_counters },
+	{ "doctor", "can the functions of this program be probed?", cmd_doctor },
+	{ "probe", "run a program and measure calls of selected functions", cmd_probe },
+	{ "samples", "what do files of samples say?", cmd_samples },
+	{ "emulate build", "compile a program so that it counts in an emulation", cmd_emulate_build },
+	{ "emulate run", "run such a program and keep what it counted", cmd_emulate_run },
+	{ "changes", "which functions changed between two builds?", cmd_changes },
 	{ "profile", "what does this version stress?", cmd_profile },
 	{ "gate", "is the candidate slower than the baseline?", cmd_gate },
+	{ "report", "the decision and what it rests on, as one HTML page", cmd_report },
 };
 
 int main(int argc, char **argv)

@@ -41,8 +41,9 @@ static struct stretch stretch_at(const struct run_set *set, size_t first)
 struct pairing_input {
 	const struct evidence *evidence;
 	const struct lab_config *config;
-	bool higher_is_better;
+	bool higher_is_better, same_application;
 	struct pairing *pairing;
+	const char *plan; /* of the machine at hand: only its runs count; NULL: all */
 	double *values[2]; /* scratch, large enough for all runs of a version */
 };
 
@@ -69,13 +70,18 @@ static const char *type_of(const struct pairing_input *in, const struct run *run
 	return host && host->type ? host->type : run->machine;
 }
 
+static bool counts(const struct pairing_input *in, const struct run *run, const char *type)
+{
+	return (!in->plan || strcmp(run->plan, in->plan) == 0) && strcmp(type_of(in, run), type) == 0;
+}
+
 /* The metrics of a stretch under a type, and under one fingerprint unless that is NULL. */
 static size_t select_values(const struct pairing_input *in, const struct stretch *s, const char *type, const char *fingerprint, double *out)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		if (strcmp(type_of(in, &s->runs[i]), type) == 0 && (!fingerprint || strcmp(s->runs[i].fingerprint, fingerprint) == 0))
+		if (counts(in, &s->runs[i], type) && (!fingerprint || strcmp(s->runs[i].fingerprint, fingerprint) == 0))
 			out[n++] = s->runs[i].metric;
 	}
 	return n;
@@ -117,8 +123,10 @@ static bool compare_values(const struct pairing_input *in, size_t n_baseline, si
 	m->baseline_runs += n_baseline;
 	m->candidate_runs += n_candidate;
 	/* One repetition, or one that is 0, says nothing of the noise. */
-	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate))
+	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate)) {
 		m->noise += median_variance(in->values[0], n_baseline) + median_variance(in->values[1], n_candidate);
+		m->noise_df += (double)(n_baseline + n_candidate - 2);
+	}
 	return true;
 }
 
@@ -130,11 +138,11 @@ static size_t compare_sessions(const struct pairing_input *in, const struct stre
 
 	for (size_t i = 0; i < baseline->n; i++) {
 		const char *fingerprint = baseline->runs[i].fingerprint;
-		bool repeated = !*fingerprint || strcmp(type_of(in, &baseline->runs[i]), type) != 0;
+		bool repeated = !*fingerprint || !counts(in, &baseline->runs[i], type);
 		size_t n[2];
 
 		for (size_t k = 0; k < i && !repeated; k++)
-			repeated = strcmp(baseline->runs[k].fingerprint, fingerprint) == 0;
+			repeated = counts(in, &baseline->runs[k], type) && strcmp(baseline->runs[k].fingerprint, fingerprint) == 0;
 		if (repeated)
 			continue;
 		n[0] = select_values(in, baseline, type, fingerprint, in->values[0]);
@@ -161,10 +169,50 @@ static void leave_out(struct pairing *p, const char *machine, enum pairing_reaso
 	add_machine(p, &m);
 }
 
+static bool has_plan(const struct stretch *s, const char *plan)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (strcmp(s->runs[i].plan, plan) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The plan of which both have runs, by its latest run; NULL when there is none. */
+static const char *latest_common_plan(const struct stretch *baseline, const struct stretch *candidate)
+{
+	const struct run *latest = NULL;
+
+	for (size_t i = 0; i < baseline->n; i++) {
+		const struct run *run = &baseline->runs[i];
+
+		if (!*run->plan || (latest && run->taken_ms <= latest->taken_ms))
+			continue;
+		if ((latest && strcmp(run->plan, latest->plan) == 0) || has_plan(candidate, run->plan))
+			latest = run;
+	}
+	return latest ? latest->plan : NULL;
+}
+
+/* Different applications (inputs) of one plan run one after another. */
+static enum pairing_turns turns_of(const struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
+{
+	bool imported = true;
+
+	for (size_t i = 0; i < baseline->n; i++)
+		imported = imported && !*baseline->runs[i].plan;
+	for (size_t i = 0; i < candidate->n; i++)
+		imported = imported && !*candidate->runs[i].plan;
+	if (imported)
+		return PAIRING_TURNS_UNKNOWN;
+	return in->plan && in->same_application ? PAIRING_TURNS_TAKEN : PAIRING_TURNS_NOT_TAKEN;
+}
+
 /* One machine under one type that both versions have. */
 static void pair_type(const struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
-	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED };
+	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED,
+				     .turns = turns_of(in, baseline, candidate) };
 	bool positive = true;
 	size_t sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
 
@@ -173,7 +221,7 @@ static void pair_type(const struct pairing_input *in, const struct stretch *base
 
 		positive = compare_values(in, n[0], n[1], &m);
 		for (size_t i = 0; i < baseline->n && !m.fingerprint; i++) {
-			if (strcmp(type_of(in, &baseline->runs[i]), type) == 0)
+			if (counts(in, &baseline->runs[i], type))
 				m.fingerprint = fingerprint_find(&in->evidence->fingerprints, baseline->runs[i].fingerprint);
 		}
 		sessions = 1;
@@ -189,16 +237,17 @@ static void pair_type(const struct pairing_input *in, const struct stretch *base
 	add_machine(in->pairing, &m);
 }
 
-static void pair_machine(const struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
+static void pair_machine(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
 {
 	size_t common = 0;
 
+	in->plan = latest_common_plan(baseline, candidate);
 	for (size_t i = 0; i < baseline->n; i++) {
 		const char *type = type_of(in, &baseline->runs[i]);
-		bool repeated = false;
+		bool repeated = !counts(in, &baseline->runs[i], type);
 
 		for (size_t k = 0; k < i && !repeated; k++)
-			repeated = strcmp(type_of(in, &baseline->runs[k]), type) == 0;
+			repeated = counts(in, &baseline->runs[k], type);
 		if (repeated || !select_values(in, candidate, type, NULL, in->values[1]))
 			continue;
 		pair_type(in, baseline, candidate, type);
@@ -220,7 +269,8 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 		const struct run_set *candidate, struct pairing *out)
 {
 	struct pairing pairing = { 0 };
-	struct pairing_input in = { evidence, config, baseline->higher_is_better, &pairing,
+	struct pairing_input in = { evidence, config, baseline->higher_is_better,
+				    strcmp(baseline->application, candidate->application) == 0, &pairing, NULL,
 				    { mem_new(baseline->n, sizeof(double)), mem_new(candidate->n, sizeof(double)) } };
 	size_t i = 0, k = 0;
 

@@ -20,6 +20,9 @@ enum pairing_reason { PAIRING_ROWS(PAIRING_ENUM) PAIRING_REASONS };
 const char *pairing_code(enum pairing_reason reason);
 const char *pairing_text(enum pairing_reason reason);
 
+/* Did the versions take turns on the machine, so that its own drift concerns both alike? */
+enum pairing_turns { PAIRING_TURNS_UNKNOWN, PAIRING_TURNS_TAKEN, PAIRING_TURNS_NOT_TAKEN }; /* unknown: imported results */
+
 /* One machine as one hardware type: a machine that changed its type over time has an entry for each. */
 struct pairing_machine {
 	const char *machine; /* borrowed from the runs */
@@ -27,7 +30,9 @@ struct pairing_machine {
 	enum pairing_reason reason;
 	double log_ratio;    /* of medians of repetitions, above 0 is worse; NaN when not used */
 	double noise;        /* its standard error by the repetitions; 0 when there are too few of them */
+	double noise_df;     /* degrees of freedom of noise: repetitions but one of each version and session */
 	size_t baseline_runs, candidate_runs;             /* repetitions that were compared */
+	enum pairing_turns turns;
 	const struct fingerprint *fingerprint;            /* under which it was measured; NULL when there is none */
 };
 
@@ -40,7 +45,8 @@ struct pairing {
 };
 
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
- * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. */
+ * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
+ * one plan (runs/plan.h), only those of the latest such plan count. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);

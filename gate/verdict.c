@@ -30,7 +30,7 @@ static struct effect measure(const struct pairing *pairing, double min_effect)
 		const struct pairing_machine *m = &pairing->machines[i];
 
 		if (m->reason == PAIRING_USED)
-			pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise };
+			pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df };
 	}
 	effect = effect_of(pairs, n, pairing->n_types, min_effect);
 	free(pairs);
@@ -83,10 +83,15 @@ static void explain_shape(struct verdict *v)
 
 static void explain_machines(struct verdict *v)
 {
-	size_t count[PAIRING_REASONS] = { 0 };
+	size_t count[PAIRING_REASONS] = { 0 }, apart = 0;
 
-	for (size_t i = 0; i < v->pairing.n; i++)
+	for (size_t i = 0; i < v->pairing.n; i++) {
 		count[v->pairing.machines[i].reason]++;
+		apart += v->pairing.machines[i].reason == PAIRING_USED && v->pairing.machines[i].turns == PAIRING_TURNS_NOT_TAKEN;
+	}
+	if (apart)
+		add_reason(v, "not_interleaved", "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks "
+			   "like a change of the version", apart, apart > 1 ? "s" : "");
 	for (int i = PAIRING_USED + 1; i < PAIRING_REASONS; i++) {
 		if (count[i])
 			add_reason(v, pairing_code((enum pairing_reason)i), "%zu machine%s left out: %s", count[i], count[i] > 1 ? "s" : "",
@@ -101,11 +106,16 @@ static void explain(struct verdict *v)
 {
 	if (v->effect.decision == DECISION_NOTHING_MEASURED) {
 		explain_nothing(v);
-	} else if (v->effect.types < 2) {
-		add_reason(v, "too_few_types", "only one hardware type ran both versions: an interval needs at least two");
+	} else if (isnan(v->effect.low)) {
+		add_reason(v, "too_few_types", "only one hardware type ran both versions, and too few times to know the noise within its machines: "
+			   "an interval needs at least two repetitions of each version, or machines of another type");
 	} else {
 		explain_interval(v);
-		explain_shape(v);
+		if (v->effect.within)
+			add_reason(v, "these_machines_only", "fewer than %d hardware types: the interval is of the repetitions within these machines, and the "
+				   "decision speaks for these machines only", EFFECT_TYPES_MIN);
+		if (v->effect.types > 1)
+			explain_shape(v);
 	}
 	explain_machines(v);
 }

@@ -37,11 +37,11 @@ static void print_head(const struct verdict *v, bool colours, struct buf *out)
 		buf_format(out, "  - %s\n", v->reasons[i].text);
 	if (e->types) {
 		buf_format(out, "\nratio of costs  %.4f", e->ratio);
-		if (e->types > 1)
+		if (!isnan(e->low))
 			buf_format(out, "  (95 %% interval %.4f to %.4f)", e->low, e->high);
 		buf_format(out, ", above 1 is worse; from %zu hardware type%s\n", e->types, e->types > 1 ? "s" : "");
 	}
-	if (e->types > 1)
+	if (!isnan(e->minimum_detectable))
 		buf_format(out, "minimum detectable effect  %.1f %% (power .8; what matters to you: %.1f %%)\n", 100 * e->minimum_detectable,
 			   100 * v->min_effect);
 }
@@ -149,6 +149,7 @@ static void add_effect(cJSON *root, const struct verdict *v)
 	add_number(object, "low", e->low);
 	add_number(object, "high", e->high);
 	cJSON_AddNumberToObject(object, "hardware_types", (double)e->types);
+	cJSON_AddBoolToObject(object, "these_machines_only", e->within);
 	if (isnan(e->shape_p))
 		cJSON_AddNullToObject(object, "uniform");
 	else
@@ -173,6 +174,10 @@ static void add_machines(cJSON *root, const struct verdict *v)
 			cJSON_AddNullToObject(object, "type");
 		cJSON_AddBoolToObject(object, "used", used);
 		cJSON_AddStringToObject(object, "reason", pairing_code(m->reason));
+		if (used && m->turns != PAIRING_TURNS_UNKNOWN)
+			cJSON_AddBoolToObject(object, "interleaved", m->turns == PAIRING_TURNS_TAKEN);
+		else
+			cJSON_AddNullToObject(object, "interleaved");
 		add_number(object, "ratio", used ? exp(m->log_ratio) : (double)NAN);
 		add_number(object, "noise", used && m->noise > 0 ? m->noise : (double)NAN);
 		cJSON_AddNumberToObject(object, "baseline_runs", (double)m->baseline_runs);

@@ -2,7 +2,15 @@
 #ifndef RUNS_CMD_H
 #define RUNS_CMD_H
 
+int cmd_changes(int argc, char **argv, const char *directory);
+int cmd_counters(int argc, char **argv, const char *directory);
+int cmd_doctor(int argc, char **argv, const char *directory);
+int cmd_probe(int argc, char **argv, const char *directory);
 int cmd_import_quiho(int argc, char **argv, const char *directory);
+int cmd_emulate_build(int argc, char **argv, const char *directory);
+int cmd_emulate_run(int argc, char **argv, const char *directory);
+int cmd_samples(int argc, char **argv, const char *directory);
+int cmd_run(int argc, char **argv, const char *directory);
 int cmd_runs_list(int argc, char **argv, const char *directory);
 int cmd_runs_show(int argc, char **argv, const char *directory);
 int cmd_runs_export(int argc, char **argv, const char *directory);

@@ -8,21 +8,21 @@
 
 #include <inttypes.h>
 
-static const char doc[] = "Lists the applications and versions that have results, on how many machines, and which direction of the "
-			  "metric is better."
+static const char doc[] = "Lists the applications and versions that have results, on how many machines, how many runs failed, and which "
+			  "direction of the metric is better."
 			  "\vExample:\n"
 			  "  assay runs list";
 
 static void print_human(const struct run_listing *list, size_t n, struct buf *out)
 {
-	static const char *const headings[] = { "application", "version", "better", "results", "machines", "with fingerprint", "first", "last" };
+	static const char *const headings[] = { "application", "version", "better", "results", "failed", "machines", "with fingerprint", "first", "last" };
 	struct table table;
 
 	if (n == 0) {
-		buf_text(out, "No results yet: 'assay import quiho DIR' brings in recorded ones.\n");
+		buf_text(out, "No results yet: 'assay run APP' runs an application, 'assay import quiho DIR' brings in recorded ones.\n");
 		return;
 	}
-	table_init(&table, "lllrrrll", headings);
+	table_init(&table, "lllrrrrll", headings);
 	for (size_t i = 0; i < n; i++) {
 		char date[TEXT_DATE_BYTES];
 
@@ -30,6 +30,7 @@ static void print_human(const struct run_listing *list, size_t n, struct buf *ou
 		table_cell(&table, "%s", list[i].version);
 		table_cell(&table, "%s", list[i].higher_is_better ? "higher" : "lower");
 		table_cell(&table, "%" PRId64, list[i].runs);
+		table_cell(&table, "%" PRId64, list[i].failed);
 		table_cell(&table, "%" PRId64, list[i].machines);
 		table_cell(&table, "%" PRId64, list[i].with_fingerprint);
 		table_cell(&table, "%.10s", text_from_ms(list[i].first_ms, date));
@@ -52,6 +53,7 @@ static void print_json(const struct run_listing *list, size_t n, struct buf *out
 		cJSON_AddStringToObject(object, "version", list[i].version);
 		cJSON_AddBoolToObject(object, "higher_is_better", list[i].higher_is_better);
 		cJSON_AddNumberToObject(object, "results", (double)list[i].runs);
+		cJSON_AddNumberToObject(object, "failed", (double)list[i].failed);
 		cJSON_AddNumberToObject(object, "machines", (double)list[i].machines);
 		cJSON_AddNumberToObject(object, "with_fingerprint", (double)list[i].with_fingerprint);
 		cJSON_AddNumberToObject(object, "first_ms", (double)list[i].first_ms);

@@ -6,17 +6,47 @@
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/evidence.h"
+#include "runs/execution.h"
 
 #include <inttypes.h>
 
-static const char doc[] = "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median "
-			  "absolute deviation), hardware type and fingerprint. With --format json, every repetition."
-			  "\vExample:\n"
-			  "  assay runs show mysqlslap/innodb_load";
+static const char doc[] =
+    "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute deviation), "
+    "hardware type and fingerprint. With --format json, every repetition. Runs that failed are counted; --failed lists them instead of "
+    "the results, with what was the matter, and --output adds the end of what each printed."
+    "\vExample:\n"
+    "  assay runs show mysqlslap/innodb_load\n"
+    "  assay runs show sqlite@wal --failed --output";
+
+enum { OPTION_FAILED = 256, OPTION_OUTPUT };
+
+#define TAIL_BYTES 2000 /* of each stream */
+
+static const struct argp_option options[] = {
+	{ "failed", OPTION_FAILED, NULL, 0, "The runs that failed", 1 },
+	{ "output", OPTION_OUTPUT, NULL, 0, "With --failed: the end of their output", 1 },
+	{ 0 }
+};
+
+struct arguments {
+	const char *selector;
+	bool failed, output;
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	return cli_words(key, arg, state, state->input, 1, "APP[@VERSION]");
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPTION_FAILED:
+		a->failed = true;
+		return 0;
+	case OPTION_OUTPUT:
+		a->failed = a->output = true;
+		return 0;
+	default:
+		return cli_words(key, arg, state, &a->selector, 1, "APP[@VERSION]");
+	}
 }
 
 static const char *type_name(const struct evidence *evidence, const struct run *run)
@@ -68,7 +98,7 @@ static bool is_first_of_session(const struct run_set *runs, size_t i)
 	return true;
 }
 
-static void print_human(const struct evidence *evidence, const struct run_set *runs, struct buf *out)
+static void print_human(const struct evidence *evidence, const struct run_set *runs, size_t failed, struct buf *out)
 {
 	static const char *const headings[] = { "machine", "type", "date", "n", "median", "dispersion", "fingerprint" };
 	struct table table;
@@ -79,17 +109,22 @@ static void print_human(const struct evidence *evidence, const struct run_set *r
 		if (is_first_of_session(runs, i))
 			print_session(evidence, runs, i, &table);
 	}
-	table_print(&table, out);
+	if (runs->n)
+		table_print(&table, out);
+	if (failed)
+		buf_format(out, "%s%zu run%s failed: 'assay runs show %s@%s --failed --output' shows them\n", runs->n ? "\n" : "", failed,
+			   text_plural(failed), runs->application, runs->version);
 	table_release(&table);
 }
 
-static void print_json(const struct evidence *evidence, const struct run_set *runs, struct buf *out)
+static void print_json(const struct evidence *evidence, const struct run_set *runs, size_t failed, struct buf *out)
 {
 	cJSON *root = cJSON_CreateObject(), *array;
 
 	cJSON_AddStringToObject(root, "application", runs->application);
 	cJSON_AddStringToObject(root, "version", runs->version);
 	cJSON_AddBoolToObject(root, "higher_is_better", runs->higher_is_better);
+	cJSON_AddNumberToObject(root, "failed", (double)failed);
 	array = cJSON_AddArrayToObject(root, "results");
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct run *run = &runs->items[i];
@@ -106,34 +141,181 @@ static void print_json(const struct evidence *evidence, const struct run_set *ru
 			cJSON_AddStringToObject(object, "fingerprint", run->fingerprint);
 		else
 			cJSON_AddNullToObject(object, "fingerprint");
+		if (*run->plan)
+			cJSON_AddStringToObject(object, "plan", run->plan);
+		else
+			cJSON_AddNullToObject(object, "plan");
 	}
 	json_add(out, root);
 }
 
+/* ---- those that failed ---- */
+
+static bool is_shown(char c, bool utf8)
+{
+	unsigned char byte = (unsigned char)c;
+
+	return byte >= 0x80 ? utf8 : (byte >= ' ' && byte != 0x7f) || byte == '\n' || byte == '\t';
+}
+
+/* The last lines of a stream, set in; what no terminal should get becomes '?'. */
+static void print_tail(const char *what, const char *bytes, size_t n, struct buf *out)
+{
+	size_t from = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
+	bool fresh = true, utf8;
+
+	if (n == 0)
+		return;
+	while (from > 0 && from < n && bytes[from - 1] != '\n')
+		from++;
+	if (from == n)
+		from = n - TAIL_BYTES; /* one long line */
+	utf8 = text_is_utf8(bytes + from, n - from);
+	buf_format(out, "  %s%s:\n", what, from ? ", its end" : "");
+	for (size_t i = from; i < n; i++) {
+		if (fresh)
+			buf_text(out, "    ");
+		fresh = bytes[i] == '\n';
+		buf_char(out, is_shown(bytes[i], utf8) ? bytes[i] : '?');
+	}
+	if (!fresh)
+		buf_char(out, '\n');
+}
+
+static void print_failed(const struct execution_rows *rows, bool output, struct buf *out)
+{
+	if (rows->n == 0)
+		buf_text(out, "No run failed.\n");
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct execution_row *row = &rows->items[i];
+		char date[TEXT_DATE_BYTES];
+
+		buf_format(out, "%s  %s@%s on %s, repetition %" PRId64 ": %s: %s\n", text_from_ms(row->taken_ms, date), row->application,
+			   row->version, row->machine, row->repetition, execution_outcome_code(row->outcome), row->detail);
+		if (output) {
+			print_tail("standard output", row->out, row->out_bytes, out);
+			print_tail("standard error", row->err, row->err_bytes, out);
+		}
+	}
+}
+
+static void add_number(cJSON *object, const char *key, int64_t value)
+{
+	if (value >= 0)
+		cJSON_AddNumberToObject(object, key, (double)value);
+	else
+		cJSON_AddNullToObject(object, key);
+}
+
+/* null where it is no text. */
+static void add_stream(cJSON *object, const char *key, const char *bytes, size_t n)
+{
+	if (text_is_utf8(bytes, n) && !memchr(bytes, 0, n))
+		cJSON_AddStringToObject(object, key, bytes);
+	else
+		cJSON_AddNullToObject(object, key);
+}
+
+static void add_failed(cJSON *root, const struct execution_rows *rows, bool output)
+{
+	cJSON *array = cJSON_AddArrayToObject(root, "failed");
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct execution_row *row = &rows->items[i];
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddItemToArray(array, object);
+		cJSON_AddStringToObject(object, "version", row->version);
+		cJSON_AddStringToObject(object, "machine", row->machine);
+		cJSON_AddStringToObject(object, "plan", row->plan);
+		cJSON_AddNumberToObject(object, "taken_ms", (double)row->taken_ms);
+		cJSON_AddNumberToObject(object, "repetition", (double)row->repetition);
+		cJSON_AddStringToObject(object, "outcome", execution_outcome_code(row->outcome));
+		cJSON_AddStringToObject(object, "detail", row->detail);
+		add_number(object, "exit_status", row->exit_status);
+		add_number(object, "signal", row->signal);
+		add_number(object, "wall_ns", row->wall_ns);
+		if (output) {
+			add_stream(object, "stdout", row->out, row->out_bytes);
+			add_stream(object, "stderr", row->err, row->err_bytes);
+		}
+	}
+}
+
+/* Of the application and, when it was named, the version. */
+static enum assay_status load_failed(struct lab *lab, const char *selector, struct execution_rows *out, struct assay_error *err)
+{
+	char *application = NULL, *version = NULL;
+	enum assay_status st = run_selector(selector, &application, &version, err);
+
+	if (!st)
+		st = execution_failures(&lab->store, application, version, out, err);
+	free(application);
+	free(version);
+	return st;
+}
+
+/* ---- all together ---- */
+
+static enum assay_status show_failed(struct lab *lab, const struct arguments *a, bool json, struct buf *out, struct assay_error *err)
+{
+	struct execution_rows rows = { NULL, 0 };
+	struct run_set runs = { 0 };
+	enum assay_status st = load_failed(lab, a->selector, &rows, err);
+	cJSON *root;
+
+	if (!st && rows.n == 0)
+		st = evidence_runs(lab, a->selector, &runs, err); /* says what there is, when there is no such thing */
+	if (!st && json) {
+		root = cJSON_CreateObject();
+		cJSON_AddStringToObject(root, "selector", a->selector);
+		add_failed(root, &rows, a->output);
+		json_add(out, root);
+	} else if (!st) {
+		print_failed(&rows, a->output, out);
+	}
+	run_set_release(&runs);
+	execution_rows_release(&rows);
+	return st;
+}
+
+static enum assay_status show_results(struct lab *lab, const struct arguments *a, bool json, struct buf *out, struct assay_error *err)
+{
+	struct evidence evidence = { 0 };
+	struct execution_rows failed = { NULL, 0 };
+	struct run_set runs = { 0 };
+	enum assay_status st = evidence_runs(lab, a->selector, &runs, err);
+
+	if (!st)
+		st = execution_failures(&lab->store, runs.application, runs.version, &failed, err);
+	if (!st)
+		st = evidence_load(lab, &evidence, err);
+	if (!st && json)
+		print_json(&evidence, &runs, failed.n, out);
+	else if (!st)
+		print_human(&evidence, &runs, failed.n, out);
+	evidence_release(&evidence);
+	execution_rows_release(&failed);
+	run_set_release(&runs);
+	return st;
+}
+
 int cmd_runs_show(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { NULL, parse, "APP[@VERSION]", doc, NULL, NULL, NULL };
-	struct evidence evidence = { 0 };
-	struct run_set runs = { 0 };
+	static const struct argp argp = { options, parse, "APP[@VERSION]", doc, NULL, NULL, NULL };
 	struct lab lab = { .lock_fd = -1 };
+	struct arguments a = { NULL, false, false };
 	struct buf out = BUF_INIT;
-	const char *selector = NULL;
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &selector);
+	cli_parse(&cli, &argp, argc, argv, directory, &a);
 	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = evidence_runs(&lab, selector, &runs, &err);
+		st = (a.failed ? show_failed : show_results)(&lab, &a, cli.format == CLI_JSON, &out, &err);
 	if (!st)
-		st = evidence_load(&lab, &evidence, &err);
-	if (!st) {
-		(cli.format == CLI_JSON ? print_json : print_human)(&evidence, &runs, &out);
 		st = cli_print(&out, &err);
-	}
-	evidence_release(&evidence);
-	run_set_release(&runs);
 	lab_close(&lab);
 	buf_release(&out);
 	return cli_end(&cli, st, &err, 0);

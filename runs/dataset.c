@@ -61,11 +61,11 @@ static size_t features_of(const struct fingerprint_set *set, const struct finger
 }
 
 /* The row of a run: rates of its pass, or the medians of the fingerprint when it belongs to no single pass. False when the
- * fingerprint lacks one of the stressors. */
+ * fingerprint lacks more than `may_lack` of the stressors. */
 static bool fill_row(const struct fingerprint_set *set, const struct fingerprint *f, int64_t pass_number, const size_t *columns, size_t n,
-		     double *row)
+		     size_t may_lack, double *row)
 {
-	size_t pass = 0;
+	size_t pass = 0, lacks = 0;
 
 	while (pass < f->n_passes && f->passes[pass] != pass_number)
 		pass++;
@@ -77,10 +77,9 @@ static bool fill_row(const struct fingerprint_set *set, const struct fingerprint
 
 			row[j] = s.measured ? s.median : (s.zero ? 0 : (double)NAN);
 		}
-		if (isnan(row[j]))
-			return false;
+		lacks += isnan(row[j]) ? 1 : 0;
 	}
-	return true;
+	return lacks <= may_lack;
 }
 
 static void count_distinct(struct dataset *d, size_t n_types, const char *machine, const char **last_machine, bool *seen, size_t type)
@@ -95,7 +94,7 @@ static void count_distinct(struct dataset *d, size_t n_types, const char *machin
 }
 
 static void fill(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *const *of, const size_t *columns,
-		 const struct fingerprint *kind, struct dataset *d)
+		 const struct fingerprint *kind, size_t may_lack, struct dataset *d)
 {
 	bool *seen = mem_new(evidence->types.n, sizeof(bool));
 	const char *last_machine = NULL;
@@ -106,10 +105,12 @@ static void fill(const struct evidence *evidence, const struct run_set *runs, co
 			d->left_out[LEFT_OUT_NO_FINGERPRINT]++;
 		} else if (!fingerprint_comparable(of[i], kind)) {
 			d->left_out[LEFT_OUT_OTHER_BATTERY]++;
-		} else if (!fill_row(&evidence->fingerprints, of[i], runs->items[i].pass, columns, cols, &d->X.at[d->X.rows * cols])) {
+		} else if (!fill_row(&evidence->fingerprints, of[i], runs->items[i].pass, columns, cols, may_lack,
+				     &d->X.at[d->X.rows * cols])) {
 			d->left_out[LEFT_OUT_INCOMPLETE]++;
 		} else {
 			d->y[d->X.rows] = runs->items[i].metric;
+			d->run[d->X.rows] = i;
 			d->types[d->X.rows] = types_find(&evidence->types, of[i]->id);
 			count_distinct(d, evidence->types.n, runs->items[i].machine, &last_machine, seen, d->types[d->X.rows]);
 			d->X.rows++;
@@ -118,7 +119,7 @@ static void fill(const struct evidence *evidence, const struct run_set *runs, co
 	free(seen);
 }
 
-void dataset_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out)
+static void collect(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
 	const struct fingerprint **of = mem_new(runs->n, sizeof(struct fingerprint *));
@@ -140,10 +141,21 @@ void dataset_of(const struct evidence *evidence, const struct run_set *runs, str
 	d.X.rows = 0; /* rows are filled as they are found */
 	d.y = mem_new(runs->n, sizeof(double));
 	d.types = mem_new(runs->n, sizeof(size_t));
-	fill(evidence, runs, of, columns, kind, &d);
+	d.run = mem_new(runs->n, sizeof(size_t));
+	fill(evidence, runs, of, columns, kind, sparse ? n / 2 : 0, &d);
 	free(columns);
 	free(of);
 	*out = d;
+}
+
+void dataset_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out)
+{
+	collect(evidence, runs, false, out);
+}
+
+void dataset_sparse_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out)
+{
+	collect(evidence, runs, true, out);
 }
 
 void dataset_release(struct dataset *dataset)
@@ -152,5 +164,6 @@ void dataset_release(struct dataset *dataset)
 	free(dataset->features);
 	free(dataset->y);
 	free(dataset->types);
+	free(dataset->run);
 	*dataset = (struct dataset){ 0 };
 }

@@ -45,6 +45,7 @@ struct dataset {
 				* time) */
 	double *y;             /* [X.rows], the metric */
 	size_t *types;         /* [X.rows], index into evidence->types.types */
+	size_t *run;           /* [X.rows], index into the runs' items */
 	const char *battery;   /* of all rows; borrowed; NULL when there are none */
 	size_t machines, hardware_types; /* distinct ones among the rows */
 	size_t left_out[LEFT_OUT_COUNT]; /* runs by reason */
@@ -53,6 +54,8 @@ struct dataset {
 /* The rows of `runs` whose fingerprints can stand in one matrix. Batteries, stress-ng versions and architectures are never mixed:
  * those that most runs have are taken. Both arguments must outlive *out; dataset_release() it. May have no rows. */
 void dataset_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out);
+/* The same, but a row stays when its fingerprint lacks no more than half of the stressors: those are NaN. */
+void dataset_sparse_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out);
 void dataset_release(struct dataset *dataset);
 
 #endif

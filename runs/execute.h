@@ -18,8 +18,7 @@ struct execute_options {
 	const struct plan *plan;           /* in the store already; machines are hosts[] in the same order */
 	const struct artefact *files;      /* common to all versions */
 	const struct artefact *versions;   /* [plan->n_versions]; without files where a version has none of its own */
-	bool same_stack;                   /* a host whose libraries differ from those of the first one that said them is failed before
-					    * anything runs there */
+	bool same_stack;                   /* when hosts differ in what the versions load, all of them are failed before anything runs */
 	const struct fleet_options *fleet;
 	/* May be NULL: a run has ended. done and total count runs of all machines, warm-ups too. */
 	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total);

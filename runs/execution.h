@@ -32,25 +32,58 @@ struct execution {
 	enum execution_outcome outcome;
 	char *detail;             /* why it is not ok: one line; NULL when ok (or a warning) */
 	double metric;            /* NaN unless ok */
-	int64_t taken_ms;         /* when it was started, by the host's clock */
-	struct metric_usage usage;
+	int64_t taken_ms;         /* when it was started, since 1970 by this machine's clock */
+	struct metric_usage usage; /* -1 where it is not known */
 	int64_t max_rss_bytes, exit_status, signal; /* -1 where there is none */
 	char *out, *err;          /* what it printed; bytes, may hold NUL */
 	size_t out_bytes, err_bytes;
 };
+void execution_release(struct execution *execution); /* accepts zeroed */
 
-/* Commits one. `stored_name`: manifest_stored_name(). The fingerprint that belongs to it (the latest complete one of the machine
- * before it, not older than max_age_ms) is found and stored with the result; without one the run counts for times, not for profiles.
- * An execution of the same (plan, machine, version, input, repetition) is ASSAY_E_CONFLICT. */
-enum assay_status execution_put(struct store *store, const struct plan *plan, const char *machine, const char *stored_name, bool higher_is_better,
-				int64_t max_age_ms, const struct execution *execution, struct assay_error *err);
+/* Where an execution belongs; all is borrowed. */
+struct execution_place {
+	const struct plan *plan;
+	const char *machine;
+	const char *profile;     /* of an emulated host: it has no fingerprint of another profile. NULL for all others */
+	const char *stored_name; /* manifest_stored_name() */
+	bool higher_is_better;
+	int64_t max_age_ms;      /* of a fingerprint */
+};
 
-/* Which of the n cells (of plan_order) of this machine the store has: done[n]. */
+/* Commits one. The fingerprint that belongs to it (the latest complete one of the machine before it, not older than max_age_ms) is found
+ * and stored with the result; without one the run counts for times, not for profiles. An execution of the same (plan, machine,
+ * version, input, repetition) is ASSAY_E_CONFLICT. */
+enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
+				struct assay_error *err);
+
+/* Which of the n cells (of plan_order) of this machine the store has: done[n]. Warm-ups are never stored: they are done when nothing of
+ * their version and input is left to do. */
 enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
 				 bool *done, struct assay_error *err);
 
-/* The libraries (and the program itself) that a version loads on a machine: text of lines "SHA256  PATH\n", sorted; *hash of it. */
-enum assay_status execution_put_stack(struct store *store, const struct plan *plan, const char *machine, const char *version, const char *text,
-				      struct assay_error *err);
+/* What the store has of executions, a row each; texts are owned. */
+struct execution_row {
+	char *machine, *version, *input, *application, *plan;
+	int64_t repetition, taken_ms;
+	enum execution_outcome outcome;
+	char *detail;           /* "" when there is none */
+	double metric;          /* NaN unless ok */
+	int64_t wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal; /* -1 where there is none */
+	char *out, *err;        /* [out_bytes], [err_bytes] and a NUL; NULL unless asked for */
+	size_t out_bytes, err_bytes;
+};
+struct execution_rows {
+	struct execution_row *items; /* [n] */
+	size_t n;
+};
+
+/* All of a plan, by machine, input, version, repetition; and those that failed of an application (as stored) and, unless NULL, version,
+ * by machine and time, with what they printed. *out is overwritten; execution_rows_release() it. */
+enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err);
+enum assay_status execution_failures(struct store *store, const char *application, const char *version, struct execution_rows *out,
+				     struct assay_error *err);
+/* Results of a plan that no fingerprint belongs to. */
+enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err);
+void execution_rows_release(struct execution_rows *rows); /* accepts zeroed */
 
 #endif

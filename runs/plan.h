@@ -6,12 +6,13 @@
 #include "fleet/inventory/inventory.h"
 #include "fleet/lab/store.h"
 #include "runs/manifest.h"
+#include "runs/run.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PLAN_ID_BYTES 17 /* 16 hexadecimal digits and a NUL */
+#define PLAN_ID_BYTES RUN_PLAN_BYTES /* 16 hexadecimal digits and a NUL */
 
 struct plan {
 	char id[PLAN_ID_BYTES];    /* of application, manifest hash, artefacts, versions, inputs, machines, repetitions, seed, time */
@@ -47,5 +48,15 @@ enum assay_status plan_new(struct store *store, const struct manifest *manifest,
 enum assay_status plan_latest_incomplete(struct store *store, const char *application, struct plan *out, struct assay_error *err);
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
 void plan_release(struct plan *plan); /* accepts zeroed */
+
+/* May the plan be gone on with? `manifest` as it is now; artefacts[plan->n_versions] are the hashes of what would be deployed now.
+ * ASSAY_E_CONFLICT says what has changed: of the manifest, or which version's files. */
+enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err);
+enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err);
+
+/* Ids of plans of any application that are incomplete or were begun in the last two days: sessions of this laboratory that may have left
+ * something on hosts. At most PLAN_RECENT_MAX, the latest ones. (*out)[*n]; free() each and the array. */
+#define PLAN_RECENT_MAX 200
+enum assay_status plan_recent(struct store *store, char ***out, size_t *n, struct assay_error *err);
 
 #endif

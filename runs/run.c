@@ -30,7 +30,7 @@ enum assay_status run_load(struct store *store, const char *application, const c
 	/* Ordinals of one key stand together: their mean is taken in that order. */
 	if (!st)
 		st = store_prepare(store,
-				   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass FROM run "
+				   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
 				   "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
 				   &stmt, err);
 	if (!st)
@@ -46,8 +46,9 @@ enum assay_status run_load(struct store *store, const char *application, const c
 			set.items = mem_grow(set.items, set.n, &capacity, sizeof(*set.items));
 			last = &set.items[set.n++];
 			*last = (struct run){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 1),
-					      0, 0, "", sqlite3_column_int64(stmt, 5) };
+					      0, 0, "", sqlite3_column_int64(stmt, 5), "" };
 			snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
+			snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 		}
 		last->metric += store_double(stmt, 3); /* the sum for now */
 		last->recorded++;
@@ -90,7 +91,7 @@ static enum assay_status list_rows(struct store *store, sqlite3_stmt *stmt, cons
 		*item = (struct run_listing){ mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)), false,
 					      sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
 					      sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
-					      sqlite3_column_int64(stmt, 6) };
+					      sqlite3_column_int64(stmt, 6), sqlite3_column_int64(stmt, 7) };
 		item->higher_is_better = metric_rules_higher_is_better(rules, item->application);
 	}
 }
@@ -106,9 +107,11 @@ enum assay_status run_list(struct store *store, struct run_listing **out, size_t
 	*n = 0;
 	if (!st)
 		st = store_prepare(store,
-				   "SELECT application, version, sum(ordinal = 0), count(DISTINCT machine), "
-				   "sum(ordinal = 0 AND fingerprint IS NOT NULL), min(taken_ms), max(taken_ms) "
-				   "FROM run GROUP BY application, version ORDER BY application, version",
+				   "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
+				   "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
+				   "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
+				   "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok') "
+				   "GROUP BY application, version ORDER BY application, version",
 				   &stmt, err);
 	if (!st)
 		st = list_rows(store, stmt, &rules, &list, n, err);

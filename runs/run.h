@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RUN_PLAN_BYTES 17 /* id of a plan (runs/plan.h): 16 hexadecimal digits and a NUL */
+
 /* One repetition on one machine. */
 struct run {
 	char *machine;
@@ -18,6 +20,7 @@ struct run {
 	size_t recorded;                        /* how many values that mean has */
 	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none is known */
 	int64_t pass;                           /* of that fingerprint, 0 when the run belongs to no single pass */
+	char plan[RUN_PLAN_BYTES];              /* that it was a part of; "" when it was imported */
 };
 
 /* All runs of one version of an application. */
@@ -45,6 +48,7 @@ struct run_listing {
 	char *application, *version;
 	bool higher_is_better;
 	int64_t runs, machines, with_fingerprint; /* runs counts repetitions */
+	int64_t failed;                           /* executions without a result; where there is nothing else, runs is 0 */
 	int64_t first_ms, last_ms;
 };
 /* By application, then version. *out[*n]; run_list_free() it. */

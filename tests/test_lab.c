@@ -31,6 +31,8 @@ static void test_config(void **state)
 		{ "zero effect", "min_effect: 0\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
 		{ "negative effect", "min_effect: -0.1\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
 		{ "huge effect", "min_effect: 1e400\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "an age", "fingerprint_max_age_days: 0.5\n", ASSAY_OK, "" },
+		{ "negative age", "fingerprint_max_age_days: -1\n", ASSAY_E_FORMAT, "f.yaml:1: 'fingerprint_max_age_days' must be" },
 		{ "percent", "min_effect: 3%\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
 		{ "hosts that are a map", "hosts:\n  m1: t\n", ASSAY_E_FORMAT, "f.yaml:1: 'hosts' must be a list" },
 		{ "a host that is a word", "hosts:\n - m1\n", ASSAY_E_FORMAT, "f.yaml:2: host must be a map" },
@@ -55,7 +57,7 @@ static void test_config(void **state)
 
 static void test_config_values(void **state)
 {
-	static const char text[] = "name: a b\nmin_effect: 0.05\nhosts:\n - id: m1\n   type: t\n - id: m2\n";
+	static const char text[] = "name: a b\nmin_effect: 0.05\nfingerprint_max_age_days: 7\nhosts:\n - id: m1\n   type: t\n - id: m2\n";
 	struct lab_config config;
 	struct assay_error err;
 
@@ -63,6 +65,7 @@ static void test_config_values(void **state)
 	check(lab_config_parse("f", text, sizeof(text) - 1, &config, &err), &err);
 	assert_string_equal(config.name, "a b");
 	assert_true(config.min_effect == .05);
+	assert_true(config.fingerprint_max_age_days == 7);
 	assert_int_equal(config.inventory.n, 2);
 	assert_string_equal(config.inventory.hosts[0].id, "m1");
 	assert_string_equal(config.inventory.hosts[0].type, "t");
@@ -72,6 +75,7 @@ static void test_config_values(void **state)
 	check(lab_config_parse("f", "", 0, &config, &err), &err);
 	assert_null(config.name);
 	assert_true(config.min_effect == LAB_MIN_EFFECT);
+	assert_true(config.fingerprint_max_age_days == LAB_FINGERPRINT_MAX_AGE_DAYS);
 	assert_int_equal(config.inventory.n, 0);
 	lab_config_release(&config);
 }

@@ -238,11 +238,11 @@ static void test_damaged(void **state)
 	assert_int_equal(truncate("s.db", 50), 0);
 	refuse_both("cut in the header", "s.db", ASSAY_E_CORRUPT, "'s.db'");
 
-	/* Garbage behind a good header: found at once by what is read first, or by the check. */
+	/* Garbage behind a good header and schema: found at once by what is read first, or by the check. */
 	commit_rules("t.db", "a", 1000, 100);
 	fd = open("t.db", O_WRONLY | O_CLOEXEC);
 	assert_int_equal(stat("t.db", &info), 0);
-	for (off_t at = 8192; at < info.st_size; at += 6)
+	for (off_t at = 131072; at < info.st_size; at += 6)
 		assert_int_equal(pwrite(fd, "garble", 6, at), 6);
 	close(fd);
 	store = open_store("t.db", STORE_READ);

@@ -24,7 +24,7 @@ static void add_run(struct run_set *set, int machine, int64_t repetition, double
 
 	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
 	run = &set->items[set->n++];
-	*run = (struct run){ mem_format("m%02d", machine), 1000, repetition, metric, 1, "", 1 };
+	*run = (struct run){ mem_format("m%02d", machine), 1000, repetition, metric, 1, "", 1, "" };
 	snprintf(run->fingerprint, sizeof(run->fingerprint), "%s", fingerprint);
 }
 
@@ -247,6 +247,40 @@ static void test_types_weigh_equally(void **state)
 	world_release(&w);
 }
 
+static void keep_first_repetitions(struct world *w)
+{
+	for (int side = 0; side < 2; side++) {
+		struct run_set *set = &w->sides[side];
+		size_t n = 0;
+
+		for (size_t k = 0; k < set->n; k++) {
+			if (set->items[k].repetition == 1)
+				set->items[n++] = set->items[k];
+			else
+				free(set->items[k].machine);
+		}
+		set->n = n;
+	}
+}
+
+/* One hardware type: the repetitions decide, and it is said for whom. */
+static void test_these_machines(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 1);
+	run_all(&w, 1, slower);
+	v = decide(&w);
+	assert_int_equal(v.effect.types, 1);
+	assert_int_equal(v.effect.decision, DECISION_REGRESSION);
+	assert_true(has_reason(&v, "slower") && has_reason(&v, "these_machines_only"));
+	assert_false(has_reason(&v, "shape_not_tested"));
+	verdict_release(&v);
+	world_release(&w);
+}
+
 static void test_too_little(void **state)
 {
 	static const struct {
@@ -256,7 +290,7 @@ static void test_too_little(void **state)
 		enum decision decision;
 		const char *reason;
 	} rows[] = {
-		{ "one hardware type", 1, true, DECISION_INCONCLUSIVE, "too_few_types" },
+		{ "one hardware type, one repetition", 1, true, DECISION_INCONCLUSIVE, "too_few_types" },
 		{ "no common machine", 6, false, DECISION_NOTHING_MEASURED, "no_common_machine" },
 	};
 
@@ -269,6 +303,8 @@ static void test_too_little(void **state)
 		run_all(&w, rows[i].types, slower);
 		for (size_t k = 0; !rows[i].common && k < w.sides[1].n; k++)
 			w.sides[1].items[k].machine[0] = 'x';
+		if (rows[i].common)
+			keep_first_repetitions(&w);
 		v = decide(&w);
 		print_message("%s\n", rows[i].what);
 		assert_int_equal(v.effect.decision, rows[i].decision);
@@ -348,6 +384,7 @@ int main(void)
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_hardware_changed),
 		cmocka_unit_test(test_types_weigh_equally),
+		cmocka_unit_test(test_these_machines),
 		cmocka_unit_test(test_too_little),
 		cmocka_unit_test(test_without_fingerprints),
 		cmocka_unit_test(test_sessions),

@@ -20,8 +20,8 @@ static enum assay_status name_of(const char *file, const struct yaml_node *node,
 
 enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err)
 {
-	static const char *const keys[] = { "name", "min_effect", "hosts" };
-	struct lab_config config = { .min_effect = LAB_MIN_EFFECT };
+	static const char *const keys[] = { "name", "min_effect", "fingerprint_max_age_days", "hosts" };
+	struct lab_config config = { .min_effect = LAB_MIN_EFFECT, .fingerprint_max_age_days = LAB_FINGERPRINT_MAX_AGE_DAYS };
 	struct yaml_node root = { 0 };
 	const struct yaml_node *node;
 	enum assay_status st = yaml_parse(name, text, n, &root, err);
@@ -32,6 +32,8 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 		st = name_of(name, node, "name", &config.name, err);
 	if (!st && (node = yaml_get(&root, "min_effect")))
 		st = yaml_double(name, node, 1e-6, 10, &config.min_effect, err);
+	if (!st && (node = yaml_get(&root, "fingerprint_max_age_days")))
+		st = yaml_double(name, node, 0, 36500, &config.fingerprint_max_age_days, err);
 	if (!st && (node = yaml_get(&root, "hosts")))
 		st = inventory_parse(name, node, &config.inventory, err);
 	yaml_release(&root);

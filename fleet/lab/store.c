@@ -344,9 +344,16 @@ enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row,
 	return translate(store, code, err);
 }
 
+/* None are an empty blob, not null. */
+static int bind_bytes(sqlite3_stmt *stmt, int i, const char *bytes, size_t n)
+{
+	return sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_STATIC);
+}
+
 void store_bind(sqlite3_stmt *stmt, const char *kinds, ...)
 {
 	va_list args;
+	const char *bytes;
 	int code = SQLITE_OK;
 
 	sqlite3_reset(stmt);
@@ -355,6 +362,10 @@ void store_bind(sqlite3_stmt *stmt, const char *kinds, ...)
 		switch (kinds[i - 1]) {
 		case 't':
 			code = sqlite3_bind_text(stmt, i, va_arg(args, const char *), -1, SQLITE_STATIC);
+			break;
+		case 'b':
+			bytes = va_arg(args, const char *);
+			code = bind_bytes(stmt, i, bytes, va_arg(args, size_t));
 			break;
 		case 'i':
 			code = sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));

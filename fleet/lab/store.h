@@ -37,7 +37,7 @@ enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_st
 enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row, struct assay_error *err);
 
 /* Binding of values in the order of the statement's question marks, after a reset: 't' const char * (NULL is null; must live until
- * the step), 'i' int64_t, 'd' double (NaN is null). */
+ * the step), 'b' const char * and size_t, bytes that may hold NUL (must live as long), 'i' int64_t, 'd' double (NaN is null). */
 void store_bind(sqlite3_stmt *stmt, const char *kinds, ...);
 
 /* Columns of a row: text is never NULL ("" for null), borrowed until the next step; null doubles are NaN. */

@@ -78,6 +78,98 @@ const char *const store_migrations[] = {
 	"  text TEXT NOT NULL,"
 	"  PRIMARY KEY (fingerprint, pass, stressor)"
 	") WITHOUT ROWID;",
+
+	/* 2 -> 3: runs on the fleet */
+
+	/* runs/: what was to be run where. */
+	"CREATE TABLE plan ("
+	"  id TEXT PRIMARY KEY,"
+	"  application TEXT NOT NULL,"  /* of the manifest, without an input */
+	"  manifest TEXT NOT NULL,"     /* the whole file */
+	"  manifest_hash TEXT NOT NULL,"
+	"  repetitions INTEGER NOT NULL,"
+	"  warm_ups INTEGER NOT NULL,"
+	"  seed INTEGER NOT NULL,"      /* the bits of an unsigned number */
+	"  started_ms INTEGER NOT NULL,"
+	"  complete INTEGER NOT NULL DEFAULT 0" /* 0: interrupted, can be resumed */
+	");"
+	"CREATE INDEX plan_application ON plan (application, started_ms);"
+
+	"CREATE TABLE plan_item ("
+	"  plan TEXT NOT NULL REFERENCES plan (id),"
+	"  kind TEXT NOT NULL CHECK (kind IN ('version', 'input', 'machine')),"
+	"  ordinal INTEGER NOT NULL,"
+	"  name TEXT NOT NULL,"
+	"  artefact TEXT,"              /* of a version: hash of what is deployed for it */
+	"  PRIMARY KEY (plan, kind, ordinal)"
+	") WITHOUT ROWID;"
+
+	/* Every run that was begun, with what it printed. One that failed has no metric. */
+	"CREATE TABLE execution ("
+	"  plan TEXT NOT NULL REFERENCES plan (id),"
+	"  machine TEXT NOT NULL,"
+	"  version TEXT NOT NULL,"
+	"  input TEXT NOT NULL,"
+	"  repetition INTEGER NOT NULL CHECK (repetition >= 1),"
+	"  application TEXT NOT NULL,"  /* as in run */
+	"  taken_ms INTEGER NOT NULL,"
+	"  outcome TEXT NOT NULL,"
+	"  detail TEXT,"
+	"  metric REAL,"
+	"  wall_ns INTEGER, user_us INTEGER, sys_us INTEGER, max_rss_bytes INTEGER, exit_status INTEGER, signal INTEGER," /* null: none */
+	"  out BLOB NOT NULL,"
+	"  err BLOB NOT NULL,"
+	"  PRIMARY KEY (plan, machine, version, input, repetition),"
+	"  CHECK ((outcome = 'ok') = (metric IS NOT NULL))"
+	");"
+	"CREATE INDEX execution_application ON execution (application, version);"
+
+	/* What a version loads on a machine: programs and shared libraries with their hashes. */
+	"CREATE TABLE stack ("
+	"  hash TEXT PRIMARY KEY,"
+	"  text TEXT NOT NULL"
+	") WITHOUT ROWID;"
+	"CREATE TABLE plan_stack ("
+	"  plan TEXT NOT NULL REFERENCES plan (id),"
+	"  machine TEXT NOT NULL,"
+	"  version TEXT NOT NULL,"
+	"  stack TEXT NOT NULL REFERENCES stack (hash),"
+	"  PRIMARY KEY (plan, machine, version)"
+	") WITHOUT ROWID;"
+
+	"ALTER TABLE run ADD COLUMN plan TEXT REFERENCES plan (id);", /* null: imported */
+
+	/* 3 -> 4: counters of stressors, each run of them apart from the passes that give the rates */
+
+	"CREATE TABLE counter_event (" /* which events were counted in which run, and which were left out */
+	"  fingerprint TEXT NOT NULL REFERENCES fingerprint (id),"
+	"  run INTEGER NOT NULL CHECK (run >= 0)," /* 0: in none */
+	"  event TEXT NOT NULL,"                   /* '' in run 0: there are no hardware counters at all */
+	"  family TEXT,"                           /* hardware, software */
+	"  domain TEXT,"                           /* user, all: without or with the kernel's part */
+	"  reason TEXT,"                           /* why it was left out */
+	"  PRIMARY KEY (fingerprint, run, event),"
+	"  CHECK ((run = 0) = (reason IS NOT NULL) AND (run = 0) = (family IS NULL))"
+	") WITHOUT ROWID;"
+
+	"CREATE TABLE counted (" /* one run of one stressor under counters */
+	"  fingerprint TEXT NOT NULL REFERENCES fingerprint (id),"
+	"  run INTEGER NOT NULL,"
+	"  stressor TEXT NOT NULL,"
+	"  operations REAL,"     /* bogo-operations of this run */
+	"  wall_ns INTEGER,"
+	"  reason TEXT,"         /* why nothing was counted; null: it was */
+	"  PRIMARY KEY (fingerprint, run, stressor)"
+	") WITHOUT ROWID;"
+
+	"CREATE TABLE counter ("
+	"  fingerprint TEXT NOT NULL REFERENCES fingerprint (id),"
+	"  run INTEGER NOT NULL,"
+	"  stressor TEXT NOT NULL,"
+	"  event TEXT NOT NULL,"
+	"  value INTEGER NOT NULL," /* of the stressor's run, all its processes, raw */
+	"  PRIMARY KEY (fingerprint, run, stressor, event)"
+	") WITHOUT ROWID;",
 };
 
 const int store_migrations_n = (int)(sizeof(store_migrations) / sizeof(store_migrations[0]));

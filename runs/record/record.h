@@ -1,5 +1,5 @@
-/* The file of samples, as libraries inside other people's processes write it (runs/probe, runs/emulate) and runs/samples.h reads it: the
- * only header of this project that those libraries include. A sample is what one dynamic invocation of one selected function counted.
+/* The file of samples, as libraries inside other people's processes write it (runs/probe, runs/emulate) and runs/samples.h reads it: with
+ * the writer beside it, the only header of this project that those libraries include. A sample is what one dynamic invocation of one selected function counted.
  *
  * The file is mapped and written in place: what stood there when the process was killed is whole. One file a process
  * (DIRECTORY/PID-N.samples; a child of fork() begins its own). Little-endian; all structs are multiples of 8 bytes.
@@ -36,6 +36,7 @@ struct record_header {
 	uint32_t chunk_bytes;      /* multiple of 4096 */
 	uint32_t n_counters;
 	uint64_t pid, started_ns;  /* real time since 1970 */
+	uint64_t started_ticks;    /* the same moment, as samples say it */
 	uint64_t ticks_per_s;      /* of the time stamps */
 	uint64_t names_bytes;      /* in use; grows, stored after the text is there */
 	uint64_t chunks;           /* in use; grows */
@@ -43,19 +44,35 @@ struct record_header {
 	uint64_t finished;         /* 1 when the process ended in order */
 };
 
-/* A chunk belongs to one thread; a thread takes a new one when it is full. */
+/* A chunk belongs to one thread; a thread takes a new one when it is full. One whose magic is 0 was never begun. */
 struct record_chunk {
 	uint32_t magic, thread;    /* threads count from 0 in the order of their first sample */
 	uint64_t samples;          /* whole ones that follow; stored after the sample is there */
 	uint64_t dropped;          /* of this thread since the chunk began */
 };
 
+/* How an invocation ended, and what is known of what it called. */
+#define RECORD_UNWOUND   1u /* by longjmp(), an exception or the thread's end: the duration is until that was seen */
+#define RECORD_ESTIMATED 2u /* some selected functions were not sampled at every call: what nested ones took is an estimate */
+#define RECORD_TOTAL     4u /* no invocation: `ordinal` is the number of calls of the function in this thread, when it ended in order;
+			     * duration 0, weight 0, counters UINT64_MAX */
+
+/* Samples of a thread are in the order in which invocations ended: those of nested calls before the one that they are nested in, which
+ * started earlier. That is how runs/samples.h tells what was spent in the function itself. */
 struct record_sample {
 	uint32_t function;         /* number, see above */
 	uint32_t weight;           /* calls that it stands for: 1 of so many was sampled */
 	uint64_t ordinal;          /* of the call: of this function in this thread, from 0, those that were not sampled counted too */
 	uint64_t start, duration;  /* ticks */
+	uint32_t depth;            /* sampled invocations that are active below it in this thread: 0, 1... */
+	uint32_t threads;          /* alive in the process when it ended, 0: not known */
+	uint32_t flags;            /* RECORD_UNWOUND... */
+	uint32_t reserved;         /* 0 */
 	uint64_t counters[];       /* [n_counters], of this invocation alone (with what it called); UINT64_MAX: not counted */
 };
+
+_Static_assert(sizeof(struct record_header) == 96, "the file's layout");
+_Static_assert(sizeof(struct record_chunk) == 24, "the file's layout");
+_Static_assert(sizeof(struct record_sample) == 48, "the file's layout");
 
 #endif

@@ -52,6 +52,8 @@ static void check_whole(const struct request *request)
 	ASSAY_BUG_IF((request->operation == REQUEST_PUT || request->operation == REQUEST_GET) && request->paths.n != 1);
 	ASSAY_BUG_IF(request->nice < -20 || request->nice > 19 || request->mode > 07777 || request->n_limits > REQUEST_LIMITS);
 	ASSAY_BUG_IF(request->timeout_ms < -1 || request->interrupt_ms < -1 || request->lock_wait_ms < 0);
+	ASSAY_BUG_IF(!request->group.wanted && (request->group.memory_bytes || request->group.processes));
+	ASSAY_BUG_IF(request->group.memory_bytes > INT64_MAX || request->group.processes > INT64_MAX);
 	for (size_t i = 0; i < request->variables.n; i++)
 		ASSAY_BUG_IF(!strchr(request->variables.texts[i], '=') || request->variables.texts[i][0] == '=');
 }

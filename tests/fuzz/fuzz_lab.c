@@ -150,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	ASSAY_BUG_IF(!(config.min_effect > 0 && config.min_effect <= 10));
+	ASSAY_BUG_IF(!(config.fingerprint_max_age_days >= 0 && config.fingerprint_max_age_days <= 36500));
 	ASSAY_BUG_IF(config.name && !*config.name);
 	if (config.inventory.n <= 1000)
 		check_inventory(&config.inventory);
