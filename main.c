@@ -41,6 +41,7 @@ static const struct cli_row rows[] = {
 	{ "emulate run", "run such a program and keep what it counted", cmd_emulate_run },
 	{ "changes", "which functions changed between two builds?", cmd_changes },
 	{ "profile", "what does this version stress?", cmd_profile },
+	{ "predict", "how fast would it be on a machine where it never ran?", cmd_predict },
 	{ "gate", "is the candidate slower than the baseline?", cmd_gate },
 	{ "report", "the decision and what it rests on, as one HTML page", cmd_report },
 };

@@ -15,7 +15,7 @@ static const char doc[] = "Lists the applications and versions that have results
 
 static void print_human(const struct run_listing *list, size_t n, struct buf *out)
 {
-	static const char *const headings[] = { "application", "version", "better", "results", "failed", "machines", "with fingerprint", "first", "last" };
+	static const char *const headings[] = { "application", "version", "better", "results", "machines", "with fingerprint", "failed", "first", "last" };
 	struct table table;
 
 	if (n == 0) {
@@ -30,9 +30,9 @@ static void print_human(const struct run_listing *list, size_t n, struct buf *ou
 		table_cell(&table, "%s", list[i].version);
 		table_cell(&table, "%s", list[i].higher_is_better ? "higher" : "lower");
 		table_cell(&table, "%" PRId64, list[i].runs);
-		table_cell(&table, "%" PRId64, list[i].failed);
 		table_cell(&table, "%" PRId64, list[i].machines);
 		table_cell(&table, "%" PRId64, list[i].with_fingerprint);
+		table_cell(&table, "%" PRId64, list[i].failed);
 		table_cell(&table, "%.10s", text_from_ms(list[i].first_ms, date));
 		table_cell(&table, "%.10s", text_from_ms(list[i].last_ms, date));
 	}

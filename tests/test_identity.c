@@ -77,7 +77,7 @@ static void test_take(void **state)
 	"INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin) VALUES ('" id "', '" machine \
 	"', 'b', 'h', '1', 5, 'x', 'measured');"                                                                                          \
 	"INSERT INTO rate VALUES ('" id "', 1, 'cpu', 0, 10, 20);"
-#define RUN(machine, at) "INSERT INTO run VALUES ('app', '1', '" machine "', " at ", 1, 0, 3.5, NULL, NULL, NULL);"
+#define RUN(machine, at) "INSERT INTO run VALUES ('app', '1', '" machine "', " at ", 1, 0, 3.5, NULL, NULL, NULL, NULL);"
 
 static void execute(struct lab *lab, const char *sql)
 {
@@ -286,9 +286,33 @@ static void test_same_results(void **state)
 	lab_close(&lab);
 }
 
+#define PLAN                                                                                                        \
+	"INSERT INTO plan VALUES ('p', 'app', '', '', 1, 0, 0, 5, 0);"                                              \
+	"INSERT INTO plan_item VALUES ('p', 'machine', 0, 'old', NULL);"                                            \
+	"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err)" \
+	" VALUES ('p', 'old', '1', '', 1, 'app', 5, 'failed', '', '');"                                             \
+	"INSERT INTO stack VALUES ('s', 'text'); INSERT INTO plan_stack VALUES ('p', 'old', '1', 's');"
+
+/* What is to be run there, and what failed there, follows; two machines of one plan were never one. */
+static void test_plans(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+
+	(void)state;
+	execute(&lab, PLAN "INSERT INTO plan_item VALUES ('p', 'machine', 1, 'new', NULL);" RUN("new", "8"));
+	check_fails("both in one plan", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
+	check(rename_it(&lab, "other", false, true, &result, &err), &err);
+	check_select(&lab.store, "SELECT machine FROM execution UNION ALL SELECT machine FROM plan_stack UNION ALL "
+				 "SELECT name FROM plan_item ORDER BY 1", "new\nother\nother\nother\n");
+	lab_close(&lab);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_plans),
 		cmocka_unit_test(test_identity),  cmocka_unit_test(test_take),     SCRATCH_TEST(test_rename),        SCRATCH_TEST(test_interrupted),
 		SCRATCH_TEST(test_both_files),    SCRATCH_TEST(test_merge),        SCRATCH_TEST(test_merge_refused), SCRATCH_TEST(test_same_results),
 	};

@@ -62,7 +62,7 @@ static void test_order_of_rules(void **state)
 {
 	static char given[] = "rule2", host1[] = "m1", host2[] = "m2", host5[] = "m5";
 	struct host hosts[] = { { .id = host1, .type = given }, { .id = host2, .type = given }, { .id = host5 } };
-	const struct lab_config config = { NULL, LAB_MIN_EFFECT, { hosts, COUNT(hosts) } };
+	const struct lab_config config = { .min_effect = LAB_MIN_EFFECT, .inventory = { hosts, COUNT(hosts) } };
 	struct catalog catalog = { 0 };
 	struct types types;
 

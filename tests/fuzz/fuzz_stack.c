@@ -1,0 +1,27 @@
+/* Whatever a host says of its libraries: what is taken is sorted, has each line once, and reads back as itself; two stacks differ exactly
+ * when their texts do. */
+#include "base/mem.h"
+#include "runs/stack.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	char *once = NULL, *twice = NULL, *difference;
+	struct assay_error err;
+
+	if (size > STACK_BYTES_MAX / 16 || stack_parse(text, size, "/dev/shm/s", &once, &err))
+		return 0;
+	ASSAY_BUG_IF(!*once || stack_parse(once, strlen(once), "/dev/shm/s", &twice, &err));
+	ASSAY_BUG_IF(strcmp(once, twice) != 0);
+	difference = stack_difference(once, twice);
+	ASSAY_BUG_IF(*difference);
+	free(difference);
+	difference = stack_difference(once, "");
+	ASSAY_BUG_IF(!*difference);
+	free(difference);
+	free(once);
+	free(twice);
+	return 0;
+}

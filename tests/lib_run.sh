@@ -1,0 +1,89 @@
+# What the scripts cli_run*.sh share, behind lib_cli.sh: a tiny application, laboratories that run it, and what must be left behind: nothing.
+[ -w /dev/shm ] || skip 'there is no /dev/shm to write to'
+
+here="hosts:
+  - name: here
+    transport: local
+    env: { ASSAY_TEST_MARK: '$tmp' }"
+
+# run_lab NAME [HOSTS]: $lab with this machine as `here`, or with the hosts given (YAML); its commands carry a mark by which they are found.
+run_lab() {
+	lab=$tmp/$1
+	"$ASSAY" init "$lab" >/dev/null
+	printf '%s\n' "${2:-$here}" >>"$lab/lab.yaml"
+	mkdir "$lab/apps/tiny"
+	cat >"$lab/apps/tiny/run.sh" <<'END'
+#!/bin/sh
+# run.sh DIRECTORY VERSION INPUT SECONDS: alone in a new directory? Says a number that depends on version and input.
+[ -z "$(ls -A)" ] || { echo 'the directory is not empty' >&2; exit 9; }
+touch used
+exec 9>"$1/alone"
+flock -n 9 || echo "$*" >>"$1/together"
+sleep "$4"
+echo "cost $((10 * ${#2} + ${#3}))"
+END
+	chmod 755 "$lab/apps/tiny/run.sh"
+	mkdir -p "$tmp/scratch"
+	cat >"$lab/apps/tiny.yaml" <<END
+files: [tiny/run.sh]
+command: ['{files}/run.sh', "$tmp/scratch", '{version}', '{input}', '{arguments}']
+inputs: { x: { arguments: [0.01] }, yy: { arguments: [0.02] } }
+versions: { a: , bb: }
+repetitions: 3
+time_limit: 20
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+END
+}
+
+# Processes that hosts of this test have started and that still run.
+marked() {
+	grep -lzF "ASSAY_TEST_MARK=$tmp" /proc/[0-9]*/environ 2>/dev/null
+}
+
+kill_marked() {
+	for environ in $(marked); do
+		pid=${environ#/proc/}
+		kill -KILL "${pid%/environ}" 2>/dev/null
+	done
+}
+
+tidy() {
+	kill_marked
+}
+
+# Within ten seconds: what comes after a kill needs a moment, and others may be measuring.
+no_process_left() {
+	cases=$((cases + 1))
+	for _ in $(seq 100); do
+		[ -z "$(marked)" ] && return
+		sleep .1
+	done
+	fail "still running: $(marked)"
+}
+
+# plan_id: of the latest plan of $lab, from what `run --format json` said.
+plan_id() {
+	json .plan
+}
+
+# Directories of a plan on this machine.
+left_of() {
+	find /dev/shm -maxdepth 1 -name "assay-run-*-$1-*" 2>/dev/null
+}
+
+nothing_left_of() {
+	cases=$((cases + 1))
+	[ -z "$(left_of "$1")" ] || fail "left on the host: $(left_of "$1")"
+}
+
+never_together() {
+	cases=$((cases + 1))
+	[ ! -e "$tmp/scratch/together" ] || fail "at the same time: $(head -n 3 "$tmp/scratch/together")"
+}
+
+# results_of APP...: every result that $lab has (application, version, machine, repetition, metric), a line each, in $tmp/set.
+results_of() {
+	"$ASSAY" -C "$lab" runs export 2>/dev/null | awk -F , -v wanted=" $* " '
+		{ app = $5 == $8 ? $5 : $5 "/" $8 }
+		index(wanted, " " app " ") { print app "@" $10, $6, $7, $9 }' | sort >"$tmp/set"
+}

@@ -1,0 +1,182 @@
+/* Which runs the gate compares on a machine: those of one plan, in which the versions took turns, where there are some; it says where
+ * there are none, and never of imported results. */
+#include "base/mem.h"
+#include "gate/verdict.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct world {
+	struct evidence evidence;
+	struct lab_config config;
+	struct run_set sides[2];
+};
+
+static void enter(struct world *w, const char *baseline, const char *candidate)
+{
+	*w = (struct world){ .config = { .min_effect = .03 } };
+	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
+	w->sides[0].application = mem_string(baseline);
+	w->sides[1].application = mem_string(candidate);
+	w->sides[0].version = mem_string("old");
+	w->sides[1].version = mem_string("new");
+}
+
+static void leave(struct world *w)
+{
+	evidence_release(&w->evidence);
+	lab_config_release(&w->config);
+	run_set_release(&w->sides[0]);
+	run_set_release(&w->sides[1]);
+}
+
+/* In the canonical order of run_load(): by machine, repetition, time. */
+static int compare(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+	int order = strcmp(x->machine, y->machine);
+
+	if (order)
+		return order;
+	if (x->repetition != y->repetition)
+		return x->repetition < y->repetition ? -1 : 1;
+	return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
+}
+
+/* Three repetitions around a metric, one per cent apart. */
+static void add(struct world *w, int side, const char *machine, const char *plan, int64_t taken_ms, double metric)
+{
+	struct run_set *set = &w->sides[side];
+
+	for (int64_t r = 1; r <= 3; r++) {
+		struct run run = { mem_string(machine), taken_ms + r, r, metric * (1 + .01 * (double)(r - 2)), 1, "", 0, "" };
+
+		snprintf(run.plan, sizeof(run.plan), "%s", plan);
+		set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
+		set->items[set->n++] = run;
+	}
+	qsort(set->items, set->n, sizeof(*set->items), compare);
+}
+
+static void expect(struct world *w, size_t machine, double ratio, size_t runs, enum pairing_turns turns)
+{
+	struct pairing pairing;
+	const struct pairing_machine *m;
+
+	pairing_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], &pairing);
+	assert_true(machine < pairing.n);
+	m = &pairing.machines[machine];
+	assert_int_equal(m->reason, PAIRING_USED);
+	assert_true(fabs(exp(m->log_ratio) - ratio) < 1e-9);
+	assert_int_equal(m->baseline_runs, runs);
+	assert_int_equal(m->candidate_runs, runs);
+	assert_int_equal(m->turns, turns);
+	pairing_release(&pairing);
+}
+
+static bool has_reason(struct world *w, const char *code)
+{
+	struct verdict verdict;
+	struct assay_error err;
+	bool found = false;
+
+	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &verdict, &err), ASSAY_OK);
+	for (size_t i = 0; i < verdict.n_reasons; i++)
+		found = found || strcmp(verdict.reasons[i].code, code) == 0;
+	verdict_release(&verdict);
+	return found;
+}
+
+/* The machine became slower between two plans: only the later one counts, whatever else there is. */
+static void test_latest_common_plan(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m", "", 500, 5);
+	add(&w, 0, "m", "p1", 1000, 1);
+	add(&w, 1, "m", "p1", 1000, 1.5);
+	add(&w, 0, "m", "p2", 2000, 2);
+	add(&w, 1, "m", "p2", 2000, 2.2);
+	add(&w, 1, "m", "p3", 3000, 9); /* of the candidate alone */
+	expect(&w, 0, 1.1, 3, PAIRING_TURNS_TAKEN);
+	assert_false(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+static void test_no_common_plan(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m1", "p1", 1000, 1);
+	add(&w, 1, "m1", "p2", 2000, 1.5);
+	add(&w, 0, "m2", "p1", 1000, 1);
+	add(&w, 1, "m2", "p1", 1000, 1);
+	expect(&w, 0, 1.5, 3, PAIRING_TURNS_NOT_TAKEN);
+	expect(&w, 1, 1, 3, PAIRING_TURNS_TAKEN);
+	assert_true(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+static void test_imported(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m", "", 1000, 1);
+	add(&w, 1, "m", "", 2000, 1.5);
+	expect(&w, 0, 1.5, 3, PAIRING_TURNS_UNKNOWN);
+	assert_false(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+/* Inputs of one plan are run one after another. */
+static void test_two_inputs(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app/x", "app/y");
+	add(&w, 0, "m", "p1", 1000, 1);
+	add(&w, 1, "m", "p1", 1000, 1.5);
+	add(&w, 1, "m", "p0", 100, 7);
+	expect(&w, 0, 1.5, 3, PAIRING_TURNS_NOT_TAKEN);
+	assert_true(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+/* A machine that only one of them has is left out, with or without plans. */
+static void test_left_out(void **state)
+{
+	struct world w;
+	struct pairing pairing;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m1", "p1", 1000, 1);
+	add(&w, 1, "m2", "p1", 1000, 1);
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	assert_int_equal(pairing.n, 2);
+	assert_int_equal(pairing.machines[0].reason, PAIRING_ONLY_BASELINE);
+	assert_int_equal(pairing.machines[1].reason, PAIRING_ONLY_CANDIDATE);
+	pairing_release(&pairing);
+	assert_false(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_latest_common_plan), cmocka_unit_test(test_no_common_plan), cmocka_unit_test(test_imported),
+		cmocka_unit_test(test_two_inputs),         cmocka_unit_test(test_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
