@@ -5,6 +5,7 @@
 #include "gate/cmd.h"
 #include "gate/report.h"
 #include "gate/report_paper.h"
+#include "runs/execution.h"
 
 static const char doc[] = "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio "
 			  "on each machine, what each version stresses, the machines' fingerprints and conditions, and what was left "
@@ -50,20 +51,50 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static enum assay_status write_page(const struct evidence *evidence, const struct lab_config *config, const struct verdict *verdict,
-				    const char *path, struct assay_error *err)
+/* Runs that failed, an entry for each way in which they did, with the machines and repetitions. */
+static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct report_omissions *list, struct assay_error *err)
+{
+	struct execution_rows rows = { 0 };
+	enum assay_status st = execution_failures(store, runs->application, runs->version, &rows, err);
+
+	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++) {
+		struct report_omission *omission = NULL;
+		size_t n = 0;
+
+		for (size_t i = 0; i < rows.n; i++)
+			n += rows.items[i].outcome == (enum execution_outcome)outcome;
+		if (!n)
+			continue;
+		omission = report_omit(list, execution_outcome_text((enum execution_outcome)outcome), "%zu run%s of %s@%s", n, text_plural(n),
+				       runs->application, runs->version);
+		for (size_t i = 0; i < rows.n; i++) {
+			if (rows.items[i].outcome == (enum execution_outcome)outcome)
+				report_omission_name(omission, "%s, repetition %lld%s%s", rows.items[i].machine,
+						     (long long)rows.items[i].repetition, *rows.items[i].detail ? ": " : "", rows.items[i].detail);
+		}
+	}
+	execution_rows_release(&rows);
+	return st;
+}
+
+static enum assay_status write_page(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict, const char *path,
+				    struct assay_error *err)
 {
 	const struct run_set *runs[2] = { verdict->baseline, verdict->candidate };
 	struct report_omissions omissions = { 0 };
 	struct report_paper profiles[2];
 	struct buf page = BUF_INIT;
-	struct report report = { .evidence = evidence, .config = config, .verdict = verdict, .omissions = &omissions };
-	enum assay_status st;
+	struct report report = { .evidence = evidence, .config = &lab->config, .verdict = verdict, .omissions = &omissions };
+	enum assay_status st = ASSAY_OK;
 
 	for (int i = 0; i < 2; i++)
 		report_paper_of(evidence, runs[i], &profiles[i], &report.profiles[i], &omissions);
-	report_page(&report, &page);
-	st = file_replace(path, page.bytes, page.size, 0644, err);
+	for (int i = 0; !st && i < 2; i++)
+		st = omit_failures(&lab->store, runs[i], &omissions, err);
+	if (!st) {
+		report_page(&report, &page);
+		st = file_replace(path, page.bytes, page.size, 0644, err);
+	}
 	for (int i = 0; i < 2; i++)
 		report_paper_release(&profiles[i]);
 	report_omissions_release(&omissions);
@@ -110,7 +141,7 @@ int cmd_report(int argc, char **argv, const char *directory)
 		st = verdict_of(&evidence, &lab.config, &runs[0], &runs[1], a.min_effect > 0 ? a.min_effect : lab.config.min_effect,
 				&verdict, &err);
 	if (!st)
-		st = write_page(&evidence, &lab.config, &verdict, a.path, &err);
+		st = write_page(&lab, &evidence, &verdict, a.path, &err);
 	if (!st) {
 		say(&cli, &verdict, a.path, &out);
 		st = cli_print(&out, &err);

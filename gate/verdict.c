@@ -81,6 +81,24 @@ static void explain_shape(struct verdict *v)
 		add_reason(v, "uniform_change", "the ratio is the same on all hardware types within the noise: more or less of the same work");
 }
 
+/* A version that fails has no cost: what is left of it may be its easy runs. More failures than the baseline's never pass. */
+static void explain_failures(struct verdict *v)
+{
+	const struct run_set *sides[] = { v->baseline, v->candidate };
+	static const char *const names[] = { "baseline", "candidate" };
+	bool good = v->effect.decision == DECISION_PASS || v->effect.decision == DECISION_IMPROVED;
+
+	for (int i = 0; i < 2; i++) {
+		if (sides[i]->failed)
+			add_reason(v, "runs_failed", "%zu of %zu runs of the %s failed and are no part of the ratio ('assay runs show %s@%s --failed')",
+				   sides[i]->failed, sides[i]->executed, names[i], sides[i]->application, sides[i]->version);
+	}
+	if (good && sides[1]->failed * sides[0]->executed > sides[0]->failed * sides[1]->executed) {
+		v->effect.decision = DECISION_INCONCLUSIVE;
+		add_reason(v, "candidate_fails", "the candidate fails more often than the baseline: whatever its cost, that is no pass");
+	}
+}
+
 static void explain_machines(struct verdict *v)
 {
 	size_t count[PAIRING_REASONS] = { 0 }, apart = 0;
@@ -117,6 +135,7 @@ static void explain(struct verdict *v)
 		if (v->effect.types > 1)
 			explain_shape(v);
 	}
+	explain_failures(v);
 	explain_machines(v);
 }
 

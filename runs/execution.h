@@ -26,6 +26,7 @@
 enum execution_outcome { EXECUTION_OUTCOME_ROWS(EXECUTION_OUTCOME_ENUM) EXECUTION_OUTCOMES };
 #undef EXECUTION_OUTCOME_ENUM
 const char *execution_outcome_code(enum execution_outcome outcome);
+const char *execution_outcome_text(enum execution_outcome outcome); /* "took longer than its time limit" */
 
 struct execution {
 	struct plan_cell cell;

@@ -17,6 +17,27 @@ bool run_name_ok(const char *name)
 	return true;
 }
 
+static enum assay_status count_failures(struct store *store, struct run_set *set, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(store,
+					     "SELECT count(*), sum(outcome <> 'ok') FROM execution WHERE application = ?1 AND version = ?2 AND plan = "
+					     "(SELECT plan FROM execution WHERE application = ?1 AND version = ?2 ORDER BY taken_ms DESC, plan LIMIT 1)",
+					     &stmt, err);
+
+	if (!st) {
+		store_bind(stmt, "tt", set->application, set->version);
+		st = store_step(store, stmt, &row, err);
+	}
+	if (!st && row) {
+		set->executed = (size_t)sqlite3_column_int64(stmt, 0);
+		set->failed = (size_t)sqlite3_column_int64(stmt, 1);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
 			   struct assay_error *err)
 {
@@ -53,6 +74,8 @@ enum assay_status run_load(struct store *store, const char *application, const c
 		last->metric += store_double(stmt, 3); /* the sum for now */
 		last->recorded++;
 	}
+	if (!st)
+		st = count_failures(store, &set, err);
 	for (size_t i = 0; i < set.n; i++)
 		set.items[i].metric /= (double)set.items[i].recorded;
 	set.higher_is_better = metric_rules_higher_is_better(&rules, application);

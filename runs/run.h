@@ -29,6 +29,7 @@ struct run_set {
 	bool higher_is_better;
 	struct run *items; /* [n], by machine, repetition, time: the canonical order of rows */
 	size_t n;
+	size_t executed, failed; /* in the latest plan that has this version: how often it was run there, how often without a result */
 };
 
 /* Selectors are APP[@VERSION]: *application is the caller's to free(), *version too, or NULL when it was left out. */

@@ -247,6 +247,36 @@ static void test_types_weigh_equally(void **state)
 	world_release(&w);
 }
 
+/* A candidate that fails more often than the baseline never passes, and a regression stays one. */
+static void test_failures(void **state)
+{
+	static const struct {
+		size_t baseline, candidate;
+		bool slow;
+		enum decision decision;
+	} rows[] = {
+		{ 0, 0, false, DECISION_PASS },	     { 0, 1, false, DECISION_INCONCLUSIVE }, { 1, 1, false, DECISION_PASS },
+		{ 2, 1, false, DECISION_PASS },	     { 1, 2, false, DECISION_INCONCLUSIVE }, { 0, 3, true, DECISION_REGRESSION },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, 6);
+		run_all(&w, 6, rows[i].slow ? slower : same);
+		w.sides[0].executed = w.sides[1].executed = 20;
+		w.sides[0].failed = rows[i].baseline;
+		w.sides[1].failed = rows[i].candidate;
+		v = decide(&w);
+		assert_int_equal(v.effect.decision, rows[i].decision);
+		assert_int_equal(has_reason(&v, "runs_failed"), rows[i].baseline + rows[i].candidate > 0);
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
 static void keep_first_repetitions(struct world *w)
 {
 	for (int side = 0; side < 2; side++) {
@@ -385,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_hardware_changed),
 		cmocka_unit_test(test_types_weigh_equally),
 		cmocka_unit_test(test_these_machines),
+		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_too_little),
 		cmocka_unit_test(test_without_fingerprints),
 		cmocka_unit_test(test_sessions),
