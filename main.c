@@ -43,6 +43,8 @@ static const struct cli_row rows[] = {
 	{ "profile", "what does this version stress?", cmd_profile },
 	{ "predict", "how fast would it be on a machine where it never ran?", cmd_predict },
 	{ "gate", "is the candidate slower than the baseline?", cmd_gate },
+	{ "evaluate", "how often is the gate right, on pairs of which you know?", cmd_evaluate },
+	{ "explore", "the machines in pictures, as one HTML page", cmd_explore },
 	{ "report", "the decision and what it rests on, as one HTML page", cmd_report },
 };
 

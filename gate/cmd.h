@@ -3,7 +3,10 @@
 #define GATE_CMD_H
 
 int cmd_profile(int argc, char **argv, const char *directory);
+int cmd_predict(int argc, char **argv, const char *directory);
 int cmd_gate(int argc, char **argv, const char *directory);
+int cmd_evaluate(int argc, char **argv, const char *directory);
+int cmd_explore(int argc, char **argv, const char *directory);
 int cmd_report(int argc, char **argv, const char *directory);
 
 #endif

@@ -1,17 +1,11 @@
-/* The page around the sections: head, styles, script, and the policy that allows nothing but these two. */
+/* The report put together, and what its sections share. */
 #include "gate/report.h"
 
-#include "base/digest.h"
-#include "base/embed.h"
 #include "base/mem.h"
-#include "base/text.h"
-#include "gate/html.h"
+#include "gate/page.h"
 #include "gate/report_sections.h"
 
 #include <math.h>
-
-EMBED_FILE(report_style, ASSAY_SOURCE_DIRECTORY "/gate/report/style.css");
-EMBED_FILE(report_script, ASSAY_SOURCE_DIRECTORY "/gate/report/script.js");
 
 /* ---- what sections share ---- */
 
@@ -65,18 +59,6 @@ int report_decimals(double ratio)
 char *report_number(double ratio, int decimals)
 {
 	return ratio >= 1e6 || ratio < 1e-6 ? mem_format("%.3g", ratio) : mem_format("%.*f", decimals, ratio);
-}
-
-void report_section(struct buf *out, const char *id, const char *heading, const char *lead)
-{
-	html_format(out, "<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">%s</h2>", id, id, id, heading);
-	if (lead)
-		html_format(out, "<p class=\"lead\">%s</p>", lead);
-}
-
-void report_category(enum category category, struct buf *out)
-{
-	html_format(out, "<span class=\"cat c-%s\">%s</span>", category_name(category), category_name(category));
 }
 
 /* ---- machines ---- */
@@ -153,48 +135,23 @@ void report_machines_release(struct report_machines *machines)
 
 /* ---- the page ---- */
 
-static void head(const struct report *report, const struct report_names *names, struct buf *out)
+static char *title_of(const struct report *report, const struct report_names *names)
 {
-	size_t style = (size_t)(report_style_end - report_style), script = (size_t)(report_script_end - report_script);
-	char style_hash[DIGEST_BASE64_BYTES], script_hash[DIGEST_BASE64_BYTES];
-
-	digest_sha256_base64(report_style, style, style_hash);
-	digest_sha256_base64(report_script, script, script_hash);
-	html_format(out,
-		    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-%s'; script-src "
-		    "'sha256-%s'; base-uri 'none'; form-action 'none'\">\n"
-		    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		    "<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n"
-		    "<meta name=\"generator\" content=\"assay %s\">\n<title>%s: %s against %s</title>\n",
-		    style_hash, script_hash, ASSAY_VERSION, decision_text(report->verdict->effect.decision), names->sentence,
-		    names->of[0]);
-	buf_text(out, "<style>");
-	buf_add(out, report_style, style);
-	buf_text(out, "</style>\n</head>\n");
+	return mem_format("%s: %s against %s", decision_text(report->verdict->effect.decision), names->sentence, names->of[0]);
 }
 
-static void navigation(struct buf *out)
+static void begin(const struct report *report, const struct report_names *names, struct buf *out)
 {
-	static const struct {
-		const char *id, *text;
-	} rows[] = { { "ratios", "Machines" },		 { "moves", "What it moves with" }, { "profiles", "Profiles" },
-		     { "fingerprints", "Fingerprints" }, { "conditions", "Conditions" },    { "left-out", "Left out" } };
+	static const struct page_link links[] = { { "ratios", "Machines" },	    { "moves", "What it moves with" },
+						  { "profiles", "Profiles" },	    { "fingerprints", "Fingerprints" },
+						  { "conditions", "Conditions" },   { "left-out", "Left out" } };
+	char *title = title_of(report, names), *class = mem_format("d-%s", decision_text(report->verdict->effect.decision));
+	struct page page = { .title = title, .class = class, .kind = "report", .lab = report->config->name,
+			     .skip = "Skip to the decision", .links = links, .n_links = sizeof(links) / sizeof(links[0]) };
 
-	buf_text(out, "<nav aria-label=\"Sections\"><ul>");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		html_format(out, "<li><a href=\"#%s\">%s</a></li>", rows[i].id, rows[i].text);
-	buf_text(out, "</ul></nav>\n");
-}
-
-static void masthead(const struct report *report, struct buf *out)
-{
-	buf_text(out, "<header class=\"top\"><p class=\"brand\"><b>assay</b> report");
-	if (report->config->name)
-		html_format(out, " <span class=\"lab\"><bdi>%s</bdi></span>", report->config->name);
-	buf_text(out, "</p>");
-	navigation(out);
-	buf_text(out, "</header>\n");
+	page_begin(&page, out);
+	free(title);
+	free(class);
 }
 
 void report_page(const struct report *report, struct buf *out)
@@ -204,11 +161,7 @@ void report_page(const struct report *report, struct buf *out)
 	struct heatmap map;
 
 	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
-	head(report, &names, out);
-	html_format(out, "<body class=\"d-%s\">\n<a class=\"skip\" href=\"#main\">Skip to the decision</a>\n",
-		    decision_text(report->verdict->effect.decision));
-	masthead(report, out);
-	buf_text(out, "<main id=\"main\">\n");
+	begin(report, &names, out);
 	report_decision(report, &names, &machines, out);
 	report_ratios(report->verdict, out);
 	report_resources(report->verdict, &names, out);
@@ -217,9 +170,7 @@ void report_page(const struct report *report, struct buf *out)
 	report_conditions(report->evidence, &machines, out);
 	report_left_out(report, &map, out);
 	report_method(report, out);
-	buf_text(out, "</main>\n<script>");
-	buf_add(out, report_script, (size_t)(report_script_end - report_script));
-	buf_text(out, "</script>\n</body>\n</html>\n");
+	page_end(out);
 	heatmap_release(&map);
 	report_machines_release(&machines);
 	report_names_release(&names);

@@ -42,6 +42,8 @@ struct report_omissions {
 struct report_omission *report_omit(struct report_omissions *list, const char *why, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void report_omission_name(struct report_omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Says what was left out by the number of its names: "3 machines" of the noun "machine". */
+void report_omission_count(struct report_omission *omission, const char *noun);
 void report_omissions_release(struct report_omissions *list);
 
 /* All borrowed. */

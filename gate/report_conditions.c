@@ -302,7 +302,7 @@ void report_conditions(const struct evidence *evidence, const struct report_mach
 {
 	struct conditions all = conditions_of(machines);
 
-	report_section(out, "conditions", "Conditions",
+	page_section(out, "conditions", "Conditions",
 		       "What the machines said of themselves when their fingerprints were taken. A difference that goes with the "
 		       "result may explain it.");
 	if (machines->emulated)

@@ -110,7 +110,7 @@ static void map_of(const struct heatmap *map, const struct fingerprint_set *set,
 void report_heatmap(const struct heatmap *map, const struct fingerprint_set *set, const struct report_machines *machines,
 		    struct buf *out)
 {
-	report_section(out, "fingerprints", "The machines' fingerprints",
+	page_section(out, "fingerprints", "The machines' fingerprints",
 		       "How fast each machine is at each stressor, against the mean of these machines: z-scores of the logarithms of "
 		       "the rates. Machines that are alike stand together, and so do stressors.");
 	if (map->z.rows && map->z.cols)

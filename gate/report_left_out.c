@@ -7,8 +7,6 @@
 #include <ctype.h>
 #include <math.h>
 
-#define NAMES_SHOWN 12 /* more are folded */
-
 /* ---- finding it ---- */
 
 static void omit_machines(const struct verdict *v, struct report_omissions *list)
@@ -64,31 +62,6 @@ static void omit_stressors(const struct heatmap *map, const struct fingerprint_s
 	}
 }
 
-/* ---- showing it ---- */
-
-static void names(const struct report_omission *o, struct buf *out)
-{
-	if (!o->n)
-		return;
-	if (o->n > NAMES_SHOWN)
-		html_format(out, "<details><summary>which</summary>");
-	buf_text(out, "<ul class=\"names\">");
-	for (size_t i = 0; i < o->n; i++)
-		html_format(out, "<li><bdi>%s</bdi></li>", o->names[i]);
-	buf_text(out, o->n > NAMES_SHOWN ? "</ul></details>" : "</ul>");
-}
-
-static void show(const struct report_omissions *list, struct buf *out)
-{
-	for (size_t i = 0; list && i < list->n; i++) {
-		const struct report_omission *o = &list->items[i];
-
-		html_format(out, "<div><dt>%s</dt><dd>%s.", o->what, o->why);
-		names(o, out);
-		buf_text(out, "</dd></div>\n");
-	}
-}
-
 void report_left_out(const struct report *report, const struct heatmap *map, struct buf *out)
 {
 	struct report_omissions own = { 0 };
@@ -96,23 +69,13 @@ void report_left_out(const struct report *report, const struct heatmap *map, str
 	omit_machines(report->verdict, &own);
 	omit_incomparable(map, &own);
 	omit_stressors(map, &report->evidence->fingerprints, &own);
-	report_section(out, "left-out", "Left out, and why", NULL);
-	if (own.n || (report->omissions && report->omissions->n)) {
-		buf_text(out, "<dl class=\"left-out\">");
-		show(&own, out);
-		show(report->omissions, out);
-		buf_text(out, "</dl>");
-	} else {
-		buf_text(out, "<p>Nothing: every machine and every result counts.</p>");
-	}
-	buf_text(out, "</section>\n");
+	report_omitted(&own, report->omissions, out);
 	report_omissions_release(&own);
 }
 
 /* ---- how the page was made ---- */
 
-/* A word for a shell: quoted where it needs to be. free() it. */
-static char *shell_word(const char *application, const char *version)
+char *report_shell_word(const char *application, const char *version)
 {
 	char *plain = mem_format("%s@%s", application, version);
 	struct buf out = BUF_INIT;
@@ -136,8 +99,8 @@ static char *shell_word(const char *application, const char *version)
 
 static void commands(const struct verdict *v, struct buf *out)
 {
-	char *words[2] = { shell_word(v->baseline->application, v->baseline->version),
-			   shell_word(v->candidate->application, v->candidate->version) };
+	char *words[2] = { report_shell_word(v->baseline->application, v->baseline->version),
+			   report_shell_word(v->candidate->application, v->candidate->version) };
 
 	html_format(out,
 		    "<h3>The same again</h3><pre tabindex=\"0\" aria-label=\"Commands\"><code>assay gate %s %s --min-effect %g "
@@ -152,7 +115,7 @@ void report_method(const struct report *report, struct buf *out)
 {
 	const struct verdict *v = report->verdict;
 
-	report_section(out, "method", "How to read this page", NULL);
+	page_section(out, "method", "How to read this page", NULL);
 	html_format(out,
 		    "<dl class=\"method\"><div><dt>Ratio of costs</dt><dd>The candidate's cost divided by the baseline's, whatever "
 		    "the metric's direction: above 1 is worse. The middle is the mean of the hardware types' log ratios; the "
@@ -165,8 +128,6 @@ void report_method(const struct report *report, struct buf *out)
 		    EFFECT_TYPES_MIN, 1 + v->min_effect, 1 + v->min_effect);
 	buf_text(out, "</dl>");
 	commands(v, out);
-	html_format(out,
-		    "<footer><p class=\"muted\">Made by assay %s. This page needs no network, and loads "
-		    "nothing.</p></footer></section>\n",
-		    ASSAY_VERSION);
+	page_footer(out);
+	buf_text(out, "</section>\n");
 }

@@ -1,9 +1,13 @@
 /* Lists of what does not count, and why. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "gate/report.h"
+#include "base/text.h"
+#include "gate/html.h"
+#include "gate/report_sections.h"
 
 #include <stdarg.h>
+
+#define NAMES_SHOWN 12 /* more are folded */
 
 struct report_omission *report_omit(struct report_omissions *list, const char *why, const char *fmt, ...)
 {
@@ -32,6 +36,12 @@ void report_omission_name(struct report_omission *omission, const char *fmt, ...
 	omission->names[omission->n++] = name;
 }
 
+void report_omission_count(struct report_omission *omission, const char *noun)
+{
+	free(omission->what);
+	omission->what = mem_format("%zu %s%s", omission->n, noun, text_plural(omission->n));
+}
+
 void report_omissions_release(struct report_omissions *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
@@ -45,4 +55,43 @@ void report_omissions_release(struct report_omissions *list)
 	}
 	free(list->items);
 	*list = (struct report_omissions){ 0 };
+}
+
+/* ---- showing them ---- */
+
+static void names(const struct report_omission *o, struct buf *out)
+{
+	if (!o->n)
+		return;
+	if (o->n > NAMES_SHOWN)
+		html_format(out, "<details><summary>which</summary>");
+	buf_text(out, "<ul class=\"names\">");
+	for (size_t i = 0; i < o->n; i++)
+		html_format(out, "<li><bdi>%s</bdi></li>", o->names[i]);
+	buf_text(out, o->n > NAMES_SHOWN ? "</ul></details>" : "</ul>");
+}
+
+static void show(const struct report_omissions *list, struct buf *out)
+{
+	for (size_t i = 0; list && i < list->n; i++) {
+		const struct report_omission *o = &list->items[i];
+
+		html_format(out, "<div><dt>%s</dt><dd>%s.", o->what, o->why);
+		names(o, out);
+		buf_text(out, "</dd></div>\n");
+	}
+}
+
+void report_omitted(const struct report_omissions *own, const struct report_omissions *others, struct buf *out)
+{
+	page_section(out, "left-out", "Left out, and why", NULL);
+	if ((own && own->n) || (others && others->n)) {
+		buf_text(out, "<dl class=\"left-out\">");
+		show(own, out);
+		show(others, out);
+		buf_text(out, "</dl>");
+	} else {
+		buf_text(out, "<p>Nothing: every machine and every result counts.</p>");
+	}
+	buf_text(out, "</section>\n");
 }

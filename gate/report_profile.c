@@ -120,7 +120,7 @@ static void legend(double sums[2][CATEGORY_COUNT], const int order[CATEGORY_COUN
 		if (fmax(sums[0][c], sums[1][c]) < SMALLEST)
 			continue;
 		buf_text(out, "<tr><th scope=\"row\">");
-		report_category((enum category)c, out);
+		page_category((enum category)c, out);
 		html_format(out, "</th><td class=\"num\">%.1f %%</td><td class=\"num\">%.1f %%</td></tr>", 100 * sums[0][c],
 			    100 * sums[1][c]);
 	}
@@ -147,7 +147,7 @@ static void categories(const struct report_profile profiles[2], const struct rep
 
 /* ---- by stressor ---- */
 
-static void cell(const struct report_bar *bar, double scale, struct buf *out)
+void report_bar_cell(const struct report_bar *bar, double scale, struct buf *out)
 {
 	if (!bar) {
 		buf_text(out, "<td role=\"cell\" class=\"pbar\"><span class=\"muted\">not in this profile</span></td>");
@@ -179,10 +179,10 @@ static void table(const struct profile_row *rows, size_t n, const struct report_
 	for (size_t i = 0; i < n; i++) {
 		html_format(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th><td role=\"cell\" class=\"cc\">",
 			    rows[i].label);
-		report_category(rows[i].category, out);
+		page_category(rows[i].category, out);
 		buf_text(out, "</td>");
-		cell(rows[i].bars[0], scale, out);
-		cell(rows[i].bars[1], scale, out);
+		report_bar_cell(rows[i].bars[0], scale, out);
+		report_bar_cell(rows[i].bars[1], scale, out);
 		buf_text(out, "</tr>\n");
 	}
 	buf_text(out, "</tbody></table>");
@@ -246,7 +246,7 @@ static void notes(const struct report_profile profiles[2], const struct report_n
 
 void report_profiles(const struct report_profile profiles[2], const struct report_names *names, struct buf *out)
 {
-	report_section(out, "profiles", "What each version stresses",
+	page_section(out, "profiles", "What each version stresses",
 		       "Inferred from how the performance varies over machines with different fingerprints; nothing was "
 		       "instrumented. Each bar is a stressor's share, coloured by its category, both versions on one scale.");
 	notes(profiles, names, out);

@@ -202,14 +202,14 @@ void report_ratios(const struct verdict *v, struct buf *out)
 	}
 	qsort(rows, n, sizeof(*rows), compare_rows);
 	if (n) {
-		report_section(out, "ratios", "The ratio on each machine",
+		page_section(out, "ratios", "The ratio on each machine",
 			       "Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 "
 			       "is worse. A machine's interval is that of its own repetitions; machines of one hardware type say the "
 			       "same thing several times, so their mean counts once. The band is the interval of all, on which the "
 			       "decision rests.");
 		table(v, rows, n, out);
 	} else {
-		report_section(out, "ratios", "The ratio on each machine", NULL);
+		page_section(out, "ratios", "The ratio on each machine", NULL);
 		buf_text(out, "<p class=\"empty\">No machine has results of both versions that can be compared; what there is stands "
 			      "under <a href=\"#left-out\">Left out</a>.</p>");
 	}

@@ -67,7 +67,7 @@ static void rows(const struct verdict *v, size_t from, size_t to, struct buf *ou
 
 		html_format(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th><td role=\"cell\" class=\"cc\">",
 			    v->features[r->feature]);
-		report_category(stressor_category(v->features[r->feature]), out);
+		page_category(stressor_category(v->features[r->feature]), out);
 		html_format(out, "</td><td role=\"cell\" class=\"num\">%+.2f</td>", r->correlation);
 		bar(v, r, out);
 		html_format(out, "<td role=\"cell\" class=\"num\">%.4f</td></tr>\n", r->p);
@@ -93,7 +93,7 @@ static void tables(const struct verdict *v, struct buf *out)
 
 void report_resources(const struct verdict *v, const struct report_names *names, struct buf *out)
 {
-	report_section(out, "moves", "What the change moves with",
+	page_section(out, "moves", "What the change moves with",
 		       "Where the ratio differs from machine to machine, it may follow how fast the machines are at something. That "
 		       "something is a candidate for the cause.");
 	if (v->effect.types < 2) {

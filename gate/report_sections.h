@@ -1,8 +1,9 @@
-/* The sections of the report, each a function that appends its own HTML, and what they share. Private to gate/report*.c. */
+/* The sections of the report, each a function that appends its own HTML, and what they share. Private to gate/report*.c and gate/explore*.c. */
 #ifndef GATE_REPORT_SECTIONS_H
 #define GATE_REPORT_SECTIONS_H
 
 #include "gate/heatmap.h"
+#include "gate/page.h"
 #include "gate/report.h"
 
 /* What the two versions are called where it must be short: versions of one application by their version, two applications of one
@@ -31,11 +32,14 @@ int report_decimals(double ratio);
 /* A ratio with so many; what would take too much room, as a power of ten. free() it. */
 char *report_number(double ratio, int decimals);
 
-/* A heading that can be linked to, and the paragraph under it. */
-void report_section(struct buf *out, const char *id, const char *heading, const char *lead);
+/* A cell with the bar of a profile, as wide as its part of `scale` > 0; NULL: not in this profile. */
+void report_bar_cell(const struct report_bar *bar, double scale, struct buf *out);
 
-/* The name of a category with a patch of its colour. */
-void report_category(enum category category, struct buf *out);
+/* A selector as a word for a shell: quoted where it needs to be. free() it. */
+char *report_shell_word(const char *application, const char *version);
+
+/* What was left out of these lists (each may be NULL), or that it is nothing, in a section of its own. */
+void report_omitted(const struct report_omissions *own, const struct report_omissions *others, struct buf *out);
 
 /* ---- sections, in the order of the page ---- */
 

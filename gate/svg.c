@@ -4,7 +4,6 @@
 #include "gate/html.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #define MARGIN	  4.0  /* per cent, at both sides */
 #define FARTHEST  1e30 /* ratios beyond it, and below its inverse, stand at the end of an axis */
@@ -12,7 +11,9 @@
 
 static void add_tick(struct svg_axis *axis, double value)
 {
-	if (axis->n_ticks < SVG_TICKS_MAX && value > axis->low * (1 - 1e-9) && value < axis->high * (1 + 1e-9))
+	double slack = 1e-9 * (axis->linear ? axis->high - axis->low : fabs(value));
+
+	if (axis->n_ticks < SVG_TICKS_MAX && value > axis->low - slack && value < axis->high + slack)
 		axis->ticks[axis->n_ticks++] = value;
 }
 
@@ -38,9 +39,16 @@ static void decades(struct svg_axis *axis)
 	}
 }
 
-/* Equal steps of 1, 2 or 5 times a power of ten, through 1. */
+/* What stands in the middle of things: no change, or the mean. */
+static double origin_of(const struct svg_axis *axis)
+{
+	return axis->linear ? 0 : 1;
+}
+
+/* Equal steps of 1, 2 or 5 times a power of ten, through the origin. */
 static void steps(struct svg_axis *axis)
 {
+	double origin = origin_of(axis);
 	double rough = (axis->high - axis->low) / 6, power = pow(10, floor(log10(rough))), step = power;
 
 	if (rough > 5 * power)
@@ -49,8 +57,8 @@ static void steps(struct svg_axis *axis)
 		step = 5 * power;
 	else if (rough > power)
 		step = 2 * power;
-	for (double k = ceil((axis->low - 1) / step); k <= floor((axis->high - 1) / step); k++)
-		add_tick(axis, 1 + k * step);
+	for (double k = ceil((axis->low - origin) / step); k <= floor((axis->high - origin) / step); k++)
+		add_tick(axis, origin + k * step);
 }
 
 struct svg_axis svg_ratio_axis(double low, double high)
@@ -73,9 +81,24 @@ struct svg_axis svg_ratio_axis(double low, double high)
 	return axis;
 }
 
+struct svg_axis svg_linear_axis(double low, double high)
+{
+	double room = .05 * (high - low);
+	struct svg_axis axis = { .linear = true };
+
+	ASSAY_BUG_IF(!(low <= high) || !isfinite(low) || !isfinite(high));
+	if (!(room > 1e-9 * fmax(fabs(low), fabs(high))))
+		room = fmax(.5, .5 * fabs(low));
+	axis.low = low - room;
+	axis.high = high + room;
+	steps(&axis);
+	return axis;
+}
+
 double svg_x(const struct svg_axis *axis, double ratio)
 {
-	double share = log(ratio / axis->low) / log(axis->high / axis->low);
+	double share = axis->linear ? (ratio - axis->low) / (axis->high - axis->low)
+				    : log(ratio / axis->low) / log(axis->high / axis->low);
 
 	return MARGIN + (100 - 2 * MARGIN) * fmin(fmax(share, 0), 1);
 }
@@ -84,7 +107,7 @@ void svg_grid(const struct svg_axis *axis, struct buf *out)
 {
 	for (size_t i = 0; i < axis->n_ticks; i++) {
 		double x = svg_x(axis, axis->ticks[i]);
-		bool one = fabs(axis->ticks[i] - 1) < 1e-9;
+		bool one = fabs(axis->ticks[i] - origin_of(axis)) < 1e-9;
 
 		html_format(out, "<line class=\"%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>", one ? "one" : "grid", x,
 			    x);

@@ -5,13 +5,15 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SVG_TICKS_MAX 12
 
 /* From values to per cent; a margin at both sides keeps marks and labels inside. */
 struct svg_axis {
-	double low, high; /* ends, low < high; above 0 */
+	double low, high; /* ends, low < high; above 0 unless it is linear */
+	bool linear;	  /* else logarithmic */
 	double ticks[SVG_TICKS_MAX];
 	size_t n_ticks;
 };
@@ -20,10 +22,13 @@ struct svg_axis {
  * numbers, 1 among them. */
 struct svg_axis svg_ratio_axis(double low, double high);
 
-/* Where a ratio stands, in per cent; beyond the ends, at the end. */
+/* A linear axis around `low` and `high` (finite, low <= high) with ticks at round numbers. */
+struct svg_axis svg_linear_axis(double low, double high);
+
+/* Where a ratio (or a value of a linear axis) stands, in per cent; beyond the ends, at the end. */
 double svg_x(const struct svg_axis *axis, double ratio);
 
-/* Vertical lines at the ticks, from top to bottom; the one at 1 is of the class "one". */
+/* Vertical lines at the ticks, from top to bottom; the one at 1 (of a linear axis: at 0) is of the class "one". */
 void svg_grid(const struct svg_axis *axis, struct buf *out);
 
 /* Their labels ("0.5", "1", "2"), the baseline of the text at y. */

@@ -225,6 +225,18 @@ static enum assay_status check_alone(const struct places *p, const struct site_w
 	return st;
 }
 
+/* Unless it is there already: several names may mean one place. */
+static bool line_write(const struct site_module *module, const struct site *site, struct buf *out)
+{
+	char *line = mem_format("f %llx %s %s\n", (unsigned long long)site->address, module->id, site->name);
+	bool new = !out->size || !strstr(out->bytes, line);
+
+	if (new)
+		buf_text(out, line);
+	free(line);
+	return new;
+}
+
 enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, struct buf *out, size_t *listed,
 			    struct assay_error *err)
 {
@@ -244,9 +256,8 @@ enum assay_status site_list(const struct site_module *modules, size_t n, const s
 			st = not_found(modules, n, wanted, err);
 		else
 			st = check_alone(&p, wanted, err);
-		for (size_t i = 0; i < p.n && !st; i++, lines++)
-			buf_format(out, "f %llx %s %s\n", (unsigned long long)p.items[i].site->address, p.items[i].module->id,
-				   p.items[i].site->name);
+		for (size_t i = 0; i < p.n && !st; i++)
+			lines += line_write(p.items[i].module, p.items[i].site, out);
 	}
 	if (listed)
 		*listed = lines;

@@ -25,6 +25,12 @@ for folder in base fleet fingerprint runs model gate; do
 		done
 		grep -n '^#include "[^/"]*"' "$file" && { echo "$file includes a file without its folder"; status=1; }
 		case $file in
+		runs/probe/* | runs/emulate/*)
+			if grep -n '^#include "' "$file" | grep -vE "\"(runs/record|${file%/*})/"; then
+				echo "$file goes into other people's processes: of this project it may include the record format only"
+				status=1
+			fi
+			;;
 		*/cmd_*.c | base/cli*.c | base/error.c | base/mem.c) ;;
 		fleet/helper/* | fleet/cgroup/* | fleet/counting/* | fleet/emulate/knobs/*) ;; # programs and libraries of their own, that run on other hosts
 		*)

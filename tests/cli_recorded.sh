@@ -154,9 +154,9 @@ while read -r app name rows machines types; do
 	done
 	expect_json .rows "$("$ASSAY_JSON" ".apps.$name.n" <"$ASSAY_QUIHO/oracle.json")"
 	cp "$tmp/out" "$tmp/first"
-	run -C "$lab" profile "$app@imported" --format json
+	run -C "$lab" profile "$app@imported" --model paper --format json
 	expect_same_files "$tmp/out" "$tmp/first"
-	run -C "$lab" profile "$app"
+	run -C "$lab" profile "$app" --model paper
 	expect_status 0
 	expect_stdout "$app@imported" 'published method, unvalidated' "from $types hardware types" 'features tied a split'
 done <<END
@@ -165,10 +165,13 @@ stream/add-1 add-1 136 30 14
 END
 
 what='passes that lack a stressor are left out, and that is said'
-run -C "$lab" profile stream/add-1 --format json
-expect_json .left_out.incomplete_fingerprint 2
-run -C "$lab" profile stream/add-1
-expect_stdout '2 results: its fingerprint lacks a stressor'
+for model in paper time; do
+	run -C "$lab" profile stream/add-1 --model $model --format json
+	expect_json .left_out.incomplete_fingerprint 2
+	expect_json .rows 136
+	run -C "$lab" profile stream/add-1 --model $model
+	expect_stdout '2 results: its fingerprint lacks a stressor'
+done
 
 # ---- gate: one engine against another ----
 

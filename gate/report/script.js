@@ -57,7 +57,7 @@
 		heat.classList.add("live");
 		readout.textContent = "Point at a cell to read it.";
 		heat.addEventListener("pointerover", function (event) {
-			var cell = event.target.closest("td"), row, rate;
+			var cell = event.target.closest("td"), row, rate, what;
 
 			marked.forEach(function (element) {
 				element.classList.remove("on");
@@ -71,8 +71,11 @@
 			marked.forEach(function (element) {
 				element.classList.add("on");
 			});
-			readout.textContent = row.cells[0].textContent + ", " + headings[cell.cellIndex].textContent + ": " +
-				(rate === undefined ? "not measured" : "z " + cell.textContent + ", " + Number(rate).toLocaleString("en") + " per second");
+			if (heat.dataset.says)
+				what = heat.dataset.says + " " + cell.textContent;
+			else
+				what = rate === undefined ? "not measured" : "z " + cell.textContent + ", " + Number(rate).toLocaleString("en") + " per second";
+			readout.textContent = row.cells[0].textContent + ", " + headings[cell.cellIndex].textContent + ": " + what;
 		});
 	}
 })();
