@@ -41,7 +41,7 @@ static enum assay_status count_failures(struct store *store, struct run_set *set
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
 			   struct assay_error *err)
 {
-	struct run_set set = { mem_string(application), mem_string(version), false, NULL, 0 };
+	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
 	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
