@@ -25,6 +25,7 @@ static const struct cli_row rows[] = {
 	{ "catalog drift", "machines that changed, or differ from others of their type", cmd_catalog_drift },
 	{ "catalog accept-drift", "take what a machine is now for its new normal", cmd_catalog_accept_drift },
 	{ "catalog retire", "a machine that is in use no more", cmd_catalog_retire },
+	{ "catalog suggest", "which machine would sharpen a profile most?", cmd_catalog_suggest },
 	{ "catalog rename", "give a machine another name", cmd_catalog_rename },
 	{ "fingerprint run", "measure machines with a battery of stressors", cmd_fingerprint_run },
 	{ "fingerprint show", "all fingerprints, or one with every pass", cmd_fingerprint_show },

@@ -4,6 +4,7 @@
 
 int cmd_profile(int argc, char **argv, const char *directory);
 int cmd_predict(int argc, char **argv, const char *directory);
+int cmd_catalog_suggest(int argc, char **argv, const char *directory);
 int cmd_gate(int argc, char **argv, const char *directory);
 int cmd_evaluate(int argc, char **argv, const char *directory);
 int cmd_explore(int argc, char **argv, const char *directory);

@@ -77,8 +77,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static enum assay_status by_ratio(const struct lab *lab, const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
-				  enum cli_format format, struct buf *out, int *decided, struct assay_error *err)
+static enum assay_status by_ratio(const struct lab *lab, const struct evidence *evidence, const struct run_set *runs,
+				  const struct arguments *a, enum cli_format format, struct buf *out, int *decided, struct assay_error *err)
 {
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct verdict verdict = { 0 };
@@ -95,8 +95,8 @@ static enum assay_status by_ratio(const struct lab *lab, const struct evidence *
 	return st;
 }
 
-static enum assay_status by_walk(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a, enum cli_format format,
-				 struct buf *out, int *decided, struct assay_error *err)
+static enum assay_status by_walk(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
+				 enum cli_format format, struct buf *out, int *decided, struct assay_error *err)
 {
 	struct walk_profile profiles[2] = { 0 };
 	struct walk walk = { 0 };

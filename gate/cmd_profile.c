@@ -7,7 +7,8 @@
 
 static const char doc[] =
     "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "
-    "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time that it "
+    "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time "
+    "that it "
     "explains, how sure that is, and the profile says whether it can be trusted, and if not, what would help."
     "\vExample:\n"
     "  assay profile hpccg\n"
@@ -15,7 +16,8 @@ static const char doc[] =
     "  assay profile stream/add-1@imported --model paper --format json\n"
     "\n"
     "Models:\n"
-    "  time    (default) work on each resource divided by its speed, blended with boosted stumps; validated on hardware types left out\n"
+    "  time    (default) work on each resource divided by its speed, blended with boosted stumps; validated on hardware types "
+    "left out\n"
     "  paper   importances of boosted trees, as published with quiho (2018); says nothing of how far it can be trusted";
 
 enum { OPTION_MODEL = 256, OPTION_TOP, OPTION_MEMBERS, OPTION_BY_TYPE, OPTION_RESAMPLES, OPTION_SEED };
@@ -76,8 +78,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static enum assay_status paper(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a, enum cli_format format,
-			       struct buf *out, struct assay_error *err)
+static enum assay_status paper(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
+                               enum cli_format format, struct buf *out, struct assay_error *err)
 {
 	struct chart_style style = { term_colours(stdout), term_utf8(), term_columns(stdout) };
 	struct paper_profile profile = { 0 };
@@ -100,8 +102,9 @@ static enum assay_status no_rows(const struct run_set *runs, const struct datase
 		if (d->left_out[i])
 			buf_format(&why, "; %zu: %s", d->left_out[i], left_out_text((enum left_out)i));
 	}
-	st = assay_fail(err, ASSAY_E_NODATA, "a profile of '%s@%s' needs results above 0 on machines with a fingerprint, none of %zu is one%s",
-			runs->application, runs->version, runs->n, why.bytes ? why.bytes : "");
+	st = assay_fail(err, ASSAY_E_NODATA,
+	                "a profile of '%s@%s' needs results above 0 on machines with a fingerprint, none of %zu is one%s",
+	                runs->application, runs->version, runs->n, why.bytes ? why.bytes : "");
 	buf_release(&why);
 	return st;
 }
@@ -110,8 +113,12 @@ static enum assay_status no_rows(const struct run_set *runs, const struct datase
 static enum assay_status validated(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
 				   enum cli_format format, struct buf *out, struct assay_error *err)
 {
-	struct profile_style style = { .colours = term_colours(stdout), .utf8 = term_utf8(), .members = a->members, .by_type = a->by_type,
-				       .columns = term_columns(stdout), .shown = (size_t)a->shown };
+	struct profile_style style = {.colours = term_colours(stdout),
+	                              .utf8 = term_utf8(),
+	                              .members = a->members,
+	                              .by_type = a->by_type,
+	                              .columns = term_columns(stdout),
+	                              .shown = (size_t)a->shown};
 	struct profile_options how = { (size_t)a->resamples, (uint64_t)a->seed, 0 };
 	struct profile_rows rows = { 0 };
 	struct profile profile = { 0 };
@@ -138,7 +145,8 @@ static enum assay_status validated(const struct evidence *evidence, const struct
 int cmd_profile(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "APP[@VERSION]", doc, NULL, NULL, NULL };
-	struct arguments a = { .shown = SHOWN_DEFAULT, .resamples = (int64_t)profile_defaults.resamples, .seed = (int64_t)profile_defaults.seed };
+	struct arguments a = {
+	    .shown = SHOWN_DEFAULT, .resamples = (int64_t)profile_defaults.resamples, .seed = (int64_t)profile_defaults.seed};
 	struct evidence evidence = { 0 };
 	struct run_set runs = { 0 };
 	struct lab lab = { .lock_fd = -1 };

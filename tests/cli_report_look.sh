@@ -1,4 +1,4 @@
-# The report as a browser shows it: at two widths, in light and dark, and without scripts.
+# The report, and the page about a catalog, as a browser shows them: at two widths, in light and dark, and without scripts.
 . "$(dirname "$0")/lib_cli.sh"
 
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -55,10 +55,11 @@ at_least() {
 	fact "$1" "$2" | awk -v limit="$3" '{ ok = $1 >= limit } END { exit !ok }' || fail "$1: $2 is $(fact "$1" "$2"), at least $3 expected"
 }
 
-# What holds for every page, in every frame.
+# What holds for every page, in every frame. $1: its sections, where they are not those of a report.
 expect_layout() {
+	sections=${1:-decision,ratios,moves,profiles,fingerprints,conditions,left-out,method}
 	for frame in phone-light phone-dark screen-light screen-dark no-script; do
-		expect_fact $frame sections decision,ratios,moves,profiles,fingerprints,conditions,left-out,method
+		expect_fact $frame sections "$sections"
 		expect_fact $frame scrolls-sideways no
 		expect_fact $frame too-wide 0
 		expect_fact $frame bad-references 0
@@ -103,6 +104,20 @@ look hostile
 expect_layout
 expect_fact screen-light machines 8
 expect_fact screen-light sorts yes
+
+what='the page about a catalog'
+run -C "$tmp/hostile.lab" explore -o "$tmp/explore.html"
+expect_status 0
+look explore
+expect_layout catalog,variability,correlation,components,profiles,conditions,left-out,method
+expect_fact phone-light badge '8 machines that differ in about 1 thing'
+for frame in phone-dark screen-light no-script; do
+	expect_fact $frame marks 8
+	expect_fact $frame dots 96
+	expect_fact $frame cells 144
+done
+expect_fact screen-light sorts yes
+expect_fact screen-light reads yes
 
 mkdir "$tmp/apart"
 awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tmp/plain/results.csv" >"$tmp/apart/results.csv"

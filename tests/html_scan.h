@@ -63,7 +63,9 @@ static const char *const html_scan_attributes[] = { "lang",	   "charset",
 						    "x2",	   "y1",
 						    "y2",	   "cx",
 						    "cy",	   "r",
-						    "rx",	   NULL };
+						    "rx",	   "dx",
+						    "dy",	   "data-says",
+						    NULL };
 
 static inline size_t html_scan_word(const char *at)
 {

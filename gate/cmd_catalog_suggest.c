@@ -1,0 +1,91 @@
+#include "base/cli.h"
+#include "base/text.h"
+#include "gate/cmd.h"
+#include "gate/suggest.h"
+
+static const char doc[] = "Which machine of the catalog, on which an application has not run, would sharpen its profile most, "
+                          "and by how much; and which kind of "
+                          "machine would, if there were one."
+                          "\vExample:\n"
+                          "  assay catalog suggest hpccg\n"
+                          "  assay catalog suggest stream/add-1@imported --top 3 --format json\n";
+
+enum { OPTION_TOP = 256 };
+
+#define SHOWN_DEFAULT 10
+#define SHOWN_MAX     10000
+
+static const struct argp_option options[] = {
+	{ "top", OPTION_TOP, "N", 0, "Show the N most useful hardware types (default: 10)", 1 },
+	{ 0 }
+};
+
+struct arguments {
+	const char *selector;
+	int64_t shown;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPTION_TOP:
+		if (!text_int64(arg, &a->shown) || a->shown < 1 || a->shown > SHOWN_MAX)
+			cli_refuse(state, "--top is a number from 1 to %d, not '%s'", SHOWN_MAX, arg);
+		return 0;
+	default:
+		return cli_words(key, arg, state, &a->selector, 1, "APP[@VERSION]");
+	}
+}
+
+static void suggest(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
+                    enum cli_format format, struct buf *out)
+{
+	struct profile_rows rows;
+	struct dataset dataset;
+	struct profile profile;
+	struct suggest s;
+
+	dataset_sparse_of(evidence, runs, &dataset);
+	profile_rows_of(evidence, runs, &dataset, &rows);
+	profile_of(&rows, &profile_defaults, &profile);
+	suggest_of(evidence, runs, &dataset, &profile, &s);
+	if (format == CLI_JSON)
+		json_add(out, suggest_json(&s, runs));
+	else
+		suggest_print(&s, runs, (size_t)a->shown, out);
+	suggest_release(&s);
+	profile_release(&profile);
+	profile_rows_release(&rows);
+	dataset_release(&dataset);
+}
+
+int cmd_catalog_suggest(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { options, parse, "APP[@VERSION]", doc, NULL, NULL, NULL };
+	struct arguments a = { NULL, SHOWN_DEFAULT };
+	struct evidence evidence = { 0 };
+	struct run_set runs = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	struct buf out = BUF_INIT;
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, &a);
+	st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	if (!st)
+		st = evidence_runs(&lab, a.selector, &runs, &err);
+	if (!st)
+		st = evidence_load(&lab, &evidence, &err);
+	if (!st) {
+		suggest(&evidence, &runs, &a, cli.format, &out);
+		st = cli_print(&out, &err);
+	}
+	evidence_release(&evidence);
+	run_set_release(&runs);
+	lab_close(&lab);
+	buf_release(&out);
+	return cli_end(&cli, st, &err, 0);
+}

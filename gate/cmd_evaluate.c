@@ -1,0 +1,139 @@
+#include "base/cli.h"
+#include "base/text.h"
+#include "gate/cmd.h"
+#include "gate/evaluate.h"
+#include "gate/walk.h"
+#include "model/parallel.h"
+
+static const char doc[] =
+    "How often is the gate right? Compares pairs of which you know whether they changed, by the gate and by simpler methods, and says for each "
+    "method how many unchanged pairs it took for changed and how many changed ones it found, and how well its score tells them apart. Pairs that "
+    "share an application are not independent, and the intervals know it."
+    "\vPAIRS.json is a list:\n"
+    "  [{\"baseline\": \"myapp@1.0\", \"candidate\": \"myapp@1.1\", \"changed\": true, \"label\": \"cache removed\"},\n"
+    "   {\"baseline\": {\"application\": \"hpccg\", \"repetitions\": [1]},\n"
+    "    \"candidate\": {\"application\": \"hpccg\", \"repetitions\": [2, 3]}, \"changed\": false}]\n"
+    "A side may also have `version` and `timestamps`; `label` and `cluster` are optional.\n"
+    "\n"
+    "Example:\n"
+    "  assay evaluate pairs.json\n"
+    "  assay evaluate pairs.json --no-walk --format json | jq .methods.gate";
+
+enum { OPTION_MIN_EFFECT = 256, OPTION_EPSILON, OPTION_NO_WALK, OPTION_ALL, OPTION_RESAMPLES, OPTION_SEED };
+
+#define RESAMPLES_MAX 100000
+
+static const struct argp_option options[] = {
+	{ "min-effect", OPTION_MIN_EFFECT, "FRACTION", 0, "The smallest slowdown that matters to you (default: that of lab.yaml, else 0.03)", 1 },
+	{ "epsilon", OPTION_EPSILON, "POINTS", 0, "Of the walk: difference of importances that is none (default: 10)", 1 },
+	{ "no-walk", OPTION_NO_WALK, NULL, 0, "Leave out the walk, which takes nearly all of the time", 1 },
+	{ "all", OPTION_ALL, NULL, 0, "List every pair", 1 },
+	{ "resamples", OPTION_RESAMPLES, "N", 0, "Resamples of the clusters for the intervals (default: 2000)", 1 },
+	{ "seed", OPTION_SEED, "N", 0, "Seed of the resamples", 1 },
+	{ 0 }
+};
+
+struct arguments {
+	const char *path;
+	double min_effect; /* 0: not given */
+	double epsilon;
+	int64_t resamples, seed;
+	bool no_walk, all;
+};
+
+static void number(const char *arg, struct argp_state *state, const char *name, int64_t low, int64_t high, int64_t *out)
+{
+	if (!text_int64(arg, out) || *out < low || *out > high)
+		cli_refuse(state, "--%s is a number from %lld to %lld, not '%s'", name, (long long)low, (long long)high, arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case OPTION_MIN_EFFECT:
+		if (!text_double(arg, &a->min_effect) || a->min_effect < 1e-6 || a->min_effect > 10)
+			cli_refuse(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
+		return 0;
+	case OPTION_EPSILON:
+		if (!text_double(arg, &a->epsilon) || a->epsilon < 0 || a->epsilon > 100)
+			cli_refuse(state, "--epsilon is a number of points from 0 to 100, not '%s'", arg);
+		return 0;
+	case OPTION_RESAMPLES:
+		number(arg, state, "resamples", 1, RESAMPLES_MAX, &a->resamples);
+		return 0;
+	case OPTION_SEED:
+		number(arg, state, "seed", 0, INT64_MAX, &a->seed);
+		return 0;
+	case OPTION_NO_WALK:
+		a->no_walk = true;
+		return 0;
+	case OPTION_ALL:
+		a->all = true;
+		return 0;
+	default:
+		return cli_words(key, arg, state, &a->path, 1, "PAIRS.json");
+	}
+}
+
+/* Such a pair is decided by results that are compared with themselves. */
+static void note_shared(const struct cli *cli, const struct evaluation *e)
+{
+	size_t pairs = 0, first = 0;
+
+	for (size_t i = e->pairs->n; i-- > 0;) {
+		if (e->outcomes[i].shared) {
+			pairs++;
+			first = i + 1;
+		}
+	}
+	if (pairs)
+		cli_note(cli, "%zu pair%s compared with results of %s own (the first is number %zu): they say nothing of false positives", pairs,
+			 pairs == 1 ? " is" : "s are", pairs == 1 ? "its" : "their", first);
+}
+
+int cmd_evaluate(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { options, parse, "PAIRS.json", doc, NULL, NULL, NULL };
+	struct arguments a = { .epsilon = WALK_EPSILON, .resamples = EVALUATE_RESAMPLES, .seed = EVALUATE_SEED };
+	struct evaluation evaluation = { 0 };
+	struct evaluate_pairs pairs = { 0 };
+	struct evaluate_runs runs = { 0 };
+	struct evaluate_options how;
+	struct evidence evidence = { 0 };
+	struct lab lab = { .lock_fd = -1 };
+	struct buf out = BUF_INIT;
+	struct assay_error err;
+	enum assay_status st;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, &a);
+	st = evaluate_pairs_read(a.path, &pairs, &err);
+	if (!st)
+		st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	if (!st)
+		st = evaluate_load(&lab, &pairs, &runs, &err);
+	if (!st)
+		st = evidence_load(&lab, &evidence, &err);
+	if (!st) {
+		how = (struct evaluate_options){ a.min_effect > 0 ? a.min_effect : lab.config.min_effect, a.epsilon, !a.no_walk,
+						 (size_t)a.resamples, (uint64_t)a.seed, parallel_threads() };
+		st = evaluate(&evidence, &lab.config, &pairs, &runs, &how, &evaluation, &err);
+	}
+	if (!st) {
+		note_shared(&cli, &evaluation);
+		if (cli.format == CLI_JSON)
+			json_add(&out, evaluation_json(&evaluation));
+		else
+			evaluation_print(&evaluation, a.all, &out);
+		st = cli_print(&out, &err);
+	}
+	evaluation_release(&evaluation);
+	evidence_release(&evidence);
+	evaluate_runs_release(&runs);
+	evaluate_pairs_release(&pairs);
+	lab_close(&lab);
+	buf_release(&out);
+	return cli_end(&cli, st, &err, 0);
+}

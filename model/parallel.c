@@ -1,0 +1,53 @@
+#include "model/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct crew {
+	size_t n;
+	atomic_size_t next;
+	void (*work)(void *context, size_t i);
+	void *context;
+};
+
+static void *run(void *argument)
+{
+	struct crew *crew = argument;
+
+	for (;;) {
+		size_t i = atomic_fetch_add(&crew->next, 1);
+
+		if (i >= crew->n)
+			return NULL;
+		crew->work(crew->context, i);
+	}
+}
+
+void parallel_for(size_t n, size_t threads, void (*work)(void *context, size_t i), void *context)
+{
+	struct crew crew = { .n = n, .work = work, .context = context };
+	pthread_t ids[PARALLEL_THREADS_MAX];
+	size_t started = 0;
+
+	if (threads > PARALLEL_THREADS_MAX)
+		threads = PARALLEL_THREADS_MAX;
+	atomic_init(&crew.next, 0);
+	while (started + 1 < threads && started + 1 < n && pthread_create(&ids[started], NULL, run, &crew) == 0)
+		started++;
+	run(&crew);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(ids[i], NULL);
+}
+
+size_t parallel_threads(void)
+{
+	cpu_set_t set;
+	int n;
+
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return 1;
+	n = CPU_COUNT(&set);
+	return n < 1 ? 1 : n > PARALLEL_THREADS_MAX ? PARALLEL_THREADS_MAX : (size_t)n;
+}

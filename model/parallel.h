@@ -1,0 +1,16 @@
+/* Independent pieces of work on several threads. The pieces must not depend on each other or on who does them, so that the result
+ * has the same bits with any number of threads. */
+#ifndef MODEL_PARALLEL_H
+#define MODEL_PARALLEL_H
+
+#include <stddef.h>
+
+#define PARALLEL_THREADS_MAX 64
+
+/* Calls work(context, i) once for each i < n. With one thread, or where none can be started, in the caller's own. */
+void parallel_for(size_t n, size_t threads, void (*work)(void *context, size_t i), void *context);
+
+/* Processors that this process may use, at least 1. */
+size_t parallel_threads(void);
+
+#endif
