@@ -1,0 +1,89 @@
+/* An ELF file of x86-64 as it would be in memory: sections, symbols, relocations, and its debug information (its own, or in a
+ * file beside it). Everything that the file says of sizes and places is checked before anybody looks there, libdw included. */
+#ifndef RUNS_CHANGES_IMAGE_H
+#define RUNS_CHANGES_IMAGE_H
+
+#include "base/error.h"
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define IMAGE_BYTES_MAX      ((uint64_t)8 << 30) /* of a file */
+#define IMAGE_UNPACKED_MAX   ((uint64_t)4 << 30) /* of its compressed sections together */
+#define IMAGE_BUILD_ID_BYTES 130                 /* as hexadecimal digits */
+
+struct image_section {
+	const char *name;
+	const uint8_t *bytes; /* [size] inside the file; NULL when it has none (.bss) */
+	uint64_t address, size, offset, flags;
+	uint32_t type, link, info;
+};
+
+enum image_symbol_kind { IMAGE_CODE, IMAGE_DATA, IMAGE_THREAD, IMAGE_LABEL };
+
+struct image_symbol {
+	const char *name;
+	uint64_t address, size; /* address of IMAGE_THREAD: within the block of thread-local data */
+	enum image_symbol_kind kind;
+	bool global;
+};
+
+struct image_relocation {
+	uint64_t address;
+	const char *symbol; /* NULL: none, the addend is the address */
+	int64_t addend;
+	uint32_t type;
+};
+
+struct image {
+	char *path;     /* for messages */
+	uint8_t *bytes; /* [size], private to this process */
+	size_t size;
+	bool mapped;
+	bool fixed;                     /* linked to fixed addresses: neither position-independent nor a library */
+	struct image_section *sections; /* [n_sections], by index in the file */
+	size_t n_sections;
+	size_t *placed; /* [n_placed], sections that have addresses, by address */
+	size_t n_placed;
+	struct image_symbol *symbols; /* [n_symbols], by address; without IMAGE_THREAD */
+	size_t n_symbols;
+	struct image_symbol *threads; /* [n_threads], IMAGE_THREAD, by address */
+	size_t n_threads;
+	struct image_relocation *relocations; /* [n_relocations], by address */
+	size_t n_relocations;
+	uint64_t thread_bytes;               /* of thread-local data: the block ends where fs points */
+	char build_id[IMAGE_BUILD_ID_BYTES]; /* "" when it has none */
+	Elf *elf;
+	Dwarf *dwarf;
+	struct image *debug; /* the file that has the debug information; NULL: this one */
+};
+
+/* Opens a program or shared library with its debug information. *out is overwritten; image_release() it. ASSAY_E_FORMAT names
+ * what is wrong and what to do: not ELF, another machine, an object file, damaged, stripped, built without -g. */
+enum assay_status image_open(const char *path, struct image *out, struct assay_error *err);
+/* From bytes[n], which are borrowed and must be writable; without files beside it. */
+enum assay_status image_from_bytes(const char *name, uint8_t *bytes, size_t n, struct image *out, struct assay_error *err);
+void image_release(struct image *image); /* accepts zeroed */
+
+/* The section that has the address in memory; NULL when none has. */
+const struct image_section *image_section_at(const struct image *image, uint64_t address);
+bool image_is_code(const struct image_section *section);
+bool image_is_constant(const struct image_section *section); /* never written once the program runs */
+
+/* The bytes at an address and how many follow in its section; NULL where there are none in the file. */
+const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n);
+
+/* Index of the last symbol at or before the address; SIZE_MAX when there is none. Of several at one address it is the last. */
+size_t image_symbol_before(const struct image *image, uint64_t address);
+const struct image_symbol *image_thread_at(const struct image *image, uint64_t offset);
+const struct image_relocation *image_relocation_at(const struct image *image, uint64_t address);
+
+/* The name under which the linkage table's entry at this address calls a function, or NULL when there is none. */
+const char *image_import_at(const struct image *image, uint64_t address);
+
+/* Does the linker's table of addresses (.got) hold this address? */
+bool image_in_got(const struct image_section *section);
+
+#endif

@@ -1,0 +1,65 @@
+/* ELF files with debug information: whatever they hold, a build is the same as itself, its bodies lie in machine code, and an
+ * error names the file. libelf and libdw read them, too: what reaches them was checked before. */
+#include "base/mem.h"
+#include "runs/changes/changes.h"
+
+#define BYTES_MAX (1u << 20)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_bodies(const struct build *build)
+{
+	const struct functions *f = &build->functions;
+
+	for (size_t i = 0; i < f->n_bodies; i++) {
+		const struct body *body = &f->bodies[i];
+
+		ASSAY_BUG_IF(body->function >= f->n || !body->n_ranges);
+		for (size_t j = 0; j < body->n_ranges; j++) {
+			const struct range *range = &f->ranges[body->first_range + j];
+			const struct image_section *section = image_section_at(&build->image, range->low);
+
+			ASSAY_BUG_IF(!section || !image_is_code(section) || range->high <= range->low);
+			ASSAY_BUG_IF(range->high - section->address > section->size);
+			ASSAY_BUG_IF(j && range->low <= range[-1].high);
+		}
+	}
+	for (size_t i = 0; i < f->n_inlines; i++)
+		ASSAY_BUG_IF(f->inlines[i].function >= f->n || f->inlines[i].body >= f->n_bodies);
+	for (size_t i = 0; i < f->n_calls; i++)
+		ASSAY_BUG_IF(f->calls[i].callee >= f->n || f->calls[i].body >= f->n_bodies);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct changes_options options = {.wrapper = CHANGES_WRAPPER};
+	struct build old, new;
+	struct changes changes;
+	struct buf out = BUF_INIT;
+	struct assay_error err = {.text = ""};
+	uint8_t *copies[2];
+
+	if (size > BYTES_MAX)
+		return 0;
+	for (int i = 0; i < 2; i++)
+		copies[i] = (uint8_t *)mem_bytes((const char *)data, size);
+	if (build_from_bytes("fuzz", copies[0], size, &old, &err)) {
+		ASSAY_BUG_IF(!strstr(err.text, "'fuzz'"));
+	} else {
+		ASSAY_BUG_IF(build_from_bytes("fuzz", copies[1], size, &new, &err));
+		check_bodies(&old);
+		functions_extents(&old.image, &old.functions);
+		for (size_t i = 0; i < old.functions.n; i++)
+			ASSAY_BUG_IF(old.functions.items[i].last_line < old.functions.items[i].line);
+		ASSAY_BUG_IF(changes_find(&old, &new, &options, &changes, &err));
+		changes_print(&changes, true, &out);
+		if (changes.n)
+			fprintf(stderr, "%s\n", out.bytes);
+		ASSAY_BUG_IF(changes.n);
+		changes_release(&changes);
+	}
+	buf_release(&out);
+	free(copies[0]);
+	free(copies[1]);
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* What git writes as a difference: hunks name files and count lines as they stand in it; an error names a line. */
+#include "base/mem.h"
+#include "runs/changes/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct source source = {.hunks = NULL};
+	struct assay_error err = {.text = ""};
+	size_t lines = 1, claimed = 0;
+
+	for (size_t i = 0; i < size; i++)
+		lines += data[i] == '\n';
+	if (source_parse((const char *)data, size, &source, &err))
+		ASSAY_BUG_IF(!strstr(err.text, "git's difference"));
+	for (size_t i = 0; i < source.n_hunks; i++) {
+		const struct hunk *hunk = &source.hunks[i];
+
+		claimed += (size_t)hunk->old_lines + hunk->new_lines + 1;
+		ASSAY_BUG_IF(hunk->old_file && strlen(hunk->old_file) > size);
+		ASSAY_BUG_IF(hunk->new_file && strlen(hunk->new_file) > size);
+	}
+	ASSAY_BUG_IF(claimed > lines);
+	source_release(&source);
+	return 0;
+}
