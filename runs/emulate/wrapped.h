@@ -1,0 +1,68 @@
+/* Names that the linker gives to us, by --wrap: calls of NAME come to __wrap_NAME, and ours of __real_NAME go on to NAME. One list for
+ * the library and for the command that links programs with it. */
+#ifndef RUNS_EMULATE_WRAPPED_H
+#define RUNS_EMULATE_WRAPPED_H
+
+/* Functions of the C library that are one system call, counted and nothing else: any arguments, any result. */
+#define WRAPPED_CALLS(X) \
+	X("read") X("write") X("pread") X("pwrite") X("pread64") X("pwrite64") X("readv") X("writev") X("preadv") X("pwritev") \
+	X("open") X("open64") X("openat") X("openat64") X("creat") X("creat64") X("close") X("lseek") X("lseek64") X("fsync") \
+	X("fdatasync") X("sync") X("truncate") X("ftruncate") X("truncate64") X("ftruncate64") X("fallocate") \
+	X("posix_fallocate") X("stat") X("fstat") X("lstat") X("stat64") X("fstat64") X("lstat64") X("fstatat") X("statx") \
+	X("access") X("faccessat") X("unlink") X("unlinkat") X("rename") X("renameat") X("link") X("symlink") X("readlink") \
+	X("mkdir") X("rmdir") X("chdir") X("fchdir") X("getcwd") X("chmod") X("fchmod") X("chown") X("fchown") X("umask") \
+	X("utimensat") X("futimens") X("flock") X("fcntl") X("fcntl64") X("ioctl") X("dup") X("dup2") X("dup3") X("pipe") \
+	X("pipe2") X("poll") X("ppoll") X("select") X("pselect") X("epoll_create1") X("epoll_ctl") X("epoll_wait") \
+	X("epoll_pwait") X("eventfd") X("timerfd_create") X("timerfd_settime") X("signalfd") X("socket") X("socketpair") \
+	X("bind") X("listen") X("accept") X("accept4") X("connect") X("shutdown") X("getsockname") X("getpeername") \
+	X("getsockopt") X("setsockopt") X("send") X("sendto") X("sendmsg") X("sendmmsg") X("recv") X("recvfrom") X("recvmsg") \
+	X("recvmmsg") X("sendfile") X("sendfile64") X("splice") X("copy_file_range") X("mmap") X("mmap64") X("mprotect") \
+	X("madvise") X("msync") X("mremap") X("mlock") X("munlock") X("mincore") X("brk") X("sbrk") X("shmget") X("shmat") \
+	X("shmdt") X("getpid") X("getppid") X("gettid") X("getuid") X("geteuid") X("getgid") X("getegid") X("getpgid") \
+	X("setpgid") X("setsid") X("kill") X("tgkill") X("fork") X("vfork") X("execve") X("waitpid") X("wait") X("wait4") \
+	X("nanosleep") X("clock_nanosleep") X("usleep") X("sleep") X("pause") X("sched_yield") X("sched_setaffinity") \
+	X("sched_getaffinity") X("getrusage") X("times") X("getrlimit") X("setrlimit") X("prlimit") X("uname") X("sysinfo") \
+	X("getrandom") X("sigaction") X("sigprocmask") X("pthread_sigmask") X("sigsuspend") X("sigaltstack") X("setitimer") \
+	X("getitimer") X("alarm") X("syscall") X("__read_chk") X("__pread_chk") X("__recv_chk") X("__open_2") X("__open64_2") \
+	X("__openat_2") X("__poll_chk")
+
+/* In wrap_memory.c. */
+#define WRAPPED_MEMORY(X) \
+	X("memcpy") X("memmove") X("memset") X("mempcpy") X("memcmp") X("memchr") X("strlen") X("strnlen") X("strcpy") \
+	X("stpcpy") X("strncpy") X("strcat") X("strncat") X("strcmp") X("strncmp") X("strchr") X("strrchr") X("strstr") \
+	X("__memcpy_chk") X("__memmove_chk") X("__memset_chk") X("__strcpy_chk") X("__stpcpy_chk") X("__strncpy_chk") \
+	X("__strcat_chk") X("__strncat_chk")
+
+/* In wrap_heap.c; the mangled ones are C++'s operator new. */
+#define WRAPPED_HEAP(X) \
+	X("malloc") X("calloc") X("realloc") X("reallocarray") X("free") X("memalign") X("posix_memalign") X("aligned_alloc") \
+	X("strdup") X("strndup") X("munmap") X("_Znwm") X("_Znam") X("_ZnwmRKSt9nothrow_t") X("_ZnamRKSt9nothrow_t") \
+	X("_ZnwmSt11align_val_t") X("_ZnamSt11align_val_t")
+
+/* In wrap_locks.c. */
+#define WRAPPED_LOCKS(X) \
+	X("pthread_mutex_lock") X("pthread_mutex_trylock") X("pthread_mutex_unlock") X("pthread_spin_lock") \
+	X("pthread_spin_trylock") X("pthread_spin_unlock") X("pthread_rwlock_rdlock") X("pthread_rwlock_wrlock") \
+	X("pthread_rwlock_unlock")
+
+/* In openmp.c: regions and barriers of gcc's OpenMP. */
+#define WRAPPED_OPENMP(X) \
+	X("GOMP_parallel") X("GOMP_parallel_loop_static") X("GOMP_parallel_loop_dynamic") X("GOMP_parallel_loop_guided") \
+	X("GOMP_parallel_loop_runtime") X("GOMP_parallel_loop_nonmonotonic_dynamic") \
+	X("GOMP_parallel_loop_nonmonotonic_guided") X("GOMP_parallel_loop_nonmonotonic_runtime") \
+	X("GOMP_parallel_loop_maybe_nonmonotonic_runtime") X("GOMP_parallel_sections") X("GOMP_barrier") X("GOMP_loop_end") \
+	X("GOMP_sections_end")
+
+/* In runtime.c: the process ends without destructors. */
+#define WRAPPED_ENDS(X) \
+	X("_exit") X("_Exit")
+
+#define WRAPPED(X) WRAPPED_CALLS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_OPENMP(X) WRAPPED_ENDS(X)
+
+/* Defined by us for the program and its libraries alike, also those that are loaded later, and so to be seen by the dynamic linker. */
+#define REPLACED(X) \
+	X("pthread_create") X("pthread_join") X("thrd_create") X("thrd_join") X("pthread_barrier_init") \
+	X("pthread_barrier_wait") X("ompt_start_tool") \
+	X("__tsan_*") X("__sanitizer_cov_trace_pc") X("__wrap_*")
+
+#endif

@@ -1,0 +1,57 @@
+/* A table of how often keys were seen. Bad: one for all threads, under one lock; good: one for each thread, added up at the end. */
+#include "app.h"
+
+#define SLOTS 64
+
+struct slot {
+	_Alignas(LINE) uint64_t seen; /* apart: this is about what is shared on purpose */
+};
+
+struct table {
+	_Alignas(LINE) pthread_mutex_t lock;
+	_Alignas(LINE) volatile uint64_t entries;
+	struct slot slots[SLOTS];
+};
+
+static struct table *tables;
+
+static struct table *table_of(unsigned thread)
+{
+#ifdef BAD
+	return &tables[0 * thread];
+#else
+	return &tables[thread];
+#endif
+}
+
+FUNCTION void count_keys(unsigned thread)
+{
+	struct table *table = table_of(thread);
+	uint64_t state = thread + 1;
+
+	for (long i = 0; i < app.size; i++) {
+		uint64_t key = app_random(&state);
+
+		pthread_mutex_lock(&table->lock);
+		table->slots[key % SLOTS].seen++;
+		table->entries++;
+		pthread_mutex_unlock(&table->lock);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t total = 0;
+
+	app_begin(argc, argv, 1000000);
+	tables = app_lines(app.threads * sizeof(*tables));
+	for (unsigned i = 0; i < app.threads; i++)
+		pthread_mutex_init(&tables[i].lock, NULL);
+	app_run(count_keys);
+	for (unsigned i = 0; i < app.threads; i++) {
+		for (unsigned k = 0; k < SLOTS; k++)
+			total += (uint64_t)k * tables[i].slots[k].seen;
+	}
+	app_end(total);
+	return 0;
+}

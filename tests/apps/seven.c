@@ -1,0 +1,166 @@
+/* Seven functions, into each of which one fault can be switched: -DFAULT=1 to 7. They do the same work in any case. */
+#include "app.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#ifndef FAULT
+#define FAULT 0
+#endif
+
+#define ITEMS 4096
+#define PAGE  1024 /* numbers of 4 bytes */
+
+/* What a thread works on, and apart from the others' but for the first. */
+static struct {
+	volatile uint64_t value;
+#if FAULT != 1
+	char apart[LINE - sizeof(uint64_t)];
+#endif
+} *tallies;
+static struct own {
+	_Alignas(LINE) volatile uint64_t drawn, odd, even, last, answers, sum;
+	_Alignas(LINE) char buffer[ITEMS];
+} *owns;
+static uint8_t *items;
+static uint32_t *following; /* the next item's place */
+
+/* 1: false sharing. */
+FUNCTION void tally(unsigned thread)
+{
+	for (int i = 0; i < ITEMS; i++)
+		tallies[thread].value += items[i];
+}
+
+/* 2: true sharing. */
+FUNCTION void draw(struct own *own)
+{
+#if FAULT == 2
+	static _Alignas(LINE) atomic_ulong number;
+#endif
+
+	for (int i = 0; i < ITEMS; i++) {
+#if FAULT == 2
+		atomic_fetch_add(&number, 1);
+#endif
+		own->drawn++;
+	}
+}
+
+/* 3: an extra copy. */
+FUNCTION void parse(struct own *own)
+{
+	const uint8_t *from = items;
+
+#if FAULT == 3
+	memcpy(own->buffer, items, ITEMS);
+	from = (const uint8_t *)own->buffer;
+#endif
+	for (int i = 0; i < ITEMS; i++)
+		own->sum += from[i];
+}
+
+/* 4: a branch that cannot be predicted, for items lie in no order; otherwise what is asked for repeats. */
+FUNCTION void choose(struct own *own)
+{
+	for (int i = 0; i < ITEMS; i++) {
+#if FAULT == 4
+		if (items[i] & 1) {
+#else
+		if (i & 1) {
+#endif
+			own->odd++;
+			own->last = (uint64_t)i; /* so that it stays a branch */
+		} else {
+			own->even++;
+		}
+	}
+}
+
+/* 5: a system call in the loop. */
+FUNCTION void ask(struct own *own)
+{
+	for (int i = 0; i < ITEMS; i++) {
+#if FAULT == 5
+		if (i % 16 == 0)
+			own->answers += getppid() == 0;
+#endif
+		own->answers += items[i] / 128;
+	}
+}
+
+/* 6: an allocation in the loop. */
+FUNCTION void store(struct own *own)
+{
+	for (int i = 0; i < ITEMS; i += 16) {
+#if FAULT == 6
+		volatile char *at = malloc(64);
+#else
+		volatile char *at = own->buffer;
+#endif
+		for (int k = 0; k < 16; k++)
+			at[k] = (char)items[i + k];
+		own->sum += (uint8_t)at[5];
+#if FAULT == 6
+		free((char *)(uintptr_t)at);
+#endif
+	}
+}
+
+/* 7: a chase through memory where an array was. */
+FUNCTION void walk(struct own *own)
+{
+	uint32_t at = 0;
+
+	for (int i = 0; i < ITEMS; i++) {
+#if FAULT == 7
+		at = following[(size_t)at * PAGE];
+#else
+		at = following[i];
+#endif
+		own->sum += at != ITEMS;
+	}
+}
+
+static void work(unsigned thread)
+{
+	struct own *own = &owns[thread];
+
+	for (long i = 0; i < app.size; i++) {
+		tally(thread);
+		draw(own);
+		parse(own);
+		choose(own);
+		ask(own);
+		store(own);
+		walk(own);
+	}
+}
+
+/* A circle through all items, each on a page of its own, or one after the other. */
+static void prepare(void)
+{
+	uint64_t state = 1;
+
+	items = app_lines(ITEMS);
+	for (int i = 0; i < ITEMS; i++)
+		items[i] = (uint8_t)(app_random(&state) >> 7);
+	following = app_lines(sizeof(*following) * ITEMS * (FAULT == 7 ? PAGE : 1));
+	for (uint32_t i = 0; i < ITEMS; i++)
+		following[(size_t)i * (FAULT == 7 ? PAGE : 1)] = (i * 1021 + 1) % ITEMS;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t total = 0;
+
+	app_begin(argc, argv, 500);
+	tallies = app_lines(app.threads * sizeof(*tallies));
+	owns = app_lines(app.threads * sizeof(*owns));
+	prepare();
+	app_run(work);
+	for (unsigned i = 0; i < app.threads; i++)
+		total += tallies[i].value + owns[i].drawn + owns[i].odd + owns[i].even + owns[i].answers + owns[i].sum;
+	app_end(total);
+	return 0;
+}
