@@ -1,0 +1,202 @@
+#include "base/cli.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "runs/cmd.h"
+#include "runs/samples.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+static const char doc[] =
+    "Shows files of samples ('assay probe' and 'assay emulate run' write them): for each function how often it was called, how many calls were "
+    "measured, and their mean time, with and without other measured functions that it called. Means are weighted by the calls that a "
+    "sample stands for."
+    "\vExample:\n"
+    "  assay samples samples/*.samples\n"
+    "  assay samples samples/4711-0.samples --format json";
+
+struct arguments {
+	char **files; /* [n] */
+	size_t n, capacity;
+};
+
+/* Of one function in one file. */
+struct sums {
+	double weight, ns, alone_ns;
+	double *counters, *weights; /* [n_counters], where they were counted */
+	uint64_t calls;
+	size_t unwound, threads;
+	bool calls_known, estimated;
+	uint32_t max_weight;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		a->files = mem_grow(a->files, a->n, &a->capacity, sizeof(*a->files));
+		a->files[a->n++] = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->n)
+			cli_refuse(state, "FILE is missing");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void sums_find(const struct samples *s, size_t function, struct sums *out)
+{
+	const struct samples_function *f = &s->functions[function];
+
+	*out = (struct sums){ .calls_known = f->n > 0 };
+	out->counters = mem_new(s->n_counters, sizeof(double));
+	out->weights = mem_new(s->n_counters, sizeof(double));
+	for (size_t i = f->first; i < f->first + f->n; i++) {
+		const struct sample *sample = &s->items[i];
+		uint64_t calls = 0;
+
+		out->weight += sample->weight;
+		out->ns += sample->weight * sample->ns;
+		out->alone_ns += sample->weight * sample->alone_ns;
+		out->unwound += sample->unwound;
+		out->estimated = out->estimated || sample->estimated;
+		out->max_weight = sample->weight > out->max_weight ? sample->weight : out->max_weight;
+		for (size_t c = 0; c < s->n_counters; c++) {
+			double value = s->values[i * s->n_counters + c];
+
+			out->counters[c] += isnan(value) ? 0 : sample->weight * value;
+			out->weights[c] += isnan(value) ? 0 : sample->weight;
+		}
+		if (i > f->first && sample->thread == s->items[i - 1].thread)
+			continue;
+		out->threads++;
+		out->calls_known = samples_calls(s, function, sample->thread, &calls) && out->calls_known;
+		out->calls += calls;
+	}
+}
+
+static void sums_release(struct sums *sums)
+{
+	free(sums->counters);
+	free(sums->weights);
+}
+
+static cJSON *number_or_null(bool known, double value)
+{
+	return known ? cJSON_CreateNumber(value) : cJSON_CreateNull();
+}
+
+static cJSON *function_json(const struct samples *s, size_t function)
+{
+	cJSON *item = cJSON_CreateObject(), *counters;
+	struct sums sums;
+
+	sums_find(s, function, &sums);
+	cJSON_AddStringToObject(item, "name", s->functions[function].name);
+	cJSON_AddStringToObject(item, "module", s->functions[function].module);
+	cJSON_AddNumberToObject(item, "threads", (double)sums.threads);
+	cJSON_AddItemToObject(item, "calls", number_or_null(sums.calls_known, (double)sums.calls));
+	cJSON_AddNumberToObject(item, "samples", (double)s->functions[function].n);
+	cJSON_AddNumberToObject(item, "max_weight", sums.max_weight);
+	cJSON_AddNumberToObject(item, "unwound", (double)sums.unwound);
+	cJSON_AddBoolToObject(item, "estimated", sums.estimated);
+	cJSON_AddItemToObject(item, "ns", number_or_null(sums.weight > 0, sums.ns / sums.weight));
+	cJSON_AddItemToObject(item, "alone_ns", number_or_null(sums.weight > 0, sums.alone_ns / sums.weight));
+	counters = cJSON_AddObjectToObject(item, "counters");
+	for (size_t c = 0; c < s->n_counters; c++)
+		cJSON_AddItemToObject(counters, s->counters[c], number_or_null(sums.weights[c] > 0, sums.counters[c] / sums.weights[c]));
+	sums_release(&sums);
+	return item;
+}
+
+static cJSON *file_json(const char *path, const struct samples *s)
+{
+	cJSON *item = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(item, "file", path);
+	cJSON_AddStringToObject(item, "back_end", samples_back_end_name(s->back_end));
+	cJSON_AddNumberToObject(item, "pid", (double)s->pid);
+	cJSON_AddBoolToObject(item, "finished", s->finished);
+	cJSON_AddBoolToObject(item, "truncated", s->truncated);
+	cJSON_AddNumberToObject(item, "dropped", (double)s->dropped);
+	cJSON_AddNumberToObject(item, "unreadable", (double)s->unreadable);
+	list = cJSON_AddObjectToObject(item, "about");
+	for (size_t i = 0; i < s->n_infos; i++)
+		if (!cJSON_GetObjectItemCaseSensitive(list, s->infos[i].key))
+			cJSON_AddStringToObject(list, s->infos[i].key, s->infos[i].value);
+	list = cJSON_AddArrayToObject(item, "functions");
+	for (size_t f = 0; f < s->n_functions; f++)
+		cJSON_AddItemToArray(list, function_json(s, f));
+	return item;
+}
+
+static void file_human(const char *path, const struct samples *s, struct buf *out)
+{
+	static const char *const headings[] = { "function", "threads", "calls", "measured", "mean ns", "itself ns" };
+	struct table table;
+
+	buf_format(out, "%s: %s%s%s\n", path, samples_back_end_name(s->back_end), s->finished ? "" : ", the process did not end in order",
+		   s->truncated ? ", the file is cut off" : "");
+	if (s->dropped || s->unreadable)
+		buf_format(out, "%" PRIu64 " samples were dropped, %" PRIu64 " cannot be read\n", s->dropped, s->unreadable);
+	table_init(&table, "lrrrrr", headings);
+	for (size_t f = 0; f < s->n_functions; f++) {
+		struct sums sums;
+
+		sums_find(s, f, &sums);
+		table_cell(&table, "%s", s->functions[f].name);
+		table_cell(&table, "%zu", sums.threads);
+		if (sums.calls_known)
+			table_cell(&table, "%" PRIu64, sums.calls);
+		else
+			table_cell(&table, "%s", s->functions[f].n ? "?" : "0");
+		table_cell(&table, "%zu", s->functions[f].n);
+		table_cell(&table, "%.1f", sums.weight > 0 ? sums.ns / sums.weight : 0);
+		table_cell(&table, "%s%.1f", sums.estimated ? "~" : "", sums.weight > 0 ? sums.alone_ns / sums.weight : 0);
+		sums_release(&sums);
+	}
+	table_print(&table, out);
+	table_release(&table);
+}
+
+int cmd_samples(int argc, char **argv, const char *directory)
+{
+	static const struct argp argp = { NULL, parse, "FILE...", doc, NULL, NULL, NULL };
+	struct arguments a = { .files = NULL };
+	enum assay_status st = ASSAY_OK;
+	struct buf out = BUF_INIT;
+	struct assay_error err;
+	cJSON *root, *list;
+	struct cli cli;
+
+	cli_parse(&cli, &argp, argc, argv, directory, &a);
+	root = cJSON_CreateObject();
+	list = cJSON_AddArrayToObject(root, "files");
+	for (size_t i = 0; i < a.n && !st; i++) {
+		struct samples samples;
+
+		st = samples_read(a.files[i], &samples, &err);
+		if (st)
+			break;
+		if (cli.format == CLI_JSON)
+			cJSON_AddItemToArray(list, file_json(a.files[i], &samples));
+		else
+			file_human(a.files[i], &samples, &out);
+		samples_release(&samples);
+	}
+	if (!st && cli.format == CLI_JSON) {
+		json_add(&out, root);
+		root = NULL;
+	}
+	if (!st)
+		st = cli_print(&out, &err);
+	cJSON_Delete(root);
+	free(a.files);
+	buf_release(&out);
+	return cli_end(&cli, st, &err, 0);
+}

@@ -1,0 +1,175 @@
+/* libassay-probe.so: calls of selected functions are counted, one of so many is measured. Inside another program's process: nothing here
+ * allocates, locks or prints once the program runs, and what the hooks do touches no vector register.
+ *
+ *   list file --list--> functions of this process's modules --patch--> a call to a stub at each entry
+ *   stub: counts down in the thread's table; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
+ *         stack, and puts probe_return where the function's return address was
+ *   probe_return --> probe_leave: pops it, writes the sample, goes where the function would have gone
+ *
+ * Private to runs/probe/. */
+#ifndef RUNS_PROBE_PROBE_H
+#define RUNS_PROBE_PROBE_H
+
+#include "runs/record/record_writer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROBE_VERSION    "1"          /* of the environment variables and the list; the command that starts us says which it means */
+#define PROBE_DEPTH_MAX  16384u       /* sampled invocations that are active in a thread; deeper ones are not sampled */
+#define PROBE_LEVEL_MAX  16u          /* 1 call of 2^16 at the least */
+#define PROBE_SOFTWARE_MAX 8u
+#define PROBE_EXPORT     __attribute__((visibility("default")))
+#define PROBE_TLS        __attribute__((tls_model("initial-exec")))
+
+/* An invocation that is being measured. */
+struct probe_frame {
+	uintptr_t *slot;        /* where its return address was on the stack; with -finstrument-functions: below its frame */
+	uintptr_t back;         /* the return address; 0: the slot was not touched */
+	uint32_t function, weight;
+	uint32_t flags;
+	bool bare;              /* the return address is in its place: an exception may pass */
+	bool silent;            /* not to be recorded: it began before a fork() */
+	uint32_t inner, outer;  /* of -finstrument-functions: calls of the function in it that are not measured; its frame below, + 1 */
+	uint64_t ordinal, start;
+	uint64_t paused;        /* the thread's, at the beginning */
+	uint64_t nested;        /* ticks in selected functions that it called, as far as is known */
+	uint64_t counters[];    /* [n_counters], at its beginning */
+};
+
+/* A function in a thread. */
+struct probe_state {
+	uint64_t next;          /* ordinal of the call that is sampled next */
+	uint64_t mean;          /* ticks of an invocation without nested ones, moving */
+	uint32_t level;         /* 1 call of 2^level is sampled */
+	uint32_t samples;
+	uint32_t open;          /* of -finstrument-functions: the function's uppermost frame, + 1 */
+};
+
+struct probe_thread {
+	struct probe_thread *next; /* in probe_threads */
+	int32_t *countdown;        /* [RECORD_FUNCTIONS_MAX]: calls until the one that is sampled */
+	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] */
+	unsigned char *frames;     /* [PROBE_DEPTH_MAX] of probe.frame_bytes */
+	uint32_t depth;
+	uint32_t sparse;           /* functions with a level above 0 */
+	uint32_t begun;            /* functions that were called at all are below this number */
+	uint32_t unused;           /* the thread has ended, and another one may have this */
+	uint32_t ended_rounds;     /* of destructors of thread-specific data */
+	volatile uintptr_t busy;   /* the slot of the hook that is at work, 0: none */
+	uintptr_t stack_low, stack_high; /* calls on other stacks are counted, not measured */
+	uint64_t paused;           /* ticks that the probe itself took for long work: no invocation's */
+	bool counting;             /* it has an event set */
+	int event_set;             /* PAPI's */
+	int files[PROBE_SOFTWARE_MAX]; /* of the kernel's events */
+	struct record_thread record;
+};
+
+/* Where the list's function lies in this process, and its number. */
+struct probe_function {
+	uint64_t seed;          /* which of its calls are sampled follows from this and the ordinal alone */
+	uintptr_t address;
+};
+
+struct probe {
+	struct record_writer writer;
+	struct probe_function *functions; /* [RECORD_FUNCTIONS_MAX], by number */
+	uint32_t n_functions;
+	uint32_t frame_bytes;
+	uint32_t n_counters;
+	uint32_t threads;       /* alive */
+	uint64_t budget_ppm;    /* overhead that is allowed, in millionths */
+	uint64_t cost_sampled, cost_counted; /* ticks of a call that is sampled, that is only counted */
+	uint64_t cost_clock;    /* of the one look at the clock that is in every duration */
+	int patching_refused;   /* errno */
+};
+
+extern struct probe probe;
+extern struct probe_thread *probe_threads;
+extern __thread struct probe_thread *probe_self PROBE_TLS;
+extern __thread int32_t *probe_countdown PROBE_TLS;
+extern int32_t probe_nobody[RECORD_FUNCTIONS_MAX]; /* the table of threads that have none yet */
+
+/* probe_trampoline.c */
+void probe_entry(void);
+void probe_return(void);
+/* Calls function(a, b) with all vector and x87 registers saved. */
+uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b);
+void probe_saved_init(void);
+
+/* probe_hook.c: general registers only. */
+void probe_enter(uint32_t function, uintptr_t *slot);
+uintptr_t probe_leave(uintptr_t *slot);
+void probe_instrumented_enter(uint32_t function, uintptr_t *slot);
+void probe_instrumented_leave(uint32_t function, uintptr_t *slot);
+/* Ends frames that are dead when the stack is at `slot`: those below it, with `inclusive` the one at it, and what was overwritten. */
+void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
+bool probe_overwritten(const struct probe_frame *frame);
+struct probe_frame *probe_frame_at(const struct probe_thread *t, uint32_t depth);
+
+/* probe_level.c: general registers only. */
+bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone);
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t after);
+
+/* probe_thread.c */
+struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* of the calling thread; NULL: no memory */
+void probe_threads_end(void);
+void probe_thread_init(void);
+void probe_child(struct probe_thread *t); /* the first call in a forked child */
+
+/* probe_counters.c */
+enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
+void probe_counters_thread(struct probe_thread *t);
+void probe_counters_thread_end(struct probe_thread *t);
+void probe_counters_child(struct probe_thread *t);
+void probe_counters_read(struct probe_thread *t, uint64_t *values);
+void probe_counters_why(void); /* what could not be had, into the record */
+
+/* probe_software.c: files[n], group leader first. 0 or an errno; end what has started. */
+int probe_software_start(const char *const *names, uint32_t n, int *files);
+void probe_software_end(const int *files, uint32_t n);
+bool probe_software_read(const int *files, uint32_t n, uint64_t *values);
+
+/* probe_list.c */
+struct probe_entry {
+	uint64_t address;           /* in the module's file */
+	const char *module, *name;
+	uint32_t number;            /* UINT32_MAX: not in any module so far */
+};
+struct probe_list {
+	struct probe_entry *items;  /* [n] */
+	size_t n;
+};
+bool probe_list_read(const char *path, struct probe_list *out); /* false: said why */
+
+/* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
+void probe_modules_scan(const struct probe_list *list);
+
+/* probe_patch.c */
+enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_OURS };
+/* What is at a function's beginning; *site is where the call goes. */
+enum probe_site probe_site_at(uintptr_t function, uintptr_t *site);
+struct probe_patch {
+	uintptr_t site;
+	uint32_t number;
+};
+struct probe_range {
+	uintptr_t low, high;
+	int protection; /* of mmap() */
+};
+/* Puts a call at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
+int probe_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code);
+
+/* probe_dlopen.c */
+void *probe_library(const char *file, int mode); /* dlopen() for ourselves: nothing is looked for in it */
+
+/* probe_instrumented.c */
+void probe_instrumented_add(uintptr_t address, uint32_t number);
+
+/* probe_start.c */
+bool probe_begin(void); /* the file of samples, opened when the first function is there; false: it cannot be had */
+void probe_loaded(void); /* modules have come */
+void probe_say(const char *text, const char *more, int errnum);
+
+#endif

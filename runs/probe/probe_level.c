@@ -1,0 +1,69 @@
+/* Which calls are sampled. One of 2^level, and which one in each block of so many calls follows from the function and the ordinal
+ * alone, in such a way that calls sampled at a level are sampled at every lower one too: two runs measure the same invocations, whatever
+ * their levels were, as far as both measure any. */
+#include "runs/probe/probe.h"
+
+#define FRACTIONS 256u /* of a tick */
+
+static uint64_t mixed(uint64_t x)
+{
+	/* The finalizer of MurmurHash3. */
+	x ^= x >> 33;
+	x *= 0xff51afd7ed558ccdu;
+	x ^= x >> 33;
+	x *= 0xc4ceb9fe1a85ec53u;
+	return x ^ x >> 33;
+}
+
+/* The sampled ordinal of a block of 2^level calls: down the halves of the block, a coin thrown for each. */
+static uint64_t chosen(uint64_t seed, uint32_t level, uint64_t block)
+{
+	while (level) {
+		block = 2 * block + (mixed(seed + level * 0x9e3779b97f4a7c15u + block) & 1);
+		level--;
+	}
+	return block;
+}
+
+/* The first sampled ordinal behind `after`. */
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t after)
+{
+	uint64_t block = after >> level, ordinal = chosen(seed, level, block);
+
+	return ordinal > after ? ordinal : chosen(seed, level, block + 1);
+}
+
+/* The smallest level at which measuring costs no more than what the budget leaves, given what counting costs anyway. Of functions that are
+ * too short even for that, measuring adds a quarter of the budget. The mean has a look at the clock in it. */
+static uint32_t level_for(uint64_t mean)
+{
+	uint64_t itself = mean > probe.cost_clock ? mean - probe.cost_clock : 1;
+	uint64_t budget = itself * probe.budget_ppm * FRACTIONS / 1000000, counted = probe.cost_counted * FRACTIONS;
+	uint64_t allowed = budget > counted + budget / 4 ? budget - counted : budget / 4;
+	uint32_t level = 0;
+
+	while (level < PROBE_LEVEL_MAX && probe.cost_sampled * FRACTIONS >> level > allowed)
+		level++;
+	return level;
+}
+
+/* An invocation took so many ticks without nested ones: moves the mean (one that was interrupted for long counts no more than eight usual
+ * ones) and the level; true when the level has changed. */
+bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone)
+{
+	uint32_t level;
+
+	if (!s->samples++)
+		s->mean = alone;
+	else if (alone > s->mean)
+		s->mean += ((alone > 8 * s->mean + 64 ? 8 * s->mean + 64 : alone) - s->mean) / 8;
+	else
+		s->mean -= (s->mean - alone + 7) / 8;
+	level = probe.budget_ppm ? level_for(s->mean) : 0;
+	if (level == s->level)
+		return false;
+	if (!s->level || !level)
+		t->sparse += level ? 1u : -1u;
+	s->level = level;
+	return true;
+}

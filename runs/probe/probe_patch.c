@@ -1,0 +1,147 @@
+/* From five bytes that do nothing, which the compiler left at a function's beginning, to a call of a stub. */
+#include "runs/probe/probe.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SITE_BYTES  5u
+#define STUB_BYTES  48u
+#define PAGE_BYTES  4096u
+#define STUB_FIRST  0x5341u /* push %r11 */
+#define NEAR_STEP   (1u << 20)
+#define NEAR_LIMIT  (2000u << 20) /* what a relative call reaches, with room to spare */
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+enum probe_site probe_site_at(uintptr_t function, uintptr_t *site)
+{
+	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const unsigned char by_gcc[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, by_clang[] = { 0x0f, 0x1f, 0x44, 0x00, 0x08 };
+	const unsigned char *at = (const unsigned char *)function;
+	uint16_t first = 0;
+	int32_t to;
+
+	if (memcmp(at, endbr, sizeof(endbr)) == 0)
+		at += sizeof(endbr);
+	*site = (uintptr_t)at;
+	if (memcmp(at, by_gcc, SITE_BYTES) == 0 || memcmp(at, by_clang, SITE_BYTES) == 0)
+		return PROBE_SITE_FREE;
+	memcpy(&to, at + 1, sizeof(to));
+	memcpy(&first, (const void *)(*site + SITE_BYTES + (uintptr_t)(intptr_t)to), *at == 0xe8 ? sizeof(first) : 0);
+	return *at == 0xe8 && first == STUB_FIRST ? PROBE_SITE_OURS : PROBE_SITE_NONE;
+}
+
+/* ---- stubs ---- */
+
+static unsigned char *put(unsigned char *to, const void *bytes, size_t n)
+{
+	memcpy(to, bytes, n);
+	return to + n;
+}
+
+/* Counts down; only the call that is sampled goes on to probe_entry. A stub keeps all registers, but not the flags. `target` holds the
+ * address of probe_entry. */
+static void stub_write(unsigned char *stub, uint32_t number, const unsigned char *target)
+{
+	uintptr_t here;
+	int32_t thread_offset, table_offset = (int32_t)(number * sizeof(int32_t)), target_offset;
+	unsigned char *at = stub;
+
+	__asm__("mov %%fs:0, %0" : "=r"(here));
+	thread_offset = (int32_t)((intptr_t)&probe_countdown - (intptr_t)here);
+	at = put(at, "\x41\x53", 2);             /* push %r11 */
+	at = put(at, "\x64\x4c\x8b\x1c\x25", 5); /* mov %fs:OFFSET, %r11 */
+	at = put(at, &thread_offset, 4);
+	at = put(at, "\x41\x83\xab", 3);         /* subl $1, OFFSET(%r11) */
+	at = put(at, &table_offset, 4);
+	at = put(at, "\x01", 1);
+	at = put(at, "\x41\x5b", 2);             /* pop %r11 */
+	at = put(at, "\x78\x01", 2);             /* js over the ret */
+	at = put(at, "\xc3", 1);                 /* ret */
+	at = put(at, "\x68", 1);                 /* push $NUMBER */
+	at = put(at, &number, 4);
+	at = put(at, "\xff\x25", 2);             /* jmp *TARGET(%rip) */
+	target_offset = (int32_t)(target - (at + 4));
+	put(at, &target_offset, 4);
+}
+
+/* Memory that calls from all of the module reach, writable; NULL: none. */
+static void *map_near(struct probe_range module, size_t bytes)
+{
+	uintptr_t up = (module.high + NEAR_STEP) & ~(uintptr_t)(NEAR_STEP - 1), down = module.low & ~(uintptr_t)(NEAR_STEP - 1);
+	uintptr_t reach = NEAR_LIMIT > module.high - module.low + bytes ? NEAR_LIMIT - (module.high - module.low) - bytes : 0;
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+
+	for (uintptr_t away = 0; away < reach; away += NEAR_STEP) {
+		void *at = mmap((void *)(up + away), bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+		if (at == (void *)(up + away))
+			return at;
+		if (at != MAP_FAILED) /* a kernel that takes the address for a wish */
+			munmap(at, bytes);
+		if (down < away + bytes + NEAR_STEP)
+			continue;
+		at = mmap((void *)(down - away - bytes), bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+		if (at == (void *)(down - away - bytes))
+			return at;
+		if (at != MAP_FAILED)
+			munmap(at, bytes);
+	}
+	return NULL;
+}
+
+/* ---- the calls ---- */
+
+/* In one store where it lies in one word: another thread may be about to run it. */
+static void call_write(uintptr_t site, uintptr_t to)
+{
+	int32_t offset = (int32_t)(to - site - SITE_BYTES);
+	uintptr_t word = site & ~(uintptr_t)7;
+	unsigned char bytes[8];
+	uint64_t value;
+
+	if (site - word <= 8 - SITE_BYTES) {
+		memcpy(bytes, (const void *)word, 8);
+		bytes[site - word] = 0xe8;
+		memcpy(bytes + (site - word) + 1, &offset, 4);
+		memcpy(&value, bytes, 8);
+		__atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
+		return;
+	}
+	memcpy((void *)(site + 1), &offset, 4);
+	__atomic_store_n((unsigned char *)site, 0xe8, __ATOMIC_RELEASE);
+}
+
+/* Other threads may run what is on the same pages, so they stay executable if the system lets us. */
+static int make_writable(struct probe_range code)
+{
+	if (mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
+		return 0;
+	return mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
+}
+
+int probe_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code)
+{
+	size_t bytes = (STUB_BYTES * (n + 1) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	unsigned char *memory = map_near(module, bytes);
+	const uintptr_t entry = (uintptr_t)probe_entry;
+	int failed;
+
+	if (!memory)
+		return ENOMEM;
+	memcpy(memory, &entry, sizeof(entry));
+	for (size_t i = 0; i < n; i++)
+		stub_write(memory + STUB_BYTES * (i + 1), patches[i].number, memory);
+	failed = mprotect(memory, bytes, PROT_READ | PROT_EXEC) ? errno : make_writable(code);
+	if (failed) {
+		munmap(memory, bytes);
+		return failed;
+	}
+	for (size_t i = 0; i < n; i++)
+		call_write(patches[i].site, (uintptr_t)memory + STUB_BYTES * (i + 1));
+	mprotect((void *)code.low, code.high - code.low, code.protection);
+	return 0;
+}

@@ -1,0 +1,193 @@
+/* From the environment to a patched program, and its end. Nothing happens without ASSAY_PROBE_LIST. */
+#include "runs/probe/probe.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define BUDGET_PPM       30000u /* the default */
+#define BUDGET_PPM_MAX   1000000u
+#define COST_SAMPLED_NS  60u /* of a hook at both ends, with its sample, in a program that uses its caches for itself */
+#define COST_COUNTED_NS  3u
+#define COST_READS       16u  /* to see what reading the counters costs */
+
+struct probe probe;
+
+static struct probe_list list;
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+static const char *counter_names[RECORD_COUNTERS_MAX];
+static enum record_back_end back_end;
+
+extern void *__libc_stack_end;
+
+void probe_say(const char *text, const char *more, int errnum)
+{
+	const char *why = errnum ? strerrordesc_np(errnum) : NULL;
+	struct iovec parts[] = {
+		{ (void *)(uintptr_t)"assay-probe: ", 13 },
+		{ (void *)(uintptr_t)text, strlen(text) },
+		{ (void *)(uintptr_t)more, strlen(more) },
+		{ (void *)(uintptr_t)": ", why ? 2 : 0 },
+		{ (void *)(uintptr_t)(why ? why : ""), why ? strlen(why) : 0 },
+		{ (void *)(uintptr_t)"\n", 1 },
+	};
+	ssize_t ignored = writev(2, parts, 6);
+
+	(void)ignored;
+}
+
+/* A fraction such as ".03" in millionths. */
+static uint64_t budget_from(const char *text)
+{
+	double value = text ? strtod(text, NULL) : BUDGET_PPM / 1e6;
+
+	if (!(value >= 0) || value > BUDGET_PPM_MAX / 1e6)
+		value = BUDGET_PPM / 1e6;
+	return (uint64_t)(value * 1e6 + .5);
+}
+
+static void main_thread(void)
+{
+	uintptr_t high = (uintptr_t)__libc_stack_end, limit = 1u << 30;
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < limit)
+		limit = stack.rlim_cur;
+	probe.threads = 1;
+	probe_thread_begin(high - limit, high);
+}
+
+/* What a sampled call costs with these counters, in ticks of this machine. */
+static void costs_measure(uint64_t ticks_per_s)
+{
+	uint64_t values[RECORD_COUNTERS_MAX], before;
+
+	probe.cost_sampled = COST_SAMPLED_NS * ticks_per_s / 1000000000u;
+	probe.cost_counted = COST_COUNTED_NS * ticks_per_s / 1000000000u;
+	before = record_ticks();
+	for (unsigned i = 0; i < COST_READS; i++)
+		probe.cost_clock = (record_ticks() - before) / (i + 1);
+	if (!probe_self || !probe_self->counting)
+		return;
+	before = record_ticks();
+	for (unsigned i = 0; i < COST_READS; i++)
+		probe_counters_read(probe_self, values);
+	probe.cost_sampled += 2 * (record_ticks() - before) / COST_READS;
+}
+
+static void number_say(const char *key, uint64_t number)
+{
+	char digits[24], *at = digits + 23;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + number % 10);
+	while ((number /= 10) != 0);
+	record_info(&probe.writer, key, at);
+}
+
+static void program_say(void)
+{
+	char path[1024];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	record_info(&probe.writer, "program", path);
+	record_info(&probe.writer, "probe", PROBE_VERSION);
+	number_say("budget_ppm", probe.budget_ppm);
+	number_say("cost_sampled_ticks", probe.cost_sampled);
+	number_say("cost_clock_ticks", probe.cost_clock);
+	if (getenv("ASSAY_PROBE_INPUT"))
+		record_info(&probe.writer, "input", getenv("ASSAY_PROBE_INPUT"));
+	probe_counters_why();
+}
+
+/* Reserving costs time at the start: room for the list, and some more. */
+static uint32_t names_bytes(void)
+{
+	size_t bytes = 16384;
+
+	for (size_t i = 0; i < list.n; i++)
+		bytes += 24 + strlen(list.items[i].module) + strlen(list.items[i].name);
+	bytes = (bytes + 4095) / 4096 * 4096;
+	return bytes < RECORD_NAMES_BYTES_MAX ? (uint32_t)bytes : RECORD_NAMES_BYTES_MAX;
+}
+
+bool probe_begin(void)
+{
+	static bool tried;
+	struct record_options options = {
+		.directory = getenv("ASSAY_PROBE_DIRECTORY"),
+		.counters = counter_names,
+		.names_bytes_max = names_bytes(),
+	};
+	int failed;
+
+	if (tried)
+		return probe.writer.header;
+	tried = true;
+	if (!options.directory)
+		options.directory = ".";
+	back_end = probe_counters_init(getenv("ASSAY_PROBE_COUNTERS"), counter_names, &probe.n_counters);
+	options.back_end = back_end;
+	options.n_counters = probe.n_counters;
+	probe.frame_bytes = (uint32_t)(sizeof(struct probe_frame) + probe.n_counters * sizeof(uint64_t));
+	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	failed = probe.functions == MAP_FAILED ? ENOMEM : record_open(&probe.writer, &options);
+	if (failed) {
+		probe_say("cannot write samples, nothing is measured: ", options.directory, failed);
+		return false;
+	}
+	probe_saved_init();
+	probe_thread_init();
+	main_thread();
+	costs_measure(probe.writer.options.ticks_per_s);
+	program_say();
+	return true;
+}
+
+void probe_loaded(void)
+{
+	static __thread bool at_work PROBE_TLS; /* what PAPI loads is not looked at */
+
+	if (!list.n || at_work)
+		return;
+	at_work = true;
+	pthread_mutex_lock(&loading);
+	probe_modules_scan(&list);
+	pthread_mutex_unlock(&loading);
+	at_work = false;
+}
+
+__attribute__((constructor)) static void probe_start(void)
+{
+	const char *path = getenv("ASSAY_PROBE_LIST"), *version = getenv("ASSAY_PROBE_VERSION");
+
+#ifdef ASSAY_PROBE_NOTHING
+	return;
+#endif
+	if (!path)
+		return;
+	if (version && strcmp(version, PROBE_VERSION) != 0) {
+		probe_say("this library is version " PROBE_VERSION " of the probe, nothing is measured: take the library that came with "
+			  "the command, which wants version ", version, 0);
+		return;
+	}
+	probe.budget_ppm = budget_from(getenv("ASSAY_PROBE_BUDGET"));
+	if (probe_list_read(path, &list))
+		probe_loaded();
+}
+
+__attribute__((destructor)) static void probe_end(void)
+{
+	if (!probe.writer.header)
+		return;
+	probe_threads_end();
+	record_close(&probe.writer);
+}

@@ -1,0 +1,259 @@
+/* Threads: each has its tables and its shadow stack from its beginning to its end, by mmap. */
+#include "runs/probe/probe.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <threads.h>
+#include <unistd.h>
+
+#define ROUNDS 3 /* of destructors of thread-specific data: others' come before ours */
+
+int32_t probe_nobody[RECORD_FUNCTIONS_MAX];
+struct probe_thread *probe_threads;
+__thread struct probe_thread *probe_self PROBE_TLS;
+__thread int32_t *probe_countdown PROBE_TLS = probe_nobody;
+
+static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* of threads that are measured no more: a hook is at work for ever */
+static pthread_key_t key;
+static bool key_made;
+
+static size_t table_bytes(void)
+{
+	return RECORD_FUNCTIONS_MAX * (sizeof(int32_t) + sizeof(struct probe_state));
+}
+
+/* One mapping: the struct, frames, tables. What is never touched takes no memory. */
+static size_t thread_bytes(void)
+{
+	return 4096 + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes + table_bytes();
+}
+
+static struct probe_thread *thread_map(void)
+{
+	unsigned char *memory = mmap(NULL, thread_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct probe_thread *t = (struct probe_thread *)(void *)memory;
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	t->frames = memory + 4096;
+	t->states = (struct probe_state *)(void *)(t->frames + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes);
+	t->countdown = (int32_t *)(void *)(t->states + RECORD_FUNCTIONS_MAX);
+	return t;
+}
+
+/* What an ended thread has left, empty again; or NULL. */
+static struct probe_thread *thread_again(void)
+{
+	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
+		uint32_t one = 1;
+
+		if (!t->unused || !__atomic_compare_exchange_n(&t->unused, &one, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		memset(t->states, 0, t->begun * sizeof(t->states[0]));
+		memset(t->countdown, 0, t->begun * sizeof(t->countdown[0]));
+		memset(&t->record, 0, sizeof(t->record));
+		t->begun = t->ended_rounds = t->sparse = t->depth = 0;
+		return t;
+	}
+	return NULL;
+}
+
+static struct probe_thread *thread_new(void)
+{
+	struct probe_thread *t = thread_map();
+
+	if (!t)
+		return NULL;
+	t->next = __atomic_load_n(&probe_threads, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&probe_threads, &t->next, t, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	return t;
+}
+
+struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high)
+{
+	struct probe_thread *t = probe.writer.header ? thread_again() : NULL;
+
+	if (!t && probe.writer.header)
+		t = thread_new();
+	if (!t) {
+		probe_self = &ended;
+		return NULL;
+	}
+	t->stack_low = low;
+	t->stack_high = high;
+	t->busy = UINTPTR_MAX; /* what follows may call selected functions */
+	probe_self = t;
+	if (key_made)
+		pthread_setspecific(key, t);
+	probe_counters_thread(t);
+	t->busy = 0;
+	probe_countdown = t->countdown;
+	return t;
+}
+
+/* How often each function was called: a sample of its own (RECORD_TOTAL), written by `record`. */
+static void totals(const struct probe_thread *t, struct record_thread *record)
+{
+	for (uint32_t i = 0; i < t->begun; i++) {
+		uint64_t calls = t->states[i].next - (uint64_t)(int64_t)t->countdown[i];
+		struct record_sample *sample = calls ? record_begin(&probe.writer, record) : NULL;
+
+		if (!sample)
+			continue;
+		memset(sample, 0, sizeof(*sample));
+		sample->function = i;
+		sample->ordinal = calls;
+		sample->start = record_ticks();
+		sample->flags = RECORD_TOTAL;
+		memset(sample->counters, 0xff, probe.n_counters * sizeof(sample->counters[0]));
+		record_commit(&probe.writer, record);
+	}
+}
+
+/* The process ends. Other threads are at work still: what they write into their chunks is theirs. */
+void probe_threads_end(void)
+{
+	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
+		struct record_thread record = { .number = t->record.number, .numbered = t->record.numbered, .final = true };
+
+		if (t->unused || !t->record.numbered)
+			continue;
+		if (t == probe_self) {
+			t->busy = UINTPTR_MAX;
+			t->record.final = true;
+			totals(t, &t->record);
+		} else {
+			totals(t, &record);
+		}
+	}
+}
+
+/* ---- the end of a thread ---- */
+
+/* The destructor of our thread-specific data: returns, pthread_exit() and cancellation alike. */
+static void thread_end(void *value)
+{
+	struct probe_thread *t = value;
+
+	if (++t->ended_rounds < ROUNDS && pthread_setspecific(key, t) == 0)
+		return;
+	t->busy = UINTPTR_MAX;
+	probe_prune(t, (const uintptr_t *)UINTPTR_MAX, true);
+	t->record.final = true;
+	totals(t, &t->record);
+	probe_counters_thread_end(t);
+	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
+	probe_countdown = probe_nobody;
+	probe_self = &ended;
+	__atomic_store_n(&t->unused, 1, __ATOMIC_RELEASE);
+}
+
+void probe_thread_init(void)
+{
+	key_made = pthread_key_create(&key, thread_end) == 0;
+}
+
+/* ---- the beginning of one ---- */
+
+struct start {
+	void *(*posix)(void *);
+	int (*standard)(void *);
+	void *argument;
+};
+
+/* Before anything of the program runs in it, so that what its tables need is not called out of a hook. */
+static void thread_start(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	pthread_attr_t attributes;
+	void *stack = NULL;
+	size_t bytes = 0;
+
+	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
+	if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+		pthread_attr_getstack(&attributes, &stack, &bytes);
+		pthread_attr_destroy(&attributes);
+	}
+	if (bytes)
+		probe_thread_begin((uintptr_t)stack, (uintptr_t)stack + bytes);
+	else
+		probe_thread_begin(here - (8u << 20), here + 4096);
+}
+
+static void *posix_start(void *argument)
+{
+	struct start start = *(struct start *)argument;
+
+	free(argument);
+	thread_start();
+	return start.posix(start.argument);
+}
+
+static int standard_start(void *argument)
+{
+	struct start start = *(struct start *)argument;
+
+	free(argument);
+	thread_start();
+	return start.standard(start.argument);
+}
+
+PROBE_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*function)(void *),
+				void *restrict argument)
+{
+	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	struct start *start;
+	int failed;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	if (!probe.writer.header)
+		return real(thread, attributes, function, argument);
+	start = malloc(sizeof(*start));
+	if (!start)
+		return EAGAIN;
+	*start = (struct start){ .posix = function, .argument = argument };
+	failed = real(thread, attributes, posix_start, start);
+	if (failed)
+		free(start);
+	return failed;
+}
+
+PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
+{
+	static int (*real)(thrd_t *, thrd_start_t, void *);
+	struct start *start;
+	int failed;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "thrd_create");
+	if (!probe.writer.header)
+		return real(thread, function, argument);
+	start = malloc(sizeof(*start));
+	if (!start)
+		return thrd_nomem;
+	*start = (struct start){ .standard = function, .argument = argument };
+	failed = real(thread, standard_start, start);
+	if (failed != thrd_success)
+		free(start);
+	return failed;
+}
+
+/* ---- a child of fork() ---- */
+
+/* The first hook there: a file of its own. What began in the parent is the parent's to record. */
+void probe_child(struct probe_thread *t)
+{
+	probe.threads = 1;
+	for (uint32_t i = 0; i < t->depth; i++)
+		probe_frame_at(t, i)->silent = true;
+	probe_threads = t;
+	t->next = NULL;
+	probe_counters_child(t);
+	record_fork(&probe.writer, &t->record);
+}

@@ -1,0 +1,551 @@
+/* Profiles on recorded machines, for `--evidence irup`: each line of output is a JSON object.
+ *   bench_irup LAB applications         every application: errors on types left out, the choices, the leading group
+ *   bench_irup LAB left-out             each stressor in turn left out of the fingerprint and used as the application
+ *   bench_irup LAB planted COUNT SEED   applications made up of one to four stressors with noise
+ *   bench_irup LAB time ROUNDS          seconds of one whole default profile of stream/add-1, on all processors and on one
+ * Of stream only the sound run counts (time stamp 1498013938000). */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/stats.h"
+#include "gate/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SOUND_MS      1498013938000
+#define RELATIVES_MAX 64
+
+static struct lab lab = { .lock_fd = -1 };
+static struct evidence evidence;
+
+static void die(const struct assay_error *err)
+{
+	fprintf(stderr, "bench_irup: %s\n", err->text);
+	exit(1);
+}
+
+static void print_line(cJSON *object)
+{
+	char *text = cJSON_PrintUnformatted(object);
+
+	puts(text);
+	fflush(stdout);
+	cJSON_free(text);
+	cJSON_Delete(object);
+}
+
+/* ---- stability under resampling ---- */
+
+static void order_of(const double *share, size_t n, size_t *rank)
+{
+	for (size_t i = 0; i < n; i++) {
+		rank[i] = 0;
+		for (size_t k = 0; k < n; k++)
+			rank[i] += share[k] > share[i] || (share[k] == share[i] && k < i) ? 1 : 0;
+	}
+}
+
+static double top3_jaccard(const size_t *a, const size_t *b, size_t n)
+{
+	double both = 0.0, either = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		both += a[i] < 3 && b[i] < 3 ? 1.0 : 0.0;
+		either += a[i] < 3 || b[i] < 3 ? 1.0 : 0.0;
+	}
+	return either > 0.0 ? both / either : 1.0;
+}
+
+/* Kendall's tau-b of two lists of shares. */
+static double kendall(const double *a, const double *b, size_t n)
+{
+	double sum = 0.0, na = 0.0, nb = 0.0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t k = 0; k < i; k++) {
+			double x = (a[i] > a[k] ? 1.0 : 0.0) - (a[i] < a[k] ? 1.0 : 0.0);
+			double y = (b[i] > b[k] ? 1.0 : 0.0) - (b[i] < b[k] ? 1.0 : 0.0);
+
+			sum += x * y;
+			na += x * x;
+			nb += y * y;
+		}
+	}
+	return na > 0.0 && nb > 0.0 ? sum / sqrt(na * nb) : 0.0;
+}
+
+/* Each resample against the fit on all types. */
+static void add_stability(cJSON *o, const char *jaccard, const char *tau, const double *whole, const struct mat *resampled,
+                          size_t n)
+{
+	size_t *a = mem_new(n, sizeof(*a)), *b = mem_new(n, sizeof(*b));
+	double j = 0.0, t = 0.0;
+
+	order_of(whole, n, a);
+	for (size_t i = 0; i < resampled->rows; i++) {
+		order_of(&resampled->at[i * resampled->cols], n, b);
+		j += top3_jaccard(a, b, n) / (double)resampled->rows;
+		t += kendall(whole, &resampled->at[i * resampled->cols], n) / (double)resampled->rows;
+	}
+	cJSON_AddNumberToObject(o, jaccard, j);
+	cJSON_AddNumberToObject(o, tau, t);
+	free(a);
+	free(b);
+}
+
+/* The same of the stumps' importances, and of half the sum of both. */
+static void add_stability_of_importance(cJSON *o, const struct profile *p)
+{
+	size_t n = p->n_groups, rows = p->shares.resampled.rows;
+	double *importance = mem_new(2 * n, sizeof(*importance)), *both = importance + n;
+	struct mat sums = mat_new(rows, n);
+
+	for (size_t k = 0; k < p->data.features.n; k++)
+		importance[p->data.features.group[k]] += p->blend.stumps.importance[k];
+	for (size_t g = 0; g < n; g++) {
+		both[g] = .5 * (importance[g] + p->shares.share[g]);
+		for (size_t i = 0; i < rows; i++)
+			mat_set(&sums, i, g, .5 * (mat_get(&p->shares.importances, i, g) + mat_get(&p->shares.resampled, i, g)));
+	}
+	add_stability(o, "jaccard_importance", "tau_importance", importance, &p->shares.importances, n);
+	add_stability(o, "jaccard_both", "tau_both", both, &sums, n);
+	mat_release(&sums);
+	free(importance);
+}
+
+/* ---- what is said of every profile ---- */
+
+static cJSON *summary(const struct profile *p, const char *name)
+{
+	cJSON *o = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(o, "name", name);
+	cJSON_AddNumberToObject(o, "rows", (double)p->rows->rates.rows);
+	cJSON_AddNumberToObject(o, "types", (double)p->rows->types);
+	cJSON_AddNumberToObject(o, "groups", (double)p->n_groups);
+	cJSON_AddNumberToObject(o, "effective_rank", p->data.features.effective_rank);
+	cJSON_AddStringToObject(o, "verdict", profile_verdict_text(p->verdict));
+	list = cJSON_AddArrayToObject(o, "reasons");
+	for (size_t i = 0; i < p->n_reasons; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(p->reasons[i].code));
+	cJSON_AddNumberToObject(o, "q2", p->validation.q2);
+	cJSON_AddNumberToObject(o, "mape", p->validation.mape);
+	cJSON_AddNumberToObject(o, "unexplained", p->shares.share[p->shares.groups]);
+	cJSON_AddNumberToObject(o, "tied", p->blend.stumps.tied);
+	cJSON_AddNumberToObject(o, "spread", stats_sd(p->data.type_cost, p->data.types));
+	cJSON_AddStringToObject(o, "lead", p->groups[0].name);
+	cJSON_AddNumberToObject(o, "lead_size", (double)p->groups[0].n);
+	cJSON_AddNumberToObject(o, "share", p->groups[0].share);
+	cJSON_AddNumberToObject(o, "second", p->n_groups > 1 ? p->groups[1].share : 0.0);
+	cJSON_AddNumberToObject(o, "least", p->groups[0].least);
+	cJSON_AddNumberToObject(o, "most", p->groups[0].most);
+	cJSON_AddNumberToObject(o, "first", p->groups[0].first);
+	cJSON_AddNumberToObject(o, "importance", p->groups[0].importance);
+	add_stability(o, "jaccard", "tau", p->shares.share, &p->shares.resampled, p->n_groups);
+	add_stability_of_importance(o, p);
+	return o;
+}
+
+/* ---- applications ---- */
+
+static void keep_sound(struct run_set *runs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n; i++) {
+		struct run run = runs->items[i];
+
+		if (run.taken_ms == SOUND_MS) {
+			runs->items[i] = runs->items[n];
+			runs->items[n++] = run;
+		}
+	}
+	for (size_t i = n; i < runs->n; i++)
+		free(runs->items[i].machine);
+	runs->n = n;
+}
+
+/* Log errors of the rows' types, predicted without them, and the choices made without them. */
+static void add_held_out(cJSON *o, const struct profile *p)
+{
+	cJSON *errors = cJSON_AddArrayToObject(o, "log_errors"), *choices = cJSON_AddArrayToObject(o, "choices");
+	double *sum = mem_new(p->data.types, sizeof(*sum)), *rows = mem_new(p->data.types, sizeof(*rows));
+
+	for (size_t i = 0; i < p->data.rows; i++) {
+		sum[p->data.type[i]] += p->validation.predicted[i] - p->data.log_cost[i];
+		rows[p->data.type[i]] += 1.0;
+	}
+	for (size_t t = 0; t < p->data.types; t++) {
+		const struct blend_choice *c = &p->validation.choices[t];
+		cJSON *choice = cJSON_CreateArray();
+
+		cJSON_AddItemToArray(errors, cJSON_CreateNumber(sum[t] / rows[t]));
+		cJSON_AddItemToArray(choice, cJSON_CreateNumber(c->stumps));
+		for (size_t k = 0; k < BLEND_ADDITIVE; k++)
+			cJSON_AddItemToArray(choice, cJSON_CreateNumber(c->additive[k]));
+		cJSON_AddItemToArray(choices, choice);
+	}
+	free(sum);
+	free(rows);
+}
+
+static void application(const char *name)
+{
+	struct run_set runs = { 0 };
+	struct dataset dataset = { 0 };
+	struct profile_rows rows = { 0 };
+	struct profile profile = { 0 };
+	struct assay_error err;
+	cJSON *o;
+
+	if (evidence_runs(&lab, name, &runs, &err))
+		die(&err);
+	if (strncmp(name, "stream/", 7) == 0)
+		keep_sound(&runs);
+	dataset_sparse_of(&evidence, &runs, &dataset);
+	profile_rows_of(&evidence, &runs, &dataset, &rows);
+	profile_of(&rows, &profile_defaults, &profile);
+	if (profile.fitted) {
+		o = summary(&profile, name);
+		add_held_out(o, &profile);
+		print_line(o);
+	}
+	profile_release(&profile);
+	profile_rows_release(&rows);
+	dataset_release(&dataset);
+	run_set_release(&runs);
+}
+
+static void applications(void)
+{
+	struct run_listing *list;
+	struct assay_error err;
+	size_t n;
+
+	if (run_list(&lab.store, &list, &n, &err))
+		die(&err);
+	for (size_t i = 0; i < n; i++)
+		application(list[i].application);
+	run_list_free(list, n);
+}
+
+/* ---- applications that are made up ---- */
+
+/* All fingerprints of one time (0: of all times), a row a pass; every stressor a column. Cost is to be filled in. */
+static void fingerprints(int64_t taken_ms, struct profile_rows *out)
+{
+	const struct fingerprint_set *set = &evidence.fingerprints;
+	struct profile_rows r = {.features = mem_new(set->n_stressors, sizeof(char *)),
+	                         .type_names = mem_new(evidence.types.n, sizeof(char *))};
+	size_t passes = 0, *seen = mem_new(evidence.types.n, sizeof(*seen));
+
+	for (size_t i = 0; i < set->n; i++)
+		passes += set->items[i].n_passes;
+	r.rates = mat_new(passes, set->n_stressors);
+	r.cost = mem_new(passes, sizeof(*r.cost));
+	r.type = mem_new(passes, sizeof(*r.type));
+	memcpy(r.features, set->stressors, set->n_stressors * sizeof(char *));
+	r.rates.rows = 0;
+	for (size_t i = 0; i < set->n; i++) {
+		size_t type = types_find(&evidence.types, set->items[i].id);
+
+		if (taken_ms && set->items[i].taken_ms != taken_ms)
+			continue;
+		for (size_t pass = 0; pass < set->items[i].n_passes; pass++) {
+			for (size_t j = 0; j < set->n_stressors; j++)
+				mat_set(&r.rates, r.rates.rows, j, fingerprint_rate(set, &set->items[i], pass, j));
+			r.type[r.rates.rows++] = type;
+			seen[type] = 1;
+		}
+	}
+	for (size_t t = 0; t < evidence.types.n; t++) {
+		if (seen[t]) {
+			seen[t] = r.types;
+			r.type_names[r.types++] = evidence.types.types[t].name;
+		}
+	}
+	for (size_t i = 0; i < r.rates.rows; i++)
+		r.type[i] = seen[r.type[i]];
+	free(seen);
+	*out = r;
+}
+
+static const int64_t times[] = { 1497974400000, 1498013938000, 1499724178000, 1512873230000, 0 };
+
+static double alike(const char *a, const char *b)
+{
+	const struct stressor *x = stressor_find(a), *y = stressor_find(b);
+	double both = 0.0;
+
+	for (size_t i = 0; x && y && i < x->n_categories; i++) {
+		for (size_t k = 0; k < y->n_categories; k++)
+			both += x->categories[i] == y->categories[k] ? 1.0 : 0.0;
+	}
+	return x && y ? both / ((double)x->n_categories + (double)y->n_categories - both) : 0.0;
+}
+
+/* Whether a group has one of the stressors whose categories are most alike to those of `name`. */
+static bool has_nearest(const struct profile *p, const struct profile_group *g, const char *name)
+{
+	double nearest = 0.0, here = 0.0;
+
+	for (size_t j = 0; j < p->rows->rates.cols; j++) {
+		if (p->data.features.state[j] == FEATURE_USED)
+			nearest = fmax(nearest, alike(name, p->rows->features[j]));
+	}
+	for (size_t i = 0; i < g->n; i++)
+		here = fmax(here, alike(name, p->rows->features[g->members[i]]));
+	return here >= nearest;
+}
+
+static bool has_category(const struct profile_group *g, const char *name, bool main_only)
+{
+	const struct stressor *s = stressor_find(name);
+
+	for (size_t i = 0; s && i < (main_only ? 1 : s->n_categories); i++) {
+		if (g->categories[s->categories[i]])
+			return true;
+	}
+	return false;
+}
+
+static void left_out_one(const struct profile_rows *all, size_t column, int64_t taken_ms)
+{
+	struct profile_rows r = {.features = mem_new(all->rates.cols, sizeof(char *)),
+	                         .type_names = mem_new(all->types, sizeof(char *))};
+	size_t cols = all->rates.cols - 1, *index = mem_new(all->types, sizeof(*index));
+	struct profile profile = { 0 };
+	cJSON *o;
+
+	r.rates = mat_new(all->rates.rows, cols);
+	r.cost = mem_new(all->rates.rows, sizeof(*r.cost));
+	r.type = mem_new(all->rates.rows, sizeof(*r.type));
+	r.rates.rows = 0;
+	for (size_t j = 0; j < cols; j++)
+		r.features[j] = all->features[j < column ? j : j + 1];
+	for (size_t i = 0; i < all->rates.rows; i++) {
+		double rate = mat_get(&all->rates, i, column);
+
+		if (!(rate > 0))
+			continue;
+		for (size_t j = 0; j < cols; j++)
+			mat_set(&r.rates, r.rates.rows, j, mat_get(&all->rates, i, j < column ? j : j + 1));
+		r.cost[r.rates.rows] = 1.0 / rate;
+		r.type[r.rates.rows++] = all->type[i];
+		index[all->type[i]] = 1;
+	}
+	for (size_t t = 0; t < all->types; t++) {
+		if (index[t]) {
+			index[t] = r.types;
+			r.type_names[r.types++] = all->type_names[t];
+		}
+	}
+	for (size_t i = 0; i < r.rates.rows; i++)
+		r.type[i] = index[r.type[i]];
+	profile_of(&r, &profile_defaults, &profile);
+	if (profile.fitted) {
+		o = summary(&profile, all->features[column]);
+		cJSON_AddNumberToObject(o, "taken_ms", (double)taken_ms);
+		cJSON_AddBoolToObject(o, "nearest", has_nearest(&profile, &profile.groups[0], all->features[column]));
+		cJSON_AddBoolToObject(o, "main", has_category(&profile.groups[0], all->features[column], true));
+		cJSON_AddBoolToObject(o, "any", has_category(&profile.groups[0], all->features[column], false));
+		print_line(o);
+	}
+	profile_release(&profile);
+	profile_rows_release(&r);
+	free(index);
+}
+
+static void left_out(void)
+{
+	for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++) {
+		struct profile_rows all;
+
+		fingerprints(times[k], &all);
+		for (size_t j = 0; j < all.rates.cols; j++)
+			left_out_one(&all, j, times[k]);
+		profile_rows_release(&all);
+	}
+}
+
+struct plant {
+	size_t column[4], n;
+	double weight[4], noise;
+};
+
+/* Columns of different groups, at random. */
+static struct plant plant_of(const struct features *f, size_t n, struct rng *rng)
+{
+	struct plant plant = { .n = n, .noise = .01 + .04 * rng_double(rng) };
+	double sum = 0.0;
+
+	for (size_t k = 0; k < n;) {
+		size_t j = rng_below(rng, f->p);
+		bool fresh = f->distinct[j] != FEATURES_NONE;
+
+		for (size_t i = 0; fresh && i < k; i++)
+			fresh = f->group[f->distinct[plant.column[i]]] != f->group[f->distinct[j]];
+		if (!fresh)
+			continue;
+		plant.column[k] = j;
+		plant.weight[k] = .05 - log(1.0 - rng_double(rng));
+		sum += plant.weight[k++];
+	}
+	for (size_t k = 0; k < n; k++)
+		plant.weight[k] /= sum;
+	return plant;
+}
+
+/* Fills the cost of r, and truth[features], the mean over types of each one's share. */
+static void grow(const struct plant *plant, const struct features *f, struct rng *rng, struct profile_rows *r, double *truth)
+{
+	double *machine = mem_new(r->types, sizeof(*machine)), *rows = mem_new(r->types, sizeof(*rows));
+
+	for (size_t t = 0; t < r->types; t++)
+		machine[t] = exp(plant->noise * rng_normal(rng));
+	for (size_t i = 0; i < r->rates.rows; i++)
+		rows[r->type[i]] += 1.0;
+	for (size_t i = 0; i < r->rates.rows; i++) {
+		double part[4], time = 0.0;
+
+		for (size_t k = 0; k < plant->n; k++) {
+			part[k] = plant->weight[k] * exp(f->centre[plant->column[k]]) / mat_get(&r->rates, i, plant->column[k]);
+			time += part[k];
+		}
+		for (size_t k = 0; k < plant->n; k++)
+			truth[plant->column[k]] += part[k] / time / rows[r->type[i]] / (double)r->types;
+		r->cost[i] = time * machine[r->type[i]] * exp(plant->noise * rng_normal(rng));
+	}
+	free(machine);
+	free(rows);
+}
+
+static void planted_one(struct profile_rows *r, const struct features *f, size_t n, struct rng *rng)
+{
+	double *truth = mem_new(r->rates.cols, sizeof(*truth)), best = -1.0;
+	struct plant plant = plant_of(f, n, rng);
+	struct profile profile = { 0 };
+	cJSON *o, *shares;
+	size_t leading = 0;
+
+	grow(&plant, f, rng, r, truth);
+	r->noise = plant.noise;
+	profile_of(r, &profile_defaults, &profile);
+	o = summary(&profile, "planted");
+	cJSON_AddNumberToObject(o, "resources", (double)n);
+	cJSON_AddNumberToObject(o, "noise", plant.noise);
+	shares = cJSON_AddArrayToObject(o, "shares");
+	for (size_t g = 0; g < profile.n_groups; g++) {
+		const struct profile_group *group = &profile.groups[g];
+		double share = 0.0, values[6];
+
+		for (size_t i = 0; i < group->n; i++)
+			share += truth[group->members[i]];
+		if (share > best) {
+			best = share;
+			leading = g;
+		}
+		values[0] = share;
+		values[1] = group->share;
+		values[2] = group->low;
+		values[3] = group->high;
+		values[4] = group->least;
+		values[5] = group->most;
+		if (share > 0.0 || g == 0)
+			cJSON_AddItemToArray(shares, cJSON_CreateDoubleArray(values, 6));
+	}
+	cJSON_AddBoolToObject(o, "right", leading == 0);
+	print_line(o);
+	profile_release(&profile);
+	free(truth);
+}
+
+static void planted(size_t count, uint64_t seed)
+{
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++) {
+		struct profile_rows rows;
+		struct features f;
+
+		fingerprints(times[k], &rows);
+		features_of(&rows.rates, rows.type, rows.types, &f);
+		for (size_t i = 0; i < count; i++)
+			planted_one(&rows, &f, 1 + i % 4, &rng);
+		features_release(&f);
+		profile_rows_release(&rows);
+	}
+}
+
+/* ---- time ---- */
+
+static double seconds(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void measure(size_t rounds)
+{
+	struct run_set runs = { 0 };
+	struct dataset dataset;
+	struct profile_rows rows;
+	struct assay_error err;
+
+	if (evidence_runs(&lab, "stream/add-1", &runs, &err))
+		die(&err);
+	dataset_sparse_of(&evidence, &runs, &dataset);
+	profile_rows_of(&evidence, &runs, &dataset, &rows);
+	for (size_t i = 0; i < 2 * rounds; i++) {
+		struct profile_options options = profile_defaults;
+		double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
+		struct profile profile;
+		cJSON *o;
+
+		options.threads = i % 2;
+		profile_of(&rows, &options, &profile);
+		wall = seconds(CLOCK_MONOTONIC) - wall;
+		cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+		o = summary(&profile, "time");
+		cJSON_AddNumberToObject(o, "threads", (double)options.threads);
+		cJSON_AddNumberToObject(o, "wall", wall);
+		cJSON_AddNumberToObject(o, "cpu", cpu);
+		cJSON_AddNumberToObject(o, "resamples", (double)profile.shares.resampled.rows);
+		cJSON_AddNumberToObject(o, "features", (double)rows.rates.cols);
+		print_line(o);
+		profile_release(&profile);
+	}
+	profile_rows_release(&rows);
+	dataset_release(&dataset);
+	run_set_release(&runs);
+}
+
+int main(int argc, char **argv)
+{
+	struct assay_error err;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: bench_irup LAB applications | left-out | planted COUNT SEED | time ROUNDS\n");
+		return 2;
+	}
+	if (lab_open(argv[1], STORE_READ, &lab, &err) || evidence_load(&lab, &evidence, &err))
+		die(&err);
+	if (strcmp(argv[2], "applications") == 0)
+		applications();
+	else if (strcmp(argv[2], "left-out") == 0)
+		left_out();
+	else if (strcmp(argv[2], "planted") == 0 && argc == 5)
+		planted(strtoul(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
+	else if (strcmp(argv[2], "time") == 0 && argc == 4)
+		measure(strtoul(argv[3], NULL, 10));
+	else
+		return 2;
+	evidence_release(&evidence);
+	lab_close(&lab);
+	return 0;
+}

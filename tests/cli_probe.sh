@@ -1,0 +1,301 @@
+# The probe in real programs, by gcc and clang: doctor, probe, samples.
+. "$(dirname "$0")/lib_cli.sh"
+source=${ASSAY_SOURCE:?}/tests/probed
+flags='-g -O2 -fpatchable-function-entry=5'
+cd "$tmp" || exit 1
+[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
+
+# member NAME FUNCTION: of the function in the document on standard output, one line a file; `assay samples` has a line a member.
+member() {
+	awk -v member="\"$1\":" -v wanted="\"$2\"," '
+		$1 == "\"name\":" { at = substr($0, index($0, ":") + 2) == wanted }
+		at && $1 == member { sub(/,$/, "", $2); print $2 }' "$tmp/out"
+}
+
+# expect_member NAME FUNCTION VALUE
+expect_member() {
+	cases=$((cases + 1))
+	value=$(member "$1" "$2" | tr '\n' ' ' | sed 's/ $//')
+	[ "$value" = "$3" ] || fail "$1 of $2 is '$value', expected '$3'"
+}
+
+# probe ARGUMENT...: into a new directory, and its samples as JSON in $tmp/out afterwards; what the program printed in $tmp/printed.
+probe() {
+	rm -rf samples
+	run probe -o samples "$@"
+	probe_status=$status
+	cp "$tmp/out" printed
+	cp "$tmp/err" said
+	run samples samples/*.samples --format json
+	status=$probe_status
+	cp said "$tmp/err"
+}
+
+expect_printed() {
+	cases=$((cases + 1))
+	[ "$(cat printed)" = "$1" ] || fail "the program printed '$(cat printed)', by itself '$1'"
+}
+
+# shellcheck disable=SC2086
+for compiler in gcc clang-14; do
+	what="$compiler: known numbers of calls, every one measured"
+	$compiler $flags "$source/calls.c" -o calls || exit 1
+	native=$(./calls 20)
+	probe --functions fib,work,tiny,structure,extended --budget 0 -- ./calls 20
+	expect_status 0
+	expect_printed "$native"
+	expect_member calls fib 21891
+	expect_member samples fib 21891
+	expect_member calls tiny 20000
+	expect_member samples tiny 20000
+	expect_member samples work 20
+	expect_member samples structure 20
+	expect_member samples extended 20
+	expect_member unwound tiny 0
+	expect_json .files[0].back_end time
+	expect_json .files[0].finished true
+
+	what="$compiler: short functions are sampled, calls are counted all the same"
+	probe --functions work,tiny -- ./calls 100
+	expect_status 0
+	expect_printed "$(./calls 100)"
+	expect_member calls tiny 100000
+	expect_member calls work 100
+	cases=$((cases + 1))
+	[ "$(member samples tiny)" -lt 20000 ] || fail "$(member samples tiny) of 100000 calls were measured"
+	cases=$((cases + 1))
+	[ "$(member max_weight tiny)" -gt 1 ] || fail 'a weight above 1 expected'
+
+	what="$compiler: exceptions, long jumps, pthread_exit, tail calls, backtrace"
+	$([ $compiler = gcc ] && echo g++ || echo clang++-14) $flags "$source/unwind.cc" -o unwind -pthread || exit 1
+	native=$(./unwind)
+	functions='thrower(int),catcher(int),rethrower(int),nester(int),outer(int),jumper(int),jump(int),tail(int),tail_end(int),all(int),leave(int)'
+	functions="$functions,thread(void*),main,deep_enough()"
+	for budget in 0 0.03 0.3; do
+		probe --functions "$functions" --budget $budget -- ./unwind
+		expect_status 0
+		expect_printed "$native"
+		expect_member calls main 1
+		expect_json .files[0].finished true
+	done
+	probe --functions "$functions" --budget 0 -- ./unwind
+	expect_member calls _Z6jumperi 1500
+	expect_member unwound _Z6jumperi 1500
+	expect_member samples _Z4taili 500
+	expect_member unwound _Z4taili 0
+	expect_member unwound _Z7catcheri 0
+	expect_member unwound _Z5leavei 16
+	expect_member threads _Z5leavei 4
+	expect_member unwound _Z3alli 0
+	expect_member threads _Z3alli 5
+done
+
+what='no register changes, whether a call is measured or only counted'
+gcc $flags "$source/registers.c" -o registers || exit 1
+for budget in 0 0.03; do
+	probe --functions keeper --budget $budget -- ./registers
+	expect_status 0
+	expect_printed 0
+	expect_member calls keeper 20000
+done
+
+what='C++ names need no arguments when they are alone'
+probe --functions catcher -- ./unwind
+expect_status 0
+
+what='fork: each process has a file of its own'
+gcc $flags "$source/processes.c" -o processes || exit 1
+probe --functions forker,step --budget 0 -- ./processes
+expect_status 0
+expect_printed 100
+cases=$((cases + 1))
+[ "$(member samples step | sort -n | tr '\n' ' ')" = '30 100 ' ] || fail "samples of step: $(member samples step | tr '\n' ' ')"
+cases=$((cases + 1))
+[ "$(member calls forker | sort -n | tr '\n' ' ')" = '1 ' ] || [ "$(member samples forker | sort -n | tr '\n' ' ')" = '0 1 ' ] ||
+	fail 'forker began in the parent: it is the parent that measured it'
+what='a call on the stack of a signal handler is counted, not measured'
+cases=$((cases + 1))
+member calls step | grep -q '^101$' || fail "calls of step: $(member calls step | tr '\n' ' ')"
+
+what='exec: what was measured before is kept'
+probe --functions step --budget 0 -- ./processes exec
+expect_status 0
+cases=$((cases + 1))
+member samples step | grep -q '^100$' || fail "samples of step: $(member samples step | tr '\n' ' ')"
+
+what='a program that is killed'
+probe --functions step --budget 0 -- ./processes killed
+expect_status 1
+cases=$((cases + 1))
+grep -q "'./processes' was ended by signal 9" said || fail 'it should be said how the program ended'
+cases=$((cases + 1))
+member samples step | grep -q '^100$' || fail "samples of step: $(member samples step | tr '\n' ' ')"
+cases=$((cases + 1))
+grep -q '"finished": false' "$tmp/out" || fail 'a file should say that its process did not end in order'
+
+what='a library that is loaded later, three times'
+mkdir plugins
+gcc $flags -fPIC -shared "$source/plugin.c" -o plugins/libplugin.so || exit 1
+gcc $flags "$source/loader.c" -o loader -ldl -Wl,-rpath,"$tmp/plugins",--enable-new-dtags || exit 1
+native=$(./loader)
+probe --functions plugin,plugin_inner --module plugins/libplugin.so --budget 0 -- ./loader
+expect_status 0
+expect_printed "$native"
+expect_member samples plugin_inner 30
+expect_member calls plugin 30
+
+what='two functions of one name'
+gcc $flags -DNAME=one -DMAIN -DOFFSET=1 -c "$source/same.c" -o one.o && gcc $flags -DNAME=other -DOFFSET=2 -c "$source/same.c" -o two.o &&
+	gcc one.o two.o -o twice || exit 1
+run probe --functions same -- ./twice
+refused 2 "2 functions of './twice' are called 'same'" same@0x
+address=$(sed -n 's/.*one of \(same@0x[0-9a-f]*\).*/\1/p' "$tmp/err")
+probe --functions "$address" -- ./twice
+expect_status 0
+expect_member calls same 2
+
+what='the list of another command'
+printf '# assay functions 1\n# build-id -\nsame\t%s\tsame.c\t3\nother\t0x0\tsame.c\t10\n' "${address#same@}" >list
+run probe --functions @list -- ./twice
+refused 2 'no function'
+printf '# assay functions 1\n# build-id 00\nother\t0x0\tsame.c\t10\n' >list # of another build: by its name
+probe --functions @list -- ./twice
+expect_status 0
+expect_member calls other 1
+
+what='what cannot be probed'
+run probe --functions nothing -- ./calls
+refused 2 "no function 'nothing' in './calls'"
+run probe --functions wrok -- ./calls
+refused 2 "did you mean 'work'"
+run probe --functions work -- ./not-there
+refused 2 not-there
+run probe --functions work -- not-there
+refused 2 'no program'
+gcc -g -O2 "$source/calls.c" -o plain
+run probe --functions work -- ./plain
+refused 2 -fpatchable-function-entry=5
+run doctor ./plain
+refused 2 -fpatchable-function-entry=5
+gcc -O2 -fpatchable-function-entry=5 "$source/calls.c" -o nodebug
+run doctor ./nodebug
+refused 2 -g
+cp calls stripped && strip stripped
+run doctor ./stripped
+refused 2 stripped
+cp calls arm && printf '\267' | dd of=arm bs=1 seek=18 conv=notrunc 2>/dev/null
+run doctor ./arm
+refused 2 x86-64
+head -c 3000 calls >cut
+run doctor ./cut
+refused 2 truncated
+gcc $flags -static "$source/calls.c" -o static && run doctor ./static
+refused 2 'static program'
+run samples calls
+refused 2 'not a file of samples'
+
+what='doctor'
+run doctor ./calls
+expect_status 0
+expect_stdout 'can be probed' some_entries
+run doctor ./calls --format json
+expect_json .can_be_probed true
+run doctor ./plain --format json
+expect_status 2
+expect_json .can_be_probed false
+
+what='flags for other build systems'
+# shellcheck disable=SC2046
+gcc -O2 $(PKG_CONFIG_PATH=$(dirname "$ASSAY") pkg-config --cflags assay-probe) "$source/calls.c" -o by_pkg_config
+run doctor ./by_pkg_config
+expect_status 0
+mkdir project
+printf 'cmake_minimum_required(VERSION 3.20)\nproject(p C)\ninclude(%s/runs/probe/assay-probe.cmake)\nadd_executable(calls %s/calls.c)\nassay_probe(calls)\n' \
+	"$ASSAY_SOURCE" "$source" >project/CMakeLists.txt
+cmake -S project -B project/build >/dev/null && cmake --build project/build >/dev/null
+run doctor project/build/calls
+expect_status 0
+
+what='a function that is never called'
+rm -rf samples
+run probe -o samples --functions other -- ./twice
+expect_status 0
+run probe -o samples --functions plugin --module plugins/libplugin.so -- true
+expect_status 6
+expect_error 'no selected function was called'
+
+what='a library of another version'
+rm -rf samples
+run probe -o samples --functions work -- ./calls 3
+library=$(dirname "$ASSAY")/libassay-probe.so
+LD_PRELOAD=$library ASSAY_PROBE_VERSION=99 ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=none ./calls 3 >printed 2>"$tmp/err"
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'version 99' "$tmp/err" || fail 'one line that names both versions expected'
+
+what='no room for samples: the program goes on'
+run probe --functions fib,tiny --list samples/functions.list -- ./calls
+(
+	ulimit -f 1000 2>/dev/null # of 512 or 1024 bytes: names fit, not all samples
+	ASSAY_PROBE_BUDGET=0 LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=samples ./calls 20 >printed 2>"$tmp/err"
+	echo $? >ended
+)
+expect_printed "$(./calls 20)"
+cases=$((cases + 1))
+[ "$(cat ended)" = 0 ] || fail "the program ended with $(cat ended)"
+run samples samples/*.samples --format json
+cases=$((cases + 1))
+grep '"dropped"' "$tmp/out" | grep -qv ' 0,' || fail 'samples should have been dropped, and counted'
+LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=/proc/none ./calls 20 >printed 2>"$tmp/err"
+expect_printed "$(./calls 20)"
+cases=$((cases + 1))
+grep -q 'cannot write samples' "$tmp/err" || fail 'it should be said that samples cannot be written'
+
+what='-finstrument-functions'
+gcc -g -O1 -finstrument-functions "$source/calls.c" -o instrumented || exit 1
+run doctor ./instrumented
+expect_status 0
+expect_stdout instrumented
+for budget in 0 0.03; do
+	probe --functions fib,work,tiny --budget $budget -- ./instrumented 20
+	expect_status 0
+	expect_printed "$(./instrumented 20)"
+	expect_member calls fib 21891
+	expect_member calls tiny 20000
+	expect_member samples work 20
+done
+
+what='linked instead of preloaded'
+gcc $flags "$source/calls.c" -o linked -Wl,--no-as-needed "$library" -Wl,-rpath,"$(dirname "$library")" || exit 1
+run probe --functions fib --list linked.list -- ./linked
+expect_status 0
+rm -rf samples && mkdir samples
+ASSAY_PROBE_BUDGET=0 ASSAY_PROBE_LIST=linked.list ASSAY_PROBE_DIRECTORY=samples ./linked 1 >printed
+run samples samples/*.samples --format json
+expect_member samples fib 21891
+
+what='a system that refuses to change code'
+gcc -O2 "$source/refuse.c" -o refuse
+if ./refuse true; then
+	probe --functions work --module ./calls -- ./refuse ./calls 3
+	cases=$((cases + 1))
+	grep -q 'refuses to change' said && grep -q finstrument-functions said || fail "it should be said, with the way out: $(cat said)"
+	expect_printed "$(./calls 3)"
+fi
+
+what='what the kernel counts'
+probe --functions work --budget 0 --counters perf::PAGE-FAULTS,perf::CONTEXT-SWITCHES -- ./calls 5
+if grep -q 'not allowed' said; then
+	echo 'skipped: this user may not count'
+else
+	expect_status 0
+	expect_json .files[0].back_end software
+	expect_member samples work 5
+	cases=$((cases + 1))
+	[ -n "$(member perf::PAGE-FAULTS work)" ] || fail 'page faults of work expected'
+fi
+run counters NO_SUCH_EVENT
+expect_status 6
+run counters --format json
+expect_json_parses
+
+finish

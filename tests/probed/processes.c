@@ -1,0 +1,59 @@
+/* fork: a child that goes on in the middle of a function, one that only calls exec; and a program that ends in the middle ("killed"). */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((noinline)) int step(int x)
+{
+	__asm__ volatile("");
+	return x + 1;
+}
+
+__attribute__((noinline)) int forker(void)
+{
+	int status = 0, sum = 0;
+	pid_t child = fork();
+
+	for (int i = 0; i < (child ? 100 : 30); i++)
+		sum = step(sum);
+	if (child)
+		waitpid(child, &status, 0);
+	return sum + (child ? 0 : 1000);
+}
+
+/* On a stack of its own, as coroutines and handlers of signals have: called, but not measured. */
+static void handler(int signal)
+{
+	(void)signal;
+	step(1);
+}
+
+static void on_other_stack(void)
+{
+	stack_t stack = { .ss_sp = malloc(65536), .ss_size = 65536 };
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	free(stack.ss_sp);
+}
+
+int main(int argc, char **argv)
+{
+	int result = forker();
+
+	if (result >= 1000)
+		exit(0);
+	if (argc > 1 && !strcmp(argv[1], "killed"))
+		raise(SIGKILL);
+	on_other_stack();
+	if (argc > 1 && !strcmp(argv[1], "exec"))
+		execlp("true", "true", (char *)NULL);
+	printf("%d\n", result);
+	return 0;
+}

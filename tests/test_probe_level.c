@@ -1,0 +1,127 @@
+/* Which calls the probe measures: the file of its library itself, here with a budget of ours. */
+#include "runs/probe/probe_level.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct probe probe;
+
+#define CALLS 4096u
+
+/* Marks of the calls that are sampled at a level from the first one on. */
+static void sampled(uint64_t seed, uint32_t level, bool *marks)
+{
+	for (uint32_t i = 0; i < CALLS; i++)
+		marks[i] = false;
+	for (uint64_t at = chosen(seed, level, 0); at < CALLS; at = probe_level_next(seed, level, at))
+		marks[at] = true;
+}
+
+static void test_one_of_each_block(void **state)
+{
+	bool marks[CALLS];
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 20; seed++) {
+		for (uint32_t level = 0; level <= 8; level++) {
+			sampled(seed, level, marks);
+			for (uint32_t block = 0; block < CALLS >> level; block++) {
+				unsigned n = 0;
+
+				for (uint32_t i = 0; i < 1u << level; i++)
+					n += marks[(block << level) + i];
+				assert_int_equal(n, 1);
+			}
+		}
+	}
+}
+
+/* What two runs with different levels measure is the same as far as both measure anything. */
+static void test_levels_are_nested(void **state)
+{
+	bool coarse[CALLS], fine[CALLS];
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 20; seed++) {
+		for (uint32_t level = 1; level <= 8; level++) {
+			sampled(seed, level, coarse);
+			sampled(seed, level - 1, fine);
+			for (uint32_t i = 0; i < CALLS; i++)
+				assert_true(!coarse[i] || fine[i]);
+		}
+	}
+}
+
+/* Not always the same place in a block: a program's rhythm is not the probe's. */
+static void test_places_vary(void **state)
+{
+	unsigned first_half = 0;
+	bool marks[CALLS];
+
+	(void)state;
+	sampled(7, 4, marks);
+	for (uint32_t i = 0; i < CALLS; i++)
+		first_half += marks[i] && i % 16 < 8;
+	assert_in_range(first_half, 90, 166); /* of 256: five standard deviations */
+}
+
+/* A level for a function that always takes so long, after some samples. */
+static uint32_t level_of(uint64_t ticks)
+{
+	struct probe_thread t = { .sparse = 0 };
+	struct probe_state s = { .level = 0 };
+
+	for (int i = 0; i < 100; i++)
+		probe_level_adapt(&t, &s, ticks);
+	assert_int_equal(t.sparse, s.level > 0);
+	return s.level;
+}
+
+static void test_budget(void **state)
+{
+	(void)state;
+	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 8, .cost_clock = 24 };
+	for (uint64_t ticks = 500; ticks < 100000; ticks += 97) {
+		uint32_t level = level_of(ticks);
+		double itself = (double)(ticks - 24), cost = 160.0 / (1u << level);
+
+		if (.03 * itself > 8 * 4. / 3) /* counting leaves most of the budget */
+			assert_true(cost + 8 <= .03 * itself + .1);
+		if (level) /* and no more calls are left out than must be */
+			assert_true(2 * cost > .03 * itself / 4 - 8);
+	}
+	assert_int_equal(level_of(100000), 0);
+	probe.budget_ppm = 0; /* every call */
+	assert_int_equal(level_of(1), 0);
+}
+
+/* One invocation that was interrupted does not make the function a long one. */
+static void test_outlier(void **state)
+{
+	struct probe_thread t = { .sparse = 0 };
+	struct probe_state s = { .level = 0 };
+	uint64_t mean;
+
+	(void)state;
+	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 8 };
+	for (int i = 0; i < 100; i++)
+		probe_level_adapt(&t, &s, 1000);
+	mean = s.mean;
+	probe_level_adapt(&t, &s, 100000000);
+	assert_true(s.mean <= 2 * mean + 64);
+	for (int i = 0; i < 60; i++)
+		probe_level_adapt(&t, &s, 1000);
+	assert_in_range(s.mean, 990, 1050);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_of_each_block), cmocka_unit_test(test_levels_are_nested), cmocka_unit_test(test_places_vary),
+		cmocka_unit_test(test_budget),            cmocka_unit_test(test_outlier),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,316 @@
+/* The writer, from inside a process, against the reader. */
+#include "runs/record/record_writer.h"
+#include "runs/samples.h"
+#include "tests/scratch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+#define TICKS 1000000000u
+
+static const char *const counters[] = { "one", "two" };
+
+static const struct record_options options = { .directory = ".", .counters = counters, .n_counters = 2, .back_end = RECORD_PAPI, .ticks_per_s = TICKS };
+
+static bool put(struct record_writer *w, struct record_thread *t, uint32_t function, uint64_t ordinal, uint64_t value)
+{
+	struct record_sample *s = record_begin(w, t);
+
+	if (!s)
+		return false;
+	memset(s, 0, sizeof(*s));
+	s->function = function;
+	s->weight = 1;
+	s->ordinal = ordinal;
+	s->duration = value;
+	s->counters[0] = value;
+	s->counters[1] = UINT64_MAX;
+	record_commit(w, t);
+	return true;
+}
+
+static void read_file(const char *path, struct samples *samples)
+{
+	struct assay_error err;
+
+	if (samples_read(path, samples, &err))
+		fail_msg("%s", err.text);
+}
+
+static void test_what_is_written_is_read(void **state)
+{
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct samples s;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	assert_int_equal(record_function(&w, 0x1234, "abcdef", "f(int, long)"), 0);
+	assert_int_equal(record_function(&w, 0x99, "", "new\nline"), 1);
+	assert_true(record_info(&w, "input", "a b\nc"));
+	for (uint64_t i = 0; i < 20000; i++) /* several chunks */
+		assert_true(put(&w, &t, i & 1, i / 2, i));
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_true(s.finished && !s.truncated);
+	assert_int_equal(s.n, 20000);
+	assert_int_equal(s.n_functions, 2);
+	assert_string_equal(s.functions[0].name, "f(int, long)");
+	assert_string_equal(s.functions[0].module, "abcdef");
+	assert_int_equal(s.functions[0].address, 0x1234);
+	assert_string_equal(s.functions[1].module, "-");
+	assert_string_equal(s.functions[1].name, "new?line");
+	assert_string_equal(samples_info(&s, "input"), "a b?c");
+	assert_int_equal(s.n_counters, 2);
+	for (size_t i = 0; i < s.n; i++) {
+		assert_int_equal(s.items[i].function, i / 10000);
+		assert_int_equal(s.items[i].ordinal, i % 10000);
+		assert_true(s.values[2 * i] == (double)(2 * (i % 10000) + i / 10000));
+		assert_true(s.values[2 * i + 1] != s.values[2 * i + 1]);
+	}
+	samples_release(&s);
+}
+
+/* ---- threads ---- */
+
+struct worker {
+	struct record_writer *w;
+	uint32_t function;
+};
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	struct record_thread t = { 0 };
+
+	worker->function = record_function(worker->w, 1, "m", "f");
+	for (uint64_t i = 0; i < 10000; i++)
+		put(worker->w, &t, worker->function, i, i);
+	return NULL;
+}
+
+static void test_threads_do_not_wait(void **state)
+{
+	struct record_writer w;
+	struct worker workers[8];
+	pthread_t threads[8];
+	struct samples s;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	for (int i = 0; i < 8; i++) {
+		workers[i].w = &w;
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+	}
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 80000);
+	assert_int_equal(s.n_functions, 8);
+	for (int i = 0; i < 8; i++) {
+		const struct samples_function *f = &s.functions[i];
+
+		assert_int_equal(f->n, 10000); /* every number was given once, and its samples are one thread's */
+		for (size_t k = 0; k < f->n; k++) {
+			assert_int_equal(s.items[f->first + k].ordinal, k);
+			assert_int_equal(s.items[f->first + k].thread, s.items[f->first].thread);
+		}
+	}
+	samples_release(&s);
+}
+
+/* ---- ends ---- */
+
+static void test_killed(void **state)
+{
+	char path[RECORD_PATH_BYTES + 64];
+	struct samples s;
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		struct record_writer w;
+		struct record_thread t = { 0 };
+
+		record_open(&w, &options);
+		record_function(&w, 1, "m", "f");
+		for (uint64_t i = 0; i < 7777; i++)
+			put(&w, &t, 0, i, i);
+		raise(SIGKILL);
+	}
+	waitpid(child, &status, 0);
+	snprintf(path, sizeof(path), "%d-0.samples", (int)child);
+	read_file(path, &s);
+	assert_int_equal(s.n, 7777);
+	assert_false(s.finished);
+	samples_release(&s);
+}
+
+static void test_fork(void **state)
+{
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	char path[RECORD_PATH_BYTES + 64];
+	struct samples s;
+	pid_t child;
+	int status;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	record_function(&w, 1, "m", "f");
+	put(&w, &t, 0, 0, 5);
+	child = fork();
+	if (child == 0) {
+		if (put(&w, &t, 0, 1, 6)) /* before record_fork() nothing must reach the parent's file */
+			_exit(1);
+		if (record_fork(&w, &t) || record_function(&w, 2, "m", "g") != 1 || !put(&w, &t, 0, 1, 7) || !put(&w, &t, 1, 0, 8))
+			_exit(2);
+		record_close(&w);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	put(&w, &t, 0, 1, 9);
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.n_functions, 1);
+	assert_true(s.values[2] == 9);
+	samples_release(&s);
+	snprintf(path, sizeof(path), "%d-0.samples", (int)child);
+	read_file(path, &s);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.n_functions, 2);
+	assert_string_equal(s.functions[0].name, "f");
+	assert_int_equal(s.pid, child);
+	samples_release(&s);
+}
+
+/* ---- limits ---- */
+
+static void test_full(void **state)
+{
+	struct record_options small = options;
+	struct record_writer w;
+	struct record_thread t = { 0 }, final = { .final = true };
+	struct samples s;
+	size_t written = 0;
+
+	(void)state;
+	small.chunk_bytes = 4096;
+	small.names_bytes_max = 4096;
+	small.file_bytes_max = 5 * 4096;
+	assert_int_equal(record_open(&w, &small), 0);
+	record_function(&w, 1, "m", "f");
+	for (uint64_t i = 0; i < 1000; i++)
+		written += put(&w, &t, 0, i, i);
+	assert_int_equal(written, 3 * ((4096 - sizeof(struct record_chunk)) / (sizeof(struct record_sample) + 16)));
+	assert_true(put(&w, &final, 0, 1000, 1)); /* what is said at the end still has room */
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, written + 1);
+	assert_int_equal(s.dropped, 1000 - written);
+	samples_release(&s);
+}
+
+static void test_names_full(void **state)
+{
+	struct record_options small = options;
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	uint32_t functions = 0;
+	struct samples s;
+
+	(void)state;
+	small.names_bytes_max = 4096;
+	assert_int_equal(record_open(&w, &small), 0);
+	while (record_function(&w, functions, "m", "a name of some length") != UINT32_MAX)
+		functions++;
+	assert_in_range(functions, 100, 200);
+	put(&w, &t, functions - 1, 0, 1);
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n_functions, functions);
+	assert_int_equal(s.n, 1);
+	samples_release(&s);
+}
+
+/* A disk without room costs samples, not the program. */
+static void test_full_disk(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		struct rlimit limit = { 2u << 20, 2u << 20 };
+		struct record_writer w;
+		struct record_thread t = { 0 };
+		size_t written = 0;
+
+		setrlimit(RLIMIT_FSIZE, &limit); /* as a full disk: growing the file fails; and writing would end the process */
+		if (record_open(&w, &options))
+			_exit(1);
+		record_function(&w, 1, "m", "f");
+		for (uint64_t i = 0; i < 100000; i++)
+			written += put(&w, &t, 0, i, i);
+		_exit(written > 1000 && written < 100000 ? 0 : 2);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+}
+
+static void test_refused(void **state)
+{
+	struct record_options bad = options;
+	struct record_writer w;
+
+	(void)state;
+	bad.directory = "not/there";
+	assert_int_equal(record_open(&w, &bad), ENOENT);
+	assert_false(record_info(&w, "k", "v"));
+	assert_int_equal(record_function(&w, 1, "m", "f"), UINT32_MAX);
+	bad = options;
+	bad.n_counters = RECORD_COUNTERS_MAX + 1;
+	assert_int_equal(record_open(&w, &bad), E2BIG);
+	bad = options;
+	bad.chunk_bytes = 5000;
+	assert_int_equal(record_open(&w, &bad), EINVAL);
+}
+
+/* A program may close every descriptor, and change its directory. */
+static void test_descriptors_closed(void **state)
+{
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct samples s;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	record_function(&w, 1, "m", "f");
+	for (int i = 3; i < 100; i++)
+		close(i);
+	assert_int_equal(mkdir("elsewhere", 0755), 0);
+	assert_int_equal(chdir("elsewhere"), 0);
+	for (uint64_t i = 0; i < 10000; i++)
+		assert_true(put(&w, &t, 0, i, i));
+	record_close(&w);
+	assert_int_equal(chdir(".."), 0);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 10000);
+	samples_release(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_what_is_written_is_read), SCRATCH_TEST(test_threads_do_not_wait), SCRATCH_TEST(test_killed),
+		SCRATCH_TEST(test_fork),                    SCRATCH_TEST(test_full),                SCRATCH_TEST(test_names_full),
+		SCRATCH_TEST(test_full_disk),               SCRATCH_TEST(test_refused),             SCRATCH_TEST(test_descriptors_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
