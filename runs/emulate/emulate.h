@@ -5,7 +5,7 @@
  *
  *   hooks.c, atomics.c, annotations.c   what the compiler calls
  *   wrap_*.c, wrapped.h, openmp.c       what the program calls in libraries
- *   threads.c                           threads and how clocks pass between them
+ *   threads.c, meetings.c               threads and how clocks pass between them
  *   window.c                            logical time, which windows are simulated
  *   simulate.c                          what happens in a simulated window
  *   frames.c, functions.c               invocations of functions, their names
@@ -292,7 +292,7 @@ void threads_give_up(const struct thread *self); /* waiting for those that are b
 bool threads_meet_in(uint64_t window);      /* other threads than the calling one may touch something in it */
 void threads_start(void);
 void threads_finish(void);
-void threads_hold(void);                    /* around fork() */
+void threads_hold(void);                    /* the lock; around fork(), too */
 void threads_release(void);
 void threads_fork(void);
 
@@ -302,6 +302,16 @@ void thread_known(struct thread *t, uint32_t number, pthread_t handle);
 void thread_created(struct thread *t);      /* in the new thread */
 bool thread_join_begin(pthread_t handle);   /* false: no end */
 void thread_join_end(pthread_t handle, bool joined);
+
+/* What was begun before clocks met is over: the thread goes on with that window, or the next one of its own; which it is, is the result. */
+uint64_t thread_advance(struct thread *t, uint64_t window);
+void thread_wait_begin(struct thread *t);   /* while it waits, it keeps nobody from being evaluated */
+void thread_wait_end(struct thread *t);
+void thread_release(struct thread *t, uint64_t window); /* under the lock: it may go on with that window, or its own later one */
+
+/* meetings.c */
+uint64_t teams_horizon(void);
+void teams_fork(void);
 
 /* A place where threads wait for each other, and go on with the latest one's clock. */
 struct meeting {

@@ -22,7 +22,6 @@ struct obituary {
 static struct thread *threads[THREADS];
 static struct obituary obituaries[OBITUARIES];
 static uint32_t n_obituaries, n_created;
-static struct team *teams;
 static uint64_t last_end; /* window in which the last one of those that have ended has */
 static struct spin lock;
 static pthread_key_t at_end;
@@ -55,10 +54,8 @@ struct thread *thread_at(size_t i)
 /* Under the lock. */
 static uint64_t horizon(void)
 {
-	uint64_t first = UINT64_MAX;
+	uint64_t first = teams_horizon();
 
-	for (const struct team *team = teams; team; team = team->next)
-		first = team->begin < first ? team->begin : first;
 	for (size_t i = 0; i < THREADS; i++) {
 		const struct thread *t = threads[i];
 		uint64_t at;
@@ -236,7 +233,7 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 }
 
 /* Under the lock: the thread goes on with that window, or its own later one. */
-static void release(struct thread *t, uint64_t window)
+void thread_release(struct thread *t, uint64_t window)
 {
 	t->resume = window > t->resume ? window : t->resume;
 	__atomic_store_n(&t->at, window_next_simulated(t->resume), __ATOMIC_RELEASE);
@@ -264,7 +261,7 @@ static void thread_leave(struct thread *t)
 			threads[i]->joiner = NULL;
 	}
 	if (t->joiner)
-		release(t->joiner, window);
+		thread_release(t->joiner, window);
 	t->joiner = NULL;
 	spin_release(&lock);
 	evaluate_now();
@@ -312,7 +309,7 @@ void threads_start(void)
 /* ---- creation and end ---- */
 
 /* What was begun before the clocks met is over. Gives the window with which the thread goes on. */
-static uint64_t advance(struct thread *t, uint64_t window)
+uint64_t thread_advance(struct thread *t, uint64_t window)
 {
 	uint64_t own = window_after(t), next = own > window ? own : window;
 
@@ -406,14 +403,14 @@ static struct thread *find_live(pthread_t handle)
 }
 
 /* While it waits, the thread keeps nobody from being evaluated. */
-static void wait_begin(struct thread *t)
+void thread_wait_begin(struct thread *t)
 {
 	hot.busy++;
 	t->resume = window_after(t);
 	window_close(t);
 }
 
-static void wait_end(struct thread *t)
+void thread_wait_end(struct thread *t)
 {
 	window_begin(t, t->resume);
 	hot.busy--;
@@ -425,7 +422,7 @@ bool thread_join_begin(pthread_t handle)
 
 	if (!self || hot.busy)
 		return false;
-	wait_begin(self);
+	thread_wait_begin(self);
 	spin_take(&lock);
 	other = find_live(handle);
 	if (other && other != self) {
@@ -448,127 +445,9 @@ void thread_join_end(pthread_t handle, bool joined)
 	}
 	if (joined)
 		find_ended(handle, &window);
-	release(self, window);
+	thread_release(self, window);
 	spin_release(&lock);
-	wait_end(self);
-}
-
-/* ---- meetings ---- */
-
-bool meeting_arrive(struct meeting *m, uint32_t count)
-{
-	struct thread *t = hot.thread;
-
-	if (!t || hot.busy)
-		return false;
-	wait_begin(t);
-	spin_take(&lock);
-	t->state = THREAD_WAITING;
-	m->window = t->resume > m->window ? t->resume : m->window;
-	if (m->n < THREADS)
-		m->waiting[m->n++] = t;
-	if (m->n == count) {
-		for (uint32_t i = 0; i < count; i++)
-			release(m->waiting[i], m->window);
-		m->n = 0;
-		m->window = 0;
-	}
-	spin_release(&lock);
-	return true;
-}
-
-/* Where not all of those who meet are simulated, nobody knows when they are complete: each goes on then as it can. */
-void meeting_leave(struct meeting *m)
-{
-	struct thread *t = hot.thread;
-
-	spin_take(&lock);
-	if (t->state == THREAD_WAITING) {
-		release(t, m->window);
-		m->n = 0;
-	}
-	spin_release(&lock);
-	wait_end(t);
-}
-
-/* ---- teams ---- */
-
-/* Under the lock. */
-static void team_unlink(const struct team *team)
-{
-	struct team **at = &teams;
-
-	while (*at && *at != team)
-		at = &(*at)->next;
-	if (*at)
-		*at = team->next;
-}
-
-void team_open(struct team *team)
-{
-	struct thread *t = hot.thread;
-
-	*team = (struct team){ .master = t };
-	if (!t || hot.busy)
-		return;
-	team->begin = team->end = advance(t, 0);
-	spin_take(&lock);
-	team->next = teams;
-	teams = team;
-	spin_release(&lock);
-}
-
-void team_enter(struct team *team, uint32_t size)
-{
-	struct thread *t = hot.thread ? hot.thread : thread_attach();
-
-	if (!team->master)
-		return;
-	if (t && t != team->master) {
-		hot.busy++;
-		window_close(t);
-	}
-	spin_take(&lock);
-	team->size = size;
-	if (t && t != team->master) {
-		t->resume = 0;
-		release(t, team->begin);
-	}
-	if (++team->started == size)
-		team_unlink(team);
-	spin_release(&lock);
-	if (t && t != team->master)
-		wait_end(t);
-}
-
-void team_leave(struct team *team)
-{
-	struct thread *t = hot.thread;
-	uint64_t window;
-
-	if (!team->master || !t)
-		return;
-	window = window_after(t);
-	if (t != team->master) {
-		hot.busy++;
-		window_close(t);
-		hot.busy--;
-	}
-	spin_take(&lock);
-	team->end = window > team->end ? window : team->end;
-	if (t != team->master)
-		t->state = THREAD_WAITING;
-	spin_release(&lock);
-}
-
-void team_close(struct team *team)
-{
-	if (!team->master)
-		return;
-	spin_take(&lock);
-	team_unlink(team);
-	spin_release(&lock);
-	advance(team->master, team->end);
+	thread_wait_end(self);
 }
 
 /* ---- fork, end ---- */
@@ -589,7 +468,7 @@ void threads_fork(void)
 	struct thread *self = hot.thread;
 
 	lock = (struct spin){ 0 };
-	teams = NULL;
+	teams_fork();
 	n_obituaries = 0;
 	last_end = 0;
 	for (size_t i = 0; i < THREADS; i++) {

@@ -154,7 +154,7 @@ def main():
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     worst = max(found["memory"] for found in measured.values())
     print(f"\nCPU in the geometric mean {mean:.2f} x native over {len(ratios)} programs and variants (at most 6 allowed); at most "
-          f"{worst:.0f} MiB more memory (1024 allowed). Every run of a program, {rounds} on both cores and on one in turn, gave the same "
+          f"{worst:.0f} MiB more memory (1024 allowed). Every run of a program ({rounds} of each, on all cores and on one in turn) gave the same "
           "potential HITM to three decimals, and the native program's result, unless it is listed here:")
     print("\n" + ("\n".join(f"- {text}" for text in problems) if problems else "- nothing"))
     if mean > 6:

@@ -10,8 +10,8 @@ import subprocess
 import sys
 
 ASSAY, LIBRARY, NOTHING, SOURCE, WORK = sys.argv[1:6]
-ROUNDS_CALL, ROUNDS_APP = 9, 11
-LEAST_S = .25  # CPU time of a program, so that its start is not what is measured
+ROUNDS_CALL, ROUNDS_APP = 9, 7
+LEAST_S = .1  # CPU time of a program, so that its start is not what is measured
 # Five bytes at a function's entry move its loops, which can cost a third (matrix_multiply) or win as much: so all variants align loops.
 FLAGS = ['-O2', '-g', '-std=gnu11', '-pthread', '-falign-loops=32']
 PATCHABLE = '-fpatchable-function-entry=5'
@@ -124,7 +124,7 @@ def size_for(source):
 
 def programs():
     print('## Whole programs\n')
-    print(f'CPU time (user and system) of the programs of tests/apps with 2 threads and inputs for at least .25 s, the function of truth.csv selected, default budget: least of '
+    print(f'CPU time (user and system) of the programs of tests/apps with 2 threads and inputs for at least {LEAST_S} s, the function of truth.csv selected, default budget: least of '
           f'{ROUNDS_APP} runs each, native, built for the probe, and probed taking turns. Native is built without -fpatchable-function-entry; all with '
           f'-falign-loops=32: without that, where the five bytes move a loop to decides by up to a third (matrix_multiply), either way.\n')
     row('program', 'variant', 'native s', 'built for it s', 'probed s', 'overhead', 'median of the pairs', 'samples')
