@@ -139,7 +139,10 @@ what='what a session left, what survived its sshd, a stopped process'
 on "$lab" 1 'setsid sleep 4711 >/dev/null 2>&1 &'
 (on "$lab" 1 'setsid sh -c "trap \"\" TERM HUP; sleep 4712; true" & kill -STOP $$') &
 held=$!
-sleep .3
+for _ in $(seq 100); do # until both are there
+	[ "$(pgrep -cf '^sleep 471[45]$')" = 2 ] && break
+	sleep .1
+done
 kill -9 "$(sed -n 's/^process \([0-9]*\) .*/\1/p' "$lab/.assay/emulated/state" | sed -n 2p)"
 run fleet down "$lab"
 expect_status 0
@@ -314,7 +317,10 @@ what='without control groups: a session and what it left survive their sshd'
 on "$lab" 1 'setsid sleep 4714 >/dev/null 2>&1 &'
 (on "$lab" 1 'exec sleep 4715') &
 held=$!
-sleep .3
+for _ in $(seq 100); do # until both are there
+	[ "$(pgrep -cf '^sleep 471[45]$')" = 2 ] && break
+	sleep .1
+done
 kill -9 "$(sed -n 's/^process \([0-9]*\) .*/\1/p' "$lab/.assay/emulated/state" | head -n 1)"
 run fleet down "$lab"
 expect_status 0

@@ -68,7 +68,7 @@ for profile in base vm; do
 done
 run -C "$lab" catalog drift
 expect_status 0
-expect_stdout emu02 mincore brk
+expect_stdout emu02 mincore
 run -C "$lab" catalog drift --format json
 expect_json_parses
 cases=$((cases + 1))
