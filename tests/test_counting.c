@@ -269,7 +269,16 @@ static void test_deployed_once(void **state)
 
 #define FAULTS "perf::PAGE-FAULTS,perf::MINOR-FAULTS,perf::MAJOR-FAULTS,perf::TASK-CLOCK"
 
-/* What the kernel counts in two ways is the same; what children do is in it. */
+/* What the kernel counts in two ways is nearly the same (a page fault that is tried again is one more fault, but neither minor nor
+ * major until it is done); what children do is in it. */
+static void assert_faults(const int64_t *values)
+{
+	int64_t done = values[1] + values[2];
+
+	if (values[0] < done || values[0] > done + done / 5 + 10)
+		fail_msg("%lld page faults, of them %lld minor and %lld major", (long long)values[0], (long long)values[1], (long long)values[2]);
+}
+
 static void test_counts(void **state)
 {
 	int64_t one[4], many[4];
@@ -283,14 +292,14 @@ static void test_counts(void **state)
 	session_release(&s);
 	report(FAULTS, one, &failed);
 	assert_null(failed);
-	assert_int_equal(one[0], one[1] + one[2]);
+	assert_faults(one);
 	assert_true(one[0] > 0 && one[3] > 0);
 
 	count(&s, FAULTS, "i=0; while [ $i -lt 20 ]; do (:; /bin/true) & i=$((i + 1)); done; wait", 0);
 	session_release(&s);
 	report(FAULTS, many, &failed);
 	assert_null(failed);
-	assert_int_equal(many[0], many[1] + many[2]);
+	assert_faults(many);
 	assert_true(many[0] > one[0] + 20 * 10); /* a process has many more than ten */
 
 	/* Time of the processor in a grandchild; rusage has that of the program that counts on top. */
