@@ -4,13 +4,11 @@
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/emulate_build.h"
+#include "runs/launch.h"
 
 #include <errno.h>
 #include <ftw.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -30,43 +28,6 @@ static const char run_doc[] = "Runs a program that 'assay emulate build' has bui
 			      "\vExample:\n"
 			      "  assay emulate run -o samples -- ./main 4 1000\n"
 			      "  assay emulate run -o samples --full --functions work,merge -- ./main 4 1000";
-
-/* ---- programs ---- */
-
-/* Starts it and waits; an interrupt ends it, and then us in order. */
-static enum assay_status execute(char **words, int *status, struct assay_error *err)
-{
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
-	posix_spawnattr_t attributes;
-	sigset_t signals;
-	pid_t child = 0;
-	int failed;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGQUIT);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigdefault(&attributes, &signals);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-	sigaction(SIGINT, &ignore, &interrupt);
-	sigaction(SIGQUIT, &ignore, &quit);
-	failed = posix_spawnp(&child, words[0], NULL, &attributes, words, environ);
-	while (!failed && waitpid(child, status, 0) < 0 && errno == EINTR)
-		;
-	sigaction(SIGINT, &interrupt, NULL);
-	sigaction(SIGQUIT, &quit, NULL);
-	posix_spawnattr_destroy(&attributes);
-	return failed ? assay_fail_errno(err, failed, "cannot run '%s'", words[0]) : ASSAY_OK;
-}
-
-static enum assay_status succeeded(const char *program, int status, struct assay_error *err)
-{
-	if (WIFSIGNALED(status))
-		return assay_fail(err, ASSAY_E_IO, "'%s' was ended by signal %d (%s)", program, WTERMSIG(status), strsignal(WTERMSIG(status)));
-	if (WEXITSTATUS(status) != 0)
-		return assay_fail(err, ASSAY_E_IO, "'%s' ended with status %d", program, WEXITSTATUS(status));
-	return ASSAY_OK;
-}
 
 /* ---- build ---- */
 
@@ -136,9 +97,9 @@ static enum assay_status execute_plan(const struct emulate_plan *plan, const cha
 	for (size_t i = 0; i < plan->n && !st; i++) {
 		int status = 0;
 
-		st = execute(plan->steps[i].words, &status, err);
+		st = launch_program(plan->steps[i].words, environ, &status, err);
 		if (!st)
-			st = succeeded(plan->steps[i].words[0], status, err);
+			st = launch_succeeded(plan->steps[i].words[0], status, err);
 	}
 	return st;
 }
@@ -255,9 +216,9 @@ static enum assay_status run_program(const struct run_options *run, struct assay
 	set("ASSAY_EMULATE_FULL", run->full ? "1" : NULL);
 	set("ASSAY_EMULATE_FUNCTIONS", run->functions);
 	set("ASSAY_EMULATE_NODES", run->nodes);
-	st = execute(run->words, &status, err);
+	st = launch_program(run->words, environ, &status, err);
 	if (!st)
-		st = succeeded(run->words[0], status, err);
+		st = launch_succeeded(run->words[0], status, err);
 	free(absolute);
 	return st;
 }

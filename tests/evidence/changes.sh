@@ -8,8 +8,10 @@ ASSAY_JSON=$PWD/build/release/tests/tool_json
 # ---- sources ----
 
 mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/packages"
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Release: bookworm' | head -n 1)
+[ -n "$mirror" ] || { echo "apt has no source for bookworm (apt-get indextargets)" >&2; exit 1; }
 for suite in bookworm trixie; do
-	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main"
+	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
 done >"$work/apt/sources.list"
 cat >"$work/apt/apt.conf" <<END_CONF
 Dir::Etc::sourcelist "$work/apt/sources.list";
