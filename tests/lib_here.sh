@@ -1,0 +1,38 @@
+# Laboratories with this machine as their only host, for scripts that source this behind lib_cli.sh; what their hosts leave running is ended.
+
+# make_lab NAME [PATH]: $lab has this machine as `here`; its commands carry a mark by which they are found, and the PATH.
+make_lab() {
+	lab=$tmp/$1
+	"$ASSAY" init "$lab" >/dev/null
+	printf 'hosts:\n  - name: here\n    transport: local\n    env: { ASSAY_TEST_MARK: "%s", PATH: "%s" }\n' "$tmp" "${2:-$PATH}" >>"$lab/lab.yaml"
+}
+
+# battery FILE PASSES SECONDS STRESSOR...
+battery() {
+	file=$1
+	printf 'name: tiny\npasses: %s\nseconds: %s\nstressors:\n' "$2" "$3" >"$file"
+	shift 3
+	for stressor; do printf '  - { stressor: %s }\n' "$stressor" >>"$file"; done
+}
+
+# Processes that this test's hosts have started and that still run.
+marked() {
+	grep -lzF "ASSAY_TEST_MARK=$tmp" /proc/[0-9]*/environ 2>/dev/null
+}
+
+tidy() {
+	for environ in $(marked); do
+		pid=${environ#/proc/}
+		kill -KILL "${pid%/environ}" 2>/dev/null
+	done
+}
+
+# Ends within ten seconds, for what comes after a kill needs a moment; others may be measuring at the same time.
+no_process_left() {
+	cases=$((cases + 1))
+	for _ in $(seq 100); do
+		[ -z "$(marked)" ] && return
+		sleep .1
+	done
+	fail "still running: $(marked)"
+}
