@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/take.h"
+#include "fleet/agent/countable.h"
 #include "fleet/cmd_fleet.h"
 #include "fleet/ssh/reach.h"
 
@@ -177,7 +178,7 @@ static enum assay_status open_events(const struct arguments *a, struct counting_
 {
 	if (a->events)
 		return counting_events_parse(a->events, out, err);
-	counting_events_default(out);
+	countable_default_of_stressors(out);
 	return ASSAY_OK;
 }
 

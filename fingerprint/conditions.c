@@ -7,7 +7,8 @@
 static bool is_condition(const char *name)
 {
 	static const char *const others[] = { "hostname",    "machine_id", "board_name",  "board_serial", "board_uuid",
-					      "steal_ticks", "total_ticks", "clock_ms", "uid", "has_pmu", "perf_event_paranoid", "cgroup" };
+					      "steal_ticks", "total_ticks", "clock_ms", "uid", "has_pmu", "perf_event_paranoid", "cgroup",
+					      "cpu_family", "cpu_model_number", "cpu_stepping" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(others[i], name) == 0)

@@ -2,6 +2,7 @@
 
 #include "base/linkage.h"
 #include "base/mem.h"
+#include "fingerprint/identity.h"
 #include "fingerprint/stressor.h"
 
 #include <inttypes.h>
@@ -35,6 +36,19 @@ static char *described(const struct machine_identity *i)
 		return NULL;
 	return mem_format("%s %" PRId64 "x%" PRId64 "x%" PRId64 " %.0fGiB", i->cpu_model, i->sockets, i->cores_per_socket,
 			  i->threads_per_core, (double)i->memory_bytes / (1 << 30));
+}
+
+char *types_of_host(const struct host *host, const struct facts *facts)
+{
+	struct machine machine = { .id = NULL };
+	char *type = NULL;
+
+	if (host->type || host->profile)
+		return mem_string(host->type ? host->type : host->profile);
+	identity_take(&machine.identity, facts);
+	type = described(&machine.identity);
+	machine_release(&machine);
+	return type;
 }
 
 /* Rules 1 to 4; SIZE_MAX when none applies. */

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "fingerprint/catalog.h"
+#include "fleet/agent/facts.h"
 #include "fleet/lab/lab.h"
 
 #include <stddef.h>
@@ -38,6 +39,9 @@ struct types {
 /* The catalog must outlive the result. O(fingerprints^2). *out is overwritten; types_release() it. */
 void types_of(const struct catalog *catalog, const struct lab_config *config, struct types *out);
 void types_release(struct types *types);
+
+/* The type of a host as it is now, by rules 2 to 4; NULL when it is not known. free() it. */
+char *types_of_host(const struct host *host, const struct facts *facts);
 
 /* The type of a fingerprint; SIZE_MAX when the catalog does not have it. */
 size_t types_find(const struct types *types, const char *fingerprint_id);

@@ -105,7 +105,7 @@ static void ask_version(const struct check *check, const struct host *host, stru
 	helper_request_text(out, HELPER_ARGUMENT, "stress-ng");
 	helper_request_text(out, HELPER_ARGUMENT, "--version");
 	for (size_t i = 0; i < host->n_environment; i++)
-		helper_request_text(out, HELPER_ENVIRON, host->environment[i]);
+		helper_request_variable(out, host->environment[i]);
 	helper_request_limit(out, "core", 0);
 	helper_request_number(out, HELPER_TIMEOUT, check->wish.timeout_ms);
 }

@@ -72,7 +72,7 @@ static bool request(struct agent *agent, size_t host, const struct helper_answer
 	for (size_t i = 0; i < exec->n_words; i++)
 		helper_request_text(out, HELPER_ARGUMENT, exec->words[i]);
 	for (size_t i = 0; i < h->n_environment; i++)
-		helper_request_text(out, HELPER_ENVIRON, h->environment[i]);
+		helper_request_variable(out, h->environment[i]);
 	*timeout_ms = NO_TIMEOUT_MS;
 	if (exec->wish.timeout_ms) {
 		helper_request_number(out, HELPER_TIMEOUT, exec->wish.timeout_ms);

@@ -23,22 +23,6 @@ void counting_program(const char **bytes, size_t *n)
 
 /* ---- events ---- */
 
-static const char *const presets[] = {
-	COUNTING_INSTRUCTIONS, "PAPI_TOT_CYC",                /* work, time */
-	"PAPI_L1_DCM", "PAPI_L1_ICM", "PAPI_L2_TCM", "PAPI_L3_TCM", /* misses of caches */
-	"PAPI_TLB_DM", "PAPI_TLB_IM",                         /* misses of the TLB */
-	"PAPI_BR_INS", "PAPI_BR_MSP",                         /* branches, mispredicted ones */
-	"PAPI_LD_INS", "PAPI_SR_INS", "PAPI_FP_OPS",          /* what the instructions are */
-	"PAPI_RES_STL", "PAPI_STL_ICY",                       /* stalls: waiting for a resource, nothing issued */
-};
-
-void counting_events_default(struct counting_events *out)
-{
-	*out = (struct counting_events){ .n = 0 };
-	for (size_t i = 0; i < sizeof(presets) / sizeof(presets[0]); i++)
-		out->names[out->n++] = mem_string(presets[i]);
-}
-
 void counting_events_release(struct counting_events *events)
 {
 	for (size_t i = 0; i < events->n; i++)

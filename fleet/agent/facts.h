@@ -36,6 +36,9 @@
 	X(cores_per_socket, 1, 1e6)          \
 	X(threads_per_core, 1, 1e6)          \
 	X(cpus_online, 1, 1e6)               \
+	X(cpu_family, 0, 1e6)                /* as CPUID tells them: what such a processor can count */ \
+	X(cpu_model_number, 0, 1e6)          \
+	X(cpu_stepping, 0, 1e6)              \
 	X(memory_bytes, 1, 1e18)             \
 	X(memory_available_bytes, 0, 1e18)   \
 	X(load1, 0, 1e9)                     \

@@ -38,6 +38,13 @@ void helper_request_text(struct helper_request *request, char kind, const char *
 	add_frame(request, kind, text, strlen(text));
 }
 
+void helper_request_variable(struct helper_request *request, const char *text)
+{
+	static const char preload[] = "LD_PRELOAD=";
+
+	helper_request_text(request, strncmp(text, preload, sizeof(preload) - 1) == 0 ? HELPER_JOIN : HELPER_ENVIRON, text);
+}
+
 void helper_request_number(struct helper_request *request, char kind, int64_t value)
 {
 	char text[32];

@@ -38,6 +38,8 @@ struct helper_request {
 void helper_request_init(struct helper_request *request, const char *operation);
 /* kind: HELPER_ARGUMENT and so on, in any order, but input comes last. */
 void helper_request_text(struct helper_request *request, char kind, const char *text);
+/* "NAME=value" for the environment. LD_PRELOAD goes before what the host has there already, such as what slows an emulated host down. */
+void helper_request_variable(struct helper_request *request, const char *text);
 void helper_request_number(struct helper_request *request, char kind, int64_t value);
 void helper_request_mode(struct helper_request *request, unsigned mode);
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);

@@ -44,7 +44,7 @@ void measure_request(struct helper_request *out, const struct host *host, const 
 	for (size_t i = 0; i < n; i++)
 		helper_request_text(out, HELPER_ARGUMENT, words[i]);
 	for (size_t i = 0; i < host->n_environment; i++)
-		helper_request_text(out, HELPER_ENVIRON, host->environment[i]);
+		helper_request_variable(out, host->environment[i]);
 	helper_request_limit(out, "core", 0);
 	helper_request_number(out, HELPER_TIMEOUT, timeout_ms);
 }

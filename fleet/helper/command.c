@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -58,6 +59,29 @@ static int set_nice(const struct request *request)
 	return request->has_nice && setpriority(PRIO_PROCESS, 0, request->nice);
 }
 
+/* NAME=value before what NAME has already; an empty value changes nothing. */
+static void join_variable(const char *text)
+{
+	size_t name = strcspn(text, "="), value = strlen(text + name + 1);
+	char *key = strndup(text, name), *joined = NULL;
+	const char *old = key ? getenv(key) : NULL;
+
+	if (value && old && *old && asprintf(&joined, "%s:%s", text + name + 1, old) < 0)
+		joined = NULL;
+	if (key && value)
+		setenv(key, joined ? joined : text + name + 1, 1);
+	free(joined);
+	free(key);
+}
+
+static void set_environment(const struct request *request)
+{
+	for (size_t i = 0; i < request->variables.n; i++)
+		putenv(request->variables.texts[i]);
+	for (size_t i = 0; i < request->joined.n; i++)
+		join_variable(request->joined.texts[i]);
+}
+
 static void enter_group(const struct group *group, int report)
 {
 	static const struct command_fault outside = { STAGE_GROUP, 0 };
@@ -86,8 +110,7 @@ static _Noreturn void become(const struct request *request, const struct group *
 	else if (set_limits(request))
 		fault.stage = STAGE_LIMITS;
 	else {
-		for (size_t i = 0; i < request->variables.n; i++)
-			putenv(request->variables.texts[i]);
+		set_environment(request);
 		execvp(request->arguments.texts[0], request->arguments.texts);
 	}
 	fault.errnum = errno;

@@ -21,6 +21,7 @@
 #define HELPER_OPERATION 'o' /* "run", "read" (the files named by HELPER_PATH, each as HELPER_FILE), "put", "get", "facts" */
 #define HELPER_ARGUMENT  'a' /* run: one word of the command, repeated; the first is looked up in PATH */
 #define HELPER_ENVIRON   'e' /* run: "NAME=value", added to the helper's environment */
+#define HELPER_JOIN      'j' /* run: "NAME=value", put before what the variable has then, ':' between: LD_PRELOAD of a host stays in force */
 #define HELPER_DIRECTORY 'd' /* run: working directory */
 #define HELPER_INPUT     'i' /* repeated, last before HELPER_GO. run: bytes of the command's standard input (none: /dev/null);
 			      * put: bytes of the file */

@@ -24,6 +24,7 @@ void request_release(struct request *request)
 {
 	release_texts(&request->arguments);
 	release_texts(&request->variables);
+	release_texts(&request->joined);
 	release_texts(&request->paths);
 	free(request->directory);
 	free(request->lock);
@@ -203,11 +204,11 @@ static bool take_hello(struct request *request, const struct frame *frame)
 	return request->greeted = true;
 }
 
-static bool take_variable(struct request *request, const struct frame *frame)
+static bool take_variable(struct request *request, const struct frame *frame, struct request_texts *list)
 {
 	if (frame->size == 0 || frame->bytes[0] == '=' || !memchr(frame->bytes, '=', frame->size))
 		return request_refuse(request, "a variable of the environment is NAME=value");
-	return add_text(request, frame, &request->variables);
+	return add_text(request, frame, list);
 }
 
 static bool take_input(struct request *request, const struct frame *frame)
@@ -263,7 +264,9 @@ bool request_take(struct request *request, const struct frame *frame)
 	case HELPER_ARGUMENT:
 		return add_text(request, frame, &request->arguments);
 	case HELPER_ENVIRON:
-		return take_variable(request, frame);
+		return take_variable(request, frame, &request->variables);
+	case HELPER_JOIN:
+		return take_variable(request, frame, &request->joined);
 	case HELPER_DIRECTORY:
 		return text_of(request, frame, &request->directory);
 	case HELPER_INPUT:

@@ -34,7 +34,7 @@ struct request_group {
 
 struct request {
 	enum request_operation operation;
-	struct request_texts arguments, variables, paths;
+	struct request_texts arguments, variables, joined, paths;
 	char *directory, *lock; /* NULL: none */
 	int64_t lock_wait_ms;   /* 0: not at all */
 	int64_t interrupt_ms;   /* -1: never */

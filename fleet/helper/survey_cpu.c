@@ -98,10 +98,14 @@ static void identity(struct survey *survey)
 	static char info[16384]; /* the first processor stands there whole */
 	static const struct {
 		const char *fact, *keys[3];
+		bool number; /* elsewhere than on x86 it may be a text */
 	} rows[] = {
-		{ "cpu_model", { "model name", "cpu model", "Processor" } },
-		{ "cpu_vendor", { "vendor_id", "CPU implementer", "vendor" } },
-		{ "microcode", { "microcode", NULL, NULL } },
+		{ "cpu_model", { "model name", "cpu model", "Processor" }, false },
+		{ "cpu_vendor", { "vendor_id", "CPU implementer", "vendor" }, false },
+		{ "microcode", { "microcode", NULL, NULL }, false },
+		{ "cpu_family", { "cpu family", NULL, NULL }, true },
+		{ "cpu_model_number", { "model", NULL, NULL }, true },
+		{ "cpu_stepping", { "stepping", NULL, NULL }, true },
 	};
 	char value[256];
 
@@ -111,7 +115,8 @@ static void identity(struct survey *survey)
 		for (size_t j = 0; j < 3 && rows[i].keys[j]; j++) {
 			if (!cpuinfo_field(info, rows[i].keys[j], value, sizeof(value)))
 				continue;
-			survey_add(survey, rows[i].fact, value);
+			if (!rows[i].number || value[strspn(value, "0123456789")] == '\0')
+				survey_add(survey, rows[i].fact, value);
 			break;
 		}
 	}
