@@ -1,0 +1,264 @@
+/* A self-organising map (Kohonen, Biological Cybernetics 43, 1982) as in UBL (Dean, Nguyen and Gu, "UBL: unsupervised behavior learning for
+ * predicting performance anomalies in virtualized cloud systems", ICAC 2012): a square of units, trained one row at a time, the best matching unit
+ * and its surroundings being drawn towards the row.
+ *
+ * As published: the area of a unit is the sum of the Manhattan distances between it and the units above, below, left and right of it. Units
+ * that many normal rows have visited lie close together; where nothing normal led, the map is stretched. A row is anomalous when the area of its
+ * best matching unit is above the 85th percentile over all units, and the columns are ranked by their difference to the nearest units that are not.
+ *
+ * Here a row's error is |row - best matching unit|^2 + the unit's area, per neighbour; both are sums over the columns, so each column has its
+ * part. The second term is the published rule as a number, the percentile being the detector's to choose. The first is added because this map
+ * sees normal rows only: without it, a row far outside of the map would be as normal as the unit at the border that it matches. What was to be
+ * expected is the nearest unit whose area is not above the 85th percentile. The paper's cross-validation between several maps is left out, and
+ * the map has as many units as the rows can fill (about 5 sqrt(n): Vesanto and Alhoniemi, IEEE Transactions on Neural Networks 11(3), 2000), at
+ * most the 32 x 32 of the paper. */
+#include "model/anomaly/scorer.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/stats.h"
+#include "model/anomaly/scorer_json.h"
+#include "model/anomaly/som.h"
+
+#include <float.h>
+#include <math.h>
+
+#define STEPS_A_UNIT 50
+#define RATE_FIRST   .7 /* how far the best matching unit is drawn; falls linearly to the last */
+#define RATE_LAST    .01
+#define RADIUS_LAST  .5
+#define REACH        3.0 /* radii; farther units are left alone */
+#define SPARSE       .85 /* quantile of the areas */
+#define UNIT_MAX     1e100 /* of a model that is read */
+
+static struct som *som_new(size_t side, size_t p)
+{
+	struct som *s = mem_new(1, sizeof(*s));
+
+	s->scorer.kind = &scorer_som;
+	s->side = side;
+	s->unit = mat_new(side * side, p);
+	s->area = mat_new(side * side, p);
+	s->sparse = mem_new(side * side, sizeof(bool));
+	return s;
+}
+
+static void som_free(struct scorer *scorer)
+{
+	struct som *s = (struct som *)scorer;
+
+	if (!s)
+		return;
+	mat_release(&s->unit);
+	mat_release(&s->area);
+	free(s->sparse);
+	free(s);
+}
+
+size_t som_nearest(const struct som *s, const double *row, bool dense)
+{
+	size_t best = SIZE_MAX, p = s->unit.cols;
+	double least = DBL_MAX;
+
+	for (size_t u = 0; u < s->unit.rows; u++) {
+		const double *unit = s->unit.at + u * p;
+		double sum = 0.0;
+
+		if (dense && s->sparse[u])
+			continue;
+		for (size_t j = 0; j < p && sum < least; j++)
+			sum += (row[j] - unit[j]) * (row[j] - unit[j]);
+		if (best == SIZE_MAX || sum < least) {
+			least = sum;
+			best = u;
+		}
+	}
+	return best;
+}
+
+/* Draws the units around `best` towards the row, by a Gaussian of their distance on the map. */
+static void draw(struct som *s, const double *row, size_t best, double rate, double radius)
+{
+	size_t p = s->unit.cols, reach = (size_t)ceil(REACH * radius), x = best % s->side, y = best / s->side;
+	size_t x_end = x + reach < s->side ? x + reach + 1 : s->side, y_end = y + reach < s->side ? y + reach + 1 : s->side;
+
+	for (size_t v = y > reach ? y - reach : 0; v < y_end; v++) {
+		for (size_t u = x > reach ? x - reach : 0; u < x_end; u++) {
+			double dx = (double)u - (double)x, dy = (double)v - (double)y;
+			double by = rate * exp(-(dx * dx + dy * dy) / (2.0 * radius * radius));
+			double *unit = s->unit.at + (v * s->side + u) * p;
+
+			for (size_t j = 0; j < p; j++)
+				unit[j] += by * (row[j] - unit[j]);
+		}
+	}
+}
+
+static void train(struct som *s, const struct mat *rows, struct rng *rng)
+{
+	size_t n = rows->rows, p = rows->cols, steps = STEPS_A_UNIT * s->unit.rows, *order = mem_new(n, sizeof(*order));
+	double first = fmax((double)s->side / 2.0, 1.0);
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = i;
+	for (size_t i = 0; i < steps; i++) {
+		double done = (double)i / (double)steps;
+		const double *row;
+
+		if (i % n == 0)
+			rng_shuffle(rng, order, n);
+		row = rows->at + order[i % n] * p;
+		draw(s, row, som_nearest(s, row, false), RATE_FIRST + done * (RATE_LAST - RATE_FIRST),
+		     first * pow(RADIUS_LAST / first, done));
+	}
+	free(order);
+}
+
+/* Neighbours of a unit on the map: their numbers into of[4], returns how many. */
+static size_t neighbours(size_t side, size_t unit, size_t *of)
+{
+	size_t n = 0, x = unit % side, y = unit / side;
+
+	if (x > 0)
+		of[n++] = unit - 1;
+	if (x + 1 < side)
+		of[n++] = unit + 1;
+	if (y > 0)
+		of[n++] = unit - side;
+	if (y + 1 < side)
+		of[n++] = unit + side;
+	return n;
+}
+
+void som_areas(struct som *s)
+{
+	size_t p = s->unit.cols, units = s->unit.rows;
+	double *sum = mem_new(units, sizeof(*sum)), limit;
+
+	for (size_t u = 0; u < units; u++) {
+		size_t of[4], n = neighbours(s->side, u, of);
+
+		for (size_t j = 0; j < p; j++) {
+			double area = 0.0;
+
+			for (size_t k = 0; k < n; k++)
+				area += fabs(mat_get(&s->unit, u, j) - mat_get(&s->unit, of[k], j));
+			mat_set(&s->area, u, j, area / (double)n);
+			sum[u] += area / (double)n;
+		}
+	}
+	limit = stats_quantile(sum, units, SPARSE);
+	for (size_t u = 0; u < units; u++)
+		s->sparse[u] = sum[u] > limit;
+	free(sum);
+}
+
+static size_t side_for(size_t n)
+{
+	size_t side = (size_t)ceil(sqrt(5.0 * sqrt((double)n)));
+
+	return side < SOM_SIDE_MIN ? SOM_SIDE_MIN : side > SOM_SIDE_MAX ? SOM_SIDE_MAX : side;
+}
+
+static struct scorer *som_fit(const struct mat *rows, const size_t *run, uint64_t seed)
+{
+	struct som *s = som_new(side_for(rows->rows), rows->cols);
+	struct rng rng;
+
+	(void)run;
+	rng_seed(&rng, seed);
+	for (size_t u = 0; u < s->unit.rows; u++)
+		memcpy(s->unit.at + u * rows->cols, rows->at + rng_below(&rng, rows->rows) * rows->cols, rows->cols * sizeof(double));
+	train(s, rows, &rng);
+	som_areas(s);
+	return &s->scorer;
+}
+
+static void som_parts(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected)
+{
+	const struct som *s = (const struct som *)scorer;
+	size_t p = s->unit.cols;
+
+	ASSAY_BUG_IF(rows->cols != p);
+	for (size_t i = 0; i < rows->rows; i++) {
+		const double *row = rows->at + i * p;
+		size_t best = som_nearest(s, row, false);
+
+		for (size_t j = 0; j < p; j++) {
+			double d = row[j] - mat_get(&s->unit, best, j);
+
+			mat_set(parts, i, j, d * d + mat_get(&s->area, best, j));
+		}
+		if (expected)
+			memcpy(expected->at + i * p, s->unit.at + som_nearest(s, row, true) * p, p * sizeof(double));
+	}
+}
+
+static void som_describe(const struct scorer *scorer, char *text, size_t size)
+{
+	const struct som *s = (const struct som *)scorer;
+
+	snprintf(text, size, "%zu x %zu units", s->side, s->side);
+}
+
+static cJSON *som_write(const struct scorer *scorer)
+{
+	const struct som *s = (const struct som *)scorer;
+	cJSON *json = cJSON_CreateObject(), *units;
+
+	cJSON_AddNumberToObject(json, "side", (double)s->side);
+	units = cJSON_AddArrayToObject(json, "units");
+	for (size_t u = 0; u < s->unit.rows; u++)
+		cJSON_AddItemToArray(units, cJSON_CreateDoubleArray(s->unit.at + u * s->unit.cols, (int)s->unit.cols));
+	return json;
+}
+
+static enum assay_status read_units(const cJSON *units, struct som *s, struct assay_error *err)
+{
+	const cJSON *unit = units->child;
+	enum assay_status st = ASSAY_OK;
+
+	if ((size_t)cJSON_GetArraySize(units) != s->unit.rows)
+		return assay_fail(err, ASSAY_E_FORMAT, "som: 'units' must have %zu units", s->unit.rows);
+	for (size_t u = 0; u < s->unit.rows && !st; u++, unit = unit->next)
+		st = scorer_json_numbers("som", "units", unit, s->unit.cols, UNIT_MAX, s->unit.at + u * s->unit.cols, err);
+	return st;
+}
+
+static enum assay_status som_read(const cJSON *json, size_t columns, struct scorer **out, struct assay_error *err)
+{
+	static const char *const keys[] = { "side", "units" };
+	struct som *s = NULL;
+	const cJSON *units;
+	int64_t side;
+	enum assay_status st = json_keys("som", json, "the model", keys, sizeof(keys) / sizeof(keys[0]), err);
+
+	if (!st)
+		st = json_integer("som", json, "side", true, SOM_SIDE_MIN, SOM_SIDE_MAX, &side, err);
+	if (!st)
+		st = json_array("som", json, "units", true, &units, err);
+	if (st)
+		return st;
+	s = som_new((size_t)side, columns);
+	st = read_units(units, s, err);
+	if (st) {
+		som_free(&s->scorer);
+		return st;
+	}
+	som_areas(s);
+	*out = &s->scorer;
+	return ASSAY_OK;
+}
+
+const struct scorer_kind scorer_som = {
+	.name = "som",
+	.about = "self-organising map, as UBL",
+	.fit = som_fit,
+	.parts = som_parts,
+	.free = som_free,
+	.write = som_write,
+	.read = som_read,
+	.describe = som_describe,
+};

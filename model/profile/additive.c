@@ -1,0 +1,404 @@
+#include "model/profile/additive.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define BEAM         48   /* models of one size that are grown to the next */
+#define CLIP         2.0  /* |log error| of one type: beyond it, worse is no worse */
+#define FLOOR        .01  /* |log error| below which models are equally good */
+#define NEGLIGIBLE   1e-5 /* weight, relative to the largest */
+#define SINGULAR     1e-10
+
+/* ---- sums ---- */
+
+static double log_scale(const double *cost, const size_t *type, size_t rows, size_t types)
+{
+	double *sum = mem_new(types, sizeof(*sum)), *count = mem_new(types, sizeof(*count)), scale;
+
+	for (size_t i = 0; i < rows; i++) {
+		ASSAY_BUG_IF(!(cost[i] > 0));
+		sum[type[i]] += log(cost[i]);
+		count[type[i]] += 1.0;
+	}
+	for (size_t t = 0; t < types; t++)
+		sum[t] /= count[t];
+	scale = stats_mean(sum, types);
+	free(sum);
+	free(count);
+	return scale;
+}
+
+static void add_row(struct additive_sums *s, size_t t, const double *r)
+{
+	for (size_t a = 0; a < s->cols; a++) {
+		s->h.at[t * s->cols + a] += r[a];
+		for (size_t b = 0; b < s->cols; b++)
+			s->G[t].at[a * s->cols + b] += r[a] * r[b];
+	}
+}
+
+static void divide(struct additive_sums *s, size_t t, double count)
+{
+	for (size_t a = 0; a < s->cols; a++)
+		s->h.at[t * s->cols + a] /= count;
+	for (size_t a = 0; a < s->cols * s->cols; a++)
+		s->G[t].at[a] /= count;
+}
+
+void additive_sums_of(const struct features *f, const double *cost, const size_t *type, struct additive_sums *out)
+{
+	struct additive_sums s = { .types = f->type_logs.rows, .cols = f->n + 1, .groups = f->groups + 1 };
+	double *count = mem_new(s.types, sizeof(*count)), *r = mem_new(s.cols, sizeof(*r));
+	double scale = log_scale(cost, type, f->logs.rows, s.types);
+
+	s.y_scale = exp(scale);
+	s.G = mem_new(s.types, sizeof(*s.G));
+	for (size_t t = 0; t < s.types; t++)
+		s.G[t] = mat_new(s.cols, s.cols);
+	s.h = mat_new(s.types, s.cols);
+	s.group = mem_new(s.cols, sizeof(*s.group));
+	for (size_t k = 0; k < s.cols; k++)
+		s.group[k] = k < f->n ? f->group[k] : f->groups;
+	for (size_t i = 0; i < f->logs.rows; i++) {
+		double y = stats_round(log(cost[i]) - scale); /* a rescaled unit changes nothing */
+
+		for (size_t k = 0; k < f->n; k++)
+			r[k] = exp(-mat_get(&f->logs, i, k) - y);
+		r[f->n] = exp(-y);
+		add_row(&s, type[i], r);
+		count[type[i]] += 1.0;
+	}
+	for (size_t t = 0; t < s.types; t++)
+		divide(&s, t, count[t]);
+	free(count);
+	free(r);
+	*out = s;
+}
+
+void additive_sums_release(struct additive_sums *s)
+{
+	for (size_t t = 0; t < s->types; t++)
+		mat_release(&s->G[t]);
+	free(s->G);
+	mat_release(&s->h);
+	free(s->group);
+	*s = (struct additive_sums){ 0 };
+}
+
+/* ---- one model ---- */
+
+/* What a fit works on: the sums over all types that count, and for each of them the sums without it. */
+struct search {
+	const struct additive_sums *sums;
+	size_t n;          /* types that count */
+	size_t *type;      /* [n] */
+	double *count;     /* [n] */
+	double total;      /* of the counts */
+	struct mat G;      /* all */
+	double *h;
+	struct mat *G_out; /* [n] without type[i] */
+	struct mat h_out;
+};
+
+/* Solves the k x k system for positive w; false when it is singular or w is not positive. */
+static bool solve(const struct mat *G, const double *h, const size_t *col, size_t k, double *w)
+{
+	double L[ADDITIVE_SIZE_MAX][ADDITIVE_SIZE_MAX], z[ADDITIVE_SIZE_MAX];
+
+	for (size_t i = 0; i < k; i++) {
+		const double *row = &G->at[col[i] * G->cols];
+		double left = row[col[i]];
+
+		z[i] = h[col[i]];
+		for (size_t j = 0; j < i; j++) {
+			double sum = row[col[j]];
+
+			for (size_t m = 0; m < j; m++)
+				sum -= L[i][m] * L[j][m];
+			L[i][j] = sum / L[j][j];
+			left -= L[i][j] * L[i][j];
+			z[i] -= L[i][j] * z[j];
+		}
+		if (left <= SINGULAR * row[col[i]])
+			return false;
+		L[i][i] = sqrt(left);
+		z[i] /= L[i][i];
+	}
+	for (size_t i = k; i-- > 0;) {
+		for (size_t j = i + 1; j < k; j++)
+			z[i] -= L[j][i] * z[j];
+		z[i] /= L[i][i];
+		if (z[i] <= 0.0)
+			return false;
+	}
+	for (size_t i = 0; i < k; i++) /* apart from the loop above: gcc 12 -O2 takes what is stored backwards for not stored */
+		w[i] = z[i];
+	return true;
+}
+
+/* |log| of the ratio of predicted and measured time, the mean ratio of the rows of a type. */
+static double error_on(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
+{
+	double ratio = 0.0;
+
+	for (size_t i = 0; i < m->size; i++)
+		ratio += w[i] * s->h.at[t * s->cols + m->col[i]];
+	return fmin(fabs(log(ratio)), CLIP);
+}
+
+/* Fits the model with the columns that m names; false when it is none, because a smaller one is as good, or does not stand when a
+ * type is left out. */
+static bool fit_model(const struct search *s, struct additive_model *m)
+{
+	double sum = 0.0, w[ADDITIVE_SIZE_MAX] = { 0 };
+
+	if (!solve(&s->G, s->h, m->col, m->size, m->w))
+		return false;
+	for (size_t i = 0; i < s->n; i++) {
+		if (!solve(&s->G_out[i], &s->h_out.at[i * s->sums->cols], m->col, m->size, w))
+			return false;
+		sum += s->count[i] * error_on(s->sums, s->type[i], m, w);
+	}
+	m->left_out = sum / s->total;
+	return true;
+}
+
+/* ---- search ---- */
+
+static struct search search_new(const struct additive_sums *sums, const double *count)
+{
+	struct search s = {
+	    .sums = sums, .type = mem_new(sums->types, sizeof(size_t)), .count = mem_new(sums->types, sizeof(double))};
+	size_t p = sums->cols;
+
+	s.G = mat_new(p, p);
+	s.h = mem_new(p, sizeof(*s.h));
+	for (size_t t = 0; t < sums->types; t++) {
+		if (!(count[t] > 0))
+			continue;
+		s.type[s.n] = t;
+		s.count[s.n++] = count[t];
+		s.total += count[t];
+		for (size_t a = 0; a < p * p; a++)
+			s.G.at[a] += count[t] * sums->G[t].at[a];
+		for (size_t a = 0; a < p; a++)
+			s.h[a] += count[t] * mat_get(&sums->h, t, a);
+	}
+	ASSAY_BUG_IF(s.n < 2);
+	s.G_out = mem_new(s.n, sizeof(*s.G_out));
+	s.h_out = mat_new(s.n, p);
+	for (size_t i = 0; i < s.n; i++) {
+		s.G_out[i] = mat_new(p, p);
+		for (size_t a = 0; a < p * p; a++)
+			s.G_out[i].at[a] = s.G.at[a] - s.count[i] * sums->G[s.type[i]].at[a];
+		for (size_t a = 0; a < p; a++)
+			mat_set(&s.h_out, i, a, s.h[a] - s.count[i] * mat_get(&sums->h, s.type[i], a));
+	}
+	return s;
+}
+
+static void search_release(struct search *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		mat_release(&s->G_out[i]);
+	free(s->G_out);
+	free(s->type);
+	free(s->count);
+	free(s->h);
+	mat_release(&s->G);
+	mat_release(&s->h_out);
+}
+
+static void try_model(const struct search *s, struct additive_model *m, struct additive *fit)
+{
+	if (!fit_model(s, m))
+		return;
+	fit->models = mem_grow(fit->models, fit->n, &fit->capacity, sizeof(*fit->models));
+	fit->models[fit->n++] = *m;
+}
+
+static void all_of_one_and_two(const struct search *s, size_t size, struct additive *fit)
+{
+	for (size_t a = 0; a < s->sums->cols; a++) {
+		struct additive_model m = { .size = 1, .col = { a } };
+
+		try_model(s, &m, fit);
+	}
+	for (size_t a = 0; size > 1 && a < s->sums->cols; a++) {
+		for (size_t b = a + 1; b < s->sums->cols; b++) {
+			struct additive_model m = { .size = 2, .col = { a, b } };
+
+			try_model(s, &m, fit);
+		}
+	}
+}
+
+/* By error, then columns. */
+static int by_error(const void *a, const void *b)
+{
+	const struct additive_model *x = a, *y = b;
+
+	if (x->left_out != y->left_out)
+		return x->left_out < y->left_out ? -1 : 1;
+	return memcmp(x->col, y->col, sizeof(x->col)); /* any order will do that is always the same */
+}
+
+static int by_columns(const void *a, const void *b)
+{
+	const struct additive_model *x = a, *y = b;
+
+	for (size_t i = 0; i < x->size; i++) {
+		if (x->col[i] != y->col[i])
+			return x->col[i] < y->col[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+/* m with one column more, kept ascending; false when it has the column. */
+static bool grown(const struct additive_model *m, size_t column, struct additive_model *out)
+{
+	size_t at = 0;
+
+	*out = (struct additive_model){ .size = m->size + 1 };
+	for (size_t i = 0; i < m->size; i++) {
+		if (m->col[i] == column)
+			return false;
+		at += m->col[i] < column;
+	}
+	memcpy(out->col, m->col, at * sizeof(out->col[0]));
+	out->col[at] = column;
+	memcpy(&out->col[at + 1], &m->col[at], (m->size - at) * sizeof(out->col[0]));
+	return true;
+}
+
+/* The models of one size more than those from `from` on: the BEAM best of these with any other column. */
+static void grow_beam(const struct search *s, size_t from, struct additive *fit)
+{
+	size_t parents = fit->n - from, n = 0;
+	struct additive_model *children;
+
+	if (parents > BEAM)
+		parents = BEAM;
+	qsort(&fit->models[from], fit->n - from, sizeof(*fit->models), by_error);
+	children = mem_new(parents * s->sums->cols, sizeof(*children));
+	for (size_t i = 0; i < parents; i++) {
+		for (size_t c = 0; c < s->sums->cols; c++)
+			n += grown(&fit->models[from + i], c, &children[n]) ? 1 : 0;
+	}
+	qsort(children, n, sizeof(*children), by_columns);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || by_columns(&children[i], &children[i - 1]) != 0)
+			try_model(s, &children[i], fit);
+	}
+	free(children);
+}
+
+void additive_fit(const struct additive_sums *sums, const double *count, size_t size, struct additive *out)
+{
+	struct additive fit = { .cols = sums->cols };
+	struct search s = search_new(sums, count);
+	size_t from;
+
+	ASSAY_BUG_IF(size < 1 || size > ADDITIVE_SIZE_MAX);
+	fit.types = s.n;
+	all_of_one_and_two(&s, size, &fit);
+	from = 0;
+	while (from < fit.n && fit.models[from].size == 1)
+		from++;
+	for (size_t k = 3; k <= size && from < fit.n; k++) {
+		size_t next = fit.n;
+
+		grow_beam(&s, from, &fit);
+		from = next;
+	}
+	search_release(&s);
+	*out = fit;
+}
+
+void additive_release(struct additive *fit)
+{
+	free(fit->models);
+	*fit = (struct additive){ 0 };
+}
+
+/* ---- average ---- */
+
+/* Adds `part` of the weights under one set of options; raw [n] is scratch. */
+static void weigh_once(struct additive *fit, const struct additive_options *options, double part, double *raw)
+{
+	double power = -options->sharpness * (double)fit->types, top = -DBL_MAX, sum = 0.0;
+
+	for (size_t i = 0; i < fit->n; i++) {
+		raw[i] = power * log(fit->models[i].left_out + FLOOR);
+		if (fit->models[i].size <= options->size)
+			top = fmax(top, raw[i]);
+	}
+	for (size_t i = 0; i < fit->n; i++) {
+		raw[i] = fit->models[i].size <= options->size ? exp(raw[i] - top) : 0.0;
+		if (raw[i] < NEGLIGIBLE)
+			raw[i] = 0.0;
+		sum += raw[i];
+	}
+	for (size_t i = 0; i < fit->n; i++)
+		fit->models[i].weight += part * raw[i] / sum;
+}
+
+void additive_weigh(struct additive *fit, const struct additive_options *options, const double *part, size_t n)
+{
+	double *raw = mem_new(fit->n, sizeof(*raw));
+
+	for (size_t i = 0; i < fit->n; i++)
+		fit->models[i].weight = 0.0;
+	for (size_t k = 0; k < n; k++) {
+		ASSAY_BUG_IF(!(options[k].sharpness > 0));
+		if (part[k] > 0.0)
+			weigh_once(fit, &options[k], part[k], raw);
+	}
+	free(raw);
+}
+
+static double part_of(const struct additive *fit, const struct additive_model *m, size_t i, const double *logs)
+{
+	return m->col[i] + 1 == fit->cols ? m->w[i] : m->w[i] * exp(-logs[m->col[i]]);
+}
+
+double additive_predict(const struct additive *fit, const double *logs)
+{
+	double sum = 0.0;
+
+	for (size_t k = 0; k < fit->n; k++) {
+		const struct additive_model *m = &fit->models[k];
+		double time = 0.0;
+
+		if (!(m->weight > 0))
+			continue;
+		for (size_t i = 0; i < m->size; i++)
+			time += part_of(fit, m, i, logs);
+		sum += m->weight * log(time);
+	}
+	return sum;
+}
+
+void additive_shares(const struct additive *fit, const double *logs, double *share)
+{
+	memset(share, 0, fit->cols * sizeof(*share));
+	for (size_t k = 0; k < fit->n; k++) {
+		const struct additive_model *m = &fit->models[k];
+		double part[ADDITIVE_SIZE_MAX], time = 0.0;
+
+		if (!(m->weight > 0))
+			continue;
+		for (size_t i = 0; i < m->size; i++) {
+			part[i] = part_of(fit, m, i, logs);
+			time += part[i];
+		}
+		for (size_t i = 0; i < m->size; i++)
+			share[m->col[i]] += m->weight * part[i] / time;
+	}
+}

@@ -1,0 +1,64 @@
+/* Both models together, and what they are worth on types of machines that they have not seen. The candidates are a fixed grid:
+ * additive models of two sizes and two sharpnesses, alone, blended with boosted stumps (on logs) in quarters, or the stumps
+ * alone. Each is weighed by its relative error on types that are left out, to the power -types. Everything is done by type, and
+ * nested: who validates a blend leaves a type out first. */
+#ifndef MODEL_PROFILE_BLEND_H
+#define MODEL_PROFILE_BLEND_H
+
+#include "model/profile/additive.h"
+#include "model/profile/features.h"
+#include "model/profile/stumps.h"
+
+#define BLEND_SIZES      2
+#define BLEND_SHARPNESS  2
+#define BLEND_ADDITIVE   (BLEND_SIZES * BLEND_SHARPNESS)
+#define BLEND_PARTS      4 /* of stumps: 0, 1/4, 1/2, 3/4 */
+#define BLEND_CANDIDATES (BLEND_ADDITIVE * BLEND_PARTS + 1)
+
+extern const struct additive_options blend_grid[BLEND_ADDITIVE];
+
+/* What is fitted; both must outlive it. Immutable: may be shared by threads. */
+struct blend_data {
+	struct features features;
+	struct additive_sums sums;
+	size_t rows, types;
+	double *log_cost;  /* [rows], of the cost in units of sums.y_scale */
+	double *type_cost; /* [types] mean log cost of the rows */
+	size_t *type;      /* [rows] */
+};
+
+/* rates [rows x p] as for features_of, cost [rows] > 0 and lower is better, type [rows] < types, none without rows. */
+void blend_data_of(const struct mat *rates, const double *cost, const size_t *type, size_t types, struct blend_data *out);
+void blend_data_release(struct blend_data *data); /* accepts zeroed */
+
+/* The weights of the candidates, that sum to one, in two numbers a candidate of the additive grid. */
+struct blend_choice {
+	double additive[BLEND_ADDITIVE]; /* weight in the additive part; they sum to one */
+	double stumps;                   /* part of the stumps, 0 to 1 */
+	double weight[BLEND_CANDIDATES];
+};
+
+/* count [types] as in additive_fit, at least 3 above 0. Cost: as many fits of both models as types count. */
+void blend_choose(const struct blend_data *data, const double *count, struct blend_choice *out);
+
+struct blend {
+	struct additive additive; /* weighed as chosen */
+	struct stumps stumps;
+	struct blend_choice choice;
+};
+void blend_fit(const struct blend_data *data, const double *count, const struct blend_choice *choice, struct blend *out);
+void blend_release(struct blend *blend); /* accepts zeroed */
+double blend_predict(const struct blend *blend, const double *logs); /* the logarithm of the cost in units of sums.y_scale */
+
+/* Predictions [rows], logs of cost, each row from types other than its own; types >= 4. mape: mean over types of the mean over
+ * their rows of |predicted / measured - 1|. q2: 1 - squared log error / that of the mean of the other types, by type. */
+struct blend_validation {
+	double *predicted;           /* [rows] */
+	double *type_error;          /* [types] mean of |predicted / measured - 1| */
+	struct blend_choice *choices; /* [types], chosen without that type */
+	double mape, q2;
+};
+void blend_validate(const struct blend_data *data, size_t threads, struct blend_validation *out);
+void blend_validation_release(struct blend_validation *validation); /* accepts zeroed */
+
+#endif

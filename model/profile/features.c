@@ -1,0 +1,242 @@
+#include "model/profile/features.h"
+
+#include "base/error.h"
+#include "base/linkage.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+static const struct {
+	const char *code, *text;
+} states[] = {
+#define ROW(name, code, text) [name] = { code, text },
+	FEATURE_ROWS(ROW)
+#undef ROW
+};
+
+const char *feature_code(enum feature_state state)
+{
+	return states[state].code;
+}
+
+const char *feature_text(enum feature_state state)
+{
+	return states[state].text;
+}
+
+/* ---- columns ---- */
+
+/* The means of column[rows] over the rows of each type. */
+static void means_by_type(const double *column, const size_t *type, size_t rows, size_t types, double *mean)
+{
+	size_t *count = mem_new(types, sizeof(*count));
+
+	memset(mean, 0, types * sizeof(*mean));
+	for (size_t i = 0; i < rows; i++) {
+		mean[type[i]] += column[i];
+		count[type[i]]++;
+	}
+	for (size_t t = 0; t < types; t++) {
+		ASSAY_BUG_IF(count[t] == 0);
+		mean[t] /= (double)count[t];
+	}
+	free(count);
+}
+
+/* Fills logs[rows]; false when one of them is missing. */
+static bool logs_of(const struct mat *rates, size_t j, double *logs)
+{
+	for (size_t i = 0; i < rates->rows; i++) {
+		double rate = mat_get(rates, i, j);
+
+		if (!(rate > 0) || !isfinite(rate))
+			return false;
+		logs[i] = log(rate);
+	}
+	return true;
+}
+
+/* The same number for every type, but for rounding? */
+static bool is_constant(const double *mean, size_t types)
+{
+	double low = mean[0], high = mean[0];
+
+	for (size_t t = 1; t < types; t++) {
+		low = fmin(low, mean[t]);
+		high = fmax(high, mean[t]);
+	}
+	return high - low < 1e-9;
+}
+
+static bool same_column(const struct mat *m, size_t a, const double *column)
+{
+	for (size_t i = 0; i < m->rows; i++) {
+		if (mat_get(m, i, a) != column[i])
+			return false;
+	}
+	return true;
+}
+
+/* Adds column j with these centred logs, or finds the one that it is a copy of. f->logs has room for p columns. */
+static void add_column(struct features *f, size_t j, const double *logs)
+{
+	size_t k = 0;
+
+	while (k < f->n && !same_column(&f->logs, k, logs))
+		k++;
+	f->distinct[j] = k;
+	f->copies[k]++;
+	if (k < f->n)
+		return;
+	f->first[k] = j;
+	for (size_t i = 0; i < f->logs.rows; i++)
+		mat_set(&f->logs, i, k, logs[i]);
+	f->n++;
+}
+
+static void take_columns(struct features *f, const struct mat *rates, const size_t *type, size_t types)
+{
+	double *logs = mem_new(rates->rows, sizeof(*logs)), *mean = mem_new(types, sizeof(*mean));
+
+	for (size_t j = 0; j < f->p; j++) {
+		f->distinct[j] = FEATURES_NONE;
+		if (!logs_of(rates, j, logs)) {
+			f->state[j] = FEATURE_MISSING;
+			continue;
+		}
+		means_by_type(logs, type, rates->rows, types, mean);
+		f->centre[j] = stats_mean(mean, types);
+		if (is_constant(mean, types)) {
+			f->state[j] = FEATURE_CONSTANT;
+			continue;
+		}
+		for (size_t i = 0; i < rates->rows; i++)
+			logs[i] = stats_round(logs[i] - f->centre[j]);
+		add_column(f, j, logs);
+	}
+	free(logs);
+	free(mean);
+}
+
+/* ---- groups ---- */
+
+static struct mat shrink(struct mat *wide, size_t cols)
+{
+	struct mat m = mat_new(wide->rows, cols);
+
+	for (size_t i = 0; i < m.rows; i++)
+		memcpy(&m.at[i * cols], &wide->at[i * wide->cols], cols * sizeof(double));
+	mat_release(wide);
+	return m;
+}
+
+static struct mat type_means(const struct mat *logs, const size_t *type, size_t types)
+{
+	struct mat m = mat_new(types, logs->cols);
+	double *column = mem_new(logs->rows, sizeof(*column)), *mean = mem_new(types, sizeof(*mean));
+
+	for (size_t j = 0; j < logs->cols; j++) {
+		for (size_t i = 0; i < logs->rows; i++)
+			column[i] = mat_get(logs, i, j);
+		means_by_type(column, type, logs->rows, types, mean);
+		for (size_t t = 0; t < types; t++)
+			mat_set(&m, t, j, mean[t]);
+	}
+	free(column);
+	free(mean);
+	return m;
+}
+
+/* Columns as rows: [cols x rows]. */
+static struct mat transposed(const struct mat *m)
+{
+	struct mat t = mat_new(m->cols, m->rows);
+
+	for (size_t i = 0; i < m->rows; i++) {
+		for (size_t j = 0; j < m->cols; j++)
+			mat_set(&t, j, i, mat_get(m, i, j));
+	}
+	return t;
+}
+
+static double participation(const struct mat *columns)
+{
+	double squares = 0.0, n = (double)columns->rows;
+
+	for (size_t a = 0; a < columns->rows; a++) {
+		for (size_t b = 0; b < columns->rows; b++) {
+			double r = a == b ? 1.0
+					  : stats_correlation(&columns->at[a * columns->cols], &columns->at[b * columns->cols],
+							      columns->cols);
+
+			squares += r * r;
+		}
+	}
+	return squares > 0.0 ? n * n / squares : 0.0;
+}
+
+static void find_groups(struct features *f)
+{
+	struct mat columns = transposed(&f->type_logs), ranks = mat_new(f->n, f->type_logs.rows), distance = mat_new(f->n, f->n);
+	size_t types = f->type_logs.rows;
+
+	f->effective_rank = participation(&columns);
+	for (size_t k = 0; k < f->n; k++)
+		stats_ranks(&columns.at[k * types], types, &ranks.at[k * types]);
+	for (size_t a = 0; a < f->n; a++) {
+		for (size_t b = a + 1; b < f->n; b++) {
+			double d = stats_round(1.0 - fabs(stats_correlation(&ranks.at[a * types], &ranks.at[b * types], types)));
+
+			mat_set(&distance, a, b, d);
+			mat_set(&distance, b, a, d);
+		}
+	}
+	f->groups = linkage_cut(&distance, FEATURES_CUT, f->group);
+	mat_release(&columns);
+	mat_release(&ranks);
+	mat_release(&distance);
+}
+
+void features_of(const struct mat *rates, const size_t *type, size_t types, struct features *out)
+{
+	struct features f = { .p = rates->cols };
+
+	ASSAY_BUG_IF(types == 0);
+	f.state = mem_new(f.p, sizeof(*f.state));
+	f.distinct = mem_new(f.p, sizeof(*f.distinct));
+	f.centre = mem_new(f.p, sizeof(*f.centre));
+	f.first = mem_new(f.p, sizeof(*f.first));
+	f.copies = mem_new(f.p, sizeof(*f.copies));
+	f.group = mem_new(f.p, sizeof(*f.group));
+	f.logs = mat_new(rates->rows, f.p);
+	take_columns(&f, rates, type, types);
+	f.logs = shrink(&f.logs, f.n);
+	f.type_logs = type_means(&f.logs, type, types);
+	find_groups(&f);
+	*out = f;
+}
+
+void features_release(struct features *f)
+{
+	free(f->state);
+	free(f->distinct);
+	free(f->centre);
+	free(f->first);
+	free(f->copies);
+	free(f->group);
+	mat_release(&f->logs);
+	mat_release(&f->type_logs);
+	*f = (struct features){ 0 };
+}
+
+void features_row(const struct features *f, const double *rates, double *out)
+{
+	for (size_t k = 0; k < f->n; k++) {
+		double rate = rates[f->first[k]];
+
+		out[k] = rate > 0 && isfinite(rate) ? stats_round(log(rate) - f->centre[f->first[k]]) : 0.0;
+	}
+}

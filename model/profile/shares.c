@@ -1,0 +1,219 @@
+#include "model/profile/shares.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/stats.h"
+#include "model/parallel.h"
+#include "model/profile/range.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- one fit ---- */
+
+/* The shares of the columns on every type, [cols] with the unexplained last. What the fit misses is unexplained: of a type whose
+ * time is predicted to be a fifth too short or too long, a fifth, or a sixth, and the columns share the rest. With
+ * `all_explained` they share what is missed, too: it may well be theirs. */
+static void column_shares(const struct blend_data *d, const struct additive *fit, bool all_explained, struct mat *out)
+{
+	size_t n = d->features.n;
+
+	for (size_t t = 0; t < d->types; t++) {
+		const double *logs = &d->features.type_logs.at[t * n];
+		double *share = &out->at[t * out->cols], explained = 1.0;
+
+		if (!all_explained)
+			explained = exp(-fabs(additive_predict(fit, logs) - d->type_cost[t]));
+		additive_shares(fit, logs, share);
+		for (size_t k = 0; k <= n; k++)
+			share[k] *= explained;
+		share[n] += 1.0 - explained;
+	}
+}
+
+/* Sums over the columns of each group; [types x groups + 1]. */
+static void group_shares(const struct blend_data *d, const struct mat *columns, struct mat *out)
+{
+	memset(out->at, 0, out->rows * out->cols * sizeof(double));
+	for (size_t t = 0; t < out->rows; t++) {
+		for (size_t k = 0; k < columns->cols; k++)
+			out->at[t * out->cols + d->sums.group[k]] += mat_get(columns, t, k);
+	}
+}
+
+void shares_by_group(const struct blend_data *d, const struct additive *fit, bool all_explained, struct mat *out)
+{
+	struct mat columns = mat_new(d->types, d->sums.cols);
+
+	column_shares(d, fit, all_explained, &columns);
+	group_shares(d, &columns, out);
+	mat_release(&columns);
+}
+
+static void column_means(const struct mat *m, double *mean)
+{
+	memset(mean, 0, m->cols * sizeof(*mean));
+	for (size_t i = 0; i < m->rows; i++) {
+		for (size_t j = 0; j < m->cols; j++)
+			mean[j] += mat_get(m, i, j) / (double)m->rows;
+	}
+}
+
+/* ---- resampled types ---- */
+
+struct resampling {
+	const struct blend_data *data;
+	const struct blend *blend;
+	uint64_t seed;
+	struct shares *out;
+};
+
+void shares_draw(size_t types, struct rng *rng, double *count)
+{
+	size_t distinct = 0;
+
+	while (distinct < 2) {
+		memset(count, 0, types * sizeof(*count));
+		distinct = 0;
+		for (size_t k = 0; k < types; k++)
+			distinct += count[rng_below(rng, types)]++ > 0.0 ? 0 : 1;
+	}
+}
+
+struct additive shares_one_model(const struct additive *fit, double u, struct additive_model *model)
+{
+	size_t k = 0, last = 0;
+
+	for (; k < fit->n && u >= 0.0; k++) {
+		u -= fit->models[k].weight;
+		last = fit->models[k].weight > 0.0 ? k : last;
+	}
+	*model = fit->models[last];
+	model->weight = 1.0;
+	return (struct additive){ .cols = fit->cols, .models = model, .n = 1, .types = fit->types };
+}
+
+static void resample(void *context, size_t i)
+{
+	struct resampling *r = context;
+	const struct blend_data *d = r->data;
+	struct mat columns = mat_new(d->types, d->sums.cols), groups = mat_new(d->types, d->sums.groups);
+	double *count = mem_new(d->types, sizeof(*count));
+	struct additive_model model;
+	struct additive one;
+	struct blend fit;
+	struct rng rng;
+
+	rng_seed(&rng, r->seed + 0x9e3779b97f4a7c15ull * (i + 1));
+	shares_draw(d->types, &rng, count);
+	blend_fit(d, count, &r->blend->choice, &fit);
+	column_shares(d, &fit.additive, false, &columns);
+	group_shares(d, &columns, &groups);
+	column_means(&groups, &r->out->resampled.at[i * r->out->resampled.cols]);
+	for (size_t k = i * SHARES_DRAWS; k < (i + 1) * SHARES_DRAWS; k++) {
+		one = shares_one_model(&fit.additive, rng_double(&rng), &model);
+		for (size_t side = 0; side < 2; side++) {
+			struct mat *drawn = side ? &r->out->drawn_above : &r->out->drawn;
+
+			column_shares(d, &one, side == 1, &columns);
+			group_shares(d, &columns, &groups);
+			column_means(&groups, &drawn->at[k * drawn->cols]);
+		}
+	}
+	for (size_t k = 0; k < d->features.n; k++)
+		r->out->importances.at[i * r->out->importances.cols + d->features.group[k]] += fit.stumps.importance[k];
+	blend_release(&fit);
+	mat_release(&columns);
+	mat_release(&groups);
+	free(count);
+}
+
+static size_t leading(const double *share, size_t groups)
+{
+	size_t best = 0;
+
+	for (size_t g = 1; g < groups; g++)
+		best = share[g] > share[best] ? g : best;
+	return best;
+}
+
+static void summarise(struct shares *s)
+{
+	size_t n = s->drawn.rows;
+	double *values = mem_new(n, sizeof(*values));
+
+	for (size_t g = 0; g <= s->groups; g++) {
+		/* Of what is unexplained, nothing is a group's at its low end, all at its high end; of itself the other way
+		 * round. */
+		for (size_t i = 0; i < n; i++)
+			values[i] = mat_get(g < s->groups ? &s->drawn : &s->drawn_above, i, g);
+		s->low[g] = n ? fmin(stats_quantile(values, n, .5 * (1.0 - SHARES_LEVEL)), s->share[g]) : (double)NAN;
+		for (size_t i = 0; i < n; i++)
+			values[i] = mat_get(g < s->groups ? &s->drawn_above : &s->drawn, i, g);
+		s->high[g] = n ? fmax(stats_quantile(values, n, .5 * (1.0 + SHARES_LEVEL)), s->share[g]) : (double)NAN;
+	}
+	for (size_t g = 0; g < s->groups; g++)
+		s->first[g] = n ? 0.0 : (double)NAN;
+	for (size_t i = 0; i < n && s->groups; i++)
+		s->first[leading(&s->drawn.at[i * s->drawn.cols], s->groups)] += 1.0 / (double)n;
+	free(values);
+}
+
+/* ---- all ---- */
+
+void shares_of(const struct blend_data *d, const struct blend *blend, double noise, const struct shares_options *options,
+	       struct shares *out)
+{
+	struct shares s = { .groups = d->features.groups, .types = d->types };
+	struct mat columns = mat_new(d->types, d->sums.cols);
+	double *mean = mem_new(d->sums.cols, sizeof(*mean));
+
+	ASSAY_BUG_IF(d->types < 3);
+	s.by_type = mat_new(d->types, s.groups + 1);
+	s.share = mem_new(s.groups + 1, sizeof(double));
+	s.low = mem_new(s.groups + 1, sizeof(double));
+	s.high = mem_new(s.groups + 1, sizeof(double));
+	s.least = mem_new(s.groups, sizeof(double));
+	s.most = mem_new(s.groups, sizeof(double));
+	s.first = mem_new(s.groups, sizeof(double));
+	s.column = mem_new(d->features.n, sizeof(double));
+	s.resampled = mat_new(options->resamples, s.groups + 1);
+	s.drawn = mat_new(options->resamples * SHARES_DRAWS, s.groups + 1);
+	s.drawn_above = mat_new(options->resamples * SHARES_DRAWS, s.groups + 1);
+	s.importances = mat_new(options->resamples, s.groups);
+
+	column_shares(d, &blend->additive, false, &columns);
+	group_shares(d, &columns, &s.by_type);
+	column_means(&s.by_type, s.share);
+	column_means(&columns, mean);
+	memcpy(s.column, mean, d->features.n * sizeof(double));
+	parallel_for(options->resamples, options->threads, resample, &(struct resampling){ d, blend, options->seed, &s });
+	summarise(&s);
+	range_of(d, noise, options->threads, s.least, s.most);
+	for (size_t g = 0; g < s.groups; g++) { /* the average of models is one more fit that is nearly as good */
+		s.least[g] = fmin(s.least[g], s.share[g]);
+		s.most[g] = fmax(s.most[g], s.share[g]);
+	}
+	free(mean);
+	mat_release(&columns);
+	*out = s;
+}
+
+void shares_release(struct shares *s)
+{
+	mat_release(&s->by_type);
+	mat_release(&s->resampled);
+	mat_release(&s->drawn);
+	mat_release(&s->drawn_above);
+	mat_release(&s->importances);
+	free(s->share);
+	free(s->low);
+	free(s->high);
+	free(s->least);
+	free(s->most);
+	free(s->first);
+	free(s->column);
+	*s = (struct shares){ 0 };
+}

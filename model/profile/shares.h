@@ -1,0 +1,51 @@
+/* How the time divides over groups of features, with error bars of two kinds: from low to high, what changes when other machines
+ * had been there (resampled types) and another of the averaged models were true; from least to most, what any fit would say that
+ * is nearly as good (range.h). */
+#ifndef MODEL_PROFILE_SHARES_H
+#define MODEL_PROFILE_SHARES_H
+
+#include "base/rng.h"
+#include "model/profile/blend.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SHARES_RESAMPLES 200
+#define SHARES_DRAWS     5   /* models drawn from the average of each resample */
+#define SHARES_LEVEL     .90 /* of low to high, and of least to most */
+
+struct shares_options {
+	size_t resamples; /* 0: no error bars (low, high and first are NaN) */
+	uint64_t seed;
+	size_t threads;   /* the result does not depend on them */
+};
+
+/* Index `groups` is what stays unexplained: the constant time, and what the additive model misses on a type. */
+struct shares {
+	size_t groups, types;
+	struct mat by_type;         /* [types x groups + 1], each row sums to one */
+	double *share;              /* [groups + 1] their means, which sum to one */
+	double *low, *high;         /* [groups + 1] quantiles over single models drawn from the resamples */
+	double *least, *most;       /* [groups] over all fits that are nearly as good */
+	double *first;              /* [groups] part of these models in which the group's share is the largest */
+	double *column;             /* [features.n] shares of the distinct columns; those of a group sum to its share */
+	struct mat resampled;       /* [resamples x groups + 1] shares of the averages */
+	struct mat drawn;           /* [resamples * SHARES_DRAWS x groups + 1] shares of the models drawn */
+	struct mat drawn_above;     /* the same as if they missed nothing */
+	struct mat importances;     /* [resamples x groups] of the stumps */
+};
+
+/* noise: relative error of one measurement, below which a better fit means nothing. At least 3 types. */
+void shares_of(const struct blend_data *data, const struct blend *blend, double noise, const struct shares_options *options,
+	       struct shares *out);
+/* The shares of one fit on every type; out [types x groups + 1], rows sum to one. all_explained: the groups share what it misses, too. */
+void shares_by_group(const struct blend_data *data, const struct additive *fit, bool all_explained, struct mat *out);
+
+/* For whoever resamples, too: how often each type is drawn, with replacement, until there are two of them; count [types]. */
+void shares_draw(size_t types, struct rng *rng, double *count);
+/* One of the models of a fit, each as likely as its weight; u in [0, 1). *model must outlive the result, which owns nothing. */
+struct additive shares_one_model(const struct additive *fit, double u, struct additive_model *model);
+
+void shares_release(struct shares *shares); /* accepts zeroed */
+
+#endif

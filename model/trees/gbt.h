@@ -1,0 +1,59 @@
+/* Gradient-boosted regression trees, squared error.
+ * Source: Friedman, Annals of Statistics 29(5), 2001, algorithm 3; split score as in scikit-learn's `friedman_mse`, whose
+ * training errors it meets (docs/statistics.md says where and how).
+ *
+ * Features that split a node equally well are told apart by nothing in the data. So the partition is that of the first feature
+ * (in column order: give columns in name order) among those within GBT_TIE of the largest gain, and the credit for the split is
+ * shared equally among all of them. Deterministic: no randomness anywhere. O(trees * depth * n * p) after one sort a column. */
+#ifndef MODEL_TREES_GBT_H
+#define MODEL_TREES_GBT_H
+
+#include "base/error.h"
+#include "base/mat.h"
+
+#include <stdbool.h>
+
+#define GBT_TIE 1e-12 /* relative difference of gains below which two splits are equally good */
+
+struct gbt_options {
+	size_t trees;             /* boosting stages, > 0 */
+	size_t max_depth;         /* of one tree, 1 = stumps */
+	size_t min_samples_split; /* a node with fewer rows is a leaf, >= 2 */
+	double learning_rate;     /* (0, 1] */
+};
+
+/* What the paper's repository uses: 1000 trees, depth 4, learning rate .01. */
+extern const struct gbt_options gbt_paper;
+
+struct gbt; /* the trees and what the fit left behind; immutable */
+
+/* X     [n x p] row-major, rows = machines, cols = standardised stressor rates; finite. Values are compared as float32, two that
+ *       are closer than 1e-7 are one value, thresholds lie half-way: as scikit-learn does.
+ * y     [n], the application's metric, any unit; finite.
+ * out   overwritten; gbt_free() it. NULL on failure.
+ * Returns ASSAY_OK, or ASSAY_E_NODATA when n < 2 or p == 0; ASSAY_E_LIMIT when n > GBT_ROWS_MAX. */
+#define GBT_ROWS_MAX 65535
+enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out,
+			  struct assay_error *err);
+void gbt_free(struct gbt *gbt); /* accepts NULL */
+
+/* Mean squared error on the training rows after `stage` trees; 0 = the constant model. stage <= trees. */
+double gbt_train_mse(const struct gbt *gbt, size_t stage);
+
+/* Importances, [p] each, borrowed; they sum to one (all zero when no tree split). By the sum of impurity decreases over all trees
+ * (scikit-learn >= 0.20), or normalised within each tree and then averaged (before 0.20, which the paper used). */
+const double *gbt_importance_sum(const struct gbt *gbt);
+const double *gbt_importance_per_tree(const struct gbt *gbt);
+
+/* Mean number of features that tie in a split, weighted by the gain of the split; 1 = every split was decided by one
+ * feature, 0 = no tree split. */
+double gbt_tied_per_split(const struct gbt *gbt);
+
+/* Splits in which features, or two cuts of one feature, tied whose partitions of the rows differ: there the data do not decide the
+ * tree itself, and another implementation may end elsewhere. */
+size_t gbt_ambiguous_splits(const struct gbt *gbt);
+
+/* Predictions for X [m x p] (p as in the fit) into out[m]. */
+void gbt_predict(const struct gbt *gbt, const struct mat *X, double *out);
+
+#endif
