@@ -10,6 +10,7 @@ int cmd_import_quiho(int argc, char **argv, const char *directory);
 int cmd_emulate_build(int argc, char **argv, const char *directory);
 int cmd_emulate_run(int argc, char **argv, const char *directory);
 int cmd_samples(int argc, char **argv, const char *directory);
+int cmd_samples_prune(int argc, char **argv, const char *directory);
 int cmd_run(int argc, char **argv, const char *directory);
 int cmd_runs_list(int argc, char **argv, const char *directory);
 int cmd_runs_show(int argc, char **argv, const char *directory);

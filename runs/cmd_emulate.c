@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/cmd.h"
-#include "runs/emulate_build.h"
-#include "runs/launch.h"
+#include "runs/instrument/emulate_build.h"
+#include "runs/instrument/launch.h"
 
 #include <errno.h>
 #include <ftw.h>

@@ -3,10 +3,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/cmd.h"
-#include "runs/countable.h"
-#include "runs/launch.h"
-#include "runs/samples.h"
-#include "runs/site.h"
+#include "runs/instrument/countable.h"
+#include "runs/instrument/instrument.h"
+#include "runs/instrument/launch.h"
+#include "runs/samples/samples.h"
+#include "runs/instrument/site.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,9 +26,7 @@ static const char doc[] =
     "\n"
     "Exit status: 0 measured, 6 no selected function was called, 1 the program or something else failed.";
 
-#define LIBRARY       "libassay-probe.so"
-#define PROBE_VERSION "1" /* of the library: runs/probe/probe.h */
-#define MODULES_MAX   256
+#define MODULES_MAX 256
 
 enum { OPTION_FUNCTIONS = 256, OPTION_MODULE, OPTION_COUNTERS, OPTION_BUDGET, OPTION_LIBRARY, OPTION_LIST, OPTION_INPUT };
 
@@ -147,36 +146,12 @@ static enum assay_status list_make(const struct arguments *a, struct buf *list, 
 	if (!st && !selection.n)
 		st = assay_fail(err, ASSAY_E_NODATA, "no function is selected: the list is empty");
 	if (!st)
-		st = site_list(modules, n, &selection, list, NULL, err);
+		st = site_list(modules, n, &selection, SITE_FOR_PROBE, list, NULL, err);
 	for (size_t i = 0; i < n; i++)
 		site_module_release(&modules[i]);
 	free(modules);
 	site_selection_release(&selection);
 	return st;
-}
-
-/* The library beside this program, or in ../lib as an installation has it. */
-static enum assay_status library_find(const struct arguments *a, char **path, struct assay_error *err)
-{
-	static const char *const places[] = { LIBRARY, "../lib/" LIBRARY };
-	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (a->library) {
-		*path = realpath(a->library, NULL);
-		return *path ? ASSAY_OK : assay_fail_errno(err, errno, "cannot find the probe's library '%s'", a->library);
-	}
-	while (n > 0 && self[n - 1] != '/')
-		n--;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		char *at = mem_format("%.*s%s", n > 0 ? (int)n : 0, self, places[i]);
-
-		*path = realpath(at, NULL);
-		free(at);
-		if (*path)
-			return ASSAY_OK;
-	}
-	return assay_fail(err, ASSAY_E_NOTFOUND, LIBRARY " is not beside this program: --library names it");
 }
 
 /* ---- runs ---- */
@@ -199,22 +174,12 @@ static void preload(const char *library)
 	free(value);
 }
 
-static char *counters_text(const struct counting_run *run)
-{
-	struct buf text = BUF_INIT;
-
-	buf_format(&text, "%s:", strcmp(run->family, COUNTING_SOFTWARE) == 0 ? "software" : "papi");
-	for (size_t i = 0; i < run->events.n; i++)
-		buf_format(&text, "%s%s", i ? "," : "", run->events.names[i]);
-	return buf_take(&text);
-}
-
 extern char **environ;
 
 static enum assay_status run_once(const struct arguments *a, const char *counters, struct assay_error *err)
 {
 	char *preloaded = getenv("LD_PRELOAD") ? mem_string(getenv("LD_PRELOAD")) : NULL, *library = NULL;
-	enum assay_status st = library_find(a, &library, err);
+	enum assay_status st = instrument_library(a->library, &library, err);
 	int status = 0;
 
 	if (st)
@@ -263,7 +228,7 @@ static enum assay_status run_all(const struct cli *cli, const struct arguments *
 	if (!st && !plan.n)
 		st = run_once(a, NULL, err);
 	for (size_t i = 0; i < plan.n && !st; i++) {
-		char *counters = counters_text(&plan.runs[i]);
+		char *counters = instrument_counters(&plan.runs[i]);
 
 		st = run_once(a, counters, err);
 		free(counters);
@@ -375,7 +340,7 @@ static enum assay_status measure(const struct cli *cli, const struct arguments *
 	if (!st) {
 		environment_set("ASSAY_PROBE_LIST", absolute);
 		environment_set("ASSAY_PROBE_DIRECTORY", directory);
-		environment_set("ASSAY_PROBE_VERSION", PROBE_VERSION);
+		environment_set("ASSAY_INSTRUMENT_VERSION", INSTRUMENT_VERSION);
 		environment_set("ASSAY_PROBE_BUDGET", a->budget);
 		environment_set("ASSAY_PROBE_INPUT", a->input);
 		ended = run_all(cli, a, &program);

@@ -1,11 +1,33 @@
-/* What `assay run` shows; private to cmd_run*.c. */
+/* What `assay run` does and shows; private to cmd_run*.c. */
 #ifndef RUNS_CMD_RUN_H
 #define RUNS_CMD_RUN_H
 
 #include "base/buf.h"
-#include "runs/estimate.h"
-#include "runs/execute.h"
-#include "runs/stack.h"
+#include "base/cli.h"
+#include "fleet/cmd_fleet.h"
+#include "runs/application/stack.h"
+#include "runs/execute/estimate.h"
+#include "runs/execute/execute.h"
+#include "runs/execute/plan_choose.h"
+#include "runs/samples/sample_files.h"
+
+#include <signal.h>
+
+struct cmd_run_arguments {
+	const char *app;
+	struct cmd_fleet_choice hosts;
+	struct plan_choice choice;
+	bool same_stack, dry_run, resume;
+};
+
+/* cmd_run_job.c: all of it but the command line; *status is the exit status when all went well. */
+enum assay_status cmd_run_do(const struct cli *cli, const struct cmd_run_arguments *a, int *status, struct assay_error *err);
+
+/* cmd_run.c */
+extern volatile sig_atomic_t cmd_run_cancelled;
+void cmd_run_progress_begin(void);
+void cmd_run_progress(const struct host *host, const struct execution *e, size_t done, size_t total);
+void cmd_run_progress_end(void);
 
 struct cmd_run_view {
 	const char *selector;                 /* APP as it was given, for what to type next */
@@ -20,6 +42,9 @@ struct cmd_run_view {
 	const struct stack_rows *stacks;
 	size_t without_fingerprint;           /* results */
 	const struct estimate *estimates;     /* [n], of a dry run */
+	const struct instrument *instrument;  /* of a plan with a probe; NULL where it is not known (a dry run builds nothing) */
+	const struct sample_file *samples;    /* [n_samples], of such a plan */
+	size_t n_samples;
 };
 
 void cmd_run_print(const struct cmd_run_view *view, struct buf *out);
@@ -33,6 +58,12 @@ struct cmd_run_tally {
 };
 struct cmd_run_tally cmd_run_tally(const struct cmd_run_view *view, const char *machine, const char *version, const char *input);
 size_t cmd_run_each(const struct cmd_run_view *view); /* that each machine is to have */
+/* Files of samples of a version and input, and their bytes (not compressed). */
+struct cmd_run_samples {
+	size_t files;
+	double bytes;
+};
+struct cmd_run_samples cmd_run_samples(const struct cmd_run_view *view, const char *version, const char *input);
 /* Median over machines of the medians of their repetitions; NaN when there is none. */
 double cmd_run_median(const struct cmd_run_view *view, const char *version, const char *input);
 char *cmd_run_stored_name(const struct cmd_run_view *view, const char *input); /* free() it */

@@ -22,6 +22,21 @@ static void print_estimate(const struct estimate *e, struct buf *out)
 		buf_text(out, known);
 }
 
+static void print_probe(const struct cmd_run_view *view, struct buf *out)
+{
+	const struct manifest_probe *probe = &view->manifest->probe;
+
+	buf_format(out, "\nFunctions are measured by %s; these runs give samples, and no results.\n",
+		   probe->back_end == MANIFEST_EMULATED ? "the emulation" : "the probe");
+	for (size_t i = 0; view->instrument && i < view->instrument->n; i++)
+		buf_format(out, "  %s: %zu entry point%s\n", view->plan->versions[i], view->instrument->listed[i],
+			   text_plural(view->instrument->listed[i]));
+	if (!view->instrument)
+		buf_text(out, "  Which ones is known when the versions are built.\n");
+	if (probe->back_end == MANIFEST_PROBED && (probe->default_counters || probe->counters.n))
+		buf_text(out, "  Each repetition is run as often as the counters of its host take it; what can be counted there is asked then.\n");
+}
+
 static void print_order(const struct cmd_run_view *view, struct buf *out)
 {
 	const struct plan *plan = view->plan;
@@ -66,6 +81,8 @@ void cmd_run_print_dry(const struct cmd_run_view *view, struct buf *out)
 	}
 	table_print(&table, out);
 	table_release(&table);
+	if (view->plan->probe)
+		print_probe(view, out);
 	print_order(view, out);
 	buf_format(out, "\n%zu run%s, all together: ", total.runs, text_plural(total.runs));
 	print_estimate(&total, out);

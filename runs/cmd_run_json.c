@@ -37,6 +37,26 @@ static cJSON *add_object(cJSON *list)
 	return object;
 }
 
+/* What the manifest says, and how many entry points are measured in each version, where that is known. */
+static void json_probe(const struct cmd_run_view *view, cJSON *root)
+{
+	cJSON *probe = view->plan->probe ? cJSON_Parse(view->plan->probe) : NULL, *list;
+
+	cJSON_AddItemToObject(root, "probe", probe ? probe : cJSON_CreateNull());
+	if (!probe)
+		return;
+	list = cJSON_CreateArray();
+	for (size_t i = 0; view->instrument && i < view->instrument->n; i++) {
+		cJSON *object = add_object(list);
+
+		cJSON_AddStringToObject(object, "version", view->plan->versions[i]);
+		cJSON_AddNumberToObject(object, "entry_points", (double)view->instrument->listed[i]);
+	}
+	cJSON_AddItemToObject(probe, "versions", view->instrument ? list : cJSON_CreateNull());
+	if (!view->instrument)
+		cJSON_Delete(list);
+}
+
 /* Seeds have 64 bits, more than a double holds: text. */
 static cJSON *json_of_plan(const struct cmd_run_view *view, bool dry)
 {
@@ -53,6 +73,7 @@ static cJSON *json_of_plan(const struct cmd_run_view *view, bool dry)
 	cJSON_AddNumberToObject(root, "warm_ups", (double)plan->warm_ups);
 	add_names(root, "versions", plan->versions, plan->n_versions);
 	add_names(root, "inputs", plan->inputs, plan->n_inputs);
+	json_probe(view, root);
 	return root;
 }
 
@@ -79,6 +100,14 @@ static void json_hosts(const struct cmd_run_view *view, cJSON *root)
 	}
 }
 
+static void json_samples(const struct cmd_run_view *view, size_t version, size_t input, cJSON *object)
+{
+	struct cmd_run_samples s = cmd_run_samples(view, view->plan->versions[version], view->plan->inputs[input]);
+
+	cJSON_AddNumberToObject(object, "samples_files", (double)s.files);
+	cJSON_AddNumberToObject(object, "samples_bytes", s.bytes);
+}
+
 static void json_results(const struct cmd_run_view *view, cJSON *root)
 {
 	cJSON *list = cJSON_AddArrayToObject(root, "results");
@@ -94,7 +123,10 @@ static void json_results(const struct cmd_run_view *view, cJSON *root)
 			cJSON_AddStringToObject(object, "version", view->plan->versions[v]);
 			cJSON_AddNumberToObject(object, "ok", (double)t.ok);
 			cJSON_AddNumberToObject(object, "failed", (double)t.failed);
-			add_number(object, "median", cmd_run_median(view, view->plan->versions[v], view->plan->inputs[k]));
+			if (view->plan->probe)
+				json_samples(view, v, k, object);
+			else
+				add_number(object, "median", cmd_run_median(view, view->plan->versions[v], view->plan->inputs[k]));
 		}
 		free(name);
 	}

@@ -29,29 +29,46 @@ static void print_hosts(const struct cmd_run_view *view, struct buf *out)
 	table_release(&table);
 }
 
+static void print_median(const struct cmd_run_view *view, const char *version, const char *input, struct table *table)
+{
+	double median = cmd_run_median(view, version, input);
+	const char *unit = view->manifest->metric.unit;
+
+	if (isnan(median))
+		table_cell(table, "-");
+	else
+		table_cell(table, "%.6g", median);
+	table_cell(table, "%s", isnan(median) || !unit ? "" : unit);
+}
+
+/* The time of an instrumented run is nobody's business. */
+static void print_samples(const struct cmd_run_view *view, const char *version, const char *input, struct table *table)
+{
+	struct cmd_run_samples s = cmd_run_samples(view, version, input);
+
+	table_cell(table, "%zu", s.files);
+	table_cell(table, "%.1f", s.bytes / (1 << 20));
+}
+
 static void print_versions(const struct cmd_run_view *view, struct buf *out)
 {
-	static const char *const headings[] = { "application", "version", "ok", "failed", "median", "" };
-	const char *unit = view->manifest->metric.unit;
+	static const char *const headings[2][6] = { { "application", "version", "ok", "failed", "median", "" },
+						    { "application", "version", "ok", "failed", "files of samples", "MiB" } };
+	bool probe = view->plan->probe != NULL;
 	struct table table;
 
-	table_init(&table, "llrrrl", headings);
+	table_init(&table, probe ? "llrrrr" : "llrrrl", headings[probe]);
 	for (size_t k = 0; k < view->plan->n_inputs; k++) {
 		char *name = cmd_run_stored_name(view, view->plan->inputs[k]);
 
 		for (size_t v = 0; v < view->plan->n_versions; v++) {
 			struct cmd_run_tally t = cmd_run_tally(view, NULL, view->plan->versions[v], view->plan->inputs[k]);
-			double median = cmd_run_median(view, view->plan->versions[v], view->plan->inputs[k]);
 
 			table_cell(&table, "%s", name);
 			table_cell(&table, "%s", view->plan->versions[v]);
 			table_cell(&table, "%zu", t.ok);
 			table_cell(&table, "%zu", t.failed);
-			if (isnan(median))
-				table_cell(&table, "-");
-			else
-				table_cell(&table, "%.6g", median);
-			table_cell(&table, "%s", isnan(median) || !unit ? "" : unit);
+			(probe ? print_samples : print_median)(view, view->plan->versions[v], view->plan->inputs[k], &table);
 		}
 		free(name);
 	}
@@ -150,6 +167,14 @@ static void print_look(const struct cmd_run_view *view, const char *name, struct
 	}
 	if (n == 0)
 		return;
+	for (size_t i = 0; plan->probe && i < n; i++) {
+		begin_command(view, out);
+		buf_text(out, " samples");
+		add_selector(out, plan->application, found[i]);
+		buf_char(out, '\n');
+	}
+	if (plan->probe)
+		return;
 	begin_command(view, out);
 	buf_text(out, n == 2 ? " gate" : " runs show");
 	for (size_t i = 0; i < n; i++)
@@ -168,7 +193,7 @@ static void print_next(const struct cmd_run_view *view, struct buf *out)
 		begin_command(view, out);
 		buf_text(out, " run");
 		add_word(out, view->selector);
-		buf_text(out, " --resume\n");
+		buf_format(out, "%s --resume\n", plan->probe ? " --probe" : "");
 	}
 	if (all.failed) {
 		begin_command(view, out);

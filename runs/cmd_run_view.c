@@ -42,6 +42,19 @@ struct cmd_run_tally cmd_run_tally(const struct cmd_run_view *view, const char *
 	return t;
 }
 
+struct cmd_run_samples cmd_run_samples(const struct cmd_run_view *view, const char *version, const char *input)
+{
+	struct cmd_run_samples s = { 0, 0 };
+
+	for (size_t i = 0; i < view->n_samples; i++) {
+		if (!matches(version, view->samples[i].version) || !matches(input, view->samples[i].input))
+			continue;
+		s.files++;
+		s.bytes += (double)view->samples[i].bytes;
+	}
+	return s;
+}
+
 double cmd_run_median(const struct cmd_run_view *view, const char *version, const char *input)
 {
 	double *values = mem_new(view->n_rows, sizeof(double)), *medians = mem_new(view->n, sizeof(double)), median;

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "fleet/lab/lab.h"
 #include "runs/cmd.h"
-#include "runs/quiho.h"
+#include "runs/results/quiho.h"
 
 static const char doc[] = "Writes all recorded rates and results as one CSV table in the layout of the quiho data package (results.csv). "
 			  "Importing it into an empty laboratory gives the same store."

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "runs/cmd.h"
-#include "runs/run.h"
+#include "runs/results/run.h"
 
 #include <inttypes.h>
 

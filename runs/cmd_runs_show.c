@@ -5,8 +5,8 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "runs/cmd.h"
-#include "runs/evidence.h"
-#include "runs/execution.h"
+#include "runs/results/evidence.h"
+#include "runs/execute/execution.h"
 
 #include <inttypes.h>
 
@@ -190,8 +190,8 @@ static void print_failed(const struct execution_rows *rows, bool output, struct 
 		const struct execution_row *row = &rows->items[i];
 		char date[TEXT_DATE_BYTES];
 
-		buf_format(out, "%s  %s@%s on %s, repetition %" PRId64 ": %s: %s\n", text_from_ms(row->taken_ms, date), row->application,
-			   row->version, row->machine, row->repetition, execution_outcome_code(row->outcome), row->detail);
+		buf_format(out, "%s  %s@%s on %s, repetition %" PRId64 "%s: %s: %s\n", text_from_ms(row->taken_ms, date), row->application,
+			   row->version, row->machine, row->repetition, row->instrumented ? " (instrumented)" : "", execution_outcome_code(row->outcome), row->detail);
 		if (output) {
 			print_tail("standard output", row->out, row->out_bytes, out);
 			print_tail("standard error", row->err, row->err_bytes, out);
@@ -235,6 +235,7 @@ static void add_failed(cJSON *root, const struct execution_rows *rows, bool outp
 		add_number(object, "exit_status", row->exit_status);
 		add_number(object, "signal", row->signal);
 		add_number(object, "wall_ns", row->wall_ns);
+		cJSON_AddBoolToObject(object, "instrumented", row->instrumented);
 		if (output) {
 			add_stream(object, "stdout", row->out, row->out_bytes);
 			add_stream(object, "stderr", row->err, row->err_bytes);
@@ -249,7 +250,7 @@ static enum assay_status load_failed(struct lab *lab, const char *selector, stru
 	enum assay_status st = run_selector(selector, &application, &version, err);
 
 	if (!st)
-		st = execution_failures(&lab->store, application, version, out, err);
+		st = execution_failures(&lab->store, application, version, true, out, err);
 	free(application);
 	free(version);
 	return st;
@@ -287,7 +288,7 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 	enum assay_status st = evidence_runs(lab, a->selector, &runs, err);
 
 	if (!st)
-		st = execution_failures(&lab->store, runs.application, runs.version, &failed, err);
+		st = execution_failures(&lab->store, runs.application, runs.version, false, &failed, err);
 	if (!st)
 		st = evidence_load(lab, &evidence, err);
 	if (!st && json)

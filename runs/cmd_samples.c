@@ -1,9 +1,8 @@
-#include "base/cli.h"
-#include "base/json.h"
+#include "runs/cmd_samples.h"
+
 #include "base/mem.h"
 #include "base/table.h"
 #include "runs/cmd.h"
-#include "runs/samples.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,14 +10,22 @@
 static const char doc[] =
     "Shows files of samples ('assay probe' and 'assay emulate run' write them): for each function how often it was called, how many calls were "
     "measured, and their mean time, with and without other measured functions that it called. Means are weighted by the calls that a "
-    "sample stands for."
+    "sample stands for. Of an application it lists the files that the laboratory keeps from 'assay run --probe'."
     "\vExample:\n"
     "  assay samples samples/*.samples\n"
-    "  assay samples samples/4711-0.samples --format json";
+    "  assay samples samples/4711-0.samples --format json\n"
+    "  assay samples sqlite@1.1\n"
+    "  assay samples sqlite@1.1 --show 5f3a";
+
+static const struct argp_option options[] = {
+	{ "show", 's', "HASH", 0, "Of APP[@VERSION]: what is in the files whose hash begins so", 1 },
+	{ 0 }
+};
 
 struct arguments {
 	char **files; /* [n] */
 	size_t n, capacity;
+	const char *show;
 };
 
 /* Of one function in one file. */
@@ -36,13 +43,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *a = state->input;
 
 	switch (key) {
+	case 's':
+		a->show = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		a->files = mem_grow(a->files, a->n, &a->capacity, sizeof(*a->files));
 		a->files[a->n++] = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->n)
-			cli_refuse(state, "FILE is missing");
+			cli_refuse(state, "FILE or APP[@VERSION] is missing");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -114,7 +124,7 @@ static cJSON *function_json(const struct samples *s, size_t function)
 	return item;
 }
 
-static cJSON *file_json(const char *path, const struct samples *s)
+cJSON *cmd_samples_json(const char *path, const struct samples *s)
 {
 	cJSON *item = cJSON_CreateObject(), *list;
 
@@ -135,7 +145,7 @@ static cJSON *file_json(const char *path, const struct samples *s)
 	return item;
 }
 
-static void file_human(const char *path, const struct samples *s, struct buf *out)
+void cmd_samples_human(const char *path, const struct samples *s, struct buf *out)
 {
 	static const char *const headings[] = { "function", "threads", "calls", "measured", "mean ns", "itself ns" };
 	struct table table;
@@ -164,38 +174,47 @@ static void file_human(const char *path, const struct samples *s, struct buf *ou
 	table_release(&table);
 }
 
+static enum assay_status show_files(const struct cli *cli, const struct arguments *a, struct buf *out, struct assay_error *err)
+{
+	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "files");
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; i < a->n && !st; i++) {
+		struct samples samples;
+
+		st = samples_read(a->files[i], &samples, err);
+		if (st)
+			break;
+		if (cli->format == CLI_JSON)
+			cJSON_AddItemToArray(list, cmd_samples_json(a->files[i], &samples));
+		else
+			cmd_samples_human(a->files[i], &samples, out);
+		samples_release(&samples);
+	}
+	if (!st && cli->format == CLI_JSON) {
+		json_add(out, root);
+		root = NULL;
+	}
+	cJSON_Delete(root);
+	return st;
+}
+
 int cmd_samples(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { NULL, parse, "FILE...", doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, "FILE...|APP[@VERSION]", doc, NULL, NULL, NULL };
 	struct arguments a = { .files = NULL };
-	enum assay_status st = ASSAY_OK;
 	struct buf out = BUF_INIT;
 	struct assay_error err;
-	cJSON *root, *list;
+	enum assay_status st;
 	struct cli cli;
 
 	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	root = cJSON_CreateObject();
-	list = cJSON_AddArrayToObject(root, "files");
-	for (size_t i = 0; i < a.n && !st; i++) {
-		struct samples samples;
-
-		st = samples_read(a.files[i], &samples, &err);
-		if (st)
-			break;
-		if (cli.format == CLI_JSON)
-			cJSON_AddItemToArray(list, file_json(a.files[i], &samples));
-		else
-			file_human(a.files[i], &samples, &out);
-		samples_release(&samples);
-	}
-	if (!st && cli.format == CLI_JSON) {
-		json_add(&out, root);
-		root = NULL;
-	}
+	if (a.n == 1 && cmd_samples_is_selector(a.files[0]))
+		st = cmd_samples_stored(&cli, a.files[0], a.show, &out, &err);
+	else
+		st = show_files(&cli, &a, &out, &err);
 	if (!st)
 		st = cli_print(&out, &err);
-	cJSON_Delete(root);
 	free(a.files);
 	buf_release(&out);
 	return cli_end(&cli, st, &err, 0);

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/artefact_internal.h"
+#include "runs/application/artefact_internal.h"
 
 #define WORDS_MAX 40
 #define GIT_MS    (10 * 60 * 1000)

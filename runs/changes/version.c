@@ -39,9 +39,9 @@ static const char *find_file(const struct artefact *artefact, const char *path)
 	return NULL;
 }
 
-static enum assay_status fail_object(const struct artefact *build, const struct artefact *files, const char *selector,
-                                     const char *object, struct assay_error *err)
+static enum assay_status fail_object(const struct version_files *version, const char *object, struct assay_error *err)
 {
+	const struct artefact *build = version->build, *files = version->files;
 	char shown[TEXT_SHOWN_BYTES];
 	struct buf list = BUF_INIT;
 	size_t n = 0;
@@ -52,41 +52,48 @@ static enum assay_status fail_object(const struct artefact *build, const struct 
 		if (file->mode & 0100 || strstr(file->path, ".so"))
 			buf_format(&list, "%s%s", n++ ? ", " : "", file->path);
 	}
-	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is no file of '%s': name one with --object (programs and libraries: %s)",
-	           text_shown(object, shown), selector, n ? list.bytes : "none");
+	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is no file of '%s': name one with %s (programs and libraries: %s)", text_shown(object, shown),
+	           version->what, version->remedy, n ? list.bytes : "none");
 	buf_release(&list);
 	return ASSAY_E_NOTFOUND;
+}
+
+enum assay_status version_file(const struct version_files *version, const char *object, char **path, struct assay_error *err)
+{
+	char *program = object ? mem_string(object) : program_of(version->manifest, version->version);
+	bool in_files = !strncmp(program, FILES, strlen(FILES)), in_build = !strncmp(program, BUILD, strlen(BUILD));
+	enum assay_status st = ASSAY_OK;
+	const char *found = NULL;
+
+	if (object || in_build)
+		found = find_file(version->build, object ? object : program + strlen(BUILD));
+	if (!found && (object || in_files))
+		found = find_file(version->files, object ? object : program + strlen(FILES));
+	if (found)
+		*path = mem_string(found);
+	else
+		st = fail_object(version, program, err);
+	free(program);
+	return st;
 }
 
 /* `directory`: of what the version has for itself; NULL: nothing. */
 static enum assay_status find_object(const struct manifest *manifest, size_t version, const char *directory, const char *selector,
                                      const char *object, char **path, struct assay_error *err)
 {
-	char *program = object ? mem_string(object) : program_of(manifest, version);
 	const char *const paths[] = {directory};
 	struct artefact build = {.n = 0}, files = {.n = 0};
-	const char *found = NULL;
+	const struct version_files all = {manifest, version, &build, &files, selector, "--object"};
 	enum assay_status st;
 
 	st = artefact_collect(manifest->directory, paths, directory ? 1 : 0, true, &build, err);
 	if (!st)
 		st = artefact_collect(manifest->directory, (const char *const *)manifest->files.items, manifest->files.n, false,
 		                      &files, err);
-	if (!st) {
-		bool in_files = !strncmp(program, FILES, strlen(FILES)), in_build = !strncmp(program, BUILD, strlen(BUILD));
-
-		if (object || in_build)
-			found = find_file(&build, object ? object : program + strlen(BUILD));
-		if (!found && (object || in_files))
-			found = find_file(&files, object ? object : program + strlen(FILES));
-		if (found)
-			*path = mem_string(found);
-		else
-			st = fail_object(&build, &files, selector, program, err);
-	}
+	if (!st)
+		st = version_file(&all, object, path, err);
 	artefact_release(&build);
 	artefact_release(&files);
-	free(program);
 	return st;
 }
 

@@ -3,7 +3,7 @@
 #define RUNS_CHANGES_VERSION_H
 
 #include "base/error.h"
-#include "runs/artefact.h"
+#include "runs/application/artefact.h"
 
 #include <stdbool.h>
 
@@ -22,5 +22,15 @@ bool version_is_selector(const char *what);
 enum assay_status version_find(const char *laboratory, const char *selector, const char *object,
                                const volatile sig_atomic_t *cancelled, struct version_object *out, struct assay_error *err);
 void version_object_release(struct version_object *object); /* accepts zeroed */
+
+/* A version whose files are collected already; all is borrowed. */
+struct version_files {
+	const struct manifest *manifest;
+	size_t version;
+	const struct artefact *build, *files; /* its own, and those of all versions */
+	const char *what, *remedy;            /* for messages: "sqlite@1.0", "--object" */
+};
+/* The file on this machine of `object`, as version_find(); free() *path. */
+enum assay_status version_file(const struct version_files *version, const char *object, char **path, struct assay_error *err);
 
 #endif

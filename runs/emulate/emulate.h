@@ -5,11 +5,12 @@
  *
  *   hooks.c, atomics.c, annotations.c   what the compiler calls
  *   wrap_*.c, wrapped.h, openmp.c       what the program calls in libraries
- *   threads.c, meetings.c               threads and how clocks pass between them
+ *   threads.c, thread.c, meetings.c     threads and how clocks pass between them
  *   window.c                            logical time, which windows are simulated
  *   simulate.c                          what happens in a simulated window
  *   frames.c, functions.c               invocations of functions, their names
- *   evaluate.c                          potential HITM from the windows of all threads, samples
+ *   evaluate.c, settle.c                potential HITM from the windows of all threads, samples
+ *   events.c                            exact counters for PAPI
  *   runtime.c                           start, options, end
  */
 #ifndef RUNS_EMULATE_EMULATE_H
@@ -265,6 +266,9 @@ void frames_forget(struct thread *t);       /* after fork: what is active began 
 void counts_now(const struct thread *t, struct counts *out);
 void counts_end(const struct thread *t, struct counts *c); /* from what stood there at the start to the difference */
 
+/* events.c */
+void events_register(void);                 /* with PAPI, if the program has it */
+
 /* functions.c. The function's number, or NONE when it is not selected. */
 uint32_t function_number(uintptr_t site);
 void functions_select(const char *list);    /* "name,name" or "@FILE"; NULL: all of them. The text must stay. */
@@ -281,21 +285,30 @@ void evaluate_all(void);                    /* at the end: everything, and threa
 void evaluate_hold(void);                   /* around fork() */
 void evaluate_release(void);
 void evaluate_fork(void);
+
+/* settle.c, under the evaluation's lock */
+void settle_until(struct thread *t, uint64_t horizon); /* samples whose windows are all before it, in the order in which they ended */
+void settle_unfinished(struct thread *t);   /* the thread has not ended: what it counted so far */
 void values_of(const struct counts *c, const double hitm[2], uint64_t *values); /* [COUNTERS], for all accesses what was seen in some */
 
 /* threads.c */
-struct thread *thread_attach(void);         /* the calling thread, if it can be simulated */
 struct thread *thread_at(size_t i);         /* [THREADS], NULL: never in use */
+void threads_put(size_t i, struct thread *t);
+uint64_t threads_earliest(void);            /* under the lock: the horizon */
+void threads_ended_with(uint64_t window);   /* under the lock: one has */
 uint64_t threads_horizon(void);             /* no thread can touch an earlier window any more */
 bool threads_come(const struct thread *self);    /* one that is behind is at work, or wants to be */
 void threads_give_up(const struct thread *self); /* waiting for those that are behind, until they move */
 bool threads_meet_in(uint64_t window);      /* other threads than the calling one may touch something in it */
-void threads_start(void);
-void threads_finish(void);
 void threads_hold(void);                    /* the lock; around fork(), too */
 void threads_release(void);
 void threads_fork(void);
 
+/* thread.c */
+void thread_init(void);                     /* of the first one */
+void thread_finish(void);
+void thread_fork(void);
+struct thread *thread_attach(void);         /* the calling thread, if it can be simulated */
 struct thread *thread_create_begin(size_t stack_bytes); /* NULL: it will not be simulated; 0 bytes: the default */
 void thread_create_failed(struct thread *t);
 void thread_known(struct thread *t, uint32_t number, pthread_t handle);

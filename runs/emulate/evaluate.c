@@ -3,7 +3,7 @@
  * the last one that was not a read of u is a write of u with probability (w / N) / (1 - r / N); summed over t's accesses and the other
  * threads. It is true sharing when u wrote words that t touched, else false sharing.
  *
- * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written. */
+ * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written (settle.c). */
 #include "runs/emulate/emulate.h"
 
 #include <string.h>
@@ -19,8 +19,6 @@
 #define WAITS_MAX        20000u     /* so often at most... */
 #define WAITS_IDLE       20u        /* ...and so often in a row when none of them is at work */
 #define SHARERS          (1u << 18) /* (line, thread) pairs of one window */
-#define FEW_ACCESSES     100u       /* simulated: what rests on fewer is not said */
-#define VALUE_MAX        1e18
 
 /* What one thread did to a line in the window. */
 struct sharer {
@@ -152,104 +150,7 @@ static void window_evaluate(uint64_t window, bool alone)
 	}
 }
 
-/* ---- samples ---- */
-
-static uint64_t to_value(double x)
-{
-	return x < VALUE_MAX ? (uint64_t)(x + .5) : UINT64_MAX - 1;
-}
-
-void values_of(const struct counts *c, const double hitm[2], uint64_t *values)
-{
-	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
-	double per_access = c->weighed[COUNT_ACCESSES] ? accesses / (double)c->weighed[COUNT_ACCESSES] : 0;
-	double per_block = c->weighed[COUNT_BLOCKS] ? blocks / (double)c->weighed[COUNT_BLOCKS] : 0;
-	bool counted = c->exact[COUNT_SIMULATED] >= FEW_ACCESSES || c->exact[COUNT_SIMULATED] == c->exact[COUNT_ACCESSES];
-
-	memcpy(values, c->exact, sizeof(c->exact));
-	for (size_t i = COUNT_HITM_SEEN; i < COUNTERS; i++)
-		values[i] = to_value((double)c->weighed[i] * (i == COUNT_BRANCH_MISSES ? per_block : per_access));
-	values[COUNT_HITM_TRUE] = to_value(1000 * hitm[0] * per_access);
-	values[COUNT_HITM_FALSE] = to_value(1000 * hitm[1] * per_access);
-	for (size_t i = COUNT_SIMULATED + 1; i < COUNTERS && !counted; i++)
-		values[i] = UINT64_MAX;
-}
-
-static void sample_write(struct thread *t, const struct invocation *invocation)
-{
-	struct record_sample *sample = record_begin(&runtime.writer, &t->record);
-
-	if (!sample)
-		return;
-	sample->function = invocation->function;
-	sample->weight = invocation->weight;
-	sample->ordinal = invocation->ordinal;
-	sample->start = invocation->start;
-	sample->duration = invocation->duration;
-	sample->depth = invocation->depth;
-	sample->threads = invocation->threads;
-	sample->flags = invocation->flags;
-	sample->reserved = 0;
-	values_of(&invocation->counts, invocation->hitm, sample->counters);
-	record_commit(&runtime.writer, &t->record);
-}
-
-/* How often the thread called each function. */
-static void calls_write(struct thread *t)
-{
-	for (uint32_t i = 0; i < CALLEES; i++) {
-		const struct callee *callee = &t->callees[i];
-		struct record_sample *sample;
-
-		if (callee->site == 0 || callee->function == NONE || callee->ordinal == 0)
-			continue;
-		sample = record_begin(&runtime.writer, &t->record);
-		if (!sample)
-			return;
-		*sample = (struct record_sample){ .function = callee->function, .ordinal = callee->ordinal, .flags = RECORD_TOTAL };
-		memset(sample->counters, 0xff, COUNTERS * sizeof(sample->counters[0]));
-		record_commit(&runtime.writer, &t->record);
-	}
-}
-
-static void totals_add(const struct invocation *root)
-{
-	for (size_t i = 0; i <= COUNT_SIMULATED; i++)
-		runtime.counts.exact[i] += root->counts.exact[i];
-	for (size_t i = 0; i < COUNTERS; i++)
-		runtime.counts.weighed[i] += root->counts.weighed[i];
-	runtime.hitm[0] += root->hitm[0];
-	runtime.hitm[1] += root->hitm[1];
-}
-
-/* Samples whose windows are all before the horizon, in the order in which they ended: what they caused is their parent's, too. */
-static void thread_settle(struct thread *t, uint64_t horizon)
-{
-	struct queue *ended = &t->ended_queue, *free_ones = &t->free_queue;
-
-	while (ended->head != __atomic_load_n(&ended->tail, __ATOMIC_ACQUIRE)) {
-		uint32_t i = t->ended_ones[ended->head % INVOCATIONS];
-		struct invocation *invocation = &t->invocations[i];
-
-		if (invocation->last_window >= horizon)
-			return;
-		if (invocation->parent != NONE) {
-			t->invocations[invocation->parent].hitm[0] += invocation->hitm[0];
-			t->invocations[invocation->parent].hitm[1] += invocation->hitm[1];
-			t->invocations[invocation->parent].flags |= invocation->flags & RECORD_ESTIMATED;
-		} else {
-			totals_add(invocation);
-			calls_write(t);
-		}
-		if (invocation->keep)
-			sample_write(t, invocation);
-		ended->head++;
-		if (i == 0)
-			return;
-		t->free_ones[free_ones->tail % INVOCATIONS] = i;
-		__atomic_store_n(&free_ones->tail, free_ones->tail + 1, __ATOMIC_RELEASE);
-	}
-}
+/* ---- all windows ---- */
 
 static void evaluate_to(uint64_t horizon)
 {
@@ -272,7 +173,7 @@ static void evaluate_to(uint64_t horizon)
 		struct thread *t = thread_at(i);
 
 		if (t)
-			thread_settle(t, horizon);
+			settle_until(t, horizon);
 	}
 }
 
@@ -301,20 +202,6 @@ void evaluate_if_due(struct thread *t)
 		evaluate_now();
 }
 
-/* Its root has not ended: what it counted so far, and what was caused in functions that are still active. */
-static void unfinished_add(struct thread *t)
-{
-	struct invocation sum = t->invocations[0];
-
-	counts_end(t, &sum.counts);
-	for (uint32_t i = t->invocation, n = 0; i != 0 && n < INVOCATIONS; i = t->invocations[i].parent, n++) {
-		sum.hitm[0] += t->invocations[i].hitm[0];
-		sum.hitm[1] += t->invocations[i].hitm[1];
-	}
-	totals_add(&sum);
-	calls_write(t);
-}
-
 void evaluate_all(void)
 {
 	spin_take(&lock);
@@ -324,7 +211,7 @@ void evaluate_all(void)
 		struct thread *t = thread_at(i);
 
 		if (t && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) && t->hot)
-			unfinished_add(t);
+			settle_unfinished(t);
 	}
 	spin_release(&lock);
 }
@@ -400,5 +287,7 @@ void evaluate_fork(void)
 			continue;
 		t->log_queue = (struct queue){ 0, 0 };
 		t->n_touches = 0;
+		t->ended_queue = (struct queue){ 0, 0 };
+		t->record = (struct record_thread){ 0 }; /* its chunk is in the parent's file */
 	}
 }

@@ -161,7 +161,10 @@ void runtime_start(void)
 		return;
 	describe();
 	pthread_atfork(before_fork, after_fork, in_child);
-	threads_start();
+	thread_init();
+	hot.busy++;
+	events_register();
+	hot.busy--;
 }
 
 void runtime_finish(void)
@@ -172,7 +175,7 @@ void runtime_finish(void)
 	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
 		return; /* a child of vfork() has its parent's memory */
 	runtime.on = false;
-	threads_finish();
+	thread_finish();
 	hot.busy++;
 	evaluate_all();
 	values_of(&runtime.counts, runtime.hitm, values);

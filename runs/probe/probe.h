@@ -1,8 +1,8 @@
 /* libassay-probe.so: calls of selected functions are counted, one of so many is measured. Inside another program's process: nothing here
  * allocates, locks or prints once the program runs, and what the hooks do touches no vector register.
  *
- *   list file --list--> functions of this process's modules --patch--> a call to a stub at each entry
- *   stub: counts down in the thread's table; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
+ *   list file --list--> functions of this process's modules --patch--> a jump to a stub at each entry
+ *   stub: counts down in the thread's storage; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
  *         stack, and puts probe_return where the function's return address was
  *   probe_return --> probe_leave: pops it, writes the sample, goes where the function would have gone
  *
@@ -20,15 +20,17 @@
 #define PROBE_DEPTH_MAX  16384u       /* sampled invocations that are active in a thread; deeper ones are not sampled */
 #define PROBE_LEVEL_MAX  16u          /* 1 call of 2^16 at the least */
 #define PROBE_SOFTWARE_MAX 8u
+#define PROBE_NEAR       256u         /* functions whose calls are counted in thread-local storage itself: one instruction */
 #define PROBE_EXPORT     __attribute__((visibility("default")))
 #define PROBE_TLS        __attribute__((tls_model("initial-exec")))
+#define PROBE_KEEPS      __attribute__((no_caller_saved_registers)) /* of what calls nothing: it saves what it uses, all but %rax */
 
 /* An invocation that is being measured. */
 struct probe_frame {
 	uintptr_t *slot;        /* where its return address was on the stack; with -finstrument-functions: below its frame */
 	uintptr_t back;         /* the return address; 0: the slot was not touched */
-	uint32_t function, weight;
-	uint32_t flags;
+	uint32_t function;
+	uint32_t level;         /* it stands for 2^level calls */
 	bool bare;              /* the return address is in its place: an exception may pass */
 	bool silent;            /* not to be recorded: it began before a fork() */
 	uint32_t inner, outer;  /* of -finstrument-functions: calls of the function in it that are not measured; its frame below, + 1 */
@@ -42,28 +44,28 @@ struct probe_frame {
 struct probe_state {
 	uint64_t next;          /* ordinal of the call that is sampled next */
 	uint64_t mean;          /* ticks of an invocation without nested ones, moving */
+	uint64_t mean_low, mean_high; /* as long as it is not below, and below: the level stays */
 	uint32_t level;         /* 1 call of 2^level is sampled */
-	uint32_t samples;
 	uint32_t open;          /* of -finstrument-functions: the function's uppermost frame, + 1 */
 };
 
 struct probe_thread {
-	struct probe_thread *next; /* in probe_threads */
-	int32_t *countdown;        /* [RECORD_FUNCTIONS_MAX]: calls until the one that is sampled */
+	volatile uintptr_t busy;   /* the slot of the hook that is at work, 0: none */
+	uint32_t depth;
+	uint32_t begun;            /* functions that were called at all are below this number */
+	uintptr_t stack_low, stack_bytes; /* calls on other stacks are counted, not measured */
 	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] */
 	unsigned char *frames;     /* [PROBE_DEPTH_MAX] of probe.frame_bytes */
-	uint32_t depth;
+	uint64_t paused;           /* ticks that the probe itself took for long work: no invocation's */
+	int32_t *near, *far;       /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: calls until the one that is sampled */
+	struct record_thread record;
 	uint32_t sparse;           /* functions with a level above 0 */
-	uint32_t begun;            /* functions that were called at all are below this number */
 	uint32_t unused;           /* the thread has ended, and another one may have this */
 	uint32_t ended_rounds;     /* of destructors of thread-specific data */
-	volatile uintptr_t busy;   /* the slot of the hook that is at work, 0: none */
-	uintptr_t stack_low, stack_high; /* calls on other stacks are counted, not measured */
-	uint64_t paused;           /* ticks that the probe itself took for long work: no invocation's */
+	struct probe_thread *next; /* in probe_threads */
 	bool counting;             /* it has an event set */
 	int event_set;             /* PAPI's */
 	int files[PROBE_SOFTWARE_MAX]; /* of the kernel's events */
-	struct record_thread record;
 };
 
 /* Where the list's function lies in this process, and its number. */
@@ -88,8 +90,32 @@ struct probe {
 extern struct probe probe;
 extern struct probe_thread *probe_threads;
 extern __thread struct probe_thread *probe_self PROBE_TLS;
-extern __thread int32_t *probe_countdown PROBE_TLS;
-extern int32_t probe_nobody[RECORD_FUNCTIONS_MAX]; /* the table of threads that have none yet */
+extern __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
+extern __thread int32_t *probe_far PROBE_TLS;
+extern int32_t probe_nobody[RECORD_FUNCTIONS_MAX]; /* the far table of threads that have none yet */
+
+/* Of the calling thread or of another one: calls until the one that is sampled. */
+static inline int32_t *probe_countdown(const struct probe_thread *t, uint32_t function)
+{
+	return function < PROBE_NEAR ? &t->near[function] : &t->far[function];
+}
+
+static inline struct probe_frame *probe_frame_at(const struct probe_thread *t, uint32_t depth)
+{
+	return (struct probe_frame *)(void *)(t->frames + (size_t)depth * probe.frame_bytes);
+}
+
+static inline void probe_barrier(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/* The clock, when all that the function has begun is done: without waiting, a chain of slow instructions would end behind the sample. */
+static inline uint64_t probe_ticks_done(void)
+{
+	__asm__ volatile("lfence" ::: "memory");
+	return record_ticks();
+}
 
 /* probe_trampoline.c */
 void probe_entry(void);
@@ -98,15 +124,26 @@ void probe_return(void);
 uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b);
 void probe_saved_init(void);
 
-/* probe_hook.c: general registers only. */
-void probe_enter(uint32_t function, uintptr_t *slot);
-uintptr_t probe_leave(uintptr_t *slot);
+/* probe_hook.c: general registers only. They have done what is to be done, or nothing: false; the time at which the function returned. */
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot);
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot); /* puts the return address back */
+
+/* probe_frames.c, general registers only: the same, whatever is the case. */
+void probe_enter_slowly(uint32_t function, uintptr_t *slot);
+void probe_leave_slowly(uintptr_t *slot, uint64_t now);
 void probe_instrumented_enter(uint32_t function, uintptr_t *slot);
 void probe_instrumented_leave(uint32_t function, uintptr_t *slot);
 /* Ends frames that are dead when the stack is at `slot`: those below it, with `inclusive` the one at it, and what was overwritten. */
 void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
 bool probe_overwritten(const struct probe_frame *frame);
-struct probe_frame *probe_frame_at(const struct probe_thread *t, uint32_t depth);
+
+/* The moving mean, one invocation later; one that was interrupted for long counts no more than eight usual ones. */
+static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
+{
+	uint64_t most = 8 * mean + 64;
+
+	return mean + (uint64_t)((int64_t)((alone < most ? alone : most) - mean) >> 3);
+}
 
 /* probe_level.c: general registers only. */
 bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone);
@@ -122,7 +159,7 @@ void probe_child(struct probe_thread *t); /* the first call in a forked child */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
 void probe_counters_thread(struct probe_thread *t);
 void probe_counters_thread_end(struct probe_thread *t);
-void probe_counters_child(struct probe_thread *t);
+void probe_counters_child(struct probe_thread *t, bool alone); /* alone: the parent had no other thread */
 void probe_counters_read(struct probe_thread *t, uint64_t *values);
 void probe_counters_why(void); /* what could not be had, into the record */
 
@@ -148,7 +185,7 @@ void probe_modules_scan(const struct probe_list *list);
 
 /* probe_patch.c */
 enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_OURS };
-/* What is at a function's beginning; *site is where the call goes. */
+/* What is at a function's beginning; *site is where the jump goes. */
 enum probe_site probe_site_at(uintptr_t function, uintptr_t *site);
 struct probe_patch {
 	uintptr_t site;
@@ -158,7 +195,7 @@ struct probe_range {
 	uintptr_t low, high;
 	int protection; /* of mmap() */
 };
-/* Puts a call at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
+/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
 int probe_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code);
 
 /* probe_dlopen.c */

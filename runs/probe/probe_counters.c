@@ -120,21 +120,30 @@ static const char *software_try(void)
 	return NULL;
 }
 
-static const char *papi_try(void)
+/* In a child process, too: PAPI notices that it is another one, and begins anew. */
+static const char *papi_begin(int *event_set)
 {
-	int event_set, code;
+	int code;
 
-	if (!papi_find())
-		return "libpapi.so.7.0 is not there";
 	if (papi.library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
 		return "PAPI is of another version";
 	code = papi.thread_init(thread_id);
 	if (code == PAPI_OK)
-		code = event_set_start(&event_set);
-	if (code != PAPI_OK)
-		return papi.strerror(code);
-	event_set_end(&event_set);
-	return NULL;
+		code = event_set_start(event_set);
+	return code == PAPI_OK ? NULL : papi.strerror(code);
+}
+
+static const char *papi_try(void)
+{
+	const char *failed;
+	int event_set;
+
+	if (!papi_find())
+		return "libpapi.so.7.0 is not there";
+	failed = papi_begin(&event_set);
+	if (!failed)
+		event_set_end(&event_set);
+	return failed;
 }
 
 enum record_back_end probe_counters_init(const char *text, const char **names, uint32_t *n)
@@ -167,7 +176,7 @@ void probe_counters_why(void)
 
 void probe_counters_thread(struct probe_thread *t)
 {
-	if (!n_wanted)
+	if (!n_wanted || why)
 		return;
 	if (software) {
 		t->counting = probe_software_start(wanted, n_wanted, t->files) == 0;
@@ -190,16 +199,21 @@ void probe_counters_thread_end(struct probe_thread *t)
 	papi.unregister_thread();
 }
 
-/* In a child of fork(): the parent's events stay the parent's. PAPI is not begun again, for that allocates. */
-void probe_counters_child(struct probe_thread *t)
+/* In a child of fork(): the parent's events stay the parent's. PAPI begins anew, at the first measured call, so that children that only
+ * call exec do not pay for it. It allocates and looks at what is loaded: if the parent had other threads, one of them may have held a lock
+ * of those when it was forked, for good. */
+void probe_counters_child(struct probe_thread *t, bool alone)
 {
 	if (!t->counting)
 		return;
 	t->counting = false;
-	if (!software)
+	if (software) {
+		probe_software_end(t->files, n_wanted);
+		t->counting = probe_software_start(wanted, n_wanted, t->files) == 0;
 		return;
-	probe_software_end(t->files, n_wanted);
-	t->counting = probe_software_start(wanted, n_wanted, t->files) == 0;
+	}
+	why = alone ? papi_begin(&t->event_set) : "the child of a process with several threads";
+	t->counting = !why;
 }
 
 void probe_counters_read(struct probe_thread *t, uint64_t *values)

@@ -1,327 +1,103 @@
-/* The hooks. Compiled for general registers alone: arguments and results in vector registers stay where they are, and whatever may
- * touch those goes through probe_saved(). */
+/* Both ends of a measured call, as they usually are: no signal came between, the stack is the thread's own, nothing was left by a jump,
+ * there is room for the sample. Whatever is otherwise is left to probe_frames.c, by probe_trampoline.c. These two call nothing, and keep
+ * the registers that they use (PROBE_KEEPS), general ones alone: a measured call costs what they cost. */
 #include "runs/probe/probe.h"
 
-static inline void barrier(void)
+/* The hook may go on: nothing of this thread is at work, and the process is the one that opened the file. */
+static inline bool is_usual(const struct probe_thread *t)
 {
-	__asm__ volatile("" ::: "memory");
+	return t && !t->busy && *probe.writer.alive && !probe.n_counters;
 }
 
-/* The clock, when all that the function has begun is done: without waiting, a chain of slow instructions would end behind the sample. */
-static inline uint64_t ticks_done(void)
+/* The uppermost frame is above this slot, and alive. */
+static inline bool is_nested(const struct probe_thread *t, const uintptr_t *slot)
 {
-	__asm__ volatile("lfence" ::: "memory");
-	return record_ticks();
+	const struct probe_frame *top;
+
+	if (!t->depth)
+		return true;
+	top = probe_frame_at(t, t->depth - 1);
+	return top->slot > slot && *top->slot == (uintptr_t)probe_return;
 }
 
-struct probe_frame *probe_frame_at(const struct probe_thread *t, uint32_t depth)
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot)
 {
-	return (struct probe_frame *)(void *)(t->frames + (size_t)depth * probe.frame_bytes);
-}
-
-/* ---- what leaves this file ---- */
-
-static uint64_t call_begin(void *slot, void *unused)
-{
-	const uintptr_t stack_guess = 8u << 20; /* of a thread that nobody told us about */
-	uintptr_t at = (uintptr_t)slot;
-
-	(void)unused;
-	return (uintptr_t)probe_thread_begin(at > stack_guess ? at - stack_guess : 0, at + stack_guess);
-}
-
-static uint64_t call_child(void *t, void *unused)
-{
-	(void)unused;
-	probe_child(t);
-	return 0;
-}
-
-static uint64_t call_take(void *t, void *unused)
-{
-	(void)unused;
-	return record_chunk_take(&probe.writer, &((struct probe_thread *)t)->record);
-}
-
-static uint64_t call_read(void *t, void *values)
-{
-	probe_counters_read(t, values);
-	return 0;
-}
-
-/* What we do for long is not what the program does. */
-static uint64_t paused(struct probe_thread *t, uint64_t (*function)(void *, void *), void *argument)
-{
-	uint64_t before = record_ticks(), result = probe_saved(function, t, argument);
-
-	t->paused += record_ticks() - before;
-	return result;
-}
-
-static void counters_read(struct probe_thread *t, uint64_t *values)
-{
-	if (t->counting)
-		paused(t, call_read, values);
-	else
-		for (uint32_t i = 0; i < probe.n_counters; i++)
-			values[i] = UINT64_MAX;
-}
-
-/* ---- which call comes next ---- */
-
-/* Counts down to the first sampled call behind `ordinal`, the latest one. */
-static void schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal)
-{
-	struct probe_state *s = &t->states[function];
-
-	s->next = probe_level_next(probe.functions[function].seed, s->level, ordinal);
-	t->countdown[function] = (int32_t)(s->next - ordinal - 1);
-}
-
-/* Of the latest call. Below zero are calls that came while a hook of this thread was at work. */
-static uint64_t ordinal_of(const struct probe_thread *t, uint32_t function)
-{
-	return t->states[function].next + (uint64_t)(-1 - (int64_t)t->countdown[function]);
-}
-
-/* ---- the end of an invocation ---- */
-
-static struct record_sample *room(struct probe_thread *t)
-{
-	if ((size_t)(t->record.end - t->record.next) < probe.writer.sample_bytes && !paused(t, call_take, NULL))
-		return NULL;
-	return record_begin(&probe.writer, &t->record);
-}
-
-/* The uppermost frame, which is off the stack already (t->depth is its place). */
-static void store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration, uint32_t flags)
-{
-	struct record_sample *sample = room(t);
-
-	if (!sample)
-		return;
-	sample->function = frame->function;
-	sample->weight = frame->weight;
-	sample->ordinal = frame->ordinal;
-	sample->start = frame->start;
-	sample->duration = duration;
-	sample->depth = t->depth;
-	sample->threads = __atomic_load_n(&probe.threads, __ATOMIC_RELAXED);
-	sample->flags = flags | (t->sparse ? RECORD_ESTIMATED : 0);
-	sample->reserved = 0;
-	if (probe.n_counters) {
-		counters_read(t, sample->counters);
-		for (uint32_t i = 0; i < probe.n_counters; i++)
-			if (sample->counters[i] == UINT64_MAX || frame->counters[i] == UINT64_MAX)
-				sample->counters[i] = UINT64_MAX;
-			else
-				sample->counters[i] -= frame->counters[i];
-	}
-	record_commit(&probe.writer, &t->record);
-}
-
-static void pop(struct probe_thread *t, uint64_t now, uint32_t flags)
-{
-	struct probe_frame *frame = probe_frame_at(t, t->depth - 1);
-	struct probe_state *s = &t->states[frame->function];
-	uint64_t lost = frame->start + (t->paused - frame->paused), duration = now > lost ? now - lost : 0;
-	uint64_t alone = duration > frame->nested ? duration - frame->nested : 0;
-
-	t->depth--;
-	barrier();
-	s->open = frame->outer;
-	if (frame->silent)
-		return;
-	store(t, frame, duration, flags);
-	if (t->depth)
-		probe_frame_at(t, t->depth - 1)->nested += frame->weight * alone + frame->nested;
-	if (probe_level_adapt(t, s, alone))
-		schedule(t, frame->function, ordinal_of(t, frame->function));
-}
-
-/* Left by a long jump, and something else stands there by now. */
-bool probe_overwritten(const struct probe_frame *frame)
-{
-	return frame->back && *frame->slot != (frame->bare ? frame->back : (uintptr_t)probe_return);
-}
-
-void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
-{
-	while (t->depth) {
-		const struct probe_frame *top = probe_frame_at(t, t->depth - 1);
-
-		if ((top->slot > slot || (top->slot == slot && !inclusive)) && !probe_overwritten(top))
-			return;
-		pop(t, record_ticks(), RECORD_UNWOUND);
-	}
-}
-
-/* ---- the beginning of one ---- */
-
-/* A hook of this thread is at work below us: a signal came in between. One that was left by a long jump is not: its stack is gone. */
-static bool busy(const struct probe_thread *t, const uintptr_t *slot)
-{
-	return t->busy && (uintptr_t)slot < t->busy;
-}
-
-/* The function was called, and this call is to be measured. */
-static void push(struct probe_thread *t, uint32_t function, uintptr_t *slot, bool instrumented)
-{
-	struct probe_state *s = &t->states[function];
+	struct probe_thread *t = probe_self;
 	struct probe_frame *frame;
+	struct probe_state *s;
 
-	frame = probe_frame_at(t, t->depth);
-	frame->slot = slot;
-	frame->back = instrumented ? 0 : *slot;
-	frame->function = function;
-	frame->weight = 1u << s->level;
-	frame->bare = frame->silent = false;
-	frame->nested = 0;
-	frame->ordinal = ordinal_of(t, function);
-	frame->inner = 0;
-	frame->outer = s->open;
-	schedule(t, function, frame->ordinal);
-	if (probe.n_counters)
-		counters_read(t, frame->counters);
-	frame->paused = t->paused;
-	barrier();
-	t->depth++;
-	if (!instrumented)
-		*slot = (uintptr_t)probe_return;
-	else
-		s->open = t->depth;
-	frame->start = record_ticks();
-}
-
-/* It is to be measured, but cannot be: the stack is another one, or there is no more room. */
-static bool pass(struct probe_thread *t, uint32_t function, const uintptr_t *slot)
-{
-	if ((uintptr_t)slot >= t->stack_low && (uintptr_t)slot < t->stack_high && t->depth < PROBE_DEPTH_MAX)
+	if (!is_usual(t) || function >= t->begun || (uintptr_t)slot - t->stack_low >= t->stack_bytes || t->depth >= PROBE_DEPTH_MAX ||
+	    !is_nested(t, slot))
 		return false;
-	schedule(t, function, ordinal_of(t, function));
+	s = &t->states[function];
+	if (s->level)
+		return false;
+	t->busy = (uintptr_t)slot;
+	probe_barrier();
+	frame = probe_frame_at(t, t->depth);
+	*frame = (struct probe_frame){
+		.slot = slot,
+		.back = *slot,
+		.function = function,
+		.ordinal = s->next + (uint64_t)(-1 - (int64_t)*probe_countdown(t, function)),
+		.paused = t->paused,
+	};
+	s->next = frame->ordinal + 1;
+	*probe_countdown(t, function) = 0;
+	probe_barrier();
+	t->depth++;
+	*slot = (uintptr_t)probe_return;
+	frame->start = record_ticks();
+	probe_barrier();
+	t->busy = 0;
 	return true;
 }
 
-/* The thread's state, with its hooks to us alone; NULL: this call is not ours to measure. */
-static struct probe_thread *hold(uintptr_t *slot)
+static inline void store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration)
 {
+	struct record_brief *sample = (struct record_brief *)(void *)t->record.next;
+	uint32_t threads = __atomic_load_n(&probe.threads, __ATOMIC_RELAXED);
+
+	*sample = (struct record_brief){
+		.function = (uint16_t)frame->function,
+		.weight_log2 = (uint8_t)frame->level,
+		.flags = t->sparse ? RECORD_ESTIMATED : 0,
+		.depth = (uint16_t)t->depth,
+		.threads = (uint16_t)(threads < UINT16_MAX ? threads : UINT16_MAX),
+		.ordinal = frame->ordinal,
+		.start = frame->start,
+		.duration = duration,
+	};
+	record_commit(&probe.writer, &t->record);
+}
+
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot)
+{
+	uint64_t now = probe_ticks_done(), lost, duration, alone, mean;
 	struct probe_thread *t = probe_self;
+	struct probe_frame *frame = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
+	struct probe_state *s;
 
-	if (!t)
-		t = (struct probe_thread *)(uintptr_t)probe_saved(call_begin, slot, NULL); /* NOLINT: as the trampoline hands it on */
-	if (!t || busy(t, slot))
-		return NULL;
+	if (!frame || frame->slot != slot || frame->silent || !is_usual(t) ||
+	    (size_t)(t->record.end - t->record.next) < sizeof(struct record_brief))
+		return now;
+	lost = frame->start + (t->paused - frame->paused);
+	duration = now > lost ? now - lost : 0;
+	alone = duration > frame->nested ? duration - frame->nested : 0;
+	s = &t->states[frame->function];
+	mean = probe_mean(s->mean, alone);
+	if (mean - s->mean_low >= s->mean_high - s->mean_low)
+		return now;
 	t->busy = (uintptr_t)slot;
-	barrier();
-	if (!*probe.writer.alive)
-		probe_saved(call_child, t, NULL);
-	return t;
-}
-
-static void let_go(struct probe_thread *t)
-{
-	barrier();
-	t->busy = 0;
-}
-
-void probe_enter(uint32_t function, uintptr_t *slot)
-{
-	struct probe_thread *t = hold(slot);
-
-	if (!t)
-		return;
-	if (function >= t->begun)
-		t->begun = function + 1;
-	if (!pass(t, function, slot)) {
-		/* At the same slot a tail call has our address there, and nests; otherwise that frame is dead. */
-		probe_prune(t, slot, *slot != (uintptr_t)probe_return);
-		push(t, function, slot, false);
-	}
-	let_go(t);
-}
-
-/* Never but when a program changes its stack in a way that looked like dead frames: those that were taken off are still there. */
-static uintptr_t find_lost(const struct probe_thread *t, const uintptr_t *slot)
-{
-	for (uint32_t i = t->depth; t->frames && i < PROBE_DEPTH_MAX && probe_frame_at(t, i)->slot; i++)
-		if (probe_frame_at(t, i)->slot == slot)
-			return probe_frame_at(t, i)->back;
-	__builtin_trap(); /* the return address is gone */
-}
-
-uintptr_t probe_leave(uintptr_t *slot)
-{
-	uint64_t now = ticks_done();
-	struct probe_thread *t = probe_self;
-	const struct probe_frame *top;
-	uintptr_t back;
-
-	t->busy = (uintptr_t)slot;
-	barrier();
-	if (!*probe.writer.alive)
-		probe_saved(call_child, t, NULL);
-	probe_prune(t, slot, false);
-	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
-	if (top && top->slot == slot) {
-		back = top->back;
-		pop(t, now, 0);
-	} else {
-		back = find_lost(t, slot);
-	}
-	let_go(t);
-	return back;
-}
-
-/* ---- -finstrument-functions: the compiler calls us at both ends, and no return address is touched ---- */
-
-static void inner(struct probe_thread *t, uint32_t function)
-{
-	if (t && t->states && t->states[function].open)
-		probe_frame_at(t, t->states[function].open - 1)->inner++;
-}
-
-void probe_instrumented_enter(uint32_t function, uintptr_t *slot)
-{
-	struct probe_thread *t;
-
-	if (--probe_countdown[function] >= 0) {
-		inner(probe_self, function);
-		return;
-	}
-	t = hold(slot);
-	if (!t)
-		return;
-	if (function >= t->begun)
-		t->begun = function + 1;
-	if (pass(t, function, slot)) {
-		inner(t, function);
-	} else {
-		probe_prune(t, slot, true);
-		push(t, function, slot, true);
-	}
-	let_go(t);
-}
-
-void probe_instrumented_leave(uint32_t function, uintptr_t *slot)
-{
-	uint64_t now = ticks_done();
-	struct probe_thread *t = probe_self;
-	struct probe_frame *frame;
-
-	if (!t || !t->states || !t->states[function].open || busy(t, slot))
-		return;
-	frame = probe_frame_at(t, t->states[function].open - 1);
-	if (frame->inner) {
-		frame->inner--;
-		return;
-	}
-	t->busy = (uintptr_t)slot;
-	barrier();
-	if (!*probe.writer.alive)
-		probe_saved(call_child, t, NULL);
-	while (t->states[function].open < t->depth)
-		pop(t, record_ticks(), RECORD_UNWOUND);
+	probe_barrier();
+	*slot = frame->back;
+	s->mean = mean;
+	t->depth--;
+	probe_barrier();
+	store(t, frame, duration);
 	if (t->depth)
-		pop(t, now, 0);
-	let_go(t);
+		probe_frame_at(t, t->depth - 1)->nested += (alone << frame->level) + frame->nested;
+	probe_barrier();
+	t->busy = 0;
+	return 0;
 }

@@ -34,12 +34,12 @@ uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t after)
 }
 
 /* The smallest level at which measuring costs no more than what the budget leaves, given what counting costs anyway. Of functions that are
- * too short even for that, measuring adds a quarter of the budget. The mean has a look at the clock in it. */
+ * too short even for that, measuring adds a sixteenth of the budget. The mean has a look at the clock in it. */
 static uint32_t level_for(uint64_t mean)
 {
 	uint64_t itself = mean > probe.cost_clock ? mean - probe.cost_clock : 1;
 	uint64_t budget = itself * probe.budget_ppm * FRACTIONS / 1000000, counted = probe.cost_counted * FRACTIONS;
-	uint64_t allowed = budget > counted + budget / 4 ? budget - counted : budget / 4;
+	uint64_t allowed = budget > counted + budget / 16 ? budget - counted : budget / 16;
 	uint32_t level = 0;
 
 	while (level < PROBE_LEVEL_MAX && probe.cost_sampled * FRACTIONS >> level > allowed)
@@ -47,22 +47,37 @@ static uint32_t level_for(uint64_t mean)
 	return level;
 }
 
-/* An invocation took so many ticks without nested ones: moves the mean (one that was interrupted for long counts no more than eight usual
- * ones) and the level; true when the level has changed. */
+/* The least mean at which the level is no more than that one. */
+static uint64_t least_mean(uint32_t level)
+{
+	uint64_t low = 0, high = 1ull << 40; /* ticks: minutes */
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (level_for(middle) <= level)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+/* An invocation took so many ticks without nested ones: moves the mean and the level; true when the level has changed. */
 bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone)
 {
-	uint32_t level;
+	bool first = !s->mean_high;
+	uint32_t level, old = s->level;
 
-	if (!s->samples++)
-		s->mean = alone;
-	else if (alone > s->mean)
-		s->mean += ((alone > 8 * s->mean + 64 ? 8 * s->mean + 64 : alone) - s->mean) / 8;
-	else
-		s->mean -= (s->mean - alone + 7) / 8;
-	level = probe.budget_ppm ? level_for(s->mean) : 0;
-	if (level == s->level)
+	s->mean = first ? alone : probe_mean(s->mean, alone);
+	if (!first && s->mean >= s->mean_low && s->mean < s->mean_high)
 		return false;
-	if (!s->level || !level)
+	level = probe.budget_ppm ? level_for(s->mean) : 0;
+	s->mean_low = probe.budget_ppm && level < PROBE_LEVEL_MAX ? least_mean(level) : 0;
+	s->mean_high = probe.budget_ppm && level ? least_mean(level - 1) : UINT64_MAX;
+	if (level == old)
+		return false;
+	if (!old || !level)
 		t->sparse += level ? 1u : -1u;
 	s->level = level;
 	return true;

@@ -1,4 +1,4 @@
-/* From five bytes that do nothing, which the compiler left at a function's beginning, to a call of a stub. */
+/* From five bytes that do nothing, which the compiler left at a function's beginning, to a jump to a stub. */
 #include "runs/probe/probe.h"
 
 #include <errno.h>
@@ -6,11 +6,13 @@
 #include <sys/mman.h>
 
 #define SITE_BYTES  5u
-#define STUB_BYTES  48u
+#define STUB_BYTES  64u
 #define PAGE_BYTES  4096u
-#define STUB_FIRST  0x5341u /* push %r11 */
+#define STUB_NEAR   0xff64u /* its first two bytes */
+#define STUB_FAR    0x5341u
+#define JUMP        0xe9u
 #define NEAR_STEP   (1u << 20)
-#define NEAR_LIMIT  (2000u << 20) /* what a relative call reaches, with room to spare */
+#define NEAR_LIMIT  (2000u << 20) /* what a relative jump reaches, with room to spare */
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -30,8 +32,8 @@ enum probe_site probe_site_at(uintptr_t function, uintptr_t *site)
 	if (memcmp(at, by_gcc, SITE_BYTES) == 0 || memcmp(at, by_clang, SITE_BYTES) == 0)
 		return PROBE_SITE_FREE;
 	memcpy(&to, at + 1, sizeof(to));
-	memcpy(&first, (const void *)(*site + SITE_BYTES + (uintptr_t)(intptr_t)to), *at == 0xe8 ? sizeof(first) : 0);
-	return *at == 0xe8 && first == STUB_FIRST ? PROBE_SITE_OURS : PROBE_SITE_NONE;
+	memcpy(&first, (const void *)(*site + SITE_BYTES + (uintptr_t)(intptr_t)to), *at == JUMP ? sizeof(first) : 0);
+	return *at == JUMP && (first == STUB_NEAR || first == STUB_FAR) ? PROBE_SITE_OURS : PROBE_SITE_NONE;
 }
 
 /* ---- stubs ---- */
@@ -42,33 +44,57 @@ static unsigned char *put(unsigned char *to, const void *bytes, size_t n)
 	return to + n;
 }
 
-/* Counts down; only the call that is sampled goes on to probe_entry. A stub keeps all registers, but not the flags. `target` holds the
- * address of probe_entry. */
-static void stub_write(unsigned char *stub, uint32_t number, const unsigned char *target)
+static unsigned char *put_value(unsigned char *to, int32_t value)
 {
-	uintptr_t here;
-	int32_t thread_offset, table_offset = (int32_t)(number * sizeof(int32_t)), target_offset;
-	unsigned char *at = stub;
-
-	__asm__("mov %%fs:0, %0" : "=r"(here));
-	thread_offset = (int32_t)((intptr_t)&probe_countdown - (intptr_t)here);
-	at = put(at, "\x41\x53", 2);             /* push %r11 */
-	at = put(at, "\x64\x4c\x8b\x1c\x25", 5); /* mov %fs:OFFSET, %r11 */
-	at = put(at, &thread_offset, 4);
-	at = put(at, "\x41\x83\xab", 3);         /* subl $1, OFFSET(%r11) */
-	at = put(at, &table_offset, 4);
-	at = put(at, "\x01", 1);
-	at = put(at, "\x41\x5b", 2);             /* pop %r11 */
-	at = put(at, "\x78\x01", 2);             /* js over the ret */
-	at = put(at, "\xc3", 1);                 /* ret */
-	at = put(at, "\x68", 1);                 /* push $NUMBER */
-	at = put(at, &number, 4);
-	at = put(at, "\xff\x25", 2);             /* jmp *TARGET(%rip) */
-	target_offset = (int32_t)(target - (at + 4));
-	put(at, &target_offset, 4);
+	return put(to, &value, sizeof(value));
 }
 
-/* Memory that calls from all of the module reach, writable; NULL: none. */
+/* What a 32-bit displacement that is the last of its instruction has to be. */
+static unsigned char *put_distance(unsigned char *to, uintptr_t target)
+{
+	return put_value(to, (int32_t)(target - ((uintptr_t)to + sizeof(int32_t))));
+}
+
+static int32_t thread_offset(const void *variable)
+{
+	uintptr_t here;
+
+	__asm__("mov %%fs:0, %0" : "=r"(here));
+	return (int32_t)((uintptr_t)variable - here);
+}
+
+static unsigned char *put_countdown(unsigned char *at, uint32_t number)
+{
+	if (number < PROBE_NEAR) {
+		at = put(at, "\x64\xff\x0c\x25", 4); /* decl %fs:OFFSET */
+		return put_value(at, thread_offset(&probe_near[number]));
+	}
+	at = put(at, "\x41\x53", 2);               /* push %r11 */
+	at = put(at, "\x64\x4c\x8b\x1c\x25", 5);   /* mov %fs:OFFSET, %r11 */
+	at = put_value(at, thread_offset(&probe_far));
+	at = put(at, "\x41\xff\x8b", 3);           /* decl OFFSET(%r11) */
+	at = put_value(at, (int32_t)(number * sizeof(int32_t)));
+	return put(at, "\x41\x5b", 2);             /* pop %r11 */
+}
+
+/* Counts down and goes back to the function, behind the jump; only the call that is sampled goes on to probe_entry. A stub keeps all
+ * registers, but not the flags. `target` holds the address of probe_entry. */
+static void stub_write(unsigned char *stub, const struct probe_patch *patch, const unsigned char *target)
+{
+	uintptr_t place = patch->site + SITE_BYTES;
+	unsigned char *at = put_countdown(stub, patch->number);
+
+	at = put(at, "\x78\x05", 2);             /* js over the jmp */
+	at = put_distance(put(at, "\xe9", 1), place);            /* jmp PLACE */
+	at = put(at, "\x48\x8d\x64\x24\xf8", 5); /* lea -8(%rsp), %rsp */
+	at = put(at, "\x57\x56", 2);             /* push %rdi; push %rsi */
+	at = put_distance(put(at, "\x48\x8d\x3d", 3), place);    /* lea PLACE(%rip), %rdi */
+	at = put(at, "\x48\x89\x7c\x24\x10", 5); /* mov %rdi, 16(%rsp) */
+	at = put_value(put(at, "\xbf", 1), (int32_t)patch->number); /* mov $NUMBER, %edi */
+	put_distance(put(at, "\xff\x25", 2), (uintptr_t)target);   /* jmp *TARGET(%rip) */
+}
+
+/* Memory that jumps from all of the module reach, writable; NULL: none. */
 static void *map_near(struct probe_range module, size_t bytes)
 {
 	uintptr_t up = (module.high + NEAR_STEP) & ~(uintptr_t)(NEAR_STEP - 1), down = module.low & ~(uintptr_t)(NEAR_STEP - 1);
@@ -93,10 +119,10 @@ static void *map_near(struct probe_range module, size_t bytes)
 	return NULL;
 }
 
-/* ---- the calls ---- */
+/* ---- the jumps ---- */
 
 /* In one store where it lies in one word: another thread may be about to run it. */
-static void call_write(uintptr_t site, uintptr_t to)
+static void jump_write(uintptr_t site, uintptr_t to)
 {
 	int32_t offset = (int32_t)(to - site - SITE_BYTES);
 	uintptr_t word = site & ~(uintptr_t)7;
@@ -105,14 +131,14 @@ static void call_write(uintptr_t site, uintptr_t to)
 
 	if (site - word <= 8 - SITE_BYTES) {
 		memcpy(bytes, (const void *)word, 8);
-		bytes[site - word] = 0xe8;
+		bytes[site - word] = JUMP;
 		memcpy(bytes + (site - word) + 1, &offset, 4);
 		memcpy(&value, bytes, 8);
 		__atomic_store_n((uint64_t *)word, value, __ATOMIC_RELEASE);
 		return;
 	}
 	memcpy((void *)(site + 1), &offset, 4);
-	__atomic_store_n((unsigned char *)site, 0xe8, __ATOMIC_RELEASE);
+	__atomic_store_n((unsigned char *)site, JUMP, __ATOMIC_RELEASE);
 }
 
 /* Other threads may run what is on the same pages, so they stay executable if the system lets us. */
@@ -134,14 +160,14 @@ int probe_patch(const struct probe_patch *patches, size_t n, struct probe_range 
 		return ENOMEM;
 	memcpy(memory, &entry, sizeof(entry));
 	for (size_t i = 0; i < n; i++)
-		stub_write(memory + STUB_BYTES * (i + 1), patches[i].number, memory);
+		stub_write(memory + STUB_BYTES * (i + 1), &patches[i], memory);
 	failed = mprotect(memory, bytes, PROT_READ | PROT_EXEC) ? errno : make_writable(code);
 	if (failed) {
 		munmap(memory, bytes);
 		return failed;
 	}
 	for (size_t i = 0; i < n; i++)
-		call_write(patches[i].site, (uintptr_t)memory + STUB_BYTES * (i + 1));
+		jump_write(patches[i].site, (uintptr_t)memory + STUB_BYTES * (i + 1));
 	mprotect((void *)code.low, code.high - code.low, code.protection);
 	return 0;
 }

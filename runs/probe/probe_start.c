@@ -12,8 +12,8 @@
 
 #define BUDGET_PPM       30000u /* the default */
 #define BUDGET_PPM_MAX   1000000u
-#define COST_SAMPLED_NS  150u /* of a hook at both ends, with its sample: 60 in a loop, more where the program uses the caches for itself */
-#define COST_COUNTED_NS  3u
+#define COST_SAMPLED_NS  150u /* of a hook at both ends, with its sample: 45 in a loop, more where the program uses the caches for itself */
+#define COST_COUNTED_NS  1u
 #define COST_READS       16u  /* to see what reading the counters costs */
 
 struct probe probe;
@@ -65,13 +65,15 @@ static void main_thread(void)
 /* What a sampled call costs with these counters, in ticks of this machine. */
 static void costs_measure(uint64_t ticks_per_s)
 {
-	uint64_t values[RECORD_COUNTERS_MAX], before;
+	uint64_t values[RECORD_COUNTERS_MAX], before, clock = 0;
 
 	probe.cost_sampled = COST_SAMPLED_NS * ticks_per_s / 1000000000u;
 	probe.cost_counted = COST_COUNTED_NS * ticks_per_s / 1000000000u;
-	before = record_ticks();
-	for (unsigned i = 0; i < COST_READS; i++)
-		probe.cost_clock = (record_ticks() - before) / (i + 1);
+	for (unsigned i = 0; i < COST_READS; i++) {
+		before = record_ticks();
+		clock += probe_ticks_done() - before;
+	}
+	probe.cost_clock = clock / COST_READS;
 	if (!probe_self || !probe_self->counting)
 		return;
 	before = record_ticks();
@@ -136,6 +138,7 @@ bool probe_begin(void)
 	back_end = probe_counters_init(getenv("ASSAY_PROBE_COUNTERS"), counter_names, &probe.n_counters);
 	options.back_end = back_end;
 	options.n_counters = probe.n_counters;
+	options.brief = !probe.n_counters;
 	probe.frame_bytes = (uint32_t)(sizeof(struct probe_frame) + probe.n_counters * sizeof(uint64_t));
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

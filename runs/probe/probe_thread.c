@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -15,7 +16,8 @@
 int32_t probe_nobody[RECORD_FUNCTIONS_MAX];
 struct probe_thread *probe_threads;
 __thread struct probe_thread *probe_self PROBE_TLS;
-__thread int32_t *probe_countdown PROBE_TLS = probe_nobody;
+__thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
+__thread int32_t *probe_far PROBE_TLS = probe_nobody;
 
 static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* of threads that are measured no more: a hook is at work for ever */
 static pthread_key_t key;
@@ -41,7 +43,7 @@ static struct probe_thread *thread_map(void)
 		return NULL;
 	t->frames = memory + 4096;
 	t->states = (struct probe_state *)(void *)(t->frames + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes);
-	t->countdown = (int32_t *)(void *)(t->states + RECORD_FUNCTIONS_MAX);
+	t->far = (int32_t *)(void *)(t->states + RECORD_FUNCTIONS_MAX);
 	return t;
 }
 
@@ -54,7 +56,7 @@ static struct probe_thread *thread_again(void)
 		if (!t->unused || !__atomic_compare_exchange_n(&t->unused, &one, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
 		memset(t->states, 0, t->begun * sizeof(t->states[0]));
-		memset(t->countdown, 0, t->begun * sizeof(t->countdown[0]));
+		memset(t->far, 0, t->begun * sizeof(t->far[0]));
 		memset(&t->record, 0, sizeof(t->record));
 		t->begun = t->ended_rounds = t->sparse = t->depth = 0;
 		return t;
@@ -85,50 +87,74 @@ struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high)
 		return NULL;
 	}
 	t->stack_low = low;
-	t->stack_high = high;
+	t->stack_bytes = high - low;
+	t->near = probe_near;
 	t->busy = UINTPTR_MAX; /* what follows may call selected functions */
 	probe_self = t;
 	if (key_made)
 		pthread_setspecific(key, t);
 	probe_counters_thread(t);
 	t->busy = 0;
-	probe_countdown = t->countdown;
+	probe_far = t->far;
 	return t;
 }
 
-/* How often each function was called: a sample of its own (RECORD_TOTAL), written by `record`. */
-static void totals(const struct probe_thread *t, struct record_thread *record)
+/* Another thread's storage, which may be gone by now: one that ended by a system call of its own has told nobody. */
+static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
 {
-	for (uint32_t i = 0; i < t->begun; i++) {
-		uint64_t calls = t->states[i].next - (uint64_t)(int64_t)t->countdown[i];
+	struct iovec to = { near, PROBE_NEAR * sizeof(near[0]) }, from = { t->near, PROBE_NEAR * sizeof(near[0]) };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)to.iov_len;
+}
+
+/* How often each function was called: a sample of its own (RECORD_TOTAL), written by `record`. */
+static void totals(struct probe_thread t, struct record_thread *record)
+{
+	struct record_sample head = { .flags = RECORD_TOTAL };
+
+	for (uint32_t i = 0; i < t.begun; i++) {
+		uint64_t calls = t.states[i].next - (uint64_t)(int64_t)*probe_countdown(&t, i);
 		struct record_sample *sample = calls ? record_begin(&probe.writer, record) : NULL;
 
 		if (!sample)
 			continue;
-		memset(sample, 0, sizeof(*sample));
-		sample->function = i;
-		sample->ordinal = calls;
-		sample->start = record_ticks();
-		sample->flags = RECORD_TOTAL;
-		memset(sample->counters, 0xff, probe.n_counters * sizeof(sample->counters[0]));
+		head.function = i;
+		head.ordinal = calls;
+		head.start = record_ticks();
+		if (probe.writer.options.brief) {
+			record_shorten(&head, (struct record_brief *)sample);
+		} else {
+			*sample = head;
+			memset(sample->counters, 0xff, probe.n_counters * sizeof(sample->counters[0]));
+		}
 		record_commit(&probe.writer, record);
 	}
+}
+
+/* Of a thread that is at work, in its own chunk; nothing when its storage cannot be read. */
+static void totals_of_another(struct probe_thread t)
+{
+	struct record_thread record = { .number = t.record.number, .numbered = t.record.numbered, .final = true };
+	int32_t near[PROBE_NEAR];
+
+	if (!near_copy(&t, near))
+		return;
+	t.near = near;
+	totals(t, &record);
 }
 
 /* The process ends. Other threads are at work still: what they write into their chunks is theirs. */
 void probe_threads_end(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
-		struct record_thread record = { .number = t->record.number, .numbered = t->record.numbered, .final = true };
-
 		if (t->unused || !t->record.numbered)
 			continue;
 		if (t == probe_self) {
 			t->busy = UINTPTR_MAX;
 			t->record.final = true;
-			totals(t, &t->record);
+			totals(*t, &t->record);
 		} else {
-			totals(t, &record);
+			totals_of_another(*t);
 		}
 	}
 }
@@ -145,10 +171,12 @@ static void thread_end(void *value)
 	t->busy = UINTPTR_MAX;
 	probe_prune(t, (const uintptr_t *)UINTPTR_MAX, true);
 	t->record.final = true;
-	totals(t, &t->record);
+	totals(*t, &t->record);
 	probe_counters_thread_end(t);
 	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
-	probe_countdown = probe_nobody;
+	probe_far = probe_nobody;
+	for (uint32_t i = 0; i < PROBE_NEAR; i++)
+		probe_near[i] = INT32_MAX;
 	probe_self = &ended;
 	__atomic_store_n(&t->unused, 1, __ATOMIC_RELEASE);
 }
@@ -174,7 +202,6 @@ static void thread_start(void)
 	void *stack = NULL;
 	size_t bytes = 0;
 
-	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
 	if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
 		pthread_attr_getstack(&attributes, &stack, &bytes);
 		pthread_attr_destroy(&attributes);
@@ -218,9 +245,12 @@ PROBE_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t
 	if (!start)
 		return EAGAIN;
 	*start = (struct start){ .posix = function, .argument = argument };
+	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED); /* here: who forks now is not alone */
 	failed = real(thread, attributes, posix_start, start);
-	if (failed)
+	if (failed) {
+		__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
 		free(start);
+	}
 	return failed;
 }
 
@@ -238,9 +268,12 @@ PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argume
 	if (!start)
 		return thrd_nomem;
 	*start = (struct start){ .standard = function, .argument = argument };
+	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
 	failed = real(thread, standard_start, start);
-	if (failed != thrd_success)
+	if (failed != thrd_success) {
+		__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
 		free(start);
+	}
 	return failed;
 }
 
@@ -249,11 +282,14 @@ PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argume
 /* The first hook there: a file of its own. What began in the parent is the parent's to record. */
 void probe_child(struct probe_thread *t)
 {
+	bool alone = probe.threads == 1;
+
 	probe.threads = 1;
 	for (uint32_t i = 0; i < t->depth; i++)
 		probe_frame_at(t, i)->silent = true;
 	probe_threads = t;
 	t->next = NULL;
-	probe_counters_child(t);
-	record_fork(&probe.writer, &t->record);
+	probe_counters_child(t, alone);
+	if (record_fork(&probe.writer, &t->record) == 0)
+		probe_counters_why();
 }

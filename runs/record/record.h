@@ -1,4 +1,4 @@
-/* The file of samples, as libraries inside other people's processes write it (runs/probe, runs/emulate) and runs/samples.h reads it: with
+/* The file of samples, as libraries inside other people's processes write it (runs/probe, runs/emulate) and runs/samples/samples.h reads it: with
  * the writer beside it, the only header of this project that those libraries include. A sample is what one dynamic invocation of one selected function counted.
  *
  * The file is mapped and written in place: what stood there when the process was killed is whole. One file a process
@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 #define RECORD_MAGIC       "assaysmp" /* 8 bytes, without the NUL */
-#define RECORD_VERSION     1u
+#define RECORD_VERSION       1u
+#define RECORD_VERSION_BRIEF 2u /* no counters, and each sample is a struct record_brief */
 #define RECORD_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
 #define RECORD_COUNTERS_MAX  64u
 #define RECORD_FUNCTIONS_MAX 65536u
@@ -58,7 +59,7 @@ struct record_chunk {
 			     * duration 0, weight 0, counters UINT64_MAX */
 
 /* Samples of a thread are in the order in which invocations ended: those of nested calls before the one that they are nested in, which
- * started earlier. That is how runs/samples.h tells what was spent in the function itself. */
+ * started earlier. That is how runs/samples/samples.h tells what was spent in the function itself. */
 struct record_sample {
 	uint32_t function;         /* number, see above */
 	uint32_t weight;           /* calls that it stands for: 1 of so many was sampled */
@@ -71,8 +72,18 @@ struct record_sample {
 	uint64_t counters[];       /* [n_counters], of this invocation alone (with what it called); UINT64_MAX: not counted */
 };
 
+/* The same in files without counters: two thirds of the size, which is most of what storing it costs. */
+struct record_brief {
+	uint16_t function;
+	uint8_t weight_log2;       /* a weight is a power of 2, or, with RECORD_TOTAL, 0 */
+	uint8_t flags;
+	uint16_t depth, threads;   /* threads: 65535 is that or more */
+	uint64_t ordinal, start, duration;
+};
+
 _Static_assert(sizeof(struct record_header) == 96, "the file's layout");
 _Static_assert(sizeof(struct record_chunk) == 24, "the file's layout");
 _Static_assert(sizeof(struct record_sample) == 48, "the file's layout");
+_Static_assert(sizeof(struct record_brief) == 32, "the file's layout");
 
 #endif

@@ -26,6 +26,7 @@ struct record_options {
 	uint32_t chunk_bytes;           /* multiple of 4096, 0: the default */
 	uint32_t names_bytes_max;       /* multiple of 4096, 0: the default */
 	uint64_t file_bytes_max;        /* 0: the default */
+	bool brief;                     /* no counters, weights that are powers of 2, depths below 65536: struct record_brief */
 	uint64_t ticks_per_s;           /* of the caller's clock; 0: of record_ticks(), and the writer finds out */
 };
 
@@ -88,7 +89,8 @@ static inline uint64_t record_ticks(void)
 /* Private: more of the thread's chunk, or a new one; false: none, counted as a dropped sample. */
 bool record_chunk_take(struct record_writer *w, struct record_thread *t);
 
-/* Where the thread's next sample goes: fill it, flags and counters too, then record_commit(). NULL: no room, counted. A sample that is
+/* Where the thread's next sample goes: fill it, flags and counters too (or, with options.brief, a struct record_brief), then
+ * record_commit(). NULL: no room, counted. A sample that is
  * not committed never was. */
 static inline struct record_sample *record_begin(struct record_writer *w, struct record_thread *t)
 {
@@ -97,6 +99,21 @@ static inline struct record_sample *record_begin(struct record_writer *w, struct
 	if ((size_t)(t->end - t->next) < w->sample_bytes && !record_chunk_take(w, t))
 		return NULL;
 	return (struct record_sample *)(void *)t->next;
+}
+
+/* As struct record_brief, which is where it is written with options.brief. */
+static inline void record_shorten(const struct record_sample *from, struct record_brief *to)
+{
+	*to = (struct record_brief){
+		.function = (uint16_t)from->function,
+		.weight_log2 = (uint8_t)(from->weight ? __builtin_ctz(from->weight) : 0),
+		.flags = (uint8_t)from->flags,
+		.depth = (uint16_t)from->depth,
+		.threads = (uint16_t)(from->threads < UINT16_MAX ? from->threads : UINT16_MAX),
+		.ordinal = from->ordinal,
+		.start = from->start,
+		.duration = from->duration,
+	};
 }
 
 static inline void record_commit(struct record_writer *w, struct record_thread *t)

@@ -1,0 +1,162 @@
+#include "runs/results/run.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/results/metric_rule.h"
+
+#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
+
+bool run_name_ok(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n > RUN_NAME_BYTES_MAX || strchr(name, '@') || !text_is_utf8(name, n))
+		return false;
+	for (const char *c = name; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+static enum assay_status count_failures(struct store *store, struct run_set *set, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(store,
+					     "SELECT count(*), sum(outcome <> 'ok') FROM execution WHERE application = ?1 AND version = ?2 AND plan = "
+					     "(SELECT plan FROM execution WHERE application = ?1 AND version = ?2 AND plan IN " MEASURED
+					     " ORDER BY taken_ms DESC, plan LIMIT 1)",
+					     &stmt, err);
+
+	if (!st) {
+		store_bind(stmt, "tt", set->application, set->version);
+		st = store_step(store, stmt, &row, err);
+	}
+	if (!st && row) {
+		set->executed = (size_t)sqlite3_column_int64(stmt, 0);
+		set->failed = (size_t)sqlite3_column_int64(stmt, 1);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
+			   struct assay_error *err)
+{
+	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
+	struct metric_rules rules = { 0 };
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0;
+	bool row = true;
+	enum assay_status st = metric_rules_load(store, &rules, err);
+
+	/* Ordinals of one key stand together: their mean is taken in that order. */
+	if (!st)
+		st = store_prepare(store,
+				   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
+				   "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
+				   &stmt, err);
+	if (!st)
+		store_bind(stmt, "tt", application, version);
+	while (!st) {
+		struct run *last = set.n ? &set.items[set.n - 1] : NULL;
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != sqlite3_column_int64(stmt, 1) ||
+		    last->taken_ms != sqlite3_column_int64(stmt, 2)) {
+			set.items = mem_grow(set.items, set.n, &capacity, sizeof(*set.items));
+			last = &set.items[set.n++];
+			*last = (struct run){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 1),
+					      0, 0, "", sqlite3_column_int64(stmt, 5), "" };
+			snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
+			snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
+		}
+		last->metric += store_double(stmt, 3); /* the sum for now */
+		last->recorded++;
+	}
+	if (!st)
+		st = count_failures(store, &set, err);
+	for (size_t i = 0; i < set.n; i++)
+		set.items[i].metric /= (double)set.items[i].recorded;
+	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
+	sqlite3_finalize(stmt);
+	metric_rules_release(&rules);
+	*out = set;
+	if (st)
+		run_set_release(out);
+	return st;
+}
+
+void run_set_release(struct run_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		free(set->items[i].machine);
+	free(set->items);
+	free(set->application);
+	free(set->version);
+	*set = (struct run_set){ 0 };
+}
+
+static enum assay_status list_rows(struct store *store, sqlite3_stmt *stmt, const struct metric_rules *rules, struct run_listing **list,
+				   size_t *n, struct assay_error *err)
+{
+	size_t capacity = 0;
+	bool row = true;
+
+	for (;;) {
+		enum assay_status st = store_step(store, stmt, &row, err);
+		struct run_listing *item;
+
+		if (st || !row)
+			return st;
+		*list = mem_grow(*list, *n, &capacity, sizeof(**list));
+		item = &(*list)[(*n)++];
+		*item = (struct run_listing){ mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)), false,
+					      sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
+					      sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
+					      sqlite3_column_int64(stmt, 6), sqlite3_column_int64(stmt, 7) };
+		item->higher_is_better = metric_rules_higher_is_better(rules, item->application);
+	}
+}
+
+enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err)
+{
+	struct metric_rules rules = { 0 };
+	struct run_listing *list = NULL;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = metric_rules_load(store, &rules, err);
+
+	*out = NULL;
+	*n = 0;
+	if (!st)
+		st = store_prepare(store,
+				   "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
+				   "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
+				   "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
+				   "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok' AND plan IN " MEASURED ") "
+				   "GROUP BY application, version ORDER BY application, version",
+				   &stmt, err);
+	if (!st)
+		st = list_rows(store, stmt, &rules, &list, n, err);
+	sqlite3_finalize(stmt);
+	metric_rules_release(&rules);
+	if (st) {
+		run_list_free(list, *n);
+		*n = 0;
+		return st;
+	}
+	*out = list;
+	return ASSAY_OK;
+}
+
+void run_list_free(struct run_listing *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(list[i].application);
+		free(list[i].version);
+	}
+	free(list);
+}

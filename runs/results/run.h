@@ -1,0 +1,80 @@
+/* Runs of applications in the store: raw results, and which fingerprint each belongs to. */
+#ifndef RUNS_RESULTS_RUN_H
+#define RUNS_RESULTS_RUN_H
+
+#include "base/error.h"
+#include "fingerprint/fingerprint.h"
+#include "fleet/lab/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RUN_PLAN_BYTES 17 /* id of a plan (runs/execute/plan.h): 16 hexadecimal digits and a NUL */
+
+/* One repetition on one machine. */
+struct run {
+	char *machine;
+	int64_t taken_ms, repetition;
+	double metric;                          /* in the unit of the application; mean of what was recorded several times */
+	size_t recorded;                        /* how many values that mean has */
+	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none is known */
+	int64_t pass;                           /* of that fingerprint, 0 when the run belongs to no single pass */
+	char plan[RUN_PLAN_BYTES];              /* that it was a part of; "" when it was imported */
+};
+
+/* All runs of one version of an application. */
+struct run_set {
+	char *application, *version;
+	bool higher_is_better;
+	struct run *items; /* [n], by machine, repetition, time: the canonical order of rows */
+	size_t n;
+	size_t executed, failed; /* in the latest plan that has this version: how often it was run there, how often without a result */
+};
+
+/* Selectors are APP[@VERSION]: *application is the caller's to free(), *version too, or NULL when it was left out. */
+enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err);
+
+/* The version meant by a selector: `version`, or the only one when it is NULL. Several, or none, is an error that lists what
+ * there is (or the nearest name). *out is the caller's to free(). */
+enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out, struct assay_error *err);
+
+/* *out is overwritten; run_set_release() it. The version must exist (run_resolve). */
+enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
+			   struct assay_error *err);
+void run_set_release(struct run_set *set);
+
+/* What is there, a row an application and version. */
+struct run_listing {
+	char *application, *version;
+	bool higher_is_better;
+	int64_t runs, machines, with_fingerprint; /* runs counts repetitions */
+	int64_t failed;                           /* executions without a result; where there is nothing else, runs is 0 */
+	int64_t first_ms, last_ms;
+};
+/* By application, then version. *out[*n]; run_list_free() it. */
+enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err);
+void run_list_free(struct run_listing *list, size_t n);
+
+/* Names of applications and versions: 1 to RUN_NAME_BYTES_MAX bytes of UTF-8, no control characters, no '@' (selectors). */
+#define RUN_NAME_BYTES_MAX 200
+bool run_name_ok(const char *name);
+
+/* Writing, inside the caller's transaction; as fingerprint_writer. */
+struct run_writer {
+	struct store *store;
+	sqlite3_stmt *insert, *select;
+	size_t added, known;
+};
+struct run_key {
+	const char *application, *version, *machine; /* borrowed */
+	int64_t taken_ms, repetition, ordinal;
+};
+enum assay_status run_writer_init(struct store *store, struct run_writer *out, struct assay_error *err);
+enum assay_status run_write(struct run_writer *w, const struct run_key *key, double metric, int64_t source, struct assay_error *err);
+void run_writer_release(struct run_writer *w);
+
+/* Joins imported runs that have no fingerprint yet to the imported fingerprint of the same machine, time and repetition. */
+enum assay_status run_join_imported(struct store *store, struct assay_error *err);
+
+#endif
