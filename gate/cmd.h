@@ -5,7 +5,11 @@
 int cmd_profile(int argc, char **argv, const char *directory);
 int cmd_predict(int argc, char **argv, const char *directory);
 int cmd_catalog_suggest(int argc, char **argv, const char *directory);
+int cmd_detect(int argc, char **argv, const char *directory);
+int cmd_model_train(int argc, char **argv, const char *directory);
+int cmd_model_show(int argc, char **argv, const char *directory);
 int cmd_gate(int argc, char **argv, const char *directory);
+int cmd_compare(int argc, char **argv, const char *directory);
 int cmd_evaluate(int argc, char **argv, const char *directory);
 int cmd_explore(int argc, char **argv, const char *directory);
 int cmd_report(int argc, char **argv, const char *directory);

@@ -1,7 +1,7 @@
 #include "base/cli.h"
 #include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/suggest.h"
+#include "gate/profile/suggest.h"
 
 static const char doc[] = "Which machine of the catalog, on which an application has not run, would sharpen its profile most, "
                           "and by how much; and which kind of "

@@ -1,8 +1,8 @@
 #include "base/cli.h"
 #include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/evaluate.h"
-#include "gate/walk.h"
+#include "gate/evaluate/evaluate.h"
+#include "gate/decide/walk.h"
 #include "model/parallel.h"
 
 static const char doc[] =

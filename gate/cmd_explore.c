@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/explore.h"
+#include "gate/explore/explore.h"
 
 static const char doc[] =
     "Writes one HTML page about the machines of the catalog: how much every stressor varies over them and how well it "

@@ -2,8 +2,10 @@
 #include "base/term.h"
 #include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/verdict.h"
-#include "gate/walk.h"
+#include "gate/decide/contributions.h"
+#include "gate/decide/verdict.h"
+#include "gate/decide/walk.h"
+#include "gate/detect/evidence.h"
 
 #include <math.h>
 
@@ -77,20 +79,33 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static enum assay_status by_ratio(const struct lab *lab, const struct evidence *evidence, const struct run_set *runs,
+static enum assay_status by_ratio(struct lab *lab, const struct evidence *evidence, const struct run_set *runs,
 				  const struct arguments *a, enum cli_format format, struct buf *out, int *decided, struct assay_error *err)
 {
 	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
+	struct contributions contributions = { 0 };
+	struct function_evidence functions = { .there = false };
 	struct verdict verdict = { 0 };
 	enum assay_status st = verdict_of(evidence, &lab->config, &runs[0], &runs[1], min_effect, &verdict, err);
 
 	if (!st) {
-		if (format == CLI_JSON)
-			json_add(out, verdict_json(&verdict));
-		else
+		contributions_of(evidence, &verdict, 0, &contributions);
+		function_evidence_of(lab, &runs[0], &runs[1], false, &functions);
+		if (format == CLI_JSON) {
+			cJSON *root = verdict_json(&verdict);
+
+			cJSON_AddItemToObject(root, "contributions", contributions_json(&contributions));
+			cJSON_AddItemToObject(root, "functions", function_evidence_json(&functions, verdict.effect.decision));
+			json_add(out, root);
+		} else {
 			verdict_print(&verdict, term_colours(stdout), a->all, out);
+			contributions_print(&contributions, CONTRIBUTIONS_SHOWN, out);
+			function_evidence_print(&functions, verdict.effect.decision, out);
+		}
 		*decided = decision_exit(verdict.effect.decision);
 	}
+	function_evidence_release(&functions);
+	contributions_release(&contributions);
 	verdict_release(&verdict);
 	return st;
 }

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/predict.h"
+#include "gate/profile/predict.h"
 
 static const char doc[] =
     "Predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint and the results on "

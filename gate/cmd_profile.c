@@ -2,8 +2,8 @@
 #include "base/term.h"
 #include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/paper_profile.h"
-#include "gate/profile.h"
+#include "gate/profile/paper_profile.h"
+#include "gate/profile/profile.h"
 
 static const char doc[] =
     "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "

@@ -3,9 +3,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/report.h"
-#include "gate/report_paper.h"
-#include "runs/execution.h"
+#include "gate/report/report.h"
+#include "gate/report/report_paper.h"
+#include "gate/report/report_time.h"
+#include "runs/execute/execution.h"
 
 static const char doc[] = "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio "
 			  "on each machine, what each version stresses, the machines' fingerprints and conditions, and what was left "
@@ -15,17 +16,20 @@ static const char doc[] = "Writes one HTML page about two versions of an applica
 			  "The exit status is 0 when the page was written, whatever the decision; 'assay gate' decides by its exit "
 			  "status.";
 
-enum { OPTION_MIN_EFFECT = 256 };
+enum { OPTION_MIN_EFFECT = 256, OPTION_MODEL };
 
 static const struct argp_option options[] = { { "output", 'o', "FILE", 0, "The page, replaced as a whole (needed)", 1 },
 					      { "min-effect", OPTION_MIN_EFFECT, "FRACTION", 0,
 						"The smallest slowdown that matters to you (default: that of lab.yaml, else 0.03)",
 						1 },
+					      { "model", OPTION_MODEL, "NAME", 0,
+						"Of the profiles: time (the default) or paper ('assay profile --help')", 1 },
 					      { 0 } };
 
 struct arguments {
 	const char *selectors[2], *path;
 	double min_effect; /* 0: not given */
+	bool paper;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -42,6 +46,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!text_double(arg, &a->min_effect) || a->min_effect < 1e-6 || a->min_effect > 10)
 			cli_refuse(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
 		return 0;
+	case OPTION_MODEL:
+		a->paper = strcmp(arg, "paper") == 0;
+		if (!a->paper && strcmp(arg, "time") != 0)
+			cli_refuse(state, "unknown model '%s': there are time and paper", arg);
+		return 0;
 	case ARGP_KEY_SUCCESS:
 		if (!a->path)
 			cli_refuse(state, "-o FILE is needed: where to write the page");
@@ -55,7 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct report_omissions *list, struct assay_error *err)
 {
 	struct execution_rows rows = { 0 };
-	enum assay_status st = execution_failures(store, runs->application, runs->version, &rows, err);
+	enum assay_status st = execution_failures(store, runs->application, runs->version, false, &rows, err);
 
 	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++) {
 		struct report_omission *omission = NULL;
@@ -77,26 +86,40 @@ static enum assay_status omit_failures(struct store *store, const struct run_set
 	return st;
 }
 
-static enum assay_status write_page(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict, const char *path,
+static enum assay_status write_page(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict, const struct arguments *a,
 				    struct assay_error *err)
 {
 	const struct run_set *runs[2] = { verdict->baseline, verdict->candidate };
 	struct report_omissions omissions = { 0 };
-	struct report_paper profiles[2];
+	struct contributions contributions = { 0 };
+	struct function_evidence functions;
+	struct report_paper papers[2] = { 0 };
+	struct report_time times[2] = { 0 };
 	struct buf page = BUF_INIT;
-	struct report report = { .evidence = evidence, .config = &lab->config, .verdict = verdict, .omissions = &omissions };
+	struct report report = { .evidence = evidence, .config = &lab->config, .verdict = verdict, .omissions = &omissions,
+				 .contributions = &contributions, .functions = &functions };
 	enum assay_status st = ASSAY_OK;
 
-	for (int i = 0; i < 2; i++)
-		report_paper_of(evidence, runs[i], &profiles[i], &report.profiles[i], &omissions);
+	contributions_of(evidence, verdict, 0, &contributions);
+	function_evidence_of(lab, runs[0], runs[1], true, &functions);
+	for (int i = 0; i < 2; i++) {
+		if (a->paper)
+			report_paper_of(evidence, runs[i], &papers[i], &report.profiles[i], &omissions);
+		else
+			report_time_of(evidence, runs[i], &times[i], &report.profiles[i], &omissions);
+	}
 	for (int i = 0; !st && i < 2; i++)
 		st = omit_failures(&lab->store, runs[i], &omissions, err);
 	if (!st) {
 		report_page(&report, &page);
-		st = file_replace(path, page.bytes, page.size, 0644, err);
+		st = file_replace(a->path, page.bytes, page.size, 0644, err);
 	}
-	for (int i = 0; i < 2; i++)
-		report_paper_release(&profiles[i]);
+	for (int i = 0; i < 2; i++) {
+		report_paper_release(&papers[i]);
+		report_time_release(&times[i]);
+	}
+	function_evidence_release(&functions);
+	contributions_release(&contributions);
 	report_omissions_release(&omissions);
 	buf_release(&page);
 	return st;
@@ -141,7 +164,7 @@ int cmd_report(int argc, char **argv, const char *directory)
 		st = verdict_of(&evidence, &lab.config, &runs[0], &runs[1], a.min_effect > 0 ? a.min_effect : lab.config.min_effect,
 				&verdict, &err);
 	if (!st)
-		st = write_page(&lab, &evidence, &verdict, a.path, &err);
+		st = write_page(&lab, &evidence, &verdict, &a, &err);
 	if (!st) {
 		say(&cli, &verdict, a.path, &out);
 		st = cli_print(&out, &err);

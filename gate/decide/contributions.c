@@ -1,0 +1,138 @@
+#include "gate/decide/contributions.h"
+
+#include "base/mem.h"
+#include "gate/profile/profile.h"
+#include "model/parallel.h"
+
+#include <math.h>
+
+#define SEED 20189
+
+/* ---- from machines to rows ---- */
+
+/* What both models see: one row a machine that ran both and has a fingerprint that may stand beside the others. */
+struct common_rows {
+	struct mat rates;
+	double *cost;
+	double *ratio; /* [types] mean, in logs, over the machines of each */
+	size_t *type, types;
+};
+
+static struct common_rows rows_of(const struct evidence *evidence, const struct verdict *v)
+{
+	size_t p = evidence->fingerprints.n_stressors, n = v->pairing.n, row = 0;
+	struct common_rows r = { mat_new(n, p), mem_new(n, sizeof(double)), mem_new(n, sizeof(double)), mem_new(n, sizeof(size_t)), 0 };
+	size_t *index = mem_new(v->pairing.n_types, sizeof(*index)), *machines = mem_new(n, sizeof(*machines));
+	const struct fingerprint *kind = verdict_kind(v);
+
+	for (size_t i = 0; kind && i < n; i++) {
+		const struct pairing_machine *m = &v->pairing.machines[i];
+
+		if (!verdict_usable(m, kind))
+			continue;
+		for (size_t j = 0; j < p; j++)
+			mat_set(&r.rates, row, j, fingerprint_summarise(&evidence->fingerprints, m->fingerprint, j).median);
+		r.cost[row] = exp(m->log_cost);
+		if (!index[m->type])
+			index[m->type] = ++r.types;
+		r.type[row] = index[m->type] - 1;
+		r.ratio[r.type[row]] += m->log_ratio;
+		machines[r.type[row++]]++;
+	}
+	for (size_t t = 0; t < r.types; t++)
+		r.ratio[t] = exp(r.ratio[t] / (double)machines[t]);
+	r.rates.rows = row;
+	free(index);
+	free(machines);
+	return r;
+}
+
+static void rows_release(struct common_rows *r)
+{
+	mat_release(&r->rates);
+	free(r->cost);
+	free(r->ratio);
+	free(r->type);
+}
+
+/* ---- groups ---- */
+
+static struct contribution numbers_of(const struct growth *g, size_t group)
+{
+	return (struct contribution){ .before = g->before[group], .after = g->after[group], .change = g->after[group] - g->before[group],
+				      .low = g->low[group], .high = g->high[group] };
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct contribution *x = a, *y = b;
+
+	if (fabs(x->change) != fabs(y->change))
+		return fabs(x->change) > fabs(y->change) ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void take_groups(const struct features *f, const char *const *names, const struct growth *g, struct contributions *out)
+{
+	size_t *members = mem_new(f->p, sizeof(*members));
+
+	out->n_groups = f->groups;
+	out->groups = mem_new(f->groups, sizeof(*out->groups));
+	for (size_t k = 0; k < f->groups; k++) {
+		struct contribution *c = &out->groups[k];
+
+		*c = numbers_of(g, k);
+		c->members = mem_new(f->p, sizeof(char *));
+		for (size_t j = 0; j < f->p; j++) {
+			if (f->distinct[j] == FEATURES_NONE || f->group[f->distinct[j]] != k)
+				continue;
+			members[c->n] = j;
+			c->members[c->n++] = names[j];
+		}
+		c->name = profile_group_name(names, members, c->n);
+		c->category = profile_group_category(names, members, c->n);
+	}
+	out->unexplained = numbers_of(g, f->groups);
+	out->unexplained.category = CATEGORY_UNKNOWN;
+	qsort(out->groups, out->n_groups, sizeof(*out->groups), by_change);
+	free(members);
+}
+
+/* ---- all ---- */
+
+void contributions_of(const struct evidence *evidence, const struct verdict *v, size_t threads, struct contributions *out)
+{
+	struct shares_options options = { SHARES_RESAMPLES, SEED, threads ? threads : parallel_threads() };
+	struct common_rows rows = rows_of(evidence, v);
+	struct blend_data data = { 0 };
+	struct contributions c = { .types = rows.types, .machines = rows.rates.rows };
+	struct growth growth = { 0 };
+
+	if (rows.types)
+		blend_data_of(&rows.rates, rows.cost, rows.type, rows.types, &data);
+	if (rows.types < PROFILE_TYPES_MIN) {
+		c.missing = "fewer than 4 hardware types with fingerprints ran both";
+	} else if (data.features.n == 0) {
+		c.missing = "no stressor was measured on all machines and differs between them";
+	} else {
+		growth_of(&data, rows.ratio, &options, &growth);
+		take_groups(&data.features, (const char *const *)evidence->fingerprints.stressors, &growth, &c);
+		c.total = growth.total;
+		c.total_low = growth.total_low;
+		c.total_high = growth.total_high;
+	}
+	growth_release(&growth);
+	blend_data_release(&data);
+	rows_release(&rows);
+	*out = c;
+}
+
+void contributions_release(struct contributions *c)
+{
+	for (size_t i = 0; i < c->n_groups; i++) {
+		free(c->groups[i].name);
+		free(c->groups[i].members);
+	}
+	free(c->groups);
+	*c = (struct contributions){ 0 };
+}

@@ -1,0 +1,40 @@
+/* Where the time went: how much more or less of it each group of stressors explains in the candidate than in the baseline, on the machines
+ * that ran both (model/profile/growth.h). Groups are those of a profile. */
+#ifndef GATE_DECIDE_CONTRIBUTIONS_H
+#define GATE_DECIDE_CONTRIBUTIONS_H
+
+#include "fingerprint/stressor.h"
+#include "gate/decide/verdict.h"
+#include "model/profile/growth.h"
+
+#define CONTRIBUTIONS_SHOWN 5 /* groups, to people */
+
+/* In parts of the baseline's time, mean over hardware types. */
+struct contribution {
+	char *name;
+	const char **members;    /* [n], names of stressors; borrowed from the evidence */
+	size_t n;
+	enum category category;  /* the main one of most members */
+	double before, after;
+	double change, low, high; /* after - before, and its 90 % interval */
+};
+
+struct contributions {
+	const char *missing;       /* why there are none (a sentence without its end), else NULL */
+	struct contribution *groups; /* [n_groups], the largest change first */
+	size_t n_groups;
+	struct contribution unexplained; /* without name and members */
+	double total, total_low, total_high; /* mean ratio less one, its 90 % interval over resampled types */
+	size_t types, machines;
+};
+
+/* The verdict must outlive *out; contributions_release() it. Cost: that of two profiles without validation. threads 0: as many as there
+ * are processors; the result does not depend on them. */
+void contributions_of(const struct evidence *evidence, const struct verdict *verdict, size_t threads, struct contributions *out);
+void contributions_release(struct contributions *contributions); /* accepts zeroed */
+
+/* The lines of the table for people, and the members of the object for programs. */
+void contributions_print(const struct contributions *contributions, size_t shown, struct buf *out);
+cJSON *contributions_json(const struct contributions *contributions);
+
+#endif

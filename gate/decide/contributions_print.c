@@ -1,0 +1,95 @@
+/* Where the time went, for people and for programs. */
+#include "base/table.h"
+#include "base/text.h"
+#include "gate/decide/contributions.h"
+
+#include <math.h>
+
+#define SMALLEST .0005 /* of the baseline's time: what would be shown as 0.0 % */
+
+static void print_row(struct table *t, const char *name, const struct contribution *c)
+{
+	bool grew = c->low > 0, shrank = c->high < 0;
+
+	table_cell(t, "  %s", name);
+	table_cell(t, "%.1f %%", 100 * c->before);
+	table_cell(t, "%.1f %%", 100 * c->after);
+	table_cell(t, "%+.1f %%", 100 * c->change);
+	table_cell(t, "%+.1f to %+.1f %%", 100 * c->low, 100 * c->high);
+	table_cell(t, "%s", grew ? "grew" : shrank ? "shrank" : "");
+}
+
+void contributions_print(const struct contributions *c, size_t shown, struct buf *out)
+{
+	static const char *const headings[] = { "  group", "before", "after", "change", "90 % interval", "" };
+	size_t rows = 0, hidden;
+	struct table t;
+	double rest = 0;
+
+	if (c->missing) {
+		buf_format(out, "\nWhere the time went cannot be told: %s.\n", c->missing);
+		return;
+	}
+	buf_format(out, "\nWhere the time went, in parts of the baseline's, over %zu hardware types (%+.1f %% in all, %+.1f to %+.1f %%):\n", c->types,
+		   100 * c->total, 100 * c->total_low, 100 * c->total_high);
+	table_init(&t, "lrrrrl", headings);
+	for (; rows < c->n_groups && rows < shown && fabs(c->groups[rows].change) >= SMALLEST; rows++)
+		print_row(&t, c->groups[rows].name, &c->groups[rows]);
+	print_row(&t, "(unexplained)", &c->unexplained);
+	table_print(&t, out);
+	table_release(&t);
+	for (size_t i = rows; i < c->n_groups; i++)
+		rest += c->groups[i].change;
+	hidden = c->n_groups - rows;
+	if (hidden)
+		buf_format(out, "and %+.1f %% in %zu other group%s\n", 100 * rest, hidden, text_plural(hidden));
+}
+
+static void add_number(cJSON *object, const char *key, double value)
+{
+	if (isfinite(value))
+		cJSON_AddNumberToObject(object, key, value);
+	else
+		cJSON_AddNullToObject(object, key);
+}
+
+static cJSON *one_json(const struct contribution *c)
+{
+	cJSON *object = cJSON_CreateObject(), *members;
+
+	if (c->name) {
+		cJSON_AddStringToObject(object, "name", c->name);
+		members = cJSON_AddArrayToObject(object, "members");
+		for (size_t i = 0; i < c->n; i++)
+			cJSON_AddItemToArray(members, cJSON_CreateString(c->members[i]));
+	}
+	add_number(object, "before", c->before);
+	add_number(object, "after", c->after);
+	add_number(object, "change", c->change);
+	add_number(object, "low", c->low);
+	add_number(object, "high", c->high);
+	return object;
+}
+
+cJSON *contributions_json(const struct contributions *c)
+{
+	cJSON *root = cJSON_CreateObject(), *groups;
+
+	cJSON_AddNumberToObject(root, "hardware_types", (double)c->types);
+	cJSON_AddNumberToObject(root, "machines", (double)c->machines);
+	if (c->missing)
+		cJSON_AddStringToObject(root, "missing", c->missing);
+	else
+		cJSON_AddNullToObject(root, "missing");
+	add_number(root, "total", c->missing ? (double)NAN : c->total);
+	add_number(root, "total_low", c->missing ? (double)NAN : c->total_low);
+	add_number(root, "total_high", c->missing ? (double)NAN : c->total_high);
+	groups = cJSON_AddArrayToObject(root, "groups");
+	for (size_t i = 0; i < c->n_groups; i++)
+		cJSON_AddItemToArray(groups, one_json(&c->groups[i]));
+	if (c->missing)
+		cJSON_AddNullToObject(root, "unexplained");
+	else
+		cJSON_AddItemToObject(root, "unexplained", one_json(&c->unexplained));
+	return root;
+}

@@ -1,0 +1,183 @@
+#include "gate/decide/effect.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+/* The shape test: see the comment above shape_p(). */
+#define SHAPE_LEVEL .05      /* below it the ratio is not the same on all types */
+#define NOISE_FLOOR .01      /* of a type's standard error, added in quadrature: what repetitions on one day do not show */
+#define NOISE_SHRINK .5      /* share of the mean variance of all types in each type's own */
+#define WITHIN_DF_MIN 4.0    /* of all machines together, for an interval from the noise within machines */
+#define NOISE_DF_MACHINE 4.0 /* degrees of freedom of a machine's noise: three repetitions of each of two versions */
+
+/* One hardware type: its machines averaged. */
+struct type_mean {
+	double log_ratio;
+	double variance; /* of log_ratio, from the noise within machines */
+	size_t machines;
+	size_t noisy; /* machines whose noise is known */
+};
+
+/* The types that have machines, moved together to the front; returns how many. */
+static size_t present_types(struct type_mean *types, size_t n_types)
+{
+	size_t present = 0;
+
+	for (size_t t = 0; t < n_types; t++) {
+		struct type_mean type = types[t];
+
+		if (!type.machines)
+			continue;
+		type.log_ratio /= (double)type.machines;
+		/* A machine of unknown noise is taken to be as noisy as the mean of the others of its type. */
+		type.variance = type.noisy ? type.variance / (double)type.noisy / (double)type.machines : 0;
+		types[present++] = type;
+	}
+	return present;
+}
+
+static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_mean *types, size_t n_types)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct type_mean *type;
+
+		ASSAY_BUG_IF(pairs[i].type >= n_types || !isfinite(pairs[i].log_ratio) || !(pairs[i].noise >= 0));
+		type = &types[pairs[i].type];
+		type->log_ratio += pairs[i].log_ratio;
+		type->variance += pairs[i].noise * pairs[i].noise;
+		type->machines++;
+		type->noisy += pairs[i].noise > 0;
+	}
+	return present_types(types, n_types);
+}
+
+/* Cochran's Q, Biometrics 10(1), 1954: squared distances from the mean weighted by inverse variance, in units of variance. */
+static double cochran_q(const struct type_mean *types, size_t n)
+{
+	double weights = 0, mean = 0, q = 0;
+
+	for (size_t t = 0; t < n; t++) {
+		weights += 1 / types[t].variance;
+		mean += types[t].log_ratio / types[t].variance;
+	}
+	mean /= weights;
+	for (size_t t = 0; t < n; t++)
+		q += (types[t].log_ratio - mean) * (types[t].log_ratio - mean) / types[t].variance;
+	return q;
+}
+
+/* p of "the ratio is the same on all types", NaN when a type's noise is unknown. Changes the variances.
+ *
+ * Q against chi-square with T - 1 degrees of freedom holds for known variances. Estimated from three repetitions it is far too
+ * eager: medians of 3 with one machine a type gave a false positive rate at .05 of .10 (T = 3) to .41 (T = 20), and .09 to .31 at
+ * a noise of .05 with the floor alone. Corrections: each variance is the mean of its own and that of all types (half way to
+ * pooling, since small estimates do the harm), the floor is added, and Q / (T - 1) is held against F with the denominator's
+ * degrees of freedom of NOISE_DF_MACHINE a machine. Measured then, T of 3 to 20, noise of .01 to .2: at most .047
+ * (docs/statistics.md has the tables; tests/test_effect.c repeats them). */
+static double shape_p(struct type_mean *types, size_t n)
+{
+	double pooled = 0, df = (double)n - 1, machines = 0;
+
+	for (size_t t = 0; t < n; t++) {
+		if (!types[t].noisy)
+			return nan("");
+		pooled += types[t].variance / (double)n;
+		machines += (double)types[t].noisy;
+	}
+	for (size_t t = 0; t < n; t++)
+		types[t].variance = (1 - NOISE_SHRINK) * types[t].variance + NOISE_SHRINK * pooled + NOISE_FLOOR * NOISE_FLOOR;
+	return 1 - stats_f_cdf(cochran_q(types, n) / df, df, NOISE_DF_MACHINE * machines);
+}
+
+static void set_interval(struct effect *e, double mean, double error, double df)
+{
+	double half = stats_t_quantile((1 + EFFECT_LEVEL) / 2, df) * error;
+
+	e->low = exp(mean - half);
+	e->high = exp(mean + half);
+}
+
+/* The interval when the types may be off together: they do not average it out, and what is known of it is added; degrees of freedom by
+ * Welch and Satterthwaite. */
+static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, double min_effect)
+{
+	double df = (double)e->types - 1, own = sd * sd / (common->as_one ? 1 : (double)e->types), more = common->error * common->error;
+	double variance = own + more;
+
+	if (more > 0)
+		df = variance * variance / (own * own / df + more * more / common->df);
+	set_interval(e, mean, sqrt(variance), df);
+	e->minimum_detectable = effect_minimum_detectable_of(sqrt(variance), df, min_effect);
+}
+
+/* Mean and interval of Student's t over the types' log ratios. */
+static void effect_interval(struct effect *e, const struct type_mean *types, double min_effect, const struct effect_common *common)
+{
+	double *logs = mem_new(e->types, sizeof(*logs));
+	double mean, sd;
+
+	for (size_t t = 0; t < e->types; t++)
+		logs[t] = types[t].log_ratio;
+	mean = stats_mean(logs, e->types);
+	sd = stats_sd(logs, e->types);
+	e->ratio = exp(mean);
+	if (e->types >= EFFECT_TYPES_MIN && common && (common->as_one || common->error > 0)) {
+		common_interval(e, mean, sd, common, min_effect);
+	} else if (e->types >= 2) {
+		set_interval(e, mean, sd / sqrt((double)e->types), (double)e->types - 1);
+		e->minimum_detectable = effect_minimum_detectable(sd, e->types, min_effect);
+	}
+	free(logs);
+}
+
+/* One or two types say next to nothing of others (t at one degree of freedom is 12.7), but the repetitions on these machines
+ * do say something of these machines: the mean keeps its weights, its error comes from the noise within machines and the floor,
+ * its degrees of freedom from Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
+static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect)
+{
+	double *machines = mem_new(n_types, sizeof(*machines));
+	double variance = 0, uncertain = 0, df = 0;
+	bool known = true;
+
+	for (size_t i = 0; i < n; i++)
+		machines[pairs[i].type]++;
+	for (size_t i = 0; i < n; i++) {
+		double weight = 1 / ((double)e->types * machines[pairs[i].type]), own = weight * weight * pairs[i].noise * pairs[i].noise;
+
+		known = known && pairs[i].noise > 0 && pairs[i].noise_df >= 1;
+		variance += own + weight * weight * NOISE_FLOOR * NOISE_FLOOR;
+		uncertain += known ? own * own / pairs[i].noise_df : 0;
+		df += pairs[i].noise_df;
+	}
+	if (known && df >= WITHIN_DF_MIN) {
+		df = fmin(variance * variance / uncertain, 1e6);
+		e->within = true;
+		set_interval(e, log(e->ratio), sqrt(variance), df);
+		e->minimum_detectable = effect_minimum_detectable_of(sqrt(variance), df, min_effect);
+	}
+	free(machines);
+}
+
+struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect, const struct effect_common *common)
+{
+	struct effect e = { .uniform = true, .decision = DECISION_NOTHING_MEASURED };
+	struct type_mean *types;
+
+	ASSAY_BUG_IF(!(min_effect > 0));
+	e.ratio = e.low = e.high = e.minimum_detectable = e.shape_p = nan("");
+	if (n == 0)
+		return e;
+	types = mem_new(n_types, sizeof(*types));
+	e.types = types_of(pairs, n, types, n_types);
+	effect_interval(&e, types, min_effect, common);
+	if (e.types < EFFECT_TYPES_MIN)
+		within_interval(&e, pairs, n, n_types, min_effect);
+	if (e.types >= 2)
+		e.shape_p = shape_p(types, e.types);
+	e.uniform = !(stats_round(e.shape_p) < SHAPE_LEVEL);
+	e.decision = effect_decide(e.ratio, e.low, e.high, min_effect);
+	free(types);
+	return e;
+}

@@ -1,0 +1,322 @@
+#include "gate/decide/pairing.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+static const struct {
+	const char *code, *text;
+} reasons[] = {
+#define ROW(name, code, text) [name] = { code, text },
+	PAIRING_ROWS(ROW)
+#undef ROW
+};
+
+const char *pairing_code(enum pairing_reason reason)
+{
+	return reasons[reason].code;
+}
+
+const char *pairing_text(enum pairing_reason reason)
+{
+	return reasons[reason].text;
+}
+
+/* The runs of one version on one machine: a stretch of the sorted array. */
+struct stretch {
+	const struct run *runs;
+	size_t n;
+};
+
+static struct stretch stretch_at(const struct run_set *set, size_t first)
+{
+	struct stretch s = { set->items + first, 0 };
+
+	while (first + s.n < set->n && strcmp(s.runs[s.n].machine, s.runs[0].machine) == 0)
+		s.n++;
+	return s;
+}
+
+struct pairing_input {
+	const struct evidence *evidence;
+	const struct lab_config *config;
+	bool higher_is_better, same_application;
+	struct pairing *pairing;
+	const char *plan; /* of the machine at hand: only its runs count; NULL: all */
+	double *values[2]; /* scratch, large enough for all runs of a version */
+	int64_t *repetitions[2]; /* of the values */
+	struct order_list series;
+};
+
+static size_t type_by_name(struct pairing *p, const char *name)
+{
+	for (size_t i = 0; i < p->n_types; i++) {
+		if (strcmp(p->types[i], name) == 0)
+			return i;
+	}
+	p->types = mem_grow(p->types, p->n_types, &p->types_capacity, sizeof(*p->types));
+	p->types[p->n_types] = mem_string(name);
+	return p->n_types++;
+}
+
+/* The name of the type of the machine at the time of a run; the machine's own name when no type is known. */
+static const char *type_of(const struct pairing_input *in, const struct run *run)
+{
+	size_t type = types_find(&in->evidence->types, run->fingerprint);
+	const struct host *host;
+
+	if (type != SIZE_MAX)
+		return in->evidence->types.types[type].name;
+	host = inventory_find(&in->config->inventory, run->machine);
+	return host && host->type ? host->type : run->machine;
+}
+
+static bool counts(const struct pairing_input *in, const struct run *run, const char *type)
+{
+	return (!in->plan || strcmp(run->plan, in->plan) == 0) && strcmp(type_of(in, run), type) == 0;
+}
+
+/* The metrics of a stretch under a type, and under one fingerprint unless that is NULL. */
+static size_t select_values(const struct pairing_input *in, const struct stretch *s, const char *type, const char *fingerprint, int side)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (!counts(in, &s->runs[i], type) || (fingerprint && strcmp(s->runs[i].fingerprint, fingerprint) != 0))
+			continue;
+		in->values[side][n] = s->runs[i].metric;
+		in->repetitions[side][n++] = s->runs[i].repetition;
+	}
+	return n;
+}
+
+/* Variance of the log of the median of n positive values, from their spread; 0 when n < 2. The values become their logs. The
+ * median of few normal values is less precise than their mean, by the factor c on its standard error (docs/statistics.md has the
+ * table; beyond it the limit for many, which is on the safe side). */
+static double median_variance(double *values, size_t n)
+{
+	static const double c[] = { 0, 0, 1, 1.160, 1.092, 1.198 };
+	double error;
+
+	for (size_t i = 0; i < n; i++)
+		values[i] = log(values[i]);
+	error = (n < sizeof(c) / sizeof(c[0]) ? c[n] : 1.2533) * stats_sd(values, n);
+	return error * error / (double)n;
+}
+
+static bool all_positive(const double *values, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!(values[i] > 0))
+			return false;
+	}
+	return true;
+}
+
+/* Adds one comparison of repetitions to a machine: the sum of log ratios and of variances for now. False when a median is 0. */
+static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n_candidate, struct pairing_machine *m)
+{
+	const size_t n[2] = { n_baseline, n_candidate };
+	double baseline = stats_median(in->values[0], n_baseline), candidate = stats_median(in->values[1], n_candidate);
+	double log_ratio;
+
+	if (!(baseline > 0) || !(candidate > 0))
+		return false;
+	log_ratio = log(candidate) - log(baseline);
+	m->log_ratio += in->higher_is_better ? -log_ratio : log_ratio;
+	m->log_cost += in->higher_is_better ? -log(baseline) : log(baseline);
+	m->baseline_runs += n_baseline;
+	m->candidate_runs += n_candidate;
+	if (all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate))
+		order_add(&in->series, m->type, m->turns == PAIRING_TURNS_TAKEN, n, (const int64_t *const *)in->repetitions,
+			  (const double *const *)in->values, in->higher_is_better);
+	/* One repetition, or one that is 0, says nothing of the noise. */
+	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate)) {
+		m->noise += median_variance(in->values[0], n_baseline) + median_variance(in->values[1], n_candidate);
+		m->noise_df += (double)(n_baseline + n_candidate - 2);
+	}
+	return true;
+}
+
+/* Compares session by session, a session being the runs under one fingerprint. Returns the number of sessions that both have. */
+static size_t compare_sessions(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate,
+			       const char *type, struct pairing_machine *m, bool *positive)
+{
+	size_t sessions = 0;
+
+	for (size_t i = 0; i < baseline->n; i++) {
+		const char *fingerprint = baseline->runs[i].fingerprint;
+		bool repeated = !*fingerprint || !counts(in, &baseline->runs[i], type);
+		size_t n[2];
+
+		for (size_t k = 0; k < i && !repeated; k++)
+			repeated = counts(in, &baseline->runs[k], type) && strcmp(baseline->runs[k].fingerprint, fingerprint) == 0;
+		if (repeated)
+			continue;
+		n[0] = select_values(in, baseline, type, fingerprint, 0);
+		n[1] = select_values(in, candidate, type, fingerprint, 1);
+		if (!n[1])
+			continue;
+		*positive = compare_values(in, n[0], n[1], m) && *positive;
+		m->fingerprint = fingerprint_find(&in->evidence->fingerprints, fingerprint);
+		sessions++;
+	}
+	return sessions;
+}
+
+static void add_machine(struct pairing *p, const struct pairing_machine *m)
+{
+	p->machines = mem_grow(p->machines, p->n, &p->capacity, sizeof(*p->machines));
+	p->machines[p->n++] = *m;
+}
+
+static void leave_out(struct pairing *p, const char *machine, enum pairing_reason reason)
+{
+	struct pairing_machine m = { .machine = machine, .type = SIZE_MAX, .reason = reason, .log_ratio = (double)NAN,
+				     .log_cost = (double)NAN };
+
+	add_machine(p, &m);
+}
+
+static bool has_plan(const struct stretch *s, const char *plan)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (strcmp(s->runs[i].plan, plan) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The plan of which both have runs, by its latest run; NULL when there is none. */
+static const char *latest_common_plan(const struct stretch *baseline, const struct stretch *candidate)
+{
+	const struct run *latest = NULL;
+
+	for (size_t i = 0; i < baseline->n; i++) {
+		const struct run *run = &baseline->runs[i];
+
+		if (!*run->plan || (latest && run->taken_ms <= latest->taken_ms))
+			continue;
+		if ((latest && strcmp(run->plan, latest->plan) == 0) || has_plan(candidate, run->plan))
+			latest = run;
+	}
+	return latest ? latest->plan : NULL;
+}
+
+/* Different applications (inputs) of one plan run one after another. */
+static enum pairing_turns turns_of(const struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
+{
+	bool imported = true;
+
+	for (size_t i = 0; i < baseline->n; i++)
+		imported = imported && !*baseline->runs[i].plan;
+	for (size_t i = 0; i < candidate->n; i++)
+		imported = imported && !*candidate->runs[i].plan;
+	if (imported)
+		return PAIRING_TURNS_UNKNOWN;
+	return in->plan && in->same_application ? PAIRING_TURNS_TAKEN : PAIRING_TURNS_NOT_TAKEN;
+}
+
+/* One machine under one type that both versions have. */
+static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
+{
+	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED,
+				     .turns = turns_of(in, baseline, candidate) };
+	bool positive = true;
+	size_t sessions;
+
+	m.type = type_by_name(in->pairing, type);
+	sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
+
+	if (sessions == 0) {
+		size_t n[2] = { select_values(in, baseline, type, NULL, 0), select_values(in, candidate, type, NULL, 1) };
+
+		positive = compare_values(in, n[0], n[1], &m);
+		for (size_t i = 0; i < baseline->n && !m.fingerprint; i++) {
+			if (counts(in, &baseline->runs[i], type))
+				m.fingerprint = fingerprint_find(&in->evidence->fingerprints, baseline->runs[i].fingerprint);
+		}
+		sessions = 1;
+	}
+	if (!positive) {
+		leave_out(in->pairing, m.machine, PAIRING_NOT_POSITIVE);
+		return;
+	}
+	m.log_ratio /= (double)sessions;
+	m.log_cost /= (double)sessions;
+	m.noise = sqrt(m.noise) / (double)sessions;
+	in->pairing->untyped += strcmp(type, m.machine) == 0;
+	add_machine(in->pairing, &m);
+}
+
+static void pair_machine(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
+{
+	size_t common = 0;
+
+	in->plan = latest_common_plan(baseline, candidate);
+	for (size_t i = 0; i < baseline->n; i++) {
+		const char *type = type_of(in, &baseline->runs[i]);
+		bool repeated = !counts(in, &baseline->runs[i], type);
+
+		for (size_t k = 0; k < i && !repeated; k++)
+			repeated = counts(in, &baseline->runs[k], type);
+		if (repeated || !select_values(in, candidate, type, NULL, 1))
+			continue;
+		pair_type(in, baseline, candidate, type);
+		common++;
+	}
+	if (!common)
+		leave_out(in->pairing, baseline->runs[0].machine, PAIRING_HARDWARE_CHANGED);
+}
+
+static int compare_machines(const void *a, const void *b)
+{
+	const struct pairing_machine *x = a, *y = b;
+	int order = strcmp(x->machine, y->machine);
+
+	return order ? order : (x->type > y->type) - (x->type < y->type);
+}
+
+void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+		const struct run_set *candidate, struct pairing *out)
+{
+	struct pairing pairing = { 0 };
+	struct pairing_input in = { evidence, config, baseline->higher_is_better,
+				    strcmp(baseline->application, candidate->application) == 0, &pairing, NULL,
+				    { mem_new(baseline->n, sizeof(double)), mem_new(candidate->n, sizeof(double)) },
+				    { mem_new(baseline->n, sizeof(int64_t)), mem_new(candidate->n, sizeof(int64_t)) }, { 0 } };
+	size_t i = 0, k = 0;
+
+	ASSAY_BUG_IF(baseline->higher_is_better != candidate->higher_is_better);
+	while (i < baseline->n || k < candidate->n) {
+		int order = i == baseline->n ? 1 : (k == candidate->n ? -1 : strcmp(baseline->items[i].machine, candidate->items[k].machine));
+		struct stretch b = order <= 0 ? stretch_at(baseline, i) : (struct stretch){ NULL, 0 };
+		struct stretch c = order >= 0 ? stretch_at(candidate, k) : (struct stretch){ NULL, 0 };
+
+		if (order == 0)
+			pair_machine(&in, &b, &c);
+		else
+			leave_out(&pairing, order < 0 ? b.runs[0].machine : c.runs[0].machine,
+				  order < 0 ? PAIRING_ONLY_BASELINE : PAIRING_ONLY_CANDIDATE);
+		i += b.n;
+		k += c.n;
+	}
+	qsort(pairing.machines, pairing.n, sizeof(*pairing.machines), compare_machines);
+	pairing.order = order_of(&in.series, pairing.n_types);
+	for (int side = 0; side < 2; side++) {
+		free(in.values[side]);
+		free(in.repetitions[side]);
+	}
+	order_release(&in.series);
+	*out = pairing;
+}
+
+void pairing_release(struct pairing *pairing)
+{
+	for (size_t i = 0; i < pairing->n_types; i++)
+		free(pairing->types[i]);
+	free(pairing->types);
+	free(pairing->machines);
+	*pairing = (struct pairing){ 0 };
+}

@@ -1,0 +1,57 @@
+/* Which machines ran both versions, and how the cost changed on each. */
+#ifndef GATE_DECIDE_PAIRING_H
+#define GATE_DECIDE_PAIRING_H
+
+#include "gate/decide/effect.h"
+#include "gate/decide/order.h"
+#include "runs/results/evidence.h"
+
+/* Why a machine is not used. */
+#define PAIRING_ROWS(X)                                                                                                 \
+	X(PAIRING_USED, "used", "")                                                                                     \
+	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate did not run on it")                                    \
+	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline did not run on it")                                   \
+	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")       \
+	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")
+
+#define PAIRING_ENUM(name, code, text) name,
+enum pairing_reason { PAIRING_ROWS(PAIRING_ENUM) PAIRING_REASONS };
+#undef PAIRING_ENUM
+
+const char *pairing_code(enum pairing_reason reason);
+const char *pairing_text(enum pairing_reason reason);
+
+/* Did the versions take turns on the machine, so that its own drift concerns both alike? */
+enum pairing_turns { PAIRING_TURNS_UNKNOWN, PAIRING_TURNS_TAKEN, PAIRING_TURNS_NOT_TAKEN }; /* unknown: imported results */
+
+/* One machine as one hardware type: a machine that changed its type over time has an entry for each. */
+struct pairing_machine {
+	const char *machine; /* borrowed from the runs */
+	size_t type;         /* index into types; SIZE_MAX when it is not used */
+	enum pairing_reason reason;
+	double log_ratio;    /* of medians of repetitions, above 0 is worse; NaN when not used */
+	double log_cost;     /* of the baseline: the log of its median; NaN when not used */
+	double noise;        /* standard error of log_ratio by the repetitions; 0 when there are too few of them */
+	double noise_df;     /* degrees of freedom of noise: repetitions but one of each version and session */
+	size_t baseline_runs, candidate_runs;             /* repetitions that were compared */
+	enum pairing_turns turns;
+	const struct fingerprint *fingerprint;            /* under which it was measured; NULL when there is none */
+};
+
+struct pairing {
+	struct pairing_machine *machines; /* [n], by name, then type */
+	size_t n, capacity;
+	char **types; /* [n_types], names of the hardware types; a machine whose type is not known is a type of its own */
+	size_t n_types, types_capacity;
+	size_t untyped; /* machines in use whose type is not known */
+	struct order order; /* of the repetitions that were compared */
+};
+
+/* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
+ * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
+ * one plan (runs/execute/plan.h), only those of the latest such plan count. */
+void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+		const struct run_set *candidate, struct pairing *out);
+void pairing_release(struct pairing *pairing);
+
+#endif

@@ -1,0 +1,87 @@
+#include "gate/detect/counters.h"
+
+#include "runs/instrument/countable.h"
+
+#include <string.h>
+
+#define STEPS        "per 1000 accesses and blocks"
+#define INSTRUCTIONS "per 1000 instructions"
+#define CALL         "per call"
+
+/* By name. Costs are orders of magnitude on servers of the last ten years: a line from another core about 70 ns, from memory 80, from the
+ * third level 15, from the second 4, a walk of page tables 20, a mispredicted branch 5, a system call 300. */
+static const struct {
+	const char *name;
+	struct counter_about about;
+} rows[] = {
+	{ "emulated:accesses", { COUNTER_WORK, TROUBLE_MORE_WORK, 4, .5, 1, CALL, "accesses to memory" } },
+	{ "emulated:blocks", { COUNTER_WORK, TROUBLE_MORE_WORK, 4, .5, 1, CALL, "basic blocks" } },
+	{ "emulated:atomics", { COUNTER_EVENT, TROUBLE_UNKNOWN, .002, 5, 1000, STEPS, "atomic accesses" } },
+	{ "emulated:system_calls", { COUNTER_EVENT, TROUBLE_SYSTEM_CALLS, .0002, 300, 1000, STEPS, "system calls" } },
+	{ "emulated:allocations", { COUNTER_EVENT, TROUBLE_ALLOCATION, .0005, 50, 1000, STEPS, "allocations" } },
+	{ "emulated:allocated_bytes", { COUNTER_EVENT, TROUBLE_ALLOCATION, .05, .05, 1000, STEPS, "bytes allocated" } },
+	{ "emulated:copied_bytes", { COUNTER_EVENT, TROUBLE_COPYING, .05, .1, 1000, STEPS, "bytes copied" } },
+	{ "emulated:simulated", { COUNTER_BASIS, TROUBLE_UNKNOWN, 1, 0, 1000, STEPS, "accesses in simulated windows" } },
+	{ "emulated:hitm_true_milli", { COUNTER_EVENT, TROUBLE_TRUE_SHARING, .5, .07, 1, STEPS, "potential HITM by true sharing" } },
+	{ "emulated:hitm_false_milli", { COUNTER_EVENT, TROUBLE_FALSE_SHARING, .5, .07, 1, STEPS, "potential HITM by false sharing" } },
+	{ "emulated:hitm_seen", { COUNTER_BASIS, TROUBLE_UNKNOWN, .001, 0, 1000, STEPS, "HITM as threads happened to run" } },
+	{ "emulated:l1_misses", { COUNTER_EVENT, TROUBLE_CACHE, .005, 4, 1000, STEPS, "misses of the first cache" } },
+	{ "emulated:l2_misses", { COUNTER_EVENT, TROUBLE_CACHE, .001, 30, 1000, STEPS, "misses of the second cache" } },
+	{ "emulated:remote", { COUNTER_EVENT, TROUBLE_REMOTE, .0005, 80, 1000, STEPS, "misses on pages of another node" } },
+	{ "emulated:tlb_misses", { COUNTER_EVENT, TROUBLE_TLB, .0005, 60, 1000, STEPS, "misses of the second TLB" } },
+	{ "emulated:branch_misses", { COUNTER_EVENT, TROUBLE_BRANCH, .005, 5, 1000, STEPS, "branches that were not expected" } },
+	{ "perf::PAGE-FAULTS", { COUNTER_EVENT, TROUBLE_PAGE_FAULTS, .02, 1000, 1, CALL, "page faults" } },
+	{ "perf::CONTEXT-SWITCHES", { COUNTER_EVENT, TROUBLE_UNKNOWN, .05, 3000, 1, CALL, "context switches" } },
+	{ "perf::CPU-MIGRATIONS", { COUNTER_BASIS, TROUBLE_UNKNOWN, .05, 0, 1, CALL, "moves to another processor" } },
+	{ "perf::TASK-CLOCK", { COUNTER_EFFECT, TROUBLE_UNKNOWN, 500, 0, 1, "ns per call", "time on a processor" } },
+	{ COUNTERS_TIME, { COUNTER_EFFECT, TROUBLE_UNKNOWN, 30, 1, 1, "ns per call", "time" } },
+	{ "perf::INSTRUCTIONS", { COUNTER_WORK, TROUBLE_MORE_WORK, 20, .3, 1, CALL, "instructions" } },
+	{ "PAPI_L1_DCM", { COUNTER_EVENT, TROUBLE_CACHE, .005, 4, 1000, INSTRUCTIONS, "misses of the first data cache" } },
+	{ "PAPI_L2_DCM", { COUNTER_EVENT, TROUBLE_CACHE, .001, 15, 1000, INSTRUCTIONS, "data misses of the second cache" } },
+	{ "PAPI_L2_TCM", { COUNTER_EVENT, TROUBLE_CACHE, .001, 15, 1000, INSTRUCTIONS, "misses of the second cache" } },
+	{ "PAPI_L3_TCM", { COUNTER_EVENT, TROUBLE_CACHE, .0005, 80, 1000, INSTRUCTIONS, "misses of the third cache" } },
+	{ "PAPI_BR_INS", { COUNTER_EFFECT, TROUBLE_UNKNOWN, .02, 0, 1000, INSTRUCTIONS, "branches" } },
+	{ "PAPI_BR_MSP", { COUNTER_EVENT, TROUBLE_BRANCH, .001, 5, 1000, INSTRUCTIONS, "mispredicted branches" } },
+};
+
+/* What is not there by its name: by what countable.h says that it tells. */
+static const struct counter_about of_kind[COUNTABLE_KINDS] = {
+	[COUNTABLE_WORK] = { COUNTER_WORK, TROUBLE_MORE_WORK, 20, .3, 1, CALL, "instructions" },
+	[COUNTABLE_CYCLES] = { COUNTER_EFFECT, TROUBLE_UNKNOWN, .05, 0, 1000, INSTRUCTIONS, "cycles" },
+	[COUNTABLE_CACHE] = { COUNTER_EVENT, TROUBLE_CACHE, .001, 10, 1000, INSTRUCTIONS, "misses of caches" },
+	[COUNTABLE_COHERENCE] = { COUNTER_EVENT, TROUBLE_SHARING, .0005, 70, 1000, INSTRUCTIONS, "lines that another core had modified" },
+	[COUNTABLE_REMOTE] = { COUNTER_EVENT, TROUBLE_REMOTE, .0005, 80, 1000, INSTRUCTIONS, "loads from memory of another node" },
+	[COUNTABLE_BRANCH] = { COUNTER_EVENT, TROUBLE_BRANCH, .001, 5, 1000, INSTRUCTIONS, "mispredicted branches" },
+	[COUNTABLE_TLB] = { COUNTER_EVENT, TROUBLE_TLB, .0005, 20, 1000, INSTRUCTIONS, "misses of the TLB" },
+	[COUNTABLE_FLOAT] = { COUNTER_EFFECT, TROUBLE_UNKNOWN, .02, 0, 1000, INSTRUCTIONS, "operations on floating-point numbers" },
+	[COUNTABLE_STALL] = { COUNTER_EFFECT, TROUBLE_UNKNOWN, .02, 0, 1000, INSTRUCTIONS, "cycles in which nothing went on" },
+	[COUNTABLE_SOFTWARE] = { COUNTER_EVENT, TROUBLE_UNKNOWN, .05, 0, 1, CALL, "events of the kernel" },
+	[COUNTABLE_OTHER] = { COUNTER_EVENT, TROUBLE_UNKNOWN, .001, 0, 1000, INSTRUCTIONS, "events" },
+};
+
+struct counter_about counter_about(enum record_back_end back_end, const char *name)
+{
+	struct counter_about about;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return rows[i].about;
+	about = of_kind[countable_kind_of(name)];
+	if (back_end == RECORD_EMULATED)
+		about.unit = STEPS;
+	if (back_end == RECORD_SOFTWARE) {
+		about.unit = CALL;
+		about.scale = 1;
+	}
+	return about;
+}
+
+bool counter_watched(enum record_back_end back_end, const char *name)
+{
+	return counter_about(back_end, name).role != COUNTER_BASIS;
+}
+
+bool counter_time_watched(enum record_back_end back_end)
+{
+	return back_end == RECORD_SOFTWARE || back_end == RECORD_TIME;
+}

@@ -1,0 +1,369 @@
+#include "gate/detect/detect.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "model/anomaly/calibrate.h"
+#include "runs/changes/demangle.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+const struct detect_options detect_defaults = { .mann_whitney = false };
+
+#define MANNWHITNEY_RUNS_MIN 4 /* as model/anomaly/rival.h has it */
+
+#define SKIP_CODE(constant, code, text) code,
+#define SKIP_TEXT(constant, code, text) text,
+enum detect_skip {
+#define SKIP_ENUM(constant, code, text) constant,
+	DETECT_SKIP_ROWS(SKIP_ENUM)
+};
+static const char *const skip_codes[] = { DETECT_SKIP_ROWS(SKIP_CODE) };
+static const char *const skip_texts[] = { DETECT_SKIP_ROWS(SKIP_TEXT) };
+
+void detected_release(struct detected *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		free(d->functions[i].name);
+	for (size_t i = 0; i < d->n_skipped; i++)
+		free(d->skipped[i].name);
+	for (size_t i = 0; i < d->n_reasons; i++) {
+		free(d->reasons[i].code);
+		free(d->reasons[i].text);
+	}
+	free(d->functions);
+	free(d->skipped);
+	free(d->reasons);
+	detection_release(&d->detection);
+	detector_free(d->detector);
+	observed_release(&d->normal);
+	observed_release(&d->seen);
+	*d = (struct detected){ .input = NULL };
+}
+
+static void add_reason(struct detected *d, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static void add_reason(struct detected *d, const char *code, const char *fmt, ...)
+{
+	va_list args;
+	char *text = NULL;
+
+	va_start(args, fmt);
+	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
+	va_end(args);
+	d->reasons = mem_resize(d->reasons, d->n_reasons + 1, sizeof(d->reasons[0]));
+	d->reasons[d->n_reasons++] = (struct detect_reason){ mem_string(code), text };
+}
+
+/* ---- what is not judged ---- */
+
+static void skip(struct detected *d, const char *symbol, const char *code, const char *text, double share)
+{
+	d->skipped = mem_resize(d->skipped, d->n_skipped + 1, sizeof(d->skipped[0]));
+	d->skipped[d->n_skipped++] = (struct detected_skip){ demangle(symbol), code, text, share };
+}
+
+static bool has_function(const struct observed *o, const char *name)
+{
+	for (size_t f = 0; f < o->observations.functions; f++)
+		if (strcmp(o->functions[f], name) == 0)
+			return true;
+	return false;
+}
+
+static const struct observed_aside *aside_of(const struct observed *o, const char *name)
+{
+	for (size_t i = 0; i < o->n_aside; i++)
+		if (strcmp(o->aside[i].function, name) == 0)
+			return &o->aside[i];
+	return NULL;
+}
+
+static void skip_one_sided(struct detected *d)
+{
+	const struct observed *old = &d->normal, *new = &d->seen;
+
+	for (size_t f = 0; f < old->observations.functions; f++)
+		if (!has_function(new, old->functions[f]) && !aside_of(new, old->functions[f]))
+			skip(d, old->functions[f], skip_codes[DETECT_ONLY_OLD], skip_texts[DETECT_ONLY_OLD], (double)NAN);
+	for (size_t f = 0; f < new->observations.functions; f++) {
+		const struct observed_aside *aside = aside_of(old, new->functions[f]);
+
+		if (aside)
+			skip(d, new->functions[f], observe_remark_code(aside->why), observe_remark_text(aside->why),
+			     new->share[f]);
+		else if (!has_function(old, new->functions[f]))
+			skip(d, new->functions[f], skip_codes[DETECT_ONLY_NEW], skip_texts[DETECT_ONLY_NEW], new->share[f]);
+	}
+}
+
+static void keep_common(struct observed *o, const struct observed *other)
+{
+	bool *keep = mem_new(o->observations.functions, sizeof(keep[0]));
+
+	for (size_t f = 0; f < o->observations.functions; f++)
+		keep[f] = has_function(other, o->functions[f]);
+	observed_keep(o, keep, OBSERVE_UNASKED);
+	free(keep);
+}
+
+static void find_skipped(struct detected *d)
+{
+	for (size_t i = 0; i < d->seen.n_aside; i++)
+		skip(d, d->seen.aside[i].function, observe_remark_code(d->seen.aside[i].why),
+		     observe_remark_text(d->seen.aside[i].why), (double)NAN);
+	if (d->input->model)
+		return;
+	skip_one_sided(d);
+	keep_common(&d->normal, &d->seen);
+	keep_common(&d->seen, &d->normal);
+}
+
+static int compare_skipped(const void *a, const void *b)
+{
+	const struct detected_skip *x = a, *y = b;
+	double more = (isnan(y->share) ? -1 : y->share) - (isnan(x->share) ? -1 : x->share);
+
+	return more != 0 ? (more > 0 ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+/* ---- the detection ---- */
+
+static enum assay_status observe_both(const struct detect_options *options, struct detected *d, struct assay_error *err)
+{
+	const struct detect_input *in = d->input;
+	struct observe_options o = in->model ? in->model->observe : options->observe;
+	const char **changed = NULL;
+	enum assay_status st;
+
+	if (in->places && in->places->know_change && !o.only) {
+		o.n_only = places_changed(in->places, &changed);
+		o.only = changed;
+	}
+	o.other = in->old;
+	if (in->model) {
+		o.inclusive = (const char *const *)in->model->inclusive;
+		o.n_inclusive = in->model->n_inclusive;
+	}
+	st = observe(in->new, &o, &d->seen, err);
+	o.other = in->new;
+	if (!st && in->old)
+		st = observe(in->old, &o, &d->normal, err);
+	free(changed);
+	return st;
+}
+
+static size_t runs_with_samples(const struct observed *o)
+{
+	bool *has = mem_new(o->observations.runs, sizeof(has[0]));
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->observations.values.rows; i++) {
+		n += !has[o->run[i]];
+		has[o->run[i]] = true;
+	}
+	free(has);
+	return n;
+}
+
+/* The rate that so many runs support, where it is not the one that was asked for. */
+static double rate_of(const struct detect_options *options, size_t runs)
+{
+	double smallest = 1 / (double)(runs + 1);
+
+	if (options->mann_whitney || options->detector.threshold != DETECTOR_HELD_OUT ||
+	    runs >= calibrate_runs_needed(options->detector.rate))
+		return options->detector.rate;
+	while (calibrate_runs_needed(smallest) > runs)
+		smallest = nextafter(smallest, 1);
+	return smallest;
+}
+
+static size_t runs_needed(const struct detect_options *options)
+{
+	size_t needed = options->mann_whitney ? MANNWHITNEY_RUNS_MIN : DETECT_RUNS_MIN;
+
+	if (!options->mann_whitney && options->detector.threshold == DETECTOR_HELD_OUT)
+		needed = calibrate_runs_needed(options->detector.rate);
+	return needed < DETECT_RUNS_MIN ? DETECT_RUNS_MIN : needed;
+}
+
+static enum assay_status learn_and_judge(const struct detect_options *options, struct detected *d, struct assay_error *err)
+{
+	struct detector_options o = options->detector;
+	enum assay_status st = ASSAY_OK;
+
+	if (d->input->model) {
+		d->about = detector_about(d->input->model->detector);
+		return detector_judge(d->input->model->detector, &d->seen.observations, &d->detection, err);
+	}
+	if (options->mann_whitney)
+		return mannwhitney_judge(&d->normal.observations, &d->seen.observations, o.rate, &d->detection, err);
+	o.rate = d->rate_used;
+	st = detector_fit(&d->normal.observations, &o, &d->detector, err);
+	if (st)
+		return st;
+	d->about = detector_about(d->detector);
+	return detector_judge(d->detector, &d->seen.observations, &d->detection, err);
+}
+
+/* ---- functions, in order ---- */
+
+static double badness(const struct detected_function *f)
+{
+	return f->found->excess * f->share;
+}
+
+static int rank(const struct detected_function *f)
+{
+	return !f->anomalous ? 2 : f->kind.improved ? 1 : 0;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct detected_function *x = a, *y = b;
+	double more = badness(y) - badness(x), score = y->found->score - x->found->score;
+
+	if (rank(x) != rank(y))
+		return rank(x) - rank(y);
+	if (rank(x) < 2 && more != 0)
+		return more > 0 ? 1 : -1;
+	if (rank(x) < 2 && score != 0)
+		return score > 0 ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* The worst function with the same trouble that is known without what it calls, for one that is not. */
+static const char *cause_among(const struct detected *d, const struct detected_function *f)
+{
+	for (size_t i = 0; i < d->n_worse && f->with_nested; i++)
+		if (!d->functions[i].with_nested && d->functions[i].kind.trouble == f->kind.trouble)
+			return d->functions[i].name;
+	return NULL;
+}
+
+static void take_functions(struct detected *d)
+{
+	const struct places *places = d->input->places;
+
+	d->functions = mem_new(d->detection.n, sizeof(d->functions[0]));
+	for (size_t i = 0; i < d->detection.n; i++) {
+		const struct detection_function *found = &d->detection.functions[i];
+		const char *symbol = d->seen.functions[found->function];
+		struct detected_function *f = &d->functions[d->n];
+
+		if (!found->known) {
+			skip(d, symbol, skip_codes[DETECT_NOT_LEARNED], skip_texts[DETECT_NOT_LEARNED],
+			     d->seen.share[found->function]);
+			continue;
+		}
+		*f = (struct detected_function){
+			.found = found,
+			.name = demangle(symbol),
+			.symbol = symbol,
+			.place = places ? places_find(places, symbol) : NULL,
+			.share = d->seen.share[found->function],
+			.with_nested = d->seen.remarks[OBSERVE_INCLUSIVE][found->function] > 0,
+			.kind = { .column = SIZE_MAX },
+		};
+		if (found->anomalous)
+			f->kind = kind_of(d->back_end, &d->seen.observations, found);
+		f->anomalous = found->anomalous && !f->kind.small;
+		d->n_worse += f->anomalous && !f->kind.improved;
+		d->n_improved += f->anomalous && f->kind.improved;
+		d->n_small += found->anomalous && f->kind.small;
+		d->n++;
+	}
+	if (d->n)
+		qsort(d->functions, d->n, sizeof(d->functions[0]), compare_functions);
+	for (size_t i = 0; i < d->n_worse; i++)
+		d->functions[i].because_of = cause_among(d, &d->functions[i]);
+	if (d->n_skipped)
+		qsort(d->skipped, d->n_skipped, sizeof(d->skipped[0]), compare_skipped);
+}
+
+/* ---- the decision ---- */
+
+static void explain_functions(struct detected *d)
+{
+	for (size_t i = 0; i < d->n_worse + d->n_improved; i++) {
+		const struct detected_function *f = &d->functions[i];
+
+		add_reason(d, f->kind.improved ? "improved" : "anomalous", "%s: %s%s, in %zu of %zu runs", f->name,
+		           f->kind.improved ? "less: " : "", trouble_text(f->kind.trouble), f->found->runs_anomalous,
+		           f->found->runs);
+	}
+	if (!d->n)
+		add_reason(d, "nothing_to_judge", "none of the functions could be judged");
+	if (d->n_small)
+		add_reason(d, "detected_but_small", "%zu function%s behave%s otherwise by less than matters", d->n_small,
+		           text_plural(d->n_small), d->n_small == 1 ? "s" : "");
+	if (d->n && !d->n_worse && !d->n_improved && !d->n_small)
+		add_reason(d, "nothing_anomalous", "%zu function%s behave%s as before in %zu run%s", d->n, text_plural(d->n),
+		           d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
+}
+
+static void decide(struct detected *d)
+{
+	explain_functions(d);
+	if (!d->n)
+		d->decision = DECISION_NOTHING_MEASURED;
+	else if (d->rate_used > d->rate_asked)
+		d->decision = DECISION_INCONCLUSIVE;
+	else if (d->n_worse)
+		d->decision = DECISION_REGRESSION;
+	else
+		d->decision = d->n_improved ? DECISION_IMPROVED : DECISION_PASS;
+	if (d->about && !d->about->sufficient && d->about->runs_more)
+		add_reason(d, "training_insufficient",
+		           "what is normal is not settled yet: about %zu more run%s of the old version would do it",
+		           d->about->runs_more, text_plural(d->about->runs_more));
+}
+
+static void explain_too_few(struct detected *d, size_t runs)
+{
+	add_reason(d, "too_few_runs", "%zu normal run%s cannot support a false positive rate of %g: it takes %zu, %zu more%s",
+	           runs, text_plural(runs), d->rate_asked, d->runs_needed, d->runs_needed - runs,
+	           runs < DETECT_RUNS_MIN ? "" : "; judged by the smallest that they support");
+}
+
+static enum assay_status check_input(const struct detect_input *in, struct assay_error *err)
+{
+	ASSAY_BUG_IF(!in->old == !in->model);
+	return in->old ? side_compare(in->old, in->new, err) : model_file_check(in->model, in->new, err);
+}
+
+enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
+                         struct assay_error *err)
+{
+	struct detected d = { .input = input, .back_end = input->new->back_end, .decision = DECISION_INCONCLUSIVE };
+	enum assay_status st = check_input(input, err);
+	size_t runs = 0;
+
+	d.rate_asked = d.rate_used = input->model ? input->model->options.rate : options->detector.rate;
+	if (!st)
+		st = observe_both(options, &d, err);
+	if (st)
+		goto out;
+	find_skipped(&d);
+	if (!input->model) {
+		runs = runs_with_samples(&d.normal);
+		d.rate_used = rate_of(options, runs);
+		d.runs_needed = runs_needed(options);
+	}
+	if (!input->model && d.normal.observations.values.rows && (d.rate_used > d.rate_asked || runs < DETECT_RUNS_MIN))
+		explain_too_few(&d, runs);
+	if (d.seen.observations.values.rows && (input->model || runs >= DETECT_RUNS_MIN))
+		st = learn_and_judge(options, &d, err);
+	if (st)
+		goto out;
+	take_functions(&d);
+	if (input->model || runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows)
+		decide(&d);
+	*out = d;
+	d = (struct detected){ .input = NULL };
+out:
+	detected_release(&d);
+	return st;
+}

@@ -1,0 +1,86 @@
+/* What is not normal in the samples of a version, measured by those of another, or by a kept model: functions with their kinds of trouble,
+ * what was not judged and why, one decision. */
+#ifndef GATE_DETECT_DETECT_H
+#define GATE_DETECT_DETECT_H
+
+#include "base/buf.h"
+#include "gate/decide/effect.h"
+#include "gate/detect/kind.h"
+#include "gate/detect/model_file.h"
+#include "gate/detect/observe.h"
+#include "gate/detect/places.h"
+#include "model/anomaly/rival.h"
+
+#define DETECT_RUNS_MIN 3 /* normal runs: with fewer nothing can be held out from two others */
+
+struct detect_options {
+	struct detector_options detector;
+	bool mann_whitney; /* the test of run means instead of a detector */
+	struct observe_options observe;
+};
+extern const struct detect_options detect_defaults;
+
+/* Either `old`, or `model`. */
+struct detect_input {
+	const struct side *old, *new;
+	const struct model_file *model;
+	const struct places *places; /* or NULL; where it knows the change, only changed functions are judged */
+};
+
+/* Constant, code, for people: why a function was not judged. Beside these the reasons of gate/detect/observe.h. */
+#define DETECT_SKIP_ROWS(X)                                                                          \
+	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                          \
+	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                          \
+	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it")
+
+struct detected_skip {
+	char *name;       /* as people write it */
+	const char *code, *text;
+	double share;     /* of what the new version did; NaN: not known */
+};
+
+/* A function that was judged. */
+struct detected_function {
+	const struct detection_function *found;
+	char *name;                /* as people write it */
+	const char *symbol;
+	const struct place *place; /* NULL: not known */
+	bool anomalous;            /* as found, and not too small to matter */
+	struct kind kind;          /* of those that were found anomalous */
+	const char *because_of;    /* with_nested: another function in this list, with the same trouble, that it probably calls; NULL */
+	double share;              /* of what the new version did itself: work, or time */
+	bool with_nested;
+};
+
+struct detect_reason {
+	char *code, *text;
+};
+
+struct detected {
+	const struct detect_input *input; /* borrowed */
+	enum record_back_end back_end;
+	enum decision decision;
+	struct detect_reason *reasons; /* [n_reasons] */
+	size_t n_reasons;
+	double rate_asked, rate_used;  /* the latter is larger where there are too few normal runs */
+	size_t runs_needed;            /* for the rate that was asked for */
+	struct observed normal, seen;  /* `normal` is zeroed with a model */
+	struct detector *detector;     /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
+	const struct detector_about *about; /* NULL: there is no detector */
+	struct detection detection;
+	struct detected_function *functions; /* [n], what is worse first, by what it costs; then improved ones, then the others by name */
+	size_t n, n_worse, n_improved, n_small;
+	struct detected_skip *skipped; /* [n_skipped] by share, then name */
+	size_t n_skipped;
+};
+
+/* *out is overwritten; detected_release() it, before the input. ASSAY_E_USAGE: they cannot be compared (back ends, counters, hardware types), with the
+ * first difference. Too few runs are no error, but an inconclusive decision. */
+enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out, struct assay_error *err);
+void detected_release(struct detected *detected); /* accepts zeroed */
+
+/* For people, one screen; for programs. */
+void detect_print(const struct detected *detected, bool colours, bool all, struct buf *out);
+cJSON *detect_json(const struct detected *detected);
+
+#endif

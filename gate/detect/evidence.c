@@ -1,0 +1,156 @@
+#include "gate/detect/evidence.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/samples/sample_files.h"
+
+#include <unistd.h>
+
+#define SHOWN 5
+
+void function_evidence_release(struct function_evidence *e)
+{
+	detected_release(&e->detected);
+	side_release(&e->sides[0]);
+	side_release(&e->sides[1]);
+	places_release(&e->places);
+	free(e->missing);
+	*e = (struct function_evidence){ .there = false };
+}
+
+/* ---- finding it ---- */
+
+static bool has_samples(struct lab *lab, const struct run_set *set)
+{
+	struct sample_file *files = NULL;
+	struct assay_error ignored;
+	size_t n = 0;
+
+	if (sample_files_list(&lab->store, set->application, set->version, &files, &n, &ignored))
+		return false;
+	sample_files_free(files, n);
+	return n > 0;
+}
+
+static enum assay_status look(struct lab *lab, const struct run_set *const sets[2], bool with_places, struct function_evidence *e,
+                              struct assay_error *err)
+{
+	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
+	enum assay_status st = ASSAY_OK;
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	options.detector.threads = processors > 0 ? (size_t)processors : 1;
+	for (int i = 0; i < 2 && !st; i++) {
+		char *selector = mem_format("%s@%s", sets[i]->application, sets[i]->version);
+
+		st = side_of_store(lab, selector, NULL, &e->sides[i], err);
+		if (!st && i == 1 && with_places)
+			places_of_version(lab->directory, selector, &e->places);
+		free(selector);
+	}
+	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
+	return st ? st : detect(&e->input, &options, &e->detected, err);
+}
+
+void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
+                          struct function_evidence *out)
+{
+	const struct run_set *const sets[2] = { baseline, candidate };
+	struct assay_error err;
+
+	*out = (struct function_evidence){ .there = false };
+	if (!has_samples(lab, baseline) || !has_samples(lab, candidate))
+		return;
+	if (look(lab, sets, with_places, out, &err))
+		out->missing = mem_string(err.text);
+	else
+		out->there = true;
+}
+
+/* ---- saying it ---- */
+
+/* What is listed first in `functions` is worse, then what improved. */
+static size_t matching(const struct function_evidence *e, enum decision decision, size_t *first)
+{
+	*first = decision == DECISION_IMPROVED ? e->detected.n_worse : 0;
+	return !e->there ? 0 : decision == DECISION_IMPROVED ? e->detected.n_improved : e->detected.n_worse;
+}
+
+bool function_evidence_explains(const struct function_evidence *e, enum decision decision)
+{
+	size_t first;
+
+	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && matching(e, decision, &first) > 0;
+}
+
+static void print_function(const struct detected *d, const struct detected_function *f, struct buf *out)
+{
+	const struct detection_column *c = NULL;
+
+	for (size_t i = 0; i < f->found->n_columns && !c; i++)
+		if (f->kind.column == SIZE_MAX || f->found->columns[i].column == f->kind.column)
+			c = &f->found->columns[i];
+	buf_format(out, "  %s", f->name);
+	if (f->place && f->place->file)
+		buf_format(out, " (%s:%u)", f->place->file, f->place->line);
+	buf_format(out, ": %s%s", f->kind.improved ? "less: " : "", trouble_text(f->kind.trouble));
+	if (c) {
+		struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
+
+		buf_format(out, "; %s %.3g -> %.3g %s", about.text, c->normal * about.scale, c->now * about.scale, about.unit);
+	}
+	buf_format(out, ", in %zu of %zu runs\n", f->found->runs_anomalous, f->found->runs);
+}
+
+static void print_list(const struct function_evidence *e, const char *head, size_t first, size_t n, struct buf *out)
+{
+	if (!n)
+		return;
+	buf_format(out, "%s\n", head);
+	for (size_t i = 0; i < n && i < SHOWN; i++)
+		print_function(&e->detected, &e->detected.functions[first + i], out);
+	if (n > SHOWN)
+		buf_format(out, "  and %zu more ('assay detect' lists them)\n", n - SHOWN);
+}
+
+void function_evidence_print(const struct function_evidence *e, enum decision decision, struct buf *out)
+{
+	const struct detected *d = &e->detected;
+	bool moved = decision == DECISION_REGRESSION || decision == DECISION_IMPROVED;
+	size_t first, n;
+
+	if (e->missing)
+		buf_format(out, "\nThere are samples of functions, but: %s\n", e->missing);
+	if (!e->there)
+		return;
+	n = matching(e, decision, &first);
+	buf_format(out, "\nFunctions, by %zu and %zu runs with %s counters%s: ", e->sides[0].n, e->sides[1].n,
+	           samples_back_end_name(d->back_end), d->rate_used > d->rate_asked ? " (too few to be sure)" : "");
+	if (!d->n)
+		buf_text(out, "none could be judged\n");
+	else if (moved && n)
+		print_list(e, "the change is explained by", first, n, out);
+	else if (moved)
+		buf_format(out, "none of %zu that were measured explains the change\n", d->n);
+	else if (!d->n_worse && !d->n_improved)
+		buf_format(out, "none of %zu behaves otherwise than before\n", d->n);
+	else
+		print_list(e, "anomalous all the same (that does not change the decision)", 0, d->n_worse + d->n_improved, out);
+	if (moved && n && decision == DECISION_IMPROVED)
+		print_list(e, "although these became worse", 0, d->n_worse, out);
+}
+
+cJSON *function_evidence_json(const struct function_evidence *e, enum decision decision)
+{
+	cJSON *root;
+
+	if (!e->there && !e->missing)
+		return cJSON_CreateNull();
+	root = e->there ? detect_json(&e->detected) : cJSON_CreateObject();
+	cJSON_AddBoolToObject(root, "explains", function_evidence_explains(e, decision));
+	if (e->missing)
+		cJSON_AddStringToObject(root, "missing", e->missing);
+	else
+		cJSON_AddNullToObject(root, "missing");
+	return root;
+}

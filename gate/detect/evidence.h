@@ -1,0 +1,32 @@
+/* What stored samples of two versions say beside the decision of the gate: they explain a change, or show what is anomalous all the same; they never
+ * change the decision. */
+#ifndef GATE_DETECT_EVIDENCE_H
+#define GATE_DETECT_EVIDENCE_H
+
+#include "fleet/lab/lab.h"
+#include "gate/detect/detect.h"
+#include "runs/results/run.h"
+
+struct function_evidence {
+	bool there;        /* `detected` holds something */
+	char *missing;     /* there are samples, but why nothing could be said of them; NULL: there are none, or it could */
+	struct side sides[2];
+	struct places places;
+	struct detect_input input; /* of the others */
+	struct detected detected;
+};
+
+/* Of the two versions' stored samples. with_places: looks for the candidate's build, for files and lines of functions. *out is overwritten and must not be
+ * moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
+void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
+			  struct function_evidence *out);
+void function_evidence_release(struct function_evidence *evidence); /* accepts zeroed */
+
+/* Does the decision say that performance moved, and do functions say why? */
+bool function_evidence_explains(const struct function_evidence *evidence, enum decision decision);
+
+/* For people, some lines, none without samples; for programs, null without samples. */
+void function_evidence_print(const struct function_evidence *evidence, enum decision decision, struct buf *out);
+cJSON *function_evidence_json(const struct function_evidence *evidence, enum decision decision);
+
+#endif

@@ -1,0 +1,167 @@
+#include "gate/detect/kind.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAST_PART  .02 /* of a function's errors: a column with less, and no votes, says nothing */
+#define LEAST_OTHER .05 /* relative difference that matters to nobody */
+
+/* What brings other events with it: a line that another core has changed is a miss, too; of new misses those on other nodes are
+ * no trouble of their own; copying 8 bytes is an access. */
+static const struct {
+	const char *cause, *effect;
+	double each; /* events of the effect for one of the cause */
+} consequences[] = {
+	{ "emulated:hitm_true_milli", "emulated:l1_misses", .001 },
+	{ "emulated:hitm_true_milli", "emulated:l2_misses", .001 },
+	{ "emulated:hitm_true_milli", "emulated:remote", .001 },
+	{ "emulated:hitm_true_milli", "emulated:atomics", .001 },
+	{ "emulated:hitm_false_milli", "emulated:l1_misses", .001 },
+	{ "emulated:hitm_false_milli", "emulated:l2_misses", .001 },
+	{ "emulated:hitm_false_milli", "emulated:remote", .001 },
+	{ "emulated:l2_misses", "emulated:remote", 1 },
+	{ "emulated:copied_bytes", "emulated:accesses", .125 },
+	{ "emulated:copied_bytes", "emulated:l1_misses", 1 / 32. },
+	{ "emulated:copied_bytes", "emulated:l2_misses", 1 / 32. },
+	{ "emulated:copied_bytes", "emulated:remote", 1 / 32. },
+	{ "PAPI_L2_TCM", "PAPI_L1_DCM", 1 },
+	{ "PAPI_L3_TCM", "PAPI_L2_TCM", 1 },
+};
+
+/* A column of a function. */
+struct change {
+	struct counter_about about;
+	bool there; /* it has a part in what is wrong */
+	double normal, now;
+	double more;  /* events a call on top; below 0: fewer */
+	double share; /* of the samples that are anomalous: what their median moved by, the mean moved by about so much of it */
+};
+
+static double more_of(const struct change *c, double work_normal, double work_now)
+{
+	double by_rate = (c->now - c->normal) * work_now, by_call = c->now * work_now - c->normal * work_normal;
+
+	if (c->about.role == COUNTER_WORK)
+		return c->now - c->normal;
+	/* As often per work, but more work: that is the work's. Fewer a call, but less work: neither. */
+	if (by_rate > 0 && by_call > 0)
+		return fmin(by_rate, by_call);
+	if (by_rate < 0 && by_call < 0)
+		return fmax(by_rate, by_call);
+	return 0;
+}
+
+static bool matters(const struct change *c)
+{
+	double difference = fabs(c->now - c->normal) * c->share;
+
+	return c->there && difference >= c->about.material && difference >= LEAST_OTHER * fmax(fabs(c->normal), fabs(c->now));
+}
+
+static void subtract_consequences(const char *const *columns, size_t p, struct change *changes)
+{
+	for (size_t r = 0; r < sizeof(consequences) / sizeof(consequences[0]); r++) {
+		const struct change *cause = NULL;
+		struct change *effect = NULL;
+
+		for (size_t c = 0; c < p; c++) {
+			if (strcmp(columns[c], consequences[r].cause) == 0)
+				cause = &changes[c];
+			if (strcmp(columns[c], consequences[r].effect) == 0)
+				effect = &changes[c];
+		}
+		if (cause && effect && cause->more > 0 && effect->more > 0)
+			effect->more = fmax(0, effect->more - consequences[r].each * cause->more);
+	}
+}
+
+/* Of a column that is not among those which are anomalous: what it is now is what it was. */
+static double median_of(const struct observations *seen, size_t function, size_t column)
+{
+	double *values = mem_new(seen->values.rows, sizeof(double)), median = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < seen->values.rows; i++)
+		if (seen->function[i] == function && !isnan(mat_get(&seen->values, i, column)))
+			values[n++] = mat_get(&seen->values, i, column);
+	if (n)
+		median = stats_median(values, n);
+	free(values);
+	return median;
+}
+
+static void changes_find(enum record_back_end back_end, const struct observations *seen, const struct detection_function *f,
+                         struct change *changes)
+{
+	double work_normal = 0, work_now = 0;
+	size_t p = seen->values.cols;
+	bool has_work = false;
+
+	for (size_t c = 0; c < p; c++) {
+		changes[c].about = counter_about(back_end, seen->columns[c]);
+		if (changes[c].about.role == COUNTER_WORK)
+			changes[c].normal = changes[c].now = median_of(seen, f->function, c);
+	}
+	for (size_t i = 0; i < f->n_columns; i++) {
+		const struct detection_column *d = &f->columns[i];
+		struct change *c = &changes[d->column];
+
+		c->share = f->samples_anomalous ? (double)f->samples_anomalous / (double)f->samples : 1;
+		c->there = d->votes > 0 || d->part >= LEAST_PART;
+		c->normal = d->normal;
+		c->now = d->now;
+	}
+	for (size_t c = 0; c < p; c++) {
+		has_work = has_work || changes[c].about.role == COUNTER_WORK;
+		work_normal += changes[c].about.role == COUNTER_WORK ? changes[c].normal : 0;
+		work_now += changes[c].about.role == COUNTER_WORK ? changes[c].now : 0;
+	}
+	for (size_t c = 0; c < p; c++)
+		if (matters(&changes[c]))
+			changes[c].more = more_of(&changes[c], has_work ? work_normal : 1, has_work ? work_now : 1);
+	subtract_consequences(seen->columns, p, changes);
+}
+
+static double cost_of(const struct change *change)
+{
+	return change->more * change->about.cost_ns;
+}
+
+struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function)
+{
+	size_t p = seen->values.cols;
+	struct change *changes = mem_new(p, sizeof(changes[0]));
+	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX };
+	size_t most = SIZE_MAX, least = SIZE_MAX;
+	bool slower = false, faster = false;
+	double time_ns = (double)NAN;
+
+	changes_find(back_end, seen, function, changes);
+	for (size_t c = 0; c < p; c++) {
+		const struct change *change = &changes[c];
+		double cost = cost_of(change);
+
+		if (change->about.role == COUNTER_EFFECT) {
+			slower = slower || (matters(change) && change->now > change->normal);
+			faster = faster || (matters(change) && change->now < change->normal);
+			time_ns = strcmp(seen->columns[c], COUNTERS_TIME) == 0 ? change->now - change->normal : time_ns;
+			continue;
+		}
+		kind.more_ns += cost;
+		if (cost > 0 && (most == SIZE_MAX || cost > cost_of(&changes[most])))
+			most = c;
+		if (cost < 0 && (least == SIZE_MAX || cost < cost_of(&changes[least])))
+			least = c;
+	}
+	kind.more_ns = isnan(time_ns) ? kind.more_ns : time_ns;
+	kind.small = most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
+	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
+	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
+	if (kind.column != SIZE_MAX)
+		kind.trouble = changes[kind.column].about.trouble;
+	free(changes);
+	return kind;
+}

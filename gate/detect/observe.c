@@ -1,0 +1,369 @@
+#include "gate/detect/observe_internal.h"
+
+#include "base/mem.h"
+#include "gate/detect/counters.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct observe_options observe_defaults = {
+	.least_work = 100, .least_ns = 10000, .samples_max = 200, .seed = 1, .least_share = .005
+};
+
+#define REMARK_CODE(constant, code, text) code,
+#define REMARK_TEXT(constant, code, text) text,
+static const char *const codes[] = { OBSERVE_REMARK_ROWS(REMARK_CODE) };
+static const char *const texts[] = { OBSERVE_REMARK_ROWS(REMARK_TEXT) };
+
+const char *observe_remark_code(enum observe_remark_kind kind)
+{
+	ASSAY_BUG_IF(kind >= OBSERVE_REMARKS);
+	return codes[kind];
+}
+
+const char *observe_remark_text(enum observe_remark_kind kind)
+{
+	ASSAY_BUG_IF(kind >= OBSERVE_REMARKS);
+	return texts[kind];
+}
+
+/* ---- rows of all functions ---- */
+
+struct work {
+	const struct side *side;
+	const struct observe_options *options;
+	struct observe_names names, inclusive, only;
+	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
+	struct observed *out;            /* its columns, remarks and counts are filled in */
+	size_t n_columns;
+	bool *per_call;          /* [n_columns] */
+	struct pool_rows *cells; /* [names.n] of one run */
+};
+
+static void columns_find(struct work *w)
+{
+	const char **counters;
+	size_t n = side_counters(&w->side->runs[0], &counters);
+	struct observed *o = w->out;
+
+	o->columns = mem_new(n + 1, sizeof(o->columns[0]));
+	o->material = mem_new(n + 1, sizeof(double));
+	w->per_call = mem_new(n + 1, sizeof(bool));
+	for (size_t c = 0; c <= n; c++) {
+		const char *name = c < n ? counters[c] : COUNTERS_TIME;
+		struct counter_about about = counter_about(w->side->back_end, name);
+
+		if (c < n ? !counter_watched(w->side->back_end, name) : !counter_time_watched(w->side->back_end))
+			continue;
+		o->columns[w->n_columns] = mem_string(name);
+		o->material[w->n_columns] = about.material;
+		w->per_call[w->n_columns++] = about.role == COUNTER_WORK || c == n;
+	}
+	free(counters);
+}
+
+static void remark(struct work *w, enum observe_remark_kind kind, size_t function, size_t samples)
+{
+	w->out->remarks[kind][function] += samples;
+}
+
+static void add_function(struct work *w, const struct source *source, size_t function, const size_t *from)
+{
+	size_t name = observe_names_find(&w->names, source_function_name(source, function)), before, left_out;
+	struct pool_shape shape = {
+		from, w->per_call, w->n_columns, true, w->options->per_thread, w->options->least_work, w->options->least_ns
+	};
+	struct pool_rows *cell;
+	enum samples_apart apart;
+	struct source_rows rows = source_rows(source, function, &apart);
+	bool overflow = false;
+
+	if (name == SIZE_MAX)
+		return;
+	if (w->small[name] != OBSERVE_REMARKS) {
+		remark(w, w->small[name], name, rows.n);
+		return;
+	}
+	if (apart != SAMPLES_JOINED)
+		remark(w, OBSERVE_APART, name, 1);
+	if (!rows.n)
+		return;
+	shape.alone = observe_names_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
+	if (!shape.alone)
+		remark(w, OBSERVE_INCLUSIVE, name, rows.n);
+	cell = &w->cells[name];
+	cell->columns = w->n_columns;
+	before = cell->n;
+	left_out = cell->left_out;
+	pool_add(&rows, &shape, cell, &overflow);
+	if (overflow)
+		remark(w, OBSERVE_OVERFLOW, name, 1);
+	if (cell->left_out > left_out && cell->n == before)
+		remark(w, overflow ? OBSERVE_OVERFLOW : OBSERVE_NOT_COUNTED, name, cell->left_out - left_out);
+	for (size_t k = 0; k < function && source->n == 1; k++)
+		if (source->files[0]->functions[k].n &&
+		    strcmp(source->files[0]->functions[k].name, source_function_name(source, function)) == 0)
+			remark(w, OBSERVE_SAME_NAME, name, 1);
+}
+
+/* The same for the same function and run, whatever else there is. */
+static uint64_t seed_of(uint64_t seed, const char *function, const char *run)
+{
+	uint64_t hash = 0xcbf29ce484222325u ^ seed; /* FNV-1a */
+
+	for (const char *at = function; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+	hash *= 0x100000001b3u;
+	for (const char *at = run; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+	return hash;
+}
+
+static void append(struct work *w, size_t *capacity, const struct pool_row *row, size_t function, size_t run)
+{
+	struct observed *o = w->out;
+	struct mat *m = &o->observations.values;
+	size_t n = m->rows;
+
+	if (n == *capacity) {
+		*capacity = *capacity ? 2 * *capacity : 256;
+		m->at = mem_resize(m->at, *capacity * w->n_columns, sizeof(double));
+		o->function = mem_resize(o->function, *capacity, sizeof(size_t));
+		o->run = mem_resize(o->run, *capacity, sizeof(size_t));
+		o->weight = mem_resize(o->weight, *capacity, sizeof(double));
+		o->ns = mem_resize(o->ns, *capacity, sizeof(double));
+	}
+	memcpy(m->at + n * w->n_columns, row->values, w->n_columns * sizeof(double));
+	o->function[n] = function;
+	o->run[n] = run;
+	o->weight[n] = row->weight;
+	o->ns[n] = row->ns;
+	o->n_pooled += row->samples > 1 ? row->samples : 0;
+	m->rows++;
+}
+
+static enum assay_status add_run(struct work *w, size_t run, size_t *capacity, struct assay_error *err)
+{
+	const struct side_run *r = &w->side->runs[run];
+	struct source *sources;
+	size_t n;
+	enum assay_status st = sources_of(w->side, r, &sources, &n, err);
+	size_t *from = mem_new(w->n_columns, sizeof(from[0]));
+
+	for (size_t s = 0; s < n; s++) {
+		for (size_t c = 0; c < w->n_columns; c++)
+			from[c] = source_column(&sources[s], w->out->columns[c]);
+		for (size_t f = 0; f < source_functions(&sources[s]); f++)
+			add_function(w, &sources[s], f, from);
+	}
+	for (size_t f = 0; f < w->names.n && !st; f++) {
+		struct pool_rows *cell = &w->cells[f];
+
+		pool_choose(cell, w->options->samples_max, seed_of(w->options->seed, w->names.items[f], r->name));
+		for (size_t i = 0; i < cell->n; i++)
+			append(w, capacity, &cell->items[i], f, run);
+		w->out->n_left_out += cell->left_out;
+		pool_rows_release(cell);
+	}
+	sources_free(sources, n);
+	free(from);
+	return st;
+}
+
+static bool little(const struct observe_share *share, double least)
+{
+	return share->alone < least;
+}
+
+static bool nested_only(const struct observe_share *share)
+{
+	return share->alone < OBSERVE_OWN_PART * share->nested;
+}
+
+/* Both sides have to say so. */
+static void find_small(struct work *w)
+{
+	struct observe_share *here = mem_new(w->names.n, sizeof(here[0])), *there = mem_new(w->names.n, sizeof(there[0]));
+	double least = w->options->least_share;
+
+	w->small = mem_new(w->names.n, sizeof(w->small[0]));
+	w->out->share = mem_new(w->names.n, sizeof(double));
+	observe_shares(w->side, &w->names, here);
+	observe_shares(w->options->other ? w->options->other : w->side, &w->names, there);
+	for (size_t i = 0; i < w->names.n; i++) {
+		bool inclusive = observe_names_find(&w->inclusive, w->names.items[i]) != SIZE_MAX;
+
+		w->out->share[i] = here[i].alone;
+		w->small[i] = OBSERVE_REMARKS;
+		if (w->options->only && observe_names_find(&w->only, w->names.items[i]) == SIZE_MAX)
+			w->small[i] = OBSERVE_UNASKED;
+		else if (little(&here[i], least) && little(&there[i], least))
+			w->small[i] = OBSERVE_LITTLE_WORK;
+		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
+			w->small[i] = OBSERVE_NESTED;
+	}
+	free(here);
+	free(there);
+}
+
+static void begin(struct work *w)
+{
+	struct observed *o = w->out;
+
+	observe_names_of(w->side, &w->names);
+	observe_names_of_estimated(w->side, &w->inclusive);
+	if (w->options->other)
+		observe_names_of_estimated(w->options->other, &w->inclusive);
+	for (size_t i = 0; i < w->options->n_inclusive; i++)
+		observe_names_add(&w->inclusive, w->options->inclusive[i]);
+	observe_names_sort(&w->inclusive);
+	for (size_t i = 0; i < w->options->n_only; i++)
+		observe_names_add(&w->only, w->options->only[i]);
+	observe_names_sort(&w->only);
+	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
+	find_small(w);
+	for (size_t k = 0; k < OBSERVE_REMARKS; k++)
+		o->remarks[k] = mem_new(w->names.n, sizeof(size_t));
+	columns_find(w);
+	o->observations.values.cols = w->n_columns;
+}
+
+static enum observe_remark_kind why_none(const struct observed *o, size_t function)
+{
+	static const enum observe_remark_kind order[] = { OBSERVE_UNASKED, OBSERVE_LITTLE_WORK, OBSERVE_NESTED, OBSERVE_OVERFLOW,
+		                                          OBSERVE_APART };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (o->remarks[order[i]][function])
+			return order[i];
+	return OBSERVE_NOT_COUNTED;
+}
+
+/* number[functions]: SIZE_MAX for those that go; rows of these go as well. */
+static void rows_renumber(struct observed *o, const size_t *number)
+{
+	struct mat *m = &o->observations.values;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->rows; i++) {
+		if (number[o->function[i]] == SIZE_MAX)
+			continue;
+		memmove(m->at + kept * m->cols, m->at + i * m->cols, m->cols * sizeof(double));
+		o->function[kept] = number[o->function[i]];
+		o->run[kept] = o->run[i];
+		o->weight[kept] = o->weight[i];
+		o->ns[kept++] = o->ns[i];
+	}
+	m->rows = kept;
+}
+
+/* why OBSERVE_REMARKS: each for its own reason. */
+static void put_aside(struct observed *o, const bool *keep, enum observe_remark_kind why)
+{
+	size_t n = o->observations.functions, kept = 0, *number = mem_new(n, sizeof(number[0]));
+
+	o->aside = mem_resize(o->aside, o->n_aside + n, sizeof(o->aside[0]));
+	for (size_t f = 0; f < n; f++) {
+		number[f] = keep[f] ? kept : SIZE_MAX;
+		if (!keep[f]) {
+			o->aside[o->n_aside++] =
+			        (struct observed_aside){ o->functions[f], why < OBSERVE_REMARKS ? why : why_none(o, f) };
+			continue;
+		}
+		o->functions[kept] = o->functions[f];
+		o->share[kept] = o->share[f];
+		for (size_t k = 0; k < OBSERVE_REMARKS; k++)
+			o->remarks[k][kept] = o->remarks[k][f];
+		kept++;
+	}
+	rows_renumber(o, number);
+	o->observations.functions = kept;
+	free(number);
+}
+
+void observed_keep(struct observed *observed, const bool *keep, enum observe_remark_kind why)
+{
+	ASSAY_BUG_IF(why >= OBSERVE_REMARKS);
+	put_aside(observed, keep, why);
+}
+
+static void put_empty_aside(struct observed *o)
+{
+	bool *has_rows = mem_new(o->observations.functions, sizeof(has_rows[0]));
+
+	for (size_t i = 0; i < o->observations.values.rows; i++)
+		has_rows[o->function[i]] = true;
+	put_aside(o, has_rows, OBSERVE_REMARKS);
+	free(has_rows);
+}
+
+static void point(struct work *w)
+{
+	struct observed *o = w->out;
+
+	o->functions = w->names.items;
+	o->observations.functions = w->names.n;
+	put_empty_aside(o);
+	w->names = (struct observe_names){ .items = NULL };
+	o->observations.function = o->function;
+	o->observations.run = o->run;
+	o->observations.weight = o->weight;
+	o->observations.runs = w->side->n;
+	o->observations.functions_names = (const char *const *)o->functions;
+	o->observations.columns = (const char *const *)o->columns;
+	o->observations.material = o->material;
+}
+
+enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out,
+                          struct assay_error *err)
+{
+	struct observed observed = { .function = NULL };
+	struct work w = { .side = side, .options = options, .out = &observed };
+	enum assay_status st = ASSAY_OK;
+	size_t capacity = 0;
+
+	ASSAY_BUG_IF(!side->n);
+	begin(&w);
+	if (!w.n_columns)
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: these samples have no counter that tells anything", side->what);
+	for (size_t r = 0; r < side->n && !st; r++)
+		st = add_run(&w, r, &capacity, err);
+	point(&w);
+	if (!st && !observed.observations.values.rows)
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: %s has a sample that could be used", side->what,
+		                options->only ? "none of the functions that changed or were asked for" : "no function");
+	if (!st) {
+		*out = observed;
+		observed = (struct observed){ .function = NULL };
+	}
+	observe_names_release(&w.inclusive);
+	observe_names_release(&w.only);
+	free(w.small);
+	free(w.per_call);
+	free(w.cells);
+	observed_release(&observed);
+	return st;
+}
+
+void observed_release(struct observed *observed)
+{
+	for (size_t i = 0; i < observed->observations.functions; i++)
+		free(observed->functions[i]);
+	for (size_t i = 0; i < observed->observations.values.cols; i++)
+		free(observed->columns[i]);
+	for (size_t k = 0; k < OBSERVE_REMARKS; k++)
+		free(observed->remarks[k]);
+	for (size_t i = 0; i < observed->n_aside; i++)
+		free(observed->aside[i].function);
+	free(observed->aside);
+	free(observed->share);
+	free(observed->functions);
+	free(observed->columns);
+	free(observed->material);
+	free(observed->function);
+	free(observed->run);
+	free(observed->weight);
+	free(observed->ns);
+	mat_release(&observed->observations.values);
+	*observed = (struct observed){ .function = NULL };
+}

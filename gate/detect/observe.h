@@ -1,0 +1,66 @@
+/* From samples to what the detector sees: one matrix of normalised vectors, functions and runs numbered. */
+#ifndef GATE_DETECT_OBSERVE_H
+#define GATE_DETECT_OBSERVE_H
+
+#include "gate/detect/side.h"
+#include "model/anomaly/detector.h"
+
+struct observe_options {
+	double least_work;   /* samples with less work (accesses and blocks, or instructions) are pooled until they have as much (100) */
+	double least_ns;     /* the same where there is no work to count (10000) */
+	size_t samples_max;  /* of a function and run; beyond, a seeded choice (0: no limit) */
+	uint64_t seed;
+	double least_share;  /* functions with less of all the work (or time), here and in `other`, are put aside (.005) */
+	bool per_thread;     /* divide by the threads alive at the end of an invocation, as published: which is chance, where threads end together */
+	const struct side *other;     /* with which this one will be compared, or NULL: what is taken with nested calls there, is here, too */
+	const char *const *inclusive; /* [n_inclusive] names that are in any case */
+	size_t n_inclusive;
+	const char *const *only;      /* [n_only] names that are looked at; NULL: all */
+	size_t n_only;
+};
+extern const struct observe_options observe_defaults;
+#define OBSERVE_OWN_PART .1 /* of a function's work has to be its own, where what nested calls took is an estimate */
+
+/* Constant, code, for people: why something is not, or not quite, as one would have it. */
+#define OBSERVE_REMARK_ROWS(X)                                                                                                          \
+	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                           \
+	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                   \
+	X(OBSERVE_LITTLE_WORK, "little_work", "too little of all the work to matter")                                                   \
+	X(OBSERVE_NESTED, "nested_only", "what it does itself is too little to be told from what it calls")                             \
+	X(OBSERVE_APART, "runs_do_not_align", "its counters took several executions that do not align")                                 \
+	X(OBSERVE_NOT_COUNTED, "not_counted", "some of its counters were never counted")                                                \
+	X(OBSERVE_OVERFLOW, "overflow", "a counter overflowed")                                                                         \
+	X(OBSERVE_SAME_NAME, "same_name", "several functions have this name: taken together")
+
+#define OBSERVE_REMARK_ENUM(constant, code, text) constant,
+enum observe_remark_kind { OBSERVE_REMARK_ROWS(OBSERVE_REMARK_ENUM) OBSERVE_REMARKS };
+#undef OBSERVE_REMARK_ENUM
+const char *observe_remark_code(enum observe_remark_kind kind);
+const char *observe_remark_text(enum observe_remark_kind kind);
+
+struct observed {
+	struct observations observations; /* points into what follows; functions by name, runs as in the side */
+	size_t *function, *run;
+	double *weight, *material, *ns;   /* ns [n]: mean duration of a call of the sample without nested ones, for weighing functions by time; of
+					   * emulated ones its accesses and blocks instead */
+	char **functions, **columns;      /* those that have samples here; names without what compilers put behind them (".constprop.0") */
+	size_t n_pooled, n_left_out;      /* samples that were put together; that could not be used */
+	size_t *remarks[OBSERVE_REMARKS]; /* [functions]: how many samples each is true of; 0: not true */
+	struct observed_aside {
+		char *function;
+		enum observe_remark_kind why;
+	} *aside;                         /* [n_aside] functions of which nothing is left, by name */
+	size_t n_aside;
+	double *share;                    /* [functions] of all the work (or time) of this side, without nested calls */
+};
+
+/* Vectors are without nested selected functions, unless what those took is an estimate in any sample of the function: then they are with
+ * them. *out is overwritten; observed_release() it, before the side. ASSAY_E_NODATA: no sample, or no counter that could be looked at.
+ * ASSAY_E_USAGE: a run's files cannot be brought together. O(samples * columns). */
+enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err);
+void observed_release(struct observed *observed); /* accepts zeroed */
+
+/* Puts aside the functions that keep[functions] does not have; the others are numbered anew. */
+void observed_keep(struct observed *observed, const bool *keep, enum observe_remark_kind why);
+
+#endif

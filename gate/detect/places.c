@@ -1,0 +1,186 @@
+#include "gate/detect/places.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "runs/changes/version.h"
+
+#include <string.h>
+
+void places_release(struct places *places)
+{
+	for (size_t i = 0; i < places->n; i++) {
+		free(places->items[i].symbol);
+		free(places->items[i].file);
+	}
+	free(places->items);
+	*places = (struct places){ .items = NULL };
+}
+
+static int by_symbol(const void *a, const void *b)
+{
+	return strcmp(((const struct place *)a)->symbol, ((const struct place *)b)->symbol);
+}
+
+static void add(struct places *places, const char *symbol, const char *file, unsigned line, unsigned last_line, bool changed)
+{
+	places->items = mem_grow(places->items, places->n, &places->capacity, sizeof(places->items[0]));
+	places->items[places->n++] = (struct place){ mem_bytes(symbol, functions_stem(symbol)), file ? mem_string(file) : NULL,
+		                                     line, last_line, changed };
+}
+
+static bool listed(enum change_kind kind)
+{
+	return kind == CHANGE_MODIFIED || kind == CHANGE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
+}
+
+void places_of_changes(const struct changes *changes, struct places *out)
+{
+	struct places places = { .know_change = true };
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct change *c = &changes->items[i];
+		const struct function *f;
+
+		if (c->new == FUNCTIONS_NONE || c->old == FUNCTIONS_NONE)
+			continue;
+		f = &changes->new.functions.items[c->new];
+		add(&places, f->symbol, f->file, f->line, f->last_line, listed(c->kind));
+	}
+	if (places.n)
+		qsort(places.items, places.n, sizeof(places.items[0]), by_symbol);
+	*out = places;
+}
+
+void places_of_build(const struct build *build, struct places *out)
+{
+	struct places places = { .know_change = false };
+
+	for (size_t i = 0; i < build->functions.n; i++) {
+		const struct function *f = &build->functions.items[i];
+
+		if (f->present && f->file)
+			add(&places, f->symbol, f->file, f->line, f->last_line, false);
+	}
+	if (places.n)
+		qsort(places.items, places.n, sizeof(places.items[0]), by_symbol);
+	*out = places;
+}
+
+/* "APP/INPUT@VERSION" is how results are stored; manifests know "APP@VERSION". NULL: there is no input in it. free() it. */
+static char *without_input(const char *selector)
+{
+	const char *at = strrchr(selector, '@'), *slash = at ? memrchr(selector, '/', (size_t)(at - selector)) : NULL;
+
+	return slash ? mem_format("%.*s%s", (int)(slash - selector), selector, at) : NULL;
+}
+
+void places_of_version(const char *laboratory, const char *selector, struct places *out)
+{
+	struct version_object object = { .path = NULL };
+	struct build build = { .referred = NULL };
+	char *shorter = without_input(selector);
+	struct assay_error ignored;
+	enum assay_status st;
+
+	*out = (struct places){ .items = NULL };
+	st = version_find(laboratory, selector, NULL, NULL, &object, &ignored);
+	if (st && shorter)
+		st = version_find(laboratory, shorter, NULL, NULL, &object, &ignored);
+	if (!st && !build_open(object.path, &build, &ignored)) {
+		functions_extents(&build.image, &build.functions);
+		places_of_build(&build, out);
+	}
+	build_release(&build);
+	version_object_release(&object);
+	free(shorter);
+}
+
+/* ---- from JSON ---- */
+
+static bool code_is_listed(const char *code)
+{
+	for (int kind = 0; kind < CHANGE_KINDS; kind++)
+		if (strcmp(change_kind_code((enum change_kind)kind), code) == 0)
+			return listed((enum change_kind)kind);
+	return false;
+}
+
+static enum assay_status add_json(const char *name, const cJSON *item, struct places *places, struct assay_error *err)
+{
+	const char *change = NULL, *symbol = NULL, *file = NULL;
+	const cJSON *old = NULL, *new = NULL;
+	int64_t line = 0;
+	enum assay_status st = json_string(name, item, "change", true, &change, err);
+
+	if (!st)
+		st = json_object(name, item, "old", false, &old, err);
+	if (!st)
+		st = json_object(name, item, "new", false, &new, err);
+	if (st || !old || !new)
+		return st;
+	st = json_string(name, new, "symbol", true, &symbol, err);
+	if (!st)
+		st = json_string(name, new, "file", false, &file, err);
+	if (!st)
+		st = json_integer(name, new, "line", false, 0, INT32_MAX, &line, err);
+	if (!st)
+		add(places, symbol, file, (unsigned)line, 0, code_is_listed(change));
+	return st;
+}
+
+enum assay_status places_parse(const char *name, const char *text, size_t n, struct places *out, struct assay_error *err)
+{
+	struct places places = { .know_change = true };
+	const cJSON *list = NULL, *item;
+	cJSON *root = NULL;
+	enum assay_status st = json_parse(name, text, n, &root, err);
+
+	if (!st)
+		st = json_array(name, root, "functions", true, &list, err);
+	cJSON_ArrayForEach(item, list) if (!st) st = add_json(name, item, &places, err);
+	if (!st) {
+		if (places.n)
+			qsort(places.items, places.n, sizeof(places.items[0]), by_symbol);
+		*out = places;
+		places = (struct places){ .items = NULL };
+	}
+	places_release(&places);
+	cJSON_Delete(root);
+	return st;
+}
+
+enum assay_status places_read(const char *path, struct places *out, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, JSON_BYTES_MAX, &text, err);
+
+	if (!st)
+		st = places_parse(path, text.bytes ? text.bytes : "", text.size, out, err);
+	if (st)
+		assay_context(err, "--changes takes what 'assay changes --format json' writes");
+	buf_release(&text);
+	return st;
+}
+
+const struct place *places_find(const struct places *places, const char *symbol)
+{
+	struct place key = { .symbol = mem_bytes(symbol, functions_stem(symbol)) };
+	const struct place *found =
+	        places->n ? bsearch(&key, places->items, places->n, sizeof(places->items[0]), by_symbol) : NULL;
+
+	free(key.symbol);
+	return found;
+}
+
+size_t places_changed(const struct places *places, const char ***out)
+{
+	const char **symbols = mem_new(places->n, sizeof(symbols[0]));
+	size_t n = 0;
+
+	for (size_t i = 0; i < places->n; i++)
+		if (places->items[i].changed)
+			symbols[n++] = places->items[i].symbol;
+	*out = symbols;
+	return n;
+}

@@ -1,0 +1,42 @@
+/* Where functions are in the sources, and which of them changed: from `assay changes --format json`, or from builds. */
+#ifndef GATE_DETECT_PLACES_H
+#define GATE_DETECT_PLACES_H
+
+#include "runs/changes/build.h"
+#include "runs/changes/changes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct place {
+	char *symbol; /* without what compilers put behind it; sorted by it */
+	char *file;   /* NULL: not known */
+	unsigned line; /* 0: not known */
+	unsigned last_line; /* the last that has code of it; 0: not known */
+	bool changed; /* is to be looked at: it is in both builds and differs, or was brought in */
+};
+
+struct places {
+	struct place *items; /* [n] */
+	size_t n, capacity;
+	bool know_change;    /* then those that are not there, or not changed, did not change */
+};
+
+/* *out is overwritten; places_release() it. */
+void places_of_changes(const struct changes *changes, struct places *out);
+void places_of_build(const struct build *build, struct places *out); /* files and lines alone */
+/* ASSAY_E_FORMAT when it is not what `assay changes --format json` writes. */
+enum assay_status places_read(const char *path, struct places *out, struct assay_error *err);
+enum assay_status places_parse(const char *name, const char *text, size_t n, struct places *out, struct assay_error *err);
+/* Of the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built if it is not there any more. Files and
+ * lines alone; nothing is found, and that is no error, where there is no such program or no debug information. */
+void places_of_version(const char *laboratory, const char *selector, struct places *out);
+void places_release(struct places *places); /* accepts zeroed */
+
+/* NULL: not there. */
+const struct place *places_find(const struct places *places, const char *symbol);
+
+/* Symbols of those that changed, for observe_options: (*out)[returned], borrowed; free(*out). */
+size_t places_changed(const struct places *places, const char ***out);
+
+#endif

@@ -1,0 +1,318 @@
+#include "gate/detect/side.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define SUFFIX ".samples"
+
+void side_release(struct side *side)
+{
+	for (size_t r = 0; r < side->n; r++) {
+		struct side_run *run = &side->runs[r];
+
+		for (size_t f = 0; f < run->n_files; f++)
+			samples_release(&run->files[f]);
+		free(run->files);
+		free(run->name);
+		free(run->input);
+		free(run->machine);
+	}
+	free(side->runs);
+	free(side->what);
+	free(side->hardware_type);
+	*side = (struct side){ .runs = NULL };
+}
+
+/* ---- putting one together ---- */
+
+void side_add_run(struct side *side, const char *name, const char *input, const char *machine)
+{
+	side->runs = mem_resize(side->runs, side->n + 1, sizeof(side->runs[0]));
+	side->runs[side->n++] =
+	        (struct side_run){ .name = mem_string(name), .input = mem_string(input), .machine = mem_string(machine) };
+}
+
+/* The digest of all is that of what was there and of the new one. */
+static void digest_add(struct side *side, const char *name, const char *hash)
+{
+	struct buf text = BUF_INIT;
+
+	buf_format(&text, "%s\n%s\n%s\n", side->digest, name, hash);
+	digest_sha256(text.bytes, text.size, side->digest);
+	buf_release(&text);
+}
+
+void side_add_samples(struct side *side, const char *hash, struct samples *samples)
+{
+	struct side_run *run = &side->runs[side->n - 1];
+	const char *input = samples_info(samples, "input");
+
+	ASSAY_BUG_IF(!side->n);
+	digest_add(side, run->name, hash);
+	if (!*run->input && input) {
+		free(run->input);
+		run->input = mem_string(input);
+	}
+	run->files = mem_resize(run->files, run->n_files + 1, sizeof(run->files[0]));
+	run->files[run->n_files++] = *samples;
+	*samples = (struct samples){ .items = NULL };
+}
+
+enum assay_status side_add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err)
+{
+	char hash[DIGEST_HEX_BYTES];
+	struct samples samples;
+	enum assay_status st = samples_parse(name, bytes, n, &samples, err);
+
+	if (st)
+		return st;
+	digest_sha256(bytes, n, hash);
+	side_add_samples(side, hash, &samples);
+	return ASSAY_OK;
+}
+
+/* ---- do they go together? ---- */
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+size_t side_counters(const struct side_run *run, const char ***out)
+{
+	const char **names = NULL;
+	size_t n = 0, capacity = 0, kept = 0;
+
+	for (size_t f = 0; f < run->n_files; f++)
+		for (size_t c = 0; c < run->files[f].n_counters; c++) {
+			names = mem_grow(names, n, &capacity, sizeof(names[0]));
+			names[n++] = run->files[f].counters[c];
+		}
+	if (n)
+		qsort(names, n, sizeof(names[0]), by_text);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || strcmp(names[kept - 1], names[i]) != 0)
+			names[kept++] = names[i];
+	*out = names;
+	return kept;
+}
+
+/* The first counter that only one of two sorted lists has; NULL: they are the same. *in_a: the first has it. */
+static const char *only_one_has(const char *const *a, size_t n_a, const char *const *b, size_t n_b, bool *in_a)
+{
+	size_t i = 0;
+
+	while (i < n_a && i < n_b && strcmp(a[i], b[i]) == 0)
+		i++;
+	if (i == n_a && i == n_b)
+		return NULL;
+	*in_a = i == n_b || (i < n_a && strcmp(a[i], b[i]) < 0);
+	return *in_a ? a[i] : b[i];
+}
+
+static enum assay_status check_counters(const struct side *side, struct assay_error *err)
+{
+	const char **first, **other;
+	size_t n_first = side_counters(&side->runs[0], &first), n;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t r = 1; r < side->n && !st; r++) {
+		bool in_first = false;
+		const char *only;
+
+		n = side_counters(&side->runs[r], &other);
+		only = only_one_has(first, n_first, other, n, &in_first);
+		if (only)
+			st = assay_fail(err, ASSAY_E_USAGE,
+			                "%s: runs with other counters cannot be compared: %s is in '%s' and not in '%s'",
+			                side->what, only, side->runs[in_first ? 0 : r].name, side->runs[in_first ? r : 0].name);
+		free(other);
+	}
+	free(first);
+	return st;
+}
+
+enum assay_status side_compare_traits(const struct side_traits *a, const struct side_traits *b, struct assay_error *err)
+{
+	const char *only;
+	bool in_a = false;
+
+	if (a->back_end != b->back_end)
+		return assay_fail(err, ASSAY_E_USAGE, "samples of different back ends are never compared: '%s' is %s, '%s' is %s",
+		                  a->what, samples_back_end_name(a->back_end), b->what, samples_back_end_name(b->back_end));
+	if (a->back_end != RECORD_EMULATED && *a->hardware_type && *b->hardware_type &&
+	    strcmp(a->hardware_type, b->hardware_type) != 0)
+		return assay_fail(err, ASSAY_E_USAGE,
+		                  "samples of different hardware types are never compared: '%s' is of '%s', '%s' of '%s'",
+		                  a->what, a->hardware_type, b->what, b->hardware_type);
+	only = only_one_has(a->counters, a->n_counters, b->counters, b->n_counters, &in_a);
+	if (only)
+		return assay_fail(err, ASSAY_E_USAGE,
+		                  "samples with other counters cannot be compared: %s is in '%s' and not in '%s'", only,
+		                  in_a ? a->what : b->what, in_a ? b->what : a->what);
+	return ASSAY_OK;
+}
+
+enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err)
+{
+	struct side_traits traits[2] = { { a->what, a->hardware_type, a->back_end, NULL, 0 },
+		                         { b->what, b->hardware_type, b->back_end, NULL, 0 } };
+	const char **counters[2];
+	enum assay_status st;
+
+	traits[0].n_counters = side_counters(&a->runs[0], &counters[0]);
+	traits[1].n_counters = side_counters(&b->runs[0], &counters[1]);
+	traits[0].counters = counters[0];
+	traits[1].counters = counters[1];
+	st = side_compare_traits(&traits[0], &traits[1], err);
+	free(counters[0]);
+	free(counters[1]);
+	return st;
+}
+
+enum assay_status side_check(struct side *side, struct assay_error *err)
+{
+	const struct side_run *first = NULL;
+
+	for (size_t r = 0; r < side->n; r++) {
+		for (size_t f = 0; f < side->runs[r].n_files; f++) {
+			const struct samples *s = &side->runs[r].files[f];
+
+			if (!first) {
+				first = &side->runs[r];
+				side->back_end = s->back_end;
+			}
+			if (s->back_end != side->back_end)
+				return assay_fail(
+				        err, ASSAY_E_USAGE,
+				        "%s: samples of different back ends are never looked at together: '%s' is %s, '%s' is %s",
+				        side->what, first->name, samples_back_end_name(side->back_end), side->runs[r].name,
+				        samples_back_end_name(s->back_end));
+		}
+	}
+	if (!first)
+		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no files of samples (RUN/FILE" SUFFIX " or FILE" SUFFIX ")",
+		                  side->what);
+	return check_counters(side, err);
+}
+
+/* ---- from a directory ---- */
+
+static bool is_samples(const char *name)
+{
+	size_t n = strlen(name), m = strlen(SUFFIX);
+
+	return name[0] != '.' && n > m && strcmp(name + n - m, SUFFIX) == 0;
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int compare_entries(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name); /* not by locale */
+}
+
+static enum assay_status entries_read(const char *directory, struct dirent ***out, size_t *n, struct assay_error *err)
+{
+	int found = scandir(directory, out, is_visible, compare_entries);
+
+	*n = found < 0 ? 0 : (size_t)found;
+	if (found < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s'", directory);
+	return found < 0 ? assay_fail_errno(err, errno, "cannot read the directory '%s'", directory) : ASSAY_OK;
+}
+
+static void entries_free(struct dirent **entries, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(entries[i]);
+	free(entries);
+}
+
+static enum assay_status add_path(struct side *side, const char *path, size_t *files, struct assay_error *err)
+{
+	struct buf bytes = BUF_INIT;
+	enum assay_status st;
+
+	if (++*files > SIDE_FILES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "%s: more than %d files of samples", side->what, SIDE_FILES_MAX);
+	st = file_read(path, SAMPLES_FILE_BYTES_MAX, &bytes, err);
+	if (!st)
+		st = side_add_file(side, path, bytes.bytes ? bytes.bytes : "", bytes.size, err);
+	buf_release(&bytes);
+	return st;
+}
+
+/* A run that is a directory; one without samples is none. */
+static enum assay_status add_directory(struct side *side, const char *path, const char *name, size_t *files,
+                                       struct assay_error *err)
+{
+	struct dirent **entries = NULL;
+	bool begun = false;
+	enum assay_status st;
+	size_t n;
+
+	st = entries_read(path, &entries, &n, err);
+	for (size_t i = 0; i < n && !st; i++) {
+		char *file = mem_format("%s/%s", path, entries[i]->d_name);
+
+		if (is_samples(entries[i]->d_name)) {
+			if (!begun)
+				side_add_run(side, name, "", "");
+			begun = true;
+			st = add_path(side, file, files, err);
+		}
+		free(file);
+	}
+	entries_free(entries, n);
+	return st;
+}
+
+static enum assay_status add_entry(struct side *side, const char *directory, const char *name, size_t *files,
+                                   struct assay_error *err)
+{
+	char *path = mem_format("%s/%s", directory, name), *run;
+	enum assay_status st = ASSAY_OK;
+	struct stat info;
+
+	if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+		st = add_directory(side, path, name, files, err);
+	} else if (is_samples(name)) {
+		run = mem_bytes(name, strlen(name) - strlen(SUFFIX));
+		side_add_run(side, run, "", "");
+		free(run);
+		st = add_path(side, path, files, err);
+	}
+	free(path);
+	return st;
+}
+
+enum assay_status side_read(const char *directory, struct side *out, struct assay_error *err)
+{
+	struct side side = { .what = mem_string(directory), .hardware_type = mem_string("") };
+	struct dirent **entries = NULL;
+	size_t n = 0, files = 0;
+	enum assay_status st = entries_read(directory, &entries, &n, err);
+
+	for (size_t i = 0; i < n && !st; i++)
+		st = add_entry(&side, directory, entries[i]->d_name, &files, err);
+	if (!st)
+		st = side_check(&side, err);
+	if (!st) {
+		*out = side;
+		side = (struct side){ .runs = NULL };
+	}
+	entries_free(entries, n);
+	side_release(&side);
+	return st;
+}

@@ -1,0 +1,60 @@
+/* Samples of the runs of one version: from a directory, or from the store. */
+#ifndef GATE_DETECT_SIDE_H
+#define GATE_DETECT_SIDE_H
+
+#include "base/digest.h"
+#include "fleet/lab/lab.h"
+#include "runs/samples/samples.h"
+
+#define SIDE_FILES_MAX 65536
+
+/* One execution of the program: a file a process, or, where counters took several executions, a group of files. */
+struct side_run {
+	char *name;             /* of the directory or file; MACHINE/INPUT/REPETITION from the store */
+	char *input, *machine;  /* "" when not known */
+	struct samples *files;  /* [n_files], by name */
+	size_t n_files;
+};
+
+struct side {
+	char *what;             /* "samples/old", "sqlite@1.2", for messages */
+	enum record_back_end back_end;
+	char *hardware_type;    /* of the machines that the samples are from, "" when not known */
+	char digest[DIGEST_HEX_BYTES]; /* of the contents of all files and the names of runs */
+	struct side_run *runs;  /* [n], by name */
+	size_t n;
+	size_t failed, pruned;  /* executions that are not here: did not end well; their files were removed by policy */
+};
+
+/* directory/RUN/FILE.samples (a run a directory), or directory/FILE.samples (a run a file). Files of several back ends, or runs with other counters, are
+ * ASSAY_E_USAGE that names two of them; no file of samples is ASSAY_E_NODATA. *out is overwritten; side_release() it. */
+enum assay_status side_read(const char *directory, struct side *out, struct assay_error *err);
+void side_release(struct side *side); /* accepts zeroed */
+
+/* Stored samples of APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one. hardware_type: only of machines of this type, NULL:
+ * there has to be one type only (but for the emulated back end, to which machines are alike). ASSAY_E_NODATA where there are none, ASSAY_E_USAGE that lists
+ * the types, ASSAY_E_CORRUPT. *out is overwritten. */
+enum assay_status side_of_store(struct lab *lab, const char *selector, const char *hardware_type, struct side *out, struct assay_error *err);
+
+/* For who puts a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which
+ * says whether they can be looked at together. */
+void side_add_run(struct side *side, const char *name, const char *input, const char *machine);
+enum assay_status side_add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err);
+void side_add_samples(struct side *side, const char *hash, struct samples *samples); /* takes them over; of the content */
+enum assay_status side_check(struct side *side, struct assay_error *err);
+
+/* May two be compared? ASSAY_E_USAGE that names the first difference: back end, hardware type (where both are known), counters. */
+enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err);
+/* The same for what is known of one that is not there any more: counters sorted; `what` names it. Only counters that are looked at count. */
+struct side_traits {
+	const char *what, *hardware_type;
+	enum record_back_end back_end;
+	const char *const *counters; /* [n_counters] */
+	size_t n_counters;
+};
+enum assay_status side_compare_traits(const struct side_traits *a, const struct side_traits *b, struct assay_error *err);
+
+/* Names of all counters of a run, each once, sorted: (*out)[returned], names borrowed; free(*out). */
+size_t side_counters(const struct side_run *run, const char ***out);
+
+#endif

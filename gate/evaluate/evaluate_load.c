@@ -1,0 +1,126 @@
+/* The runs of labelled pairs: each side once, however many pairs it is in. */
+#include "base/mem.h"
+#include "gate/evaluate/evaluate.h"
+
+/* One side of one pair, under the text that says what it is. */
+struct named_side {
+	char *text;
+	size_t pair;
+	int side;
+};
+
+static int compare_sides(const void *a, const void *b)
+{
+	const struct named_side *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+
+	if (order)
+		return order;
+	return x->pair != y->pair ? (x->pair > y->pair) - (x->pair < y->pair) : x->side - y->side;
+}
+
+static bool list_allows(const struct evaluate_list *list, int64_t value)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->items[i] == value)
+			return true;
+	}
+	return list->n == 0;
+}
+
+static void restrict_runs(const struct evaluate_side *side, struct run_set *set)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		if (list_allows(&side->repetitions, set->items[i].repetition) && list_allows(&side->timestamps, set->items[i].taken_ms))
+			set->items[n++] = set->items[i];
+		else
+			free(set->items[i].machine);
+	}
+	set->n = n;
+}
+
+/* A version that is named is looked up directly; run_resolve() goes through all that there is, and says what is missing. */
+static enum assay_status load_version(struct lab *lab, const struct evaluate_side *side, struct run_set *out, struct assay_error *err)
+{
+	char *version = NULL;
+	enum assay_status st = ASSAY_OK;
+
+	if (side->version) {
+		st = run_load(&lab->store, side->application, side->version, out, err);
+		if (st || out->n)
+			return st;
+		run_set_release(out);
+	}
+	st = run_resolve(&lab->store, side->application, side->version, &version, err);
+	if (!st)
+		st = run_load(&lab->store, side->application, version, out, err);
+	free(version);
+	return st;
+}
+
+static enum assay_status load_side(struct lab *lab, const struct evaluate_side *side, struct run_set *out, struct assay_error *err)
+{
+	enum assay_status st = load_version(lab, side, out, err);
+	bool had;
+
+	if (st)
+		return st;
+	had = out->n > 0;
+	restrict_runs(side, out);
+	if (out->n)
+		return ASSAY_OK;
+	st = assay_fail(err, ASSAY_E_NOTFOUND, had ? "no result of '%s@%s' is of these repetitions and time stamps" : "'%s@%s' has no result",
+			out->application, out->version);
+	run_set_release(out);
+	return st;
+}
+
+static struct named_side *name_sides(const struct evaluate_pairs *pairs)
+{
+	struct named_side *sides = mem_new(2 * pairs->n, sizeof(*sides));
+
+	for (size_t i = 0; i < 2 * pairs->n; i++)
+		sides[i] = (struct named_side){ evaluate_side_text(&pairs->items[i / 2].sides[i % 2]), i / 2, (int)(i % 2) };
+	qsort(sides, 2 * pairs->n, sizeof(*sides), compare_sides);
+	return sides;
+}
+
+enum assay_status evaluate_load(struct lab *lab, const struct evaluate_pairs *pairs, struct evaluate_runs *out,
+				struct assay_error *err)
+{
+	struct evaluate_runs runs = { .sets = mem_new(2 * pairs->n, sizeof(struct run_set)),
+				      .of = mem_new(pairs->n, sizeof(*runs.of)) };
+	struct named_side *sides = name_sides(pairs);
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < 2 * pairs->n; i++) {
+		const struct named_side *s = &sides[i];
+
+		if (i == 0 || strcmp(s->text, sides[i - 1].text) != 0) {
+			st = load_side(lab, &pairs->items[s->pair].sides[s->side], &runs.sets[runs.n], err);
+			if (st)
+				st = assay_context(err, "pair %zu, %s", s->pair + 1, s->side ? "candidate" : "baseline");
+			else
+				runs.n++;
+		}
+		runs.of[s->pair][s->side] = runs.n - 1;
+	}
+	for (size_t i = 0; i < 2 * pairs->n; i++)
+		free(sides[i].text);
+	free(sides);
+	*out = runs;
+	if (st)
+		evaluate_runs_release(out);
+	return st;
+}
+
+void evaluate_runs_release(struct evaluate_runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		run_set_release(&runs->sets[i]);
+	free(runs->sets);
+	free(runs->of);
+	*runs = (struct evaluate_runs){ 0 };
+}

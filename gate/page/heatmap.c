@@ -1,0 +1,195 @@
+#include "gate/page/heatmap.h"
+
+#include "base/linkage.h"
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+/* The kind of fingerprint that most of them are; the first of equals. */
+static const struct fingerprint *most_common(const struct fingerprint *const *chosen, size_t n)
+{
+	const struct fingerprint *best = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t count = 0;
+
+		for (size_t j = 0; j < n; j++)
+			count += fingerprint_comparable(chosen[i], chosen[j]);
+		if (count > most) {
+			most = count;
+			best = chosen[i];
+		}
+	}
+	return best;
+}
+
+/* Whether a stressor was tried under this fingerprint: it has a rate, a recorded 0, or a reason for having none. */
+static bool was_tried(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor, struct fingerprint_summary *s)
+{
+	*s = fingerprint_summarise(set, f, stressor);
+	return s->measured || s->zero || (f->reasons && f->reasons[stressor]);
+}
+
+/* Medians of all stressors that have one; fills map->rate, stressors and unmeasured. */
+static void take_rates(const struct fingerprint_set *set, struct heatmap *map)
+{
+	size_t rows = map->rate.rows, p = set->n_stressors, cols = 0;
+	double *column = mem_new(rows, sizeof(double));
+
+	map->rate = mat_new(rows, p);
+	for (size_t j = 0; j < p; j++) {
+		size_t measured = 0, tried = 0;
+
+		for (size_t i = 0; i < rows; i++) {
+			struct fingerprint_summary s;
+
+			tried += was_tried(set, map->fingerprints[i], j, &s);
+			measured += s.measured > 0;
+			column[i] = s.median;
+		}
+		if (measured) {
+			for (size_t i = 0; i < rows; i++)
+				mat_set(&map->rate, i, cols, column[i]);
+			map->stressors[cols++] = j;
+		} else if (tried) {
+			map->unmeasured[map->n_unmeasured++] = j;
+		}
+	}
+	for (size_t i = 0; i < rows; i++) /* close up */
+		memmove(&map->rate.at[i * cols], &map->rate.at[i * p], cols * sizeof(double));
+	map->rate.cols = cols;
+	free(column);
+}
+
+static void standardise_column(const struct heatmap *map, size_t j, double *logs)
+{
+	size_t rows = map->z.rows, n = 0;
+	double mean, sd;
+
+	for (size_t i = 0; i < rows; i++) {
+		if (!isnan(mat_get(&map->rate, i, j)))
+			logs[n++] = log(mat_get(&map->rate, i, j));
+	}
+	mean = stats_mean(logs, n);
+	sd = stats_sd(logs, n);
+	if (!(sd > 1e-12 * fmax(1, fabs(mean)))) /* only rounding */
+		sd = (double)INFINITY;
+	for (size_t i = 0; i < rows; i++)
+		map->z.at[i * map->z.cols + j] = (log(mat_get(&map->rate, i, j)) - mean) / sd;
+}
+
+static void standardise(struct heatmap *map)
+{
+	double *logs = mem_new(map->rate.rows, sizeof(double));
+
+	map->z = mat_new(map->rate.rows, map->rate.cols);
+	for (size_t j = 0; j < map->z.cols; j++)
+		standardise_column(map, j, logs);
+	free(logs);
+}
+
+/* ---- order ---- */
+
+/* Element k of item i: of a row, or of a column. */
+static double element(const struct mat *z, bool of_rows, size_t i, size_t k)
+{
+	return of_rows ? mat_get(z, i, k) : mat_get(z, k, i);
+}
+
+static double distance_between(const struct mat *z, bool of_rows, size_t a, size_t b)
+{
+	size_t n = of_rows ? z->cols : z->rows, common = 0;
+	double sum = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		double difference = element(z, of_rows, a, k) - element(z, of_rows, b, k);
+
+		if (isnan(difference))
+			continue;
+		sum += difference * difference;
+		common++;
+	}
+	return common ? sqrt(sum * (double)n / (double)common) : 2 * sqrt((double)n); /* nothing in common: as far as anything */
+}
+
+static size_t *order_of(const struct mat *z, bool of_rows)
+{
+	size_t n = of_rows ? z->rows : z->cols;
+	size_t *order = mem_new(n, sizeof(size_t));
+	struct mat distance = mat_new(n, n);
+
+	for (size_t a = 0; a < n; a++) {
+		for (size_t b = a + 1; b < n; b++) {
+			double d = distance_between(z, of_rows, a, b);
+
+			mat_set(&distance, a, b, d);
+			mat_set(&distance, b, a, d);
+		}
+	}
+	linkage_order(&distance, order);
+	mat_release(&distance);
+	return order;
+}
+
+static void permute(struct mat *m, const size_t *rows, const size_t *cols)
+{
+	struct mat out = mat_new(m->rows, m->cols);
+
+	for (size_t i = 0; i < m->rows; i++) {
+		for (size_t j = 0; j < m->cols; j++)
+			mat_set(&out, i, j, mat_get(m, rows[i], cols[j]));
+	}
+	mat_release(m);
+	*m = out;
+}
+
+static void sort_by_similarity(struct heatmap *map)
+{
+	size_t *rows = order_of(&map->z, true), *cols = order_of(&map->z, false);
+	const struct fingerprint **fingerprints = mem_new(map->z.rows, sizeof(*fingerprints));
+	size_t *stressors = mem_new(map->z.cols, sizeof(size_t));
+
+	for (size_t i = 0; i < map->z.rows; i++)
+		fingerprints[i] = map->fingerprints[rows[i]];
+	for (size_t j = 0; j < map->z.cols; j++)
+		stressors[j] = map->stressors[cols[j]];
+	permute(&map->z, rows, cols);
+	permute(&map->rate, rows, cols);
+	free(map->fingerprints);
+	free(map->stressors);
+	map->fingerprints = fingerprints;
+	map->stressors = stressors;
+	free(rows);
+	free(cols);
+}
+
+void heatmap_of(const struct fingerprint_set *set, const struct fingerprint *const *chosen, size_t n, struct heatmap *out)
+{
+	const struct fingerprint *kind = most_common(chosen, n);
+	struct heatmap map = { .fingerprints = mem_new(n, sizeof(struct fingerprint *)),
+			       .stressors = mem_new(set->n_stressors, sizeof(size_t)),
+			       .unmeasured = mem_new(set->n_stressors, sizeof(size_t)) };
+
+	for (size_t i = 0; i < n; i++) {
+		if (fingerprint_comparable(chosen[i], kind))
+			map.fingerprints[map.rate.rows++] = chosen[i];
+		else
+			map.incomparable++;
+	}
+	take_rates(set, &map);
+	standardise(&map);
+	sort_by_similarity(&map);
+	*out = map;
+}
+
+void heatmap_release(struct heatmap *map)
+{
+	free(map->fingerprints);
+	free(map->stressors);
+	free(map->unmeasured);
+	mat_release(&map->z);
+	mat_release(&map->rate);
+	*map = (struct heatmap){ 0 };
+}

@@ -1,0 +1,135 @@
+#include "gate/page/svg.h"
+
+#include "base/error.h"
+#include "gate/page/html.h"
+
+#include <math.h>
+
+#define MARGIN	  4.0  /* per cent, at both sides */
+#define FARTHEST  1e30 /* ratios beyond it, and below its inverse, stand at the end of an axis */
+#define NARROWEST 1.06 /* an axis is at least this wide: noise of less than that is not blown up */
+
+static void add_tick(struct svg_axis *axis, double value)
+{
+	double slack = 1e-9 * (axis->linear ? axis->high - axis->low : fabs(value));
+
+	if (axis->n_ticks < SVG_TICKS_MAX && value > axis->low - slack && value < axis->high + slack)
+		axis->ticks[axis->n_ticks++] = value;
+}
+
+/* 1, 2, 5 of each decade, or only some of them where there would be too many. */
+static void decades(struct svg_axis *axis)
+{
+	static const struct {
+		double digits[3];
+		int n, step;
+	} rows[] = { { { 1, 2, 5 }, 3, 1 }, { { 1, 3 }, 2, 1 }, { { 1 }, 1, 1 }, { { 1 }, 1, 2 }, { { 1 }, 1, 10 } };
+	int first = (int)floor(log10(axis->low)), last = (int)ceil(log10(axis->high));
+
+	for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
+		double count = rows[r].n * log10(axis->high / axis->low) / rows[r].step;
+
+		if (count > 7 && r + 1 < sizeof(rows) / sizeof(rows[0]))
+			continue;
+		for (int e = first - rows[r].step; e <= last; e++) {
+			for (int d = 0; e % rows[r].step == 0 && d < rows[r].n; d++)
+				add_tick(axis, rows[r].digits[d] * pow(10, e));
+		}
+		return;
+	}
+}
+
+/* What stands in the middle of things: no change, or the mean. */
+static double origin_of(const struct svg_axis *axis)
+{
+	return axis->linear ? 0 : 1;
+}
+
+/* Equal steps of 1, 2 or 5 times a power of ten, through the origin. */
+static void steps(struct svg_axis *axis)
+{
+	double origin = origin_of(axis);
+	double rough = (axis->high - axis->low) / 6, power = pow(10, floor(log10(rough))), step = power;
+
+	if (rough > 5 * power)
+		step = 10 * power;
+	else if (rough > 2 * power)
+		step = 5 * power;
+	else if (rough > power)
+		step = 2 * power;
+	for (double k = ceil((axis->low - origin) / step); k <= floor((axis->high - origin) / step); k++)
+		add_tick(axis, origin + k * step);
+}
+
+struct svg_axis svg_ratio_axis(double low, double high)
+{
+	struct svg_axis axis = { .low = fmax(fmin(low, 1), 1 / FARTHEST), .high = fmin(fmax(high, 1), FARTHEST) };
+	double room;
+
+	ASSAY_BUG_IF(!(low > 0) || !(low <= high) || !isfinite(high));
+	room = fmax(pow(axis.high / axis.low, .04), 1.01);
+	axis.low /= room;
+	axis.high *= room;
+	if (axis.high / axis.low < NARROWEST) {
+		axis.low = fmin(axis.low, 1 / sqrt(NARROWEST));
+		axis.high = fmax(axis.high, sqrt(NARROWEST));
+	}
+	if (axis.high / axis.low > 6)
+		decades(&axis);
+	else
+		steps(&axis);
+	return axis;
+}
+
+struct svg_axis svg_linear_axis(double low, double high)
+{
+	double room = .05 * (high - low);
+	struct svg_axis axis = { .linear = true };
+
+	ASSAY_BUG_IF(!(low <= high) || !isfinite(low) || !isfinite(high));
+	if (!(room > 1e-9 * fmax(fabs(low), fabs(high))))
+		room = fmax(.5, .5 * fabs(low));
+	axis.low = low - room;
+	axis.high = high + room;
+	steps(&axis);
+	return axis;
+}
+
+double svg_x(const struct svg_axis *axis, double ratio)
+{
+	double share = axis->linear ? (ratio - axis->low) / (axis->high - axis->low)
+				    : log(ratio / axis->low) / log(axis->high / axis->low);
+
+	return MARGIN + (100 - 2 * MARGIN) * fmin(fmax(share, 0), 1);
+}
+
+void svg_grid(const struct svg_axis *axis, struct buf *out)
+{
+	for (size_t i = 0; i < axis->n_ticks; i++) {
+		double x = svg_x(axis, axis->ticks[i]);
+		bool one = fabs(axis->ticks[i] - origin_of(axis)) < 1e-9;
+
+		html_format(out, "<line class=\"%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>", one ? "one" : "grid", x,
+			    x);
+	}
+}
+
+void svg_labels(const struct svg_axis *axis, unsigned y, struct buf *out)
+{
+	for (size_t i = 0; i < axis->n_ticks; i++)
+		html_format(out, "<text class=\"tick\" x=\"%.2f%%\" y=\"%u\">%.6g</text>", svg_x(axis, axis->ticks[i]), y,
+			    axis->ticks[i]);
+}
+
+void svg_interval(const struct svg_axis *axis, double ratio, double low, double high, enum svg_mark mark, struct buf *out)
+{
+	double x = svg_x(axis, ratio);
+
+	if (isfinite(low) && isfinite(high))
+		html_format(out, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"50%%\" y2=\"50%%\"/>", svg_x(axis, low),
+			    svg_x(axis, high));
+	if (mark == SVG_DIAMOND)
+		html_format(out, "<svg class=\"mark\" x=\"%.2f%%\" y=\"50%%\"><path d=\"M0-7L7 0L0 7L-7 0z\"/></svg>", x);
+	else
+		html_format(out, "<circle class=\"%s\" cx=\"%.2f%%\" cy=\"50%%\" r=\"4\"/>", mark == SVG_RING ? "ring" : "mark", x);
+}

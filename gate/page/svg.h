@@ -1,0 +1,41 @@
+/* Charts that are as wide as there is room for: places are in per cent of the chart, sizes in pixels, so that text and strokes keep
+ * their size on a telephone. */
+#ifndef GATE_PAGE_SVG_H
+#define GATE_PAGE_SVG_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SVG_TICKS_MAX 12
+
+/* From values to per cent; a margin at both sides keeps marks and labels inside. */
+struct svg_axis {
+	double low, high; /* ends, low < high; above 0 unless it is linear */
+	bool linear;	  /* else logarithmic */
+	double ticks[SVG_TICKS_MAX];
+	size_t n_ticks;
+};
+
+/* A logarithmic axis for ratios around `low` and `high` (both above 0 and finite, low <= high) that has 1 in it, and ticks at round
+ * numbers, 1 among them. */
+struct svg_axis svg_ratio_axis(double low, double high);
+
+/* A linear axis around `low` and `high` (finite, low <= high) with ticks at round numbers. */
+struct svg_axis svg_linear_axis(double low, double high);
+
+/* Where a ratio (or a value of a linear axis) stands, in per cent; beyond the ends, at the end. */
+double svg_x(const struct svg_axis *axis, double ratio);
+
+/* Vertical lines at the ticks, from top to bottom; the one at 1 (of a linear axis: at 0) is of the class "one". */
+void svg_grid(const struct svg_axis *axis, struct buf *out);
+
+/* Their labels ("0.5", "1", "2"), the baseline of the text at y. */
+void svg_labels(const struct svg_axis *axis, unsigned y, struct buf *out);
+
+/* An interval with a mark at its middle, half-way down: a line from low to high (not when these are NaN) and a `mark` at ratio. */
+enum svg_mark { SVG_DOT, SVG_RING, SVG_DIAMOND };
+void svg_interval(const struct svg_axis *axis, double ratio, double low, double high, enum svg_mark mark, struct buf *out);
+
+#endif

@@ -1,0 +1,106 @@
+/* What a version of an application stresses: groups of stressors with the share of the time that they explain, error bars of two
+ * kinds, and how far all of it can be trusted. docs/statistics.md has the models and where the thresholds of trust come from. */
+#ifndef GATE_PROFILE_PROFILE_H
+#define GATE_PROFILE_PROFILE_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "fingerprint/stressor.h"
+#include "model/profile/shares.h"
+#include "runs/results/evidence.h"
+
+#define PROFILE_TYPES_MIN     4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
+#define PROFILE_REASONS_MAX  12
+#define PROFILE_SEED         20185
+
+/* What a model sees; from the runs of a version (profile_rows_of), or made up by a test. */
+struct profile_rows {
+	const char **features;  /* [rates.cols], in name order; the strings are borrowed */
+	struct mat rates;       /* [rows x features]; not above 0 or NaN = not measured */
+	double *cost;           /* [rows] > 0, lower is better */
+	size_t *type;           /* [rows] < types */
+	size_t types;
+	const char **type_names; /* [types], borrowed; ascending */
+	size_t not_positive;     /* runs whose metric is not above 0, which are left out */
+	size_t untyped;          /* runs whose hardware type is not known, which are left out */
+	size_t incomplete;       /* runs whose fingerprint lacks what others of their type have, which are left out */
+	double noise;            /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
+};
+
+/* Rows of a version, types numbered in the order of their names. *dataset (as of dataset_sparse_of) must outlive *out. */
+void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset,
+                     struct profile_rows *out);
+void profile_rows_release(struct profile_rows *rows); /* accepts zeroed */
+
+#define PROFILE_TRUST_ROWS(X)                        \
+	X(PROFILE_TRUSTED, "trusted")                \
+	X(PROFILE_INDICATIVE, "indicative")          \
+	X(PROFILE_NOT_IDENTIFIABLE, "not identifiable")
+
+#define PROFILE_TRUST_ENUM(name, text) name,
+enum profile_verdict { PROFILE_TRUST_ROWS(PROFILE_TRUST_ENUM) };
+#undef PROFILE_TRUST_ENUM
+
+const char *profile_verdict_text(enum profile_verdict verdict);
+
+struct profile_reason {
+	const char *code; /* stable, for programs (docs/formats.md) */
+	char *text;       /* a sentence, for people: what is wrong and what would help */
+};
+
+struct profile_group {
+	char *name;                    /* of its members and their main categories */
+	bool categories[CATEGORY_COUNT]; /* of any member */
+	size_t *members;               /* [n] columns of the rows, ascending */
+	size_t n;
+	double share, low, high, least, most, first, importance;
+	size_t rank;                   /* 1 = the largest share */
+};
+
+struct profile {
+	const struct profile_rows *rows; /* borrowed */
+	bool fitted;                     /* false: too few types or no usable column; only the verdict stands */
+	struct blend_data data;
+	struct blend blend;
+	struct blend_validation validation;
+	struct shares shares;
+	struct profile_group *groups;    /* [n_groups], by rank */
+	size_t n_groups;
+	double *importance;              /* [rates.cols] of the stumps, copies share */
+	double by_category[CATEGORY_COUNT]; /* shares by main category of the columns */
+	enum profile_verdict verdict;
+	struct profile_reason reasons[PROFILE_REASONS_MAX];
+	size_t n_reasons;
+};
+
+struct profile_options {
+	size_t resamples;
+	uint64_t seed;
+	size_t threads; /* the result does not depend on them */
+};
+extern const struct profile_options profile_defaults; /* threads 0: as many as there are processors */
+
+/* The rows must outlive *out; profile_release() it. */
+void profile_of(const struct profile_rows *rows, const struct profile_options *options, struct profile *out);
+void profile_release(struct profile *profile); /* accepts zeroed */
+
+/* The name of a group by its members [n], columns of features: "vm: msync", "cpu/memory: atomic, bsearch and 16 more". free() it. */
+char *profile_group_name(const char *const *features, const size_t *members, size_t n);
+/* The main category of most of them; of equals the first. */
+enum category profile_group_category(const char *const *features, const size_t *members, size_t n);
+
+/* Judges what was fitted; part of profile_of(). */
+void profile_judge(struct profile *profile);
+
+/* ---- for people and for programs ---- */
+
+struct profile_style {
+	bool colours, utf8, members, by_type;
+	unsigned columns;
+	size_t shown;
+};
+void profile_print(const struct profile *profile, const struct run_set *runs, const struct dataset *dataset,
+                   const struct profile_style *style, struct buf *out);
+cJSON *profile_json(const struct profile *profile, const struct run_set *runs, const struct dataset *dataset);
+
+#endif

@@ -1,0 +1,85 @@
+/* Where the time went: how each group's contribution changed, with its interval. */
+#include "base/text.h"
+#include "gate/page/html.h"
+#include "gate/report/report_sections.h"
+
+#include <math.h>
+
+#define SHOWN    10    /* groups; the sum of the others follows */
+#define SMALLEST .0005 /* of the baseline's time: what would be shown as 0.0 % */
+
+/* From the largest shrinking to the largest growing, 0 in between. */
+static void bar(const struct contribution *c, double scale, struct buf *out)
+{
+	double middle = 50, change = 50 * c->change / scale, low = 50 * fmax(c->low / scale, -1), high = 50 * fmin(c->high / scale, 1);
+
+	html_format(out,
+		    "<td role=\"cell\" class=\"plot\"><svg width=\"100%%\" height=\"20\" aria-hidden=\"true\"><rect class=\"bar c-%s\" x=\"%.2f%%\" "
+		    "y=\"4\" width=\"%.2f%%\" height=\"12\"/><line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"10\" y2=\"10\"/><line class=\"one\" "
+		    "x1=\"50%%\" x2=\"50%%\" y1=\"0\" y2=\"20\"/></svg></td>",
+		    category_name(c->category), middle + fmin(change, 0), fabs(change), middle + low, middle + high);
+}
+
+static void row(const char *name, const struct contribution *c, double scale, struct buf *out)
+{
+	html_format(out,
+		    "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th><td role=\"cell\" class=\"num\">%.1f&nbsp;%%</td><td role=\"cell\" "
+		    "class=\"num\">%.1f&nbsp;%%</td><td role=\"cell\" class=\"num\">%+.1f&nbsp;%%</td>",
+		    name, 100 * c->before, 100 * c->after, 100 * c->change);
+	bar(c, scale, out);
+	html_format(out, "<td role=\"cell\" class=\"num\">%+.1f to %+.1f&nbsp;%%%s</td></tr>\n", 100 * c->low, 100 * c->high,
+		    c->low > 0 ? ", grew" : c->high < 0 ? ", shrank" : "");
+}
+
+static double scale_of(const struct contributions *c, size_t shown)
+{
+	double scale = .01;
+
+	for (size_t i = 0; i < shown; i++)
+		scale = fmax(scale, fmax(fabs(c->groups[i].change), fmin(fmax(fabs(c->groups[i].low), fabs(c->groups[i].high)), 2 * fabs(c->total) + .1)));
+	return fmax(scale, fabs(c->unexplained.change));
+}
+
+static void table(const struct contributions *c, struct buf *out)
+{
+	static const char *const headings[] = { "Before", "After", "Change", "Chart", "90 % interval" };
+	size_t shown = 0;
+	double rest = 0, scale;
+
+	while (shown < c->n_groups && shown < SHOWN && fabs(c->groups[shown].change) >= SMALLEST)
+		shown++;
+	scale = scale_of(c, shown);
+	buf_text(out, "<div class=\"scroll\"><table class=\"moves\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" "
+		      "scope=\"col\">Group</th>");
+	for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++)
+		html_format(out, "<th role=\"columnheader\" scope=\"col\" class=\"%s\">%s</th>", i == 3 ? "plot" : "num", headings[i]);
+	buf_text(out, "</tr></thead><tbody role=\"rowgroup\">\n");
+	for (size_t i = 0; i < shown; i++)
+		row(c->groups[i].name, &c->groups[i], scale, out);
+	row("(unexplained)", &c->unexplained, scale, out);
+	buf_text(out, "</tbody></table></div>");
+	for (size_t i = shown; i < c->n_groups; i++)
+		rest += c->groups[i].change;
+	if (shown < c->n_groups)
+		html_format(out, "<p class=\"muted\">And %+.1f&nbsp;%% in %zu other group%s.</p>", 100 * rest, c->n_groups - shown,
+			    text_plural(c->n_groups - shown));
+}
+
+void report_contributions(const struct contributions *c, const struct verdict *v, struct buf *out)
+{
+	page_section(out, "time", "Where the time went",
+		     "The time that each group of stressors explains, in parts of the baseline's, on the machines that ran both versions. What both "
+		     "have in common cancels out: the candidate is taken for the baseline times a factor, and up to two resources that it uses more "
+		     "or less.");
+	if (v->effect.types)
+		html_format(out, "<p class=\"finding\" data-change=\"%s\">Kind of change: <b>%s</b>: %s.</p>", cause_text(v->cause.word),
+			    cause_text(v->cause.word), cause_sentence(v->cause.word));
+	if (c->missing) {
+		html_format(out, "<p class=\"empty\">It cannot be told: %s.</p>", c->missing);
+	} else {
+		table(c, out);
+		html_format(out, "<p class=\"muted\">In all %+.1f&nbsp;%% (%+.1f to %+.1f&nbsp;%%) over %zu hardware types, %zu machines.</p>", 100 * c->total,
+			    100 * c->total_low, 100 * c->total_high, c->types, c->machines);
+	}
+	buf_text(out, "</section>\n");
+}
