@@ -49,6 +49,29 @@ expect_status 0
 run emulate run -o made-samples -- ./made
 expect_status 0
 
+what='a program that reads the exact counters through PAPI'
+if echo '#include <papi.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
+	run emulate build -- gcc -O2 -pthread "$apps/special/events.c" -o events -lpapi
+	expect_status 0
+	run emulate run -o events-samples -- ./events
+	if [ $status = 1 ] && grep -q 'status 77' "$tmp/err"; then
+		echo 'not tested: PAPI was built without software-defined events'
+	else
+		expect_status 0
+		{
+			echo '1: accesses as many, allocations 3, atomics 10, system calls 0'
+			echo '3: accesses as many, allocations 9, atomics 30, system calls 0'
+		} >expected-events
+		expect_same_files expected-events "$tmp/out"
+	fi
+	./events >/dev/null 2>&1
+	status=$?
+	what='without the emulation there are no such events'
+	expect_status 77
+else
+	echo 'not tested: software-defined events (no papi.h; libpapi-dev has it)'
+fi
+
 what='a program that does not compile'
 printf 'int main(void) { return y; }\n' >wrong.c
 run emulate build -- gcc wrong.c -o wrong

@@ -103,6 +103,33 @@ what='C++ names need no arguments when they are alone'
 probe --functions catcher -- ./unwind
 expect_status 0
 
+what='more functions than are counted in thread-local storage itself'
+awk 'BEGIN {
+	for (i = 0; i < 300; i++)
+		printf "__attribute__((noinline)) long f%d(long x) { __asm__ volatile(\"\" ::: \"memory\"); return x + %d; }\n", i, i
+	print "int main(void)\n{\n\tlong x = 0;\n\tfor (int i = 0; i < 2000; i++) {"
+	for (i = 0; i < 300; i++)
+		printf "\t\tif (i >= %d) x = f%d(x);\n", i, i
+	print "\t}\n\treturn x != 80744950;\n}" }' >many.c
+gcc $flags many.c -o many || exit 1
+awk 'BEGIN { for (i = 0; i < 300; i++) print "f" i }' >many.txt
+for budget in 0 0.03; do
+	probe --functions @many.txt --budget $budget -- ./many
+	expect_status 0
+	for i in 0 255 256 299; do
+		expect_member calls f$i $((2000 - i))
+		[ $budget = 0.03 ] || expect_member samples f$i $((2000 - i))
+	done
+done
+
+what='a thread that is at work when the process ends'
+gcc $flags "$source/alive.c" -o alive -pthread || exit 1
+for budget in 0 0.03; do
+	probe --functions step --budget $budget -- ./alive
+	expect_status 0
+	expect_member calls step 1000
+done
+
 what='fork: each process has a file of its own'
 gcc $flags "$source/processes.c" -o processes || exit 1
 probe --functions forker,step --budget 0 -- ./processes
@@ -292,6 +319,28 @@ else
 	expect_member samples work 5
 	cases=$((cases + 1))
 	[ -n "$(member perf::PAGE-FAULTS work)" ] || fail 'page faults of work expected'
+fi
+
+what='counters through PAPI, in a child too, unless its parent had other threads'
+if gcc $flags "$source/counted.c" -o counted -lsde -pthread 2>"$tmp/err"; then
+	run probe --functions step --list counted.list -- ./counted
+	expect_status 0
+	for alone in yes no; do
+		rm -rf samples && mkdir samples
+		LD_PRELOAD=$library ASSAY_PROBE_LIST=counted.list ASSAY_PROBE_DIRECTORY=samples ASSAY_PROBE_BUDGET=0 \
+			ASSAY_PROBE_COUNTERS=papi:sde:::steps::taken ./counted $([ $alone = yes ] || echo threads) >printed 2>"$tmp/err"
+		status=$?
+		expect_status 0
+		run samples samples/*.samples --format json
+		grep -c '"not_counted": "the child of a process with several threads"' "$tmp/out" >refused_children
+		cases=$((cases + 3))
+		[ "$(member samples step | sort -n | tr '\n' ' ')" = '30 100 ' ] || fail "samples of step: $(member samples step | tr '\n' ' ')"
+		[ "$(member sde:::steps::taken step | sort -n | tr '\n' ' ')" = "$([ $alone = yes ] && echo '3 7 ' || echo 'null 3 ')" ] ||
+			fail "counted in step: $(member sde:::steps::taken step | tr '\n' ' ')"
+		[ "$(cat refused_children)" = "$([ $alone = yes ] && echo 0 || echo 1)" ] || fail 'the reason belongs to the child of several threads alone'
+	done
+else
+	echo 'not tested: counters through PAPI (no libsde; libpapi-dev has it)'
 fi
 run counters NO_SUCH_EVENT
 expect_status 6

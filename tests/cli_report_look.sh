@@ -57,7 +57,7 @@ at_least() {
 
 # What holds for every page, in every frame. $1: its sections, where they are not those of a report.
 expect_layout() {
-	sections=${1:-decision,ratios,moves,profiles,fingerprints,conditions,left-out,method}
+	sections=${1:-decision,ratios,moves,time,profiles,fingerprints,conditions,left-out,method}
 	for frame in phone-light phone-dark screen-light screen-dark no-script; do
 		expect_fact $frame sections "$sections"
 		expect_fact $frame scrolls-sideways no
@@ -86,7 +86,7 @@ for frame in phone-light screen-dark no-script; do
 	expect_fact $frame badge Regression
 	expect_fact $frame machines 8
 	expect_fact $frame cells 96
-	expect_fact $frame bars 24
+	expect_fact $frame bars 4
 done
 expect_fact screen-light sorts yes
 expect_fact screen-light reads yes

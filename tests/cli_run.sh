@@ -42,7 +42,11 @@ run -C "$lab" run tiny --resume
 refused 2 'nothing to resume'
 mv "$lab/apps/tiny/run.sh" "$lab/apps/tiny/gone.sh"
 run -C "$lab" run tiny
-expect_error run.sh
+refused 2 'cannot deploy' run.sh
+printf 'command: [true]\nversions: { a: { directory: tiny/nowhere } }\n' >"$lab/apps/gone.yaml"
+run -C "$lab" run gone
+refused 2 "version 'a'" 'cannot deploy' nowhere
+rm "$lab/apps/gone.yaml"
 mv "$lab/apps/tiny/gone.sh" "$lab/apps/tiny/run.sh"
 
 # ---- a run ----

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/profile.h"
+#include "gate/profile/profile.h"
 
 #include <math.h>
 #include <string.h>

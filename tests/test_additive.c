@@ -1,5 +1,5 @@
 /* The additive time model, boosted stumps with shared ties, and their blend. */
-#include "model/range.h"
+#include "model/profile/range.h"
 #include "tests/made_up_machines.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* What is deployed: which files with which hash, and what git builds. */
-#include "runs/artefact.h"
+#include "runs/application/artefact.h"
 #include "tests/scratch.h"
 
 #include <dirent.h>
@@ -166,7 +166,7 @@ static void test_refused(void **state)
 	assert_int_equal(mkdir("t", 0755) | mkdir("a", 0755) | mkdir("b", 0755) | mkdir("b/data", 0755), 0);
 	scratch_put("a/data", "x");
 	check_fails("same", artefact_collect(".", same, 2, false, &a, &err), ASSAY_E_FORMAT, &err, "'a/data' and 'b/data/' would both be 'data'");
-	check_refused("missing", "nowhere", ASSAY_E_IO, "cannot deploy './nowhere'");
+	check_refused("missing", "nowhere", ASSAY_E_NOTFOUND, "cannot deploy './nowhere'");
 	check_refused("a device", "/dev/null", ASSAY_E_FORMAT, "neither a file nor a directory");
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	check_refused("a socket", "t", ASSAY_E_FORMAT, "t/socket' is neither a file nor a directory");

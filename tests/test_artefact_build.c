@@ -1,5 +1,5 @@
 /* What git and a build command make of a reference: whole or not at all, and nothing stays behind. */
-#include "runs/artefact.h"
+#include "runs/application/artefact.h"
 #include "tests/scratch.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * events, which every machine has. Where there are hardware counters, instructions are counted, too. */
 #include "tests/scratch.h"
 #include "tests/helper_session.h"
-#include "fleet/agent/counting_client.h"
+#include "fleet/agent/countable.h"
 
 #include <math.h>
 
@@ -147,7 +147,8 @@ static void test_events(void **state)
 			    rows[i].fault ? rows[i].fault : "");
 		counting_events_release(&events);
 	}
-	counting_events_default(&events);
+	countable_default_of_stressors(&events);
+	assert_int_equal(events.n, 15);
 	assert_string_equal(events.names[0], COUNTING_INSTRUCTIONS);
 	for (size_t i = 0; i < events.n; i++) {
 		assert_true(counting_is_name(events.names[i], strlen(events.names[i])));

@@ -1,5 +1,5 @@
 /* Effect, decision, power and resources: reference numbers from scipy 1.10, and rates measured with seeded simulations. */
-#include "gate/effect.h"
+#include "gate/decide/effect.h"
 
 #include "base/rng.h"
 #include "base/stats.h"
@@ -82,7 +82,7 @@ static void test_decision_words(void **state)
 static void test_interval(void **state)
 {
 	static const struct effect_pair pairs[] = { { 0, .02, 0, 0 }, { 1, .05, 0, 0 }, { 3, .04, 0, 0 }, { 4, .09, 0, 0 } };
-	struct effect e = effect_of(pairs, 4, 5, .03);
+	struct effect e = effect_of(pairs, 4, 5, .03, NULL);
 
 	(void)state;
 	assert_int_equal(e.types, 4);
@@ -100,7 +100,7 @@ static void test_machines_within_types(void **state)
 	static const struct effect_pair pairs[] = {
 		{ 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 4 }, { 2, .01, .03, 4 }, { 2, .03, 0, 0 }, { 2, .05, .02, 4 },
 	};
-	struct effect e = effect_of(pairs, 6, 3, .03);
+	struct effect e = effect_of(pairs, 6, 3, .03, NULL);
 
 	(void)state;
 	assert_int_equal(e.types, 3);
@@ -117,7 +117,7 @@ static void test_machines_within_types(void **state)
 static void test_too_little(void **state)
 {
 	static const struct effect_pair pairs[] = { { 1, .02, .01, 4 }, { 1, .06, 0, 0 } }, few[] = { { 0, .08, .01, 3 } };
-	struct effect none = effect_of(NULL, 0, 3, .03), one = effect_of(pairs, 2, 3, .03);
+	struct effect none = effect_of(NULL, 0, 3, .03, NULL), one = effect_of(pairs, 2, 3, .03, NULL);
 
 	(void)state;
 	assert_int_equal(none.decision, DECISION_NOTHING_MEASURED);
@@ -126,7 +126,7 @@ static void test_too_little(void **state)
 	assert_near("ratio of one type", one.ratio, exp(.04), 1e-15);
 	assert_true(isnan(one.low) && isnan(one.high) && isnan(one.minimum_detectable) && isnan(one.shape_p));
 	assert_int_equal(one.decision, DECISION_INCONCLUSIVE);
-	assert_true(isnan(effect_of(few, 1, 1, .03).low)); /* two repetitions and three: too few to know a noise */
+	assert_true(isnan(effect_of(few, 1, 1, .03, NULL).low)); /* two repetitions and three: too few to know a noise */
 }
 
 /* numpy and scipy from the formulas in docs/statistics.md. */
@@ -134,7 +134,7 @@ static void test_within_machines(void **state)
 {
 	static const struct effect_pair pairs[] = { { 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 6 } },
 					three[] = { { 0, .02, .01, 4 }, { 1, .04, .02, 4 }, { 2, .10, .015, 6 } }, one[] = { { 0, .08, .01, 4 } };
-	struct effect e = effect_of(pairs, 3, 2, .03), single = effect_of(one, 1, 1, .03);
+	struct effect e = effect_of(pairs, 3, 2, .03, NULL), single = effect_of(one, 1, 1, .03, NULL);
 
 	(void)state;
 	assert_true(e.within);
@@ -146,19 +146,19 @@ static void test_within_machines(void **state)
 	assert_near("low", single.low, 1.0512921343597863, 1e-10);
 	assert_near("high", single.high, 1.1162557320058828, 1e-10);
 	assert_near("minimum detectable", single.minimum_detectable, effect_minimum_detectable_of(sqrt(2e-4), 16, .03), 1e-12);
-	assert_false(effect_of(three, 3, 3, .03).within);
+	assert_false(effect_of(three, 3, 3, .03, NULL).within);
 }
 
 /* Exchanging the versions inverts the ratio and its interval, and leaves the shape test alone. */
 static void test_mirror(void **state)
 {
 	struct effect_pair pairs[] = { { 0, .21, .01, 4 }, { 1, .25, .01, 4 }, { 2, .2, .01, 4 }, { 3, .23, .01, 4 } };
-	struct effect e = effect_of(pairs, 4, 4, .03), back;
+	struct effect e = effect_of(pairs, 4, 4, .03, NULL), back;
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		pairs[i].log_ratio = -pairs[i].log_ratio;
-	back = effect_of(pairs, 4, 4, .03);
+	back = effect_of(pairs, 4, 4, .03, NULL);
 	assert_near("ratio", back.ratio * e.ratio, 1, 1e-14);
 	assert_near("interval", back.low * e.high, 1, 1e-14);
 	assert_near("shape", back.shape_p, e.shape_p, 1e-12);
@@ -210,7 +210,7 @@ static struct effect simulate(struct rng *rng, const struct world *w)
 			pairs[n++] = (struct effect_pair){ t, truth + candidate - baseline, sqrt(variance), 4 };
 		}
 	}
-	return effect_of(pairs, n, w->types, .03);
+	return effect_of(pairs, n, w->types, .03, NULL);
 }
 
 static struct rates rates_of(const struct world *w, size_t runs, uint64_t seed)
@@ -373,10 +373,10 @@ static void test_resources_exact(void **state)
 	static double at[] = { 1, 2.1, 5, 7 + 2e-15, 2, 1, 4, 7, 3, 4, 4.5, 7, 4, 3.9, 1, 7, 5, 2, 3, 7 };
 	static const double y[] = { .01, .05, .02, .09, .04 };
 	static const struct effect_resource expected[] = {
-		{ 2, -0.9391952027485976, 9. / 120 },
-		{ 0, 0.5076730825668094, 102. / 120 },
-		{ 1, 0.22130664311517237, 1 },
-		{ 3, 0, 1 },
+		{ .feature = 2, .correlation = -0.9391952027485976, .p = 9. / 120 },
+		{ .feature = 0, .correlation = 0.5076730825668094, .p = 102. / 120 },
+		{ .feature = 1, .correlation = 0.22130664311517237, .p = 1 },
+		{ .feature = 3, .correlation = 0, .p = 1 },
 	};
 	const struct mat x = { 5, 4, at };
 	struct effect_resource got[4], again[4];

@@ -1,4 +1,4 @@
-#include "runs/emulate_build.h"
+#include "runs/instrument/emulate_build.h"
 
 #include "tests/scratch.h"
 

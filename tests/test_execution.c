@@ -1,10 +1,10 @@
 /* Executions in the store: a failure never becomes a number, nothing is there twice, each result finds its fingerprint, and dataset rows
  * are the medians of that fingerprint. Software stacks: what hosts say of them. */
-#include "runs/execution.h"
+#include "runs/execute/execution.h"
 
-#include "runs/estimate.h"
-#include "runs/evidence.h"
-#include "runs/stack.h"
+#include "runs/execute/estimate.h"
+#include "runs/results/evidence.h"
+#include "runs/application/stack.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static void enter(struct fixture *f)
 	f->plan = (struct plan){ .application = texts[7], .versions = versions, .artefacts = versions, .n_versions = 2, .inputs = inputs,
 				 .n_inputs = 1, .machines = machines, .n_machines = 2, .repetitions = 3, .warm_ups = 1 };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
-	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app", false, 30 * DAY };
+	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app", false, 30 * DAY, NULL };
 }
 
 static void leave(struct fixture *f)
@@ -73,20 +73,20 @@ static void test_put(void **state)
 		     "app|a|m1|1000|1|0|1.5||\n");
 	check_select(&f.lab.store, "SELECT count(*) FROM run JOIN plan ON plan.id = run.plan", "1\n");
 	check_select(&f.lab.store, "SELECT outcome, metric IS NULL, detail FROM execution ORDER BY taken_ms",
-		     "ok|0|\nfailed|1|because\nkilled|1|because\ntimeout|1|because\nno_metric|1|because\nnot_started|1|because\n");
+		     "ok|0|\nfailed|1|because\nkilled|1|because\ntimeout|1|because\nno_metric|1|because\nnot_started|1|because\nno_samples|1|because\n");
 	check(execution_of_plan(&f.lab.store, &f.plan, &rows, &err), &err);
-	assert_int_equal(rows.n, 6);
+	assert_int_equal(rows.n, EXECUTION_OUTCOMES);
 	assert_int_equal(rows.items[0].outcome, EXECUTION_OK);
 	assert_true(rows.items[0].metric == 1.5 && rows.items[0].wall_ns == 1500000000 && rows.items[0].signal == -1);
 	assert_null(rows.items[0].out);
 	execution_rows_release(&rows);
-	check(execution_failures(&f.lab.store, "app", "b", &rows, &err), &err);
-	assert_int_equal(rows.n, 5);
+	check(execution_failures(&f.lab.store, "app", "b", false, &rows, &err), &err);
+	assert_int_equal(rows.n, EXECUTION_OUTCOMES - 1);
 	assert_int_equal(rows.items[0].outcome, EXECUTION_FAILED);
 	assert_int_equal(rows.items[0].out_bytes, 4);
 	assert_memory_equal(rows.items[0].out, "o\0ut", 4);
 	execution_rows_release(&rows);
-	check(execution_failures(&f.lab.store, "app", "a", &rows, &err), &err);
+	check(execution_failures(&f.lab.store, "app", "a", false, &rows, &err), &err);
 	assert_int_equal(rows.n, 0);
 	f.place.machine = "m1";
 	e = execution_of(0, 1, EXECUTION_OK, 5000);

@@ -1,7 +1,7 @@
 /* The page about a catalog, from laboratories made in memory: the numbers, what stands on it and what does not, and the page
  * itself. */
 #include "base/mem.h"
-#include "gate/explore.h"
+#include "gate/explore/explore.h"
 #include "tests/html_scan.h"
 
 #include <math.h>

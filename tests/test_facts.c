@@ -3,6 +3,9 @@
 #include "tests/helper_session.h"
 #include "fleet/agent/facts.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <math.h>
 #include <sys/utsname.h>
 
@@ -82,6 +85,13 @@ static void test_this_machine(void **state)
 	assert_true(fabs(facts.clock_ms / 1000 - (double)time(NULL)) < 60);
 	assert_true(facts.steal_ticks < facts.total_ticks && facts.total_ticks > 0);
 	assert_non_null(facts.virtual_machine);
+#ifdef __x86_64__
+	unsigned a = 0, b, c, d, family;
+
+	assert_true(__get_cpuid(1, &a, &b, &c, &d));
+	family = (a >> 8 & 0xf) == 0xf ? 0xf + (a >> 20 & 0xff) : a >> 8 & 0xf;
+	assert_true(facts.cpu_family == family && facts.cpu_model_number == ((a >> 4 & 0xf) | (a >> 12 & 0xf0)) && facts.cpu_stepping == (a & 0xf));
+#endif
 #ifdef __GLIBC__
 	char libc[64];
 

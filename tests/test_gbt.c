@@ -1,8 +1,8 @@
 /* Small trees worked out by hand, what must hold for any data, and a plain implementation without any of the short cuts. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/gbt.h"
-#include "model/gbt_internal.h"
+#include "model/trees/gbt.h"
+#include "model/trees/gbt_internal.h"
 #include "model/scale.h"
 
 #include <float.h>

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/gbt.h"
+#include "model/trees/gbt.h"
 #include "model/scale.h"
 
 #include <math.h>

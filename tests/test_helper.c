@@ -80,6 +80,32 @@ static void test_surroundings(void **state)
 	check_output(&request, "x y=$z|kept||sub dir\n");
 }
 
+/* What a host preloads stays in force behind what a run brings along; the last one joined comes first. */
+static void test_joined(void **state)
+{
+	struct helper_request request;
+
+	(void)state;
+	setenv("ASSAY_HOST", "host", 1);
+	setenv("ASSAY_EMPTY", "", 1);
+	shell_request(&request, "echo \"$ASSAY_HOST|$ASSAY_EMPTY|$ASSAY_NEW|$ASSAY_CLEARED\"");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=a:b");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=c");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_EMPTY=d");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_NEW=e");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_CLEARED=f");
+	helper_request_text(&request, HELPER_ENVIRON, "ASSAY_CLEARED=");
+	check_output(&request, "c:a:b:host|d|e|f\n");
+	unsetenv("ASSAY_HOST");
+	unsetenv("ASSAY_EMPTY");
+	shell_request(&request, "echo \"$A|$LD_PRELOAD\"");
+	helper_request_variable(&request, "A=LD_PRELOAD=x");
+	helper_request_variable(&request, "LD_PRELOAD=libc.so.6");
+	helper_request_variable(&request, "LD_PRELOAD=libm.so.6");
+	check_output(&request, "LD_PRELOAD=x|libm.so.6:libc.so.6\n");
+}
+
 /* The command's own session, no terminal, no descriptor but three, no signal ignored or blocked; also with a lock and an input. */
 static void test_nothing_inherited(void **state)
 {
@@ -416,6 +442,7 @@ int main(int argc, char **argv)
 		SESSION_TEST(test_signal),
 		SESSION_TEST(test_arguments),
 		SESSION_TEST(test_surroundings),
+		SESSION_TEST(test_joined),
 		SESSION_TEST(test_nothing_inherited),
 		SESSION_TEST(test_input),
 		SESSION_TEST(test_limits),

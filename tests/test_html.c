@@ -1,8 +1,8 @@
 /* Escaping: whatever stands in a name, it stays text; and formats print what they say. */
 #include "base/error.h"
 #include "base/text.h"
-#include "gate/html.h"
-#include "gate/svg.h"
+#include "gate/page/html.h"
+#include "gate/page/svg.h"
 
 #include <math.h>
 #include <setjmp.h>

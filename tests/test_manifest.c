@@ -1,5 +1,5 @@
 /* Manifests: what is taken, what is refused and how that is said, and what becomes of words on a host. */
-#include "runs/manifest.h"
+#include "runs/application/manifest.h"
 #include "tests/scratch.h"
 
 #define SMALLEST "command: [true]\nversions: {a: }\n"
@@ -117,6 +117,23 @@ static void test_refused(void **state)
 		{ SMALLEST "metric: {pattern: '([a)'}\n", "no extended regular expression", 3 },
 		{ SMALLEST "metric: {patern: '(a)', source: regex}\n", "did you mean 'pattern'", 3 },
 		{ SMALLEST "metric: {pattern: '(a)', unit: ''}\n", "'unit' is empty", 3 },
+		{ SMALLEST "probe: [work]\n", "probe must be a map", 3 },
+		{ SMALLEST "probe:\n  functions: changed\n  bugdet: 0\n", "did you mean 'budget'", 5 },
+		{ SMALLEST "probe:\n  back_end: papi\n", "no back end 'papi': there are probe", 4 },
+		{ SMALLEST "probe: {functions: work}\n", "'functions' is changed, or a list of names: write [work]", 3 },
+		{ SMALLEST "probe: {functions: {work: 1}}\n", "must be a list", 3 },
+		{ SMALLEST "probe: {functions: []}\n", "names none", 3 },
+		{ SMALLEST "probe: {functions: ['@list']}\n", "cannot be the name of a function", 3 },
+		{ SMALLEST "probe: {functions: [\"a\\tb\"]}\n", "cannot be the name of a function", 3 },
+		{ SMALLEST "probe:\n  functions: changed\n  counters: all\n", "'counters' is default, or a list of names: write [all]", 5 },
+		{ SMALLEST "probe: {counters: ['a b']}\n", "no name of an event", 3 },
+		{ SMALLEST "probe: {counters: [A, B, A]}\n", "the event 'A' stands twice", 3 },
+		{ SMALLEST "probe: {budget: 3}\n", "budget", 3 },
+		{ SMALLEST "probe: {module: /usr/lib/libx.so}\n", "no '/' in front", 3 },
+		{ SMALLEST "probe: {module: a/../b}\n", "no '..'", 3 },
+		{ SMALLEST "probe: {full: true}\n", "'full' belongs to back_end: emulated", 3 },
+		{ SMALLEST "probe:\n  back_end: emulated\n  counters: default\n", "'counters' belongs to back_end: probe", 5 },
+		{ SMALLEST "probe:\n  back_end: emulated\n  budget: 0\n", "'budget' belongs to back_end: probe", 5 },
 	};
 
 	(void)state;
@@ -296,6 +313,50 @@ static void test_words_on_a_host(void **state)
 }
 
 /* The hash is of what is measured. */
+/* What `probe` says, and that it says the same when it is read again. */
+static void test_probe(void **state)
+{
+	static const struct {
+		const char *text, *kept;
+	} rows[] = {
+		{ "{}", "{\"back_end\":\"probe\",\"functions\":\"changed\",\"counters\":\"default\",\"budget\":0.03}" },
+		{ "{functions: [f, 'ns::g(int, long)'], counters: [], budget: 0, module: lib/libx.so}",
+		  "{\"back_end\":\"probe\",\"functions\":[\"f\",\"ns::g(int,long)\"],\"module\":\"lib/libx.so\",\"counters\":[],\"budget\":0}" },
+		{ "{counters: [PAPI_TOT_INS, 'perf::PAGE-FAULTS'], functions: changed}",
+		  "{\"back_end\":\"probe\",\"functions\":\"changed\",\"counters\":[\"PAPI_TOT_INS\",\"perf::PAGE-FAULTS\"],\"budget\":0.03}" },
+		{ "{back_end: emulated}", "{\"back_end\":\"emulated\",\"functions\":\"changed\",\"full\":false}" },
+		{ "{back_end: emulated, full: true, functions: [f]}", "{\"back_end\":\"emulated\",\"functions\":[\"f\"],\"full\":true}" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char *text = mem_format(SMALLEST "probe: %s\n", rows[i].text), *kept, *again, *from, *to;
+		struct manifest m = parsed(text);
+
+		assert_true(m.probe.given);
+		kept = manifest_probe_text(&m.probe);
+		manifest_release(&m);
+		free(text);
+		text = mem_format(SMALLEST "probe: %s\n", kept);
+		m = parsed(text);
+		again = manifest_probe_text(&m.probe);
+		assert_string_equal(again, kept);
+		for (from = to = kept; *from; from++)
+			if (!strchr(" \n", *from))
+				*to++ = *from;
+		*to = '\0';
+		assert_string_equal(kept, rows[i].kept);
+		manifest_release(&m);
+		free(text);
+		free(kept);
+		free(again);
+	}
+	struct manifest without = parsed(SMALLEST);
+
+	assert_false(without.probe.given);
+	manifest_release(&without);
+}
+
 static void test_hash(void **state)
 {
 	static const struct {
@@ -306,6 +367,7 @@ static void test_hash(void **state)
 		{ "# a comment\n\nversions:\n  y:\n    directory: d\n  x:\nenvironment: {B: 2, A: 1}\ncommand: [a, b]\ninputs:\n  - name: j\n  - name: i\n", true },
 		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nrepetitions: 9\nwarm_ups: 4\n"
 		  "description: other\nmetric: wall\napplication: app\nwork: /dev/shm\ntime_limit: 600.0\n", true },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nprobe: {budget: .5}\n", true },
 		{ "command: [b, a]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\n", false },
 		{ "command: [a b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\n", false },
 		{ "command: [a, b]\nenvironment: {A: 1, B: 3}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\n", false },
@@ -434,7 +496,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_limits), cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_all_keys),  cmocka_unit_test(test_patterns), cmocka_unit_test(test_words_on_a_host),
-		cmocka_unit_test(test_hash),	  cmocka_unit_test(test_hash_of_metrics), cmocka_unit_test(test_hash_of_versions),
+		cmocka_unit_test(test_probe), cmocka_unit_test(test_hash),	  cmocka_unit_test(test_hash_of_metrics), cmocka_unit_test(test_hash_of_versions),
 		SCRATCH_TEST(test_open),	  SCRATCH_TEST(test_example),
 	};
 

@@ -1,7 +1,7 @@
 /* Which runs the gate compares on a machine: those of one plan, in which the versions took turns, where there are some; it says where
  * there are none, and never of imported results. */
 #include "base/mem.h"
-#include "gate/verdict.h"
+#include "gate/decide/verdict.h"
 
 #include <math.h>
 #include <setjmp.h>

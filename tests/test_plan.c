@@ -1,7 +1,7 @@
 /* Plans: the order is what makes versions comparable; a plan comes back from the store as it went in; what contradicts it is refused. */
-#include "runs/plan.h"
+#include "runs/execute/plan.h"
 
-#include "runs/plan_choose.h"
+#include "runs/execute/plan_choose.h"
 #include "tests/scratch.h"
 
 #define MANIFEST                                                          \
@@ -170,12 +170,12 @@ static void test_round_trip(void **state)
 	size_t n;
 
 	(void)state;
-	check_fails("nothing there", plan_latest_incomplete(&lab.store, "app", &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
+	check_fails("nothing there", plan_latest_incomplete(&lab.store, "app", false, &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
 	free(plan.artefacts[1]);
 	plan.artefacts[1] = mem_string("1234");
 	check(plan_new(&lab.store, &manifest, &plan, &err), &err);
 	assert_int_equal(strspn(plan.id, "0123456789abcdef"), 16);
-	check(plan_latest_incomplete(&lab.store, "app", &back, &err), &err);
+	check(plan_latest_incomplete(&lab.store, "app", false, &back, &err), &err);
 	assert_string_equal(back.id, plan.id);
 	assert_string_equal(back.manifest_hash, manifest.hash);
 	assert_int_equal(back.n_versions, 3);
@@ -198,7 +198,7 @@ static void test_round_trip(void **state)
 	free(ids);
 	plan_release(&back);
 	check(plan_complete(&lab.store, &plan, &err), &err);
-	check_fails("complete", plan_latest_incomplete(&lab.store, "app", &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
+	check_fails("complete", plan_latest_incomplete(&lab.store, "app", false, &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
 	plan_release(&plan);
 	plan_release(&plan);
 	manifest_release(&manifest);
@@ -218,10 +218,10 @@ static void test_latest(void **state)
 	check(plan_new(&lab.store, &manifest, &second, &err), &err);
 	assert_string_not_equal(first.id, second.id); /* all equal but the time */
 	check_select(&lab.store, "UPDATE plan SET started_ms = 1000 + (id = (SELECT max(id) FROM plan))", "");
-	check(plan_latest_incomplete(&lab.store, "app", &back, &err), &err);
+	check(plan_latest_incomplete(&lab.store, "app", false, &back, &err), &err);
 	assert_string_equal(back.id, strcmp(first.id, second.id) > 0 ? first.id : second.id);
 	plan_release(&back);
-	check_fails("another application", plan_latest_incomplete(&lab.store, "ap", &back, &err), ASSAY_E_NOTFOUND, &err, "'ap'");
+	check_fails("another application", plan_latest_incomplete(&lab.store, "ap", false, &back, &err), ASSAY_E_NOTFOUND, &err, "'ap'");
 	plan_release(&first);
 	plan_release(&second);
 	manifest_release(&manifest);
@@ -262,6 +262,35 @@ static void test_changed_manifest(void **state)
 		manifest_release(&now);
 	}
 	plan_release(&plan);
+	manifest_release(&manifest);
+	lab_close(&lab);
+}
+
+/* Another probe matters to instrumented runs, and to no others. */
+static void test_changed_probe(void **state)
+{
+	static const char *const manifests[] = { MANIFEST "probe: {budget: 0}\n", MANIFEST "probe: {budget: 0.5}\n", MANIFEST };
+	struct lab lab = scratch_lab("lab");
+	struct manifest manifest = manifest_of(manifests[0]);
+	struct assay_error err;
+
+	(void)state;
+	for (int probe = 0; probe < 2; probe++) {
+		struct plan plan = choose(&manifest, 0, 0);
+
+		plan.probe = probe ? manifest_probe_text(&manifest.probe) : NULL;
+		check(plan_new(&lab.store, &manifest, &plan, &err), &err);
+		for (size_t i = 0; i < COUNT(manifests); i++) {
+			struct manifest now = manifest_of(manifests[i]);
+
+			if (probe && i > 0)
+				check_fails(manifests[i], plan_check(&lab.store, &plan, &now, &err), ASSAY_E_CONFLICT, &err, "(the probe)");
+			else
+				check(plan_check(&lab.store, &plan, &now, &err), &err);
+			manifest_release(&now);
+		}
+		plan_release(&plan);
+	}
 	manifest_release(&manifest);
 	lab_close(&lab);
 }
@@ -357,7 +386,7 @@ int main(void)
 		cmocka_unit_test(test_order_balanced),
 		SCRATCH_TEST(test_round_trip),
 		SCRATCH_TEST(test_latest),
-		SCRATCH_TEST(test_changed_manifest),
+		SCRATCH_TEST(test_changed_probe), SCRATCH_TEST(test_changed_manifest),
 		cmocka_unit_test(test_changed_artefacts),
 		cmocka_unit_test(test_choose),
 		cmocka_unit_test(test_contradictions),

@@ -1,11 +1,11 @@
 /* The quiho data package: rows that cannot be used, and a store that depends on what was imported, not on how. */
-#include "runs/quiho.h"
+#include "runs/results/quiho.h"
 
 #include "base/csv.h"
 #include "base/rng.h"
 #include "fingerprint/catalog.h"
-#include "runs/metric_rule.h"
-#include "runs/run.h"
+#include "runs/results/metric_rule.h"
+#include "runs/results/run.h"
 #include "tests/scratch.h"
 
 #include <math.h>

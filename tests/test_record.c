@@ -1,6 +1,6 @@
 /* The writer, from inside a process, against the reader. */
 #include "runs/record/record_writer.h"
-#include "runs/samples.h"
+#include "runs/samples/samples.h"
 #include "tests/scratch.h"
 
 #include <errno.h>
@@ -216,6 +216,40 @@ static void test_full(void **state)
 	samples_release(&s);
 }
 
+static void test_brief(void **state)
+{
+	struct record_options brief = { .directory = ".", .brief = true, .ticks_per_s = TICKS };
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct samples s;
+
+	(void)state;
+	brief.n_counters = 1;
+	assert_int_equal(record_open(&w, &brief), EINVAL);
+	brief.n_counters = 0;
+	assert_int_equal(record_open(&w, &brief), 0);
+	record_function(&w, 1, "m", "f");
+	for (uint64_t i = 0; i < 40000; i++) { /* several chunks */
+		const struct record_sample head = { .weight = 1u << i % 17, .ordinal = i, .duration = 3 * i, .flags = i & 1 ? RECORD_ESTIMATED : 0 };
+		struct record_brief *sample = (struct record_brief *)record_begin(&w, &t);
+
+		if (!sample)
+			fail_msg("sample %zu was dropped", (size_t)i);
+		else
+			record_shorten(&head, sample);
+		record_commit(&w, &t);
+	}
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 40000);
+	for (size_t i = 0; i < s.n; i++) {
+		assert_int_equal(s.items[i].ordinal, i);
+		assert_int_equal(s.items[i].weight, 1u << i % 17);
+		assert_true(s.items[i].ns == (double)(3 * i) && s.items[i].estimated == (i & 1));
+	}
+	samples_release(&s);
+}
+
 static void test_names_full(void **state)
 {
 	struct record_options small = options;
@@ -310,6 +344,7 @@ int main(void)
 		SCRATCH_TEST(test_what_is_written_is_read), SCRATCH_TEST(test_threads_do_not_wait), SCRATCH_TEST(test_killed),
 		SCRATCH_TEST(test_fork),                    SCRATCH_TEST(test_full),                SCRATCH_TEST(test_names_full),
 		SCRATCH_TEST(test_full_disk),               SCRATCH_TEST(test_refused),             SCRATCH_TEST(test_descriptors_closed),
+		SCRATCH_TEST(test_brief),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* The page, from laboratories made in memory: well-formed whatever the names, the same bytes for the same data, nothing left unsaid. */
 #include "base/mem.h"
-#include "gate/report.h"
-#include "gate/report_paper.h"
+#include "gate/report/report.h"
+#include "gate/report/report_paper.h"
 #include "tests/html_scan.h"
 
 #include <math.h>

@@ -34,7 +34,7 @@ static int read_sheet(void **state)
 	(void)state;
 	if (!source)
 		return 1;
-	path = mem_format("%s/gate/report/style.css", source);
+	path = mem_format("%s/gate/page/style.css", source);
 	if (file_read(path, 1u << 20, &sheet, &err))
 		return 1;
 	free(path);

@@ -1,6 +1,6 @@
 /* The reader on files built by hand: what was spent in a function itself, damaged files, and the joining of runs. */
 #include "runs/record/record_writer.h"
-#include "runs/samples_join.h"
+#include "runs/samples/samples_join.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -15,6 +15,7 @@ struct file {
 	} chunks[4];
 	size_t n_chunks;
 	uint32_t n_counters, back_end;
+	bool brief;
 };
 
 #define CHUNK_BYTES 4096u
@@ -33,7 +34,14 @@ static void add(struct file *f, uint32_t thread, const struct record_sample *hea
 		i++;
 	if (i == f->n_chunks)
 		f->chunks[f->n_chunks++].thread = thread;
-	buf_add(&f->chunks[i].bytes, (const char *)head, sizeof(*head));
+	if (f->brief) {
+		struct record_brief brief;
+
+		record_shorten(head, &brief);
+		buf_add(&f->chunks[i].bytes, (const char *)&brief, sizeof(brief));
+	} else {
+		buf_add(&f->chunks[i].bytes, (const char *)head, sizeof(*head));
+	}
 	buf_add(&f->chunks[i].bytes, (const char *)values, f->n_counters * sizeof(*values));
 	f->chunks[i].n++;
 }
@@ -47,7 +55,7 @@ static void pad(struct buf *out, size_t to)
 static void finish(struct file *f, struct buf *out)
 {
 	struct record_header header = {
-		.version = RECORD_VERSION, .back_end = f->back_end, .header_bytes = 4096, .names_bytes_max = 4096, .chunk_bytes = CHUNK_BYTES,
+		.version = f->brief ? RECORD_VERSION_BRIEF : RECORD_VERSION, .back_end = f->back_end, .header_bytes = 4096, .names_bytes_max = 4096, .chunk_bytes = CHUNK_BYTES,
 		.n_counters = f->n_counters, .ticks_per_s = 1000000000u, .names_bytes = f->names.size, .chunks = f->n_chunks, .finished = 1,
 	};
 
@@ -164,6 +172,8 @@ static void test_vector(void **state)
 	parse(&bytes, &s);
 	samples_vector(&s, 0, false, vector);
 	assert_true(vector[0] == .1 / 4 && vector[1] == 250 && isnan(vector[2]));
+	samples_vector(&s, 0, true, vector);
+	assert_true(vector[1] == 250 && isnan(vector[2])); /* what was not counted is not counted without nested calls either */
 	samples_vector(&s, 1, false, vector);
 	assert_true(isnan(vector[0]) && vector[1] == 0); /* no work was done */
 	samples_release(&s);
@@ -186,8 +196,9 @@ static void test_damaged(void **state)
 		enum assay_status status;
 	} rows[] = {
 		{ "magic", 0, 1, ASSAY_E_FORMAT },
-		{ "a newer version", 8, RECORD_VERSION + 1, ASSAY_E_VERSION },
+		{ "a newer version", 8, RECORD_VERSION_BRIEF + 1, ASSAY_E_VERSION },
 		{ "version 0", 8, 0, ASSAY_E_FORMAT },
+		{ "counters in brief samples", 8, RECORD_VERSION_BRIEF, ASSAY_E_FORMAT },
 		{ "back end", 12, 77, ASSAY_E_FORMAT },
 		{ "header's size", 16, 100, ASSAY_E_FORMAT },
 		{ "room for names", 20, 1u << 30, ASSAY_E_FORMAT },
@@ -244,6 +255,75 @@ static void test_truncated(void **state)
 		assert_true(s.truncated == (s.n_functions < 3 || whole < 5));
 		samples_release(&s);
 	}
+	buf_release(&bytes);
+}
+
+/* Without counters samples are brief: what is read is the same. */
+static void test_brief(void **state)
+{
+	static const struct {
+		uint32_t function, weight;
+		uint64_t ordinal, start, duration;
+		uint32_t depth, threads, flags;
+	} rows[] = {
+		{ 1, 8, 5, 200, 10, 1, 3, RECORD_ESTIMATED },
+		{ 0, 1, UINT64_MAX / 3, 100, 300, 0, 3, RECORD_UNWOUND },
+		{ 1, 1u << 16, 9, 500, 1ull << 40, 0, 1, 0 },
+		{ 1, 0, 70000, 900, 0, 0, 0, RECORD_TOTAL },
+	};
+	struct samples read[2];
+
+	(void)state;
+	for (int brief = 0; brief < 2; brief++) {
+		struct file f = { .n_chunks = 0, .brief = brief };
+		struct buf bytes = BUF_INIT;
+
+		name(&f, "f 1 m a");
+		name(&f, "f 2 m b");
+		for (size_t i = 0; i < COUNT(rows); i++)
+			add(&f, 0, &(struct record_sample){ .function = rows[i].function, .weight = rows[i].weight, .ordinal = rows[i].ordinal,
+				.start = rows[i].start, .duration = rows[i].duration, .depth = rows[i].depth, .threads = rows[i].threads,
+				.flags = rows[i].flags }, NULL);
+		finish(&f, &bytes);
+		parse(&bytes, &read[brief]);
+		buf_release(&bytes);
+	}
+	assert_int_equal(read[1].n, 3);
+	assert_int_equal(read[0].n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct sample *a = &read[0].items[i], *b = &read[1].items[i];
+
+		assert_int_equal(a->function, b->function);
+		assert_int_equal(a->weight, b->weight);
+		assert_int_equal(a->threads, b->threads);
+		assert_int_equal(a->depth, b->depth);
+		assert_int_equal(a->ordinal, b->ordinal);
+		assert_true(a->unwound == b->unwound && a->estimated == b->estimated);
+		assert_true(a->start_s == b->start_s && a->ns == b->ns && a->alone_ns == b->alone_ns);
+	}
+	assert_int_equal(read[1].n_calls, 1);
+	assert_int_equal(read[1].calls[0].calls, 70000);
+	samples_release(&read[0]);
+	samples_release(&read[1]);
+}
+
+static void test_brief_damaged(void **state)
+{
+	struct file f = { .n_chunks = 0, .brief = true };
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+
+	(void)state;
+	name(&f, "f 1 m a");
+	add(&f, 0, &(struct record_sample){ .weight = 1, .threads = 1u << 20 }, NULL);
+	add(&f, 0, &(struct record_sample){ .weight = 1 }, NULL);
+	finish(&f, &bytes);
+	bytes.bytes[8192 + sizeof(struct record_chunk) + sizeof(struct record_brief) + 2] = 32; /* a weight of 2^32 */
+	parse(&bytes, &s);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.unreadable, 1);
+	assert_int_equal(s.items[0].threads, UINT16_MAX);
+	samples_release(&s);
 	buf_release(&bytes);
 }
 
@@ -347,7 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alone),     cmocka_unit_test(test_alone_is_estimated), cmocka_unit_test(test_vector),
 		cmocka_unit_test(test_damaged),   cmocka_unit_test(test_truncated),          cmocka_unit_test(test_unknown_function),
-		cmocka_unit_test(test_join),
+		cmocka_unit_test(test_join),      cmocka_unit_test(test_brief),             cmocka_unit_test(test_brief_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

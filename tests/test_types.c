@@ -226,6 +226,30 @@ static void test_common_stressors(void **state)
 	catalog_release(&catalog);
 }
 
+/* Of a host as it is now: what lab.yaml says, its profile, its facts; else nothing is guessed. */
+static void test_of_host(void **state)
+{
+	static char type[] = "given", profile[] = "slow", model[] = "Fast CPU";
+	struct facts facts = { .cpu_model = model, .sockets = 2, .cores_per_socket = 8, .threads_per_core = 2, .memory_bytes = 64.0 * (1 << 30) };
+	struct host host = { .type = type, .profile = profile };
+	char *text;
+
+	(void)state;
+	text = types_of_host(&host, &facts);
+	assert_string_equal(text, "given");
+	free(text);
+	host.type = NULL;
+	text = types_of_host(&host, &facts);
+	assert_string_equal(text, "slow");
+	free(text);
+	host.profile = NULL;
+	text = types_of_host(&host, &facts);
+	assert_string_equal(text, "Fast CPU 2x8x2 64GiB");
+	free(text);
+	facts.sockets = (double)NAN;
+	assert_null(types_of_host(&host, &facts));
+}
+
 /* A name that somebody gave is not given to a cluster again: that would merge different machines. */
 static void test_names_taken(void **state)
 {
@@ -335,6 +359,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_of_rules), cmocka_unit_test(test_clusters_without_order), cmocka_unit_test(test_not_comparable),
+		cmocka_unit_test(test_of_host),
 		cmocka_unit_test(test_nothing_steady), cmocka_unit_test(test_common_stressors),       cmocka_unit_test(test_names_taken),
 		cmocka_unit_test(test_empty),          cmocka_unit_test(test_file),                   cmocka_unit_test(test_file_name),
 	};

@@ -1,6 +1,6 @@
 /* Pairing of machines, decisions and reasons, on laboratories made in memory. */
 #include "base/mem.h"
-#include "gate/verdict.h"
+#include "gate/decide/verdict.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* What the programs of this directory share. Each is built twice, with -DBAD and without; both variants print the same result, and
  * truth.csv says what is wrong with the bad one, in which function, and what should count it.
  *
- *   PROGRAM [THREADS [SIZE]] */
+ *   PROGRAM [THREADS [SIZE [SEED]]]        SEED: of what is random in the input */
 #ifndef TESTS_APPS_APP_H
 #define TESTS_APPS_APP_H
 
@@ -18,6 +18,7 @@
 struct app {
 	unsigned threads;
 	long size;
+	uint64_t seed;
 };
 static struct app app;
 
@@ -25,8 +26,9 @@ static void app_begin(int argc, char **argv, long size)
 {
 	app.threads = argc > 1 ? (unsigned)atoi(argv[1]) : 4;
 	app.size = argc > 2 ? atol(argv[2]) : size;
+	app.seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 	if (app.threads < 1 || app.threads > THREADS_MAX || app.size < 1) {
-		fprintf(stderr, "usage: %s [THREADS [SIZE]]\n", argv[0]);
+		fprintf(stderr, "usage: %s [THREADS [SIZE [SEED]]]\n", argv[0]);
 		exit(2);
 	}
 }

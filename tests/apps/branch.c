@@ -27,9 +27,10 @@ static int compare(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	uint64_t state = 1;
+	uint64_t state;
 
 	app_begin(argc, argv, 1000000);
+	state = app.seed;
 	values = app_lines((size_t)app.size);
 	for (long i = 0; i < app.size; i++)
 		values[i] = (uint8_t)(app_random(&state) >> 5);

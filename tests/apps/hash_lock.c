@@ -27,7 +27,7 @@ static struct table *table_of(unsigned thread)
 FUNCTION void count_keys(unsigned thread)
 {
 	struct table *table = table_of(thread);
-	uint64_t state = thread + 1;
+	uint64_t state = app.seed + thread;
 
 	for (long i = 0; i < app.size; i++) {
 		uint64_t key = app_random(&state);

@@ -32,9 +32,10 @@ FUNCTION void add_points(unsigned thread)
 
 int main(int argc, char **argv)
 {
-	uint64_t state = 1, total = 0;
+	uint64_t state, total = 0;
 
 	app_begin(argc, argv, 20000000);
+	state = app.seed;
 	sums = app_lines(app.threads * sizeof(*sums));
 	points = app_lines((size_t)app.size * sizeof(*points));
 	for (long i = 0; i < app.size; i++) {

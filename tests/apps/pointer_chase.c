@@ -24,7 +24,7 @@ FUNCTION uint64_t add_all(const struct node *first)
 static struct node *link_nodes(long n)
 {
 	long *order = malloc((size_t)n * sizeof(*order));
-	uint64_t state = 1;
+	uint64_t state = app.seed;
 	struct node *first;
 
 	for (long i = 0; order && i < n; i++)

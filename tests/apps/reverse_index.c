@@ -20,9 +20,10 @@ FUNCTION void find_links(unsigned thread)
 
 int main(int argc, char **argv)
 {
-	uint64_t state = 1;
+	uint64_t state;
 
 	app_begin(argc, argv, 60000000);
+	state = app.seed;
 	lengths = app_lines(app.threads * sizeof(*lengths));
 	lists = app_lines(app.threads * sizeof(*lists));
 	for (unsigned i = 0; i < app.threads; i++)
@@ -30,7 +31,7 @@ int main(int argc, char **argv)
 	text = app_lines((size_t)app.size);
 	for (long i = 0; i + 16 < app.size;) {
 		memcpy(text + i, LINK, sizeof(LINK) - 1);
-		i += 6 + (long)(app_random(&state) % 10);
+		i += 6 + (long)(app_random(&state) % (9 + app.seed % 8)); /* texts differ in how many links they have */
 	}
 	app_run(find_links);
 	app_end(app_total(lengths) / 1000);

@@ -140,7 +140,7 @@ static void work(unsigned thread)
 /* A circle through all items, each on a page of its own, or one after the other. */
 static void prepare(void)
 {
-	uint64_t state = 1;
+	uint64_t state = app.seed;
 
 	items = app_lines(ITEMS);
 	for (int i = 0; i < ITEMS; i++)

@@ -38,9 +38,10 @@ FUNCTION struct word *find(const char *text)
 
 int main(int argc, char **argv)
 {
-	uint64_t state = 1, total = 0;
+	uint64_t state, total = 0;
 
 	app_begin(argc, argv, 4000000);
+	state = app.seed;
 	for (unsigned i = 0; i < WORDS; i++) {
 		unsigned slot;
 

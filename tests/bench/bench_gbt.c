@@ -4,7 +4,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "model/gbt.h"
+#include "model/trees/gbt.h"
 #include "model/scale.h"
 
 #define FEATURES 43

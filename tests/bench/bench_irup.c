@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "gate/profile.h"
+#include "gate/profile/profile.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -138,6 +138,18 @@ def thresholds(left_out, planted):
     print()
 
 
+def moved(applications, left_out, planted):
+    """How many would be trusted, and how many of these rightly, as the thresholds move."""
+    others = lambda r: set(r["reasons"]) - {"leading_group_uncertain", "not_separable"}
+    print("As both move, everything else as it is; of profiles that would be trusted:\n")
+    print("| first | least | left out: main category | most alike | planted: right | applications |")
+    print("| --- " * 6 + "|")
+    for first, least in itertools.product((.4, .5, .6, .7, .8, .9), (0, .1, .15, .2, .3)):
+        a, b, c = ([r for r in rows if not others(r) and r["first"] >= first and r["least"] >= least] for rows in (left_out, planted, applications))
+        print(f"| {first:g} | {least:g} | {share(a, 'main')} | {share(a, 'nearest')} | {share(b, 'right')} | {len(c)} of {len(applications)} |")
+    print()
+
+
 def stability(applications):
     print("## Stability under resampling of types\n")
     print("Each of 200 resamples against the fit on all types; median over the applications.\n")
@@ -185,6 +197,7 @@ applications, left_out, planted = load("applications"), load("left_out"), load("
 errors(applications)
 right(left_out, planted)
 thresholds(left_out, planted)
+moved(applications, left_out, planted)
 stability(applications)
 coverage(applications)
 time(load("time"))

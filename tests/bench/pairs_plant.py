@@ -106,6 +106,9 @@ def plant(data, directory):
         for version, values in versions:
             write_version(writer, rows, values, version)
             pairs.append(pair(side(name, parts[0][0]), side(name, parts[0][1], version), True, version))
+            if version.startswith("slowdown"):
+                for first, second in parts[1:]:  # all repetitions of one side before the other's
+                    pairs.append(pair(side(name, first), side(name, second, version), True, f"{version}, in order"))
             if partner and not version.startswith("slowdown"):
                 pairs.append(pair(side(partner), side(name, version=version), True, version))
     for test in ("key", "load", "scan", "update"):

@@ -4,6 +4,7 @@ import struct
 HEADER = struct.Struct("<8sIIIIIIQQQQQQQQ")
 CHUNK = struct.Struct("<IIQQ")
 SAMPLE = struct.Struct("<IIQQQIIII")
+BRIEF = struct.Struct("<HBBHHQQQ")
 NOT_COUNTED = 2**64 - 1
 TOTAL = 4
 
@@ -15,7 +16,7 @@ class Samples:
         data = open(path, "rb").read()
         (magic, version, _, header_bytes, names_max, chunk_bytes, n_counters, _, _, _, _, names_bytes, chunks, _,
          self.finished) = HEADER.unpack_from(data)
-        assert magic == b"assaysmp" and version == 1, path
+        assert magic == b"assaysmp" and version in (1, 2), path
         lines = data[header_bytes:header_bytes + names_bytes].decode().split("\n")
         self.counters = [line[2:] for line in lines if line.startswith("c ")]
         self.functions = [line.split(" ", 3)[3] for line in lines if line.startswith("f ")]
@@ -26,8 +27,12 @@ class Samples:
             at = header_bytes + names_max + chunk * chunk_bytes
             n = CHUNK.unpack_from(data, at)[2]
             for i in range(n):
-                place = at + CHUNK.size + i * (SAMPLE.size + values.size)
-                function, weight, ordinal, _, duration, _, _, flags, _ = SAMPLE.unpack_from(data, place)
+                place = at + CHUNK.size + i * (BRIEF.size if version == 2 else SAMPLE.size + values.size)
+                if version == 2:
+                    function, weight, flags, _, _, ordinal, _, duration = BRIEF.unpack_from(data, place)
+                    weight = 1 << weight
+                else:
+                    function, weight, ordinal, _, duration, _, _, flags, _ = SAMPLE.unpack_from(data, place)
                 name = self.functions[function]
                 if flags & TOTAL:
                     self.calls[name] = self.calls.get(name, 0) + ordinal

@@ -7,28 +7,7 @@ ASSAY_JSON=$PWD/build/release/tests/tool_json
 
 # ---- sources ----
 
-mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/packages"
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Release: bookworm' | head -n 1)
-[ -n "$mirror" ] || { echo "apt has no source for bookworm (apt-get indextargets)" >&2; exit 1; }
-for suite in bookworm trixie; do
-	echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main"
-done >"$work/apt/sources.list"
-cat >"$work/apt/apt.conf" <<END_CONF
-Dir::Etc::sourcelist "$work/apt/sources.list";
-Dir::Etc::sourceparts "-";
-Dir::State::lists "$work/apt/lists";
-Dir::Cache "$work/apt/cache";
-APT::Sandbox::User "root";
-END_CONF
-chmod 755 "$work"
-APT_CONFIG=$work/apt/apt.conf apt-get -qq update
-# unpack PACKAGE SUITE DIRECTORY: the upstream sources; their version is printed.
-unpack() {
-	mkdir -p "$work/packages/$1-$2" "$3"
-	(cd "$work/packages/$1-$2" && APT_CONFIG=$work/apt/apt.conf apt-get -qq source --download-only "$1/$2" >/dev/null)
-	tar xf "$(ls "$work/packages/$1-$2"/*.orig.tar.*)" -C "$3" --strip-components=1
-	basename "$work/packages/$1-$2"/*.dsc .dsc
-}
+. tests/lib_debian.sh
 # release PROJECT WHICH PACKAGE SUITE COMPILE...: builds src/ of a directory that only this release has; adds it to the repository.
 release() {
 	project=$1 which=$2

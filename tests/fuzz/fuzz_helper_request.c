@@ -56,6 +56,8 @@ static void check_whole(const struct request *request)
 	ASSAY_BUG_IF(request->group.memory_bytes > INT64_MAX || request->group.processes > INT64_MAX);
 	for (size_t i = 0; i < request->variables.n; i++)
 		ASSAY_BUG_IF(!strchr(request->variables.texts[i], '=') || request->variables.texts[i][0] == '=');
+	for (size_t i = 0; i < request->joined.n; i++)
+		ASSAY_BUG_IF(!strchr(request->joined.texts[i], '=') || request->joined.texts[i][0] == '=');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "gate/html.h"
+#include "gate/page/html.h"
 
 #include <stdint.h>
 

@@ -1,8 +1,9 @@
 /* A manifest that is taken keeps its limits, gives every version and input a command, measures in reasonable time, and written again it
  * has the same hash. */
 #include "base/buf.h"
-#include "runs/manifest.h"
-#include "runs/run.h"
+#include "base/mem.h"
+#include "runs/application/manifest.h"
+#include "runs/results/run.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -109,6 +110,30 @@ static void add_metric(struct buf *out, const struct metric *metric, bool *plain
 	buf_text(out, "}, ");
 }
 
+/* As it is kept with a plan it is YAML, and says the same. */
+static void check_probe(const struct manifest *m)
+{
+	char *kept = manifest_probe_text(&m->probe), *text = mem_format("command: [a]\nversions: {a: }\nprobe: %s", kept), *again;
+	struct assay_error err = { .text = "" };
+	struct manifest other;
+	bool plain = true;
+
+	ASSAY_BUG_IF(!(m->probe.budget >= 0 && m->probe.budget <= 1) || (!m->probe.changed && m->probe.functions.n == 0));
+	for (const char *at = kept; *at; at++)
+		plain = plain && (*at == '\n' || (*at >= ' ' && *at <= '~'));
+	if (plain && manifest_parse("again", text, strlen(text), &other, &err)) {
+		fprintf(stderr, "%s\n%s\n", err.text, text);
+		ASSAY_BUG_IF("what is kept cannot be read" != NULL);
+	} else if (plain) {
+		again = manifest_probe_text(&other.probe);
+		ASSAY_BUG_IF(strcmp(again, kept) != 0);
+		free(again);
+		manifest_release(&other);
+	}
+	free(text);
+	free(kept);
+}
+
 static void check_again(const struct manifest *m)
 {
 	struct assay_error err = { .text = "" };
@@ -189,6 +214,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_commands(&m);
 	check_metric(&m, (const char *)data, size);
 	check_again(&m);
+	if (m.probe.given)
+		check_probe(&m);
 	manifest_release(&m);
 	return 0;
 }

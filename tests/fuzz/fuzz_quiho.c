@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/machine.h"
-#include "runs/quiho.h"
-#include "runs/run.h"
+#include "runs/results/quiho.h"
+#include "runs/results/run.h"
 
 #include <inttypes.h>
 

@@ -1,0 +1,264 @@
+/* Uniform, or another resource? How often cause_of() says what was planted, on recorded machines: bench_cause LAB ROUNDS SEED
+ * Costs are those of the recorded applications, by machine; both versions get repetitions with fresh noise, and the candidate what is
+ * planted. Each line of output is a JSON object: kind, size, repetitions, noise, the word; whether the stressor is among those that cannot be
+ * told apart from the leading one (named), and the uniform part in its interval (within).
+ *   bench_cause LAB ROUNDS SEED growth
+ * The contributions (model/profile/growth.h) where nothing changed, everything alike, or work on one resource was added: whether the
+ * planted group is said to have grown, how many others are said to have changed, and how many intervals contain the truth. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/stats.h"
+#include "gate/decide/cause.h"
+#include "gate/decide/effect.h"
+#include "model/profile/growth.h"
+#include "runs/results/evidence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PERMUTATIONS 999
+#define REPETITIONS_MAX 5
+
+static struct lab lab = { .lock_fd = -1 };
+static struct evidence evidence;
+
+/* An application on the machines of each hardware type. */
+struct ground {
+	struct mat log_rate; /* [types x features] */
+	double *log_cost;    /* [types] */
+	const char **names;  /* [features] */
+};
+
+enum { NONE, UNIFORM, ADDED, MOVED, BOTH, KINDS };
+static const char *const kinds[KINDS] = { "none", "uniform", "added", "moved", "both" };
+
+static void die(const struct assay_error *err)
+{
+	fprintf(stderr, "bench_cause: %s\n", err->text);
+	exit(1);
+}
+
+static void ground_release(struct ground *g)
+{
+	mat_release(&g->log_rate);
+	free(g->log_cost);
+	free(g->names);
+}
+
+/* Means over the rows of each type; columns that are 0 somewhere are left out. */
+static struct ground ground_of(const struct run_set *runs, const struct dataset *d)
+{
+	size_t n = evidence.types.n, types = 0, cols = 0;
+	double *count = mem_new(n, sizeof(*count));
+	struct ground g = { mat_new(n, d->X.cols), mem_new(n, sizeof(double)), mem_new(d->X.cols, sizeof(char *)) };
+
+	for (size_t i = 0; i < d->X.rows; i++) {
+		double y = log(d->y[i]);
+
+		if (d->types[i] >= n || !(d->y[i] > 0))
+			continue;
+		count[d->types[i]]++;
+		g.log_cost[d->types[i]] += runs->higher_is_better ? -y : y;
+		for (size_t j = 0; j < d->X.cols; j++)
+			g.log_rate.at[d->types[i] * d->X.cols + j] += log(mat_get(&d->X, i, j)); /* of 0 it is infinite */
+	}
+	for (size_t t = 0; t < n; t++) {
+		if (!(count[t] > 0))
+			continue;
+		g.log_cost[types] = g.log_cost[t] / count[t];
+		for (size_t j = 0; j < d->X.cols; j++)
+			g.log_rate.at[types * d->X.cols + j] = mat_get(&g.log_rate, t, j) / count[t];
+		types++;
+	}
+	for (size_t j = 0; j < d->X.cols; j++) {
+		bool whole = true;
+
+		for (size_t t = 0; t < types; t++)
+			whole = whole && isfinite(mat_get(&g.log_rate, t, j));
+		if (!whole)
+			continue;
+		for (size_t t = 0; t < types; t++)
+			g.log_rate.at[t * d->X.cols + cols] = mat_get(&g.log_rate, t, j);
+		g.names[cols++] = d->features[j];
+	}
+	for (size_t t = 1; t < types; t++)
+		memmove(&g.log_rate.at[t * cols], &g.log_rate.at[t * d->X.cols], cols * sizeof(double));
+	g.log_rate.rows = types;
+	g.log_rate.cols = cols;
+	free(count);
+	return g;
+}
+
+/* Relative cost of the candidate on every type. */
+static void plant(const struct ground *g, int kind, double size, size_t resource, double *ratio)
+{
+	size_t n = g->log_rate.rows;
+	double centre = 0;
+
+	for (size_t t = 0; t < n; t++)
+		centre += (mat_get(&g->log_rate, t, resource) + g->log_cost[t]) / (double)n;
+	for (size_t t = 0; t < n; t++) {
+		double work = exp(centre - mat_get(&g->log_rate, t, resource) - g->log_cost[t]);
+
+		ratio[t] = kind == UNIFORM ? 1 + size : kind == ADDED ? 1 + size * work : kind == MOVED ? 1 - size + size * work :
+			   kind == BOTH ? 1 + size + size * work : 1;
+	}
+}
+
+static double median_of(struct rng *rng, double noise, size_t n, double *variance)
+{
+	static const double c[REPETITIONS_MAX + 1] = { 0, 1, 1, 1.160, 1.092, 1.198 };
+	double x[REPETITIONS_MAX], sd;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = noise * rng_normal(rng);
+	sd = n > 1 ? c[n] * stats_sd(x, n) : 0;
+	*variance += sd * sd / (double)n;
+	return stats_median(x, n);
+}
+
+static void one(const char *name, const struct ground *g, int kind, double size, size_t repetitions, double noise, struct rng *rng)
+{
+	size_t n = g->log_rate.rows, p = g->log_rate.cols, resource = rng_below(rng, p);
+	double *ratio = mem_new(n, sizeof(*ratio)), *log_ratio = mem_new(n, sizeof(*log_ratio));
+	struct effect_pair *pairs = mem_new(n, sizeof(*pairs));
+	struct effect_resource *resources = mem_new(p, sizeof(*resources));
+	size_t alike = 0;
+	bool named = false;
+	struct effect e;
+	struct cause c;
+
+	plant(g, kind, size, resource, ratio);
+	for (size_t t = 0; t < n; t++) {
+		double variance = 0, baseline = median_of(rng, noise, repetitions, &variance);
+
+		log_ratio[t] = log(ratio[t]) + median_of(rng, noise, repetitions, &variance) - baseline;
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance), (double)(2 * (repetitions - 1)) };
+	}
+	e = effect_of(pairs, n, n, .03, NULL);
+	effect_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
+	c = cause_of(&e, log_ratio, g->log_cost, &g->log_rate, resources);
+	for (size_t j = 0; j < p; j++) {
+		alike += resources[j].alike;
+		named = named || (resources[j].alike && resources[j].feature == resource);
+	}
+	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"repetitions\":%zu,\"noise\":%g,\"types\":%zu,\"word\":\"%s\",\"alike\":%zu,"
+	       "\"named\":%s,\"within\":%s}\n",
+	       name, kinds[kind], size, repetitions, noise, n, cause_text(c.word), alike, named ? "true" : "false",
+	       isnan(c.low) ? "null" : c.low <= (kind == BOTH || kind == UNIFORM ? size : kind == MOVED ? -size : 0) &&
+	       (kind == BOTH || kind == UNIFORM ? size : kind == MOVED ? -size : 0) <= c.high ? "true" : "false");
+	free(ratio);
+	free(log_ratio);
+	free(pairs);
+	free(resources);
+}
+
+/* ---- contributions ---- */
+
+/* The truth where only one group changed; what uniform growth does to each group depends on shares that nobody knows. */
+static void count_growth(const struct growth *g, const struct growth *base, size_t group, double truth, int kind, size_t counts[4])
+{
+	for (size_t k = 0; k < g->groups; k++) {
+		double change = k == group ? truth : 0;
+
+		if (kind == UNIFORM)
+			change = truth * base->before[k];
+		counts[0] += g->low[k] - .001 <= change && change <= g->high[k] + .001;
+		counts[1] += 1;
+		counts[2] += k == group && g->low[k] > 0;
+		counts[3] += k != group && (g->low[k] > .001 || g->high[k] < -.001);
+	}
+}
+
+static void one_growth(const char *name, const struct ground *g, int kind, double size, double noise, struct rng *rng)
+{
+	size_t n = g->log_rate.rows, p = g->log_rate.cols, *type = mem_new(n, sizeof(*type)), resource, group, counts[4] = { 0 };
+	double *ratio = mem_new(n, sizeof(*ratio)), *cost = mem_new(n, sizeof(*cost)), truth = 0, ignored = 0;
+	struct shares_options options = { 100, rng_next(rng), 1 };
+	struct mat rates = mat_new(n, p);
+	struct blend_data data;
+	struct growth growth;
+
+	for (size_t t = 0; t < n; t++) {
+		type[t] = t;
+		cost[t] = exp(g->log_cost[t] + median_of(rng, noise, 3, &ignored));
+		for (size_t j = 0; j < p; j++)
+			mat_set(&rates, t, j, exp(mat_get(&g->log_rate, t, j)));
+	}
+	blend_data_of(&rates, cost, type, n, &data);
+	do
+		resource = rng_below(rng, p);
+	while (data.features.distinct[resource] == FEATURES_NONE);
+	group = kind == ADDED ? data.features.group[data.features.distinct[resource]] : SIZE_MAX;
+	plant(g, kind, size, resource, ratio);
+	for (size_t t = 0; t < n; t++) {
+		truth += kind == NONE ? 0 : (ratio[t] - 1) / (double)n;
+		ratio[t] *= exp(g->log_cost[t] + median_of(rng, noise, 3, &ignored)) / cost[t];
+	}
+	growth_of(&data, ratio, &options, &growth);
+	count_growth(&growth, &growth, group, truth, kind, counts);
+	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"noise\":%g,\"truth\":%g,\"groups\":%zu,\"within\":%zu,\"grew\":%zu,\"others\":%zu,"
+	       "\"planted_low\":%g,\"planted_high\":%g}\n",
+	       name, kinds[kind], size, noise, truth, counts[1], counts[0], counts[2], counts[3], group == SIZE_MAX ? 0 : growth.low[group],
+	       group == SIZE_MAX ? 0 : growth.high[group]);
+	growth_release(&growth);
+	blend_data_release(&data);
+	mat_release(&rates);
+	free(type);
+	free(ratio);
+	free(cost);
+}
+
+static void growths(const char *name, const struct ground *g, size_t rounds, struct rng *rng)
+{
+	static const double sizes[] = { .06, .12, .24, .48 }, noises[] = { .01, .03 };
+	static const int planted[] = { NONE, UNIFORM, ADDED, ADDED };
+
+	for (size_t k = 0; k < rounds * 32; k++)
+		one_growth(name, g, planted[k % 4], sizes[k / 4 % 4], noises[k / 16 % 2], rng);
+}
+
+static void application(const char *name, size_t rounds, bool growth, struct rng *rng)
+{
+	static const double sizes[] = { .06, .12, .24, .48 }, noises[] = { .01, .03 };
+	static const size_t repetitions[] = { 1, 3, 5 };
+	struct run_set runs = { 0 };
+	struct dataset dataset = { 0 };
+	struct assay_error err;
+	struct ground g;
+
+	if (evidence_runs(&lab, name, &runs, &err))
+		die(&err);
+	dataset_of(&evidence, &runs, &dataset);
+	g = ground_of(&runs, &dataset);
+	if (growth && g.log_rate.rows >= CAUSE_TYPES_MIN)
+		growths(name, &g, rounds, rng);
+	for (size_t k = 0; !growth && g.log_rate.rows >= CAUSE_TYPES_MIN && k < rounds * KINDS * 4 * 3 * 2; k++)
+		one(name, &g, (int)(k % KINDS), sizes[k / KINDS % 4], repetitions[k / KINDS / 4 % 3], noises[k / KINDS / 12 % 2], rng);
+	ground_release(&g);
+	dataset_release(&dataset);
+	run_set_release(&runs);
+}
+
+int main(int argc, char **argv)
+{
+	struct run_listing *list;
+	struct assay_error err;
+	struct rng rng;
+	size_t n = 0;
+
+	if (argc != 4 && (argc != 5 || strcmp(argv[4], "growth") != 0)) {
+		fprintf(stderr, "usage: bench_cause LAB ROUNDS SEED [growth]\n");
+		return 2;
+	}
+	if (lab_open(argv[1], STORE_READ, &lab, &err) || evidence_load(&lab, &evidence, &err) || run_list(&lab.store, &list, &n, &err))
+		die(&err);
+	rng_seed(&rng, strtoull(argv[3], NULL, 10));
+	for (size_t i = 0; i < n; i++)
+		application(list[i].application, strtoul(argv[2], NULL, 10), argc == 5, &rng);
+	run_list_free(list, n);
+	evidence_release(&evidence);
+	lab_close(&lab);
+	return 0;
+}

@@ -1,0 +1,299 @@
+/* Judges directories of samples by many methods at once; lines for the scripts detect_*.py, fields apart by tabs.
+ *
+ *   bench_detect METHOD,... RATE,... SEED TRAIN DIRECTORY...
+ *       fit METHOD RATE DIRECTORY runs samples functions columns clusters topology measured sufficient chosen fit_s judge_s
+ *       run METHOD RATE DIRECTORY NAME anomalous p
+ *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold excess part-of-time kind
+ *           COUNTER:votes:part:direction:normal:now,...
+ *       error METHOD RATE DIRECTORY text */
+#include "base/mem.h"
+#include "gate/detect/kind.h"
+#include "gate/detect/observe.h"
+#include "model/anomaly/rival.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STRICT 1e-5 /* of a difference that matters */
+
+enum how { BY_DEFAULT, BY_PAPER, BY_RANKS };
+
+static const struct method {
+	const char *name;
+	enum how how;
+	const struct scorer_kind *scorer; /* NULL: as it is */
+	double t, fixed;                  /* of BY_PAPER; 0 and 0: t as it is */
+	size_t clusters;                  /* of BY_DEFAULT and BY_PAPER; 0: chosen */
+	bool share;                       /* of BY_PAPER: a run by its share of anomalous samples, not by one */
+	bool strict;                      /* differences matter however small they are */
+} methods[] = {
+	{ .name = "default", .how = BY_DEFAULT },
+	{ .name = "default-1", .how = BY_DEFAULT, .clusters = 1 },
+	{ .name = "default-2", .how = BY_DEFAULT, .clusters = 2 },
+	{ .name = "default-3", .how = BY_DEFAULT, .clusters = 3 },
+	{ .name = "default-4", .how = BY_DEFAULT, .clusters = 4 },
+	{ .name = "default-5", .how = BY_DEFAULT, .clusters = 5 },
+	{ .name = "default-each", .how = BY_DEFAULT, .clusters = DETECTOR_ONE_EACH },
+	{ .name = "default-strict", .how = BY_DEFAULT, .strict = true },
+	{ .name = "mahalanobis-strict", .how = BY_DEFAULT, .scorer = &scorer_mahalanobis, .strict = true },
+	{ .name = "autoencoder", .how = BY_DEFAULT, .scorer = &scorer_autoencoder },
+	{ .name = "som", .how = BY_DEFAULT, .scorer = &scorer_som },
+	{ .name = "mahalanobis", .how = BY_DEFAULT, .scorer = &scorer_mahalanobis },
+	{ .name = "paper", .how = BY_PAPER },
+	{ .name = "paper-share", .how = BY_PAPER, .share = true },
+	{ .name = "paper-t0", .how = BY_PAPER, .t = 1e-9 },
+	{ .name = "paper-t0.5", .how = BY_PAPER, .t = .5 },
+	{ .name = "paper-t1", .how = BY_PAPER, .t = 1 },
+	{ .name = "paper-t1.5", .how = BY_PAPER, .t = 1.5 },
+	{ .name = "paper-t2", .how = BY_PAPER, .t = 2 },
+	{ .name = "paper-t2.5", .how = BY_PAPER, .t = 2.5 },
+	{ .name = "paper-t3", .how = BY_PAPER, .t = 3 },
+	{ .name = "paper-10%", .how = BY_PAPER, .fixed = .1 },
+	{ .name = "paper-20%", .how = BY_PAPER, .fixed = .2 },
+	{ .name = "paper-40%", .how = BY_PAPER, .fixed = .4 },
+	{ .name = "paper-1", .how = BY_PAPER, .clusters = 1 },
+	{ .name = "paper-3", .how = BY_PAPER, .clusters = 3 },
+	{ .name = "paper-each", .how = BY_PAPER, .clusters = DETECTOR_ONE_EACH },
+	{ .name = "mannwhitney", .how = BY_RANKS },
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static _Noreturn void fail(const struct assay_error *err)
+{
+	fprintf(stderr, "bench_detect: %s\n", err->text);
+	exit(1);
+}
+
+static const struct method *method_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		if (strcmp(methods[i].name, name) == 0)
+			return &methods[i];
+	}
+	fprintf(stderr, "bench_detect: no method '%s'\n", name);
+	exit(2);
+}
+
+static struct detector_options options_of(const struct method *m, double rate, uint64_t seed)
+{
+	struct detector_options o = m->how == BY_PAPER ? detector_paper : detector_defaults;
+
+	o.rate = rate;
+	o.seed = seed;
+	o.threads = 1;
+	if (m->scorer)
+		o.scorer = m->scorer;
+	if (m->t > 0.0)
+		o.t = m->t;
+	if (m->fixed > 0.0) {
+		o.threshold = DETECTOR_FIXED;
+		o.fixed = m->fixed;
+	}
+	if (m->clusters > 0)
+		o.clusters = m->clusters;
+	if (m->strict)
+		o.tolerance = STRICT;
+	if (m->share)
+		o.single_sample = false;
+	return o;
+}
+
+/* Part of all the time (or work) of a function's samples. */
+static double part_of_time(const struct observed *seen, size_t function)
+{
+	double all = 0.0, own = 0.0;
+
+	for (size_t i = 0; i < seen->observations.values.rows; i++) {
+		double ns = seen->ns[i] * seen->weight[i];
+
+		all += ns;
+		own += seen->function[i] == function ? ns : 0.0;
+	}
+	return all > 0.0 ? own / all : 0.0;
+}
+
+static void print_function(const char *head, const struct observed *seen, enum record_back_end back_end, const struct detection_function *f)
+{
+	const struct observations *o = &seen->observations;
+	struct kind kind = kind_of(back_end, o, f);
+
+	printf("function\t%s\t%s\t%d\t%d\t%zu\t%zu\t%g\t%g\t%g\t%g\t%s%s\t", head, o->functions_names[f->function], f->known, f->anomalous,
+	       f->runs_anomalous, f->runs, f->score, f->threshold, f->excess, part_of_time(seen, f->function), kind.improved ? "-" : "",
+	       trouble_code(kind.trouble));
+	for (size_t i = 0; i < f->n_columns; i++)
+		printf("%s%s:%.3f:%.3f:%+d:%.4g:%.4g", i ? "," : "", strrchr(o->columns[f->columns[i].column], ':') + 1, f->columns[i].votes,
+		       f->columns[i].part, f->columns[i].direction, f->columns[i].normal, f->columns[i].now);
+	printf("\n");
+}
+
+static void print_detection(const char *head, const struct side *side, const struct observed *seen, const struct detection *d)
+{
+	for (size_t r = 0; r < d->runs; r++)
+		printf("run\t%s\t%s\t%d\t%.6g\n", head, side->runs[r].name, d->run_anomalous[r], d->run_p ? d->run_p[r] : (double)NAN);
+	for (size_t i = 0; i < d->n; i++)
+		print_function(head, seen, side->back_end, &d->functions[i]);
+}
+
+/* What a fit rests on. */
+static uint64_t digest_of(const struct observations *o)
+{
+	uint64_t h = 14695981039346656037u;
+	const double *x = o->values.at;
+
+	for (size_t i = 0; i < o->values.rows * o->values.cols; i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &x[i], sizeof(bits));
+		h = (h ^ bits) * 1099511628211u;
+	}
+	for (size_t i = 0; i < o->values.rows; i++)
+		h = (h ^ (o->function[i] * 65537 + o->run[i])) * 1099511628211u;
+	for (size_t i = 0; i < o->functions; i++) {
+		for (const char *c = o->functions_names[i]; *c; c++)
+			h = (h ^ (unsigned char)*c) * 1099511628211u;
+	}
+	return h;
+}
+
+/* Fits are kept: seen in view of most directories, the normal side is the same. */
+static struct kept {
+	const struct method *method;
+	double rate, seconds;
+	uint64_t digest;
+	struct detector *detector;
+} *kept;
+static size_t n_kept, kept_capacity;
+
+static enum assay_status fit(const struct method *m, double rate, uint64_t seed, const struct observations *normal, struct kept *out,
+			     struct assay_error *err)
+{
+	struct detector_options options = options_of(m, rate, seed);
+	struct kept k = { .method = m, .rate = rate, .digest = digest_of(normal) };
+	struct observations strict = *normal;
+	double *material = mem_new(normal->values.cols, sizeof(*material));
+	double begin = now_s();
+	enum assay_status st;
+
+	for (size_t i = 0; i < n_kept; i++) {
+		if (kept[i].method == m && kept[i].rate >= rate && kept[i].rate <= rate && kept[i].digest == k.digest) {
+			*out = kept[i];
+			free(material);
+			return ASSAY_OK;
+		}
+	}
+	for (size_t j = 0; j < normal->values.cols; j++)
+		material[j] = STRICT * normal->material[j];
+	strict.material = material;
+	st = detector_fit(m->strict ? &strict : normal, &options, &k.detector, err);
+	free(material);
+	if (st)
+		return st;
+	k.seconds = now_s() - begin;
+	kept = mem_grow(kept, n_kept, &kept_capacity, sizeof(*kept));
+	kept[n_kept++] = *out = k;
+	return ASSAY_OK;
+}
+
+/* One method, one rate: fits, judges, prints. */
+static void judge(const struct method *m, double rate, uint64_t seed, const char *directory, const struct observed *normal, const struct side *side,
+		  const struct observed *seen)
+{
+	struct kept fitted = { 0 };
+	struct detection found = { 0 };
+	struct assay_error err;
+	enum assay_status st;
+	char *head = mem_format("%s\t%g\t%s", m->name, rate, directory);
+	double begin = 0.0;
+
+	if (m->how == BY_RANKS) {
+		st = mannwhitney_judge(&normal->observations, &seen->observations, rate, &found, &err);
+	} else {
+		st = fit(m, rate, seed, &normal->observations, &fitted, &err);
+		begin = now_s();
+		if (!st)
+			st = detector_judge(fitted.detector, &seen->observations, &found, &err);
+	}
+	if (st) {
+		printf("error\t%s\t%s\n", head, err.text);
+	} else {
+		if (fitted.detector) {
+			const struct detector_about *a = detector_about(fitted.detector);
+
+			printf("fit\t%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%s\t%g\t%d\t%zu\t%.3f\t%.3f\n", head, a->runs, a->samples, a->functions, a->columns,
+			       a->clusters, a->topology, a->rate_measured, a->sufficient, a->runs_chosen,
+			       fitted.seconds, now_s() - begin);
+		}
+		print_detection(head, side, seen, &found);
+	}
+	detection_release(&found);
+	free(head);
+}
+
+/* As `assay detect`: each of two sides is observed in view of the other. */
+static void observe_both(const struct side *a, const struct side *b, struct observed *of_a, struct observed *of_b)
+{
+	struct observe_options options = observe_defaults;
+	struct assay_error err;
+
+	options.other = b;
+	if (observe(a, &options, of_a, &err))
+		fail(&err);
+	options.other = a;
+	if (observe(b, &options, of_b, &err))
+		fail(&err);
+}
+
+static void judge_all(char **argv)
+{
+	struct assay_error err;
+	struct side train;
+
+	if (side_read(argv[3], &train, &err))
+		fail(&err);
+	for (char **directory = argv + 4; *directory; directory++) {
+		struct side side;
+		struct observed normal, seen;
+		char *names = mem_string(argv[0]), *rest = names, *name;
+
+		if (side_read(*directory, &side, &err))
+			fail(&err);
+		observe_both(&train, &side, &normal, &seen);
+		while ((name = strsep(&rest, ","))) {
+			char *rates = mem_string(argv[1]), *left = rates, *rate;
+
+			while ((rate = strsep(&left, ",")))
+				judge(method_find(name), strtod(rate, NULL), strtoull(argv[2], NULL, 10), *directory, &normal, &side, &seen);
+			free(rates);
+			fflush(stdout);
+		}
+		free(names);
+		observed_release(&normal);
+		observed_release(&seen);
+		side_release(&side);
+	}
+	side_release(&train);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 6) {
+		fprintf(stderr, "usage: bench_detect METHODS RATES SEED TRAIN DIRECTORY...\n");
+		return 2;
+	}
+	judge_all(argv + 1);
+	for (size_t i = 0; i < n_kept; i++)
+		detector_free(kept[i].detector);
+	free(kept);
+	return 0;
+}

@@ -1,0 +1,47 @@
+"""The page of tests/evidence/cause.sh from what bench_cause printed: WORDS GROWTH."""
+import collections
+import json
+import statistics
+import sys
+
+WORDS = ["neither", "uniform", "other_resource", "both", "not_tested"]
+KINDS = {"none": "nothing", "uniform": "uniform", "added": "work added", "moved": "work moved", "both": "both"}
+words, growth = ([json.loads(line) for line in open(path, encoding="utf-8")] for path in sys.argv[1:3])
+
+
+def chosen(rows, **wanted):
+    return [r for r in rows if all(r[key] == value for key, value in wanted.items() if value is not None)]
+
+
+print("## The kind of change\n")
+print("Each recorded application on its types, one machine a type; see docs/statistics.md for what is planted. Share of each word:\n")
+print("| planted | size | repetitions | noise | cases | " + " | ".join(f"`{w}`" for w in WORDS) + " |")
+print("| --- " * (5 + len(WORDS)) + "|")
+for repetitions in (1, 3, 5):
+    for noise in (.01, .03):
+        for kind, name in KINDS.items():
+            for size in (None,) if kind == "none" else (.06, .12, .24, .48):
+                rows = chosen(words, repetitions=repetitions, noise=noise, kind=kind, size=size)
+                count = collections.Counter(r["word"] for r in rows)
+                print(f"| {name} | {'' if size is None else f'{100 * size:g} %'} | {repetitions} | {noise:g} | {len(rows)} | "
+                      + " | ".join(f"{count[w] / len(rows):.3f}" for w in WORDS) + " |")
+found = [r for r in words if r["repetitions"] > 1 and r["kind"] in ("added", "moved", "both") and r["within"] is not None]
+print(f"\nWith three and five repetitions, where another resource was planted and found ({len(found)}): the uniform part was within its interval in "
+      f"{statistics.fmean(r['within'] for r in found):.3f},\nthe stressor among those that cannot be told apart from the leading correlation in "
+      f"{statistics.fmean(r['named'] for r in found):.3f}.\n")
+print("## Where the time went\n")
+print("Three repetitions a version, 100 resamples. Right: intervals of the planted group's change, and of all groups', that contain the truth, to within")
+print(".1 percentage points of the baseline's time; of a uniform change the truth is its size times the share that the model gives the group. Others:")
+print("comparisons that say of any other group that it changed.\n")
+print("| planted | size | noise | cases | planted group right | all groups right | said to have grown | others | mean width |")
+print("| --- " * 9 + "|")
+for noise in (.01, .03):
+    for kind in ("none", "uniform", "added"):
+        for size in (None,) if kind == "none" else (.06, .12, .24, .48):
+            rows = chosen(growth, noise=noise, kind=kind, size=size)
+            right = [r["planted_low"] - .001 <= r["truth"] <= r["planted_high"] + .001 for r in rows]
+            own = kind == "added"
+            print(f"| {KINDS[kind]} | {'' if size is None else f'{100 * size:g} %'} | {noise:g} | {len(rows)} | "
+                  f"{f'{statistics.fmean(right):.2f}' if own else ''} | {sum(r['within'] for r in rows) / sum(r['groups'] for r in rows):.3f} | "
+                  f"{statistics.fmean(r['grew'] for r in rows):.2f} | {sum(r['others'] > 0 for r in rows) if kind != 'uniform' else ''} | "
+                  f"{f'''{statistics.fmean(r['planted_high'] - r['planted_low'] for r in rows):.2f}''' if own else ''} |")

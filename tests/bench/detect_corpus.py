@@ -1,0 +1,153 @@
+"""Runs of the programs of tests/apps for the tables of detection: ASSAY DIRECTORY programs|aa|software. What is already there
+is not run again.
+
+  DIRECTORY/programs/PROGRAM/train|test|FLAG/RUN/*.samples    good runs to learn from, good ones to judge, bad ones
+  DIRECTORY/aa/PROGRAM-BLOCK/train|test/RUN/*.samples         good runs alone, each of them in one block only; few: some of train's
+  DIRECTORY/varying|same/PROGRAM/...                          as programs, by the probe without hardware counters; any size, one size
+
+The first two with the emulated back end. The input of each run (threads, size, seed) is drawn for itself, good and bad ones from
+the same distribution."""
+import concurrent.futures
+import csv
+import glob
+import math
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+APPS = os.path.join(os.path.dirname(__file__), "..", "apps")
+THREADS = (2, 12)  # one thread alone shares nothing
+# Sizes, log-uniform between; so that a run takes .01 to .4 s of CPU.
+SIZES = {
+    "scalar_sum": (1e6, 8e6), "dot_product": (5e5, 4e6), "vector_sum": (5e5, 4e6), "matrix_multiply": (95, 190),
+    "matrix_compare": (800, 1600), "histogram": (5e5, 4e6), "linear_regression": (3e5, 2e6), "reverse_index": (5e5, 4e6),
+    "ticket": (3e4, 3e5), "hash_lock": (1e4, 1e5), "spin_pool": (3e4, 3e5), "counter_array": (1e5, 1e6), "numa_init": (1e5, 1e6),
+    "extra_copy": (2e3, 2e4), "worse_hash": (5e4, 4e5), "pointer_chase": (8e4, 2.5e5),  # more pages than the TLB has entries
+    "branch": (3e4, 3e5), "system_call": (1e4, 1e5), "allocation": (1e4, 1e5), "seven": (10, 60),
+}
+# Of a thread at least, where good and bad runs are compared: behind the first thread's preparations not every window of 1024 accesses
+# is simulated, but some of 128 in a row are; and what lies on another node is of interest where it does not fit into the caches.
+LEAST = {"dot_product": 5e4, "vector_sum": 5e4, "histogram": 7.5e4, "reverse_index": 9e4, "numa_init": 8e4}
+TRAIN, TEST, BAD = 39, 20, 10
+AA_PROGRAMS = ("histogram", "reverse_index", "hash_lock", "extra_copy", "seven")
+AA_BLOCKS, AA_TRAIN, AA_FEW, AA_TEST = int(os.environ.get("AA_BLOCKS", 60)), 39, 19, 5
+
+
+def truth():
+    return list(csv.DictReader(open(f"{APPS}/truth.csv")))
+
+
+def build(assay, directory, program, flag, how=()):
+    path = f"{directory}/bin/{program}.{flag or 'good'}{'.probe' if how else ''}"
+    if not os.path.exists(path):
+        os.makedirs(f"{directory}/bin", exist_ok=True)
+        flags = ["-D" + flag] if flag else []
+        subprocess.run([*(() if how else (assay, "emulate", "build", "--")), "gcc", "-O2", "-g", "-std=c11", "-D_GNU_SOURCE", *how, *flags,
+                        f"{APPS}/{program}.c", "-pthread", "-o", path], check=True)
+    return path
+
+
+def draw(program, what, least):
+    """The arguments of a run."""
+    rng = random.Random(f"{program} {what}")
+    low, high = (math.log(x) for x in SIZES[program])
+    threads, size, seed = rng.randint(*THREADS), math.exp(rng.uniform(low, high)), rng.randint(1, 10**6)
+    return [str(x) for x in (threads, round(max(size, threads * least)), seed)]
+
+
+def one_run(words, directory, environment):
+    """Directories of runs appear when they are whole. In words and values, @ is where the samples go."""
+    if os.path.isdir(directory):
+        return
+    part = directory + ".part"
+    os.makedirs(part, exist_ok=True)
+    for left in glob.glob(f"{part}/*"):
+        os.remove(left)
+    here = {key: part if value == "@" else value for key, value in environment.items()}
+    subprocess.run([part if word == "@" else word for word in words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                   env=dict(os.environ, **here))
+    files = glob.glob(f"{part}/*.samples")
+    if not files:
+        sys.exit(f"{words}: no samples")
+    subprocess.run(["fallocate", "-d", *files], check=False, stderr=subprocess.DEVNULL)  # what is empty takes no room
+    os.rename(part, directory)
+
+
+def run_all(jobs, environment, workers=2):
+    """jobs: [(words, directory)]. What was kept of other plans goes."""
+    planned = {where for _, where in jobs}
+    for parent in {os.path.dirname(where) for where in planned}:
+        for entry in os.listdir(parent) if os.path.isdir(parent) else ():
+            if f"{parent}/{entry}" not in planned:
+                shutil.rmtree(f"{parent}/{entry}")
+    jobs = [job for job in jobs if not os.path.isdir(job[1])]
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        running = [pool.submit(one_run, words, where, environment) for words, where in jobs]
+        for i, future in enumerate(concurrent.futures.as_completed(running)):
+            future.result()
+            if i % 200 == 199:
+                print(f"{i + 1} of {len(jobs)} runs", file=sys.stderr)
+
+
+def jobs_of(program, binary, where, n, key, size=None):
+    out = []
+    for i in range(n):
+        words = draw(program, f"{key} {i}", 0 if key.startswith("aa") else LEAST.get(program, 0))
+        words[1] = size or words[1]
+        out.append(([*binary, *words], f"{where}/{i:03d}-{'-'.join(words)}"))
+    return out
+
+
+def programs(assay, directory):
+    jobs = []
+    for program in SIZES:
+        good = build(assay, directory, program, "")
+        base = f"{directory}/programs/{program}"
+        jobs += jobs_of(program, [good], f"{base}/train", TRAIN, "train")
+        jobs += jobs_of(program, [good], f"{base}/test", TEST, "test")
+        for row in truth():
+            if row["program"] == program:
+                bad = build(assay, directory, program, row["flag"])
+                jobs += jobs_of(program, [bad], f"{base}/{row['flag']}", BAD, row["flag"])
+    return jobs
+
+
+def aa(assay, directory):
+    jobs = []
+    for program in AA_PROGRAMS:
+        good = build(assay, directory, program, "")
+        for block in range(AA_BLOCKS):
+            base = f"{directory}/aa/{program}-{block:03d}"
+            train = jobs_of(program, [good], f"{base}/train", AA_TRAIN, f"aa train {block}")
+            jobs += train + jobs_of(program, [good], f"{base}/test", AA_TEST, f"aa test {block}")
+            os.makedirs(f"{base}/few", exist_ok=True)
+            for _, run in train[:AA_FEW]:
+                if not os.path.islink(f"{base}/few/{os.path.basename(run)}"):
+                    os.symlink(f"../train/{os.path.basename(run)}", f"{base}/few/{os.path.basename(run)}")
+    return jobs
+
+
+def software(assay, directory):
+    """Of the programs that are not about sharing, natively; the function that has the fault is measured."""
+    jobs = []
+    probe = ("-fpatchable-function-entry=5", "-falign-loops=32")
+    for row in truth():
+        program = row["program"]
+        if row["flag"] != "BAD" or row["trouble"].endswith("_sharing") or row["trouble"] == "remote_memory":
+            continue
+        size = str(round(math.sqrt(SIZES[program][0] * SIZES[program][1])))
+        for part, flag, n in (("train", "", TRAIN), ("test", "", TEST), ("BAD", "BAD", BAD)):
+            words = [assay, "probe", "--functions", row["function"], "--counters", "default", "-o", "@", "--",
+                     build(assay, directory, program, flag, probe)]
+            jobs += jobs_of(program, words, f"{directory}/varying/{program}/{part}", n, f"probe {part}")
+            jobs += jobs_of(program, words, f"{directory}/same/{program}/{part}", n, f"probe {part}", size)
+    random.Random(1).shuffle(jobs)  # what else the machine does meets all alike
+    return jobs
+
+
+if __name__ == "__main__":
+    assay_program, target, what = sys.argv[1:4]
+    plan = {"programs": programs, "aa": aa, "software": software}[what](assay_program, target)
+    run_all(plan, {} if what == "software" else {"ASSAY_EMULATE_DIRECTORY": "@"}, 1 if what == "software" else 2)

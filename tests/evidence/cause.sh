@@ -1,0 +1,13 @@
+#!/bin/sh
+# Uniform, or another resource, and where the time went: how often what was planted on recorded machines is said. Twenty minutes of one processor.
+. tests/lib_evidence.sh
+bench=build/release/tests/bench_cause
+"$assay" init "$work/lab" >/dev/null
+"$assay" -C "$work/lab" import quiho "$data" --types "$data/types.csv" >/dev/null
+"$bench" "$work/lab" 3 7 >"$work/words"
+"$bench" "$work/lab" 1 7 growth >"$work/growth"
+{
+	evidence_head "What changed, where something was planted"
+	/usr/bin/python3 tests/bench/cause_table.py "$work/words" "$work/growth"
+} >"$work/page"
+evidence_done

@@ -1,0 +1,80 @@
+/* Samples made by hand, as the reader would give them; for tests. */
+#ifndef TESTS_MADE_SAMPLES_H
+#define TESTS_MADE_SAMPLES_H
+
+#include "base/mem.h"
+#include "gate/detect/side.h"
+
+#include <string.h>
+
+#define MADE_COUNTERS 8
+
+/* One invocation; function: index into the names. In order of function, thread, ordinal (which are counted up). */
+struct made {
+	uint32_t function, thread, weight, threads;
+	double ns;
+	double values[MADE_COUNTERS];
+	double nested[MADE_COUNTERS]; /* of it, what selected functions inside took */
+	bool estimated;
+};
+
+static inline void made_copy(char ***out, size_t *n, const char *const *names)
+{
+	*n = 0;
+	while (names[*n])
+		++*n;
+	*out = mem_new(*n, sizeof(char *));
+	for (size_t i = 0; i < *n; i++)
+		(*out)[i] = mem_string(names[i]);
+}
+
+/* counters, functions: ending with NULL. */
+static inline struct samples made_samples(enum record_back_end back_end, const char *const *counters, const char *const *functions,
+					  const struct made *rows, size_t n)
+{
+	struct samples s = { .back_end = back_end, .finished = true, .n = n };
+	char **names;
+
+	made_copy(&s.counters, &s.n_counters, counters);
+	made_copy(&names, &s.n_functions, functions);
+	s.functions = mem_new(s.n_functions, sizeof(s.functions[0]));
+	s.items = mem_new(n, sizeof(s.items[0]));
+	s.values = mem_new(n * s.n_counters, sizeof(double));
+	s.alone = mem_new(n * s.n_counters, sizeof(double));
+	s.calls = mem_new(n, sizeof(s.calls[0]));
+	for (size_t f = 0; f < s.n_functions; f++)
+		s.functions[f] = (struct samples_function){ .module = mem_string("m"), .name = names[f], .address = 16 * (f + 1) };
+	for (size_t i = 0; i < n; i++) {
+		struct samples_function *f = &s.functions[rows[i].function];
+		bool first = !i || rows[i - 1].function != rows[i].function || rows[i - 1].thread != rows[i].thread;
+
+		f->first = f->n ? f->first : i;
+		f->n++;
+		s.items[i] = (struct sample){ .function = rows[i].function, .thread = rows[i].thread, .weight = rows[i].weight ? rows[i].weight : 1,
+					      .threads = rows[i].threads, .estimated = rows[i].estimated, .ns = rows[i].ns, .alone_ns = rows[i].ns,
+					      .ordinal = first ? 0 : s.items[i - 1].ordinal + 1 };
+		for (size_t c = 0; c < s.n_counters; c++) {
+			s.values[i * s.n_counters + c] = rows[i].values[c];
+			s.alone[i * s.n_counters + c] = rows[i].values[c] - rows[i].nested[c];
+		}
+		if (first)
+			s.calls[s.n_calls++] = (struct samples_calls){ rows[i].function, rows[i].thread, 0 };
+		s.calls[s.n_calls - 1].calls++;
+	}
+	free(names);
+	return s;
+}
+
+static inline struct side made_side(const char *what)
+{
+	return (struct side){ .what = mem_string(what), .hardware_type = mem_string("") };
+}
+
+/* A run of one file. */
+static inline void made_run(struct side *side, const char *name, struct samples samples)
+{
+	side_add_run(side, name, "", "");
+	side_add_samples(side, name, &samples);
+}
+
+#endif
