@@ -208,6 +208,18 @@ run fleet down "$lab"
 refused 1 state:3 'not a line'
 cp "$tmp/state" "$lab/.assay/emulated/state"
 
+what='fleets on loopback that come up at the same time take no port from each other'
+for i in 1 2 3 4 5 6; do
+	{ "$ASSAY" fleet up "$tmp/at-once$i" --no-root -n 4 >"$tmp/at-once$i.out" 2>&1 || : >"$tmp/at-once$i.failed"; } &
+done
+wait
+for i in 1 2 3 4 5 6; do
+	cases=$((cases + 1))
+	[ ! -e "$tmp/at-once$i.failed" ] || fail "$(tail -n 1 "$tmp/at-once$i.out")"
+	run fleet down "$tmp/at-once$i"
+	expect_status 0
+done
+
 # ---- what a user might do wrong ----
 
 what="a laboratory of the user's"

@@ -19,23 +19,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Descriptors of other hosts' channels would keep their ends open; the terminal belongs to whoever ran us. A reserved port is
- * kept until exec. */
-static void leave_parent(const struct emulate_host *host, int channel)
+/* Descriptors of other hosts' channels would keep their ends open; the terminal belongs to whoever ran us. */
+static void leave_parent(int channel)
 {
-	int low = channel, high = host->reserved >= 0 ? host->reserved : channel;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
-	if (low > high) {
-		low = high;
-		high = channel;
-	}
-	close_range(3, (unsigned)low - 1, 0);
-	if (high > low + 1)
-		close_range((unsigned)low + 1, (unsigned)high - 1, 0);
-	close_range((unsigned)high + 1, ~0u, 0);
+	close_range(3, (unsigned)channel - 1, 0);
+	close_range((unsigned)channel + 1, ~0u, 0);
 	setsid();
 	signal(SIGPIPE, SIG_DFL);
 }
@@ -141,7 +133,7 @@ _Noreturn void emulate_child_run(const struct emulate_site *site, const struct e
 	unsigned filters;
 	enum assay_status st = ASSAY_OK;
 
-	leave_parent(host, channel);
+	leave_parent(channel);
 	await_go(channel);
 	if (site->namespaces)
 		st = enter_namespaces(site, host, channel, &err);

@@ -155,12 +155,7 @@ enum assay_status emulate_host_start(const struct emulate_site *site, struct emu
 	if (host->pid < 0)
 		return assay_fail_errno(err, errno, "cannot start a process for host %s", host->name);
 	st = record(site, host, err);
-	if (!st)
-		st = say_go(host, err);
-	if (host->reserved >= 0)
-		close(host->reserved); /* the process has its own copy, which sshd's start closes */
-	host->reserved = DESCRIPTOR_NONE;
-	return st;
+	return st ? st : say_go(host, err);
 }
 
 /* The next message of the process, "" at its end. */

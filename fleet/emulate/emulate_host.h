@@ -36,7 +36,7 @@ struct emulate_host {
 	const struct emulate_profile *profile;
 	char *directory; /* BASE/run/NAME: configuration, log, home */
 	char *key_line;  /* public host key */
-	int reserved;    /* a bound socket that keeps the port until sshd takes it; else -1 */
+	int reserved;    /* a bound socket that keeps the port until sshd listens on it; else -1 */
 	int channel;     /* to the process until it has become sshd; else -1 */
 	pid_t pid;
 };

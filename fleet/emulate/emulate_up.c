@@ -210,9 +210,12 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 
 /* ---- hosts ---- */
 
-/* A free port of loopback, kept by a socket that is bound to it. */
+/* A free port of loopback, kept until its sshd listens by a socket that is bound to it. A socket that shares the address may be bound
+ * beside this one, as sshd's does; one that does not may not, as those of other fleets' searches. So the search is made without
+ * sharing, and sharing allowed behind it: no other fleet can take the port while sshd starts. */
 static enum assay_status reserve_port(struct emulate_host *host, int *next, struct assay_error *err)
 {
+	static const int yes = 1;
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 
 	host->reserved = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -221,8 +224,11 @@ static enum assay_status reserve_port(struct emulate_host *host, int *next, stru
 	while (*next <= EMULATE_PORT_LAST) {
 		host->port = (*next)++;
 		address.sin_port = htons((unsigned short)host->port);
-		if (bind(host->reserved, (const struct sockaddr *)&address, sizeof(address)) == 0)
-			return ASSAY_OK;
+		if (bind(host->reserved, (const struct sockaddr *)&address, sizeof(address)))
+			continue;
+		if (setsockopt(host->reserved, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)))
+			return assay_fail_errno(err, errno, "cannot share port %d of 127.0.0.1", host->port);
+		return ASSAY_OK;
 	}
 	return assay_fail(err, ASSAY_E_IO,
 			  "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), "
