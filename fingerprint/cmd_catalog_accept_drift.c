@@ -1,9 +1,9 @@
 #include "base/json.h"
 #include "base/text.h"
-#include "fingerprint/choose.h"
+#include "fingerprint/catalog/choose.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/cmd_catalog_edit.h"
-#include "fingerprint/drift.h"
+#include "fingerprint/compare/drift.h"
 
 static const char doc[] =
     "Takes what a machine is now for its new normal: 'assay catalog drift' compares with its latest fingerprint from now on (of each battery, "
@@ -54,12 +54,12 @@ static size_t accept(struct machine *machine, const char *reason, cJSON *accepte
 	return n;
 }
 
-static void print(const struct cli *cli, const struct arguments *a, cJSON *accepted, struct buf *out)
+static void print(const struct arguments *a, cJSON *accepted, enum cli_format format, struct buf *out)
 {
 	const cJSON *item;
 	cJSON *root;
 
-	if (cli->format == CLI_JSON) {
+	if (format == CLI_JSON) {
 		root = cJSON_CreateObject();
 		cJSON_AddStringToObject(root, "machine", a->machine);
 		cJSON_AddStringToObject(root, "reason", a->reason);
@@ -71,14 +71,14 @@ static void print(const struct cli *cli, const struct arguments *a, cJSON *accep
 		buf_format(out, "%s: fingerprint %s is the reference now\n", a->machine, item->valuestring);
 }
 
-static enum assay_status run(struct lab *lab, const struct cli *cli, const struct arguments *a, struct assay_error *err)
+static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a)
 {
 	cJSON *accepted = cJSON_CreateArray();
 	struct catalog catalog = { 0 };
 	struct machine *machine = NULL;
-	struct buf out = BUF_INIT;
+	struct assay_error *err = &cmd->err;
 	size_t written = 0;
-	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
+	enum assay_status st = catalog_load(cmd->lab.machines, NULL, &catalog, err);
 
 	if (!st)
 		st = choose_machine(&catalog, a->machine, &machine, err);
@@ -88,29 +88,21 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no fingerprint that is newer than what was accepted", a->machine);
 	if (!st)
 		st = catalog_save(&catalog, &written, err);
-	if (!st) {
-		print(cli, a, accepted, &out);
-		st = cli_print(&out, err);
-	}
+	if (!st)
+		print(a, accepted, cmd->cli.format, &cmd->out);
 	cJSON_Delete(accepted);
 	catalog_release(&catalog);
-	buf_release(&out);
 	return st;
 }
 
 int cmd_catalog_accept_drift(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "MACHINE", doc, NULL, NULL, NULL };
-	struct lab lab = { .lock_fd = -1 };
 	struct arguments a = { 0 };
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_WRITE);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
 	if (!st)
-		st = run(&lab, &cli, &a, &err);
-	lab_close(&lab);
-	return cli_end(&cli, st, &err, 0);
+		st = run(&cmd, &a);
+	return cmd_lab_end(&cmd, st, 0);
 }

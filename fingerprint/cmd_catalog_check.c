@@ -1,9 +1,8 @@
-#include "base/cli.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fingerprint/catalog.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
-#include "fleet/lab/lab.h"
+#include "fleet/cmd_lab.h"
 
 static const char doc[] = "Checks the catalog and the store: every file valid, no identity twice, every summary that of its raw record, "
 			  "the database whole. Prints one line a problem; exit status 0 when all is well, 2 when the catalog needs mending, "
@@ -44,31 +43,23 @@ int cmd_catalog_check(int argc, char **argv, const char *directory)
 	struct catalog_problems problems = { 0 };
 	struct fingerprint_set set = { 0 };
 	struct catalog catalog = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
-	int status;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);
+	int decided = 0;
 
-	cli_parse(&cli, &argp, argc, argv, directory, NULL);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = store_check(&lab.store, &err);
+		st = store_check(&cmd.lab.store, &cmd.err);
 	if (!st)
-		st = fingerprint_load(&lab.store, &set, &err);
+		st = fingerprint_load(&cmd.lab.store, &set, &cmd.err);
 	if (!st)
-		st = catalog_load(lab.machines, &problems, &catalog, &err);
+		st = catalog_load(cmd.lab.machines, &problems, &catalog, &cmd.err);
 	if (!st) {
 		catalog_check(&catalog, &set, &problems);
-		(cli.format == CLI_JSON ? print_json : print_human)(&catalog, &set, &problems, &out);
-		st = cli_print(&out, &err);
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&catalog, &set, &problems, &cmd.out);
+		decided = problems.n ? assay_status_exit(ASSAY_E_FORMAT) : 0;
 	}
-	status = cli_end(&cli, st, &err, problems.n ? assay_status_exit(ASSAY_E_FORMAT) : 0);
 	catalog_problems_release(&problems);
 	fingerprint_set_release(&set);
 	catalog_release(&catalog);
-	lab_close(&lab);
-	buf_release(&out);
-	return status;
+	return cmd_lab_end(&cmd, st, decided);
 }

@@ -1,11 +1,11 @@
-#include "base/cli.h"
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/compare_print.h"
-#include "fingerprint/conditions.h"
-#include "fingerprint/drift.h"
+#include "fingerprint/compare/compare_print.h"
+#include "fingerprint/compare/drift.h"
+#include "fingerprint/stored/conditions.h"
+#include "fleet/cmd_lab.h"
 
 static const char doc[] =
     "Says which machines are not what they were, and which differ from others of their hardware type, by which stressors. A machine's latest "
@@ -214,29 +214,21 @@ int cmd_catalog_drift(int argc, char **argv, const char *directory)
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
 	struct drift drift = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, NULL);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = fingerprint_load(&lab.store, &set, &err);
+		st = fingerprint_load(&cmd.lab.store, &set, &cmd.err);
 	if (!st)
-		st = catalog_load(lab.machines, NULL, &catalog, &err);
+		st = catalog_load(cmd.lab.machines, NULL, &catalog, &cmd.err);
 	if (!st) {
-		types_of(&catalog, &lab.config, &types);
+		types_of(&catalog, &cmd.lab.config, &types);
 		drift_of(&catalog, &set, &types, &drift);
-		(cli.format == CLI_JSON ? print_json : print_human)(&catalog, &drift, &types, &out);
-		st = cli_print(&out, &err);
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&catalog, &drift, &types, &cmd.out);
 	}
 	drift_release(&drift);
 	types_release(&types);
 	catalog_release(&catalog);
 	fingerprint_set_release(&set);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -2,9 +2,8 @@
 #ifndef FINGERPRINT_CMD_CATALOG_EDIT_H
 #define FINGERPRINT_CMD_CATALOG_EDIT_H
 
-#include "base/cli.h"
-#include "fingerprint/catalog.h"
-#include "fleet/lab/lab.h"
+#include "fingerprint/catalog/catalog.h"
+#include "fleet/cmd_lab.h"
 
 #include <stdint.h>
 #include <time.h>

@@ -1,9 +1,9 @@
-#include "base/cli.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "fingerprint/catalog/types.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/types.h"
+#include "fleet/cmd_lab.h"
 
 #include <inttypes.h>
 
@@ -36,7 +36,8 @@ static void print_human(const struct catalog *catalog, const struct types *types
 	struct table table;
 
 	if (catalog->n == 0) {
-		buf_text(out, "The catalog is empty: 'assay import quiho DIR' brings in recorded machines.\n");
+		buf_text(out, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import quiho DIR' brings in "
+			      "recorded machines.\n");
 		return;
 	}
 	table_init(&table, "lrllrl", headings);
@@ -97,24 +98,16 @@ int cmd_catalog_list(int argc, char **argv, const char *directory)
 	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, NULL);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = catalog_load(lab.machines, NULL, &catalog, &err);
+		st = catalog_load(cmd.lab.machines, NULL, &catalog, &cmd.err);
 	if (!st) {
-		types_of(&catalog, &lab.config, &types);
-		(cli.format == CLI_JSON ? print_json : print_human)(&catalog, &types, &out);
-		st = cli_print(&out, &err);
+		types_of(&catalog, &cmd.lab.config, &types);
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&catalog, &types, &cmd.out);
 	}
 	types_release(&types);
 	catalog_release(&catalog);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -1,8 +1,8 @@
 #include "base/json.h"
 #include "base/text.h"
+#include "fingerprint/catalog/rename.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/cmd_catalog_edit.h"
-#include "fingerprint/rename.h"
 
 #include <inttypes.h>
 
@@ -33,11 +33,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return cli_words(key, arg, state, a->names, 2, "OLD and NEW");
 }
 
-static void print(const struct cli *cli, const struct arguments *a, const struct rename_result *result, struct buf *out)
+static void print(const struct arguments *a, const struct rename_result *result, enum cli_format format, struct buf *out)
 {
 	cJSON *root;
 
-	if (cli->format == CLI_JSON) {
+	if (format == CLI_JSON) {
 		root = cJSON_CreateObject();
 		cJSON_AddStringToObject(root, "old", a->names[0]);
 		cJSON_AddStringToObject(root, "new", a->names[1]);
@@ -55,45 +55,38 @@ static void print(const struct cli *cli, const struct arguments *a, const struct
 	}
 }
 
-static enum assay_status run(struct lab *lab, const struct cli *cli, const struct arguments *a, struct assay_error *err)
+static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a)
 {
 	const char *from = a->names[0], *to = a->names[1];
 	struct rename_result result = { 0 };
 	struct catalog catalog = { 0 };
-	struct buf out = BUF_INIT;
-	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
+	struct assay_error *err = &cmd->err;
+	enum assay_status st = catalog_load(cmd->lab.machines, NULL, &catalog, err);
 
 	if (!st)
-		st = rename_check(&lab->store, &catalog, from, to, a->merge, &result, err);
+		st = rename_check(&cmd->lab.store, &catalog, from, to, a->merge, &result, err);
 	if (!st)
-		st = rename_store(&lab->store, from, to, &result, err);
+		st = rename_store(&cmd->lab.store, from, to, &result, err);
 	if (!st)
 		st = rename_files(&catalog, from, to, err);
 	if (!st) {
-		if (cmd_catalog_host(lab, from))
-			cli_note(cli, "lab.yaml still calls it '%s': change the id of '%s' there before it is measured again", from,
-				 cmd_catalog_host(lab, from));
-		print(cli, a, &result, &out);
-		st = cli_print(&out, err);
+		if (cmd_catalog_host(&cmd->lab, from))
+			cli_note(&cmd->cli, "lab.yaml still calls it '%s': change the id of '%s' there before it is measured again", from,
+				 cmd_catalog_host(&cmd->lab, from));
+		print(a, &result, cmd->cli.format, &cmd->out);
 	}
 	catalog_release(&catalog);
-	buf_release(&out);
 	return st;
 }
 
 int cmd_catalog_rename(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "OLD NEW", doc, NULL, NULL, NULL };
-	struct lab lab = { .lock_fd = -1 };
 	struct arguments a = { 0 };
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_WRITE);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
 	if (!st)
-		st = run(&lab, &cli, &a, &err);
-	lab_close(&lab);
-	return cli_end(&cli, st, &err, 0);
+		st = run(&cmd, &a);
+	return cmd_lab_end(&cmd, st, 0);
 }

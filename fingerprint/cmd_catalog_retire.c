@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "fingerprint/choose.h"
+#include "fingerprint/catalog/choose.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/cmd_catalog_edit.h"
 
@@ -45,11 +45,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return cli_words(key, arg, state, &a->machine, 1, "MACHINE");
 }
 
-static void print(const struct cli *cli, const struct machine *machine, struct buf *out)
+static void print(const struct machine *machine, enum cli_format format, struct buf *out)
 {
 	cJSON *root;
 
-	if (cli->format == CLI_JSON) {
+	if (format == CLI_JSON) {
 		root = cJSON_CreateObject();
 		cJSON_AddStringToObject(root, "machine", machine->id);
 		cJSON_AddBoolToObject(root, "retired", machine->retired);
@@ -61,13 +61,13 @@ static void print(const struct cli *cli, const struct machine *machine, struct b
 	}
 }
 
-static enum assay_status run(struct lab *lab, const struct cli *cli, const struct arguments *a, struct assay_error *err)
+static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a)
 {
 	struct catalog catalog = { 0 };
 	struct machine *machine = NULL;
-	struct buf out = BUF_INIT;
+	struct assay_error *err = &cmd->err;
 	size_t written = 0;
-	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
+	enum assay_status st = catalog_load(cmd->lab.machines, NULL, &catalog, err);
 
 	if (!st)
 		st = choose_machine(&catalog, a->machine, &machine, err);
@@ -78,29 +78,23 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 		st = catalog_save(&catalog, &written, err);
 	}
 	if (!st) {
-		if (machine->retired && cmd_catalog_host(lab, machine->id))
-			cli_note(cli, "lab.yaml still has '%s': 'assay fingerprint run' goes on measuring it", cmd_catalog_host(lab, machine->id));
-		print(cli, machine, &out);
-		st = cli_print(&out, err);
+		if (machine->retired && cmd_catalog_host(&cmd->lab, machine->id))
+			cli_note(&cmd->cli, "lab.yaml still has '%s': 'assay fingerprint run' goes on measuring it",
+				 cmd_catalog_host(&cmd->lab, machine->id));
+		print(machine, cmd->cli.format, &cmd->out);
 	}
 	catalog_release(&catalog);
-	buf_release(&out);
 	return st;
 }
 
 int cmd_catalog_retire(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "MACHINE", doc, NULL, NULL, NULL };
-	struct lab lab = { .lock_fd = -1 };
 	struct arguments a = { 0 };
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_WRITE);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
 	if (!st)
-		st = run(&lab, &cli, &a, &err);
-	lab_close(&lab);
-	return cli_end(&cli, st, &err, 0);
+		st = run(&cmd, &a);
+	return cmd_lab_end(&cmd, st, 0);
 }

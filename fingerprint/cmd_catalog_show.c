@@ -1,10 +1,10 @@
-#include "base/cli.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "fingerprint/battery/stressor.h"
+#include "fingerprint/catalog/types.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/stressor.h"
-#include "fingerprint/types.h"
+#include "fleet/cmd_lab.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -118,34 +118,24 @@ int cmd_catalog_show(int argc, char **argv, const char *directory)
 	const struct machine *machine = NULL;
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
 	const char *id = NULL;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &id, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &id);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = catalog_load(lab.machines, NULL, &catalog, &err);
+		st = catalog_load(cmd.lab.machines, NULL, &catalog, &cmd.err);
 	if (!st && !(machine = catalog_find(&catalog, id)))
-		st = not_found(&catalog, id, &err);
-	if (!st) {
-		types_of(&catalog, &lab.config, &types);
-		if (cli.format == CLI_JSON) {
-			char *text = machine_text(machine);
+		st = not_found(&catalog, id, &cmd.err);
+	if (!st && cmd.cli.format == CLI_JSON) {
+		char *text = machine_text(machine);
 
-			buf_text(&out, text);
-			free(text);
-		} else {
-			print_human(machine, &types, &out);
-		}
-		st = cli_print(&out, &err);
+		buf_text(&cmd.out, text);
+		free(text);
+	} else if (!st) {
+		types_of(&catalog, &cmd.lab.config, &types);
+		print_human(machine, &types, &cmd.out);
 	}
 	types_release(&types);
 	catalog_release(&catalog);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -1,8 +1,8 @@
-#include "base/cli.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fingerprint/catalog/types.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/types.h"
+#include "fleet/cmd_lab.h"
 
 static const char doc[] = "Shows the hardware types: machines that are the same to a model, and why. A type that you know goes into "
 			  "lab.yaml, or comes with 'assay import quiho DIR --types FILE'."
@@ -49,7 +49,8 @@ static void print_human(const struct types *types, const struct types_member **l
 			buf_format(out, "  %s (%.10s)\n", list[i]->machine->id, text_from_ms(list[i]->fingerprint->taken_ms, date));
 	}
 	if (types->n == 0)
-		buf_text(out, "The catalog is empty: 'assay import quiho DIR' brings in recorded machines.\n");
+		buf_text(out, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import quiho DIR' brings in "
+			      "recorded machines.\n");
 	else
 		buf_format(out, "\n%zu hardware type%s, %zu fingerprint%s\n", shown, text_plural(shown), members, text_plural(members));
 	if (members < types->n_members)
@@ -90,26 +91,18 @@ int cmd_catalog_types(int argc, char **argv, const char *directory)
 	const struct types_member **list = NULL;
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, NULL);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = catalog_load(lab.machines, NULL, &catalog, &err);
+		st = catalog_load(cmd.lab.machines, NULL, &catalog, &cmd.err);
 	if (!st) {
-		types_of(&catalog, &lab.config, &types);
+		types_of(&catalog, &cmd.lab.config, &types);
 		list = mem_new(types.n_members, sizeof(struct types_member *));
-		(cli.format == CLI_JSON ? print_json : print_human)(&types, list, &out);
-		st = cli_print(&out, &err);
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&types, list, &cmd.out);
 	}
 	free(list);
 	types_release(&types);
 	catalog_release(&catalog);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -1,11 +1,10 @@
-#include "base/cli.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "fingerprint/choose.h"
+#include "fingerprint/catalog/choose.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/compare.h"
-#include "fingerprint/compare_print.h"
-#include "fleet/lab/lab.h"
+#include "fingerprint/compare/compare.h"
+#include "fingerprint/compare/compare_print.h"
+#include "fleet/cmd_lab.h"
 
 static const char doc[] =
     "Compares two fingerprints: the stressors that differ beyond the noise of both, with ratio (B / A) and interval, corrected for having "
@@ -76,27 +75,18 @@ int cmd_fingerprint_diff(int argc, char **argv, const char *directory)
 	const char *words[2] = { NULL, NULL };
 	struct fingerprint_set set = { 0 };
 	struct compare compare = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, words, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, words);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = fingerprint_load(&lab.store, &set, &err);
+		st = fingerprint_load(&cmd.lab.store, &set, &cmd.err);
 	for (int i = 0; !st && i < 2; i++)
-		st = choose_fingerprint(&set, words[i], &both[i], &err);
+		st = choose_fingerprint(&set, words[i], &both[i], &cmd.err);
 	if (!st)
-		st = compare_fingerprints(&set, both[0], both[1], 1, &compare, &err);
-	if (!st) {
-		(cli.format == CLI_JSON ? print_json : print_human)(both, &compare, &out);
-		st = cli_print(&out, &err);
-	}
+		st = compare_fingerprints(&set, both[0], both[1], 1, &compare, &cmd.err);
+	if (!st)
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(both, &compare, &cmd.out);
 	compare_release(&compare);
 	fingerprint_set_release(&set);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

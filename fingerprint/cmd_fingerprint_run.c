@@ -1,15 +1,15 @@
-#include "base/cli.h"
+#include "base/cancel.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/take.h"
+#include "fingerprint/take/take.h"
 #include "fleet/agent/countable.h"
 #include "fleet/cmd_fleet.h"
+#include "fleet/cmd_lab.h"
 #include "fleet/ssh/reach.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 static const char doc[] =
@@ -80,12 +80,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static volatile sig_atomic_t cancelled;
-
-static void on_signal(int signal_number)
-{
-	(void)signal_number;
-	cancelled = 1;
-}
 
 /* One line that rewrites itself, on a terminal only. */
 static void show_progress(const struct host *host, size_t done, size_t total)
@@ -182,8 +176,8 @@ static enum assay_status open_events(const struct arguments *a, struct counting_
 	return ASSAY_OK;
 }
 
-/* Everything between an open laboratory and the printed results; *status gets the exit status. */
-static enum assay_status run(struct lab *lab, const struct cli *cli, const struct arguments *a, int *status, struct assay_error *err)
+/* Everything between an open laboratory and the results; *status gets the exit status. */
+static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a, int *status)
 {
 	struct reach reach = { 0 };
 	struct fleet_options options = { 0 };
@@ -193,7 +187,8 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 	const struct host **hosts = NULL;
 	struct take_result *results = NULL;
 	struct take_options take = { &battery, a->resume, &options, a->counters ? &events : NULL, show_progress };
-	struct buf out = BUF_INIT;
+	struct assay_error *err = &cmd->err;
+	struct lab *lab = &cmd->lab;
 	size_t n = 0, written = 0;
 	enum assay_status st = battery_open(a->battery, &battery, err);
 
@@ -217,11 +212,10 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 		st = catalog_save(&catalog, &written, err);
 	if (!st) {
 		*status = take_exit(results, n);
-		if (cli->format == CLI_JSON)
-			print_json(&battery, hosts, results, n, &out);
+		if (cmd->cli.format == CLI_JSON)
+			print_json(&battery, hosts, results, n, &cmd->out);
 		else
-			print_human(hosts, results, n, &out);
-		st = cli_print(&out, err);
+			print_human(hosts, results, n, &cmd->out);
 	}
 	if (results)
 		take_results_release(results, n);
@@ -231,7 +225,6 @@ static enum assay_status run(struct lab *lab, const struct cli *cli, const struc
 	catalog_release(&catalog);
 	battery_release(&battery);
 	counting_events_release(&events);
-	buf_release(&out);
 	return st;
 }
 
@@ -239,21 +232,16 @@ int cmd_fingerprint_run(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { argp_options, parse, "", doc, NULL, NULL, NULL };
 	struct arguments *a = mem_new(1, sizeof(*a));
-	struct lab lab = { .lock_fd = -1 };
-	struct assay_error err;
+	struct cmd_lab cmd;
 	enum assay_status st;
-	struct cli cli;
 	int status = 0;
 
 	a->battery = "quick";
-	cli_parse(&cli, &argp, argc, argv, directory, a);
-	signal(SIGINT, on_signal);
-	signal(SIGTERM, on_signal);
-	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
+	cancel_on_signals(&cancelled);
+	st = cmd_lab_open(&cmd, &argp, argc, argv, directory, a, STORE_WRITE);
 	if (!st)
-		st = run(&lab, &cli, a, &status, &err);
-	lab_close(&lab);
+		st = run(&cmd, a, &status);
 	cmd_fleet_release(&a->choice);
 	free(a);
-	return cli_end(&cli, st, &err, status);
+	return cmd_lab_end(&cmd, st, status);
 }

@@ -1,13 +1,12 @@
-#include "base/cli.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "fingerprint/choose.h"
+#include "fingerprint/catalog/choose.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/counters_print.h"
-#include "fingerprint/listing.h"
-#include "fleet/lab/lab.h"
+#include "fingerprint/counters/counters_print.h"
+#include "fingerprint/stored/listing.h"
+#include "fleet/cmd_lab.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -213,9 +212,10 @@ static enum assay_status choose(struct store *store, const struct listing *listi
 	return st;
 }
 
-static enum assay_status show_one(struct store *store, const struct cli *cli, const struct listing *listing, const char *word, struct buf *out,
-				  struct assay_error *err)
+static enum assay_status show_one(struct cmd_lab *cmd, const struct listing *listing, const char *word)
 {
+	struct store *store = &cmd->lab.store;
+	struct assay_error *err = &cmd->err;
 	const struct listing_item *item = NULL;
 	struct listing_cell *cells = NULL;
 	cJSON *counters = NULL;
@@ -224,13 +224,13 @@ static enum assay_status show_one(struct store *store, const struct cli *cli, co
 
 	if (!st)
 		st = listing_cells(store, item->id, &cells, &n, err);
-	if (!st && cli->format == CLI_JSON) {
+	if (!st && cmd->cli.format == CLI_JSON) {
 		st = counters_json(store, item->id, &counters, err);
 		if (!st)
-			print_one_json(item, cells, n, counters, out);
+			print_one_json(item, cells, n, counters, &cmd->out);
 	} else if (!st) {
-		print_one(item, cells, n, out);
-		st = counters_print(store, item->id, out, err);
+		print_one(item, cells, n, &cmd->out);
+		st = counters_print(store, item->id, &cmd->out, err);
 	}
 	listing_cells_free(cells, n);
 	return st;
@@ -239,26 +239,17 @@ static enum assay_status show_one(struct store *store, const struct cli *cli, co
 int cmd_fingerprint_show(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { NULL, parse, "[WHICH]", doc, NULL, NULL, NULL };
-	struct lab lab = { .lock_fd = -1 };
 	struct listing listing = { 0 };
-	struct buf out = BUF_INIT;
 	const char *word = NULL;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &word, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &word);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = listing_load(&lab.store, &listing, &err);
+		st = listing_load(&cmd.lab.store, &listing, &cmd.err);
 	if (!st && word)
-		st = show_one(&lab.store, &cli, &listing, word, &out, &err);
+		st = show_one(&cmd, &listing, word);
 	else if (!st)
-		(cli.format == CLI_JSON ? print_list_json : print_list)(&listing, &out);
-	if (!st)
-		st = cli_print(&out, &err);
+		(cmd.cli.format == CLI_JSON ? print_list_json : print_list)(&listing, &cmd.out);
 	listing_release(&listing);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

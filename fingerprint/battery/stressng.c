@@ -1,0 +1,136 @@
+#include "fingerprint/battery/stressng.h"
+
+#include "base/text.h"
+#include "base/yaml.h"
+
+#include <math.h>
+
+static const char source[] = "stress-ng";
+
+/* A number of the metrics; *there tells whether it was given. */
+static enum assay_status number(const struct yaml_node *metrics, const char *key, double *out, bool *there, struct assay_error *err)
+{
+	const struct yaml_node *node = yaml_get(metrics, key);
+
+	*there = node != NULL;
+	*out = 0;
+	return node ? yaml_double(source, node, 0, 1e18, out, err) : ASSAY_OK;
+}
+
+/* stress-ng does not quote the stressor that is called null, which YAML takes for nothing: so the words are looked at themselves. */
+static bool names_stressor(const struct yaml_node *item, const char *stressor)
+{
+	for (size_t i = 0; item->kind == YAML_MAP && i < item->n_items; i++) {
+		const struct yaml_node *value = &item->items[i];
+
+		if (strcmp(value->key, "stressor") == 0)
+			return value->kind == YAML_SCALAR && strcmp(value->scalar, stressor) == 0;
+	}
+	return false;
+}
+
+/* The list item whose `stressor` is the one asked for. */
+static const struct yaml_node *find_item(const struct yaml_node *list, const char *stressor)
+{
+	for (size_t i = 0; list && list->kind == YAML_LIST && i < list->n_items; i++) {
+		if (names_stressor(&list->items[i], stressor))
+			return &list->items[i];
+	}
+	return NULL;
+}
+
+static enum assay_status take_version(const struct yaml_node *root, struct stressng_metrics *out, struct assay_error *err)
+{
+	const struct yaml_node *info = yaml_get(root, "system-info");
+	const struct yaml_node *version = info && info->kind == YAML_MAP ? yaml_get(info, "stress-ng-version") : NULL;
+	const char *text = NULL;
+
+	if (!version || yaml_string(source, version, &text, err) || !*text || strlen(text) >= sizeof(out->version) ||
+	    strspn(text, "0123456789.abcdefghijklmnopqrstuvwxyz-+~") != strlen(text))
+		return assay_fail(err, ASSAY_E_FORMAT, "stress-ng did not say its version");
+	snprintf(out->version, sizeof(out->version), "%s", text);
+	return ASSAY_OK;
+}
+
+static enum assay_status take_metrics(const struct yaml_node *item, struct stressng_metrics *out, struct assay_error *err)
+{
+	const struct {
+		const char *key;
+		double *value;
+		bool required;
+	} rows[] = {
+		{ "bogo-ops", &out->bogo_ops, true },
+		{ "wall-clock-time", &out->wall_s, true },
+		{ "user-time", &out->user_s, true },
+		{ "system-time", &out->system_s, true },
+		{ "bogo-ops-per-second-usr-sys-time", &out->per_s, false },
+		{ "bogo-ops-per-second-real-time", &out->real_per_s, false },
+	};
+	double cpu_s;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool there;
+		enum assay_status st = number(item, rows[i].key, rows[i].value, &there, err);
+
+		if (!st && rows[i].required && !there)
+			st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng did not say '%s'", rows[i].key);
+		if (st)
+			return st;
+	}
+	/* A rate that was not given follows from operations and times; the clock ticks of the latter may both be 0. */
+	cpu_s = out->user_s + out->system_s;
+	if (out->per_s <= 0)
+		out->per_s = cpu_s > 0 ? out->bogo_ops / cpu_s : 0;
+	if (out->real_per_s <= 0)
+		out->real_per_s = out->wall_s > 0 ? out->bogo_ops / out->wall_s : 0;
+	out->measured = out->bogo_ops > 0 && out->per_s > 0 && isfinite(out->per_s) && isfinite(out->real_per_s);
+	return ASSAY_OK;
+}
+
+enum assay_status stressng_parse(const char *text, size_t n, const char *stressor, struct stressng_metrics *out, struct assay_error *err)
+{
+	struct stressng_metrics metrics = { 0 };
+	const struct yaml_node *item = NULL;
+	struct yaml_node root = { 0 };
+	enum assay_status st = ASSAY_OK;
+
+	if (n > STRESSNG_YAML_BYTES_MAX)
+		st = assay_fail(err, ASSAY_E_LIMIT, "stress-ng wrote more than %d bytes of metrics", STRESSNG_YAML_BYTES_MAX);
+	if (!st)
+		st = yaml_parse(source, text, n, &root, err);
+	if (!st && root.kind != YAML_MAP)
+		st = assay_fail(err, ASSAY_E_FORMAT, "what stress-ng wrote is no document of metrics");
+	if (!st)
+		st = take_version(&root, &metrics, err);
+	if (!st && !(item = find_item(yaml_get(&root, "metrics"), stressor)))
+		st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng wrote no metrics of '%s'", stressor);
+	if (!st)
+		st = take_metrics(item, &metrics, err);
+	yaml_release(&root);
+	*out = metrics;
+	return st;
+}
+
+enum stressng_trust stressng_trust_of(int exit_status, const char **text)
+{
+	static const struct {
+		enum stressng_trust trust;
+		const char *text;
+	} rows[] = {
+		[0] = { STRESSNG_MEASURED, "" },
+		[1] = { STRESSNG_FAILED, "stress-ng did not understand its arguments" },
+		[2] = { STRESSNG_FAILED, "the stressor failed" },
+		[3] = { STRESSNG_MISSING, "the machine lacks a resource that the stressor needs" },
+		[4] = { STRESSNG_MISSING, "the stressor is not implemented on this machine" },
+		[5] = { STRESSNG_FAILED, "the stressor was killed" },
+		[6] = { STRESSNG_FAILED, "the stressor ended unexpectedly" },
+		[7] = { STRESSNG_DISCARDED, "stress-ng does not trust its own metrics" },
+	};
+
+	if (exit_status < 0 || (size_t)exit_status >= sizeof(rows) / sizeof(rows[0])) {
+		*text = "stress-ng ended in a way that it does not document";
+		return STRESSNG_FAILED;
+	}
+	*text = rows[exit_status].text;
+	return rows[exit_status].trust;
+}

@@ -1,0 +1,36 @@
+/* What stress-ng writes with --yaml. Its output comes from another machine: nothing in it is trusted. */
+#ifndef FINGERPRINT_BATTERY_STRESSNG_H
+#define FINGERPRINT_BATTERY_STRESSNG_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define STRESSNG_YAML_BYTES_MAX 65536
+#define STRESSNG_VERSION_BYTES  32
+
+/* One stressor's line of metrics. */
+struct stressng_metrics {
+	char version[STRESSNG_VERSION_BYTES]; /* "0.15.06" */
+	double bogo_ops;
+	double per_s;      /* per second of user and system time */
+	double real_per_s; /* per second of real time */
+	double wall_s, user_s, system_s;
+	bool measured;     /* bogo_ops and per_s are above 0 */
+};
+
+/* Finds the metrics of `stressor` in text[0..n). Rates that are missing are computed from operations and times. ASSAY_E_FORMAT where it is
+ * not such a document, lacks the stressor, or has numbers that cannot be (negative, not finite). */
+enum assay_status stressng_parse(const char *text, size_t n, const char *stressor, struct stressng_metrics *out, struct assay_error *err);
+
+/* Exit statuses of stress-ng, and what they mean for a measurement. */
+enum stressng_trust {
+	STRESSNG_MEASURED,  /* 0 */
+	STRESSNG_MISSING,   /* 3: no resource, 4: not implemented: the machine cannot run this stressor */
+	STRESSNG_DISCARDED, /* 7: it does not trust its own metrics */
+	STRESSNG_FAILED,    /* everything else */
+};
+enum stressng_trust stressng_trust_of(int exit_status, const char **text);
+
+#endif

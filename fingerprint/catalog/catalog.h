@@ -1,0 +1,47 @@
+/* The catalog: machines/, one file a machine. */
+#ifndef FINGERPRINT_CATALOG_CATALOG_H
+#define FINGERPRINT_CATALOG_CATALOG_H
+
+#include "base/error.h"
+#include "fingerprint/catalog/machine.h"
+#include "fingerprint/stored/fingerprint.h"
+
+#include <stddef.h>
+
+#define CATALOG_FILE_BYTES_MAX (16u << 20)
+
+struct catalog {
+	char *directory;
+	struct machine *machines; /* [n], by id */
+	size_t n;
+};
+
+/* Everything that is wrong with a catalog, one line each. */
+struct catalog_problems {
+	char **texts; /* [n] */
+	size_t n, capacity;
+};
+void catalog_problem(struct catalog_problems *problems, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void catalog_problems_release(struct catalog_problems *problems);
+
+/* Reads all machines; a directory that is missing is an empty catalog. With problems == NULL the first file that is not valid is
+ * the error; otherwise such files are left out and listed. *out is overwritten; catalog_release() it. */
+enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err);
+void catalog_release(struct catalog *catalog);
+
+const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* NULL when not there */
+
+/* The machine with this id, made when it is not there; valid until the next call. */
+struct machine *catalog_machine(struct catalog *catalog, const char *id);
+
+/* Brings the summaries of all fingerprints in the store into the catalog (in memory). */
+void catalog_put(struct catalog *catalog, const struct fingerprint_set *set);
+
+/* Writes the machines whose file is missing or differs; *written is their number. */
+enum assay_status catalog_save(const struct catalog *catalog, size_t *written, struct assay_error *err);
+
+/* What contradicts: one identity in two files, summaries that differ from the raw records in the store, records without a
+ * summary and the other way round. */
+void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems);
+
+#endif

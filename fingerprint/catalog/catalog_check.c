@@ -1,0 +1,110 @@
+#include "base/mem.h"
+#include "fingerprint/catalog/catalog.h"
+
+#include <math.h>
+
+static void check_same(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
+		       struct catalog_problems *problems)
+{
+	if (x && y && *x && strcmp(x, y) == 0)
+		catalog_problem(problems, "'%s' and '%s' have the same %s '%s': one machine under two names, or a clone; give it one name, or "
+				"remove the evidence that is wrong", a->id, b->id, what, x);
+}
+
+static void check_identity(const struct catalog *catalog, struct catalog_problems *problems)
+{
+	for (size_t i = 0; i < catalog->n; i++) {
+		for (size_t j = i + 1; j < catalog->n; j++) {
+			const struct machine *a = &catalog->machines[i], *b = &catalog->machines[j];
+
+			check_same(a, b, "machine-id", a->identity.machine_id, b->identity.machine_id, problems);
+			check_same(a, b, "board serial number", a->identity.board_serial, b->identity.board_serial, problems);
+			check_same(a, b, "board UUID", a->identity.board_uuid, b->identity.board_uuid, problems);
+		}
+	}
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_conditions(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+{
+	return a->taken_ms == b->taken_ms && strcmp(a->battery, b->battery) == 0 && strcmp(a->battery_hash, b->battery_hash) == 0 &&
+	       strcmp(a->stress_ng, b->stress_ng) == 0 && strcmp(a->architecture, b->architecture) == 0 &&
+	       strcmp(a->origin, b->origin) == 0 && same_text(a->profile, b->profile) && same_text(a->conditions, b->conditions);
+}
+
+/* The summary that the raw record gives must be the one in the file, bit by bit. */
+static bool same_rates(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+{
+	if (a->n_rates != b->n_rates || a->passes != b->passes)
+		return false;
+	for (size_t i = 0; i < a->n_rates; i++) {
+		const struct machine_rate *x = &a->rates[i], *y = &b->rates[i];
+
+		if (strcmp(x->stressor, y->stressor) != 0 || x->n != y->n || isnan(x->median) != isnan(y->median))
+			return false;
+		if (!isnan(x->median) && (x->median != y->median || x->mad != y->mad))
+			return false;
+		if (isnan(x->real_median) != isnan(y->real_median) || (!isnan(x->real_median) && x->real_median != y->real_median))
+			return false;
+		if (isnan(x->median) && strcmp(x->reason, y->reason) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void check_summary(const struct machine *machine, const struct machine_fingerprint *f, const struct fingerprint_set *set,
+			  struct catalog_problems *problems)
+{
+	const struct fingerprint *raw = fingerprint_find(set, f->id);
+	struct machine from_raw = { 0 };
+
+	if (!raw) {
+		catalog_problem(problems, "'%s': the raw record of fingerprint %s is not in the store: it cannot be used with runs", machine->id,
+				f->id);
+		return;
+	}
+	if (strcmp(raw->machine, machine->id) != 0)
+		catalog_problem(problems, "'%s': fingerprint %s belongs to the machine '%s' in the store: if a renaming was interrupted, "
+				"'assay catalog rename %s %s' completes it", machine->id, f->id, raw->machine, machine->id, raw->machine);
+	machine_put(&from_raw, set, raw);
+	if (!same_conditions(f, &from_raw.fingerprints[0]) || !same_rates(f, &from_raw.fingerprints[0]))
+		catalog_problem(problems, "'%s': the summary of fingerprint %s is not that of the raw record: it was changed by hand", machine->id,
+				f->id);
+	machine_release(&from_raw);
+}
+
+static bool has_fingerprint(const struct machine *machine, const char *id)
+{
+	for (size_t i = 0; machine && i < machine->n_fingerprints; i++) {
+		if (strcmp(machine->fingerprints[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_accepted(const struct machine *machine, struct catalog_problems *problems)
+{
+	for (size_t i = 0; i < machine->n_accepted; i++) {
+		if (!has_fingerprint(machine, machine->accepted[i].fingerprint))
+			catalog_problem(problems, "'%s': fingerprint %s was accepted but is not there", machine->id, machine->accepted[i].fingerprint);
+	}
+}
+
+void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems)
+{
+	check_identity(catalog, problems);
+	for (size_t i = 0; i < catalog->n; i++) {
+		check_accepted(&catalog->machines[i], problems);
+		for (size_t k = 0; k < catalog->machines[i].n_fingerprints; k++)
+			check_summary(&catalog->machines[i], &catalog->machines[i].fingerprints[k], set, problems);
+	}
+	for (size_t i = 0; i < set->n; i++) {
+		if (!has_fingerprint(catalog_find(catalog, set->items[i].machine), set->items[i].id))
+			catalog_problem(problems, "'%s': fingerprint %s is in the store but not in the catalog: import or measure it again",
+					set->items[i].machine, set->items[i].id);
+	}
+}

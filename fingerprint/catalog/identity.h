@@ -1,0 +1,19 @@
+/* Is the machine that answers the one that the catalog knows under this name? */
+#ifndef FINGERPRINT_CATALOG_IDENTITY_H
+#define FINGERPRINT_CATALOG_IDENTITY_H
+
+#include "base/error.h"
+#include "fingerprint/catalog/catalog.h"
+#include "fleet/agent/facts.h"
+
+/* Compares the evidence of `facts` with the catalog: ASSAY_E_CONFLICT when the machine with this id had another machine-id, board or
+ * CPU (a swap), or when another machine has this machine-id or board (a clone, or a second name). Never merged silently. */
+enum assay_status identity_check(const struct catalog *catalog, const char *id, const struct facts *facts, struct assay_error *err);
+
+/* Can they be one machine? ASSAY_E_CONFLICT when some evidence says that they are not. */
+enum assay_status identity_contradict(const struct machine *a, const struct machine *b, struct assay_error *err);
+
+/* Writes the evidence into the machine; what the facts do not say stays. */
+void identity_take(struct machine_identity *identity, const struct facts *facts);
+
+#endif

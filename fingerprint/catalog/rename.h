@@ -1,0 +1,31 @@
+/* Another name for a machine: store first, in one transaction, then its file. When the program is killed in between, `catalog check`
+ * says so, and the same renaming once more completes it. */
+#ifndef FINGERPRINT_CATALOG_RENAME_H
+#define FINGERPRINT_CATALOG_RENAME_H
+
+#include "base/error.h"
+#include "fingerprint/catalog/catalog.h"
+#include "fleet/lab/store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rename_result {
+	int64_t fingerprints, runs; /* rows of the store that changed their machine; incomplete fingerprints count */
+	bool merged;                /* there was a machine of the new name */
+	bool completed;             /* an earlier renaming that was interrupted */
+};
+
+/* Finds out what has to be done, and whether it may be: ASSAY_E_NOTFOUND when nobody is called `from`, ASSAY_E_CONFLICT when `to` exists
+ * and merge is false, or when the identities of the two contradict each other, or both have the same result of an application. Changes
+ * nothing. */
+enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to, bool merge,
+			       struct rename_result *out, struct assay_error *err);
+
+/* The store's part. */
+enum assay_status rename_store(struct store *store, const char *from, const char *to, struct rename_result *out, struct assay_error *err);
+
+/* The catalog's part, in memory and in its files. */
+enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err);
+
+#endif

@@ -1,0 +1,221 @@
+#include "fingerprint/compare/compare.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+
+#define DF_MAX 1e6 /* of t, which is the normal distribution by then */
+
+/* How much worse the median of k normal numbers is than their mean: 2 million draws (docs/statistics.md). */
+static double median_factor(size_t k)
+{
+	static const double factors[] = { 1, 1, 1, 1.160, 1.092, 1.198, 1.135, 1.213, 1.160, 1.223, 1.177 };
+
+	return k < sizeof(factors) / sizeof(factors[0]) ? factors[k] : 1.253;
+}
+
+/* One stressor in one fingerprint. */
+struct side {
+	double median;   /* NaN: not measured */
+	double variance; /* of its log, from the passes; NaN where there are fewer than two */
+	double own;      /* how much of it rests on these passes alone */
+	double df;       /* of that part */
+};
+
+static struct side side_of(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor, double *logs)
+{
+	struct side side = { .median = fingerprint_summarise(set, f, stressor).median, .variance = (double)NAN };
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n_passes; i++) {
+		double rate = fingerprint_rate(set, f, i, stressor);
+
+		if (rate > 0)
+			logs[n++] = log(rate);
+	}
+	if (n >= 2) {
+		double error = median_factor(n) * stats_sd(logs, n) / sqrt((double)n);
+
+		side.variance = error * error;
+		side.df = (double)(n - 1);
+	}
+	return side;
+}
+
+/* What the stressors of a fingerprint have in common: the median of their variances, which a few noisy ones do not raise, over what a
+ * median is of its expectation. NaN when there is none. */
+static double common_variance(const struct side *sides, size_t n)
+{
+	double *known = mem_new(n, sizeof(double)), df = 0, common = (double)NAN;
+	size_t count = 0;
+
+	for (size_t j = 0; j < n; j++) {
+		if (isnan(sides[j].variance))
+			continue;
+		known[count++] = sides[j].variance;
+		df += sides[j].df;
+	}
+	if (count) {
+		df /= (double)count;
+		common = stats_median(known, count) * df / stats_chi2_quantile(.5, df);
+	}
+	free(known);
+	return common;
+}
+
+/* Small variances go half-way to the common one, large ones stay. */
+static void shrink(struct side *side, double common)
+{
+	double half;
+
+	if (isnan(side->variance)) { /* one pass: as noisy as the others, and hardly known */
+		side->variance = side->own = common;
+		side->df = 1;
+		return;
+	}
+	half = (side->variance + common) / 2;
+	side->own = side->variance > half ? side->variance : side->variance / 2;
+	side->variance = side->variance > half ? side->variance : half;
+}
+
+static struct side *sides_of(const struct fingerprint_set *set, const struct fingerprint *f)
+{
+	struct side *sides = mem_new(set->n_stressors, sizeof(*sides));
+	double *logs = mem_new(f->n_passes, sizeof(*logs)), common;
+
+	for (size_t j = 0; j < set->n_stressors; j++)
+		sides[j] = side_of(set, f, j, logs);
+	common = common_variance(sides, set->n_stressors);
+	for (size_t j = 0; j < set->n_stressors; j++)
+		shrink(&sides[j], common);
+	free(logs);
+	return sides;
+}
+
+enum assay_status compare_allowed(const struct fingerprint *a, const struct fingerprint *b, struct assay_error *err)
+{
+	if (strcmp(a->battery_hash, b->battery_hash) != 0)
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "fingerprints of different batteries cannot be compared: %s is of '%s' (%s), %s of '%s' (%s)", a->id, a->battery,
+				  a->battery_hash, b->id, b->battery, b->battery_hash);
+	if (strcmp(a->stress_ng, b->stress_ng) != 0)
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "fingerprints of different versions of stress-ng cannot be compared, its stressors change: %s is of %s, %s of %s",
+				  a->id, a->stress_ng, b->id, b->stress_ng);
+	if (strcmp(a->architecture, b->architecture) != 0)
+		return assay_fail(err, ASSAY_E_USAGE, "fingerprints of different architectures cannot be compared: %s is of %s, %s of %s", a->id,
+				  a->architecture, b->id, b->architecture);
+	return ASSAY_OK;
+}
+
+static const char *reason_of(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
+{
+	struct fingerprint_summary s = fingerprint_summarise(set, f, stressor);
+
+	if (s.measured)
+		return NULL;
+	return s.zero ? "recorded 0" : (f->reasons ? f->reasons[stressor] : NULL);
+}
+
+/* Standard error of the log ratio, and its degrees of freedom by Satterthwaite: only what rests on few passes is uncertain. */
+static void weigh(struct compare_row *row, const struct side *a, const struct side *b)
+{
+	double variance = a->variance + b->variance + 2 * COMPARE_FLOOR * COMPARE_FLOOR;
+	double uncertain = a->own * a->own / a->df + b->own * b->own / b->df;
+
+	row->noise = sqrt(variance);
+	row->df = uncertain > 0 ? variance * variance / uncertain : DF_MAX;
+	row->df = row->df < DF_MAX ? row->df : DF_MAX;
+}
+
+static void add_row(struct compare *c, const struct fingerprint_set *set, const struct fingerprint *const f[2], size_t stressor,
+		    struct side *const sides[2])
+{
+	struct compare_row row = { .stressor = set->stressors[stressor], .ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN,
+				   .noise = (double)NAN, .df = (double)NAN };
+
+	for (int i = 0; i < 2; i++) {
+		row.medians[i] = sides[i][stressor].median;
+		row.reasons[i] = reason_of(set, f[i], stressor);
+	}
+	if (isnan(row.medians[0]) && isnan(row.medians[1]) && !row.reasons[0] && !row.reasons[1])
+		return; /* of another battery */
+	if (row.medians[0] > 0 && row.medians[1] > 0) {
+		row.ratio = row.medians[1] / row.medians[0];
+		c->compared++;
+		if (c->has_noise)
+			weigh(&row, &sides[0][stressor], &sides[1][stressor]);
+	}
+	c->rows[c->n++] = row;
+}
+
+/* Bonferroni over stressors and looks. */
+static void judge(struct compare *c, size_t looks)
+{
+	double p = 1 - COMPARE_LEVEL / (2 * (double)c->compared * (double)looks);
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct compare_row *row = &c->rows[i];
+		double half;
+
+		if (isnan(row->noise))
+			continue;
+		half = stats_t_quantile(p, row->df) * row->noise;
+		row->low = row->ratio * exp(-half);
+		row->high = row->ratio * exp(half);
+		row->differs = stats_round(row->low) > 1 || stats_round(row->high) < 1;
+		c->differing += row->differs;
+	}
+}
+
+enum assay_status compare_fingerprints(const struct fingerprint_set *set, const struct fingerprint *a, const struct fingerprint *b,
+				       size_t looks, struct compare *out, struct assay_error *err)
+{
+	const struct fingerprint *const both[2] = { a, b };
+	struct compare c = { .has_noise = true };
+	enum assay_status st = compare_allowed(a, b, err);
+	struct side *sides[2];
+
+	ASSAY_BUG_IF(looks == 0);
+	*out = (struct compare){ 0 };
+	if (st)
+		return st;
+	c.rows = mem_new(set->n_stressors, sizeof(*c.rows));
+	for (int i = 0; i < 2; i++) {
+		sides[i] = sides_of(set, both[i]);
+		c.has_noise = c.has_noise && set->n_stressors && !isnan(sides[i][0].variance); /* of one, of all */
+	}
+	for (size_t j = 0; j < set->n_stressors; j++)
+		add_row(&c, set, both, j, sides);
+	judge(&c, looks);
+	free(sides[0]);
+	free(sides[1]);
+	*out = c;
+	return ASSAY_OK;
+}
+
+void compare_release(struct compare *compare)
+{
+	free(compare->rows);
+	*compare = (struct compare){ 0 };
+}
+
+size_t compare_largest(const struct compare *compare, size_t *order)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < compare->n; i++) {
+		size_t k = n;
+
+		if (!compare->rows[i].differs)
+			continue;
+		while (k > 0 && fabs(log(compare->rows[order[k - 1]].ratio)) < fabs(log(compare->rows[i].ratio))) {
+			order[k] = order[k - 1];
+			k--;
+		}
+		order[k] = i;
+		n++;
+	}
+	return n;
+}

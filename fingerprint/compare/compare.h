@@ -1,0 +1,43 @@
+/* Two fingerprints side by side: by which stressors do they differ beyond the noise of both? docs/statistics.md says how, and how
+ * often it is wrong. */
+#ifndef FINGERPRINT_COMPARE_COMPARE_H
+#define FINGERPRINT_COMPARE_COMPARE_H
+
+#include "base/error.h"
+#include "fingerprint/stored/fingerprint.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define COMPARE_LEVEL .05 /* chance that two fingerprints of an unchanged machine differ in any stressor */
+#define COMPARE_FLOOR .025 /* standard deviation of a log median from session to session that passes of one session do not show */
+
+struct compare_row {
+	const char *stressor;      /* borrowed from the set */
+	double medians[2];         /* per second of usr+sys time; NaN: not measured */
+	const char *reasons[2];    /* why not, or NULL; borrowed */
+	double ratio, low, high;   /* second / first, and its interval, corrected as `differs`; NaN where it does not exist */
+	double noise, df;          /* standard error of the log ratio, and its degrees of freedom; NaN where it does not exist */
+	bool differs;              /* the interval does not contain 1 */
+};
+
+struct compare {
+	struct compare_row *rows; /* [n], in name order: every stressor that was tried in either */
+	size_t n, compared, differing;
+	bool has_noise; /* false when no stressor has two passes in one of them: nothing can be said to differ */
+};
+
+/* What forbids to compare them, which fingerprints of different batteries, stress-ng versions or architectures do: ASSAY_E_USAGE, and
+ * the text says which. */
+enum assay_status compare_allowed(const struct fingerprint *a, const struct fingerprint *b, struct assay_error *err);
+
+/* looks: among how many comparisons the caller looks for one that differs, at least 1; the level holds for all of them together. *out is
+ * overwritten; compare_release() it. O(stressors * passes). */
+enum assay_status compare_fingerprints(const struct fingerprint_set *set, const struct fingerprint *a, const struct fingerprint *b,
+				       size_t looks, struct compare *out, struct assay_error *err);
+void compare_release(struct compare *compare);
+
+/* Rows that differ, largest absolute log ratio first: the indices into order[differing], and their number. */
+size_t compare_largest(const struct compare *compare, size_t *order);
+
+#endif

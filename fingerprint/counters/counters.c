@@ -1,0 +1,254 @@
+#include "fingerprint/counters/counters.h"
+
+#include "base/mem.h"
+
+/* Runs a statement that gives no rows. */
+static enum assay_status run(struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
+{
+	bool row;
+
+	return store_step(store, stmt, &row, err);
+}
+
+/* ---- plan ---- */
+
+static enum assay_status put_events(struct store *store, sqlite3_stmt *stmt, const char *fingerprint, const struct counting_plan *plan,
+				    struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < plan->n; i++) {
+		const struct counting_run *r = &plan->runs[i];
+
+		for (size_t k = 0; !st && k < r->events.n; k++) {
+			store_bind(stmt, "titttt", fingerprint, (int64_t)i + 1, r->events.names[k], r->family, r->domain, NULL);
+			st = run(store, stmt, err);
+		}
+	}
+	for (size_t i = 0; !st && i < plan->n_absent; i++) {
+		store_bind(stmt, "titttt", fingerprint, (int64_t)0, plan->absent[i].event, NULL, NULL, plan->absent[i].reason);
+		st = run(store, stmt, err);
+	}
+	if (!st && plan->none) {
+		store_bind(stmt, "titttt", fingerprint, (int64_t)0, "", NULL, NULL, plan->none);
+		st = run(store, stmt, err);
+	}
+	return st;
+}
+
+enum assay_status counters_put_plan(struct store *store, const char *fingerprint, const struct counting_plan *plan, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_begin(store, err);
+
+	if (!st)
+		st = store_prepare(store,
+				   "INSERT INTO counter_event (fingerprint, run, event, family, domain, reason) VALUES (?, ?, ?, ?, ?, ?)",
+				   &stmt, err);
+	if (!st)
+		st = put_events(store, stmt, fingerprint, plan, err);
+	sqlite3_finalize(stmt);
+	if (!st)
+		st = store_commit(store, err);
+	store_rollback(store);
+	return st;
+}
+
+static void take_left_out(sqlite3_stmt *stmt, struct counting_plan *plan)
+{
+	const char *event = store_text(stmt, 1), *reason = store_text(stmt, 4);
+
+	if (!*event) {
+		plan->none = mem_string(reason);
+		return;
+	}
+	plan->absent = mem_resize(plan->absent, plan->n_absent + 1, sizeof(*plan->absent));
+	plan->absent[plan->n_absent++] = (struct counting_absent){ mem_string(event), mem_string(reason) };
+}
+
+/* A row of a run; false when that is not the last one or the next. */
+static bool take_event(sqlite3_stmt *stmt, int64_t number, struct counting_plan *plan)
+{
+	struct counting_events *events;
+
+	if (number != (int64_t)plan->n && number != (int64_t)plan->n + 1)
+		return false;
+	if (number > (int64_t)plan->n) {
+		plan->runs = mem_resize(plan->runs, plan->n + 1, sizeof(*plan->runs));
+		plan->runs[plan->n++] = (struct counting_run){
+			.family = strcmp(store_text(stmt, 2), COUNTING_SOFTWARE) == 0 ? COUNTING_SOFTWARE : COUNTING_HARDWARE,
+			.domain = strcmp(store_text(stmt, 3), "all") == 0 ? "all" : "user",
+		};
+	}
+	events = &plan->runs[number - 1].events;
+	if (events->n == COUNTING_EVENTS_MAX)
+		return false;
+	events->names[events->n++] = mem_string(store_text(stmt, 1));
+	return true;
+}
+
+enum assay_status counters_plan(struct store *store, const char *fingerprint, struct counting_plan *out, bool *found,
+				struct assay_error *err)
+{
+	struct counting_plan plan = { .n = 0 };
+	sqlite3_stmt *stmt = NULL;
+	bool row = true;
+	enum assay_status st = store_prepare(store,
+					     "SELECT run, event, family, domain, reason FROM counter_event WHERE fingerprint = ? "
+					     "ORDER BY run, event",
+					     &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "t", fingerprint);
+	while (!st) {
+		int64_t number;
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		number = sqlite3_column_int64(stmt, 0);
+		if (number == 0)
+			take_left_out(stmt, &plan);
+		else if (!take_event(stmt, number, &plan))
+			st = assay_fail(err, ASSAY_E_CORRUPT, "the runs of counters of the fingerprint %s are not counted from 1", fingerprint);
+	}
+	sqlite3_finalize(stmt);
+	*found = plan.n > 0 || plan.n_absent > 0 || plan.none;
+	*out = plan;
+	if (st)
+		counting_plan_release(out);
+	return st;
+}
+
+/* ---- runs ---- */
+
+enum assay_status counters_done(struct store *store, const char *fingerprint, const struct battery *battery, size_t runs, bool *done,
+				struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = true;
+	enum assay_status st = store_prepare(store, "SELECT run, stressor FROM counted WHERE fingerprint = ?", &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "t", fingerprint);
+	while (!st) {
+		int64_t number;
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		number = sqlite3_column_int64(stmt, 0);
+		for (size_t i = 0; i < battery->n && number >= 1 && number <= (int64_t)runs; i++) {
+			if (strcmp(battery->entries[i].name, store_text(stmt, 1)) == 0)
+				done[(size_t)(number - 1) * battery->n + i] = true;
+		}
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status put_run(struct store *store, const char *fingerprint, const struct counted *counted, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_prepare(store,
+					     counted->reason ? "INSERT INTO counted (fingerprint, run, stressor, reason) VALUES (?, ?, ?, ?)" :
+							       "INSERT INTO counted (fingerprint, run, stressor, operations, wall_ns) "
+							       "VALUES (?, ?, ?, ?, ?)",
+					     &stmt, err);
+
+	if (!st && counted->reason)
+		store_bind(stmt, "titt", fingerprint, counted->run, counted->stressor, counted->reason);
+	else if (!st)
+		store_bind(stmt, "titdi", fingerprint, counted->run, counted->stressor, counted->operations, counted->wall_ns);
+	if (!st)
+		st = run(store, stmt, err);
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status put_values(struct store *store, const char *fingerprint, const struct counting_events *events,
+				    const struct counted *counted, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_prepare(store, "INSERT INTO counter (fingerprint, run, stressor, event, value) VALUES (?, ?, ?, ?, ?)",
+					     &stmt, err);
+
+	for (size_t i = 0; !st && i < events->n; i++) {
+		store_bind(stmt, "titti", fingerprint, counted->run, counted->stressor, events->names[i], counted->values[i]);
+		st = run(store, stmt, err);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+enum assay_status counters_put(struct store *store, const char *fingerprint, const struct counting_events *events,
+			       const struct counted *counted, struct assay_error *err)
+{
+	enum assay_status st = store_begin(store, err);
+
+	if (!st)
+		st = put_run(store, fingerprint, counted, err);
+	if (!st && !counted->reason)
+		st = put_values(store, fingerprint, events, counted, err);
+	if (!st)
+		st = store_commit(store, err);
+	store_rollback(store);
+	return st;
+}
+
+/* ---- reading ---- */
+
+static void take_cell(sqlite3_stmt *stmt, struct counter_cell *cell)
+{
+	const char *reason = store_text(stmt, 6);
+
+	*cell = (struct counter_cell){ .run = sqlite3_column_int64(stmt, 0),
+				       .stressor = mem_string(store_text(stmt, 1)),
+				       .event = *reason ? NULL : mem_string(store_text(stmt, 2)),
+				       .value = sqlite3_column_int64(stmt, 3),
+				       .operations = store_double(stmt, 4),
+				       .wall_ns = sqlite3_column_int64(stmt, 5),
+				       .reason = *reason ? mem_string(reason) : NULL };
+}
+
+enum assay_status counters_cells(struct store *store, const char *fingerprint, struct counter_cell **out, size_t *n,
+				 struct assay_error *err)
+{
+	struct counter_cell *cells = NULL;
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0, count = 0;
+	bool row = true;
+	enum assay_status st = store_prepare(store,
+					     "SELECT run, stressor, event, value, operations, wall_ns, reason FROM counted "
+					     "LEFT JOIN counter USING (fingerprint, run, stressor) WHERE fingerprint = ? ORDER BY 1, 2, 3",
+					     &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "t", fingerprint);
+	while (!st) {
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
+		take_cell(stmt, &cells[count++]);
+	}
+	sqlite3_finalize(stmt);
+	*out = cells;
+	*n = count;
+	if (st) {
+		counters_cells_free(cells, count);
+		*out = NULL;
+		*n = 0;
+	}
+	return st;
+}
+
+void counters_cells_free(struct counter_cell *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(cells[i].stressor);
+		free(cells[i].event);
+		free(cells[i].reason);
+	}
+	free(cells);
+}

@@ -1,0 +1,19 @@
+/* Under which conditions a fingerprint was taken, as JSON text for the store and the catalog. */
+#ifndef FINGERPRINT_STORED_CONDITIONS_H
+#define FINGERPRINT_STORED_CONDITIONS_H
+
+#include "base/json.h"
+#include "fleet/agent/facts.h"
+
+#include <stdint.h>
+
+/* What the facts say before the first stressor, and, with `after`, what changed until the last one: load and steal (per cent of all
+ * processor time in between). Identity is left out. cgroup: the version of the control groups that all stressors were measured in, 0 for
+ * none, -1 when that is not known. free() it. */
+char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup);
+
+/* The words that differ between two such texts (kernel, governor, ...; numbers such as load are left out): an array of objects {name,
+ * before, after}, empty when either is NULL. cJSON_Delete() it. */
+cJSON *conditions_changes(const char *before, const char *after);
+
+#endif

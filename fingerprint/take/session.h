@@ -1,0 +1,42 @@
+/* A fingerprint while it is taken: everything is committed as it arrives, so that an interruption loses nothing, and counts as a
+ * fingerprint only once it is complete. */
+#ifndef FINGERPRINT_TAKE_SESSION_H
+#define FINGERPRINT_TAKE_SESSION_H
+
+#include "base/error.h"
+#include "fingerprint/battery/battery.h"
+#include "fingerprint/battery/stressng.h"
+#include "fingerprint/stored/fingerprint.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SESSION_RESUME_MS (24 * 3600 * 1000) /* an interrupted fingerprint is resumed within a day, or not at all */
+
+struct session {
+	char id[FINGERPRINT_ID_BYTES];
+	int64_t passes;
+	bool *done; /* [passes x battery->n]: this stressor was tried in this pass */
+	size_t n;   /* battery->n */
+};
+
+/* Starts a fingerprint, or goes on with the latest incomplete one of the same machine, battery, stress-ng version and architecture that
+ * began less than SESSION_RESUME_MS before key->taken_ms, when `resume` is given. conditions: JSON text; profile: of an emulated
+ * host, or NULL. *out is overwritten; session_release() it. */
+enum assay_status session_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
+			       const char *profile, const char *conditions, bool resume, struct session *out, struct assay_error *err);
+void session_release(struct session *session);
+
+/* The next cell to measure, passes first: false when all are done. */
+bool session_next(const struct session *session, int64_t *pass, size_t *entry);
+
+/* What came of a cell; committed before it returns. `raw` is stress-ng's text. */
+enum assay_status session_measured(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
+				   const struct stressng_metrics *metrics, const char *raw, struct assay_error *err);
+enum assay_status session_missing(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
+				  const char *reason, struct assay_error *err);
+
+/* Makes it a fingerprint, with the conditions known by now (NULL: those of the beginning). A session in which nothing at all was measured stays incomplete: ASSAY_E_NODATA. */
+enum assay_status session_complete(struct store *store, const struct session *session, const char *conditions, struct assay_error *err);
+
+#endif
