@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -23,8 +24,10 @@ static const struct argp_option shared_options[] = {
 static void print_line(const char *name, const char *text, const char *behind)
 {
 	fprintf(stderr, "%s: ", name);
-	for (; *text; text++)
-		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+	for (size_t control; *text; text += control ? control : 1) {
+		control = text_control(text);
+		fputc(control ? '?' : *text, stderr);
+	}
 	fprintf(stderr, "%s\n", behind);
 }
 
@@ -196,6 +199,15 @@ void cli_refuse(const struct argp_state *state, const char *fmt, ...)
 	exit(assay_status_exit(ASSAY_E_USAGE));
 }
 
+int64_t cli_number(const struct argp_state *state, const char *option, const char *arg, int64_t low, int64_t high)
+{
+	int64_t n = 0;
+
+	if (!text_int64(arg, &n) || n < low || n > high)
+		cli_refuse(state, "%s is a number from %" PRId64 " to %" PRId64 ", not '%s'", option, low, high, arg);
+	return n;
+}
+
 error_t cli_words(int key, char *arg, struct argp_state *state, const char **words, unsigned wanted, const char *what)
 {
 	switch (key) {
@@ -211,6 +223,16 @@ error_t cli_words(int key, char *arg, struct argp_state *state, const char **wor
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+error_t cli_directory(int key, char *arg, struct argp_state *state, const char **directory)
+{
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (*directory)
+		cli_refuse(state, "one directory, not two ('%s' and '%s')", *directory, arg);
+	*directory = arg;
+	return 0;
 }
 
 /* ---- results ---- */

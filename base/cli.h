@@ -8,6 +8,7 @@
 #include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum cli_format { CLI_HUMAN, CLI_JSON };
 
@@ -20,7 +21,7 @@ struct cli {
 /* A sub-command: argv[0] is its whole name. Returns the exit status. `directory` is what stood before the sub-command. */
 typedef int cli_command(int argc, char **argv, const char *directory);
 
-/* One row of the table in main.c. */
+/* One row of the table in main.c: a command, or, where nothing is run, a heading of those below. */
 struct cli_row {
 	const char *name;    /* "catalog list" */
 	const char *summary; /* one line for the list of commands */
@@ -48,8 +49,14 @@ void cli_note(const struct cli *cli, const char *fmt, ...) __attribute__((format
  * argp_error(), whose message takes several lines. */
 _Noreturn void cli_refuse(const struct argp_state *state, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* For parsers: the whole number behind `option` ("--top"), which is from low to high; refuses all else. */
+int64_t cli_number(const struct argp_state *state, const char *option, const char *arg, int64_t low, int64_t high);
+
 /* For parsers of commands that take exactly `wanted` words: stores them in words[], refuses more and fewer. Returns
  * ARGP_ERR_UNKNOWN for keys that are not about words. `what` names them: "MACHINE", "BASELINE and CANDIDATE". */
 error_t cli_words(int key, char *arg, struct argp_state *state, const char **words, unsigned wanted, const char *what);
+
+/* For parsers of commands whose only word is a directory that may be left out: stores it in *directory, refuses a second one. */
+error_t cli_directory(int key, char *arg, struct argp_state *state, const char **directory);
 
 #endif

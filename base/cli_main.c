@@ -9,15 +9,18 @@
 #include <signal.h>
 #include <unistd.h>
 
-static void print_rows(const struct cli_row *rows, size_t n, const char *prefix, FILE *stream)
+/* Commands that begin with `prefix`; all of them with their headings when it is empty. */
+static void print_rows(const struct cli_row *rows, size_t n, const char *prefix)
 {
 	size_t width = 0;
 
 	for (size_t i = 0; i < n; i++)
-		width = strlen(rows[i].name) > width ? strlen(rows[i].name) : width;
+		width = rows[i].run && strlen(rows[i].name) > width ? strlen(rows[i].name) : width;
 	for (size_t i = 0; i < n; i++) {
-		if (strncmp(rows[i].name, prefix, strlen(prefix)) == 0)
-			fprintf(stream, "  %-*s  %s\n", (int)width, rows[i].name, rows[i].summary);
+		if (!rows[i].run && !*prefix)
+			printf("%s%s:\n", i ? "\n" : "", rows[i].name);
+		else if (rows[i].run && strncmp(rows[i].name, prefix, strlen(prefix)) == 0)
+			printf("  %-*s  %s\n", (int)width, rows[i].name, rows[i].summary);
 	}
 }
 
@@ -26,15 +29,18 @@ static void print_help(const struct cli_row *rows, size_t n)
 	puts("assay tells what a program is made of, in terms of the machine resources that it stresses, and whether a new\n"
 	     "version is slower, why, and where in the code.\n\n"
 	     "Usage: assay [-C DIR] COMMAND [ARGUMENT...]\n");
-	print_rows(rows, n, "", stdout);
-	puts("\nA first look, with the recorded machines of the quiho experiments in DIR:\n"
-	     "  assay init lab\n"
-	     "  assay -C lab import quiho DIR\n"
-	     "  assay -C lab profile hpccg\n"
-	     "  assay -C lab gate mysqlslap/innodb_load mysqlslap/memory_load\n\n"
+	print_rows(rows, n, "");
+	puts("\nA first look, on hosts that are emulated on this machine (some two minutes; needs sshd and stress-ng):\n"
+	     "  assay fleet up lab --hosts 4\n"
+	     "  assay -C lab fingerprint run\n"
+	     "  assay -C lab run example --versions large-pieces,small-pieces\n"
+	     "  assay -C lab gate example@large-pieces example@small-pieces\n"
+	     "  assay -C lab report example@large-pieces example@small-pieces -o report.html\n"
+	     "  assay fleet down lab\n"
+	     "With machines that somebody else recorded: assay init lab; assay -C lab import quiho DIR.\n\n"
 	     "'assay COMMAND --help' explains a command with an example. -C DIR names the laboratory (default: the current directory).\n"
 	     "Exit status of commands that decide: 0 pass or improved, 1 failure, 2 usage, 3 regression, 4 inconclusive,\n"
-	     "5 environment, 6 nothing measured.");
+	     "5 environment, 6 nothing measured. Of commands on many hosts: 0 all did well, 7 some did, 1 none did.");
 }
 
 /* How many words of argv name the row; 0 when they do not. */
@@ -65,7 +71,7 @@ static int end_of_help(void)
 static bool is_group(const struct cli_row *rows, size_t n, const char *word)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (strncmp(rows[i].name, word, strlen(word)) == 0 && rows[i].name[strlen(word)] == ' ')
+		if (rows[i].run && strncmp(rows[i].name, word, strlen(word)) == 0 && rows[i].name[strlen(word)] == ' ')
 			return true;
 	}
 	return false;
@@ -80,13 +86,13 @@ static int group_alone(const struct cli_row *rows, size_t n, int argc, char **ar
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
 		prefix = mem_format("%s ", argv[0]);
 		printf("assay %s: one of these ('assay %s ... --help' explains it with an example):\n", argv[0], argv[0]);
-		print_rows(rows, n, prefix, stdout);
+		print_rows(rows, n, prefix);
 		free(prefix);
 		return end_of_help();
 	}
 	fprintf(stderr, "assay: '%s' is the beginning of several commands:", argv[0]);
 	for (size_t i = 0; i < n; i++) {
-		if (strncmp(rows[i].name, argv[0], strlen(argv[0])) == 0 && rows[i].name[strlen(argv[0])] == ' ') {
+		if (rows[i].run && strncmp(rows[i].name, argv[0], strlen(argv[0])) == 0 && rows[i].name[strlen(argv[0])] == ' ') {
 			fprintf(stderr, "%s%s'", between, rows[i].name);
 			between = ", '";
 		}
@@ -102,13 +108,16 @@ static int unknown(const struct cli_row *rows, size_t n, int argc, char **argv)
 	char *text = two ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
 	char shown[TEXT_SHOWN_BYTES];
 	const char *nearest;
+	size_t commands = 0;
 
-	for (size_t i = 0; i < n; i++)
-		names[i] = rows[i].name;
-	nearest = text_nearest(text, names, n);
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].run)
+			names[commands++] = rows[i].name;
+	}
+	nearest = text_nearest(text, names, commands);
 	if (!nearest && two && !is_group(rows, n, argv[0])) {
 		text[strlen(argv[0])] = '\0'; /* what stands behind is an argument */
-		nearest = text_nearest(text, names, n);
+		nearest = text_nearest(text, names, commands);
 	}
 	text_shown(text, shown);
 	if (nearest)
@@ -123,7 +132,7 @@ static int unknown(const struct cli_row *rows, size_t n, int argc, char **argv)
 static int dispatch(const struct cli_row *rows, size_t n, int argc, char **argv, const char *directory)
 {
 	for (size_t i = 0; i < n; i++) {
-		int words = words_matched(rows[i].name, argc, argv);
+		int words = rows[i].run ? words_matched(rows[i].name, argc, argv) : 0;
 		char *name;
 		int status;
 

@@ -164,6 +164,29 @@ out:
 	return error;
 }
 
+/* What the umask takes from a new file, and what its owner has taken from one that is there, stays taken. */
+static mode_t allowed(const char *target, mode_t mode)
+{
+	struct stat st;
+	mode_t mask;
+
+	if (stat(target, &st) == 0)
+		return mode & st.st_mode;
+	mask = umask(0);
+	umask(mask);
+	return mode & ~mask;
+}
+
+/* A file or directory that is to be made; its parents are not. */
+static enum assay_status fail_to_make(struct assay_error *err, int error, const char *what, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (error == ENOENT && slash && slash != path)
+		return assay_fail(err, ASSAY_E_IO, "%s '%s': there is no directory '%.*s' (mkdir -p makes it)", what, path, (int)(slash - path), path);
+	return assay_fail_errno(err, error, "%s '%s'", what, path);
+}
+
 enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err)
 {
 	char *target = resolve_target(path, err), *directory, *slash;
@@ -177,10 +200,10 @@ enum assay_status file_replace(const char *path, const char *bytes, size_t n, mo
 		directory[0] = '\0';
 	else
 		slash[slash == directory] = '\0'; /* the root keeps its slash */
-	error = replace(target, *directory ? directory : ".", bytes, n, mode);
+	error = replace(target, *directory ? directory : ".", bytes, n, allowed(target, mode));
 	free(directory);
 	free(target);
-	return error ? assay_fail_errno(err, error, "cannot write '%s'", path) : ASSAY_OK;
+	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
 }
 
 void file_sweep(const char *directory)
@@ -203,7 +226,7 @@ enum assay_status file_make_directory(const char *path, mode_t mode, struct assa
 	if (!mkdir(path, mode))
 		return ASSAY_OK;
 	if (errno != EEXIST)
-		return assay_fail_errno(err, errno, "cannot make the directory '%s'", path);
+		return fail_to_make(err, errno, "cannot make the directory", path);
 	if (stat(path, &st))
 		return assay_fail_errno(err, errno, "cannot use the directory '%s'", path);
 	if (!S_ISDIR(st.st_mode))

@@ -12,14 +12,15 @@
 enum assay_status file_read(const char *path, size_t limit, struct buf *out, struct assay_error *err);
 
 /* Replaces `path` by the bytes: written to a temporary file beside it, synced, renamed, directory synced. After a crash or a
- * full disk the old file is whole. `mode` is applied as given, without the umask. */
+ * full disk the old file is whole. A new file gets `mode` less the umask; one that was there
+ * gets none of the bits that it lacked. */
 enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
 /* Removes the temporary files that file_replace() leaves in a directory when its process is killed. Only for who knows that nobody
  * else writes there. What cannot be removed stays. */
 void file_sweep(const char *directory);
 
-/* Creates the directory if it is not there; parents must exist. */
+/* Creates the directory if it is not there; its parents are not made, and the error says which one is missing. */
 enum assay_status file_make_directory(const char *path, mode_t mode, struct assay_error *err);
 
 #endif

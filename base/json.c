@@ -274,6 +274,7 @@ static enum assay_status check_duplicates(const struct scan *s, const cJSON *nod
 	cJSON_ArrayForEach(child, node)
 	{
 		if (cJSON_IsObject(node)) {
+			ASSAY_BUG_IF(*key >= s->n_keys);
 			names = mem_grow(names, n, &capacity, sizeof(*names));
 			names[n++] = (struct named){ child->string, s->key_lines[(*key)++] };
 		}

@@ -314,17 +314,28 @@ bool text_is_utf8(const char *bytes, size_t n)
 	return true;
 }
 
+size_t text_control(const char *text)
+{
+	unsigned char first = (unsigned char)text[0];
+
+	if (first == 0xc2)
+		return (unsigned char)text[1] >= 0x80 && (unsigned char)text[1] < 0xa0 ? 2 : 0;
+	return first < 0x20 || first == 0x7f;
+}
+
 const char *text_shown(const char *text, char *out)
 {
-	size_t n = strnlen(text, TEXT_SHOWN_BYTES), used = n;
+	size_t n = strnlen(text, TEXT_SHOWN_BYTES), used = n, shown = 0;
 
 	if (n == TEXT_SHOWN_BYTES) {
 		used = TEXT_SHOWN_BYTES - sizeof("...");
 		while (used && ((unsigned char)text[used] & 0xc0) == 0x80)
 			used--; /* do not cut inside a character */
 	}
-	for (size_t i = 0; i < used; i++)
-		out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-	snprintf(out + used, TEXT_SHOWN_BYTES - used, "%s", used < n ? "..." : "");
+	for (size_t i = 0, control; i < used; i += control ? control : 1) {
+		control = text_control(text + i);
+		out[shown++] = control ? '?' : text[i];
+	}
+	snprintf(out + shown, TEXT_SHOWN_BYTES - shown, "%s", used < n ? "..." : "");
 	return out;
 }

@@ -1,7 +1,5 @@
 #include "base/yaml.h"
 
-#include "base/buf.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -261,17 +259,6 @@ enum assay_status yaml_parse(const char *name, const char *text, size_t n, struc
 		yaml_release(&root);
 	else
 		*out = root;
-	return st;
-}
-
-enum assay_status yaml_read(const char *path, struct yaml_node *out, struct assay_error *err)
-{
-	struct buf text = BUF_INIT;
-	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
-
-	if (!st)
-		st = yaml_parse(path, text.bytes, text.size, out, err);
-	buf_release(&text);
 	return st;
 }
 

@@ -27,7 +27,6 @@ struct yaml_node {
 
 /* Parses text[0..n). An empty document gives an empty map. Errors start with "name:line: ". yaml_release() the root. */
 enum assay_status yaml_parse(const char *name, const char *text, size_t n, struct yaml_node *out, struct assay_error *err);
-enum assay_status yaml_read(const char *path, struct yaml_node *out, struct assay_error *err);
 void yaml_release(struct yaml_node *node);
 
 /* The node must be a map whose keys are all in keys[0..n): otherwise an error with file, line, the unknown key and the nearest

@@ -1,0 +1,35 @@
+/* Enumerations that stand in a table of rows, so that a constant, its code for programs and its text for people stay together:
+ *
+ *	#define FRUIT_ROWS(X)                     \
+ *		X(FRUIT_APPLE, "apple", "an apple") \
+ *		X(FRUIT_PEAR, "pear", "a pear")
+ *	enum fruit { FRUIT_ROWS(ROWS_ENUM) FRUITS };
+ *
+ * and in the source file
+ *
+ *	ROWS_FUNCTION(fruit_code, enum fruit, FRUIT_ROWS, ROWS_CODE)
+ *	ROWS_FUNCTION(fruit_text, enum fruit, FRUIT_ROWS, ROWS_TEXT)
+ */
+#ifndef BASE_ROWS_H
+#define BASE_ROWS_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+#define ROWS_ENUM(constant, ...) constant,
+#define ROWS_WORD(constant, word) word,           /* of rows that have nothing else */
+#define ROWS_CODE(constant, code, text) code,
+#define ROWS_TEXT(constant, code, text) text,
+
+/* Defines `const char *name(type of)`, which gives the entry of one column. What is no row is a caller's bug. */
+#define ROWS_FUNCTION(name, type, rows, column)                                           \
+	const char *name(type of)                                                         \
+	{                                                                                 \
+		static const char *const entries[] = { rows(column) };                    \
+                                                                                          \
+		ASSAY_BUG_IF((size_t)of >= sizeof(entries) / sizeof(entries[0]));         \
+		return entries[of];                                                       \
+	}
+
+#endif
