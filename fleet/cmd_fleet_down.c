@@ -13,14 +13,7 @@ static const char doc[] =
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	const char **directory = state->input;
-
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (*directory)
-		cli_refuse(state, "one directory, not two ('%s' and '%s')", *directory, arg);
-	*directory = arg;
-	return 0;
+	return cli_directory(key, arg, state, state->input);
 }
 
 struct steps {

@@ -154,9 +154,11 @@ static void put(const char *bytes, size_t n, bool terminal, FILE *to)
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)bytes[i];
+		const char here[3] = {bytes[i], i + 1 < n ? bytes[i + 1] : '\0'};
+		size_t control = *here == '\t' ? 0 : text_control(here);
 
-		putc((c < 0x20 && c != '\t') || c == 0x7f ? '?' : c, to);
+		putc(control ? '?' : *here, to);
+		i += control > 1;
 	}
 }
 

@@ -4,7 +4,6 @@
 #include "fleet/cmd_fleet_job.h"
 
 #include <inttypes.h>
-#include <sys/stat.h>
 
 static const char doc[] = "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when "
                           "all of it is there; what came "
@@ -25,7 +24,6 @@ struct get {
 	struct cmd_fleet_wish wish;
 	const char *words[2]; /* REMOTE, DIRECTORY */
 	char **faults;        /* [n], why the file could not be kept here, else NULL */
-	mode_t mode;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -51,7 +49,7 @@ static enum assay_status keep(const struct get *get, const char *name, const str
 	else
 		st = spool_text(&answer->out, GET_BYTES_MAX, &bytes, &n, err);
 	if (!st)
-		st = file_replace(path, bytes, n, get->mode, err);
+		st = file_replace(path, bytes, n, 0666, err);
 	free(bytes);
 	free(path);
 	return st;
@@ -152,14 +150,12 @@ static enum assay_status check_names(const struct get *get, struct assay_error *
 int cmd_fleet_get(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = {options, parse, "REMOTE DIRECTORY", doc, NULL, NULL, NULL};
-	struct get get = {.mode = umask(0)};
+	struct get get = {.faults = NULL};
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;
 	int decided = 0;
 
-	umask(get.mode);
-	get.mode = 0666 & ~get.mode;
 	cli_parse(&cli, &argp, argc, argv, directory, &get);
 	st = cmd_fleet_job_open(&get.job, &cli, &get.wish, &err);
 	if (!st)

@@ -1,5 +1,6 @@
 #include "fleet/cmd_fleet_job.h"
 
+#include "base/cancel.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/inventory/nodeset.h"
@@ -23,8 +24,7 @@ error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct
 {
 	switch (key) {
 	case CMD_FLEET_FANOUT:
-		if (!text_int64(arg, &wish->fanout) || wish->fanout < 1 || wish->fanout > FANOUT_MAX)
-			cli_refuse(state, "--fanout is a number from 1 to %d, not '%s'", FANOUT_MAX, arg);
+		wish->fanout = cli_number(state, "--fanout", arg, 1, FANOUT_MAX);
 		return 0;
 	case CMD_FLEET_TIMEOUT:
 		wish->timeout_ms = milliseconds(state, "timeout", arg);
@@ -40,20 +40,6 @@ error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct
 /* ---- from the laboratory to its hosts ---- */
 
 static volatile sig_atomic_t cancelled;
-
-static void on_signal(int number)
-{
-	cancelled = number;
-}
-
-static void catch_signals(void)
-{
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaction(numbers[i], &action, NULL);
-}
 
 enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_wish *wish,
                                      struct assay_error *err)
@@ -122,7 +108,7 @@ enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, struct assay_erro
 	agent_init(&job->agent, job->n);
 	job->agent.driver.done = done;
 	job->results = mem_new(job->n, sizeof(*job->results));
-	catch_signals();
+	cancel_on_signals(&cancelled);
 	if (job->progress && job->n > 1)
 		fprintf(stderr, "0/%zu hosts", job->n);
 	st = fleet_run(job->hosts, job->n, &job->agent.driver, &job->options, job->results, err);

@@ -1,10 +1,9 @@
-#include "base/cli.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/table.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/lab/lab.h"
+#include "fleet/cmd_lab.h"
 
 static const char doc[] = "Lists the hosts of lab.yaml, ranges expanded, as commands will meet them. Nothing is asked of the hosts "
 			  "themselves: that is 'assay fleet check'."
@@ -139,27 +138,17 @@ int cmd_fleet_list(int argc, char **argv, const char *directory)
 	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
 	struct cmd_fleet_choice choice = { 0 };
 	const struct host **hosts = NULL;
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &choice, STORE_READ);
 	size_t n = 0;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &choice);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = cmd_fleet_hosts(&lab.config.inventory, &choice, &hosts, &n, &err);
-	if (!st) {
-		if (cli.format == CLI_JSON)
-			print_json(hosts, n, &out);
-		else
-			print_human(&lab.config.inventory, hosts, n, &out);
-		st = cli_print(&out, &err);
-	}
-	buf_release(&out);
+		st = cmd_fleet_hosts(&cmd.lab.config.inventory, &choice, &hosts, &n, &cmd.err);
+	if (!st && cmd.cli.format == CLI_JSON)
+		print_json(hosts, n, &cmd.out);
+	else if (!st)
+		print_human(&cmd.lab.config.inventory, hosts, n, &cmd.out);
 	free(hosts);
-	lab_close(&lab);
 	cmd_fleet_release(&choice);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -1,10 +1,9 @@
-#include "base/cli.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/lab/lab.h"
+#include "fleet/cmd_lab.h"
 #include "fleet/ssh/reach.h"
 #include "fleet/ssh/trust.h"
 
@@ -171,32 +170,26 @@ static int exit_status(const struct answer *answers, size_t n)
 int cmd_fleet_trust(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "-w HOSTS", doc, NULL, NULL, NULL };
-	struct lab lab = { .lock_fd = -1 };
 	struct fleet_result *results = NULL;
 	struct answer *answers = NULL;
 	const struct host **hosts = NULL;
 	struct arguments a = { 0 };
 	struct reach reach = { 0 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_WRITE); /* one writer of known_hosts */
 	int decided = 0;
 	size_t n = 0;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_WRITE, &lab, &err); /* one writer of known_hosts */
 	if (!st)
-		st = cmd_fleet_hosts(&lab.config.inventory, &a.choice, &hosts, &n, &err);
+		st = cmd_fleet_hosts(&cmd.lab.config.inventory, &a.choice, &hosts, &n, &cmd.err);
 	if (!st) {
 		results = mem_new(n, sizeof(*results));
 		answers = mem_new(n, sizeof(*answers));
-		st = trust(cli.directory, hosts, n, a.replace, answers, results, &reach, &err);
+		st = trust(cmd.cli.directory, hosts, n, a.replace, answers, results, &reach, &cmd.err);
 	}
 	if (!st) {
-		(cli.format == CLI_JSON ? print_json : print_human)(answers, n, reach.own, &out);
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(answers, n, reach.own, &cmd.out);
 		decided = exit_status(answers, n);
-		st = cli_print(&out, &err);
 	}
 	for (size_t i = 0; answers && i < n; i++) {
 		hostkey_release(&answers[i].key);
@@ -207,7 +200,5 @@ int cmd_fleet_trust(int argc, char **argv, const char *directory)
 	free(hosts);
 	reach_release(&reach);
 	cmd_fleet_release(&a.choice);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, decided);
+	return cmd_lab_end(&cmd, st, decided);
 }

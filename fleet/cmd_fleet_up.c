@@ -1,3 +1,4 @@
+#include "base/cancel.h"
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -5,8 +6,6 @@
 #include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/emulate/emulate.h"
-
-#include <signal.h>
 
 static const char doc[] =
     "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes "
@@ -65,10 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		up->options.no_root = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (up->named)
-			cli_refuse(state, "one directory, not two ('%s' and '%s')", up->named, arg);
-		up->named = arg;
-		return 0;
+		return cli_directory(key, arg, state, &up->named);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -131,21 +127,6 @@ static void print_json(const struct emulate_fleet *fleet, const char *directory,
 
 static volatile sig_atomic_t cancelled;
 
-static void cancel(int signal)
-{
-	cancelled = signal;
-}
-
-/* Ctrl-C takes away what stands so far; a second one ends the program at once. */
-static void catch_signals(void)
-{
-	const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = cancel, .sa_flags = (int)(SA_RESETHAND | SA_RESTART) };
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &action, NULL);
-}
-
 struct steps {
 	struct emulate_listener listener; /* first */
 	const struct cli *cli;
@@ -175,7 +156,7 @@ int cmd_fleet_up(int argc, char **argv, const char *directory)
 	up.options.directory = up.named;
 	if (!up.options.n_hosts)
 		up.options.n_hosts = default_hosts(up.options.profiles);
-	catch_signals();
+	cancel_on_signals(&cancelled); /* takes away what stands so far */
 	st = emulate_up(&up.options, &steps.listener, &fleet, &err);
 	if (!st) {
 		(cli.format == CLI_JSON ? print_json : print_human)(&fleet, up.named, &out);

@@ -13,20 +13,19 @@ static const char doc[] = "Makes a laboratory in DIR (default: the current direc
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	const char **directory = state->input;
-
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (*directory)
-		cli_refuse(state, "one directory, not two ('%s' and '%s')", *directory, arg);
-	*directory = arg;
-	return 0;
+	return cli_directory(key, arg, state, state->input);
 }
 
 static void print_human(const char *directory, struct buf *out)
 {
-	buf_format(out, "Made the laboratory '%s'. Its lab.yaml explains itself; 'assay%s%s import quiho DIR' brings in recorded machines.\n",
-		   directory, strcmp(directory, ".") ? " -C " : "", strcmp(directory, ".") ? directory : "");
+	bool here = strcmp(directory, ".") == 0;
+	char *command = here ? mem_string("assay") : mem_format("assay -C %s", directory);
+
+	buf_format(out,
+		   "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or "
+		   "'%s import quiho DIR' brings in recorded machines.\n",
+		   directory, command, command);
+	free(command);
 }
 
 static void print_json(const char *directory, struct buf *out)

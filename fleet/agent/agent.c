@@ -39,11 +39,6 @@ void agent_release(struct agent *agent)
 	agent->n = 0;
 }
 
-const char *agent_fault(const struct agent *agent, size_t host)
-{
-	return agent->hosts[host].fault;
-}
-
 const struct helper_answer *agent_answer(const struct agent *agent, size_t host)
 {
 	return agent->hosts[host].answered ? &agent->hosts[host].answer : NULL;

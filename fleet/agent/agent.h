@@ -28,9 +28,6 @@ struct agent {
 void agent_init(struct agent *agent, size_t n);
 void agent_release(struct agent *agent);
 
-/* What went wrong with the helper on a host whose connection was fine (rubbish instead of an answer, no place to put it), or NULL. */
-const char *agent_fault(const struct agent *agent, size_t host);
-
 /* The last answer of a host, for results after fleet_run(); NULL when it gave none. */
 const struct helper_answer *agent_answer(const struct agent *agent, size_t host);
 

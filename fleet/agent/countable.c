@@ -5,11 +5,6 @@
 #include <cpuid.h>
 #include <string.h>
 
-#define COUNTABLE_KIND_CODE(constant, code, text) code,
-#define COUNTABLE_KIND_TEXT(constant, code, text) text,
-static const char *const codes[] = { COUNTABLE_KIND_ROWS(COUNTABLE_KIND_CODE) };
-static const char *const texts[] = { COUNTABLE_KIND_ROWS(COUNTABLE_KIND_TEXT) };
-
 /* HITM and remote memory have no presets. What Intel calls XSNP_HITM (a load that found the line modified in another core of the socket)
  * is XSNP_FWD from Sapphire Rapids on; AMD counts fills by where they came from, and only caches of another core complex (Zen 2: of the
  * same socket) can be told from the own one. */
@@ -94,17 +89,7 @@ static const struct {
 	{ "amd64_fam19h_zen4", true, 0x19, 0x60, 0xaf, 0, 15 },
 };
 
-const char *countable_kind_code(enum countable_kind kind)
-{
-	ASSAY_BUG_IF(kind >= COUNTABLE_KINDS);
-	return codes[kind];
-}
-
-const char *countable_kind_text(enum countable_kind kind)
-{
-	ASSAY_BUG_IF(kind >= COUNTABLE_KINDS);
-	return texts[kind];
-}
+ROWS_FUNCTION(countable_kind_code, enum countable_kind, COUNTABLE_KIND_ROWS, ROWS_WORD)
 
 const struct countable_row *countable_rows(size_t *n)
 {

@@ -2,30 +2,28 @@
 #ifndef FLEET_COUNTABLE_H
 #define FLEET_COUNTABLE_H
 
+#include "base/rows.h"
 #include "fleet/agent/counting_client.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Constant, code, for people: what AutoPerf's counters are about. */
-#define COUNTABLE_KIND_ROWS(X)                                                                  \
-	X(COUNTABLE_WORK, "work", "instructions: every vector is divided by them")              \
-	X(COUNTABLE_CYCLES, "cycles", "cycles")                                                 \
-	X(COUNTABLE_CACHE, "cache", "misses of caches")                                         \
-	X(COUNTABLE_COHERENCE, "coherence", "lines that another core had modified (HITM)")      \
-	X(COUNTABLE_REMOTE, "remote", "memory of other nodes")                                  \
-	X(COUNTABLE_BRANCH, "branch", "branches and mispredicted ones")                         \
-	X(COUNTABLE_TLB, "tlb", "misses of the TLB")                                            \
-	X(COUNTABLE_FLOAT, "float", "operations on floating-point numbers")                     \
-	X(COUNTABLE_STALL, "stall", "cycles in which nothing went on")                          \
-	X(COUNTABLE_SOFTWARE, "software", "what the kernel counts: no part of the processor")   \
-	X(COUNTABLE_OTHER, "other", "anything else")
+/* What AutoPerf's counters are about. Constant, code. */
+#define COUNTABLE_KIND_ROWS(X) \
+	X(COUNTABLE_WORK, "work")              /* instructions: every vector is divided by them */ \
+	X(COUNTABLE_CYCLES, "cycles")          /* cycles */ \
+	X(COUNTABLE_CACHE, "cache")            /* misses of caches */ \
+	X(COUNTABLE_COHERENCE, "coherence")    /* lines that another core had modified (HITM) */ \
+	X(COUNTABLE_REMOTE, "remote")          /* memory of other nodes */ \
+	X(COUNTABLE_BRANCH, "branch")          /* branches and mispredicted ones */ \
+	X(COUNTABLE_TLB, "tlb")                /* misses of the TLB */ \
+	X(COUNTABLE_FLOAT, "float")            /* operations on floating-point numbers */ \
+	X(COUNTABLE_STALL, "stall")            /* cycles in which nothing went on */ \
+	X(COUNTABLE_SOFTWARE, "software")      /* what the kernel counts: no part of the processor */ \
+	X(COUNTABLE_OTHER, "other")            /* anything else */
 
-#define COUNTABLE_KIND_ENUM(constant, code, text) constant,
-enum countable_kind { COUNTABLE_KIND_ROWS(COUNTABLE_KIND_ENUM) COUNTABLE_KINDS };
-#undef COUNTABLE_KIND_ENUM
+enum countable_kind { COUNTABLE_KIND_ROWS(ROWS_ENUM) COUNTABLE_KINDS };
 const char *countable_kind_code(enum countable_kind kind);
-const char *countable_kind_text(enum countable_kind kind);
 
 /* A row of the list. */
 enum countable_for { COUNTABLE_FUNCTIONS = 1, COUNTABLE_STRESSORS = 2, COUNTABLE_BOTH = 3 };

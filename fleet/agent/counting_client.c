@@ -15,12 +15,6 @@ static const struct program counting = { "counting", counting_program_bytes, cou
 #define PLAN_TIMEOUT_MS   (60 * 1000)
 #define DEPLOY_TIMEOUT_MS (120 * 1000)
 
-void counting_program(const char **bytes, size_t *n)
-{
-	*bytes = counting.bytes;
-	*n = (size_t)(counting.end - counting.bytes);
-}
-
 /* ---- events ---- */
 
 void counting_events_release(struct counting_events *events)

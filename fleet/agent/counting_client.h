@@ -14,9 +14,6 @@
 
 #define COUNTING_PLAN_BYTES_MAX 65536
 
-/* The program itself, built into this one. */
-void counting_program(const char **bytes, size_t *n);
-
 /* Events by name. */
 struct counting_events {
 	char *names[COUNTING_EVENTS_MAX]; /* [n] */

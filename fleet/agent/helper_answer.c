@@ -8,6 +8,7 @@
 #define FILES_MAX         HELPER_TEXTS_MAX
 #define EXCERPT_BYTES     60
 #define PIECE_BYTES       65536
+#define STARTED_MS_MAX    INT64_C(1000000000000000) /* as of the clock in facts.h: differences of the two fit 64 bits */
 
 void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
 {
@@ -74,7 +75,7 @@ static bool take_number(struct helper_result *result, const char *name, const ch
 		{ "sys_us", &result->sys_us, INT64_MAX },
 		{ "max_rss_bytes", &result->max_rss_bytes, INT64_MAX },
 		{ "lock_wait_ns", &result->lock_wait_ns, INT64_MAX },
-		{ "started_ms", &result->started_ms, INT64_MAX },
+		{ "started_ms", &result->started_ms, STARTED_MS_MAX },
 		{ "timed_out", &result->timed_out, 1 },
 		{ "interrupted", &result->interrupted, 1 },
 		{ "leftovers", &result->leftovers, INT64_MAX },

@@ -9,8 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 
-#define CLASS_KEY(constant, key) key,
-static const char *const class_keys[] = { EMULATE_CLASS_ROWS(CLASS_KEY) };
+static const char *const class_keys[] = { EMULATE_CLASS_ROWS(ROWS_WORD) };
 
 /* The plain knobs. */
 static const struct {

@@ -4,6 +4,7 @@
 #define FLEET_EMULATE_PROFILE_H
 
 #include "base/error.h"
+#include "base/rows.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,9 +18,7 @@
 	X(EMULATE_CLASS_VM, "vm")                                                                                                \
 	X(EMULATE_CLASS_IO, "io")
 
-#define EMULATE_CLASS_ENUM(constant, key) constant,
-enum emulate_class { EMULATE_CLASS_ROWS(EMULATE_CLASS_ENUM) EMULATE_CLASSES };
-#undef EMULATE_CLASS_ENUM
+enum emulate_class { EMULATE_CLASS_ROWS(ROWS_ENUM) EMULATE_CLASSES };
 
 /* The kernel allows 32,768 instructions for all filters of a process, with a few for each filter's entry; some are left to sshd's
  * own sandbox and to what the machine has installed already. */

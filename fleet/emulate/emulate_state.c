@@ -13,8 +13,7 @@
 
 #define MAGIC "assay-emulated-1 "
 
-#define THING_WORD(constant, word) word,
-static const char *const words[] = { EMULATE_THING_ROWS(THING_WORD) };
+static const char *const words[] = { EMULATE_THING_ROWS(ROWS_WORD) };
 
 /* Reads what is left of a file of /proc into text[size]; false when it is not there. */
 static bool read_small(const char *path, char *text, size_t size)

@@ -4,6 +4,7 @@
 #define FLEET_EMULATE_STATE_H
 
 #include "base/error.h"
+#include "base/rows.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,9 +21,7 @@
 	X(EMULATE_THING_CGROUP, "cgroup")	  /* directory */                                                                \
 	X(EMULATE_THING_PROCESS, "process")	  /* sshd of a host: pid and start time */
 
-#define EMULATE_THING_ENUM(constant, word) constant,
-enum emulate_thing_kind { EMULATE_THING_ROWS(EMULATE_THING_ENUM) EMULATE_THINGS };
-#undef EMULATE_THING_ENUM
+enum emulate_thing_kind { EMULATE_THING_ROWS(ROWS_ENUM) EMULATE_THINGS };
 
 struct emulate_thing {
 	enum emulate_thing_kind kind;

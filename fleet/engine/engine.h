@@ -5,9 +5,10 @@
 #define FLEET_ENGINE_H
 
 #include "base/error.h"
+#include "base/rows.h"
+#include "fleet/engine/spool.h"
 #include "fleet/inventory/inventory.h"
 #include "fleet/ssh/known_hosts.h"
-#include "fleet/engine/spool.h"
 #include "fleet/ssh/ssh_config.h"
 
 #include <signal.h>
@@ -26,9 +27,7 @@
 	X(FLEET_HOSTKEY, "hostkey")         \
 	X(FLEET_EXCLUDED, "excluded")
 
-#define FLEET_OUTCOME_ENUM(constant, code) constant,
-enum fleet_outcome { FLEET_OUTCOME_ROWS(FLEET_OUTCOME_ENUM) FLEET_OUTCOMES };
-#undef FLEET_OUTCOME_ENUM
+enum fleet_outcome { FLEET_OUTCOME_ROWS(ROWS_ENUM) FLEET_OUTCOMES };
 const char *fleet_outcome_text(enum fleet_outcome outcome);
 
 /* One command on one host. Borrowed: must live until the command has ended. */

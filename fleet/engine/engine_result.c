@@ -5,17 +5,7 @@
 
 #include <stdarg.h>
 
-static const char *const outcome_texts[] = {
-#define FLEET_OUTCOME_TEXT(constant, code) code,
-	FLEET_OUTCOME_ROWS(FLEET_OUTCOME_TEXT)
-#undef FLEET_OUTCOME_TEXT
-};
-
-const char *fleet_outcome_text(enum fleet_outcome outcome)
-{
-	ASSAY_BUG_IF(outcome >= FLEET_OUTCOMES);
-	return outcome_texts[outcome];
-}
+ROWS_FUNCTION(fleet_outcome_text, enum fleet_outcome, FLEET_OUTCOME_ROWS, ROWS_WORD)
 
 /* Bytes from hosts must not break a line or a JSON document. */
 void engine_make_printable(char *text)
@@ -23,7 +13,9 @@ void engine_make_printable(char *text)
 	bool utf8;
 
 	for (char *p = text; *p; p++) {
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+		if (text_control(p) == 2)
+			p[0] = p[1] = '?';
+		else if (text_control(p))
 			*p = *p == '\n' && !p[1] ? '\0' : '?';
 	}
 	utf8 = text_is_utf8(text, strlen(text));
