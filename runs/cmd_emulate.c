@@ -153,7 +153,7 @@ struct run_options {
 #define KEY_NODES     259
 
 static const struct argp_option run_options[] = {
-	{ "output", 'o', "DIRECTORY", 0, "Where the files of samples go; made if need be (default: samples)", 0 },
+	{ "output", 'o', "DIRECTORY", 0, "Directory for the files of samples, made if need be, its parents not (default: samples)", 0 },
 	{ "full", KEY_FULL, NULL, 0, "Simulate all windows: slower, with less noise in short functions", 0 },
 	{ "functions", KEY_FUNCTIONS, "NAME,...|@FILE", 0, "Samples of these functions only (default: of all)", 0 },
 	{ "nodes", KEY_NODES, "N", 0, "Nodes of memory among which threads are dealt (default: 2)", 0 },

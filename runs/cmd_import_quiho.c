@@ -1,7 +1,7 @@
-#include "base/cli.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
 #include "runs/results/quiho.h"
 #include "runs/results/run.h"
@@ -147,24 +147,16 @@ int cmd_import_quiho(int argc, char **argv, const char *directory)
 	static const struct argp argp = { options, parse, "DIR", doc, NULL, NULL, NULL };
 	struct arguments *a = mem_new(1, sizeof(*a));
 	struct quiho_import_result result = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
+	struct cmd_lab cmd;
 	enum assay_status st;
-	struct cli cli;
 
 	a->import.version = QUIHO_VERSION;
 	a->import.rules = a->rules;
-	cli_parse(&cli, &argp, argc, argv, directory, a);
-	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
+	st = cmd_lab_open(&cmd, &argp, argc, argv, directory, a, STORE_WRITE);
 	if (!st)
-		st = quiho_import(&lab, &a->import, &result, &err);
-	if (!st) {
-		(cli.format == CLI_JSON ? print_json : print_human)(&a->import, &result, &out);
-		st = cli_print(&out, &err);
-	}
-	lab_close(&lab);
-	buf_release(&out);
+		st = quiho_import(&cmd.lab, &a->import, &result, &cmd.err);
+	if (!st)
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&a->import, &result, &cmd.out);
 	free(a);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

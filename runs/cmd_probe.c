@@ -36,7 +36,7 @@ static const struct argp_option options[] = {
 	{ "counters", OPTION_COUNTERS, "NAME,...|default", 0, "What to count besides time ('assay counters' lists what there is)", 2 },
 	{ "budget", OPTION_BUDGET, "F", 0, "How much longer functions may take for being measured, a fraction (default: 0.03; 0: measure every call)", 2 },
 	{ "input", OPTION_INPUT, "NAME", 0, "Name of the input, kept with the samples: those of different inputs are never joined", 2 },
-	{ "output", 'o', "DIRECTORY", 0, "Where the files of samples go; made if need be (default: samples)", 3 },
+	{ "output", 'o', "DIRECTORY", 0, "Directory for the files of samples, made if need be, its parents not (default: samples)", 3 },
 	{ "list", OPTION_LIST, "FILE", 0, "Only write the list that the probe's library takes, for programs that are started otherwise", 3 },
 	{ "library", OPTION_LIBRARY, "FILE", 0, "The probe's library (default: the one that came with this program)", 3 },
 	{ 0 }

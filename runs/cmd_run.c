@@ -1,3 +1,4 @@
+#include "base/cancel.h"
 #include "base/cli.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -6,7 +7,6 @@
 #include "runs/cmd_run.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,8 +78,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		add_names(&a->choice.inputs, arg, "--inputs", state);
 		return 0;
 	case OPTION_REPETITIONS:
-		if (!text_int64(arg, &a->choice.repetitions) || a->choice.repetitions < 1 || a->choice.repetitions > MANIFEST_REPETITIONS_MAX)
-			cli_refuse(state, "--repetitions is a number from 1 to %d, not '%s'", MANIFEST_REPETITIONS_MAX, arg);
+		a->choice.repetitions = cli_number(state, "--repetitions", arg, 1, MANIFEST_REPETITIONS_MAX);
 		return 0;
 	case OPTION_SEED:
 		take_seed(a, arg, state);
@@ -103,21 +102,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 volatile sig_atomic_t cmd_run_cancelled;
-
-static void on_signal(int number)
-{
-	cmd_run_cancelled = number;
-}
-
-/* The first one ends in order, a second one as usual. */
-static void catch_signals(void)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
-
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sigaction(numbers[i], &action, NULL);
-}
 
 /* ---- progress ---- */
 
@@ -174,7 +158,7 @@ int cmd_run(int argc, char **argv, const char *directory)
 	int status = 0;
 
 	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	catch_signals();
+	cancel_on_signals(&cmd_run_cancelled);
 	st = cmd_run_do(&cli, &a, &status, &err);
 	plan_choice_release(&a.choice);
 	cmd_fleet_release(&a.hosts);

@@ -1,8 +1,7 @@
-#include "base/cli.h"
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "fleet/lab/lab.h"
+#include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
 #include "runs/results/run.h"
 
@@ -66,23 +65,14 @@ int cmd_runs_list(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
 	struct run_listing *list = NULL;
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);
 	size_t n = 0;
 
-	cli_parse(&cli, &argp, argc, argv, directory, NULL);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = run_list(&lab.store, &list, &n, &err);
-	if (!st) {
-		(cli.format == CLI_JSON ? print_json : print_human)(list, n, &out);
-		st = cli_print(&out, &err);
-	}
+		st = run_list(&cmd.lab.store, &list, &n, &cmd.err);
+	if (!st)
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(list, n, &cmd.out);
 	run_list_free(list, n);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

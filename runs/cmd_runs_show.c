@@ -1,12 +1,12 @@
-#include "base/cli.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
-#include "runs/results/evidence.h"
 #include "runs/execute/execution.h"
+#include "runs/results/evidence.h"
 
 #include <inttypes.h>
 
@@ -304,20 +304,11 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 int cmd_runs_show(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "APP[@VERSION]", doc, NULL, NULL, NULL };
-	struct lab lab = { .lock_fd = -1 };
 	struct arguments a = { NULL, false, false };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = (a.failed ? show_failed : show_results)(&lab, &a, cli.format == CLI_JSON, &out, &err);
-	if (!st)
-		st = cli_print(&out, &err);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+		st = (a.failed ? show_failed : show_results)(&cmd.lab, &a, cmd.cli.format == CLI_JSON, &cmd.out, &cmd.err);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "fleet/agent/measure.h"
+#include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
 #include "runs/results/run.h"
 #include "runs/samples/sample_files.h"
@@ -259,23 +260,14 @@ static void print_pruned(const struct cli *cli, const struct sample_pruned *prun
 int cmd_samples_prune(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { prune_options, parse_prune, "", prune_doc, NULL, NULL, NULL };
-	struct lab lab = { .lock_fd = -1 };
 	struct sample_pruned pruned = { 0, 0 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
 	double days = -1;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &days, STORE_WRITE);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &days);
-	st = lab_open(cli.directory, STORE_WRITE, &lab, &err);
 	if (!st)
-		st = sample_keep_prune(&lab, measure_now_ms() - (int64_t)(days * DAY_MS), &pruned, &err);
+		st = sample_keep_prune(&cmd.lab, measure_now_ms() - (int64_t)(days * DAY_MS), &pruned, &cmd.err);
 	if (!st)
-		print_pruned(&cli, &pruned, &out);
-	if (!st)
-		st = cli_print(&out, &err);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+		print_pruned(&cmd.cli, &pruned, &cmd.out);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -2,17 +2,11 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "runs/application/metric_internal.h"
+#include "runs/results/run.h"
 
 #include <math.h>
 
-const char *metric_source_word(enum metric_source source)
-{
-#define METRIC_SOURCE_WORD(name, word) word,
-	static const char *const words[] = {METRIC_SOURCE_ROWS(METRIC_SOURCE_WORD)};
-#undef METRIC_SOURCE_WORD
-
-	return words[source];
-}
+ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_WORD)
 
 void metric_release(struct metric *metric)
 {
@@ -33,6 +27,9 @@ enum assay_status metric_add(struct metric_values *values, double value, const c
 	if (value <= 0)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be above 0", where,
 		                  text_from_double(value, shown));
+	if (value > RUN_METRIC_MAX)
+		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be at most %g", where,
+		                  text_from_double(value, shown), RUN_METRIC_MAX);
 	if (values->n == METRIC_VALUES_MAX)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: more than %d values of one run", where, METRIC_VALUES_MAX);
 	values->items = mem_grow(values->items, values->n, &values->capacity, sizeof(double));

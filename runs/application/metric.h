@@ -3,6 +3,7 @@
 #define RUNS_APPLICATION_METRIC_H
 
 #include "base/error.h"
+#include "base/rows.h"
 
 #include <regex.h>
 #include <stdbool.h>
@@ -19,9 +20,7 @@
 	X(METRIC_GOOGLE_BENCHMARK, "google-benchmark")  /* its JSON: seconds a repetition */ \
 	X(METRIC_HYPERFINE, "hyperfine")                /* its JSON (--export-json): seconds */
 
-#define METRIC_SOURCE_ENUM(constant, word) constant,
-enum metric_source { METRIC_SOURCE_ROWS(METRIC_SOURCE_ENUM) METRIC_SOURCES };
-#undef METRIC_SOURCE_ENUM
+enum metric_source { METRIC_SOURCE_ROWS(ROWS_ENUM) METRIC_SOURCES };
 const char *metric_source_word(enum metric_source source);
 
 struct metric {

@@ -4,37 +4,10 @@
 
 #include "base/mem.h"
 
-#define CHANGE_KIND_CODE(constant, code, heading) code,
-const char *change_kind_code(enum change_kind kind)
-{
-	static const char *const codes[] = {CHANGE_KIND_ROWS(CHANGE_KIND_CODE)};
-
-	return codes[kind];
-}
-
-#define CHANGE_KIND_HEADING(constant, code, heading) heading,
-const char *change_kind_heading(enum change_kind kind)
-{
-	static const char *const headings[] = {CHANGE_KIND_ROWS(CHANGE_KIND_HEADING)};
-
-	return headings[kind];
-}
-
-#define CHANGE_REASON_CODE(constant, code, text) code,
-const char *change_reason_code(unsigned bit)
-{
-	static const char *const codes[] = {CHANGE_REASON_ROWS(CHANGE_REASON_CODE)};
-
-	return codes[bit];
-}
-
-#define CHANGE_REASON_TEXT(constant, code, text) text,
-const char *change_reason_text(unsigned bit)
-{
-	static const char *const texts[] = {CHANGE_REASON_ROWS(CHANGE_REASON_TEXT)};
-
-	return texts[bit];
-}
+ROWS_FUNCTION(change_kind_code, enum change_kind, CHANGE_KIND_ROWS, ROWS_CODE)
+ROWS_FUNCTION(change_kind_heading, enum change_kind, CHANGE_KIND_ROWS, ROWS_TEXT)
+ROWS_FUNCTION(change_reason_code, unsigned, CHANGE_REASON_ROWS, ROWS_CODE)
+ROWS_FUNCTION(change_reason_text, unsigned, CHANGE_REASON_ROWS, ROWS_TEXT)
 
 size_t changes_key_of_old(const struct changes *changes, size_t old)
 {

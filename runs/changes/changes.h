@@ -6,6 +6,7 @@
 #define RUNS_CHANGES_CHANGES_H
 
 #include "base/buf.h"
+#include "base/rows.h"
 #include "runs/changes/match.h"
 #include "runs/changes/source.h"
 
@@ -22,9 +23,7 @@
 	X(CHANGE_LINES, "line_numbers", "Differ in line numbers only")                                                           \
 	X(CHANGE_SOURCE, "source_only", "Changed in the source, with the same code")
 
-#define CHANGE_KIND_ENUM(constant, code, heading) constant,
-enum change_kind { CHANGE_KIND_ROWS(CHANGE_KIND_ENUM) CHANGE_KINDS };
-#undef CHANGE_KIND_ENUM
+enum change_kind { CHANGE_KIND_ROWS(ROWS_ENUM) CHANGE_KINDS };
 const char *change_kind_code(enum change_kind kind);
 const char *change_kind_heading(enum change_kind kind);
 

@@ -137,9 +137,7 @@ static enum assay_status complete(struct image *image, struct assay_error *err)
 	}
 	if (!st)
 		st = image_symbols(image, image_section_named(image, ".symtab") || !image->debug ? image : image->debug, err);
-	if (!st)
-		image_relocations(image);
-	return st;
+	return st ? st : image_relocations(image, err);
 }
 
 enum assay_status image_open(const char *path, struct image *out, struct assay_error *err)

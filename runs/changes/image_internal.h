@@ -9,7 +9,7 @@ enum assay_status image_headers(struct image *image, bool debug, struct assay_er
 
 /* Symbols from `from` (image itself, or its debug file), relocations; sections must be there. */
 enum assay_status image_symbols(struct image *image, const struct image *from, struct assay_error *err);
-void image_relocations(struct image *image);
+enum assay_status image_relocations(struct image *image, struct assay_error *err);
 
 const struct image_section *image_section_named(const struct image *image, const char *name);
 

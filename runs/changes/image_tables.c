@@ -211,16 +211,21 @@ static void add_relocations(struct image *image, const struct image_section *sec
 	}
 }
 
-void image_relocations(struct image *image)
+enum assay_status image_relocations(struct image *image, struct assay_error *err)
 {
 	for (size_t i = 1; i < image->n_sections; i++) {
 		const struct image_section *section = &image->sections[i];
 
-		if (section->type == SHT_RELA && section->flags & SHF_ALLOC && section->bytes)
-			add_relocations(image, section);
+		if (section->type != SHT_RELA || !(section->flags & SHF_ALLOC) || !section->bytes)
+			continue;
+		/* Sections that lie on top of each other could claim more than any memory holds. */
+		if (section->size / sizeof(Elf64_Rela) > image->size / sizeof(Elf64_Rela) - image->n_relocations)
+			return assay_fail(err, ASSAY_E_FORMAT, "'%s' is damaged: more relocations than it has room for", image->path);
+		add_relocations(image, section);
 	}
 	if (image->n_relocations)
 		qsort(image->relocations, image->n_relocations, sizeof(*image->relocations), compare_relocations);
+	return ASSAY_OK;
 }
 
 const struct image_relocation *image_relocation_at(const struct image *image, uint64_t address)

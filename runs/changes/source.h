@@ -2,6 +2,7 @@
 #ifndef RUNS_CHANGES_SOURCE_H
 #define RUNS_CHANGES_SOURCE_H
 
+#include "base/buf.h"
 #include "runs/changes/functions.h"
 
 #define SOURCE_HUNKS_MAX    1000000u
@@ -40,6 +41,10 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
  * in_hunk[n_hunks] is set for hunks that are in a function. ASSAY_E_NODATA when not one file of the functions is in the tree. */
 enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched,
                                  bool *in_hunk, struct assay_error *err);
+
+/* What one commit holds: the names of its files alone, as source->new; and the content of one of them, appended to *text. As source_read(). */
+enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err);
+enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err);
 
 /* The file of the tree that a path of debug information is: the longest that it ends with. NULL: none. */
 const char *source_file(const struct source_tree *tree, const char *path);

@@ -120,3 +120,30 @@ enum assay_status source_read(const char *repository, const char *old_reference,
 	*out = source;
 	return st;
 }
+
+enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err)
+{
+	struct source source = {.hunks = NULL};
+	enum assay_status st = find_commit(repository, commit, &source.new, err);
+
+	if (!st)
+		st = list_files(repository, &source.new, &source.names, err);
+	if (st)
+		source_release(&source);
+	*out = source;
+	return st;
+}
+
+enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err)
+{
+	char *object = mem_format("%s:%s", commit, file);
+	const char *const words[] = {"cat-file", "blob", object, NULL};
+	struct artefact_said said = {.ok = false};
+	enum assay_status st = git(repository, words, &said, err);
+
+	if (!st)
+		buf_add(text, said.out, said.out_bytes);
+	artefact_said_release(&said);
+	free(object);
+	return st;
+}

@@ -274,6 +274,9 @@ uint32_t function_number(uintptr_t site);
 void functions_select(const char *list);    /* "name,name" or "@FILE"; NULL: all of them. The text must stay. */
 void functions_fork(void);                  /* in the child, where numbers stay as they are */
 
+/* wrap_threads.c */
+void barriers_fork(void);
+
 /* evaluate.c */
 void evaluate_append(struct thread *t);     /* touches of the window that ends */
 bool evaluate_now(void);                    /* what no thread can touch any more; false: somebody is at it */

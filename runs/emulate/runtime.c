@@ -127,6 +127,7 @@ static void in_child(void)
 	threads_fork();
 	evaluate_fork();
 	functions_fork();
+	barriers_fork();
 	runtime.counts = (struct counts){ 0 };
 	runtime.hitm[0] = runtime.hitm[1] = 0;
 	record_fork(&runtime.writer, t ? &t->record : &nobody);

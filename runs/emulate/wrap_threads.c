@@ -153,6 +153,12 @@ static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
 	return found && found->meeting ? found : NULL;
 }
 
+/* In the child of fork(): who held it is not there. */
+void barriers_fork(void)
+{
+	lock = (struct spin){ 0 };
+}
+
 EXPORT int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes, unsigned count);
 int pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes, unsigned count)
 {

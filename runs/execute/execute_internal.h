@@ -2,7 +2,7 @@
 #ifndef RUNS_EXECUTE_EXECUTE_INTERNAL_H
 #define RUNS_EXECUTE_EXECUTE_INTERNAL_H
 
-#include "fingerprint/catalog.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fleet/agent/agent.h"
 #include "fleet/agent/measure.h"
 #include "runs/execute/execute.h"

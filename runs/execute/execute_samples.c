@@ -2,7 +2,7 @@
  * execution. A repetition is one execution, however many runs the counters take. */
 #include "base/mem.h"
 #include "base/text.h"
-#include "fingerprint/types.h"
+#include "fingerprint/catalog/types.h"
 #include "runs/execute/execute_internal.h"
 #include "runs/samples/samples.h"
 

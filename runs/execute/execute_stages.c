@@ -1,9 +1,9 @@
 /* What is done on one host, answer by answer. */
 #include "base/mem.h"
-#include "fingerprint/identity.h"
+#include "fingerprint/catalog/identity.h"
 #include "fleet/agent/facts.h"
-#include "runs/execute/execute_internal.h"
 #include "runs/application/stack.h"
+#include "runs/execute/execute_internal.h"
 
 #include <inttypes.h>
 

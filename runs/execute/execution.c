@@ -6,25 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const struct {
-	const char *code, *text;
-} outcomes[] = {
-#define ROW(constant, code, text) { code, text },
-	EXECUTION_OUTCOME_ROWS(ROW)
-#undef ROW
-};
-
-const char *execution_outcome_code(enum execution_outcome outcome)
-{
-	ASSAY_BUG_IF(outcome >= EXECUTION_OUTCOMES);
-	return outcomes[outcome].code;
-}
-
-const char *execution_outcome_text(enum execution_outcome outcome)
-{
-	ASSAY_BUG_IF(outcome >= EXECUTION_OUTCOMES);
-	return outcomes[outcome].text;
-}
+ROWS_FUNCTION(execution_outcome_code, enum execution_outcome, EXECUTION_OUTCOME_ROWS, ROWS_CODE)
+ROWS_FUNCTION(execution_outcome_text, enum execution_outcome, EXECUTION_OUTCOME_ROWS, ROWS_TEXT)
 
 void execution_release(struct execution *execution)
 {
@@ -81,8 +64,8 @@ static enum assay_status insert_execution(struct store *store, const struct exec
 		const int64_t numbers[] = { e->usage.wall_ns, e->usage.user_us, e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal };
 
 		store_bind(stmt, "ttttitittdbb", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
-			   e->cell.repetition, place->stored_name, e->taken_ms, outcomes[e->outcome].code, e->detail, e->metric, e->out, e->out_bytes, e->err,
-			   e->err_bytes);
+			   e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric, e->out,
+			   e->out_bytes, e->err, e->err_bytes);
 		for (int i = 0; i < 6; i++)
 			bind_number(stmt, 13 + i, numbers[i]);
 		st = store_step(store, stmt, &row, err);

@@ -5,6 +5,7 @@
 #define RUNS_EXECUTE_EXECUTION_H
 
 #include "base/error.h"
+#include "base/rows.h"
 #include "runs/application/metric.h"
 #include "runs/execute/plan.h"
 #include "runs/samples/sample_keep.h"
@@ -25,9 +26,7 @@
 	X(EXECUTION_NOT_STARTED, "not_started", "could not be started")                    \
 	X(EXECUTION_NO_SAMPLES, "no_samples", "ended well, and there are no samples of it")
 
-#define EXECUTION_OUTCOME_ENUM(constant, code, text) constant,
-enum execution_outcome { EXECUTION_OUTCOME_ROWS(EXECUTION_OUTCOME_ENUM) EXECUTION_OUTCOMES };
-#undef EXECUTION_OUTCOME_ENUM
+enum execution_outcome { EXECUTION_OUTCOME_ROWS(ROWS_ENUM) EXECUTION_OUTCOMES };
 const char *execution_outcome_code(enum execution_outcome outcome);
 const char *execution_outcome_text(enum execution_outcome outcome); /* "took longer than its time limit" */
 

@@ -163,11 +163,15 @@ static enum assay_status check_word(const char *word, struct assay_error *err)
 
 static enum assay_status command_look(const char *const *words, size_t n, struct command *out, struct assay_error *err)
 {
+	static const char *const builders[] = { "make", "gmake", "cmake", "ninja", "meson", "sh", "bash" };
 	size_t first = launcher(words, n) + 1;
 	struct command c = { .compiler = words, .n_compiler = first, .words = words + first, .n = n - first };
 	const char *language = "none";
 	enum assay_status st = ASSAY_OK;
 
+	if (is_one_of(base_name(words[first - 1]), builders, COUNT(builders)))
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is no compiler: let it call this as its compiler, make CC='assay emulate build -- gcc'",
+				  words[first - 1]);
 	c.is_gcc = is_gcc(words[first - 1]);
 	words += first;
 	n -= first;

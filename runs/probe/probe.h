@@ -45,6 +45,7 @@ struct probe_state {
 	uint64_t next;          /* ordinal of the call that is sampled next */
 	uint64_t mean;          /* ticks of an invocation without nested ones, moving */
 	uint64_t mean_low, mean_high; /* as long as it is not below, and below: the level stays */
+	uint64_t last, last_ordinal; /* where the latest call whose length was weighed began; 0: none */
 	uint32_t level;         /* 1 call of 2^level is sampled */
 	uint32_t open;          /* of -finstrument-functions: the function's uppermost frame, + 1 */
 };
@@ -146,6 +147,7 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 }
 
 /* probe_level.c: general registers only. */
+uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone);
 bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone);
 uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t after);
 

@@ -128,7 +128,7 @@ static void pop(struct probe_thread *t, uint64_t now, uint32_t flags)
 	store(t, frame, duration, flags);
 	if (t->depth)
 		probe_frame_at(t, t->depth - 1)->nested += (alone << frame->level) + frame->nested;
-	if (probe_level_adapt(t, s, alone))
+	if (probe_level_adapt(t, s, probe_level_bound(s, frame, alone)))
 		schedule(t, frame->function, ordinal_of(t, frame->function));
 }
 
@@ -151,10 +151,17 @@ void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 
 /* ---- the beginning of one ---- */
 
-/* A hook of this thread is at work below us: a signal came in between. One that was left by a long jump is not: its stack is gone. */
+/* The thread's own, on which calls are measured. */
+static bool on_own_stack(const struct probe_thread *t, const uintptr_t *slot)
+{
+	return (uintptr_t)slot - t->stack_low < t->stack_bytes;
+}
+
+/* A hook of this thread is at work below us, or on the stack that a handler of signals has interrupted. One that was left by a long
+ * jump is not: its stack is gone. */
 static bool busy(const struct probe_thread *t, const uintptr_t *slot)
 {
-	return t->busy && (uintptr_t)slot < t->busy;
+	return t->busy && ((uintptr_t)slot < t->busy || !on_own_stack(t, slot));
 }
 
 /* The function was called, and this call is to be measured. */
@@ -189,7 +196,7 @@ static void push(struct probe_thread *t, uint32_t function, uintptr_t *slot, boo
 /* It is to be measured, but cannot be: the stack is another one, or there is no more room. */
 static bool pass(struct probe_thread *t, uint32_t function, const uintptr_t *slot)
 {
-	if ((uintptr_t)slot - t->stack_low < t->stack_bytes && t->depth < PROBE_DEPTH_MAX)
+	if (on_own_stack(t, slot) && t->depth < PROBE_DEPTH_MAX)
 		return false;
 	schedule(t, function, ordinal_of(t, function));
 	return true;

@@ -1,6 +1,7 @@
-/* Both ends of a measured call, as they usually are: no signal came between, the stack is the thread's own, nothing was left by a jump,
- * there is room for the sample. Whatever is otherwise is left to probe_frames.c, by probe_trampoline.c. These two call nothing, and keep
- * the registers that they use (PROBE_KEEPS), general ones alone: a measured call costs what they cost. */
+/* Both ends of a measured call, as they usually are: every call is measured, no signal came between, the stack is the thread's own,
+ * nothing was left by a jump, there is room for the sample. Whatever is otherwise is left to probe_frames.c, by probe_trampoline.c.
+ * These two call nothing, and keep the registers that they use (PROBE_KEEPS), general ones alone: a measured call costs what they
+ * cost. */
 #include "runs/probe/probe.h"
 
 /* The hook may go on: nothing of this thread is at work, and the process is the one that opened the file. */
@@ -78,7 +79,7 @@ PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot)
 	struct probe_frame *frame = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 	struct probe_state *s;
 
-	if (!frame || frame->slot != slot || frame->silent || !is_usual(t) ||
+	if (!frame || frame->slot != slot || frame->silent || frame->level || !is_usual(t) ||
 	    (size_t)(t->record.end - t->record.next) < sizeof(struct record_brief))
 		return now;
 	lost = frame->start + (t->paused - frame->paused);

@@ -63,6 +63,24 @@ static uint64_t least_mean(uint32_t level)
 	return low;
 }
 
+/* What an invocation took, as far as it can be true: a function's calls, all together, take no longer than the time in which they
+ * came. A measured call waits for the clock and finds a processor that predicted another way: one of eight nanoseconds looks like
+ * sixty. */
+uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone)
+{
+	uint64_t began = frame->start - frame->paused, since = began - s->last, most;
+
+	if (s->last && frame->ordinal <= s->last_ordinal) /* it was begun before one in it */
+		return alone;
+	if (s->last && since > probe.cost_sampled) {
+		most = (since - probe.cost_sampled) / (frame->ordinal - s->last_ordinal) + probe.cost_clock;
+		alone = most < alone ? most : alone;
+	}
+	s->last = began;
+	s->last_ordinal = frame->ordinal;
+	return alone;
+}
+
 /* An invocation took so many ticks without nested ones: moves the mean and the level; true when the level has changed. */
 bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone)
 {

@@ -94,29 +94,28 @@ static void stub_write(unsigned char *stub, const struct probe_patch *patch, con
 	put_distance(put(at, "\xff\x25", 2), (uintptr_t)target);   /* jmp *TARGET(%rip) */
 }
 
-/* Memory that jumps from all of the module reach, writable; NULL: none. */
+static void *map_at(uintptr_t at, size_t bytes)
+{
+	void *got = mmap((void *)at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (got == (void *)at)
+		return got;
+	if (got != MAP_FAILED) /* a kernel that takes the address for a wish */
+		munmap(got, bytes);
+	return NULL;
+}
+
+/* Memory that jumps from all of the module reach, writable; NULL: none. Below it if possible: above the program its heap grows. */
 static void *map_near(struct probe_range module, size_t bytes)
 {
-	uintptr_t up = (module.high + NEAR_STEP) & ~(uintptr_t)(NEAR_STEP - 1), down = module.low & ~(uintptr_t)(NEAR_STEP - 1);
 	uintptr_t reach = NEAR_LIMIT > module.high - module.low + bytes ? NEAR_LIMIT - (module.high - module.low) - bytes : 0;
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	void *got = NULL;
 
-	for (uintptr_t away = 0; away < reach; away += NEAR_STEP) {
-		void *at = mmap((void *)(up + away), bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-
-		if (at == (void *)(up + away))
-			return at;
-		if (at != MAP_FAILED) /* a kernel that takes the address for a wish */
-			munmap(at, bytes);
-		if (down < away + bytes + NEAR_STEP)
-			continue;
-		at = mmap((void *)(down - away - bytes), bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-		if (at == (void *)(down - away - bytes))
-			return at;
-		if (at != MAP_FAILED)
-			munmap(at, bytes);
-	}
-	return NULL;
+	for (uintptr_t away = 0; !got && away < reach && module.low > away + bytes; away += NEAR_STEP)
+		got = map_at(module.low - away - bytes, bytes);
+	for (uintptr_t away = NEAR_STEP; !got && away < reach; away += NEAR_STEP)
+		got = map_at(module.high + away, bytes);
+	return got;
 }
 
 /* ---- the jumps ---- */

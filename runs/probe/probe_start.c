@@ -189,8 +189,8 @@ __attribute__((constructor)) static void probe_start(void)
 
 __attribute__((destructor)) static void probe_end(void)
 {
-	if (!probe.writer.header)
-		return;
+	if (!probe.writer.header || probe.writer.header->pid != (uint64_t)getpid())
+		return; /* a child of vfork() has its parent's memory */
 	probe_threads_end();
 	record_close(&probe.writer);
 }

@@ -3,23 +3,8 @@
 
 #include <math.h>
 
-static const struct {
-	const char *code, *text;
-} reasons[] = {
-#define ROW(name, code, text) [name] = { code, text },
-	LEFT_OUT_ROWS(ROW)
-#undef ROW
-};
-
-const char *left_out_code(enum left_out reason)
-{
-	return reasons[reason].code;
-}
-
-const char *left_out_text(enum left_out reason)
-{
-	return reasons[reason].text;
-}
+ROWS_FUNCTION(left_out_code, enum left_out, LEFT_OUT_ROWS, ROWS_CODE)
+ROWS_FUNCTION(left_out_text, enum left_out, LEFT_OUT_ROWS, ROWS_TEXT)
 
 /* The fingerprint whose battery, version and architecture most runs share; NULL when no run has one. */
 static const struct fingerprint *most_common(const struct fingerprint *const *of, size_t n)

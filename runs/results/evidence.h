@@ -5,8 +5,9 @@
 
 #include "base/error.h"
 #include "base/mat.h"
-#include "fingerprint/catalog.h"
-#include "fingerprint/types.h"
+#include "base/rows.h"
+#include "fingerprint/catalog/catalog.h"
+#include "fingerprint/catalog/types.h"
 #include "fleet/lab/lab.h"
 #include "runs/results/run.h"
 
@@ -31,9 +32,7 @@ enum assay_status evidence_runs(struct lab *lab, const char *selector, struct ru
 	X(LEFT_OUT_OTHER_BATTERY, "other_battery", "its fingerprint is of another battery, stress-ng or architecture than most") \
 	X(LEFT_OUT_INCOMPLETE, "incomplete_fingerprint", "its fingerprint lacks a stressor")
 
-#define LEFT_OUT_ENUM(name, code, text) name,
-enum left_out { LEFT_OUT_ROWS(LEFT_OUT_ENUM) LEFT_OUT_COUNT };
-#undef LEFT_OUT_ENUM
+enum left_out { LEFT_OUT_ROWS(ROWS_ENUM) LEFT_OUT_COUNT };
 
 const char *left_out_code(enum left_out reason);
 const char *left_out_text(enum left_out reason);

@@ -3,30 +3,15 @@
 #include "base/csv.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fingerprint/machine.h"
+#include "fingerprint/catalog/machine.h"
 #include "runs/results/run.h"
 
 enum { URL, REVISION, USER, TIMESTAMP, BENCHMARK, MACHINE, REPETITION, TEST, RESULT, VERSION, COLUMNS };
 
 #define REPETITION_MAX 1000000
 
-static const struct {
-	const char *code, *text;
-} skips[] = {
-#define ROW(name, code, text) [name] = { code, text },
-	QUIHO_SKIP_ROWS(ROW)
-#undef ROW
-};
-
-const char *quiho_skip_code(enum quiho_skip skip)
-{
-	return skips[skip].code;
-}
-
-const char *quiho_skip_text(enum quiho_skip skip)
-{
-	return skips[skip].text;
-}
+ROWS_FUNCTION(quiho_skip_code, enum quiho_skip, QUIHO_SKIP_ROWS, ROWS_CODE)
+ROWS_FUNCTION(quiho_skip_text, enum quiho_skip, QUIHO_SKIP_ROWS, ROWS_TEXT)
 
 char *quiho_application(const char *benchmark, const char *test)
 {
@@ -56,7 +41,7 @@ static enum quiho_skip read_values(const struct csv *csv, const size_t *index, s
 		return QUIHO_NOT_A_NUMBER;
 	if (row->value < 0)
 		return QUIHO_NEGATIVE;
-	if (row->value > QUIHO_RESULT_MAX)
+	if (row->value > RUN_METRIC_MAX)
 		return QUIHO_TOO_LARGE;
 	if (row->value == 0)
 		row->value = 0; /* not -0: equal values must have equal texts */

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/rows.h"
 #include "fleet/lab/lab.h"
 
 #include <stdbool.h>
@@ -15,7 +16,6 @@
 #define QUIHO_BATTERY        "quiho-2017"
 #define QUIHO_VERSION        "imported" /* of an application, where nothing names one */
 #define QUIHO_STRESSNG       "stressng" /* the benchmark whose rows are fingerprints */
-#define QUIHO_RESULT_MAX     1e100      /* no rate or time is; sums and squares of such results stay finite */
 
 /* Why a row cannot be used. */
 #define QUIHO_SKIP_ROWS(X)                                                                            \
@@ -26,9 +26,7 @@
 	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")     \
 	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used")
 
-#define QUIHO_SKIP_ENUM(name, code, text) name,
-enum quiho_skip { QUIHO_SKIP_ROWS(QUIHO_SKIP_ENUM) QUIHO_SKIPS };
-#undef QUIHO_SKIP_ENUM
+enum quiho_skip { QUIHO_SKIP_ROWS(ROWS_ENUM) QUIHO_SKIPS };
 
 const char *quiho_skip_code(enum quiho_skip skip);
 const char *quiho_skip_text(enum quiho_skip skip);

@@ -3,7 +3,7 @@
 #define RUNS_RESULTS_QUIHO_MACHINES_H
 
 #include "base/error.h"
-#include "fingerprint/catalog.h"
+#include "fingerprint/catalog/catalog.h"
 
 /* Puts the evidence of DIRECTORY/machines.csv into the machines of the catalog that have exactly the name of the row: other
  * names are other machines, even of the same model. A package without that file is fine. */

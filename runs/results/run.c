@@ -13,7 +13,7 @@ bool run_name_ok(const char *name)
 	if (n == 0 || n > RUN_NAME_BYTES_MAX || strchr(name, '@') || !text_is_utf8(name, n))
 		return false;
 	for (const char *c = name; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
+		if (text_control(c))
 			return false;
 	}
 	return true;

@@ -3,7 +3,7 @@
 #define RUNS_RESULTS_RUN_H
 
 #include "base/error.h"
-#include "fingerprint/fingerprint.h"
+#include "fingerprint/stored/fingerprint.h"
 #include "fleet/lab/store.h"
 
 #include <stdbool.h>
@@ -58,6 +58,7 @@ void run_list_free(struct run_listing *list, size_t n);
 
 /* Names of applications and versions: 1 to RUN_NAME_BYTES_MAX bytes of UTF-8, no control characters, no '@' (selectors). */
 #define RUN_NAME_BYTES_MAX 200
+#define RUN_METRIC_MAX     1e100 /* no rate or time is larger; sums and squares of such results stay finite */
 bool run_name_ok(const char *name);
 
 /* Writing, inside the caller's transaction; as fingerprint_writer. */

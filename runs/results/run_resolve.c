@@ -21,18 +21,44 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 	return ASSAY_OK;
 }
 
+/* Results of an application with inputs are stored as NAME/INPUT, and people leave the input out. "a/x, a/y"; empty: there are none. */
+static char *inputs_of(const struct run_listing *list, size_t n, const char *application)
+{
+	struct buf text = BUF_INIT;
+	size_t length = strlen(application), shown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(list[i].application, application, length) != 0 || list[i].application[length] != '/')
+			continue;
+		if (i && strcmp(list[i - 1].application, list[i].application) == 0) /* another version */
+			continue;
+		if (shown++ < VERSIONS_SHOWN)
+			buf_format(&text, "%s%s", shown > 1 ? ", " : "", list[i].application);
+	}
+	if (shown > VERSIONS_SHOWN)
+		buf_format(&text, " and %zu more", shown - VERSIONS_SHOWN);
+	return buf_take(&text);
+}
+
 static enum assay_status no_application(const struct run_listing *list, size_t n, const char *application, struct assay_error *err)
 {
+	char *inputs = inputs_of(list, n, application);
 	const char **names = mem_new(n, sizeof(char *));
+	enum assay_status st = ASSAY_OK;
 	const char *nearest;
 
 	for (size_t i = 0; i < n; i++)
 		names[i] = list[i].application;
 	nearest = text_nearest(application, names, n);
 	free(names);
+	if (*inputs)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has results by input, say which: %s", application, inputs);
+	free(inputs);
+	if (st)
+		return st;
 	if (n == 0)
-		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': the laboratory has no runs yet ('assay import quiho DIR' brings "
-				  "some in)", application);
+		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay "
+				  "import quiho DIR' brings in recorded ones)", application);
 	if (nearest)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' (did you mean '%s'? 'assay runs list' shows all)", application, nearest);
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' ('assay runs list' shows all)", application);

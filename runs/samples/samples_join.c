@@ -5,23 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLES_APART_CODE(constant, code, text) code,
-#define SAMPLES_APART_TEXT(constant, code, text) text,
-static const char *const codes[] = { SAMPLES_APART_ROWS(SAMPLES_APART_CODE) };
-static const char *const texts[] = { SAMPLES_APART_ROWS(SAMPLES_APART_TEXT) };
-
-const char *samples_apart_code(enum samples_apart apart)
-{
-	ASSAY_BUG_IF(apart >= SAMPLES_APARTS);
-	return codes[apart];
-}
-
-const char *samples_apart_text(enum samples_apart apart)
-{
-	ASSAY_BUG_IF(apart >= SAMPLES_APARTS);
-	return texts[apart];
-}
-
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);

@@ -8,19 +8,14 @@
 
 #define SAMPLES_RUNS_MAX 64
 
-/* Constant, code, for people. */
-#define SAMPLES_APART_ROWS(X)                                                                                            \
-	X(SAMPLES_JOINED, "joined", "invocations of all runs align")                                                     \
-	X(SAMPLES_NOT_THERE, "not_there", "a run did not call the function")                                             \
-	X(SAMPLES_CALLS_UNKNOWN, "calls_unknown", "a run did not end in order, so its number of calls is not known")     \
-	X(SAMPLES_CALLS_DIFFER, "calls_differ", "the runs called the function in other threads, or another number of times") \
-	X(SAMPLES_NONE_COMMON, "none_common", "no invocation was sampled in every run")
-
-#define SAMPLES_APART_ENUM(constant, code, text) constant,
-enum samples_apart { SAMPLES_APART_ROWS(SAMPLES_APART_ENUM) SAMPLES_APARTS };
-#undef SAMPLES_APART_ENUM
-const char *samples_apart_code(enum samples_apart apart);
-const char *samples_apart_text(enum samples_apart apart);
+/* Why runs have no rows of a function in common. */
+enum samples_apart {
+	SAMPLES_JOINED,        /* they have: invocations of all runs align */
+	SAMPLES_NOT_THERE,     /* a run did not call the function */
+	SAMPLES_CALLS_UNKNOWN, /* a run did not end in order, so its number of calls is not known */
+	SAMPLES_CALLS_DIFFER,  /* the runs called the function in other threads, or another number of times */
+	SAMPLES_NONE_COMMON,   /* no invocation was sampled in every run */
+};
 
 /* A counter of the joined vector: the first run that has it. */
 struct samples_column {
