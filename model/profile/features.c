@@ -9,23 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const struct {
-	const char *code, *text;
-} states[] = {
-#define ROW(name, code, text) [name] = { code, text },
-	FEATURE_ROWS(ROW)
-#undef ROW
-};
-
-const char *feature_code(enum feature_state state)
-{
-	return states[state].code;
-}
-
-const char *feature_text(enum feature_state state)
-{
-	return states[state].text;
-}
+ROWS_FUNCTION(feature_code, enum feature_state, FEATURE_ROWS, ROWS_CODE)
+ROWS_FUNCTION(feature_text, enum feature_state, FEATURE_ROWS, ROWS_TEXT)
 
 /* ---- columns ---- */
 

@@ -4,6 +4,7 @@
 #define MODEL_PROFILE_FEATURES_H
 
 #include "base/mat.h"
+#include "base/rows.h"
 
 #define FEATURES_CUT .1 /* 1 - |Spearman|, averaged (linkage.h): columns nearer than this are one group */
 
@@ -13,9 +14,7 @@
 	X(FEATURE_MISSING, "missing", "not measured on every machine that ran the application")          \
 	X(FEATURE_CONSTANT, "constant", "the same on all hardware types")
 
-#define FEATURE_ENUM(name, code, text) name,
-enum feature_state { FEATURE_ROWS(FEATURE_ENUM) FEATURE_STATES };
-#undef FEATURE_ENUM
+enum feature_state { FEATURE_ROWS(ROWS_ENUM) FEATURE_STATES };
 
 const char *feature_code(enum feature_state state);
 const char *feature_text(enum feature_state state);

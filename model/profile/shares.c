@@ -102,18 +102,15 @@ static void resample(void *context, size_t i)
 	struct mat columns = mat_new(d->types, d->sums.cols), groups = mat_new(d->types, d->sums.groups);
 	double *count = mem_new(d->types, sizeof(*count));
 	struct additive_model model;
-	struct additive one;
-	struct blend fit;
+	struct additive fit, one;
 	struct rng rng;
 
 	rng_seed(&rng, r->seed + 0x9e3779b97f4a7c15ull * (i + 1));
 	shares_draw(d->types, &rng, count);
-	blend_fit(d, count, &r->blend->choice, &fit);
-	column_shares(d, &fit.additive, false, &columns);
-	group_shares(d, &columns, &groups);
-	column_means(&groups, &r->out->resampled.at[i * r->out->resampled.cols]);
+	additive_fit(&d->sums, count, ADDITIVE_SIZE_MAX, &fit);
+	additive_weigh(&fit, blend_grid, r->blend->choice.additive, BLEND_ADDITIVE);
 	for (size_t k = i * SHARES_DRAWS; k < (i + 1) * SHARES_DRAWS; k++) {
-		one = shares_one_model(&fit.additive, rng_double(&rng), &model);
+		one = shares_one_model(&fit, rng_double(&rng), &model);
 		for (size_t side = 0; side < 2; side++) {
 			struct mat *drawn = side ? &r->out->drawn_above : &r->out->drawn;
 
@@ -122,9 +119,7 @@ static void resample(void *context, size_t i)
 			column_means(&groups, &drawn->at[k * drawn->cols]);
 		}
 	}
-	for (size_t k = 0; k < d->features.n; k++)
-		r->out->importances.at[i * r->out->importances.cols + d->features.group[k]] += fit.stumps.importance[k];
-	blend_release(&fit);
+	additive_release(&fit);
 	mat_release(&columns);
 	mat_release(&groups);
 	free(count);
@@ -179,10 +174,8 @@ void shares_of(const struct blend_data *d, const struct blend *blend, double noi
 	s.most = mem_new(s.groups, sizeof(double));
 	s.first = mem_new(s.groups, sizeof(double));
 	s.column = mem_new(d->features.n, sizeof(double));
-	s.resampled = mat_new(options->resamples, s.groups + 1);
 	s.drawn = mat_new(options->resamples * SHARES_DRAWS, s.groups + 1);
 	s.drawn_above = mat_new(options->resamples * SHARES_DRAWS, s.groups + 1);
-	s.importances = mat_new(options->resamples, s.groups);
 
 	column_shares(d, &blend->additive, false, &columns);
 	group_shares(d, &columns, &s.by_type);
@@ -204,10 +197,8 @@ void shares_of(const struct blend_data *d, const struct blend *blend, double noi
 void shares_release(struct shares *s)
 {
 	mat_release(&s->by_type);
-	mat_release(&s->resampled);
 	mat_release(&s->drawn);
 	mat_release(&s->drawn_above);
-	mat_release(&s->importances);
 	free(s->share);
 	free(s->low);
 	free(s->high);

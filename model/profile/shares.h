@@ -29,10 +29,8 @@ struct shares {
 	double *least, *most;       /* [groups] over all fits that are nearly as good */
 	double *first;              /* [groups] part of these models in which the group's share is the largest */
 	double *column;             /* [features.n] shares of the distinct columns; those of a group sum to its share */
-	struct mat resampled;       /* [resamples x groups + 1] shares of the averages */
 	struct mat drawn;           /* [resamples * SHARES_DRAWS x groups + 1] shares of the models drawn */
 	struct mat drawn_above;     /* the same as if they missed nothing */
-	struct mat importances;     /* [resamples x groups] of the stumps */
 };
 
 /* noise: relative error of one measurement, below which a better fit means nothing. At least 3 types. */
