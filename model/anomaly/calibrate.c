@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#define ANOMALOUS_QUANTILE .95	 /* of a function's held-out errors: above it a sample is anomalous */
-#define STATISTIC_LEAST	   (-9.0)
+#define ANOMALOUS_QUANTILE .95	 /* of a function's errors: above it a sample is anomalous */
+#define NOTHING		   (-12.0) /* strangeness of a function that is not there: less than any other */
+#define IMMATERIAL	   (-10.0) /* above that of what does not matter */
 #define BETWEEN_LEAST	   .0025 /* variance of S between runs that matters to nobody: a twentieth of its logarithm */
 #define BETWEEN_PRIOR	   4.0	 /* runs that the variance of the other functions counts as */
 #define ROUNDING	   1e-9	 /* as stats_round */
@@ -25,217 +26,235 @@ size_t calibrate_allowed(double rate, size_t runs)
 
 void calibration_release(struct calibration *c)
 {
-	free(c->levels);
-	free(c->fold);
-	free(c->statistic);
+	free(c->threshold);
+	free(c->normal);
 	*c = (struct calibration){ 0 };
 }
 
-static struct calibrate_level *level_of(const struct calibration *c, size_t fold, size_t function)
+/* ---- a function in a run ---- */
+
+struct calibrate_summary calibrate_summary_of(const struct calibration *c, size_t function, const double *error, const double *weight,
+					      size_t n)
 {
-	return &c->levels[fold * c->functions + function];
-}
-
-/* ---- one function in one run ---- */
-
-struct summary {
-	double share;	/* S */
-	double n;	/* effective number of samples */
-	double largest;
-	double squares; /* of the samples' distances from S */
-};
-
-static struct summary summary_of(const double *error, const double *weight, size_t n, double threshold)
-{
-	double sum = 0.0, weights = 0.0, squared = 0.0;
-	struct summary s = { 0 };
+	double threshold = c->threshold[function], sum = 0.0, errors = 0.0, weights = 0.0, squared = 0.0, largest = 0.0;
+	struct calibrate_summary s = { .samples = (double)n };
 
 	for (size_t i = 0; i < n; i++) {
 		sum += weight[i] * log1p(error[i] / threshold);
+		errors += weight[i] * error[i];
 		weights += weight[i];
 		squared += weight[i] * weight[i];
+		largest = fmax(largest, error[i]);
 	}
-	s.share = sum / weights;
+	s.mean = sum / weights;
 	s.n = weights * weights / squared;
-	for (size_t i = 0; i < n; i++) {
-		double own = log1p(error[i] / threshold), d = own - s.share;
-
-		s.squares += d * d;
-		s.largest = fmax(s.largest, own);
-	}
+	s.largest = log1p(largest / threshold);
+	s.matters = errors >= weights * c->options.least && largest > 0.0;
+	for (size_t i = 0; i < n; i++)
+		s.squares += pow(log1p(error[i] / threshold) - s.mean, 2);
 	return s;
 }
 
-double calibrate_statistic(const struct calibration *c, size_t fold, size_t function, const double *error, const double *weight,
-			   size_t n)
+static void learn_thresholds(struct calibration *c, const struct scale_group *groups, size_t n_groups, const double *error, double *work)
 {
-	const struct calibrate_level *level = level_of(c, fold, function);
-	double largest = 0.0, sum = 0.0, weights = 0.0, z;
-	struct summary s;
+	for (size_t f = 0; f < c->functions; f++)
+		c->threshold[f] = (double)NAN;
+	for (size_t g = 0; g < n_groups;) {
+		size_t function = groups[g].function, n = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		largest = fmax(largest, error[i]);
-		sum += weight[i] * error[i];
-		weights += weight[i];
+		for (; g < n_groups && groups[g].function == function; g++) {
+			if (isnan(error[groups[g].first]))
+				continue;
+			memcpy(&work[n], &error[groups[g].first], groups[g].n * sizeof(*work));
+			n += groups[g].n;
+		}
+		if (n)
+			c->threshold[function] = fmax(stats_quantile(work, n, ANOMALOUS_QUANTILE), fmax(c->options.least, CALIBRATE_THRESHOLD_LEAST));
 	}
-	if (!level->known || n == 0 || sum < weights * c->options.least || !(largest > 0.0))
-		return CALIBRATE_NOTHING;
-	if (c->options.single_sample)
-		return stats_round(fmax(log(largest / level->threshold), STATISTIC_LEAST));
-	s = summary_of(error, weight, n, level->threshold);
-	z = (s.share - level->mean) / sqrt(level->between + (level->within + s.largest * s.largest / (level->samples + 1.0)) / s.n);
-	return stats_round(fmax(z, STATISTIC_LEAST));
 }
 
-/* ---- what a fold learns of a function from the errors outside it ---- */
+void calibrate_fit(const struct scale_group *groups, size_t n_groups, const double *error, const double *weight, size_t functions,
+		   size_t runs, const struct calibrate_options *options, struct calibration *out)
+{
+	struct calibration c = { .options = *options, .functions = functions, .runs = runs, .allowed = calibrate_allowed(options->rate, runs) };
+	size_t samples = n_groups ? groups[n_groups - 1].first + groups[n_groups - 1].n : 0;
+	double *work = mem_new(samples + 1, sizeof(*work));
 
-struct errors {
-	const struct scale_group *groups; /* of one function */
-	size_t n;
-	const double *error, *weight;
-	double *work; /* [samples of the function] */
+	ASSAY_BUG_IF(c.allowed == 0);
+	c.threshold = mem_new(functions, sizeof(*c.threshold));
+	c.normal = mem_new(functions * runs, sizeof(*c.normal));
+	learn_thresholds(&c, groups, n_groups, error, work);
+	for (size_t g = 0; g < n_groups; g++) {
+		size_t first = groups[g].first;
+
+		if (!isnan(error[first]))
+			c.normal[groups[g].function * runs + groups[g].run] =
+				calibrate_summary_of(&c, groups[g].function, &error[first], &weight[first], groups[g].n);
+	}
+	free(work);
+	*out = c;
+}
+
+/* ---- each run against the others ---- */
+
+/* Normal runs, and the new one as the last when there is one. */
+struct crowd {
+	const struct calibration *c;
+	const struct calibrate_summary *seen; /* [functions], NULL: none */
+	size_t runs;
+	double *between; /* [functions x runs] variance between the runs other than this one */
+	double *typical; /* [runs] its median over the functions */
+	double *strange; /* [runs] of the run */
 };
 
-static bool held_out(const struct calibration *c, const struct errors *e, size_t g, size_t fold)
+static const struct calibrate_summary *member(const struct crowd *w, size_t function, size_t run)
 {
-	return c->fold[e->groups[g].run] != fold && !isnan(e->error[e->groups[g].first]);
+	return run < w->c->runs ? &w->c->normal[function * w->c->runs + run] : &w->seen[function];
 }
 
-/* Mean, within, and between as the moments have it, without its floor. Returns the number of runs. */
-static double learn_moments(const struct calibration *c, const struct errors *e, size_t fold, struct calibrate_level *level)
+/* What the runs of a function say together, so that each can be taken out. */
+struct totals {
+	double runs, mean, squares; /* of S: its distances from the mean, squared */
+	double within, freedom;	    /* squares of samples */
+	double inverse, samples;    /* sum of 1 / n; samples */
+};
+
+static struct totals totals_of(const struct crowd *w, size_t function)
 {
-	double runs = 0.0, sum = 0.0, squares = 0.0, freedom = 0.0, inverse = 0.0, spread = 0.0;
+	struct totals t = { 0 };
 
-	for (size_t g = 0; g < e->n; g++) {
-		size_t first = e->groups[g].first;
-		struct summary s;
+	for (size_t r = 0; r < w->runs; r++) {
+		const struct calibrate_summary *s = member(w, function, r);
 
-		if (!held_out(c, e, g, fold))
+		if (!(s->samples > 0.0))
 			continue;
-		s = summary_of(&e->error[first], &e->weight[first], e->groups[g].n, level->threshold);
-		squares += s.squares;
-		freedom += (double)(e->groups[g].n - 1);
-		inverse += 1.0 / s.n;
-		e->work[(size_t)runs] = s.share;
-		runs += 1.0;
-		sum += s.share;
+		t.runs += 1.0;
+		t.mean += s->mean;
+		t.within += s->squares;
+		t.freedom += s->samples - 1.0;
+		t.inverse += 1.0 / s->n;
+		t.samples += s->samples;
 	}
-	level->mean = sum / runs;
-	level->within = freedom > 0.0 ? squares / freedom : 0.0;
-	for (size_t r = 0; r < (size_t)runs; r++)
-		spread += (e->work[r] - level->mean) * (e->work[r] - level->mean);
-	level->between = runs > 1.0 ? fmax(0.0, spread / (runs - 1.0) - level->within * inverse / runs) : 0.0;
-	return runs;
+	t.mean = t.runs > 0.0 ? t.mean / t.runs : 0.0;
+	for (size_t r = 0; r < w->runs; r++) {
+		const struct calibrate_summary *s = member(w, function, r);
+
+		t.squares += s->samples > 0.0 ? pow(s->mean - t.mean, 2) : 0.0;
+	}
+	return t;
 }
 
-static double learn_level(const struct calibration *c, const struct errors *e, size_t fold, struct calibrate_level *level)
+static struct totals without(const struct totals *all, const struct calibrate_summary *s)
 {
-	size_t n = 0;
+	struct totals t = *all;
 
-	for (size_t g = 0; g < e->n; g++) {
-		if (!held_out(c, e, g, fold))
-			continue;
-		memcpy(&e->work[n], &e->error[e->groups[g].first], e->groups[g].n * sizeof(double));
-		n += e->groups[g].n;
-	}
-	if (n == 0)
-		return 0.0;
-	level->known = true;
-	level->samples = (double)n;
-	level->threshold = fmax(stats_quantile(e->work, n, ANOMALOUS_QUANTILE), fmax(c->options.least, CALIBRATE_THRESHOLD_LEAST));
-	return learn_moments(c, e, fold, level);
+	if (!(s->samples > 0.0))
+		return t;
+	t.runs -= 1.0;
+	t.mean = t.runs > 0.0 ? all->mean - (s->mean - all->mean) / t.runs : 0.0;
+	t.squares = fmax(0.0, all->squares - (s->mean - all->mean) * (s->mean - t.mean));
+	t.within = fmax(0.0, all->within - s->squares);
+	t.freedom -= s->samples - 1.0;
+	t.inverse -= 1.0 / s->n;
+	t.samples -= s->samples;
+	return t;
+}
+
+static double within_of(const struct totals *t)
+{
+	return t->freedom > 0.0 ? t->within / t->freedom : 0.0;
+}
+
+/* As the moments have it, without its floor. */
+static double between_of(const struct totals *t)
+{
+	return t->runs > 1.0 ? fmax(0.0, t->squares / (t->runs - 1.0) - within_of(t) * t->inverse / t->runs) : (double)NAN;
 }
 
 /* Few runs tell little of the variance between them: functions borrow from each other (as in Smyth, Statistical Applications in Genetics and
  * Molecular Biology 3(1), 2004, with the prior's weight given). */
-static void borrow(struct calibration *c, size_t fold, const double *runs)
+static void find_typical(struct crowd *w)
 {
-	double *between = mem_new(c->functions + 1, sizeof(*between)), typical;
-	size_t n = 0;
+	size_t functions = w->c->functions;
+	double *known = mem_new(functions + 1, sizeof(*known));
 
-	for (size_t f = 0; f < c->functions; f++) {
-		if (level_of(c, fold, f)->known && runs[f] > 1.0)
-			between[n++] = level_of(c, fold, f)->between;
-	}
-	typical = n ? stats_median(between, n) : 0.0;
-	for (size_t f = 0; f < c->functions; f++) {
-		struct calibrate_level *level = level_of(c, fold, f);
-		double own = fmax(runs[f] - 1.0, 0.0);
+	for (size_t r = 0; r < w->runs; r++) {
+		size_t n = 0;
 
-		level->between = (own * level->between + BETWEEN_PRIOR * typical) / (own + BETWEEN_PRIOR) + BETWEEN_LEAST;
+		for (size_t f = 0; f < functions; f++) {
+			if (!isnan(w->between[f * w->runs + r]))
+				known[n++] = w->between[f * w->runs + r];
+		}
+		w->typical[r] = n ? stats_median(known, n) : 0.0;
 	}
-	free(between);
+	free(known);
 }
 
-static void learn_fold(struct calibration *c, const struct scale_group *groups, size_t n_groups, struct errors *e, size_t fold)
+/* What does not matter is in order below what does. */
+static double in_order(bool matters, double strange)
 {
-	double *runs = mem_new(c->functions + 1, sizeof(*runs));
+	double s = fmax(strange, CALIBRATE_MATTERS);
 
-	for (size_t g = 0; g < n_groups; g += e->n) {
-		e->groups = &groups[g];
-		for (e->n = 1; g + e->n < n_groups && groups[g + e->n].function == groups[g].function;)
-			e->n++;
-		runs[groups[g].function] = learn_level(c, e, fold, level_of(c, fold, groups[g].function));
-	}
-	borrow(c, fold, runs);
-	free(runs);
+	return stats_round(matters ? s : IMMATERIAL - 1.0 / (1.0 + s - CALIBRATE_MATTERS));
 }
 
-void calibrate_fit(const struct scale_group *groups, size_t n_groups, const struct mat *errors, const double *weight, const size_t *fold,
-		   size_t functions, size_t runs, const struct calibrate_options *options, struct calibration *out)
+static double strangeness(const struct crowd *w, size_t function, size_t run, const struct totals *all)
 {
-	struct calibration c = { .options = *options, .functions = functions, .folds = errors->rows, .runs = runs };
-	struct errors e = { .weight = weight };
-	size_t samples = errors->cols;
+	const struct calibrate_summary *s = member(w, function, run);
+	struct totals t = without(all, s);
+	double own = fmax(t.runs - 1.0, 0.0), moments = w->between[function * w->runs + run], between, within;
 
-	c.allowed = calibrate_allowed(options->rate, runs);
-	ASSAY_BUG_IF(c.allowed == 0);
-	c.levels = mem_new(c.folds * functions, sizeof(*c.levels));
-	c.fold = mem_new(runs, sizeof(*c.fold));
-	memcpy(c.fold, fold, runs * sizeof(*fold));
-	c.statistic = mem_new(runs, sizeof(*c.statistic));
-	e.work = mem_new(samples + 1, sizeof(*e.work));
-	for (size_t k = 0; k < c.folds; k++) {
-		e.error = &errors->at[k * samples];
-		learn_fold(&c, groups, n_groups, &e, k);
-	}
-	for (size_t r = 0; r < runs; r++)
-		c.statistic[r] = CALIBRATE_NOTHING;
-	for (size_t g = 0; g < n_groups; g++) {
-		size_t first = groups[g].first, run = groups[g].run;
-		const double *error = &errors->at[fold[run] * samples + first];
-
-		if (!isnan(error[0]))
-			c.statistic[run] = fmax(c.statistic[run], calibrate_statistic(&c, fold[run], groups[g].function, error,
-										      &weight[first], groups[g].n));
-	}
-	free(e.work);
-	*out = c;
+	if (!(s->samples > 0.0) || !(t.runs > 0.0))
+		return NOTHING;
+	if (w->c->options.single_sample)
+		return in_order(s->matters, s->largest + log1p(-exp(-s->largest)));
+	between = ((own > 0.0 ? own * moments : 0.0) + BETWEEN_PRIOR * w->typical[run]) / (own + BETWEEN_PRIOR) + BETWEEN_LEAST;
+	within = within_of(&t) + s->largest * s->largest / (t.samples + 1.0);
+	return in_order(s->matters, (s->mean - t.mean) / sqrt(between + within / s->n));
 }
 
-/* ---- a run against the normal ones ---- */
-
-bool calibrate_known(const struct calibration *c, size_t function)
+/* strange [functions] of the last run, unless it is NULL. */
+static void compare_all(struct crowd *w, double *strange)
 {
-	size_t folds = 0;
+	struct totals *all = mem_new(w->c->functions + 1, sizeof(*all));
 
-	for (size_t k = 0; k < c->folds; k++)
-		folds += level_of(c, k, function)->known;
-	return folds >= 2;
+	for (size_t f = 0; f < w->c->functions; f++) {
+		all[f] = totals_of(w, f);
+		for (size_t r = 0; r < w->runs; r++) {
+			struct totals t = without(&all[f], member(w, f, r));
+
+			w->between[f * w->runs + r] = between_of(&t);
+		}
+	}
+	find_typical(w);
+	for (size_t r = 0; r < w->runs; r++) {
+		w->strange[r] = NOTHING;
+		for (size_t f = 0; f < w->c->functions; f++) {
+			double own = strangeness(w, f, r, &all[f]);
+
+			w->strange[r] = fmax(w->strange[r], own);
+			if (strange && r + 1 == w->runs)
+				strange[f] = own;
+		}
+	}
+	free(all);
 }
 
-double calibrate_threshold(const struct calibration *c, size_t function)
+static struct crowd crowd_of(const struct calibration *c, const struct calibrate_summary *seen)
 {
-	double *thresholds = mem_new(c->folds, sizeof(*thresholds)), median;
-	size_t n = 0;
+	struct crowd w = { .c = c, .seen = seen, .runs = c->runs + (seen != NULL) };
 
-	for (size_t k = 0; k < c->folds; k++) {
-		if (level_of(c, k, function)->known)
-			thresholds[n++] = level_of(c, k, function)->threshold;
-	}
-	median = n ? stats_median(thresholds, n) : (double)NAN;
-	free(thresholds);
-	return median;
+	w.between = mem_new(c->functions * w.runs + 1, sizeof(*w.between));
+	w.typical = mem_new(w.runs, sizeof(*w.typical));
+	w.strange = mem_new(w.runs, sizeof(*w.strange));
+	return w;
+}
+
+static void crowd_release(struct crowd *w)
+{
+	free(w->between);
+	free(w->typical);
+	free(w->strange);
 }
 
 static int compare_down(const void *a, const void *b)
@@ -245,48 +264,35 @@ static int compare_down(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-double calibrate_limit(const struct calibration *c)
+double calibrate_judge(const struct calibration *c, const struct calibrate_summary *seen, double *strange, double *p)
 {
-	double *sorted = mem_new(c->runs, sizeof(*sorted)), limit;
+	struct crowd w = crowd_of(c, seen);
+	double above = 0.0, limit;
 
-	memcpy(sorted, c->statistic, c->runs * sizeof(*sorted));
-	qsort(sorted, c->runs, sizeof(*sorted), compare_down);
-	limit = sorted[c->allowed - 1];
-	free(sorted);
+	compare_all(&w, strange);
+	for (size_t r = 0; r < c->runs; r++)
+		above += w.strange[r] >= w.strange[c->runs];
+	*p = (1.0 + above) / (1.0 + (double)c->runs);
+	qsort(w.strange, c->runs, sizeof(*w.strange), compare_down);
+	limit = w.strange[c->allowed - 1];
+	crowd_release(&w);
 	return limit;
-}
-
-bool calibrate_anomalous(const struct calibration *c, double p)
-{
-	return p <= c->options.rate + ROUNDING;
-}
-
-void calibrate_compare(const struct calibration *c, const double *strange, double *p, double *score)
-{
-	double *margin = mem_new(c->runs, sizeof(*margin));
-	size_t above = 0;
-
-	for (size_t r = 0; r < c->runs; r++) {
-		margin[r] = stats_round(strange[c->fold[r]] - c->statistic[r]);
-		above += margin[r] <= 0.0;
-	}
-	qsort(margin, c->runs, sizeof(*margin), compare_down);
-	*p = (1.0 + (double)above) / (1.0 + (double)c->runs);
-	*score = calibrate_limit(c) + margin[c->runs - c->allowed]; /* the allowed-th smallest */
-	free(margin);
 }
 
 double calibrate_measured(const struct calibration *c)
 {
+	struct crowd w = crowd_of(c, NULL);
 	size_t anomalous = 0;
 
+	compare_all(&w, NULL);
 	for (size_t r = 0; r < c->runs; r++) {
 		size_t above = 0;
 
 		for (size_t other = 0; other < c->runs; other++)
-			above += other != r && c->statistic[other] >= c->statistic[r];
-		anomalous += calibrate_anomalous(c, (1.0 + (double)above) / (double)c->runs);
+			above += other != r && w.strange[other] >= w.strange[r];
+		anomalous += above < calibrate_allowed(c->options.rate, c->runs - 1);
 	}
+	crowd_release(&w);
 	return (double)anomalous / (double)c->runs;
 }
 

@@ -41,6 +41,11 @@ static int compare_columns(const void *a, const void *b)
 	return (x->column > y->column) - (x->column < y->column);
 }
 
+void cause_sort(struct detection_column *columns, size_t n)
+{
+	qsort(columns, n, sizeof(*columns), compare_columns);
+}
+
 size_t cause_columns(const struct mat *parts, const struct mat *toward, const struct mat *values, const double *normal, const double *moved,
 		const bool *anomalous, struct detection_column **columns)
 {
@@ -73,7 +78,7 @@ size_t cause_columns(const struct mat *parts, const struct mat *toward, const st
 	}
 	free(now);
 	if (n)
-		qsort(all, n, sizeof(*all), compare_columns);
+		cause_sort(all, n);
 	else
 		free(all);
 	*columns = n ? all : NULL;

@@ -11,4 +11,7 @@
 size_t cause_columns(const struct mat *parts, const struct mat *toward, const struct mat *values, const double *normal, const double *moved,
 		const bool *anomalous, struct detection_column **columns);
 
+/* By votes, then by part, then by place. */
+void cause_sort(struct detection_column *columns, size_t n);
+
 #endif

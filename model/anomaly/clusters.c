@@ -166,7 +166,7 @@ static void try_held_out(struct trial *t, struct clusters_candidate *out)
 	struct model model;
 
 	models_fit(t->part, use, 1, t->functions, t->of, t->n, DETECTOR_TRAIN_MAX, &options, &model);
-	model_errors(t->part, &model, t->of, options.watch, options.threads, t->errors);
+	model_errors(t->part, &model, NULL, t->of, options.watch, options.threads, t->errors);
 	for (size_t g = 0, n; g < t->part->n_groups; g += n) {
 		for (n = 1; g + n < t->part->n_groups && t->part->groups[g + n].function == t->part->groups[g].function;)
 			n++;
@@ -250,7 +250,7 @@ static double training_rate(struct trial *t)
 	for (size_t r = 0; r < t->runs; r++)
 		t->train[r] = true;
 	models_fit(t->part, use, 1, t->functions, t->of, t->n, DETECTOR_TRAIN_MAX, &options, &model);
-	model_errors(t->part, &model, t->of, options.watch, options.threads, t->errors);
+	model_errors(t->part, &model, NULL, t->of, options.watch, options.threads, t->errors);
 	for (size_t c = 0; c < t->n; c++) {
 		size_t n = 0;
 		double limit;

@@ -6,12 +6,11 @@
 #include "base/text.h"
 #include "model/anomaly/clusters.h"
 #include "model/anomaly/detector_internal.h"
-#include "model/anomaly/termination.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_LEAST 3 /* two are left out at a time */
+#define RUNS_LEAST 3 /* held out: each is compared with two others */
 
 const struct detector_options detector_defaults = {
 	.scorer = &scorer_autoencoder,
@@ -104,10 +103,8 @@ struct fit {
 	size_t *columns;   /* [p] of the detector's, the place in the observations */
 	size_t *functions; /* [functions] of the observations, the place in the detector */
 	struct rows rows;
-	size_t *fold;	   /* [runs] */
-	struct mat by_model; /* [models x rows] errors */
-	struct mat errors;   /* [folds x rows] */
-	double *error;	   /* [rows] held out, or of training */
+	size_t *fold;	   /* [runs] the model that judges it: with folds the one without its own */
+	double *error;	   /* [rows] by it */
 };
 
 static void fit_release(struct fit *f)
@@ -117,8 +114,6 @@ static void fit_release(struct fit *f)
 	free(f->functions);
 	rows_release(&f->rows);
 	free(f->fold);
-	mat_release(&f->by_model);
-	mat_release(&f->errors);
 	free(f->error);
 }
 
@@ -187,7 +182,7 @@ static enum assay_status check_runs(const struct fit *f, struct assay_error *err
 	const struct detector_about *about = &f->d->about;
 	const struct detector_options *o = &f->d->options;
 	size_t needed = o->threshold == DETECTOR_HELD_OUT ? calibrate_runs_needed(o->rate) : 2;
-	size_t least = o->threshold == DETECTOR_HELD_OUT ? FOLDS_LEAST : 2;
+	size_t least = o->threshold == DETECTOR_HELD_OUT ? RUNS_LEAST : 2;
 
 	if (about->runs < least)
 		return assay_fail(err, ASSAY_E_NODATA, "%zu normal run%s with samples that can be used%s: at least %zu are needed, %zu more",
@@ -232,86 +227,9 @@ out:
 
 /* ---- models ---- */
 
-size_t detector_pair(size_t a, size_t b)
+size_t detector_model_of(const struct detector *d, size_t run)
 {
-	size_t low = a < b ? a : b, high = a < b ? b : a;
-
-	return a == b ? SIZE_MAX : high * (high - 1) / 2 + low;
-}
-
-void detector_fold_errors(const struct detector *d, size_t fold, size_t function, const double *sums, size_t n, double *error)
-{
-	double *of_sample = mem_new(d->folds, sizeof(*of_sample));
-
-	for (size_t i = 0; i < n; i++) {
-		size_t known = 0;
-
-		for (size_t other = 0; other < d->folds; other++) {
-			size_t m = detector_pair(fold, other);
-
-			if (other != fold && d->models[m].scale.known[function])
-				of_sample[known++] = sums[m * n + i];
-		}
-		error[i] = known ? stats_median(of_sample, known) : (double)NAN;
-	}
-	free(of_sample);
-}
-
-/* All runs, or, of each pair of folds, those that are in neither. */
-static void fit_models(struct fit *f)
-{
-	struct detector *d = f->d;
-	struct model_options options = detector_model_options(&d->options);
-	bool **use = mem_new(d->n_models, sizeof(*use));
-
-	for (size_t m = 0; m < d->n_models; m++) {
-		use[m] = mem_new(d->about.runs, sizeof(**use));
-		for (size_t r = 0; r < d->about.runs; r++)
-			use[m][r] = true;
-	}
-	for (size_t r = 0; r < d->about.runs; r++) {
-		for (size_t other = 0; other < d->folds; other++) {
-			if (other != f->fold[r])
-				use[detector_pair(f->fold[r], other)][r] = false;
-		}
-	}
-	models_fit(&f->rows, (const bool *const *)use, d->n_models, d->about.functions, d->about.cluster, d->about.clusters,
-		   DETECTOR_TRAIN_MAX, &options, d->models);
-	for (size_t m = 0; m < d->n_models; m++) {
-		model_errors(&f->rows, &d->models[m], d->about.cluster, options.watch, options.threads, &f->by_model.at[m * f->rows.z.rows]);
-		free(use[m]);
-	}
-	free(use);
-}
-
-/* Row k: by models that have not seen fold k; a run of another fold by the one that has not seen that one either, so that nothing in row k knows
- * anything of fold k, as it knows nothing of a new run. */
-static void take_fold_errors(struct fit *f)
-{
-	const struct detector *d = f->d;
-	size_t rows = f->rows.z.rows, largest = 0;
-	double *sums;
-
-	for (size_t g = 0; g < f->rows.n_groups; g++)
-		largest = f->rows.groups[g].n > largest ? f->rows.groups[g].n : largest;
-	sums = mem_new(d->n_models * largest, sizeof(*sums));
-	for (size_t g = 0; g < f->rows.n_groups; g++) {
-		const struct scale_group *group = &f->rows.groups[g];
-		size_t own = f->fold[group->run];
-
-		for (size_t m = 0; m < d->n_models; m++)
-			memcpy(&sums[m * group->n], &f->by_model.at[m * rows + group->first], group->n * sizeof(*sums));
-		for (size_t k = 0; k < d->folds; k++) {
-			double *error = &f->errors.at[k * rows + group->first];
-
-			if (k == own)
-				detector_fold_errors(d, k, group->function, sums, group->n, error);
-			else
-				memcpy(error, &sums[detector_pair(k, own) * group->n], group->n * sizeof(*error));
-		}
-		memcpy(&f->error[group->first], &f->errors.at[own * rows + group->first], group->n * sizeof(double));
-	}
-	free(sums);
+	return d->folds ? (d->about.runs + run) % d->folds : 0;
 }
 
 /* Runs in a seeded order, so that no fold holds all runs of an input that comes round in turn. */
@@ -329,6 +247,26 @@ static void deal_folds(struct fit *f)
 	free(order);
 }
 
+/* Of all runs; with folds, one without each of them. */
+static void fit_models(struct fit *f)
+{
+	struct detector *d = f->d;
+	struct model_options options = detector_model_options(&d->options);
+	bool **use = mem_new(d->n_models, sizeof(*use));
+
+	for (size_t m = 0; m < d->n_models; m++) {
+		use[m] = mem_new(d->about.runs, sizeof(**use));
+		for (size_t r = 0; r < d->about.runs; r++)
+			use[m][r] = !d->folds || f->fold[r] != m;
+	}
+	models_fit(&f->rows, (const bool *const *)use, d->n_models, d->about.functions, d->about.cluster, d->about.clusters,
+		   DETECTOR_TRAIN_MAX, &options, d->models);
+	model_errors(&f->rows, d->models, f->fold, d->about.cluster, options.watch, options.threads, f->error);
+	for (size_t m = 0; m < d->n_models; m++)
+		free(use[m]);
+	free(use);
+}
+
 static void cluster_and_fit(struct fit *f)
 {
 	struct detector *d = f->d;
@@ -337,205 +275,15 @@ static void cluster_and_fit(struct fit *f)
 	clusters_choose(&f->rows, d->about.functions, d->about.runs, &d->options, &clusters);
 	d->about.cluster = clusters.of;
 	d->about.clusters = clusters.n;
-	d->n_models = 1;
-	if (d->options.threshold == DETECTOR_HELD_OUT) {
-		d->folds = d->options.folds < FOLDS_LEAST ? FOLDS_LEAST : d->options.folds;
-		d->folds = d->folds < d->about.runs ? d->folds : d->about.runs;
-		d->n_models = d->folds * (d->folds - 1) / 2;
-	}
+	if (d->options.threshold == DETECTOR_HELD_OUT)
+		d->folds = d->options.folds < d->about.runs ? d->options.folds : d->about.runs;
+	d->n_models = d->folds ? d->folds : 1;
 	d->models = mem_new(d->n_models, sizeof(*d->models));
 	f->fold = mem_new(d->about.runs, sizeof(*f->fold));
 	f->error = mem_new(f->rows.z.rows, sizeof(*f->error));
-	f->by_model = mat_new(d->n_models, f->rows.z.rows);
-	f->errors = mat_new(d->folds, f->rows.z.rows);
 	if (d->folds)
 		deal_folds(f);
 	fit_models(f);
-	if (d->folds)
-		take_fold_errors(f);
-	else
-		memcpy(f->error, f->by_model.at, f->rows.z.rows * sizeof(*f->error));
-}
-
-/* ---- published thresholds ---- */
-
-static double deviation_threshold(const struct fit *f, size_t cluster, double *work)
-{
-	size_t n = 0;
-
-	for (size_t g = 0; g < f->rows.n_groups; g++) {
-		const struct scale_group *group = &f->rows.groups[g];
-
-		for (size_t i = 0; f->d->about.cluster[group->function] == cluster && i < group->n; i++)
-			work[n++] = f->error[group->first + i];
-	}
-	return n ? stats_mean(work, n) + f->d->options.t * stats_sd(work, n) : 0.0;
-}
-
-/* Thresholds of samples by cluster, and the largest share of anomalous samples that a normal run of the function had. */
-static void publish(struct fit *f)
-{
-	struct detector *d = f->d;
-	double *work = mem_new(f->rows.z.rows, sizeof(*work)), anomalous = 0.0;
-	bool *run = mem_new(d->about.runs, sizeof(*run));
-
-	for (size_t c = 0; c < d->about.clusters; c++) {
-		double columns = (double)d->models[0].experts[c].n_columns;
-		double limit = d->options.threshold == DETECTOR_FIXED ? d->options.fixed * d->options.fixed * columns
-								      : deviation_threshold(f, c, work);
-
-		for (size_t i = 0; i < d->about.functions; i++)
-			d->threshold[i] = d->about.cluster[i] == c ? limit : d->threshold[i];
-	}
-	for (size_t g = 0; g < f->rows.n_groups; g++) {
-		const struct scale_group *group = &f->rows.groups[g];
-		double share = detector_share(&f->error[group->first], &f->rows.weight[group->first], group->n, d->threshold[group->function]);
-
-		d->known[group->function] = true;
-		d->share[group->function] = fmax(d->share[group->function], share);
-		run[group->run] |= d->options.single_sample && share > 0.0;
-	}
-	for (size_t r = 0; r < d->about.runs; r++)
-		anomalous += run[r];
-	d->about.rate_measured = anomalous / (double)d->about.runs;
-	free(work);
-	free(run);
-}
-
-double detector_share(const double *error, const double *weight, size_t n, double threshold)
-{
-	double above = 0.0, sum = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		above += stats_round(error[i]) > stats_round(threshold) ? weight[i] : 0.0;
-		sum += weight[i];
-	}
-	return above / sum;
-}
-
-/* ---- thresholds from runs that were held out ---- */
-
-static void calibrate(struct fit *f)
-{
-	struct detector *d = f->d;
-	struct calibrate_options options = detector_calibrate_options(&d->options);
-
-	calibrate_fit(f->rows.groups, f->rows.n_groups, &f->errors, f->rows.weight, f->fold, d->about.functions, d->about.runs, &options,
-		      &d->calibration);
-	for (size_t i = 0; i < d->about.functions; i++) {
-		d->known[i] = calibrate_known(&d->calibration, i);
-		d->threshold[i] = d->known[i] ? calibrate_threshold(&d->calibration, i) : 0.0;
-	}
-	d->about.rate_measured = calibrate_measured(&d->calibration);
-}
-
-/* ---- what is said about it ---- */
-
-static int compare_numbers(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Errors of a function's normal samples, sorted and thinned, and the medians of its columns. groups[n] are its own. */
-static void summarise(struct fit *f, const struct scale_group *groups, size_t n, double *work)
-{
-	struct detector *d = f->d;
-	size_t function = groups[0].function, first = groups[0].first, kept = 0, total = 0, p = d->about.columns;
-
-	for (size_t g = 0; g < n; g++)
-		total += groups[g].n;
-	for (size_t j = 0; j < p; j++) {
-		for (size_t i = 0; i < total; i++)
-			work[i] = mat_get(&f->normal->values, f->rows.origin[first + i], f->columns[j]);
-		if (d->about.dropped[j] != DETECTOR_NOT_COUNTED)
-			d->median[function * p + j] = stats_median(work, total);
-	}
-	for (size_t i = 0; i < total; i++) {
-		if (!isnan(f->error[first + i]))
-			work[kept++] = f->error[first + i];
-	}
-	if (kept)
-		qsort(work, kept, sizeof(*work), compare_numbers);
-	d->n_errors[function] = kept < DETECTOR_ERRORS_KEPT ? kept : DETECTOR_ERRORS_KEPT;
-	d->errors[function] = mem_new(d->n_errors[function], sizeof(double));
-	for (size_t i = 0; i < d->n_errors[function]; i++) /* all of few, else evenly spaced ones */
-		d->errors[function][i] = work[kept == d->n_errors[function] ? i : i * (kept - 1) / (DETECTOR_ERRORS_KEPT - 1)];
-}
-
-/* Mean error of each run's samples, in the order of the runs. */
-static void terminate(struct fit *f)
-{
-	size_t runs = f->d->about.runs;
-	double *sum = mem_new(2 * runs, sizeof(*sum)), *weight = sum + runs;
-	struct termination_options options = termination_defaults;
-	struct termination end;
-
-	for (size_t g = 0; g < f->rows.n_groups; g++) {
-		const struct scale_group *group = &f->rows.groups[g];
-
-		for (size_t i = 0; !isnan(f->error[group->first]) && i < group->n; i++) {
-			sum[group->run] += f->rows.weight[group->first + i] * f->error[group->first + i];
-			weight[group->run] += f->rows.weight[group->first + i];
-		}
-	}
-	for (size_t r = 0; r < runs; r++)
-		sum[r] = weight[r] > 0.0 ? sum[r] / weight[r] : 0.0;
-	options.least = detector_calibrate_options(&f->d->options).least;
-	termination_of(sum, runs, &options, &end);
-	f->d->about.sufficient = end.sufficient;
-	f->d->about.runs_chosen = end.chosen;
-	f->d->about.runs_more = end.runs_more;
-	free(sum);
-}
-
-static void describe(struct detector *d)
-{
-	size_t *members = mem_new(d->about.clusters, sizeof(*members)), largest = 0;
-	const struct scorer *scorer;
-
-	for (size_t i = 0; i < d->about.functions; i++)
-		members[d->about.cluster[i]]++;
-	for (size_t c = 0; c < d->about.clusters; c++)
-		largest = members[c] > members[largest] ? c : largest;
-	scorer = d->models[0].experts[largest].scorer;
-	if (scorer && scorer->kind->describe)
-		scorer->kind->describe(scorer, d->about.topology, sizeof(d->about.topology));
-	for (size_t i = 0; i < d->n_models; i++) {
-		for (size_t c = 0; c < d->about.clusters; c++) {
-			for (size_t j = 0; j < d->models[i].experts[c].n_columns; j++)
-				d->about.dropped[d->models[i].experts[c].columns[j]] = DETECTOR_USED;
-		}
-	}
-	free(members);
-}
-
-static void learn(struct fit *f)
-{
-	struct detector *d = f->d;
-	double *work = mem_new(f->rows.z.rows, sizeof(*work));
-	size_t functions = d->about.functions;
-
-	d->known = mem_new(functions, sizeof(*d->known));
-	d->threshold = mem_new(functions, sizeof(*d->threshold));
-	d->share = mem_new(functions, sizeof(*d->share));
-	d->median = mem_new(functions * d->about.columns, sizeof(*d->median));
-	d->errors = mem_new(functions, sizeof(*d->errors));
-	d->n_errors = mem_new(functions, sizeof(*d->n_errors));
-	cluster_and_fit(f);
-	if (d->options.threshold == DETECTOR_HELD_OUT)
-		calibrate(f);
-	else
-		publish(f);
-	for (size_t g = 0, n; g < f->rows.n_groups; g += n) {
-		for (n = 1; g + n < f->rows.n_groups && f->rows.groups[g + n].function == f->rows.groups[g].function;)
-			n++;
-		summarise(f, &f->rows.groups[g], n, work);
-	}
-	terminate(f);
-	describe(d);
-	free(work);
 }
 
 enum assay_status detector_fit(const struct observations *normal, const struct detector_options *options, struct detector **out,
@@ -555,7 +303,8 @@ enum assay_status detector_fit(const struct observations *normal, const struct d
 		st = take_rows(&f, err);
 	if (st)
 		goto out;
-	learn(&f);
+	cluster_and_fit(&f);
+	detector_learn(f.d, &(struct training){ .normal = normal, .columns = f.columns, .rows = &f.rows, .error = f.error });
 	*out = f.d;
 	f.d = NULL;
 out:

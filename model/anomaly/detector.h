@@ -30,12 +30,12 @@ struct observations {
 
 enum detector_scaling {
 	DETECTOR_ASINH, /* asinh, so that differences are absolute near zero (one unit: `material`) and relative elsewhere (one unit: `tolerance`); a function's
-			   own spread within its runs is the unit where it is more (model/anomaly/scale.h). An error below one unit's square is no anomaly */
+			   own spread within its runs is the unit where it is more (model/anomaly/scale.h). An error below one unit's square matters to nobody */
 	DETECTOR_UNIT,  /* to [0, 1] over the normal samples, as published */
 };
 
 enum detector_threshold {
-	DETECTOR_HELD_OUT,  /* of shares of anomalous samples in held-out runs, on the maximum over functions, for `rate` */
+	DETECTOR_HELD_OUT,  /* of shares of anomalous samples in held-out runs, on the maximum over functions, for `rate` (model/anomaly/calibrate.h) */
 	DETECTOR_DEVIATION, /* a sample: mean + t standard deviations of the errors of training samples */
 	DETECTOR_FIXED,     /* a sample: root mean square error above `fixed` (.1, .2, .4) of the range, as the paper's arbitrary ones */
 };
@@ -54,7 +54,7 @@ struct detector_options {
 				they had in the function's normal samples (not so in the paper) */
 	size_t clusters;   /* of functions; 0: chosen; DETECTOR_ONE_EACH */
 	bool clusters_paper; /* chosen as published: until the false positive rate on training data stops falling */
-	size_t folds;      /* of runs, held out two at a time, >= 2 (2 counts as 3): folds (folds - 1) / 2 models are fitted */
+	size_t folds;      /* of runs, >= 2: so many models are fitted, each without one of them */
 	uint64_t seed;
 	size_t threads;
 };
@@ -100,21 +100,23 @@ struct detection_function {
 	size_t function;          /* of the observations that were judged */
 	bool known;               /* the detector has learned it; false: nothing else here is known */
 	bool anomalous;           /* in more runs than the asked rate lets expect: with a probability of at most `rate` were they normal */
+	bool small;               /* anomalous, but not in so many of them by anything that matters */
 	size_t runs, runs_anomalous, samples, samples_anomalous;
-	double score, threshold;  /* largest over the runs, of what is compared with the threshold */
+	size_t runs_small;        /* of the anomalous ones, by nothing that matters: a mean error below one unit's square (DETECTOR_ASINH) */
+	double score, threshold;  /* of the run in which it is stranger by most: above the threshold exactly where a run is anomalous */
 	double error, error_threshold; /* median of samples; above which a sample is anomalous */
 	double excess;            /* mean of the errors above the threshold, weighted by calls; times time is the order of functions */
 	struct detection_column *columns; /* [n_columns], leading first; none without anomalous samples or runs */
 	size_t n_columns;
 };
-/* score > threshold in a run exactly where it is anomalous by itself; where only the run as a whole is, its strangest function counts as anomalous. */
 
 struct detection {
 	struct detection_function *functions; /* [n], as in the observations */
 	size_t n;
 	bool *run_anomalous;      /* [runs] */
+	bool *run_small;          /* [runs] anomalous by nothing that matters */
 	double *run_p;            /* [runs] conformal p: (1 + held-out runs at least as strange) / (1 + held-out runs); NaN for other thresholds, and where nothing known was seen */
-	size_t runs, runs_anomalous;
+	size_t runs, runs_anomalous, runs_small;
 	size_t left_out;          /* samples with NaN */
 	double *errors;           /* [observations] of each sample, NaN when left out */
 };

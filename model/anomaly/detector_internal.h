@@ -6,7 +6,7 @@
 #include "model/anomaly/detector.h"
 #include "model/anomaly/scale.h"
 
-#define DETECTOR_VERSION     1
+#define DETECTOR_VERSION     2 /* 1 had a model for each pair of folds */
 #define DETECTOR_ERRORS_KEPT 2000  /* of a function, for histograms */
 #define DETECTOR_TRAIN_MAX   20000 /* rows that one scorer learns from; of more, every so many-th */
 #define DETECTOR_CHUNK	     2048  /* rows that are judged at once */
@@ -67,8 +67,9 @@ void model_release(struct model *model); /* accepts zeroed */
 void model_parts(const struct model *model, size_t cluster, size_t function, bool watch, const struct mat *units, struct mat *parts,
 		 struct mat *toward);
 
-/* error [rows] of each row; NaN where the model does not know the function. */
-void model_errors(const struct rows *rows, const struct model *model, const size_t *cluster, bool watch, size_t threads, double *error);
+/* error [rows] of each row by the model of its run, models[of_run[run]] (NULL: models[0]); NaN where it does not know the function. */
+void model_errors(const struct rows *rows, const struct model *models, const size_t *of_run, const size_t *cluster, bool watch, size_t threads,
+		  double *error);
 
 /* ---- the detector ---- */
 
@@ -81,7 +82,7 @@ struct detector {
 	double *median;	   /* [functions x columns] of the normal samples, in the column's unit */
 	double **errors;   /* [functions][n_errors] for histograms */
 	size_t *n_errors;
-	struct model *models; /* [n_models] one without each pair of folds (detector_pair); one with published thresholds */
+	struct model *models; /* [n_models] one without each fold; one with published thresholds */
 	size_t n_models, folds;
 	struct calibration calibration; /* DETECTOR_HELD_OUT */
 	double *threshold; /* [functions] of a sample */
@@ -91,11 +92,18 @@ struct detector {
 
 struct model_options detector_model_options(const struct detector_options *options);
 struct calibrate_options detector_calibrate_options(const struct detector_options *options);
-/* The model that has seen neither of two folds; a == b: SIZE_MAX. */
-size_t detector_pair(size_t a, size_t b);
-/* The median over the models that have not seen a fold and know the function, of sums [models x n], to error[n]; NaN when none knows it. */
-void detector_fold_errors(const struct detector *detector, size_t fold, size_t function, const double *sums, size_t n, double *error);
+/* The model that judges a new run: folds are dealt on where the normal runs ended, so that new ones are in folds as those are. */
+size_t detector_model_of(const struct detector *detector, size_t run);
 /* Of the weight, that of the samples whose error is above the threshold. */
 double detector_share(const double *error, const double *weight, size_t n, double threshold);
+
+/* What is learned from errors: thresholds, what is known of functions, whether the runs suffice (detector_learn.c). */
+struct training {
+	const struct observations *normal;
+	const size_t *columns; /* [p] of the detector's, the place in the observations */
+	const struct rows *rows;
+	const double *error;   /* [rows] by a model that has not seen the run; NaN: it does not know the function. Published thresholds: of training */
+};
+void detector_learn(struct detector *detector, const struct training *training);
 
 #endif

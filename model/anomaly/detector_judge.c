@@ -13,6 +13,7 @@ void detection_release(struct detection *d)
 		free(d->functions[f].columns);
 	free(d->functions);
 	free(d->run_anomalous);
+	free(d->run_small);
 	free(d->run_p);
 	free(d->errors);
 	*d = (struct detection){ 0 };
@@ -20,8 +21,8 @@ void detection_release(struct detection *d)
 
 /* What is said of a function in a run. */
 struct opinion {
-	double p, score; /* p: of held-out runs */
-	bool anomalous;
+	double score, limit;
+	bool anomalous, small;
 };
 
 struct judge {
@@ -32,9 +33,8 @@ struct judge {
 	size_t *back;	   /* [functions of the detector] place in what was seen */
 	struct rows rows;
 	double *error;	   /* [rows] */
-	struct mat parts, toward; /* [rows x p] means over the models */
+	struct mat parts, toward; /* [rows x p] */
 	struct opinion *opinions; /* [groups] */
-	struct mat strange;	  /* [groups x models] */
 };
 
 static void judge_release(struct judge *k)
@@ -47,7 +47,6 @@ static void judge_release(struct judge *k)
 	mat_release(&k->parts);
 	mat_release(&k->toward);
 	free(k->opinions);
-	mat_release(&k->strange);
 }
 
 /* ---- the same columns, known functions ---- */
@@ -131,155 +130,80 @@ static enum assay_status take_rows(struct judge *k, struct assay_error *err)
 	return st;
 }
 
-/* ---- a function in a run ---- */
+/* ---- errors ---- */
 
-/* Adds what one model says of a group to the means; sum [n] the errors. */
-static void ask_model(const struct judge *k, const struct model *model, const struct scale_group *group, double share, double *sum)
+static void find_errors(void *context, size_t g)
 {
-	size_t p = k->rows.z.cols, n = group->n;
-	struct mat units = mat_new(n, p), parts = mat_new(n, p), toward = mat_new(n, p);
+	struct judge *k = context;
+	const struct scale_group *group = &k->rows.groups[g];
+	const struct model *model = &k->d->models[detector_model_of(k->d, group->run)];
+	size_t p = k->rows.z.cols, n = group->n, first = group->first;
+	struct mat units = mat_new(n, p), parts = { n, p, &k->parts.at[first * p] }, toward = { n, p, &k->toward.at[first * p] };
 
 	for (size_t i = 0; i < n; i++)
-		scale_row(&model->scale, group->function, &k->rows.z.at[(group->first + i) * p], &units.at[i * p]);
+		scale_row(&model->scale, group->function, &k->rows.z.at[(first + i) * p], &units.at[i * p]);
 	model_parts(model, k->d->about.cluster[group->function], group->function, k->d->options.watch_constant, &units, &parts, &toward);
 	for (size_t i = 0; i < n; i++) {
-		sum[i] = 0.0;
-		for (size_t j = 0; j < p; j++) {
-			sum[i] += mat_get(&parts, i, j);
-			k->parts.at[(group->first + i) * p + j] += share * mat_get(&parts, i, j);
-			k->toward.at[(group->first + i) * p + j] += share * mat_get(&toward, i, j);
-		}
+		for (size_t j = 0; j < p; j++)
+			k->error[first + i] += mat_get(&parts, i, j);
 	}
 	mat_release(&units);
-	mat_release(&parts);
-	mat_release(&toward);
 }
 
-static size_t models_that_know(const struct detector *d, size_t function)
+/* ---- a run, by thresholds from runs that were held out ---- */
+
+struct held_out {
+	struct judge *k;
+	struct detection *out;
+};
+
+static void judge_run(void *context, size_t run)
 {
-	size_t n = 0;
+	const struct held_out *h = context;
+	struct judge *k = h->k;
+	const struct calibration *c = &k->d->calibration;
+	struct calibrate_summary *seen = mem_new(c->functions, sizeof(*seen));
+	double *strange = mem_new(c->functions, sizeof(*strange)), limit;
+	size_t judged = 0;
 
-	for (size_t i = 0; i < d->n_models; i++)
-		n += d->models[i].scale.known[function];
-	return n;
-}
+	for (size_t g = 0; g < k->rows.n_groups; g++) {
+		const struct scale_group *group = &k->rows.groups[g];
 
-/* sums [models x n] to the medians over the models that know the function. */
-static void take_medians(const struct judge *k, const struct scale_group *group, const double *sums)
-{
-	double *of_row = mem_new(k->d->n_models, sizeof(*of_row));
+		if (group->run != run)
+			continue;
+		seen[group->function] = calibrate_summary_of(c, group->function, &k->error[group->first], &k->rows.weight[group->first], group->n);
+		judged++;
+	}
+	if (judged) {
+		limit = calibrate_judge(c, seen, strange, &h->out->run_p[run]);
+		for (size_t g = 0; g < k->rows.n_groups; g++) {
+			size_t f = k->rows.groups[g].function;
 
-	for (size_t i = 0; i < group->n; i++) {
-		size_t n = 0;
-
-		for (size_t m = 0; m < k->d->n_models; m++) {
-			if (k->d->models[m].scale.known[group->function])
-				of_row[n++] = sums[m * group->n + i];
+			if (k->rows.groups[g].run == run)
+				k->opinions[g] = (struct opinion){ .score = strange[f], .limit = limit, .anomalous = strange[f] > limit,
+								   .small = strange[f] > limit && !seen[f].matters };
 		}
-		k->error[group->first + i] = stats_median(of_row, n);
 	}
-	free(of_row);
+	free(seen);
+	free(strange);
 }
 
-static struct opinion held_out_opinion(const struct judge *k, const struct scale_group *group, const double *sums)
-{
-	const struct detector *d = k->d;
-	double *strange = &k->strange.at[(size_t)(group - k->rows.groups) * d->folds];
-	double *error = mem_new(group->n, sizeof(*error));
-	struct opinion opinion;
-
-	for (size_t m = 0; m < d->folds; m++) {
-		detector_fold_errors(d, m, group->function, sums, group->n, error);
-		strange[m] = isnan(error[0]) ? CALIBRATE_NOTHING
-					     : calibrate_statistic(&d->calibration, m, group->function, error,
-								   &k->rows.weight[group->first], group->n);
-	}
-	free(error);
-	calibrate_compare(&d->calibration, strange, &opinion.p, &opinion.score);
-	opinion.anomalous = calibrate_anomalous(&d->calibration, opinion.p);
-	return opinion;
-}
+/* ---- a function in a run, as published ---- */
 
 static struct opinion published_opinion(const struct judge *k, const struct scale_group *group)
 {
 	const struct detector *d = k->d;
 	double share = detector_share(&k->error[group->first], &k->rows.weight[group->first], group->n, d->threshold[group->function]);
-	struct opinion opinion = { .p = (double)NAN, .score = share };
+	struct opinion opinion = { .score = share, .limit = d->share[group->function] };
 
-	opinion.anomalous = stats_round(share) > stats_round(d->share[group->function]);
+	opinion.anomalous = stats_round(share) > stats_round(opinion.limit);
 	if (d->options.single_sample) {
+		opinion.limit = d->threshold[group->function];
 		opinion.anomalous = share > 0.0;
 		for (size_t i = 0; i < group->n; i++)
 			opinion.score = i ? fmax(opinion.score, k->error[group->first + i]) : k->error[group->first];
 	}
 	return opinion;
-}
-
-static void judge_group(void *context, size_t g)
-{
-	struct judge *k = context;
-	const struct detector *d = k->d;
-	const struct scale_group *group = &k->rows.groups[g];
-	double *sums = mem_new(d->n_models * group->n, sizeof(*sums));
-	double share = 1.0 / (double)models_that_know(d, group->function);
-
-	for (size_t m = 0; m < d->n_models; m++) {
-		if (d->models[m].scale.known[group->function])
-			ask_model(k, &d->models[m], group, share, &sums[m * group->n]);
-	}
-	take_medians(k, group, sums);
-	k->opinions[g] = d->options.threshold == DETECTOR_HELD_OUT ? held_out_opinion(k, group, sums) : published_opinion(k, group);
-	free(sums);
-}
-
-/* ---- a run ---- */
-
-/* A run is as strange as its strangest function, whichever that is to each of the folds. When it is anomalous without any function being so to
- * all of the folds that count, the function that leads to most of them is. */
-struct run_opinion {
-	double *strange; /* [folds] */
-	double most;	 /* median over the folds, of the leader */
-	struct opinion *leader;
-	bool found;
-};
-
-static void add_to_run(const struct judge *k, size_t g, struct run_opinion *run)
-{
-	size_t folds = k->d->folds;
-	const double *own = &k->strange.at[g * folds];
-	double median = stats_median(own, folds);
-
-	for (size_t m = 0; m < folds; m++)
-		run->strange[m] = run->leader ? fmax(run->strange[m], own[m]) : own[m];
-	run->found |= k->opinions[g].anomalous;
-	if (!run->leader || median > run->most) {
-		run->leader = &k->opinions[g];
-		run->most = median;
-	}
-}
-
-static void judge_runs(const struct judge *k, struct detection *out)
-{
-	const struct calibration *c = &k->d->calibration;
-	struct run_opinion *runs = mem_new(k->seen->runs + 1, sizeof(*runs));
-	double *strange = mem_new((k->seen->runs + 1) * c->folds, sizeof(*strange)), score;
-
-	for (size_t r = 0; r < k->seen->runs; r++)
-		runs[r].strange = &strange[r * c->folds];
-	for (size_t g = 0; g < k->rows.n_groups; g++)
-		add_to_run(k, g, &runs[k->rows.groups[g].run]);
-	for (size_t r = 0; r < k->seen->runs; r++) {
-		if (!runs[r].leader)
-			continue;
-		calibrate_compare(c, runs[r].strange, &out->run_p[r], &score);
-		out->run_anomalous[r] = calibrate_anomalous(c, out->run_p[r]);
-		if (out->run_anomalous[r] && !runs[r].found) {
-			runs[r].leader->anomalous = true;
-			runs[r].leader->score = score;
-		}
-	}
-	free(runs);
-	free(strange);
 }
 
 /* ---- a function ---- */
@@ -357,15 +281,19 @@ static void sum_up_function(const struct judge *k, const struct scale_group *gro
 
 	out->runs = n;
 	out->error_threshold = d->threshold[function];
-	out->threshold = d->options.threshold == DETECTOR_HELD_OUT ? calibrate_limit(&d->calibration)
-			 : d->options.single_sample		   ? d->threshold[function]
-								   : d->share[function];
 	for (size_t g = 0; g < n; g++) {
+		const struct opinion *o = &k->opinions[g0 + g];
+
 		out->samples += groups[g].n;
-		out->runs_anomalous += k->opinions[g0 + g].anomalous;
-		out->score = g ? fmax(out->score, k->opinions[g0 + g].score) : k->opinions[g0].score;
+		out->runs_anomalous += o->anomalous;
+		out->runs_small += o->small;
+		if (g && o->score - o->limit <= out->score - out->threshold)
+			continue;
+		out->score = o->score;
+		out->threshold = o->limit;
 	}
 	out->anomalous = too_many(d, n, out->runs_anomalous);
+	out->small = out->anomalous && !too_many(d, n, out->runs_anomalous - out->runs_small);
 	sum_up_errors(k, first, out->samples, out);
 	anomalous = mem_new(out->samples, sizeof(*anomalous));
 	out->samples_anomalous = mark_samples(k, groups, n, out->error_threshold, false, anomalous);
@@ -376,29 +304,47 @@ static void sum_up_function(const struct judge *k, const struct scale_group *gro
 
 /* ---- all ---- */
 
-static void sum_up(const struct judge *k, struct detection *out)
+static void judge_runs(struct judge *k, struct detection *out)
 {
-	size_t runs = k->seen->runs;
+	struct held_out h = { .k = k, .out = out };
+	bool *matters = mem_new(k->seen->runs + 1, sizeof(*matters));
 
+	if (k->d->options.threshold == DETECTOR_HELD_OUT)
+		parallel_for(k->seen->runs, k->d->options.threads, judge_run, &h);
+	for (size_t g = 0; g < k->rows.n_groups; g++) {
+		size_t run = k->rows.groups[g].run;
+
+		if (k->d->options.threshold != DETECTOR_HELD_OUT)
+			k->opinions[g] = published_opinion(k, &k->rows.groups[g]);
+		out->run_anomalous[run] |= k->opinions[g].anomalous;
+		matters[run] |= k->opinions[g].anomalous && !k->opinions[g].small;
+	}
+	for (size_t r = 0; r < k->seen->runs; r++) {
+		out->run_small[r] = out->run_anomalous[r] && !matters[r];
+		out->runs_anomalous += out->run_anomalous[r];
+		out->runs_small += out->run_small[r];
+	}
+	free(matters);
+}
+
+static void sum_up(struct judge *k, struct detection *out)
+{
 	for (size_t i = 0; i < k->seen->functions; i++)
 		out->functions[i] = (struct detection_function){ .function = i, .known = k->functions[i] != SIZE_MAX };
-	for (size_t r = 0; r < runs; r++)
+	for (size_t r = 0; r < k->seen->runs; r++)
 		out->run_p[r] = (double)NAN;
 	for (size_t i = 0; i < k->seen->values.rows; i++)
 		out->errors[i] = (double)NAN;
 	for (size_t i = 0; i < k->rows.z.rows; i++)
 		out->errors[k->rows.origin[i]] = k->error[i];
-	if (k->d->options.threshold == DETECTOR_HELD_OUT)
-		judge_runs(k, out);
+	judge_runs(k, out);
 	for (size_t g = 0, n; g < k->rows.n_groups; g += n) {
 		const struct scale_group *groups = &k->rows.groups[g];
 
-		for (n = 0; g + n < k->rows.n_groups && groups[n].function == groups[0].function; n++)
-			out->run_anomalous[groups[n].run] |= k->opinions[g + n].anomalous;
+		for (n = 0; g + n < k->rows.n_groups && groups[n].function == groups[0].function;)
+			n++;
 		sum_up_function(k, groups, n, &out->functions[k->back[groups[0].function]]);
 	}
-	for (size_t r = 0; r < runs; r++)
-		out->runs_anomalous += out->run_anomalous[r];
 }
 
 enum assay_status detector_judge(const struct detector *detector, const struct observations *seen, struct detection *out,
@@ -418,11 +364,11 @@ enum assay_status detector_judge(const struct detector *detector, const struct o
 	k.parts = mat_new(k.rows.z.rows, k.rows.z.cols);
 	k.toward = mat_new(k.rows.z.rows, k.rows.z.cols);
 	k.opinions = mem_new(k.rows.n_groups + 1, sizeof(*k.opinions));
-	k.strange = mat_new(k.rows.n_groups, detector->folds);
-	parallel_for(k.rows.n_groups, detector->options.threads, judge_group, &k);
+	parallel_for(k.rows.n_groups, detector->options.threads, find_errors, &k);
 	*out = (struct detection){ .n = seen->functions, .runs = seen->runs, .left_out = k.rows.left_out };
 	out->functions = mem_new(seen->functions + 1, sizeof(*out->functions));
 	out->run_anomalous = mem_new(seen->runs + 1, sizeof(*out->run_anomalous));
+	out->run_small = mem_new(seen->runs + 1, sizeof(*out->run_small));
 	out->run_p = mem_new(seen->runs + 1, sizeof(*out->run_p));
 	out->errors = mem_new(seen->values.rows + 1, sizeof(*out->errors));
 	sum_up(&k, out);

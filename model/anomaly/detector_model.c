@@ -165,15 +165,15 @@ void model_parts(const struct model *model, size_t cluster, size_t function, boo
 
 struct judging {
 	const struct rows *rows;
-	const struct model *model;
-	const size_t *cluster;
+	const struct model *models;
+	const size_t *of_run, *cluster;
 	bool watch;
 	double *error;
 };
 
 static void chunk_errors(const struct judging *k, const struct scale_group *group, size_t first, size_t n)
 {
-	const struct model *model = k->model;
+	const struct model *model = &k->models[k->of_run ? k->of_run[group->run] : 0];
 	struct mat units = mat_new(n, k->rows->z.cols), parts = mat_new(n, units.cols), toward = mat_new(n, units.cols);
 
 	for (size_t i = 0; i < n; i++)
@@ -200,9 +200,10 @@ static void group_errors(void *context, size_t g)
 		chunk_errors(k, group, group->first + i, group->n - i < DETECTOR_CHUNK ? group->n - i : DETECTOR_CHUNK);
 }
 
-void model_errors(const struct rows *rows, const struct model *model, const size_t *cluster, bool watch, size_t threads, double *error)
+void model_errors(const struct rows *rows, const struct model *models, const size_t *of_run, const size_t *cluster, bool watch, size_t threads,
+		  double *error)
 {
-	struct judging k = { .rows = rows, .model = model, .cluster = cluster, .watch = watch, .error = error };
+	struct judging k = { .rows = rows, .models = models, .of_run = of_run, .cluster = cluster, .watch = watch, .error = error };
 
 	parallel_for(rows->n_groups, threads, group_errors, &k);
 }

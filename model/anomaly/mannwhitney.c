@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "model/anomaly/cause.h"
 #include "model/anomaly/detector_internal.h"
 #include "model/anomaly/ranktest.h"
 
@@ -230,17 +231,6 @@ static void cell_judge(const struct judging *g, size_t f, size_t run, struct cel
 	}
 }
 
-static int compare_columns(const void *a, const void *b)
-{
-	const struct detection_column *x = a, *y = b;
-
-	if (x->votes < y->votes || x->votes > y->votes)
-		return x->votes > y->votes ? -1 : 1;
-	if (x->part < y->part || x->part > y->part)
-		return x->part > y->part ? -1 : 1;
-	return x->column < y->column ? -1 : 1;
-}
-
 /* The columns that are discoveries. votes [p] */
 static void fill_columns(const struct judging *g, size_t f, const double *votes, struct detection_function *d)
 {
@@ -263,7 +253,7 @@ static void fill_columns(const struct judging *g, size_t f, const double *votes,
 	}
 	for (size_t k = 0; k < d->n_columns; k++)
 		d->columns[k].part = sum > 0.0 ? d->columns[k].part / sum : 0.0;
-	qsort(d->columns, d->n_columns, sizeof(*d->columns), compare_columns);
+	cause_sort(d->columns, d->n_columns);
 }
 
 static void fill_runs(struct judging *g, size_t f, struct detection_function *d, struct detection *out)
@@ -356,23 +346,18 @@ static void fill(struct judging *g, struct detection *out)
 	}
 }
 
-static void side_init(struct side *s, const struct observations *from, size_t p)
+static struct side side_of(const struct observations *from, size_t p)
 {
-	s->from = from;
-	s->columns = mem_new(p, sizeof(*s->columns));
-	s->functions = mem_new(from->functions, sizeof(*s->functions));
+	return (struct side){ .from = from, .columns = mem_new(p, sizeof(size_t)), .functions = mem_new(from->functions, sizeof(size_t)) };
 }
 
-static void judging_init(struct judging *g, const struct observations *normal, const struct observations *seen, double rate)
+static struct judging judging_of(const struct observations *normal, const struct observations *seen, double rate)
 {
-	*g = (struct judging){ .p = normal->values.cols, .n = normal->functions, .rate = rate };
-	side_init(&g->normal, normal, g->p);
-	side_init(&g->seen, seen, g->p);
-	g->columns = mem_new(g->p, sizeof(*g->columns));
-	g->functions = mem_new(g->n, sizeof(*g->functions));
-	g->used = mem_new(g->p, sizeof(*g->used));
-	g->test = mat_new(g->n, g->p);
-	g->place = mem_new(normal->runs + seen->runs, sizeof(*g->place));
+	size_t p = normal->values.cols, n = normal->functions;
+
+	return (struct judging){ .p = p, .n = n, .rate = rate, .normal = side_of(normal, p), .seen = side_of(seen, p), .test = mat_new(n, p),
+				 .columns = mem_new(p, sizeof(char *)), .functions = mem_new(n, sizeof(char *)),
+				 .used = mem_new(p, sizeof(bool)), .place = mem_new(normal->runs + seen->runs, sizeof(double)) };
 }
 
 static void judging_release(struct judging *g)
@@ -389,11 +374,9 @@ static void judging_release(struct judging *g)
 enum assay_status mannwhitney_judge(const struct observations *normal, const struct observations *seen, double rate, struct detection *out,
                                     struct assay_error *err)
 {
-	struct judging g;
-	enum assay_status st;
+	struct judging g = judging_of(normal, seen, rate);
+	enum assay_status st = match_columns(&g, err);
 
-	judging_init(&g, normal, seen, rate);
-	st = match_columns(&g, err);
 	if (!st)
 		st = match_functions(&g, err);
 	if (!st && normal->runs < RUNS_MIN)

@@ -2,8 +2,8 @@
  * until there are `max` runs; it is called a termination by variance. The listing itself was not at hand, so what is averaged over what is our
  * reading of these names: after each run the standard deviation of the errors of all runs so far; ave_piece is its average over the last quarter
  * of the runs, ave_half over the last half. Runs that bring nothing new leave both the same; a run unlike the earlier ones, and errors that
- * drift, move the shorter average first. The difference is ours, too, in being relative to the mean error: it then bounds by how much the
- * published threshold, mean + t standard deviations, still moves, in any unit. */
+ * drift, move the shorter average first. The difference is ours, too, in being relative to mean + t standard deviations: what is asked is by
+ * which part that, the published threshold, still moves, in any unit. */
 #include "model/anomaly/termination.h"
 
 #include "base/mem.h"
@@ -11,7 +11,8 @@
 
 #include <math.h>
 
-#define RUNS_MIN 4 /* a quarter is one run */
+#define RUNS_MIN 4   /* a quarter is one run */
+#define T	 2.0 /* standard deviations above the mean: the published threshold */
 
 const struct termination_options termination_defaults = { .eps = .02, .goal = 3, .max = 100 };
 
@@ -30,11 +31,11 @@ static void deviations_of(const double *error, size_t n, double *deviation, doub
 	}
 }
 
-/* |ave_piece - ave_half| after r runs, relative to the mean error. */
+/* |ave_piece - ave_half| after r runs, relative to mean + t standard deviations. */
 static double difference_after(const double *deviation, const double *mean, size_t r, double least)
 {
 	double ave_piece = stats_mean(deviation + r - r / 4, r / 4), ave_half = stats_mean(deviation + r - r / 2, r / 2);
-	double scale = fmax(mean[r - 1], least);
+	double scale = fmax(mean[r - 1] + T * deviation[r - 1], least);
 
 	return scale > 0.0 ? stats_round(fabs(ave_piece - ave_half) / scale) : 0.0;
 }
