@@ -1,5 +1,4 @@
-#include "base/cli.h"
-#include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
 #include "gate/profile/suggest.h"
 
@@ -31,8 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_TOP:
-		if (!text_int64(arg, &a->shown) || a->shown < 1 || a->shown > SHOWN_MAX)
-			cli_refuse(state, "--top is a number from 1 to %d, not '%s'", SHOWN_MAX, arg);
+		a->shown = cli_number(state, "--top", arg, 1, SHOWN_MAX);
 		return 0;
 	default:
 		return cli_words(key, arg, state, &a->selector, 1, "APP[@VERSION]");
@@ -67,25 +65,16 @@ int cmd_catalog_suggest(int argc, char **argv, const char *directory)
 	struct arguments a = { NULL, SHOWN_DEFAULT };
 	struct evidence evidence = { 0 };
 	struct run_set runs = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = evidence_runs(&lab, a.selector, &runs, &err);
+		st = evidence_runs(&cmd.lab, a.selector, &runs, &cmd.err);
 	if (!st)
-		st = evidence_load(&lab, &evidence, &err);
-	if (!st) {
-		suggest(&evidence, &runs, &a, cli.format, &out);
-		st = cli_print(&out, &err);
-	}
+		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
+	if (!st)
+		suggest(&evidence, &runs, &a, cmd.cli.format, &cmd.out);
 	evidence_release(&evidence);
 	run_set_release(&runs);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -1,5 +1,4 @@
-#include "base/cli.h"
-#include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
@@ -38,8 +37,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_TOP:
-		if (!text_int64(arg, &a->top) || a->top < 1 || a->top > TOP_MAX)
-			cli_refuse(state, "--top is a number from 1 to %d, not '%s'", TOP_MAX, arg);
+		a->top = cli_number(state, "--top", arg, 1, TOP_MAX);
 		return 0;
 	case OPTION_MACHINES:
 		a->machines = true;
@@ -49,23 +47,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static enum assay_status compare(const struct lab *lab, const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
-				 enum cli_format format, struct buf *out, int *exit_status, struct assay_error *err)
+static enum assay_status compare(struct cmd_lab *cmd, const struct evidence *evidence, const struct run_set *runs,
+				 const struct arguments *a, int *exit_status)
 {
+	const struct lab_config *config = &cmd->lab.config;
 	struct contributions contributions = { 0 };
 	struct verdict verdict = { 0 };
-	enum assay_status st = verdict_of(evidence, &lab->config, &runs[0], &runs[1], lab->config.min_effect, &verdict, err);
+	enum assay_status st = verdict_of(evidence, config, &runs[0], &runs[1], config->min_effect, &verdict, &cmd->err);
 
 	if (!st) {
 		contributions_of(evidence, &verdict, 0, &contributions);
-		if (format == CLI_JSON) {
+		if (cmd->cli.format == CLI_JSON) {
 			cJSON *root = verdict_json_compared(&verdict);
 
 			cJSON_AddItemToObject(root, "contributions", contributions_json(&contributions));
-			json_add(out, root);
+			json_add(&cmd->out, root);
 		} else {
-			verdict_print_compared(&verdict, a->machines, out);
-			contributions_print(&contributions, (size_t)a->top, out);
+			verdict_print_compared(&verdict, a->machines, &cmd->out);
+			contributions_print(&contributions, (size_t)a->top, &cmd->out);
 		}
 		*exit_status = verdict.effect.types ? 0 : decision_exit(DECISION_NOTHING_MEASURED);
 	}
@@ -80,27 +79,18 @@ int cmd_compare(int argc, char **argv, const char *directory)
 	struct arguments a = { .top = TOP_DEFAULT };
 	struct run_set runs[2] = { 0 };
 	struct evidence evidence = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 	int exit_status = 0;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	for (int i = 0; !st && i < 2; i++)
-		st = evidence_runs(&lab, a.selectors[i], &runs[i], &err);
+		st = evidence_runs(&cmd.lab, a.selectors[i], &runs[i], &cmd.err);
 	if (!st)
-		st = evidence_load(&lab, &evidence, &err);
+		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)
-		st = compare(&lab, &evidence, runs, &a, cli.format, &out, &exit_status, &err);
-	if (!st)
-		st = cli_print(&out, &err);
+		st = compare(&cmd, &evidence, runs, &a, &exit_status);
 	evidence_release(&evidence);
 	run_set_release(&runs[0]);
 	run_set_release(&runs[1]);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, exit_status);
+	return cmd_lab_end(&cmd, st, exit_status);
 }

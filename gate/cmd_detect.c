@@ -8,8 +8,6 @@
 #include "gate/detect/detect.h"
 #include "runs/changes/version.h"
 
-#include <unistd.h>
-
 static const char doc[] =
         "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which "
         "counters, and what kind of "
@@ -17,10 +15,11 @@ static const char doc[] =
         "and 'assay emulate run' "
         "write them), or APP@VERSION of the laboratory ('assay run --probe' keeps samples). With --model-file there is no OLD."
         "\vExample:\n"
-        "  mkdir old new; for i in $(seq 20); do assay emulate run -o old/$i -- ./old-build 4; assay emulate run -o new/$i -- "
-        "./new-build 4; done\n"
-        "  assay detect old new\n"
-        "  assay detect old new --new-build ./new-build --format json | jq '.functions[] | select(.anomalous)'\n"
+        "  mkdir old new\n"
+        "  for i in $(seq 20); do assay emulate run -o old/$i -- ./old-build 4; done\n"
+        "  for i in $(seq 20); do assay emulate run -o new/$i -- ./new-build 4; done\n"
+        "  assay detect old new --new-build ./new-build\n"
+        "  assay detect old new --format json | jq '.functions[] | select(.anomalous)'\n"
         "  assay detect myapp@1.0 myapp@1.1 --run\n"
         "  assay detect --model-file 1.0.model new\n"
         "\n"
@@ -271,36 +270,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* ---- what is read ---- */
-
-enum assay_status detect_side(const char *directory, const char *word, const char *type, struct side *out,
-                              struct assay_error *err)
-{
-	struct lab lab = { .lock_fd = -1 };
-	enum assay_status st;
-
-	if (!version_is_selector(word))
-		return side_read(word, out, err);
-	st = lab_open(directory, STORE_READ, &lab, err);
-	if (!st)
-		st = side_of_store(&lab, word, type, out, err);
-	lab_close(&lab);
-	return st;
-}
-
-void detect_side_note(const struct cli *cli, const struct side *side)
-{
-	if (side->failed)
-		cli_note(cli, "%s: %zu executions that did not end well are left out", side->what, side->failed);
-	if (side->pruned)
-		cli_note(cli, "%s: samples of %zu executions were removed by policy", side->what, side->pruned);
-}
-
-size_t detect_threads(void)
-{
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return n < 1 ? 1 : (size_t)n;
-}
 
 static enum assay_status places_by_builds(const struct arguments *a, struct places *out, struct assay_error *err)
 {

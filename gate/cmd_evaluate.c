@@ -1,8 +1,8 @@
 #include "base/cli.h"
-#include "base/text.h"
 #include "gate/cmd.h"
-#include "gate/evaluate/evaluate.h"
+#include "gate/cmd_parse.h"
 #include "gate/decide/walk.h"
+#include "gate/evaluate/evaluate.h"
 #include "model/parallel.h"
 
 static const char doc[] =
@@ -41,30 +41,22 @@ struct arguments {
 	bool no_walk, all;
 };
 
-static void number(const char *arg, struct argp_state *state, const char *name, int64_t low, int64_t high, int64_t *out)
-{
-	if (!text_int64(arg, out) || *out < low || *out > high)
-		cli_refuse(state, "--%s is a number from %lld to %lld, not '%s'", name, (long long)low, (long long)high, arg);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
 	case OPTION_MIN_EFFECT:
-		if (!text_double(arg, &a->min_effect) || a->min_effect < 1e-6 || a->min_effect > 10)
-			cli_refuse(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
+		a->min_effect = cmd_parse_min_effect(arg, state);
 		return 0;
 	case OPTION_EPSILON:
-		if (!text_double(arg, &a->epsilon) || a->epsilon < 0 || a->epsilon > 100)
-			cli_refuse(state, "--epsilon is a number of points from 0 to 100, not '%s'", arg);
+		a->epsilon = cmd_parse_epsilon(arg, state);
 		return 0;
 	case OPTION_RESAMPLES:
-		number(arg, state, "resamples", 1, RESAMPLES_MAX, &a->resamples);
+		a->resamples = cli_number(state, "--resamples", arg, 1, RESAMPLES_MAX);
 		return 0;
 	case OPTION_SEED:
-		number(arg, state, "seed", 0, INT64_MAX, &a->seed);
+		a->seed = cli_number(state, "--seed", arg, 0, INT64_MAX);
 		return 0;
 	case OPTION_NO_WALK:
 		a->no_walk = true;

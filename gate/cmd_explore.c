@@ -1,7 +1,7 @@
-#include "base/cli.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
 #include "gate/explore/explore.h"
 
@@ -203,9 +203,8 @@ static void say(const struct explore *e, const char *path, struct buf *out)
 	buf_format(out, ": the page is %s\n", path);
 }
 
-static enum assay_status write_page(const struct cli *cli, const struct evidence *evidence, const struct lab_config *config,
-				    struct sets *sets, struct report_omissions *omissions, const char *path, struct buf *out,
-				    struct assay_error *err)
+static enum assay_status write_page(struct cmd_lab *cmd, const struct evidence *evidence, struct sets *sets,
+				    struct report_omissions *omissions, const char *path)
 {
 	struct explore_application *applications = mem_new(sets->n, sizeof(*applications));
 	struct buf page = BUF_INIT;
@@ -215,12 +214,12 @@ static enum assay_status write_page(const struct cli *cli, const struct evidence
 	explore_of(evidence, &explore);
 	for (size_t i = 0; i < sets->n; i++)
 		explore_application_of(evidence, &sets->items[i], &applications[i], omissions);
-	explore_page(&explore, applications, sets->n, omissions, config->name, &page);
-	st = file_replace(path, page.bytes, page.size, 0644, err);
-	if (!st && cli->format == CLI_JSON)
-		json_add(out, json_of(&explore, applications, sets->n, path));
+	explore_page(&explore, applications, sets->n, omissions, cmd->lab.config.name, &page);
+	st = file_replace(path, page.bytes, page.size, 0644, &cmd->err);
+	if (!st && cmd->cli.format == CLI_JSON)
+		json_add(&cmd->out, json_of(&explore, applications, sets->n, path));
 	else if (!st)
-		say(&explore, path, out);
+		say(&explore, path, &cmd->out);
 	for (size_t i = 0; i < sets->n; i++)
 		explore_application_release(&applications[i]);
 	free(applications);
@@ -234,28 +233,21 @@ int cmd_explore(int argc, char **argv, const char *directory)
 	static const struct argp argp = { options, parse, "", doc, NULL, NULL, NULL };
 	struct report_omissions omissions = { 0 };
 	struct evidence evidence = { 0 };
-	struct lab lab = { .lock_fd = -1 };
 	struct arguments a = { 0 };
 	struct sets sets = { 0 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
+	if (!st && a.n)
+		st = load_chosen(&cmd.lab, &a, &sets, &cmd.err);
+	else if (!st)
+		st = load_most(&cmd.lab, &sets, &omissions, &cmd.err);
 	if (!st)
-		st = a.n ? load_chosen(&lab, &a, &sets, &err) : load_most(&lab, &sets, &omissions, &err);
+		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)
-		st = evidence_load(&lab, &evidence, &err);
-	if (!st)
-		st = write_page(&cli, &evidence, &lab.config, &sets, &omissions, a.path, &out, &err);
-	if (!st)
-		st = cli_print(&out, &err);
+		st = write_page(&cmd, &evidence, &sets, &omissions, a.path);
 	report_omissions_release(&omissions);
 	sets_release(&sets);
 	evidence_release(&evidence);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -1,11 +1,11 @@
-#include "base/cli.h"
 #include "base/term.h"
-#include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
+#include "gate/cmd_parse.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/decide/walk.h"
-#include "gate/detect/evidence.h"
+#include "gate/detect/likeness.h"
 
 #include <math.h>
 
@@ -56,8 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_MIN_EFFECT:
-		if (!text_double(arg, &a->min_effect) || a->min_effect < 1e-6 || a->min_effect > 10)
-			cli_refuse(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
+		a->min_effect = cmd_parse_min_effect(arg, state);
 		return 0;
 	case OPTION_ALL:
 		a->all = true;
@@ -68,8 +67,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			cli_refuse(state, "unknown method '%s': there are ratio and walk", arg);
 		return 0;
 	case OPTION_EPSILON:
-		if (!text_double(arg, &a->epsilon) || a->epsilon < 0 || a->epsilon > 100)
-			cli_refuse(state, "--epsilon is a number of points from 0 to 100, not '%s'", arg);
+		a->epsilon = cmd_parse_epsilon(arg, state);
 		return 0;
 	case ARGP_KEY_SUCCESS:
 		check_method(a, state);
@@ -79,52 +77,58 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static enum assay_status by_ratio(struct lab *lab, const struct evidence *evidence, const struct run_set *runs,
-				  const struct arguments *a, enum cli_format format, struct buf *out, int *decided, struct assay_error *err)
+static enum assay_status by_ratio(struct cmd_lab *cmd, const struct evidence *evidence, const struct run_set *runs,
+				  const struct arguments *a, int *decided)
 {
-	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
+	const struct lab_config *config = &cmd->lab.config;
 	struct contributions contributions = { 0 };
 	struct function_evidence functions = { .there = false };
+	struct likeness likeness = { .missing = NULL };
 	struct verdict verdict = { 0 };
-	enum assay_status st = verdict_of(evidence, &lab->config, &runs[0], &runs[1], min_effect, &verdict, err);
+	enum assay_status st = verdict_of(evidence, config, &runs[0], &runs[1], a->min_effect > 0 ? a->min_effect : config->min_effect,
+					  &verdict, &cmd->err);
 
 	if (!st) {
 		contributions_of(evidence, &verdict, 0, &contributions);
-		function_evidence_of(lab, &runs[0], &runs[1], false, &functions);
-		if (format == CLI_JSON) {
+		function_evidence_of(&cmd->lab, &runs[0], &runs[1], false, &functions);
+		likeness_of(&cmd->lab, evidence, &verdict, &contributions, &functions, &likeness);
+		if (cmd->cli.format == CLI_JSON) {
 			cJSON *root = verdict_json(&verdict);
 
 			cJSON_AddItemToObject(root, "contributions", contributions_json(&contributions));
 			cJSON_AddItemToObject(root, "functions", function_evidence_json(&functions, verdict.effect.decision));
-			json_add(out, root);
+			cJSON_AddItemToObject(root, "signatures", likeness_json(&likeness));
+			json_add(&cmd->out, root);
 		} else {
-			verdict_print(&verdict, term_colours(stdout), a->all, out);
-			contributions_print(&contributions, CONTRIBUTIONS_SHOWN, out);
-			function_evidence_print(&functions, verdict.effect.decision, out);
+			verdict_print(&verdict, term_colours(stdout), a->all, &cmd->out);
+			contributions_print(&contributions, CONTRIBUTIONS_SHOWN, &cmd->out);
+			function_evidence_print(&functions, verdict.effect.decision, &cmd->out);
+			likeness_print(&likeness, &cmd->out);
 		}
 		*decided = decision_exit(verdict.effect.decision);
 	}
+	likeness_release(&likeness);
 	function_evidence_release(&functions);
 	contributions_release(&contributions);
 	verdict_release(&verdict);
 	return st;
 }
 
-static enum assay_status by_walk(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
-				 enum cli_format format, struct buf *out, int *decided, struct assay_error *err)
+static enum assay_status by_walk(struct cmd_lab *cmd, const struct evidence *evidence, const struct run_set *runs,
+				 const struct arguments *a, int *decided)
 {
 	struct walk_profile profiles[2] = { 0 };
 	struct walk walk = { 0 };
 	enum assay_status st = ASSAY_OK;
 
 	for (int i = 0; !st && i < 2; i++)
-		st = walk_profile_of(evidence, &runs[i], &profiles[i], err);
+		st = walk_profile_of(evidence, &runs[i], &profiles[i], &cmd->err);
 	if (!st) {
 		walk_of(&profiles[0], &profiles[1], a->epsilon >= 0 ? a->epsilon : WALK_EPSILON, &walk);
-		if (format == CLI_JSON)
-			json_add(out, walk_json(&walk, &runs[0], &runs[1]));
+		if (cmd->cli.format == CLI_JSON)
+			json_add(&cmd->out, walk_json(&walk, &runs[0], &runs[1]));
 		else
-			walk_print(&walk, &runs[0], &runs[1], out);
+			walk_print(&walk, &runs[0], &runs[1], &cmd->out);
 		*decided = decision_exit(walk.decision);
 	}
 	walk_release(&walk);
@@ -136,32 +140,21 @@ static enum assay_status by_walk(const struct evidence *evidence, const struct r
 int cmd_gate(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "BASELINE CANDIDATE", doc, NULL, NULL, NULL };
+	struct arguments a = { .epsilon = -1 };
 	struct run_set runs[2] = { 0 };
 	struct evidence evidence = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct arguments a = { .epsilon = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 	int decided = 0;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	for (int i = 0; !st && i < 2; i++)
-		st = evidence_runs(&lab, a.selectors[i], &runs[i], &err);
+		st = evidence_runs(&cmd.lab, a.selectors[i], &runs[i], &cmd.err);
 	if (!st)
-		st = evidence_load(&lab, &evidence, &err);
-	if (!st && a.walk)
-		st = by_walk(&evidence, runs, &a, cli.format, &out, &decided, &err);
-	else if (!st)
-		st = by_ratio(&lab, &evidence, runs, &a, cli.format, &out, &decided, &err);
+		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)
-		st = cli_print(&out, &err);
+		st = (a.walk ? by_walk : by_ratio)(&cmd, &evidence, runs, &a, &decided);
 	evidence_release(&evidence);
 	run_set_release(&runs[0]);
 	run_set_release(&runs[1]);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, decided);
+	return cmd_lab_end(&cmd, st, decided);
 }

@@ -114,6 +114,34 @@ static const struct detector_about *about(const struct model_file *model)
 	return detector_about(model->detector);
 }
 
+/* All of a model but what it has learned. */
+static cJSON *summary_json(const struct model_file *model)
+{
+	cJSON *root = model_file_json(model);
+
+	cJSON_DeleteItemFromObjectCaseSensitive(root, "detector");
+	return root;
+}
+
+static enum assay_status say_kept(const struct cli *cli, const struct model_file *model, const char *path, struct assay_error *err)
+{
+	struct buf out = BUF_INIT;
+	enum assay_status st;
+
+	if (cli->format == CLI_JSON) {
+		cJSON *root = summary_json(model);
+
+		cJSON_AddStringToObject(root, "file", path);
+		json_add(&out, root);
+	} else {
+		cli_note(cli, "what is normal for %zu function%s, from %zu runs, is in '%s'", about(model)->functions,
+		         text_plural(about(model)->functions), about(model)->runs, path);
+	}
+	st = cli_print(&out, err);
+	buf_release(&out);
+	return st;
+}
+
 static enum assay_status train(const struct cli *cli, const struct arguments *a, const char *path, struct assay_error *err)
 {
 	struct side side = { .runs = NULL };
@@ -135,8 +163,7 @@ static enum assay_status train(const struct cli *cli, const struct arguments *a,
 	                &model);
 	st = model_file_write(&model, path, err);
 	if (!st)
-		cli_note(cli, "what is normal for %zu function%s, from %zu runs, is in '%s'", about(&model)->functions,
-		         text_plural(about(&model)->functions), about(&model)->runs, path);
+		st = say_kept(cli, &model, path, err);
 out:
 	model_file_release(&model);
 	detector_free(detector);
@@ -215,14 +242,10 @@ int cmd_model_show(int argc, char **argv, const char *directory)
 
 	cli_parse(&cli, &argp, argc, argv, directory, &a);
 	st = model_file_read(a.words[0], &model, &err);
-	if (!st && cli.format == CLI_JSON) {
-		cJSON *root = model_file_json(&model);
-
-		cJSON_DeleteItemFromObjectCaseSensitive(root, "detector");
-		json_add(&out, root);
-	} else if (!st) {
+	if (!st && cli.format == CLI_JSON)
+		json_add(&out, summary_json(&model));
+	else if (!st)
 		show(&model, &out);
-	}
 	if (!st)
 		st = cli_print(&out, &err);
 	model_file_release(&model);

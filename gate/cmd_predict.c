@@ -1,6 +1,5 @@
-#include "base/cli.h"
 #include "base/json.h"
-#include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
 #include "gate/profile/predict.h"
 
@@ -86,34 +85,24 @@ static cJSON *as_json(const struct predict *p, const struct run_set *runs)
 int cmd_predict(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "APP[@VERSION] --machine MACHINE", doc, NULL, NULL, NULL };
-	struct evidence evidence = { 0 };
-	struct run_set runs = { 0 };
-	struct lab lab = { .lock_fd = -1 };
 	struct arguments a = { NULL, NULL };
+	struct evidence evidence = { 0 };
 	struct predict predict = { 0 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct run_set runs = { 0 };
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = evidence_runs(&lab, a.selector, &runs, &err);
+		st = evidence_runs(&cmd.lab, a.selector, &runs, &cmd.err);
 	if (!st)
-		st = evidence_load(&lab, &evidence, &err);
+		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)
-		st = predict_of(&evidence, &runs, a.machine, &predict, &err);
-	if (!st) {
-		if (cli.format == CLI_JSON)
-			json_add(&out, as_json(&predict, &runs));
-		else
-			print(&predict, &runs, &out);
-		st = cli_print(&out, &err);
-	}
+		st = predict_of(&evidence, &runs, a.machine, &predict, &cmd.err);
+	if (!st && cmd.cli.format == CLI_JSON)
+		json_add(&cmd.out, as_json(&predict, &runs));
+	else if (!st)
+		print(&predict, &runs, &cmd.out);
 	evidence_release(&evidence);
 	run_set_release(&runs);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

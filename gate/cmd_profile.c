@@ -1,7 +1,7 @@
-#include "base/cli.h"
 #include "base/term.h"
-#include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
+#include "gate/cmd_parse.h"
 #include "gate/profile/paper_profile.h"
 #include "gate/profile/profile.h"
 
@@ -42,30 +42,22 @@ struct arguments {
 	bool paper, members, by_type;
 };
 
-static void number(const char *arg, struct argp_state *state, const char *name, int64_t low, int64_t high, int64_t *out)
-{
-	if (!text_int64(arg, out) || *out < low || *out > high)
-		cli_refuse(state, "--%s is a number from %lld to %lld, not '%s'", name, (long long)low, (long long)high, arg);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
 	switch (key) {
 	case OPTION_MODEL:
-		a->paper = strcmp(arg, "paper") == 0;
-		if (!a->paper && strcmp(arg, "time") != 0)
-			cli_refuse(state, "unknown model '%s': there are time and paper", arg);
+		a->paper = cmd_parse_is_paper(arg, state);
 		return 0;
 	case OPTION_TOP:
-		number(arg, state, "top", 1, SHOWN_MAX, &a->shown);
+		a->shown = cli_number(state, "--top", arg, 1, SHOWN_MAX);
 		return 0;
 	case OPTION_RESAMPLES:
-		number(arg, state, "resamples", 1, RESAMPLES_MAX, &a->resamples);
+		a->resamples = cli_number(state, "--resamples", arg, 1, RESAMPLES_MAX);
 		return 0;
 	case OPTION_SEED:
-		number(arg, state, "seed", 0, INT64_MAX, &a->seed);
+		a->seed = cli_number(state, "--seed", arg, 0, INT64_MAX);
 		return 0;
 	case OPTION_MEMBERS:
 		a->members = true;
@@ -149,25 +141,16 @@ int cmd_profile(int argc, char **argv, const char *directory)
 	    .shown = SHOWN_DEFAULT, .resamples = (int64_t)profile_defaults.resamples, .seed = (int64_t)profile_defaults.seed};
 	struct evidence evidence = { 0 };
 	struct run_set runs = { 0 };
-	struct lab lab = { .lock_fd = -1 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
-		st = evidence_runs(&lab, a.selector, &runs, &err);
+		st = evidence_runs(&cmd.lab, a.selector, &runs, &cmd.err);
 	if (!st)
-		st = evidence_load(&lab, &evidence, &err);
+		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)
-		st = (a.paper ? paper : validated)(&evidence, &runs, &a, cli.format, &out, &err);
-	if (!st)
-		st = cli_print(&out, &err);
+		st = (a.paper ? paper : validated)(&evidence, &runs, &a, cmd.cli.format, &cmd.out, &cmd.err);
 	evidence_release(&evidence);
 	run_set_release(&runs);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -1,8 +1,9 @@
-#include "base/cli.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
+#include "gate/cmd_parse.h"
 #include "gate/report/report.h"
 #include "gate/report/report_paper.h"
 #include "gate/report/report_time.h"
@@ -43,13 +44,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->path = arg;
 		return 0;
 	case OPTION_MIN_EFFECT:
-		if (!text_double(arg, &a->min_effect) || a->min_effect < 1e-6 || a->min_effect > 10)
-			cli_refuse(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
+		a->min_effect = cmd_parse_min_effect(arg, state);
 		return 0;
 	case OPTION_MODEL:
-		a->paper = strcmp(arg, "paper") == 0;
-		if (!a->paper && strcmp(arg, "time") != 0)
-			cli_refuse(state, "unknown model '%s': there are time and paper", arg);
+		a->paper = cmd_parse_is_paper(arg, state);
 		return 0;
 	case ARGP_KEY_SUCCESS:
 		if (!a->path)
@@ -93,15 +91,17 @@ static enum assay_status write_page(struct lab *lab, const struct evidence *evid
 	struct report_omissions omissions = { 0 };
 	struct contributions contributions = { 0 };
 	struct function_evidence functions;
+	struct likeness likeness;
 	struct report_paper papers[2] = { 0 };
 	struct report_time times[2] = { 0 };
 	struct buf page = BUF_INIT;
 	struct report report = { .evidence = evidence, .config = &lab->config, .verdict = verdict, .omissions = &omissions,
-				 .contributions = &contributions, .functions = &functions };
+				 .contributions = &contributions, .functions = &functions, .likeness = &likeness };
 	enum assay_status st = ASSAY_OK;
 
 	contributions_of(evidence, verdict, 0, &contributions);
 	function_evidence_of(lab, runs[0], runs[1], true, &functions);
+	likeness_of(lab, evidence, verdict, &contributions, &functions, &likeness);
 	for (int i = 0; i < 2; i++) {
 		if (a->paper)
 			report_paper_of(evidence, runs[i], &papers[i], &report.profiles[i], &omissions);
@@ -118,6 +118,7 @@ static enum assay_status write_page(struct lab *lab, const struct evidence *evid
 		report_paper_release(&papers[i]);
 		report_time_release(&times[i]);
 	}
+	likeness_release(&likeness);
 	function_evidence_release(&functions);
 	contributions_release(&contributions);
 	report_omissions_release(&omissions);
@@ -125,11 +126,11 @@ static enum assay_status write_page(struct lab *lab, const struct evidence *evid
 	return st;
 }
 
-static void say(const struct cli *cli, const struct verdict *v, const char *path, struct buf *out)
+static void say(const struct verdict *v, const char *path, enum cli_format format, struct buf *out)
 {
 	const char *decision = decision_text(v->effect.decision);
 
-	if (cli->format == CLI_JSON) {
+	if (format == CLI_JSON) {
 		cJSON *root = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(root, "decision", decision);
@@ -147,33 +148,24 @@ int cmd_report(int argc, char **argv, const char *directory)
 	struct run_set runs[2] = { 0 };
 	struct evidence evidence = { 0 };
 	struct verdict verdict = { 0 };
-	struct lab lab = { .lock_fd = -1 };
 	struct arguments a = { 0 };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	struct cmd_lab cmd;
+	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	for (int i = 0; !st && i < 2; i++)
-		st = evidence_runs(&lab, a.selectors[i], &runs[i], &err);
+		st = evidence_runs(&cmd.lab, a.selectors[i], &runs[i], &cmd.err);
 	if (!st)
-		st = evidence_load(&lab, &evidence, &err);
+		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)
-		st = verdict_of(&evidence, &lab.config, &runs[0], &runs[1], a.min_effect > 0 ? a.min_effect : lab.config.min_effect,
-				&verdict, &err);
+		st = verdict_of(&evidence, &cmd.lab.config, &runs[0], &runs[1],
+				a.min_effect > 0 ? a.min_effect : cmd.lab.config.min_effect, &verdict, &cmd.err);
 	if (!st)
-		st = write_page(&lab, &evidence, &verdict, &a, &err);
-	if (!st) {
-		say(&cli, &verdict, a.path, &out);
-		st = cli_print(&out, &err);
-	}
+		st = write_page(&cmd.lab, &evidence, &verdict, &a, &cmd.err);
+	if (!st)
+		say(&verdict, a.path, cmd.cli.format, &cmd.out);
 	verdict_release(&verdict);
 	evidence_release(&evidence);
 	run_set_release(&runs[0]);
 	run_set_release(&runs[1]);
-	lab_close(&lab);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cmd_lab_end(&cmd, st, 0);
 }

@@ -9,23 +9,8 @@
 #define SPREAD_MIN .01 /* of the log ratios over types: what is less than repetitions on one day do not show follows nothing (effect.c) */
 #define SINGULAR 1e-9 /* spread of a regressor, relative to its mean */
 
-static const struct {
-	const char *text, *sentence;
-} rows[] = {
-#define ROW(name, word, text) [name] = { word, text },
-	CAUSE_ROWS(ROW)
-#undef ROW
-};
-
-const char *cause_text(enum cause_word word)
-{
-	return rows[word].text;
-}
-
-const char *cause_sentence(enum cause_word word)
-{
-	return rows[word].sentence;
-}
+ROWS_FUNCTION(cause_text, enum cause_word, CAUSE_ROWS, ROWS_CODE)
+ROWS_FUNCTION(cause_sentence, enum cause_word, CAUSE_ROWS, ROWS_TEXT)
 
 /* ---- does the ratio differ by type? ---- */
 

@@ -4,6 +4,7 @@
 #ifndef GATE_DECIDE_CAUSE_H
 #define GATE_DECIDE_CAUSE_H
 
+#include "base/rows.h"
 #include "gate/decide/effect.h"
 
 #define CAUSE_LEVEL     .05 /* of the test whether the ratio differs by type */
@@ -17,9 +18,7 @@
 	X(CAUSE_OTHER_RESOURCE, "other_resource", "the ratio differs between hardware types: a resource is used more or less than before") \
 	X(CAUSE_BOTH, "both", "a resource is used more or less than before, and beside it all of the work changed")
 
-#define CAUSE_ENUM(name, word, text) name,
-enum cause_word { CAUSE_ROWS(CAUSE_ENUM) };
-#undef CAUSE_ENUM
+enum cause_word { CAUSE_ROWS(ROWS_ENUM) };
 
 const char *cause_text(enum cause_word word);
 const char *cause_sentence(enum cause_word word);

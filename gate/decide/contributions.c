@@ -7,6 +7,7 @@
 #include <math.h>
 
 #define SEED 20189
+#define COST_LEAST 1e-100 /* squares of what is between it and its inverse are finite, and above 0 */
 
 /* ---- from machines to rows ---- */
 
@@ -45,6 +46,18 @@ static struct common_rows rows_of(const struct evidence *evidence, const struct 
 	free(index);
 	free(machines);
 	return r;
+}
+
+/* Costs and their ratios are computed as they are, not as logs: what is farthest apart has neither. */
+static bool rows_finite(const struct common_rows *r)
+{
+	bool finite = true;
+
+	for (size_t i = 0; i < r->rates.rows; i++)
+		finite = finite && r->cost[i] > COST_LEAST && r->cost[i] < 1 / COST_LEAST;
+	for (size_t t = 0; t < r->types; t++)
+		finite = finite && r->ratio[t] > COST_LEAST && r->ratio[t] < 1 / COST_LEAST;
+	return finite;
 }
 
 static void rows_release(struct common_rows *r)
@@ -108,10 +121,12 @@ void contributions_of(const struct evidence *evidence, const struct verdict *v, 
 	struct contributions c = { .types = rows.types, .machines = rows.rates.rows };
 	struct growth growth = { 0 };
 
-	if (rows.types)
+	if (rows.types && rows_finite(&rows))
 		blend_data_of(&rows.rates, rows.cost, rows.type, rows.types, &data);
 	if (rows.types < PROFILE_TYPES_MIN) {
 		c.missing = "fewer than 4 hardware types with fingerprints ran both";
+	} else if (!rows_finite(&rows)) {
+		c.missing = "the costs are too far apart to be computed with";
 	} else if (data.features.n == 0) {
 		c.missing = "no stressor was measured on all machines and differs between them";
 	} else {

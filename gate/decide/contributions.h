@@ -3,7 +3,7 @@
 #ifndef GATE_DECIDE_CONTRIBUTIONS_H
 #define GATE_DECIDE_CONTRIBUTIONS_H
 
-#include "fingerprint/stressor.h"
+#include "fingerprint/battery/stressor.h"
 #include "gate/decide/verdict.h"
 #include "model/profile/growth.h"
 

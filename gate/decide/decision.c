@@ -1,4 +1,4 @@
-/* The words and exit statuses of a decision, and the rule that makes one. */
+/* The words, exit statuses and colours of a decision, and the rule that makes one. */
 #include "base/stats.h"
 #include "gate/decide/effect.h"
 
@@ -23,6 +23,19 @@ int decision_exit(enum decision decision)
 {
 	ASSAY_BUG_IF((size_t)decision >= sizeof(rows) / sizeof(rows[0]));
 	return rows[decision].exit_status;
+}
+
+int decision_colour(enum decision decision)
+{
+	switch (decision) {
+	case DECISION_PASS:
+	case DECISION_IMPROVED:
+		return 36;
+	case DECISION_REGRESSION:
+		return 166;
+	default:
+		return 214;
+	}
 }
 
 enum decision effect_decide(double ratio, double low, double high, double min_effect)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mat.h"
+#include "base/rows.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,12 +23,11 @@
 	X(DECISION_ENVIRONMENT, "environment", 5)          \
 	X(DECISION_NOTHING_MEASURED, "nothing_measured", 6)
 
-#define DECISION_ENUM(name, text, exit_status) name,
-enum decision { DECISION_ROWS(DECISION_ENUM) };
-#undef DECISION_ENUM
+enum decision { DECISION_ROWS(ROWS_ENUM) };
 
 const char *decision_text(enum decision decision);
 int decision_exit(enum decision decision);
+int decision_colour(enum decision decision); /* on a terminal, of the 256 */
 
 /* One machine that ran both versions: log of cost(candidate) / cost(baseline), above 0 is worse. */
 struct effect_pair {

@@ -88,31 +88,30 @@ static int direction_of(const struct order_series *s)
 
 /* ---- what repetitions of one side do on all types together ---- */
 
-/* The number of the k-th repetition of a side in ascending order, over all series; false when there are not so many. */
-static bool kth(const struct order_list *list, int side, size_t k, int64_t *repetition)
+static int ascending(const void *a, const void *b)
 {
-	int64_t last = INT64_MIN;
+	const int64_t *x = a, *y = b;
 
-	for (size_t found = 0; found <= k; found++) {
-		int64_t next = INT64_MAX;
-		bool any = false;
+	return (*x > *y) - (*x < *y);
+}
 
-		for (size_t i = 0; i < list->n; i++) {
-			for (size_t j = 0; j < list->items[i].n[side]; j++) {
-				int64_t r = list->items[i].repetition[side][j];
+/* The numbers of a side's repetitions over all series, each once, in ascending order. free() *out. */
+static size_t numbers_of(const struct order_list *list, int side, int64_t **out)
+{
+	size_t all = 0, n = 0;
+	int64_t *numbers;
 
-				if (r <= next && (found == 0 || r > last)) {
-					next = r;
-					any = true;
-				}
-			}
-		}
-		if (!any)
-			return false;
-		last = next;
+	for (size_t i = 0; i < list->n; i++)
+		all += list->items[i].n[side];
+	*out = numbers = mem_new(all, sizeof(*numbers));
+	for (size_t i = 0, at = 0; i < list->n; at += list->items[i++].n[side])
+		memcpy(numbers + at, list->items[i].repetition[side], list->items[i].n[side] * sizeof(*numbers));
+	qsort(numbers, all, sizeof(*numbers), ascending);
+	for (size_t i = 0; i < all; i++) {
+		if (i == 0 || numbers[i] != numbers[n - 1])
+			numbers[n++] = numbers[i];
 	}
-	*repetition = last;
-	return true;
+	return n;
 }
 
 /* How far the repetition's log cost is from the mean of its side in this series; false when the series lacks one of the side's
@@ -158,20 +157,19 @@ static bool common(const struct order_list *list, size_t n_types, int side, int6
 /* Adds one side's sums of squares, and of what noise alone explains of them; returns the degrees of freedom. */
 static double add_side(const struct order_list *list, size_t n_types, int side, double *squares, double *explained)
 {
-	size_t repetitions = 0, used = 0;
-	int64_t r;
+	int64_t *numbers;
+	size_t repetitions = numbers_of(list, side, &numbers), used = 0;
 
-	while (kth(list, side, repetitions, &r))
-		repetitions++;
 	for (size_t k = 0; k < repetitions; k++) {
 		double squared, noise;
 
-		if (!kth(list, side, k, &r) || !common(list, n_types, side, r, repetitions, &squared, &noise))
+		if (!common(list, n_types, side, numbers[k], repetitions, &squared, &noise))
 			continue;
 		*squares += squared;
 		*explained += noise;
 		used++;
 	}
+	free(numbers);
 	return used > 1 ? (double)used - 1 : 0;
 }
 

@@ -5,23 +5,8 @@
 
 #include <math.h>
 
-static const struct {
-	const char *code, *text;
-} reasons[] = {
-#define ROW(name, code, text) [name] = { code, text },
-	PAIRING_ROWS(ROW)
-#undef ROW
-};
-
-const char *pairing_code(enum pairing_reason reason)
-{
-	return reasons[reason].code;
-}
-
-const char *pairing_text(enum pairing_reason reason)
-{
-	return reasons[reason].text;
-}
+ROWS_FUNCTION(pairing_code, enum pairing_reason, PAIRING_ROWS, ROWS_CODE)
+ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
 
 /* The runs of one version on one machine: a stretch of the sorted array. */
 struct stretch {
@@ -47,6 +32,8 @@ struct pairing_input {
 	double *values[2]; /* scratch, large enough for all runs of a version */
 	int64_t *repetitions[2]; /* of the values */
 	struct order_list series;
+	double squares; /* of the machine at hand: squared deviations of logs from the means of their sides, summed */
+	double unknown; /* of its sessions of unknown noise: their variance in units of that of one repetition */
 };
 
 static size_t type_by_name(struct pairing *p, const char *name)
@@ -91,18 +78,26 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 	return n;
 }
 
-/* Variance of the log of the median of n positive values, from their spread; 0 when n < 2. The values become their logs. The
- * median of few normal values is less precise than their mean, by the factor c on its standard error (docs/statistics.md has the
- * table; beyond it the limit for many, which is on the safe side). */
-static double median_variance(double *values, size_t n)
+/* Variance of the median of n values in units of that of one of them. The median of few normal values is less precise than their mean,
+ * by the factor c on its standard error (docs/statistics.md has the table; beyond it the limit for many, which is on the safe side). */
+static double median_part(size_t n)
 {
-	static const double c[] = { 0, 0, 1, 1.160, 1.092, 1.198 };
-	double error;
+	static const double c[] = { 0, 1, 1, 1.160, 1.092, 1.198 };
+	double factor = n < sizeof(c) / sizeof(c[0]) ? c[n] : 1.2533;
+
+	return factor * factor / (double)n;
+}
+
+/* Variance of the log of the median of n > 1 positive values, from their spread. The values become their logs. */
+static double median_variance(struct pairing_input *in, double *values, size_t n)
+{
+	double variance;
 
 	for (size_t i = 0; i < n; i++)
 		values[i] = log(values[i]);
-	error = (n < sizeof(c) / sizeof(c[0]) ? c[n] : 1.2533) * stats_sd(values, n);
-	return error * error / (double)n;
+	variance = stats_sd(values, n) * stats_sd(values, n);
+	in->squares += (double)(n - 1) * variance;
+	return median_part(n) * variance;
 }
 
 static bool all_positive(const double *values, size_t n)
@@ -133,8 +128,10 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 			  (const double *const *)in->values, in->higher_is_better);
 	/* One repetition, or one that is 0, says nothing of the noise. */
 	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate)) {
-		m->noise += median_variance(in->values[0], n_baseline) + median_variance(in->values[1], n_candidate);
+		m->noise += median_variance(in, in->values[0], n_baseline) + median_variance(in, in->values[1], n_candidate);
 		m->noise_df += (double)(n_baseline + n_candidate - 2);
+	} else {
+		in->unknown += median_part(n_baseline) + median_part(n_candidate);
 	}
 	return true;
 }
@@ -226,6 +223,7 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	bool positive = true;
 	size_t sessions;
 
+	in->squares = in->unknown = 0;
 	m.type = type_by_name(in->pairing, type);
 	sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
 
@@ -245,6 +243,8 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	}
 	m.log_ratio /= (double)sessions;
 	m.log_cost /= (double)sessions;
+	if (m.noise_df > 0) /* repetitions are as noisy in the sessions that cannot tell */
+		m.noise += in->squares / m.noise_df * in->unknown;
 	m.noise = sqrt(m.noise) / (double)sessions;
 	in->pairing->untyped += strcmp(type, m.machine) == 0;
 	add_machine(in->pairing, &m);
@@ -285,7 +285,7 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 	struct pairing_input in = { evidence, config, baseline->higher_is_better,
 				    strcmp(baseline->application, candidate->application) == 0, &pairing, NULL,
 				    { mem_new(baseline->n, sizeof(double)), mem_new(candidate->n, sizeof(double)) },
-				    { mem_new(baseline->n, sizeof(int64_t)), mem_new(candidate->n, sizeof(int64_t)) }, { 0 } };
+				    { mem_new(baseline->n, sizeof(int64_t)), mem_new(candidate->n, sizeof(int64_t)) }, { 0 }, 0, 0 };
 	size_t i = 0, k = 0;
 
 	ASSAY_BUG_IF(baseline->higher_is_better != candidate->higher_is_better);

@@ -2,6 +2,7 @@
 #ifndef GATE_DECIDE_PAIRING_H
 #define GATE_DECIDE_PAIRING_H
 
+#include "base/rows.h"
 #include "gate/decide/effect.h"
 #include "gate/decide/order.h"
 #include "runs/results/evidence.h"
@@ -9,14 +10,12 @@
 /* Why a machine is not used. */
 #define PAIRING_ROWS(X)                                                                                                 \
 	X(PAIRING_USED, "used", "")                                                                                     \
-	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate did not run on it")                                    \
-	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline did not run on it")                                   \
+	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate did not run there")                                    \
+	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline did not run there")                                   \
 	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")       \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")
 
-#define PAIRING_ENUM(name, code, text) name,
-enum pairing_reason { PAIRING_ROWS(PAIRING_ENUM) PAIRING_REASONS };
-#undef PAIRING_ENUM
+enum pairing_reason { PAIRING_ROWS(ROWS_ENUM) PAIRING_REASONS };
 
 const char *pairing_code(enum pairing_reason reason);
 const char *pairing_text(enum pairing_reason reason);
@@ -31,7 +30,7 @@ struct pairing_machine {
 	enum pairing_reason reason;
 	double log_ratio;    /* of medians of repetitions, above 0 is worse; NaN when not used */
 	double log_cost;     /* of the baseline: the log of its median; NaN when not used */
-	double noise;        /* standard error of log_ratio by the repetitions; 0 when there are too few of them */
+	double noise;        /* standard error of log_ratio by the repetitions; 0 when there are too few of them, or all exactly alike */
 	double noise_df;     /* degrees of freedom of noise: repetitions but one of each version and session */
 	size_t baseline_runs, candidate_runs;             /* repetitions that were compared */
 	enum pairing_turns turns;

@@ -67,7 +67,8 @@ static void explain_interval(struct verdict *v)
 		break;
 	default:
 		add_reason(v, "interval_too_wide", "the 95 %% interval, %.3f to %.3f, neither shows a slowdown of %.1f %% nor rules it out; found "
-			   "with power .8 would be one of %.1f %%", e->low, e->high, 100 * v->min_effect, 100 * e->minimum_detectable);
+			   "with power .8 would be one of %.*f %%", e->low, e->high, 100 * v->min_effect, e->minimum_detectable < 1 ? 1 : 0,
+			   100 * e->minimum_detectable);
 	}
 }
 
@@ -147,13 +148,27 @@ static void explain_machines(struct verdict *v)
 			   "machines that are alike may be counted several times", v->pairing.untyped, v->pairing.untyped > 1 ? "s have" : " has");
 }
 
+/* There is one hardware type, and nothing is known of the noise within its machines. */
+static void explain_no_interval(struct verdict *v)
+{
+	bool alike = false;
+
+	for (size_t i = 0; i < v->pairing.n; i++)
+		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
+	if (alike)
+		add_reason(v, "too_few_types", "only one hardware type ran both versions, and repetitions on it are exactly alike, which says nothing of the "
+			   "noise within its machines: an interval needs a metric of finer steps, or machines of another type");
+	else
+		add_reason(v, "too_few_types", "only one hardware type ran both versions, and too few times to know the noise within its machines: "
+			   "an interval needs at least two repetitions of each version, or machines of another type");
+}
+
 static void explain(struct verdict *v)
 {
 	if (v->effect.decision == DECISION_NOTHING_MEASURED) {
 		explain_nothing(v);
 	} else if (isnan(v->effect.low)) {
-		add_reason(v, "too_few_types", "only one hardware type ran both versions, and too few times to know the noise within its machines: "
-			   "an interval needs at least two repetitions of each version, or machines of another type");
+		explain_no_interval(v);
 	} else {
 		explain_interval(v);
 		if (v->effect.within)

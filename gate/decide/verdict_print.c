@@ -11,19 +11,6 @@
 
 /* ---- people ---- */
 
-static int decision_colour(enum decision decision)
-{
-	switch (decision) {
-	case DECISION_PASS:
-	case DECISION_IMPROVED:
-		return 36;
-	case DECISION_REGRESSION:
-		return 166;
-	default:
-		return 214;
-	}
-}
-
 /* Reasons of a decision; the others say what the numbers rest on, whoever decides. */
 static bool is_of_decision(const char *code)
 {
@@ -74,7 +61,7 @@ static void print_head(const struct verdict *v, bool colours, struct buf *out)
 	print_reasons(v, true, out);
 	print_effect(v, out);
 	if (!isnan(e->minimum_detectable))
-		buf_format(out, "minimum detectable effect  %.1f %% (power .8; what matters to you: %.1f %%)\n", 100 * e->minimum_detectable,
+		buf_format(out, "minimum detectable effect  %.*f %% (power .8; what matters to you: %.1f %%)\n", e->minimum_detectable < 1 ? 1 : 0, 100 * e->minimum_detectable,
 			   100 * v->min_effect);
 }
 
@@ -175,6 +162,10 @@ static void print_resources(const struct verdict *v, struct buf *out)
 	print_cause(v, out);
 	if (!v->n_features || v->effect.types < 2)
 		return;
+	if (v->resource_types < 3) {
+		buf_text(out, "\nWhat the change moves with cannot be told: over two hardware types every stressor moves with it.\n");
+		return;
+	}
 	buf_format(out, "\nThe change moves with (log ratio against log rate over %zu hardware types; negative: worse where the machine is slower\n"
 		   "at it; p by permutation, for the largest of all %zu):\n",
 		   v->resource_types, v->n_features);

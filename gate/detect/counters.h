@@ -12,6 +12,7 @@
 
 enum counter_role {
 	COUNTER_EVENT,  /* per unit of work, where there is one; else per call */
+	COUNTER_MISS,   /* an event of what all functions of a thread have in common, caches and TLB: another function can be the cause */
 	COUNTER_WORK,   /* what events are divided by; itself per call */
 	COUNTER_EFFECT, /* follows from others (cycles, stalls, time): speaks for no kind of its own */
 	COUNTER_BASIS,  /* says what other counters rest on, or is not the same twice: not looked at */

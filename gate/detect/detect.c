@@ -1,4 +1,4 @@
-#include "gate/detect/detect.h"
+#include "gate/detect/detect_internal.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -15,10 +15,6 @@ const struct detect_options detect_defaults = { .mann_whitney = false };
 
 #define SKIP_CODE(constant, code, text) code,
 #define SKIP_TEXT(constant, code, text) text,
-enum detect_skip {
-#define SKIP_ENUM(constant, code, text) constant,
-	DETECT_SKIP_ROWS(SKIP_ENUM)
-};
 static const char *const skip_codes[] = { DETECT_SKIP_ROWS(SKIP_CODE) };
 static const char *const skip_texts[] = { DETECT_SKIP_ROWS(SKIP_TEXT) };
 
@@ -64,6 +60,11 @@ static void skip(struct detected *d, const char *symbol, const char *code, const
 	d->skipped[d->n_skipped++] = (struct detected_skip){ demangle(symbol), code, text, share };
 }
 
+void detect_skip(struct detected *d, const char *symbol, enum detect_why why, double share)
+{
+	skip(d, symbol, skip_codes[why], skip_texts[why], share);
+}
+
 static bool has_function(const struct observed *o, const char *name)
 {
 	for (size_t f = 0; f < o->observations.functions; f++)
@@ -86,7 +87,7 @@ static void skip_one_sided(struct detected *d)
 
 	for (size_t f = 0; f < old->observations.functions; f++)
 		if (!has_function(new, old->functions[f]) && !aside_of(new, old->functions[f]))
-			skip(d, old->functions[f], skip_codes[DETECT_ONLY_OLD], skip_texts[DETECT_ONLY_OLD], (double)NAN);
+			detect_skip(d, old->functions[f], DETECT_ONLY_OLD, (double)NAN);
 	for (size_t f = 0; f < new->observations.functions; f++) {
 		const struct observed_aside *aside = aside_of(old, new->functions[f]);
 
@@ -94,7 +95,7 @@ static void skip_one_sided(struct detected *d)
 			skip(d, new->functions[f], observe_remark_code(aside->why), observe_remark_text(aside->why),
 			     new->share[f]);
 		else if (!has_function(old, new->functions[f]))
-			skip(d, new->functions[f], skip_codes[DETECT_ONLY_NEW], skip_texts[DETECT_ONLY_NEW], new->share[f]);
+			detect_skip(d, new->functions[f], DETECT_ONLY_NEW, new->share[f]);
 	}
 }
 
@@ -208,81 +209,6 @@ static enum assay_status learn_and_judge(const struct detect_options *options, s
 	return detector_judge(d->detector, &d->seen.observations, &d->detection, err);
 }
 
-/* ---- functions, in order ---- */
-
-static double badness(const struct detected_function *f)
-{
-	return f->found->excess * f->share;
-}
-
-static int rank(const struct detected_function *f)
-{
-	return !f->anomalous ? 2 : f->kind.improved ? 1 : 0;
-}
-
-static int compare_functions(const void *a, const void *b)
-{
-	const struct detected_function *x = a, *y = b;
-	double more = badness(y) - badness(x), score = y->found->score - x->found->score;
-
-	if (rank(x) != rank(y))
-		return rank(x) - rank(y);
-	if (rank(x) < 2 && more != 0)
-		return more > 0 ? 1 : -1;
-	if (rank(x) < 2 && score != 0)
-		return score > 0 ? 1 : -1;
-	return strcmp(x->name, y->name);
-}
-
-/* The worst function with the same trouble that is known without what it calls, for one that is not. */
-static const char *cause_among(const struct detected *d, const struct detected_function *f)
-{
-	for (size_t i = 0; i < d->n_worse && f->with_nested; i++)
-		if (!d->functions[i].with_nested && d->functions[i].kind.trouble == f->kind.trouble)
-			return d->functions[i].name;
-	return NULL;
-}
-
-static void take_functions(struct detected *d)
-{
-	const struct places *places = d->input->places;
-
-	d->functions = mem_new(d->detection.n, sizeof(d->functions[0]));
-	for (size_t i = 0; i < d->detection.n; i++) {
-		const struct detection_function *found = &d->detection.functions[i];
-		const char *symbol = d->seen.functions[found->function];
-		struct detected_function *f = &d->functions[d->n];
-
-		if (!found->known) {
-			skip(d, symbol, skip_codes[DETECT_NOT_LEARNED], skip_texts[DETECT_NOT_LEARNED],
-			     d->seen.share[found->function]);
-			continue;
-		}
-		*f = (struct detected_function){
-			.found = found,
-			.name = demangle(symbol),
-			.symbol = symbol,
-			.place = places ? places_find(places, symbol) : NULL,
-			.share = d->seen.share[found->function],
-			.with_nested = d->seen.remarks[OBSERVE_INCLUSIVE][found->function] > 0,
-			.kind = { .column = SIZE_MAX },
-		};
-		if (found->anomalous)
-			f->kind = kind_of(d->back_end, &d->seen.observations, found);
-		f->anomalous = found->anomalous && !f->kind.small;
-		d->n_worse += f->anomalous && !f->kind.improved;
-		d->n_improved += f->anomalous && f->kind.improved;
-		d->n_small += found->anomalous && f->kind.small;
-		d->n++;
-	}
-	if (d->n)
-		qsort(d->functions, d->n, sizeof(d->functions[0]), compare_functions);
-	for (size_t i = 0; i < d->n_worse; i++)
-		d->functions[i].because_of = cause_among(d, &d->functions[i]);
-	if (d->n_skipped)
-		qsort(d->skipped, d->n_skipped, sizeof(d->skipped[0]), compare_skipped);
-}
-
 /* ---- the decision ---- */
 
 static void explain_functions(struct detected *d)
@@ -294,6 +220,8 @@ static void explain_functions(struct detected *d)
 		           f->kind.improved ? "less: " : "", trouble_text(f->kind.trouble), f->found->runs_anomalous,
 		           f->found->runs);
 	}
+	for (size_t i = d->n_worse + d->n_improved; i < d->n_worse + d->n_improved + d->n_side_effects; i++)
+		add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);
 	if (!d->n)
 		add_reason(d, "nothing_to_judge", "none of the functions could be judged");
 	if (d->n_small)
@@ -358,7 +286,9 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 		st = learn_and_judge(options, &d, err);
 	if (st)
 		goto out;
-	take_functions(&d);
+	detect_take_functions(&d);
+	if (d.n_skipped)
+		qsort(d.skipped, d.n_skipped, sizeof(d.skipped[0]), compare_skipped);
 	if (input->model || runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows)
 		decide(&d);
 	*out = d;

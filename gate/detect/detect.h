@@ -45,8 +45,9 @@ struct detected_function {
 	char *name;                /* as people write it */
 	const char *symbol;
 	const struct place *place; /* NULL: not known */
-	bool anomalous;            /* as found, and not too small to matter */
+	bool anomalous;            /* as found, not too small to matter, no side effect */
 	struct kind kind;          /* of those that were found anomalous */
+	const char *side_effect_of; /* name of another function in this list, which is the cause; NULL */
 	const char *because_of;    /* with_nested: another function in this list, with the same trouble, that it probably calls; NULL */
 	double share;              /* of what the new version did itself: work, or time */
 	bool with_nested;
@@ -68,8 +69,8 @@ struct detected {
 	struct detector *detector;     /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
 	const struct detector_about *about; /* NULL: there is no detector */
 	struct detection detection;
-	struct detected_function *functions; /* [n], what is worse first, by what it costs; then improved ones, then the others by name */
-	size_t n, n_worse, n_improved, n_small;
+	struct detected_function *functions; /* [n], what is worse first, by what it costs; then improved ones, side effects, the others by name */
+	size_t n, n_worse, n_improved, n_side_effects, n_small;
 	struct detected_skip *skipped; /* [n_skipped] by share, then name */
 	size_t n_skipped;
 };

@@ -49,6 +49,7 @@ static cJSON *function_json(const struct detected *d, const struct detected_func
 	cJSON_AddBoolToObject(object, "improved", f->kind.improved);
 	cJSON_AddBoolToObject(object, "small", f->kind.small);
 	add_text(object, "because_of", f->because_of);
+	add_text(object, "side_effect_of", f->side_effect_of);
 	add_number(object, "score", f->found->score);
 	add_number(object, "threshold", f->found->threshold);
 	cJSON_AddNumberToObject(object, "runs_anomalous", (double)f->found->runs_anomalous);
@@ -60,7 +61,7 @@ static cJSON *function_json(const struct detected *d, const struct detected_func
 	add_number(object, "excess", f->found->excess);
 	add_number(object, "share", f->share);
 	cJSON_AddBoolToObject(object, "with_nested", f->with_nested);
-	if (f->anomalous)
+	if (f->anomalous || f->side_effect_of)
 		cJSON_AddStringToObject(object, "kind", trouble_code(f->kind.trouble));
 	else
 		cJSON_AddNullToObject(object, "kind");
@@ -133,6 +134,7 @@ cJSON *detect_json(const struct detected *d)
 	object = cJSON_AddObjectToObject(root, "runs");
 	cJSON_AddNumberToObject(object, "judged", (double)d->detection.runs);
 	cJSON_AddNumberToObject(object, "anomalous", (double)d->detection.runs_anomalous);
+	cJSON_AddNumberToObject(object, "small", (double)d->detection.runs_small);
 	add_number(object, "expected", d->n ? d->rate_used * (double)d->detection.runs : (double)NAN);
 	return root;
 }

@@ -20,20 +20,65 @@ void function_evidence_release(struct function_evidence *e)
 
 /* ---- finding it ---- */
 
-static bool has_samples(struct lab *lab, const struct run_set *set)
-{
-	struct sample_file *files = NULL;
-	struct assay_error ignored;
-	size_t n = 0;
+/* What is stored of one version. */
+struct stored {
+	struct sample_file *files;
+	size_t n;
+};
 
-	if (sample_files_list(&lab->store, set->application, set->version, &files, &n, &ignored))
-		return false;
-	sample_files_free(files, n);
-	return n > 0;
+static void stored_of(struct lab *lab, const struct run_set *set, struct stored *out)
+{
+	struct assay_error ignored;
+
+	*out = (struct stored){ .files = NULL };
+	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->n, &ignored))
+		*out = (struct stored){ .files = NULL };
 }
 
-static enum assay_status look(struct lab *lab, const struct run_set *const sets[2], bool with_places, struct function_evidence *e,
-                              struct assay_error *err)
+static size_t files_of_type(const struct stored *s, const char *type)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->files[i].ok && !s->files[i].pruned && strcmp(s->files[i].hardware_type, type) == 0;
+	return n;
+}
+
+static bool type_seen(const struct stored *s, size_t before)
+{
+	for (size_t i = 0; i < before; i++)
+		if (strcmp(s->files[i].hardware_type, s->files[before].hardware_type) == 0)
+			return true;
+	return false;
+}
+
+/* Samples of several hardware types are never looked at together: the type of which both versions have most, of several the first by name. Sets
+ * how many both have. NULL: there are none, or machines are alike to what counted. */
+static const char *choose_type(const struct stored sides[2], size_t *types)
+{
+	const char *best = NULL;
+	size_t most = 0;
+
+	*types = 0;
+	for (size_t i = 0; i < sides[0].n; i++) {
+		const char *type = sides[0].files[i].hardware_type;
+		size_t old = files_of_type(&sides[0], type), new = files_of_type(&sides[1], type), least = old < new ? old : new;
+
+		if (sides[0].files[i].back_end == RECORD_EMULATED)
+			return NULL;
+		if (!least || type_seen(&sides[0], i))
+			continue;
+		++*types;
+		if (least > most || (least == most && strcmp(type, best) < 0)) {
+			best = type;
+			most = least;
+		}
+	}
+	return best;
+}
+
+static enum assay_status look(struct lab *lab, const struct run_set *const sets[2], const char *type, bool with_places,
+                              struct function_evidence *e, struct assay_error *err)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
 	enum assay_status st = ASSAY_OK;
@@ -43,7 +88,7 @@ static enum assay_status look(struct lab *lab, const struct run_set *const sets[
 	for (int i = 0; i < 2 && !st; i++) {
 		char *selector = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 
-		st = side_of_store(lab, selector, NULL, &e->sides[i], err);
+		st = side_of_store(lab, selector, type, &e->sides[i], err);
 		if (!st && i == 1 && with_places)
 			places_of_version(lab->directory, selector, &e->places);
 		free(selector);
@@ -56,21 +101,28 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
                           struct function_evidence *out)
 {
 	const struct run_set *const sets[2] = { baseline, candidate };
+	struct stored stored[2];
 	struct assay_error err;
 
 	*out = (struct function_evidence){ .there = false };
-	if (!has_samples(lab, baseline) || !has_samples(lab, candidate))
-		return;
-	if (look(lab, sets, with_places, out, &err))
-		out->missing = mem_string(err.text);
-	else
-		out->there = true;
+	stored_of(lab, baseline, &stored[0]);
+	stored_of(lab, candidate, &stored[1]);
+	if (stored[0].n && stored[1].n) {
+		const char *type = choose_type(stored, &out->types);
+
+		if (look(lab, sets, type, with_places, out, &err))
+			out->missing = mem_string(err.text);
+		else
+			out->there = true;
+	}
+	sample_files_free(stored[0].files, stored[0].n);
+	sample_files_free(stored[1].files, stored[1].n);
 }
 
 /* ---- saying it ---- */
 
 /* What is listed first in `functions` is worse, then what improved. */
-static size_t matching(const struct function_evidence *e, enum decision decision, size_t *first)
+size_t function_evidence_leading(const struct function_evidence *e, enum decision decision, size_t *first)
 {
 	*first = decision == DECISION_IMPROVED ? e->detected.n_worse : 0;
 	return !e->there ? 0 : decision == DECISION_IMPROVED ? e->detected.n_improved : e->detected.n_worse;
@@ -80,7 +132,7 @@ bool function_evidence_explains(const struct function_evidence *e, enum decision
 {
 	size_t first;
 
-	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && matching(e, decision, &first) > 0;
+	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && function_evidence_leading(e, decision, &first) > 0;
 }
 
 static void print_function(const struct detected *d, const struct detected_function *f, struct buf *out)
@@ -123,9 +175,13 @@ void function_evidence_print(const struct function_evidence *e, enum decision de
 		buf_format(out, "\nThere are samples of functions, but: %s\n", e->missing);
 	if (!e->there)
 		return;
-	n = matching(e, decision, &first);
-	buf_format(out, "\nFunctions, by %zu and %zu runs with %s counters%s: ", e->sides[0].n, e->sides[1].n,
-	           samples_back_end_name(d->back_end), d->rate_used > d->rate_asked ? " (too few to be sure)" : "");
+	n = function_evidence_leading(e, decision, &first);
+	buf_format(out, "\nFunctions, by %zu and %zu runs", e->sides[0].n, e->sides[1].n);
+	if (e->types > 1)
+		buf_format(out, " on hardware type '%s' (of %zu that both ran on; 'assay detect --type' takes another)", e->sides[0].hardware_type,
+		           e->types);
+	buf_format(out, " with %s counters%s: ", samples_back_end_name(d->back_end),
+	           d->rate_used > d->rate_asked ? " (too few to be sure)" : "");
 	if (!d->n)
 		buf_text(out, "none could be judged\n");
 	else if (moved && n)
@@ -147,6 +203,11 @@ cJSON *function_evidence_json(const struct function_evidence *e, enum decision d
 	if (!e->there && !e->missing)
 		return cJSON_CreateNull();
 	root = e->there ? detect_json(&e->detected) : cJSON_CreateObject();
+	if (e->there && e->sides[0].hardware_type[0])
+		cJSON_AddStringToObject(root, "hardware_type", e->sides[0].hardware_type);
+	else
+		cJSON_AddNullToObject(root, "hardware_type");
+	cJSON_AddNumberToObject(root, "hardware_types", (double)e->types);
 	cJSON_AddBoolToObject(root, "explains", function_evidence_explains(e, decision));
 	if (e->missing)
 		cJSON_AddStringToObject(root, "missing", e->missing);

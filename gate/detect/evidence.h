@@ -10,6 +10,7 @@
 struct function_evidence {
 	bool there;        /* `detected` holds something */
 	char *missing;     /* there are samples, but why nothing could be said of them; NULL: there are none, or it could */
+	size_t types;      /* hardware types of which both have samples; the one with most is looked at. 0: machines are alike to what counted */
 	struct side sides[2];
 	struct places places;
 	struct detect_input input; /* of the others */
@@ -24,6 +25,9 @@ void function_evidence_release(struct function_evidence *evidence); /* accepts z
 
 /* Does the decision say that performance moved, and do functions say why? */
 bool function_evidence_explains(const struct function_evidence *evidence, enum decision decision);
+
+/* Those that moved as the decision says, `improved`, or for the worse: detected.functions[*first] and so many from there on. */
+size_t function_evidence_leading(const struct function_evidence *evidence, enum decision decision, size_t *first);
 
 /* For people, some lines, none without samples; for programs, null without samples. */
 void function_evidence_print(const struct function_evidence *evidence, enum decision decision, struct buf *out);

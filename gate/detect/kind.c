@@ -36,7 +36,8 @@ struct change {
 	struct counter_about about;
 	bool there; /* it has a part in what is wrong */
 	double normal, now;
-	double more;  /* events a call on top; below 0: fewer */
+	double more;  /* events a call on top, less those that follow from others; below 0: fewer */
+	double raw;   /* these too, whether they matter or not */
 	double share; /* of the samples that are anomalous: what their median moved by, the mean moved by about so much of it */
 };
 
@@ -119,15 +120,35 @@ static void changes_find(enum record_back_end back_end, const struct observation
 		work_normal += changes[c].about.role == COUNTER_WORK ? changes[c].normal : 0;
 		work_now += changes[c].about.role == COUNTER_WORK ? changes[c].now : 0;
 	}
+	for (size_t c = 0; c < p; c++) {
+		changes[c].raw = more_of(&changes[c], has_work ? work_normal : 1, has_work ? work_now : 1);
+		changes[c].more = changes[c].there ? changes[c].raw : 0;
+	}
+	subtract_consequences(seen->columns, p, changes); /* causes that are too small to matter as well: misses just below, on pages just above */
 	for (size_t c = 0; c < p; c++)
-		if (matters(&changes[c]))
-			changes[c].more = more_of(&changes[c], has_work ? work_normal : 1, has_work ? work_now : 1);
-	subtract_consequences(seen->columns, p, changes);
+		if (!matters(&changes[c]))
+			changes[c].more = 0;
 }
 
 static double cost_of(const struct change *change)
 {
 	return change->more * change->about.cost_ns;
+}
+
+/* What may be another function's doing, and is it all? */
+static void add_misses(const struct change *changes, size_t p, struct kind *kind)
+{
+	bool own = false, missed = false;
+
+	for (size_t c = 0; c < p; c++) {
+		const struct change *change = &changes[c];
+		bool miss = change->about.role == COUNTER_MISS;
+
+		kind->misses_ns += miss ? change->share * fmax(0, change->raw) * change->about.cost_ns : 0;
+		missed = missed || (miss && change->more > 0);
+		own = own || (!miss && change->about.role != COUNTER_EFFECT && fabs(change->more) > 0);
+	}
+	kind->only_misses = missed && !own;
 }
 
 struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function)
@@ -157,11 +178,14 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 			least = c;
 	}
 	kind.more_ns = isnan(time_ns) ? kind.more_ns : time_ns;
-	kind.small = most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
+	kind.small = function->small || (most == SIZE_MAX && least == SIZE_MAX && !slower && !faster);
 	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
 	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
 	if (kind.column != SIZE_MAX)
 		kind.trouble = changes[kind.column].about.trouble;
+	else if (slower)
+		kind.trouble = TROUBLE_SLOWER;
+	add_misses(changes, p, &kind);
 	free(changes);
 	return kind;
 }

@@ -12,6 +12,8 @@ struct kind {
 	bool small;           /* over all its samples no counter moved by what matters to anybody, however certain it is that they moved */
 	size_t column;        /* that decided, of the observations; SIZE_MAX: none */
 	double more_ns;       /* what a call costs more by the counters' table, about: orders of magnitude; below 0: less */
+	double misses_ns;     /* what a call's further misses in caches and TLB cost, whatever they follow from */
+	bool only_misses;     /* these alone are more; its own work and events are as before: another function may be the cause */
 };
 
 /* seen: what was judged. Of a function without anomalous samples: unknown. O(samples + columns^2). */

@@ -10,22 +10,8 @@ const struct observe_options observe_defaults = {
 	.least_work = 100, .least_ns = 10000, .samples_max = 200, .seed = 1, .least_share = .005
 };
 
-#define REMARK_CODE(constant, code, text) code,
-#define REMARK_TEXT(constant, code, text) text,
-static const char *const codes[] = { OBSERVE_REMARK_ROWS(REMARK_CODE) };
-static const char *const texts[] = { OBSERVE_REMARK_ROWS(REMARK_TEXT) };
-
-const char *observe_remark_code(enum observe_remark_kind kind)
-{
-	ASSAY_BUG_IF(kind >= OBSERVE_REMARKS);
-	return codes[kind];
-}
-
-const char *observe_remark_text(enum observe_remark_kind kind)
-{
-	ASSAY_BUG_IF(kind >= OBSERVE_REMARKS);
-	return texts[kind];
-}
+ROWS_FUNCTION(observe_remark_code, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_CODE)
+ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_TEXT)
 
 /* ---- rows of all functions ---- */
 
@@ -285,6 +271,15 @@ void observed_keep(struct observed *observed, const bool *keep, enum observe_rem
 {
 	ASSAY_BUG_IF(why >= OBSERVE_REMARKS);
 	put_aside(observed, keep, why);
+}
+
+double observed_calls(const struct observed *observed, size_t function)
+{
+	double calls = 0;
+
+	for (size_t i = 0; i < observed->observations.values.rows; i++)
+		calls += observed->function[i] == function ? observed->weight[i] : 0;
+	return calls;
 }
 
 static void put_empty_aside(struct observed *o)

@@ -2,6 +2,7 @@
 #ifndef GATE_DETECT_OBSERVE_H
 #define GATE_DETECT_OBSERVE_H
 
+#include "base/rows.h"
 #include "gate/detect/side.h"
 #include "model/anomaly/detector.h"
 
@@ -10,7 +11,7 @@ struct observe_options {
 	double least_ns;     /* the same where there is no work to count (10000) */
 	size_t samples_max;  /* of a function and run; beyond, a seeded choice (0: no limit) */
 	uint64_t seed;
-	double least_share;  /* functions with less of all the work (or time), here and in `other`, are put aside (.005) */
+	double least_share;  /* functions with less of all that was done (work and contention by what they cost, or time), here and in `other`, are put aside (.005) */
 	bool per_thread;     /* divide by the threads alive at the end of an invocation, as published: which is chance, where threads end together */
 	const struct side *other;     /* with which this one will be compared, or NULL: what is taken with nested calls there, is here, too */
 	const char *const *inclusive; /* [n_inclusive] names that are in any case */
@@ -25,16 +26,14 @@ extern const struct observe_options observe_defaults;
 #define OBSERVE_REMARK_ROWS(X)                                                                                                          \
 	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                           \
 	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                   \
-	X(OBSERVE_LITTLE_WORK, "little_work", "too little of all the work to matter")                                                   \
+	X(OBSERVE_LITTLE_WORK, "little_work", "it does too little of all to matter")                                                   \
 	X(OBSERVE_NESTED, "nested_only", "what it does itself is too little to be told from what it calls")                             \
 	X(OBSERVE_APART, "runs_do_not_align", "its counters took several executions that do not align")                                 \
 	X(OBSERVE_NOT_COUNTED, "not_counted", "some of its counters were never counted")                                                \
 	X(OBSERVE_OVERFLOW, "overflow", "a counter overflowed")                                                                         \
 	X(OBSERVE_SAME_NAME, "same_name", "several functions have this name: taken together")
 
-#define OBSERVE_REMARK_ENUM(constant, code, text) constant,
-enum observe_remark_kind { OBSERVE_REMARK_ROWS(OBSERVE_REMARK_ENUM) OBSERVE_REMARKS };
-#undef OBSERVE_REMARK_ENUM
+enum observe_remark_kind { OBSERVE_REMARK_ROWS(ROWS_ENUM) OBSERVE_REMARKS };
 const char *observe_remark_code(enum observe_remark_kind kind);
 const char *observe_remark_text(enum observe_remark_kind kind);
 
@@ -51,7 +50,7 @@ struct observed {
 		enum observe_remark_kind why;
 	} *aside;                         /* [n_aside] functions of which nothing is left, by name */
 	size_t n_aside;
-	double *share;                    /* [functions] of all the work (or time) of this side, without nested calls */
+	double *share;                    /* [functions] of all that this side did, without nested calls: work and contention by what they cost, or time */
 };
 
 /* Vectors are without nested selected functions, unless what those took is an estimate in any sample of the function: then they are with
@@ -59,6 +58,9 @@ struct observed {
  * ASSAY_E_USAGE: a run's files cannot be brought together. O(samples * columns). */
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err);
 void observed_release(struct observed *observed); /* accepts zeroed */
+
+/* How many calls the samples of a function stand for. */
+double observed_calls(const struct observed *observed, size_t function);
 
 /* Puts aside the functions that keep[functions] does not have; the others are numbered anew. */
 void observed_keep(struct observed *observed, const bool *keep, enum observe_remark_kind why);

@@ -53,7 +53,7 @@ void observe_names_of(const struct side *side, struct observe_names *out);
 void observe_names_of_estimated(const struct side *side, struct observe_names *out);
 
 struct observe_share {
-	double alone, nested; /* without and with nested calls, of all that the side did: its work, or time where there is no work */
+	double alone, nested; /* without and with nested calls, of all that the side did: work and contention by what they cost, or time where there is no work */
 };
 /* share[names->n] is overwritten. */
 void observe_shares(const struct side *side, const struct observe_names *names, struct observe_share *share);

@@ -1,6 +1,7 @@
 #include "gate/detect/observe_internal.h"
 
 #include "base/mem.h"
+#include "gate/detect/counters.h"
 #include "runs/changes/functions.h"
 
 #include <math.h>
@@ -92,15 +93,30 @@ void observe_names_of_estimated(const struct side *side, struct observe_names *o
 
 /* ---- how much each does ---- */
 
-/* Work, or time where there is no work. NaN: not known in this file. */
-static struct observe_share done_by(const struct samples *s, size_t item, bool by_work)
+/* About how long work takes, and waiting for lines that other threads have changed (counters.h), so that little work with much contention is not little;
+ * 0 for all else: what a thread misses, allocates and asks the system for once, at its beginning, would count in short runs. costs[n_counters]. */
+static double *costs_of(const struct samples *s)
 {
-	size_t counters[SAMPLES_WORK_MAX], n = by_work ? samples_work(s, counters) : 0;
-	struct observe_share done = { by_work ? 0 : s->items[item].alone_ns, by_work ? 0 : s->items[item].ns };
+	double *costs = mem_new(s->n_counters, sizeof(double));
 
-	for (size_t k = 0; k < n; k++) {
-		done.alone += s->alone[item * s->n_counters + counters[k]];
-		done.nested += s->values[item * s->n_counters + counters[k]];
+	for (size_t c = 0; c < s->n_counters; c++) {
+		struct counter_about about = counter_about(s->back_end, s->counters[c]);
+		bool shares = about.trouble == TROUBLE_FALSE_SHARING || about.trouble == TROUBLE_TRUE_SHARING || about.trouble == TROUBLE_SHARING;
+
+		costs[c] = about.role == COUNTER_WORK || shares ? about.cost_ns : 0;
+	}
+	return costs;
+}
+
+/* By what it costs (costs), or by time where there is no work (NULL). */
+static struct observe_share done_by(const struct samples *s, size_t item, const double *costs)
+{
+	const double *alone = s->alone + item * s->n_counters, *nested = s->values + item * s->n_counters;
+	struct observe_share done = { costs ? 0 : s->items[item].alone_ns, costs ? 0 : s->items[item].ns };
+
+	for (size_t c = 0; costs && c < s->n_counters; c++) {
+		done.alone += isnan(alone[c]) ? 0 : costs[c] * fmax(alone[c], 0);
+		done.nested += isnan(nested[c]) ? 0 : costs[c] * fmax(nested[c], 0);
 	}
 	done.alone = isnan(done.alone) ? 0 : done.alone * s->items[item].weight;
 	done.nested = isnan(done.nested) ? 0 : done.nested * s->items[item].weight;
@@ -120,13 +136,13 @@ static bool has_work(const struct side *side)
 /* Adds a file to share[names->n]; returns what it did. */
 static double shares_add(const struct samples *s, bool by_work, const struct observe_names *names, struct observe_share *share)
 {
-	double all = 0;
+	double *costs = by_work ? costs_of(s) : NULL, all = 0;
 
 	for (size_t k = 0; k < s->n_functions; k++) {
 		size_t name = s->functions[k].n ? observe_names_find(names, s->functions[k].name) : SIZE_MAX;
 
 		for (size_t i = s->functions[k].first; i < s->functions[k].first + s->functions[k].n; i++) {
-			struct observe_share done = done_by(s, i, by_work);
+			struct observe_share done = done_by(s, i, costs);
 
 			all += done.alone;
 			if (name == SIZE_MAX)
@@ -135,6 +151,7 @@ static double shares_add(const struct samples *s, bool by_work, const struct obs
 			share[name].nested += done.nested;
 		}
 	}
+	free(costs);
 	return all;
 }
 

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "runs/changes/source.h"
 #include "runs/changes/version.h"
 
 #include <string.h>
@@ -14,6 +15,8 @@ void places_release(struct places *places)
 		free(places->items[i].file);
 	}
 	free(places->items);
+	free(places->repository);
+	free(places->commit);
 	*places = (struct places){ .items = NULL };
 }
 
@@ -26,7 +29,7 @@ static void add(struct places *places, const char *symbol, const char *file, uns
 {
 	places->items = mem_grow(places->items, places->n, &places->capacity, sizeof(places->items[0]));
 	places->items[places->n++] = (struct place){ mem_bytes(symbol, functions_stem(symbol)), file ? mem_string(file) : NULL,
-		                                     line, last_line, changed };
+		                                     line, last_line, changed, NULL, NULL };
 }
 
 static bool listed(enum change_kind kind)
@@ -75,6 +78,30 @@ static char *without_input(const char *selector)
 	return slash ? mem_format("%.*s%s", (int)(slash - selector), selector, at) : NULL;
 }
 
+/* A build from git was made in a directory that is there no more: its files have their names in the repository. */
+static void name_as_committed(const char *repository, const char *commit, struct places *places)
+{
+	struct source source;
+	struct assay_error ignored;
+
+	if (source_read_tree(repository, commit, &source, &ignored))
+		return;
+	places->repository = mem_string(repository);
+	places->commit = mem_string(commit);
+	for (size_t i = 0; i < places->n; i++) {
+		struct place *place = &places->items[i];
+		const char *file = place->file ? source_file(&source.new, place->file) : NULL;
+
+		if (!file)
+			continue;
+		free(place->file);
+		place->file = mem_string(file);
+		place->repository = places->repository;
+		place->commit = places->commit;
+	}
+	source_release(&source);
+}
+
 void places_of_version(const char *laboratory, const char *selector, struct places *out)
 {
 	struct version_object object = { .path = NULL };
@@ -90,6 +117,8 @@ void places_of_version(const char *laboratory, const char *selector, struct plac
 	if (!st && !build_open(object.path, &build, &ignored)) {
 		functions_extents(&build.image, &build.functions);
 		places_of_build(&build, out);
+		if (object.repository)
+			name_as_committed(object.repository, object.commit, out);
 	}
 	build_release(&build);
 	version_object_release(&object);

@@ -2,6 +2,7 @@
 #ifndef GATE_DETECT_PLACES_H
 #define GATE_DETECT_PLACES_H
 
+#include "base/buf.h"
 #include "runs/changes/build.h"
 #include "runs/changes/changes.h"
 
@@ -14,12 +15,14 @@ struct place {
 	unsigned line; /* 0: not known */
 	unsigned last_line; /* the last that has code of it; 0: not known */
 	bool changed; /* is to be looked at: it is in both builds and differs, or was brought in */
+	const char *repository, *commit; /* of the places: the file is one of this commit's, and need not lie anywhere. NULL: a path of this machine */
 };
 
 struct places {
 	struct place *items; /* [n] */
 	size_t n, capacity;
 	bool know_change;    /* then those that are not there, or not changed, did not change */
+	char *repository, *commit; /* NULL: not of git */
 };
 
 /* *out is overwritten; places_release() it. */
@@ -32,6 +35,10 @@ enum assay_status places_parse(const char *name, const char *text, size_t n, str
  * lines alone; nothing is found, and that is no error, where there is no such program or no debug information. */
 void places_of_version(const char *laboratory, const char *selector, struct places *out);
 void places_release(struct places *places); /* accepts zeroed */
+
+/* The text of the place's file: as it was committed, or from this machine if it looks like a source and belongs to who reads it, or to the system. False: it
+ * cannot be had. Appends to *text. */
+bool place_text(const struct place *place, struct buf *text);
 
 /* NULL: not there. */
 const struct place *places_find(const struct places *places, const char *symbol);

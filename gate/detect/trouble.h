@@ -2,6 +2,8 @@
 #ifndef GATE_DETECT_TROUBLE_H
 #define GATE_DETECT_TROUBLE_H
 
+#include "base/rows.h"
+
 /* Constant, code, for people. */
 #define TROUBLE_ROWS(X)                                                                                                              \
 	X(TROUBLE_UNKNOWN, "unknown", "unknown")                                                                                     \
@@ -16,11 +18,10 @@
 	X(TROUBLE_ALLOCATION, "allocation", "allocation of memory")                                                                  \
 	X(TROUBLE_COPYING, "copying", "copying of memory")                                                                           \
 	X(TROUBLE_PAGE_FAULTS, "page_faults", "page faults")                                                                         \
-	X(TROUBLE_MORE_WORK, "more_work", "more work at each call")
+	X(TROUBLE_MORE_WORK, "more_work", "more work at each call")                                                                  \
+	X(TROUBLE_SLOWER, "slower", "takes longer; the counters that there are here cannot say why")
 
-#define TROUBLE_ENUM(constant, code, text) constant,
-enum trouble { TROUBLE_ROWS(TROUBLE_ENUM) TROUBLES };
-#undef TROUBLE_ENUM
+enum trouble { TROUBLE_ROWS(ROWS_ENUM) TROUBLES };
 const char *trouble_code(enum trouble trouble);
 const char *trouble_text(enum trouble trouble);
 

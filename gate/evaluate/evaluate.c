@@ -12,28 +12,12 @@
 #define SHAPE_LEVEL   .05  /* of effect.uniform */
 #define SHAPE_P_LEAST 1e-12 /* smaller ones are 1 minus something next to 1: noise of the arithmetic */
 
-static const struct {
-	const char *text, *flags, *score;
-} methods[] = {
-#define ROW(name, text, flags, score) [name] = { text, flags, score },
-	EVALUATE_METHOD_ROWS(ROW)
-#undef ROW
-};
-
-const char *evaluate_method_text(enum evaluate_method method)
-{
-	return methods[method].text;
-}
-
-const char *evaluate_method_flags(enum evaluate_method method)
-{
-	return methods[method].flags;
-}
-
-const char *evaluate_method_score(enum evaluate_method method)
-{
-	return methods[method].score;
-}
+#define METHOD_TEXT(constant, text, flags, score) text,
+#define METHOD_FLAGS(constant, text, flags, score) flags,
+#define METHOD_SCORE(constant, text, flags, score) score,
+ROWS_FUNCTION(evaluate_method_text, enum evaluate_method, EVALUATE_METHOD_ROWS, METHOD_TEXT)
+ROWS_FUNCTION(evaluate_method_flags, enum evaluate_method, EVALUATE_METHOD_ROWS, METHOD_FLAGS)
+ROWS_FUNCTION(evaluate_method_score, enum evaluate_method, EVALUATE_METHOD_ROWS, METHOD_SCORE)
 
 /* Shared by the threads; each writes its own elements only. */
 struct job {

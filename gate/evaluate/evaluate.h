@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/rows.h"
 #include "gate/decide/effect.h"
 #include "gate/evaluate/evaluate_pairs.h"
 #include "gate/evaluate/evaluate_rates.h"
@@ -17,9 +18,7 @@
 	X(METHOD_EITHER, "gate+shape", "gate or shape", "larger of the gate's score and the shape's / -log10(.05)")                     \
 	X(METHOD_WALK, "walk", "score > epsilon", "largest difference of importances, in points")
 
-#define EVALUATE_METHOD_ENUM(name, text, flags, score) name,
-enum evaluate_method { EVALUATE_METHOD_ROWS(EVALUATE_METHOD_ENUM) EVALUATE_METHODS };
-#undef EVALUATE_METHOD_ENUM
+enum evaluate_method { EVALUATE_METHOD_ROWS(ROWS_ENUM) EVALUATE_METHODS };
 
 #define EVALUATE_DECISION_COUNT(name, text, exit_status) +1
 enum { EVALUATE_DECISIONS = 0 DECISION_ROWS(EVALUATE_DECISION_COUNT) };

@@ -86,8 +86,11 @@ static void dates(const struct explore *e, struct buf *out)
 	text_from_ms(first, from);
 	text_from_ms(last, to);
 	from[10] = to[10] = '\0';
-	html_format(out, "<p class=\"muted dates\">Fingerprints taken from %s to %s; stress-ng: %s, architecture: %s.</p>", from,
-		    to, e->fingerprints[0]->stress_ng, e->fingerprints[0]->architecture);
+	if (strcmp(from, to) == 0)
+		html_format(out, "<p class=\"muted dates\">Fingerprints taken on %s", from);
+	else
+		html_format(out, "<p class=\"muted dates\">Fingerprints taken from %s to %s", from, to);
+	html_format(out, " (UTC); stress-ng %s, architecture %s.</p>", e->fingerprints[0]->stress_ng, e->fingerprints[0]->architecture);
 }
 
 static void overview(const struct explore *e, struct buf *out)

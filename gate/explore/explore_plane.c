@@ -179,8 +179,8 @@ static void rows_of_grid(const struct svg_axis *axis, struct buf *out)
 		html_format(
 		    out,
 		    "<line class=\"%s\" x1=\"0\" x2=\"100%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/><text class=\"tick left\" x=\"1\" "
-		    "y=\"%.2f%%\" dy=\"-3\">%.6g</text>",
-		    axis->ticks[i] == 0 ? "one" : "grid", y, y, y, axis->ticks[i]);
+		    "y=\"%.2f%%\" dy=\"-3\">%s%.6g</text>",
+		    axis->ticks[i] == 0 ? "one" : "grid", y, y, y, axis->ticks[i] < 0 ? "\u2212" : "", fabs(axis->ticks[i]));
 	}
 }
 

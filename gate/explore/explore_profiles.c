@@ -69,8 +69,9 @@ static void bars(const struct profile *p, struct buf *out)
 	row(&unexplained, (double)NAN, (double)NAN, out);
 	buf_text(out, "</tbody></table>");
 	if (shown < p->n_groups)
-		html_format(out, "<p class=\"muted\">And %.1f&nbsp;%% in %zu other group%s.</p>", 100 * rest, p->n_groups - shown,
-			    text_plural(p->n_groups - shown));
+		html_format(out, "<p class=\"muted\">And %.1f&nbsp;%% in %zu other group%s. Groups below %.0f&nbsp;%% are not ranked: "
+			    "most of them are not used at all.</p>", 100 * rest, p->n_groups - shown, text_plural(p->n_groups - shown),
+			    100 * PROFILE_RANKED);
 }
 
 static void application(const struct explore_application *a, struct buf *out)

@@ -4,7 +4,7 @@
 #define GATE_PAGE_HEATMAP_H
 
 #include "base/mat.h"
-#include "fingerprint/fingerprint.h"
+#include "fingerprint/stored/fingerprint.h"
 
 #include <stddef.h>
 

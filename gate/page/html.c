@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 
@@ -139,11 +140,23 @@ static void add_double(struct buf *out, const struct conversion *c, double value
 	int precision = c->precision < 0 ? 6 : c->precision;
 
 	if (c->kind == 'f')
-		buf_format(out, c->sign ? "%+.*f" : "%.*f", precision, value);
+		buf_format(out, "%.*f", precision, value);
 	else if (c->kind == 'g')
-		buf_format(out, c->sign ? "%+.*g" : "%.*g", precision, value);
+		buf_format(out, "%.*g", precision, value);
 	else
-		buf_format(out, c->sign ? "%+.*e" : "%.*e", precision, value);
+		buf_format(out, "%.*e", precision, value);
+}
+
+/* With its sign as it is set in texts: a minus is none of the hyphens, and what is shown as 0 has none. */
+static void add_signed(struct buf *out, const struct conversion *c, double value)
+{
+	struct buf digits = BUF_INIT;
+	const char *sign;
+
+	add_double(&digits, c, fabs(value));
+	sign = !strpbrk(digits.bytes, "123456789") ? "" : value < 0 ? "\u2212" : "+";
+	buf_format(out, "%s%s", sign, digits.bytes);
+	buf_release(&digits);
 }
 
 void html_format(struct buf *out, const char *markup, ...)
@@ -164,7 +177,7 @@ void html_format(struct buf *out, const char *markup, ...)
 		else if (c.kind == 's')
 			html_text(out, va_arg(args, const char *));
 		else if (c.kind == 'f' || c.kind == 'g' || c.kind == 'e')
-			add_double(out, &c, va_arg(args, double));
+			(c.sign ? add_signed : add_double)(out, &c, va_arg(args, double));
 		else if (c.kind == 'u' && c.length == 'z')
 			buf_format(out, "%zu", va_arg(args, size_t));
 		else if (c.kind == 'u' && !c.length)

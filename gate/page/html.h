@@ -15,7 +15,8 @@ void html_text(struct buf *out, const char *text);
 void html_name(struct buf *out, const char *name);
 
 /* Appends markup with values: %s is escaped as html_text() does it, numbers are %d %u %zu %ld (with l, z) and %f %e %g with '+' and a
- * precision of up to two digits. Any other conversion is a caller's bug. */
+ * precision of up to two digits. With '+' they are for reading: a minus is U+2212, and 0 has no sign. Any other conversion is a caller's
+ * bug. */
 void html_format(struct buf *out, const char *markup, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

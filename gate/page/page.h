@@ -4,7 +4,7 @@
 #define GATE_PAGE_PAGE_H
 
 #include "base/buf.h"
-#include "fingerprint/stressor.h"
+#include "fingerprint/battery/stressor.h"
 
 #include <stddef.h>
 

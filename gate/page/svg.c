@@ -66,7 +66,7 @@ struct svg_axis svg_ratio_axis(double low, double high)
 	struct svg_axis axis = { .low = fmax(fmin(low, 1), 1 / FARTHEST), .high = fmin(fmax(high, 1), FARTHEST) };
 	double room;
 
-	ASSAY_BUG_IF(!(low > 0) || !(low <= high) || !isfinite(high));
+	ASSAY_BUG_IF(!(low >= 0) || !(low <= high)); /* 0 and infinity stand at the ends, as what is farthest */
 	room = fmax(pow(axis.high / axis.low, .04), 1.01);
 	axis.low /= room;
 	axis.high *= room;
@@ -117,8 +117,8 @@ void svg_grid(const struct svg_axis *axis, struct buf *out)
 void svg_labels(const struct svg_axis *axis, unsigned y, struct buf *out)
 {
 	for (size_t i = 0; i < axis->n_ticks; i++)
-		html_format(out, "<text class=\"tick\" x=\"%.2f%%\" y=\"%u\">%.6g</text>", svg_x(axis, axis->ticks[i]), y,
-			    axis->ticks[i]);
+		html_format(out, "<text class=\"tick\" x=\"%.2f%%\" y=\"%u\">%s%.6g</text>", svg_x(axis, axis->ticks[i]), y,
+			    axis->ticks[i] < 0 ? "\u2212" : "", fabs(axis->ticks[i]));
 }
 
 void svg_interval(const struct svg_axis *axis, double ratio, double low, double high, enum svg_mark mark, struct buf *out)

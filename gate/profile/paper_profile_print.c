@@ -1,6 +1,6 @@
 /* The paper's profile for people and for programs. */
 #include "base/mem.h"
-#include "fingerprint/stressor.h"
+#include "fingerprint/battery/stressor.h"
 #include "gate/profile/paper_profile.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 #include "gate/profile/profile.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
 #include "model/parallel.h"
 
 #include <math.h>
@@ -74,6 +75,20 @@ static int by_share(const void *a, const void *b)
 	return (x->members[0] > y->members[0]) - (x->members[0] < y->members[0]);
 }
 
+/* By share; small shares are tied behind the others: most stand for nothing, and their order would be read as one. */
+static void rank_groups(struct profile *p)
+{
+	double before = (double)NAN;
+
+	for (size_t g = 0; g < p->n_groups; g++) {
+		double share = stats_round(p->groups[g].share), key = share >= PROFILE_RANKED ? share : 0.0;
+
+		p->groups[g].rank = key == before ? p->groups[g - 1].rank : g + 1;
+		p->n_ranked += key > 0.0 ? 1 : 0;
+		before = key;
+	}
+}
+
 static void make_groups(struct profile *p)
 {
 	const struct features *f = &p->data.features;
@@ -105,8 +120,7 @@ static void make_groups(struct profile *p)
 	for (size_t g = 0; g < f->groups; g++)
 		p->groups[g].name = profile_group_name((const char *const *)p->rows->features, p->groups[g].members, p->groups[g].n);
 	qsort(p->groups, p->n_groups, sizeof(*p->groups), by_share);
-	for (size_t g = 0; g < p->n_groups; g++)
-		p->groups[g].rank = g + 1;
+	rank_groups(p);
 }
 
 /* ---- all ---- */

@@ -5,13 +5,15 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "fingerprint/stressor.h"
+#include "base/rows.h"
+#include "fingerprint/battery/stressor.h"
 #include "model/profile/shares.h"
 #include "runs/results/evidence.h"
 
 #define PROFILE_TYPES_MIN     4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
 #define PROFILE_REASONS_MAX  12
 #define PROFILE_SEED         20185
+#define PROFILE_RANKED        .10 /* share from which on a group is ranked: of those, at least .9 are used at all */
 
 /* What a model sees; from the runs of a version (profile_rows_of), or made up by a test. */
 struct profile_rows {
@@ -37,9 +39,7 @@ void profile_rows_release(struct profile_rows *rows); /* accepts zeroed */
 	X(PROFILE_INDICATIVE, "indicative")          \
 	X(PROFILE_NOT_IDENTIFIABLE, "not identifiable")
 
-#define PROFILE_TRUST_ENUM(name, text) name,
-enum profile_verdict { PROFILE_TRUST_ROWS(PROFILE_TRUST_ENUM) };
-#undef PROFILE_TRUST_ENUM
+enum profile_verdict { PROFILE_TRUST_ROWS(ROWS_ENUM) };
 
 const char *profile_verdict_text(enum profile_verdict verdict);
 
@@ -54,7 +54,7 @@ struct profile_group {
 	size_t *members;               /* [n] columns of the rows, ascending */
 	size_t n;
 	double share, low, high, least, most, first, importance;
-	size_t rank;                   /* 1 = the largest share */
+	size_t rank;                   /* 1 = the largest share; all below PROFILE_RANKED are tied behind the others */
 };
 
 struct profile {
@@ -64,8 +64,8 @@ struct profile {
 	struct blend blend;
 	struct blend_validation validation;
 	struct shares shares;
-	struct profile_group *groups;    /* [n_groups], by rank */
-	size_t n_groups;
+	struct profile_group *groups;    /* [n_groups], by share */
+	size_t n_groups, n_ranked;       /* the first n_ranked are not tied for their small share */
 	double *importance;              /* [rates.cols] of the stumps, copies share */
 	double by_category[CATEGORY_COUNT]; /* shares by main category of the columns */
 	enum profile_verdict verdict;

@@ -41,17 +41,21 @@ static char *bar_of(double share, const struct profile_style *style)
 
 static void print_groups(const struct profile *p, const struct profile_style *style, struct buf *out)
 {
-	static const char *const headings[] = { "share", "90 % interval", "other fits", "first", "group", "" };
+	static const char *const headings[] = { "rank", "share", "90 % interval", "other fits", "first", "group", "" };
 	const struct shares *s = &p->shares;
 	struct table table;
 	double rest = 0.0;
 	size_t shown = p->n_groups < style->shown ? p->n_groups : style->shown;
 
-	table_init(&table, "rrrrll", headings);
+	table_init(&table, "rrrrrll", headings);
 	for (size_t i = 0; i < shown; i++) {
 		const struct profile_group *g = &p->groups[i];
 		char *bar = bar_of(g->share, style);
 
+		if (i < p->n_ranked)
+			table_cell(&table, "%zu", g->rank);
+		else
+			table_cell(&table, "%s", "");
 		table_cell(&table, "%.1f %%", 100 * g->share);
 		table_cell(&table, "%.0f to %.0f %%", 100 * g->low, 100 * g->high);
 		table_cell(&table, "%.0f to %.0f %%", 100 * g->least, 100 * g->most);
@@ -60,6 +64,7 @@ static void print_groups(const struct profile *p, const struct profile_style *st
 		table_cell(&table, "%s", bar);
 		free(bar);
 	}
+	table_cell(&table, "%s", "");
 	table_cell(&table, "%.1f %%", 100 * s->share[s->groups]);
 	table_cell(&table, "%.0f to %.0f %%", 100 * s->low[s->groups], 100 * s->high[s->groups]);
 	for (int i = 0; i < 2; i++)
@@ -73,6 +78,8 @@ static void print_groups(const struct profile *p, const struct profile_style *st
 	if (shown < p->n_groups)
 		buf_format(out, "and %.1f %% in %zu other groups (--top)\n", 100 * rest, p->n_groups - shown);
 	buf_text(out, "\nshare: of its time; other fits: what any fit says that is nearly as good; first: how often it leads\n");
+	buf_format(out, "rank: by share; groups below %.0f %% are tied: most of them are not used at all\n",
+		   100 * PROFILE_RANKED);
 }
 
 static void print_members(const struct profile *p, struct buf *out)

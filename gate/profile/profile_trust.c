@@ -15,18 +15,8 @@
 #define LEAST_TRUSTED .20  /* smallest share of the leading group over the fits that are nearly as good */
 #define TIED_TRUSTED  25.0 /* features that tie in a split */
 #define UNEXPLAINED_TRUSTED .25
-#define NOTABLE       .10  /* share of a group that is called named */
 
-static const char *const verdicts[] = {
-#define ROW(name, text) [name] = text,
-	PROFILE_TRUST_ROWS(ROW)
-#undef ROW
-};
-
-const char *profile_verdict_text(enum profile_verdict verdict)
-{
-	return verdicts[verdict];
-}
+ROWS_FUNCTION(profile_verdict_text, enum profile_verdict, PROFILE_TRUST_ROWS, ROWS_WORD)
 
 __attribute__((format(printf, 4, 5))) static void add_reason(struct profile *p, enum profile_verdict at_least, const char *code,
 							      const char *fmt, ...)
@@ -97,10 +87,8 @@ static void judge_groups(struct profile *p)
 {
 	const struct profile_group *lead = &p->groups[0];
 	double first = stats_round(lead->first), rank = p->data.features.effective_rank;
-	size_t named = 0, other = leading_by_importance(p);
+	size_t other = leading_by_importance(p);
 
-	for (size_t g = 0; g < p->n_groups; g++)
-		named += stats_round(p->groups[g].share) >= NOTABLE ? 1 : 0;
 	if (!(first >= FIRST_TRUSTED))
 		add_reason(p, first < FIRST_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, "leading_group_uncertain",
 		           "'%s' leads in %.0f %% of the resampled models (trust needs %.0f %%): machines that differ in it, but "
@@ -112,11 +100,11 @@ static void judge_groups(struct profile *p)
 		    p, PROFILE_INDICATIVE, "not_separable",
 		    "fits that are nearly as good give '%s' between %.0f and %.0f %% of the time (trust needs %.0f %% at least)",
 		    lead->name, 100 * lead->least, 100 * lead->most, 100 * LEAST_TRUSTED);
-	if (stats_round(rank) + 1.0 < (double)named)
+	if (stats_round(rank) + 1.0 < (double)p->n_ranked)
 		add_reason(p, PROFILE_INDICATIVE, "rank_too_small",
-		           "the machines differ in about %.1f independent ways, and %zu groups are named: their shares trade "
+		           "the machines differ in about %.1f independent ways, and %zu groups are ranked: their shares trade "
 		           "against each other",
-		           rank, named);
+		           rank, p->n_ranked);
 	if (stats_round(p->blend.stumps.tied) > TIED_TRUSTED)
 		add_reason(p, PROFILE_INDICATIVE, "features_tied",
 		           "%.0f stressors split the machines equally well: none stands out", p->blend.stumps.tied);

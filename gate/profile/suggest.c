@@ -142,7 +142,7 @@ static int by_gain(const void *a, const void *b)
 
 	if (x->gain != y->gain)
 		return x->gain > y->gain ? -1 : 1;
-	return (x->group->rank > y->group->rank) - (x->group->rank < y->group->rank);
+	return (x->group > y->group) - (x->group < y->group); /* both of one profile, by share */
 }
 
 static void add_kinds(struct suggest *s)

@@ -142,13 +142,25 @@ static char *title_of(const struct report *report, const struct report_names *na
 
 static void begin(const struct report *report, const struct report_names *names, struct buf *out)
 {
-	static const struct page_link links[] = { { "ratios", "Machines" },	    { "moves", "What it moves with" },
-						  { "profiles", "Profiles" },	    { "fingerprints", "Fingerprints" },
-						  { "conditions", "Conditions" },   { "left-out", "Left out" } };
+	static const struct page_link all[] = { { "ratios", "Machines" },     { "moves", "What it moves with" },
+						{ "time", "Time" },	      { "functions", "Functions" },
+						{ "profiles", "Profiles" },   { "fingerprints", "Fingerprints" },
+						{ "conditions", "Conditions" }, { "left-out", "Left out" } };
+	const struct function_evidence *f = report->functions;
+	struct page_link links[sizeof(all) / sizeof(all[0])];
+	size_t n_links = 0;
 	char *title = title_of(report, names), *class = mem_format("d-%s", decision_text(report->verdict->effect.decision));
 	struct page page = { .title = title, .class = class, .kind = "report", .lab = report->config->name,
-			     .skip = "Skip to the decision", .links = links, .n_links = sizeof(links) / sizeof(links[0]) };
+			     .skip = "Skip to the decision", .links = links };
 
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (strcmp(all[i].id, "time") == 0 && !report->contributions)
+			continue;
+		if (strcmp(all[i].id, "functions") == 0 && !(f && (f->there || f->missing)))
+			continue;
+		links[n_links++] = all[i];
+	}
+	page.n_links = n_links;
 	page_begin(&page, out);
 	free(title);
 	free(class);
@@ -169,6 +181,8 @@ void report_page(const struct report *report, struct buf *out)
 		report_contributions(report->contributions, report->verdict, out);
 	if (report->functions)
 		report_functions(report->functions, report->verdict->effect.decision, out);
+	if (report->likeness)
+		report_signatures(report->likeness, out);
 	report_profiles(report->profiles, &names, out);
 	report_heatmap(&map, &report->evidence->fingerprints, &machines, out);
 	report_conditions(report->evidence, &machines, out);

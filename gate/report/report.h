@@ -3,10 +3,10 @@
 #define GATE_REPORT_REPORT_H
 
 #include "base/buf.h"
-#include "fingerprint/stressor.h"
+#include "fingerprint/battery/stressor.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
-#include "gate/detect/evidence.h"
+#include "gate/detect/likeness.h"
 #include "gate/profile/profile.h"
 #include "runs/results/evidence.h"
 
@@ -33,7 +33,7 @@ struct report_profile {
 /* Something that does not count, and why. */
 struct report_omission {
 	char *what; /* "3 machines", "2 runs of the candidate" */
-	char *why;  /* "the candidate did not run on it" */
+	char *why;  /* "the candidate did not run there" */
 	char **names; /* [n], which; may be none */
 	size_t n, capacity;
 };
@@ -57,6 +57,7 @@ struct report {
 	const struct verdict *verdict;             /* with both run sets */
 	const struct contributions *contributions; /* NULL: nothing is said of them */
 	const struct function_evidence *functions; /* NULL: the same */
+	const struct likeness *likeness;           /* NULL: the same */
 	struct report_profile profiles[2];         /* of the baseline, of the candidate */
 	const struct report_omissions *omissions;  /* what the profiles, or whoever ran the versions, left out: runs that failed
 						    * go here; shown behind the report's own */

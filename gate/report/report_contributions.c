@@ -1,4 +1,5 @@
 /* Where the time went: how each group's contribution changed, with its interval. */
+#include "base/mem.h"
 #include "base/text.h"
 #include "gate/page/html.h"
 #include "gate/report/report_sections.h"
@@ -49,10 +50,11 @@ static void table(const struct contributions *c, struct buf *out)
 	while (shown < c->n_groups && shown < SHOWN && fabs(c->groups[shown].change) >= SMALLEST)
 		shown++;
 	scale = scale_of(c, shown);
-	buf_text(out, "<div class=\"scroll\"><table class=\"moves\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" "
+	buf_text(out, "<div class=\"scroll\"><table class=\"moves parts\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" "
 		      "scope=\"col\">Group</th>");
 	for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++)
-		html_format(out, "<th role=\"columnheader\" scope=\"col\" class=\"%s\">%s</th>", i == 3 ? "plot" : "num", headings[i]);
+		html_format(out, i == 3 ? "<th role=\"columnheader\" scope=\"col\" class=\"plot\"><span class=\"vh\">%s</span></th>"
+					: "<th role=\"columnheader\" scope=\"col\" class=\"num\">%s</th>", headings[i]);
 	buf_text(out, "</tr></thead><tbody role=\"rowgroup\">\n");
 	for (size_t i = 0; i < shown; i++)
 		row(c->groups[i].name, &c->groups[i], scale, out);
@@ -65,6 +67,17 @@ static void table(const struct contributions *c, struct buf *out)
 			    text_plural(c->n_groups - shown));
 }
 
+/* The word as programs read it, "other_resource", has blanks for people. */
+static void kind(enum cause_word word, struct buf *out)
+{
+	char *text = mem_string(cause_text(word));
+
+	for (char *c = text; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+	html_format(out, "<p class=\"finding\" data-change=\"%s\">Kind of change: <b>%s</b>: %s.</p>", cause_text(word), text, cause_sentence(word));
+	free(text);
+}
+
 void report_contributions(const struct contributions *c, const struct verdict *v, struct buf *out)
 {
 	page_section(out, "time", "Where the time went",
@@ -72,8 +85,7 @@ void report_contributions(const struct contributions *c, const struct verdict *v
 		     "have in common cancels out: the candidate is taken for the baseline times a factor, and up to two resources that it uses more "
 		     "or less.");
 	if (v->effect.types)
-		html_format(out, "<p class=\"finding\" data-change=\"%s\">Kind of change: <b>%s</b>: %s.</p>", cause_text(v->cause.word),
-			    cause_text(v->cause.word), cause_sentence(v->cause.word));
+		kind(v->cause.word, out);
 	if (c->missing) {
 		html_format(out, "<p class=\"empty\">It cannot be told: %s.</p>", c->missing);
 	} else {

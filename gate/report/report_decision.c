@@ -177,7 +177,8 @@ static void fact_detectable(const struct verdict *v, struct buf *out)
 	free(matters);
 	if (isnan(v->effect.minimum_detectable))
 		return;
-	value = mem_format("%.3g\u00a0%%", 100 * v->effect.minimum_detectable);
+	value = mem_format("%.*f\u00a0%%", v->effect.minimum_detectable < .1 ? 2 : v->effect.minimum_detectable < 1 ? 1 : 0,
+			   100 * v->effect.minimum_detectable);
 	fact(out, "Slowdown it can find", value, v->effect.within ? "four times in five, on these machines" : "four times in five, as the ratios spread here");
 	free(value);
 }

@@ -1,6 +1,5 @@
 /* The leading functions of stored samples: errors of old and new with the threshold, counters then and now, the source around
  * them. */
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/page/html.h"
@@ -9,15 +8,12 @@
 
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SHOWN          3
 #define COUNTERS_SHOWN 6
 #define BINS           40
 #define ERROR_LEAST    1e-4 /* of the threshold: what is below stands at the end */
 #define ERROR_MOST     1e6
-#define SOURCE_BYTES   (4u << 20)
 #define LINES_BEFORE   2
 #define LINES_AFTER    12
 
@@ -158,30 +154,14 @@ static void counters(const struct detected *d, const struct detected_function *f
 
 /* ---- the source ---- */
 
-/* What debug information names is read only if it looks like a source and belongs to who reads it, or to the system. */
-static bool may_show(const char *path)
-{
-	static const char *const suffixes[] = { ".c",   ".h",   ".cc", ".hh", ".cpp", ".hpp", ".cxx",
-		                                ".hxx", ".inc", ".rs", ".go", ".f90", ".S" };
-	const char *dot = strrchr(path, '.');
-	struct stat info;
-	bool known = false;
-
-	for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		known = known || strcmp(dot, suffixes[i]) == 0;
-	return known && path[0] == '/' && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
-	       (info.st_uid == geteuid() || info.st_uid == 0);
-}
-
 static void source(const struct place *place, struct buf *out)
 {
 	unsigned first = place->line > LINES_BEFORE ? place->line - LINES_BEFORE : 1, last = place->line + LINES_AFTER, line = 1;
 	static const char blanks[] = "                                "; /* of eight tabs */
 	struct buf text = BUF_INIT;
-	struct assay_error ignored;
 	char *rest, *one;
 
-	if (!place->line || !may_show(place->file) || file_read(place->file, SOURCE_BYTES, &text, &ignored))
+	if (!place->line || !place_text(place, &text))
 		goto out;
 	last = place->last_line > place->line && place->last_line < last ? place->last_line + 1 : last;
 	rest = text.bytes;
@@ -216,6 +196,21 @@ static void function(const struct detected *d, const struct detected_function *f
 		return;
 	html_format(out, "<p class=\"muted\">%s:%u</p>\n", f->place->file, f->place->line);
 	source(f->place, out);
+}
+
+static void side_effects(const struct detected *d, struct buf *out)
+{
+	size_t first = d->n_worse + d->n_improved;
+
+	if (!d->n_side_effects)
+		return;
+	buf_text(out, "<p>Side effects, of functions that do what they did but find their data evicted: ");
+	for (size_t i = first; i < first + d->n_side_effects; i++) {
+		html_format(out, "%s<span data-side-effect=\"%s\">", i > first ? "; " : "", d->functions[i].name);
+		html_name(out, d->functions[i].name);
+		html_format(out, "</span> of %s", d->functions[i].side_effect_of);
+	}
+	buf_text(out, ".</p>\n");
 }
 
 static void finding(const struct function_evidence *e, enum decision decision, struct buf *out)
@@ -256,6 +251,8 @@ void report_functions(const struct function_evidence *e, enum decision decision,
 		finding(e, decision, out);
 	for (size_t i = 0; e->there && i < anomalous && i < SHOWN; i++)
 		function(d, &d->functions[i], out);
+	if (e->there)
+		side_effects(d, out);
 	if (anomalous > SHOWN)
 		html_format(out, "<p class=\"muted\">And %zu more: 'assay detect' lists them.</p>\n", anomalous - SHOWN);
 	buf_text(out, "</section>\n");

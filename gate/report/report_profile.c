@@ -221,6 +221,9 @@ static void tables(const struct report_profile profiles[2], const struct report_
 		table(rows + shown, n - shown, groups, names, scale, out);
 		buf_text(out, "</details>");
 	}
+	if (n && groups)
+		html_format(out, "<p class=\"muted\">Groups below %.0f&nbsp;%% of the time are not ranked: most of them are not used at all.</p>",
+			    100 * PROFILE_RANKED);
 	free(rows);
 }
 

@@ -100,8 +100,9 @@ void report_resources(const struct verdict *v, const struct report_names *names,
 	page_section(out, "moves", "What the change moves with",
 		       "Where the ratio differs from machine to machine, it may follow how fast the machines are at something. That "
 		       "something is a candidate for the cause.");
-	if (v->effect.types < 2) {
-		buf_text(out, "<p class=\"empty\">This needs two hardware types at least that ran both versions.</p>");
+	if (v->effect.types < 3) {
+		buf_text(out, "<p class=\"empty\">This needs three hardware types at least that ran both versions: over two, every stressor moves "
+			      "with the change.</p>");
 	} else if (!v->n_features) {
 		buf_text(out, "<p class=\"empty\">No fingerprint belongs to these results, so there is nothing to compare the ratio "
 			      "with. <code>assay fingerprint run</code> takes them; results that come later will have one.</p>");

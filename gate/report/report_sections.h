@@ -52,6 +52,7 @@ void report_ratios(const struct verdict *verdict, struct buf *out);
 void report_resources(const struct verdict *verdict, const struct report_names *names, struct buf *out);
 void report_contributions(const struct contributions *contributions, const struct verdict *verdict, struct buf *out);
 void report_functions(const struct function_evidence *evidence, enum decision decision, struct buf *out);
+void report_signatures(const struct likeness *likeness, struct buf *out);
 void report_profiles(const struct report_profile profiles[2], const struct report_names *names, struct buf *out);
 void report_heatmap(const struct heatmap *map, const struct fingerprint_set *set, const struct report_machines *machines,
 		    struct buf *out);

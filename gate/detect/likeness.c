@@ -1,0 +1,241 @@
+#include "gate/detect/likeness.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+void likeness_release(struct likeness *l)
+{
+	free(l->missing);
+	free(l->counters);
+	free(l->functions);
+	*l = (struct likeness){ .missing = NULL };
+}
+
+/* ---- what a function does in a call ---- */
+
+/* Events per call, of one function, in each run. */
+struct calls_of {
+	double *mean;  /* [runs x columns]; first sums; NaN: not counted */
+	double *calls; /* [runs] 0: none of it in this run */
+	size_t runs, columns;
+};
+
+static bool *work_columns(const struct detected *d, const struct observed *o)
+{
+	bool *is_work = mem_new(o->observations.values.cols, sizeof(*is_work));
+
+	for (size_t c = 0; c < o->observations.values.cols; c++)
+		is_work[c] = counter_about(d->back_end, o->columns[c]).role == COUNTER_WORK;
+	return is_work;
+}
+
+static struct calls_of calls_of(const struct detected *d, const struct observed *o, const char *symbol)
+{
+	struct calls_of each = { .runs = o->observations.runs, .columns = o->observations.values.cols };
+	const struct mat *m = &o->observations.values;
+	bool *is_work = work_columns(d, o);
+
+	each.mean = mem_new(each.runs * each.columns, sizeof(double));
+	each.calls = mem_new(each.runs, sizeof(double));
+	for (size_t i = 0; i < m->rows; i++) {
+		double *sums = each.mean + o->run[i] * m->cols, work = 0;
+		bool divided = false; /* by work, as all other columns are where there is some */
+
+		if (strcmp(o->functions[o->function[i]], symbol) != 0)
+			continue;
+		for (size_t c = 0; c < m->cols; c++) {
+			work += is_work[c] ? mat_get(m, i, c) : 0;
+			divided = divided || is_work[c];
+		}
+		for (size_t c = 0; c < m->cols; c++)
+			sums[c] += o->weight[i] * mat_get(m, i, c) * (divided && !is_work[c] ? work : 1);
+		each.calls[o->run[i]] += o->weight[i];
+	}
+	for (size_t r = 0; r < each.runs; r++)
+		for (size_t c = 0; c < m->cols && each.calls[r] > 0; c++)
+			each.mean[r * m->cols + c] /= each.calls[r];
+	free(is_work);
+	return each;
+}
+
+/* Median over the runs, so that one that was disturbed says nothing. each[columns], NaN: not counted. Returns the calls of all
+ * runs. */
+static double usual_call(const struct detected *d, const struct observed *o, const char *symbol, double *each)
+{
+	struct calls_of runs = calls_of(d, o, symbol);
+	double *values = mem_new(runs.runs, sizeof(*values)), calls = 0;
+
+	for (size_t r = 0; r < runs.runs; r++)
+		calls += runs.calls[r];
+	for (size_t c = 0; c < runs.columns; c++) {
+		size_t n = 0;
+
+		for (size_t r = 0; r < runs.runs; r++)
+			if (runs.calls[r] > 0 && !isnan(runs.mean[r * runs.columns + c]))
+				values[n++] = runs.mean[r * runs.columns + c];
+		each[c] = n ? stats_median(values, n) : (double)NAN;
+	}
+	free(runs.mean);
+	free(runs.calls);
+	free(values);
+	return calls;
+}
+
+/* Logs of the events on top, per unit of the time on top; half an event of all calls together is what cannot be told from none.
+ * log_rates[columns]. Returns why there are none, or NULL. */
+static const char *added_rates(const struct detected *d, const char *symbol, bool improved, size_t unit, double *log_rates)
+{
+	size_t p = d->seen.observations.values.cols;
+	double *then = mem_new(p, sizeof(*then)), *now = mem_new(p, sizeof(*now)), sign = improved ? -1 : 1, calls, time;
+	const char *missing = NULL;
+
+	ASSAY_BUG_IF(d->normal.observations.values.cols != p);
+	calls = fmin(usual_call(d, &d->normal, symbol, then), usual_call(d, &d->seen, symbol, now));
+	time = sign * (now[unit] - then[unit]);
+	if (!(calls > 0) || !(stats_round(time / fmin(then[unit], now[unit])) >= LIKENESS_ADDED_MIN))
+		missing = improved ? "it takes hardly less of a processor's time" : "it takes hardly more of a processor's time";
+	for (size_t c = 0; c < p && !missing; c++) {
+		double more = sign * (now[c] - then[c]);
+
+		log_rates[c] = isnan(more) ? more : log((fmax(more, 0) + .5 / calls) / time);
+	}
+	free(then);
+	free(now);
+	return missing;
+}
+
+/* ---- the group ---- */
+
+static void find_group(const struct contributions *c, enum decision decision, struct likeness *l)
+{
+	if (decision != DECISION_REGRESSION && decision != DECISION_IMPROVED) {
+		l->no_group = "the decision does not say that performance moved";
+		return;
+	}
+	for (size_t i = 0; i < c->n_groups && !l->group; i++)
+		if (l->improved ? c->groups[i].high < 0 : c->groups[i].low > 0)
+			l->group = &c->groups[i];
+	if (l->group)
+		return;
+	l->no_group = l->improved ? "no group of stressors surely shrank" : "no group of stressors surely grew";
+	if (c->missing)
+		l->no_group = c->missing;
+}
+
+/* member[space->n] of the group. */
+static void find_members(const struct stressor_rates *rates, const struct signature_space *space, struct likeness *l,
+                         bool *member)
+{
+	for (size_t i = 0; i < space->n && l->group; i++) {
+		for (size_t k = 0; k < l->group->n; k++)
+			member[i] = member[i] || strcmp(rates->stressors[space->row[i]], l->group->members[k]) == 0;
+		l->members += member[i];
+	}
+	if (l->group && !l->members) {
+		l->group = NULL;
+		l->no_group = "no counters were taken of the stressors of the leading group";
+	}
+}
+
+/* ---- functions ---- */
+
+static void compare_one(const struct stressor_rates *rates, const struct signature_space *space, const bool *member,
+                        const struct detected *d, const struct detected_function *found, struct likeness *l)
+{
+	double *log_rates = mem_new(rates->log_rates.cols, sizeof(*log_rates)),
+	       *similarity = mem_new(space->n, sizeof(*similarity));
+	struct likeness_function *f = &l->functions[l->n++];
+	size_t most = 0;
+
+	*f = (struct likeness_function){ .name = found->name,
+		                         .most_similarity = (double)NAN,
+		                         .group = { (double)NAN, (double)NAN, 0 } };
+	f->missing = added_rates(d, found->symbol, l->improved, rates->unit, log_rates);
+	if (!f->missing) {
+		signature_similarities(space, log_rates, similarity);
+		for (size_t i = 1; i < space->n; i++)
+			most = similarity[i] > similarity[most] ? i : most;
+		f->most_like = rates->stressors[space->row[most]];
+		f->most_similarity = similarity[most];
+		if (l->group)
+			f->group = signature_match_of(similarity, member, space->n);
+	}
+	free(log_rates);
+	free(similarity);
+}
+
+static void judge(struct likeness *l)
+{
+	size_t compared = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		compared += !l->functions[i].missing;
+	for (size_t i = 0; i < l->n; i++)
+		l->functions[i].matches = l->group && !l->functions[i].missing &&
+		                          l->functions[i].group.similarity >= LIKENESS_LEAST &&
+		                          stats_round((double)compared * l->functions[i].group.p) <= LIKENESS_LEVEL;
+}
+
+void likeness_compare(const struct stressor_rates *rates, enum decision decision, const struct contributions *contributions,
+                      const struct function_evidence *evidence, struct likeness *out)
+{
+	const struct detected *d = &evidence->detected;
+	struct likeness l = { .improved = decision == DECISION_IMPROVED, .fingerprints = rates->fingerprints };
+	struct signature_space space = { .n = 0 };
+	bool *member;
+	size_t first, n = function_evidence_leading(evidence, decision, &first);
+
+	signature_space_of(&rates->log_rates, &space);
+	l.stressors = space.n;
+	l.counters = mem_new(space.p, sizeof(char *));
+	l.functions = mem_new(n, sizeof(*l.functions));
+	l.unit = d->seen.columns[rates->unit];
+	for (size_t k = 0; k < space.p; k++)
+		l.counters[l.n_counters++] = d->seen.columns[space.column[k]];
+	member = mem_new(space.n, sizeof(*member));
+	if (space.p < SIGNATURE_COUNTERS_MIN) {
+		l.missing = mem_format(
+		    "functions and stressors have %zu counter%s in common that differ%s between stressors, and it takes %d",
+		    space.p, space.p == 1 ? "" : "s", space.p == 1 ? "s" : "", SIGNATURE_COUNTERS_MIN);
+	} else if (space.n < SIGNATURE_STRESSORS_MIN) {
+		l.missing = mem_format("only %zu stressor%s counter signatures, and it takes %d", space.n,
+		                       space.n == 1 ? " has" : "s have", SIGNATURE_STRESSORS_MIN);
+	} else {
+		find_group(contributions, decision, &l);
+		find_members(rates, &space, &l, member);
+		for (size_t i = 0; i < n && i < LIKENESS_FUNCTIONS; i++)
+			compare_one(rates, &space, member, d, &d->functions[first + i], &l);
+		judge(&l);
+	}
+	free(member);
+	signature_space_release(&space);
+	*out = l;
+}
+
+void likeness_of(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict,
+                 const struct contributions *contributions, const struct function_evidence *functions, struct likeness *out)
+{
+	const struct detected *d = &functions->detected;
+	struct stressor_rates_query query = { .counters = (const char *const *)d->seen.columns,
+		                              .n_counters = d->seen.observations.values.cols,
+		                              .back_end = d->back_end,
+		                              .kind = verdict_kind(verdict) };
+	struct stressor_rates rates = { .missing = NULL };
+	struct assay_error err;
+	size_t first;
+
+	*out = (struct likeness){ .missing = NULL };
+	if (!function_evidence_leading(functions, verdict->effect.decision, &first))
+		return;
+	query.hardware_type = functions->sides[1].hardware_type;
+	if (stressor_rates_load(lab, evidence, &query, &rates, &err))
+		out->missing = mem_string(err.text);
+	else if (rates.missing)
+		out->missing = mem_string(rates.missing);
+	else
+		likeness_compare(&rates, verdict->effect.decision, contributions, functions, out);
+	stressor_rates_release(&rates);
+}
