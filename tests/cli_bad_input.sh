@@ -28,7 +28,7 @@ run -C "$lab/lab.yaml" runs list
 refused 1 'lab.yaml' 'Not a directory'
 what='init below a directory that is not there'
 run init "$tmp/no/where"
-refused 1 'no/where' 'No such file'
+refused 1 'no/where' 'there is no directory' 'mkdir -p'
 
 # ---- an empty laboratory ----
 

@@ -146,6 +146,20 @@ expect_json .functions[0].name store
 expect_json .functions[0].kind allocation
 expect_json .functions[1].anomalous false
 
+what='two faults: neither is a side effect of the other'
+build seven -DFAULT=67 chasing
+sample chasing s-chase 3 200
+run detect s-old s-chase --rate .1 --functions store,parse,walk --format json
+expect_status 3
+expect_json .functions[0].name walk
+expect_json .functions[0].anomalous true
+expect_json .functions[0].side_effect_of null
+expect_json .functions[1].name store
+expect_json .functions[1].kind allocation
+expect_json .functions[1].side_effect_of null
+run detect s-old s-chase --rate .1 --functions store,parse,walk --new-build chasing
+expect_stdout "walk  ($apps/seven.c:" 'misses of the second TLB'
+
 what='only changed functions'
 run changes seven broken --format json
 cp out changes.json
@@ -230,12 +244,19 @@ run -C lab detect p@a nonesuch --run
 refused 2 '--run takes APP@OLD and APP@NEW'
 run -C lab model train p@a --rate .2
 expect_status 0
+run -C lab model train p@a --rate .2 -o kept.model --format json
+expect_status 0
+expect_json .file kept.model
+expect_json .training.runs 4
+expect_no_stderr
 run -C lab detect --model-file lab/.assay/models/p@a.model p@b
 expect_status 3
 
 what='in the gate and in the report'
 run -C lab run p --repetitions 2
 expect_status 0
+run -C lab gate p@a p@b
+refused 2 "'p' has results by input, say which: p/x"
 run -C lab gate p/x@a p/x@b --format json
 expect_json .functions.functions[0].kind false_sharing
 expect_json .functions.explains false
@@ -247,6 +268,45 @@ run -C lab report p/x@a p/x@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
 expect_stdout '<section id="functions"' 'data-function="sum_part" data-kind="false_sharing"' 'data-code="too_few_runs"' 'FUNCTION void sum_part' 'before</th>'
+
+# As if a clock had measured them on machines of two types, which are never looked at together.
+what='several hardware types'
+sqlite3 lab/.assay/runs.db "UPDATE sample_file SET back_end = 'time', hardware_type = CASE repetition WHEN 1 THEN 'few' ELSE 'many' END"
+run -C lab detect p@a p@b
+refused 2 "choose one of 'few', 'many' with --type"
+run -C lab gate p/x@a p/x@b
+expect_stdout "3 and 3 runs on hardware type 'many' (of 2 that both ran on; 'assay detect --type' takes another)"
+run -C lab gate p/x@a p/x@b --format json
+expect_json .functions.hardware_type many
+expect_json .functions.hardware_types 2
+expect_json .functions.missing null
+sqlite3 lab/.assay/runs.db "UPDATE sample_file SET back_end = 'emulated', hardware_type = ''"
+
+what='the source of what git built'
+mkdir lab/repository
+cp "$apps/scalar_sum.c" "$apps"/*.h lab/repository
+(cd lab/repository && git init -q && git add . && git -c user.name=a -c user.email=a@example.org commit -qm 'A sum') || exit 1
+words="-O2 -g -D_GNU_SOURCE -w scalar_sum.c -pthread -o p"
+cat >lab/apps/g.yaml <<END
+command: ['{build}/p', '4', '30000']
+versions:
+  a: { git: { repository: ../repository, reference: HEAD, build: [sh, -c, '"$ASSAY" emulate build -- gcc $words'], directory: p } }
+  b: { git: { repository: ../repository, reference: HEAD, build: [sh, -c, '"$ASSAY" emulate build -- gcc -DBAD $words'], directory: p } }
+repetitions: 4
+warm_ups: 0
+metric: { source: regex, pattern: '([0-9]+)' }
+probe: { back_end: emulated, functions: [sum_part] }
+END
+run -C lab run g --versions a,b --probe
+expect_status 0
+run -C lab run g --repetitions 2
+expect_status 0
+run -C lab report g@a g@b -o lab/page.html
+expect_status 0
+cp lab/page.html out
+expect_stdout '>scalar_sum.c:' 'FUNCTION void sum_part'
+cases=$((cases + 1))
+grep -q '[.]partial' out && fail 'the page names the directory of a build'
 rm -r lab/.assay/samples
 run -C lab detect p@a p@b
 refused 1 'is missing'

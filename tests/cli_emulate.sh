@@ -107,7 +107,15 @@ expect_status 0
 expect_same_files expected out
 expect_error 'no samples are taken: cannot write to /nonexistent'
 
+what='the directory of a directory or a file is not made, and it is said which one is missing'
+run emulate run -o none/samples -- ./one 1 1000
+refused 1 "cannot make the directory 'none/samples': there is no directory 'none' (mkdir -p makes it)"
+run emulate build --archive none/lib.a
+refused 1 "cannot write 'none/lib.a': there is no directory 'none' (mkdir -p makes it)"
+
 what='usage'
+run emulate build -- make CC=gcc
+refused 2 "'make' is no compiler" "make CC='assay emulate build -- gcc'"
 run emulate build
 refused 2 'there is no compiler'
 run emulate build --archive x -- gcc

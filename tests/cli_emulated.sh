@@ -182,7 +182,7 @@ nothing_left "$tmp/fresh"
 what='Ctrl-C'
 "$ASSAY" fleet up "$lab" -n 20 >"$tmp/out" 2>"$tmp/err" &
 killed=$!
-sleep .05
+while [ ! -s "$tmp/err" ] && kill -0 $killed 2>/dev/null; do sleep .01; done # it is at work: signals are caught by now
 kill -TERM $killed
 wait $killed
 status=$?

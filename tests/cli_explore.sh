@@ -12,21 +12,9 @@ explore() {
 	expect_no_stderr
 }
 
-says() {
-	for text; do
-		cases=$((cases + 1))
-		grep -qF -e "$text" "$page" || fail "the page should have: $text"
-	done
-}
-
 says_not() {
 	cases=$((cases + 1))
 	if grep -qF -e "$1" "$page"; then fail "the page should not have: $1"; fi
-}
-
-lab_of() {
-	run init "$tmp/$1.lab"
-	run -C "$tmp/$1.lab" import quiho "$tmp/$1"
 }
 
 make_package "$tmp/many" 8 12

@@ -66,6 +66,12 @@ for compiler in gcc clang-14; do
 	cases=$((cases + 1))
 	[ "$(member max_weight tiny)" -gt 1 ] || fail 'a weight above 1 expected'
 
+	what="$compiler: a function that takes less than measuring it is measured the less"
+	probe --functions tiny -- ./calls 2000
+	expect_status 0
+	cases=$((cases + 1))
+	[ "$(member samples tiny)" -lt 600 ] || fail "$(member samples tiny) of 2000000 calls were measured: at 60 ns each, more than the budget"
+
 	what="$compiler: exceptions, long jumps, pthread_exit, tail calls, backtrace"
 	$([ $compiler = gcc ] && echo g++ || echo clang++-14) $flags "$source/unwind.cc" -o unwind -pthread || exit 1
 	native=$(./unwind)
@@ -122,6 +128,22 @@ for budget in 0 0.03; do
 	done
 done
 
+what='the heap grows where it would without the probe'
+cat >heap.c <<'EOF'
+#include <unistd.h>
+__attribute__((noinline)) long step(long x) { __asm__ volatile(""); return x + 1; }
+int main(void) { return step(0) != 1 || sbrk(256 << 20) == (void *)-1; }
+EOF
+gcc $flags heap.c -o heap || exit 1
+if setarch -R true 2>/dev/null; then
+	rm -rf samples
+	setarch -R "$ASSAY" probe -o samples --functions step -- ./heap >"$tmp/out" 2>"$tmp/err"
+	status=$?
+	expect_status 0
+else
+	echo 'not tested: addresses that are not random (setarch -R is not allowed)'
+fi
+
 what='a thread that is at work when the process ends'
 gcc $flags "$source/alive.c" -o alive -pthread || exit 1
 for budget in 0 0.03; do
@@ -143,6 +165,12 @@ cases=$((cases + 1))
 what='a call on the stack of a signal handler is counted, not measured'
 cases=$((cases + 1))
 member calls step | grep -q '^101$' || fail "calls of step: $(member calls step | tr '\n' ' ')"
+
+what='vfork: the child ends with exit(), and its parent goes on to be measured'
+probe --functions step --budget 0 -- ./processes vfork
+expect_status 0
+cases=$((cases + 1))
+[ "$(member samples step | sort -n | tr '\n' ' ')" = '30 100 ' ] || fail "samples of step: $(member samples step | tr '\n' ' ')"
 
 what='exec: what was measured before is kept'
 probe --functions step --budget 0 -- ./processes exec
@@ -199,6 +227,8 @@ run probe --functions work -- ./not-there
 refused 2 not-there
 run probe --functions work -- not-there
 refused 2 'no program'
+run probe -o none/samples --functions work -- ./calls
+refused 1 "cannot make the directory 'none/samples': there is no directory 'none' (mkdir -p makes it)"
 gcc -g -O2 "$source/calls.c" -o plain
 run probe --functions work -- ./plain
 refused 2 -fpatchable-function-entry=5

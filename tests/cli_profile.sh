@@ -83,13 +83,18 @@ run -C "$lab" profile mysqlslap/innodb_load --format json
 expect_json .trust.verdict trusted
 expect_json '.groups[0].members[0]' msync
 
+what='only large shares are ranked'
+expect_json '.groups[0].rank' 1
+expect_json '.groups[1].rank' 2
+expect_json '.groups[17].rank' 2
+
 what='better than a third, where the paper is at .55'
 expect_near .mape .195 .2
 
 what='for people'
 run -C "$lab" profile miniaero --members --by-type --top 3
 expect_status 0
-expect_stdout 'not identifiable' 'on hardware types left out' 'Members' 'By hardware type' '(unexplained)' 'other groups'
+expect_stdout 'not identifiable' 'on hardware types left out' 'are tied' 'Members' 'By hardware type' '(unexplained)' 'other groups'
 run -C "$lab" profile hpccg --resamples 0
 refused 2 --resamples
 run -C "$lab" profile hpccg --model nope

@@ -13,18 +13,6 @@ report() {
 	expect_stdout "$page"
 }
 
-says() {
-	for text; do
-		cases=$((cases + 1))
-		grep -qF -e "$text" "$page" || fail "the page should have: $text"
-	done
-}
-
-lab_of() {
-	run init "$tmp/$1.lab"
-	run -C "$tmp/$1.lab" import quiho "$tmp/$1"
-}
-
 # ---- usage ----
 
 make_package "$tmp/many" 8 12
@@ -90,7 +78,7 @@ awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tm
 lab_of apart
 report apart "$tmp/apart.lab" app/slow@1.0 app/slow@1.1
 expect_stdout 'nothing_measured'
-says 'data-decision="nothing_measured"' 'the candidate did not run on it'
+says 'data-decision="nothing_measured"' 'the candidate did not run there'
 
 # ---- the same data, the same bytes; no larger than need be; nothing from elsewhere ----
 

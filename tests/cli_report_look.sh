@@ -62,6 +62,8 @@ expect_layout() {
 		expect_fact $frame sections "$sections"
 		expect_fact $frame scrolls-sideways no
 		expect_fact $frame too-wide 0
+		at_most $frame overlaps 0
+		at_most $frame misaligned 0
 		expect_fact $frame bad-references 0
 		expect_fact $frame levels-skip no
 		expect_fact $frame unnamed-images 0

@@ -32,6 +32,8 @@ while read -r command; do
 	done
 	cases=$((cases + 1))
 	awk 'length > 130' "$tmp/out" | grep -q . && fail 'a line is too long to be read'
+	cases=$((cases + 1))
+	awk '/^Example:/ { on = 1; next } /^$/ { on = 0 } on && !/^  /' "$tmp/out" | grep -q . && fail 'a line of the example is broken: it cannot be pasted'
 done <<END
 $COMMANDS
 END
@@ -106,10 +108,16 @@ profile a --model papr|unknown model 'papr'|paper
 runs list --format jsno|unknown format 'jsno'|human or json
 runs list --format|'--format' needs human|json
 runs list -f|'-f' needs human|json
-profile a --top 0|--top
+profile a --top 0|--top is a number from 1 to 10000, not '0'
+profile a --top 10001|--top is a number from 1 to 10000, not '10001'
+evaluate p --seed x|--seed is a number from 0 to 9223372036854775807, not 'x'
 profile a --top 1e3|--top
 profile a --top 99999999999999999999|--top
 gate a b --min-effect -1|--min-effect
+evaluate p --min-effect 11|--min-effect is a fraction between 0.000001 and 10, not '11'
+gate a b --method walk --epsilon 101|--epsilon is a number of points from 0 to 100, not '101'
+fleet down a b|one directory, not two
+fleet up a b|one directory, not two
 gate a b --min-effect nan|--min-effect
 gate a b --min-effect 1e999|--min-effect
 import quiho x --version a@b|'a@b' cannot be the name of a version

@@ -160,6 +160,20 @@ make_package() {
 	}' >"$1/results.csv"
 }
 
+# lab_of NAME: the laboratory $tmp/NAME.lab with the package $tmp/NAME in it.
+lab_of() {
+	run init "$tmp/$1.lab"
+	run -C "$tmp/$1.lab" import quiho "$tmp/$1"
+}
+
+# says TEXT...: the page $page has each of them.
+says() {
+	for text; do
+		cases=$((cases + 1))
+		grep -qF -e "$text" "$page" || fail "the page should have: $text"
+	done
+}
+
 # healthy_lab PACKAGE: the laboratory $lab with the package in it, and its export.
 healthy_lab() {
 	what='a healthy laboratory'

@@ -1,4 +1,5 @@
 # Laboratories with this machine as their only host, for scripts that source this behind lib_cli.sh; what their hosts leave running is ended.
+. "$(dirname "$0")/lib_marked.sh"
 
 # make_lab NAME [PATH]: $lab has this machine as `here`; its commands carry a mark by which they are found, and the PATH.
 make_lab() {
@@ -13,26 +14,4 @@ battery() {
 	printf 'name: tiny\npasses: %s\nseconds: %s\nstressors:\n' "$2" "$3" >"$file"
 	shift 3
 	for stressor; do printf '  - { stressor: %s }\n' "$stressor" >>"$file"; done
-}
-
-# Processes that this test's hosts have started and that still run.
-marked() {
-	grep -lzF "ASSAY_TEST_MARK=$tmp" /proc/[0-9]*/environ 2>/dev/null
-}
-
-tidy() {
-	for environ in $(marked); do
-		pid=${environ#/proc/}
-		kill -KILL "${pid%/environ}" 2>/dev/null
-	done
-}
-
-# Ends within ten seconds, for what comes after a kill needs a moment; others may be measuring at the same time.
-no_process_left() {
-	cases=$((cases + 1))
-	for _ in $(seq 100); do
-		[ -z "$(marked)" ] && return
-		sleep .1
-	done
-	fail "still running: $(marked)"
 }

@@ -1,4 +1,5 @@
 # What the scripts cli_run*.sh share, behind lib_cli.sh: a tiny application, laboratories that run it, and what must be left behind: nothing.
+. "$(dirname "$0")/lib_marked.sh"
 [ -w /dev/shm ] || skip 'there is no /dev/shm to write to'
 
 here="hosts:
@@ -33,32 +34,6 @@ repetitions: 3
 time_limit: 20
 metric: { source: regex, pattern: 'cost ([0-9]+)' }
 END
-}
-
-# Processes that hosts of this test have started and that still run.
-marked() {
-	grep -lzF "ASSAY_TEST_MARK=$tmp" /proc/[0-9]*/environ 2>/dev/null
-}
-
-kill_marked() {
-	for environ in $(marked); do
-		pid=${environ#/proc/}
-		kill -KILL "${pid%/environ}" 2>/dev/null
-	done
-}
-
-tidy() {
-	kill_marked
-}
-
-# Within ten seconds: what comes after a kill needs a moment, and others may be measuring.
-no_process_left() {
-	cases=$((cases + 1))
-	for _ in $(seq 100); do
-		[ -z "$(marked)" ] && return
-		sleep .1
-	done
-	fail "still running: $(marked)"
 }
 
 # plan_id: of the latest plan of $lab, from what `run --format json` said.

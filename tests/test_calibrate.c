@@ -171,37 +171,7 @@ static void chance_is_counted(void **state)
 	assert_near(calibrate_chance(39, 2, 1, 1), .05, 1e-9);
 }
 
-/* p is a count, and score > limit says the same as p <= rate. */
-static void scores_agree_with_p(void **state)
-{
-	size_t fold[30], decided = 0;
-	double statistic[30], strange[3], p, score;
-	struct calibration c = { .options = { .rate = .1 }, .functions = 1, .folds = 3, .runs = 30, .fold = fold, .statistic = statistic,
-				 .allowed = calibrate_allowed(.1, 30) };
-	struct rng rng;
-
-	(void)state;
-	rng_seed(&rng, 11);
-	for (size_t t = 0; t < 5000; t++) {
-		double above = 1;
-
-		for (size_t k = 0; k < 3; k++)
-			strange[k] = floor(4 * rng_normal(&rng) + 5) / 2; /* with ties */
-		for (size_t r = 0; r < 30; r++) {
-			fold[r] = rng_below(&rng, 3);
-			statistic[r] = floor(4 * rng_normal(&rng)) / 2;
-			above += statistic[r] >= strange[fold[r]];
-		}
-		calibrate_compare(&c, strange, &p, &score);
-		assert_near(p, above / 31, 1e-12);
-		assert_int_equal(calibrate_anomalous(&c, p), p <= .1);
-		assert_int_equal(score > calibrate_limit(&c), p <= .1);
-		decided += p <= .1;
-	}
-	assert_true(decided > 500 && decided < 4500);
-}
-
-enum kind { NOISE, HEAVY, TIES, NOTHING };
+enum kind { NOISE, HEAVY, TIES, SAME, SMALL };
 
 /* Errors of functions with 1, 5 and 30 samples a run; runs differ, too. The last run is the new one. */
 static size_t made_up_errors(enum kind kind, size_t runs, struct rng *rng, struct scale_group *groups, double *error, double *weight)
@@ -221,6 +191,7 @@ static size_t made_up_errors(enum kind kind, size_t runs, struct rng *rng, struc
 			error[n] = kind == NOISE   ? e
 				   : kind == HEAVY ? e / pow(rng_double(rng) + 1e-9, 2)
 				   : kind == TIES  ? (double)(e > 12) * 3
+				   : kind == SMALL ? .01 * fmin(e, 50)
 						   : .5;
 		}
 	}
@@ -229,43 +200,51 @@ static size_t made_up_errors(enum kind kind, size_t runs, struct rng *rng, struc
 
 #define ERRORS_MAX (40 * 36)
 
-/* Is the last run of these anomalous? */
-static bool last_is_anomalous(const struct scale_group *groups, size_t runs, size_t samples, const double *error, const double *weight,
-			      double rate, bool single_sample)
+struct verdict {
+	bool anomalous, matters;
+	double p;
+};
+
+/* What the other runs say of the last. p is a count, and the strangest function is above the limit exactly when p <= rate. */
+static struct verdict verdict_on_last(const struct scale_group *groups, size_t runs, const double *error, const double *weight, double rate,
+				      bool single_sample)
 {
 	struct calibrate_options options = { .rate = rate, .least = 1, .single_sample = single_sample };
-	struct scale_group normal[120];
-	struct mat errors = mat_new(4, samples);
-	size_t fold[40], n = 0;
-	double strange[4] = { CALIBRATE_NOTHING, CALIBRATE_NOTHING, CALIBRATE_NOTHING, CALIBRATE_NOTHING }, p, score;
+	struct calibrate_summary seen[3] = { 0 };
+	struct scale_group normal[120] = { { .n = 0 } };
+	struct verdict verdict = { 0 };
+	double strange[3], limit, most;
 	struct calibration c;
+	size_t n = 0;
 
-	for (size_t k = 0; k < 4; k++)
-		memcpy(&errors.at[k * samples], error, samples * sizeof(double));
-	for (size_t g = 0; g < 3 * runs; g++) {
-		fold[groups[g].run] = groups[g].run % 4;
+	for (size_t g = 0; g < 3 * runs; g++)
 		if (groups[g].run + 1 < runs)
 			normal[n++] = groups[g];
-	}
-	calibrate_fit(normal, n, &errors, weight, fold, 3, runs - 1, &options, &c);
+	calibrate_fit(normal, n, error, weight, 3, runs - 1, &options, &c);
 	for (size_t g = 0; g < 3 * runs; g++) {
-		for (size_t k = 0; groups[g].run + 1 == runs && k < 4; k++)
-			strange[k] = fmax(strange[k], calibrate_statistic(&c, k, groups[g].function, &error[groups[g].first],
-									  &weight[groups[g].first], groups[g].n));
+		size_t first = groups[g].first;
+
+		if (groups[g].run + 1 == runs)
+			seen[groups[g].function] = calibrate_summary_of(&c, groups[g].function, &error[first], &weight[first], groups[g].n);
 	}
-	calibrate_compare(&c, strange, &p, &score);
+	limit = calibrate_judge(&c, seen, strange, &verdict.p);
+	most = fmax(strange[0], fmax(strange[1], strange[2]));
+	verdict.anomalous = most > limit;
+	verdict.matters = most >= CALIBRATE_MATTERS;
+	assert_int_equal(verdict.anomalous, verdict.p <= rate + 1e-9);
+	assert_near(verdict.p * (double)runs, round(verdict.p * (double)runs), 1e-9);
+	assert_true(verdict.matters == (seen[0].matters || seen[1].matters || seen[2].matters));
 	calibration_release(&c);
-	mat_release(&errors);
-	return p <= rate + 1e-9;
+	return verdict;
 }
 
 /* A/A: of 1,000 new runs as normal as the others, the share that is called anomalous. */
 static void normal_runs_keep_the_rate(void **state)
 {
 	static const struct { enum kind kind; size_t runs; double rate; bool single, exact; } rows[] = {
-		{ NOISE, 9, .1, false, true },  { NOISE, 19, .05, false, true },  { NOISE, 19, .25, false, true }, { NOISE, 39, .05, true, true },
-		{ HEAVY, 9, .1, false, true },  { HEAVY, 39, .05, false, true },  { TIES, 9, .1, false, false },   { TIES, 39, .05, false, false },
-		{ TIES, 19, .1, true, false },  { NOTHING, 19, .2, false, false },
+		{ NOISE, 9, .1, false, true },	{ NOISE, 19, .05, false, true }, { NOISE, 19, .25, false, true }, { NOISE, 39, .05, true, true },
+		{ HEAVY, 9, .1, false, true },	{ HEAVY, 39, .05, false, true }, { TIES, 9, .1, false, false },	  { TIES, 39, .05, false, false },
+		{ TIES, 19, .1, true, false },	{ SAME, 19, .2, false, false },	 { SMALL, 9, .1, false, true },	  { SMALL, 19, .05, false, true },
 	};
 	static struct scale_group groups[120];
 	static double error[ERRORS_MAX], weight[ERRORS_MAX];
@@ -278,15 +257,18 @@ static void normal_runs_keep_the_rate(void **state)
 
 		rng_seed(&rng, 100 + i);
 		for (size_t b = 0; b < blocks; b++) {
-			size_t n = made_up_errors(rows[i].kind, rows[i].runs + 1, &rng, groups, error, weight);
+			struct verdict v;
 
-			hits += last_is_anomalous(groups, rows[i].runs + 1, n, error, weight, rows[i].rate, rows[i].single);
+			made_up_errors(rows[i].kind, rows[i].runs + 1, &rng, groups, error, weight);
+			v = verdict_on_last(groups, rows[i].runs + 1, error, weight, rows[i].rate, rows[i].single);
+			hits += v.anomalous;
+			assert_true(rows[i].kind != SMALL || !v.matters);
 		}
 		rate = (double)hits / (double)blocks;
 		print_message("%zu runs, kind %d: asked %g, measured %.4f\n", rows[i].runs, (int)rows[i].kind, rows[i].rate, rate);
 		assert_true(rate <= rows[i].rate + 4 * sd);
 		assert_true(!rows[i].exact || rate >= rows[i].rate - 4 * sd);
-		assert_true(rows[i].kind != NOTHING || hits == 0);
+		assert_true(rows[i].kind != SAME || hits == 0);
 	}
 }
 
@@ -304,9 +286,63 @@ static void strange_runs_are_found(void **state)
 
 		for (size_t k = 0; k < 30; k++) /* the last run of the last function */
 			error[n - 1 - k] *= 1e4;
-		assert_true(last_is_anomalous(groups, 20, n, error, weight, .05, false));
-		assert_true(last_is_anomalous(groups, 20, n, error, weight, .05, true));
+		assert_true(verdict_on_last(groups, 20, error, weight, .05, false).anomalous);
+		assert_true(verdict_on_last(groups, 20, error, weight, .05, true).anomalous);
 	}
+}
+
+/* What does not matter is compared with what does not either: a normal run with something that matters is stranger than all of it. */
+static void what_matters_comes_first(void **state)
+{
+	static struct scale_group groups[120];
+	static double error[ERRORS_MAX], weight[ERRORS_MAX];
+	struct rng rng;
+	struct verdict v;
+	size_t n;
+
+	(void)state;
+	rng_seed(&rng, 9);
+	n = made_up_errors(SMALL, 20, &rng, groups, error, weight);
+	for (size_t k = 0; k < 30; k++)
+		error[n - 1 - k] = .9;
+	v = verdict_on_last(groups, 20, error, weight, .05, false);
+	assert_true(v.anomalous && !v.matters);
+	for (size_t k = 0; k < 30; k++) /* of another run, by little, but it matters */
+		error[n - 31 - k] = 1.1;
+	v = verdict_on_last(groups, 20, error, weight, .05, false);
+	assert_true(!v.anomalous && !v.matters);
+	assert_near(v.p, .1, 1e-9);
+}
+
+/* The new run is among those with which the others are compared; were it not, .42 would be found here. */
+static void the_new_run_is_one_of_all(void **state)
+{
+	static struct scale_group groups[20];
+	double error[20], weight[20], found = 0;
+	size_t blocks = 1000;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 10);
+	for (size_t b = 0; b < blocks; b++) {
+		struct calibrate_options options = { .rate = .05, .least = 0 };
+		struct calibrate_summary seen;
+		struct calibration c;
+		double strange, limit, p;
+
+		for (size_t r = 0; r < 20; r++) {
+			groups[r] = (struct scale_group){ .run = r, .first = r, .n = 1 };
+			error[r] = expm1(10 + rng_normal(&rng) + 2 * (r == 19));
+			weight[r] = 1;
+		}
+		calibrate_fit(groups, 19, error, weight, 1, 19, &options, &c);
+		seen = calibrate_summary_of(&c, 0, &error[19], &weight[19], 1);
+		limit = calibrate_judge(&c, &seen, &strange, &p);
+		found += strange > limit;
+		calibration_release(&c);
+	}
+	print_message("2 standard deviations off, 19 runs: found %.3f\n", found / (double)blocks);
+	assert_true(found / (double)blocks > .48);
 }
 
 /* ---- causes ---- */
@@ -340,9 +376,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_unit_is_what_matters),   cmocka_unit_test(the_unit_is_the_spread_within_runs),
 		cmocka_unit_test(one_sample_a_run),	      cmocka_unit_test(rates_and_runs),
-		cmocka_unit_test(chance_is_counted),	      cmocka_unit_test(scores_agree_with_p),
-		cmocka_unit_test(normal_runs_keep_the_rate),  cmocka_unit_test(strange_runs_are_found),
-		cmocka_unit_test(causes_are_voted_for),
+		cmocka_unit_test(chance_is_counted),	      cmocka_unit_test(normal_runs_keep_the_rate),
+		cmocka_unit_test(strange_runs_are_found),     cmocka_unit_test(what_matters_comes_first),
+		cmocka_unit_test(the_new_run_is_one_of_all),  cmocka_unit_test(causes_are_voted_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* The catalog beside the store: what is written, and what the check finds. */
-#include "fingerprint/catalog.h"
+#include "fingerprint/catalog/catalog.h"
 
 #include "tests/scratch.h"
 

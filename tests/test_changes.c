@@ -1,6 +1,11 @@
 /* Parts of `assay changes` that have their own rules: names, paths, texts of git, maps. What it finds is in cli_changes.sh. */
 #include "runs/changes/changes.h"
 #include "runs/changes/demangle.h"
+#include "runs/changes/image_internal.h"
+
+#include "base/mem.h"
+
+#include <elf.h>
 
 #include "scratch.h"
 
@@ -230,12 +235,35 @@ static void test_headers(void **state)
 	}
 }
 
+/* Sections on top of each other claim more relocations than the file has bytes for. */
+static void test_relocations(void **state)
+{
+	uint8_t bytes[10 * sizeof(Elf64_Rela)] = {0};
+	struct image_section sections[4] = {{.name = ""}};
+	struct image image = {.path = mem_string("x"), .bytes = bytes, .size = sizeof(bytes), .sections = sections, .n_sections = 3};
+	struct assay_error err;
+
+	(void)state;
+	for (size_t i = 1; i < COUNT(sections); i++)
+		sections[i] = (struct image_section){
+		    .name = ".rela.dyn", .bytes = bytes, .size = sizeof(bytes) / 2, .type = SHT_RELA, .flags = SHF_ALLOC, .link = UINT32_MAX};
+	assert_int_equal(image_relocations(&image, &err), ASSAY_OK);
+	assert_int_equal(image.n_relocations, 10);
+	free(image.relocations);
+	image.relocations = NULL;
+	image.n_relocations = 0;
+	image.n_sections = 4;
+	check_fails("too many", image_relocations(&image, &err), ASSAY_E_FORMAT, &err, "more relocations");
+	free(image.relocations);
+	free(image.path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_labels),          cmocka_unit_test(test_paths),      cmocka_unit_test(test_map),
 	    cmocka_unit_test(test_demangle),        cmocka_unit_test(test_difference), cmocka_unit_test(test_damaged_difference),
-	    cmocka_unit_test(test_files_of_a_tree), cmocka_unit_test(test_headers),
+	    cmocka_unit_test(test_files_of_a_tree), cmocka_unit_test(test_headers),    cmocka_unit_test(test_relocations),
 	};
 
 	return cmocka_run_group_tests_name("changes", tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* Comparing fingerprints: what must not be compared, false alarms and power by simulation, drift against the past and the type. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "fingerprint/compare.h"
-#include "fingerprint/drift.h"
+#include "fingerprint/compare/compare.h"
+#include "fingerprint/compare/drift.h"
 #include "scratch.h"
 
 #include <math.h>

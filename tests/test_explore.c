@@ -1,14 +1,9 @@
 /* The page about a catalog, from laboratories made in memory: the numbers, what stands on it and what does not, and the page
  * itself. */
-#include "base/mem.h"
 #include "gate/explore/explore.h"
-#include "tests/html_scan.h"
+#include "tests/made_up_evidence.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
 
 #define EVIL "</script><b onload=\"x\">&lt;'"
 #define DAY  (INT64_C(86400) * 1000)
@@ -26,45 +21,16 @@ struct world {
 static void world_init(struct world *w, const char *prefix, size_t stressors)
 {
 	*w = (struct world){ .prefix = prefix };
-	w->evidence.fingerprints.n_stressors = stressors;
-	w->evidence.fingerprints.stressors = mem_new(stressors, sizeof(char *));
-	for (size_t j = 0; j < stressors; j++)
-		w->evidence.fingerprints.stressors[j] = j == 0 ? mem_string("cpu") : mem_format("%ss%02zu", prefix, j);
+	made_stressors(&w->evidence, prefix, stressors);
 }
 
 /* rates [passes x stressors]. Call in the order of machines, then days. */
 static struct fingerprint *add(struct world *w, const char *machine, const char *type, int day, const char *battery,
 			       size_t passes, const double *rates)
 {
-	struct fingerprint_set *set = &w->evidence.fingerprints;
-	struct fingerprint *f;
-	struct machine *m;
+	struct fingerprint *f = made_fingerprint(&w->evidence, w->prefix, machine, battery, INT64_C(1500000000000) + day * DAY, passes, rates);
 
-	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
-	f = &set->items[set->n++];
-	*f = (struct fingerprint){ .machine = mem_format("%s%s", w->prefix, machine),
-				   .battery = mem_format("%s%s", w->prefix, battery),
-				   .battery_hash = mem_string(battery),
-				   .stress_ng = mem_format("%s1", w->prefix),
-				   .architecture = mem_format("%sx", w->prefix),
-				   .origin = mem_string("measured"),
-				   .passes = mem_new(passes, sizeof(int64_t)),
-				   .n_passes = passes,
-				   .taken_ms = INT64_C(1500000000000) + day * DAY,
-				   .rates = mem_new(passes * set->n_stressors, sizeof(double)),
-				   .real_rates = mem_new(passes * set->n_stressors, sizeof(double)) };
-	snprintf(f->id, sizeof(f->id), "%016zu", set->n);
-	for (size_t i = 0; i < passes; i++)
-		f->passes[i] = (int64_t)i + 1;
-	memcpy(f->rates, rates, passes * set->n_stressors * sizeof(double));
-	m = catalog_machine(&w->evidence.catalog, f->machine);
-	machine_put(m, set, f);
-	for (size_t i = 0; i < m->n_fingerprints; i++) {
-		if (strcmp(m->fingerprints[i].id, f->id) == 0 && type) {
-			m->fingerprints[i].type = mem_format("%s%s", w->prefix, type);
-			m->fingerprints[i].type_given_by = mem_string("the test");
-		}
-	}
+	made_type(&w->evidence, f, w->prefix, type);
 	return f;
 }
 
@@ -92,32 +58,8 @@ static void world_release(struct world *w)
 	evidence_release(&w->evidence);
 }
 
-/* The page is well-formed, has all sections, and its text has each of the parts (up to NULL). */
-static void check_page(const char *what, const char *page, const char *const *parts)
-{
-	static const char *const ids[] = { "catalog",  "variability", "correlation", "components",
-					   "profiles", "conditions",  "left-out",    "method" };
-	struct html_scan scan = html_scan_page(page);
-
-	if (scan.error)
-		fail_msg("%s: %s", what, scan.error);
-	assert_int_equal(scan.scripts, 1);
-	assert_int_equal(scan.styles, 1);
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		char *id = mem_format(" id=\"%s\"", ids[i]);
-
-		if (!strstr(page, id))
-			fail_msg("%s: no section %s", what, ids[i]);
-		free(id);
-	}
-	for (; *parts; parts++) {
-		if (!strstr(scan.text.bytes, *parts))
-			fail_msg("%s: the page should say '%s'", what, *parts);
-	}
-	assert_null(strstr(scan.text.bytes, "nan"));
-	assert_null(strstr(scan.text.bytes, "inf "));
-	html_scan_release(&scan);
-}
+static const char *const sections[] = { "catalog",  "variability", "correlation", "components", "profiles",
+					"conditions", "left-out",  "method",	  NULL };
 
 static void assert_near(double a, double b)
 {
@@ -303,7 +245,7 @@ static void test_page(void **state)
 	explore(&w);
 	add_application(&w);
 	page = page_of(&w);
-	check_page("six", page, parts);
+	check_page("six", page, sections, parts);
 	again = page_of(&w);
 	assert_string_equal(page, again);
 	free(page);
@@ -324,7 +266,7 @@ static void test_hostile_names(void **state)
 	explore(&w);
 	add_application(&w);
 	page = page_of(&w);
-	check_page("hostile", page, parts);
+	check_page("hostile", page, sections, parts);
 	assert_null(strstr(page, "<b onload"));
 	free(page);
 	world_release(&w);
@@ -366,7 +308,7 @@ static void test_little(void **state)
 		if (rows[i].machines)
 			add_application(&w);
 		page = page_of(&w);
-		check_page("little", page, rows[i].parts);
+		check_page("little", page, sections, rows[i].parts);
 		free(page);
 		world_release(&w);
 	}

@@ -142,23 +142,45 @@ static void test_read_standard_input(void **state)
 
 static void test_replace(void **state)
 {
-	mode_t old = umask(077);
 	struct assay_error err;
-	struct stat st;
 
 	(void)state;
 	put("a", "old");
 	put("a", "new");
-	umask(old);
 	expect_content("a", "new");
-	assert_int_equal(stat("a", &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0644); /* whatever the umask */
-	assert_int_equal(file_replace("a", "x", 1, 0600, &err), ASSAY_OK);
-	assert_int_equal(stat("a", &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(file_replace("./b", NULL, 0, 0600, &err), ASSAY_OK);
 	expect_content("b", "");
 	assert_int_equal(count_files(), 2);
+}
+
+static unsigned mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+/* What the umask or the owner of a file denies to others is not given back. */
+static void test_replace_mode(void **state)
+{
+	mode_t old = umask(022);
+	struct assay_error err;
+
+	(void)state;
+	put("a", "new");
+	assert_int_equal(mode_of("a"), 0644);
+	umask(077);
+	put("a", "again");
+	assert_int_equal(mode_of("a"), 0644); /* made under another umask */
+	put("b", "new");
+	assert_int_equal(mode_of("b"), 0600);
+	umask(022);
+	put("b", "again");
+	assert_int_equal(mode_of("b"), 0600); /* as a known_hosts that is nobody else's business */
+	assert_int_equal(file_replace("a", "x", 1, 0600, &err), ASSAY_OK);
+	assert_int_equal(mode_of("a"), 0600);
+	umask(old);
 }
 
 static void test_replace_link(void **state)
@@ -181,7 +203,7 @@ static void test_replace_refused(void **state)
 
 	(void)state;
 	assert_int_equal(file_replace("none/a", "x", 1, 0600, &err), ASSAY_E_IO);
-	assert_string_equal(err.text, "cannot write 'none/a': No such file or directory");
+	assert_string_equal(err.text, "cannot write 'none/a': there is no directory 'none' (mkdir -p makes it)");
 	assert_int_equal(file_replace(".", "x", 1, 0600, &err), ASSAY_E_IO);
 	assert_string_equal(err.text, "cannot write '.': it is a directory");
 	assert_int_equal(file_replace("/dev/full", "x", 1, 0600, &err), ASSAY_E_IO);
@@ -289,7 +311,7 @@ static void test_make_directory(void **state)
 	assert_int_equal(stat("d", &st), 0);
 	assert_true(S_ISDIR(st.st_mode));
 	assert_int_equal(file_make_directory("none/d", 0700, &err), ASSAY_E_IO);
-	assert_string_equal(err.text, "cannot make the directory 'none/d': No such file or directory");
+	assert_string_equal(err.text, "cannot make the directory 'none/d': there is no directory 'none' (mkdir -p makes it)");
 	put("a", "x");
 	assert_int_equal(file_make_directory("a", 0700, &err), ASSAY_E_IO);
 	assert_string_equal(err.text, "cannot make the directory 'a': a file of that name is there");
@@ -301,7 +323,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_read),          TEST(test_read_size_unknown), TEST(test_read_standard_input), TEST(test_replace),
-		TEST(test_replace_link),  TEST(test_replace_refused),   TEST(test_size_limit),          TEST(test_full_disk),
+		TEST(test_replace_mode),  TEST(test_replace_link),  TEST(test_replace_refused),   TEST(test_size_limit),          TEST(test_full_disk),
 		TEST(test_no_permission), TEST(test_make_directory),
 	};
 

@@ -54,6 +54,7 @@ static void test_answers(void **state)
 		ROW("a command without a status", M B "R\0\0\0\013timed_out 0\n", "makes no sense"),
 		ROW("status and signal", M B "R\0\0\0\020exit 0\nsignal 9\n", "makes no sense"),
 		ROW("status out of range", M B "R\0\0\0\011exit 256\n", "makes no sense"),
+		ROW("a time that no clock shows", M B "R\0\0\0\046started_ms 9223372036854775807\nexit 0\n", "makes no sense"),
 		ROW("negative", M B "R\0\0\0\010exit -1\n", "makes no sense"),
 		ROW("twice", M B "R\0\0\0\016exit 1\nexit 1\n", "makes no sense"),
 		ROW("no number", M B "R\0\0\0\007exit x\n", "makes no sense"),

@@ -56,8 +56,8 @@ static void test_format(void **state)
 
 	(void)state;
 	html_format(&out, "<b id=\"%s\">%d %u %zu %ld %s%%</b>", "a\"b", -3, 4u, (size_t)5, -6l, "<i>");
-	html_format(&out, " %.2f%% %+.1f %+.0f %.3g %g %.1e %f", 1.005, 2.25, -3.0, 1234.5, .5, 12345., 1.5);
-	assert_string_equal(out.bytes, "<b id=\"a&quot;b\">-3 4 5 -6 &lt;i&gt;%</b> 1.00% +2.2 -3 1.23e+03 0.5 1.2e+04 1.500000");
+	html_format(&out, " %.2f%% %+.1f %+.0f %+.1f %.0f %.3g %g %.1e %f", 1.005, 2.25, -3.0, -.04, -3.0, 1234.5, .5, 12345., 1.5);
+	assert_string_equal(out.bytes, "<b id=\"a&quot;b\">-3 4 5 -6 &lt;i&gt;%</b> 1.00% +2.2 \u22123 0.0 -3 1.23e+03 0.5 1.2e+04 1.500000");
 	buf_release(&out);
 }
 
@@ -91,7 +91,8 @@ static void test_axis(void **state)
 	static const struct {
 		double low, high;
 	} rows[] = { { 1, 1 },	     { .97, 1.02 },    { .999, 1.0001 }, { 1.5, 1.6 },	 { .5, .6 },	{ .3, 4 },
-		     { .0068, .04 }, { 1e-6, 1e-5 },   { 1e-12, 1e12 },	 { 1e-300, 1e300 }, { 3, 5000 }, { 1.9, 2 } };
+		     { .0068, .04 }, { 1e-6, 1e-5 },   { 1e-12, 1e12 },	 { 1e-300, 1e300 }, { 3, 5000 }, { 1.9, 2 },
+		     { 0, .5 },	     { 2, HUGE_VAL },  { 0, HUGE_VAL } };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {

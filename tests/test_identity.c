@@ -1,6 +1,6 @@
 /* Who is who: swapped and cloned machines are refused, renaming keeps what belongs together, and an interrupted one is completed. */
-#include "fingerprint/identity.h"
-#include "fingerprint/rename.h"
+#include "fingerprint/catalog/identity.h"
+#include "fingerprint/catalog/rename.h"
 #include "scratch.h"
 
 #include <math.h>

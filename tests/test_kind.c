@@ -39,7 +39,9 @@ static const struct {
 	{ "a few per cent", RECORD_EMULATED, { { "emulated:l2_misses", .2, .204, 1, 1 } }, 1, TROUBLE_UNKNOWN, false, true },
 	{ "no part in it", RECORD_EMULATED, { { "emulated:hitm_true_milli", 0, 100, 0, .01 }, { "emulated:branch_misses", 0, .1, 1, .99 } }, 1, TROUBLE_BRANCH, false, false },
 	{ "page faults", RECORD_SOFTWARE, { { "perf::PAGE-FAULTS", 0, 2, .4, .4 }, { "time:ns", 500, 3000, .6, .6 } }, 1, TROUBLE_PAGE_FAULTS, false, false },
-	{ "slower, and nothing says why", RECORD_SOFTWARE, { { "time:ns", 500, 3000, 1, 1 } }, 1, TROUBLE_UNKNOWN, false, false },
+	{ "slower, and nothing says why", RECORD_SOFTWARE, { { "time:ns", 500, 3000, 1, 1 } }, 1, TROUBLE_SLOWER, false, false },
+	{ "waits", RECORD_SOFTWARE, { { "time:ns", 500, 9000, .5, .5 }, { "perf::CONTEXT-SWITCHES", 0, 1, .5, .5 } }, 1, TROUBLE_SLOWER, false, false },
+	{ "some misses, just too few to matter, on pages that lie elsewhere", RECORD_EMULATED, { { "emulated:remote", 0, .0009, .6, .6 }, { "emulated:l2_misses", 0, .00095, .4, .4 } }, 1, TROUBLE_UNKNOWN, false, true },
 	{ "faster", RECORD_TIME, { { "time:ns", 3000, 500, 1, 1 } }, 1, TROUBLE_UNKNOWN, true, false },
 	{ "processors do not tell true from false", RECORD_PAPI, { { "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM", 0, .01, .7, .7 }, { "PAPI_TOT_CYC", 1, 3, .3, .3 } }, 1, TROUBLE_SHARING, false, false },
 	{ "memory of another node", RECORD_PAPI, { { "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM", 0, .01, 1, 1 } }, 1, TROUBLE_REMOTE, false, false },
@@ -82,7 +84,7 @@ static void test_rows(void **state)
 static void test_cost(void **state)
 {
 	const char *columns[] = { "emulated:accesses", "emulated:blocks", "emulated:l2_misses" };
-	struct detection_column moved[] = { { .column = 2, .votes = 1, .part = 1, .normal = 0, .now = .1 } };
+	struct detection_column moved[2] = { { .column = 2, .votes = 1, .part = 1, .normal = 0, .now = .1 } };
 	struct detection_function f = { .samples = 10, .samples_anomalous = 10, .columns = moved, .n_columns = 1 };
 	double values[] = { 200, 100, .1 };
 	size_t function[] = { 0 };
@@ -93,6 +95,13 @@ static void test_cost(void **state)
 	kind = kind_of(RECORD_EMULATED, &seen, &f);
 	assert_int_equal(kind.column, 2);
 	assert_true(fabs(kind.more_ns - 300 * .1 * 30) < 1e-9);
+	assert_true(fabs(kind.misses_ns - kind.more_ns) < 1e-9 && kind.only_misses);
+	moved[0].part = .5;
+	moved[1] = (struct detection_column){ .column = 0, .votes = 1, .part = .5, .normal = 200, .now = 300 };
+	values[0] = 300;
+	f.n_columns = 2;
+	kind = kind_of(RECORD_EMULATED, &seen, &f);
+	assert_true(kind.misses_ns > 0 && !kind.only_misses); /* its work is more as well */
 	f.n_columns = 0;
 	kind = kind_of(RECORD_EMULATED, &seen, &f);
 	assert_int_equal(kind.trouble, TROUBLE_UNKNOWN);

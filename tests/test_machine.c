@@ -1,5 +1,5 @@
 /* The file of a machine: what is refused and how that is said, and that nothing is lost between text and memory. */
-#include "fingerprint/machine.h"
+#include "fingerprint/catalog/machine.h"
 
 #include "tests/scratch.h"
 

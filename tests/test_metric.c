@@ -120,6 +120,7 @@ static void test_regex(void **state)
 		{ "infinity", "{pattern: 'took (.*)'}", "took inf\n", 0, "'inf' is not a number" },
 		{ "too large", "{pattern: 'took (.*)'}", "took 1e999\n", 0, "is not a number" },
 		{ "zero", "{pattern: 'took (.*)'}", "took 1\ntook 0.0\n", 0, "line 2: the metric is 0; it must be above 0" },
+		{ "beyond any rate or time", "{pattern: 'took (.*)'}", "took 1e101\n", 0, "the metric is 1e101; it must be at most 1e+100" },
 		{ "negative", "{pattern: 'took (.*)'}", "took -3\n", 0, "the metric is -3" },
 	};
 	char *line = mem_new(70000, 1);

@@ -99,6 +99,36 @@ static void test_common_effect(void **state)
 	assert_true(nothing > 15); /* of 40: where there is nothing, the estimate is below 0 in more than half */
 }
 
+/* Thousands of repetitions are gone through once each: the cube of their number would take minutes. */
+static void test_many(void **state)
+{
+	enum { LONG = 4000 };
+	static int64_t numbers[2][LONG];
+	static double costs[LONG];
+	const int64_t *repetition[2] = { numbers[0], numbers[1] };
+	const double *cost[2] = { costs, costs };
+	const size_t n[2] = { LONG, LONG };
+	struct order_list list = { 0 };
+	struct order order;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 4);
+	for (size_t i = 0; i < LONG; i++) {
+		numbers[0][i] = (int64_t)i;
+		numbers[1][i] = (int64_t)(i + LONG);
+	}
+	for (size_t t = 0; t < 3; t++) {
+		for (size_t i = 0; i < LONG; i++)
+			costs[i] = exp(.1 * rng_normal(&rng));
+		order_add(&list, t, false, n, repetition, cost, false);
+	}
+	order = order_of(&list, 3);
+	assert_int_equal(order.direction, 1);
+	assert_true(order.apart_mostly && order.spread < .05);
+	order_release(&list);
+}
+
 /* Expected numbers by numpy and scipy from the definition. */
 static void test_interval(void **state)
 {
@@ -122,6 +152,7 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_common_effect),
 		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,6 +152,63 @@ static void test_two_inputs(void **state)
 	leave(&w);
 }
 
+/* One repetition, of a session or of a plan-less pair. */
+static void add_one(struct world *w, int side, const char *machine, const char *fingerprint, int64_t repetition, double metric)
+{
+	struct run_set *set = &w->sides[side];
+	struct run run = { mem_string(machine), repetition, repetition, metric, 1, "", 0, "" };
+
+	snprintf(run.fingerprint, sizeof(run.fingerprint), "%s", fingerprint);
+	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
+	set->items[set->n++] = run;
+	qsort(set->items, set->n, sizeof(*set->items), compare);
+}
+
+/* Two sessions, one of which has a repetition of each version only: it is not taken for one without noise. Expected by hand. */
+static void test_session_of_one(void **state)
+{
+	const double s = .02, both = 1.160 * 1.160 / 3 + 1.160 * 1.160 / 3, one = 1 + 1;
+	struct pairing pairing;
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	for (int64_t r = 1; r <= 3; r++) {
+		add_one(&w, 0, "m", "s1", r, exp(s * (double)(r - 2))); /* standard deviation s of the logs */
+		add_one(&w, 1, "m", "s1", r, exp(.1 + s * (double)(r - 2)));
+	}
+	add_one(&w, 0, "m", "s2", 4, 1);
+	add_one(&w, 1, "m", "s2", 4, exp(.1));
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	assert_int_equal(pairing.n, 1);
+	assert_true(fabs(pairing.machines[0].log_ratio - .1) < 1e-12);
+	assert_true(fabs(pairing.machines[0].noise - s * sqrt(both + one) / 2) < 1e-12);
+	assert_true(fabs(pairing.machines[0].noise_df - 4) < 1e-12);
+	pairing_release(&pairing);
+	leave(&w);
+}
+
+/* Repetitions that are exactly alike say nothing of the noise: that is the reason, not that they are too few. */
+static void test_exactly_alike(void **state)
+{
+	struct verdict verdict;
+	struct assay_error err;
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	for (int64_t r = 1; r <= 3; r++) {
+		add_one(&w, 0, "m", "", r, 10);
+		add_one(&w, 1, "m", "", r, 12);
+	}
+	assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &verdict, &err), ASSAY_OK);
+	assert_int_equal(verdict.effect.decision, DECISION_INCONCLUSIVE);
+	assert_string_equal(verdict.reasons[0].code, "too_few_types");
+	assert_non_null(strstr(verdict.reasons[0].text, "exactly alike"));
+	verdict_release(&verdict);
+	leave(&w);
+}
+
 /* A machine that only one of them has is left out, with or without plans. */
 static void test_left_out(void **state)
 {
@@ -175,7 +232,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_latest_common_plan), cmocka_unit_test(test_no_common_plan), cmocka_unit_test(test_imported),
-		cmocka_unit_test(test_two_inputs),         cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_two_inputs),         cmocka_unit_test(test_left_out),       cmocka_unit_test(test_session_of_one),
+		cmocka_unit_test(test_exactly_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

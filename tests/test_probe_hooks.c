@@ -28,7 +28,25 @@ void *probe_library(const char *file, int mode)
 	return dlopen(file, mode);
 }
 
-static void begin(uint64_t budget_ppm, uint64_t file_bytes_max)
+/* The thread's stack is the array, from its end on downwards. */
+static uintptr_t *stack_begin(void)
+{
+	uintptr_t *slots = mem_new(SLOTS, sizeof(*slots));
+	struct probe_thread *t;
+
+	if (!probe_self) /* not begun by our pthread_create() */
+		memset(probe_near, 0, sizeof(probe_near));
+	t = probe_self ? probe_self : probe_thread_begin(0, 1);
+	assert_non_null(t);
+	t->stack_low = (uintptr_t)slots;
+	t->stack_bytes = SLOTS * sizeof(*slots);
+	for (size_t i = 0; i < SLOTS; i++)
+		slots[i] = 1000 + i; /* return addresses */
+	return slots;
+}
+
+/* A probe without functions' code, and the stack of this thread. end() them. */
+static uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 {
 	const struct record_options options = {
 		.directory = ".", .back_end = RECORD_TIME, .ticks_per_s = 1000000000u, .brief = true, .chunk_bytes = 65536,
@@ -51,23 +69,7 @@ static void begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 		probe.functions[i].seed = (i + 1) * 0x9e3779b97f4a7c15u;
 	}
 	probe_saved_init();
-}
-
-/* The thread's stack is the array, from its end on downwards. */
-static uintptr_t *stack_begin(void)
-{
-	uintptr_t *slots = mem_new(SLOTS, sizeof(*slots));
-	struct probe_thread *t;
-
-	if (!probe_self) /* not begun by our pthread_create() */
-		memset(probe_near, 0, sizeof(probe_near));
-	t = probe_self ? probe_self : probe_thread_begin(0, 1);
-	assert_non_null(t);
-	t->stack_low = (uintptr_t)slots;
-	t->stack_bytes = SLOTS * sizeof(*slots);
-	for (size_t i = 0; i < SLOTS; i++)
-		slots[i] = 1000 + i; /* return addresses */
-	return slots;
+	return stack_begin();
 }
 
 /* As the stub, and probe_trampoline.c behind it. */
@@ -113,15 +115,33 @@ static uint64_t calls_of(const struct samples *s, uint32_t function)
 	return calls;
 }
 
+/* A handler of signals runs on a stack of its own, which lies above the thread's, while a hook is at work there: it has to stay so. */
+static void test_handler_on_another_stack(void **state)
+{
+	uintptr_t elsewhere[4] = { 0 }, *slots = begin(0, RECORD_FILE_BYTES);
+	struct samples s;
+
+	(void)state;
+	enter(0, &slots[30]);
+	assert_true((uintptr_t)elsewhere > (uintptr_t)&slots[20]);
+	probe_self->busy = (uintptr_t)&slots[20];
+	enter(1, &elsewhere[1]);
+	assert_int_equal(probe_self->busy, (uintptr_t)&slots[20]);
+	assert_int_equal(elsewhere[1], 0);
+	probe_self->busy = 0;
+	leave(&slots[30]);
+	end(&s, slots);
+	assert_int_equal(s.n, 1);
+	samples_release(&s);
+}
+
 /* f0 calls f1, which calls itself; twice each, near and far from the thread's storage. */
 static void test_nested(void **state)
 {
 	struct samples s;
-	uintptr_t *slots;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
 
 	(void)state;
-	begin(0, RECORD_FILE_BYTES);
-	slots = stack_begin();
 	for (uint32_t k = 0; k < 2; k++) {
 		uint32_t base = k * 500;
 
@@ -157,12 +177,10 @@ static void test_nested(void **state)
 static void test_jump(void **state)
 {
 	struct samples s;
-	uintptr_t *slots;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
 	size_t unwound = 0;
 
 	(void)state;
-	begin(0, RECORD_FILE_BYTES);
-	slots = stack_begin();
 	for (int i = 0; i < 1000; i++) {
 		enter(0, &slots[40]);
 		enter(1, &slots[30]);
@@ -188,11 +206,9 @@ static void test_jump(void **state)
 static void test_tail_call(void **state)
 {
 	struct samples s;
-	uintptr_t *slots;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
 
 	(void)state;
-	begin(0, RECORD_FILE_BYTES);
-	slots = stack_begin();
 	for (int i = 0; i < 100; i++) {
 		enter(0, &slots[40]);
 		enter(1, &slots[40]);
@@ -213,11 +229,9 @@ static void test_budget(void **state)
 
 	(void)state;
 	for (int run = 0; run < 2; run++) {
-		uintptr_t *slots;
+		uintptr_t *slots = begin(30000, RECORD_FILE_BYTES);
 		uint64_t weights = 0;
 
-		begin(30000, RECORD_FILE_BYTES);
-		slots = stack_begin();
 		for (int i = 0; i < 300000; i++) {
 			enter(7, &slots[40]);
 			leave(&slots[40]);
@@ -237,11 +251,9 @@ static void test_budget(void **state)
 static void test_not_measured(void **state)
 {
 	struct samples s;
-	uintptr_t *slots, elsewhere[2] = { 5, 6 }, *deep = mem_new(PROBE_DEPTH_MAX + 20, sizeof(*deep));
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES), elsewhere[2] = { 5, 6 }, *deep = mem_new(PROBE_DEPTH_MAX + 20, sizeof(*deep));
 
 	(void)state;
-	begin(0, RECORD_FILE_BYTES);
-	slots = stack_begin();
 	enter(0, &slots[10]);
 	leave(&slots[10]);
 	enter(0, &elsewhere[0]);
@@ -269,11 +281,9 @@ static void test_not_measured(void **state)
 static void test_full(void **state)
 {
 	struct samples s;
-	uintptr_t *slots;
+	uintptr_t *slots = begin(0, 3 * 65536);
 
 	(void)state;
-	begin(0, 3 * 65536);
-	slots = stack_begin();
 	for (int i = 0; i < 20000; i++) {
 		enter(0, &slots[40]);
 		leave(&slots[40]);
@@ -290,13 +300,11 @@ static void test_full(void **state)
 static void test_fork(void **state)
 {
 	struct samples s;
-	uintptr_t *slots;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
 	int status;
 	pid_t child;
 
 	(void)state;
-	begin(0, RECORD_FILE_BYTES);
-	slots = stack_begin();
 	enter(0, &slots[40]);
 	enter(1, &slots[30]);
 	leave(&slots[30]);
@@ -323,11 +331,9 @@ static void test_fork(void **state)
 static void test_instrumented(void **state)
 {
 	struct samples s;
-	uintptr_t *slots;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
 
 	(void)state;
-	begin(0, RECORD_FILE_BYTES);
-	slots = stack_begin();
 	for (int i = 0; i < 100; i++) {
 		probe_instrumented_enter(0, &slots[40]);
 		probe_instrumented_enter(1, &slots[30]);
@@ -365,9 +371,8 @@ static void test_threads(void **state)
 	uintptr_t *slots;
 
 	(void)state;
-	begin(0, RECORD_FILE_BYTES);
 	probe_thread_init();
-	slots = stack_begin();
+	slots = begin(0, RECORD_FILE_BYTES);
 	for (int round = 0; round < 3; round++) {
 		pthread_t threads[4];
 
@@ -385,9 +390,9 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_nested),       SCRATCH_TEST(test_jump), SCRATCH_TEST(test_tail_call), SCRATCH_TEST(test_budget),
-		SCRATCH_TEST(test_not_measured), SCRATCH_TEST(test_full), SCRATCH_TEST(test_fork),      SCRATCH_TEST(test_instrumented),
-		SCRATCH_TEST(test_threads),
+		SCRATCH_TEST(test_handler_on_another_stack), SCRATCH_TEST(test_nested), SCRATCH_TEST(test_jump), SCRATCH_TEST(test_tail_call),
+		SCRATCH_TEST(test_budget), SCRATCH_TEST(test_not_measured), SCRATCH_TEST(test_full), SCRATCH_TEST(test_fork),
+		SCRATCH_TEST(test_instrumented), SCRATCH_TEST(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

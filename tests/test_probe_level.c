@@ -134,11 +134,40 @@ static void test_outlier(void **state)
 	assert_in_range(s.mean, 990, 1050);
 }
 
+/* What is measured of a short function is mostly the measuring: how densely its calls come says how long they are at most. */
+static void test_bound(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t start, ordinal, alone, expected;
+	} rows[] = {
+		{ "the first one", 10000, 0, 70, 70 },
+		{ "so short that so many more fit", 10000 + 160 + 256 * 9, 256, 70, 9 + 24 },
+		{ "called now and then", 10000 + 160 + 256 * 9 + 160 + 1000000, 300, 70, 70 },
+		{ "begun before that one, ended after it", 11000, 200, 70, 70 },
+		{ "right behind it", 10000 + 160 + 256 * 9 + 160 + 1000000 + 100, 301, 70, 70 },
+		{ "and so on", 10000 + 160 + 256 * 9 + 160 + 1000000 + 100 + 160 + 1000, 401, 70, 10 + 24 },
+	};
+	struct probe_state s = { .level = 0 };
+
+	(void)state;
+	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 2, .cost_clock = 24 };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		/* What the probe took for itself in between is no program's time. */
+		struct probe_frame frame = { .start = rows[i].start + 5000 * i, .paused = 5000 * i, .ordinal = rows[i].ordinal };
+		uint64_t got = probe_level_bound(&s, &frame, rows[i].alone);
+
+		if (got != rows[i].expected)
+			fail_msg("%s: %llu", rows[i].what, (unsigned long long)got);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_of_each_block), cmocka_unit_test(test_levels_are_nested), cmocka_unit_test(test_places_vary),
 		cmocka_unit_test(test_budget),            cmocka_unit_test(test_outlier),          cmocka_unit_test(test_level_is_the_means),
+		cmocka_unit_test(test_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 static const double two[MADE_FEATURES] = { [1] = .7, [7] = .3 };
+static const double small_third[MADE_FEATURES] = { [1] = .65, [7] = .28, [9] = .07 };
 static const struct profile_options options = { 40, 1, 1 };
 
 static const struct profile_group *group_of(const struct profile *p, const char *feature)
@@ -29,6 +30,19 @@ static bool has_reason(const struct profile *p, const char *code)
 	return false;
 }
 
+/* A rank is one more than the number of groups with a larger share, of which only those above a tenth count. */
+static void assert_ranks(const struct profile *p, size_t ranked)
+{
+	assert_int_equal(p->n_ranked, ranked);
+	for (size_t g = 0; g < p->n_groups; g++) {
+		size_t larger = 0;
+
+		for (size_t k = 0; k < p->n_groups; k++)
+			larger += p->groups[k].share >= .1 && p->groups[k].share > p->groups[g].share ? 1 : 0;
+		assert_int_equal(p->groups[g].rank, larger + 1);
+	}
+}
+
 static void test_sums_to_one(void **state)
 {
 	struct profile_rows r = made_rows(12, two, .02, 11);
@@ -41,7 +55,6 @@ static void test_sums_to_one(void **state)
 	for (size_t g = 0; g < p.n_groups; g++) {
 		const struct profile_group *group = &p.groups[g];
 
-		assert_int_equal(group->rank, g + 1);
 		assert_true(group->low <= group->share && group->share <= group->high);
 		assert_true(group->least <= group->share && group->share <= group->most);
 		sum += group->share;
@@ -59,6 +72,38 @@ static void test_sums_to_one(void **state)
 	}
 	assert_string_equal(p.groups[0].name, "cpu: bsearch, cpu and 2 more");
 	assert_int_equal(p.verdict, PROFILE_TRUSTED);
+	assert_true(p.n_groups > 3);
+	assert_ranks(&p, 2);
+	profile_release(&p);
+	profile_rows_release(&r);
+}
+
+/* Found, and too small to be ranked. */
+static void test_small_share(void **state)
+{
+	struct profile_rows r = made_rows(16, small_third, .0, 11);
+	struct profile p;
+
+	(void)state;
+	profile_of(&r, &options, &p);
+	assert_true(p.groups[2].share > .03 && p.groups[2].share < .1);
+	assert_ranks(&p, 2);
+	profile_release(&p);
+	profile_rows_release(&r);
+}
+
+/* The same cost everywhere: the constant explains it, no group has a share to speak of, and all are tied. */
+static void test_nothing_ranked(void **state)
+{
+	struct profile_rows r = made_rows(9, two, .02, 18);
+	struct profile p;
+
+	(void)state;
+	for (size_t i = 0; i < r.rates.rows; i++)
+		r.cost[i] = 1.0;
+	profile_of(&r, &options, &p);
+	assert_ranks(&p, 0);
+	assert_int_equal(p.groups[p.n_groups - 1].rank, 1);
 	profile_release(&p);
 	profile_rows_release(&r);
 }
@@ -235,9 +280,9 @@ static void test_nothing_to_infer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums_to_one), cmocka_unit_test(test_threads),           cmocka_unit_test(test_units),
-		cmocka_unit_test(test_twice),       cmocka_unit_test(test_types_weigh_equally), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_nothing_to_infer),
+		cmocka_unit_test(test_sums_to_one),         cmocka_unit_test(test_small_share), cmocka_unit_test(test_nothing_ranked),
+		cmocka_unit_test(test_threads),             cmocka_unit_test(test_units),       cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_types_weigh_equally), cmocka_unit_test(test_refusals),    cmocka_unit_test(test_nothing_to_infer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

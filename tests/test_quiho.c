@@ -3,7 +3,7 @@
 
 #include "base/csv.h"
 #include "base/rng.h"
-#include "fingerprint/catalog.h"
+#include "fingerprint/catalog/catalog.h"
 #include "runs/results/metric_rule.h"
 #include "runs/results/run.h"
 #include "tests/scratch.h"

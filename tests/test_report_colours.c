@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "fingerprint/stressor.h"
+#include "fingerprint/battery/stressor.h"
 
 #include <math.h>
 #include <setjmp.h>

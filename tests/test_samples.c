@@ -410,7 +410,7 @@ static void test_join(void **state)
 			assert_int_equal(join.n_columns, 3); /* the instructions once */
 			assert_int_equal(join.n, 1);
 			if (join.functions[0].apart != rows[i].apart || join.functions[0].n != rows[i].rows)
-				fail_msg("%s: %s, %zu rows", rows[i].what, samples_apart_code(join.functions[0].apart), join.functions[0].n);
+				fail_msg("%s: %d, %zu rows", rows[i].what, (int)join.functions[0].apart, join.functions[0].n);
 			for (size_t k = 0; k < join.functions[0].n && join.functions[0].apart == SAMPLES_JOINED; k++) {
 				samples_join_vector(&join, 0, k, false, vector);
 				assert_true(vector[0] == 1000 && vector[1] == vector[2]);

@@ -277,6 +277,7 @@ static void test_shown(void **state)
 	(void)state;
 	assert_string_equal(text_shown("port", out), "port");
 	assert_string_equal(text_shown("a\nb\033[31m\x7f", out), "a?b?[31m?");
+	assert_string_equal(text_shown("a\xc2\x9b" "31m\xc2\xa0\xc3\x9b", out), "a?31m\xc2\xa0\xc3\x9b"); /* a terminal's CSI; no-break space, a letter */
 	for (size_t i = 0; i < 80; i++)
 		memcpy(text + 2 * i, "\xc3\xa9", 2);
 	text[160] = '\0';

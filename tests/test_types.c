@@ -1,5 +1,5 @@
 /* Hardware types: the rules and their order, clusters that do not depend on the order of anything, and files of types. */
-#include "fingerprint/types.h"
+#include "fingerprint/catalog/types.h"
 
 #include "base/rng.h"
 #include "tests/scratch.h"

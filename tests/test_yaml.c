@@ -268,22 +268,12 @@ static void test_empty_items(void **state)
 	yaml_release(&root);
 }
 
-static void test_read(void **state)
-{
-	struct yaml_node root;
-	struct assay_error err;
-
-	(void)state;
-	assert_int_equal(yaml_read("/nonexistent/lab.yaml", &root, &err), ASSAY_E_NOTFOUND);
-	assert_non_null(strstr(err.text, "'/nonexistent/lab.yaml'"));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse),       cmocka_unit_test(test_limits), cmocka_unit_test(test_many_keys),
 		cmocka_unit_test(test_keys),        cmocka_unit_test(test_get),    cmocka_unit_test(test_values),
-		cmocka_unit_test(test_empty_items), cmocka_unit_test(test_read),
+		cmocka_unit_test(test_empty_items),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Seven functions, into each of which one fault can be switched: -DFAULT=1 to 7. They do the same work in any case. */
+/* Seven functions, into each of which one fault can be switched: -DFAULT=1 to 7, or two at once: -DFAULT=27. They do the same work in any
+ * case. */
 #include "app.h"
 
 #include <stdatomic.h>
@@ -7,6 +8,7 @@
 #ifndef FAULT
 #define FAULT 0
 #endif
+#define FAULTY(n) (FAULT / 10 == (n) || FAULT % 10 == (n))
 
 #define ITEMS 4096
 #define PAGE  1024 /* numbers of 4 bytes */
@@ -14,7 +16,7 @@
 /* What a thread works on, and apart from the others' but for the first. */
 static struct {
 	volatile uint64_t value;
-#if FAULT != 1
+#if !FAULTY(1)
 	char apart[LINE - sizeof(uint64_t)];
 #endif
 } *tallies;
@@ -35,12 +37,12 @@ FUNCTION void tally(unsigned thread)
 /* 2: true sharing. */
 FUNCTION void draw(struct own *own)
 {
-#if FAULT == 2
+#if FAULTY(2)
 	static _Alignas(LINE) atomic_ulong number;
 #endif
 
 	for (int i = 0; i < ITEMS; i++) {
-#if FAULT == 2
+#if FAULTY(2)
 		atomic_fetch_add(&number, 1);
 #endif
 		own->drawn++;
@@ -52,7 +54,7 @@ FUNCTION void parse(struct own *own)
 {
 	const uint8_t *from = items;
 
-#if FAULT == 3
+#if FAULTY(3)
 	memcpy(own->buffer, items, ITEMS);
 	from = (const uint8_t *)own->buffer;
 #endif
@@ -64,7 +66,7 @@ FUNCTION void parse(struct own *own)
 FUNCTION void choose(struct own *own)
 {
 	for (int i = 0; i < ITEMS; i++) {
-#if FAULT == 4
+#if FAULTY(4)
 		if (items[i] & 1) {
 #else
 		if (i & 1) {
@@ -81,7 +83,7 @@ FUNCTION void choose(struct own *own)
 FUNCTION void ask(struct own *own)
 {
 	for (int i = 0; i < ITEMS; i++) {
-#if FAULT == 5
+#if FAULTY(5)
 		if (i % 16 == 0)
 			own->answers += getppid() == 0;
 #endif
@@ -93,7 +95,7 @@ FUNCTION void ask(struct own *own)
 FUNCTION void store(struct own *own)
 {
 	for (int i = 0; i < ITEMS; i += 16) {
-#if FAULT == 6
+#if FAULTY(6)
 		volatile char *at = malloc(64);
 #else
 		volatile char *at = own->buffer;
@@ -101,7 +103,7 @@ FUNCTION void store(struct own *own)
 		for (int k = 0; k < 16; k++)
 			at[k] = (char)items[i + k];
 		own->sum += (uint8_t)at[5];
-#if FAULT == 6
+#if FAULTY(6)
 		free((char *)(uintptr_t)at);
 #endif
 	}
@@ -113,7 +115,7 @@ FUNCTION void walk(struct own *own)
 	uint32_t at = 0;
 
 	for (int i = 0; i < ITEMS; i++) {
-#if FAULT == 7
+#if FAULTY(7)
 		at = following[(size_t)at * PAGE];
 #else
 		at = following[i];
@@ -145,9 +147,9 @@ static void prepare(void)
 	items = app_lines(ITEMS);
 	for (int i = 0; i < ITEMS; i++)
 		items[i] = (uint8_t)(app_random(&state) >> 7);
-	following = app_lines(sizeof(*following) * ITEMS * (FAULT == 7 ? PAGE : 1));
+	following = app_lines(sizeof(*following) * ITEMS * (FAULTY(7) ? PAGE : 1));
 	for (uint32_t i = 0; i < ITEMS; i++)
-		following[(size_t)i * (FAULT == 7 ? PAGE : 1)] = (i * 1021 + 1) % ITEMS;
+		following[(size_t)i * (FAULTY(7) ? PAGE : 1)] = (i * 1021 + 1) % ITEMS;
 }
 
 int main(int argc, char **argv)

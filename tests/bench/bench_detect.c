@@ -3,12 +3,13 @@
  *   bench_detect METHOD,... RATE,... SEED TRAIN DIRECTORY...
  *       fit METHOD RATE DIRECTORY runs samples functions columns clusters topology measured sufficient chosen fit_s judge_s
  *       run METHOD RATE DIRECTORY NAME anomalous p
- *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold excess part-of-time kind
- *           COUNTER:votes:part:direction:normal:now,...
+ *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold excess part-of-time kind      (by what matters)
+ *           COUNTER:votes:part:direction:normal:now,... small side-effect-of
  *       error METHOD RATE DIRECTORY text */
 #include "base/mem.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/observe.h"
+#include "gate/detect/side_effect.h"
 #include "model/anomaly/rival.h"
 
 #include <inttypes.h>
@@ -123,26 +124,55 @@ static double part_of_time(const struct observed *seen, size_t function)
 	return all > 0.0 ? own / all : 0.0;
 }
 
-static void print_function(const char *head, const struct observed *seen, enum record_back_end back_end, const struct detection_function *f)
+static void print_function(const char *head, const struct observed *seen, const struct detection_function *f, const struct kind *kind,
+			   const char *cause)
 {
 	const struct observations *o = &seen->observations;
-	struct kind kind = kind_of(back_end, o, f);
 
-	printf("function\t%s\t%s\t%d\t%d\t%zu\t%zu\t%g\t%g\t%g\t%g\t%s%s\t", head, o->functions_names[f->function], f->known, f->anomalous,
-	       f->runs_anomalous, f->runs, f->score, f->threshold, f->excess, part_of_time(seen, f->function), kind.improved ? "-" : "",
-	       trouble_code(kind.trouble));
+	printf("function\t%s\t%s\t%d\t%d\t%zu\t%zu\t%g\t%g\t%g\t%g\t%s%s\t", head, o->functions_names[f->function], f->known,
+	       f->anomalous && !f->small, f->runs_anomalous - f->runs_small, f->runs, f->score, f->threshold, f->excess,
+	       part_of_time(seen, f->function), kind->improved ? "-" : "",
+	       trouble_code(kind->trouble));
 	for (size_t i = 0; i < f->n_columns; i++)
 		printf("%s%s:%.3f:%.3f:%+d:%.4g:%.4g", i ? "," : "", strrchr(o->columns[f->columns[i].column], ':') + 1, f->columns[i].votes,
 		       f->columns[i].part, f->columns[i].direction, f->columns[i].normal, f->columns[i].now);
-	printf("\n");
+	printf("\t%d\t%s\n", kind->small, cause ? cause : "");
+}
+
+/* As `assay detect` says it; and of functions that are anomalous in single runs alone, what it would say. */
+static void print_functions(const char *head, const struct side *side, const struct observed *seen, const struct detection *d)
+{
+	struct kind *kinds = mem_new(d->n, sizeof(*kinds));
+	struct side_effect_row *rows = mem_new(d->n, sizeof(*rows));
+	size_t *at = mem_new(d->n, sizeof(*at)), *cause = mem_new(d->n, sizeof(*cause)), n = 0;
+	const char **causes = mem_new(d->n, sizeof(*causes));
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detection_function *f = &d->functions[i];
+
+		kinds[i] = kind_of(side->back_end, &seen->observations, f);
+		if (!f->runs_anomalous || kinds[i].small || kinds[i].improved)
+			continue;
+		at[n] = i;
+		rows[n++] = (struct side_effect_row){ seen->functions[f->function], kinds[i], observed_calls(seen, f->function) };
+	}
+	side_effects_find(side, rows, n, cause);
+	for (size_t i = 0; i < n; i++)
+		causes[at[i]] = cause[i] == SIZE_MAX ? NULL : rows[cause[i]].symbol;
+	for (size_t i = 0; i < d->n; i++)
+		print_function(head, seen, &d->functions[i], &kinds[i], causes[i]);
+	free(kinds);
+	free(rows);
+	free(at);
+	free(cause);
+	free(causes);
 }
 
 static void print_detection(const char *head, const struct side *side, const struct observed *seen, const struct detection *d)
 {
 	for (size_t r = 0; r < d->runs; r++)
 		printf("run\t%s\t%s\t%d\t%.6g\n", head, side->runs[r].name, d->run_anomalous[r], d->run_p ? d->run_p[r] : (double)NAN);
-	for (size_t i = 0; i < d->n; i++)
-		print_function(head, seen, side->back_end, &d->functions[i]);
+	print_functions(head, side, seen, d);
 }
 
 /* What a fit rests on. */

@@ -2,20 +2,20 @@
  *   bench_irup LAB applications         every application: errors on types left out, the choices, the leading group
  *   bench_irup LAB left-out             each stressor in turn left out of the fingerprint and used as the application
  *   bench_irup LAB planted COUNT SEED   applications made up of one to four stressors with noise
+ *   bench_irup LAB rankings             what is meant by "rankings" in the lines of the three above, in the same order
  *   bench_irup LAB time ROUNDS          seconds of one whole default profile of stream/add-1, on all processors and on one
  * Of stream only the sound run counts (time stamp 1498013938000). */
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/stats.h"
-#include "gate/profile/profile.h"
+#include "tests/bench/irup_planted.h"
+#include "tests/bench/irup_rankings.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#define SOUND_MS      1498013938000
-#define RELATIVES_MAX 64
+#define SOUND_MS 1498013938000
 
 static struct lab lab = { .lock_fd = -1 };
 static struct evidence evidence;
@@ -34,85 +34,6 @@ static void print_line(cJSON *object)
 	fflush(stdout);
 	cJSON_free(text);
 	cJSON_Delete(object);
-}
-
-/* ---- stability under resampling ---- */
-
-static void order_of(const double *share, size_t n, size_t *rank)
-{
-	for (size_t i = 0; i < n; i++) {
-		rank[i] = 0;
-		for (size_t k = 0; k < n; k++)
-			rank[i] += share[k] > share[i] || (share[k] == share[i] && k < i) ? 1 : 0;
-	}
-}
-
-static double top3_jaccard(const size_t *a, const size_t *b, size_t n)
-{
-	double both = 0.0, either = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		both += a[i] < 3 && b[i] < 3 ? 1.0 : 0.0;
-		either += a[i] < 3 || b[i] < 3 ? 1.0 : 0.0;
-	}
-	return either > 0.0 ? both / either : 1.0;
-}
-
-/* Kendall's tau-b of two lists of shares. */
-static double kendall(const double *a, const double *b, size_t n)
-{
-	double sum = 0.0, na = 0.0, nb = 0.0;
-
-	for (size_t i = 0; i < n; i++) {
-		for (size_t k = 0; k < i; k++) {
-			double x = (a[i] > a[k] ? 1.0 : 0.0) - (a[i] < a[k] ? 1.0 : 0.0);
-			double y = (b[i] > b[k] ? 1.0 : 0.0) - (b[i] < b[k] ? 1.0 : 0.0);
-
-			sum += x * y;
-			na += x * x;
-			nb += y * y;
-		}
-	}
-	return na > 0.0 && nb > 0.0 ? sum / sqrt(na * nb) : 0.0;
-}
-
-/* Each resample against the fit on all types. */
-static void add_stability(cJSON *o, const char *jaccard, const char *tau, const double *whole, const struct mat *resampled,
-                          size_t n)
-{
-	size_t *a = mem_new(n, sizeof(*a)), *b = mem_new(n, sizeof(*b));
-	double j = 0.0, t = 0.0;
-
-	order_of(whole, n, a);
-	for (size_t i = 0; i < resampled->rows; i++) {
-		order_of(&resampled->at[i * resampled->cols], n, b);
-		j += top3_jaccard(a, b, n) / (double)resampled->rows;
-		t += kendall(whole, &resampled->at[i * resampled->cols], n) / (double)resampled->rows;
-	}
-	cJSON_AddNumberToObject(o, jaccard, j);
-	cJSON_AddNumberToObject(o, tau, t);
-	free(a);
-	free(b);
-}
-
-/* The same of the stumps' importances, and of half the sum of both. */
-static void add_stability_of_importance(cJSON *o, const struct profile *p)
-{
-	size_t n = p->n_groups, rows = p->shares.resampled.rows;
-	double *importance = mem_new(2 * n, sizeof(*importance)), *both = importance + n;
-	struct mat sums = mat_new(rows, n);
-
-	for (size_t k = 0; k < p->data.features.n; k++)
-		importance[p->data.features.group[k]] += p->blend.stumps.importance[k];
-	for (size_t g = 0; g < n; g++) {
-		both[g] = .5 * (importance[g] + p->shares.share[g]);
-		for (size_t i = 0; i < rows; i++)
-			mat_set(&sums, i, g, .5 * (mat_get(&p->shares.importances, i, g) + mat_get(&p->shares.resampled, i, g)));
-	}
-	add_stability(o, "jaccard_importance", "tau_importance", importance, &p->shares.importances, n);
-	add_stability(o, "jaccard_both", "tau_both", both, &sums, n);
-	mat_release(&sums);
-	free(importance);
 }
 
 /* ---- what is said of every profile ---- */
@@ -143,8 +64,6 @@ static cJSON *summary(const struct profile *p, const char *name)
 	cJSON_AddNumberToObject(o, "most", p->groups[0].most);
 	cJSON_AddNumberToObject(o, "first", p->groups[0].first);
 	cJSON_AddNumberToObject(o, "importance", p->groups[0].importance);
-	add_stability(o, "jaccard", "tau", p->shares.share, &p->shares.resampled, p->n_groups);
-	add_stability_of_importance(o, p);
 	return o;
 }
 
@@ -210,6 +129,7 @@ static void application(const char *name)
 	if (profile.fitted) {
 		o = summary(&profile, name);
 		add_held_out(o, &profile);
+		add_stability(o, &profile);
 		print_line(o);
 	}
 	profile_release(&profile);
@@ -232,45 +152,6 @@ static void applications(void)
 }
 
 /* ---- applications that are made up ---- */
-
-/* All fingerprints of one time (0: of all times), a row a pass; every stressor a column. Cost is to be filled in. */
-static void fingerprints(int64_t taken_ms, struct profile_rows *out)
-{
-	const struct fingerprint_set *set = &evidence.fingerprints;
-	struct profile_rows r = {.features = mem_new(set->n_stressors, sizeof(char *)),
-	                         .type_names = mem_new(evidence.types.n, sizeof(char *))};
-	size_t passes = 0, *seen = mem_new(evidence.types.n, sizeof(*seen));
-
-	for (size_t i = 0; i < set->n; i++)
-		passes += set->items[i].n_passes;
-	r.rates = mat_new(passes, set->n_stressors);
-	r.cost = mem_new(passes, sizeof(*r.cost));
-	r.type = mem_new(passes, sizeof(*r.type));
-	memcpy(r.features, set->stressors, set->n_stressors * sizeof(char *));
-	r.rates.rows = 0;
-	for (size_t i = 0; i < set->n; i++) {
-		size_t type = types_find(&evidence.types, set->items[i].id);
-
-		if (taken_ms && set->items[i].taken_ms != taken_ms)
-			continue;
-		for (size_t pass = 0; pass < set->items[i].n_passes; pass++) {
-			for (size_t j = 0; j < set->n_stressors; j++)
-				mat_set(&r.rates, r.rates.rows, j, fingerprint_rate(set, &set->items[i], pass, j));
-			r.type[r.rates.rows++] = type;
-			seen[type] = 1;
-		}
-	}
-	for (size_t t = 0; t < evidence.types.n; t++) {
-		if (seen[t]) {
-			seen[t] = r.types;
-			r.type_names[r.types++] = evidence.types.types[t].name;
-		}
-	}
-	for (size_t i = 0; i < r.rates.rows; i++)
-		r.type[i] = seen[r.type[i]];
-	free(seen);
-	*out = r;
-}
 
 static const int64_t times[] = { 1497974400000, 1498013938000, 1499724178000, 1512873230000, 0 };
 
@@ -309,6 +190,21 @@ static bool has_category(const struct profile_group *g, const char *name, bool m
 			return true;
 	}
 	return false;
+}
+
+/* "rankings": of the first group of each ranking, whether it has one of the nearest stressors, and its main category. */
+static void add_first_groups(cJSON *o, const struct profile *p, const char *name)
+{
+	struct mat keys = keys_of_all_types(p);
+	cJSON *list = cJSON_AddArrayToObject(o, "rankings");
+
+	for (size_t r = 0; r < RANKINGS; r++) {
+		const struct profile_group *first = &p->groups[first_of(&rankings[r], &keys)];
+		double good[] = { has_nearest(p, first, name) ? 1.0 : 0.0, has_category(first, name, true) ? 1.0 : 0.0 };
+
+		cJSON_AddItemToArray(list, cJSON_CreateDoubleArray(good, 2));
+	}
+	mat_release(&keys);
 }
 
 static void left_out_one(const struct profile_rows *all, size_t column, int64_t taken_ms)
@@ -351,6 +247,7 @@ static void left_out_one(const struct profile_rows *all, size_t column, int64_t 
 		cJSON_AddBoolToObject(o, "nearest", has_nearest(&profile, &profile.groups[0], all->features[column]));
 		cJSON_AddBoolToObject(o, "main", has_category(&profile.groups[0], all->features[column], true));
 		cJSON_AddBoolToObject(o, "any", has_category(&profile.groups[0], all->features[column], false));
+		add_first_groups(o, &profile, all->features[column]);
 		print_line(o);
 	}
 	profile_release(&profile);
@@ -363,72 +260,20 @@ static void left_out(void)
 	for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++) {
 		struct profile_rows all;
 
-		fingerprints(times[k], &all);
+		fingerprints(&evidence, times[k], &all);
 		for (size_t j = 0; j < all.rates.cols; j++)
 			left_out_one(&all, j, times[k]);
 		profile_rows_release(&all);
 	}
 }
 
-struct plant {
-	size_t column[4], n;
-	double weight[4], noise;
-};
-
-/* Columns of different groups, at random. */
-static struct plant plant_of(const struct features *f, size_t n, struct rng *rng)
-{
-	struct plant plant = { .n = n, .noise = .01 + .04 * rng_double(rng) };
-	double sum = 0.0;
-
-	for (size_t k = 0; k < n;) {
-		size_t j = rng_below(rng, f->p);
-		bool fresh = f->distinct[j] != FEATURES_NONE;
-
-		for (size_t i = 0; fresh && i < k; i++)
-			fresh = f->group[f->distinct[plant.column[i]]] != f->group[f->distinct[j]];
-		if (!fresh)
-			continue;
-		plant.column[k] = j;
-		plant.weight[k] = .05 - log(1.0 - rng_double(rng));
-		sum += plant.weight[k++];
-	}
-	for (size_t k = 0; k < n; k++)
-		plant.weight[k] /= sum;
-	return plant;
-}
-
-/* Fills the cost of r, and truth[features], the mean over types of each one's share. */
-static void grow(const struct plant *plant, const struct features *f, struct rng *rng, struct profile_rows *r, double *truth)
-{
-	double *machine = mem_new(r->types, sizeof(*machine)), *rows = mem_new(r->types, sizeof(*rows));
-
-	for (size_t t = 0; t < r->types; t++)
-		machine[t] = exp(plant->noise * rng_normal(rng));
-	for (size_t i = 0; i < r->rates.rows; i++)
-		rows[r->type[i]] += 1.0;
-	for (size_t i = 0; i < r->rates.rows; i++) {
-		double part[4], time = 0.0;
-
-		for (size_t k = 0; k < plant->n; k++) {
-			part[k] = plant->weight[k] * exp(f->centre[plant->column[k]]) / mat_get(&r->rates, i, plant->column[k]);
-			time += part[k];
-		}
-		for (size_t k = 0; k < plant->n; k++)
-			truth[plant->column[k]] += part[k] / time / rows[r->type[i]] / (double)r->types;
-		r->cost[i] = time * machine[r->type[i]] * exp(plant->noise * rng_normal(rng));
-	}
-	free(machine);
-	free(rows);
-}
-
 static void planted_one(struct profile_rows *r, const struct features *f, size_t n, struct rng *rng)
 {
-	double *truth = mem_new(r->rates.cols, sizeof(*truth)), best = -1.0;
+	double *truth = mem_new(r->rates.cols, sizeof(*truth)), *shares, best = -1.0;
 	struct plant plant = plant_of(f, n, rng);
 	struct profile profile = { 0 };
-	cJSON *o, *shares;
 	size_t leading = 0;
+	cJSON *o, *list;
 
 	grow(&plant, f, rng, r, truth);
 	r->noise = plant.noise;
@@ -436,29 +281,26 @@ static void planted_one(struct profile_rows *r, const struct features *f, size_t
 	o = summary(&profile, "planted");
 	cJSON_AddNumberToObject(o, "resources", (double)n);
 	cJSON_AddNumberToObject(o, "noise", plant.noise);
-	shares = cJSON_AddArrayToObject(o, "shares");
+	list = cJSON_AddArrayToObject(o, "shares");
+	shares = mem_new(profile.n_groups, sizeof(*shares));
 	for (size_t g = 0; g < profile.n_groups; g++) {
 		const struct profile_group *group = &profile.groups[g];
-		double share = 0.0, values[6];
 
 		for (size_t i = 0; i < group->n; i++)
-			share += truth[group->members[i]];
-		if (share > best) {
-			best = share;
+			shares[g] += truth[group->members[i]];
+		if (shares[g] > best) {
+			best = shares[g];
 			leading = g;
 		}
-		values[0] = share;
-		values[1] = group->share;
-		values[2] = group->low;
-		values[3] = group->high;
-		values[4] = group->least;
-		values[5] = group->most;
-		if (share > 0.0 || g == 0)
-			cJSON_AddItemToArray(shares, cJSON_CreateDoubleArray(values, 6));
+		if (shares[g] > 0.0 || g == 0)
+			cJSON_AddItemToArray(list, cJSON_CreateDoubleArray((double[]){ shares[g], group->share, group->low, group->high,
+										       group->least, group->most }, 6));
 	}
 	cJSON_AddBoolToObject(o, "right", leading == 0);
+	add_truth(o, &profile, shares);
 	print_line(o);
 	profile_release(&profile);
+	free(shares);
 	free(truth);
 }
 
@@ -471,13 +313,19 @@ static void planted(size_t count, uint64_t seed)
 		struct profile_rows rows;
 		struct features f;
 
-		fingerprints(times[k], &rows);
+		fingerprints(&evidence, times[k], &rows);
 		features_of(&rows.rates, rows.type, rows.types, &f);
 		for (size_t i = 0; i < count; i++)
 			planted_one(&rows, &f, 1 + i % 4, &rng);
 		features_release(&f);
 		profile_rows_release(&rows);
 	}
+}
+
+static void name_rankings(void)
+{
+	for (size_t r = 0; r < RANKINGS; r++)
+		puts(rankings[r].name);
 }
 
 /* ---- time ---- */
@@ -515,7 +363,7 @@ static void measure(size_t rounds)
 		cJSON_AddNumberToObject(o, "threads", (double)options.threads);
 		cJSON_AddNumberToObject(o, "wall", wall);
 		cJSON_AddNumberToObject(o, "cpu", cpu);
-		cJSON_AddNumberToObject(o, "resamples", (double)profile.shares.resampled.rows);
+		cJSON_AddNumberToObject(o, "resamples", (double)options.resamples);
 		cJSON_AddNumberToObject(o, "features", (double)rows.rates.cols);
 		print_line(o);
 		profile_release(&profile);
@@ -530,7 +378,7 @@ int main(int argc, char **argv)
 	struct assay_error err;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: bench_irup LAB applications | left-out | planted COUNT SEED | time ROUNDS\n");
+		fprintf(stderr, "usage: bench_irup LAB applications | left-out | planted COUNT SEED | rankings | time ROUNDS\n");
 		return 2;
 	}
 	if (lab_open(argv[1], STORE_READ, &lab, &err) || evidence_load(&lab, &evidence, &err))
@@ -541,6 +389,8 @@ int main(int argc, char **argv)
 		left_out();
 	else if (strcmp(argv[2], "planted") == 0 && argc == 5)
 		planted(strtoul(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
+	else if (strcmp(argv[2], "rankings") == 0)
+		name_rankings();
 	else if (strcmp(argv[2], "time") == 0 && argc == 4)
 		measure(strtoul(argv[3], NULL, 10));
 	else

@@ -73,7 +73,7 @@ def rates_of(bench, corpus, blocks, names, methods, part):
            "blocks with a function called anomalous"], body)
     for method in methods:
         runs = sum(len(judged) for judged in differ[method])
-        print(f"\n{method}: {sum(map(sum, differ[method]))} of {runs} runs differ from normal ones by anything that matters; the others have p = 1.")
+        print(f"\n{method}: {sum(map(sum, differ[method]))} of {runs} runs are stranger than at least one normal one; the others have p = 1.")
     return problems
 
 

@@ -1,11 +1,12 @@
-"""Runs of the programs of tests/apps for the tables of detection: ASSAY DIRECTORY programs|aa|software. What is already there
+"""Runs of the programs of tests/apps for the tables of detection: ASSAY DIRECTORY programs|aa|software|pairs. What is already there
 is not run again.
 
   DIRECTORY/programs/PROGRAM/train|test|FLAG/RUN/*.samples    good runs to learn from, good ones to judge, bad ones
   DIRECTORY/aa/PROGRAM-BLOCK/train|test/RUN/*.samples         good runs alone, each of them in one block only; few: some of train's
+  DIRECTORY/pairs/seven|two/FLAG/RUN/*.samples                two faults at once (of seven to learn from: programs/seven/train)
   DIRECTORY/varying|same/PROGRAM/...                          as programs, by the probe without hardware counters; any size, one size
 
-The first two with the emulated back end. The input of each run (threads, size, seed) is drawn for itself, good and bad ones from
+All but the last with the emulated back end. The input of each run (threads, size, seed) is drawn for itself, good and bad ones from
 the same distribution."""
 import concurrent.futures
 import csv
@@ -27,6 +28,7 @@ SIZES = {
     "extra_copy": (2e3, 2e4), "worse_hash": (5e4, 4e5), "pointer_chase": (8e4, 2.5e5),  # more pages than the TLB has entries
     "branch": (3e4, 3e5), "system_call": (1e4, 1e5), "allocation": (1e4, 1e5), "seven": (10, 60),
 }
+TWO_SIZE, TWO_STEPS = (10, 60), (16, 64, 128, 256, 512, 1024, 2048, 4096)  # of detect_two.c: of the second function
 # Of a thread at least, where good and bad runs are compared: behind the first thread's preparations not every window of 1024 accesses
 # is simulated, but some of 128 in a row are; and what lies on another node is of interest where it does not fit into the caches.
 LEAST = {"dot_product": 5e4, "vector_sum": 5e4, "histogram": 7.5e4, "reverse_index": 9e4, "numa_init": 8e4}
@@ -39,20 +41,20 @@ def truth():
     return list(csv.DictReader(open(f"{APPS}/truth.csv")))
 
 
-def build(assay, directory, program, flag, how=()):
+def build(assay, directory, program, flag, how=(), source=None):
     path = f"{directory}/bin/{program}.{flag or 'good'}{'.probe' if how else ''}"
     if not os.path.exists(path):
         os.makedirs(f"{directory}/bin", exist_ok=True)
-        flags = ["-D" + flag] if flag else []
+        flags = ["-D" + word for word in flag.split()]
         subprocess.run([*(() if how else (assay, "emulate", "build", "--")), "gcc", "-O2", "-g", "-std=c11", "-D_GNU_SOURCE", *how, *flags,
-                        f"{APPS}/{program}.c", "-pthread", "-o", path], check=True)
+                        source or f"{APPS}/{program}.c", "-pthread", "-o", path], check=True)
     return path
 
 
 def draw(program, what, least):
     """The arguments of a run."""
     rng = random.Random(f"{program} {what}")
-    low, high = (math.log(x) for x in SIZES[program])
+    low, high = (math.log(x) for x in SIZES.get(program, TWO_SIZE))
     threads, size, seed = rng.randint(*THREADS), math.exp(rng.uniform(low, high)), rng.randint(1, 10**6)
     return [str(x) for x in (threads, round(max(size, threads * least)), seed)]
 
@@ -129,6 +131,17 @@ def aa(assay, directory):
     return jobs
 
 
+def pairs(assay, directory):
+    """Two faults at once: of the seven functions, and of two functions that both do nothing but miss more."""
+    jobs, base = [], f"{directory}/pairs"
+    for flag in (f"FAULT={a}{b}" for a in range(1, 8) for b in range(a + 1, 8)):
+        jobs += jobs_of("seven", [build(assay, directory, "seven", flag)], f"{base}/seven/{flag}", BAD, flag)
+    source = os.path.join(os.path.dirname(__file__), "detect_two.c")
+    for part, flag, n in (("train", "", TRAIN), *((f"{steps}", f"WALK=4096 SCAN={steps}", BAD) for steps in TWO_STEPS)):
+        jobs += jobs_of("two", [build(assay, directory, "two", flag, source=source)], f"{base}/two/{part}", n, f"two {part}")
+    return jobs
+
+
 def software(assay, directory):
     """Of the programs that are not about sharing, natively; the function that has the fault is measured."""
     jobs = []
@@ -149,5 +162,5 @@ def software(assay, directory):
 
 if __name__ == "__main__":
     assay_program, target, what = sys.argv[1:4]
-    plan = {"programs": programs, "aa": aa, "software": software}[what](assay_program, target)
+    plan = {"programs": programs, "aa": aa, "software": software, "pairs": pairs}[what](assay_program, target)
     run_all(plan, {} if what == "software" else {"ASSAY_EMULATE_DIRECTORY": "@"}, 1 if what == "software" else 2)

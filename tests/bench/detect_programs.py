@@ -51,7 +51,8 @@ def judge(bench, methods, rates, train, directories, seed=1):
             counters = [c.split(":") for c in rest[10].split(",") if c]
             judged.functions[rest[0]] = {
                 "known": int(rest[1]), "anomalous": int(rest[2]), "runs_anomalous": int(rest[3]), "excess": float(rest[7]),
-                "part": float(rest[8]), "kind": rest[9], "counters": [c[0] for c in counters], "columns": counters}
+                "part": float(rest[8]), "kind": rest[9], "counters": [c[0] for c in counters], "columns": counters,
+                "small": int(rest[11]), "side_effect_of": rest[12]}
         elif what == "fit":
             names = ("runs", "samples", "functions", "columns", "clusters", "topology", "measured", "sufficient", "chosen", "fit_s",
                      "judge_s")

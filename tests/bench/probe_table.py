@@ -1,19 +1,29 @@
-"""Native against probed: python3 probe_table.py ASSAY LIBRARY NOTHING SOURCE WORK. Prints the tables of docs/evidence/probe.md."""
+"""Native against probed: python3 probe_table.py ASSAY LIBRARY NOTHING SOURCE WORK [PROGRAM...]. Prints the tables of docs/evidence/probe.md;
+with names of programs, those only."""
 import csv
 import glob
 import json
 import math
 import os
+import random
 import re
 import resource
+import shutil
+import statistics
 import subprocess
 import sys
 
 ASSAY, LIBRARY, NOTHING, SOURCE, WORK = sys.argv[1:6]
-ROUNDS_CALL, ROUNDS_APP = 9, 15
+ONLY = sys.argv[6:]
+ROUNDS_CALL, ROUNDS_APP = 9, 14
+PLACES = 6  # of a program: where its code lies decides by some per cent, on some machines by ten
+DRAWN = 1000  # by the bootstrap
+LIMIT = 4
+SMALLER = 32  # inputs under valgrind
 BATCHES, CALLS = 40, 50000  # of probe_call.c
-LEAST_S = .1  # CPU time of a program, so that its start is not what is measured
-# Five bytes at a function's entry move its loops, which can cost a third (matrix_multiply) or win as much: so all variants align loops.
+LEAST_S = .06  # CPU time of a program, so that its start is not what is measured
+# Five bytes at a function's entry move its loops, which can cost a third (matrix_multiply) or win as much: so all variants align loops. They
+# move the rest of the program, too, as any change does: so there are several places.
 FLAGS = ['-O2', '-g', '-std=gnu11', '-pthread', '-falign-loops=32']
 PATCHABLE = '-fpatchable-function-entry=5'
 os.chdir(WORK)
@@ -136,54 +146,128 @@ def start():
 
 
 def size_for(source):
-    """Such that the program (built as ./native) takes LEAST_S: its own default, doubled as often as that needs."""
+    """Such that the program (built as ./native0) takes LEAST_S: its own default, doubled as often as that needs."""
     size = int(re.search(r'app_begin\(argc, argv, (\d+)', open(source).read()).group(1))
-    while min(cpu_s(['./native', '2', str(size)], {})[0] for _ in range(2)) < LEAST_S:
+    while min(cpu_s(['./native0', '2', str(size)], {})[0] for _ in range(2)) < LEAST_S:
         size *= 2
-    return str(size)
+    return size
+
+
+def pads():
+    """Objects that are linked first, so that a program lies elsewhere: what that alone changes is no cost of the probe's. Multiples of 64: alignment stays."""
+    for i in range(PLACES):
+        with open(f'pad{i}.s', 'w') as source:
+            source.write(f'.text\n.skip {64 * (1 + 7 * i)}, 0x90\n.section .note.GNU-stack,"",@progbits\n')
+        sh('gcc', '-c', f'pad{i}.s', '-o', f'pad{i}.o')
+
+
+def build(source, more):
+    """native0..., ready0...: one compilation each, at PLACES places."""
+    for name, flags in [('native', []), ('ready', [PATCHABLE])]:
+        compile_c(source, name + '.o', '-c', *flags, *more)
+        for i in range(PLACES):
+            sh('gcc', '-pthread', f'pad{i}.o', name + '.o', '-o', f'{name}{i}', '-lm')
+
+
+def interval(logs):
+    """Median of the ratios, and where 95 of 100 medians of as many drawn from them lie; in per cent."""
+    draw = random.Random(1)
+    medians = sorted(statistics.median(draw.choices(logs, k=len(logs))) for _ in range(DRAWN))
+    return [100 * math.expm1(x) for x in (statistics.median(logs), medians[DRAWN // 40], medians[-1 - DRAWN // 40])]
+
+
+def timed(size, lists):
+    """CPU seconds of each way in each round. `elsewhere` is the native program at another place: what it differs by is chance."""
+    got = {'native': [], 'elsewhere': [], 'ready': [], 'probed': []}
+    draw = random.Random(2)
+    for i in range(ROUNDS_APP):
+        here, there = i % PLACES, (i + 1 + i // PLACES) % PLACES
+        turns = [('native', f'./native{here}', {}), ('elsewhere', f'./native{there}', {}), ('ready', f'./ready{here}', {}),
+                 ('probed', f'./ready{here}', probed(lists[here]))]
+        draw.shuffle(turns)
+        printed = set()
+        for name, program, variables in turns:
+            seconds, out = cpu_s([program, '2', str(size)], {**variables, 'PLACE': 'x' * draw.randrange(64)})  # moves the stack
+            got[name].append(seconds)
+            printed.add(out)
+        assert len(printed) == 1, 'a program printed something else'
+    return got
+
+
+def instructions(program, size, environment):
+    """And the CPU seconds that counting them took."""
+    words = ['valgrind', '--tool=cachegrind', '--cache-sim=no', '--cachegrind-out-file=/dev/null', '--log-file=counted', program, '2', str(size)]
+    seconds, _ = cpu_s(words, environment)
+    return int(re.search(r'I\s+refs:\s+([\d,]+)', open('counted').read()).group(1).replace(',', '')), seconds
+
+
+def added(size, native_s, program_list):
+    """Per cent of instructions that the five bytes add, and that the probe adds to that; without what the start takes. Under valgrind all is slower
+    but the probe's own idea of what it costs, so that the budget is made smaller by as much."""
+    small = max(size // SMALLER, 2)
+    before, began = instructions('./native0', 1, {})
+    native, slowed = instructions('./native0', small, {})
+    environment = probed(program_list, ASSAY_PROBE_BUDGET=str(.03 * native_s * small / size / max(slowed - began, .01)))
+    ready = instructions('./ready0', small, {})[0] - before
+    with_probe = instructions('./ready0', small, environment)[0] - instructions('./ready0', 1, environment)[0]
+    samples_taken()
+    return [100 * (ready / (native - before) - 1), 100 * (with_probe / ready - 1)]
+
+
+def verdict(total, control):
+    if total[2] <= LIMIT:
+        return f'at most {LIMIT} %'
+    if total[1] > LIMIT:
+        return f'**more than {LIMIT} %**'
+    return 'noise is wider' if control[2] - control[1] > LIMIT else 'open'
+
+
+def cells(values):
+    return f'{values[0]:+.1f} ({values[1]:+.1f} to {values[2]:+.1f})'
 
 
 def programs():
     print('## Whole programs\n')
-    print(f'CPU time (user and system) of the programs of tests/apps with 2 threads and inputs for at least {LEAST_S} s, the function of truth.csv selected, default budget: least of '
-          f'{ROUNDS_APP} runs each, native, built for the probe, and probed taking turns. Native is built without -fpatchable-function-entry; all with '
-          f'-falign-loops=32: without that, where the five bytes move a loop to decides by up to a third (matrix_multiply), either way.\n')
-    row('program', 'variant', 'native s', 'built for it s', 'probed s', 'overhead', 'median of the pairs', 'samples')
-    row('---', '---', '---:', '---:', '---:', '---:', '---:', '---:')
-    ratios, medians = [], []
+    print(f'CPU time (user and system) of the programs of tests/apps with 2 threads and inputs for at least {LEAST_S} s, the function of truth.csv selected, default budget: '
+          f'medians over {ROUNDS_APP} rounds of the ratio within a round, in per cent, and the interval of 95 % (bootstrap). Native is built without '
+          f'-fpatchable-function-entry; all with -falign-loops=32. In each round, in random order: the native program, the native program '
+          f'*elsewhere* (linked behind another number of bytes, {PLACES} in all: the same instructions at other addresses, the control of all else), the program built for the probe, '
+          f'and that one probed. Instructions are counted by valgrind at 1/{SMALLER} of the input, the start left out.\n')
+    row('program', 'variant', 'native s', 'native elsewhere', 'built for it', 'the probe itself', 'both', f'at most {LIMIT} %?', 'samples',
+        'instructions: built for it', 'the probe')
+    row('---', '---', '---:', '---:', '---:', '---:', '---:', '---', '---:', '---:', '---:')
+    pads()
+    all_logs, verdicts = {'elsewhere': [], 'probed': []}, {}
     for truth in csv.DictReader(open(SOURCE + '/tests/apps/truth.csv')):
         for variant in ['', '-D' + truth['flag']]:
+            if ONLY and truth['program'] not in ONLY:
+                continue
             if truth['program'] == 'seven' and not variant and truth['flag'] != 'FAULT=1':
                 continue
-            more = [variant] if variant else []
             source = f'{SOURCE}/tests/apps/{truth["program"]}.c'
-            compile_c(source, 'native', *more)
-            compile_c(source, 'ready', PATCHABLE, *more)
+            build(source, [variant] if variant else [])
             size = size_for(source)
-            environment = probed(listed('ready', truth['function']))
-            native, ready, with_probe = [], [], []
-            turns = [(native, './native', {}), (ready, './ready', {}), (with_probe, './ready', environment)]
-            for i in range(ROUNDS_APP):
-                printed = set()
-                for seconds, words, variables in turns if i % 2 else reversed(turns):
-                    s, out = cpu_s([words, '2', size], variables)
-                    seconds.append(s)
-                    printed.add(out)
-                assert len(printed) == 1, f'{truth["program"]} printed something else'
+            lists = [listed(f'ready{i}', truth['function']) for i in range(PLACES)]
+            got = timed(size, lists)
             taken, dropped = samples_taken()
             assert taken and not dropped
-            ratio = min(with_probe) / min(native)
-            median = sorted(b / a for a, b in zip(native, with_probe))[ROUNDS_APP // 2]
-            ratios.append(ratio)
-            medians.append(median)
-            row(truth['program'], truth['flag'].lower() if variant else 'good', f'{min(native):.4f}', f'{min(ready):.4f}', f'{min(with_probe):.4f}',
-                f'{100 * (ratio - 1):+.1f} %', f'{100 * (median - 1):+.1f} %', taken // ROUNDS_APP)
-    for name, values in [('of the least times', ratios), ('of the medians of pairs', medians)]:
-        mean = math.exp(sum(map(math.log, values)) / len(values))
-        print(f'\nGeometric mean {name}: {100 * (mean - 1):+.2f} %, the greatest {100 * (max(values) - 1):+.1f} %.')
-    print('Wanted: at most 2 % in the geometric mean and 4 % for any.')
+            logs = {(a, b): [math.log(y / x) for x, y in zip(got[a], got[b])]
+                    for a, b in [('native', 'elsewhere'), ('native', 'ready'), ('ready', 'probed'), ('native', 'probed')]}
+            found = {key: interval(values) for key, values in logs.items()}
+            for name, values in all_logs.items():
+                values.append(statistics.median(logs['native', name]))
+            said = verdict(found['native', 'probed'], found['native', 'elsewhere'])
+            verdicts[said] = verdicts.get(said, 0) + 1
+            counted = added(size, statistics.median(got['native']), lists[0]) if shutil.which('valgrind') else None
+            row(truth['program'], truth['flag'].lower() if variant else 'good', f'{statistics.median(got["native"]):.4f}', *map(cells, found.values()), said,
+                taken // ROUNDS_APP, *(f'{x:+.2f}' for x in counted or []))
+    for name, what in [('probed', 'Geometric mean'), ('elsewhere', 'The same of the native programs elsewhere, which is chance')]:
+        values = all_logs[name]
+        print(f'\n{what}: {100 * math.expm1(sum(values) / len(values)):+.2f} %, the greatest {100 * math.expm1(max(values)):+.1f} %.')
+    print('\nWanted: at most 2 % in the geometric mean and 4 % for any. Programs: ' + ', '.join(f'{n} {said}' for said, n in sorted(verdicts.items())) + '.')
 
 
-calls()
-start()
+if not ONLY:
+    calls()
+    start()
 programs()

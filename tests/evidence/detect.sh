@@ -5,7 +5,7 @@
 failed=0
 corpus=${CORPUS:-$work/corpus}
 mkdir -p "$corpus"
-for what in programs software; do
+for what in programs pairs software; do
 	echo "evidence: runs of $what" >&2
 	/usr/bin/python3 tests/bench/detect_corpus.py "$assay" "$corpus" $what
 done
@@ -19,7 +19,7 @@ bench=build/release/tests/bench_detect
 	echo 'is not called anomalous. Kinds of bad hashes are more work, of lists in no order TLB or cache capacity.'
 	/usr/bin/python3 tests/bench/detect_programs.py $bench ${bench}_tree "$corpus/programs" || failed=1
 	echo "evidence: seven functions" >&2
-	/usr/bin/python3 tests/bench/detect_seven.py $bench "$corpus/programs" || failed=1
+	/usr/bin/python3 tests/bench/detect_seven.py $bench "$corpus" || failed=1
 	echo
 	echo "# The software back end"
 	echo

@@ -9,8 +9,8 @@ mkdir -p "$corpus"
 {
 	evidence_head "False alarms of detection"
 	echo 'Five programs of `tests/apps` without a fault, built for the emulated back end, all their functions counted. In each block a model learns from'
-	echo 'some runs and judges 5 others; threads, size and seed of every run are drawn for itself. The interval is over blocks. A run in which nothing'
-	echo 'differs by as much as matters is never called anomalous, so that the rate that is asked for is an upper bound.'
+	echo 'some runs and judges 5 others; threads, size and seed of every run are drawn for itself. The interval is over blocks. Runs that'
+	echo 'differ by less than matters are among the false alarms; they make no function anomalous.'
 	echo
 	/usr/bin/python3 tests/bench/detect_aa.py build/release/tests/bench_detect "$corpus/aa" || failed=1
 } >"$work/page"

@@ -52,7 +52,7 @@ failed=0
 	evidence_head "Detection with many functions: SQLite $old, $new, $far"
 	echo "Neighbours: $old (npm's better-sqlite3@8.0.0) and $new (Debian bookworm's source); and far from them $far (Debian trixie's). Into $new two faults"
 	echo 'are put: `loop` (`tests/bench/detect_sqlite_loop.patch`: each thread counts the instructions of `sqlite3VdbeExec`, the core of `sqlite3_step`, in an array'
-	echo 'beside the others) and `step` (the same once in each call of `sqlite3_step`, which is far less than a hundredth of the work). `tests/bench/detect_sqlite.c`'
+	echo 'beside the others) and `step` (the same once in each call of `sqlite3_step`, which does far less than a hundredth of the work). `tests/bench/detect_sqlite.c`'
 	echo 'reads and writes one database in 2 to 8 threads, by drawn statements; amalgamation and driver are built with gcc -O1 for the emulated back end, and all'
 	echo 'functions that `assay changes` lists in any of the comparisons are counted. 39 runs to learn from; 20 others of each version, 10 of each fault.'
 	echo

@@ -7,6 +7,8 @@ bench=build/release/tests/bench_irup
 "$bench" "$work/lab" applications >"$work/applications"
 "$bench" "$work/lab" left-out >"$work/left_out"
 "$bench" "$work/lab" planted 48 1 >"$work/planted"
+"$bench" "$work/lab" planted 48 2 >"$work/planted_again"
+"$bench" "$work/lab" rankings >"$work/rankings"
 "$bench" "$work/lab" time 7 >"$work/time"
 {
 	evidence_head "Profiles that say how far they can be trusted"

@@ -1,5 +1,5 @@
 /* What machine_parse takes, written and read again, is written as the same text, under a name that is safe. */
-#include "fingerprint/machine.h"
+#include "fingerprint/catalog/machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

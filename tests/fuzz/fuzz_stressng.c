@@ -1,5 +1,5 @@
 /* What another machine says that stress-ng measured: numbers are finite and not negative, and measured means above 0. */
-#include "fingerprint/stressng.h"
+#include "fingerprint/battery/stressng.h"
 
 #include <math.h>
 #include <stdint.h>

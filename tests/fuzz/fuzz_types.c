@@ -1,5 +1,5 @@
 /* Types from a file: what is given can be written into the catalog and read again; errors name the file. */
-#include "fingerprint/types.h"
+#include "fingerprint/catalog/types.h"
 
 #include "tests/fuzz/small_catalog.h"
 

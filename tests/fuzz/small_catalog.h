@@ -3,7 +3,7 @@
 #define TESTS_FUZZ_SMALL_CATALOG_H
 
 #include "base/mem.h"
-#include "fingerprint/catalog.h"
+#include "fingerprint/catalog/catalog.h"
 
 static inline struct machine_fingerprint small_fingerprint(const char *id, int64_t taken_ms)
 {

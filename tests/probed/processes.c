@@ -1,4 +1,5 @@
-/* fork: a child that goes on in the middle of a function, one that only calls exec; and a program that ends in the middle ("killed"). */
+/* fork: a child that goes on in the middle of a function, one that only calls exec; and a program that ends in the middle ("killed"). vfork:
+ * a child that calls exit(), as it may not, in its parent's memory. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,7 +46,11 @@ static void on_other_stack(void)
 
 int main(int argc, char **argv)
 {
-	int result = forker();
+	int result;
+
+	if (argc > 1 && !strcmp(argv[1], "vfork") && vfork() == 0)
+		exit(0);
+	result = forker();
 
 	if (result >= 1000)
 		exit(0);
