@@ -68,6 +68,24 @@ static void test_uniform(void **state)
 	profile_rows_release(&r);
 }
 
+/* Half of the types 10 % slower, half 30 %: sd .1 * sqrt(12 / 11), Student's t of 11 degrees of freedom at .975 is 2.200985 (tables). */
+static void test_total(void **state)
+{
+	struct profile_rows r = made_rows(TYPES, two, .02, 5);
+	double ratio[TYPES], half = 2.200985 * .1 / sqrt(11);
+	struct growth g;
+	size_t group;
+
+	(void)state;
+	for (size_t t = 0; t < TYPES; t++)
+		ratio[t] = t % 2 ? 1.1 : 1.3;
+	g = growth_with(&r, ratio, &usual, &group);
+	assert_sums(&g);
+	assert_true(fabs(g.total_low - (.2 - half)) < 1e-6 && fabs(g.total_high - (.2 + half)) < 1e-6);
+	growth_release(&g);
+	profile_rows_release(&r);
+}
+
 /* Noise alone, in many samples: the groups' changes stay far below it, since no resource is as likely as all of them together, and errors
  * on types left out tell that none is needed. */
 static void test_noise(void **state)
@@ -142,7 +160,7 @@ static void test_invariants(void **state)
 		assert_true(fabs(g.after[k] - other.after[k]) < 1e-6 && fabs(g.low[k] - other.low[k]) < 1e-6);
 	growth_release(&other);
 	other = growth_with(&r, ratio, &none, &group);
-	assert_true(isnan(other.low[0]) && isnan(other.total_high) && isfinite(other.after[0]));
+	assert_true(isnan(other.low[0]) && isfinite(other.total_high) && isfinite(other.after[0]));
 	growth_release(&other);
 	growth_release(&g);
 	profile_rows_release(&r);
@@ -152,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_uniform),
+		cmocka_unit_test(test_total),
 		cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_added),
 		cmocka_unit_test(test_invariants),

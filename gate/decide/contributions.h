@@ -24,7 +24,7 @@ struct contributions {
 	struct contribution *groups; /* [n_groups], the largest change first */
 	size_t n_groups;
 	struct contribution unexplained; /* without name and members */
-	double total, total_low, total_high; /* mean ratio less one, its 90 % interval over resampled types */
+	double total, total_low, total_high; /* mean ratio less one, its 95 % interval over types */
 	size_t types, machines;
 };
 

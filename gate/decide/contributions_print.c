@@ -30,8 +30,10 @@ void contributions_print(const struct contributions *c, size_t shown, struct buf
 		buf_format(out, "\nWhere the time went cannot be told: %s.\n", c->missing);
 		return;
 	}
-	buf_format(out, "\nWhere the time went, in parts of the baseline's, over %zu hardware types (%+.1f %% in all, %+.1f to %+.1f %%):\n", c->types,
-		   100 * c->total, 100 * c->total_low, 100 * c->total_high);
+	buf_format(out,
+		   "\nWhere the time went, in parts of the baseline's, over %zu hardware types (%+.1f %% in all, 95 %% interval %+.1f to "
+		   "%+.1f %%):\n",
+		   c->types, 100 * c->total, 100 * c->total_low, 100 * c->total_high);
 	table_init(&t, "lrrrrl", headings);
 	for (; rows < c->n_groups && rows < shown && fabs(c->groups[rows].change) >= SMALLEST; rows++)
 		print_row(&t, c->groups[rows].name, &c->groups[rows]);

@@ -90,8 +90,10 @@ void report_contributions(const struct contributions *c, const struct verdict *v
 		html_format(out, "<p class=\"empty\">It cannot be told: %s.</p>", c->missing);
 	} else {
 		table(c, out);
-		html_format(out, "<p class=\"muted\">In all %+.1f&nbsp;%% (%+.1f to %+.1f&nbsp;%%) over %zu hardware types, %zu machines.</p>", 100 * c->total,
-			    100 * c->total_low, 100 * c->total_high, c->types, c->machines);
+		html_format(out,
+			    "<p class=\"muted\">In all %+.1f&nbsp;%% (95&nbsp;%% interval %+.1f to %+.1f&nbsp;%%) over %zu hardware types, %zu "
+			    "machines.</p>",
+			    100 * c->total, 100 * c->total_low, 100 * c->total_high, c->types, c->machines);
 	}
 	buf_text(out, "</section>\n");
 }

@@ -24,7 +24,6 @@ struct growing {
 	size_t groups;         /* with the unexplained */
 	uint64_t seed;
 	struct mat change[2];  /* [resamples * SHARES_DRAWS x groups]; [1]: as if the older one's models missed nothing */
-	double *total;         /* [resamples] */
 };
 
 /* ---- models of the ratio ---- */
@@ -218,8 +217,6 @@ static void resample(void *context, size_t i)
 	additive_fit(&d->sums, count, ADDITIVE_SIZE_MAX, &fit);
 	additive_weigh(&fit, blend_grid, g->choice.additive, BLEND_ADDITIVE);
 	fit_changes(g, count, &changes);
-	for (size_t t = 0; t < d->types; t++)
-		g->total[i] += count[t] * (g->ratio[t] - 1) / (double)d->types;
 	for (size_t k = i * SHARES_DRAWS; k < (i + 1) * SHARES_DRAWS; k++) {
 		const struct change *change = one_change(&changes, rng_double(&rng));
 
@@ -252,9 +249,22 @@ static void summarise(const struct growing *g, size_t resamples, struct growth *
 			out->high[k] = fmax(out->high[k], stats_quantile(values, n, 1 - tail));
 		}
 	}
-	out->total_low = resamples ? stats_quantile(g->total, resamples, tail) : (double)NAN;
-	out->total_high = resamples ? stats_quantile(g->total, resamples, 1 - tail) : (double)NAN;
 	free(values);
+}
+
+/* Student's t over types: resampling the few there often are gives intervals that are too narrow. */
+static void sum_up(const struct growing *g, struct growth *out)
+{
+	size_t n = g->data->types;
+	double squares = 0, half;
+
+	for (size_t t = 0; t < n; t++)
+		out->total += (g->ratio[t] - 1) / (double)n;
+	for (size_t t = 0; t < n; t++)
+		squares += (g->ratio[t] - 1 - out->total) * (g->ratio[t] - 1 - out->total);
+	half = stats_t_quantile(.5 * (1 + GROWTH_TOTAL_LEVEL), (double)(n - 1)) * sqrt(squares / (double)(n - 1) / (double)n);
+	out->total_low = out->total - half;
+	out->total_high = out->total + half;
 }
 
 static void fit_whole(struct growing *g, struct growth *out)
@@ -273,7 +283,6 @@ static void fit_whole(struct growing *g, struct growth *out)
 	fit_changes(g, count, &changes);
 	shares_by_group(d, &fit, false, &shares);
 	for (size_t t = 0; t < d->types; t++) {
-		out->total += (g->ratio[t] - 1) / (double)d->types;
 		for (size_t k = 0; k < g->groups; k++)
 			out->before[k] += mat_get(&shares, t, k) / (double)d->types;
 	}
@@ -296,7 +305,6 @@ void growth_of(const struct blend_data *before, const double *ratio, const struc
 
 	ASSAY_BUG_IF(before->types < 4 || p == 0);
 	g.x = mem_new(before->types * p, sizeof(*g.x));
-	g.total = mem_new(n, sizeof(*g.total));
 	for (int all = 0; all < 2; all++)
 		g.change[all] = mat_new(n * SHARES_DRAWS, g.groups);
 	for (size_t t = 0; t < before->types; t++) {
@@ -310,9 +318,9 @@ void growth_of(const struct blend_data *before, const double *ratio, const struc
 	r.high = mem_new(g.groups, sizeof(double));
 	fit_whole(&g, &r);
 	parallel_for(n, options->threads, resample, &g);
+	sum_up(&g, &r);
 	summarise(&g, n, &r);
 	free(g.x);
-	free(g.total);
 	mat_release(&g.change[0]);
 	mat_release(&g.change[1]);
 	*out = r;
