@@ -7,15 +7,21 @@
 
 #define SMALLEST .0005 /* of the baseline's time: what would be shown as 0.0 % */
 
+/* In per cent, as printed: what rounds to nothing has no sign of its own. */
+static double percent(double part)
+{
+	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* -0. + 0. is 0. */
+}
+
 static void print_row(struct table *t, const char *name, const struct contribution *c)
 {
 	bool grew = c->low > 0, shrank = c->high < 0;
 
 	table_cell(t, "  %s", name);
-	table_cell(t, "%.1f %%", 100 * c->before);
-	table_cell(t, "%.1f %%", 100 * c->after);
-	table_cell(t, "%+.1f %%", 100 * c->change);
-	table_cell(t, "%+.1f to %+.1f %%", 100 * c->low, 100 * c->high);
+	table_cell(t, "%.1f %%", percent(c->before));
+	table_cell(t, "%.1f %%", percent(c->after));
+	table_cell(t, "%+.1f %%", percent(c->change));
+	table_cell(t, "%+.1f to %+.1f %%", percent(c->low), percent(c->high));
 	table_cell(t, "%s", grew ? "grew" : shrank ? "shrank" : "");
 }
 
@@ -33,7 +39,7 @@ void contributions_print(const struct contributions *c, size_t shown, struct buf
 	buf_format(out,
 		   "\nWhere the time went, in parts of the baseline's, over %zu hardware types (%+.1f %% in all, 95 %% interval %+.1f to "
 		   "%+.1f %%):\n",
-		   c->types, 100 * c->total, 100 * c->total_low, 100 * c->total_high);
+		   c->types, percent(c->total), percent(c->total_low), percent(c->total_high));
 	table_init(&t, "lrrrrl", headings);
 	for (; rows < c->n_groups && rows < shown && fabs(c->groups[rows].change) >= SMALLEST; rows++)
 		print_row(&t, c->groups[rows].name, &c->groups[rows]);
@@ -44,7 +50,7 @@ void contributions_print(const struct contributions *c, size_t shown, struct buf
 		rest += c->groups[i].change;
 	hidden = c->n_groups - rows;
 	if (hidden)
-		buf_format(out, "and %+.1f %% in %zu other group%s\n", 100 * rest, hidden, text_plural(hidden));
+		buf_format(out, "and %+.1f %% in %zu other group%s\n", percent(rest), hidden, text_plural(hidden));
 }
 
 static void add_number(cJSON *object, const char *key, double value)

@@ -263,7 +263,7 @@ static void sum_up(const struct growing *g, struct growth *out)
 	for (size_t t = 0; t < n; t++)
 		squares += (g->ratio[t] - 1 - out->total) * (g->ratio[t] - 1 - out->total);
 	half = stats_t_quantile(.5 * (1 + GROWTH_TOTAL_LEVEL), (double)(n - 1)) * sqrt(squares / (double)(n - 1) / (double)n);
-	out->total_low = out->total - half;
+	out->total_low = fmax(out->total - half, -1); /* no time is negative */
 	out->total_high = out->total + half;
 }
 
