@@ -100,6 +100,8 @@ wait $victim 2>/dev/null
 status=$?
 expect_status 137
 no_process_left
+run -C "$lab" fingerprint show --format json # one more may have ended before the kill
+measured=$(json .fingerprints[0].measured)
 run -C "$lab" fingerprint show
 expect_stdout incomplete
 id=$("$ASSAY" -C "$lab" fingerprint show --format json | "$ASSAY_JSON" .fingerprints[0].id)
