@@ -77,11 +77,13 @@ static struct record_sample *room(struct probe_thread *t)
 	return record_begin(&probe.writer, &t->record);
 }
 
+/* What went backwards was not counted: an estimate between two readings of a shared register, or a counter of the whole process that
+ * another thread's start set to zero (PAPI's software-defined ones). A first reading that failed is the largest number. */
 static void counters_store(struct probe_thread *t, const struct probe_frame *frame, struct record_sample *sample)
 {
 	counters_read(t, sample->counters);
 	for (uint32_t i = 0; i < probe.n_counters; i++)
-		if (sample->counters[i] == UINT64_MAX || frame->counters[i] == UINT64_MAX)
+		if (sample->counters[i] == UINT64_MAX || sample->counters[i] < frame->counters[i])
 			sample->counters[i] = UINT64_MAX;
 		else
 			sample->counters[i] -= frame->counters[i];

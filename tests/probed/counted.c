@@ -1,5 +1,5 @@
 /* A counter of software (PAPI's sde:::steps::taken), read by the probe in the process and in its child; "threads": forked while a second
- * thread is there. */
+ * thread is there; "backwards": one call of the hundred takes away. */
 #include <pthread.h>
 #include <sde_lib.h>
 #include <semaphore.h>
@@ -30,19 +30,20 @@ int main(int argc, char **argv)
 	pid_t child;
 	int status;
 
-	papi_sde_register_counter(steps, "taken", PAPI_SDE_RO | PAPI_SDE_DELTA, PAPI_SDE_long_long, &taken);
+	/* Not PAPI_SDE_DELTA: there the second thread's start sets the counter to zero for all. */
+	papi_sde_register_counter(steps, "taken", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_long_long, &taken);
 	sem_init(&end, 0, 0);
 	if (argc > 1 && strcmp(argv[1], "threads") == 0)
 		pthread_create(&thread, NULL, wait_for_end, NULL);
 	for (int i = 0; i < 100; i++)
-		step(3);
+		step(i == 50 && argc > 1 && strcmp(argv[1], "backwards") == 0 ? -3 : 3);
 	child = fork();
 	for (int i = 0; !child && i < 30; i++)
 		step(7);
 	if (child)
 		waitpid(child, &status, 0);
 	sem_post(&end);
-	if (child && argc > 1)
+	if (child && argc > 1 && strcmp(argv[1], "threads") == 0)
 		pthread_join(thread, NULL);
 	return 0;
 }
