@@ -59,8 +59,8 @@ if echo '#include <papi.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
 	else
 		expect_status 0
 		{
-			echo '1: accesses as many, allocations 3, atomics 10, system calls 0'
 			echo '3: accesses as many, allocations 9, atomics 30, system calls 0'
+			echo '1: accesses as many, allocations 3, atomics 10, system calls 0'
 		} >expected-events
 		expect_same_files expected-events "$tmp/out"
 	fi
@@ -71,6 +71,13 @@ if echo '#include <papi.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
 else
 	echo 'not tested: software-defined events (no papi.h; libpapi-dev has it)'
 fi
+
+what='a list of functions that cannot be read'
+ASSAY_EMULATE_DIRECTORY=. ASSAY_EMULATE_FUNCTIONS=@none.list ./made >/dev/null 2>"$tmp/err"
+status=$?
+expect_status 0
+cases=$((cases + 1))
+grep -q 'no samples are taken: cannot read the list of functions @none.list: No such file' "$tmp/err" || fail "$(cat "$tmp/err")"
 
 what='a program that does not compile'
 printf 'int main(void) { return y; }\n' >wrong.c

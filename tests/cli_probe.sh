@@ -26,7 +26,7 @@ probe() {
 	probe_status=$status
 	cp "$tmp/out" printed
 	cp "$tmp/err" said
-	run samples samples/*.samples --format json
+	run samples samples --format json
 	status=$probe_status
 	cp said "$tmp/err"
 }
@@ -70,7 +70,8 @@ for compiler in gcc clang-14; do
 	probe --functions tiny -- ./calls 2000
 	expect_status 0
 	cases=$((cases + 1))
-	[ "$(member samples tiny)" -lt 600 ] || fail "$(member samples tiny) of 2000000 calls were measured: at 60 ns each, more than the budget"
+	# Some 300 on an idle machine, more where others interrupt calls that are measured; 15000 if it were thought to take the 60 ns that a measured call does.
+	[ "$(member samples tiny)" -lt 2000 ] || fail "$(member samples tiny) of 2000000 calls were measured: at 60 ns each, more than the budget"
 
 	what="$compiler: exceptions, long jumps, pthread_exit, tail calls, backtrace"
 	$([ $compiler = gcc ] && echo g++ || echo clang++-14) $flags "$source/unwind.cc" -o unwind -pthread || exit 1
@@ -172,6 +173,19 @@ expect_status 0
 cases=$((cases + 1))
 [ "$(member samples step | sort -n | tr '\n' ' ')" = '30 100 ' ] || fail "samples of step: $(member samples step | tr '\n' ' ')"
 
+what='a child that begins threads before it calls anything that is measured'
+gcc $flags "$source/daemon.c" -o daemon -pthread || exit 1
+probe --functions step --budget 0 -- ./daemon
+expect_status 0
+expect_printed 0
+cases=$((cases + 1))
+[ "$(member samples step | sort -n | tr '\n' ' ')" = '70 100 ' ] || fail "samples of step: $(member samples step | tr '\n' ' ')"
+what='a child for which there can be no file goes on'
+probe --functions step --budget 0 -- ./daemon gone
+expect_status 0
+expect_printed 0
+expect_member samples step 100
+
 what='exec: what was measured before is kept'
 probe --functions step --budget 0 -- ./processes exec
 expect_status 0
@@ -198,6 +212,16 @@ expect_status 0
 expect_printed "$native"
 expect_member samples plugin_inner 30
 expect_member calls plugin 30
+
+what='threads that were there before the library, and one that loads it'
+gcc $flags "$source/late.c" -o late -ldl -pthread -Wl,-rpath,"$tmp/plugins",--enable-new-dtags || exit 1
+for how in '' worker; do
+	probe --functions plugin_inner --module plugins/libplugin.so --budget 0 -- ./late $how
+	expect_status 0
+	expect_printed 'done'
+	expect_member samples plugin_inner 50
+	expect_member calls plugin_inner 50
+done
 
 what='two functions of one name'
 gcc $flags -DNAME=one -DMAIN -DOFFSET=1 -c "$source/same.c" -o one.o && gcc $flags -DNAME=other -DOFFSET=2 -c "$source/same.c" -o two.o &&
@@ -250,6 +274,8 @@ gcc $flags -static "$source/calls.c" -o static && run doctor ./static
 refused 2 'static program'
 run samples calls
 refused 2 'not a file of samples'
+mkdir empty && run samples empty
+refused 6 'no files of samples (*.samples)' empty
 
 what='doctor'
 run doctor ./calls
@@ -280,6 +306,16 @@ expect_status 0
 run probe -o samples --functions plugin --module plugins/libplugin.so -- true
 expect_status 6
 expect_error 'no selected function was called'
+
+what='a list of another build, and one that is none'
+printf 'f fffffffffffffff8 =calls beyond\nf 1 =calls odd\n' >wild.list
+LD_PRELOAD=$(dirname "$ASSAY")/libassay-probe.so ASSAY_PROBE_LIST=wild.list ./calls 3 >printed 2>"$tmp/err"
+expect_printed "$(./calls 3)"
+printf '# functions\nf 10\n' >wild.list
+LD_PRELOAD=$(dirname "$ASSAY")/libassay-probe.so ASSAY_PROBE_LIST=wild.list ./calls 3 >printed 2>"$tmp/err"
+expect_printed "$(./calls 3)"
+cases=$((cases + 1))
+grep -q 'line 2$' "$tmp/err" || fail "the line that is none should be said: $(cat "$tmp/err")"
 
 what='a library of another version'
 rm -rf samples
@@ -349,6 +385,11 @@ else
 	expect_member samples work 5
 	cases=$((cases + 1))
 	[ -n "$(member perf::PAGE-FAULTS work)" ] || fail 'page faults of work expected'
+	gcc $flags "$source/closes.c" -o closes || exit 1
+	probe --functions step --budget 0 --counters perf::PAGE-FAULTS,perf::CONTEXT-SWITCHES -- ./closes
+	expect_status 0
+	expect_printed '0 0'
+	expect_member samples step 21
 fi
 
 what='counters through PAPI, in a child too, unless its parent had other threads'

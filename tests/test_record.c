@@ -191,6 +191,89 @@ static void test_fork(void **state)
 
 /* ---- limits ---- */
 
+/* A clock that jumps back, as in a virtual machine that is moved: what was known of it before stays. */
+static void test_clock_goes_backwards(void **state)
+{
+	struct record_options own = options;
+	struct record_writer w;
+	struct samples s;
+
+	(void)state;
+	own.ticks_per_s = 0;
+	assert_int_equal(record_open(&w, &own), 0);
+	w.first.ticks += UINT64_C(1) << 60;
+	w.first.ns -= 1000000000u;
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_true(s.ns_per_tick > .01 && s.ns_per_tick < 100);
+	samples_release(&s);
+}
+
+static void test_build_id(void **state)
+{
+	static const struct {
+		uint32_t words[12];
+		size_t n;
+		const char *id;
+	} rows[] = {
+		{ { 0 }, 0, "" },
+		{ { 4, 4, 3, 0x554e47, 0x04030201 }, 20, "01020304" },
+		{ { 4, 4, 3, 0x554e47, 0x04030201 }, 19, "" },
+		{ { 4, 4, 3 }, 12, "" },
+		{ { 4, 4, 3, 0x6f47, 0x04030201 }, 20, "" },                                       /* "Go" */
+		{ { 4, 4, 1, 0x554e47, 0x04030201, 4, 4, 3, 0x554e47, 0x08070605 }, 40, "05060708" },
+		{ { 5, 3, 1, 0x554e47, 0, 0x04030201, 4, 1, 3, 0x554e47, 0x08 }, 44, "08" },       /* sizes are rounded up */
+		{ { UINT32_MAX, 4, 3, 0x554e47, 0 }, 20, "" },
+		{ { 4, UINT32_MAX, 3, 0x554e47, 0 }, 20, "" },
+		{ { 4, 0x7ffffffc, 3, 0x554e47, 0 }, 20, "" },
+		{ { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, 36, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char *bytes = mem_bytes((const char *)rows[i].words, rows[i].n);
+		char id[RECORD_BUILD_ID_BYTES];
+
+		record_build_id(bytes, rows[i].n, id);
+		assert_string_equal(id, rows[i].id);
+		free(bytes);
+	}
+}
+
+/* For a while the program has all the descriptors that it may have: what comes behind that is recorded again. */
+static void test_no_descriptors(void **state)
+{
+	struct rlimit before, few = { 40, 40 };
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	uint64_t kept = 0, dropped = 0;
+	int last = -1, file;
+	struct samples s;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	assert_int_equal(record_function(&w, 1, "m", "f"), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while ((file = dup(2)) >= 0)
+		last = file;
+	for (uint64_t i = 0; i < 10000; i++)
+		dropped += !put(&w, &t, 0, i, i);
+	for (; last > 2; last--)
+		close(last);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	for (uint64_t i = 0; i < 20000; i++)
+		kept += put(&w, &t, 0, 10000 + i, i);
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(dropped, 10000);
+	assert_int_equal(kept, 20000);
+	assert_int_equal(s.n, 20000);
+	assert_int_equal(s.dropped, 10000);
+	samples_release(&s);
+}
+
 static void test_full(void **state)
 {
 	struct record_options small = options;
@@ -344,7 +427,8 @@ int main(void)
 		SCRATCH_TEST(test_what_is_written_is_read), SCRATCH_TEST(test_threads_do_not_wait), SCRATCH_TEST(test_killed),
 		SCRATCH_TEST(test_fork),                    SCRATCH_TEST(test_full),                SCRATCH_TEST(test_names_full),
 		SCRATCH_TEST(test_full_disk),               SCRATCH_TEST(test_refused),             SCRATCH_TEST(test_descriptors_closed),
-		SCRATCH_TEST(test_brief),
+		SCRATCH_TEST(test_brief),                   SCRATCH_TEST(test_clock_goes_backwards),
+		SCRATCH_TEST(test_build_id),                SCRATCH_TEST(test_no_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -271,7 +271,7 @@ void events_register(void);                 /* with PAPI, if the program has it 
 
 /* functions.c. The function's number, or NONE when it is not selected. */
 uint32_t function_number(uintptr_t site);
-void functions_select(const char *list);    /* "name,name" or "@FILE"; NULL: all of them. The text must stay. */
+int functions_select(const char *list);     /* "name,name" or "@FILE"; NULL: all of them. The text must stay. 0, or why not: an errno */
 void functions_fork(void);                  /* in the child, where numbers stay as they are */
 
 /* wrap_threads.c */

@@ -10,7 +10,7 @@
 #pragma weak dlopen
 
 /* What sde_lib.h declares. */
-#define MODE_DELTA     0 /* read only; what has come since the event set was started */
+#define MODE_INSTANT   0x10 /* read only, as it is. What came since the start (0) would be since any thread's start */
 #define TYPE_LONG_LONG 0
 
 struct events {
@@ -54,5 +54,5 @@ void events_register(void)
 		return;
 	handle = events.init("assay");
 	for (uintptr_t i = 0; handle && i < COUNT_SIMULATED; i++)
-		events.add(handle, names[i] + sizeof("emulated:") - 1, MODE_DELTA, TYPE_LONG_LONG, value_of, (void *)i); /* NOLINT: a number */
+		events.add(handle, names[i] + sizeof("emulated:") - 1, MODE_INSTANT, TYPE_LONG_LONG, value_of, (void *)i); /* NOLINT: a number */
 }

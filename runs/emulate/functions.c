@@ -3,6 +3,7 @@
 #include "runs/emulate/emulate.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
@@ -12,8 +13,7 @@
 #include <unistd.h>
 
 #define SITES        65536u      /* in all threads; those beyond are not selected */
-#define LIST_BYTES   (1u << 20)  /* of a file with selected functions */
-#define BUILD_ID_MAX 64u         /* bytes */
+#define LIST_BYTES   (64u << 20) /* of a file with selected functions; what is not used takes no memory */
 
 struct site {
 	uintptr_t address; /* 0: free */
@@ -60,32 +60,31 @@ static bool is_selected(const char *function)
 	return false;
 }
 
-static const char *read_list(const char *path)
+static int read_list(const char *path, char *text)
 {
-	char *text = pages_take(LIST_BYTES + 1);
+	long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), got = 0;
+	int failed = file < 0 ? errno : 0;
 	size_t n = 0;
-	long file, got;
 
-	if (!text)
-		return NULL;
-	file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (file < 0)
-		return NULL;
-	while (n < LIST_BYTES && (got = syscall(SYS_read, (int)file, text + n, LIST_BYTES - n)) > 0)
+	while (file >= 0 && n < LIST_BYTES && (got = syscall(SYS_read, (int)file, text + n, LIST_BYTES - n)) > 0)
 		n += (size_t)got;
-	syscall(SYS_close, (int)file);
-	return text;
+	if (got < 0 || n == LIST_BYTES)
+		failed = got < 0 ? errno : EFBIG;
+	if (file >= 0)
+		syscall(SYS_close, (int)file);
+	return failed;
 }
 
-void functions_select(const char *list)
+int functions_select(const char *list)
 {
-	const char *read;
+	char *text;
 
 	selected = list;
 	if (!list || *list != '@')
-		return;
-	read = read_list(list + 1);
-	selected = read ? read : "";
+		return 0;
+	text = pages_take(LIST_BYTES + 1);
+	selected = text;
+	return text ? read_list(list + 1, text) : ENOMEM;
 }
 
 /* ---- symbols ---- */
@@ -94,37 +93,9 @@ struct module {
 	uintptr_t address;  /* looked for */
 	uintptr_t base;     /* of the module in which it lies */
 	const char *path;
-	char build_id[2 * BUILD_ID_MAX + 1];
+	char build_id[RECORD_BUILD_ID_BYTES];
 	bool found;
 };
-
-static void build_id_of(const char *notes, size_t bytes, char *hex)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	while (bytes >= sizeof(ElfW(Nhdr))) {
-		ElfW(Nhdr) note;
-		size_t name, text;
-
-		memcpy(&note, notes, sizeof(note));
-		name = (note.n_namesz + 3u) & ~3u;
-		text = (note.n_descsz + 3u) & ~3u;
-		if (name + text > bytes - sizeof(note))
-			return;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= BUILD_ID_MAX) {
-			const unsigned char *id = (const unsigned char *)notes + sizeof(note) + name;
-
-			for (size_t i = 0; i < note.n_descsz; i++) {
-				*hex++ = digits[id[i] >> 4];
-				*hex++ = digits[id[i] & 15];
-			}
-			*hex = '\0';
-			return;
-		}
-		notes += sizeof(note) + name + text;
-		bytes -= sizeof(note) + name + text;
-	}
-}
 
 static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -145,7 +116,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
 		if (p->p_type == PT_NOTE)
-			build_id_of((const char *)info->dlpi_addr + p->p_vaddr, p->p_memsz, m->build_id);
+			record_build_id((const char *)info->dlpi_addr + p->p_vaddr, p->p_memsz, m->build_id);
 	}
 	return 1;
 }
@@ -154,24 +125,26 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, const char **name, uint64_t *start)
 {
 	const ElfW(Ehdr) *header = (const void *)file;
-	const ElfW(Shdr) *sections = (const void *)(file + header->e_shoff);
+	const ElfW(Shdr) *sections;
 
-	if (header->e_shoff > bytes || (bytes - header->e_shoff) / sizeof(*sections) < header->e_shnum)
+	if (header->e_shoff > bytes || (bytes - header->e_shoff) / sizeof(*sections) < header->e_shnum || header->e_shoff % 8)
 		return false;
+	sections = (const void *)(file + header->e_shoff);
 	for (size_t i = 0; i < header->e_shnum; i++) {
 		const ElfW(Shdr) *table = &sections[i], *strings;
-		const ElfW(Sym) *symbols = (const void *)(file + table->sh_offset);
+		const ElfW(Sym) *symbols;
 
 		if (table->sh_type != type || table->sh_link >= header->e_shnum)
 			continue;
 		strings = &sections[table->sh_link];
 		if (table->sh_offset > bytes || table->sh_size > bytes - table->sh_offset || strings->sh_offset > bytes ||
 		    strings->sh_size == 0 || strings->sh_size > bytes - strings->sh_offset ||
-		    file[strings->sh_offset + strings->sh_size - 1] != '\0')
+		    file[strings->sh_offset + strings->sh_size - 1] != '\0' || table->sh_offset % 8)
 			return false;
+		symbols = (const void *)(file + table->sh_offset);
 		for (size_t k = 0; k < table->sh_size / sizeof(*symbols); k++) {
 			if ((symbols[k].st_info & 15) == STT_FUNC && symbols[k].st_name < strings->sh_size &&
-			    address - symbols[k].st_value < symbols[k].st_size) {
+			    address >= symbols[k].st_value && address - symbols[k].st_value < symbols[k].st_size) {
 				*name = file + strings->sh_offset + symbols[k].st_name;
 				*start = symbols[k].st_value;
 				return true;

@@ -74,22 +74,11 @@ static bool open_file(const char *directory)
 	return !failed;
 }
 
-static const char *decimal(uint64_t value, char out[24])
-{
-	char *at = out + 23;
-
-	*at = '\0';
-	do
-		*--at = (char)('0' + value % 10);
-	while ((value /= 10) != 0);
-	return at;
-}
-
 static void info_number(const char *key, uint64_t value)
 {
 	char digits[24];
 
-	record_info(&runtime.writer, key, decimal(value, digits));
+	record_info(&runtime.writer, key, record_number(value, 10, digits));
 }
 
 static void describe(void)
@@ -142,6 +131,8 @@ void runtime_start(void)
 {
 	static bool started;
 	const char *directory = getenv("ASSAY_EMULATE_DIRECTORY"), *full = getenv("ASSAY_EMULATE_FULL");
+	const char *list = getenv("ASSAY_EMULATE_FUNCTIONS");
+	int failed;
 
 	if (started)
 		return;
@@ -153,9 +144,11 @@ void runtime_start(void)
 	runtime.nodes = nodes_of(getenv("ASSAY_EMULATE_NODES"));
 	runtime.directory = pages_take(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
 	runtime.owners = pages_take((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
-	functions_select(getenv("ASSAY_EMULATE_FUNCTIONS"));
-	runtime.on = runtime.directory && open_file(directory);
-	if (!runtime.directory)
+	failed = functions_select(list);
+	runtime.on = !failed && runtime.directory && open_file(directory);
+	if (failed)
+		say("cannot read the list of functions ", list, strerror(failed));
+	else if (!runtime.directory)
 		say("there is no memory for ", "the emulation", NULL);
 	hot.busy--;
 	if (!runtime.on)

@@ -50,6 +50,13 @@ struct probe_state {
 	uint32_t open;          /* of -finstrument-functions: the function's uppermost frame, + 1 */
 };
 
+/* Events of the kernel in one group, the leader first. The program may have closed a file, and have another one there by now: its id is
+ * the event's alone. */
+struct probe_software {
+	int files[PROBE_SOFTWARE_MAX];
+	uint64_t ids[PROBE_SOFTWARE_MAX];
+};
+
 struct probe_thread {
 	volatile uintptr_t busy;   /* the slot of the hook that is at work, 0: none */
 	uint32_t depth;
@@ -66,7 +73,7 @@ struct probe_thread {
 	struct probe_thread *next; /* in probe_threads */
 	bool counting;             /* it has an event set */
 	int event_set;             /* PAPI's */
-	int files[PROBE_SOFTWARE_MAX]; /* of the kernel's events */
+	struct probe_software software; /* the kernel's events */
 };
 
 /* Where the list's function lies in this process, and its number. */
@@ -153,6 +160,7 @@ uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t after);
 
 /* probe_thread.c */
 struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* of the calling thread; NULL: no memory */
+void probe_thread_start(void); /* the same, for one that is counted in probe.threads and finds out where its stack is */
 void probe_threads_end(void);
 void probe_thread_init(void);
 void probe_child(struct probe_thread *t); /* the first call in a forked child */
@@ -165,10 +173,10 @@ void probe_counters_child(struct probe_thread *t, bool alone); /* alone: the par
 void probe_counters_read(struct probe_thread *t, uint64_t *values);
 void probe_counters_why(void); /* what could not be had, into the record */
 
-/* probe_software.c: files[n], group leader first. 0 or an errno; end what has started. */
-int probe_software_start(const char *const *names, uint32_t n, int *files);
-void probe_software_end(const int *files, uint32_t n);
-bool probe_software_read(const int *files, uint32_t n, uint64_t *values);
+/* probe_software.c: n <= PROBE_SOFTWARE_MAX events. 0 or an errno; end what has started. False: they are not there any more. */
+int probe_software_start(const char *const *names, uint32_t n, struct probe_software *out);
+void probe_software_end(const struct probe_software *software, uint32_t n);
+bool probe_software_read(const struct probe_software *software, uint32_t n, uint64_t *values);
 
 /* probe_list.c */
 struct probe_entry {
@@ -181,13 +189,16 @@ struct probe_list {
 	size_t n;
 };
 bool probe_list_read(const char *path, struct probe_list *out); /* false: said why */
+/* text[n], and a NUL behind it, which is changed and has to stay; items: room for as many as there are lines. Returns the number of the
+ * first line that begins as one of a function and is none, 0: there is none. */
+size_t probe_list_parse(char *text, size_t n, struct probe_list *out);
 
 /* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
 void probe_modules_scan(const struct probe_list *list);
 
 /* probe_patch.c */
-enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_OURS };
-/* What is at a function's beginning; *site is where the jump goes. */
+enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
+/* What is at a function's beginning, of which 9 bytes are read; *site is where the jump goes. */
 enum probe_site probe_site_at(uintptr_t function, uintptr_t *site);
 struct probe_patch {
 	uintptr_t site;
@@ -204,7 +215,7 @@ int probe_patch(const struct probe_patch *patches, size_t n, struct probe_range 
 void *probe_library(const char *file, int mode); /* dlopen() for ourselves: nothing is looked for in it */
 
 /* probe_instrumented.c */
-void probe_instrumented_add(uintptr_t address, uint32_t number);
+bool probe_instrumented_add(uintptr_t address, uint32_t number); /* false: no room */
 
 /* probe_start.c */
 bool probe_begin(void); /* the file of samples, opened when the first function is there; false: it cannot be had */

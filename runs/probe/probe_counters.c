@@ -109,14 +109,15 @@ static void event_set_end(int *event_set)
 /* Why the kernel's events cannot be had; NULL: they can. */
 static const char *software_try(void)
 {
-	int files[PROBE_SOFTWARE_MAX], failed;
+	struct probe_software events;
+	int failed;
 
 	if (n_wanted > PROBE_SOFTWARE_MAX)
 		return "too many events of the kernel";
-	failed = probe_software_start(wanted, n_wanted, files);
+	failed = probe_software_start(wanted, n_wanted, &events);
 	if (failed)
 		return failed == EACCES || failed == EPERM ? "not allowed: kernel.perf_event_paranoid=2 or less allows them" : strerrordesc_np(failed);
-	probe_software_end(files, n_wanted);
+	probe_software_end(&events, n_wanted);
 	return NULL;
 }
 
@@ -179,7 +180,7 @@ void probe_counters_thread(struct probe_thread *t)
 	if (!n_wanted || why)
 		return;
 	if (software) {
-		t->counting = probe_software_start(wanted, n_wanted, t->files) == 0;
+		t->counting = probe_software_start(wanted, n_wanted, &t->software) == 0;
 		return;
 	}
 	papi.register_thread();
@@ -192,7 +193,7 @@ void probe_counters_thread_end(struct probe_thread *t)
 		return;
 	t->counting = false;
 	if (software) {
-		probe_software_end(t->files, n_wanted);
+		probe_software_end(&t->software, n_wanted);
 		return;
 	}
 	event_set_end(&t->event_set);
@@ -208,8 +209,8 @@ void probe_counters_child(struct probe_thread *t, bool alone)
 		return;
 	t->counting = false;
 	if (software) {
-		probe_software_end(t->files, n_wanted);
-		t->counting = probe_software_start(wanted, n_wanted, t->files) == 0;
+		probe_software_end(&t->software, n_wanted);
+		t->counting = probe_software_start(wanted, n_wanted, &t->software) == 0;
 		return;
 	}
 	why = alone ? papi_begin(&t->event_set) : "the child of a process with several threads";
@@ -219,7 +220,7 @@ void probe_counters_child(struct probe_thread *t, bool alone)
 void probe_counters_read(struct probe_thread *t, uint64_t *values)
 {
 	long long now[RECORD_COUNTERS_MAX];
-	bool read = software ? probe_software_read(t->files, n_wanted, values) : papi.read(t->event_set, now) == PAPI_OK;
+	bool read = software ? probe_software_read(&t->software, n_wanted, values) : papi.read(t->event_set, now) == PAPI_OK;
 
 	for (uint32_t i = 0; i < n_wanted; i++)
 		if (!read)

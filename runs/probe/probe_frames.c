@@ -3,21 +3,32 @@
  * touch those goes through probe_saved(). */
 #include "runs/probe/probe.h"
 
-/* ---- what leaves this file ---- */
+#include <errno.h>
+
+/* ---- what leaves this file: system calls may fail there, and errno is the program's ---- */
 
 static uint64_t call_begin(void *slot, void *unused)
 {
 	const uintptr_t stack_guess = 8u << 20; /* of a thread that nobody told us about */
 	uintptr_t at = (uintptr_t)slot;
+	struct probe_thread *t;
+	int kept = errno;
 
 	(void)unused;
-	return (uintptr_t)probe_thread_begin(at > stack_guess ? at - stack_guess : 0, at + stack_guess);
+	t = probe_thread_begin(at > stack_guess ? at - stack_guess : 0, at + stack_guess);
+	if (t)
+		__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
+	errno = kept;
+	return (uintptr_t)t;
 }
 
 static uint64_t call_child(void *t, void *unused)
 {
+	int kept = errno;
+
 	(void)unused;
 	probe_child(t);
+	errno = kept;
 	return 0;
 }
 
@@ -29,7 +40,10 @@ static uint64_t call_take(void *t, void *unused)
 
 static uint64_t call_read(void *t, void *values)
 {
+	int kept = errno;
+
 	probe_counters_read(t, values);
+	errno = kept;
 	return 0;
 }
 
@@ -204,13 +218,21 @@ static bool pass(struct probe_thread *t, uint32_t function, const uintptr_t *slo
 	return true;
 }
 
-/* The thread's state, with its hooks to us alone; NULL: this call is not ours to measure. */
-static struct probe_thread *hold(uintptr_t *slot)
+/* This call is the thread's first: its state. It was counted where a thread without tables counts. */
+static struct probe_thread *begin(uint32_t function, uintptr_t *slot)
 {
-	struct probe_thread *t = probe_self;
+	struct probe_thread *t = (struct probe_thread *)(uintptr_t)probe_saved(call_begin, slot, NULL); /* NOLINT: as the trampoline hands it on */
 
-	if (!t)
-		t = (struct probe_thread *)(uintptr_t)probe_saved(call_begin, slot, NULL); /* NOLINT: as the trampoline hands it on */
+	if (t && function >= PROBE_NEAR)
+		--*probe_countdown(t, function);
+	return t;
+}
+
+/* The thread's state, with its hooks to us alone; NULL: this call is not ours to measure. */
+static struct probe_thread *hold(uint32_t function, uintptr_t *slot)
+{
+	struct probe_thread *t = probe_self ? probe_self : begin(function, slot);
+
 	if (!t || busy(t, slot))
 		return NULL;
 	t->busy = (uintptr_t)slot;
@@ -228,7 +250,7 @@ static void let_go(struct probe_thread *t)
 
 void probe_enter_slowly(uint32_t function, uintptr_t *slot)
 {
-	struct probe_thread *t = hold(slot);
+	struct probe_thread *t = hold(function, slot);
 
 	if (!t)
 		return;
@@ -287,7 +309,7 @@ void probe_instrumented_enter(uint32_t function, uintptr_t *slot)
 		inner(probe_self, function);
 		return;
 	}
-	t = hold(slot);
+	t = hold(function, slot);
 	if (!t)
 		return;
 	if (function >= t->begun)

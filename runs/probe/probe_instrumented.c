@@ -8,22 +8,25 @@ static struct {
 	uintptr_t address;
 	uint32_t number;
 } table[SLOTS];
-static bool any;
+static uint32_t used; /* a quarter stays free: looking ends there */
 
 static size_t slot_of(uintptr_t address)
 {
 	return (size_t)((address >> 2) * 0x9e3779b97f4a7c15u >> 47) & (SLOTS - 1);
 }
 
-void probe_instrumented_add(uintptr_t address, uint32_t number)
+bool probe_instrumented_add(uintptr_t address, uint32_t number)
 {
 	size_t at = slot_of(address);
 
 	while (table[at].address && table[at].address != address)
 		at = (at + 1) & (SLOTS - 1);
+	if (!table[at].address && used >= SLOTS / 4 * 3)
+		return false;
+	used += !table[at].address;
 	table[at].number = number;
 	__atomic_store_n(&table[at].address, address, __ATOMIC_RELEASE);
-	any = true;
+	return true;
 }
 
 static inline uint32_t find(uintptr_t address)
@@ -39,7 +42,7 @@ void PROBE_EXPORT __cyg_profile_func_exit(void *function, void *site);
 
 void __cyg_profile_func_enter(void *function, void *site)
 {
-	uint32_t number = any ? find((uintptr_t)function) : UINT32_MAX;
+	uint32_t number = used ? find((uintptr_t)function) : UINT32_MAX;
 
 	(void)site;
 	if (number != UINT32_MAX)
@@ -48,7 +51,7 @@ void __cyg_profile_func_enter(void *function, void *site)
 
 void __cyg_profile_func_exit(void *function, void *site)
 {
-	uint32_t number = any ? find((uintptr_t)function) : UINT32_MAX;
+	uint32_t number = used ? find((uintptr_t)function) : UINT32_MAX;
 
 	(void)site;
 	if (number != UINT32_MAX)

@@ -12,7 +12,7 @@
 
 struct module {
 	uintptr_t base;
-	char id[MODULE_BYTES];   /* build-id in hexadecimal, or "" */
+	char id[RECORD_BUILD_ID_BYTES]; /* or "" */
 	char name[MODULE_BYTES]; /* "=" and the last component of its path */
 	struct probe_range whole;
 	struct probe_range code[SEGMENTS_MAX];
@@ -26,41 +26,10 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The build-id among the notes at [at, at + n). */
-static void id_find(const unsigned char *at, size_t n, char *out)
-{
-	ElfW(Nhdr) note;
-
-	while (n >= sizeof(note)) {
-		size_t name, content;
-
-		memcpy(&note, at, sizeof(note));
-		name = (note.n_namesz + 3u) & ~3u;
-		content = (note.n_descsz + 3u) & ~3u;
-		if (name > n - sizeof(note) || content > n - sizeof(note) - name)
-			return;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(at + sizeof(note), "GNU", 4) == 0 &&
-		    note.n_descsz < MODULE_BYTES / 2) {
-			for (size_t i = 0; i < note.n_descsz; i++) {
-				unsigned char byte = at[sizeof(note) + name + i];
-
-				*out++ = "0123456789abcdef"[byte >> 4];
-				*out++ = "0123456789abcdef"[byte & 15];
-			}
-			*out = '\0';
-			return;
-		}
-		at += sizeof(note) + name + content;
-		n -= sizeof(note) + name + content;
-	}
-}
-
 static void segment_look(struct module *m, const ElfW(Phdr) * p)
 {
 	uintptr_t low = m->base + p->p_vaddr, high = low + p->p_memsz;
 
-	if (p->p_type == PT_NOTE && !m->id[0])
-		id_find((const unsigned char *)low, p->p_memsz, m->id);
 	if (p->p_type != PT_LOAD)
 		return;
 	low &= ~(uintptr_t)4095;
@@ -74,6 +43,15 @@ static void segment_look(struct module *m, const ElfW(Phdr) * p)
 			(p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC };
 }
 
+/* Notes that are loaded; there may be others. */
+static void notes_look(struct module *m, const ElfW(Phdr) * p)
+{
+	uintptr_t low = m->base + p->p_vaddr;
+
+	if (p->p_type == PT_NOTE && !m->id[0] && low >= m->whole.low && low < m->whole.high && p->p_memsz <= m->whole.high - low)
+		record_build_id((const void *)low, p->p_memsz, m->id);
+}
+
 static void module_look(const struct dl_phdr_info *info, struct module *m)
 {
 	char self[1024];
@@ -84,6 +62,8 @@ static void module_look(const struct dl_phdr_info *info, struct module *m)
 	m->base = info->dlpi_addr;
 	for (size_t i = 0; i < info->dlpi_phnum; i++)
 		segment_look(m, &info->dlpi_phdr[i]);
+	for (size_t i = 0; i < info->dlpi_phnum; i++)
+		notes_look(m, &info->dlpi_phdr[i]);
 	if (!path || !*path) { /* the program itself */
 		n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 		self[n > 0 ? n : 0] = '\0';
@@ -107,7 +87,7 @@ static bool belongs(const struct module *m, const struct probe_entry *e)
 static const struct probe_range *code_of(const struct module *m, uintptr_t address)
 {
 	for (size_t i = 0; i < m->n_code; i++)
-		if (address >= m->code[i].low && address + 16 <= m->code[i].high)
+		if (address >= m->code[i].low && address < m->code[i].high && m->code[i].high - address >= 16)
 			return &m->code[i];
 	return NULL;
 }
@@ -129,6 +109,16 @@ static uint32_t number_of(struct probe_entry *e, uintptr_t address)
 		}
 	}
 	return e->number;
+}
+
+/* The list has more than can be measured; said once, for libraries that come later are looked at with all of it. */
+static void no_room_say(const struct probe_entry *e)
+{
+	static bool said;
+
+	if (!said)
+		probe_say("no room for more functions, select fewer: not measured are others, and ", e->name, 0);
+	said = true;
 }
 
 static void patch(const struct module *m, const struct probe_range *code, const struct probe_patch *patches, size_t n)
@@ -156,12 +146,14 @@ static void segment_scan(const struct module *m, const struct probe_range *code,
 		if (!belongs(m, e) || code_of(m, address) != code)
 			continue;
 		found = probe_site_at(address, &site);
-		if (found == PROBE_SITE_OURS || number_of(e, address) == UINT32_MAX)
-			continue;
-		if (found == PROBE_SITE_NONE)
-			probe_instrumented_add(address, e->number);
-		else
+		if (found == PROBE_SITE_JUMP && e->number != UINT32_MAX)
+			continue; /* ours, of an earlier time */
+		if (number_of(e, address) == UINT32_MAX)
+			no_room_say(e);
+		else if (found == PROBE_SITE_FREE)
 			patches[n++] = (struct probe_patch){ site, e->number };
+		else if (!probe_instrumented_add(address, e->number))
+			no_room_say(e);
 		if (n == PATCHES_AT_ONCE) {
 			patch(m, code, patches, n);
 			n = 0;

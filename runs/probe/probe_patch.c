@@ -8,8 +8,6 @@
 #define SITE_BYTES  5u
 #define STUB_BYTES  64u
 #define PAGE_BYTES  4096u
-#define STUB_NEAR   0xff64u /* its first two bytes */
-#define STUB_FAR    0x5341u
 #define JUMP        0xe9u
 #define NEAR_STEP   (1u << 20)
 #define NEAR_LIMIT  (2000u << 20) /* what a relative jump reaches, with room to spare */
@@ -23,17 +21,13 @@ enum probe_site probe_site_at(uintptr_t function, uintptr_t *site)
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const unsigned char by_gcc[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, by_clang[] = { 0x0f, 0x1f, 0x44, 0x00, 0x08 };
 	const unsigned char *at = (const unsigned char *)function;
-	uint16_t first = 0;
-	int32_t to;
 
 	if (memcmp(at, endbr, sizeof(endbr)) == 0)
 		at += sizeof(endbr);
 	*site = (uintptr_t)at;
 	if (memcmp(at, by_gcc, SITE_BYTES) == 0 || memcmp(at, by_clang, SITE_BYTES) == 0)
 		return PROBE_SITE_FREE;
-	memcpy(&to, at + 1, sizeof(to));
-	memcpy(&first, (const void *)(*site + SITE_BYTES + (uintptr_t)(intptr_t)to), *at == JUMP ? sizeof(first) : 0);
-	return *at == JUMP && (first == STUB_NEAR || first == STUB_FAR) ? PROBE_SITE_OURS : PROBE_SITE_NONE;
+	return *at == JUMP ? PROBE_SITE_JUMP : PROBE_SITE_NONE;
 }
 
 /* ---- stubs ---- */

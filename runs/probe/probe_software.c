@@ -48,31 +48,52 @@ static int event_open(const char *name, int group)
 	return high;
 }
 
-int probe_software_start(const char *const *names, uint32_t n, int *files)
+static bool id_of(int file, uint64_t *id)
+{
+	return syscall(SYS_ioctl, file, PERF_EVENT_IOC_ID, id) == 0;
+}
+
+static bool is_ours(const struct probe_software *software, uint32_t i)
+{
+	uint64_t id;
+
+	return id_of(software->files[i], &id) && id == software->ids[i];
+}
+
+int probe_software_start(const char *const *names, uint32_t n, struct probe_software *out)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		files[i] = event_open(names[i], i ? files[0] : -1);
-		if (files[i] < 0) {
+		int file = event_open(names[i], i ? out->files[0] : -1);
+
+		out->files[i] = file;
+		if (file < 0 || !id_of(file, &out->ids[i])) {
 			int failed = errno;
 
-			probe_software_end(files, i);
+			if (file >= 0)
+				close(file);
+			probe_software_end(out, i);
 			return failed;
 		}
 	}
 	return 0;
 }
 
-void probe_software_end(const int *files, uint32_t n)
+void probe_software_end(const struct probe_software *software, uint32_t n)
 {
 	while (n-- > 0)
-		close(files[n]);
+		if (is_ours(software, n))
+			close(software->files[n]);
 }
 
-bool probe_software_read(const int *files, uint32_t n, uint64_t *values)
+/* One look more, for what reads from a pipe or a socket of the program's takes it away. */
+bool probe_software_read(const struct probe_software *software, uint32_t n, uint64_t *values)
 {
-	uint64_t group[1 + RECORD_COUNTERS_MAX];
-	long got = syscall(SYS_read, files[0], group, (1 + n) * sizeof(group[0]));
+	uint64_t group[1 + PROBE_SOFTWARE_MAX];
+	long got;
 
+	if (!is_ours(software, 0))
+		return false;
+	got = syscall(SYS_read, software->files[0], group, (1 + n) * sizeof(group[0]));
 	if (got != (long)((1 + n) * sizeof(group[0])) || group[0] != n)
 		return false;
 	memcpy(values, group + 1, n * sizeof(values[0]));

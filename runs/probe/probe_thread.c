@@ -22,6 +22,7 @@ __thread int32_t *probe_far PROBE_TLS = probe_nobody;
 static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* of threads that are measured no more: a hook is at work for ever */
 static pthread_key_t key;
 static bool key_made;
+static bool untold; /* there were threads before there was anything to measure */
 
 static size_t table_bytes(void)
 {
@@ -195,7 +196,7 @@ struct start {
 };
 
 /* Before anything of the program runs in it, so that what its tables need is not called out of a hook. */
-static void thread_start(void)
+void probe_thread_start(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	pthread_attr_t attributes;
@@ -206,10 +207,37 @@ static void thread_start(void)
 		pthread_attr_getstack(&attributes, &stack, &bytes);
 		pthread_attr_destroy(&attributes);
 	}
-	if (bytes)
-		probe_thread_begin((uintptr_t)stack, (uintptr_t)stack + bytes);
-	else
-		probe_thread_begin(here - (8u << 20), here + 4096);
+	if (!bytes) {
+		stack = (void *)(here - (8u << 20));
+		bytes = (8u << 20) + 4096;
+	}
+	if (!probe_thread_begin((uintptr_t)stack, (uintptr_t)stack + bytes))
+		__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED); /* nobody will say when it ends */
+}
+
+/* A child's file, while it has one thread: another one could not begin it, for the first would go on with the parent's. */
+static void child_begin(void)
+{
+	struct probe_thread *self = probe_self, *t = self ? self : &ended;
+	uintptr_t busy = t->busy;
+
+	probe_self = t;
+	t->busy = UINTPTR_MAX;
+	probe_barrier();
+	probe_child(t);
+	probe_barrier();
+	t->busy = busy;
+	probe_self = self;
+}
+
+/* In the thread that begins another one: whether threads are measured. */
+static bool measured(void)
+{
+	if (!probe.writer.header)
+		untold = true;
+	else if (!*probe.writer.alive)
+		child_begin();
+	return probe.writer.header;
 }
 
 static void *posix_start(void *argument)
@@ -217,7 +245,7 @@ static void *posix_start(void *argument)
 	struct start start = *(struct start *)argument;
 
 	free(argument);
-	thread_start();
+	probe_thread_start();
 	return start.posix(start.argument);
 }
 
@@ -226,7 +254,7 @@ static int standard_start(void *argument)
 	struct start start = *(struct start *)argument;
 
 	free(argument);
-	thread_start();
+	probe_thread_start();
 	return start.standard(start.argument);
 }
 
@@ -239,7 +267,7 @@ PROBE_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-	if (!probe.writer.header)
+	if (!measured())
 		return real(thread, attributes, function, argument);
 	start = malloc(sizeof(*start));
 	if (!start)
@@ -262,7 +290,7 @@ PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argume
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "thrd_create");
-	if (!probe.writer.header)
+	if (!measured())
 		return real(thread, function, argument);
 	start = malloc(sizeof(*start));
 	if (!start)
@@ -279,12 +307,12 @@ PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argume
 
 /* ---- a child of fork() ---- */
 
-/* The first hook there: a file of its own. What began in the parent is the parent's to record. */
+/* The first hook there, or the first thread that is begun: a file of its own. What began in the parent is the parent's to record. */
 void probe_child(struct probe_thread *t)
 {
-	bool alone = probe.threads == 1;
+	bool alone = probe.threads == 1 && !untold;
 
-	probe.threads = 1;
+	probe.threads = t != &ended;
 	for (uint32_t i = 0; i < t->depth; i++)
 		probe_frame_at(t, i)->silent = true;
 	probe_threads = t;

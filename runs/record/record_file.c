@@ -148,17 +148,17 @@ int record_file_begin(struct record_writer *w)
 
 /* Some of the disk and of the memory, at an offset of the file. The descriptor is not kept: a program that closes all that it does not
  * know would have its own file there next. */
-bool record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
+int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
 	long file = call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
-	bool reserved;
+	int failed;
 
 	if (file < 0)
-		return false;
-	reserved = reserve((int)file, offset, bytes) == 0;
+		return (int)-file;
+	failed = reserve((int)file, offset, bytes);
 	call(SYS_close, file, 0, 0, 0, 0, 0);
 	/* All its pages at once: one by one they cost more, and each in the middle of what is measured. */
-	if (reserved)
+	if (!failed)
 		call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
-	return reserved;
+	return failed;
 }

@@ -51,10 +51,9 @@ static inline char *names_of(const struct record_header *header)
 bool record_directory_set(struct record_writer *w, const char *directory);
 uint64_t record_file_bytes(const struct record_writer *w);
 int record_file_begin(struct record_writer *w); /* creates and maps it, writes its header; 0 or an errno */
-bool record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes); /* some of the disk and of the memory */
+int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes); /* some of the disk and of the memory; 0 or an errno */
 
 /* record_names.c */
-const char *record_number(uint64_t value, unsigned base, char out[24]);
 bool record_counter(struct record_writer *w, const char *name);
 bool record_names_whole(const struct record_header *old, uint64_t bytes); /* those that the parent has given out */
 

@@ -6,14 +6,27 @@
 #include <sys/syscall.h>
 
 #define CALIBRATION_NS   50000u    /* of the clock, at the start */
+#define MOMENT_LOOKS     3u
 #define CLOCK_STEP_NS    10000000u /* after which a longer look at the clock is better than the first one */
 #define FIRST_PIECE      16384u    /* of a thread's first chunk: what is reserved when it is begun */
 
 /* ---- the clock ---- */
 
+/* The clock between two readings of the ticks: of several looks the shortest one. In a longer one somebody else had the processor, and
+ * ticks and clock are of two moments. */
 static struct record_moment moment_now(void)
 {
-	return (struct record_moment){ record_ticks(), clock_ns(CLOCK_MONOTONIC_RAW) };
+	struct record_moment moment = { 0, 0 };
+	uint64_t shortest = UINT64_MAX;
+
+	for (unsigned i = 0; i < MOMENT_LOOKS; i++) {
+		uint64_t before = record_ticks(), ns = clock_ns(CLOCK_MONOTONIC_RAW), took = record_ticks() - before;
+
+		if (took < shortest || i == 0)
+			moment = (struct record_moment){ before + took / 2, ns };
+		shortest = took < shortest ? took : shortest;
+	}
+	return moment;
 }
 
 /* Ticks per second since the first moment. */
@@ -43,7 +56,7 @@ static void clock_refine(struct record_writer *w)
 	if (!w->own_clock)
 		return;
 	now = moment_now();
-	if (now.ns > w->first.ns + CLOCK_STEP_NS)
+	if (now.ns > w->first.ns + CLOCK_STEP_NS && now.ticks > w->first.ticks) /* in a machine that was moved they may be less */
 		__atomic_store_n(&w->header->ticks_per_s, ticks_per_s(w, now), __ATOMIC_RELAXED);
 }
 
@@ -63,6 +76,16 @@ static bool drop(struct record_writer *w, struct record_thread *t)
 	return false;
 }
 
+/* Where the program has all the descriptors that it may have there is none for the moment; what else fails is over. */
+static bool reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
+{
+	int failed = record_file_reserve(w, offset, bytes);
+
+	if (failed && failed != EMFILE && failed != ENFILE)
+		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
+	return !failed;
+}
+
 /* A thread that measures little needs little; the pieces double, and chunks after the first are reserved whole, which costs less. False:
  * the chunk is full, or the disk. */
 static bool chunk_extend(struct record_writer *w, struct record_thread *t)
@@ -74,22 +97,25 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 		return false;
 	if (piece > bytes - used)
 		piece = bytes - used;
-	if (!record_file_reserve(w, (uint64_t)(t->end - (unsigned char *)w->header), piece)) {
-		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
+	if (!reserve(w, (uint64_t)(t->end - (unsigned char *)w->header), piece))
 		return false;
-	}
 	t->end += piece;
 	return true;
 }
 
 static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 {
-	uint64_t n = __atomic_fetch_add(&w->chunks_in_use, 1, __ATOMIC_RELAXED);
+	uint64_t n = __atomic_fetch_add(&w->chunks_in_use, 1, __ATOMIC_RELAXED), taken = n + 1;
 	uint32_t piece = w->options.chunk_bytes < FIRST_PIECE || t->chunk ? w->options.chunk_bytes : FIRST_PIECE;
 	struct record_chunk *chunk;
 
-	if (n >= w->chunks_max + (t->final ? FINAL_CHUNKS : 0) || !record_file_reserve(w, place_of(w, n), piece)) {
+	if (n >= w->chunks_max + (t->final ? FINAL_CHUNKS : 0)) {
 		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	if (!reserve(w, place_of(w, n), piece)) {
+		/* Given back, if it is the last one. */
+		__atomic_compare_exchange_n(&w->chunks_in_use, &taken, n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		return false;
 	}
 	if (!t->numbered) {
@@ -111,6 +137,8 @@ bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 {
 	bool full = __atomic_load_n(&w->full, __ATOMIC_RELAXED) && !t->final;
 
+	if (!w->header)
+		return false;
 	/* The first piece holds one sample of the greatest number of counters at least, and so does each later one. */
 	if (!full && ((t->chunk && chunk_extend(w, t)) || chunk_begin(w, t)))
 		return true;
@@ -180,6 +208,7 @@ void record_close(struct record_writer *w)
 
 int record_fork(struct record_writer *w, struct record_thread *t)
 {
+	static const uint32_t closed = 1; /* who looks whether this is a child has looked */
 	struct record_header *old = w->header;
 	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << NAMES_BYTES_BITS) - 1), old_bytes = record_file_bytes(w);
 	int failed;
@@ -188,6 +217,7 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 	if (!old)
 		return 0;
 	call(SYS_munmap, (long)w->alive, PAGE_BYTES, 0, 0, 0, 0);
+	w->alive = &closed;
 	w->header = NULL;
 	failed = record_names_whole(old, bytes) ? record_file_begin(w) : EAGAIN;
 	if (!failed) {

@@ -17,6 +17,7 @@
 #define RECORD_FILE_BYTES        (1ull << 30) /* the default */
 #define RECORD_FILE_BYTES_MAX    (64ull << 30)
 #define RECORD_NAMES_BYTES       (1u << 20)   /* the default */
+#define RECORD_BUILD_ID_BYTES    129          /* of its text: 64 bytes, mostly 20 */
 
 struct record_options {
 	const char *directory;          /* where the file goes; must exist */
@@ -37,7 +38,7 @@ struct record_moment {
 /* Of a process; one for all threads. Zeroed is closed: everything is dropped then. */
 struct record_writer {
 	struct record_header *header;   /* the whole file, mapped; NULL: closed */
-	const volatile uint32_t *alive; /* 1; a page that a child process finds empty, however it came to be */
+	const volatile uint32_t *alive; /* 1; a page that a child process finds empty, however it came to be. NULL: never opened */
 	uint64_t names_in_use;          /* functions << 40 | bytes of names that are given out */
 	uint64_t chunks_in_use, chunks_max;
 	uint32_t sample_bytes;
@@ -74,8 +75,14 @@ int record_fork(struct record_writer *w, struct record_thread *t);
  * '?'). Returns its number, or UINT32_MAX when there is no room. Any number of threads at once. */
 uint32_t record_function(struct record_writer *w, uint64_t address, const char *module, const char *name);
 
+/* A module's build-id among its ELF notes (notes[n], as they are loaded or in the file) in hexadecimal; "" when there is none. */
+void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES]);
+
 /* Something about the process. The key has no blanks; a line's end in the value becomes '?'. False when there is no room. */
 bool record_info(struct record_writer *w, const char *key, const char *value);
+
+/* As text, somewhere in `out`; base 10 or 16. */
+const char *record_number(uint64_t value, unsigned base, char out[24]);
 
 /* The time stamp counter. */
 static inline uint64_t record_ticks(void)

@@ -1,0 +1,39 @@
+/* By what a module is known in the file, whose names both back ends write. */
+#include "runs/record/record_writer.h"
+
+#include <elf.h>
+#include <string.h>
+
+static bool is_build_id(const Elf64_Nhdr *note, const unsigned char *name)
+{
+	return note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0 &&
+	       2 * (size_t)note->n_descsz < RECORD_BUILD_ID_BYTES;
+}
+
+void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES])
+{
+	const unsigned char *at = notes;
+	Elf64_Nhdr note;
+
+	*out = '\0';
+	while (n >= sizeof(note)) {
+		size_t name, content;
+
+		memcpy(&note, at, sizeof(note));
+		name = ((size_t)note.n_namesz + 3) / 4 * 4;
+		content = ((size_t)note.n_descsz + 3) / 4 * 4;
+		if (name > n - sizeof(note) || content > n - sizeof(note) - name)
+			return;
+		at += sizeof(note);
+		if (is_build_id(&note, at)) {
+			for (size_t i = 0; i < note.n_descsz; i++) {
+				*out++ = "0123456789abcdef"[at[name + i] >> 4];
+				*out++ = "0123456789abcdef"[at[name + i] & 15];
+			}
+			*out = '\0';
+			return;
+		}
+		at += name + content;
+		n -= sizeof(note) + name + content;
+	}
+}

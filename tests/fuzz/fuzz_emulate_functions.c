@@ -1,0 +1,68 @@
+/* What the emulated back end reads from outside: symbol tables of a program's file, which may be another one by now, and the list of
+ * selected functions. The input is both, and the list's first name, if it has one, selects itself. */
+#include "runs/emulate/functions.c"
+
+#include "base/error.h"
+#include "base/mem.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct runtime runtime;
+
+/* What functions are numbered with, under a lock. */
+void *pages_take(size_t bytes)
+{
+	return mem_new(bytes, 1);
+}
+
+void spin_take(struct spin *s)
+{
+	s->held = 1;
+}
+
+void spin_release(struct spin *s)
+{
+	s->held = 0;
+}
+
+static void symbols(const char *file, size_t size)
+{
+	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		for (uint64_t address = 0; address < 64; address += 4) {
+			const char *name;
+			uint64_t start;
+
+			if (!symbol_in(file, size, types[i], address, &name, &start))
+				continue;
+			ASSAY_BUG_IF(start > address || name < file || name + strlen(name) >= file + size);
+		}
+	}
+}
+
+static void names(const char *list)
+{
+	const char *begin;
+	size_t length;
+	char *first;
+
+	for (const char *name = next_name(list, &length); length > 0; name = next_name(name + length, &length))
+		ASSAY_BUG_IF(name < list || name + length > list + strlen(list));
+	functions_select(list + strspn(list, "@")); /* no file */
+	begin = next_name(selected, &length);
+	first = mem_bytes(begin, length);
+	ASSAY_BUG_IF(length > 0 && !is_selected(first));
+	free(first);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *bytes = mem_bytes((const char *)data, size);
+
+	names(bytes);
+	if (size >= sizeof(ElfW(Ehdr)))
+		symbols(bytes, size);
+	free(bytes);
+	return 0;
+}
