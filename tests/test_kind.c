@@ -32,6 +32,8 @@ static const struct {
 	{ "more work with the same misses", RECORD_EMULATED, { { "emulated:accesses", 150, 600, .6, .5 }, { "emulated:blocks", 150, 600, .4, .5 } }, 1, TROUBLE_MORE_WORK, false, false },
 	{ "less work, so that what it misses stands out", RECORD_EMULATED, { { "emulated:accesses", 150, 75, .6, .4 }, { "emulated:blocks", 150, 75, 0, .3 }, { "emulated:l2_misses", .01, .02, .4, .3 } }, 1, TROUBLE_MORE_WORK, true, false },
 	{ "less work, and hardly more misses a call", RECORD_EMULATED, { { "emulated:accesses", 150, 75, .3, .2 }, { "emulated:blocks", 150, 75, 0, .2 }, { "emulated:l2_misses", .1, .21, .4, .3 }, { "emulated:branch_misses", 0, .1, .3, .3 } }, 1, TROUBLE_BRANCH, false, false },
+	{ "less work, and as many allocations a call but for the last event", RECORD_EMULATED, { { "emulated:accesses", 150, 30, .2, .2 }, { "emulated:blocks", 150, 30, .2, .2 }, { "emulated:allocations", .02, .1001, .6, .6 } }, 1, TROUBLE_MORE_WORK, true, false },
+	{ "much less work, and a trifle more misses a call", RECORD_EMULATED, { { "emulated:accesses", 1500, 150, .3, .3 }, { "emulated:blocks", 150, 150, 0, .1 }, { "emulated:branch_misses", .01, .07, .6, .6 } }, 1, TROUBLE_MORE_WORK, true, false },
 	{ "misses fewer", RECORD_EMULATED, { { "emulated:l2_misses", .2, .01, 1, 1 } }, 1, TROUBLE_CACHE, true, false },
 	{ "one became more, another less", RECORD_EMULATED, { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } }, 1, TROUBLE_BRANCH, false, false },
 	{ "less than matters", RECORD_EMULATED, { { "emulated:hitm_false_milli", 0, .3, 1, 1 } }, 1, TROUBLE_UNKNOWN, false, true },
@@ -77,6 +79,77 @@ static void test_rows(void **state)
 		kind = kind_of(rows[r].back_end, &seen, &f);
 		if (kind.trouble != rows[r].trouble || kind.improved != rows[r].improved || kind.small != rows[r].small)
 			fail_msg("%s: %s%s%s", rows[r].what, trouble_code(kind.trouble), kind.improved ? ", improved" : "", kind.small ? ", small" : "");
+	}
+}
+
+/* Kinds beside the leading one. */
+static void test_further(void **state)
+{
+	static const struct {
+		const char *what;
+		struct moved moved[COLUMNS];
+		const char *text;
+	} cases[] = {
+		{ "two faults", { { "emulated:hitm_false_milli", 0, 280, .9, .9 }, { "emulated:system_calls", 0, .01, .1, .1 } }, "false_sharing system_calls" },
+		{ "by cost, and each once", { { "emulated:allocations", 0, .02, .3, .3 }, { "emulated:allocated_bytes", 0, .5, .2, .2 }, { "emulated:branch_misses", 0, .5, .2, .2 }, { "emulated:system_calls", 0, .1, .3, .3 } }, "system_calls branch allocation" },
+		{ "consequences are no faults", { { "emulated:hitm_false_milli", 0, 280, .5, .5 }, { "emulated:l2_misses", 0, .28, .5, .4 }, { "emulated:remote", 0, .14, 0, .1 } }, "false_sharing" },
+		{ "hardly anything beside the first", { { "emulated:hitm_false_milli", 0, 280, .9, .9 }, { "emulated:branch_misses", 0, .1, .1, .1 } }, "false_sharing" },
+		{ "no part in what is wrong", { { "emulated:branch_misses", 0, .1, 1, .99 }, { "emulated:system_calls", 0, .01, 0, .01 } }, "branch" },
+		{ "one became more, another less", { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } }, "branch" },
+		{ "both became less", { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", .3, 0, .3, .3 } }, "less: cache_capacity branch" },
+		{ "a counter that stands for no kind", { { "emulated:branch_misses", 0, .1, .5, .5 }, { "emulated:atomics", 0, .5, .5, .5 } }, "unknown branch" },
+		{ "at most so many", { { "emulated:system_calls", 0, .1, .3, .3 }, { "emulated:allocations", 0, .3, .3, .3 }, { "emulated:branch_misses", 0, 2, .2, .2 }, { "emulated:copied_bytes", 0, 40, .2, .2 }, { "emulated:tlb_misses", 0, .1, .2, .2 }, { "emulated:l2_misses", 0, .1, .2, .2 } }, "system_calls allocation branch tlb copying" },
+	};
+
+	(void)state;
+	for (size_t r = 0; r < COUNT(cases); r++) {
+		const char *columns[COLUMNS + 1] = { "emulated:accesses" };
+		struct detection_column moved[COLUMNS];
+		struct detection_function f = { .samples = 10, .samples_anomalous = 10, .columns = moved };
+		double values[COLUMNS + 1] = { 200 };
+		size_t function[] = { 0 };
+		struct observations seen = { .function = function, .columns = columns };
+		struct buf got = BUF_INIT;
+		struct kind kind;
+
+		for (size_t i = 0; i < COLUMNS && cases[r].moved[i].column; i++) {
+			const struct moved *m = &cases[r].moved[i];
+
+			columns[i + 1] = m->column;
+			values[i + 1] = m->now;
+			moved[f.n_columns++] = (struct detection_column){ .column = i + 1, .votes = m->votes, .part = m->part, .normal = m->normal, .now = m->now };
+		}
+		seen.values = (struct mat){ 1, f.n_columns + 1, values };
+		kind = kind_of(RECORD_EMULATED, &seen, &f);
+		buf_format(&got, "%s%s", kind.improved ? "less: " : "", trouble_code(kind.trouble));
+		for (size_t i = 0; i < kind.n_further; i++)
+			buf_format(&got, " %s", trouble_code(kind.further[i]));
+		if (strcmp(got.bytes, cases[r].text) != 0)
+			fail_msg("%s: %s", cases[r].what, got.bytes);
+		buf_release(&got);
+	}
+}
+
+/* As people read it. */
+static void test_text(void **state)
+{
+	static const struct {
+		struct kind kind;
+		const char *text;
+	} cases[] = {
+		{ { .trouble = TROUBLE_COPYING, .further = { TROUBLE_SYSTEM_CALLS, TROUBLE_PAGE_FAULTS }, .n_further = 2 }, "copying of memory; also system calls; also page faults" },
+		{ { .trouble = TROUBLE_COPYING, .improved = true }, "less: copying of memory" },
+		{ { .trouble = TROUBLE_UNKNOWN, .improved = true, .column = SIZE_MAX }, "takes less time" },
+		{ { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX }, "unknown" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct buf got = BUF_INIT;
+
+		kind_text(&cases[i].kind, "; also ", &got);
+		assert_string_equal(got.bytes, cases[i].text);
+		buf_release(&got);
 	}
 }
 
@@ -126,7 +199,7 @@ static void test_table(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_cost), cmocka_unit_test(test_table) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_further), cmocka_unit_test(test_text), cmocka_unit_test(test_cost), cmocka_unit_test(test_table) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,7 +239,7 @@ static const char *missing_ones[] = { "cache", "stream", "memcpy" }, *branching_
 
 static struct contribution group_of(char *name, const char **members, size_t n, double change)
 {
-	return (struct contribution){ name, members, n, CATEGORY_UNKNOWN, .2, .2 + change, change, change - .05, change + .05 };
+	return (struct contribution){ name, members, n, CATEGORY_UNKNOWN, .2, .2 + change, change, change - .05, change + .05, 0 };
 }
 
 static void test_match(void **state)

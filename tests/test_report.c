@@ -243,8 +243,8 @@ static void test_hostile_names(void **state)
 static void test_broken_conditions(void **state)
 {
 	static const char *const texts[MACHINES] = { "{",    "[1, \"a\"]",	   "{\"kernel\": {\"a\": 1}}",
-						     "null", "{\"kernel\": null}", "{\"kernel\": true}" };
-	static const char *const parts[] = { "Kernel", "not known", "yes", NULL };
+						     "null", "{\"kernel\": null}", "{\"kernel\": true, \"smt\": \"notsupported\"}" };
+	static const char *const parts[] = { "Kernel", "not known", "yes", "Simultaneous multithreading", "not supported", NULL };
 	struct world w;
 	char *page;
 

@@ -9,8 +9,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-const struct detect_options detect_defaults = { .mann_whitney = false };
-
 #define MANNWHITNEY_RUNS_MIN 4 /* as model/anomaly/rival.h has it */
 
 #define SKIP_CODE(constant, code, text) code,
@@ -216,9 +214,12 @@ static void explain_functions(struct detected *d)
 	for (size_t i = 0; i < d->n_worse + d->n_improved; i++) {
 		const struct detected_function *f = &d->functions[i];
 
-		add_reason(d, f->kind.improved ? "improved" : "anomalous", "%s: %s%s, in %zu of %zu runs", f->name,
-		           f->kind.improved ? "less: " : "", trouble_text(f->kind.trouble), f->found->runs_anomalous,
-		           f->found->runs);
+		struct buf kind = BUF_INIT;
+
+		kind_text(&f->kind, "; also ", &kind);
+		add_reason(d, f->kind.improved ? "improved" : "anomalous", "%s: %s, in %zu of %zu runs", f->name, kind.bytes,
+		           f->found->runs_anomalous, f->found->runs);
+		buf_release(&kind);
 	}
 	for (size_t i = d->n_worse + d->n_improved; i < d->n_worse + d->n_improved + d->n_side_effects; i++)
 		add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);

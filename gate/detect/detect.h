@@ -18,7 +18,6 @@ struct detect_options {
 	bool mann_whitney; /* the test of run means instead of a detector */
 	struct observe_options observe;
 };
-extern const struct detect_options detect_defaults;
 
 /* Either `old`, or `model`. */
 struct detect_input {

@@ -5,14 +5,6 @@
 
 #include <math.h>
 
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(object, key, value);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
 static void add_text(cJSON *object, const char *key, const char *text)
 {
 	if (text && *text)
@@ -31,8 +23,8 @@ static cJSON *counter_json(const struct detected *d, const struct detection_colu
 	cJSON_AddNumberToObject(object, "votes", c->votes);
 	cJSON_AddStringToObject(object, "direction", c->direction < 0 ? "less" : "more");
 	cJSON_AddNumberToObject(object, "part", c->part);
-	add_number(object, "normal", c->normal * about.scale);
-	add_number(object, "now", c->now * about.scale);
+	json_add_number(object, "normal", c->normal * about.scale);
+	json_add_number(object, "now", c->now * about.scale);
 	cJSON_AddStringToObject(object, "unit", about.unit);
 	return object;
 }
@@ -44,27 +36,30 @@ static cJSON *function_json(const struct detected *d, const struct detected_func
 	cJSON_AddStringToObject(object, "name", f->name);
 	cJSON_AddStringToObject(object, "symbol", f->symbol);
 	add_text(object, "file", f->place ? f->place->file : NULL);
-	add_number(object, "line", f->place && f->place->line ? (double)f->place->line : (double)NAN);
+	json_add_number(object, "line", f->place && f->place->line ? (double)f->place->line : (double)NAN);
 	cJSON_AddBoolToObject(object, "anomalous", f->anomalous);
 	cJSON_AddBoolToObject(object, "improved", f->kind.improved);
 	cJSON_AddBoolToObject(object, "small", f->kind.small);
 	add_text(object, "because_of", f->because_of);
 	add_text(object, "side_effect_of", f->side_effect_of);
-	add_number(object, "score", f->found->score);
-	add_number(object, "threshold", f->found->threshold);
+	json_add_number(object, "score", f->found->score);
+	json_add_number(object, "threshold", f->found->threshold);
 	cJSON_AddNumberToObject(object, "runs_anomalous", (double)f->found->runs_anomalous);
 	cJSON_AddNumberToObject(object, "runs", (double)f->found->runs);
 	cJSON_AddNumberToObject(object, "samples", (double)f->found->samples);
 	cJSON_AddNumberToObject(object, "samples_anomalous", (double)f->found->samples_anomalous);
-	add_number(object, "error", f->found->error);
-	add_number(object, "error_threshold", f->found->error_threshold);
-	add_number(object, "excess", f->found->excess);
-	add_number(object, "share", f->share);
+	json_add_number(object, "error", f->found->error);
+	json_add_number(object, "error_threshold", f->found->error_threshold);
+	json_add_number(object, "excess", f->found->excess);
+	json_add_number(object, "share", f->share);
 	cJSON_AddBoolToObject(object, "with_nested", f->with_nested);
 	if (f->anomalous || f->side_effect_of)
 		cJSON_AddStringToObject(object, "kind", trouble_code(f->kind.trouble));
 	else
 		cJSON_AddNullToObject(object, "kind");
+	list = cJSON_AddArrayToObject(object, "further_kinds");
+	for (size_t i = 0; i < f->kind.n_further && (f->anomalous || f->side_effect_of); i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(trouble_code(f->kind.further[i])));
 	list = cJSON_AddArrayToObject(object, "counters");
 	for (size_t c = 0; c < f->found->n_columns; c++)
 		cJSON_AddItemToArray(list, counter_json(d, &f->found->columns[c]));
@@ -80,7 +75,7 @@ static void add_skipped(cJSON *root, const struct detected *d)
 
 		cJSON_AddStringToObject(object, "name", d->skipped[i].name);
 		cJSON_AddStringToObject(object, "reason", d->skipped[i].code);
-		add_number(object, "share", d->skipped[i].share);
+		json_add_number(object, "share", d->skipped[i].share);
 		cJSON_AddItemToArray(list, object);
 	}
 }
@@ -105,7 +100,7 @@ static void add_training(cJSON *root, const struct detected *d)
 		cJSON_AddNumberToObject(object, "left_out", (double)about->left_out);
 		cJSON_AddNumberToObject(object, "runs_more", (double)about->runs_more);
 	}
-	add_number(object, "runs_needed", d->runs_needed ? (double)d->runs_needed : (double)NAN);
+	json_add_number(object, "runs_needed", d->runs_needed ? (double)d->runs_needed : (double)NAN);
 }
 
 cJSON *detect_json(const struct detected *d)
@@ -130,11 +125,11 @@ cJSON *detect_json(const struct detected *d)
 	object = cJSON_AddObjectToObject(root, "false_positive_rate");
 	cJSON_AddNumberToObject(object, "asked", d->rate_asked);
 	cJSON_AddNumberToObject(object, "used", d->rate_used);
-	add_number(object, "measured", d->about ? d->about->rate_measured : (double)NAN);
+	json_add_number(object, "measured", d->about ? d->about->rate_measured : (double)NAN);
 	object = cJSON_AddObjectToObject(root, "runs");
 	cJSON_AddNumberToObject(object, "judged", (double)d->detection.runs);
 	cJSON_AddNumberToObject(object, "anomalous", (double)d->detection.runs_anomalous);
 	cJSON_AddNumberToObject(object, "small", (double)d->detection.runs_small);
-	add_number(object, "expected", d->n ? d->rate_used * (double)d->detection.runs : (double)NAN);
+	json_add_number(object, "expected", d->n ? d->rate_used * (double)d->detection.runs : (double)NAN);
 	return root;
 }

@@ -145,13 +145,27 @@ static void print_function(const struct detected *d, const struct detected_funct
 	buf_format(out, "  %s", f->name);
 	if (f->place && f->place->file)
 		buf_format(out, " (%s:%u)", f->place->file, f->place->line);
-	buf_format(out, ": %s%s", f->kind.improved ? "less: " : "", trouble_text(f->kind.trouble));
+	buf_text(out, ": ");
+	kind_text(&f->kind, "; also ", out);
 	if (c) {
 		struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
 
 		buf_format(out, "; %s %.3g -> %.3g %s", about.text, c->normal * about.scale, c->now * about.scale, about.unit);
 	}
 	buf_format(out, ", in %zu of %zu runs\n", f->found->runs_anomalous, f->found->runs);
+}
+
+/* Those of what is worse. */
+static void print_side_effects(const struct detected *d, struct buf *out)
+{
+	size_t first = d->n_worse + d->n_improved;
+
+	for (size_t i = first; i < first + d->n_side_effects && i < first + SHOWN; i++)
+		buf_format(out, "%s%s of %s", i > first ? "; " : "  side effects: ", d->functions[i].name, d->functions[i].side_effect_of);
+	if (d->n_side_effects > SHOWN)
+		buf_format(out, "; and %zu more", d->n_side_effects - SHOWN);
+	if (d->n_side_effects)
+		buf_char(out, '\n');
 }
 
 static void print_list(const struct function_evidence *e, const char *head, size_t first, size_t n, struct buf *out)
@@ -194,6 +208,7 @@ void function_evidence_print(const struct function_evidence *e, enum decision de
 		print_list(e, "anomalous all the same (that does not change the decision)", 0, d->n_worse + d->n_improved, out);
 	if (moved && n && decision == DECISION_IMPROVED)
 		print_list(e, "although these became worse", 0, d->n_worse, out);
+	print_side_effects(d, out);
 }
 
 cJSON *function_evidence_json(const struct function_evidence *e, enum decision decision)

@@ -8,6 +8,7 @@
 
 #define LEAST_PART  .02 /* of a function's errors: a column with less, and no votes, says nothing */
 #define LEAST_OTHER .05 /* relative difference that matters to nobody */
+#define LEAST_AGAINST .05 /* of the cost of what became less: what became more by less is no trouble */
 
 /* What brings other events with it: a line that another core has changed is a miss, too; of new misses those on other nodes are
  * no trouble of their own; copying 8 bytes is an access. */
@@ -47,12 +48,13 @@ static double more_of(const struct change *c, double work_normal, double work_no
 
 	if (c->about.role == COUNTER_WORK)
 		return c->now - c->normal;
-	/* As often per work, but more work: that is the work's. Fewer a call, but less work: neither. */
-	if (by_rate > 0 && by_call > 0)
-		return fmin(by_rate, by_call);
-	if (by_rate < 0 && by_call < 0)
-		return fmax(by_rate, by_call);
-	return 0;
+	/* As often per work, but more work: that is the work's. Fewer a call, but less work: neither. As many a call, but less work (or
+	 * more, and fewer per work): neither, and medians are not equal to the last event. */
+	if (by_rate * by_call <= 0)
+		return 0;
+	if (fabs(by_rate) <= fabs(by_call))
+		return by_rate;
+	return fabs(by_call) >= LEAST_OTHER * c->normal * work_normal ? by_call : 0;
 }
 
 static bool matters(const struct change *c)
@@ -124,7 +126,8 @@ static void changes_find(enum record_back_end back_end, const struct observation
 		changes[c].raw = more_of(&changes[c], has_work ? work_normal : 1, has_work ? work_now : 1);
 		changes[c].more = changes[c].there ? changes[c].raw : 0;
 	}
-	subtract_consequences(seen->columns, p, changes); /* causes that are too small to matter as well: misses just below, on pages just above */
+	/* Causes that are too small to matter as well: misses just below, on pages just above. */
+	subtract_consequences(seen->columns, p, changes);
 	for (size_t c = 0; c < p; c++)
 		if (!matters(&changes[c]))
 			changes[c].more = 0;
@@ -133,6 +136,40 @@ static void changes_find(enum record_back_end back_end, const struct observation
 static double cost_of(const struct change *change)
 {
 	return change->more * change->about.cost_ns;
+}
+
+static bool is_named(const struct kind *kind, enum trouble trouble)
+{
+	bool named = kind->trouble == trouble || trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER;
+
+	for (size_t i = 0; i < kind->n_further; i++)
+		named = named || kind->further[i] == trouble;
+	return named;
+}
+
+/* Of the kinds without a name so far, the column whose events cost most, of those that moved as the leading one did; SIZE_MAX: none. */
+static size_t next_further(const struct change *changes, size_t p, const struct kind *kind)
+{
+	double lead = cost_of(&changes[kind->column]), most = 0;
+	size_t next = SIZE_MAX;
+
+	for (size_t c = 0; c < p; c++) {
+		double part = cost_of(&changes[c]) / lead;
+
+		if (part < KIND_FURTHER_PART || part <= most || changes[c].about.role == COUNTER_EFFECT || is_named(kind, changes[c].about.trouble))
+			continue;
+		most = part;
+		next = c;
+	}
+	return next;
+}
+
+static void add_further(const struct change *changes, size_t p, struct kind *kind)
+{
+	size_t c;
+
+	while (kind->n_further < KIND_FURTHER_MAX && (c = next_further(changes, p, kind)) != SIZE_MAX)
+		kind->further[kind->n_further++] = changes[c].about.trouble;
 }
 
 /* What may be another function's doing, and is it all? */
@@ -151,41 +188,80 @@ static void add_misses(const struct change *changes, size_t p, struct kind *kind
 	kind->only_misses = missed && !own;
 }
 
+/* The column whose events on top cost most; SIZE_MAX: none whose cost is not small beside all that became less. */
+static size_t most_costly(const struct change *changes, size_t p)
+{
+	size_t most = SIZE_MAX;
+	double less = 0;
+
+	for (size_t c = 0; c < p; c++)
+		if (changes[c].about.role != COUNTER_EFFECT) {
+			double cost = cost_of(&changes[c]);
+
+			less += fmax(0, -cost);
+			if (cost > 0 && (most == SIZE_MAX || cost > cost_of(&changes[most])))
+				most = c;
+		}
+	return most != SIZE_MAX && cost_of(&changes[most]) >= LEAST_AGAINST * less ? most : SIZE_MAX;
+}
+
+/* The column by which a call saves most; SIZE_MAX: none. */
+static size_t least_costly(const struct change *changes, size_t p)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t c = 0; c < p; c++) {
+		double cost = changes[c].about.role == COUNTER_EFFECT ? 0 : cost_of(&changes[c]);
+
+		if (cost < 0 && (least == SIZE_MAX || cost < cost_of(&changes[least])))
+			least = c;
+	}
+	return least;
+}
+
 struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function)
 {
-	size_t p = seen->values.cols;
+	size_t p = seen->values.cols, most, least;
 	struct change *changes = mem_new(p, sizeof(changes[0]));
 	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX };
-	size_t most = SIZE_MAX, least = SIZE_MAX;
 	bool slower = false, faster = false;
 	double time_ns = (double)NAN;
 
 	changes_find(back_end, seen, function, changes);
 	for (size_t c = 0; c < p; c++) {
 		const struct change *change = &changes[c];
-		double cost = cost_of(change);
 
-		if (change->about.role == COUNTER_EFFECT) {
+		if (change->about.role != COUNTER_EFFECT) {
+			kind.more_ns += cost_of(change);
+		} else {
 			slower = slower || (matters(change) && change->now > change->normal);
 			faster = faster || (matters(change) && change->now < change->normal);
 			time_ns = strcmp(seen->columns[c], COUNTERS_TIME) == 0 ? change->now - change->normal : time_ns;
-			continue;
 		}
-		kind.more_ns += cost;
-		if (cost > 0 && (most == SIZE_MAX || cost > cost_of(&changes[most])))
-			most = c;
-		if (cost < 0 && (least == SIZE_MAX || cost < cost_of(&changes[least])))
-			least = c;
 	}
+	most = most_costly(changes, p);
+	least = least_costly(changes, p);
 	kind.more_ns = isnan(time_ns) ? kind.more_ns : time_ns;
 	kind.small = function->small || (most == SIZE_MAX && least == SIZE_MAX && !slower && !faster);
 	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
 	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
-	if (kind.column != SIZE_MAX)
+	if (kind.column != SIZE_MAX) {
 		kind.trouble = changes[kind.column].about.trouble;
-	else if (slower)
+		add_further(changes, p, &kind);
+	} else if (slower) {
 		kind.trouble = TROUBLE_SLOWER;
+	}
 	add_misses(changes, p, &kind);
 	free(changes);
 	return kind;
+}
+
+void kind_text(const struct kind *kind, const char *also, struct buf *out)
+{
+	if (kind->improved && kind->column == SIZE_MAX)
+		buf_text(out, "takes less time");
+	else
+		buf_format(out, "%s%s", kind->improved ? "less: " : "", trouble_text(kind->trouble));
+	for (size_t i = 0; i < kind->n_further; i++)
+		buf_format(out, "%s%s", also, trouble_text(kind->further[i]));
 }

@@ -1,4 +1,5 @@
 /* Which functions look like the leading group, for people and for programs. */
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "gate/detect/likeness.h"
@@ -58,14 +59,6 @@ void likeness_print(const struct likeness *l, struct buf *out)
 		           l->group->name);
 }
 
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(object, key, value);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
 static void add_text(cJSON *object, const char *key, const char *text)
 {
 	if (text)
@@ -81,10 +74,10 @@ static cJSON *function_json(const struct likeness *l, const struct likeness_func
 	cJSON_AddStringToObject(object, "name", f->name);
 	add_text(object, "missing", f->missing);
 	add_text(object, "most_like", f->most_like);
-	add_number(object, "most_similarity", f->most_similarity);
-	add_number(object, "similarity", f->group.similarity);
-	add_number(object, "p", f->group.p);
-	add_number(object, "as_similar", l->group && !f->missing ? (double)f->group.as_similar : (double)NAN);
+	json_add_number(object, "most_similarity", f->most_similarity);
+	json_add_number(object, "similarity", f->group.similarity);
+	json_add_number(object, "p", f->group.p);
+	json_add_number(object, "as_similar", l->group && !f->missing ? (double)f->group.as_similar : (double)NAN);
 	cJSON_AddBoolToObject(object, "matches", f->matches);
 	return object;
 }

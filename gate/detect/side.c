@@ -65,7 +65,7 @@ void side_add_samples(struct side *side, const char *hash, struct samples *sampl
 	*samples = (struct samples){ .items = NULL };
 }
 
-enum assay_status side_add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err)
+static enum assay_status add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err)
 {
 	char hash[DIGEST_HEX_BYTES];
 	struct samples samples;
@@ -248,7 +248,7 @@ static enum assay_status add_path(struct side *side, const char *path, size_t *f
 		return assay_fail(err, ASSAY_E_LIMIT, "%s: more than %d files of samples", side->what, SIDE_FILES_MAX);
 	st = file_read(path, SAMPLES_FILE_BYTES_MAX, &bytes, err);
 	if (!st)
-		st = side_add_file(side, path, bytes.bytes ? bytes.bytes : "", bytes.size, err);
+		st = add_file(side, path, bytes.bytes ? bytes.bytes : "", bytes.size, err);
 	buf_release(&bytes);
 	return st;
 }

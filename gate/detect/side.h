@@ -39,7 +39,6 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 /* For who puts a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which
  * says whether they can be looked at together. */
 void side_add_run(struct side *side, const char *name, const char *input, const char *machine);
-enum assay_status side_add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err);
 void side_add_samples(struct side *side, const char *hash, struct samples *samples); /* takes them over; of the content */
 enum assay_status side_check(struct side *side, struct assay_error *err);
 

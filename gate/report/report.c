@@ -9,7 +9,7 @@
 
 /* ---- what sections share ---- */
 
-struct report_names report_names_of(const struct run_set *baseline, const struct run_set *candidate)
+static struct report_names names_of(const struct run_set *baseline, const struct run_set *candidate)
 {
 	const struct run_set *sets[] = { baseline, candidate };
 	bool same_application = strcmp(baseline->application, candidate->application) == 0;
@@ -31,7 +31,7 @@ struct report_names report_names_of(const struct run_set *baseline, const struct
 	return names;
 }
 
-void report_names_release(struct report_names *names)
+static void names_release(struct report_names *names)
 {
 	free(names->of[0]);
 	free(names->of[1]);
@@ -102,7 +102,7 @@ static bool is_used(const struct verdict *verdict, const struct fingerprint *f)
 	return false;
 }
 
-struct report_machines report_machines_of(const struct report *report)
+static struct report_machines machines_of(const struct report *report)
 {
 	const struct pairing *p = &report->verdict->pairing;
 	struct report_machines out = { mem_new(p->n, sizeof(*out.fingerprints)), mem_new(p->n, sizeof(bool)), 0, 0 };
@@ -126,7 +126,7 @@ struct report_machines report_machines_of(const struct report *report)
 	return out;
 }
 
-void report_machines_release(struct report_machines *machines)
+static void machines_release(struct report_machines *machines)
 {
 	free(machines->fingerprints);
 	free(machines->used);
@@ -168,8 +168,8 @@ static void begin(const struct report *report, const struct report_names *names,
 
 void report_page(const struct report *report, struct buf *out)
 {
-	struct report_names names = report_names_of(report->verdict->baseline, report->verdict->candidate);
-	struct report_machines machines = report_machines_of(report);
+	struct report_names names = names_of(report->verdict->baseline, report->verdict->candidate);
+	struct report_machines machines = machines_of(report);
 	struct heatmap map;
 
 	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
@@ -190,6 +190,6 @@ void report_page(const struct report *report, struct buf *out)
 	report_method(report, out);
 	page_end(out);
 	heatmap_release(&map);
-	report_machines_release(&machines);
-	report_names_release(&names);
+	machines_release(&machines);
+	names_release(&names);
 }

@@ -48,6 +48,8 @@ struct report_omission *report_omit(struct report_omissions *list, const char *w
 void report_omission_name(struct report_omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Says what was left out by the number of its names: "3 machines" of the noun "machine". */
 void report_omission_count(struct report_omission *omission, const char *noun);
+/* The runs that do not count because they are of another build of the version, by machine. */
+void report_omit_others(struct report_omissions *list, const struct run_set *runs);
 void report_omissions_release(struct report_omissions *list);
 
 /* All borrowed. */

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fingerprint/stored/conditions.h"
 #include "gate/page/html.h"
 #include "gate/report/report_sections.h"
 
@@ -101,7 +102,7 @@ static void take_value(struct conditions *all, size_t machine, const cJSON *item
 		c->numbers[machine] = item->valuedouble;
 		c->values[machine] = number_text(c->rank, item->valuedouble);
 	} else {
-		c->values[machine] = mem_string(cJSON_IsString(item) ? item->valuestring : (cJSON_IsTrue(item) ? "yes" : "no"));
+		c->values[machine] = mem_string(cJSON_IsString(item) ? conditions_shown(item->valuestring) : (cJSON_IsTrue(item) ? "yes" : "no"));
 	}
 }
 

@@ -78,6 +78,15 @@ static void kind(enum cause_word word, struct buf *out)
 	free(text);
 }
 
+static void lead(const struct contributions *c, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	contributions_lead(c, &text);
+	html_format(out, "<p class=\"finding\">%s</p>", text.bytes);
+	buf_release(&text);
+}
+
 void report_contributions(const struct contributions *c, const struct verdict *v, struct buf *out)
 {
 	page_section(out, "time", "Where the time went",
@@ -90,6 +99,7 @@ void report_contributions(const struct contributions *c, const struct verdict *v
 		html_format(out, "<p class=\"empty\">It cannot be told: %s.</p>", c->missing);
 	} else {
 		table(c, out);
+		lead(c, out);
 		html_format(out,
 			    "<p class=\"muted\">In all %+.1f&nbsp;%% (95&nbsp;%% interval %+.1f to %+.1f&nbsp;%%) over %zu hardware types, %zu "
 			    "machines.</p>",

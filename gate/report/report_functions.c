@@ -97,8 +97,8 @@ static void histograms(const struct detected *d, const struct detected_function 
 	}
 	axis = svg_ratio_axis(low, high);
 	buf_text(out, "<div class=\"scroll\"><table class=\"moves\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\"><th "
-	              "role=\"columnheader\" scope=\"col\">Samples"
-	              "</th><th role=\"columnheader\" scope=\"col\" class=\"num\">anomalous</th><th role=\"columnheader\" "
+	              "role=\"columnheader\" scope=\"col\">Errors of samples (1: the threshold)"
+	              "</th><th role=\"columnheader\" scope=\"col\" class=\"num\">Anomalous</th><th role=\"columnheader\" "
 	              "scope=\"col\" class=\"plot\"><span class=\"vh\">"
 	              "Chart of errors</span><svg width=\"100%\" height=\"18\" aria-hidden=\"true\">");
 	svg_labels(&axis, 13, out);
@@ -157,20 +157,24 @@ static void counters(const struct detected *d, const struct detected_function *f
 static void source(const struct place *place, struct buf *out)
 {
 	unsigned first = place->line > LINES_BEFORE ? place->line - LINES_BEFORE : 1, last = place->line + LINES_AFTER, line = 1;
+	int digits;
 	static const char blanks[] = "                                "; /* of eight tabs */
 	struct buf text = BUF_INIT;
 	char *rest, *one;
 
 	if (!place->line || !place_text(place, &text))
 		goto out;
-	last = place->last_line > place->line && place->last_line < last ? place->last_line + 1 : last;
+	last = place->last_line >= place->line && place->last_line < last ? place->last_line + 1 : last;
+	digits = snprintf(NULL, 0, "%u", last);
 	rest = text.bytes;
 	buf_text(out, "<pre class=\"source\">");
 	for (; rest && line <= last && (one = strsep(&rest, "\n")); line++) {
 		size_t tabs = strspn(one, "\t");
 
-		if (line >= first)
-			html_format(out, "%u  %s%s\n", line, blanks + strlen(blanks) - 4 * (tabs < 8 ? tabs : 8), one + tabs);
+		if (line < first)
+			continue;
+		buf_format(out, "<span class=\"line\">%*u</span>  ", digits, line);
+		html_format(out, "%s%s\n", blanks + strlen(blanks) - 4 * (tabs < 8 ? tabs : 8), one + tabs);
 	}
 	buf_text(out, "</pre>\n");
 out:
@@ -181,12 +185,16 @@ out:
 
 static void function(const struct detected *d, const struct detected_function *f, struct buf *out)
 {
+	struct buf kind = BUF_INIT;
+
+	kind_text(&f->kind, "; also ", &kind);
 	html_format(out, "<h3 data-function=\"%s\" data-kind=\"%s\">", f->name, trouble_code(f->kind.trouble));
 	html_name(out, f->name);
 	buf_text(out, "</h3>\n");
 	html_format(out, "<p>Kind of trouble: %s%s. In %zu of %zu run%s; it does %.3g&nbsp;%% of what the measured functions do",
-	            f->kind.improved ? "improved, less " : "", trouble_text(f->kind.trouble), f->found->runs_anomalous,
-	            f->found->runs, text_plural(f->found->runs), 100 * f->share);
+	            f->kind.improved ? "improved, " : "", kind.bytes, f->found->runs_anomalous, f->found->runs,
+	            text_plural(f->found->runs), 100 * f->share);
+	buf_release(&kind);
 	if (f->because_of)
 		html_format(out, ", and may be so because it calls %s", f->because_of);
 	buf_text(out, ".</p>\n");
@@ -208,7 +216,8 @@ static void side_effects(const struct detected *d, struct buf *out)
 	for (size_t i = first; i < first + d->n_side_effects; i++) {
 		html_format(out, "%s<span data-side-effect=\"%s\">", i > first ? "; " : "", d->functions[i].name);
 		html_name(out, d->functions[i].name);
-		html_format(out, "</span> of %s", d->functions[i].side_effect_of);
+		buf_text(out, "</span>, by ");
+		html_name(out, d->functions[i].side_effect_of);
 	}
 	buf_text(out, ".</p>\n");
 }

@@ -42,6 +42,20 @@ void report_omission_count(struct report_omission *omission, const char *noun)
 	omission->what = mem_format("%zu %s%s", omission->n, noun, text_plural(omission->n));
 }
 
+void report_omit_others(struct report_omissions *list, const struct run_set *runs)
+{
+	struct report_omission *omission;
+
+	if (!runs->n_others)
+		return;
+	omission = report_omit(list, "of another build than that of its latest runs", "%zu result%s of %s@%s", runs->n_others,
+			       text_plural(runs->n_others), runs->application, runs->version);
+	for (size_t i = 0; i < runs->n_others; i++) {
+		if (i == 0 || strcmp(runs->others[i - 1].machine, runs->others[i].machine) != 0)
+			report_omission_name(omission, "%s", runs->others[i].machine);
+	}
+}
+
 void report_omissions_release(struct report_omissions *list)
 {
 	for (size_t i = 0; i < list->n; i++) {

@@ -12,8 +12,6 @@ struct report_names {
 	char *of[2];
 	char *sentence; /* the candidate, for the beginning of a sentence that ends with of[0] */
 };
-struct report_names report_names_of(const struct run_set *baseline, const struct run_set *candidate);
-void report_names_release(struct report_names *names);
 
 /* The fingerprints of the machines that ran either version: one a machine, that of the comparison, else that of its latest run. */
 struct report_machines {
@@ -22,8 +20,6 @@ struct report_machines {
 	size_t n;
 	size_t emulated; /* of them */
 };
-struct report_machines report_machines_of(const struct report *report);
-void report_machines_release(struct report_machines *machines);
 
 size_t report_used(const struct verdict *verdict); /* machines that were compared */
 

@@ -9,15 +9,15 @@ static void row(const struct likeness *l, const struct likeness_function *f, str
 	html_format(out, "<tr role=\"row\" data-matches=\"%s\"><th role=\"rowheader\" scope=\"row\">",
 	            f->matches ? "true" : "false");
 	html_name(out, f->name);
-	buf_text(out, "</th>");
+	buf_text(out, f->matches ? " <span class=\"of-type\">looks like the group</span></th>" : "</th>");
 	if (f->missing) {
-		html_format(out, "<td role=\"cell\" colspan=\"%d\">not compared: %s</td></tr>\n", l->group ? 4 : 2, f->missing);
+		html_format(out, "<td role=\"cell\" colspan=\"%d\">not compared: %s</td></tr>\n", l->group ? 3 : 1, f->missing);
 		return;
 	}
 	if (l->group)
 		html_format(out, "<td role=\"cell\" class=\"num\">%+.2f</td><td role=\"cell\" class=\"num\">%.2g</td>",
 		            f->group.similarity, f->group.p);
-	html_format(out, "<td role=\"cell\">%s</td><td role=\"cell\" class=\"num\">%+.2f</td></tr>\n", f->most_like,
+	html_format(out, "<td role=\"cell\" class=\"most\">%s <span class=\"muted\">%+.2f</span></td></tr>\n", f->most_like,
 	            f->most_similarity);
 }
 
@@ -31,11 +31,19 @@ static void table(const struct likeness *l, struct buf *out)
 		buf_text(out, "<th role=\"columnheader\" scope=\"col\" class=\"num\">Like the group</th><th "
 		              "role=\"columnheader\" scope=\"col\" "
 		              "class=\"num\">p</th>");
-	buf_text(out, "<th role=\"columnheader\" scope=\"col\">Most like</th><th role=\"columnheader\" scope=\"col\" "
-	              "class=\"num\">Similarity</th></tr></thead><tbody role=\"rowgroup\">\n");
+	buf_text(out, "<th role=\"columnheader\" scope=\"col\" class=\"most\">Most like</th></tr></thead><tbody role=\"rowgroup\">\n");
 	for (size_t i = 0; i < l->n; i++)
 		row(l, &l->functions[i], out);
 	buf_text(out, "</tbody></table></div>\n");
+}
+
+static size_t compared(const struct likeness *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += !l->functions[i].missing;
+	return n;
 }
 
 static void finding(const struct likeness *l, struct buf *out)
@@ -69,8 +77,12 @@ void report_signatures(const struct likeness *l, struct buf *out)
 	} else {
 		finding(l, out);
 		table(l, out);
-		html_format(out, "<p class=\"muted\">%zu counters, %zu stressors, %zu fingerprint%s with counters.</p>\n",
-		            l->n_counters, l->stressors, l->fingerprints, text_plural(l->fingerprints));
+		html_format(out, "<p class=\"muted\">%zu counters, %zu stressors, %zu fingerprint%s with counters. ", l->n_counters, l->stressors,
+		            l->fingerprints, text_plural(l->fingerprints));
+		if (l->group)
+			html_format(out, "A function looks like the group from %+.2f on, with p times the %zu function%s compared at most %.2f.",
+			            LIKENESS_LEAST, compared(l), text_plural(compared(l)), LIKENESS_LEVEL);
+		buf_text(out, "</p>\n");
 	}
 	buf_text(out, "</section>\n");
 }
