@@ -98,6 +98,7 @@ expect_near .contributions.total 0.2 1e-5
 run -C "$tmp/lab2" gate comd@old comd@slower
 expect_status 3
 expect_stdout 'more or less of the same work'
+expect_stdout 'no group can be said to have changed'
 cases=$((cases + 1))
 [ "$(wc -l <"$tmp/out")" -le 48 ] || fail "more than a screen: $(wc -l <"$tmp/out") lines"
 what='work on one resource added'
@@ -106,6 +107,8 @@ expect_status 0
 expect_json .change.kind other_resource
 expect_json .change.stressor af-alg
 expect_json '.contributions.groups[0].members[0]' af-alg
+expect_json '.contributions.leading[0]' "$(json '.contributions.groups[0].name')"
+expect_json '.contributions.leading[1]' '(nothing)'
 cases=$((cases + 1))
 awk -v x="$(json .contributions.unexplained.change)" 'BEGIN { exit !(x * x < 1e-4) }' || fail 'nothing of it is unexplained'
 cases=$((cases + 1))
@@ -117,6 +120,7 @@ what='the other way round'
 run -C "$tmp/lab2" compare comd@more comd@old --format json
 expect_json .change.kind other_resource
 expect_json .change.stressor af-alg
+expect_json '.contributions.leading[0]' "$(sed -n 's/^ *"name": *"\(.*af-alg.*\)",$/\1/p' "$tmp/first" | head -n 1)"
 
 # The first repetition alone, and beside others: neither is a change of the version.
 app=fio/write-fiofile-4k-seq

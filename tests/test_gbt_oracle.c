@@ -62,9 +62,10 @@ static enum assay_status read_matrix(const char *path, struct assay_error *err)
 		st = csv_next(&csv, &more, err);
 		if (st || !more)
 			break;
-		st = csv_check_width(&csv, COLUMNS, err);
-		if (st)
+		if (csv.n_fields != COLUMNS) {
+			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: not %d fields", path, csv.line, COLUMNS);
 			break;
+		}
 		oracle.fields = mem_resize(oracle.fields, (oracle.rows + 1) * COLUMNS, sizeof(*oracle.fields));
 		memcpy(oracle.fields + oracle.rows++ * COLUMNS, csv.fields, COLUMNS * sizeof(*csv.fields));
 	}

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "model/anomaly/ranktest.h"
 #include "model/anomaly/rival.h"
+#include "tests/bench/tree.h"
 
 #include <math.h>
 #include <setjmp.h>

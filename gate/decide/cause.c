@@ -38,22 +38,26 @@ struct types {
 
 struct line {
 	double a, error; /* the part that is the same everywhere, with its standard error */
-	double residual; /* sum of squares; infinite when x does not vary */
+	double residual; /* sum of squares, in units of the largest ratio's; infinite when x does not vary */
 };
 
+/* x and the ratio are fitted in units of their largest, so that no square of them is infinite. */
 static struct line line_of(const struct types *types, size_t feature)
 {
 	const double *log_ratio = types->log_ratio, *log_cost = types->log_cost;
 	const struct mat *log_rate = types->log_rate;
 	size_t n = log_rate->rows;
-	double *x = mem_new(2 * n, sizeof(*x)), *y = x + n, mean_x, mean_y, centre = 0, xx = 0, xy = 0, yy = 0;
+	double *x = mem_new(2 * n, sizeof(*x)), *y = x + n, mean_x, mean_y, xx = 0, xy = 0, yy = 0;
+	double top_x = -HUGE_VAL, top_y = -HUGE_VAL;
 	struct line line = { .residual = HUGE_VAL };
 
-	for (size_t t = 0; t < n; t++)
-		centre += (log_cost[t] + mat_get(log_rate, t, feature)) / (double)n;
 	for (size_t t = 0; t < n; t++) {
-		x[t] = exp(centre - log_cost[t] - mat_get(log_rate, t, feature));
-		y[t] = exp(log_ratio[t]);
+		top_x = fmax(top_x, -log_cost[t] - mat_get(log_rate, t, feature));
+		top_y = fmax(top_y, log_ratio[t]);
+	}
+	for (size_t t = 0; t < n; t++) {
+		x[t] = exp(-log_cost[t] - mat_get(log_rate, t, feature) - top_x);
+		y[t] = exp(log_ratio[t] - top_y);
 	}
 	mean_x = stats_mean(x, n);
 	mean_y = stats_mean(y, n);
@@ -63,9 +67,9 @@ static struct line line_of(const struct types *types, size_t feature)
 		yy += (y[t] - mean_y) * (y[t] - mean_y);
 	}
 	if (xx > SINGULAR * mean_x * mean_x) {
-		line.a = mean_y - xy / xx * mean_x;
+		line.a = (mean_y - xy / xx * mean_x) * exp(top_y);
 		line.residual = fmax(yy - xy * xy / xx, 0);
-		line.error = sqrt(line.residual / ((double)n - 2) * (1 / (double)n + mean_x * mean_x / xx));
+		line.error = sqrt(line.residual / ((double)n - 2) * (1 / (double)n + mean_x * mean_x / xx)) * exp(top_y);
 	}
 	free(x);
 	return line;
@@ -89,15 +93,16 @@ static void find_uniform(const struct types *types, struct cause *out)
 	out->low = HUGE_VAL;
 	out->high = -HUGE_VAL;
 	for (size_t j = 0; j < features; j++) {
-		if (!(lines[j].residual <= limit))
+		if (isinf(lines[j].residual) || !(lines[j].residual <= limit))
 			continue;
 		out->as_well++;
 		out->low = fmin(out->low, lines[j].a - 1 - t * lines[j].error);
 		out->high = fmax(out->high, lines[j].a - 1 + t * lines[j].error);
 	}
-	if (!out->as_well) { /* no stressor varies */
+	if (!out->as_well || !isfinite(out->low) || !isfinite(out->high)) { /* no stressor varies, or no number is large enough */
 		out->uniform = out->low = out->high = (double)NAN;
 		out->feature = SIZE_MAX;
+		out->as_well = 0;
 	}
 	free(lines);
 }

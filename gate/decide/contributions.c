@@ -1,13 +1,13 @@
 #include "gate/decide/contributions.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
 #include "gate/profile/profile.h"
 #include "model/parallel.h"
 
 #include <math.h>
 
 #define SEED 20189
-#define COST_LEAST 1e-100 /* squares of what is between it and its inverse are finite, and above 0 */
 
 /* ---- from machines to rows ---- */
 
@@ -54,9 +54,9 @@ static bool rows_finite(const struct common_rows *r)
 	bool finite = true;
 
 	for (size_t i = 0; i < r->rates.rows; i++)
-		finite = finite && r->cost[i] > COST_LEAST && r->cost[i] < 1 / COST_LEAST;
+		finite = finite && r->cost[i] > 1 / GROWTH_RATIO_MAX && r->cost[i] < GROWTH_RATIO_MAX;
 	for (size_t t = 0; t < r->types; t++)
-		finite = finite && r->ratio[t] > COST_LEAST && r->ratio[t] < 1 / COST_LEAST;
+		finite = finite && r->ratio[t] > 1 / GROWTH_RATIO_MAX && r->ratio[t] < GROWTH_RATIO_MAX;
 	return finite;
 }
 
@@ -73,7 +73,7 @@ static void rows_release(struct common_rows *r)
 static struct contribution numbers_of(const struct growth *g, size_t group)
 {
 	return (struct contribution){ .before = g->before[group], .after = g->after[group], .change = g->after[group] - g->before[group],
-				      .low = g->low[group], .high = g->high[group] };
+				      .low = g->low[group], .high = g->high[group], .first = g->lead[group] };
 }
 
 static int by_change(const void *a, const void *b)
@@ -111,6 +111,34 @@ static void take_groups(const struct features *f, const char *const *names, cons
 	free(members);
 }
 
+static int by_first(const void *a, const void *b)
+{
+	const struct contribution *x = *(const struct contribution *const *)a, *y = *(const struct contribution *const *)b;
+	double px = stats_round(x->first), py = stats_round(y->first);
+
+	if (px < py || px > py)
+		return px > py ? -1 : 1;
+	return (x > y) - (x < y); /* the larger change first */
+}
+
+/* The most probable until they are probable enough together; none of them where that no group changed belongs to these, or the
+ * ratio is not known to differ by type. */
+static void find_leading(const struct verdict *v, struct contributions *c)
+{
+	double none = stats_round(c->unexplained.first), sum = 0;
+
+	if (v->cause.word != CAUSE_OTHER_RESOURCE && v->cause.word != CAUSE_BOTH)
+		return;
+	c->leading = mem_new(c->n_groups, sizeof(const struct contribution *));
+	for (size_t k = 0; k < c->n_groups; k++)
+		c->leading[k] = &c->groups[k];
+	qsort(c->leading, c->n_groups, sizeof(const struct contribution *), by_first);
+	while (c->n_leading < c->n_groups && stats_round(sum) < CONTRIBUTIONS_LEADING && stats_round(c->leading[c->n_leading]->first) > none)
+		sum += c->leading[c->n_leading++]->first;
+	if (stats_round(sum) < CONTRIBUTIONS_LEADING)
+		c->n_leading = 0;
+}
+
 /* ---- all ---- */
 
 void contributions_of(const struct evidence *evidence, const struct verdict *v, size_t threads, struct contributions *out)
@@ -132,6 +160,7 @@ void contributions_of(const struct evidence *evidence, const struct verdict *v, 
 	} else {
 		growth_of(&data, rows.ratio, &options, &growth);
 		take_groups(&data.features, (const char *const *)evidence->fingerprints.stressors, &growth, &c);
+		find_leading(v, &c);
 		c.total = growth.total;
 		c.total_low = growth.total_low;
 		c.total_high = growth.total_high;
@@ -149,5 +178,6 @@ void contributions_release(struct contributions *c)
 		free(c->groups[i].members);
 	}
 	free(c->groups);
+	free(c->leading);
 	*c = (struct contributions){ 0 };
 }

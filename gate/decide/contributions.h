@@ -7,7 +7,8 @@
 #include "gate/decide/verdict.h"
 #include "model/profile/growth.h"
 
-#define CONTRIBUTIONS_SHOWN 5 /* groups, to people */
+#define CONTRIBUTIONS_SHOWN   5  /* groups, to people */
+#define CONTRIBUTIONS_LEADING .9 /* probability that the group that changed most is among those named */
 
 /* In parts of the baseline's time, mean over hardware types. */
 struct contribution {
@@ -17,13 +18,18 @@ struct contribution {
 	enum category category;  /* the main one of most members */
 	double before, after;
 	double change, low, high; /* after - before, and its 90 % interval */
+	double first;             /* probability that it changed most, what is the same for all of the work aside */
 };
 
 struct contributions {
 	const char *missing;       /* why there are none (a sentence without its end), else NULL */
 	struct contribution *groups; /* [n_groups], the largest change first */
 	size_t n_groups;
-	struct contribution unexplained; /* without name and members */
+	struct contribution unexplained; /* without name and members; first is the probability that no group changed */
+	const struct contribution **leading; /* [n_leading] the fewest groups of which one changed most with CONTRIBUTIONS_LEADING, the most
+					      * probable first; none where it may be that no group changed, and unless the kind of change
+					      * says that a resource did */
+	size_t n_leading;
 	double total, total_low, total_high; /* mean ratio less one, its 95 % interval over types */
 	size_t types, machines;
 };
@@ -32,6 +38,9 @@ struct contributions {
  * are processors; the result does not depend on them. */
 void contributions_of(const struct evidence *evidence, const struct verdict *verdict, size_t threads, struct contributions *out);
 void contributions_release(struct contributions *contributions); /* accepts zeroed */
+
+/* "Beside a factor for all of the work, what changed most is ...": a sentence. Not where groups are missing. */
+void contributions_lead(const struct contributions *contributions, struct buf *out);
 
 /* The lines of the table for people, and the members of the object for programs. */
 void contributions_print(const struct contributions *contributions, size_t shown, struct buf *out);

@@ -6,11 +6,32 @@
 #include <math.h>
 
 #define SMALLEST .0005 /* of the baseline's time: what would be shown as 0.0 % */
+#define NAMED    4     /* of the groups that cannot be told apart; how many more there are is said */
 
 /* In per cent, as printed: what rounds to nothing has no sign of its own. */
 static double percent(double part)
 {
 	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* -0. + 0. is 0. */
+}
+
+void contributions_lead(const struct contributions *c, struct buf *out)
+{
+	size_t named = c->n_leading > NAMED ? NAMED : c->n_leading;
+	double sum = 0;
+
+	for (size_t i = 0; i < c->n_leading; i++)
+		sum += c->leading[i]->first;
+	if (!c->n_leading)
+		buf_text(out, "Beside a factor for all of the work, no group can be said to have changed.");
+	else if (c->n_leading == 1)
+		buf_format(out, "Beside a factor for all of the work, what changed most is %s (probability %.2f).", c->leading[0]->name, sum);
+	else
+		buf_format(out, "Beside a factor for all of the work, what changed most is one of %zu groups (together probability %.2f):",
+			   c->n_leading, sum);
+	for (size_t i = 0; c->n_leading > 1 && i < named; i++)
+		buf_format(out, " %s (%.2f)%s", c->leading[i]->name, c->leading[i]->first, i + 1 < named ? "," : "");
+	if (c->n_leading > 1)
+		buf_text(out, named < c->n_leading ? ", ..." : ".");
 }
 
 static void print_row(struct table *t, const char *name, const struct contribution *c)
@@ -51,14 +72,8 @@ void contributions_print(const struct contributions *c, size_t shown, struct buf
 	hidden = c->n_groups - rows;
 	if (hidden)
 		buf_format(out, "and %+.1f %% in %zu other group%s\n", percent(rest), hidden, text_plural(hidden));
-}
-
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(object, key, value);
-	else
-		cJSON_AddNullToObject(object, key);
+	contributions_lead(c, out);
+	buf_text(out, "\n");
 }
 
 static cJSON *one_json(const struct contribution *c)
@@ -71,17 +86,19 @@ static cJSON *one_json(const struct contribution *c)
 		for (size_t i = 0; i < c->n; i++)
 			cJSON_AddItemToArray(members, cJSON_CreateString(c->members[i]));
 	}
-	add_number(object, "before", c->before);
-	add_number(object, "after", c->after);
-	add_number(object, "change", c->change);
-	add_number(object, "low", c->low);
-	add_number(object, "high", c->high);
+	json_add_number(object, "before", c->before);
+	json_add_number(object, "after", c->after);
+	json_add_number(object, "change", c->change);
+	json_add_number(object, "low", c->low);
+	json_add_number(object, "high", c->high);
+	if (c->name)
+		json_add_number(object, "first_probability", c->first);
 	return object;
 }
 
 cJSON *contributions_json(const struct contributions *c)
 {
-	cJSON *root = cJSON_CreateObject(), *groups;
+	cJSON *root = cJSON_CreateObject(), *groups, *leading;
 
 	cJSON_AddNumberToObject(root, "hardware_types", (double)c->types);
 	cJSON_AddNumberToObject(root, "machines", (double)c->machines);
@@ -89,12 +106,16 @@ cJSON *contributions_json(const struct contributions *c)
 		cJSON_AddStringToObject(root, "missing", c->missing);
 	else
 		cJSON_AddNullToObject(root, "missing");
-	add_number(root, "total", c->missing ? (double)NAN : c->total);
-	add_number(root, "total_low", c->missing ? (double)NAN : c->total_low);
-	add_number(root, "total_high", c->missing ? (double)NAN : c->total_high);
+	json_add_number(root, "total", c->missing ? (double)NAN : c->total);
+	json_add_number(root, "total_low", c->missing ? (double)NAN : c->total_low);
+	json_add_number(root, "total_high", c->missing ? (double)NAN : c->total_high);
 	groups = cJSON_AddArrayToObject(root, "groups");
 	for (size_t i = 0; i < c->n_groups; i++)
 		cJSON_AddItemToArray(groups, one_json(&c->groups[i]));
+	leading = cJSON_AddArrayToObject(root, "leading");
+	for (size_t i = 0; i < c->n_leading; i++)
+		cJSON_AddItemToArray(leading, cJSON_CreateString(c->leading[i]->name));
+	json_add_number(root, "none_probability", c->missing ? (double)NAN : c->unexplained.first);
 	if (c->missing)
 		cJSON_AddNullToObject(root, "unexplained");
 	else

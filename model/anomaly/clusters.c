@@ -12,12 +12,6 @@
 #define STARTS	     8
 #define HELD_OUT     4	 /* every so many-th run tells whether shifts are found */
 
-void clusters_release(struct clusters *c)
-{
-	free(c->of);
-	*c = (struct clusters){ 0 };
-}
-
 /* ---- a part of the rows ---- */
 
 /* At most SAMPLES_MAX rows of each function, evenly over runs and values; their groups likewise. */

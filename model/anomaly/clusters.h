@@ -21,9 +21,8 @@ struct clusters {
 	size_t n_candidates;
 };
 
-/* options->clusters: 0, a number, or DETECTOR_ONE_EACH. runs: groups' runs are below it. *out: clusters_release(). */
+/* options->clusters: 0, a number, or DETECTOR_ONE_EACH. runs: groups' runs are below it. *out is overwritten; free() its `of`. */
 void clusters_choose(const struct rows *rows, size_t functions, size_t runs, const struct detector_options *options,
 		     struct clusters *out);
-void clusters_release(struct clusters *clusters); /* accepts zeroed */
 
 #endif

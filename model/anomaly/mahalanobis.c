@@ -31,7 +31,7 @@
 #define CENTERS_MAX   64
 #define PRECISION_MAX 1e3   /* no element is above 1 / FLOOR */
 
-struct mahalanobis *mahalanobis_new(size_t k, size_t p)
+static struct mahalanobis *model_new(size_t k, size_t p)
 {
 	struct mahalanobis *m = mem_new(1, sizeof(*m));
 
@@ -147,7 +147,7 @@ static void set_centers(struct mahalanobis *m, const struct mat *rows, uint64_t 
 
 struct mahalanobis *mahalanobis_fit_with(const struct mat *rows, size_t k, uint64_t seed)
 {
-	struct mahalanobis *m = mahalanobis_new(k, rows->cols);
+	struct mahalanobis *m = model_new(k, rows->cols);
 	struct mat off = mat_new(rows->rows, rows->cols);
 	struct covariance c;
 
@@ -262,7 +262,7 @@ static enum assay_status mahalanobis_read(const cJSON *json, size_t columns, str
 		return st;
 	if (cJSON_GetArraySize(centers) < 1 || cJSON_GetArraySize(centers) > CENTERS_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT, "mahalanobis: 'centers' must have 1 to %d rows", CENTERS_MAX);
-	m = mahalanobis_new((size_t)cJSON_GetArraySize(centers), columns);
+	m = model_new((size_t)cJSON_GetArraySize(centers), columns);
 	m->shrinkage = shrinkage;
 	if ((st = read_rows(centers, "centers", false, CENTER_MAX, &m->centers, err)) ||
 	    (st = read_rows(precision, "precision", true, PRECISION_MAX, &m->precision, err)) ||

@@ -14,7 +14,6 @@ struct mahalanobis {
 	double shrinkage;
 };
 
-struct mahalanobis *mahalanobis_new(size_t k, size_t p);
 void mahalanobis_free(struct scorer *scorer); /* accepts NULL */
 
 /* With k centers by k-means; 1 <= k <= rows. */

@@ -1,4 +1,4 @@
-/* Ways to judge that are no scorers (model/anomaly/scorer.h); for comparison, and each for what it is good at. */
+/* A way to judge that is no scorer (model/anomaly/scorer.h); for comparison, and for what it is good at. */
 #ifndef MODEL_ANOMALY_RIVAL_H
 #define MODEL_ANOMALY_RIVAL_H
 
@@ -9,12 +9,5 @@
  * normal runs' range. Columns by name as detector_judge. ASSAY_E_NODATA below 4 normal runs, or where no p can be as small as it would have to be. */
 enum assay_status mannwhitney_judge(const struct observations *normal, const struct observations *seen, double rate, struct detection *out,
 				    struct assay_error *err);
-
-/* A classification tree on counter ratios, as Jayasena and others (SC 2013): Gini, grown to `depth`, leaves of at least `leaf` rows. Supervised: it has to
- * see faults of other programs. */
-struct tree;
-void tree_fit(const struct mat *rows, const size_t *label, size_t labels, size_t depth, size_t leaf, struct tree **out);
-size_t tree_label(const struct tree *tree, const double *row);
-void tree_free(struct tree *tree); /* accepts NULL */
 
 #endif

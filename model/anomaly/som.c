@@ -57,7 +57,8 @@ static void som_free(struct scorer *scorer)
 	free(s);
 }
 
-size_t som_nearest(const struct som *s, const double *row, bool dense)
+/* The unit nearest to the row [p]; of equally near ones the first. dense: only those that are not sparse. */
+static size_t nearest(const struct som *s, const double *row, bool dense)
 {
 	size_t best = SIZE_MAX, p = s->unit.cols;
 	double least = DBL_MAX;
@@ -110,7 +111,7 @@ static void train(struct som *s, const struct mat *rows, struct rng *rng)
 		if (i % n == 0)
 			rng_shuffle(rng, order, n);
 		row = rows->at + order[i % n] * p;
-		draw(s, row, som_nearest(s, row, false), RATE_FIRST + done * (RATE_LAST - RATE_FIRST),
+		draw(s, row, nearest(s, row, false), RATE_FIRST + done * (RATE_LAST - RATE_FIRST),
 		     first * pow(RADIUS_LAST / first, done));
 	}
 	free(order);
@@ -184,7 +185,7 @@ static void som_parts(const struct scorer *scorer, const struct mat *rows, struc
 	ASSAY_BUG_IF(rows->cols != p);
 	for (size_t i = 0; i < rows->rows; i++) {
 		const double *row = rows->at + i * p;
-		size_t best = som_nearest(s, row, false);
+		size_t best = nearest(s, row, false);
 
 		for (size_t j = 0; j < p; j++) {
 			double d = row[j] - mat_get(&s->unit, best, j);
@@ -192,7 +193,7 @@ static void som_parts(const struct scorer *scorer, const struct mat *rows, struc
 			mat_set(parts, i, j, d * d + mat_get(&s->area, best, j));
 		}
 		if (expected)
-			memcpy(expected->at + i * p, s->unit.at + som_nearest(s, row, true) * p, p * sizeof(double));
+			memcpy(expected->at + i * p, s->unit.at + nearest(s, row, true) * p, p * sizeof(double));
 	}
 }
 

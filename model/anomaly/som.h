@@ -17,9 +17,6 @@ struct som {
 	bool *sparse;    /* [side * side] its area is above the 85th percentile */
 };
 
-/* The unit nearest to the row [p]; of equally near ones the first. dense: only those that are not sparse. */
-size_t som_nearest(const struct som *som, const double *row, bool dense);
-
 /* Fills area and sparse from the units. */
 void som_areas(struct som *som);
 

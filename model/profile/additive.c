@@ -29,7 +29,7 @@ struct search {
 	struct mat h_out;
 };
 
-/* Solves the k x k system for positive w; false when it is singular or w is not positive. */
+/* Solves the k x k system for positive w; false when it is singular, w is not positive, or its sums are not finite. */
 static bool solve(const struct mat *G, const double *h, const size_t *col, size_t k, double *w)
 {
 	double L[ADDITIVE_SIZE_MAX][ADDITIVE_SIZE_MAX], z[ADDITIVE_SIZE_MAX];
@@ -48,7 +48,7 @@ static bool solve(const struct mat *G, const double *h, const size_t *col, size_
 			left -= L[i][j] * L[i][j];
 			z[i] -= L[i][j] * z[j];
 		}
-		if (left <= SINGULAR * row[col[i]])
+		if (!(left > SINGULAR * row[col[i]]))
 			return false;
 		L[i][i] = sqrt(left);
 		z[i] /= L[i][i];
@@ -57,7 +57,7 @@ static bool solve(const struct mat *G, const double *h, const size_t *col, size_
 		for (size_t j = i + 1; j < k; j++)
 			z[i] -= L[j][i] * z[j];
 		z[i] /= L[i][i];
-		if (z[i] <= 0.0)
+		if (!(z[i] > 0.0) || isinf(z[i]))
 			return false;
 	}
 	for (size_t i = 0; i < k; i++) /* apart from the loop above: gcc 12 -O2 takes what is stored backwards for not stored */
@@ -222,6 +222,14 @@ static void grow_beam(const struct search *s, size_t from, struct additive *fit)
 	free(children);
 }
 
+/* Where costs are so far apart that without the smallest of them nothing is left of the others in the sums, no model stands: then
+ * the cost is their geometric mean, and all of it unexplained. */
+static void mean_alone(const struct search *s, struct additive *fit)
+{
+	fit->models = mem_grow(fit->models, fit->n, &fit->capacity, sizeof(*fit->models));
+	fit->models[fit->n++] = (struct additive_model){ .size = 1, .col = { s->sums->cols - 1 }, .w = { 1.0 }, .left_out = CLIP };
+}
+
 void additive_fit(const struct additive_sums *sums, const double *count, size_t size, struct additive *out)
 {
 	struct additive fit = { .cols = sums->cols };
@@ -231,6 +239,8 @@ void additive_fit(const struct additive_sums *sums, const double *count, size_t 
 	ASSAY_BUG_IF(size < 1 || size > ADDITIVE_SIZE_MAX);
 	fit.types = s.n;
 	all_of_one_and_two(&s, size, &fit);
+	if (fit.n == 0)
+		mean_alone(&s, &fit);
 	from = 0;
 	while (from < fit.n && fit.models[from].size == 1)
 		from++;
@@ -291,19 +301,43 @@ static double part_of(const struct additive *fit, const struct additive_model *m
 	return m->col[i] + 1 == fit->cols ? m->w[i] : m->w[i] * exp(-logs[m->col[i]]);
 }
 
+/* The times of a model's columns, in parts of their sum, of which the logarithm is returned: by logarithms where no number is as
+ * large or small. */
+static double parts_of(const struct additive *fit, const struct additive_model *m, const double *logs, double *part)
+{
+	double time = 0.0, top = -HUGE_VAL, log_time = 0.0;
+
+	for (size_t i = 0; i < m->size; i++) {
+		part[i] = part_of(fit, m, i, logs);
+		time += part[i];
+	}
+	if (time > DBL_MIN && time < DBL_MAX) {
+		for (size_t i = 0; i < m->size; i++)
+			part[i] /= time;
+		return log(time);
+	}
+	for (size_t i = 0; i < m->size; i++) {
+		part[i] = log(m->w[i]) - (m->col[i] + 1 == fit->cols ? 0.0 : logs[m->col[i]]);
+		top = fmax(top, part[i]);
+	}
+	for (size_t i = 0; i < m->size; i++)
+		log_time += exp(part[i] - top);
+	log_time = top + log(log_time);
+	for (size_t i = 0; i < m->size; i++)
+		part[i] = exp(part[i] - log_time);
+	return log_time;
+}
+
 double additive_predict(const struct additive *fit, const double *logs)
 {
 	double sum = 0.0;
 
 	for (size_t k = 0; k < fit->n; k++) {
 		const struct additive_model *m = &fit->models[k];
-		double time = 0.0;
+		double part[ADDITIVE_SIZE_MAX];
 
-		if (!(m->weight > 0))
-			continue;
-		for (size_t i = 0; i < m->size; i++)
-			time += part_of(fit, m, i, logs);
-		sum += m->weight * log(time);
+		if (m->weight > 0)
+			sum += m->weight * parts_of(fit, m, logs, part);
 	}
 	return sum;
 }
@@ -313,15 +347,12 @@ void additive_shares(const struct additive *fit, const double *logs, double *sha
 	memset(share, 0, fit->cols * sizeof(*share));
 	for (size_t k = 0; k < fit->n; k++) {
 		const struct additive_model *m = &fit->models[k];
-		double part[ADDITIVE_SIZE_MAX], time = 0.0;
+		double part[ADDITIVE_SIZE_MAX];
 
 		if (!(m->weight > 0))
 			continue;
-		for (size_t i = 0; i < m->size; i++) {
-			part[i] = part_of(fit, m, i, logs);
-			time += part[i];
-		}
+		parts_of(fit, m, logs, part);
 		for (size_t i = 0; i < m->size; i++)
-			share[m->col[i]] += m->weight * part[i] / time;
+			share[m->col[i]] += m->weight * part[i];
 	}
 }

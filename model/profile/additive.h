@@ -48,7 +48,7 @@ struct additive {
 	size_t types;                  /* distinct ones with weight */
 };
 
-/* All models of up to `size` columns with their errors; not weighed yet.
+/* All models of up to `size` columns with their errors, at least one; not weighed yet.
  * count  [types] how often each type counts: 0 = left out, a resample has its multiplicities; at least 2 of them above 0. */
 void additive_fit(const struct additive_sums *sums, const double *count, size_t size, struct additive *out);
 void additive_release(struct additive *fit); /* accepts zeroed */

@@ -76,8 +76,8 @@ static bool invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inverse[TERM
 }
 
 /* Least squares, each type `count` times; and the mean |log error| on types left out, which needs no further fit: the residual without
- * a type is its residual / (1 - its leverage) (Allen, Technometrics 16(1), 1974). False when there is no such model: singular, or a
- * time that is not above 0. */
+ * a type is its residual / (1 - its leverage) (Allen, Technometrics 16(1), 1974). False when there is no such model: singular, not
+ * finite, or a time that is not above 0. */
 static bool fit_change(const struct growing *g, const double *count, struct change *m, double *error)
 {
 	double a[TERMS_MAX][TERMS_MAX] = { { 0 } }, inverse[TERMS_MAX][TERMS_MAX], h[TERMS_MAX] = { 0 }, sum = 0, total = 0;
@@ -96,6 +96,8 @@ static bool fit_change(const struct growing *g, const double *count, struct chan
 		m->b[i] = 0;
 		for (size_t j = 0; j < m->terms; j++)
 			m->b[i] += inverse[i][j] * h[j];
+		if (!isfinite(m->b[i]))
+			return false;
 	}
 	for (size_t t = 0; t < types; t++) {
 		double leverage = 0, fitted = 0, left_out;
@@ -108,7 +110,7 @@ static bool fit_change(const struct growing *g, const double *count, struct chan
 		if (!(count[t] > 0))
 			continue;
 		left_out = g->ratio[t] - (g->ratio[t] - fitted) / fmax(1 - leverage, SINGULAR);
-		if (!(fitted > 0))
+		if (!(fitted > 0) || isinf(fitted))
 			return false;
 		sum += count[t] * (left_out > 0 ? fmin(fabs(log(left_out / g->ratio[t])), CLIP) : CLIP);
 		total += count[t];
@@ -161,6 +163,7 @@ static void fit_changes(const struct growing *g, const double *count, struct cha
 		for (size_t j = 0; j < k && types > 3; j++)
 			try_change(g, count, (struct change){ .terms = 3, .col = { 0, j, k } }, &c);
 	}
+	ASSAY_BUG_IF(c.n == 0); /* the factor alone always stands */
 	weigh(&c, types);
 	*out = c;
 }
@@ -177,6 +180,8 @@ static void add_change(const struct growing *g, const struct change *m, const st
 	for (size_t t = 0; t < g->data->types; t++) {
 		double weight = part * count[t] / total, left = g->ratio[t];
 
+		if (!(count[t] > 0))
+			continue; /* what the model says there need not be finite */
 		for (size_t k = 0; k < g->groups; k++)
 			out[k] += weight * (m->b[0] - 1) * mat_get(shares, t, k);
 		left -= m->b[0];
@@ -190,6 +195,22 @@ static void add_change(const struct growing *g, const struct change *m, const st
 	}
 }
 
+/* The group that most of the time which the model adds or takes away goes to, the factor aside; g->groups - 1 where it is the factor.
+ * time [g->groups] is scratch. */
+static size_t leading_group(const struct growing *g, const struct change *m, double *time)
+{
+	size_t lead = g->groups - 1;
+
+	memset(time, 0, g->groups * sizeof(*time));
+	for (size_t i = 1; i < m->terms; i++) {
+		for (size_t t = 0; t < g->data->types; t++)
+			time[g->data->features.group[m->col[i]]] += m->b[i] * regressor(g, m, i, t) / (double)g->data->types;
+	}
+	for (size_t k = 0; k + 1 < g->groups; k++)
+		lead = fabs(time[k]) > fabs(time[lead]) ? k : lead;
+	return lead;
+}
+
 static const struct change *one_change(const struct changes *c, double u)
 {
 	size_t last = 0;
@@ -199,6 +220,39 @@ static const struct change *one_change(const struct changes *c, double u)
 		last = c->items[k].weight > 0 ? k : last;
 	}
 	return &c->items[last];
+}
+
+/* By models of the version that costs more over the one that costs less: what was added, or what was taken away. A version that
+ * needs a tenth of the time is the older one without something rather than a tenth of it and something more. */
+static void find_lead(const struct growing *g, struct growth *out)
+{
+	const struct blend_data *d = g->data;
+	size_t p = d->features.n;
+	double *ratio = mem_new(d->types, sizeof(*ratio)), *count = mem_new(d->types, sizeof(*count)), mean = 0;
+	double *time = mem_new(g->groups, sizeof(*time));
+	struct growing costly = *g;
+	struct changes changes;
+
+	costly.ratio = ratio;
+	costly.x = mem_new(d->types * p, sizeof(*costly.x));
+	for (size_t t = 0; t < d->types; t++)
+		mean += log(g->ratio[t]);
+	for (size_t t = 0; t < d->types; t++) {
+		double cheap = stats_round(mean) < 0 ? g->ratio[t] : 1; /* the cost of the one below, of the older one's */
+
+		count[t] = 1;
+		ratio[t] = stats_round(mean) < 0 ? 1 / g->ratio[t] : g->ratio[t];
+		for (size_t k = 0; k < p; k++)
+			costly.x[t * p + k] = g->x[t * p + k] / cheap;
+	}
+	fit_changes(&costly, count, &changes);
+	for (size_t i = 0; i < changes.n; i++)
+		out->lead[leading_group(&costly, &changes.items[i], time)] += changes.items[i].weight;
+	free(changes.items);
+	free(costly.x);
+	free(time);
+	free(ratio);
+	free(count);
 }
 
 static void resample(void *context, size_t i)
@@ -243,8 +297,10 @@ static void summarise(const struct growing *g, size_t resamples, struct growth *
 
 		out->low[k] = out->high[k] = n ? change : (double)NAN;
 		for (int all = 0; all < 2 && n; all++) {
-			for (size_t i = 0; i < n; i++)
+			for (size_t i = 0; i < n; i++) {
 				values[i] = mat_get(&g->change[all], i, k);
+				ASSAY_BUG_IF(!isfinite(values[i]));
+			}
 			out->low[k] = fmin(out->low[k], stats_quantile(values, n, tail));
 			out->high[k] = fmax(out->high[k], stats_quantile(values, n, 1 - tail));
 		}
@@ -308,7 +364,7 @@ void growth_of(const struct blend_data *before, const double *ratio, const struc
 	for (int all = 0; all < 2; all++)
 		g.change[all] = mat_new(n * SHARES_DRAWS, g.groups);
 	for (size_t t = 0; t < before->types; t++) {
-		ASSAY_BUG_IF(!(ratio[t] > 0));
+		ASSAY_BUG_IF(!(ratio[t] > 1 / GROWTH_RATIO_MAX && ratio[t] < GROWTH_RATIO_MAX));
 		for (size_t k = 0; k < p; k++)
 			g.x[t * p + k] = exp(-mat_get(&before->features.type_logs, t, k) - before->type_cost[t]);
 	}
@@ -316,7 +372,9 @@ void growth_of(const struct blend_data *before, const double *ratio, const struc
 	r.after = mem_new(g.groups, sizeof(double));
 	r.low = mem_new(g.groups, sizeof(double));
 	r.high = mem_new(g.groups, sizeof(double));
+	r.lead = mem_new(g.groups, sizeof(double));
 	fit_whole(&g, &r);
+	find_lead(&g, &r);
 	parallel_for(n, options->threads, resample, &g);
 	sum_up(&g, &r);
 	summarise(&g, n, &r);
@@ -332,5 +390,6 @@ void growth_release(struct growth *r)
 	free(r->after);
 	free(r->low);
 	free(r->high);
+	free(r->lead);
 	*r = (struct growth){ 0 };
 }

@@ -53,7 +53,8 @@ double gbt_tied_per_split(const struct gbt *gbt);
  * tree itself, and another implementation may end elsewhere. */
 size_t gbt_ambiguous_splits(const struct gbt *gbt);
 
-/* Predictions for X [m x p] (p as in the fit) into out[m]. */
+/* Predictions for X [m x p] (p as in the fit) into out[m]. The paper's profile has no use for them; they are what tells whether the trees are right,
+ * which importances do not. */
 void gbt_predict(const struct gbt *gbt, const struct mat *X, double *out);
 
 #endif

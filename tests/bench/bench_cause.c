@@ -4,7 +4,11 @@
  * told apart from the leading one (named), and the uniform part in its interval (within).
  *   bench_cause LAB ROUNDS SEED growth
  * The contributions (model/profile/growth.h) where nothing changed, everything alike, or work on one resource was added: whether the
- * planted group is said to have grown, how many others are said to have changed, and how many intervals contain the truth. */
+ * planted group is said to have grown, how many others are said to have changed, and how many intervals contain the truth.
+ *   bench_cause LAB ROUNDS SEED lead
+ * The group that changed most: the planted stressor in the fingerprint, or left out of it; then the right group is one with another stressor
+ * that moves with it. Rank and probability of the right group, the size of the set that is named (0: none), and whether it is in there. `oracle`
+ * is the same set for who knows how much work was added and what the noise is, and `oracle_right` whether it leads there. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -219,7 +223,203 @@ static void growths(const char *name, const struct ground *g, size_t rounds, str
 		one_growth(name, g, planted[k % 4], sizes[k / 4 % 4], noises[k / 16 % 2], rng);
 }
 
-static void application(const char *name, size_t rounds, bool growth, struct rng *rng)
+/* ---- the leading group ---- */
+
+#define COVER .9 /* as CONTRIBUTIONS_LEADING */
+
+/* By likelihood: work was added on one of the stressors, it is known how much and with which noise. */
+static void oracle_of(const struct ground *g, const struct features *f, int kind, double size, double noise, const double *ratio, double *lead)
+{
+	double *planted = mem_new(g->log_rate.rows, sizeof(double)), *likelihood = mem_new(f->p, sizeof(double)), best = -HUGE_VAL, sum = 0;
+	double variance = 2 * pow(.6698 * noise, 2); /* of the difference of two medians of three */
+
+	for (size_t j = 0; j < f->p; j++) {
+		if (f->distinct[j] == FEATURES_NONE)
+			continue;
+		plant(g, kind, size, j, planted);
+		for (size_t t = 0; t < g->log_rate.rows; t++)
+			likelihood[j] -= pow(log(ratio[t] / planted[t]), 2) / (2 * variance);
+		best = fmax(best, likelihood[j]);
+	}
+	for (size_t j = 0; j < f->p; j++)
+		sum += f->distinct[j] == FEATURES_NONE ? 0 : exp(likelihood[j] - best);
+	for (size_t j = 0; j < f->p; j++)
+		lead[f->distinct[j] == FEATURES_NONE ? f->groups : f->group[f->distinct[j]]] += f->distinct[j] == FEATURES_NONE ? 0 : exp(likelihood[j] - best) / sum;
+	free(planted);
+	free(likelihood);
+}
+
+/* The smallest set of groups with at least COVER; 0 when none of them (index n) belongs to it. Marks its members. */
+static size_t set_of(const double *lead, size_t n, bool *in)
+{
+	double sum = 0;
+	size_t size = 0;
+
+	memset(in, 0, (n + 1) * sizeof(*in));
+	while (sum < COVER - 1e-9 && size <= n) {
+		size_t best = n + 1;
+
+		for (size_t k = 0; k <= n; k++)
+			best = !in[k] && (best > n || lead[k] > lead[best]) ? k : best;
+		in[best] = true;
+		sum += lead[best];
+		size++;
+	}
+	return in[n] ? 0 : size;
+}
+
+static size_t first_of(const double *lead, size_t n)
+{
+	size_t first = 0;
+
+	for (size_t k = 1; k < n; k++)
+		first = lead[k] > lead[first] ? k : first;
+	return first;
+}
+
+static bool any(const bool *in, const bool *right, size_t n)
+{
+	for (size_t k = 0; k < n; k++) {
+		if (in[k] && right[k])
+			return true;
+	}
+	return false;
+}
+
+/* A stressor whose group has another one, at random; SIZE_MAX when there is none. */
+static size_t with_relatives(const struct features *f, struct rng *rng)
+{
+	for (size_t tries = 0; tries < 1000; tries++) {
+		size_t j = rng_below(rng, f->p);
+
+		for (size_t k = 0; f->distinct[j] != FEATURES_NONE && k < f->n; k++) {
+			if (k != f->distinct[j] && f->group[k] == f->group[f->distinct[j]])
+				return j;
+		}
+	}
+	return SIZE_MAX;
+}
+
+/* The groups that hold a stressor which was of the same group while `resource` was there. */
+static void mark_right(const struct features *whole, const struct features *f, size_t resource, bool *right)
+{
+	for (size_t j = 0; j < whole->p; j++) {
+		if (f->distinct[j] != FEATURES_NONE && whole->distinct[j] != FEATURES_NONE &&
+		    whole->group[whole->distinct[j]] == whole->group[whole->distinct[resource]])
+			right[f->group[f->distinct[j]]] = true;
+	}
+}
+
+/* The word for the change, three repetitions a version. */
+static enum cause_word word_of(const struct ground *g, const double *ratio, const double *cost, double variance, struct rng *rng)
+{
+	size_t n = g->log_rate.rows;
+	double *log_ratio = mem_new(n, sizeof(*log_ratio)), *log_cost = mem_new(n, sizeof(*log_cost));
+	struct effect_resource *resources = mem_new(g->log_rate.cols, sizeof(*resources));
+	struct effect_pair *pairs = mem_new(n, sizeof(*pairs));
+	enum cause_word word;
+	struct effect e;
+
+	for (size_t t = 0; t < n; t++) {
+		log_ratio[t] = log(ratio[t]);
+		log_cost[t] = log(cost[t]);
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance / (double)n), 4 };
+	}
+	e = effect_of(pairs, n, n, .03, NULL);
+	effect_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
+	word = cause_of(&e, log_ratio, log_cost, &g->log_rate, resources).word;
+	free(log_ratio);
+	free(log_cost);
+	free(resources);
+	free(pairs);
+	return word;
+}
+
+static void one_lead(const char *name, const struct ground *g, int kind, double size, double noise, bool left_out, bool removed, struct rng *rng)
+{
+	size_t n = g->log_rate.rows, p = g->log_rate.cols, *type = mem_new(n, sizeof(*type)), resource = 0;
+	double *ratio = mem_new(n, sizeof(*ratio)), *cost = mem_new(n, sizeof(*cost)), ignored = 0, *oracle = mem_new(p + 1, sizeof(*oracle));
+	bool *right = mem_new(p + 1, sizeof(*right)), *in = mem_new(p + 1, sizeof(*in));
+	struct shares_options options = { 0, 1, 1 };
+	struct mat rates = mat_new(n, p);
+	struct blend_data whole, data;
+	struct growth growth;
+	enum cause_word word;
+	size_t in_set, in_oracle;
+	bool covers;
+
+	for (size_t t = 0; t < n; t++) {
+		type[t] = t;
+		cost[t] = exp(g->log_cost[t] + median_of(rng, noise, 3, &ignored));
+		for (size_t j = 0; j < p; j++)
+			mat_set(&rates, t, j, exp(mat_get(&g->log_rate, t, j)));
+	}
+	blend_data_of(&rates, cost, type, n, &whole);
+	if (left_out)
+		resource = with_relatives(&whole.features, rng);
+	else
+		do
+			resource = rng_below(rng, p);
+		while (whole.features.distinct[resource] == FEATURES_NONE);
+	for (size_t j = 0; resource < p && left_out && j < p; j++) { /* and what is the same column */
+		for (size_t t = 0; whole.features.distinct[j] == whole.features.distinct[resource] && t < n; t++)
+			mat_set(&rates, t, j, 1);
+	}
+	blend_data_of(&rates, cost, type, n, &data);
+	if (resource < p) {
+		mark_right(&whole.features, &data.features, resource, right);
+		plant(g, kind, size, resource, ratio);
+		for (size_t t = 0; t < n; t++)
+			ratio[t] *= exp(g->log_cost[t] + median_of(rng, noise, 3, &ignored)) / cost[t];
+		oracle_of(g, &data.features, kind, size, noise, ratio, oracle);
+		for (size_t t = 0; removed && t < n; t++) { /* the two versions change places */
+			cost[t] *= ratio[t];
+			ratio[t] = 1 / ratio[t];
+		}
+		if (removed) {
+			blend_data_release(&data);
+			blend_data_of(&rates, cost, type, n, &data);
+		}
+		growth_of(&data, ratio, &options, &growth);
+		word = word_of(g, ratio, cost, ignored, rng);
+		in_set = set_of(growth.lead, growth.groups, in);
+		in_set = word == CAUSE_OTHER_RESOURCE || word == CAUSE_BOTH ? in_set : 0;
+		covers = any(in, right, growth.groups);
+		in_oracle = set_of(oracle, growth.groups, in);
+		printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"noise\":%g,\"types\":%zu,\"left_out\":%s,\"set\":%zu,\"covers\":%s,"
+		       "\"right\":%s,\"probability\":%g,\"none\":%g,\"oracle\":%zu,\"oracle_right\":%s,\"oracle_covers\":%s}\n",
+		       name, removed ? "removed" : kinds[kind], size, noise, n, left_out ? "true" : "false", in_set, covers ? "true" : "false",
+		       right[first_of(growth.lead, growth.groups)] ? "true" : "false", growth.lead[first_of(growth.lead, growth.groups)],
+		       growth.lead[growth.groups], in_oracle, right[first_of(oracle, growth.groups)] ? "true" : "false",
+		       any(in, right, growth.groups) ? "true" : "false");
+		growth_release(&growth);
+	}
+	blend_data_release(&data);
+	blend_data_release(&whole);
+	mat_release(&rates);
+	free(type);
+	free(ratio);
+	free(cost);
+	free(oracle);
+	free(right);
+	free(in);
+}
+
+static void leads(const char *name, const struct ground *g, size_t rounds, struct rng *rng)
+{
+	static const double sizes[] = { .06, .12, .24, .48 }, noises[] = { .01, .03 };
+	static const struct {
+		int kind;
+		bool left_out, removed;
+	} planted[] = { { NONE, false, false }, { UNIFORM, false, false }, { ADDED, false, false }, { MOVED, false, false }, { BOTH, false, false },
+			{ ADDED, false, true }, { ADDED, true, false } };
+	size_t n = sizeof(planted) / sizeof(planted[0]);
+
+	for (size_t k = 0; k < rounds * n * 8; k++)
+		one_lead(name, g, planted[k % n].kind, sizes[k / n % 4], noises[k / n / 4 % 2], planted[k % n].left_out, planted[k % n].removed, rng);
+}
+
+static void application(const char *name, size_t rounds, const char *mode, struct rng *rng)
 {
 	static const double sizes[] = { .06, .12, .24, .48 }, noises[] = { .01, .03 };
 	static const size_t repetitions[] = { 1, 3, 5 };
@@ -232,9 +432,11 @@ static void application(const char *name, size_t rounds, bool growth, struct rng
 		die(&err);
 	dataset_of(&evidence, &runs, &dataset);
 	g = ground_of(&runs, &dataset);
-	if (growth && g.log_rate.rows >= CAUSE_TYPES_MIN)
+	if (!strcmp(mode, "growth") && g.log_rate.rows >= CAUSE_TYPES_MIN)
 		growths(name, &g, rounds, rng);
-	for (size_t k = 0; !growth && g.log_rate.rows >= CAUSE_TYPES_MIN && k < rounds * KINDS * 4 * 3 * 2; k++)
+	if (!strcmp(mode, "lead") && g.log_rate.rows >= CAUSE_TYPES_MIN)
+		leads(name, &g, rounds, rng);
+	for (size_t k = 0; !*mode && g.log_rate.rows >= CAUSE_TYPES_MIN && k < rounds * KINDS * 4 * 3 * 2; k++)
 		one(name, &g, (int)(k % KINDS), sizes[k / KINDS % 4], repetitions[k / KINDS / 4 % 3], noises[k / KINDS / 12 % 2], rng);
 	ground_release(&g);
 	dataset_release(&dataset);
@@ -248,15 +450,15 @@ int main(int argc, char **argv)
 	struct rng rng;
 	size_t n = 0;
 
-	if (argc != 4 && (argc != 5 || strcmp(argv[4], "growth") != 0)) {
-		fprintf(stderr, "usage: bench_cause LAB ROUNDS SEED [growth]\n");
+	if (argc != 4 && (argc != 5 || (strcmp(argv[4], "growth") != 0 && strcmp(argv[4], "lead") != 0))) {
+		fprintf(stderr, "usage: bench_cause LAB ROUNDS SEED [growth|lead]\n");
 		return 2;
 	}
 	if (lab_open(argv[1], STORE_READ, &lab, &err) || evidence_load(&lab, &evidence, &err) || run_list(&lab.store, &list, &n, &err))
 		die(&err);
 	rng_seed(&rng, strtoull(argv[3], NULL, 10));
 	for (size_t i = 0; i < n; i++)
-		application(list[i].application, strtoul(argv[2], NULL, 10), argc == 5, &rng);
+		application(list[i].application, strtoul(argv[2], NULL, 10), argc == 5 ? argv[4] : "", &rng);
 	run_list_free(list, n);
 	evidence_release(&evidence);
 	lab_close(&lab);

@@ -1,4 +1,4 @@
-/* The decision tree on counters (model/anomaly/rival.h): learns from the runs of all programs but one, good and bad, and judges that one.
+/* The decision tree on counters (tree.h): learns from the runs of all programs but one, good and bad, and judges that one.
  *
  *   bench_detect_tree FILE     lines `PROGRAM LABEL FUNCTION DIRECTORY`; LABEL good, or the trouble of FUNCTION
  *       run PROGRAM LABEL NAME FUNCTION label        for each run and function, fields apart by tabs
@@ -6,7 +6,7 @@
  * A row is the mean of a function's samples in a run. In bad runs, only the function that has the fault is learned from. */
 #include "base/mem.h"
 #include "gate/detect/observe.h"
-#include "model/anomaly/rival.h"
+#include "tests/bench/tree.h"
 
 #include <math.h>
 #include <stdio.h>

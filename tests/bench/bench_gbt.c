@@ -31,7 +31,7 @@ static enum assay_status data_read(const char *path, const char *application, st
 {
 	struct buf text = BUF_INIT;
 	struct csv csv = { 0 };
-	size_t column, width;
+	size_t column;
 	bool more;
 	enum assay_status st = file_read(path, MATRIX_BYTES_MAX, &text, err);
 
@@ -41,18 +41,14 @@ static enum assay_status data_read(const char *path, const char *application, st
 	st = csv_header(&csv, &application, 1, &column, err);
 	if (st)
 		goto out;
-	width = csv.n_fields;
 	for (;;) {
 		st = csv_next(&csv, &more, err);
 		if (st || !more)
 			break;
-		st = csv_check_width(&csv, width, err);
-		if (st)
-			break;
 		if (csv.fields[column][0])
 			add_row(d, csv.fields, column);
 	}
-	if (!st && width <= FEATURES + 1)
+	if (!st && csv.width <= FEATURES + 1)
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no application behind %d features", path, FEATURES);
 out:
 	csv_release(&csv);

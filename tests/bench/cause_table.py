@@ -1,4 +1,4 @@
-"""The page of tests/evidence/cause.sh from what bench_cause printed: WORDS GROWTH."""
+"""The page of tests/evidence/cause.sh from what bench_cause printed: WORDS GROWTH LEAD."""
 import collections
 import json
 import statistics
@@ -6,7 +6,8 @@ import sys
 
 WORDS = ["neither", "uniform", "other_resource", "both", "not_tested"]
 KINDS = {"none": "nothing", "uniform": "uniform", "added": "work added", "moved": "work moved", "both": "both"}
-words, growth = ([json.loads(line) for line in open(path, encoding="utf-8")] for path in sys.argv[1:3])
+LEADS = {**KINDS, "removed": "work taken away"}
+words, growth, lead = ([json.loads(line) for line in open(path, encoding="utf-8")] for path in sys.argv[1:4])
 
 
 def chosen(rows, **wanted):
@@ -45,3 +46,28 @@ for noise in (.01, .03):
                   f"{f'{statistics.fmean(right):.2f}' if own else ''} | {sum(r['within'] for r in rows) / sum(r['groups'] for r in rows):.3f} | "
                   f"{statistics.fmean(r['grew'] for r in rows):.2f} | {sum(r['others'] > 0 for r in rows) if kind != 'uniform' else ''} | "
                   f"{f'''{statistics.fmean(r['planted_high'] - r['planted_low'] for r in rows):.2f}''' if own else ''} |")
+
+
+def share(rows, key):
+    return f"{statistics.fmean(r[key] for r in rows):.2f}" if rows else ""
+
+
+print("\n## Which group changed most\n")
+print("Three repetitions a version; without the stressor: the one on which work was added is left out of the fingerprint, and right is a group with another one that")
+print("moved with it. Named: a group, or several of which one changed most with a probability of .9. Oracle: who knows how much work was added, and the noise.\n")
+print("| planted | size | noise | cases | first is right | named | groups | right one among them | one group | it is right | oracle: first is right | one group | it is right |")
+print("| --- " * 13 + "|")
+for left_out in (False, True):
+    for kind, name in LEADS.items():
+        for noise in (.01, .03):
+            for size in (.06, .12, .24, .48):
+                rows = chosen(lead, noise=noise, kind=kind, size=size, left_out=left_out)
+                if not rows:
+                    continue
+                named, one, oracle = ([r for r in rows if keep(r)] for keep in (lambda r: r["set"], lambda r: r["set"] == 1, lambda r: r["oracle"] == 1))
+                size_of_set = f"{statistics.fmean(r['set'] for r in named):.1f}" if named else ""
+                known = kind not in ("none", "uniform")
+                print(f"| {name}{', without the stressor' if left_out else ''} | {100 * size:g} % | {noise:g} | {len(rows)} | {share(rows, 'right') if known else ''} | "
+                      f"{len(named) / len(rows):.2f} | {size_of_set} | {share(named, 'covers')} | "
+                      f"{len(one) / len(rows):.2f} | {share(one, 'covers')} | " + (f"{share(rows, 'oracle_right')} | {len(oracle) / len(rows):.2f} | "
+                      f"{share(oracle, 'oracle_covers')} |" if known else " | | |"))

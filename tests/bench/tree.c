@@ -1,7 +1,7 @@
 /* Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984: the split that leaves the least Gini impurity, no
  * pruning. As in scikit-learn, thresholds lie half-way between two values, `at most` goes left, and a node that is not pure is split even where
  * that leaves as much impurity as before. Of equally good splits: the first column, then the lowest threshold. */
-#include "model/anomaly/rival.h"
+#include "tests/bench/tree.h"
 
 #include "base/error.h"
 #include "base/mem.h"
