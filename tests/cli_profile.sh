@@ -74,7 +74,7 @@ cp "$tmp/out" "$tmp/first"
 run -C "$lab" profile hpccg --format json
 expect_same_files "$tmp/out" "$tmp/first"
 if command -v taskset >/dev/null; then
-	taskset -c 0 "$ASSAY" -C "$lab" profile hpccg --format json >"$tmp/out" 2>"$tmp/err"
+	taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" "$ASSAY" -C "$lab" profile hpccg --format json >"$tmp/out" 2>"$tmp/err"
 	expect_same_files "$tmp/out" "$tmp/first"
 fi
 

@@ -66,10 +66,16 @@ refused 2 'nothing to resume'
 
 # ---- what may not change ----
 
+# hold N: all runs that are begun behind the N-th from now on wait for `rm hold`.
+hold() {
+	: >"$tmp/scratch/begun"
+	echo "$1" >"$tmp/scratch/hold"
+}
+
 # half NAME: $lab with runs that were interrupted when some were measured.
 half() {
 	run_lab "$1"
-	slower
+	hold 4 # two of them warm up
 	"$ASSAY" -C "$lab" run tiny --versions a,bb --inputs x --repetitions 4 --seed 5 >"$tmp/out" 2>"$tmp/err" </dev/null &
 	victim=$!
 	for _ in $(seq 200); do
@@ -79,6 +85,8 @@ half() {
 	done
 	kill -KILL $victim
 	wait $victim 2>/dev/null
+	no_process_left
+	rm "$tmp/scratch/hold"
 	results_of tiny/x
 	cp "$tmp/set" "$tmp/half"
 }
@@ -126,14 +134,16 @@ nothing_left_of "$(plan_id)"
 
 what='one laboratory, two controllers'
 run_lab busy
+hold 0
 "$ASSAY" -C "$lab" run tiny --inputs x --repetitions 2 >"$tmp/first" 2>&1 </dev/null &
 first=$!
-for _ in $(seq 100); do
-	[ -s "$lab/.assay/runs.db" ] && break
+for _ in $(seq 500); do
+	[ -s "$tmp/scratch/begun" ] && break
 	sleep .02
 done
 run -C "$lab" run tiny
 refused 1 'another assay is writing'
+rm "$tmp/scratch/hold"
 wait $first
 status=$?
 expect_status 0

@@ -121,6 +121,20 @@ static inline pid_t child_of(pid_t parent)
 	return child;
 }
 
+/* Lets a command go on that waits by `read line <NAME`, a pipe of that name. */
+static inline void let_go(const char *name)
+{
+	int64_t end = now_ms() + SESSION_PATIENCE_MS;
+	int fd;
+
+	while ((fd = open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) { /* nobody reads there yet */
+		if (now_ms() > end)
+			fail_msg("no command has come to the pipe '%s'", name);
+		sleep_ms(2);
+	}
+	close(fd);
+}
+
 /* A "run" of sh -c SCRIPT. */
 static inline void shell_request(struct helper_request *request, const char *script)
 {

@@ -4,6 +4,7 @@
 set -u
 : "${ASSAY:?must name the program}" "${ASSAY_JSON:?must name tool_json}"
 unset NO_COLOR COLUMNS
+umask 022 # other users are to read some of what scripts make
 
 tmp=$(mktemp -d) || exit 1
 what=start

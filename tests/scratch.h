@@ -27,6 +27,7 @@ static inline int scratch_enter(void **state)
 {
 	const char *parent = getenv("TMPDIR");
 
+	umask(022); /* other users are to read some of what tests make */
 	*state = mem_format("%s/assay-test-XXXXXX", parent ? parent : "/tmp");
 	return !mkdtemp(*state) || chmod(*state, 0755) || chdir(*state);
 }

@@ -56,17 +56,6 @@ static inline int sshd_listen(int *port)
 	return fd;
 }
 
-static inline bool sshd_answers(int port)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-				       .sin_port = htons((uint16_t)port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool ok = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
-
-	close(fd);
-	return ok;
-}
-
 /* In the child: sshd, which ends when this test does. */
 static inline void sshd_exec(const char *config, const char *log)
 {
@@ -93,29 +82,63 @@ static inline void sshd_authorize(const char *key)
 	free(path);
 }
 
+/* How often a text stands in the log. */
+static inline size_t sshd_logged(const struct sshd *sshd, const char *part)
+{
+	char *text = scratch_text(sshd->log);
+	size_t n = 0;
+
+	for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+		n++;
+	free(text);
+	return n;
+}
+
+/* It listens; false when it has ended, for somebody else may have taken its port. */
+static inline bool sshd_listens(const struct sshd *sshd)
+{
+	for (int i = 0; i < 4000; i++) {
+		if (access(sshd->log, F_OK) == 0 && sshd_logged(sshd, "Server listening"))
+			return true;
+		if (waitpid(sshd->pid, NULL, WNOHANG) == sshd->pid)
+			return false;
+		usleep(5000);
+	}
+	fail_msg("sshd says nothing");
+	return false;
+}
+
+#define SSHD_TRIES 20
+
 /* Starts NAME in the current directory; who may log in stands in ./authorized. `more` is added to the configuration. */
 static inline struct sshd sshd_start(const char *name, const char *more)
 {
-	char *here = get_current_dir_name(), *config = mem_format("%s/%s.conf", here, name), *text;
+	char *here = get_current_dir_name(), *config = mem_format("%s/%s.conf", here, name);
 	struct sshd sshd = { .log = mem_format("%s/%s.log", here, name), .key = mem_format("%s/%s.key", here, name) };
-	int fd = sshd_listen(&sshd.port);
+	bool listens = false;
 
 	if (geteuid() == 0)
 		mkdir("/run/sshd", 0755); /* sshd wants it, and a package makes it only where there is systemd */
 	if (access(sshd.key, F_OK))
 		sshd_keygen(sshd.key, "ed25519", "");
-	text = mem_format("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nLogLevel VERBOSE\n"
-			  "AuthorizedKeysFile %s/authorized\nPasswordAuthentication yes\nMaxStartups 500\nPermitRootLogin yes\n"
-			  "%s\nSetEnv SHLVL=2\n", /* bash then leaves its start-up file alone, which may take long */
-			  sshd.port, sshd.key, here, more);
-	scratch_put(config, text);
-	close(fd);
-	sshd.pid = fork();
-	if (!sshd.pid)
-		sshd_exec(config, sshd.log);
-	for (int i = 0; i < 1000 && !sshd_answers(sshd.port); i++)
-		usleep(5000);
-	free(text);
+	for (int tries = 0; tries < SSHD_TRIES && !listens; tries++) {
+		int fd = sshd_listen(&sshd.port);
+		char *text = mem_format("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\n"
+					"LogLevel VERBOSE\nAuthorizedKeysFile %s/authorized\nPasswordAuthentication yes\n"
+					"MaxStartups 500\nPermitRootLogin yes\n"
+					"%s\nSetEnv SHLVL=2\n", /* bash then leaves its start-up file alone, which may take long */
+					sshd.port, sshd.key, here, more);
+
+		scratch_put(config, text);
+		unlink(sshd.log);
+		close(fd);
+		sshd.pid = fork();
+		if (!sshd.pid)
+			sshd_exec(config, sshd.log);
+		listens = sshd_listens(&sshd);
+		free(text);
+	}
+	assert_true(listens);
 	free(config);
 	free(here);
 	return sshd;
@@ -130,18 +153,6 @@ static inline void sshd_stop(struct sshd *sshd)
 	free(sshd->log);
 	free(sshd->key);
 	*sshd = (struct sshd){ 0 };
-}
-
-/* How often a text stands in the log. */
-static inline size_t sshd_logged(const struct sshd *sshd, const char *part)
-{
-	char *text = scratch_text(sshd->log);
-	size_t n = 0;
-
-	for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
-		n++;
-	free(text);
-	return n;
 }
 
 /* "TYPE BASE64" of a key. free() it. */

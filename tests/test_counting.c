@@ -322,8 +322,9 @@ static void test_how_it_ends(void **state)
 		{ "exit 3", 0, 3, -1 },
 		{ "kill -KILL $$", 0, -1, SIGKILL },
 		{ "kill -TERM $$", 0, -1, SIGTERM },
-		{ "exec sleep 1000", 50, -1, SIGINT },
-		{ "trap 'exit 4' INT; while :; do sleep .01; done", 200, 4, -1 },
+		/* Late enough for PAPI's and the shell's start on a busy machine. */
+		{ "exec sleep 1000", 1500, -1, SIGINT },
+		{ "trap 'exit 4' INT; while :; do sleep .01; done", 1500, 4, -1 },
 		{ "exec /nonexistent", 0, 127, -1 },
 	};
 

@@ -253,7 +253,8 @@ static bool mount_small_disk(void)
 	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return false;
 	return !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && !mkdir("disk", 0700) &&
-	       !mount("none", "disk", "tmpfs", 0, "size=64k") && !chdir("disk");
+	       !mount("none", "disk", "tmpfs", 0, "size=64k") && !chdir("disk") &&
+	       !mknod("x", S_IFREG | 0600, 0) && !unlink("x"); /* nobody may where this user has no number in the new name space */
 }
 
 static void test_full_disk(void **state)

@@ -211,12 +211,12 @@ static void test_planned_end(void **state)
 
 	(void)state;
 	shell_request(&request, "trap 'exit 5' INT; while :; do sleep .02; done");
-	helper_request_number(&request, HELPER_INTERRUPT, 300);
+	helper_request_number(&request, HELPER_INTERRUPT, 1000); /* by then the shell has read that */
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.exit_status, 5);
 	assert_int_equal(s.answer.result.interrupted, 1);
 	assert_int_equal(s.answer.result.timed_out, 0);
-	assert_in_range(s.answer.result.wall_ns, 300000000, 3000000000);
+	assert_true(s.answer.result.wall_ns >= 1000000000);
 	none_left(0);
 	session_release(&s);
 
@@ -242,7 +242,7 @@ static void test_timeout(void **state)
 
 	(void)state;
 	shell_request(&request, tree);
-	helper_request_number(&request, HELPER_TIMEOUT, 400);
+	helper_request_number(&request, HELPER_TIMEOUT, 2000); /* and one second to obey: by then all of them are there */
 	session_start(&s, &request);
 	wait_marked(TREE_PROCESSES);
 	session_end(&s);
@@ -250,17 +250,29 @@ static void test_timeout(void **state)
 	assert_int_equal(s.answer.result.timed_out, 1);
 	assert_int_equal(s.answer.result.signal, SIGKILL);
 	assert_int_equal(s.answer.result.survivors, 0);
-	assert_in_range(s.answer.result.wall_ns, 1400000000, 8000000000);
+	assert_true(s.answer.result.wall_ns >= 3000000000);
 	session_release(&s);
+}
 
-	/* Who obeys SIGTERM has no second to wait. */
-	shell_request(&request, "kill -STOP $$");
-	helper_request_number(&request, HELPER_TIMEOUT, 200);
-	session_run(&s, &request);
-	assert_int_equal(s.answer.result.signal, SIGTERM);
-	assert_int_equal(s.answer.result.timed_out, 1);
-	assert_in_range(s.answer.result.wall_ns, 200000000, 1100000000);
-	session_release(&s);
+/* Who obeys SIGTERM has no second to wait. The shortest of several: on a busy machine a process comes late to its end. */
+static void test_timeout_obeyed(void **state)
+{
+	int64_t shortest = INT64_MAX;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct helper_request request;
+		struct session s;
+
+		shell_request(&request, "kill -STOP $$");
+		helper_request_number(&request, HELPER_TIMEOUT, 100);
+		session_run(&s, &request);
+		assert_int_equal(s.answer.result.signal, SIGTERM);
+		assert_int_equal(s.answer.result.timed_out, 1);
+		shortest = s.answer.result.wall_ns < shortest ? s.answer.result.wall_ns : shortest;
+		session_release(&s);
+	}
+	assert_in_range(shortest, 100000000, 1099999999);
 }
 
 static void test_leftovers(void **state)
@@ -269,7 +281,7 @@ static void test_leftovers(void **state)
 	struct session s;
 
 	(void)state;
-	shell_request(&request, "setsid sleep 1000 & (setsid setsid sleep 1000 &); sleep .2; echo out; exit 4");
+	shell_request(&request, "setsid sleep 1000 & (setsid sleep 1000 &); echo out; exit 4");
 	session_run(&s, &request);
 	none_left(0);
 	assert_int_equal(s.answer.result.exit_status, 4);
@@ -279,10 +291,12 @@ static void test_leftovers(void **state)
 	session_release(&s);
 }
 
+#define HOPPING_MS 10000
+
 /* `PROGRAM hop`: forks and leaves, each time into a session of its own, faster than anybody can look; for some seconds. */
 static int hop(void)
 {
-	int64_t end = now_ms() + 4000;
+	int64_t end = now_ms() + HOPPING_MS;
 
 	while (now_ms() < end) {
 		if (fork() != 0)
@@ -296,6 +310,7 @@ static void test_runaway(void **state)
 {
 	struct helper_request request;
 	char program[4096], *script;
+	int64_t begun = now_ms();
 	struct session s;
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
@@ -307,11 +322,11 @@ static void test_runaway(void **state)
 	session_start(&s, &request);
 	while (!s.answer.ended)
 		assert_true(session_read(&s));
+	assert_true(now_ms() - begun < HOPPING_MS); /* they did not end by themselves */
 	none_left(0); /* when it says so, not only when it has ended */
 	session_end(&s);
 	assert_true(s.answer.result.leftovers > 0);
 	assert_int_equal(s.answer.result.survivors, 0);
-	assert_true(s.answer.result.wall_ns < 2000000000);
 	session_release(&s);
 	free(script);
 }
@@ -326,7 +341,8 @@ static void test_output_held(void **state)
 	int fd;
 
 	(void)state;
-	shell_request(&request, "echo out; exec sleep .3");
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	shell_request(&request, "echo out; read line <pipe; exit 0");
 	session_start(&s, &request);
 	session_begun(&s);
 	while (processes_with("environ", session_mark(), &command) == 0) /* between two programs it may have none */
@@ -334,6 +350,7 @@ static void test_output_held(void **state)
 	snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)command);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
+	let_go("pipe");
 	session_end(&s);
 	assert_int_equal(s.answer.result.exit_status, 0);
 	check_spool(&s.answer.out, "out\n", 4);
@@ -450,6 +467,7 @@ int main(int argc, char **argv)
 		SESSION_TEST(test_measures),
 		SESSION_TEST(test_planned_end),
 		SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),
 		SESSION_TEST(test_leftovers),
 		SESSION_TEST(test_runaway),
 		SESSION_TEST(test_output_held),

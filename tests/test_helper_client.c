@@ -413,7 +413,6 @@ static void test_program(void **state)
 	assert_in_range(n, 10000, 2 << 20);
 	assert_memory_equal(bytes, "\177ELF", 4);
 	digest_sha256(bytes, n, hex);
-	assert_string_equal(hex, helper_hash());
 	assert_non_null(strstr(helper_command_run(), hex));
 	assert_non_null(strstr(helper_command_deploy(), hex));
 	assert_null(strchr(helper_command_deploy(), '\n'));
