@@ -13,11 +13,12 @@
 
 static const char *const format_names[] = { "human", "json" };
 
-static const struct argp_option shared_options[] = {
+#define SHARED 3
+
+static const struct argp_option shared_options[SHARED] = {
 	{ "directory", 'C', "DIR", 0, "The laboratory's directory (default: the current one); other paths stay relative to where you are", 90 },
 	{ "format", 'f', "human|json", 0, "For people (default) or for programs", 90 },
 	{ "help", 'h', NULL, 0, "Show this", 90 },
-	{ 0 }
 };
 
 /* "NAME: text", one line whatever the text holds: bytes from outside must neither break it nor reach the terminal as escapes. */
@@ -149,8 +150,6 @@ static error_t parse_shared(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp shared_argp = { shared_options, parse_shared, NULL, NULL, NULL, NULL, NULL };
-
 /* A wrapper around the command's parser hands the two inputs to the two parsers, and says what is wrong where argp stopped. */
 static error_t parse_split(int key, char *arg, struct argp_state *state)
 {
@@ -171,19 +170,31 @@ static error_t parse_split(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-void cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, const char *directory, void *input)
+void cli_parse_without(struct cli *cli, unsigned without, const struct argp *argp, int argc, char **argv, const char *directory, void *input)
 {
-	struct argp command = *argp;
-	struct argp_child children[] = { { &command, 0, NULL, 0 }, { &shared_argp, 0, NULL, 0 }, { 0 } };
+	struct argp_option options[SHARED + 1] = { { 0 } };
+	struct argp command = *argp, shared = { options, parse_shared, NULL, NULL, NULL, NULL, NULL };
+	struct argp_child children[] = { { &command, 0, NULL, 0 }, { &shared, 0, NULL, 0 }, { 0 } };
 	struct argp both = { NULL, parse_split, argp->args_doc, argp->doc, children, NULL, NULL };
-	struct parse_inputs inputs = { cli, input, &both, { argp->options, shared_options } };
+	struct parse_inputs inputs = { cli, input, &both, { argp->options, options } };
 
+	for (size_t i = 0, n = 0; i < SHARED; i++) {
+		int key = shared_options[i].key;
+
+		if (!(key == 'C' && without & CLI_NO_DIRECTORY) && !(key == 'f' && without & CLI_NO_FORMAT))
+			options[n++] = shared_options[i];
+	}
 	*cli = (struct cli){ argv[0], directory, CLI_HUMAN };
 	command.args_doc = NULL;
 	command.doc = NULL;
 	/* argp's own messages take several lines and know no nearest name. */
 	if (argp_parse(&both, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &inputs))
 		exit(assay_status_exit(ASSAY_E_USAGE));
+}
+
+void cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, const char *directory, void *input)
+{
+	cli_parse_without(cli, 0, argp, argc, argv, directory, input);
 }
 
 void cli_refuse(const struct argp_state *state, const char *fmt, ...)

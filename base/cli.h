@@ -35,6 +35,12 @@ int cli_main(const struct cli_row *rows, size_t n, int argc, char **argv);
  * Wrong usage prints one line and exits with 2, --help exits with 0. */
 void cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, const char *directory, void *input);
 
+/* The same for a command that has no laboratory, or one format only: what would have no effect is not in its help, and refused. (A -C
+ * before the command is the program's, and taken.) */
+#define CLI_NO_DIRECTORY 1u
+#define CLI_NO_FORMAT    2u
+void cli_parse_without(struct cli *cli, unsigned without, const struct argp *argp, int argc, char **argv, const char *directory, void *input);
+
 /* Writes the text to standard output; a failure (full disk, closed descriptor) is an error. */
 enum assay_status cli_print(const struct buf *text, struct assay_error *err);
 

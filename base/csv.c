@@ -170,6 +170,9 @@ enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err)
 		if (st)
 			return st;
 	}
+	if (csv->width && csv->n_fields != csv->width)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %zu field%s where the header has %zu", csv->name, csv->line,
+		                  csv->n_fields, text_plural(csv->n_fields), csv->width);
 	*more = true;
 	return ASSAY_OK;
 }
@@ -229,6 +232,7 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 		return st;
 	if (!more)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no header row: the file is empty", csv->name, csv->line);
+	csv->width = csv->n_fields;
 	st = refuse_twice(csv, err);
 	for (size_t i = 0; i < n && !st; i++) {
 		bool optional = columns[i][0] == '?';
@@ -238,14 +242,6 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 			st = fail_missing(csv, columns[i], err);
 	}
 	return st;
-}
-
-enum assay_status csv_check_width(const struct csv *csv, size_t width, struct assay_error *err)
-{
-	if (csv->n_fields == width)
-		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %zu field%s where the header has %zu", csv->name, csv->line,
-	                  csv->n_fields, csv->n_fields == 1 ? "" : "s", width);
 }
 
 /* An empty first field is quoted, because a row of only that would be an empty line; one that starts with a byte order mark,

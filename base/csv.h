@@ -18,6 +18,7 @@ struct csv {
 	size_t next_line;
 	char **fields;      /* of the current row, NUL-terminated, inside the caller's bytes */
 	size_t n_fields;
+	size_t width;       /* fields of the header, once csv_header() has read it */
 	size_t capacity;
 };
 
@@ -26,16 +27,13 @@ struct csv {
 void csv_init(struct csv *csv, const char *name, char *bytes, size_t n);
 
 /* The next row into csv->fields. *more = false at the end. Empty lines are skipped. ASSAY_E_FORMAT for an unterminated quote,
- * text behind a closing quote, a NUL byte, bytes that are not UTF-8; ASSAY_E_LIMIT for too many or too long fields: the text
- * starts with "name:line: ". */
+ * text behind a closing quote, a NUL byte, bytes that are not UTF-8, another number of fields than the header has; ASSAY_E_LIMIT
+ * for too many or too long fields: the text starts with "name:line: ". */
 enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err);
 
 /* Reads the first row as header and finds the columns: index[i] of columns[i]. A column that is missing is an error that names
  * the columns which are there; unless optional (name starts with '?'), then SIZE_MAX. A name that stands twice is an error. */
 enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t n, size_t *index, struct assay_error *err);
-
-/* The row must have as many fields as the header had; call after csv_header and csv_next. */
-enum assay_status csv_check_width(const struct csv *csv, size_t width, struct assay_error *err);
 
 void csv_release(struct csv *csv);
 

@@ -33,6 +33,9 @@ enum assay_status json_object(const char *name, const cJSON *object, const char 
 enum assay_status json_array(const char *name, const cJSON *object, const char *key, bool required, const cJSON **out,
 			     struct assay_error *err);
 
+/* The member `key`: the number, or null where it is not finite. JSON has none that is not, and json_text() aborts at one. */
+void json_add_number(cJSON *object, const char *key, double value);
+
 /* The document as indented text with a final newline, doubles as in text_from_double; free() it. */
 char *json_text(const cJSON *root);
 

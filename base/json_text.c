@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "base/text.h"
 
+#include <math.h>
+
 #define COLUMNS_MAX 120
 
 static void add_value(struct buf *out, const cJSON *node, size_t indent);
@@ -180,6 +182,11 @@ static void add_document(struct buf *out, const cJSON *root)
 	ASSAY_BUG_IF(!root);
 	add_value(out, root, 0);
 	buf_char(out, '\n');
+}
+
+void json_add_number(cJSON *object, const char *key, double value)
+{
+	cJSON_AddItemToObject(object, key, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
 }
 
 char *json_text(const cJSON *root)

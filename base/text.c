@@ -223,6 +223,23 @@ const char *text_from_double(double value, char *out)
 	return out;
 }
 
+#define MEASURED_DIGITS 6
+
+const char *text_from_measured(double value, double noise, char *out)
+{
+	double first = floor(log10(fabs(value))), last = noise > 0 ? floor(log10(noise)) : -HUGE_VAL; /* places of digits */
+
+	ASSAY_BUG_IF(!isfinite(value));
+	last = fmin(fmax(last, first - MEASURED_DIGITS + 1), first); /* noise that is larger than the value: one digit */
+	if (value == 0)
+		snprintf(out, TEXT_DOUBLE_BYTES, "0");
+	else if (!(noise > 0) || first < -5 || first >= 15)
+		snprintf(out, TEXT_DOUBLE_BYTES, "%.*g", (int)(first - last) + 1, value);
+	else
+		snprintf(out, TEXT_DOUBLE_BYTES, "%.*f", last < 0 ? (int)-last : 0, last > 0 ? round(value / pow(10, last)) * pow(10, last) : value);
+	return out;
+}
+
 const char *text_from_ms(int64_t ms, char *out)
 {
 	int64_t rest = (ms % 1000 + 1000) % 1000;

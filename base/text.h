@@ -19,6 +19,10 @@ const char *text_nearest(const char *word, const char *const *words, size_t n);
 #define TEXT_DOUBLE_BYTES 32
 const char *text_from_double(double value, char *out);
 
+/* A measured value for people, as far as its noise lets it be known: the last digit is the one of which the noise takes the first (1234.56
+ * with 3 is "1235", with 300 "1200"); six digits at most, and where the noise is 0. Finite; `out` needs TEXT_DOUBLE_BYTES. */
+const char *text_from_measured(double value, double noise, char *out);
+
 /* "2017-06-15T06:00:00Z" from milliseconds since 1970 UTC (milliseconds are shown only when not 0). `out` needs
  * TEXT_DATE_BYTES. */
 #define TEXT_DATE_BYTES 32

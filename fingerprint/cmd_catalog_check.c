@@ -39,7 +39,7 @@ static void print_json(const struct catalog *catalog, const struct fingerprint_s
 
 int cmd_catalog_check(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
 	struct catalog_problems problems = { 0 };
 	struct fingerprint_set set = { 0 };
 	struct catalog catalog = { 0 };

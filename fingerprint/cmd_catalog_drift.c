@@ -29,7 +29,8 @@ static void print_changes(const struct drift_past *past, struct buf *out)
 
 	cJSON_ArrayForEach(item, changes)
 		buf_format(out, "    %s was '%s' and is '%s'\n", cJSON_GetStringValue(cJSON_GetObjectItem(item, "name")),
-			   cJSON_GetStringValue(cJSON_GetObjectItem(item, "before")), cJSON_GetStringValue(cJSON_GetObjectItem(item, "after")));
+			   conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "before"))),
+			   conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "after"))));
 	cJSON_Delete(changes);
 }
 
@@ -167,7 +168,7 @@ static cJSON *peer_json(const struct drift_peer *peer, const struct types *types
 
 		cJSON_AddItemToArray(list, item);
 		cJSON_AddStringToObject(item, "stressor", peer->stressors[i].name);
-		cJSON_AddNumberToObject(item, "ratio", peer->stressors[i].ratio);
+		json_add_number(item, "ratio", peer->stressors[i].ratio);
 		cJSON_AddNumberToObject(item, "differs_from", (double)peer->stressors[i].differ);
 		cJSON_AddNumberToObject(item, "others", (double)peer->stressors[i].others);
 	}
@@ -209,7 +210,7 @@ static void print_json(const struct catalog *catalog, const struct drift *drift,
 
 int cmd_catalog_drift(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
 	struct fingerprint_set set = { 0 };
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };

@@ -95,7 +95,7 @@ static void print_json(const struct catalog *catalog, const struct types *types,
 
 int cmd_catalog_list(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
 	struct cmd_lab cmd;

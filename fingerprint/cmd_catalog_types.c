@@ -87,7 +87,7 @@ static void print_json(const struct types *types, const struct types_member **li
 
 int cmd_catalog_types(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
 	const struct types_member **list = NULL;
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };

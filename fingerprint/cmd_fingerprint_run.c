@@ -1,6 +1,7 @@
 #include "base/cancel.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
@@ -9,8 +10,6 @@
 #include "fleet/cmd_fleet.h"
 #include "fleet/cmd_lab.h"
 #include "fleet/ssh/reach.h"
-
-#include <unistd.h>
 
 static const char doc[] =
     "Takes fingerprints of machines: runs the stressors of a battery, in short passes, and keeps median and dispersion of every rate with "
@@ -38,7 +37,7 @@ enum { OPTION_BATTERY = 256, OPTION_RESUME, OPTION_DANGEROUS, OPTION_COUNTERS };
 static const struct argp_option argp_options[] = {
 	CMD_FLEET_OPTIONS,
 	{ "battery", OPTION_BATTERY, "NAME|FILE", 0, "quick (default), paper, or a YAML file", 1 },
-	{ "resume", OPTION_RESUME, NULL, 0, "Go on with fingerprints that were interrupted within the last day", 1 },
+	{ "resume", OPTION_RESUME, NULL, 0, "Go on with fingerprints that were interrupted within the last day; hosts without one begin anew", 1 },
 	{ "dangerous", OPTION_DANGEROUS, "STRESSOR", 0, "Run this dangerous stressor of the battery, too (repeatable)", 1 },
 	{ "counters", OPTION_COUNTERS, "EVENTS", OPTION_ARG_OPTIONAL, "Count these events for each stressor, too (default: PAPI's presets)", 1 },
 	{ 0 }
@@ -81,11 +80,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static volatile sig_atomic_t cancelled;
 
-/* One line that rewrites itself, on a terminal only. */
+static struct progress progress;
+
 static void show_progress(const struct host *host, size_t done, size_t total)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%zu of %zu measurements, last on %s%s", done, total, host->name, done == total ? "\n" : "");
+	progress_show(&progress, progress_now(), done == total, "%zu of %zu measurements, last on %s", done, total, host->name);
 }
 
 static const char *outcome_of(const struct take_result *result)
@@ -107,13 +106,35 @@ static void print_counters(const struct host *const *hosts, const struct take_re
 	}
 }
 
+/* Behind the count: how to go on. Hosts are named, for --resume begins new fingerprints on those that are complete. */
+static void print_rest(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
+{
+	const struct host **rest = mem_new(n, sizeof(*rest));
+	size_t left = 0;
+	bool kept = false;
+	char *folded;
+
+	for (size_t i = 0; i < n; i++) {
+		kept = kept || (!results[i].complete && *results[i].fingerprint);
+		if (!results[i].complete)
+			rest[left++] = hosts[i];
+	}
+	if (left) {
+		folded = cmd_fleet_fold(rest, left);
+		buf_format(out, "; for the rest: %s-w %s%s", kept ? "--resume " : "", folded, kept ? " (what was measured is kept)" : "");
+		free(folded);
+	}
+	buf_char(out, '\n');
+	free(rest);
+}
+
 static void print_human(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
 {
-	static const char *const headings[] = { "host", "machine", "outcome", "measured", "missing", "seconds", "fingerprint", "" };
+	static const char *const headings[] = { "host", "machine", "outcome", "measured", "missing", "seconds", "fingerprint", "", "" };
 	struct table table;
 	size_t complete = 0;
 
-	table_init(&table, "lllrrrll", headings);
+	table_init(&table, "lllrrrlll", headings);
 	for (size_t i = 0; i < n; i++) {
 		const struct take_result *r = &results[i];
 
@@ -125,12 +146,13 @@ static void print_human(const struct host *const *hosts, const struct take_resul
 		table_cell(&table, "%zu", r->missing);
 		table_cell(&table, "%.1f", r->seconds);
 		table_cell(&table, "%s", *r->fingerprint ? r->fingerprint : "-");
-		table_cell(&table, "%s%s", hosts[i]->profile ? "emulated " : "", r->complete ? "" : r->fleet.message);
+		table_cell(&table, "%s", hosts[i]->profile ? "emulated" : "");
+		table_cell(&table, "%s", r->complete ? "" : r->fleet.message);
 	}
 	table_print(&table, out);
 	table_release(&table);
-	buf_format(out, "\n%zu of %zu fingerprint%s complete%s\n", complete, n, text_plural(n),
-		   complete == n ? "" : "; what was measured of the others is kept: --resume goes on");
+	buf_format(out, "\n%zu of %zu fingerprint%s complete", complete, n, text_plural(n));
+	print_rest(hosts, results, n, out);
 	print_counters(hosts, results, n, out);
 }
 
@@ -206,7 +228,9 @@ static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a, int
 		options = reach_options(&reach);
 		options.cancelled = &cancelled;
 		results = mem_new(n, sizeof(*results));
+		progress = progress_begin(stderr, progress_now());
 		st = take_fingerprints(lab, &catalog, hosts, n, &take, results, err);
+		progress_end(&progress);
 	}
 	if (!st)
 		st = catalog_save(&catalog, &written, err);
@@ -230,7 +254,7 @@ static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a, int
 
 int cmd_fingerprint_run(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { argp_options, parse, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { argp_options, parse, NULL, doc, NULL, NULL, NULL };
 	struct arguments *a = mem_new(1, sizeof(*a));
 	struct cmd_lab cmd;
 	enum assay_status st;

@@ -5,11 +5,11 @@
 #include "fingerprint/catalog/choose.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/counters/counters_print.h"
+#include "fingerprint/stored/conditions.h"
 #include "fingerprint/stored/listing.h"
 #include "fleet/cmd_lab.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 static const char doc[] =
     "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and every pass. WHICH is a machine "
@@ -126,7 +126,7 @@ static void print_conditions(const char *text, struct buf *out)
 	cJSON_ArrayForEach(item, root)
 	{
 		if (cJSON_IsString(item))
-			buf_format(out, "  %-22s  %s\n", item->string, item->valuestring);
+			buf_format(out, "  %-22s  %s\n", item->string, conditions_shown(item->valuestring));
 		else if (cJSON_IsNumber(item))
 			buf_format(out, "  %-22s  %s\n", item->string, text_from_double(item->valuedouble, number));
 	}
@@ -152,14 +152,6 @@ static void print_one(const struct listing_item *item, const struct listing_cell
 	print_cells(cells, n, out);
 }
 
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isnan(value))
-		cJSON_AddNullToObject(object, key);
-	else
-		cJSON_AddNumberToObject(object, key, value);
-}
-
 /* counters: becomes part of it. */
 static void print_one_json(const struct listing_item *item, const struct listing_cell *cells, size_t n, cJSON *counters, struct buf *out)
 {
@@ -174,8 +166,8 @@ static void print_one_json(const struct listing_item *item, const struct listing
 		cJSON_AddItemToArray(list, object);
 		cJSON_AddStringToObject(object, "stressor", cells[i].stressor);
 		cJSON_AddNumberToObject(object, "pass", (double)cells[i].pass);
-		add_number(object, "per_s", cells[i].per_s);
-		add_number(object, "real_per_s", cells[i].real_per_s);
+		json_add_number(object, "per_s", cells[i].per_s);
+		json_add_number(object, "real_per_s", cells[i].real_per_s);
 		if (cells[i].reason)
 			cJSON_AddStringToObject(object, "not_measured", cells[i].reason);
 	}

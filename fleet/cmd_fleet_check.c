@@ -241,11 +241,6 @@ static void add_text(cJSON *object, const char *name, const char *text)
 	cJSON_AddItemToObject(object, name, text && *text ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
-static void add_number(cJSON *object, const char *name, double number)
-{
-	cJSON_AddItemToObject(object, name, isnan(number) ? cJSON_CreateNull() : cJSON_CreateNumber(number));
-}
-
 static void add_host(const struct check *check, size_t i, cJSON *list)
 {
 	const struct checkup_host *h = &check->hosts[i];
@@ -253,15 +248,15 @@ static void add_host(const struct check *check, size_t i, cJSON *list)
 
 	cJSON_AddStringToObject(object, "machine", h->host->id);
 	add_text(object, "stress_ng", h->stress_ng);
-	add_number(object, "clock_offset_ms", h->clock_offset_ms);
-	add_number(object, "round_trip_ms", h->round_trip_ms);
+	json_add_number(object, "clock_offset_ms", h->clock_offset_ms);
+	json_add_number(object, "round_trip_ms", h->round_trip_ms);
 	if (h->result->outcome != FLEET_OK) {
 		cJSON_AddNullToObject(object, "facts");
 		return;
 	}
 	facts = cJSON_AddObjectToObject(object, "facts");
 #define ADD_TEXT(name)             add_text(facts, #name, h->facts.name);
-#define ADD_NUMBER(name, min, max) add_number(facts, #name, h->facts.name);
+#define ADD_NUMBER(name, min, max) json_add_number(facts, #name, h->facts.name);
 	FACTS_TEXT_ROWS(ADD_TEXT)
 	FACTS_NUMBER_ROWS(ADD_NUMBER)
 #undef ADD_TEXT

@@ -21,6 +21,27 @@ cases=$((cases + 1))
 listed=$(grep -c '^  [a-z][a-z -]*  ' "$tmp/out")
 [ "$listed" -eq "$(echo "$COMMANDS" | wc -l)" ] || fail 'every row of the table in main.c should be listed'
 
+# What works on no laboratory, and what has one format only.
+without_directory() {
+	case $1 in
+	probe | 'emulate build' | 'emulate run' | doctor | counters | 'model show') echo yes ;;
+	esac
+}
+without_format() {
+	case $1 in
+	probe | 'emulate build' | 'emulate run' | 'runs export') echo yes ;;
+	esac
+}
+# shared OPTION WITHOUT: the help has it, unless it would have no effect.
+shared() {
+	cases=$((cases + 1))
+	if grep -q -e "$1=" "$tmp/out"; then
+		[ -z "$2" ] || fail "$1 has no effect, and should not be there"
+	else
+		[ -n "$2" ] || fail "$1 should be there"
+	fi
+}
+
 while read -r command; do
 	what="$command --help"
 	# shellcheck disable=SC2086
@@ -28,10 +49,16 @@ while read -r command; do
 		run $command $option
 		expect_status 0
 		expect_no_stderr
-		expect_stdout "Usage: assay $command" Example "assay $command" --directory --format
+		expect_stdout "Usage: assay $command" Example "assay $command" --help
 	done
+	shared --directory "$(without_directory "$command")"
+	shared --format "$(without_format "$command")"
 	cases=$((cases + 1))
 	awk 'length > 130' "$tmp/out" | grep -q . && fail 'a line is too long to be read'
+	cases=$((cases + 1))
+	grep -q ' $' "$tmp/out" && fail 'a line ends with blanks'
+	cases=$((cases + 1))
+	awk '/^(Methods|Models):$/ { on = 1; next } /^$/ { on = 0 } on && !/^  /' "$tmp/out" | grep -q . && fail 'an entry of a list is broken'
 	cases=$((cases + 1))
 	awk '/^Example:/ { on = 1; next } /^$/ { on = 0 } on && !/^  /' "$tmp/out" | grep -q . && fail 'a line of the example is broken: it cannot be pasted'
 done <<END
@@ -122,7 +149,9 @@ gate a b --min-effect nan|--min-effect
 gate a b --min-effect 1e999|--min-effect
 import quiho x --version a@b|'a@b' cannot be the name of a version
 import quiho x --higher-is-better=|empty pattern
-runs export --format json|CSV
+runs export --format json|unknown option '--format'
+probe -C x -- true|unknown option '-C'
+doctor --directory=x true|unknown option '--directory=x'
 END
 
 what='control characters in a word'
@@ -202,6 +231,12 @@ wanted=3
 json_of gate app/slow@1.0 app/slow@1.1
 expect_json .decision regression
 expect_json '.machines[0].used' true
+
+what='a median has the digits that its noise lets be known'
+run -C "$tmp/lab" runs show app/slow@1.0
+cases=$((cases + 1))
+awk '/^node/ { n++; gsub(/[.]/, "", $5); sub(/^0*/, "", $5); if (length($5) > 4) exit 1 } END { exit n < 6 }' "$tmp/out" ||
+	fail "noise of 1 %, and medians such as $(awk '/^node01/ { print $5 }' "$tmp/out")"
 
 export TERM=xterm-256color
 escape=$(printf '\033')

@@ -275,6 +275,21 @@ static void test_not_finite(void **state)
 	assert_true(aborts(-(double)INFINITY));
 }
 
+static void test_add_number(void **state)
+{
+	cJSON *node = cJSON_CreateObject();
+	char *text;
+
+	(void)state;
+	json_add_number(node, "a", 1.5);
+	json_add_number(node, "b", (double)NAN);
+	json_add_number(node, "c", -(double)INFINITY);
+	text = json_text(node);
+	assert_string_equal(text, "{\n  \"a\": 1.5,\n  \"b\": null,\n  \"c\": null\n}\n");
+	free(text);
+	cJSON_Delete(node);
+}
+
 static void test_members(void **state)
 {
 	static const char text[] = "{\"name\":\"m1\",\"n\":3,\"x\":1.5,\"none\":null,\"o\":{},\"l\":[1],\"big\":9007199254740992,"
@@ -347,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_accepted), cmocka_unit_test(test_refused), cmocka_unit_test(test_nul),
 		cmocka_unit_test(test_nesting),  cmocka_unit_test(test_layout),  cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_add),      cmocka_unit_test(test_mended),  cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_add_number),
 		cmocka_unit_test(test_members),  cmocka_unit_test(test_keys),
 	};
 

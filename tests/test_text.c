@@ -183,6 +183,26 @@ static void test_from_double(void **state)
 	}
 }
 
+static void test_measured(void **state)
+{
+	static const struct {
+		double value, noise;
+		const char *text;
+	} rows[] = {
+		{ 1234.56, 3, "1235" },       { 1234.56, 300, "1200" },     { 1234.56, .3, "1234.6" },
+		{ 1234.56, 1e-9, "1234.56" }, { 1234567.8, .1, "1234570" }, { 9.996, .01, "10.00" },
+		{ .0012345, .0002, "0.0012" }, { .5, 3, "0.5" },            { 7, 80, "7" },
+		{ 12.5, 0, "12.5" },          { 1 / 3., 0, "0.333333" },    { 0, .1, "0" },
+		{ -25.25, 2, "-25" },         { 1e-9, 1e-12, "1e-09" },     { 3.14159e20, 2e18, "3.14e+20" },
+		{ DBL_MAX, 1, "1.79769e+308" },
+	};
+	char text[TEXT_DOUBLE_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(text_from_measured(rows[i].value, rows[i].noise, text), rows[i].text);
+}
+
 static void test_dates(void **state)
 {
 	static const struct {
@@ -293,7 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_double),      cmocka_unit_test(test_int64), cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_from_double), cmocka_unit_test(test_dates), cmocka_unit_test(test_timestamps),
+		cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured), cmocka_unit_test(test_dates), cmocka_unit_test(test_timestamps),
 		cmocka_unit_test(test_utf8),        cmocka_unit_test(test_shown),
 	};
 

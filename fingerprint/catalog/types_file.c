@@ -58,7 +58,7 @@ enum assay_status types_read_file(const char *name, char *text, size_t n, struct
 				  struct assay_error *err)
 {
 	static const char *const columns[COLUMNS] = { "machine", "timestamp", "type" };
-	size_t index[COLUMNS], width;
+	size_t index[COLUMNS];
 	bool more = true;
 	struct csv csv;
 	enum assay_status st;
@@ -66,14 +66,11 @@ enum assay_status types_read_file(const char *name, char *text, size_t n, struct
 	*used = *unknown = 0;
 	csv_init(&csv, name, text, n);
 	st = csv_header(&csv, columns, COLUMNS, index, err);
-	width = csv.n_fields;
 	while (!st) {
 		st = csv_next(&csv, &more, err);
 		if (st || !more)
 			break;
-		st = csv_check_width(&csv, width, err);
-		if (!st)
-			st = read_row(&csv, index, catalog, used, unknown, err);
+		st = read_row(&csv, index, catalog, used, unknown, err);
 	}
 	csv_release(&csv);
 	return st;

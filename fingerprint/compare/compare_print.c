@@ -77,14 +77,6 @@ void compare_print_rest(const struct compare *compare, struct buf *out)
 	buf_char(out, '\n');
 }
 
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isnan(value))
-		cJSON_AddNullToObject(object, key);
-	else
-		cJSON_AddNumberToObject(object, key, value);
-}
-
 cJSON *compare_rows_json(const struct compare *compare)
 {
 	static const char *const medians[2] = { "before", "after" }, *const reasons[2] = { "before_not_measured", "after_not_measured" };
@@ -97,14 +89,14 @@ cJSON *compare_rows_json(const struct compare *compare)
 		cJSON_AddItemToArray(list, object);
 		cJSON_AddStringToObject(object, "stressor", row->stressor);
 		for (int k = 0; k < 2; k++) {
-			add_number(object, medians[k], row->medians[k]);
+			json_add_number(object, medians[k], row->medians[k]);
 			if (row->reasons[k])
 				cJSON_AddStringToObject(object, reasons[k], row->reasons[k]);
 		}
-		add_number(object, "ratio", row->ratio);
-		add_number(object, "low", row->low);
-		add_number(object, "high", row->high);
-		add_number(object, "noise", row->noise);
+		json_add_number(object, "ratio", row->ratio);
+		json_add_number(object, "low", row->low);
+		json_add_number(object, "high", row->high);
+		json_add_number(object, "noise", row->noise);
 		cJSON_AddBoolToObject(object, "differs", row->differs);
 	}
 	return list;

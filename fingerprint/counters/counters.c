@@ -10,6 +10,26 @@ static enum assay_status run(struct store *store, sqlite3_stmt *stmt, struct ass
 	return store_step(store, stmt, &row, err);
 }
 
+/* Asks a question about one fingerprint; sqlite3_finalize() *stmt. */
+static enum assay_status ask(struct store *store, const char *sql, const char *fingerprint, sqlite3_stmt **stmt, struct assay_error *err)
+{
+	enum assay_status st = store_prepare(store, sql, stmt, err);
+
+	if (!st)
+		store_bind(*stmt, "t", fingerprint);
+	return st;
+}
+
+/* The next row of the answer: false at its end, and when *st says that something is wrong. */
+static bool next_row(struct store *store, sqlite3_stmt *stmt, enum assay_status *st, struct assay_error *err)
+{
+	bool row = false;
+
+	if (!*st)
+		*st = store_step(store, stmt, &row, err);
+	return !*st && row;
+}
+
 /* ---- plan ---- */
 
 static enum assay_status put_events(struct store *store, sqlite3_stmt *stmt, const char *fingerprint, const struct counting_plan *plan,
@@ -92,21 +112,12 @@ enum assay_status counters_plan(struct store *store, const char *fingerprint, st
 {
 	struct counting_plan plan = { .n = 0 };
 	sqlite3_stmt *stmt = NULL;
-	bool row = true;
-	enum assay_status st = store_prepare(store,
-					     "SELECT run, event, family, domain, reason FROM counter_event WHERE fingerprint = ? "
-					     "ORDER BY run, event",
-					     &stmt, err);
+	enum assay_status st = ask(store, "SELECT run, event, family, domain, reason FROM counter_event WHERE fingerprint = ? ORDER BY run, event",
+				   fingerprint, &stmt, err);
 
-	if (!st)
-		store_bind(stmt, "t", fingerprint);
-	while (!st) {
-		int64_t number;
+	while (next_row(store, stmt, &st, err)) {
+		int64_t number = sqlite3_column_int64(stmt, 0);
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
-		number = sqlite3_column_int64(stmt, 0);
 		if (number == 0)
 			take_left_out(stmt, &plan);
 		else if (!take_event(stmt, number, &plan))
@@ -126,18 +137,11 @@ enum assay_status counters_done(struct store *store, const char *fingerprint, co
 				struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = true;
-	enum assay_status st = store_prepare(store, "SELECT run, stressor FROM counted WHERE fingerprint = ?", &stmt, err);
+	enum assay_status st = ask(store, "SELECT run, stressor FROM counted WHERE fingerprint = ?", fingerprint, &stmt, err);
 
-	if (!st)
-		store_bind(stmt, "t", fingerprint);
-	while (!st) {
-		int64_t number;
+	while (next_row(store, stmt, &st, err)) {
+		int64_t number = sqlite3_column_int64(stmt, 0);
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
-		number = sqlite3_column_int64(stmt, 0);
 		for (size_t i = 0; i < battery->n && number >= 1 && number <= (int64_t)runs; i++) {
 			if (strcmp(battery->entries[i].name, store_text(stmt, 1)) == 0)
 				done[(size_t)(number - 1) * battery->n + i] = true;
@@ -217,18 +221,12 @@ enum assay_status counters_cells(struct store *store, const char *fingerprint, s
 	struct counter_cell *cells = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0, count = 0;
-	bool row = true;
-	enum assay_status st = store_prepare(store,
-					     "SELECT run, stressor, event, value, operations, wall_ns, reason FROM counted "
-					     "LEFT JOIN counter USING (fingerprint, run, stressor) WHERE fingerprint = ? ORDER BY 1, 2, 3",
-					     &stmt, err);
+	enum assay_status st = ask(store,
+				   "SELECT run, stressor, event, value, operations, wall_ns, reason FROM counted "
+				   "LEFT JOIN counter USING (fingerprint, run, stressor) WHERE fingerprint = ? ORDER BY 1, 2, 3",
+				   fingerprint, &stmt, err);
 
-	if (!st)
-		store_bind(stmt, "t", fingerprint);
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (next_row(store, stmt, &st, err)) {
 		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
 		take_cell(stmt, &cells[count++]);
 	}

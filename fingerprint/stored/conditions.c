@@ -91,3 +91,10 @@ cJSON *conditions_changes(const char *before, const char *after)
 	cJSON_Delete(b);
 	return list;
 }
+
+const char *conditions_shown(const char *word)
+{
+	if (strcmp(word, "notsupported") == 0)
+		return "not supported";
+	return strcmp(word, "notimplemented") == 0 ? "not implemented" : word;
+}

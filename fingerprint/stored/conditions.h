@@ -16,4 +16,7 @@ char *conditions_text(const struct facts *before, const struct facts *after, int
  * before, after}, empty when either is NULL. cJSON_Delete() it. */
 cJSON *conditions_changes(const char *before, const char *after);
 
+/* A word of such a text for people: the kernel's "notsupported" is "not supported". */
+const char *conditions_shown(const char *word);
+
 #endif

@@ -14,9 +14,8 @@
 
 #define HELPER_FILES_BYTES_MAX (64u << 20) /* all files of one answer to "read" */
 
-/* The helper's executable, built into this program, and its SHA-256 (64 hexadecimal digits). */
+/* The helper's executable, built into this program. */
 void helper_program(const char **bytes, size_t *n);
-const char *helper_hash(void);
 
 /* Command lines for any login shell; in them only the hash and the size vary. "run" becomes the helper, whose standard streams
  * speak the protocol; where it is missing the exit status is 127 (see helper_is_missing). "deploy" reads the program on standard

@@ -17,15 +17,6 @@ void helper_program(const char **bytes, size_t *n)
 	*n = (size_t)(helper.end - helper.bytes);
 }
 
-const char *helper_hash(void)
-{
-	static char hex[DIGEST_HEX_BYTES];
-
-	if (!*hex)
-		program_hash(&helper, hex);
-	return hex;
-}
-
 /* Through /bin/sh, whatever the login shell is. */
 static const char *command_of(void (*script)(const struct program *, struct buf *), char command[COMMAND_BYTES_MAX])
 {

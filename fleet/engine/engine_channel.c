@@ -44,7 +44,7 @@ static void on_close(ssh_session session, ssh_channel channel, void *user)
 		conn->ssh.closed = true;
 }
 
-void engine_channel_start(struct conn *conn)
+static void channel_start(struct conn *conn)
 {
 	struct conn_ssh *ssh = &conn->ssh;
 
@@ -130,7 +130,7 @@ void engine_channel_step(struct conn *conn)
 	switch (conn->state) {
 	case CONN_OPENING:
 		if (!ssh->channel)
-			engine_channel_start(conn);
+			channel_start(conn);
 		if (conn->state != CONN_ENDED)
 			proceed(conn, ssh_channel_open_session(ssh->channel), CONN_ASKING, "opens no channel");
 		break;

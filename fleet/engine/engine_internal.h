@@ -176,15 +176,11 @@ void engine_jump_explain(struct conn *conn, const char *text); /* settles a host
 void engine_jump_release(struct conn *conn);
 
 void engine_session_start(struct conn *conn, int fd); /* takes the descriptor */
-void engine_session_step(struct conn *conn);
-void engine_session_pump(struct conn *conn);          /* reads and writes what there is */
 bool engine_session_dead(const struct conn *conn);
 void engine_session_broken(struct conn *conn, const char *while_what); /* settles after an error of the session */
-void engine_session_release(struct conn *conn);
 
 void engine_login_step(struct conn *conn);
 
-void engine_channel_start(struct conn *conn);
 void engine_channel_step(struct conn *conn);
 void engine_channel_signal(struct conn *conn); /* asks the host to kill the command, without waiting */
 

@@ -55,6 +55,8 @@ static bool set_options(struct conn *conn, int fd)
 	return ok;
 }
 
+static void session_step(struct conn *conn);
+
 void engine_session_start(struct conn *conn, int fd)
 {
 	struct conn_ssh *ssh = &conn->ssh;
@@ -76,7 +78,7 @@ void engine_session_start(struct conn *conn, int fd)
 		return;
 	}
 	ssh_event_add_session(ssh->event, ssh->session);
-	engine_session_step(conn);
+	session_step(conn);
 }
 
 bool engine_session_dead(const struct conn *conn)
@@ -92,7 +94,7 @@ static bool may_read(struct conn_ssh *ssh)
 	return ssh->counted.in_bytes - ssh->in_flushed_bytes <= IN_UNFLUSHED_MAX;
 }
 
-void engine_session_pump(struct conn *conn)
+static void session_pump(struct conn *conn)
 {
 	for (int i = 0; i < POLLS_A_TURN && conn->state != CONN_ENDED && may_read(&conn->ssh); i++) {
 		if (ssh_event_dopoll(conn->ssh.event, 0) != SSH_OK)
@@ -217,11 +219,11 @@ void engine_session_broken(struct conn *conn, const char *while_what)
 		conn_settle(conn, FLEET_UNREACHABLE, "the connection ended %s: %.120s", while_what, text);
 }
 
-void engine_session_step(struct conn *conn)
+static void session_step(struct conn *conn)
 {
 	if (conn->state == CONN_ENDED)
 		return;
-	engine_session_pump(conn);
+	session_pump(conn);
 	if (conn->state == CONN_GREETING)
 		greet(conn);
 	if (conn->state == CONN_LOGIN)
@@ -244,7 +246,7 @@ void ssh_conn_step(struct conn *conn)
 	if (conn->state == CONN_DIALING)
 		engine_dial_step(conn);
 	else
-		engine_session_step(conn);
+		session_step(conn);
 }
 
 void ssh_conn_late(struct conn *conn)
@@ -262,7 +264,7 @@ void ssh_conn_late(struct conn *conn)
 			    (double)conn->engine->options.connect_timeout_ms / 1000);
 }
 
-void engine_session_release(struct conn *conn)
+static void session_release(struct conn *conn)
 {
 	struct conn_ssh *ssh = &conn->ssh;
 
@@ -284,7 +286,7 @@ void ssh_conn_release(struct conn *conn)
 
 	engine_watch_set(&conn->ssh.socket, -1, 0);
 	if (conn->ssh.session)
-		engine_session_release(conn);
+		session_release(conn);
 	else if (fd >= 0)
 		close(fd);
 	engine_jump_release(conn);

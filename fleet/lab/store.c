@@ -10,11 +10,6 @@
 
 #define BUSY_TIMEOUT_MS 10000
 
-int store_schema_version(void)
-{
-	return store_migrations_n;
-}
-
 /* SQLite's result code as ours, with the path and what SQLite says. */
 static enum assay_status translate(struct store *store, int code, struct assay_error *err)
 {

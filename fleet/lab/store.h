@@ -23,9 +23,6 @@ enum store_access { STORE_READ, STORE_WRITE };
 enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err);
 void store_close(struct store *store); /* accepts zeroed; an open transaction is rolled back */
 
-/* The newest schema version that this program knows. */
-int store_schema_version(void);
-
 enum assay_status store_begin(struct store *store, struct assay_error *err);
 enum assay_status store_commit(struct store *store, struct assay_error *err);
 void store_rollback(struct store *store);
