@@ -10,6 +10,9 @@
 #define CONTRIBUTIONS_SHOWN   5  /* groups, to people */
 #define CONTRIBUTIONS_LEADING .9 /* probability that the group that changed most is among those named */
 
+/* Behind a table that shows a part below 0, which is no time. */
+#define CONTRIBUTIONS_NEGATIVE "A part below 0 is no time: there the machines do not tell this group from others; read the intervals."
+
 /* In parts of the baseline's time, mean over hardware types. */
 struct contribution {
 	char *name;
@@ -41,6 +44,9 @@ void contributions_release(struct contributions *contributions); /* accepts zero
 
 /* "Beside a factor for all of the work, what changed most is ...": a sentence. Not where groups are missing. */
 void contributions_lead(const struct contributions *contributions, struct buf *out);
+
+/* Is a part of the first `shown` groups below 0, as shown? */
+bool contributions_any_negative(const struct contributions *contributions, size_t shown);
 
 /* The lines of the table for people, and the members of the object for programs. */
 void contributions_print(const struct contributions *contributions, size_t shown, struct buf *out);

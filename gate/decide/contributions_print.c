@@ -34,6 +34,14 @@ void contributions_lead(const struct contributions *c, struct buf *out)
 		buf_text(out, named < c->n_leading ? ", ..." : ".");
 }
 
+bool contributions_any_negative(const struct contributions *c, size_t shown)
+{
+	for (size_t i = 0; i < shown && i < c->n_groups; i++)
+		if (percent(fmin(c->groups[i].before, c->groups[i].after)) < 0)
+			return true;
+	return false;
+}
+
 static void print_row(struct table *t, const char *name, const struct contribution *c)
 {
 	bool grew = c->low > 0, shrank = c->high < 0;
@@ -72,6 +80,8 @@ void contributions_print(const struct contributions *c, size_t shown, struct buf
 	hidden = c->n_groups - rows;
 	if (hidden)
 		buf_format(out, "and %+.1f %% in %zu other group%s\n", percent(rest), hidden, text_plural(hidden));
+	if (contributions_any_negative(c, rows))
+		buf_text(out, CONTRIBUTIONS_NEGATIVE "\n");
 	contributions_lead(c, out);
 	buf_text(out, "\n");
 }

@@ -21,12 +21,19 @@ static void bar(const struct contribution *c, double scale, struct buf *out)
 		    category_name(c->category), middle + fmin(change, 0), fabs(change), middle + low, middle + high);
 }
 
+/* A part of the time: with a sign only where it is below 0. */
+static void part(double value, struct buf *out)
+{
+	html_format(out, value < 0 ? "<td role=\"cell\" class=\"num\">%+.1f&nbsp;%%</td>" : "<td role=\"cell\" class=\"num\">%.1f&nbsp;%%</td>",
+		    100 * value);
+}
+
 static void row(const char *name, const struct contribution *c, double scale, struct buf *out)
 {
-	html_format(out,
-		    "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th><td role=\"cell\" class=\"num\">%.1f&nbsp;%%</td><td role=\"cell\" "
-		    "class=\"num\">%.1f&nbsp;%%</td><td role=\"cell\" class=\"num\">%+.1f&nbsp;%%</td>",
-		    name, 100 * c->before, 100 * c->after, 100 * c->change);
+	html_format(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th>", name);
+	part(c->before, out);
+	part(c->after, out);
+	html_format(out, "<td role=\"cell\" class=\"num\">%+.1f&nbsp;%%</td>", 100 * c->change);
 	bar(c, scale, out);
 	html_format(out, "<td role=\"cell\" class=\"num\">%+.1f to %+.1f&nbsp;%%%s</td></tr>\n", 100 * c->low, 100 * c->high,
 		    c->low > 0 ? ", grew" : c->high < 0 ? ", shrank" : "");
@@ -65,6 +72,8 @@ static void table(const struct contributions *c, struct buf *out)
 	if (shown < c->n_groups)
 		html_format(out, "<p class=\"muted\">And %+.1f&nbsp;%% in %zu other group%s.</p>", 100 * rest, c->n_groups - shown,
 			    text_plural(c->n_groups - shown));
+	if (contributions_any_negative(c, shown))
+		buf_text(out, "<p class=\"muted\">" CONTRIBUTIONS_NEGATIVE "</p>");
 }
 
 /* The word as programs read it, "other_resource", has blanks for people. */

@@ -62,9 +62,17 @@ static struct profile_row *join(const struct report_profile profiles[2], size_t 
 
 /* ---- by category ---- */
 
+/* Of groups each member counts for its own category, as `assay profile` says it. */
 static void category_sums(const struct report_profile *profile, double sums[CATEGORY_COUNT])
 {
+	const struct profile *p = profile->profile;
+
 	memset(sums, 0, CATEGORY_COUNT * sizeof(*sums));
+	if (p) {
+		memcpy(sums, p->by_category, CATEGORY_COUNT * sizeof(*sums));
+		sums[CATEGORY_UNKNOWN] += p->shares.share[p->shares.groups]; /* unexplained */
+		return;
+	}
 	for (size_t i = 0; i < profile->n; i++)
 		sums[profile->bars[i].category] += fmax(profile->bars[i].value, 0);
 }
