@@ -51,6 +51,7 @@ explore many "$many"
 expect_stdout '8 machines of 8 hardware types, 12 stressors, effective rank 1.' "$page"
 says "default-src 'none'" 'id="variability"' 'id="correlation"' 'id="components"' 'id="profiles"' 'node08' '>slow@<' '>same@<'
 says_not 'other versions of applications'
+says_not 'have nothing to do with each other'
 
 explore chosen "$many" --app same@1.1 --app app/slow@1.0 --app same@1.1 --format json
 expect_json_parses
@@ -67,7 +68,7 @@ says_not '1.0</bdi>, '
 make_package "$tmp/three" 3 5
 lab_of three
 explore three "$tmp/three.lab"
-says '3 machines that differ in about 1 thing' 'not identifiable' 'too_few_types'
+says '3 machines that differ in about 1 thing' 'not identifiable' 'too_few_types' 'some 33 look as if they moved together'
 make_package "$tmp/one" 1 5
 lab_of one
 explore one "$tmp/one.lab"

@@ -97,7 +97,7 @@ static void print_function(const struct detected *d, const struct detected_funct
 	buf_format(out, "\n  %s", f->kind.improved ? "improved, " : "");
 	kind_text(&f->kind, "\n  also ", out);
 	buf_format(out, "\n  in %zu of %zu run%s", found->runs_anomalous, found->runs, text_plural(found->runs));
-	if (times > 1)
+	if (times > 1 && isfinite(times))
 		buf_format(out, times < 100 ? ", %.3g times as far off as normal samples get" : ", %.0f times as far off as normal samples get", times);
 	buf_format(out, "; %.3g %% of what the version does%s\n", 100 * f->share, f->with_nested ? ", with what it calls" : "");
 	if (found->n_columns)

@@ -126,6 +126,18 @@ static void groups(const struct explore *e, struct buf *out)
 	free(done);
 }
 
+/* Of few types any two orders are likely to be the same or opposite: 2 of n! pairs of orders, which alone pass a limit of .9 up to five. */
+static void by_chance(size_t types, struct buf *out)
+{
+	static const int per_cent[] = { [3] = 33, [4] = 8, [5] = 2 };
+
+	if (types < sizeof(per_cent) / sizeof(per_cent[0]))
+		html_format(out,
+			    "<p class=\"finding\">Only <b>%zu hardware types</b>: of 100 pairs of stressors that have nothing to do with each other, "
+			    "some %d look as if they moved together, or were opposite.</p>",
+			    types, per_cent[types]);
+}
+
 void explore_correlation(const struct explore *e, struct buf *out)
 {
 	page_section(out, "correlation", "Which stressors move together",
@@ -133,6 +145,7 @@ void explore_correlation(const struct explore *e, struct buf *out)
 		     "one group cannot "
 		     "be told apart by these machines, so a profile speaks of the group.");
 	if (e->n_types >= 3 && e->features.n > 1) {
+		by_chance(e->n_types, out);
 		map(e, out);
 		groups(e, out);
 	} else {
