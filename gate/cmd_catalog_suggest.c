@@ -1,5 +1,6 @@
 #include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
+#include "gate/cmd_runs.h"
 #include "gate/profile/suggest.h"
 
 static const char doc[] = "Which machine of the catalog, on which an application has not run, would sharpen its profile most, "
@@ -69,7 +70,7 @@ int cmd_catalog_suggest(int argc, char **argv, const char *directory)
 	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
 	if (!st)
-		st = evidence_runs(&cmd.lab, a.selector, &runs, &cmd.err);
+		st = cmd_runs_load(&cmd, a.selector, &runs);
 	if (!st)
 		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)

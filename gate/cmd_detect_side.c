@@ -23,6 +23,8 @@ void detect_side_note(const struct cli *cli, const struct side *side)
 {
 	if (side->failed)
 		cli_note(cli, "%s: %zu executions that did not end well are left out", side->what, side->failed);
+	if (side->others)
+		cli_note(cli, "%s: samples of %zu executions are of another build than the latest and are left out", side->what, side->others);
 	if (side->pruned)
 		cli_note(cli, "%s: samples of %zu executions were removed by policy", side->what, side->pruned);
 }

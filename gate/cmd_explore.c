@@ -181,7 +181,7 @@ static cJSON *json_of(const struct explore *e, const struct explore_application 
 	cJSON_AddNumberToObject(root, "stressors", (double)e->n_stressors);
 	cJSON_AddNumberToObject(root, "groups", (double)e->features.groups);
 	if (e->pca.n)
-		cJSON_AddNumberToObject(root, "effective_rank", e->features.effective_rank);
+		json_add_number(root, "effective_rank", e->features.effective_rank);
 	list = cJSON_AddArrayToObject(root, "applications");
 	for (size_t i = 0; i < n; i++) {
 		cJSON *item = cJSON_CreateObject();
@@ -230,7 +230,7 @@ static enum assay_status write_page(struct cmd_lab *cmd, const struct evidence *
 
 int cmd_explore(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { options, parse, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
 	struct report_omissions omissions = { 0 };
 	struct evidence evidence = { 0 };
 	struct arguments a = { 0 };

@@ -19,8 +19,9 @@ static const char doc[] =
     "\n"
     "Methods:\n"
     "  ratio  (default) the interval of the ratio of costs over hardware types\n"
-    "  walk   as published with quiho (2018), for comparison: walks down the importances of the baseline's profile and says regression at "
-    "the first that differs by more than epsilon points; most unchanged versions look changed to it\n"
+    "  walk   as published with quiho (2018), for comparison: walks down the importances of the\n"
+    "         baseline's profile and says regression at the first that differs by more than epsilon\n"
+    "         points; most unchanged versions look changed to it\n"
     "\n"
     "Exit status: 0 pass or improved, 3 regression, 4 inconclusive, 6 nothing measured; 1 failure, 2 usage.";
 
@@ -137,6 +138,11 @@ static enum assay_status by_walk(struct cmd_lab *cmd, const struct evidence *evi
 	return st;
 }
 
+static bool same_runs(const struct run_set *a, const struct run_set *b)
+{
+	return strcmp(a->application, b->application) == 0 && strcmp(a->version, b->version) == 0;
+}
+
 int cmd_gate(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { options, parse, "BASELINE CANDIDATE", doc, NULL, NULL, NULL };
@@ -149,6 +155,8 @@ int cmd_gate(int argc, char **argv, const char *directory)
 
 	for (int i = 0; !st && i < 2; i++)
 		st = evidence_runs(&cmd.lab, a.selectors[i], &runs[i], &cmd.err);
+	if (!st && same_runs(&runs[0], &runs[1]))
+		cli_note(&cmd.cli, "%s@%s is compared with itself: that says nothing of a change", runs[0].application, runs[0].version);
 	if (!st)
 		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)

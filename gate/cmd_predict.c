@@ -1,7 +1,11 @@
 #include "base/json.h"
 #include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
+#include "gate/cmd_runs.h"
 #include "gate/profile/predict.h"
+#include "runs/results/run_others.h"
+
+#include <math.h>
 
 static const char doc[] =
     "Predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint and the results on "
@@ -43,7 +47,11 @@ static void print(const struct predict *p, const struct run_set *runs, struct bu
 {
 	buf_format(out, "%s@%s on %s (%s is better)\n", runs->application, runs->version, p->machine,
 		   runs->higher_is_better ? "higher" : "lower");
-	buf_format(out, "  %.4g, 90 %% interval %.4g to %.4g\n", p->value, p->low, p->high);
+	buf_format(out, "  %.4g, 90 %% interval ", p->value);
+	if (isfinite(p->high))
+		buf_format(out, "%.4g to %.4g\n", p->low, p->high);
+	else
+		buf_format(out, "from %.4g on, no upper limit: the results are too far apart\n", p->low);
 	buf_format(out, "  from %zu hardware types (%zu results, %zu stressors); on types left out: error %.0f %%, Q2 %.2f\n",
 	           p->types, p->rows, p->stressors, 100 * p->mape, p->q2);
 	if (p->type_ran)
@@ -66,7 +74,7 @@ static cJSON *as_json(const struct predict *p, const struct run_set *runs)
 	cJSON_AddBoolToObject(root, "higher_is_better", runs->higher_is_better);
 	cJSON_AddNumberToObject(root, "value", p->value);
 	cJSON_AddNumberToObject(root, "low", p->low);
-	cJSON_AddNumberToObject(root, "high", p->high);
+	json_add_number(root, "high", p->high);
 	cJSON_AddNumberToObject(root, "level", PREDICT_LEVEL);
 	cJSON_AddStringToObject(root, "fingerprint", p->fingerprint);
 	if (p->type)
@@ -77,8 +85,9 @@ static cJSON *as_json(const struct predict *p, const struct run_set *runs)
 	cJSON_AddNumberToObject(root, "hardware_types", (double)p->types);
 	cJSON_AddNumberToObject(root, "rows", (double)p->rows);
 	cJSON_AddNumberToObject(root, "stressors", (double)p->stressors);
-	cJSON_AddNumberToObject(root, "mape", p->mape);
-	cJSON_AddNumberToObject(root, "q2", p->q2);
+	json_add_number(root, "mape", p->mape);
+	json_add_number(root, "q2", p->q2);
+	cJSON_AddItemToObject(root, "other_builds", run_others_json(runs));
 	return root;
 }
 
@@ -93,7 +102,7 @@ int cmd_predict(int argc, char **argv, const char *directory)
 	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
 	if (!st)
-		st = evidence_runs(&cmd.lab, a.selector, &runs, &cmd.err);
+		st = cmd_runs_load(&cmd, a.selector, &runs);
 	if (!st)
 		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)

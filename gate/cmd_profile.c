@@ -2,6 +2,7 @@
 #include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_parse.h"
+#include "gate/cmd_runs.h"
 #include "gate/profile/paper_profile.h"
 #include "gate/profile/profile.h"
 
@@ -16,9 +17,10 @@ static const char doc[] =
     "  assay profile stream/add-1@imported --model paper --format json\n"
     "\n"
     "Models:\n"
-    "  time    (default) work on each resource divided by its speed, blended with boosted stumps; validated on hardware types "
-    "left out\n"
-    "  paper   importances of boosted trees, as published with quiho (2018); says nothing of how far it can be trusted";
+    "  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n"
+    "          validated on hardware types left out\n"
+    "  paper   importances of boosted trees, as published with quiho (2018); says nothing of how far\n"
+    "          it can be trusted";
 
 enum { OPTION_MODEL = 256, OPTION_TOP, OPTION_MEMBERS, OPTION_BY_TYPE, OPTION_RESAMPLES, OPTION_SEED };
 
@@ -145,7 +147,7 @@ int cmd_profile(int argc, char **argv, const char *directory)
 	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
 
 	if (!st)
-		st = evidence_runs(&cmd.lab, a.selector, &runs, &cmd.err);
+		st = cmd_runs_load(&cmd, a.selector, &runs);
 	if (!st)
 		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)

@@ -108,6 +108,8 @@ static enum assay_status write_page(struct lab *lab, const struct evidence *evid
 		else
 			report_time_of(evidence, runs[i], &times[i], &report.profiles[i], &omissions);
 	}
+	for (int i = 0; i < 2; i++)
+		report_omit_others(&omissions, runs[i]);
 	for (int i = 0; !st && i < 2; i++)
 		st = omit_failures(&lab->store, runs[i], &omissions, err);
 	if (!st) {

@@ -305,7 +305,8 @@ static enum assay_status judge(const struct cli *cli, const char *directory, con
 	if (!outcome.samples)
 		return assay_fail(err, ASSAY_E_NODATA, "no selected function was called");
 	if (outcome.dropped)
-		cli_note(cli, "%llu samples were dropped: the file had its full size, or the disk was full", (unsigned long long)outcome.dropped);
+		cli_note(cli, "%llu samples were dropped: the file had its full size, the disk was full, or the program could not open the file "
+			 "any more (docs/probe.md)", (unsigned long long)outcome.dropped);
 	cli_note(cli, "%zu samples in %zu file%s of '%s'", outcome.samples, outcome.files, text_plural(outcome.files), directory);
 	return ASSAY_OK;
 }
@@ -367,7 +368,7 @@ int cmd_probe(int argc, char **argv, const char *directory)
 	char *program = NULL;
 	struct cli cli;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
+	cli_parse_without(&cli, CLI_NO_DIRECTORY | CLI_NO_FORMAT, &argp, argc, argv, directory, &a);
 	st = launch_find(a.words[0], &program, &err);
 	a.modules[0] = program;
 	if (!st)

@@ -1,14 +1,13 @@
 #include "base/cancel.h"
 #include "base/cli.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "fleet/cmd_fleet.h"
 #include "runs/cmd.h"
 #include "runs/cmd_run.h"
 
 #include <inttypes.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char doc[] =
     "Runs the versions of an application on the machines of the laboratory: machines in parallel, one run at a time on each, the "
@@ -105,47 +104,32 @@ volatile sig_atomic_t cmd_run_cancelled;
 
 /* ---- progress ---- */
 
-static struct {
-	struct timespec started;
-	size_t before; /* runs that were done before the first one of this session */
-	bool open;     /* the line has no end yet */
-} progress;
-
-static double seconds_since(const struct timespec *start)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) / 1e9;
-}
+static struct progress progress;
+static double started_s;
+static size_t before; /* runs that were done before the first one of this session; SIZE_MAX: none has ended yet */
 
 void cmd_run_progress_begin(void)
 {
-	progress.before = SIZE_MAX;
-	clock_gettime(CLOCK_MONOTONIC, &progress.started);
+	before = SIZE_MAX;
+	started_s = progress_now();
+	progress = progress_begin(stderr, started_s);
 }
 
 void cmd_run_progress_end(void)
 {
-	if (progress.open)
-		fputc('\n', stderr);
+	progress_end(&progress);
 }
 
-/* One line that rewrites itself, on a terminal only. */
 void cmd_run_progress(const struct host *host, const struct execution *e, size_t done, size_t total)
 {
+	double now_s = progress_now();
 	char left[CMD_RUN_SPAN_BYTES];
-	double each;
 
-	if (!isatty(STDERR_FILENO))
-		return;
-	if (progress.before == SIZE_MAX)
-		progress.before = done - 1;
-	each = seconds_since(&progress.started) / (double)(done - progress.before);
-	fprintf(stderr, "\r\033[K%zu of %zu runs, last on %s (%s%s), about %s left%s", done, total, host->name,
-		execution_outcome_code(e->outcome), e->cell.repetition < 1 ? ", warm-up" : "",
-		cmd_run_span(each * (double)(total - done), left), done == total ? "\n" : "");
-	progress.open = done < total;
+	if (before == SIZE_MAX)
+		before = done - 1;
+	progress_show(&progress, now_s, done == total, "%zu of %zu runs, last on %s (%s%s), about %s left", done, total, host->name,
+		      execution_outcome_code(e->outcome), e->cell.repetition < 1 ? ", warm-up" : "",
+		      cmd_run_span((now_s - started_s) / (double)(done - before) * (double)(total - done), left));
 }
 
 int cmd_run(int argc, char **argv, const char *directory)

@@ -64,8 +64,9 @@ struct cmd_run_samples {
 	double bytes;
 };
 struct cmd_run_samples cmd_run_samples(const struct cmd_run_view *view, const char *version, const char *input);
-/* Median over machines of the medians of their repetitions; NaN when there is none. */
-double cmd_run_median(const struct cmd_run_view *view, const char *version, const char *input);
+/* Median over machines of the medians of their repetitions, and (may be NULL) of the median absolute deviations from these; NaN when there is
+ * none. */
+double cmd_run_median(const struct cmd_run_view *view, const char *version, const char *input, double *noise);
 char *cmd_run_stored_name(const struct cmd_run_view *view, const char *input); /* free() it */
 /* The stack with which stack i is compared: the first one of its version. */
 const struct stack_row *cmd_run_first_stack(const struct stack_rows *rows, size_t i);

@@ -3,7 +3,6 @@
 #include "runs/cmd_run.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 static void add_names(cJSON *root, const char *key, char *const *names, size_t n)
 {
@@ -17,14 +16,6 @@ static void add_string(cJSON *object, const char *key, const char *text)
 {
 	if (text)
 		cJSON_AddStringToObject(object, key, text);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(object, key, value);
 	else
 		cJSON_AddNullToObject(object, key);
 }
@@ -126,7 +117,7 @@ static void json_results(const struct cmd_run_view *view, cJSON *root)
 			if (view->plan->probe)
 				json_samples(view, v, k, object);
 			else
-				add_number(object, "median", cmd_run_median(view, view->plan->versions[v], view->plan->inputs[k]));
+				json_add_number(object, "median", cmd_run_median(view, view->plan->versions[v], view->plan->inputs[k], NULL));
 		}
 		free(name);
 	}

@@ -9,10 +9,10 @@
 
 static void print_hosts(const struct cmd_run_view *view, struct buf *out)
 {
-	static const char *const headings[] = { "host", "outcome", "ok", "failed", "missing", "seconds", "" };
+	static const char *const headings[] = { "host", "outcome", "ok", "failed", "missing", "seconds", "", "" };
 	struct table table;
 
-	table_init(&table, "llrrrrl", headings);
+	table_init(&table, "llrrrrll", headings);
 	for (size_t i = 0; i < view->n; i++) {
 		const struct execute_result *r = &view->results[i];
 		struct cmd_run_tally t = cmd_run_tally(view, view->hosts[i]->id, NULL, NULL);
@@ -23,7 +23,8 @@ static void print_hosts(const struct cmd_run_view *view, struct buf *out)
 		table_cell(&table, "%zu", t.failed);
 		table_cell(&table, "%zu", cmd_run_each(view) - t.ok - t.failed);
 		table_cell(&table, "%.1f", r->seconds);
-		table_cell(&table, "%s%s", view->hosts[i]->profile ? "emulated " : "", r->fleet.message);
+		table_cell(&table, "%s", view->hosts[i]->profile ? "emulated" : "");
+		table_cell(&table, "%s", r->fleet.message);
 	}
 	table_print(&table, out);
 	table_release(&table);
@@ -31,13 +32,14 @@ static void print_hosts(const struct cmd_run_view *view, struct buf *out)
 
 static void print_median(const struct cmd_run_view *view, const char *version, const char *input, struct table *table)
 {
-	double median = cmd_run_median(view, version, input);
+	double noise, median = cmd_run_median(view, version, input, &noise);
 	const char *unit = view->manifest->metric.unit;
+	char number[TEXT_DOUBLE_BYTES];
 
 	if (isnan(median))
 		table_cell(table, "-");
 	else
-		table_cell(table, "%.6g", median);
+		table_cell(table, "%s", text_from_measured(median, noise, number));
 	table_cell(table, "%s", isnan(median) || !unit ? "" : unit);
 }
 
@@ -173,12 +175,12 @@ static void print_look(const struct cmd_run_view *view, const char *name, struct
 		add_selector(out, plan->application, found[i]);
 		buf_char(out, '\n');
 	}
-	if (plan->probe)
+	if (plan->probe && n < 2)
 		return;
 	begin_command(view, out);
-	buf_text(out, n == 2 ? " gate" : " runs show");
+	buf_text(out, plan->probe ? " detect" : n == 2 ? " gate" : " runs show");
 	for (size_t i = 0; i < n; i++)
-		add_selector(out, name, found[i]);
+		add_selector(out, plan->probe ? plan->application : name, found[i]);
 	buf_char(out, '\n');
 }
 

@@ -55,9 +55,10 @@ struct cmd_run_samples cmd_run_samples(const struct cmd_run_view *view, const ch
 	return s;
 }
 
-double cmd_run_median(const struct cmd_run_view *view, const char *version, const char *input)
+double cmd_run_median(const struct cmd_run_view *view, const char *version, const char *input, double *noise)
 {
 	double *values = mem_new(view->n_rows, sizeof(double)), *medians = mem_new(view->n, sizeof(double)), median;
+	double *deviations = mem_new(view->n, sizeof(double));
 	size_t n_medians = 0;
 
 	for (size_t m = 0; m < view->n; m++) {
@@ -70,10 +71,15 @@ double cmd_run_median(const struct cmd_run_view *view, const char *version, cons
 			    strcmp(row->version, version) == 0 && strcmp(row->input, input) == 0)
 				values[n++] = row->metric;
 		}
-		if (n)
+		if (n) {
+			deviations[n_medians] = stats_mad(values, n);
 			medians[n_medians++] = stats_median(values, n);
+		}
 	}
 	median = n_medians ? stats_median(medians, n_medians) : (double)NAN;
+	if (noise)
+		*noise = n_medians ? stats_median(deviations, n_medians) : (double)NAN;
+	free(deviations);
 	free(medians);
 	free(values);
 	return median;

@@ -32,7 +32,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int cmd_runs_export(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { options, parse, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
 	struct lab lab = { .lock_fd = -1 };
 	struct buf out = BUF_INIT;
 	const char *path = NULL;
@@ -40,11 +40,7 @@ int cmd_runs_export(int argc, char **argv, const char *directory)
 	enum assay_status st;
 	struct cli cli;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &path);
-	if (cli.format == CLI_JSON) {
-		assay_fail(&err, ASSAY_E_USAGE, "the export is CSV only; 'assay runs list' and 'assay runs show' have --format json");
-		return cli_end(&cli, err.status, &err, 0);
-	}
+	cli_parse_without(&cli, CLI_NO_FORMAT, &argp, argc, argv, directory, &path);
 	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
 		st = quiho_export(&lab.store, &out, &err);

@@ -63,7 +63,7 @@ static void print_json(const struct run_listing *list, size_t n, struct buf *out
 
 int cmd_runs_list(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { NULL, NULL, "", doc, NULL, NULL, NULL };
+	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
 	struct run_listing *list = NULL;
 	struct cmd_lab cmd;
 	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);

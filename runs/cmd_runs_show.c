@@ -7,12 +7,14 @@
 #include "runs/cmd.h"
 #include "runs/execute/execution.h"
 #include "runs/results/evidence.h"
+#include "runs/results/run_others.h"
 
 #include <inttypes.h>
 
 static const char doc[] =
     "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute deviation), "
-    "hardware type and fingerprint. With --format json, every repetition. Runs that failed are counted; --failed lists them instead of "
+    "hardware type and fingerprint. Where the build under the version's name has changed, those of each build, and which count. With "
+    "--format json, every repetition. Runs that failed are counted; --failed lists them instead of "
     "the results, with what was the matter, and --output adds the end of what each printed."
     "\vExample:\n"
     "  assay runs show mysqlslap/innodb_load\n"
@@ -20,7 +22,8 @@ static const char doc[] =
 
 enum { OPTION_FAILED = 256, OPTION_OUTPUT };
 
-#define TAIL_BYTES 2000 /* of each stream */
+#define TAIL_BYTES  2000 /* of each stream */
+#define BUILD_SHOWN 8    /* digits */
 
 static const struct argp_option options[] = {
 	{ "failed", OPTION_FAILED, NULL, 0, "The runs that failed", 1 },
@@ -56,18 +59,32 @@ static const char *type_name(const struct evidence *evidence, const struct run *
 	return type == SIZE_MAX ? "-" : evidence->types.types[type].name;
 }
 
-/* Repetitions of one machine under one fingerprint; without one, of one machine and time. */
+/* All runs of a version, also those of other builds. */
+struct shown {
+	const struct run_set *runs;
+	const char *build; /* those of it count; NULL: none do */
+	char *others;      /* what is said of those that do not; NULL: all count */
+	size_t failed;
+};
+
+static bool counts(const struct shown *shown, const struct run *run)
+{
+	return shown->build && strcmp(run->build, shown->build) == 0;
+}
+
+/* Repetitions of one machine and build under one fingerprint; without one, of one machine and time. */
 static bool same_session(const struct run *a, const struct run *b)
 {
-	return strcmp(a->machine, b->machine) == 0 && strcmp(a->fingerprint, b->fingerprint) == 0 &&
+	return strcmp(a->machine, b->machine) == 0 && strcmp(a->build, b->build) == 0 && strcmp(a->fingerprint, b->fingerprint) == 0 &&
 	       (*a->fingerprint || a->taken_ms == b->taken_ms);
 }
 
-static void print_session(const struct evidence *evidence, const struct run_set *runs, size_t first, struct table *table)
+static void print_session(const struct evidence *evidence, const struct shown *shown, size_t first, struct table *table)
 {
+	const struct run_set *runs = shown->runs;
 	const struct run *run = &runs->items[first];
 	double *values = mem_new(runs->n, sizeof(double));
-	char date[TEXT_DATE_BYTES];
+	char date[TEXT_DATE_BYTES], number[TEXT_DOUBLE_BYTES];
 	double median;
 	size_t n = 0;
 
@@ -80,12 +97,14 @@ static void print_session(const struct evidence *evidence, const struct run_set 
 	table_cell(table, "%.10s", text_from_ms(run->taken_ms, date));
 	table_cell(table, "%zu", n);
 	median = stats_median(values, n);
-	table_cell(table, "%.6g", median);
+	table_cell(table, "%s", text_from_measured(median, stats_mad(values, n), number));
 	if (median > 0)
 		table_cell(table, "%.2f %%", 100 * stats_mad(values, n) / median);
 	else
 		table_cell(table, "-");
 	table_cell(table, "%s", *run->fingerprint ? run->fingerprint : "none");
+	if (shown->others)
+		table_cell(table, "%.*s%s", BUILD_SHOWN, *run->build ? run->build : "imported", counts(shown, run) ? "" : ", does not count");
 	free(values);
 }
 
@@ -98,33 +117,45 @@ static bool is_first_of_session(const struct run_set *runs, size_t i)
 	return true;
 }
 
-static void print_human(const struct evidence *evidence, const struct run_set *runs, size_t failed, struct buf *out)
+static void print_human(const struct evidence *evidence, const struct shown *shown, struct buf *out)
 {
-	static const char *const headings[] = { "machine", "type", "date", "n", "median", "dispersion", "fingerprint" };
+	static const char *const headings[] = { "machine", "type", "date", "n", "median", "dispersion", "fingerprint", "build" };
+	const struct run_set *runs = shown->runs;
 	struct table table;
 
 	buf_format(out, "%s@%s, %s is better\n\n", runs->application, runs->version, runs->higher_is_better ? "higher" : "lower");
-	table_init(&table, "lllrrrl", headings);
+	table_init(&table, shown->others ? "lllrrrll" : "lllrrrl", headings);
 	for (size_t i = 0; i < runs->n; i++) {
 		if (is_first_of_session(runs, i))
-			print_session(evidence, runs, i, &table);
+			print_session(evidence, shown, i, &table);
 	}
 	if (runs->n)
 		table_print(&table, out);
-	if (failed)
-		buf_format(out, "%s%zu run%s failed: 'assay runs show %s@%s --failed --output' shows them\n", runs->n ? "\n" : "", failed,
-			   text_plural(failed), runs->application, runs->version);
+	if (shown->others)
+		buf_format(out, "\n%s\n", shown->others);
+	if (shown->failed)
+		buf_format(out, "%s%zu run%s failed: 'assay runs show %s@%s --failed --output' shows them\n", runs->n ? "\n" : "", shown->failed,
+			   text_plural(shown->failed), runs->application, runs->version);
 	table_release(&table);
 }
 
-static void print_json(const struct evidence *evidence, const struct run_set *runs, size_t failed, struct buf *out)
+static void add_text(cJSON *object, const char *key, const char *text)
 {
+	if (*text)
+		cJSON_AddStringToObject(object, key, text);
+	else
+		cJSON_AddNullToObject(object, key);
+}
+
+static void print_json(const struct evidence *evidence, const struct shown *shown, struct buf *out)
+{
+	const struct run_set *runs = shown->runs;
 	cJSON *root = cJSON_CreateObject(), *array;
 
 	cJSON_AddStringToObject(root, "application", runs->application);
 	cJSON_AddStringToObject(root, "version", runs->version);
 	cJSON_AddBoolToObject(root, "higher_is_better", runs->higher_is_better);
-	cJSON_AddNumberToObject(root, "failed", (double)failed);
+	cJSON_AddNumberToObject(root, "failed", (double)shown->failed);
 	array = cJSON_AddArrayToObject(root, "results");
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct run *run = &runs->items[i];
@@ -137,14 +168,10 @@ static void print_json(const struct evidence *evidence, const struct run_set *ru
 		cJSON_AddNumberToObject(object, "repetition", (double)run->repetition);
 		cJSON_AddNumberToObject(object, "metric", run->metric);
 		cJSON_AddNumberToObject(object, "recorded", (double)run->recorded);
-		if (*run->fingerprint)
-			cJSON_AddStringToObject(object, "fingerprint", run->fingerprint);
-		else
-			cJSON_AddNullToObject(object, "fingerprint");
-		if (*run->plan)
-			cJSON_AddStringToObject(object, "plan", run->plan);
-		else
-			cJSON_AddNullToObject(object, "plan");
+		add_text(object, "fingerprint", run->fingerprint);
+		add_text(object, "plan", run->plan);
+		add_text(object, "build", run->build);
+		cJSON_AddBoolToObject(object, "counts", counts(shown, run));
 	}
 	json_add(out, root);
 }
@@ -285,16 +312,25 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 	struct evidence evidence = { 0 };
 	struct execution_rows failed = { NULL, 0 };
 	struct run_set runs = { 0 };
+	struct shown shown = { .runs = &runs };
+	char build[RUN_BUILD_BYTES];
 	enum assay_status st = evidence_runs(lab, a->selector, &runs, err);
 
 	if (!st)
 		st = execution_failures(&lab->store, runs.application, runs.version, false, &failed, err);
 	if (!st)
 		st = evidence_load(lab, &evidence, err);
-	if (!st && json)
-		print_json(&evidence, &runs, failed.n, out);
-	else if (!st)
-		print_human(&evidence, &runs, failed.n, out);
+	if (!st) {
+		shown.failed = failed.n;
+		shown.others = run_others_text(&runs);
+		if (runs.n) {
+			memcpy(build, runs.items[0].build, sizeof(build));
+			shown.build = build;
+		}
+		run_set_join(&runs);
+		(json ? print_json : print_human)(&evidence, &shown, out);
+	}
+	free(shown.others);
 	evidence_release(&evidence);
 	execution_rows_release(&failed);
 	run_set_release(&runs);

@@ -4,15 +4,19 @@
 #include "base/table.h"
 #include "runs/cmd.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <sys/stat.h>
 
 static const char doc[] =
     "Shows files of samples ('assay probe' and 'assay emulate run' write them): for each function how often it was called, how many calls were "
     "measured, and their mean time, with and without other measured functions that it called. Means are weighted by the calls that a "
-    "sample stands for. Of an application it lists the files that the laboratory keeps from 'assay run --probe'."
+    "sample stands for. Of a directory it shows all *.samples in it; of an application it lists the files that the laboratory keeps from "
+    "'assay run --probe'."
     "\vExample:\n"
-    "  assay samples samples/*.samples\n"
+    "  assay samples samples\n"
     "  assay samples samples/4711-0.samples --format json\n"
     "  assay samples sqlite@1.1\n"
     "  assay samples sqlite@1.1 --show 5f3a";
@@ -26,6 +30,11 @@ struct arguments {
 	char **files; /* [n] */
 	size_t n, capacity;
 	const char *show;
+};
+
+struct paths {
+	char **items; /* [n], owned */
+	size_t n, capacity;
 };
 
 /* Of one function in one file. */
@@ -52,7 +61,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->n)
-			cli_refuse(state, "FILE or APP[@VERSION] is missing");
+			cli_refuse(state, "FILE, DIRECTORY or APP[@VERSION] is missing");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -174,21 +183,83 @@ void cmd_samples_human(const char *path, const struct samples *s, struct buf *ou
 	table_release(&table);
 }
 
+/* ---- which files ---- */
+
+static int is_samples(const struct dirent *entry)
+{
+	size_t n = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && n > 8 && strcmp(entry->d_name + n - 8, ".samples") == 0;
+}
+
+static int compare_entries(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name); /* not by locale */
+}
+
+static void add_path(struct paths *paths, char *path)
+{
+	paths->items = mem_grow(paths->items, paths->n, &paths->capacity, sizeof(*paths->items));
+	paths->items[paths->n++] = path;
+}
+
+static enum assay_status add_directory(const char *directory, struct paths *paths, struct assay_error *err)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(directory, &entries, is_samples, compare_entries);
+	enum assay_status st = ASSAY_OK;
+
+	if (n < 0)
+		st = assay_fail_errno(err, errno, "cannot read the directory '%s'", directory);
+	else if (n == 0)
+		st = assay_fail(err, ASSAY_E_NODATA, "there are no files of samples (*.samples) in '%s'; its directories are not looked into",
+				directory);
+	for (int i = 0; i < n; i++) {
+		add_path(paths, mem_format("%s/%s", directory, entries[i]->d_name));
+		free(entries[i]);
+	}
+	free(entries);
+	return st;
+}
+
+/* The files that the words mean, each directory's by name. */
+static enum assay_status paths_of(const struct arguments *a, struct paths *out, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	struct stat info;
+
+	for (size_t i = 0; i < a->n && !st; i++) {
+		if (stat(a->files[i], &info) == 0 && S_ISDIR(info.st_mode))
+			st = add_directory(a->files[i], out, err);
+		else
+			add_path(out, mem_string(a->files[i]));
+	}
+	return st;
+}
+
+static void paths_release(struct paths *paths)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		free(paths->items[i]);
+	free(paths->items);
+}
+
 static enum assay_status show_files(const struct cli *cli, const struct arguments *a, struct buf *out, struct assay_error *err)
 {
 	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "files");
-	enum assay_status st = ASSAY_OK;
+	struct paths paths = { .items = NULL };
+	enum assay_status st = paths_of(a, &paths, err);
 
-	for (size_t i = 0; i < a->n && !st; i++) {
+	for (size_t i = 0; i < paths.n && !st; i++) {
 		struct samples samples;
 
-		st = samples_read(a->files[i], &samples, err);
+		st = samples_read(paths.items[i], &samples, err);
 		if (st)
 			break;
 		if (cli->format == CLI_JSON)
-			cJSON_AddItemToArray(list, cmd_samples_json(a->files[i], &samples));
+			cJSON_AddItemToArray(list, cmd_samples_json(paths.items[i], &samples));
 		else
-			cmd_samples_human(a->files[i], &samples, out);
+			cmd_samples_human(paths.items[i], &samples, out);
 		samples_release(&samples);
 	}
 	if (!st && cli->format == CLI_JSON) {
@@ -196,12 +267,13 @@ static enum assay_status show_files(const struct cli *cli, const struct argument
 		root = NULL;
 	}
 	cJSON_Delete(root);
+	paths_release(&paths);
 	return st;
 }
 
 int cmd_samples(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { options, parse, "FILE...|APP[@VERSION]", doc, NULL, NULL, NULL };
+	static const struct argp argp = { options, parse, "FILE|DIRECTORY...|APP[@VERSION]", doc, NULL, NULL, NULL };
 	struct arguments a = { .files = NULL };
 	struct buf out = BUF_INIT;
 	struct assay_error err;

@@ -259,7 +259,7 @@ static void print_pruned(const struct cli *cli, const struct sample_pruned *prun
 
 int cmd_samples_prune(int argc, char **argv, const char *directory)
 {
-	static const struct argp argp = { prune_options, parse_prune, "", prune_doc, NULL, NULL, NULL };
+	static const struct argp argp = { prune_options, parse_prune, NULL, prune_doc, NULL, NULL, NULL };
 	struct sample_pruned pruned = { 0, 0 };
 	double days = -1;
 	struct cmd_lab cmd;

@@ -205,6 +205,8 @@ run -C "$lab" gate hpccg hpccg --format json
 expect_status 0
 expect_json .decision pass
 expect_json .effect.ratio 1
+cases=$((cases + 1))
+grep -q 'hpccg@imported is compared with itself' "$tmp/err" || fail 'a remark on standard error'
 
 # ---- gate: identical halves ----
 

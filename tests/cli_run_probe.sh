@@ -329,6 +329,11 @@ cases=$((cases + 1))
 [ "$(grep -c 'perf::PAGE-FAULTS' "$tmp/out")" = 2 ] && [ "$(grep -c 'perf::CONTEXT-SWITCHES' "$tmp/out")" = 2 ] || fail 'each pack has its own counter'
 mv "$tmp/kept" "$counting"
 
+what='what to do next is said'
+run -C "$lab" run packs --probe --inputs x --repetitions 1
+expect_status 0
+expect_stdout 'samples packs@a' 'samples packs@b' 'detect packs@a packs@b'
+
 what='old samples can be removed'
 run -C "$lab" samples prune
 refused 2 '--older-than'

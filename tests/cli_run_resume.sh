@@ -91,8 +91,11 @@ half() {
 	cp "$tmp/set" "$tmp/half"
 }
 
-what='options that contradict'
+what='an interrupted run does not decide unsaid'
 half changes
+run -C "$lab" gate tiny/x@bb tiny/x@bb --format json # the first of the order by this seed
+expect_stdout '"runs_missing"' 'of 4 runs of the candidate' 'assay run tiny --resume'
+what='options that contradict'
 for option in '--versions a' '--inputs yy' '--repetitions 5' '--seed 6'; do
 	run -C "$lab" run tiny --resume $option
 	refused 2 "${option% *} contradicts"

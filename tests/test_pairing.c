@@ -52,7 +52,7 @@ static void add(struct world *w, int side, const char *machine, const char *plan
 	struct run_set *set = &w->sides[side];
 
 	for (int64_t r = 1; r <= 3; r++) {
-		struct run run = { mem_string(machine), taken_ms + r, r, metric * (1 + .01 * (double)(r - 2)), 1, "", 0, "" };
+		struct run run = { mem_string(machine), taken_ms + r, r, metric * (1 + .01 * (double)(r - 2)), 1, "", 0, "", "" };
 
 		snprintf(run.plan, sizeof(run.plan), "%s", plan);
 		set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
@@ -156,7 +156,7 @@ static void test_two_inputs(void **state)
 static void add_one(struct world *w, int side, const char *machine, const char *fingerprint, int64_t repetition, double metric)
 {
 	struct run_set *set = &w->sides[side];
-	struct run run = { mem_string(machine), repetition, repetition, metric, 1, "", 0, "" };
+	struct run run = { mem_string(machine), repetition, repetition, metric, 1, "", 0, "", "" };
 
 	snprintf(run.fingerprint, sizeof(run.fingerprint), "%s", fingerprint);
 	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
@@ -228,12 +228,85 @@ static void test_left_out(void **state)
 	leave(&w);
 }
 
+/* The runs of one machine become those of another build. */
+static void make_others(struct world *w, int side, const char *machine)
+{
+	struct run_set *set = &w->sides[side];
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		if (strcmp(set->items[i].machine, machine) != 0) {
+			set->items[n++] = set->items[i];
+			continue;
+		}
+		set->others = mem_resize(set->others, set->n_others + 1, sizeof(*set->others));
+		set->others[set->n_others++] = set->items[i];
+	}
+	set->n = n;
+}
+
+/* What another build of a version did is not compared with anything, and that is said, not that it did not run. */
+static void test_other_build(void **state)
+{
+	static const struct {
+		const char *machine;
+		bool in[2], other[2];
+		enum pairing_reason reason;
+	} rows[] = {
+		{ "m1", { true, true }, { false, false }, PAIRING_USED },
+		{ "m2", { true, true }, { false, true }, PAIRING_OTHER_BUILD },
+		{ "m3", { true, true }, { true, false }, PAIRING_OTHER_BUILD },
+		{ "m4", { true, true }, { true, true }, PAIRING_OTHER_BUILD },
+		{ "m5", { true, false }, { true, false }, PAIRING_ONLY_BASELINE },
+		{ "m6", { false, true }, { false, true }, PAIRING_ONLY_CANDIDATE },
+	};
+	struct pairing pairing;
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	for (size_t i = 0; i < 6; i++) {
+		for (int side = 0; side < 2; side++) {
+			if (rows[i].in[side])
+				add(&w, side, rows[i].machine, "p1", 1000, side ? 1.5 : 1);
+			if (rows[i].other[side])
+				make_others(&w, side, rows[i].machine);
+		}
+	}
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	assert_int_equal(pairing.n, 6);
+	for (size_t i = 0; i < 6; i++) {
+		assert_string_equal(pairing.machines[i].machine, rows[i].machine);
+		assert_int_equal(pairing.machines[i].reason, rows[i].reason);
+	}
+	pairing_release(&pairing);
+	assert_true(has_reason(&w, "other_build"));
+	leave(&w);
+}
+
+/* A run that was interrupted does not decide unsaid. */
+static void test_missing(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m1", "p1", 1000, 1);
+	add(&w, 1, "m1", "p1", 1000, 1);
+	assert_false(has_reason(&w, "runs_missing"));
+	w.sides[1].missing = 15;
+	w.sides[1].executed = 3;
+	w.sides[1].plan_application = mem_string("app");
+	assert_true(has_reason(&w, "runs_missing"));
+	leave(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_latest_common_plan), cmocka_unit_test(test_no_common_plan), cmocka_unit_test(test_imported),
 		cmocka_unit_test(test_two_inputs),         cmocka_unit_test(test_left_out),       cmocka_unit_test(test_session_of_one),
-		cmocka_unit_test(test_exactly_alike),
+		cmocka_unit_test(test_exactly_alike),      cmocka_unit_test(test_other_build),    cmocka_unit_test(test_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  * row is removed, and what has one stays. */
 #include "runs/samples/sample_files.h"
 
+#include "runs/application/stack.h"
 #include "runs/execute/execution.h"
 #include "runs/record/record_writer.h"
 #include "runs/results/run.h"
@@ -223,6 +224,60 @@ static void test_no_result(void **state)
 	leave(&f);
 }
 
+#define HASH(digit) digit digit digit digit digit digit digit digit
+#define H1 HASH("11111111")
+#define H2 HASH("22222222")
+
+/* Each night a plan with its stack; what is kept apart is what is known to have been another program. */
+static void test_builds(void **state)
+{
+	static const struct {
+		const char *what, *first, *second;
+		size_t kept;
+	} rows[] = {
+		{ "the same, at another place among the versions", H1 "  {session}/b000/app\n" H1 "  {session}/files/x\n",
+		  H1 "  {session}/b001/app\n" H1 "  {session}/files/x\n", 4 },
+		{ "built anew", H1 "  {session}/b000/app\n", H2 "  {session}/b000/app\n", 2 },
+		{ "another library of the machine", H1 "  /lib/libc.so.6\n" H1 "  {session}/b000/app\n",
+		  H2 "  /lib/libc.so.6\n" H1 "  {session}/b000/app\n", 4 },
+		{ "a file more", H1 "  {session}/b000/app\n", H1 "  {session}/b000/app\n" H1 "  {session}/b000/app2\n", 2 },
+		{ "the first is not known", NULL, H1 "  {session}/b000/app\n", 4 },
+		{ "the second is not known", H1 "  {session}/b000/app\n", NULL, 4 },
+		{ "nothing was deployed", H1 "  /usr/bin/sort\n", H1 "  {session}/b000/app\n", 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const char *texts_of[2] = { rows[i].first, rows[i].second };
+		struct sample_file *files;
+		struct sample_kept kept;
+		struct assay_error err;
+		struct fixture f;
+		size_t n, all;
+
+		enter(&f);
+		kept = keep(&f, 1, 0);
+		for (int night = 0; night < 2; night++) {
+			if (night)
+				check(plan_new(&f.lab.store, &f.manifest, &f.plan, &err), &err);
+			if (texts_of[night])
+				check(stack_put(&f.lab.store, &f.plan, "m1", "a", texts_of[night], &err), &err);
+			execute(&f, 0, 1, true, 1000 * night, &kept, 1);
+			execute(&f, 0, 2, true, 1000 * night + 1, &kept, 1);
+		}
+		n = all = list(&f, "app/x", "a", &files);
+		assert_int_equal(all, 4);
+		check(sample_files_latest_build(&f.lab.store, files, &n, &err), &err);
+		if (n != rows[i].kept)
+			fail_msg("%s: %zu of %zu stay", rows[i].what, n, all);
+		for (size_t k = 0; k < n && n < all; k++)
+			assert_string_equal(files[k].plan, f.plan.id);
+		sample_files_free(files, all);
+		leave(&f);
+		assert_int_equal(nftw("lab", scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+	}
+}
+
 /* An execution that is refused takes its files' rows along; its files are removed, those of others stay. */
 static void test_all_or_nothing(void **state)
 {
@@ -438,7 +493,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_kept),           SCRATCH_TEST(test_which), SCRATCH_TEST(test_no_result), SCRATCH_TEST(test_all_or_nothing),
 		SCRATCH_TEST(test_nothing_there),  SCRATCH_TEST(test_prune), SCRATCH_TEST(test_damaged),   SCRATCH_TEST(test_damaged_rows),
-		cmocka_unit_test(test_bounded),
+		SCRATCH_TEST(test_builds),         cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

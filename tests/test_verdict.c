@@ -24,7 +24,7 @@ static void add_run(struct run_set *set, int machine, int64_t repetition, double
 
 	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
 	run = &set->items[set->n++];
-	*run = (struct run){ mem_format("m%02d", machine), 1000, repetition, metric, 1, "", 1, "" };
+	*run = (struct run){ mem_format("m%02d", machine), 1000, repetition, metric, 1, "", 1, "", "" };
 	snprintf(run->fingerprint, sizeof(run->fingerprint), "%s", fingerprint);
 }
 

@@ -14,11 +14,15 @@ struct stretch {
 	size_t n;
 };
 
-static struct stretch stretch_at(const struct run_set *set, size_t first)
-{
-	struct stretch s = { set->items + first, 0 };
+/* The runs that are looked at: those that count, and those of other builds. */
+enum { BASELINE, BASELINE_OTHERS, CANDIDATE, CANDIDATE_OTHERS, LISTS };
 
-	while (first + s.n < set->n && strcmp(s.runs[s.n].machine, s.runs[0].machine) == 0)
+/* The next machine's part of runs[n]; empty when that machine is not this one. */
+static struct stretch stretch_at(const struct run *runs, size_t n, const char *machine)
+{
+	struct stretch s = { runs, 0 };
+
+	while (s.n < n && strcmp(runs[s.n].machine, machine) == 0)
 		s.n++;
 	return s;
 }
@@ -278,6 +282,28 @@ static int compare_machines(const void *a, const void *b)
 	return order ? order : (x->type > y->type) - (x->type < y->type);
 }
 
+/* By name. NULL: there is no further one. */
+static const char *next_machine(const struct stretch all[LISTS], const size_t at[LISTS])
+{
+	const char *next = NULL;
+
+	for (int i = 0; i < LISTS; i++) {
+		if (at[i] < all[i].n && (!next || strcmp(all[i].runs[at[i]].machine, next) < 0))
+			next = all[i].runs[at[i]].machine;
+	}
+	return next;
+}
+
+/* Of a machine on which not both have results that count. */
+static enum pairing_reason why_not(const struct stretch here[LISTS])
+{
+	if (!here[CANDIDATE].n && !here[CANDIDATE_OTHERS].n)
+		return PAIRING_ONLY_BASELINE;
+	if (!here[BASELINE].n && !here[BASELINE_OTHERS].n)
+		return PAIRING_ONLY_CANDIDATE;
+	return PAIRING_OTHER_BUILD;
+}
+
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out)
 {
@@ -286,21 +312,23 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 				    strcmp(baseline->application, candidate->application) == 0, &pairing, NULL,
 				    { mem_new(baseline->n, sizeof(double)), mem_new(candidate->n, sizeof(double)) },
 				    { mem_new(baseline->n, sizeof(int64_t)), mem_new(candidate->n, sizeof(int64_t)) }, { 0 }, 0, 0 };
-	size_t i = 0, k = 0;
+	const struct stretch all[LISTS] = { { baseline->items, baseline->n }, { baseline->others, baseline->n_others },
+					    { candidate->items, candidate->n }, { candidate->others, candidate->n_others } };
+	size_t at[LISTS] = { 0 };
+	const char *machine;
 
 	ASSAY_BUG_IF(baseline->higher_is_better != candidate->higher_is_better);
-	while (i < baseline->n || k < candidate->n) {
-		int order = i == baseline->n ? 1 : (k == candidate->n ? -1 : strcmp(baseline->items[i].machine, candidate->items[k].machine));
-		struct stretch b = order <= 0 ? stretch_at(baseline, i) : (struct stretch){ NULL, 0 };
-		struct stretch c = order >= 0 ? stretch_at(candidate, k) : (struct stretch){ NULL, 0 };
+	while ((machine = next_machine(all, at))) {
+		struct stretch here[LISTS];
 
-		if (order == 0)
-			pair_machine(&in, &b, &c);
+		for (int i = 0; i < LISTS; i++) {
+			here[i] = stretch_at(all[i].runs + at[i], all[i].n - at[i], machine);
+			at[i] += here[i].n;
+		}
+		if (here[BASELINE].n && here[CANDIDATE].n)
+			pair_machine(&in, &here[BASELINE], &here[CANDIDATE]);
 		else
-			leave_out(&pairing, order < 0 ? b.runs[0].machine : c.runs[0].machine,
-				  order < 0 ? PAIRING_ONLY_BASELINE : PAIRING_ONLY_CANDIDATE);
-		i += b.n;
-		k += c.n;
+			leave_out(&pairing, machine, why_not(here));
 	}
 	qsort(pairing.machines, pairing.n, sizeof(*pairing.machines), compare_machines);
 	pairing.order = order_of(&in.series, pairing.n_types);

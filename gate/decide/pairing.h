@@ -12,6 +12,7 @@
 	X(PAIRING_USED, "used", "")                                                                                     \
 	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate did not run there")                                    \
 	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline did not run there")                                   \
+	X(PAIRING_OTHER_BUILD, "other_build", "another build of a version ran there than in its latest runs: run it there again") \
 	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")       \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")
 
@@ -48,7 +49,8 @@ struct pairing {
 
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
  * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
- * one plan (runs/execute/plan.h), only those of the latest such plan count. */
+ * one plan (runs/execute/plan.h), only those of the latest such plan count. A machine on which one of them has only results of another
+ * build is left out. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);

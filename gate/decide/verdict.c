@@ -44,7 +44,8 @@ static struct effect measure(const struct pairing *pairing, double min_effect)
 
 static void explain_nothing(struct verdict *v)
 {
-	add_reason(v, "no_common_machine", "no machine ran both versions, so nothing can be compared");
+	add_reason(v, "no_common_machine", "no machine ran both versions%s, so nothing can be compared",
+		   v->baseline->n_others || v->candidate->n_others ? " as they are now" : "");
 }
 
 static void explain_interval(struct verdict *v)
@@ -91,6 +92,20 @@ static void explain_shape(struct verdict *v)
 	if (c->word == CAUSE_BOTH)
 		add_reason(v, "uniform_part", "whichever resource it is, beside it all of the work costs %+.1f %% (95 %% interval %+.1f to %+.1f %%)",
 			   100 * c->uniform, 100 * c->low, 100 * c->high);
+}
+
+/* What a run that was interrupted, or that did not reach all hosts, leaves open. */
+static void explain_missing(struct verdict *v)
+{
+	const struct run_set *sides[] = { v->baseline, v->candidate };
+	static const char *const names[] = { "baseline", "candidate" };
+
+	for (int i = 0; i < 2; i++) {
+		if (sides[i]->missing)
+			add_reason(v, "runs_missing", "%zu of %zu runs of the %s in its latest 'assay run' were not made ('assay run %s --resume' makes "
+				   "them): on their machines earlier results decide, or none", sides[i]->missing, sides[i]->executed + sides[i]->missing,
+				   names[i], sides[i]->plan_application);
+	}
 }
 
 /* A version that fails has no cost: what is left of it may be its easy runs. More failures than the baseline's never pass. */
@@ -144,8 +159,9 @@ static void explain_machines(struct verdict *v)
 				   pairing_text((enum pairing_reason)i));
 	}
 	if (v->pairing.untyped)
-		add_reason(v, "hardware_type_unknown", "%zu machine%s no known hardware type and count as one each: without a fingerprint, "
-			   "machines that are alike may be counted several times", v->pairing.untyped, v->pairing.untyped > 1 ? "s have" : " has");
+		add_reason(v, "hardware_type_unknown", "%zu machine%s no known hardware type and count%s as one each: without a fingerprint, "
+			   "machines that are alike may be counted several times", v->pairing.untyped, v->pairing.untyped > 1 ? "s have" : " has",
+			   v->pairing.untyped > 1 ? "" : "s");
 }
 
 /* There is one hardware type, and nothing is known of the noise within its machines. */
@@ -178,6 +194,7 @@ static void explain(struct verdict *v)
 			explain_shape(v);
 	}
 	explain_failures(v);
+	explain_missing(v);
 	explain_machines(v);
 }
 

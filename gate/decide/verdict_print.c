@@ -210,14 +210,6 @@ void verdict_print_compared(const struct verdict *v, bool all_machines, struct b
 
 /* ---- programs ---- */
 
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(object, key, value);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
 static void add_side(cJSON *root, const char *key, const struct run_set *set)
 {
 	cJSON *object = cJSON_AddObjectToObject(root, key);
@@ -231,16 +223,16 @@ static void add_effect(cJSON *root, const struct verdict *v)
 	const struct effect *e = &v->effect;
 	cJSON *object = cJSON_AddObjectToObject(root, "effect");
 
-	add_number(object, "ratio", e->types ? e->ratio : (double)NAN);
-	add_number(object, "low", e->low);
-	add_number(object, "high", e->high);
+	json_add_number(object, "ratio", e->types ? e->ratio : (double)NAN);
+	json_add_number(object, "low", e->low);
+	json_add_number(object, "high", e->high);
 	cJSON_AddNumberToObject(object, "hardware_types", (double)e->types);
 	cJSON_AddBoolToObject(object, "these_machines_only", e->within);
 	if (isnan(e->shape_p))
 		cJSON_AddNullToObject(object, "uniform");
 	else
 		cJSON_AddBoolToObject(object, "uniform", e->uniform);
-	add_number(object, "shape_p", e->shape_p);
+	json_add_number(object, "shape_p", e->shape_p);
 }
 
 static void add_cause(cJSON *root, const struct verdict *v)
@@ -249,10 +241,10 @@ static void add_cause(cJSON *root, const struct verdict *v)
 	cJSON *object = cJSON_AddObjectToObject(root, "change");
 
 	cJSON_AddStringToObject(object, "kind", cause_text(c->word));
-	add_number(object, "p", c->p);
-	add_number(object, "uniform_part", c->uniform);
-	add_number(object, "low", c->low);
-	add_number(object, "high", c->high);
+	json_add_number(object, "p", c->p);
+	json_add_number(object, "uniform_part", c->uniform);
+	json_add_number(object, "low", c->low);
+	json_add_number(object, "high", c->high);
 	if (c->feature == SIZE_MAX)
 		cJSON_AddNullToObject(object, "stressor");
 	else
@@ -282,8 +274,8 @@ static void add_machines(cJSON *root, const struct verdict *v)
 			cJSON_AddBoolToObject(object, "interleaved", m->turns == PAIRING_TURNS_TAKEN);
 		else
 			cJSON_AddNullToObject(object, "interleaved");
-		add_number(object, "ratio", used ? exp(m->log_ratio) : (double)NAN);
-		add_number(object, "noise", used && m->noise > 0 ? m->noise : (double)NAN);
+		json_add_number(object, "ratio", used ? exp(m->log_ratio) : (double)NAN);
+		json_add_number(object, "noise", used && m->noise > 0 ? m->noise : (double)NAN);
 		cJSON_AddNumberToObject(object, "baseline_runs", (double)m->baseline_runs);
 		cJSON_AddNumberToObject(object, "candidate_runs", (double)m->candidate_runs);
 	}
@@ -317,8 +309,8 @@ static void add_resources(cJSON *root, const struct verdict *v)
 		cJSON_AddItemToArray(array, object);
 		cJSON_AddStringToObject(object, "stressor", v->features[r->feature]);
 		cJSON_AddNumberToObject(object, "correlation", r->correlation);
-		add_number(object, "low", r->low);
-		add_number(object, "high", r->high);
+		json_add_number(object, "low", r->low);
+		json_add_number(object, "high", r->high);
 		cJSON_AddNumberToObject(object, "p", r->p);
 		cJSON_AddBoolToObject(object, "alike", r->alike);
 	}
@@ -335,7 +327,7 @@ cJSON *verdict_json(const struct verdict *v)
 	cJSON_AddBoolToObject(root, "higher_is_better", v->baseline->higher_is_better);
 	cJSON_AddNumberToObject(root, "min_effect", v->min_effect);
 	add_effect(root, v);
-	add_number(root, "minimum_detectable_effect", v->effect.minimum_detectable);
+	json_add_number(root, "minimum_detectable_effect", v->effect.minimum_detectable);
 	add_cause(root, v);
 	add_machines(root, v);
 	add_resources(root, v);

@@ -20,10 +20,10 @@ void function_evidence_release(struct function_evidence *e)
 
 /* ---- finding it ---- */
 
-/* What is stored of one version. */
+/* What is stored of one version: files[n] of its latest build, behind them others. */
 struct stored {
 	struct sample_file *files;
-	size_t n;
+	size_t n, all;
 };
 
 static void stored_of(struct lab *lab, const struct run_set *set, struct stored *out)
@@ -31,8 +31,10 @@ static void stored_of(struct lab *lab, const struct run_set *set, struct stored 
 	struct assay_error ignored;
 
 	*out = (struct stored){ .files = NULL };
-	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->n, &ignored))
+	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->all, &ignored))
 		*out = (struct stored){ .files = NULL };
+	out->n = out->all;
+	(void)sample_files_latest_build(&lab->store, out->files, &out->n, &ignored); /* who looks at them meets the same fault, and says it */
 }
 
 static size_t files_of_type(const struct stored *s, const char *type)
@@ -115,8 +117,8 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
 		else
 			out->there = true;
 	}
-	sample_files_free(stored[0].files, stored[0].n);
-	sample_files_free(stored[1].files, stored[1].n);
+	sample_files_free(stored[0].files, stored[0].all);
+	sample_files_free(stored[1].files, stored[1].all);
 }
 
 /* ---- saying it ---- */

@@ -23,7 +23,8 @@ struct side {
 	char digest[DIGEST_HEX_BYTES]; /* of the contents of all files and the names of runs */
 	struct side_run *runs;  /* [n], by name */
 	size_t n;
-	size_t failed, pruned;  /* executions that are not here: did not end well; their files were removed by policy */
+	/* Executions that are not here: did not end well; their files were removed by policy; of another build. */
+	size_t failed, pruned, others;
 };
 
 /* directory/RUN/FILE.samples (a run a directory), or directory/FILE.samples (a run a file). Files of several back ends, or runs with other counters, are
@@ -33,7 +34,7 @@ void side_release(struct side *side); /* accepts zeroed */
 
 /* Stored samples of APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one. hardware_type: only of machines of this type, NULL:
  * there has to be one type only (but for the emulated back end, to which machines are alike). ASSAY_E_NODATA where there are none, ASSAY_E_USAGE that lists
- * the types, ASSAY_E_CORRUPT. *out is overwritten. */
+ * the types, ASSAY_E_CORRUPT. Only of the build that was measured last, as far as builds are known. *out is overwritten. */
 enum assay_status side_of_store(struct lab *lab, const char *selector, const char *hardware_type, struct side *out, struct assay_error *err);
 
 /* For who puts a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which

@@ -11,8 +11,8 @@
 #define TYPES_SHOWN 5
 
 struct listing {
-	struct sample_file *files; /* [n] */
-	size_t n;
+	struct sample_file *files; /* [n], behind them those of other builds up to [all] */
+	size_t n, all;
 };
 
 /* Of the same execution? They stand together. */
@@ -119,6 +119,16 @@ static enum assay_status add_all(struct lab *lab, struct side *side, const struc
 	return st;
 }
 
+/* What another build did is not what this version does; executions that are left out are counted. */
+static enum assay_status keep_latest_build(struct lab *lab, struct side *side, struct listing *list, struct assay_error *err)
+{
+	enum assay_status st = sample_files_latest_build(&lab->store, list->files, &list->n, err);
+
+	for (size_t i = list->n; i < list->all; i++)
+		side->others += i == list->n || !same_execution(&list->files[i - 1], &list->files[i]);
+	return st;
+}
+
 /* Without a version: the only one of which there are samples. */
 static enum assay_status check_versions(const char *selector, const struct listing *list, const char *version,
                                         struct assay_error *err)
@@ -153,9 +163,12 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 	enum assay_status st = run_selector(selector, &application, &version, err);
 
 	if (!st)
-		st = sample_files_list(&lab->store, application, version, &list.files, &list.n, err);
+		st = sample_files_list(&lab->store, application, version, &list.files, &list.all, err);
+	list.n = list.all;
 	if (!st)
 		st = check_versions(selector, &list, version, err);
+	if (!st)
+		st = keep_latest_build(lab, &side, &list, err);
 	if (!st)
 		st = check_types(&side, &list, hardware_type, err);
 	if (!st)
@@ -169,7 +182,7 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 		side = (struct side){ .runs = NULL };
 	}
 	side_release(&side);
-	sample_files_free(list.files, list.n);
+	sample_files_free(list.files, list.all);
 	free(application);
 	free(version);
 	return st;

@@ -28,10 +28,13 @@ static bool list_allows(const struct evaluate_list *list, int64_t value)
 	return list->n == 0;
 }
 
+/* Times are another way to say which runs are meant: those of a nightly build of long ago, for one. */
 static void restrict_runs(const struct evaluate_side *side, struct run_set *set)
 {
 	size_t n = 0;
 
+	if (side->timestamps.n)
+		run_set_join(set);
 	for (size_t i = 0; i < set->n; i++) {
 		if (list_allows(&side->repetitions, set->items[i].repetition) && list_allows(&side->timestamps, set->items[i].taken_ms))
 			set->items[n++] = set->items[i];
@@ -49,7 +52,7 @@ static enum assay_status load_version(struct lab *lab, const struct evaluate_sid
 
 	if (side->version) {
 		st = run_load(&lab->store, side->application, side->version, out, err);
-		if (st || out->n)
+		if (st || out->n || out->n_others)
 			return st;
 		run_set_release(out);
 	}
@@ -67,7 +70,7 @@ static enum assay_status load_side(struct lab *lab, const struct evaluate_side *
 
 	if (st)
 		return st;
-	had = out->n > 0;
+	had = out->n + out->n_others > 0;
 	restrict_runs(side, out);
 	if (out->n)
 		return ASSAY_OK;

@@ -143,14 +143,6 @@ void evaluation_print(const struct evaluation *e, bool all_pairs, struct buf *ou
 
 /* ---- programs ---- */
 
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(object, key, value);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
 static void add_side(cJSON *object, const char *key, const struct evaluate_side *side, const struct run_set *runs)
 {
 	cJSON *item = cJSON_AddObjectToObject(object, key);
@@ -189,11 +181,11 @@ static void add_pair(cJSON *array, const struct evaluation *e, size_t i)
 		cJSON_AddNullToObject(object, "label");
 	cJSON_AddStringToObject(object, "cluster", e->clusters[o->cluster]);
 	cJSON_AddStringToObject(object, "decision", decision_text(o->effect.decision));
-	add_number(object, "ratio", o->effect.types ? o->effect.ratio : (double)NAN);
-	add_number(object, "low", o->effect.low);
-	add_number(object, "high", o->effect.high);
-	add_number(object, "shape_p", o->effect.shape_p);
-	add_number(object, "minimum_detectable_effect", o->effect.minimum_detectable);
+	json_add_number(object, "ratio", o->effect.types ? o->effect.ratio : (double)NAN);
+	json_add_number(object, "low", o->effect.low);
+	json_add_number(object, "high", o->effect.high);
+	json_add_number(object, "shape_p", o->effect.shape_p);
+	json_add_number(object, "minimum_detectable_effect", o->effect.minimum_detectable);
 	cJSON_AddNumberToObject(object, "hardware_types", (double)o->effect.types);
 	cJSON_AddNumberToObject(object, "shared_results", (double)o->shared);
 	methods = cJSON_AddObjectToObject(object, "methods");
@@ -204,7 +196,7 @@ static void add_pair(cJSON *array, const struct evaluation *e, size_t i)
 			continue;
 		said = cJSON_AddObjectToObject(methods, evaluate_method_text((enum evaluate_method)m));
 		cJSON_AddBoolToObject(said, "changed", o->flagged[m]);
-		add_number(said, "score", o->score[m]);
+		json_add_number(said, "score", o->score[m]);
 	}
 }
 
@@ -215,11 +207,11 @@ static void add_rate(cJSON *object, const char *key, const struct evaluate_rate 
 	cJSON_AddNumberToObject(item, "flagged", (double)r->flagged);
 	cJSON_AddNumberToObject(item, "pairs", (double)r->n);
 	cJSON_AddNumberToObject(item, "clusters", (double)r->clusters);
-	add_number(item, "rate", r->rate);
-	add_number(item, "low", r->low);
-	add_number(item, "high", r->high);
-	add_number(item, "low_if_independent", r->independent_low);
-	add_number(item, "high_if_independent", r->independent_high);
+	json_add_number(item, "rate", r->rate);
+	json_add_number(item, "low", r->low);
+	json_add_number(item, "high", r->high);
+	json_add_number(item, "low_if_independent", r->independent_low);
+	json_add_number(item, "high_if_independent", r->independent_high);
 }
 
 static void add_method(cJSON *object, const struct evaluation *e, int m)
@@ -232,9 +224,9 @@ static void add_method(cJSON *object, const struct evaluation *e, int m)
 	add_rate(item, "false_positives", &e->total[0].rates[m]);
 	add_rate(item, "true_positives", &e->total[1].rates[m]);
 	area = cJSON_AddObjectToObject(item, "area");
-	add_number(area, "value", e->areas[m].area);
-	add_number(area, "low", e->areas[m].low);
-	add_number(area, "high", e->areas[m].high);
+	json_add_number(area, "value", e->areas[m].area);
+	json_add_number(area, "low", e->areas[m].low);
+	json_add_number(area, "high", e->areas[m].high);
 }
 
 static void add_kind(cJSON *array, const struct evaluation *e, const struct evaluate_kind *kind)

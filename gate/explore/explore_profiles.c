@@ -21,6 +21,7 @@ void explore_application_of(const struct evidence *evidence, struct run_set *run
 	profile_rows_of(evidence, &out->runs, &out->dataset, &out->rows);
 	profile_of(&out->rows, &profile_defaults, &out->profile);
 	report_time_omit(&out->runs, &out->dataset, &out->rows, "", omissions);
+	report_omit_others(omissions, &out->runs);
 }
 
 void explore_application_release(struct explore_application *a)

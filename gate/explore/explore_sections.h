@@ -5,9 +5,6 @@
 #include "gate/explore/explore.h"
 #include "gate/report/report_sections.h"
 
-/* "12 %", "0.3 %", "-" for NaN. */
-void explore_percent(double share, struct buf *out);
-
 void explore_variability(const struct explore *explore, struct buf *out);
 void explore_correlation(const struct explore *explore, struct buf *out);
 void explore_components(const struct explore *explore, struct buf *out);

@@ -9,7 +9,8 @@
 
 #define SHOWN 60 /* stressors; the rest is folded */
 
-void explore_percent(double share, struct buf *out)
+/* "12 %", "0.3 %", "-" for NaN. */
+static void add_percent(double share, struct buf *out)
 {
 	if (isnan(share))
 		buf_text(out, "&ndash;");
@@ -76,7 +77,7 @@ static void cell_percent(double share, struct buf *out)
 		buf_text(out, "<td role=\"cell\" class=\"num\">");
 	else
 		html_format(out, "<td role=\"cell\" class=\"num\" data-v=\"%.6g\">", share);
-	explore_percent(share, out);
+	add_percent(share, out);
 	buf_text(out, "</td>");
 }
 

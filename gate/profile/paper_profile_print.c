@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "fingerprint/battery/stressor.h"
 #include "gate/profile/paper_profile.h"
+#include "runs/results/run_others.h"
 
 #include <inttypes.h>
 
@@ -156,5 +157,6 @@ cJSON *paper_profile_json(const struct paper_profile *p)
 	object = cJSON_AddObjectToObject(root, "left_out");
 	for (int i = 0; i < LEFT_OUT_COUNT; i++)
 		cJSON_AddNumberToObject(object, left_out_code((enum left_out)i), (double)d->left_out[i]);
+	cJSON_AddItemToObject(root, "other_builds", run_others_json(p->runs));
 	return root;
 }

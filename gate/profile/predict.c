@@ -153,6 +153,9 @@ enum assay_status predict_of(const struct evidence *evidence, const struct run_s
 		predict_rows(&rows, rates, runs->higher_is_better, &p);
 		*out = p;
 	}
+	if (!st && !(p.value > 0 && isfinite(p.value)))
+		st = assay_fail(err, ASSAY_E_NODATA, "the results of '%s@%s' are too far apart to predict one on '%s'", runs->application,
+		                runs->version, machine);
 	free(rates);
 	profile_rows_release(&rows);
 	dataset_release(&dataset);

@@ -1,15 +1,8 @@
 /* A profile for programs; docs/formats.md has the members. */
 #include "gate/profile/profile.h"
+#include "runs/results/run_others.h"
 
 #include <math.h>
-
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(object, key, value);
-	else
-		cJSON_AddNullToObject(object, key);
-}
 
 static void add_trust(cJSON *root, const struct profile *p)
 {
@@ -39,14 +32,14 @@ static cJSON *group_json(const struct profile *p, const struct profile_group *g)
 	list = cJSON_AddArrayToObject(object, "members");
 	for (size_t i = 0; i < g->n; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(p->rows->features[g->members[i]]));
-	add_number(object, "share", g->share);
-	add_number(object, "share_low", g->low);
-	add_number(object, "share_high", g->high);
-	add_number(object, "share_min", g->least);
-	add_number(object, "share_max", g->most);
-	add_number(object, "importance", g->importance);
+	json_add_number(object, "share", g->share);
+	json_add_number(object, "share_low", g->low);
+	json_add_number(object, "share_high", g->high);
+	json_add_number(object, "share_min", g->least);
+	json_add_number(object, "share_max", g->most);
+	json_add_number(object, "importance", g->importance);
 	cJSON_AddNumberToObject(object, "rank", (double)g->rank);
-	add_number(object, "first_probability", g->first);
+	json_add_number(object, "first_probability", g->first);
 	return object;
 }
 
@@ -62,8 +55,8 @@ static void add_features(cJSON *root, const struct profile *p)
 
 			cJSON_AddStringToObject(object, "name", p->rows->features[j]);
 			cJSON_AddStringToObject(object, "group", p->groups[g].name);
-			add_number(object, "importance", p->importance[j]);
-			add_number(object, "share", p->shares.column[k] / (double)f->copies[k]);
+			json_add_number(object, "importance", p->importance[j]);
+			json_add_number(object, "share", p->shares.column[k] / (double)f->copies[k]);
 			cJSON_AddItemToArray(features, object);
 		}
 	}
@@ -89,9 +82,9 @@ static void add_unexplained(cJSON *root, const struct profile *p)
 		return;
 	}
 	object = cJSON_AddObjectToObject(root, "unexplained");
-	add_number(object, "share", s->share[s->groups]);
-	add_number(object, "share_low", s->low[s->groups]);
-	add_number(object, "share_high", s->high[s->groups]);
+	json_add_number(object, "share", s->share[s->groups]);
+	json_add_number(object, "share_low", s->low[s->groups]);
+	json_add_number(object, "share_high", s->high[s->groups]);
 }
 
 static void add_types(cJSON *root, const struct profile *p)
@@ -102,14 +95,14 @@ static void add_types(cJSON *root, const struct profile *p)
 		cJSON *object = cJSON_CreateObject(), *shares;
 
 		cJSON_AddStringToObject(object, "type", p->rows->type_names[t]);
-		add_number(object, "error", p->validation.type_error[t]);
+		json_add_number(object, "error", p->validation.type_error[t]);
 		shares = cJSON_AddObjectToObject(object, "shares");
 		for (size_t g = 0; g < p->n_groups; g++) {
 			size_t group = p->data.features.group[p->data.features.distinct[p->groups[g].members[0]]];
 
-			add_number(shares, p->groups[g].name, mat_get(&p->shares.by_type, t, group));
+			json_add_number(shares, p->groups[g].name, mat_get(&p->shares.by_type, t, group));
 		}
-		add_number(object, "unexplained", mat_get(&p->shares.by_type, t, p->shares.groups));
+		json_add_number(object, "unexplained", mat_get(&p->shares.by_type, t, p->shares.groups));
 		cJSON_AddItemToArray(types, object);
 	}
 }
@@ -123,14 +116,14 @@ static void add_choice(cJSON *root, const struct profile *p)
 		return;
 	}
 	object = cJSON_AddObjectToObject(root, "choice");
-	add_number(object, "stumps", p->blend.choice.stumps);
+	json_add_number(object, "stumps", p->blend.choice.stumps);
 	additive = cJSON_AddArrayToObject(object, "additive");
 	for (size_t k = 0; k < BLEND_ADDITIVE; k++) {
 		cJSON *one = cJSON_CreateObject();
 
 		cJSON_AddNumberToObject(one, "size", (double)blend_grid[k].size);
 		cJSON_AddNumberToObject(one, "sharpness", blend_grid[k].sharpness);
-		add_number(one, "weight", p->blend.choice.additive[k]);
+		json_add_number(one, "weight", p->blend.choice.additive[k]);
 		cJSON_AddItemToArray(additive, one);
 	}
 }
@@ -148,11 +141,11 @@ cJSON *profile_json(const struct profile *p, const struct run_set *runs, const s
 	cJSON_AddNumberToObject(root, "rows", (double)p->rows->rates.rows);
 	cJSON_AddNumberToObject(root, "machines", (double)d->machines);
 	cJSON_AddNumberToObject(root, "hardware_types", (double)p->rows->types);
-	add_number(root, "effective_rank", p->rows->types ? p->data.features.effective_rank : (double)NAN);
+	json_add_number(root, "effective_rank", p->rows->types ? p->data.features.effective_rank : (double)NAN);
 	add_trust(root, p);
-	add_number(root, "q2", p->fitted ? p->validation.q2 : (double)NAN);
-	add_number(root, "mape", p->fitted ? p->validation.mape : (double)NAN);
-	add_number(root, "noise", p->rows->noise);
+	json_add_number(root, "q2", p->fitted ? p->validation.q2 : (double)NAN);
+	json_add_number(root, "mape", p->fitted ? p->validation.mape : (double)NAN);
+	json_add_number(root, "noise", p->rows->noise);
 	add_choice(root, p);
 	list = cJSON_AddArrayToObject(root, "groups");
 	for (size_t g = 0; g < p->n_groups; g++)
@@ -171,5 +164,6 @@ cJSON *profile_json(const struct profile *p, const struct run_set *runs, const s
 					(double)(d->left_out[i] + (i == LEFT_OUT_INCOMPLETE ? p->rows->incomplete : 0)));
 	cJSON_AddNumberToObject(list, "metric_not_positive", (double)p->rows->not_positive);
 	cJSON_AddNumberToObject(list, "hardware_type_unknown", (double)p->rows->untyped);
+	cJSON_AddItemToObject(root, "other_builds", run_others_json(runs));
 	return root;
 }

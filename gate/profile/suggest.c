@@ -4,6 +4,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "model/profile/design.h"
+#include "runs/results/run_others.h"
 
 #include <math.h>
 
@@ -235,14 +236,6 @@ void suggest_print(const struct suggest *s, const struct run_set *runs, size_t s
 	}
 }
 
-static void add_number(cJSON *object, const char *key, double value)
-{
-	if (isfinite(value))
-		cJSON_AddNumberToObject(object, key, value);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
 cJSON *suggest_json(const struct suggest *s, const struct run_set *runs)
 {
 	cJSON *root = cJSON_CreateObject(), *list;
@@ -262,17 +255,18 @@ cJSON *suggest_json(const struct suggest *s, const struct run_set *runs)
 		else
 			cJSON_AddNullToObject(object, "type");
 		cJSON_AddNumberToObject(object, "machines_of_type", (double)m->machines);
-		add_number(object, "gain", m->gain);
-		add_number(object, "gain_leading", m->leading);
-		add_number(object, "distance", m->distance);
+		json_add_number(object, "gain", m->gain);
+		json_add_number(object, "gain_leading", m->leading);
+		json_add_number(object, "distance", m->distance);
 		cJSON_AddItemToArray(list, object);
 	}
+	cJSON_AddItemToObject(root, "other_builds", run_others_json(runs));
 	list = cJSON_AddArrayToObject(root, "kinds");
 	for (size_t k = 0; k < s->n_kinds; k++) {
 		cJSON *object = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(object, "slow_in", s->kinds[k].group->name);
-		add_number(object, "gain", s->kinds[k].gain);
+		json_add_number(object, "gain", s->kinds[k].gain);
 		cJSON_AddItemToArray(list, object);
 	}
 	return root;

@@ -101,6 +101,9 @@ void manifest_release(struct manifest *manifest); /* accepts zeroed */
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* SIZE_MAX when not there */
 size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
+/* Of what decides the results of a version with an input beside the files: command, environment, arguments, metric. */
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, char hex[DIGEST_HEX_BYTES]);
+
 /* The application as the store knows it: NAME, or NAME/INPUT where inputs have names. free() it. */
 char *manifest_stored_name(const struct manifest *manifest, size_t input);
 

@@ -111,3 +111,20 @@ void manifest_update_hash(struct manifest *manifest)
 	digest_sha256(text.bytes, text.size, manifest->hash);
 	buf_release(&text);
 }
+
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, char hex[DIGEST_HEX_BYTES])
+{
+	const struct manifest_version *v = &manifest->versions[version];
+	const struct manifest_input *i = &manifest->inputs[input];
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "run 1\n");
+	add_words(&text, v->command.n ? &v->command : &manifest->command);
+	add_set(&text, &manifest->environment);
+	add_set(&text, &v->environment);
+	add_words(&text, &i->arguments);
+	add_set(&text, &i->environment);
+	add_metric(&text, &manifest->metric);
+	digest_sha256(text.bytes, text.size, hex);
+	buf_release(&text);
+}

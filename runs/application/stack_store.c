@@ -1,4 +1,5 @@
 /* Software stacks in the store: each text once, by its hash. */
+#include "base/buf.h"
 #include "base/mem.h"
 #include "runs/application/stack.h"
 
@@ -112,4 +113,45 @@ void stack_rows_release(struct stack_rows *rows)
 	}
 	free(rows->items);
 	*rows = (struct stack_rows){ NULL, 0 };
+}
+
+/* ---- what a plan deployed ---- */
+
+#define SESSION	 "  {session}/"
+#define HEX_SIZE (DIGEST_HEX_BYTES - 1)
+
+/* "{session}/files/x" and "{session}/b003/x" are deployed: the number is that of the version within the plan. */
+static void add_deployed(const char *line, size_t n, struct buf *out)
+{
+	const char *path = line + HEX_SIZE + strlen(SESSION), *end = line + n;
+
+	if (n <= HEX_SIZE + strlen(SESSION) || strncmp(line + HEX_SIZE, SESSION, strlen(SESSION)) != 0)
+		return;
+	path = memchr(path, '/', (size_t)(end - path));
+	if (path)
+		buf_format(out, "%.*s  %.*s\n", (int)HEX_SIZE, line, (int)(end - path - 1), path + 1);
+}
+
+enum assay_status stack_deployed(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err)
+{
+	struct buf lines = BUF_INIT;
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(store,
+					     "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? ORDER BY machine LIMIT 1",
+					     &stmt, err);
+
+	if (!st) {
+		store_bind(stmt, "tt", plan, version);
+		st = store_step(store, stmt, &row, err);
+	}
+	if (!st && row) {
+		for (const char *line = store_text(stmt, 0), *end; *line; line = *end ? end + 1 : end) {
+			end = line + strcspn(line, "\n");
+			add_deployed(line, (size_t)(end - line), &lines);
+		}
+	}
+	sqlite3_finalize(stmt);
+	*out = buf_take(&lines);
+	return st;
 }

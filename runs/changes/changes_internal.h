@@ -39,8 +39,6 @@ void changes_reach(struct search *search);
 
 void changes_add_cause(struct finding *finding, enum change_reason reason, size_t key);
 
-/* "a.c:12", the file as short as it can be told; "?" when not known. */
-void changes_place(const struct changes *changes, bool of_old, const struct function *function, struct buf *out);
 const char *changes_file(const struct changes *changes, bool of_old, const struct function *function);
 
 #endif

@@ -24,7 +24,8 @@ const char *changes_file(const struct changes *changes, bool of_old, const struc
 	return n && !strncmp(file, function->directory, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
-void changes_place(const struct changes *changes, bool of_old, const struct function *function, struct buf *out)
+/* "a.c:12", the file as short as it can be told; "?" when not known. */
+static void add_place(const struct changes *changes, bool of_old, const struct function *function, struct buf *out)
 {
 	const char *file = changes_file(changes, of_old, function);
 
@@ -40,9 +41,9 @@ static void print_places(const struct changes *c, const struct change *change, s
 	struct buf old = BUF_INIT, new = BUF_INIT;
 
 	if (change->old != FUNCTIONS_NONE)
-		changes_place(c, true, &c->old.functions.items[change->old], &old);
+		add_place(c, true, &c->old.functions.items[change->old], &old);
 	if (change->new != FUNCTIONS_NONE)
-		changes_place(c, false, &c->new.functions.items[change->new], &new);
+		add_place(c, false, &c->new.functions.items[change->new], &new);
 	if (old.size && new.size && strcmp(old.bytes, new.bytes) != 0)
 		buf_format(out, "%s -> %s", old.bytes, new.bytes);
 	else

@@ -4,10 +4,8 @@
 
 #include "runs/changes/match.h"
 
-/* Do two references mean the same? depth: of pointers that were followed. */
+/* Do two references mean the same? */
 bool match_references(struct match *match, const struct code_reference *a, const struct code_reference *b);
-bool match_places(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth);
-bool match_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
 /* Texts at two addresses: 1 the same, 0 not, -1 when one of them is none. */
 int match_texts(const struct match *match, uint64_t a, uint64_t b);

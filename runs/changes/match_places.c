@@ -8,6 +8,9 @@
 #define POINTERS_DEEP 6     /* followed from one constant to the next */
 #define ANONYMOUS_MAX 4096u /* bytes of a constant without a name */
 
+static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: of pointers that were followed */
+static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
+
 /* ---- names ---- */
 
 /* "table.0" of a variable inside a function, numbered by the compiler. */
@@ -129,13 +132,13 @@ static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 		if (is_thread_relocation(r->type))
 			return same_thread_data(match, thread_target(&match->old->image, r),
 			                        thread_target(&match->new->image, s));
-		return match_places(match, (uint64_t)r->addend, (uint64_t)s->addend, 0, depth + 1);
+		return same_place(match, (uint64_t)r->addend, (uint64_t)s->addend, 0, depth + 1);
 	}
 	if (r || s || !word_at(&match->old->image, a, &x) || !word_at(&match->new->image, b, &y))
 		return !r && !s;
 	if (x == y && (!x || !match->old->image.fixed))
 		return true;
-	return match_places(match, x, y, 0, depth + 1);
+	return same_place(match, x, y, 0, depth + 1);
 }
 
 /* ---- data ---- */
@@ -179,7 +182,7 @@ static bool same_object(struct match *match, const struct image_symbol *x, const
 {
 	if (has_virtual_functions(x->name) || has_virtual_functions(y->name))
 		return !strcmp(x->name, y->name);
-	if (x->size == y->size && match_contents(match, x->address, y->address, x->size, depth))
+	if (x->size == y->size && same_contents(match, x->address, y->address, x->size, depth))
 		return true;
 	if (match_text_at(&match->old->image, x->address) + 1 == x->size && match_texts(match, x->address, y->address) == 1)
 		return true;
@@ -196,7 +199,7 @@ static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t 
 	int same;
 
 	if (width)
-		return match_contents(match, a, b, width, depth);
+		return same_contents(match, a, b, width, depth);
 	same = match_tables(match, a, b); /* before texts: distances back into the code have bytes that could be letters */
 	if (same >= 0)
 		return same;
@@ -206,7 +209,7 @@ static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t 
 	n_a = build_end_of(match->old, a) - a;
 	n_b = build_end_of(match->new, b) - b;
 	n = n_a < n_b ? n_a : n_b;
-	return match_contents(match, a, b, n < ANONYMOUS_MAX ? n : ANONYMOUS_MAX, depth) ? 1 : -1;
+	return same_contents(match, a, b, n < ANONYMOUS_MAX ? n : ANONYMOUS_MAX, depth) ? 1 : -1;
 }
 
 /* The symbol of data that ends here. */
@@ -257,7 +260,7 @@ static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t widt
 	return s && t && !match->old->image.n_symbols && !match->new->image.n_symbols && !strcmp(s->name, t->name);
 }
 
-bool match_places(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
 	const struct image_section *s = image_section_at(&match->old->image, a), *t = image_section_at(&match->new->image, b);
 
@@ -276,7 +279,7 @@ bool match_references(struct match *match, const struct code_reference *a, const
 		return false;
 	if (a->kind == CODE_THREAD)
 		return same_thread_data(match, a->target, b->target);
-	return match_places(match, a->target, b->target, a->width, 0);
+	return same_place(match, a->target, b->target, a->width, 0);
 }
 
 /* ---- contents ---- */
@@ -292,7 +295,7 @@ static bool same_word(struct match *match, uint64_t a, uint64_t b, const uint8_t
 		return true;
 	memcpy(&p, x, 8);
 	memcpy(&q, y, 8);
-	return image_section_at(f, p) && image_section_at(g, q) && match_places(match, p, q, 0, depth + 1);
+	return image_section_at(f, p) && image_section_at(g, q) && same_place(match, p, q, 0, depth + 1);
 }
 
 static bool contents_differ_not(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth)
@@ -317,7 +320,7 @@ static bool contents_differ_not(struct match *match, uint64_t a, uint64_t b, uin
 	return true;
 }
 
-bool match_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth)
+static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth)
 {
 	uint64_t key = map_mix(map_mix(a, b), n);
 	size_t known;

@@ -113,6 +113,9 @@ bool execute_samples_run(struct execute *x, struct execute_host *h, struct execu
 char *execute_probe_directory(const struct execute_host *h);
 /* Adds what the run is told. */
 void execute_samples_tell(const struct execute *x, const struct execute_host *h, struct helper_request *out);
+/* From what LIST printed, "BYTES NAME" a line (changed), to the files that are fetched; names that the writer does not give are left out. False
+ * when they are more than is fetched of a run: *why says it, free() it. */
+bool execute_samples_list(struct execute_probe *probe, char *text, char **why);
 void execute_samples_start_over(struct execute_probe *probe);
 void execute_samples_release(struct execute_probe *probe);
 

@@ -195,8 +195,7 @@ static bool is_name(const char *name)
 	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, ".samples") == 0;
 }
 
-/* False: more than is fetched; *why is said then. free() it. */
-static bool read_list(struct execute_probe *probe, char *text, char **why)
+bool execute_samples_list(struct execute_probe *probe, char *text, char **why)
 {
 	uint64_t all = 0;
 
@@ -234,7 +233,7 @@ static bool take_list(struct execute *x, struct execute_host *h, const struct he
 		return execute_leave_with(h, answer, "the files of samples cannot be listed");
 	if (spool_text(&answer->out, LIST_BYTES_MAX, &text, &n, &err)) {
 		spoil(probe, err.text);
-	} else if (!read_list(probe, text, &why)) {
+	} else if (!execute_samples_list(probe, text, &why)) {
 		spoil(probe, why);
 		files_release(probe);
 	}

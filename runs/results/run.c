@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/results/metric_rule.h"
+#include "runs/results/run_build.h"
 
 #define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
 
@@ -19,25 +20,71 @@ bool run_name_ok(const char *name)
 	return true;
 }
 
-static enum assay_status count_failures(struct store *store, struct run_set *set, struct assay_error *err)
+static enum assay_status count_executions(struct store *store, const struct run_build *latest, struct run_set *set, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
 	enum assay_status st = store_prepare(store,
-					     "SELECT count(*), sum(outcome <> 'ok') FROM execution WHERE application = ?1 AND version = ?2 AND plan = "
-					     "(SELECT plan FROM execution WHERE application = ?1 AND version = ?2 AND plan IN " MEASURED
-					     " ORDER BY taken_ms DESC, plan LIMIT 1)",
+					     "SELECT count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND version = ? AND plan = ?",
 					     &stmt, err);
 
 	if (!st) {
-		store_bind(stmt, "tt", set->application, set->version);
+		store_bind(stmt, "ttt", set->application, set->version, latest->plan);
 		st = store_step(store, stmt, &row, err);
 	}
 	if (!st && row) {
 		set->executed = (size_t)sqlite3_column_int64(stmt, 0);
 		set->failed = (size_t)sqlite3_column_int64(stmt, 1);
+		set->missing = latest->planned > set->executed ? latest->planned - set->executed : 0;
+		set->plan_application = mem_string(latest->application);
 	}
 	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* The version is what its latest plan deployed; imported results are one build, and count where they are later. */
+static void keep_latest_build(struct run_set *set, const struct run_build *latest)
+{
+	struct run *all = set->items;
+	size_t n = set->n;
+	const char *build = latest ? latest->id : "";
+
+	for (size_t i = 0; i < n; i++) {
+		if (latest && !*all[i].plan && all[i].taken_ms > latest->last_ms)
+			build = "";
+	}
+	set->others = mem_new(n, sizeof(*set->others));
+	set->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(all[i].build, build) == 0)
+			set->items[set->n++] = all[i];
+		else
+			set->others[set->n_others++] = all[i];
+	}
+}
+
+/* What was behind the name in each run; those that count. */
+static enum assay_status settle_builds(struct store *store, struct run_set *set, struct assay_error *err)
+{
+	struct run_builds builds;
+	const struct run_build *latest;
+	enum assay_status st = run_builds_load(store, set->application, set->version, &builds, err);
+
+	if (st)
+		return st;
+	for (size_t i = 0; i < set->n; i++) {
+		struct run *run = &set->items[i];
+		struct run_build *build = run_builds_find(&builds, run->plan);
+
+		snprintf(run->build, sizeof(run->build), "%s", build ? build->id : "");
+		if (build && run->taken_ms > build->last_ms)
+			build->last_ms = run->taken_ms;
+	}
+	latest = run_builds_latest(&builds);
+	keep_latest_build(set, latest);
+	if (latest)
+		st = count_executions(store, latest, set, err);
+	run_builds_release(&builds);
 	return st;
 }
 
@@ -70,17 +117,17 @@ enum assay_status run_load(struct store *store, const char *application, const c
 			set.items = mem_grow(set.items, set.n, &capacity, sizeof(*set.items));
 			last = &set.items[set.n++];
 			*last = (struct run){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 1),
-					      0, 0, "", sqlite3_column_int64(stmt, 5), "" };
+					      0, 0, "", sqlite3_column_int64(stmt, 5), "", "" };
 			snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 			snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 		}
 		last->metric += store_double(stmt, 3); /* the sum for now */
 		last->recorded++;
 	}
-	if (!st)
-		st = count_failures(store, &set, err);
 	for (size_t i = 0; i < set.n; i++)
 		set.items[i].metric /= (double)set.items[i].recorded;
+	if (!st)
+		st = settle_builds(store, &set, err);
 	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
 	sqlite3_finalize(stmt);
 	metric_rules_release(&rules);
@@ -94,10 +141,35 @@ void run_set_release(struct run_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
 		free(set->items[i].machine);
+	for (size_t i = 0; i < set->n_others; i++)
+		free(set->others[i].machine);
 	free(set->items);
+	free(set->others);
+	free(set->plan_application);
 	free(set->application);
 	free(set->version);
 	*set = (struct run_set){ 0 };
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+	int order = strcmp(x->machine, y->machine);
+
+	if (!order)
+		order = (x->repetition > y->repetition) - (x->repetition < y->repetition);
+	return order ? order : (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
+}
+
+void run_set_join(struct run_set *set)
+{
+	if (!set->n_others)
+		return;
+	set->items = mem_resize(set->items, set->n + set->n_others, sizeof(*set->items));
+	memcpy(set->items + set->n, set->others, set->n_others * sizeof(*set->others));
+	set->n += set->n_others;
+	set->n_others = 0;
+	qsort(set->items, set->n, sizeof(*set->items), compare_runs);
 }
 
 static enum assay_status list_rows(struct store *store, sqlite3_stmt *stmt, const struct metric_rules *rules, struct run_listing **list,

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RUN_PLAN_BYTES 17 /* id of a plan (runs/execute/plan.h): 16 hexadecimal digits and a NUL */
+#define RUN_PLAN_BYTES  17 /* id of a plan (runs/execute/plan.h): 16 hexadecimal digits and a NUL */
+#define RUN_BUILD_BYTES 17 /* id of a build (runs/results/run_build.h): the same */
 
 /* One repetition on one machine. */
 struct run {
@@ -21,15 +22,22 @@ struct run {
 	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none is known */
 	int64_t pass;                           /* of that fingerprint, 0 when the run belongs to no single pass */
 	char plan[RUN_PLAN_BYTES];              /* that it was a part of; "" when it was imported */
+	char build[RUN_BUILD_BYTES];            /* of the version; "" when it was imported */
 };
 
-/* All runs of one version of an application. */
+/* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one build
+ * are the version's results, of the one that the latest plan with this version deployed (or the imported ones, when they are later),
+ * even when it has no result yet. */
 struct run_set {
 	char *application, *version;
 	bool higher_is_better;
 	struct run *items; /* [n], by machine, repetition, time: the canonical order of rows */
 	size_t n;
-	size_t executed, failed; /* in the latest plan that has this version: how often it was run there, how often without a result */
+	struct run *others; /* [n_others], in the same order: of other builds; they do not count */
+	size_t n_others;
+	/* In the latest plan that has this version: how often it was run there, how often without a result, how often not yet. */
+	size_t executed, failed, missing;
+	char *plan_application; /* of that plan, as `assay run` wants it; NULL when there is no such plan */
 };
 
 /* Selectors are APP[@VERSION]: *application is the caller's to free(), *version too, or NULL when it was left out. */
@@ -43,6 +51,9 @@ enum assay_status run_resolve(struct store *store, const char *application, cons
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
 			   struct assay_error *err);
 void run_set_release(struct run_set *set);
+
+/* Makes those of other builds count, for who has another way to choose among all. */
+void run_set_join(struct run_set *set);
 
 /* What is there, a row an application and version. */
 struct run_listing {

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "runs/application/stack.h"
 #include "runs/samples/sample_keep.h"
 #include "runs/samples/sample_pack.h"
 
@@ -100,6 +101,55 @@ void sample_files_free(struct sample_file *files, size_t n)
 		free(files[i].hardware_type);
 	}
 	free(files);
+}
+
+/* ---- builds ---- */
+
+/* Which files are of plans that are known to have deployed something else than that of files[latest]. */
+static enum assay_status find_others(struct store *store, const struct sample_file *files, size_t n, size_t latest, bool *other,
+				     struct assay_error *err)
+{
+	char *wanted = NULL, *deployed = NULL;
+	enum assay_status st = stack_deployed(store, files[latest].plan, files[latest].version, &wanted, err);
+
+	for (size_t i = 0; i < n && !st; i++) {
+		if (i && strcmp(files[i].plan, files[i - 1].plan) == 0) {
+			other[i] = other[i - 1];
+			continue;
+		}
+		free(deployed);
+		deployed = NULL;
+		st = stack_deployed(store, files[i].plan, files[i].version, &deployed, err);
+		other[i] = !st && *wanted && *deployed && strcmp(deployed, wanted) != 0;
+	}
+	free(deployed);
+	free(wanted);
+	return st;
+}
+
+enum assay_status sample_files_latest_build(struct store *store, struct sample_file *files, size_t *n, struct assay_error *err)
+{
+	struct sample_file *all = mem_new(*n, sizeof(*all));
+	bool *other = mem_new(*n, sizeof(*other));
+	size_t latest = 0, kept = 0, at;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; i < *n; i++) {
+		all[i] = files[i];
+		if (files[i].taken_ms > files[latest].taken_ms)
+			latest = i;
+	}
+	if (*n)
+		st = find_others(store, files, *n, latest, other, err);
+	for (size_t i = 0; i < *n; i++)
+		kept += st || !other[i];
+	at = kept;
+	for (size_t i = *n, k = kept; i-- > 0;)
+		files[st || !other[i] ? --k : at++] = all[i];
+	*n = kept;
+	free(other);
+	free(all);
+	return st;
 }
 
 /* ---- one file ---- */

@@ -29,6 +29,11 @@ enum assay_status sample_files_list(struct store *store, const char *application
 				    struct assay_error *err);
 void sample_files_free(struct sample_file *files, size_t n);
 
+/* A version's name stays while the build under it changes. Of files[*n] of one version, moves those behind the others whose plans
+ * are known to have deployed other programs and libraries than the plan of the latest file; *n becomes how many stay, in the same
+ * order. */
+enum assay_status sample_files_latest_build(struct store *store, struct sample_file *files, size_t *n, struct assay_error *err);
+
 /* Reads one; its content must have the hash (ASSAY_E_CORRUPT, also when the file is not there). ASSAY_E_NODATA when it was pruned. */
 enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err);
 

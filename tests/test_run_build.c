@@ -1,0 +1,233 @@
+/* Which runs of a version count when the build under its name has changed: those of the build that its latest plan deployed. */
+#include "runs/results/run_build.h"
+
+#include "runs/execute/execution.h"
+#include "runs/results/run_others.h"
+#include "tests/scratch.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#define HOUR  INT64_C(3600000)
+#define BEGIN (INT64_C(1000000) * HOUR)
+
+static char names[][8] = { "main", "branch", "x", "m1", "m2", "m3", "app", "one", "two" };
+static char *versions[] = { names[0], names[1] }, *inputs[] = { names[2] }, *machines[] = { names[3], names[4], names[5] };
+
+struct fixture {
+	struct lab lab;
+	struct manifest manifest;
+	struct plan plan;
+	int64_t now_ms;
+};
+
+static void manifest_is(struct fixture *f, const char *more)
+{
+	char *text = mem_format("inputs: { x: { arguments: [7] } }\nversions: { main: , branch: }\nrepetitions: 2\n%s", more);
+	struct assay_error err;
+
+	manifest_release(&f->manifest);
+	check(manifest_parse("app.yaml", text, strlen(text), &f->manifest, &err), &err);
+	free(text);
+}
+
+static void enter(struct fixture *f)
+{
+	*f = (struct fixture){ .lab = scratch_lab("lab"), .now_ms = BEGIN };
+	manifest_is(f, "command: [run]");
+}
+
+static void leave(struct fixture *f)
+{
+	manifest_release(&f->manifest);
+	lab_close(&f->lab);
+}
+
+/* A plan on three machines; each run of it is an hour behind the one before. */
+static void plan(struct fixture *f, char *main_hash, char *branch_hash, char *probe)
+{
+	char *artefacts[] = { main_hash, branch_hash };
+	struct assay_error err;
+	char *sql;
+
+	f->plan = (struct plan){ .application = names[6], .versions = versions, .artefacts = artefacts, .n_versions = 2, .inputs = inputs,
+				 .n_inputs = 1, .machines = machines, .n_machines = 3, .repetitions = 2, .probe = probe };
+	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
+	sql = mem_format("UPDATE plan SET started_ms = %" PRId64 " WHERE id = '%s'", f->now_ms += HOUR, f->plan.id);
+	assert_int_equal(sqlite3_exec(f->lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
+	free(sql);
+}
+
+static void put(struct fixture *f, size_t version, const char *machine, enum execution_outcome outcome)
+{
+	const struct execution_place place = { &f->plan, machine, NULL, "app/x", false, HOUR, "" };
+	struct assay_error err;
+
+	for (int64_t repetition = 1; repetition <= 2; repetition++) {
+		struct execution e = { .cell = { 0, version, repetition }, .outcome = outcome, .detail = outcome ? names[7] : NULL,
+				       .metric = outcome ? (double)NAN : 1, .taken_ms = f->now_ms += HOUR, .signal = -1 };
+
+		check(execution_put(&f->lab.store, &place, &e, &err), &err);
+	}
+}
+
+static void put_all(struct fixture *f, size_t version)
+{
+	for (size_t i = 0; i < COUNT(machines); i++)
+		put(f, version, machines[i], EXECUTION_OK);
+}
+
+/* Of branch: how many count, do not, failed and are missing. */
+static void expect(struct fixture *f, const char *what, size_t n, size_t n_others, size_t failed, size_t missing)
+{
+	struct assay_error err;
+	struct run_set set;
+
+	check(run_load(&f->lab.store, "app/x", "branch", &set, &err), &err);
+	if (set.n != n || set.n_others != n_others || set.failed != failed || set.missing != missing)
+		fail_msg("%s: %zu count, %zu do not, %zu failed, %zu are missing", what, set.n, set.n_others, set.failed, set.missing);
+	run_set_join(&set);
+	assert_int_equal(set.n, n + n_others);
+	assert_int_equal(set.n_others, 0);
+	for (size_t i = 1; i < set.n; i++)
+		assert_true(strcmp(set.items[i - 1].machine, set.items[i].machine) <= 0);
+	run_set_release(&set);
+}
+
+/* The second night reaches one machine: what the others ran is another program. */
+static void test_nightly(void **state)
+{
+	struct fixture f;
+	struct assay_error err;
+	struct run_set set;
+	char *text;
+
+	(void)state;
+	enter(&f);
+	plan(&f, names[7], names[7], NULL);
+	put_all(&f, 0);
+	put_all(&f, 1);
+	expect(&f, "the first night", 6, 0, 0, 0);
+	plan(&f, names[7], names[8], NULL);
+	expect(&f, "nothing was run yet", 0, 6, 0, 6);
+	put(&f, 1, "m1", EXECUTION_OK);
+	expect(&f, "the second night", 2, 6, 0, 4);
+	check(run_load(&f.lab.store, "app/x", "branch", &set, &err), &err);
+	text = run_others_text(&set);
+	assert_non_null(strstr(text, "6 results of app/x@branch are of another build"));
+	assert_non_null(strstr(text, "nothing else on m2, m3: run it there again"));
+	assert_string_equal(set.plan_application, "app");
+	free(text);
+	run_set_release(&set);
+	check(run_load(&f.lab.store, "app/x", "main", &set, &err), &err);
+	assert_int_equal(set.n, 6); /* its build is what it was */
+	assert_null(run_others_text(&set));
+	run_set_release(&set);
+	put(&f, 1, "m2", EXECUTION_FAILED);
+	put(&f, 1, "m3", EXECUTION_OK);
+	expect(&f, "complete, with failures", 4, 6, 2, 0);
+	plan(&f, names[7], names[7], NULL);
+	put(&f, 1, "m1", EXECUTION_OK);
+	expect(&f, "back to the first build", 8, 4, 0, 4);
+	leave(&f);
+}
+
+/* The same files, run in another way, are another build; what changes no result is not. */
+static void test_manifest(void **state)
+{
+	static const struct {
+		const char *what, *more;
+		bool same;
+	} rows[] = {
+		{ "a description", "command: [run]\ndescription: the same", true },
+		{ "a time limit and another directory", "command: [run]\ntime_limit: 5\nwork: /tmp", true },
+		{ "another command", "command: [run, fast]", false },
+		{ "a variable", "command: [run]\nenvironment: { FAST: 1 }", false },
+		{ "another metric", "command: [run]\nmetric: cpu", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct fixture f;
+
+		enter(&f);
+		plan(&f, names[7], names[7], NULL);
+		put_all(&f, 1);
+		manifest_is(&f, rows[i].more);
+		plan(&f, names[7], names[7], NULL);
+		put(&f, 1, "m1", EXECUTION_OK);
+		expect(&f, rows[i].what, rows[i].same ? 8 : 2, rows[i].same ? 0 : 6, 0, 4);
+		leave(&f);
+		assert_int_equal(nftw("lab", scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+	}
+}
+
+/* What an older program wrote and this one cannot read is a build by its hash. */
+static void test_unreadable_manifest(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	enter(&f);
+	plan(&f, names[7], names[7], NULL);
+	put_all(&f, 1);
+	assert_int_equal(sqlite3_exec(f.lab.store.db, "UPDATE plan SET manifest = 'old: style', manifest_hash = 'h'", NULL, NULL, NULL), SQLITE_OK);
+	expect(&f, "alone", 6, 0, 0, 0);
+	plan(&f, names[7], names[7], NULL);
+	put(&f, 1, "m1", EXECUTION_OK);
+	expect(&f, "beside one that can be read", 2, 6, 0, 4);
+	leave(&f);
+}
+
+/* Runs under a probe are no results, and say nothing of which build the results are of. */
+static void test_probe(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	enter(&f);
+	plan(&f, names[7], names[7], NULL);
+	put_all(&f, 1);
+	plan(&f, names[7], names[8], names[2]);
+	put(&f, 1, "m1", EXECUTION_OK);
+	expect(&f, "a probe", 6, 0, 0, 0);
+	leave(&f);
+}
+
+static void import(struct fixture *f, const char *machine, int64_t taken_ms)
+{
+	char *sql = mem_format("INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) VALUES "
+			       "('app/x', 'branch', '%s', %" PRId64 ", 1, 0, 5)", machine, taken_ms);
+
+	assert_int_equal(sqlite3_exec(f->lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
+	free(sql);
+}
+
+/* Imported results have no build: all of them are one, and never mixed with what was run here. */
+static void test_imported(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	enter(&f);
+	import(&f, "m1", 1000);
+	import(&f, "m1", 2000);
+	import(&f, "m9", 90000000000);
+	expect(&f, "imported alone", 3, 0, 0, 0);
+	plan(&f, names[7], names[7], NULL);
+	put_all(&f, 1);
+	expect(&f, "runs behind them", 6, 3, 0, 0);
+	import(&f, "m2", f.now_ms + HOUR);
+	expect(&f, "imported ones behind those", 4, 6, 0, 0);
+	leave(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_nightly), SCRATCH_TEST(test_manifest), SCRATCH_TEST(test_unreadable_manifest), SCRATCH_TEST(test_probe),
+		SCRATCH_TEST(test_imported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
