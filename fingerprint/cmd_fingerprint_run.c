@@ -1,7 +1,7 @@
 #include "base/cancel.h"
+#include "base/cli_progress.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"

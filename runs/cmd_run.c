@@ -1,7 +1,7 @@
 #include "base/cancel.h"
 #include "base/cli.h"
+#include "base/cli_progress.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "base/text.h"
 #include "fleet/cmd_fleet.h"
 #include "runs/cmd.h"

@@ -1,4 +1,4 @@
-#include "base/progress.h"
+#include "base/cli_progress.h"
 
 #include <stdarg.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* Progress: a line that rewrites itself on a terminal, a line a minute in a log. */
-#include "base/progress.h"
+#include "base/cli_progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
