@@ -71,6 +71,8 @@ int cmd_catalog_suggest(int argc, char **argv, const char *directory)
 
 	if (!st)
 		st = cmd_runs_load(&cmd, a.selector, &runs);
+	if (!st && !runs.n)
+		st = assay_fail(&cmd.err, ASSAY_E_NODATA, "no result of '%s@%s' counts yet: run it with 'assay run'", runs.application, runs.version);
 	if (!st)
 		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
 	if (!st)

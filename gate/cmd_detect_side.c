@@ -1,4 +1,5 @@
 /* What `assay detect` and `assay model` do alike before they look at samples. */
+#include "base/text.h"
 #include "gate/cmd_detect.h"
 #include "runs/changes/version.h"
 
@@ -24,7 +25,8 @@ void detect_side_note(const struct cli *cli, const struct side *side)
 	if (side->failed)
 		cli_note(cli, "%s: %zu executions that did not end well are left out", side->what, side->failed);
 	if (side->others)
-		cli_note(cli, "%s: samples of %zu executions are of another build than the latest and are left out", side->what, side->others);
+		cli_note(cli, "%s: samples of %zu execution%s of another build than the latest are left out", side->what, side->others,
+			 text_plural(side->others));
 	if (side->pruned)
 		cli_note(cli, "%s: samples of %zu executions were removed by policy", side->what, side->pruned);
 }

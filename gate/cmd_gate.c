@@ -2,6 +2,7 @@
 #include "fleet/cmd_lab.h"
 #include "gate/cmd.h"
 #include "gate/cmd_parse.h"
+#include "gate/cmd_runs.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
 #include "gate/decide/walk.h"
@@ -154,7 +155,7 @@ int cmd_gate(int argc, char **argv, const char *directory)
 	int decided = 0;
 
 	for (int i = 0; !st && i < 2; i++)
-		st = evidence_runs(&cmd.lab, a.selectors[i], &runs[i], &cmd.err);
+		st = (a.walk ? cmd_runs_load(&cmd, a.selectors[i], &runs[i]) : evidence_runs(&cmd.lab, a.selectors[i], &runs[i], &cmd.err));
 	if (!st && same_runs(&runs[0], &runs[1]))
 		cli_note(&cmd.cli, "%s@%s is compared with itself: that says nothing of a change", runs[0].application, runs[0].version);
 	if (!st)

@@ -62,18 +62,18 @@ expect_json .machines[0].used true
 expect_json .machines[1].reason other_build
 expect_json .machines[3].reason other_build
 run -C "$lab" gate app@main app@branch --all
-expect_stdout '3 machines left out: another build of a version ran there' 'run it there again'
+expect_stdout '3 machines left out: the latest build of a version has no result there'
 run -C "$lab" compare app@main app@branch --format json
 expect_json .machines[2].reason other_build
 run -C "$lab" report app@main app@branch -o "$tmp/page.html"
 expect_status 0
 cases=$((cases + 1))
-grep -q 'another build of a version ran there' "$tmp/page.html" && grep -q '8 results of app@branch' "$tmp/page.html" ||
+grep -q 'the latest build of a version has no result there' "$tmp/page.html" && grep -q '8 results of app@branch' "$tmp/page.html" ||
 	fail 'the page should name the machines and results that are left out'
 run -C "$lab" profile app@branch
 expect_status 6
 cases=$((cases + 1))
-grep -q '8 results of app@branch are of another build.* nothing else on host2, host3, host4: run it there again' "$tmp/err" ||
+grep -q '8 results of app@branch are of another build.* its latest build has no result on host2, host3, host4' "$tmp/err" ||
 	fail 'the results that do not count should be mentioned'
 run -C "$lab" runs show app@branch
 expect_stdout 'build' 'does not count' '8 results of app@branch are of another build'
@@ -107,7 +107,11 @@ sed 's/transport: local, \(.*\), env.*/address: 127.0.0.1, port: 1, \1 }/' "$tmp
 run -C "$lab" run app
 expect_status 1
 gate 6 no_common_machine other_build runs_missing
-expect_stdout '8 of 8 runs of the candidate' 'assay run app --resume'
+expect_stdout '8 of 8 runs of the candidate' --resume
+run -C "$lab" catalog suggest app@branch
+expect_status 6
+cases=$((cases + 1))
+grep -q "no result of 'app@branch' counts yet" "$tmp/err" || fail "a version without results was given advice: $(cat "$tmp/err")"
 
 what='a run that was interrupted, of the same build'
 cp "$tmp/lab.yaml" "$lab/lab.yaml"

@@ -94,7 +94,7 @@ half() {
 what='an interrupted run does not decide unsaid'
 half changes
 run -C "$lab" gate tiny/x@bb tiny/x@bb --format json # the first of the order by this seed
-expect_stdout '"runs_missing"' 'of 4 runs of the candidate' 'assay run tiny --resume'
+expect_stdout '"runs_missing"' 'of 4 runs of the candidate' --resume
 what='options that contradict'
 for option in '--versions a' '--inputs yy' '--repetitions 5' '--seed 6'; do
 	run -C "$lab" run tiny --resume $option

@@ -295,8 +295,7 @@ static void test_missing(void **state)
 	add(&w, 1, "m1", "p1", 1000, 1);
 	assert_false(has_reason(&w, "runs_missing"));
 	w.sides[1].missing = 15;
-	w.sides[1].executed = 3;
-	w.sides[1].plan_application = mem_string("app");
+	w.sides[1].planned = 18;
 	assert_true(has_reason(&w, "runs_missing"));
 	leave(&w);
 }

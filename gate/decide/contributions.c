@@ -127,7 +127,8 @@ static void find_leading(const struct verdict *v, struct contributions *c)
 {
 	double none = stats_round(c->unexplained.first), sum = 0;
 
-	if (v->cause.word != CAUSE_OTHER_RESOURCE && v->cause.word != CAUSE_BOTH)
+	c->resource = v->cause.word == CAUSE_OTHER_RESOURCE || v->cause.word == CAUSE_BOTH;
+	if (!c->resource)
 		return;
 	c->leading = mem_new(c->n_groups, sizeof(const struct contribution *));
 	for (size_t k = 0; k < c->n_groups; k++)

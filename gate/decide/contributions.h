@@ -33,6 +33,7 @@ struct contributions {
 					      * probable first; none where it may be that no group changed, and unless the kind of change
 					      * says that a resource did */
 	size_t n_leading;
+	bool resource;             /* the kind of change says that a resource did */
 	double total, total_low, total_high; /* mean ratio less one, its 95 % interval over types */
 	size_t types, machines;
 };

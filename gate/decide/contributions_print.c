@@ -14,14 +14,28 @@ static double percent(double part)
 	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* -0. + 0. is 0. */
 }
 
+static const struct contribution *most_probable(const struct contributions *c)
+{
+	const struct contribution *most = NULL;
+
+	for (size_t i = 0; i < c->n_groups; i++)
+		if (!most || c->groups[i].first > most->first)
+			most = &c->groups[i];
+	return most;
+}
+
 void contributions_lead(const struct contributions *c, struct buf *out)
 {
 	size_t named = c->n_leading > NAMED ? NAMED : c->n_leading;
+	const struct contribution *most = most_probable(c);
 	double sum = 0;
 
 	for (size_t i = 0; i < c->n_leading; i++)
 		sum += c->leading[i]->first;
-	if (!c->n_leading)
+	if (!c->n_leading && c->resource && most && c->unexplained.first <= 1 - CONTRIBUTIONS_LEADING)
+		buf_format(out, "Beside a factor for all of the work, which group changed most cannot be said; the most probable is %s (%.2f).",
+			   most->name, most->first);
+	else if (!c->n_leading)
 		buf_text(out, "Beside a factor for all of the work, no group can be said to have changed.");
 	else if (c->n_leading == 1)
 		buf_format(out, "Beside a factor for all of the work, what changed most is %s (probability %.2f).", c->leading[0]->name, sum);

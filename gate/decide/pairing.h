@@ -12,7 +12,7 @@
 	X(PAIRING_USED, "used", "")                                                                                     \
 	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate did not run there")                                    \
 	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline did not run there")                                   \
-	X(PAIRING_OTHER_BUILD, "other_build", "another build of a version ran there than in its latest runs: run it there again") \
+	X(PAIRING_OTHER_BUILD, "other_build", "the latest build of a version has no result there, another build of it has") \
 	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")       \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")
 

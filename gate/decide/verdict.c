@@ -102,9 +102,9 @@ static void explain_missing(struct verdict *v)
 
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
-			add_reason(v, "runs_missing", "%zu of %zu runs of the %s in its latest 'assay run' were not made ('assay run %s --resume' makes "
-				   "them): on their machines earlier results decide, or none", sides[i]->missing, sides[i]->executed + sides[i]->missing,
-				   names[i], sides[i]->plan_application);
+			add_reason(v, "runs_missing", "%zu of %zu runs of the %s in its latest 'assay run' were not made: earlier results of the same "
+				   "build stand in for them, or none (--resume makes them, or another 'assay run')", sides[i]->missing,
+				   sides[i]->planned, names[i]);
 	}
 }
 
@@ -120,7 +120,7 @@ static void explain_failures(struct verdict *v)
 			add_reason(v, "runs_failed", "%zu of %zu runs of the %s failed and are no part of the ratio ('assay runs show %s@%s --failed')",
 				   sides[i]->failed, sides[i]->executed, names[i], sides[i]->application, sides[i]->version);
 	}
-	if (good && sides[1]->failed * sides[0]->executed > sides[0]->failed * sides[1]->executed) {
+	if (good && sides[1]->failed && (!sides[0]->executed || sides[1]->failed * sides[0]->executed > sides[0]->failed * sides[1]->executed)) {
 		v->effect.decision = DECISION_INCONCLUSIVE;
 		add_reason(v, "candidate_fails", "the candidate fails more often than the baseline: whatever its cost, that is no pass");
 	}

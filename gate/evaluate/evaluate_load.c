@@ -66,15 +66,18 @@ static enum assay_status load_version(struct lab *lab, const struct evaluate_sid
 static enum assay_status load_side(struct lab *lab, const struct evaluate_side *side, struct run_set *out, struct assay_error *err)
 {
 	enum assay_status st = load_version(lab, side, out, err);
-	bool had;
+	bool none, others_only;
 
 	if (st)
 		return st;
-	had = out->n + out->n_others > 0;
+	none = out->n + out->n_others == 0;
+	others_only = !out->n && !side->timestamps.n;
 	restrict_runs(side, out);
 	if (out->n)
 		return ASSAY_OK;
-	st = assay_fail(err, ASSAY_E_NOTFOUND, had ? "no result of '%s@%s' is of these repetitions and time stamps" : "'%s@%s' has no result",
+	st = assay_fail(err, ASSAY_E_NOTFOUND, none        ? "'%s@%s' has no result" :
+			                       others_only ? "'%s@%s' has no result of its latest build ('timestamps' choose those of others)" :
+			                                     "no result of '%s@%s' is of these repetitions and time stamps",
 			out->application, out->version);
 	run_set_release(out);
 	return st;

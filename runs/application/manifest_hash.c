@@ -124,6 +124,7 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 	add_set(&text, &v->environment);
 	add_words(&text, &i->arguments);
 	add_set(&text, &i->environment);
+	add_text(&text, manifest->work);
 	add_metric(&text, &manifest->metric);
 	digest_sha256(text.bytes, text.size, hex);
 	buf_release(&text);

@@ -26,6 +26,29 @@ static void lists_of(struct plan *plan, struct list lists[LISTS])
 
 /* ---- a new one ---- */
 
+/* Now; behind all that the application has, even if a clock was wrong at that time: the latest plan says what counts (run.h). */
+static enum assay_status find_start(struct store *store, struct plan *plan, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	struct timespec now;
+	bool row = false;
+	enum assay_status st = store_prepare(store,
+					     "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = p.id), 0)) "
+					     "AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
+					     &stmt, err);
+
+	if (!st) {
+		store_bind(stmt, "t", plan->application);
+		st = store_step(store, stmt, &row, err);
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	plan->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	if (!st && row && sqlite3_column_int64(stmt, 0) >= plan->started_ms)
+		plan->started_ms = sqlite3_column_int64(stmt, 0) + 1;
+	sqlite3_finalize(stmt);
+	return st;
+}
+
 /* Two plans of one millisecond, in two laboratories, must not have one id: it names a directory on hosts. */
 static void identify(struct plan *plan)
 {
@@ -35,7 +58,6 @@ static void identify(struct plan *plan)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	plan->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 	buf_format(&text, "%s\n%s\n%" PRId64 "\n%" PRId64 "\n%" PRIu64 "\n%" PRId64 ".%09ld\n", plan->application, plan->manifest_hash,
 		   plan->repetitions, plan->warm_ups, plan->seed, (int64_t)now.tv_sec, now.tv_nsec);
 	lists_of(plan, lists);
@@ -92,9 +114,11 @@ enum assay_status plan_new(struct store *store, const struct manifest *manifest,
 	ASSAY_BUG_IF(!plan->n_versions || !plan->n_inputs || !plan->n_machines || plan->repetitions < 1 || plan->warm_ups < 0);
 	memcpy(plan->manifest_hash, manifest->hash, sizeof(plan->manifest_hash));
 	plan->complete = false;
+	st = store_begin(store, err);
+	if (!st)
+		st = find_start(store, plan, err);
 	identify(plan);
 	lists_of(plan, lists);
-	st = store_begin(store, err);
 	if (!st)
 		st = insert_plan(store, manifest, plan, err);
 	for (int k = 0; !st && k < LISTS; k++)

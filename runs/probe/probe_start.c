@@ -60,7 +60,6 @@ static void first_thread(void)
 
 	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < limit)
 		limit = stack.rlim_cur;
-	probe.threads = 1;
 	if (high - (uintptr_t)__builtin_frame_address(0) < limit)
 		probe_thread_begin(high - limit, high);
 	else
@@ -169,13 +168,15 @@ bool probe_begin(void)
 	probe.frame_bytes = (uint32_t)(sizeof(struct probe_frame) + probe.n_counters * sizeof(uint64_t));
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* As soon as there is a file, other threads count those that they begin. */
+	probe_saved_init();
+	probe_thread_init();
+	probe.threads = 1;
 	failed = probe.functions == MAP_FAILED ? ENOMEM : record_open(&probe.writer, &options);
 	if (failed) {
 		probe_say("cannot write samples, nothing is measured: ", options.directory, failed);
 		return false;
 	}
-	probe_saved_init();
-	probe_thread_init();
 	first_thread();
 	costs_measure(probe.writer.options.ticks_per_s);
 	program_say();

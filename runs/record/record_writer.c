@@ -137,7 +137,7 @@ bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 {
 	bool full = __atomic_load_n(&w->full, __ATOMIC_RELAXED) && !t->final;
 
-	if (!w->header)
+	if (!w->header || !*w->alive) /* in a child of fork() that has no file of its own yet, w is the parent's */
 		return false;
 	/* The first piece holds one sample of the greatest number of counters at least, and so does each later one. */
 	if (!full && ((t->chunk && chunk_extend(w, t)) || chunk_begin(w, t)))

@@ -20,30 +20,49 @@ bool run_name_ok(const char *name)
 	return true;
 }
 
-static enum assay_status count_executions(struct store *store, const struct run_build *latest, struct run_set *set, struct assay_error *err)
+/* On each machine those of the latest plan of the build that ran there: what is repaired by running again fails no more. */
+static enum assay_status count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
+					  struct run_set *set, struct assay_error *err)
 {
+	char *machine = NULL;
+	size_t executed = 0, failed = 0, of_latest = 0;
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
+	bool row = true;
 	enum assay_status st = store_prepare(store,
-					     "SELECT count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND version = ? AND plan = ?",
+					     "SELECT machine, plan, count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND "
+					     "version = ? GROUP BY machine, plan ORDER BY machine, max(taken_ms)",
 					     &stmt, err);
 
-	if (!st) {
-		store_bind(stmt, "ttt", set->application, set->version, latest->plan);
+	if (!st)
+		store_bind(stmt, "tt", set->application, set->version);
+	while (!st && row) {
+		const struct run_build *build;
+
 		st = store_step(store, stmt, &row, err);
+		build = st || !row ? NULL : run_builds_find(builds, store_text(stmt, 1));
+		if (!build || strcmp(build->id, latest->id) != 0)
+			continue;
+		if (!machine || strcmp(machine, store_text(stmt, 0)) != 0) {
+			set->executed += executed;
+			set->failed += failed;
+			free(machine);
+			machine = mem_string(store_text(stmt, 0));
+		}
+		executed = (size_t)sqlite3_column_int64(stmt, 2);
+		failed = (size_t)sqlite3_column_int64(stmt, 3);
+		of_latest += build == latest ? executed : 0;
 	}
-	if (!st && row) {
-		set->executed = (size_t)sqlite3_column_int64(stmt, 0);
-		set->failed = (size_t)sqlite3_column_int64(stmt, 1);
-		set->missing = latest->planned > set->executed ? latest->planned - set->executed : 0;
-		set->plan_application = mem_string(latest->application);
-	}
+	set->executed += executed;
+	set->failed += failed;
+	set->planned = latest->planned;
+	set->missing = latest->planned > of_latest ? latest->planned - of_latest : 0;
+	free(machine);
 	sqlite3_finalize(stmt);
 	return st;
 }
 
-/* The version is what its latest plan deployed; imported results are one build, and count where they are later. */
-static void keep_latest_build(struct run_set *set, const struct run_build *latest)
+/* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these count. */
+static bool keep_latest_build(struct run_set *set, const struct run_build *latest)
 {
 	struct run *all = set->items;
 	size_t n = set->n;
@@ -61,6 +80,7 @@ static void keep_latest_build(struct run_set *set, const struct run_build *lates
 		else
 			set->others[set->n_others++] = all[i];
 	}
+	return *build;
 }
 
 /* What was behind the name in each run; those that count. */
@@ -81,9 +101,8 @@ static enum assay_status settle_builds(struct store *store, struct run_set *set,
 			build->last_ms = run->taken_ms;
 	}
 	latest = run_builds_latest(&builds);
-	keep_latest_build(set, latest);
-	if (latest)
-		st = count_executions(store, latest, set, err);
+	if (keep_latest_build(set, latest))
+		st = count_executions(store, &builds, latest, set, err);
 	run_builds_release(&builds);
 	return st;
 }
@@ -145,7 +164,6 @@ void run_set_release(struct run_set *set)
 		free(set->others[i].machine);
 	free(set->items);
 	free(set->others);
-	free(set->plan_application);
 	free(set->application);
 	free(set->version);
 	*set = (struct run_set){ 0 };

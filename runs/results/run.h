@@ -35,9 +35,9 @@ struct run_set {
 	size_t n;
 	struct run *others; /* [n_others], in the same order: of other builds; they do not count */
 	size_t n_others;
-	/* In the latest plan that has this version: how often it was run there, how often without a result, how often not yet. */
-	size_t executed, failed, missing;
-	char *plan_application; /* of that plan, as `assay run` wants it; NULL when there is no such plan */
+	/* How often the build was run, on each machine in its latest plan there, and how often without a result. */
+	size_t executed, failed;
+	size_t planned, missing; /* in the latest plan that has this version: its runs, and how many of them were not made */
 };
 
 /* Selectors are APP[@VERSION]: *application is the caller's to free(), *version too, or NULL when it was left out. */

@@ -4,11 +4,11 @@
 #include "base/mem.h"
 #include "runs/application/manifest.h"
 
-enum { PLAN, HASH, ARTEFACT, INPUT, STARTED, PLANNED, APPLICATION, TEXT };
+enum { PLAN, HASH, ARTEFACT, INPUT, STARTED, PLANNED, TEXT };
 
 static const char select_plans[] =
     "SELECT p.id, p.manifest_hash, v.artefact, i.name, p.started_ms, "
-    "p.repetitions * (SELECT count(*) FROM plan_item AS m WHERE m.plan = p.id AND m.kind = 'machine'), p.application, p.manifest "
+    "p.repetitions * (SELECT count(*) FROM plan_item AS m WHERE m.plan = p.id AND m.kind = 'machine'), p.manifest "
     "FROM plan AS p JOIN plan_item AS v ON v.plan = p.id AND v.kind = 'version' AND v.name = ?2 "
     "JOIN plan_item AS i ON i.plan = p.id AND i.kind = 'input' "
     "WHERE p.probe IS NULL AND p.application || CASE i.name WHEN '' THEN '' ELSE '/' || i.name END = ?1 ORDER BY p.started_ms, p.id";
@@ -71,8 +71,7 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 		builds.items = mem_grow(builds.items, builds.n, &capacity, sizeof(*builds.items));
 		build = &builds.items[builds.n++];
 		*build = (struct run_build){ .last_ms = sqlite3_column_int64(stmt, STARTED),
-					     .planned = (size_t)sqlite3_column_int64(stmt, PLANNED),
-					     .application = mem_string(store_text(stmt, APPLICATION)) };
+					     .planned = (size_t)sqlite3_column_int64(stmt, PLANNED) };
 		snprintf(build->plan, sizeof(build->plan), "%s", store_text(stmt, PLAN));
 		identify(stmt, run_hash, build);
 	}
@@ -87,8 +86,6 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 
 void run_builds_release(struct run_builds *builds)
 {
-	for (size_t i = 0; i < builds->n; i++)
-		free(builds->items[i].application);
 	free(builds->items);
 	*builds = (struct run_builds){ NULL, 0 };
 }

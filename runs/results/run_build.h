@@ -12,10 +12,9 @@
 /* A plan without a probe that has the version. */
 struct run_build {
 	char plan[RUN_PLAN_BYTES];
-	char id[RUN_BUILD_BYTES]; /* of artefact, command, environment, arguments of the input, metric: the same in plans of one build */
+	char id[RUN_BUILD_BYTES]; /* of artefact, command, environment, arguments of the input, directory, metric: the same in plans of one build */
 	int64_t last_ms;          /* when it began; who knows its runs of the version raises it to the last of them */
 	size_t planned;           /* runs of the version in it */
-	char *application;        /* as the manifest calls it */
 };
 
 struct run_builds {

@@ -32,13 +32,11 @@ char *run_others_text(const struct run_set *set)
 		if (!is_first_of_machine(set, i) || counts_there(set, set->others[i].machine))
 			continue;
 		if (without < MACHINES_SHOWN)
-			buf_format(&text, "%s%s", without ? ", " : "; there is nothing else on ", set->others[i].machine);
+			buf_format(&text, "%s%s", without ? ", " : "; its latest build has no result on ", set->others[i].machine);
 		without++;
 	}
 	if (without > MACHINES_SHOWN)
 		buf_format(&text, " and %zu more", without - MACHINES_SHOWN);
-	if (without)
-		buf_text(&text, ": run it there again");
 	return buf_take(&text);
 }
 
