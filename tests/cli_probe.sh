@@ -75,6 +75,13 @@ for compiler in gcc clang-14; do
 
 	what="$compiler: exceptions, long jumps, pthread_exit, tail calls, backtrace"
 	$([ $compiler = gcc ] && echo g++ || echo clang++-14) $flags "$source/unwind.cc" -o unwind -pthread || exit 1
+	$([ $compiler = gcc ] && echo g++ || echo clang++-14) $flags "$source/throws.cc" -o throws || exit 1
+	probe --functions run,leaf --budget 0 -- ./throws
+	expect_status 0
+	expect_printed 300
+	expect_member calls leaf 300
+	expect_member samples leaf 300
+	expect_member samples run 1
 	native=$(./unwind)
 	functions='thrower(int),catcher(int),rethrower(int),nester(int),outer(int),jumper(int),jump(int),tail(int),tail_end(int),all(int),leave(int)'
 	functions="$functions,thread(void*),main,deep_enough()"
