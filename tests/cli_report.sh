@@ -43,16 +43,6 @@ report regression "$lab" app/slow@1.0 app/slow@1.1
 expect_stdout 'regression  app/slow@1.0 -> app/slow@1.1'
 says 'data-decision="regression"' 'node01' "default-src 'none'" 'data-code="slower"' 'data-trust="' 'data-change="' '>Where the time went<' \
 	'(unexplained)' 'cannot be told'
-what='categories of the page are those of the profile'
-run -C "$lab" profile app/slow@1.0
-sums=$(sed -n 's/^By main category: //p' "$tmp/out")
-cases=$((cases + 1))
-[ -n "$sums" ] || fail "the profile has no line of categories: $(cat "$tmp/out")"
-printf '%s\n' "$sums" | sed 's/, /\n/g' | while read -r sum; do
-	grep -q "aria-label=\"[^\"]*$sum" "$tmp/regression.html" || echo "$sum"
-done >"$tmp/missing"
-[ ! -s "$tmp/missing" ] || fail "not on the page: $(cat "$tmp/missing")"
-
 what='report --model'
 run -C "$lab" report app/slow@1.0 app/slow@1.1 -o "$tmp/paper.html" --model paper
 expect_status 0

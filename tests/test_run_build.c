@@ -267,6 +267,13 @@ static void test_clock(void **state)
 	f.now_ms = 1000;
 	put(&f, 1, "m1", EXECUTION_OK);
 	expect(&f, "some of it", 2, 6, 0, 4);
+	f.now_ms = BEGIN;
+	plan(&f, names[7], names[8], NULL);
+	put(&f, 1, "m2", EXECUTION_FAILED);
+	plan_now(&f, names[7], names[8], NULL);
+	f.now_ms = 2000;
+	put(&f, 1, "m2", EXECUTION_OK);
+	expect(&f, "what failed while the clock was ahead is repaired", 4, 6, 0, 4);
 	leave(&f);
 }
 

@@ -102,13 +102,11 @@ void contributions_print(const struct contributions *c, size_t shown, struct buf
 
 static cJSON *one_json(const struct contribution *c)
 {
-	cJSON *object = cJSON_CreateObject(), *members;
+	cJSON *object = cJSON_CreateObject();
 
 	if (c->name) {
 		cJSON_AddStringToObject(object, "name", c->name);
-		members = cJSON_AddArrayToObject(object, "members");
-		for (size_t i = 0; i < c->n; i++)
-			cJSON_AddItemToArray(members, cJSON_CreateString(c->members[i]));
+		cJSON_AddItemToObject(object, "members", cJSON_CreateStringArray(c->members, (int)c->n));
 	}
 	json_add_number(object, "before", c->before);
 	json_add_number(object, "after", c->after);

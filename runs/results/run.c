@@ -24,13 +24,14 @@ bool run_name_ok(const char *name)
 static enum assay_status count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
 					  struct run_set *set, struct assay_error *err)
 {
+	const struct run_build *last = NULL; /* of the machine at hand */
 	char *machine = NULL;
 	size_t executed = 0, failed = 0, of_latest = 0;
 	sqlite3_stmt *stmt = NULL;
 	bool row = true;
 	enum assay_status st = store_prepare(store,
 					     "SELECT machine, plan, count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND "
-					     "version = ? GROUP BY machine, plan ORDER BY machine, max(taken_ms)",
+					     "version = ? GROUP BY machine, plan ORDER BY machine",
 					     &stmt, err);
 
 	if (!st)
@@ -47,7 +48,11 @@ static enum assay_status count_executions(struct store *store, const struct run_
 			set->failed += failed;
 			free(machine);
 			machine = mem_string(store_text(stmt, 0));
+			last = NULL;
 		}
+		if (last && last->last_ms > build->last_ms)
+			continue;
+		last = build;
 		executed = (size_t)sqlite3_column_int64(stmt, 2);
 		failed = (size_t)sqlite3_column_int64(stmt, 3);
 		of_latest += build == latest ? executed : 0;
