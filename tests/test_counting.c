@@ -271,12 +271,12 @@ static void test_deployed_once(void **state)
 #define FAULTS "perf::PAGE-FAULTS,perf::MINOR-FAULTS,perf::MAJOR-FAULTS,perf::TASK-CLOCK"
 
 /* What the kernel counts in two ways is nearly the same (a page fault that is tried again is one more fault, but neither minor nor
- * major until it is done); what children do is in it. */
+ * major until it is done; and the counters are apart: 1166 faults were seen with 1167 minor); what children do is in it. */
 static void assert_faults(const int64_t *values)
 {
 	int64_t done = values[1] + values[2];
 
-	if (values[0] < done || values[0] > done + done / 5 + 10)
+	if (values[0] < done - done / 100 - 2 || values[0] > done + done / 5 + 10)
 		fail_msg("%lld page faults, of them %lld minor and %lld major", (long long)values[0], (long long)values[1], (long long)values[2]);
 }
 
