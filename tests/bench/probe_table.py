@@ -15,8 +15,9 @@ import sys
 
 ASSAY, LIBRARY, NOTHING, SOURCE, WORK = sys.argv[1:6]
 ONLY = sys.argv[6:]
-ROUNDS_CALL, ROUNDS_APP = 9, 14
-PLACES = 6  # of a program: where its code lies decides by some per cent, on some machines by ten
+ROUNDS_CALL, ROUNDS_APP, MOST_ROUNDS = 9, 14, 42
+WITHIN = 1.5  # per cent, either way, to which the control of a program is to be known
+PLACES = 14  # of a program: where its code lies decides by some per cent, on some machines by ten
 DRAWN = 1000  # by the bootstrap
 LIMIT = 4
 SMALLER = 32  # inputs under valgrind
@@ -176,11 +177,22 @@ def interval(logs):
     return [100 * math.expm1(x) for x in (statistics.median(logs), medians[DRAWN // 40], medians[-1 - DRAWN // 40])]
 
 
+def rounds_for(logs):
+    """How many rounds make the control's interval narrow enough: asked of the control alone, lest the result choose its own number of rounds."""
+    _, low, high = interval(logs)
+    return min(MOST_ROUNDS, max(ROUNDS_APP, math.ceil(len(logs) * ((high - low) / 2 / WITHIN) ** 2)))
+
+
 def timed(size, lists):
     """CPU seconds of each way in each round. `elsewhere` is the native program at another place: what it differs by is chance."""
     got = {'native': [], 'elsewhere': [], 'ready': [], 'probed': []}
     draw = random.Random(2)
-    for i in range(ROUNDS_APP):
+    rounds = ROUNDS_APP
+    for i in range(MOST_ROUNDS):
+        if i == ROUNDS_APP:
+            rounds = rounds_for([math.log(y / x) for x, y in zip(got['native'], got['elsewhere'])])
+        if i == rounds:
+            break
         here, there = i % PLACES, (i + 1 + i // PLACES) % PLACES
         turns = [('native', f'./native{here}', {}), ('elsewhere', f'./native{there}', {}), ('ready', f'./ready{here}', {}),
                  ('probed', f'./ready{here}', probed(lists[here]))]
@@ -229,13 +241,14 @@ def cells(values):
 def programs():
     print('## Whole programs\n')
     print(f'CPU time (user and system) of the programs of tests/apps with 2 threads and inputs for at least {LEAST_S} s, the function of truth.csv selected, default budget: '
-          f'medians over {ROUNDS_APP} rounds of the ratio within a round, in per cent, and the interval of 95 % (bootstrap). Native is built without '
+          f'medians over the rounds of the ratio within a round, in per cent, and the interval of 95 % (bootstrap). {ROUNDS_APP} rounds, or as many as should give the '
+          f'control an interval of {WITHIN} % either way, at most {MOST_ROUNDS}: what the control shows decides on the number, not what the probe costs. Native is built without '
           f'-fpatchable-function-entry; all with -falign-loops=32. In each round, in random order: the native program, the native program '
           f'*elsewhere* (linked behind another number of bytes, {PLACES} in all: the same instructions at other addresses, the control of all else), the program built for the probe, '
           f'and that one probed. Instructions are counted by valgrind at 1/{SMALLER} of the input, the start left out.\n')
-    row('program', 'variant', 'native s', 'native elsewhere', 'built for it', 'the probe itself', 'both', f'at most {LIMIT} %?', 'samples',
+    row('program', 'variant', 'rounds', 'native s', 'native elsewhere', 'built for it', 'the probe itself', 'both', f'at most {LIMIT} %?', 'samples',
         'instructions: built for it', 'the probe')
-    row('---', '---', '---:', '---:', '---:', '---:', '---:', '---', '---:', '---:', '---:')
+    row('---', '---', '---:', '---:', '---:', '---:', '---:', '---:', '---', '---:', '---:', '---:')
     pads()
     all_logs, verdicts = {'elsewhere': [], 'probed': []}, {}
     for truth in csv.DictReader(open(SOURCE + '/tests/apps/truth.csv')):
@@ -259,8 +272,8 @@ def programs():
             said = verdict(found['native', 'probed'], found['native', 'elsewhere'])
             verdicts[said] = verdicts.get(said, 0) + 1
             counted = added(size, statistics.median(got['native']), lists[0]) if shutil.which('valgrind') else None
-            row(truth['program'], truth['flag'].lower() if variant else 'good', f'{statistics.median(got["native"]):.4f}', *map(cells, found.values()), said,
-                taken // ROUNDS_APP, *(f'{x:+.2f}' for x in counted or []))
+            row(truth['program'], truth['flag'].lower() if variant else 'good', len(got['native']), f'{statistics.median(got["native"]):.4f}', *map(cells, found.values()), said,
+                taken // len(got['native']), *(f'{x:+.2f}' for x in counted or []))
     for name, what in [('probed', 'Geometric mean'), ('elsewhere', 'The same of the native programs elsewhere, which is chance')]:
         values = all_logs[name]
         print(f'\n{what}: {100 * math.expm1(sum(values) / len(values)):+.2f} %, the greatest {100 * math.expm1(max(values)):+.1f} %.')

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The probe: what a call costs, native against probed against uftrace, and whole programs at the default budget. Some ten minutes.
+# The probe: what a call costs, native against probed against uftrace, and whole programs at the default budget. Some ten to thirty minutes, by how noisy the machine is.
 . tests/lib_evidence.sh
 {
 	evidence_head "The probe"
