@@ -24,9 +24,4 @@ struct count_way {
 
 extern const struct count_way count_hardware, count_software;
 
-/* Why the kernel lets nobody, or not us, use hardware counters: false when it does. */
-bool count_refused(char *why);
-/* kernel.perf_event_paranoid; -100 when it does not say. */
-int count_paranoid(void);
-
 #endif

@@ -1,5 +1,6 @@
 /* Hardware events by PAPI: presets, and native events in libpfm's spelling. What happens in programs only, not in the kernel. */
 #include "fleet/counting/count.h"
+#include "fleet/counting/refused.h"
 
 #include <papi.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static bool init(char *why)
 	const PAPI_component_info_t *component;
 	int got;
 
-	if (count_refused(why))
+	if (refused_hardware(why, COUNTING_REASON_BYTES))
 		return false;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		PAPI_disable_component_by_name(others[i]); /* what is not there needs not be switched off */

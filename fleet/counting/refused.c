@@ -1,5 +1,5 @@
-/* Why there are no hardware counters. */
-#include "fleet/counting/count.h"
+/* Why the kernel does not count for us: a setting, a container, or nothing is there to count with. */
+#include "fleet/counting/refused.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,18 +11,83 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PARANOID_USER 2 /* up to here the kernel lets everybody count what happens in programs of his own */
+#define REMEDY       "docker run --cap-add PERFMON, or another profile for it"
+#define CAPABILITIES (1ull << 38 | 1ull << 21) /* CAP_PERFMON, CAP_SYS_ADMIN */
 
-int count_paranoid(void)
+/* ---- who stands in the way ---- */
+
+/* The beginning of a file, as text; "": it cannot be read. */
+static void read_text(const char *path, char *text, size_t size)
 {
-	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
-	char text[32] = "";
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
 
 	if (fd >= 0)
 		close(fd);
-	return n > 0 ? (int)strtol(text, NULL, 10) : -100;
+	text[n > 0 ? n : 0] = '\0';
 }
+
+/* The number behind a line's name in /proc/self/status. */
+static unsigned long long number_of(const char *status, const char *name, int base)
+{
+	const char *line = strstr(status, name);
+
+	return line ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
+/* In a container whose users are not the system's, capabilities are not for what the whole system shares. */
+static bool users_are_the_systems(void)
+{
+	unsigned long long inside, outside, n;
+	char map[128], *end;
+
+	read_text("/proc/self/uid_map", map, sizeof(map));
+	inside = strtoull(map, &end, 10);
+	outside = strtoull(end, &end, 10);
+	n = strtoull(end, NULL, 10);
+	return inside == 0 && outside == 0 && n == UINT32_MAX;
+}
+
+static struct refused_facts facts_here(void)
+{
+	char status[4096], paranoid[32];
+
+	read_text("/proc/self/status", status, sizeof(status));
+	read_text("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
+	return (struct refused_facts){
+		.paranoid = *paranoid ? (int)strtol(paranoid, NULL, 10) : -100,
+		.may = (number_of(status, "\nCapEff:", 16) & CAPABILITIES) && users_are_the_systems(),
+		.filtered = number_of(status, "\nSeccomp:", 10) != 0,
+	};
+}
+
+/* ---- said ---- */
+
+void refused_say(const struct refused_facts *facts, int errnum, int most, char *why, size_t n)
+{
+	const char *who = facts->filtered ? "a filter of system calls (seccomp), as containers have," : "a container or a security module";
+	bool setting = facts->paranoid > most && !facts->may;
+
+	if (errnum != EACCES && errnum != EPERM)
+		snprintf(why, n, "the kernel refuses: %s", strerrordesc_np(errnum) ? strerrordesc_np(errnum) : "for no known reason");
+	else if (setting && errnum == EACCES)
+		snprintf(why, n, "this user may not: kernel.perf_event_paranoid is %d, %d would allow it (or the capability CAP_PERFMON)",
+			 facts->paranoid, most);
+	else if (setting)
+		snprintf(why, n, "%s forbids it (" REMEDY "), and kernel.perf_event_paranoid is %d: %d would be needed, too", who,
+			 facts->paranoid, most);
+	else
+		snprintf(why, n, "%s forbids it (" REMEDY "), for kernel.perf_event_paranoid=%d does not", who, facts->paranoid);
+}
+
+void refused_here(int errnum, int most, char *why, size_t n)
+{
+	struct refused_facts facts = facts_here();
+
+	refused_say(&facts, errnum, most, why, n);
+}
+
+/* ---- hardware counters ---- */
 
 static bool moves(int fd)
 {
@@ -34,41 +99,26 @@ static bool moves(int fd)
 	return read(fd, &value, sizeof(value)) == (ssize_t)sizeof(value) && value > 0;
 }
 
-static void say_forbidden(char *why)
-{
-	int paranoid = count_paranoid();
-
-	if (paranoid > PARANOID_USER)
-		snprintf(why, COUNTING_REASON_BYTES,
-			 "this user may not use them: kernel.perf_event_paranoid is %d, %d would allow it (or the capability CAP_PERFMON)", paranoid,
-			 PARANOID_USER);
-	else
-		snprintf(why, COUNTING_REASON_BYTES,
-			 "this user may not use them, although kernel.perf_event_paranoid is %d: a container's filter or a security module forbids it",
-			 paranoid);
-}
-
-bool count_refused(char *why)
+bool refused_hardware(char *why, size_t n)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE, .size = sizeof(event), .config = PERF_COUNT_HW_INSTRUCTIONS };
-	bool refused = true;
-	int fd;
+	const char *said = NULL;
+	int fd, failed;
 
 	event.exclude_kernel = event.exclude_hv = 1;
 	fd = (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		say_forbidden(why);
-	else if (fd < 0 && errno == ENOSYS)
-		snprintf(why, COUNTING_REASON_BYTES, "the kernel was built without them");
-	else if (fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV))
-		snprintf(why, COUNTING_REASON_BYTES, "the kernel has none to offer: a virtual machine without them, or a processor that it does not know");
-	else if (fd < 0)
-		snprintf(why, COUNTING_REASON_BYTES, "the kernel refuses: %s", strerror(errno));
+	failed = fd < 0 ? errno : 0;
+	if (failed == ENOSYS)
+		said = "the kernel was built without them";
+	else if (failed == ENOENT || failed == EOPNOTSUPP || failed == ENODEV)
+		said = "the kernel has none to offer: a virtual machine without them, or a processor that it does not know";
+	else if (failed)
+		refused_here(failed, REFUSED_USER, why, n);
 	else if (!moves(fd))
-		snprintf(why, COUNTING_REASON_BYTES, "they are offered but do not count: a virtual machine that only pretends to have them");
-	else
-		refused = false;
+		said = "they are offered but do not count: a virtual machine that only pretends to have them";
+	if (said)
+		snprintf(why, n, "%s", said);
 	if (fd >= 0)
 		close(fd);
-	return refused;
+	return said || failed;
 }

@@ -1,5 +1,6 @@
 /* Events that the kernel counts itself, on every machine. PAPI would have them too, but not on a processor that its tables do not know. */
 #include "fleet/counting/count.h"
+#include "fleet/counting/refused.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +27,10 @@ static const struct {
 	{ "perf::CPU-MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS, true },
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
+#define IN_KERNEL "it happens in the kernel: "
 
 static bool kernel_too; /* we may count what happens there */
+static int kernel_refused; /* why not: an errno */
 static int counters[ROWS];
 static size_t n_counters;
 
@@ -45,11 +48,11 @@ static bool init(char *why)
 	int fd = open_event(0, 0, true);
 
 	kernel_too = fd >= 0;
+	kernel_refused = fd < 0 ? errno : 0;
 	if (fd < 0)
 		fd = open_event(0, 0, false);
 	if (fd < 0)
-		snprintf(why, COUNTING_REASON_BYTES, "the kernel refuses: %s (kernel.perf_event_paranoid is %d)", strerror(errno),
-			 count_paranoid());
+		refused_here(errno, REFUSED_USER, why, COUNTING_REASON_BYTES);
 	else
 		close(fd);
 	return fd >= 0;
@@ -72,14 +75,13 @@ static bool find(const char *name, int *handle, char *why)
 	while (strcmp(rows[row].name, name) != 0)
 		row++;
 	if (rows[row].in_kernel_only && !kernel_too) {
-		snprintf(why, COUNTING_REASON_BYTES,
-			 "it happens in the kernel, whose part this user may not count: kernel.perf_event_paranoid=1 would allow it (now %d)",
-			 count_paranoid());
+		snprintf(why, COUNTING_REASON_BYTES, "%s", IN_KERNEL);
+		refused_here(kernel_refused, REFUSED_KERNEL, why + strlen(IN_KERNEL), COUNTING_REASON_BYTES - strlen(IN_KERNEL));
 		return false;
 	}
 	fd = open_event(row, 0, kernel_too);
 	if (fd < 0) {
-		snprintf(why, COUNTING_REASON_BYTES, "the kernel refuses: %s", strerror(errno));
+		refused_here(errno, kernel_too ? REFUSED_KERNEL : REFUSED_USER, why, COUNTING_REASON_BYTES);
 		return false;
 	}
 	close(fd);
