@@ -1,42 +1,9 @@
 /* The writer, from inside a process, against the reader. */
-#include "runs/record/record_writer.h"
-#include "runs/samples/samples.h"
-#include "tests/scratch.h"
+#include "tests/recording.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sys/resource.h>
-
-#define TICKS 1000000000u
-
-static const char *const counters[] = { "one", "two" };
-
-static const struct record_options options = { .directory = ".", .counters = counters, .n_counters = 2, .back_end = RECORD_PAPI, .ticks_per_s = TICKS };
-
-static bool put(struct record_writer *w, struct record_thread *t, uint32_t function, uint64_t ordinal, uint64_t value)
-{
-	struct record_sample *s = record_begin(w, t);
-
-	if (!s)
-		return false;
-	memset(s, 0, sizeof(*s));
-	s->function = function;
-	s->weight = 1;
-	s->ordinal = ordinal;
-	s->duration = value;
-	s->counters[0] = value;
-	s->counters[1] = UINT64_MAX;
-	record_commit(w, t);
-	return true;
-}
-
-static void read_file(const char *path, struct samples *samples)
-{
-	struct assay_error err;
-
-	if (samples_read(path, samples, &err))
-		fail_msg("%s", err.text);
-}
+#include <sys/mman.h>
 
 static void test_what_is_written_is_read(void **state)
 {
@@ -189,8 +156,6 @@ static void test_fork(void **state)
 	samples_release(&s);
 }
 
-/* ---- limits ---- */
-
 /* A clock that jumps back, as in a virtual machine that is moved: what was known of it before stays. */
 static void test_clock_goes_backwards(void **state)
 {
@@ -240,65 +205,6 @@ static void test_build_id(void **state)
 	}
 }
 
-/* For a while the program has all the descriptors that it may have: what comes behind that is recorded again. */
-static void test_no_descriptors(void **state)
-{
-	struct rlimit before, few = { 40, 40 };
-	struct record_writer w;
-	struct record_thread t = { 0 };
-	uint64_t kept = 0, dropped = 0;
-	int last = -1, file;
-	struct samples s;
-
-	(void)state;
-	assert_int_equal(record_open(&w, &options), 0);
-	assert_int_equal(record_function(&w, 1, "m", "f"), 0);
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	few.rlim_max = before.rlim_max;
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
-	while ((file = dup(2)) >= 0)
-		last = file;
-	for (uint64_t i = 0; i < 10000; i++)
-		dropped += !put(&w, &t, 0, i, i);
-	for (; last > 2; last--)
-		close(last);
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-	for (uint64_t i = 0; i < 20000; i++)
-		kept += put(&w, &t, 0, 10000 + i, i);
-	record_close(&w);
-	read_file(w.path, &s);
-	assert_int_equal(dropped, 10000);
-	assert_int_equal(kept, 20000);
-	assert_int_equal(s.n, 20000);
-	assert_int_equal(s.dropped, 10000);
-	samples_release(&s);
-}
-
-static void test_full(void **state)
-{
-	struct record_options small = options;
-	struct record_writer w;
-	struct record_thread t = { 0 }, final = { .final = true };
-	struct samples s;
-	size_t written = 0;
-
-	(void)state;
-	small.chunk_bytes = 4096;
-	small.names_bytes_max = 4096;
-	small.file_bytes_max = 5 * 4096;
-	assert_int_equal(record_open(&w, &small), 0);
-	record_function(&w, 1, "m", "f");
-	for (uint64_t i = 0; i < 1000; i++)
-		written += put(&w, &t, 0, i, i);
-	assert_int_equal(written, 3 * ((4096 - sizeof(struct record_chunk)) / (sizeof(struct record_sample) + 16)));
-	assert_true(put(&w, &final, 0, 1000, 1)); /* what is said at the end still has room */
-	record_close(&w);
-	read_file(w.path, &s);
-	assert_int_equal(s.n, written + 1);
-	assert_int_equal(s.dropped, 1000 - written);
-	samples_release(&s);
-}
-
 static void test_brief(void **state)
 {
 	struct record_options brief = { .directory = ".", .brief = true, .ticks_per_s = TICKS };
@@ -333,53 +239,6 @@ static void test_brief(void **state)
 	samples_release(&s);
 }
 
-static void test_names_full(void **state)
-{
-	struct record_options small = options;
-	struct record_writer w;
-	struct record_thread t = { 0 };
-	uint32_t functions = 0;
-	struct samples s;
-
-	(void)state;
-	small.names_bytes_max = 4096;
-	assert_int_equal(record_open(&w, &small), 0);
-	while (record_function(&w, functions, "m", "a name of some length") != UINT32_MAX)
-		functions++;
-	assert_in_range(functions, 100, 200);
-	put(&w, &t, functions - 1, 0, 1);
-	record_close(&w);
-	read_file(w.path, &s);
-	assert_int_equal(s.n_functions, functions);
-	assert_int_equal(s.n, 1);
-	samples_release(&s);
-}
-
-/* A disk without room costs samples, not the program. */
-static void test_full_disk(void **state)
-{
-	int status;
-	pid_t child = fork();
-
-	(void)state;
-	if (child == 0) {
-		struct rlimit limit = { 2u << 20, 2u << 20 };
-		struct record_writer w;
-		struct record_thread t = { 0 };
-		size_t written = 0;
-
-		setrlimit(RLIMIT_FSIZE, &limit); /* as a full disk: growing the file fails; and writing would end the process */
-		if (record_open(&w, &options))
-			_exit(1);
-		record_function(&w, 1, "m", "f");
-		for (uint64_t i = 0; i < 100000; i++)
-			written += put(&w, &t, 0, i, i);
-		_exit(written > 1000 && written < 100000 ? 0 : 2);
-	}
-	waitpid(child, &status, 0);
-	assert_int_equal(status, 0);
-}
-
 static void test_refused(void **state)
 {
 	struct record_options bad = options;
@@ -398,37 +257,51 @@ static void test_refused(void **state)
 	assert_int_equal(record_open(&w, &bad), EINVAL);
 }
 
-/* A program may close every descriptor, and change its directory. */
-static void test_descriptors_closed(void **state)
+/* A module whose headers say that notes are where nothing is: those are not read, and the one that is there is found. */
+static void test_module_id(void **state)
 {
-	struct record_writer w;
-	struct record_thread t = { 0 };
-	struct samples s;
+	static const uint32_t note[] = { 4, 4, 3, 0x554e47, 0x04030201 };
+	static const struct {
+		uint64_t at, bytes;
+		uint32_t flags; /* of the segment from 0x1000 to 0x1fff */
+		const char *id;
+	} rows[] = {
+		{ 0x1fec, 20, PF_R, "01020304" },
+		{ 0x1fec, 21, PF_R, "" },                  /* beyond the file's part */
+		{ 0x1fec, 20, PF_X, "" },                  /* cannot be read */
+		{ 0x3000, 20, PF_R, "" },                  /* between two segments */
+		{ 0xfec, 20, PF_R, "" },                   /* before the first one */
+		{ 0x7fffffff0000, 20, PF_R, "" },
+		{ UINT64_MAX - 8, 20, PF_R, "" },
+		{ 0x1fec, UINT64_MAX - 8, PF_R, "" },
+		{ 0x2000, 0, PF_R, "" },
+	};
+	char *memory = mmap(NULL, 0x6000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), id[RECORD_BUILD_ID_BYTES];
 
 	(void)state;
-	assert_int_equal(record_open(&w, &options), 0);
-	record_function(&w, 1, "m", "f");
-	for (int i = 3; i < 100; i++)
-		close(i);
-	assert_int_equal(mkdir("elsewhere", 0755), 0);
-	assert_int_equal(chdir("elsewhere"), 0);
-	for (uint64_t i = 0; i < 10000; i++)
-		assert_true(put(&w, &t, 0, i, i));
-	record_close(&w);
-	assert_int_equal(chdir(".."), 0);
-	read_file(w.path, &s);
-	assert_int_equal(s.n, 10000);
-	samples_release(&s);
+	assert_true(memory != MAP_FAILED);
+	assert_int_equal(mprotect(memory + 0x1000, 0x1000, PROT_READ | PROT_WRITE), 0);
+	memcpy(memory + 0x1fec, note, sizeof(note));
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const Elf64_Phdr parts[] = {
+			{ .p_type = PT_NOTE, .p_vaddr = 0x5000, .p_memsz = 64 },
+			{ .p_type = PT_NOTE, .p_vaddr = rows[i].at, .p_memsz = rows[i].bytes },
+			{ .p_type = PT_LOAD, .p_vaddr = 0x1000, .p_filesz = 0x1000, .p_memsz = 0x1800, .p_flags = rows[i].flags },
+			{ .p_type = PT_LOAD, .p_vaddr = 0x4000, .p_filesz = 0, .p_memsz = 0x2000, .p_flags = PF_R | PF_W },
+		};
+
+		record_module_id((uintptr_t)memory, parts, COUNT(parts), id);
+		assert_string_equal(id, rows[i].id);
+	}
+	munmap(memory, 0x6000);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_what_is_written_is_read), SCRATCH_TEST(test_threads_do_not_wait), SCRATCH_TEST(test_killed),
-		SCRATCH_TEST(test_fork),                    SCRATCH_TEST(test_full),                SCRATCH_TEST(test_names_full),
-		SCRATCH_TEST(test_full_disk),               SCRATCH_TEST(test_refused),             SCRATCH_TEST(test_descriptors_closed),
-		SCRATCH_TEST(test_brief),                   SCRATCH_TEST(test_clock_goes_backwards),
-		SCRATCH_TEST(test_build_id),                SCRATCH_TEST(test_no_descriptors),
+		SCRATCH_TEST(test_fork),                    SCRATCH_TEST(test_refused),             SCRATCH_TEST(test_brief),
+		SCRATCH_TEST(test_clock_goes_backwards),    SCRATCH_TEST(test_build_id),            SCRATCH_TEST(test_module_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

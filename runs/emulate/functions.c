@@ -112,12 +112,7 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 		return 0;
 	m->base = info->dlpi_addr;
 	m->path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
-	for (size_t i = 0; i < info->dlpi_phnum && !*m->build_id; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-		if (p->p_type == PT_NOTE)
-			record_build_id((const char *)info->dlpi_addr + p->p_vaddr, p->p_memsz, m->build_id);
-	}
+	record_module_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, m->build_id);
 	return 1;
 }
 

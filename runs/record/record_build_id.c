@@ -1,7 +1,6 @@
 /* By what a module is known in the file, whose names both back ends write. */
 #include "runs/record/record_writer.h"
 
-#include <elf.h>
 #include <string.h>
 
 static bool is_build_id(const Elf64_Nhdr *note, const unsigned char *name)
@@ -36,4 +35,25 @@ void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES
 		at += name + content;
 		n -= sizeof(note) + name + content;
 	}
+}
+
+/* The file's part of a segment that can be read, so that what is in it is there. */
+static bool is_loaded(const Elf64_Phdr *parts, size_t n, const Elf64_Phdr *note)
+{
+	for (size_t i = 0; i < n; i++) {
+		const Elf64_Phdr *p = &parts[i];
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_R && note->p_vaddr >= p->p_vaddr && note->p_vaddr - p->p_vaddr <= p->p_filesz &&
+		    note->p_memsz <= p->p_filesz - (note->p_vaddr - p->p_vaddr))
+			return true;
+	}
+	return false;
+}
+
+void record_module_id(uintptr_t base, const Elf64_Phdr *parts, size_t n, char out[RECORD_BUILD_ID_BYTES])
+{
+	*out = '\0';
+	for (size_t i = 0; i < n && !*out; i++)
+		if (parts[i].p_type == PT_NOTE && is_loaded(parts, n, &parts[i]))
+			record_build_id((const void *)(base + parts[i].p_vaddr), parts[i].p_memsz, out);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -104,6 +105,34 @@ uint64_t record_file_bytes(const struct record_writer *w)
 	return PAGE_BYTES + w->options.names_bytes_max + (w->chunks_max + FINAL_CHUNKS) * w->options.chunk_bytes;
 }
 
+/* ---- its descriptor, which is used when the file cannot be opened any more ---- */
+
+static bool is_kept(const struct record_writer *w)
+{
+	struct stat now;
+
+	return w->kept >= 0 && call(SYS_fstat, w->kept, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device && now.st_ino == w->inode;
+}
+
+/* At a number that the program does not use; not at all where there are none so high. */
+static void keep(struct record_writer *w, int file)
+{
+	struct stat now;
+
+	w->kept = -1;
+	if (call(SYS_fstat, file, (long)&now, 0, 0, 0, 0) == 0)
+		w->kept = (int)call(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST, 0, 0, 0);
+	w->device = now.st_dev;
+	w->inode = now.st_ino;
+}
+
+void record_file_let_go(struct record_writer *w)
+{
+	if (is_kept(w))
+		call(SYS_close, w->kept, 0, 0, 0, 0, 0);
+	w->kept = -1;
+}
+
 /* Creates and maps a file and writes its header; options and directory are there. 0 or an errno. */
 int record_file_begin(struct record_writer *w)
 {
@@ -117,6 +146,8 @@ int record_file_begin(struct record_writer *w)
 	failed = reserve(file, 0, PAGE_BYTES + w->options.names_bytes_max);
 	header = failed ? NULL : map(record_file_bytes(w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file);
 	alive = header ? map(PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1) : NULL;
+	if (alive)
+		keep(w, file);
 	call(SYS_close, file, 0, 0, 0, 0, 0);
 	if (!alive) {
 		call(SYS_unlinkat, AT_FDCWD, (long)w->path, 0, 0, 0, 0);
@@ -142,21 +173,23 @@ int record_file_begin(struct record_writer *w)
 	w->names_in_use = 0;
 	w->threads = 0;
 	w->full = 0;
+	w->said = false;
 	w->header = header;
 	return 0;
 }
 
-/* Some of the disk and of the memory, at an offset of the file. The descriptor is not kept: a program that closes all that it does not
- * know would have its own file there next. */
+/* Some of the disk and of the memory, at an offset of the file. It is opened by its name where that goes: the kept descriptor is looked at,
+ * but a thread of the program might put a file of its own there the moment after. */
 int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
-	long file = call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	long opened = call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
 	int failed;
 
-	if (file < 0)
-		return (int)-file;
-	failed = reserve((int)file, offset, bytes);
-	call(SYS_close, file, 0, 0, 0, 0, 0);
+	if (opened < 0 && !is_kept(w))
+		return (int)-opened;
+	failed = reserve(opened < 0 ? w->kept : (int)opened, offset, bytes);
+	if (opened >= 0)
+		call(SYS_close, opened, 0, 0, 0, 0, 0);
 	/* All its pages at once: one by one they cost more, and each in the middle of what is measured. */
 	if (!failed)
 		call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);

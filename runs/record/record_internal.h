@@ -51,6 +51,7 @@ static inline char *names_of(const struct record_header *header)
 bool record_directory_set(struct record_writer *w, const char *directory);
 uint64_t record_file_bytes(const struct record_writer *w);
 int record_file_begin(struct record_writer *w); /* creates and maps it, writes its header; 0 or an errno */
+void record_file_let_go(struct record_writer *w); /* closes what is kept of it */
 int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes); /* some of the disk and of the memory; 0 or an errno */
 
 /* record_names.c */

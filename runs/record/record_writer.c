@@ -9,6 +9,7 @@
 #define MOMENT_LOOKS     3u
 #define CLOCK_STEP_NS    10000000u /* after which a longer look at the clock is better than the first one */
 #define FIRST_PIECE      16384u    /* of a thread's first chunk: what is reserved when it is begun */
+#define CHUNKS_AT_ONCE   8u        /* of a thread that measures much: reserving them one by one costs more */
 
 /* ---- the clock ---- */
 
@@ -67,13 +68,11 @@ static uint64_t place_of(const struct record_writer *w, uint64_t chunk)
 	return PAGE_BYTES + w->options.names_bytes_max + chunk * w->options.chunk_bytes;
 }
 
-static bool drop(struct record_writer *w, struct record_thread *t)
+/* The first reason is kept. */
+static void why_say(struct record_writer *w, const char *why)
 {
-	if (t->chunk)
-		__atomic_store_n(&t->chunk->dropped, t->chunk->dropped + 1, __ATOMIC_RELAXED);
-	else
-		__atomic_fetch_add(&w->header->dropped, 1, __ATOMIC_RELAXED);
-	return false;
+	if (!__atomic_exchange_n(&w->said, true, __ATOMIC_RELAXED))
+		record_info(w, "dropped", why);
 }
 
 /* Where the program has all the descriptors that it may have there is none for the moment; what else fails is over. */
@@ -81,68 +80,107 @@ static bool reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
 	int failed = record_file_reserve(w, offset, bytes);
 
+	if (failed)
+		why_say(w, strerrordesc_np(failed));
 	if (failed && failed != EMFILE && failed != ENFILE)
 		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 	return !failed;
 }
 
-/* A thread that measures little needs little; the pieces double, and chunks after the first are reserved whole, which costs less. False:
- * the chunk is full, or the disk. */
+static uint32_t left_of_chunk(const struct record_writer *w, const struct record_thread *t)
+{
+	return w->options.chunk_bytes - (uint32_t)(t->end - (unsigned char *)t->chunk);
+}
+
+/* A thread that measures little needs little; the pieces double, and chunks after the first are reserved whole, several at once. */
 static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 {
-	unsigned char *begin = (unsigned char *)t->chunk;
-	uint32_t bytes = w->options.chunk_bytes, used = (uint32_t)(t->end - begin), piece = used;
+	uint32_t left = left_of_chunk(w, t), piece = w->options.chunk_bytes - left;
 
-	if (bytes - used < w->sample_bytes)
-		return false;
-	if (piece > bytes - used)
-		piece = bytes - used;
+	if (piece > left)
+		piece = left;
 	if (!reserve(w, (uint64_t)(t->end - (unsigned char *)w->header), piece))
 		return false;
 	t->end += piece;
 	return true;
 }
 
+/* A place in the file, and for a thread that has filled its first chunk some more behind it. False: the file has its full size. */
+static bool places_take(struct record_writer *w, struct record_thread *t)
+{
+	uint64_t limit = w->chunks_max + (t->final ? FINAL_CHUNKS : 0), wanted = t->chunk ? CHUNKS_AT_ONCE : 1;
+	uint64_t n = __atomic_load_n(&w->chunks_in_use, __ATOMIC_RELAXED), taken;
+
+	do {
+		if (n >= limit) {
+			why_say(w, "the file has its full size");
+			__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
+			return false;
+		}
+		taken = limit - n < wanted ? limit - n : wanted;
+	} while (!__atomic_compare_exchange_n(&w->chunks_in_use, &n, n + taken, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	t->spare = n;
+	t->spares = taken;
+	return true;
+}
+
+/* Places, and their part of the disk: of the thread's first chunk as much as a thread needs that measures little. */
+static bool places_reserve(struct record_writer *w, struct record_thread *t, uint32_t first)
+{
+	uint64_t end;
+
+	if (!places_take(w, t))
+		return false;
+	clock_refine(w);
+	if (reserve(w, place_of(w, t->spare), t->spares > 1 ? (uint32_t)t->spares * w->options.chunk_bytes : first))
+		return true;
+	/* Given back, if they are the last ones. */
+	end = t->spare + t->spares;
+	__atomic_compare_exchange_n(&w->chunks_in_use, &end, t->spare, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	t->spares = 0;
+	return false;
+}
+
 static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 {
-	uint64_t n = __atomic_fetch_add(&w->chunks_in_use, 1, __ATOMIC_RELAXED), taken = n + 1;
 	uint32_t piece = w->options.chunk_bytes < FIRST_PIECE || t->chunk ? w->options.chunk_bytes : FIRST_PIECE;
 	struct record_chunk *chunk;
 
-	if (n >= w->chunks_max + (t->final ? FINAL_CHUNKS : 0)) {
-		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
+	if (!t->spares && !places_reserve(w, t, piece))
 		return false;
-	}
-	if (!reserve(w, place_of(w, n), piece)) {
-		/* Given back, if it is the last one. */
-		__atomic_compare_exchange_n(&w->chunks_in_use, &taken, n, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-		return false;
-	}
 	if (!t->numbered) {
 		t->number = __atomic_fetch_add(&w->threads, 1, __ATOMIC_RELAXED);
 		t->numbered = true;
 	}
-	chunk = (struct record_chunk *)(void *)((unsigned char *)w->header + place_of(w, n));
+	chunk = (struct record_chunk *)(void *)((unsigned char *)w->header + place_of(w, t->spare));
 	chunk->thread = t->number;
 	__atomic_store_n(&chunk->magic, RECORD_CHUNK_MAGIC, __ATOMIC_RELEASE);
-	grow_to(&w->header->chunks, n + 1);
+	grow_to(&w->header->chunks, t->spare + 1);
+	t->spare++;
+	t->spares--;
 	t->chunk = chunk;
 	t->next = (unsigned char *)(chunk + 1);
 	t->end = (unsigned char *)chunk + piece;
-	clock_refine(w);
 	return true;
 }
 
 bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 {
-	bool full = __atomic_load_n(&w->full, __ATOMIC_RELAXED) && !t->final;
+	bool got;
 
-	if (!w->header || !*w->alive) /* in a child of fork() that has no file of its own yet, w is the parent's */
+	if (record_drops(w, t))
 		return false;
 	/* The first piece holds one sample of the greatest number of counters at least, and so does each later one. */
-	if (!full && ((t->chunk && chunk_extend(w, t)) || chunk_begin(w, t)))
+	got = t->chunk && left_of_chunk(w, t) >= w->sample_bytes ? chunk_extend(w, t) : chunk_begin(w, t);
+	if (got) {
+		t->skips = 0;
 		return true;
-	return drop(w, t);
+	}
+	/* Waits the longer, the longer there has been none: no more is lost by that than was lost anyway. */
+	t->skips = t->skips < RECORD_SKIPS_MAX ? 2 * t->skips + 1 : RECORD_SKIPS_MAX;
+	t->skip = t->skips;
+	record_drop(w, t);
+	return false;
 }
 
 /* ---- from the beginning to the end ---- */
@@ -202,6 +240,7 @@ void record_close(struct record_writer *w)
 	if (!w->header || !*w->alive)
 		return;
 	clock_refine(w);
+	record_file_let_go(w);
 	__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->header->finished, 1, __ATOMIC_RELEASE);
 }
@@ -217,6 +256,7 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 	if (!old)
 		return 0;
 	call(SYS_munmap, (long)w->alive, PAGE_BYTES, 0, 0, 0, 0);
+	record_file_let_go(w);
 	w->alive = &closed;
 	w->header = NULL;
 	failed = record_names_whole(old, bytes) ? record_file_begin(w) : EAGAIN;

@@ -9,15 +9,18 @@
 
 #include "runs/record/record.h"
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #define RECORD_PATH_BYTES        1024
-#define RECORD_CHUNK_BYTES       (512u << 10) /* the default */
+#define RECORD_CHUNK_BYTES       (64u << 10) /* the default */
 #define RECORD_FILE_BYTES        (1ull << 30) /* the default */
 #define RECORD_FILE_BYTES_MAX    (64ull << 30)
 #define RECORD_NAMES_BYTES       (1u << 20)   /* the default */
 #define RECORD_BUILD_ID_BYTES    129          /* of its text: 64 bytes, mostly 20 */
+#define RECORD_DESCRIPTOR_LEAST  700          /* far from those that a program opens and closes, and may read from by number */
+#define RECORD_SKIPS_MAX         65535u
 
 struct record_options {
 	const char *directory;          /* where the file goes; must exist */
@@ -45,6 +48,9 @@ struct record_writer {
 	uint32_t threads;               /* that have had a chunk */
 	uint32_t full;                  /* no more chunks: the limit, or the disk */
 	bool own_clock;
+	bool said;                      /* why samples were dropped */
+	int kept;                       /* the file's descriptor, for when it cannot be opened; -1: none. The program may have closed it, and */
+	uint64_t device, inode;         /* have another file there by now: so this is what the file is */
 	struct record_moment first;
 	struct record_options options;  /* as opened, with the defaults; without pointers */
 	char path[RECORD_PATH_BYTES];
@@ -58,6 +64,8 @@ struct record_thread {
 	uint32_t number;
 	bool numbered;
 	bool final;                     /* set by the caller: what comes now may go beyond the file's limit a little */
+	uint64_t spare, spares;         /* places for chunks that are reserved for it: the first one, and how many */
+	uint32_t skip, skips;           /* samples to drop before the next look for room; how many it was after the last one */
 };
 
 /* Creates DIRECTORY/PID-N.samples with the first N that is free. 0, or an errno (E2BIG: counters or names too long). *w is overwritten;
@@ -78,6 +86,10 @@ uint32_t record_function(struct record_writer *w, uint64_t address, const char *
 /* A module's build-id among its ELF notes (notes[n], as they are loaded or in the file) in hexadecimal; "" when there is none. */
 void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES]);
 
+/* The same of a loaded module, from its program headers parts[n], as dl_iterate_phdr() has them: of notes outside its readable segments
+ * nothing is read. */
+void record_module_id(uintptr_t base, const Elf64_Phdr *parts, size_t n, char out[RECORD_BUILD_ID_BYTES]);
+
 /* Something about the process. The key has no blanks; a line's end in the value becomes '?'. False when there is no room. */
 bool record_info(struct record_writer *w, const char *key, const char *value);
 
@@ -91,6 +103,27 @@ static inline uint64_t record_ticks(void)
 
 	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
 	return (uint64_t)high << 32 | low;
+}
+
+/* Private: counts a dropped sample. */
+static inline void record_drop(struct record_writer *w, struct record_thread *t)
+{
+	if (t->chunk)
+		__atomic_store_n(&t->chunk->dropped, t->chunk->dropped + 1, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_add(&w->header->dropped, 1, __ATOMIC_RELAXED);
+}
+
+/* There is no room for good, or was none of late, and looking again takes long: the sample is dropped, and counted. */
+static inline bool record_drops(struct record_writer *w, struct record_thread *t)
+{
+	if (!w->header || !*w->alive) /* in a child of fork() that has no file of its own yet, w is the parent's */
+		return true;
+	if (t->final || (!t->skip && !__atomic_load_n(&w->full, __ATOMIC_RELAXED)))
+		return false;
+	t->skip -= t->skip > 0;
+	record_drop(w, t);
+	return true;
 }
 
 /* Private: more of the thread's chunk, or a new one; false: none, counted as a dropped sample. */
