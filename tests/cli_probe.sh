@@ -1,40 +1,5 @@
 # The probe in real programs, by gcc and clang: doctor, probe, samples.
-. "$(dirname "$0")/lib_cli.sh"
-source=${ASSAY_SOURCE:?}/tests/probed
-flags='-g -O2 -fpatchable-function-entry=5'
-cd "$tmp" || exit 1
-[ "$(uname -m)" = x86_64 ] || skip 'x86-64 only'
-
-# member NAME FUNCTION: of the function in the document on standard output, one line a file; `assay samples` has a line a member.
-member() {
-	awk -v member="\"$1\":" -v wanted="\"$2\"," '
-		$1 == "\"name\":" { at = substr($0, index($0, ":") + 2) == wanted }
-		at && $1 == member { sub(/,$/, "", $2); print $2 }' "$tmp/out"
-}
-
-# expect_member NAME FUNCTION VALUE
-expect_member() {
-	cases=$((cases + 1))
-	value=$(member "$1" "$2" | tr '\n' ' ' | sed 's/ $//')
-	[ "$value" = "$3" ] || fail "$1 of $2 is '$value', expected '$3'"
-}
-
-# probe ARGUMENT...: into a new directory, and its samples as JSON in $tmp/out afterwards; what the program printed in $tmp/printed.
-probe() {
-	rm -rf samples
-	run probe -o samples "$@"
-	probe_status=$status
-	cp "$tmp/out" printed
-	cp "$tmp/err" said
-	run samples samples --format json
-	status=$probe_status
-	cp said "$tmp/err"
-}
-
-expect_printed() {
-	cases=$((cases + 1))
-	[ "$(cat printed)" = "$1" ] || fail "the program printed '$(cat printed)', by itself '$1'"
-}
+. "$(dirname "$0")/lib_probe.sh"
 
 # shellcheck disable=SC2086
 for compiler in gcc clang-14; do
@@ -160,76 +125,6 @@ for budget in 0 0.03; do
 	expect_member calls step 1000
 done
 
-what='fork: each process has a file of its own'
-gcc $flags "$source/processes.c" -o processes || exit 1
-probe --functions forker,step --budget 0 -- ./processes
-expect_status 0
-expect_printed 100
-cases=$((cases + 1))
-[ "$(member samples step | sort -n | tr '\n' ' ')" = '30 100 ' ] || fail "samples of step: $(member samples step | tr '\n' ' ')"
-cases=$((cases + 1))
-[ "$(member calls forker | sort -n | tr '\n' ' ')" = '1 ' ] || [ "$(member samples forker | sort -n | tr '\n' ' ')" = '0 1 ' ] ||
-	fail 'forker began in the parent: it is the parent that measured it'
-what='a call on the stack of a signal handler is counted, not measured'
-cases=$((cases + 1))
-member calls step | grep -q '^101$' || fail "calls of step: $(member calls step | tr '\n' ' ')"
-
-what='vfork: the child ends with exit(), and its parent goes on to be measured'
-probe --functions step --budget 0 -- ./processes vfork
-expect_status 0
-cases=$((cases + 1))
-[ "$(member samples step | sort -n | tr '\n' ' ')" = '30 100 ' ] || fail "samples of step: $(member samples step | tr '\n' ' ')"
-
-what='a child that begins threads before it calls anything that is measured'
-gcc $flags "$source/daemon.c" -o daemon -pthread || exit 1
-probe --functions step --budget 0 -- ./daemon
-expect_status 0
-expect_printed 0
-cases=$((cases + 1))
-[ "$(member samples step | sort -n | tr '\n' ' ')" = '70 100 ' ] || fail "samples of step: $(member samples step | tr '\n' ' ')"
-what='a child for which there can be no file goes on'
-probe --functions step --budget 0 -- ./daemon gone
-expect_status 0
-expect_printed 0
-expect_member samples step 100
-
-what='exec: what was measured before is kept'
-probe --functions step --budget 0 -- ./processes exec
-expect_status 0
-cases=$((cases + 1))
-member samples step | grep -q '^100$' || fail "samples of step: $(member samples step | tr '\n' ' ')"
-
-what='a program that is killed'
-probe --functions step --budget 0 -- ./processes killed
-expect_status 1
-cases=$((cases + 1))
-grep -q "'./processes' was ended by signal 9" said || fail 'it should be said how the program ended'
-cases=$((cases + 1))
-member samples step | grep -q '^100$' || fail "samples of step: $(member samples step | tr '\n' ' ')"
-cases=$((cases + 1))
-grep -q '"finished": false' "$tmp/out" || fail 'a file should say that its process did not end in order'
-
-what='a library that is loaded later, three times'
-mkdir plugins
-gcc $flags -fPIC -shared "$source/plugin.c" -o plugins/libplugin.so || exit 1
-gcc $flags "$source/loader.c" -o loader -ldl -Wl,-rpath,"$tmp/plugins",--enable-new-dtags || exit 1
-native=$(./loader)
-probe --functions plugin,plugin_inner --module plugins/libplugin.so --budget 0 -- ./loader
-expect_status 0
-expect_printed "$native"
-expect_member samples plugin_inner 30
-expect_member calls plugin 30
-
-what='threads that were there before the library, and one that loads it'
-gcc $flags "$source/late.c" -o late -ldl -pthread -Wl,-rpath,"$tmp/plugins",--enable-new-dtags || exit 1
-for how in '' worker; do
-	probe --functions plugin_inner --module plugins/libplugin.so --budget 0 -- ./late $how
-	expect_status 0
-	expect_printed 'done'
-	expect_member samples plugin_inner 50
-	expect_member calls plugin_inner 50
-done
-
 what='two functions of one name'
 gcc $flags -DNAME=one -DMAIN -DOFFSET=1 -c "$source/same.c" -o one.o && gcc $flags -DNAME=other -DOFFSET=2 -c "$source/same.c" -o two.o &&
 	gcc one.o two.o -o twice || exit 1
@@ -310,16 +205,17 @@ what='a function that is never called'
 rm -rf samples
 run probe -o samples --functions other -- ./twice
 expect_status 0
-run probe -o samples --functions plugin --module plugins/libplugin.so -- true
+gcc $flags -fPIC -shared "$source/plugin.c" -o libplugin.so || exit 1
+run probe -o samples --functions plugin --module libplugin.so -- true
 expect_status 6
 expect_error 'no selected function was called'
 
 what='a list of another build, and one that is none'
 printf 'f fffffffffffffff8 =calls beyond\nf 1 =calls odd\n' >wild.list
-LD_PRELOAD=$(dirname "$ASSAY")/libassay-probe.so ASSAY_PROBE_LIST=wild.list ./calls 3 >printed 2>"$tmp/err"
+LD_PRELOAD=$library ASSAY_PROBE_LIST=wild.list ./calls 3 >printed 2>"$tmp/err"
 expect_printed "$(./calls 3)"
 printf '# functions\nf 10\n' >wild.list
-LD_PRELOAD=$(dirname "$ASSAY")/libassay-probe.so ASSAY_PROBE_LIST=wild.list ./calls 3 >printed 2>"$tmp/err"
+LD_PRELOAD=$library ASSAY_PROBE_LIST=wild.list ./calls 3 >printed 2>"$tmp/err"
 expect_printed "$(./calls 3)"
 cases=$((cases + 1))
 grep -q 'line 2$' "$tmp/err" || fail "the line that is none should be said: $(cat "$tmp/err")"
@@ -327,7 +223,6 @@ grep -q 'line 2$' "$tmp/err" || fail "the line that is none should be said: $(ca
 what='a library of another version'
 rm -rf samples
 run probe -o samples --functions work -- ./calls 3
-library=$(dirname "$ASSAY")/libassay-probe.so
 LD_PRELOAD=$library ASSAY_PROBE_VERSION=99 ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=none ./calls 3 >printed 2>"$tmp/err"
 cases=$((cases + 1))
 [ "$(wc -l <"$tmp/err")" -eq 1 ] && grep -q 'version 99' "$tmp/err" || fail 'one line that names both versions expected'
@@ -343,12 +238,26 @@ expect_printed "$(./calls 20)"
 cases=$((cases + 1))
 [ "$(cat ended)" = 0 ] || fail "the program ended with $(cat ended)"
 run samples samples/*.samples --format json
-cases=$((cases + 1))
+cases=$((cases + 3))
 grep '"dropped"' "$tmp/out" | grep -qv ' 0,' || fail 'samples should have been dropped, and counted'
+grep -q '"dropped": "File too large"' "$tmp/out" || fail 'it should be said why'
+grep -q '"arguments": "20"' "$tmp/out" || fail 'what the program was asked to do should be kept'
+run samples samples/*.samples
+expect_stdout 'samples were dropped: File too large'
 LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=/proc/none ./calls 20 >printed 2>"$tmp/err"
 expect_printed "$(./calls 20)"
 cases=$((cases + 1))
 grep -q 'cannot write samples' "$tmp/err" || fail 'it should be said that samples cannot be written'
+
+what='little address space'
+rm -f samples/*.samples
+(
+	ulimit -v 400000 # KiB
+	ASSAY_PROBE_BUDGET=0 LD_PRELOAD=$library ASSAY_PROBE_LIST=samples/functions.list ASSAY_PROBE_DIRECTORY=samples ./calls 20 >printed 2>"$tmp/err"
+)
+expect_printed "$(./calls 20)"
+run samples samples/*.samples --format json
+expect_member samples fib 21891
 
 what='-finstrument-functions'
 gcc -g -O1 -finstrument-functions "$source/calls.c" -o instrumented || exit 1
@@ -375,53 +284,13 @@ expect_member samples fib 21891
 
 what='a system that refuses to change code'
 gcc -O2 "$source/refuse.c" -o refuse
-if ./refuse true; then
-	probe --functions work --module ./calls -- ./refuse ./calls 3
+if ./refuse code true; then
+	probe --functions work --module ./calls -- ./refuse code ./calls 3
 	cases=$((cases + 1))
 	grep -q 'refuses to change' said && grep -q finstrument-functions said || fail "it should be said, with the way out: $(cat said)"
 	expect_printed "$(./calls 3)"
 fi
 
-what='what the kernel counts'
-probe --functions work --budget 0 --counters perf::PAGE-FAULTS,perf::CONTEXT-SWITCHES -- ./calls 5
-if grep -q 'not allowed' said; then
-	echo 'skipped: this user may not count'
-else
-	expect_status 0
-	expect_json .files[0].back_end software
-	expect_member samples work 5
-	cases=$((cases + 1))
-	[ -n "$(member perf::PAGE-FAULTS work)" ] || fail 'page faults of work expected'
-	gcc $flags "$source/closes.c" -o closes || exit 1
-	probe --functions step --budget 0 --counters perf::PAGE-FAULTS,perf::CONTEXT-SWITCHES -- ./closes
-	expect_status 0
-	expect_printed '0 0'
-	expect_member samples step 21
-fi
-
-what='counters through PAPI, in a child too, unless its parent had other threads'
-if gcc $flags "$source/counted.c" -o counted -lsde -pthread 2>"$tmp/err"; then
-	run probe --functions step --list counted.list -- ./counted
-	expect_status 0
-	# how it runs, the counter's mean in parent and child (a call in which it went backwards is not counted), how many files say why not
-	for row in 'alone:3 7 :0' 'backwards:3 7 :0' 'threads:null 3 :1'; do
-		how=${row%%:*} refused=${row##*:} counted=${row#*:} counted=${counted%:*}
-		rm -rf samples && mkdir samples
-		LD_PRELOAD=$library ASSAY_PROBE_LIST=counted.list ASSAY_PROBE_DIRECTORY=samples ASSAY_PROBE_BUDGET=0 \
-			ASSAY_PROBE_COUNTERS=papi:sde:::steps::taken ./counted "$how" >printed 2>"$tmp/err"
-		status=$?
-		expect_status 0
-		run samples samples/*.samples --format json
-		grep -c '"not_counted": "the child of a process with several threads"' "$tmp/out" >refused_children
-		cases=$((cases + 3))
-		[ "$(member samples step | sort -n | tr '\n' ' ')" = '30 100 ' ] || fail "$how: samples of step: $(member samples step | tr '\n' ' ')"
-		[ "$(member sde:::steps::taken step | sort -n | tr '\n' ' ')" = "$counted" ] ||
-			fail "$how: counted in step: $(member sde:::steps::taken step | tr '\n' ' ')"
-		[ "$(cat refused_children)" = "$refused" ] || fail "$how: the reason belongs to the child of several threads alone"
-	done
-else
-	echo 'not tested: counters through PAPI (no libsde; libpapi-dev has it)'
-fi
 run counters NO_SUCH_EVENT
 expect_status 6
 run counters --format json

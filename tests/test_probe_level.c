@@ -15,7 +15,7 @@ static void sampled(uint64_t seed, uint32_t level, bool *marks)
 {
 	for (uint32_t i = 0; i < CALLS; i++)
 		marks[i] = false;
-	for (uint64_t at = chosen(seed, level, 0); at < CALLS; at = probe_level_next(seed, level, at))
+	for (uint64_t at = probe_level_next(seed, level, 0); at < CALLS; at = probe_level_next(seed, level, at + 1))
 		marks[at] = true;
 }
 

@@ -170,7 +170,7 @@ static void make(struct made *m, size_t code_pages)
 		m->memory[16 + i] = i;
 	m->parts[0] = (ElfW(Phdr)){ .p_type = PT_NOTE, .p_vaddr = 0x100000, .p_memsz = 64 }; /* not loaded */
 	m->parts[1] = (ElfW(Phdr)){ .p_type = PT_NOTE, .p_vaddr = 0, .p_memsz = 36 };
-	m->parts[2] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_vaddr = 0, .p_memsz = 36, .p_flags = PF_R };
+	m->parts[2] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_vaddr = 0, .p_filesz = 36, .p_memsz = 36, .p_flags = PF_R };
 	m->parts[3] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_vaddr = PAGE, .p_memsz = m->code_bytes, .p_flags = PF_R | PF_X };
 	m->info = (struct dl_phdr_info){
 		.dlpi_addr = (uintptr_t)m->memory, .dlpi_name = MODULE, .dlpi_phdr = m->parts, .dlpi_phnum = COUNT(m->parts),

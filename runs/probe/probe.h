@@ -11,6 +11,7 @@
 #define RUNS_PROBE_PROBE_H
 
 #include "runs/record/record_writer.h"
+#include "fleet/counting/refused.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -156,14 +157,15 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 /* probe_level.c: general registers only. */
 uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone);
 bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone);
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t after);
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from);
 
 /* probe_thread.c */
-struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* of the calling thread; NULL: no memory */
+struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* of the calling thread; NULL: begun already, or no memory */
 void probe_thread_start(void); /* the same, for one that is counted in probe.threads and finds out where its stack is */
 void probe_threads_end(void);
 void probe_thread_init(void);
 void probe_child(struct probe_thread *t); /* the first call in a forked child */
+void probe_child_begin(void);  /* the same, when something else comes before its first call; nothing in other processes */
 
 /* probe_counters.c */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
@@ -174,6 +176,7 @@ void probe_counters_read(struct probe_thread *t, uint64_t *values);
 void probe_counters_why(void); /* what could not be had, into the record */
 
 /* probe_software.c: n <= PROBE_SOFTWARE_MAX events. 0 or an errno; end what has started. False: they are not there any more. */
+int probe_software_allowed(const char *const *names, uint32_t n); /* the greatest kernel.perf_event_paranoid with which everybody may have them */
 int probe_software_start(const char *const *names, uint32_t n, struct probe_software *out);
 void probe_software_end(const struct probe_software *software, uint32_t n);
 bool probe_software_read(const struct probe_software *software, uint32_t n, uint64_t *values);

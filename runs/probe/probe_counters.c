@@ -32,6 +32,7 @@ static const char **wanted;
 static uint32_t n_wanted;
 static bool software;
 static const char *why; /* nothing is counted */
+static char why_text[256];
 
 static unsigned long thread_id(void)
 {
@@ -115,10 +116,12 @@ static const char *software_try(void)
 	if (n_wanted > PROBE_SOFTWARE_MAX)
 		return "too many events of the kernel";
 	failed = probe_software_start(wanted, n_wanted, &events);
-	if (failed)
-		return failed == EACCES || failed == EPERM ? "not allowed: kernel.perf_event_paranoid=2 or less allows them" : strerrordesc_np(failed);
-	probe_software_end(&events, n_wanted);
-	return NULL;
+	if (!failed) {
+		probe_software_end(&events, n_wanted);
+		return NULL;
+	}
+	refused_here(failed, probe_software_allowed(wanted, n_wanted), why_text, sizeof(why_text));
+	return why_text;
 }
 
 /* In a child process, too: PAPI notices that it is another one, and begins anew. */
@@ -131,6 +134,8 @@ static const char *papi_begin(int *event_set)
 	code = papi.thread_init(thread_id);
 	if (code == PAPI_OK)
 		code = event_set_start(event_set);
+	if (code == PAPI_EPERM && refused_hardware(why_text, sizeof(why_text)))
+		return why_text;
 	return code == PAPI_OK ? NULL : papi.strerror(code);
 }
 
@@ -205,12 +210,15 @@ void probe_counters_thread_end(struct probe_thread *t)
  * of those when it was forked, for good. */
 void probe_counters_child(struct probe_thread *t, bool alone)
 {
-	if (!t->counting)
-		return;
+	bool counted = t->counting;
+
 	t->counting = false;
+	if (!n_wanted || why)
+		return;
 	if (software) {
-		probe_software_end(&t->software, n_wanted);
-		t->counting = probe_software_start(wanted, n_wanted, &t->software) == 0;
+		if (counted)
+			probe_software_end(&t->software, n_wanted);
+		t->counting = counted && probe_software_start(wanted, n_wanted, &t->software) == 0;
 		return;
 	}
 	why = alone ? papi_begin(&t->event_set) : "the child of a process with several threads";

@@ -11,15 +11,14 @@ static uint64_t call_begin(void *slot, void *unused)
 {
 	const uintptr_t stack_guess = 8u << 20; /* of a thread that nobody told us about */
 	uintptr_t at = (uintptr_t)slot;
-	struct probe_thread *t;
 	int kept = errno;
 
 	(void)unused;
-	t = probe_thread_begin(at > stack_guess ? at - stack_guess : 0, at + stack_guess);
-	if (t)
+	probe_child_begin(); /* forked by a thread that nobody told us about: its counters are the child's */
+	if (probe_thread_begin(at > stack_guess ? at - stack_guess : 0, at + stack_guess))
 		__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
 	errno = kept;
-	return (uintptr_t)t;
+	return (uintptr_t)probe_self;
 }
 
 static uint64_t call_child(void *t, void *unused)
@@ -72,7 +71,7 @@ static void schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal
 {
 	struct probe_state *s = &t->states[function];
 
-	s->next = probe_level_next(probe.functions[function].seed, s->level, ordinal);
+	s->next = probe_level_next(probe.functions[function].seed, s->level, ordinal + 1);
 	*probe_countdown(t, function) = (int32_t)(s->next - ordinal - 1);
 }
 
@@ -86,7 +85,8 @@ static uint64_t ordinal_of(const struct probe_thread *t, uint32_t function)
 
 static struct record_sample *room(struct probe_thread *t)
 {
-	if ((size_t)(t->record.end - t->record.next) < probe.writer.sample_bytes && !paused(t, call_take, NULL))
+	if ((size_t)(t->record.end - t->record.next) < probe.writer.sample_bytes &&
+	    (record_drops(&probe.writer, &t->record) || !paused(t, call_take, NULL)))
 		return NULL;
 	return record_begin(&probe.writer, &t->record);
 }
@@ -200,13 +200,13 @@ static void push(struct probe_thread *t, uint32_t function, uintptr_t *slot, boo
 	if (probe.n_counters)
 		counters_read(t, frame->counters);
 	frame->paused = t->paused;
-	probe_barrier();
+	frame->start = record_ticks();
+	probe_barrier(); /* a handler of signals may jump away from here on: the frame is whole */
 	t->depth++;
 	if (!instrumented)
 		*slot = (uintptr_t)probe_return;
 	else
 		s->open = t->depth;
-	frame->start = record_ticks();
 }
 
 /* It is to be measured, but cannot be: the stack is another one, or there is no more room. */
@@ -223,7 +223,7 @@ static struct probe_thread *begin(uint32_t function, uintptr_t *slot)
 {
 	struct probe_thread *t = (struct probe_thread *)(uintptr_t)probe_saved(call_begin, slot, NULL); /* NOLINT: as the trampoline hands it on */
 
-	if (t && function >= PROBE_NEAR)
+	if (t->far && function >= PROBE_NEAR)
 		--*probe_countdown(t, function);
 	return t;
 }
@@ -233,7 +233,7 @@ static struct probe_thread *hold(uint32_t function, uintptr_t *slot)
 {
 	struct probe_thread *t = probe_self ? probe_self : begin(function, slot);
 
-	if (!t || busy(t, slot))
+	if (busy(t, slot))
 		return NULL;
 	t->busy = (uintptr_t)slot;
 	probe_barrier();

@@ -45,10 +45,10 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot)
 	};
 	s->next = frame->ordinal + 1;
 	*probe_countdown(t, function) = 0;
-	probe_barrier();
+	frame->start = record_ticks();
+	probe_barrier(); /* a handler of signals may jump away from here on: the frame is whole */
 	t->depth++;
 	*slot = (uintptr_t)probe_return;
-	frame->start = record_ticks();
 	probe_barrier();
 	t->busy = 0;
 	return true;

@@ -25,12 +25,12 @@ static uint64_t chosen(uint64_t seed, uint32_t level, uint64_t block)
 	return block;
 }
 
-/* The first sampled ordinal behind `after`. */
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t after)
+/* The first sampled ordinal from this one on. */
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from)
 {
-	uint64_t block = after >> level, ordinal = chosen(seed, level, block);
+	uint64_t block = from >> level, ordinal = chosen(seed, level, block);
 
-	return ordinal > after ? ordinal : chosen(seed, level, block + 1);
+	return ordinal >= from ? ordinal : chosen(seed, level, block + 1);
 }
 
 /* The smallest level at which measuring costs no more than what the budget leaves, given what counting costs anyway. Of functions that are

@@ -43,15 +43,6 @@ static void segment_look(struct module *m, const ElfW(Phdr) * p)
 			(p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC };
 }
 
-/* Notes that are loaded; there may be others. */
-static void notes_look(struct module *m, const ElfW(Phdr) * p)
-{
-	uintptr_t low = m->base + p->p_vaddr;
-
-	if (p->p_type == PT_NOTE && !m->id[0] && low >= m->whole.low && low < m->whole.high && p->p_memsz <= m->whole.high - low)
-		record_build_id((const void *)low, p->p_memsz, m->id);
-}
-
 static void module_look(const struct dl_phdr_info *info, struct module *m)
 {
 	char self[1024];
@@ -62,8 +53,7 @@ static void module_look(const struct dl_phdr_info *info, struct module *m)
 	m->base = info->dlpi_addr;
 	for (size_t i = 0; i < info->dlpi_phnum; i++)
 		segment_look(m, &info->dlpi_phdr[i]);
-	for (size_t i = 0; i < info->dlpi_phnum; i++)
-		notes_look(m, &info->dlpi_phdr[i]);
+	record_module_id(m->base, info->dlpi_phdr, info->dlpi_phnum, m->id);
 	if (!path || !*path) { /* the program itself */
 		n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 		self[n > 0 ? n : 0] = '\0';

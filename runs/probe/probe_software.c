@@ -8,40 +8,58 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DESCRIPTOR_LEAST 700 /* far from those that a program opens and closes, and may read from by number */
-
 static const struct {
 	const char *name;
 	uint64_t config;
+	bool in_kernel_only; /* without the kernel's part it would be 0 for ever */
 } rows[] = {
-	{ "perf::TASK-CLOCK", PERF_COUNT_SW_TASK_CLOCK },
-	{ "perf::PAGE-FAULTS", PERF_COUNT_SW_PAGE_FAULTS },
-	{ "perf::MINOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MIN },
-	{ "perf::MAJOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MAJ },
-	{ "perf::ALIGNMENT-FAULTS", PERF_COUNT_SW_ALIGNMENT_FAULTS },
-	{ "perf::CONTEXT-SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES },
-	{ "perf::CPU-MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "perf::TASK-CLOCK", PERF_COUNT_SW_TASK_CLOCK, false },
+	{ "perf::PAGE-FAULTS", PERF_COUNT_SW_PAGE_FAULTS, false },
+	{ "perf::MINOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MIN, false },
+	{ "perf::MAJOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MAJ, false },
+	{ "perf::ALIGNMENT-FAULTS", PERF_COUNT_SW_ALIGNMENT_FAULTS, false },
+	{ "perf::CONTEXT-SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES, true },
+	{ "perf::CPU-MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS, true },
 };
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static size_t row_of(const char *name)
+{
+	size_t i = 0;
+
+	while (i < ROWS && strcmp(rows[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+int probe_software_allowed(const char *const *names, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		size_t row = row_of(names[i]);
+
+		if (row < ROWS && rows[row].in_kernel_only)
+			return REFUSED_KERNEL;
+	}
+	return REFUSED_USER;
+}
 
 static int event_open(const char *name, int group)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .read_format = PERF_FORMAT_GROUP, .exclude_hv = 1 };
-	size_t i = 0;
+	size_t row = row_of(name);
 	int file, high;
 
-	while (i < sizeof(rows) / sizeof(rows[0]) && strcmp(rows[i].name, name) != 0)
-		i++;
-	if (i == sizeof(rows) / sizeof(rows[0])) {
+	if (row == ROWS) {
 		errno = ENOENT;
 		return -1;
 	}
-	event.config = rows[i].config;
+	event.config = rows[row].config;
 	file = (int)syscall(SYS_perf_event_open, &event, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
-	if (file < 0 && (errno == EACCES || errno == EPERM)) {
+	if (file < 0 && (errno == EACCES || errno == EPERM) && !rows[row].in_kernel_only) {
 		event.exclude_kernel = 1;
 		file = (int)syscall(SYS_perf_event_open, &event, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
 	}
-	high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, DESCRIPTOR_LEAST);
+	high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST);
 	if (high < 0)
 		return file;
 	close(file);

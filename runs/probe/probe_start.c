@@ -2,6 +2,7 @@
 #include "runs/probe/probe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #define BUDGET_PPM       30000u /* the default */
 #define BUDGET_PPM_MAX   1000000u
+#define FILE_BYTES_LEAST (4u << 20)
 #define COST_SAMPLED_NS  150u /* of a hook at both ends, with its sample: 45 in a loop, more where the program uses the caches for itself */
 #define COST_COUNTED_NS  1u
 #define COST_READS       16u  /* to see what reading the counters costs */
@@ -119,6 +121,26 @@ static void number_say(const char *key, uint64_t number)
 	record_info(&probe.writer, key, record_number(number, 10, digits));
 }
 
+/* What the program was asked to do: the words behind its name, with blanks between them; of many the first. */
+static void arguments_say(void)
+{
+	char words[1024] = "";
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1), name = (ssize_t)strlen(words);
+
+	if (fd >= 0)
+		close(fd);
+	if (n == (ssize_t)sizeof(words) - 1) {
+		while (n > name && words[n - 1])
+			n--; /* no part of a word */
+	}
+	for (ssize_t i = name + 1; i + 1 < n; i++)
+		words[i] = words[i] ? words[i] : ' ';
+	words[n > 0 ? n : 0] = '\0';
+	if (n > name + 1)
+		record_info(&probe.writer, "arguments", words + name + 1);
+}
+
 static void program_say(void)
 {
 	char path[1024];
@@ -126,6 +148,7 @@ static void program_say(void)
 
 	path[n > 0 ? n : 0] = '\0';
 	record_info(&probe.writer, "program", path);
+	arguments_say();
 	record_info(&probe.writer, "probe", PROBE_VERSION);
 	number_say("budget_ppm", probe.budget_ppm);
 	number_say("cost_sampled_ticks", probe.cost_sampled);
@@ -146,6 +169,18 @@ static uint32_t names_bytes(void)
 	return bytes < RECORD_NAMES_BYTES_MAX ? (uint32_t)bytes : RECORD_NAMES_BYTES_MAX;
 }
 
+/* The file is mapped whole: where the program may have so much address space and no more, it gets an eighth of that. */
+static uint64_t file_bytes(void)
+{
+	struct rlimit space;
+	uint64_t least = names_bytes() + FILE_BYTES_LEAST, some;
+
+	if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur / 8 >= RECORD_FILE_BYTES)
+		return RECORD_FILE_BYTES;
+	some = space.rlim_cur / 8;
+	return some > least ? some : least;
+}
+
 bool probe_begin(void)
 {
 	static bool tried;
@@ -153,6 +188,7 @@ bool probe_begin(void)
 		.directory = getenv("ASSAY_PROBE_DIRECTORY"),
 		.counters = counter_names,
 		.names_bytes_max = names_bytes(),
+		.file_bytes_max = file_bytes(),
 	};
 	int failed;
 
@@ -183,6 +219,12 @@ bool probe_begin(void)
 	return true;
 }
 
+/* In a child of fork(): whoever held it is not there. */
+static void loading_free(void)
+{
+	loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 void probe_loaded(void)
 {
 	static __thread bool at_work PROBE_TLS; /* what PAPI loads is not looked at */
@@ -190,6 +232,7 @@ void probe_loaded(void)
 	if (!list.n || at_work)
 		return;
 	at_work = true;
+	probe_child_begin(); /* functions are numbered in the process's own file */
 	pthread_mutex_lock(&loading);
 	probe_modules_scan(&list);
 	pthread_mutex_unlock(&loading);
@@ -211,8 +254,10 @@ __attribute__((constructor)) static void probe_start(void)
 		return;
 	}
 	probe.budget_ppm = budget_from(getenv("ASSAY_PROBE_BUDGET"));
-	if (probe_list_read(path, &list))
-		probe_loaded();
+	if (!probe_list_read(path, &list))
+		return;
+	pthread_atfork(NULL, NULL, loading_free);
+	probe_loaded();
 }
 
 __attribute__((destructor)) static void probe_end(void)

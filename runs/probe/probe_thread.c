@@ -79,14 +79,18 @@ static struct probe_thread *thread_new(void)
 
 struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high)
 {
-	struct probe_thread *t = probe.writer.header ? thread_again() : NULL;
+	/* In one instruction: a handler of signals may come, and its calls are either the thread's first or not measured. */
+	struct probe_thread *self = __atomic_exchange_n(&probe_self, &ended, __ATOMIC_RELAXED), *t;
 
-	if (!t && probe.writer.header)
-		t = thread_new();
-	if (!t) {
-		probe_self = &ended;
+	if (self) {
+		probe_self = self;
 		return NULL;
 	}
+	t = probe.writer.header ? thread_again() : NULL;
+	if (!t && probe.writer.header)
+		t = thread_new();
+	if (!t)
+		return NULL;
 	t->stack_low = low;
 	t->stack_bytes = high - low;
 	t->near = probe_near;
@@ -148,13 +152,13 @@ static void totals_of_another(struct probe_thread t)
 void probe_threads_end(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
-		if (t->unused || !t->record.numbered)
+		if (t->unused)
 			continue;
 		if (t == probe_self) {
 			t->busy = UINTPTR_MAX;
 			t->record.final = true;
 			totals(*t, &t->record);
-		} else {
+		} else if (t->record.numbered) {
 			totals_of_another(*t);
 		}
 	}
@@ -182,11 +186,6 @@ static void thread_end(void *value)
 	__atomic_store_n(&t->unused, 1, __ATOMIC_RELEASE);
 }
 
-void probe_thread_init(void)
-{
-	key_made = pthread_key_create(&key, thread_end) == 0;
-}
-
 /* ---- the beginning of one ---- */
 
 struct start {
@@ -211,16 +210,24 @@ void probe_thread_start(void)
 		stack = (void *)(here - (8u << 20));
 		bytes = (8u << 20) + 4096;
 	}
-	if (!probe_thread_begin((uintptr_t)stack, (uintptr_t)stack + bytes))
-		__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED); /* nobody will say when it ends */
+	if (probe_thread_begin((uintptr_t)stack, (uintptr_t)stack + bytes))
+		return;
+	/* A handler of signals has begun it, and counted it; or nobody will say when it ends. */
+	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
+	if (probe_self != &ended) {
+		probe_self->stack_low = (uintptr_t)stack;
+		probe_self->stack_bytes = bytes;
+	}
 }
 
 /* A child's file, while it has one thread: another one could not begin it, for the first would go on with the parent's. */
-static void child_begin(void)
+void probe_child_begin(void)
 {
 	struct probe_thread *self = probe_self, *t = self ? self : &ended;
 	uintptr_t busy = t->busy;
 
+	if (!probe.writer.header || *probe.writer.alive)
+		return;
 	probe_self = t;
 	t->busy = UINTPTR_MAX;
 	probe_barrier();
@@ -235,8 +242,7 @@ static bool measured(void)
 {
 	if (!probe.writer.header)
 		untold = true;
-	else if (!*probe.writer.alive)
-		child_begin();
+	probe_child_begin();
 	return probe.writer.header;
 }
 
@@ -307,10 +313,25 @@ PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argume
 
 /* ---- a child of fork() ---- */
 
+/* Just forked: what the thread called so far are its parent's calls. How long functions take, and so which of their calls are measured,
+ * stays known. */
+static void calls_forget(void)
+{
+	struct probe_thread *t = probe_self;
+
+	for (uint32_t i = 0; t && !t->busy && i < t->begun; i++) {
+		struct probe_state *s = &t->states[i];
+
+		s->next = probe_level_next(probe.functions[i].seed, s->level, 0);
+		s->last = 0;
+		*probe_countdown(t, i) = (int32_t)s->next;
+	}
+}
+
 /* The first hook there, or the first thread that is begun: a file of its own. What began in the parent is the parent's to record. */
 void probe_child(struct probe_thread *t)
 {
-	bool alone = probe.threads == 1 && !untold;
+	bool alone = probe.threads == 1 && !untold && t != &ended; /* which is nobody's, or of a thread that nobody told us about */
 
 	probe.threads = t != &ended;
 	for (uint32_t i = 0; i < t->depth; i++)
@@ -320,4 +341,10 @@ void probe_child(struct probe_thread *t)
 	probe_counters_child(t, alone);
 	if (record_fork(&probe.writer, &t->record) == 0)
 		probe_counters_why();
+}
+
+void probe_thread_init(void)
+{
+	key_made = pthread_key_create(&key, thread_end) == 0;
+	pthread_atfork(NULL, NULL, calls_forget);
 }

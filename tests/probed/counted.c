@@ -1,11 +1,14 @@
 /* A counter of software (PAPI's sde:::steps::taken), read by the probe in the process and in its child; "threads": forked while a second
- * thread is there; "backwards": one call of the hundred takes away. */
+ * thread is there; "backwards": one call of the hundred takes away; "timer": forked by a thread that libc has begun, as the probe is not told. */
 #include <pthread.h>
 #include <sde_lib.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static long long taken;
@@ -23,6 +26,32 @@ static void *wait_for_end(void *unused)
 	return unused;
 }
 
+/* A child that calls step 30 times, and waiting for it. */
+static void forks(union sigval unused)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)unused;
+	for (int i = 0; !child && i < 30; i++)
+		step(7);
+	if (!child)
+		exit(0);
+	waitpid(child, &status, 0);
+	sem_post(&end);
+}
+
+static void forks_by_timer(void)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD, .sigev_notify_function = forks };
+	struct itimerspec soon = { .it_value = { .tv_nsec = 1 } };
+	timer_t timer;
+
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+	timer_settime(timer, 0, &soon, NULL);
+	sem_wait(&end);
+}
+
 int main(int argc, char **argv)
 {
 	papi_handle_t steps = papi_sde_init("steps");
@@ -37,6 +66,10 @@ int main(int argc, char **argv)
 		pthread_create(&thread, NULL, wait_for_end, NULL);
 	for (int i = 0; i < 100; i++)
 		step(i == 50 && argc > 1 && strcmp(argv[1], "backwards") == 0 ? -3 : 3);
+	if (argc > 1 && strcmp(argv[1], "timer") == 0) {
+		forks_by_timer();
+		return 0;
+	}
 	child = fork();
 	for (int i = 0; !child && i < 30; i++)
 		step(7);

@@ -1,13 +1,33 @@
-/* Runs a program that may not change its own code: memory-deny-write-execute, Linux 6.3. Status 77: this system has no such thing. */
+/* Runs a program that may not change its own code ("code": memory-deny-write-execute, Linux 6.3), or may not count ("counters": a filter of
+ * system calls, as containers have). Status 77: this system has no such thing. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define SET_MDWE 65 /* PR_SET_MDWE */
 
+static int no_counters(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) || prctl(PR_SET_SECCOMP, (long)SECCOMP_MODE_FILTER, &program, 0L, 0L);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc < 2 || prctl(SET_MDWE, 1L, 0L, 0L, 0L))
+	if (argc < 3 || (strcmp(argv[1], "counters") == 0 ? no_counters() : prctl(SET_MDWE, 1L, 0L, 0L, 0L)))
 		return 77;
-	execvp(argv[1], argv + 1);
+	execvp(argv[2], argv + 2);
 	return 1;
 }

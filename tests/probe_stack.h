@@ -1,0 +1,118 @@
+/* The probe's hooks, called from C on a stack that is an array: what is in other people's processes, compiled as everything else here, with
+ * sanitizers too. Included by one file of a test. Real programs, real stacks: cli_probe.sh. */
+#ifndef TESTS_PROBE_STACK_H
+#define TESTS_PROBE_STACK_H
+
+#include "runs/probe/probe.h"
+#include "runs/samples/samples.h"
+#include "tests/scratch.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SLOTS 64
+
+struct probe probe;
+
+/* What probe_start.c and probe_dlopen.c have. */
+void probe_say(const char *text, const char *more, int errnum)
+{
+	(void)errnum;
+	fail_msg("%s%s", text, more);
+}
+
+void *probe_library(const char *file, int mode)
+{
+	return dlopen(file, mode);
+}
+
+/* The thread's stack is the array, from its end on downwards. */
+static inline uintptr_t *stack_begin(void)
+{
+	uintptr_t *slots = mem_new(SLOTS, sizeof(*slots));
+	struct probe_thread *t;
+
+	if (!probe_self) /* not begun by our pthread_create() */
+		memset(probe_near, 0, sizeof(probe_near));
+	t = probe_self ? probe_self : probe_thread_begin(0, 1);
+	assert_non_null(t);
+	t->stack_low = (uintptr_t)slots;
+	t->stack_bytes = SLOTS * sizeof(*slots);
+	for (size_t i = 0; i < SLOTS; i++)
+		slots[i] = 1000 + i; /* return addresses */
+	return slots;
+}
+
+/* A probe without functions' code, and the stack of this thread. end() them. */
+static inline uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
+{
+	const struct record_options options = {
+		.directory = ".", .back_end = RECORD_TIME, .ticks_per_s = 1000000000u, .brief = true, .chunk_bytes = 65536,
+		.names_bytes_max = 8192, .file_bytes_max = file_bytes_max,
+	};
+
+	probe = (struct probe){
+		.frame_bytes = sizeof(struct probe_frame), .threads = 1, .budget_ppm = budget_ppm,
+		.cost_sampled = 300, .cost_counted = 2, .cost_clock = 40,
+	};
+	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(probe.functions != MAP_FAILED);
+	assert_int_equal(record_open(&probe.writer, &options), 0);
+	for (uint32_t i = 0; i < 600; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%u", i);
+		assert_int_equal(record_function(&probe.writer, i, "m", name), i);
+		probe.functions[i].seed = (i + 1) * 0x9e3779b97f4a7c15u;
+	}
+	probe_saved_init();
+	return stack_begin();
+}
+
+/* As the stub, and probe_trampoline.c behind it. */
+static inline void enter(uint32_t function, uintptr_t *slot)
+{
+	if (--*(function < PROBE_NEAR ? &probe_near[function] : &probe_far[function]) < 0 && !probe_enter(function, slot))
+		probe_enter_slowly(function, slot);
+}
+
+/* As a return to the address in the slot. */
+static inline void leave(uintptr_t *slot)
+{
+	uint64_t now;
+
+	if (*slot != (uintptr_t)probe_return)
+		return;
+	now = probe_leave(slot);
+	if (now)
+		probe_leave_slowly(slot, now);
+}
+
+static inline void end(struct samples *samples, uintptr_t *slots)
+{
+	struct assay_error err;
+
+	probe_threads_end();
+	record_close(&probe.writer);
+	if (samples_read(probe.writer.path, samples, &err))
+		fail_msg("%s", err.text);
+	free(slots);
+	probe_self = NULL;
+	probe_threads = NULL;
+	munmap(probe.functions, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]));
+	memset(&probe, 0, sizeof(probe));
+}
+
+static inline uint64_t calls_of(const struct samples *s, uint32_t function)
+{
+	uint64_t calls = 0;
+
+	for (size_t i = 0; i < s->n_calls; i++)
+		calls += s->calls[i].function == function ? s->calls[i].calls : 0;
+	return calls;
+}
+
+#endif
