@@ -1,0 +1,125 @@
+/* The emulation inside a test's own process: its hooks, which compilers call otherwise, called from C, compiled as everything else here, with
+ * sanitizers too. Included by one file of a test, which says what is emulated. What real programs count: test_emulation.c. */
+#ifndef TESTS_EMULATED_HERE_H
+#define TESTS_EMULATED_HERE_H
+
+#include "runs/samples/samples.h"
+#include "tests/scratch.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TIMES   60000
+#define THREADS 4
+
+/* runs/emulate/emulate.h, as far as programs know it. */
+void __tsan_func_entry(void *caller);
+void __tsan_func_exit(void);
+void __tsan_read4(void *at);
+void __tsan_write4(void *at);
+void __tsan_write16(void *at);
+void __tsan_unaligned_write8(void *at);
+void __tsan_read_range(void *at, size_t bytes);
+void __tsan_write_range(void *at, size_t bytes);
+int __tsan_atomic32_fetch_add(volatile int *at, int value, int order);
+void __sanitizer_cov_trace_pc(void);
+void runtime_finish(void);
+
+/* Of wrap_calls.c, which is not here. */
+_Noreturn void __real__exit(int status);
+_Noreturn void __real__Exit(int status);
+_Noreturn void __real__exit(int status)
+{
+	_exit(status);
+}
+
+_Noreturn void __real__Exit(int status)
+{
+	_Exit(status);
+}
+
+/* ---- what was counted ---- */
+
+static struct samples parent, child; /* this process, and one that it forked */
+
+static inline void read_all(const char *directory)
+{
+	DIR *files = opendir(directory);
+	const struct dirent *entry;
+
+	if (!files)
+		fail_msg("no directory '%s'", directory);
+	while (files && (entry = readdir(files))) {
+		char *path = mem_format("%s/%s", directory, entry->d_name);
+		struct assay_error err;
+
+		if (entry->d_name[0] != '.') {
+			bool own = strtol(entry->d_name, NULL, 10) == (long)getpid();
+
+			if (samples_read(path, own ? &parent : &child, &err))
+				fail_msg("%s", err.text);
+			remove(path);
+		}
+		free(path);
+	}
+	closedir(files);
+	remove(directory);
+}
+
+static inline const struct samples_function *find(const struct samples *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_functions; i++)
+		if (strcmp(s->functions[i].name, name) == 0)
+			return &s->functions[i];
+	fail_msg("no function '%s'", name);
+	abort();
+}
+
+static inline double sum(const struct samples *s, const char *function, const char *counter)
+{
+	const struct samples_function *f = find(s, function);
+	size_t c = samples_counter(s, counter);
+	double total = 0;
+
+	assert_true(c < s->n_counters);
+	for (size_t i = 0; i < f->n; i++)
+		total += s->alone[(f->first + i) * s->n_counters + c];
+	return total;
+}
+
+static inline uint64_t calls(const struct samples *s, const char *function)
+{
+	size_t f = (size_t)(find(s, function) - s->functions);
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < s->n_calls; i++)
+		total += s->calls[i].function == f ? s->calls[i].calls : 0;
+	return total;
+}
+
+/* The emulation begins with the process, where its variable says; so the test's begins once more, in a directory of its own. */
+static inline int emulated_main(char **argv, void (*emulated)(void), int (*tests)(void))
+{
+	char directory[] = "/tmp/assay-test-XXXXXX";
+	int failed;
+
+	if (!getenv("ASSAY_EMULATE_DIRECTORY")) {
+		if (!mkdtemp(directory) || setenv("ASSAY_EMULATE_DIRECTORY", directory, 1))
+			return 1;
+		execv("/proc/self/exe", argv);
+		return 1;
+	}
+	emulated();
+	runtime_finish();
+	read_all(getenv("ASSAY_EMULATE_DIRECTORY"));
+	failed = tests();
+	samples_release(&parent);
+	samples_release(&child);
+	return failed;
+}
+
+#endif
