@@ -120,6 +120,7 @@ static cJSON *summary_json(const struct model_file *model)
 	cJSON *root = model_file_json(model);
 
 	cJSON_DeleteItemFromObjectCaseSensitive(root, "detector");
+	cJSON_DeleteItemFromObjectCaseSensitive(root, "like_inputs");
 	return root;
 }
 
@@ -146,6 +147,7 @@ static enum assay_status train(const struct cli *cli, const struct arguments *a,
 {
 	struct side side = { .runs = NULL };
 	struct observed observed = { .function = NULL };
+	struct like_inputs like = { .inputs = NULL };
 	struct detector *detector = NULL;
 	struct model_file model = { .detector = NULL };
 	char now[TEXT_DATE_BYTES];
@@ -156,16 +158,19 @@ static enum assay_status train(const struct cli *cli, const struct arguments *a,
 		st = observe(&side, &a->observe, &observed, err);
 	}
 	if (!st)
+		like_inputs_learn(&side, &observed, input_numbers(&side), &like);
+	if (!st)
 		st = detector_fit(&observed.observations, &a->detector, &detector, err);
 	if (st)
 		goto out;
-	model_file_make(&side, &observed, &a->observe, &a->detector, &detector, text_from_ms((int64_t)time(NULL) * 1000, now),
-	                &model);
+	model_file_make(&side, &observed, &a->observe, &a->detector, &like, &detector,
+	                text_from_ms((int64_t)time(NULL) * 1000, now), &model);
 	st = model_file_write(&model, path, err);
 	if (!st)
 		st = say_kept(cli, &model, path, err);
 out:
 	model_file_release(&model);
+	like_inputs_release(&like);
 	detector_free(detector);
 	observed_release(&observed);
 	side_release(&side);

@@ -114,9 +114,9 @@ run detect --model-file 1.0.model same
 expect_status 0
 run model train old
 refused 2 '-o FILE is needed'
-echo '{"assay_model": 2}' >newer
+echo '{"assay_model": 3}' >newer
 run model show newer
-refused 1 'format 2'
+refused 1 'format 3'
 echo '{"decision": "pass"}' >other
 run model show other
 refused 2 'assay_model'

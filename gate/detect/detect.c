@@ -31,6 +31,7 @@ void detected_release(struct detected *d)
 	free(d->reasons);
 	detection_release(&d->detection);
 	detector_free(d->detector);
+	like_inputs_release(&d->like);
 	observed_release(&d->normal);
 	observed_release(&d->seen);
 	*d = (struct detected){ .input = NULL };
@@ -151,6 +152,31 @@ static enum assay_status observe_both(const struct detect_options *options, stru
 		st = observe(in->old, &o, &d->normal, err);
 	free(changed);
 	return st;
+}
+
+/* Not as published. */
+static void compare_at_like_inputs(const struct detect_options *options, struct detected *d)
+{
+	const struct detect_input *in = d->input;
+	const struct like_inputs *like = in->model ? &in->model->like : &d->like;
+	size_t numbers = in->old ? input_numbers(in->old) : in->model->like.numbers, theirs = input_numbers(in->new);
+	struct buf text = BUF_INIT;
+
+	if (in->old && !options->mann_whitney && options->detector.scaling != DETECTOR_ASINH)
+		return;
+	if (in->old)
+		like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, &d->like);
+	d->runs_unlike = like_inputs_apply(like, in->new, &d->seen);
+	like_inputs_text(like, &text);
+	if (text.size)
+		add_reason(d, "like_inputs", "%s", text.bytes);
+	if (numbers && numbers != theirs && (in->old || like->n))
+		add_reason(d, "inputs_differ", "the inputs of the two versions have not equally many numbers, or not in all runs: what follows their size was %s",
+		           in->old ? "compared as it is" : "not judged");
+	if (d->runs_unlike)
+		add_reason(d, "inputs_unlike", "%zu run%s had inputs unlike those of normal runs: what follows the input was not judged there",
+		           d->runs_unlike, text_plural(d->runs_unlike));
+	buf_release(&text);
 }
 
 static size_t runs_with_samples(const struct observed *o)
@@ -275,6 +301,7 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 		st = observe_both(options, &d, err);
 	if (st)
 		goto out;
+	compare_at_like_inputs(options, &d);
 	find_skipped(&d);
 	if (!input->model) {
 		runs = runs_with_samples(&d.normal);

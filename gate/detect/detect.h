@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "gate/decide/effect.h"
 #include "gate/detect/kind.h"
+#include "gate/detect/like_inputs.h"
 #include "gate/detect/model_file.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/places.h"
@@ -64,7 +65,9 @@ struct detected {
 	size_t n_reasons;
 	double rate_asked, rate_used;  /* the latter is larger where there are too few normal runs */
 	size_t runs_needed;            /* for the rate that was asked for */
-	struct observed normal, seen;  /* `normal` is zeroed with a model */
+	struct observed normal, seen;  /* `normal` is zeroed with a model; values at the typical input where that is known (like_inputs.h) */
+	struct like_inputs like;       /* zeroed with a model */
+	size_t runs_unlike;            /* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
 	struct detector *detector;     /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
 	const struct detector_about *about; /* NULL: there is no detector */
 	struct detection detection;

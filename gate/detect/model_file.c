@@ -20,6 +20,7 @@ void model_file_release(struct model_file *model)
 	free(model->what);
 	free(model->trained);
 	free(model->hardware_type);
+	like_inputs_release(&model->like);
 	detector_free(model->detector);
 	*model = (struct model_file){ .detector = NULL };
 }
@@ -34,8 +35,8 @@ static char **texts_copy(const char *const *texts, size_t n)
 }
 
 void model_file_make(const struct side *side, const struct observed *observed, const struct observe_options *observe,
-                     const struct detector_options *options, struct detector **detector, const char *trained,
-                     struct model_file *out)
+                     const struct detector_options *options, struct like_inputs *like, struct detector **detector,
+                     const char *trained, struct model_file *out)
 {
 	struct model_file model = {
 		.what = mem_string(side->what),
@@ -47,6 +48,7 @@ void model_file_make(const struct side *side, const struct observed *observed, c
 		.inclusive = mem_new(observed->observations.functions, sizeof(char *)),
 		.observe = *observe,
 		.options = *options,
+		.like = *like,
 		.detector = *detector,
 	};
 
@@ -57,6 +59,7 @@ void model_file_make(const struct side *side, const struct observed *observed, c
 	model.observe.other = NULL;
 	model.observe.inclusive = model.observe.only = NULL;
 	model.observe.n_inclusive = model.observe.n_only = 0;
+	*like = (struct like_inputs){ .inputs = NULL };
 	*detector = NULL;
 	*out = model;
 }
@@ -101,6 +104,7 @@ cJSON *model_file_json(const struct model_file *m)
 	cJSON_AddNumberToObject(object, "samples_max", (double)m->observe.samples_max);
 	cJSON_AddNumberToObject(object, "seed", (double)m->observe.seed);
 	cJSON_AddBoolToObject(object, "per_thread", m->observe.per_thread);
+	cJSON_AddItemToObject(root, "like_inputs", like_inputs_json(&m->like));
 	cJSON_AddItemToObject(root, "detector", detector_write(m->detector));
 	return root;
 }
@@ -241,7 +245,7 @@ static void read_digest(struct reading *r, const cJSON *root, char digest[DIGEST
 
 static void read_all(struct reading *r, const cJSON *root, struct model_file *m)
 {
-	const cJSON *detector = NULL;
+	const cJSON *detector = NULL, *like = NULL;
 	uint64_t version = integer_of(r, root, "assay_model");
 
 	if (!r->st && version > MODEL_FILE_VERSION)
@@ -258,6 +262,10 @@ static void read_all(struct reading *r, const cJSON *root, struct model_file *m)
 	m->options.rate = number_of(r, root, "rate", 1e-9, 1);
 	m->options.seed = integer_of(r, root, "seed");
 	read_observe(r, root, &m->observe);
+	if (!r->st)
+		r->st = json_object(r->name, root, "like_inputs", version > 1, &like, r->err);
+	if (!r->st && like)
+		r->st = like_inputs_read(r->name, like, &m->like, r->err);
 	if (!r->st)
 		r->st = json_object(r->name, root, "detector", true, &detector, r->err);
 	if (!r->st) {

@@ -2,10 +2,10 @@
 #ifndef GATE_DETECT_MODEL_FILE_H
 #define GATE_DETECT_MODEL_FILE_H
 
-#include "gate/detect/observe.h"
+#include "gate/detect/like_inputs.h"
 #include "gate/detect/side.h"
 
-#define MODEL_FILE_VERSION 1
+#define MODEL_FILE_VERSION 2 /* 1 compared nothing at like inputs */
 #define MODEL_FILE_COUNTERS_MAX 4096
 
 struct model_file {
@@ -20,12 +20,14 @@ struct model_file {
 	struct observe_options observe; /* how samples were put together; no pointers */
 	char digest[DIGEST_HEX_BYTES];  /* of the samples */
 	struct detector_options options; /* scorer, rate, seed... it was fitted with */
+	struct like_inputs like; /* with which what is judged is brought to the typical input */
 	struct detector *detector;
 };
 
-/* From what was observed of a side; takes the detector over (*detector becomes NULL). */
+/* From what was observed of a side; takes over the detector (*detector becomes NULL) and what inputs should cost (*like is zeroed). */
 void model_file_make(const struct side *side, const struct observed *observed, const struct observe_options *observe,
-		     const struct detector_options *options, struct detector **detector, const char *trained, struct model_file *out);
+		     const struct detector_options *options, struct like_inputs *like, struct detector **detector, const char *trained,
+		     struct model_file *out);
 cJSON *model_file_json(const struct model_file *model);
 enum assay_status model_file_write(const struct model_file *model, const char *path, struct assay_error *err);
 /* *out is overwritten; model_file_release() it. ASSAY_E_FORMAT, ASSAY_E_VERSION. */

@@ -22,19 +22,28 @@ struct work {
 	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
 	struct observed *out;            /* its columns, remarks and counts are filled in */
 	size_t n_columns;
-	bool *per_call;          /* [n_columns] */
 	struct pool_rows *cells; /* [names.n] of one run */
 };
+
+static bool has_work(const struct side_run *run)
+{
+	size_t counters[SAMPLES_WORK_MAX], n = 0;
+
+	for (size_t f = 0; f < run->n_files; f++)
+		n += samples_work(&run->files[f], counters);
+	return n > 0;
+}
 
 static void columns_find(struct work *w)
 {
 	const char **counters;
 	size_t n = side_counters(&w->side->runs[0], &counters);
 	struct observed *o = w->out;
+	bool worked = has_work(&w->side->runs[0]);
 
 	o->columns = mem_new(n + 1, sizeof(o->columns[0]));
 	o->material = mem_new(n + 1, sizeof(double));
-	w->per_call = mem_new(n + 1, sizeof(bool));
+	o->per_call = mem_new(n + 1, sizeof(bool));
 	for (size_t c = 0; c <= n; c++) {
 		const char *name = c < n ? counters[c] : COUNTERS_TIME;
 		struct counter_about about = counter_about(w->side->back_end, name);
@@ -43,7 +52,7 @@ static void columns_find(struct work *w)
 			continue;
 		o->columns[w->n_columns] = mem_string(name);
 		o->material[w->n_columns] = about.material;
-		w->per_call[w->n_columns++] = about.role == COUNTER_WORK || c == n;
+		o->per_call[w->n_columns++] = about.role == COUNTER_WORK || c == n || !worked;
 	}
 	free(counters);
 }
@@ -57,7 +66,7 @@ static void add_function(struct work *w, const struct source *source, size_t fun
 {
 	size_t name = observe_names_find(&w->names, source_function_name(source, function)), before, left_out;
 	struct pool_shape shape = {
-		from, w->per_call, w->n_columns, true, w->options->per_thread, w->options->least_work, w->options->least_ns
+		from, w->out->per_call, w->n_columns, true, w->options->per_thread, w->options->least_work, w->options->least_ns
 	};
 	struct pool_rows *cell;
 	enum samples_apart apart;
@@ -217,12 +226,23 @@ static void begin(struct work *w)
 static enum observe_remark_kind why_none(const struct observed *o, size_t function)
 {
 	static const enum observe_remark_kind order[] = { OBSERVE_UNASKED, OBSERVE_LITTLE_WORK, OBSERVE_NESTED, OBSERVE_OVERFLOW,
-		                                          OBSERVE_APART };
+		                                          OBSERVE_APART, OBSERVE_UNLIKE };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		if (o->remarks[order[i]][function])
 			return order[i];
 	return OBSERVE_NOT_COUNTED;
+}
+
+static void row_move(struct observed *o, size_t from, size_t to)
+{
+	struct mat *m = &o->observations.values;
+
+	memmove(m->at + to * m->cols, m->at + from * m->cols, m->cols * sizeof(double));
+	o->function[to] = o->function[from];
+	o->run[to] = o->run[from];
+	o->weight[to] = o->weight[from];
+	o->ns[to] = o->ns[from];
 }
 
 /* number[functions]: SIZE_MAX for those that go; rows of these go as well. */
@@ -234,11 +254,9 @@ static void rows_renumber(struct observed *o, const size_t *number)
 	for (size_t i = 0; i < m->rows; i++) {
 		if (number[o->function[i]] == SIZE_MAX)
 			continue;
-		memmove(m->at + kept * m->cols, m->at + i * m->cols, m->cols * sizeof(double));
-		o->function[kept] = number[o->function[i]];
-		o->run[kept] = o->run[i];
-		o->weight[kept] = o->weight[i];
-		o->ns[kept++] = o->ns[i];
+		row_move(o, i, kept);
+		o->function[kept] = number[o->function[kept]];
+		kept++;
 	}
 	m->rows = kept;
 }
@@ -292,6 +310,20 @@ static void put_empty_aside(struct observed *o)
 	free(has_rows);
 }
 
+void observed_drop(struct observed *o, const bool *drop)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < o->observations.values.rows; i++) {
+		if (drop[i])
+			o->remarks[OBSERVE_UNLIKE][o->function[i]]++;
+		else
+			row_move(o, i, kept++);
+	}
+	o->observations.values.rows = kept;
+	put_empty_aside(o);
+}
+
 static void point(struct work *w)
 {
 	struct observed *o = w->out;
@@ -334,7 +366,6 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	observe_names_release(&w.inclusive);
 	observe_names_release(&w.only);
 	free(w.small);
-	free(w.per_call);
 	free(w.cells);
 	observed_release(&observed);
 	return st;
@@ -355,6 +386,7 @@ void observed_release(struct observed *observed)
 	free(observed->functions);
 	free(observed->columns);
 	free(observed->material);
+	free(observed->per_call);
 	free(observed->function);
 	free(observed->run);
 	free(observed->weight);

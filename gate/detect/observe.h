@@ -31,6 +31,7 @@ extern const struct observe_options observe_defaults;
 	X(OBSERVE_APART, "runs_do_not_align", "its counters took several executions that do not align")                                 \
 	X(OBSERVE_NOT_COUNTED, "not_counted", "some of its counters were never counted")                                                \
 	X(OBSERVE_OVERFLOW, "overflow", "a counter overflowed")                                                                         \
+	X(OBSERVE_UNLIKE, "unlike_input", "its runs had inputs unlike those of the normal ones")                                        \
 	X(OBSERVE_SAME_NAME, "same_name", "several functions have this name: taken together")
 
 enum observe_remark_kind { OBSERVE_REMARK_ROWS(ROWS_ENUM) OBSERVE_REMARKS };
@@ -42,6 +43,7 @@ struct observed {
 	size_t *function, *run;
 	double *weight, *material, *ns;   /* ns [n]: mean duration of a call of the sample without nested ones, for weighing functions by time; of
 					   * emulated ones its accesses and blocks instead */
+	bool *per_call;                   /* [columns] a mean over calls, not over work: it may follow what the program is asked to do */
 	char **functions, **columns;      /* those that have samples here; names without what compilers put behind them (".constprop.0") */
 	size_t n_pooled, n_left_out;      /* samples that were put together; that could not be used */
 	size_t *remarks[OBSERVE_REMARKS]; /* [functions]: how many samples each is true of; 0: not true */
@@ -64,5 +66,8 @@ double observed_calls(const struct observed *observed, size_t function);
 
 /* Puts aside the functions that keep[functions] does not have; the others are numbered anew. */
 void observed_keep(struct observed *observed, const bool *keep, enum observe_remark_kind why);
+
+/* Takes away the rows that drop[rows] has, as unlike those of the normal runs; functions of which nothing is left are put aside. */
+void observed_drop(struct observed *observed, const bool *drop);
 
 #endif

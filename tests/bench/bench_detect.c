@@ -8,6 +8,7 @@
  *       error METHOD RATE DIRECTORY text */
 #include "base/mem.h"
 #include "gate/detect/kind.h"
+#include "gate/detect/like_inputs.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/side_effect.h"
 #include "model/anomaly/rival.h"
@@ -31,8 +32,10 @@ static const struct method {
 	size_t clusters;                  /* of BY_DEFAULT and BY_PAPER; 0: chosen */
 	bool share;                       /* of BY_PAPER: a run by its share of anomalous samples, not by one */
 	bool strict;                      /* differences matter however small they are */
+	bool as_is;                       /* not compared at like inputs */
 } methods[] = {
 	{ .name = "default", .how = BY_DEFAULT },
+	{ .name = "default-as-is", .how = BY_DEFAULT, .as_is = true },
 	{ .name = "default-1", .how = BY_DEFAULT, .clusters = 1 },
 	{ .name = "default-2", .how = BY_DEFAULT, .clusters = 2 },
 	{ .name = "default-3", .how = BY_DEFAULT, .clusters = 3 },
@@ -60,6 +63,7 @@ static const struct method {
 	{ .name = "paper-3", .how = BY_PAPER, .clusters = 3 },
 	{ .name = "paper-each", .how = BY_PAPER, .clusters = DETECTOR_ONE_EACH },
 	{ .name = "mannwhitney", .how = BY_RANKS },
+	{ .name = "mannwhitney-as-is", .how = BY_RANKS, .as_is = true },
 };
 
 static double now_s(void)
@@ -270,10 +274,12 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 	free(head);
 }
 
-/* As `assay detect`: each of two sides is observed in view of the other. */
-static void observe_both(const struct side *a, const struct side *b, struct observed *of_a, struct observed *of_b)
+/* As `assay detect`: each of two sides is observed in view of the other, and compared at like inputs. */
+static void observe_both(const struct side *a, const struct side *b, bool at_like_inputs, struct observed *of_a, struct observed *of_b)
 {
 	struct observe_options options = observe_defaults;
+	size_t numbers = input_numbers(a);
+	struct like_inputs like;
 	struct assay_error err;
 
 	options.other = b;
@@ -282,6 +288,11 @@ static void observe_both(const struct side *a, const struct side *b, struct obse
 	options.other = a;
 	if (observe(b, &options, of_b, &err))
 		fail(&err);
+	if (!at_like_inputs)
+		return;
+	like_inputs_learn(a, of_a, numbers == input_numbers(b) ? numbers : 0, &like);
+	like_inputs_apply(&like, b, of_b);
+	like_inputs_release(&like);
 }
 
 static void judge_all(char **argv)
@@ -293,23 +304,28 @@ static void judge_all(char **argv)
 		fail(&err);
 	for (char **directory = argv + 4; *directory; directory++) {
 		struct side side;
-		struct observed normal, seen;
+		struct observed normal[2], seen[2]; /* as they are; at like inputs */
 		char *names = mem_string(argv[0]), *rest = names, *name;
 
 		if (side_read(*directory, &side, &err))
 			fail(&err);
-		observe_both(&train, &side, &normal, &seen);
+		for (int like = 0; like < 2; like++)
+			observe_both(&train, &side, like, &normal[like], &seen[like]);
 		while ((name = strsep(&rest, ","))) {
 			char *rates = mem_string(argv[1]), *left = rates, *rate;
+			const struct method *m = method_find(name);
+			bool like = m->how != BY_PAPER && !m->as_is;
 
 			while ((rate = strsep(&left, ",")))
-				judge(method_find(name), strtod(rate, NULL), strtoull(argv[2], NULL, 10), *directory, &normal, &side, &seen);
+				judge(m, strtod(rate, NULL), strtoull(argv[2], NULL, 10), *directory, &normal[like], &side, &seen[like]);
 			free(rates);
 			fflush(stdout);
 		}
 		free(names);
-		observed_release(&normal);
-		observed_release(&seen);
+		for (int like = 0; like < 2; like++) {
+			observed_release(&normal[like]);
+			observed_release(&seen[like]);
+		}
 		side_release(&side);
 	}
 	side_release(&train);

@@ -27,7 +27,13 @@ bench=build/release/tests/bench_detect
 	echo 'faults, context switches. Other work on the machine is part of every number.'
 	for inputs in varying same; do
 		echo
-		if [ $inputs = same ]; then echo "## All runs with the same size"; else echo "## Sizes differ between runs"; fi
+		if [ $inputs = same ]; then
+			echo "## All runs with the same size"
+		else
+			echo "## Sizes differ between runs"
+			echo
+			echo 'Times are compared at like inputs: by the numbers among the arguments (threads, size, seed), where they foretell them; not so by `paper` and what is called `as-is`.'
+		fi
 		echo "evidence: software back end, $inputs" >&2
 		/usr/bin/python3 tests/bench/detect_software.py $bench "$corpus/$inputs" || failed=1
 	done

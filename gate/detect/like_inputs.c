@@ -1,0 +1,385 @@
+#include "gate/detect/like_inputs.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "model/anomaly/scale.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FOLDS_MAX  40   /* of more normal runs some are left out together */
+#define BETWEEN	   " \t,=:"
+#define TOLERANCE  .05  /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
+
+/* ---- inputs of runs ---- */
+
+/* The file of the process that began first. */
+static const char *arguments_of(const struct side_run *run)
+{
+	const struct samples *first = &run->files[0];
+	const char *arguments;
+
+	for (size_t f = 1; f < run->n_files; f++)
+		first = run->files[f].started_ns < first->started_ns ? &run->files[f] : first;
+	arguments = samples_info(first, "arguments");
+	return arguments ? arguments : "";
+}
+
+/* numbers [INPUT_NUMBERS_MAX]; returns how many there are, also of more. */
+static size_t numbers_in(const char *text, double *numbers)
+{
+	char *words = mem_string(text), *rest = words, *word;
+	size_t n = 0;
+
+	while ((word = strsep(&rest, BETWEEN))) {
+		double number;
+
+		if (text_double(word, &number) && n++ < INPUT_NUMBERS_MAX)
+			numbers[n - 1] = asinh(number);
+	}
+	free(words);
+	return n;
+}
+
+/* Of the arguments; where they are not known, of the input's name. */
+static size_t numbers_of(const struct side_run *run, double *numbers)
+{
+	const char *arguments = run->n_files ? arguments_of(run) : "";
+
+	return numbers_in(*arguments ? arguments : run->input, numbers);
+}
+
+size_t input_numbers(const struct side *side)
+{
+	double numbers[INPUT_NUMBERS_MAX];
+	size_t n = side->n ? numbers_of(&side->runs[0], numbers) : 0;
+
+	for (size_t r = 1; r < side->n; r++)
+		n = numbers_of(&side->runs[r], numbers) == n ? n : 0;
+	return n <= INPUT_NUMBERS_MAX ? n : 0;
+}
+
+static char *text_of(const struct side_run *run)
+{
+	const char *arguments = run->n_files ? arguments_of(run) : "";
+
+	return mem_format("%s%s%s", run->input, *run->input && *arguments ? " " : "", arguments);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void name_inputs(const struct side *side, struct like_inputs *like)
+{
+	size_t kept = 0;
+
+	like->inputs = mem_new(side->n + 1, sizeof(like->inputs[0]));
+	for (size_t r = 0; r < side->n; r++)
+		like->inputs[r] = text_of(&side->runs[r]);
+	qsort(like->inputs, side->n, sizeof(like->inputs[0]), by_text);
+	for (size_t i = 0; i < side->n; i++) {
+		if (kept && strcmp(like->inputs[kept - 1], like->inputs[i]) == 0)
+			free(like->inputs[i]);
+		else
+			like->inputs[kept++] = like->inputs[i];
+	}
+	like->n_inputs = kept;
+}
+
+static struct expect_inputs inputs_of(const struct like_inputs *like, const struct side *side, size_t **input)
+{
+	bool numbered = like->numbers > 0 && input_numbers(side) == like->numbers;
+	struct expect_inputs out = { .numbers = mat_new(side->n, like->numbers), .inputs = like->n_inputs };
+	double numbers[INPUT_NUMBERS_MAX];
+
+	*input = mem_new(side->n + 1, sizeof((*input)[0]));
+	for (size_t r = 0; r < side->n; r++) {
+		char *text = text_of(&side->runs[r]), **found = bsearch(&text, like->inputs, like->n_inputs, sizeof(text), by_text);
+
+		(*input)[r] = found ? (size_t)(found - like->inputs) : SIZE_MAX;
+		free(text);
+		if (numbered)
+			numbers_of(&side->runs[r], numbers);
+		for (size_t k = 0; k < like->numbers; k++)
+			mat_set(&out.numbers, r, k, numbered ? numbers[k] : (double)NAN);
+	}
+	out.input = *input;
+	return out;
+}
+
+/* ---- one column of one function ---- */
+
+struct cell {
+	struct observed *observed;
+	size_t function, column;
+	const size_t *rows; /* [n] of the function, by run */
+	size_t n;
+	double stretch;
+};
+
+static double value_of(const struct cell *c, size_t i)
+{
+	return asinh(mat_get(&c->observed->observations.values, c->rows[i], c->column) / c->stretch);
+}
+
+static void move(const struct cell *c, size_t i, double by)
+{
+	mat_set(&c->observed->observations.values, c->rows[i], c->column, c->stretch * sinh(value_of(c, i) + by));
+}
+
+/* Medians of the runs: y [runs], use [runs] those that have one. Returns how many. */
+static size_t run_medians(const struct cell *c, double *y, bool *use)
+{
+	double *work = mem_new(c->n + 1, sizeof(work[0]));
+	size_t runs = 0;
+
+	for (size_t first = 0, n; first < c->n; first += n) {
+		size_t run = c->observed->run[c->rows[first]], kept = 0;
+
+		for (n = 0; first + n < c->n && c->observed->run[c->rows[first + n]] == run; n++) {
+			double value = value_of(c, first + n);
+
+			if (isfinite(value))
+				work[kept++] = value;
+		}
+		if (!kept)
+			continue;
+		y[run] = stats_median(work, kept);
+		use[run] = true;
+		runs++;
+	}
+	free(work);
+	return runs;
+}
+
+static double typical_of(const double *y, const bool *use, size_t runs, double *work)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < runs; r++) {
+		if (use[r])
+			work[n++] = y[r];
+	}
+	return n ? stats_median(work, n) : 0;
+}
+
+/* By what to move the values of the runs in `out` [runs], each by a fit without it. */
+static void left_out(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
+{
+	size_t runs = inputs->numbers.rows, folds = n < FOLDS_MAX ? n : FOLDS_MAX;
+	bool *others = mem_new(runs + 1, sizeof(others[0]));
+
+	for (size_t fold = 0; fold < folds; fold++) {
+		struct expect expect;
+		size_t rank = 0;
+
+		for (size_t r = 0; r < runs; r++)
+			others[r] = use[r] && rank++ % folds != fold;
+		expect_fit(inputs, y, others, &expect);
+		for (size_t r = 0; r < runs; r++) {
+			double should = 0;
+
+			if (use[r] && !others[r])
+				out[r] = expect_of(&expect, inputs, r, &should) ? typical - should : 0;
+		}
+		expect_release(&expect);
+	}
+	free(others);
+}
+
+/* Changes its values; what it should be with an input goes to the list, if anything is known of that. */
+static void learn_cell(const struct cell *c, const struct expect_inputs *inputs, struct like_inputs *like)
+{
+	const struct observed *o = c->observed;
+	size_t runs = inputs->numbers.rows, n;
+	double *y = mem_new(3 * runs + 1, sizeof(y[0])), *by = y + runs;
+	bool *use = mem_new(runs + 1, sizeof(use[0]));
+	struct like_column column = { .stretch = c->stretch };
+
+	n = run_medians(c, y, use);
+	column.typical = typical_of(y, use, runs, by + runs);
+	expect_fit(inputs, y, use, &column.expect);
+	left_out(inputs, y, use, n, column.typical, by);
+	for (size_t i = 0; i < c->n; i++) {
+		size_t run = o->run[c->rows[i]];
+
+		if (use[run] && fabs(by[run]) > 0)
+			move(c, i, by[run]);
+	}
+	if (column.expect.by != EXPECT_BY_NOTHING) {
+		column.function = mem_string(o->functions[c->function]);
+		column.column = mem_string(o->columns[c->column]);
+		like->columns = mem_resize(like->columns, like->n + 1, sizeof(like->columns[0]));
+		like->columns[like->n++] = column;
+	}
+	free(y);
+	free(use);
+}
+
+/* ---- all functions and columns ---- */
+
+/* Rows of the observations by function, in their order within, which is by run. */
+struct by_function {
+	size_t *rows, *first; /* [rows]; [functions + 1] */
+};
+
+static struct by_function by_function_of(const struct observed *o)
+{
+	size_t functions = o->observations.functions, rows = o->observations.values.rows;
+	struct by_function b = { mem_new(rows + 1, sizeof(b.rows[0])), mem_new(functions + 2, sizeof(b.first[0])) };
+
+	for (size_t i = 0; i < rows; i++)
+		b.first[o->function[i] + 2]++;
+	for (size_t f = 2; f < functions + 2; f++)
+		b.first[f] += b.first[f - 1];
+	for (size_t i = 0; i < rows; i++)
+		b.rows[b.first[o->function[i] + 1]++] = i;
+	return b;
+}
+
+static void by_function_release(struct by_function *b)
+{
+	free(b->rows);
+	free(b->first);
+}
+
+static struct cell cell_of(struct observed *o, const struct by_function *by, size_t function, size_t column, double stretch)
+{
+	return (struct cell){ .observed = o, .function = function, .column = column, .stretch = stretch,
+		              .rows = by->rows + by->first[function], .n = by->first[function + 1] - by->first[function] };
+}
+
+void like_inputs_learn(const struct side *side, struct observed *normal, size_t numbers, struct like_inputs *out)
+{
+	struct like_inputs like = { .numbers = numbers };
+	struct by_function by = by_function_of(normal);
+	struct expect_inputs inputs;
+	size_t *input;
+
+	name_inputs(side, &like);
+	inputs = inputs_of(&like, side, &input);
+	for (size_t f = 0; f < normal->observations.functions && like.n_inputs > 1; f++) {
+		for (size_t c = 0; c < normal->observations.values.cols; c++) {
+			struct cell cell = cell_of(normal, &by, f, c, scale_stretch(normal->material[c], TOLERANCE));
+
+			if (normal->per_call[c])
+				learn_cell(&cell, &inputs, &like);
+		}
+	}
+	mat_release(&inputs.numbers);
+	by_function_release(&by);
+	free(input);
+	*out = like;
+}
+
+void like_inputs_release(struct like_inputs *like)
+{
+	for (size_t i = 0; i < like->n; i++) {
+		free(like->columns[i].function);
+		free(like->columns[i].column);
+		expect_release(&like->columns[i].expect);
+	}
+	for (size_t i = 0; i < like->n_inputs; i++)
+		free(like->inputs[i]);
+	free(like->columns);
+	free(like->inputs);
+	*like = (struct like_inputs){ .inputs = NULL };
+}
+
+/* ---- what is judged ---- */
+
+static size_t place_of(char *const *names, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(names[i], name) == 0)
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+/* drop [rows] those of runs with an input of which nothing is known. */
+static void apply_cell(const struct cell *c, const struct expect_inputs *inputs, const struct like_column *like, bool *drop)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		double should;
+
+		if (expect_of(&like->expect, inputs, c->observed->run[c->rows[i]], &should))
+			move(c, i, like->typical - should);
+		else
+			drop[c->rows[i]] = true;
+	}
+}
+
+static size_t runs_dropped(const struct observed *o, const bool *drop)
+{
+	bool *run = mem_new(o->observations.runs + 1, sizeof(run[0]));
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->observations.values.rows; i++) {
+		n += drop[i] && !run[o->run[i]];
+		run[o->run[i]] |= drop[i];
+	}
+	free(run);
+	return n;
+}
+
+size_t like_inputs_apply(const struct like_inputs *like, const struct side *side, struct observed *seen)
+{
+	struct by_function by = by_function_of(seen);
+	size_t *input, dropped;
+	bool *drop = mem_new(seen->observations.values.rows + 1, sizeof(drop[0]));
+	struct expect_inputs inputs = inputs_of(like, side, &input);
+
+	for (size_t i = 0; i < like->n; i++) {
+		const struct like_column *column = &like->columns[i];
+		size_t f = place_of(seen->functions, seen->observations.functions, column->function);
+		size_t c = place_of(seen->columns, seen->observations.values.cols, column->column);
+		struct cell cell;
+
+		if (f == SIZE_MAX || c == SIZE_MAX)
+			continue;
+		cell = cell_of(seen, &by, f, c, column->stretch);
+		apply_cell(&cell, &inputs, column, drop);
+	}
+	dropped = runs_dropped(seen, drop);
+	observed_drop(seen, drop);
+	mat_release(&inputs.numbers);
+	by_function_release(&by);
+	free(input);
+	free(drop);
+	return dropped;
+}
+
+/* ---- what is said about it ---- */
+
+void like_inputs_text(const struct like_inputs *like, struct buf *out)
+{
+	size_t functions = 0;
+	bool number[INPUT_NUMBERS_MAX] = { false }, by_input = false;
+	const char *between = " (by number ";
+
+	for (size_t i = 0; i < like->n; i++) {
+		const struct expect *e = &like->columns[i].expect;
+
+		functions += !i || strcmp(like->columns[i].function, like->columns[i - 1].function) != 0;
+		by_input = by_input || e->by == EXPECT_BY_INPUT;
+		for (size_t k = 0; k < e->n; k++)
+			number[e->number[k]] = true;
+	}
+	if (!functions)
+		return;
+	buf_format(out, "what %zu function%s was compared at like inputs", functions, functions == 1 ? " takes" : "s take");
+	for (size_t k = 0; k < like->numbers; k++) {
+		if (number[k])
+			buf_format(out, "%s%zu", between, k + 1);
+		between = number[k] ? ", " : between;
+	}
+	if (*between == ',')
+		buf_format(out, " of %zu%s", like->numbers, by_input ? "" : ")");
+	if (by_input)
+		buf_format(out, "%sby runs of the same input)", *between == ',' ? "; " : " (");
+}

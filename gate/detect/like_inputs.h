@@ -1,0 +1,47 @@
+/* Times and other counters of a call follow the size of what a program is asked to do. Where runs had several inputs, they are compared at like inputs:
+ * from normal runs it is learned what each function's column should be with an input (model/anomaly/expect.h); each value is then as many times
+ * the typical one as it was what its input should have. A normal run is measured by the others alone, as a new one is, so that
+ * both are equally far off by chance. */
+#ifndef GATE_DETECT_LIKE_INPUTS_H
+#define GATE_DETECT_LIKE_INPUTS_H
+
+#include "base/json.h"
+#include "gate/detect/observe.h"
+#include "model/anomaly/expect.h"
+
+#define INPUT_NUMBERS_MAX 16 /* of an input that are looked at; with more, none */
+
+/* An input is its name and the arguments, as the samples have them. Its numbers: words that are numbers, also behind '=', ':' and ','. Returns how many they are;
+ * 0: none, too many, or not equally many in all runs. */
+size_t input_numbers(const struct side *side);
+
+/* A function's column that is compared so. */
+struct like_column {
+	char *function, *column; /* as in the observations */
+	double stretch, typical; /* asinh(value / stretch) is what is expected; its median over the normal runs */
+	struct expect expect;
+};
+
+struct like_inputs {
+	size_t numbers;  /* of an input; 0: they are not looked at */
+	char **inputs;   /* [n_inputs] by name */
+	size_t n_inputs;
+	struct like_column *columns; /* [n] by function, then column, each once */
+	size_t n;
+};
+
+/* Changes the values of `normal` to those at the typical input. numbers: input_numbers() of it, or 0. *out: like_inputs_release(). O(samples log samples + functions *
+ * runs * numbers * 40). */
+void like_inputs_learn(const struct side *side, struct observed *normal, size_t numbers, struct like_inputs *out);
+/* The same for what is judged. Samples of functions and runs with inputs of which nothing is known are taken away (OBSERVE_UNLIKE). Returns of how many runs. */
+size_t like_inputs_apply(const struct like_inputs *like, const struct side *side, struct observed *seen);
+void like_inputs_release(struct like_inputs *like); /* accepts zeroed */
+
+/* "what 2 functions take was compared at like inputs (by number 2 of 3)"; appends nothing where nothing was. */
+void like_inputs_text(const struct like_inputs *like, struct buf *out);
+
+/* In a model that is kept (docs/formats.md). `name` is for messages; *out is overwritten. ASSAY_E_FORMAT. */
+cJSON *like_inputs_json(const struct like_inputs *like);
+enum assay_status like_inputs_read(const char *name, const cJSON *json, struct like_inputs *out, struct assay_error *err);
+
+#endif

@@ -1,0 +1,280 @@
+#include "model/anomaly/expect.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+#define COEFFICIENTS (EXPECT_NUMBERS_USED + 1)
+#define WORTH	     .9	 /* of the error without it: what helps by less is chance */
+#define RUNS_EACH    6	 /* runs for each coefficient */
+#define INPUT_RUNS   2	 /* of an input whose median is known */
+#define OUTSIDE	     .5	 /* of the range of a number: further outside nothing is known */
+#define HUBER	     1.345 /* standard deviations: .95 as efficient as least squares with normal errors */
+#define NORMAL_MAD   1.4826
+#define ROUNDS	     8
+#define SAME	     1e-9
+
+/* The runs in use, and room for one fit. */
+struct fitting {
+	const struct expect_inputs *runs;
+	const double *y;
+	size_t *run;			   /* [n] */
+	double *weight, *residual, *work;  /* [n] */
+	size_t n;
+};
+
+void expect_release(struct expect *e)
+{
+	free(e->median);
+	*e = (struct expect){ .by = EXPECT_BY_NOTHING };
+}
+
+static double factor(const struct fitting *f, const struct expect *e, size_t run, size_t k)
+{
+	return k ? mat_get(&f->runs->numbers, run, e->number[k - 1]) - e->low[k - 1] : 1.0;
+}
+
+/* a becomes its inverse, by Gauss and Jordan; false: it has none. Positive definite: no pivots are needed. */
+static bool invert(double a[COEFFICIENTS][COEFFICIENTS], size_t m)
+{
+	for (size_t k = 0; k < m; k++) {
+		double pivot = a[k][k];
+
+		if (!(pivot > SAME))
+			return false;
+		a[k][k] = 1.0;
+		for (size_t j = 0; j < m; j++)
+			a[k][j] /= pivot;
+		for (size_t i = 0; i < m; i++) {
+			double by = a[i][k];
+
+			if (i == k)
+				continue;
+			a[i][k] = 0.0;
+			for (size_t j = 0; j < m; j++)
+				a[i][j] -= by * a[k][j];
+		}
+	}
+	return true;
+}
+
+/* Weighted least squares, and what is left. inverse: of the weighted products of the factors. */
+static bool fit_weighted(struct fitting *f, struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
+{
+	double right[COEFFICIENTS] = { 0 }, c[COEFFICIENTS] = { 0 };
+	size_t m = e->n + 1;
+
+	memset(inverse, 0, COEFFICIENTS * sizeof(inverse[0]));
+	for (size_t i = 0; i < f->n; i++) {
+		for (size_t k = 0; k < m; k++) {
+			double x = f->weight[i] * factor(f, e, f->run[i], k);
+
+			right[k] += x * f->y[f->run[i]];
+			for (size_t j = 0; j < m; j++)
+				inverse[k][j] += x * factor(f, e, f->run[i], j);
+		}
+	}
+	if (!invert(inverse, m))
+		return false;
+	for (size_t k = 0; k < m; k++) {
+		for (size_t j = 0; j < m; j++)
+			c[k] += inverse[k][j] * right[j];
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		f->residual[i] = f->y[f->run[i]];
+		for (size_t k = 0; k < m; k++)
+			f->residual[i] -= c[k] * factor(f, e, f->run[i], k);
+	}
+	e->intercept = c[0];
+	memcpy(e->slope, &c[1], sizeof(e->slope));
+	return true;
+}
+
+/* The mean distance of the runs from what the others would say of them: a residual over what its own weight in the fit leaves of it. */
+static double left_out(const struct fitting *f, const struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		double own = 0.0;
+
+		for (size_t k = 0; k <= e->n; k++) {
+			for (size_t j = 0; j <= e->n; j++)
+				own += inverse[k][j] * factor(f, e, f->run[i], k) * factor(f, e, f->run[i], j);
+		}
+		sum += fabs(f->residual[i]) / fmax(1.0 - f->weight[i] * own, SAME);
+	}
+	return sum / (double)f->n;
+}
+
+/* Returns the error for runs that are left out; INFINITY: the numbers cannot be told apart. */
+static double fit_line(struct fitting *f, struct expect *e)
+{
+	double inverse[COEFFICIENTS][COEFFICIENTS];
+
+	for (size_t i = 0; i < f->n; i++)
+		f->weight[i] = 1.0;
+	for (size_t round = 0; round < ROUNDS; round++) {
+		double unit;
+
+		if (!fit_weighted(f, e, inverse))
+			return (double)INFINITY;
+		for (size_t i = 0; i < f->n; i++)
+			f->work[i] = fabs(f->residual[i]);
+		unit = HUBER * NORMAL_MAD * stats_median(f->work, f->n);
+		if (!(unit > SAME) || round + 1 == ROUNDS)
+			break;
+		for (size_t i = 0; i < f->n; i++)
+			f->weight[i] = f->work[i] <= unit ? 1.0 : unit / f->work[i];
+	}
+	return left_out(f, e, inverse);
+}
+
+static void add_number(const struct fitting *f, struct expect *e, size_t number)
+{
+	size_t k = e->n++;
+
+	e->number[k] = number;
+	e->low[k] = (double)INFINITY;
+	e->high[k] = -(double)INFINITY;
+	for (size_t i = 0; i < f->n; i++) {
+		e->low[k] = fmin(e->low[k], mat_get(&f->runs->numbers, f->run[i], number));
+		e->high[k] = fmax(e->high[k], mat_get(&f->runs->numbers, f->run[i], number));
+	}
+}
+
+/* One number after the other, as long as the error falls. *error: with those. */
+static void choose_numbers(struct fitting *f, struct expect *e, double *error)
+{
+	*error = fit_line(f, e);
+	while (e->n < EXPECT_NUMBERS_USED && f->n >= RUNS_EACH * (e->n + 2)) {
+		struct expect best = *e;
+		double least = (double)INFINITY;
+
+		for (size_t j = 0; j < f->runs->numbers.cols; j++) {
+			struct expect trial = *e;
+			double own;
+
+			add_number(f, &trial, j);
+			own = trial.high[e->n] - trial.low[e->n] > SAME ? fit_line(f, &trial) : (double)INFINITY;
+			if (own < least) {
+				best = trial;
+				least = own;
+			}
+		}
+		if (!(least <= WORTH * *error))
+			return;
+		*e = best;
+		*error = least;
+	}
+}
+
+/* ---- by input ---- */
+
+struct value {
+	size_t input;
+	double y;
+};
+
+static int compare_values(const void *a, const void *b)
+{
+	const struct value *v = a, *w = b;
+
+	if (v->input != w->input)
+		return v->input < w->input ? -1 : 1;
+	return (v->y > w->y) - (v->y < w->y);
+}
+
+/* The median of sorted v[n] without its i-th; n for i: of all. n > 1, or i is n. */
+static double median_without(const struct value *v, size_t n, size_t i)
+{
+	size_t left = n - (i < n), low = (left - 1) / 2, high = left / 2;
+
+	return (v[low + (low >= i)].y + v[high + (high >= i)].y) / 2.0;
+}
+
+/* Returns the error for runs that are left out; those whose input too few others had are compared with `middle`. */
+static double fit_inputs(const struct fitting *f, double middle, struct expect *e)
+{
+	struct value *v = mem_new(f->n, sizeof(*v));
+	double sum = 0.0;
+
+	e->by = EXPECT_BY_INPUT;
+	e->median = mem_new(e->inputs + 1, sizeof(*e->median));
+	for (size_t i = 0; i < e->inputs; i++)
+		e->median[i] = (double)NAN;
+	for (size_t i = 0; i < f->n; i++)
+		v[i] = (struct value){ f->runs->input[f->run[i]], f->y[f->run[i]] };
+	qsort(v, f->n, sizeof(*v), compare_values);
+	for (size_t first = 0, n; first < f->n; first += n) {
+		for (n = 1; first + n < f->n && v[first + n].input == v[first].input;)
+			n++;
+		for (size_t i = 0; i < n; i++)
+			sum += fabs(v[first + i].y - (n > INPUT_RUNS ? median_without(&v[first], n, i) : middle));
+		if (n >= INPUT_RUNS && v[first].input < e->inputs)
+			e->median[v[first].input] = median_without(&v[first], n, n);
+	}
+	free(v);
+	return sum / (double)f->n;
+}
+
+/* ---- the better one ---- */
+
+static void choose(struct fitting *f, struct expect *out)
+{
+	struct expect line = { .by = EXPECT_BY_NOTHING }, input = { .inputs = f->runs->inputs };
+	double without = fit_line(f, &line), by_numbers, by_input;
+
+	*out = line;
+	if (!(without > SAME)) /* always the same */
+		return;
+	by_input = fit_inputs(f, line.intercept, &input);
+	choose_numbers(f, &line, &by_numbers);
+	line.by = line.n ? EXPECT_BY_NUMBERS : EXPECT_BY_NOTHING;
+	if (by_input <= WORTH * without && by_input < by_numbers) {
+		*out = input;
+		return;
+	}
+	expect_release(&input);
+	*out = line;
+}
+
+void expect_fit(const struct expect_inputs *runs, const double *y, const bool *use, struct expect *out)
+{
+	size_t all = runs->numbers.rows;
+	struct fitting f = { .runs = runs, .y = y };
+
+	f.run = mem_new(all + 1, sizeof(*f.run));
+	f.weight = mem_new(3 * all + 1, sizeof(*f.weight));
+	f.residual = f.weight + all;
+	f.work = f.residual + all;
+	for (size_t r = 0; r < all; r++) {
+		if (use[r])
+			f.run[f.n++] = r;
+	}
+	*out = (struct expect){ .by = EXPECT_BY_NOTHING };
+	if (f.n >= RUNS_EACH)
+		choose(&f, out);
+	free(f.run);
+	free(f.weight);
+}
+
+bool expect_of(const struct expect *e, const struct expect_inputs *runs, size_t run, double *out)
+{
+	bool known = true;
+
+	if (e->by == EXPECT_BY_INPUT) {
+		*out = runs->input[run] < e->inputs ? e->median[runs->input[run]] : (double)NAN;
+		return !isnan(*out);
+	}
+	*out = e->intercept;
+	for (size_t k = 0; k < e->n; k++) {
+		double x = mat_get(&runs->numbers, run, e->number[k]), range = e->high[k] - e->low[k];
+
+		*out += e->slope[k] * (x - e->low[k]);
+		known = known && x >= e->low[k] - OUTSIDE * range && x <= e->high[k] + OUTSIDE * range;
+	}
+	return known && e->by == EXPECT_BY_NUMBERS;
+}
