@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/term.h"
 #include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
@@ -146,22 +147,6 @@ static void output_release(struct output *output)
 		helper_answer_release(&output->part);
 }
 
-/* Bytes of a host must not steer the terminal. */
-static void put(const char *bytes, size_t n, bool terminal, FILE *to)
-{
-	if (!terminal) {
-		fwrite(bytes, 1, n, to);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		const char here[3] = {bytes[i], i + 1 < n ? bytes[i + 1] : '\0'};
-		size_t control = *here == '\t' ? 0 : text_control(here);
-
-		putc(control ? '?' : *here, to);
-		i += control > 1;
-	}
-}
-
 /* Every line behind "NAME: "; a last line without its end gets one. */
 static void print_stream(const char *name, const struct spool *spool, bool terminal, FILE *to)
 {
@@ -172,13 +157,18 @@ static void print_stream(const char *name, const struct spool *spool, bool termi
 	size_t n;
 
 	while (offset < spool->size && !spool_read(spool, offset, bytes, sizeof(bytes), &n, &err) && n) {
+		if (n == sizeof(bytes) && bytes[n - 1] == '\xc2') /* the next byte makes it a control character, or none */
+			n--;
 		for (size_t at = 0, part; at < n; at += part) {
 			const char *end = memchr(bytes + at, '\n', n - at);
 
 			if (at_start)
 				fprintf(to, "%s: ", name);
 			part = end ? (size_t)(end - bytes) - at : n - at;
-			put(bytes + at, part, terminal, to);
+			if (terminal)
+				term_put(bytes + at, part, false, to);
+			else
+				fwrite(bytes + at, 1, part, to);
 			at_start = end;
 			if (end) {
 				putc('\n', to);
@@ -319,6 +309,19 @@ static void explain_timeouts(struct exec *exec)
 	}
 }
 
+/* A whole line for a shell in one word. */
+static void mention_shell(const struct exec *exec)
+{
+	static const char refusal[] = "cannot execute";
+
+	for (size_t i = 0; i < exec->job.n && strpbrk(exec->words[0], " |&;<>$*"); i++) {
+		if (strncmp(exec->job.results[i].message, refusal, strlen(refusal)) != 0)
+			continue;
+		cli_note(exec->job.cli, "remark: no shell sees the words; for a line of one: -- sh -c '...'");
+		return;
+	}
+}
+
 static enum assay_status run(struct exec *exec, struct buf *out, struct assay_error *err)
 {
 	struct cmd_fleet_job *job = &exec->job;
@@ -336,8 +339,10 @@ static enum assay_status run(struct exec *exec, struct buf *out, struct assay_er
 	if (json)
 		job->options.output_bytes_max = json_stream_bytes(job->n);
 	st = cmd_fleet_job_run(job, err);
-	if (!st)
+	if (!st) {
 		explain_timeouts(exec);
+		mention_shell(exec);
+	}
 	if (!st && json)
 		st = print_json(exec, out, err);
 	if (!st)

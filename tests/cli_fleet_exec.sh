@@ -103,6 +103,10 @@ fleet exec -w node1 -- no-such-command
 expect_status 1
 expect_no_stdout
 expect_stderr "failed: node1: cannot execute 'no-such-command': No such file or directory"
+what='a whole line for a shell in one word'
+fleet exec -w node1 -- 'ls -l | wc -l'
+expect_status 1
+expect_stderr "failed: node1: cannot execute 'ls -l | wc -l'" "no shell sees the words; for a line of one: -- sh -c '...'"
 what='one host fails'
 fleet exec -w node[1-2] -- mkdir "$tmp/one-only"
 expect_status 7
@@ -132,7 +136,8 @@ fleet exec -w node1 --format json -- cat "$tmp/random"
 expect_status 0
 json '.hosts[0].stdout_base64' | base64 -d >"$tmp/arrived"
 expect_same_files "$tmp/random" "$tmp/arrived"
-what='a flood is cut'
+what='a flood is cut, also where the helper comes first'
+rm -r "$tmp/cache"
 fleet exec -w node1 --format json -- head -c 20000000 /dev/zero
 expect_status 1
 expect_json '.hosts[0].outcome' failed
@@ -254,20 +259,21 @@ refused 2 "node9"
 # Interrupted, in order or not: nothing of it is left anywhere.
 marker=3$$
 interrupted() {
-	what="interrupted by SIG$1"
+	what="interrupted by SIG$1, $2 s behind the last command's start"
 	"$ASSAY" -C "$tmp/lab" fleet exec -w node[1-3],here -- sh -c 'echo begun; sleep $0; true' "$marker" >"$tmp/out" 2>"$tmp/err" </dev/null &
 	assay=$!
-	for wait in $(seq 400); do
+	for wait in $(seq 1200); do
 		[ "$(left)" -ge 8 ] && break
 		sleep .05
 	done
+	sleep "$2"
 	kill -"$1" $assay
 	started=$(date +%s)
 	wait $assay 2>/dev/null
 	status=$?
 	cases=$((cases + 2))
 	[ $(($(date +%s) - started)) -le 15 ] || fail 'it should end at once, not when the commands do, or a connection is given up'
-	for wait in $(seq 400); do
+	for wait in $(seq 1200); do
 		[ "$(left)" = 0 ] && return
 		sleep .05
 	done
@@ -280,16 +286,19 @@ interrupted() {
 left() { pids | wc -l; }
 pids() { grep -lzx "[3]$$" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3; }
 
-interrupted INT
+interrupted INT 1 # what was said before is to have come here
 expect_status 1
 expect_stderr 'failed: node[1-3],here: cancelled'
 expect_stdout 'node1: begun' 'here: begun'
-interrupted KILL
+interrupted KILL 0
 
 if command -v script >/dev/null 2>&1; then
 	what='on a terminal: progress, and no escape sequences from hosts'
 	script -qec "'$ASSAY' -C '$tmp/lab' fleet exec -w node1,here -- printf '\\033[31mred\\a\\n'" /dev/null >"$tmp/out" 2>&1 </dev/null
 	expect_stdout 'node1: ?[31mred?' '1/2 hosts'
+	what='on a terminal: a sequence that lies across two pieces of the output'
+	script -qec "'$ASSAY' -C '$tmp/lab' fleet exec -w here -- sh -c 'head -c 65535 /dev/zero | tr \\\\0 a; printf \"\\\\302\\\\23331m\"'" /dev/null 2>&1 </dev/null | tail -c 200 >"$tmp/out"
+	expect_stdout 'aaa?31m'
 else
 	echo 'no script(1) here: the terminal was not looked at'
 fi

@@ -181,6 +181,33 @@ static void test_timeout(void **state)
 	free(marker);
 }
 
+/* Nothing is heard for too long, long before the time is over; who says something from time to time may take it. */
+static void test_silence(void **state)
+{
+	struct host there = host_at(server.port), here = host_here();
+	const struct host *hosts[] = { &there, &here };
+	struct fleet_options options = fleet_defaults();
+	struct once silent = once("echo before; sleep 1000"), talking = once("for i in 1 2 3 4 5 6; do echo $i; sleep .5; done");
+	struct fleet_result results[2];
+	struct assay_error err;
+
+	(void)state;
+	silent.command.silence_ms = talking.command.silence_ms = 2500;
+	silent.command.timeout_ms = talking.command.timeout_ms = 600000;
+	check(fleet_run(hosts, 2, &silent.driver, &options, results, &err), &err);
+	for (size_t h = 0; h < 2; h++) {
+		expect(&results[h], FLEET_TIMEOUT, "nothing was heard of the command for 2.5 s");
+		assert_true(results[h].command_ms >= 2500 && results[h].command_ms < 300000);
+		fleet_result_release(&results[h]);
+	}
+	check(fleet_run(hosts, 2, &talking.driver, &options, results, &err), &err);
+	for (size_t h = 0; h < 2; h++) {
+		expect(&results[h], FLEET_OK, "");
+		assert_true(results[h].command_ms >= 3000);
+		fleet_result_release(&results[h]);
+	}
+}
+
 /* What was said before the end is kept. The time is one in which a shell starts and says a word on a busy machine, too. */
 static void test_output_of_timeout(void **state)
 {
@@ -442,7 +469,7 @@ static void test_bad_neighbours(void **state)
 {
 	struct host well = host_at(server.port), refused = host_at(1), nameless = host_at(22);
 	const struct host *hosts[] = { &refused, &nameless, &well };
-	static char nowhere[] = "no-such-host.invalid";
+	static char nowhere[] = "no-such-host.invalid", slow[] = "slow";
 	struct once what = once("true");
 	struct fleet_options options = fleet_defaults();
 	struct fleet_result results[3];
@@ -450,9 +477,10 @@ static void test_bad_neighbours(void **state)
 
 	(void)state;
 	nameless.address = nowhere;
+	refused.profile = slow;
 	options.connect_timeout_ms = 1500;
 	check(fleet_run(hosts, 3, &what.driver, &options, results, &err), &err);
-	expect(&results[0], FLEET_UNREACHABLE, "cannot connect to 127.0.0.1 port 1: Connection refused");
+	expect(&results[0], FLEET_UNREACHABLE, "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: 'assay fleet up'");
 	expect(&results[1], FLEET_UNREACHABLE, "no address for 'no-such-host.invalid'");
 	expect(&results[2], FLEET_OK, "");
 	assert_int_equal(fleet_exit(results, 3), 7);
@@ -497,6 +525,7 @@ int main(void)
 		ENGINE_TEST(test_input_unread),
 		ENGINE_TEST(test_hold_input),
 		ENGINE_TEST(test_timeout),
+		ENGINE_TEST(test_silence),
 		ENGINE_TEST(test_output_of_timeout),
 		ENGINE_TEST(test_flood),
 		ENGINE_TEST(test_several_commands),

@@ -3,6 +3,7 @@
 #include "tests/helper_session.h"
 
 #include <sys/file.h>
+#include <sys/ioctl.h>
 
 #define GONE_MS SESSION_PATIENCE_MS /* nothing here ends by itself */
 
@@ -150,24 +151,33 @@ static void test_back_pressure(void **state)
 	session_release(&s);
 }
 
-/* Until the helper has this lock file open: from then on it waits. */
-static void wait_lock_opened(const struct session *s, const char *lock)
+/* How many wait for the lock of this file in the kernel's queue. */
+static size_t queued(const char *lock)
+{
+	FILE *file = fopen("/proc/locks", "re");
+	char line[200], inode[40];
+	struct stat info;
+	size_t n = 0;
+
+	assert_non_null(file);
+	assert_int_equal(stat(lock, &info), 0);
+	snprintf(inode, sizeof(inode), ":%llu 0 EOF", (unsigned long long)info.st_ino);
+	while (fgets(line, sizeof(line), file))
+		n += strstr(line, "-> FLOCK") && strstr(line, inode);
+	fclose(file);
+	return n;
+}
+
+/* So many wait there, and not beside it: somebody who takes the lock again and again would leave them nothing. */
+static void wait_queued(const char *lock, size_t n)
 {
 	int64_t end = now_ms() + SESSION_PATIENCE_MS;
-	struct stat wanted, found;
 
-	assert_int_equal(stat(lock, &wanted), 0);
-	while (now_ms() < end) {
-		for (int fd = 3; fd < 32; fd++) {
-			char path[64];
-
-			snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)s->helper, fd);
-			if (stat(path, &found) == 0 && found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev)
-				return;
-		}
+	while (queued(lock) != n) {
+		if (now_ms() > end)
+			fail_msg("%zu wait for the lock, not %zu", queued(lock), n);
 		sleep_ms(2);
 	}
-	fail_msg("the helper has not opened the lock file");
 }
 
 static void lock_request(struct helper_request *request, const char *script, const char *lock, int64_t wait_ms)
@@ -178,6 +188,19 @@ static void lock_request(struct helper_request *request, const char *script, con
 	helper_request_text(request, HELPER_LOCK, path);
 	helper_request_number(request, HELPER_LOCK_WAIT, wait_ms);
 	free(path);
+}
+
+/* Until the helper has said so many bytes, which stay unread. */
+static void wait_said(const struct session *s, size_t bytes)
+{
+	int64_t end = now_ms() + SESSION_PATIENCE_MS;
+	int there = 0;
+
+	while (ioctl(s->out, FIONREAD, &there) == 0 && (size_t)there < bytes) {
+		if (now_ms() > end)
+			fail_msg("the helper said %d bytes, not %zu", there, bytes);
+		sleep_ms(5);
+	}
 }
 
 static void test_lock_excludes(void **state)
@@ -195,7 +218,8 @@ static void test_lock_excludes(void **state)
 	assert_int_equal(access("ran", F_OK), -1);
 	lock_request(&request, "touch ran", "lock", 100000);
 	session_start(&third, &request);
-	wait_lock_opened(&third, "lock");
+	wait_queued("lock", 1);
+	wait_said(&third, HELPER_MAGIC_BYTES + HELPER_FRAME_HEAD); /* that it waits */
 	sleep_ms(60);
 	assert_int_equal(access("ran", F_OK), -1);
 	let_go("pipe");
@@ -208,11 +232,11 @@ static void test_lock_excludes(void **state)
 	session_release(&third);
 }
 
-/* While it waits for the lock, the controller hangs up: it ends, and has run nothing. */
+/* While it waits for the lock, the controller hangs up, or it is killed: it ends, and has run nothing. */
 static void test_lock_hang_up(void **state)
 {
 	struct helper_request request;
-	struct session first, second;
+	struct session first, second, third;
 
 	(void)state;
 	lock_request(&request, "sleep 1000", "lock", 0);
@@ -220,15 +244,22 @@ static void test_lock_hang_up(void **state)
 	session_begun(&first);
 	lock_request(&request, "touch ran", "lock", 100000);
 	session_start(&second, &request);
-	wait_lock_opened(&second, "lock");
+	lock_request(&request, "touch ran", "lock", 100000);
+	session_start(&third, &request);
+	wait_queued("lock", 2);
 	session_close(&second.in);
 	wait_helper(&second);
+	wait_queued("lock", 1);
+	kill(third.helper, SIGKILL);
+	wait_helper(&third);
+	wait_queued("lock", 0);
 	session_close(&first.in);
 	wait_helper(&first);
 	none_left(0);
 	assert_int_equal(access("ran", F_OK), -1);
 	session_release(&first);
 	session_release(&second);
+	session_release(&third);
 }
 
 /* Whoever is killed, the lock is free as soon as all is gone, and not before; no leftover has it. */
@@ -293,7 +324,7 @@ static void test_lock_removed(void **state)
 	session_begun(&first);
 	lock_request(&request, "[ -e running ] && echo overlap", "lock", 100000);
 	session_start(&second, &request);
-	wait_lock_opened(&second, "lock");
+	wait_queued("lock", 1);
 	assert_int_equal(unlink("lock"), 0);
 	lock_request(&request, "touch running; read line <'pipe of the third'; rm running", "lock", 0);
 	session_start(&third, &request);
@@ -301,7 +332,7 @@ static void test_lock_removed(void **state)
 		sleep_ms(2);
 	let_go("pipe");
 	session_end(&first);
-	wait_lock_opened(&second, "lock"); /* it had the old one for itself, and saw that it is not the one any more */
+	wait_queued("lock", 1); /* it had the old one for itself, and saw that it is not the one any more */
 	sleep_ms(60);
 	let_go("pipe of the third");
 	session_end(&third);

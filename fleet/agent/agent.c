@@ -11,13 +11,21 @@ struct agent_host {
 	enum agent_state state;
 	bool deployed;
 	struct helper_request request;
-	int64_t timeout_ms;
+	int64_t timeout_ms, silence_ms;
 	struct helper_answer answer;
 	bool answered;
 	char *fault;
 };
 
 static bool next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out);
+
+/* What a host has said before is no answer to what it is asked now. */
+static void forget_answer(struct agent_host *h)
+{
+	if (h->answered)
+		helper_answer_release(&h->answer);
+	h->answered = false;
+}
 
 void agent_init(struct agent *agent, size_t n)
 {
@@ -30,8 +38,7 @@ void agent_release(struct agent *agent)
 {
 	for (size_t i = 0; i < agent->n; i++) {
 		helper_request_release(&agent->hosts[i].request);
-		if (agent->hosts[i].answered)
-			helper_answer_release(&agent->hosts[i].answer);
+		forget_answer(&agent->hosts[i]);
 		free(agent->hosts[i].fault);
 	}
 	free(agent->hosts);
@@ -55,8 +62,9 @@ static bool give_up(struct agent_host *h, const char *reason)
 /* Sends the request that is in h->request (again, after the helper was deployed). */
 static bool ask(struct agent_host *h, struct fleet_command *out)
 {
+	forget_answer(h);
 	h->state = AGENT_ASKING;
-	*out = (struct fleet_command){ helper_command_run(), h->request.bytes.bytes, h->request.bytes.size, true, h->timeout_ms };
+	*out = (struct fleet_command){ helper_command_run(), h->request.bytes.bytes, h->request.bytes.size, true, h->timeout_ms, h->silence_ms };
 	return true;
 }
 
@@ -71,6 +79,7 @@ static bool ask_next(struct agent *agent, size_t host, const struct helper_answe
 		h->state = AGENT_ENDED;
 		return false;
 	}
+	h->silence_ms = agent->lock_wait_ms && h->timeout_ms > agent->lock_wait_ms ? h->timeout_ms - agent->lock_wait_ms : 0;
 	helper_request_release(&h->request);
 	h->request = request;
 	if (helper_request_go(&h->request, &err))
@@ -80,6 +89,7 @@ static bool ask_next(struct agent *agent, size_t host, const struct helper_answe
 
 static bool deploy(struct agent_host *h, struct fleet_command *out)
 {
+	forget_answer(h);
 	h->state = AGENT_DEPLOYING;
 	h->deployed = true;
 	*out = (struct fleet_command){ .command = helper_command_deploy() };
@@ -102,8 +112,6 @@ static bool take_answer(struct agent *agent, size_t host, const struct fleet_res
 	struct assay_error err;
 	enum assay_status st;
 
-	if (h->answered)
-		helper_answer_release(&h->answer);
 	helper_answer_init(&h->answer, AGENT_ANSWER_BYTES_MAX);
 	h->answered = true;
 	st = helper_answer_read(&h->answer, &last->out, &err);

@@ -21,6 +21,9 @@ struct agent {
 	bool (*request)(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms);
 	/* May be NULL. The helper cannot be had on this host, for the reason given: a plain command instead, or false to give up. */
 	bool (*without)(struct agent *agent, size_t host, const char *reason, struct fleet_command *out);
+	/* How much of *timeout_ms is for the lock of the box, while the host says that it waits; when it says nothing at all for the rest of
+	 * it, it hangs. 0: it may be silent all the time. */
+	int64_t lock_wait_ms;
 	struct agent_host *hosts; /* [n], private */
 	size_t n;
 };
@@ -28,7 +31,7 @@ struct agent {
 void agent_init(struct agent *agent, size_t n);
 void agent_release(struct agent *agent);
 
-/* The last answer of a host, for results after fleet_run(); NULL when it gave none. */
+/* The answer of a host to its last request, for results after fleet_run(); NULL when it gave none to that: it was cut off. */
 const struct helper_answer *agent_answer(const struct agent *agent, size_t host);
 
 /* Brings the results of the engine up to what the helper said: faults become `failed`; of a `run` the exit status, signal and time-out

@@ -162,6 +162,8 @@ static enum assay_status take_file(struct helper_answer *answer, char kind, cons
 static enum assay_status take_frame(struct helper_answer *answer, char kind, const char *bytes, size_t n)
 {
 	switch (kind) {
+	case HELPER_WAITING:
+		return n > 0 || answer->begun ? no_answer(answer, "waiting for what has begun", bytes, n) : ASSAY_OK;
 	case HELPER_BEGUN:
 		if (n > 0 || answer->begun)
 			return no_answer(answer, "begun twice", bytes, n);
@@ -206,8 +208,8 @@ static bool gather(struct helper_answer *answer, size_t n_wanted, const char **b
 static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 {
 	const unsigned char *head = (const unsigned char *)answer->pending.bytes;
-	static const char kinds[] = { HELPER_BEGUN,  HELPER_STDOUT, HELPER_STDERR, HELPER_FILE,
-				      HELPER_ABSENT, HELPER_RESULT, HELPER_REFUSED };
+	static const char kinds[] = { HELPER_WAITING, HELPER_BEGUN,  HELPER_STDOUT, HELPER_STDERR,
+				      HELPER_FILE,    HELPER_ABSENT, HELPER_RESULT, HELPER_REFUSED };
 	char kind = (char)head[0];
 
 	*size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];

@@ -17,3 +17,15 @@ void shell_add_word(struct buf *out, const char *word)
 	}
 	buf_char(out, '\'');
 }
+
+char *shell_line(const char *const *words)
+{
+	struct buf out = BUF_INIT;
+
+	for (size_t i = 0; words[i]; i++) {
+		if (i)
+			buf_char(&out, ' ');
+		shell_add_word(&out, words[i]);
+	}
+	return buf_take(&out);
+}

@@ -130,6 +130,9 @@ static void conn_late(struct conn *conn)
 	}
 	if (!conn->host->local)
 		engine_channel_signal(conn);
+	if (!conn->deadline_ms || engine_now_ms() < conn->deadline_ms)
+		conn_settle(conn, FLEET_TIMEOUT, "nothing was heard of the command for %.4g s%s", (double)conn->command.silence_ms / 1000,
+			    conn->host->local ? "" : "; it may still run there");
 	conn_settle(conn, FLEET_TIMEOUT, "the command did not end within %.4g s%s", (double)conn->command_timeout_ms / 1000,
 		    conn->host->local ? "" : "; it may still run there");
 }
@@ -200,6 +203,9 @@ static int64_t deadline_of(const struct conn *conn)
 {
 	if (conn->state == CONN_DIALING && conn->ssh.dial_deadline_ms < conn->deadline_ms)
 		return conn->ssh.dial_deadline_ms;
+	if (conn->state > CONN_READY && conn->command.silence_ms &&
+	    (!conn->deadline_ms || conn->passed_ms + conn->command.silence_ms < conn->deadline_ms))
+		return conn->passed_ms + conn->command.silence_ms;
 	return conn->deadline_ms;
 }
 
@@ -222,12 +228,12 @@ static void look_at_deadlines(struct engine *engine)
 	int64_t now = engine_now_ms();
 
 	for (struct conn *conn = engine->active; conn; conn = conn->next) {
-		if (conn->state == CONN_ENDED || !conn->deadline_ms)
+		if (conn->state == CONN_ENDED || !deadline_of(conn) || now < deadline_of(conn))
 			continue;
-		if (now >= conn->deadline_ms)
-			conn_late(conn);
-		else if (now >= deadline_of(conn))
+		if (conn->state == CONN_DIALING && now < conn->deadline_ms)
 			engine_dial_next(conn);
+		else
+			conn_late(conn);
 	}
 }
 

@@ -38,6 +38,7 @@ struct fleet_command {
 	bool hold_input;       /* leave standard input open behind the input until the command ends: a program that ends when it is
 				* closed cannot outlive us */
 	int64_t timeout_ms;    /* 0: that of the options */
+	int64_t silence_ms;    /* so long may nothing pass in either direction; 0: any time */
 };
 
 /* How the last command of a host ended. */

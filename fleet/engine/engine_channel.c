@@ -94,6 +94,7 @@ static void feed(struct conn *conn)
 		if (n <= 0)
 			return;
 		conn->fed += (size_t)n;
+		conn->passed_ms = engine_now_ms();
 	}
 	if (conn->fed == command->input_bytes && !command->hold_input && !conn->input_closed && !ssh->closed)
 		conn->input_closed = ssh_channel_send_eof(ssh->channel) != SSH_ERROR;

@@ -106,6 +106,7 @@ struct conn {
 	struct fleet_command command;
 	bool commanded;                  /* there was a first command */
 	int64_t command_started_ms, command_timeout_ms;
+	int64_t passed_ms;               /* when something of the command last went out or came in */
 	size_t fed;                      /* bytes of the input that were handed on */
 	bool input_closed;
 	bool spool_failed;               /* the result's message says why */

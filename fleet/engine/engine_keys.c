@@ -2,13 +2,15 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <libssh/callbacks.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KEY_BYTES_MAX (64u << 10)
+#define KEY_BYTES_MAX    (64u << 10)
+#define PATH_SHOWN_BYTES 80
 
 /* libssh asks for a passphrase: nobody is there to type one. */
 static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, int verify, void *asked)
@@ -20,31 +22,31 @@ static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, 
 
 static void import(struct engine_key_file *file, const char *text)
 {
+	const char *shown = text_path_end(file->path, PATH_SHOWN_BYTES);
 	bool asked = false;
 
 	if (ssh_pki_import_privkey_base64(text, NULL, note_passphrase, &asked, &file->key) == SSH_OK)
 		return;
 	file->key = NULL;
 	if (asked)
-		snprintf(file->reason, sizeof(file->reason), "'%.80s' has a passphrase: start an agent and 'ssh-add %.80s'", file->path,
-			 file->path);
+		snprintf(file->reason, sizeof(file->reason), "'%s' has a passphrase: start an agent and 'ssh-add %s'", shown, shown);
 	else
-		snprintf(file->reason, sizeof(file->reason), "'%.120s' is no private key that can be read", file->path);
+		snprintf(file->reason, sizeof(file->reason), "'%s' is no private key that can be read", shown);
 }
 
 /* As OpenSSH: a key of ours that others can read is not used. */
 static bool is_private(struct engine_key_file *file)
 {
+	const char *shown = text_path_end(file->path, PATH_SHOWN_BYTES);
 	struct stat info;
 
 	if (stat(file->path, &info)) {
 		file->absent = errno == ENOENT || errno == ENOTDIR;
-		snprintf(file->reason, sizeof(file->reason), "'%.120s': %s", file->path, strerror(errno));
+		snprintf(file->reason, sizeof(file->reason), "'%s': %s", shown, strerror(errno));
 		return false;
 	}
 	if (info.st_uid == geteuid() && (info.st_mode & 077)) {
-		snprintf(file->reason, sizeof(file->reason), "'%.80s' can be read by others: 'chmod 600 %.80s'", file->path,
-			 file->path);
+		snprintf(file->reason, sizeof(file->reason), "'%s' can be read by others: 'chmod 600 %s'", shown, shown);
 		return false;
 	}
 	return true;

@@ -95,10 +95,12 @@ static void feed(struct conn *conn)
 			return;
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0) /* nobody reads any more */
+		if (n < 0) { /* nobody reads any more */
 			close_watch(in);
-		else
+		} else {
 			conn->fed += (size_t)n;
+			conn->passed_ms = engine_now_ms();
+		}
 	}
 	if (conn->command.hold_input)
 		engine_watch_set(in, in->fd, 0); /* open, but epoll would report its other end's closing for ever */

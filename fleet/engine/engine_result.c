@@ -49,6 +49,14 @@ int fleet_exit(const struct fleet_result *results, size_t n)
 	return bad == 0 ? 0 : ok ? 7 : 1;
 }
 
+/* Behind what was found: emulated hosts do not outlive a restart, or a laboratory that is moved. */
+static void explain_emulated(struct fleet_result *result)
+{
+	size_t n = strlen(result->message);
+
+	snprintf(result->message + n, sizeof(result->message) - n, " (an emulated host: 'assay fleet up' brings it up again)");
+}
+
 void conn_settle(struct conn *conn, enum fleet_outcome outcome, const char *fmt, ...)
 {
 	struct fleet_result *result = conn->result;
@@ -60,6 +68,8 @@ void conn_settle(struct conn *conn, enum fleet_outcome outcome, const char *fmt,
 	va_start(args, fmt);
 	vsnprintf(result->message, sizeof(result->message), fmt, args);
 	va_end(args);
+	if (outcome == FLEET_UNREACHABLE && conn->host->profile)
+		explain_emulated(result);
 	engine_make_printable(result->message);
 	if (conn->commanded)
 		result->command_ms = engine_now_ms() - conn->command_started_ms;
@@ -86,7 +96,7 @@ void conn_ask_driver(struct conn *conn)
 	conn->commanded = true;
 	conn->fed = 0;
 	conn->input_closed = false;
-	conn->command_started_ms = engine_now_ms();
+	conn->command_started_ms = conn->passed_ms = engine_now_ms();
 	conn->command_timeout_ms = timeout_ms;
 	conn->deadline_ms = timeout_ms ? conn->command_started_ms + timeout_ms : 0;
 	conn->state = CONN_OPENING;
@@ -115,6 +125,7 @@ void conn_add_output(struct conn *conn, bool is_err, const char *bytes, size_t n
 
 	if (conn->state == CONN_ENDED)
 		return;
+	conn->passed_ms = engine_now_ms();
 	st = spool_add(is_err ? &conn->result->err : &conn->result->out, bytes, n, &err);
 	if (st == ASSAY_E_LIMIT)
 		conn_settle(conn, FLEET_FAILED, "more than %.4g MiB of %s: cut there, and the connection closed",

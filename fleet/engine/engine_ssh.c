@@ -5,6 +5,7 @@
  * 4 KiB a call; readiness comes from our own epoll. */
 #include "fleet/engine/engine_internal.h"
 
+#include "base/text.h"
 #include "fleet/ssh/hostkey.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 /* What libssh can verify. */
 static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256";
 
+#define FILE_SHOWN_BYTES    60          /* of known_hosts in a message */
 #define POLLS_A_TURN        32          /* then the others */
 #define IN_UNFLUSHED_MAX    (1u << 20)  /* bytes read from a host that does not read our answers */
 
@@ -135,22 +137,22 @@ static void refuse_host(struct conn *conn, enum known_hosts_answer answer, const
 {
 	const char *name = conn->host->name;
 
+	file = text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES);
 	switch (answer) {
 	case KNOWN_HOSTS_UNKNOWN:
 		conn_settle(conn, FLEET_HOSTKEY, "its key %s is not known: compare it, then 'assay fleet trust -w %.60s'",
 			    key->shown, name);
 		break;
 	case KNOWN_HOSTS_CHANGED:
-		conn_settle(conn, FLEET_HOSTKEY, "its key %s is not that of %.60s:%zu: find out why (installed anew? "
-			    "another machine?), then 'assay fleet trust --replace -w %.40s'", key->shown, file ? file : "known_hosts", line, name);
+		conn_settle(conn, FLEET_HOSTKEY, "its key %s is not that of %s:%zu: find out why (installed anew? "
+			    "another machine?), then 'assay fleet trust --replace -w %.40s'", key->shown, file, line, name);
 		break;
 	case KNOWN_HOSTS_REVOKED:
-		conn_settle(conn, FLEET_HOSTKEY, "its key %s is revoked (%.60s:%zu): the host needs a new one", key->shown,
-			    file ? file : "known_hosts", line);
+		conn_settle(conn, FLEET_HOSTKEY, "its key %s is revoked (%s:%zu): the host needs a new one", key->shown, file, line);
 		break;
 	case KNOWN_HOSTS_ONLY_AUTHORITY:
-		conn_settle(conn, FLEET_HOSTKEY, "only an authority is known (%.60s:%zu), and certificates of hosts are not "
-			    "checked: compare its key %s, then 'assay fleet trust -w %.30s'", file ? file : "known_hosts", line, key->shown, name);
+		conn_settle(conn, FLEET_HOSTKEY, "only an authority is known (%s:%zu), and certificates of hosts are not "
+			    "checked: compare its key %s, then 'assay fleet trust -w %.30s'", file, line, key->shown, name);
 		break;
 	case KNOWN_HOSTS_OK:
 		break;

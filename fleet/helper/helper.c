@@ -85,7 +85,7 @@ static int run(struct request *request, struct frames_out *out)
 	int status;
 
 	if (request->lock) {
-		switch (lock_take(request, IN, &task.lock, &task.lock_wait_ns)) {
+		switch (lock_take(request, IN, out, &task.lock, &task.lock_wait_ns)) {
 		case LOCK_HELD:
 			break;
 		case LOCK_REFUSED:

@@ -1,16 +1,19 @@
 #include "fleet/helper/descendants.h"
 #include "fleet/helper/lock.h"
+#include "fleet/helper/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define LOCK_POLL_MS 20
-#define LOCK_OPENS   10 /* times that somebody may make and remove the file under our hands */
+#define LOCK_OPENS 10 /* times that somebody may make and remove the file under our hands */
 
 /* First as it is: where fs.protected_regular is set, O_CREAT on another user's file in a sticky directory fails. Reading is
  * enough for flock, and neither a link nor a pipe somebody put there leads us away. */
@@ -59,10 +62,61 @@ static bool is_the_one(int fd, const char *path)
 	return !fstat(fd, &mine) && !lstat(path, &there) && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
 
-enum lock_got lock_take(struct request *request, int in, int *fd, int64_t *waited_ns)
+/* Somebody who takes a lock again and again leaves it for moments only, which one who looks from time to time would miss: a child waits in the
+ * kernel's queue. The lock is the open file's, so it becomes ours with the child's. *end is readable when the child has ended. */
+static pid_t queue_up(int fd, int *end)
+{
+	pid_t self = getpid(), child;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == self) {
+			while (flock(fd, LOCK_EX) && errno == EINTR)
+				;
+		}
+		_exit(0);
+	}
+	close(ends[1]);
+	*end = ends[0];
+	if (child < 0)
+		close(ends[0]);
+	return child;
+}
+
+/* Until the lock may be ours, the time is over or the controller has hung up; false: that, or it cannot wait. */
+static bool wait_turn(struct request *request, int in, struct frames_out *out, int fd, int64_t left_ms, enum lock_got *got)
+{
+	struct pollfd wait[] = { { in, POLLIN, 0 }, { -1, POLLIN, 0 } };
+	int64_t end_ns = monotonic_ns() + left_ms * 1000000, said_ns = 0;
+	pid_t child = queue_up(fd, &wait[1].fd);
+
+	*got = LOCK_REFUSED;
+	if (child < 0)
+		return request_refuse(request, "cannot wait for the lock '%.200s': %s", request->lock, strerror(errno));
+	*got = LOCK_HELD;
+	for (int64_t left = left_ms; *got == LOCK_HELD && left > 0 && !wait[1].revents; left = (end_ns - monotonic_ns()) / 1000000) {
+		if (!said_ns || monotonic_ns() - said_ns >= HELPER_WAITING_MS * INT64_C(1000000)) {
+			said_ns = monotonic_ns();
+			frames_text(out, HELPER_WAITING, "");
+		}
+		if (!frames_flush(out) ||
+		    (poll(wait, 2, left < HELPER_WAITING_MS ? (int)left : HELPER_WAITING_MS) > 0 && wait[0].revents && !frames_still_there(in)))
+			*got = LOCK_HUNG_UP;
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(wait[1].fd);
+	return *got == LOCK_HELD;
+}
+
+enum lock_got lock_take(struct request *request, int in, struct frames_out *out, int *fd, int64_t *waited_ns)
 {
 	int64_t start = monotonic_ns();
-	struct pollfd controller = { in, POLLIN, 0 };
+	enum lock_got got;
 
 	*fd = -1;
 	for (;;) {
@@ -87,7 +141,7 @@ enum lock_got lock_take(struct request *request, int in, int *fd, int64_t *waite
 			request_refuse(request, "busy: somebody else measures on this box (lock '%.200s')", request->lock);
 			return LOCK_REFUSED;
 		}
-		if (poll(&controller, 1, left_ms < LOCK_POLL_MS ? (int)left_ms : LOCK_POLL_MS) > 0 && !frames_still_there(in))
-			return LOCK_HUNG_UP;
+		if (!wait_turn(request, in, out, *fd, left_ms, &got))
+			return got;
 	}
 }

@@ -13,6 +13,7 @@
 #define HELPER_TEXTS_MAX         65536u     /* arguments, variables, paths: of each kind */
 #define HELPER_INPUT_BYTES_MAX   (64u << 20) /* of a command: it is kept in memory */
 #define HELPER_FRAME_HEAD        5
+#define HELPER_WAITING_MS        10000
 #define HELPER_MAGIC             "\0assay helper 1\n" /* without the final NUL */
 #define HELPER_MAGIC_BYTES       (sizeof(HELPER_MAGIC) - 1)
 
@@ -38,6 +39,7 @@
 #define HELPER_GO        'G' /* last */
 
 /* Answer. */
+#define HELPER_WAITING   'W' /* run: the lock is somebody else's; again every HELPER_WAITING_MS while that is so */
 #define HELPER_BEGUN     'B' /* run: the lock is held and the command was started */
 #define HELPER_STDOUT    'O' /* run; get: bytes of the file */
 #define HELPER_STDERR    'E'
