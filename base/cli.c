@@ -2,6 +2,7 @@
 #include "base/cli.h"
 
 #include "base/mem.h"
+#include "base/term.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -250,9 +251,13 @@ error_t cli_directory(int key, char *arg, struct argp_state *state, const char *
 
 enum assay_status cli_print(const struct buf *text, struct assay_error *err)
 {
-	size_t n = text->size ? fwrite(text->bytes, 1, text->size, stdout) : 0;
+	bool terminal = isatty(STDOUT_FILENO);
 
-	if (n != text->size || fflush(stdout) || ferror(stdout))
+	if (text->size && terminal)
+		term_put(text->bytes, text->size, term_colours(stdout), stdout);
+	else if (text->size)
+		fwrite(text->bytes, 1, text->size, stdout);
+	if (fflush(stdout) || ferror(stdout))
 		return assay_fail_errno(err, errno, "cannot write to standard output");
 	return ASSAY_OK;
 }

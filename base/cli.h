@@ -41,7 +41,8 @@ void cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, 
 #define CLI_NO_FORMAT    2u
 void cli_parse_without(struct cli *cli, unsigned without, const struct argp *argp, int argc, char **argv, const char *directory, void *input);
 
-/* Writes the text to standard output; a failure (full disk, closed descriptor) is an error. */
+/* Writes the text to standard output; a failure (full disk, closed descriptor) is an error. On a terminal nothing in it but our own colours
+ * has an effect: the text may have words of hosts, programs and files in it. */
 enum assay_status cli_print(const struct buf *text, struct assay_error *err);
 
 /* Ends a command: prints the error of a failure as one line on standard error, and gives the exit status: that of `status`, or

@@ -30,6 +30,34 @@ bool term_utf8(void)
 	return utf8;
 }
 
+/* Bytes of the sequence "ESC [ numbers m" that stands there, 0 when none does. */
+static size_t colour_sequence(const char *bytes, size_t n)
+{
+	size_t length = 2;
+
+	if (n < 3 || bytes[0] != '\033' || bytes[1] != '[')
+		return 0;
+	while (length < n && ((bytes[length] >= '0' && bytes[length] <= '9') || bytes[length] == ';'))
+		length++;
+	return length < n && bytes[length] == 'm' ? length + 1 : 0;
+}
+
+void term_put(const char *bytes, size_t n, bool colours, FILE *to)
+{
+	for (size_t i = 0, length; i < n; i += length) {
+		const char here[3] = { bytes[i], i + 1 < n ? bytes[i + 1] : '\0' };
+		size_t control = *here == '\t' || *here == '\n' ? 0 : text_control(here);
+
+		length = colours ? colour_sequence(bytes + i, n - i) : 0;
+		if (length) {
+			fwrite(bytes + i, 1, length, to);
+			continue;
+		}
+		putc(control ? '?' : *here, to);
+		length = control > 1 ? control : 1;
+	}
+}
+
 unsigned term_columns(FILE *stream)
 {
 	const char *columns = getenv("COLUMNS");

@@ -240,6 +240,42 @@ const char *text_from_measured(double value, double noise, char *out)
 	return out;
 }
 
+#define FIXED_BELOW 1e6
+
+struct text_number text_fixed(double value, int decimals)
+{
+	struct text_number out;
+	double size = fabs(value);
+
+	if (size >= FIXED_BELOW || (size > 0 && size < .5 * pow(10, -decimals)))
+		snprintf(out.text, sizeof(out.text), "%.3g", value);
+	else
+		snprintf(out.text, sizeof(out.text), "%.*f", decimals, value);
+	return out;
+}
+
+struct text_number text_signed(double value, int decimals)
+{
+	struct text_number out;
+
+	if (fabs(value) >= FIXED_BELOW)
+		snprintf(out.text, sizeof(out.text), "%+.3g", value);
+	else
+		snprintf(out.text, sizeof(out.text), "%+.*f", decimals, value);
+	return out;
+}
+
+struct text_number text_probability(double p)
+{
+	struct text_number out;
+
+	if (p >= .995 || p < .005)
+		snprintf(out.text, sizeof(out.text), p < .005 ? "<0.01" : ">0.99");
+	else
+		snprintf(out.text, sizeof(out.text), "%.2f", p);
+	return out;
+}
+
 const char *text_from_ms(int64_t ms, char *out)
 {
 	int64_t rest = (ms % 1000 + 1000) % 1000;
@@ -355,4 +391,12 @@ const char *text_shown(const char *text, char *out)
 	}
 	snprintf(out + shown, TEXT_SHOWN_BYTES - shown, "%s", used < n ? "..." : "");
 	return out;
+}
+
+const char *text_path_end(const char *path, size_t n)
+{
+	size_t length = strlen(path);
+	const char *end = length > n ? path + length - n : path, *slash = end > path ? strchr(end, '/') : NULL;
+
+	return slash && slash[1] ? slash + 1 : end;
 }

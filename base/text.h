@@ -23,6 +23,17 @@ const char *text_from_double(double value, char *out);
  * with 3 is "1235", with 300 "1200"); six digits at most, and where the noise is 0. Finite; `out` needs TEXT_DOUBLE_BYTES. */
 const char *text_from_measured(double value, double noise, char *out);
 
+/* A number for people, with so many decimals; with three digits and an exponent from a million on, and where the decimals would show nothing of it but
+ * zeros. As an argument of a format: text_fixed(x, 3).text. text_signed(): with a sign, and 0 where the decimals show nothing. */
+struct text_number {
+	char text[TEXT_DOUBLE_BYTES];
+};
+struct text_number text_fixed(double value, int decimals);
+struct text_number text_signed(double value, int decimals);
+
+/* An estimated probability: what is not known to be sure does not look as if: "0.97", ">0.99", "<0.01". */
+struct text_number text_probability(double p);
+
 /* "2017-06-15T06:00:00Z" from milliseconds since 1970 UTC (milliseconds are shown only when not 0). `out` needs
  * TEXT_DATE_BYTES. */
 #define TEXT_DATE_BYTES 32
@@ -45,5 +56,8 @@ size_t text_control(const char *text);
  * TEXT_SHOWN_BYTES. */
 #define TEXT_SHOWN_BYTES 80
 const char *text_shown(const char *text, char *out);
+
+/* The end of a path that may be too long for a message: at most n bytes, from the beginning of a name where one begins there. */
+const char *text_path_end(const char *path, size_t n);
 
 #endif

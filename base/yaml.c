@@ -37,6 +37,20 @@ static bool tab_indents(const struct reader *r, size_t line)
 	return at && at < end && *at == '\t';
 }
 
+/* '@' and '`' are reserved: what begins with one needs quotes. */
+static bool is_reserved(const struct reader *r)
+{
+	size_t at = r->parser.problem_mark.index; /* in characters */
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (((unsigned char)r->text[i] & 0xc0) == 0x80)
+			continue;
+		if (at-- == 0)
+			return r->text[i] == '@' || r->text[i] == '`';
+	}
+	return false;
+}
+
 /* What libyaml has against the text. A fault of the encoding has an offset, all others have a mark, which is one line too far
  * when the last line has no newline. */
 static enum assay_status fail_parser(const struct reader *r)
@@ -51,6 +65,9 @@ static enum assay_status fail_parser(const struct reader *r)
 		line = last;
 	if (tab_indents(r, line))
 		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: a tab cannot indent in YAML (use blanks)", r->name, line);
+	if (p->error == YAML_SCANNER_ERROR && is_reserved(r))
+		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: no text begins with '@' or '`' in YAML but in quotes (groups have no '@' here)",
+				  r->name, line);
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s", r->name, line, p->problem ? p->problem : "cannot be read",
 	                  p->context ? " " : "", p->context ? p->context : "");
 }

@@ -203,6 +203,32 @@ static void test_measured(void **state)
 		assert_string_equal(text_from_measured(rows[i].value, rows[i].noise, text), rows[i].text);
 }
 
+/* Never long, and never nothing but zeros; a probability is never sure. */
+static void test_bounded(void **state)
+{
+	static const struct {
+		double value;
+		int decimals;
+		const char *fixed, *with_sign;
+	} rows[] = {
+		{ 1.23456, 3, "1.235", "+1.235" }, { -2.5, 1, "-2.5", "-2.5" },        { 0, 3, "0.000", "+0.000" },
+		{ 999999, 1, "999999.0", "+999999.0" }, { 1e99, 3, "1e+99", "+1e+99" }, { -1.2345e12, 1, "-1.23e+12", "-1.23e+12" },
+		{ 1e-9, 4, "1e-09", "+0.0000" },   { .0005, 3, "0.001", "+0.001" },
+	};
+	static const struct {
+		double p;
+		const char *text;
+	} probabilities[] = { { 1, ">0.99" }, { .996, ">0.99" }, { .994, "0.99" }, { .5, "0.50" }, { .005, "0.01" }, { .004, "<0.01" }, { 0, "<0.01" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_string_equal(text_fixed(rows[i].value, rows[i].decimals).text, rows[i].fixed);
+		assert_string_equal(text_signed(rows[i].value, rows[i].decimals).text, rows[i].with_sign);
+	}
+	for (size_t i = 0; i < sizeof(probabilities) / sizeof(probabilities[0]); i++)
+		assert_string_equal(text_probability(probabilities[i].p).text, probabilities[i].text);
+}
+
 static void test_dates(void **state)
 {
 	static const struct {
@@ -309,12 +335,33 @@ static void test_shown(void **state)
 	assert_string_equal(text_shown(text, out), text);
 }
 
+static void test_path_end(void **state)
+{
+	static const struct {
+		const char *path;
+		size_t n;
+		const char *end;
+	} rows[] = {
+		{ "", 4, "" },
+		{ "/a/b", 4, "/a/b" },
+		{ "/home/lab/known_hosts", 20, "lab/known_hosts" },
+		{ "/home/lab/known_hosts", 11, "known_hosts" },
+		{ "/home/lab/known_hosts", 5, "hosts" },
+		{ "/home/lab/", 4, "lab/" },
+		{ "/home/lab/", 3, "ab/" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(text_path_end(rows[i].path, rows[i].n), rows[i].end);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_double),      cmocka_unit_test(test_int64), cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured), cmocka_unit_test(test_dates), cmocka_unit_test(test_timestamps),
-		cmocka_unit_test(test_utf8),        cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured), cmocka_unit_test(test_bounded), cmocka_unit_test(test_dates), cmocka_unit_test(test_timestamps),
+		cmocka_unit_test(test_utf8),        cmocka_unit_test(test_shown),       cmocka_unit_test(test_path_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
