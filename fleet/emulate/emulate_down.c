@@ -100,7 +100,7 @@ static enum assay_status take_away(struct emulate_site *site, const struct emula
 	enum assay_status st = emulate_sweep(state, site->base, &ended, err);
 
 	if (!st && ended)
-		emulate_step(listener, "ended %zu processes", ended);
+		emulate_step(listener, "ended %zu process%s", ended, ended == 1 ? "" : "es");
 	if (!st)
 		st = remove_links(state, listener, err);
 	return st ? st : remove_groups(state, listener, err);

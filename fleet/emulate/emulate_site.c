@@ -11,6 +11,7 @@
 #include <shadow.h>
 #include <stdarg.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -194,7 +195,7 @@ bool emulate_site_may_unshare(const char **reason)
 
 	*reason = "only root may make namespaces";
 	if (pid == 0)
-		_Exit(unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS) ? errno & 0xff : 0);
+		_Exit(unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ? errno & 0xff : 0);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return false;
 	*reason = strerror(WEXITSTATUS(status));

@@ -204,7 +204,9 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 			     groups->memory ? "processes of hosts are" :
 			     groups->pids   ? "memory of hosts is" :
 					      "memory and processes of hosts are",
-			     b->site.namespaces ? "this machine has no control group for it that we may use" : "that needs root");
+			     b->site.namespaces ? "this machine has no control group for it that we may use" :
+			     geteuid() == 0		  ? "that needs namespaces" :
+							    "that needs root");
 	return ASSAY_OK;
 }
 
