@@ -45,7 +45,7 @@ static size_t accept(struct machine *machine, const char *reason, cJSON *accepte
 		const struct machine_fingerprint *f = &machine->fingerprints[i];
 		const struct machine_acceptance *acceptance;
 
-		if (!drift_is_latest(machine, f) || (drift_reference(machine, f, &acceptance) == f && acceptance))
+		if (!drift_is_latest(machine, f, now) || (drift_reference(machine, f, &acceptance) == f && acceptance))
 			continue;
 		machine_accept(machine, f->id, now, reason);
 		cJSON_AddItemToArray(accepted, cJSON_CreateString(f->id));

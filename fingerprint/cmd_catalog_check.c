@@ -2,17 +2,19 @@
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
-#include "fleet/cmd_lab.h"
+#include "fingerprint/cmd_catalog_edit.h"
 
 static const char doc[] = "Checks the catalog and the store: every file valid, no identity twice, every summary that of its raw record, "
-			  "the database whole. Prints one line a problem; exit status 0 when all is well, 2 when the catalog needs mending, "
+			  "the database whole. Prints one line a problem or remark; exit status 0 when all is well, 2 when the catalog needs mending, "
 			  "1 when the database is damaged."
 			  "\vExample:\n"
 			  "  assay catalog check && git -C machines commit -a";
 
 static void print_human(const struct catalog *catalog, const struct fingerprint_set *set, const struct catalog_problems *problems,
-			struct buf *out)
+			const struct catalog_problems *remarks, struct buf *out)
 {
+	for (size_t i = 0; i < remarks->n; i++)
+		buf_format(out, "remark: %s\n", remarks->texts[i]);
 	for (size_t i = 0; i < problems->n; i++)
 		buf_format(out, "%s\n", problems->texts[i]);
 	if (problems->n)
@@ -24,7 +26,7 @@ static void print_human(const struct catalog *catalog, const struct fingerprint_
 }
 
 static void print_json(const struct catalog *catalog, const struct fingerprint_set *set, const struct catalog_problems *problems,
-		       struct buf *out)
+		       const struct catalog_problems *remarks, struct buf *out)
 {
 	cJSON *root = cJSON_CreateObject();
 	cJSON *list;
@@ -34,13 +36,16 @@ static void print_json(const struct catalog *catalog, const struct fingerprint_s
 	list = cJSON_AddArrayToObject(root, "problems");
 	for (size_t i = 0; i < problems->n; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(problems->texts[i]));
+	list = cJSON_AddArrayToObject(root, "remarks");
+	for (size_t i = 0; i < remarks->n; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(remarks->texts[i]));
 	json_add(out, root);
 }
 
 int cmd_catalog_check(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
-	struct catalog_problems problems = { 0 };
+	struct catalog_problems problems = { 0 }, remarks = { 0 };
 	struct fingerprint_set set = { 0 };
 	struct catalog catalog = { 0 };
 	struct cmd_lab cmd;
@@ -54,11 +59,12 @@ int cmd_catalog_check(int argc, char **argv, const char *directory)
 	if (!st)
 		st = catalog_load(cmd.lab.machines, &problems, &catalog, &cmd.err);
 	if (!st) {
-		catalog_check(&catalog, &set, &problems);
-		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&catalog, &set, &problems, &cmd.out);
+		catalog_check(&catalog, &set, cmd_catalog_now_ms(), &problems, &remarks);
+		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&catalog, &set, &problems, &remarks, &cmd.out);
 		decided = problems.n ? assay_status_exit(ASSAY_E_FORMAT) : 0;
 	}
 	catalog_problems_release(&problems);
+	catalog_problems_release(&remarks);
 	fingerprint_set_release(&set);
 	catalog_release(&catalog);
 	return cmd_lab_end(&cmd, st, decided);

@@ -2,6 +2,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
+#include "fingerprint/cmd_catalog_edit.h"
 #include "fingerprint/compare/compare_print.h"
 #include "fingerprint/compare/drift.h"
 #include "fingerprint/stored/conditions.h"
@@ -34,6 +35,21 @@ static void print_changes(const struct drift_past *past, struct buf *out)
 	cJSON_Delete(changes);
 }
 
+/* What else the machine did while it was measured; NULL also of an emulated one, which says what the machine that emulates it does. */
+static char *busy(const struct machine_fingerprint *f)
+{
+	return strcmp(f->origin, "emulated") == 0 ? NULL : conditions_busy(f->conditions);
+}
+
+static void print_busy(const struct machine_fingerprint *f, const char *what, struct buf *out)
+{
+	char *text = busy(f);
+
+	if (text)
+		buf_format(out, "    %s was taken while the machine was not idle: %s\n", what, text);
+	free(text);
+}
+
 static void print_past(const struct drift_past *past, struct buf *out)
 {
 	char date[TEXT_DATE_BYTES], since[TEXT_DATE_BYTES];
@@ -44,6 +60,8 @@ static void print_past(const struct drift_past *past, struct buf *out)
 	if (past->compare.differing > ROWS_SHOWN)
 		buf_format(out, "    ('assay fingerprint diff %s %s' shows all)\n", past->reference->id, past->latest->id);
 	print_changes(past, out);
+	print_busy(past->reference, "what it is compared with", out);
+	print_busy(past->latest, "the latest", out);
 }
 
 /* Names of the machines whose past is in a state: "a, b (quick)". */
@@ -96,6 +114,7 @@ static void print_peer(const struct drift_peer *peer, const struct types *types,
 	if (peer->n > ROWS_SHOWN)
 		buf_format(out, "    and %zu more (--format json has all)\n", peer->n - ROWS_SHOWN);
 	table_release(&table);
+	print_busy(peer->latest, "it", out);
 }
 
 static void print_all_peers(const struct drift *drift, const struct types *types, struct buf *out)
@@ -115,6 +134,19 @@ static void print_all_peers(const struct drift *drift, const struct types *types
 	print_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay catalog check' says more): ", out);
 }
 
+/* Until a newer one is there, the one before it stands for the machine. */
+static void print_ahead(const struct drift *drift, struct buf *out)
+{
+	char date[TEXT_DATE_BYTES];
+
+	for (size_t i = 0; i < drift->n_ahead; i++) {
+		const struct machine_fingerprint *f = drift->ahead[i].fingerprint;
+
+		buf_format(out, "%sleft out: fingerprint %s of %s has a time that is still to come, %s: the clock was wrong\n", i ? "" : "\n", f->id,
+			   drift->ahead[i].machine->id, text_from_ms(f->taken_ms, date));
+	}
+}
+
 static void print_human(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct buf *out)
 {
 	size_t without = 0;
@@ -130,6 +162,7 @@ static void print_human(const struct catalog *catalog, const struct drift *drift
 	}
 	if (without)
 		buf_char(out, '\n');
+	print_ahead(drift, out);
 	if (drift->retired)
 		buf_format(out, "\n%zu retired machine%s left out\n", drift->retired, drift->retired == 1 ? " is" : "s are");
 	if (catalog->n == 0)
@@ -138,6 +171,17 @@ static void print_human(const struct catalog *catalog, const struct drift *drift
 
 /* ---- for machines ---- */
 
+static void add_busy(cJSON *object, const char *key, const struct machine_fingerprint *f)
+{
+	char *text = busy(f);
+
+	if (text)
+		cJSON_AddStringToObject(object, key, text);
+	else
+		cJSON_AddNullToObject(object, key);
+	free(text);
+}
+
 static cJSON *past_json(const struct drift_past *past)
 {
 	cJSON *object = cJSON_CreateObject();
@@ -145,6 +189,7 @@ static cJSON *past_json(const struct drift_past *past)
 	cJSON_AddStringToObject(object, "state", drift_state_code(past->state));
 	cJSON_AddStringToObject(object, "reference", past->reference->id);
 	cJSON_AddNumberToObject(object, "reference_taken_ms", (double)past->reference->taken_ms);
+	add_busy(object, "reference_busy", past->reference);
 	cJSON_AddBoolToObject(object, "accepted", past->acceptance != NULL);
 	if (past->state != DRIFT_COMPARED)
 		return object;
@@ -192,6 +237,7 @@ static void print_json(const struct catalog *catalog, const struct drift *drift,
 		cJSON_AddStringToObject(object, "stress_ng", f->stress_ng);
 		cJSON_AddStringToObject(object, "architecture", f->architecture);
 		cJSON_AddStringToObject(object, "origin", f->origin);
+		add_busy(object, "busy", f);
 		cJSON_AddItemToObject(object, "past", past_json(&drift->past[i]));
 		cJSON_AddItemToObject(object, "type", peer_json(&drift->peers[i], types));
 	}
@@ -200,6 +246,9 @@ static void print_json(const struct catalog *catalog, const struct drift *drift,
 		if (!catalog->machines[i].n_fingerprints && !catalog->machines[i].retired)
 			cJSON_AddItemToArray(list, cJSON_CreateString(catalog->machines[i].id));
 	}
+	list = cJSON_AddArrayToObject(root, "in_the_future");
+	for (size_t i = 0; i < drift->n_ahead; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(drift->ahead[i].fingerprint->id));
 	list = cJSON_AddArrayToObject(root, "retired");
 	for (size_t i = 0; i < catalog->n; i++) {
 		if (catalog->machines[i].retired)
@@ -224,7 +273,7 @@ int cmd_catalog_drift(int argc, char **argv, const char *directory)
 		st = catalog_load(cmd.lab.machines, NULL, &catalog, &cmd.err);
 	if (!st) {
 		types_of(&catalog, &cmd.lab.config, &types);
-		drift_of(&catalog, &set, &types, &drift);
+		drift_of(&catalog, &set, &types, cmd_catalog_now_ms(), &drift);
 		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&catalog, &drift, &types, &cmd.out);
 	}
 	drift_release(&drift);

@@ -32,10 +32,28 @@ static size_t members_of(const struct types *types, size_t type, const struct ty
 	return n;
 }
 
+/* The machine that list[0..n) begins with, on one line; returns the number of its fingerprints. */
+static size_t print_machine(const struct types_member **list, size_t n, struct buf *out)
+{
+	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];
+	size_t same = 1;
+
+	while (same < n && list[same]->machine == list[0]->machine)
+		same++;
+	text_from_ms(list[0]->fingerprint->taken_ms, first);
+	text_from_ms(list[same - 1]->fingerprint->taken_ms, last);
+	if (same == 1)
+		buf_format(out, "  %s (%.10s)\n", list[0]->machine->id, first);
+	else if (strncmp(first, last, 10) == 0)
+		buf_format(out, "  %s (%zu fingerprints, %.10s)\n", list[0]->machine->id, same, first);
+	else
+		buf_format(out, "  %s (%zu fingerprints, %.10s to %.10s)\n", list[0]->machine->id, same, first, last);
+	return same;
+}
+
 static void print_human(const struct types *types, const struct types_member **list, struct buf *out)
 {
-	size_t shown = 0, members = 0;
-	char date[TEXT_DATE_BYTES];
+	size_t shown = 0, members = 0, of_machine;
 
 	for (size_t t = 0; t < types->n; t++) {
 		size_t n = members_of(types, t, list);
@@ -45,8 +63,8 @@ static void print_human(const struct types *types, const struct types_member **l
 		shown++;
 		members += n;
 		buf_format(out, "%s: %s\n", types->types[t].name, types->types[t].why);
-		for (size_t i = 0; i < n; i++)
-			buf_format(out, "  %s (%.10s)\n", list[i]->machine->id, text_from_ms(list[i]->fingerprint->taken_ms, date));
+		for (size_t i = 0; i < n; i += of_machine)
+			of_machine = print_machine(list + i, n - i, out);
 	}
 	if (types->n == 0)
 		buf_text(out, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import quiho DIR' brings in "

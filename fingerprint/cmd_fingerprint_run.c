@@ -11,6 +11,8 @@
 #include "fleet/cmd_lab.h"
 #include "fleet/ssh/reach.h"
 
+#include <math.h>
+
 static const char doc[] =
     "Takes fingerprints of machines: runs the stressors of a battery, in short passes, and keeps median and dispersion of every rate with "
     "the conditions under which it was taken. Machines work in parallel, those of one box one after another. What was measured is kept "
@@ -37,7 +39,7 @@ enum { OPTION_BATTERY = 256, OPTION_RESUME, OPTION_DANGEROUS, OPTION_COUNTERS };
 static const struct argp_option argp_options[] = {
 	CMD_FLEET_OPTIONS,
 	{ "battery", OPTION_BATTERY, "NAME|FILE", 0, "quick (default), paper, or a YAML file", 1 },
-	{ "resume", OPTION_RESUME, NULL, 0, "Go on with fingerprints that were interrupted within the last day; hosts without one begin anew", 1 },
+	{ "resume", OPTION_RESUME, NULL, 0, "Go on with fingerprints that were interrupted within the last day; complete ones of that day are left alone, hosts without one begin anew", 1 },
 	{ "dangerous", OPTION_DANGEROUS, "STRESSOR", 0, "Run this dangerous stressor of the battery, too (repeatable)", 1 },
 	{ "counters", OPTION_COUNTERS, "EVENTS", OPTION_ARG_OPTIONAL, "Count these events for each stressor, too (default: PAPI's presets)", 1 },
 	{ 0 }
@@ -106,15 +108,68 @@ static void print_counters(const struct host *const *hosts, const struct take_re
 	}
 }
 
-/* Behind the count: how to go on. Hosts are named, for --resume begins new fingerprints on those that are complete. */
+/* Behind the table: what the rates may be lower by. */
+static void print_busy(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (results[i].busy)
+			buf_format(out, "host %s was not idle: %s; its rates may be too low\n", hosts[i]->name, results[i].busy);
+	}
+}
+
+/* The summary of what was taken; NULL where it is not complete. */
+static const struct machine_fingerprint *summary_of(const struct catalog *catalog, const struct host *host, const struct take_result *result)
+{
+	const struct machine *machine = result->complete ? catalog_find(catalog, host->id) : NULL;
+
+	for (size_t i = 0; machine && i < machine->n_fingerprints; i++) {
+		if (strcmp(machine->fingerprints[i].id, result->fingerprint) == 0)
+			return &machine->fingerprints[i];
+	}
+	return NULL;
+}
+
+/* Behind the table: stressors without a rate in any pass. */
+static void print_unmeasured(const struct catalog *catalog, const struct host *const *hosts, const struct take_result *results, size_t n,
+			     struct buf *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct machine_fingerprint *f = summary_of(catalog, hosts[i], &results[i]);
+		size_t without = 0;
+
+		for (size_t j = 0; f && j < f->n_rates; j++) {
+			if (!isnan(f->rates[j].median))
+				continue;
+			if (!without++)
+				buf_format(out, "no rate on host %s of: ", hosts[i]->name);
+			buf_format(out, "%s%s", without > 1 ? ", " : "", f->rates[j].stressor);
+		}
+		if (without)
+			buf_format(out, " ('assay fingerprint show %s' says why)\n", f->id);
+	}
+}
+
+static cJSON *unmeasured_json(const struct machine_fingerprint *f)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (size_t j = 0; f && j < f->n_rates; j++) {
+		if (isnan(f->rates[j].median))
+			cJSON_AddItemToArray(list, cJSON_CreateString(f->rates[j].stressor));
+	}
+	return list;
+}
+
+/* Behind the count: how to go on. Hosts are named, for --resume leaves complete ones alone for a day only. */
 static void print_rest(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
 {
 	const struct host **rest = mem_new(n, sizeof(*rest));
-	size_t left = 0;
+	size_t left = 0, before = 0;
 	bool kept = false;
 	char *folded;
 
 	for (size_t i = 0; i < n; i++) {
+		before += results[i].was_complete;
 		kept = kept || (!results[i].complete && *results[i].fingerprint);
 		if (!results[i].complete)
 			rest[left++] = hosts[i];
@@ -124,11 +179,14 @@ static void print_rest(const struct host *const *hosts, const struct take_result
 		buf_format(out, "; for the rest: %s-w %s%s", kept ? "--resume " : "", folded, kept ? " (what was measured is kept)" : "");
 		free(folded);
 	}
+	if (before == n)
+		buf_text(out, " already: there is nothing to resume");
 	buf_char(out, '\n');
 	free(rest);
 }
 
-static void print_human(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
+static void print_human(const struct catalog *catalog, const struct host *const *hosts, const struct take_result *results, size_t n,
+			struct buf *out)
 {
 	static const char *const headings[] = { "host", "machine", "outcome", "measured", "missing", "seconds", "fingerprint", "", "" };
 	struct table table;
@@ -147,17 +205,19 @@ static void print_human(const struct host *const *hosts, const struct take_resul
 		table_cell(&table, "%.1f", r->seconds);
 		table_cell(&table, "%s", *r->fingerprint ? r->fingerprint : "-");
 		table_cell(&table, "%s", hosts[i]->profile ? "emulated" : "");
-		table_cell(&table, "%s", r->complete ? "" : r->fleet.message);
+		table_cell(&table, "%s", r->was_complete ? "it was complete already" : r->complete ? "" : r->fleet.message);
 	}
 	table_print(&table, out);
 	table_release(&table);
 	buf_format(out, "\n%zu of %zu fingerprint%s complete", complete, n, text_plural(n));
 	print_rest(hosts, results, n, out);
+	print_unmeasured(catalog, hosts, results, n, out);
+	print_busy(hosts, results, n, out);
 	print_counters(hosts, results, n, out);
 }
 
-static void print_json(const struct battery *battery, const struct host *const *hosts, const struct take_result *results, size_t n,
-		       struct buf *out)
+static void print_json(const struct battery *battery, const struct catalog *catalog, const struct host *const *hosts,
+		       const struct take_result *results, size_t n, struct buf *out)
 {
 	cJSON *root = cJSON_CreateObject(), *list;
 
@@ -174,14 +234,17 @@ static void print_json(const struct battery *battery, const struct host *const *
 		cJSON_AddStringToObject(object, "outcome", fleet_outcome_text(r->fleet.outcome));
 		cJSON_AddStringToObject(object, "message", r->fleet.message);
 		cJSON_AddBoolToObject(object, "complete", r->complete);
+		cJSON_AddBoolToObject(object, "was_complete", r->was_complete);
 		cJSON_AddBoolToObject(object, "emulated", hosts[i]->profile != NULL);
 		cJSON_AddNumberToObject(object, "measured", (double)r->measured);
 		cJSON_AddNumberToObject(object, "missing", (double)r->missing);
+		cJSON_AddItemToObject(object, "without_rate", unmeasured_json(summary_of(catalog, hosts[i], r)));
 		cJSON_AddNumberToObject(object, "seconds", r->seconds);
 		cJSON_AddNumberToObject(object, "counted", (double)r->counted);
 		cJSON_AddNumberToObject(object, "not_counted", (double)r->not_counted);
 		cJSON_AddItemToObject(object, "without_counters",
 				      r->without_counters ? cJSON_CreateString(r->without_counters) : cJSON_CreateNull());
+		cJSON_AddItemToObject(object, "busy", r->busy ? cJSON_CreateString(r->busy) : cJSON_CreateNull());
 		if (*r->fingerprint)
 			cJSON_AddStringToObject(object, "fingerprint", r->fingerprint);
 		else
@@ -211,7 +274,7 @@ static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a, int
 	struct take_options take = { &battery, a->resume, &options, a->counters ? &events : NULL, show_progress };
 	struct assay_error *err = &cmd->err;
 	struct lab *lab = &cmd->lab;
-	size_t n = 0, written = 0;
+	size_t n = 0;
 	enum assay_status st = battery_open(a->battery, &battery, err);
 
 	if (!st)
@@ -232,14 +295,12 @@ static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a, int
 		st = take_fingerprints(lab, &catalog, hosts, n, &take, results, err);
 		progress_end(&progress);
 	}
-	if (!st)
-		st = catalog_save(&catalog, &written, err);
 	if (!st) {
 		*status = take_exit(results, n);
 		if (cmd->cli.format == CLI_JSON)
-			print_json(&battery, hosts, results, n, &cmd->out);
+			print_json(&battery, &catalog, hosts, results, n, &cmd->out);
 		else
-			print_human(hosts, results, n, &cmd->out);
+			print_human(&catalog, hosts, results, n, &cmd->out);
 	}
 	if (results)
 		take_results_release(results, n);

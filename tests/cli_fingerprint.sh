@@ -13,7 +13,7 @@ work_directories() {
 
 nothing_in_shm() {
 	cases=$((cases + 1))
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		[ -z "$(work_directories)" ] && return
 		sleep .1
 	done
@@ -89,7 +89,7 @@ make_lab killed
 battery "$tmp/longer.yaml" 2 1 cpu memcpy str # the other cells take longer than it takes to see the first one
 "$ASSAY" -C "$lab" fingerprint run --battery "$tmp/longer.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
 victim=$!
-for _ in $(seq 300); do
+for _ in $(seq 1000); do
 	run -C "$lab" fingerprint show --format json
 	measured=$(json .fingerprints[0].measured) || measured=0
 	[ "$measured" -ge 1 ] && break
@@ -116,6 +116,14 @@ expect_status 0
 expect_json .hosts[0].fingerprint "$id"
 expect_json .hosts[0].measured $((6 - measured))
 count_cells here 6
+run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
+expect_status 0
+expect_json .hosts[0].fingerprint "$id"
+expect_json .hosts[0].was_complete true
+expect_json .hosts[0].measured 0
+run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume
+expect_status 0
+expect_stdout 'it was complete already' 'there is nothing to resume'
 no_process_left
 nothing_in_shm
 
@@ -156,6 +164,8 @@ expect_status 0
 expect_json .hosts[0].complete true
 expect_json .hosts[0].measured 2
 expect_json .hosts[0].missing 7
+expect_json .hosts[0].without_rate[0] flood
+expect_json .hosts[0].without_rate[6] three
 no_process_left
 nothing_in_shm
 run -C "$lab" fingerprint show here
@@ -191,6 +201,34 @@ make_lab missing /nonexistent
 run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml"
 expect_status 1
 expect_stdout 'apt-get install stress-ng' '0 of 1 fingerprint complete; for the rest: -w here'
+
+what='one that was complete when we were killed is in the catalog'
+make_lab half "$tmp/fake:$PATH"
+printf 'hosts:\n' >"$lab/lab.yaml"
+for host in fast hangs; do
+	printf '  - { name: %s, transport: local, on: box, profile: %s, env: { ASSAY_TEST_MARK: "%s", PATH: "%s" } }\n' $host $host "$tmp" \
+		"$tmp/$host:$tmp/fake:$PATH" >>"$lab/lab.yaml"
+done
+mkdir "$tmp/hangs"
+printf '#!/bin/sh\n[ "$1" = --version ] && exec "%s" "$@"\nexec sleep 1000\n' "$tmp/fake/stress-ng" >"$tmp/hangs/stress-ng"
+chmod 755 "$tmp/hangs/stress-ng"
+battery "$tmp/half.yaml" 1 500 cpu
+"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/half.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
+victim=$!
+for _ in $(seq 600); do
+	[ -f "$lab/machines/fast.json" ] && break
+	sleep .1
+done
+run -C "$lab" catalog rename fast quick
+refused 1 "another assay is writing to the laboratory '$lab' ('assay fingerprint run', process $victim, since 20"
+kill -KILL $victim
+wait $victim 2>/dev/null
+no_process_left
+run -C "$lab" catalog check
+expect_status 0
+expect_stdout 'All is well: 1 machine, 1 fingerprint'
+run -C "$lab" catalog rename fast quick
+expect_status 0
 
 what='broken batteries'
 printf 'name: b\nstressors: [' >"$tmp/broken.yaml"
@@ -257,7 +295,9 @@ run -C "$lab" catalog rename here there
 expect_status 0
 expect_stdout 'here is called there: 4 fingerprints'
 cases=$((cases + 1))
-grep -q "lab.yaml still calls it 'here'" "$tmp/err" || fail 'the name in lab.yaml should be mentioned'
+grep -q "lab.yaml still calls it 'here': give that host 'id: there'" "$tmp/err" || fail 'the name in lab.yaml should be mentioned'
+run -C "$lab" catalog types
+expect_stdout 'there (4 fingerprints, 20'
 cases=$((cases + 1))
 [ -f "$lab/machines/there.json" ] && [ ! -f "$lab/machines/here.json" ] || fail 'the file should follow'
 run -C "$lab" fingerprint show there --format json

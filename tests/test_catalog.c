@@ -54,12 +54,13 @@ static void release(struct lab *lab, struct fingerprint_set *set, struct catalog
 /* What the check says about the files as they lie: n problems, the first of which has `part`. */
 static void expect_problems(const struct fingerprint_set *set, size_t n, const char *part)
 {
-	struct catalog_problems problems = { 0 };
+	struct catalog_problems problems = { 0 }, remarks = { 0 };
 	struct catalog catalog;
 	struct assay_error err;
 
 	check(catalog_load("lab/machines", &problems, &catalog, &err), &err);
-	catalog_check(&catalog, set, &problems);
+	catalog_check(&catalog, set, INT64_MAX, &problems, &remarks);
+	assert_int_equal(remarks.n, 0);
 	for (size_t i = 0; problems.n != n && i < problems.n; i++)
 		print_message("%s\n", problems.texts[i]);
 	assert_int_equal(problems.n, n);
@@ -200,13 +201,31 @@ static void test_check_records(void **state)
 	struct catalog catalog = fill(&lab, &set);
 
 	(void)state;
-	expect_problems(&none, 3, "is not in the store: it cannot be used with runs");
+	expect_problems(&none, 1, "is not in the store (of 3 of 3 fingerprints): it cannot be used with runs"); /* a clone of the catalog */
 	edit("lab/machines/m1.json", set.items[1].id, "0000000000000000");
 	expect_problems(&set, 2, "'m1': the raw record of fingerprint 0000000000000000 is not in the store");
 	edit("lab/machines/m1.json", "0000000000000000", set.items[1].id);
 	expect_problems(&set, 0, "");
 	assert_int_equal(unlink("lab/machines/m%2F2.json"), 0);
-	expect_problems(&set, 1, "is in the store but not in the catalog: import or measure it again");
+	expect_problems(&set, 1, "is in the store but not in the catalog: the next 'assay fingerprint run'");
+	release(&lab, &set, &catalog);
+}
+
+/* No command mends a time that is still to come: it is said, and all is well. */
+static void test_check_future(void **state)
+{
+	struct catalog_problems problems = { 0 }, remarks = { 0 };
+	struct fingerprint_set set;
+	struct lab lab;
+	struct catalog catalog = fill(&lab, &set);
+
+	(void)state;
+	catalog_check(&catalog, &set, 0, &problems, &remarks);
+	assert_int_equal(problems.n, 0);
+	assert_int_equal(remarks.n, 3);
+	assert_non_null(strstr(remarks.texts[0], "has a time that is still to come"));
+	catalog_problems_release(&problems);
+	catalog_problems_release(&remarks);
 	release(&lab, &set, &catalog);
 }
 
@@ -286,7 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_summaries),      SCRATCH_TEST(test_save_what_changed), SCRATCH_TEST(test_put_again),
-		SCRATCH_TEST(test_check_summaries), SCRATCH_TEST(test_check_records),    SCRATCH_TEST(test_check_identity),
+		SCRATCH_TEST(test_check_summaries), SCRATCH_TEST(test_check_records), SCRATCH_TEST(test_check_future),    SCRATCH_TEST(test_check_identity),
 		SCRATCH_TEST(test_bad_files),      SCRATCH_TEST(test_machines_in_order),
 	};
 

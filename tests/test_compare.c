@@ -242,7 +242,7 @@ static void test_drift(void **state)
 		}
 	}
 	types_of(&catalog, &config, &types);
-	drift_of(&catalog, &m.set, &types, &drift);
+	drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
 	assert_int_equal(drift.n, 4);
 	assert_int_equal(drift.past[0].state, DRIFT_COMPARED);
 	assert_int_equal(drift.past[0].compare.differing, 1);
@@ -259,12 +259,52 @@ static void test_drift(void **state)
 	/* Accepted: nothing newer. Retired: left out. */
 	machine_accept(&catalog.machines[0], catalog.machines[0].fingerprints[1].id, 7, "new memory");
 	machine_retire(&catalog.machines[2], true, 8, NULL);
-	drift_of(&catalog, &m.set, &types, &drift);
+	drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
 	assert_int_equal(drift.n, 3);
 	assert_int_equal(drift.retired, 1);
 	assert_int_equal(drift.past[0].state, DRIFT_REFERENCE);
 	for (size_t i = 0; i < drift.n; i++)
 		assert_int_equal(drift.peers[i].n, 0);
+	drift_release(&drift);
+	types_release(&types);
+	catalog_release(&catalog);
+}
+
+/* A clock was wrong once: what was taken then is neither the latest nor the first, and what was accepted under it counts no longer than any other. */
+static void test_drift_future(void **state)
+{
+	static const size_t machine_of[] = { 0, 0, 0 };
+	static struct made m;
+	struct lab_config config = { 0 };
+	struct catalog catalog;
+	struct machine *machine;
+	struct types types;
+	struct drift drift;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 6);
+	make(&m, 3, 8, 3);
+	m.items[1].taken_ms = 1000;
+	for (size_t i = 0; i < 3; i++)
+		draw(&m, i, &rng, .01, .03, 0);
+	catalog = catalog_of(&m, machine_of); /* by time: 0, 2 and the one of the future */
+	machine = &catalog.machines[0];
+	types_of(&catalog, &config, &types);
+	drift_of(&catalog, &m.set, &types, 999, &drift);
+	assert_int_equal(drift.n, 1);
+	assert_string_equal(drift.past[0].latest->id, m.items[2].id);
+	assert_string_equal(drift.past[0].reference->id, m.items[0].id);
+	assert_int_equal(drift.n_ahead, 1);
+	assert_string_equal(drift.ahead[0].fingerprint->id, m.items[1].id);
+	drift_release(&drift);
+	assert_false(drift_is_latest(machine, &machine->fingerprints[2], 999));
+	machine_accept(machine, m.items[1].id, 2000, "under the wrong clock");
+	machine_accept(machine, m.items[2].id, 500, "after it");
+	assert_string_equal(drift_reference(machine, &machine->fingerprints[1], NULL)->id, m.items[2].id);
+	drift_of(&catalog, &m.set, &types, 1000, &drift);
+	assert_int_equal(drift.n_ahead, 0);
+	assert_string_equal(drift.past[0].latest->id, m.items[1].id);
 	drift_release(&drift);
 	types_release(&types);
 	catalog_release(&catalog);
@@ -291,10 +331,11 @@ static void test_marks(void **state)
 	char *text, *second;
 
 	(void)state;
-	machine_accept(&machine, "0000000000000001", 20, "later");
-	machine_accept(&machine, "0000000000000002", 10, "earlier");
+	machine_accept(&machine, "0000000000000001", 20, "first");
+	machine_accept(&machine, "0000000000000002", 10, "by an earlier clock");
 	machine_retire(&machine, true, 30, "sold");
-	assert_string_equal(machine.accepted[0].reason, "earlier");
+	assert_string_equal(machine.accepted[1].reason, "by an earlier clock");
+	assert_int_equal(machine.accepted[1].accepted_ms, 20);
 	text = machine_text(&machine);
 	check(machine_parse("m", text, strlen(text), &again, &err), &err);
 	assert_int_equal(again.n_accepted, 2);
@@ -323,7 +364,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_numbers), cmocka_unit_test(test_few_passes),
-		cmocka_unit_test(test_simulated), cmocka_unit_test(test_drift), cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_simulated), cmocka_unit_test(test_drift), cmocka_unit_test(test_drift_future), cmocka_unit_test(test_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

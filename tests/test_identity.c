@@ -116,11 +116,11 @@ static struct lab lab_with_old(void)
 }
 
 /* What the command does; `files` false: killed between store and catalog. */
-static enum assay_status rename_it(struct lab *lab, const char *to, bool merge, bool files, struct rename_result *result,
+static enum assay_status rename_it(struct lab *lab, const char *to, int merge, bool files, struct rename_result *result,
 				   struct assay_error *err)
 {
 	struct catalog catalog = load(lab);
-	enum assay_status st = rename_check(&lab->store, &catalog, "old", to, merge, result, err);
+	enum assay_status st = rename_check(&lab->store, &catalog, "old", to, (enum rename_merge)merge, result, err);
 
 	if (!st)
 		st = rename_store(&lab->store, "old", to, result, err);
@@ -133,7 +133,7 @@ static enum assay_status rename_it(struct lab *lab, const char *to, bool merge, 
 /* The number of problems; the first one that has `part` in it must be there when part is given. */
 static size_t problems_of(struct lab *lab, const char *part)
 {
-	struct catalog_problems problems = { 0 };
+	struct catalog_problems problems = { 0 }, remarks = { 0 };
 	struct catalog catalog = load(lab);
 	struct fingerprint_set set;
 	struct assay_error err;
@@ -141,7 +141,7 @@ static size_t problems_of(struct lab *lab, const char *part)
 	size_t n;
 
 	check(fingerprint_load(&lab->store, &set, &err), &err);
-	catalog_check(&catalog, &set, &problems);
+	catalog_check(&catalog, &set, INT64_MAX, &problems, &remarks);
 	for (size_t i = 0; i < problems.n; i++)
 		found = found || strstr(problems.texts[i], part);
 	if (!found)
@@ -149,6 +149,7 @@ static size_t problems_of(struct lab *lab, const char *part)
 	n = problems.n;
 	fingerprint_set_release(&set);
 	catalog_problems_release(&problems);
+	catalog_problems_release(&remarks);
 	catalog_release(&catalog);
 	return n;
 }
@@ -195,7 +196,7 @@ static void test_interrupted(void **state)
 
 	(void)state;
 	check(rename_it(&lab, "new", false, false, &result, &err), &err);
-	assert_true(problems_of(&lab, "'assay catalog rename old new' completes it") > 0);
+	assert_true(problems_of(&lab, "this completes it: assay catalog rename old new --merge") > 0);
 	check(rename_it(&lab, "new", false, true, &result, &err), &err);
 	assert_true(result.completed);
 	check_renamed(&lab, "new");
@@ -213,7 +214,7 @@ static void test_both_files(void **state)
 	(void)state;
 	check(rename_it(&lab, "new", false, true, &result, &err), &err);
 	scratch_put("lab/machines/old.json", text);
-	assert_true(problems_of(&lab, "completes it") > 0);
+	assert_true(problems_of(&lab, "this completes it") > 0);
 	check(rename_it(&lab, "new", false, true, &result, &err), &err);
 	assert_true(result.completed);
 	check_renamed(&lab, "new");
@@ -234,6 +235,21 @@ static void add_new(struct lab *lab, const char *machine_id)
 	catalog_put(&catalog, &set);
 	if (machine_id)
 		catalog_machine(&catalog, "new")->identity.machine_id = mem_string(machine_id);
+	check(catalog_save(&catalog, &written, &err), &err);
+	fingerprint_set_release(&set);
+	catalog_release(&catalog);
+}
+
+/* The same once more, from what the store says now. */
+static void add_new_again(struct lab *lab)
+{
+	struct fingerprint_set set;
+	struct catalog catalog = load(lab);
+	struct assay_error err;
+	size_t written;
+
+	check(fingerprint_load(&lab->store, &set, &err), &err);
+	catalog_put(&catalog, &set);
 	check(catalog_save(&catalog, &written, &err), &err);
 	fingerprint_set_release(&set);
 	catalog_release(&catalog);
@@ -271,6 +287,77 @@ static void test_merge_refused(void **state)
 	assert_int_equal(problems_of(&lab, NULL), 0);
 	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
 	lab_close(&lab);
+}
+
+/* What is advised when both exist again, because the old one was measured anew, is what helps. */
+static void test_advice(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+	char *text = scratch_text("lab/machines/old.json");
+
+	(void)state;
+	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	scratch_put("lab/machines/old.json", text);
+	execute(&lab, FINGERPRINT("00000000000000f3", "old"));
+	assert_true(problems_of(&lab, "assay catalog rename old new --merge") > 0);
+	check_fails("without it", rename_it(&lab, "new", false, true, &result, &err), ASSAY_E_CONFLICT, &err, "--merge");
+	check(rename_it(&lab, "new", true, true, &result, &err), &err);
+	free(text);
+	lab_close(&lab);
+}
+
+static void test_command_quoted(void **state)
+{
+	char *command = identity_merge_command("here", "the big one's");
+
+	(void)state;
+	assert_string_equal(command, "assay catalog rename here 'the big one'\\''s' --merge");
+	free(command);
+}
+
+/* Two that look different are merged by force only, for nothing parts them again. */
+static void test_merge_forced(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+
+	(void)state;
+	add_new(&lab, NULL);
+	execute(&lab, "UPDATE fingerprint SET profile = 'slow' WHERE machine = 'new'");
+	add_new_again(&lab);
+	check_fails("profile", rename_it(&lab, "new", RENAME_MERGE, true, &result, &err), ASSAY_E_CONFLICT, &err, "the profile is");
+	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
+	check(rename_it(&lab, "new", RENAME_FORCE, true, &result, &err), &err);
+	assert_true(result.merged);
+	lab_close(&lab);
+}
+
+static void test_differ(void **state)
+{
+	char one[] = "x86_64", other[] = "aarch64", none[] = "", type[] = "xeon", type2[] = "epyc";
+	struct machine_fingerprint f = { .architecture = one }, g = { .architecture = one };
+	struct machine a = { .id = one, .fingerprints = &f, .n_fingerprints = 1 }, b = { .id = other, .fingerprints = &g, .n_fingerprints = 1 };
+	struct assay_error err;
+
+	(void)state;
+	check(identity_differ(&a, &b, &err), &err);
+	g.architecture = other;
+	check_fails("architecture", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "'x86_64' and 'aarch64'");
+	g.architecture = one;
+	f.type = type;
+	g.type = none;
+	check(identity_differ(&a, &b, &err), &err);
+	g.type = type2;
+	check_fails("type", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "'xeon' and 'epyc'");
+	g.type = type;
+	a.identity.sockets = b.identity.sockets = 2;
+	a.identity.cores_per_socket = 8;
+	check(identity_differ(&a, &b, &err), &err); /* not known is not different */
+	b.identity.cores_per_socket = 16;
+	check_fails("cores", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "2 x 8 and 2 x 16 cores");
 }
 
 static void test_same_results(void **state)
@@ -313,7 +400,8 @@ static void test_plans(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_plans),
+		SCRATCH_TEST(test_plans),         SCRATCH_TEST(test_advice),       SCRATCH_TEST(test_merge_forced),  cmocka_unit_test(test_differ),
+		cmocka_unit_test(test_command_quoted),
 		cmocka_unit_test(test_identity),  cmocka_unit_test(test_take),     SCRATCH_TEST(test_rename),        SCRATCH_TEST(test_interrupted),
 		SCRATCH_TEST(test_both_files),    SCRATCH_TEST(test_merge),        SCRATCH_TEST(test_merge_refused), SCRATCH_TEST(test_same_results),
 	};

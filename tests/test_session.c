@@ -1,4 +1,5 @@
 /* A fingerprint while it is taken: resuming finds the right one, a cell is there once, nothing that was measured is lost by kill -9. */
+#include "fingerprint/stored/conditions.h"
 #include "fingerprint/take/session.h"
 #include "scratch.h"
 
@@ -24,10 +25,11 @@ static struct fingerprint_key key_of(const struct battery *battery, const char *
 
 static struct session open_it(struct lab *lab, const struct fingerprint_key *key, const struct battery *battery, bool resume)
 {
+	static const struct session_resume without_counters = { false };
 	struct session session;
 	struct assay_error err;
 
-	check(session_open(&lab->store, key, battery, "measured", NULL, "{}", resume, &session, &err), &err);
+	check(session_open(&lab->store, key, battery, "measured", NULL, "{}", resume ? &without_counters : NULL, &session, &err), &err);
 	return session;
 }
 
@@ -113,6 +115,68 @@ static void test_nothing_measured(void **state)
 	lab_close(&lab);
 }
 
+/* One that is complete is left alone for a day; where counters are asked for and it has none, another one is begun, and of another profile, too. */
+static void test_resume_complete(void **state)
+{
+	static const struct session_resume with_counters = { true };
+	struct lab lab = scratch_lab("lab");
+	struct battery battery = tiny(TEXT);
+	struct fingerprint_key key = key_of(&battery, "m", DAY), later = key_of(&battery, "m", DAY + 1000);
+	struct session first = open_it(&lab, &key, &battery, false), session;
+	struct assay_error err;
+
+	(void)state;
+	assert_int_equal(measure_some(&lab, &first, &battery, 9), 6);
+	check(session_complete(&lab.store, &first, NULL, &err), &err);
+	session = open_it(&lab, &later, &battery, true);
+	assert_true(session.complete);
+	assert_string_equal(session.id, first.id);
+	session_release(&session);
+	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "1\n");
+	check(session_open(&lab.store, &later, &battery, "measured", NULL, "{}", &with_counters, &session, &err), &err);
+	assert_false(session.complete);
+	assert_string_not_equal(session.id, first.id);
+	session_release(&session);
+	later.taken_ms++; /* the one with counters was interrupted, and is gone on with */
+	session = open_it(&lab, &later, &battery, true);
+	assert_false(session.complete);
+	session_release(&session);
+	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "2\n");
+	check(session_open(&lab.store, &later, &battery, "emulated", "slow", "{}", &with_counters, &session, &err), &err);
+	session_release(&session);
+	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "3\n");
+	session_release(&first);
+	battery_release(&battery);
+	lab_close(&lab);
+}
+
+/* What is said of a machine that was not idle. */
+static void test_busy(void **state)
+{
+	static const struct {
+		const char *conditions, *text;
+	} rows[] = {
+		{ NULL, NULL },
+		{ "{\"cpus_online\":4}", NULL },
+		{ "{\"cpus_online\":4,\"load1\":0.9,\"steal_percent\":1}", NULL },
+		{ "{\"cpus_online\":4,\"load1\":1}", "a load of 1.0 on 4 processors before" },
+		{ "{\"cpus_online\":1,\"load1\":2.25,\"steal_percent\":12.3}",
+		  "a load of 2.2 on 1 processor before, and other guests of its host took 12 % of the time" },
+		{ "{\"load1\":0,\"steal_percent\":50}", "other guests of its host took 50 % of the time" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char *text = conditions_busy(rows[i].conditions);
+
+		if (rows[i].text)
+			assert_string_equal(text, rows[i].text);
+		else
+			assert_null(text);
+		free(text);
+	}
+}
+
 /* Which of the interrupted ones is gone on with? */
 static void test_resume(void **state)
 {
@@ -126,7 +190,6 @@ static void test_resume(void **state)
 		bool same, resume;
 	} expected[] = { { "an hour later", true, true },      { "not asked for", false, false },       { "another machine", false, true },
 			 { "another stress-ng", false, true }, { "another architecture", false, true }, { "a day later", false, true } };
-	struct assay_error err;
 
 	(void)state;
 	assert_int_equal(measure_some(&lab, &first, &battery, 4), 4);
@@ -152,33 +215,30 @@ static void test_resume(void **state)
 	session = open_it(&lab, &key, &other, true);
 	assert_string_not_equal(session.id, first.id);
 	session_release(&session);
-	/* A complete one is not gone on with. */
-	check(session_complete(&lab.store, &first, NULL, &err), &err);
-	key = key_of(&battery, "m", DAY + 6);
-	session = open_it(&lab, &key, &battery, true);
-	assert_string_not_equal(session.id, first.id);
-	session_release(&session);
 	session_release(&first);
 	battery_release(&battery);
 	battery_release(&other);
 	lab_close(&lab);
 }
 
-/* The latest of two interrupted ones. */
+/* The latest of two interrupted ones, and not the one of a clock that was ahead. */
 static void test_latest(void **state)
 {
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
-	struct session a = open_it(&lab, &key, &battery, false), b, c;
+	struct session a = open_it(&lab, &key, &battery, false), b, c, ahead;
 
 	(void)state;
 	key.taken_ms = 2000;
 	b = open_it(&lab, &key, &battery, false);
+	key.taken_ms = 3001;
+	ahead = open_it(&lab, &key, &battery, false);
 	key.taken_ms = 3000;
 	c = open_it(&lab, &key, &battery, true);
 	assert_string_equal(c.id, b.id);
 	assert_string_not_equal(c.id, a.id);
+	session_release(&ahead);
 	session_release(&a);
 	session_release(&b);
 	session_release(&c);
@@ -232,7 +292,7 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_whole),  SCRATCH_TEST(test_nothing_measured), SCRATCH_TEST(test_resume),
+		SCRATCH_TEST(test_whole),  SCRATCH_TEST(test_nothing_measured), SCRATCH_TEST(test_resume), cmocka_unit_test(test_busy), SCRATCH_TEST(test_resume_complete),
 		SCRATCH_TEST(test_latest), SCRATCH_TEST(test_killed),
 	};
 

@@ -1,5 +1,7 @@
 #include "base/mem.h"
+#include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
+#include "fingerprint/catalog/identity.h"
 
 #include <math.h>
 
@@ -62,19 +64,42 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 	const struct fingerprint *raw = fingerprint_find(set, f->id);
 	struct machine from_raw = { 0 };
 
-	if (!raw) {
-		catalog_problem(problems, "'%s': the raw record of fingerprint %s is not in the store: it cannot be used with runs", machine->id,
-				f->id);
+	if (!raw)
 		return;
-	}
-	if (strcmp(raw->machine, machine->id) != 0)
+	if (strcmp(raw->machine, machine->id) != 0) {
+		char *command = identity_merge_command(machine->id, raw->machine);
+
 		catalog_problem(problems, "'%s': fingerprint %s belongs to the machine '%s' in the store: if a renaming was interrupted, "
-				"'assay catalog rename %s %s' completes it", machine->id, f->id, raw->machine, machine->id, raw->machine);
+				"this completes it: %s", machine->id, f->id, raw->machine, command);
+		free(command);
+	}
 	machine_put(&from_raw, set, raw);
 	if (!same_conditions(f, &from_raw.fingerprints[0]) || !same_rates(f, &from_raw.fingerprints[0]))
 		catalog_problem(problems, "'%s': the summary of fingerprint %s is not that of the raw record: it was changed by hand", machine->id,
 				f->id);
 	machine_release(&from_raw);
+}
+
+/* One line: in a clone of the catalog's repository every one is missing. */
+static void check_raw(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems)
+{
+	const char *machine = NULL, *id = NULL;
+	size_t missing = 0, n = 0;
+
+	for (size_t i = 0; i < catalog->n; i++) {
+		for (size_t k = 0; k < catalog->machines[i].n_fingerprints; k++, n++) {
+			if (fingerprint_find(set, catalog->machines[i].fingerprints[k].id))
+				continue;
+			if (missing++ == 0) {
+				machine = catalog->machines[i].id;
+				id = catalog->machines[i].fingerprints[k].id;
+			}
+		}
+	}
+	if (missing)
+		catalog_problem(problems, "'%s': the raw record of fingerprint %s is not in the store (of %zu of %zu fingerprints): it cannot be used with "
+				"runs; measurements are in .assay/, which is not in git: work in the laboratory itself, not in a clone of its catalog, or "
+				"bring .assay/ back from a backup", machine, id, missing, n);
 }
 
 static bool has_fingerprint(const struct machine *machine, const char *id)
@@ -94,17 +119,33 @@ static void check_accepted(const struct machine *machine, struct catalog_problem
 	}
 }
 
-void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems)
+/* A clock was wrong, when they were taken or now; only time mends it. */
+static void check_times(const struct machine *machine, int64_t now_ms, struct catalog_problems *remarks)
+{
+	char date[TEXT_DATE_BYTES];
+
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		if (machine->fingerprints[i].taken_ms > now_ms)
+			catalog_problem(remarks, "'%s': fingerprint %s has a time that is still to come, %s: drift leaves it out, and no run gets it",
+					machine->id, machine->fingerprints[i].id, text_from_ms(machine->fingerprints[i].taken_ms, date));
+	}
+}
+
+void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms, struct catalog_problems *problems,
+		   struct catalog_problems *remarks)
 {
 	check_identity(catalog, problems);
+	check_raw(catalog, set, problems);
 	for (size_t i = 0; i < catalog->n; i++) {
 		check_accepted(&catalog->machines[i], problems);
+		check_times(&catalog->machines[i], now_ms, remarks);
 		for (size_t k = 0; k < catalog->machines[i].n_fingerprints; k++)
 			check_summary(&catalog->machines[i], &catalog->machines[i].fingerprints[k], set, problems);
 	}
 	for (size_t i = 0; i < set->n; i++) {
 		if (!has_fingerprint(catalog_find(catalog, set->items[i].machine), set->items[i].id))
-			catalog_problem(problems, "'%s': fingerprint %s is in the store but not in the catalog: import or measure it again",
+			catalog_problem(problems, "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay fingerprint run', of any "
+					"host, or import brings it in",
 					set->items[i].machine, set->items[i].id);
 	}
 }

@@ -1,7 +1,9 @@
 #include "fingerprint/catalog/identity.h"
 
 #include "base/mem.h"
+#include "fleet/agent/shell.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 /* Evidence that tells one machine from another of the same model, what it is called, whether two machines must differ in it. */
@@ -21,17 +23,29 @@ static bool same(const char *a, const char *b)
 	return a && b && *a && strcmp(a, b) == 0;
 }
 
+char *identity_merge_command(const char *other, const char *id)
+{
+	return shell_line((const char *const[]){ "assay", "catalog", "rename", other, id, "--merge", NULL });
+}
+
 static enum assay_status swapped(const char *id, const char *what, const char *before, const char *now, struct assay_error *err)
 {
-	return assay_fail(err, ASSAY_E_CONFLICT, "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it "
-			  "another id, or the old one another name ('assay catalog rename %s NEW', then 'assay catalog retire NEW')", id, what,
-			  before, now, id);
+	char *command = shell_line((const char *const[]){ "assay", "catalog", "rename", id, "NEW", NULL });
+
+	assay_fail(err, ASSAY_E_CONFLICT, "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it another "
+		   "id, or the old one another name (%s, then assay catalog retire NEW)", id, what, before, now, command);
+	free(command);
+	return err->status;
 }
 
 static enum assay_status cloned(const char *id, const char *what, const char *value, const char *other, struct assay_error *err)
 {
-	return assay_fail(err, ASSAY_E_CONFLICT, "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names; "
-			  "'assay catalog rename %s %s --merge' makes them one", id, what, value, other, other, id);
+	char *command = identity_merge_command(other, id);
+
+	assay_fail(err, ASSAY_E_CONFLICT, "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names, which this "
+		   "makes one for good: %s", id, what, value, other, command);
+	free(command);
+	return err->status;
 }
 
 enum assay_status identity_check(const struct catalog *catalog, const char *id, const struct facts *facts, struct assay_error *err)
@@ -59,6 +73,37 @@ enum assay_status identity_contradict(const struct machine *a, const struct mach
 				  a->identity.member, b->identity.member);
 	EVIDENCE_ROWS(CHECK)
 #undef CHECK
+	return ASSAY_OK;
+}
+
+static enum assay_status differs(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
+				 struct assay_error *err)
+{
+	return assay_fail(err, ASSAY_E_CONFLICT, "'%s' and '%s' look like two machines: the %s is '%s' and '%s'; what is merged cannot be parted "
+			  "again: --force, if they are one all the same", a->id, b->id, what, x, y);
+}
+
+enum assay_status identity_differ(const struct machine *a, const struct machine *b, struct assay_error *err)
+{
+	const struct machine_identity *x = &a->identity, *y = &b->identity;
+	const struct machine_fingerprint *f, *g;
+
+	if ((x->sockets && y->sockets && x->sockets != y->sockets) ||
+	    (x->cores_per_socket && y->cores_per_socket && x->cores_per_socket != y->cores_per_socket))
+		return assay_fail(err, ASSAY_E_CONFLICT, "'%s' and '%s' look like two machines: they have %" PRId64 " x %" PRId64 " and %" PRId64
+				  " x %" PRId64 " cores; what is merged cannot be parted again: --force, if they are one all the same", a->id,
+				  b->id, x->sockets, x->cores_per_socket, y->sockets, y->cores_per_socket);
+	if (!a->n_fingerprints || !b->n_fingerprints)
+		return ASSAY_OK;
+	f = &a->fingerprints[a->n_fingerprints - 1];
+	g = &b->fingerprints[b->n_fingerprints - 1];
+	if (strcmp(f->profile ? f->profile : "", g->profile ? g->profile : "") != 0)
+		return differs(a, b, "profile", f->profile ? f->profile : "none, as it is not emulated",
+			       g->profile ? g->profile : "none, as it is not emulated", err);
+	if (strcmp(f->architecture, g->architecture) != 0)
+		return differs(a, b, "architecture", f->architecture, g->architecture, err);
+	if (differ(f->type, g->type))
+		return differs(a, b, "hardware type", f->type, g->type, err);
 	return ASSAY_OK;
 }
 

@@ -78,7 +78,7 @@ void machine_put(struct machine *machine, const struct fingerprint_set *set, con
 /* Reasons are UTF-8 without control characters, 1 to MACHINE_REASON_BYTES_MAX bytes. */
 enum assay_status machine_check_reason(const char *reason, struct assay_error *err);
 
-/* Makes a fingerprint the reference for drift from now on; the reason must be a valid one. */
+/* Makes a fingerprint the reference for drift from now on, even if a clock was ahead before; the reason must be a valid one. */
 void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason);
 
 /* In use no more, or, with retired == false, again. `reason` may be NULL. */

@@ -14,7 +14,7 @@ enum assay_status machine_check_reason(const char *reason, struct assay_error *e
 	if (!text_is_utf8(reason, n))
 		return assay_fail(err, ASSAY_E_FORMAT, "a reason must be UTF-8");
 	for (const char *c = reason; *c; c++) {
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
+		if (text_control(c))
 			return assay_fail(err, ASSAY_E_FORMAT, "a reason must be one line without control characters");
 	}
 	return ASSAY_OK;
@@ -32,6 +32,9 @@ static void add(struct machine *machine, struct machine_acceptance acceptance)
 
 void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason)
 {
+	/* What is accepted last counts, even if a clock was wrong at the time before. */
+	if (machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > now_ms)
+		now_ms = machine->accepted[machine->n_accepted - 1].accepted_ms;
 	add(machine, (struct machine_acceptance){ mem_string(fingerprint), now_ms, mem_string(reason) });
 }
 

@@ -71,17 +71,17 @@ static enum assay_status check_results(struct store *store, const char *from, co
 }
 
 static enum assay_status check_merge(struct store *store, const struct machine *from, const struct machine *into, const char *from_id,
-				     const char *to, bool merge, struct assay_error *err)
+				     const char *to, enum rename_merge merge, struct assay_error *err)
 {
-	if (!merge)
-		return assay_fail(err, ASSAY_E_CONFLICT, "there is a machine '%s' already: if it and '%s' are one machine, --merge makes them one",
+	if (merge == RENAME_NO_MERGE)
+		return assay_fail(err, ASSAY_E_CONFLICT, "there is a machine '%s' already: if it and '%s' are one machine, --merge makes them one, for good",
 				  to, from_id);
-	if (from && into && identity_contradict(from, into, err))
+	if (from && into && (identity_contradict(from, into, err) || (merge != RENAME_FORCE && identity_differ(from, into, err))))
 		return err->status;
 	return check_results(store, from_id, to, err);
 }
 
-enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to, bool merge,
+enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to, enum rename_merge merge,
 			       struct rename_result *out, struct assay_error *err)
 {
 	const struct machine *old = catalog_find(catalog, from), *into = catalog_find(catalog, to);

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Whether a machine of the new name that exists is taken for the same one; what was two is not told apart again afterwards. */
+enum rename_merge { RENAME_NO_MERGE, RENAME_MERGE, RENAME_FORCE /* even where the two look different: identity_differ() */ };
+
 struct rename_result {
 	int64_t fingerprints, runs; /* rows of the store that changed their machine; incomplete fingerprints count */
 	bool merged;                /* there was a machine of the new name */
@@ -17,9 +20,9 @@ struct rename_result {
 };
 
 /* Finds out what has to be done, and whether it may be: ASSAY_E_NOTFOUND when nobody is called `from`, ASSAY_E_CONFLICT when `to` exists
- * and merge is false, or when the identities of the two contradict each other, or both have the same result of an application. Changes
+ * and merge is not asked for, or when the identities of the two contradict each other, or they look different, or both have the same result of an application. Changes
  * nothing. */
-enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to, bool merge,
+enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to, enum rename_merge merge,
 			       struct rename_result *out, struct assay_error *err);
 
 /* The store's part. */

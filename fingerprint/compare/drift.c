@@ -13,10 +13,12 @@ static bool same_kind(const struct machine_fingerprint *a, const struct machine_
 	       strcmp(a->architecture, b->architecture) == 0;
 }
 
-bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f)
+bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
 {
+	if (f->taken_ms > now_ms)
+		return false;
 	for (const struct machine_fingerprint *later = f + 1; later < machine->fingerprints + machine->n_fingerprints; later++) {
-		if (same_kind(f, later))
+		if (later->taken_ms <= now_ms && same_kind(f, later))
 			return false;
 	}
 	return true;
@@ -164,13 +166,15 @@ static void compare_peers(struct drift *drift, const struct fingerprint_set *set
 
 /* ---- together ---- */
 
-static void add_machine(struct drift *drift, const struct machine *machine, const struct types *types)
+static void add_machine(struct drift *drift, const struct machine *machine, const struct types *types, int64_t now_ms)
 {
 	for (size_t k = 0; k < machine->n_fingerprints; k++) {
 		const struct machine_fingerprint *f = &machine->fingerprints[k];
 		struct drift_past *past = &drift->past[drift->n];
 
-		if (!drift_is_latest(machine, f))
+		if (f->taken_ms > now_ms)
+			drift->ahead[drift->n_ahead++] = (struct drift_ahead){ machine, f };
+		if (!drift_is_latest(machine, f, now_ms))
 			continue;
 		*past = (struct drift_past){ .machine = machine, .latest = f };
 		past->reference = drift_reference(machine, f, &past->acceptance);
@@ -178,7 +182,7 @@ static void add_machine(struct drift *drift, const struct machine *machine, cons
 	}
 }
 
-void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, struct drift *out)
+void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms, struct drift *out)
 {
 	struct drift drift = { 0 };
 	size_t n = 0;
@@ -187,10 +191,11 @@ void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, 
 		n += catalog->machines[i].n_fingerprints;
 	drift.past = mem_new(n, sizeof(*drift.past));
 	drift.peers = mem_new(n, sizeof(*drift.peers));
+	drift.ahead = mem_new(n, sizeof(*drift.ahead));
 	for (size_t i = 0; i < catalog->n; i++) {
 		drift.retired += catalog->machines[i].retired;
 		if (!catalog->machines[i].retired)
-			add_machine(&drift, &catalog->machines[i], types);
+			add_machine(&drift, &catalog->machines[i], types, now_ms);
 	}
 	compare_past(&drift, set);
 	compare_peers(&drift, set);
@@ -205,5 +210,6 @@ void drift_release(struct drift *drift)
 	}
 	free(drift->past);
 	free(drift->peers);
+	free(drift->ahead);
 	*drift = (struct drift){ 0 };
 }

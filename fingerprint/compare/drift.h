@@ -1,5 +1,6 @@
 /* Which machines are not what they were, or not what others of their hardware type are? Fingerprints are compared only with those of the
- * same battery, stress-ng and architecture: a machine with several such kinds is looked at once for each. Retired machines are left out. */
+ * same battery, stress-ng and architecture: a machine with several such kinds is looked at once for each. Retired machines are left out, and
+ * fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
 #ifndef FINGERPRINT_COMPARE_DRIFT_H
 #define FINGERPRINT_COMPARE_DRIFT_H
 
@@ -10,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Constant, code in JSON. */
 #define DRIFT_STATE_ROWS(X)                                                              \
@@ -48,18 +50,26 @@ struct drift_peer {
 	size_t n;
 };
 
+/* A fingerprint that was left out for its time. */
+struct drift_ahead {
+	const struct machine *machine;
+	const struct machine_fingerprint *fingerprint;
+};
+
 struct drift {
 	struct drift_past *past;  /* [n], by machine, then time of the latest */
 	struct drift_peer *peers; /* [n], in the same order */
 	size_t n, retired;
+	struct drift_ahead *ahead; /* [n_ahead], by machine, then time */
+	size_t n_ahead;
 };
 
 /* All arguments must outlive *out. O(machines of a type ^ 2 * stressors). *out is overwritten; drift_release() it. */
-void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, struct drift *out);
+void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms, struct drift *out);
 void drift_release(struct drift *drift);
 
-/* Is it the latest of its kind (battery, stress-ng, architecture) of this machine? */
-bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f);
+/* Is it the latest of its kind (battery, stress-ng, architecture) of this machine, of those that are not after now_ms? */
+bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
 
 /* What a fingerprint of the machine is compared with; *acceptance (may be NULL) as in struct drift_past. */
 const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,

@@ -1,6 +1,12 @@
 #include "fingerprint/stored/conditions.h"
 
+#include "base/buf.h"
+#include "base/text.h"
+
 #include <math.h>
+
+#define LOAD_BUSY  .25 /* for each processor: something else ran in a quarter of the last minute */
+#define STEAL_BUSY 2.  /* per cent */
 
 /* Identity belongs to the machine; counters are turned into a share; the clock is an offset, not a condition; what control groups the
  * machine has does not say that a stressor was in one. */
@@ -56,6 +62,29 @@ char *conditions_text(const struct facts *before, const struct facts *after, int
 	text = json_text(object);
 	cJSON_Delete(object);
 	return text;
+}
+
+/* NaN when the text does not say. */
+static double number_of(const cJSON *object, const char *name)
+{
+	return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+char *conditions_busy(const char *conditions)
+{
+	cJSON *object = conditions ? cJSON_Parse(conditions) : NULL;
+	double load = number_of(object, "load1"), processors = fmax(number_of(object, "cpus_online"), 1), steal = number_of(object, "steal_percent");
+	struct buf out = BUF_INIT;
+
+	if (load >= LOAD_BUSY * processors)
+		buf_format(&out, "a load of %.1f on %.0f processor%s before", load, processors, text_plural((size_t)processors));
+	if (steal >= STEAL_BUSY)
+		buf_format(&out, "%sother guests of its host took %.0f %% of the time", out.size ? ", and " : "", steal);
+	cJSON_Delete(object);
+	if (out.size)
+		return buf_take(&out);
+	buf_release(&out);
+	return NULL;
 }
 
 static void add_change(cJSON *list, const char *name, const char *before, const char *after)

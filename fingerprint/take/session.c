@@ -10,23 +10,27 @@ static enum assay_status run(struct store *store, sqlite3_stmt *stmt, struct ass
 	return store_step(store, stmt, &row, err);
 }
 
-static enum assay_status find_incomplete(struct store *store, const struct fingerprint_key *key, char *id, struct assay_error *err)
+/* The latest of the last day, whether it was interrupted or is complete; where counters are asked for, a complete one has to have some. */
+static enum assay_status find_latest(struct store *store, const struct fingerprint_key *key, const char *profile, bool counters,
+				     struct session *session, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
 	enum assay_status st = store_prepare(store,
-					     "SELECT id FROM fingerprint WHERE machine = ? AND battery_hash = ? AND stress_ng = ? AND "
-					     "architecture = ? AND complete = 0 AND taken_ms > ? ORDER BY taken_ms DESC, id LIMIT 1",
+					     "SELECT id, complete FROM fingerprint AS f WHERE machine = ? AND battery_hash = ? AND stress_ng = ? AND "
+					     "architecture = ? AND origin <> 'imported' AND profile IS ? AND taken_ms > ? AND taken_ms <= ? AND (NOT complete OR NOT ? OR "
+					     "EXISTS (SELECT 1 FROM counter_event WHERE fingerprint = f.id)) ORDER BY taken_ms DESC, id LIMIT 1",
 					     &stmt, err);
 
-	id[0] = '\0';
 	if (!st) {
-		store_bind(stmt, "tttti", key->machine, key->battery_hash, key->stress_ng, key->architecture,
-			   key->taken_ms - SESSION_RESUME_MS);
+		store_bind(stmt, "tttttiii", key->machine, key->battery_hash, key->stress_ng, key->architecture, profile,
+			   key->taken_ms - SESSION_RESUME_MS, key->taken_ms, (int64_t)counters);
 		st = store_step(store, stmt, &row, err);
 	}
-	if (!st && row)
-		snprintf(id, FINGERPRINT_ID_BYTES, "%s", store_text(stmt, 0));
+	if (!st && row) {
+		snprintf(session->id, sizeof(session->id), "%s", store_text(stmt, 0));
+		session->complete = sqlite3_column_int(stmt, 1) != 0;
+	}
 	sqlite3_finalize(stmt);
 	return st;
 }
@@ -78,10 +82,11 @@ static enum assay_status load_done(struct store *store, const struct battery *ba
 }
 
 enum assay_status session_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
-			       const char *profile, const char *conditions, bool resume, struct session *out, struct assay_error *err)
+			       const char *profile, const char *conditions, const struct session_resume *resume, struct session *out,
+			       struct assay_error *err)
 {
 	struct session session = { .passes = battery->passes, .n = battery->n };
-	enum assay_status st = resume ? find_incomplete(store, key, session.id, err) : ASSAY_OK;
+	enum assay_status st = resume ? find_latest(store, key, profile, resume->counters, &session, err) : ASSAY_OK;
 
 	session.done = mem_new((size_t)battery->passes * battery->n, sizeof(bool));
 	if (!st && session.id[0]) {

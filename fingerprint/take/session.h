@@ -11,20 +11,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SESSION_RESUME_MS (24 * 3600 * 1000) /* an interrupted fingerprint is resumed within a day, or not at all */
+#define SESSION_RESUME_MS (24 * 3600 * 1000) /* an interrupted fingerprint is resumed within a day, or not at all; and so long a complete one is not taken anew */
 
 struct session {
 	char id[FINGERPRINT_ID_BYTES];
+	bool complete; /* it was when it was opened: nothing is left to do */
 	int64_t passes;
 	bool *done; /* [passes x battery->n]: this stressor was tried in this pass */
 	size_t n;   /* battery->n */
 };
 
-/* Starts a fingerprint, or goes on with the latest incomplete one of the same machine, battery, stress-ng version and architecture that
- * began less than SESSION_RESUME_MS before key->taken_ms, when `resume` is given. conditions: JSON text; profile: of an emulated
- * host, or NULL. *out is overwritten; session_release() it. */
+struct session_resume {
+	bool counters; /* a complete one without counters of stressors is not complete */
+};
+
+/* Starts a fingerprint; or, unless `resume` is NULL, goes on with the latest one of the same machine, profile, battery, stress-ng version and
+ * architecture that began less than SESSION_RESUME_MS before key->taken_ms, which may be complete. conditions: JSON text; profile: of an
+ * emulated host, or NULL. *out is overwritten; session_release() it. */
 enum assay_status session_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
-			       const char *profile, const char *conditions, bool resume, struct session *out, struct assay_error *err);
+			       const char *profile, const char *conditions, const struct session_resume *resume, struct session *out,
+			       struct assay_error *err);
 void session_release(struct session *session);
 
 /* The next cell to measure, passes first: false when all are done. */

@@ -76,17 +76,22 @@ static bool open_session(struct take *take, size_t index)
 	const struct battery *battery = take->options->battery;
 	struct fingerprint_key key = { h->host->id, battery->name, battery->hash, h->version,
 				       h->before.architecture ? h->before.architecture : "unknown", h->started_ms };
+	const struct session_resume resume = { take->options->events != NULL };
 	char *conditions = conditions_text(&h->before, NULL, -1);
 	struct assay_error err;
 	enum assay_status st = session_open(&take->lab->store, &key, battery, h->host->profile ? "emulated" : "measured", h->host->profile,
-					    conditions, take->options->resume, &h->session, &err);
+					    conditions, take->options->resume ? &resume : NULL, &h->session, &err);
 
 	free(conditions);
 	if (st)
 		return take_store_failed(take, h, &err);
 	h->directory = mem_format(WORK_PREFIX "%.0f-%s", user_of(h), h->session.id);
 	snprintf(take->results[index].fingerprint, FINGERPRINT_ID_BYTES, "%s", h->session.id);
-	return true;
+	if (!h->session.complete)
+		return true;
+	take->results[index].complete = take->results[index].was_complete = true;
+	take->cells_total -= (size_t)battery->passes * battery->n;
+	return false;
 }
 
 static bool take_cell(struct take *take, size_t index, const struct helper_answer *answer)
@@ -110,6 +115,21 @@ static bool take_cell(struct take *take, size_t index, const struct helper_answe
 	return st ? take_store_failed(take, h, &err) : true;
 }
 
+/* All that is complete in the store, into the catalog and its files. */
+static enum assay_status bring_in(struct take *take, struct assay_error *err)
+{
+	struct fingerprint_set set = { 0 };
+	size_t written;
+	enum assay_status st = fingerprint_load(&take->lab->store, &set, err);
+
+	if (!st)
+		catalog_put(take->catalog, &set);
+	if (!st)
+		st = catalog_save(take->catalog, &written, err);
+	fingerprint_set_release(&set);
+	return st;
+}
+
 static bool finish(struct take *take, size_t index, const struct helper_answer *answer)
 {
 	struct take_host *h = &take->hosts[index];
@@ -120,6 +140,8 @@ static bool finish(struct take *take, size_t index, const struct helper_answer *
 
 	if (answer->result_text && facts_parse(answer->result_text, strlen(answer->result_text), &after, NULL) == ASSAY_OK)
 		conditions = conditions_text(&h->before, &after, h->cgroup);
+	if (!h->host->profile) /* what an emulated one says is of the machine that emulates it */
+		take->results[index].busy = conditions_busy(conditions);
 	st = session_complete(&take->lab->store, &h->session, conditions, &err);
 	facts_release(&after);
 	free(conditions);
@@ -130,6 +152,8 @@ static bool finish(struct take *take, size_t index, const struct helper_answer *
 	take->results[index].complete = true;
 	if (!h->host->profile)
 		identity_take(&catalog_machine(take->catalog, h->host->id)->identity, &h->before);
+	if (bring_in(take, &err)) /* at once: whatever becomes of the other hosts, and of us */
+		return take_store_failed(take, h, &err);
 	return false;
 }
 
@@ -219,7 +243,7 @@ static bool request(struct agent *agent, size_t index, const struct helper_answe
 	struct take *take = (struct take *)agent; /* its first member */
 	struct take_host *h = &take->hosts[index];
 
-	*timeout_ms = ANSWER_TIMEOUT_MS;
+	*timeout_ms = ANSWER_TIMEOUT_MS + take->longest_ms;
 	if (!last)
 		h->started_ms = measure_now_ms();
 	else if (take->failed || !advance(take, index, last))
@@ -281,18 +305,22 @@ enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, co
 {
 	struct take take = { .lab = lab, .catalog = catalog, .options = options, .results = results, .n = n };
 	struct fleet_result *fleet = mem_new(n, sizeof(*fleet));
-	struct fingerprint_set set = { 0 };
 	enum assay_status st;
 
 	memset(results, 0, n * sizeof(*results));
 	take.hosts = mem_new(n, sizeof(*take.hosts));
 	measure_turns_init(&take.turns, hosts, n);
 	take.cells_total = n * (size_t)options->battery->passes * options->battery->n;
+	for (size_t i = 0; i < options->battery->n; i++) {
+		if (options->battery->entries[i].milliseconds > take.longest_ms)
+			take.longest_ms = options->battery->entries[i].milliseconds;
+	}
 	for (size_t i = 0; i < n; i++) {
 		take.hosts[i].host = hosts[i];
 		take.hosts[i].cgroup = -1;
 	}
 	take.agent.request = request;
+	take.agent.lock_wait_ms = MEASURE_LOCK_WAIT_MS;
 	agent_init(&take.agent, n);
 	take.agent.driver.may_start = may_start;
 	take.agent.driver.done = done;
@@ -303,10 +331,7 @@ enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, co
 			st = assay_fail(err, take.fault.status, "%s", take.fault.text);
 	}
 	if (!st)
-		st = fingerprint_load(&lab->store, &set, err);
-	if (!st)
-		catalog_put(catalog, &set);
-	fingerprint_set_release(&set);
+		st = bring_in(&take, err); /* what an earlier one that was killed has left */
 	free(fleet);
 	take_release(&take);
 	return st;
@@ -326,5 +351,6 @@ void take_results_release(struct take_result *results, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		fleet_result_release(&results[i].fleet);
 		free(results[i].without_counters);
+		free(results[i].busy);
 	}
 }

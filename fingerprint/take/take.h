@@ -28,6 +28,8 @@ struct take_result {
 	struct fleet_result fleet;                   /* how the host ended; message says why it is not ok */
 	char fingerprint[FINGERPRINT_ID_BYTES];      /* "" when none was begun */
 	bool complete;
+	bool was_complete;                           /* before: nothing was done */
+	char *busy;                                  /* what else the machine did (conditions_busy()); NULL: nothing, or emulated */
 	size_t measured, missing;                    /* cells of this run */
 	double seconds;
 	size_t counted, not_counted;                 /* runs under counters */
@@ -36,7 +38,7 @@ struct take_result {
 };
 
 /* Runs to the end of all hosts; results[n] in their order, take_results_release() them. The store gets everything; the catalog
- * gets the summaries and identities of the machines whose fingerprint is complete, and is not saved. A status other than ASSAY_OK is
+ * and its files get summary and identity of a machine when its fingerprint is complete. A status other than ASSAY_OK is
  * a fault of this machine or of its store, and ends everything. */
 enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, const struct host *const *hosts, size_t n,
 				    const struct take_options *options, struct take_result *results, struct assay_error *err);

@@ -58,6 +58,7 @@ struct take {
 	struct take_result *results;
 	struct take_host *hosts; /* [n] */
 	size_t n, cells_done, cells_total;
+	int64_t longest_ms; /* of the battery's stressors */
 	struct measure_turns turns;
 	struct assay_error fault; /* of the store: ends everything */
 	bool failed;
