@@ -38,7 +38,8 @@ enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struc
 	size_t found = 0;
 
 	if (inventory->n == 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "lab.yaml has no hosts yet: 'assay init' writes a new one with an example");
+		st = assay_fail(err, ASSAY_E_USAGE, "lab.yaml has no hosts yet: write them into it, as in its example: the lines "
+			"from '# hosts:' on count without their '# '");
 	if (!st)
 		st = inventory_select(inventory, choice->hosts, choice->exclude, selected, err);
 	for (size_t i = 0; !st && i < inventory->n; i++) {

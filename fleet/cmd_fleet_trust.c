@@ -21,7 +21,8 @@ static const char doc[] =
 enum { OPTION_REPLACE = 256 };
 
 static const struct argp_option options[] = {
-	CMD_FLEET_OPTIONS,
+	{ "hosts", 'w', "HOSTS", 0, "These hosts: names, ranges, @groups, such as \"node[01-03],@big\"; all: @all (needed)", 20 },
+	{ "exclude", 'x', "HOSTS", 0, "Not these hosts", 20 },
 	{ "replace", OPTION_REPLACE, NULL, 0, "A key that has changed takes the place of the one that was recorded", 1 },
 	{ 0 }
 };

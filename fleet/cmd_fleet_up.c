@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "fleet/agent/shell.h"
 #include "fleet/cmd.h"
 #include "fleet/emulate/emulate.h"
 
@@ -86,6 +87,7 @@ static void print_human(const struct emulate_fleet *fleet, const char *directory
 {
 	static const char *const headings[] = { "HOST", "ADDRESS", "PORT", "PROFILE" };
 	struct table t;
+	char *word;
 
 	table_init(&t, "llrl", headings);
 	for (size_t i = 0; i < fleet->n; i++) {
@@ -96,9 +98,10 @@ static void print_human(const struct emulate_fleet *fleet, const char *directory
 	}
 	table_print(&t, out);
 	table_release(&t);
-	buf_format(out,
-		   "%zu emulated host%s up. Try 'assay -C %s fleet exec -w @all -- hostname'; 'assay fleet down %s' ends them.\n",
-		   fleet->n, fleet->n == 1 ? " is" : "s are", directory, directory);
+	word = shell_line((const char *const[]){ directory, NULL });
+	buf_format(out, "%zu emulated host%s up. Try 'assay -C %s fleet exec -w @all -- hostname'; 'assay fleet down %s' ends them.\n", fleet->n,
+		   fleet->n == 1 ? " is" : "s are", word, word);
+	free(word);
 }
 
 static void print_json(const struct emulate_fleet *fleet, const char *directory, struct buf *out)

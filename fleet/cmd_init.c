@@ -1,6 +1,7 @@
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "fleet/agent/shell.h"
 #include "fleet/cmd.h"
 #include "fleet/lab/lab.h"
 
@@ -19,7 +20,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void print_human(const char *directory, struct buf *out)
 {
 	bool here = strcmp(directory, ".") == 0;
-	char *command = here ? mem_string("assay") : mem_format("assay -C %s", directory);
+	char *command = shell_line(here ? (const char *const[]){ "assay", NULL } : (const char *const[]){ "assay", "-C", directory, NULL });
 
 	buf_format(out,
 		   "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or "

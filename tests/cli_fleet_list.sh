@@ -4,7 +4,7 @@
 what='a new laboratory has no hosts'
 run init "$tmp/lab"
 run -C "$tmp/lab" fleet list
-refused 2 'no hosts yet'
+refused 2 'no hosts yet: write them into it' "'# hosts:'"
 
 what='the example without its comment signs'
 sed -i 's/^# //' "$tmp/lab/lab.yaml"

@@ -141,7 +141,7 @@ evaluate p --seed x|--seed is a number from 0 to 9223372036854775807, not 'x'
 profile a --top 1e3|--top
 profile a --top 99999999999999999999|--top
 gate a b --min-effect -1|--min-effect
-evaluate p --min-effect 11|--min-effect is a fraction between 0.000001 and 10, not '11'
+evaluate p --min-effect 5|--min-effect is a fraction between 0.000001 and 1 (0.05 is 5 %), not '5'
 gate a b --method walk --epsilon 101|--epsilon is a number of points from 0 to 100, not '101'
 fleet down a b|one directory, not two
 fleet up a b|one directory, not two
@@ -197,6 +197,10 @@ expect_stdout '0 new'
 what='init twice'
 run init "$tmp/lab"
 refused 2 lab.yaml 'laboratory already'
+what='commands that are advised can be typed as they stand'
+run init "$tmp/two words"
+expect_status 0
+expect_stdout "try 'assay -C '$tmp/two words' fleet check'"
 what='init with -C'
 run -C "$tmp/lab2" init
 expect_status 0
@@ -273,6 +277,11 @@ if command -v script >/dev/null 2>&1; then
 		NO_COLOR=1 script -qec "'$ASSAY' -C '$tmp/lab' $words" /dev/null >"$tmp/out" 2>"$tmp/err" </dev/null
 		no_escapes
 	done
+	what='words of others do not steer the terminal'
+	cp -R "$tmp/lab" "$tmp/theirs"
+	sed -i 's/"stress_ng": "[^"]*"/"stress_ng": "1\\u001b]0;title\\u0007\\u009b2J"/' "$tmp/theirs/machines/node01.json"
+	script -qec "'$ASSAY' -C '$tmp/theirs' catalog show node01" /dev/null >"$tmp/out" 2>&1 </dev/null
+	expect_stdout '1?]0;title??2J'
 else
 	echo 'no script(1) here: colours on a terminal were not looked at'
 fi

@@ -157,6 +157,7 @@ static void test_refused(void **state)
 		{ "two boxes that are one", " - {name: a, transport: local}\n - name: b\n - {name: c, transport: local}\n", ASSAY_E_FORMAT,
 		  "f:4: 'a' and 'c' are both this machine" },
 		{ "groups that are a word", " - name: a\n   groups: big\n", ASSAY_E_FORMAT, "f:3: 'groups' must be a list" },
+		{ "a group with its sign", " - name: a\n   groups: ['@b']\n", ASSAY_E_FORMAT, "f:3: groups are written without '@': [b]" },
 		{ "a group with a comma", " - name: a\n   groups: ['a,b']\n", ASSAY_E_FORMAT, "f:3: 'a,b' cannot be the name of a group" },
 		{ "a group that is reserved", " - name: a\n   groups: [all]\n", ASSAY_E_FORMAT, "f:3: '@all' is every host already" },
 		{ "a group that is a list", " - name: a\n   groups: [[b]]\n", ASSAY_E_FORMAT, "f:3: " },
@@ -165,7 +166,7 @@ static void test_refused(void **state)
 		{ "a variable with a digit", " - name: a\n   env: {1A: 1}\n", ASSAY_E_FORMAT, "f:3: '1A' cannot be" },
 		{ "a variable without value", " - name: a\n   env:\n     A:\n", ASSAY_E_FORMAT, "f:4: 'A' must be a text" },
 		{ "a profile with a slash", " - name: a\n   profile: a/b\n", ASSAY_E_FORMAT, "f:3: 'a/b' cannot be the name of a profile" },
-		{ "a host that is a word", " - a\n", ASSAY_E_FORMAT, "f:2: host must be a map" },
+		{ "a host that is a word", " - a\n", ASSAY_E_FORMAT, "f:2: a host begins with its name: '- name: node01'" },
 	};
 
 	(void)state;

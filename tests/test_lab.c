@@ -33,9 +33,10 @@ static void test_config(void **state)
 		{ "huge effect", "min_effect: 1e400\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
 		{ "an age", "fingerprint_max_age_days: 0.5\n", ASSAY_OK, "" },
 		{ "negative age", "fingerprint_max_age_days: -1\n", ASSAY_E_FORMAT, "f.yaml:1: 'fingerprint_max_age_days' must be" },
+		{ "per cent as a number", "min_effect: 3\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
 		{ "percent", "min_effect: 3%\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
 		{ "hosts that are a map", "hosts:\n  m1: t\n", ASSAY_E_FORMAT, "f.yaml:1: 'hosts' must be a list" },
-		{ "a host that is a word", "hosts:\n - m1\n", ASSAY_E_FORMAT, "f.yaml:2: host must be a map" },
+		{ "a host that is a word", "hosts:\n - m1\n", ASSAY_E_FORMAT, "f.yaml:2: a host begins with its name" },
 		{ "a host without id", "hosts:\n - type: t\n", ASSAY_E_FORMAT, "f.yaml:2: this host has neither name nor id" },
 		{ "an empty id", "hosts:\n - id: \"\"\n", ASSAY_E_FORMAT, "f.yaml:2: id must have 1 to 200 bytes" },
 		{ "an empty type", "hosts:\n - id: m\n   type: ''\n", ASSAY_E_FORMAT, "f.yaml:3: type must have 1 to 200 bytes" },
@@ -184,12 +185,24 @@ static void test_broken_config(void **state)
 
 static void test_lock(void **state)
 {
+	/* Not of one who is alive, or of nobody. */
+	static const char *const lines[] = { "", "x", "2147483647 0 assay run\n", "1\n", "1 2\n", "1 2 \n", "-1 2 assay\n", "1 -2 assay\n", "1 x assay\n",
+					     "1 9999999999999999999 assay\n", "99999999999 0 assay\n", "1 0 \xff\n" };
 	struct lab first = scratch_lab("lab"), second;
 	struct assay_error err;
+	char part[80];
 
 	(void)state;
 	check_fails("second", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err,
-		    "another assay is writing to the laboratory 'lab'");
+		    "another assay is writing to the laboratory 'lab' ('assay', process ");
+	lab_sign(&first, "assay catalog rename");
+	snprintf(part, sizeof(part), "('assay catalog rename', process %d, since 2", (int)getpid());
+	check_fails("signed", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err, part);
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		assert_int_equal(ftruncate(first.lock_fd, 0), 0);
+		assert_int_equal(pwrite(first.lock_fd, lines[i], strlen(lines[i]), 0), (ssize_t)strlen(lines[i]));
+		check_fails(lines[i], lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err, "the laboratory 'lab': wait");
+	}
 	lab_close(&first);
 	check(lab_open("lab", STORE_WRITE, &second, &err), &err);
 	lab_close(&second);

@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "fleet/agent/shell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,13 +78,12 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 
 static enum assay_status take_lock(struct emulate_site *site, struct assay_error *err)
 {
-	char *path = mem_format("%s/lock", site->base);
+	char *path = mem_format("%s/lock", site->base), *up = shell_line((const char *const[]){ "assay", "fleet", "up", site->directory, NULL });
 	enum assay_status st = ASSAY_OK;
 
 	site->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (site->lock < 0 && errno == ENOENT)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: 'assay fleet up %s' makes one",
-				site->directory, site->directory);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: '%s' makes one", site->directory, up);
 	else if (site->lock < 0 && errno == EACCES)
 		st = assay_fail(err, ASSAY_E_IO,
 				"cannot write '%s': another user has made this fleet; run this as that user, or as root", path);
@@ -93,6 +93,7 @@ static enum assay_status take_lock(struct emulate_site *site, struct assay_error
 		st = assay_fail(err, ASSAY_E_BUSY,
 				"another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended",
 				site->directory);
+	free(up);
 	free(path);
 	return st;
 }

@@ -65,8 +65,10 @@ enum assay_status inventory_parse(const char *file, const struct yaml_node *host
 {
 	struct inventory inventory = { 0 };
 	size_t capacity = 0;
-	enum assay_status st = yaml_list(file, hosts, err);
+	enum assay_status st = ASSAY_OK;
 
+	if (hosts->kind != YAML_LIST)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'hosts' must be a list, each item of which begins with '- name: '", file, hosts->line);
 	if (!st && hosts->n_items > INVENTORY_HOSTS_MAX)
 		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: more than %d hosts", file, hosts->line, INVENTORY_HOSTS_MAX);
 	for (size_t i = 0; !st && i < hosts->n_items; i++)

@@ -194,11 +194,15 @@ static enum assay_status parse_transport(struct entry *e)
 
 static enum assay_status parse_group(struct entry *e, const struct yaml_node *node)
 {
+	char shown[TEXT_SHOWN_BYTES];
 	const char *text;
 	enum assay_status st = yaml_string(e->file, node, &text, e->err);
 
 	if (!st)
 		st = check_text(e, node, "the name of a group", text, NAME_BYTES_MAX);
+	if (!st && *text == '@')
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: groups are written without '@': [%s]; the '@' stands behind -w", e->file,
+				  node->line, text_shown(text + 1, shown));
 	if (!st)
 		st = check_name(e, node, "the name of a group", text);
 	if (!st && strcmp(text, "all") == 0)
@@ -267,7 +271,12 @@ static enum assay_status parse_entry(struct entry *e)
 {
 	static const char *const keys[] = { "name", "id", "address", "port", "identity_file", "on", "type",
 					    "user", "groups", "env", "transport", "profile" };
-	enum assay_status st = yaml_keys(e->file, e->node, "host", keys, sizeof(keys) / sizeof(keys[0]), e->err);
+	enum assay_status st;
+
+	if (e->node->kind != YAML_MAP)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: a host begins with its name: '- name: node01', not '- node01'", e->file,
+				  e->node->line);
+	st = yaml_keys(e->file, e->node, "host", keys, sizeof(keys) / sizeof(keys[0]), e->err);
 
 	for (enum ranged which = NAME; !st && which < RANGED; which++)
 		st = parse_ranged(e, which);

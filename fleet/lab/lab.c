@@ -3,30 +3,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "fleet/lab/lab_lock.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static enum assay_status take_lock(const char *directory, int *fd, struct assay_error *err)
-{
-	char *path = mem_format("%s/.assay/lock", directory);
-	enum assay_status st = ASSAY_OK;
-	int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-
-	if (lock < 0) {
-		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
-	} else if (flock(lock, LOCK_EX | LOCK_NB)) {
-		st = assay_fail(err, ASSAY_E_BUSY, "another assay is writing to the laboratory '%s': wait until it has ended", directory);
-		close(lock);
-		lock = -1;
-	}
-	*fd = lock;
-	free(path);
-	return st;
-}
 
 static enum assay_status read_config(const char *directory, struct lab_config *config, struct assay_error *err)
 {
@@ -56,7 +36,7 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 		if (!st)
 			st = file_make_directory(lab.machines, 0755, err);
 		if (!st)
-			st = take_lock(directory, &lab.lock_fd, err);
+			st = lab_lock(directory, &lab.lock_fd, err);
 		if (!st)
 			file_sweep(lab.machines);
 	}
@@ -68,6 +48,12 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 	if (st)
 		lab_close(out);
 	return st;
+}
+
+void lab_sign(const struct lab *lab, const char *command)
+{
+	if (lab->lock_fd >= 0)
+		lab_lock_sign(lab->lock_fd, command);
 }
 
 void lab_close(struct lab *lab)

@@ -31,6 +31,10 @@ struct lab {
 /* Opens an existing laboratory. STORE_WRITE takes the lock of the laboratory, which dies with the process: ASSAY_E_BUSY when
  * somebody else has it. ASSAY_E_NOTFOUND, with what to do, where there is none. *out is overwritten; lab_close() it. */
 enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err);
+
+/* Tells those who are refused meanwhile which command is at work: "assay fingerprint run". */
+void lab_sign(const struct lab *lab, const char *command);
+
 void lab_close(struct lab *lab); /* accepts zeroed, provided that lock_fd is -1 or the struct came from lab_open */
 
 /* Makes a laboratory: the directory, its folders, lab.yaml and examples with comments. Refuses where a lab.yaml is. */

@@ -31,7 +31,7 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 	if (!st && (node = yaml_get(&root, "name")))
 		st = name_of(name, node, "name", &config.name, err);
 	if (!st && (node = yaml_get(&root, "min_effect")))
-		st = yaml_double(name, node, 1e-6, 10, &config.min_effect, err);
+		st = yaml_double(name, node, 1e-6, 1, &config.min_effect, err);
 	if (!st && (node = yaml_get(&root, "fingerprint_max_age_days")))
 		st = yaml_double(name, node, 0, 36500, &config.fingerprint_max_age_days, err);
 	if (!st && (node = yaml_get(&root, "hosts")))

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#define FILE_SHOWN_BYTES 80
+
 bool trust_parse(const char *line, char **host, int *port, struct hostkey *key)
 {
 	size_t n = strcspn(line, " ");
@@ -107,7 +109,7 @@ static void say(struct trust_step *step, enum trust_action action, const char *b
 		const char *behind)
 {
 	step->action = action;
-	snprintf(step->message, sizeof(step->message), "%s%.80s:%zu%s", before, file ? file : "known_hosts", line, behind);
+	snprintf(step->message, sizeof(step->message), "%s%s:%zu%s", before, text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES), line, behind);
 }
 
 enum assay_status trust_key(struct buf *text, const char *own, const struct known_hosts *known, const char *line, bool replace,

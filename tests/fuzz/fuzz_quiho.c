@@ -22,6 +22,7 @@ static void check_row(const struct quiho_row *row, size_t lines)
 
 static void add_row(struct buf *out, const struct quiho_row *row)
 {
+	static const char *const directions[] = { "", "lower", "higher" };
 	char value[TEXT_DOUBLE_BYTES], taken[32], repetition[32];
 	/* a number below 1e11 is read as seconds */
 	int64_t timestamp = row->taken_ms < INT64_C(100000000000) ? row->taken_ms / 1000 : row->taken_ms;
@@ -38,6 +39,7 @@ static void add_row(struct buf *out, const struct quiho_row *row)
 	csv_add(out, row->test, false);
 	csv_add(out, text_from_double(row->value, value), false);
 	csv_add(out, row->version, false);
+	csv_add(out, directions[row->direction], false);
 	buf_char(out, '\n');
 }
 
@@ -46,7 +48,7 @@ static bool equal(const struct quiho_row *a, const struct quiho_row *b)
 	return strcmp(a->url, b->url) == 0 && strcmp(a->revision, b->revision) == 0 && strcmp(a->user, b->user) == 0 &&
 	       strcmp(a->machine, b->machine) == 0 && strcmp(a->benchmark, b->benchmark) == 0 && strcmp(a->test, b->test) == 0 &&
 	       strcmp(a->version, b->version) == 0 && a->taken_ms == b->taken_ms && a->repetition == b->repetition &&
-	       a->value == b->value;
+	       a->value == b->value && a->direction == b->direction;
 }
 
 static void check_written(const struct quiho *quiho)
@@ -55,7 +57,7 @@ static void check_written(const struct quiho *quiho)
 	struct buf text = BUF_INIT;
 	struct quiho again;
 
-	buf_text(&text, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,version\n");
+	buf_text(&text, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,version,direction\n");
 	for (size_t i = 0; i < quiho->n; i++)
 		add_row(&text, &quiho->rows[i]);
 	if (quiho_parse("again", text.bytes, text.size, &again, &err)) {

@@ -1,0 +1,16 @@
+/* Whatever stands in the lock file of a laboratory gives nobody, or one line about a process that is there. */
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/lab/lab_lock.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = mem_bytes((const char *)data, size), *who = lab_lock_holder(text);
+
+	ASSAY_BUG_IF(who && (!text_is_utf8(who, strlen(who)) || strchr(who, '\n') || !strstr(who, ", process ") || !strstr(who, ", since ")));
+	free(who);
+	free(text);
+	return 0;
+}
