@@ -31,7 +31,7 @@ static void enter(struct fixture *f)
 	f->plan = (struct plan){ .application = texts[7], .versions = versions, .artefacts = versions, .n_versions = 2, .inputs = inputs,
 				 .n_inputs = 1, .machines = machines, .n_machines = 2, .repetitions = 3, .warm_ups = 1 };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
-	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app", false, 30 * DAY, NULL };
+	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app", 30 * DAY, NULL };
 }
 
 static void leave(struct fixture *f)
@@ -205,39 +205,6 @@ static void test_fingerprint(void **state)
 	leave(&f);
 }
 
-static void expect_direction(struct fixture *f, const char *application, const char *version, bool higher)
-{
-	struct assay_error err;
-	struct run_set runs;
-
-	check(run_load(&f->lab.store, application, version, &runs, &err), &err);
-	assert_int_equal(runs.higher_is_better, higher);
-	run_set_release(&runs);
-}
-
-/* The manifest decides the direction, for exactly this name. */
-static void test_direction(void **state)
-{
-	struct fixture f;
-
-	(void)state;
-	enter(&f);
-	f.place.stored_name = "a*[b]";
-	f.place.higher_is_better = true;
-	put(&f, 0, 1, EXECUTION_OK, 1000);
-	f.place.machine = "m2";
-	f.place.stored_name = "axxb";
-	f.place.higher_is_better = false;
-	put(&f, 0, 1, EXECUTION_OK, 1000);
-	expect_direction(&f, "a*[b]", "a", true);
-	expect_direction(&f, "axxb", "a", false);
-	f.place.stored_name = "stream/x"; /* better when higher, by a rule that is built in */
-	put(&f, 0, 2, EXECUTION_OK, 1000);
-	expect_direction(&f, "stream/x", "a", false);
-	check_select(&f.lab.store, "SELECT count(*) FROM metric_rule", "2\n");
-	leave(&f);
-}
-
 static void test_listing(void **state)
 {
 	struct fixture f;
@@ -380,7 +347,6 @@ int main(void)
 		SCRATCH_TEST(test_never_a_number),
 		SCRATCH_TEST(test_done),
 		SCRATCH_TEST(test_fingerprint),
-		SCRATCH_TEST(test_direction),
 		SCRATCH_TEST(test_listing),
 		SCRATCH_TEST(test_estimate),
 		cmocka_unit_test(test_stack_parse),

@@ -284,6 +284,51 @@ static void test_other_build(void **state)
 	leave(&w);
 }
 
+/* What was measured under another metric, or with another command that all share, is not compared, and not with another direction either. */
+static void test_terms(void **state)
+{
+	static const struct {
+		const char *application[2], *metric[2], *shared[2], *command[2];
+		enum pairing_reason reason;
+	} rows[] = {
+		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "c" }, PAIRING_USED },
+		{ { "app", "app" }, { "m", "n" }, { "s", "s" }, { "c", "c" }, PAIRING_OTHER_METRIC },
+		{ { "app", "app" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_OTHER_TERMS },
+		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "d" }, PAIRING_OTHER_TERMS },
+		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "" }, PAIRING_USED },   /* a command of its own */
+		{ { "app", "app" }, { "", "n" }, { "", "t" }, { "", "c" }, PAIRING_USED },     /* imported */
+		{ { "app/x", "app/y" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_USED }, /* inputs differ, as they do */
+		{ { "app/x", "app/y" }, { "m", "n" }, { "s", "t" }, { "c", "c" }, PAIRING_OTHER_METRIC },
+		{ { "app", "apple" }, { "m", "n" }, { "s", "t" }, { "c", "d" }, PAIRING_USED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool higher = rows[i].reason == PAIRING_OTHER_METRIC;
+		struct pairing pairing;
+		struct world w;
+
+		enter(&w, rows[i].application[0], rows[i].application[1]);
+		for (int side = 0; side < 2; side++) {
+			struct manifest_terms *terms = &w.sides[side].terms;
+
+			add(&w, side, "m1", "p1", 1000, 1);
+			snprintf(terms->metric, sizeof(terms->metric), "%s", rows[i].metric[side]);
+			snprintf(terms->shared, sizeof(terms->shared), "%s", rows[i].shared[side]);
+			snprintf(terms->command, sizeof(terms->command), "%s", rows[i].command[side]);
+		}
+		w.sides[1].higher_is_better = higher;
+		pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+		assert_int_equal(pairing.n, 1);
+		if (pairing.machines[0].reason != rows[i].reason)
+			fail_msg("row %zu: %s", i, pairing_code(pairing.machines[0].reason));
+		pairing_release(&pairing);
+		assert_int_equal(has_reason(&w, "other_metric"), rows[i].reason == PAIRING_OTHER_METRIC);
+		assert_int_equal(has_reason(&w, "other_terms"), rows[i].reason == PAIRING_OTHER_TERMS);
+		leave(&w);
+	}
+}
+
 /* A run that was interrupted does not decide unsaid. */
 static void test_missing(void **state)
 {
@@ -306,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_latest_common_plan), cmocka_unit_test(test_no_common_plan), cmocka_unit_test(test_imported),
 		cmocka_unit_test(test_two_inputs),         cmocka_unit_test(test_left_out),       cmocka_unit_test(test_session_of_one),
 		cmocka_unit_test(test_exactly_alike),      cmocka_unit_test(test_other_build),    cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_terms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

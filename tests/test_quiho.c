@@ -359,12 +359,12 @@ static void test_export(void **state)
 	all_rows(rows);
 	csv = csv_of(rows, ALL);
 	import(&lab, csv);
-	check(quiho_export(&lab.store, &exported, &err), &err);
+	check(quiho_export(&lab.store, &exported, &(struct quiho_export_result){ 0 }, &err), &err);
 	assert_int_equal(strncmp(exported.bytes, HEAD_VERSION, strlen(HEAD_VERSION)), 0);
 	import(&other, exported.bytes);
 	expected = dump(&lab.store);
 	expect_dump(&other.store, expected);
-	check(quiho_export(&other.store, &again, &err), &err);
+	check(quiho_export(&other.store, &again, &(struct quiho_export_result){ 0 }, &err), &err);
 	assert_string_equal(exported.bytes, again.bytes);
 	lab_close(&lab);
 	lab_close(&other);
@@ -382,14 +382,49 @@ static void test_export_plain(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check(quiho_export(&lab.store, &exported, &err), &err);
+	check(quiho_export(&lab.store, &exported, &(struct quiho_export_result){ 0 }, &err), &err);
 	assert_string_equal(exported.bytes, HEAD);
 	buf_clear(&exported);
 	import(&lab, HEAD "u,c,me,1500000000,stressng,m1,1,,7\nu,c,me,1500000000,hpccg,m1,1,hpccg,0.1\n");
-	check(quiho_export(&lab.store, &exported, &err), &err);
+	check(quiho_export(&lab.store, &exported, &(struct quiho_export_result){ 0 }, &err), &err);
 	assert_string_equal(exported.bytes, HEAD "u,c,me,1500000000000,stressng,m1,1,null,7\nu,c,me,1500000000000,hpccg,m1,1,hpccg,0.1\n");
 	buf_release(&exported);
 	lab_close(&lab);
+}
+
+/* The direction comes along, for exactly that name; a file that has two for one application is refused. */
+static void test_export_direction(void **state)
+{
+	static const char head[] = "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,direction\n";
+	struct lab lab = scratch_lab("lab"), other = scratch_lab("other");
+	struct quiho_export_result result;
+	struct buf exported = BUF_INIT;
+	struct quiho_import_result read;
+	struct assay_error err;
+	char *csv = mem_format("%su,c,me,1500000000000,a*b,m1,1,a*b,7,higher\nu,c,me,1500000000000,axb,m1,1,axb,7,lower\n"
+			       "u,c,me,1500000000000,fio,m1,1,x,7,lower\nu,c,me,1500000000000,plain,m1,1,plain,7,lower\n", head);
+	char *bad = mem_format("%su,c,me,1500000000000,z,m1,1,z,7,up\nu,c,me,1500000000000,y,m1,1,y,7,\n", head);
+	char *both = mem_format("%su,c,me,1500000000000,z,m1,1,z,7,lower\nu,c,me,1500000000000,z,m2,1,z,7,higher\n", head);
+
+	(void)state;
+	import(&lab, csv);
+	check_select(&lab.store, "SELECT glob, higher_is_better FROM metric_rule ORDER BY glob", "a\\*b|1\nfio/x|0\n");
+	check(quiho_export(&lab.store, &exported, &result, &err), &err);
+	assert_string_equal(exported.bytes, csv);
+	assert_int_equal(result.fingerprints + result.failed + result.other_metric + result.other_builds, 0);
+	import(&other, exported.bytes);
+	check_select(&other.store, "SELECT glob, higher_is_better FROM metric_rule ORDER BY glob", "a\\*b|1\nfio/x|0\n");
+	read = import(&other, bad);
+	assert_int_equal(read.skipped[QUIHO_BAD_DIRECTION], 1);
+	assert_int_equal(read.runs_added, 1);
+	check_fails("both directions", try_import(&other, both, (struct quiho_import_options){ 0 }, &read, &err), ASSAY_E_FORMAT, &err,
+		    "higher is better for 'z' in one of lines 2 and 3");
+	lab_close(&lab);
+	lab_close(&other);
+	buf_release(&exported);
+	free(csv);
+	free(bad);
+	free(both);
 }
 
 static void test_duplicates_averaged(void **state)
@@ -613,7 +648,7 @@ int main(void)
 		cmocka_unit_test(test_broken_structure), cmocka_unit_test(test_application),
 		SCRATCH_TEST(test_import),           SCRATCH_TEST(test_twice),
 		SCRATCH_TEST(test_order_of_rows),    SCRATCH_TEST(test_order_of_imports),
-		SCRATCH_TEST(test_export),           SCRATCH_TEST(test_export_plain),
+		SCRATCH_TEST(test_export),           SCRATCH_TEST(test_export_plain), SCRATCH_TEST(test_export_direction),
 		SCRATCH_TEST(test_duplicates_averaged), SCRATCH_TEST(test_refused),
 		SCRATCH_TEST(test_version_option),   SCRATCH_TEST(test_types_and_hardware),
 		SCRATCH_TEST(test_rules),            SCRATCH_TEST(test_nothing_usable),

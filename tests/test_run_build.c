@@ -68,7 +68,7 @@ static void plan(struct fixture *f, char *main_hash, char *branch_hash, char *pr
 
 static void put(struct fixture *f, size_t version, const char *machine, enum execution_outcome outcome)
 {
-	const struct execution_place place = { &f->plan, machine, NULL, "app/x", false, HOUR, "" };
+	const struct execution_place place = { &f->plan, machine, NULL, "app/x", HOUR, "" };
 	struct assay_error err;
 
 	for (int64_t repetition = 1; repetition <= 2; repetition++) {
@@ -168,6 +168,87 @@ static void test_manifest(void **state)
 		leave(&f);
 		assert_int_equal(nftw("lab", scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 	}
+}
+
+/* Other metrics and what versions share are known of each build, the direction as it was when it was run; names do not decide it. */
+static void test_terms(void **state)
+{
+	static const struct {
+		const char *what, *more;
+		bool metric, shared, command, higher;
+	} rows[] = {
+		{ "a description", "command: [run]\ndescription: the same", true, true, true, false },
+		{ "a direction", "command: [run]\nmetric: { pattern: '(1)', direction: higher }", false, true, true, true },
+		{ "another metric", "command: [run]\nmetric: cpu", false, true, true, false },
+		{ "a directory", "command: [run]\nwork: /tmp", true, false, true, false },
+		{ "a variable", "command: [run]\nenvironment: { FAST: 1 }", true, false, true, false },
+		{ "another command", "command: [run, fast]", true, true, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct run_listing *list;
+		struct run_set sets[2];
+		struct assay_error err;
+		struct fixture f;
+		size_t n;
+
+		enter(&f);
+		plan(&f, names[7], names[7], NULL);
+		put_all(&f, 0);
+		manifest_is(&f, rows[i].more);
+		plan(&f, names[7], names[7], NULL);
+		put_all(&f, 1);
+		/* The second plan is the latest of branch alone. */
+		assert_int_equal(sqlite3_exec(f.lab.store.db, "DELETE FROM plan_item WHERE name = 'main' AND plan = (SELECT id FROM plan ORDER BY "
+					      "started_ms DESC LIMIT 1)", NULL, NULL, NULL), SQLITE_OK);
+		check(run_load(&f.lab.store, "app/x", "main", &sets[0], &err), &err);
+		check(run_load(&f.lab.store, "app/x", "branch", &sets[1], &err), &err);
+		if ((strcmp(sets[0].terms.metric, sets[1].terms.metric) == 0) != rows[i].metric ||
+		    (strcmp(sets[0].terms.shared, sets[1].terms.shared) == 0) != rows[i].shared ||
+		    (strcmp(sets[0].terms.command, sets[1].terms.command) == 0) != rows[i].command)
+			fail_msg("%s: not what was expected", rows[i].what);
+		check(run_list(&f.lab.store, &list, &n, &err), &err);
+		assert_int_equal(n, 2);
+		assert_false(sets[0].higher_is_better || list[1].higher_is_better);
+		assert_int_equal(sets[1].higher_is_better, rows[i].higher);
+		assert_int_equal(list[0].higher_is_better, rows[i].higher);
+		check_select(&f.lab.store, "SELECT count(*) FROM metric_rule", "0\n");
+		run_list_free(list, n);
+		run_set_release(&sets[0]);
+		run_set_release(&sets[1]);
+		leave(&f);
+		assert_int_equal(nftw("lab", scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
+	}
+}
+
+/* Numbers in names go by their value; of many versions those are named that ran last. */
+static void test_order(void **state)
+{
+	struct run_listing *list;
+	struct assay_error err;
+	struct fixture f;
+	char *found;
+	size_t n;
+
+	(void)state;
+	enter(&f);
+	for (int i = 1; i <= 30; i++) {
+		char *sql = mem_format("INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) VALUES "
+				       "('app', 'v%d', 'm', %d, 1, 0, 5)", i, 1000 * i);
+
+		assert_int_equal(sqlite3_exec(f.lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
+		free(sql);
+	}
+	check(run_list(&f.lab.store, &list, &n, &err), &err);
+	assert_int_equal(n, 30);
+	assert_string_equal(list[1].version, "v2");
+	assert_string_equal(list[29].version, "v30");
+	run_list_free(list, n);
+	assert_int_equal(run_resolve(&f.lab.store, "app", NULL, &found, &err), ASSAY_E_USAGE);
+	assert_non_null(strstr(err.text, "the latest are v30, v29, "));
+	assert_non_null(strstr(err.text, ", v11, and there are 10 more"));
+	leave(&f);
 }
 
 /* What an older program wrote and this one cannot read is a build by its hash. */
@@ -281,7 +362,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_nightly), SCRATCH_TEST(test_manifest), SCRATCH_TEST(test_unreadable_manifest), SCRATCH_TEST(test_probe),
-		SCRATCH_TEST(test_imported), SCRATCH_TEST(test_failures), SCRATCH_TEST(test_clock),
+		SCRATCH_TEST(test_imported), SCRATCH_TEST(test_failures), SCRATCH_TEST(test_clock), SCRATCH_TEST(test_terms), SCRATCH_TEST(test_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

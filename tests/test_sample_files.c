@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <math.h>
 
-#define TEXT "command: [run]\nversions: { a: , b: }\n"
+#define TEXT "command: [run]\nversions: { a: , b: }\ninputs: { x: }\n"
 
 struct fixture {
 	struct lab lab;
@@ -33,7 +33,7 @@ static void enter(struct fixture *f)
 	f->plan = (struct plan){ .application = texts[4], .versions = versions, .artefacts = versions, .n_versions = 2, .inputs = inputs,
 				 .n_inputs = 1, .machines = machines, .n_machines = 1, .repetitions = 9, .probe = texts[5] };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
-	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app/x", false, 0, "type" };
+	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app/x", 0, "type" };
 }
 
 static void leave(struct fixture *f)
@@ -228,51 +228,65 @@ static void test_no_result(void **state)
 #define H1 HASH("11111111")
 #define H2 HASH("22222222")
 
-/* Each night a plan with its stack; what is kept apart is what is known to have been another program. */
+/* Each night a plan with its stack and its manifest; what is kept apart is what is known to have been another program, or run otherwise: than in the
+ * latest plan, and than in the first one when that is asked for. */
 static void test_builds(void **state)
 {
 	static const struct {
 		const char *what, *first, *second;
 		size_t kept;
+		const char *manifest; /* of the second night, where it is another one */
 	} rows[] = {
 		{ "the same, at another place among the versions", H1 "  {session}/b000/app\n" H1 "  {session}/files/x\n",
-		  H1 "  {session}/b001/app\n" H1 "  {session}/files/x\n", 4 },
-		{ "built anew", H1 "  {session}/b000/app\n", H2 "  {session}/b000/app\n", 2 },
+		  H1 "  {session}/b001/app\n" H1 "  {session}/files/x\n", 4, NULL },
+		{ "built anew", H1 "  {session}/b000/app\n", H2 "  {session}/b000/app\n", 2, NULL },
 		{ "another library of the machine", H1 "  /lib/libc.so.6\n" H1 "  {session}/b000/app\n",
-		  H2 "  /lib/libc.so.6\n" H1 "  {session}/b000/app\n", 4 },
-		{ "a file more", H1 "  {session}/b000/app\n", H1 "  {session}/b000/app\n" H1 "  {session}/b000/app2\n", 2 },
-		{ "the first is not known", NULL, H1 "  {session}/b000/app\n", 4 },
-		{ "the second is not known", H1 "  {session}/b000/app\n", NULL, 4 },
-		{ "nothing was deployed", H1 "  /usr/bin/sort\n", H1 "  {session}/b000/app\n", 4 },
+		  H2 "  /lib/libc.so.6\n" H1 "  {session}/b000/app\n", 4, NULL },
+		{ "a file more", H1 "  {session}/b000/app\n", H1 "  {session}/b000/app\n" H1 "  {session}/b000/app2\n", 2, NULL },
+		{ "another command", H1 "  {session}/b000/app\n", H1 "  {session}/b000/app\n", 2, "command: [run, faster]\nversions: { a: , b: }\ninputs: { x: }\n" },
+		{ "another environment", NULL, NULL, 2, TEXT "environment: { FAST: 1 }\n" },
+		{ "another metric", NULL, NULL, 4, TEXT "metric: { source: regex, pattern: '([0-9]+)' }\n" },
+		{ "the first is not known", NULL, H1 "  {session}/b000/app\n", 4, NULL },
+		{ "the second is not known", H1 "  {session}/b000/app\n", NULL, 4, NULL },
+		{ "nothing was deployed", H1 "  /usr/bin/sort\n", H1 "  {session}/b000/app\n", 4, NULL },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		const char *texts_of[2] = { rows[i].first, rows[i].second };
+		char plans[2][PLAN_ID_BYTES];
 		struct sample_file *files;
 		struct sample_kept kept;
 		struct assay_error err;
 		struct fixture f;
-		size_t n, all;
+		size_t all;
 
 		enter(&f);
 		kept = keep(&f, 1, 0);
 		for (int night = 0; night < 2; night++) {
+			if (night && rows[i].manifest) {
+				manifest_release(&f.manifest);
+				check(manifest_parse("app.yaml", rows[i].manifest, strlen(rows[i].manifest), &f.manifest, &err), &err);
+			}
 			if (night)
 				check(plan_new(&f.lab.store, &f.manifest, &f.plan, &err), &err);
+			memcpy(plans[night], f.plan.id, PLAN_ID_BYTES);
 			if (texts_of[night])
 				check(stack_put(&f.lab.store, &f.plan, "m1", "a", texts_of[night], &err), &err);
 			execute(&f, 0, 1, true, 1000 * night, &kept, 1);
 			execute(&f, 0, 2, true, 1000 * night + 1, &kept, 1);
 		}
-		n = all = list(&f, "app/x", "a", &files);
-		assert_int_equal(all, 4);
-		check(sample_files_latest_build(&f.lab.store, files, &n, &err), &err);
-		if (n != rows[i].kept)
-			fail_msg("%s: %zu of %zu stay", rows[i].what, n, all);
-		for (size_t k = 0; k < n && n < all; k++)
-			assert_string_equal(files[k].plan, f.plan.id);
-		sample_files_free(files, all);
+		for (int wanted = 0; wanted < 2; wanted++) {
+			size_t n = all = list(&f, "app/x", "a", &files);
+
+			assert_int_equal(all, 4);
+			check(sample_files_of_build(&f.lab.store, wanted ? plans[0] : NULL, files, &n, &err), &err);
+			if (n != rows[i].kept)
+				fail_msg("%s: %zu of %zu stay", rows[i].what, n, all);
+			for (size_t k = 0; k < n && n < all; k++)
+				assert_string_equal(files[k].plan, plans[!wanted]);
+			sample_files_free(files, all);
+		}
 		leave(&f);
 		assert_int_equal(nftw("lab", scratch_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 	}

@@ -352,6 +352,25 @@ static void test_too_little(void **state)
 	}
 }
 
+/* Machines that ran both are not said to have run one. */
+static void test_no_ratio(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, slower);
+	for (size_t k = 0; k < w.sides[0].n; k++)
+		w.sides[0].items[k].metric = 0;
+	v = decide(&w);
+	assert_int_equal(v.effect.decision, DECISION_NOTHING_MEASURED);
+	assert_string_equal(v.reasons[0].code, "no_common_machine");
+	assert_string_equal(v.reasons[0].text, "no machine that ran both versions gives a ratio of them, so nothing can be compared");
+	verdict_release(&v);
+	world_release(&w);
+}
+
 /* Without a fingerprint a run counts for run times: the type is that of lab.yaml, else the machine stands for itself. */
 static void test_without_fingerprints(void **state)
 {
@@ -423,7 +442,7 @@ int main(void)
 		cmocka_unit_test(test_types_weigh_equally),
 		cmocka_unit_test(test_these_machines),
 		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_too_little),
+		cmocka_unit_test(test_too_little), cmocka_unit_test(test_no_ratio),
 		cmocka_unit_test(test_without_fingerprints),
 		cmocka_unit_test(test_sessions),
 		cmocka_unit_test(test_directions_must_agree),

@@ -33,17 +33,18 @@ void contributions_lead(const struct contributions *c, struct buf *out)
 	for (size_t i = 0; i < c->n_leading; i++)
 		sum += c->leading[i]->first;
 	if (!c->n_leading && c->resource && most && c->unexplained.first <= 1 - CONTRIBUTIONS_LEADING)
-		buf_format(out, "Beside a factor for all of the work, which group changed most cannot be said; the most probable is %s (%.2f).",
-			   most->name, most->first);
+		buf_format(out, "Beside a factor for all of the work, which group changed most cannot be said; the most probable is %s (%s).",
+			   most->name, text_probability(most->first).text);
 	else if (!c->n_leading)
 		buf_text(out, "Beside a factor for all of the work, no group can be said to have changed.");
 	else if (c->n_leading == 1)
-		buf_format(out, "Beside a factor for all of the work, what changed most is %s (probability %.2f).", c->leading[0]->name, sum);
+		buf_format(out, "Beside a factor for all of the work, what changed most is %s (probability %s).", c->leading[0]->name,
+			   text_probability(sum).text);
 	else
-		buf_format(out, "Beside a factor for all of the work, what changed most is one of %zu groups (together probability %.2f):",
-			   c->n_leading, sum);
+		buf_format(out, "Beside a factor for all of the work, what changed most is one of %zu groups (together probability %s):",
+			   c->n_leading, text_probability(sum).text);
 	for (size_t i = 0; c->n_leading > 1 && i < named; i++)
-		buf_format(out, " %s (%.2f)%s", c->leading[i]->name, c->leading[i]->first, i + 1 < named ? "," : "");
+		buf_format(out, " %s (%s)%s", c->leading[i]->name, text_probability(c->leading[i]->first).text, i + 1 < named ? "," : "");
 	if (c->n_leading > 1)
 		buf_text(out, named < c->n_leading ? ", ..." : ".");
 }
@@ -61,10 +62,10 @@ static void print_row(struct table *t, const char *name, const struct contributi
 	bool grew = c->low > 0, shrank = c->high < 0;
 
 	table_cell(t, "  %s", name);
-	table_cell(t, "%.1f %%", percent(c->before));
-	table_cell(t, "%.1f %%", percent(c->after));
-	table_cell(t, "%+.1f %%", percent(c->change));
-	table_cell(t, "%+.1f to %+.1f %%", percent(c->low), percent(c->high));
+	table_cell(t, "%s %%", text_fixed(percent(c->before), 1).text);
+	table_cell(t, "%s %%", text_fixed(percent(c->after), 1).text);
+	table_cell(t, "%s %%", text_signed(percent(c->change), 1).text);
+	table_cell(t, "%s to %s %%", text_signed(percent(c->low), 1).text, text_signed(percent(c->high), 1).text);
 	table_cell(t, "%s", grew ? "grew" : shrank ? "shrank" : "");
 }
 
@@ -80,9 +81,10 @@ void contributions_print(const struct contributions *c, size_t shown, struct buf
 		return;
 	}
 	buf_format(out,
-		   "\nWhere the time went, in parts of the baseline's, over %zu hardware types (%+.1f %% in all, 95 %% interval %+.1f to "
-		   "%+.1f %%):\n",
-		   c->types, percent(c->total), percent(c->total_low), percent(c->total_high));
+		   "\nWhere the time went, in parts of the baseline's, over %zu hardware types (%s %% in all, by the "
+		   "types' arithmetic mean, 95 %% interval %s to %s %%):\n",
+		   c->types, text_signed(percent(c->total), 1).text, text_signed(percent(c->total_low), 1).text,
+		   text_signed(percent(c->total_high), 1).text);
 	table_init(&t, "lrrrrl", headings);
 	for (; rows < c->n_groups && rows < shown && fabs(c->groups[rows].change) >= SMALLEST; rows++)
 		print_row(&t, c->groups[rows].name, &c->groups[rows]);
@@ -93,7 +95,7 @@ void contributions_print(const struct contributions *c, size_t shown, struct buf
 		rest += c->groups[i].change;
 	hidden = c->n_groups - rows;
 	if (hidden)
-		buf_format(out, "and %+.1f %% in %zu other group%s\n", percent(rest), hidden, text_plural(hidden));
+		buf_format(out, "and %s %% in %zu other group%s\n", text_signed(percent(rest), 1).text, hidden, text_plural(hidden));
 	if (contributions_any_negative(c, rows))
 		buf_text(out, CONTRIBUTIONS_NEGATIVE "\n");
 	contributions_lead(c, out);

@@ -304,6 +304,26 @@ static enum pairing_reason why_not(const struct stretch here[LISTS])
 	return PAIRING_OTHER_BUILD;
 }
 
+static bool known_to_differ(const char *a, const char *b)
+{
+	return *a && *b && strcmp(a, b) != 0;
+}
+
+enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate)
+{
+	const struct manifest_terms *a = &baseline->terms, *b = &candidate->terms;
+	size_t n = strcspn(baseline->application, "/"); /* of the manifest's name */
+
+	if (n != strcspn(candidate->application, "/") || strncmp(baseline->application, candidate->application, n) != 0)
+		return PAIRING_USED;
+	if (known_to_differ(a->metric, b->metric))
+		return PAIRING_OTHER_METRIC;
+	if (strcmp(baseline->application, candidate->application) == 0 &&
+	    (known_to_differ(a->shared, b->shared) || known_to_differ(a->command, b->command)))
+		return PAIRING_OTHER_TERMS;
+	return PAIRING_USED;
+}
+
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out)
 {
@@ -314,10 +334,11 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 				    { mem_new(baseline->n, sizeof(int64_t)), mem_new(candidate->n, sizeof(int64_t)) }, { 0 }, 0, 0 };
 	const struct stretch all[LISTS] = { { baseline->items, baseline->n }, { baseline->others, baseline->n_others },
 					    { candidate->items, candidate->n }, { candidate->others, candidate->n_others } };
+	enum pairing_reason terms = pairing_terms(baseline, candidate);
 	size_t at[LISTS] = { 0 };
 	const char *machine;
 
-	ASSAY_BUG_IF(baseline->higher_is_better != candidate->higher_is_better);
+	ASSAY_BUG_IF(!terms && baseline->higher_is_better != candidate->higher_is_better);
 	while ((machine = next_machine(all, at))) {
 		struct stretch here[LISTS];
 
@@ -325,7 +346,9 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 			here[i] = stretch_at(all[i].runs + at[i], all[i].n - at[i], machine);
 			at[i] += here[i].n;
 		}
-		if (here[BASELINE].n && here[CANDIDATE].n)
+		if (here[BASELINE].n && here[CANDIDATE].n && terms)
+			leave_out(&pairing, machine, terms);
+		else if (here[BASELINE].n && here[CANDIDATE].n)
 			pair_machine(&in, &here[BASELINE], &here[CANDIDATE]);
 		else
 			leave_out(&pairing, machine, why_not(here));

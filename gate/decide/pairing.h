@@ -10,9 +10,12 @@
 /* Why a machine is not used. */
 #define PAIRING_ROWS(X)                                                                                                 \
 	X(PAIRING_USED, "used", "")                                                                                     \
-	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate did not run there")                                    \
-	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline did not run there")                                   \
+	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate has no result there")                                  \
+	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline has no result there")                                 \
 	X(PAIRING_OTHER_BUILD, "other_build", "the latest build of a version has no result there, another build of it has") \
+	X(PAIRING_OTHER_METRIC, "other_metric", "the manifest had another metric when the one was run than when the other was") \
+	X(PAIRING_OTHER_TERMS, "other_terms",                                                                           \
+	  "the command, the environment, the input or the directory that all versions share changed between the runs of the two") \
 	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")       \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")
 
@@ -46,6 +49,10 @@ struct pairing {
 	size_t untyped; /* machines in use whose type is not known */
 	struct order order; /* of the repetitions that were compared */
 };
+
+/* Whether results of the two may be compared at all: PAIRING_USED, or PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS, which then holds for
+ * all machines that have results of both. Of what was imported nothing is known, and two applications have nothing to share. */
+enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate);
 
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
  * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -42,10 +43,27 @@ static struct effect measure(const struct pairing *pairing, double min_effect)
 
 /* ---- what the decision rests on, in words ---- */
 
+/* On machines that ran both, what has no ratio all the same. */
+static bool any_ran_both(const struct pairing *pairing)
+{
+	for (size_t i = 0; i < pairing->n; i++) {
+		if (pairing->machines[i].reason == PAIRING_HARDWARE_CHANGED || pairing->machines[i].reason == PAIRING_NOT_POSITIVE)
+			return true;
+	}
+	return false;
+}
+
 static void explain_nothing(struct verdict *v)
 {
-	add_reason(v, "no_common_machine", "no machine ran both versions%s, so nothing can be compared",
-		   v->baseline->n_others || v->candidate->n_others ? " as they are now" : "");
+	bool fails = v->candidate->executed && v->candidate->failed == v->candidate->executed;
+
+	if (any_ran_both(&v->pairing)) {
+		add_reason(v, "no_common_machine", "no machine that ran both versions gives a ratio of them, so nothing can be compared");
+		return;
+	}
+	add_reason(v, "no_common_machine", "no machine ran both versions%s%s, so nothing can be compared",
+		   pairing_terms(v->baseline, v->candidate) ? " under one and the same manifest" :
+		   v->baseline->n_others || v->candidate->n_others ? " as they are now" : "", fails ? ", for the candidate failed in each of its runs" : "");
 }
 
 static void explain_interval(struct verdict *v)
@@ -54,22 +72,24 @@ static void explain_interval(struct verdict *v)
 
 	switch (e->decision) {
 	case DECISION_REGRESSION:
-		add_reason(v, "slower", "the candidate costs %.3f times as much (95 %% interval %.3f to %.3f): at least %.1f %% slower and "
-			   "statistically detected", e->ratio, e->low, e->high, 100 * v->min_effect);
+		add_reason(v, "slower", "the candidate costs %s times as much (95 %% interval %s to %s): a slowdown is statistically detected, "
+			   "and as found it is not below the %.1f %% that matter", text_fixed(e->ratio, 3).text, text_fixed(e->low, 3).text, text_fixed(e->high, 3).text,
+			   100 * v->min_effect);
 		break;
 	case DECISION_IMPROVED:
-		add_reason(v, "faster", "the candidate costs %.3f times as much (95 %% interval %.3f to %.3f)", e->ratio, e->low, e->high);
+		add_reason(v, "faster", "the candidate costs %s times as much (95 %% interval %s to %s)", text_fixed(e->ratio, 3).text,
+			   text_fixed(e->low, 3).text, text_fixed(e->high, 3).text);
 		break;
 	case DECISION_PASS:
-		add_reason(v, "below_min_effect", "a slowdown of %.1f %% or more is ruled out (ratio %.3f, 95 %% interval %.3f to %.3f)",
-			   100 * v->min_effect, e->ratio, e->low, e->high);
+		add_reason(v, "below_min_effect", "a slowdown of %.1f %% or more is ruled out (ratio %s, 95 %% interval %s to %s)",
+			   100 * v->min_effect, text_fixed(e->ratio, 3).text, text_fixed(e->low, 3).text, text_fixed(e->high, 3).text);
 		if (stats_round(e->low) > 1)
 			add_reason(v, "detected_but_small", "a slowdown is statistically detected, but smaller than what matters to you");
 		break;
 	default:
-		add_reason(v, "interval_too_wide", "the 95 %% interval, %.3f to %.3f, neither shows a slowdown of %.1f %% nor rules it out; found "
-			   "with power .8 would be one of %.*f %%", e->low, e->high, 100 * v->min_effect, e->minimum_detectable < 1 ? 1 : 0,
-			   100 * e->minimum_detectable);
+		add_reason(v, "interval_too_wide", "the 95 %% interval, %s to %s, neither shows a slowdown of %.1f %% nor rules it out; found "
+			   "with power .8 would be one of %s %%", text_fixed(e->low, 3).text, text_fixed(e->high, 3).text, 100 * v->min_effect,
+			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
 	}
 }
 
@@ -90,8 +110,8 @@ static void explain_shape(struct verdict *v)
 	else if (c->word == CAUSE_UNIFORM)
 		add_reason(v, "uniform_change", "the ratio is the same on all hardware types within the noise: more or less of the same work");
 	if (c->word == CAUSE_BOTH)
-		add_reason(v, "uniform_part", "whichever resource it is, beside it all of the work costs %+.1f %% (95 %% interval %+.1f to %+.1f %%)",
-			   100 * c->uniform, 100 * c->low, 100 * c->high);
+		add_reason(v, "uniform_part", "whichever resource it is, beside it all of the work costs %s %% (95 %% interval %s to %s %%)",
+			   text_signed(100 * c->uniform, 1).text, text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
 }
 
 /* What a run that was interrupted, or that did not reach all hosts, leaves open. */
@@ -102,9 +122,9 @@ static void explain_missing(struct verdict *v)
 
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
-			add_reason(v, "runs_missing", "%zu of %zu runs of the %s in its latest 'assay run' were not made: earlier results of the same "
+			add_reason(v, "runs_missing", "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same "
 				   "build stand in for them, or none (--resume makes them, or another 'assay run')", sides[i]->missing,
-				   sides[i]->planned, names[i]);
+				   sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
 	}
 }
 
@@ -117,8 +137,9 @@ static void explain_failures(struct verdict *v)
 
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->failed)
-			add_reason(v, "runs_failed", "%zu of %zu runs of the %s failed and are no part of the ratio ('assay runs show %s@%s --failed')",
-				   sides[i]->failed, sides[i]->executed, names[i], sides[i]->application, sides[i]->version);
+			add_reason(v, "runs_failed", "%zu of %zu runs of the %s failed and %s no part of the ratio ('assay runs show %s@%s --failed')",
+				   sides[i]->failed, sides[i]->executed, names[i], sides[i]->failed > 1 ? "are" : "is", sides[i]->application,
+				   sides[i]->version);
 	}
 	if (good && sides[1]->failed && (!sides[0]->executed || sides[1]->failed * sides[0]->executed > sides[0]->failed * sides[1]->executed)) {
 		v->effect.decision = DECISION_INCONCLUSIVE;
@@ -141,6 +162,34 @@ static void explain_order(struct verdict *v)
 			   "two do not have the same repetitions: the interval is wider by that", 100 * expm1(o->spread));
 }
 
+/* What holds for programs on one computer that are slowed down in different ways says nothing of real hardware. */
+static void explain_emulated(struct verdict *v)
+{
+	size_t used = 0, emulated = 0;
+
+	for (size_t i = 0; i < v->pairing.n; i++) {
+		const struct pairing_machine *m = &v->pairing.machines[i];
+
+		used += m->reason == PAIRING_USED;
+		emulated += m->reason == PAIRING_USED && m->fingerprint && m->fingerprint->profile;
+	}
+	if (emulated)
+		add_reason(v, VERDICT_EMULATED, "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: what is said here "
+			   "holds for them and says nothing of real hardware", emulated, used);
+}
+
+static void explain_left_out(struct verdict *v, enum pairing_reason reason, size_t n)
+{
+	const char *application = v->baseline->application, *a = v->baseline->version, *b = v->candidate->version;
+	bool same = strcmp(a, b) == 0;
+
+	if (reason == PAIRING_OTHER_METRIC || reason == PAIRING_OTHER_TERMS)
+		add_reason(v, pairing_code(reason), "%zu machine%s left out: %s ('assay run %.*s --versions %s%s%s' makes results that can be compared)", n,
+			   n > 1 ? "s" : "", pairing_text(reason), (int)strcspn(application, "/"), application, a, same ? "" : ",", same ? "" : b);
+	else
+		add_reason(v, pairing_code(reason), "%zu machine%s left out: %s", n, n > 1 ? "s" : "", pairing_text(reason));
+}
+
 static void explain_machines(struct verdict *v)
 {
 	size_t count[PAIRING_REASONS] = { 0 }, apart = 0;
@@ -153,10 +202,10 @@ static void explain_machines(struct verdict *v)
 		add_reason(v, "not_interleaved", "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks "
 			   "like a change of the version", apart, apart > 1 ? "s" : "");
 	explain_order(v);
+	explain_emulated(v);
 	for (int i = PAIRING_USED + 1; i < PAIRING_REASONS; i++) {
 		if (count[i])
-			add_reason(v, pairing_code((enum pairing_reason)i), "%zu machine%s left out: %s", count[i], count[i] > 1 ? "s" : "",
-				   pairing_text((enum pairing_reason)i));
+			explain_left_out(v, (enum pairing_reason)i, count[i]);
 	}
 	if (v->pairing.untyped)
 		add_reason(v, "hardware_type_unknown", "%zu machine%s no known hardware type and count%s as one each: without a fingerprint, "
@@ -176,7 +225,7 @@ static void explain_no_interval(struct verdict *v)
 			   "noise within its machines: an interval needs a metric of finer steps, or machines of another type");
 	else
 		add_reason(v, "too_few_types", "only one hardware type ran both versions, and too few times to know the noise within its machines: "
-			   "an interval needs at least two repetitions of each version, or machines of another type");
+			   "an interval needs two repetitions of each version on two machines, or three on one, or machines of another type");
 }
 
 static void explain(struct verdict *v)
@@ -204,7 +253,7 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 	struct verdict v = { .baseline = baseline, .candidate = candidate, .min_effect = min_effect };
 
 	*out = (struct verdict){ 0 };
-	if (baseline->higher_is_better != candidate->higher_is_better)
+	if (baseline->higher_is_better != candidate->higher_is_better && !pairing_terms(baseline, candidate))
 		return assay_fail(err, ASSAY_E_USAGE, "higher is better for '%s' and lower for '%s': they cannot be compared ('assay import' has "
 				  "--higher-is-better and --lower-is-better)",
 				  baseline->higher_is_better ? baseline->application : candidate->application,

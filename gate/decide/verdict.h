@@ -10,6 +10,7 @@
 #include "runs/results/evidence.h"
 
 #define VERDICT_REASONS_MAX  20
+#define VERDICT_EMULATED     "emulated_hosts" /* code of the reason that the page shows apart */
 #define VERDICT_PERMUTATIONS 9999
 #define VERDICT_SEED         20171
 

@@ -43,9 +43,9 @@ static void print_effect(const struct verdict *v, struct buf *out)
 
 	if (!e->types)
 		return;
-	buf_format(out, "\nratio of costs  %.4f", e->ratio);
+	buf_format(out, "\nratio of costs  %s", text_fixed(e->ratio, 4).text);
 	if (!isnan(e->low))
-		buf_format(out, "  (95 %% interval %.4f to %.4f)", e->low, e->high);
+		buf_format(out, "  (95 %% interval %s to %s)", text_fixed(e->low, 4).text, text_fixed(e->high, 4).text);
 	buf_format(out, ", above 1 is worse; from %zu hardware type%s\n", e->types, e->types > 1 ? "s" : "");
 }
 
@@ -61,8 +61,8 @@ static void print_head(const struct verdict *v, bool colours, struct buf *out)
 	print_reasons(v, true, out);
 	print_effect(v, out);
 	if (!isnan(e->minimum_detectable))
-		buf_format(out, "minimum detectable effect  %.*f %% (power .8; what matters to you: %.1f %%)\n", e->minimum_detectable < 1 ? 1 : 0, 100 * e->minimum_detectable,
-			   100 * v->min_effect);
+		buf_format(out, "minimum detectable effect  %s %% (power .8; what matters to you: %.1f %%)\n",
+			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text, 100 * v->min_effect);
 }
 
 static size_t count_used(const struct verdict *v)
@@ -98,9 +98,9 @@ static void machine_row(const struct verdict *v, const struct pairing_machine *m
 	}
 	table_cell(table, "%s", v->pairing.types[m->type]);
 	table_cell(table, "%zu, %zu", m->baseline_runs, m->candidate_runs);
-	table_cell(table, "%.4f", exp(m->log_ratio));
+	table_cell(table, "%s", text_fixed(exp(m->log_ratio), 4).text);
 	if (m->noise > 0)
-		table_cell(table, "+/- %.1f %%", 100 * m->noise);
+		table_cell(table, "+/- %s %%", text_fixed(100 * m->noise, 1).text);
 	else
 		table_cell(table, "unknown");
 }
@@ -143,12 +143,15 @@ static void print_cause(const struct verdict *v, struct buf *out)
 	if (!isnan(c->p))
 		buf_format(out, " (p %s %.2g)", c->p < 1e-9 ? "<" : "=", fmax(c->p, 1e-9));
 	buf_char(out, '\n');
-	if (c->feature != SIZE_MAX)
+	if (c->feature != SIZE_MAX && c->as_well == 1 && verdict_alike(v) > 1)
+		buf_format(out, "explained best by time on '%s', but the change moves as much with %zu of %zu: none of these can be singled out",
+			   v->features[c->feature], verdict_alike(v), v->n_features);
+	else if (c->feature != SIZE_MAX)
 		buf_format(out, "explained best by time on '%s', and as well by %zu other%s of %zu", v->features[c->feature], c->as_well - 1,
 			   text_plural(c->as_well - 1), v->n_features);
-	if (isfinite(c->low))
-		buf_format(out, "; beside it, all of the work costs %+.1f %% (95 %% interval %+.1f to %+.1f %%)", 100 * c->uniform, 100 * c->low,
-			   100 * c->high);
+	if (c->word == CAUSE_BOTH && isfinite(c->low))
+		buf_format(out, "; beside it, all of the work costs %s %% (95 %% interval %s to %s %%)", text_signed(100 * c->uniform, 1).text,
+			   text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
 	if (c->feature != SIZE_MAX)
 		buf_char(out, '\n');
 }

@@ -103,6 +103,20 @@ static void add_training(cJSON *root, const struct detected *d)
 	json_add_number(object, "runs_needed", d->runs_needed ? (double)d->runs_needed : (double)NAN);
 }
 
+/* Where the samples are from, and what of them is not here. */
+static cJSON *side_json(const struct side *side)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(object, "what", side->what);
+	cJSON_AddNumberToObject(object, "runs", (double)side->n);
+	cJSON_AddNumberToObject(object, "failed", (double)side->failed);
+	cJSON_AddNumberToObject(object, "pruned", (double)side->pruned);
+	cJSON_AddNumberToObject(object, "other_builds", (double)side->others);
+	cJSON_AddBoolToObject(object, "stale", side->stale);
+	return object;
+}
+
 cJSON *detect_json(const struct detected *d)
 {
 	cJSON *root = cJSON_CreateObject(), *list, *object;
@@ -117,6 +131,10 @@ cJSON *detect_json(const struct detected *d)
 	}
 	cJSON_AddStringToObject(root, "what", d->input->new->what);
 	cJSON_AddStringToObject(root, "backend", samples_back_end_name(d->back_end));
+	list = cJSON_AddArrayToObject(root, "samples");
+	if (d->input->old)
+		cJSON_AddItemToArray(list, side_json(d->input->old));
+	cJSON_AddItemToArray(list, side_json(d->input->new));
 	list = cJSON_AddArrayToObject(root, "functions");
 	for (size_t i = 0; i < d->n; i++)
 		cJSON_AddItemToArray(list, function_json(d, &d->functions[i]));

@@ -20,11 +20,17 @@ void function_evidence_release(struct function_evidence *e)
 
 /* ---- finding it ---- */
 
-/* What is stored of one version: files[n] of its latest build, behind them others. */
+/* What is stored of one version: files[n] of the build whose results count, behind them others. */
 struct stored {
 	struct sample_file *files;
 	size_t n, all;
 };
+
+/* What explains a result has to be of the build that gave it. NULL: nothing is known of that. */
+static const char *build_of(const struct run_set *set)
+{
+	return *set->plan ? set->plan : NULL;
+}
 
 static void stored_of(struct lab *lab, const struct run_set *set, struct stored *out)
 {
@@ -34,7 +40,7 @@ static void stored_of(struct lab *lab, const struct run_set *set, struct stored 
 	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->all, &ignored))
 		*out = (struct stored){ .files = NULL };
 	out->n = out->all;
-	(void)sample_files_latest_build(&lab->store, out->files, &out->n, &ignored); /* who looks at them meets the same fault, and says it */
+	(void)sample_files_of_build(&lab->store, build_of(set), out->files, &out->n, &ignored); /* who looks at them meets the same fault, and says it */
 }
 
 static size_t files_of_type(const struct stored *s, const char *type)
@@ -90,13 +96,31 @@ static enum assay_status look(struct lab *lab, const struct run_set *const sets[
 	for (int i = 0; i < 2 && !st; i++) {
 		char *selector = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 
-		st = side_of_store(lab, selector, type, &e->sides[i], err);
+		st = side_of_store(lab, selector, build_of(sets[i]), type, &e->sides[i], err);
 		if (!st && i == 1 && with_places)
 			places_of_version(lab->directory, selector, &e->places);
 		free(selector);
 	}
 	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
 	return st ? st : detect(&e->input, &options, &e->detected, err);
+}
+
+/* Both have samples, and one or both none of the build whose results count: which, and what makes new ones. */
+static char *all_others(const struct run_set *const sets[2], const struct stored stored[2])
+{
+	const struct sample_file *file = stored[0].files;
+	size_t name = strlen(file->application), input = strlen(file->input); /* of the manifest the name has no input */
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "those of ");
+	for (int i = 0; i < 2; i++)
+		if (!stored[i].n)
+			buf_format(&text, "%s%s@%s", i && !stored[0].n ? " and " : "", sets[i]->application, sets[i]->version);
+	buf_format(&text, " are of another build than the results ('assay run %.*s --probe", (int)(input ? name - input - 1 : name), file->application);
+	if (strcmp(sets[0]->application, sets[1]->application) == 0)
+		buf_format(&text, " --versions %s,%s", sets[0]->version, sets[1]->version);
+	buf_text(&text, "' makes new ones)");
+	return buf_take(&text);
 }
 
 void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
@@ -116,6 +140,8 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
 			out->missing = mem_string(err.text);
 		else
 			out->there = true;
+	} else if (stored[0].all && stored[1].all) {
+		out->missing = all_others(sets, stored);
 	}
 	sample_files_free(stored[0].files, stored[0].all);
 	sample_files_free(stored[1].files, stored[1].all);
@@ -211,6 +237,10 @@ void function_evidence_print(const struct function_evidence *e, enum decision de
 	if (moved && n && decision == DECISION_IMPROVED)
 		print_list(e, "although these became worse", 0, d->n_worse, out);
 	print_side_effects(d, out);
+	for (int i = 0; i < 2; i++)
+		if (e->sides[i].others)
+			buf_format(out, "  %s: samples of %zu run%s of another build than the results are left out\n", e->sides[i].what,
+			           e->sides[i].others, text_plural(e->sides[i].others));
 }
 
 cJSON *function_evidence_json(const struct function_evidence *e, enum decision decision)

@@ -25,6 +25,7 @@ struct side {
 	size_t n;
 	/* Executions that are not here: did not end well; their files were removed by policy; of another build. */
 	size_t failed, pruned, others;
+	bool stale;             /* they are of another build than the latest runs that give results */
 };
 
 /* directory/RUN/FILE.samples (a run a directory), or directory/FILE.samples (a run a file). Files of several back ends, or runs with other counters, are
@@ -34,8 +35,10 @@ void side_release(struct side *side); /* accepts zeroed */
 
 /* Stored samples of APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one. hardware_type: only of machines of this type, NULL:
  * there has to be one type only (but for the emulated back end, to which machines are alike). ASSAY_E_NODATA where there are none, ASSAY_E_USAGE that lists
- * the types, ASSAY_E_CORRUPT. Only of the build that was measured last, as far as builds are known. *out is overwritten. */
-enum assay_status side_of_store(struct lab *lab, const char *selector, const char *hardware_type, struct side *out, struct assay_error *err);
+ * the types, ASSAY_E_CORRUPT. plan: only those of the build that this plan ran, as far as builds are known; NULL: of the build that was measured last. *out is
+ * overwritten. */
+enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
+				struct assay_error *err);
 
 /* For who puts a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which
  * says whether they can be looked at together. */

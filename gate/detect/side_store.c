@@ -120,12 +120,23 @@ static enum assay_status add_all(struct lab *lab, struct side *side, const struc
 }
 
 /* What another build did is not what this version does; executions that are left out are counted. */
-static enum assay_status keep_latest_build(struct lab *lab, struct side *side, struct listing *list, struct assay_error *err)
+static enum assay_status keep_build(struct lab *lab, const char *plan, struct side *side, struct listing *list, struct assay_error *err)
 {
-	enum assay_status st = sample_files_latest_build(&lab->store, list->files, &list->n, err);
+	enum assay_status st = sample_files_of_build(&lab->store, plan, list->files, &list->n, err);
 
 	for (size_t i = list->n; i < list->all; i++)
 		side->others += i == list->n || !same_execution(&list->files[i - 1], &list->files[i]);
+	return st;
+}
+
+static enum assay_status compare_with_results(struct lab *lab, struct side *side, const struct listing *list, struct assay_error *err)
+{
+	bool *stale = NULL;
+	enum assay_status st = sample_files_stale(&lab->store, list->files, list->n, &stale, err);
+
+	for (size_t i = 0; !st && i < list->n; i++)
+		side->stale = side->stale || stale[i];
+	free(stale);
 	return st;
 }
 
@@ -154,7 +165,7 @@ static enum assay_status nothing_there(const struct side *side, const char *type
 	                  type ? " on machines of type " : "", type ? type : "");
 }
 
-enum assay_status side_of_store(struct lab *lab, const char *selector, const char *hardware_type, struct side *out,
+enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
                                 struct assay_error *err)
 {
 	struct side side = { .what = mem_string(selector), .hardware_type = mem_string("") };
@@ -168,7 +179,9 @@ enum assay_status side_of_store(struct lab *lab, const char *selector, const cha
 	if (!st)
 		st = check_versions(selector, &list, version, err);
 	if (!st)
-		st = keep_latest_build(lab, &side, &list, err);
+		st = keep_build(lab, plan, &side, &list, err);
+	if (!st && !plan)
+		st = compare_with_results(lab, &side, &list, err);
 	if (!st)
 		st = check_types(&side, &list, hardware_type, err);
 	if (!st)

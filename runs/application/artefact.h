@@ -49,5 +49,7 @@ void artefact_add_content(struct artefact *artefact, const char *path, const cha
  * Leftovers of killed builds are removed first. */
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
 				 char **directory, char commit[ARTEFACT_COMMIT_BYTES], struct assay_error *err);
+/* Whether the version's git repository has its reference; nothing is built or written. The same errors. */
+enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled, struct assay_error *err);
 
 #endif

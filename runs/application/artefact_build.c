@@ -288,6 +288,29 @@ static enum assay_status build(struct artefact_build *b, const char *laboratory,
 	return st;
 }
 
+static char *repository_of(const struct manifest *manifest, const struct manifest_version *version)
+{
+	const char *path = version->repository;
+
+	return *path == '/' ? mem_string(path) : mem_format("%s/%s", manifest->directory, path);
+}
+
+enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled, struct assay_error *err)
+{
+	const struct manifest_version *v = &manifest->versions[version];
+	struct artefact_build b = {.manifest = manifest, .version = v, .cancelled = cancelled, .err = err};
+	struct artefact_repository repository = {.objects = NULL};
+	enum assay_status st;
+
+	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
+	b.repository = repository_of(manifest, v);
+	st = artefact_git_find(&b, &repository);
+	artefact_repository_release(&repository);
+	free(b.repository);
+	buf_release(&b.said);
+	return st;
+}
+
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
                                  const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
                                  struct assay_error *err)
@@ -299,8 +322,7 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
 	*directory = NULL;
-	b.repository =
-	    *v->repository == '/' ? mem_string(v->repository) : mem_format("%s/%s", manifest->directory, v->repository);
+	b.repository = repository_of(manifest, v);
 	st = build(&b, laboratory, &repository, directory);
 	memcpy(commit, repository.commit, sizeof(repository.commit));
 	artefact_repository_release(&repository);

@@ -101,8 +101,17 @@ void manifest_release(struct manifest *manifest); /* accepts zeroed */
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* SIZE_MAX when not there */
 size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
-/* Of what decides the results of a version with an input beside the files: command, environment, arguments, metric. */
-void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, char hex[DIGEST_HEX_BYTES]);
+/* Of what a run of a version with an input does, beside the files: command, environment, arguments, directory. with_metric: and of what its result is. */
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES]);
+
+/* What versions must have in common for their results to be compared, beside what each of them is: hashes. */
+struct manifest_terms {
+	char metric[DIGEST_HEX_BYTES];  /* with its direction; "": nothing is known */
+	char shared[DIGEST_HEX_BYTES];  /* the application's environment and directory, arguments and environment of the input */
+	char command[DIGEST_HEX_BYTES]; /* the application's; "": the version has its own */
+	bool higher_is_better;
+};
+void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out);
 
 /* The application as the store knows it: NAME, or NAME/INPUT where inputs have names. free() it. */
 char *manifest_stored_name(const struct manifest *manifest, size_t input);

@@ -112,7 +112,7 @@ void manifest_update_hash(struct manifest *manifest)
 	buf_release(&text);
 }
 
-void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, char hex[DIGEST_HEX_BYTES])
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES])
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	const struct manifest_input *i = &manifest->inputs[input];
@@ -125,7 +125,33 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 	add_words(&text, &i->arguments);
 	add_set(&text, &i->environment);
 	add_text(&text, manifest->work);
-	add_metric(&text, &manifest->metric);
+	if (with_metric)
+		add_metric(&text, &manifest->metric);
 	digest_sha256(text.bytes, text.size, hex);
 	buf_release(&text);
+}
+
+static void hash_end(struct buf *text, char hex[DIGEST_HEX_BYTES])
+{
+	digest_sha256(text->bytes, text->size, hex);
+	buf_release(text);
+}
+
+void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out)
+{
+	const struct manifest_input *i = &manifest->inputs[input];
+	struct buf metric = BUF_INIT, shared = BUF_INIT, command = BUF_INIT;
+
+	*out = (struct manifest_terms){ .higher_is_better = manifest->metric.higher_is_better };
+	add_metric(&metric, &manifest->metric);
+	hash_end(&metric, out->metric);
+	add_set(&shared, &manifest->environment);
+	add_words(&shared, &i->arguments);
+	add_set(&shared, &i->environment);
+	add_text(&shared, manifest->work);
+	hash_end(&shared, out->shared);
+	if (manifest->versions[version].command.n)
+		return;
+	add_words(&command, &manifest->command);
+	hash_end(&command, out->command);
 }

@@ -101,12 +101,37 @@ static bool refers_back(const char *pattern)
 	return false;
 }
 
+/* Classes of other languages. The C library takes \d for the letter d; \s and \w it knows, but not between brackets. */
+static const char *foreign_class(const char *pattern)
+{
+	const char *bracket = NULL; /* the end of the one that we are in */
+
+	for (const char *c = pattern; *c; c++) {
+		if (bracket && c >= bracket)
+			bracket = NULL;
+		else if (!bracket && *c == '[')
+			bracket = bracket_end(c);
+		if (*c != '\\' || !c[1])
+			continue;
+		if (c[1] == 'd')
+			return "\\d stands for no digit here: write [0-9], in brackets 0-9";
+		if (c[1] == 'D')
+			return "\\D stands for nothing here: write [^0-9]";
+		if (bracket && strchr("swSW", c[1]))
+			return "\\s and \\w stand for nothing between brackets: write [:space:] and [:alnum:]_ there";
+		c += bracket ? 0 : 1;
+	}
+	return NULL;
+}
+
 static const char *pattern_fault(const char *pattern)
 {
 	if (strlen(pattern) > PATTERN_BYTES_MAX)
 		return "it is too long";
 	if (refers_back(pattern))
 		return "back-references are not supported";
+	if (foreign_class(pattern))
+		return foreign_class(pattern);
 	return is_large(pattern) ? "it is too large when its repetitions are written out" : NULL;
 }
 

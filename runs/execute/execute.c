@@ -42,7 +42,7 @@ static enum assay_status pass(struct execute *x, struct assay_error *err)
 		hosts[i] = x->hosts[i].host;
 		start_over(&x->hosts[i]);
 	}
-	x->agent = (struct agent){ .request = execute_next };
+	x->agent = (struct agent){ .request = execute_next, .lock_wait_ms = MEASURE_LOCK_WAIT_MS };
 	agent_init(&x->agent, x->active);
 	x->agent.driver.may_start = execute_may_start;
 	x->agent.driver.done = execute_done;

@@ -6,16 +6,16 @@
 #include <math.h>
 
 /* The stream, or its head and tail with a line between them that says what is missing. */
-static void keep(const struct spool *spool, char **out, size_t *n)
+static void keep(const struct spool *spool, enum execution_outcome outcome, char **out, size_t *n)
 {
-	const size_t half = EXECUTION_OUTPUT_BYTES_MAX / 2 - 64;
+	const size_t most = outcome == EXECUTION_OK ? EXECUTION_OK_OUTPUT_BYTES_MAX : EXECUTION_OUTPUT_BYTES_MAX, half = most / 2 - 64;
 	struct assay_error err;
 	size_t got = 0, at;
 
 	*n = 0;
-	*out = mem_new(EXECUTION_OUTPUT_BYTES_MAX + 1, 1);
-	if (spool->size <= EXECUTION_OUTPUT_BYTES_MAX) {
-		if (spool_read(spool, 0, *out, EXECUTION_OUTPUT_BYTES_MAX, &got, &err) == ASSAY_OK)
+	*out = mem_new(most + 1, 1);
+	if (spool->size <= most) {
+		if (spool_read(spool, 0, *out, most, &got, &err) == ASSAY_OK)
 			*n = got;
 	} else if (spool_read(spool, 0, *out, half, &got, &err) == ASSAY_OK) {
 		at = got + (size_t)snprintf(*out + got, 64, "\n[%" PRIu64 " bytes are left out here]\n", spool->size - 2 * half);
@@ -103,8 +103,8 @@ bool execute_judge(const struct metric *metric, const struct helper_answer *answ
 		take_numbers(&answer->result, &e);
 		judge_end(metric, answer, &e);
 	}
-	keep(&answer->out, &e.out, &e.out_bytes);
-	keep(&answer->err, &e.err, &e.err_bytes);
+	keep(&answer->out, e.outcome, &e.out, &e.out_bytes);
+	keep(&answer->err, e.outcome, &e.err, &e.err_bytes);
 	*out = e;
 	return true;
 }
@@ -120,8 +120,8 @@ void execute_judge_flood(const struct fleet_result *result, struct execution *ou
 	e.detail = mem_format("it printed more than %" PRIu64 " MiB, and was ended", result->out.limit >> 20);
 	/* Cut in the middle: what is whole of it is kept. */
 	(void)helper_answer_read(&answer, &result->out, &err);
-	keep(&answer.out, &e.out, &e.out_bytes);
-	keep(&answer.err, &e.err, &e.err_bytes);
+	keep(&answer.out, e.outcome, &e.out, &e.out_bytes);
+	keep(&answer.err, e.outcome, &e.err, &e.err_bytes);
 	helper_answer_release(&answer);
 	*out = e;
 }

@@ -151,9 +151,7 @@ static void count(struct execute *x, struct execute_host *h, const struct execut
 /* Commits it, unless it was a warm-up. */
 static enum assay_status put(struct execute *x, struct execute_host *h, struct execution *e, struct assay_error *err)
 {
-	const struct manifest *manifest = x->options->manifest;
 	const struct execution_place place = { x->options->plan, h->host->id, h->host->profile, x->stored_names[h->cells[h->cell].input],
-					       manifest->metric.higher_is_better,
 					       (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS), h->probe.hardware_type };
 
 	e->cell = h->cells[h->cell];

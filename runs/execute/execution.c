@@ -1,7 +1,6 @@
 #include "runs/execute/execution.h"
 
 #include "base/mem.h"
-#include "runs/results/metric_rule.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -95,6 +94,7 @@ static enum assay_status find_fingerprint(struct store *store, const struct exec
 	return st;
 }
 
+/* What models see. */
 static enum assay_status insert_result(struct store *store, const struct execution_place *place, const struct execution *e,
 				       struct assay_error *err)
 {
@@ -117,33 +117,6 @@ static enum assay_status insert_result(struct store *store, const struct executi
 	return st;
 }
 
-/* A name as a pattern that only it matches. */
-static char *exact_glob(const char *name)
-{
-	char *glob = mem_new(2 * strlen(name) + 1, 1), *to = glob;
-
-	for (; *name; name++) {
-		if (strchr("*?[]\\", *name))
-			*to++ = '\\';
-		*to++ = *name;
-	}
-	return glob;
-}
-
-/* Readers know the direction of a metric by rules on names. */
-static enum assay_status put_direction(struct store *store, const struct execution_place *place, struct assay_error *err)
-{
-	struct metric_rules rules = { 0 };
-	char *glob = exact_glob(place->stored_name);
-	enum assay_status st = metric_rules_load(store, &rules, err);
-
-	if (!st && metric_rules_higher_is_better(&rules, place->stored_name) != place->higher_is_better)
-		st = metric_rule_put(store, glob, place->higher_is_better, err);
-	metric_rules_release(&rules);
-	free(glob);
-	return st;
-}
-
 static enum assay_status insert_samples(struct store *store, const struct execution_place *place, const struct execution *e,
 					struct assay_error *err)
 {
@@ -152,15 +125,6 @@ static enum assay_status insert_samples(struct store *store, const struct execut
 					      e->cell.repetition, place->hardware_type ? place->hardware_type : "" };
 
 	return sample_keep_rows(store, &at, e->samples, e->n_samples, err);
-}
-
-/* What models see. */
-static enum assay_status insert_evidence(struct store *store, const struct execution_place *place, const struct execution *e,
-					 struct assay_error *err)
-{
-	enum assay_status st = insert_result(store, place, e, err);
-
-	return st ? st : put_direction(store, place, err);
 }
 
 enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
@@ -178,7 +142,7 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 	if (!st && place->plan->probe)
 		st = insert_samples(store, place, execution, err);
 	else if (!st && ok)
-		st = insert_evidence(store, place, execution, err);
+		st = insert_result(store, place, execution, err);
 	if (!st)
 		st = store_commit(store, err);
 	store_rollback(store);

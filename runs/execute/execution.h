@@ -14,7 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EXECUTION_OUTPUT_BYTES_MAX (1u << 20) /* of each stream that is kept (its head and its tail, when it is longer) */
+/* Of each stream that is kept (its head and its tail, when it is longer): people look for the reason of a failure in it; of a run that gave
+ * its metric, and there may be a hundred thousand of them, little is left to look for. */
+#define EXECUTION_OUTPUT_BYTES_MAX    (1u << 20)
+#define EXECUTION_OK_OUTPUT_BYTES_MAX (8u << 10)
 
 /* Constant, code, for people. */
 #define EXECUTION_OUTCOME_ROWS(X)                                                          \
@@ -51,7 +54,6 @@ struct execution_place {
 	const char *machine;
 	const char *profile;     /* of an emulated host: it has no fingerprint of another profile. NULL for all others */
 	const char *stored_name; /* manifest_stored_name() */
-	bool higher_is_better;
 	int64_t max_age_ms;      /* of a fingerprint */
 	const char *hardware_type; /* with samples; NULL: not known */
 };

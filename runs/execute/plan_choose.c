@@ -26,7 +26,7 @@ static bool has_name(char *const *names, size_t n, const char *name)
 static enum assay_status unknown(const struct manifest *manifest, const char *kind, const char *name, const char *const *all, size_t n,
 				 struct assay_error *err)
 {
-	const char *nearest = text_nearest(name, all, n);
+	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* one without a name is all there is */
 	struct buf list = BUF_INIT;
 	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st;

@@ -4,6 +4,8 @@
 
 #include <fnmatch.h>
 
+static const char *const built_in[] = { "stream/*", "fio/*" };
+
 static void append(struct metric_rules *rules, const char *glob, bool higher_is_better)
 {
 	rules->items = mem_grow(rules->items, rules->n, &rules->capacity, sizeof(*rules->items));
@@ -17,8 +19,8 @@ enum assay_status metric_rules_load(struct store *store, struct metric_rules *ou
 	bool row = true;
 	enum assay_status st = store_prepare(store, "SELECT glob, higher_is_better FROM metric_rule ORDER BY id", &stmt, err);
 
-	append(&rules, "stream/*", true);
-	append(&rules, "fio/*", true);
+	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
+		append(&rules, built_in[i], true);
 	while (!st) {
 		st = store_step(store, stmt, &row, err);
 		if (st || !row)
@@ -49,6 +51,15 @@ bool metric_rules_higher_is_better(const struct metric_rules *rules, const char 
 	return false;
 }
 
+bool metric_rules_granted(const char *application)
+{
+	bool higher = false;
+
+	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
+		higher = higher || fnmatch(built_in[i], application, 0) == 0;
+	return higher;
+}
+
 enum assay_status metric_rule_put(struct store *store, const char *glob, bool higher_is_better, struct assay_error *err)
 {
 	static const char *const statements[] = {
@@ -68,5 +79,31 @@ enum assay_status metric_rule_put(struct store *store, const char *glob, bool hi
 		}
 		sqlite3_finalize(stmt);
 	}
+	return st;
+}
+
+/* A name as a pattern that only it matches. */
+static char *exact_glob(const char *name)
+{
+	char *glob = mem_new(2 * strlen(name) + 1, 1), *to = glob;
+
+	for (; *name; name++) {
+		if (strchr("*?[]\\", *name))
+			*to++ = '\\';
+		*to++ = *name;
+	}
+	return glob;
+}
+
+enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better, struct assay_error *err)
+{
+	struct metric_rules rules = { 0 };
+	char *glob = exact_glob(application);
+	enum assay_status st = metric_rules_load(store, &rules, err);
+
+	if (!st && metric_rules_higher_is_better(&rules, application) != higher_is_better)
+		st = metric_rule_put(store, glob, higher_is_better, err);
+	metric_rules_release(&rules);
+	free(glob);
 	return st;
 }

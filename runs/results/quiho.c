@@ -6,7 +6,7 @@
 #include "fingerprint/catalog/machine.h"
 #include "runs/results/run.h"
 
-enum { URL, REVISION, USER, TIMESTAMP, BENCHMARK, MACHINE, REPETITION, TEST, RESULT, VERSION, COLUMNS };
+enum { URL, REVISION, USER, TIMESTAMP, BENCHMARK, MACHINE, REPETITION, TEST, RESULT, VERSION, DIRECTION, COLUMNS };
 
 #define REPETITION_MAX 1000000
 
@@ -34,6 +34,12 @@ static bool names_ok(const struct quiho_row *row)
 	return ok;
 }
 
+static bool read_direction(const char *word, enum quiho_direction *out)
+{
+	*out = !*word ? QUIHO_NO_DIRECTION : strcmp(word, "higher") == 0 ? QUIHO_HIGHER : QUIHO_LOWER;
+	return *out != QUIHO_LOWER || strcmp(word, "lower") == 0;
+}
+
 /* The values of a row; returns why it cannot be used, or QUIHO_SKIPS. */
 static enum quiho_skip read_values(const struct csv *csv, const size_t *index, struct quiho_row *row)
 {
@@ -49,14 +55,18 @@ static enum quiho_skip read_values(const struct csv *csv, const size_t *index, s
 		return QUIHO_BAD_TIME;
 	if (!text_int64(csv->fields[index[REPETITION]], &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
 		return QUIHO_BAD_REPETITION;
-	return names_ok(row) ? QUIHO_SKIPS : QUIHO_BAD_NAME;
+	if (!names_ok(row))
+		return QUIHO_BAD_NAME;
+	return read_direction(index[DIRECTION] == SIZE_MAX ? "" : csv->fields[index[DIRECTION]], &row->direction) ? QUIHO_SKIPS :
+														     QUIHO_BAD_DIRECTION;
 }
 
 static void add_row(struct quiho *quiho, const struct csv *csv, const size_t *index)
 {
 	struct quiho_row row = { csv->fields[index[URL]],       csv->fields[index[REVISION]], csv->fields[index[USER]],
 				 csv->fields[index[MACHINE]],   csv->fields[index[BENCHMARK]], csv->fields[index[TEST]],
-				 index[VERSION] == SIZE_MAX ? "" : csv->fields[index[VERSION]], 0, 0, 0, csv->line };
+				 index[VERSION] == SIZE_MAX ? "" : csv->fields[index[VERSION]], 0, 0, 0,
+				 QUIHO_NO_DIRECTION, csv->line };
 	enum quiho_skip skip = read_values(csv, index, &row);
 
 	if (skip != QUIHO_SKIPS) {
@@ -71,7 +81,7 @@ static void add_row(struct quiho *quiho, const struct csv *csv, const size_t *in
 enum assay_status quiho_parse(const char *name, char *text, size_t n, struct quiho *out, struct assay_error *err)
 {
 	static const char *const columns[COLUMNS] = { "giturl",  "commit",     "user", "timestamp", "benchmark",
-						      "machine", "repetition", "test", "result",    "?version" };
+						      "machine", "repetition", "test", "result",    "?version", "?direction" };
 	size_t index[COLUMNS];
 	struct quiho quiho = { 0 };
 	struct csv csv;

@@ -24,18 +24,23 @@
 	X(QUIHO_TOO_LARGE, "too_large", "the result is above 1e100")                                  \
 	X(QUIHO_BAD_TIME, "bad_timestamp", "the time stamp is not seconds or milliseconds since 1970") \
 	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")     \
-	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used")
+	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used") \
+	X(QUIHO_BAD_DIRECTION, "bad_direction", "the direction is neither lower nor higher")
 
 enum quiho_skip { QUIHO_SKIP_ROWS(ROWS_ENUM) QUIHO_SKIPS };
 
 const char *quiho_skip_code(enum quiho_skip skip);
 const char *quiho_skip_text(enum quiho_skip skip);
 
+/* Of a result, where the file says it. */
+enum quiho_direction { QUIHO_NO_DIRECTION, QUIHO_LOWER, QUIHO_HIGHER };
+
 /* One usable row; the texts lie in the caller's bytes. */
 struct quiho_row {
 	const char *url, *revision, *user, *machine, *benchmark, *test, *version; /* version "" when not given */
 	int64_t taken_ms, repetition;
 	double value;
+	enum quiho_direction direction;
 	size_t line;
 };
 
@@ -87,8 +92,17 @@ struct quiho_import_result {
 enum assay_status quiho_import(struct lab *lab, const struct quiho_import_options *options, struct quiho_import_result *out,
 			       struct assay_error *err);
 
-/* Everything that came or could have come from such a package, as results.csv: canonical order of rows, shortest numbers that
- * read back the same; with a column `version` when any differs from QUIHO_VERSION. */
-enum assay_status quiho_export(struct store *store, struct buf *out, struct assay_error *err);
+/* What of the store is not in an export, or not as it is. */
+struct quiho_export_result {
+	size_t fingerprints; /* of other batteries: not in it */
+	size_t failed;       /* runs without a result: not in it */
+	size_t other_metric; /* results under another metric than that of the latest results of their application: not in it */
+	size_t other_builds; /* results of earlier builds of their versions: in it, and no reader can tell them from the others */
+};
+
+/* The rates of that battery, and the results of one metric for each application, as results.csv: canonical order of rows, shortest
+ * numbers that read back the same; with a column `version` when any differs from QUIHO_VERSION, and `direction` when any differs from
+ * what an import takes for granted. What came from such a package gives the same store again. */
+enum assay_status quiho_export(struct store *store, struct buf *out, struct quiho_export_result *result, struct assay_error *err);
 
 #endif

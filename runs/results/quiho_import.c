@@ -153,9 +153,43 @@ static enum assay_status write_items(struct import *im, struct assay_error *err)
 	return st;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	const struct item *x = *(const struct item *const *)a, *y = *(const struct item *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x->row->line > y->row->line) - (x->row->line < y->row->line);
+}
+
+/* One application has one direction. */
+static enum assay_status write_directions(struct import *im, struct assay_error *err)
+{
+	const struct item **items = mem_new(im->n, sizeof(*items));
+	enum assay_status st = ASSAY_OK;
+	size_t n = 0;
+
+	for (size_t i = 0; i < im->n; i++) {
+		if (!im->items[i].fingerprint && im->items[i].row->direction)
+			items[n++] = &im->items[i];
+	}
+	if (n)
+		qsort(items, n, sizeof(*items), compare_names);
+	for (size_t i = 0; !st && i < n; i++) {
+		const struct quiho_row *row = items[i]->row, *before = i ? items[i - 1]->row : NULL;
+
+		if (!before || strcmp(items[i - 1]->name, items[i]->name) != 0)
+			st = metric_rule_put_name(im->store, items[i]->name, row->direction == QUIHO_HIGHER, err);
+		else if (before->direction != row->direction)
+			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: higher is better for '%s' in one of lines %zu and %zu, and lower in the other",
+					im->file, row->line, items[i]->name, before->line, row->line);
+	}
+	free(items);
+	return st;
+}
+
 static enum assay_status write_rules(struct import *im, const struct quiho_import_options *options, struct assay_error *err)
 {
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st = write_directions(im, err);
 
 	for (size_t i = 0; !st && i < options->n_rules; i++)
 		st = metric_rule_put(im->store, options->rules[i].glob, options->rules[i].higher_is_better, err);

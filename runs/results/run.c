@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/results/metric_rule.h"
+#include "runs/results/plan_metric.h"
 #include "runs/results/run_build.h"
 
 #define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
@@ -25,8 +26,8 @@ static enum assay_status count_executions(struct store *store, const struct run_
 					  struct run_set *set, struct assay_error *err)
 {
 	const struct run_build *last = NULL; /* of the machine at hand */
-	char *machine = NULL;
-	size_t executed = 0, failed = 0, of_latest = 0;
+	struct run_executed *at = NULL;
+	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
 	bool row = true;
 	enum assay_status st = store_prepare(store,
@@ -43,27 +44,36 @@ static enum assay_status count_executions(struct store *store, const struct run_
 		build = st || !row ? NULL : run_builds_find(builds, store_text(stmt, 1));
 		if (!build || strcmp(build->id, latest->id) != 0)
 			continue;
-		if (!machine || strcmp(machine, store_text(stmt, 0)) != 0) {
-			set->executed += executed;
-			set->failed += failed;
-			free(machine);
-			machine = mem_string(store_text(stmt, 0));
-			last = NULL;
-		}
-		if (last && last->last_ms > build->last_ms)
+		if (!at || strcmp(at->machine, store_text(stmt, 0)) != 0) {
+			set->on = mem_grow(set->on, set->n_on, &capacity, sizeof(*set->on));
+			at = &set->on[set->n_on++];
+			*at = (struct run_executed){ .machine = mem_string(store_text(stmt, 0)) };
+		} else if (last->last_ms > build->last_ms) {
 			continue;
+		}
 		last = build;
-		executed = (size_t)sqlite3_column_int64(stmt, 2);
-		failed = (size_t)sqlite3_column_int64(stmt, 3);
-		of_latest += build == latest ? executed : 0;
+		snprintf(at->plan, sizeof(at->plan), "%s", build->plan);
+		at->executed = (size_t)sqlite3_column_int64(stmt, 2);
+		at->failed = (size_t)sqlite3_column_int64(stmt, 3);
+		of_latest += build == latest ? at->executed : 0;
 	}
-	set->executed += executed;
-	set->failed += failed;
+	for (size_t i = 0; i < set->n_on; i++) {
+		set->executed += set->on[i].executed;
+		set->failed += set->on[i].failed;
+	}
 	set->planned = latest->planned;
 	set->missing = latest->planned > of_latest ? latest->planned - of_latest : 0;
-	free(machine);
 	sqlite3_finalize(stmt);
 	return st;
+}
+
+bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
+{
+	for (size_t i = 0; i < set->n_on; i++) {
+		if (strcmp(set->on[i].machine, machine) == 0)
+			return strcmp(set->on[i].plan, plan) == 0;
+	}
+	return false;
 }
 
 /* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these count. */
@@ -106,8 +116,13 @@ static enum assay_status settle_builds(struct store *store, struct run_set *set,
 			build->last_ms = run->taken_ms;
 	}
 	latest = run_builds_latest(&builds);
-	if (keep_latest_build(set, latest))
+	if (keep_latest_build(set, latest)) {
+		snprintf(set->plan, sizeof(set->plan), "%s", latest->plan);
+		set->terms = latest->terms;
+		if (*latest->terms.metric)
+			set->higher_is_better = latest->terms.higher_is_better;
 		st = count_executions(store, &builds, latest, set, err);
+	}
 	run_builds_release(&builds);
 	return st;
 }
@@ -150,9 +165,9 @@ enum assay_status run_load(struct store *store, const char *application, const c
 	}
 	for (size_t i = 0; i < set.n; i++)
 		set.items[i].metric /= (double)set.items[i].recorded;
+	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
 	if (!st)
 		st = settle_builds(store, &set, err);
-	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
 	sqlite3_finalize(stmt);
 	metric_rules_release(&rules);
 	*out = set;
@@ -167,6 +182,9 @@ void run_set_release(struct run_set *set)
 		free(set->items[i].machine);
 	for (size_t i = 0; i < set->n_others; i++)
 		free(set->others[i].machine);
+	for (size_t i = 0; i < set->n_on; i++)
+		free(set->on[i].machine);
+	free(set->on);
 	free(set->items);
 	free(set->others);
 	free(set->application);
@@ -188,6 +206,7 @@ void run_set_join(struct run_set *set)
 {
 	if (!set->n_others)
 		return;
+	set->terms = (struct manifest_terms){ .metric = "" };
 	set->items = mem_resize(set->items, set->n + set->n_others, sizeof(*set->items));
 	memcpy(set->items + set->n, set->others, set->n_others * sizeof(*set->others));
 	set->n += set->n_others;
@@ -217,6 +236,48 @@ static enum assay_status list_rows(struct store *store, sqlite3_stmt *stmt, cons
 	}
 }
 
+static int compare_listings(const void *a, const void *b)
+{
+	const struct run_listing *x = a, *y = b;
+	int order = strverscmp(x->application, y->application);
+
+	return order ? order : strverscmp(x->version, y->version);
+}
+
+/* The direction of what was measured: as the latest plan of each version has it. */
+static enum assay_status list_directions(struct store *store, struct run_listing *list, size_t n, struct assay_error *err)
+{
+	struct plan_metrics metrics = { NULL, 0 };
+	sqlite3_stmt *stmt = NULL;
+	bool row = n > 0;
+	enum assay_status st = plan_metrics_load(store, &metrics, err);
+
+	if (!st)
+		st = store_prepare(store,
+				   "SELECT application, version, plan, max(taken_ms) FROM execution WHERE plan IN " MEASURED
+				   " GROUP BY application, version",
+				   &stmt, err);
+	while (!st && row) {
+		const struct plan_metric *metric;
+		struct run_listing *item, key = { 0 };
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		metric = plan_metrics_find(&metrics, store_text(stmt, 2));
+		key.application = mem_string(store_text(stmt, 0));
+		key.version = mem_string(store_text(stmt, 1));
+		item = bsearch(&key, list, n, sizeof(*list), compare_listings);
+		if (metric && item)
+			item->higher_is_better = metric->higher_is_better;
+		free(key.application);
+		free(key.version);
+	}
+	sqlite3_finalize(stmt);
+	plan_metrics_release(&metrics);
+	return st;
+}
+
 enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err)
 {
 	struct metric_rules rules = { 0 };
@@ -232,12 +293,16 @@ enum assay_status run_list(struct store *store, struct run_listing **out, size_t
 				   "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
 				   "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
 				   "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok' AND plan IN " MEASURED ") "
-				   "GROUP BY application, version ORDER BY application, version",
+				   "GROUP BY application, version",
 				   &stmt, err);
 	if (!st)
 		st = list_rows(store, stmt, &rules, &list, n, err);
 	sqlite3_finalize(stmt);
 	metric_rules_release(&rules);
+	if (!st && *n)
+		qsort(list, *n, sizeof(*list), compare_listings);
+	if (!st)
+		st = list_directions(store, list, *n, err);
 	if (st) {
 		run_list_free(list, *n);
 		*n = 0;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/lab/store.h"
+#include "runs/application/manifest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,18 +26,27 @@ struct run {
 	char build[RUN_BUILD_BYTES];            /* of the version; "" when it was imported */
 };
 
+/* How often a build was run on a machine in its latest plan there, and how often without a result. */
+struct run_executed {
+	char *machine, plan[RUN_PLAN_BYTES];
+	size_t executed, failed;
+};
+
 /* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one build
  * are the version's results, of the one that the latest plan with this version deployed (or the imported ones, when they are later),
  * even when it has no result yet. */
 struct run_set {
 	char *application, *version;
-	bool higher_is_better;
+	bool higher_is_better; /* as the manifest of the latest plan has it; of what was imported: as the rules on names have it */
+	struct manifest_terms terms; /* of the build that counts; all "" when that was imported, or the builds are joined */
 	struct run *items; /* [n], by machine, repetition, time: the canonical order of rows */
 	size_t n;
 	struct run *others; /* [n_others], in the same order: of other builds; they do not count */
 	size_t n_others;
-	/* How often the build was run, on each machine in its latest plan there, and how often without a result. */
-	size_t executed, failed;
+	char plan[RUN_PLAN_BYTES]; /* the latest plan of the build that counts; "" when that was imported */
+	struct run_executed *on; /* [n_on], of the build that counts, by machine; none of an imported one */
+	size_t n_on;
+	size_t executed, failed; /* of all machines together */
 	size_t planned, missing; /* in the latest plan that has this version: its runs, and how many of them were not made */
 };
 
@@ -52,6 +62,9 @@ enum assay_status run_load(struct store *store, const char *application, const c
 			   struct assay_error *err);
 void run_set_release(struct run_set *set);
 
+/* Is what failed on the machine in this plan among `failed`? */
+bool run_set_counts(const struct run_set *set, const char *machine, const char *plan);
+
 /* Makes those of other builds count, for who has another way to choose among all. */
 void run_set_join(struct run_set *set);
 
@@ -63,7 +76,7 @@ struct run_listing {
 	int64_t failed;                           /* executions without a result; where there is nothing else, runs is 0 */
 	int64_t first_ms, last_ms;
 };
-/* By application, then version. *out[*n]; run_list_free() it. */
+/* By application, then version; numbers in names by their value (v2 before v10). *out[*n]; run_list_free() it. */
 enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err);
 void run_list_free(struct run_listing *list, size_t n);
 

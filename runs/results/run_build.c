@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "runs/application/manifest.h"
+#include "runs/application/stack.h"
 
 enum { PLAN, HASH, ARTEFACT, INPUT, STARTED, PLANNED, TEXT };
 
@@ -13,22 +14,23 @@ static const char select_plans[] =
     "JOIN plan_item AS i ON i.plan = p.id AND i.kind = 'input' "
     "WHERE p.probe IS NULL AND p.application || CASE i.name WHEN '' THEN '' ELSE '/' || i.name END = ?1 ORDER BY p.started_ms, p.id";
 
-/* What the manifest that is kept with a plan says of one of its versions: a hash. Where this program cannot read it any more, that of
- * the whole manifest. */
-static void hash_manifest(sqlite3_stmt *stmt, const char *version, char hex[DIGEST_HEX_BYTES])
+/* What the manifest that is kept with a plan says of one of its versions: a hash. terms: may be NULL; with it the hash is with the metric.
+ * Where this program cannot read the manifest any more, both stay as they are. */
+static void hash_manifest(const char *text, const char *version, const char *input, struct manifest_terms *terms, char hex[DIGEST_HEX_BYTES])
 {
 	struct manifest manifest = { .file = NULL };
-	const char *text = store_text(stmt, TEXT);
 	size_t v = SIZE_MAX, i = SIZE_MAX;
 	struct assay_error ignored;
 
-	snprintf(hex, DIGEST_HEX_BYTES, "%s", store_text(stmt, HASH));
 	if (manifest_parse("plan", text, strlen(text), &manifest, &ignored) == ASSAY_OK) {
 		v = manifest_find_version(&manifest, version);
-		i = manifest_find_input(&manifest, store_text(stmt, INPUT));
+		i = manifest_find_input(&manifest, input);
 	}
-	if (v != SIZE_MAX && i != SIZE_MAX)
-		manifest_hash_run(&manifest, v, i, hex);
+	if (v != SIZE_MAX && i != SIZE_MAX) {
+		manifest_hash_run(&manifest, v, i, terms != NULL, hex);
+		if (terms)
+			manifest_terms_of(&manifest, v, i, terms);
+	}
 	manifest_release(&manifest);
 }
 
@@ -51,6 +53,7 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 				  struct assay_error *err)
 {
 	struct run_builds builds = { NULL, 0 };
+	struct manifest_terms terms = { .metric = "" };
 	char manifest[DIGEST_HEX_BYTES] = "", run_hash[DIGEST_HEX_BYTES] = "";
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
@@ -65,13 +68,16 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 		st = store_step(store, stmt, &row, err);
 		if (st || !row)
 			break;
-		if (strcmp(manifest, store_text(stmt, HASH)) != 0)
-			hash_manifest(stmt, version, run_hash);
-		snprintf(manifest, sizeof(manifest), "%s", store_text(stmt, HASH));
+		if (strcmp(manifest, store_text(stmt, HASH)) != 0) {
+			snprintf(manifest, sizeof(manifest), "%s", store_text(stmt, HASH));
+			snprintf(run_hash, sizeof(run_hash), "%s", manifest); /* where nothing better is known */
+			terms = (struct manifest_terms){ .metric = "" };
+			hash_manifest(store_text(stmt, TEXT), version, store_text(stmt, INPUT), &terms, run_hash);
+		}
 		builds.items = mem_grow(builds.items, builds.n, &capacity, sizeof(*builds.items));
 		build = &builds.items[builds.n++];
 		*build = (struct run_build){ .last_ms = sqlite3_column_int64(stmt, STARTED),
-					     .planned = (size_t)sqlite3_column_int64(stmt, PLANNED) };
+					     .planned = (size_t)sqlite3_column_int64(stmt, PLANNED), .terms = terms };
 		snprintf(build->plan, sizeof(build->plan), "%s", store_text(stmt, PLAN));
 		identify(stmt, run_hash, build);
 	}
@@ -107,4 +113,49 @@ const struct run_build *run_builds_latest(const struct run_builds *builds)
 			latest = &builds->items[i];
 	}
 	return latest;
+}
+
+/* ---- plans that need not be of results ---- */
+
+/* What is known of a run of the version: what was deployed for it, and how it was run; "" where that is not known. */
+struct ran {
+	char *deployed;
+	char hash[DIGEST_HEX_BYTES];
+};
+
+static enum assay_status ran_load(struct store *store, const char *plan, const char *version, const char *input, struct ran *out,
+				  struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(store, "SELECT manifest FROM plan WHERE id = ?", &stmt, err);
+
+	*out = (struct ran){ .deployed = NULL };
+	if (!st) {
+		store_bind(stmt, "t", plan);
+		st = store_step(store, stmt, &row, err);
+	}
+	if (!st && row)
+		hash_manifest(store_text(stmt, 0), version, input, NULL, out->hash);
+	sqlite3_finalize(stmt);
+	return st ? st : stack_deployed(store, plan, version, &out->deployed, err);
+}
+
+enum assay_status run_plans_differ(struct store *store, const char *const plans[2], const char *version, const char *input, bool *out,
+				   struct assay_error *err)
+{
+	struct ran ran[2] = { { .deployed = NULL }, { .deployed = NULL } };
+	enum assay_status st = ASSAY_OK;
+
+	*out = false;
+	if (strcmp(plans[0], plans[1]) == 0)
+		return ASSAY_OK;
+	for (int i = 0; i < 2 && !st; i++)
+		st = ran_load(store, plans[i], version, input, &ran[i], err);
+	if (!st)
+		*out = (*ran[0].deployed && *ran[1].deployed && strcmp(ran[0].deployed, ran[1].deployed) != 0) ||
+		       (*ran[0].hash && *ran[1].hash && strcmp(ran[0].hash, ran[1].hash) != 0);
+	free(ran[0].deployed);
+	free(ran[1].deployed);
+	return st;
 }

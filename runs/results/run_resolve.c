@@ -64,17 +64,35 @@ static enum assay_status no_application(const struct run_listing *list, size_t n
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' ('assay runs list' shows all)", application);
 }
 
+static int compare_latest(const void *a, const void *b)
+{
+	const struct run_listing *x = *(const struct run_listing *const *)a, *y = *(const struct run_listing *const *)b;
+
+	if (x->last_ms != y->last_ms)
+		return x->last_ms > y->last_ms ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* All of them in the order of the list; of many, those that ran last, the latest first. */
 static char *versions_of(const struct run_listing *list, size_t n, const char *application)
 {
+	const struct run_listing **versions = mem_new(n, sizeof(*versions));
 	struct buf text = BUF_INIT;
-	size_t shown = 0;
+	size_t found = 0, shown;
 
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(list[i].application, application) == 0 && shown++ < VERSIONS_SHOWN)
-			buf_format(&text, "%s%s", shown > 1 ? ", " : "", list[i].version);
+		if (strcmp(list[i].application, application) == 0)
+			versions[found++] = &list[i];
 	}
-	if (shown > VERSIONS_SHOWN)
-		buf_format(&text, " and %zu more", shown - VERSIONS_SHOWN);
+	if (found > VERSIONS_SHOWN)
+		qsort(versions, found, sizeof(*versions), compare_latest);
+	shown = found > VERSIONS_SHOWN ? VERSIONS_SHOWN : found;
+	buf_text(&text, found > shown ? "the latest are " : "");
+	for (size_t i = 0; i < shown; i++)
+		buf_format(&text, "%s%s", i ? ", " : "", versions[i]->version);
+	if (found > shown)
+		buf_format(&text, ", and there are %zu more", found - shown);
+	free(versions);
 	return buf_take(&text);
 }
 
@@ -101,7 +119,7 @@ static enum assay_status resolve(const struct run_listing *list, size_t n, const
 	}
 	all = versions_of(list, n, application);
 	if (version)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no version '%s': it has %s", application, version, all);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no version '%s': %s%s", application, version, versions > VERSIONS_SHOWN ? "" : "it has ", all);
 	else
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has several versions, say which as %s@VERSION: %s", application, application, all);
 	free(all);

@@ -29,10 +29,13 @@ enum assay_status sample_files_list(struct store *store, const char *application
 				    struct assay_error *err);
 void sample_files_free(struct sample_file *files, size_t n);
 
-/* A version's name stays while the build under it changes. Of files[*n] of one version, moves those behind the others whose plans
- * are known to have deployed other programs and libraries than the plan of the latest file; *n becomes how many stay, in the same
- * order. */
-enum assay_status sample_files_latest_build(struct store *store, struct sample_file *files, size_t *n, struct assay_error *err);
+/* A version's name stays while the build under it changes. Of files[*n] of one version, moves those behind the others whose plans are known to
+ * have run something else than `plan` (run_plans_differ(); NULL: than the plan of the latest file); *n becomes how many stay, in the same order. */
+enum assay_status sample_files_of_build(struct store *store, const char *plan, struct sample_file *files, size_t *n, struct assay_error *err);
+
+/* Which of the files are of plans that are known to have run something else than the latest plan that gives results of the same application and
+ * version: (*out)[n], free() it. */
+enum assay_status sample_files_stale(struct store *store, const struct sample_file *files, size_t n, bool **out, struct assay_error *err);
 
 /* Reads one; its content must have the hash (ASSAY_E_CORRUPT, also when the file is not there). ASSAY_E_NODATA when it was pruned. */
 enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err);
