@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/cmd.h"
+#include "runs/cmd_made.h"
 #include "runs/instrument/emulate_build.h"
 #include "runs/instrument/launch.h"
 
@@ -202,9 +203,10 @@ static void set(const char *name, const char *value)
 		unsetenv(name);
 }
 
-static enum assay_status run_program(const struct run_options *run, struct assay_error *err)
+static enum assay_status run_program(const struct cli *cli, const struct run_options *run, struct assay_error *err)
 {
 	enum assay_status st = file_make_directory(run->samples, 0755, err);
+	struct buf before = BUF_INIT;
 	char *absolute = st ? NULL : realpath(run->samples, NULL);
 	int status = 0;
 
@@ -216,9 +218,14 @@ static enum assay_status run_program(const struct run_options *run, struct assay
 	set("ASSAY_EMULATE_FULL", run->full ? "1" : NULL);
 	set("ASSAY_EMULATE_FUNCTIONS", run->functions);
 	set("ASSAY_EMULATE_NODES", run->nodes);
+	cmd_made_before(run->samples, &before);
 	st = launch_program(run->words, environ, &status, err);
 	if (!st)
 		st = launch_succeeded(run->words[0], status, err);
+	if (!st)
+		st = cmd_made(cli, run->samples, &before, "the program wrote no samples: was it built by 'assay emulate build', and does it call these "
+			      "functions?", err);
+	buf_release(&before);
 	free(absolute);
 	return st;
 }
@@ -232,7 +239,7 @@ int cmd_emulate_run(int argc, char **argv, const char *directory)
 	struct cli cli;
 
 	cli_parse_without(&cli, CLI_NO_DIRECTORY | CLI_NO_FORMAT, &argp, argc, argv, directory, &run);
-	st = run_program(&run, &err);
+	st = run_program(&cli, &run, &err);
 	free(run.words);
 	return cli_end(&cli, st, &err, 0);
 }

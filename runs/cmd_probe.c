@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/cmd.h"
+#include "runs/cmd_made.h"
 #include "runs/instrument/countable.h"
 #include "runs/instrument/instrument.h"
 #include "runs/instrument/launch.h"
@@ -237,80 +238,6 @@ static enum assay_status run_all(const struct cli *cli, const struct arguments *
 	return st;
 }
 
-/* ---- what came of it ---- */
-
-struct outcome {
-	size_t files, samples;
-	uint64_t dropped;
-};
-
-static bool is_samples(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 8 && strcmp(name + n - 8, ".samples") == 0;
-}
-
-static void count_file(const struct cli *cli, const char *path, struct outcome *outcome)
-{
-	struct samples samples;
-	struct assay_error err;
-
-	if (samples_read(path, &samples, &err)) {
-		cli_note(cli, "%s", err.text);
-		return;
-	}
-	outcome->files++;
-	outcome->samples += samples.n;
-	outcome->dropped += samples.dropped;
-	samples_release(&samples);
-}
-
-/* Names of the files of samples in a directory, one behind each NUL. */
-static void names_find(const char *directory, struct buf *names)
-{
-	DIR *dir = opendir(directory);
-	struct dirent *entry;
-
-	buf_char(names, '\0');
-	while (dir && (entry = readdir(dir)))
-		if (is_samples(entry->d_name))
-			buf_add(names, entry->d_name, strlen(entry->d_name) + 1);
-	if (dir)
-		closedir(dir);
-}
-
-static bool names_have(const struct buf *names, const char *name)
-{
-	for (size_t i = 1; i < names->size; i += strlen(names->bytes + i) + 1)
-		if (strcmp(names->bytes + i, name) == 0)
-			return true;
-	return false;
-}
-
-static enum assay_status judge(const struct cli *cli, const char *directory, const struct buf *before, struct assay_error *err)
-{
-	struct outcome outcome = { 0 };
-	struct buf names = BUF_INIT;
-
-	names_find(directory, &names);
-	for (size_t i = 1; i < names.size; i += strlen(names.bytes + i) + 1) {
-		char *path = mem_format("%s/%s", directory, names.bytes + i);
-
-		if (!names_have(before, names.bytes + i))
-			count_file(cli, path, &outcome);
-		free(path);
-	}
-	buf_release(&names);
-	if (!outcome.samples)
-		return assay_fail(err, ASSAY_E_NODATA, "no selected function was called");
-	if (outcome.dropped)
-		cli_note(cli, "%llu samples were dropped: the file had its full size, the disk was full, or the program could not open the file "
-			 "any more (docs/probe.md)", (unsigned long long)outcome.dropped);
-	cli_note(cli, "%zu samples in %zu file%s of '%s'", outcome.samples, outcome.files, text_plural(outcome.files), directory);
-	return ASSAY_OK;
-}
-
 /* ---- the command ---- */
 
 static enum assay_status list_write(const struct arguments *a, const struct buf *list, char **path, struct assay_error *err)
@@ -331,7 +258,7 @@ static enum assay_status measure(const struct cli *cli, const struct arguments *
 	struct buf before = BUF_INIT;
 	struct assay_error program;
 
-	names_find(a->output, &before);
+	cmd_made_before(a->output, &before);
 	if (!st) {
 		absolute = realpath(path, NULL);
 		directory = realpath(a->output, NULL);
@@ -345,7 +272,7 @@ static enum assay_status measure(const struct cli *cli, const struct arguments *
 		environment_set("ASSAY_PROBE_BUDGET", a->budget);
 		environment_set("ASSAY_PROBE_INPUT", a->input);
 		ended = run_all(cli, a, &program);
-		st = judge(cli, a->output, &before, err);
+		st = cmd_made(cli, a->output, &before, "no selected function was called", err);
 		if (ended) { /* samples until then are kept */
 			st = ended;
 			*err = program;

@@ -20,7 +20,7 @@ static const char doc[] =
     "  assay run sqlite --resume\n"
     "  assay run sqlite --versions 1.0,1.1 --probe\n"
     "\n"
-    "Exit status: 0 all ok, 7 some hosts or runs failed, 1 all failed.";
+    "Exit status: 0 all ok, or nothing to resume; 7 some hosts or runs failed, 1 all failed.";
 
 enum { OPTION_VERSIONS = 256, OPTION_INPUTS, OPTION_REPETITIONS, OPTION_SEED, OPTION_SAME_STACK, OPTION_DRY_RUN, OPTION_RESUME, OPTION_PROBE };
 

@@ -49,6 +49,7 @@ struct cmd_run_view {
 
 void cmd_run_print(const struct cmd_run_view *view, struct buf *out);
 void cmd_run_json(const struct cmd_run_view *view, struct buf *out);
+void cmd_run_json_nothing(const struct manifest *manifest, struct buf *out); /* to resume */
 void cmd_run_print_dry(const struct cmd_run_view *view, struct buf *out);
 void cmd_run_json_dry(const struct cmd_run_view *view, struct buf *out);
 

@@ -25,6 +25,7 @@ struct job {
 	struct stack_rows stacks;
 	struct estimate *estimates;       /* [n], of a dry run */
 	size_t without_fingerprint;
+	bool nothing;                     /* to resume */
 };
 
 static void job_release(struct job *job)
@@ -60,8 +61,10 @@ static enum assay_status choose(struct job *job, struct assay_error *err)
 		st = cmd_fleet_hosts(inventory, &a->hosts, &job->hosts, &job->n, err);
 	if (!st && !a->resume)
 		return plan_choose(&job->manifest, &a->choice, job->hosts, job->n, &job->plan, err);
-	if (!st)
+	if (!st) {
 		st = plan_latest_incomplete(&job->lab.store, job->manifest.application, a->choice.probe, &job->plan, err);
+		job->nothing = st == ASSAY_E_NOTFOUND;
+	}
 	if (!st)
 		st = plan_check_choice(&job->plan, &a->choice, hosts_named ? job->hosts : NULL, job->n, err);
 	if (!st)
@@ -80,8 +83,12 @@ static enum assay_status collect_version(struct job *job, size_t i, struct assay
 	char *built = NULL;
 	enum assay_status st = ASSAY_OK;
 
-	if (version->kind == MANIFEST_SAME || (version->kind == MANIFEST_GIT && job->a->dry_run))
+	if (version->kind == MANIFEST_SAME)
 		return ASSAY_OK;
+	if (version->kind == MANIFEST_GIT && job->a->dry_run) {
+		st = artefact_check(&job->manifest, index, &cmd_run_cancelled, err);
+		return st ? assay_context(err, "version '%s'", version->name) : ASSAY_OK;
+	}
 	if (version->kind == MANIFEST_GIT) {
 		st = artefact_build(job->lab.directory, &job->manifest, index, &cmd_run_cancelled, &built, job->commits[i], err);
 		path = built;
@@ -272,6 +279,21 @@ static enum assay_status print(struct job *job, int *status, struct assay_error 
 	return st;
 }
 
+/* A script may ask for it every night: that is no failure. `why` is for people. */
+static enum assay_status print_nothing(const struct job *job, const char *why, struct assay_error *err)
+{
+	struct buf out = BUF_INIT;
+	enum assay_status st;
+
+	if (job->cli->format == CLI_JSON)
+		cmd_run_json_nothing(&job->manifest, &out);
+	else
+		buf_format(&out, "%s\n", why);
+	st = cli_print(&out, err);
+	buf_release(&out);
+	return st;
+}
+
 static enum assay_status run_job(struct job *job, int *status, struct assay_error *err)
 {
 	enum assay_status st = manifest_open(job->cli->directory, job->a->app, &job->manifest, err);
@@ -279,7 +301,11 @@ static enum assay_status run_job(struct job *job, int *status, struct assay_erro
 	if (!st)
 		st = lab_open(job->cli->directory, job->a->dry_run ? STORE_READ : STORE_WRITE, &job->lab, err);
 	if (!st)
+		lab_sign(&job->lab, job->cli->name);
+	if (!st)
 		st = choose(job, err);
+	if (job->nothing)
+		return print_nothing(job, err->text, err);
 	if (!st && !job->a->dry_run)
 		st = sample_keep_sweep(&job->lab, NULL, err); /* of sessions that were killed */
 	if (!st && !job->a->resume && !job->a->dry_run)

@@ -175,6 +175,19 @@ void cmd_run_json(const struct cmd_run_view *view, struct buf *out)
 	json_add(out, root);
 }
 
+void cmd_run_json_nothing(const struct manifest *manifest, struct buf *out)
+{
+	static const char *const lists[] = { "hosts", "results", "failures" };
+	cJSON *root = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(root, "application", manifest->application);
+	cJSON_AddNullToObject(root, "plan");
+	cJSON_AddBoolToObject(root, "complete", true);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		cJSON_AddArrayToObject(root, lists[i]);
+	json_add(out, root);
+}
+
 /* ---- a dry run ---- */
 
 static void json_order(const struct cmd_run_view *view, cJSON *root)

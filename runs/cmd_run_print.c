@@ -126,7 +126,7 @@ static void print_stacks(const struct cmd_run_view *view, struct buf *out)
 		before = "";
 	}
 	if (view->n_rows && view->stacks->n < expected)
-		buf_format(out, "%sWhat the versions load is not known on all hosts (%zu of %zu are told).\n", before, view->stacks->n, expected);
+		buf_format(out, "%sWhat the versions load is known in %zu of %zu cases (versions times hosts).\n", before, view->stacks->n, expected);
 }
 
 static void add_word(struct buf *out, const char *word)

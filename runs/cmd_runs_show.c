@@ -72,11 +72,11 @@ static bool counts(const struct shown *shown, const struct run *run)
 	return shown->build && strcmp(run->build, shown->build) == 0;
 }
 
-/* Repetitions of one machine and build under one fingerprint; without one, of one machine and time. */
+/* Repetitions of one machine and build under one fingerprint; without one, of one machine and 'assay run', or of one time. */
 static bool same_session(const struct run *a, const struct run *b)
 {
 	return strcmp(a->machine, b->machine) == 0 && strcmp(a->build, b->build) == 0 && strcmp(a->fingerprint, b->fingerprint) == 0 &&
-	       (*a->fingerprint || a->taken_ms == b->taken_ms);
+	       (*a->fingerprint || (*a->plan && strcmp(a->plan, b->plan) == 0) || a->taken_ms == b->taken_ms);
 }
 
 static void print_session(const struct evidence *evidence, const struct shown *shown, size_t first, struct table *table)

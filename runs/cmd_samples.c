@@ -68,16 +68,37 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* In all threads, those too in which none of them was measured; not known as long as a thread that measured some has not said it. */
+static void calls_find(const struct samples *s, size_t function, struct sums *out)
+{
+	const struct samples_function *f = &s->functions[function];
+	uint64_t calls;
+
+	for (size_t i = 0; i < s->n_calls; i++) {
+		if (s->calls[i].function == function) {
+			out->calls += s->calls[i].calls;
+			out->threads++;
+		}
+	}
+	out->calls_known = out->threads > 0;
+	for (size_t i = f->first; i < f->first + f->n; i++) {
+		if ((i > f->first && s->items[i].thread == s->items[i - 1].thread) || samples_calls(s, function, s->items[i].thread, &calls))
+			continue;
+		out->calls_known = false;
+		out->threads++;
+	}
+}
+
 static void sums_find(const struct samples *s, size_t function, struct sums *out)
 {
 	const struct samples_function *f = &s->functions[function];
 
-	*out = (struct sums){ .calls_known = f->n > 0 };
+	*out = (struct sums){ 0 };
+	calls_find(s, function, out);
 	out->counters = mem_new(s->n_counters, sizeof(double));
 	out->weights = mem_new(s->n_counters, sizeof(double));
 	for (size_t i = f->first; i < f->first + f->n; i++) {
 		const struct sample *sample = &s->items[i];
-		uint64_t calls = 0;
 
 		out->weight += sample->weight;
 		out->ns += sample->weight * sample->ns;
@@ -91,11 +112,6 @@ static void sums_find(const struct samples *s, size_t function, struct sums *out
 			out->counters[c] += isnan(value) ? 0 : sample->weight * value;
 			out->weights[c] += isnan(value) ? 0 : sample->weight;
 		}
-		if (i > f->first && sample->thread == s->items[i - 1].thread)
-			continue;
-		out->threads++;
-		out->calls_known = samples_calls(s, function, sample->thread, &calls) && out->calls_known;
-		out->calls += calls;
 	}
 }
 
@@ -157,12 +173,14 @@ cJSON *cmd_samples_json(const char *path, const struct samples *s)
 void cmd_samples_human(const char *path, const struct samples *s, struct buf *out)
 {
 	static const char *const headings[] = { "function", "threads", "calls", "measured", "mean ns", "itself ns" };
+	const char *why = s->dropped ? samples_info(s, "dropped") : NULL;
 	struct table table;
 
 	buf_format(out, "%s: %s%s%s\n", path, samples_back_end_name(s->back_end), s->finished ? "" : ", the process did not end in order",
 		   s->truncated ? ", the file is cut off" : "");
 	if (s->dropped || s->unreadable)
-		buf_format(out, "%" PRIu64 " samples were dropped, %" PRIu64 " cannot be read\n", s->dropped, s->unreadable);
+		buf_format(out, "%" PRIu64 " samples were dropped%s%s, %" PRIu64 " cannot be read\n", s->dropped, why ? ": " : "", why ? why : "",
+			   s->unreadable);
 	table_init(&table, "lrrrrr", headings);
 	for (size_t f = 0; f < s->n_functions; f++) {
 		struct sums sums;

@@ -84,7 +84,7 @@ static void keep_version(struct sample_file *files, size_t *n, const char *versi
 
 /* ---- a list ---- */
 
-static cJSON *json_of(const struct lab *lab, const struct sample_file *file)
+static cJSON *json_of(const struct lab *lab, const struct sample_file *file, bool stale)
 {
 	cJSON *item = cJSON_CreateObject();
 	char *path = sample_keep_path(lab, file->hash);
@@ -104,11 +104,17 @@ static cJSON *json_of(const struct lab *lab, const struct sample_file *file)
 	cJSON_AddNumberToObject(item, "taken_ms", (double)file->taken_ms);
 	cJSON_AddBoolToObject(item, "ok", file->ok);
 	cJSON_AddBoolToObject(item, "pruned", file->pruned);
+	cJSON_AddBoolToObject(item, "stale", stale);
 	free(path);
 	return item;
 }
 
-static void list_human(const char *application, const struct sample_file *files, size_t n, struct buf *out)
+static const char *remark_of(const struct sample_file *file, bool stale)
+{
+	return file->pruned ? "pruned" : !file->ok ? "of a run that failed" : stale ? "of another build than the latest runs" : "";
+}
+
+static void list_human(const char *application, const struct sample_file *files, const bool *stale, size_t n, struct buf *out)
 {
 	static const char *const headings[] = { "machine", "input", "repetition", "pack", "back end", "KiB", "taken", "hash", "" };
 	struct table table;
@@ -125,7 +131,7 @@ static void list_human(const char *application, const struct sample_file *files,
 		table_cell(&table, "%.1f", (double)files[i].bytes / 1024);
 		table_cell(&table, "%s", text_from_ms(files[i].taken_ms, date));
 		table_cell(&table, "%.*s", HASH_SHOWN, files[i].hash);
-		table_cell(&table, "%s", files[i].pruned ? "pruned" : files[i].ok ? "" : "of a run that failed");
+		table_cell(&table, "%s", remark_of(&files[i], stale[i]));
 	}
 	table_print(&table, out);
 	table_release(&table);
@@ -166,18 +172,18 @@ static enum assay_status show(const struct lab *lab, const struct sample_file *f
 	return st;
 }
 
-static enum assay_status list_or_show(const struct cli *cli, const struct lab *lab, const char *application, const struct sample_file *files, size_t n,
+static enum assay_status list_or_show(const struct cli *cli, struct lab *lab, const char *application, const struct sample_file *files, size_t n,
 				      const char *prefix, struct buf *out, struct assay_error *err)
 {
 	cJSON *root = cli->format == CLI_JSON ? cJSON_CreateObject() : NULL, *list = root ? cJSON_AddArrayToObject(root, "files") : NULL;
-	enum assay_status st = ASSAY_OK;
+	bool *stale = NULL;
+	enum assay_status st = prefix ? show(lab, files, n, prefix, list, out, err) : sample_files_stale(&lab->store, files, n, &stale, err);
 
-	if (prefix)
-		st = show(lab, files, n, prefix, list, out, err);
-	else if (!list)
-		list_human(application, files, n, out);
-	for (size_t i = 0; !prefix && list && i < n; i++)
-		cJSON_AddItemToArray(list, json_of(lab, &files[i]));
+	if (!st && !prefix && !list)
+		list_human(application, files, stale, n, out);
+	for (size_t i = 0; !st && !prefix && list && i < n; i++)
+		cJSON_AddItemToArray(list, json_of(lab, &files[i], stale[i]));
+	free(stale);
 	if (!st && root) {
 		json_add(out, root);
 		root = NULL;

@@ -29,9 +29,15 @@ what='and counts when it is asked to'
 run emulate run -o samples -- ./one 1 1000
 expect_status 0
 expect_same_files expected out
-expect_no_stderr
+expect_error "samples in 1 file of 'samples': 'assay samples samples' shows them, 'assay detect OLD NEW' compares those of two builds"
 cases=$((cases + 1))
 [ "$(ls samples | wc -l)" -eq 1 ] || fail 'one file of samples expected'
+
+what='what was not built for it writes nothing, and that is said'
+printf 'int main(void) { return 0; }\n' >plain.c
+gcc plain.c -o plain
+run emulate run -o nothing -- ./plain
+refused 6 "the program wrote no samples: was it built by 'assay emulate build'"
 
 what='in an own build system'
 run emulate build --archive libassay-emulate.a

@@ -39,7 +39,8 @@ refused 2 '--repetitions'
 run -C "$lab" run tiny -w nowhere
 refused 2 nowhere
 run -C "$lab" run tiny --resume
-refused 2 'nothing to resume'
+expect_status 0
+expect_stdout "no run of 'tiny' was interrupted: there is nothing to resume"
 mv "$lab/apps/tiny/run.sh" "$lab/apps/tiny/gone.sh"
 run -C "$lab" run tiny
 refused 2 'cannot deploy' run.sh

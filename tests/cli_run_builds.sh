@@ -89,6 +89,20 @@ run -C "$lab" run app -w host2 --versions main
 expect_status 0
 gate 6 no_common_machine other_build
 
+what='failures of an older build are none of this one'
+cost main 'nothing'
+run -C "$lab" run app -w host4 --versions main
+expect_status 1
+run -C "$lab" report app@main app@branch -o "$tmp/page.html"
+cases=$((cases + 1))
+grep -q '2 runs of app@main' "$tmp/page.html" || fail 'the page should name the runs that failed'
+cost main 101
+run -C "$lab" run app -w host4 --versions main
+expect_status 0
+run -C "$lab" report app@main app@branch -o "$tmp/page.html"
+cases=$((cases + 1))
+! grep -q '[0-9] runs* of app@main' "$tmp/page.html" || fail 'the page names failures of an older build'
+
 what='the reverse: good everywhere, then slow on one host'
 cost main 100
 cost branch 100
@@ -108,6 +122,24 @@ run -C "$lab" run app
 expect_status 1
 gate 6 no_common_machine other_build runs_missing
 expect_stdout '8 of 8 runs of the candidate' --resume
+cat >"$tmp/pairs.json" <<'END'
+[{"baseline": "app@main", "candidate": "app@branch", "changed": true},
+ {"baseline": {"application": "app", "version": "main", "repetitions": [1]},
+  "candidate": {"application": "app", "version": "main", "repetitions": [2]}, "changed": false}]
+END
+run -C "$lab" evaluate "$tmp/pairs.json" --no-walk --format json
+expect_status 6
+expect_json .left_out[0].pair 1
+expect_json .left_out[0].reason "'app@branch' has no result of its latest build ('timestamps' choose those of others)"
+expect_json .pairs 1
+expect_json .pairs[0].pair 2
+expect_json .pairs[0].decision pass
+run -C "$lab" evaluate "$tmp/pairs.json" --no-walk
+expect_status 6
+expect_stdout '1 pair, 0 changed and 1 unchanged' '1 pair left out:' "  pair 1: 'app@branch' has no result of its latest build"
+sed -i '1s/,$/]/; 2,$d' "$tmp/pairs.json"
+run -C "$lab" evaluate "$tmp/pairs.json"
+refused 6 'no pair can be judged: pair 1'
 run -C "$lab" catalog suggest app@branch
 expect_status 6
 cases=$((cases + 1))

@@ -34,9 +34,7 @@ run_lab killed
 slower
 lines=0
 for delay in .31 .57 .42; do
-	run -C "$lab" run tiny --resume --dry-run
-	resume=
-	[ "$status" = 0 ] && resume=--resume
+	to_resume tiny
 	[ -z "$resume" ] && [ "$lines" -gt 0 ] && break # nothing is left to do
 	"$ASSAY" -C "$lab" run tiny --seed 3 --repetitions 2 $resume >"$tmp/out" 2>"$tmp/err" </dev/null &
 	victim=$!
@@ -48,9 +46,7 @@ for delay in .31 .57 .42; do
 	[ "$(wc -l <"$tmp/set")" -ge "$lines" ] || fail 'a result was lost'
 	lines=$(wc -l <"$tmp/set")
 done
-run -C "$lab" run tiny --resume --dry-run
-resume=
-[ "$status" = 0 ] && resume=--resume
+to_resume tiny
 if [ -n "$resume" ] || [ "$lines" = 0 ]; then
 	run -C "$lab" run tiny --seed 3 --repetitions 2 $resume --format json
 	expect_status 0
@@ -61,8 +57,18 @@ no_process_left
 never_together
 results_of tiny/x tiny/yy
 expect_same_files "$tmp/set" "$tmp/undisturbed"
+what='nothing to resume: a script may ask every night'
 run -C "$lab" run tiny --resume
-refused 2 'nothing to resume'
+expect_status 0
+expect_no_stderr
+expect_stdout 'there is nothing to resume'
+run -C "$lab" run tiny --resume --format json
+expect_status 0
+expect_json .plan null
+expect_json .complete true
+expect_json .hosts 0
+results_of tiny/x tiny/yy
+expect_same_files "$tmp/set" "$tmp/undisturbed"
 
 # ---- what may not change ----
 
@@ -78,7 +84,7 @@ half() {
 	hold 4 # two of them warm up
 	"$ASSAY" -C "$lab" run tiny --versions a,bb --inputs x --repetitions 4 --seed 5 >"$tmp/out" 2>"$tmp/err" </dev/null &
 	victim=$!
-	for _ in $(seq 200); do
+	for _ in $(seq 1000); do
 		results_of tiny/x
 		[ -s "$tmp/set" ] && break
 		sleep .05
@@ -140,7 +146,7 @@ run_lab busy
 hold 0
 "$ASSAY" -C "$lab" run tiny --inputs x --repetitions 2 >"$tmp/first" 2>&1 </dev/null &
 first=$!
-for _ in $(seq 500); do
+for _ in $(seq 3000); do
 	[ -s "$tmp/scratch/begun" ] && break
 	sleep .02
 done
