@@ -15,7 +15,7 @@ enum assay_status detect_side(const char *directory, const char *word, const cha
 		return side_read(word, out, err);
 	st = lab_open(directory, STORE_READ, &lab, err);
 	if (!st)
-		st = side_of_store(&lab, word, type, out, err);
+		st = side_of_store(&lab, word, NULL, type, out, err);
 	lab_close(&lab);
 	return st;
 }
@@ -27,6 +27,8 @@ void detect_side_note(const struct cli *cli, const struct side *side)
 	if (side->others)
 		cli_note(cli, "%s: samples of %zu execution%s of another build than the latest are left out", side->what, side->others,
 			 text_plural(side->others));
+	if (side->stale)
+		cli_note(cli, "%s: its samples are of another build than its latest runs ('assay run --probe' makes new ones)", side->what);
 	if (side->pruned)
 		cli_note(cli, "%s: samples of %zu executions were removed by policy", side->what, side->pruned);
 }

@@ -17,7 +17,9 @@ static const char doc[] =
     "\n"
     "Example:\n"
     "  assay evaluate pairs.json\n"
-    "  assay evaluate pairs.json --no-walk --format json | jq .methods.gate";
+    "  assay evaluate pairs.json --no-walk --format json | jq .methods.gate\n"
+    "\n"
+    "Exit status: 0 all pairs were judged, whatever the decisions; 6 some or all are left out: a version has no result; 1 failure, 2 usage.";
 
 enum { OPTION_MIN_EFFECT = 256, OPTION_EPSILON, OPTION_NO_WALK, OPTION_ALL, OPTION_RESAMPLES, OPTION_SEED };
 
@@ -77,7 +79,7 @@ static void note_shared(const struct cli *cli, const struct evaluation *e)
 	for (size_t i = e->pairs->n; i-- > 0;) {
 		if (e->outcomes[i].shared) {
 			pairs++;
-			first = i + 1;
+			first = e->pairs->items[i].number;
 		}
 	}
 	if (pairs)
@@ -99,6 +101,7 @@ int cmd_evaluate(int argc, char **argv, const char *directory)
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;
+	int status = 0;
 
 	cli_parse(&cli, &argp, argc, argv, directory, &a);
 	st = evaluate_pairs_read(a.path, &pairs, &err);
@@ -119,6 +122,7 @@ int cmd_evaluate(int argc, char **argv, const char *directory)
 			json_add(&out, evaluation_json(&evaluation));
 		else
 			evaluation_print(&evaluation, a.all, &out);
+		status = pairs.n_left_out ? decision_exit(DECISION_NOTHING_MEASURED) : 0;
 		st = cli_print(&out, &err);
 	}
 	evaluation_release(&evaluation);
@@ -127,5 +131,5 @@ int cmd_evaluate(int argc, char **argv, const char *directory)
 	evaluate_pairs_release(&pairs);
 	lab_close(&lab);
 	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+	return cli_end(&cli, st, &err, status);
 }

@@ -7,8 +7,8 @@ double cmd_parse_min_effect(const char *arg, const struct argp_state *state)
 {
 	double fraction = 0;
 
-	if (!text_double(arg, &fraction) || fraction < 1e-6 || fraction > 10)
-		cli_refuse(state, "--min-effect is a fraction between 0.000001 and 10, not '%s'", arg);
+	if (!text_double(arg, &fraction) || fraction < 1e-6 || fraction > 1)
+		cli_refuse(state, "--min-effect is a fraction between 0.000001 and 1 (0.05 is 5 %%), not '%s'", arg);
 	return fraction;
 }
 

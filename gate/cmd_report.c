@@ -58,30 +58,45 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Runs that failed, an entry for each way in which they did, with the machines and repetitions. */
+/* Those that failed in one way, with the machines and repetitions. */
+static void omit_outcome(const struct execution_rows *rows, enum execution_outcome outcome, const struct run_set *runs, struct report_omissions *list)
+{
+	struct report_omission *omission = NULL;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct execution_row *row = &rows->items[i];
+
+		if (row->outcome != outcome || !run_set_counts(runs, row->machine, row->plan))
+			continue;
+		if (!omission)
+			omission = report_omit(list, execution_outcome_text(outcome), " ");
+		report_omission_name(omission, "%s, repetition %lld%s%s", row->machine, (long long)row->repetition, *row->detail ? ": " : "", row->detail);
+	}
+	if (omission) {
+		free(omission->what);
+		omission->what = mem_format("%zu run%s of %s@%s", omission->n, text_plural(omission->n), runs->application, runs->version);
+	}
+}
+
+/* Runs that failed of the build that counts: those of which the decision speaks. */
 static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct report_omissions *list, struct assay_error *err)
 {
 	struct execution_rows rows = { 0 };
 	enum assay_status st = execution_failures(store, runs->application, runs->version, false, &rows, err);
 
-	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++) {
-		struct report_omission *omission = NULL;
-		size_t n = 0;
-
-		for (size_t i = 0; i < rows.n; i++)
-			n += rows.items[i].outcome == (enum execution_outcome)outcome;
-		if (!n)
-			continue;
-		omission = report_omit(list, execution_outcome_text((enum execution_outcome)outcome), "%zu run%s of %s@%s", n, text_plural(n),
-				       runs->application, runs->version);
-		for (size_t i = 0; i < rows.n; i++) {
-			if (rows.items[i].outcome == (enum execution_outcome)outcome)
-				report_omission_name(omission, "%s, repetition %lld%s%s", rows.items[i].machine,
-						     (long long)rows.items[i].repetition, *rows.items[i].detail ? ": " : "", rows.items[i].detail);
-		}
-	}
+	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++)
+		omit_outcome(&rows, (enum execution_outcome)outcome, runs, list);
 	execution_rows_release(&rows);
 	return st;
+}
+
+/* Of a build whose results do not count, executions that have samples. */
+static void omit_samples(const struct function_evidence *functions, struct report_omissions *list)
+{
+	for (int i = 0; i < 2; i++)
+		if (functions->there && functions->sides[i].others)
+			report_omit(list, "of another build than that of its results", "Samples of %zu run%s of %s", functions->sides[i].others,
+				    text_plural(functions->sides[i].others), functions->sides[i].what);
 }
 
 static enum assay_status write_page(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict, const struct arguments *a,
@@ -110,6 +125,7 @@ static enum assay_status write_page(struct lab *lab, const struct evidence *evid
 	}
 	for (int i = 0; i < 2; i++)
 		report_omit_others(&omissions, runs[i]);
+	omit_samples(&functions, &omissions);
 	for (int i = 0; !st && i < 2; i++)
 		st = omit_failures(&lab->store, runs[i], &omissions, err);
 	if (!st) {

@@ -127,4 +127,49 @@ expect_status 0
 cp lab/page.html out
 expect_stdout 'data-function="walk" data-kind="tlb"' '; also cache capacity: ' '<span data-side-effect="look">'
 
+what='samples of another build than the results'
+cp good lab/built/b/p
+run -C lab run p
+expect_status 0
+run -C lab gate p@a p@b --format json
+expect_json .functions.missing "those of p@b are of another build than the results ('assay run p --probe --versions a,b' makes new ones)"
+expect_json .functions.explains false
+expect_json .functions.functions '(nothing)'
+run -C lab gate p@a p@b
+expect_stdout "There are samples of functions, but: those of p@b are of another build than the results ('assay run p --probe --versions a,b' makes new ones)"
+run -C lab report p@a p@b -o lab/page.html
+expect_status 0
+cp lab/page.html out
+expect_stdout 'Nothing can be said of them: those of p@b are of another build'
+run -C lab detect p@a p@b --rate .2 --format json
+expect_status 3
+expect_json .samples[0].stale false
+expect_json .samples[1].stale true
+cases=$((cases + 1))
+grep -q "p@b: its samples are of another build than its latest runs" "$tmp/err" || fail "the samples are old: $(cat "$tmp/err")"
+run -C lab samples p@b --format json
+expect_json .files[0].stale true
+run -C lab samples p@b
+expect_stdout 'of another build than the latest runs'
+what='new samples, and older ones beside them'
+run -C lab run p --probe --versions a,b
+expect_status 0
+run -C lab gate p@a p@b --format json
+expect_json .functions.missing null
+expect_json .functions.samples[0].other_builds 0
+expect_json .functions.samples[1].other_builds 4
+run -C lab gate p@a p@b
+expect_stdout 'p@b: samples of 4 runs of another build than the results are left out'
+run -C lab report p@a p@b -o lab/page.html
+cp lab/page.html out
+expect_stdout 'Samples of 4 runs of p@b</dt><dd>of another build than that of its results'
+what='samples of a build that has no results yet: those of the build that has some'
+cp bad lab/built/b/p
+run -C lab run p --probe --versions a,b
+expect_status 0
+run -C lab gate p@a p@b --format json
+expect_json .functions.missing null
+expect_json .functions.samples[1].other_builds 8
+expect_json .functions.samples[1].runs 4
+
 finish

@@ -78,7 +78,7 @@ awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tm
 lab_of apart
 report apart "$tmp/apart.lab" app/slow@1.0 app/slow@1.1
 expect_stdout 'nothing_measured'
-says 'data-decision="nothing_measured"' 'the candidate did not run there'
+says 'data-decision="nothing_measured"' 'the candidate has no result there'
 
 # ---- the same data, the same bytes; no larger than need be; nothing from elsewhere ----
 

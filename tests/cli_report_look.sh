@@ -65,6 +65,7 @@ expect_layout() {
 		at_most $frame overlaps 0
 		at_most $frame misaligned 0
 		expect_fact $frame bad-references 0
+		expect_fact $frame broken-scales 0
 		expect_fact $frame levels-skip no
 		expect_fact $frame unnamed-images 0
 		expect_fact $frame foreign 0

@@ -179,12 +179,12 @@ static void test_other_decisions(void **state)
 		{ "one type", 1.2, { 0, 0 }, { 2, 2 }, true, 5, { "Regression", "interval on these machines", "speaks for these machines only" } },
 		{ "too little", 1.2, { 0, 0 }, { 1, 1 }, true, 1,
 		  { "Inconclusive", "Too little was measured to compare app new with old", "no interval: too little was measured" } },
-		{ "nothing in common", 1.2, { 0, 3 }, { 3, 6 }, true, 3, { "Nothing measured", "3 machines", "the candidate did not run there" } },
+		{ "nothing in common", 1.2, { 0, 3 }, { 3, 6 }, true, 3, { "Nothing measured", "3 machines", "the candidate has no result there" } },
 		{ "no fingerprints", 1.2, { 0, 0 }, { 6, 6 }, false, 3,
 		  { "Regression", "No fingerprint belongs to these results", "There is no profile of old",
 		    "None of these results belongs to a fingerprint" } },
 		{ "left out", 1.2, { 0, 0 }, { 6, 5 }, true, 3,
-		  { "Left out, and why1 machinethe candidate did not run there.m5", "in italics" } },
+		  { "Left out, and why1 machinethe candidate has no result there.m5", "in italics" } },
 	};
 
 	(void)state;

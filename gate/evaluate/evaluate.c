@@ -146,9 +146,9 @@ static void judge_pair(void *context, size_t i)
 }
 
 /* The error of the first pair that has one, whichever thread met it: its verdict is asked for once more. */
-static enum assay_status first_error(const struct job *job, size_t n, struct assay_error *err)
+static enum assay_status first_error(const struct job *job, const struct evaluate_pairs *pairs, struct assay_error *err)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < pairs->n; i++) {
 		struct verdict verdict;
 
 		if (!job->status[i])
@@ -156,23 +156,23 @@ static enum assay_status first_error(const struct job *job, size_t n, struct ass
 		if (!verdict_of(job->evidence, job->config, &job->runs->sets[job->runs->of[i][0]], &job->runs->sets[job->runs->of[i][1]],
 				job->options->min_effect, &verdict, err)) {
 			verdict_release(&verdict);
-			return assay_fail(err, ASSAY_E_CORRUPT, "pair %zu: its verdict failed once and not again", i + 1);
+			return assay_fail(err, ASSAY_E_CORRUPT, "pair %zu: its verdict failed once and not again", pairs->items[i].number);
 		}
-		return assay_context(err, "pair %zu", i + 1);
+		return assay_context(err, "pair %zu", pairs->items[i].number);
 	}
 	return ASSAY_OK;
 }
 
-static enum assay_status judge_all(struct job *job, size_t n, struct assay_error *err)
+static enum assay_status judge_all(struct job *job, const struct evaluate_pairs *pairs, struct assay_error *err)
 {
 	enum assay_status st;
 
 	job->profiles = mem_new(job->runs->n, sizeof(*job->profiles));
-	job->status = mem_new(n, sizeof(*job->status));
+	job->status = mem_new(pairs->n, sizeof(*job->status));
 	if (job->options->walk)
 		parallel_for(job->runs->n, job->options->threads, fit_profile, job);
-	parallel_for(n, job->options->threads, judge_pair, job);
-	st = first_error(job, n, err);
+	parallel_for(pairs->n, job->options->threads, judge_pair, job);
+	st = first_error(job, pairs, err);
 	for (size_t i = 0; i < job->runs->n; i++)
 		walk_profile_release(&job->profiles[i]);
 	free(job->profiles);
@@ -190,7 +190,7 @@ enum assay_status evaluate(const struct evidence *evidence, const struct lab_con
 
 	ASSAY_BUG_IF(pairs->n == 0 || options->resamples == 0);
 	e.outcomes = job.outcomes = mem_new(pairs->n, sizeof(*e.outcomes));
-	st = judge_all(&job, pairs->n, err);
+	st = judge_all(&job, pairs, err);
 	if (!st) {
 		evaluate_clusters(&e);
 		evaluate_summary(&e);

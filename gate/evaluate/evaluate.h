@@ -44,9 +44,10 @@ struct evaluate_runs {
 	size_t (*of)[2];      /* [pairs], baseline's and candidate's index into sets */
 };
 
-/* Loads the runs of all pairs. A side that does not exist, or whose repetitions and time stamps leave nothing of it, is an error
- * that names the pair. *out is overwritten; evaluate_runs_release() it. */
-enum assay_status evaluate_load(struct lab *lab, const struct evaluate_pairs *pairs, struct evaluate_runs *out,
+/* Loads the runs of all pairs. A pair with a version that has no result, or none of its latest build, is moved behind the others, which stay in their
+ * order; ASSAY_E_NODATA when none is left. A side that does not exist, or whose repetitions and time stamps leave nothing of it, is an error that
+ * names the pair. *out is overwritten; evaluate_runs_release() it. */
+enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out,
 				struct assay_error *err);
 void evaluate_runs_release(struct evaluate_runs *runs);
 

@@ -75,7 +75,7 @@ static enum assay_status load_side(struct lab *lab, const struct evaluate_side *
 	restrict_runs(side, out);
 	if (out->n)
 		return ASSAY_OK;
-	st = assay_fail(err, ASSAY_E_NOTFOUND, none        ? "'%s@%s' has no result" :
+	st = assay_fail(err, none || others_only ? ASSAY_E_NODATA : ASSAY_E_NOTFOUND, none        ? "'%s@%s' has no result" :
 			                       others_only ? "'%s@%s' has no result of its latest build ('timestamps' choose those of others)" :
 			                                     "no result of '%s@%s' is of these repetitions and time stamps",
 			out->application, out->version);
@@ -93,29 +93,66 @@ static struct named_side *name_sides(const struct evaluate_pairs *pairs)
 	return sides;
 }
 
-enum assay_status evaluate_load(struct lab *lab, const struct evaluate_pairs *pairs, struct evaluate_runs *out,
-				struct assay_error *err)
+/* Those of a side that has no result are known by now: they go behind the others. */
+static enum assay_status leave_out(struct evaluate_pairs *pairs, struct evaluate_runs *runs, struct assay_error *err)
 {
-	struct evaluate_runs runs = { .sets = mem_new(2 * pairs->n, sizeof(struct run_set)),
-				      .of = mem_new(pairs->n, sizeof(*runs.of)) };
+	struct evaluate_pair *all = mem_new(pairs->n, sizeof(*all));
+	size_t n = pairs->n, kept = 0, left_out = 0;
+
+	memcpy(all, pairs->items, n * sizeof(*all));
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].left_out)
+			continue;
+		memmove(runs->of[kept], runs->of[i], sizeof(*runs->of));
+		pairs->items[kept++] = all[i];
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].left_out)
+			pairs->items[kept + left_out++] = all[i];
+	}
+	free(all);
+	pairs->n = kept;
+	pairs->n_left_out = left_out;
+	return kept ? ASSAY_OK : assay_fail(err, ASSAY_E_NODATA, "no pair can be judged: pair %zu: %s", pairs->items[0].number, pairs->items[0].left_out);
+}
+
+/* The side of which sides[0..n) are all; without a result, its pairs are left out. */
+static enum assay_status load_named(struct lab *lab, struct evaluate_pairs *pairs, const struct named_side *sides, size_t n, struct evaluate_runs *runs,
+				    struct assay_error *err)
+{
+	enum assay_status st = load_side(lab, &pairs->items[sides->pair].sides[sides->side], &runs->sets[runs->n], err);
+
+	if (st && st != ASSAY_E_NODATA)
+		return assay_context(err, "pair %zu, %s", sides->pair + 1, sides->side ? "candidate" : "baseline");
+	for (size_t i = 0; i < n; i++) {
+		struct evaluate_pair *pair = &pairs->items[sides[i].pair];
+
+		runs->of[sides[i].pair][sides[i].side] = runs->n;
+		if (st && !pair->left_out)
+			pair->left_out = mem_string(err->text);
+	}
+	runs->n += !st;
+	return ASSAY_OK;
+}
+
+enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out, struct assay_error *err)
+{
+	size_t n = 2 * pairs->n;
+	struct evaluate_runs runs = { .sets = mem_new(n, sizeof(struct run_set)), .of = mem_new(pairs->n, sizeof(*runs.of)) };
 	struct named_side *sides = name_sides(pairs);
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < 2 * pairs->n; i++) {
-		const struct named_side *s = &sides[i];
-
-		if (i == 0 || strcmp(s->text, sides[i - 1].text) != 0) {
-			st = load_side(lab, &pairs->items[s->pair].sides[s->side], &runs.sets[runs.n], err);
-			if (st)
-				st = assay_context(err, "pair %zu, %s", s->pair + 1, s->side ? "candidate" : "baseline");
-			else
-				runs.n++;
-		}
-		runs.of[s->pair][s->side] = runs.n - 1;
+	for (size_t i = 0, same; !st && i < n; i += same) {
+		same = 1;
+		while (i + same < n && strcmp(sides[i].text, sides[i + same].text) == 0)
+			same++;
+		st = load_named(lab, pairs, &sides[i], same, &runs, err);
 	}
-	for (size_t i = 0; i < 2 * pairs->n; i++)
+	for (size_t i = 0; i < n; i++)
 		free(sides[i].text);
 	free(sides);
+	if (!st)
+		st = leave_out(pairs, &runs, err);
 	*out = runs;
 	if (st)
 		evaluate_runs_release(out);

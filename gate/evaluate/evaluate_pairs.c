@@ -159,7 +159,7 @@ static enum assay_status parse_pair(const char *place, const cJSON *object, stru
 
 static enum assay_status parse_root(const char *name, const cJSON *root, struct evaluate_pairs *out, struct assay_error *err)
 {
-	char place[PLACE_BYTES], shown[TEXT_SHOWN_BYTES];
+	char place[PLACE_BYTES];
 	const cJSON *item;
 	int n = cJSON_IsArray(root) ? cJSON_GetArraySize(root) : 0;
 
@@ -172,7 +172,8 @@ static enum assay_status parse_root(const char *name, const cJSON *root, struct 
 	cJSON_ArrayForEach(item, root) {
 		enum assay_status st;
 
-		snprintf(place, sizeof(place), "%s: pair %zu", text_shown(name, shown), out->n + 1);
+		snprintf(place, sizeof(place), "%s: pair %zu", text_path_end(name, TEXT_SHOWN_BYTES), out->n + 1);
+		out->items[out->n].number = out->n + 1;
 		st = parse_pair(place, item, &out->items[out->n++], err);
 		if (st)
 			return st;
@@ -213,7 +214,7 @@ enum assay_status evaluate_pairs_read(const char *path, struct evaluate_pairs *o
 
 void evaluate_pairs_release(struct evaluate_pairs *pairs)
 {
-	for (size_t i = 0; i < pairs->n; i++) {
+	for (size_t i = 0; i < pairs->n + pairs->n_left_out; i++) {
 		for (int side = 0; side < 2; side++) {
 			free(pairs->items[i].sides[side].application);
 			free(pairs->items[i].sides[side].version);
@@ -222,6 +223,7 @@ void evaluate_pairs_release(struct evaluate_pairs *pairs)
 		}
 		free(pairs->items[i].label);
 		free(pairs->items[i].cluster);
+		free(pairs->items[i].left_out);
 	}
 	free(pairs->items);
 	*pairs = (struct evaluate_pairs){ 0 };

@@ -28,11 +28,13 @@ struct evaluate_pair {
 	bool changed;                  /* the truth */
 	char *label;                   /* what kind of pair it is, for tables by kind; NULL when not given */
 	char *cluster;                 /* pairs of one name are not independent; NULL: by their applications alone */
+	size_t number;                 /* in the file, from 1 */
+	char *left_out;                /* why it cannot be judged (evaluate_load()); NULL: it can */
 };
 
 struct evaluate_pairs {
-	struct evaluate_pair *items;
-	size_t n;
+	struct evaluate_pair *items; /* [n], behind them n_left_out others */
+	size_t n, n_left_out;
 };
 
 /* PAIRS.json from its text. *out is overwritten; evaluate_pairs_release() it. At least one pair. */

@@ -99,7 +99,7 @@ static void cell_number(struct table *table, double value)
 	if (isnan(value))
 		table_cell(table, "-");
 	else
-		table_cell(table, "%.3f", value);
+		table_cell(table, "%s", text_fixed(value, 3).text);
 }
 
 static void print_pairs(const struct evaluation *e, struct buf *out)
@@ -130,15 +130,24 @@ static void print_pairs(const struct evaluation *e, struct buf *out)
 	table_release(&table);
 }
 
+static void print_left_out(const struct evaluate_pairs *pairs, struct buf *out)
+{
+	if (pairs->n_left_out)
+		buf_format(out, "\n%zu pair%s left out:\n", pairs->n_left_out, text_plural(pairs->n_left_out));
+	for (size_t i = pairs->n; i < pairs->n + pairs->n_left_out; i++)
+		buf_format(out, "  pair %zu: %s\n", pairs->items[i].number, pairs->items[i].left_out);
+}
+
 void evaluation_print(const struct evaluation *e, bool all_pairs, struct buf *out)
 {
-	buf_format(out, "%zu pairs, %zu changed and %zu unchanged, in %zu cluster%s of applications; min_effect %g, epsilon %g\n\n", e->pairs->n,
-		   e->total[1].pairs, e->total[0].pairs, e->n_clusters, text_plural(e->n_clusters), e->options.min_effect, e->options.epsilon);
+	buf_format(out, "%zu pair%s, %zu changed and %zu unchanged, in %zu cluster%s of applications; min_effect %g, epsilon %g\n\n", e->pairs->n,
+		   text_plural(e->pairs->n), e->total[1].pairs, e->total[0].pairs, e->n_clusters, text_plural(e->n_clusters), e->options.min_effect, e->options.epsilon);
 	print_methods(e, out);
 	buf_text(out, "(95 % intervals, in which pairs of one cluster may go together)\n");
 	print_kinds(e, out);
 	if (all_pairs)
 		print_pairs(e, out);
+	print_left_out(e->pairs, out);
 }
 
 /* ---- programs ---- */
@@ -172,6 +181,7 @@ static void add_pair(cJSON *array, const struct evaluation *e, size_t i)
 	cJSON *object = cJSON_CreateObject(), *methods;
 
 	cJSON_AddItemToArray(array, object);
+	cJSON_AddNumberToObject(object, "pair", (double)pair->number);
 	add_side(object, "baseline", &pair->sides[0], &e->runs->sets[e->runs->of[i][0]]);
 	add_side(object, "candidate", &pair->sides[1], &e->runs->sets[e->runs->of[i][1]]);
 	cJSON_AddBoolToObject(object, "changed", pair->changed);
@@ -197,6 +207,20 @@ static void add_pair(cJSON *array, const struct evaluation *e, size_t i)
 		said = cJSON_AddObjectToObject(methods, evaluate_method_text((enum evaluate_method)m));
 		cJSON_AddBoolToObject(said, "changed", o->flagged[m]);
 		json_add_number(said, "score", o->score[m]);
+	}
+}
+
+static void add_left_out(cJSON *root, const struct evaluate_pairs *pairs)
+{
+	cJSON *list = cJSON_AddArrayToObject(root, "left_out");
+
+	for (size_t i = pairs->n; i < pairs->n + pairs->n_left_out; i++) {
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddItemToArray(list, object);
+		cJSON_AddNumberToObject(object, "pair", (double)pairs->items[i].number);
+		cJSON_AddBoolToObject(object, "changed", pairs->items[i].changed);
+		cJSON_AddStringToObject(object, "reason", pairs->items[i].left_out);
 	}
 }
 
@@ -273,5 +297,6 @@ cJSON *evaluation_json(const struct evaluation *e)
 	item = cJSON_AddArrayToObject(root, "pairs");
 	for (size_t i = 0; i < e->pairs->n; i++)
 		add_pair(item, e, i);
+	add_left_out(root, e->pairs);
 	return root;
 }

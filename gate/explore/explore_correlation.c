@@ -21,11 +21,11 @@ static int bin_of(double r)
 
 static void legend(struct buf *out)
 {
-	buf_text(out, "<div class=\"heat-legend\"><span>opposite</span><ol aria-label=\"Colours by correlation\">");
+	buf_text(out, "<div class=\"heat-legend\"><div class=\"scale\"><span>opposite</span><ol aria-label=\"Colours by correlation\">");
 	for (int b = 0; b < BINS; b++)
 		html_format(out, "<li class=\"h h%d\"><span class=\"vh\">%+.1f</span></li>", b,
 			    (double)(b - BINS / 2) / (BINS / 2));
-	buf_text(out, "</ol><span>together</span><span class=\"muted\">Spearman's correlation from &minus;1 to +1; the stressors "
+	buf_text(out, "</ol><span>together</span></div><span class=\"muted\">Spearman's correlation from &minus;1 to +1; the stressors "
 		      "of a group "
 		      "are framed</span></div>");
 }

@@ -76,7 +76,7 @@ static void print_groups(const struct profile *p, const struct profile_style *st
 	for (size_t i = shown; i < p->n_groups; i++)
 		rest += p->groups[i].share;
 	if (shown < p->n_groups)
-		buf_format(out, "and %.1f %% in %zu other groups (--top)\n", 100 * rest, p->n_groups - shown);
+		buf_format(out, "and %.1f %% in %zu other group%s (--top)\n", 100 * rest, p->n_groups - shown, text_plural(p->n_groups - shown));
 	buf_text(out, "\nshare: of its time; other fits: what any fit says that is nearly as good; first: how often it leads\n");
 	buf_format(out, "rank: by share; groups below %.0f %% are tied: most of them are not used at all\n",
 		   100 * PROFILE_RANKED);

@@ -174,7 +174,7 @@ void report_page(const struct report *report, struct buf *out)
 
 	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
 	begin(report, &names, out);
-	report_decision(report, &names, &machines, out);
+	report_decision(report, &names, out);
 	report_ratios(report->verdict, out);
 	report_resources(report->verdict, &names, out);
 	if (report->contributions)

@@ -33,7 +33,7 @@ struct report_profile {
 /* Something that does not count, and why. */
 struct report_omission {
 	char *what; /* "3 machines", "2 runs of the candidate" */
-	char *why;  /* "the candidate did not run there" */
+	char *why;  /* "the candidate has no result there" */
 	char **names; /* [n], which; may be none */
 	size_t n, capacity;
 };

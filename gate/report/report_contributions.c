@@ -24,8 +24,7 @@ static void bar(const struct contribution *c, double scale, struct buf *out)
 /* A part of the time: with a sign only where it is below 0. */
 static void part(double value, struct buf *out)
 {
-	html_format(out, value < 0 ? "<td role=\"cell\" class=\"num\">%+.1f&nbsp;%%</td>" : "<td role=\"cell\" class=\"num\">%.1f&nbsp;%%</td>",
-		    100 * value);
+	html_format(out, "<td role=\"cell\" class=\"num\">%s&nbsp;%%</td>", text_fixed(fabs(value) < .0005 ? 0 : 100 * value, 1).text);
 }
 
 static void row(const char *name, const struct contribution *c, double scale, struct buf *out)
@@ -33,9 +32,9 @@ static void row(const char *name, const struct contribution *c, double scale, st
 	html_format(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th>", name);
 	part(c->before, out);
 	part(c->after, out);
-	html_format(out, "<td role=\"cell\" class=\"num\">%+.1f&nbsp;%%</td>", 100 * c->change);
+	html_format(out, "<td role=\"cell\" class=\"num\">%s&nbsp;%%</td>", text_signed(100 * c->change, 1).text);
 	bar(c, scale, out);
-	html_format(out, "<td role=\"cell\" class=\"num\">%+.1f to %+.1f&nbsp;%%%s</td></tr>\n", 100 * c->low, 100 * c->high,
+	html_format(out, "<td role=\"cell\" class=\"num\">%s to %s&nbsp;%%%s</td></tr>\n", text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text,
 		    c->low > 0 ? ", grew" : c->high < 0 ? ", shrank" : "");
 }
 
@@ -70,7 +69,7 @@ static void table(const struct contributions *c, struct buf *out)
 	for (size_t i = shown; i < c->n_groups; i++)
 		rest += c->groups[i].change;
 	if (shown < c->n_groups)
-		html_format(out, "<p class=\"muted\">And %+.1f&nbsp;%% in %zu other group%s.</p>", 100 * rest, c->n_groups - shown,
+		html_format(out, "<p class=\"muted\">And %s&nbsp;%% in %zu other group%s.</p>", text_signed(100 * rest, 1).text, c->n_groups - shown,
 			    text_plural(c->n_groups - shown));
 	if (contributions_any_negative(c, shown))
 		buf_text(out, "<p class=\"muted\">" CONTRIBUTIONS_NEGATIVE "</p>");
@@ -110,9 +109,9 @@ void report_contributions(const struct contributions *c, const struct verdict *v
 		table(c, out);
 		lead(c, out);
 		html_format(out,
-			    "<p class=\"muted\">In all %+.1f&nbsp;%% (95&nbsp;%% interval %+.1f to %+.1f&nbsp;%%) over %zu hardware types, %zu "
+			    "<p class=\"muted\">In all %s&nbsp;%% (95&nbsp;%% interval %s to %s&nbsp;%%) over %zu hardware types, %zu "
 			    "machines.</p>",
-			    100 * c->total, 100 * c->total_low, 100 * c->total_high, c->types, c->machines);
+			    text_signed(100 * c->total, 1).text, text_signed(100 * c->total_low, 1).text, text_signed(100 * c->total_high, 1).text, c->types, c->machines);
 	}
 	buf_text(out, "</section>\n");
 }

@@ -177,8 +177,8 @@ static void fact_detectable(const struct verdict *v, struct buf *out)
 	free(matters);
 	if (isnan(v->effect.minimum_detectable))
 		return;
-	value = mem_format("%.*f\u00a0%%", v->effect.minimum_detectable < .1 ? 2 : v->effect.minimum_detectable < 1 ? 1 : 0,
-			   100 * v->effect.minimum_detectable);
+	value = mem_format("%s\u00a0%%", text_fixed(100 * v->effect.minimum_detectable,
+						     v->effect.minimum_detectable < .1 ? 2 : v->effect.minimum_detectable < 1 ? 1 : 0).text);
 	fact(out, "Slowdown it can find", value, v->effect.within ? "four times in five, on these machines" : "four times in five, as the ratios spread here");
 	free(value);
 }
@@ -192,6 +192,8 @@ static void reasons(const struct verdict *v, struct buf *out)
 		const char *text = v->reasons[i].text;
 		char first[2] = { *text, 0 };
 
+		if (strcmp(v->reasons[i].code, VERDICT_EMULATED) == 0)
+			continue; /* has a place of its own */
 		if (*first >= 'a' && *first <= 'z')
 			*first = (char)(*first - 'a' + 'A');
 		html_format(out, "<li data-code=\"%s\">%s%s.</li>", v->reasons[i].code, first, *text ? text + 1 : "");
@@ -199,14 +201,12 @@ static void reasons(const struct verdict *v, struct buf *out)
 	buf_text(out, "</ul>");
 }
 
-static void emulated_note(const struct report_machines *machines, struct buf *out)
+static void emulated_note(const struct verdict *v, struct buf *out)
 {
-	if (machines->emulated)
-		html_format(out,
-			    "<p class=\"note\" id=\"emulated\"><b>Emulated hosts.</b> %zu of %zu machines are hosts emulated on one "
-			    "computer, slowed down in different ways. What is said here holds for them and says nothing of real "
-			    "hardware.</p>",
-			    machines->emulated, machines->n);
+	for (size_t i = 0; i < v->n_reasons; i++) {
+		if (strcmp(v->reasons[i].code, VERDICT_EMULATED) == 0)
+			html_format(out, "<p class=\"note\" id=\"emulated\"><b>Emulated hosts.</b> %s.</p>", v->reasons[i].text);
+	}
 }
 
 static void dates(const struct verdict *v, struct buf *out)
@@ -233,8 +233,7 @@ static void dates(const struct verdict *v, struct buf *out)
 			    last_date);
 }
 
-void report_decision(const struct report *report, const struct report_names *names, const struct report_machines *machines,
-		     struct buf *out)
+void report_decision(const struct report *report, const struct report_names *names, struct buf *out)
 {
 	const struct verdict *v = report->verdict;
 
@@ -253,7 +252,7 @@ void report_decision(const struct report *report, const struct report_names *nam
 	}
 	buf_text(out, "<div class=\"words\">");
 	reasons(v, out);
-	emulated_note(machines, out);
+	emulated_note(v, out);
 	dates(v, out);
 	buf_text(out, "</div></section>\n");
 }

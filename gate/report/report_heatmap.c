@@ -19,14 +19,14 @@ static int bin_of(double z)
 
 static void legend(struct buf *out)
 {
-	buf_text(out, "<div class=\"heat-legend\"><span>slower than most</span><ol aria-label=\"Colours by z-score\">");
+	buf_text(out, "<div class=\"heat-legend\"><div class=\"scale\"><span>slower than most</span><ol aria-label=\"Colours by z-score\">");
 	for (int b = 0; b < BINS; b++) {
 		double z = (b - BINS / 2) * BIN_WIDTH;
 
 		html_format(out, "<li class=\"h h%d\"><span class=\"vh\">%+.1f</span></li>", b, z);
 	}
 	html_format(out,
-		    "</ol><span>faster than most</span><span class=\"muted\">z from &minus;%.1f to +%.1f</span><span class=\"h "
+		    "</ol><span>faster than most</span></div><span class=\"muted\">z from &minus;%.1f to +%.1f</span><span class=\"h "
 		    "hx\"></span><span>not measured</span></div>",
 		    BIN_WIDTH * (BINS / 2), BIN_WIDTH * (BINS / 2));
 }

@@ -42,8 +42,7 @@ void report_omitted(const struct report_omissions *own, const struct report_omis
 
 /* ---- sections, in the order of the page ---- */
 
-void report_decision(const struct report *report, const struct report_names *names, const struct report_machines *machines,
-		     struct buf *out);
+void report_decision(const struct report *report, const struct report_names *names, struct buf *out);
 void report_ratios(const struct verdict *verdict, struct buf *out);
 void report_resources(const struct verdict *verdict, const struct report_names *names, struct buf *out);
 void report_contributions(const struct contributions *contributions, const struct verdict *verdict, struct buf *out);
