@@ -96,11 +96,13 @@ victim=$!
 for _ in $(seq 1000); do
 	run -C "$lab" fingerprint show --format json
 	id=$(json .fingerprints[0].id) && [ -n "$id" ] && break
+	kill -0 $victim 2>/dev/null || break
 	sleep .05
 done
 for _ in $(seq 1000); do
 	run -C "$lab" fingerprint show "$id" --format json
 	done=$(json .counters.runs[0].cells[0].stressor) && [ -n "$done" ] && break
+	kill -0 $victim 2>/dev/null || break
 	sleep .05
 done
 kill -KILL $victim

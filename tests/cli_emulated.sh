@@ -57,7 +57,7 @@ something_there() {
 # both_there NUMBER: two sessions sleep for so long (a pattern).
 both_there() {
 	cases=$((cases + 1))
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		[ "$(pgrep -cf "^sleep $1\$")" = 2 ] && return
 		sleep .1
 	done
@@ -131,7 +131,7 @@ rests() {
 rests
 on "$lab" 3 "while [ ! -e '$tmp/enough' ]; do sleep .05; done" &
 session=$!
-for _ in $(seq 150); do
+for _ in $(seq 600); do
 	busy=$(ticks)
 	[ $((busy - idle)) -ge 5 ] && break
 	sleep .1
@@ -200,6 +200,7 @@ run fleet down "$tmp/fresh"
 nothing_left "$tmp/fresh"
 
 what='Ctrl-C'
+: >"$tmp/err" # what the last command said must not pass for a word of the next one
 "$ASSAY" fleet up "$lab" -n 20 >"$tmp/out" 2>"$tmp/err" &
 killed=$!
 while [ ! -s "$tmp/err" ] && kill -0 $killed 2>/dev/null; do sleep .01; done # it is at work: signals are caught by now

@@ -1,6 +1,7 @@
 # Limits of a stressor from the command line: what wants more memory or more processes than the battery allows is ended alone and is
 # missing with the reason; without the rights for control groups that is said, and all is measured.
 . "$(dirname "$0")/lib_cli.sh"
+. "$(dirname "$0")/lib_here.sh"
 [ -w /dev/shm ] || skip 'there is no /dev/shm to write to'
 
 mkdir "$tmp/fake" "$tmp/home"
@@ -28,34 +29,8 @@ limits: { memory_bytes: 134217728, processes: 20 }
 stressors: [{ stressor: cpu }, { stressor: resources }, { stressor: vm }]
 END
 
-# Processes of this test that still run.
-left() {
-	grep -lzF "ASSAY_TEST_MARK=$tmp" /proc/[0-9]*/environ 2>/dev/null
-}
-tidy() {
-	for environ in $(left); do
-		pid=${environ#/proc/}
-		kill -KILL "${pid%/environ}" 2>/dev/null
-	done
-}
-nothing_left() {
-	cases=$((cases + 1))
-	for _ in $(seq 100); do
-		[ -z "$(left)" ] && return
-		sleep .1
-	done
-	fail "still running: $(left)"
-}
-
-# make_lab NAME: $lab
-make_lab() {
-	lab=$tmp/$1
-	"$ASSAY" init "$lab" >/dev/null
-	printf 'hosts:\n  - name: here\n    transport: local\n    env: { ASSAY_TEST_MARK: "%s", PATH: "%s" }\n' "$tmp" "$tmp/fake:$PATH" >>"$lab/lab.yaml"
-}
-
 what='with the rights that this user has'
-make_lab mine
+make_lab mine "$tmp/fake:$PATH"
 groups() {
 	find /sys/fs/cgroup -type d -name 'assay-run-*' 2>/dev/null
 }
@@ -64,7 +39,7 @@ run -C "$lab" fingerprint run --battery "$tmp/limits.yaml" --format json
 groups | grep -vxFf "$tmp/others" >"$tmp/groups"
 expect_status 0
 measured=$(json .hosts[0].measured)
-nothing_left
+no_process_left
 run -C "$lab" fingerprint show here --format json
 cgroup=$(json .conditions.cgroup)
 run -C "$lab" fingerprint show here
@@ -85,7 +60,7 @@ esac
 # Those that were there at its end: its own, and those of others who measure at this time, which go, too.
 what='groups are removed'
 cases=$((cases + 1))
-for _ in $(seq 200); do
+for _ in $(seq 600); do
 	groups | grep -xFf "$tmp/groups" >"$tmp/left"
 	[ -s "$tmp/left" ] || break
 	sleep .1
@@ -96,7 +71,7 @@ what='a user without the rights'
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	cp "$ASSAY" "$tmp/assay"
 	chmod 755 "$tmp/assay"
-	make_lab theirs
+	make_lab theirs "$tmp/fake:$PATH"
 	chown -R 65534:65534 "$lab" "$tmp/home"
 	HOME="$tmp/home" setpriv --reuid 65534 --regid 65534 --clear-groups \
 		"$tmp/assay" -C "$lab" fingerprint run --battery "$tmp/limits.yaml" --format json >"$tmp/out" 2>"$tmp/err" </dev/null
@@ -106,7 +81,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	expect_json .hosts[0].measured 3
 	run -C "$lab" fingerprint show here --format json
 	expect_json .conditions.cgroup none
-	nothing_left
+	no_process_left
 else
 	echo 'not root: no other user is tried'
 fi

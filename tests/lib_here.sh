@@ -13,5 +13,5 @@ battery() {
 	file=$1
 	printf 'name: tiny\npasses: %s\nseconds: %s\nstressors:\n' "$2" "$3" >"$file"
 	shift 3
-	for stressor; do printf '  - { stressor: %s }\n' "$stressor" >>"$file"; done
+	for stressor; do printf '  - { stressor: "%s" }\n' "$stressor" >>"$file"; done
 }

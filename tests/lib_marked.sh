@@ -16,10 +16,10 @@ tidy() {
 	kill_marked
 }
 
-# Ends within ten seconds, for what comes after a kill needs a moment; others may be measuring at the same time.
+# Ends within a minute, for what comes after a kill needs a moment; others may be measuring at the same time.
 no_process_left() {
 	cases=$((cases + 1))
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		[ -z "$(marked)" ] && return
 		sleep .1
 	done

@@ -38,6 +38,13 @@ metric: { source: regex, pattern: 'cost ([0-9]+)' }
 END
 }
 
+# to_resume APP [OPTION...]: $resume becomes --resume when something was interrupted, else empty.
+to_resume() {
+	run -C "$lab" run "$@" --resume --dry-run
+	resume=
+	grep -q 'nothing to resume' "$tmp/out" "$tmp/err" || resume=--resume
+}
+
 # plan_id: of the latest plan of $lab, from what `run --format json` said.
 plan_id() {
 	json .plan

@@ -1,5 +1,6 @@
 # Real sshd's on loopback ports for the scripts cli_*.sh, which source this behind lib_cli.sh. They end with the script, also when it
-# is killed; sshd_stop ends one before. Each has its own host key and configuration; who holds $tmp/user may log in.
+# is killed; sshd_stop ends one before. Each has its own host key and configuration; who holds $tmp/user may log in. Their ports are
+# below those of emulated hosts (22001 and up), which are kept free for these by sockets that sshd may share.
 
 sshd_available() {
 	[ -x /usr/sbin/sshd ] && command -v ssh-keygen >/dev/null && command -v setpriv >/dev/null
@@ -13,7 +14,7 @@ sshd_start() {
 	[ "$(id -u)" != 0 ] || mkdir -p /run/sshd
 	tries=0
 	while :; do
-		port=$(cat "$tmp/$1.port" 2>/dev/null) || port=$((20000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
+		port=$(cat "$tmp/$1.port" 2>/dev/null) || port=$((10000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
 		printf 'ListenAddress 127.0.0.1\nPort %s\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nAuthorizedKeysFile %s\n%s\n' \
 			"$port" "$tmp/$1.key" "$tmp/user.pub" "PermitRootLogin yes
 MaxStartups 500
@@ -21,8 +22,8 @@ ${2:-}
 SetEnv SHLVL=2" >"$tmp/$1.conf"
 		setpriv --pdeathsig KILL /usr/sbin/sshd -D -e -f "$tmp/$1.conf" >"$tmp/$1.log" 2>&1 &
 		eval "sshd_$1=$!"
-		for wait in $(seq 100); do
-			grep -q 'Server listening' "$tmp/$1.log" && { echo "$port" >"$tmp/$1.port"; return; }
+		for wait in $(seq 600); do
+			grep -qs 'Server listening' "$tmp/$1.log" && { echo "$port" >"$tmp/$1.port"; return; }
 			kill -0 $! 2>/dev/null || break
 			sleep .05
 		done
