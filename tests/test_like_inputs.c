@@ -163,6 +163,57 @@ static void runs_of_the_same_input(void **state)
 	side_release(&old);
 }
 
+/* Many inputs in turn, few runs of each: those that are left out together must not be all of an input. */
+static void many_inputs_in_turn(void **state)
+{
+	enum { INPUTS = 20, EACH = 3 };
+	char *inputs[INPUTS];
+	double sizes[INPUTS];
+	struct detected d;
+	struct rng rng;
+	struct side old, new;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (size_t i = 0; i < INPUTS; i++) {
+		inputs[i] = mem_format("input-%c", 'a' + (int)i);
+		sizes[i] = exp(rng_double(&rng) * 6 + 6);
+	}
+	old = named("old", INPUTS * EACH, (const char *const *)inputs, sizes, INPUTS, 1, &rng);
+	new = named("new", INPUTS, (const char *const *)inputs, sizes, INPUTS, 1.4, &rng);
+	judge(&old, &new, &d);
+	assert_int_equal(d.decision, DECISION_REGRESSION);
+	release(&d);
+	side_release(&old);
+	side_release(&new);
+	for (size_t i = 0; i < INPUTS; i++)
+		free(inputs[i]);
+}
+
+/* Arguments that name the build are no inputs of both versions; what is twice as slow is found all the same. */
+static void arguments_that_name_the_build(void **state)
+{
+	struct side sides[2];
+	struct detected d;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (int i = 0; i < 2; i++) {
+		sides[i] = made_side(i ? "new" : "old");
+		for (size_t r = 0; r < (i ? SEEN : TRAIN); r++)
+			add_run(&sides[i], "", i ? "/new/data" : "/old/data", 1e4, i ? 2 : 1, &rng);
+		sides[i].back_end = RECORD_SOFTWARE;
+	}
+	judge(&sides[0], &sides[1], &d);
+	assert_int_equal(d.decision, DECISION_REGRESSION);
+	assert_int_equal(d.runs_unlike, 0);
+	assert_non_null(reason(&d, "inputs_differ"));
+	release(&d);
+	side_release(&sides[0]);
+	side_release(&sides[1]);
+}
+
 /* Ten times as large as all that was learned: nobody knows. */
 static void unlike_all(void **state)
 {
@@ -213,7 +264,7 @@ static void kept(void **state)
 		char *text;
 
 		check(observe(&old, &observe_defaults, &normal, &err), &err);
-		like_inputs_learn(&old, &normal, input_numbers(&old), &like);
+		like_inputs_learn(&old, &normal, input_numbers(&old), true, &like);
 		assert_int_equal(like.n, 1);
 		json = like_inputs_json(&like);
 		text = json_text(json);
@@ -269,6 +320,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slower_at_any_size), cmocka_unit_test(normal_runs_are_called_so), cmocka_unit_test(runs_of_the_same_input),
+		cmocka_unit_test(many_inputs_in_turn), cmocka_unit_test(arguments_that_name_the_build),
 		cmocka_unit_test(unlike_all), cmocka_unit_test(kept), cmocka_unit_test(what_cannot_be_kept),
 	};
 

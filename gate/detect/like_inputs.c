@@ -1,6 +1,7 @@
 #include "gate/detect/like_inputs.h"
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -61,11 +62,15 @@ size_t input_numbers(const struct side *side)
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
+/* The name that the manifest gives an input, or the arguments, which may name the build. As a digest: arguments may hold what nobody is to read, and
+ * models are passed on. */
 static char *text_of(const struct side_run *run)
 {
-	const char *arguments = run->n_files ? arguments_of(run) : "";
+	const char *text = *run->input ? run->input : run->n_files ? arguments_of(run) : "";
+	char hex[DIGEST_HEX_BYTES];
 
-	return mem_format("%s%s%s", run->input, *run->input && *arguments ? " " : "", arguments);
+	digest_sha256(text, strlen(text), hex);
+	return mem_string(hex);
 }
 
 static int by_text(const void *a, const void *b)
@@ -167,32 +172,62 @@ static double typical_of(const double *y, const bool *use, size_t runs, double *
 	return n ? stats_median(work, n) : 0;
 }
 
-/* By what to move the values of the runs in `out` [runs], each by a fit without it. */
+struct place {
+	size_t input, run;
+};
+
+static int by_input(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->input != y->input ? (x->input < y->input ? -1 : 1) : (x->run > y->run) - (x->run < y->run);
+}
+
+/* Which runs in use are left out together: of one input as few as can be. fold [runs]. */
+static void folds_of(const struct expect_inputs *inputs, const bool *use, size_t folds, size_t *fold)
+{
+	size_t runs = inputs->numbers.rows, n = 0;
+	struct place *places = mem_new(runs + 1, sizeof(places[0]));
+
+	for (size_t r = 0; r < runs; r++) {
+		if (use[r])
+			places[n++] = (struct place){ inputs->input[r], r };
+	}
+	qsort(places, n, sizeof(places[0]), by_input);
+	for (size_t i = 0; i < n; i++)
+		fold[places[i].run] = i % folds;
+	free(places);
+}
+
+/* By what to move the values of the runs in `out` [runs], each by a fit without it; NaN: that knows nothing of its input. */
 static void left_out(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
 {
 	size_t runs = inputs->numbers.rows, folds = n < FOLDS_MAX ? n : FOLDS_MAX;
 	bool *others = mem_new(runs + 1, sizeof(others[0]));
+	size_t *of = mem_new(runs + 1, sizeof(of[0]));
 
+	if (n)
+		folds_of(inputs, use, folds, of);
 	for (size_t fold = 0; fold < folds; fold++) {
 		struct expect expect;
-		size_t rank = 0;
 
 		for (size_t r = 0; r < runs; r++)
-			others[r] = use[r] && rank++ % folds != fold;
+			others[r] = use[r] && of[r] != fold;
 		expect_fit(inputs, y, others, &expect);
 		for (size_t r = 0; r < runs; r++) {
 			double should = 0;
 
 			if (use[r] && !others[r])
-				out[r] = expect_of(&expect, inputs, r, &should) ? typical - should : 0;
+				out[r] = expect_of(&expect, inputs, r, &should) ? typical - should : expect.by == EXPECT_BY_NOTHING ? 0 : (double)NAN;
 		}
 		expect_release(&expect);
 	}
 	free(others);
+	free(of);
 }
 
 /* Changes its values; what it should be with an input goes to the list, if anything is known of that. */
-static void learn_cell(const struct cell *c, const struct expect_inputs *inputs, struct like_inputs *like)
+static void learn_cell(const struct cell *c, const struct expect_inputs *inputs, struct like_inputs *like, bool *drop)
 {
 	const struct observed *o = c->observed;
 	size_t runs = inputs->numbers.rows, n;
@@ -207,7 +242,9 @@ static void learn_cell(const struct cell *c, const struct expect_inputs *inputs,
 	for (size_t i = 0; i < c->n; i++) {
 		size_t run = o->run[c->rows[i]];
 
-		if (use[run] && fabs(by[run]) > 0)
+		if (use[run] && isnan(by[run]))
+			drop[c->rows[i]] = drop[c->rows[i]] || column.expect.by != EXPECT_BY_NOTHING; /* a new run of it is not judged either */
+		else if (use[run] && fabs(by[run]) > 0)
 			move(c, i, by[run]);
 	}
 	if (column.expect.by != EXPECT_BY_NOTHING) {
@@ -253,23 +290,46 @@ static struct cell cell_of(struct observed *o, const struct by_function *by, siz
 		              .rows = by->rows + by->first[function], .n = by->first[function + 1] - by->first[function] };
 }
 
-void like_inputs_learn(const struct side *side, struct observed *normal, size_t numbers, struct like_inputs *out)
+bool input_common(const struct side *a, const struct side *b)
+{
+	bool common = false;
+
+	for (size_t i = 0; i < a->n && !common; i++) {
+		char *text = text_of(&a->runs[i]);
+
+		for (size_t k = 0; k < b->n && !common; k++) {
+			char *other = text_of(&b->runs[k]);
+
+			common = strcmp(text, other) == 0;
+			free(other);
+		}
+		free(text);
+	}
+	return common;
+}
+
+void like_inputs_learn(const struct side *side, struct observed *normal, size_t numbers, bool by_input, struct like_inputs *out)
 {
 	struct like_inputs like = { .numbers = numbers };
 	struct by_function by = by_function_of(normal);
 	struct expect_inputs inputs;
+	bool *drop = mem_new(normal->observations.values.rows + 1, sizeof(drop[0]));
 	size_t *input;
 
 	name_inputs(side, &like);
 	inputs = inputs_of(&like, side, &input);
+	for (size_t r = 0; r < side->n && !by_input; r++)
+		input[r] = SIZE_MAX;
 	for (size_t f = 0; f < normal->observations.functions && like.n_inputs > 1; f++) {
 		for (size_t c = 0; c < normal->observations.values.cols; c++) {
 			struct cell cell = cell_of(normal, &by, f, c, scale_stretch(normal->material[c], TOLERANCE));
 
 			if (normal->per_call[c])
-				learn_cell(&cell, &inputs, &like);
+				learn_cell(&cell, &inputs, &like, drop);
 		}
 	}
+	observed_drop(normal, drop);
+	free(drop);
 	mat_release(&inputs.numbers);
 	by_function_release(&by);
 	free(input);

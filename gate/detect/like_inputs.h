@@ -11,9 +11,11 @@
 
 #define INPUT_NUMBERS_MAX 16 /* of an input that are looked at; with more, none */
 
-/* An input is its name and the arguments, as the samples have them. Its numbers: words that are numbers, also behind '=', ':' and ','. Returns how many they are;
+/* An input is its name, or where it has none the arguments, as the samples have them. Its numbers: words that are numbers, also behind '=', ':' and ','. Returns how many they are;
  * 0: none, too many, or not equally many in all runs. */
 size_t input_numbers(const struct side *side);
+/* Some run of the one had an input of the other: not so where arguments name the build, for one. O(runs of a * runs of b). */
+bool input_common(const struct side *a, const struct side *b);
 
 /* A function's column that is compared so. */
 struct like_column {
@@ -24,15 +26,16 @@ struct like_column {
 
 struct like_inputs {
 	size_t numbers;  /* of an input; 0: they are not looked at */
-	char **inputs;   /* [n_inputs] by name */
+	char **inputs;   /* [n_inputs] SHA-256 of what they are, ascending */
 	size_t n_inputs;
 	struct like_column *columns; /* [n] by function, then column, each once */
 	size_t n;
 };
 
-/* Changes the values of `normal` to those at the typical input. numbers: input_numbers() of it, or 0. *out: like_inputs_release(). O(samples log samples + functions *
+/* Changes the values of `normal` to those at the typical input. numbers: input_numbers() of it, or 0; by_input: runs of one input may
+ * be compared with each other. *out: like_inputs_release(). O(samples log samples + functions *
  * runs * numbers * 40). */
-void like_inputs_learn(const struct side *side, struct observed *normal, size_t numbers, struct like_inputs *out);
+void like_inputs_learn(const struct side *side, struct observed *normal, size_t numbers, bool by_input, struct like_inputs *out);
 /* The same for what is judged. Samples of functions and runs with inputs of which nothing is known are taken away (OBSERVE_UNLIKE). Returns of how many runs. */
 size_t like_inputs_apply(const struct like_inputs *like, const struct side *side, struct observed *seen);
 void like_inputs_release(struct like_inputs *like); /* accepts zeroed */

@@ -290,7 +290,7 @@ static void observe_both(const struct side *a, const struct side *b, bool at_lik
 		fail(&err);
 	if (!at_like_inputs)
 		return;
-	like_inputs_learn(a, of_a, numbers == input_numbers(b) ? numbers : 0, &like);
+	like_inputs_learn(a, of_a, numbers == input_numbers(b) ? numbers : 0, input_common(a, b), &like);
 	like_inputs_apply(&like, b, of_b);
 	like_inputs_release(&like);
 }
