@@ -150,15 +150,17 @@ static enum assay_status train(const struct cli *cli, const struct arguments *a,
 	struct like_inputs like = { .inputs = NULL };
 	struct detector *detector = NULL;
 	struct model_file model = { .detector = NULL };
+	struct observe_options learned = a->observe;
 	char now[TEXT_DATE_BYTES];
 	enum assay_status st = detect_side(cli->directory, a->words[0], a->type, &side, err);
 
 	if (!st) {
 		detect_side_note(cli, &side);
-		st = observe(&side, &a->observe, &observed, err);
+		learned.least_share *= OBSERVE_LEARNED;
+		st = observe(&side, &learned, &observed, err);
 	}
 	if (!st)
-		like_inputs_learn(&side, &observed, input_numbers(&side), &like);
+		like_inputs_learn(&side, &observed, input_numbers(&side), true, &like);
 	if (!st)
 		st = detector_fit(&observed.observations, &a->detector, &detector, err);
 	if (st)

@@ -145,6 +145,8 @@ static enum assay_status observe_both(const struct detect_options *options, stru
 	if (in->model) {
 		o.inclusive = (const char *const *)in->model->inclusive;
 		o.n_inclusive = in->model->n_inclusive;
+		o.much = (const char *const *)in->model->much;
+		o.n_much = in->model->n_much;
 	}
 	st = observe(in->new, &o, &d->seen, err);
 	o.other = in->new;
@@ -160,12 +162,13 @@ static void compare_at_like_inputs(const struct detect_options *options, struct 
 	const struct detect_input *in = d->input;
 	const struct like_inputs *like = in->model ? &in->model->like : &d->like;
 	size_t numbers = in->old ? input_numbers(in->old) : in->model->like.numbers, theirs = input_numbers(in->new);
+	bool common = !in->old || input_common(in->old, in->new);
 	struct buf text = BUF_INIT;
 
 	if (in->old && !options->mann_whitney && options->detector.scaling != DETECTOR_ASINH)
 		return;
 	if (in->old)
-		like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, &d->like);
+		like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, common, &d->like);
 	d->runs_unlike = like_inputs_apply(like, in->new, &d->seen);
 	like_inputs_text(like, &text);
 	if (text.size)
@@ -173,6 +176,9 @@ static void compare_at_like_inputs(const struct detect_options *options, struct 
 	if (numbers && numbers != theirs && (in->old || like->n))
 		add_reason(d, "inputs_differ", "the inputs of the two versions have not equally many numbers, or not in all runs: what follows their size was %s",
 		           in->old ? "compared as it is" : "not judged");
+	else if (!common && !d->like.n)
+		add_reason(d, "inputs_differ", "no input of the one version is an input of the other (where inputs have no names, the arguments are "
+		           "compared, which may name the build): what follows the input was compared as it is");
 	if (d->runs_unlike)
 		add_reason(d, "inputs_unlike", "%zu run%s had inputs unlike those of normal runs: what follows the input was not judged there",
 		           d->runs_unlike, text_plural(d->runs_unlike));

@@ -31,7 +31,7 @@ struct detect_input {
 #define DETECT_SKIP_ROWS(X)                                                                          \
 	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                          \
 	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                          \
-	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it")
+	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it, or it did next to nothing in them")
 
 struct detected_skip {
 	char *name;       /* as people write it */

@@ -18,7 +18,7 @@ ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS
 struct work {
 	const struct side *side;
 	const struct observe_options *options;
-	struct observe_names names, inclusive, only;
+	struct observe_names names, inclusive, only, much;
 	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
 	struct observed *out;            /* its columns, remarks and counts are filled in */
 	size_t n_columns;
@@ -192,7 +192,7 @@ static void find_small(struct work *w)
 		w->small[i] = OBSERVE_REMARKS;
 		if (w->options->only && observe_names_find(&w->only, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_UNASKED;
-		else if (little(&here[i], least) && little(&there[i], least))
+		else if (little(&here[i], least) && little(&there[i], least) && observe_names_find(&w->much, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_LITTLE_WORK;
 		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
 			w->small[i] = OBSERVE_NESTED;
@@ -215,6 +215,9 @@ static void begin(struct work *w)
 	for (size_t i = 0; i < w->options->n_only; i++)
 		observe_names_add(&w->only, w->options->only[i]);
 	observe_names_sort(&w->only);
+	for (size_t i = 0; i < w->options->n_much; i++)
+		observe_names_add(&w->much, w->options->much[i]);
+	observe_names_sort(&w->much);
 	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
 	find_small(w);
 	for (size_t k = 0; k < OBSERVE_REMARKS; k++)
@@ -365,6 +368,7 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	}
 	observe_names_release(&w.inclusive);
 	observe_names_release(&w.only);
+	observe_names_release(&w.much);
 	free(w.small);
 	free(w.cells);
 	observed_release(&observed);

@@ -18,7 +18,10 @@ struct observe_options {
 	size_t n_inclusive;
 	const char *const *only;      /* [n_only] names that are looked at; NULL: all */
 	size_t n_only;
+	const char *const *much;      /* [n_much] names that do enough in what these are compared with, where that is not here (a kept model) */
+	size_t n_much;
 };
+#define OBSERVE_LEARNED .01 /* of least_share is enough to be learned: what does little in all normal runs may do much in a new one */
 extern const struct observe_options observe_defaults;
 #define OBSERVE_OWN_PART .1 /* of a function's work has to be its own, where what nested calls took is an estimate */
 
