@@ -9,6 +9,7 @@
 #define ANSWER_TIMEOUT_MS (MEASURE_LOCK_WAIT_MS + 120 * 1000)
 #define COMMAND_MS        (60 * 1000)
 #define WORK_PREFIX       "/dev/shm/assay-work-" /* user and session follow */
+#define BRING_IN_APART    20 /* times what it took: a twentieth of the time, at most, nobody is listened to for it */
 #define SPACE_BYTES_MIN   (128.0 * 1024 * 1024)
 
 static bool give_up(struct take_host *h, const char *why)
@@ -115,18 +116,24 @@ static bool take_cell(struct take *take, size_t index, const struct helper_answe
 	return st ? take_store_failed(take, h, &err) : true;
 }
 
-/* All that is complete in the store, into the catalog and its files. */
-static enum assay_status bring_in(struct take *take, struct assay_error *err)
+/* All that is complete in the store, into the catalog and its files. Where that is much it is not done for each host, for no other host is listened to
+ * meanwhile: what is left is brought in at the end. */
+static enum assay_status bring_in(struct take *take, bool last, struct assay_error *err)
 {
+	int64_t began = engine_now_ms();
 	struct fingerprint_set set = { 0 };
+	enum assay_status st;
 	size_t written;
-	enum assay_status st = fingerprint_load(&take->lab->store, &set, err);
 
+	if (!last && began < take->bring_in_ms)
+		return ASSAY_OK;
+	st = fingerprint_load(&take->lab->store, &set, err);
 	if (!st)
 		catalog_put(take->catalog, &set);
 	if (!st)
 		st = catalog_save(take->catalog, &written, err);
 	fingerprint_set_release(&set);
+	take->bring_in_ms = engine_now_ms() + BRING_IN_APART * (engine_now_ms() - began);
 	return st;
 }
 
@@ -152,7 +159,7 @@ static bool finish(struct take *take, size_t index, const struct helper_answer *
 	take->results[index].complete = true;
 	if (!h->host->profile)
 		identity_take(&catalog_machine(take->catalog, h->host->id)->identity, &h->before);
-	if (bring_in(take, &err)) /* at once: whatever becomes of the other hosts, and of us */
+	if (bring_in(take, false, &err)) /* at once: whatever becomes of the other hosts, and of us */
 		return take_store_failed(take, h, &err);
 	return false;
 }
@@ -331,7 +338,7 @@ enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, co
 			st = assay_fail(err, take.fault.status, "%s", take.fault.text);
 	}
 	if (!st)
-		st = bring_in(&take, err); /* what an earlier one that was killed has left */
+		st = bring_in(&take, true, err); /* what an earlier one that was killed has left */
 	free(fleet);
 	take_release(&take);
 	return st;

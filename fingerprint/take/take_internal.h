@@ -60,6 +60,7 @@ struct take {
 	size_t n, cells_done, cells_total;
 	int64_t longest_ms; /* of the battery's stressors */
 	struct measure_turns turns;
+	int64_t bring_in_ms;       /* by engine_now_ms(): not again before */
 	struct assay_error fault; /* of the store: ends everything */
 	bool failed;
 };

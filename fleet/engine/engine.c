@@ -122,7 +122,7 @@ static void conn_free(struct conn *conn)
 	free(conn);
 }
 
-static void conn_late(struct conn *conn)
+static void conn_late(struct conn *conn, int64_t now)
 {
 	if (conn->state < CONN_READY) {
 		ssh_conn_late(conn);
@@ -130,7 +130,7 @@ static void conn_late(struct conn *conn)
 	}
 	if (!conn->host->local)
 		engine_channel_signal(conn);
-	if (!conn->deadline_ms || engine_now_ms() < conn->deadline_ms)
+	if (!conn->deadline_ms || now < conn->deadline_ms)
 		conn_settle(conn, FLEET_TIMEOUT, "nothing was heard of the command for %.4g s%s", (double)conn->command.silence_ms / 1000,
 			    conn->host->local ? "" : "; it may still run there");
 	conn_settle(conn, FLEET_TIMEOUT, "the command did not end within %.4g s%s", (double)conn->command_timeout_ms / 1000,
@@ -223,17 +223,15 @@ static int time_to_wait(const struct engine *engine)
 	return wait > INT32_MAX ? INT32_MAX : (int)wait;
 }
 
-static void look_at_deadlines(struct engine *engine)
+static void look_at_deadlines(struct engine *engine, int64_t now)
 {
-	int64_t now = engine_now_ms();
-
 	for (struct conn *conn = engine->active; conn; conn = conn->next) {
 		if (conn->state == CONN_ENDED || !deadline_of(conn) || now < deadline_of(conn))
 			continue;
 		if (conn->state == CONN_DIALING && now < conn->deadline_ms)
 			engine_dial_next(conn);
 		else
-			conn_late(conn);
+			conn_late(conn, now);
 	}
 }
 
@@ -241,6 +239,7 @@ static enum assay_status wait_and_step(struct engine *engine, struct assay_error
 {
 	struct epoll_event events[EVENTS];
 	int n = epoll_wait(engine->epoll, events, EVENTS, time_to_wait(engine));
+	int64_t now = engine_now_ms(); /* time that we take ourselves, over the catalog for one, makes no host late */
 
 	if (n < 0 && errno != EINTR)
 		return assay_fail_errno(err, errno, "cannot wait for the hosts");
@@ -250,7 +249,7 @@ static enum assay_status wait_and_step(struct engine *engine, struct assay_error
 		if (watch->conn->state != CONN_ENDED) /* a host is freed only in sweep() */
 			conn_step(watch->conn);
 	}
-	look_at_deadlines(engine);
+	look_at_deadlines(engine, now);
 	return ASSAY_OK;
 }
 

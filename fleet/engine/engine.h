@@ -91,4 +91,7 @@ enum assay_status fleet_host_keys(const struct host *const *hosts, size_t n, con
 /* Exit status of commands that act on many hosts: 0 all ok, 7 some failed, 1 all failed (excluded ones do not count). */
 int fleet_exit(const struct fleet_result *results, size_t n);
 
+/* Milliseconds of a clock that nobody sets. */
+int64_t engine_now_ms(void);
+
 #endif

@@ -135,7 +135,6 @@ struct engine {
 
 /* ---- engine.c ---- */
 
-int64_t engine_now_ms(void);
 
 /* Serves all hosts; a status other than ASSAY_OK is this machine's fault. */
 enum assay_status engine_loop(struct engine *engine, struct assay_error *err);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LOCK_POLL_MS 20
 #define LOCK_OPENS 10 /* times that somebody may make and remove the file under our hands */
 
 /* First as it is: where fs.protected_regular is set, O_CREAT on another user's file in a sticky directory fails. Reading is
@@ -88,15 +89,16 @@ static pid_t queue_up(int fd, int *end)
 }
 
 /* Until the lock may be ours, the time is over or the controller has hung up; false: that, or it cannot wait. */
-static bool wait_turn(struct request *request, int in, struct frames_out *out, int fd, int64_t left_ms, enum lock_got *got)
+static bool wait_turn(int in, struct frames_out *out, int fd, int64_t left_ms, enum lock_got *got)
 {
 	struct pollfd wait[] = { { in, POLLIN, 0 }, { -1, POLLIN, 0 } };
 	int64_t end_ns = monotonic_ns() + left_ms * 1000000, said_ns = 0;
 	pid_t child = queue_up(fd, &wait[1].fd);
 
-	*got = LOCK_REFUSED;
-	if (child < 0)
-		return request_refuse(request, "cannot wait for the lock '%.200s': %s", request->lock, strerror(errno));
+	if (child < 0) { /* as many processes as this user may have: the lock is looked at from time to time */
+		wait[1].fd = -1;
+		end_ns = monotonic_ns() + (left_ms < LOCK_POLL_MS ? left_ms : LOCK_POLL_MS) * 1000000;
+	}
 	*got = LOCK_HELD;
 	for (int64_t left = left_ms; *got == LOCK_HELD && left > 0 && !wait[1].revents; left = (end_ns - monotonic_ns()) / 1000000) {
 		if (!said_ns || monotonic_ns() - said_ns >= HELPER_WAITING_MS * INT64_C(1000000)) {
@@ -107,9 +109,11 @@ static bool wait_turn(struct request *request, int in, struct frames_out *out, i
 		    (poll(wait, 2, left < HELPER_WAITING_MS ? (int)left : HELPER_WAITING_MS) > 0 && wait[0].revents && !frames_still_there(in)))
 			*got = LOCK_HUNG_UP;
 	}
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	close(wait[1].fd);
+	if (child > 0) {
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		close(wait[1].fd);
+	}
 	return *got == LOCK_HELD;
 }
 
@@ -141,7 +145,7 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 			request_refuse(request, "busy: somebody else measures on this box (lock '%.200s')", request->lock);
 			return LOCK_REFUSED;
 		}
-		if (!wait_turn(request, in, out, *fd, left_ms, &got))
+		if (!wait_turn(in, out, *fd, left_ms, &got))
 			return got;
 	}
 }
