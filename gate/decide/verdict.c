@@ -62,7 +62,7 @@ static void explain_nothing(struct verdict *v)
 		return;
 	}
 	add_reason(v, "no_common_machine", "no machine ran both versions%s%s, so nothing can be compared",
-		   pairing_terms(v->baseline, v->candidate) ? " under one and the same manifest" :
+		   !fails && pairing_terms(v->baseline, v->candidate) ? " under one and the same manifest" :
 		   v->baseline->n_others || v->candidate->n_others ? " as they are now" : "", fails ? ", for the candidate failed in each of its runs" : "");
 }
 

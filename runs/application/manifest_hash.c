@@ -145,6 +145,7 @@ void manifest_terms_of(const struct manifest *manifest, size_t version, size_t i
 	*out = (struct manifest_terms){ .higher_is_better = manifest->metric.higher_is_better };
 	add_metric(&metric, &manifest->metric);
 	hash_end(&metric, out->metric);
+	add_set(&shared, &manifest->files);
 	add_set(&shared, &manifest->environment);
 	add_words(&shared, &i->arguments);
 	add_set(&shared, &i->environment);

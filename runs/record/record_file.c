@@ -67,7 +67,7 @@ static int create(struct record_writer *w, uint64_t pid)
 
 		if (!path_of(w, pid, n))
 			return -ENAMETOOLONG;
-		file = call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644, 0, 0);
+		file = call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0, 0); /* it has the arguments */
 		if (file != -EEXIST)
 			return (int)file;
 	}
@@ -117,7 +117,7 @@ static bool is_kept(const struct record_writer *w)
 /* At a number that the program does not use; not at all where there are none so high. */
 static void keep(struct record_writer *w, int file)
 {
-	struct stat now;
+	struct stat now = { 0 };
 
 	w->kept = -1;
 	if (call(SYS_fstat, file, (long)&now, 0, 0, 0, 0) == 0)
