@@ -24,6 +24,6 @@ build() {
 give_back() {
 	[ "$(id -u)" = 0 ] && [ -n "${SUDO_UID:-}" ] || return 0
 	for path in "$@"; do
-		[ ! -e "$path" ] || chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$path"
+		[ ! -e "$path" ] || chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$path" || true
 	done
 }
