@@ -135,6 +135,33 @@ expect_status 3
 run model train old -o 1.0.model --model mann-whitney
 refused 2 'unknown model'
 
+what='a function that did little, in a kept model'
+cat >rarely.c <<'END'
+#ifndef MORE
+#define MORE 1
+#endif
+static volatile long table[300000];
+__attribute__((noinline)) void often(void) { for (int i = 0; i < 300000; i++) table[i] += i; }
+__attribute__((noinline)) void rarely(void) { for (int i = 0; i < 300 * MORE; i++) table[i] += i; }
+int main(void) { often(); rarely(); return 0; }
+END
+for more in 1 50; do
+	"$ASSAY" emulate build -- gcc -O2 -g -w -DMORE=$more rarely.c -o rarely.$more || exit 1
+done
+for i in $(seq 19); do # one thousandth of the work
+	mkdir -p little/$i much/$i
+	ASSAY_EMULATE_DIRECTORY=little/$i ./rarely.1 || exit 1
+	[ "$i" -gt 3 ] || ASSAY_EMULATE_DIRECTORY=much/$i ./rarely.50 || exit 1
+done
+run model train little -o little.model
+expect_status 0
+run detect --model-file little.model much --format json
+expect_status 3
+expect_json .functions[0].name rarely
+expect_json .functions[0].runs_anomalous 3
+run detect --model-file little.model little
+expect_status 0
+
 what='one of seven functions'
 build seven '' seven
 build seven -DFAULT=6 broken
