@@ -2,8 +2,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/changes/changes.h"
-#include "runs/changes/version.h"
+#include "runs/inside/changes/changes.h"
+#include "runs/inside/changes/version.h"
 #include "runs/cmd.h"
 
 static const char doc[] =

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "runs/cmd.h"
-#include "runs/instrument/countable.h"
+#include "runs/inside/instrument/countable.h"
 
 #include <errno.h>
 #include <inttypes.h>

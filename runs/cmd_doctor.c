@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "runs/cmd.h"
-#include "runs/instrument/site.h"
+#include "runs/inside/instrument/site.h"
 
 static const char doc[] =
     "Says whether the functions of a program or shared library can be probed, and what is missing. Programs are built for that with "

@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
-#include "runs/instrument/emulate_build.h"
-#include "runs/instrument/launch.h"
+#include "runs/inside/instrument/emulate_build.h"
+#include "runs/inside/instrument/launch.h"
 
 #include <errno.h>
 #include <ftw.h>

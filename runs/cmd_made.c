@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/samples/samples.h"
+#include "runs/inside/samples/samples.h"
 
 #include <dirent.h>
 #include <string.h>

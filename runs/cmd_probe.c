@@ -4,11 +4,11 @@
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
-#include "runs/instrument/countable.h"
-#include "runs/instrument/instrument.h"
-#include "runs/instrument/launch.h"
-#include "runs/samples/samples.h"
-#include "runs/instrument/site.h"
+#include "runs/inside/instrument/countable.h"
+#include "runs/inside/instrument/instrument.h"
+#include "runs/inside/instrument/launch.h"
+#include "runs/inside/samples/samples.h"
+#include "runs/inside/instrument/site.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,11 +5,11 @@
 #include "base/buf.h"
 #include "base/cli.h"
 #include "fleet/cmd_fleet.h"
-#include "runs/application/stack.h"
-#include "runs/execute/estimate.h"
-#include "runs/execute/execute.h"
-#include "runs/execute/plan_choose.h"
-#include "runs/samples/sample_files.h"
+#include "runs/running/application/stack.h"
+#include "runs/running/execute/estimate.h"
+#include "runs/running/execute/execute.h"
+#include "runs/running/execute/plan_choose.h"
+#include "runs/inside/samples/sample_files.h"
 
 #include <signal.h>
 

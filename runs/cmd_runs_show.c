@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
-#include "runs/execute/execution.h"
-#include "runs/results/evidence.h"
-#include "runs/results/run_others.h"
+#include "runs/running/execute/execution.h"
+#include "runs/running/results/evidence.h"
+#include "runs/running/results/run_others.h"
 
 #include <inttypes.h>
 

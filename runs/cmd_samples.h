@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/cli.h"
 #include "base/json.h"
-#include "runs/samples/samples.h"
+#include "runs/inside/samples/samples.h"
 
 /* What is in one file; `name` is that of the file. */
 void cmd_samples_human(const char *name, const struct samples *samples, struct buf *out);

@@ -7,9 +7,9 @@
 #include "fleet/agent/measure.h"
 #include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
-#include "runs/results/run.h"
-#include "runs/samples/sample_files.h"
-#include "runs/samples/sample_keep.h"
+#include "runs/running/results/run.h"
+#include "runs/inside/samples/sample_files.h"
+#include "runs/inside/samples/sample_keep.h"
 
 #include <inttypes.h>
 #include <unistd.h>

@@ -25,8 +25,8 @@ for folder in base fleet fingerprint runs model gate; do
 		done
 		grep -n '^#include "[^/"]*"' "$file" && { echo "$file includes a file without its folder"; status=1; }
 		case $file in
-		runs/probe/* | runs/emulate/*)
-			if grep -n '^#include "' "$file" | grep -vE "\"(runs/record|${file%/*})/|\"fleet/counting/refused.h\""; then
+		runs/inside/probe/* | runs/inside/emulate/*)
+			if grep -n '^#include "' "$file" | grep -vE "\"(runs/inside/record|${file%/*})/|\"fleet/counting/refused.h\""; then
 				echo "$file goes into other people's processes: of this project it may include the record format, and why nothing is counted, only"
 				status=1
 			fi

@@ -195,7 +195,7 @@ gcc -O2 $(PKG_CONFIG_PATH=$(dirname "$ASSAY") pkg-config --cflags assay-probe) "
 run doctor ./by_pkg_config
 expect_status 0
 mkdir project
-printf 'cmake_minimum_required(VERSION 3.20)\nproject(p C)\ninclude(%s/runs/probe/assay-probe.cmake)\nadd_executable(calls %s/calls.c)\nassay_probe(calls)\n' \
+printf 'cmake_minimum_required(VERSION 3.20)\nproject(p C)\ninclude(%s/runs/inside/probe/assay-probe.cmake)\nadd_executable(calls %s/calls.c)\nassay_probe(calls)\n' \
 	"$ASSAY_SOURCE" "$source" >project/CMakeLists.txt
 cmake -S project -B project/build >/dev/null && cmake --build project/build >/dev/null
 run doctor project/build/calls

@@ -3,7 +3,7 @@
 #ifndef TESTS_EMULATED_HERE_H
 #define TESTS_EMULATED_HERE_H
 
-#include "runs/samples/samples.h"
+#include "runs/inside/samples/samples.h"
 #include "tests/scratch.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #define TIMES   60000
 #define THREADS 4
 
-/* runs/emulate/emulate.h, as far as programs know it. */
+/* runs/inside/emulate/emulate.h, as far as programs know it. */
 void __tsan_func_entry(void *caller);
 void __tsan_func_exit(void);
 void __tsan_read4(void *at);

@@ -3,8 +3,8 @@
 #ifndef TESTS_PROBE_STACK_H
 #define TESTS_PROBE_STACK_H
 
-#include "runs/probe/probe.h"
-#include "runs/samples/samples.h"
+#include "runs/inside/probe/probe.h"
+#include "runs/inside/samples/samples.h"
 #include "tests/scratch.h"
 
 #include <dlfcn.h>

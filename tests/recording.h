@@ -2,8 +2,8 @@
 #ifndef TESTS_RECORDING_H
 #define TESTS_RECORDING_H
 
-#include "runs/record/record_writer.h"
-#include "runs/samples/samples.h"
+#include "runs/inside/record/record_writer.h"
+#include "runs/inside/samples/samples.h"
 #include "tests/scratch.h"
 
 #define TICKS 1000000000u

@@ -1,7 +1,7 @@
 /* Parts of `assay changes` that have their own rules: names, paths, texts of git, maps. What it finds is in cli_changes.sh. */
-#include "runs/changes/changes.h"
-#include "runs/changes/demangle.h"
-#include "runs/changes/image_internal.h"
+#include "runs/inside/changes/changes.h"
+#include "runs/inside/changes/demangle.h"
+#include "runs/inside/changes/image_internal.h"
 
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
 /* The table of events against libpfm4's, micro-architectures, packing and joining against a machine that does not exist. */
 #include "fleet/counting/pack.h"
-#include "runs/instrument/countable.h"
+#include "runs/inside/instrument/countable.h"
 
 #include <perfmon/pfmlib.h>
 #include <setjmp.h>

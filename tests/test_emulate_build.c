@@ -1,4 +1,4 @@
-#include "runs/instrument/emulate_build.h"
+#include "runs/inside/instrument/emulate_build.h"
 
 #include "tests/scratch.h"
 

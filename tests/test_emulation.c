@@ -1,6 +1,6 @@
-/* Programs of tests/apps, built by `assay emulate build` and run; what they counted, as runs/samples/samples.h reads it. All of them, larger and with
+/* Programs of tests/apps, built by `assay emulate build` and run; what they counted, as runs/inside/samples/samples.h reads it. All of them, larger and with
  * their costs: tests/evidence/emulation.sh. */
-#include "runs/samples/samples.h"
+#include "runs/inside/samples/samples.h"
 
 #include "tests/scratch.h"
 

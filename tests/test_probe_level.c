@@ -1,5 +1,5 @@
 /* Which calls the probe measures: the file of its library itself, here with a budget of ours. */
-#include "runs/probe/probe_level.c"
+#include "runs/inside/probe/probe_level.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

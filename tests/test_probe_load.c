@@ -1,8 +1,8 @@
 /* The probe's list, modules, code that is changed and libraries that come: the files of its library, in a program that can have
  * sanitizers. Modules are made up of bytes, and functions of a few instructions; some functions are this program's own. */
-#include "runs/probe/probe_module.c"
+#include "runs/inside/probe/probe_module.c"
 
-#include "runs/samples/samples.h"
+#include "runs/inside/samples/samples.h"
 #include "tests/scratch.h"
 
 #include <dlfcn.h>

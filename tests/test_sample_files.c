@@ -1,12 +1,12 @@
 /* Files of samples in the laboratory: kept with their execution or not at all, read back as they were, refused when they are not what they were; what has no
  * row is removed, and what has one stays. */
-#include "runs/samples/sample_files.h"
+#include "runs/inside/samples/sample_files.h"
 
-#include "runs/application/stack.h"
-#include "runs/execute/execution.h"
-#include "runs/record/record_writer.h"
-#include "runs/results/run.h"
-#include "runs/samples/sample_pack.h"
+#include "runs/running/application/stack.h"
+#include "runs/running/execute/execution.h"
+#include "runs/inside/record/record_writer.h"
+#include "runs/running/results/run.h"
+#include "runs/inside/samples/sample_pack.h"
 #include "tests/scratch.h"
 
 #include <errno.h>

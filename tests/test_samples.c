@@ -1,6 +1,6 @@
 /* The reader on files built by hand: what was spent in a function itself, damaged files, and the joining of runs. */
-#include "runs/record/record_writer.h"
-#include "runs/samples/samples_join.h"
+#include "runs/inside/record/record_writer.h"
+#include "runs/inside/samples/samples_join.h"
 #include "tests/scratch.h"
 
 #include <math.h>

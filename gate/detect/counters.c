@@ -1,6 +1,6 @@
 #include "gate/detect/counters.h"
 
-#include "runs/instrument/countable.h"
+#include "runs/inside/instrument/countable.h"
 
 #include <string.h>
 

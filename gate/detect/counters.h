@@ -4,7 +4,7 @@
 #define GATE_DETECT_COUNTERS_H
 
 #include "gate/detect/trouble.h"
-#include "runs/record/record.h"
+#include "runs/inside/record/record.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/anomaly/calibrate.h"
-#include "runs/changes/demangle.h"
+#include "runs/inside/changes/demangle.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "gate/detect/detect_internal.h"
 #include "gate/detect/side_effect.h"
-#include "runs/changes/demangle.h"
+#include "runs/inside/changes/demangle.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/samples/sample_files.h"
+#include "runs/inside/samples/sample_files.h"
 
 #include <unistd.h>
 

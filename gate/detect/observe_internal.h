@@ -3,7 +3,7 @@
 #define GATE_DETECT_OBSERVE_INTERNAL_H
 
 #include "gate/detect/observe.h"
-#include "runs/samples/samples_join.h"
+#include "runs/inside/samples/samples_join.h"
 
 /* ---- observe_source.c: what one process counted, in one file or, by several executions, in several ---- */
 

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "gate/detect/counters.h"
-#include "runs/changes/functions.h"
+#include "runs/inside/changes/functions.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "runs/changes/source.h"
-#include "runs/changes/version.h"
+#include "runs/inside/changes/source.h"
+#include "runs/inside/changes/version.h"
 
 #include <string.h>
 

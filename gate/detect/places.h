@@ -3,8 +3,8 @@
 #define GATE_DETECT_PLACES_H
 
 #include "base/buf.h"
-#include "runs/changes/build.h"
-#include "runs/changes/changes.h"
+#include "runs/inside/changes/build.h"
+#include "runs/inside/changes/changes.h"
 
 #include <stdbool.h>
 #include <stddef.h>

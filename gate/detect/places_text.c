@@ -1,7 +1,7 @@
 /* The text of a source that debug information names. */
 #include "base/file.h"
 #include "gate/detect/places.h"
-#include "runs/changes/source.h"
+#include "runs/inside/changes/source.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -4,7 +4,7 @@
 
 #include "base/digest.h"
 #include "fleet/lab/lab.h"
-#include "runs/samples/samples.h"
+#include "runs/inside/samples/samples.h"
 
 #define SIDE_FILES_MAX 65536
 

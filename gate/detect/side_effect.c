@@ -1,7 +1,7 @@
 #include "gate/detect/side_effect.h"
 
 #include "base/mem.h"
-#include "runs/changes/functions.h"
+#include "runs/inside/changes/functions.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "runs/results/run.h"
-#include "runs/samples/sample_files.h"
+#include "runs/running/results/run.h"
+#include "runs/inside/samples/sample_files.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Notes of a module as it is loaded: what is found in them is pairs of hexadecimal digits, no more than there are bytes. */
 #include "base/error.h"
 #include "base/mem.h"
-#include "runs/record/record_writer.h"
+#include "runs/inside/record/record_writer.h"
 
 #include <string.h>
 

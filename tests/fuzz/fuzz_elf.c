@@ -1,7 +1,7 @@
 /* ELF files with debug information: whatever they hold, a build is the same as itself, its bodies lie in machine code, and an
  * error names the file. libelf and libdw read them, too: what reaches them was checked before. */
 #include "base/mem.h"
-#include "runs/changes/changes.h"
+#include "runs/inside/changes/changes.h"
 
 #define BYTES_MAX (1u << 20)
 

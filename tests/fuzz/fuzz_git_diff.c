@@ -1,6 +1,6 @@
 /* What git writes as a difference: hunks name files and count lines as they stand in it; an error names a line. */
 #include "base/mem.h"
-#include "runs/changes/source.h"
+#include "runs/inside/changes/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* What the probe reads inside another program: a list's entries are words of its text, in order, as many as it has good lines. */
-#include "runs/probe/probe_list.c"
+#include "runs/inside/probe/probe_list.c"
 
 #include "base/error.h"
 #include "base/mem.h"

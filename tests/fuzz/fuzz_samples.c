@@ -1,6 +1,6 @@
 /* Whatever is read is inside its arrays and in order; what it says twice is the same; and a file cut shorter never has more samples. */
 #include "base/mem.h"
-#include "runs/samples/samples_join.h"
+#include "runs/inside/samples/samples_join.h"
 
 #include <stdint.h>
 

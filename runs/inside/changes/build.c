@@ -1,0 +1,144 @@
+#include "runs/inside/changes/build.h"
+
+#include "base/mem.h"
+
+size_t build_callee(const struct build *build, uint64_t address)
+{
+	size_t body = functions_body_at(&build->functions, address);
+	const char *import;
+
+	if (body != FUNCTIONS_NONE)
+		return build->functions.bodies[body].function;
+	import = image_import_at(&build->image, address);
+	return import ? functions_named(&build->functions, import) : FUNCTIONS_NONE;
+}
+
+/* ---- what is referred to ---- */
+
+static void refer(struct build *build, uint64_t address)
+{
+	const struct image_section *section = image_section_at(&build->image, address);
+
+	if (!section || image_is_code(section))
+		return;
+	build->referred = mem_grow(build->referred, build->n_referred, &build->referred_capacity, sizeof(*build->referred));
+	build->referred[build->n_referred++] = address;
+}
+
+static void call(struct build *build, size_t body, uint64_t address)
+{
+	struct functions *f = &build->functions;
+	size_t callee = build_callee(build, address);
+
+	if (callee == FUNCTIONS_NONE || callee == f->bodies[body].function)
+		return;
+	f->calls = mem_grow(f->calls, f->n_calls, &f->calls_capacity, sizeof(*f->calls));
+	f->calls[f->n_calls++] = (struct call){body, callee};
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void read_references(struct build *build)
+{
+	struct code code = {.items = NULL};
+	size_t n = 0;
+
+	for (size_t i = 0; i < build->functions.n_bodies; i++) {
+		code_decode(&build->image, &build->functions, i, &code);
+		for (size_t j = 0; j < code.n; j++)
+			for (size_t k = 0; k < code.items[j].n_references; k++) {
+				const struct code_reference *reference = &code.items[j].references[k];
+
+				if (reference->kind == CODE_BRANCH)
+					call(build, i, reference->target);
+				else if (reference->kind != CODE_THREAD)
+					refer(build, reference->target);
+			}
+	}
+	code_release(&code);
+	for (size_t i = 0; i < build->image.n_relocations; i++)
+		if (!build->image.relocations[i].symbol)
+			refer(build, (uint64_t)build->image.relocations[i].addend);
+	if (!build->n_referred)
+		return;
+	qsort(build->referred, build->n_referred, sizeof(*build->referred), compare_addresses);
+	for (size_t i = 1; i < build->n_referred; i++)
+		if (build->referred[i] != build->referred[n])
+			build->referred[++n] = build->referred[i];
+	build->n_referred = n + 1;
+}
+
+static uint64_t next_referred(const struct build *build, uint64_t address)
+{
+	size_t low = 0, high = build->n_referred;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (build->referred[middle] <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < build->n_referred ? build->referred[low] : UINT64_MAX;
+}
+
+uint64_t build_end_of(const struct build *build, uint64_t address)
+{
+	const struct image_section *section = image_section_at(&build->image, address);
+	size_t symbol = image_symbol_before(&build->image, address);
+	uint64_t end, next = next_referred(build, address);
+
+	if (!section)
+		return address;
+	end = section->address + section->size;
+	symbol = symbol == SIZE_MAX ? 0 : symbol + 1;
+	if (next < end)
+		end = next;
+	if (symbol < build->image.n_symbols && build->image.symbols[symbol].address < end)
+		end = build->image.symbols[symbol].address;
+	return end;
+}
+
+/* ---- both ways in ---- */
+
+static enum assay_status complete(struct build *build, enum assay_status st, struct build *out, struct assay_error *err)
+{
+	if (!st)
+		st = functions_read(&build->image, &build->functions, err);
+	if (!st)
+		read_references(build);
+	else
+		build_release(build);
+	*out = *build;
+	return st;
+}
+
+enum assay_status build_open(const char *path, struct build *out, struct assay_error *err)
+{
+	struct build build = {.referred = NULL};
+	enum assay_status st = image_open(path, &build.image, err);
+
+	return complete(&build, st, out, err);
+}
+
+enum assay_status build_from_bytes(const char *name, uint8_t *bytes, size_t n, struct build *out, struct assay_error *err)
+{
+	struct build build = {.referred = NULL};
+	enum assay_status st = image_from_bytes(name, bytes, n, &build.image, err);
+
+	return complete(&build, st, out, err);
+}
+
+void build_release(struct build *build)
+{
+	functions_release(&build->functions);
+	image_release(&build->image);
+	free(build->referred);
+	*build = (struct build){.referred = NULL};
+}

@@ -1,0 +1,26 @@
+/* A build that is compared: a file, its functions, and what its machine code refers to. */
+#ifndef RUNS_CHANGES_BUILD_H
+#define RUNS_CHANGES_BUILD_H
+
+#include "runs/inside/changes/code.h"
+
+struct build {
+	struct image image;
+	struct functions functions; /* calls: also those that only the machine code shows */
+	uint64_t *referred;         /* [n_referred], data that something refers to, ascending, each once */
+	size_t n_referred, referred_capacity;
+};
+
+/* *out is overwritten; build_release() it. Errors as image_open() and functions_read(). */
+enum assay_status build_open(const char *path, struct build *out, struct assay_error *err);
+enum assay_status build_from_bytes(const char *name, uint8_t *bytes, size_t n, struct build *out, struct assay_error *err);
+void build_release(struct build *build); /* accepts zeroed */
+
+/* Where what stands at an address of data ends at the latest: at the next thing that is referred to or has a symbol, or with the
+ * section. */
+uint64_t build_end_of(const struct build *build, uint64_t address);
+
+/* The function that a call to this address reaches, through the linkage table too; FUNCTIONS_NONE: not of this build. */
+size_t build_callee(const struct build *build, uint64_t address);
+
+#endif

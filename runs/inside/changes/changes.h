@@ -1,0 +1,105 @@
+/* Which functions changed between two builds, and which are to be looked at because of that: the rules of AutoPerf (Alam,
+ * Gottschlich, Tatbul, Turek, Mattson, Muzahid: A Zero-Positive Learning Approach for Diagnosing Software Performance
+ * Regressions, NeurIPS 2019): a changed function that is inlined or is a small wrapper, and an added one, bring in their callers.
+ */
+#ifndef RUNS_CHANGES_CHANGES_H
+#define RUNS_CHANGES_CHANGES_H
+
+#include "base/buf.h"
+#include "base/rows.h"
+#include "runs/inside/changes/match.h"
+#include "runs/inside/changes/source.h"
+
+/* Constant, code, heading for people. In the order in which they are shown. */
+#define CHANGE_KIND_ROWS(X)                                                                                                      \
+	X(CHANGE_NONE, "unchanged", "Unchanged")                                                                                 \
+	X(CHANGE_MODIFIED, "modified", "Modified")                                                                               \
+	X(CHANGE_ADDED, "added", "Added")                                                                                        \
+	X(CHANGE_REMOVED, "removed", "Removed")                                                                                  \
+	X(CHANGE_RENAMED, "renamed", "Renamed, with the same code")                                                              \
+	X(CHANGE_HOST, "inline_host", "Changed because they inline changed functions")                                           \
+	X(CHANGE_RECOMPILED, "compiled_differently", "Compiled differently")                                                     \
+	X(CHANGE_CALLER, "caller", "Unchanged, brought in because they call what changed")                                       \
+	X(CHANGE_LINES, "line_numbers", "Differ in line numbers only")                                                           \
+	X(CHANGE_SOURCE, "source_only", "Changed in the source, with the same code")
+
+enum change_kind { CHANGE_KIND_ROWS(ROWS_ENUM) CHANGE_KINDS };
+const char *change_kind_code(enum change_kind kind);
+const char *change_kind_heading(enum change_kind kind);
+
+/* Why; bits. */
+#define CHANGE_REASON_ROWS(X)                                                                                                    \
+	X(CHANGE_CODE, "code", "its machine code differs")                                                                       \
+	X(CHANGE_IN_SOURCE, "source", "its source differs")                                                                      \
+	X(CHANGE_CONSTANT, "constant", "a constant that it reads differs")                                                       \
+	X(CHANGE_CLONES, "clones", "the compiler made other clones of it")                                                       \
+	X(CHANGE_NOW_INLINED, "now_inlined", "it is inlined everywhere now")                                                     \
+	X(CHANGE_NOW_CALLED, "now_called", "it was inlined everywhere before")                                                   \
+	X(CHANGE_INLINED_CODE, "inlined_code", "its code differs where it is inlined")                                           \
+	X(CHANGE_INLINES, "inlines", "inlines")                                                                                  \
+	X(CHANGE_CALLS_ADDED, "calls_added", "calls the added")                                                                  \
+	X(CHANGE_CALLS_WRAPPER, "calls_wrapper", "calls the small")
+
+#define CHANGE_REASON_ENUM(constant, code, text) constant##_BIT,
+enum change_reason_bit { CHANGE_REASON_ROWS(CHANGE_REASON_ENUM) CHANGE_REASONS };
+#undef CHANGE_REASON_ENUM
+#define CHANGE_REASON_VALUE(constant, code, text) constant = 1 << constant##_BIT,
+enum change_reason { CHANGE_REASON_ROWS(CHANGE_REASON_VALUE) };
+#undef CHANGE_REASON_VALUE
+const char *change_reason_code(unsigned bit);
+const char *change_reason_text(unsigned bit);
+
+/* Functions have a key: their index in the new build, or new.functions.n + index in the old one when they are gone. */
+struct change {
+	enum change_kind kind;
+	size_t key, old, new; /* functions of the builds; FUNCTIONS_NONE: not there */
+	unsigned reasons;
+	const char *constant; /* the first that differs; NULL: none */
+	size_t *inlined_into; /* [n_inlined_into] keys */
+	size_t n_inlined_into;
+	struct change_cause {
+		unsigned reason;
+		size_t key;
+	} * causes; /* [n_causes], functions because of which */
+	size_t n_causes, causes_capacity;
+};
+
+struct changes_options {
+	const char *repository, *old_reference, *new_reference; /* of git; repository NULL: machine code alone */
+	size_t wrapper;                                         /* instructions of a small wrapper at most */
+};
+#define CHANGES_WRAPPER 16
+#define CHANGES_FEW     8 /* functions with fewer instructions are taken for renamed in the same file only */
+
+struct changes {
+	struct build old, new;
+	struct source source; /* zeroed without git */
+	bool has_source;
+	size_t *new_of_old, *old_of_new;
+	size_t compared;      /* functions that are in both builds */
+	size_t n_old, n_new;  /* functions that are there */
+	struct change *items; /* [n], by kind, file, line; those that did not change are not there */
+	size_t n;
+	size_t count[CHANGE_KINDS];
+	bool other_compiler; /* or other options: much that differs may be its work */
+	bool many_differ;    /* more than half of the functions */
+};
+
+/* Takes the builds over (they are zeroed). *out is overwritten; changes_release() it. ASSAY_E_NOTFOUND, ASSAY_E_NODATA as
+ * source_read() and source_touched(). */
+enum assay_status changes_find(struct build *old, struct build *new, const struct changes_options *options, struct changes *out,
+                               struct assay_error *err);
+void changes_release(struct changes *changes); /* accepts zeroed */
+
+/* The function behind a key, and its build. */
+const struct function *changes_function(const struct changes *changes, size_t key, const struct build **build);
+
+/* For people. `all`: also what is listed apart as not worth measuring, function by function. */
+void changes_print(const struct changes *changes, bool all, struct buf *out);
+/* For programs. */
+void changes_json(const struct changes *changes, struct buf *out);
+/* For the probe: entry points of functions of one build that exist in both and whose machine code differs, or that were brought
+ * in. Returns how many. */
+size_t changes_list(const struct changes *changes, bool of_old, struct buf *out);
+
+#endif

@@ -1,0 +1,108 @@
+/* The functions of a build as its debug information tells: what the source calls one function is one here, whatever the compiler
+ * made of it (clones such as .constprop and .isra, parts such as .cold, copies in several units, instances inlined into others).
+ */
+#ifndef RUNS_CHANGES_FUNCTIONS_H
+#define RUNS_CHANGES_FUNCTIONS_H
+
+#include "runs/inside/changes/image.h"
+#include "runs/inside/changes/intern.h"
+
+#include <elfutils/libdw.h>
+
+#define FUNCTIONS_NONE          SIZE_MAX
+#define FUNCTIONS_DEPTH_MAX     200 /* of entries of debug information inside each other */
+#define FUNCTIONS_PRODUCERS_MAX 8
+#define FUNCTIONS_LINES_MAX     64
+
+struct range {
+	uint64_t low, high; /* [low, high) */
+};
+
+/* One function of the source. */
+struct function {
+	const char *symbol;    /* linkage name without a clone's suffix; kept by `names` */
+	const char *name;      /* as the source has it, without scope and parameters; kept by `names` */
+	bool nameless;         /* the debug information has no linkage name: symbol is from the table of symbols, or the name */
+	const char *file;      /* where it is defined, absolute if that is known, kept by `names`; NULL when there is no debug
+	                          information about it */
+	const char *directory; /* in which the compiler ran; NULL: not known */
+	unsigned line;         /* of its name in its definition; 0: not known */
+	unsigned last_line;    /* the last that has code of it; functions_extents() */
+	bool global;
+	bool present;                   /* has code or is inlined somewhere; else only declared */
+	size_t first_body, n_bodies;    /* into body_order */
+	size_t first_inline, n_inlines; /* into inline_order */
+};
+
+/* A piece of machine code: a function, or a clone of it. */
+struct body {
+	size_t function;
+	const char *symbol; /* of the table of symbols at its entry, or the function's */
+	const char *label;  /* what is behind the function's name, digits at the ends removed: "", ".constprop", ".isra" */
+	uint64_t entry;
+	size_t first_range, n_ranges;    /* sorted by address, no empty ones; with its .cold part */
+	size_t first_inlined, n_inlined; /* of `inlines`: those inside of it, outer ones first */
+	Dwarf_Off unit;                  /* of the compilation unit's entry; meaningless when !described */
+	const char *directory;           /* in which the compiler ran; NULL: not known */
+	bool described;                  /* by debug information; else by the table of symbols alone */
+};
+
+/* An instance of a function inlined into a body. */
+struct inlined {
+	size_t function, body;
+	size_t first_range, n_ranges;
+	unsigned line; /* of the call that it stands for; 0: not known */
+};
+
+struct call {
+	size_t body, callee;
+};
+
+struct functions {
+	struct function *items; /* [n] */
+	size_t n, capacity;
+	struct body *bodies; /* [n_bodies] */
+	size_t n_bodies, bodies_capacity;
+	struct inlined *inlines; /* [n_inlines] */
+	size_t n_inlines, inlines_capacity;
+	struct range *ranges; /* [n_ranges] */
+	size_t n_ranges, ranges_capacity;
+	struct call *calls; /* [n_calls], as the debug information has them; some stand twice */
+	size_t n_calls, calls_capacity;
+	size_t *body_order, *inline_order; /* bodies and instances by function */
+	struct range_owner *owners;        /* [n_owners], ranges of bodies by address */
+	size_t n_owners;
+	const char *producers[FUNCTIONS_PRODUCERS_MAX]; /* compilers with their options, sorted */
+	size_t n_producers;
+	struct map by_key; /* "symbol" or "symbol\nfile" to index */
+	struct intern names;
+};
+
+/* *out is overwritten; functions_release() it, before the image. ASSAY_E_FORMAT when the debug information is damaged or of a
+ * kind that is not understood (split into .dwo files), ASSAY_E_LIMIT when nested too deep. O(bytes of debug information). */
+enum assay_status functions_read(const struct image *image, struct functions *out, struct assay_error *err);
+void functions_release(struct functions *functions); /* accepts zeroed */
+
+/* The body that has this address in one of its ranges, or SIZE_MAX. O(log n). */
+size_t functions_body_at(const struct functions *functions, uint64_t address);
+bool functions_in_body(const struct functions *functions, size_t body, uint64_t address);
+/* The function of a symbol that other files could call; SIZE_MAX when there is none. */
+size_t functions_named(const struct functions *functions, const char *symbol);
+
+/* Whose code stands at each of addresses[n] (ascending, inside the body): the function inlined innermost there, else the body's.
+ */
+void functions_paint(const struct functions *functions, size_t body, const uint64_t *addresses, size_t n, size_t *owners);
+
+/* Fills in last_line of all functions, from the tables of lines. */
+void functions_extents(const struct image *image, struct functions *functions);
+
+/* The lines that an address of a body belongs to: that of its statement, and of each call into which that is inlined. Returns how
+ * many. */
+size_t functions_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
+                       unsigned lines[FUNCTIONS_LINES_MAX]);
+
+/* The name without what the compiler put behind it: length up to the first '.', and the rest without digits into label[]. */
+size_t functions_stem(const char *symbol);
+const char *functions_label(struct intern *names, const char *symbol);
+
+#endif

@@ -1,0 +1,227 @@
+/* Lines of the source that functions have code of. */
+#include "runs/inside/changes/functions_internal.h"
+
+#include "base/mem.h"
+
+#define GAP_LINES 50
+
+/* The rows of the table of lines that belong to a body, by address. */
+struct rows {
+	uint64_t *addresses;
+	size_t *owners;
+	Dwarf_Line **lines;
+	size_t n, capacity;
+};
+
+static size_t row_from(Dwarf_Lines *lines, size_t n, uint64_t address)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		Dwarf_Addr at = 0;
+
+		dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at);
+		if (at < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void reserve(struct rows *rows)
+{
+	if (rows->n < rows->capacity)
+		return;
+	rows->capacity = rows->capacity ? 2 * rows->capacity : 256;
+	rows->addresses = mem_resize(rows->addresses, rows->capacity, sizeof(*rows->addresses));
+	rows->owners = mem_resize(rows->owners, rows->capacity, sizeof(*rows->owners));
+	rows->lines = mem_resize(rows->lines, rows->capacity, sizeof(*rows->lines));
+}
+
+static void collect(const struct image *image, const struct functions *f, size_t body, struct rows *rows)
+{
+	const struct body *b = &f->bodies[body];
+	Dwarf_Lines *lines;
+	Dwarf_Die unit;
+	size_t n;
+
+	rows->n = 0;
+	if (!b->described || !dwarf_offdie(image->dwarf, b->unit, &unit) || dwarf_getsrclines(&unit, &lines, &n))
+		return;
+	for (size_t i = 0; i < b->n_ranges; i++) {
+		const struct range *range = &f->ranges[b->first_range + i];
+
+		for (size_t j = row_from(lines, n, range->low); j < n; j++) {
+			Dwarf_Line *line = dwarf_onesrcline(lines, j);
+			Dwarf_Addr at = 0;
+
+			dwarf_lineaddr(line, &at);
+			if (at >= range->high)
+				break;
+			reserve(rows);
+			rows->addresses[rows->n] = at;
+			rows->lines[rows->n++] = line;
+		}
+	}
+}
+
+/* Lines that functions have code of. */
+struct seen {
+	size_t function;
+	unsigned line;
+};
+
+struct seen_list {
+	struct seen *items; /* [n] */
+	size_t n, capacity;
+};
+
+static int compare_seen(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* A row counts where it is of the file that its function is defined in: an included file of statements is none. Where a function
+ * has code of its own, that tells more than where it is inlined. */
+static void see(struct functions *f, const struct body *body, const struct rows *rows, struct seen_list *seen)
+{
+	const char *raw = NULL, *path = NULL;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct function *function = &f->items[rows->owners[i]];
+		const char *file = dwarf_linesrc(rows->lines[i], NULL, NULL);
+		int line = 0;
+
+		dwarf_lineno(rows->lines[i], &line);
+		if (!file || line <= 0 || (unsigned)line < function->line ||
+		    (function->n_bodies && rows->owners[i] != body->function))
+			continue;
+		if (file != raw) {
+			raw = file;
+			path = functions_path(&f->names, body->directory, file);
+		}
+		if (path != function->file)
+			continue;
+		seen->items = mem_grow(seen->items, seen->n, &seen->capacity, sizeof(*seen->items));
+		seen->items[seen->n++] = (struct seen){rows->owners[i], (unsigned)line};
+	}
+}
+
+/* Statements of the caller may stand between those that are inlined into it, as if they were of the inlined function: of one that
+ * is always inlined, lines far behind the others do not count. */
+static void extend(struct functions *f, struct seen_list *seen)
+{
+	if (seen->n)
+		qsort(seen->items, seen->n, sizeof(*seen->items), compare_seen);
+	for (size_t i = 0; i < seen->n; i++) {
+		struct function *function = &f->items[seen->items[i].function];
+
+		if (function->n_bodies || seen->items[i].line - function->last_line <= GAP_LINES)
+			function->last_line = seen->items[i].line;
+	}
+}
+
+/* By file and line. */
+static int compare_places(const void *a, const void *b, void *context)
+{
+	const struct functions *f = context;
+	const struct function *x = &f->items[*(const size_t *)a], *y = &f->items[*(const size_t *)b];
+
+	if (x->file != y->file)
+		return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* Inside of another function: a lambda, a member of a local class. */
+static bool is_local(const struct function *function)
+{
+	return !strncmp(function->symbol, "_ZZ", 3);
+}
+
+/* A function ends before the next one begins. */
+static void cut(struct functions *f)
+{
+	size_t *order = mem_new(f->n, sizeof(*order));
+	const struct function *next = NULL;
+
+	for (size_t i = 0; i < f->n; i++)
+		order[i] = i;
+	if (f->n)
+		qsort_r(order, f->n, sizeof(*order), compare_places, f);
+	for (size_t i = f->n; i-- > 0;) {
+		struct function *function = &f->items[order[i]];
+		const struct function *later = i + 1 < f->n ? &f->items[order[i + 1]] : NULL;
+
+		/* several on one line have the same next one */
+		if (later && later->present && !is_local(later) &&
+		    (later->file != function->file || later->line > function->line))
+			next = later;
+		if (next && next->file == function->file && next->line > function->line && function->last_line >= next->line)
+			function->last_line = next->line - 1;
+	}
+	free(order);
+}
+
+void functions_extents(const struct image *image, struct functions *f)
+{
+	struct seen_list seen = {.items = NULL};
+	struct rows rows = {.n = 0};
+
+	for (size_t i = 0; i < f->n; i++)
+		f->items[i].last_line = f->items[i].line;
+	for (size_t i = 0; i < f->n_bodies; i++) {
+		collect(image, f, i, &rows);
+		functions_paint(f, i, rows.addresses, rows.n, rows.owners);
+		see(f, &f->bodies[i], &rows, &seen);
+	}
+	extend(f, &seen);
+	free(seen.items);
+	cut(f);
+	free(rows.addresses);
+	free(rows.owners);
+	free(rows.lines);
+}
+
+static unsigned line_of_row(const struct image *image, const struct body *body, uint64_t address)
+{
+	Dwarf_Line *line;
+	Dwarf_Die unit;
+	int number = 0;
+
+	if (!body->described || !dwarf_offdie(image->dwarf, body->unit, &unit))
+		return 0;
+	line = dwarf_getsrc_die(&unit, address);
+	if (!line || dwarf_lineno(line, &number) || number < 0)
+		return 0;
+	return (unsigned)number;
+}
+
+static bool in_ranges(const struct functions *f, const struct inlined *inlined, uint64_t address)
+{
+	for (size_t i = 0; i < inlined->n_ranges; i++) {
+		const struct range *range = &f->ranges[inlined->first_range + i];
+
+		if (address >= range->low && address < range->high)
+			return true;
+	}
+	return false;
+}
+
+size_t functions_lines(const struct image *image, const struct functions *f, size_t body, uint64_t address,
+                       unsigned lines[FUNCTIONS_LINES_MAX])
+{
+	const struct body *b = &f->bodies[body];
+	size_t n = 0;
+
+	lines[n++] = line_of_row(image, b, address);
+	for (size_t i = 0; i < b->n_inlined && n < FUNCTIONS_LINES_MAX; i++)
+		if (in_ranges(f, &f->inlines[b->first_inlined + i], address))
+			lines[n++] = f->inlines[b->first_inlined + i].line;
+	return n;
+}

@@ -1,0 +1,146 @@
+#include "runs/inside/changes/intern.h"
+
+#include "base/mem.h"
+
+static uint64_t hash_of(const char *bytes, size_t n)
+{
+	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+	return hash;
+}
+
+static void grow(struct intern *intern)
+{
+	size_t capacity = intern->capacity;
+
+	intern->texts = mem_grow(intern->texts, intern->n, &intern->capacity, sizeof(*intern->texts));
+	if (capacity != intern->capacity)
+		intern->previous = mem_resize(intern->previous, intern->capacity, sizeof(*intern->previous));
+}
+
+static const char *find(const struct intern *intern, const char *bytes, size_t n, size_t last)
+{
+	for (size_t i = last; i != SIZE_MAX; i = intern->previous[i])
+		if (!strncmp(intern->texts[i], bytes, n) && !intern->texts[i][n])
+			return intern->texts[i];
+	return NULL;
+}
+
+const char *intern_find(const struct intern *intern, const char *text)
+{
+	size_t n = strlen(text), last = SIZE_MAX;
+
+	map_get(&intern->by_hash, hash_of(text, n), &last);
+	return find(intern, text, n, last);
+}
+
+const char *intern_bytes(struct intern *intern, const char *bytes, size_t n)
+{
+	uint64_t hash = hash_of(bytes, n);
+	const char *found;
+	size_t last = SIZE_MAX;
+
+	map_get(&intern->by_hash, hash, &last);
+	found = find(intern, bytes, n, last);
+	if (found)
+		return found;
+	grow(intern);
+	intern->texts[intern->n] = mem_bytes(bytes, n);
+	intern->previous[intern->n] = last;
+	map_set(&intern->by_hash, hash, intern->n);
+	return intern->texts[intern->n++];
+}
+
+const char *intern_text(struct intern *intern, const char *text)
+{
+	return intern_bytes(intern, text, strlen(text));
+}
+
+/* Takes the last component off clean[0..n), unless it is ".." itself: the new length. */
+static size_t up(const char *clean, size_t n, bool absolute)
+{
+	size_t start = n;
+
+	while (start && clean[start - 1] != '/')
+		start--;
+	if (n - start == 2 && !memcmp(clean + start, "..", 2))
+		return SIZE_MAX;
+	if (n == start)
+		return absolute ? n : SIZE_MAX;
+	return start > 1 ? start - 1 : start;
+}
+
+static void add_component(char *clean, size_t *n, const char *part, size_t length, bool absolute)
+{
+	size_t shorter;
+
+	if (!length || (length == 1 && part[0] == '.'))
+		return;
+	if (length == 2 && !memcmp(part, "..", 2)) {
+		shorter = up(clean, *n, absolute);
+		if (shorter != SIZE_MAX) {
+			*n = shorter;
+			return;
+		}
+	}
+	if (*n && clean[*n - 1] != '/')
+		clean[(*n)++] = '/';
+	memcpy(clean + *n, part, length);
+	*n += length;
+}
+
+const char *intern_path(struct intern *intern, const char *path)
+{
+	char *clean = mem_new(strlen(path) + 2, 1);
+	bool absolute = path[0] == '/';
+	const char *result;
+	size_t n = 0;
+
+	if (absolute)
+		clean[n++] = '/';
+	while (*path) {
+		size_t length = strcspn(path, "/");
+
+		add_component(clean, &n, path, length, absolute);
+		path += length + (path[length] == '/');
+	}
+	result = intern_bytes(intern, clean, n);
+	free(clean);
+	return result;
+}
+
+void intern_release(struct intern *intern)
+{
+	for (size_t i = 0; i < intern->n; i++)
+		free(intern->texts[i]);
+	free(intern->texts);
+	free(intern->previous);
+	map_release(&intern->by_hash);
+	*intern = (struct intern){.texts = NULL};
+}
+
+size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)
+{
+	size_t i = strlen(a), j = strlen(b), components = 0, cut_a = i, cut_b = j;
+
+	for (;;) {
+		bool end_a = !i || a[i - 1] == '/', end_b = !j || b[j - 1] == '/';
+
+		if (end_a && end_b && i < cut_a) {
+			components++;
+			cut_a = i;
+			cut_b = j;
+		}
+		if (!i || !j || a[i - 1] != b[j - 1])
+			break;
+		i--;
+		j--;
+	}
+	if (rest_a)
+		*rest_a = cut_a;
+	if (rest_b)
+		*rest_b = cut_b;
+	return components;
+}

@@ -1,0 +1,217 @@
+#include "runs/inside/changes/pair.h"
+
+#include "base/mem.h"
+
+#define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
+#define ROUNDS_MAX 20   /* a renamed function may have called a renamed one */
+
+/* ---- by name ---- */
+
+struct candidate {
+	size_t old, new, likeness;
+};
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->likeness != y->likeness)
+		return x->likeness > y->likeness ? -1 : 1;
+	if (x->old != y->old)
+		return x->old < y->old ? -1 : 1;
+	return x->new < y->new ? -1 : x->new > y->new;
+}
+
+static size_t likeness(const struct function *a, const struct function *b)
+{
+	if (!a->file || !b->file)
+		return !a->file && !b->file;
+	return path_common_tail(a->file, b->file, NULL, NULL);
+}
+
+/* Functions of one name, old[n] and new[m]: the likest first, as long as the files have the same name; what is left, when it is
+ * one on each side, has moved to another file. */
+static void pair_group(const struct functions *f, const struct functions *g, const size_t *old, size_t n, const size_t *new,
+                       size_t m, size_t *new_of_old, size_t *old_of_new)
+{
+	struct candidate *candidates = mem_new(n * m, sizeof(*candidates));
+	size_t left = n < m ? n : m, left_old = n, left_new = m;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < m; j++)
+			candidates[i * m + j] =
+			    (struct candidate){old[i], new[j], likeness(&f->items[old[i]], &g->items[new[j]])};
+	qsort(candidates, n * m, sizeof(*candidates), compare_candidates);
+	for (size_t i = 0; i < n * m && left; i++) {
+		const struct candidate *c = &candidates[i];
+
+		if (new_of_old[c->old] != FUNCTIONS_NONE || old_of_new[c->new] != FUNCTIONS_NONE)
+			continue;
+		if (!c->likeness && (left_old != 1 || left_new != 1))
+			continue;
+		new_of_old[c->old] = c->new;
+		old_of_new[c->new] = c->old;
+		left--;
+		left_old--;
+		left_new--;
+	}
+	free(candidates);
+}
+
+/* Functions that are present and have no pair, in chains by symbol, or by name: first[] by interned text, next[] by function. */
+static void chain(const struct functions *f, const size_t *pairs, bool by_name, struct intern *names, struct map *first,
+                  size_t *next)
+{
+	for (size_t i = f->n; i-- > 0;) {
+		uintptr_t key = (uintptr_t)intern_text(names, by_name ? f->items[i].name : f->items[i].symbol);
+
+		next[i] = FUNCTIONS_NONE;
+		if (!f->items[i].present || pairs[i] != FUNCTIONS_NONE || (by_name && !f->items[i].nameless))
+			continue;
+		map_get(first, key, &next[i]);
+		map_set(first, key, i);
+	}
+}
+
+static size_t unchain(const size_t *next, size_t first, size_t *out)
+{
+	size_t n = 0;
+
+	for (size_t i = first; i != FUNCTIONS_NONE && n < GROUP_MAX; i = next[i])
+		out[n++] = i;
+	return n;
+}
+
+static void pair_chains(const struct functions *old, const struct functions *new, bool by_name, size_t *new_of_old,
+                        size_t *old_of_new)
+{
+	size_t *next_old = mem_new(old->n, sizeof(*next_old)), *next_new = mem_new(new->n, sizeof(*next_new));
+	size_t *group_old = mem_new(GROUP_MAX, sizeof(*group_old)), *group_new = mem_new(GROUP_MAX, sizeof(*group_new));
+	struct map first_old = {.slots = NULL}, first_new = {.slots = NULL};
+	struct intern names = {.texts = NULL};
+
+	chain(old, new_of_old, by_name, &names, &first_old, next_old);
+	chain(new, old_of_new, by_name, &names, &first_new, next_new);
+	for (size_t i = 0; i < names.n; i++) {
+		size_t a = FUNCTIONS_NONE, b = FUNCTIONS_NONE;
+
+		if (!map_get(&first_old, (uintptr_t)names.texts[i], &a) || !map_get(&first_new, (uintptr_t)names.texts[i], &b))
+			continue;
+		pair_group(old, new, group_old, unchain(next_old, a, group_old), group_new, unchain(next_new, b, group_new),
+		           new_of_old, old_of_new);
+	}
+	map_release(&first_old);
+	map_release(&first_new);
+	intern_release(&names);
+	free(next_old);
+	free(next_new);
+	free(group_old);
+	free(group_new);
+}
+
+void pair_by_name(const struct functions *old, const struct functions *new, size_t *new_of_old, size_t *old_of_new)
+{
+	for (size_t i = 0; i < old->n; i++)
+		new_of_old[i] = FUNCTIONS_NONE;
+	for (size_t i = 0; i < new->n; i++)
+		old_of_new[i] = FUNCTIONS_NONE;
+	pair_chains(old, new, false, new_of_old, old_of_new);
+	pair_chains(old, new, true, new_of_old, old_of_new); /* has a symbol in one build, is always inlined in the other */
+}
+
+/* ---- by code ---- */
+
+/* A number that equal code has in common, whatever it refers to. */
+static uint64_t shape_of(const struct build *build, size_t function, struct code *code, size_t *instructions)
+{
+	const struct functions *f = &build->functions;
+	const struct function *item = &f->items[function];
+	uint64_t shape = 0;
+
+	*instructions = 0;
+	for (size_t i = 0; i < item->n_bodies; i++) {
+		code_decode(&build->image, f, f->body_order[item->first_body + i], code);
+		for (size_t j = 0; j < code->n; j++) {
+			const struct instruction *one = &code->items[j];
+
+			shape =
+			    map_mix(shape, (uint64_t)one->mnemonic << 32 | (one->local ? one->local_target : one->n_references));
+		}
+		*instructions += code->n;
+	}
+	return shape;
+}
+
+static bool wanted(const struct functions *f, size_t i, const size_t *pairs)
+{
+	return f->items[i].present && f->items[i].n_bodies && pairs[i] == FUNCTIONS_NONE;
+}
+
+/* By shape, chains of new functions without a pair. */
+static void chain_shapes(struct match *match, struct map *first, size_t *next)
+{
+	const struct functions *g = &match->new->functions;
+	size_t instructions;
+
+	for (size_t i = g->n; i-- > 0;) {
+		uint64_t shape;
+
+		next[i] = FUNCTIONS_NONE;
+		if (!wanted(g, i, match->old_of_new))
+			continue;
+		shape = shape_of(match->new, i, &match->new_code, &instructions);
+		map_get(first, shape, &next[i]);
+		map_set(first, shape, i);
+	}
+}
+
+/* The new function of the chain that has the same code: of the likest file. */
+static size_t find_renamed(struct match *match, size_t old, size_t chain, const size_t *next, bool small)
+{
+	const struct functions *f = &match->old->functions, *g = &match->new->functions;
+	size_t best = FUNCTIONS_NONE, best_likeness = 0;
+
+	for (size_t i = chain; i != FUNCTIONS_NONE; i = next[i]) {
+		size_t like = likeness(&f->items[old], &g->items[i]);
+
+		if (!wanted(g, i, match->old_of_new) || (small && !like) || (best != FUNCTIONS_NONE && like <= best_likeness))
+			continue;
+		if (!match_same_clones(match, old, i) || match_functions(match, old, i) > MATCH_LINES)
+			continue;
+		best = i;
+		best_likeness = like;
+	}
+	return best;
+}
+
+static bool rename_round(struct match *match, size_t few, bool *renamed)
+{
+	const struct functions *f = &match->old->functions;
+	size_t *next = mem_new(match->new->functions.n, sizeof(*next)), chain, instructions;
+	struct map first = {.slots = NULL};
+	bool found = false;
+
+	chain_shapes(match, &first, next);
+	for (size_t i = 0; first.n && i < f->n; i++) {
+		size_t new = FUNCTIONS_NONE;
+
+		if (!wanted(f, i, match->new_of_old))
+			continue;
+		if (map_get(&first, shape_of(match->old, i, &match->old_code, &instructions), &chain))
+			new = find_renamed(match, i, chain, next, instructions < few);
+		if (new == FUNCTIONS_NONE)
+			continue;
+		match->new_of_old[i] = new;
+		match->old_of_new[new] = i;
+		renamed[i] = found = true;
+	}
+	map_release(&first);
+	free(next);
+	return found;
+}
+
+void pair_renamed(struct match *match, size_t few, bool *renamed)
+{
+	for (int i = 0; i < ROUNDS_MAX && rename_round(match, few, renamed); i++)
+		match_forget(match);
+}

@@ -1,0 +1,204 @@
+/* Functions have numbers in the file of samples, by the place from where they call __tsan_func_entry(): one in each. Names are looked up in
+ * the symbol table of the program or library, once for each function. */
+#include "runs/inside/emulate/emulate.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SITES        65536u      /* in all threads; those beyond are not selected */
+#define LIST_BYTES   (64u << 20) /* of a file with selected functions; what is not used takes no memory */
+
+struct site {
+	uintptr_t address; /* 0: free */
+	uint32_t number;
+};
+
+static struct site *sites; /* [SITES], by hash */
+static uint32_t n_sites;
+static struct spin lock;
+static const char *selected; /* names apart by commas or blanks, NULL: all */
+
+/* ---- the list ---- */
+
+/* The next name: of a line "f ADDRESS MODULE NAME" the last word, else between commas and blanks. */
+static const char *next_name(const char *at, size_t *length)
+{
+	const char *name = at + strspn(at, ", \t\r\n");
+
+	while (*name == '#')
+		name += strcspn(name, "\n"), name += strspn(name, ", \t\r\n");
+	*length = strcspn(name, ", \t\r\n");
+	if (*length == 1 && *name == 'f') {
+		for (int i = 0; i < 3 && name[*length] == ' '; i++) {
+			name += *length + 1;
+			*length = strcspn(name, " \r\n");
+		}
+	}
+	return name;
+}
+
+/* NAME, NAME.constprop.0 and NAME.part.1 select each other: what the compiler makes of a function is another thing in each build. */
+static bool is_selected(const char *function)
+{
+	size_t base = strcspn(function, "."), length;
+
+	if (!selected)
+		return true;
+	for (const char *name = next_name(selected, &length); length > 0; name = next_name(name + length, &length)) {
+		size_t named = strcspn(name, ".");
+
+		if ((named < length ? named : length) == base && memcmp(name, function, base) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int read_list(const char *path, char *text)
+{
+	long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), got = 0;
+	int failed = file < 0 ? errno : 0;
+	size_t n = 0;
+
+	while (file >= 0 && n < LIST_BYTES && (got = syscall(SYS_read, (int)file, text + n, LIST_BYTES - n)) > 0)
+		n += (size_t)got;
+	if (got < 0 || n == LIST_BYTES)
+		failed = got < 0 ? errno : EFBIG;
+	if (file >= 0)
+		syscall(SYS_close, (int)file);
+	return failed;
+}
+
+int functions_select(const char *list)
+{
+	char *text;
+
+	selected = list;
+	if (!list || *list != '@')
+		return 0;
+	text = pages_take(LIST_BYTES + 1);
+	selected = text;
+	return text ? read_list(list + 1, text) : ENOMEM;
+}
+
+/* ---- symbols ---- */
+
+struct module {
+	uintptr_t address;  /* looked for */
+	uintptr_t base;     /* of the module in which it lies */
+	const char *path;
+	char build_id[RECORD_BUILD_ID_BYTES];
+	bool found;
+};
+
+static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct module *m = arg;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && m->address - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+			m->found = true;
+	}
+	if (!m->found)
+		return 0;
+	m->base = info->dlpi_addr;
+	m->path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+	record_module_id(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum, m->build_id);
+	return 1;
+}
+
+/* The function's symbol that the address lies in, from the table of this type. False when it is not there. */
+static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, const char **name, uint64_t *start)
+{
+	const ElfW(Ehdr) *header = (const void *)file;
+	const ElfW(Shdr) *sections;
+
+	if (header->e_shoff > bytes || (bytes - header->e_shoff) / sizeof(*sections) < header->e_shnum || header->e_shoff % 8)
+		return false;
+	sections = (const void *)(file + header->e_shoff);
+	for (size_t i = 0; i < header->e_shnum; i++) {
+		const ElfW(Shdr) *table = &sections[i], *strings;
+		const ElfW(Sym) *symbols;
+
+		if (table->sh_type != type || table->sh_link >= header->e_shnum)
+			continue;
+		strings = &sections[table->sh_link];
+		if (table->sh_offset > bytes || table->sh_size > bytes - table->sh_offset || strings->sh_offset > bytes ||
+		    strings->sh_size == 0 || strings->sh_size > bytes - strings->sh_offset ||
+		    file[strings->sh_offset + strings->sh_size - 1] != '\0' || table->sh_offset % 8)
+			return false;
+		symbols = (const void *)(file + table->sh_offset);
+		for (size_t k = 0; k < table->sh_size / sizeof(*symbols); k++) {
+			if ((symbols[k].st_info & 15) == STT_FUNC && symbols[k].st_name < strings->sh_size &&
+			    address >= symbols[k].st_value && address - symbols[k].st_value < symbols[k].st_size) {
+				*name = file + strings->sh_offset + symbols[k].st_name;
+				*start = symbols[k].st_value;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Number of a new function, NONE when it is not selected or has no name by which it could be. */
+static uint32_t number_in(struct module *m)
+{
+	long file = syscall(SYS_openat, AT_FDCWD, m->path, O_RDONLY | O_CLOEXEC, 0);
+	uint64_t address = m->address - m->base, start = address;
+	const char *name = "?";
+	uint32_t number = NONE;
+	struct stat status;
+	void *bytes = MAP_FAILED;
+
+	if (file >= 0 && fstat((int)file, &status) == 0 && status.st_size >= (off_t)sizeof(ElfW(Ehdr)))
+		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, (int)file, 0);
+	if (file >= 0)
+		syscall(SYS_close, (int)file);
+	if (bytes != MAP_FAILED && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+		if (!symbol_in(bytes, (size_t)status.st_size, SHT_SYMTAB, address, &name, &start))
+			symbol_in(bytes, (size_t)status.st_size, SHT_DYNSYM, address, &name, &start);
+	}
+	if (is_selected(name))
+		number = record_function(&runtime.writer, start, m->build_id, name);
+	if (bytes != MAP_FAILED)
+		munmap(bytes, (size_t)status.st_size);
+	return number;
+}
+
+uint32_t function_number(uintptr_t site)
+{
+	struct module m = { .address = site };
+	uint32_t number = NONE;
+	size_t i = (site * 0x9e3779b97f4a7c15u) >> 48;
+
+	spin_take(&lock);
+	if (!sites)
+		sites = pages_take(SITES * sizeof(*sites));
+	while (sites && sites[i].address != 0 && sites[i].address != site)
+		i = (i + 1) % SITES;
+	if (sites && sites[i].address == site) {
+		number = sites[i].number;
+	} else if (sites && n_sites < SITES / 4 * 3) {
+		dl_iterate_phdr(look_at_module, &m);
+		if (m.found)
+			number = number_in(&m);
+		sites[i] = (struct site){ site, number };
+		n_sites++;
+	}
+	spin_release(&lock);
+	return number;
+}
+
+void functions_fork(void)
+{
+	lock = (struct spin){ 0 };
+}

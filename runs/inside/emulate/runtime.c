@@ -1,0 +1,209 @@
+/* Start and end of the emulation in a process. It is on when ASSAY_EMULATE_DIRECTORY names a directory for the file of samples; otherwise
+ * the program runs as it is. */
+#include "runs/inside/emulate/emulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DIRECTORY_ENTRIES (1u << 22)
+#define FILE_BYTES        (128u << 20) /* of samples: mapped, so it counts as memory */
+#define NODES_MAX         64u
+#define NODES             2u
+#define MESSAGE_BYTES     512u
+
+struct runtime runtime;
+__thread uint64_t system_calls;
+
+#define COUNTER_NAME(symbol, name) name,
+static const char *const names[] = { COUNTER_ROWS(COUNTER_NAME) };
+
+void *pages_take(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+void pages_give(void *at, size_t bytes)
+{
+	munmap(at, bytes);
+}
+
+/* One line on standard error; nothing of stdio, which is the program's. */
+static void say(const char *text, const char *what, const char *why)
+{
+	char line[MESSAGE_BYTES];
+	size_t n = 0;
+	const char *const parts[] = { "assay: no samples are taken: ", text, what, why ? ": " : "", why ? why : "", "\n" };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		size_t length = strlen(parts[i]);
+
+		length = length < sizeof(line) - n ? length : sizeof(line) - n;
+		memcpy(line + n, parts[i], length);
+		n += length;
+	}
+	syscall(SYS_write, STDERR_FILENO, line, n);
+}
+
+static uint32_t nodes_of(const char *text)
+{
+	uint32_t n = 0;
+
+	for (; text && *text >= '0' && *text <= '9' && n <= NODES_MAX; text++)
+		n = n * 10 + (uint32_t)(*text - '0');
+	return n >= 1 && n <= NODES_MAX ? n : NODES;
+}
+
+static bool open_file(const char *directory)
+{
+	const struct record_options options = {
+		.directory = directory,
+		.back_end = RECORD_EMULATED,
+		.counters = names,
+		.n_counters = COUNTERS,
+		.file_bytes_max = FILE_BYTES,
+	};
+	int failed = record_open(&runtime.writer, &options);
+
+	if (failed)
+		say("cannot write to ", directory, strerror(failed));
+	return !failed;
+}
+
+static void info_number(const char *key, uint64_t value)
+{
+	char digits[24];
+
+	record_info(&runtime.writer, key, record_number(value, 10, digits));
+}
+
+static void describe(void)
+{
+	char path[RECORD_PATH_BYTES];
+	long n = syscall(SYS_readlinkat, -1, "/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	record_info(&runtime.writer, "program", path);
+	record_info(&runtime.writer, "windows", runtime.full ? "all" : "sampled");
+	info_number("nodes", runtime.nodes);
+}
+
+/* ---- fork ---- */
+
+static void before_fork(void)
+{
+	hot.busy++;
+	evaluate_hold();
+	threads_hold();
+}
+
+static void after_fork(void)
+{
+	threads_release();
+	evaluate_release();
+	hot.busy--;
+}
+
+static void in_child(void)
+{
+	struct record_thread nobody = { 0 };
+	struct thread *t = hot.thread;
+
+	threads_fork();
+	evaluate_fork();
+	functions_fork();
+	barriers_fork();
+	runtime.counts = (struct counts){ 0 };
+	runtime.hitm[0] = runtime.hitm[1] = 0;
+	record_fork(&runtime.writer, t ? &t->record : &nobody);
+	if (t)
+		frames_forget(t);
+	hot.busy--;
+}
+
+/* ---- start and end ---- */
+
+void runtime_start(void)
+{
+	static bool started;
+	const char *directory = getenv("ASSAY_EMULATE_DIRECTORY"), *full = getenv("ASSAY_EMULATE_FULL");
+	const char *list = getenv("ASSAY_EMULATE_FUNCTIONS");
+	int failed;
+
+	if (started)
+		return;
+	started = true;
+	if (!directory || !*directory)
+		return;
+	hot.busy++;
+	runtime.full = full && *full == '1';
+	runtime.nodes = nodes_of(getenv("ASSAY_EMULATE_NODES"));
+	runtime.directory = pages_take(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
+	runtime.owners = pages_take((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
+	failed = functions_select(list);
+	runtime.on = !failed && runtime.directory && open_file(directory);
+	if (failed)
+		say("cannot read the list of functions ", list, strerror(failed));
+	else if (!runtime.directory)
+		say("there is no memory for ", "the emulation", NULL);
+	hot.busy--;
+	if (!runtime.on)
+		return;
+	describe();
+	pthread_atfork(before_fork, after_fork, in_child);
+	thread_init();
+	hot.busy++;
+	events_register();
+	hot.busy--;
+}
+
+void runtime_finish(void)
+{
+	uint64_t values[COUNTERS];
+	char key[64] = "total:";
+
+	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
+		return; /* a child of vfork() has its parent's memory */
+	runtime.on = false;
+	thread_finish();
+	hot.busy++;
+	evaluate_all();
+	values_of(&runtime.counts, runtime.hitm, values);
+	for (size_t i = 0; i < COUNTERS; i++) {
+		memcpy(key + 6, names[i], strlen(names[i]) + 1);
+		info_number(key, values[i]);
+	}
+	info_number("threads-running", runtime.alive);
+	info_number("threads-not-simulated", runtime.not_simulated);
+	info_number("windows-forced", runtime.forced);
+	info_number("touches-dropped", runtime.dropped);
+	record_close(&runtime.writer);
+	hot.busy--;
+}
+
+__attribute__((constructor(101))) static void on_start(void)
+{
+	runtime_start();
+}
+
+/* Behind the program's own destructors. */
+__attribute__((destructor(101))) static void on_finish(void)
+{
+	runtime_finish();
+}
+
+/* Ways to end without them. */
+#define WRAP_END(name)                          \
+	_Noreturn void __real_##name(int status);  \
+	EXPORT _Noreturn void __wrap_##name(int status); \
+	void __wrap_##name(int status)          \
+	{                                       \
+		runtime_finish();               \
+		__real_##name(status);          \
+	}
+WRAP_END(_exit)
+WRAP_END(_Exit)

@@ -1,0 +1,116 @@
+/* Logical time: a thread's clock counts its accesses, in windows. Clocks pass between threads at creation, end and barriers only, and then
+ * up to the next whole window, so that what is ordered never shares one. Which windows are simulated follows from their
+ * number alone: all threads skip the same ones. */
+#include "runs/inside/emulate/emulate.h"
+
+#define ALL_WINDOWS   128u /* that come first are simulated: small programs see all of it */
+#define GROUP_WINDOWS 128u /* after that, one burst of so many windows... */
+#define BURST_WINDOWS 8u   /* ...long enough for caches, at a place in the group that no loop keeps step with */
+
+static uint64_t burst_begin(uint64_t group)
+{
+	uint64_t x = group * 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
+	return group * GROUP_WINDOWS + (x >> 60) * BURST_WINDOWS;
+}
+
+_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == 1u << (64 - 60), "the place is as many bits");
+
+uint64_t window_next_simulated(uint64_t window)
+{
+	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
+
+	if (runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS))
+		return window;
+	return window < begin ? begin : burst_begin(group + 1);
+}
+
+uint32_t window_weight(uint64_t window)
+{
+	return runtime.full || window < ALL_WINDOWS ? 1 : GROUP_WINDOWS / BURST_WINDOWS;
+}
+
+uint32_t window_used(const struct thread *t)
+{
+	return t->hot->simulating ? WINDOW_ACCESSES - t->window_left : 0;
+}
+
+uint64_t window_blocks(const struct thread *t)
+{
+	return t->counts.exact[COUNT_BLOCKS] + (t->hot->simulating ? 0 : (uint64_t)(BLOCKS_GRANTED - t->hot->blocks_left));
+}
+
+uint64_t window_accesses(const struct thread *t)
+{
+	int64_t left = t->hot->left;
+
+	return t->counts.exact[COUNT_ACCESSES] +
+	       (t->hot->simulating ? window_used(t) : t->granted - (uint64_t)(left < 0 ? 0 : left));
+}
+
+/* The accesses of a stretch that was skipped, as far as it went. */
+static void skipped_end(struct thread *t)
+{
+	t->counts.exact[COUNT_ACCESSES] = window_accesses(t);
+	t->counts.exact[COUNT_BLOCKS] = window_blocks(t);
+	t->granted = 0;
+	hot.left = 0;
+	hot.blocks_left = BLOCKS_GRANTED;
+}
+
+uint64_t window_after(const struct thread *t)
+{
+	uint64_t left = hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
+
+	return hot.simulating ? t->window + 1 : t->window - left / WINDOW_ACCESSES;
+}
+
+uint64_t window_now(const struct thread *t, uint32_t *used)
+{
+	uint64_t left = hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
+
+	*used = hot.simulating ? window_used(t) : (uint32_t)(-left % WINDOW_ACCESSES);
+	return hot.simulating ? t->window : t->window - (left + WINDOW_ACCESSES - 1) / WINDOW_ACCESSES;
+}
+
+void window_begin(struct thread *t, uint64_t window)
+{
+	uint64_t simulated = window_next_simulated(window);
+
+	t->window = simulated;
+	__atomic_store_n(&t->at, simulated, __ATOMIC_RELEASE);
+	if (simulated == window) {
+		t->window_left = WINDOW_ACCESSES;
+		t->weight = window_weight(window);
+		t->stamp++;
+		t->records = threads_meet_in(window);
+		simulate_anew(t);
+		hot.left = 0;
+		hot.blocks_left = 0;
+		hot.simulating = 1;
+		return;
+	}
+	t->granted = (simulated - window) * WINDOW_ACCESSES;
+	hot.blocks_left = BLOCKS_GRANTED;
+	hot.left = (int64_t)t->granted;
+	hot.simulating = 0;
+}
+
+void window_close(struct thread *t)
+{
+	if (!hot.simulating) {
+		skipped_end(t);
+		return;
+	}
+	t->counts.exact[COUNT_ACCESSES] += window_used(t);
+	t->counts.exact[COUNT_SIMULATED] += window_used(t);
+	t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+	hot.simulating = 0;
+	t->granted = 0;
+	hot.left = 0;
+	hot.blocks_left = BLOCKS_GRANTED;
+	if (t->n_touches > 0)
+		evaluate_append(t);
+	evaluate_if_due(t);
+}

@@ -1,0 +1,323 @@
+#include "runs/inside/instrument/emulate_build.h"
+
+#include "base/embed.h"
+#include "base/mem.h"
+#include "runs/inside/emulate/wrapped.h"
+
+#include <stdint.h>
+#include <string.h>
+
+EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+
+static const char *const compile_flags[] = { "-fsanitize=thread", "-fsanitize-coverage=trace-pc", "-U__SANITIZE_THREAD__", "-fno-lto" };
+/* gcc's own copies in a loop would not be seen. */
+static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign" };
+
+#define WRAP_FLAG(name) "-Wl,--wrap=" name,
+#define EXPORT_FLAG(name) "-Wl,--export-dynamic-symbol=" name,
+static const char *const wrap_flags[] = { WRAPPED(WRAP_FLAG) };
+static const char *const program_flags[] = { REPLACED(EXPORT_FLAG) "-pthread", "-ldl", "-fno-lto" };
+
+void emulate_archive(const char **bytes, size_t *n)
+{
+	*bytes = emulate_archive_bytes;
+	*n = (size_t)(emulate_archive_bytes_end - emulate_archive_bytes);
+}
+
+/* ---- words ---- */
+
+enum word_kind {
+	WORD_PLAIN,    /* for both steps */
+	WORD_SOURCE,
+	WORD_OBJECT,   /* an object, a library, or what only the linker understands */
+	WORD_LINK,     /* an option of linking */
+	WORD_OUTPUT,
+	WORD_LANGUAGE, /* -x */
+};
+
+static bool starts(const char *word, const char *prefix)
+{
+	return strncmp(word, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_one_of(const char *word, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(word, list[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool stops_before_linking(const char *word)
+{
+	static const char *const words[] = { "-c", "-S", "-E", "-M", "-MM", "-fsyntax-only" };
+
+	return is_one_of(word, words, COUNT(words));
+}
+
+static bool takes_another(const char *word)
+{
+	static const char *const words[] = { "-o", "-x", "-I", "-L", "-l", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote",
+					     "-idirafter", "-iprefix", "-isysroot", "--sysroot", "-MF", "-MT", "-MQ", "-Xlinker", "-Xclang",
+					     "-Xpreprocessor", "-Xassembler", "-T", "-u", "-z", "-e", "--param", "-arch", "-target", "-aux-info",
+					     "-mllvm", "-B" };
+
+	return is_one_of(word, words, COUNT(words));
+}
+
+static bool is_of_linking(const char *word)
+{
+	static const char *const words[] = { "-shared", "-rdynamic", "-pie", "-no-pie", "-s", "-static-libgcc", "-static-libstdc++", "-nostartfiles",
+					     "-nodefaultlibs", "-L", "-l", "-Xlinker", "-T", "-u", "-z", "-e" };
+
+	return is_one_of(word, words, COUNT(words)) || starts(word, "-l") || starts(word, "-L") || starts(word, "-Wl,") ||
+	       starts(word, "-fuse-ld=");
+}
+
+static bool is_source_name(const char *word)
+{
+	static const char *const endings[] = { "c", "i", "cc", "cpp", "cxx", "c++", "C", "cp", "CPP", "ii", "s", "S", "sx", "m", "mm" };
+	const char *dot = strrchr(word, '.');
+
+	return dot && is_one_of(dot + 1, endings, COUNT(endings));
+}
+
+/* `language`: of the last -x, "none" at the beginning. */
+static enum word_kind kind_of(const char *word, const char *language)
+{
+	if (starts(word, "-o"))
+		return WORD_OUTPUT;
+	if (starts(word, "-x"))
+		return WORD_LANGUAGE;
+	if (is_of_linking(word))
+		return WORD_LINK;
+	if (*word == '-' && word[1])
+		return WORD_PLAIN;
+	if (*word == '@')
+		return WORD_PLAIN;
+	return strcmp(language, "none") != 0 || is_source_name(word) ? WORD_SOURCE : WORD_OBJECT;
+}
+
+/* ---- what the command is ---- */
+
+struct command {
+	const char *const *compiler; /* [n_compiler], with what launches it */
+	size_t n_compiler;
+	const char *const *words; /* [n], what it gets */
+	size_t n, sources, objects;
+	bool compiles_only, is_library, is_relocatable, is_gcc;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* What stands behind a name such as cc: the file's own, free() it. */
+static char *program_named(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	char *found = strchr(name, '/') ? realpath(name, NULL) : NULL;
+
+	for (; path && !found && !strchr(name, '/'); path = *end ? end + 1 : NULL) {
+		char *file;
+
+		end = strchrnul(path, ':');
+		file = mem_format("%.*s/%s", (int)(end - path), path, name);
+		found = realpath(file, NULL);
+		free(file);
+	}
+	return found ? found : mem_string(name);
+}
+
+static bool is_gcc(const char *compiler)
+{
+	char *program = program_named(compiler);
+	const char *name = base_name(program);
+	bool is = !strstr(name, "clang") && (strstr(name, "gcc") || strstr(name, "g++"));
+
+	free(program);
+	return is;
+}
+
+static size_t launcher(const char *const *words, size_t n)
+{
+	static const char *const names[] = { "ccache", "sccache", "distcc", "icecc" };
+
+	return n > 1 && is_one_of(base_name(words[0]), names, COUNT(names)) ? 1 : 0;
+}
+
+static enum assay_status check_word(const char *word, struct assay_error *err)
+{
+	if (strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0)
+		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation needs a program that is linked dynamically", word);
+	if (starts(word, "-fsanitize=") && (strstr(word, "address") || strstr(word, "thread") || strstr(word, "memory") || strstr(word, "leak")))
+		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation takes the place of such a sanitizer, both do not go together", word);
+	return ASSAY_OK;
+}
+
+static enum assay_status command_look(const char *const *words, size_t n, struct command *out, struct assay_error *err)
+{
+	static const char *const builders[] = { "make", "gmake", "cmake", "ninja", "meson", "sh", "bash" };
+	size_t first = launcher(words, n) + 1;
+	struct command c = { .compiler = words, .n_compiler = first, .words = words + first, .n = n - first };
+	const char *language = "none";
+	enum assay_status st = ASSAY_OK;
+
+	if (is_one_of(base_name(words[first - 1]), builders, COUNT(builders)))
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is no compiler: let it call this as its compiler, make CC='assay emulate build -- gcc'",
+				  words[first - 1]);
+	c.is_gcc = is_gcc(words[first - 1]);
+	words += first;
+	n -= first;
+	for (size_t i = 0; i < n && !st; i++) {
+		enum word_kind kind = kind_of(words[i], language);
+
+		st = check_word(words[i], err);
+		c.compiles_only |= stops_before_linking(words[i]);
+		c.is_library |= strcmp(words[i], "-shared") == 0;
+		c.is_relocatable |= strcmp(words[i], "-r") == 0;
+		c.sources += kind == WORD_SOURCE;
+		c.objects += kind == WORD_OBJECT;
+		if (kind == WORD_LANGUAGE)
+			language = words[i][2] ? words[i] + 2 : i + 1 < n ? words[i + 1] : "none";
+		if (takes_another(words[i]))
+			i++;
+	}
+	*out = c;
+	return st;
+}
+
+/* ---- steps ---- */
+
+static struct emulate_step *step_new(struct emulate_plan *plan)
+{
+	plan->steps = mem_grow(plan->steps, plan->n, &plan->capacity, sizeof(*plan->steps));
+	plan->steps[plan->n] = (struct emulate_step){ 0 };
+	return &plan->steps[plan->n++];
+}
+
+static void step_add(struct emulate_step *step, const char *word)
+{
+	step->words = mem_grow(step->words, step->n + 1, &step->capacity, sizeof(*step->words));
+	step->words[step->n++] = mem_string(word);
+	step->words[step->n] = NULL;
+}
+
+static void step_add_all(struct emulate_step *step, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		step_add(step, words[i]);
+}
+
+static void step_add_object(struct emulate_step *step, const char *directory, size_t source)
+{
+	char *path = mem_format("%s/%zu.o", directory, source);
+
+	step_add(step, path);
+	free(path);
+}
+
+/* The source that comes `wanted`-th is compiled to an object; or, with SIZE_MAX, everything is linked. */
+static void split(const struct command *c, const char *directory, size_t wanted, struct emulate_step *step)
+{
+	const char *language = "none";
+	bool links = wanted == SIZE_MAX;
+	size_t source = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		enum word_kind kind = kind_of(c->words[i], language);
+		bool another = takes_another(c->words[i]) && i + 1 < c->n;
+		bool wants = links ? kind != WORD_LANGUAGE && kind != WORD_SOURCE : kind == WORD_PLAIN || kind == WORD_LANGUAGE;
+
+		if (kind == WORD_LANGUAGE)
+			language = c->words[i][2] ? c->words[i] + 2 : another ? c->words[i + 1] : "none";
+		if (kind == WORD_SOURCE && links)
+			step_add_object(step, directory, source);
+		if (kind == WORD_SOURCE && source++ == wanted)
+			wants = true;
+		if (wants)
+			step_add_all(step, c->words + i, another ? 2 : 1);
+		i += another;
+	}
+}
+
+static void add_compile_flags(const struct command *c, struct emulate_step *step)
+{
+	step_add_all(step, compile_flags, COUNT(compile_flags));
+	if (c->is_gcc)
+		step_add_all(step, gcc_flags, COUNT(gcc_flags));
+}
+
+static void compile_steps(const struct command *c, const char *directory, struct emulate_plan *plan)
+{
+	for (size_t i = 0; i < c->sources; i++) {
+		struct emulate_step *step = step_new(plan);
+
+		step_add_all(step, c->compiler, c->n_compiler);
+		split(c, directory, i, step);
+		add_compile_flags(c, step);
+		step_add(step, "-c");
+		step_add(step, "-o");
+		step_add_object(step, directory, i);
+	}
+}
+
+/* A shared library has no copy of the archive: it finds that of the program. */
+static void link_step(const struct command *c, const char *directory, struct emulate_plan *plan)
+{
+	struct emulate_step *step = step_new(plan);
+	char *archive = mem_format("%s/%s", directory, EMULATE_ARCHIVE);
+
+	step_add_all(step, c->compiler, c->n_compiler);
+	split(c, directory, SIZE_MAX, step);
+	if (!c->is_relocatable)
+		step_add_all(step, wrap_flags, COUNT(wrap_flags));
+	if (!c->is_relocatable && !c->is_library) {
+		step_add(step, archive);
+		step_add_all(step, program_flags, COUNT(program_flags));
+		plan->links = true;
+	}
+	free(archive);
+}
+
+enum assay_status emulate_plan_make(const char *const *words, size_t n, const char *directory, struct emulate_plan *out,
+				    struct assay_error *err)
+{
+	struct emulate_plan plan = { 0 };
+	struct command c;
+	enum assay_status st;
+
+	ASSAY_BUG_IF(n == 0);
+	st = command_look(words, n, &c, err);
+	if (st)
+		return st;
+	if (c.compiles_only || c.sources + c.objects == 0) {
+		struct emulate_step *step = step_new(&plan);
+
+		step_add_all(step, words, n);
+		if (c.compiles_only)
+			add_compile_flags(&c, step);
+	} else {
+		compile_steps(&c, directory, &plan);
+		link_step(&c, directory, &plan);
+	}
+	*out = plan;
+	return ASSAY_OK;
+}
+
+void emulate_plan_release(struct emulate_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		for (size_t k = 0; k < plan->steps[i].n; k++)
+			free(plan->steps[i].words[k]);
+		free(plan->steps[i].words);
+	}
+	free(plan->steps);
+	*plan = (struct emulate_plan){ 0 };
+}

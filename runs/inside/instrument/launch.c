@@ -1,0 +1,65 @@
+#include "runs/inside/instrument/launch.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum assay_status launch_program(char *const *words, char *const *environment, int *status, struct assay_error *err)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
+	posix_spawnattr_t attributes;
+	sigset_t signals;
+	pid_t child = 0;
+	int failed;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGQUIT);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigdefault(&attributes, &signals);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	sigaction(SIGINT, &ignore, &interrupt);
+	sigaction(SIGQUIT, &ignore, &quit);
+	failed = posix_spawnp(&child, words[0], NULL, &attributes, words, environment);
+	while (!failed && waitpid(child, status, 0) < 0 && errno == EINTR)
+		;
+	sigaction(SIGINT, &interrupt, NULL);
+	sigaction(SIGQUIT, &quit, NULL);
+	posix_spawnattr_destroy(&attributes);
+	return failed ? assay_fail_errno(err, failed, "cannot run '%s'", words[0]) : ASSAY_OK;
+}
+
+enum assay_status launch_succeeded(const char *program, int status, struct assay_error *err)
+{
+	if (WIFSIGNALED(status))
+		return assay_fail(err, ASSAY_E_IO, "'%s' was ended by signal %d (%s)", program, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (WEXITSTATUS(status) != 0)
+		return assay_fail(err, ASSAY_E_IO, "'%s' ended with status %d", program, WEXITSTATUS(status));
+	return ASSAY_OK;
+}
+
+enum assay_status launch_find(const char *program, char **path, struct assay_error *err)
+{
+	const char *list = getenv("PATH");
+
+	if (strchr(program, '/')) {
+		*path = mem_string(program);
+		return ASSAY_OK;
+	}
+	while (list && *list) {
+		size_t n = strcspn(list, ":");
+
+		*path = mem_format("%.*s/%s", n ? (int)n : 1, n ? list : ".", program);
+		if (access(*path, X_OK) == 0)
+			return ASSAY_OK;
+		free(*path);
+		*path = NULL;
+		list += n + (list[n] == ':');
+	}
+	return assay_fail(err, ASSAY_E_NOTFOUND, "there is no program '%s' in PATH", program);
+}

@@ -1,0 +1,228 @@
+/* libassay-probe.so: calls of selected functions are counted, one of so many is measured. Inside another program's process: nothing here
+ * allocates, locks or prints once the program runs, and what the hooks do touches no vector register.
+ *
+ *   list file --list--> functions of this process's modules --patch--> a jump to a stub at each entry
+ *   stub: counts down in the thread's storage; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
+ *         stack, and puts probe_return where the function's return address was
+ *   probe_return --> probe_leave: pops it, writes the sample, goes where the function would have gone
+ *
+ * Private to runs/inside/probe/. */
+#ifndef RUNS_PROBE_PROBE_H
+#define RUNS_PROBE_PROBE_H
+
+#include "runs/inside/record/record_writer.h"
+#include "fleet/counting/refused.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROBE_VERSION    "1"          /* of the environment variables and the list; the command that starts us says which it means */
+#define PROBE_DEPTH_MAX  16384u       /* sampled invocations that are active in a thread; deeper ones are not sampled */
+#define PROBE_LEVEL_MAX  16u          /* 1 call of 2^16 at the least */
+#define PROBE_SOFTWARE_MAX 8u
+#define PROBE_NEAR       256u         /* functions whose calls are counted in thread-local storage itself: one instruction */
+#define PROBE_EXPORT     __attribute__((visibility("default")))
+#define PROBE_TLS        __attribute__((tls_model("initial-exec")))
+#define PROBE_KEEPS      __attribute__((no_caller_saved_registers)) /* of what calls nothing: it saves what it uses, all but %rax */
+
+/* An invocation that is being measured. */
+struct probe_frame {
+	uintptr_t *slot;        /* where its return address was on the stack; with -finstrument-functions: below its frame */
+	uintptr_t back;         /* the return address; 0: the slot was not touched */
+	uint32_t function;
+	uint32_t level;         /* it stands for 2^level calls */
+	bool bare;              /* the return address is in its place: an exception may pass */
+	bool silent;            /* not to be recorded: it began before a fork() */
+	uint32_t inner, outer;  /* of -finstrument-functions: calls of the function in it that are not measured; its frame below, + 1 */
+	uint64_t ordinal, start;
+	uint64_t paused;        /* the thread's, at the beginning */
+	uint64_t nested;        /* ticks in selected functions that it called, as far as is known */
+	uint64_t counters[];    /* [n_counters], at its beginning */
+};
+
+/* A function in a thread. */
+struct probe_state {
+	uint64_t next;          /* ordinal of the call that is sampled next */
+	uint64_t mean;          /* ticks of an invocation without nested ones, moving */
+	uint64_t mean_low, mean_high; /* as long as it is not below, and below: the level stays */
+	uint64_t last, last_ordinal; /* where the latest call whose length was weighed began; 0: none */
+	uint32_t level;         /* 1 call of 2^level is sampled */
+	uint32_t open;          /* of -finstrument-functions: the function's uppermost frame, + 1 */
+};
+
+/* Events of the kernel in one group, the leader first. The program may have closed a file, and have another one there by now: its id is
+ * the event's alone. */
+struct probe_software {
+	int files[PROBE_SOFTWARE_MAX];
+	uint64_t ids[PROBE_SOFTWARE_MAX];
+};
+
+struct probe_thread {
+	volatile uintptr_t busy;   /* the slot of the hook that is at work, 0: none */
+	uint32_t depth;
+	uint32_t begun;            /* functions that were called at all are below this number */
+	uintptr_t stack_low, stack_bytes; /* calls on other stacks are counted, not measured */
+	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] */
+	unsigned char *frames;     /* [PROBE_DEPTH_MAX] of probe.frame_bytes */
+	uint64_t paused;           /* ticks that the probe itself took for long work: no invocation's */
+	int32_t *near, *far;       /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: calls until the one that is sampled */
+	struct record_thread record;
+	uint32_t sparse;           /* functions with a level above 0 */
+	uint32_t unused;           /* the thread has ended, and another one may have this */
+	uint32_t ended_rounds;     /* of destructors of thread-specific data */
+	struct probe_thread *next; /* in probe_threads */
+	bool counting;             /* it has an event set */
+	int event_set;             /* PAPI's */
+	struct probe_software software; /* the kernel's events */
+};
+
+/* Where the list's function lies in this process, and its number. */
+struct probe_function {
+	uint64_t seed;          /* which of its calls are sampled follows from this and the ordinal alone */
+	uintptr_t address;
+};
+
+struct probe {
+	struct record_writer writer;
+	struct probe_function *functions; /* [RECORD_FUNCTIONS_MAX], by number */
+	uint32_t n_functions;
+	uint32_t frame_bytes;
+	uint32_t n_counters;
+	uint32_t threads;       /* alive */
+	uint64_t budget_ppm;    /* overhead that is allowed, in millionths */
+	uint64_t cost_sampled, cost_counted; /* ticks of a call that is sampled, that is only counted */
+	uint64_t cost_clock;    /* of the one look at the clock that is in every duration */
+	int patching_refused;   /* errno */
+};
+
+extern struct probe probe;
+extern struct probe_thread *probe_threads;
+extern __thread struct probe_thread *probe_self PROBE_TLS;
+extern __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
+extern __thread int32_t *probe_far PROBE_TLS;
+extern int32_t probe_nobody[RECORD_FUNCTIONS_MAX]; /* the far table of threads that have none yet */
+
+/* Of the calling thread or of another one: calls until the one that is sampled. */
+static inline int32_t *probe_countdown(const struct probe_thread *t, uint32_t function)
+{
+	return function < PROBE_NEAR ? &t->near[function] : &t->far[function];
+}
+
+static inline struct probe_frame *probe_frame_at(const struct probe_thread *t, uint32_t depth)
+{
+	return (struct probe_frame *)(void *)(t->frames + (size_t)depth * probe.frame_bytes);
+}
+
+static inline void probe_barrier(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/* The clock, when all that the function has begun is done: without waiting, a chain of slow instructions would end behind the sample. */
+static inline uint64_t probe_ticks_done(void)
+{
+	__asm__ volatile("lfence" ::: "memory");
+	return record_ticks();
+}
+
+/* probe_trampoline.c */
+void probe_entry(void);
+void probe_return(void);
+/* Calls function(a, b) with all vector and x87 registers saved. */
+uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b);
+void probe_saved_init(void);
+
+/* probe_hook.c: general registers only. They have done what is to be done, or nothing: false; the time at which the function returned. */
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot);
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot); /* puts the return address back */
+
+/* probe_frames.c, general registers only: the same, whatever is the case. */
+void probe_enter_slowly(uint32_t function, uintptr_t *slot);
+void probe_leave_slowly(uintptr_t *slot, uint64_t now);
+void probe_instrumented_enter(uint32_t function, uintptr_t *slot);
+void probe_instrumented_leave(uint32_t function, uintptr_t *slot);
+/* Ends frames that are dead when the stack is at `slot`: those below it, with `inclusive` the one at it, and what was overwritten. */
+void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
+bool probe_overwritten(const struct probe_frame *frame);
+
+/* The moving mean, one invocation later; one that was interrupted for long counts no more than eight usual ones. */
+static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
+{
+	uint64_t most = 8 * mean + 64;
+
+	return mean + (uint64_t)((int64_t)((alone < most ? alone : most) - mean) >> 3);
+}
+
+/* probe_level.c: general registers only. */
+uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone);
+bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone);
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from);
+
+/* probe_thread.c */
+struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* of the calling thread; NULL: begun already, or no memory */
+void probe_thread_start(void); /* the same, for one that is counted in probe.threads and finds out where its stack is */
+void probe_threads_end(void);
+void probe_thread_init(void);
+void probe_child(struct probe_thread *t); /* the first call in a forked child */
+void probe_child_begin(void);  /* the same, when something else comes before its first call; nothing in other processes */
+
+/* probe_counters.c */
+enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
+void probe_counters_thread(struct probe_thread *t);
+void probe_counters_thread_end(struct probe_thread *t);
+void probe_counters_child(struct probe_thread *t, bool alone); /* alone: the parent had no other thread */
+void probe_counters_read(struct probe_thread *t, uint64_t *values);
+void probe_counters_why(void); /* what could not be had, into the record */
+
+/* probe_software.c: n <= PROBE_SOFTWARE_MAX events. 0 or an errno; end what has started. False: they are not there any more. */
+int probe_software_allowed(const char *const *names, uint32_t n); /* the greatest kernel.perf_event_paranoid with which everybody may have them */
+int probe_software_start(const char *const *names, uint32_t n, struct probe_software *out);
+void probe_software_end(const struct probe_software *software, uint32_t n);
+bool probe_software_read(const struct probe_software *software, uint32_t n, uint64_t *values);
+
+/* probe_list.c */
+struct probe_entry {
+	uint64_t address;           /* in the module's file */
+	const char *module, *name;
+	uint32_t number;            /* UINT32_MAX: not in any module so far */
+};
+struct probe_list {
+	struct probe_entry *items;  /* [n] */
+	size_t n;
+};
+bool probe_list_read(const char *path, struct probe_list *out); /* false: said why */
+/* text[n], and a NUL behind it, which is changed and has to stay; items: room for as many as there are lines. Returns the number of the
+ * first line that begins as one of a function and is none, 0: there is none. */
+size_t probe_list_parse(char *text, size_t n, struct probe_list *out);
+
+/* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
+void probe_modules_scan(const struct probe_list *list);
+
+/* probe_patch.c */
+enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
+/* What is at a function's beginning, of which 9 bytes are read; *site is where the jump goes. */
+enum probe_site probe_site_at(uintptr_t function, uintptr_t *site);
+struct probe_patch {
+	uintptr_t site;
+	uint32_t number;
+};
+struct probe_range {
+	uintptr_t low, high;
+	int protection; /* of mmap() */
+};
+/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
+int probe_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code);
+
+/* probe_dlopen.c */
+void *probe_library(const char *file, int mode); /* dlopen() for ourselves: nothing is looked for in it */
+
+/* probe_instrumented.c */
+bool probe_instrumented_add(uintptr_t address, uint32_t number); /* false: no room */
+
+/* probe_start.c */
+bool probe_begin(void); /* the file of samples, opened when the first function is there; false: it cannot be had */
+void probe_loaded(void); /* modules have come */
+void probe_say(const char *text, const char *more, int errnum);
+
+#endif

@@ -1,0 +1,238 @@
+/* Counters of the processor through PAPI, one event set a thread; those of the kernel without it. PAPI is looked for when counters
+ * are wanted, so that programs need it for nothing else. */
+#include "runs/inside/probe/probe.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <papi.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define NAMES_BYTES_MAX 8192
+
+static struct {
+	int (*library_init)(int);
+	int (*thread_init)(unsigned long (*)(void));
+	int (*register_thread)(void);
+	int (*unregister_thread)(void);
+	int (*create_eventset)(int *);
+	int (*add_named_event)(int, const char *);
+	int (*start)(int);
+	int (*stop)(int, long long *);
+	int (*read)(int, long long *);
+	int (*cleanup_eventset)(int);
+	int (*destroy_eventset)(int *);
+	char *(*strerror)(int);
+} papi;
+
+static char names_text[NAMES_BYTES_MAX];
+static const char **wanted;
+static uint32_t n_wanted;
+static bool software;
+static const char *why; /* nothing is counted */
+static char why_text[256];
+
+static unsigned long thread_id(void)
+{
+	return (unsigned long)pthread_self();
+}
+
+static bool papi_find(void)
+{
+	static const struct {
+		const char *name;
+		void *at;
+	} rows[] = {
+		{ "PAPI_library_init", &papi.library_init },       { "PAPI_thread_init", &papi.thread_init },
+		{ "PAPI_register_thread", &papi.register_thread }, { "PAPI_unregister_thread", &papi.unregister_thread },
+		{ "PAPI_create_eventset", &papi.create_eventset }, { "PAPI_add_named_event", &papi.add_named_event },
+		{ "PAPI_start", &papi.start },                     { "PAPI_stop", &papi.stop },
+		{ "PAPI_read", &papi.read },                       { "PAPI_cleanup_eventset", &papi.cleanup_eventset },
+		{ "PAPI_destroy_eventset", &papi.destroy_eventset }, { "PAPI_strerror", &papi.strerror },
+	};
+	void *library = probe_library("libpapi.so.7.0", RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return false;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		*(void **)rows[i].at = dlsym(library, rows[i].name);
+		if (!*(void **)rows[i].at)
+			return false;
+	}
+	return true;
+}
+
+/* "software:NAME,NAME" or "papi:NAME,NAME": the names into names[]; false: not so. */
+static bool split(const char *text, const char **names, uint32_t *n, enum record_back_end *back_end)
+{
+	const char *colon = strchr(text, ':');
+
+	if (!colon || strlen(colon) >= sizeof(names_text))
+		return false;
+	*back_end = strncmp(text, "software:", 9) == 0 ? RECORD_SOFTWARE : RECORD_PAPI;
+	memcpy(names_text, colon + 1, strlen(colon));
+	*n = 0;
+	for (char *at = names_text, *comma; at && *n < RECORD_COUNTERS_MAX; at = comma) {
+		comma = strchr(at, ',');
+		if (comma)
+			*comma++ = '\0';
+		if (*at)
+			names[(*n)++] = at;
+	}
+	return *n > 0;
+}
+
+/* An event set of this thread that counts; PAPI_OK, or PAPI's reason. */
+static int event_set_start(int *event_set)
+{
+	int code;
+
+	*event_set = PAPI_NULL;
+	code = papi.create_eventset(event_set);
+	for (uint32_t i = 0; code == PAPI_OK && i < n_wanted; i++)
+		code = papi.add_named_event(*event_set, wanted[i]);
+	if (code == PAPI_OK)
+		code = papi.start(*event_set);
+	return code;
+}
+
+static void event_set_end(int *event_set)
+{
+	long long values[RECORD_COUNTERS_MAX];
+
+	papi.stop(*event_set, values);
+	papi.cleanup_eventset(*event_set);
+	papi.destroy_eventset(event_set);
+}
+
+/* Why the kernel's events cannot be had; NULL: they can. */
+static const char *software_try(void)
+{
+	struct probe_software events;
+	int failed;
+
+	if (n_wanted > PROBE_SOFTWARE_MAX)
+		return "too many events of the kernel";
+	failed = probe_software_start(wanted, n_wanted, &events);
+	if (!failed) {
+		probe_software_end(&events, n_wanted);
+		return NULL;
+	}
+	refused_here(failed, probe_software_allowed(wanted, n_wanted), why_text, sizeof(why_text));
+	return why_text;
+}
+
+/* In a child process, too: PAPI notices that it is another one, and begins anew. */
+static const char *papi_begin(int *event_set)
+{
+	int code;
+
+	if (papi.library_init(PAPI_VER_CURRENT) != PAPI_VER_CURRENT)
+		return "PAPI is of another version";
+	code = papi.thread_init(thread_id);
+	if (code == PAPI_OK)
+		code = event_set_start(event_set);
+	if (code == PAPI_EPERM && refused_hardware(why_text, sizeof(why_text)))
+		return why_text;
+	return code == PAPI_OK ? NULL : papi.strerror(code);
+}
+
+static const char *papi_try(void)
+{
+	const char *failed;
+	int event_set;
+
+	if (!papi_find())
+		return "libpapi.so.7.0 is not there";
+	failed = papi_begin(&event_set);
+	if (!failed)
+		event_set_end(&event_set);
+	return failed;
+}
+
+enum record_back_end probe_counters_init(const char *text, const char **names, uint32_t *n)
+{
+	enum record_back_end back_end = RECORD_TIME;
+
+	*n = 0;
+	if (!text || !*text)
+		return RECORD_TIME;
+	wanted = names;
+	if (!split(text, names, &n_wanted, &back_end))
+		why = "ASSAY_PROBE_COUNTERS is not KIND:NAME,NAME...";
+	else
+		why = back_end == RECORD_SOFTWARE ? software_try() : papi_try();
+	if (why) {
+		probe_say("counters cannot be had, times alone are measured: ", why, 0);
+		n_wanted = 0;
+		return RECORD_TIME;
+	}
+	software = back_end == RECORD_SOFTWARE;
+	*n = n_wanted;
+	return back_end;
+}
+
+void probe_counters_why(void)
+{
+	if (why)
+		record_info(&probe.writer, "not_counted", why);
+}
+
+void probe_counters_thread(struct probe_thread *t)
+{
+	if (!n_wanted || why)
+		return;
+	if (software) {
+		t->counting = probe_software_start(wanted, n_wanted, &t->software) == 0;
+		return;
+	}
+	papi.register_thread();
+	t->counting = event_set_start(&t->event_set) == PAPI_OK;
+}
+
+void probe_counters_thread_end(struct probe_thread *t)
+{
+	if (!t->counting)
+		return;
+	t->counting = false;
+	if (software) {
+		probe_software_end(&t->software, n_wanted);
+		return;
+	}
+	event_set_end(&t->event_set);
+	papi.unregister_thread();
+}
+
+/* In a child of fork(): the parent's events stay the parent's. PAPI begins anew, at the first measured call, so that children that only
+ * call exec do not pay for it. It allocates and looks at what is loaded: if the parent had other threads, one of them may have held a lock
+ * of those when it was forked, for good. */
+void probe_counters_child(struct probe_thread *t, bool alone)
+{
+	bool counted = t->counting;
+
+	t->counting = false;
+	if (!n_wanted || why)
+		return;
+	if (software) {
+		if (counted)
+			probe_software_end(&t->software, n_wanted);
+		t->counting = counted && probe_software_start(wanted, n_wanted, &t->software) == 0;
+		return;
+	}
+	why = alone ? papi_begin(&t->event_set) : "the child of a process with several threads";
+	t->counting = !why;
+}
+
+void probe_counters_read(struct probe_thread *t, uint64_t *values)
+{
+	long long now[RECORD_COUNTERS_MAX];
+	bool read = software ? probe_software_read(&t->software, n_wanted, values) : papi.read(t->event_set, now) == PAPI_OK;
+
+	for (uint32_t i = 0; i < n_wanted; i++)
+		if (!read)
+			values[i] = UINT64_MAX;
+		else if (!software)
+			values[i] = (uint64_t)now[i];
+}

@@ -1,0 +1,348 @@
+/* The thread's shadow stack, whatever happens at a hook: threads and children that begin, frames that are dead, counters to read, pieces of
+ * the file to take. Compiled for general registers alone: arguments and results in vector registers stay where they are, and whatever may
+ * touch those goes through probe_saved(). */
+#include "runs/inside/probe/probe.h"
+
+#include <errno.h>
+
+/* ---- what leaves this file: system calls may fail there, and errno is the program's ---- */
+
+static uint64_t call_begin(void *slot, void *unused)
+{
+	const uintptr_t stack_guess = 8u << 20; /* of a thread that nobody told us about */
+	uintptr_t at = (uintptr_t)slot;
+	int kept = errno;
+
+	(void)unused;
+	probe_child_begin(); /* forked by a thread that nobody told us about: its counters are the child's */
+	if (probe_thread_begin(at > stack_guess ? at - stack_guess : 0, at + stack_guess))
+		__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
+	errno = kept;
+	return (uintptr_t)probe_self;
+}
+
+static uint64_t call_child(void *t, void *unused)
+{
+	int kept = errno;
+
+	(void)unused;
+	probe_child(t);
+	errno = kept;
+	return 0;
+}
+
+static uint64_t call_take(void *t, void *unused)
+{
+	(void)unused;
+	return record_chunk_take(&probe.writer, &((struct probe_thread *)t)->record);
+}
+
+static uint64_t call_read(void *t, void *values)
+{
+	int kept = errno;
+
+	probe_counters_read(t, values);
+	errno = kept;
+	return 0;
+}
+
+/* What we do for long is not what the program does. */
+static uint64_t paused(struct probe_thread *t, uint64_t (*function)(void *, void *), void *argument)
+{
+	uint64_t before = record_ticks(), result = probe_saved(function, t, argument);
+
+	t->paused += record_ticks() - before;
+	return result;
+}
+
+static void counters_read(struct probe_thread *t, uint64_t *values)
+{
+	if (t->counting)
+		paused(t, call_read, values);
+	else
+		for (uint32_t i = 0; i < probe.n_counters; i++)
+			values[i] = UINT64_MAX;
+}
+
+/* ---- which call comes next ---- */
+
+/* Counts down to the first sampled call behind `ordinal`, the latest one. */
+static void schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal)
+{
+	struct probe_state *s = &t->states[function];
+
+	s->next = probe_level_next(probe.functions[function].seed, s->level, ordinal + 1);
+	*probe_countdown(t, function) = (int32_t)(s->next - ordinal - 1);
+}
+
+/* Of the latest call. Below zero are calls that came while a hook of this thread was at work. */
+static uint64_t ordinal_of(const struct probe_thread *t, uint32_t function)
+{
+	return t->states[function].next + (uint64_t)(-1 - (int64_t)*probe_countdown(t, function));
+}
+
+/* ---- the end of an invocation ---- */
+
+static struct record_sample *room(struct probe_thread *t)
+{
+	if ((size_t)(t->record.end - t->record.next) < probe.writer.sample_bytes &&
+	    (record_drops(&probe.writer, &t->record) || !paused(t, call_take, NULL)))
+		return NULL;
+	return record_begin(&probe.writer, &t->record);
+}
+
+/* What went backwards was not counted: an estimate between two readings of a shared register, or a counter of the whole process that
+ * another thread's start set to zero (PAPI's software-defined ones). A first reading that failed is the largest number. */
+static void counters_store(struct probe_thread *t, const struct probe_frame *frame, struct record_sample *sample)
+{
+	counters_read(t, sample->counters);
+	for (uint32_t i = 0; i < probe.n_counters; i++)
+		if (sample->counters[i] == UINT64_MAX || sample->counters[i] < frame->counters[i])
+			sample->counters[i] = UINT64_MAX;
+		else
+			sample->counters[i] -= frame->counters[i];
+}
+
+/* The uppermost frame, which is off the stack already (t->depth is its place). */
+static void store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration, uint32_t flags)
+{
+	const struct record_sample head = {
+		.function = frame->function,
+		.weight = 1u << frame->level,
+		.ordinal = frame->ordinal,
+		.start = frame->start,
+		.duration = duration,
+		.depth = t->depth,
+		.threads = __atomic_load_n(&probe.threads, __ATOMIC_RELAXED),
+		.flags = flags | (t->sparse ? RECORD_ESTIMATED : 0),
+	};
+	struct record_sample *sample = room(t);
+
+	if (!sample)
+		return;
+	if (probe.writer.options.brief) {
+		record_shorten(&head, (struct record_brief *)sample);
+	} else {
+		*sample = head;
+		counters_store(t, frame, sample);
+	}
+	record_commit(&probe.writer, &t->record);
+}
+
+static void pop(struct probe_thread *t, uint64_t now, uint32_t flags)
+{
+	struct probe_frame *frame = probe_frame_at(t, t->depth - 1);
+	struct probe_state *s = &t->states[frame->function];
+	uint64_t lost = frame->start + (t->paused - frame->paused), duration = now > lost ? now - lost : 0;
+	uint64_t alone = duration > frame->nested ? duration - frame->nested : 0;
+
+	t->depth--;
+	probe_barrier();
+	s->open = frame->outer;
+	if (frame->silent)
+		return;
+	store(t, frame, duration, flags);
+	if (t->depth)
+		probe_frame_at(t, t->depth - 1)->nested += (alone << frame->level) + frame->nested;
+	if (probe_level_adapt(t, s, probe_level_bound(s, frame, alone)))
+		schedule(t, frame->function, ordinal_of(t, frame->function));
+}
+
+/* Left by a long jump, and something else stands there by now. */
+bool probe_overwritten(const struct probe_frame *frame)
+{
+	return frame->back && *frame->slot != (frame->bare ? frame->back : (uintptr_t)probe_return);
+}
+
+void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
+{
+	while (t->depth) {
+		const struct probe_frame *top = probe_frame_at(t, t->depth - 1);
+
+		if ((top->slot > slot || (top->slot == slot && !inclusive)) && !probe_overwritten(top))
+			return;
+		pop(t, record_ticks(), RECORD_UNWOUND);
+	}
+}
+
+/* ---- the beginning of one ---- */
+
+/* The thread's own, on which calls are measured. */
+static bool on_own_stack(const struct probe_thread *t, const uintptr_t *slot)
+{
+	return (uintptr_t)slot - t->stack_low < t->stack_bytes;
+}
+
+/* A hook of this thread is at work below us, or on the stack that a handler of signals has interrupted. One that was left by a long
+ * jump is not: its stack is gone. */
+static bool busy(const struct probe_thread *t, const uintptr_t *slot)
+{
+	return t->busy && ((uintptr_t)slot < t->busy || !on_own_stack(t, slot));
+}
+
+/* The function was called, and this call is to be measured. */
+static void push(struct probe_thread *t, uint32_t function, uintptr_t *slot, bool instrumented)
+{
+	struct probe_state *s = &t->states[function];
+	struct probe_frame *frame;
+
+	frame = probe_frame_at(t, t->depth);
+	frame->slot = slot;
+	frame->back = instrumented ? 0 : *slot;
+	frame->function = function;
+	frame->level = s->level;
+	frame->bare = frame->silent = false;
+	frame->nested = 0;
+	frame->ordinal = ordinal_of(t, function);
+	frame->inner = 0;
+	frame->outer = s->open;
+	schedule(t, function, frame->ordinal);
+	if (probe.n_counters)
+		counters_read(t, frame->counters);
+	frame->paused = t->paused;
+	frame->start = record_ticks();
+	probe_barrier(); /* a handler of signals may jump away from here on: the frame is whole */
+	t->depth++;
+	if (!instrumented)
+		*slot = (uintptr_t)probe_return;
+	else
+		s->open = t->depth;
+}
+
+/* It is to be measured, but cannot be: the stack is another one, or there is no more room. */
+static bool pass(struct probe_thread *t, uint32_t function, const uintptr_t *slot)
+{
+	if (on_own_stack(t, slot) && t->depth < PROBE_DEPTH_MAX)
+		return false;
+	schedule(t, function, ordinal_of(t, function));
+	return true;
+}
+
+/* This call is the thread's first: its state. It was counted where a thread without tables counts. */
+static struct probe_thread *begin(uint32_t function, uintptr_t *slot)
+{
+	struct probe_thread *t = (struct probe_thread *)(uintptr_t)probe_saved(call_begin, slot, NULL); /* NOLINT: as the trampoline hands it on */
+
+	if (t->far && function >= PROBE_NEAR)
+		--*probe_countdown(t, function);
+	return t;
+}
+
+/* The thread's state, with its hooks to us alone; NULL: this call is not ours to measure. */
+static struct probe_thread *hold(uint32_t function, uintptr_t *slot)
+{
+	struct probe_thread *t = probe_self ? probe_self : begin(function, slot);
+
+	if (busy(t, slot))
+		return NULL;
+	t->busy = (uintptr_t)slot;
+	probe_barrier();
+	if (!*probe.writer.alive)
+		probe_saved(call_child, t, NULL);
+	return t;
+}
+
+static void let_go(struct probe_thread *t)
+{
+	probe_barrier();
+	t->busy = 0;
+}
+
+void probe_enter_slowly(uint32_t function, uintptr_t *slot)
+{
+	struct probe_thread *t = hold(function, slot);
+
+	if (!t)
+		return;
+	if (function >= t->begun)
+		t->begun = function + 1;
+	if (!pass(t, function, slot)) {
+		/* At the same slot a tail call has our address there, and nests; otherwise that frame is dead. */
+		probe_prune(t, slot, *slot != (uintptr_t)probe_return);
+		push(t, function, slot, false);
+	}
+	let_go(t);
+}
+
+/* Never but when a program changes its stack in a way that looked like dead frames: those that were taken off are still there. */
+static uintptr_t find_lost(const struct probe_thread *t, const uintptr_t *slot)
+{
+	for (uint32_t i = t->depth; t->frames && i < PROBE_DEPTH_MAX && probe_frame_at(t, i)->slot; i++)
+		if (probe_frame_at(t, i)->slot == slot)
+			return probe_frame_at(t, i)->back;
+	__builtin_trap(); /* the return address is gone */
+}
+
+void probe_leave_slowly(uintptr_t *slot, uint64_t now)
+{
+	struct probe_thread *t = probe_self;
+	const struct probe_frame *top;
+
+	t->busy = (uintptr_t)slot;
+	probe_barrier();
+	if (!*probe.writer.alive)
+		probe_saved(call_child, t, NULL);
+	probe_prune(t, slot, false);
+	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
+	if (top && top->slot == slot) {
+		*slot = top->back;
+		pop(t, now, 0);
+	} else {
+		*slot = find_lost(t, slot);
+	}
+	let_go(t);
+}
+
+/* ---- -finstrument-functions: the compiler calls us at both ends, and no return address is touched ---- */
+
+static void inner(struct probe_thread *t, uint32_t function)
+{
+	if (t && t->states && t->states[function].open)
+		probe_frame_at(t, t->states[function].open - 1)->inner++;
+}
+
+void probe_instrumented_enter(uint32_t function, uintptr_t *slot)
+{
+	struct probe_thread *t;
+
+	if (--*(function < PROBE_NEAR ? &probe_near[function] : &probe_far[function]) >= 0) {
+		inner(probe_self, function);
+		return;
+	}
+	t = hold(function, slot);
+	if (!t)
+		return;
+	if (function >= t->begun)
+		t->begun = function + 1;
+	if (pass(t, function, slot)) {
+		inner(t, function);
+	} else {
+		probe_prune(t, slot, true);
+		push(t, function, slot, true);
+	}
+	let_go(t);
+}
+
+void probe_instrumented_leave(uint32_t function, uintptr_t *slot)
+{
+	uint64_t now = probe_ticks_done();
+	struct probe_thread *t = probe_self;
+	struct probe_frame *frame;
+
+	if (!t || !t->states || !t->states[function].open || busy(t, slot))
+		return;
+	frame = probe_frame_at(t, t->states[function].open - 1);
+	if (frame->inner) {
+		frame->inner--;
+		return;
+	}
+	t->busy = (uintptr_t)slot;
+	probe_barrier();
+	if (!*probe.writer.alive)
+		probe_saved(call_child, t, NULL);
+	while (t->states[function].open < t->depth)
+		pop(t, record_ticks(), RECORD_UNWOUND);
+	if (t->depth)
+		pop(t, now, 0);
+	let_go(t);
+}

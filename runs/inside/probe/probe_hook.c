@@ -1,0 +1,104 @@
+/* Both ends of a measured call, as they usually are: every call is measured, no signal came between, the stack is the thread's own,
+ * nothing was left by a jump, there is room for the sample. Whatever is otherwise is left to probe_frames.c, by probe_trampoline.c.
+ * These two call nothing, and keep the registers that they use (PROBE_KEEPS), general ones alone: a measured call costs what they
+ * cost. */
+#include "runs/inside/probe/probe.h"
+
+/* The hook may go on: nothing of this thread is at work, and the process is the one that opened the file. */
+static inline bool is_usual(const struct probe_thread *t)
+{
+	return t && !t->busy && *probe.writer.alive && !probe.n_counters;
+}
+
+/* The uppermost frame is above this slot, and alive. */
+static inline bool is_nested(const struct probe_thread *t, const uintptr_t *slot)
+{
+	const struct probe_frame *top;
+
+	if (!t->depth)
+		return true;
+	top = probe_frame_at(t, t->depth - 1);
+	return top->slot > slot && *top->slot == (uintptr_t)probe_return;
+}
+
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot)
+{
+	struct probe_thread *t = probe_self;
+	struct probe_frame *frame;
+	struct probe_state *s;
+
+	if (!is_usual(t) || function >= t->begun || (uintptr_t)slot - t->stack_low >= t->stack_bytes || t->depth >= PROBE_DEPTH_MAX ||
+	    !is_nested(t, slot))
+		return false;
+	s = &t->states[function];
+	if (s->level)
+		return false;
+	t->busy = (uintptr_t)slot;
+	probe_barrier();
+	frame = probe_frame_at(t, t->depth);
+	*frame = (struct probe_frame){
+		.slot = slot,
+		.back = *slot,
+		.function = function,
+		.ordinal = s->next + (uint64_t)(-1 - (int64_t)*probe_countdown(t, function)),
+		.paused = t->paused,
+	};
+	s->next = frame->ordinal + 1;
+	*probe_countdown(t, function) = 0;
+	frame->start = record_ticks();
+	probe_barrier(); /* a handler of signals may jump away from here on: the frame is whole */
+	t->depth++;
+	*slot = (uintptr_t)probe_return;
+	probe_barrier();
+	t->busy = 0;
+	return true;
+}
+
+static inline void store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration)
+{
+	struct record_brief *sample = (struct record_brief *)(void *)t->record.next;
+	uint32_t threads = __atomic_load_n(&probe.threads, __ATOMIC_RELAXED);
+
+	*sample = (struct record_brief){
+		.function = (uint16_t)frame->function,
+		.weight_log2 = (uint8_t)frame->level,
+		.flags = t->sparse ? RECORD_ESTIMATED : 0,
+		.depth = (uint16_t)t->depth,
+		.threads = (uint16_t)(threads < UINT16_MAX ? threads : UINT16_MAX),
+		.ordinal = frame->ordinal,
+		.start = frame->start,
+		.duration = duration,
+	};
+	record_commit(&probe.writer, &t->record);
+}
+
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot)
+{
+	uint64_t now = probe_ticks_done(), lost, duration, alone, mean;
+	struct probe_thread *t = probe_self;
+	struct probe_frame *frame = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
+	struct probe_state *s;
+
+	if (!frame || frame->slot != slot || frame->silent || frame->level || !is_usual(t) ||
+	    (size_t)(t->record.end - t->record.next) < sizeof(struct record_brief))
+		return now;
+	lost = frame->start + (t->paused - frame->paused);
+	duration = now > lost ? now - lost : 0;
+	alone = duration > frame->nested ? duration - frame->nested : 0;
+	s = &t->states[frame->function];
+	mean = probe_mean(s->mean, alone);
+	if (mean - s->mean_low >= s->mean_high - s->mean_low)
+		return now;
+	t->busy = (uintptr_t)slot;
+	probe_barrier();
+	*slot = frame->back;
+	s->mean = mean;
+	t->depth--;
+	probe_barrier();
+	store(t, frame, duration);
+	if (t->depth)
+		probe_frame_at(t, t->depth - 1)->nested += (alone << frame->level) + frame->nested;
+	probe_barrier();
+	t->busy = 0;
+	return 0;
+}

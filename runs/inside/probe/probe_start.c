@@ -1,0 +1,269 @@
+/* From the environment to a patched program, and its end. Nothing happens without ASSAY_PROBE_LIST. */
+#include "runs/inside/probe/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define BUDGET_PPM       30000u /* the default */
+#define BUDGET_PPM_MAX   1000000u
+#define FILE_BYTES_LEAST (4u << 20)
+#define COST_SAMPLED_NS  150u /* of a hook at both ends, with its sample: 45 in a loop, more where the program uses the caches for itself */
+#define COST_COUNTED_NS  1u
+#define COST_READS       16u  /* to see what reading the counters costs */
+#define COST_ROUNDS      3u
+
+struct probe probe;
+
+static struct probe_list list;
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
+static const char *counter_names[RECORD_COUNTERS_MAX];
+static enum record_back_end back_end;
+
+extern void *__libc_stack_end;
+
+void probe_say(const char *text, const char *more, int errnum)
+{
+	const char *why = errnum ? strerrordesc_np(errnum) : NULL;
+	struct iovec parts[] = {
+		{ (void *)(uintptr_t)"assay-probe: ", 13 },
+		{ (void *)(uintptr_t)text, strlen(text) },
+		{ (void *)(uintptr_t)more, strlen(more) },
+		{ (void *)(uintptr_t)": ", why ? 2 : 0 },
+		{ (void *)(uintptr_t)(why ? why : ""), why ? strlen(why) : 0 },
+		{ (void *)(uintptr_t)"\n", 1 },
+	};
+	ssize_t ignored = writev(2, parts, 6);
+
+	(void)ignored;
+}
+
+/* A fraction such as ".03" in millionths. */
+static uint64_t budget_from(const char *text)
+{
+	double value = text ? strtod(text, NULL) : BUDGET_PPM / 1e6;
+
+	if (!(value >= 0) || value > BUDGET_PPM_MAX / 1e6)
+		value = BUDGET_PPM / 1e6;
+	return (uint64_t)(value * 1e6 + .5);
+}
+
+/* The one that loads what is measured: the main thread, or a thread that loads a library. */
+static void first_thread(void)
+{
+	uintptr_t high = (uintptr_t)__libc_stack_end, limit = 1u << 30;
+	struct rlimit stack;
+
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < limit)
+		limit = stack.rlim_cur;
+	if (high - (uintptr_t)__builtin_frame_address(0) < limit)
+		probe_thread_begin(high - limit, high);
+	else
+		probe_thread_start();
+}
+
+/* One look at the clock, a mean of several. */
+static uint64_t clock_cost(void)
+{
+	uint64_t ticks = 0;
+
+	for (unsigned i = 0; i < COST_READS; i++) {
+		uint64_t before = record_ticks();
+
+		ticks += probe_ticks_done() - before;
+	}
+	return ticks / COST_READS;
+}
+
+static uint64_t counters_cost(void)
+{
+	uint64_t values[RECORD_COUNTERS_MAX], before = record_ticks();
+
+	for (unsigned i = 0; i < COST_READS; i++)
+		probe_counters_read(probe_self, values);
+	return (record_ticks() - before) / COST_READS;
+}
+
+/* What a sampled call costs with these counters, in ticks of this machine. In all rounds but the shortest one somebody else may have had the
+ * processor. */
+static void costs_measure(uint64_t ticks_per_s)
+{
+	uint64_t clock = UINT64_MAX, counters = UINT64_MAX;
+
+	probe.cost_sampled = COST_SAMPLED_NS * ticks_per_s / 1000000000u;
+	probe.cost_counted = COST_COUNTED_NS * ticks_per_s / 1000000000u;
+	for (unsigned i = 0; i < COST_ROUNDS; i++) {
+		uint64_t took = clock_cost();
+
+		clock = took < clock ? took : clock;
+	}
+	probe.cost_clock = clock;
+	if (!probe_self || !probe_self->counting)
+		return;
+	for (unsigned i = 0; i < COST_ROUNDS; i++) {
+		uint64_t took = counters_cost();
+
+		counters = took < counters ? took : counters;
+	}
+	probe.cost_sampled += 2 * counters;
+}
+
+static void number_say(const char *key, uint64_t number)
+{
+	char digits[24];
+
+	record_info(&probe.writer, key, record_number(number, 10, digits));
+}
+
+/* What the program was asked to do: the words behind its name, with blanks between them; of many the first. */
+static void arguments_say(void)
+{
+	char words[1024] = "";
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1), name = (ssize_t)strlen(words);
+
+	if (fd >= 0)
+		close(fd);
+	if (n == (ssize_t)sizeof(words) - 1) {
+		while (n > name && words[n - 1])
+			n--; /* no part of a word */
+	}
+	for (ssize_t i = name + 1; i + 1 < n; i++)
+		words[i] = words[i] ? words[i] : ' ';
+	words[n > 0 ? n : 0] = '\0';
+	if (n > name + 1)
+		record_info(&probe.writer, "arguments", words + name + 1);
+}
+
+static void program_say(void)
+{
+	char path[1024];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[n > 0 ? n : 0] = '\0';
+	record_info(&probe.writer, "program", path);
+	arguments_say();
+	record_info(&probe.writer, "probe", PROBE_VERSION);
+	number_say("budget_ppm", probe.budget_ppm);
+	number_say("cost_sampled_ticks", probe.cost_sampled);
+	number_say("cost_clock_ticks", probe.cost_clock);
+	if (getenv("ASSAY_PROBE_INPUT"))
+		record_info(&probe.writer, "input", getenv("ASSAY_PROBE_INPUT"));
+	probe_counters_why();
+}
+
+/* Reserving costs time at the start: room for the list, and some more. */
+static uint32_t names_bytes(void)
+{
+	size_t bytes = 16384;
+
+	for (size_t i = 0; i < list.n; i++)
+		bytes += 24 + strlen(list.items[i].module) + strlen(list.items[i].name);
+	bytes = (bytes + 4095) / 4096 * 4096;
+	return bytes < RECORD_NAMES_BYTES_MAX ? (uint32_t)bytes : RECORD_NAMES_BYTES_MAX;
+}
+
+/* The file is mapped whole: where the program may have so much address space and no more, it gets an eighth of that. */
+static uint64_t file_bytes(void)
+{
+	struct rlimit space;
+	uint64_t least = names_bytes() + FILE_BYTES_LEAST, some;
+
+	if (getrlimit(RLIMIT_AS, &space) || space.rlim_cur / 8 >= RECORD_FILE_BYTES)
+		return RECORD_FILE_BYTES;
+	some = space.rlim_cur / 8;
+	return some > least ? some : least;
+}
+
+bool probe_begin(void)
+{
+	static bool tried;
+	struct record_options options = {
+		.directory = getenv("ASSAY_PROBE_DIRECTORY"),
+		.counters = counter_names,
+		.names_bytes_max = names_bytes(),
+		.file_bytes_max = file_bytes(),
+	};
+	int failed;
+
+	if (tried)
+		return probe.writer.header;
+	tried = true;
+	if (!options.directory)
+		options.directory = ".";
+	back_end = probe_counters_init(getenv("ASSAY_PROBE_COUNTERS"), counter_names, &probe.n_counters);
+	options.back_end = back_end;
+	options.n_counters = probe.n_counters;
+	options.brief = !probe.n_counters;
+	probe.frame_bytes = (uint32_t)(sizeof(struct probe_frame) + probe.n_counters * sizeof(uint64_t));
+	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* As soon as there is a file, other threads count those that they begin. */
+	probe_saved_init();
+	probe_thread_init();
+	probe.threads = 1;
+	failed = probe.functions == MAP_FAILED ? ENOMEM : record_open(&probe.writer, &options);
+	if (failed) {
+		probe_say("cannot write samples, nothing is measured: ", options.directory, failed);
+		return false;
+	}
+	first_thread();
+	costs_measure(probe.writer.options.ticks_per_s);
+	program_say();
+	return true;
+}
+
+/* In a child of fork(): whoever held it is not there. */
+static void loading_free(void)
+{
+	loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+void probe_loaded(void)
+{
+	static __thread bool at_work PROBE_TLS; /* what PAPI loads is not looked at */
+
+	if (!list.n || at_work)
+		return;
+	at_work = true;
+	probe_child_begin(); /* functions are numbered in the process's own file */
+	pthread_mutex_lock(&loading);
+	probe_modules_scan(&list);
+	pthread_mutex_unlock(&loading);
+	at_work = false;
+}
+
+__attribute__((constructor)) static void probe_start(void)
+{
+	const char *path = getenv("ASSAY_PROBE_LIST"), *version = getenv("ASSAY_PROBE_VERSION");
+
+#ifdef ASSAY_PROBE_NOTHING
+	return;
+#endif
+	if (!path)
+		return;
+	if (version && strcmp(version, PROBE_VERSION) != 0) {
+		probe_say("this library is version " PROBE_VERSION " of the probe, nothing is measured: take the library that came with "
+			  "the command, which wants version ", version, 0);
+		return;
+	}
+	probe.budget_ppm = budget_from(getenv("ASSAY_PROBE_BUDGET"));
+	if (!probe_list_read(path, &list))
+		return;
+	pthread_atfork(NULL, NULL, loading_free);
+	probe_loaded();
+}
+
+__attribute__((destructor)) static void probe_end(void)
+{
+	if (!probe.writer.header || probe.writer.header->pid != (uint64_t)getpid())
+		return; /* a child of vfork() has its parent's memory */
+	probe_threads_end();
+	record_close(&probe.writer);
+}

@@ -1,0 +1,350 @@
+/* Threads: each has its tables and its shadow stack from its beginning to its end, by mmap. */
+#include "runs/inside/probe/probe.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <threads.h>
+#include <unistd.h>
+
+#define ROUNDS 3 /* of destructors of thread-specific data: others' come before ours */
+
+int32_t probe_nobody[RECORD_FUNCTIONS_MAX];
+struct probe_thread *probe_threads;
+__thread struct probe_thread *probe_self PROBE_TLS;
+__thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
+__thread int32_t *probe_far PROBE_TLS = probe_nobody;
+
+static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* of threads that are measured no more: a hook is at work for ever */
+static pthread_key_t key;
+static bool key_made;
+static bool untold; /* there were threads before there was anything to measure */
+
+static size_t table_bytes(void)
+{
+	return RECORD_FUNCTIONS_MAX * (sizeof(int32_t) + sizeof(struct probe_state));
+}
+
+/* One mapping: the struct, frames, tables. What is never touched takes no memory. */
+static size_t thread_bytes(void)
+{
+	return 4096 + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes + table_bytes();
+}
+
+static struct probe_thread *thread_map(void)
+{
+	unsigned char *memory = mmap(NULL, thread_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct probe_thread *t = (struct probe_thread *)(void *)memory;
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	t->frames = memory + 4096;
+	t->states = (struct probe_state *)(void *)(t->frames + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes);
+	t->far = (int32_t *)(void *)(t->states + RECORD_FUNCTIONS_MAX);
+	return t;
+}
+
+/* What an ended thread has left, empty again; or NULL. */
+static struct probe_thread *thread_again(void)
+{
+	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
+		uint32_t one = 1;
+
+		if (!t->unused || !__atomic_compare_exchange_n(&t->unused, &one, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		memset(t->states, 0, t->begun * sizeof(t->states[0]));
+		memset(t->far, 0, t->begun * sizeof(t->far[0]));
+		memset(&t->record, 0, sizeof(t->record));
+		t->begun = t->ended_rounds = t->sparse = t->depth = 0;
+		return t;
+	}
+	return NULL;
+}
+
+static struct probe_thread *thread_new(void)
+{
+	struct probe_thread *t = thread_map();
+
+	if (!t)
+		return NULL;
+	t->next = __atomic_load_n(&probe_threads, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&probe_threads, &t->next, t, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	return t;
+}
+
+struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high)
+{
+	/* In one instruction: a handler of signals may come, and its calls are either the thread's first or not measured. */
+	struct probe_thread *self = __atomic_exchange_n(&probe_self, &ended, __ATOMIC_RELAXED), *t;
+
+	if (self) {
+		probe_self = self;
+		return NULL;
+	}
+	t = probe.writer.header ? thread_again() : NULL;
+	if (!t && probe.writer.header)
+		t = thread_new();
+	if (!t)
+		return NULL;
+	t->stack_low = low;
+	t->stack_bytes = high - low;
+	t->near = probe_near;
+	t->busy = UINTPTR_MAX; /* what follows may call selected functions */
+	probe_self = t;
+	if (key_made)
+		pthread_setspecific(key, t);
+	probe_counters_thread(t);
+	t->busy = 0;
+	probe_far = t->far;
+	return t;
+}
+
+/* Another thread's storage, which may be gone by now: one that ended by a system call of its own has told nobody. */
+static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
+{
+	struct iovec to = { near, PROBE_NEAR * sizeof(near[0]) }, from = { t->near, PROBE_NEAR * sizeof(near[0]) };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)to.iov_len;
+}
+
+/* How often each function was called: a sample of its own (RECORD_TOTAL), written by `record`. */
+static void totals(struct probe_thread t, struct record_thread *record)
+{
+	struct record_sample head = { .flags = RECORD_TOTAL };
+
+	for (uint32_t i = 0; i < t.begun; i++) {
+		uint64_t calls = t.states[i].next - (uint64_t)(int64_t)*probe_countdown(&t, i);
+		struct record_sample *sample = calls ? record_begin(&probe.writer, record) : NULL;
+
+		if (!sample)
+			continue;
+		head.function = i;
+		head.ordinal = calls;
+		head.start = record_ticks();
+		if (probe.writer.options.brief) {
+			record_shorten(&head, (struct record_brief *)sample);
+		} else {
+			*sample = head;
+			memset(sample->counters, 0xff, probe.n_counters * sizeof(sample->counters[0]));
+		}
+		record_commit(&probe.writer, record);
+	}
+}
+
+/* Of a thread that is at work, in its own chunk; nothing when its storage cannot be read. */
+static void totals_of_another(struct probe_thread t)
+{
+	struct record_thread record = { .number = t.record.number, .numbered = t.record.numbered, .final = true };
+	int32_t near[PROBE_NEAR];
+
+	if (!near_copy(&t, near))
+		return;
+	t.near = near;
+	totals(t, &record);
+}
+
+/* The process ends. Other threads are at work still: what they write into their chunks is theirs. */
+void probe_threads_end(void)
+{
+	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
+		if (t->unused)
+			continue;
+		if (t == probe_self) {
+			t->busy = UINTPTR_MAX;
+			t->record.final = true;
+			totals(*t, &t->record);
+		} else if (t->record.numbered) {
+			totals_of_another(*t);
+		}
+	}
+}
+
+/* ---- the end of a thread ---- */
+
+/* The destructor of our thread-specific data: returns, pthread_exit() and cancellation alike. */
+static void thread_end(void *value)
+{
+	struct probe_thread *t = value;
+
+	if (++t->ended_rounds < ROUNDS && pthread_setspecific(key, t) == 0)
+		return;
+	t->busy = UINTPTR_MAX;
+	probe_prune(t, (const uintptr_t *)UINTPTR_MAX, true);
+	t->record.final = true;
+	totals(*t, &t->record);
+	probe_counters_thread_end(t);
+	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
+	probe_far = probe_nobody;
+	for (uint32_t i = 0; i < PROBE_NEAR; i++)
+		probe_near[i] = INT32_MAX;
+	probe_self = &ended;
+	__atomic_store_n(&t->unused, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- the beginning of one ---- */
+
+struct start {
+	void *(*posix)(void *);
+	int (*standard)(void *);
+	void *argument;
+};
+
+/* Before anything of the program runs in it, so that what its tables need is not called out of a hook. */
+void probe_thread_start(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	pthread_attr_t attributes;
+	void *stack = NULL;
+	size_t bytes = 0;
+
+	if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+		pthread_attr_getstack(&attributes, &stack, &bytes);
+		pthread_attr_destroy(&attributes);
+	}
+	if (!bytes) {
+		stack = (void *)(here - (8u << 20));
+		bytes = (8u << 20) + 4096;
+	}
+	if (probe_thread_begin((uintptr_t)stack, (uintptr_t)stack + bytes))
+		return;
+	/* A handler of signals has begun it, and counted it; or nobody will say when it ends. */
+	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
+	if (probe_self != &ended) {
+		probe_self->stack_low = (uintptr_t)stack;
+		probe_self->stack_bytes = bytes;
+	}
+}
+
+/* A child's file, while it has one thread: another one could not begin it, for the first would go on with the parent's. */
+void probe_child_begin(void)
+{
+	struct probe_thread *self = probe_self, *t = self ? self : &ended;
+	uintptr_t busy = t->busy;
+
+	if (!probe.writer.header || *probe.writer.alive)
+		return;
+	probe_self = t;
+	t->busy = UINTPTR_MAX;
+	probe_barrier();
+	probe_child(t);
+	probe_barrier();
+	t->busy = busy;
+	probe_self = self;
+}
+
+/* In the thread that begins another one: whether threads are measured. */
+static bool measured(void)
+{
+	if (!probe.writer.header)
+		untold = true;
+	probe_child_begin();
+	return probe.writer.header;
+}
+
+static void *posix_start(void *argument)
+{
+	struct start start = *(struct start *)argument;
+
+	free(argument);
+	probe_thread_start();
+	return start.posix(start.argument);
+}
+
+static int standard_start(void *argument)
+{
+	struct start start = *(struct start *)argument;
+
+	free(argument);
+	probe_thread_start();
+	return start.standard(start.argument);
+}
+
+PROBE_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*function)(void *),
+				void *restrict argument)
+{
+	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	struct start *start;
+	int failed;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	if (!measured())
+		return real(thread, attributes, function, argument);
+	start = malloc(sizeof(*start));
+	if (!start)
+		return EAGAIN;
+	*start = (struct start){ .posix = function, .argument = argument };
+	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED); /* here: who forks now is not alone */
+	failed = real(thread, attributes, posix_start, start);
+	if (failed) {
+		__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
+		free(start);
+	}
+	return failed;
+}
+
+PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
+{
+	static int (*real)(thrd_t *, thrd_start_t, void *);
+	struct start *start;
+	int failed;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "thrd_create");
+	if (!measured())
+		return real(thread, function, argument);
+	start = malloc(sizeof(*start));
+	if (!start)
+		return thrd_nomem;
+	*start = (struct start){ .standard = function, .argument = argument };
+	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
+	failed = real(thread, standard_start, start);
+	if (failed != thrd_success) {
+		__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
+		free(start);
+	}
+	return failed;
+}
+
+/* ---- a child of fork() ---- */
+
+/* Just forked: what the thread called so far are its parent's calls. How long functions take, and so which of their calls are measured,
+ * stays known. */
+static void calls_forget(void)
+{
+	struct probe_thread *t = probe_self;
+
+	for (uint32_t i = 0; t && !t->busy && i < t->begun; i++) {
+		struct probe_state *s = &t->states[i];
+
+		s->next = probe_level_next(probe.functions[i].seed, s->level, 0);
+		s->last = 0;
+		*probe_countdown(t, i) = (int32_t)s->next;
+	}
+}
+
+/* The first hook there, or the first thread that is begun: a file of its own. What began in the parent is the parent's to record. */
+void probe_child(struct probe_thread *t)
+{
+	bool alone = probe.threads == 1 && !untold && t != &ended; /* which is nobody's, or of a thread that nobody told us about */
+
+	probe.threads = t != &ended;
+	for (uint32_t i = 0; i < t->depth; i++)
+		probe_frame_at(t, i)->silent = true;
+	probe_threads = t;
+	t->next = NULL;
+	probe_counters_child(t, alone);
+	if (record_fork(&probe.writer, &t->record) == 0)
+		probe_counters_why();
+}
+
+void probe_thread_init(void)
+{
+	key_made = pthread_key_create(&key, thread_end) == 0;
+	pthread_atfork(NULL, NULL, calls_forget);
+}

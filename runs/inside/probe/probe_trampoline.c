@@ -1,0 +1,143 @@
+/* What runs between the program and the hooks in C: every register stays as it was, for a compiler that knows the callee may have kept
+ * values in any of them (gcc's -fipa-ra). */
+#include "runs/inside/probe/probe.h"
+
+#include <cpuid.h>
+
+uint64_t probe_save_mask __attribute__((visibility("hidden")));
+uint64_t probe_save_bytes __attribute__((visibility("hidden")));
+
+/* probe_entry: the stub has the function's number in %edi; on the stack are its %rsi and %rdi, the place in the function to go on at, and
+ * the slot. When the call is to be measured, the function is called from here, which puts probe_return in the slot: so the processor
+ * predicts its return, and ours.
+ * probe_return: the function has returned to us: the slot is just above the stack's end. */
+__asm__(".text\n"
+	".p2align 4\n"
+	".hidden probe_entry\n"
+	".globl probe_entry\n"
+	".type probe_entry, @function\n"
+	"probe_entry:\n"
+	"	.cfi_startproc\n"
+	"	.cfi_def_cfa_offset 24\n" /* the slot, which the function finds at the stack's end */
+	"	.cfi_offset rip, -8\n"
+	"	.cfi_offset rdi, -16\n"
+	"	.cfi_offset rsi, -24\n"
+	"	push %rax\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	lea 32(%rsp), %rsi\n"
+	"	call probe_enter\n"
+	"	test %al, %al\n"
+	"	jz 2f\n"
+	"1:	lea probe_return(%rip), %rdi\n"
+	"	cmp %rdi, 32(%rsp)\n"
+	"	pop %rax\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	pop %rsi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	pop %rdi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	je probe_call\n"
+	"	ret\n" /* to the place */
+	"	.cfi_adjust_cfa_offset 24\n"
+	"2:	push %rdx; push %rcx; push %r8; push %r9; push %r10; push %r11\n"
+	"	lea -8(%rsp), %rsp\n" /* a multiple of 16 */
+	"	.cfi_adjust_cfa_offset 56\n"
+	"	call probe_enter_slowly\n"
+	"	lea 8(%rsp), %rsp\n"
+	"	pop %r11; pop %r10; pop %r9; pop %r8; pop %rcx; pop %rdx\n"
+	"	.cfi_adjust_cfa_offset -56\n"
+	"	jmp 1b\n"
+	"	.cfi_endproc\n"
+	".size probe_entry, . - probe_entry\n"
+
+	".p2align 4\n"
+	".hidden probe_return\n"
+	".globl probe_return\n"
+	".type probe_call, @function\n"
+	".type probe_return, @function\n"
+	"	.cfi_startproc\n"
+	"	.cfi_undefined rip\n"
+	"probe_call:\n"
+	"	lea 16(%rsp), %rsp\n"
+	"	call *-16(%rsp)\n" /* unwinders look at the byte before a return address */
+	"probe_return:\n"
+	"	lea -8(%rsp), %rsp\n"
+	"	push %rax; push %rdi\n"
+	"	lea 16(%rsp), %rdi\n"
+	"	call probe_leave\n"
+	"	test %rax, %rax\n"
+	"	jnz 1f\n"
+	"	pop %rdi; pop %rax\n"
+	"	ret\n"
+	"1:	push %rdx; push %rcx; push %rsi; push %r8; push %r9; push %r10; push %r11\n"
+	"	mov %rax, %rsi\n"
+	"	call probe_leave_slowly\n"
+	"	pop %r11; pop %r10; pop %r9; pop %r8; pop %rsi; pop %rcx; pop %rdx\n"
+	"	pop %rdi; pop %rax\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size probe_return, . - probe_return\n"
+
+	".p2align 4\n"
+	".hidden probe_saved\n"
+	".globl probe_saved\n"
+	".type probe_saved, @function\n"
+	"probe_saved:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register rbp\n"
+	"	push %rbx\n"
+	"	push %rbx\n"
+	"	sub probe_save_bytes(%rip), %rsp\n"
+	"	and $-64, %rsp\n"
+	"	mov %rdi, %r11\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	mov probe_save_mask(%rip), %rax\n"
+	"	xor %edx, %edx\n"
+	"	test %rax, %rax\n"
+	"	jz 1f\n"
+	"	mov %rdx, 512(%rsp); mov %rdx, 520(%rsp); mov %rdx, 528(%rsp); mov %rdx, 536(%rsp)\n"
+	"	mov %rdx, 544(%rsp); mov %rdx, 552(%rsp); mov %rdx, 560(%rsp); mov %rdx, 568(%rsp)\n"
+	"	xsave64 (%rsp)\n"
+	"	call *%r11\n"
+	"	mov %rax, %rbx\n"
+	"	mov probe_save_mask(%rip), %rax\n"
+	"	xor %edx, %edx\n"
+	"	xrstor64 (%rsp)\n"
+	"	jmp 2f\n"
+	"1:	fxsave64 (%rsp)\n"
+	"	call *%r11\n"
+	"	mov %rax, %rbx\n"
+	"	fxrstor64 (%rsp)\n"
+	"2:	mov %rbx, %rax\n"
+	"	mov -8(%rbp), %rbx\n"
+	"	leave\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size probe_saved, . - probe_saved\n");
+
+/* x87, SSE, AVX, AVX-512: what functions pass values in. The area of XSAVE's standard format that holds them. */
+void probe_saved_init(void)
+{
+	const uint64_t wanted = 0xe7;
+	unsigned a, b, c, d, low, high;
+
+	probe_save_bytes = 512;
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27))) /* OSXSAVE */
+		return;
+	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	probe_save_mask = ((uint64_t)high << 32 | low) & wanted;
+	probe_save_bytes = 512 + 64;
+	for (unsigned component = 2; component < 8; component++) {
+		if (!(probe_save_mask >> component & 1))
+			continue;
+		__cpuid_count(0xd, component, a, b, c, d);
+		if ((uint64_t)a + b > probe_save_bytes)
+			probe_save_bytes = (uint64_t)a + b;
+	}
+}

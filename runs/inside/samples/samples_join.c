@@ -1,0 +1,215 @@
+#include "runs/inside/samples/samples_join.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static enum assay_status check(const struct samples *const *runs, size_t n, struct assay_error *err)
+{
+	for (size_t r = 1; r < n; r++) {
+		if (runs[r]->back_end != runs[0]->back_end)
+			return assay_fail(err, ASSAY_E_USAGE, "samples of different back ends are never joined: %s and %s",
+					  samples_back_end_name(runs[0]->back_end), samples_back_end_name(runs[r]->back_end));
+		if (!same_text(samples_info(runs[r], "input"), samples_info(runs[0], "input")))
+			return assay_fail(err, ASSAY_E_USAGE, "samples of different inputs are never joined");
+	}
+	return ASSAY_OK;
+}
+
+static void columns_find(struct samples_join *join)
+{
+	size_t capacity = 0;
+
+	for (size_t r = 0; r < join->n_runs; r++) {
+		for (size_t c = 0; c < join->runs[r]->n_counters; c++) {
+			const char *name = join->runs[r]->counters[c];
+			size_t k = 0;
+
+			while (k < join->n_columns && strcmp(join->columns[k].name, name) != 0)
+				k++;
+			if (k < join->n_columns)
+				continue;
+			join->columns = mem_grow(join->columns, join->n_columns, &capacity, sizeof(join->columns[0]));
+			join->columns[join->n_columns++] = (struct samples_column){ name, r, c };
+		}
+	}
+}
+
+/* ---- the same function in other runs ---- */
+
+static size_t find(const struct samples *run, const struct samples_function *f)
+{
+	for (size_t i = 0; i < run->n_functions; i++)
+		if (run->functions[i].address == f->address && strcmp(run->functions[i].module, f->module) == 0 &&
+		    strcmp(run->functions[i].name, f->name) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+static void functions_find(struct samples_join *join)
+{
+	size_t capacity = 0;
+
+	for (size_t r = 0; r < join->n_runs; r++) {
+		for (size_t f = 0; f < join->runs[r]->n_functions; f++) {
+			struct samples_joined joined = { .apart = SAMPLES_JOINED };
+			bool earlier = false;
+
+			for (size_t k = 0; k < join->n_runs; k++) {
+				joined.functions[k] = k == r ? f : find(join->runs[k], &join->runs[r]->functions[f]);
+				earlier = earlier || (k < r && joined.functions[k] != SIZE_MAX);
+			}
+			if (earlier)
+				continue;
+			join->functions = mem_grow(join->functions, join->n, &capacity, sizeof(joined));
+			join->functions[join->n++] = joined;
+		}
+	}
+}
+
+/* ---- do the invocations align? ---- */
+
+/* The function's rows in samples.calls: every thread that called it and ended in order. */
+static const struct samples_calls *calls_of(const struct samples *run, size_t function, size_t *n)
+{
+	size_t first = 0;
+
+	while (first < run->n_calls && run->calls[first].function < function)
+		first++;
+	*n = 0;
+	while (first + *n < run->n_calls && run->calls[first + *n].function == function)
+		++*n;
+	return run->calls + first;
+}
+
+static bool calls_known(const struct samples *run, size_t function)
+{
+	const struct samples_function *f = &run->functions[function];
+	uint64_t calls;
+
+	for (size_t i = f->first; i < f->first + f->n; i++)
+		if (!samples_calls(run, function, run->items[i].thread, &calls))
+			return false;
+	return true;
+}
+
+static enum samples_apart aligned(const struct samples_join *join, const struct samples_joined *joined)
+{
+	const struct samples_calls *first = NULL, *other;
+	size_t n_first = 0, n;
+
+	for (size_t r = 0; r < join->n_runs; r++)
+		if (joined->functions[r] == SIZE_MAX || !join->runs[r]->functions[joined->functions[r]].n)
+			return SAMPLES_NOT_THERE;
+	for (size_t r = 0; r < join->n_runs; r++)
+		if (!calls_known(join->runs[r], joined->functions[r]))
+			return SAMPLES_CALLS_UNKNOWN;
+	for (size_t r = 0; r < join->n_runs; r++) {
+		other = calls_of(join->runs[r], joined->functions[r], &n);
+		if (r == 0) {
+			first = other;
+			n_first = n;
+			continue;
+		}
+		if (n != n_first)
+			return SAMPLES_CALLS_DIFFER;
+		for (size_t i = 0; i < n; i++)
+			if (other[i].thread != first[i].thread || other[i].calls != first[i].calls)
+				return SAMPLES_CALLS_DIFFER;
+	}
+	return SAMPLES_JOINED;
+}
+
+static int place(const struct sample *a, const struct sample *b)
+{
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
+}
+
+/* Moves each run's place at[] on to the first invocation at or behind the one of run 0; true: it is in all of them. */
+static bool meet(const struct samples_join *join, const struct samples_joined *joined, size_t *at)
+{
+	const struct sample *wanted = &join->runs[0]->items[at[0]];
+
+	for (size_t r = 1; r < join->n_runs; r++) {
+		const struct samples *run = join->runs[r];
+		const struct samples_function *f = &run->functions[joined->functions[r]];
+
+		while (at[r] < f->first + f->n && place(&run->items[at[r]], wanted) < 0)
+			at[r]++;
+		if (at[r] == f->first + f->n || place(&run->items[at[r]], wanted) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void rows_find(const struct samples_join *join, struct samples_joined *joined)
+{
+	const struct samples_function *first = &join->runs[0]->functions[joined->functions[0]];
+	size_t at[SAMPLES_RUNS_MAX];
+
+	joined->items = mem_new(first->n * join->n_runs, sizeof(joined->items[0]));
+	for (size_t r = 0; r < join->n_runs; r++)
+		at[r] = join->runs[r]->functions[joined->functions[r]].first;
+	for (; at[0] < first->first + first->n; at[0]++) {
+		if (!meet(join, joined, at))
+			continue;
+		memcpy(joined->items + joined->n * join->n_runs, at, join->n_runs * sizeof(at[0]));
+		joined->n++;
+	}
+	if (!joined->n)
+		joined->apart = SAMPLES_NONE_COMMON;
+}
+
+enum assay_status samples_join(const struct samples *const *runs, size_t n, struct samples_join *out, struct assay_error *err)
+{
+	struct samples_join join = { .runs = runs, .n_runs = n };
+	enum assay_status st;
+
+	ASSAY_BUG_IF(n == 0 || n > SAMPLES_RUNS_MAX);
+	st = check(runs, n, err);
+	if (st)
+		return st;
+	columns_find(&join);
+	functions_find(&join);
+	for (size_t f = 0; f < join.n; f++) {
+		join.functions[f].apart = aligned(&join, &join.functions[f]);
+		if (join.functions[f].apart == SAMPLES_JOINED)
+			rows_find(&join, &join.functions[f]);
+	}
+	*out = join;
+	return ASSAY_OK;
+}
+
+void samples_join_release(struct samples_join *join)
+{
+	for (size_t f = 0; f < join->n; f++)
+		free(join->functions[f].items);
+	free(join->functions);
+	free(join->columns);
+	*join = (struct samples_join){ .runs = NULL };
+}
+
+void samples_join_vector(const struct samples_join *join, size_t function, size_t i, bool alone, double *vector)
+{
+	const struct samples_joined *joined = &join->functions[function];
+	double of_run[RECORD_COUNTERS_MAX];
+	size_t computed = SIZE_MAX;
+
+	ASSAY_BUG_IF(joined->apart != SAMPLES_JOINED || i >= joined->n);
+	for (size_t c = 0; c < join->n_columns; c++) {
+		const struct samples_column *column = &join->columns[c];
+
+		if (column->run != computed)
+			samples_vector(join->runs[column->run], joined->items[i * join->n_runs + column->run], alone, of_run);
+		computed = column->run;
+		vector[c] = of_run[column->counter];
+	}
+}
