@@ -312,10 +312,10 @@ static void explain_timeouts(struct exec *exec)
 /* A whole line for a shell in one word. */
 static void mention_shell(const struct exec *exec)
 {
-	static const char refusal[] = "cannot execute";
-
 	for (size_t i = 0; i < exec->job.n && strpbrk(exec->words[0], " |&;<>$*"); i++) {
-		if (strncmp(exec->job.results[i].message, refusal, strlen(refusal)) != 0)
+		const struct helper_answer *answer = exec->plain[i] ? NULL : agent_answer(&exec->job.agent, i);
+
+		if (!answer || answer->refusal_code != HELPER_CODE_EXECUTE)
 			continue;
 		cli_note(exec->job.cli, "remark: no shell sees the words; for a line of one: -- sh -c '...'");
 		return;

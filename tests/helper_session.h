@@ -256,12 +256,17 @@ static inline void session_run(struct session *s, struct helper_request *request
 		assert_int_equal(s->status, 0);
 }
 
-static inline void session_refused(struct session *s, struct helper_request *request, const char *part)
+/* The request must be refused with this in the text; returns the code. */
+static inline char session_refused(struct session *s, struct helper_request *request, const char *part)
 {
+	char code;
+
 	session_run(s, request);
 	if (!s->answer.refusal || !strstr(s->answer.refusal, part))
 		fail_msg("'%s' is not in '%s'", part, s->answer.refusal ? s->answer.refusal : "(not refused)");
+	code = s->answer.refusal_code;
 	session_release(s);
+	return code;
 }
 
 /* Standard output of a command as it must be, binary. */

@@ -179,13 +179,13 @@ static void test_cannot_start(void **state)
 	helper_request_init(&request, "run");
 	helper_request_text(&request, HELPER_ARGUMENT, "no-such-command");
 	helper_request_text(&request, HELPER_ENVIRON, "PATH=/usr/bin:/bin");
-	session_refused(&s, &request, "cannot execute 'no-such-command': No such file");
+	assert_int_equal(session_refused(&s, &request, "cannot execute 'no-such-command': No such file"), HELPER_CODE_EXECUTE);
 	helper_request_init(&request, "run");
 	helper_request_text(&request, HELPER_ARGUMENT, "/tmp");
-	session_refused(&s, &request, "cannot execute '/tmp': Permission denied");
+	assert_int_equal(session_refused(&s, &request, "cannot execute '/tmp': Permission denied"), HELPER_CODE_PERMISSION);
 	shell_request(&request, "true");
 	helper_request_text(&request, HELPER_DIRECTORY, "nowhere");
-	session_refused(&s, &request, "cannot change to the directory 'nowhere': No such file");
+	assert_int_equal(session_refused(&s, &request, "cannot change to the directory 'nowhere': No such file"), HELPER_CODE_FAULT);
 }
 
 static void test_measures(void **state)

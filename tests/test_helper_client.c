@@ -38,7 +38,9 @@ static void test_answers(void **state)
 		ROW("waited for the lock", M "W\0\0\0\0" "W\0\0\0\0" B R, NULL),
 		ROW("waits for what has begun", M B "W\0\0\0\0" R, "waiting for what has begun"),
 		ROW("waits with bytes", M "W\0\0\0\1x" B R, "waiting for"),
-		ROW("refused", M "X\0\0\0\4busy", NULL),
+		ROW("refused", M "X\0\0\0\5bbusy", NULL),
+		ROW("refused without a code", M "X\0\0\0\0", "a refusal without a code"),
+		ROW("refused with an unknown code", M "X\0\0\0\3?no", "a refusal without a code"),
 		ROW("nothing", "", "no answer of the helper: nothing at all"),
 		ROW("only noise", "bash: line 1:\033[31m\n", "it does not start as one: \"bash: line 1:?[31m?\""),
 		ROW("greeting of another version", "\0assay helper 2\n" B R, "it does not start as one"),
@@ -51,7 +53,7 @@ static void test_answers(void **state)
 		ROW("begun twice", M B B R, "begun twice"),
 		ROW("begun with bytes", M "B\0\0\0\1x", "begun twice"),
 		ROW("more behind the end", M B R B, "more behind its end"),
-		ROW("refused and more", M "X\0\0\0\1x" R, "more behind its end"),
+		ROW("refused and more", M "X\0\0\0\2fx" R, "more behind its end"),
 		ROW("refused what was begun", M B "X\0\0\0\1x", "a refusal of what was begun"),
 		ROW("a status without a command", M R, "makes no sense"),
 		ROW("a command without a status", M B "R\0\0\0\013timed_out 0\n", "makes no sense"),
@@ -120,8 +122,9 @@ static void test_what_an_answer_holds(void **state)
 	assert_string_equal(answer.files[1].fault, "no?");
 	helper_answer_release(&answer);
 
-	check(feed(&answer, M "X\0\0\0\6a\033[b\nc", 27, 4, &err), &err);
+	check(feed(&answer, M "X\0\0\0\7xa\033[b\nc", 28, 4, &err), &err);
 	assert_string_equal(answer.refusal, "a?[b?c");
+	assert_int_equal(answer.refusal_code, HELPER_CODE_EXECUTE);
 	helper_answer_release(&answer);
 }
 

@@ -214,7 +214,7 @@ static void test_lock_excludes(void **state)
 	session_start(&first, &request);
 	session_begun(&first);
 	lock_request(&request, "touch ran", "lock", 100);
-	session_refused(&second, &request, "busy: ");
+	assert_int_equal(session_refused(&second, &request, "busy: "), HELPER_CODE_BUSY);
 	assert_int_equal(access("ran", F_OK), -1);
 	lock_request(&request, "touch ran", "lock", 100000);
 	session_start(&third, &request);

@@ -131,7 +131,10 @@ static enum assay_status take_refusal(struct helper_answer *answer, const char *
 {
 	if (answer->begun)
 		return no_answer(answer, "a refusal of what was begun", bytes, n);
-	answer->refusal = harmless(bytes, n, REFUSAL_BYTES_MAX);
+	if (n == 0 || !memchr(HELPER_CODES, bytes[0], sizeof(HELPER_CODES) - 1))
+		return no_answer(answer, "a refusal without a code", bytes, n);
+	answer->refusal_code = bytes[0];
+	answer->refusal = harmless(bytes + 1, n - 1, REFUSAL_BYTES_MAX);
 	answer->ended = true;
 	return ASSAY_OK;
 }

@@ -79,6 +79,7 @@ struct helper_answer {
 	struct helper_result result;
 	char *result_text;          /* as it came; of "facts" for facts_parse(). NULL while there is none */
 	char *refusal;              /* one line; NULL unless nothing was run */
+	char refusal_code;          /* HELPER_CODE_...; 0 unless refused */
 
 	/* Private to helper_answer.c. */
 	struct buf pending;         /* noise before the greeting, then the frame that is not whole yet */

@@ -1,4 +1,5 @@
 #include "fleet/helper/command.h"
+#include "fleet/helper/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,6 +168,7 @@ void command_refuse(struct request *request, const struct command_fault *fault)
 		request_refuse(request, "cannot set the limits: %s", why);
 		break;
 	case STAGE_EXEC:
+		request->refusal_code = fault->errnum == EACCES ? HELPER_CODE_PERMISSION : HELPER_CODE_EXECUTE;
 		request_refuse(request, "cannot execute '%.200s': %s", request->arguments.texts[0], why);
 		break;
 	default:

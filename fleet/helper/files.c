@@ -14,7 +14,7 @@
 
 static int refuse(struct request *request, struct frames_out *out, int in)
 {
-	frames_text(out, HELPER_REFUSED, request->refusal);
+	frames_put(out, HELPER_REFUSED, &request->refusal_code, 1, request->refusal, strlen(request->refusal));
 	frames_send(out, in);
 	return 1;
 }

@@ -74,7 +74,7 @@ static bool receive(struct request *request, struct frames_in *frames)
 static int refuse(struct request *request, struct frames_out *out)
 {
 	files_forget(request);
-	frames_text(out, HELPER_REFUSED, request->refusal);
+	frames_put(out, HELPER_REFUSED, &request->refusal_code, 1, request->refusal, strlen(request->refusal));
 	frames_send(out, IN);
 	return 1;
 }

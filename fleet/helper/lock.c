@@ -142,7 +142,8 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 		}
 		left_ms = request->lock_wait_ms - (monotonic_ns() - start) / 1000000;
 		if (left_ms <= 0) {
-			request_refuse(request, "busy: somebody else measures on this box (lock '%.200s')", request->lock);
+			request->refusal_code = HELPER_CODE_BUSY;
+			request_refuse(request, "busy: another measurement holds the lock of this box ('%.200s')", request->lock);
 			return LOCK_REFUSED;
 		}
 		if (!wait_turn(in, out, *fd, left_ms, &got))

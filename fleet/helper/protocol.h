@@ -29,7 +29,7 @@
 #define HELPER_PATH      'p' /* read: a path, repeated; put, get: the path */
 #define HELPER_MODE      'm' /* put: octal mode of the file */
 #define HELPER_LOCK      'l' /* run: path of the lock file of the box: held (flock) from before the command until all of it is gone */
-#define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED "busy" */
+#define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
 #define HELPER_LIMIT     'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
 #define HELPER_CGROUP    'c' /* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES",
 			      * "pids=N"; repeated. Where there can be none the command runs without: see `cgroup` of the result */
@@ -46,7 +46,14 @@
 #define HELPER_FILE      'F' /* read: path, NUL, the whole file (one that does not fit a frame is HELPER_ABSENT: use get) */
 #define HELPER_ABSENT    'N' /* read: path, NUL, why it cannot be read */
 #define HELPER_RESULT    'R' /* lines "name value\n": see below */
-#define HELPER_REFUSED   'X' /* nothing was run or replaced: text of the reason. "busy: ..." when the lock was not free in time */
+#define HELPER_REFUSED   'X' /* nothing was run or replaced: one byte of the code (below), then the reason as text */
+
+/* Codes of HELPER_REFUSED. */
+#define HELPER_CODE_FAULT      'f' /* the request or the host is at fault */
+#define HELPER_CODE_BUSY       'b' /* the lock was not free in time */
+#define HELPER_CODE_EXECUTE    'x' /* the command cannot be executed */
+#define HELPER_CODE_PERMISSION 'p' /* the command cannot be executed for want of permission */
+#define HELPER_CODES           "fbxp"
 
 /* HELPER_RESULT of run: exit STATUS | signal NUMBER; wall_ns (monotonic, from before the fork to the end of the command itself; while
  * the controller does not read, a command that writes waits); user_us, sys_us, max_rss_bytes (the command and all its descendants, but

@@ -10,7 +10,8 @@
 
 void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
 {
-	*request = (struct request){ .interrupt_ms = -1, .timeout_ms = -1, .mode = 0644, .input = input, .input_fd = -1 };
+	*request = (struct request){ .interrupt_ms = -1, .timeout_ms = -1, .mode = 0644, .input = input, .input_fd = -1,
+				     .refusal_code = HELPER_CODE_FAULT };
 }
 
 static void release_texts(struct request_texts *list)

@@ -54,13 +54,14 @@ struct request {
 
 	bool greeted, has_input, go;
 	size_t bytes; /* of all frames but the input's */
+	char refusal_code; /* HELPER_CODE_FAULT, unless it was set */
 	char refusal[REQUEST_REFUSAL_BYTES];
 };
 
 void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t));
 /* False when the frame cannot be part of a request: then `refusal` says why. */
 bool request_take(struct request *request, const struct frame *frame);
-/* Always false. */
+/* Keeps the reason; always false. */
 bool request_refuse(struct request *request, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void request_release(struct request *request);
 

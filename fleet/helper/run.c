@@ -285,7 +285,7 @@ int run_task(void *argument)
 			end_all(&run);
 	}
 	if (run.state == RUN_REFUSED) {
-		frames_text(run.task->out, HELPER_REFUSED, run.task->request->refusal);
+		frames_put(run.task->out, HELPER_REFUSED, &run.task->request->refusal_code, 1, run.task->request->refusal, strlen(run.task->request->refusal));
 		frames_send(run.task->out, run.task->in);
 	}
 	return run.state == RUN_DRAINING && run.result_said ? 0 : 1;

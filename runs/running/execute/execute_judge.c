@@ -77,27 +77,23 @@ static void judge_end(const struct metric *metric, const struct helper_answer *a
 	}
 }
 
-/* The helper's words when the command itself is at fault (fleet/helper/command.c). */
-static const char cannot_execute[] = "cannot execute";
-
-static char *why_not_started(const char *refusal)
+static char *why_not_started(const struct helper_answer *answer)
 {
-	bool no_permission = strstr(refusal, "Permission denied") != NULL;
-
-	return mem_format("%s%s", refusal, no_permission ? " (is it executable, and are programs allowed where `work` is?)" : "");
+	return mem_format("%s%s", answer->refusal, answer->refusal_code == HELPER_CODE_PERMISSION ?
+			  " (is it executable, and are programs allowed where `work` is?)" : "");
 }
 
 bool execute_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault)
 {
 	struct execution e = { .metric = (double)NAN, .usage = { -1, -1, -1 }, .max_rss_bytes = -1, .exit_status = -1, .signal = -1 };
 
-	if (answer->refusal && strncmp(answer->refusal, cannot_execute, strlen(cannot_execute)) != 0) {
+	if (answer->refusal && answer->refusal_code != HELPER_CODE_EXECUTE && answer->refusal_code != HELPER_CODE_PERMISSION) {
 		*fault = mem_string(answer->refusal);
 		return false;
 	}
 	if (answer->refusal) {
 		e.outcome = EXECUTION_NOT_STARTED;
-		e.detail = why_not_started(answer->refusal);
+		e.detail = why_not_started(answer);
 		e.taken_ms = -1;
 	} else {
 		take_numbers(&answer->result, &e);
