@@ -1,0 +1,258 @@
+#!/bin/sh
+# How the house is built, in numbers: sh tests/house.sh [DIRECTORY], a checkout (default: this one). A few seconds.
+#   sh tests/house.sh --list     also every public function with at most one client, long files, functions that are long or parse options
+#
+# What is measured:
+# - product: the files git knows in base fleet fingerprint runs model gate, and main.c, that are C, headers, shell or Python (by their
+#   name, or by "#!" in scripts without one); all lines count, blank ones and comments, too.
+# - function: a definition in a .c file or header whose name stands on a line that begins in the first column and whose body is between
+#   a '{' and a '}' in the first column, as .clang-format has them; its length is from the line with its name to that '}'.
+# - public function: one that a header of the product declares and a .c file of the product defines, not static.
+#   Not counted: functions that a macro defines, and hooks that only the linker knows (malloc of the emulation, say).
+# - client: a .c file, other than the defining one, in which the name stands outside comments and strings. "One client" counts
+#   clients in the product; "none" are those that only tests use, or nothing at all (tables in headers may).
+# - circle: folders that reach each other by their files' includes ("a/b/c.h" leads to a/b), at every depth: whole trees (the first
+#   name), two names, all names.
+# - parse function: one that has a struct argp_state among its parameters and a key, thus one for the options of a command.
+set -eu
+list=
+[ "${1:-}" != --list ] || { list=1; shift; }
+cd "${1:-$(dirname "$0")/..}"
+files=$(git ls-files base fleet fingerprint runs model gate main.c)
+[ -n "$files" ] || { echo "tests/house.sh: there is no product in $PWD" >&2; exit 2; }
+
+# ---- lines ----
+
+# kinds: "KIND FILE" of every file of the product.
+kinds() {
+	for file in $files; do
+		[ -f "$file" ] || continue # removed, and not yet said to git
+		case $file in
+		*.c) echo "C $file" ;;
+		*.h) echo "header $file" ;;
+		*.sh) echo "shell $file" ;;
+		*.py) echo "Python $file" ;;
+		*.*) ;;
+		*)
+			read -r first <"$file" || true
+			case $first in
+			'#!'*python*) echo "Python $file" ;;
+			'#!'*sh*) echo "shell $file" ;;
+			esac
+			;;
+		esac
+	done
+}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+kinds >"$tmp/kinds"
+sed 's/^[^ ]* //' "$tmp/kinds" | xargs awk '{ n[FILENAME]++ } END { for (f in n) print n[f], f }' >"$tmp/lines"
+
+awk '
+FNR == NR { lines[$2] = $1; next }
+{
+	top = $2; sub(/\/.*/, "", top)
+	n = lines[$2] + 0
+	files[top]++; count[top, $1] += n; sum[top] += n
+	allfiles++; all[$1] += n; total += n
+	if ($1 == "header") headers++
+	if (n > 700) { long++; names = names "  " $2 " " n "\n" }
+}
+function row(name, f, c, h, s, p, t) { printf "%-12s %6d %8d %8d %6d %7d %8d\n", name, f, c, h, s, p, t }
+END {
+	printf "%-12s %6s %8s %8s %6s %7s %8s\n", "lines", "files", "C", "headers", "shell", "Python", "all"
+	m = split("base fleet fingerprint runs model gate main.c", order, " ")
+	for (i = 1; i <= m; i++) {
+		k = order[i]
+		row(k, files[k], count[k, "C"], count[k, "header"], count[k, "shell"], count[k, "Python"], sum[k])
+	}
+	row("all", allfiles, all["C"], all["header"], all["shell"], all["Python"], total)
+	printf "\n%-46s %8d   goal: at most 65000\n%-46s %8d   goal: below 7000 (%d files)\n%-46s %8d\n%s", \
+		"lines of product", total, "of them in headers", all["header"], headers, "files above 700 lines", long, names
+}' "$tmp/lines" "$tmp/kinds"
+
+# ---- functions ----
+
+# Files without comments, strings and preprocessor lines, a line a line, each with the file's name before it.
+cat >"$tmp/bare.awk" <<'END'
+FNR == 1 { comment = 0; directive = 0 }
+{
+	line = $0; out = ""
+	while (line != "") {
+		if (comment) {
+			at = index(line, "*/")
+			if (!at) break
+			line = substr(line, at + 2); comment = 0
+		} else if (match(line, /\/\*|\/\/|"([^"\\]|\\.)*"|'([^'\\]|\\.)+'/)) {
+			begin = substr(line, RSTART, 2)
+			out = out substr(line, 1, RSTART - 1)
+			line = substr(line, RSTART + RLENGTH)
+			if (begin == "/*") comment = 1
+			else if (begin == "//") line = ""
+			else out = out "0"
+		} else {
+			out = out line
+			line = ""
+		}
+	}
+	starts = out ~ /^[ \t]*#/
+	macro = directive || starts
+	directive = macro && $0 ~ /\\$/
+	if (macro && keep_macros != 1) out = ""
+	print FILENAME "\t" out
+}
+END
+product_c=$(sed -n 's/^C //p' "$tmp/kinds")
+product_h=$(sed -n 's/^header //p' "$tmp/kinds")
+tests_c=$(git ls-files tests | grep '\.[ch]$' || true)
+# shellcheck disable=SC2086
+{
+	awk -f "$tmp/bare.awk" $product_c >"$tmp/c"
+	awk -f "$tmp/bare.awk" $product_h >"$tmp/h"
+	awk -v keep_macros=1 -f "$tmp/bare.awk" $product_c >"$tmp/mentions"
+	: >"$tmp/tests"
+	[ -z "$tests_c" ] || awk -v keep_macros=1 -f "$tmp/bare.awk" $tests_c >"$tmp/tests"
+}
+
+# Definitions: "LENGTH static|public NAME FILE SIGNATURE".
+awk -F '\t' '
+$1 != file { file = $1; n = 0; name = ""; inside = 0 }
+{
+	n++; line = substr($0, length($1) + 2)
+	if (inside) {
+		if (line ~ /^}/) {
+			print n - began + 1, scope, name, file, signature
+			inside = 0; name = ""
+		}
+	} else if (line ~ /^{/) {
+		if (name != "") inside = 1
+	} else if (line ~ /^[A-Za-z_]/) {
+		began = n; signature = line; name = ""
+		rest = line
+		while (match(rest, /[A-Za-z_][A-Za-z_0-9]*[ ]*\(/)) {
+			word = substr(rest, RSTART, RLENGTH); sub(/[ ]*\(/, "", word)
+			if (word != "__attribute__" && word != "_Alignas" && word != "__asm__") { name = word; break }
+			rest = substr(rest, RSTART + RLENGTH)
+			sub(/^[^)]*\)+/, "", rest)
+		}
+		if (line ~ /;[ \t]*$/ || line ~ /^(typedef|struct [a-z_0-9]+ ?{|enum|union)/ && line !~ /\(/) name = ""
+		scope = line ~ /(^|[ \t])static[ \t]/ ? "static" : "public"
+	} else if (line ~ /^[ \t]+[^ \t]/ && name != "") {
+		signature = signature " " line
+		if (line ~ /;[ \t]*$/) name = ""
+	} else if (line !~ /^[ \t]*$/) name = ""
+}' "$tmp/c" "$tmp/h" >"$tmp/functions"
+
+sort -n "$tmp/functions" | awk '
+{ n++; length_of[n] = $1; if ($1 <= 8) short++; if ($1 > 60) long++; if ($2 == "static") own++; last = $3 " in " $4 }
+/struct argp_state/ && /(error_t|int) [a-z_0-9]*\(int key/ { parse++ }
+END {
+	printf "\n%-46s %8d   %d static\n", "functions", n, own
+	printf "%-46s %8d\n%-46s %8d\n%-46s %8d   %s\n", "length: median", length_of[int((n + 1) / 2)], "  90th percentile", length_of[int(n * .9 + .5)], \
+		"  longest", length_of[n], last
+	printf "%-46s %7.1f%%\n%-46s %8d\n", "  of at most 8 lines", 100 * short / n, "  of more than 60 lines", long
+	printf "%-46s %8d\n", "functions that parse the options of a command", parse
+}'
+
+# ---- public functions ----
+
+# Declarations of headers: names, of what is not static, no type and no pointer.
+awk -F '\t' '
+function declared(text, word) {
+	gsub(/__attribute__[ ]*\(\([^;]*\)\)/, "", text)
+	if (text ~ /(^|[ \t])(static|typedef)[ \t]/ || !match(text, /[A-Za-z_][A-Za-z_0-9]*[ ]*\(/)) return
+	word = substr(text, RSTART, RLENGTH); sub(/[ ]*\(/, "", word)
+	if (substr(text, 1, RSTART - 1) ~ /[A-Za-z_]/) print word
+}
+$1 != file { file = $1; text = ""; depth = 0 }
+{
+	line = substr($0, length($1) + 2)
+	while (match(line, /[{};]/)) {
+		sign = substr(line, RSTART, 1)
+		if (depth == 0) text = text " " substr(line, 1, RSTART - 1)
+		line = substr(line, RSTART + 1)
+		if (sign == "{") depth++
+		else if (sign == "}") { depth--; if (depth == 0 && text ~ /\)[ \t]*$/) text = "" }
+		else if (depth == 0) { declared(text); text = "" }
+	}
+	if (depth == 0) text = text " " line
+}' "$tmp/h" | sort -u >"$tmp/declared"
+
+awk -v list="$list" -v declared="$tmp/declared" -v functions="$tmp/functions" -v product="$tmp/mentions" -v tests="$tmp/tests" '
+function mentions(file, where, tab, from, words, i, n, w) {
+	while ((getline line < file) > 0) {
+		tab = index(line, "\t")
+		from = substr(line, 1, tab - 1)
+		n = split(substr(line, tab + 1), words, /[^A-Za-z_0-9]+/)
+		for (i = 1; i <= n; i++) {
+			w = words[i]
+			if (!(w in home) || index(homes[w], " " from " ") || (w, from) in seen) continue
+			seen[w, from] = 1
+			if (where == "tests") tested[w]++
+			else {
+				clients[w]++
+				client[w] = from
+			}
+		}
+	}
+}
+function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
+BEGIN {
+	while ((getline line < declared) > 0) wanted[line] = 1
+	while ((getline line < functions) > 0) {
+		split(line, f, " ")
+		if (f[2] == "public" && f[3] in wanted && f[4] ~ /\.c$/) { home[f[3]] = f[4]; homes[f[3]] = homes[f[3]] " " f[4] " " }
+	}
+	mentions(product, "product")
+	mentions(tests, "tests")
+	for (w in home) {
+		all++
+		k = clients[w] + 0
+		if (k == 0) { none++; if (!tested[w]) unused++ }
+		else if (k == 1) { one++; if (folder(client[w]) == folder(home[w])) near++ }
+		if (list && k <= 1) print (k ? "one client: " client[w] : (tested[w] ? "tests alone" : "no client")) "\t" w "\t" home[w] | "sort"
+	}
+	if (list) close("sort")
+	printf "\n%-46s %8d\n", "public functions", all
+	printf "%-46s %8d   %.1f %%, goal: at most 30 %%; %d (%.1f %%) in the same folder\n", "  with one client", one, 100 * one / all, near, 100 * near / all
+	printf "%-46s %8d   of them %d that tests do not use, either\n", "  with none in the product", none, unused
+}'
+
+# ---- folders ----
+
+sed -n 's/^[Ch][a-z]* //p' "$tmp/kinds" | xargs awk '
+/^#include "[^"]*\// { split($0, q, "\""); print FILENAME, q[2] }' >"$tmp/includes"
+for depth in 1 2 9; do
+	awk -v depth="$depth" '
+	function folder(path, n, parts, i, out) {
+		n = split(path, parts, "/") - 1
+		if (n > depth) n = depth
+		out = parts[1]
+		for (i = 2; i <= n; i++) out = out "/" parts[i]
+		return n ? out : ""
+	}
+	{
+		from = folder($1); to = folder($2)
+		if (from == "" || to == "" || from == to) next
+		reach[from, to] = 1; name[from]; name[to]
+	}
+	END {
+		for (k in name) for (i in name) if ((i, k) in reach) for (j in name) if ((k, j) in reach) reach[i, j] = 1
+		for (i in name) {
+			if (!((i, i) in reach) || i in shown) continue
+			text = i
+			for (j in name) if (j != i && (i, j) in reach && (j, i) in reach) { text = text " " j; shown[j] = 1 }
+			circles++
+			names = names "  " text "\n"
+		}
+		printf "%s%-46s %8d   goal: none\n%s", depth == 1 ? "\n" : "", \
+			"circles of folders, " (depth == 1 ? "whole trees" : (depth == 2 ? "of two names" : "of all names")), circles, names
+	}' "$tmp/includes"
+done
+
+if [ -n "$list" ]; then
+	printf '\nlongest functions\n'
+	sort -rn "$tmp/functions" | awk 'NR <= 30 { print "  " $1, $3, $4 }'
+	printf '\nfunctions that parse options\n'
+	awk '/struct argp_state/ && /(error_t|int) [a-z_0-9]*\(int key/ { print "  " $3, $4 }' "$tmp/functions"
+fi
