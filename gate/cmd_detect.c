@@ -6,7 +6,7 @@
 #include "gate/cmd.h"
 #include "gate/cmd_detect.h"
 #include "gate/detect/detect.h"
-#include "runs/inside/changes/version.h"
+#include "runs/running/version.h"
 
 static const char doc[] =
         "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which "

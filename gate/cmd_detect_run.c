@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "gate/cmd_detect.h"
 #include "runs/cmd.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What `assay detect` and `assay model` do alike before they look at samples. */
 #include "base/text.h"
 #include "gate/cmd_detect.h"
-#include "runs/inside/changes/version.h"
+#include "runs/running/version.h"
 
 #include <unistd.h>
 

@@ -7,7 +7,7 @@
 #include "gate/report/report.h"
 #include "gate/report/report_paper.h"
 #include "gate/report/report_time.h"
-#include "runs/running/execute/execution.h"
+#include "runs/running/execution.h"
 
 static const char doc[] = "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio "
 			  "on each machine, what each version stresses, the machines' fingerprints and conditions, and what was left "

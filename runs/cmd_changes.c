@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/changes/changes.h"
-#include "runs/inside/changes/version.h"
+#include "runs/running/version.h"
 #include "runs/cmd.h"
 
 static const char doc[] =

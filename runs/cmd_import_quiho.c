@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
-#include "runs/running/results/quiho.h"
-#include "runs/running/results/run.h"
+#include "runs/running/quiho.h"
+#include "runs/running/run.h"
 
 static const char doc[] =
     "Reads a data package of the quiho experiments: DIR/results.csv (and machines.csv where it is). Its fingerprints go into the "

@@ -5,7 +5,7 @@
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
 #include "runs/inside/instrument/countable.h"
-#include "runs/inside/instrument/instrument.h"
+#include "runs/running/instrument.h"
 #include "runs/inside/instrument/launch.h"
 #include "runs/inside/samples/samples.h"
 #include "runs/inside/instrument/site.h"

@@ -5,10 +5,10 @@
 #include "base/buf.h"
 #include "base/cli.h"
 #include "fleet/cmd_fleet.h"
-#include "runs/running/application/stack.h"
-#include "runs/running/execute/estimate.h"
-#include "runs/running/execute/execute.h"
-#include "runs/running/execute/plan_choose.h"
+#include "runs/running/stack.h"
+#include "runs/running/estimate.h"
+#include "runs/running/execute.h"
+#include "runs/running/plan_choose.h"
 #include "runs/inside/samples/sample_files.h"
 
 #include <signal.h>

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "runs/cmd.h"
-#include "runs/running/results/quiho.h"
+#include "runs/running/quiho.h"
 
 static const char doc[] =
     "Writes recorded rates and results as one CSV table in the layout of the quiho data package (results.csv). Of what was imported, importing it "

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
 
 #include <inttypes.h>
 

@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
-#include "runs/running/execute/execution.h"
-#include "runs/running/results/evidence.h"
-#include "runs/running/results/run_others.h"
+#include "runs/running/execution.h"
+#include "runs/running/evidence.h"
+#include "runs/running/run_others.h"
 
 #include <inttypes.h>
 
@@ -313,7 +313,7 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 	struct execution_rows failed = { NULL, 0 };
 	struct run_set runs = { 0 };
 	struct shown shown = { .runs = &runs };
-	char build[RUN_BUILD_BYTES];
+	char build[DIGEST_ID_BYTES];
 	enum assay_status st = evidence_runs(lab, a->selector, &runs, err);
 
 	if (!st)

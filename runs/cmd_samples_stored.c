@@ -7,7 +7,8 @@
 #include "fleet/agent/measure.h"
 #include "fleet/cmd_lab.h"
 #include "runs/cmd.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
+#include "runs/running/run_build.h"
 #include "runs/inside/samples/sample_files.h"
 #include "runs/inside/samples/sample_keep.h"
 
@@ -177,7 +178,7 @@ static enum assay_status list_or_show(const struct cli *cli, struct lab *lab, co
 {
 	cJSON *root = cli->format == CLI_JSON ? cJSON_CreateObject() : NULL, *list = root ? cJSON_AddArrayToObject(root, "files") : NULL;
 	bool *stale = NULL;
-	enum assay_status st = prefix ? show(lab, files, n, prefix, list, out, err) : sample_files_stale(&lab->store, files, n, &stale, err);
+	enum assay_status st = prefix ? show(lab, files, n, prefix, list, out, err) : run_build_stale_samples(&lab->store, files, n, &stale, err);
 
 	if (!st && !prefix && !list)
 		list_human(application, files, stale, n, out);

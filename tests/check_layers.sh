@@ -25,6 +25,14 @@ for folder in base fleet fingerprint runs model gate; do
 		done
 		grep -n '^#include "[^/"]*"' "$file" && { echo "$file includes a file without its folder"; status=1; }
 		case $file in
+		runs/inside/*)
+			if grep -n '^#include "runs/running/' "$file"; then
+				echo "$file: what looks inside programs may be used by what runs them, not the other way round"
+				status=1
+			fi
+			;;
+		esac
+		case $file in
 		runs/inside/probe/* | runs/inside/emulate/*)
 			if grep -n '^#include "' "$file" | grep -vE "\"(runs/inside/record|${file%/*})/|\"fleet/counting/refused.h\""; then
 				echo "$file goes into other people's processes: of this project it may include the record format, and why nothing is counted, only"

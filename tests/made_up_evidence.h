@@ -4,7 +4,7 @@
 #define TESTS_MADE_UP_EVIDENCE_H
 
 #include "base/mem.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 #include "tests/html_scan.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* What is deployed: which files with which hash, and what git builds. */
-#include "runs/running/application/artefact.h"
+#include "runs/running/artefact.h"
 #include "tests/scratch.h"
 
 #include <dirent.h>

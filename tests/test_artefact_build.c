@@ -1,5 +1,5 @@
 /* What git and a build command make of a reference: whole or not at all, and nothing stays behind. */
-#include "runs/running/application/artefact.h"
+#include "runs/running/artefact.h"
 #include "tests/scratch.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* From stored runs and fingerprints to one matrix. The real one is matrix.csv of the directory that ASSAY_QUIHO names, made with
  * pandas from the same results.csv. */
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #include "base/csv.h"
 #include "base/text.h"
-#include "runs/running/results/quiho.h"
+#include "runs/running/quiho.h"
 #include "tests/scratch.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
 /* Executions in the store: a failure never becomes a number, nothing is there twice, each result finds its fingerprint, and dataset rows
  * are the medians of that fingerprint. Software stacks: what hosts say of them. */
-#include "runs/running/execute/execution.h"
+#include "runs/running/execution.h"
 
-#include "runs/running/execute/estimate.h"
-#include "runs/running/results/evidence.h"
-#include "runs/running/application/stack.h"
+#include "runs/running/estimate.h"
+#include "runs/running/evidence.h"
+#include "runs/running/stack.h"
 #include "tests/scratch.h"
 
 #include <math.h>

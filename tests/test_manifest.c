@@ -1,5 +1,5 @@
 /* Manifests: what is taken, what is refused and how that is said, and what becomes of words on a host. */
-#include "runs/running/application/manifest.h"
+#include "runs/running/manifest.h"
 #include "tests/scratch.h"
 
 #define SMALLEST "command: [true]\nversions: {a: }\n"

@@ -1,6 +1,6 @@
 /* From what a run took and printed to one number, or to why there is none. */
-#include "runs/running/application/manifest.h"
-#include "runs/running/application/metric.h"
+#include "runs/running/manifest.h"
+#include "runs/running/metric.h"
 #include "tests/scratch.h"
 
 #include <math.h>

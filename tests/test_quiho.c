@@ -1,11 +1,11 @@
 /* The quiho data package: rows that cannot be used, and a store that depends on what was imported, not on how. */
-#include "runs/running/results/quiho.h"
+#include "runs/running/quiho.h"
 
 #include "base/csv.h"
 #include "base/rng.h"
 #include "fingerprint/catalog/catalog.h"
-#include "runs/running/results/metric_rule.h"
-#include "runs/running/results/run.h"
+#include "runs/running/metric_rule.h"
+#include "runs/running/run.h"
 #include "tests/scratch.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Which runs of a version count when the build under its name has changed: those of the build that its latest plan deployed. */
-#include "runs/running/results/run_build.h"
+#include "runs/running/run_build.h"
 
-#include "runs/running/execute/execution.h"
-#include "runs/running/results/run_others.h"
+#include "runs/running/execution.h"
+#include "runs/running/run_others.h"
 #include "tests/scratch.h"
 
 #include <inttypes.h>

@@ -1,11 +1,12 @@
 /* Files of samples in the laboratory: kept with their execution or not at all, read back as they were, refused when they are not what they were; what has no
  * row is removed, and what has one stays. */
+#include "runs/running/run_build.h"
 #include "runs/inside/samples/sample_files.h"
 
-#include "runs/running/application/stack.h"
-#include "runs/running/execute/execution.h"
+#include "runs/running/stack.h"
+#include "runs/running/execution.h"
 #include "runs/inside/record/record_writer.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
 #include "runs/inside/samples/sample_pack.h"
 #include "tests/scratch.h"
 
@@ -254,7 +255,7 @@ static void test_builds(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		const char *texts_of[2] = { rows[i].first, rows[i].second };
-		char plans[2][PLAN_ID_BYTES];
+		char plans[2][DIGEST_ID_BYTES];
 		struct sample_file *files;
 		struct sample_kept kept;
 		struct assay_error err;
@@ -270,7 +271,7 @@ static void test_builds(void **state)
 			}
 			if (night)
 				check(plan_new(&f.lab.store, &f.manifest, &f.plan, &err), &err);
-			memcpy(plans[night], f.plan.id, PLAN_ID_BYTES);
+			memcpy(plans[night], f.plan.id, DIGEST_ID_BYTES);
 			if (texts_of[night])
 				check(stack_put(&f.lab.store, &f.plan, "m1", "a", texts_of[night], &err), &err);
 			execute(&f, 0, 1, true, 1000 * night, &kept, 1);
@@ -280,7 +281,7 @@ static void test_builds(void **state)
 			size_t n = all = list(&f, "app/x", "a", &files);
 
 			assert_int_equal(all, 4);
-			check(sample_files_of_build(&f.lab.store, wanted ? plans[0] : NULL, files, &n, &err), &err);
+			check(run_build_keep_samples(&f.lab.store, wanted ? plans[0] : NULL, files, &n, &err), &err);
 			if (n != rows[i].kept)
 				fail_msg("%s: %zu of %zu stay", rows[i].what, n, all);
 			for (size_t k = 0; k < n && n < all; k++)

@@ -5,7 +5,7 @@
 #include "base/rows.h"
 #include "gate/decide/effect.h"
 #include "gate/decide/order.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 /* Why a machine is not used. */
 #define PAIRING_ROWS(X)                                                                                                 \
@@ -56,7 +56,7 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
  * fingerprint are compared with each other where both versions have some; otherwise all of the machine and type. Where both have runs of
- * one plan (runs/running/execute/plan.h), only those of the latest such plan count. A machine on which one of them has only results of another
+ * one plan (runs/running/plan.h), only those of the latest such plan count. A machine on which one of them has only results of another
  * build is left out. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);

@@ -7,7 +7,7 @@
 #include "gate/decide/cause.h"
 #include "gate/decide/effect.h"
 #include "gate/decide/pairing.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #define VERDICT_REASONS_MAX  20
 #define VERDICT_EMULATED     "emulated_hosts" /* code of the reason that the page shows apart */

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "gate/decide/effect.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #define WALK_EPSILON 10.0 /* in points, of which the most important stressor of a profile has 100 */
 

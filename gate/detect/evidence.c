@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/running/run_build.h"
 #include "runs/inside/samples/sample_files.h"
 
 #include <unistd.h>
@@ -40,7 +41,7 @@ static void stored_of(struct lab *lab, const struct run_set *set, struct stored 
 	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->all, &ignored))
 		*out = (struct stored){ .files = NULL };
 	out->n = out->all;
-	(void)sample_files_of_build(&lab->store, build_of(set), out->files, &out->n, &ignored); /* who looks at them meets the same fault, and says it */
+	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n, &ignored); /* who looks at them meets the same fault, and says it */
 }
 
 static size_t files_of_type(const struct stored *s, const char *type)

@@ -5,7 +5,7 @@
 
 #include "fleet/lab/lab.h"
 #include "gate/detect/detect.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
 
 struct function_evidence {
 	bool there;        /* `detected` holds something */

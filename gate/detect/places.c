@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "runs/inside/changes/source.h"
-#include "runs/inside/changes/version.h"
+#include "runs/running/version.h"
 
 #include <string.h>
 

@@ -3,7 +3,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
+#include "runs/running/run_build.h"
 #include "runs/inside/samples/sample_files.h"
 
 #include <string.h>
@@ -122,7 +123,7 @@ static enum assay_status add_all(struct lab *lab, struct side *side, const struc
 /* What another build did is not what this version does; executions that are left out are counted. */
 static enum assay_status keep_build(struct lab *lab, const char *plan, struct side *side, struct listing *list, struct assay_error *err)
 {
-	enum assay_status st = sample_files_of_build(&lab->store, plan, list->files, &list->n, err);
+	enum assay_status st = run_build_keep_samples(&lab->store, plan, list->files, &list->n, err);
 
 	for (size_t i = list->n; i < list->all; i++)
 		side->others += i == list->n || !same_execution(&list->files[i - 1], &list->files[i]);
@@ -132,7 +133,7 @@ static enum assay_status keep_build(struct lab *lab, const char *plan, struct si
 static enum assay_status compare_with_results(struct lab *lab, struct side *side, const struct listing *list, struct assay_error *err)
 {
 	bool *stale = NULL;
-	enum assay_status st = sample_files_stale(&lab->store, list->files, list->n, &stale, err);
+	enum assay_status st = run_build_stale_samples(&lab->store, list->files, list->n, &stale, err);
 
 	for (size_t i = 0; !st && i < list->n; i++)
 		side->stale = side->stale || stale[i];

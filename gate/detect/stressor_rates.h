@@ -6,7 +6,7 @@
 #include "base/mat.h"
 #include "fleet/lab/lab.h"
 #include "runs/inside/record/record.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #define STRESSOR_EVENTS_MIN 100 /* a counter that comes to no more in any stressor's run says nothing of them */
 

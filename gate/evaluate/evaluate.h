@@ -8,7 +8,7 @@
 #include "gate/decide/effect.h"
 #include "gate/evaluate/evaluate_pairs.h"
 #include "gate/evaluate/evaluate_rates.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 /* Name, what it says "changed" by, what its score is. The scores grow with the evidence of a change. */
 #define EVALUATE_METHOD_ROWS(X)                                                                                                       \

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "gate/report/report.h"
 #include "model/profile/features.h"
 #include "model/pca.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #define GATE_EXPLORE_EXPLORE_CHOOSE_H
 
 #include "gate/report/report.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #include <stdbool.h>
 #include <stddef.h>

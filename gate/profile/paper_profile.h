@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "model/trees/gbt.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 struct paper_profile {
 	const struct run_set *runs; /* borrowed */

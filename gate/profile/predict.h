@@ -2,7 +2,7 @@
 #ifndef GATE_PROFILE_PREDICT_H
 #define GATE_PROFILE_PREDICT_H
 
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #include <stdbool.h>
 

@@ -8,7 +8,7 @@
 #include "base/rows.h"
 #include "fingerprint/battery/stressor.h"
 #include "model/profile/shares.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #define PROFILE_TYPES_MIN     4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
 #define PROFILE_REASONS_MAX  12

@@ -8,7 +8,7 @@
 #include "gate/decide/verdict.h"
 #include "gate/detect/likeness.h"
 #include "gate/profile/profile.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #include <stddef.h>
 

@@ -15,7 +15,7 @@
 #include "gate/decide/cause.h"
 #include "gate/decide/effect.h"
 #include "model/profile/growth.h"
-#include "runs/running/results/evidence.h"
+#include "runs/running/evidence.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * has the same hash. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "runs/running/application/manifest.h"
-#include "runs/running/results/run.h"
+#include "runs/running/manifest.h"
+#include "runs/running/run.h"
 
 #include <inttypes.h>
 #include <math.h>

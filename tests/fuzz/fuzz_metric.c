@@ -1,7 +1,7 @@
 /* Whatever a program prints: the metric is a finite number above 0, or there is one line that says why there is none. What it prints
  * before its JSON, and the same lines twice, change nothing. The first byte chooses the metric. */
 #include "base/buf.h"
-#include "runs/running/application/manifest.h"
+#include "runs/running/manifest.h"
 
 #include <math.h>
 

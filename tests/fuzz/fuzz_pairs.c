@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gate/evaluate/evaluate_pairs.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

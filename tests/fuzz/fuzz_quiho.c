@@ -3,8 +3,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/catalog/machine.h"
-#include "runs/running/results/quiho.h"
-#include "runs/running/results/run.h"
+#include "runs/running/quiho.h"
+#include "runs/running/run.h"
 
 #include <inttypes.h>
 

@@ -2,7 +2,7 @@
  * inside the limits; else it is said why not. Read again from what was taken, it is the same. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "runs/running/execute/execute_internal.h"
+#include "runs/running/execute_internal.h"
 
 #include <inttypes.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* A selector that is taken is its two parts with '@' between them, and both are names. */
 #include "base/mem.h"
-#include "runs/running/results/run.h"
+#include "runs/running/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

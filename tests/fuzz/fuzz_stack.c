@@ -1,7 +1,7 @@
 /* Whatever a host says of its libraries: what is taken is sorted, has each line once, and reads back as itself; two stacks differ exactly
  * when their texts do. */
 #include "base/mem.h"
-#include "runs/running/application/stack.h"
+#include "runs/running/stack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,38 +3,17 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/running/application/artefact_internal.h"
+#include "fleet/agent/local_command.h"
 
-#define WORDS_MAX 40
+#define WORDS_MAX 24
 #define GIT_MS    (10 * 60 * 1000)
 
-/* Git in the repository; artefact_said_release() *said. */
-static enum assay_status git(const char *repository, const char *const *arguments, struct artefact_said *said,
+/* Git in the repository; local_said_release() *said. */
+static enum assay_status git(const char *repository, const char *const *arguments, struct local_said *said,
                              struct assay_error *err)
 {
-	/* the caller may be a hook of git's: its variables lead to another repository */
-	const char *words[WORDS_MAX] = {"env",
-	                                "-u",
-	                                "GIT_DIR",
-	                                "-u",
-	                                "GIT_WORK_TREE",
-	                                "-u",
-	                                "GIT_INDEX_FILE",
-	                                "-u",
-	                                "GIT_COMMON_DIR",
-	                                "-u",
-	                                "GIT_OBJECT_DIRECTORY",
-	                                "-u",
-	                                "GIT_NAMESPACE",
-	                                "git",
-	                                "-C",
-	                                repository,
-	                                "--no-pager",
-	                                "-c",
-	                                "core.quotePath=false",
-	                                "-c",
-	                                "diff.noprefix=false"};
-	struct artefact_command command = {.words = words, .n = 21, .timeout_ms = GIT_MS};
+	const char *words[WORDS_MAX] = { "git", "-C", repository, "--no-pager", "-c", "core.quotePath=false", "-c", "diff.noprefix=false" };
+	struct local_command command = { .words = words, .n = 8, .git = true, .timeout_ms = GIT_MS };
 	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st;
 
@@ -42,10 +21,10 @@ static enum assay_status git(const char *repository, const char *const *argument
 		ASSAY_BUG_IF(command.n == WORDS_MAX);
 		words[command.n++] = *arguments;
 	}
-	st = artefact_run(&command, said, err);
+	st = local_command_run(&command, said, err);
 	if (st || said->ok)
 		return st;
-	artefact_line(said, ARTEFACT_FIRST_LINE, shown);
+	local_said_line(said, LOCAL_FIRST_LINE, shown);
 	return assay_fail(err, ASSAY_E_NOTFOUND, "git in '%s': %s", repository, *shown ? shown : said->fault);
 }
 
@@ -54,7 +33,7 @@ static enum assay_status find_commit(const char *repository, const char *referen
 {
 	char *commit = mem_format("%s^{commit}", reference);
 	const char *const words[] = {"rev-parse", "--verify", "--end-of-options", commit, NULL};
-	struct artefact_said said = {.ok = false};
+	struct local_said said = {.ok = false};
 	enum assay_status st = git(repository, words, &said, err);
 
 	if (st == ASSAY_E_NOTFOUND)
@@ -68,7 +47,7 @@ static enum assay_status find_commit(const char *repository, const char *referen
 		else
 			memcpy(tree->commit, said.out, n);
 	}
-	artefact_said_release(&said);
+	local_said_release(&said);
 	free(commit);
 	return st;
 }
@@ -77,12 +56,12 @@ static enum assay_status list_files(const char *repository, struct source_tree *
                                     struct assay_error *err)
 {
 	const char *const words[] = {"ls-tree", "-r", "-z", "--full-tree", "--name-only", tree->commit, NULL};
-	struct artefact_said said = {.ok = false};
+	struct local_said said = {.ok = false};
 	enum assay_status st = git(repository, words, &said, err);
 
 	if (!st)
 		source_tree_fill(tree, names, said.out, said.out_bytes);
-	artefact_said_release(&said);
+	local_said_release(&said);
 	return st;
 }
 
@@ -92,12 +71,12 @@ static enum assay_status read_diff(const char *repository, struct source *source
 	    "diff",        "--no-color",      "--no-ext-diff",   "--no-textconv",    "--no-relative",    "--find-renames",
 	    "--unified=0", "--src-prefix=a/", "--dst-prefix=b/", source->old.commit, source->new.commit, "--",
 	    NULL};
-	struct artefact_said said = {.ok = false};
+	struct local_said said = {.ok = false};
 	enum assay_status st = git(repository, words, &said, err);
 
 	if (!st)
 		st = source_parse(said.out, said.out_bytes, source, err);
-	artefact_said_release(&said);
+	local_said_release(&said);
 	return st;
 }
 
@@ -138,12 +117,12 @@ enum assay_status source_content(const char *repository, const char *commit, con
 {
 	char *object = mem_format("%s:%s", commit, file);
 	const char *const words[] = {"cat-file", "blob", object, NULL};
-	struct artefact_said said = {.ok = false};
+	struct local_said said = {.ok = false};
 	enum assay_status st = git(repository, words, &said, err);
 
 	if (!st)
 		buf_add(text, said.out, said.out_bytes);
-	artefact_said_release(&said);
+	local_said_release(&said);
 	free(object);
 	return st;
 }

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "runs/running/results/run_build.h"
 #include "runs/inside/samples/sample_keep.h"
 #include "runs/inside/samples/sample_pack.h"
 
@@ -101,92 +100,6 @@ void sample_files_free(struct sample_file *files, size_t n)
 		free(files[i].hardware_type);
 	}
 	free(files);
-}
-
-/* ---- builds ---- */
-
-static bool same_plan(const struct sample_file *a, const struct sample_file *b)
-{
-	return strcmp(a->plan, b->plan) == 0 && strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
-}
-
-/* *out: is it known to have been run otherwise than in the latest plan that gives results? */
-static enum assay_status compare_with_results(struct store *store, const struct sample_file *file, bool *out, struct assay_error *err)
-{
-	struct run_builds builds;
-	const struct run_build *latest;
-	enum assay_status st = run_builds_load(store, file->application, file->version, &builds, err);
-
-	if (st)
-		return st;
-	latest = run_builds_latest(&builds);
-	if (latest) {
-		const char *const plans[2] = { latest->plan, file->plan };
-
-		st = run_plans_differ(store, plans, file->version, file->input, out, err);
-	}
-	run_builds_release(&builds);
-	return st;
-}
-
-/* Which differ from the plan; NULL: from the latest one that gives results. Each plan with an input is looked at once. */
-static enum assay_status find_others(struct store *store, const char *plan, const struct sample_file *files, size_t n, bool *other,
-				     struct assay_error *err)
-{
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t i = 0; i < n && !st; i++) {
-		const char *const plans[2] = { plan, files[i].plan };
-		size_t k = i;
-
-		while (k > 0 && !same_plan(&files[k - 1], &files[i]))
-			k--;
-		if (k > 0)
-			other[i] = other[k - 1];
-		else if (!plan)
-			st = compare_with_results(store, &files[i], &other[i], err);
-		else
-			st = run_plans_differ(store, plans, files[i].version, files[i].input, &other[i], err);
-	}
-	return st;
-}
-
-enum assay_status sample_files_of_build(struct store *store, const char *plan, struct sample_file *files, size_t *n, struct assay_error *err)
-{
-	struct sample_file *all = mem_new(*n, sizeof(*all));
-	bool *other = mem_new(*n, sizeof(*other));
-	size_t latest = 0, kept = 0, at;
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t i = 0; i < *n; i++) {
-		all[i] = files[i];
-		if (files[i].taken_ms > files[latest].taken_ms)
-			latest = i;
-	}
-	if (*n)
-		st = find_others(store, plan ? plan : files[latest].plan, files, *n, other, err);
-	for (size_t i = 0; i < *n; i++)
-		kept += st || !other[i];
-	at = kept;
-	for (size_t i = *n, k = kept; i-- > 0;)
-		files[st || !other[i] ? --k : at++] = all[i];
-	*n = kept;
-	free(other);
-	free(all);
-	return st;
-}
-
-enum assay_status sample_files_stale(struct store *store, const struct sample_file *files, size_t n, bool **out, struct assay_error *err)
-{
-	enum assay_status st;
-
-	*out = mem_new(n, sizeof(**out));
-	st = find_others(store, NULL, files, n, *out, err);
-	if (st) {
-		free(*out);
-		*out = NULL;
-	}
-	return st;
 }
 
 /* ---- one file ---- */

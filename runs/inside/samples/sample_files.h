@@ -6,12 +6,11 @@
 #include "base/digest.h"
 #include "fleet/lab/lab.h"
 #include "fleet/lab/store.h"
-#include "runs/running/execute/plan.h"
 #include "runs/inside/samples/samples.h"
 
 struct sample_file {
 	char hash[DIGEST_HEX_BYTES]; /* of the content, not compressed */
-	char plan[PLAN_ID_BYTES];
+	char plan[DIGEST_ID_BYTES];
 	char *machine, *version, *input, *application; /* application as stored; owned */
 	int64_t repetition;
 	int64_t pack;                /* which of the runs that the counters take, from 0 */
@@ -28,14 +27,6 @@ struct sample_file {
 enum assay_status sample_files_list(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
 				    struct assay_error *err);
 void sample_files_free(struct sample_file *files, size_t n);
-
-/* A version's name stays while the build under it changes. Of files[*n] of one version, moves those behind the others whose plans are known to
- * have run something else than `plan` (run_plans_differ(); NULL: than the plan of the latest file); *n becomes how many stay, in the same order. */
-enum assay_status sample_files_of_build(struct store *store, const char *plan, struct sample_file *files, size_t *n, struct assay_error *err);
-
-/* Which of the files are of plans that are known to have run something else than the latest plan that gives results of the same application and
- * version: (*out)[n], free() it. */
-enum assay_status sample_files_stale(struct store *store, const struct sample_file *files, size_t n, bool **out, struct assay_error *err);
 
 /* Reads one; its content must have the hash (ASSAY_E_CORRUPT, also when the file is not there). ASSAY_E_NODATA when it was pruned. */
 enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err);

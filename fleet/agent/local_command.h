@@ -1,0 +1,41 @@
+/* A command on this machine, run as the fleet runs them on others, by the helper: without a shell, without input, and ended with all that it
+ * has started when its time is over, when *cancelled is set, and when this program dies, however it dies. */
+#ifndef FLEET_LOCAL_COMMAND_H
+#define FLEET_LOCAL_COMMAND_H
+
+#include "base/error.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LOCAL_OUTPUT_BYTES_MAX (64u << 20) /* a command that prints more is ended */
+
+struct local_command {
+	const char *const *words; /* [n] */
+	size_t n;
+	bool git;              /* without the variables that lead git to another repository: our caller may be one of its hooks */
+	const char *directory; /* NULL: ours */
+	const char *lock;      /* a file that is locked until all of it is gone; NULL: none */
+	int64_t timeout_ms;
+	const volatile sig_atomic_t *cancelled; /* may be NULL */
+};
+
+struct local_said {
+	bool ok;         /* it ended with status 0 */
+	char fault[256]; /* why it is not ok: "exit status 2", "cannot execute 'git': ..."; "" when ok */
+	char *out, *err; /* [out_bytes] and [err_bytes], and a NUL */
+	size_t out_bytes, err_bytes;
+};
+
+/* *out is overwritten; local_said_release() it. A status other than ASSAY_OK is a fault of this machine, not of the command. */
+enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err);
+void local_said_release(struct local_said *said); /* accepts zeroed */
+
+/* The first or last line that is not empty, of what it said on standard error, else of the rest; "" when it said nothing. `out`
+ * needs TEXT_SHOWN_BYTES. */
+enum local_line { LOCAL_FIRST_LINE, LOCAL_LAST_LINE };
+const char *local_said_line(const struct local_said *said, enum local_line which, char *out);
+
+#endif

@@ -1,0 +1,332 @@
+#include "runs/running/artefact.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/helper/protocol.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+/* A file or directory that is being collected, and the directories that have led there, for links that run in circles. */
+struct place {
+	const struct place *above;
+	dev_t device;
+	ino_t inode;
+};
+
+struct walk {
+	struct artefact artefact;
+	size_t files_capacity, directories_capacity;
+	const char *root; /* links must not lead out of it */
+	struct assay_error *err;
+};
+
+void artefact_release(struct artefact *artefact)
+{
+	for (size_t i = 0; i < artefact->n; i++) {
+		free(artefact->files[i].path);
+		free(artefact->files[i].source);
+		free(artefact->files[i].content);
+	}
+	for (size_t i = 0; i < artefact->n_directories; i++)
+		free(artefact->directories[i]);
+	free(artefact->files);
+	free(artefact->directories);
+	*artefact = (struct artefact){.files = NULL};
+}
+
+/* ---- one file, one directory ---- */
+
+static enum assay_status add_file(struct walk *w, const char *path, const char *source, const struct stat *info)
+{
+	struct artefact *a = &w->artefact;
+	struct buf bytes = BUF_INIT;
+	struct artefact_file *file;
+	enum assay_status st;
+
+	if (a->n == ARTEFACT_FILES_MAX)
+		return assay_fail(w->err, ASSAY_E_LIMIT,
+		                  "'%s' has more than %d files: name what is needed only, such as the directory that a build "
+		                  "installs to",
+		                  w->root, ARTEFACT_FILES_MAX);
+	st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, w->err);
+	if (st)
+		return st;
+	if (bytes.size > ARTEFACT_BYTES_MAX - a->bytes) {
+		buf_release(&bytes);
+		return assay_fail(w->err, ASSAY_E_LIMIT, "more than %u MiB of files, of which the last is '%s'",
+		                  ARTEFACT_BYTES_MAX >> 20, source);
+	}
+	a->files = mem_grow(a->files, a->n, &w->files_capacity, sizeof(*a->files));
+	file = &a->files[a->n++];
+	*file = (struct artefact_file){.path = mem_string(path),
+	                               .source = mem_string(source),
+	                               .mode = info->st_mode & S_IXUSR ? 0755 : 0644,
+	                               .bytes = bytes.size};
+	digest_sha256(bytes.bytes, bytes.size, file->hash);
+	a->bytes += bytes.size;
+	buf_release(&bytes);
+	return ASSAY_OK;
+}
+
+static enum assay_status add_directory(struct walk *w, const char *path)
+{
+	struct artefact *a = &w->artefact;
+
+	if (a->n_directories == ARTEFACT_FILES_MAX)
+		return assay_fail(w->err, ASSAY_E_LIMIT, "'%s' has more than %d directories", w->root, ARTEFACT_FILES_MAX);
+	a->directories = mem_grow(a->directories, a->n_directories, &w->directories_capacity, sizeof(char *));
+	a->directories[a->n_directories++] = mem_string(path);
+	return ASSAY_OK;
+}
+
+/* ---- all below a directory ---- */
+
+static bool is_below(const char *root, const char *path)
+{
+	size_t n = strlen(root);
+
+	return strcmp(root, "/") == 0 || (strncmp(root, path, n) == 0 && (path[n] == '/' || !path[n]));
+}
+
+static enum assay_status check_link(const struct walk *w, const char *source)
+{
+	char *real = realpath(source, NULL);
+	enum assay_status st = ASSAY_OK;
+
+	if (!real)
+		st = assay_fail_errno(w->err, errno, "cannot follow the symbolic link '%s'", source);
+	else if (!is_below(w->root, real))
+		st = assay_fail(w->err, ASSAY_E_FORMAT,
+		                "the symbolic link '%s' leads out of '%s': only what is inside is deployed", source, w->root);
+	free(real);
+	return st;
+}
+
+static enum assay_status check_name(const struct walk *w, const char *directory, const char *name)
+{
+	char shown[TEXT_SHOWN_BYTES];
+	bool ok = text_is_utf8(name, strlen(name));
+
+	for (const char *c = name; ok && *c; c++)
+		ok = (unsigned char)*c >= ' ' && *c != 0x7f;
+	return ok ? ASSAY_OK
+	          : assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has a file whose name is not a text of one line ('%s')", directory,
+	                       text_is_utf8(name, strlen(name)) ? text_shown(name, shown) : "not UTF-8");
+}
+
+static enum assay_status walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
+                                        const struct stat *info);
+
+/* One entry of a directory; `path` is what it becomes. */
+static enum assay_status walk_entry(struct walk *w, const char *source, const char *path, const struct place *above)
+{
+	enum assay_status st = ASSAY_OK;
+	struct stat info;
+
+	if (lstat(source, &info))
+		return assay_fail_errno(w->err, errno, "cannot look at '%s'", source);
+	if (S_ISLNK(info.st_mode)) {
+		st = check_link(w, source);
+		if (!st && stat(source, &info))
+			st = assay_fail_errno(w->err, errno, "cannot follow the symbolic link '%s'", source);
+	}
+	if (st)
+		return st;
+	if (S_ISREG(info.st_mode))
+		return add_file(w, path, source, &info);
+	if (!S_ISDIR(info.st_mode))
+		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' is neither a file nor a directory: it cannot be deployed",
+		                  source);
+	st = add_directory(w, path);
+	return st ? st : walk_directory(w, source, path, above, &info);
+}
+
+/* Without what git and assay keep for themselves: it changes all the time. */
+static int is_wanted(const struct dirent *entry)
+{
+	static const char *const unwanted[] = {".", "..", ".git", ".assay"};
+
+	for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++) {
+		if (strcmp(entry->d_name, unwanted[i]) == 0)
+			return 0;
+	}
+	return 1;
+}
+
+/* path "": its contents stand at the top. */
+static enum assay_status walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
+                                        const struct stat *info)
+{
+	const struct place here = {above, info->st_dev, info->st_ino};
+	struct dirent **entries = NULL;
+	enum assay_status st = ASSAY_OK;
+	int n;
+
+	for (const struct place *p = above; p; p = p->above) {
+		if (p->device == here.device && p->inode == here.inode)
+			return assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' leads to a directory that it is in",
+			                  directory);
+	}
+	n = scandir(directory, &entries, is_wanted, alphasort);
+	if (n < 0)
+		return assay_fail_errno(w->err, errno, "cannot read the directory '%s'", directory);
+	for (int i = 0; i < n; i++) {
+		const char *name = entries[i]->d_name;
+		char *source = mem_format("%s%s%s", directory, strcmp(directory, "/") ? "/" : "", name);
+		char *below = mem_format("%s%s%s", path, *path ? "/" : "", name);
+
+		if (!st)
+			st = check_name(w, directory, name);
+		if (!st)
+			st = walk_entry(w, source, below, &here);
+		free(below);
+		free(source);
+		free(entries[i]);
+	}
+	free(entries);
+	return st;
+}
+
+/* ---- what was asked for ---- */
+
+/* "data/" is data; of "." and ".." the name is that of the directory itself. */
+static char *name_of(const char *path, const char *real)
+{
+	size_t end = strlen(path), begin;
+
+	while (end && path[end - 1] == '/')
+		end--;
+	for (begin = end; begin && path[begin - 1] != '/';)
+		begin--;
+	if (begin == end || strncmp(path + begin, ".", end - begin) == 0 || strncmp(path + begin, "..", end - begin) == 0)
+		return mem_string(strrchr(real, '/') + 1);
+	return mem_bytes(path + begin, end - begin);
+}
+
+static enum assay_status collect_one(struct walk *w, const char *path, const char *real, const char *name, bool flat)
+{
+	enum assay_status st = ASSAY_OK;
+	struct stat info;
+
+	w->root = real;
+	if (stat(real, &info))
+		return assay_fail_errno(w->err, errno, "cannot look at '%s'", path);
+	if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
+		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' is neither a file nor a directory: it cannot be deployed", path);
+	if (S_ISDIR(info.st_mode) && flat)
+		return walk_directory(w, real, "", NULL, &info);
+	if (!*name)
+		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has no name that it could have on the hosts", path);
+	st = check_name(w, path, name);
+	if (!st && S_ISREG(info.st_mode))
+		return add_file(w, name, real, &info);
+	if (!st)
+		st = add_directory(w, name);
+	return st ? st : walk_directory(w, real, name, NULL, &info);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	return strcmp(((const struct artefact_file *)a)->path, ((const struct artefact_file *)b)->path);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Length before text: no two artefacts give the same bytes. */
+static void finish(struct artefact *a)
+{
+	struct buf text = BUF_INIT;
+
+	if (a->n)
+		qsort(a->files, a->n, sizeof(*a->files), compare_files);
+	if (a->n_directories)
+		qsort(a->directories, a->n_directories, sizeof(char *), compare_texts);
+	buf_text(&text, "artefact 1\n");
+	for (size_t i = 0; i < a->n_directories; i++)
+		buf_format(&text, "d %zu:%s\n", strlen(a->directories[i]), a->directories[i]);
+	for (size_t i = 0; i < a->n; i++)
+		buf_format(&text, "%o %zu:%s %s\n", (unsigned)a->files[i].mode, strlen(a->files[i].path), a->files[i].path,
+		           a->files[i].hash);
+	if (a->n)
+		digest_sha256(text.bytes, text.size, a->hash);
+	buf_release(&text);
+}
+
+enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
+                                   struct assay_error *err)
+{
+	char **names = mem_new(n, sizeof(char *));
+	struct walk w = {.err = err};
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++) {
+		char *full = *paths[i] == '/' ? mem_string(paths[i]) : mem_format("%s/%s", base, paths[i]),
+		     *real = realpath(full, NULL);
+
+		if (!real && (errno == ENOENT || errno == ENOTDIR))
+			st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot deploy '%s': no such file or directory", full);
+		else if (!real)
+			st = assay_fail_errno(err, errno, "cannot deploy '%s'", full);
+		else
+			names[i] = name_of(paths[i], real);
+		for (size_t k = 0; !st && k < i; k++) {
+			if (strcmp(names[k], names[i]) == 0)
+				st = assay_fail(err, ASSAY_E_FORMAT,
+				                "'%s' and '%s' would both be '%s' on the hosts: give one of them another name",
+				                paths[k], paths[i], names[i]);
+		}
+		if (!st)
+			st = collect_one(&w, full, real, names[i], flat && n == 1);
+		free(real);
+		free(full);
+	}
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+	if (!st)
+		finish(&w.artefact);
+	*out = w.artefact;
+	if (st)
+		artefact_release(out);
+	return st;
+}
+
+/* ---- by hand ---- */
+
+static struct artefact_file *one_more(struct artefact *artefact)
+{
+	artefact->files = mem_resize(artefact->files, artefact->n + 1, sizeof(*artefact->files));
+	return &artefact->files[artefact->n++];
+}
+
+enum assay_status artefact_add_source(struct artefact *artefact, const char *path, const char *source, struct assay_error *err)
+{
+	struct buf bytes = BUF_INIT;
+	struct artefact_file *file;
+	enum assay_status st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, err);
+
+	if (st)
+		return st;
+	file = one_more(artefact);
+	*file = (struct artefact_file){.path = mem_string(path), .source = mem_string(source), .mode = 0644, .bytes = bytes.size};
+	digest_sha256(bytes.bytes, bytes.size, file->hash);
+	artefact->bytes += bytes.size;
+	buf_release(&bytes);
+	return ASSAY_OK;
+}
+
+void artefact_add_content(struct artefact *artefact, const char *path, const char *content, size_t n)
+{
+	struct artefact_file *file = one_more(artefact);
+
+	*file = (struct artefact_file){.path = mem_string(path), .content = mem_bytes(content, n), .mode = 0644, .bytes = n};
+	digest_sha256(content, n, file->hash);
+	artefact->bytes += n;
+}

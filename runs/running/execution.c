@@ -1,0 +1,207 @@
+#include "runs/running/execution.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+ROWS_FUNCTION(execution_outcome_code, enum execution_outcome, EXECUTION_OUTCOME_ROWS, ROWS_CODE)
+ROWS_FUNCTION(execution_outcome_text, enum execution_outcome, EXECUTION_OUTCOME_ROWS, ROWS_TEXT)
+
+void execution_release(struct execution *execution)
+{
+	free(execution->detail);
+	free(execution->out);
+	free(execution->err);
+	free(execution->samples);
+	*execution = (struct execution){ .detail = NULL };
+}
+
+/* ---- writing ---- */
+
+/* Binds a number that is -1 where there is none. */
+static void bind_number(sqlite3_stmt *stmt, int i, int64_t value)
+{
+	int code = value < 0 ? sqlite3_bind_null(stmt, i) : sqlite3_bind_int64(stmt, i, value);
+
+	ASSAY_BUG_IF(code != SQLITE_OK);
+}
+
+static enum assay_status check_new(struct store *store, const struct execution_place *place, const struct execution *e, struct assay_error *err)
+{
+	const struct plan *plan = place->plan;
+	const char *version = plan->versions[e->cell.version], *input = plan->inputs[e->cell.input];
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(
+	    store, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? AND version = ? AND input = ? AND repetition = ?", &stmt, err);
+
+	if (!st) {
+		store_bind(stmt, "tttti", plan->id, place->machine, version, input, e->cell.repetition);
+		st = store_step(store, stmt, &row, err);
+	}
+	sqlite3_finalize(stmt);
+	if (!st && row)
+		st = assay_fail(err, ASSAY_E_CONFLICT, "repetition %" PRId64 " of version '%s' on '%s' is stored already", e->cell.repetition, version,
+				place->machine);
+	return st;
+}
+
+static enum assay_status insert_execution(struct store *store, const struct execution_place *place, const struct execution *e,
+					  struct assay_error *err)
+{
+	const struct plan *plan = place->plan;
+	sqlite3_stmt *stmt = NULL;
+	bool row;
+	enum assay_status st = store_prepare(store,
+					     "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, "
+					     "detail, metric, out, err, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) "
+					     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+					     &stmt, err);
+
+	if (!st) {
+		const int64_t numbers[] = { e->usage.wall_ns, e->usage.user_us, e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal };
+
+		store_bind(stmt, "ttttitittdbb", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
+			   e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric, e->out,
+			   e->out_bytes, e->err, e->err_bytes);
+		for (int i = 0; i < 6; i++)
+			bind_number(stmt, 13 + i, numbers[i]);
+		st = store_step(store, stmt, &row, err);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status find_fingerprint(struct store *store, const struct execution_place *place, int64_t taken_ms,
+					  char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(store,
+					     "SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
+					     "AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
+					     &stmt, err);
+
+	id[0] = '\0';
+	if (!st) {
+		store_bind(stmt, "ttii", place->machine, place->profile, taken_ms, taken_ms - place->max_age_ms);
+		st = store_step(store, stmt, &row, err);
+	}
+	if (!st && row)
+		snprintf(id, FINGERPRINT_ID_BYTES, "%s", store_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* What models see. */
+static enum assay_status insert_result(struct store *store, const struct execution_place *place, const struct execution *e,
+				       struct assay_error *err)
+{
+	char fingerprint[FINGERPRINT_ID_BYTES];
+	sqlite3_stmt *stmt = NULL;
+	bool row;
+	enum assay_status st = find_fingerprint(store, place, e->taken_ms, fingerprint, err);
+
+	if (!st)
+		st = store_prepare(store,
+				   "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, plan) "
+				   "VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
+				   &stmt, err);
+	if (!st) {
+		store_bind(stmt, "tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine, e->taken_ms,
+			   e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
+		st = store_step(store, stmt, &row, err);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status insert_samples(struct store *store, const struct execution_place *place, const struct execution *e,
+					struct assay_error *err)
+{
+	const struct plan *plan = place->plan;
+	const struct sample_keep_place at = { plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
+					      e->cell.repetition, place->hardware_type ? place->hardware_type : "" };
+
+	return sample_keep_rows(store, &at, e->samples, e->n_samples, err);
+}
+
+enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
+				struct assay_error *err)
+{
+	bool ok = execution->outcome == EXECUTION_OK;
+	enum assay_status st;
+
+	ASSAY_BUG_IF(execution->cell.repetition < 1 || ok != isfinite(execution->metric) || (execution->n_samples && !place->plan->probe));
+	st = store_begin(store, err);
+	if (!st)
+		st = check_new(store, place, execution, err);
+	if (!st)
+		st = insert_execution(store, place, execution, err);
+	if (!st && place->plan->probe)
+		st = insert_samples(store, place, execution, err);
+	else if (!st && ok)
+		st = insert_result(store, place, execution, err);
+	if (!st)
+		st = store_commit(store, err);
+	store_rollback(store);
+	return st;
+}
+
+/* ---- what is there ---- */
+
+static size_t index_of(char *const *names, size_t n, const char *name)
+{
+	size_t i = 0;
+
+	while (i < n && strcmp(names[i], name) != 0)
+		i++;
+	return i;
+}
+
+/* What the store has, by (input, version, repetition); rows that are not the plan's are nobody's. */
+static enum assay_status load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = true;
+	enum assay_status st = store_prepare(store, "SELECT version, input, repetition FROM execution WHERE plan = ? AND machine = ?", &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "tt", plan->id, machine);
+	while (!st) {
+		size_t version, input;
+		int64_t repetition;
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		version = index_of(plan->versions, plan->n_versions, store_text(stmt, 0));
+		input = index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
+		repetition = sqlite3_column_int64(stmt, 2);
+		if (version < plan->n_versions && input < plan->n_inputs && repetition <= plan->repetitions)
+			stored[(input * plan->n_versions + version) * (size_t)plan->repetitions + (size_t)(repetition - 1)] = true;
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
+				 bool *done, struct assay_error *err)
+{
+	size_t pairs = plan->n_inputs * plan->n_versions, repetitions = (size_t)plan->repetitions;
+	bool *stored = mem_new(pairs * repetitions, sizeof(*stored));
+	size_t *known = mem_new(pairs, sizeof(*known));
+	enum assay_status st = load_stored(store, plan, machine, stored, err);
+
+	for (size_t i = 0; i < pairs * repetitions; i++)
+		known[i / repetitions] += stored[i];
+	for (size_t i = 0; i < n; i++) {
+		size_t pair = cells[i].input * plan->n_versions + cells[i].version;
+
+		done[i] = cells[i].repetition < 1 ? known[pair] == repetitions : stored[pair * repetitions + (size_t)(cells[i].repetition - 1)];
+	}
+	free(known);
+	free(stored);
+	return st;
+}

@@ -1,0 +1,299 @@
+#include "runs/running/instrument.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/inside/changes/changes.h"
+#include "runs/running/version.h"
+#include "runs/inside/instrument/site.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define EMULATION_ENTRY    "__tsan_func_entry" /* a program with the emulation in it defines it */
+#define EMULATION_LIST_MAX (1u << 20)          /* bytes: runs/inside/emulate/functions.c */
+
+struct maker {
+	const struct manifest *manifest;
+	const struct instrument_version *versions; /* [n] */
+	size_t n;
+	const struct artefact *files;
+	char **paths;                              /* [n] of the programs or libraries */
+	struct buf *changed;                       /* [2] lists of `assay changes` */
+	struct assay_error *err;
+};
+
+static const struct manifest_probe *probe_of(const struct maker *m)
+{
+	return &m->manifest->probe;
+}
+
+static const char *name_of(const struct maker *m, size_t i)
+{
+	return m->manifest->versions[m->versions[i].version].name;
+}
+
+/* ---- which functions ---- */
+
+static enum assay_status find_files(struct maker *m)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < m->n; i++) {
+		const struct version_files all = { m->manifest, m->versions[i].version, m->versions[i].build, m->files, name_of(m, i),
+						   "'module' of 'probe'" };
+
+		st = version_file(&all, probe_of(m)->module, &m->paths[i], m->err);
+	}
+	return st;
+}
+
+static bool same_repository(const struct instrument_version *a, const struct instrument_version *b)
+{
+	return a->repository && b->repository && strcmp(a->repository, b->repository) == 0;
+}
+
+/* As `assay changes` says; versions of one repository bring their sources along. */
+static enum assay_status find_changes(struct maker *m)
+{
+	struct changes_options options = { .wrapper = CHANGES_WRAPPER };
+	struct build builds[2] = { { .referred = NULL }, { .referred = NULL } };
+	struct changes changes = { .items = NULL };
+	enum assay_status st = ASSAY_OK;
+	size_t n = 0;
+
+	if (m->n != 2)
+		return assay_fail(m->err, ASSAY_E_USAGE, "'functions: changed' is what lies between two versions: name them with --versions BASELINE,CANDIDATE, "
+				  "or the functions in '%s'", m->manifest->file);
+	if (same_repository(&m->versions[0], &m->versions[1])) {
+		options.repository = m->versions[0].repository;
+		options.old_reference = m->versions[0].commit;
+		options.new_reference = m->versions[1].commit;
+	}
+	for (int i = 0; !st && i < 2; i++) {
+		st = build_open(m->paths[i], &builds[i], m->err);
+		if (st)
+			assay_context(m->err, "version '%s'", name_of(m, (size_t)i));
+	}
+	if (!st)
+		st = changes_find(&builds[0], &builds[1], &options, &changes, m->err);
+	for (int i = 0; !st && i < 2; i++)
+		n += changes_list(&changes, i == 0, &m->changed[i]);
+	if (!st && n == 0)
+		st = assay_fail(m->err, ASSAY_E_NODATA, "no function differs between '%s' and '%s' ('assay changes' says more): there is nothing to measure",
+				name_of(m, 0), name_of(m, 1));
+	changes_release(&changes);
+	for (int i = 0; i < 2; i++)
+		build_release(&builds[i]);
+	return st;
+}
+
+static enum assay_status select_functions(const struct maker *m, size_t i, struct site_selection *out)
+{
+	const struct manifest_probe *probe = probe_of(m);
+	enum assay_status st = ASSAY_OK;
+
+	if (probe->changed)
+		return site_selection_lines(out, "changes", m->changed[i].bytes ? m->changed[i].bytes : "", m->err);
+	for (size_t k = 0; !st && k < probe->functions.n; k++)
+		st = site_selection_add(out, probe->functions.items[k], m->err);
+	return st;
+}
+
+static bool is_emulated(const struct site_module *module)
+{
+	for (size_t i = 0; i < module->n; i++)
+		if (strcmp(module->items[i].name, EMULATION_ENTRY) == 0)
+			return true;
+	return false;
+}
+
+/* A library of the version has the emulation in the program that loads it. */
+static enum assay_status check_module(const struct maker *m, const struct site_module *module)
+{
+	if (probe_of(m)->back_end == MANIFEST_PROBED)
+		return site_module_check(module, m->err);
+	if (!probe_of(m)->module && !is_emulated(module))
+		return assay_fail(m->err, ASSAY_E_USAGE, "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say "
+				  "'back_end: probe'", module->path);
+	return ASSAY_OK;
+}
+
+/* An entry point a line, for the library. Addresses are those of this version's own file. */
+static enum assay_status make_list(const struct maker *m, size_t i, struct instrument *out)
+{
+	enum site_for whom = probe_of(m)->back_end == MANIFEST_PROBED ? SITE_FOR_PROBE : SITE_FOR_EMULATION;
+	struct site_module module = { .path = NULL };
+	struct site_selection selection = { .items = NULL };
+	struct buf list = BUF_INIT;
+	enum assay_status st = site_module_open(m->paths[i], &module, m->err);
+
+	if (!st)
+		st = check_module(m, &module);
+	if (!st)
+		st = select_functions(m, i, &selection);
+	if (!st)
+		st = site_list(&module, 1, &selection, whom, &list, &out->listed[i], m->err);
+	if (!st && whom == SITE_FOR_EMULATION && list.size > EMULATION_LIST_MAX)
+		st = assay_fail(m->err, ASSAY_E_LIMIT, "%zu functions are more than the emulation takes: select fewer", out->listed[i]);
+	if (!st) {
+		out->lists[i] = mem_format("b%03zu.list", i);
+		artefact_add_content(&out->files, out->lists[i], list.bytes ? list.bytes : "", list.size);
+	}
+	site_selection_release(&selection);
+	site_module_release(&module);
+	buf_release(&list);
+	return st ? assay_context(m->err, "version '%s'", name_of(m, i)) : ASSAY_OK;
+}
+
+static enum assay_status add_library(struct instrument *out, struct assay_error *err)
+{
+	char *path = NULL;
+	enum assay_status st = instrument_library(NULL, &path, err);
+
+	if (!st)
+		st = artefact_add_source(&out->files, INSTRUMENT_LIBRARY, path, err);
+	free(path);
+	return st;
+}
+
+enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n, const struct artefact *files,
+				  struct instrument *out, struct assay_error *err)
+{
+	struct buf changed[2] = { BUF_INIT, BUF_INIT };
+	struct maker m = { manifest, versions, n, files, mem_new(n, sizeof(char *)), changed, err };
+	struct instrument made = { .manifest = manifest, .lists = mem_new(n, sizeof(char *)), .listed = mem_new(n, sizeof(size_t)), .n = n };
+	enum assay_status st = ASSAY_OK;
+
+	ASSAY_BUG_IF(!manifest->probe.given);
+	if (manifest->probe.back_end == MANIFEST_PROBED)
+		st = add_library(&made, err);
+	if (!st)
+		st = find_files(&m);
+	if (!st && manifest->probe.changed)
+		st = find_changes(&m);
+	for (size_t i = 0; !st && i < n; i++)
+		st = make_list(&m, i, &made);
+	for (size_t i = 0; i < n; i++)
+		free(m.paths[i]);
+	free(m.paths);
+	buf_release(&changed[0]);
+	buf_release(&changed[1]);
+	*out = made;
+	if (st)
+		instrument_release(out);
+	return st;
+}
+
+void instrument_release(struct instrument *instrument)
+{
+	for (size_t i = 0; i < instrument->n; i++)
+		free(instrument->lists[i]);
+	free(instrument->lists);
+	free(instrument->listed);
+	artefact_release(&instrument->files);
+	*instrument = (struct instrument){ .manifest = NULL };
+}
+
+void instrument_hash(const struct instrument *instrument, size_t version, char hash[DIGEST_HEX_BYTES])
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < instrument->files.n; i++) {
+		const struct artefact_file *file = &instrument->files.files[i];
+
+		if (strcmp(file->path, INSTRUMENT_LIBRARY) == 0 || strcmp(file->path, instrument->lists[version]) == 0)
+			buf_format(&text, "%s\n", file->hash);
+	}
+	digest_sha256(text.bytes ? text.bytes : "", text.size, hash);
+	buf_release(&text);
+}
+
+/* ---- one run ---- */
+
+bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out)
+{
+	bool known = facts->cpu_vendor && !isnan(facts->cpu_family) && !isnan(facts->cpu_model_number) && !isnan(facts->cpu_stepping);
+
+	*out = (struct counting_events){ .n = 0 };
+	if (probe->back_end != MANIFEST_PROBED)
+		return false;
+	if (probe->default_counters)
+		countable_default(known ? countable_pmu(strcmp(facts->cpu_vendor, "AuthenticAMD") == 0, (unsigned)facts->cpu_family,
+							(unsigned)facts->cpu_model_number, (unsigned)facts->cpu_stepping)
+					: NULL,
+				  out);
+	for (size_t i = 0; !probe->default_counters && i < probe->counters.n; i++)
+		out->names[out->n++] = mem_string(probe->counters.items[i]);
+	return out->n > 0;
+}
+
+char *instrument_counters(const struct counting_run *pack)
+{
+	struct buf text = BUF_INIT;
+
+	buf_format(&text, "%s:", strcmp(pack->family, COUNTING_SOFTWARE) == 0 ? "software" : "papi");
+	for (size_t i = 0; i < pack->events.n; i++)
+		buf_format(&text, "%s%s", i ? "," : "", pack->events.names[i]);
+	return buf_take(&text);
+}
+
+static void add(struct manifest_words *out, char *word)
+{
+	out->items = mem_resize(out->items, out->n + 1, sizeof(char *));
+	out->items[out->n++] = word;
+}
+
+static void add_probe(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out)
+{
+	char budget[TEXT_DOUBLE_BYTES], *counters = run->pack ? instrument_counters(run->pack) : NULL;
+
+	add(out, mem_format("LD_PRELOAD=%s/" INSTRUMENT_LIBRARY, run->files));
+	add(out, mem_format("ASSAY_PROBE_LIST=%s/%s", run->files, instrument->lists[run->version]));
+	add(out, mem_format("ASSAY_PROBE_DIRECTORY=%s", run->samples));
+	add(out, mem_string("ASSAY_PROBE_VERSION=" INSTRUMENT_VERSION));
+	add(out, mem_format("ASSAY_PROBE_BUDGET=%s", text_from_double(instrument->manifest->probe.budget, budget)));
+	add(out, mem_format("ASSAY_PROBE_INPUT=%s", run->input));
+	if (counters)
+		add(out, mem_format("ASSAY_PROBE_COUNTERS=%s", counters));
+	free(counters);
+}
+
+void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out)
+{
+	*out = (struct manifest_words){ NULL, 0 };
+	if (instrument->manifest->probe.back_end == MANIFEST_PROBED) {
+		add_probe(instrument, run, out);
+		return;
+	}
+	add(out, mem_format("ASSAY_EMULATE_DIRECTORY=%s", run->samples));
+	add(out, mem_format("ASSAY_EMULATE_FUNCTIONS=@%s/%s", run->files, instrument->lists[run->version]));
+	add(out, mem_format("ASSAY_EMULATE_FULL=%d", instrument->manifest->probe.full));
+}
+
+/* ---- on this machine ---- */
+
+enum assay_status instrument_library(const char *given, char **path, struct assay_error *err)
+{
+	static const char *const places[] = { INSTRUMENT_LIBRARY, "../lib/" INSTRUMENT_LIBRARY };
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (given) {
+		*path = realpath(given, NULL);
+		return *path ? ASSAY_OK : assay_fail_errno(err, errno, "cannot find the probe's library '%s'", given);
+	}
+	while (n > 0 && self[n - 1] != '/')
+		n--;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		char *at = mem_format("%.*s%s", n > 0 ? (int)n : 0, self, places[i]);
+
+		*path = realpath(at, NULL);
+		free(at);
+		if (*path)
+			return ASSAY_OK;
+	}
+	return assay_fail(err, ASSAY_E_NOTFOUND, INSTRUMENT_LIBRARY " is not beside this program, with which it came ('assay probe' takes another by --library)");
+}

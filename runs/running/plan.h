@@ -1,0 +1,61 @@
+/* What is to be run where, in which order; kept in the store, so that a killed session can be gone on with. */
+#ifndef RUNS_RUNNING_PLAN_H
+#define RUNS_RUNNING_PLAN_H
+
+#include "base/error.h"
+#include "fleet/inventory/inventory.h"
+#include "fleet/lab/store.h"
+#include "runs/running/manifest.h"
+#include "runs/running/run.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct plan {
+	char id[DIGEST_ID_BYTES];    /* of application, manifest hash, artefacts, versions, inputs, machines, repetitions, seed, time */
+	char *application;
+	char manifest_hash[DIGEST_HEX_BYTES];
+	char **versions;           /* [n_versions], names, in the order given */
+	char **artefacts;          /* [n_versions], hash of what is deployed for it (common files and its own) */
+	size_t n_versions;
+	char **inputs;             /* [n_inputs], names */
+	size_t n_inputs;
+	char **machines;           /* [n_machines], ids, in the inventory's order */
+	size_t n_machines;
+	int64_t repetitions, warm_ups;
+	uint64_t seed;
+	int64_t started_ms;        /* since 1970 */
+	bool complete;
+	char *probe;               /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
+};
+
+/* One run of a plan on a machine. */
+struct plan_cell {
+	size_t input, version;
+	int64_t repetition; /* from 1; warm-ups are 0, -1, ... and are never results */
+};
+
+/* The runs of one machine in their order: inputs one after another, in each the warm-ups of every version, then blocks of two
+ * repetitions that are each other's mirror (ABBA; with more versions a seeded order, then its reverse; an odd last one alone).
+ * Same plan, same machine: same order, whatever the other machines. *out[*n]; free() it. */
+void plan_order(const struct plan *plan, size_t machine, struct plan_cell **out, size_t *n);
+
+/* Store. plan_new: id and time are filled in. plan_latest_incomplete: of an application, among plans with or without a probe; ASSAY_E_NOTFOUND
+ * when there is none. plan_release() what is loaded. */
+enum assay_status plan_new(struct store *store, const struct manifest *manifest, struct plan *plan, struct assay_error *err);
+enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out, struct assay_error *err);
+enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
+void plan_release(struct plan *plan); /* accepts zeroed */
+
+/* May the plan be gone on with? `manifest` as it is now; artefacts[plan->n_versions] are the hashes of what would be deployed now.
+ * ASSAY_E_CONFLICT says what has changed: of the manifest, or which version's files (and what is deployed with them). */
+enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err);
+enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err);
+
+/* Ids of plans of any application that are incomplete or were begun in the last two days: sessions of this laboratory that may have left
+ * something on hosts. At most PLAN_RECENT_MAX, the latest ones. (*out)[*n]; free() each and the array. */
+#define PLAN_RECENT_MAX 200
+enum assay_status plan_recent(struct store *store, char ***out, size_t *n, struct assay_error *err);
+
+#endif

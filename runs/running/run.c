@@ -1,0 +1,322 @@
+#include "runs/running/run.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "runs/running/metric_rule.h"
+#include "runs/running/plan_metric.h"
+#include "runs/running/run_build.h"
+
+#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
+
+bool run_name_ok(const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n == 0 || n > RUN_NAME_BYTES_MAX || strchr(name, '@') || !text_is_utf8(name, n))
+		return false;
+	for (const char *c = name; *c; c++) {
+		if (text_control(c))
+			return false;
+	}
+	return true;
+}
+
+/* On each machine those of the latest plan of the build that ran there: what is repaired by running again fails no more. */
+static enum assay_status count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
+					  struct run_set *set, struct assay_error *err)
+{
+	const struct run_build *last = NULL; /* of the machine at hand */
+	struct run_executed *at = NULL;
+	size_t of_latest = 0, capacity = 0;
+	sqlite3_stmt *stmt = NULL;
+	bool row = true;
+	enum assay_status st = store_prepare(store,
+					     "SELECT machine, plan, count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND "
+					     "version = ? GROUP BY machine, plan ORDER BY machine",
+					     &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "tt", set->application, set->version);
+	while (!st && row) {
+		const struct run_build *build;
+
+		st = store_step(store, stmt, &row, err);
+		build = st || !row ? NULL : run_builds_find(builds, store_text(stmt, 1));
+		if (!build || strcmp(build->id, latest->id) != 0)
+			continue;
+		if (!at || strcmp(at->machine, store_text(stmt, 0)) != 0) {
+			set->on = mem_grow(set->on, set->n_on, &capacity, sizeof(*set->on));
+			at = &set->on[set->n_on++];
+			*at = (struct run_executed){ .machine = mem_string(store_text(stmt, 0)) };
+		} else if (last->last_ms > build->last_ms) {
+			continue;
+		}
+		last = build;
+		snprintf(at->plan, sizeof(at->plan), "%s", build->plan);
+		at->executed = (size_t)sqlite3_column_int64(stmt, 2);
+		at->failed = (size_t)sqlite3_column_int64(stmt, 3);
+		of_latest += build == latest ? at->executed : 0;
+	}
+	for (size_t i = 0; i < set->n_on; i++) {
+		set->executed += set->on[i].executed;
+		set->failed += set->on[i].failed;
+	}
+	set->planned = latest->planned;
+	set->missing = latest->planned > of_latest ? latest->planned - of_latest : 0;
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
+{
+	for (size_t i = 0; i < set->n_on; i++) {
+		if (strcmp(set->on[i].machine, machine) == 0)
+			return strcmp(set->on[i].plan, plan) == 0;
+	}
+	return false;
+}
+
+/* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these count. */
+static bool keep_latest_build(struct run_set *set, const struct run_build *latest)
+{
+	struct run *all = set->items;
+	size_t n = set->n;
+	const char *build = latest ? latest->id : "";
+
+	for (size_t i = 0; i < n; i++) {
+		if (latest && !*all[i].plan && all[i].taken_ms > latest->last_ms)
+			build = "";
+	}
+	set->others = mem_new(n, sizeof(*set->others));
+	set->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(all[i].build, build) == 0)
+			set->items[set->n++] = all[i];
+		else
+			set->others[set->n_others++] = all[i];
+	}
+	return *build;
+}
+
+/* What was behind the name in each run; those that count. */
+static enum assay_status settle_builds(struct store *store, struct run_set *set, struct assay_error *err)
+{
+	struct run_builds builds;
+	const struct run_build *latest;
+	enum assay_status st = run_builds_load(store, set->application, set->version, &builds, err);
+
+	if (st)
+		return st;
+	for (size_t i = 0; i < set->n; i++) {
+		struct run *run = &set->items[i];
+		struct run_build *build = run_builds_find(&builds, run->plan);
+
+		snprintf(run->build, sizeof(run->build), "%s", build ? build->id : "");
+		if (build && run->taken_ms > build->last_ms)
+			build->last_ms = run->taken_ms;
+	}
+	latest = run_builds_latest(&builds);
+	if (keep_latest_build(set, latest)) {
+		snprintf(set->plan, sizeof(set->plan), "%s", latest->plan);
+		set->terms = latest->terms;
+		if (*latest->terms.metric)
+			set->higher_is_better = latest->terms.higher_is_better;
+		st = count_executions(store, &builds, latest, set, err);
+	}
+	run_builds_release(&builds);
+	return st;
+}
+
+enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
+			   struct assay_error *err)
+{
+	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
+	struct metric_rules rules = { 0 };
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0;
+	bool row = true;
+	enum assay_status st = metric_rules_load(store, &rules, err);
+
+	/* Ordinals of one key stand together: their mean is taken in that order. */
+	if (!st)
+		st = store_prepare(store,
+				   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
+				   "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
+				   &stmt, err);
+	if (!st)
+		store_bind(stmt, "tt", application, version);
+	while (!st) {
+		struct run *last = set.n ? &set.items[set.n - 1] : NULL;
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != sqlite3_column_int64(stmt, 1) ||
+		    last->taken_ms != sqlite3_column_int64(stmt, 2)) {
+			set.items = mem_grow(set.items, set.n, &capacity, sizeof(*set.items));
+			last = &set.items[set.n++];
+			*last = (struct run){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 1),
+					      0, 0, "", sqlite3_column_int64(stmt, 5), "", "" };
+			snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
+			snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
+		}
+		last->metric += store_double(stmt, 3); /* the sum for now */
+		last->recorded++;
+	}
+	for (size_t i = 0; i < set.n; i++)
+		set.items[i].metric /= (double)set.items[i].recorded;
+	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
+	if (!st)
+		st = settle_builds(store, &set, err);
+	sqlite3_finalize(stmt);
+	metric_rules_release(&rules);
+	*out = set;
+	if (st)
+		run_set_release(out);
+	return st;
+}
+
+void run_set_release(struct run_set *set)
+{
+	for (size_t i = 0; i < set->n; i++)
+		free(set->items[i].machine);
+	for (size_t i = 0; i < set->n_others; i++)
+		free(set->others[i].machine);
+	for (size_t i = 0; i < set->n_on; i++)
+		free(set->on[i].machine);
+	free(set->on);
+	free(set->items);
+	free(set->others);
+	free(set->application);
+	free(set->version);
+	*set = (struct run_set){ 0 };
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+	int order = strcmp(x->machine, y->machine);
+
+	if (!order)
+		order = (x->repetition > y->repetition) - (x->repetition < y->repetition);
+	return order ? order : (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
+}
+
+void run_set_join(struct run_set *set)
+{
+	if (!set->n_others)
+		return;
+	set->terms = (struct manifest_terms){ .metric = "" };
+	set->items = mem_resize(set->items, set->n + set->n_others, sizeof(*set->items));
+	memcpy(set->items + set->n, set->others, set->n_others * sizeof(*set->others));
+	set->n += set->n_others;
+	set->n_others = 0;
+	qsort(set->items, set->n, sizeof(*set->items), compare_runs);
+}
+
+static enum assay_status list_rows(struct store *store, sqlite3_stmt *stmt, const struct metric_rules *rules, struct run_listing **list,
+				   size_t *n, struct assay_error *err)
+{
+	size_t capacity = 0;
+	bool row = true;
+
+	for (;;) {
+		enum assay_status st = store_step(store, stmt, &row, err);
+		struct run_listing *item;
+
+		if (st || !row)
+			return st;
+		*list = mem_grow(*list, *n, &capacity, sizeof(**list));
+		item = &(*list)[(*n)++];
+		*item = (struct run_listing){ mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)), false,
+					      sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
+					      sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
+					      sqlite3_column_int64(stmt, 6), sqlite3_column_int64(stmt, 7) };
+		item->higher_is_better = metric_rules_higher_is_better(rules, item->application);
+	}
+}
+
+static int compare_listings(const void *a, const void *b)
+{
+	const struct run_listing *x = a, *y = b;
+	int order = strverscmp(x->application, y->application);
+
+	return order ? order : strverscmp(x->version, y->version);
+}
+
+/* The direction of what was measured: as the latest plan of each version has it. */
+static enum assay_status list_directions(struct store *store, struct run_listing *list, size_t n, struct assay_error *err)
+{
+	struct plan_metrics metrics = { NULL, 0 };
+	sqlite3_stmt *stmt = NULL;
+	bool row = n > 0;
+	enum assay_status st = plan_metrics_load(store, &metrics, err);
+
+	if (!st)
+		st = store_prepare(store,
+				   "SELECT application, version, plan, max(taken_ms) FROM execution WHERE plan IN " MEASURED
+				   " GROUP BY application, version",
+				   &stmt, err);
+	while (!st && row) {
+		const struct plan_metric *metric;
+		struct run_listing *item, key = { 0 };
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		metric = plan_metrics_find(&metrics, store_text(stmt, 2));
+		key.application = mem_string(store_text(stmt, 0));
+		key.version = mem_string(store_text(stmt, 1));
+		item = bsearch(&key, list, n, sizeof(*list), compare_listings);
+		if (metric && item)
+			item->higher_is_better = metric->higher_is_better;
+		free(key.application);
+		free(key.version);
+	}
+	sqlite3_finalize(stmt);
+	plan_metrics_release(&metrics);
+	return st;
+}
+
+enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err)
+{
+	struct metric_rules rules = { 0 };
+	struct run_listing *list = NULL;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = metric_rules_load(store, &rules, err);
+
+	*out = NULL;
+	*n = 0;
+	if (!st)
+		st = store_prepare(store,
+				   "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
+				   "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
+				   "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
+				   "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok' AND plan IN " MEASURED ") "
+				   "GROUP BY application, version",
+				   &stmt, err);
+	if (!st)
+		st = list_rows(store, stmt, &rules, &list, n, err);
+	sqlite3_finalize(stmt);
+	metric_rules_release(&rules);
+	if (!st && *n)
+		qsort(list, *n, sizeof(*list), compare_listings);
+	if (!st)
+		st = list_directions(store, list, *n, err);
+	if (st) {
+		run_list_free(list, *n);
+		*n = 0;
+		return st;
+	}
+	*out = list;
+	return ASSAY_OK;
+}
+
+void run_list_free(struct run_listing *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(list[i].application);
+		free(list[i].version);
+	}
+	free(list);
+}

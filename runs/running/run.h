@@ -1,0 +1,102 @@
+/* Runs of applications in the store: raw results, and which fingerprint each belongs to. */
+#ifndef RUNS_RUNNING_RUN_H
+#define RUNS_RUNNING_RUN_H
+
+#include "base/error.h"
+#include "fingerprint/stored/fingerprint.h"
+#include "fleet/lab/store.h"
+#include "runs/running/manifest.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One repetition on one machine. */
+struct run {
+	char *machine;
+	int64_t taken_ms, repetition;
+	double metric;                          /* in the unit of the application; mean of what was recorded several times */
+	size_t recorded;                        /* how many values that mean has */
+	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none is known */
+	int64_t pass;                           /* of that fingerprint, 0 when the run belongs to no single pass */
+	char plan[DIGEST_ID_BYTES];              /* that it was a part of; "" when it was imported */
+	char build[DIGEST_ID_BYTES];            /* of the version; "" when it was imported */
+};
+
+/* How often a build was run on a machine in its latest plan there, and how often without a result. */
+struct run_executed {
+	char *machine, plan[DIGEST_ID_BYTES];
+	size_t executed, failed;
+};
+
+/* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one build
+ * are the version's results, of the one that the latest plan with this version deployed (or the imported ones, when they are later),
+ * even when it has no result yet. */
+struct run_set {
+	char *application, *version;
+	bool higher_is_better; /* as the manifest of the latest plan has it; of what was imported: as the rules on names have it */
+	struct manifest_terms terms; /* of the build that counts; all "" when that was imported, or the builds are joined */
+	struct run *items; /* [n], by machine, repetition, time: the canonical order of rows */
+	size_t n;
+	struct run *others; /* [n_others], in the same order: of other builds; they do not count */
+	size_t n_others;
+	char plan[DIGEST_ID_BYTES]; /* the latest plan of the build that counts; "" when that was imported */
+	struct run_executed *on; /* [n_on], of the build that counts, by machine; none of an imported one */
+	size_t n_on;
+	size_t executed, failed; /* of all machines together */
+	size_t planned, missing; /* in the latest plan that has this version: its runs, and how many of them were not made */
+};
+
+/* Selectors are APP[@VERSION]: *application is the caller's to free(), *version too, or NULL when it was left out. */
+enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err);
+
+/* The version meant by a selector: `version`, or the only one when it is NULL. Several, or none, is an error that lists what
+ * there is (or the nearest name). *out is the caller's to free(). */
+enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out, struct assay_error *err);
+
+/* *out is overwritten; run_set_release() it. The version must exist (run_resolve). */
+enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
+			   struct assay_error *err);
+void run_set_release(struct run_set *set);
+
+/* Is what failed on the machine in this plan among `failed`? */
+bool run_set_counts(const struct run_set *set, const char *machine, const char *plan);
+
+/* Makes those of other builds count, for who has another way to choose among all. */
+void run_set_join(struct run_set *set);
+
+/* What is there, a row an application and version. */
+struct run_listing {
+	char *application, *version;
+	bool higher_is_better;
+	int64_t runs, machines, with_fingerprint; /* runs counts repetitions */
+	int64_t failed;                           /* executions without a result; where there is nothing else, runs is 0 */
+	int64_t first_ms, last_ms;
+};
+/* By application, then version; numbers in names by their value (v2 before v10). *out[*n]; run_list_free() it. */
+enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err);
+void run_list_free(struct run_listing *list, size_t n);
+
+/* Names of applications and versions: 1 to RUN_NAME_BYTES_MAX bytes of UTF-8, no control characters, no '@' (selectors). */
+#define RUN_NAME_BYTES_MAX 200
+#define RUN_METRIC_MAX     1e100 /* no rate or time is larger; sums and squares of such results stay finite */
+bool run_name_ok(const char *name);
+
+/* Writing, inside the caller's transaction; as fingerprint_writer. */
+struct run_writer {
+	struct store *store;
+	sqlite3_stmt *insert, *select;
+	size_t added, known;
+};
+struct run_key {
+	const char *application, *version, *machine; /* borrowed */
+	int64_t taken_ms, repetition, ordinal;
+};
+enum assay_status run_writer_init(struct store *store, struct run_writer *out, struct assay_error *err);
+enum assay_status run_write(struct run_writer *w, const struct run_key *key, double metric, int64_t source, struct assay_error *err);
+void run_writer_release(struct run_writer *w);
+
+/* Joins imported runs that have no fingerprint yet to the imported fingerprint of the same machine, time and repetition. */
+enum assay_status run_join_imported(struct store *store, struct assay_error *err);
+
+#endif

@@ -1,0 +1,196 @@
+#include "runs/running/stack.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#define NAMES_SHOWN 3
+
+/* Fixed text: the data are arguments. What is no program of the dynamic linker has no libraries: ldd says so on standard error. A script
+ * may name another script, so five levels of them. */
+static const char script[] =
+    "lookup() {\n"
+    "\tcase $1 in */*) printf '%s\\n' \"$1\"; return ;; esac\n"
+    "\tset -f\n"
+    "\tIFS=:\n"
+    "\tfor directory in $PATH; do\n"
+    "\t\t[ -f \"${directory:-.}/$1\" ] && [ -x \"${directory:-.}/$1\" ] && { printf '%s\\n' \"${directory:-.}/$1\"; return; }\n"
+    "\tdone\n"
+    "}\n"
+    "libraries() {\n"
+    "\tldd \"$1\" 2>/dev/null | sed -n 's/^[[:space:]]*\\(.* => \\)\\{0,1\\}\\(\\/.*\\) (0x[0-9a-f]*)$/\\2/p' |\n"
+    "\t\twhile IFS= read -r library; do sha256sum -- \"$library\"; done\n"
+    "}\n"
+    "show() {\n"
+    "\tsha256sum -- \"$1\" || exit 1\n"
+    "\tlibraries \"$1\"\n"
+    "}\n"
+    "program=$(lookup \"$1\")\n"
+    "[ -n \"$program\" ] || { echo \"there is no program '$1'\" >&2; exit 1; }\n"
+    "shift\n"
+    "for depth in 1 2 3 4 5; do\n"
+    "\tshow \"$program\"\n"
+    "\t[ \"$(head -c 2 -- \"$program\" | tr -d '\\0')\" = '#!' ] || break\n"
+    "\tline=$(head -n 1 -- \"$program\")\n"
+    "\tinterpreter=\n"
+    "\tset -f\n"
+    "\tfor word in ${line#??}; do\n"
+    "\t\tcase $word in\n"
+    "\t\t*/env) show \"$word\" ;;\n"
+    "\t\t-*) ;;\n"
+    "\t\t*) interpreter=$word; break ;;\n"
+    "\t\tesac\n"
+    "\tdone\n"
+    "\tset +f\n"
+    "\t[ -n \"$interpreter\" ] || break\n"
+    "\tprogram=$(lookup \"$interpreter\")\n"
+    "\t[ -n \"$program\" ] || break\n"
+    "done\n"
+    "for file; do libraries \"$file\"; done\n";
+
+const char *const stack_words[STACK_WORDS] = { "sh", "-c", script, "sh" };
+
+bool stack_is_candidate(const struct artefact_file *file)
+{
+	const char *name = strrchr(file->path, '/');
+
+	return file->mode & 0100 || strstr(name ? name : file->path, ".so");
+}
+
+/* ---- what the host said ---- */
+
+/* By path: the hashes stand in front. */
+static int compare_lines(const void *a, const void *b)
+{
+	const char *const *x = a, *const *y = b;
+	int order = strcmp(*x + DIGEST_HEX_BYTES, *y + DIGEST_HEX_BYTES);
+
+	return order ? order : strcmp(*x, *y);
+}
+
+static bool line_ok(const char *line)
+{
+	size_t digits = strspn(line, "0123456789abcdef");
+
+	return digits == DIGEST_HEX_BYTES - 1 && line[digits] == ' ' && (line[digits + 1] == ' ' || line[digits + 1] == '*') && line[digits + 2];
+}
+
+/* "SHA256  PATH", whatever mark sha256sum sets between them. free() it. */
+static char *normal(const char *line, const char *directory)
+{
+	const char *path = line + DIGEST_HEX_BYTES + 1;
+	size_t n = strlen(directory);
+	bool own = strncmp(path, directory, n) == 0 && path[n] == '/';
+
+	return mem_format("%.*s  %s%s", DIGEST_HEX_BYTES - 1, line, own ? "{session}" : "", own ? path + n : path);
+}
+
+/* The lines of text, which is cut into them. free(*out). */
+static size_t split(char *text, char ***out)
+{
+	size_t n = 0, capacity = 0;
+	char **lines = NULL, *end;
+
+	for (char *line = text; *line; line = end) {
+		end = line + strcspn(line, "\n");
+		if (*end)
+			*end++ = '\0';
+		lines = mem_grow(lines, n, &capacity, sizeof(*lines));
+		lines[n++] = line;
+	}
+	*out = lines;
+	return n;
+}
+
+static char *join(char **lines, size_t n)
+{
+	struct buf all = BUF_INIT;
+
+	qsort(lines, n, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || strcmp(lines[i], lines[i - 1]) != 0)
+			buf_format(&all, "%s\n", lines[i]);
+	}
+	return buf_take(&all);
+}
+
+enum assay_status stack_parse(const char *text, size_t n, const char *directory, char **out, struct assay_error *err)
+{
+	bool has_nul = n && memchr(text, 0, n);
+	char *copy = mem_bytes(text, n), **lines = NULL;
+	size_t n_lines = split(copy, &lines), taken = 0;
+	enum assay_status st = ASSAY_OK;
+
+	if (has_nul)
+		st = assay_fail(err, ASSAY_E_FORMAT, "the list of libraries has a NUL byte in it");
+	while (!st && taken < n_lines) {
+		if (!line_ok(lines[taken])) {
+			st = assay_fail(err, ASSAY_E_FORMAT, "the list of libraries has a line '%.80s'", lines[taken]);
+		} else {
+			lines[taken] = normal(lines[taken], directory);
+			taken++;
+		}
+	}
+	if (!st && n_lines == 0)
+		st = assay_fail(err, ASSAY_E_NODATA, "nothing is known of the libraries");
+	if (!st)
+		*out = join(lines, n_lines);
+	for (size_t i = 0; i < taken; i++)
+		free(lines[i]);
+	free(lines);
+	free(copy);
+	return st;
+}
+
+/* ---- how two differ ---- */
+
+static bool has_line(char *const *lines, size_t n, const char *line)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(lines[i], line) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct names {
+	const char **items;
+	size_t n, capacity;
+};
+
+static void add_names(struct names *names, char *const *lines, size_t n, char *const *others, size_t n_others)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *path = lines[i] + DIGEST_HEX_BYTES + 1, *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
+		size_t k = 0;
+
+		if (has_line(others, n_others, lines[i]))
+			continue;
+		while (k < names->n && strcmp(names->items[k], name) != 0)
+			k++;
+		if (k < names->n)
+			continue;
+		names->items = mem_grow(names->items, names->n, &names->capacity, sizeof(*names->items));
+		names->items[names->n++] = name;
+	}
+}
+
+char *stack_difference(const char *a, const char *b)
+{
+	char *texts[2] = { mem_string(a), mem_string(b) }, **lines[2] = { NULL, NULL };
+	size_t n[2] = { split(texts[0], &lines[0]), split(texts[1], &lines[1]) };
+	struct names names = { NULL, 0, 0 };
+	struct buf out = BUF_INIT;
+
+	add_names(&names, lines[0], n[0], lines[1], n[1]);
+	add_names(&names, lines[1], n[1], lines[0], n[0]);
+	for (size_t i = 0; i < names.n && i < NAMES_SHOWN; i++)
+		buf_format(&out, "%s%s", i ? ", " : "", names.items[i]);
+	if (names.n > NAMES_SHOWN)
+		buf_format(&out, " and %zu more", names.n - NAMES_SHOWN);
+	for (int i = 0; i < 2; i++) {
+		free(lines[i]);
+		free(texts[i]);
+	}
+	free(names.items);
+	return buf_take(&out);
+}

@@ -1,0 +1,156 @@
+#include "runs/running/version.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <unistd.h>
+
+#define BUILD       "/build/" /* the places where commands are expanded, to see what they name */
+#define FILES       "/files/"
+#define NAMES_SHOWN 12
+
+bool version_is_selector(const char *what)
+{
+	return strchr(what, '@') && access(what, F_OK) != 0;
+}
+
+/* ---- which file ---- */
+
+/* The first word of the version's command as a path in BUILD or FILES. */
+static char *program_of(const struct manifest *manifest, size_t version)
+{
+	static const struct manifest_places places = {.files = "/files", .build = "/build", .work = "/work"};
+	struct manifest_words command, environment;
+	char *program;
+
+	manifest_command(manifest, version, 0, &places, &command, &environment);
+	program = mem_string(command.n ? command.items[0] : "");
+	manifest_words_release(&command);
+	manifest_words_release(&environment);
+	return program;
+}
+
+static const char *find_file(const struct artefact *artefact, const char *path)
+{
+	for (size_t i = 0; i < artefact->n; i++)
+		if (!strcmp(artefact->files[i].path, path))
+			return artefact->files[i].source;
+	return NULL;
+}
+
+static enum assay_status fail_object(const struct version_files *version, const char *object, struct assay_error *err)
+{
+	const struct artefact *build = version->build, *files = version->files;
+	char shown[TEXT_SHOWN_BYTES];
+	struct buf list = BUF_INIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < build->n + files->n && n < NAMES_SHOWN; i++) {
+		const struct artefact_file *file = i < build->n ? &build->files[i] : &files->files[i - build->n];
+
+		if (file->mode & 0100 || strstr(file->path, ".so"))
+			buf_format(&list, "%s%s", n++ ? ", " : "", file->path);
+	}
+	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is no file of '%s': name one with %s (programs and libraries: %s)", text_shown(object, shown),
+	           version->what, version->remedy, n ? list.bytes : "none");
+	buf_release(&list);
+	return ASSAY_E_NOTFOUND;
+}
+
+enum assay_status version_file(const struct version_files *version, const char *object, char **path, struct assay_error *err)
+{
+	char *program = object ? mem_string(object) : program_of(version->manifest, version->version);
+	bool in_files = !strncmp(program, FILES, strlen(FILES)), in_build = !strncmp(program, BUILD, strlen(BUILD));
+	enum assay_status st = ASSAY_OK;
+	const char *found = NULL;
+
+	if (object || in_build)
+		found = find_file(version->build, object ? object : program + strlen(BUILD));
+	if (!found && (object || in_files))
+		found = find_file(version->files, object ? object : program + strlen(FILES));
+	if (found)
+		*path = mem_string(found);
+	else
+		st = fail_object(version, program, err);
+	free(program);
+	return st;
+}
+
+/* `directory`: of what the version has for itself; NULL: nothing. */
+static enum assay_status find_object(const struct manifest *manifest, size_t version, const char *directory, const char *selector,
+                                     const char *object, char **path, struct assay_error *err)
+{
+	const char *const paths[] = {directory};
+	struct artefact build = {.n = 0}, files = {.n = 0};
+	const struct version_files all = {manifest, version, &build, &files, selector, "--object"};
+	enum assay_status st;
+
+	st = artefact_collect(manifest->directory, paths, directory ? 1 : 0, true, &build, err);
+	if (!st)
+		st = artefact_collect(manifest->directory, (const char *const *)manifest->files.items, manifest->files.n, false,
+		                      &files, err);
+	if (!st)
+		st = version_file(&all, object, path, err);
+	artefact_release(&build);
+	artefact_release(&files);
+	return st;
+}
+
+/* ---- which version ---- */
+
+static enum assay_status find_version(const struct manifest *manifest, const char *name, size_t *version, struct assay_error *err)
+{
+	struct buf list = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+	char shown[TEXT_SHOWN_BYTES];
+
+	*version = manifest_find_version(manifest, name);
+	if (*version == SIZE_MAX) {
+		for (size_t i = 0; i < manifest->n_versions; i++)
+			buf_format(&list, "%s%s", i ? ", " : "", manifest->versions[i].name);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s has no version '%s': it has %s", manifest->file,
+		                text_shown(name, shown), list.bytes);
+	}
+	buf_release(&list);
+	return st;
+}
+
+enum assay_status version_find(const char *laboratory, const char *selector, const char *object,
+                               const volatile sig_atomic_t *cancelled, struct version_object *out, struct assay_error *err)
+{
+	struct version_object found = {.path = NULL};
+	const char *at = strrchr(selector, '@');
+	char *application = mem_bytes(selector, (size_t)(at - selector)), *directory = NULL;
+	struct manifest manifest = {.file = NULL};
+	enum assay_status st = manifest_open(laboratory, application, &manifest, err);
+	size_t version = SIZE_MAX;
+
+	if (!st)
+		st = find_version(&manifest, at + 1, &version, err);
+	if (!st && manifest.versions[version].kind == MANIFEST_GIT) {
+		const char *repository = manifest.versions[version].repository;
+
+		found.repository =
+		    *repository == '/' ? mem_string(repository) : mem_format("%s/%s", manifest.directory, repository);
+		st = artefact_build(laboratory, &manifest, version, cancelled, &directory, found.commit, err);
+	} else if (!st && manifest.versions[version].kind == MANIFEST_DIR) {
+		directory = mem_string(manifest.versions[version].directory);
+	}
+	if (!st)
+		st = find_object(&manifest, version, directory, selector, object, &found.path, err);
+	if (st)
+		version_object_release(&found);
+	*out = found;
+	manifest_release(&manifest);
+	free(application);
+	free(directory);
+	return st;
+}
+
+void version_object_release(struct version_object *object)
+{
+	free(object->path);
+	free(object->repository);
+	*object = (struct version_object){.path = NULL};
+}
