@@ -1,5 +1,5 @@
 # Laboratories with this machine as their only host, for scripts that source this behind lib_cli.sh; what their hosts leave running is ended.
-. "$(dirname "$0")/lib_marked.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_marked.sh"
 
 # make_lab NAME [PATH]: $lab has this machine as `here`; its commands carry a mark by which they are found, and the PATH.
 make_lab() {

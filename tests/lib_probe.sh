@@ -1,5 +1,5 @@
 # For the tests of the probe in real programs: what `assay samples` says of what a program did.
-. "$(dirname "$0")/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
 source=${ASSAY_SOURCE:?}/tests/probed
 flags='-g -O2 -fpatchable-function-entry=5'
 library=$(dirname "$ASSAY")/libassay-probe.so

@@ -1,5 +1,5 @@
 # What the scripts cli_run*.sh share, behind lib_cli.sh: a tiny application, laboratories that run it, and what must be left behind: nothing.
-. "$(dirname "$0")/lib_marked.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_marked.sh"
 [ -w /dev/shm ] || skip 'there is no /dev/shm to write to'
 
 here="hosts:

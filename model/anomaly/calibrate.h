@@ -5,7 +5,7 @@
  * would be the strangest with the same probability, so that p <= rate with exactly that probability where there are no ties; whatever the
  * distribution is. This asks that the new one is treated as the others are: errors come from models that have not seen the run (the caller's
  * folds), and the new run is among those with which a normal one is compared. Without the latter .42 instead of .52 of runs that are 2 standard
- * deviations off are found (19 runs; tests/test_calibrate.c).
+ * deviations off are found (19 runs; tests/model/test_calibrate.c).
  *
  * How strange a run is, is the maximum over its functions of
  *

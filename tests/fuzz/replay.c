@@ -5,11 +5,23 @@
 #include "base/mem.h"
 
 #include <dirent.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+static const struct target {
+	const char *name;
+	int (*run)(const uint8_t *data, size_t size);
+} targets[] = { SUITES };
 
-static int replay(const char *path)
+static const struct target *find_target(const char *name)
+{
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+		if (strcmp(targets[i].name, name) == 0)
+			return &targets[i];
+	return NULL;
+}
+
+static int replay(const struct target *target, const char *path)
 {
 	struct buf bytes = BUF_INIT;
 	struct assay_error err;
@@ -20,7 +32,7 @@ static int replay(const char *path)
 		return 1;
 	}
 	copy = mem_bytes(bytes.size ? bytes.bytes : "", bytes.size);
-	LLVMFuzzerTestOneInput((const uint8_t *)copy, bytes.size);
+	target->run((const uint8_t *)copy, bytes.size);
 	free(copy);
 	buf_release(&bytes);
 	return 0;
@@ -28,12 +40,17 @@ static int replay(const char *path)
 
 int main(int argc, char **argv)
 {
+	const struct target *target = argc == 3 ? find_target(argv[1]) : NULL;
 	struct dirent *entry;
 	size_t files = 0;
 	DIR *dir;
 
-	if (argc != 2 || !(dir = opendir(argv[1]))) {
-		fprintf(stderr, "usage: %s CORPUS-DIRECTORY (cannot open '%s')\n", argv[0], argc == 2 ? argv[1] : "");
+	if (!target) {
+		fprintf(stderr, "usage: %s fuzz_NAME CORPUS-DIRECTORY\n", argv[0]);
+		return 2;
+	}
+	if (!(dir = opendir(argv[2]))) {
+		fprintf(stderr, "cannot open '%s'\n", argv[2]);
 		return 1;
 	}
 	while ((entry = readdir(dir))) {
@@ -42,8 +59,8 @@ int main(int argc, char **argv)
 
 		if (entry->d_name[0] == '.')
 			continue;
-		path = mem_format("%s/%s", argv[1], entry->d_name);
-		failed = replay(path);
+		path = mem_format("%s/%s", argv[2], entry->d_name);
+		failed = replay(target, path);
 		free(path);
 		if (failed)
 			return 1;

@@ -1,0 +1,302 @@
+# How the program is called: help, options, words, formats, colours.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+# Every row of the table in main.c.
+COMMANDS=$(sed -n 's/^\t{ "\([^"]*\)", "[^"]*", cmd_[a-z_]* },$/\1/p' "${ASSAY_SOURCE:?}/main.c")
+[ "$(echo "$COMMANDS" | wc -l)" -ge 20 ] || { echo 'the table of main.c cannot be read'; exit 1; }
+
+# ---- help ----
+
+what='assay --help'
+for option in --help -h; do
+	run $option
+	expect_status 0
+	expect_stdout Usage: 'assay -C lab import quiho'
+	expect_no_stderr
+done
+echo "$COMMANDS" | while read -r command; do grep -q "^  $command " "$tmp/out" || echo "$command"; done >"$tmp/missing"
+cases=$((cases + 1))
+[ -s "$tmp/missing" ] && fail "not in the list of commands: $(cat "$tmp/missing")"
+cases=$((cases + 1))
+listed=$(grep -c '^  [a-z][a-z -]*  ' "$tmp/out")
+[ "$listed" -eq "$(echo "$COMMANDS" | wc -l)" ] || fail 'every row of the table in main.c should be listed'
+
+# What works on no laboratory, and what has one format only.
+without_directory() {
+	case $1 in
+	probe | 'emulate build' | 'emulate run' | doctor | counters | 'model show') echo yes ;;
+	esac
+}
+without_format() {
+	case $1 in
+	probe | 'emulate build' | 'emulate run' | 'runs export') echo yes ;;
+	esac
+}
+# shared OPTION WITHOUT: the help has it, unless it would have no effect.
+shared() {
+	cases=$((cases + 1))
+	if grep -q -e "$1=" "$tmp/out"; then
+		[ -z "$2" ] || fail "$1 has no effect, and should not be there"
+	else
+		[ -n "$2" ] || fail "$1 should be there"
+	fi
+}
+
+while read -r command; do
+	what="$command --help"
+	# shellcheck disable=SC2086
+	for option in --help -h; do
+		run $command $option
+		expect_status 0
+		expect_no_stderr
+		expect_stdout "Usage: assay $command" Example "assay $command" --help
+	done
+	shared --directory "$(without_directory "$command")"
+	shared --format "$(without_format "$command")"
+	cases=$((cases + 1))
+	awk 'length > 130' "$tmp/out" | grep -q . && fail 'a line is too long to be read'
+	cases=$((cases + 1))
+	grep -q ' $' "$tmp/out" && fail 'a line ends with blanks'
+	cases=$((cases + 1))
+	awk '/^(Methods|Models):$/ { on = 1; next } /^$/ { on = 0 } on && !/^  /' "$tmp/out" | grep -q . && fail 'an entry of a list is broken'
+	cases=$((cases + 1))
+	awk '/^Example:/ { on = 1; next } /^$/ { on = 0 } on && !/^  /' "$tmp/out" | grep -q . && fail 'a line of the example is broken: it cannot be pasted'
+done <<END
+$COMMANDS
+END
+
+what='groups of commands'
+for group in catalog runs import fleet; do
+	run $group --help
+	expect_status 0
+	expect_stdout "$group "
+	run $group
+	refused 2 "'$group " several
+	run $group --format json
+	refused 2 "'$group " several
+done
+
+what='no command'
+run
+expect_status 2
+expect_stdout Usage:
+
+what='--version'
+run --version
+expect_status 0
+expect_stdout 'assay '
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/out")" -eq 1 ] || fail 'one line expected'
+
+# ---- wrong usage: row = words | what the line must have ----
+
+while IFS='|' read -r words wanted also; do
+	what="wrong usage: $words"
+	# shellcheck disable=SC2086
+	run $words
+	refused 2 "$wanted" "${also:-}"
+done <<'END'
+frobnicate|unknown command 'frobnicate'|--help
+prfile hpccg|unknown command 'prfile'|did you mean 'profile'
+catalog lst|unknown command 'catalog lst'|did you mean 'catalog list'
+catlog list|unknown command 'catlog list'|did you mean 'catalog list'
+import quihoo x|unknown command 'import quihoo'|did you mean 'import quiho'
+-x|unknown option '-x'|--help
+--versoin|unknown option '--versoin'|did you mean '--version'
+-C|-C needs a directory
+runs list -C|'-C' needs DIR
+runs list -C=|not a laboratory
+runs list extra|'extra' is one word too many
+catalog types --format=json extra|'extra' is one word too many
+profile|wanted is APP[@VERSION]
+profile a b|'b' is one word too many
+gate a|wanted is BASELINE and CANDIDATE
+gate a b c|'c' is one word too many
+import quiho|wanted is DIR
+catalog show|wanted is MACHINE
+catalog accept-drift|wanted is MACHINE
+catalog accept-drift m|--reason
+catalog accept-drift m --reason=|a reason must have
+catalog retire|wanted is MACHINE
+catalog retire m --undo --reason x|do not go together
+catalog rename a|wanted is OLD and NEW
+catalog drift x|'x' is one word too many
+fingerprint diff a|wanted is A and B
+fingerprint diff a b c|'c' is one word too many
+fingerprint show a b|'b' is one word too many
+init a b|one directory, not two
+profile a --modle paper|unknown option '--modle'|did you mean '--model'
+profile a --modle=paper|unknown option '--modle=paper'|did you mean '--model'
+profile a --frobnicate|unknown option '--frobnicate'|profile --help
+profile -x a|unknown option '-x'
+runs list -xf|'-xf'
+profile --help=3|'--help' takes no value
+profile a --model papr|unknown model 'papr'|paper
+runs list --format jsno|unknown format 'jsno'|human or json
+runs list --format|'--format' needs human|json
+runs list -f|'-f' needs human|json
+profile a --top 0|--top is a number from 1 to 10000, not '0'
+profile a --top 10001|--top is a number from 1 to 10000, not '10001'
+evaluate p --seed x|--seed is a number from 0 to 9223372036854775807, not 'x'
+profile a --top 1e3|--top
+profile a --top 99999999999999999999|--top
+gate a b --min-effect -1|--min-effect
+evaluate p --min-effect 5|--min-effect is a fraction between 0.000001 and 1 (0.05 is 5 %), not '5'
+gate a b --method walk --epsilon 101|--epsilon is a number of points from 0 to 100, not '101'
+fleet down a b|one directory, not two
+fleet up a b|one directory, not two
+gate a b --min-effect nan|--min-effect
+gate a b --min-effect 1e999|--min-effect
+import quiho x --version a@b|'a@b' cannot be the name of a version
+import quiho x --higher-is-better=|empty pattern
+runs export --format json|unknown option '--format'
+probe -C x -- true|unknown option '-C'
+doctor --directory=x true|unknown option '--directory=x'
+END
+
+what='control characters in a word'
+run "fro$(printf '\n\033[31mb')"
+refused 2 'fro??[31mb'
+run profile -C "$tmp/no$(printf '\n\033[31mb')" hpccg
+refused 2 'no??[31mb'
+
+what='an option of the command may be cut short'
+run profile --mo paper nope -C "$tmp/nowhere"
+refused 2 'not a laboratory'
+
+# ---- where the laboratory is ----
+
+what='-C before and behind the command'
+make_package "$tmp/package" 6 8
+run init "$tmp/lab" --format json
+expect_status 0
+expect_json .laboratory "$tmp/lab"
+cases=$((cases + 1))
+[ -f "$tmp/lab/lab.yaml" ] && [ -d "$tmp/lab/machines" ] && [ -d "$tmp/lab/apps" ] || fail 'the folders of a laboratory'
+run -C "$tmp/lab" import quiho "$tmp/package" --format json
+expect_status 0
+expect_json .machines 6
+for words in "-C $tmp/lab runs list" "runs list -C $tmp/lab" "-C$tmp/lab runs list" "--directory $tmp/lab runs list" \
+	"runs list --directory=$tmp/lab" "-C /nowhere runs list -C $tmp/lab"; do
+	what="$words"
+	# shellcheck disable=SC2086
+	run $words
+	expect_status 0
+	expect_stdout app/slow
+done
+what='the current directory'
+(cd "$tmp/lab" && "$ASSAY" runs list) >"$tmp/out" 2>"$tmp/err"
+status=$?
+expect_status 0
+expect_stdout app/slow
+what='a relative path is from where you are, not from -C'
+(cd "$tmp" && "$ASSAY" -C lab import quiho package) >"$tmp/out" 2>"$tmp/err"
+status=$?
+expect_status 0
+expect_stdout '0 new'
+what='init twice'
+run init "$tmp/lab"
+refused 2 lab.yaml 'laboratory already'
+what='commands that are advised can be typed as they stand'
+run init "$tmp/two words"
+expect_status 0
+expect_stdout "try 'assay -C '$tmp/two words' fleet check'"
+what='init with -C'
+run -C "$tmp/lab2" init
+expect_status 0
+expect_stdout "$tmp/lab2"
+
+# ---- formats and colours ----
+
+wanted=0
+json_of() {
+	what="$* --format json"
+	run -C "$tmp/lab" "$@" --format json
+	expect_status "$wanted"
+	expect_no_stderr
+	expect_json_parses
+}
+json_of import quiho "$tmp/package"
+json_of catalog list
+expect_json .machines 6
+expect_json '.machines[0].id' node01
+json_of catalog show node01
+expect_json .id node01
+json_of catalog types
+json_of catalog check
+expect_json .problems 0
+json_of runs list
+expect_json .applications 4
+json_of runs show app/slow@1.0
+expect_json .results 18
+json_of profile app/slow@1.0
+expect_json .application app/slow
+wanted=3
+json_of gate app/slow@1.0 app/slow@1.1
+expect_json .decision regression
+expect_json '.machines[0].used' true
+
+what='a median has the digits that its noise lets be known'
+run -C "$tmp/lab" runs show app/slow@1.0
+cases=$((cases + 1))
+awk '/^node/ { n++; gsub(/[.]/, "", $5); sub(/^0*/, "", $5); if (length($5) > 4) exit 1 } END { exit n < 6 }' "$tmp/out" ||
+	fail "noise of 1 %, and medians such as $(awk '/^node01/ { print $5 }' "$tmp/out")"
+
+export TERM=xterm-256color
+escape=$(printf '\033')
+no_escapes() {
+	cases=$((cases + 1))
+	grep -q "$escape" "$tmp/out" "$tmp/err" && fail 'escape sequences in it'
+}
+while read -r words; do
+	what="no colours where nobody sees them: $words"
+	# shellcheck disable=SC2086
+	run -C "$tmp/lab" $words
+	cases=$((cases + 1))
+	[ -s "$tmp/out" ] || fail 'no output'
+	no_escapes
+done <<'END'
+catalog list
+catalog show node01
+catalog types
+catalog check
+runs list
+runs show app/slow@1.1
+profile app/slow@1.0
+gate app/slow@1.0 app/slow@1.1
+END
+
+# util-linux's script gives the program a terminal.
+if command -v script >/dev/null 2>&1; then
+	for words in 'profile app/slow@1.0' 'gate app/slow@1.0 app/slow@1.1'; do
+		what="colours on a terminal: $words"
+		script -qec "'$ASSAY' -C '$tmp/lab' $words" /dev/null >"$tmp/out" 2>"$tmp/err" </dev/null
+		cases=$((cases + 1))
+		grep -q "$escape" "$tmp/out" || fail 'escape sequences expected'
+		what="NO_COLOR on a terminal: $words"
+		NO_COLOR=1 script -qec "'$ASSAY' -C '$tmp/lab' $words" /dev/null >"$tmp/out" 2>"$tmp/err" </dev/null
+		no_escapes
+	done
+	what='words of others do not steer the terminal'
+	cp -R "$tmp/lab" "$tmp/theirs"
+	sed -i 's/"stress_ng": "[^"]*"/"stress_ng": "1\\u001b]0;title\\u0007\\u009b2J"/' "$tmp/theirs/machines/node01.json"
+	script -qec "'$ASSAY' -C '$tmp/theirs' catalog show node01" /dev/null >"$tmp/out" 2>&1 </dev/null
+	expect_stdout '1?]0;title??2J'
+else
+	echo 'no script(1) here: colours on a terminal were not looked at'
+fi
+
+what='a selector without version where several exist'
+run -C "$tmp/lab" profile app/slow
+refused 2 'several versions' app/slow@VERSION '1.0, 1.1'
+what='a version that is not there'
+run -C "$tmp/lab" profile app/slow@2
+refused 2 "no version '2'" '1.0, 1.1'
+what='an application that is not there'
+run -C "$tmp/lab" profile app/slwo
+refused 2 "did you mean 'app/slow'"
+what='a machine that is not there'
+run -C "$tmp/lab" catalog show node99
+refused 2 "no machine 'node99'" 'did you mean'
+
+finish

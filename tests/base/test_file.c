@@ -1,0 +1,332 @@
+#include "base/file.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int enter_directory(void **state)
+{
+	char *directory = mem_string("/tmp/assay-test-XXXXXX");
+
+	*state = directory;
+	return !mkdtemp(directory) || chdir(directory);
+}
+
+static size_t count_files(void)
+{
+	DIR *dir = opendir(".");
+	struct dirent *entry;
+	size_t n = 0;
+
+	while (dir && (entry = readdir(dir)))
+		n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(dir);
+	return n;
+}
+
+static int leave_directory(void **state)
+{
+	DIR *dir = opendir(".");
+	struct dirent *entry;
+	int failed;
+
+	while (dir && (entry = readdir(dir)))
+		if (unlink(entry->d_name))
+			rmdir(entry->d_name);
+	closedir(dir);
+	failed = chdir("/") || rmdir(*state);
+	free(*state);
+	return failed;
+}
+
+static void expect_content(const char *path, const char *expected)
+{
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+
+	if (file_read(path, 1000, &bytes, &err))
+		fail_msg("%s", err.text);
+	assert_string_equal(bytes.bytes, expected);
+	assert_int_equal(bytes.size, strlen(expected));
+	buf_release(&bytes);
+}
+
+static void put(const char *path, const char *text)
+{
+	struct assay_error err;
+
+	if (file_replace(path, text, strlen(text), 0644, &err))
+		fail_msg("%s", err.text);
+}
+
+static void test_read(void **state)
+{
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+
+	(void)state;
+	put("a", "12345");
+	assert_int_equal(file_read("a", 5, &bytes, &err), ASSAY_OK);
+	assert_string_equal(bytes.bytes, "12345");
+	assert_int_equal(file_read("a", 4, &bytes, &err), ASSAY_E_LIMIT);
+	assert_string_equal(err.text, "cannot read 'a': 5 bytes; at most 4 are read");
+	assert_string_equal(bytes.bytes, "12345"); /* left alone */
+	put("a", "");
+	assert_int_equal(file_read("a", 0, &bytes, &err), ASSAY_OK);
+	assert_string_equal(bytes.bytes, ""); /* replaced, and not NULL */
+	assert_int_equal(file_read("none", 5, &bytes, &err), ASSAY_E_NOTFOUND);
+	assert_string_equal(err.text, "cannot read 'none': no such file");
+	assert_int_equal(file_read(".", 5, &bytes, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot read '.': it is a directory");
+	assert_int_equal(file_read("/dev/zero", 5, &bytes, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot read '/dev/zero': it is not a regular file");
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_int_equal(file_read("fifo", 5, &bytes, &err), ASSAY_E_IO); /* and does not wait */
+	assert_int_equal(file_read("a/b", 5, &bytes, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot read 'a/b': Not a directory");
+	buf_release(&bytes);
+}
+
+/* Files of /proc say that they have 0 bytes. */
+static void test_read_size_unknown(void **state)
+{
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+
+	(void)state;
+	assert_int_equal(file_read("/proc/self/status", 1 << 20, &bytes, &err), ASSAY_OK);
+	assert_true(bytes.size > 5);
+	assert_int_equal(file_read("/proc/self/status", 5, &bytes, &err), ASSAY_E_LIMIT);
+	buf_release(&bytes);
+}
+
+static void test_read_standard_input(void **state)
+{
+	int saved = dup(STDIN_FILENO), ends[2];
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	enum assay_status first, second;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "hello", 5), 5);
+	close(ends[1]);
+	dup2(ends[0], STDIN_FILENO);
+	first = file_read("-", 5, &bytes, &err);
+	close(STDIN_FILENO);
+	close(ends[0]);
+	second = file_read("-", 5, &bytes, &err);
+	dup2(saved, STDIN_FILENO);
+	close(saved);
+	assert_int_equal(first, ASSAY_OK);
+	assert_string_equal(bytes.bytes, "hello");
+	assert_int_equal(second, ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot read 'standard input': Bad file descriptor");
+	buf_release(&bytes);
+}
+
+static void test_replace(void **state)
+{
+	struct assay_error err;
+
+	(void)state;
+	put("a", "old");
+	put("a", "new");
+	expect_content("a", "new");
+	assert_int_equal(file_replace("./b", NULL, 0, 0600, &err), ASSAY_OK);
+	expect_content("b", "");
+	assert_int_equal(count_files(), 2);
+}
+
+static unsigned mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+/* What the umask or the owner of a file denies to others is not given back. */
+static void test_replace_mode(void **state)
+{
+	mode_t old = umask(022);
+	struct assay_error err;
+
+	(void)state;
+	put("a", "new");
+	assert_int_equal(mode_of("a"), 0644);
+	umask(077);
+	put("a", "again");
+	assert_int_equal(mode_of("a"), 0644); /* made under another umask */
+	put("b", "new");
+	assert_int_equal(mode_of("b"), 0600);
+	umask(022);
+	put("b", "again");
+	assert_int_equal(mode_of("b"), 0600); /* as a known_hosts that is nobody else's business */
+	assert_int_equal(file_replace("a", "x", 1, 0600, &err), ASSAY_OK);
+	assert_int_equal(mode_of("a"), 0600);
+	umask(old);
+}
+
+static void test_replace_link(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	put("a", "old");
+	assert_int_equal(symlink("a", "link"), 0);
+	put("link", "new");
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	expect_content("a", "new");
+}
+
+static void test_replace_refused(void **state)
+{
+	struct assay_error err;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(file_replace("none/a", "x", 1, 0600, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot write 'none/a': there is no directory 'none' (mkdir -p makes it)");
+	assert_int_equal(file_replace(".", "x", 1, 0600, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot write '.': it is a directory");
+	assert_int_equal(file_replace("/dev/full", "x", 1, 0600, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot write '/dev/full': it is not a regular file");
+	assert_int_equal(stat("/dev/full", &st), 0);
+	assert_true(S_ISCHR(st.st_mode)); /* root could have replaced it */
+	assert_int_equal(file_replace("", "x", 1, 0600, &err), ASSAY_E_IO);
+	assert_int_equal(count_files(), 0);
+}
+
+#define LARGE_BYTES (1 << 20)
+
+/* The write stops in the middle: the old file is whole, nothing else is left, and the error says which file and why. */
+static void check_interrupted(int expected_errno)
+{
+	char *large = mem_new(LARGE_BYTES, 1), *expected = mem_format("cannot write 'a': %s", strerror(expected_errno));
+	struct assay_error err = { .text = "" };
+	enum assay_status st = file_replace("a", large, LARGE_BYTES, 0644, &err);
+
+	free(large);
+	assert_int_equal(st, ASSAY_E_IO);
+	assert_string_equal(err.text, expected);
+	assert_int_equal(count_files(), 1);
+	expect_content("a", "old");
+	free(expected);
+}
+
+static void test_size_limit(void **state)
+{
+	struct rlimit old, small;
+
+	(void)state;
+	put("a", "old");
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = old;
+	small.rlim_cur = 4096;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	check_interrupted(EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	signal(SIGXFSZ, SIG_DFL);
+}
+
+/* A file system of 64 kB of our own, seen by this process alone. */
+static bool mount_small_disk(void)
+{
+	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return false;
+	return !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && !mkdir("disk", 0700) &&
+	       !mount("none", "disk", "tmpfs", 0, "size=64k") && !chdir("disk") &&
+	       !mknod("x", S_IFREG | 0600, 0) && !unlink("x"); /* nobody may where this user has no number in the new name space */
+}
+
+static void test_full_disk(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (!child) {
+		if (!mount_small_disk())
+			_exit(77);
+		put("a", "old");
+		check_interrupted(ENOSPC); /* a failed assertion ends the child with another status */
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("no file system can be mounted here\n");
+		skip();
+	}
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* Root may write anywhere, so as nobody. */
+static void test_no_permission(void **state)
+{
+	struct assay_error err = { .text = "" };
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (!child) {
+		if (chmod(".", 0555) || (geteuid() == 0 && (setgid(65534) || setuid(65534))))
+			_exit(77);
+		if (file_replace("a", "x", 1, 0644, &err) != ASSAY_E_IO)
+			_exit(1);
+		_exit(strcmp(err.text, "cannot write 'a': Permission denied") ? 2 : 0);
+	}
+	waitpid(child, &status, 0);
+	chmod(".", 0700);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_make_directory(void **state)
+{
+	struct assay_error err;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(file_make_directory("d", 0700, &err), ASSAY_OK);
+	assert_int_equal(file_make_directory("d", 0700, &err), ASSAY_OK);
+	assert_int_equal(stat("d", &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(file_make_directory("none/d", 0700, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot make the directory 'none/d': there is no directory 'none' (mkdir -p makes it)");
+	put("a", "x");
+	assert_int_equal(file_make_directory("a", 0700, &err), ASSAY_E_IO);
+	assert_string_equal(err.text, "cannot make the directory 'a': a file of that name is there");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_directory, leave_directory)
+
+int suite_file(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_read),          TEST(test_read_size_unknown), TEST(test_read_standard_input), TEST(test_replace),
+		TEST(test_replace_mode),  TEST(test_replace_link),  TEST(test_replace_refused),   TEST(test_size_limit),          TEST(test_full_disk),
+		TEST(test_no_permission), TEST(test_make_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+#include "base/json.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static enum assay_status parse_bytes(const char *text, size_t n, cJSON **root, struct assay_error *err)
+{
+	/* Without a final NUL and in memory of exactly this size: the sanitizers see what reads past the end. */
+	char *copy = mem_new(n, 1);
+	enum assay_status st;
+
+	memcpy(copy, text, n);
+	st = json_parse("f.json", copy, n, root, err);
+	free(copy);
+	return st;
+}
+
+static void test_accepted(void **state)
+{
+	static const char *const texts[] = {
+		"0",
+		"-0",
+		"1.5e-3",
+		"\"\"",
+		" null\r\n\t",
+		"[]",
+		"{}",
+		"true",
+		"false",
+		"[1,2,[3]]",
+		"{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}",
+		"\"\\u00e9\\ud83d\\ude00\\n\\\"\\\\\\/\"",
+		"\"\xc3\xa9\x7f\"",
+		"1e-999",
+		"{\"\":1,\" \":2}",
+		"{\"a\":1,\"A\":2}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct assay_error err;
+		cJSON *root = NULL;
+
+		if (parse_bytes(texts[i], strlen(texts[i]), &root, &err))
+			fail_msg("%s: %s", texts[i], err.text);
+		cJSON_Delete(root);
+	}
+}
+
+static void test_refused(void **state)
+{
+	static const struct {
+		const char *text, *expected; /* how the error starts */
+	} rows[] = {
+		{ "", "f.json:1: expected a value, found the end" },
+		{ "\n\n", "f.json:3: expected a value, found the end" },
+		{ "{\"a\":1}\nx", "f.json:2: expected nothing behind the value, found 'x'" },
+		{ "1 2", "f.json:1: expected nothing" },
+		{ "{\n\"a\":1,\n}", "f.json:3: expected a key in double quotes, found '}'" },
+		{ "[1,\n2,]", "f.json:2: expected a value, found ']'" },
+		{ "[1 2]", "f.json:1: expected ',' or ']', found '2'" },
+		{ "{\"a\" 1}", "f.json:1: expected ':', found '1'" },
+		{ "{\"a\":1", "f.json:1: expected ',' or '}', found the end" },
+		{ "{a:1}", "f.json:1: expected a key" },
+		{ "['a']", "f.json:1: expected a value, found '''" },
+		{ "nul", "f.json:1: expected a value, found 'n'" },
+		{ "NaN", "f.json:1: expected a value" },
+		{ "[Infinity]", "f.json:1: expected a value" },
+		{ "// x\n1", "f.json:1: expected a value, found '/'" },
+		{ "01", "f.json:1: expected nothing" },
+		{ "+1", "f.json:1: expected a value" },
+		{ ".5", "f.json:1: expected a value" },
+		{ "[1.]", "f.json:1: expected a digit, found ']'" },
+		{ "-", "f.json:1: expected a digit, found the end" },
+		{ "1e", "f.json:1: expected a digit" },
+		{ "0x10", "f.json:1: expected nothing" },
+		{ "[0,\n1e999]", "f.json:2: a number too large" },
+		{ "[\n-1e999]", "f.json:2: a number too large" },
+		{ "1000000000000000000000000000000000000000000000000000000000000000", "f.json:1: a number of more than 63" },
+		{ "{\"a\":1,\n\"b\":2,\n\"a\":3}", "f.json:3: key 'a' stands here again (first on line 1)" },
+		{ "{\"x\":[{\n\"a\":1,\n\"\\u0061\":2}]}", "f.json:3: key 'a' stands here again (first on line 2)" },
+		{ "{\"p\":{\"q\":1},\n\"r\":{\"q\":1},\n\"p\":1}", "f.json:3: key 'p'" },
+		{ "\"a\nb\"", "f.json:1: a string does not end on its line" },
+		{ "[\n\"a\tb\"]", "f.json:2: control character" },
+		{ "\"a", "f.json:1: expected the end of a string" },
+		{ "\"a\\", "f.json:1: unknown escape" },
+		{ "\"\\x41\"", "f.json:1: unknown escape" },
+		{ "\"\\u12g4\"", "f.json:1: \\u needs" },
+		{ "\"\\u123\"", "f.json:1: \\u needs" },
+		{ "\"\\u0000\"", "f.json:1: NUL" },
+		{ "{\"a\\u0000b\":1}", "f.json:1: NUL" },
+		{ "\"\\ud83d\"", "f.json:1: half" },
+		{ "\"\\ud83d\\u0041\"", "f.json:1: half" },
+		{ "\"\\ude00\"", "f.json:1: half" },
+		{ "[\n\"caf\xe9\"]", "f.json:2: a string is not UTF-8" },
+		{ "\xef\xbb\xbf{}", "f.json:1: starts with a byte order mark" },
+		{ "[\xc2\xa0]", "f.json:1: expected a value, found byte 0xc2" },
+		{ "\f1", "f.json:1: expected a value, found byte 0x0c" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct assay_error err = { .text = "" };
+		cJSON *root = NULL;
+
+		if (parse_bytes(rows[i].text, strlen(rows[i].text), &root, &err) != ASSAY_E_FORMAT ||
+		    strncmp(err.text, rows[i].expected, strlen(rows[i].expected)) != 0)
+			fail_msg("%s: '%s'", rows[i].text, err.text);
+		assert_null(root);
+	}
+}
+
+static void test_nul(void **state)
+{
+	struct assay_error err;
+	cJSON *root = NULL;
+
+	(void)state;
+	assert_int_equal(parse_bytes("1\0", 2, &root, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f.json:1: expected nothing behind the value, found byte 0x00");
+	assert_int_equal(parse_bytes("\"\0\"", 3, &root, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f.json:1: control character in a string");
+}
+
+static void test_nesting(void **state)
+{
+	struct assay_error err;
+	struct buf text = BUF_INIT;
+	cJSON *root = NULL;
+
+	(void)state;
+	for (int i = 0; i < 200; i++)
+		buf_char(&text, '[');
+	for (int i = 0; i < 200; i++)
+		buf_char(&text, ']');
+	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_OK);
+	cJSON_Delete(root);
+	buf_clear(&text);
+	for (int i = 0; i < 201; i++)
+		buf_char(&text, '[');
+	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_E_LIMIT);
+	buf_clear(&text);
+	for (int i = 0; i < 300; i++) /* beside each other */
+		buf_text(&text, i ? ",[]" : "[[]");
+	buf_char(&text, ']');
+	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_OK);
+	cJSON_Delete(root);
+	buf_clear(&text);
+	for (int i = 0; i < 1000000; i++)
+		buf_text(&text, i % 2 ? "[" : "{\"a\":");
+	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_E_LIMIT);
+	assert_string_equal(err.text, "f.json:1: nested deeper than 200 levels");
+	buf_release(&text);
+}
+
+/* Text that json_text leaves as it is. */
+static void test_layout(void **state)
+{
+	static const char *const texts[] = {
+		"1\n",
+		"\"a\\\"\\\\\\b\\f\\n\\r\\t\\u0001\\u007f/\xc3\xa9\"\n",
+		"[]\n",
+		"{}\n",
+		"[1, 0.1, true, null, \"x\"]\n",
+		"{\n  \"b\": 1,\n  \"a\": [1, 2],\n  \"c\": {\n    \"d\": []\n  }\n}\n",
+		"[\n  [1, 2],\n  {}\n]\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct assay_error err;
+		cJSON *root = NULL;
+		char *text;
+
+		if (json_parse("f.json", texts[i], strlen(texts[i]), &root, &err))
+			fail_msg("%s: %s", texts[i], err.text);
+		text = json_text(root);
+		assert_string_equal(text, texts[i]);
+		free(text);
+		cJSON_Delete(root);
+	}
+}
+
+static void test_add(void **state)
+{
+	struct buf out = BUF_INIT;
+
+	(void)state;
+	json_add(&out, cJSON_CreateArray()); /* which is deleted */
+	json_add(&out, cJSON_CreateTrue());
+	assert_string_equal(out.bytes, "[]\ntrue\n");
+	buf_release(&out);
+}
+
+static void check_widest(size_t columns, const char *character, size_t count)
+{
+	struct buf string = BUF_INIT;
+	cJSON *root = cJSON_CreateObject(), *array = cJSON_AddArrayToObject(root, "a");
+	char *text, *line;
+
+	for (size_t i = 0; i < count; i++)
+		buf_text(&string, character);
+	cJSON_AddItemToArray(array, cJSON_CreateString(string.bytes));
+	text = json_text(root);
+	line = strchr(text, '[');
+	if ((line[1] != '\n') != (columns <= 120))
+		fail_msg("%zu columns: %s", columns, text);
+	cJSON_Delete(root);
+	buf_release(&string);
+	free(text);
+}
+
+static void test_columns(void **state)
+{
+	(void)state;
+	/* 12 columns around it: two blanks, "a": with a blank, [""], and the comma that might follow */
+	for (size_t n = 90; n < 130; n++) {
+		check_widest(n + 12, "x", n);
+		check_widest(n + 12, "\xe2\x82\xac", n);
+	}
+}
+
+/* What cJSON_CreateString took from outside and is no UTF-8 comes out as a file that can be read. */
+static void test_mended(void **state)
+{
+	cJSON *node = cJSON_CreateString("a\xe9\xc3\xa9\"\n\xf0\x90"), *again = NULL;
+	char *text = json_text(node);
+	struct assay_error err;
+
+	(void)state;
+	assert_string_equal(text, "\"a\xef\xbf\xbd\xc3\xa9\\\"\\n\xef\xbf\xbd\xef\xbf\xbd\"\n");
+	assert_int_equal(json_parse("f.json", text, strlen(text), &again, &err), ASSAY_OK);
+	cJSON_Delete(again);
+	cJSON_Delete(node);
+	free(text);
+}
+
+static void print_number(double value)
+{
+	cJSON *node = cJSON_CreateNumber(value);
+
+	free(json_text(node));
+	cJSON_Delete(node);
+}
+
+static bool aborts(double value)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		signal(SIGABRT, SIG_DFL); /* cmocka has its own handler */
+		fclose(stderr);
+		print_number(value);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void test_not_finite(void **state)
+{
+	(void)state;
+	assert_false(aborts(1e300));
+	assert_true(aborts((double)NAN));
+	assert_true(aborts(-(double)INFINITY));
+}
+
+static void test_add_number(void **state)
+{
+	cJSON *node = cJSON_CreateObject();
+	char *text;
+
+	(void)state;
+	json_add_number(node, "a", 1.5);
+	json_add_number(node, "b", (double)NAN);
+	json_add_number(node, "c", -(double)INFINITY);
+	text = json_text(node);
+	assert_string_equal(text, "{\n  \"a\": 1.5,\n  \"b\": null,\n  \"c\": null\n}\n");
+	free(text);
+	cJSON_Delete(node);
+}
+
+static void test_members(void **state)
+{
+	static const char text[] = "{\"name\":\"m1\",\"n\":3,\"x\":1.5,\"none\":null,\"o\":{},\"l\":[1],\"big\":9007199254740992,"
+	                           "\"b\":true}";
+	struct assay_error err;
+	const char *string = "old";
+	const cJSON *node = NULL;
+	int64_t i = 7;
+	double d = 7;
+	cJSON *root = NULL;
+
+	(void)state;
+	assert_int_equal(json_parse("f", text, sizeof(text) - 1, &root, &err), ASSAY_OK);
+	assert_int_equal(json_string("f", root, "nothing", false, &string, &err), ASSAY_OK);
+	assert_int_equal(json_string("f", root, "none", false, &string, &err), ASSAY_OK);
+	assert_string_equal(string, "old");
+	assert_int_equal(json_string("f", root, "none", true, &string, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f: 'none' is missing");
+	assert_int_equal(json_string("f", root, "Name", true, &string, &err), ASSAY_E_FORMAT);
+	assert_int_equal(json_string("f", root, "name", true, &string, &err), ASSAY_OK);
+	assert_string_equal(string, "m1");
+	assert_int_equal(json_string("f", root, "n", true, &string, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f: 'n' must be a string, not a number");
+	assert_int_equal(json_number("f", root, "x", true, &d, &err), ASSAY_OK);
+	assert_true(d == 1.5);
+	assert_int_equal(json_number("f", root, "b", true, &d, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f: 'b' must be a number, not a boolean");
+	assert_int_equal(json_integer("f", root, "n", true, 0, 3, &i, &err), ASSAY_OK);
+	assert_int_equal(i, 3);
+	assert_int_equal(json_integer("f", root, "n", true, 0, 2, &i, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f: 'n' must be an integer from 0 to 2, not 3");
+	assert_int_equal(json_integer("f", root, "x", true, 0, 2, &i, &err), ASSAY_E_FORMAT);
+	assert_int_equal(json_integer("f", root, "big", true, INT64_MIN, INT64_MAX, &i, &err), ASSAY_E_FORMAT);
+	assert_int_equal(json_integer("f", root, "name", true, 0, 2, &i, &err), ASSAY_E_FORMAT);
+	assert_int_equal(json_object("f", root, "o", true, &node, &err), ASSAY_OK);
+	assert_true(cJSON_IsObject(node));
+	assert_int_equal(json_object("f", root, "l", true, &node, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f: 'l' must be an object, not an array");
+	assert_int_equal(json_array("f", root, "l", true, &node, &err), ASSAY_OK);
+	assert_true(cJSON_IsArray(node));
+	assert_int_equal(json_array("f", root, "o", true, &node, &err), ASSAY_E_FORMAT);
+	assert_int_equal(json_array("f", node, "o", true, &node, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f: expected an object with 'o', found an array");
+	cJSON_Delete(root);
+}
+
+static void test_keys(void **state)
+{
+	static const char *const keys[] = { "machine", "rates" };
+	struct assay_error err;
+	cJSON *good = cJSON_CreateObject(), *bad = cJSON_CreateObject(), *number = cJSON_CreateNumber(1);
+
+	(void)state;
+	cJSON_AddNumberToObject(good, "rates", 1);
+	cJSON_AddNumberToObject(bad, "rates", 1);
+	cJSON_AddNumberToObject(bad, "mahcine", 1);
+	assert_int_equal(json_keys("f", good, "catalog", keys, 2, &err), ASSAY_OK);
+	assert_int_equal(json_keys("f", bad, "catalog", keys, 2, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f: unknown key 'mahcine' in catalog (did you mean 'machine'?)");
+	assert_int_equal(json_keys("f", number, "catalog", keys, 2, &err), ASSAY_E_FORMAT);
+	assert_string_equal(err.text, "f: catalog must be an object, not a number");
+	cJSON_Delete(good);
+	cJSON_Delete(bad);
+	cJSON_Delete(number);
+}
+
+int suite_json(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_accepted), cmocka_unit_test(test_refused), cmocka_unit_test(test_nul),
+		cmocka_unit_test(test_nesting),  cmocka_unit_test(test_layout),  cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_add),      cmocka_unit_test(test_mended),  cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_add_number),
+		cmocka_unit_test(test_members),  cmocka_unit_test(test_keys),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

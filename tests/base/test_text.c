@@ -1,0 +1,368 @@
+#include "base/text.h"
+
+#include "base/rng.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void test_double(void **state)
+{
+	static const struct {
+		const char *text;
+		bool good;
+		double value;
+	} rows[] = {
+		{ "0", true, 0 },
+		{ "-1.5e3", true, -1500 },
+		{ "+2", true, 2 },
+		{ ".5", true, .5 },
+		{ "5.", true, 5 },
+		{ "1e-400", true, 0 },
+		{ "5e-324", true, 4.9406564584124654e-324 },
+		{ "1.7976931348623157e308", true, DBL_MAX },
+		{ "1e309", false, 0 },
+		{ "-1e999", false, 0 },
+		{ "", false, 0 },
+		{ ".", false, 0 },
+		{ "-", false, 0 },
+		{ "e5", false, 0 },
+		{ "1e", false, 0 },
+		{ "1e+", false, 0 },
+		{ " 1", false, 0 },
+		{ "1 ", false, 0 },
+		{ "1,5", false, 0 },
+		{ "0x10", false, 0 },
+		{ "nan", false, 0 },
+		{ "inf", false, 0 },
+		{ "1.2.3", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		double value = 42;
+
+		if (text_double(rows[i].text, &value) != rows[i].good)
+			fail_msg("'%s' is %staken", rows[i].text, rows[i].good ? "not " : "");
+		assert_true(value == (rows[i].good ? rows[i].value : 42));
+	}
+}
+
+static void test_int64(void **state)
+{
+	static const struct {
+		const char *text;
+		bool good;
+		int64_t value;
+	} rows[] = {
+		{ "0", true, 0 },
+		{ "-0", true, 0 },
+		{ "+17", true, 17 },
+		{ "9223372036854775807", true, INT64_MAX },
+		{ "-9223372036854775808", true, INT64_MIN },
+		{ "9223372036854775808", false, 0 },
+		{ "", false, 0 },
+		{ "-", false, 0 },
+		{ "1.0", false, 0 },
+		{ " 1", false, 0 },
+		{ "1x", false, 0 },
+		{ "0x1", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t value = 42;
+
+		if (text_int64(rows[i].text, &value) != rows[i].good)
+			fail_msg("'%s' is %staken", rows[i].text, rows[i].good ? "not " : "");
+		assert_int_equal(value, rows[i].good ? rows[i].value : 42);
+	}
+}
+
+static void test_nearest(void **state)
+{
+	static const char *const words[] = { "port", "host", "user", "architecture", "types" };
+	static const struct {
+		const char *word, *expected;
+	} rows[] = {
+		{ "prot", "port" }, /* a swap counts once */
+		{ "ohts", "host" }, /* two swaps: more than the two that are allowed at four letters without them */
+		{ "pxyz", NULL },   /* three away */
+		{ "hosts", "host" },
+		{ "Host", "host" },
+		{ "usr", "user" },
+		{ "ype", "types" }, /* two away, two allowed at three letters */
+		{ "py", NULL },
+		{ "architectrue", "architecture" },
+		{ "arkitektur", "architecture" }, /* four away, four allowed at ten letters */
+		{ "banana", NULL },
+		{ "", NULL },
+	};
+	char longest[300];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *found = text_nearest(rows[i].word, words, 5);
+
+		if (found != rows[i].expected && (!found || !rows[i].expected || strcmp(found, rows[i].expected) != 0))
+			fail_msg("'%s': found %s", rows[i].word, found ? found : "nothing");
+	}
+	memset(longest, 'a', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	assert_null(text_nearest(longest, words, 5));
+	assert_null(text_nearest("port", words, 0));
+}
+
+static void check_shortest(double value)
+{
+	char text[TEXT_DOUBLE_BYTES], digits[TEXT_DOUBLE_BYTES];
+	double back = 0;
+	size_t n = 0;
+
+	text_from_double(value, text);
+	if (!text_double(text, &back) || memcmp(&back, &value, sizeof(value)) != 0)
+		fail_msg("%.17g became '%s'", value, text);
+	for (const char *s = text; *s && *s != 'e'; s++)
+		n += *s >= '0' && *s <= '9' && (n || *s != '0');
+	/* Correct rounding to fewer digits must not read back: then there were a shorter text. */
+	if (n < 2 || (fabs(value) < 1e16 && value == trunc(value)))
+		return;
+	snprintf(digits, sizeof(digits), "%.*e", (int)n - 2, value);
+	if (strtod(digits, NULL) == value)
+		fail_msg("'%s' is longer than '%s'", text, digits);
+}
+
+static void test_from_double(void **state)
+{
+	static const struct {
+		double value;
+		const char *text;
+	} rows[] = {
+		{ 0, "0" },
+		{ -0.0, "-0" },
+		{ .1, "0.1" },
+		{ .3, "0.3" },
+		{ .1 + .2, "0.30000000000000004" },
+		{ 100000, "100000" },
+		{ 1e15, "1000000000000000" },
+		{ 9007199254740993.0, "9007199254740992" },
+		{ 1e16, "1e16" },
+		{ 1e22, "1e22" },
+		{ -1.5, "-1.5" },
+		{ 123456.789, "123456.789" },
+		{ 1e-4, "0.0001" },
+		{ 1.25e-5, "1.25e-5" },
+		{ DBL_MAX, "1.7976931348623157e308" },
+		{ DBL_MIN, "2.2250738585072014e-308" },
+		{ 4.9406564584124654e-324, "5e-324" },
+		/* Sixteen digits hit only above: the classic case of a boundary that is not symmetric. */
+		{ 0x1p-44, "5.684341886080802e-14" },
+		{ 0x1p89, "6.189700196426902e26" },
+	};
+	struct rng rng;
+	char text[TEXT_DOUBLE_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(text_from_double(rows[i].value, text), rows[i].text);
+	for (int e = -1074; e <= 1023; e++) {
+		check_shortest(ldexp(1, e));
+		check_shortest(nextafter(ldexp(1, e), 0));
+	}
+	rng_seed(&rng, 1);
+	for (int i = 0; i < 20000; i++) {
+		uint64_t bits = rng_next(&rng);
+		double value;
+
+		memcpy(&value, &bits, sizeof(value));
+		if (isfinite(value))
+			check_shortest(value);
+	}
+}
+
+static void test_measured(void **state)
+{
+	static const struct {
+		double value, noise;
+		const char *text;
+	} rows[] = {
+		{ 1234.56, 3, "1235" },       { 1234.56, 300, "1200" },     { 1234.56, .3, "1234.6" },
+		{ 1234.56, 1e-9, "1234.56" }, { 1234567.8, .1, "1234570" }, { 9.996, .01, "10.00" },
+		{ .0012345, .0002, "0.0012" }, { .5, 3, "0.5" },            { 7, 80, "7" },
+		{ 12.5, 0, "12.5" },          { 1 / 3., 0, "0.333333" },    { 0, .1, "0" },
+		{ -25.25, 2, "-25" },         { 1e-9, 1e-12, "1e-09" },     { 3.14159e20, 2e18, "3.14e+20" },
+		{ DBL_MAX, 1, "1.79769e+308" },
+	};
+	char text[TEXT_DOUBLE_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(text_from_measured(rows[i].value, rows[i].noise, text), rows[i].text);
+}
+
+/* Never long, and never nothing but zeros; a probability is never sure. */
+static void test_bounded(void **state)
+{
+	static const struct {
+		double value;
+		int decimals;
+		const char *fixed, *with_sign;
+	} rows[] = {
+		{ 1.23456, 3, "1.235", "+1.235" }, { -2.5, 1, "-2.5", "-2.5" },        { 0, 3, "0.000", "+0.000" },
+		{ 999999, 1, "999999.0", "+999999.0" }, { 1e99, 3, "1e+99", "+1e+99" }, { -1.2345e12, 1, "-1.23e+12", "-1.23e+12" },
+		{ 1e-9, 4, "1e-09", "+0.0000" },   { .0005, 3, "0.001", "+0.001" },
+	};
+	static const struct {
+		double p;
+		const char *text;
+	} probabilities[] = { { 1, ">0.99" }, { .996, ">0.99" }, { .994, "0.99" }, { .5, "0.50" }, { .005, "0.01" }, { .004, "<0.01" }, { 0, "<0.01" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_string_equal(text_fixed(rows[i].value, rows[i].decimals).text, rows[i].fixed);
+		assert_string_equal(text_signed(rows[i].value, rows[i].decimals).text, rows[i].with_sign);
+	}
+	for (size_t i = 0; i < sizeof(probabilities) / sizeof(probabilities[0]); i++)
+		assert_string_equal(text_probability(probabilities[i].p).text, probabilities[i].text);
+}
+
+static void test_dates(void **state)
+{
+	static const struct {
+		int64_t ms;
+		const char *text;
+	} rows[] = {
+		{ 0, "1970-01-01T00:00:00Z" },
+		{ INT64_C(1497506400000), "2017-06-15T06:00:00Z" },
+		{ INT64_C(1497506400007), "2017-06-15T06:00:00.007Z" },
+		{ INT64_C(951782400000), "2000-02-29T00:00:00Z" },
+		{ -1, "1969-12-31T23:59:59.999Z" },
+		{ INT64_C(253402300799999), "9999-12-31T23:59:59.999Z" },
+	};
+	char text[TEXT_DATE_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(text_from_ms(rows[i].ms, text), rows[i].text);
+	assert_int_equal(strlen(text_from_ms(INT64_MAX, text)), strlen("292278994-08-17T07:12:55.807Z"));
+	text_from_ms(INT64_MIN, text); /* the sanitizers watch */
+}
+
+static void test_timestamps(void **state)
+{
+	static const struct {
+		const char *text;
+		bool good;
+		int64_t ms;
+	} rows[] = {
+		{ "0", true, 0 },
+		{ "1497506400", true, INT64_C(1497506400000) },
+		{ "1497506400000", true, INT64_C(1497506400000) },
+		{ "99999999999", true, INT64_C(99999999999000) },
+		{ "100000000000", true, INT64_C(100000000000) },
+		{ "253402300799999", true, INT64_C(253402300799999) },
+		{ "253402300800000", false, 0 },
+		{ "-1", false, 0 },
+		{ "1497506400.5", false, 0 },
+		{ "", false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t ms = 42;
+
+		if (text_timestamp_ms(rows[i].text, &ms) != rows[i].good)
+			fail_msg("'%s' is %staken", rows[i].text, rows[i].good ? "not " : "");
+		assert_int_equal(ms, rows[i].good ? rows[i].ms : 42);
+	}
+}
+
+static void test_utf8(void **state)
+{
+	static const struct {
+		const char *bytes;
+		bool good;
+	} rows[] = {
+		{ "", true },
+		{ "plain text that is longer than a word", true },
+		{ "\x7f", true },
+		{ "\x80", false },
+		{ "\xc2\x80", true },
+		{ "\xc0\xaf", false }, /* overlong */
+		{ "\xc1\xbf", false },
+		{ "\xe0\x9f\xbf", false },
+		{ "\xe0\xa0\x80", true },
+		{ "\xed\x9f\xbf", true },
+		{ "\xed\xa0\x80", false }, /* a surrogate */
+		{ "\xf0\x8f\xbf\xbf", false },
+		{ "\xf0\x90\x80\x80", true },
+		{ "\xf4\x8f\xbf\xbf", true },
+		{ "\xf4\x90\x80\x80", false }, /* above U+10FFFF */
+		{ "\xf5\x80\x80\x80", false },
+		{ "1234567\xc3", false }, /* cut at a word's end */
+		{ "12345678\xc3\xa9", true },
+		{ "1234567\xc3\xa9", true },
+		{ "\xe2\x82", false },
+		{ "\xe2\x82x", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (text_is_utf8(rows[i].bytes, strlen(rows[i].bytes)) != rows[i].good)
+			fail_msg("row %zu is %staken", i, rows[i].good ? "not " : "");
+	assert_true(text_is_utf8("a\0b", 3));
+}
+
+static void test_shown(void **state)
+{
+	char out[TEXT_SHOWN_BYTES], text[200];
+
+	(void)state;
+	assert_string_equal(text_shown("port", out), "port");
+	assert_string_equal(text_shown("a\nb\033[31m\x7f", out), "a?b?[31m?");
+	assert_string_equal(text_shown("a\xc2\x9b" "31m\xc2\xa0\xc3\x9b", out), "a?31m\xc2\xa0\xc3\x9b"); /* a terminal's CSI; no-break space, a letter */
+	for (size_t i = 0; i < 80; i++)
+		memcpy(text + 2 * i, "\xc3\xa9", 2);
+	text[160] = '\0';
+	text_shown(text, out);
+	assert_true(text_is_utf8(out, strlen(out)));
+	assert_string_equal(out + strlen(out) - 3, "...");
+	memset(text, 'x', TEXT_SHOWN_BYTES - 1);
+	text[TEXT_SHOWN_BYTES - 1] = '\0';
+	assert_string_equal(text_shown(text, out), text);
+}
+
+static void test_path_end(void **state)
+{
+	static const struct {
+		const char *path;
+		size_t n;
+		const char *end;
+	} rows[] = {
+		{ "", 4, "" },
+		{ "/a/b", 4, "/a/b" },
+		{ "/home/lab/known_hosts", 20, "lab/known_hosts" },
+		{ "/home/lab/known_hosts", 11, "known_hosts" },
+		{ "/home/lab/known_hosts", 5, "hosts" },
+		{ "/home/lab/", 4, "lab/" },
+		{ "/home/lab/", 3, "ab/" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(text_path_end(rows[i].path, rows[i].n), rows[i].end);
+}
+
+int suite_text(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_double),      cmocka_unit_test(test_int64), cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured), cmocka_unit_test(test_bounded), cmocka_unit_test(test_dates), cmocka_unit_test(test_timestamps),
+		cmocka_unit_test(test_utf8),        cmocka_unit_test(test_shown),       cmocka_unit_test(test_path_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

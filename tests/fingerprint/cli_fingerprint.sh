@@ -1,0 +1,335 @@
+# Fingerprints from the command line: real stress-ng on this machine, kill -9 and --resume, a stress-ng that lies, drift, retire, rename.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_here.sh"
+command -v stress-ng >/dev/null || skip 'there is no stress-ng'
+[ -w /dev/shm ] || skip 'there is no /dev/shm to write to'
+
+# Of the sessions of $lab: other tests may be measuring at the same time.
+work_directories() {
+	for id in $("$ASSAY" -C "$lab" fingerprint show | awk '$2 ~ /^[0-9a-f]+$/ { print $2 }'); do
+		find /dev/shm -maxdepth 1 -name "assay-work-*-$id"
+	done
+}
+
+nothing_in_shm() {
+	cases=$((cases + 1))
+	for _ in $(seq 600); do
+		[ -z "$(work_directories)" ] && return
+		sleep .1
+	done
+	fail "left in /dev/shm: $(work_directories)"
+}
+
+# The number of cells of the latest fingerprint, and how many different ones.
+count_cells() {
+	run -C "$lab" fingerprint show "$1" --format json
+	expect_status 0
+	expect_json_parses
+	cases=$((cases + 1))
+	cells=$(grep -c '"stressor":' "$tmp/out")
+	[ "$cells" -eq "$2" ] || fail "$2 cells expected, not $cells"
+	tr -d ' \n' <"$tmp/out" | grep -o '"stressor":"[^"]*","pass":[0-9]*' | sort | uniq -d >"$tmp/twice"
+	cases=$((cases + 1))
+	[ ! -s "$tmp/twice" ] || fail "twice: $(cat "$tmp/twice")"
+}
+
+# ---- real stress-ng ----
+
+what='two fingerprints'
+make_lab real
+battery "$tmp/tiny.yaml" 2 .5 cpu memcpy str # stress-ng's start is in it, which takes long on a busy machine
+for _ in 1 2; do
+	run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --format json
+	expect_status 0
+	expect_no_stderr
+	expect_json .hosts[0].complete true
+	expect_json .hosts[0].measured 6
+	id=$(json .hosts[0].fingerprint)
+	first=${first:-$id}
+done
+no_process_left
+nothing_in_shm
+count_cells here 6
+expect_json .id "$id"
+expect_json .complete true
+expect_json .emulated false
+expect_json .origin measured
+run -C "$lab" fingerprint show
+expect_stdout "$first" "$id" '2 fingerprints' measured
+run -C "$lab" fingerprint show here
+expect_stdout "fingerprint $id of here" conditions kernel cpu memcpy str '6 measured, 0 not'
+run -C "$lab" catalog check
+expect_status 0
+
+what='diff of the two'
+run -C "$lab" fingerprint diff "$first" here --format json
+expect_status 0
+expect_json .compared 3
+expect_json .before.id "$first"
+expect_json .after.id "$id"
+run -C "$lab" fingerprint diff "$first" "$id"
+expect_status 0
+expect_stdout stressors "before $first" "after  $id"
+run -C "$lab" fingerprint diff here nobody
+refused 2 "'nobody' is no machine"
+run -C "$lab" fingerprint diff here@19 here
+refused 2 "begins with '19'" "$first"
+run -C "$lab" fingerprint diff here@20 here
+refused 2 'has 2 fingerprints' "$first" "$id"
+
+what='another battery is never compared'
+battery "$tmp/other.yaml" 2 .5 cpu
+run -C "$lab" fingerprint run --battery "$tmp/other.yaml" --format json
+expect_status 0
+run -C "$lab" fingerprint diff "$id" here
+refused 2 'different batteries cannot be compared' tiny
+
+what='kill -9 in the middle'
+make_lab killed
+battery "$tmp/longer.yaml" 2 1 cpu memcpy str # the other cells take longer than it takes to see the first one
+"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/longer.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
+victim=$!
+for _ in $(seq 1000); do
+	run -C "$lab" fingerprint show --format json
+	measured=$(json .fingerprints[0].measured) || measured=0
+	[ "$measured" -ge 1 ] && break
+	sleep .05
+done
+kill -KILL $victim
+wait $victim 2>/dev/null
+status=$?
+expect_status 137
+no_process_left
+run -C "$lab" fingerprint show --format json # one more may have ended before the kill
+measured=$(json .fingerprints[0].measured)
+run -C "$lab" fingerprint show
+expect_stdout incomplete
+id=$("$ASSAY" -C "$lab" fingerprint show --format json | "$ASSAY_JSON" .fingerprints[0].id)
+run -C "$lab" fingerprint show "$id"
+expect_stdout incomplete 'cpu '
+run -C "$lab" fingerprint show here
+refused 2 "'here' is no machine with a complete fingerprint"
+run -C "$lab" catalog drift
+expect_status 0
+run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
+expect_status 0
+expect_json .hosts[0].fingerprint "$id"
+expect_json .hosts[0].measured $((6 - measured))
+count_cells here 6
+run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json
+expect_status 0
+expect_json .hosts[0].fingerprint "$id"
+expect_json .hosts[0].was_complete true
+expect_json .hosts[0].measured 0
+run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume
+expect_status 0
+expect_stdout 'it was complete already' 'there is nothing to resume'
+no_process_left
+nothing_in_shm
+
+# ---- a stress-ng that is not one ----
+
+# The stressor says what it does; $tmp/scale scales its numbers. It ends by itself, long before the seconds of its battery are over.
+mkdir "$tmp/fake"
+cat >"$tmp/fake/stress-ng" <<END
+#!/bin/sh
+[ "\$1" = --version ] && { echo 'stress-ng, version 0.15.06 (gcc 12.2, x86_64 Linux 6.1)'; exit; }
+while [ "\$1" != -t ]; do shift; done
+stressor=\${3#--}
+number() {
+	rate=\$(awk -v s="\$(cat "$tmp/scale.\$stressor" 2>/dev/null || echo 1)" -v r="\$(od -An -N1 -tu1 /dev/urandom)" 'BEGIN { print 1000 * s * (1 + r / 25600) }')
+	printf -- '---\nsystem-info:\n      stress-ng-version: 0.15.06\n\nmetrics:\n    - stressor: %s\n      bogo-ops: 100\n' "\$stressor"
+	printf '      bogo-ops-per-second-usr-sys-time: %s\n      bogo-ops-per-second-real-time: %s\n' "\$rate" "\$rate"
+	printf '      wall-clock-time: 0.1\n      user-time: 0.1\n      system-time: 0.0\n\n...\n'
+}
+case \$stressor in
+rubbish) head -c 3000 /dev/urandom ;;
+flood) number; yes 'and so on' | head -c 3000000 ;;
+noisy) number; yes 'of no use' | head -c 3000000 >&2 ;;
+three) number; exit 3 ;;
+four) number; exit 4 ;;
+seven) number; exit 7 ;;
+other) number | sed s/0.15.06/0.17.00/ ;;
+hang) trap '' INT TERM; number; while :; do sleep 1; done ;;
+*) number ;;
+esac
+END
+chmod 755 "$tmp/fake/stress-ng"
+
+what='lies, and what is made of them'
+make_lab lies "$tmp/fake:$PATH"
+battery "$tmp/lies.yaml" 1 4 cpu rubbish flood noisy three four seven other hang
+run -C "$lab" fingerprint run --battery "$tmp/lies.yaml" --format json
+expect_status 0
+expect_json .hosts[0].complete true
+expect_json .hosts[0].measured 2
+expect_json .hosts[0].missing 7
+expect_json .hosts[0].without_rate[0] flood
+expect_json .hosts[0].without_rate[6] three
+no_process_left
+nothing_in_shm
+run -C "$lab" fingerprint show here
+while read -r stressor reason; do
+	cases=$((cases + 1))
+	grep -q "^  $stressor .* not measured (.*$reason" "$tmp/out" || fail "$stressor should not be measured because: $reason"
+done <<'END'
+rubbish stress-ng
+flood 65536
+three lacks a resource
+four not implemented
+seven does not trust its own metrics
+other said version 0.15.06 before and 0.17.00 now
+hang was killed
+END
+cases=$((cases + 1))
+[ "$(grep -c '  1: [0-9]' "$tmp/out")" -eq 2 ] || fail 'cpu and noisy alone have a number'
+run -C "$lab" catalog check
+expect_status 0
+
+what='nothing can be measured'
+make_lab nothing "$tmp/fake:$PATH"
+battery "$tmp/nothing.yaml" 1 10 rubbish
+run -C "$lab" fingerprint run --battery "$tmp/nothing.yaml"
+expect_status 1
+expect_stdout 'not one stressor'
+run -C "$lab" catalog list --format json
+cases=$((cases + 1))
+json '.machines[0].fingerprints[0].id' >/dev/null && fail 'no fingerprint expected'
+
+what='stress-ng is missing'
+make_lab missing /nonexistent
+run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml"
+expect_status 1
+expect_stdout 'apt-get install stress-ng' '0 of 1 fingerprint complete; for the rest: -w here'
+
+what='one that was complete when we were killed is in the catalog'
+make_lab half "$tmp/fake:$PATH"
+printf 'hosts:\n' >"$lab/lab.yaml"
+for host in fast hangs; do
+	printf '  - { name: %s, transport: local, on: box, profile: %s, env: { ASSAY_TEST_MARK: "%s", PATH: "%s" } }\n' $host $host "$tmp" \
+		"$tmp/$host:$tmp/fake:$PATH" >>"$lab/lab.yaml"
+done
+mkdir "$tmp/hangs"
+printf '#!/bin/sh\n[ "$1" = --version ] && exec "%s" "$@"\nexec sleep 1000\n' "$tmp/fake/stress-ng" >"$tmp/hangs/stress-ng"
+chmod 755 "$tmp/hangs/stress-ng"
+battery "$tmp/half.yaml" 1 500 cpu
+"$ASSAY" -C "$lab" fingerprint run --battery "$tmp/half.yaml" >"$tmp/out" 2>"$tmp/err" </dev/null &
+victim=$!
+for _ in $(seq 600); do
+	[ -f "$lab/machines/fast.json" ] && break
+	sleep .1
+done
+run -C "$lab" catalog rename fast quick
+refused 1 "another assay is writing to the laboratory '$lab' ('assay fingerprint run', process $victim, since 20"
+kill -KILL $victim
+wait $victim 2>/dev/null
+no_process_left
+run -C "$lab" catalog check
+expect_status 0
+expect_stdout 'All is well: 1 machine, 1 fingerprint'
+run -C "$lab" catalog rename fast quick
+expect_status 0
+
+what='broken batteries'
+printf 'name: b\nstressors: [' >"$tmp/broken.yaml"
+run -C "$lab" fingerprint run --battery "$tmp/broken.yaml"
+refused 2 broken.yaml
+run -C "$lab" fingerprint run --battery "$tmp/none.yaml"
+refused 2 none.yaml
+printf 'name: b\nstressors:\n  - { stressor: cpu, dangerous: true }\n' >"$tmp/dangerous.yaml"
+run -C "$lab" fingerprint run --battery "$tmp/dangerous.yaml"
+refused 2 'dangerous stressors only'
+run -C "$lab" fingerprint run --battery quik
+refused 2 quick
+
+# ---- drift, retire, rename ----
+
+what='drift'
+make_lab drift "$tmp/fake:$PATH"
+battery "$tmp/three.yaml" 3 10 cpu memcpy str
+measure() {
+	run -C "$lab" fingerprint run --battery "$tmp/three.yaml"
+	expect_status 0
+}
+measure
+run -C "$lab" catalog drift
+expect_status 0
+expect_stdout 'no second fingerprint to compare with: here (tiny)' 'no second machine of their type: here (tiny)'
+measure
+run -C "$lab" catalog drift --format json
+expect_json .machines[0].past.state compared
+expect_json .machines[0].past.differing 0
+echo .5 >"$tmp/scale.memcpy"
+measure
+run -C "$lab" catalog drift --format json
+expect_json .machines[0].past.differing 1
+expect_json .machines[0].past.stressors[1].stressor memcpy
+expect_json .machines[0].past.stressors[1].differs true
+expect_near .machines[0].past.stressors[1].ratio .5 .03
+run -C "$lab" catalog drift
+expect_stdout memcpy '1 of 1 that could be compared differs'
+
+what='accept-drift'
+run -C "$lab" catalog accept-drift here
+refused 2 '--reason'
+run -C "$lab" catalog accept-drift heer --reason x
+refused 2 "did you mean 'here'"
+run -C "$lab" catalog accept-drift here --reason 'half the memory, ticket 7'
+expect_status 0
+expect_stdout 'is the reference now'
+run -C "$lab" catalog drift
+expect_stdout 'nothing newer than what was accepted: here (tiny)'
+measure
+run -C "$lab" catalog drift --format json
+expect_json .machines[0].past.accepted true
+expect_json .machines[0].past.differing 0
+run -C "$lab" catalog show here
+expect_stdout 'half the memory, ticket 7'
+run -C "$lab" catalog check
+expect_status 0
+
+what='rename'
+run -C "$lab" fingerprint show here --format json
+id=$(json .id)
+run -C "$lab" catalog rename here there
+expect_status 0
+expect_stdout 'here is called there: 4 fingerprints'
+cases=$((cases + 1))
+grep -q "lab.yaml still calls it 'here': give that host 'id: there'" "$tmp/err" || fail 'the name in lab.yaml should be mentioned'
+run -C "$lab" catalog types
+expect_stdout 'there (4 fingerprints, 20'
+cases=$((cases + 1))
+[ -f "$lab/machines/there.json" ] && [ ! -f "$lab/machines/here.json" ] || fail 'the file should follow'
+run -C "$lab" fingerprint show there --format json
+expect_json .id "$id"
+run -C "$lab" catalog check
+expect_status 0
+run -C "$lab" catalog rename here there
+refused 2 "no machine 'here'"
+if [ -s /etc/machine-id ]; then
+	run -C "$lab" fingerprint run --battery "$tmp/three.yaml"
+	expect_status 1
+	expect_stdout 'same machine-id'
+fi
+
+what='retire'
+run -C "$lab" catalog retire there --reason sold
+expect_status 0
+run -C "$lab" catalog retire there
+refused 2 'retired already'
+run -C "$lab" catalog drift
+expect_stdout '1 retired machine is left out'
+run -C "$lab" catalog types
+expect_stdout 'retired machines are left out'
+run -C "$lab" catalog list
+expect_stdout retired
+run -C "$lab" fingerprint show there
+expect_status 0
+run -C "$lab" catalog check
+expect_status 0
+run -C "$lab" catalog retire there --undo
+expect_status 0
+run -C "$lab" catalog drift
+expect_stdout 'there (tiny)'
+
+finish

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Fingerprints where several come together: two controllers on one box, and emulated hosts whose profile is changed.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+[ -w /dev/shm ] || skip 'there is no /dev/shm to write to'
+
+tidy() {
+	for dir in "$tmp"/*/; do
+		[ -d "$dir/.assay/emulated" ] && "$ASSAY" fleet down "$dir" >/dev/null 2>&1
+	done
+}
+
+# A stress-ng that notices when another one runs: a directory can be made once only.
+mkdir "$tmp/fake"
+cat >"$tmp/fake/stress-ng" <<END
+#!/bin/sh
+[ "\$1" = --version ] && { echo 'stress-ng, version 0.15.06 (gcc 12.2, x86_64 Linux 6.1)'; exit; }
+mkdir "$tmp/alone" || echo "\$*" >>"$tmp/together"
+sleep .03
+rmdir "$tmp/alone"
+while [ "\$1" != -t ]; do shift; done
+printf -- '---\nsystem-info:\n      stress-ng-version: 0.15.06\n\nmetrics:\n    - stressor: %s\n      bogo-ops: 100\n' "\${3#--}"
+printf '      wall-clock-time: 0.1\n      user-time: 0.1\n      system-time: 0.0\n\n...\n'
+END
+chmod 755 "$tmp/fake/stress-ng"
+printf 'name: tiny\npasses: 5\nseconds: 10\nstressors:\n  - { stressor: cpu }\n  - { stressor: vm }\n  - { stressor: qsort }\n' >"$tmp/tiny.yaml"
+
+what='two controllers, one box'
+for lab in one two; do
+	"$ASSAY" init "$tmp/$lab" >/dev/null
+	printf 'hosts:\n  - name: here\n    transport: local\n    env: { PATH: "%s" }\n' "$tmp/fake:$PATH" >>"$tmp/$lab/lab.yaml"
+	"$ASSAY" -C "$tmp/$lab" fingerprint run --battery "$tmp/tiny.yaml" --format json >"$tmp/$lab.out" 2>"$tmp/$lab.err" &
+	eval "$lab=\$!"
+done
+for lab in one two; do
+	eval "wait \$$lab"
+	status=$?
+	cp "$tmp/$lab.out" "$tmp/out"
+	cp "$tmp/$lab.err" "$tmp/err"
+	expect_status 0
+	expect_json .hosts[0].measured 15
+done
+cases=$((cases + 1))
+[ ! -e "$tmp/together" ] || fail "measured at the same time: $(cat "$tmp/together")"
+
+# The same test can fail: one that comes while another one is at work says so.
+what='two without the lock'
+cases=$((cases + 1))
+mkdir "$tmp/alone"
+"$tmp/fake/stress-ng" -t 1 --cpu >/dev/null 2>&1
+[ -e "$tmp/together" ] || fail 'the stand-in does not notice another one'
+
+what='a host that becomes another'
+if [ "$(id -u)" != 0 ] || [ ! -x /usr/sbin/sshd ] || ! command -v stress-ng >/dev/null; then
+	echo 'not tried: drift of an emulated host needs root, openssh-server and stress-ng'
+	finish
+fi
+lab=$tmp/fleet
+printf 'name: tiny\npasses: 3\nseconds: 0.25\nstressors:\n  - { stressor: brk }\n  - { stressor: mincore }\n  - { stressor: crypt }\n' >"$tmp/small.yaml"
+for profile in base vm; do
+	run fleet up "$lab" --hosts 2 --profiles "base,$profile"
+	expect_status 0
+	run -C "$lab" fingerprint run --battery "$tmp/small.yaml"
+	expect_status 0
+	expect_stdout 'emulated'
+done
+run -C "$lab" catalog drift
+expect_status 0
+expect_stdout emu02
+cases=$((cases + 1))
+grep -qE '^ *(brk|mincore) .* vm$' "$tmp/out" || fail 'one of the stressors of virtual memory should be named' # beside other work not both
+run -C "$lab" catalog drift --format json
+expect_json_parses
+cases=$((cases + 1))
+tr -d ' \n' <"$tmp/out" | grep -q '"machine":"emu02"' || fail 'emu02 should be named'
+run -C "$lab" catalog list
+expect_stdout base vm
+run fleet down "$lab"
+expect_status 0
+finish

@@ -1,0 +1,410 @@
+/* Who is who: swapped and cloned machines are refused, renaming keeps what belongs together, and an interrupted one is completed. */
+#include "fingerprint/catalog/identity.h"
+#include "fingerprint/catalog/rename.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+
+static struct catalog two_machines(void)
+{
+	struct catalog catalog = { .directory = mem_string("lab/machines") };
+	struct machine *m = catalog_machine(&catalog, "a");
+
+	m->identity.machine_id = mem_string("id-a");
+	m->identity.board_serial = mem_string("serial-a");
+	m->identity.cpu_model = mem_string("cpu");
+	m = catalog_machine(&catalog, "b");
+	m->identity.board_uuid = mem_string("uuid-b");
+	m->identity.cpu_model = mem_string("cpu");
+	return catalog;
+}
+
+static void test_identity(void **state)
+{
+	static const struct {
+		const char *what, *id, *facts;
+		enum assay_status status;
+		const char *part;
+	} rows[] = {
+		{ "as it was", "a", "machine_id id-a\nboard_serial serial-a\ncpu_model cpu\n", ASSAY_OK, NULL },
+		{ "says nothing of itself", "a", "kernel 6\n", ASSAY_OK, NULL },
+		{ "a new one of the same model", "c", "machine_id id-c\ncpu_model cpu\n", ASSAY_OK, NULL },
+		{ "another installation", "a", "machine_id id-x\n", ASSAY_E_CONFLICT, "machine-id was 'id-a' and is 'id-x'" },
+		{ "another board", "a", "machine_id id-a\nboard_serial serial-x\n", ASSAY_E_CONFLICT, "board serial number was" },
+		{ "another CPU", "a", "cpu_model faster\n", ASSAY_E_CONFLICT, "CPU model was" },
+		{ "a clone under a new name", "c", "machine_id id-a\n", ASSAY_E_CONFLICT, "assay catalog rename a c --merge" },
+		{ "the board of another", "a", "board_uuid uuid-b\n", ASSAY_E_CONFLICT, "'b' in the catalog" },
+		{ "a and b changed places", "b", "machine_id id-a\nboard_serial serial-a\n", ASSAY_E_CONFLICT, "same machine-id 'id-a' as 'a'" },
+	};
+	struct catalog catalog = two_machines();
+	struct assay_error err;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct facts facts;
+
+		check(facts_parse(rows[i].facts, strlen(rows[i].facts), &facts, &err), &err);
+		check_fails(rows[i].what, identity_check(&catalog, rows[i].id, &facts, &err), rows[i].status, &err, rows[i].part ? rows[i].part : "");
+		facts_release(&facts);
+	}
+	/* Nothing was merged or changed by looking. */
+	assert_int_equal(catalog.n, 2);
+	assert_null(catalog_find(&catalog, "b")->identity.machine_id);
+	catalog_release(&catalog);
+}
+
+static void test_take(void **state)
+{
+	static const char text[] = "machine_id id-b\ncpu_model newer\nmemory_bytes 4096\n";
+	struct catalog catalog = two_machines();
+	struct machine_identity *identity = &catalog_machine(&catalog, "b")->identity;
+	struct assay_error err;
+	struct facts facts;
+
+	(void)state;
+	check(facts_parse(text, strlen(text), &facts, &err), &err);
+	identity_take(identity, &facts);
+	assert_string_equal(identity->machine_id, "id-b");
+	assert_string_equal(identity->board_uuid, "uuid-b"); /* what the facts do not say stays */
+	assert_int_equal(identity->memory_bytes, 4096);
+	facts_release(&facts);
+	catalog_release(&catalog);
+}
+
+/* ---- renaming ---- */
+
+#define FINGERPRINT(id, machine)                                                                                                          \
+	"INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin) VALUES ('" id "', '" machine \
+	"', 'b', 'h', '1', 5, 'x', 'measured');"                                                                                          \
+	"INSERT INTO rate VALUES ('" id "', 1, 'cpu', 0, 10, 20);"
+#define RUN(machine, at) "INSERT INTO run VALUES ('app', '1', '" machine "', " at ", 1, 0, 3.5, NULL, NULL, NULL, NULL);"
+
+static void execute(struct lab *lab, const char *sql)
+{
+	if (sqlite3_exec(lab->store.db, sql, NULL, NULL, NULL))
+		fail_msg("%s", sqlite3_errmsg(lab->store.db));
+}
+
+static struct catalog load(struct lab *lab)
+{
+	struct catalog catalog;
+	struct assay_error err;
+
+	check(catalog_load(lab->machines, NULL, &catalog, &err), &err);
+	return catalog;
+}
+
+/* ./lab with the machine old: one fingerprint, one result, notes. */
+static struct lab lab_with_old(void)
+{
+	struct lab lab = scratch_lab("lab");
+	struct fingerprint_set set;
+	struct catalog catalog;
+	struct assay_error err;
+	size_t written;
+
+	execute(&lab, FINGERPRINT("00000000000000f1", "old") RUN("old", "7"));
+	catalog = load(&lab);
+	check(fingerprint_load(&lab.store, &set, &err), &err);
+	catalog_put(&catalog, &set);
+	catalog_machine(&catalog, "old")->notes = mem_string("under the window");
+	catalog_machine(&catalog, "old")->identity.machine_id = mem_string("id-1");
+	check(catalog_save(&catalog, &written, &err), &err);
+	fingerprint_set_release(&set);
+	catalog_release(&catalog);
+	return lab;
+}
+
+/* What the command does; `files` false: killed between store and catalog. */
+static enum assay_status rename_it(struct lab *lab, const char *to, int merge, bool files, struct rename_result *result,
+				   struct assay_error *err)
+{
+	struct catalog catalog = load(lab);
+	enum assay_status st = rename_check(&lab->store, &catalog, "old", to, (enum rename_merge)merge, result, err);
+
+	if (!st)
+		st = rename_store(&lab->store, "old", to, result, err);
+	if (!st && files)
+		st = rename_files(&catalog, "old", to, err);
+	catalog_release(&catalog);
+	return st;
+}
+
+/* The number of problems; the first one that has `part` in it must be there when part is given. */
+static size_t problems_of(struct lab *lab, const char *part)
+{
+	struct catalog_problems problems = { 0 }, remarks = { 0 };
+	struct catalog catalog = load(lab);
+	struct fingerprint_set set;
+	struct assay_error err;
+	bool found = !part;
+	size_t n;
+
+	check(fingerprint_load(&lab->store, &set, &err), &err);
+	catalog_check(&catalog, &set, INT64_MAX, &problems, &remarks);
+	for (size_t i = 0; i < problems.n; i++)
+		found = found || strstr(problems.texts[i], part);
+	if (!found)
+		fail_msg("no problem says '%s'", part);
+	n = problems.n;
+	fingerprint_set_release(&set);
+	catalog_problems_release(&problems);
+	catalog_problems_release(&remarks);
+	catalog_release(&catalog);
+	return n;
+}
+
+static void check_renamed(struct lab *lab, const char *to)
+{
+	struct catalog catalog = load(lab);
+	const struct machine *m = catalog_find(&catalog, to);
+
+	assert_null(catalog_find(&catalog, "old"));
+	assert_non_null(m);
+	assert_string_equal(m->notes, "under the window");
+	assert_string_equal(m->identity.machine_id, "id-1");
+	catalog_release(&catalog);
+	assert_int_equal(problems_of(lab, NULL), 0);
+	check_select(&lab->store, "SELECT count(*) FROM fingerprint WHERE machine = 'old' UNION ALL SELECT count(*) FROM run WHERE machine = 'old'",
+		     "0\n0\n");
+	check_select(&lab->store, "SELECT id FROM fingerprint WHERE id = '00000000000000f1'", "00000000000000f1\n"); /* ids stay */
+}
+
+static void test_rename(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+
+	(void)state;
+	check_fails("same name", rename_it(&lab, "old", false, true, &result, &err), ASSAY_E_USAGE, &err, "already");
+	check_fails("bad name", rename_it(&lab, " x", false, true, &result, &err), ASSAY_E_FORMAT, &err, "blank");
+	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	assert_false(result.merged || result.completed);
+	assert_int_equal(result.fingerprints, 1);
+	assert_int_equal(result.runs, 1);
+	check_renamed(&lab, "new");
+	check_fails("gone", rename_it(&lab, "newer", false, true, &result, &err), ASSAY_E_NOTFOUND, &err, "no machine 'old'");
+	lab_close(&lab);
+}
+
+static void test_interrupted(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+
+	(void)state;
+	check(rename_it(&lab, "new", false, false, &result, &err), &err);
+	assert_true(problems_of(&lab, "this completes it: assay catalog rename old new --merge") > 0);
+	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	assert_true(result.completed);
+	check_renamed(&lab, "new");
+	lab_close(&lab);
+}
+
+/* Killed after the new file was written, before the old one was removed. */
+static void test_both_files(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+	char *text = scratch_text("lab/machines/old.json");
+
+	(void)state;
+	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	scratch_put("lab/machines/old.json", text);
+	assert_true(problems_of(&lab, "this completes it") > 0);
+	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	assert_true(result.completed);
+	check_renamed(&lab, "new");
+	free(text);
+	lab_close(&lab);
+}
+
+/* A second machine `new` with a fingerprint, and what it says of itself. */
+static void add_new(struct lab *lab, const char *machine_id)
+{
+	struct fingerprint_set set;
+	struct catalog catalog = load(lab);
+	struct assay_error err;
+	size_t written;
+
+	execute(lab, FINGERPRINT("00000000000000f2", "new"));
+	check(fingerprint_load(&lab->store, &set, &err), &err);
+	catalog_put(&catalog, &set);
+	if (machine_id)
+		catalog_machine(&catalog, "new")->identity.machine_id = mem_string(machine_id);
+	check(catalog_save(&catalog, &written, &err), &err);
+	fingerprint_set_release(&set);
+	catalog_release(&catalog);
+}
+
+/* The same once more, from what the store says now. */
+static void add_new_again(struct lab *lab)
+{
+	struct fingerprint_set set;
+	struct catalog catalog = load(lab);
+	struct assay_error err;
+	size_t written;
+
+	check(fingerprint_load(&lab->store, &set, &err), &err);
+	catalog_put(&catalog, &set);
+	check(catalog_save(&catalog, &written, &err), &err);
+	fingerprint_set_release(&set);
+	catalog_release(&catalog);
+}
+
+static void test_merge(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+	struct catalog catalog;
+
+	(void)state;
+	add_new(&lab, NULL);
+	check_fails("not asked for", rename_it(&lab, "new", false, true, &result, &err), ASSAY_E_CONFLICT, &err, "--merge");
+	check(rename_it(&lab, "new", true, true, &result, &err), &err);
+	assert_true(result.merged);
+	check_renamed(&lab, "new");
+	catalog = load(&lab);
+	assert_int_equal(catalog_find(&catalog, "new")->n_fingerprints, 2);
+	catalog_release(&catalog);
+	lab_close(&lab);
+}
+
+static void test_merge_refused(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+
+	(void)state;
+	add_new(&lab, "id-2");
+	check_fails("two machines", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err,
+		    "machine-id is 'id-1' and 'id-2'");
+	assert_int_equal(problems_of(&lab, NULL), 0);
+	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
+	lab_close(&lab);
+}
+
+/* What is advised when both exist again, because the old one was measured anew, is what helps. */
+static void test_advice(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+	char *text = scratch_text("lab/machines/old.json");
+
+	(void)state;
+	check(rename_it(&lab, "new", false, true, &result, &err), &err);
+	scratch_put("lab/machines/old.json", text);
+	execute(&lab, FINGERPRINT("00000000000000f3", "old"));
+	assert_true(problems_of(&lab, "assay catalog rename old new --merge") > 0);
+	check_fails("without it", rename_it(&lab, "new", false, true, &result, &err), ASSAY_E_CONFLICT, &err, "--merge");
+	check(rename_it(&lab, "new", true, true, &result, &err), &err);
+	free(text);
+	lab_close(&lab);
+}
+
+static void test_command_quoted(void **state)
+{
+	char *command = identity_merge_command("here", "the big one's");
+
+	(void)state;
+	assert_string_equal(command, "assay catalog rename here 'the big one'\\''s' --merge");
+	free(command);
+}
+
+/* Two that look different are merged by force only, for nothing parts them again. */
+static void test_merge_forced(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+
+	(void)state;
+	add_new(&lab, NULL);
+	execute(&lab, "UPDATE fingerprint SET profile = 'slow' WHERE machine = 'new'");
+	add_new_again(&lab);
+	check_fails("profile", rename_it(&lab, "new", RENAME_MERGE, true, &result, &err), ASSAY_E_CONFLICT, &err, "the profile is");
+	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
+	check(rename_it(&lab, "new", RENAME_FORCE, true, &result, &err), &err);
+	assert_true(result.merged);
+	lab_close(&lab);
+}
+
+static void test_differ(void **state)
+{
+	char one[] = "x86_64", other[] = "aarch64", none[] = "", type[] = "xeon", type2[] = "epyc";
+	struct machine_fingerprint f = { .architecture = one }, g = { .architecture = one };
+	struct machine a = { .id = one, .fingerprints = &f, .n_fingerprints = 1 }, b = { .id = other, .fingerprints = &g, .n_fingerprints = 1 };
+	struct assay_error err;
+
+	(void)state;
+	check(identity_differ(&a, &b, &err), &err);
+	g.architecture = other;
+	check_fails("architecture", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "'x86_64' and 'aarch64'");
+	g.architecture = one;
+	f.type = type;
+	g.type = none;
+	check(identity_differ(&a, &b, &err), &err);
+	g.type = type2;
+	check_fails("type", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "'xeon' and 'epyc'");
+	g.type = type;
+	a.identity.sockets = b.identity.sockets = 2;
+	a.identity.cores_per_socket = 8;
+	check(identity_differ(&a, &b, &err), &err); /* not known is not different */
+	b.identity.cores_per_socket = 16;
+	check_fails("cores", identity_differ(&a, &b, &err), ASSAY_E_CONFLICT, &err, "2 x 8 and 2 x 16 cores");
+}
+
+static void test_same_results(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+
+	(void)state;
+	execute(&lab, RUN("new", "7"));
+	check_fails("both ran at once", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
+	check_select(&lab.store, "SELECT machine FROM run ORDER BY 1", "new\nold\n");
+	lab_close(&lab);
+}
+
+#define PLAN                                                                                                        \
+	"INSERT INTO plan VALUES ('p', 'app', '', '', 1, 0, 0, 5, 0, 'probe');"                                     \
+	"INSERT INTO plan_item VALUES ('p', 'machine', 0, 'old', NULL);"                                            \
+	"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err)" \
+	" VALUES ('p', 'old', '1', '', 1, 'app', 5, 'failed', '', '');"                                             \
+	"INSERT INTO sample_file VALUES ('p', 'old', '1', '', 1, 0, 'hash', 5, 'time', '', 0);"                     \
+	"INSERT INTO stack VALUES ('s', 'text'); INSERT INTO plan_stack VALUES ('p', 'old', '1', 's');"
+
+/* What is to be run there, and what failed there, follows; two machines of one plan were never one. */
+static void test_plans(void **state)
+{
+	struct lab lab = lab_with_old();
+	struct rename_result result;
+	struct assay_error err;
+
+	(void)state;
+	execute(&lab, PLAN "INSERT INTO plan_item VALUES ('p', 'machine', 1, 'new', NULL);" RUN("new", "8"));
+	check_fails("both in one plan", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
+	check(rename_it(&lab, "other", false, true, &result, &err), &err);
+	check_select(&lab.store, "SELECT machine FROM execution UNION ALL SELECT machine FROM plan_stack UNION ALL "
+				 "SELECT machine FROM sample_file UNION ALL SELECT name FROM plan_item ORDER BY 1", "new\nother\nother\nother\nother\n");
+	lab_close(&lab);
+}
+
+int suite_identity(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_plans),         SCRATCH_TEST(test_advice),       SCRATCH_TEST(test_merge_forced),  cmocka_unit_test(test_differ),
+		cmocka_unit_test(test_command_quoted),
+		cmocka_unit_test(test_identity),  cmocka_unit_test(test_take),     SCRATCH_TEST(test_rename),        SCRATCH_TEST(test_interrupted),
+		SCRATCH_TEST(test_both_files),    SCRATCH_TEST(test_merge),        SCRATCH_TEST(test_merge_refused), SCRATCH_TEST(test_same_results),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* A fingerprint while it is taken: resuming finds the right one, a cell is there once, nothing that was measured is lost by kill -9. */
+#include "fingerprint/stored/conditions.h"
+#include "fingerprint/take/session.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#define TEXT "name: tiny\npasses: 2\nstressors:\n  - { stressor: cpu }\n  - { stressor: memcpy }\n  - { stressor: str }\n"
+#define DAY  INT64_C(86400000)
+
+static struct battery tiny(const char *text)
+{
+	struct battery battery;
+	struct assay_error err;
+
+	check(battery_parse("tiny", text, strlen(text), &battery, &err), &err);
+	return battery;
+}
+
+static struct fingerprint_key key_of(const struct battery *battery, const char *machine, int64_t taken_ms)
+{
+	return (struct fingerprint_key){ machine, battery->name, battery->hash, "0.15.06", "x86_64", taken_ms };
+}
+
+static struct session open_it(struct lab *lab, const struct fingerprint_key *key, const struct battery *battery, bool resume)
+{
+	static const struct session_resume without_counters = { false };
+	struct session session;
+	struct assay_error err;
+
+	check(session_open(&lab->store, key, battery, "measured", NULL, "{}", resume ? &without_counters : NULL, &session, &err), &err);
+	return session;
+}
+
+static enum assay_status measure(struct lab *lab, struct session *session, const struct battery *battery, int64_t pass, size_t entry,
+				 struct assay_error *err)
+{
+	const struct stressng_metrics metrics = { .version = "0.15.06", .bogo_ops = 5, .per_s = (double)(100 * pass) + (double)entry,
+						  .real_per_s = 50, .measured = true };
+
+	return session_measured(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", err);
+}
+
+/* Measures until `stop` cells are done; returns how many were. */
+static size_t measure_some(struct lab *lab, struct session *session, const struct battery *battery, size_t stop)
+{
+	struct assay_error err;
+	size_t n = 0, entry;
+	int64_t pass;
+
+	while (n < stop && session_next(session, &pass, &entry)) {
+		check(measure(lab, session, battery, pass, entry, &err), &err);
+		n++;
+	}
+	return n;
+}
+
+#define CELLS "SELECT pass, stressor, count(*) FROM rate GROUP BY fingerprint, pass, stressor ORDER BY 1, 2"
+
+static void test_whole(void **state)
+{
+	struct lab lab = scratch_lab("lab");
+	struct battery battery = tiny(TEXT);
+	struct fingerprint_key key = key_of(&battery, "m", 1000);
+	struct session session = open_it(&lab, &key, &battery, false);
+	struct fingerprint_set set;
+	struct assay_error err;
+	size_t entry;
+	int64_t pass;
+
+	(void)state;
+	/* Passes first: interleaved, not one stressor after the other. */
+	assert_int_equal(measure_some(&lab, &session, &battery, 3), 3);
+	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n");
+	check_fails("a cell twice", measure(&lab, &session, &battery, 1, 0, &err), ASSAY_E_IO, &err, "");
+	check_select(&lab.store, "SELECT count(*) FROM raw", "3\n"); /* rolled back whole */
+	check(session_missing(&lab.store, &session, 2, 0, "cpu", "it hung", &err), &err);
+	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
+	assert_false(session_next(&session, &pass, &entry));
+	check(fingerprint_load(&lab.store, &set, &err), &err);
+	assert_int_equal(set.n, 0); /* not one before it is complete */
+	fingerprint_set_release(&set);
+	check(session_complete(&lab.store, &session, "{\"load1\":1}", &err), &err);
+	check(fingerprint_load(&lab.store, &set, &err), &err);
+	assert_int_equal(set.n, 1);
+	assert_int_equal(set.items[0].n_passes, 2);
+	assert_string_equal(set.items[0].reasons[0], "it hung");
+	assert_true(isnan(fingerprint_rate(&set, &set.items[0], 1, 0)));
+	assert_true(fingerprint_rate(&set, &set.items[0], 1, 1) == 201);
+	assert_string_equal(set.items[0].conditions, "{\"load1\":1}");
+	fingerprint_set_release(&set);
+	session_release(&session);
+	battery_release(&battery);
+	lab_close(&lab);
+}
+
+static void test_nothing_measured(void **state)
+{
+	struct lab lab = scratch_lab("lab");
+	struct battery battery = tiny(TEXT);
+	struct fingerprint_key key = key_of(&battery, "m", 1000);
+	struct session session = open_it(&lab, &key, &battery, false);
+	struct assay_error err;
+
+	(void)state;
+	for (int64_t pass = 1; pass <= 2; pass++) {
+		for (size_t i = 0; i < 3; i++)
+			check(session_missing(&lab.store, &session, pass, i, battery.entries[i].name, "no such thing", &err), &err);
+	}
+	check_fails("no rate", session_complete(&lab.store, &session, NULL, &err), ASSAY_E_NODATA, &err, "not one stressor");
+	check_select(&lab.store, "SELECT complete FROM fingerprint", "0\n");
+	session_release(&session);
+	battery_release(&battery);
+	lab_close(&lab);
+}
+
+/* One that is complete is left alone for a day; where counters are asked for and it has none, another one is begun, and of another profile, too. */
+static void test_resume_complete(void **state)
+{
+	static const struct session_resume with_counters = { true };
+	struct lab lab = scratch_lab("lab");
+	struct battery battery = tiny(TEXT);
+	struct fingerprint_key key = key_of(&battery, "m", DAY), later = key_of(&battery, "m", DAY + 1000);
+	struct session first = open_it(&lab, &key, &battery, false), session;
+	struct assay_error err;
+
+	(void)state;
+	assert_int_equal(measure_some(&lab, &first, &battery, 9), 6);
+	check(session_complete(&lab.store, &first, NULL, &err), &err);
+	session = open_it(&lab, &later, &battery, true);
+	assert_true(session.complete);
+	assert_string_equal(session.id, first.id);
+	session_release(&session);
+	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "1\n");
+	check(session_open(&lab.store, &later, &battery, "measured", NULL, "{}", &with_counters, &session, &err), &err);
+	assert_false(session.complete);
+	assert_string_not_equal(session.id, first.id);
+	session_release(&session);
+	later.taken_ms++; /* the one with counters was interrupted, and is gone on with */
+	session = open_it(&lab, &later, &battery, true);
+	assert_false(session.complete);
+	session_release(&session);
+	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "2\n");
+	check(session_open(&lab.store, &later, &battery, "emulated", "slow", "{}", &with_counters, &session, &err), &err);
+	session_release(&session);
+	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "3\n");
+	session_release(&first);
+	battery_release(&battery);
+	lab_close(&lab);
+}
+
+/* What is said of a machine that was not idle. */
+static void test_busy(void **state)
+{
+	static const struct {
+		const char *conditions, *text;
+	} rows[] = {
+		{ NULL, NULL },
+		{ "{\"cpus_online\":4}", NULL },
+		{ "{\"cpus_online\":4,\"load1\":0.9,\"steal_percent\":1}", NULL },
+		{ "{\"cpus_online\":4,\"load1\":1}", "a load of 1.0 on 4 processors before" },
+		{ "{\"cpus_online\":1,\"load1\":2.25,\"steal_percent\":12.3}",
+		  "a load of 2.2 on 1 processor before, and other guests of its host took 12 % of the time" },
+		{ "{\"load1\":0,\"steal_percent\":50}", "other guests of its host took 50 % of the time" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char *text = conditions_busy(rows[i].conditions);
+
+		if (rows[i].text)
+			assert_string_equal(text, rows[i].text);
+		else
+			assert_null(text);
+		free(text);
+	}
+}
+
+/* Which of the interrupted ones is gone on with? */
+static void test_resume(void **state)
+{
+	static const char longer[] = "name: tiny\npasses: 3\nstressors:\n  - { stressor: cpu }\n";
+	struct lab lab = scratch_lab("lab");
+	struct battery battery = tiny(TEXT), other = tiny(longer);
+	struct fingerprint_key key = key_of(&battery, "m", DAY), rows[6];
+	struct session first = open_it(&lab, &key, &battery, false), session;
+	static const struct {
+		const char *what;
+		bool same, resume;
+	} expected[] = { { "an hour later", true, true },      { "not asked for", false, false },       { "another machine", false, true },
+			 { "another stress-ng", false, true }, { "another architecture", false, true }, { "a day later", false, true } };
+
+	(void)state;
+	assert_int_equal(measure_some(&lab, &first, &battery, 4), 4);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		rows[i] = key_of(&battery, "m", DAY + 3600000 + (int64_t)i);
+	rows[2].machine = "n";
+	rows[3].stress_ng = "0.17.00";
+	rows[4].architecture = "aarch64";
+	rows[5].taken_ms = DAY + SESSION_RESUME_MS;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		session = open_it(&lab, &rows[i], &battery, expected[i].resume);
+		if ((strcmp(session.id, first.id) == 0) != expected[i].same)
+			fail_msg("%s: %s was opened", expected[i].what, session.id);
+		if (expected[i].same)
+			assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
+		else
+			assert_int_equal(sqlite3_exec(lab.store.db, "DELETE FROM fingerprint WHERE id NOT IN (SELECT fingerprint FROM rate)", NULL,
+						      NULL, NULL), 0);
+		session_release(&session);
+	}
+	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n2|memcpy|1\n2|str|1\n");
+	key = key_of(&other, "m", DAY + 5);
+	session = open_it(&lab, &key, &other, true);
+	assert_string_not_equal(session.id, first.id);
+	session_release(&session);
+	session_release(&first);
+	battery_release(&battery);
+	battery_release(&other);
+	lab_close(&lab);
+}
+
+/* The latest of two interrupted ones, and not the one of a clock that was ahead. */
+static void test_latest(void **state)
+{
+	struct lab lab = scratch_lab("lab");
+	struct battery battery = tiny(TEXT);
+	struct fingerprint_key key = key_of(&battery, "m", 1000);
+	struct session a = open_it(&lab, &key, &battery, false), b, c, ahead;
+
+	(void)state;
+	key.taken_ms = 2000;
+	b = open_it(&lab, &key, &battery, false);
+	key.taken_ms = 3001;
+	ahead = open_it(&lab, &key, &battery, false);
+	key.taken_ms = 3000;
+	c = open_it(&lab, &key, &battery, true);
+	assert_string_equal(c.id, b.id);
+	assert_string_not_equal(c.id, a.id);
+	session_release(&ahead);
+	session_release(&a);
+	session_release(&b);
+	session_release(&c);
+	battery_release(&battery);
+	lab_close(&lab);
+}
+
+static void killed(int ready)
+{
+	struct battery battery = tiny(TEXT);
+	struct fingerprint_key key = key_of(&battery, "m", 1000);
+	struct assay_error err;
+	struct session session;
+	struct lab lab;
+
+	if (lab_open("lab", STORE_WRITE, &lab, &err))
+		_exit(1);
+	session = open_it(&lab, &key, &battery, false);
+	measure_some(&lab, &session, &battery, 4);
+	/* In the middle of the fifth. */
+	if (store_begin(&lab.store, &err) ||
+	    sqlite3_exec(lab.store.db, "INSERT INTO rate SELECT fingerprint, 2, 'memcpy', 0, 1, 1 FROM rate LIMIT 1", NULL, NULL, NULL) ||
+	    write(ready, "x", 1) != 1)
+		_exit(1);
+	pause();
+}
+
+static void test_killed(void **state)
+{
+	struct battery battery = tiny(TEXT);
+	struct fingerprint_key key = key_of(&battery, "m", 2000);
+	struct session session;
+	struct assay_error err;
+	struct lab lab;
+
+	(void)state;
+	check(lab_create("lab", &err), &err);
+	scratch_kill(scratch_start(killed));
+	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
+	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n");
+	session = open_it(&lab, &key, &battery, true);
+	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
+	check(session_complete(&lab.store, &session, NULL, &err), &err);
+	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n2|memcpy|1\n2|str|1\n");
+	check_select(&lab.store, "SELECT taken_ms, complete FROM fingerprint", "1000|1\n");
+	session_release(&session);
+	battery_release(&battery);
+	lab_close(&lab);
+}
+
+int suite_session(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_whole),  SCRATCH_TEST(test_nothing_measured), SCRATCH_TEST(test_resume), cmocka_unit_test(test_busy), SCRATCH_TEST(test_resume_complete),
+		SCRATCH_TEST(test_latest), SCRATCH_TEST(test_killed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

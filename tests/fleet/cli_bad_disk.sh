@@ -1,0 +1,245 @@
+# A damaged database, a laboratory that somebody else uses or that cannot be written, a full disk: one clear line, the right exit
+# status, and nothing that was stored is lost.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+make_package "$tmp/package" 6 8
+make_package "$tmp/large" 100 60 1400000000
+healthy_lab "$tmp/package"
+
+# ---- the database ----
+
+db=$tmp/broken/.assay/runs.db
+readers() {
+	for command in 'runs list' 'runs export' 'catalog check' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+		# shellcheck disable=SC2086
+		run -C "$tmp/broken" $command
+		refused 1 .assay/runs.db "$1"
+	done
+	run -C "$tmp/broken" import quiho "$tmp/package"
+	refused 1 .assay/runs.db "$1"
+}
+what='database: of a newer version'
+fresh
+newer() { # SQLite's user_version: 4 bytes, big-endian, at offset 60
+	printf '\000\000\000\143' | dd of="$1" bs=1 seek=60 conv=notrunc 2>/dev/null
+}
+newer "$db"
+cp "$db" "$tmp/newer.db"
+readers 'newer assay'
+expect_same_files "$db" "$tmp/newer.db"
+what='database: cut in half'
+fresh
+truncate -s "$(($(wc -c <"$lab/.assay/runs.db") / 2))" "$db"
+readers 'cut short'
+what='database: cut after 50 bytes'
+truncate -s 50 "$db"
+readers 'not a database of assay'
+what='database: garbage'
+head -c 50000 "$ASSAY" >"$db"
+readers 'not a database of assay'
+what='database: of something else'
+if command -v sqlite3 >/dev/null 2>&1; then
+	rm -f "$db"
+	sqlite3 "$db" 'CREATE TABLE t (x)'
+	readers 'not a database of assay'
+else
+	echo 'no sqlite3(1) here: a database of something else was not looked at'
+fi
+what='database: as it is when its first writer is killed before the tables are made'
+if command -v sqlite3 >/dev/null 2>&1; then
+	run init "$tmp/unborn"
+	sqlite3 "$tmp/unborn/.assay/runs.db" 'PRAGMA journal_mode = WAL' >/dev/null
+	run -C "$tmp/unborn" runs list
+	expect_status 0
+	expect_stdout 'No results yet'
+	run -C "$tmp/unborn" import quiho "$tmp/package"
+	expect_status 0
+	still_there "$tmp/unborn"
+fi
+what='database: a directory'
+rm -f "$db"
+mkdir "$db"
+readers "runs.db'"
+what='database: pages overwritten'
+fresh
+size=$(wc -c <"$db")
+head -c $((size - 4096)) /dev/zero | tr '\000' 'z' | dd of="$db" bs=4096 seek=1 conv=notrunc 2>/dev/null
+run -C "$tmp/broken" catalog check
+refused 1 .assay/runs.db damaged
+run -C "$tmp/broken" runs export
+refused 1 .assay/runs.db damaged
+what='database: empty, as a crash while it was made leaves it'
+fresh
+: >"$db"
+run -C "$tmp/broken" catalog check
+expect_status 2
+expect_stdout 'is not in the store'
+run -C "$tmp/broken" import quiho "$tmp/package"
+expect_status 0
+still_there "$tmp/broken"
+what='database: not there'
+rm "$db"
+run -C "$tmp/broken" import quiho "$tmp/package"
+expect_status 0
+still_there "$tmp/broken"
+
+# ---- who may write ----
+
+what='another process writes to the laboratory'
+if command -v flock >/dev/null 2>&1; then
+	( exec 9>>"$lab/.assay/lock" && flock 9 && exec sleep 60 ) &
+	holder=$!
+	tidy() { kill "$holder" 2>/dev/null; }
+	while flock -n "$lab/.assay/lock" true; do sleep .02; done
+	run -C "$lab" import quiho "$tmp/large"
+	refused 1 "$lab" 'another assay'
+	still_there
+	kill "$holder"
+	wait "$holder" 2>/dev/null
+	what='the lock dies with its holder'
+	run -C "$lab" import quiho "$tmp/package"
+	expect_status 0
+else
+	echo 'no flock(1) here: locks were not looked at'
+fi
+
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
+	cp "$ASSAY" "$tmp/assay"
+	fresh
+	chmod 755 "$tmp"
+	chmod -R go+rX,go-w "$tmp"
+	program=$ASSAY
+	ASSAY=$tmp/unprivileged
+	printf '#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups "%s" "$@"\n' "$tmp/assay" >"$ASSAY"
+	chmod 755 "$ASSAY"
+	what='a laboratory that may only be read'
+	still_there "$tmp/broken"
+	for command in 'runs list' 'catalog list' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+		# shellcheck disable=SC2086
+		run -C "$tmp/broken" $command
+		expect_status 0
+		expect_no_stderr
+	done
+	run -C "$tmp/broken" import quiho "$tmp/large"
+	refused 1 'Permission denied' "$tmp/broken"
+	run -C "$tmp/broken" runs export -o "$tmp/broken/x.csv"
+	refused 1 'Permission denied' x.csv
+	run init "$tmp/broken/inner"
+	refused 1 'Permission denied' inner
+	what='a catalog that may only be read'
+	chmod -R a+w "$tmp/broken/.assay"
+	mkdir "$tmp/more"
+	sed 's/node0/other/' "$tmp/package/results.csv" >"$tmp/more/results.csv"
+	chmod -R a+rX "$tmp/more"
+	run -C "$tmp/broken" import quiho "$tmp/more"
+	refused 1 "machines/other1.json" 'Permission denied' 'import again'
+	what='files that may not be read'
+	chmod 600 "$tmp/broken/lab.yaml"
+	run -C "$tmp/broken" runs list
+	refused 1 lab.yaml 'Permission denied'
+	chmod 644 "$tmp/broken/lab.yaml"
+	chmod 600 "$db"
+	run -C "$tmp/broken" runs list
+	refused 1 runs.db 'Permission denied'
+	chmod 644 "$db"
+	chmod 600 "$tmp/broken/machines/node02.json"
+	run -C "$tmp/broken" catalog list
+	refused 1 node02.json 'Permission denied'
+	ASSAY=$program
+else
+	echo 'not root: read-only laboratories were not looked at'
+fi
+
+# ---- full disks ----
+
+what='standard output is full'
+if [ -c /dev/full ]; then
+	while read -r words; do
+		what="standard output is full: $words"
+		# shellcheck disable=SC2086
+		"$ASSAY" -C "$lab" $words >/dev/full 2>"$tmp/err"
+		status=$?
+		: >"$tmp/out"
+		refused 1 'standard output' 'No space left'
+	done <<END
+--help
+--version
+runs --help
+runs export --help
+import quiho $tmp/package
+catalog list
+catalog show node01
+catalog types
+catalog check
+runs list
+runs show same@1.0
+runs export
+profile same@1.0
+gate same@1.0 same@1.1
+gate same@1.0 same@1.1 --format json
+END
+fi
+what='standard output is closed'
+for words in 'runs list' "import quiho $tmp/package" 'runs export'; do
+	# shellcheck disable=SC2086
+	"$ASSAY" -C "$lab" $words >&- 2>"$tmp/err"
+	status=$?
+	: >"$tmp/out"
+	refused 1 'standard output'
+done
+still_there
+
+# disk_is_full WHAT TEXT TEXT: what is written below $tmp/disk by `limited` beyond a limit fails, with that text for the database and
+# that for other files.
+disk_is_full() {
+	what="$1: a large import"
+	run init "$tmp/disk/lab"
+	expect_status 0
+	run -C "$tmp/disk/lab" import quiho "$tmp/package"
+	expect_status 0
+	limited -C "$tmp/disk/lab" import quiho "$tmp/large"
+	refused 1 "$tmp/disk/lab" "$2"
+	still_there "$tmp/disk/lab"
+	what="$1: an export over an older one"
+	cp "$tmp/export" "$tmp/disk/x.csv"
+	run init "$tmp/labx"
+	run -C "$tmp/labx" import quiho "$tmp/large"
+	limited -C "$tmp/labx" runs export -o "$tmp/disk/x.csv"
+	refused 1 x.csv "$3"
+	expect_same_files "$tmp/disk/x.csv" "$tmp/export"
+	cases=$((cases + 1))
+	[ "$(ls -A "$tmp/disk" "$tmp/disk/lab/machines" | grep -c '^\.assay-')" -eq 0 ] || fail 'temporary files were left behind'
+	what="$1: a small import afterwards"
+	run -C "$tmp/disk/lab" import quiho "$tmp/package"
+	expect_status 0
+}
+mkdir "$tmp/disk"
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=1m none "$tmp/disk" 2>/dev/null; then
+	tidy() { umount "$tmp/disk"; }
+	limited() { run "$@"; }
+	disk_is_full 'disk full' 'disk is full' 'No space left'
+	what='disk full: not a byte left'
+	dd if=/dev/zero of="$tmp/disk/fill" bs=1024 2>/dev/null
+	run -C "$tmp/disk/lab" import quiho "$tmp/more"
+	expect_status 1
+	expect_error "$tmp/disk/lab" 'No space left'
+	still_there "$tmp/disk/lab"
+	run init "$tmp/disk/another"
+	expect_status 1
+	expect_error "$tmp/disk/another" 'No space left'
+	rm "$tmp/disk/fill"
+	umount "$tmp/disk"
+	tidy() { :; }
+else
+	echo 'no small disk could be mounted: only a limit of file size was looked at'
+fi
+limited() {
+	(ulimit -f 512 && exec "$ASSAY" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null)
+	status=$?
+	shown "$@"
+}
+rm -rf "$tmp/disk" "$tmp/labx"
+mkdir "$tmp/disk"
+disk_is_full 'limit of file size' 'cannot read or write' 'File too large'
+
+finish

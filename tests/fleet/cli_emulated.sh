@@ -1,0 +1,392 @@
+#!/bin/sh
+# The emulated fleet: real sshd's, as root with namespaces and as an ordinary user; what is left behind after every kind of end.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+[ -x /usr/sbin/sshd ] || skip 'there is no /usr/sbin/sshd (openssh-server)'
+command -v ssh >/dev/null || skip 'there is no ssh (openssh-client)'
+[ "$(id -u)" = 0 ] || skip 'needs root, to be both root and an ordinary user'
+chmod 755 "$tmp"
+user=4242
+held=
+
+tidy() {
+	[ -n "$held" ] && kill "$held" 2>/dev/null
+	for dir in "$tmp"/*/; do
+		"$ASSAY" fleet down "$dir" >/dev/null 2>&1
+	done
+}
+
+# on LAB N COMMAND: on the N-th host, as a user would by hand.
+on() {
+	dir=$1 n=$2
+	shift 2
+	timeout 20 ssh -F none -i "$dir/.assay/emulated/id_ed25519" -o IdentitiesOnly=yes -o UserKnownHostsFile="$dir/known_hosts" \
+		-o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=10 -o LogLevel=ERROR \
+		-p "$(sed -n 's/^    port: //p' "$dir/lab.yaml" | sed -n "${n}p")" \
+		"$(sed -n 's/^    user: "\(.*\)"/\1/p' "$dir/lab.yaml" | sed -n "${n}p")@$(sed -n 's/^    address: //p' "$dir/lab.yaml" | sed -n "${n}p")" "$@" \
+		>"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+	shown "(on host $n)" "$@"
+}
+
+# Everything on this machine that belongs to a laboratory: processes, links, control groups, mounts. Silent when there is nothing.
+things() {
+	tag=$(printf %s "$1" | sha256sum | cut -c1-8)
+	{
+		grep -lzE "^ASSAY_FLEET=$tag-" /proc/[0-9]*/environ
+		grep -lF "$1/.assay/emulated/run/" /proc/[0-9]*/cmdline /proc/[0-9]*/mountinfo
+	} 2>/dev/null | while read -r file; do # the greps found themselves, too
+		[ ! -e "$file" ] || echo "$file ($(tr '\0' ' ' <"${file%/*}/cmdline"))"
+	done
+	ls /sys/class/net | grep "^as$tag" | sed 's/^/link /'
+	find /sys/fs/cgroup -maxdepth 3 -name "assay-$tag" 2>/dev/null | sed 's/^/control group /'
+	ls "$1/.assay/emulated" 2>/dev/null | grep -E '^(run|lib)$' | sed 's/^/directory /'
+}
+
+nothing_left() {
+	cases=$((cases + 1))
+	things "$1" >"$tmp/things"
+	[ ! -s "$tmp/things" ] || fail "left behind: $(head -n 4 "$tmp/things")"
+}
+
+something_there() {
+	cases=$((cases + 1))
+	things "$1" >"$tmp/things"
+	[ -s "$tmp/things" ] || fail 'this test sees nothing of a fleet that stands'
+}
+
+# both_there NUMBER: two sessions sleep for so long (a pattern).
+both_there() {
+	cases=$((cases + 1))
+	for _ in $(seq 600); do
+		[ "$(pgrep -cf "^sleep $1\$")" = 2 ] && return
+		sleep .1
+	done
+	fail "not both sessions came: $(pgrep -af "^sleep $1\$")"
+}
+
+milliseconds() {
+	echo $(($(date +%s%N) / 1000000))
+}
+
+# ---- as root ----
+
+what='three hosts as root'
+lab=$tmp/lab
+run fleet up "$lab" --profiles base,vm+str,bw
+expect_status 0
+expect_stdout emu01 emu02 emu03 'vm+str' '3 emulated hosts are up'
+for n in 1 2 3; do
+	on "$lab" $n 'hostname; pwd; echo $ASSAY_EMULATED; df "$HOME" | tail -n 1; stat -c %a "$TMPDIR"; grep ^Seccomp /proc/self/status'
+	expect_status 0
+	cp "$tmp/out" "$tmp/host$n"
+done
+what='what the hosts say'
+mv "$tmp/host2" "$tmp/out"
+expect_stdout 'vm+str' 'Seccomp_filters:	1'
+cp "$tmp/host1" "$tmp/out"
+expect_stdout base 'Seccomp_filters:	0'
+namespaces=no
+grep -q emu01 "$tmp/host1" && namespaces=yes
+if [ $namespaces = yes ]; then
+	expect_stdout emu01 ' 65536 ' 1777
+else
+	echo 'namespaces: not tested, this machine does not allow them'
+fi
+something_there "$lab"
+
+what='mode of the keys'
+cases=$((cases + 1))
+[ "$(stat -c %a "$lab/.assay/emulated/id_ed25519" "$lab/.assay/emulated/keys" "$lab/.assay/emulated/keys/emu01" | tr '\n' ' ')" = '600 700 600 ' ] ||
+	fail 'keys should be for their owner alone'
+
+what='the preloaded library works in what runs on the host'
+on "$lab" 2 'grep -c knobs_string.so /proc/self/maps'
+expect_status 0
+
+what='the inventory is one that assay reads'
+if "$ASSAY" fleet list --help >/dev/null 2>&1; then
+	run -C "$lab" fleet list
+	expect_status 0
+	expect_stdout emu01 emu03 'vm+str'
+fi
+
+what='the memory hog works while a program runs, and only then'
+hog=$(pgrep -x assay-hog | while read -r pid; do
+	grep -qF "$(sed -n 's/^assay-emulated-1 //p' "$lab/.assay/emulated/state")" "/proc/$pid/net/unix" 2>/dev/null && echo "$pid"
+done | head -n 1)
+ticks() {
+	awk '{ print $14 + $15 }' "/proc/$hog/stat"
+}
+# rests: its ticks stand still for a while, within some seconds; others may be at work on this machine, so that it comes late to anything.
+rests() {
+	cases=$((cases + 1))
+	for _ in $(seq 50); do
+		before=$(ticks)
+		sleep .3
+		idle=$(ticks)
+		[ "$before" = "$idle" ] && return
+	done
+	fail "the hog works while no program runs: $before to $idle ticks"
+}
+rests
+on "$lab" 3 "while [ ! -e '$tmp/enough' ]; do sleep .05; done" &
+session=$!
+for _ in $(seq 600); do
+	busy=$(ticks)
+	[ $((busy - idle)) -ge 5 ] && break
+	sleep .1
+done
+cases=$((cases + 1))
+[ $((busy - idle)) -ge 5 ] || fail "ticks of the hog: idle $idle, busy to $busy"
+: >"$tmp/enough"
+wait "$session"
+rests
+
+what='up again: the earlier one goes, host keys stay'
+cp "$lab/.assay/emulated/keys/emu01.pub" "$tmp/key"
+run fleet up "$lab" --profiles io,base -f json
+expect_status 0
+expect_json_parses
+expect_json .hosts[1].profile base
+expect_same_files "$tmp/key" "$lab/.assay/emulated/keys/emu01.pub"
+time_of() {
+	start=$(milliseconds)
+	on "$lab" "$1" 'dd bs=1 count=30000 if=/dev/zero of=/dev/null'
+	echo $(($(milliseconds) - start))
+}
+slow=$(time_of 1)
+fast=$(time_of 2)
+echo "60000 small reads and writes, with the connection: $slow ms under the profile io, $fast ms under base"
+
+what='what a session left, what survived its sshd, a stopped process'
+on "$lab" 1 "setsid sleep 4711$$ >/dev/null 2>&1 &"
+(on "$lab" 1 "setsid sh -c 'trap \"\" TERM HUP; sleep 4712$$; true' & kill -STOP \$\$") &
+held=$!
+both_there "471[12]$$"
+kill -9 "$(sed -n 's/^process \([0-9]*\) .*/\1/p' "$lab/.assay/emulated/state" | sed -n 2p)"
+run fleet down "$lab"
+expect_status 0
+nothing_left "$lab"
+wait "$held"
+held=
+what='down twice'
+run fleet down "$lab"
+expect_status 0
+expect_stdout 'No emulated fleet'
+cases=$((cases + 1))
+[ -f "$lab/lab.yaml" ] && [ -d "$lab/machines" ] || fail 'down should leave the laboratory'
+
+what='killed at any moment'
+for delay in .005 .02 .04 .06 .08 .1 .15 .2 .3; do
+	"$ASSAY" fleet up "$lab" -n 4 >/dev/null 2>&1 &
+	killed=$!
+	sleep $delay
+	kill -9 $killed 2>/dev/null
+	wait $killed 2>/dev/null
+	run fleet down "$lab"
+	expect_status 0
+	nothing_left "$lab"
+done
+"$ASSAY" fleet up "$tmp/fresh" -n 4 >/dev/null 2>&1 &
+killed=$!
+sleep .03
+kill -9 $killed 2>/dev/null
+wait $killed 2>/dev/null
+run fleet up "$tmp/fresh" -n 2
+expect_status 0
+on "$tmp/fresh" 2 true
+expect_status 0
+run fleet down "$tmp/fresh"
+nothing_left "$tmp/fresh"
+
+what='Ctrl-C'
+: >"$tmp/err" # what the last command said must not pass for a word of the next one
+"$ASSAY" fleet up "$lab" -n 20 >"$tmp/out" 2>"$tmp/err" &
+killed=$!
+while [ ! -s "$tmp/err" ] && kill -0 $killed 2>/dev/null; do sleep .01; done # it is at work: signals are caught by now
+kill -TERM $killed
+wait $killed
+status=$?
+if [ $status -ne 0 ]; then
+	expect_status 1
+	nothing_left "$lab"
+fi
+run fleet down "$lab"
+
+what='a directory that was removed while its fleet stood'
+run fleet up "$tmp/gone" -n 2
+rm -rf "$tmp/gone"
+something_there "$tmp/gone"
+run fleet up "$tmp/gone" -n 1
+expect_status 0
+run fleet down "$tmp/gone"
+nothing_left "$tmp/gone"
+
+what='a state file that names what is not ours'
+cp "$lab/.assay/emulated/state" "$tmp/state"
+printf 'link lo\n' >>"$lab/.assay/emulated/state"
+run fleet down "$lab"
+refused 1 state:3 'not a line'
+cp "$tmp/state" "$lab/.assay/emulated/state"
+
+what='fleets on loopback that come up at the same time take no port from each other'
+for i in 1 2 3 4 5 6; do
+	{ "$ASSAY" fleet up "$tmp/at-once$i" --no-root -n 4 >"$tmp/at-once$i.out" 2>&1 || : >"$tmp/at-once$i.failed"; } &
+done
+wait
+for i in 1 2 3 4 5 6; do
+	cases=$((cases + 1))
+	[ ! -e "$tmp/at-once$i.failed" ] || fail "$(tail -n 1 "$tmp/at-once$i.out")"
+	run fleet down "$tmp/at-once$i"
+	expect_status 0
+done
+
+# ---- what a user might do wrong ----
+
+what="a laboratory of the user's"
+run init "$tmp/mine"
+run fleet up "$tmp/mine"
+refused 2 'was not written by' 'another directory'
+cases=$((cases + 1))
+[ ! -e "$tmp/mine/.assay/emulated" ] || fail 'it should not be touched'
+
+what='wrong usage'
+run fleet up "$lab" --profiles base,vmm
+refused 2 "no profile 'vmm'" 'malloc+bw'
+run fleet up "$lab" --profiles ''
+refused 2 "no profile ''"
+run fleet up "$lab" --hosts 0
+refused 2 '1 to 1000'
+run fleet up "$lab" --hosts 1001
+refused 2 '1 to 1000'
+run fleet up "$lab" "$tmp/two"
+refused 2 'one directory'
+run fleet up "$tmp/with blank"
+refused 2 'blanks' 'another directory'
+run fleet up "$tmp/no/such"
+refused 1 "$tmp/no"
+run fleet down "$tmp/nowhere"
+refused 2 'no directory'
+run fleet down "$tmp/mine"
+refused 2 'has no emulated fleet'
+run fleet up --help
+expect_stdout 'Example:' '--profile-dir'
+
+what='profiles of the user'
+mkdir "$tmp/profiles"
+printf 'strings: 2\n' >"$tmp/profiles/own.yaml"
+run fleet up "$lab" --profile-dir "$tmp/profiles" -n 1
+expect_status 0
+expect_stdout own
+printf 'string: 2\n' >"$tmp/profiles/own.yaml"
+run fleet up "$lab" --profile-dir "$tmp/profiles"
+refused 2 own.yaml:1 strings
+on "$lab" 1 true
+expect_status 0
+
+what='somebody else is at work'
+(
+	flock 9
+	exec sleep 100
+) 9>>"$lab/.assay/emulated/lock" &
+held=$!
+while flock -n "$lab/.assay/emulated/lock" true; do sleep .02; done
+run fleet down "$lab"
+refused 1 'is at work'
+kill "$held"
+wait "$held" 2>/dev/null
+held=
+
+# ---- as an ordinary user, and on machines where something is missing ----
+
+# elsewhere 'MOUNTS' COMMAND...: in mounts of its own.
+elsewhere() {
+	mounts=$1
+	shift
+	unshare -m sh -c "$mounts"' || exit 99; exec "$@"' sh "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+	shown "(elsewhere)" "$@"
+}
+elsewhere 'mount --bind /dev/null /usr/sbin/sshd' true
+if [ $status -ne 0 ]; then
+	echo 'an ordinary user, missing programs: not tested, this machine does not allow mounts'
+	run fleet down "$lab"
+	finish
+fi
+run fleet down "$lab"
+
+what='no sshd'
+elsewhere 'mount --bind /dev/null /usr/sbin/sshd' "$ASSAY" fleet up "$lab"
+refused 1 'no sshd' 'openssh-server'
+what='a locked account'
+sed 's/^root:[^:]*:/root:!:/' /etc/shadow >"$tmp/shadow"
+elsewhere "mount --bind $tmp/shadow /etc/shadow" "$ASSAY" fleet up "$lab"
+refused 1 'is locked' "usermod -p '*' root"
+what='an account without a shell'
+sed '/^root:/s#:[^:]*$#:/usr/sbin/nologin#' /etc/passwd >"$tmp/passwd"
+elsewhere "mount --bind $tmp/passwd /etc/passwd" "$ASSAY" fleet up "$lab"
+refused 1 'runs no commands'
+nothing_left "$lab"
+
+what='root without the right to make namespaces'
+elsewhere true setpriv --bounding-set=-sys_admin "$ASSAY" fleet up "$lab" -n 2 -p base,vm
+expect_status 0
+grep -q 'Operation not permitted' "$tmp/err" || fail 'it should say what is missing'
+on "$lab" 2 'grep ^Seccomp_filters /proc/self/status'
+expect_status 0
+expect_stdout 'Seccomp_filters:	2'
+
+what='two fleets on loopback'
+run fleet up "$tmp/second" --no-root -n 2
+expect_status 0
+on "$tmp/second" 1 true
+expect_status 0
+on "$lab" 1 true
+expect_status 0
+run fleet down "$tmp/second"
+on "$lab" 1 true
+expect_status 0
+what='without control groups: a session and what it left survive their sshd'
+on "$lab" 1 "setsid sleep 4714$$ >/dev/null 2>&1 &"
+(on "$lab" 1 "exec sleep 4715$$") &
+held=$!
+both_there "471[45]$$"
+kill -9 "$(sed -n 's/^process \([0-9]*\) .*/\1/p' "$lab/.assay/emulated/state" | head -n 1)"
+run fleet down "$lab"
+expect_status 0
+nothing_left "$lab"
+wait "$held"
+held=
+cases=$((cases + 1))
+[ -z "$(pgrep -f "^sleep 471[45]$$\$")" ] || fail 'what the sessions ran should have ended'
+
+what='an ordinary user'
+mkdir "$tmp/home"
+chown $user:$user "$tmp/home"
+cp "$ASSAY" "$tmp/assay"
+{ grep -v '^emulated:' /etc/passwd; echo "emulated:x:$user:$user::$tmp/home:/bin/sh"; } >"$tmp/passwd"
+as_user() {
+	elsewhere "mount --bind $tmp/passwd /etc/passwd" setpriv --reuid $user --regid $user --clear-groups env HOME="$tmp/home" "$tmp/assay" "$@"
+}
+as_user fleet up "$tmp/home/lab" -p base,vm,bw
+expect_status 0
+expect_stdout 127.0.0.1 220
+grep -q 'only root may make namespaces' "$tmp/err" || fail 'it should say what is missing'
+for n in 1 2 3; do
+	on "$tmp/home/lab" $n 'id -u; echo $ASSAY_EMULATED; grep ^Seccomp /proc/self/status; (setsid sleep 4713 >/dev/null 2>&1 &)'
+	expect_status 0
+	expect_stdout $user
+	[ $n != 2 ] || expect_stdout 'Seccomp:	2'
+done
+something_there "$tmp/home/lab"
+as_user fleet down "$tmp/home/lab"
+expect_status 0
+nothing_left "$tmp/home/lab"
+what="root's fleet, taken down by another user"
+run fleet up "$lab" -n 1
+as_user fleet down "$lab"
+refused 1 'another user'
+run fleet down "$lab"
+expect_status 0
+nothing_left "$lab"
+finish

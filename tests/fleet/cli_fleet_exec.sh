@@ -1,0 +1,306 @@
+#!/bin/sh
+# `assay fleet trust` and `assay fleet exec` against real sshd's, as whoever runs this and, from root, as an ordinary user too.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_sshd.sh"
+sshd_available || skip 'there is no sshd, ssh-keygen or setpriv (openssh-server, util-linux)'
+export HOME="$tmp/home"
+mkdir "$HOME"
+unset SSH_AUTH_SOCK
+settings="SetEnv XDG_CACHE_HOME=$tmp/cache"
+
+# An ordinary user with a shell, whom only this script sees.
+if [ "$(id -u)" = 0 ] && [ -z "${ASSAY_TEST_AGAIN:-}" ]; then
+	cp /etc/passwd "$tmp/passwd"
+	echo "assaytest:*:4242:4242::/:/bin/sh" >>"$tmp/passwd"
+	export ASSAY_TEST_AGAIN=1
+	if ! setpriv --reuid 4242 --regid 4242 --clear-groups test -r "$0" -a -x "$ASSAY"; then
+		echo 'an ordinary user cannot read this directory: not run as one'
+	elif unshare -m true 2>/dev/null; then
+		# shellcheck disable=SC2016 # the inner shell's words
+		unshare -m --propagation private sh -c 'mount --bind "$1" /etc/passwd &&
+			TMPDIR=/tmp exec setpriv --reuid 4242 --regid 4242 --clear-groups sh "$2"' sh "$tmp/passwd" "$0" ||
+			{ echo 'failed as an ordinary user'; exit 1; }
+	else
+		echo 'no mount namespaces here: not run as an ordinary user'
+	fi
+fi
+
+sshd_start one "$settings"
+cat >"$tmp/hosts" <<END
+hosts:
+  - name: node[1-3]
+    address: 127.0.0.1
+    port: $port
+    identity_file: $tmp/user
+    groups: [good]
+END
+run init "$tmp/lab"
+cp "$tmp/hosts" "$tmp/lab/lab.yaml"
+
+fleet() {
+	verb=$1
+	shift
+	run -C "$tmp/lab" fleet "$verb" "$@"
+}
+
+expect_stderr() {
+	for text; do
+		cases=$((cases + 1))
+		grep -qF -e "$text" "$tmp/err" || fail "standard error should have: $text"
+	done
+}
+
+expect_lines() {
+	cases=$((cases + 1))
+	sort "$tmp/out" >"$tmp/sorted"
+	printf '%s\n' "$@" >"$tmp/expected"
+	cmp -s "$tmp/sorted" "$tmp/expected" || fail "lines expected: $*"
+}
+
+what='a host whose key nobody knows'
+fleet exec -- touch "$tmp/was-here"
+expect_status 1
+expect_no_stdout
+expect_stderr 'hostkey: node1: its key SHA256:' "'assay fleet trust -w node1'"
+cases=$((cases + 1))
+[ ! -e "$tmp/was-here" ] || fail 'the command was run all the same'
+
+what='trust names its hosts'
+fleet trust
+refused 2 '-w @all'
+
+what='trust'
+fleet trust -w node1
+expect_status 0
+fingerprint=$(ssh-keygen -lf "$tmp/one.key.pub" | cut -d' ' -f2)
+expect_stdout "node1: recorded $fingerprint (ssh-ed25519)" '1 key written'
+what='trust again'
+fleet trust -w @good --format json
+expect_status 0
+expect_json '.hosts[0].action' known
+expect_json '.hosts[2].fingerprint' "$fingerprint"
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/lab/known_hosts")" = 1 ] || fail 'one line expected in known_hosts'
+
+what='all are well'
+fleet exec -- echo hello
+expect_status 0
+expect_lines 'node1: hello' 'node2: hello' 'node3: hello'
+expect_stderr 'assay fleet exec: ok: node[1-3]'
+what='words arrive as they are'
+fleet exec -w node1 -- printf '<%s>\n' 'a b' "it's" '$HOME' '$(x)' '*' '' '\n' 'ü' '"'
+expect_status 0
+for word in 'a b' "it's" '$HOME' '$(x)' '*' '' '\n' 'ü' '"'; do
+	printf 'node1: <%s>\n' "$word"
+done >"$tmp/expected"
+expect_same_files "$tmp/out" "$tmp/expected"
+what='options of the command are its own'
+fleet exec -w node1 -- echo -w node2 --format json --help
+expect_status 0
+expect_lines 'node1: -w node2 --format json --help'
+what='a command that is not there'
+fleet exec -w node1 -- no-such-command
+expect_status 1
+expect_no_stdout
+expect_stderr "failed: node1: cannot execute 'no-such-command': No such file or directory"
+what='a whole line for a shell in one word'
+fleet exec -w node1 -- 'ls -l | wc -l'
+expect_status 1
+expect_stderr "failed: node1: cannot execute 'ls -l | wc -l'" "no shell sees the words; for a line of one: -- sh -c '...'"
+what='one host fails'
+fleet exec -w node[1-2] -- mkdir "$tmp/one-only"
+expect_status 7
+expect_stderr 'ok: node' 'failed: node' 'exit status 1' 'File exists'
+
+what='two streams, the last line not ended'
+fleet exec -w node1 -- sh -c 'printf "1\n2"; printf wrong >&2; exit 4'
+expect_status 1
+expect_lines 'node1: 1' 'node1: 2'
+expect_stderr 'node1: wrong' 'failed: node1: exit status 4'
+
+what='JSON'
+fleet exec -w node1 --format json -- sh -c 'printf "a\377"; echo text >&2; kill -TERM $$'
+expect_status 1
+expect_json_parses
+expect_no_stderr
+expect_json '.hosts[0].outcome' failed
+expect_json '.hosts[0].exit_status' null
+expect_json '.hosts[0].signal' TERM
+expect_json '.hosts[0].stdout_base64' Yf8=
+expect_json '.command[0]' sh
+expect_json '.hosts[0].without_helper' null
+expect_json '.hosts[0].usage.leftovers' 0
+what='the binary output of many lines is whole'
+head -c 3000000 /dev/urandom >"$tmp/random"
+fleet exec -w node1 --format json -- cat "$tmp/random"
+expect_status 0
+json '.hosts[0].stdout_base64' | base64 -d >"$tmp/arrived"
+expect_same_files "$tmp/random" "$tmp/arrived"
+what='a flood is cut, also where the helper comes first'
+rm -r "$tmp/cache"
+fleet exec -w node1 --format json -- head -c 20000000 /dev/zero
+expect_status 1
+expect_json '.hosts[0].outcome' failed
+expect_json '.hosts[0].exit_status' null
+expect_json '.hosts[0].message' 'more than 16 MiB of standard output: cut there, and the connection closed'
+cases=$((cases + 1))
+[ "$(json '.hosts[0].stdout_base64' | base64 -d | wc -c)" -gt 16000000 ] || fail 'what has come before should be there'
+
+what='a command that takes too long'
+fleet exec -w node[1-2] --timeout 0.3 -- sleep 5
+expect_status 1
+expect_stderr 'timeout: node[1-2]: the command did not end within 0.3 s and was killed'
+what='what it leaves behind is ended'
+fleet exec -w node1 --format json -- sh -c "sleep 4$$ >/dev/null 2>&1 & echo begun"
+expect_status 0
+expect_json '.hosts[0].usage.leftovers' 1
+cases=$((cases + 1))
+grep -lzqx "[4]$$" /proc/[0-9]*/cmdline 2>/dev/null && fail 'sleep should be gone'
+
+what='a host where the helper cannot be kept: the shell, and every word in quotes'
+sshd_start bare "SetEnv PATH=/nonexistent XDG_CACHE_HOME=/nonexistent"
+cp "$tmp/lab/lab.yaml" "$tmp/without-bare"
+cp "$tmp/lab/known_hosts" "$tmp/known-without-bare"
+cat >>"$tmp/lab/lab.yaml" <<END
+  - name: bare[1-2]
+    address: 127.0.0.1
+    port: $port
+    identity_file: $tmp/user
+END
+fleet trust -w bare[1-2]
+fleet exec -w bare[1-2] -- /usr/bin/printf '<%s>\n' 'a b' "it's" '$(x)' ''
+expect_status 0
+expect_lines 'bare1: <$(x)>' 'bare1: <>' 'bare1: <a b>' "bare1: <it's>" 'bare2: <$(x)>' 'bare2: <>' 'bare2: <a b>' "bare2: <it's>"
+expect_stderr 'remark: the shell of bare[1-2] ran the command: the helper could not be deployed: '
+fleet exec -w bare1,node1 --format json -- /bin/sh -c 'echo out; exit 3'
+expect_status 1
+expect_json '.hosts[0].usage.survivors' 0
+expect_json '.hosts[1].usage' null
+expect_json '.hosts[1].stdout' out
+expect_json '.hosts[1].exit_status' 3
+fleet exec -w bare1 --timeout 0.5 -- /bin/sleep 3
+expect_status 1
+expect_stderr 'timeout: bare1: the command did not end within 0.5 s'
+sshd_stop bare
+mv "$tmp/without-bare" "$tmp/lab/lab.yaml"
+mv "$tmp/known-without-bare" "$tmp/lab/known_hosts"
+
+cat >>"$tmp/lab/lab.yaml" <<END
+  - name: dead[1-2]
+    address: 127.0.0.1
+    port: 1
+  - name: here
+    transport: local
+    env: { WHERE: "it's here", EMPTY: "" }
+END
+what='some hosts fail: 7, and hosts with the same end share a line'
+fleet exec -x here -- true
+expect_status 7
+expect_stderr 'ok: node[1-3]' 'unreachable: dead[1-2]: cannot connect to 127.0.0.1 port 1: Connection refused'
+what='this machine, and the environment of a host'
+fleet exec -w here -- printenv WHERE EMPTY
+expect_status 0
+expect_lines 'here: ' "here: it's here"
+fleet exec -w here -- sh -c 'printf "%s" "$WHERE"'
+expect_lines "here: it's here"
+what='this machine needs no key'
+fleet trust -w here
+expect_status 0
+expect_stdout 'here: local'
+what='a host that is not there cannot be trusted'
+fleet trust -w dead1,node1
+expect_status 7
+expect_stdout 'dead1: failed: cannot connect'
+
+what='a key that has changed'
+sshd_stop one
+rm "$tmp/one.key" "$tmp/one.key.pub"
+sshd_start one "$settings"
+fleet exec -w node1 -- true
+expect_status 1
+expect_stderr 'hostkey: node1' "known_hosts:1: find out why" '--replace'
+fleet trust -w node1
+expect_status 1
+expect_stdout 'node1: refused' 'known_hosts:1 has another key'
+fleet trust -w node1 --replace
+expect_status 0
+expect_stdout 'node1: replaced' "$(ssh-keygen -lf "$tmp/one.key.pub" | cut -d' ' -f2)"
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/lab/known_hosts")" = 1 ] || fail 'the old line should be gone'
+fleet exec -w node1 -- true
+expect_status 0
+
+what='a revoked key is never trusted'
+cp "$tmp/lab/known_hosts" "$tmp/good"
+sed 's/^/@revoked /' "$tmp/good" >"$tmp/lab/known_hosts"
+fleet trust -w node1 --replace
+expect_status 1
+expect_stdout 'node1: refused' 'is revoked'
+what='a line about several hosts is left to the user'
+{ printf 'other,'; sed 's/ .*//' "$tmp/good" | tr -d '\n'; ssh-keygen -q -t ed25519 -N '' -f "$tmp/old" && printf ' %s\n' "$(cut -d' ' -f1,2 "$tmp/old.pub")"; } >"$tmp/lab/known_hosts"
+fleet trust -w node1 --replace
+refused 2 'known_hosts:1 is about 127.0.0.1 and other hosts'
+what='a line that cannot be read'
+echo 'nonsense' >"$tmp/lab/known_hosts"
+fleet exec -w node1 -- true
+refused 2 'known_hosts:1'
+cp "$tmp/good" "$tmp/lab/known_hosts"
+
+what='wrong usage'
+fleet exec
+refused 2 'there is no command'
+fleet exec --fanout 0 -- true
+refused 2 '--fanout is a number from 1 to'
+fleet exec --timeout -1 -- true
+refused 2 '--timeout is a number of seconds'
+fleet exec -w node9 -- true
+refused 2 "node9"
+
+# Interrupted, in order or not: nothing of it is left anywhere.
+marker=3$$
+interrupted() {
+	what="interrupted by SIG$1, $2 s behind the last command's start"
+	"$ASSAY" -C "$tmp/lab" fleet exec -w node[1-3],here -- sh -c 'echo begun; sleep $0; true' "$marker" >"$tmp/out" 2>"$tmp/err" </dev/null &
+	assay=$!
+	for wait in $(seq 1200); do
+		[ "$(left)" -ge 8 ] && break
+		sleep .05
+	done
+	sleep "$2"
+	kill -"$1" $assay
+	started=$(date +%s)
+	wait $assay 2>/dev/null
+	status=$?
+	cases=$((cases + 2))
+	[ $(($(date +%s) - started)) -le 15 ] || fail 'it should end at once, not when the commands do, or a connection is given up'
+	for wait in $(seq 1200); do
+		[ "$(left)" = 0 ] && return
+		sleep .05
+	done
+	fail "no command should be left, but $(left) are"
+	for pid in $(pids); do
+		tr '\0' ' ' <"/proc/$pid/cmdline"
+		kill "$pid"
+	done
+}
+left() { pids | wc -l; }
+pids() { grep -lzx "[3]$$" /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3; }
+
+interrupted INT 1 # what was said before is to have come here
+expect_status 1
+expect_stderr 'failed: node[1-3],here: cancelled'
+expect_stdout 'node1: begun' 'here: begun'
+interrupted KILL 0
+
+if command -v script >/dev/null 2>&1; then
+	what='on a terminal: progress, and no escape sequences from hosts'
+	script -qec "'$ASSAY' -C '$tmp/lab' fleet exec -w node1,here -- printf '\\033[31mred\\a\\n'" /dev/null >"$tmp/out" 2>&1 </dev/null
+	expect_stdout 'node1: ?[31mred?' '1/2 hosts'
+	what='on a terminal: a sequence that lies across two pieces of the output'
+	script -qec "'$ASSAY' -C '$tmp/lab' fleet exec -w here -- sh -c 'head -c 65535 /dev/zero | tr \\\\0 a; printf \"\\\\302\\\\23331m\"'" /dev/null 2>&1 </dev/null | tail -c 200 >"$tmp/out"
+	expect_stdout 'aaa?31m'
+else
+	echo 'no script(1) here: the terminal was not looked at'
+fi
+sshd_stop one
+finish

@@ -1,0 +1,77 @@
+# assay fleet list: hosts of lab.yaml, and -w and -x as all commands of the fleet have them.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+what='a new laboratory has no hosts'
+run init "$tmp/lab"
+run -C "$tmp/lab" fleet list
+refused 2 'no hosts yet: write them into it' "'# hosts:'"
+
+what='the example without its comment signs'
+sed -i 's/^# //' "$tmp/lab/lab.yaml"
+run -C "$tmp/lab" fleet list
+expect_status 0
+expect_no_stderr
+expect_stdout 'name    id        address         user   groups     type       box' \
+	'node12  xeon-112  10.0.0.22:2222  bench  rack1,big  xeon-2640  node12' \
+	'guest1  guest1    guest1          -      -          -          box1' \
+	'here    here      this machine    -      -          -          here' \
+	'15 hosts: node[01-12],guest[1-2],here'
+
+what='-w and -x'
+run -C "$tmp/lab" fleet list -w 'node[01-04],@all' -x @big --exclude guest2
+expect_status 0
+expect_stdout '2 of 15 hosts: guest1,here'
+cases=$((cases + 1))
+grep -q node01 "$tmp/out" && fail 'node01 is excluded'
+run -C "$tmp/lab" fleet list --hosts @rack1 -w here
+expect_status 0
+expect_stdout '13 of 15 hosts: node[01-12],here'
+
+what='JSON'
+run -C "$tmp/lab" fleet list -w node02,here --format json
+expect_status 0
+expect_no_stderr
+expect_json_parses
+expect_json .n 2
+expect_json .names node02,here
+expect_json '.hosts[0].id' xeon-102
+expect_json '.hosts[0].address' 10.0.0.12
+expect_json '.hosts[0].port' 2222
+expect_json '.hosts[0].groups[1]' big
+expect_json '.hosts[0].env.OMP_NUM_THREADS' 8
+expect_json '.hosts[0].emulated' false
+expect_json '.hosts[1].transport' local
+expect_json '.hosts[1].address' null
+
+what='an emulated host says so, and a port behind an address of version 6 can be read'
+printf 'hosts:\n  - {name: emu1, profile: io, address: "::1", port: 22001}\n' >"$tmp/lab/lab.yaml"
+run -C "$tmp/lab" fleet list
+expect_status 0
+expect_stdout 'io (emulated)' '[::1]:22001' '1 host: emu1'
+run -C "$tmp/lab" fleet list --format json
+expect_json '.hosts[0].emulated' true
+expect_json '.hosts[0].type' io
+
+while IFS='|' read -r words wanted also; do
+	what="wrong usage: $words"
+	# shellcheck disable=SC2086
+	run -C "$tmp/lab" $words
+	refused 2 "$wanted" "${also:-}"
+done <<'END'
+fleet list -w emu2|no host 'emu2'|did you mean 'emu1'
+fleet list -x emu2|no host 'emu2'|did you mean 'emu1'
+fleet list -w @io|no group '@io'
+fleet list -w emu[1-|'emu[1-', character 7|']' is missing
+fleet list -w ,|no host behind -w
+fleet list -x|'-x' needs HOSTS
+fleet list -x @all|-x '@all' leaves no host
+fleet list extra|'extra' is one word too many
+fleet lst|unknown command 'fleet lst'|did you mean 'fleet list'
+END
+
+what='a malformed inventory'
+printf 'hosts:\n  - name: a[1-3]\n    port: 99999\n' >"$tmp/lab/lab.yaml"
+run -C "$tmp/lab" fleet list
+refused 2 'lab.yaml:3' "not '99999'"
+
+finish

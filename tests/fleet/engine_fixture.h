@@ -1,0 +1,180 @@
+/* What the tests of the engine share: an sshd with a user key, hosts that point there, drivers that run one command. */
+#ifndef TESTS_ENGINE_FIXTURE_H
+#define TESTS_ENGINE_FIXTURE_H
+
+#include "fleet/engine/engine.h"
+#include "tests/scratch.h"
+#include "tests/fleet/sshd.h"
+
+#include <dirent.h>
+
+static struct sshd server;
+static struct known_hosts *known;
+static char *directory; /* of this test program; everything is in it */
+
+static inline size_t count_fds(void)
+{
+	DIR *fds = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	while (readdir(fds))
+		n++;
+	closedir(fds);
+	return n;
+}
+
+static inline void know(struct known_hosts *where, const char *marker, int port, const char *key)
+{
+	char *public = sshd_public(key), *line = mem_format("%s[127.0.0.1]:%d %s\n", marker, port, public);
+	struct assay_error err;
+
+	check(known_hosts_parse(where, "known_hosts", line, strlen(line), &err), &err);
+	free(line);
+	free(public);
+}
+
+static inline int engine_enter(void **state)
+{
+	directory = mem_string("/tmp/assay-engine-XXXXXX");
+	(void)state;
+	if (!mkdtemp(directory) || chdir(directory))
+		return 1;
+	unsetenv("SSH_AUTH_SOCK");
+	setenv("HOME", directory, 1);
+	sshd_keygen("user", "ed25519", "");
+	sshd_authorize("user");
+	server = sshd_start("server", "");
+	known = known_hosts_new();
+	know(known, "", server.port, server.key);
+	return 0;
+}
+
+static inline int engine_leave(void **state)
+{
+	(void)state;
+	known_hosts_free(known);
+	sshd_stop(&server);
+	if (chdir("/") || nftw(directory, scratch_remove, 16, FTW_DEPTH | FTW_PHYS))
+		return 1;
+	free(directory);
+	return 0;
+}
+
+/* Around each test: no descriptor stays open. */
+static size_t fds_before;
+
+static inline int fds_enter(void **state)
+{
+	(void)state;
+	fds_before = count_fds();
+	return 0;
+}
+
+static inline int fds_leave(void **state)
+{
+	(void)state;
+	return count_fds() != fds_before;
+}
+
+#define ENGINE_TEST(name) cmocka_unit_test_setup_teardown(name, fds_enter, fds_leave)
+
+/* The server, under a name. */
+static inline struct host host_at(int port)
+{
+	static char name[] = "one", address[] = "127.0.0.1", identity[] = "user";
+
+	return (struct host){ .name = name, .id = name, .address = address, .port = port, .identity_file = identity, .box = name };
+}
+
+/* This machine. */
+static inline struct host host_here(void)
+{
+	static char name[] = "here";
+
+	return (struct host){ .name = name, .id = name, .address = name, .box = name, .local = true };
+}
+
+static inline struct fleet_options fleet_defaults(void)
+{
+	return (struct fleet_options){ .directory = directory, .known = known, .connect_timeout_ms = 5000, .command_timeout_ms = 10000 };
+}
+
+/* The same command for every host, once. */
+struct once {
+	struct fleet_driver driver;
+	struct fleet_command command;
+	size_t done;
+};
+
+static inline bool once_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+{
+	(void)host;
+	*out = ((struct once *)driver)->command;
+	return !last;
+}
+
+static inline void once_done(struct fleet_driver *driver, size_t host, const struct fleet_result *result, size_t n_done, size_t n)
+{
+	struct once *once = (struct once *)driver;
+
+	(void)host, (void)result;
+	assert_int_equal(n_done, ++once->done);
+	assert_true(n_done <= n);
+}
+
+static inline struct once once(const char *command)
+{
+	return (struct once){ .driver = { .next = once_next, .done = once_done }, .command = { .command = command } };
+}
+
+static inline struct fleet_result run_one(const struct host *host, struct once *what, const struct fleet_options *options)
+{
+	const struct host *hosts[] = { host };
+	struct fleet_result result;
+	struct assay_error err;
+
+	check(fleet_run(hosts, 1, &what->driver, options, &result, &err), &err);
+	assert_int_equal(what->done, 1);
+	return result;
+}
+
+static inline void expect(const struct fleet_result *result, enum fleet_outcome outcome, const char *part)
+{
+	if (result->outcome != outcome)
+		fail_msg("%s (%s), not %s", fleet_outcome_text(result->outcome), result->message, fleet_outcome_text(outcome));
+	if (!strstr(result->message, part))
+		fail_msg("'%s' is not in '%s'", part, result->message);
+	if (outcome == FLEET_OK)
+		assert_string_equal(result->message, "");
+}
+
+static inline char *text_of(const struct spool *spool)
+{
+	struct assay_error err;
+	char *text;
+	size_t n;
+
+	check(spool_text(spool, 64u << 20, &text, &n, &err), &err);
+	return text;
+}
+
+static inline void expect_text(const struct spool *spool, const char *expected)
+{
+	char *text = text_of(spool);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+/* Runs a command on the server and releases the result: for cases where the outcome is all. */
+static inline void expect_outcome(const struct host *host, const char *command, const struct fleet_options *options,
+				  enum fleet_outcome outcome, const char *part)
+{
+	struct once what = once(command);
+	struct fleet_result result = run_one(host, &what, options);
+
+	expect(&result, outcome, part);
+	fleet_result_release(&result);
+}
+
+#endif

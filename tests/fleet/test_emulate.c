@@ -1,0 +1,550 @@
+#include "fleet/emulate/emulate_data.h"
+#include "fleet/emulate/emulate_filter.h"
+#include "fleet/emulate/emulate_key.h"
+#include "fleet/emulate/emulate_profile.h"
+#include "fleet/emulate/emulate_state.h"
+
+#include "tests/scratch.h"
+
+#include <dlfcn.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+
+/* ---- profiles ---- */
+
+static char *show(const struct emulate_profile *p)
+{
+	return mem_format("%s all=%u vm=%u io=%u strings=%u compare=%u malloc=%u mmap=%lld hog=%u/%u", p->name,
+			  p->instructions[EMULATE_CLASS_ALL], p->instructions[EMULATE_CLASS_VM],
+			  p->instructions[EMULATE_CLASS_IO], p->strings, p->compare, p->malloc_steps,
+			  (long long)p->mmap_threshold_bytes, p->hog_mib, p->hog_percent);
+}
+
+static void test_profile(void **state)
+{
+	static const struct {
+		const char *what, *text;
+		enum assay_status status;
+		const char *expected; /* of an error, a part of it */
+	} rows[] = {
+		{ "nothing", "", ASSAY_OK, "p all=0 vm=0 io=0 strings=0 compare=0 malloc=0 mmap=0 hog=0/0" },
+		{ "everything",
+		  "about: x\nsystem_calls: {all: 1, vm: 2, io: 3}\nstrings: 4\ncompare: 5\nmalloc: 6\nmmap_threshold: 4096\n"
+		  "hog: {mib: 7, percent: 8}\n",
+		  ASSAY_OK, "p all=1 vm=2 io=3 strings=4 compare=5 malloc=6 mmap=4096 hog=7/8" },
+		{ "as many instructions as fit", "system_calls:\n  vm: 20000\n  io: 8000\n", ASSAY_OK,
+		  "p all=0 vm=20000 io=8000 strings=0 compare=0 malloc=0 mmap=0 hog=0/0" },
+		{ "one more", "system_calls:\n  vm: 20000\n  io: 8001\n", ASSAY_E_LIMIT, "f.yaml:1: system_calls has 28001" },
+		{ "an unknown key", "about: x\nstring: 4\n", ASSAY_E_FORMAT, "'strings'" },
+		{ "an unknown class", "system_calls:\n  mem: 4\n", ASSAY_E_FORMAT, "mem" },
+		{ "not a number", "strings: fast\n", ASSAY_E_FORMAT, "f.yaml:1" },
+		{ "negative", "compare: -1\n", ASSAY_E_FORMAT, "f.yaml:1" },
+		{ "too much", "hog: {mib: 65, percent: 1}\n", ASSAY_E_FORMAT, "64" },
+		{ "half a hog", "hog: {mib: 5}\n", ASSAY_E_FORMAT, "both mib and percent" },
+		{ "a list", "- 1\n", ASSAY_E_FORMAT, "f.yaml:1" },
+		{ "a threshold that malloc would not take", "mmap_threshold: 8\n", ASSAY_E_FORMAT, "1024" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct emulate_profile p;
+		struct assay_error err = { .text = "" };
+		enum assay_status st = emulate_profile_parse("f.yaml", "p", rows[i].text, strlen(rows[i].text), &p, &err);
+		char *shown;
+
+		check_fails(rows[i].what, st, rows[i].status, &err, rows[i].expected);
+		if (st)
+			continue;
+		shown = show(&p);
+		assert_string_equal(shown, rows[i].expected);
+		free(shown);
+		emulate_profile_release(&p);
+	}
+}
+
+static void test_builtin_profiles(void **state)
+{
+	struct emulate_profile p;
+	struct assay_error err;
+	char **names, **shown;
+	size_t n;
+
+	(void)state;
+	check(emulate_profile_names(NULL, &names, &n, &err), &err);
+	assert_int_equal(n, 12);
+	assert_string_equal(names[0], "base");
+	shown = mem_new(n, sizeof(*shown));
+	for (size_t i = 0; i < n; i++) {
+		check(emulate_profile_load(NULL, names[i], &p, &err), &err);
+		assert_non_null(p.about);
+		shown[i] = show(&p);
+		for (size_t j = 0; j < i; j++) /* no two alike behind their names */
+			assert_string_not_equal(strchr(shown[i], ' '), strchr(shown[j], ' '));
+		emulate_profile_release(&p);
+	}
+	for (size_t i = 0; i < n; i++) {
+		free(names[i]);
+		free(shown[i]);
+	}
+	free(shown);
+	free(names);
+	check_fails("none of that name", emulate_profile_load(NULL, "vmm", &p, &err), ASSAY_E_NOTFOUND, &err, "base, vm, io");
+	check_fails("a library is none", emulate_profile_load(NULL, "knobs_hog.so", &p, &err), ASSAY_E_NOTFOUND, &err,
+		    "there is no profile");
+}
+
+static void test_profile_directory(void **state)
+{
+	struct emulate_profile p;
+	struct assay_error err;
+	char **names, **none;
+	size_t n;
+
+	(void)state;
+	check_fails("nothing there", emulate_profile_names(".", &names, &n, &err), ASSAY_E_NOTFOUND, &err, "no profiles");
+	scratch_put("b+c.yaml", "strings: 9\n");
+	scratch_put("a.yaml", "strings: 8\nwrong: 1\n");
+	scratch_put("not one.yaml", "");
+	check(emulate_profile_names(".", &names, &n, &err), &err);
+	assert_int_equal(n, 2);
+	assert_string_equal(names[0], "a");
+	assert_string_equal(names[1], "b+c");
+	check(emulate_profile_load(".", names[1], &p, &err), &err);
+	assert_int_equal(p.strings, 9);
+	emulate_profile_release(&p);
+	check_fails("its line", emulate_profile_load(".", "a", &p, &err), ASSAY_E_FORMAT, &err, "./a.yaml:2");
+	check_fails("out of the directory", emulate_profile_load(".", "../a", &p, &err), ASSAY_E_NOTFOUND, &err, "a, b+c");
+	check_fails("no directory", emulate_profile_names("nowhere", &none, &n, &err), ASSAY_E_IO, &err, "nowhere");
+	free(names[0]);
+	free(names[1]);
+	free(names);
+}
+
+/* ---- filters ---- */
+
+/* What the kernel does with a program, for the instructions that ours have. Returns the verdict; *steps executed. */
+static unsigned simulate(const struct sock_filter *f, size_t n, const struct seccomp_data *data, size_t *steps)
+{
+	uint32_t a = 0;
+
+	*steps = 0;
+	for (size_t at = 0;; at++) {
+		assert_true(at < n); /* ran over the end */
+		(*steps)++;
+		switch (f[at].code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			assert_true(f[at].k % 4 == 0 && f[at].k + 4 <= sizeof(*data));
+			memcpy(&a, (const char *)data + f[at].k, 4);
+			break;
+		case BPF_ALU | BPF_ADD | BPF_K:
+			a += f[at].k;
+			break;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			at += a == f[at].k ? f[at].jt : f[at].jf;
+			break;
+		case BPF_RET | BPF_K:
+			return f[at].k;
+		default:
+			fail_msg("instruction %zu has the code %#x", at, f[at].code);
+		}
+	}
+}
+
+/* As the kernel decides whether it may keep a verdict for a number: no instruction before it looks at anything else. */
+static bool depends_on_arguments(const struct sock_filter *f, size_t n, const struct seccomp_data *data)
+{
+	uint32_t a = 0;
+
+	for (size_t at = 0; at < n && f[at].code != (BPF_RET | BPF_K); at++) {
+		if (f[at].code == (BPF_LD | BPF_W | BPF_ABS)) {
+			if (f[at].k >= offsetof(struct seccomp_data, instruction_pointer))
+				return true;
+			memcpy(&a, (const char *)data + f[at].k, 4);
+		} else if (f[at].code == (BPF_JMP | BPF_JEQ | BPF_K)) {
+			at += a == f[at].k ? f[at].jt : f[at].jf;
+		} else {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_of_class(enum emulate_class which, int call)
+{
+	const int *calls;
+	size_t n = emulate_class_calls(which, &calls);
+	bool found = n == 0;
+
+	for (size_t i = 0; i < n; i++)
+		found = found || calls[i] == call;
+	return found;
+}
+
+static void check_filter(enum emulate_class which, unsigned instructions)
+{
+	struct sock_filter *f;
+	size_t n = emulate_filter_build(which, instructions, &f), steps, bare;
+	struct seccomp_data data = { .arch = AUDIT_ARCH_I386, .nr = SYS_mmap };
+
+	assert_in_range(n, instructions + 1, BPF_MAXINSNS);
+	assert_int_equal(simulate(f, n, &data, &bare), SECCOMP_RET_ALLOW); /* another architecture goes free */
+	assert_int_equal(bare, 3);
+	data.arch = AUDIT_ARCH_X86_64;
+	for (int call = -1; call < 600; call++) {
+		data.nr = call;
+		for (uint64_t argument = 0; argument < 3; argument++) {
+			data.args[0] = argument * 0x123456789abcdefu;
+			assert_int_equal(simulate(f, n, &data, &steps), SECCOMP_RET_ALLOW);
+		}
+		assert_int_equal(depends_on_arguments(f, n, &data), is_of_class(which, call));
+		if (is_of_class(which, call))
+			assert_in_range(steps, instructions + 3, instructions + 40); /* and the way there */
+		else
+			assert_in_range(steps, 1, 40);
+	}
+	free(f);
+}
+
+static void test_filter(void **state)
+{
+	static const unsigned counts[] = { 1, 2, 1000 };
+
+	(void)state;
+	for (int which = 0; which < EMULATE_CLASSES; which++) {
+		for (size_t i = 0; i < COUNT(counts); i++)
+			check_filter((enum emulate_class)which, counts[i]);
+		check_filter((enum emulate_class)which, emulate_filter_room((enum emulate_class)which));
+	}
+	assert_true(is_of_class(EMULATE_CLASS_VM, SYS_mincore) && !is_of_class(EMULATE_CLASS_VM, SYS_read));
+	assert_true(is_of_class(EMULATE_CLASS_IO, SYS_read) && !is_of_class(EMULATE_CLASS_IO, SYS_mmap));
+}
+
+/* ---- the libraries change no result ---- */
+
+static const char samples[][40] = { "",	   "a",	  "b",	       "ab",	    "abc",
+				    "abd", "ABC", "abcabcabc", "\xff\x01z", "a long text, longer than 32 bytes" };
+
+static void *open_library(const char *name)
+{
+	void *library = NULL;
+
+	for (size_t i = 0; i < emulate_data_n; i++) {
+		struct assay_error err;
+		char *path;
+
+		if (strcmp(emulate_data[i].name, name) != 0)
+			continue;
+		check(emulate_write(name, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0755,
+				    &err),
+		      &err);
+		path = mem_format("./%s", name);
+		library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		free(path);
+	}
+	if (!library)
+		fail_msg("%s: %s", name, dlerror());
+	return library;
+}
+
+/* A function of the library by its type: ISO C has no cast from an object pointer. */
+#define FIND(function, library, name)                                                                                            \
+	do {                                                                                                                     \
+		void *symbol = dlsym(library, name);                                                                             \
+                                                                                                                                 \
+		assert_non_null(symbol);                                                                                         \
+		memcpy(&(function), &symbol, sizeof(symbol));                                                                    \
+	} while (0)
+
+static int sign(int x)
+{
+	return (x > 0) - (x < 0);
+}
+
+static void check_searches(void *library, const char *a, const char *b)
+{
+	size_t (*length)(const char *), (*bounded)(const char *, size_t);
+	int (*compare)(const char *, const char *), (*compare_n)(const char *, const char *, size_t);
+	int (*compare_bytes)(const void *, const void *, size_t);
+	char *(*find)(const char *, int), *(*find_last)(const char *, int);
+	void *(*find_byte)(const void *, int, size_t);
+
+	FIND(length, library, "strlen");
+	FIND(bounded, library, "strnlen");
+	FIND(compare, library, "strcmp");
+	FIND(compare_n, library, "strncmp");
+	FIND(compare_bytes, library, "memcmp");
+	FIND(find, library, "strchr");
+	FIND(find_last, library, "strrchr");
+	FIND(find_byte, library, "memchr");
+	assert_int_equal(length(a), strlen(a));
+	assert_int_equal(bounded(a, 2), strnlen(a, 2));
+	assert_int_equal(sign(compare(a, b)), sign(strcmp(a, b)));
+	for (size_t n = 0; n < 12; n++)
+		assert_int_equal(sign(compare_n(a, b, n)), sign(strncmp(a, b, n)));
+	assert_int_equal(sign(compare_bytes(a, b, 40)), sign(memcmp(a, b, 40)));
+	for (int c = 0; c < 256; c++) {
+		assert_ptr_equal(find(a, c), strchr(a, c));
+		assert_ptr_equal(find_last(a, c), strrchr(a, c));
+		assert_ptr_equal(find_byte(a, c, 40), memchr(a, c, 40));
+	}
+}
+
+static void check_copies(void *library, const char *a, const char *b)
+{
+	void *(*copy)(void *, const void *, size_t), *(*move)(void *, const void *, size_t), *(*fill)(void *, int, size_t);
+	char *(*copy_text)(char *, const char *), *(*copy_n)(char *, const char *, size_t);
+	char *(*add_text)(char *, const char *), *(*add_n)(char *, const char *, size_t);
+	char got[100], expected[100];
+
+	FIND(copy, library, "memcpy");
+	FIND(move, library, "memmove");
+	FIND(fill, library, "memset");
+	FIND(copy_text, library, "strcpy");
+	FIND(copy_n, library, "strncpy");
+	FIND(add_text, library, "strcat");
+	FIND(add_n, library, "strncat");
+	assert_ptr_equal(fill(got, 'x', sizeof(got)), got);
+	memset(expected, 'x', sizeof(expected));
+	assert_memory_equal(got, expected, sizeof(got));
+	assert_ptr_equal(copy(got + 3, a, 40), got + 3);
+	memcpy(expected + 3, a, 40);
+	assert_memory_equal(got, expected, sizeof(got));
+	for (size_t to = 0; to < 20; to += 5) { /* up and down, overlapping */
+		assert_ptr_equal(move(got + to, got + 10, 30), got + to);
+		memmove(expected + to, expected + 10, 30);
+		assert_memory_equal(got, expected, sizeof(got));
+	}
+	assert_ptr_equal(copy_text(got, a), got);
+	assert_string_equal(got, a);
+	assert_ptr_equal(add_text(got, b), got);
+	assert_int_equal(strlen(got), strlen(a) + strlen(b));
+	assert_string_equal(got + strlen(a), b);
+	assert_ptr_equal(add_n(got, b, 2), got);
+	assert_int_equal(strlen(got), strlen(a) + strlen(b) + strnlen(b, 2));
+	memset(got, 'x', sizeof(got));
+	assert_ptr_equal(copy_n(got, a, 5), got);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(got[i], i < strlen(a) ? a[i] : 0);
+	assert_int_equal(got[5], 'x');
+}
+
+static void test_string_library(void **state)
+{
+	void *library;
+
+	(void)state;
+	setenv("ASSAY_KNOB_STRINGS", "3", 1);
+	library = open_library("knobs_string.so");
+	for (size_t i = 0; i < COUNT(samples); i++) {
+		for (size_t j = 0; j < COUNT(samples); j++) {
+			check_searches(library, samples[i], samples[j]);
+			check_copies(library, samples[i], samples[j]);
+		}
+	}
+	dlclose(library);
+}
+
+static size_t comparisons;
+
+static int by_number(const void *a, const void *b)
+{
+	int x, y;
+
+	comparisons++;
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return (x > y) - (x < y);
+}
+
+static void test_compare_library(void **state)
+{
+	void (*sort)(void *, size_t, size_t, int (*)(const void *, const void *));
+	void *(*search)(const void *, const void *, size_t, size_t, int (*)(const void *, const void *));
+	int numbers[50], absent = 1;
+	void *library;
+
+	(void)state;
+	setenv("ASSAY_KNOB_COMPARE", "7", 1);
+	library = open_library("knobs_compare.so");
+	FIND(sort, library, "qsort");
+	FIND(search, library, "bsearch");
+	for (int i = 0; i < 50; i++)
+		numbers[i] = i * 37 % 50 * 2;
+	comparisons = 0;
+	sort(numbers, 50, sizeof(int), by_number);
+	assert_in_range(comparisons, 7 * 49, 7 * 50 * 50);
+	assert_int_equal(comparisons % 7, 0);
+	for (int i = 0; i < 50; i++) {
+		assert_int_equal(numbers[i], 2 * i);
+		assert_ptr_equal(search(&numbers[i], numbers, 50, sizeof(int), by_number), &numbers[i]);
+	}
+	assert_null(search(&absent, numbers, 50, sizeof(int), by_number));
+	assert_null(search(&absent, numbers, 0, sizeof(int), by_number));
+	dlclose(library);
+}
+
+static void test_malloc_library(void **state)
+{
+	void *(*get)(size_t), *(*get_zeroed)(size_t, size_t), *(*change)(void *, size_t);
+	void (*give)(void *);
+	void *library;
+	char *p;
+
+	(void)state;
+	setenv("ASSAY_KNOB_MALLOC", "5", 1);
+	library = open_library("knobs_malloc.so");
+	FIND(get, library, "malloc");
+	FIND(get_zeroed, library, "calloc");
+	FIND(change, library, "realloc");
+	FIND(give, library, "free");
+	give(NULL);
+	p = get(10);
+	assert_non_null(p);
+	memcpy(p, "123456789", 10);
+	p = change(p, 100000);
+	assert_string_equal(p, "123456789");
+	give(p);
+	p = get_zeroed(3, 1000);
+	for (size_t i = 0; i < 3000; i++)
+		assert_int_equal(p[i], 0);
+	give(p);
+	dlclose(library);
+}
+
+/* ---- state ---- */
+
+#define HEAD "assay-emulated-1 0123abcd\n"
+
+static void test_state(void **state)
+{
+	static const struct {
+		const char *what, *text;
+		enum assay_status status;
+		size_t n;
+		const char *part; /* of an error */
+	} rows[] = {
+		{ "nothing", "", ASSAY_OK, 0, NULL },
+		{ "a head", HEAD, ASSAY_OK, 0, NULL },
+		{ "one of each",
+		  HEAD "laboratory\nboot x\nlink as0123abcd1\ncgroup /sys/fs/cgroup/assay-0123abcd/emu01\nprocess 12 345\n",
+		  ASSAY_OK, 5, NULL },
+		{ "torn at the end", HEAD "laboratory\nprocess 12 3", ASSAY_OK, 1, NULL },
+		{ "no head", "laboratory\n", ASSAY_E_CORRUPT, 0, "state:1" },
+		{ "another's head", "assay-emulated-2 0123abcd\n", ASSAY_E_CORRUPT, 0, "state:1" },
+		{ "no tag", "assay-emulated-1 0123abcX\n", ASSAY_E_CORRUPT, 0, "state:1" },
+		{ "unknown", HEAD "user root\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "a network interface of the machine", HEAD "link eth0\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "another laboratory's", HEAD "link as0123abce1\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "a control group of the machine", HEAD "cgroup /sys/fs/cgroup/system.slice\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "a way out of ours", HEAD "cgroup /sys/fs/cgroup/assay-0123abcd/..\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "below a host's", HEAD "cgroup /sys/fs/cgroup/assay-0123abcd/a/b\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "init", HEAD "process 1 5\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "every process", HEAD "process -1 5\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "a process without a start", HEAD "process 12\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		{ "a process that had no start", HEAD "process 12 0\n", ASSAY_E_CORRUPT, 0, "state:2" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct emulate_state s;
+		struct assay_error err = { .text = "" };
+		enum assay_status st = emulate_state_parse("state", rows[i].text, strlen(rows[i].text), &s, &err);
+
+		check_fails(rows[i].what, st, rows[i].status, &err, rows[i].part);
+		assert_int_equal(s.n, rows[i].n);
+		emulate_state_release(&s);
+	}
+}
+
+/* What is written is read; a process is known by its start, and a zombie is none. */
+static void test_state_file(void **state)
+{
+	struct emulate_state s;
+	struct assay_error err;
+	int fd;
+
+	(void)state;
+	check(emulate_state_read("state", &s, &err), &err); /* not there */
+	assert_int_equal(s.n, 0);
+	check(emulate_state_begin("state", "0123abcd", &fd, &err), &err);
+	check(emulate_state_link(fd, "as0123abcd", &err), &err);
+	check(emulate_state_cgroup(fd, "/cg/assay-0123abcd", &err), &err);
+	check(emulate_state_process(fd, getpid(), &err), &err);
+	close(fd);
+	check(emulate_state_read("state", &s, &err), &err);
+	assert_string_equal(s.tag, "0123abcd");
+	assert_int_equal(s.n, 5);
+	assert_int_equal(s.things[1].kind, EMULATE_THING_BOOT);
+	assert_string_equal(s.things[2].name, "as0123abcd");
+	assert_string_equal(s.things[3].name, "/cg/assay-0123abcd");
+	assert_int_equal(s.things[4].pid, getpid());
+	assert_true(s.things[4].start_ticks > 0 && s.things[4].start_ticks == emulate_start_ticks(getpid()));
+	emulate_state_release(&s);
+	check(emulate_state_end("state", "0123abcd", &err), &err);
+	check(emulate_state_read("state", &s, &err), &err);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.things[0].kind, EMULATE_THING_LABORATORY);
+	emulate_state_release(&s);
+}
+
+static void test_zombie(void **state)
+{
+	siginfo_t info;
+	pid_t child = fork();
+
+	(void)state;
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(emulate_start_ticks(child), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(emulate_start_ticks(child), 0);
+}
+
+/* ---- keys ---- */
+
+static void test_key(void **state)
+{
+	struct assay_error err;
+	struct stat info;
+	char *first, *again, *other, *line;
+
+	(void)state;
+	check(emulate_key_make("key", "someone", &first, &err), &err);
+	check(emulate_key_make("key", "someone", &again, &err), &err);
+	check(emulate_key_make("other", "someone", &other, &err), &err);
+	assert_string_equal(first, again); /* kept */
+	assert_string_not_equal(first, other);
+	assert_int_equal(stat("key", &info), 0);
+	assert_int_equal(info.st_mode & 07777, 0600);
+	line = scratch_text("key.pub");
+	assert_int_equal(strncmp(line, first, strlen(first)), 0);
+	free(line);
+	free(again);
+	assert_int_equal(unlink("key.pub"), 0); /* half a pair is none */
+	check(emulate_key_make("key", "someone", &again, &err), &err);
+	assert_string_not_equal(first, again);
+	free(first);
+	free(again);
+	free(other);
+}
+
+int suite_emulate(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_builtin_profiles),
+		SCRATCH_TEST(test_profile_directory),
+		cmocka_unit_test(test_filter),
+		SCRATCH_TEST(test_string_library),
+		SCRATCH_TEST(test_compare_library),
+		SCRATCH_TEST(test_malloc_library),
+		cmocka_unit_test(test_state),
+		SCRATCH_TEST(test_state_file),
+		cmocka_unit_test(test_zombie),
+		SCRATCH_TEST(test_key),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,546 @@
+/* Commands on real sshd's: streams, ends, many commands and many hosts. */
+#include "tests/fleet/engine_fixture.h"
+
+#define MEBIBYTE (1u << 20)
+
+static char *random_bytes(size_t n)
+{
+	char *bytes = mem_new(n, 1);
+	int fd = open("/dev/urandom", O_RDONLY);
+
+	for (size_t got = 0; got < n;) {
+		ssize_t more = read(fd, bytes + got, n - got);
+
+		assert_true(more > 0);
+		got += (size_t)more;
+	}
+	close(fd);
+	return bytes;
+}
+
+static void test_ok(void **state)
+{
+	struct host host = host_at(server.port);
+	struct fleet_options options = fleet_defaults();
+	struct once what = once("echo out; echo err >&2");
+	struct fleet_result result = run_one(&host, &what, &options);
+
+	(void)state;
+	expect(&result, FLEET_OK, "");
+	assert_int_equal(result.exit_status, 0);
+	assert_string_equal(result.signal, "");
+	expect_text(&result.out, "out\n");
+	expect_text(&result.err, "err\n");
+	fleet_result_release(&result);
+}
+
+/* A mebibyte of anything comes back twice, on both streams, as it was. */
+static void both_ways(const struct host *host)
+{
+	struct fleet_options options = fleet_defaults();
+	struct once what = once("tee /dev/stderr");
+	char *bytes = random_bytes(MEBIBYTE), *out, *err;
+	struct fleet_result result;
+
+	what.command.input = bytes;
+	what.command.input_bytes = MEBIBYTE;
+	result = run_one(host, &what, &options);
+	expect(&result, FLEET_OK, "");
+	assert_int_equal(result.out.size, MEBIBYTE);
+	assert_int_equal(result.err.size, MEBIBYTE);
+	out = text_of(&result.out);
+	err = text_of(&result.err);
+	assert_memory_equal(out, bytes, MEBIBYTE);
+	assert_memory_equal(err, bytes, MEBIBYTE);
+	free(out);
+	free(err);
+	free(bytes);
+	fleet_result_release(&result);
+}
+
+static void test_both_ways(void **state)
+{
+	struct host there = host_at(server.port), here = host_here();
+
+	(void)state;
+	both_ways(&there);
+	both_ways(&here);
+}
+
+static void test_ends(void **state)
+{
+	static const struct {
+		const char *command, *signal;
+		enum fleet_outcome outcome;
+		int exit_status;
+		const char *message;
+	} rows[] = {
+		{ "exit 0", "", FLEET_OK, 0, "" },
+		{ "exit 3", "", FLEET_FAILED, 3, "exit status 3" },
+		{ "exit 255", "", FLEET_FAILED, 255, "exit status 255" },
+		{ "kill -KILL $$", "KILL", FLEET_FAILED, -1, "signal KILL" },
+		{ "kill -TERM $$", "TERM", FLEET_FAILED, -1, "signal TERM" },
+		{ "no-such-command-anywhere", "", FLEET_FAILED, 127, "exit status 127" },
+	};
+	struct host hosts[] = { host_at(server.port), host_here() };
+	struct fleet_options options = fleet_defaults();
+
+	(void)state;
+	for (size_t h = 0; h < 2; h++) {
+		for (size_t i = 0; i < COUNT(rows); i++) {
+			struct once what = once(rows[i].command);
+			struct fleet_result result = run_one(&hosts[h], &what, &options);
+
+			expect(&result, rows[i].outcome, rows[i].message);
+			assert_int_equal(result.exit_status, rows[i].exit_status);
+			assert_string_equal(result.signal, rows[i].signal);
+			fleet_result_release(&result);
+		}
+	}
+}
+
+/* A command that does not read its input ends like any other. */
+static void test_input_unread(void **state)
+{
+	struct host hosts[] = { host_at(server.port), host_here() };
+	struct fleet_options options = fleet_defaults();
+	char *bytes = mem_new(8 * MEBIBYTE, 1);
+
+	(void)state;
+	for (size_t h = 0; h < 2; h++) {
+		struct once what = once("exec 0<&-; echo done");
+		struct fleet_result result;
+
+		what.command.input = bytes;
+		what.command.input_bytes = 8 * MEBIBYTE;
+		result = run_one(&hosts[h], &what, &options);
+		expect(&result, FLEET_OK, "");
+		expect_text(&result.out, "done\n");
+		fleet_result_release(&result);
+	}
+	free(bytes);
+}
+
+/* Held input: the command sees no end of it. Otherwise it does, also when there is none at all. */
+static void test_hold_input(void **state)
+{
+	struct host hosts[] = { host_at(server.port), host_here() };
+	struct fleet_options options = fleet_defaults();
+
+	(void)state;
+	for (size_t h = 0; h < 2; h++) {
+		struct once held = once("read line; echo got $line"), open_end = once("cat"), closed = once("cat");
+		struct fleet_result result;
+
+		held.command.input = "this\n";
+		held.command.input_bytes = 5;
+		held.command.hold_input = true;
+		result = run_one(&hosts[h], &held, &options);
+		expect(&result, FLEET_OK, "");
+		expect_text(&result.out, "got this\n");
+		fleet_result_release(&result);
+		open_end.command.hold_input = true;
+		open_end.command.timeout_ms = 300;
+		result = run_one(&hosts[h], &open_end, &options);
+		expect(&result, FLEET_TIMEOUT, "within 0.3 s");
+		fleet_result_release(&result);
+		result = run_one(&hosts[h], &closed, &options);
+		expect(&result, FLEET_OK, "");
+		fleet_result_release(&result);
+	}
+}
+
+static bool alive(const char *marker)
+{
+	char *command = mem_format("exec 2>/dev/null; for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline | grep -qx '%s ' && exit 7; "
+				   "done; exit 0", marker);
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(1);
+	}
+	waitpid(child, &status, 0);
+	free(command);
+	return WEXITSTATUS(status) == 7;
+}
+
+static void test_timeout(void **state)
+{
+	char *marker = mem_format("sleep 3%d", getpid()), *nested = mem_format("(%s & %s) & %s; wait", marker, marker, marker);
+	struct host here = host_here(), there = host_at(server.port);
+	struct fleet_options options = fleet_defaults();
+
+	(void)state;
+	options.command_timeout_ms = 300;
+	expect_outcome(&there, "echo before; sleep 10", &options, FLEET_TIMEOUT, "may still run");
+	expect_outcome(&here, nested, &options, FLEET_TIMEOUT, "within 0.3 s");
+	assert_false(alive(marker)); /* the whole group is gone, on this machine */
+	free(nested);
+	free(marker);
+}
+
+/* Nothing is heard for too long, long before the time is over; who says something from time to time may take it. */
+static void test_silence(void **state)
+{
+	struct host there = host_at(server.port), here = host_here();
+	const struct host *hosts[] = { &there, &here };
+	struct fleet_options options = fleet_defaults();
+	struct once silent = once("echo before; sleep 1000"), talking = once("for i in 1 2 3 4 5 6; do echo $i; sleep .5; done");
+	struct fleet_result results[2];
+	struct assay_error err;
+
+	(void)state;
+	silent.command.silence_ms = talking.command.silence_ms = 2500;
+	silent.command.timeout_ms = talking.command.timeout_ms = 600000;
+	check(fleet_run(hosts, 2, &silent.driver, &options, results, &err), &err);
+	for (size_t h = 0; h < 2; h++) {
+		expect(&results[h], FLEET_TIMEOUT, "nothing was heard of the command for 2.5 s");
+		assert_true(results[h].command_ms >= 2500 && results[h].command_ms < 300000);
+		fleet_result_release(&results[h]);
+	}
+	check(fleet_run(hosts, 2, &talking.driver, &options, results, &err), &err);
+	for (size_t h = 0; h < 2; h++) {
+		expect(&results[h], FLEET_OK, "");
+		assert_true(results[h].command_ms >= 3000);
+		fleet_result_release(&results[h]);
+	}
+}
+
+/* What was said before the end is kept. The time is one in which a shell starts and says a word on a busy machine, too. */
+static void test_output_of_timeout(void **state)
+{
+	struct host there = host_at(server.port), here = host_here();
+	const struct host *hosts[] = { &there, &here };
+	struct fleet_options options = fleet_defaults();
+	struct once what = once("echo before; sleep 20");
+	struct fleet_result results[2];
+	struct assay_error err;
+
+	(void)state;
+	options.command_timeout_ms = 3000;
+	check(fleet_run(hosts, 2, &what.driver, &options, results, &err), &err);
+	for (size_t h = 0; h < 2; h++) {
+		expect(&results[h], FLEET_TIMEOUT, "");
+		expect_text(&results[h].out, "before\n");
+		fleet_result_release(&results[h]);
+	}
+}
+
+static void test_flood(void **state)
+{
+	struct host hosts[] = { host_at(server.port), host_here() };
+	struct fleet_options options = fleet_defaults();
+
+	(void)state;
+	options.output_bytes_max = 3 * MEBIBYTE / 2;
+	for (size_t h = 0; h < 2; h++) {
+		static const char *const commands[] = { "yes", "yes >&2" };
+
+		for (size_t i = 0; i < 2; i++) {
+			struct once what = once(commands[i]);
+			struct fleet_result result = run_one(&hosts[h], &what, &options);
+
+			expect(&result, FLEET_FAILED, i ? "more than 1.5 MiB of standard error" : "more than 1.5 MiB of standard output");
+			assert_int_equal(i ? result.err.size : result.out.size, options.output_bytes_max);
+			fleet_result_release(&result);
+		}
+	}
+}
+
+/* ---- several commands on one connection ---- */
+
+struct script {
+	struct fleet_driver driver;
+	size_t n, asked;
+	char command[64];
+	bool hold;
+};
+
+/* Command k says k, and fails when k is odd. */
+static bool script_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+{
+	struct script *script = (struct script *)driver;
+
+	(void)host;
+	assert_int_equal(script->asked > 0, last != NULL);
+	if (last) {
+		char said[32];
+
+		snprintf(said, sizeof(said), "%zu\n", script->asked - 1);
+		expect_text(&last->out, said);
+		assert_int_equal(last->outcome, (script->asked - 1) % 2 ? FLEET_FAILED : FLEET_OK);
+	}
+	if (script->asked == script->n)
+		return false;
+	snprintf(script->command, sizeof(script->command), "echo %zu; exit %zu", script->asked, script->asked % 2);
+	*out = (struct fleet_command){ .command = script->command, .hold_input = script->hold };
+	script->asked++;
+	return true;
+}
+
+static void test_several_commands(void **state)
+{
+	struct host host = host_at(server.port);
+	const struct host *hosts[] = { &host };
+	struct fleet_options options = fleet_defaults();
+	size_t before = sshd_logged(&server, "Accepted publickey");
+
+	(void)state;
+	for (int hold = 0; hold < 2; hold++) {
+		struct script script = { .driver = { .next = script_next }, .n = hold ? 3 : 12, .hold = hold }; /* MaxSessions is 10 */
+		struct fleet_result result;
+		struct assay_error err;
+
+		check(fleet_run(hosts, 1, &script.driver, &options, &result, &err), &err);
+		assert_int_equal(script.asked, script.n);
+		expect(&result, hold ? FLEET_OK : FLEET_FAILED, hold ? "" : "exit status 1");
+		expect_text(&result.out, hold ? "2\n" : "11\n");
+		fleet_result_release(&result);
+	}
+	assert_int_equal(sshd_logged(&server, "Accepted publickey") - before, 2);
+}
+
+static bool nothing_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+{
+	(void)driver, (void)host, (void)out;
+	assert_null(last);
+	return false;
+}
+
+static void test_no_command(void **state)
+{
+	struct host there = host_at(server.port), here = host_here();
+	const struct host *hosts[] = { &there, &here };
+	struct fleet_driver driver = { .next = nothing_next };
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[2];
+	struct assay_error err;
+
+	(void)state;
+	check(fleet_run(hosts, 2, &driver, &options, results, &err), &err);
+	for (size_t i = 0; i < 2; i++) {
+		expect(&results[i], FLEET_OK, "");
+		assert_int_equal(results[i].exit_status, -1);
+		fleet_result_release(&results[i]);
+	}
+	check(fleet_run(hosts, 0, &driver, &options, NULL, &err), &err); /* no host: nothing to do */
+}
+
+/* ---- several hosts ---- */
+
+#define MANY 20
+
+struct crowd {
+	struct fleet_driver driver;
+	size_t running, most, allowed_at_a_time, done;
+	bool cancels; /* when the first host has ended */
+	sig_atomic_t cancelled;
+	const char *command;
+};
+
+static bool crowd_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+{
+	struct crowd *crowd = (struct crowd *)driver;
+
+	(void)host;
+	if (last)
+		return false;
+	crowd->running++;
+	crowd->most = crowd->running > crowd->most ? crowd->running : crowd->most;
+	*out = (struct fleet_command){ .command = crowd->command };
+	return true;
+}
+
+static void crowd_done(struct fleet_driver *driver, size_t host, const struct fleet_result *result, size_t n_done, size_t n)
+{
+	struct crowd *crowd = (struct crowd *)driver;
+
+	(void)host, (void)result;
+	assert_int_equal(n, MANY);
+	assert_int_equal(n_done, ++crowd->done);
+	crowd->running--;
+	crowd->cancelled = crowd->cancels;
+}
+
+static bool crowd_may_start(struct fleet_driver *driver, size_t host)
+{
+	struct crowd *crowd = (struct crowd *)driver;
+
+	(void)host;
+	return crowd->running < crowd->allowed_at_a_time;
+}
+
+static void run_crowd(struct crowd *crowd, const struct host *host, struct fleet_options *options, struct fleet_result *results)
+{
+	const struct host *hosts[MANY];
+	struct assay_error err;
+
+	for (size_t i = 0; i < MANY; i++)
+		hosts[i] = host;
+	check(fleet_run(hosts, MANY, &crowd->driver, options, results, &err), &err);
+	assert_int_equal(crowd->done, MANY);
+}
+
+/* Each command waits until there was a second one. */
+static void test_fanout(void **state)
+{
+	struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done } };
+	struct host host = host_at(server.port);
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[MANY];
+	char *command = mem_format("cd '%s' && mkdir crowd.$$ && while set -- crowd.*; [ $# -lt 2 ]; do sleep .01; done; echo $$", directory);
+
+	(void)state;
+	crowd.command = command;
+	options.fanout = 5;
+	run_crowd(&crowd, &host, &options, results);
+	free(command);
+	assert_in_range(crowd.most, 2, 5);
+	for (size_t i = 0; i < MANY; i++) {
+		expect(&results[i], FLEET_OK, "");
+		assert_true(results[i].out.size > 1);
+		fleet_result_release(&results[i]);
+	}
+}
+
+static void test_may_start(void **state)
+{
+	struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done, .may_start = crowd_may_start }, .command = "true",
+			       .allowed_at_a_time = 1 };
+	struct host here = host_here();
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[MANY];
+
+	(void)state;
+	run_crowd(&crowd, &here, &options, results);
+	assert_int_equal(crowd.most, 1);
+	for (size_t i = 0; i < MANY; i++) {
+		expect(&results[i], FLEET_OK, "");
+		fleet_result_release(&results[i]);
+	}
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* One host has ended, the others run or wait: all end at once, and say why. */
+static void test_cancel(void **state)
+{
+	struct host hosts[] = { host_at(server.port), host_here() };
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[MANY];
+
+	(void)state;
+	options.fanout = 8;
+	for (size_t h = 0; h < 2; h++) {
+		struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done }, .cancels = true };
+		int64_t started = now_ms();
+		size_t cancelled = 0;
+
+		/* The shell starts elsewhere over ssh: the directory is this test's in both cases. A name of its own for each transport:
+		 * a shell that was cancelled may come to its command late. */
+		char *first = mem_format("%s/first%zu", directory, h);
+		char *command = mem_format("mkdir %s 2>/dev/null || sleep 60", first);
+
+		crowd.command = command;
+		options.cancelled = &crowd.cancelled;
+		run_crowd(&crowd, &hosts[h], &options, results);
+		assert_true(now_ms() - started < 30000);
+		for (size_t i = 0; i < MANY; i++) {
+			cancelled += strcmp(results[i].message, "cancelled") == 0 && results[i].outcome == FLEET_FAILED;
+			fleet_result_release(&results[i]);
+		}
+		assert_int_equal(cancelled, MANY - 1);
+		assert_int_equal(rmdir(first), 0);
+		free(command);
+		free(first);
+	}
+}
+
+/* Hosts that go wrong in every way beside one that is well. */
+static void test_bad_neighbours(void **state)
+{
+	struct host well = host_at(server.port), refused = host_at(1), nameless = host_at(22);
+	const struct host *hosts[] = { &refused, &nameless, &well };
+	static char nowhere[] = "no-such-host.invalid", slow[] = "slow";
+	struct once what = once("true");
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[3];
+	struct assay_error err;
+
+	(void)state;
+	nameless.address = nowhere;
+	refused.profile = slow;
+	options.connect_timeout_ms = 1500;
+	check(fleet_run(hosts, 3, &what.driver, &options, results, &err), &err);
+	expect(&results[0], FLEET_UNREACHABLE, "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: 'assay fleet up'");
+	expect(&results[1], FLEET_UNREACHABLE, "no address for 'no-such-host.invalid'");
+	expect(&results[2], FLEET_OK, "");
+	assert_int_equal(fleet_exit(results, 3), 7);
+	assert_int_equal(fleet_exit(results, 2), 1);
+	assert_int_equal(fleet_exit(results + 2, 1), 0);
+	for (size_t i = 0; i < 3; i++)
+		fleet_result_release(&results[i]);
+}
+
+/* The session's own process is killed under the command. */
+static void test_connection_lost(void **state)
+{
+	struct host host = host_at(server.port);
+	struct fleet_options options = fleet_defaults();
+
+	(void)state;
+	expect_outcome(&host, "echo before; kill -KILL $PPID; sleep 1", &options, FLEET_FAILED,
+		       "the connection was lost while the command"); /* "ran", or "was started" when all answers come at once */
+}
+
+static void test_exit_rule(void **state)
+{
+	struct fleet_result results[3] = { { .outcome = FLEET_EXCLUDED }, { .outcome = FLEET_EXCLUDED }, { .outcome = FLEET_EXCLUDED } };
+
+	(void)state;
+	assert_int_equal(fleet_exit(results, 3), 0);
+	results[0].outcome = FLEET_AUTH;
+	assert_int_equal(fleet_exit(results, 3), 1);
+	results[1].outcome = FLEET_OK;
+	assert_int_equal(fleet_exit(results, 3), 7);
+	results[0].outcome = FLEET_OK;
+	assert_int_equal(fleet_exit(results, 3), 0);
+	assert_string_equal(fleet_outcome_text(FLEET_UNREACHABLE), "unreachable");
+}
+
+int suite_engine(void)
+{
+	const struct CMUnitTest tests[] = {
+		ENGINE_TEST(test_ok),
+		ENGINE_TEST(test_both_ways),
+		ENGINE_TEST(test_ends),
+		ENGINE_TEST(test_input_unread),
+		ENGINE_TEST(test_hold_input),
+		ENGINE_TEST(test_timeout),
+		ENGINE_TEST(test_silence),
+		ENGINE_TEST(test_output_of_timeout),
+		ENGINE_TEST(test_flood),
+		ENGINE_TEST(test_several_commands),
+		ENGINE_TEST(test_no_command),
+		ENGINE_TEST(test_fanout),
+		ENGINE_TEST(test_may_start),
+		ENGINE_TEST(test_cancel),
+		ENGINE_TEST(test_bad_neighbours),
+		ENGINE_TEST(test_connection_lost),
+		ENGINE_TEST(test_exit_rule),
+	};
+
+	if (!sshd_available()) {
+		puts("skipped: no sshd here (package openssh-server)");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, engine_enter, engine_leave);
+}

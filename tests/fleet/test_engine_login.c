@@ -1,0 +1,425 @@
+/* Host keys and users: who is let in, who is refused, and what the refusal says. */
+#include "tests/fleet/engine_fixture.h"
+
+#include <sys/un.h>
+
+static struct known_hosts *known_with(const char *marker, int port, const char *key)
+{
+	struct known_hosts *some = known_hosts_new();
+
+	if (key)
+		know(some, marker, port, key);
+	return some;
+}
+
+/* Nothing reaches a host whose key is not right: its log has no attempt to log in. */
+static void test_host_keys(void **state)
+{
+	struct {
+		const char *marker, *key;
+		enum fleet_outcome outcome;
+		const char *message;
+	} rows[] = {
+		{ "", server.key, FLEET_OK, "" },
+		{ "", NULL, FLEET_HOSTKEY, "is not known: compare it, then 'assay fleet trust -w one'" },
+		{ "", "user", FLEET_HOSTKEY, "is not that of known_hosts:1: find out why" },
+		{ "@revoked ", server.key, FLEET_HOSTKEY, "is revoked (known_hosts:1)" },
+		{ "@cert-authority ", "user", FLEET_HOSTKEY, "only an authority is known (known_hosts:1)" },
+	};
+	struct host host = host_at(server.port);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct known_hosts *some = known_with(rows[i].marker, server.port, rows[i].key);
+		struct fleet_options options = fleet_defaults();
+
+		options.known = some;
+		expect_outcome(&host, "true", &options, rows[i].outcome, rows[i].message);
+		known_hosts_free(some);
+	}
+	assert_int_equal(sshd_logged(&server, "Accepted publickey"), 1);
+	assert_int_equal(sshd_logged(&server, "authenticating user"), 0);
+}
+
+/* A host that is known by another kind of key than it likes best is asked for that kind. */
+static void test_kind_of_host_key(void **state)
+{
+	struct known_hosts *some;
+	struct sshd two;
+	struct fleet_options options = fleet_defaults();
+	struct host host;
+	char *more;
+
+	(void)state;
+	sshd_keygen("second.key", "ecdsa", "");
+	more = mem_format("HostKey %s/second.key", directory);
+	two = sshd_start("two", more);
+	some = known_with("", two.port, "second.key");
+	options.known = some;
+	host = host_at(two.port);
+	expect_outcome(&host, "true", &options, FLEET_OK, "");
+	known_hosts_free(some);
+	sshd_stop(&two);
+	free(more);
+}
+
+static void test_ask_for_host_keys(void **state)
+{
+	struct host good = host_at(server.port), bad = host_at(1), here = host_here();
+	const struct host *hosts[] = { &good, &bad, &here };
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[3];
+	char *keys[3], *public = sshd_public(server.key), *line = mem_format("[127.0.0.1]:%d %s", server.port, public);
+	struct assay_error err;
+
+	(void)state;
+	check(fleet_host_keys(hosts, 3, &options, keys, results, &err), &err);
+	assert_string_equal(keys[0], line);
+	assert_null(keys[1]);
+	expect(&results[1], FLEET_UNREACHABLE, "Connection refused");
+	assert_null(keys[2]);
+	for (size_t i = 0; i < 3; i++) {
+		free(keys[i]);
+		fleet_result_release(&results[i]);
+	}
+	free(public);
+	free(line);
+}
+
+static void test_users(void **state)
+{
+	static char other[] = "other", locked[] = "locked", open_to_all[] = "open", nothing[] = "nothing", garbage[] = "garbage";
+	static char user[] = "user", nobody[] = "no-such-user-here";
+	struct {
+		char *identity, *user;
+		enum fleet_outcome outcome;
+		const char *message;
+	} rows[] = {
+		{ user, NULL, FLEET_OK, "" },
+		{ other, NULL, FLEET_AUTH, "none of the keys is accepted for user" },
+		{ user, nobody, FLEET_AUTH, "none of the keys is accepted for user 'no-such-user-here'" },
+		{ locked, NULL, FLEET_AUTH, "locked' has a passphrase: start an agent and 'ssh-add" },
+		{ open_to_all, NULL, FLEET_AUTH, "can be read by others: 'chmod 600" },
+		{ nothing, NULL, FLEET_AUTH, "nothing': No such file or directory" },
+		{ garbage, NULL, FLEET_AUTH, "is no private key that can be read" },
+		{ NULL, NULL, FLEET_AUTH, "no key for user" }, /* no default keys in this home */
+	};
+	struct fleet_options options = fleet_defaults();
+
+	(void)state;
+	sshd_keygen("other", "ed25519", "");
+	sshd_keygen("locked", "ed25519", "secret words");
+	sshd_keygen("open", "ed25519", "");
+	assert_int_equal(chmod("open", 0644), 0);
+	scratch_put("garbage", "-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0IHdvcmRz\n-----END OPENSSH PRIVATE KEY-----\n");
+	assert_int_equal(chmod("garbage", 0600), 0);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct host host = host_at(server.port);
+
+		host.identity_file = rows[i].identity;
+		host.user = rows[i].user;
+		expect_outcome(&host, "true", &options, rows[i].outcome, rows[i].message);
+	}
+}
+
+/* The keys that OpenSSH would take, of every kind, in ~/.ssh. */
+static void test_default_keys(void **state)
+{
+	static const struct {
+		const char *file, *type;
+	} rows[] = { { "id_rsa", "rsa" }, { "id_ecdsa", "ecdsa" }, { "id_ed25519", "ed25519" } };
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(server.port);
+
+	(void)state;
+	host.identity_file = NULL;
+	assert_int_equal(mkdir(".ssh", 0700), 0);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char *path = mem_format(".ssh/%s", rows[i].file);
+
+		sshd_keygen(path, rows[i].type, "");
+		expect_outcome(&host, "true", &options, FLEET_AUTH, "none of the keys is accepted");
+		sshd_authorize(path);
+		expect_outcome(&host, "true", &options, FLEET_OK, "");
+		unlink(path);
+		free(path);
+	}
+}
+
+/* A host that wants more than a key. */
+static void test_more_than_a_key(void **state)
+{
+	struct sshd two = sshd_start("both", "AuthenticationMethods publickey,password");
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(two.port);
+
+	(void)state;
+	know(known, "", two.port, two.key);
+	expect_outcome(&host, "true", &options, FLEET_AUTH, "wants a password or something else as well");
+	sshd_stop(&two);
+}
+
+/* ---- agents ---- */
+
+static void add_key(const char *key)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		execlp("ssh-add", "ssh-add", "-q", key, (char *)NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static pid_t agent_child;
+static FILE *agent_pipe;
+static int agent_hold = -1;
+
+/* ssh-agent ends with the command that it was started for, and that one when nobody holds its standard input. */
+static void start_agent(void)
+{
+	int hold[2];
+	pid_t child;
+	int answer[2], agent;
+
+	assert_int_equal(pipe2(hold, O_CLOEXEC) + pipe2(answer, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		dup2(hold[0], 0);
+		dup2(answer[1], 1);
+		execlp("ssh-agent", "ssh-agent", "-a", "agent", "sh", "-c",
+		       "echo $SSH_AGENT_PID; read line; kill $SSH_AGENT_PID", (char *)NULL);
+		_exit(127);
+	}
+	close(hold[0]);
+	close(answer[1]);
+	agent_hold = hold[1];
+	agent_pipe = fdopen(answer[0], "r");
+	assert_int_equal(fscanf(agent_pipe, "%d", &agent), 1);
+	agent_child = child;
+	setenv("SSH_AUTH_SOCK", "agent", 1);
+}
+
+/* Also after a test that has failed. */
+static int agent_leave(void **state)
+{
+	if (agent_hold >= 0) {
+		close(agent_hold);
+		fclose(agent_pipe);
+		agent_hold = -1;
+	}
+	if (agent_child > 0) {
+		kill(agent_child, SIGTERM);
+		waitpid(agent_child, NULL, 0);
+	}
+	agent_child = 0;
+	unsetenv("SSH_AUTH_SOCK");
+	unlink("agent");
+	return fds_leave(state);
+}
+
+static void test_agent(void **state)
+{
+	static char locked[] = "with-passphrase";
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(server.port);
+
+	(void)state;
+	start_agent();
+	/* The key is given to the agent before its file gets a passphrase: ssh-add would ask. */
+	sshd_keygen(locked, "ed25519", "");
+	sshd_authorize(locked);
+	host.identity_file = NULL;
+	expect_outcome(&host, "true", &options, FLEET_AUTH, "no key for user");
+	host.identity_file = locked;
+	sshd_keygen("unknown", "ed25519", "");
+	add_key("unknown");
+	add_key(locked);
+	unlink(locked);
+	expect_outcome(&host, "true", &options, FLEET_OK, ""); /* named file first, then the agent's second key */
+	host.identity_file = NULL;
+	expect_outcome(&host, "true", &options, FLEET_OK, "");
+}
+
+/* More keys than the host has patience for (MaxAuthTries 6). */
+static void test_too_many_keys(void **state)
+{
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(server.port);
+
+	(void)state;
+	start_agent();
+	for (int i = 0; i < 8; i++) {
+		char *key = mem_format("many%d", i);
+
+		sshd_keygen(key, "ed25519", "");
+		add_key(key);
+		free(key);
+	}
+	host.identity_file = NULL;
+	expect_outcome(&host, "true", &options, FLEET_AUTH, "too many keys");
+}
+
+/* An agent that accepts and is silent: known within a moment, and said. Answers of another kind: the same. */
+static void agent_says(const char *answer, size_t n, const char *message)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "agent" };
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(server.port);
+
+	options.connect_timeout_ms = 600;
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(listener, 8), 0);
+	agent_child = fork();
+	if (!agent_child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;) {
+			int fd = accept(listener, NULL, NULL);
+
+			if (write(fd, answer, n) < 0)
+				_exit(1);
+		}
+	}
+	close(listener);
+	setenv("SSH_AUTH_SOCK", "agent", 1);
+	if (n) /* else it only takes longer */
+		expect_outcome(&host, "true", &options, FLEET_OK, ""); /* the file is enough */
+	host.identity_file = NULL;
+	expect_outcome(&host, "true", &options, FLEET_AUTH, message);
+	agent_leave(NULL);
+}
+
+static void test_bad_agents(void **state)
+{
+	static const char half[] = "\0\0\0\x55\x0c\0\0\0\x01";
+	static const char one_key[] = "\0\0\0\x05\x0c\0\0\0\x01";
+
+	(void)state;
+	agent_says("", 0, "does not answer");
+	agent_says("\0\0\0\x05\x05\0\0\0\0", 9, "does not answer");
+	agent_says(one_key, sizeof(one_key) - 1, "none of the keys"); /* and then nothing about that key */
+	agent_says(half, sizeof(half) - 1, "has stopped answering");
+}
+
+/* ---- through another host ---- */
+
+/* OpenSSH's client reads the configuration of the account, whatever HOME says: a word in front of it gives it that of the test. */
+static void make_ssh_command(void)
+{
+	char *text = mem_format("#!/bin/sh\nexec /usr/bin/ssh -F %s/jump.conf \"$@\"\n", directory);
+	char *path = mem_format("%s/bin:%s", directory, getenv("PATH"));
+
+	assert_int_equal(mkdir("bin", 0755), 0);
+	scratch_put("bin/ssh", text);
+	assert_int_equal(chmod("bin/ssh", 0755), 0);
+	setenv("PATH", path, 1);
+	free(text);
+	free(path);
+}
+
+static void configure_jump(const char *known_file, const char *identity)
+{
+	char *text = mem_format("UserKnownHostsFile %s/%s\nGlobalKnownHostsFile /dev/null\nIdentityFile %s/%s\nIdentitiesOnly yes\n",
+				directory, known_file, directory, identity);
+
+	scratch_put("jump.conf", text);
+	free(text);
+}
+
+static void test_jump(void **state)
+{
+	static const struct {
+		const char *known, *identity;
+		enum fleet_outcome outcome;
+		const char *message;
+	} rows[] = {
+		{ "jump.known", "user", FLEET_OK, "" },
+		{ "jump.unknown", "user", FLEET_HOSTKEY, "through 127.0.0.1" },
+		{ "jump.known", "stranger", FLEET_AUTH, "Permission denied" },
+	};
+	struct sshd jump = sshd_start("jump", "");
+	struct host host = host_at(server.port);
+	struct fleet_options options = fleet_defaults();
+	char *public = sshd_public(jump.key), *text = mem_format("[127.0.0.1]:%d %s\n", jump.port, public), *config;
+	struct ssh_config *parsed;
+	struct assay_error err;
+
+	(void)state;
+	make_ssh_command();
+	sshd_keygen("stranger", "ed25519", "");
+	scratch_put("jump.known", text);
+	config = mem_format("Host 127.0.0.1\n\tProxyJump 127.0.0.1:%d\n", jump.port);
+	check(ssh_config_parse("config", config, strlen(config), &parsed, &err), &err);
+	options.config = parsed;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		configure_jump(rows[i].known, rows[i].identity);
+		expect_outcome(&host, "echo through", &options, rows[i].outcome, rows[i].message);
+	}
+	assert_true(sshd_logged(&jump, "Accepted publickey") == 1);
+	host.port = 1;
+	configure_jump("jump.known", "user");
+	expect_outcome(&host, "true", &options, FLEET_UNREACHABLE, "Connection refused");
+	ssh_config_free(parsed);
+	sshd_stop(&jump);
+	free(public);
+	free(text);
+	free(config);
+}
+
+/* What ~/.ssh/config says of a host is taken, and what it must not say is this host's trouble alone. */
+static void test_config(void **state)
+{
+	static char alias[] = "alias", odd[] = "odd";
+	struct host plain = host_at(0), strange = host_at(0);
+	const struct host *hosts[] = { &plain, &strange };
+	struct once what = once("true");
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[2];
+	struct ssh_config *parsed;
+	struct assay_error err;
+	char *text = mem_format("Host odd\n\tProxyCommand nc\nHost alias\n\tHostName 127.0.0.1\n\tPort %d\n\tIdentityFile %s/user\n",
+				server.port, directory);
+
+	(void)state;
+	plain.address = alias;
+	plain.identity_file = NULL;
+	strange.address = odd;
+	check(ssh_config_parse("config", text, strlen(text), &parsed, &err), &err);
+	options.config = parsed;
+	check(fleet_run(hosts, 2, &what.driver, &options, results, &err), &err);
+	expect(&results[0], FLEET_OK, "");
+	expect(&results[1], FLEET_UNREACHABLE, "ProxyCommand");
+	fleet_result_release(&results[0]);
+	fleet_result_release(&results[1]);
+	ssh_config_free(parsed);
+	free(text);
+}
+
+#define AGENT_TEST(name) cmocka_unit_test_setup_teardown(name, fds_enter, agent_leave)
+
+int suite_engine_login(void)
+{
+	const struct CMUnitTest tests[] = {
+		ENGINE_TEST(test_host_keys),
+		ENGINE_TEST(test_kind_of_host_key),
+		ENGINE_TEST(test_ask_for_host_keys),
+		ENGINE_TEST(test_users),
+		ENGINE_TEST(test_default_keys),
+		ENGINE_TEST(test_more_than_a_key),
+		AGENT_TEST(test_agent),
+		AGENT_TEST(test_too_many_keys),
+		AGENT_TEST(test_bad_agents),
+		ENGINE_TEST(test_jump),
+		ENGINE_TEST(test_config),
+	};
+
+	if (!sshd_available()) {
+		puts("skipped: no sshd here (package openssh-server)");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, engine_enter, engine_leave);
+}

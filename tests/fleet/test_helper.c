@@ -1,0 +1,482 @@
+/* The helper runs commands: what goes in, what comes out, how they end. */
+#include "tests/scratch.h"
+#include "tests/fleet/helper_session.h"
+
+static void test_streams(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "printf 'a\\000b\\377'; printf 'e\\000' >&2; printf c; exit 3");
+	session_run(&s, &request);
+	check_spool(&s.answer.out, "a\0b\377c", 5);
+	check_spool(&s.answer.err, "e", 2);
+	assert_int_equal(s.answer.result.exit_status, 3);
+	assert_int_equal(s.answer.result.signal, -1);
+	assert_int_equal(s.answer.result.leftovers, 0);
+	assert_int_equal(s.answer.result.timed_out, 0);
+	session_release(&s);
+}
+
+/* Whole, however much, while the two streams alternate. */
+static void test_much_output(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "for i in 1 2 3 4; do head -c 3000000 /dev/zero; head -c 1000001 /dev/zero >&2; done");
+	session_run(&s, &request);
+	assert_int_equal(s.answer.out.size, 12000000);
+	assert_int_equal(s.answer.err.size, 4000004);
+	session_release(&s);
+}
+
+static void test_signal(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "kill -KILL $$");
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.signal, SIGKILL);
+	assert_int_equal(s.answer.result.exit_status, -1);
+	session_release(&s);
+}
+
+static void test_arguments(void **state)
+{
+	static const char *const words[] = { "a b", "$(touch x)", "`touch x`", "'",  "\"",        "",  "*",
+					     ";",   "&",          "\n",        "\\", "\303\251", "-n" };
+	struct helper_request request;
+	struct buf expected = BUF_INIT;
+
+	(void)state;
+	helper_request_init(&request, "run");
+	helper_request_text(&request, HELPER_ARGUMENT, "printf"); /* looked up in PATH */
+	helper_request_text(&request, HELPER_ARGUMENT, "[%s]");
+	for (size_t i = 0; i < COUNT(words); i++) {
+		helper_request_text(&request, HELPER_ARGUMENT, words[i]);
+		buf_format(&expected, "[%s]", words[i]);
+	}
+	check_output(&request, expected.bytes);
+	assert_int_equal(access("x", F_OK), -1);
+	buf_release(&expected);
+}
+
+static void test_surroundings(void **state)
+{
+	struct helper_request request;
+
+	(void)state;
+	assert_int_equal(mkdir("sub dir", 0755), 0);
+	setenv("ASSAY_KEPT", "kept", 1);
+	shell_request(&request, "echo \"$A|$ASSAY_KEPT|$B|${PWD##*/}\"");
+	helper_request_text(&request, HELPER_ENVIRON, "A=x y=$z");
+	helper_request_text(&request, HELPER_ENVIRON, "B=");
+	helper_request_text(&request, HELPER_DIRECTORY, "sub dir");
+	check_output(&request, "x y=$z|kept||sub dir\n");
+}
+
+/* What a host preloads stays in force behind what a run brings along; the last one joined comes first. */
+static void test_joined(void **state)
+{
+	struct helper_request request;
+
+	(void)state;
+	setenv("ASSAY_HOST", "host", 1);
+	setenv("ASSAY_EMPTY", "", 1);
+	shell_request(&request, "echo \"$ASSAY_HOST|$ASSAY_EMPTY|$ASSAY_NEW|$ASSAY_CLEARED\"");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=a:b");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=c");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_EMPTY=d");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_NEW=e");
+	helper_request_text(&request, HELPER_JOIN, "ASSAY_CLEARED=f");
+	helper_request_text(&request, HELPER_ENVIRON, "ASSAY_CLEARED=");
+	check_output(&request, "c:a:b:host|d|e|f\n");
+	unsetenv("ASSAY_HOST");
+	unsetenv("ASSAY_EMPTY");
+	shell_request(&request, "echo \"$A|$LD_PRELOAD\"");
+	helper_request_variable(&request, "A=LD_PRELOAD=x");
+	helper_request_variable(&request, "LD_PRELOAD=libc.so.6");
+	helper_request_variable(&request, "LD_PRELOAD=libm.so.6");
+	check_output(&request, "LD_PRELOAD=x|libm.so.6:libc.so.6\n");
+}
+
+/* The command's own session, no terminal, no descriptor but three, no signal ignored or blocked; also with a lock and an input. */
+static void test_nothing_inherited(void **state)
+{
+	struct helper_request request;
+	char *lock = mem_format("%s/lock", (char *)*state);
+
+	shell_request(&request, "for i in 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do [ -e /proc/self/fd/$i ] && echo fd $i; done;"
+				"read -r _ _ _ _ group session tty _ </proc/self/stat;"
+				"[ $group = $$ ] && [ $session = $$ ] && echo own $tty;"
+				"grep -E '^Sig(Blk|Ign)' /proc/self/status");
+	helper_request_text(&request, HELPER_LOCK, lock);
+	helper_request_input(&request, "x", 1);
+	signal(SIGUSR1, SIG_IGN);
+	check_output(&request, "own 0\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+	signal(SIGUSR1, SIG_DFL);
+	free(lock);
+}
+
+static void test_input(void **state)
+{
+	const size_t n = 3 * HELPER_FRAME_BYTES_MAX + 17;
+	struct helper_request request;
+	char *bytes = mem_new(n, 1);
+	struct session s;
+
+	(void)state;
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = (char)(i * 7 >> 3);
+	shell_request(&request, "cat");
+	helper_request_input(&request, bytes, 5);
+	helper_request_input(&request, bytes + 5, n - 5);
+	session_run(&s, &request);
+	check_spool(&s.answer.out, bytes, n);
+	session_release(&s);
+	free(bytes);
+
+	shell_request(&request, "cat; readlink /proc/self/fd/0");
+	check_output(&request, "/dev/null\n");
+}
+
+static void test_limits(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "ulimit -n; ulimit -c; ulimit -v; ulimit -t; ulimit -f; nice");
+	helper_request_limit(&request, "nofile", 77);
+	helper_request_limit(&request, "core", 0);
+	helper_request_limit(&request, "as", 1u << 30);
+	helper_request_limit(&request, "as", 2u << 30); /* the last one counts */
+	helper_request_limit(&request, "cpu", 55);
+	helper_request_limit(&request, "fsize", 1 << 20);
+	helper_request_number(&request, HELPER_NICE, 7);
+	check_output(&request, "77\n0\n2097152\n55\n2048\n7\n");
+
+	/* They hold: the shell's head cannot write more. */
+	shell_request(&request, "exec head -c 100000 /dev/zero >big");
+	helper_request_limit(&request, "fsize", 4096);
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.signal, SIGXFSZ);
+	session_release(&s);
+}
+
+static void test_cannot_start(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	helper_request_init(&request, "run");
+	helper_request_text(&request, HELPER_ARGUMENT, "no-such-command");
+	helper_request_text(&request, HELPER_ENVIRON, "PATH=/usr/bin:/bin");
+	assert_int_equal(session_refused(&s, &request, "cannot execute 'no-such-command': No such file"), HELPER_CODE_EXECUTE);
+	helper_request_init(&request, "run");
+	helper_request_text(&request, HELPER_ARGUMENT, "/tmp");
+	assert_int_equal(session_refused(&s, &request, "cannot execute '/tmp': Permission denied"), HELPER_CODE_PERMISSION);
+	shell_request(&request, "true");
+	helper_request_text(&request, HELPER_DIRECTORY, "nowhere");
+	assert_int_equal(session_refused(&s, &request, "cannot change to the directory 'nowhere': No such file"), HELPER_CODE_FAULT);
+}
+
+static void test_measures(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "sh -c 'i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done'; sleep .1");
+	session_run(&s, &request);
+	assert_in_range(s.answer.result.wall_ns, 100000000, 20000000000);
+	assert_in_range(s.answer.result.user_us + s.answer.result.sys_us, 5000, s.answer.result.wall_ns / 1000);
+	assert_in_range(s.answer.result.max_rss_bytes, 100000, 100000000);
+	assert_in_range(s.answer.result.started_ms / 1000, time(NULL) - 60, time(NULL));
+	assert_int_equal(s.answer.result.lock_wait_ns, 0);
+	session_release(&s);
+}
+
+static void test_planned_end(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "trap 'exit 5' INT; while :; do sleep .02; done");
+	helper_request_number(&request, HELPER_INTERRUPT, 1000); /* by then the shell has read that */
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.exit_status, 5);
+	assert_int_equal(s.answer.result.interrupted, 1);
+	assert_int_equal(s.answer.result.timed_out, 0);
+	assert_true(s.answer.result.wall_ns >= 1000000000);
+	none_left(0);
+	session_release(&s);
+
+	/* The planned end comes after the end: nothing is said of it. */
+	shell_request(&request, "exit 0");
+	helper_request_number(&request, HELPER_INTERRUPT, 10000);
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.interrupted, 0);
+	session_release(&s);
+}
+
+static const char tree[] = "trap '' TERM HUP INT;"
+			   "(setsid sh -c 'sleep 1000 & sleep 1000' &);"  /* double fork, then a session of its own */
+			   "setsid setsid sleep 1000 &"
+			   "sh -c 'trap \"\" TERM; sleep 1000; true' &"
+			   "while :; do sleep 1000; done";
+#define TREE_PROCESSES 7
+
+static void test_timeout(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, tree);
+	helper_request_number(&request, HELPER_TIMEOUT, 2000); /* and one second to obey: by then all of them are there */
+	session_start(&s, &request);
+	wait_marked(TREE_PROCESSES);
+	session_end(&s);
+	none_left(0); /* before it says the result */
+	assert_int_equal(s.answer.result.timed_out, 1);
+	assert_int_equal(s.answer.result.signal, SIGKILL);
+	assert_int_equal(s.answer.result.survivors, 0);
+	assert_true(s.answer.result.wall_ns >= 3000000000);
+	session_release(&s);
+}
+
+/* Who obeys SIGTERM has no second to wait. The shortest of several: on a busy machine a process comes late to its end. */
+static void test_timeout_obeyed(void **state)
+{
+	int64_t shortest = INT64_MAX;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct helper_request request;
+		struct session s;
+
+		shell_request(&request, "kill -STOP $$");
+		helper_request_number(&request, HELPER_TIMEOUT, 100);
+		session_run(&s, &request);
+		assert_int_equal(s.answer.result.signal, SIGTERM);
+		assert_int_equal(s.answer.result.timed_out, 1);
+		shortest = s.answer.result.wall_ns < shortest ? s.answer.result.wall_ns : shortest;
+		session_release(&s);
+	}
+	assert_in_range(shortest, 100000000, 1099999999);
+}
+
+static void test_leftovers(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "setsid sleep 1000 & (setsid sleep 1000 &); echo out; exit 4");
+	session_run(&s, &request);
+	none_left(0);
+	assert_int_equal(s.answer.result.exit_status, 4);
+	assert_int_equal(s.answer.result.leftovers, 2);
+	assert_int_equal(s.answer.result.survivors, 0);
+	check_spool(&s.answer.out, "out\n", 4);
+	session_release(&s);
+}
+
+#define HOPPING_MS 10000
+#define HOP        "ASSAY_TEST_HOP" /* in the environment: this test is its own runaway program */
+
+/* Forks and leaves, each time into a session of its own, faster than anybody can look; for some seconds. */
+static int hop(void)
+{
+	int64_t end = now_ms() + HOPPING_MS;
+
+	while (now_ms() < end) {
+		if (fork() != 0)
+			_exit(0);
+		setsid();
+	}
+	return 0;
+}
+
+static void test_runaway(void **state)
+{
+	struct helper_request request;
+	char program[4096], *script;
+	int64_t begun = now_ms();
+	struct session s;
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	(void)state;
+	assert_true(n > 0);
+	program[n] = 0;
+	script = mem_format(HOP "=1; export " HOP "; '%s' test_helper & '%s' test_helper & sleep .1", program, program);
+	shell_request(&request, script);
+	session_start(&s, &request);
+	while (!s.answer.ended)
+		assert_true(session_read(&s));
+	assert_true(now_ms() - begun < HOPPING_MS); /* they did not end by themselves */
+	none_left(0); /* when it says so, not only when it has ended */
+	session_end(&s);
+	assert_true(s.answer.result.leftovers > 0);
+	assert_int_equal(s.answer.result.survivors, 0);
+	session_release(&s);
+	free(script);
+}
+
+/* Somebody else holds the command's output open: that keeps nobody. */
+static void test_output_held(void **state)
+{
+	struct helper_request request;
+	char path[64];
+	struct session s;
+	pid_t command = 0;
+	int fd;
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	shell_request(&request, "echo out; read line <pipe; exit 0");
+	session_start(&s, &request);
+	session_begun(&s);
+	while (processes_with("environ", session_mark(), &command) == 0) /* between two programs it may have none */
+		sleep_ms(1);
+	snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)command);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	let_go("pipe");
+	session_end(&s);
+	assert_int_equal(s.answer.result.exit_status, 0);
+	check_spool(&s.answer.out, "out\n", 4);
+	close(fd);
+	session_release(&s);
+}
+
+static void test_files(void **state)
+{
+	struct helper_request request;
+	struct stat info;
+	struct session s;
+
+	(void)state;
+	helper_request_init(&request, "put");
+	helper_request_text(&request, HELPER_PATH, "new file");
+	helper_request_mode(&request, 0640);
+	helper_request_input(&request, "one\0two", 7);
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.bytes, 7);
+	session_release(&s);
+	assert_int_equal(stat("new file", &info), 0);
+	assert_int_equal(info.st_mode & 07777, 0640);
+
+	helper_request_init(&request, "get");
+	helper_request_text(&request, HELPER_PATH, "new file");
+	session_run(&s, &request);
+	check_spool(&s.answer.out, "one\0two", 7);
+	assert_int_equal(s.answer.result.bytes, 7);
+	session_release(&s);
+
+	helper_request_init(&request, "read");
+	helper_request_text(&request, HELPER_PATH, "new file");
+	helper_request_text(&request, HELPER_PATH, "no file");
+	helper_request_text(&request, HELPER_PATH, ".");
+	helper_request_text(&request, HELPER_PATH, "/dev/zero");
+	helper_request_text(&request, HELPER_PATH, "helper");
+	session_run(&s, &request);
+	assert_int_equal(s.answer.n_files, 5);
+	assert_int_equal(s.answer.files[0].n, 7);
+	assert_memory_equal(s.answer.files[0].bytes, "one\0two", 8);
+	assert_string_equal(s.answer.files[1].fault, "No such file or directory");
+	assert_string_equal(s.answer.files[2].fault, "Is a directory");
+	assert_string_equal(s.answer.files[3].fault, "Invalid argument");
+	assert_string_equal(s.answer.files[3].path, "/dev/zero");
+	assert_non_null(s.answer.files[4].bytes);
+	assert_int_equal(s.answer.result.files, 5);
+	session_release(&s);
+}
+
+static size_t files_here(void)
+{
+	DIR *here = opendir(".");
+	size_t n = 0;
+
+	assert_non_null(here);
+	while (readdir(here))
+		n++;
+	closedir(here);
+	return n;
+}
+
+/* A put that is cut short, or cannot be, leaves the old file and nothing else. */
+static void test_put_whole_or_not(void **state)
+{
+	struct helper_request request;
+	size_t before;
+	struct session s;
+	char *text;
+
+	(void)state;
+	scratch_put("file", "old");
+	before = files_here();
+	helper_request_init(&request, "put");
+	helper_request_text(&request, HELPER_PATH, "file");
+	helper_request_input(&request, "new", 3);
+	session_spawn(&s, 0);
+	session_write(&s, request.bytes.bytes, request.bytes.size);
+	helper_request_release(&request);
+	session_close(&s.in);
+	session_end(&s);
+	assert_non_null(s.answer.refusal);
+	session_release(&s);
+	assert_int_equal(files_here(), before);
+	text = scratch_text("file");
+	assert_string_equal(text, "old");
+	free(text);
+
+	helper_request_init(&request, "put");
+	helper_request_text(&request, HELPER_PATH, ".");
+	session_refused(&s, &request, "cannot write '.'");
+	assert_int_equal(files_here(), before);
+	helper_request_init(&request, "put");
+	helper_request_text(&request, HELPER_PATH, "nowhere/file");
+	session_refused(&s, &request, "No such file or directory");
+	helper_request_init(&request, "get");
+	helper_request_text(&request, HELPER_PATH, "nowhere/file");
+	session_refused(&s, &request, "No such file or directory");
+}
+
+int suite_helper(void)
+{
+	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_streams),
+		SESSION_TEST(test_much_output),
+		SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),
+		SESSION_TEST(test_surroundings),
+		SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited),
+		SESSION_TEST(test_input),
+		SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),
+		SESSION_TEST(test_measures),
+		SESSION_TEST(test_planned_end),
+		SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),
+		SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),
+		SESSION_TEST(test_output_held),
+		SESSION_TEST(test_files),
+		SESSION_TEST(test_put_whole_or_not),
+	};
+
+	if (getenv(HOP))
+		return hop();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,443 @@
+/* What the controller makes of an answer, whatever the host sends; and how the helper gets to a host. */
+#include "tests/scratch.h"
+#include "tests/fleet/helper_session.h"
+#include "base/digest.h"
+
+#include <sys/resource.h>
+
+#define M "\0assay helper 1\n"
+#define B "B\0\0\0\0"
+#define R "R\0\0\0\007exit 0\n"
+#define ROW(what, bytes, part) { what, bytes, sizeof(bytes) - 1, part }
+
+/* In pieces of any size the outcome is the same. */
+static enum assay_status feed(struct helper_answer *answer, const char *bytes, size_t n, size_t piece, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	helper_answer_init(answer, 1000);
+	for (size_t at = 0; !st && at < n; at += piece)
+		st = helper_answer_add(answer, bytes + at, n - at < piece ? n - at : piece, err);
+	return st ? st : helper_answer_finish(answer, err);
+}
+
+static void test_answers(void **state)
+{
+	static const struct {
+		const char *what, *bytes;
+		size_t n;
+		const char *fault; /* NULL: a good answer */
+	} rows[] = {
+		ROW("smallest", M B R, NULL),
+		ROW("noise before it", "Welcome to\nnode01\n" M B R, NULL),
+		ROW("noise with the start of a greeting", "\0assay \0assay helper" M B R, NULL),
+		ROW("output", M B "O\0\0\0\2ab" "E\0\0\0\0" "E\0\0\0\1c" R, NULL),
+		ROW("facts", M "R\0\0\0\011kernel 6\n", NULL),
+		ROW("no facts", M "R\0\0\0\0", NULL),
+		ROW("files", M "F\0\0\0\5a\0b\0c" "N\0\0\0\4b\0no" "R\0\0\0\010files 2\n", NULL),
+		ROW("waited for the lock", M "W\0\0\0\0" "W\0\0\0\0" B R, NULL),
+		ROW("waits for what has begun", M B "W\0\0\0\0" R, "waiting for what has begun"),
+		ROW("waits with bytes", M "W\0\0\0\1x" B R, "waiting for"),
+		ROW("refused", M "X\0\0\0\5bbusy", NULL),
+		ROW("refused without a code", M "X\0\0\0\0", "a refusal without a code"),
+		ROW("refused with an unknown code", M "X\0\0\0\3?no", "a refusal without a code"),
+		ROW("nothing", "", "no answer of the helper: nothing at all"),
+		ROW("only noise", "bash: line 1:\033[31m\n", "it does not start as one: \"bash: line 1:?[31m?\""),
+		ROW("greeting of another version", "\0assay helper 2\n" B R, "it does not start as one"),
+		ROW("no end", M B, "ends in the middle"),
+		ROW("cut in a frame", M B "R\0\0\0\007exit", "ends in the middle"),
+		ROW("cut in output", M B "O\0\0\0\7x", "ends in the middle"),
+		ROW("unknown frame", M "Z\0\0\0\0", "an unknown frame"),
+		ROW("too long", M B "R\0\020\0\1", "too long"),
+		ROW("endless", M B "O\377\377\377\377", "too long"),
+		ROW("begun twice", M B B R, "begun twice"),
+		ROW("begun with bytes", M "B\0\0\0\1x", "begun twice"),
+		ROW("more behind the end", M B R B, "more behind its end"),
+		ROW("refused and more", M "X\0\0\0\2fx" R, "more behind its end"),
+		ROW("refused what was begun", M B "X\0\0\0\1x", "a refusal of what was begun"),
+		ROW("a status without a command", M R, "makes no sense"),
+		ROW("a command without a status", M B "R\0\0\0\013timed_out 0\n", "makes no sense"),
+		ROW("status and signal", M B "R\0\0\0\020exit 0\nsignal 9\n", "makes no sense"),
+		ROW("status out of range", M B "R\0\0\0\011exit 256\n", "makes no sense"),
+		ROW("a time that no clock shows", M B "R\0\0\0\046started_ms 9223372036854775807\nexit 0\n", "makes no sense"),
+		ROW("negative", M B "R\0\0\0\010exit -1\n", "makes no sense"),
+		ROW("twice", M B "R\0\0\0\016exit 1\nexit 1\n", "makes no sense"),
+		ROW("no number", M B "R\0\0\0\007exit x\n", "makes no sense"),
+		ROW("no value", M B "R\0\0\0\005exit\n", "makes no sense"),
+		ROW("line without an end", M B "R\0\0\0\006exit 0", "makes no sense"),
+		ROW("NUL in the result", M B "R\0\0\0\010exit 0\0\n", "makes no sense"),
+		ROW("a version of control groups that is none", M B "R\0\0\0\030exit 0\ncgroup_version 3\n", "makes no sense"),
+		ROW("file without a name", M "F\0\0\0\1a", "a file without a name"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		for (size_t piece = 1; piece <= 64; piece = piece * 3 + 1) {
+			struct assay_error err = { .text = "" };
+			struct helper_answer answer;
+			enum assay_status st = feed(&answer, rows[i].bytes, rows[i].n, piece, &err);
+
+			check_fails(rows[i].what, st, rows[i].fault ? ASSAY_E_FORMAT : ASSAY_OK, &err,
+				    rows[i].fault ? rows[i].fault : "");
+			helper_answer_release(&answer);
+		}
+	}
+}
+
+static void test_what_an_answer_holds(void **state)
+{
+	static const char bytes[] = "noise" M B "O\0\0\0\3a\0b" "E\0\0\0\1c" "O\0\0\0\1d"
+				    "R\0\0\0\075signal 9\nwall_ns 5000000000\nuser_us 7\nnew_name x\ntimed_out 1\n";
+	static const char group[] = M B "R\0\0\0\071exit 0\ncgroup_version 2\noom_kills 1\nrefused_processes 12\n";
+	static const char files[] = M "F\0\0\0\5a\0b\0c" "N\0\0\0\005b\0no\n" "R\0\0\0\010files 2\n";
+	struct helper_answer answer;
+	struct assay_error err;
+
+	(void)state;
+	check(feed(&answer, bytes, sizeof(bytes) - 1, 9, &err), &err);
+	check_spool(&answer.out, "a\0bd", 4);
+	check_spool(&answer.err, "c", 1);
+	assert_true(answer.begun && answer.ended);
+	assert_int_equal(answer.result.signal, 9);
+	assert_int_equal(answer.result.exit_status, -1);
+	assert_int_equal(answer.result.wall_ns, 5000000000);
+	assert_int_equal(answer.result.user_us, 7);
+	assert_int_equal(answer.result.sys_us, -1);
+	assert_int_equal(answer.result.timed_out, 1);
+	assert_int_equal(answer.result.cgroup, -1);
+	helper_answer_release(&answer);
+
+	check(feed(&answer, group, sizeof(group) - 1, 9, &err), &err);
+	assert_int_equal(answer.result.cgroup, 2);
+	assert_int_equal(answer.result.oom_kills, 1);
+	assert_int_equal(answer.result.refused_processes, 12);
+	helper_answer_release(&answer);
+
+	check(feed(&answer, files, sizeof(files) - 1, 4, &err), &err);
+	assert_int_equal(answer.n_files, 2);
+	assert_string_equal(answer.files[0].path, "a");
+	assert_int_equal(answer.files[0].n, 3);
+	assert_memory_equal(answer.files[0].bytes, "b\0c", 4);
+	assert_null(answer.files[1].bytes);
+	assert_string_equal(answer.files[1].fault, "no?");
+	helper_answer_release(&answer);
+
+	check(feed(&answer, M "X\0\0\0\7xa\033[b\nc", 28, 4, &err), &err);
+	assert_string_equal(answer.refusal, "a?[b?c");
+	assert_int_equal(answer.refusal_code, HELPER_CODE_EXECUTE);
+	helper_answer_release(&answer);
+}
+
+/* Limits: noise, output, files. */
+static void test_flood(void **state)
+{
+	static const size_t n = 1 << 20;
+	char *bytes = mem_new(n + HELPER_FRAME_HEAD, 1);
+	struct helper_answer answer;
+	enum assay_status st = ASSAY_OK;
+	struct assay_error err;
+
+	(void)state;
+	memset(bytes, 'x', n);
+	assert_int_equal(feed(&answer, bytes, n, 7, &err), ASSAY_E_FORMAT);
+	assert_true(answer.pending.size < 70000);
+	assert_int_equal(helper_answer_add(&answer, M B R, 16 + 5 + 12, &err), ASSAY_E_FORMAT); /* too late */
+	helper_answer_release(&answer);
+
+	assert_int_equal(feed(&answer, M B "O\0\0\4\0", 26, 26, &err), ASSAY_E_FORMAT);
+	helper_answer_release(&answer);
+	helper_answer_init(&answer, 1000);
+	check(helper_answer_add(&answer, M B "O\0\0\4\0", 26, &err), &err);
+	check(helper_answer_add(&answer, bytes, 1000, &err), &err);
+	check_fails("flood", helper_answer_add(&answer, bytes, 24, &err), ASSAY_E_LIMIT, &err, "");
+	helper_answer_release(&answer);
+
+	memcpy(bytes, "F\0\020\0\0y", 7);
+	helper_answer_init(&answer, 1000);
+	check(helper_answer_add(&answer, M, 16, &err), &err);
+	for (int i = 0; !st && i < 100; i++)
+		st = helper_answer_add(&answer, bytes, n + HELPER_FRAME_HEAD, &err);
+	check_fails("files", st, ASSAY_E_LIMIT, &err, "the host's files have more than");
+	assert_int_equal(answer.n_files, 64);
+	helper_answer_release(&answer);
+	free(bytes);
+}
+
+static void test_missing(void **state)
+{
+	struct helper_answer answer;
+	struct assay_error err;
+
+	(void)state;
+	feed(&answer, "noise", 5, 5, &err);
+	assert_true(helper_is_missing(&answer, 127));
+	assert_true(helper_is_missing(&answer, 126));
+	assert_false(helper_is_missing(&answer, 1));
+	helper_answer_release(&answer);
+	feed(&answer, M, 16, 5, &err);
+	assert_false(helper_is_missing(&answer, 127));
+	helper_answer_release(&answer);
+}
+
+static void test_request_limits(void **state)
+{
+	char *text = mem_new(HELPER_FRAME_BYTES_MAX + 2, 1);
+	struct helper_request request;
+	struct assay_error err;
+
+	(void)state;
+	memset(text, 'x', HELPER_FRAME_BYTES_MAX + 1);
+	helper_request_init(&request, "run");
+	helper_request_text(&request, HELPER_ARGUMENT, text);
+	helper_request_text(&request, HELPER_ARGUMENT, "x");
+	check_fails("one", helper_request_go(&request, &err), ASSAY_E_LIMIT, &err, "too long");
+	helper_request_release(&request);
+
+	text[HELPER_FRAME_BYTES_MAX] = 0;
+	helper_request_init(&request, "run");
+	for (int i = 0; i < 7; i++)
+		helper_request_text(&request, HELPER_ARGUMENT, text);
+	check(helper_request_go(&request, &err), &err);
+	helper_request_release(&request);
+	helper_request_init(&request, "run");
+	for (int i = 0; i < 8; i++)
+		helper_request_text(&request, HELPER_ARGUMENT, text);
+	check_fails("all", helper_request_go(&request, &err), ASSAY_E_LIMIT, &err, "too long");
+	helper_request_release(&request);
+	free(text);
+}
+
+static const char *const shells[] = { "dash", "bash", "busybox sh", "tcsh", "fish", "zsh" };
+
+/* As sshd does it: SHELL -c COMMAND. Start-up noise comes first. The bytes go to its standard input; `keep_open` leaves that open. */
+static int shell_run(const char *shell, const char *command, const char *bytes, size_t n, bool keep_open, struct buf *out)
+{
+	int in[2], answer[2], status;
+	char piece[4096];
+	ssize_t got;
+	pid_t child;
+
+	assert_int_equal(pipe2(in, O_CLOEXEC) || pipe2(answer, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		const char *blank = strchr(shell, ' ');
+
+		if (dup2(in[0], 0) < 0 || dup2(answer[1], 1) < 0 || dup2(answer[1], 2) < 0 || write(1, "noise\n", 6) != 6)
+			_exit(99);
+		if (blank)
+			execlp("busybox", "busybox", blank + 1, "-c", command, (char *)NULL);
+		else
+			execlp(shell, shell, "-c", command, (char *)NULL);
+		_exit(77);
+	}
+	close(in[0]);
+	close(answer[1]);
+	while (n > 0 && (got = write(in[1], bytes, n)) > 0) {
+		bytes += got;
+		n -= (size_t)got;
+	}
+	if (!keep_open)
+		close(in[1]);
+	while ((got = read(answer[0], piece, sizeof(piece))) > 0)
+		buf_add(out, piece, (size_t)got);
+	close(answer[0]);
+	if (keep_open)
+		close(in[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Asks the host for facts; the exit status of helper_command_run(). */
+static int ask(const char *shell, struct helper_answer *answer, struct assay_error *err)
+{
+	struct helper_request request;
+	struct buf out = BUF_INIT;
+	int status;
+
+	helper_request_init(&request, "facts");
+	check(helper_request_go(&request, err), err);
+	status = shell_run(shell, helper_command_run(), request.bytes.bytes, request.bytes.size, true, &out);
+	helper_answer_init(answer, 1000);
+	err->status = helper_answer_add(answer, out.bytes, out.size, err);
+	helper_request_release(&request);
+	buf_release(&out);
+	return status;
+}
+
+static size_t entries(const char *directory)
+{
+	DIR *dir = opendir(directory);
+	size_t n = 0;
+
+	while (dir && readdir(dir))
+		n++;
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+static void test_deploy(void **state)
+{
+	struct helper_answer answer;
+	struct assay_error err;
+	const char *program;
+	size_t n, tried = 0;
+
+	helper_program(&program, &n);
+	setenv("HOME", *state, 1); /* with no start-up files */
+	for (size_t i = 0; i < COUNT(shells); i++) {
+		char *cache = mem_format("%s/cache of %zu", (char *)*state, i), *place = mem_format("%s/assay", cache);
+		struct buf out = BUF_INIT;
+
+		setenv("XDG_CACHE_HOME", cache, 1);
+		if (shell_run(shells[i], "exit 3", "", 0, false, &out) == 3) {
+			tried++;
+			assert_true(helper_is_missing(&answer, ask(shells[i], &answer, &err)));
+			helper_answer_release(&answer);
+			buf_clear(&out);
+			/* Half of it: is refused, and leaves nothing. */
+			assert_int_equal(shell_run(shells[i], helper_command_deploy(), program, n / 2, false, &out), 1);
+			assert_non_null(memmem(out.bytes, out.size, "bytes of the helper arrived", 27));
+			assert_int_equal(entries(place), 2);
+			buf_clear(&out);
+			if (shell_run(shells[i], helper_command_deploy(), program, n, i % 2 == 0, &out) != 0)
+				fail_msg("%s: %.*s", shells[i], (int)out.size, out.bytes);
+			assert_int_equal(entries(place), 3);
+			assert_int_equal(ask(shells[i], &answer, &err), 0);
+			check(helper_answer_finish(&answer, &err), &err);
+			assert_non_null(strstr(answer.result_text, "kernel "));
+			helper_answer_release(&answer);
+			/* Again, over itself. */
+			assert_int_equal(shell_run(shells[i], helper_command_deploy(), program, n, false, &out), 0);
+			assert_int_equal(entries(place), 3);
+		} else {
+			print_message("%s is not installed\n", shells[i]);
+		}
+		buf_release(&out);
+		free(cache);
+		free(place);
+	}
+	assert_true(tried >= 2);
+	unsetenv("XDG_CACHE_HOME");
+}
+
+/* As on a full disk: the failure is said, and nothing is left. */
+static void test_deploy_cannot_write(void **state)
+{
+	struct rlimit old, small;
+	struct buf out = BUF_INIT;
+	const char *program;
+	size_t n;
+	int status;
+
+	(void)state;
+	helper_program(&program, &n);
+	setenv("XDG_CACHE_HOME", *state, 1);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = (struct rlimit){ n / 2, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	status = shell_run("sh", helper_command_deploy(), program, n, false, &out);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	unsetenv("XDG_CACHE_HOME");
+	assert_int_equal(status, 1);
+	assert_non_null(memmem(out.bytes, out.size, "is the disk full?", 17));
+	assert_int_equal(entries("assay"), 2);
+	buf_release(&out);
+}
+
+/* A user that nobody is: one for each run of this test. */
+static uid_t nobody;
+
+static char *place_of_nobody(const char *parent)
+{
+	return mem_format("%s/assay-%u", parent, (unsigned)nobody);
+}
+
+/* A home that cannot be written to: below /tmp, but never in what others could have made. Needs root to be somebody else. */
+static int deploy_elsewhere(void)
+{
+	struct buf out = BUF_INIT;
+	struct stat info;
+	const char *program;
+	char *place;
+	size_t n;
+	int status;
+
+	helper_program(&program, &n);
+	setenv("HOME", "/nonexistent", 1);
+	unsetenv("XDG_CACHE_HOME");
+	if (setuid(nobody))
+		return 10;
+	status = shell_run("sh", helper_command_deploy(), program, n, false, &out);
+	if (status)
+		return 11;
+	/* The one below /tmp is another's (see below). */
+	place = place_of_nobody("/dev/shm");
+	if (stat(place, &info) || info.st_uid != nobody || (info.st_mode & 07777) != 0700)
+		return 12;
+	free(place);
+	buf_clear(&out);
+	status = shell_run("sh", helper_command_run(), "", 0, false, &out); /* refuses the empty request */
+	if (status != 1 || !memmem(out.bytes, out.size, "ends in the middle", 18))
+		return 13;
+	buf_release(&out);
+	return 0;
+}
+
+static void test_deploy_elsewhere(void **state)
+{
+	char *taken, *own;
+	int status;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("not root: not tested\n");
+		return;
+	}
+	nobody = 100000 + (uid_t)getpid();
+	taken = place_of_nobody("/tmp");
+	own = place_of_nobody("/dev/shm");
+	/* Somebody (here: root) was there first, and left a trap. */
+	assert_int_equal(mkdir(taken, 0755), 0);
+	assert_int_equal(chmod(taken, 0777), 0);
+	status = scratch_child(deploy_elsewhere);
+	nftw(own, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
+	assert_int_equal(rmdir(taken), 0); /* still empty */
+	assert_int_equal(status, 0);
+	free(taken);
+	free(own);
+}
+
+static void test_program(void **state)
+{
+	char hex[DIGEST_HEX_BYTES];
+	const char *bytes;
+	size_t n;
+
+	(void)state;
+	helper_program(&bytes, &n);
+	assert_in_range(n, 10000, 2 << 20);
+	assert_memory_equal(bytes, "\177ELF", 4);
+	digest_sha256(bytes, n, hex);
+	assert_non_null(strstr(helper_command_run(), hex));
+	assert_non_null(strstr(helper_command_deploy(), hex));
+	assert_null(strchr(helper_command_deploy(), '\n'));
+	assert_string_equal(strrchr(helper_command_deploy(), ';'), "; exit 1'");
+}
+
+int suite_helper_client(void)
+{
+	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_answers),
+		SESSION_TEST(test_what_an_answer_holds),
+		SESSION_TEST(test_flood),
+		SESSION_TEST(test_missing),
+		SESSION_TEST(test_request_limits),
+		SESSION_TEST(test_program),
+		SESSION_TEST(test_deploy),
+		SESSION_TEST(test_deploy_cannot_write),
+		SESSION_TEST(test_deploy_elsewhere),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,519 @@
+/* Nothing of a command outlives the helper, however it ends; and the lock of a box goes with it. */
+#include "tests/scratch.h"
+#include "tests/fleet/helper_session.h"
+
+#include <sys/file.h>
+#include <sys/ioctl.h>
+
+#define GONE_MS SESSION_PATIENCE_MS /* nothing here ends by itself */
+
+static const char tree[] = "trap '' TERM HUP INT QUIT;"
+			   "(setsid sh -c 'trap \"\" TERM HUP; sleep 1000 & sleep 1000; true' &);"
+			   "setsid setsid sleep 1000 &"
+			   "setsid sh -c 'kill -STOP $$' &"
+			   "while :; do sleep 1000; done";
+#define TREE_PROCESSES 7
+
+static void start_script(struct session *s, const char *script, size_t processes)
+{
+	struct helper_request request;
+
+	shell_request(&request, script);
+	session_start(s, &request);
+	wait_marked(processes);
+}
+
+/* The helper has ended, without a result: how. */
+static void wait_helper(struct session *s)
+{
+	int64_t end = now_ms() + GONE_MS;
+	pid_t gone;
+
+	while ((gone = waitpid(s->helper, &s->status, WNOHANG)) == 0) {
+		if (now_ms() > end)
+			fail_msg("the helper is there after %d ms", GONE_MS);
+		sleep_ms(2);
+	}
+	assert_int_equal(gone, s->helper);
+}
+
+static void test_hang_up(void **state)
+{
+	static const struct {
+		const char *what, *script;
+		size_t processes;
+	} rows[] = {
+		{ "a tree that ignores signals", tree, TREE_PROCESSES },
+		{ "output that nobody reads", "trap '' TERM PIPE; (setsid yes &); yes >&2", 2 },
+		{ "it has ended, its output is not read", "head -c 300000 /dev/zero", 0 },
+		{ "stopped", "sleep 1000 & kill -STOP $$", 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct session s;
+
+		start_script(&s, rows[i].script, rows[i].processes);
+		sleep_ms(100);
+		session_close(&s.in);
+		none_left(GONE_MS);
+		wait_helper(&s);
+		if (WEXITSTATUS(s.status) != 1)
+			fail_msg("%s: status %d", rows[i].what, s.status);
+		while (session_read(&s))
+			;
+		assert_false(s.answer.ended);
+		session_release(&s);
+	}
+}
+
+/* The controller is gone for reading only. */
+static void test_reader_gone(void **state)
+{
+	struct session s;
+
+	(void)state;
+	start_script(&s, "trap '' TERM; sleep 1000 & sleep 1000; true", 3);
+	session_begun(&s);
+	session_close(&s.out);
+	none_left(GONE_MS);
+	wait_helper(&s);
+	session_release(&s);
+}
+
+static void test_signals_of_the_helper(void **state)
+{
+	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGUSR1 };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(signals); i++) {
+		struct session s;
+
+		start_script(&s, tree, TREE_PROCESSES);
+		assert_int_equal(kill(s.helper, signals[i]), 0);
+		none_left(GONE_MS);
+		wait_helper(&s);
+		session_release(&s);
+	}
+}
+
+/* The helper is two processes: the second one, killed, leaves nothing either. */
+static void test_worker_killed(void **state)
+{
+	struct session s;
+
+	(void)state;
+	start_script(&s, tree, TREE_PROCESSES);
+	assert_int_equal(kill(child_of(s.helper), SIGKILL), 0);
+	none_left(GONE_MS);
+	wait_helper(&s);
+	assert_int_equal(WEXITSTATUS(s.status), 1);
+	session_release(&s);
+}
+
+/* By one stroke: the command's first process goes, and what lives by its pipes. */
+static void test_both_killed(void **state)
+{
+	struct session s;
+	pid_t worker;
+
+	(void)state;
+	start_script(&s, "trap '' TERM; while :; do sleep .05; done", 1);
+	worker = child_of(s.helper);
+	kill(s.helper, SIGSTOP); /* so that it does not tidy up between the two */
+	kill(worker, SIGKILL);
+	kill(s.helper, SIGKILL);
+	none_left(GONE_MS);
+	wait_helper(&s);
+	session_release(&s);
+}
+
+/* Output that nobody reads stays with the command: the helper does not grow. */
+static void test_back_pressure(void **state)
+{
+	struct session s;
+	char path[64], *status, *at;
+	pid_t worker;
+
+	(void)state;
+	start_script(&s, "exec yes", 1);
+	worker = child_of(s.helper);
+	sleep_ms(300);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)worker);
+	status = scratch_text(path);
+	at = strstr(status, "VmHWM:");
+	assert_non_null(at);
+	assert_in_range(strtol(at + 6, NULL, 10), 1, 4096); /* KiB */
+	free(status);
+	session_close(&s.in);
+	none_left(GONE_MS);
+	wait_helper(&s);
+	session_release(&s);
+}
+
+/* How many wait for the lock of this file in the kernel's queue. */
+static size_t queued(const char *lock)
+{
+	FILE *file = fopen("/proc/locks", "re");
+	char line[200], inode[40];
+	struct stat info;
+	size_t n = 0;
+
+	assert_non_null(file);
+	assert_int_equal(stat(lock, &info), 0);
+	snprintf(inode, sizeof(inode), ":%llu 0 EOF", (unsigned long long)info.st_ino);
+	while (fgets(line, sizeof(line), file))
+		n += strstr(line, "-> FLOCK") && strstr(line, inode);
+	fclose(file);
+	return n;
+}
+
+/* So many wait there, and not beside it: somebody who takes the lock again and again would leave them nothing. */
+static void wait_queued(const char *lock, size_t n)
+{
+	int64_t end = now_ms() + SESSION_PATIENCE_MS;
+
+	while (queued(lock) != n) {
+		if (now_ms() > end)
+			fail_msg("%zu wait for the lock, not %zu", queued(lock), n);
+		sleep_ms(2);
+	}
+}
+
+static void lock_request(struct helper_request *request, const char *script, const char *lock, int64_t wait_ms)
+{
+	char *path = lock[0] == '/' ? mem_string(lock) : mem_format("%s/%s", session_mark() + 11, lock);
+
+	shell_request(request, script);
+	helper_request_text(request, HELPER_LOCK, path);
+	helper_request_number(request, HELPER_LOCK_WAIT, wait_ms);
+	free(path);
+}
+
+/* Until the helper has said so many bytes, which stay unread. */
+static void wait_said(const struct session *s, size_t bytes)
+{
+	int64_t end = now_ms() + SESSION_PATIENCE_MS;
+	int there = 0;
+
+	while (ioctl(s->out, FIONREAD, &there) == 0 && (size_t)there < bytes) {
+		if (now_ms() > end)
+			fail_msg("the helper said %d bytes, not %zu", there, bytes);
+		sleep_ms(5);
+	}
+}
+
+static void test_lock_excludes(void **state)
+{
+	struct helper_request request;
+	struct session first, second, third;
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	lock_request(&request, "read line <pipe; exit 0", "lock", 0);
+	session_start(&first, &request);
+	session_begun(&first);
+	lock_request(&request, "touch ran", "lock", 100);
+	assert_int_equal(session_refused(&second, &request, "busy: "), HELPER_CODE_BUSY);
+	assert_int_equal(access("ran", F_OK), -1);
+	lock_request(&request, "touch ran", "lock", 100000);
+	session_start(&third, &request);
+	wait_queued("lock", 1);
+	wait_said(&third, HELPER_MAGIC_BYTES + HELPER_FRAME_HEAD); /* that it waits */
+	sleep_ms(60);
+	assert_int_equal(access("ran", F_OK), -1);
+	let_go("pipe");
+	session_end(&third);
+	assert_int_equal(access("ran", F_OK), 0);
+	assert_true(third.answer.result.lock_wait_ns >= 50000000);
+	session_end(&first);
+	assert_int_equal(first.answer.result.exit_status, 0);
+	session_release(&first);
+	session_release(&third);
+}
+
+/* While it waits for the lock, the controller hangs up, or it is killed: it ends, and has run nothing. */
+static void test_lock_hang_up(void **state)
+{
+	struct helper_request request;
+	struct session first, second, third;
+
+	(void)state;
+	lock_request(&request, "sleep 1000", "lock", 0);
+	session_start(&first, &request);
+	session_begun(&first);
+	lock_request(&request, "touch ran", "lock", 100000);
+	session_start(&second, &request);
+	lock_request(&request, "touch ran", "lock", 100000);
+	session_start(&third, &request);
+	wait_queued("lock", 2);
+	session_close(&second.in);
+	wait_helper(&second);
+	wait_queued("lock", 1);
+	kill(third.helper, SIGKILL);
+	wait_helper(&third);
+	wait_queued("lock", 0);
+	session_close(&first.in);
+	wait_helper(&first);
+	none_left(0);
+	assert_int_equal(access("ran", F_OK), -1);
+	session_release(&first);
+	session_release(&second);
+	session_release(&third);
+}
+
+/* Whoever is killed, the lock is free as soon as all is gone, and not before; no leftover has it. */
+static void test_lock_dies(void **state)
+{
+	(void)state;
+	for (int worker = 0; worker < 2; worker++) {
+		struct helper_request request;
+		struct session first, second;
+
+		lock_request(&request, tree, "lock", 0);
+		helper_request_text(&request, HELPER_ENVIRON, "FIRST=1");
+		session_start(&first, &request);
+		wait_marked(TREE_PROCESSES);
+		assert_int_equal(kill(worker ? child_of(first.helper) : first.helper, SIGKILL), 0);
+		lock_request(&request, "grep -lz '^FIRST=1$' /proc/[0-9]*/environ 2>/dev/null | wc -l", "lock", 5000);
+		session_run(&second, &request);
+		assert_null(second.answer.refusal);
+		check_spool(&second.answer.out, "0\n", 2); /* when it got the lock */
+		wait_helper(&first);
+		session_release(&first);
+		session_release(&second);
+	}
+}
+
+/* The box is free when the command is gone, though nobody reads its output: more than a pipe takes, less than what is on the way. */
+static void test_lock_is_early_free(void **state)
+{
+	int64_t end = now_ms() + SESSION_PATIENCE_MS;
+	struct helper_request request;
+	struct session s;
+	int fd;
+
+	(void)state;
+	lock_request(&request, "head -c 150000 /dev/zero; touch ran", "lock", 0);
+	session_start(&s, &request);
+	while (access("ran", F_OK) && now_ms() < end)
+		sleep_ms(2);
+	fd = open("lock", O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (now_ms() > end)
+			fail_msg("the lock is held as long as the output is not read");
+		sleep_ms(2);
+	}
+	close(fd);
+	session_end(&s);
+	assert_int_equal(s.answer.out.size, 150000);
+	session_release(&s);
+}
+
+/* While one waits, somebody removes the file and a third takes a new one of that name: both do not run at once. */
+static void test_lock_removed(void **state)
+{
+	struct helper_request request;
+	struct session first, second, third;
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600) | mkfifo("pipe of the third", 0600), 0);
+	lock_request(&request, "read line <pipe; exit 0", "lock", 0);
+	session_start(&first, &request);
+	session_begun(&first);
+	lock_request(&request, "[ -e running ] && echo overlap", "lock", 100000);
+	session_start(&second, &request);
+	wait_queued("lock", 1);
+	assert_int_equal(unlink("lock"), 0);
+	lock_request(&request, "touch running; read line <'pipe of the third'; rm running", "lock", 0);
+	session_start(&third, &request);
+	while (access("running", F_OK))
+		sleep_ms(2);
+	let_go("pipe");
+	session_end(&first);
+	wait_queued("lock", 1); /* it had the old one for itself, and saw that it is not the one any more */
+	sleep_ms(60);
+	let_go("pipe of the third");
+	session_end(&third);
+	assert_null(third.answer.refusal);
+	session_end(&second);
+	assert_int_equal(second.answer.result.exit_status, 1); /* nothing was running */
+	assert_int_equal(second.answer.out.size, 0);
+	session_release(&first);
+	session_release(&second);
+	session_release(&third);
+}
+
+static void test_lock_file(void **state)
+{
+	struct helper_request request;
+	struct session s;
+	struct stat info;
+
+	(void)state;
+	lock_request(&request, "true", "lock", 0);
+	umask(077);
+	session_run(&s, &request);
+	umask(022);
+	session_release(&s);
+	assert_int_equal(stat("lock", &info), 0);
+	assert_int_equal(info.st_mode & 07777, 0666);
+
+	assert_int_equal(symlink("lock", "link"), 0);
+	assert_int_equal(mkfifo("pipe", 0666), 0);
+	lock_request(&request, "true", "link", 0);
+	session_refused(&s, &request, "cannot open the lock file");
+	lock_request(&request, "true", "pipe", 0);
+	session_refused(&s, &request, "is no regular file");
+	lock_request(&request, "true", "nowhere/lock", 0);
+	session_refused(&s, &request, "No such file or directory");
+	shell_request(&request, "true");
+	helper_request_text(&request, HELPER_LOCK, "lock");
+	session_refused(&s, &request, "not absolute");
+}
+
+/* Two users share the lock of a box, whoever came first. */
+static void test_lock_of_another_user(void **state)
+{
+	static const uid_t users[] = { 65534, 65533 };
+	struct helper_request request;
+	struct session first, second;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("not root: only one user is tested\n");
+		return;
+	}
+	assert_int_equal(chmod(".", 01777), 0);
+	for (int i = 0; i < 2; i++) {
+		unlink("lock");
+		lock_request(&request, "sleep 1000", "lock", 0);
+		session_start_as(&first, &request, users[i]);
+		session_begun(&first);
+		lock_request(&request, "true", "lock", 50);
+		session_start_as(&second, &request, users[1 - i]);
+		session_end(&second);
+		assert_non_null(second.answer.refusal);
+		assert_non_null(strstr(second.answer.refusal, "busy"));
+		session_release(&second);
+		session_close(&first.in);
+		none_left(GONE_MS);
+		wait_helper(&first);
+		session_release(&first);
+		lock_request(&request, "id -u", "lock", 0);
+		session_start_as(&second, &request, users[1 - i]);
+		session_end(&second);
+		check_spool(&second.answer.out, i ? "65534\n" : "65533\n", 6);
+		session_release(&second);
+	}
+}
+
+/* A frame as bytes of a string literal: kind, length, payload. */
+#define HELLO  "H\0\0\0\0011"
+#define RUN    "o\0\0\0\3run"
+#define TOUCH  "a\0\0\0\5touch" "a\0\0\0\3ran"
+#define GO     "G\0\0\0\0"
+#define ROW(what, bytes, part) { what, bytes, sizeof(bytes) - 1, part }
+
+static void test_malformed(void **state)
+{
+	static const struct {
+		const char *what, *bytes;
+		size_t n;
+		const char *part;
+	} rows[] = {
+		ROW("nothing", "", "ends in the middle"),
+		ROW("no end", HELLO RUN TOUCH, "ends in the middle"),
+		ROW("cut in a frame", HELLO RUN TOUCH "G\0\0", "ends in the middle"),
+		ROW("no greeting", RUN TOUCH GO, "protocol's version"),
+		ROW("another version", "H\0\0\0\0012" RUN TOUCH GO, "version 1"),
+		ROW("too long a frame", HELLO RUN TOUCH "a\0\020\0\1", "more than"),
+		ROW("four gigabytes", HELLO RUN TOUCH "a\377\377\377\377", "more than"),
+		ROW("unknown operation", HELLO "o\0\0\0\4boom" TOUCH GO, "unknown operation"),
+		ROW("two operations", HELLO RUN RUN TOUCH GO, "two operations"),
+		ROW("no operation", HELLO TOUCH GO, "no operation"),
+		ROW("no command", HELLO RUN GO, "no command"),
+		ROW("empty command", HELLO RUN "a\0\0\0\0" GO, "no command"),
+		ROW("unknown frame", HELLO RUN TOUCH "?\0\0\0\0" GO, "unknown frame"),
+		ROW("NUL in an argument", HELLO RUN TOUCH "a\0\0\0\2x\0" GO, "NUL"),
+		ROW("variable without a name", HELLO RUN TOUCH "e\0\0\0\2=x" GO, "NAME=value"),
+		ROW("variable without a value", HELLO RUN TOUCH "e\0\0\0\1x" GO, "NAME=value"),
+		ROW("time with a sign", HELLO RUN TOUCH "t\0\0\0\2-1" GO, "milliseconds"),
+		ROW("time too large", HELLO RUN TOUCH "t\0\0\0\02499999999999999999999" GO, "milliseconds"),
+		ROW("empty time", HELLO RUN TOUCH "s\0\0\0\0" GO, "milliseconds"),
+		ROW("nice value", HELLO RUN TOUCH "n\0\0\0\00220" GO, "nice"),
+		ROW("unknown limit", HELLO RUN TOUCH "r\0\0\0\5foo=1" GO, "a limit is"),
+		ROW("limit without a number", HELLO RUN TOUCH "r\0\0\0\3as=" GO, "a limit is"),
+		ROW("unknown limit of a group", HELLO RUN TOUCH "c\0\0\0\5cpu=1" GO, "a limit of a control group"),
+		ROW("limit of a group of nothing", HELLO RUN TOUCH "c\0\0\0\6pids=0" GO, "a limit of a control group"),
+		ROW("limit of a group without a number", HELLO RUN TOUCH "c\0\0\0\7memory=" GO, "a limit of a control group"),
+		ROW("text behind the input", HELLO RUN "i\0\0\0\1x" TOUCH GO, "behind its input"),
+		ROW("input of nothing", HELLO "i\0\0\0\1x" RUN TOUCH GO, "input comes behind"),
+		ROW("put nowhere", HELLO "o\0\0\0\3put" GO, "one path"),
+		ROW("input of get", HELLO "o\0\0\0\3get" "p\0\0\0\3ran" "i\0\0\0\1x" GO, "input comes behind"),
+		ROW("mode", HELLO "o\0\0\0\3put" "p\0\0\0\3ran" "m\0\0\0\0018" GO, "octal"),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct assay_error err;
+		struct session s;
+
+		session_spawn(&s, 0);
+		session_write(&s, rows[i].bytes, rows[i].n);
+		session_close(&s.in);
+		session_end(&s);
+		if (helper_answer_finish(&s.answer, &err))
+			fail_msg("%s: %s", rows[i].what, err.text);
+		if (!s.answer.refusal || !strstr(s.answer.refusal, rows[i].part))
+			fail_msg("%s: '%s' is not in '%s'", rows[i].what, rows[i].part, s.answer.refusal ? s.answer.refusal : "-");
+		assert_int_equal(WEXITSTATUS(s.status), 1);
+		assert_int_equal(access("ran", F_OK), -1);
+		session_release(&s);
+	}
+}
+
+/* More than a request may have, in pieces that are each allowed. */
+static void test_oversized(void **state)
+{
+	const size_t piece = HELPER_FRAME_BYTES_MAX;
+	char *bytes = mem_new(piece + HELPER_FRAME_HEAD, 1);
+	struct session s;
+
+	(void)state;
+	memset(bytes, 'x', piece + HELPER_FRAME_HEAD);
+	memcpy(bytes, "a\0\020\0\0", HELPER_FRAME_HEAD);
+	session_spawn(&s, 0);
+	session_write(&s, HELLO RUN TOUCH, sizeof(HELLO RUN TOUCH) - 1);
+	for (int i = 0; i < 9; i++)
+		session_write(&s, bytes, piece + HELPER_FRAME_HEAD);
+	session_end(&s);
+	assert_non_null(s.answer.refusal);
+	assert_non_null(strstr(s.answer.refusal, "bytes"));
+	session_release(&s);
+	free(bytes);
+}
+
+int suite_helper_end(void)
+{
+	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_hang_up),
+		SESSION_TEST(test_reader_gone),
+		SESSION_TEST(test_signals_of_the_helper),
+		SESSION_TEST(test_worker_killed),
+		SESSION_TEST(test_both_killed),
+		SESSION_TEST(test_back_pressure),
+		SESSION_TEST(test_lock_excludes),
+		SESSION_TEST(test_lock_hang_up),
+		SESSION_TEST(test_lock_dies),
+		SESSION_TEST(test_lock_is_early_free),
+		SESSION_TEST(test_lock_removed),
+		SESSION_TEST(test_lock_file),
+		SESSION_TEST(test_lock_of_another_user),
+		SESSION_TEST(test_malformed),
+		SESSION_TEST(test_oversized),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

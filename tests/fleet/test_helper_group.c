@@ -1,0 +1,283 @@
+/* The helper with a control group: what exceeds its limits is ended alone, nothing gets out of it, and it is gone afterwards, whoever was
+ * killed. On the groups that this machine has; where this user can have none, that is said and the command runs all the same. */
+#include "fleet/cgroup/cgroup.h"
+#include "tests/scratch.h"
+#include "tests/fleet/helper_session.h"
+
+#include <sys/stat.h>
+
+#define MEMORY  (64u << 20)
+#define GONE_MS SESSION_PATIENCE_MS
+
+static struct cgroup_places places_here(void)
+{
+	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
+	struct cgroup_places places;
+
+	cgroup_places_find(&sources, &places);
+	return places;
+}
+
+/* Groups that this helper has made, at the places where helpers make them: they have its number in their names. Other helpers may be
+ * at work on this machine. */
+static size_t groups_of(pid_t helper)
+{
+	struct cgroup_places places = places_here();
+	const char *const both[] = { places.memory, places.pids };
+	char name[64];
+	size_t n = 0;
+
+	snprintf(name, sizeof(name), "assay-run-%d-", (int)helper);
+	for (size_t i = 0; i < 2; i++) {
+		DIR *dir = both[i] ? opendir(both[i]) : NULL;
+		struct dirent *entry;
+
+		while (dir && (entry = readdir(dir)))
+			n += strncmp(entry->d_name, name, strlen(name)) == 0;
+		if (dir)
+			closedir(dir);
+	}
+	cgroup_places_release(&places);
+	return n;
+}
+
+static bool have_groups(void)
+{
+	struct cgroup_places places = places_here();
+	bool any = places.memory || places.pids;
+
+	cgroup_places_release(&places);
+	if (!any)
+		print_message("this user can have no control groups here: not tested\n");
+	return any;
+}
+
+static void group_request(struct helper_request *request, const char *script, uint64_t memory_bytes, uint64_t processes)
+{
+	shell_request(request, script);
+	helper_request_cgroup(request, memory_bytes, processes);
+}
+
+static void no_group_left(pid_t helper)
+{
+	int64_t end = now_ms() + GONE_MS;
+
+	while (groups_of(helper) > 0) {
+		if (now_ms() > end)
+			fail_msg("%zu control groups are left", groups_of(helper));
+		sleep_ms(5);
+	}
+}
+
+static void test_runs_in_it(void **state)
+{
+	struct helper_request request;
+	struct session s;
+	char *text = NULL, *name;
+	size_t n = 0;
+	struct assay_error err;
+
+	(void)state;
+	if (!have_groups())
+		return;
+	group_request(&request, "cat /proc/self/cgroup", MEMORY, 20);
+	session_run(&s, &request);
+	assert_true(s.answer.result.cgroup == 1 || s.answer.result.cgroup == 2);
+	assert_int_equal(s.answer.result.oom_kills, 0);
+	assert_int_equal(s.answer.result.refused_processes, 0);
+	check(spool_text(&s.answer.out, 1u << 20, &text, &n, &err), &err);
+	name = strstr(text, "/assay-run-");
+	assert_non_null(name);
+	no_group_left((pid_t)strtol(name + 11, NULL, 10));
+	free(text);
+	session_release(&s);
+	/* Without limits, and not asked for. */
+	group_request(&request, "true", 0, 0);
+	session_run(&s, &request);
+	assert_true(s.answer.result.cgroup > 0);
+	session_release(&s);
+	shell_request(&request, "grep -q assay-run- /proc/self/cgroup");
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.exit_status, 1);
+	assert_int_equal(s.answer.result.cgroup, -1);
+	session_release(&s);
+}
+
+/* A hog below the command dies; the command itself goes on and says so. */
+static void test_memory(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	if (!have_groups())
+		return;
+	group_request(&request, "head -c 300m /dev/zero | tail -c 300m | wc -c; echo \"still here\"", MEMORY, 20);
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.exit_status, 0);
+	assert_true(s.answer.result.oom_kills >= 1);
+	check_spool(&s.answer.out, "0\nstill here\n", 13);
+	session_release(&s);
+}
+
+static void test_processes(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	if (!have_groups())
+		return;
+	group_request(&request, "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done", 0, 4);
+	session_run(&s, &request);
+	assert_true(s.answer.result.refused_processes >= 1);
+	assert_int_equal(s.answer.result.leftovers, 3); /* and the shell itself */
+	assert_int_equal(s.answer.result.survivors, 0);
+	session_release(&s);
+	none_left(0);
+}
+
+/* Every process forks as fast as it can, for ever: ends when its time is over. */
+static void test_fork_bomb(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	if (!have_groups())
+		return;
+	if (access("/usr/bin/perl", X_OK)) {
+		print_message("there is no perl: not tested\n");
+		return;
+	}
+	group_request(&request, "exec perl -e 'fork while 1'", 0, 40);
+	helper_request_number(&request, HELPER_TIMEOUT, 300);
+	session_run(&s, &request);
+	assert_int_equal(s.answer.result.timed_out, 1);
+	assert_int_equal(s.answer.result.survivors, 0);
+	session_release(&s);
+	none_left(0);
+	no_group_left(s.helper);
+}
+
+static void test_hang_up(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	if (!have_groups())
+		return;
+	group_request(&request, "sleep 1000 & setsid sleep 1000 & wait", MEMORY, 20);
+	session_start(&s, &request);
+	session_begun(&s);
+	wait_marked(3);
+	assert_true(groups_of(s.helper) > 0);
+	session_close(&s.in);
+	none_left(GONE_MS);
+	no_group_left(s.helper);
+	session_end(&s);
+	session_release(&s);
+}
+
+static void test_worker_killed(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	if (!have_groups())
+		return;
+	group_request(&request, "sleep 1000 & wait", MEMORY, 20);
+	session_start(&s, &request);
+	session_begun(&s);
+	wait_marked(2);
+	kill(child_of(s.helper), SIGKILL);
+	none_left(GONE_MS);
+	no_group_left(s.helper);
+	session_end(&s);
+	session_release(&s);
+}
+
+/* Both at once leave the group and what is in it; the next helper finds that its owner is dead. It may be that of another test. */
+static void test_both_killed(void **state)
+{
+	struct helper_request request;
+	struct session s;
+	pid_t worker;
+
+	(void)state;
+	if (!have_groups())
+		return;
+	group_request(&request, "setsid sleep 1000 & setsid sleep 1000 & wait", MEMORY, 20);
+	session_start(&s, &request);
+	session_begun(&s);
+	wait_marked(3);
+	worker = child_of(s.helper);
+	kill(s.helper, SIGSTOP);
+	kill(worker, SIGKILL);
+	kill(s.helper, SIGKILL);
+	session_end(&s);
+	session_release(&s);
+	group_request(&request, "true", MEMORY, 20);
+	session_run(&s, &request);
+	session_release(&s);
+	none_left(GONE_MS);
+	no_group_left(s.helper);
+}
+
+/* One that is owned is not swept. */
+static void test_two_at_once(void **state)
+{
+	struct helper_request request;
+	struct session first, second;
+
+	(void)state;
+	if (!have_groups())
+		return;
+	group_request(&request, "echo ready; read line < pipe; echo \"$line\"", MEMORY, 20);
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	session_start(&first, &request);
+	session_begun(&first);
+	group_request(&request, "echo done > pipe", MEMORY, 20);
+	session_run(&second, &request);
+	assert_true(second.answer.result.cgroup > 0);
+	session_release(&second);
+	session_end(&first);
+	assert_int_equal(first.answer.result.exit_status, 0);
+	check_spool(&first.answer.out, "ready\ndone\n", 11);
+	session_release(&first);
+	no_group_left(first.helper);
+}
+
+/* A user without the rights: said, and run. */
+static void test_without_rights(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("not root: no other user is tried\n");
+		return;
+	}
+	assert_int_equal(chmod(".", 0755), 0);
+	group_request(&request, "echo ran", MEMORY, 20);
+	session_start_as(&s, &request, 65534);
+	session_end(&s);
+	assert_int_equal(s.answer.result.exit_status, 0);
+	assert_int_equal(s.answer.result.cgroup, 0);
+	check_spool(&s.answer.out, "ran\n", 4);
+	session_release(&s);
+}
+
+int suite_helper_group(void)
+{
+	const struct CMUnitTest tests[] = {
+		SESSION_TEST(test_runs_in_it),   SESSION_TEST(test_memory),        SESSION_TEST(test_processes),
+		SESSION_TEST(test_fork_bomb),    SESSION_TEST(test_hang_up),       SESSION_TEST(test_worker_killed),
+		SESSION_TEST(test_both_killed),  SESSION_TEST(test_two_at_once),   SESSION_TEST(test_without_rights),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* A laboratory: its configuration, how it is made, and its one writer. */
+#include "fleet/lab/lab.h"
+
+#include "tests/scratch.h"
+
+static void test_config(void **state)
+{
+	static const struct {
+		const char *what, *text;
+		enum assay_status status;
+		const char *part; /* of the error */
+	} rows[] = {
+		{ "nothing", "", ASSAY_OK, "" },
+		{ "comments only", "# name: x\n", ASSAY_OK, "" },
+		{ "everything", "name: a\nmin_effect: 0.05\nhosts:\n - id: m1\n   type: t\n - id: m2\n", ASSAY_OK, "" },
+		{ "keys without values", "name:\nmin_effect: ~\nhosts: null\n", ASSAY_OK, "" },
+		{ "a number is a name too", "name: 5\n", ASSAY_OK, "" },
+		{ "no hosts", "hosts: []\n", ASSAY_OK, "" },
+		{ "broken", "name: [\n", ASSAY_E_FORMAT, "f.yaml:" },
+		{ "a list", "- name: x\n", ASSAY_E_FORMAT, "f.yaml:1: a laboratory must be a map" },
+		{ "unknown key", "a: 1\n", ASSAY_E_FORMAT, "f.yaml:1: unknown key 'a'" },
+		{ "nearest key", "name: x\nmin_efect: .03\n", ASSAY_E_FORMAT,
+		  "f.yaml:2: unknown key 'min_efect' in a laboratory (did you mean 'min_effect'?)" },
+		{ "nearest key of a host", "hosts:\n - id: m\n   tipe: t\n", ASSAY_E_FORMAT,
+		  "f.yaml:3: unknown key 'tipe' in host (did you mean 'type'?)" },
+		{ "empty name", "name: ''\n", ASSAY_E_FORMAT, "f.yaml:1: name must have 1 to 200 bytes" },
+		{ "name that is a map", "name: {a: 1}\n", ASSAY_E_FORMAT, "f.yaml:1: 'name' must be" },
+		{ "effect that is a word", "min_effect: small\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "no number", "min_effect: .nan\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "hexadecimal", "min_effect: 0x1\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "zero effect", "min_effect: 0\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "negative effect", "min_effect: -0.1\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "huge effect", "min_effect: 1e400\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "an age", "fingerprint_max_age_days: 0.5\n", ASSAY_OK, "" },
+		{ "negative age", "fingerprint_max_age_days: -1\n", ASSAY_E_FORMAT, "f.yaml:1: 'fingerprint_max_age_days' must be" },
+		{ "per cent as a number", "min_effect: 3\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "percent", "min_effect: 3%\n", ASSAY_E_FORMAT, "f.yaml:1: 'min_effect' must be" },
+		{ "hosts that are a map", "hosts:\n  m1: t\n", ASSAY_E_FORMAT, "f.yaml:1: 'hosts' must be a list" },
+		{ "a host that is a word", "hosts:\n - m1\n", ASSAY_E_FORMAT, "f.yaml:2: a host begins with its name" },
+		{ "a host without id", "hosts:\n - type: t\n", ASSAY_E_FORMAT, "f.yaml:2: this host has neither name nor id" },
+		{ "an empty id", "hosts:\n - id: \"\"\n", ASSAY_E_FORMAT, "f.yaml:2: id must have 1 to 200 bytes" },
+		{ "an empty type", "hosts:\n - id: m\n   type: ''\n", ASSAY_E_FORMAT, "f.yaml:3: type must have 1 to 200 bytes" },
+		{ "an id twice", "hosts:\n - id: m\n - id: n\n - id: m\n", ASSAY_E_FORMAT,
+		  "f.yaml:4: host 'm' stands twice (first in line 2)" },
+		{ "a key twice", "name: a\nname: b\n", ASSAY_E_FORMAT, "f.yaml:2: key 'name' stands here again" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct assay_error err = { .text = "" };
+		struct lab_config config;
+		enum assay_status st = lab_config_parse("f.yaml", rows[i].text, strlen(rows[i].text), &config, &err);
+
+		check_fails(rows[i].what, st, rows[i].status, &err, rows[i].part);
+		lab_config_release(&config);
+	}
+}
+
+static void test_config_values(void **state)
+{
+	static const char text[] = "name: a b\nmin_effect: 0.05\nfingerprint_max_age_days: 7\nhosts:\n - id: m1\n   type: t\n - id: m2\n";
+	struct lab_config config;
+	struct assay_error err;
+
+	(void)state;
+	check(lab_config_parse("f", text, sizeof(text) - 1, &config, &err), &err);
+	assert_string_equal(config.name, "a b");
+	assert_true(config.min_effect == .05);
+	assert_true(config.fingerprint_max_age_days == 7);
+	assert_int_equal(config.inventory.n, 2);
+	assert_string_equal(config.inventory.hosts[0].id, "m1");
+	assert_string_equal(config.inventory.hosts[0].type, "t");
+	assert_string_equal(config.inventory.hosts[1].id, "m2");
+	assert_null(config.inventory.hosts[1].type);
+	lab_config_release(&config);
+	check(lab_config_parse("f", "", 0, &config, &err), &err);
+	assert_null(config.name);
+	assert_true(config.min_effect == LAB_MIN_EFFECT);
+	assert_true(config.fingerprint_max_age_days == LAB_FINGERPRINT_MAX_AGE_DAYS);
+	assert_int_equal(config.inventory.n, 0);
+	lab_config_release(&config);
+}
+
+static void test_too_many_hosts(void **state)
+{
+	struct buf text = BUF_INIT;
+	struct lab_config config;
+	struct assay_error err;
+
+	(void)state;
+	buf_text(&text, "hosts:\n");
+	for (int i = 0; i <= 10000; i++)
+		buf_format(&text, " - id: m%d\n", i);
+	check_fails("10001 hosts", lab_config_parse("f", text.bytes, text.size, &config, &err), ASSAY_E_LIMIT, &err,
+		    "f:1: more than 10000 hosts");
+	buf_release(&text);
+}
+
+static void test_create(void **state)
+{
+	struct assay_error err;
+	struct lab lab;
+
+	(void)state;
+	check(lab_create("lab", &err), &err);
+	check_fails("again", lab_create("lab", &err), ASSAY_E_CONFLICT, &err,
+		    "'lab/lab.yaml' exists: this is a laboratory already");
+	check(lab_open("lab", STORE_READ, &lab, &err), &err);
+	check_select(&lab.store, "SELECT count(*) FROM run", "0\n");
+	lab_close(&lab);
+	assert_int_equal(access("lab/.assay/runs.db", F_OK), -1); /* reading makes nothing */
+	check_fails("under a missing parent", lab_create("none/lab", &err), ASSAY_E_IO, &err, "none/lab");
+	check_fails("no laboratory", lab_open("other", STORE_READ, &lab, &err), ASSAY_E_NOTFOUND, &err, "assay init other");
+}
+
+/* The examples in the comments are what they are said to be: without their "# " they can be used as they stand. */
+static void test_example(void **state)
+{
+	struct buf used = BUF_INIT;
+	struct lab_config config;
+	const struct host *hosts;
+	struct assay_error err;
+	char *yaml;
+
+	(void)state;
+	check(lab_create("lab", &err), &err);
+	yaml = scratch_text("lab/lab.yaml");
+	for (char *line = yaml, *end; *line; line = end) {
+		size_t skipped = strncmp(line, "# ", 2) == 0 ? 2 : 0;
+
+		end = strchr(line, '\n') + 1;
+		buf_add(&used, line + skipped, (size_t)(end - line) - skipped);
+	}
+	check(lab_config_parse("lab.yaml", used.bytes, used.size, &config, &err), &err);
+	hosts = config.inventory.hosts;
+	assert_non_null(config.name);
+	assert_true(config.min_effect == LAB_MIN_EFFECT);
+	assert_int_equal(config.inventory.n, 15);
+	assert_string_equal(hosts[0].name, "node01");
+	assert_string_equal(hosts[11].id, "xeon-112");
+	assert_string_equal(hosts[11].address, "10.0.0.22");
+	assert_int_equal(hosts[11].port, 2222);
+	assert_string_equal(hosts[11].user, "bench");
+	assert_string_equal(hosts[11].identity_file, "~/.ssh/id_lab");
+	assert_int_equal(hosts[11].n_groups, 2);
+	assert_string_equal(hosts[11].type, "xeon-2640");
+	assert_string_equal(hosts[11].environment[0], "OMP_NUM_THREADS=8");
+	assert_string_equal(hosts[13].box, "box1");
+	assert_true(hosts[14].local);
+	lab_config_release(&config);
+	buf_release(&used);
+	free(yaml);
+}
+
+/* What was there before stays. */
+static void test_create_keeps(void **state)
+{
+	struct assay_error err;
+	char *ignore;
+
+	(void)state;
+	assert_int_equal(mkdir("lab", 0755), 0);
+	scratch_put("lab/.gitignore", "mine\n");
+	check(lab_create("lab", &err), &err);
+	ignore = scratch_text("lab/.gitignore");
+	assert_string_equal(ignore, "mine\n");
+	free(ignore);
+}
+
+static void test_broken_config(void **state)
+{
+	struct assay_error err;
+	struct lab lab;
+
+	(void)state;
+	check(lab_create("lab", &err), &err);
+	scratch_put("lab/lab.yaml", "nmae: x\n");
+	check_fails("broken", lab_open("lab", STORE_WRITE, &lab, &err), ASSAY_E_FORMAT, &err,
+		    "lab/lab.yaml:1: unknown key 'nmae'");
+	assert_int_equal(lab.lock_fd, -1);
+	scratch_put("lab/lab.yaml", "name: x\n");
+	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
+	lab_close(&lab);
+}
+
+static void test_lock(void **state)
+{
+	/* Not of one who is alive, or of nobody. */
+	static const char *const lines[] = { "", "x", "2147483647 0 assay run\n", "1\n", "1 2\n", "1 2 \n", "-1 2 assay\n", "1 -2 assay\n", "1 x assay\n",
+					     "1 9999999999999999999 assay\n", "99999999999 0 assay\n", "1 0 \xff\n" };
+	struct lab first = scratch_lab("lab"), second;
+	struct assay_error err;
+	char part[80];
+
+	(void)state;
+	check_fails("second", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err,
+		    "another assay is writing to the laboratory 'lab' ('assay', process ");
+	lab_sign(&first, "assay catalog rename");
+	snprintf(part, sizeof(part), "('assay catalog rename', process %d, since 2", (int)getpid());
+	check_fails("signed", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err, part);
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		assert_int_equal(ftruncate(first.lock_fd, 0), 0);
+		assert_int_equal(pwrite(first.lock_fd, lines[i], strlen(lines[i]), 0), (ssize_t)strlen(lines[i]));
+		check_fails(lines[i], lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err, "the laboratory 'lab': wait");
+	}
+	lab_close(&first);
+	check(lab_open("lab", STORE_WRITE, &second, &err), &err);
+	lab_close(&second);
+}
+
+static void write_and_wait(int ready)
+{
+	struct assay_error err;
+	struct lab lab;
+
+	if (lab_open("lab", STORE_WRITE, &lab, &err) || store_begin(&lab.store, &err))
+		_exit(1);
+	if (write(ready, "", 1) == 1)
+		pause();
+}
+
+/* Readers are not kept out, and the lock does not outlive a writer that was killed. */
+static void test_lock_dies(void **state)
+{
+	struct assay_error err;
+	struct lab lab;
+	pid_t writer;
+
+	(void)state;
+	check(lab_create("lab", &err), &err);
+	writer = scratch_start(write_and_wait);
+	check_fails("writer", lab_open("lab", STORE_WRITE, &lab, &err), ASSAY_E_BUSY, &err, "'lab'");
+	check(lab_open("lab", STORE_READ, &lab, &err), &err);
+	lab_close(&lab);
+	scratch_kill(writer);
+	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
+	lab_close(&lab);
+}
+
+int suite_lab(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_config),    cmocka_unit_test(test_config_values), cmocka_unit_test(test_too_many_hosts),
+		SCRATCH_TEST(test_create),        SCRATCH_TEST(test_create_keeps),      SCRATCH_TEST(test_broken_config),
+		SCRATCH_TEST(test_example),       SCRATCH_TEST(test_lock),              SCRATCH_TEST(test_lock_dies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

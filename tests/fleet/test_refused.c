@@ -1,0 +1,56 @@
+/* Why the kernel does not count: who stands in the way, and what helps. */
+#include "fleet/counting/counting.h"
+#include "fleet/counting/refused.h"
+#include "tests/scratch.h"
+
+#include <errno.h>
+
+/* What forbids it: the setting, a container, or both. */
+static void test_who_refuses(void **state)
+{
+	static const struct {
+		struct refused_facts facts;
+		int errnum, most;
+		const char *said;
+	} rows[] = {
+		{ { 3, false, false }, EACCES, 2, "this user may not: kernel.perf_event_paranoid is 3, 2 would allow it (or the capability CAP_PERFMON)" },
+		{ { 2, false, true }, EACCES, 1, "this user may not: kernel.perf_event_paranoid is 2, 1 would allow it (or the capability CAP_PERFMON)" },
+		{ { 2, false, true }, EPERM, 2, "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
+		  "or another profile for it), for kernel.perf_event_paranoid=2 does not" },
+		{ { 4, true, true }, EPERM, 2, "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
+		  "or another profile for it), for kernel.perf_event_paranoid=4 does not" },
+		{ { 3, false, true }, EPERM, 2, "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
+		  "or another profile for it), and kernel.perf_event_paranoid is 3: 2 would be needed, too" },
+		{ { 1, false, false }, EACCES, 1, "a container or a security module forbids it (docker run --cap-add PERFMON, or another profile "
+		  "for it), for kernel.perf_event_paranoid=1 does not" },
+		{ { 3, false, false }, EMFILE, 2, "the kernel refuses: Too many open files" },
+		{ { 3, false, false }, 9999, 2, "the kernel refuses: for no known reason" },
+	};
+	char why[COUNTING_REASON_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		refused_say(&rows[i].facts, rows[i].errnum, rows[i].most, why, sizeof(why));
+		assert_string_equal(why, rows[i].said);
+	}
+}
+
+/* Here and now: one of the two, and it fits. */
+static void test_here(void **state)
+{
+	char why[COUNTING_REASON_BYTES];
+
+	(void)state;
+	refused_here(EPERM, REFUSED_KERNEL, why, sizeof(why));
+	assert_non_null(strstr(why, "forbids it"));
+	refused_here(EACCES, -9, why, sizeof(why)); /* root may, whatever the setting is */
+	assert_non_null(strstr(why, "kernel.perf_event_paranoid"));
+	assert_true(strlen(why) < sizeof(why) - 1);
+}
+
+int suite_refused(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_who_refuses), cmocka_unit_test(test_here) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

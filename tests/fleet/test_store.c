@@ -1,0 +1,531 @@
+/* The database: what it refuses, and that nothing that was committed is lost, whatever happens to the writer. */
+#include "fleet/lab/store.h"
+
+#include "fleet/lab/store_schema.h"
+#include "tests/scratch.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#define NOBODY 65534
+#define SKIPPED 77
+
+static struct store open_store(const char *path, enum store_access access)
+{
+	struct assay_error err;
+	struct store store;
+
+	check(store_open(path, access, &store, &err), &err);
+	return store;
+}
+
+static void refuse(const char *what, const char *path, enum store_access access, enum assay_status status, const char *part)
+{
+	struct assay_error err = { .text = "" };
+	struct store store;
+
+	check_fails(what, store_open(path, access, &store, &err), status, &err, part);
+	assert_null(store.db);
+	assert_null(store.path);
+}
+
+static void refuse_both(const char *what, const char *path, enum assay_status status, const char *part)
+{
+	refuse(what, path, STORE_READ, status, part);
+	refuse(what, path, STORE_WRITE, status, part);
+}
+
+/* n rules with names that are `bytes` long; no cmocka, for children. */
+static enum assay_status add_rules(struct store *store, const char *prefix, int n, int bytes)
+{
+	struct assay_error err;
+	enum assay_status st = ASSAY_OK;
+
+	for (int i = 0; !st && i < n; i++) {
+		char *sql = mem_format("INSERT INTO metric_rule (glob, higher_is_better) VALUES ('%s%0*d', 1)", prefix, bytes, i);
+		sqlite3_stmt *stmt = NULL;
+		bool row;
+
+		st = store_prepare(store, sql, &stmt, &err);
+		if (!st)
+			st = store_step(store, stmt, &row, &err);
+		sqlite3_finalize(stmt);
+		free(sql);
+	}
+	return st;
+}
+
+static void commit_rules(const char *path, const char *prefix, int n, int bytes)
+{
+	struct store store = open_store(path, STORE_WRITE);
+	struct assay_error err;
+
+	check(store_begin(&store, &err), &err);
+	assert_int_equal(add_rules(&store, prefix, n, bytes), ASSAY_OK);
+	check(store_commit(&store, &err), &err);
+	store_close(&store);
+}
+
+static void expect_rules(const char *path, enum store_access access, const char *expected)
+{
+	struct store store = open_store(path, access);
+	struct assay_error err;
+
+	check(store_check(&store, &err), &err);
+	check_select(&store, "SELECT count(*) FROM metric_rule", expected);
+	store_close(&store);
+}
+
+static void raw_sql(const char *path, const char *sql)
+{
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void test_new_and_again(void **state)
+{
+	struct store store = open_store("s.db", STORE_WRITE);
+	char *version = mem_format("%d\n", store_migrations_n);
+
+	(void)state;
+	check_select(&store, "PRAGMA user_version", version);
+	check_select(&store, "PRAGMA journal_mode", "wal\n");
+	check_select(&store, "PRAGMA synchronous", "2\n");
+	check_select(&store, "PRAGMA foreign_keys", "1\n");
+	store_close(&store);
+	store_close(&store); /* of a closed one: nothing */
+	commit_rules("s.db", "a", 3, 5);
+	expect_rules("s.db", STORE_READ, "3\n");
+	expect_rules("s.db", STORE_WRITE, "3\n");
+	free(version);
+}
+
+/* Nothing there yet is an empty store; reading does not make it. */
+static void test_read_missing(void **state)
+{
+	struct store store = open_store("s.db", STORE_READ);
+
+	(void)state;
+	check_select(&store, "SELECT count(*) FROM run", "0\n");
+	store_close(&store);
+	assert_int_equal(access("s.db", F_OK), -1);
+	scratch_put("empty.db", "");
+	expect_rules("empty.db", STORE_READ, "0\n");
+	refuse("no directory", "none/s.db", STORE_WRITE, ASSAY_E_IO, "none/s.db");
+	assert_int_equal(mkdir("directory", 0755), 0);
+	refuse_both("a directory", "directory", ASSAY_E_CORRUPT, "'directory'");
+}
+
+static void test_odd_paths(void **state)
+{
+	static const char *const paths[] = { "a?b#c%41.db", "file:x.db", "x y.db", "mode=memory&.db", "\xc3\xa4.db" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(paths); i++) {
+		commit_rules(paths[i], "a", (int)i + 1, 5);
+		assert_int_equal(access(paths[i], F_OK), 0);
+		expect_rules(paths[i], STORE_READ, (const char[]){ (char)('1' + i), '\n', '\0' });
+	}
+}
+
+static void test_newer_version(void **state)
+{
+	char *sql = mem_format("PRAGMA user_version = %d", store_migrations_n + 1);
+	char *part = mem_format("'s.db' has schema version %d, this assay knows up to %d: use a newer assay", store_migrations_n + 1,
+				store_migrations_n);
+
+	(void)state;
+	commit_rules("s.db", "a", 3, 5);
+	raw_sql("s.db", sql);
+	refuse_both("newer", "s.db", ASSAY_E_VERSION, part);
+	free(sql);
+	sql = mem_format("PRAGMA user_version = %d", store_migrations_n);
+	raw_sql("s.db", sql);
+	expect_rules("s.db", STORE_READ, "3\n"); /* it was left alone */
+	free(sql);
+	free(part);
+}
+
+/* A database as version `version` left it, with one rule in it where it had tables. */
+static void make_older(const char *path, int version)
+{
+	char *sql = mem_format("PRAGMA application_id = %d; PRAGMA user_version = %d", STORE_APPLICATION_ID, version);
+
+	unlink(path);
+	raw_sql(path, sql);
+	for (int i = 0; i < version; i++)
+		raw_sql(path, store_migrations[i]);
+	if (version)
+		raw_sql(path, "INSERT INTO metric_rule (glob, higher_is_better) VALUES ('old', 1)");
+	free(sql);
+}
+
+/* Writers and readers bring every older version forward and lose nothing. */
+static void test_migration(void **state)
+{
+	static const enum store_access accesses[] = { STORE_READ, STORE_WRITE };
+	char *newest = mem_format("%d\n", store_migrations_n);
+
+	(void)state;
+	for (int version = 1; version < store_migrations_n; version++) {
+		for (int i = 0; i < 2; i++) {
+			struct store store;
+
+			make_older("s.db", version);
+			store = open_store("s.db", accesses[i]);
+			check_select(&store, "PRAGMA user_version", newest);
+			check_select(&store, "SELECT glob FROM metric_rule WHERE higher_is_better = 1", "old\n");
+			store_close(&store);
+			store = open_store("s.db", STORE_READ);
+			check_select(&store, "PRAGMA user_version", newest);
+			store_close(&store);
+		}
+	}
+	free(newest);
+}
+
+/* Version 0 has no tables: what a writer left that was killed when it had only begun, or SQLite's empty database. */
+static void test_no_tables(void **state)
+{
+	(void)state;
+	make_older("s.db", 0);
+	expect_rules("s.db", STORE_READ, "0\n");
+	commit_rules("s.db", "a", 2, 5);
+	expect_rules("s.db", STORE_READ, "2\n");
+	raw_sql("t.db", "CREATE TABLE t (a); DROP TABLE t");
+	commit_rules("t.db", "a", 2, 5);
+	expect_rules("t.db", STORE_READ, "2\n");
+}
+
+/* Somebody else's database is refused, and not a byte of it changes. */
+static void test_foreign(void **state)
+{
+	struct buf before = BUF_INIT, after = BUF_INIT;
+	struct assay_error err;
+
+	(void)state;
+	raw_sql("f.db", "CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)");
+	check(file_read("f.db", 1 << 20, &before, &err), &err);
+	refuse_both("foreign", "f.db", ASSAY_E_CORRUPT, "'f.db' is not a database of assay");
+	check(file_read("f.db", 1 << 20, &after, &err), &err);
+	assert_int_equal(before.size, after.size);
+	assert_memory_equal(before.bytes, after.bytes, before.size);
+	raw_sql("f.db", "PRAGMA application_id = 7; PRAGMA user_version = 1");
+	refuse_both("foreign with our version", "f.db", ASSAY_E_CORRUPT, "'f.db' is not a database of assay");
+	buf_release(&before);
+	buf_release(&after);
+}
+
+static void test_damaged(void **state)
+{
+	struct stat info;
+	struct store store;
+	struct assay_error err;
+	int fd;
+
+	(void)state;
+	scratch_put("g.db", "this is not a database");
+	refuse_both("text", "g.db", ASSAY_E_CORRUPT, "'g.db' is not a database of assay");
+	commit_rules("s.db", "a", 1000, 100);
+	assert_int_equal(stat("s.db", &info), 0);
+	assert_int_equal(truncate("s.db", info.st_size / 2), 0);
+	refuse_both("cut in half", "s.db", ASSAY_E_CORRUPT, "'s.db' was cut short");
+	assert_int_equal(truncate("s.db", 50), 0);
+	refuse_both("cut in the header", "s.db", ASSAY_E_CORRUPT, "'s.db'");
+
+	/* Garbage behind a good header and schema: found at once by what is read first, or by the check. */
+	commit_rules("t.db", "a", 1000, 100);
+	fd = open("t.db", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(stat("t.db", &info), 0);
+	for (off_t at = 131072; at < info.st_size; at += 6)
+		assert_int_equal(pwrite(fd, "garble", 6, at), 6);
+	close(fd);
+	store = open_store("t.db", STORE_READ);
+	check_fails("garbage", store_check(&store, &err), ASSAY_E_CORRUPT, &err, "'t.db' is damaged");
+	store_close(&store);
+	fd = open("t.db", O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, "garblegarblegarble", 18, 100), 18); /* the page of the schema */
+	close(fd);
+	refuse_both("garbage in the schema", "t.db", ASSAY_E_CORRUPT, "'t.db' is damaged");
+}
+
+/* Large enough for SQLite to write uncommitted pages into the log. */
+static void write_half(int ready)
+{
+	struct assay_error err;
+	struct store store;
+
+	if (store_open("s.db", STORE_WRITE, &store, &err) || sqlite3_exec(store.db, "PRAGMA cache_size = 10", NULL, NULL, NULL))
+		_exit(1);
+	if (store_begin(&store, &err) || add_rules(&store, "committed", 500, 500) || store_commit(&store, &err))
+		_exit(2);
+	if (store_begin(&store, &err) || add_rules(&store, "half", 2000, 500))
+		_exit(3);
+	if (write(ready, "", 1) == 1)
+		pause();
+}
+
+static void test_killed_writer(void **state)
+{
+	struct stat log;
+	pid_t writer;
+
+	(void)state;
+	commit_rules("s.db", "before", 7, 5);
+	writer = scratch_start(write_half);
+	expect_rules("s.db", STORE_READ, "507\n"); /* a reader beside it sees what is committed */
+	scratch_kill(writer);
+	assert_int_equal(stat("s.db-wal", &log), 0);
+	assert_true(log.st_size > 1000000); /* both transactions are in the log */
+	expect_rules("s.db", STORE_READ, "507\n");
+	expect_rules("s.db", STORE_WRITE, "507\n");
+	expect_rules("s.db", STORE_READ, "507\n");
+}
+
+/* A reader keeps what it saw first. */
+static int commit_more(void)
+{
+	struct assay_error err;
+	struct store store;
+
+	return store_open("s.db", STORE_WRITE, &store, &err) || store_begin(&store, &err) || add_rules(&store, "more", 2, 5) ||
+	       store_commit(&store, &err);
+}
+
+static void test_snapshot(void **state)
+{
+	struct store reader;
+
+	(void)state;
+	commit_rules("s.db", "a", 3, 5);
+	reader = open_store("s.db", STORE_READ);
+	check_select(&reader, "SELECT count(*) FROM metric_rule", "3\n");
+	assert_int_equal(scratch_child(commit_more), 0);
+	check_select(&reader, "SELECT count(*) FROM metric_rule", "3\n");
+	store_close(&reader);
+	expect_rules("s.db", STORE_READ, "5\n");
+}
+
+static int become_nobody(void)
+{
+	return geteuid() == 0 && (setgid(NOBODY) || setuid(NOBODY));
+}
+
+static int count_rules(const char *path)
+{
+	struct assay_error err;
+	struct store store;
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	int n = -1;
+
+	if (store_open(path, STORE_READ, &store, &err))
+		return -1;
+	if (!store_prepare(&store, "SELECT count(*) FROM metric_rule", &stmt, &err) && !store_step(&store, stmt, &row, &err) && row)
+		n = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	store_close(&store);
+	return n;
+}
+
+static int use_read_only(void)
+{
+	struct assay_error err = { .text = "" };
+	struct store store;
+
+	if (chmod(".", 0555) || become_nobody())
+		return SKIPPED;
+	if (count_rules("s.db") != 3)
+		return 1;
+	if (store_open("s.db", STORE_WRITE, &store, &err) != ASSAY_E_IO || !strstr(err.text, "s.db"))
+		return 2;
+	if (store_open("new.db", STORE_WRITE, &store, &err) != ASSAY_E_IO || !strstr(err.text, "cannot write 'new.db'"))
+		return 3;
+	return count_rules("new.db") == 0 ? 0 : 4;
+}
+
+static void test_read_only_directory(void **state)
+{
+	int status;
+
+	(void)state;
+	commit_rules("s.db", "a", 3, 5);
+	status = scratch_child(use_read_only);
+	chmod(".", 0755);
+	if (status == SKIPPED)
+		skip();
+	assert_int_equal(status, 0);
+	expect_rules("s.db", STORE_READ, "3\n");
+}
+
+static int count_507(void)
+{
+	return become_nobody() ? SKIPPED : count_rules("s.db") != 507;
+}
+
+static int count_507_unwritable(void)
+{
+	return chmod(".", 0555) ? SKIPPED : count_507();
+}
+
+/* Somebody who may only read sees what a living, and what a killed writer has committed but not yet copied out of the log. */
+static void test_read_beside_writer(void **state)
+{
+	pid_t writer;
+	int alive, killed;
+
+	(void)state;
+	commit_rules("s.db", "before", 7, 5);
+	writer = scratch_start(write_half);
+	alive = scratch_child(count_507_unwritable);
+	scratch_kill(writer);
+	killed = scratch_child(count_507);
+	chmod(".", 0755);
+	if (alive == SKIPPED || killed == SKIPPED)
+		skip();
+	assert_int_equal(alive, 0);
+	assert_int_equal(killed, 0);
+}
+
+/* Fills up until an error comes; it must be the disk's, and nothing that was committed is lost. */
+static int fill_disk(struct store *store, const char *part)
+{
+	struct assay_error err = { .text = "" };
+	enum assay_status st = store_begin(store, &err);
+	sqlite3_stmt *stmt = NULL;
+	bool row;
+
+	if (st || store_prepare(store, "INSERT INTO metric_rule (glob, higher_is_better) VALUES (hex(randomblob(4000)), 1)", &stmt, &err))
+		return 1;
+	for (int i = 0; !st && i < 10000; i++)
+		st = store_step(store, stmt, &row, &err);
+	sqlite3_finalize(stmt);
+	if (!st)
+		st = store_commit(store, &err);
+	store_rollback(store);
+	if (st != ASSAY_E_IO || !strstr(err.text, part)) {
+		fprintf(stderr, "%s\n", err.text);
+		return 2;
+	}
+	return 0;
+}
+
+static void test_page_limit(void **state)
+{
+	struct store store;
+
+	(void)state;
+	commit_rules("s.db", "a", 3, 5);
+	store = open_store("s.db", STORE_WRITE);
+	free(scratch_select(&store, "PRAGMA max_page_count = 40"));
+	assert_int_equal(fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost"), 0);
+	check_select(&store, "SELECT count(*) FROM metric_rule", "3\n"); /* goes on */
+	assert_int_equal(add_rules(&store, "b", 1, 5), ASSAY_OK);
+	store_close(&store);
+	expect_rules("s.db", STORE_READ, "4\n");
+}
+
+static int fill_limited(void)
+{
+	struct rlimit limit = { 1 << 20, 1 << 20 };
+	struct assay_error err;
+	struct store store;
+
+	signal(SIGXFSZ, SIG_IGN);
+	if (setrlimit(RLIMIT_FSIZE, &limit) || store_open("s.db", STORE_WRITE, &store, &err))
+		return 9;
+	return fill_disk(&store, "'s.db'");
+}
+
+static void test_file_limit(void **state)
+{
+	(void)state;
+	commit_rules("s.db", "a", 3, 5);
+	assert_int_equal(scratch_child(fill_limited), 0);
+	expect_rules("s.db", STORE_READ, "3\n");
+	expect_rules("s.db", STORE_WRITE, "3\n");
+}
+
+/* On a file system of 1 MB of our own, seen by this process alone. */
+static int fill_small_disk(void)
+{
+	struct assay_error err;
+	struct store store;
+	int failed;
+
+	if ((unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mkdir("disk", 0700) || mount("none", "disk", "tmpfs", 0, "size=1m") || chdir("disk") ||
+	    mknod("x", S_IFREG | 0600, 0) || unlink("x")) /* nobody may where this user has no number in the new name space */
+		return SKIPPED;
+	if (store_open("s.db", STORE_WRITE, &store, &err) || store_begin(&store, &err) || add_rules(&store, "a", 3, 5) ||
+	    store_commit(&store, &err))
+		return 3;
+	failed = fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost");
+	store_close(&store);
+	return failed || count_rules("s.db") != 3;
+}
+
+static void test_full_disk(void **state)
+{
+	int status = scratch_child(fill_small_disk);
+
+	(void)state;
+	if (status == SKIPPED) {
+		print_message("no file system can be mounted here\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
+static void test_statements(void **state)
+{
+	struct store store = open_store("s.db", STORE_WRITE);
+	sqlite3_stmt *stmt = NULL;
+	struct assay_error err;
+	bool row;
+
+	(void)state;
+	check_fails("wrong SQL", store_prepare(&store, "SELECT zzz", &stmt, &err), ASSAY_E_IO, &err, "'s.db': no such column");
+	sqlite3_finalize(stmt);
+	check(store_prepare(&store, "SELECT ?, ?, ?, ?", &stmt, &err), &err);
+	store_bind(stmt, "tidt", "x", INT64_MIN, (double)__builtin_nan(""), NULL);
+	check(store_step(&store, stmt, &row, &err), &err);
+	assert_true(row);
+	assert_string_equal(store_text(stmt, 0), "x");
+	assert_true(sqlite3_column_int64(stmt, 1) == INT64_MIN);
+	assert_true(store_double(stmt, 2) != store_double(stmt, 2)); /* NaN comes back as NaN */
+	assert_string_equal(store_text(stmt, 3), "");
+	check(store_step(&store, stmt, &row, &err), &err);
+	assert_false(row);
+	sqlite3_finalize(stmt);
+
+	/* What a crash of the program would do. */
+	check(store_begin(&store, &err), &err);
+	assert_int_equal(add_rules(&store, "a", 3, 5), ASSAY_OK);
+	store_rollback(&store);
+	store_rollback(&store);
+	check_select(&store, "SELECT count(*) FROM metric_rule", "0\n");
+	check(store_begin(&store, &err), &err);
+	assert_int_equal(add_rules(&store, "a", 3, 5), ASSAY_OK);
+	store_close(&store);
+	expect_rules("s.db", STORE_READ, "0\n");
+}
+
+int suite_store(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_new_and_again),      SCRATCH_TEST(test_read_missing),        SCRATCH_TEST(test_odd_paths),
+		SCRATCH_TEST(test_newer_version),      SCRATCH_TEST(test_migration),           SCRATCH_TEST(test_foreign),
+		SCRATCH_TEST(test_no_tables),
+		SCRATCH_TEST(test_damaged),            SCRATCH_TEST(test_killed_writer),       SCRATCH_TEST(test_snapshot),
+		SCRATCH_TEST(test_read_only_directory), SCRATCH_TEST(test_read_beside_writer), SCRATCH_TEST(test_page_limit),
+		SCRATCH_TEST(test_file_limit),         SCRATCH_TEST(test_full_disk),           SCRATCH_TEST(test_statements),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+# Which resources a change concerns: assay compare, and what assay gate says of it; the order of repetitions.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+
+# ---- what can be said without recorded machines ----
+
+what='compare --help'
+run compare --help
+expect_status 0
+expect_stdout 'Example:' 'decides nothing'
+make_package "$tmp/many" 8 12
+run init "$tmp/lab"
+run -C "$tmp/lab" import quiho "$tmp/many"
+what='one selector'
+run -C "$tmp/lab" compare app/slow@1.0
+refused 2 'A and B'
+what='a number that is none'
+run -C "$tmp/lab" compare app/slow@1.0 app/slow@1.1 --top none
+refused 2 '--top'
+what='compare decides nothing, whatever the ratio'
+run -C "$tmp/lab" compare app/slow@1.0 app/slow@1.1
+expect_status 0
+expect_no_stderr
+expect_stdout 'app/slow@1.0 -> app/slow@1.1' 'kind of change  ' 'Where the time went' '(unexplained)'
+cases=$((cases + 1))
+! grep -qE 'regression|minimum detectable' "$tmp/out" || fail 'that is a decision'
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/out")" -le 40 ] || fail "more than a screen: $(wc -l <"$tmp/out") lines"
+run -C "$tmp/lab" compare app/slow@1.0 app/slow@1.1 --format json
+expect_status 0
+expect_json_parses
+for key in baseline.version effect.ratio change.kind change.p change.uniform_part change.low change.high change.stressor change.as_well change.alike \
+	'resources[0].low' 'resources[0].high' 'resources[0].alike' 'machines[0].ratio' contributions.total contributions.total_low \
+	contributions.missing 'contributions.groups[0].name' 'contributions.groups[0].members' 'contributions.groups[0].before' \
+	'contributions.groups[0].after' 'contributions.groups[0].change' 'contributions.groups[0].low' contributions.unexplained.high; do
+	cases=$((cases + 1))
+	json ".$key" >/dev/null || fail "no key $key"
+done
+cases=$((cases + 1))
+! json .decision >/dev/null 2>&1 || fail 'a decision'
+what='gate has the same beside its decision'
+run -C "$tmp/lab" gate app/slow@1.0 app/slow@1.1 --format json
+expect_status 3
+expect_json .decision regression
+cases=$((cases + 1))
+json '.contributions.groups[0].change' >/dev/null || fail 'no contributions'
+what='one machine'
+make_package "$tmp/one" 1 5
+run init "$tmp/lab1"
+run -C "$tmp/lab1" import quiho "$tmp/one"
+run -C "$tmp/lab1" compare app/slow@1.0 app/slow@1.1
+expect_status 0
+expect_stdout 'not_tested' 'cannot be told: fewer than 4 hardware types'
+what='no machine in common'
+mkdir "$tmp/apart"
+awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tmp/many/results.csv" >"$tmp/apart/results.csv"
+run init "$tmp/lab0"
+run -C "$tmp/lab0" import quiho "$tmp/apart"
+run -C "$tmp/lab0" compare app/slow@1.0 app/slow@1.1
+expect_status 6
+run -C "$tmp/lab0" compare app/slow@1.0 app/slow@1.1 --format json
+expect_status 6
+expect_json .change.kind not_tested
+expect_json .effect.ratio null
+
+[ -f "${ASSAY_QUIHO:-}/results.csv" ] || { echo "the recorded machines are not there (ASSAY_QUIHO=${ASSAY_QUIHO:-}): only a part was tested"; finish; }
+
+# ---- the recorded machines ----
+
+# comd slowed everywhere, and with work on one stressor added: a quarter of its time times how slow the machine is at it. And
+# fio/write-fiofile-4k-seq by repetitions, of which the first is slow nearly everywhere.
+mkdir "$tmp/planted"
+awk -F, -v OFS=, '
+NR == FNR { if ($5 == "stressng" && $8 == "af-alg") rate[$6 "," $4 "," $7] = $9; next }
+FNR == 1 { print $0, "version"; next }
+$5 == "stressng" { print $0, ""; next }
+$5 == "comd" {
+	cost = $9
+	print $0, "old"
+	$9 = cost * 1.2; print $0, "slower"
+	key = $6 "," $4 "," $7
+	if (key in rate) { $9 = cost + 6e4 / rate[key]; print $0, "more" }
+}
+$5 == "fio" && $8 == "write-fiofile-4k-seq" {
+	print $0, $7 == 1 ? "first" : "later"
+	print $0, $7 == 2 ? "second" : "others"
+	print $0, "all"
+	$9 *= 1.0001; print $0, "again"
+}' "$ASSAY_QUIHO/results.csv" "$ASSAY_QUIHO/results.csv" >"$tmp/planted/results.csv"
+run init "$tmp/lab2"
+run -C "$tmp/lab2" import quiho "$tmp/planted" --types "$ASSAY_QUIHO/types.csv"
+expect_status 0
+
+what='slower everywhere'
+run -C "$tmp/lab2" compare comd@old comd@slower --format json
+expect_status 0
+expect_json .change.kind uniform
+expect_near .contributions.total 0.2 1e-5
+run -C "$tmp/lab2" gate comd@old comd@slower
+expect_status 3
+expect_stdout 'more or less of the same work'
+expect_stdout 'no group can be said to have changed'
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/out")" -le 48 ] || fail "more than a screen: $(wc -l <"$tmp/out") lines"
+what='work on one resource added'
+run -C "$tmp/lab2" compare comd@old comd@more --format json
+expect_status 0
+expect_json .change.kind other_resource
+expect_json .change.stressor af-alg
+expect_json '.contributions.groups[0].members[0]' af-alg
+expect_json '.contributions.leading[0]' "$(json '.contributions.groups[0].name')"
+expect_json '.contributions.leading[1]' '(nothing)'
+cases=$((cases + 1))
+awk -v x="$(json .contributions.unexplained.change)" 'BEGIN { exit !(x * x < 1e-4) }' || fail 'nothing of it is unexplained'
+cases=$((cases + 1))
+awk -v low="$(json '.contributions.groups[0].low')" 'BEGIN { exit !(low > 0) }' || fail 'the group should be said to have grown'
+cp "$tmp/out" "$tmp/first"
+run -C "$tmp/lab2" compare comd@old comd@more --format json
+expect_same_files "$tmp/first" "$tmp/out"
+what='the other way round'
+run -C "$tmp/lab2" compare comd@more comd@old --format json
+expect_json .change.kind other_resource
+expect_json .change.stressor af-alg
+expect_json '.contributions.leading[0]' "$(sed -n 's/^ *"name": *"\(.*af-alg.*\)",$/\1/p' "$tmp/first" | head -n 1)"
+
+# The first repetition alone, and beside others: neither is a change of the version.
+app=fio/write-fiofile-4k-seq
+what='all of one side before the other'
+run -C "$tmp/lab2" gate "$app@first" "$app@later" --format json
+expect_status 4
+cases=$((cases + 1))
+grep -q '"order_confounded"' "$tmp/out" || fail 'no reason order_confounded'
+what='one repetition between the others'
+run -C "$tmp/lab2" gate "$app@second" "$app@others" --format json
+expect_status 4
+cases=$((cases + 1))
+grep -q '"repetitions_drift"' "$tmp/out" || fail 'no reason repetitions_drift'
+what='the same repetitions on both sides'
+run -C "$tmp/lab2" gate "$app@all" "$app@again" --format json
+expect_status 0
+cases=$((cases + 1))
+! grep -qE 'order_confounded|repetitions_drift' "$tmp/out" || fail 'their order is the same'
+
+finish

@@ -1,0 +1,374 @@
+# Two programs of tests/apps in the emulation, and seven functions of which one is broken: what is found, and what is said when something is wrong.
+# Whether it is right how often: tests/evidence/.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+cd "$tmp" || exit 1
+apps=$ASSAY_SOURCE/tests/apps
+
+# build SOURCE FLAG PROGRAM
+build() {
+	"$ASSAY" emulate build -- gcc -O2 -g -D_GNU_SOURCE -w "$apps/$1.c" ${2:+"$2"} -pthread -o "$3" || exit 1
+}
+
+# sample PROGRAM DIRECTORY RUNS SIZE
+sample() {
+	mkdir -p "$2"
+	for i in $(seq "$3"); do
+		mkdir "$2/$i"
+		ASSAY_EMULATE_DIRECTORY=$2/$i "./$1" 4 "$4" >/dev/null || exit 1
+	done
+}
+
+build scalar_sum '' good
+build scalar_sum -DBAD bad
+sample good old 19 30000
+sample good same 3 30000
+sample bad new 3 30000
+
+what='nothing has changed'
+run detect old same
+expect_status 0
+expect_stdout 'pass  old -> same: none of 1 function behaves otherwise' 'normal: 19 runs' 'emulated counters'
+run detect old same --format json
+expect_status 0
+expect_json_parses
+expect_json .decision pass
+expect_json .functions[0].name sum_part
+expect_json .functions[0].anomalous false
+expect_json .functions[0].runs_anomalous 0
+expect_json .functions[0].kind null
+expect_json .backend emulated
+expect_json .training.runs 19
+expect_json .false_positive_rate.asked 0.05
+
+what='false sharing'
+run detect old new
+expect_status 3
+expect_stdout 'regression  old -> new: 1 of 1 function behaves otherwise' 'sum_part' 'false sharing' 'in 3 of 3 runs' 'potential HITM by false sharing'
+run detect old new --new-build bad --format json
+expect_status 3
+cp out found
+expect_json .decision regression
+expect_json .functions[0].name sum_part
+expect_json .functions[0].anomalous true
+expect_json .functions[0].runs 3
+expect_json .functions[0].runs_anomalous 3
+expect_json .functions[0].kind false_sharing
+expect_json .functions[0].counters[0].name emulated:hitm_false_milli
+expect_json .functions[0].counters[0].direction more
+expect_json .functions[0].file "$apps/scalar_sum.c"
+expect_json .functions[0].line "$(grep -n 'FUNCTION void sum_part' "$apps/scalar_sum.c" | cut -d: -f1)"
+
+what='the same with any number of threads, and the other way round better'
+run detect old new --new-build bad --format json --threads 1
+expect_same_files out found
+run detect new old --rate 0.25 --format json
+expect_status 0
+expect_json .decision improved
+expect_json .functions[0].improved true
+expect_json .functions[0].kind false_sharing
+expect_json .functions[0].counters[0].direction less
+
+what='other models, the same fault'
+for model in autoencoder paper som mahalanobis mann-whitney; do
+	run detect old new --model $model --format json
+	expect_status 3
+	expect_json .functions[0].kind false_sharing
+done
+run detect old new --paper --format json
+expect_status 0 # what never moved is dropped, as published: it cannot see a counter that was always 0
+run detect old new --threshold deviation --t 3 --clusters each --single-sample
+expect_status 3
+
+what='too few runs'
+mkdir few
+cp -R old/1 old/2 old/3 old/4 few
+run detect few new
+expect_status 4
+expect_stdout 'inconclusive' '4 normal runs cannot support a false positive rate of 0.05: it takes 19, 15 more' 'sum_part'
+run detect few new --format json
+expect_status 4
+expect_json .reasons[0].code too_few_runs
+expect_json .training.runs_needed 19
+expect_json .false_positive_rate.used 0.2
+mkdir two
+cp -R old/1 old/2 two
+run detect two new
+expect_status 4
+expect_stdout 'nothing could be judged' '17 more'
+
+what='kept models'
+run model train old -o 1.0.model
+expect_status 0
+expect_no_stdout
+run model show 1.0.model
+expect_status 0
+expect_stdout 'what is normal for old' 'on 19 runs' 'autoencoder' 'back end      emulated' 'emulated:accesses' 'sha256'
+run model show 1.0.model --format json
+expect_json .training.runs 19
+expect_json .what old
+expect_json .model autoencoder
+run detect --model-file 1.0.model new --format json
+expect_status 3
+expect_json .functions[0].kind false_sharing
+run detect --model-file 1.0.model same
+expect_status 0
+run model train old
+refused 2 '-o FILE is needed'
+echo '{"assay_model": 3}' >newer
+run model show newer
+refused 1 'format 3'
+echo '{"decision": "pass"}' >other
+run model show other
+refused 2 'assay_model'
+head -c 2000 1.0.model >cut
+run detect --model-file cut new
+refused 2 cut
+run detect --model-file 1.0.model old new
+refused 2 'there is one word'
+run detect --model-file 1.0.model new --rate .1
+refused 2 'brings all choices along'
+
+run model train old -o som.model --model som
+expect_status 0
+run detect --model-file som.model new
+expect_status 3
+run model train old -o 1.0.model --model mann-whitney
+refused 2 'unknown model'
+
+what='a function that did little, in a kept model'
+cat >rarely.c <<'END'
+#ifndef MORE
+#define MORE 1
+#endif
+static volatile long table[300000];
+__attribute__((noinline)) void often(void) { for (int i = 0; i < 300000; i++) table[i] += i; }
+__attribute__((noinline)) void rarely(void) { for (int i = 0; i < 300 * MORE; i++) table[i] += i; }
+int main(void) { often(); rarely(); return 0; }
+END
+for more in 1 50; do
+	"$ASSAY" emulate build -- gcc -O2 -g -w -DMORE=$more rarely.c -o rarely.$more || exit 1
+done
+for i in $(seq 19); do # one thousandth of the work
+	mkdir -p little/$i much/$i
+	ASSAY_EMULATE_DIRECTORY=little/$i ./rarely.1 || exit 1
+	[ "$i" -gt 3 ] || ASSAY_EMULATE_DIRECTORY=much/$i ./rarely.50 || exit 1
+done
+run model train little -o little.model
+expect_status 0
+run detect --model-file little.model much --format json
+expect_status 3
+expect_json .functions[0].name rarely
+expect_json .functions[0].runs_anomalous 3
+run detect --model-file little.model little
+expect_status 0
+
+what='one of seven functions'
+build seven '' seven
+build seven -DFAULT=6 broken
+sample seven s-old 9 200
+sample broken s-new 3 200
+run detect s-old s-new --rate .1 --format json
+expect_status 3
+expect_json .functions[0].name store
+expect_json .functions[0].kind allocation
+expect_json .functions[1].anomalous false
+
+what='two faults: neither is a side effect of the other'
+build seven -DFAULT=67 chasing
+sample chasing s-chase 3 200
+run detect s-old s-chase --rate .1 --functions store,parse,walk --format json
+expect_status 3
+expect_json .functions[0].name walk
+expect_json .functions[0].anomalous true
+expect_json .functions[0].side_effect_of null
+expect_json .functions[1].name store
+expect_json .functions[1].kind allocation
+expect_json .functions[1].side_effect_of null
+run detect s-old s-chase --rate .1 --functions store,parse,walk --new-build chasing
+expect_stdout "walk  ($apps/seven.c:" 'misses of the second TLB'
+
+what='only changed functions'
+run changes seven broken --format json
+cp out changes.json
+run detect s-old s-new --rate .1 --changes changes.json --format json
+expect_status 3
+expect_json .functions[0].name store
+expect_json .functions[0].file "$apps/seven.c"
+expect_json .functions 1
+run detect s-old s-new --rate .1 --old-build seven --new-build broken --format json
+expect_status 3
+expect_json .functions[0].name store
+expect_json .functions 1
+run detect s-old s-new --rate .1 --functions tally,walk
+expect_status 0
+expect_stdout 'none of 2 functions'
+run detect s-old s-new --functions nonesuch
+refused 6 'none of the functions that changed or were asked for'
+run detect s-old s-new --changes nonesuch
+refused 2 'nonesuch'
+run detect s-old s-new --changes 1.0.model
+refused 2 "'assay changes --format json' writes"
+
+what='a function that only one version has'
+run detect old s-new
+expect_status 6
+expect_stdout 'only the new version called it'
+
+what='what cannot be compared'
+cat >measured.c <<'END'
+__attribute__((noinline)) int work(int n) { volatile int x = 0; for (int i = 0; i < n; i++) x += i; return x; }
+int main(void) { int sum = 0; for (int i = 0; i < 2000; i++) sum += work(100); return sum == 1; }
+END
+gcc -O2 -g -fpatchable-function-entry=5 measured.c -o measured
+mkdir timed
+for i in 1 2 3 4; do
+	"$ASSAY" probe --functions work -o "timed/$i" -- ./measured >/dev/null 2>"$tmp/err" || skip "the probe does not work here: $(cat "$tmp/err")"
+done
+run detect old timed
+refused 2 "different back ends are never compared: 'old' is emulated, 'timed' is time"
+run detect --model-file 1.0.model timed
+refused 2 'this model cannot judge these samples' 'different back ends'
+mkdir -p both/1 both/2
+cp old/1/* both/1
+cp timed/1/* both/2
+run detect both new
+refused 2 "different back ends are never looked at together"
+run detect timed timed --rate .2 --format json
+expect_json .backend time
+expect_json .functions[0].name work
+
+what='a laboratory'
+"$ASSAY" init lab >/dev/null
+mkdir -p lab/built/a lab/built/b
+cp good lab/built/a/p
+cp bad lab/built/b/p
+printf 'hosts: [{ name: here, transport: local }]\n' >>lab/lab.yaml
+cat >lab/apps/p.yaml <<END
+command: ['{build}/p', '{arguments}']
+versions: { a: { directory: $tmp/lab/built/a }, b: { directory: $tmp/lab/built/b } }
+inputs: { x: { arguments: [4, 30000] } }
+repetitions: 4
+warm_ups: 0
+time_limit: 20
+metric: { source: regex, pattern: '([0-9]+)' }
+probe: { back_end: emulated, functions: [sum_part] }
+END
+run -C lab detect p@a p@b
+refused 6 'there are no samples of it' "'assay run --probe' makes them"
+run -C lab detect p@a p@b --run --format json
+expect_status 4
+expect_json .reasons[0].code too_few_runs
+expect_json .functions[0].name sum_part
+expect_json .functions[0].kind false_sharing
+expect_json .functions[0].runs_anomalous 4
+expect_json .functions[0].file "$apps/scalar_sum.c"
+run -C lab detect p@a p@b --rate .2
+expect_status 3
+expect_stdout "($apps/scalar_sum.c:"
+run -C lab detect p@a p@c
+refused 6 'there are no samples'
+run -C lab detect p@a nonesuch --run
+refused 2 '--run takes APP@OLD and APP@NEW'
+run -C lab model train p@a --rate .2
+expect_status 0
+run -C lab model train p@a --rate .2 -o kept.model --format json
+expect_status 0
+expect_json .file kept.model
+expect_json .training.runs 4
+expect_no_stderr
+run -C lab detect --model-file lab/.assay/models/p@a.model p@b
+expect_status 3
+
+what='in the gate and in the report'
+run -C lab run p --repetitions 2
+expect_status 0
+run -C lab gate p@a p@b
+refused 2 "'p' has results by input, say which: p/x"
+run -C lab gate p/x@a p/x@b --format json
+expect_json .functions.functions[0].kind false_sharing
+expect_json .functions.explains false
+expect_json .functions.missing null
+run -C lab gate p/x@a p/x@b
+expect_status 4
+expect_stdout 'anomalous all the same (that does not change the decision)' 'sum_part: false sharing' '4 and 4 runs with emulated counters (too few to be sure)'
+run -C lab report p/x@a p/x@b -o lab/page.html
+expect_status 0
+cp lab/page.html out
+expect_stdout '<section id="functions"' 'data-function="sum_part" data-kind="false_sharing"' 'data-code="too_few_runs"' 'FUNCTION void sum_part' 'before</th>'
+
+# As if a clock had measured them on machines of two types, which are never looked at together.
+what='several hardware types'
+sqlite3 lab/.assay/runs.db "UPDATE sample_file SET back_end = 'time', hardware_type = CASE repetition WHEN 1 THEN 'few' ELSE 'many' END"
+run -C lab detect p@a p@b
+refused 2 "choose one of 'few', 'many' with --type"
+run -C lab gate p/x@a p/x@b
+expect_stdout "3 and 3 runs on hardware type 'many' (of 2 that both ran on; 'assay detect --type' takes another)"
+run -C lab gate p/x@a p/x@b --format json
+expect_json .functions.hardware_type many
+expect_json .functions.hardware_types 2
+expect_json .functions.missing null
+sqlite3 lab/.assay/runs.db "UPDATE sample_file SET back_end = 'emulated', hardware_type = ''"
+
+what='the source of what git built'
+mkdir lab/repository
+cp "$apps/scalar_sum.c" "$apps"/*.h lab/repository
+(cd lab/repository && git init -q && git add . && git -c user.name=a -c user.email=a@example.org commit -qm 'A sum') || exit 1
+words="-O2 -g -D_GNU_SOURCE -w scalar_sum.c -pthread -o p"
+cat >lab/apps/g.yaml <<END
+command: ['{build}/p', '4', '30000']
+versions:
+  a: { git: { repository: ../repository, reference: HEAD, build: [sh, -c, '"$ASSAY" emulate build -- gcc $words'], directory: p } }
+  b: { git: { repository: ../repository, reference: HEAD, build: [sh, -c, '"$ASSAY" emulate build -- gcc -DBAD $words'], directory: p } }
+repetitions: 4
+warm_ups: 0
+metric: { source: regex, pattern: '([0-9]+)' }
+probe: { back_end: emulated, functions: [sum_part] }
+END
+run -C lab run g --versions a,b --probe
+expect_status 0
+run -C lab run g --repetitions 2
+expect_status 0
+run -C lab report g@a g@b -o lab/page.html
+expect_status 0
+cp lab/page.html out
+expect_stdout '>scalar_sum.c:' 'FUNCTION void sum_part'
+cases=$((cases + 1))
+grep -q '[.]partial' out && fail 'the page names the directory of a build'
+rm -r lab/.assay/samples
+run -C lab detect p@a p@b
+refused 1 'is missing'
+run -C lab gate p/x@a p/x@b
+expect_stdout 'There are samples of functions, but:'
+
+what='nothing there'
+mkdir empty
+run detect empty new
+refused 6 'no files of samples'
+run detect nonesuch new
+refused 2 "there is no directory 'nonesuch'"
+mkdir -p damaged/1
+head -c 100 "$(ls old/1/*.samples)" >damaged/1/1-1.samples
+run detect damaged new
+refused 2 'damaged/1/1-1.samples'
+
+what='usage'
+run detect old
+refused 2 'OLD and NEW are needed'
+run detect old new --model nonesuch
+refused 2 'unknown model'
+run detect old new --rate 2
+refused 2 '--rate'
+run detect old new --clusters 0
+refused 2 '--clusters'
+run detect old new --threshold x
+refused 2 '--threshold'
+run detect old new --t 4
+refused 2 '--t'
+run detect --help
+expect_status 0
+expect_stdout Example 'Exit status'
+run model train --help
+expect_status 0
+expect_stdout Example
+
+finish

@@ -1,0 +1,148 @@
+# The group of stressors whose part of the time grew, matched with the function that looks like it: functions and counters of stressors are measured for
+# real (events of the kernel, which every machine has); the rates of stressors and the costs of the versions are made up, so that there are several
+# hardware types.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_sshd.sh"
+sshd_available && [ "$(id -u)" = 0 ] || skip 'emulated hosts need root and openssh-server'
+command -v stress-ng >/dev/null || skip 'there is no stress-ng'
+command -v gcc >/dev/null || skip 'there is no gcc'
+export XDG_CACHE_HOME="$tmp/cache"
+chmod 755 "$tmp"
+lab=$tmp/lab
+tidy() {
+	"$ASSAY" fleet down "$lab" >/dev/null 2>&1
+}
+events=perf::TASK-CLOCK,perf::PAGE-FAULTS,perf::CONTEXT-SWITCHES
+
+# ---- a stress-ng whose rates are those of the host; behind `counted` it really works ----
+
+version=$(stress-ng --version | sed 's/.*version \([0-9.]*\).*/\1/')
+mkdir "$tmp/fake" "$tmp/built" "$tmp/built/a" "$tmp/built/b"
+cat >"$tmp/fake/stress-ng" <<END
+#!/bin/sh
+[ "\$1" = --version ] && exec $(command -v stress-ng) --version
+[ -e $tmp/counted ] && exec $(command -v stress-ng) "\$@"
+while [ "\$1" != -t ]; do shift; done
+stressor=\${3#--}
+case \$stressor in
+brk | fault | malloc) own=7 ;;
+pipe | switch | yield) own=5 ;;
+*) own=3 ;;
+esac
+rate=\$((100 * (1 + MACHINE * own % 11)))
+printf -- '---\nsystem-info:\n      stress-ng-version: $version\n\nmetrics:\n    - stressor: %s\n      bogo-ops: 100\n' "\$stressor"
+printf '      bogo-ops-per-second-usr-sys-time: %s\n      bogo-ops-per-second-real-time: %s\n' \$rate \$rate
+printf '      wall-clock-time: 1\n      user-time: 1\n      system-time: 0.0\n\n...\n'
+END
+chmod 755 "$tmp/fake/stress-ng"
+
+# ---- two versions: one touches new memory in a function, which takes time by how fast a machine is at that ----
+
+cat >"$tmp/p.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+static volatile long sink;
+static void burn(long n) { for (long i = 0; i < n; i++) sink += i * 7; }
+__attribute__((noinline)) void computes(void) { burn(BAD ? 300000 : 20000); }
+__attribute__((noinline)) void touches(void)
+{
+	burn(20000);
+	for (int r = 0; r < 16 * BAD; r++) {
+		char *p = mmap(NULL, 64 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		for (int i = 0; i < 64; i++)
+			p[i * 4096] = 1;
+		munmap(p, 64 * 4096);
+	}
+}
+int main(void)
+{
+	int machine = atoi(getenv("MACHINE"));
+
+	for (int i = 0; i < 10; i++) {
+		computes();
+		touches();
+	}
+	printf("cost %.9g\n", 1. / (1 + machine * 3 % 11) + BAD * .5 / (1 + machine * 7 % 11));
+	return 0;
+}
+END
+gcc -O2 -g -fpatchable-function-entry=5 -DBAD=0 -o "$tmp/built/a/p" "$tmp/p.c" && gcc -O2 -g -fpatchable-function-entry=5 -DBAD=1 -o "$tmp/built/b/p" "$tmp/p.c" || exit 1
+
+what='six hosts of six types'
+run fleet up "$lab" --hosts 6
+expect_status 0
+for m in 1 2 3 4 5 6; do
+	sed -i "/name: emu0$m/,/env:/s|env: { |env: { MACHINE: $m, PATH: \"$tmp/fake:$PATH\", |" "$lab/lab.yaml"
+done
+cat >"$lab/apps/p.yaml" <<END
+command: ['{build}/p']
+versions: { a: { directory: $tmp/built/a }, b: { directory: $tmp/built/b } }
+repetitions: 3
+warm_ups: 0
+time_limit: 20
+metric: { source: regex, pattern: 'cost ([0-9.e-]+)' }
+probe: { functions: [computes, touches], budget: 0, counters: [$(echo $events | sed 's/,/, /g')] }
+END
+cat >"$tmp/battery.yaml" <<'END'
+name: small
+passes: 1
+seconds: 0.3
+stressors:
+  - { stressor: brk }
+  - { stressor: cpu, arguments: [--cpu-method, int64] }
+  - { stressor: crypt }
+  - { stressor: fault }
+  - { stressor: malloc, arguments: [--malloc-bytes, 64K, --malloc-max, 4096] }
+  - { stressor: matrix }
+  - { stressor: pipe }
+  - { stressor: qsort, arguments: [--qsort-size, 1024] }
+  - { stressor: str }
+  - { stressor: switch }
+  - { stressor: vecmath }
+  - { stressor: yield }
+END
+
+what='everything is measured'
+run -C "$lab" fingerprint run --battery "$tmp/battery.yaml"
+expect_status 0
+run -C "$lab" run p
+expect_status 0
+run -C "$lab" run p -w emu01 --probe
+expect_status 0
+
+what='without counters of stressors'
+run -C "$lab" gate p@a p@b --format json
+expect_status 3
+expect_json .signatures.group null
+expect_json .signatures.functions 0
+run -C "$lab" gate p@a p@b
+expect_stdout 'cannot be told' "hardware type 'base'" "assay fingerprint run --counters=perf::CONTEXT-SWITCHES,perf::PAGE-FAULTS,perf::TASK-CLOCK'"
+
+what='with them'
+touch "$tmp/counted"
+run -C "$lab" fingerprint run --battery "$tmp/battery.yaml" -w emu01 --counters=$events
+expect_status 0
+run -C "$lab" gate p@a p@b --format json
+expect_status 3
+expect_json .contributions.groups[0].members[0] brk
+expect_json .signatures.missing null
+expect_json .signatures.members 3
+expect_json .signatures.unit perf::TASK-CLOCK
+expect_json .signatures.fingerprints 1
+for i in 0 1; do
+	name=$(json ".signatures.functions[$i].name")
+	[ "$name" = touches ] && expect_json ".signatures.functions[$i].matches" true
+	[ "$name" = computes ] && expect_json ".signatures.functions[$i].matches" false
+done
+run -C "$lab" gate p@a p@b
+expect_stdout 'touches looks like the group that grew: '
+run -C "$lab" report p@a p@b -o "$tmp/page.html"
+expect_status 0
+cases=$((cases + 1))
+grep -q 'id="signatures"' "$tmp/page.html" && grep -q 'data-matches="1"' "$tmp/page.html" || fail 'the page should have one match'
+cp "$tmp/page.html" "$tmp/out"
+expect_stdout 'touches</bdi> <span class="of-type">looks like the group</span>' 'compared at most 0.05.</p>'
+
+finish

@@ -1,0 +1,322 @@
+/* Data that nobody would measure: all alike, tied, copies of one column, more columns than types, one repetition, a zero, 300
+ * orders of magnitude apart. Whatever comes out is in order: probabilities of permutations above 0, shares that sum to one, the
+ * ends of intervals on either side of what they are intervals of, and no number that is none. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "gate/decide/cause.h"
+#include "gate/evaluate/evaluate_rates.h"
+#include "model/pca.h"
+#include "model/profile/growth.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define SEEDS 400
+#define TYPES_MAX 9
+#define NEAR 1e-9
+
+enum kind { ALIKE, TIED, APART, ORDINARY, KINDS };
+
+static double number(struct rng *rng, enum kind kind)
+{
+	static const double tied[] = { .5, 1, 1, 1, 2, 1000 }, apart[] = { 1e-300, 1e-150, 1e-12, .5, 1, 1, 2, 1e12, 1e150, 1e300 };
+
+	switch (kind) {
+	case ALIKE: return 1;
+	case TIED: return tied[rng_below(rng, sizeof(tied) / sizeof(tied[0]))];
+	case APART: return apart[rng_below(rng, sizeof(apart) / sizeof(apart[0]))];
+	default: return exp(rng_normal(rng));
+	}
+}
+
+static enum kind any_kind(struct rng *rng)
+{
+	return (enum kind)rng_below(rng, KINDS);
+}
+
+static bool within(double low, double x, double high)
+{
+	return low <= x + NEAR * fabs(x) + NEAR && x <= high + NEAR * fabs(x) + NEAR;
+}
+
+/* ---- effects, resources, the kind of change ---- */
+
+static void check_resources(const struct effect_resource *r, size_t n)
+{
+	for (size_t j = 0; j < n; j++) {
+		assert_true(r[j].p > 0 && r[j].p <= 1 && (j == 0 || r[j].p >= r[j - 1].p));
+		assert_true(fabs(r[j].correlation) <= 1);
+		assert_true(isnan(r[j].low) ? isnan(r[j].high) : within(r[j].low, r[j].correlation, r[j].high));
+	}
+	assert_true(r[0].alike);
+}
+
+static void check_cause(const struct cause *c)
+{
+	assert_true(isnan(c->p) || (c->p >= 0 && c->p <= 1));
+	assert_true(isnan(c->uniform) == isnan(c->low) && isnan(c->low) == isnan(c->high));
+	assert_true(isnan(c->uniform) || (within(c->low, c->uniform, c->high) && isfinite(c->low) && isfinite(c->high)));
+	assert_true((c->feature == SIZE_MAX) == (c->as_well == 0));
+	assert_true(c->word != CAUSE_BOTH || !isnan(c->low));
+}
+
+static void test_changes(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 4 * SEEDS; seed++) {
+		double log_ratio[TYPES_MAX], log_cost[TYPES_MAX];
+		struct effect_pair pairs[TYPES_MAX + 3];
+		struct effect_resource resources[5];
+		size_t types, features, machines;
+		enum kind cost, ratio, rates;
+		struct mat log_rate;
+		struct effect e;
+		struct cause c;
+		struct rng rng;
+		bool known, itself;
+
+		rng_seed(&rng, seed);
+		types = 1 + rng_below(&rng, TYPES_MAX);
+		features = 1 + rng_below(&rng, 5);
+		machines = types + rng_below(&rng, 3);
+		cost = any_kind(&rng);
+		ratio = any_kind(&rng);
+		rates = any_kind(&rng);
+		known = rng_below(&rng, 2);
+		itself = rng_below(&rng, 4) == 0; /* the application is a stressor: the cost is the inverse of its rate */
+		log_rate = mat_new(types, features);
+		for (size_t t = 0; t < types; t++) {
+			log_cost[t] = log(number(&rng, cost));
+			log_ratio[t] = log(number(&rng, ratio));
+			for (size_t j = 0; j < features; j++)
+				mat_set(&log_rate, t, j, itself ? -log_cost[t] : log(number(&rng, rates)));
+		}
+		for (size_t i = 0; i < machines; i++) {
+			size_t t = i < types ? i : rng_below(&rng, types);
+
+			pairs[i] = (struct effect_pair){ t, log_ratio[t], known ? .01 : .01 * (double)rng_below(&rng, 2), known ? 4 : 0 };
+		}
+		e = effect_of(pairs, machines, types, .03, NULL);
+		assert_true(!isnan(e.ratio) && (isnan(e.low) ? isnan(e.high) : within(e.low, e.ratio, e.high)));
+		assert_true(isnan(e.shape_p) || (e.shape_p >= 0 && e.shape_p <= 1));
+		effect_resources(log_ratio, &log_rate, 99, seed, resources);
+		check_resources(resources, features);
+		c = cause_of(&e, log_ratio, log_cost, &log_rate, resources);
+		check_cause(&c);
+		/* The same part of the time everywhere explains no difference. */
+		assert_true(!itself || e.high < 1 || c.feature == SIZE_MAX);
+		mat_release(&log_rate);
+	}
+}
+
+/* Ratios of which the squares are no numbers any more: the stressor that explains them is told from one that does not. */
+static void test_far_apart(void **state)
+{
+	double log_cost[4] = { 0 }, log_ratio[4], logs[8];
+	struct mat log_rate = { .at = logs, .rows = 4, .cols = 2 };
+	struct effect_resource resources[2];
+	struct effect_pair pairs[4];
+	struct effect e;
+	struct cause c;
+
+	(void)state;
+	for (size_t t = 0; t < 4; t++) {
+		mat_set(&log_rate, t, 0, t % 2 ? 1 : 0);
+		mat_set(&log_rate, t, 1, -(double)t * log(1e60));
+		log_ratio[t] = log(3 + .5 * exp(-mat_get(&log_rate, t, 1)));
+		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
+	}
+	e = effect_of(pairs, 4, 4, .03, NULL);
+	effect_resources(log_ratio, &log_rate, 99, 1, resources);
+	c = cause_of(&e, log_ratio, log_cost, &log_rate, resources);
+	check_cause(&c);
+	assert_true(c.feature == 1 && c.as_well == 1);
+}
+
+/* ---- profiles ---- */
+
+struct made {
+	struct blend_data data;
+	double ratio[TYPES_MAX];
+};
+
+/* Costs and ratios are as far apart as callers let them be, rates farther. Columns may be copies, and a rate may be missing. */
+static struct made made_of(uint64_t seed)
+{
+	size_t types, features, rows, *type;
+	enum kind rate, cost, ratio;
+	struct mat rates;
+	struct made m;
+	struct rng rng;
+	double *costs;
+	bool copies;
+
+	rng_seed(&rng, seed);
+	types = 4 + rng_below(&rng, TYPES_MAX - 3);
+	features = 1 + rng_below(&rng, 2 * TYPES_MAX);
+	rows = types * (1 + rng_below(&rng, 2));
+	rate = any_kind(&rng);
+	cost = any_kind(&rng);
+	ratio = any_kind(&rng);
+	copies = rng_below(&rng, 3) == 0;
+	rates = mat_new(rows, features);
+	costs = mem_new(rows, sizeof(*costs));
+	type = mem_new(rows, sizeof(*type));
+	for (size_t i = 0; i < rows; i++) {
+		type[i] = i % types;
+		costs[i] = fmin(fmax(number(&rng, cost), 2 / GROWTH_RATIO_MAX), GROWTH_RATIO_MAX / 2);
+		for (size_t j = 0; j < features; j++)
+			mat_set(&rates, i, j, j && copies ? 2 * mat_get(&rates, i, 0) : rng_below(&rng, 200) ? number(&rng, rate) : 0);
+	}
+	for (size_t t = 0; t < types; t++)
+		m.ratio[t] = fmin(fmax(number(&rng, ratio), 2 / GROWTH_RATIO_MAX), GROWTH_RATIO_MAX / 2);
+	blend_data_of(&rates, costs, type, types, &m.data);
+	mat_release(&rates);
+	free(costs);
+	free(type);
+	return m;
+}
+
+static void check_shares(const struct blend_data *d, const struct shares_options *options)
+{
+	double count[TYPES_MAX] = { 0 }, sum = 0;
+	struct blend_choice choice;
+	struct blend blend;
+	struct shares s;
+
+	for (size_t t = 0; t < d->types; t++)
+		count[t] = 1;
+	blend_choose(d, count, &choice);
+	blend_fit(d, count, &choice, &blend);
+	shares_of(d, &blend, 0, options, &s);
+	for (size_t k = 0; k <= s.groups; k++) {
+		sum += s.share[k];
+		assert_true(s.share[k] >= -NEAR && within(s.low[k], s.share[k], s.high[k]) && s.low[k] >= -NEAR && s.high[k] <= 1 + NEAR);
+		assert_true(k == s.groups || (s.least[k] <= s.share[k] && s.share[k] <= s.most[k] && s.most[k] <= 1 + NEAR));
+	}
+	assert_true(fabs(sum - 1) < NEAR);
+	shares_release(&s);
+	blend_release(&blend);
+}
+
+static void check_validation(const struct blend_data *d)
+{
+	struct blend_validation v;
+
+	blend_validate(d, 1, &v);
+	for (size_t i = 0; i < d->rows; i++)
+		assert_true(isfinite(v.predicted[i]));
+	assert_true(v.mape >= 0 && v.q2 <= 1);
+	blend_validation_release(&v);
+}
+
+static void check_growth(const struct made *m, const struct shares_options *options)
+{
+	double before = 0, after = 0, lead = 0;
+	struct growth g;
+
+	growth_of(&m->data, m->ratio, options, &g);
+	for (size_t k = 0; k <= g.groups; k++) {
+		before += g.before[k];
+		after += g.after[k];
+		lead += g.lead[k];
+		assert_true(isfinite(g.low[k]) && isfinite(g.high[k]) && g.low[k] <= g.high[k] && g.lead[k] >= 0);
+	}
+	assert_true(fabs(before - 1) < NEAR && fabs(lead - 1) < NEAR && fabs(after - 1 - g.total) <= 1e-6 * (1 + fabs(g.total)));
+	assert_true(g.total_low <= g.total && g.total <= g.total_high);
+	growth_release(&g);
+}
+
+static void test_profiles(void **state)
+{
+	const struct shares_options options = { 3, 1, 1 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct made m = made_of(seed);
+
+		if (m.data.features.n) {
+			check_shares(&m.data, &options);
+			check_validation(&m.data);
+			check_growth(&m, &options);
+		}
+		blend_data_release(&m.data);
+	}
+}
+
+/* ---- labelled pairs, components ---- */
+
+static void test_rates(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 4 * SEEDS; seed++) {
+		bool counts[12], flagged[12], changed[12];
+		struct evaluate_sample s = { .resamples = 40, .seed = seed };
+		struct evaluate_rate rate;
+		struct evaluate_area area;
+		size_t cluster[12];
+		double score[12];
+		struct rng rng;
+
+		rng_seed(&rng, seed);
+		s.n = rng_below(&rng, 12);
+		s.n_clusters = 1 + rng_below(&rng, 4);
+		s.cluster = cluster;
+		for (size_t i = 0; i < s.n; i++) {
+			cluster[i] = rng_below(&rng, s.n_clusters);
+			counts[i] = rng_below(&rng, 3);
+			flagged[i] = rng_below(&rng, 2);
+			changed[i] = rng_below(&rng, 2);
+			score[i] = rng_below(&rng, 5) ? (double)rng_below(&rng, 4) : rng_below(&rng, 2) ? (double)NAN : (double)INFINITY;
+		}
+		rate = evaluate_rate_of(&s, counts, flagged);
+		assert_true(rate.n ? rate.low >= 0 && rate.low <= rate.rate && rate.rate <= rate.high && rate.high <= 1 : isnan(rate.rate));
+		area = evaluate_area_of(&s, changed, score);
+		assert_true(isnan(area.area) || (area.area >= 0 && area.area <= 1));
+		assert_true(isnan(area.low) || (area.low >= 0 && area.low <= area.high && area.high <= 1));
+	}
+}
+
+static void test_components(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 4 * SEEDS; seed++) {
+		double variance = 0;
+		enum kind kind;
+		struct mat X;
+		struct pca pca;
+		struct rng rng;
+
+		rng_seed(&rng, seed);
+		X = mat_new(rng_below(&rng, 7), rng_below(&rng, 5));
+		kind = any_kind(&rng);
+		for (size_t i = 0; i < X.rows * X.cols; i++)
+			X.at[i] = log(number(&rng, kind));
+		pca_of(&X, &pca);
+		for (size_t k = 0; k < pca.n; k++) {
+			variance += pca.eigenvalue[k];
+			assert_true(k == 0 || pca.eigenvalue[k] <= pca.eigenvalue[k - 1]);
+			for (size_t i = 0; i < X.rows; i++)
+				assert_true(isfinite(pca_score(&pca, k, &X.at[i * X.cols])));
+		}
+		assert_true(variance <= (double)X.cols + NEAR && within(0, pca.effective_rank, (double)pca.n));
+		pca_release(&pca);
+		mat_release(&X);
+	}
+}
+
+int suite_degenerate(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_far_apart),
+		cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_components),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

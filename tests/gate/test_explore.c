@@ -1,0 +1,324 @@
+/* The page about a catalog, from laboratories made in memory: the numbers, what stands on it and what does not, and the page
+ * itself. */
+#include "gate/explore/explore.h"
+#include "tests/gate/made_up_evidence.h"
+
+#include <math.h>
+
+#define EVIL "</script><b onload=\"x\">&lt;'"
+#define DAY  (INT64_C(86400) * 1000)
+
+struct world {
+	const char *prefix; /* of every text */
+	struct evidence evidence;
+	struct lab_config config;
+	struct report_omissions omissions;
+	struct explore explore;
+	struct explore_application application;
+	size_t applications;
+};
+
+static void world_init(struct world *w, const char *prefix, size_t stressors)
+{
+	*w = (struct world){ .prefix = prefix };
+	made_stressors(&w->evidence, prefix, stressors);
+}
+
+/* rates [passes x stressors]. Call in the order of machines, then days. */
+static struct fingerprint *add(struct world *w, const char *machine, const char *type, int day, const char *battery,
+			       size_t passes, const double *rates)
+{
+	struct fingerprint *f = made_fingerprint(&w->evidence, w->prefix, machine, battery, INT64_C(1500000000000) + day * DAY, passes, rates);
+
+	made_type(&w->evidence, f, w->prefix, type);
+	return f;
+}
+
+static void explore(struct world *w)
+{
+	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
+	explore_of(&w->evidence, &w->explore);
+}
+
+static char *page_of(struct world *w)
+{
+	struct buf out = BUF_INIT;
+	char *lab = mem_format("%slab", w->prefix);
+
+	explore_page(&w->explore, &w->application, w->applications, &w->omissions, lab, &out);
+	free(lab);
+	return buf_take(&out);
+}
+
+static void world_release(struct world *w)
+{
+	explore_application_release(&w->application);
+	explore_release(&w->explore);
+	report_omissions_release(&w->omissions);
+	evidence_release(&w->evidence);
+}
+
+static const char *const sections[] = { "catalog",  "variability", "correlation", "components", "profiles",
+					"conditions", "left-out",  "method",	  NULL };
+
+static void assert_near(double a, double b)
+{
+	if (!(fabs(a - b) <= 1e-9 * fmax(1, fabs(b))))
+		fail_msg("%.15g is not %.15g", a, b);
+}
+
+static bool omitted(const struct report_omissions *list, const char *what, const char *why, const char *name)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const struct report_omission *o = &list->items[i];
+
+		if (strcmp(o->what, what) != 0 || !strstr(o->why, why))
+			continue;
+		for (size_t k = 0; k < o->n; k++) {
+			if (name && strstr(o->names[k], name))
+				return true;
+		}
+		if (!name)
+			return true;
+	}
+	return false;
+}
+
+/* ---- the numbers ---- */
+
+/* Three machines of type p (rates 1, 1, 8: geometric mean 2), one of q (4) and one of r (6): types count once. */
+static void test_variability(void **state)
+{
+	static const double rates[5][2] = { { .9, 1.1 }, { .9, 1.1 }, { 8, 8 }, { 2, 6 }, { 6, 6 } };
+	static const char *const machines[] = { "a", "b", "c", "d", "e" }, *const types[] = { "p", "p", "p", "q", "r" };
+	struct world w;
+	const struct explore_stressor *s;
+
+	(void)state;
+	world_init(&w, "", 1);
+	for (size_t i = 0; i < 5; i++)
+		add(&w, machines[i], types[i], 0, "b", 2, rates[i]);
+	explore(&w);
+	assert_int_equal(w.explore.machines, 5);
+	assert_int_equal(w.explore.n_types, 3);
+	assert_int_equal(w.explore.n_stressors, 1);
+	s = &w.explore.stressors[0];
+	assert_int_equal(s->machines, 5);
+	assert_near(s->type_rate[0], 2);
+	assert_near(s->type_rate[1], 4);
+	assert_near(s->type_rate[2], 6);
+	assert_near(s->middle, 4);
+	assert_near(s->cv, .5); /* 2 / 4 */
+	/* Passes: sqrt(2)/10 twice and 0 of p, sqrt(8)/4 of q, 0 of r. */
+	assert_near(s->within, sqrt(2) / 10);
+	world_release(&w);
+}
+
+#define MACHINES 6
+
+/* Stressor 1 follows stressor 0, 2 goes the other way, 3 is 0 seven times over, 4 goes its own way, 5 is the same everywhere, 6
+ * is missing on the first. */
+static void add_six(struct world *w, const char *const types[MACHINES])
+{
+	static const double own[MACHINES] = { 3, 1, 6, 2, 5, 4 };
+
+	for (size_t i = 0; i < MACHINES; i++) {
+		double x = (double)i + 1, rates[7] = { x, x * x, 100 - x, 7 * x, own[i], 3, i ? x : (double)NAN };
+		char *name = mem_format("m%zu", i);
+
+		add(w, name, types[i], 0, "b", 1, rates);
+		free(name);
+	}
+}
+
+static const char *const own_types[MACHINES] = { "t0", "t1", "t2", "t3", "t4", "t5" };
+
+static void test_together(void **state)
+{
+	struct world w;
+	const struct explore *e = &w.explore;
+	size_t place = 0;
+
+	(void)state;
+	world_init(&w, "", 7);
+	add_six(&w, own_types);
+	explore(&w);
+	assert_int_equal(e->features.n, 4); /* cpu, s01, s02, s04 */
+	assert_int_equal(e->features.groups, 2);
+	assert_near(mat_get(&e->correlation, 0, 1), 1);
+	assert_near(mat_get(&e->correlation, 0, 2), -1);
+	assert_near(mat_get(&e->correlation, 3, 0), 1 - 6. * 22 / (6 * 35)); /* 1 - 6 sum d^2 / (n (n^2 - 1)) */
+	for (size_t k = 0; k < 4; k++)
+		place = e->order[k] == 3 ? k : place;
+	assert_true(place == 0 || place == 3); /* the other three stand side by side */
+	assert_true(omitted(&e->omissions, "1 stressor", "but for a factor", "s03 (as cpu)"));
+	assert_true(omitted(&e->omissions, "1 stressor", "the same on all", "s05"));
+	assert_true(omitted(&e->omissions, "1 stressor", "not measured on every", "s06 (on 5 of 6)"));
+	assert_near(e->pca.effective_rank, e->features.effective_rank);
+	assert_true(e->pca.effective_rank > 1.2 && e->pca.effective_rank < 2.2);
+	world_release(&w);
+}
+
+/* ---- which fingerprints ---- */
+
+static void test_choice(void **state)
+{
+	static const double rates[3] = { 1, 2, 3 }, few[3] = { 1, (double)NAN, 0 };
+	struct world w;
+	const struct report_omissions *o = &w.explore.omissions;
+
+	(void)state;
+	world_init(&w, "", 3);
+	add(&w, "a", "t", 0, "b", 1, rates);
+	add(&w, "a", "t", 5, "b", 1, rates);	 /* the latest */
+	add(&w, "a", "other", 2, "b", 1, rates); /* it was other hardware then */
+	add(&w, "b", "t", 1, "b", 1, rates);
+	add(&w, "b", "t", 3, "b", 1, few); /* the latest that is whole counts */
+	for (int day = 0; day < 6; day++)
+		add(&w, "c", "t", day, "quick", 1, rates); /* many, of one machine */
+	add(&w, "d", "t", 0, "b", 1, rates);
+	machine_retire(catalog_machine(&w.evidence.catalog, "d"), true, 0, "sold");
+	explore(&w);
+	assert_int_equal(w.explore.machines, 2);
+	assert_int_equal(w.explore.n, 3);
+	assert_string_equal(w.explore.fingerprints[0]->id, "0000000000000003"); /* types in name order */
+	assert_string_equal(w.explore.fingerprints[1]->id, "0000000000000002");
+	assert_string_equal(w.explore.fingerprints[2]->id, "0000000000000004");
+	assert_true(omitted(o, "1 retired machine", "no more", "d"));
+	assert_true(omitted(o, "6 fingerprints", "another battery", "c (quick, stress-ng 1, x)"));
+	assert_true(omitted(o, "1 fingerprint", "more than half", "b (0000000000000005)"));
+	assert_true(omitted(o, "1 earlier fingerprint", "latest", NULL));
+	assert_int_equal(o->n, 5); /* and the stressors, which are the same on all */
+	world_release(&w);
+}
+
+/* ---- the page ---- */
+
+static void add_application(struct world *w)
+{
+	struct run_set runs = { .application = mem_format("%sapp", w->prefix),
+				.version = mem_format("%s1", w->prefix),
+				.items = mem_new(2 * w->evidence.fingerprints.n, sizeof(struct run)) };
+
+	for (size_t i = 0; i < w->evidence.fingerprints.n; i++) {
+		const struct fingerprint *f = &w->evidence.fingerprints.items[i];
+
+		for (int k = 0; k < 2; k++) {
+			struct run *run = &runs.items[runs.n++];
+
+			*run = (struct run){ .machine = mem_string(f->machine),
+					     .taken_ms = f->taken_ms,
+					     .repetition = k + 1,
+					     .metric = 10 / f->rates[0] * (1 + .01 * k),
+					     .recorded = 1,
+					     .pass = 1 };
+			if (i)
+				memcpy(run->fingerprint, f->id, sizeof(f->id));
+		}
+	}
+	explore_application_of(&w->evidence, &runs, &w->application, &w->omissions);
+	assert_null(runs.items);
+	w->applications = 1;
+}
+
+static void test_page(void **state)
+{
+	static const char *const parts[] = { "6 machines that differ in about",
+					     "Effective rank",
+					     "Effective rank",
+					     "cpu",
+					     "s04",
+					     "4 stressors in 2 groups, 1 of one stressor alone",
+					     "component 1",
+					     "app@1",
+					     "5 hardware types, 5 machines",
+					     "2 results of app@1no fingerprint of the machine belongs to the run",
+					     "--app app@1",
+					     "lab",
+					     NULL };
+	struct world w;
+	char *page, *again;
+
+	(void)state;
+	world_init(&w, "", 7);
+	add_six(&w, own_types);
+	explore(&w);
+	add_application(&w);
+	page = page_of(&w);
+	check_page("six", page, sections, parts);
+	again = page_of(&w);
+	assert_string_equal(page, again);
+	free(page);
+	free(again);
+	world_release(&w);
+}
+
+static void test_hostile_names(void **state)
+{
+	static const char *const parts[] = { EVIL "m0", EVIL "t0",  EVIL "s01", EVIL "b", EVIL "1",
+					     EVIL "x",	EVIL "app", EVIL "lab", NULL };
+	struct world w;
+	char *page;
+
+	(void)state;
+	world_init(&w, EVIL, 7);
+	add_six(&w, own_types);
+	explore(&w);
+	add_application(&w);
+	page = page_of(&w);
+	check_page("hostile", page, sections, parts);
+	assert_null(strstr(page, "<b onload"));
+	free(page);
+	world_release(&w);
+}
+
+/* Where there is little, the page says what it would need. */
+static void test_little(void **state)
+{
+	static const double rates[3][2] = { { 1, 2 }, { 2, 3 }, { 2, 3 } };
+	static const struct {
+		size_t machines;
+		const char *types[3];
+		const char *parts[6];
+	} rows[] = {
+		{ 0,
+		  { NULL },
+		  { "No machine of this catalog has a fingerprint", "This needs three hardware types",
+		    "This needs two hardware types", "No application has results" } },
+		{ 1,
+		  { "t" },
+		  { "One machine: there is nothing to compare it with", "There is one hardware type",
+		    "This needs two hardware types" } },
+		{ 3, { "t", "t", "t" }, { "3 machines that are all alike", "There is one hardware type" } },
+		{ 3,
+		  { "t", "u", "u" },
+		  { "3 machines that differ in about 1 thing", "This needs three hardware types", "There is no second one" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		static const char *const names[] = { "a", "b", "c" };
+		struct world w;
+		char *page;
+
+		world_init(&w, "", 2);
+		for (size_t m = 0; m < rows[i].machines; m++)
+			add(&w, names[m], rows[i].types[m], 0, "b", 1, rates[m]);
+		explore(&w);
+		if (rows[i].machines)
+			add_application(&w);
+		page = page_of(&w);
+		check_page("little", page, sections, rows[i].parts);
+		free(page);
+		world_release(&w);
+	}
+}
+
+int suite_explore(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_variability),	  cmocka_unit_test(test_together),
+					    cmocka_unit_test(test_choice),	  cmocka_unit_test(test_page),
+					    cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_little) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

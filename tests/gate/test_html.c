@@ -1,0 +1,126 @@
+/* Escaping: whatever stands in a name, it stays text; and formats print what they say. */
+#include "base/error.h"
+#include "base/text.h"
+#include "gate/page/html.h"
+#include "gate/page/svg.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define REPLACED    "\xef\xbf\xbd"
+
+static void test_text(void **state)
+{
+	static const struct {
+		const char *what, *text, *expected;
+	} rows[] = {
+		{ "nothing", "", "" },
+		{ "plain", "node01.example", "node01.example" },
+		{ "markup", "</script><b onload=\"x\">", "&lt;/script&gt;&lt;b onload=&quot;x&quot;&gt;" },
+		{ "an attribute's end", "a' b\" c&d", "a&#39; b&quot; c&amp;d" },
+		{ "an entity is not one", "&lt;&#60;", "&amp;lt;&amp;#60;" },
+		{ "line ends and tabs are blanks", "a\tb\nc\rd", "a b c d" },
+		{ "control characters", "a\x01" "b\x1b[31mc\x7f", "a" REPLACED "b" REPLACED "[31mc" REPLACED },
+		{ "other alphabets", "größe ノード 🜁", "größe ノード 🜁" },
+		{ "C1 controls", "a\xc2\x9b" "b\xc2\xa0", "a" REPLACED "b\xc2\xa0" },
+		{ "direction overrides", "a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\x8f", "a" REPLACED "b" REPLACED "c" REPLACED },
+		{ "a zero width joiner is text", "a\xe2\x80\x8d" "b", "a\xe2\x80\x8d" "b" },
+		{ "not characters", "\xef\xbf\xbe\xef\xbf\xbf", REPLACED REPLACED },
+		{ "a lone byte of more", "a\x80<", "a" REPLACED "&lt;" },
+		{ "a start without its rest", "a\xe2\x82<b", "a" REPLACED REPLACED "&lt;b" },
+		{ "a start at the end", "a\xf0\x9f", "a" REPLACED REPLACED },
+		{ "an overlong <", "\xc0\xbc", REPLACED REPLACED },
+		{ "a surrogate", "\xed\xa0\x80", REPLACED REPLACED REPLACED },
+		{ "no byte of UTF-8", "\xff<", REPLACED "&lt;" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct buf out = BUF_INIT;
+
+		html_text(&out, rows[i].text);
+		if (strcmp(out.bytes ? out.bytes : "", rows[i].expected) != 0)
+			fail_msg("%s: '%s' became '%s'", rows[i].what, rows[i].text, out.bytes);
+		buf_release(&out);
+	}
+}
+
+static void test_format(void **state)
+{
+	struct buf out = BUF_INIT;
+
+	(void)state;
+	html_format(&out, "<b id=\"%s\">%d %u %zu %ld %s%%</b>", "a\"b", -3, 4u, (size_t)5, -6l, "<i>");
+	html_format(&out, " %.2f%% %+.1f %+.0f %+.1f %.0f %.3g %g %.1e %f", 1.005, 2.25, -3.0, -.04, -3.0, 1234.5, .5, 12345., 1.5);
+	assert_string_equal(out.bytes, "<b id=\"a&quot;b\">-3 4 5 -6 &lt;i&gt;%</b> 1.00% +2.2 \u22123 0.0 -3 1.23e+03 0.5 1.2e+04 1.500000");
+	buf_release(&out);
+}
+
+static void test_name(void **state)
+{
+	static const struct {
+		const char *name, *expected;
+	} rows[] = {
+		{ "", "<bdi></bdi>" },
+		{ "node01", "<bdi>node01</bdi>" },
+		{ "a.b-c", "<bdi>a.<wbr>b-<wbr>c</bdi>" },
+		{ "<.>", "<bdi>&lt;.<wbr>&gt;</bdi>" },
+		{ "a.", "<bdi>a.</bdi>" },
+		{ "..", "<bdi>.<wbr>.</bdi>" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct buf out = BUF_INIT;
+
+		html_name(&out, rows[i].name);
+		assert_string_equal(out.bytes, rows[i].expected);
+		buf_release(&out);
+	}
+}
+
+/* ---- axes of ratios ---- */
+
+static void test_axis(void **state)
+{
+	static const struct {
+		double low, high;
+	} rows[] = { { 1, 1 },	     { .97, 1.02 },    { .999, 1.0001 }, { 1.5, 1.6 },	 { .5, .6 },	{ .3, 4 },
+		     { .0068, .04 }, { 1e-6, 1e-5 },   { 1e-12, 1e12 },	 { 1e-300, 1e300 }, { 3, 5000 }, { 1.9, 2 },
+		     { 0, .5 },	     { 2, HUGE_VAL },  { 0, HUGE_VAL } };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct svg_axis axis = svg_ratio_axis(rows[i].low, rows[i].high);
+		size_t ones = 0;
+
+		assert_true(axis.low < fmax(rows[i].low, 1e-30) && axis.high > fmin(rows[i].high, 1e30) && axis.low < 1 && axis.high > 1);
+		assert_in_range(axis.n_ticks, 2, SVG_TICKS_MAX);
+		for (size_t k = 0; k < axis.n_ticks; k++) {
+			ones += fabs(axis.ticks[k] - 1) < 1e-9;
+			assert_true(axis.ticks[k] > axis.low * .999999 && axis.ticks[k] < axis.high * 1.000001);
+			assert_true(k == 0 || svg_x(&axis, axis.ticks[k]) > svg_x(&axis, axis.ticks[k - 1]));
+		}
+		if (ones != 1)
+			fail_msg("%g to %g: %zu ticks at 1", rows[i].low, rows[i].high, ones);
+		assert_true(svg_x(&axis, rows[i].low) >= 0 && svg_x(&axis, rows[i].high) <= 100);
+		assert_true(svg_x(&axis, axis.low / 2) == svg_x(&axis, axis.low) && svg_x(&axis, axis.high * 2) == svg_x(&axis, axis.high));
+	}
+}
+
+int suite_html(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_name),
+		cmocka_unit_test(test_axis),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,328 @@
+/* Runs with inputs of different sizes: what is slower is found all the same, what is not, as often called so as was asked, and what nothing is known of is not judged. */
+#include "gate/detect/detect.h"
+
+#include "base/rng.h"
+#include "base/stats.h"
+#include "tests/gate/made_samples.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+
+#define TRAIN 39
+#define SEEN  10
+
+static const char *const functions[] = { "work", NULL };
+static const char *const counters[] = { "perf::PAGE-FAULTS", NULL };
+
+/* A call that takes 1 us a thing, and by chance a twentieth more or less. */
+static void add_run(struct side *side, const char *input, const char *arguments, double size, double slower, struct rng *rng)
+{
+	struct made row = { .ns = 1000 * size * slower * exp(.05 * rng_normal(rng)) };
+	struct samples samples = made_samples(RECORD_SOFTWARE, counters, functions, &row, 1);
+	char *name = mem_format("%03zu", side->n);
+
+	samples.infos = mem_new(1, sizeof(samples.infos[0]));
+	samples.infos[samples.n_infos++] = (struct samples_info){ mem_string("arguments"), mem_string(arguments) };
+	side_add_run(side, name, input, "");
+	side_add_samples(side, name, &samples);
+	free(name);
+}
+
+/* Threads, a size between low and high, a seed: as a program might be asked. */
+static struct side sized(const char *what, size_t n, double low, double high, double slower, struct rng *rng)
+{
+	struct side side = made_side(what);
+	struct assay_error err;
+
+	for (size_t r = 0; r < n; r++) {
+		double size = floor(low * pow(high / low, rng_double(rng)));
+		char *arguments = mem_format("--threads=%d %.0f %d", 2 + (int)rng_below(rng, 11), size, (int)rng_below(rng, 100000));
+
+		add_run(&side, "", arguments, size, slower, rng);
+		free(arguments);
+	}
+	check(side_check(&side, &err), &err);
+	return side;
+}
+
+/* Inputs by name, whose costs have no order. */
+static struct side named(const char *what, size_t n, const char *const *inputs, const double *sizes, size_t n_inputs, double slower,
+			 struct rng *rng)
+{
+	struct side side = made_side(what);
+	struct assay_error err;
+
+	for (size_t r = 0; r < n; r++)
+		add_run(&side, inputs[r % n_inputs], "", sizes[r % n_inputs], slower, rng);
+	check(side_check(&side, &err), &err);
+	return side;
+}
+
+static void judge(const struct side *old, const struct side *new, struct detected *out)
+{
+	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
+	struct detect_input *input = mem_new(1, sizeof(*input));
+	struct assay_error err;
+
+	*input = (struct detect_input){ .old = old, .new = new };
+	options.detector.scorer = &scorer_mahalanobis;
+	check(detect(input, &options, out, &err), &err);
+}
+
+static void release(struct detected *d)
+{
+	const struct detect_input *input = d->input;
+
+	detected_release(d);
+	free((struct detect_input *)(uintptr_t)input);
+}
+
+static const char *reason(const struct detected *d, const char *code)
+{
+	for (size_t i = 0; i < d->n_reasons; i++)
+		if (strcmp(d->reasons[i].code, code) == 0)
+			return d->reasons[i].text;
+	return NULL;
+}
+
+/* Sizes differ by a factor of ten, and the program is 30 % slower. */
+static void slower_at_any_size(void **state)
+{
+	struct detected d;
+	struct rng rng;
+	struct side old, new;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	old = sized("old", TRAIN, 1e3, 1e4, 1, &rng);
+	new = sized("new", SEEN, 1e3, 1e4, 1.3, &rng);
+	judge(&old, &new, &d);
+	assert_int_equal(d.decision, DECISION_REGRESSION);
+	assert_in_range(d.detection.runs_anomalous, 9, SEEN);
+	assert_string_equal(reason(&d, "like_inputs"), "what 1 function takes was compared at like inputs (by number 2 of 3)");
+	assert_true(fabs(log(d.functions[0].found->columns[0].now / d.functions[0].found->columns[0].normal / 1.3)) < .05);
+	release(&d);
+	side_release(&new);
+
+	new = sized("new", SEEN, 2e3, 4e3, 1, &rng); /* others, but like them */
+	judge(&old, &new, &d);
+	assert_int_equal(d.decision, DECISION_PASS);
+	release(&d);
+	side_release(&new);
+	side_release(&old);
+}
+
+/* Blocks of few runs, each with a fit of its own; 75 of 1500 are asked for. Runs of one size give 51 or so (one sample a run, of which not all matter). */
+static void normal_runs_are_called_so(void **state)
+{
+	size_t blocks = 300, each = 5, anomalous = 0;
+
+	(void)state;
+	for (size_t b = 0; b < blocks; b++) {
+		struct detected d;
+		struct rng rng;
+		struct side old, new;
+
+		rng_seed(&rng, b);
+		old = sized("old", 19, 1e3, 1e4, 1, &rng);
+		new = sized("new", each, 1e3, 1e4, 1, &rng);
+		judge(&old, &new, &d);
+		anomalous += d.detection.runs_anomalous;
+		release(&d);
+		side_release(&old);
+		side_release(&new);
+	}
+	assert_in_range(anomalous, 25, 58); /* 43; 67 were normal runs measured by fits that have seen them */
+}
+
+static void runs_of_the_same_input(void **state)
+{
+	static const char *const inputs[] = { "small", "large", "odd" }, *const others[] = { "large", "other" };
+	static const double sizes[] = { 1e3, 8e4, 2e4 }, of_others[] = { 8e4, 3e5 };
+	struct detected d;
+	struct rng rng;
+	struct side old, new;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	old = named("old", TRAIN, inputs, sizes, 3, 1, &rng);
+	new = named("new", SEEN, inputs, sizes, 3, 1.3, &rng);
+	judge(&old, &new, &d);
+	assert_int_equal(d.decision, DECISION_REGRESSION);
+	assert_string_equal(reason(&d, "like_inputs"), "what 1 function takes was compared at like inputs (by runs of the same input)");
+	release(&d);
+	side_release(&new);
+
+	new = named("new", SEEN, others, of_others, 2, 1, &rng);
+	judge(&old, &new, &d);
+	assert_int_equal(d.decision, DECISION_PASS);
+	assert_int_equal(d.runs_unlike, SEEN / 2);
+	assert_string_equal(reason(&d, "inputs_unlike"), "5 runs had inputs unlike those of normal runs: what follows the input was not judged there");
+	release(&d);
+	side_release(&new);
+	side_release(&old);
+}
+
+/* Many inputs in turn, few runs of each: those that are left out together must not be all of an input. */
+static void many_inputs_in_turn(void **state)
+{
+	enum { INPUTS = 20, EACH = 3 };
+	char *inputs[INPUTS];
+	double sizes[INPUTS];
+	struct detected d;
+	struct rng rng;
+	struct side old, new;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (size_t i = 0; i < INPUTS; i++) {
+		inputs[i] = mem_format("input-%c", 'a' + (int)i);
+		sizes[i] = exp(rng_double(&rng) * 6 + 6);
+	}
+	old = named("old", INPUTS * EACH, (const char *const *)inputs, sizes, INPUTS, 1, &rng);
+	new = named("new", INPUTS, (const char *const *)inputs, sizes, INPUTS, 1.4, &rng);
+	judge(&old, &new, &d);
+	assert_int_equal(d.decision, DECISION_REGRESSION);
+	release(&d);
+	side_release(&old);
+	side_release(&new);
+	for (size_t i = 0; i < INPUTS; i++)
+		free(inputs[i]);
+}
+
+/* Arguments that name the build are no inputs of both versions; what is twice as slow is found all the same. */
+static void arguments_that_name_the_build(void **state)
+{
+	struct side sides[2];
+	struct detected d;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (int i = 0; i < 2; i++) {
+		sides[i] = made_side(i ? "new" : "old");
+		for (size_t r = 0; r < (i ? SEEN : TRAIN); r++)
+			add_run(&sides[i], "", i ? "/new/data" : "/old/data", 1e4, i ? 2 : 1, &rng);
+		sides[i].back_end = RECORD_SOFTWARE;
+	}
+	judge(&sides[0], &sides[1], &d);
+	assert_int_equal(d.decision, DECISION_REGRESSION);
+	assert_int_equal(d.runs_unlike, 0);
+	assert_non_null(reason(&d, "inputs_differ"));
+	release(&d);
+	side_release(&sides[0]);
+	side_release(&sides[1]);
+}
+
+/* Ten times as large as all that was learned: nobody knows. */
+static void unlike_all(void **state)
+{
+	struct detected d;
+	struct rng rng;
+	struct side old, new;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	old = sized("old", TRAIN, 1e3, 1e4, 1, &rng);
+	new = sized("new", SEEN, 1e5, 1e5, 1, &rng);
+	judge(&old, &new, &d);
+	assert_int_equal(d.decision, DECISION_NOTHING_MEASURED);
+	assert_int_equal(d.runs_unlike, SEEN);
+	assert_int_equal(d.n_skipped, 1);
+	assert_string_equal(d.skipped[0].code, "unlike_input");
+	release(&d);
+	side_release(&new);
+
+	new = made_side("new"); /* asked in another way: times as they are */
+	for (size_t r = 0; r < SEEN; r++)
+		add_run(&new, "", "5000", 5e3, 1, &rng);
+	new.back_end = RECORD_SOFTWARE;
+	judge(&old, &new, &d);
+	assert_int_equal(d.runs_unlike, 0);
+	assert_null(reason(&d, "like_inputs"));
+	assert_non_null(reason(&d, "inputs_differ"));
+	release(&d);
+	side_release(&new);
+	side_release(&old);
+}
+
+/* Written and read, it brings samples to the same bits. */
+static void kept(void **state)
+{
+	static const char *const inputs[] = { "small", "large" };
+	static const double sizes[] = { 1e3, 8e4 };
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (int by_name = 0; by_name < 2; by_name++) {
+		struct side old = by_name ? named("old", 19, inputs, sizes, 2, 1, &rng) : sized("old", 19, 1e3, 1e4, 1, &rng);
+		struct like_inputs like, again;
+		struct observed normal, seen[2];
+		struct assay_error err;
+		cJSON *json, *read;
+		char *text;
+
+		check(observe(&old, &observe_defaults, &normal, &err), &err);
+		like_inputs_learn(&old, &normal, input_numbers(&old), true, &like);
+		assert_int_equal(like.n, 1);
+		json = like_inputs_json(&like);
+		text = json_text(json);
+		check(json_parse("kept", text, strlen(text), &read, &err), &err);
+		check(like_inputs_read("kept", read, &again, &err), &err);
+		for (int i = 0; i < 2; i++) {
+			check(observe(&old, &observe_defaults, &seen[i], &err), &err);
+			assert_int_equal(like_inputs_apply(i ? &again : &like, &old, &seen[i]), 0);
+		}
+		for (size_t i = 0; i < 19; i++) {
+			assert_memory_equal(&seen[0].observations.values.at[2 * i], &seen[1].observations.values.at[2 * i], 2 * sizeof(double));
+			assert_true(fabs(log(mat_get(&seen[0].observations.values, i, 1) / mat_get(&normal.observations.values, i, 1))) < .2);
+		}
+		observed_release(&seen[0]);
+		observed_release(&seen[1]);
+		observed_release(&normal);
+		like_inputs_release(&like);
+		like_inputs_release(&again);
+		free(text);
+		cJSON_Delete(json);
+		cJSON_Delete(read);
+		side_release(&old);
+	}
+}
+
+static void what_cannot_be_kept(void **state)
+{
+	static const struct { const char *what, *text, *says; } rows[] = {
+		{ "a number that no input has", "{\"numbers\":1,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,"
+		  "\"intercept\":0,\"by_numbers\":[{\"number\":1,\"slope\":1,\"low\":0,\"high\":1}]}]}", "number" },
+		{ "high below low", "{\"numbers\":1,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,"
+		  "\"intercept\":0,\"by_numbers\":[{\"number\":0,\"slope\":1,\"low\":2,\"high\":1}]}]}", "high" },
+		{ "not as many medians", "{\"numbers\":0,\"inputs\":[\"a\"],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,\"by_input\":[1,2]}]}",
+		  "by_input" },
+		{ "no order", "{\"numbers\":0,\"inputs\":[\"b\",\"a\"],\"columns\":[]}", "in order" },
+		{ "no stretch", "{\"numbers\":0,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":0,\"typical\":1}]}", "stretch" },
+		{ "too many numbers", "{\"numbers\":17,\"inputs\":[],\"columns\":[]}", "numbers" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct like_inputs like;
+		struct assay_error err;
+		cJSON *json;
+
+		check(json_parse("kept", rows[i].text, strlen(rows[i].text), &json, &err), &err);
+		check_fails(rows[i].what, like_inputs_read("kept", json, &like, &err), ASSAY_E_FORMAT, &err, rows[i].says);
+		cJSON_Delete(json);
+	}
+}
+
+int suite_like_inputs(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slower_at_any_size), cmocka_unit_test(normal_runs_are_called_so), cmocka_unit_test(runs_of_the_same_input),
+		cmocka_unit_test(many_inputs_in_turn), cmocka_unit_test(arguments_that_name_the_build),
+		cmocka_unit_test(unlike_all), cmocka_unit_test(kept), cmocka_unit_test(what_cannot_be_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

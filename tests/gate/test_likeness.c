@@ -1,0 +1,369 @@
+/* Functions matched with stressors: counters of stressors from the store, of processors that are made up; functions made by hand.
+ */
+#include "gate/detect/likeness.h"
+
+#include "fingerprint/counters/counters.h"
+#include "fingerprint/take/session.h"
+#include "gate/report/report_sections.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+
+#define STRESSORS 10
+#define COUNTERS  4
+#define RUNS      3
+#define PLAN                                                                                                                     \
+	COUNTING_MAGIC                                                                                                           \
+	"\nrun 1 hardware user PAPI_TOT_INS PAPI_TOT_CYC PAPI_L2_TCM\nrun 2 hardware user PAPI_TOT_INS PAPI_BR_MSP\n"            \
+	"run 3 software all perf::PAGE-FAULTS\n"
+
+static const char *const names[STRESSORS] = {
+	"brk", "cache", "cpu", "crypt", "memcpy", "hsearch", "qsort", "str", "stream", "vm"
+};
+static const char *const columns[COUNTERS] = { "PAPI_BR_MSP", "PAPI_L2_TCM", "PAPI_TOT_CYC", "PAPI_TOT_INS" };
+
+/* What each does: per 1000 instructions. cache, memcpy and stream miss, qsort and hsearch are mispredicted. */
+static double cycles_of(size_t s)
+{
+	return s == 1 || s == 4 || s == 8 ? 4000 : s == 5 || s == 6 ? 1500 : 500;
+}
+
+static double misses_of(size_t s)
+{
+	return s == 1 || s == 4 || s == 8 ? 60 : .1;
+}
+
+static double branches_of(size_t s)
+{
+	return s == 5 || s == 6 ? 40 : .2;
+}
+
+/* ---- the store ---- */
+
+static struct lab lab;
+static struct battery battery;
+static struct session session;
+static struct evidence evidence;
+
+static void put_run(const struct counting_plan *plan, size_t run, size_t stressor, double factor)
+{
+	const struct counting_events *events = &plan->runs[run].events;
+	struct counted counted = { (int64_t)run + 1, names[stressor], NULL, 1000 * factor, 300000000, NULL };
+	int64_t values[COUNTING_EVENTS_MAX];
+	struct assay_error err;
+
+	for (size_t k = 0; k < events->n; k++) {
+		const char *event = events->names[k];
+		double each = strcmp(event, "PAPI_TOT_CYC") == 0  ? cycles_of(stressor)
+		              : strcmp(event, "PAPI_L2_TCM") == 0 ? misses_of(stressor)
+		              : strcmp(event, "PAPI_BR_MSP") == 0 ? branches_of(stressor)
+		                                                  : 1000;
+
+		values[k] = (int64_t)(1e5 * factor * each);
+	}
+	counted.values = values;
+	check(counters_put(&lab.store, session.id, events, &counted, &err), &err);
+}
+
+static void put_counters(void)
+{
+	struct counting_plan plan;
+	struct assay_error err;
+
+	check(counting_plan_parse(PLAN, strlen(PLAN), &plan, &err), &err);
+	check(counters_put_plan(&lab.store, session.id, &plan, &err), &err);
+	for (size_t s = 0; s < STRESSORS; s++) {
+		put_run(&plan, 0, s, 1);
+		put_run(&plan, 1, s, .5); /* the second run came half as far */
+	}
+	counting_plan_release(&plan);
+}
+
+static int enter(void **state)
+{
+	struct buf text = BUF_INIT;
+	struct fingerprint *f;
+	struct assay_error err;
+	struct fingerprint_key key;
+
+	if (scratch_enter(state))
+		return 1;
+	lab = scratch_lab("lab");
+	buf_text(&text, "name: made\nstressors:\n");
+	for (size_t s = 0; s < STRESSORS; s++)
+		buf_format(&text, "  - { stressor: %s }\n", names[s]);
+	check(battery_parse("made", text.bytes, text.size, &battery, &err), &err);
+	buf_release(&text);
+	key = (struct fingerprint_key){ "m", battery.name, battery.hash, "0.15.06", "x86_64", 1000 };
+	check(session_open(&lab.store, &key, &battery, "measured", NULL, "{}", false, &session, &err), &err);
+	/* What the evidence would have of it. */
+	evidence = (struct evidence){ .fingerprints = { .n_stressors = STRESSORS, .n = 1 } };
+	evidence.fingerprints.stressors = mem_new(STRESSORS, sizeof(char *));
+	for (size_t s = 0; s < STRESSORS; s++)
+		evidence.fingerprints.stressors[s] = mem_string(names[s]);
+	f = evidence.fingerprints.items = mem_new(1, sizeof(*f));
+	memcpy(f->id, session.id, sizeof(f->id));
+	f->machine = mem_string("m");
+	return 0;
+}
+
+static int leave(void **state)
+{
+	for (size_t s = 0; s < STRESSORS; s++)
+		free(evidence.fingerprints.stressors[s]);
+	free(evidence.fingerprints.stressors);
+	free(evidence.fingerprints.items[0].machine);
+	free(evidence.fingerprints.items);
+	session_release(&session);
+	battery_release(&battery);
+	lab_close(&lab);
+	return scratch_leave(state);
+}
+
+static struct stressor_rates load(enum record_back_end back_end, const char *type)
+{
+	const struct stressor_rates_query query = { columns, COUNTERS, back_end, type, NULL };
+	struct stressor_rates rates;
+	struct assay_error err;
+
+	check(stressor_rates_load(&lab, &evidence, &query, &rates, &err), &err);
+	return rates;
+}
+
+static void test_rates(void **state)
+{
+	struct stressor_rates rates;
+
+	(void)state;
+	put_counters();
+	rates = load(RECORD_PAPI, "");
+	assert_null(rates.missing);
+	assert_int_equal(rates.fingerprints, 1);
+	assert_string_equal(columns[rates.unit], "PAPI_TOT_CYC");
+	assert_int_equal(rates.log_rates.rows, STRESSORS);
+	for (size_t s = 0; s < STRESSORS; s++) { /* also of what was counted in the other run */
+		assert_true(fabs(mat_get(&rates.log_rates, s, 0) - log(branches_of(s) / cycles_of(s))) < 1e-3);
+		assert_true(fabs(mat_get(&rates.log_rates, s, 1) - log(misses_of(s) / cycles_of(s))) < 1e-3);
+		assert_true(fabs(mat_get(&rates.log_rates, s, 3) - log(1000 / cycles_of(s))) < 1e-3);
+	}
+	stressor_rates_release(&rates);
+}
+
+static void test_why_not(void **state)
+{
+	struct stressor_rates rates = load(RECORD_PAPI, "");
+
+	(void)state;
+	assert_non_null(strstr(rates.missing, "take them with 'assay fingerprint run --counters'"));
+	stressor_rates_release(&rates);
+	put_counters();
+	rates = load(RECORD_PAPI, "another");
+	assert_non_null(strstr(rates.missing, "hardware type 'another'"));
+	stressor_rates_release(&rates);
+	rates = load(RECORD_SOFTWARE, ""); /* never those of the processor */
+	assert_non_null(strstr(rates.missing, "(software)"));
+	stressor_rates_release(&rates);
+	rates = load(RECORD_EMULATED, "");
+	assert_non_null(strstr(rates.missing, "emulated"));
+	stressor_rates_release(&rates);
+	rates = load(RECORD_TIME, "");
+	assert_non_null(strstr(rates.missing, "nothing but time"));
+	stressor_rates_release(&rates);
+}
+
+/* ---- functions ---- */
+
+enum { MISSES, BRANCHES, SAME, FUNCTIONS };
+static const char *const functions[FUNCTIONS] = { "misses", "branches", "same" };
+
+/* A call: 10,000 instructions, 8,000 cycles; as samples are observed, events per instruction. `bad` adds what a stressor does in
+ * 40,000 cycles. */
+static void call(size_t f, bool bad, double *row)
+{
+	size_t stressor = f == MISSES ? 4 : 5;
+	double more = bad && f != SAME ? 40000 / cycles_of(stressor) : 0, work = 10000 + 1000 * more;
+
+	row[0] = (5 + more * branches_of(stressor)) / work;
+	row[1] = (3 + more * misses_of(stressor)) / work;
+	row[2] = (8000 + more * cycles_of(stressor)) / work;
+	row[3] = work;
+}
+
+/* One of the bad runs was disturbed: it took long, and did nothing else. */
+static struct observed observed_of(bool bad)
+{
+	struct observed o = { .observations = {
+		                  .values = mat_new(RUNS * FUNCTIONS, COUNTERS), .functions = FUNCTIONS, .runs = RUNS } };
+
+	o.function = mem_new(RUNS * FUNCTIONS, sizeof(size_t));
+	o.run = mem_new(RUNS * FUNCTIONS, sizeof(size_t));
+	o.weight = mem_new(RUNS * FUNCTIONS, sizeof(double));
+	o.functions = mem_new(FUNCTIONS, sizeof(char *));
+	o.columns = mem_new(COUNTERS, sizeof(char *));
+	for (size_t f = 0; f < FUNCTIONS; f++)
+		o.functions[f] = mem_string(functions[f]);
+	for (size_t c = 0; c < COUNTERS; c++)
+		o.columns[c] = mem_string(columns[c]);
+	for (size_t i = 0; i < RUNS * FUNCTIONS; i++) {
+		o.function[i] = i % FUNCTIONS;
+		o.run[i] = i / FUNCTIONS;
+		o.weight[i] = 100;
+		double *row = o.observations.values.at + i * COUNTERS;
+
+		call(i % FUNCTIONS, bad && i / FUNCTIONS > 0, row);
+		row[2] *= bad && i / FUNCTIONS == 0 ? 1000 : 1;
+	}
+	return o;
+}
+
+/* Functions that became worse (better, if `improved`), in this order. */
+static struct function_evidence evidence_of(bool improved)
+{
+	struct function_evidence e = { .there = true };
+	struct detected *d = &e.detected;
+
+	d->back_end = RECORD_PAPI;
+	d->normal = observed_of(improved);
+	d->seen = observed_of(!improved);
+	d->n = FUNCTIONS;
+	*(improved ? &d->n_improved : &d->n_worse) = FUNCTIONS;
+	d->functions = mem_new(FUNCTIONS, sizeof(d->functions[0]));
+	for (size_t f = 0; f < FUNCTIONS; f++)
+		d->functions[f] = (struct detected_function){ .name = mem_string(functions[f]), .symbol = d->seen.functions[f] };
+	return e;
+}
+
+/* Two groups; which of them grew most (or shrank), by the order. */
+static const char *missing_ones[] = { "cache", "stream", "memcpy" }, *branching_ones[] = { "qsort", "hsearch" },
+                  *others[] = { "nothing" };
+
+static struct contribution group_of(char *name, const char **members, size_t n, double change)
+{
+	return (struct contribution){ name, members, n, CATEGORY_UNKNOWN, .2, .2 + change, change, change - .05, change + .05, 0 };
+}
+
+static void test_match(void **state)
+{
+	char first[] = "missing", second[] = "branching";
+	struct contribution groups[] = { group_of(first, missing_ones, 3, .5), group_of(second, branching_ones, 2, -.2) };
+	const struct contributions contributions = { .groups = groups, .n_groups = 2 };
+	struct function_evidence e = evidence_of(false);
+	struct stressor_rates rates;
+	struct likeness l;
+	struct buf text = BUF_INIT;
+
+	(void)state;
+	put_counters();
+	rates = load(RECORD_PAPI, "");
+	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
+	assert_null(l.missing);
+	assert_ptr_equal(l.group, &groups[0]);
+	assert_int_equal(l.members, 3);
+	assert_int_equal(l.n_counters, 3); /* cycles are the unit */
+	assert_int_equal(l.n, FUNCTIONS);
+	assert_true(l.functions[MISSES].matches && l.functions[MISSES].group.similarity > .95 &&
+	            l.functions[MISSES].group.p < .02);
+	assert_true(!l.functions[BRANCHES].matches && l.functions[BRANCHES].group.similarity < .1);
+	assert_true(strcmp(l.functions[BRANCHES].most_like, "qsort") == 0 ||
+	            strcmp(l.functions[BRANCHES].most_like, "hsearch") == 0);
+	assert_non_null(strstr(l.functions[SAME].missing, "hardly more"));
+	likeness_print(&l, &text);
+	assert_non_null(strstr(text.bytes, "misses looks like the group that grew: missing"));
+	assert_non_null(strstr(text.bytes, "same is not compared"));
+	buf_clear(&text);
+	report_signatures(&l, &text);
+	assert_non_null(strstr(text.bytes, "data-matches=\"1\">1 of 3 functions looks like the group that grew most: missing."));
+	assert_non_null(strstr(text.bytes, "not compared: it takes hardly more"));
+	likeness_release(&l);
+
+	groups[0].change = groups[0].low = -.1; /* nothing surely grew */
+	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
+	assert_null(l.group);
+	assert_non_null(strstr(l.no_group, "surely grew"));
+	assert_true(isnan(l.functions[MISSES].group.p) && !l.functions[MISSES].matches);
+	assert_true(l.functions[MISSES].most_similarity > .95);
+	likeness_release(&l);
+	groups[0] = group_of(first, others, 1, .5); /* of which nothing was counted */
+	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
+	assert_non_null(strstr(l.no_group, "no counters"));
+	likeness_release(&l);
+	likeness_compare(&rates, DECISION_INCONCLUSIVE, &contributions, &e, &l);
+	assert_non_null(strstr(l.no_group, "decision"));
+	likeness_release(&l);
+	buf_release(&text);
+	stressor_rates_release(&rates);
+	detected_release(&e.detected);
+}
+
+/* The other way round: time that is gone, by the group that shrank. */
+static void test_improved(void **state)
+{
+	char first[] = "missing", second[] = "branching";
+	struct contribution groups[] = { group_of(first, missing_ones, 3, .5), group_of(second, branching_ones, 2, -.2) };
+	const struct contributions contributions = { .groups = groups, .n_groups = 2 };
+	struct function_evidence e = evidence_of(true);
+	struct stressor_rates rates;
+	struct likeness l;
+	cJSON *json;
+
+	(void)state;
+	put_counters();
+	rates = load(RECORD_PAPI, "");
+	likeness_compare(&rates, DECISION_IMPROVED, &contributions, &e, &l);
+	assert_ptr_equal(l.group, &groups[1]);
+	assert_true(l.functions[BRANCHES].group.similarity > .95 && l.functions[MISSES].group.similarity < .1);
+	assert_true(l.functions[BRANCHES].matches); /* p = 1/45, of two that were compared */
+	assert_non_null(strstr(l.functions[SAME].missing, "hardly less"));
+	likeness_release(&l);
+	e.detected.functions[SAME].symbol = functions[MISSES]; /* p = 1/45 is not enough for one of three */
+	likeness_compare(&rates, DECISION_IMPROVED, &contributions, &e, &l);
+	assert_true(!l.functions[BRANCHES].matches && l.functions[BRANCHES].group.similarity > .95);
+	json = likeness_json(&l);
+	assert_string_equal(cJSON_GetObjectItem(json, "group")->valuestring, "branching");
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(json, "functions")), FUNCTIONS);
+	cJSON_Delete(json);
+	likeness_release(&l);
+	stressor_rates_release(&rates);
+	detected_release(&e.detected);
+}
+
+/* Too little in common. */
+static void test_too_few(void **state)
+{
+	const struct contributions contributions = { .missing = "fewer than 4 hardware types" };
+	struct function_evidence e = evidence_of(false);
+	struct stressor_rates rates;
+	struct likeness l;
+
+	(void)state;
+	put_counters();
+	rates = load(RECORD_PAPI, "");
+	for (size_t s = 0; s < STRESSORS; s++)
+		for (size_t c = 1; c < COUNTERS; c++)
+			mat_set(&rates.log_rates, s, c, (double)NAN);
+	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
+	assert_non_null(strstr(l.missing, "1 counter in common that differs"));
+	assert_int_equal(l.n, 0);
+	likeness_release(&l);
+	stressor_rates_release(&rates);
+	rates = load(RECORD_PAPI, "");
+	for (size_t s = 3; s < STRESSORS; s++)
+		for (size_t c = 0; c < COUNTERS; c++)
+			mat_set(&rates.log_rates, s, c, (double)NAN);
+	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
+	assert_non_null(strstr(l.missing, "only 3 stressors have"));
+	likeness_release(&l);
+	stressor_rates_release(&rates);
+	detected_release(&e.detected);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
+
+int suite_likeness(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_rates), TEST(test_why_not), TEST(test_match), TEST(test_improved), TEST(test_too_few),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

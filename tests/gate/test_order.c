@@ -1,0 +1,159 @@
+/* Repetitions that did not take turns: what the order of two sides confounds, and what repetitions of one side tell of it. */
+#include "base/mem.h"
+#include "base/rng.h"
+#include "gate/decide/effect.h"
+#include "gate/decide/order.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define TYPES 8
+#define MANY  5
+
+struct sides {
+	size_t n[2];
+	int64_t repetition[2][MANY];
+};
+
+/* One series a type; the cost of repetition r is exp(shift[r]) on all of them, with noise. */
+static struct order order_with(const struct sides *s, size_t types, bool turns, const double *shift, double noise, uint64_t seed)
+{
+	struct order_list list = { 0 };
+	struct order order;
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (size_t t = 0; t < types; t++) {
+		const int64_t *numbers[2] = { s->repetition[0], s->repetition[1] };
+		double values[2][MANY];
+		const double *costs[2] = { values[0], values[1] };
+
+		for (int side = 0; side < 2; side++) {
+			for (size_t i = 0; i < s->n[side]; i++)
+				values[side][i] = (double)(t + 1) * exp(shift[numbers[side][i]] + noise * rng_normal(&rng));
+		}
+		order_add(&list, t, turns, s->n, numbers, costs, false);
+	}
+	order = order_of(&list, types);
+	order_release(&list);
+	return order;
+}
+
+static const double none[MANY + 1];
+static const double first_is_slow[MANY + 1] = { 0, .2 };
+
+static void test_places(void **state)
+{
+	static const struct {
+		const char *what;
+		struct sides sides;
+		bool turns, apart;
+		int direction;
+	} rows[] = {
+		{ "the same repetitions", { { 3, 3 }, { { 1, 2, 3 }, { 1, 2, 3 } } }, false, false, 0 },
+		{ "the same ones, otherwise ordered", { { 3, 3 }, { { 1, 2, 3 }, { 3, 1, 2 } } }, false, false, 0 },
+		{ "after", { { 1, 2 }, { { 1 }, { 2, 3 } } }, false, true, 1 },
+		{ "before", { { 2, 1 }, { { 2, 3 }, { 1 } } }, false, true, -1 },
+		{ "in between", { { 1, 2 }, { { 2 }, { 1, 3 } } }, false, true, 0 },
+		{ "more of them", { { 3, 2 }, { { 1, 2, 3 }, { 1, 2 } } }, false, true, 0 },
+		{ "one in both", { { 2, 2 }, { { 1, 2 }, { 2, 3 } } }, false, true, 0 },
+		{ "they took turns", { { 1, 2 }, { { 1 }, { 2, 3 } } }, true, false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct order o = order_with(&rows[i].sides, TYPES, rows[i].turns, none, 0, 4);
+
+		if (o.apart_mostly != rows[i].apart || o.direction != rows[i].direction || o.apart != (rows[i].apart ? TYPES : 0))
+			fail_msg("%s: apart %d, direction %d", rows[i].what, o.apart_mostly, o.direction);
+		assert_true(o.error == 0 && o.spread == 0);
+	}
+}
+
+/* Repetition 1 is slower on all types: seen where a side has it beside others, and counted as often as the sides differ in it. */
+static void test_common_effect(void **state)
+{
+	static const struct sides between = { { 1, 2 }, { { 2 }, { 1, 3 } } }, after = { { 1, 2 }, { { 1 }, { 2, 3 } } };
+	struct order o = order_with(&between, TYPES, false, first_is_slow, 0, 4);
+	size_t nothing = 0;
+
+	(void)state;
+	/* Deviations of +- .1 from the mean of two: a variance of .02 with one degree of freedom; 1/1 + 1/2 of it are in the ratio. */
+	assert_true(fabs(o.spread - sqrt(.02)) < 1e-7);
+	assert_true(fabs(o.error - sqrt(.02 * 1.5)) < 1e-7 && o.df == 1);
+	/* The side that has it alone tells nothing, and the other one has nothing to tell. */
+	assert_true(order_with(&after, TYPES, false, first_is_slow, 0, 4).error == 0);
+	/* Two types, or sides that have the same repetitions: nothing to add. */
+	assert_true(order_with(&between, 2, false, first_is_slow, 0, 4).error == 0);
+	assert_true(order_with(&between, TYPES, true, first_is_slow, 0, 4).error == 0);
+	/* Noise of the machines, which the spread over types has already, is taken off. */
+	o = order_with(&between, TYPES, false, first_is_slow, .02, 4);
+	assert_true(fabs(o.spread - sqrt(.02)) < .03);
+	for (uint64_t seed = 0; seed < 40; seed++)
+		nothing += order_with(&between, TYPES, false, none, .1, seed).spread == 0;
+	assert_true(nothing > 15); /* of 40: where there is nothing, the estimate is below 0 in more than half */
+}
+
+/* Thousands of repetitions are gone through once each: the cube of their number would take minutes. */
+static void test_many(void **state)
+{
+	enum { LONG = 4000 };
+	static int64_t numbers[2][LONG];
+	static double costs[LONG];
+	const int64_t *repetition[2] = { numbers[0], numbers[1] };
+	const double *cost[2] = { costs, costs };
+	const size_t n[2] = { LONG, LONG };
+	struct order_list list = { 0 };
+	struct order order;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 4);
+	for (size_t i = 0; i < LONG; i++) {
+		numbers[0][i] = (int64_t)i;
+		numbers[1][i] = (int64_t)(i + LONG);
+	}
+	for (size_t t = 0; t < 3; t++) {
+		for (size_t i = 0; i < LONG; i++)
+			costs[i] = exp(.1 * rng_normal(&rng));
+		order_add(&list, t, false, n, repetition, cost, false);
+	}
+	order = order_of(&list, 3);
+	assert_int_equal(order.direction, 1);
+	assert_true(order.apart_mostly && order.spread < .05);
+	order_release(&list);
+}
+
+/* Expected numbers by numpy and scipy from the definition. */
+static void test_interval(void **state)
+{
+	static const struct effect_pair pairs[] = { { 0, .10, 0, 0 }, { 1, .12, 0, 0 }, { 2, .08, 0, 0 }, { 3, .11, 0, 0 } };
+	const struct effect_common one = { true, 0, 0 }, more = { false, .02, 2 };
+	struct effect plain = effect_of(pairs, 4, 4, .03, NULL), as_one = effect_of(pairs, 4, 4, .03, &one),
+		      wider = effect_of(pairs, 4, 4, .03, &more), few = effect_of(pairs, 2, 4, .03, &one);
+
+	(void)state;
+	assert_true(as_one.ratio == plain.ratio && wider.ratio == plain.ratio);
+	assert_true(fabs(as_one.low - 1.049327394582055) < 1e-9 && fabs(as_one.high - 1.1698208502905791) < 1e-9);
+	assert_true(fabs(wider.low - 1.0297751367505323) < 1e-9 && fabs(wider.high - 1.1920321448395497) < 1e-9);
+	assert_true(as_one.minimum_detectable > plain.minimum_detectable && wider.minimum_detectable > plain.minimum_detectable);
+	assert_true(plain.low > as_one.low);
+	assert_true(few.low == effect_of(pairs, 2, 4, .03, NULL).low); /* two types: no such correction */
+}
+
+int suite_order(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_common_effect),
+		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

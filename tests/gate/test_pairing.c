@@ -1,0 +1,358 @@
+/* Which runs the gate compares on a machine: those of one plan, in which the versions took turns, where there are some; it says where
+ * there are none, and never of imported results. */
+#include "base/mem.h"
+#include "gate/decide/verdict.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+struct world {
+	struct evidence evidence;
+	struct lab_config config;
+	struct run_set sides[2];
+};
+
+static void enter(struct world *w, const char *baseline, const char *candidate)
+{
+	*w = (struct world){ .config = { .min_effect = .03 } };
+	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
+	w->sides[0].application = mem_string(baseline);
+	w->sides[1].application = mem_string(candidate);
+	w->sides[0].version = mem_string("old");
+	w->sides[1].version = mem_string("new");
+}
+
+static void leave(struct world *w)
+{
+	evidence_release(&w->evidence);
+	lab_config_release(&w->config);
+	run_set_release(&w->sides[0]);
+	run_set_release(&w->sides[1]);
+}
+
+/* In the canonical order of run_load(): by machine, repetition, time. */
+static int compare(const void *a, const void *b)
+{
+	const struct run *x = a, *y = b;
+	int order = strcmp(x->machine, y->machine);
+
+	if (order)
+		return order;
+	if (x->repetition != y->repetition)
+		return x->repetition < y->repetition ? -1 : 1;
+	return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
+}
+
+/* Three repetitions around a metric, one per cent apart. */
+static void add(struct world *w, int side, const char *machine, const char *plan, int64_t taken_ms, double metric)
+{
+	struct run_set *set = &w->sides[side];
+
+	for (int64_t r = 1; r <= 3; r++) {
+		struct run run = { mem_string(machine), taken_ms + r, r, metric * (1 + .01 * (double)(r - 2)), 1, "", 0, "", "" };
+
+		snprintf(run.plan, sizeof(run.plan), "%s", plan);
+		set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
+		set->items[set->n++] = run;
+	}
+	qsort(set->items, set->n, sizeof(*set->items), compare);
+}
+
+static void expect(struct world *w, size_t machine, double ratio, size_t runs, enum pairing_turns turns)
+{
+	struct pairing pairing;
+	const struct pairing_machine *m;
+
+	pairing_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], &pairing);
+	assert_true(machine < pairing.n);
+	m = &pairing.machines[machine];
+	assert_int_equal(m->reason, PAIRING_USED);
+	assert_true(fabs(exp(m->log_ratio) - ratio) < 1e-9);
+	assert_int_equal(m->baseline_runs, runs);
+	assert_int_equal(m->candidate_runs, runs);
+	assert_int_equal(m->turns, turns);
+	pairing_release(&pairing);
+}
+
+static bool has_reason(struct world *w, const char *code)
+{
+	struct verdict verdict;
+	struct assay_error err;
+	bool found = false;
+
+	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &verdict, &err), ASSAY_OK);
+	for (size_t i = 0; i < verdict.n_reasons; i++)
+		found = found || strcmp(verdict.reasons[i].code, code) == 0;
+	verdict_release(&verdict);
+	return found;
+}
+
+/* The machine became slower between two plans: only the later one counts, whatever else there is. */
+static void test_latest_common_plan(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m", "", 500, 5);
+	add(&w, 0, "m", "p1", 1000, 1);
+	add(&w, 1, "m", "p1", 1000, 1.5);
+	add(&w, 0, "m", "p2", 2000, 2);
+	add(&w, 1, "m", "p2", 2000, 2.2);
+	add(&w, 1, "m", "p3", 3000, 9); /* of the candidate alone */
+	expect(&w, 0, 1.1, 3, PAIRING_TURNS_TAKEN);
+	assert_false(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+static void test_no_common_plan(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m1", "p1", 1000, 1);
+	add(&w, 1, "m1", "p2", 2000, 1.5);
+	add(&w, 0, "m2", "p1", 1000, 1);
+	add(&w, 1, "m2", "p1", 1000, 1);
+	expect(&w, 0, 1.5, 3, PAIRING_TURNS_NOT_TAKEN);
+	expect(&w, 1, 1, 3, PAIRING_TURNS_TAKEN);
+	assert_true(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+static void test_imported(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m", "", 1000, 1);
+	add(&w, 1, "m", "", 2000, 1.5);
+	expect(&w, 0, 1.5, 3, PAIRING_TURNS_UNKNOWN);
+	assert_false(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+/* Inputs of one plan are run one after another. */
+static void test_two_inputs(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app/x", "app/y");
+	add(&w, 0, "m", "p1", 1000, 1);
+	add(&w, 1, "m", "p1", 1000, 1.5);
+	add(&w, 1, "m", "p0", 100, 7);
+	expect(&w, 0, 1.5, 3, PAIRING_TURNS_NOT_TAKEN);
+	assert_true(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+/* One repetition, of a session or of a plan-less pair. */
+static void add_one(struct world *w, int side, const char *machine, const char *fingerprint, int64_t repetition, double metric)
+{
+	struct run_set *set = &w->sides[side];
+	struct run run = { mem_string(machine), repetition, repetition, metric, 1, "", 0, "", "" };
+
+	snprintf(run.fingerprint, sizeof(run.fingerprint), "%s", fingerprint);
+	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
+	set->items[set->n++] = run;
+	qsort(set->items, set->n, sizeof(*set->items), compare);
+}
+
+/* Two sessions, one of which has a repetition of each version only: it is not taken for one without noise. Expected by hand. */
+static void test_session_of_one(void **state)
+{
+	const double s = .02, both = 1.160 * 1.160 / 3 + 1.160 * 1.160 / 3, one = 1 + 1;
+	struct pairing pairing;
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	for (int64_t r = 1; r <= 3; r++) {
+		add_one(&w, 0, "m", "s1", r, exp(s * (double)(r - 2))); /* standard deviation s of the logs */
+		add_one(&w, 1, "m", "s1", r, exp(.1 + s * (double)(r - 2)));
+	}
+	add_one(&w, 0, "m", "s2", 4, 1);
+	add_one(&w, 1, "m", "s2", 4, exp(.1));
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	assert_int_equal(pairing.n, 1);
+	assert_true(fabs(pairing.machines[0].log_ratio - .1) < 1e-12);
+	assert_true(fabs(pairing.machines[0].noise - s * sqrt(both + one) / 2) < 1e-12);
+	assert_true(fabs(pairing.machines[0].noise_df - 4) < 1e-12);
+	pairing_release(&pairing);
+	leave(&w);
+}
+
+/* Repetitions that are exactly alike say nothing of the noise: that is the reason, not that they are too few. */
+static void test_exactly_alike(void **state)
+{
+	struct verdict verdict;
+	struct assay_error err;
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	for (int64_t r = 1; r <= 3; r++) {
+		add_one(&w, 0, "m", "", r, 10);
+		add_one(&w, 1, "m", "", r, 12);
+	}
+	assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &verdict, &err), ASSAY_OK);
+	assert_int_equal(verdict.effect.decision, DECISION_INCONCLUSIVE);
+	assert_string_equal(verdict.reasons[0].code, "too_few_types");
+	assert_non_null(strstr(verdict.reasons[0].text, "exactly alike"));
+	verdict_release(&verdict);
+	leave(&w);
+}
+
+/* A machine that only one of them has is left out, with or without plans. */
+static void test_left_out(void **state)
+{
+	struct world w;
+	struct pairing pairing;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m1", "p1", 1000, 1);
+	add(&w, 1, "m2", "p1", 1000, 1);
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	assert_int_equal(pairing.n, 2);
+	assert_int_equal(pairing.machines[0].reason, PAIRING_ONLY_BASELINE);
+	assert_int_equal(pairing.machines[1].reason, PAIRING_ONLY_CANDIDATE);
+	pairing_release(&pairing);
+	assert_false(has_reason(&w, "not_interleaved"));
+	leave(&w);
+}
+
+/* The runs of one machine become those of another build. */
+static void make_others(struct world *w, int side, const char *machine)
+{
+	struct run_set *set = &w->sides[side];
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		if (strcmp(set->items[i].machine, machine) != 0) {
+			set->items[n++] = set->items[i];
+			continue;
+		}
+		set->others = mem_resize(set->others, set->n_others + 1, sizeof(*set->others));
+		set->others[set->n_others++] = set->items[i];
+	}
+	set->n = n;
+}
+
+/* What another build of a version did is not compared with anything, and that is said, not that it did not run. */
+static void test_other_build(void **state)
+{
+	static const struct {
+		const char *machine;
+		bool in[2], other[2];
+		enum pairing_reason reason;
+	} rows[] = {
+		{ "m1", { true, true }, { false, false }, PAIRING_USED },
+		{ "m2", { true, true }, { false, true }, PAIRING_OTHER_BUILD },
+		{ "m3", { true, true }, { true, false }, PAIRING_OTHER_BUILD },
+		{ "m4", { true, true }, { true, true }, PAIRING_OTHER_BUILD },
+		{ "m5", { true, false }, { true, false }, PAIRING_ONLY_BASELINE },
+		{ "m6", { false, true }, { false, true }, PAIRING_ONLY_CANDIDATE },
+	};
+	struct pairing pairing;
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	for (size_t i = 0; i < 6; i++) {
+		for (int side = 0; side < 2; side++) {
+			if (rows[i].in[side])
+				add(&w, side, rows[i].machine, "p1", 1000, side ? 1.5 : 1);
+			if (rows[i].other[side])
+				make_others(&w, side, rows[i].machine);
+		}
+	}
+	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	assert_int_equal(pairing.n, 6);
+	for (size_t i = 0; i < 6; i++) {
+		assert_string_equal(pairing.machines[i].machine, rows[i].machine);
+		assert_int_equal(pairing.machines[i].reason, rows[i].reason);
+	}
+	pairing_release(&pairing);
+	assert_true(has_reason(&w, "other_build"));
+	leave(&w);
+}
+
+/* What was measured under another metric, or with another command that all share, is not compared, and not with another direction either. */
+static void test_terms(void **state)
+{
+	static const struct {
+		const char *application[2], *metric[2], *shared[2], *command[2];
+		enum pairing_reason reason;
+	} rows[] = {
+		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "c" }, PAIRING_USED },
+		{ { "app", "app" }, { "m", "n" }, { "s", "s" }, { "c", "c" }, PAIRING_OTHER_METRIC },
+		{ { "app", "app" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_OTHER_TERMS },
+		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "d" }, PAIRING_OTHER_TERMS },
+		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "" }, PAIRING_USED },   /* a command of its own */
+		{ { "app", "app" }, { "", "n" }, { "", "t" }, { "", "c" }, PAIRING_USED },     /* imported */
+		{ { "app/x", "app/y" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_USED }, /* inputs differ, as they do */
+		{ { "app/x", "app/y" }, { "m", "n" }, { "s", "t" }, { "c", "c" }, PAIRING_OTHER_METRIC },
+		{ { "app", "apple" }, { "m", "n" }, { "s", "t" }, { "c", "d" }, PAIRING_USED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool higher = rows[i].reason == PAIRING_OTHER_METRIC;
+		struct pairing pairing;
+		struct world w;
+
+		enter(&w, rows[i].application[0], rows[i].application[1]);
+		for (int side = 0; side < 2; side++) {
+			struct manifest_terms *terms = &w.sides[side].terms;
+
+			add(&w, side, "m1", "p1", 1000, 1);
+			snprintf(terms->metric, sizeof(terms->metric), "%s", rows[i].metric[side]);
+			snprintf(terms->shared, sizeof(terms->shared), "%s", rows[i].shared[side]);
+			snprintf(terms->command, sizeof(terms->command), "%s", rows[i].command[side]);
+		}
+		w.sides[1].higher_is_better = higher;
+		pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+		assert_int_equal(pairing.n, 1);
+		if (pairing.machines[0].reason != rows[i].reason)
+			fail_msg("row %zu: %s", i, pairing_code(pairing.machines[0].reason));
+		pairing_release(&pairing);
+		assert_int_equal(has_reason(&w, "other_metric"), rows[i].reason == PAIRING_OTHER_METRIC);
+		assert_int_equal(has_reason(&w, "other_terms"), rows[i].reason == PAIRING_OTHER_TERMS);
+		leave(&w);
+	}
+}
+
+/* A run that was interrupted does not decide unsaid. */
+static void test_missing(void **state)
+{
+	struct world w;
+
+	(void)state;
+	enter(&w, "app", "app");
+	add(&w, 0, "m1", "p1", 1000, 1);
+	add(&w, 1, "m1", "p1", 1000, 1);
+	assert_false(has_reason(&w, "runs_missing"));
+	w.sides[1].missing = 15;
+	w.sides[1].planned = 18;
+	assert_true(has_reason(&w, "runs_missing"));
+	leave(&w);
+}
+
+int suite_pairing(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_latest_common_plan), cmocka_unit_test(test_no_common_plan), cmocka_unit_test(test_imported),
+		cmocka_unit_test(test_two_inputs),         cmocka_unit_test(test_left_out),       cmocka_unit_test(test_session_of_one),
+		cmocka_unit_test(test_exactly_alike),      cmocka_unit_test(test_other_build),    cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_terms),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,366 @@
+/* The page, from laboratories made in memory: well-formed whatever the names, the same bytes for the same data, nothing left unsaid. */
+#include "gate/report/report.h"
+#include "gate/report/report_paper.h"
+#include "tests/gate/made_up_evidence.h"
+
+#include <math.h>
+
+#define MACHINES  6
+#define STRESSORS 5
+#define EVIL	  "</script><b onload=\"x\">&lt;'"
+
+/* Every text of the world begins with `prefix`. */
+struct world {
+	const char *prefix;
+	struct evidence evidence;
+	struct lab_config config;
+	struct run_set sides[2];
+	struct report_paper papers[2];
+	struct report_omissions omissions;
+	struct verdict verdict;
+	struct report report;
+};
+
+static void add_run(struct run_set *set, const char *machine, int64_t repetition, double metric, const char *fingerprint)
+{
+	struct run *run;
+
+	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
+	run = &set->items[set->n++];
+	*run = (struct run){ .machine = mem_string(machine),
+			     .taken_ms = INT64_C(1500000000000),
+			     .repetition = repetition,
+			     .metric = metric,
+			     .recorded = 1,
+			     .pass = 1 };
+	snprintf(run->fingerprint, sizeof(run->fingerprint), "%s", fingerprint);
+}
+
+/* A JSON object: one value that is the same everywhere, one that differs, a number, and names and values from outside. */
+static char *conditions_text(const struct world *w, size_t machine)
+{
+	cJSON *object = cJSON_CreateObject();
+	char *odd = mem_format("%skey", w->prefix), *value = mem_format("%svalue", w->prefix),
+	     *other = mem_format("%s%zu", w->prefix, machine % 2);
+	char *text;
+
+	cJSON_AddStringToObject(object, "kernel", value);
+	cJSON_AddStringToObject(object, "governor", other);
+	cJSON_AddStringToObject(object, odd, value);
+	cJSON_AddNumberToObject(object, "load1", .25 * (double)machine);
+	cJSON_AddNumberToObject(object, "memory_bytes", 8. * (1 << 30));
+	text = json_text(object);
+	cJSON_Delete(object);
+	free(odd);
+	free(value);
+	free(other);
+	return text;
+}
+
+static void add_fingerprint(struct world *w, size_t i, bool emulated)
+{
+	char *machine = mem_format("m%zu", i), *type = mem_format("t%zu", i / 2);
+	double rates[STRESSORS];
+	struct fingerprint *f;
+
+	for (size_t j = 0; j < STRESSORS; j++)
+		rates[j] = j == 4 ? 0 : exp(sin((double)i * 1.7 + (double)j * 2.3));
+	f = made_fingerprint(&w->evidence, w->prefix, machine, "b", INT64_C(1499990000000), 1, rates);
+	f->conditions = conditions_text(w, i);
+	f->profile = emulated ? mem_format("%sprofile", w->prefix) : NULL;
+	made_type(&w->evidence, f, w->prefix, type);
+	free(machine);
+	free(type);
+}
+
+/* Machines m0 to m5, two a type, each with one fingerprint; the last stressor was recorded as 0. */
+static void world_init(struct world *w, const char *prefix, bool emulated)
+{
+	*w = (struct world){ .prefix = prefix, .config = { .min_effect = .03, .name = mem_format("%slab", prefix) } };
+	made_stressors(&w->evidence, prefix, STRESSORS);
+	for (size_t i = 0; i < MACHINES; i++)
+		add_fingerprint(w, i, emulated);
+	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
+	for (int side = 0; side < 2; side++) {
+		w->sides[side].application = mem_format("%sapp", prefix);
+		w->sides[side].version = mem_format("%s%s", prefix, side ? "new" : "old");
+	}
+}
+
+/* Repetitions on the machines from..to of one side. */
+static void run_some(struct world *w, int side, size_t from, size_t to, double factor, bool with_fingerprint, int64_t repetitions)
+{
+	for (size_t i = from; i < to; i++) {
+		for (int64_t k = 1; k <= repetitions; k++)
+			add_run(&w->sides[side], w->evidence.fingerprints.items[i].machine, k,
+				(10 + (double)i) * factor * (1 + .002 * (double)k),
+				with_fingerprint ? w->evidence.fingerprints.items[i].id : "");
+	}
+}
+
+static void run_side(struct world *w, int side, size_t from, size_t to, double factor, bool with_fingerprint)
+{
+	run_some(w, side, from, to, factor, with_fingerprint, 3);
+}
+
+static char *page_of(struct world *w)
+{
+	struct buf out = BUF_INIT;
+	struct assay_error err;
+
+	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &w->verdict, &err), ASSAY_OK);
+	w->report =
+	    (struct report){ .evidence = &w->evidence, .config = &w->config, .verdict = &w->verdict, .omissions = &w->omissions };
+	for (int i = 0; i < 2; i++)
+		report_paper_of(&w->evidence, &w->sides[i], &w->papers[i], &w->report.profiles[i], &w->omissions);
+	report_page(&w->report, &out);
+	return buf_take(&out);
+}
+
+static void world_release(struct world *w)
+{
+	for (int i = 0; i < 2; i++)
+		report_paper_release(&w->papers[i]);
+	report_omissions_release(&w->omissions);
+	verdict_release(&w->verdict);
+	evidence_release(&w->evidence);
+	lab_config_release(&w->config);
+	run_set_release(&w->sides[0]);
+	run_set_release(&w->sides[1]);
+}
+
+static const char *const sections[] = { "decision",	"ratios",     "moves",	  "profiles", "fingerprints",
+					"conditions", "left-out", "method", NULL };
+
+/* ---- cases ---- */
+
+static void test_regression(void **state)
+{
+	static const char *const parts[] = { "Regression",
+					     "app new costs 20.0\u00a0% more than old",
+					     "The candidate costs 1.200 times as much",
+					     "6 machines, 36 results",
+					     "s04",
+					     "Kernel",
+					     "Frequency governor",
+					     "Not said by any of them",
+					     "Left out, and why"
+					     "1 stressor"
+					     "no rate on any of these machines."
+					     "s04",
+					     "2017-07-14",
+					     NULL };
+	struct world w;
+	char *page;
+
+	(void)state;
+	world_init(&w, "", false);
+	run_side(&w, 0, 0, MACHINES, 1, true);
+	run_side(&w, 1, 0, MACHINES, 1.2, true);
+	page = page_of(&w);
+	check_page("regression", page, sections, parts);
+	assert_null(strstr(page, "id=\"emulated\""));
+	free(page);
+	world_release(&w);
+}
+
+static void test_other_decisions(void **state)
+{
+	static const struct {
+		const char *what;
+		double factor;
+		size_t from[2], to[2];
+		bool with_fingerprint;
+		int64_t repetitions;
+		const char *parts[6];
+	} rows[] = {
+		{ "pass", 1, { 0, 0 }, { 6, 6 }, true, 3, { "Pass", "app new is not slower than old by 3\u00a0% or more" } },
+		{ "improved", .5, { 0, 0 }, { 6, 6 }, true, 3, { "Improved", "app new costs 50.0\u00a0% less than old" } },
+		{ "one type", 1.2, { 0, 0 }, { 2, 2 }, true, 5, { "Regression", "interval on these machines", "speaks for these machines only" } },
+		{ "too little", 1.2, { 0, 0 }, { 1, 1 }, true, 1,
+		  { "Inconclusive", "Too little was measured to compare app new with old", "no interval: too little was measured" } },
+		{ "nothing in common", 1.2, { 0, 3 }, { 3, 6 }, true, 3, { "Nothing measured", "3 machines", "the candidate has no result there" } },
+		{ "no fingerprints", 1.2, { 0, 0 }, { 6, 6 }, false, 3,
+		  { "Regression", "No fingerprint belongs to these results", "There is no profile of old",
+		    "None of these results belongs to a fingerprint" } },
+		{ "left out", 1.2, { 0, 0 }, { 6, 5 }, true, 3,
+		  { "Left out, and why1 machinethe candidate has no result there.m5", "in italics" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct world w;
+		char *page;
+
+		world_init(&w, "", false);
+		run_some(&w, 0, rows[i].from[0], rows[i].to[0], 1, rows[i].with_fingerprint, rows[i].repetitions);
+		run_some(&w, 1, rows[i].from[1], rows[i].to[1], rows[i].factor, rows[i].with_fingerprint, rows[i].repetitions);
+		page = page_of(&w);
+		check_page(rows[i].what, page, sections, rows[i].parts);
+		free(page);
+		world_release(&w);
+	}
+}
+
+static void test_emulated_is_said(void **state)
+{
+	static const char *const parts[] = { "6 of 6 machines are hosts emulated on one computer", "emulated, profile", NULL };
+	struct world w;
+	char *page;
+
+	(void)state;
+	world_init(&w, "", true);
+	run_side(&w, 0, 0, MACHINES, 1, true);
+	run_side(&w, 1, 0, MACHINES, 1.2, true);
+	page = page_of(&w);
+	check_page("emulated", page, sections, parts);
+	free(page);
+	world_release(&w);
+}
+
+/* Markup in every name that comes from outside: the page stays well-formed, and shows it as text. */
+static void test_hostile_names(void **state)
+{
+	static const char *const parts[] = { EVIL "m0",	  EVIL "app", EVIL "new",   EVIL "lab", EVIL "key",	EVIL "value",
+					     EVIL "b",	  EVIL "1",   EVIL "x",	    EVIL "t0",	EVIL "profile", EVIL "s01",
+					     EVIL "what", EVIL "why", EVIL "which", NULL };
+	struct world w;
+	char *page;
+
+	(void)state;
+	world_init(&w, EVIL, true);
+	run_side(&w, 0, 0, MACHINES, 1, true);
+	run_side(&w, 1, 0, MACHINES - 1, 1.2, true);
+	report_omission_name(report_omit(&w.omissions, EVIL "why", "%swhat", EVIL), "%swhich", EVIL);
+	page = page_of(&w);
+	check_page("hostile", page, sections, parts);
+	assert_null(strstr(page, "<b onload"));
+	free(page);
+	world_release(&w);
+}
+
+/* Conditions that are no object, or hold what is no value, are not known. */
+static void test_broken_conditions(void **state)
+{
+	static const char *const texts[MACHINES] = { "{",    "[1, \"a\"]",	   "{\"kernel\": {\"a\": 1}}",
+						     "null", "{\"kernel\": null}", "{\"kernel\": true, \"smt\": \"notsupported\"}" };
+	static const char *const parts[] = { "Kernel", "not known", "yes", "Simultaneous multithreading", "not supported", NULL };
+	struct world w;
+	char *page;
+
+	(void)state;
+	world_init(&w, "", false);
+	for (size_t i = 0; i < MACHINES; i++) {
+		free(w.evidence.fingerprints.items[i].conditions);
+		w.evidence.fingerprints.items[i].conditions = mem_string(texts[i]);
+	}
+	run_side(&w, 0, 0, MACHINES, 1, true);
+	run_side(&w, 1, 0, MACHINES, 1.2, true);
+	page = page_of(&w);
+	check_page("broken conditions", page, sections, parts);
+	free(page);
+	world_release(&w);
+}
+
+/* Ratios of any size stay numbers that can be read, inside of the chart. */
+static void test_extreme_ratios(void **state)
+{
+	static const double factors[] = { 1e-90, 1e-5, 1e5, 1e90 };
+	static const char *const parts[] = { "Ratio of costs", NULL };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
+		struct world w;
+		char *page;
+
+		world_init(&w, "", false);
+		run_side(&w, 0, 0, MACHINES, 1, true);
+		run_side(&w, 1, 0, MACHINES, factors[i], true);
+		page = page_of(&w);
+		check_page("extreme", page, sections, parts);
+		assert_null(strstr(page, "0000000000"));
+		assert_null(strstr(page, "inf"));
+		assert_null(strstr(page, "nan"));
+		free(page);
+		world_release(&w);
+	}
+}
+
+static void test_same_bits(void **state)
+{
+	char *pages[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct world w;
+
+		world_init(&w, "", false);
+		run_side(&w, 0, 0, MACHINES, 1, true);
+		run_side(&w, 1, 0, MACHINES, 1.1, true);
+		pages[i] = page_of(&w);
+		world_release(&w);
+	}
+	assert_string_equal(pages[0], pages[1]);
+	free(pages[0]);
+	free(pages[1]);
+}
+
+/* Intervals of a profile are drawn, and a bar that only one side has. */
+static void test_profile_of_another_model(void **state)
+{
+	const struct report_bar bars[] = { { "cpu", CATEGORY_CPU, .7, .6, .8 }, { "io", CATEGORY_IO, .3, .2, .4 } };
+	static const char *const parts[] = { ", interval 60.0 to 80.0 %", "not in this profile", "old: Trusted enough.",
+					     "There is no profile", NULL };
+	struct world w;
+	struct buf out = BUF_INIT;
+
+	(void)state;
+	world_init(&w, "", false);
+	run_side(&w, 0, 0, MACHINES, 1, true);
+	run_side(&w, 1, 0, MACHINES, 1.1, true);
+	free(page_of(&w));
+	w.report.profiles[0] = (struct report_profile){ .bars = bars, .n = 2, .caveat = "Trusted enough." };
+	w.report.profiles[1] = (struct report_profile){ .missing = "too few hardware types" };
+	report_page(&w.report, &out);
+	check_page("another model", out.bytes, sections, parts);
+	buf_release(&out);
+	world_release(&w);
+}
+
+/* The reader itself refuses what it must. */
+static void test_scan(void **state)
+{
+	static const char *const bad[] = {
+		"<p>",	   "<p></b></p>", "<p onload=\"x\"></p>",      "<p class=x></p>",     "<iframe></iframe>",
+		"a > b",   "a & b",	  "<a href=\"http://x\"></a>", "<p class=\"<\"></p>", "<b",
+		"<script>"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		char *page = mem_format("<!DOCTYPE html>%s", bad[i]);
+		struct html_scan scan = html_scan_page(page);
+
+		if (!scan.error)
+			fail_msg("'%s' should be refused", bad[i]);
+		html_scan_release(&scan);
+		free(page);
+	}
+}
+
+int suite_report(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_regression),
+		cmocka_unit_test(test_other_decisions),
+		cmocka_unit_test(test_emulated_is_said),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_broken_conditions),
+		cmocka_unit_test(test_extreme_ratios),
+		cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_profile_of_another_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

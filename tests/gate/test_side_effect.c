@@ -1,0 +1,75 @@
+/* Whose misses are another function's doing: the largest leads, what does more of its own does not, and only in the same threads. */
+#include "gate/detect/side_effect.h"
+
+#include "tests/gate/made_samples.h"
+#include "tests/scratch.h"
+
+enum { WALK, SCAN, REST, MAIN, FUNCTIONS };
+static const char *const functions[] = { "walk", "scan.constprop.0", "rest", "main", NULL };
+static const char *const counters[] = { "emulated:accesses", NULL };
+
+#define AT(function_, thread_) { .function = function_, .thread = thread_ }
+#define ROW(symbol_, ns, only, n) { .symbol = symbol_, .kind = { .misses_ns = ns, .only_misses = only }, .calls = n }
+
+/* walk, scan and rest in threads 1 and 2, main in 0. */
+static struct side threads(void)
+{
+	static const struct made rows[] = { AT(WALK, 1), AT(WALK, 2), AT(SCAN, 1), AT(SCAN, 2), AT(REST, 1), AT(REST, 2), AT(MAIN, 0) };
+	struct side side = made_side("a");
+
+	made_run(&side, "1", made_samples(RECORD_EMULATED, counters, functions, rows, COUNT(rows)));
+	return side;
+}
+
+static void test_rows(void **state)
+{
+	static const struct {
+		const char *what;
+		struct side_effect_row rows[3];
+		size_t cause[3];
+	} cases[] = {
+		{ "a neighbour's data were evicted", { ROW("walk", 1000, true, 10), ROW("scan", 50, true, 10), ROW("rest", 0, false, 10) }, { SIZE_MAX, 0, SIZE_MAX } },
+		{ "in any order", { ROW("scan", 50, true, 10), ROW("rest", 5, true, 10), ROW("walk", 1000, true, 10) }, { 2, 2, SIZE_MAX } },
+		{ "too much for that: a fault of its own", { ROW("walk", 1000, true, 10), ROW("scan", 500, true, 10), ROW("rest", 30, true, 10) }, { SIZE_MAX, SIZE_MAX, 0 } },
+		{ "as much in all, by more calls", { ROW("walk", 1000, true, 10), ROW("scan", 50, true, 200), ROW("rest", 0, false, 1) }, { SIZE_MAX, SIZE_MAX, SIZE_MAX } },
+		{ "it does more itself, too", { ROW("walk", 1000, true, 10), ROW("scan", 50, false, 10), ROW("rest", 0, false, 1) }, { SIZE_MAX, SIZE_MAX, SIZE_MAX } },
+		{ "the cause does more itself", { ROW("walk", 1000, false, 10), ROW("scan", 50, true, 10), ROW("rest", 0, false, 1) }, { SIZE_MAX, 0, SIZE_MAX } },
+		{ "in other threads", { ROW("main", 1000, true, 10), ROW("scan", 50, true, 10), ROW("walk", 1, true, 1) }, { SIZE_MAX, SIZE_MAX, 1 } },
+		{ "of a side effect's cause", { ROW("walk", 1000, true, 10), ROW("scan", 90, true, 10), ROW("rest", 5, true, 10) }, { SIZE_MAX, 0, 0 } },
+	};
+	struct side side = threads();
+
+	(void)state;
+	for (size_t c = 0; c < COUNT(cases); c++) {
+		size_t cause[3];
+
+		side_effects_find(&side, cases[c].rows, 3, cause);
+		for (size_t i = 0; i < 3; i++)
+			if (cause[i] != cases[c].cause[i])
+				fail_msg("%s: %s is of %zu", cases[c].what, cases[c].rows[i].symbol, cause[i]);
+	}
+	side_effects_find(&side, NULL, 0, NULL);
+	side_release(&side);
+}
+
+/* A thread of the cause's alone is not enough. */
+static void test_threads(void **state)
+{
+	static const struct made rows[] = { AT(WALK, 1), AT(SCAN, 1), AT(SCAN, 2), AT(SCAN, 3) };
+	struct side_effect_row found[] = { ROW("walk", 1000, true, 1), ROW("scan", 5, true, 1) };
+	struct side side = made_side("a");
+	size_t cause[2];
+
+	(void)state;
+	made_run(&side, "1", made_samples(RECORD_EMULATED, counters, functions, rows, COUNT(rows)));
+	side_effects_find(&side, found, 2, cause);
+	assert_int_equal(cause[1], SIZE_MAX);
+	side_release(&side);
+}
+
+int suite_side_effect(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_threads) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

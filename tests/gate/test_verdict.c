@@ -1,0 +1,452 @@
+/* Pairing of machines, decisions and reasons, on laboratories made in memory. */
+#include "base/mem.h"
+#include "gate/decide/verdict.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define MACHINES 12
+#define STRESSORS 6
+
+/* Machines m00..m11; machine i is of type i % types; each has one fingerprint of one pass. */
+struct world {
+	struct evidence evidence;
+	struct lab_config config;
+	struct run_set sides[2];
+};
+
+static void add_run(struct run_set *set, int machine, int64_t repetition, double metric, const char *fingerprint)
+{
+	struct run *run;
+
+	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
+	run = &set->items[set->n++];
+	*run = (struct run){ mem_format("m%02d", machine), 1000, repetition, metric, 1, "", 1, "", "" };
+	snprintf(run->fingerprint, sizeof(run->fingerprint), "%s", fingerprint);
+}
+
+static void world_init(struct world *w, int types)
+{
+	struct fingerprint_set *set = &w->evidence.fingerprints;
+
+	*w = (struct world){ .config = { .min_effect = .03 } };
+	set->n_stressors = STRESSORS;
+	set->stressors = mem_new(STRESSORS, sizeof(char *));
+	for (int j = 0; j < STRESSORS; j++)
+		set->stressors[j] = mem_format("s%d", j);
+	set->items = mem_new(MACHINES, sizeof(*set->items));
+	set->n = MACHINES;
+	for (int i = 0; i < MACHINES; i++) {
+		struct fingerprint *f = &set->items[i];
+		struct machine *machine;
+
+		*f = (struct fingerprint){ .machine = mem_format("m%02d", i), .battery = mem_string("b"), .battery_hash = mem_string("h"),
+					   .stress_ng = mem_string("1"), .architecture = mem_string("x"), .origin = mem_string("imported"),
+					   .passes = mem_new(1, sizeof(int64_t)), .n_passes = 1,
+					   .rates = mem_new(STRESSORS, sizeof(double)) };
+		snprintf(f->id, sizeof(f->id), "%016d", i);
+		f->passes[0] = 1;
+		/* Stressor j is its own pattern over the types; s0 grows with the type. */
+		for (int j = 0; j < STRESSORS; j++)
+			f->rates[j] = j == 0 ? exp(.3 * (i % types)) : exp(sin((i % types) * 1.7 + j * 2.3));
+		machine = catalog_machine(&w->evidence.catalog, f->machine);
+		machine_put(machine, set, f);
+		machine->fingerprints[0].type = mem_format("t%d", i % types);
+		machine->fingerprints[0].type_given_by = mem_string("the test");
+	}
+	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
+	for (int side = 0; side < 2; side++) {
+		w->sides[side].application = mem_string("app");
+		w->sides[side].version = mem_string(side ? "new" : "old");
+	}
+}
+
+static void world_release(struct world *w)
+{
+	evidence_release(&w->evidence);
+	lab_config_release(&w->config);
+	run_set_release(&w->sides[0]);
+	run_set_release(&w->sides[1]);
+}
+
+/* Three repetitions a side on every machine, one per cent apart; the candidate costs factor(type) times as much. */
+static void run_all(struct world *w, int types, double (*factor)(int type))
+{
+	for (int i = 0; i < MACHINES; i++) {
+		char id[FINGERPRINT_ID_BYTES];
+
+		snprintf(id, sizeof(id), "%016d", i);
+		for (int k = 0; k < 3; k++) {
+			add_run(&w->sides[0], i, k + 1, (10 + i) * (1 + .01 * (k - 1)), id);
+			add_run(&w->sides[1], i, k + 1, (10 + i) * (1 + .01 * (k - 1)) * factor(i % types), id);
+		}
+	}
+}
+
+static double same(int type)
+{
+	return type >= 0 ? 1 : 0;
+}
+
+static double slower(int type)
+{
+	return type >= 0 ? 1.2 : 0;
+}
+
+/* Log ratio falls as s0 rises. */
+static double by_resource(int type)
+{
+	return 1.5 * exp(-.06 * type);
+}
+
+static struct verdict decide(struct world *w)
+{
+	struct assay_error err;
+	struct verdict v;
+
+	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &v, &err), ASSAY_OK);
+	return v;
+}
+
+static bool has_reason(const struct verdict *v, const char *code)
+{
+	for (size_t i = 0; i < v->n_reasons; i++) {
+		if (strcmp(v->reasons[i].code, code) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void test_decisions(void **state)
+{
+	const struct {
+		const char *what;
+		double (*factor)(int type);
+		bool higher_is_better;
+		enum decision decision;
+		const char *reason, *shape;
+		double ratio;
+	} rows[] = {
+		{ "nothing changed", same, false, DECISION_PASS, "below_min_effect", NULL, 1 },
+		{ "uniformly slower", slower, false, DECISION_REGRESSION, "slower", "uniform_change", 1.2 },
+		{ "uniformly more of a rate", slower, true, DECISION_IMPROVED, "faster", "uniform_change", 1 / 1.2 },
+		{ "slower where s0 is slow", by_resource, false, DECISION_REGRESSION, "slower", "shape_changed", 1.5 * exp(-.06 * 2.5) },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, 6);
+		run_all(&w, 6, rows[i].factor);
+		w.sides[0].higher_is_better = w.sides[1].higher_is_better = rows[i].higher_is_better;
+		v = decide(&w);
+		print_message("%s\n", rows[i].what);
+		assert_int_equal(v.effect.decision, rows[i].decision);
+		assert_true(has_reason(&v, rows[i].reason));
+		assert_true(!rows[i].shape || has_reason(&v, rows[i].shape));
+		assert_true(fabs(v.effect.ratio - rows[i].ratio) < 1e-12);
+		assert_int_equal(v.effect.types, 6);
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
+static void test_resource_is_named(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, by_resource);
+	v = decide(&w);
+	assert_int_equal(v.n_features, STRESSORS);
+	assert_int_equal(v.resource_types, 6);
+	assert_string_equal(v.features[v.resources[0].feature], "s0");
+	assert_true(v.resources[0].correlation < -.999);
+	assert_true(v.resources[0].p < .05);
+	verdict_release(&v);
+	world_release(&w);
+}
+
+/* What is left out has its reason; what is left decides. */
+static void test_left_out(void **state)
+{
+	struct verdict v;
+	struct world w;
+	size_t used = 0;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, same);
+	/* m00 ran only the baseline, m01 only the candidate, m02 has zeros. The sets stay sorted. */
+	for (size_t i = 0; i < 3; i++) {
+		free(w.sides[1].items[i].machine);
+		free(w.sides[0].items[3 + i].machine);
+		w.sides[0].items[6 + i].metric = 0;
+	}
+	memmove(&w.sides[1].items[0], &w.sides[1].items[3], (w.sides[1].n - 3) * sizeof(struct run));
+	w.sides[1].n -= 3;
+	memmove(&w.sides[0].items[3], &w.sides[0].items[6], (w.sides[0].n - 6) * sizeof(struct run));
+	w.sides[0].n -= 3;
+	v = decide(&w);
+	assert_int_equal(v.pairing.n, MACHINES);
+	for (size_t i = 0; i < v.pairing.n; i++)
+		used += v.pairing.machines[i].reason == PAIRING_USED;
+	assert_int_equal(used, MACHINES - 3);
+	assert_int_equal(v.pairing.machines[0].reason, PAIRING_ONLY_BASELINE);
+	assert_int_equal(v.pairing.machines[1].reason, PAIRING_ONLY_CANDIDATE);
+	assert_int_equal(v.pairing.machines[2].reason, PAIRING_NOT_POSITIVE);
+	assert_true(has_reason(&v, "only_baseline") && has_reason(&v, "only_candidate") && has_reason(&v, "metric_not_positive"));
+	verdict_release(&v);
+	world_release(&w);
+}
+
+static void test_hardware_changed(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, same);
+	/* The candidate's runs on m00 belong to the fingerprint of another hardware type. */
+	for (size_t i = 0; i < 3; i++)
+		snprintf(w.sides[1].items[i].fingerprint, FINGERPRINT_ID_BYTES, "%016d", 1);
+	v = decide(&w);
+	assert_int_equal(v.pairing.machines[0].reason, PAIRING_HARDWARE_CHANGED);
+	assert_true(isnan(v.pairing.machines[0].log_ratio));
+	verdict_release(&v);
+	world_release(&w);
+}
+
+/* A machine counts by its type: eleven machines of one type do not outvote one of another. */
+static void test_types_weigh_equally(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 1);
+	free(w.evidence.catalog.machines[0].fingerprints[0].type);
+	w.evidence.catalog.machines[0].fingerprints[0].type = mem_string("other");
+	types_release(&w.evidence.types);
+	types_of(&w.evidence.catalog, &w.config, &w.evidence.types);
+	run_all(&w, 1, same);
+	for (size_t i = 0; i < 3; i++)
+		w.sides[1].items[i].metric *= 4;
+	v = decide(&w);
+	assert_int_equal(v.effect.types, 2);
+	assert_true(fabs(v.effect.ratio - 2) < 1e-12);
+	verdict_release(&v);
+	world_release(&w);
+}
+
+/* A candidate that fails more often than the baseline never passes, and a regression stays one. */
+static void test_failures(void **state)
+{
+	static const struct {
+		size_t baseline, candidate;
+		bool slow;
+		enum decision decision;
+		bool imported; /* the baseline: nothing is known of its failures */
+	} rows[] = {
+		{ 0, 1, false, DECISION_INCONCLUSIVE, true },
+		{ 0, 0, false, DECISION_PASS, false },
+		{ 0, 1, false, DECISION_INCONCLUSIVE, false },
+		{ 1, 1, false, DECISION_PASS, false },
+		{ 2, 1, false, DECISION_PASS, false },
+		{ 1, 2, false, DECISION_INCONCLUSIVE, false },
+		{ 0, 3, true, DECISION_REGRESSION, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, 6);
+		run_all(&w, 6, rows[i].slow ? slower : same);
+		w.sides[0].executed = rows[i].imported ? 0 : 20;
+		w.sides[1].executed = 20;
+		w.sides[0].failed = rows[i].baseline;
+		w.sides[1].failed = rows[i].candidate;
+		v = decide(&w);
+		assert_int_equal(v.effect.decision, rows[i].decision);
+		assert_int_equal(has_reason(&v, "runs_failed"), rows[i].baseline + rows[i].candidate > 0);
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
+static void keep_first_repetitions(struct world *w)
+{
+	for (int side = 0; side < 2; side++) {
+		struct run_set *set = &w->sides[side];
+		size_t n = 0;
+
+		for (size_t k = 0; k < set->n; k++) {
+			if (set->items[k].repetition == 1)
+				set->items[n++] = set->items[k];
+			else
+				free(set->items[k].machine);
+		}
+		set->n = n;
+	}
+}
+
+/* One hardware type: the repetitions decide, and it is said for whom. */
+static void test_these_machines(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 1);
+	run_all(&w, 1, slower);
+	v = decide(&w);
+	assert_int_equal(v.effect.types, 1);
+	assert_int_equal(v.effect.decision, DECISION_REGRESSION);
+	assert_true(has_reason(&v, "slower") && has_reason(&v, "these_machines_only"));
+	assert_false(has_reason(&v, "shape_not_tested"));
+	verdict_release(&v);
+	world_release(&w);
+}
+
+static void test_too_little(void **state)
+{
+	static const struct {
+		const char *what;
+		int types;
+		bool common;
+		enum decision decision;
+		const char *reason;
+	} rows[] = {
+		{ "one hardware type, one repetition", 1, true, DECISION_INCONCLUSIVE, "too_few_types" },
+		{ "no common machine", 6, false, DECISION_NOTHING_MEASURED, "no_common_machine" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, rows[i].types);
+		run_all(&w, rows[i].types, slower);
+		for (size_t k = 0; !rows[i].common && k < w.sides[1].n; k++)
+			w.sides[1].items[k].machine[0] = 'x';
+		if (rows[i].common)
+			keep_first_repetitions(&w);
+		v = decide(&w);
+		print_message("%s\n", rows[i].what);
+		assert_int_equal(v.effect.decision, rows[i].decision);
+		assert_true(has_reason(&v, rows[i].reason));
+		assert_true(isnan(v.effect.low) && isnan(v.effect.minimum_detectable));
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
+/* Machines that ran both are not said to have run one. */
+static void test_no_ratio(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, slower);
+	for (size_t k = 0; k < w.sides[0].n; k++)
+		w.sides[0].items[k].metric = 0;
+	v = decide(&w);
+	assert_int_equal(v.effect.decision, DECISION_NOTHING_MEASURED);
+	assert_string_equal(v.reasons[0].code, "no_common_machine");
+	assert_string_equal(v.reasons[0].text, "no machine that ran both versions gives a ratio of them, so nothing can be compared");
+	verdict_release(&v);
+	world_release(&w);
+}
+
+/* Without a fingerprint a run counts for run times: the type is that of lab.yaml, else the machine stands for itself. */
+static void test_without_fingerprints(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, slower);
+	for (int side = 0; side < 2; side++) {
+		for (size_t k = 0; k < w.sides[side].n; k++)
+			w.sides[side].items[k].fingerprint[0] = '\0';
+	}
+	w.config.inventory = (struct inventory){ mem_new(2, sizeof(struct host)), 2 };
+	for (int i = 0; i < 2; i++)
+		w.config.inventory.hosts[i] = (struct host){ .id = mem_format("m%02d", i), .type = mem_string("given") };
+	v = decide(&w);
+	assert_int_equal(v.effect.decision, DECISION_REGRESSION);
+	assert_int_equal(v.effect.types, MACHINES - 1);
+	assert_int_equal(v.pairing.untyped, MACHINES - 2);
+	assert_true(has_reason(&v, "hardware_type_unknown"));
+	assert_int_equal(v.n_features, 0);
+	verdict_release(&v);
+	world_release(&w);
+}
+
+/* Repetitions under one fingerprint are compared with each other: a campaign that only the baseline has does not count. */
+static void test_sessions(void **state)
+{
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, same);
+	/* m11 (type 5) has more runs of the baseline under the fingerprint of m05, which is of the same type; three times slower. */
+	for (int k = 0; k < 3; k++)
+		add_run(&w.sides[0], 11, 4 + k, 63, "0000000000000005");
+	v = decide(&w);
+	assert_string_equal(v.pairing.machines[11].machine, "m11");
+	assert_true(fabs(v.pairing.machines[11].log_ratio) < 1e-12);
+	assert_int_equal(v.pairing.machines[11].baseline_runs, 3);
+	verdict_release(&v);
+	world_release(&w);
+}
+
+static void test_directions_must_agree(void **state)
+{
+	struct assay_error err;
+	struct verdict v;
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	run_all(&w, 6, same);
+	w.sides[1].higher_is_better = true;
+	assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_E_USAGE);
+	assert_non_null(strstr(err.text, "--higher-is-better"));
+	world_release(&w);
+}
+
+int suite_verdict(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_decisions),
+		cmocka_unit_test(test_resource_is_named),
+		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_hardware_changed),
+		cmocka_unit_test(test_types_weigh_equally),
+		cmocka_unit_test(test_these_machines),
+		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_too_little), cmocka_unit_test(test_no_ratio),
+		cmocka_unit_test(test_without_fingerprints),
+		cmocka_unit_test(test_sessions),
+		cmocka_unit_test(test_directions_must_agree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

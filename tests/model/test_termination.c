@@ -1,0 +1,172 @@
+/* How many runs are enough, on sequences of which it is known. */
+#include "model/anomaly/termination.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define RUNS	    200
+
+static struct termination after(const double *error, size_t n)
+{
+	struct termination t;
+
+	termination_of(error, n, &termination_defaults, &t);
+	return t;
+}
+
+/* By hand, with a goal of 1: errors 1 3 1 3 1 3 1 3 ...; the standard deviations after 1, 2, ... runs are 0, 1.4142, 1.1547, 1.1547, 1.0954,
+ * 1.0954, 1.0690, 1.0690. After 4 runs: last quarter 1.1547, last half 1.1547. After 8: 1.0690 and 1.0822, mean error 2, scale 2 + 2 * 1.0690: .0032. */
+static void test_by_hand(void **state)
+{
+	static const double same[] = { 1, 3, 1, 3, 1, 3, 1, 3 };
+	static const double early[] = { 1, 1, 1, 5, 1, 1, 1, 1 }; /* after 4: 2 and 1, scale 6: .1667; after 5: 1.7889 and 1.8944, scale 5.3777: .0196 */
+	static const double apart[] = { 1, 3, 1, 3, 4, 3, 2, 2 };
+	struct termination_options o = { .eps = .0001, .goal = 1, .max = 100 };
+	struct termination t;
+
+	(void)state;
+	termination_of(same, 4, &o, &t);
+	assert_true(t.sufficient && t.chosen == 4 && t.runs_more == 0);
+	o.eps = .0195;
+	termination_of(early, 5, &o, &t);
+	assert_false(t.sufficient);
+	assert_int_equal(t.runs_more, 1); /* 5 (.0196 / .0195)^2 = 5.07 */
+	o.eps = .01;
+	termination_of(early, 5, &o, &t);
+	assert_int_equal(t.runs_more, 15); /* 5 (.0196 / .01)^2 = 19.27 */
+	o.eps = .0197;
+	termination_of(early, 5, &o, &t);
+	assert_true(t.sufficient && t.chosen == 5);
+	o.goal = 5; /* runs 4 to 8 */
+	o.eps = .0074;
+	termination_of(same, 8, &o, &t);
+	assert_false(t.sufficient); /* after 5: 1.0954 and 1.1251, scale 3.9909: .00743, and so only three were below */
+	o.eps = .0075;
+	termination_of(same, 8, &o, &t);
+	assert_true(t.sufficient && t.chosen == 8);
+	o.goal = 2; /* in a row: 0, .0184, .0032, .0212, .0207 */
+	o.eps = .01;
+	termination_of(apart, 8, &o, &t);
+	assert_false(t.sufficient);
+}
+
+static void test_sequences(void **state)
+{
+	double same[RUNS], none[RUNS], drift[RUNS], jump[RUNS], growing[RUNS];
+	struct termination_options o = termination_defaults;
+	struct termination t;
+
+	(void)state;
+	for (size_t i = 0; i < RUNS; i++) {
+		same[i] = 5.0;
+		none[i] = 0.0;
+		drift[i] = 1.0 + (double)i;
+		jump[i] = i < 5 ? 1.0 : 2.0;
+		growing[i] = pow(1.1, (double)i);
+	}
+	assert_true(after(same, RUNS).sufficient);
+	assert_int_equal(after(same, RUNS).chosen, 6); /* the fourth run is the first that can count */
+	assert_true(after(none, 6).sufficient);
+	assert_false(after(same, 5).sufficient);
+	for (size_t n = 0; n < 6; n++)
+		assert_int_equal(after(same, n).runs_more, 6 - n);
+	assert_false(after(drift, 99).sufficient);
+	assert_int_equal(after(drift, 99).runs_more, 1);
+	assert_int_equal(after(drift, 50).runs_more, 50); /* all that there may be */
+	assert_false(after(drift, RUNS).sufficient);
+	assert_int_equal(after(drift, RUNS).chosen, 100);
+	assert_int_equal(after(drift, RUNS).runs_more, 0);
+	assert_false(after(growing, 99).sufficient);
+	o.least = 1e6; /* errors of up to 12,500 are small */
+	termination_of(growing, 99, &o, &t);
+	assert_true(t.sufficient && t.chosen == 6);
+	o.least = 1e-6;
+	termination_of(growing, 99, &o, &t);
+	assert_false(t.sufficient);
+	assert_false(after(jump, 6).sufficient); /* the jump begins the count anew */
+	assert_true(after(jump, RUNS).sufficient);
+	assert_true(after(jump, RUNS).chosen > 10);
+}
+
+/* Errors like those of runs: log-normal, of a given variation. */
+static void random_errors(struct rng *rng, double variation, double *error)
+{
+	for (size_t i = 0; i < RUNS; i++)
+		error[i] = exp(sqrt(log(1.0 + variation * variation)) * rng_normal(rng));
+}
+
+static void test_properties(void **state)
+{
+	double error[RUNS], other[RUNS], chosen[3][100];
+	static const double variations[] = { .1, .3, 1.0 };
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (size_t i = 0; i < 300; i++) {
+		struct termination t, u;
+
+		random_errors(&rng, variations[i % 3], error);
+		t = after(error, RUNS);
+		for (size_t k = 0; k < RUNS; k++)
+			other[k] = error[k] * 1024.0; /* the unit does not matter */
+		u = after(other, RUNS);
+		assert_true(t.sufficient == u.sufficient && t.chosen == u.chosen);
+		for (size_t k = t.chosen; k < RUNS; k++)
+			other[k] *= (double)k; /* nor what came after it had ended */
+		u = after(other, RUNS);
+		assert_true(t.sufficient == u.sufficient && t.chosen == u.chosen);
+		if (t.sufficient) { /* one run less is not enough, and at least that one is missing */
+			assert_false(after(error, t.chosen - 1).sufficient);
+			assert_true(after(error, t.chosen - 1).runs_more >= 1);
+			assert_true(after(error, t.chosen).sufficient);
+		}
+		chosen[i % 3][i / 3] = (double)t.chosen;
+	}
+	assert_true(stats_median(chosen[0], 100) < stats_median(chosen[1], 100)); /* noisier errors take more runs */
+	assert_true(1.5 * stats_median(chosen[1], 100) < stats_median(chosen[2], 100));
+	print_message("runs, median, by variation .1, .3, 1: %g, %g, %g\n", stats_median(chosen[0], 100), stats_median(chosen[1], 100),
+		      stats_median(chosen[2], 100));
+}
+
+/* The estimate of what is missing, where something is: right within a factor of three in the median. */
+static void test_estimate(void **state)
+{
+	double error[RUNS], ratio[300];
+	size_t n = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 2);
+	for (size_t i = 0; i < 300; i++) {
+		struct termination early, end;
+
+		random_errors(&rng, .6, error);
+		early = after(error, 8);
+		end = after(error, RUNS);
+		if (!early.sufficient && end.sufficient)
+			ratio[n++] = (double)(8 + early.runs_more) / (double)end.chosen;
+	}
+	assert_true(n > 150);
+	print_message("said / needed, of %zu: lower quartile %.2f, median %.2f, upper quartile %.2f\n", n, stats_quantile(ratio, n, .25),
+	              stats_median(ratio, n), stats_quantile(ratio, n, .75));
+	assert_true(stats_median(ratio, n) > 1.0 / 3.0 && stats_median(ratio, n) < 3.0);
+}
+
+int suite_termination(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_hand),	   cmocka_unit_test(test_sequences), cmocka_unit_test(test_properties),
+		cmocka_unit_test(test_estimate),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+# The commands of the emulation as users type them, and what they say when something is wrong. What is counted: test_emulation.c.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+cd "$tmp" || exit 1
+apps=$ASSAY_SOURCE/tests/apps
+
+what='a program in one step'
+run emulate build -- gcc -O2 -D_GNU_SOURCE "$apps/branch.c" -o one
+expect_status 0
+expect_no_stdout
+expect_no_stderr
+
+what='and in two'
+run emulate build -- gcc -O2 -D_GNU_SOURCE -c "$apps/branch.c" -o two.o
+expect_status 0
+run emulate build -- gcc two.o -o two
+expect_status 0
+cmp -s one two || { echo 'note: the two differ'; }
+
+what='it runs as any other'
+gcc -O2 -D_GNU_SOURCE -w "$apps/branch.c" -o native
+./native 1 1000 >expected
+./one 1 1000 >out
+expect_same_files expected out
+./two 1 1000 >out
+expect_same_files expected out
+ls -- *.samples >/dev/null 2>&1 && fail 'samples although nobody asked for them'
+
+what='and counts when it is asked to'
+run emulate run -o samples -- ./one 1 1000
+expect_status 0
+expect_same_files expected out
+expect_error "samples in 1 file of 'samples': 'assay samples samples' shows them, 'assay detect OLD NEW' compares those of two builds"
+cases=$((cases + 1))
+[ "$(ls samples | wc -l)" -eq 1 ] || fail 'one file of samples expected'
+
+what='what was not built for it writes nothing, and that is said'
+printf 'int main(void) { return 0; }\n' >plain.c
+gcc plain.c -o plain
+run emulate run -o nothing -- ./plain
+refused 6 "the program wrote no samples: was it built by 'assay emulate build'"
+
+what='in an own build system'
+run emulate build --archive libassay-emulate.a
+expect_status 0
+cases=$((cases + 1))
+ar t libassay-emulate.a >/dev/null || fail 'not an archive'
+
+what='make, with the compiler as a variable'
+printf 'all: a.o b.o\n\t$(CC) a.o b.o -o made\n' >Makefile
+printf 'int f(void);\nint main(void) { return f(); }\n' >a.c
+printf 'static volatile int x;\nint f(void) { return x++; }\n' >b.c
+make -s CC="$ASSAY emulate build -- gcc" >out 2>err
+status=$?
+expect_status 0
+run emulate run -o made-samples -- ./made
+expect_status 0
+
+what='a program that reads the exact counters through PAPI'
+if echo '#include <papi.h>' | gcc -fsyntax-only -x c - 2>/dev/null; then
+	run emulate build -- gcc -O2 -pthread "$apps/special/events.c" -o events -lpapi
+	expect_status 0
+	run emulate run -o events-samples -- ./events
+	if [ $status = 1 ] && grep -q 'status 77' "$tmp/err"; then
+		echo 'not tested: PAPI was built without software-defined events'
+	else
+		expect_status 0
+		{
+			echo '3: accesses as many, allocations 9, atomics 30, system calls 0'
+			echo '1: accesses as many, allocations 3, atomics 10, system calls 0'
+		} >expected-events
+		expect_same_files expected-events "$tmp/out"
+	fi
+	./events >/dev/null 2>&1
+	status=$?
+	what='without the emulation there are no such events'
+	expect_status 77
+else
+	echo 'not tested: software-defined events (no papi.h; libpapi-dev has it)'
+fi
+
+what='a list of functions that cannot be read'
+ASSAY_EMULATE_DIRECTORY=. ASSAY_EMULATE_FUNCTIONS=@none.list ./made >/dev/null 2>"$tmp/err"
+status=$?
+expect_status 0
+cases=$((cases + 1))
+grep -q 'no samples are taken: cannot read the list of functions @none.list: No such file' "$tmp/err" || fail "$(cat "$tmp/err")"
+
+what='a program that does not compile'
+printf 'int main(void) { return y; }\n' >wrong.c
+run emulate build -- gcc wrong.c -o wrong
+expect_status 1
+expect_no_stdout
+cases=$((cases + 1))
+grep -q "^assay emulate build: 'gcc' ended with status 1" err || fail 'the last line should say who failed'
+cases=$((cases + 1))
+[ -z "$(ls -d "${TMPDIR:-/tmp}"/assay-emulate-* 2>/dev/null | xargs -r -n 1 find 2>/dev/null | grep wrong)" ] || fail 'something was left behind'
+
+what='a program that fails'
+printf 'int main(void) { return 3; }\n' >three.c
+run emulate build -- gcc three.c -o three
+run emulate run -- ./three
+refused 1 "'./three' ended with status 3"
+
+what='a program that is killed keeps what it has'
+printf '#include <signal.h>\nstatic volatile int x; static __attribute__((noinline)) void f(void) { for (int i = 0; i < 200000; i++) x++; }\n' >killed.c
+printf 'int main(void) { for (int i = 0; i < 40; i++) f(); raise(SIGKILL); }\n' >>killed.c
+run emulate build -- gcc -O2 killed.c -o killed
+run emulate run -o kept -- ./killed
+refused 1 'was ended by signal 9'
+cases=$((cases + 1))
+[ "$(ls kept | wc -l)" -eq 1 ] || fail 'its samples should be there'
+
+what='a directory that cannot be written'
+: >file
+run emulate run -o file -- ./one 1 1000
+expect_status 1
+ASSAY_EMULATE_DIRECTORY=/nonexistent ./one 1 1000 >out 2>err
+status=$?
+expect_status 0
+expect_same_files expected out
+expect_error 'no samples are taken: cannot write to /nonexistent'
+
+what='the directory of a directory or a file is not made, and it is said which one is missing'
+run emulate run -o none/samples -- ./one 1 1000
+refused 1 "cannot make the directory 'none/samples': there is no directory 'none' (mkdir -p makes it)"
+run emulate build --archive none/lib.a
+refused 1 "cannot write 'none/lib.a': there is no directory 'none' (mkdir -p makes it)"
+
+what='usage'
+run emulate build -- make CC=gcc
+refused 2 "'make' is no compiler" "make CC='assay emulate build -- gcc'"
+run emulate build
+refused 2 'there is no compiler'
+run emulate build --archive x -- gcc
+refused 2 '--archive'
+run emulate build -- nonesuch-cc -c a.c
+refused 1 "cannot run 'nonesuch-cc'"
+run emulate build -- gcc -static a.o -o a
+refused 2 'linked dynamically'
+run emulate build -- gcc -fsanitize=address -c a.c
+refused 2 'do not go together'
+run emulate run
+refused 2 'there is no program'
+run emulate run --nodes 0 -- ./one
+refused 2 '--nodes'
+run emulate run --help
+expect_status 0
+expect_stdout 'Example'
+
+finish

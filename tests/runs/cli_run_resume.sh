@@ -1,0 +1,231 @@
+#!/bin/sh
+# `assay run` where it is disturbed: kill -9 at any moment and --resume, what may not change in between, a second controller, two boxes, and
+# emulated hosts.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_run.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_sshd.sh"
+
+tidy() {
+	[ -d "$tmp/fleet/.assay/emulated" ] && "$ASSAY" fleet down "$tmp/fleet" >/dev/null 2>&1
+	for pid in ${sshd_left:-} ${sshd_right:-}; do kill "$pid" 2>/dev/null; done
+	kill_marked
+}
+
+# ---- kill -9 ----
+
+# slower: tiny, with runs that last long enough to be met.
+slower() {
+	sed -i 's/0\.0[12]/0.06/g' "$lab/apps/tiny.yaml"
+}
+
+what='an undisturbed run'
+run_lab whole
+slower
+run -C "$lab" run tiny --seed 3 --repetitions 2 --format json
+expect_status 0
+results_of tiny/x tiny/yy
+cp "$tmp/set" "$tmp/undisturbed"
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/set")" = 8 ] || fail '8 results expected'
+
+# Each time into what the kill before has left; the moments are random, but the same in every run of this test.
+what='kill -9 three times'
+run_lab killed
+slower
+lines=0
+for delay in .31 .57 .42; do
+	to_resume tiny
+	[ -z "$resume" ] && [ "$lines" -gt 0 ] && break # nothing is left to do
+	"$ASSAY" -C "$lab" run tiny --seed 3 --repetitions 2 $resume >"$tmp/out" 2>"$tmp/err" </dev/null &
+	victim=$!
+	sleep $delay
+	kill -KILL $victim 2>/dev/null
+	wait $victim 2>/dev/null
+	results_of tiny/x tiny/yy
+	cases=$((cases + 1))
+	[ "$(wc -l <"$tmp/set")" -ge "$lines" ] || fail 'a result was lost'
+	lines=$(wc -l <"$tmp/set")
+done
+to_resume tiny
+if [ -n "$resume" ] || [ "$lines" = 0 ]; then
+	run -C "$lab" run tiny --seed 3 --repetitions 2 $resume --format json
+	expect_status 0
+	expect_json .complete true
+	nothing_left_of "$(plan_id)"
+fi
+no_process_left
+never_together
+results_of tiny/x tiny/yy
+expect_same_files "$tmp/set" "$tmp/undisturbed"
+what='nothing to resume: a script may ask every night'
+run -C "$lab" run tiny --resume
+expect_status 0
+expect_no_stderr
+expect_stdout 'there is nothing to resume'
+run -C "$lab" run tiny --resume --format json
+expect_status 0
+expect_json .plan null
+expect_json .complete true
+expect_json .hosts 0
+results_of tiny/x tiny/yy
+expect_same_files "$tmp/set" "$tmp/undisturbed"
+
+# ---- what may not change ----
+
+# hold N: all runs that are begun behind the N-th from now on wait for `rm hold`.
+hold() {
+	: >"$tmp/scratch/begun"
+	echo "$1" >"$tmp/scratch/hold"
+}
+
+# half NAME: $lab with runs that were interrupted when some were measured.
+half() {
+	run_lab "$1"
+	hold 4 # two of them warm up
+	"$ASSAY" -C "$lab" run tiny --versions a,bb --inputs x --repetitions 4 --seed 5 >"$tmp/out" 2>"$tmp/err" </dev/null &
+	victim=$!
+	for _ in $(seq 1000); do
+		results_of tiny/x
+		[ -s "$tmp/set" ] && break
+		sleep .05
+	done
+	kill -KILL $victim
+	wait $victim 2>/dev/null
+	no_process_left
+	rm "$tmp/scratch/hold"
+	results_of tiny/x
+	cp "$tmp/set" "$tmp/half"
+}
+
+what='an interrupted run does not decide unsaid'
+half changes
+run -C "$lab" gate tiny/x@bb tiny/x@bb --format json # the first of the order by this seed
+expect_stdout '"runs_missing"' 'of 4 runs of the candidate' --resume
+what='options that contradict'
+for option in '--versions a' '--inputs yy' '--repetitions 5' '--seed 6'; do
+	run -C "$lab" run tiny --resume $option
+	refused 2 "${option% *} contradicts"
+done
+what='a changed manifest'
+cp "$lab/apps/tiny.yaml" "$tmp/tiny.yaml"
+sed -i 's/time_limit: 20/time_limit: 21/' "$lab/apps/tiny.yaml"
+run -C "$lab" run tiny --resume
+refused 2 'has changed since' 'the time limit'
+cp "$tmp/tiny.yaml" "$lab/apps/tiny.yaml"
+what='a changed file'
+cp -p "$lab/apps/tiny/run.sh" "$tmp/run.sh"
+echo '# another' >>"$lab/apps/tiny/run.sh"
+run -C "$lab" run tiny --resume
+refused 2 'files that are deployed have changed' "version 'a'"
+cp -p "$tmp/run.sh" "$lab/apps/tiny/run.sh"
+what='a host that is gone'
+sed 's/name: here/name: there/' "$lab/lab.yaml" >"$tmp/lab.yaml" && cp "$lab/lab.yaml" "$tmp/lab.saved" && cp "$tmp/lab.yaml" "$lab/lab.yaml"
+run -C "$lab" run tiny --resume
+refused 2 "machine 'here' of these runs is in lab.yaml no more"
+cp "$tmp/lab.saved" "$lab/lab.yaml"
+what='a new run beside an interrupted one'
+results_of tiny/x
+expect_same_files "$tmp/set" "$tmp/half"
+run -C "$lab" run tiny --inputs yy --versions a --repetitions 1
+expect_status 0
+cases=$((cases + 1))
+grep -q 'were interrupted; these are new ones' "$tmp/err" || fail 'the interrupted runs should be mentioned'
+what='what is left is resumed'
+run -C "$lab" run tiny --resume --versions bb,a --inputs x --seed 5 --format json
+expect_status 0
+expect_json .hosts[0].ok 8
+results_of tiny/x
+cases=$((cases + 1))
+[ "$(wc -l <"$tmp/set")" = 8 ] && [ -z "$(comm -23 "$tmp/half" "$tmp/set")" ] || fail 'what was measured before the kill is not there any more'
+nothing_left_of "$(plan_id)"
+
+# ---- a second controller ----
+
+what='one laboratory, two controllers'
+run_lab busy
+hold 0
+"$ASSAY" -C "$lab" run tiny --inputs x --repetitions 2 >"$tmp/first" 2>&1 </dev/null &
+first=$!
+for _ in $(seq 3000); do
+	[ -s "$tmp/scratch/begun" ] && break
+	sleep .02
+done
+run -C "$lab" run tiny
+refused 1 'another assay is writing'
+rm "$tmp/scratch/hold"
+wait $first
+status=$?
+expect_status 0
+what='one box, two laboratories'
+one=$lab
+run_lab second
+"$ASSAY" -C "$one" run tiny --inputs x >"$tmp/first" 2>&1 </dev/null &
+first=$!
+run -C "$lab" run tiny --inputs x
+expect_status 0
+wait $first
+status=$?
+expect_status 0
+never_together
+
+# ---- two boxes and an emulated fleet ----
+
+if ! sshd_available || [ "$(id -u)" != 0 ]; then
+	echo 'not tried: two boxes and emulated hosts need root and openssh-server'
+	finish
+fi
+
+what='two boxes, one of them is gone'
+sshd_start left
+left=$port
+sshd_start right
+right=$port
+run_lab boxes "hosts:
+  - { name: left, address: 127.0.0.1, port: $left, user: root, identity_file: $tmp/user, env: { ASSAY_TEST_MARK: '$tmp' } }
+  - { name: right, address: 127.0.0.1, port: $right, user: root, identity_file: $tmp/user, env: { ASSAY_TEST_MARK: '$tmp' } }"
+run -C "$lab" fleet trust -w @all
+expect_status 0
+sshd_stop right
+run -C "$lab" run tiny --inputs x --repetitions 1 --format json
+expect_status 7
+expect_json .complete false
+expect_json .hosts[0].ok 2
+expect_json .hosts[1].outcome unreachable
+expect_json .hosts[1].missing 2
+id=$(plan_id)
+sshd_start right
+run -C "$lab" run tiny --resume --format json
+expect_status 0
+expect_json .complete true
+expect_json .plan "$id"
+expect_json .hosts[0].known 2
+expect_json .hosts[1].ok 2
+nothing_left_of "$id"
+what='both at once'
+run -C "$lab" run tiny --inputs x --repetitions 2 --format json
+expect_status 0
+expect_json .hosts[1].ok 4
+never_together
+no_process_left
+
+what='emulated hosts'
+run fleet up "$tmp/fleet" --hosts 2 --profiles base,str
+expect_status 0
+lab=$tmp/fleet
+cat >"$lab/apps/tiny.yaml" <<'END'
+command: [sh, -c, 'case "$LD_PRELOAD" in *knobs*) echo 2 ;; *) echo 1 ;; esac']
+versions: { a: , bb: }
+repetitions: 2
+metric: { source: regex, pattern: "([0-9])" }
+END
+run -C "$lab" run tiny --same-stack --format json
+expect_status 0
+expect_json .hosts[1].ok 4
+expect_json .hosts[1].emulated true
+results_of tiny
+awk '{ printf "%s", $NF }' "$tmp/set" >"$tmp/metrics"
+cases=$((cases + 1))
+[ "$(cat "$tmp/metrics")" = 11221122 ] || fail "four runs on each host, slowed down on the second one only: $(cat "$tmp/set")"
+run -C "$lab" gate tiny@a tiny@bb
+expect_stdout emu01 emu02
+finish

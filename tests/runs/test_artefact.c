@@ -1,0 +1,216 @@
+/* What is deployed: which files with which hash, and what git builds. */
+#include "runs/running/artefact.h"
+#include "tests/scratch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/un.h>
+#include <sys/socket.h>
+
+/* "MODE PATH BYTES" a file and "PATH/" a directory. */
+static char *list_of(const struct artefact *a)
+{
+	struct buf list = BUF_INIT;
+
+	for (size_t i = 0; i < a->n_directories; i++)
+		buf_format(&list, "%s/ ", a->directories[i]);
+	for (size_t i = 0; i < a->n; i++)
+		buf_format(&list, "%o:%s:%zu ", (unsigned)a->files[i].mode, a->files[i].path, a->files[i].bytes);
+	return buf_take(&list);
+}
+
+static void check_list(const struct artefact *a, const char *expected)
+{
+	char *list = list_of(a);
+
+	assert_string_equal(list, expected);
+	free(list);
+}
+
+static struct artefact collected(const char *base, const char *path, bool flat)
+{
+	struct artefact a;
+	struct assay_error err;
+
+	check(artefact_collect(base, &path, 1, flat, &a, &err), &err);
+	return a;
+}
+
+static void make_tree(void)
+{
+	assert_int_equal(mkdir("t", 0755) | mkdir("t/sub", 0755) | mkdir("t/sub/empty", 0755) | mkdir("t/.git", 0755), 0);
+	scratch_put("t/b", "bb");
+	scratch_put("t/sub/a", "");
+	scratch_put("t/.git/config", "not deployed");
+	scratch_put("t/sub/.git", "not deployed");
+	assert_int_equal(mkdir("t/sub/.assay", 0755), 0);
+	scratch_put("t/sub/.assay/runs.db", "not deployed");
+	scratch_put("t/.hidden", "h");
+	assert_int_equal(chmod("t/b", 0700), 0);
+}
+
+static void test_collect(void **state)
+{
+	const char *several[] = { "t/", "t/sub/./", "./u.sql" };
+	struct artefact a;
+	struct assay_error err;
+
+	make_tree();
+	scratch_put("u.sql", "select");
+	a = collected(".", "t", false);
+	check_list(&a, "t/ t/sub/ t/sub/empty/ 644:t/.hidden:1 755:t/b:2 644:t/sub/a:0 ");
+	assert_int_equal(a.bytes, 3);
+	assert_true(a.files[0].source[0] == '/');
+	artefact_release(&a);
+	a = collected("t", ".", true);
+	check_list(&a, "sub/ sub/empty/ 644:.hidden:1 755:b:2 644:sub/a:0 ");
+	artefact_release(&a);
+	a = collected("t", ".", false); /* the directory's own name */
+	check_list(&a, "t/ t/sub/ t/sub/empty/ 644:t/.hidden:1 755:t/b:2 644:t/sub/a:0 ");
+	artefact_release(&a);
+	a = collected("nowhere", *state, true); /* absolute */
+	check_list(&a, "t/ t/sub/ t/sub/empty/ 644:t/.hidden:1 755:t/b:2 644:t/sub/a:0 644:u.sql:6 ");
+	artefact_release(&a);
+	a = collected(".", "u.sql", true);
+	check_list(&a, "644:u.sql:6 ");
+	assert_string_equal(a.files[0].hash, "b1a36d25d9633ed2ac04939fcb614ccb2b513243c148f18694592ae037f9d35f");
+	artefact_release(&a);
+	check(artefact_collect(".", several, 3, true, &a, &err), &err); /* several: each by its name */
+	check_list(&a, "sub/ sub/empty/ t/ t/sub/ t/sub/empty/ 644:sub/a:0 644:t/.hidden:1 755:t/b:2 644:t/sub/a:0 644:u.sql:6 ");
+	artefact_release(&a);
+	check(artefact_collect(".", NULL, 0, false, &a, &err), &err);
+	assert_string_equal(a.hash, "");
+	artefact_release(&a);
+	a = collected("t/sub", "empty", false); /* nothing but a directory */
+	check_list(&a, "empty/ ");
+	assert_string_equal(a.hash, "");
+	artefact_release(&a);
+}
+
+static void test_hash(void **state)
+{
+	char first[DIGEST_HEX_BYTES];
+	struct artefact a;
+
+	(void)state;
+	make_tree();
+	a = collected(".", "t", true);
+	memcpy(first, a.hash, sizeof(first));
+	artefact_release(&a);
+	assert_int_equal(chmod("t/b", 0755) | rename("t", "u"), 0); /* neither the rest of the mode nor the place matters */
+	a = collected(".", "u", true);
+	assert_string_equal(a.hash, first);
+	artefact_release(&a);
+	for (int i = 0; i < 5; i++) {
+		switch (i) {
+		case 0: scratch_put("u/b", "bc"); break; /* a content; it loses its mode, too */
+		case 1: scratch_put("u/b", "bb"); break; /* only the mode */
+		case 2: assert_int_equal(chmod("u/b", 0755) | rename("u/b", "u/c"), 0); break; /* a name */
+		case 3: assert_int_equal(rename("u/c", "u/b") | mkdir("u/more", 0755), 0); break; /* an empty directory */
+		default: assert_int_equal(rmdir("u/more") | rename("u/sub/a", "u/a"), 0); /* the same name elsewhere */
+		}
+		a = collected(".", "u", true);
+		assert_string_not_equal(a.hash, first);
+		artefact_release(&a);
+	}
+	assert_int_equal(rename("u/a", "u/sub/a"), 0);
+	a = collected(".", "u", true);
+	assert_string_equal(a.hash, first);
+	artefact_release(&a);
+}
+
+static void check_refused(const char *what, const char *path, enum assay_status status, const char *part)
+{
+	struct artefact a;
+	struct assay_error err;
+
+	check_fails(what, artefact_collect(".", &path, 1, true, &a, &err), status, &err, part);
+	assert_null(a.files);
+}
+
+static void test_links(void **state)
+{
+	struct artefact a;
+
+	(void)state;
+	make_tree();
+	scratch_put("outside", "secret");
+	assert_int_equal(symlink("b", "t/l1") | symlink("../t/sub", "t/l2") | symlink("t", "link"), 0);
+	a = collected(".", "link", true); /* what was named may be a link itself */
+	check_list(&a, "l2/ l2/empty/ sub/ sub/empty/ 644:.hidden:1 755:b:2 755:l1:2 644:l2/a:0 644:sub/a:0 ");
+	artefact_release(&a);
+	assert_int_equal(symlink("../outside", "t/out"), 0);
+	check_refused("out", "t", ASSAY_E_FORMAT, "t/out' leads out of");
+	assert_int_equal(unlink("t/out") | symlink("/etc", "t/out"), 0);
+	check_refused("etc", "t", ASSAY_E_FORMAT, "leads out of");
+	assert_int_equal(unlink("t/out") | mkdir("tt", 0755) | symlink("../tt", "t/out"), 0); /* "t" begins "tt" */
+	check_refused("beside", "t", ASSAY_E_FORMAT, "leads out of");
+	assert_int_equal(unlink("t/out") | symlink("nothing", "t/out"), 0);
+	check_refused("dangling", "t", ASSAY_E_IO, "cannot follow the symbolic link");
+	assert_int_equal(unlink("t/out") | symlink("..", "t/sub/up"), 0);
+	check_refused("up", "t", ASSAY_E_FORMAT, "leads to a directory that it is in");
+	assert_int_equal(unlink("t/sub/up") | unlink("t/l2") | mkdir("t/x", 0755) | symlink("../sub", "t/x/y") | symlink("../x", "t/sub/z"), 0);
+	check_refused("two links in a circle", "t", ASSAY_E_FORMAT, "leads to a directory that it is in");
+}
+
+static void test_refused(void **state)
+{
+	const char *same[] = { "a/data", "b/data/" };
+	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "t/socket" };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	struct artefact a;
+	struct assay_error err;
+
+	(void)state;
+	assert_int_equal(mkdir("t", 0755) | mkdir("a", 0755) | mkdir("b", 0755) | mkdir("b/data", 0755), 0);
+	scratch_put("a/data", "x");
+	check_fails("same", artefact_collect(".", same, 2, false, &a, &err), ASSAY_E_FORMAT, &err, "'a/data' and 'b/data/' would both be 'data'");
+	check_refused("missing", "nowhere", ASSAY_E_NOTFOUND, "cannot deploy './nowhere'");
+	check_refused("a device", "/dev/null", ASSAY_E_FORMAT, "neither a file nor a directory");
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	check_refused("a socket", "t", ASSAY_E_FORMAT, "t/socket' is neither a file nor a directory");
+	assert_int_equal(unlink("t/socket") | mkfifo("t/pipe", 0600), 0);
+	check_refused("a pipe", "t", ASSAY_E_FORMAT, "t/pipe' is neither a file nor a directory");
+	assert_int_equal(unlink("t/pipe"), 0);
+	scratch_put("t/two\nlines", "x");
+	check_refused("a name of two lines", "t", ASSAY_E_FORMAT, "'two?lines'");
+	assert_int_equal(unlink("t/two\nlines"), 0);
+	scratch_put("t/\xff", "x");
+	check_refused("no text", "t", ASSAY_E_FORMAT, "not UTF-8");
+	close(fd);
+}
+
+static void test_limits(void **state)
+{
+	struct artefact a;
+	int fd;
+
+	(void)state;
+	assert_int_equal(mkdir("t", 0755), 0);
+	for (int i = 0; i < ARTEFACT_FILES_MAX; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "t/%d", i);
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+	a = collected(".", "t", true);
+	assert_int_equal(a.n, ARTEFACT_FILES_MAX);
+	artefact_release(&a);
+	scratch_put("t/more", "");
+	check_refused("files", "t", ASSAY_E_LIMIT, "more than 4096 files");
+	scratch_put("big", "");
+	assert_int_equal(truncate("big", (64 << 20) + 1), 0);
+	check_refused("bytes", "big", ASSAY_E_LIMIT, "67108865 bytes; at most 67108864");
+}
+
+int suite_artefact(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_collect), SCRATCH_TEST(test_hash), SCRATCH_TEST(test_links), SCRATCH_TEST(test_refused), SCRATCH_TEST(test_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

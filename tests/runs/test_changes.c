@@ -1,0 +1,270 @@
+/* Parts of `assay changes` that have their own rules: names, paths, texts of git, maps. What it finds is in cli_changes.sh. */
+#include "runs/inside/changes/changes.h"
+#include "runs/inside/changes/demangle.h"
+#include "runs/inside/changes/image_internal.h"
+
+#include "base/mem.h"
+
+#include <elf.h>
+
+#include "tests/scratch.h"
+
+static void test_labels(void **state)
+{
+	static const struct {
+		const char *symbol, *stem, *label;
+	} rows[] = {
+	    {"f", "f", ""},
+	    {"f.constprop.0", "f", ".constprop"},
+	    {"f.isra.0.constprop.12", "f", ".isra.constprop"},
+	    {"f.part.3", "f", ".part"},
+	    {"f.cold", "f", ".cold"},
+	    {"f.lto_priv.7", "f", ""},
+	    {"f.llvm.1234567890", "f", ""},
+	    {"f.part.0.lto_priv.1", "f", ".part"},
+	    {"_ZN1a1bEv.constprop.0", "_ZN1a1bEv", ".constprop"},
+	    {".hidden.part.0", ".hidden", ".part"},
+	    {"f.", "f", ""},
+	    {"", "", ""},
+	};
+	struct intern names = {.texts = NULL};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(functions_stem(rows[i].symbol), strlen(rows[i].stem));
+		assert_string_equal(functions_label(&names, rows[i].symbol), rows[i].label);
+	}
+	intern_release(&names);
+}
+
+static void test_paths(void **state)
+{
+	static const struct {
+		const char *path, *clean;
+	} rows[] = {
+	    {"/a//b/./c.c", "/a/b/c.c"},
+	    {"/a/../b.c", "/b.c"},
+	    {"../a/b/../c.c", "../a/c.c"},
+	    {"./a.c", "a.c"},
+	    {"/../a.c", "/a.c"},
+	    {"../../a.c", "../../a.c"},
+	    {"a/..", ""},
+	    {"/", "/"},
+	    {"/a/b/../../c.c", "/c.c"},
+	    {"a/../../b.c", "../b.c"},
+	    {"/a/b/", "/a/b"},
+	    {"", ""},
+	};
+	static const struct {
+		const char *a, *b;
+		size_t components, rest_a, rest_b;
+	} tails[] = {
+	    {"/x/src/a.c", "/y/z/src/a.c", 2, 3, 5}, {"/x/a.c", "/x/b.c", 0, 6, 6}, {"a.c", "/y/a.c", 1, 0, 3},
+	    {"/x/ba.c", "/x/a.c", 0, 7, 6},          {"/x/a.c", "/x/a.c", 3, 0, 0}, {"/p/xx/a.c", "/p/yx/a.c", 1, 6, 6},
+	};
+	struct intern names = {.texts = NULL};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const char *clean = intern_path(&names, rows[i].path);
+
+		assert_string_equal(clean, rows[i].clean);
+		assert_ptr_equal(clean, intern_text(&names, rows[i].clean));
+		assert_ptr_equal(clean, intern_find(&names, rows[i].clean));
+	}
+	assert_null(intern_find(&names, "never seen"));
+	for (size_t i = 0; i < COUNT(tails); i++) {
+		size_t a, b;
+
+		assert_int_equal(path_common_tail(tails[i].a, tails[i].b, &a, &b), tails[i].components);
+		assert_int_equal(a, tails[i].rest_a);
+		assert_int_equal(b, tails[i].rest_b);
+	}
+	intern_release(&names);
+}
+
+static void test_map(void **state)
+{
+	struct map map = {.slots = NULL};
+	size_t value = 77;
+
+	(void)state;
+	assert_false(map_get(&map, 5, &value));
+	for (size_t i = 0; i < 10000; i++)
+		map_set(&map, i << 40, i);
+	map_set(&map, 0, 4711);
+	map_set(&map, UINT64_MAX, 1);
+	assert_int_equal(map.n, 10001);
+	for (size_t i = 1; i < 10000; i++) {
+		assert_true(map_get(&map, i << 40, &value));
+		assert_int_equal(value, i);
+	}
+	assert_true(map_get(&map, 0, &value));
+	assert_int_equal(value, 4711);
+	assert_false(map_get(&map, 12345, &value));
+	map_release(&map);
+}
+
+static void test_demangle(void **state)
+{
+	static const struct {
+		const char *symbol, *name;
+	} rows[] = {
+	    {"main", "main"},
+	    {"_Z3maxii", "max(int, int)"},
+	    {"_ZN1aC4Ev", "a::a()"},
+	    {"_ZN12_GLOBAL__N_13oneEv", "(anonymous namespace)::one()"},
+	    {"_Zx", "_Zx"},
+	    {"tab\there", "tab?here"},
+	    {"", ""},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char *name = demangle(rows[i].symbol);
+
+		assert_string_equal(name, rows[i].name);
+		free(name);
+	}
+}
+
+#define HEAD "diff --git a/x.c b/x.c\nindex 1..2 100644\n--- a/x.c\n+++ b/x.c\n"
+
+static void test_difference(void **state)
+{
+	static const char text[] =
+	    HEAD "@@ -3 +3,2 @@ int f(void)\n-a\n+b\n+@@ -9 +9 @@\n@@ -7,2 +8,0 @@\n---- a/never\n-+++ b/never\n"
+	         "\\ No newline at end of file\n"
+	         "diff --git a/y b/z\nsimilarity index 90%\nrename from y\nrename to z\n--- a/y\n+++ b/z\n@@ -1 +1 @@\n-1\n+2\n"
+	         "diff --git \"a/t\\tab\" \"b/t\\tab\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/t\\tab\\303\\244\"\n@@ -0,0 "
+	         "+1 @@\n+x\n";
+	static const struct hunk expected[] = {
+	    {"x.c", "x.c", 3, 1, 3, 2},
+	    {"x.c", "x.c", 7, 2, 8, 0},
+	    {"y", "z", 1, 1, 1, 1},
+	    {NULL, "t\tab\xc3\xa4", 0, 0, 1, 1},
+	};
+	struct source source = {.hunks = NULL};
+	struct assay_error err;
+
+	(void)state;
+	check(source_parse(text, sizeof(text) - 1, &source, &err), &err);
+	assert_int_equal(source.n_hunks, COUNT(expected));
+	for (size_t i = 0; i < COUNT(expected); i++) {
+		const struct hunk *h = &source.hunks[i], *e = &expected[i];
+
+		assert_true(!h->old_file == !e->old_file && (!e->old_file || !strcmp(h->old_file, e->old_file)));
+		assert_true(!h->new_file == !e->new_file && (!e->new_file || !strcmp(h->new_file, e->new_file)));
+		assert_true(h->old_line == e->old_line && h->old_lines == e->old_lines);
+		assert_true(h->new_line == e->new_line && h->new_lines == e->new_lines);
+	}
+	source_release(&source);
+}
+
+static void test_damaged_difference(void **state)
+{
+	static const struct {
+		const char *what, *text, *part;
+	} rows[] = {
+	    {"cut off", HEAD "@@ -3,4 +3 @@\n-a\n", "a hunk is not whole"},
+	    {"no signs", HEAD "@@ -3 +3 @@\na\n+b\n", "line 6: a hunk is not whole"},
+	    {"no numbers", HEAD "@@ -x +3 @@\n", "line 5 is not the head of a hunk"},
+	    {"huge numbers", HEAD "@@ -99999999999999999999 +3 @@\n", "line 5 is not the head"},
+	    {"no end", HEAD "@@ -1 +1\n", "line 5 is not the head"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct source source = {.hunks = NULL};
+		struct assay_error err;
+
+		check_fails(rows[i].what, source_parse(rows[i].text, strlen(rows[i].text), &source, &err), ASSAY_E_FORMAT, &err,
+		            rows[i].part);
+		source_release(&source);
+	}
+}
+
+static void test_files_of_a_tree(void **state)
+{
+	static const char *files[] = {"a.c", "src/a.c", "deep/src/a.c", "src/b.c"}; /* in the order of their reversed texts */
+	static const struct {
+		const char *path, *file;
+	} rows[] = {
+	    {"/home/x/src/a.c", "src/a.c"}, {"/home/x/deep/src/a.c", "deep/src/a.c"}, {"/home/x/a.c", "a.c"}, {"a.c", "a.c"},
+	    {"/home/xsrc/b.c", NULL},       {"/usr/include/stdio.h", NULL},
+	};
+	const struct source_tree tree = {.files = files, .n_files = COUNT(files)};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const char *file = source_file(&tree, rows[i].path);
+
+		assert_true(!file == !rows[i].file);
+		if (file)
+			assert_string_equal(file, rows[i].file);
+	}
+}
+
+/* Sizes and places that an ELF header may claim, in bytes of a header without anything behind it. */
+static void test_headers(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t at;
+		uint8_t byte;
+		const char *part;
+	} rows[] = {
+	    {"no sections", 0, 0x7f, "no sections"},
+	    {"class", 4, 1, "x32"},
+	    {"byte order", 5, 2, "machine 15872"},
+	    {"object file", 16, 1, "object file"},
+	    {"core dump", 16, 4, "neither a program"},
+	    {"machine", 18, 183, "AArch64"},
+	    {"section headers behind the end", 40, 200, "truncated"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		uint8_t bytes[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 3, [18] = 62, [20] = 1, [52] = 64, [58] = 64};
+		struct assay_error err;
+		struct image image;
+
+		bytes[rows[i].at] = rows[i].byte;
+		check_fails(rows[i].what, image_from_bytes("x", bytes, sizeof(bytes), &image, &err), ASSAY_E_FORMAT, &err,
+		            rows[i].part);
+	}
+}
+
+/* Sections on top of each other claim more relocations than the file has bytes for. */
+static void test_relocations(void **state)
+{
+	uint8_t bytes[10 * sizeof(Elf64_Rela)] = {0};
+	struct image_section sections[4] = {{.name = ""}};
+	struct image image = {.path = mem_string("x"), .bytes = bytes, .size = sizeof(bytes), .sections = sections, .n_sections = 3};
+	struct assay_error err;
+
+	(void)state;
+	for (size_t i = 1; i < COUNT(sections); i++)
+		sections[i] = (struct image_section){
+		    .name = ".rela.dyn", .bytes = bytes, .size = sizeof(bytes) / 2, .type = SHT_RELA, .flags = SHF_ALLOC, .link = UINT32_MAX};
+	assert_int_equal(image_relocations(&image, &err), ASSAY_OK);
+	assert_int_equal(image.n_relocations, 10);
+	free(image.relocations);
+	image.relocations = NULL;
+	image.n_relocations = 0;
+	image.n_sections = 4;
+	check_fails("too many", image_relocations(&image, &err), ASSAY_E_FORMAT, &err, "more relocations");
+	free(image.relocations);
+	free(image.path);
+}
+
+int suite_changes(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_labels),          cmocka_unit_test(test_paths),      cmocka_unit_test(test_map),
+	    cmocka_unit_test(test_demangle),        cmocka_unit_test(test_difference), cmocka_unit_test(test_damaged_difference),
+	    cmocka_unit_test(test_files_of_a_tree), cmocka_unit_test(test_headers),    cmocka_unit_test(test_relocations),
+	};
+
+	return cmocka_run_group_tests_name("changes", tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* Calls and accesses in the emulation: exact numbers, sharing between threads, jumps, a child. */
+#include "tests/runs/emulated_here.h"
+
+#include <setjmp.h>
+
+#define CALLS 500
+
+static _Alignas(64) int cells[64], padded[16 * THREADS];
+static volatile int shared;
+static char bytes[1 << 16];
+
+/* ---- what is emulated ---- */
+
+static __attribute__((noinline)) void leaf(int n)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	for (int i = 0; i < n; i++) {
+		__sanitizer_cov_trace_pc();
+		__tsan_write4(&cells[i % 64]);
+	}
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void outer(int depth)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	__tsan_read4(&cells[0]);
+	if (depth)
+		outer(depth - 1);
+	else
+		leaf(10);
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void jumper(jmp_buf *back)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	__tsan_write4(&cells[1]);
+	longjmp(*back, 1);
+}
+
+static void jump(void)
+{
+	jmp_buf back;
+
+	if (!setjmp(back))
+		jumper(&back);
+}
+
+static __attribute__((noinline)) void wide(void)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	for (size_t i = 0; i < sizeof(bytes) - 64; i += 56) {
+		__tsan_unaligned_write8(bytes + i);
+		__tsan_write16(bytes + i / 16 * 16);
+	}
+	__tsan_read_range(bytes + 3, 5000);
+	__tsan_write_range(bytes + 60, 10);
+	__tsan_write_range(bytes, 0);
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+/* Beside each other, or 64 bytes apart (one less, for gcc makes one of two equal functions); and one atomic counter of all. */
+static __attribute__((noinline)) void side_by_side(int *mine)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	for (int i = 0; i < TIMES; i++)
+		__tsan_write4(mine);
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void apart(int *mine)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	for (int i = 0; i < TIMES - 1; i++)
+		__tsan_write4(mine);
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+static __attribute__((noinline)) void together(void)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	for (int i = 0; i < TIMES; i++)
+		__tsan_atomic32_fetch_add(&shared, 1, __ATOMIC_SEQ_CST);
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+static void *thread(void *number)
+{
+	size_t i = (size_t)(uintptr_t)number;
+
+	side_by_side(&cells[i]);
+	apart(&padded[16 * i]);
+	together();
+	return NULL;
+}
+
+static void emulated(void)
+{
+	pthread_t threads[THREADS];
+	pid_t forked;
+	int status;
+
+	for (int i = 0; i < CALLS; i++) {
+		outer(3);
+		jump();
+	}
+	wide();
+	leaf(TIMES);
+	for (size_t i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, thread, (void *)(uintptr_t)i)) /* NOLINT: a number */
+			abort();
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	forked = fork();
+	if (forked == 0) {
+		leaf(1000);
+		runtime_finish();
+		_exit(0);
+	}
+	if (waitpid(forked, &status, 0) != forked || status)
+		abort();
+}
+
+static void test_exact(void **state)
+{
+	(void)state;
+	assert_true(parent.finished && child.finished);
+	assert_int_equal(parent.unreadable + parent.dropped, 0);
+	assert_int_equal(calls(&parent, "outer"), 4 * CALLS);
+	assert_int_equal(calls(&parent, "jumper"), CALLS);
+	assert_int_equal(calls(&parent, "leaf"), CALLS + 1);
+	assert_int_equal(calls(&parent, "side_by_side"), THREADS);
+	assert_true(sum(&parent, "side_by_side", "emulated:accesses") == THREADS * TIMES);
+	assert_true(sum(&parent, "together", "emulated:atomics") == THREADS * TIMES);
+	assert_string_equal(samples_info(&parent, "touches-dropped"), "0");
+	assert_string_equal(samples_info(&parent, "threads-not-simulated"), "0");
+}
+
+static void test_sharing(void **state)
+{
+	double per_access = THREADS * TIMES;
+
+	(void)state;
+	assert_true(sum(&parent, "side_by_side", "emulated:hitm_false_milli") / per_access > 100);
+	assert_true(sum(&parent, "side_by_side", "emulated:hitm_true_milli") / per_access < 1);
+	assert_true(sum(&parent, "apart", "emulated:hitm_false_milli") / per_access < 1);
+	assert_true(sum(&parent, "together", "emulated:hitm_true_milli") / per_access > 100);
+	assert_true(sum(&parent, "together", "emulated:hitm_false_milli") / per_access < 1);
+}
+
+static void test_jumps(void **state)
+{
+	const struct samples_function *f = find(&parent, "jumper");
+
+	(void)state;
+	assert_true(f->n > 0);
+	for (size_t i = 0; i < f->n; i++)
+		assert_true(parent.items[f->first + i].unwound);
+	f = find(&parent, "outer");
+	for (size_t i = 0; i < f->n; i++)
+		assert_false(parent.items[f->first + i].unwound);
+}
+
+static void test_child(void **state)
+{
+	(void)state;
+	assert_int_equal(calls(&child, "leaf"), 1);
+	assert_true(sum(&child, "leaf", "emulated:accesses") == 1000);
+	assert_true(sum(&child, "leaf", "emulated:blocks") == 1000);
+}
+
+static int tests(void)
+{
+	const struct CMUnitTest all[] = {
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_sharing), cmocka_unit_test(test_jumps), cmocka_unit_test(test_child),
+	};
+
+	return cmocka_run_group_tests(all, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return emulated_main(argv, emulated, tests);
+}

@@ -1,0 +1,264 @@
+/* Functions of libraries in the emulation: what they copy and allocate; OpenMP's teams, by both compilers' libraries. */
+#include "tests/runs/emulated_here.h"
+
+#include <sched.h>
+
+/* Of wrap_memory.c, wrap_heap.c, wrap_locks.c and openmp.c. */
+void *__wrap_memcpy(void *to, const void *from, size_t n);
+void *__wrap_memmove(void *to, const void *from, size_t n);
+void *__wrap_memset(void *to, int c, size_t n);
+void *__wrap_memchr(const void *s, int c, size_t n);
+int __wrap_memcmp(const void *a, const void *b, size_t n);
+int __wrap_strcmp(const char *a, const char *b);
+int __wrap_strncmp(const char *a, const char *b, size_t n);
+size_t __wrap_strlen(const char *s);
+size_t __wrap_strnlen(const char *s, size_t n);
+char *__wrap_strcpy(char *to, const char *from);
+char *__wrap_strncpy(char *to, const char *from, size_t n);
+char *__wrap_strcat(char *to, const char *from);
+char *__wrap_strncat(char *to, const char *from, size_t n);
+char *__wrap_strchr(const char *s, int c);
+char *__wrap_strstr(const char *s, const char *text);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t n);
+char *__wrap_strndup(const char *s, size_t n);
+void __wrap_free(void *at);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock);
+void __wrap_GOMP_parallel(void (*run)(void *), void *data, unsigned n, unsigned flags);
+void __wrap_GOMP_barrier(void);
+void *ompt_start_tool(unsigned version, const char *library);
+
+/* OpenMP's library as openmp.c sees it: GOMP_barrier() and GOMP_parallel(), OMPT's callbacks. */
+void GOMP_parallel(void (*run)(void *), void *data, unsigned n, unsigned flags);
+void GOMP_barrier(void);
+int omp_get_num_threads(void);
+
+static _Alignas(64) int cells[64];
+
+/* ---- functions of libraries: in blocks that end where they end ---- */
+
+static __attribute__((noinline)) void memory(void)
+{
+	static const char text[] = "five words end here, now";
+	char *exact = malloc(24), *other = malloc(24), *string = malloc(25);
+
+	if (!exact || !other || !string)
+		abort();
+	__tsan_func_entry(__builtin_return_address(0));
+	__wrap_memcpy(exact, text, 24);             /* no NUL */
+	__wrap_memcpy(other, exact, 24);
+	__wrap_memmove(other + 1, other, 23);
+	__wrap_memset(other, 'f', 1);
+	if (__wrap_memcmp(exact, other, 24) <= 0 || __wrap_memcmp(exact, exact, 24) || __wrap_strncmp(exact, exact, 24) ||
+	    __wrap_strnlen(exact, 24) != 24 || __wrap_memchr(exact, 'x', 24) || __wrap_memchr(exact, ',', 100) != exact + 19)
+		abort();
+	__wrap_strcpy(string, text);
+	if (__wrap_strlen(string) != 24 || __wrap_strcmp(string, text) || __wrap_strchr(string, 'q') ||
+	    __wrap_strstr(string, "now") != string + 21)
+		abort();
+	__wrap_strncpy(string, exact, 12);          /* of a text without an end */
+	string[12] = '\0';
+	__wrap_strncat(string, exact + 12, 6);
+	__wrap_strcat(string, "!");
+	if (__wrap_strcmp(string, "five words end her!") != 0)
+		abort();
+	__tsan_func_exit();
+	free(exact);
+	free(other);
+	free(string);
+}
+
+static __attribute__((noinline)) void heap(void)
+{
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	char *a, *b;
+
+	__tsan_func_entry(__builtin_return_address(0));
+	a = __wrap_malloc(300000);
+	a = __wrap_realloc(a, 600000);
+	__wrap_free(a);
+	a = __wrap_calloc(3, 5);
+	b = __wrap_strndup("not all of it", 7);
+	__wrap_free(a);
+	__wrap_free(b);
+	__wrap_free(NULL);
+	__wrap_pthread_mutex_lock(&lock);
+	__wrap_pthread_mutex_unlock(&lock);
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+/* ---- OpenMP ---- */
+
+static unsigned team_size, arrived;
+
+int omp_get_num_threads(void)
+{
+	return (int)team_size;
+}
+
+void GOMP_barrier(void)
+{
+	unsigned before = __atomic_fetch_add(&arrived, 1, __ATOMIC_ACQ_REL);
+
+	while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < (before / team_size + 1) * team_size)
+		sched_yield();
+}
+
+struct share {
+	void (*run)(void *);
+	void *data;
+};
+
+static void *share_run(void *argument)
+{
+	struct share *share = argument;
+
+	share->run(share->data);
+	return NULL;
+}
+
+/* In n threads, of which the calling one is the first. */
+static void team_run(void (*run)(void *), void *data, unsigned n)
+{
+	struct share share = { run, data };
+	pthread_t threads[THREADS];
+
+	team_size = n;
+	for (unsigned i = 1; i < n; i++)
+		if (pthread_create(&threads[i], NULL, share_run, &share))
+			abort();
+	run(data);
+	for (unsigned i = 1; i < n; i++)
+		pthread_join(threads[i], NULL);
+}
+
+void GOMP_parallel(void (*run)(void *), void *data, unsigned n, unsigned flags)
+{
+	(void)flags;
+	team_run(run, data, n);
+}
+
+static __attribute__((noinline)) void region(void *next)
+{
+	int *mine = &cells[__atomic_fetch_add((int *)next, 1, __ATOMIC_RELAXED) % 16];
+
+	__tsan_func_entry(__builtin_return_address(0));
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < TIMES; i++)
+			__tsan_write4(mine);
+		__wrap_GOMP_barrier();
+	}
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+typedef void callback(void);
+typedef void implicit_task(int endpoint, void *parallel, void *task, unsigned threads, unsigned index, int flags);
+typedef void sync_region(int kind, int endpoint, void *parallel, void *task, const void *code);
+
+static callback *callbacks[32];
+
+static int callback_set(int event, callback *function)
+{
+	callbacks[event] = function;
+	return 5; /* ompt_set_always */
+}
+
+static callback *callback_lookup(const char *name)
+{
+	return strcmp(name, "ompt_set_callback") == 0 ? (callback *)callback_set : NULL;
+}
+
+static __attribute__((noinline)) void tool_writes(int *mine)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	for (int i = 0; i < 3 * TIMES; i++)
+		__tsan_write4(mine);
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
+/* What clang's library tells a tool: a task begins in each thread, and ends at the region's barrier. */
+static void tool_region(void *parallel)
+{
+	implicit_task *implicit = (implicit_task *)callbacks[7];
+	sync_region *sync = (sync_region *)callbacks[16];
+	static int next;
+	void *task = NULL;
+
+	implicit(1, parallel, &task, team_size, 0, 0);
+	tool_writes(&cells[32 + __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % 16]);
+	sync(3, 1, parallel, &task, NULL); /* an explicit barrier */
+	GOMP_barrier();
+	sync(3, 2, parallel, &task, NULL);
+	sync(9, 1, parallel, &task, NULL);
+	sync(9, 2, parallel, &task, NULL);
+	implicit(2, NULL, &task, team_size, 0, 0);
+}
+
+static void tool(void)
+{
+	struct {
+		int (*initialize)(callback *(*lookup)(const char *), int device, void *data);
+		void (*finalize)(void *data);
+	} *start = ompt_start_tool(50, "made up");
+	void *parallel = NULL, *task = NULL;
+
+	if (!start || !start->initialize(callback_lookup, 0, NULL))
+		abort();
+	((void (*)(void *, const void *, void *, unsigned, int, const void *))callbacks[3])(&task, NULL, &parallel, THREADS, 0, NULL);
+	team_run(tool_region, &parallel, THREADS);
+	((void (*)(void *, void *, int, const void *))callbacks[4])(&parallel, &task, 0, NULL);
+	start->finalize(NULL);
+}
+
+static void emulated(void)
+{
+	int next = 0;
+
+	memory();
+	heap();
+	__wrap_GOMP_parallel(region, &next, THREADS, 0);
+	tool();
+}
+
+/* 24 thrice and 23 bytes by mem*, 1 by memset; 25, 12, 6 (and a NUL), 2 by str*. */
+static void test_libraries(void **state)
+{
+	(void)state;
+	assert_int_equal(calls(&parent, "memory"), 1);
+	assert_true(sum(&parent, "memory", "emulated:copied_bytes") == 24 + 24 + 23 + 1 + 25 + 12 + 7 + 2);
+	assert_true(sum(&parent, "heap", "emulated:allocations") == 4);
+	assert_true(sum(&parent, "heap", "emulated:allocated_bytes") == 300000 + 600000 + 15 + 8);
+	assert_true(sum(&parent, "heap", "emulated:atomics") == 2);
+}
+
+static void test_openmp(void **state)
+{
+	double accesses = THREADS * TIMES * 3;
+
+	(void)state;
+	assert_int_equal(calls(&parent, "region"), THREADS);
+	assert_true(sum(&parent, "region", "emulated:accesses") == accesses);
+	assert_true(sum(&parent, "region", "emulated:hitm_false_milli") / accesses > 100);
+	assert_int_equal(calls(&parent, "tool_writes"), THREADS);
+	assert_true(sum(&parent, "tool_writes", "emulated:hitm_false_milli") / accesses > 100);
+}
+
+static int tests(void)
+{
+	const struct CMUnitTest all[] = {
+		cmocka_unit_test(test_libraries), cmocka_unit_test(test_openmp),
+	};
+
+	return cmocka_run_group_tests(all, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	return emulated_main(argv, emulated, tests);
+}

@@ -1,0 +1,216 @@
+/* Both ends of calls: nested, left by a jump, on another stack, at the same place, too many, without room. */
+#include "tests/runs/probe_stack.h"
+
+/* A handler of signals runs on a stack of its own, which lies above the thread's, while a hook is at work there: it has to stay so. */
+static void test_handler_on_another_stack(void **state)
+{
+	uintptr_t elsewhere[4] = { 0 }, *slots = begin(0, RECORD_FILE_BYTES);
+	struct samples s;
+
+	(void)state;
+	enter(0, &slots[30]);
+	assert_true((uintptr_t)elsewhere > (uintptr_t)&slots[20]);
+	probe_self->busy = (uintptr_t)&slots[20];
+	enter(1, &elsewhere[1]);
+	assert_int_equal(probe_self->busy, (uintptr_t)&slots[20]);
+	assert_int_equal(elsewhere[1], 0);
+	probe_self->busy = 0;
+	leave(&slots[30]);
+	end(&s, slots);
+	assert_int_equal(s.n, 1);
+	samples_release(&s);
+}
+
+/* f0 calls f1, which calls itself; twice each, near and far from the thread's storage. */
+static void test_nested(void **state)
+{
+	struct samples s;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
+
+	(void)state;
+	for (uint32_t k = 0; k < 2; k++) {
+		uint32_t base = k * 500;
+
+		for (int i = 0; i < 2000; i++) {
+			enter(base, &slots[30]);
+			enter(base + 1, &slots[20]);
+			enter(base + 1, &slots[10]);
+			leave(&slots[10]);
+			leave(&slots[20]);
+			leave(&slots[30]);
+		}
+	}
+	for (size_t i = 0; i < SLOTS; i++)
+		assert_int_equal(slots[i], 1000 + i);
+	end(&s, slots);
+	assert_int_equal(s.n, 12000);
+	for (size_t i = 0; i < s.n; i++) {
+		const struct sample *sample = &s.items[i];
+		uint32_t which = sample->function % 500;
+
+		assert_int_equal(sample->depth, which == 0 ? 0 : 1 + sample->ordinal % 2);
+		assert_int_equal(sample->weight, 1);
+		assert_false(sample->unwound || sample->estimated);
+		assert_true(sample->alone_ns <= sample->ns);
+	}
+	assert_int_equal(calls_of(&s, 0), 2000);
+	assert_int_equal(calls_of(&s, 1), 4000);
+	assert_int_equal(calls_of(&s, 501), 4000);
+	samples_release(&s);
+}
+
+/* f1 and f2 are left by a jump to f0, which calls f3 at a place between theirs. */
+static void test_jump(void **state)
+{
+	struct samples s;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
+	size_t unwound = 0;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		enter(0, &slots[40]);
+		enter(1, &slots[30]);
+		enter(2, &slots[10]);
+		slots[10] = 77;
+		enter(3, &slots[20]);
+		leave(&slots[20]);
+		slots[30] = 78; /* overwritten */
+		leave(&slots[40]);
+	}
+	end(&s, slots);
+	assert_int_equal(s.n, 4000);
+	for (size_t i = 0; i < s.n; i++) {
+		assert_true(s.items[i].unwound == (s.items[i].function == 1 || s.items[i].function == 2));
+		assert_int_equal(s.items[i].depth, s.items[i].function == 3 ? 2 : s.items[i].function); /* f2 was gone by then */
+		unwound += s.items[i].unwound;
+	}
+	assert_int_equal(unwound, 2000);
+	samples_release(&s);
+}
+
+/* f0 ends by jumping to f1, at the same slot. */
+static void test_tail_call(void **state)
+{
+	struct samples s;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		enter(0, &slots[40]);
+		enter(1, &slots[40]);
+		leave(&slots[40]);
+		leave(&slots[40]);
+		assert_int_equal(slots[40], 1040);
+	}
+	end(&s, slots);
+	assert_int_equal(s.n, 200);
+	assert_false(s.items[0].unwound);
+	samples_release(&s);
+}
+
+/* Short calls are sampled, and all of them are counted; two runs take the same ones. */
+static void test_budget(void **state)
+{
+	struct samples s;
+
+	(void)state;
+	for (int run = 0; run < 2; run++) {
+		uintptr_t *slots = begin(30000, RECORD_FILE_BYTES);
+		uint64_t weights = 0;
+
+		for (int i = 0; i < 300000; i++) {
+			enter(7, &slots[40]);
+			leave(&slots[40]);
+		}
+		end(&s, slots);
+		assert_in_range(s.n, 4, 100000);
+		assert_int_equal(calls_of(&s, 7), 300000);
+		for (size_t i = 0; i < s.n; i++)
+			weights += s.items[i].weight;
+		assert_in_range(weights, 300000 / 2, 300000 * 2);
+		assert_true(s.items[s.n - 1].weight > 1 && s.items[s.n - 1].estimated);
+		samples_release(&s);
+	}
+}
+
+/* Deeper than there are frames, on another stack, in a hook that a signal interrupted: counted, not measured. */
+static void test_not_measured(void **state)
+{
+	struct samples s;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES), elsewhere[2] = { 5, 6 }, *deep = mem_new(PROBE_DEPTH_MAX + 20, sizeof(*deep));
+
+	(void)state;
+	enter(0, &slots[10]);
+	leave(&slots[10]);
+	enter(0, &elsewhere[0]);
+	assert_int_equal(elsewhere[0], 5);
+	probe_self->busy = (uintptr_t)&slots[20];
+	enter(0, &slots[10]);
+	assert_int_equal(slots[10], 1010);
+	probe_self->busy = 0;
+	probe_self->stack_low = (uintptr_t)deep;
+	probe_self->stack_bytes = (PROBE_DEPTH_MAX + 20) * sizeof(*deep);
+	for (size_t i = PROBE_DEPTH_MAX + 20; i-- > 0;)
+		enter(1, &deep[i]);
+	assert_int_equal(probe_self->depth, PROBE_DEPTH_MAX);
+	for (size_t i = 0; i < PROBE_DEPTH_MAX + 20; i++)
+		leave(&deep[i]);
+	end(&s, slots);
+	free(deep);
+	assert_int_equal(s.n, 1 + PROBE_DEPTH_MAX);
+	assert_int_equal(calls_of(&s, 0), 3);
+	assert_int_equal(calls_of(&s, 1), PROBE_DEPTH_MAX + 20);
+	samples_release(&s);
+}
+
+/* The file has no more room: return addresses are put back all the same. */
+static void test_full(void **state)
+{
+	struct samples s;
+	uintptr_t *slots = begin(0, 3 * 65536);
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		enter(0, &slots[40]);
+		leave(&slots[40]);
+		assert_int_equal(slots[40], 1040);
+	}
+	end(&s, slots);
+	assert_true(s.n > 1000 && s.dropped > 1000);
+	assert_int_equal(s.n + s.dropped, 20000);
+	assert_int_equal(calls_of(&s, 0), 20000);
+	samples_release(&s);
+}
+
+/* The compiler's calls at both ends, of a function that calls itself and of one that ends without the second call. */
+static void test_instrumented(void **state)
+{
+	struct samples s;
+	uintptr_t *slots = begin(0, RECORD_FILE_BYTES);
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		probe_instrumented_enter(0, &slots[40]);
+		probe_instrumented_enter(1, &slots[30]);
+		probe_instrumented_enter(1, &slots[20]);
+		probe_instrumented_leave(1, &slots[20]);
+		probe_instrumented_leave(1, &slots[30]);
+		probe_instrumented_enter(2, &slots[30]); /* left by a jump */
+		probe_instrumented_leave(0, &slots[40]);
+	}
+	end(&s, slots);
+	assert_int_equal(s.n, 400);
+	assert_int_equal(calls_of(&s, 1), 200);
+	assert_int_equal(calls_of(&s, 2), 100);
+	samples_release(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_handler_on_another_stack), SCRATCH_TEST(test_nested), SCRATCH_TEST(test_jump), SCRATCH_TEST(test_tail_call),
+		SCRATCH_TEST(test_budget), SCRATCH_TEST(test_not_measured), SCRATCH_TEST(test_full), SCRATCH_TEST(test_instrumented),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

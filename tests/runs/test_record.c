@@ -1,0 +1,308 @@
+/* The writer, from inside a process, against the reader. */
+#include "tests/runs/recording.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+
+static void test_what_is_written_is_read(void **state)
+{
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct samples s;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	assert_int_equal(record_function(&w, 0x1234, "abcdef", "f(int, long)"), 0);
+	assert_int_equal(record_function(&w, 0x99, "", "new\nline"), 1);
+	assert_true(record_info(&w, "input", "a b\nc"));
+	for (uint64_t i = 0; i < 20000; i++) /* several chunks */
+		assert_true(put(&w, &t, i & 1, i / 2, i));
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_true(s.finished && !s.truncated);
+	assert_int_equal(s.n, 20000);
+	assert_int_equal(s.n_functions, 2);
+	assert_string_equal(s.functions[0].name, "f(int, long)");
+	assert_string_equal(s.functions[0].module, "abcdef");
+	assert_int_equal(s.functions[0].address, 0x1234);
+	assert_string_equal(s.functions[1].module, "-");
+	assert_string_equal(s.functions[1].name, "new?line");
+	assert_string_equal(samples_info(&s, "input"), "a b?c");
+	assert_int_equal(s.n_counters, 2);
+	for (size_t i = 0; i < s.n; i++) {
+		assert_int_equal(s.items[i].function, i / 10000);
+		assert_int_equal(s.items[i].ordinal, i % 10000);
+		assert_true(s.values[2 * i] == (double)(2 * (i % 10000) + i / 10000));
+		assert_true(s.values[2 * i + 1] != s.values[2 * i + 1]);
+	}
+	samples_release(&s);
+}
+
+/* ---- threads ---- */
+
+struct worker {
+	struct record_writer *w;
+	uint32_t function;
+};
+
+static void *work(void *argument)
+{
+	struct worker *worker = argument;
+	struct record_thread t = { 0 };
+
+	worker->function = record_function(worker->w, 1, "m", "f");
+	for (uint64_t i = 0; i < 10000; i++)
+		put(worker->w, &t, worker->function, i, i);
+	return NULL;
+}
+
+static void test_threads_do_not_wait(void **state)
+{
+	struct record_writer w;
+	struct worker workers[8];
+	pthread_t threads[8];
+	struct samples s;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	for (int i = 0; i < 8; i++) {
+		workers[i].w = &w;
+		assert_int_equal(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+	}
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 80000);
+	assert_int_equal(s.n_functions, 8);
+	for (int i = 0; i < 8; i++) {
+		const struct samples_function *f = &s.functions[i];
+
+		assert_int_equal(f->n, 10000); /* every number was given once, and its samples are one thread's */
+		for (size_t k = 0; k < f->n; k++) {
+			assert_int_equal(s.items[f->first + k].ordinal, k);
+			assert_int_equal(s.items[f->first + k].thread, s.items[f->first].thread);
+		}
+	}
+	samples_release(&s);
+}
+
+/* ---- ends ---- */
+
+static void test_killed(void **state)
+{
+	char path[RECORD_PATH_BYTES + 64];
+	struct samples s;
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		struct record_writer w;
+		struct record_thread t = { 0 };
+
+		record_open(&w, &options);
+		record_function(&w, 1, "m", "f");
+		for (uint64_t i = 0; i < 7777; i++)
+			put(&w, &t, 0, i, i);
+		raise(SIGKILL);
+	}
+	waitpid(child, &status, 0);
+	snprintf(path, sizeof(path), "%d-0.samples", (int)child);
+	read_file(path, &s);
+	assert_int_equal(s.n, 7777);
+	assert_false(s.finished);
+	samples_release(&s);
+}
+
+static void test_fork(void **state)
+{
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	char path[RECORD_PATH_BYTES + 64];
+	struct samples s;
+	pid_t child;
+	int status;
+
+	(void)state;
+	assert_int_equal(record_open(&w, &options), 0);
+	record_function(&w, 1, "m", "f");
+	put(&w, &t, 0, 0, 5);
+	child = fork();
+	if (child == 0) {
+		if (put(&w, &t, 0, 1, 6)) /* before record_fork() nothing must reach the parent's file */
+			_exit(1);
+		if (record_fork(&w, &t) || record_function(&w, 2, "m", "g") != 1 || !put(&w, &t, 0, 1, 7) || !put(&w, &t, 1, 0, 8))
+			_exit(2);
+		record_close(&w);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	put(&w, &t, 0, 1, 9);
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.n_functions, 1);
+	assert_true(s.values[2] == 9);
+	samples_release(&s);
+	snprintf(path, sizeof(path), "%d-0.samples", (int)child);
+	read_file(path, &s);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.n_functions, 2);
+	assert_string_equal(s.functions[0].name, "f");
+	assert_int_equal(s.pid, child);
+	samples_release(&s);
+}
+
+/* A clock that jumps back, as in a virtual machine that is moved: what was known of it before stays. */
+static void test_clock_goes_backwards(void **state)
+{
+	struct record_options own = options;
+	struct record_writer w;
+	struct samples s;
+
+	(void)state;
+	own.ticks_per_s = 0;
+	assert_int_equal(record_open(&w, &own), 0);
+	w.first.ticks += UINT64_C(1) << 60;
+	w.first.ns -= 1000000000u;
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_true(s.ns_per_tick > .01 && s.ns_per_tick < 100);
+	samples_release(&s);
+}
+
+static void test_build_id(void **state)
+{
+	static const struct {
+		uint32_t words[12];
+		size_t n;
+		const char *id;
+	} rows[] = {
+		{ { 0 }, 0, "" },
+		{ { 4, 4, 3, 0x554e47, 0x04030201 }, 20, "01020304" },
+		{ { 4, 4, 3, 0x554e47, 0x04030201 }, 19, "" },
+		{ { 4, 4, 3 }, 12, "" },
+		{ { 4, 4, 3, 0x6f47, 0x04030201 }, 20, "" },                                       /* "Go" */
+		{ { 4, 4, 1, 0x554e47, 0x04030201, 4, 4, 3, 0x554e47, 0x08070605 }, 40, "05060708" },
+		{ { 5, 3, 1, 0x554e47, 0, 0x04030201, 4, 1, 3, 0x554e47, 0x08 }, 44, "08" },       /* sizes are rounded up */
+		{ { UINT32_MAX, 4, 3, 0x554e47, 0 }, 20, "" },
+		{ { 4, UINT32_MAX, 3, 0x554e47, 0 }, 20, "" },
+		{ { 4, 0x7ffffffc, 3, 0x554e47, 0 }, 20, "" },
+		{ { 0, 0, 0, 0, 0, 0, 0, 0, 0 }, 36, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char *bytes = mem_bytes((const char *)rows[i].words, rows[i].n);
+		char id[RECORD_BUILD_ID_BYTES];
+
+		record_build_id(bytes, rows[i].n, id);
+		assert_string_equal(id, rows[i].id);
+		free(bytes);
+	}
+}
+
+static void test_brief(void **state)
+{
+	struct record_options brief = { .directory = ".", .brief = true, .ticks_per_s = TICKS };
+	struct record_writer w;
+	struct record_thread t = { 0 };
+	struct samples s;
+
+	(void)state;
+	brief.n_counters = 1;
+	assert_int_equal(record_open(&w, &brief), EINVAL);
+	brief.n_counters = 0;
+	assert_int_equal(record_open(&w, &brief), 0);
+	record_function(&w, 1, "m", "f");
+	for (uint64_t i = 0; i < 40000; i++) { /* several chunks */
+		const struct record_sample head = { .weight = 1u << i % 17, .ordinal = i, .duration = 3 * i, .flags = i & 1 ? RECORD_ESTIMATED : 0 };
+		struct record_brief *sample = (struct record_brief *)record_begin(&w, &t);
+
+		if (!sample)
+			fail_msg("sample %zu was dropped", (size_t)i);
+		else
+			record_shorten(&head, sample);
+		record_commit(&w, &t);
+	}
+	record_close(&w);
+	read_file(w.path, &s);
+	assert_int_equal(s.n, 40000);
+	for (size_t i = 0; i < s.n; i++) {
+		assert_int_equal(s.items[i].ordinal, i);
+		assert_int_equal(s.items[i].weight, 1u << i % 17);
+		assert_true(s.items[i].ns == (double)(3 * i) && s.items[i].estimated == (i & 1));
+	}
+	samples_release(&s);
+}
+
+static void test_refused(void **state)
+{
+	struct record_options bad = options;
+	struct record_writer w;
+
+	(void)state;
+	bad.directory = "not/there";
+	assert_int_equal(record_open(&w, &bad), ENOENT);
+	assert_false(record_info(&w, "k", "v"));
+	assert_int_equal(record_function(&w, 1, "m", "f"), UINT32_MAX);
+	bad = options;
+	bad.n_counters = RECORD_COUNTERS_MAX + 1;
+	assert_int_equal(record_open(&w, &bad), E2BIG);
+	bad = options;
+	bad.chunk_bytes = 5000;
+	assert_int_equal(record_open(&w, &bad), EINVAL);
+}
+
+/* A module whose headers say that notes are where nothing is: those are not read, and the one that is there is found. */
+static void test_module_id(void **state)
+{
+	static const uint32_t note[] = { 4, 4, 3, 0x554e47, 0x04030201 };
+	static const struct {
+		uint64_t at, bytes;
+		uint32_t flags; /* of the segment from 0x1000 to 0x1fff */
+		const char *id;
+	} rows[] = {
+		{ 0x1fec, 20, PF_R, "01020304" },
+		{ 0x1fec, 21, PF_R, "" },                  /* beyond the file's part */
+		{ 0x1fec, 20, PF_X, "" },                  /* cannot be read */
+		{ 0x3000, 20, PF_R, "" },                  /* between two segments */
+		{ 0xfec, 20, PF_R, "" },                   /* before the first one */
+		{ 0x7fffffff0000, 20, PF_R, "" },
+		{ UINT64_MAX - 8, 20, PF_R, "" },
+		{ 0x1fec, UINT64_MAX - 8, PF_R, "" },
+		{ 0x2000, 0, PF_R, "" },
+	};
+	char *memory = mmap(NULL, 0x6000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), id[RECORD_BUILD_ID_BYTES];
+
+	(void)state;
+	assert_true(memory != MAP_FAILED);
+	assert_int_equal(mprotect(memory + 0x1000, 0x1000, PROT_READ | PROT_WRITE), 0);
+	memcpy(memory + 0x1fec, note, sizeof(note));
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const Elf64_Phdr parts[] = {
+			{ .p_type = PT_NOTE, .p_vaddr = 0x5000, .p_memsz = 64 },
+			{ .p_type = PT_NOTE, .p_vaddr = rows[i].at, .p_memsz = rows[i].bytes },
+			{ .p_type = PT_LOAD, .p_vaddr = 0x1000, .p_filesz = 0x1000, .p_memsz = 0x1800, .p_flags = rows[i].flags },
+			{ .p_type = PT_LOAD, .p_vaddr = 0x4000, .p_filesz = 0, .p_memsz = 0x2000, .p_flags = PF_R | PF_W },
+		};
+
+		record_module_id((uintptr_t)memory, parts, COUNT(parts), id);
+		assert_string_equal(id, rows[i].id);
+	}
+	munmap(memory, 0x6000);
+}
+
+int suite_record(void)
+{
+	const struct CMUnitTest tests[] = {
+		SCRATCH_TEST(test_what_is_written_is_read), SCRATCH_TEST(test_threads_do_not_wait), SCRATCH_TEST(test_killed),
+		SCRATCH_TEST(test_fork),                    SCRATCH_TEST(test_refused),             SCRATCH_TEST(test_brief),
+		SCRATCH_TEST(test_clock_goes_backwards),    SCRATCH_TEST(test_build_id),            SCRATCH_TEST(test_module_id),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

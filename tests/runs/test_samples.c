@@ -1,0 +1,434 @@
+/* The reader on files built by hand: what was spent in a function itself, damaged files, and the joining of runs. */
+#include "runs/inside/record/record_writer.h"
+#include "runs/inside/samples/samples_join.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+
+/* A file in memory as the writer would make it: one chunk a thread, in the order of add(). */
+struct file {
+	struct buf names;
+	struct {
+		uint32_t thread;
+		struct buf bytes;
+		uint64_t n;
+	} chunks[4];
+	size_t n_chunks;
+	uint32_t n_counters, back_end;
+	bool brief;
+};
+
+#define CHUNK_BYTES 4096u
+
+static void name(struct file *f, const char *line)
+{
+	buf_format(&f->names, "%s\n", line);
+	f->n_counters += line[0] == 'c';
+}
+
+static void add(struct file *f, uint32_t thread, const struct record_sample *head, const uint64_t *values)
+{
+	size_t i = 0;
+
+	while (i < f->n_chunks && f->chunks[i].thread != thread)
+		i++;
+	if (i == f->n_chunks)
+		f->chunks[f->n_chunks++].thread = thread;
+	if (f->brief) {
+		struct record_brief brief;
+
+		record_shorten(head, &brief);
+		buf_add(&f->chunks[i].bytes, (const char *)&brief, sizeof(brief));
+	} else {
+		buf_add(&f->chunks[i].bytes, (const char *)head, sizeof(*head));
+	}
+	buf_add(&f->chunks[i].bytes, (const char *)values, f->n_counters * sizeof(*values));
+	f->chunks[i].n++;
+}
+
+static void pad(struct buf *out, size_t to)
+{
+	while (out->size < to)
+		buf_char(out, '\0');
+}
+
+static void finish(struct file *f, struct buf *out)
+{
+	struct record_header header = {
+		.version = f->brief ? RECORD_VERSION_BRIEF : RECORD_VERSION, .back_end = f->back_end, .header_bytes = 4096, .names_bytes_max = 4096, .chunk_bytes = CHUNK_BYTES,
+		.n_counters = f->n_counters, .ticks_per_s = 1000000000u, .names_bytes = f->names.size, .chunks = f->n_chunks, .finished = 1,
+	};
+
+	memcpy(header.magic, RECORD_MAGIC, sizeof(header.magic));
+	buf_clear(out);
+	buf_add(out, (const char *)&header, sizeof(header));
+	pad(out, 4096);
+	buf_add(out, f->names.bytes, f->names.size);
+	pad(out, 8192);
+	for (size_t i = 0; i < f->n_chunks; i++) {
+		const struct record_chunk chunk = { .magic = RECORD_CHUNK_MAGIC, .thread = f->chunks[i].thread, .samples = f->chunks[i].n };
+
+		buf_add(out, (const char *)&chunk, sizeof(chunk));
+		buf_add(out, f->chunks[i].bytes.bytes, f->chunks[i].bytes.size);
+		pad(out, 8192 + (i + 1) * CHUNK_BYTES);
+		buf_release(&f->chunks[i].bytes);
+	}
+	buf_release(&f->names);
+}
+
+static void parse(const struct buf *bytes, struct samples *out)
+{
+	struct assay_error err;
+
+	if (samples_parse("test", bytes->bytes, bytes->size, out, &err))
+		fail_msg("%s", err.text);
+}
+
+static const struct sample *find(const struct samples *s, const char *function, uint64_t ordinal, size_t *at)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (!strcmp(s->functions[s->items[i].function].name, function) && s->items[i].ordinal == ordinal)
+			return *at = i, &s->items[i];
+	fail_msg("no sample %s %d", function, (int)ordinal);
+	return NULL;
+}
+
+/* main [0, 1000) calls a [100, 400), which calls b [200, 250) and b [300, 350); then b [500, 600). */
+static void nested(struct file *f)
+{
+	name(f, "c PAPI_TOT_INS");
+	name(f, "f 1 m main");
+	name(f, "f 2 m a");
+	name(f, "f 3 m b");
+	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 0, .start = 200, .duration = 50, .depth = 2 }, (uint64_t[]){ 5 });
+	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 1, .start = 300, .duration = 50, .depth = 2 }, (uint64_t[]){ 5 });
+	add(f, 0, &(struct record_sample){ .function = 1, .weight = 1, .ordinal = 0, .start = 100, .duration = 300, .depth = 1 }, (uint64_t[]){ 30 });
+	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 2, .start = 500, .duration = 100, .depth = 1 }, (uint64_t[]){ 10 });
+	add(f, 0, &(struct record_sample){ .function = 0, .weight = 1, .ordinal = 0, .start = 0, .duration = 1000, .depth = 0 }, (uint64_t[]){ 100 });
+}
+
+static void test_alone(void **state)
+{
+	struct file f = { .n_chunks = 0 };
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+	size_t at;
+
+	(void)state;
+	nested(&f);
+	finish(&f, &bytes);
+	parse(&bytes, &s);
+	assert_int_equal(s.n, 5);
+	assert_true(find(&s, "a", 0, &at)->alone_ns == 200);
+	assert_true(s.alone[at] == 20);
+	assert_true(find(&s, "main", 0, &at)->alone_ns == 600);
+	assert_true(s.alone[at] == 60 && s.values[at] == 100);
+	assert_true(find(&s, "b", 2, &at)->alone_ns == 100);
+	assert_int_equal(s.functions[2].n, 3);
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
+/* Of 8 calls of b in a call of a one was sampled, for all of them. */
+static void test_alone_is_estimated(void **state)
+{
+	struct file f = { .n_chunks = 0 };
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+	size_t at;
+
+	(void)state;
+	name(&f, "f 1 m a");
+	name(&f, "f 2 m b");
+	add(&f, 0, &(struct record_sample){ .function = 1, .weight = 8, .start = 200, .duration = 10, .depth = 1, .flags = RECORD_ESTIMATED }, NULL);
+	add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1, .start = 100, .duration = 300, .flags = RECORD_ESTIMATED }, NULL);
+	/* its caller was dropped: it is no part of the next one, which began later */
+	add(&f, 0, &(struct record_sample){ .function = 1, .weight = 8, .ordinal = 9, .start = 500, .duration = 10, .depth = 1 }, NULL);
+	add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1, .ordinal = 1, .start = 600, .duration = 300 }, NULL);
+	finish(&f, &bytes);
+	parse(&bytes, &s);
+	assert_true(find(&s, "a", 0, &at)->alone_ns == 220);
+	assert_true(s.items[at].estimated);
+	assert_true(find(&s, "a", 1, &at)->alone_ns == 300);
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
+static void test_vector(void **state)
+{
+	struct file f = { .n_chunks = 0 };
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+	double vector[3];
+
+	(void)state;
+	name(&f, "c PAPI_L1_DCM");
+	name(&f, "c PAPI_TOT_INS");
+	name(&f, "c PAPI_BR_MSP");
+	name(&f, "f 1 m a");
+	add(&f, 0, &(struct record_sample){ .weight = 1, .threads = 4 }, (uint64_t[]){ 100, 1000, UINT64_MAX });
+	add(&f, 0, &(struct record_sample){ .weight = 1, .ordinal = 1 }, (uint64_t[]){ 100, 0, 1 });
+	finish(&f, &bytes);
+	parse(&bytes, &s);
+	samples_vector(&s, 0, false, vector);
+	assert_true(vector[0] == .1 / 4 && vector[1] == 250 && isnan(vector[2]));
+	samples_vector(&s, 0, true, vector);
+	assert_true(vector[1] == 250 && isnan(vector[2])); /* what was not counted is not counted without nested calls either */
+	samples_vector(&s, 1, false, vector);
+	assert_true(isnan(vector[0]) && vector[1] == 0); /* no work was done */
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
+/* ---- damaged files ---- */
+
+static void set32(struct buf *b, size_t at, uint32_t value)
+{
+	memcpy(b->bytes + at, &value, sizeof(value));
+}
+
+static void test_damaged(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t at;
+		uint32_t value;
+		enum assay_status status;
+	} rows[] = {
+		{ "magic", 0, 1, ASSAY_E_FORMAT },
+		{ "a newer version", 8, RECORD_VERSION_BRIEF + 1, ASSAY_E_VERSION },
+		{ "version 0", 8, 0, ASSAY_E_FORMAT },
+		{ "counters in brief samples", 8, RECORD_VERSION_BRIEF, ASSAY_E_FORMAT },
+		{ "back end", 12, 77, ASSAY_E_FORMAT },
+		{ "header's size", 16, 100, ASSAY_E_FORMAT },
+		{ "room for names", 20, 1u << 30, ASSAY_E_FORMAT },
+		{ "chunk's size", 24, 12, ASSAY_E_FORMAT },
+		{ "no chunk's size", 24, 0, ASSAY_E_FORMAT },
+		{ "more counters than names", 28, 2, ASSAY_E_FORMAT },
+		{ "too many counters", 28, 1000, ASSAY_E_FORMAT },
+	};
+	struct file f = { .n_chunks = 0 };
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	struct samples s;
+
+	(void)state;
+	nested(&f);
+	finish(&f, &bytes);
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		uint32_t old;
+
+		memcpy(&old, bytes.bytes + rows[i].at, sizeof(old));
+		set32(&bytes, rows[i].at, rows[i].value);
+		if (samples_parse("f", bytes.bytes, bytes.size, &s, &err) != rows[i].status)
+			fail_msg("%s", rows[i].what);
+		assert_non_null(strstr(err.text, "f: "));
+		set32(&bytes, rows[i].at, old);
+	}
+	parse(&bytes, &s);
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
+/* Cut anywhere, it is read up to the last whole sample. */
+static void test_truncated(void **state)
+{
+	const size_t first = 8192 + sizeof(struct record_chunk), each = sizeof(struct record_sample) + 8;
+	struct file f = { .n_chunks = 0 };
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	struct samples s;
+
+	(void)state;
+	nested(&f);
+	finish(&f, &bytes);
+	for (size_t n = 0; n <= bytes.size; n += n < 4096 ? 1024 : 7) {
+		enum assay_status st = samples_parse("f", bytes.bytes, n, &s, &err);
+		size_t whole = n < first ? 0 : (n - first) / each < 5 ? (n - first) / each : 5;
+
+		if (st) {
+			assert_true(n < 4096 + 15); /* before the counter's name is whole */
+			continue;
+		}
+		if (s.n_functions == 3)
+			assert_int_equal(s.n, whole);
+		assert_true(s.truncated == (s.n_functions < 3 || whole < 5));
+		samples_release(&s);
+	}
+	buf_release(&bytes);
+}
+
+/* Without counters samples are brief: what is read is the same. */
+static void test_brief(void **state)
+{
+	static const struct {
+		uint32_t function, weight;
+		uint64_t ordinal, start, duration;
+		uint32_t depth, threads, flags;
+	} rows[] = {
+		{ 1, 8, 5, 200, 10, 1, 3, RECORD_ESTIMATED },
+		{ 0, 1, UINT64_MAX / 3, 100, 300, 0, 3, RECORD_UNWOUND },
+		{ 1, 1u << 16, 9, 500, 1ull << 40, 0, 1, 0 },
+		{ 1, 0, 70000, 900, 0, 0, 0, RECORD_TOTAL },
+	};
+	struct samples read[2];
+
+	(void)state;
+	for (int brief = 0; brief < 2; brief++) {
+		struct file f = { .n_chunks = 0, .brief = brief };
+		struct buf bytes = BUF_INIT;
+
+		name(&f, "f 1 m a");
+		name(&f, "f 2 m b");
+		for (size_t i = 0; i < COUNT(rows); i++)
+			add(&f, 0, &(struct record_sample){ .function = rows[i].function, .weight = rows[i].weight, .ordinal = rows[i].ordinal,
+				.start = rows[i].start, .duration = rows[i].duration, .depth = rows[i].depth, .threads = rows[i].threads,
+				.flags = rows[i].flags }, NULL);
+		finish(&f, &bytes);
+		parse(&bytes, &read[brief]);
+		buf_release(&bytes);
+	}
+	assert_int_equal(read[1].n, 3);
+	assert_int_equal(read[0].n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct sample *a = &read[0].items[i], *b = &read[1].items[i];
+
+		assert_int_equal(a->function, b->function);
+		assert_int_equal(a->weight, b->weight);
+		assert_int_equal(a->threads, b->threads);
+		assert_int_equal(a->depth, b->depth);
+		assert_int_equal(a->ordinal, b->ordinal);
+		assert_true(a->unwound == b->unwound && a->estimated == b->estimated);
+		assert_true(a->start_s == b->start_s && a->ns == b->ns && a->alone_ns == b->alone_ns);
+	}
+	assert_int_equal(read[1].n_calls, 1);
+	assert_int_equal(read[1].calls[0].calls, 70000);
+	samples_release(&read[0]);
+	samples_release(&read[1]);
+}
+
+static void test_brief_damaged(void **state)
+{
+	struct file f = { .n_chunks = 0, .brief = true };
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+
+	(void)state;
+	name(&f, "f 1 m a");
+	add(&f, 0, &(struct record_sample){ .weight = 1, .threads = 1u << 20 }, NULL);
+	add(&f, 0, &(struct record_sample){ .weight = 1 }, NULL);
+	finish(&f, &bytes);
+	bytes.bytes[8192 + sizeof(struct record_chunk) + sizeof(struct record_brief) + 2] = 32; /* a weight of 2^32 */
+	parse(&bytes, &s);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.unreadable, 1);
+	assert_int_equal(s.items[0].threads, UINT16_MAX);
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
+static void test_unknown_function(void **state)
+{
+	struct file f = { .n_chunks = 0 };
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+
+	(void)state;
+	name(&f, "f 1 m a");
+	add(&f, 0, &(struct record_sample){ .function = 1, .weight = 1 }, NULL);
+	add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1 }, NULL);
+	finish(&f, &bytes);
+	parse(&bytes, &s);
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.unreadable, 1);
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
+/* ---- joining ---- */
+
+struct run {
+	const char *counter, *input;
+	uint64_t calls, first, step; /* ordinals first, first + step... below calls are sampled; no total where calls is 0 */
+	uint32_t back_end;
+};
+
+static void run_make(const struct run *run, struct samples *out)
+{
+	struct file f = { .back_end = run->back_end };
+	struct buf bytes = BUF_INIT;
+	char *line = mem_format("c %s", run->counter), *input = mem_format("i input %s", run->input ? run->input : "");
+	uint64_t calls = run->calls ? run->calls : 20;
+
+	name(&f, "c PAPI_TOT_INS");
+	name(&f, line);
+	name(&f, "f 10 m f");
+	if (run->input)
+		name(&f, input);
+	for (uint64_t i = run->first; i < calls; i += run->step)
+		add(&f, 0, &(struct record_sample){ .weight = 1, .ordinal = i, .duration = i }, (uint64_t[]){ 1000, 10 * i });
+	if (run->calls)
+		add(&f, 0, &(struct record_sample){ .ordinal = run->calls, .flags = RECORD_TOTAL }, (uint64_t[]){ UINT64_MAX, UINT64_MAX });
+	finish(&f, &bytes);
+	parse(&bytes, out);
+	buf_release(&bytes);
+	free(line);
+	free(input);
+}
+
+static void test_join(void **state)
+{
+	static const struct {
+		const char *what;
+		struct run a, b;
+		enum samples_apart apart;
+		size_t rows;
+		enum assay_status status;
+	} rows[] = {
+		{ "all of both", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 20, 0, 1, 1 }, SAMPLES_JOINED, 20, ASSAY_OK },
+		{ "sampled more seldom in one", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 20, 0, 4, 1 }, SAMPLES_JOINED, 5, ASSAY_OK },
+		{ "never the same ones", { "A", NULL, 20, 0, 2, 1 }, { "B", NULL, 20, 1, 2, 1 }, SAMPLES_NONE_COMMON, 0, ASSAY_OK },
+		{ "called more often in one", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 21, 0, 1, 1 }, SAMPLES_CALLS_DIFFER, 0, ASSAY_OK },
+		{ "one was killed", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 0, 0, 1, 1 }, SAMPLES_CALLS_UNKNOWN, 0, ASSAY_OK },
+		{ "other inputs", { "A", "x", 20, 0, 1, 1 }, { "B", "y", 20, 0, 1, 1 }, SAMPLES_JOINED, 0, ASSAY_E_USAGE },
+		{ "other back ends", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 20, 0, 1, 2 }, SAMPLES_JOINED, 0, ASSAY_E_USAGE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct samples a, b;
+		const struct samples *runs[] = { &a, &b };
+		struct samples_join join;
+		struct assay_error err;
+		double vector[3];
+
+		run_make(&rows[i].a, &a);
+		run_make(&rows[i].b, &b);
+		if (samples_join(runs, 2, &join, &err) != rows[i].status)
+			fail_msg("%s", rows[i].what);
+		if (!rows[i].status) {
+			assert_int_equal(join.n_columns, 3); /* the instructions once */
+			assert_int_equal(join.n, 1);
+			if (join.functions[0].apart != rows[i].apart || join.functions[0].n != rows[i].rows)
+				fail_msg("%s: %d, %zu rows", rows[i].what, (int)join.functions[0].apart, join.functions[0].n);
+			for (size_t k = 0; k < join.functions[0].n && join.functions[0].apart == SAMPLES_JOINED; k++) {
+				samples_join_vector(&join, 0, k, false, vector);
+				assert_true(vector[0] == 1000 && vector[1] == vector[2]);
+			}
+			samples_join_release(&join);
+		}
+		samples_release(&a);
+		samples_release(&b);
+	}
+}
+
+int suite_samples(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_alone),     cmocka_unit_test(test_alone_is_estimated), cmocka_unit_test(test_vector),
+		cmocka_unit_test(test_damaged),   cmocka_unit_test(test_truncated),          cmocka_unit_test(test_unknown_function),
+		cmocka_unit_test(test_join),      cmocka_unit_test(test_brief),             cmocka_unit_test(test_brief_damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
