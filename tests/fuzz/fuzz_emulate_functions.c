@@ -10,17 +10,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct runtime runtime;
 
 /* What functions are numbered with, under a lock. */
-void *pages_take(size_t bytes)
+void *pages_map(size_t bytes)
 {
 	return mem_new(bytes, 1);
 }
 
-void spin_take(struct spin *s)
+void spin_lock(struct spin *s)
 {
 	s->held = 1;
 }
 
-void spin_release(struct spin *s)
+void spin_unlock(struct spin *s)
 {
 	s->held = 0;
 }

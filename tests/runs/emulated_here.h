@@ -29,7 +29,7 @@ int __tsan_atomic32_fetch_add(volatile int *at, int value, int order);
 void __sanitizer_cov_trace_pc(void);
 void runtime_finish(void);
 
-/* Of wrap_calls.c, which is not here. */
+/* The linker makes them of _exit() and _Exit(); here nothing does. */
 _Noreturn void __real__exit(int status);
 _Noreturn void __real__Exit(int status);
 _Noreturn void __real__exit(int status)

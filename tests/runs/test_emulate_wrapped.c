@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-/* Of wrap_memory.c, wrap_heap.c, wrap_locks.c and openmp.c. */
+/* In wrap.c and meetings.c. */
 void *__wrap_memcpy(void *to, const void *from, size_t n);
 void *__wrap_memmove(void *to, const void *from, size_t n);
 void *__wrap_memset(void *to, int c, size_t n);
@@ -30,7 +30,7 @@ void __wrap_GOMP_parallel(void (*run)(void *), void *data, unsigned n, unsigned 
 void __wrap_GOMP_barrier(void);
 void *ompt_start_tool(unsigned version, const char *library);
 
-/* OpenMP's library as openmp.c sees it: GOMP_barrier() and GOMP_parallel(), OMPT's callbacks. */
+/* OpenMP's library as meetings.c sees it: GOMP_barrier() and GOMP_parallel(), OMPT's callbacks. */
 void GOMP_parallel(void (*run)(void *), void *data, unsigned n, unsigned flags);
 void GOMP_barrier(void);
 int omp_get_num_threads(void);

@@ -1,9 +1,10 @@
-/* Potential HITM: what threads that touch a line in the same window of logical time may cost each other, whatever the order in which they
- * happened to run. Of N accesses to the line, thread t made n and thread u r reads and w writes: in a random order, before an access of t
- * the last one that was not a read of u is a write of u with probability (w / N) / (1 - r / N); summed over t's accesses and the other
- * threads. It is true sharing when u wrote words that t touched, else false sharing.
+/* Potential HITM: what threads that touch a line in the same window of logical time may cost each other, whatever the order in
+ * which they happened to run. Of N accesses to the line, thread t made n and thread u r reads and w writes: in a random order,
+ * before an access of t the last one that was not a read of u is a write of u with probability (w / N) / (1 - r / N); summed over
+ * t's accesses and the other threads. It is true sharing when u wrote words that t touched, else false sharing.
  *
- * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written (settle.c). */
+ * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written
+ * (frames.c). */
 #include "runs/inside/emulate/emulate.h"
 
 #include <string.h>
@@ -11,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOG_TOUCHES      (1u << 18) /* of a thread: 8 MiB... */
-#define LOG_TOUCHES_LESS (1u << 14) /* ...or, of those that come after LARGE_LOGS, 512 KiB */
+#define LOG_TOUCHES      (1u << 18) /* of one thread: 8 MiB... */
+#define LOG_TOUCHES_LESS (1u << 14) /* ...or, after the first LARGE_LOGS threads, 512 KiB */
 #define LARGE_LOGS       32u
-#define DUE_WINDOWS      64u        /* closed ones after which a thread looks */
+#define DUE_WINDOWS      64u        /* windows that a thread closes between one evaluation and the next */
 #define WAIT_NS          1000000    /* for threads that are behind, when the log is full */
 #define WAITS_MAX        20000u     /* so often at most... */
 #define WAITS_IDLE       20u        /* ...and so often in a row when none of them is at work */
@@ -33,7 +34,7 @@ struct line {
 };
 
 static struct line *lines;     /* [SHARERS], by hash */
-static struct sharer *sharers; /* [SHARERS] */
+static struct sharer *sharers; /* [SHARERS / 2] */
 static uint32_t n_sharers, stamp;
 static struct spin lock;
 
@@ -49,13 +50,13 @@ static uint64_t log_room(const struct thread *t)
 	return t->log_mask + 1 - (t->log_queue.tail - __atomic_load_n(&t->log_queue.head, __ATOMIC_ACQUIRE));
 }
 
-static bool log_take(struct thread *t)
+static bool log_ready(struct thread *t)
 {
 	uint64_t touches = t->number < LARGE_LOGS ? LOG_TOUCHES : LOG_TOUCHES_LESS;
 
 	if (t->log)
 		return true;
-	t->log = pages_take(touches * sizeof(*t->log));
+	t->log = pages_map(touches * sizeof(*t->log));
 	t->log_mask = touches - 1;
 	return t->log != NULL;
 }
@@ -65,12 +66,13 @@ static uint64_t log_window(const struct thread *t)
 {
 	uint64_t head = t->log_queue.head;
 
-	return t->log && head != __atomic_load_n(&t->log_queue.tail, __ATOMIC_ACQUIRE) ? t->log[head & t->log_mask].window : UINT64_MAX;
+	return t->log && head != __atomic_load_n(&t->log_queue.tail, __ATOMIC_ACQUIRE) ? t->log[head & t->log_mask].window
+	                                                                               : UINT64_MAX;
 }
 
 /* ---- one window ---- */
 
-/* The line's place in the table; its stamp is not that of the window when it is not there yet. */
+/* The line's place in the table; its stamp is another one as long as it is not there. */
 static struct line *line_at(uint64_t number)
 {
 	uint32_t i = (uint32_t)((number * 0x9e3779b97f4a7c15u) >> 40) % SHARERS;
@@ -90,11 +92,11 @@ static void line_add(uint32_t thread, const struct touch *touch)
 		return;
 	}
 	if (line->stamp != stamp)
-		*line = (struct line){ .line = touch->line, .stamp = stamp, .first = NONE };
+		*line = (struct line){.line = touch->line, .stamp = stamp, .first = NONE};
 	s = line->first == NONE ? NULL : &sharers[line->first];
 	if (!s || s->thread != thread) { /* threads come one after the other */
 		s = &sharers[n_sharers];
-		*s = (struct sharer){ .thread = thread, .next = line->first };
+		*s = (struct sharer){.thread = thread, .next = line->first};
 		line->first = n_sharers++;
 		line->n_sharers++;
 	}
@@ -117,7 +119,8 @@ static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch
 		const struct sharer *s = &sharers[i];
 
 		if (s->thread != thread && s->writes > 0)
-			t->invocations[touch->invocation].hitm[words & s->write_words ? 0 : 1] += weight * n * s->writes / (all - s->reads);
+			t->invocations[touch->invocation].hitm[words & s->write_words ? 0 : 1] +=
+			    weight * n * s->writes / (all - s->reads);
 	}
 }
 
@@ -173,16 +176,16 @@ static void evaluate_to(uint64_t horizon)
 		struct thread *t = thread_at(i);
 
 		if (t)
-			settle_until(t, horizon);
+			frames_write_samples(t, horizon);
 	}
 }
 
-static bool tables_take(void)
+static bool tables_ready(void)
 {
 	if (!lines)
-		lines = pages_take(SHARERS * sizeof(*lines));
+		lines = pages_map(SHARERS * sizeof(*lines));
 	if (!sharers)
-		sharers = pages_take(SHARERS / 2 * sizeof(*sharers));
+		sharers = pages_map(SHARERS / 2 * sizeof(*sharers));
 	return lines && sharers;
 }
 
@@ -190,40 +193,34 @@ bool evaluate_now(void)
 {
 	if (!spin_try(&lock))
 		return false;
-	if (tables_take())
+	if (tables_ready())
 		evaluate_to(threads_horizon());
-	spin_release(&lock);
+	spin_unlock(&lock);
 	return true;
-}
-
-void evaluate_if_due(struct thread *t)
-{
-	if (t->stamp % DUE_WINDOWS == 0)
-		evaluate_now();
 }
 
 void evaluate_all(void)
 {
-	spin_take(&lock);
-	if (tables_take())
+	spin_lock(&lock);
+	if (tables_ready())
 		evaluate_to(UINT64_MAX);
 	for (size_t i = 0; i < THREADS; i++) {
 		struct thread *t = thread_at(i);
 
 		if (t && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) && t->hot)
-			settle_unfinished(t);
+			frames_write_unfinished(t);
 	}
-	spin_release(&lock);
+	spin_unlock(&lock);
 }
 
 static bool has_room(const struct thread *t, uint64_t touches)
 {
-	return log_room(t) >= touches && t->free_queue.head != __atomic_load_n(&t->free_queue.tail, __ATOMIC_ACQUIRE);
+	return log_room(t) >= touches && !queue_is_empty(&t->free_queue);
 }
 
 void evaluate_wait(struct thread *t, uint64_t touches)
 {
-	static const struct timespec pause = { 0, WAIT_NS };
+	static const struct timespec pause = {0, WAIT_NS};
 	unsigned idle = 0;
 
 	__atomic_store_n(&t->pauses, true, __ATOMIC_RELAXED);
@@ -239,20 +236,20 @@ void evaluate_wait(struct thread *t, uint64_t touches)
 	if (has_room(t, touches))
 		return;
 	threads_give_up(t);
-	spin_take(&lock);
-	if (tables_take())
+	spin_lock(&lock);
+	if (tables_ready())
 		evaluate_to(threads_horizon());
 	runtime.forced++;
-	spin_release(&lock);
+	spin_unlock(&lock);
 }
 
-void evaluate_append(struct thread *t)
+static void log_window_end(struct thread *t)
 {
-	struct touch head = { .window = t->window, .n_touches = t->n_touches, .stamp = t->weight };
+	struct touch head = {.window = t->window, .n_touches = t->n_touches, .stamp = t->weight};
 	uint64_t n = t->n_touches;
 
 	t->n_touches = 0;
-	if (!log_take(t))
+	if (!log_ready(t))
 		return;
 	if (log_room(t) < n + 1)
 		evaluate_wait(t, n + 1);
@@ -266,28 +263,36 @@ void evaluate_append(struct thread *t)
 	__atomic_store_n(&t->log_queue.tail, t->log_queue.tail + 1 + n, __ATOMIC_RELEASE);
 }
 
-void evaluate_hold(void)
+void evaluate_append(struct thread *t)
 {
-	spin_take(&lock);
+	if (t->n_touches > 0)
+		log_window_end(t);
+	if (t->stamp % DUE_WINDOWS == 0)
+		evaluate_now();
 }
 
-void evaluate_release(void)
+void evaluate_lock(void)
 {
-	spin_release(&lock);
+	spin_lock(&lock);
+}
+
+void evaluate_unlock(void)
+{
+	spin_unlock(&lock);
 }
 
 /* In the child: what was not evaluated is the parent's. */
 void evaluate_fork(void)
 {
-	lock = (struct spin){ 0 };
+	lock = (struct spin){0};
 	for (size_t i = 0; i < THREADS; i++) {
 		struct thread *t = thread_at(i);
 
 		if (!t)
 			continue;
-		t->log_queue = (struct queue){ 0, 0 };
+		t->log_queue = (struct queue){0, 0};
 		t->n_touches = 0;
-		t->ended_queue = (struct queue){ 0, 0 };
-		t->record = (struct record_thread){ 0 }; /* its chunk is in the parent's file */
+		t->ended_queue = (struct queue){0, 0};
+		t->record = (struct record_thread){0}; /* its chunk is in the parent's file */
 	}
 }

@@ -1,30 +1,42 @@
-/* Functions that are active, and which of their invocations become samples. Whatever happens in one that is not sampled belongs to the
- * innermost one that is. longjmp() and other stacks' frames are noticed by the stack's address. */
+/* Functions that are active, which of their invocations become samples, and the samples. Whatever happens in a call that is not
+ * sampled belongs to the innermost one that is. longjmp() and frames of other stacks are noticed by the stack's address. */
 #include "runs/inside/emulate/emulate.h"
 
 #include <string.h>
 
-#define ALWAYS_SAMPLED  64u   /* first calls of a function, simulated or not */
-#define SAMPLES_A_STEP  512u  /* after so many, half as many calls are sampled */
-#define LARGE_ACCESSES  8192u /* of an invocation: it need not wait for a simulated window */
+#define FRAMES         (1u << 18)
+#define INVOCATIONS    1024u  /* of a thread, waiting for their windows to be evaluated */
+#define CALLEES        16384u /* functions that one thread calls */
+#define ALWAYS_SAMPLED 64u    /* first calls of a function, simulated or not */
+#define SAMPLES_A_STEP 512u   /* after so many, half as many calls are sampled */
+#define LARGE_ACCESSES 8192u  /* in an invocation: it need not wait for a simulated window */
+#define FEW_ACCESSES   100u   /* simulated: what rests on fewer is not counted */
+#define VALUE_MAX      1e18
+
+/* An active function. */
+struct frame {
+	uintptr_t stack;     /* its stack pointer: deeper is lower */
+	uint32_t invocation; /* that accesses belonged to before it */
+	uint32_t block;      /* that called it */
+	uint32_t callee;     /* NONE: not selected */
+	bool sampled;
+};
+
+/* What a thread knows about a function that it calls. */
+struct callee {
+	uintptr_t site;         /* return address of __tsan_func_entry() in it; 0: free */
+	uint32_t function;      /* NONE: not selected */
+	uint32_t step;          /* one call in so many is sampled */
+	uint32_t sampled;       /* since the step was last changed */
+	bool large;             /* so many accesses that it meets simulated windows wherever it begins */
+	uint64_t ordinal, next; /* of the next call, of the next sampled one */
+	uint64_t accounted;     /* calls for which samples stand */
+};
 
 /* ---- counts ---- */
 
-void counts_now(const struct thread *t, struct counts *out)
-{
-	*out = t->counts;
-	out->exact[COUNT_ACCESSES] = window_accesses(t);
-	out->exact[COUNT_SIMULATED] += window_used(t);
-	out->weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
-	out->exact[COUNT_BLOCKS] = window_blocks(t);
-	out->exact[COUNT_ATOMICS] = t->hot->atomics;
-	out->exact[COUNT_SYSTEM_CALLS] = *t->system_calls;
-	out->exact[COUNT_ALLOCATIONS] = t->hot->allocations;
-	out->exact[COUNT_ALLOCATED_BYTES] = t->hot->allocated_bytes;
-	out->exact[COUNT_COPIED_BYTES] = t->hot->copied_bytes;
-}
-
-void counts_end(const struct thread *t, struct counts *c)
+/* From the counts at its start to what it counted. */
+static void counts_end(const struct thread *t, struct counts *c)
 {
 	struct counts now;
 
@@ -37,14 +49,14 @@ void counts_end(const struct thread *t, struct counts *c)
 
 /* ---- invocations ---- */
 
-static uint32_t invocation_take(struct thread *t)
+static uint32_t invocation_new(struct thread *t)
 {
 	struct queue *q = &t->free_queue;
 	uint32_t i;
 
-	if (q->head == __atomic_load_n(&q->tail, __ATOMIC_ACQUIRE))
-		evaluate_wait(t, 0); /* which calls are samples must not depend on who happens to be behind */
-	if (q->head == __atomic_load_n(&q->tail, __ATOMIC_ACQUIRE))
+	if (queue_is_empty(q))
+		evaluate_wait(t, 0); /* which calls are samples must not depend on which thread happens to be behind */
+	if (queue_is_empty(q))
 		return NONE;
 	i = t->free_ones[q->head % INVOCATIONS];
 	__atomic_store_n(&q->head, q->head + 1, __ATOMIC_RELEASE);
@@ -55,17 +67,18 @@ static void invocation_end(struct thread *t, struct invocation *invocation)
 {
 	invocation->duration = record_ticks() - invocation->start;
 	invocation->threads = __atomic_load_n(&runtime.alive, __ATOMIC_RELAXED);
-	invocation->last_window = t->granted > 0 ? t->window - 1 : t->window; /* in a stretch that is skipped, it is the next one */
+	invocation->last_window =
+	    t->granted > 0 ? t->window - 1 : t->window; /* in a stretch that is skipped, it is the next one */
 	counts_end(t, &invocation->counts);
 }
 
-/* From here on it belongs to who evaluates. */
+/* From here on it belongs to the thread that evaluates. */
 static void invocation_give(struct thread *t, uint32_t i)
 {
 	struct queue *q = &t->ended_queue;
 
 	t->ended_ones[q->tail % INVOCATIONS] = i;
-	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* there are no more of them than places */
+	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* there are never more than places */
 }
 
 /* It stands for all calls since the last sample. */
@@ -75,18 +88,18 @@ static void sample_begin(struct thread *t, struct frame *f, struct callee *calle
 	uint32_t i;
 
 	hot.busy++;
-	i = invocation_take(t);
+	i = invocation_new(t);
 	hot.busy--;
 	if (i == NONE)
 		return;
 	invocation = &t->invocations[i];
 	*invocation = (struct invocation){
-		.function = callee->function,
-		.weight = (uint32_t)(ordinal + 1 - callee->accounted),
-		.ordinal = ordinal,
-		.depth = t->depth++,
-		.parent = t->invocation,
-		.keep = true,
+	    .function = callee->function,
+	    .weight = (uint32_t)(ordinal + 1 - callee->accounted),
+	    .ordinal = ordinal,
+	    .depth = t->depth++,
+	    .parent = t->invocation,
+	    .keep = true,
 	};
 	callee->accounted = ordinal + 1;
 	f->sampled = true;
@@ -96,7 +109,7 @@ static void sample_begin(struct thread *t, struct frame *f, struct callee *calle
 	invocation->start = record_ticks();
 }
 
-/* When there are many, fewer and fewer are sampled. */
+/* The more calls there are, the fewer of them are sampled. */
 static void callee_sampled(struct callee *callee, uint64_t ordinal)
 {
 	if (++callee->sampled == SAMPLES_A_STEP) {
@@ -107,7 +120,7 @@ static void callee_sampled(struct callee *callee, uint64_t ordinal)
 		callee->next = ordinal + callee->step;
 }
 
-/* What was never simulated says little, unless calls are few. */
+/* An invocation that was never simulated says little, unless calls are few. */
 static void sample_end(struct thread *t, const struct frame *f, uint32_t flags)
 {
 	struct invocation *invocation = &t->invocations[t->invocation];
@@ -120,7 +133,7 @@ static void sample_end(struct thread *t, const struct frame *f, uint32_t flags)
 	if (invocation->keep)
 		callee_sampled(callee, invocation->ordinal);
 	else if (callee->accounted > invocation->weight)
-		callee->accounted -= invocation->weight; /* the next one stands for these calls, too */
+		callee->accounted -= invocation->weight; /* the next sample stands for these calls, too */
 	invocation_give(t, t->invocation);
 }
 
@@ -131,7 +144,7 @@ static uint32_t callee_hash(uintptr_t site)
 	return (uint32_t)((site * 0x9e3779b97f4a7c15u) >> 40) % CALLEES;
 }
 
-/* NONE: not selected, or too many of them. */
+/* NONE: there are too many. */
 static uint32_t callee_new(struct thread *t, uintptr_t site)
 {
 	uint32_t i = callee_hash(site);
@@ -144,7 +157,7 @@ static uint32_t callee_new(struct thread *t, uintptr_t site)
 		return NONE;
 	t->n_callees++;
 	hot.busy++;
-	t->callees[i] = (struct callee){ .site = site, .function = function_number(site), .step = 1 };
+	t->callees[i] = (struct callee){.site = site, .function = function_number(site), .step = 1};
 	hot.busy--;
 	return i;
 }
@@ -176,7 +189,7 @@ static void frame_drop(struct thread *t, uint32_t flags)
 	t->block = f->block;
 }
 
-/* The top frame is one that longjmp() left: a function's frame lies below that of its caller. */
+/* longjmp() left the top frame: a function's frame lies below its caller's. */
 static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 {
 	uintptr_t top = t->n_frames > 0 ? t->frames[t->n_frames - 1].stack : UINTPTR_MAX;
@@ -199,7 +212,7 @@ void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
 		return;
 	}
 	f = &t->frames[t->n_frames++];
-	*f = (struct frame){ stack, t->invocation, t->block, callee_of(t, site), false };
+	*f = (struct frame){stack, t->invocation, t->block, callee_of(t, site), false};
 	t->block = 0;
 	if (f->callee == NONE)
 		return;
@@ -252,32 +265,32 @@ void frames_leave(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t h
 
 /* ---- the thread itself ---- */
 
-static void root_begin(struct thread *t)
+static void invocations_reset(struct thread *t)
 {
+	for (uint32_t i = 0; i < INVOCATIONS - 1; i++)
+		t->free_ones[i] = i + 1; /* 0 is the thread */
+	t->free_queue = (struct queue){0, INVOCATIONS - 1};
+	t->ended_queue = (struct queue){0, 0};
 	t->invocation = 0;
-	t->invocations[0] = (struct invocation){ .function = NONE, .parent = NONE };
+	t->invocations[0] = (struct invocation){.function = NONE, .parent = NONE};
 }
 
 bool frames_init(struct thread *t)
 {
 	if (!t->frames)
-		t->frames = pages_take(FRAMES * sizeof(*t->frames));
+		t->frames = pages_map(FRAMES * sizeof(*t->frames));
 	if (t->callees)
 		memset(t->callees, 0, CALLEES * sizeof(*t->callees));
 	else
-		t->callees = pages_take(CALLEES * sizeof(*t->callees));
+		t->callees = pages_map(CALLEES * sizeof(*t->callees));
 	if (!t->invocations)
-		t->invocations = pages_take(INVOCATIONS * (sizeof(*t->invocations) + 2 * sizeof(uint32_t)));
+		t->invocations = pages_map(INVOCATIONS * (sizeof(*t->invocations) + 2 * sizeof(uint32_t)));
 	if (!t->frames || !t->callees || !t->invocations)
 		return false;
 	t->free_ones = (uint32_t *)(void *)(t->invocations + INVOCATIONS);
 	t->ended_ones = t->free_ones + INVOCATIONS;
-	for (uint32_t i = 0; i < INVOCATIONS - 1; i++)
-		t->free_ones[i] = i + 1; /* 0 is the thread */
-	t->free_queue = (struct queue){ 0, INVOCATIONS - 1 };
-	t->ended_queue = (struct queue){ 0, 0 };
 	t->n_frames = t->lost_frames = t->depth = t->n_callees = 0;
-	root_begin(t);
+	invocations_reset(t);
 	return true;
 }
 
@@ -300,11 +313,125 @@ void frames_forget(struct thread *t)
 	t->depth = 0;
 	memset(t->callees, 0, CALLEES * sizeof(*t->callees));
 	t->n_callees = 0;
-	for (uint32_t i = 0; i < INVOCATIONS - 1; i++)
-		t->free_ones[i] = i + 1;
-	t->free_queue = (struct queue){ 0, INVOCATIONS - 1 };
-	t->ended_queue = (struct queue){ 0, 0 };
 	simulate_anew(t);
-	root_begin(t);
+	invocations_reset(t);
 	counts_now(t, &t->invocations[0].counts);
+}
+
+/* ---- samples ---- */
+
+static uint64_t counts_round(double x)
+{
+	return x < VALUE_MAX ? (uint64_t)(x + .5) : UINT64_MAX - 1;
+}
+
+void counts_values(const struct counts *c, const double hitm[2], uint64_t *values)
+{
+	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
+	double per_access = c->weighed[COUNT_ACCESSES] ? accesses / (double)c->weighed[COUNT_ACCESSES] : 0;
+	double per_block = c->weighed[COUNT_BLOCKS] ? blocks / (double)c->weighed[COUNT_BLOCKS] : 0;
+	bool counted = c->exact[COUNT_SIMULATED] >= FEW_ACCESSES || c->exact[COUNT_SIMULATED] == c->exact[COUNT_ACCESSES];
+
+	memcpy(values, c->exact, sizeof(c->exact));
+	for (size_t i = COUNT_HITM_SEEN; i < COUNTERS; i++)
+		values[i] = counts_round((double)c->weighed[i] * (i == COUNT_BRANCH_MISSES ? per_block : per_access));
+	values[COUNT_HITM_TRUE] = counts_round(1000 * hitm[0] * per_access);
+	values[COUNT_HITM_FALSE] = counts_round(1000 * hitm[1] * per_access);
+	for (size_t i = COUNT_SIMULATED + 1; i < COUNTERS && !counted; i++)
+		values[i] = UINT64_MAX;
+}
+
+static void sample_write(struct thread *t, const struct invocation *invocation)
+{
+	struct record_sample *sample = record_begin(&runtime.writer, &t->record);
+
+	if (!sample)
+		return;
+	*sample = (struct record_sample){
+	    .function = invocation->function,
+	    .weight = invocation->weight,
+	    .ordinal = invocation->ordinal,
+	    .start = invocation->start,
+	    .duration = invocation->duration,
+	    .depth = invocation->depth,
+	    .threads = invocation->threads,
+	    .flags = invocation->flags,
+	};
+	counts_values(&invocation->counts, invocation->hitm, sample->counters);
+	record_commit(&runtime.writer, &t->record);
+}
+
+/* How often the thread called each function. */
+static void calls_write(struct thread *t)
+{
+	for (uint32_t i = 0; i < CALLEES; i++) {
+		const struct callee *callee = &t->callees[i];
+		struct record_sample *sample;
+
+		if (callee->site == 0 || callee->function == NONE || callee->ordinal == 0)
+			continue;
+		sample = record_begin(&runtime.writer, &t->record);
+		if (!sample)
+			return;
+		*sample = (struct record_sample){.function = callee->function, .ordinal = callee->ordinal, .flags = RECORD_TOTAL};
+		memset(sample->counters, 0xff, COUNTERS * sizeof(sample->counters[0]));
+		record_commit(&runtime.writer, &t->record);
+	}
+}
+
+/* Potential HITM in an invocation is its parent's, too. */
+static void hitm_add(double to[2], const double from[2])
+{
+	to[0] += from[0];
+	to[1] += from[1];
+}
+
+static void totals_add(const struct invocation *root)
+{
+	for (size_t i = 0; i <= COUNT_SIMULATED; i++)
+		runtime.counts.exact[i] += root->counts.exact[i];
+	for (size_t i = 0; i < COUNTERS; i++)
+		runtime.counts.weighed[i] += root->counts.weighed[i];
+	hitm_add(runtime.hitm, root->hitm);
+}
+
+void frames_write_samples(struct thread *t, uint64_t horizon)
+{
+	struct queue *ended = &t->ended_queue, *free_ones = &t->free_queue;
+
+	while (!queue_is_empty(ended)) {
+		uint32_t i = t->ended_ones[ended->head % INVOCATIONS];
+		struct invocation *invocation = &t->invocations[i];
+
+		if (invocation->last_window >= horizon)
+			return;
+		if (invocation->parent != NONE) {
+			struct invocation *parent = &t->invocations[invocation->parent];
+
+			hitm_add(parent->hitm, invocation->hitm);
+			parent->flags |= invocation->keep ? invocation->flags & RECORD_ESTIMATED : RECORD_ESTIMATED;
+		} else {
+			totals_add(invocation);
+			calls_write(t);
+		}
+		if (invocation->keep)
+			sample_write(t, invocation);
+		ended->head++;
+		if (i == 0)
+			return;
+		t->free_ones[free_ones->tail % INVOCATIONS] = i;
+		__atomic_store_n(&free_ones->tail, free_ones->tail + 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* Functions that are still active have potential HITM, too. */
+void frames_write_unfinished(struct thread *t)
+{
+	struct invocation sum = t->invocations[0];
+
+	counts_end(t, &sum.counts);
+	for (uint32_t i = t->invocation, n = 0; i != 0 && n < INVOCATIONS; i = t->invocations[i].parent, n++)
+		hitm_add(sum.hitm, t->invocations[i].hitm);
+	totals_add(&sum);
+	calls_write(t);
 }

@@ -1,5 +1,5 @@
-/* Functions have numbers in the file of samples, by the place from where they call __tsan_func_entry(): one in each. Names are looked up in
- * the symbol table of the program or library, once for each function. */
+/* Numbers of functions in the file of samples, by the place from where they call __tsan_func_entry(): one in each. Names are
+ * looked up once for each function, in the symbol table of the program or library. */
 #include "runs/inside/emulate/emulate.h"
 
 #include <elf.h>
@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SITES        65536u      /* in all threads; those beyond are not selected */
-#define LIST_BYTES   (64u << 20) /* of a file with selected functions; what is not used takes no memory */
+#define SITES      65536u      /* in all threads; three quarters are used, functions beyond that are not selected */
+#define LIST_BYTES (64u << 20) /* of a file with selected functions; what is not used takes no memory */
 
 struct site {
 	uintptr_t address; /* 0: free */
@@ -23,11 +23,11 @@ struct site {
 static struct site *sites; /* [SITES], by hash */
 static uint32_t n_sites;
 static struct spin lock;
-static const char *selected; /* names apart by commas or blanks, NULL: all */
+static const char *selected; /* names separated by commas or blanks, NULL: all */
 
 /* ---- the list ---- */
 
-/* The next name: of a line "f ADDRESS MODULE NAME" the last word, else between commas and blanks. */
+/* The next name: the last word of a line "f ADDRESS MODULE NAME", else what stands between commas and blanks. */
 static const char *next_name(const char *at, size_t *length)
 {
 	const char *name = at + strspn(at, ", \t\r\n");
@@ -44,7 +44,7 @@ static const char *next_name(const char *at, size_t *length)
 	return name;
 }
 
-/* NAME, NAME.constprop.0 and NAME.part.1 select each other: what the compiler makes of a function is another thing in each build. */
+/* NAME, NAME.constprop.0 and NAME.part.1 select each other: each build has its own clones. */
 static bool is_selected(const char *function)
 {
 	size_t base = strcspn(function, "."), length;
@@ -82,7 +82,7 @@ int functions_select(const char *list)
 	selected = list;
 	if (!list || *list != '@')
 		return 0;
-	text = pages_take(LIST_BYTES + 1);
+	text = pages_map(LIST_BYTES + 1);
 	selected = text;
 	return text ? read_list(list + 1, text) : ENOMEM;
 }
@@ -90,8 +90,8 @@ int functions_select(const char *list)
 /* ---- symbols ---- */
 
 struct module {
-	uintptr_t address;  /* looked for */
-	uintptr_t base;     /* of the module in which it lies */
+	uintptr_t address; /* looked for */
+	uintptr_t base;    /* of the module in which it lies */
 	const char *path;
 	char build_id[RECORD_BUILD_ID_BYTES];
 	bool found;
@@ -116,18 +116,18 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* The function's symbol that the address lies in, from the table of this type. False when it is not there. */
+/* The symbol of the function that has this address, from the table of this type. False: there is none. */
 static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, const char **name, uint64_t *start)
 {
 	const ElfW(Ehdr) *header = (const void *)file;
-	const ElfW(Shdr) *sections;
+	const ElfW(Shdr) * sections;
 
 	if (header->e_shoff > bytes || (bytes - header->e_shoff) / sizeof(*sections) < header->e_shnum || header->e_shoff % 8)
 		return false;
 	sections = (const void *)(file + header->e_shoff);
 	for (size_t i = 0; i < header->e_shnum; i++) {
 		const ElfW(Shdr) *table = &sections[i], *strings;
-		const ElfW(Sym) *symbols;
+		const ElfW(Sym) * symbols;
 
 		if (table->sh_type != type || table->sh_link >= header->e_shnum)
 			continue;
@@ -149,7 +149,7 @@ static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t ad
 	return false;
 }
 
-/* Number of a new function, NONE when it is not selected or has no name by which it could be. */
+/* The number of a new function; NONE: not selected. */
 static uint32_t number_in(struct module *m)
 {
 	long file = syscall(SYS_openat, AT_FDCWD, m->path, O_RDONLY | O_CLOEXEC, 0);
@@ -176,13 +176,13 @@ static uint32_t number_in(struct module *m)
 
 uint32_t function_number(uintptr_t site)
 {
-	struct module m = { .address = site };
+	struct module m = {.address = site};
 	uint32_t number = NONE;
 	size_t i = (site * 0x9e3779b97f4a7c15u) >> 48;
 
-	spin_take(&lock);
+	spin_lock(&lock);
 	if (!sites)
-		sites = pages_take(SITES * sizeof(*sites));
+		sites = pages_map(SITES * sizeof(*sites));
 	while (sites && sites[i].address != 0 && sites[i].address != site)
 		i = (i + 1) % SITES;
 	if (sites && sites[i].address == site) {
@@ -191,14 +191,14 @@ uint32_t function_number(uintptr_t site)
 		dl_iterate_phdr(look_at_module, &m);
 		if (m.found)
 			number = number_in(&m);
-		sites[i] = (struct site){ site, number };
+		sites[i] = (struct site){site, number};
 		n_sites++;
 	}
-	spin_release(&lock);
+	spin_unlock(&lock);
 	return number;
 }
 
 void functions_fork(void)
 {
-	lock = (struct spin){ 0 };
+	lock = (struct spin){0};
 }

@@ -1,6 +1,11 @@
-/* What the compiler calls (-fsanitize=thread -fsanitize-coverage=trace-pc). In windows that are skipped an access costs a count and a
- * look at the page. */
+/* What the compiler calls (-fsanitize=thread -fsanitize-coverage=trace-pc). In windows that are skipped an access costs a count
+ * and a look at the page. Atomic operations are done here as the compiler would have done them. The last part is what programs
+ * may call themselves. */
 #include "runs/inside/emulate/emulate.h"
+
+/* The compiler declares all of this itself, and gives more than is used. */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 __thread struct hot hot;
 
@@ -10,7 +15,7 @@ static inline void on_read(const void *at, size_t bytes)
 		simulate_access((uintptr_t)at, bytes, ACCESS_READ);
 }
 
-/* Apart, so that the usual way needs no stack. */
+/* A function of its own, so that the usual way needs no stack. */
 static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t bytes)
 {
 	page_written(at >> PAGE_BITS);
@@ -26,33 +31,29 @@ static inline void on_write(const void *at, size_t bytes)
 		simulate_access((uintptr_t)at, bytes, ACCESS_WRITE);
 }
 
-/* The compiler declares these itself; nobody else calls them. */
-#define HOOK(name, bytes, on)            \
-	EXPORT void name(void *at);      \
-	void name(void *at)              \
-	{                                \
-		on(at, bytes);           \
+#define HOOK(name, bytes, on)                                                                                                    \
+	EXPORT void name(void *at)                                                                                               \
+	{                                                                                                                        \
+		on(at, bytes);                                                                                                   \
 	}
-#define HOOK_PC(name, bytes, on)                  \
-	EXPORT void name(void *at, void *pc);     \
-	void name(void *at, void *pc)             \
-	{                                         \
-		(void)pc;                         \
-		on(at, bytes);                    \
+#define HOOK_PC(name, bytes, on)                                                                                                 \
+	EXPORT void name(void *at, void *pc)                                                                                     \
+	{                                                                                                                        \
+		on(at, bytes);                                                                                                   \
 	}
-#define HOOKS(bytes)                                           \
-	HOOK(__tsan_read##bytes, bytes, on_read)               \
-	HOOK(__tsan_write##bytes, bytes, on_write)             \
-	HOOK(__tsan_volatile_read##bytes, bytes, on_read)      \
-	HOOK(__tsan_volatile_write##bytes, bytes, on_write)    \
-	HOOK(__tsan_read_write##bytes, bytes, on_write)        \
-	HOOK_PC(__tsan_read##bytes##_pc, bytes, on_read)       \
+#define HOOKS(bytes)                                                                                                             \
+	HOOK(__tsan_read##bytes, bytes, on_read)                                                                                 \
+	HOOK(__tsan_write##bytes, bytes, on_write)                                                                               \
+	HOOK(__tsan_volatile_read##bytes, bytes, on_read)                                                                        \
+	HOOK(__tsan_volatile_write##bytes, bytes, on_write)                                                                      \
+	HOOK(__tsan_read_write##bytes, bytes, on_write)                                                                          \
+	HOOK_PC(__tsan_read##bytes##_pc, bytes, on_read)                                                                         \
 	HOOK_PC(__tsan_write##bytes##_pc, bytes, on_write)
-#define HOOKS_UNALIGNED(bytes)                                        \
-	HOOK(__tsan_unaligned_read##bytes, bytes, on_read)            \
-	HOOK(__tsan_unaligned_write##bytes, bytes, on_write)          \
-	HOOK(__tsan_unaligned_volatile_read##bytes, bytes, on_read)   \
-	HOOK(__tsan_unaligned_volatile_write##bytes, bytes, on_write) \
+#define HOOKS_UNALIGNED(bytes)                                                                                                   \
+	HOOK(__tsan_unaligned_read##bytes, bytes, on_read)                                                                       \
+	HOOK(__tsan_unaligned_write##bytes, bytes, on_write)                                                                     \
+	HOOK(__tsan_unaligned_volatile_read##bytes, bytes, on_read)                                                              \
+	HOOK(__tsan_unaligned_volatile_write##bytes, bytes, on_write)                                                            \
 	HOOK(__tsan_unaligned_read_write##bytes, bytes, on_write)
 
 HOOKS(1)
@@ -67,66 +68,267 @@ HOOKS_UNALIGNED(8)
 HOOKS_UNALIGNED(16)
 HOOK(__tsan_vptr_read, sizeof(void *), on_read)
 
-EXPORT void __tsan_vptr_update(void **at, void *value);
-void __tsan_vptr_update(void **at, void *value)
+EXPORT void __tsan_vptr_update(void **at, void *value)
 {
-	(void)value;
 	on_write(at, sizeof(*at));
 }
 
-EXPORT void __tsan_read_range(void *at, size_t bytes);
-void __tsan_read_range(void *at, size_t bytes)
+EXPORT void __tsan_read_range(void *at, size_t bytes)
 {
 	simulate_range((uintptr_t)at, bytes, ACCESS_READ);
 }
 
-EXPORT void __tsan_write_range(void *at, size_t bytes);
-void __tsan_write_range(void *at, size_t bytes)
+EXPORT void __tsan_write_range(void *at, size_t bytes)
 {
 	simulate_range((uintptr_t)at, bytes, ACCESS_WRITE);
 }
 
-EXPORT void __tsan_read_range_pc(void *at, size_t bytes, void *pc);
-void __tsan_read_range_pc(void *at, size_t bytes, void *pc)
+EXPORT void __tsan_read_range_pc(void *at, size_t bytes, void *pc)
 {
-	(void)pc;
 	simulate_range((uintptr_t)at, bytes, ACCESS_READ);
 }
 
-EXPORT void __tsan_write_range_pc(void *at, size_t bytes, void *pc);
-void __tsan_write_range_pc(void *at, size_t bytes, void *pc)
+EXPORT void __tsan_write_range_pc(void *at, size_t bytes, void *pc)
 {
-	(void)pc;
 	simulate_range((uintptr_t)at, bytes, ACCESS_WRITE);
 }
 
-EXPORT void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
+EXPORT void __sanitizer_cov_trace_pc(void)
 {
 	if (UNLIKELY(--hot.blocks_left < 0))
 		simulate_block((uintptr_t)__builtin_return_address(0));
 }
 
-/* The argument, the caller's return address, does not say which function it is; where the call stands does. */
-EXPORT void __tsan_func_entry(void *caller);
-void __tsan_func_entry(void *caller)
+/* The argument, the caller's return address, does not tell the function; the place of the call does. */
+EXPORT void __tsan_func_entry(void *caller)
 {
-	(void)caller;
 	if (LIKELY(hot.thread != NULL))
 		frames_enter(hot.thread, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0));
 }
 
-EXPORT void __tsan_func_exit(void);
-void __tsan_func_exit(void)
+EXPORT void __tsan_func_exit(void)
 {
 	if (LIKELY(hot.thread != NULL))
 		frames_leave(hot.thread, (uintptr_t)__builtin_frame_address(0), (uintptr_t)__builtin_return_address(0),
-			     (uintptr_t)__tsan_func_exit);
+		             (uintptr_t)__tsan_func_exit);
 }
 
 /* Called by the constructors that the compiler adds, perhaps before our own. */
-EXPORT void __tsan_init(void);
-void __tsan_init(void)
+EXPORT void __tsan_init(void)
 {
 	runtime_start();
+}
+
+/* ---- atomic operations ---- */
+
+/* C11 numbers them; a stronger order than asked for is always right. */
+#define ORDER_RELAXED 0
+#define ORDER_SEQ_CST 5
+
+__extension__ typedef __int128 a128; /* typedefs, for the names below are pasted from them */
+typedef int8_t a8;
+typedef int16_t a16;
+typedef int32_t a32;
+typedef int64_t a64;
+
+/* One access. A change is one write, whether it reads or not. */
+static inline void on_atomic(const volatile void *at, size_t bytes, enum access access)
+{
+	uintptr_t address = (uintptr_t)at;
+
+	hot.atomics++;
+	if (access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page))
+		page_written(address >> PAGE_BITS);
+	if (UNLIKELY(--hot.left < 0))
+		simulate_access(address, bytes, access);
+}
+
+/* 16 bytes: by cmpxchg16b, except that a load must not write where the page cannot be written; with AVX, loads of 16 are atomic.
+ */
+static a128 wide_load(const volatile a128 *at)
+{
+	a128 value;
+
+	if (__builtin_cpu_supports("avx")) {
+		__asm__ volatile("vmovdqa %1, %%xmm0\n\tvmovdqu %%xmm0, %0" : "=m"(value) : "m"(*at) : "xmm0", "memory");
+		return value;
+	}
+	return __sync_val_compare_and_swap((volatile a128 *)(uintptr_t)at, 0, 0);
+}
+
+static a128 wide_exchange(volatile a128 *at, a128 value)
+{
+	a128 old = wide_load(at), seen;
+
+	while ((seen = __sync_val_compare_and_swap(at, old, value)) != old)
+		old = seen;
+	return old;
+}
+
+#define WIDE_CHANGE(name, result)                                                                                                \
+	static a128 wide_##name(volatile a128 *at, a128 value)                                                                   \
+	{                                                                                                                        \
+		a128 old = wide_load(at), seen;                                                                                  \
+                                                                                                                                 \
+		while ((seen = __sync_val_compare_and_swap(at, old, result)) != old)                                             \
+			old = seen;                                                                                              \
+		return old;                                                                                                      \
+	}
+WIDE_CHANGE(add, old + value)
+WIDE_CHANGE(sub, old - value)
+WIDE_CHANGE(and, old &value)
+WIDE_CHANGE(or, old | value)
+WIDE_CHANGE(xor, old ^ value)
+WIDE_CHANGE(nand, ~(old &value))
+
+static bool wide_compare_exchange(volatile a128 *at, a128 *expected, a128 value)
+{
+	a128 seen = __sync_val_compare_and_swap(at, *expected, value);
+	bool same = seen == *expected;
+
+	*expected = seen;
+	return same;
+}
+
+#define NARROW_STORE(bits)                                                                                                       \
+	static void do_store_##bits(volatile a##bits *at, a##bits value, int order)                                              \
+	{                                                                                                                        \
+		if (order == ORDER_SEQ_CST)                                                                                      \
+			__atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                           \
+		else                                                                                                             \
+			__atomic_store_n(at, value, __ATOMIC_RELEASE);                                                           \
+	}
+NARROW_STORE(8)
+NARROW_STORE(16)
+NARROW_STORE(32)
+NARROW_STORE(64)
+
+static void do_store_128(volatile a128 *at, a128 value, int order)
+{
+	wide_exchange(at, value);
+}
+
+#define DO_LOAD(bits, at)            __atomic_load_n(at, __ATOMIC_SEQ_CST)
+#define DO_EXCHANGE(bits, at, value) __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST)
+#define DO_CHANGE(name, at, value)   __atomic_fetch_##name(at, value, __ATOMIC_SEQ_CST)
+#define DO_COMPARE(at, expected, value)                                                                                          \
+	__atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+#define WIDE_LOAD(bits, at)               wide_load(at)
+#define WIDE_EXCHANGE(bits, at, value)    wide_exchange(at, value)
+#define WIDE_FETCH(name, at, value)       wide_##name(at, value)
+#define WIDE_COMPARE(at, expected, value) wide_compare_exchange(at, expected, value)
+
+#define ATOMIC_CHANGE(bits, name, change)                                                                                        \
+	EXPORT a##bits __tsan_atomic##bits##_fetch_##name(volatile a##bits *at, a##bits value, int order)                        \
+	{                                                                                                                        \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
+		return change(name, at, value);                                                                                  \
+	}
+
+#define ATOMIC_COMPARE(bits, strength, compare)                                                                                  \
+	EXPORT int __tsan_atomic##bits##_compare_exchange_##strength(volatile a##bits *at, a##bits *expected, a##bits value,     \
+	                                                             int order, int failed)                                      \
+	{                                                                                                                        \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
+		return compare(at, expected, value);                                                                             \
+	}
+
+#define ATOMICS(bits, load, exchange, change, compare)                                                                           \
+	EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *at, int order)                                         \
+	{                                                                                                                        \
+		on_atomic(at, sizeof(*at), ACCESS_READ);                                                                         \
+		return load(bits, at);                                                                                           \
+	}                                                                                                                        \
+	EXPORT void __tsan_atomic##bits##_store(volatile a##bits *at, a##bits value, int order)                                  \
+	{                                                                                                                        \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
+		do_store_##bits(at, value, order);                                                                               \
+	}                                                                                                                        \
+	EXPORT a##bits __tsan_atomic##bits##_exchange(volatile a##bits *at, a##bits value, int order)                            \
+	{                                                                                                                        \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
+		return exchange(bits, at, value);                                                                                \
+	}                                                                                                                        \
+	EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *at, a##bits expected, a##bits value,         \
+	                                                          int order, int failed)                                         \
+	{                                                                                                                        \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
+		compare(at, &expected, value);                                                                                   \
+		return expected;                                                                                                 \
+	}                                                                                                                        \
+	ATOMIC_COMPARE(bits, strong, compare)                                                                                    \
+	ATOMIC_COMPARE(bits, weak, compare)                                                                                      \
+	ATOMIC_CHANGE(bits, add, change)                                                                                         \
+	ATOMIC_CHANGE(bits, sub, change)                                                                                         \
+	ATOMIC_CHANGE(bits, and, change)                                                                                         \
+	ATOMIC_CHANGE(bits, or, change)                                                                                          \
+	ATOMIC_CHANGE(bits, xor, change)                                                                                         \
+	ATOMIC_CHANGE(bits, nand, change)
+
+ATOMICS(8, DO_LOAD, DO_EXCHANGE, DO_CHANGE, DO_COMPARE)
+ATOMICS(16, DO_LOAD, DO_EXCHANGE, DO_CHANGE, DO_COMPARE)
+ATOMICS(32, DO_LOAD, DO_EXCHANGE, DO_CHANGE, DO_COMPARE)
+ATOMICS(64, DO_LOAD, DO_EXCHANGE, DO_CHANGE, DO_COMPARE)
+ATOMICS(128, WIDE_LOAD, WIDE_EXCHANGE, WIDE_FETCH, WIDE_COMPARE)
+
+EXPORT void __tsan_atomic_thread_fence(int order)
+{
+	if (order != ORDER_RELAXED)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+EXPORT void __tsan_atomic_signal_fence(int order)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+/* ---- what programs may call themselves when they are built with -fsanitize=thread (sanitizer/tsan_interface.h) ---- */
+
+/* It tells a race detector which thread orders which; nothing here looks for races. */
+#define IGNORES(name, ...)                                                                                                       \
+	EXPORT void name(__VA_ARGS__)                                                                                            \
+	{                                                                                                                        \
+	}
+
+IGNORES(__tsan_acquire, void *at)
+IGNORES(__tsan_release, void *at)
+IGNORES(__tsan_ignore_thread_begin, void)
+IGNORES(__tsan_ignore_thread_end, void)
+IGNORES(__tsan_flush_memory, void)
+IGNORES(__tsan_mutex_create, void *at, unsigned flags)
+IGNORES(__tsan_mutex_destroy, void *at, unsigned flags)
+IGNORES(__tsan_mutex_pre_lock, void *at, unsigned flags)
+IGNORES(__tsan_mutex_post_lock, void *at, unsigned flags, int recursion)
+IGNORES(__tsan_mutex_post_unlock, void *at, unsigned flags)
+IGNORES(__tsan_mutex_pre_signal, void *at, unsigned flags)
+IGNORES(__tsan_mutex_post_signal, void *at, unsigned flags)
+IGNORES(__tsan_mutex_pre_divert, void *at, unsigned flags)
+IGNORES(__tsan_mutex_post_divert, void *at, unsigned flags)
+IGNORES(__tsan_destroy_fiber, void *fiber)
+IGNORES(__tsan_switch_to_fiber, void *fiber, unsigned flags)
+IGNORES(__tsan_set_fiber_name, void *fiber, const char *name)
+IGNORES(__tsan_external_register_header, void *tag, const char *header)
+IGNORES(__tsan_external_assign_tag, void *at, void *tag)
+IGNORES(__tsan_external_read, void *at, void *pc, void *tag)
+IGNORES(__tsan_external_write, void *at, void *pc, void *tag)
+
+EXPORT int __tsan_mutex_pre_unlock(void *at, unsigned flags)
+{
+	return 0;
+}
+
+/* Programs compare what they get, and give it back: something that is not NULL. */
+EXPORT void *__tsan_create_fiber(unsigned flags)
+{
+	return &runtime;
+}
+
+EXPORT void *__tsan_get_current_fiber(void)
+{
+	return &runtime;
+}
+
+EXPORT void *__tsan_external_register_tag(const char *name)
+{
+	return &runtime;
 }

@@ -1,7 +1,8 @@
-/* Start and end of the emulation in a process. It is on when ASSAY_EMULATE_DIRECTORY names a directory for the file of samples; otherwise
- * the program runs as it is. */
+/* Start and end of the emulation in a process. It is on when ASSAY_EMULATE_DIRECTORY names a directory for the file of samples;
+ * otherwise the program runs as it is. */
 #include "runs/inside/emulate/emulate.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,21 +14,29 @@
 #define NODES_MAX         64u
 #define NODES             2u
 #define MESSAGE_BYTES     512u
+#define SDE_LIBRARY       "libsde.so.1"
+
+/* As sde_lib.h declares them. */
+#define MODE_INSTANT   0x10 /* read only, as it is: what came since the start (0) would be since any thread's start */
+#define TYPE_LONG_LONG 0
+
+#pragma weak dlsym /* before glibc 2.34 in a library of its own, which programs are not asked to link */
+#pragma weak dlopen
 
 struct runtime runtime;
 __thread uint64_t system_calls;
 
 #define COUNTER_NAME(symbol, name) name,
-static const char *const names[] = { COUNTER_ROWS(COUNTER_NAME) };
+static const char *const names[] = {COUNTER_ROWS(COUNTER_NAME)};
 
-void *pages_take(size_t bytes)
+void *pages_map(size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }
 
-void pages_give(void *at, size_t bytes)
+void pages_unmap(void *at, size_t bytes)
 {
 	munmap(at, bytes);
 }
@@ -37,7 +46,7 @@ static void say(const char *text, const char *what, const char *why)
 {
 	char line[MESSAGE_BYTES];
 	size_t n = 0;
-	const char *const parts[] = { "assay: no samples are taken: ", text, what, why ? ": " : "", why ? why : "", "\n" };
+	const char *const parts[] = {"assay: no samples are taken: ", text, what, why ? ": " : "", why ? why : "", "\n"};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		size_t length = strlen(parts[i]);
@@ -61,11 +70,11 @@ static uint32_t nodes_of(const char *text)
 static bool open_file(const char *directory)
 {
 	const struct record_options options = {
-		.directory = directory,
-		.back_end = RECORD_EMULATED,
-		.counters = names,
-		.n_counters = COUNTERS,
-		.file_bytes_max = FILE_BYTES,
+	    .directory = directory,
+	    .back_end = RECORD_EMULATED,
+	    .counters = names,
+	    .n_counters = COUNTERS,
+	    .file_bytes_max = FILE_BYTES,
 	};
 	int failed = record_open(&runtime.writer, &options);
 
@@ -97,32 +106,77 @@ static void describe(void)
 static void before_fork(void)
 {
 	hot.busy++;
-	evaluate_hold();
-	threads_hold();
+	evaluate_lock();
+	threads_lock();
 }
 
 static void after_fork(void)
 {
-	threads_release();
-	evaluate_release();
+	threads_unlock();
+	evaluate_unlock();
 	hot.busy--;
 }
 
 static void in_child(void)
 {
-	struct record_thread nobody = { 0 };
+	struct record_thread none = {0};
 	struct thread *t = hot.thread;
 
 	threads_fork();
 	evaluate_fork();
 	functions_fork();
-	barriers_fork();
-	runtime.counts = (struct counts){ 0 };
+	meetings_fork();
+	runtime.counts = (struct counts){0};
 	runtime.hitm[0] = runtime.hitm[1] = 0;
-	record_fork(&runtime.writer, t ? &t->record : &nobody);
+	record_fork(&runtime.writer, t ? &t->record : &none);
 	if (t)
 		frames_forget(t);
 	hot.busy--;
+}
+
+/* ---- the exact counters as PAPI's software-defined events, sde:::assay::accesses and so on, of the thread that reads ---- */
+
+struct events {
+	void *(*init)(const char *name);
+	int (*add)(void *handle, const char *name, int mode, int type, long long (*callback)(void *), void *argument);
+};
+
+/* PAPI calls it in the thread that reads. */
+static long long events_value(void *counter)
+{
+	struct counts now;
+
+	if (!hot.thread)
+		return 0;
+	counts_now(hot.thread, &now);
+	return (long long)now.exact[(uintptr_t)counter];
+}
+
+/* A program that links PAPI alone gets the library that PAPI looks for; other programs are left as they are. */
+static bool events_find(struct events *events)
+{
+	if (!dlsym || !dlopen)
+		return false;
+	*(void **)&events->init = dlsym(RTLD_DEFAULT, "papi_sde_init");
+	if (!events->init && (!dlsym(RTLD_DEFAULT, "PAPI_library_init") || !dlopen(SDE_LIBRARY, RTLD_LAZY | RTLD_GLOBAL)))
+		return false;
+	*(void **)&events->init = dlsym(RTLD_DEFAULT, "papi_sde_init");
+	*(void **)&events->add = dlsym(RTLD_DEFAULT, "papi_sde_register_counter_cb");
+	return events->init && events->add;
+}
+
+/* Neither PAPI nor its libsde is needed: whether the program has them is seen when it starts. */
+static void events_register(void)
+{
+	struct events events;
+	void *handle;
+
+	if (!events_find(&events))
+		return;
+	handle = events.init("assay");
+	for (uintptr_t i = 0; handle && i < COUNT_SIMULATED; i++)
+		events.add(handle, names[i] + sizeof("emulated:") - 1, MODE_INSTANT, TYPE_LONG_LONG, events_value,
+		           (void *)i); /* NOLINT: a number */
 }
 
 /* ---- start and end ---- */
@@ -142,8 +196,8 @@ void runtime_start(void)
 	hot.busy++;
 	runtime.full = full && *full == '1';
 	runtime.nodes = nodes_of(getenv("ASSAY_EMULATE_NODES"));
-	runtime.directory = pages_take(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
-	runtime.owners = pages_take((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
+	runtime.directory = pages_map(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
+	runtime.owners = pages_map((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
 	failed = functions_select(list);
 	runtime.on = !failed && runtime.directory && open_file(directory);
 	if (failed)
@@ -155,7 +209,7 @@ void runtime_start(void)
 		return;
 	describe();
 	pthread_atfork(before_fork, after_fork, in_child);
-	thread_init();
+	threads_init();
 	hot.busy++;
 	events_register();
 	hot.busy--;
@@ -169,10 +223,10 @@ void runtime_finish(void)
 	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
 		return; /* a child of vfork() has its parent's memory */
 	runtime.on = false;
-	thread_finish();
+	threads_finish();
 	hot.busy++;
 	evaluate_all();
-	values_of(&runtime.counts, runtime.hitm, values);
+	counts_values(&runtime.counts, runtime.hitm, values);
 	for (size_t i = 0; i < COUNTERS; i++) {
 		memcpy(key + 6, names[i], strlen(names[i]) + 1);
 		info_number(key, values[i]);
@@ -190,20 +244,20 @@ __attribute__((constructor(101))) static void on_start(void)
 	runtime_start();
 }
 
-/* Behind the program's own destructors. */
+/* After the program's own destructors. */
 __attribute__((destructor(101))) static void on_finish(void)
 {
 	runtime_finish();
 }
 
 /* Ways to end without them. */
-#define WRAP_END(name)                          \
-	_Noreturn void __real_##name(int status);  \
-	EXPORT _Noreturn void __wrap_##name(int status); \
-	void __wrap_##name(int status)          \
-	{                                       \
-		runtime_finish();               \
-		__real_##name(status);          \
+#define WRAP_END(name)                                                                                                           \
+	_Noreturn void __real_##name(int status);                                                                                \
+	EXPORT _Noreturn void __wrap_##name(int status);                                                                         \
+	void __wrap_##name(int status)                                                                                           \
+	{                                                                                                                        \
+		runtime_finish();                                                                                                \
+		__real_##name(status);                                                                                           \
 	}
 WRAP_END(_exit)
 WRAP_END(_Exit)

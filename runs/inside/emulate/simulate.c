@@ -1,19 +1,51 @@
-/* What an access does in a simulated window: pages and their nodes, TLB, caches, the directory of the lines' owners, and who touched which
- * words of which line. And in what order basic blocks follow each other. */
+/* What an access does in a simulated window: pages and their nodes, TLB, caches, the directory of the lines' owners, and which
+ * thread touched which words of which line. And in what order basic blocks follow each other. */
 #include "runs/inside/emulate/emulate.h"
 
 #include <string.h>
 
-#define RANGE_STEP_BYTES 16u /* of a range: an access as wide as the machine's moves */
+#define LINE_BITS        6
+#define RANGE_STEP_BYTES 16u   /* an access in a range is as wide as the machine's moves */
+#define L1_SETS          64u   /* 32 KiB */
+#define L2_SETS          1024u /* 512 KiB */
+#define TLB_SETS         8u    /* 64 entries */
+#define STLB_SETS        128u  /* 1024 entries */
+#define PREDICTIONS      8192u
+#define TOUCHES          4096u /* in one window; an access makes two at most */
 
-/* An entry of the directory: tag of the line, owner, whether the owner has changed it, who has a copy. What maps to the same entry
- * replaces it, as in a real one. */
-#define DIRECTORY_BITS   22
-#define OWNER_SHIFT      37
-#define OWNER_MASK       (255ull << OWNER_SHIFT)
-#define CHANGED          (1ull << 36)
-#define SHARERS_MASK     0xffffffffull
-#define TAG_SHIFT        45
+/* An entry of the directory: the line's tag, its owner, whether the owner has changed it, which threads have a copy. A line that
+ * maps to the same entry replaces it, as in a real one. */
+#define DIRECTORY_BITS 22
+#define OWNER_SHIFT    37
+#define OWNER_MASK     (255ull << OWNER_SHIFT)
+#define CHANGED        (1ull << 36)
+#define TAG_SHIFT      45
+
+struct prediction {
+	uint32_t block, trust;
+};
+
+bool simulate_init(struct thread *t)
+{
+	size_t sets = L1_SETS + L2_SETS + TLB_SETS + STLB_SETS;
+
+	if (!t->l1)
+		t->l1 = pages_map(sets * sizeof(*t->l1));
+	if (!t->predictions)
+		t->predictions = pages_map(PREDICTIONS * sizeof(*t->predictions));
+	if (!t->touches)
+		t->touches = pages_map(TOUCHES * (sizeof(*t->touches) + sizeof(*t->touched)));
+	if (!t->l1 || !t->predictions || !t->touches)
+		return false;
+	t->l2 = t->l1 + L1_SETS;
+	t->tlb = t->l2 + L2_SETS;
+	t->stlb = t->tlb + TLB_SETS;
+	t->touched = (uint32_t *)(void *)(t->touches + TOUCHES);
+	memset(t->l1, 0, sets * sizeof(*t->l1));
+	memset(t->predictions, 0, PREDICTIONS * sizeof(*t->predictions));
+	memset(t->touches, 0, TOUCHES * sizeof(*t->touches));
+	return true;
+}
 
 _Static_assert(ADDRESS_BITS - LINE_BITS - DIRECTORY_BITS <= 64 - TAG_SHIFT, "the tag fits");
 
@@ -31,7 +63,7 @@ void page_written(uintptr_t page)
 		__atomic_store_n(owner, (uint8_t)(hot.thread->number % runtime.nodes + 1), __ATOMIC_RELAXED);
 }
 
-void pages_forgotten(uintptr_t address, size_t bytes)
+void pages_forget(uintptr_t address, size_t bytes)
 {
 	uintptr_t page = (address + (1u << PAGE_BITS) - 1) >> PAGE_BITS, end = (address + bytes) >> PAGE_BITS;
 
@@ -53,7 +85,7 @@ static bool is_remote(const struct thread *t, uint64_t line)
 
 /* ---- caches ---- */
 
-/* The most recently used one stands first. True when the tag is there. */
+/* The most recently used tag stands first. True: it is there. */
 static inline bool cache_touch(uint32_t set[WAYS], uint32_t tag)
 {
 	uint32_t before = set[0];
@@ -100,8 +132,8 @@ static void caches_touch(struct thread *t, uint64_t line, bool stale)
 
 /* ---- the directory ---- */
 
-/* The thread accesses the line: true when it had no valid copy. Two threads at once may lose one of their changes: it follows the
- * real order of things anyhow, and that is why potential HITM is counted beside it. */
+/* The thread accesses the line: true when it had no valid copy. Of two threads at once one may lose its change: the directory
+ * depends on how threads happen to run anyway, which is why potential HITM is counted as well. */
 static bool directory_access(struct thread *t, uint64_t line, bool write)
 {
 	uint64_t *entry = &runtime.directory[line & ((1u << DIRECTORY_BITS) - 1)];
@@ -121,9 +153,9 @@ static bool directory_access(struct thread *t, uint64_t line, bool write)
 	return !had;
 }
 
-/* ---- who touched what ---- */
+/* ---- which thread touched what ---- */
 
-/* The place of the line in the window's table, new or not. */
+/* The line's place in the window's table, new or not. */
 static struct touch *touch_of(struct thread *t, uint64_t line)
 {
 	uint64_t hash = (line * 0x9e3779b97f4a7c15u) ^ ((uint64_t)t->invocation * 0xff51afd7ed558ccdu);
@@ -138,7 +170,7 @@ static struct touch *touch_of(struct thread *t, uint64_t line)
 	if (t->n_touches >= TOUCHES - 1)
 		return &t->ignored;
 	t->touched[t->n_touches++] = i;
-	t->touches[i] = (struct touch){ .line = line, .invocation = t->invocation, .stamp = t->stamp };
+	t->touches[i] = (struct touch){.line = line, .invocation = t->invocation, .stamp = t->stamp};
 	return &t->touches[i];
 }
 
@@ -165,7 +197,7 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 
 	caches_touch(t, line, directory_access(t, line, access == ACCESS_WRITE));
 	touch_add(touch, words, n, access);
-	t->recent[key % RECENT] = (struct recent){ key, touch };
+	t->recent[key % RECENT] = (struct recent){key, touch};
 }
 
 /* Words of 4 bytes from `from` to `to` in a line, both bytes in it. */
@@ -174,8 +206,8 @@ static inline uint32_t word_mask(uint32_t from, uint32_t to)
 	return (2u << (to >> 2)) - (1u << (from >> 2));
 }
 
-/* Ready to simulate: begins what comes next. False when the thread is not simulated at all. */
-static bool awake(void)
+/* Begins what comes next. False: the thread is not simulated at all. */
+static bool simulate_wake(void)
 {
 	struct thread *t = hot.thread;
 
@@ -196,8 +228,8 @@ static bool awake(void)
 	return hot.simulating;
 }
 
-/* `n` accesses more than there were left: those beyond count for this window, and their time is not. */
-static void window_next(struct thread *t, uint32_t n)
+/* `n` accesses, more than the window has left: those beyond count for this window, and advance no clock. */
+static void simulate_next_window(struct thread *t, uint32_t n)
 {
 	uint32_t beyond = n - t->window_left;
 
@@ -211,13 +243,13 @@ static void window_next(struct thread *t, uint32_t n)
 	hot.busy--;
 }
 
-/* Accesses have been simulated; then perhaps the window ends. */
-static inline void tick(struct thread *t, uint32_t n)
+/* `n` accesses have been simulated; perhaps the window ends. */
+static inline void simulate_tick(struct thread *t, uint32_t n)
 {
 	if (LIKELY(t->window_left > n))
 		t->window_left -= n;
 	else
-		window_next(t, n);
+		simulate_next_window(t, n);
 }
 
 static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_t to, enum access access)
@@ -225,7 +257,7 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	uint64_t line = address >> LINE_BITS;
 	struct thread *t;
 
-	if (!awake() || address >> ADDRESS_BITS != 0)
+	if (!simulate_wake() || address >> ADDRESS_BITS != 0)
 		return;
 	t = hot.thread;
 	hot.busy++;
@@ -233,7 +265,7 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	if (UNLIKELY(to > 63))
 		line_access(t, line + 1, word_mask(0, to - 64), 1, access);
 	hot.busy--;
-	tick(t, 1);
+	simulate_tick(t, 1);
 }
 
 void simulate_access(uintptr_t address, size_t bytes, enum access access)
@@ -248,14 +280,14 @@ void simulate_access(uintptr_t address, size_t bytes, enum access access)
 		if (LIKELY(recent->key == key)) {
 			hot.left = 0;
 			touch_add(recent->touch, word_mask(from, to), 1, access);
-			tick(t, 1);
+			simulate_tick(t, 1);
 			return;
 		}
 	}
 	simulate_slowly(address, to, access);
 }
 
-/* In a window that is skipped: as many accesses as it would have been. Gives the bytes that are left to simulate. */
+/* Windows are being skipped: counts as many accesses as it would have been. Returns the bytes that are left to simulate. */
 static size_t range_skip(size_t bytes)
 {
 	size_t steps = (bytes + RANGE_STEP_BYTES - 1) / RANGE_STEP_BYTES;
@@ -269,19 +301,19 @@ static size_t range_skip(size_t bytes)
 	return bytes;
 }
 
-/* The part of a range that lies in one line: as many accesses as the machine would need. Gives the bytes of it, 0 when the thread is
- * not simulated. */
+/* The part of a range that lies in one line: as many accesses as the machine would need. Returns its bytes; 0: the thread is not
+ * simulated. */
 static size_t range_line(uintptr_t address, size_t bytes, enum access access)
 {
 	size_t room = 64 - (address & 63), part = bytes < room ? bytes : room;
 	uint32_t n = (uint32_t)((part + RANGE_STEP_BYTES - 1) / RANGE_STEP_BYTES), from = address & 63;
 
-	if (!awake())
+	if (!simulate_wake())
 		return 0;
 	hot.busy++;
 	line_access(hot.thread, address >> LINE_BITS, word_mask(from, from + (uint32_t)part - 1), n, access);
 	hot.busy--;
-	tick(hot.thread, n);
+	simulate_tick(hot.thread, n);
 	return part;
 }
 
@@ -307,10 +339,10 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 
 /* ---- branches ---- */
 
-extern const char __executable_start[]; /* by the linker: wherever the program lies, the same numbers */
+extern const char __executable_start[]; /* defined by the linker: the same numbers wherever the program lies */
 
-/* A table of what followed a basic block on this path, with some trust in it, as branch predictors have. What a function's entry
- * or a first visit brings is not counted. */
+/* A table of what followed a basic block on this path, with some trust in it, as branch predictors have. A function's entry or a
+ * first visit is never a miss. */
 void simulate_block(uintptr_t pc)
 {
 	struct thread *t = hot.thread;

@@ -1,14 +1,34 @@
-/* All threads: which there are, and how far each has come. */
+/* Threads: which there are, how far each has come, and their way from creation to end. Clocks pass to threads that one creates
+ * and from those that it joins; never by locks, for which thread gets one first follows from how threads happened to run.
+ * pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and OpenMP's are created
+ * in theirs. */
 #include "runs/inside/emulate/emulate.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <unistd.h>
 
+#define ALIGNED_ACCESSES 256u       /* of a thread that creates others, between one and the next */
+#define OBITUARIES       1024u      /* threads whose end is remembered until they are joined */
+#define STACK_BYTES      (8u << 20) /* when no limit says how large a stack is */
+#define MAIN_ABOVE       (1u << 20) /* of the first thread's stack, above where we begin */
+
+struct obituary {
+	pthread_t handle;
+	uint64_t window;
+};
+
 static struct thread *threads[THREADS];
-static uint64_t last_end; /* window in which the last one of those that have ended has */
+static uint64_t last_end; /* the latest window in which a thread has ended */
 static struct spin lock;
+static struct obituary obituaries[OBITUARIES];
+static uint32_t n_obituaries, n_created;
+static pthread_key_t at_end;
 
 /* ---- locks ---- */
 
@@ -17,32 +37,38 @@ bool spin_try(struct spin *s)
 	return __atomic_exchange_n(&s->held, 1, __ATOMIC_ACQUIRE) == 0;
 }
 
-void spin_take(struct spin *s)
+void spin_lock(struct spin *s)
 {
 	while (!spin_try(s))
 		syscall(SYS_sched_yield);
 }
 
-void spin_release(struct spin *s)
+void spin_unlock(struct spin *s)
 {
 	__atomic_store_n(&s->held, 0, __ATOMIC_RELEASE);
 }
 
-/* ---- all of them ---- */
+void threads_lock(void)
+{
+	spin_lock(&lock);
+}
+
+void threads_unlock(void)
+{
+	spin_unlock(&lock);
+}
+
+/* ---- all threads ---- */
 
 struct thread *thread_at(size_t i)
 {
 	return __atomic_load_n(&threads[i], __ATOMIC_ACQUIRE);
 }
 
-void threads_put(size_t i, struct thread *t)
+/* Under the lock: the horizon. */
+static uint64_t threads_earliest(void)
 {
-	__atomic_store_n(&threads[i], t, __ATOMIC_RELEASE);
-}
-
-uint64_t threads_earliest(void)
-{
-	uint64_t first = teams_horizon();
+	uint64_t first = meetings_horizon();
 
 	for (size_t i = 0; i < THREADS; i++) {
 		const struct thread *t = threads[i];
@@ -61,14 +87,14 @@ uint64_t threads_horizon(void)
 {
 	uint64_t first;
 
-	spin_take(&lock);
+	spin_lock(&lock);
 	first = threads_earliest();
-	spin_release(&lock);
+	spin_unlock(&lock);
 	return first;
 }
 
-/* What the kernel says of a thread: 'R' when it runs or waits for a processor. */
-static char state_of(uint32_t id)
+/* The kernel's letter for a thread's state: 'R' when it runs or waits for a processor. */
+static char thread_kernel_state(uint32_t id)
 {
 	char path[64] = "/proc/self/task/", text[128], digits[12], *at = digits + sizeof(digits) - 1;
 	long file, n;
@@ -86,7 +112,7 @@ static char state_of(uint32_t id)
 	syscall(SYS_close, (int)file);
 	while (n > 0 && text[n - 1] != ')')
 		n--;
-	return n > 0 ? text[n + 1] : '\0'; /* ") R"; there are more than two bytes behind it */
+	return n > 0 ? text[n + 1] : '\0'; /* ") R"; more than two bytes follow */
 }
 
 bool threads_come(const struct thread *self)
@@ -101,45 +127,413 @@ bool threads_come(const struct thread *self)
 			continue;
 		at = __atomic_load_n(&t->at, __ATOMIC_ACQUIRE);
 		if (at < self->at && t->stalled_at != at + 1)
-			any = t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || state_of(t->id) == 'R';
+			any = t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R';
 	}
 	return any;
 }
 
 void threads_give_up(const struct thread *self)
 {
-	spin_take(&lock);
+	spin_lock(&lock);
 	for (size_t i = 0; i < THREADS; i++) {
 		struct thread *t = threads[i];
 
 		if (t && t != self && t->state == THREAD_LIVE && __atomic_load_n(&t->at, __ATOMIC_ACQUIRE) < self->at)
 			t->stalled_at = t->at + 1;
 	}
-	spin_release(&lock);
+	spin_unlock(&lock);
 }
 
-/* Not whether others happen to be alive: those that have ended may have been ahead. */
+/* It is not enough to ask which threads are alive: those that have ended may have been ahead. */
 bool threads_meet_in(uint64_t window)
 {
 	return __atomic_load_n(&runtime.alive, __ATOMIC_ACQUIRE) > 1 || window < __atomic_load_n(&last_end, __ATOMIC_RELAXED);
 }
 
-void threads_ended_with(uint64_t window)
+/* ---- one thread ---- */
+
+static bool thread_is_evaluated(const struct thread *t)
 {
+	return t->state == THREAD_ENDED && queue_is_empty(&t->log_queue) && queue_is_empty(&t->ended_queue);
+}
+
+/* Its tables stay, everything else begins anew. */
+static void thread_clear(struct thread *t)
+{
+	struct thread old = *t;
+
+	*t = (struct thread){
+	    .frames = old.frames,
+	    .callees = old.callees,
+	    .invocations = old.invocations,
+	    .l1 = old.l1,
+	    .predictions = old.predictions,
+	    .touches = old.touches,
+	    .log = old.log,
+	    .log_mask = old.log_mask,
+	};
+}
+
+/* Under the lock: a thread that will begin with that window. NULL: there are too many. */
+static struct thread *thread_new(uint64_t window)
+{
+	struct thread *t = NULL;
+	size_t i;
+
+	for (i = 0; i < THREADS && thread_at(i) && thread_at(i)->state != THREAD_FREE && !thread_is_evaluated(thread_at(i)); i++)
+		;
+	if (i < THREADS)
+		t = thread_at(i) ? thread_at(i) : pages_map(sizeof(*t));
+	if (!t)
+		return NULL;
+	thread_clear(t);
+	if (!simulate_init(t) || !frames_init(t))
+		return NULL;
+	t->number = n_created++;
+	t->resume = window;
+	t->at = window_next_simulated(window);
+	t->state = THREAD_LIVE;
+	__atomic_fetch_add(&runtime.alive, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&threads[i], t, __ATOMIC_RELEASE);
+	return t;
+}
+
+static size_t stack_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		return STACK_BYTES;
+	return limit.rlim_cur;
+}
+
+/* In the new thread. */
+static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_high)
+{
+	t->stack_low = stack_low;
+	t->stack_high = stack_high;
+	hot = (struct hot){.thread = t, .busy = 1, .blocks_left = BLOCKS_GRANTED};
+	system_calls = 0;
+	t->hot = &hot;
+	t->id = (uint32_t)syscall(SYS_gettid);
+	t->system_calls = &system_calls;
+	pthread_setspecific(at_end, t);
+	window_begin(t, t->resume);
+	t->invocations[0].start = record_ticks();
+	hot.busy = 0;
+}
+
+void thread_resume(struct thread *t, uint64_t window)
+{
+	t->resume = window > t->resume ? window : t->resume;
+	__atomic_store_n(&t->at, window_next_simulated(t->resume), __ATOMIC_RELEASE);
+	t->state = THREAD_LIVE;
+}
+
+/* Under the lock: the thread no longer waits for another's end. */
+static void joins_forget(const struct thread *joiner)
+{
+	for (size_t i = 0; i < THREADS; i++) {
+		struct thread *t = thread_at(i);
+
+		if (t && t->joiner == joiner)
+			t->joiner = NULL;
+	}
+}
+
+/* The calling thread ends. */
+static void thread_leave(struct thread *t)
+{
+	uint64_t window;
+
+	hot.busy++;
+	window = window_after(t);
+	window_close(t);
+	frames_unwind_all(t);
+	hot = (struct hot){.left = INT64_MAX, .blocks_left = BLOCKS_GRANTED};
+	threads_lock();
+	t->state = THREAD_ENDED;
 	if (window > last_end)
 		__atomic_store_n(&last_end, window, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&runtime.alive, 1, __ATOMIC_RELAXED);
+	obituaries[n_obituaries++ % OBITUARIES] = (struct obituary){pthread_self(), window};
+	joins_forget(t);
+	if (t->joiner)
+		thread_resume(t->joiner, window);
+	t->joiner = NULL;
+	threads_unlock();
+	evaluate_now();
 }
 
-/* ---- fork ---- */
-
-void threads_hold(void)
+/* Destructors of other keys may still run the program's code: ours comes last. */
+static void thread_on_end(void *thread)
 {
-	spin_take(&lock);
+	struct thread *t = thread;
+
+	if (hot.thread != t)
+		return;
+	if (++t->rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(at_end, t);
+	else
+		thread_leave(t);
 }
 
-void threads_release(void)
+/* A thread that was created without us: in a library, before the start. */
+struct thread *thread_attach(void)
 {
-	spin_release(&lock);
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	struct thread *t;
+
+	if (!runtime.on)
+		return NULL;
+	hot.busy++;
+	threads_lock();
+	t = thread_new(n_created == 0 ? 0 : threads_earliest());
+	if (!t)
+		runtime.not_simulated++;
+	threads_unlock();
+	hot.busy--;
+	if (t)
+		thread_enter(t, here - stack_limit(), here + MAIN_ABOVE);
+	return t;
+}
+
+/* ---- clocks ---- */
+
+uint64_t thread_advance(struct thread *t, uint64_t window)
+{
+	uint64_t own = window_after(t), next = own > window ? own : window;
+
+	hot.busy++;
+	window_close(t);
+	window_begin(t, next);
+	hot.busy--;
+	return next;
+}
+
+void thread_wait_begin(struct thread *t)
+{
+	hot.busy++;
+	t->resume = window_after(t);
+	window_close(t);
+}
+
+void thread_wait_end(struct thread *t)
+{
+	window_begin(t, t->resume);
+	hot.busy--;
+}
+
+/* ---- creation and joining ---- */
+
+/* Threads that are created one right after the other work side by side: they get the same window. NULL: the new thread will not
+ * be simulated. stack_bytes 0: the default. */
+static struct thread *thread_create_begin(size_t stack_bytes)
+{
+	struct thread *t, *self = hot.thread;
+	uint64_t window;
+	uint32_t used;
+	bool stays;
+
+	if (!self || hot.busy)
+		return NULL;
+	hot.busy++;
+	window = window_now(self, &used);
+	stays = used <= ALIGNED_ACCESSES && threads_meet_in(window);
+	if (!stays) {
+		window = window_after(self);
+		window_close(self);
+	}
+	threads_lock();
+	t = thread_new(window);
+	if (t)
+		t->stack_bytes = stack_bytes ? stack_bytes : stack_limit();
+	else
+		runtime.not_simulated++;
+	threads_unlock();
+	if (!stays)
+		window_begin(self, window); /* with one more to meet */
+	hot.busy--;
+	return t;
+}
+
+static void thread_create_failed(struct thread *t)
+{
+	threads_lock();
+	t->state = THREAD_FREE;
+	__atomic_fetch_sub(&runtime.alive, 1, __ATOMIC_RELAXED);
+	threads_unlock();
+}
+
+/* Called by the creator and by the thread itself, in either order; by the time the creator comes, the struct may be another
+ * thread's. */
+static void thread_known(struct thread *t, uint32_t number, pthread_t handle)
+{
+	hot.busy++;
+	threads_lock();
+	if (t->number == number && !t->has_handle) {
+		t->handle = handle;
+		t->has_handle = true;
+	}
+	threads_unlock();
+	hot.busy--;
+}
+
+/* In the new thread. */
+static void thread_created(struct thread *t)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	thread_known(t, t->number, pthread_self());
+	thread_enter(t, here - t->stack_bytes, here + (1u << PAGE_BITS));
+}
+
+/* Under the lock: the window in which the thread with that handle ended; 0: none is known. */
+static uint64_t thread_ended_in(pthread_t handle)
+{
+	for (uint32_t i = n_obituaries; i > 0 && i + OBITUARIES > n_obituaries; i--)
+		if (pthread_equal(obituaries[(i - 1) % OBITUARIES].handle, handle))
+			return obituaries[(i - 1) % OBITUARIES].window;
+	return 0;
+}
+
+static struct thread *thread_find_live(pthread_t handle)
+{
+	for (size_t i = 0; i < THREADS; i++) {
+		struct thread *t = thread_at(i);
+
+		if (t && t->has_handle && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) &&
+		    pthread_equal(t->handle, handle))
+			return t;
+	}
+	return NULL;
+}
+
+/* False: thread_join_end() must not follow. */
+static bool thread_join_begin(pthread_t handle)
+{
+	struct thread *self = hot.thread, *other;
+
+	if (!self || hot.busy)
+		return false;
+	thread_wait_begin(self);
+	threads_lock();
+	other = thread_find_live(handle);
+	if (other && other != self) {
+		other->joiner = self;
+		self->state = THREAD_WAITING;
+	}
+	threads_unlock();
+	return true;
+}
+
+static void thread_join_end(pthread_t handle, bool joined)
+{
+	struct thread *self = hot.thread;
+
+	threads_lock();
+	joins_forget(self);
+	thread_resume(self, joined ? thread_ended_in(handle) : 0);
+	threads_unlock();
+	thread_wait_end(self);
+}
+
+REAL(pthread_create)
+REAL(pthread_join)
+REAL(thrd_create)
+REAL(thrd_join)
+
+static void *thread_run_posix(void *thread)
+{
+	struct thread *t = thread;
+
+	thread_created(t);
+	return t->start(t->argument);
+}
+
+static int thread_run_c11(void *thread)
+{
+	struct thread *t = thread;
+
+	thread_created(t);
+	return t->start_c11(t->argument);
+}
+
+EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*run)(void *),
+                          void *restrict argument)
+{
+	size_t stack_bytes = 0;
+	uint32_t number;
+	struct thread *t;
+	int failed;
+
+	if (attributes)
+		pthread_attr_getstacksize(attributes, &stack_bytes);
+	t = thread_create_begin(stack_bytes);
+	if (!t)
+		return real_pthread_create()(thread, attributes, run, argument);
+	number = t->number;
+	t->start = run;
+	t->argument = argument;
+	failed = real_pthread_create()(thread, attributes, thread_run_posix, t);
+	if (failed)
+		thread_create_failed(t);
+	else
+		thread_known(t, number, *thread);
+	return failed;
+}
+
+EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
+{
+	struct thread *t = thread_create_begin(0);
+	uint32_t number;
+	int failed;
+
+	if (!t)
+		return real_thrd_create()(thread, run, argument);
+	number = t->number;
+	t->start_c11 = run;
+	t->argument = argument;
+	failed = real_thrd_create()(thread, thread_run_c11, t);
+	if (failed != thrd_success)
+		thread_create_failed(t);
+	else
+		thread_known(t, number, *thread);
+	return failed;
+}
+
+EXPORT int pthread_join(pthread_t thread, void **result)
+{
+	bool met = thread_join_begin(thread);
+	int failed = real_pthread_join()(thread, result);
+
+	if (met)
+		thread_join_end(thread, failed == 0);
+	return failed;
+}
+
+EXPORT int thrd_join(thrd_t thread, int *result)
+{
+	bool met = thread_join_begin(thread);
+	int failed = real_thrd_join()(thread, result);
+
+	if (met)
+		thread_join_end(thread, failed == thrd_success);
+	return failed;
+}
+
+/* ---- the first thread, the end of the process, fork ---- */
+
+void threads_init(void)
+{
+	pthread_key_create(&at_end, thread_on_end);
+	thread_attach();
+}
+
+void threads_finish(void)
+{
+	if (hot.thread)
+		thread_leave(hot.thread);
 }
 
 /* In the child: only the calling thread is there. */
@@ -147,10 +541,11 @@ void threads_fork(void)
 {
 	struct thread *self = hot.thread;
 
-	lock = (struct spin){ 0 };
-	teams_fork();
-	thread_fork();
+	lock = (struct spin){0};
+	n_obituaries = 0;
 	last_end = 0;
+	if (self)
+		self->handle = pthread_self();
 	for (size_t i = 0; i < THREADS; i++) {
 		if (threads[i] && threads[i] != self)
 			threads[i]->state = THREAD_FREE;

@@ -1,11 +1,12 @@
-/* Logical time: a thread's clock counts its accesses, in windows. Clocks pass between threads at creation, end and barriers only, and then
- * up to the next whole window, so that what is ordered never shares one. Which windows are simulated follows from their
+/* Logical time: a thread's clock counts its accesses, in windows. Clocks pass between threads at creation, end and barriers only,
+ * always up to the next whole window, so that what is ordered never shares one. Which windows are simulated follows from their
  * number alone: all threads skip the same ones. */
 #include "runs/inside/emulate/emulate.h"
 
-#define ALL_WINDOWS   128u /* that come first are simulated: small programs see all of it */
-#define GROUP_WINDOWS 128u /* after that, one burst of so many windows... */
-#define BURST_WINDOWS 8u   /* ...long enough for caches, at a place in the group that no loop keeps step with */
+#define WINDOW_ACCESSES 1024u /* with more, threads meet that never do */
+#define ALL_WINDOWS     128u  /* the first ones are all simulated: small programs are seen whole */
+#define GROUP_WINDOWS   128u  /* after that, one burst in so many windows... */
+#define BURST_WINDOWS   8u    /* ...long enough for caches, at a place in the group that no loop keeps step with */
 
 static uint64_t burst_begin(uint64_t group)
 {
@@ -26,22 +27,19 @@ uint64_t window_next_simulated(uint64_t window)
 	return window < begin ? begin : burst_begin(group + 1);
 }
 
-uint32_t window_weight(uint64_t window)
-{
-	return runtime.full || window < ALL_WINDOWS ? 1 : GROUP_WINDOWS / BURST_WINDOWS;
-}
+/* ---- how far the thread is ---- */
 
-uint32_t window_used(const struct thread *t)
+static uint32_t window_used(const struct thread *t)
 {
 	return t->hot->simulating ? WINDOW_ACCESSES - t->window_left : 0;
 }
 
-uint64_t window_blocks(const struct thread *t)
+static uint64_t window_blocks(const struct thread *t)
 {
 	return t->counts.exact[COUNT_BLOCKS] + (t->hot->simulating ? 0 : (uint64_t)(BLOCKS_GRANTED - t->hot->blocks_left));
 }
 
-uint64_t window_accesses(const struct thread *t)
+static uint64_t window_accesses(const struct thread *t)
 {
 	int64_t left = t->hot->left;
 
@@ -49,30 +47,40 @@ uint64_t window_accesses(const struct thread *t)
 	       (t->hot->simulating ? window_used(t) : t->granted - (uint64_t)(left < 0 ? 0 : left));
 }
 
-/* The accesses of a stretch that was skipped, as far as it went. */
-static void skipped_end(struct thread *t)
+void counts_now(const struct thread *t, struct counts *out)
 {
-	t->counts.exact[COUNT_ACCESSES] = window_accesses(t);
-	t->counts.exact[COUNT_BLOCKS] = window_blocks(t);
-	t->granted = 0;
-	hot.left = 0;
-	hot.blocks_left = BLOCKS_GRANTED;
+	*out = t->counts;
+	out->exact[COUNT_ACCESSES] = window_accesses(t);
+	out->exact[COUNT_SIMULATED] += window_used(t);
+	out->weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+	out->exact[COUNT_BLOCKS] = window_blocks(t);
+	out->exact[COUNT_ATOMICS] = t->hot->atomics;
+	out->exact[COUNT_SYSTEM_CALLS] = *t->system_calls;
+	out->exact[COUNT_ALLOCATIONS] = t->hot->allocations;
+	out->exact[COUNT_ALLOCATED_BYTES] = t->hot->allocated_bytes;
+	out->exact[COUNT_COPIED_BYTES] = t->hot->copied_bytes;
+}
+
+/* Accesses of the stretch that is being skipped that are still to come. */
+static uint64_t skipped_left(void)
+{
+	return hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
 }
 
 uint64_t window_after(const struct thread *t)
 {
-	uint64_t left = hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
-
-	return hot.simulating ? t->window + 1 : t->window - left / WINDOW_ACCESSES;
+	return hot.simulating ? t->window + 1 : t->window - skipped_left() / WINDOW_ACCESSES;
 }
 
 uint64_t window_now(const struct thread *t, uint32_t *used)
 {
-	uint64_t left = hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
+	uint64_t left = skipped_left();
 
 	*used = hot.simulating ? window_used(t) : (uint32_t)(-left % WINDOW_ACCESSES);
 	return hot.simulating ? t->window : t->window - (left + WINDOW_ACCESSES - 1) / WINDOW_ACCESSES;
 }
+
+/* ---- from window to window ---- */
 
 void window_begin(struct thread *t, uint64_t window)
 {
@@ -82,7 +90,7 @@ void window_begin(struct thread *t, uint64_t window)
 	__atomic_store_n(&t->at, simulated, __ATOMIC_RELEASE);
 	if (simulated == window) {
 		t->window_left = WINDOW_ACCESSES;
-		t->weight = window_weight(window);
+		t->weight = runtime.full || window < ALL_WINDOWS ? 1 : GROUP_WINDOWS / BURST_WINDOWS;
 		t->stamp++;
 		t->records = threads_meet_in(window);
 		simulate_anew(t);
@@ -99,18 +107,18 @@ void window_begin(struct thread *t, uint64_t window)
 
 void window_close(struct thread *t)
 {
-	if (!hot.simulating) {
-		skipped_end(t);
-		return;
+	bool simulated = hot.simulating;
+
+	if (simulated) {
+		t->counts.exact[COUNT_SIMULATED] += window_used(t);
+		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
 	}
-	t->counts.exact[COUNT_ACCESSES] += window_used(t);
-	t->counts.exact[COUNT_SIMULATED] += window_used(t);
-	t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+	t->counts.exact[COUNT_ACCESSES] = window_accesses(t);
+	t->counts.exact[COUNT_BLOCKS] = window_blocks(t);
 	hot.simulating = 0;
 	t->granted = 0;
 	hot.left = 0;
 	hot.blocks_left = BLOCKS_GRANTED;
-	if (t->n_touches > 0)
+	if (simulated)
 		evaluate_append(t);
-	evaluate_if_due(t);
 }

@@ -3,7 +3,7 @@
 #ifndef RUNS_EMULATE_WRAPPED_H
 #define RUNS_EMULATE_WRAPPED_H
 
-/* Functions of the C library that are one system call, counted and nothing else: any arguments, any result. */
+/* In wrap_calls.c: functions of the C library that are one system call, only counted, whatever their arguments and results are. */
 #define WRAPPED_CALLS(X) \
 	X("read") X("write") X("pread") X("pwrite") X("pread64") X("pwrite64") X("readv") X("writev") X("preadv") X("pwritev") \
 	X("open") X("open64") X("openat") X("openat64") X("creat") X("creat64") X("close") X("lseek") X("lseek64") X("fsync") \
@@ -26,26 +26,26 @@
 	X("getitimer") X("alarm") X("syscall") X("__read_chk") X("__pread_chk") X("__recv_chk") X("__open_2") X("__open64_2") \
 	X("__openat_2") X("__poll_chk")
 
-/* In wrap_memory.c. */
+/* In wrap.c: memory and strings. */
 #define WRAPPED_MEMORY(X) \
 	X("memcpy") X("memmove") X("memset") X("mempcpy") X("memcmp") X("memchr") X("strlen") X("strnlen") X("strcpy") \
 	X("stpcpy") X("strncpy") X("strcat") X("strncat") X("strcmp") X("strncmp") X("strchr") X("strrchr") X("strstr") \
 	X("__memcpy_chk") X("__memmove_chk") X("__memset_chk") X("__strcpy_chk") X("__stpcpy_chk") X("__strncpy_chk") \
 	X("__strcat_chk") X("__strncat_chk")
 
-/* In wrap_heap.c; the mangled ones are C++'s operator new. */
+/* In wrap.c: allocations; the mangled names are C++'s operator new. */
 #define WRAPPED_HEAP(X) \
 	X("malloc") X("calloc") X("realloc") X("reallocarray") X("free") X("memalign") X("posix_memalign") X("aligned_alloc") \
 	X("strdup") X("strndup") X("munmap") X("_Znwm") X("_Znam") X("_ZnwmRKSt9nothrow_t") X("_ZnamRKSt9nothrow_t") \
 	X("_ZnwmSt11align_val_t") X("_ZnamSt11align_val_t")
 
-/* In wrap_locks.c. */
+/* In wrap.c: locks. */
 #define WRAPPED_LOCKS(X) \
 	X("pthread_mutex_lock") X("pthread_mutex_trylock") X("pthread_mutex_unlock") X("pthread_spin_lock") \
 	X("pthread_spin_trylock") X("pthread_spin_unlock") X("pthread_rwlock_rdlock") X("pthread_rwlock_wrlock") \
 	X("pthread_rwlock_unlock")
 
-/* In openmp.c: regions and barriers of gcc's OpenMP. */
+/* In meetings.c: regions and barriers of gcc's OpenMP. */
 #define WRAPPED_OPENMP(X) \
 	X("GOMP_parallel") X("GOMP_parallel_loop_static") X("GOMP_parallel_loop_dynamic") X("GOMP_parallel_loop_guided") \
 	X("GOMP_parallel_loop_runtime") X("GOMP_parallel_loop_nonmonotonic_dynamic") \
