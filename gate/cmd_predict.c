@@ -3,7 +3,7 @@
 #include "gate/cmd.h"
 #include "gate/cmd_runs.h"
 #include "gate/profile/predict.h"
-#include "runs/running/run_others.h"
+#include "runs/running/run.h"
 
 #include <math.h>
 

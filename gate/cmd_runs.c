@@ -1,7 +1,7 @@
 #include "gate/cmd_runs.h"
 
 #include "runs/running/evidence.h"
-#include "runs/running/run_others.h"
+#include "runs/running/run.h"
 
 enum assay_status cmd_runs_load(struct cmd_lab *cmd, const char *selector, struct run_set *out)
 {

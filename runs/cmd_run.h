@@ -8,7 +8,7 @@
 #include "runs/running/stack.h"
 #include "runs/running/estimate.h"
 #include "runs/running/execute.h"
-#include "runs/running/plan_choose.h"
+#include "runs/running/plan.h"
 #include "runs/inside/samples/sample_files.h"
 
 #include <signal.h>

@@ -7,7 +7,7 @@
 #include "runs/cmd.h"
 #include "runs/running/execution.h"
 #include "runs/running/evidence.h"
-#include "runs/running/run_others.h"
+#include "runs/running/run.h"
 
 #include <inttypes.h>
 

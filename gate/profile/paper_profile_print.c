@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "fingerprint/battery/stressor.h"
 #include "gate/profile/paper_profile.h"
-#include "runs/running/run_others.h"
+#include "runs/running/run.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /* A profile for programs; docs/formats.md has the members. */
 #include "gate/profile/profile.h"
-#include "runs/running/run_others.h"
+#include "runs/running/run.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "model/profile/design.h"
-#include "runs/running/run_others.h"
+#include "runs/running/run.h"
 
 #include <math.h>
 

@@ -40,7 +40,7 @@ void artefact_release(struct artefact *artefact)
 
 /* ---- one file, one directory ---- */
 
-static enum assay_status add_file(struct walk *w, const char *path, const char *source, const struct stat *info)
+static enum assay_status artefact_add_file(struct walk *w, const char *path, const char *source, const struct stat *info)
 {
 	struct artefact *a = &w->artefact;
 	struct buf bytes = BUF_INIT;
@@ -72,7 +72,7 @@ static enum assay_status add_file(struct walk *w, const char *path, const char *
 	return ASSAY_OK;
 }
 
-static enum assay_status add_directory(struct walk *w, const char *path)
+static enum assay_status artefact_add_directory(struct walk *w, const char *path)
 {
 	struct artefact *a = &w->artefact;
 
@@ -85,28 +85,28 @@ static enum assay_status add_directory(struct walk *w, const char *path)
 
 /* ---- all below a directory ---- */
 
-static bool is_below(const char *root, const char *path)
+static bool artefact_is_below(const char *root, const char *path)
 {
 	size_t n = strlen(root);
 
 	return strcmp(root, "/") == 0 || (strncmp(root, path, n) == 0 && (path[n] == '/' || !path[n]));
 }
 
-static enum assay_status check_link(const struct walk *w, const char *source)
+static enum assay_status artefact_check_link(const struct walk *w, const char *source)
 {
 	char *real = realpath(source, NULL);
 	enum assay_status st = ASSAY_OK;
 
 	if (!real)
 		st = assay_fail_errno(w->err, errno, "cannot follow the symbolic link '%s'", source);
-	else if (!is_below(w->root, real))
+	else if (!artefact_is_below(w->root, real))
 		st = assay_fail(w->err, ASSAY_E_FORMAT,
 		                "the symbolic link '%s' leads out of '%s': only what is inside is deployed", source, w->root);
 	free(real);
 	return st;
 }
 
-static enum assay_status check_name(const struct walk *w, const char *directory, const char *name)
+static enum assay_status artefact_check_name(const struct walk *w, const char *directory, const char *name)
 {
 	char shown[TEXT_SHOWN_BYTES];
 	bool ok = text_is_utf8(name, strlen(name));
@@ -118,11 +118,11 @@ static enum assay_status check_name(const struct walk *w, const char *directory,
 	                       text_is_utf8(name, strlen(name)) ? text_shown(name, shown) : "not UTF-8");
 }
 
-static enum assay_status walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
-                                        const struct stat *info);
+static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path,
+                                                 const struct place *above, const struct stat *info);
 
 /* One entry of a directory; `path` is what it becomes. */
-static enum assay_status walk_entry(struct walk *w, const char *source, const char *path, const struct place *above)
+static enum assay_status artefact_walk_entry(struct walk *w, const char *source, const char *path, const struct place *above)
 {
 	enum assay_status st = ASSAY_OK;
 	struct stat info;
@@ -130,23 +130,23 @@ static enum assay_status walk_entry(struct walk *w, const char *source, const ch
 	if (lstat(source, &info))
 		return assay_fail_errno(w->err, errno, "cannot look at '%s'", source);
 	if (S_ISLNK(info.st_mode)) {
-		st = check_link(w, source);
+		st = artefact_check_link(w, source);
 		if (!st && stat(source, &info))
 			st = assay_fail_errno(w->err, errno, "cannot follow the symbolic link '%s'", source);
 	}
 	if (st)
 		return st;
 	if (S_ISREG(info.st_mode))
-		return add_file(w, path, source, &info);
+		return artefact_add_file(w, path, source, &info);
 	if (!S_ISDIR(info.st_mode))
 		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' is neither a file nor a directory: it cannot be deployed",
 		                  source);
-	st = add_directory(w, path);
-	return st ? st : walk_directory(w, source, path, above, &info);
+	st = artefact_add_directory(w, path);
+	return st ? st : artefact_walk_directory(w, source, path, above, &info);
 }
 
 /* Without what git and assay keep for themselves: it changes all the time. */
-static int is_wanted(const struct dirent *entry)
+static int artefact_is_wanted(const struct dirent *entry)
 {
 	static const char *const unwanted[] = {".", "..", ".git", ".assay"};
 
@@ -158,8 +158,8 @@ static int is_wanted(const struct dirent *entry)
 }
 
 /* path "": its contents stand at the top. */
-static enum assay_status walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
-                                        const struct stat *info)
+static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path,
+                                                 const struct place *above, const struct stat *info)
 {
 	const struct place here = {above, info->st_dev, info->st_ino};
 	struct dirent **entries = NULL;
@@ -171,7 +171,7 @@ static enum assay_status walk_directory(struct walk *w, const char *directory, c
 			return assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' leads to a directory that it is in",
 			                  directory);
 	}
-	n = scandir(directory, &entries, is_wanted, alphasort);
+	n = scandir(directory, &entries, artefact_is_wanted, alphasort);
 	if (n < 0)
 		return assay_fail_errno(w->err, errno, "cannot read the directory '%s'", directory);
 	for (int i = 0; i < n; i++) {
@@ -180,9 +180,9 @@ static enum assay_status walk_directory(struct walk *w, const char *directory, c
 		char *below = mem_format("%s%s%s", path, *path ? "/" : "", name);
 
 		if (!st)
-			st = check_name(w, directory, name);
+			st = artefact_check_name(w, directory, name);
 		if (!st)
-			st = walk_entry(w, source, below, &here);
+			st = artefact_walk_entry(w, source, below, &here);
 		free(below);
 		free(source);
 		free(entries[i]);
@@ -194,7 +194,7 @@ static enum assay_status walk_directory(struct walk *w, const char *directory, c
 /* ---- what was asked for ---- */
 
 /* "data/" is data; of "." and ".." the name is that of the directory itself. */
-static char *name_of(const char *path, const char *real)
+static char *artefact_name_of(const char *path, const char *real)
 {
 	size_t end = strlen(path), begin;
 
@@ -207,7 +207,7 @@ static char *name_of(const char *path, const char *real)
 	return mem_bytes(path + begin, end - begin);
 }
 
-static enum assay_status collect_one(struct walk *w, const char *path, const char *real, const char *name, bool flat)
+static enum assay_status artefact_collect_one(struct walk *w, const char *path, const char *real, const char *name, bool flat)
 {
 	enum assay_status st = ASSAY_OK;
 	struct stat info;
@@ -218,36 +218,36 @@ static enum assay_status collect_one(struct walk *w, const char *path, const cha
 	if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
 		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' is neither a file nor a directory: it cannot be deployed", path);
 	if (S_ISDIR(info.st_mode) && flat)
-		return walk_directory(w, real, "", NULL, &info);
+		return artefact_walk_directory(w, real, "", NULL, &info);
 	if (!*name)
 		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has no name that it could have on the hosts", path);
-	st = check_name(w, path, name);
+	st = artefact_check_name(w, path, name);
 	if (!st && S_ISREG(info.st_mode))
-		return add_file(w, name, real, &info);
+		return artefact_add_file(w, name, real, &info);
 	if (!st)
-		st = add_directory(w, name);
-	return st ? st : walk_directory(w, real, name, NULL, &info);
+		st = artefact_add_directory(w, name);
+	return st ? st : artefact_walk_directory(w, real, name, NULL, &info);
 }
 
-static int compare_files(const void *a, const void *b)
+static int artefact_compare_files(const void *a, const void *b)
 {
 	return strcmp(((const struct artefact_file *)a)->path, ((const struct artefact_file *)b)->path);
 }
 
-static int compare_texts(const void *a, const void *b)
+static int artefact_compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* Length before text: no two artefacts give the same bytes. */
-static void finish(struct artefact *a)
+static void artefact_finish(struct artefact *a)
 {
 	struct buf text = BUF_INIT;
 
 	if (a->n)
-		qsort(a->files, a->n, sizeof(*a->files), compare_files);
+		qsort(a->files, a->n, sizeof(*a->files), artefact_compare_files);
 	if (a->n_directories)
-		qsort(a->directories, a->n_directories, sizeof(char *), compare_texts);
+		qsort(a->directories, a->n_directories, sizeof(char *), artefact_compare_texts);
 	buf_text(&text, "artefact 1\n");
 	for (size_t i = 0; i < a->n_directories; i++)
 		buf_format(&text, "d %zu:%s\n", strlen(a->directories[i]), a->directories[i]);
@@ -275,7 +275,7 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 		else if (!real)
 			st = assay_fail_errno(err, errno, "cannot deploy '%s'", full);
 		else
-			names[i] = name_of(paths[i], real);
+			names[i] = artefact_name_of(paths[i], real);
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(names[k], names[i]) == 0)
 				st = assay_fail(err, ASSAY_E_FORMAT,
@@ -283,7 +283,7 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 				                paths[k], paths[i], names[i]);
 		}
 		if (!st)
-			st = collect_one(&w, full, real, names[i], flat && n == 1);
+			st = artefact_collect_one(&w, full, real, names[i], flat && n == 1);
 		free(real);
 		free(full);
 	}
@@ -291,7 +291,7 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 		free(names[i]);
 	free(names);
 	if (!st)
-		finish(&w.artefact);
+		artefact_finish(&w.artefact);
 	*out = w.artefact;
 	if (st)
 		artefact_release(out);
@@ -300,7 +300,7 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 
 /* ---- by hand ---- */
 
-static struct artefact_file *one_more(struct artefact *artefact)
+static struct artefact_file *artefact_append(struct artefact *artefact)
 {
 	artefact->files = mem_resize(artefact->files, artefact->n + 1, sizeof(*artefact->files));
 	return &artefact->files[artefact->n++];
@@ -314,7 +314,7 @@ enum assay_status artefact_add_source(struct artefact *artefact, const char *pat
 
 	if (st)
 		return st;
-	file = one_more(artefact);
+	file = artefact_append(artefact);
 	*file = (struct artefact_file){.path = mem_string(path), .source = mem_string(source), .mode = 0644, .bytes = bytes.size};
 	digest_sha256(bytes.bytes, bytes.size, file->hash);
 	artefact->bytes += bytes.size;
@@ -324,7 +324,7 @@ enum assay_status artefact_add_source(struct artefact *artefact, const char *pat
 
 void artefact_add_content(struct artefact *artefact, const char *path, const char *content, size_t n)
 {
-	struct artefact_file *file = one_more(artefact);
+	struct artefact_file *file = artefact_append(artefact);
 
 	*file = (struct artefact_file){.path = mem_string(path), .content = mem_bytes(content, n), .mode = 0644, .bytes = n};
 	digest_sha256(content, n, file->hash);

@@ -15,10 +15,10 @@
 #define ARTEFACT_COMMIT_BYTES 41           /* 40 digits and a NUL */
 
 struct artefact_file {
-	char *path;   /* relative, with '/', no "." and ".." */
-	char *source; /* absolute, on this machine; NULL: it is made, not copied */
+	char *path;    /* relative, with '/', no "." and ".." */
+	char *source;  /* absolute, on this machine; NULL: it is made, not copied */
 	char *content; /* [bytes] then, else NULL */
-	mode_t mode;  /* 0755 or 0644: executable by its owner or not */
+	mode_t mode;   /* 0755 or 0644: executable by its owner or not */
 	size_t bytes;
 	char hash[DIGEST_HEX_BYTES];
 };
@@ -26,30 +26,33 @@ struct artefact_file {
 struct artefact {
 	struct artefact_file *files; /* [n], by path */
 	size_t n;
-	char **directories;          /* [n_directories], relative, parents first; those that hold files, and empty ones */
+	char **directories; /* [n_directories], relative, parents first; those that hold files, and empty ones */
 	size_t n_directories;
 	size_t bytes;
 	char hash[DIGEST_HEX_BYTES]; /* of paths, modes, contents; "" of an artefact without files */
 };
 
-/* Of files and directories (all below them but ".git" and ".assay"; symbolic links are followed when they stay inside, else refused;
- * sockets and devices refused), each by its last component; a single directory's contents stand at the top when `flat`. Names that meet
- * are an error; what is not there is ASSAY_E_NOTFOUND. Paths are relative to `base`. *out is overwritten; artefact_release() it. Cost: reads every byte once. */
+/* Of files and directories (all below them but ".git" and ".assay"; symbolic links are followed when they stay inside, else
+ * refused; sockets and devices refused), each by its last component; a single directory's contents stand at the top when `flat`.
+ * Names that meet are an error; what is not there is ASSAY_E_NOTFOUND. Paths are relative to `base`. *out is overwritten;
+ * artefact_release() it. Cost: reads every byte once. */
 enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
-				   struct assay_error *err);
+                                   struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
 /* One more file: a copy of source[path], or content[n]. For artefacts that are put together by hand. */
 enum assay_status artefact_add_source(struct artefact *artefact, const char *path, const char *source, struct assay_error *err);
 void artefact_add_content(struct artefact *artefact, const char *path, const char *content, size_t n);
 
-/* The files of a version with a git reference: LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory. Built once:
- * a build that is complete is used again. git and the build run without a shell, their output goes to LOG beside it, which the error
- * names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit 40 digits.
- * Leftovers of killed builds are removed first. */
-enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-				 char **directory, char commit[ARTEFACT_COMMIT_BYTES], struct assay_error *err);
+/* The files of a version with a git reference: LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory. Built
+ * once: a build that is complete is used again. git and the build run without a shell, their output goes to LOG beside it, which
+ * the error names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit
+ * 40 digits. Leftovers of killed builds are removed first. */
+enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
+                                 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
+                                 struct assay_error *err);
 /* Whether the version's git repository has its reference; nothing is built or written. The same errors. */
-enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled, struct assay_error *err);
+enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
+                                 struct assay_error *err);
 
 #endif

@@ -13,7 +13,7 @@ struct past {
 	size_t n;
 };
 
-static void past_release(struct past *past)
+static void estimate_past_release(struct past *past)
 {
 	for (size_t i = 0; i < past->n; i++) {
 		free(past->machines[i]);
@@ -22,18 +22,21 @@ static void past_release(struct past *past)
 	free(past->machines);
 	free(past->versions);
 	free(past->seconds);
-	*past = (struct past){ .n = 0 };
+	*past = (struct past){.n = 0};
 }
 
-static enum assay_status past_load(struct store *store, const char *application, bool probe, struct past *out, struct assay_error *err)
+static enum assay_status estimate_past_load(struct store *store, const char *application, bool probe, struct past *out,
+                                            struct assay_error *err)
 {
-	struct past past = { .n = 0 };
+	struct past past = {.n = 0};
 	sqlite3_stmt *stmt = NULL;
-	size_t capacity[3] = { 0 };
+	size_t capacity[3] = {0};
 	bool row = true;
-	enum assay_status st = store_prepare(
-	    store, "SELECT machine, version, wall_ns FROM execution WHERE application = ? AND outcome = 'ok' AND wall_ns IS NOT NULL AND "
-	    "(SELECT probe IS NOT NULL FROM plan WHERE id = plan) = ?", &stmt, err);
+	enum assay_status st = store_prepare(store,
+	                                     "SELECT machine, version, wall_ns FROM execution WHERE application = ? AND outcome "
+	                                     "= 'ok' AND wall_ns IS NOT NULL AND "
+	                                     "(SELECT probe IS NOT NULL FROM plan WHERE id = plan) = ?",
+	                                     &stmt, err);
 
 	if (!st)
 		store_bind(stmt, "ti", application, (int64_t)probe);
@@ -51,12 +54,12 @@ static enum assay_status past_load(struct store *store, const char *application,
 	sqlite3_finalize(stmt);
 	*out = past;
 	if (st)
-		past_release(out);
+		estimate_past_release(out);
 	return st;
 }
 
 /* Median of a version on a machine, or on all when it is NULL; NaN when there is none. */
-static double median_of(const struct past *past, const char *version, const char *machine)
+static double estimate_median_of(const struct past *past, const char *version, const char *machine)
 {
 	double *values = mem_new(past->n, sizeof(double)), median;
 	size_t n = 0;
@@ -71,40 +74,40 @@ static double median_of(const struct past *past, const char *version, const char
 }
 
 /* seconds[machine x input x version] of one run. */
-static enum assay_status load_seconds(struct store *store, const struct manifest *manifest, const struct plan *plan, double *seconds,
-				      struct assay_error *err)
+static enum assay_status estimate_load_seconds(struct store *store, const struct manifest *manifest, const struct plan *plan,
+                                               double *seconds, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t input = 0; !st && input < plan->n_inputs; input++) {
 		char *application = manifest_stored_name(manifest, manifest_find_input(manifest, plan->inputs[input]));
-		struct past past = { .n = 0 };
+		struct past past = {.n = 0};
 
-		st = past_load(store, application, plan->probe != NULL, &past, err);
+		st = estimate_past_load(store, application, plan->probe != NULL, &past, err);
 		for (size_t v = 0; !st && v < plan->n_versions; v++) {
-			double others = median_of(&past, plan->versions[v], NULL);
+			double others = estimate_median_of(&past, plan->versions[v], NULL);
 
 			for (size_t m = 0; m < plan->n_machines; m++) {
-				double own = median_of(&past, plan->versions[v], plan->machines[m]);
+				double own = estimate_median_of(&past, plan->versions[v], plan->machines[m]);
 
 				seconds[(m * plan->n_inputs + input) * plan->n_versions + v] = isnan(own) ? others : own;
 			}
 		}
-		past_release(&past);
+		estimate_past_release(&past);
 		free(application);
 	}
 	return st;
 }
 
-static enum assay_status estimate_machine(struct store *store, const struct manifest *manifest, const struct plan *plan, size_t machine,
-					  const double *seconds, struct estimate *out, struct assay_error *err)
+static enum assay_status estimate_machine(struct store *store, const struct manifest *manifest, const struct plan *plan,
+                                          size_t machine, const double *seconds, struct estimate *out, struct assay_error *err)
 {
 	struct plan_cell *cells = NULL;
 	size_t n = 0;
 	bool *done;
 	enum assay_status st;
 
-	*out = (struct estimate){ .runs = 0 };
+	*out = (struct estimate){.runs = 0};
 	plan_order(plan, machine, &cells, &n);
 	done = mem_new(n, sizeof(*done));
 	st = execution_done(store, plan, plan->machines[machine], cells, n, done, err);
@@ -126,12 +129,12 @@ static enum assay_status estimate_machine(struct store *store, const struct mani
 	return st;
 }
 
-enum assay_status estimate_plan(struct store *store, const struct manifest *manifest, const struct plan *plan, struct estimate *out,
-				struct assay_error *err)
+enum assay_status estimate_plan(struct store *store, const struct manifest *manifest, const struct plan *plan,
+                                struct estimate *out, struct assay_error *err)
 {
 	size_t pairs = plan->n_inputs * plan->n_versions;
 	double *seconds = mem_new(plan->n_machines * pairs, sizeof(double));
-	enum assay_status st = load_seconds(store, manifest, plan, seconds, err);
+	enum assay_status st = estimate_load_seconds(store, manifest, plan, seconds, err);
 
 	for (size_t m = 0; !st && m < plan->n_machines; m++)
 		st = estimate_machine(store, manifest, plan, m, &seconds[m * pairs], &out[m], err);
@@ -141,7 +144,7 @@ enum assay_status estimate_plan(struct store *store, const struct manifest *mani
 
 struct estimate estimate_total(const struct estimate *each, const struct host *const *hosts, size_t n)
 {
-	struct estimate total = { .runs = 0 };
+	struct estimate total = {.runs = 0};
 
 	for (size_t i = 0; i < n; i++) {
 		double seconds = 0, at_most = 0;

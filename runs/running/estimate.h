@@ -15,8 +15,8 @@ struct estimate {
 };
 
 /* For each machine of the plan: out[plan->n_machines]. What lies between runs is not in it. */
-enum assay_status estimate_plan(struct store *store, const struct manifest *manifest, const struct plan *plan, struct estimate *out,
-				struct assay_error *err);
+enum assay_status estimate_plan(struct store *store, const struct manifest *manifest, const struct plan *plan,
+                                struct estimate *out, struct assay_error *err);
 
 /* Together: hosts of one box one after another, boxes in parallel. hosts[plan->n_machines]. `runs` and `unknown` are sums. */
 struct estimate estimate_total(const struct estimate *each, const struct host *const *hosts, size_t n);

@@ -2,9 +2,11 @@
 
 #include "base/mem.h"
 
+#include <math.h>
+
 enum assay_status evidence_load(struct lab *lab, struct evidence *out, struct assay_error *err)
 {
-	struct evidence evidence = { 0 };
+	struct evidence evidence = {0};
 	enum assay_status st = fingerprint_load(&lab->store, &evidence.fingerprints, err);
 
 	if (!st)
@@ -37,4 +39,157 @@ enum assay_status evidence_runs(struct lab *lab, const char *selector, struct ru
 	free(version);
 	free(resolved);
 	return st;
+}
+
+ROWS_FUNCTION(left_out_code, enum left_out, LEFT_OUT_ROWS, ROWS_CODE)
+ROWS_FUNCTION(left_out_text, enum left_out, LEFT_OUT_ROWS, ROWS_TEXT)
+
+/* The fingerprint whose battery, version and architecture most runs share; NULL when no run has one. */
+static const struct fingerprint *dataset_most_common(const struct fingerprint *const *of, size_t n)
+{
+	const struct fingerprint *best = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t count = 0;
+
+		if (!of[i] || (best && fingerprint_comparable(of[i], best)))
+			continue;
+		for (size_t j = 0; j < n; j++)
+			count += of[j] && fingerprint_comparable(of[i], of[j]);
+		if (count > most) {
+			most = count;
+			best = of[i];
+		}
+	}
+	return best;
+}
+
+/* columns[] gets the stressors that occur in any fingerprint comparable to `kind`; returns their number. */
+static size_t dataset_features_of(const struct fingerprint_set *set, const struct fingerprint *kind, size_t *columns)
+{
+	size_t n = 0;
+
+	for (size_t j = 0; j < set->n_stressors; j++) {
+		bool occurs = false;
+
+		for (size_t i = 0; !occurs && i < set->n; i++) {
+			for (size_t pass = 0;
+			     !occurs && fingerprint_comparable(&set->items[i], kind) && pass < set->items[i].n_passes; pass++)
+				occurs = !isnan(fingerprint_rate(set, &set->items[i], pass, j));
+		}
+		if (occurs)
+			columns[n++] = j;
+	}
+	return n;
+}
+
+/* The row of a run: rates of its pass, or the medians of the fingerprint when it belongs to no single pass. False when the
+ * fingerprint lacks more than `may_lack` of the stressors. */
+static bool dataset_fill_row(const struct fingerprint_set *set, const struct fingerprint *f, int64_t pass_number,
+                             const size_t *columns, size_t n, size_t may_lack, double *row)
+{
+	size_t pass = 0, lacks = 0;
+
+	while (pass < f->n_passes && f->passes[pass] != pass_number)
+		pass++;
+	for (size_t j = 0; j < n; j++) {
+		if (pass < f->n_passes) {
+			row[j] = fingerprint_rate(set, f, pass, columns[j]);
+		} else {
+			struct fingerprint_summary s = fingerprint_summarise(set, f, columns[j]);
+
+			row[j] = s.measured ? s.median : (s.zero ? 0 : (double)NAN);
+		}
+		lacks += isnan(row[j]) ? 1 : 0;
+	}
+	return lacks <= may_lack;
+}
+
+static void dataset_count_distinct(struct dataset *d, size_t n_types, const char *machine, const char **last_machine, bool *seen,
+                                   size_t type)
+{
+	if (type < n_types && !seen[type]) {
+		seen[type] = true;
+		d->hardware_types++;
+	}
+	if (!*last_machine || strcmp(*last_machine, machine) != 0)
+		d->machines++; /* runs are sorted by machine */
+	*last_machine = machine;
+}
+
+static void dataset_fill(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *const *of,
+                         const size_t *columns, const struct fingerprint *kind, size_t may_lack, struct dataset *d)
+{
+	bool *seen = mem_new(evidence->types.n, sizeof(bool));
+	const char *last_machine = NULL;
+	size_t cols = d->X.cols;
+
+	for (size_t i = 0; i < runs->n; i++) {
+		if (!of[i]) {
+			d->left_out[LEFT_OUT_NO_FINGERPRINT]++;
+		} else if (!fingerprint_comparable(of[i], kind)) {
+			d->left_out[LEFT_OUT_OTHER_BATTERY]++;
+		} else if (!dataset_fill_row(&evidence->fingerprints, of[i], runs->items[i].pass, columns, cols, may_lack,
+		                             &d->X.at[d->X.rows * cols])) {
+			d->left_out[LEFT_OUT_INCOMPLETE]++;
+		} else {
+			d->y[d->X.rows] = runs->items[i].metric;
+			d->run[d->X.rows] = i;
+			d->types[d->X.rows] = types_find(&evidence->types, of[i]->id);
+			dataset_count_distinct(d, evidence->types.n, runs->items[i].machine, &last_machine, seen,
+			                       d->types[d->X.rows]);
+			d->X.rows++;
+		}
+	}
+	free(seen);
+}
+
+static void dataset_collect(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out)
+{
+	const struct fingerprint_set *set = &evidence->fingerprints;
+	const struct fingerprint **of = mem_new(runs->n, sizeof(struct fingerprint *));
+	size_t *columns = mem_new(set->n_stressors, sizeof(size_t));
+	struct dataset d = {0};
+	const struct fingerprint *kind;
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n; i++)
+		of[i] = fingerprint_find(set, runs->items[i].fingerprint);
+	kind = dataset_most_common(of, runs->n);
+	if (kind)
+		n = dataset_features_of(set, kind, columns);
+	d.battery = kind ? kind->battery : NULL;
+	d.features = mem_new(n, sizeof(char *));
+	for (size_t j = 0; j < n; j++)
+		d.features[j] = set->stressors[columns[j]];
+	d.X = mat_new(runs->n, n);
+	d.X.rows = 0; /* rows are filled as they are found */
+	d.y = mem_new(runs->n, sizeof(double));
+	d.types = mem_new(runs->n, sizeof(size_t));
+	d.run = mem_new(runs->n, sizeof(size_t));
+	dataset_fill(evidence, runs, of, columns, kind, sparse ? n / 2 : 0, &d);
+	free(columns);
+	free(of);
+	*out = d;
+}
+
+void dataset_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out)
+{
+	dataset_collect(evidence, runs, false, out);
+}
+
+void dataset_sparse_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out)
+{
+	dataset_collect(evidence, runs, true, out);
+}
+
+void dataset_release(struct dataset *dataset)
+{
+	mat_release(&dataset->X);
+	free(dataset->features);
+	free(dataset->y);
+	free(dataset->types);
+	free(dataset->run);
+	*dataset = (struct dataset){0};
 }

@@ -42,7 +42,7 @@ static enum assay_status pass(struct execute *x, struct assay_error *err)
 		hosts[i] = x->hosts[i].host;
 		start_over(&x->hosts[i]);
 	}
-	x->agent = (struct agent){ .request = execute_next, .lock_wait_ms = MEASURE_LOCK_WAIT_MS };
+	x->agent = (struct agent){.request = execute_next, .lock_wait_ms = MEASURE_LOCK_WAIT_MS};
 	agent_init(&x->agent, x->active);
 	x->agent.driver.may_start = execute_may_start;
 	x->agent.driver.done = execute_done;
@@ -76,14 +76,15 @@ static void refuse(struct execute_host *h, const struct stack_row *row, const st
 	char *difference = stack_difference(first->text, row->text);
 
 	if (h && !h->fault)
-		h->fault = mem_format("version '%s' does not load the same there as on '%s' (%s)", row->version, first->machine, difference);
+		h->fault = mem_format("version '%s' does not load the same there as on '%s' (%s)", row->version, first->machine,
+		                      difference);
 	free(difference);
 }
 
 /* Compares what is known of every machine of the plan; *same tells whether all hosts may run. */
 static enum assay_status compare_stacks(struct execute *x, bool *same, struct assay_error *err)
 {
-	struct stack_rows rows = { NULL, 0 };
+	struct stack_rows rows = {NULL, 0};
 	enum assay_status st = stack_load(&x->lab->store, x->options->plan, &rows, err);
 	const struct stack_row *first = NULL;
 
@@ -133,7 +134,7 @@ static enum assay_status look(struct execute *x, bool *same, struct assay_error 
 			continue;
 		result->outcome = FLEET_FAILED;
 		snprintf(result->message, sizeof(result->message), "%s",
-			 x->hosts[i].fault ? x->hosts[i].fault : "nothing was run: the software is not the same on all hosts");
+		         x->hosts[i].fault ? x->hosts[i].fault : "nothing was run: the software is not the same on all hosts");
 	}
 	drop_failed(x);
 	return st;
@@ -160,7 +161,7 @@ static enum assay_status prepare_host(struct execute *x, const struct host *host
 	size_t left = 0;
 	enum assay_status st;
 
-	*h = (struct execute_host){ .host = host, .index = index };
+	*h = (struct execute_host){.host = host, .index = index};
 	plan_order(plan, index, &h->cells, &h->n_cells);
 	h->done = mem_new(h->n_cells, sizeof(bool));
 	h->stacks = mem_new(plan->n_versions, sizeof(char *));
@@ -239,9 +240,9 @@ static void execute_release(struct execute *x)
 }
 
 enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts, size_t n, const struct execute_options *options,
-			       struct execute_result *results, struct assay_error *err)
+                               struct execute_result *results, struct assay_error *err)
 {
-	struct execute x = { .lab = lab, .options = options, .results = results };
+	struct execute x = {.lab = lab, .options = options, .results = results};
 	bool same = true;
 	enum assay_status st;
 

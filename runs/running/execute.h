@@ -1,5 +1,5 @@
-/* Runs the versions of an application on many machines: machines in parallel, one run at a time on a box, everything committed as it
- * arrives. */
+/* Runs the versions of an application on many machines: machines in parallel, one run at a time on a box, everything committed as
+ * it arrives. */
 #ifndef RUNS_RUNNING_EXECUTE_H
 #define RUNS_RUNNING_EXECUTE_H
 
@@ -21,28 +21,28 @@
 
 struct execute_options {
 	const struct manifest *manifest;
-	const struct plan *plan;           /* in the store already; machines are hosts[] in the same order */
-	const struct artefact *files;      /* common to all versions */
-	const struct artefact *versions;   /* [plan->n_versions]; without files where a version has none of its own */
+	const struct plan *plan;             /* in the store already; machines are hosts[] in the same order */
+	const struct artefact *files;        /* common to all versions */
+	const struct artefact *versions;     /* [plan->n_versions]; without files where a version has none of its own */
 	const struct instrument *instrument; /* of a plan with a probe; else NULL */
-	bool same_stack;                   /* when hosts differ in what the versions load, all of them are failed before anything runs */
+	bool same_stack; /* when hosts differ in what the versions load, all of them are failed before anything runs */
 	const struct fleet_options *fleet;
 	/* May be NULL: a run has ended. done and total count runs of all machines, warm-ups too. */
 	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total);
 };
 
 struct execute_result {
-	struct fleet_result fleet;         /* how the host ended; ok even if runs on it failed */
-	size_t ok, failed;                 /* results and failures of this session, without warm-ups */
-	size_t known;                      /* that an earlier session had */
-	char *stack;                       /* hash of the software stack of all versions, or NULL */
+	struct fleet_result fleet; /* how the host ended; ok even if runs on it failed */
+	size_t ok, failed;         /* results and failures of this session, without warm-ups */
+	size_t known;              /* that an earlier session had */
+	char *stack;               /* hash of the software stack of all versions, or NULL */
 	double seconds;
 };
 
-/* To the end of all hosts; results[n], execute_results_release() them. A status other than ASSAY_OK is a fault of this machine or of its
- * store, and ends everything. */
+/* To the end of all hosts; results[n], execute_results_release() them. A status other than ASSAY_OK is a fault of this machine or
+ * of its store, and ends everything. */
 enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts, size_t n, const struct execute_options *options,
-			       struct execute_result *results, struct assay_error *err);
+                               struct execute_result *results, struct assay_error *err);
 void execute_results_release(struct execute_result *results, size_t n);
 
 #endif

@@ -8,7 +8,8 @@
 /* The stream, or its head and tail with a line between them that says what is missing. */
 static void keep(const struct spool *spool, enum execution_outcome outcome, char **out, size_t *n)
 {
-	const size_t most = outcome == EXECUTION_OK ? EXECUTION_OK_OUTPUT_BYTES_MAX : EXECUTION_OUTPUT_BYTES_MAX, half = most / 2 - 64;
+	const size_t most = outcome == EXECUTION_OK ? EXECUTION_OK_OUTPUT_BYTES_MAX : EXECUTION_OUTPUT_BYTES_MAX,
+	             half = most / 2 - 64;
 	struct assay_error err;
 	size_t got = 0, at;
 
@@ -27,7 +28,7 @@ static void keep(const struct spool *spool, enum execution_outcome outcome, char
 
 static void take_numbers(const struct helper_result *result, struct execution *e)
 {
-	e->usage = (struct metric_usage){ result->wall_ns, result->user_us, result->sys_us };
+	e->usage = (struct metric_usage){result->wall_ns, result->user_us, result->sys_us};
 	e->max_rss_bytes = result->max_rss_bytes;
 	e->exit_status = result->exit_status;
 	e->signal = result->signal;
@@ -79,13 +80,15 @@ static void judge_end(const struct metric *metric, const struct helper_answer *a
 
 static char *why_not_started(const struct helper_answer *answer)
 {
-	return mem_format("%s%s", answer->refusal, answer->refusal_code == HELPER_CODE_PERMISSION ?
-			  " (is it executable, and are programs allowed where `work` is?)" : "");
+	return mem_format("%s%s", answer->refusal,
+	                  answer->refusal_code == HELPER_CODE_PERMISSION
+	                      ? " (is it executable, and are programs allowed where `work` is?)"
+	                      : "");
 }
 
 bool execute_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault)
 {
-	struct execution e = { .metric = (double)NAN, .usage = { -1, -1, -1 }, .max_rss_bytes = -1, .exit_status = -1, .signal = -1 };
+	struct execution e = {.metric = (double)NAN, .usage = {-1, -1, -1}, .max_rss_bytes = -1, .exit_status = -1, .signal = -1};
 
 	if (answer->refusal && answer->refusal_code != HELPER_CODE_EXECUTE && answer->refusal_code != HELPER_CODE_PERMISSION) {
 		*fault = mem_string(answer->refusal);
@@ -107,8 +110,13 @@ bool execute_judge(const struct metric *metric, const struct helper_answer *answ
 
 void execute_judge_flood(const struct fleet_result *result, struct execution *out)
 {
-	struct execution e = { .metric = (double)NAN, .usage = { -1, -1, -1 }, .max_rss_bytes = -1, .exit_status = -1, .signal = -1,
-			       .outcome = EXECUTION_FAILED, .taken_ms = -1 };
+	struct execution e = {.metric = (double)NAN,
+	                      .usage = {-1, -1, -1},
+	                      .max_rss_bytes = -1,
+	                      .exit_status = -1,
+	                      .signal = -1,
+	                      .outcome = EXECUTION_FAILED,
+	                      .taken_ms = -1};
 	struct helper_answer answer;
 	struct assay_error err;
 

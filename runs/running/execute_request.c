@@ -35,20 +35,22 @@ static void command(const struct execute_host *h, const char *const *words, size
 	measure_request_lock(out);
 }
 
-/* Directories that nobody will come back for. One of another laboratory: its session would have changed it between runs, and would hold
- * the lock while one runs; eight days are more than the longest run and the wait for the lock. Those of this laboratory need no time to be
- * known for dead. */
+/* Directories that nobody will come back for. One of another laboratory: its session would have changed it between runs, and
+ * would hold the lock while one runs; eight days are more than the longest run and the wait for the lock. Those of this
+ * laboratory need no time to be known for dead. */
 static void request_sweep(const struct execute *x, const struct execute_host *h, struct helper_request *out)
 {
-	char *base = mem_format("%s/", x->options->manifest->work), *pattern = mem_format(EXECUTE_PREFIX "%" PRId64 "-*", h->user);
-	const char *const head[] = { "find", base, "-maxdepth", "1", "(", "(", "-name", pattern, "-mmin", "+11520", ")" },
-	      *const tail[] = { ")", "-exec", "rm", "-rf", "--", "{}", "+" };
+	char *base = mem_format("%s/", x->options->manifest->work),
+	     *pattern = mem_format(EXECUTE_PREFIX "%" PRId64 "-*", h->user);
+	const char *const head[] = {"find", base, "-maxdepth", "1", "(", "(", "-name", pattern, "-mmin", "+11520", ")"},
+	                  *const tail[] = {")", "-exec", "rm", "-rf", "--", "{}", "+"};
 
 	command(h, head, sizeof(head) / sizeof(head[0]), out);
 	for (size_t i = 0; i < x->n_stale; i++) {
 		char *name = mem_format(EXECUTE_PREFIX "%" PRId64 "-%s-*", h->user, x->stale[i]);
 
-		if (strcmp(x->stale[i], x->options->plan->id) != 0) { /* another host of this very session may share the directory */
+		if (strcmp(x->stale[i], x->options->plan->id) !=
+		    0) { /* another host of this very session may share the directory */
 			helper_request_text(out, HELPER_ARGUMENT, "-o");
 			helper_request_text(out, HELPER_ARGUMENT, "-name");
 			helper_request_text(out, HELPER_ARGUMENT, name);
@@ -63,7 +65,7 @@ static void request_sweep(const struct execute *x, const struct execute_host *h,
 
 static void request_tree(const struct execute *x, const struct execute_host *h, struct helper_request *out)
 {
-	const char *const words[] = { "mkdir", "-p", "--", h->work };
+	const char *const words[] = {"mkdir", "-p", "--", h->work};
 
 	command(h, words, 4, out);
 	for (size_t set = 0; set < execute_sets(x); set++) {
@@ -115,12 +117,12 @@ static bool request_put(const struct execute *x, struct execute_host *h, struct 
 	return ok;
 }
 
-static void expand(const struct execute *x, const struct execute_host *h, size_t version, size_t input, struct manifest_words *words,
-		   struct manifest_words *environment)
+static void expand(const struct execute *x, const struct execute_host *h, size_t version, size_t input,
+                   struct manifest_words *words, struct manifest_words *environment)
 {
 	const struct artefact *own = execute_files(x, version + 1);
 	char *files = set_directory(x, h, 0), *build = set_directory(x, h, version + 1);
-	const struct manifest_places places = { files, own->n || own->n_directories ? build : NULL, h->work };
+	const struct manifest_places places = {files, own->n || own->n_directories ? build : NULL, h->work};
 
 	manifest_command(x->options->manifest, x->versions[version], x->inputs[input], &places, words, environment);
 	free(files);
@@ -151,7 +153,7 @@ static void add_candidates(const struct execute *x, const struct execute_host *h
 /* Emulated hosts preload different libraries on purpose: these are the machine, not the software. */
 static void request_stack(const struct execute *x, const struct execute_host *h, struct helper_request *out)
 {
-	struct manifest_words words = { NULL, 0 }, environment = { NULL, 0 };
+	struct manifest_words words = {NULL, 0}, environment = {NULL, 0};
 
 	expand(x, h, h->version, 0, &words, &environment);
 	command(h, stack_words, STACK_WORDS, out);
@@ -169,7 +171,7 @@ static void request_stack(const struct execute *x, const struct execute_host *h,
 static void request_run(const struct execute *x, const struct execute_host *h, struct helper_request *out)
 {
 	const struct plan_cell *cell = &h->cells[h->cell];
-	struct manifest_words words = { NULL, 0 }, environment = { NULL, 0 };
+	struct manifest_words words = {NULL, 0}, environment = {NULL, 0};
 
 	expand(x, h, cell->version, cell->input, &words, &environment);
 	measure_request(out, h->host, (const char *const *)words.items, words.n, x->options->manifest->time_limit_ms);
@@ -185,14 +187,14 @@ static void request_run(const struct execute *x, const struct execute_host *h, s
 /* New, empty directories in the place of what is there: fixed text, the paths are arguments. */
 static void request_directories(const struct execute_host *h, const char *path, const char *second, struct helper_request *out)
 {
-	const char *const words[] = { "sh", "-c", "rm -rf -- \"$@\" && mkdir -m 700 -- \"$@\"", "sh", path, second };
+	const char *const words[] = {"sh", "-c", "rm -rf -- \"$@\" && mkdir -m 700 -- \"$@\"", "sh", path, second};
 
 	command(h, words, second ? 6 : 5, out);
 }
 
 bool execute_request(const struct execute *x, struct execute_host *h, struct helper_request *out)
 {
-	const char *const remove[] = { "rm", "-rf", "--", h->directory };
+	const char *const remove[] = {"rm", "-rf", "--", h->directory};
 
 	switch (h->stage) {
 	case EXECUTE_FACTS:

@@ -1,5 +1,5 @@
-/* Instrumented runs: in how many runs a host can count what is wanted, what each run is told, and its files of samples, brought here one by one and kept with the
- * execution. A repetition is one execution, however many runs the counters take. */
+/* Instrumented runs: in how many runs a host can count what is wanted, what each run is told, and its files of samples, brought
+ * here one by one and kept with the execution. A repetition is one execution, however many runs the counters take. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/catalog/types.h"
@@ -32,7 +32,7 @@ void execute_samples_facts(const struct execute *x, struct execute_host *h, cons
 void execute_samples_request(const struct execute *x, const struct execute_host *h, struct helper_request *out)
 {
 	const struct execute_probe *probe = &h->probe;
-	const char *const list[] = { "sh", "-c", list_script, "sh", probe->samples };
+	const char *const list[] = {"sh", "-c", list_script, "sh", probe->samples};
 	char *path;
 
 	(void)x;
@@ -64,8 +64,8 @@ void execute_samples_tell(const struct execute *x, const struct execute_host *h,
 {
 	const struct plan_cell *cell = &h->cells[h->cell];
 	char *files = execute_probe_directory(h);
-	const struct instrument_run run = { cell->version, x->options->plan->inputs[cell->input], files, h->probe.samples,
-					    h->probe.packs.n ? &h->probe.packs.runs[h->probe.pack] : NULL };
+	const struct instrument_run run = {cell->version, x->options->plan->inputs[cell->input], files, h->probe.samples,
+	                                   h->probe.packs.n ? &h->probe.packs.runs[h->probe.pack] : NULL};
 	struct manifest_words environment;
 
 	instrument_environment(x->options->instrument, &run, &environment);
@@ -91,7 +91,8 @@ static bool take_counters(struct execute_host *h, const struct helper_answer *an
 	probe->asked = true;
 	if (!execute_went_well(answer))
 		return execute_leave_with(h, answer, "the counting program does not run there");
-	if (spool_text(&answer->out, COUNTING_PLAN_BYTES_MAX, &text, &n, &err) || counting_plan_parse(text, n, &probe->packs, &err))
+	if (spool_text(&answer->out, COUNTING_PLAN_BYTES_MAX, &text, &n, &err) ||
+	    counting_plan_parse(text, n, &probe->packs, &err))
 		execute_leave(h, err.text);
 	free(text);
 	return true;
@@ -172,7 +173,7 @@ bool execute_samples_run(struct execute *x, struct execute_host *h, struct execu
 	}
 	if (!probe->has_pending || e->outcome != EXECUTION_OK) {
 		probe->pending = *e;
-		*e = (struct execution){ .detail = NULL };
+		*e = (struct execution){.detail = NULL};
 	}
 	probe->has_pending = true;
 	files_release(probe);
@@ -200,7 +201,7 @@ bool execute_samples_list(struct execute_probe *probe, char *text, char **why)
 	uint64_t all = 0;
 
 	for (char *line = text, *next; line; line = next) {
-		struct execute_file file = { NULL, 0 };
+		struct execute_file file = {NULL, 0};
 		char *end;
 
 		next = strchr(line, '\n');
@@ -210,9 +211,11 @@ bool execute_samples_list(struct execute_probe *probe, char *text, char **why)
 		if (end == line || *end != ' ' || !is_name(end + 1))
 			continue;
 		all += file.bytes;
-		if (probe->n == EXECUTE_SAMPLES_FILES_MAX || file.bytes > EXECUTE_SAMPLES_BYTES_MAX || all > EXECUTE_SAMPLES_BYTES_MAX) {
-			*why = mem_format("its samples are more than is fetched of a run (%u MiB in %d files): select fewer functions",
-					  EXECUTE_SAMPLES_BYTES_MAX >> 20, EXECUTE_SAMPLES_FILES_MAX);
+		if (probe->n == EXECUTE_SAMPLES_FILES_MAX || file.bytes > EXECUTE_SAMPLES_BYTES_MAX ||
+		    all > EXECUTE_SAMPLES_BYTES_MAX) {
+			*why = mem_format(
+			    "its samples are more than is fetched of a run (%u MiB in %d files): select fewer functions",
+			    EXECUTE_SAMPLES_BYTES_MAX >> 20, EXECUTE_SAMPLES_FILES_MAX);
 			return false;
 		}
 		file.name = mem_string(end + 1);
@@ -244,8 +247,8 @@ static bool take_list(struct execute *x, struct execute_host *h, const struct he
 }
 
 /* Is it whole, and what it should be? One of a process that called none of the functions is neither kept nor wrong. */
-static enum assay_status check_file(const struct execute *x, const char *name, const char *bytes, size_t n, enum record_back_end *back_end, bool *empty,
-				    struct assay_error *err)
+static enum assay_status check_file(const struct execute *x, const char *name, const char *bytes, size_t n,
+                                    enum record_back_end *back_end, bool *empty, struct assay_error *err)
 {
 	bool emulated = x->options->manifest->probe.back_end == MANIFEST_EMULATED;
 	struct samples samples;
@@ -256,7 +259,8 @@ static enum assay_status check_file(const struct execute *x, const char *name, c
 	*back_end = samples.back_end;
 	*empty = samples.n == 0 && samples.n_calls == 0;
 	if (emulated != (samples.back_end == RECORD_EMULATED))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: was written by the %s", name, emulated ? "probe, not by the emulation" : "emulation, not by the probe");
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: was written by the %s", name,
+		                emulated ? "probe, not by the emulation" : "emulation, not by the probe");
 	samples_release(&samples);
 	return st;
 }
@@ -301,7 +305,8 @@ static bool take_file(struct execute *x, struct execute_host *h, const struct he
 
 	if (answer->refusal)
 		return execute_leave_with(h, answer, "a file of samples cannot be fetched");
-	if (answer->result.bytes != (int64_t)answer->out.size || spool_text(&answer->out, EXECUTE_SAMPLES_BYTES_MAX, &bytes, &n, &err)) {
+	if (answer->result.bytes != (int64_t)answer->out.size ||
+	    spool_text(&answer->out, EXECUTE_SAMPLES_BYTES_MAX, &bytes, &n, &err)) {
 		free(bytes);
 		return execute_leave(h, "a file of samples did not arrive whole");
 	}

@@ -69,7 +69,7 @@ bool execute_leave_with(struct execute_host *h, const struct helper_answer *answ
 
 static bool take_facts(struct execute *x, struct execute_host *h, const struct helper_answer *answer)
 {
-	struct facts facts = { .uid = -1 };
+	struct facts facts = {.uid = -1};
 	struct assay_error err;
 	bool known;
 
@@ -80,8 +80,8 @@ static bool take_facts(struct execute *x, struct execute_host *h, const struct h
 	h->user = facts.uid >= 0 ? (int64_t)facts.uid : 0;
 	h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - measure_now_ms() : 0;
 	/* Of the machine, too: two hosts may share a file system. */
-	h->directory = mem_format("%s/" EXECUTE_PREFIX "%" PRId64 "-%s-%04zu", x->options->manifest->work, h->user, x->options->plan->id,
-				  h->index);
+	h->directory = mem_format("%s/" EXECUTE_PREFIX "%" PRId64 "-%s-%04zu", x->options->manifest->work, h->user,
+	                          x->options->plan->id, h->index);
 	h->work = mem_format("%s/work", h->directory);
 	h->stage = EXECUTE_SWEEP;
 	execute_samples_facts(x, h, &facts);
@@ -151,8 +151,12 @@ static void count(struct execute *x, struct execute_host *h, const struct execut
 /* Commits it, unless it was a warm-up. */
 static enum assay_status put(struct execute *x, struct execute_host *h, struct execution *e, struct assay_error *err)
 {
-	const struct execution_place place = { x->options->plan, h->host->id, h->host->profile, x->stored_names[h->cells[h->cell].input],
-					       (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS), h->probe.hardware_type };
+	const struct execution_place place = {x->options->plan,
+	                                      h->host->id,
+	                                      h->host->profile,
+	                                      x->stored_names[h->cells[h->cell].input],
+	                                      (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS),
+	                                      h->probe.hardware_type};
 
 	e->cell = h->cells[h->cell];
 	e->taken_ms = e->taken_ms < 0 ? measure_now_ms() : e->taken_ms - h->clock_ahead_ms;
@@ -172,7 +176,7 @@ bool execute_settle(struct execute *x, struct execute_host *h, struct execution 
 static bool take_run(struct execute *x, struct execute_host *h, const struct helper_answer *answer)
 {
 	bool alive = answer->result.survivors > 0, more = true;
-	struct execution e = { .detail = NULL };
+	struct execution e = {.detail = NULL};
 	char *fault = NULL;
 
 	if (!execute_judge(&x->options->manifest->metric, answer, &e, &fault))
@@ -265,10 +269,13 @@ static bool advance(struct execute *x, struct execute_host *h, const struct help
 
 static int64_t time_of(const struct execute *x, enum execute_stage stage)
 {
-	return stage == EXECUTE_RUN ? x->options->manifest->time_limit_ms : stage == EXECUTE_FETCH ? EXECUTE_FETCH_MS : EXECUTE_COMMAND_MS;
+	return stage == EXECUTE_RUN     ? x->options->manifest->time_limit_ms
+	       : stage == EXECUTE_FETCH ? EXECUTE_FETCH_MS
+	                                : EXECUTE_COMMAND_MS;
 }
 
-bool execute_next(struct agent *agent, size_t index, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms)
+bool execute_next(struct agent *agent, size_t index, const struct helper_answer *last, struct helper_request *out,
+                  int64_t *timeout_ms)
 {
 	struct execute *x = (struct execute *)agent; /* its first member */
 	struct execute_host *h = &x->hosts[index];
@@ -294,7 +301,7 @@ bool execute_may_start(struct fleet_driver *driver, size_t index)
 /* It would print as much when it is resumed: that it failed is kept, or the plan could never be completed. */
 static void take_flood(struct execute *x, struct execute_host *h, const struct fleet_result *result)
 {
-	struct execution e = { .detail = NULL };
+	struct execution e = {.detail = NULL};
 
 	execute_judge_flood(result, &e);
 	execute_settle(x, h, &e);

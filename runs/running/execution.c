@@ -14,27 +14,29 @@ void execution_release(struct execution *execution)
 	free(execution->out);
 	free(execution->err);
 	free(execution->samples);
-	*execution = (struct execution){ .detail = NULL };
+	*execution = (struct execution){.detail = NULL};
 }
 
 /* ---- writing ---- */
 
 /* Binds a number that is -1 where there is none. */
-static void bind_number(sqlite3_stmt *stmt, int i, int64_t value)
+static void execution_bind_number(sqlite3_stmt *stmt, int i, int64_t value)
 {
 	int code = value < 0 ? sqlite3_bind_null(stmt, i) : sqlite3_bind_int64(stmt, i, value);
 
 	ASSAY_BUG_IF(code != SQLITE_OK);
 }
 
-static enum assay_status check_new(struct store *store, const struct execution_place *place, const struct execution *e, struct assay_error *err)
+static enum assay_status execution_check_new(struct store *store, const struct execution_place *place, const struct execution *e,
+                                             struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
 	const char *version = plan->versions[e->cell.version], *input = plan->inputs[e->cell.input];
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
 	enum assay_status st = store_prepare(
-	    store, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? AND version = ? AND input = ? AND repetition = ?", &stmt, err);
+	    store, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? AND version = ? AND input = ? AND repetition = ?",
+	    &stmt, err);
 
 	if (!st) {
 		store_bind(stmt, "tttti", plan->id, place->machine, version, input, e->cell.repetition);
@@ -42,46 +44,49 @@ static enum assay_status check_new(struct store *store, const struct execution_p
 	}
 	sqlite3_finalize(stmt);
 	if (!st && row)
-		st = assay_fail(err, ASSAY_E_CONFLICT, "repetition %" PRId64 " of version '%s' on '%s' is stored already", e->cell.repetition, version,
-				place->machine);
+		st = assay_fail(err, ASSAY_E_CONFLICT, "repetition %" PRId64 " of version '%s' on '%s' is stored already",
+		                e->cell.repetition, version, place->machine);
 	return st;
 }
 
-static enum assay_status insert_execution(struct store *store, const struct execution_place *place, const struct execution *e,
-					  struct assay_error *err)
+static enum assay_status execution_insert_execution(struct store *store, const struct execution_place *place,
+                                                    const struct execution *e, struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
 	sqlite3_stmt *stmt = NULL;
 	bool row;
-	enum assay_status st = store_prepare(store,
-					     "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, "
-					     "detail, metric, out, err, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) "
-					     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-					     &stmt, err);
+	enum assay_status st =
+	    store_prepare(store,
+	                  "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, "
+	                  "detail, metric, out, err, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) "
+	                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	                  &stmt, err);
 
 	if (!st) {
-		const int64_t numbers[] = { e->usage.wall_ns, e->usage.user_us, e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal };
+		const int64_t numbers[] = {e->usage.wall_ns, e->usage.user_us, e->usage.sys_us,
+		                           e->max_rss_bytes, e->exit_status,   e->signal};
 
-		store_bind(stmt, "ttttitittdbb", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
-			   e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric, e->out,
-			   e->out_bytes, e->err, e->err_bytes);
+		store_bind(stmt, "ttttitittdbb", plan->id, place->machine, plan->versions[e->cell.version],
+		           plan->inputs[e->cell.input], e->cell.repetition, place->stored_name, e->taken_ms,
+		           execution_outcome_code(e->outcome), e->detail, e->metric, e->out, e->out_bytes, e->err, e->err_bytes);
 		for (int i = 0; i < 6; i++)
-			bind_number(stmt, 13 + i, numbers[i]);
+			execution_bind_number(stmt, 13 + i, numbers[i]);
 		st = store_step(store, stmt, &row, err);
 	}
 	sqlite3_finalize(stmt);
 	return st;
 }
 
-static enum assay_status find_fingerprint(struct store *store, const struct execution_place *place, int64_t taken_ms,
-					  char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
+static enum assay_status execution_find_fingerprint(struct store *store, const struct execution_place *place, int64_t taken_ms,
+                                                    char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
-	enum assay_status st = store_prepare(store,
-					     "SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
-					     "AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
-					     &stmt, err);
+	enum assay_status st =
+	    store_prepare(store,
+	                  "SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
+	                  "AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
+	                  &stmt, err);
 
 	id[0] = '\0';
 	if (!st) {
@@ -95,54 +100,60 @@ static enum assay_status find_fingerprint(struct store *store, const struct exec
 }
 
 /* What models see. */
-static enum assay_status insert_result(struct store *store, const struct execution_place *place, const struct execution *e,
-				       struct assay_error *err)
+static enum assay_status execution_insert_result(struct store *store, const struct execution_place *place,
+                                                 const struct execution *e, struct assay_error *err)
 {
 	char fingerprint[FINGERPRINT_ID_BYTES];
 	sqlite3_stmt *stmt = NULL;
 	bool row;
-	enum assay_status st = find_fingerprint(store, place, e->taken_ms, fingerprint, err);
+	enum assay_status st = execution_find_fingerprint(store, place, e->taken_ms, fingerprint, err);
 
 	if (!st)
-		st = store_prepare(store,
-				   "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, plan) "
-				   "VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
-				   &stmt, err);
+		st = store_prepare(
+		    store,
+		    "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, plan) "
+		    "VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
+		    &stmt, err);
 	if (!st) {
-		store_bind(stmt, "tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine, e->taken_ms,
-			   e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
+		store_bind(stmt, "tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine,
+		           e->taken_ms, e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
 		st = store_step(store, stmt, &row, err);
 	}
 	sqlite3_finalize(stmt);
 	return st;
 }
 
-static enum assay_status insert_samples(struct store *store, const struct execution_place *place, const struct execution *e,
-					struct assay_error *err)
+static enum assay_status execution_insert_samples(struct store *store, const struct execution_place *place,
+                                                  const struct execution *e, struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
-	const struct sample_keep_place at = { plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
-					      e->cell.repetition, place->hardware_type ? place->hardware_type : "" };
+	const struct sample_keep_place at = {plan->id,
+	                                     place->machine,
+	                                     plan->versions[e->cell.version],
+	                                     plan->inputs[e->cell.input],
+	                                     e->cell.repetition,
+	                                     place->hardware_type ? place->hardware_type : ""};
 
 	return sample_keep_rows(store, &at, e->samples, e->n_samples, err);
 }
 
 enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
-				struct assay_error *err)
+                                struct assay_error *err)
 {
 	bool ok = execution->outcome == EXECUTION_OK;
 	enum assay_status st;
 
-	ASSAY_BUG_IF(execution->cell.repetition < 1 || ok != isfinite(execution->metric) || (execution->n_samples && !place->plan->probe));
+	ASSAY_BUG_IF(execution->cell.repetition < 1 || ok != isfinite(execution->metric) ||
+	             (execution->n_samples && !place->plan->probe));
 	st = store_begin(store, err);
 	if (!st)
-		st = check_new(store, place, execution, err);
+		st = execution_check_new(store, place, execution, err);
 	if (!st)
-		st = insert_execution(store, place, execution, err);
+		st = execution_insert_execution(store, place, execution, err);
 	if (!st && place->plan->probe)
-		st = insert_samples(store, place, execution, err);
+		st = execution_insert_samples(store, place, execution, err);
 	else if (!st && ok)
-		st = insert_result(store, place, execution, err);
+		st = execution_insert_result(store, place, execution, err);
 	if (!st)
 		st = store_commit(store, err);
 	store_rollback(store);
@@ -151,7 +162,7 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 
 /* ---- what is there ---- */
 
-static size_t index_of(char *const *names, size_t n, const char *name)
+static size_t execution_index_of(char *const *names, size_t n, const char *name)
 {
 	size_t i = 0;
 
@@ -161,11 +172,13 @@ static size_t index_of(char *const *names, size_t n, const char *name)
 }
 
 /* What the store has, by (input, version, repetition); rows that are not the plan's are nobody's. */
-static enum assay_status load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored, struct assay_error *err)
+static enum assay_status execution_load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored,
+                                               struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = true;
-	enum assay_status st = store_prepare(store, "SELECT version, input, repetition FROM execution WHERE plan = ? AND machine = ?", &stmt, err);
+	enum assay_status st =
+	    store_prepare(store, "SELECT version, input, repetition FROM execution WHERE plan = ? AND machine = ?", &stmt, err);
 
 	if (!st)
 		store_bind(stmt, "tt", plan->id, machine);
@@ -176,32 +189,194 @@ static enum assay_status load_stored(struct store *store, const struct plan *pla
 		st = store_step(store, stmt, &row, err);
 		if (st || !row)
 			break;
-		version = index_of(plan->versions, plan->n_versions, store_text(stmt, 0));
-		input = index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
+		version = execution_index_of(plan->versions, plan->n_versions, store_text(stmt, 0));
+		input = execution_index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
 		repetition = sqlite3_column_int64(stmt, 2);
 		if (version < plan->n_versions && input < plan->n_inputs && repetition <= plan->repetitions)
-			stored[(input * plan->n_versions + version) * (size_t)plan->repetitions + (size_t)(repetition - 1)] = true;
+			stored[(input * plan->n_versions + version) * (size_t)plan->repetitions + (size_t)(repetition - 1)] =
+			    true;
 	}
 	sqlite3_finalize(stmt);
 	return st;
 }
 
-enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
-				 bool *done, struct assay_error *err)
+enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells,
+                                 size_t n, bool *done, struct assay_error *err)
 {
 	size_t pairs = plan->n_inputs * plan->n_versions, repetitions = (size_t)plan->repetitions;
 	bool *stored = mem_new(pairs * repetitions, sizeof(*stored));
 	size_t *known = mem_new(pairs, sizeof(*known));
-	enum assay_status st = load_stored(store, plan, machine, stored, err);
+	enum assay_status st = execution_load_stored(store, plan, machine, stored, err);
 
 	for (size_t i = 0; i < pairs * repetitions; i++)
 		known[i / repetitions] += stored[i];
 	for (size_t i = 0; i < n; i++) {
 		size_t pair = cells[i].input * plan->n_versions + cells[i].version;
 
-		done[i] = cells[i].repetition < 1 ? known[pair] == repetitions : stored[pair * repetitions + (size_t)(cells[i].repetition - 1)];
+		done[i] = cells[i].repetition < 1 ? known[pair] == repetitions
+		                                  : stored[pair * repetitions + (size_t)(cells[i].repetition - 1)];
 	}
 	free(known);
 	free(stored);
 	return st;
+}
+
+/* Executions as the store has them, for people and for reports. */
+
+#define COLUMNS                                                                                                                  \
+	"machine, version, input, application, plan, repetition, taken_ms, outcome, detail, metric, wall_ns, user_us, sys_us, "  \
+	"max_rss_bytes, exit_status, signal, (SELECT probe IS NOT NULL FROM plan WHERE id = plan)"
+enum {
+	MACHINE,
+	VERSION,
+	INPUT,
+	APPLICATION,
+	PLAN,
+	REPETITION,
+	TAKEN,
+	OUTCOME,
+	DETAIL,
+	METRIC,
+	WALL,
+	USER,
+	SYS,
+	RSS,
+	EXIT,
+	SIGNAL,
+	PROBE,
+	OUT,
+	ERR
+};
+
+static int64_t execution_number(sqlite3_stmt *stmt, int column)
+{
+	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? -1 : sqlite3_column_int64(stmt, column);
+}
+
+static char *execution_blob(sqlite3_stmt *stmt, int column, size_t *n)
+{
+	const char *bytes = sqlite3_column_blob(stmt, column);
+
+	*n = (size_t)sqlite3_column_bytes(stmt, column);
+	return mem_bytes(bytes ? bytes : "", *n);
+}
+
+/* What this program does not know was written by a newer one, which the schema's version would have told. */
+static enum execution_outcome execution_outcome_of(const char *code)
+{
+	int i = 0;
+
+	while (i < EXECUTION_OUTCOMES - 1 && strcmp(execution_outcome_code((enum execution_outcome)i), code) != 0)
+		i++;
+	return (enum execution_outcome)i;
+}
+
+static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
+{
+	*out = (struct execution_row){
+	    .machine = mem_string(store_text(stmt, MACHINE)),
+	    .version = mem_string(store_text(stmt, VERSION)),
+	    .input = mem_string(store_text(stmt, INPUT)),
+	    .application = mem_string(store_text(stmt, APPLICATION)),
+	    .plan = mem_string(store_text(stmt, PLAN)),
+	    .repetition = sqlite3_column_int64(stmt, REPETITION),
+	    .taken_ms = sqlite3_column_int64(stmt, TAKEN),
+	    .outcome = execution_outcome_of(store_text(stmt, OUTCOME)),
+	    .detail = mem_string(store_text(stmt, DETAIL)),
+	    .metric = store_double(stmt, METRIC),
+	    .wall_ns = execution_number(stmt, WALL),
+	    .user_us = execution_number(stmt, USER),
+	    .sys_us = execution_number(stmt, SYS),
+	    .max_rss_bytes = execution_number(stmt, RSS),
+	    .exit_status = execution_number(stmt, EXIT),
+	    .signal = execution_number(stmt, SIGNAL),
+	    .instrumented = sqlite3_column_int(stmt, PROBE) != 0,
+	};
+	if (sqlite3_column_count(stmt) > OUT) {
+		out->out = execution_blob(stmt, OUT, &out->out_bytes);
+		out->err = execution_blob(stmt, ERR, &out->err_bytes);
+	}
+}
+
+/* The statement's question marks are a and b. */
+static enum assay_status execution_load_rows(struct store *store, const char *sql, const char *a, const char *b,
+                                             struct execution_rows *out, struct assay_error *err)
+{
+	struct execution_rows rows = {NULL, 0};
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0;
+	bool row = true;
+	enum assay_status st = store_prepare(store, sql, &stmt, err);
+
+	if (!st)
+		store_bind(stmt, b ? "tt" : "t", a, b);
+	while (!st) {
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		rows.items = mem_grow(rows.items, rows.n, &capacity, sizeof(*rows.items));
+		execution_read_row(stmt, &rows.items[rows.n++]);
+	}
+	sqlite3_finalize(stmt);
+	*out = rows;
+	if (st)
+		execution_rows_release(out);
+	return st;
+}
+
+enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out,
+                                    struct assay_error *err)
+{
+	return execution_load_rows(
+	    store, "SELECT " COLUMNS " FROM execution WHERE plan = ? ORDER BY machine, input, version, repetition", plan->id,
+	    NULL, out, err);
+}
+
+enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
+                                     struct execution_rows *out, struct assay_error *err)
+{
+	char *sql = mem_format("SELECT " COLUMNS ", out, err FROM execution WHERE outcome <> 'ok' AND application = ? %s %s "
+	                       "ORDER BY machine, taken_ms, version, repetition",
+	                       version ? "AND version = ?" : "",
+	                       instrumented_too ? "" : "AND plan IN (SELECT id FROM plan WHERE probe IS NULL)");
+	enum assay_status st = execution_load_rows(store, sql, application, version, out, err);
+
+	free(sql);
+	return st;
+}
+
+enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st =
+	    store_prepare(store, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", &stmt, err);
+
+	*n = 0;
+	if (!st) {
+		store_bind(stmt, "t", plan->id);
+		st = store_step(store, stmt, &row, err);
+	}
+	if (!st && row)
+		*n = (size_t)sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+void execution_rows_release(struct execution_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		struct execution_row *row = &rows->items[i];
+
+		free(row->machine);
+		free(row->version);
+		free(row->input);
+		free(row->application);
+		free(row->plan);
+		free(row->detail);
+		free(row->out);
+		free(row->err);
+	}
+	free(rows->items);
+	*rows = (struct execution_rows){NULL, 0};
 }

@@ -20,8 +20,8 @@ struct maker {
 	const struct instrument_version *versions; /* [n] */
 	size_t n;
 	const struct artefact *files;
-	char **paths;                              /* [n] of the programs or libraries */
-	struct buf *changed;                       /* [2] lists of `assay changes` */
+	char **paths;        /* [n] of the programs or libraries */
+	struct buf *changed; /* [2] lists of `assay changes` */
 	struct assay_error *err;
 };
 
@@ -42,8 +42,8 @@ static enum assay_status find_files(struct maker *m)
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < m->n; i++) {
-		const struct version_files all = { m->manifest, m->versions[i].version, m->versions[i].build, m->files, name_of(m, i),
-						   "'module' of 'probe'" };
+		const struct version_files all = {m->manifest, m->versions[i].version, m->versions[i].build,
+		                                  m->files,    name_of(m, i),          "'module' of 'probe'"};
 
 		st = version_file(&all, probe_of(m)->module, &m->paths[i], m->err);
 	}
@@ -58,15 +58,18 @@ static bool same_repository(const struct instrument_version *a, const struct ins
 /* As `assay changes` says; versions of one repository bring their sources along. */
 static enum assay_status find_changes(struct maker *m)
 {
-	struct changes_options options = { .wrapper = CHANGES_WRAPPER };
-	struct build builds[2] = { { .referred = NULL }, { .referred = NULL } };
-	struct changes changes = { .items = NULL };
+	struct changes_options options = {.wrapper = CHANGES_WRAPPER};
+	struct build builds[2] = {{.referred = NULL}, {.referred = NULL}};
+	struct changes changes = {.items = NULL};
 	enum assay_status st = ASSAY_OK;
 	size_t n = 0;
 
 	if (m->n != 2)
-		return assay_fail(m->err, ASSAY_E_USAGE, "'functions: changed' is what lies between two versions: name them with --versions BASELINE,CANDIDATE, "
-				  "or the functions in '%s'", m->manifest->file);
+		return assay_fail(
+		    m->err, ASSAY_E_USAGE,
+		    "'functions: changed' is what lies between two versions: name them with --versions BASELINE,CANDIDATE, "
+		    "or the functions in '%s'",
+		    m->manifest->file);
 	if (same_repository(&m->versions[0], &m->versions[1])) {
 		options.repository = m->versions[0].repository;
 		options.old_reference = m->versions[0].commit;
@@ -82,8 +85,10 @@ static enum assay_status find_changes(struct maker *m)
 	for (int i = 0; !st && i < 2; i++)
 		n += changes_list(&changes, i == 0, &m->changed[i]);
 	if (!st && n == 0)
-		st = assay_fail(m->err, ASSAY_E_NODATA, "no function differs between '%s' and '%s' ('assay changes' says more): there is nothing to measure",
-				name_of(m, 0), name_of(m, 1));
+		st = assay_fail(
+		    m->err, ASSAY_E_NODATA,
+		    "no function differs between '%s' and '%s' ('assay changes' says more): there is nothing to measure",
+		    name_of(m, 0), name_of(m, 1));
 	changes_release(&changes);
 	for (int i = 0; i < 2; i++)
 		build_release(&builds[i]);
@@ -116,8 +121,10 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 	if (probe_of(m)->back_end == MANIFEST_PROBED)
 		return site_module_check(module, m->err);
 	if (!probe_of(m)->module && !is_emulated(module))
-		return assay_fail(m->err, ASSAY_E_USAGE, "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say "
-				  "'back_end: probe'", module->path);
+		return assay_fail(m->err, ASSAY_E_USAGE,
+		                  "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say "
+		                  "'back_end: probe'",
+		                  module->path);
 	return ASSAY_OK;
 }
 
@@ -125,8 +132,8 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 static enum assay_status make_list(const struct maker *m, size_t i, struct instrument *out)
 {
 	enum site_for whom = probe_of(m)->back_end == MANIFEST_PROBED ? SITE_FOR_PROBE : SITE_FOR_EMULATION;
-	struct site_module module = { .path = NULL };
-	struct site_selection selection = { .items = NULL };
+	struct site_module module = {.path = NULL};
+	struct site_selection selection = {.items = NULL};
 	struct buf list = BUF_INIT;
 	enum assay_status st = site_module_open(m->paths[i], &module, m->err);
 
@@ -137,7 +144,8 @@ static enum assay_status make_list(const struct maker *m, size_t i, struct instr
 	if (!st)
 		st = site_list(&module, 1, &selection, whom, &list, &out->listed[i], m->err);
 	if (!st && whom == SITE_FOR_EMULATION && list.size > EMULATION_LIST_MAX)
-		st = assay_fail(m->err, ASSAY_E_LIMIT, "%zu functions are more than the emulation takes: select fewer", out->listed[i]);
+		st = assay_fail(m->err, ASSAY_E_LIMIT, "%zu functions are more than the emulation takes: select fewer",
+		                out->listed[i]);
 	if (!st) {
 		out->lists[i] = mem_format("b%03zu.list", i);
 		artefact_add_content(&out->files, out->lists[i], list.bytes ? list.bytes : "", list.size);
@@ -159,12 +167,13 @@ static enum assay_status add_library(struct instrument *out, struct assay_error 
 	return st;
 }
 
-enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n, const struct artefact *files,
-				  struct instrument *out, struct assay_error *err)
+enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n,
+                                  const struct artefact *files, struct instrument *out, struct assay_error *err)
 {
-	struct buf changed[2] = { BUF_INIT, BUF_INIT };
-	struct maker m = { manifest, versions, n, files, mem_new(n, sizeof(char *)), changed, err };
-	struct instrument made = { .manifest = manifest, .lists = mem_new(n, sizeof(char *)), .listed = mem_new(n, sizeof(size_t)), .n = n };
+	struct buf changed[2] = {BUF_INIT, BUF_INIT};
+	struct maker m = {manifest, versions, n, files, mem_new(n, sizeof(char *)), changed, err};
+	struct instrument made = {
+	    .manifest = manifest, .lists = mem_new(n, sizeof(char *)), .listed = mem_new(n, sizeof(size_t)), .n = n};
 	enum assay_status st = ASSAY_OK;
 
 	ASSAY_BUG_IF(!manifest->probe.given);
@@ -194,7 +203,7 @@ void instrument_release(struct instrument *instrument)
 	free(instrument->lists);
 	free(instrument->listed);
 	artefact_release(&instrument->files);
-	*instrument = (struct instrument){ .manifest = NULL };
+	*instrument = (struct instrument){.manifest = NULL};
 }
 
 void instrument_hash(const struct instrument *instrument, size_t version, char hash[DIGEST_HEX_BYTES])
@@ -215,16 +224,18 @@ void instrument_hash(const struct instrument *instrument, size_t version, char h
 
 bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out)
 {
-	bool known = facts->cpu_vendor && !isnan(facts->cpu_family) && !isnan(facts->cpu_model_number) && !isnan(facts->cpu_stepping);
+	bool known =
+	    facts->cpu_vendor && !isnan(facts->cpu_family) && !isnan(facts->cpu_model_number) && !isnan(facts->cpu_stepping);
 
-	*out = (struct counting_events){ .n = 0 };
+	*out = (struct counting_events){.n = 0};
 	if (probe->back_end != MANIFEST_PROBED)
 		return false;
 	if (probe->default_counters)
-		countable_default(known ? countable_pmu(strcmp(facts->cpu_vendor, "AuthenticAMD") == 0, (unsigned)facts->cpu_family,
-							(unsigned)facts->cpu_model_number, (unsigned)facts->cpu_stepping)
-					: NULL,
-				  out);
+		countable_default(known
+		                      ? countable_pmu(strcmp(facts->cpu_vendor, "AuthenticAMD") == 0, (unsigned)facts->cpu_family,
+		                                      (unsigned)facts->cpu_model_number, (unsigned)facts->cpu_stepping)
+		                      : NULL,
+		                  out);
 	for (size_t i = 0; !probe->default_counters && i < probe->counters.n; i++)
 		out->names[out->n++] = mem_string(probe->counters.items[i]);
 	return out->n > 0;
@@ -263,7 +274,7 @@ static void add_probe(const struct instrument *instrument, const struct instrume
 
 void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out)
 {
-	*out = (struct manifest_words){ NULL, 0 };
+	*out = (struct manifest_words){NULL, 0};
 	if (instrument->manifest->probe.back_end == MANIFEST_PROBED) {
 		add_probe(instrument, run, out);
 		return;
@@ -277,7 +288,7 @@ void instrument_environment(const struct instrument *instrument, const struct in
 
 enum assay_status instrument_library(const char *given, char **path, struct assay_error *err)
 {
-	static const char *const places[] = { INSTRUMENT_LIBRARY, "../lib/" INSTRUMENT_LIBRARY };
+	static const char *const places[] = {INSTRUMENT_LIBRARY, "../lib/" INSTRUMENT_LIBRARY};
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -295,5 +306,7 @@ enum assay_status instrument_library(const char *given, char **path, struct assa
 		if (*path)
 			return ASSAY_OK;
 	}
-	return assay_fail(err, ASSAY_E_NOTFOUND, INSTRUMENT_LIBRARY " is not beside this program, with which it came ('assay probe' takes another by --library)");
+	return assay_fail(err, ASSAY_E_NOTFOUND,
+	                  INSTRUMENT_LIBRARY
+	                  " is not beside this program, with which it came ('assay probe' takes another by --library)");
 }

@@ -1,4 +1,5 @@
-/* What measures functions in the runs of `assay run --probe`: what is brought to the hosts beside the versions, and what each run is told. */
+/* What measures functions in the runs of `assay run --probe`: what is brought to the hosts beside the versions, and what each run
+ * is told. */
 #ifndef RUNS_RUNNING_INSTRUMENT_H
 #define RUNS_RUNNING_INSTRUMENT_H
 
@@ -16,8 +17,8 @@
 
 /* A version of a plan; all is borrowed. */
 struct instrument_version {
-	size_t version;                 /* of the manifest */
-	const struct artefact *build;   /* its own files */
+	size_t version;                  /* of the manifest */
+	const struct artefact *build;    /* its own files */
 	const char *repository, *commit; /* it was built from; NULL: not by git */
 };
 
@@ -29,11 +30,11 @@ struct instrument {
 	size_t n;
 };
 
-/* versions[n] of a plan, and the files that they have in common. `functions: changed` is what lies between versions[0] and [1], of which there are two then
- * (ASSAY_E_USAGE); ASSAY_E_NODATA when nothing does. Else as site_list(), changes_find(), instrument_library(). *out is overwritten;
- * instrument_release() it. */
-enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n, const struct artefact *files,
-				  struct instrument *out, struct assay_error *err);
+/* versions[n] of a plan, and the files that they have in common. `functions: changed` is what lies between versions[0] and [1],
+ * of which there are two then (ASSAY_E_USAGE); ASSAY_E_NODATA when nothing does. Else as site_list(), changes_find(),
+ * instrument_library(). *out is overwritten; instrument_release() it. */
+enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n,
+                                  const struct artefact *files, struct instrument *out, struct assay_error *err);
 void instrument_release(struct instrument *instrument); /* accepts zeroed */
 
 /* The hash of what a version is measured with, for plan.artefacts. */
@@ -44,15 +45,16 @@ bool instrument_events(const struct manifest_probe *probe, const struct facts *f
 
 /* One run of a version on a host. */
 struct instrument_run {
-	size_t version;                 /* of the plan */
-	const char *input;              /* name */
-	const char *files, *samples;    /* directories on the host: of instrument.files; for files of samples */
+	size_t version;                  /* of the plan */
+	const char *input;               /* name */
+	const char *files, *samples;     /* directories on the host: of instrument.files; for files of samples */
 	const struct counting_run *pack; /* NULL: no counters */
 };
 /* "NAME=value" of its environment, for helper_request_variable(); manifest_words_release() it. */
 void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out);
 
-/* The probe's library on this machine: `given`, or (NULL) the one beside this program, or in ../lib as an installation has it. free() *path. */
+/* The probe's library on this machine: `given`, or (NULL) the one beside this program, or in ../lib as an installation has it.
+ * free() *path. */
 enum assay_status instrument_library(const char *given, char **path, struct assay_error *err);
 /* The value of ASSAY_PROBE_COUNTERS; free() it. */
 char *instrument_counters(const struct counting_run *pack);

@@ -1,21 +1,17 @@
+#include "runs/running/manifest.h"
+
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/yaml.h"
-#include "runs/running/manifest_internal.h"
+#include "runs/running/run.h"
 
 #include <dirent.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 
-void manifest_words_release(struct manifest_words *words)
-{
-	for (size_t i = 0; i < words->n; i++)
-		free(words->items[i]);
-	free(words->items);
-	*words = (struct manifest_words){NULL, 0};
-}
-
-static void version_release(struct manifest_version *version)
+static void manifest_version_release(struct manifest_version *version)
 {
 	free(version->name);
 	free(version->directory);
@@ -26,7 +22,7 @@ static void version_release(struct manifest_version *version)
 	manifest_words_release(&version->environment);
 }
 
-static void input_release(struct manifest_input *input)
+static void manifest_input_release(struct manifest_input *input)
 {
 	free(input->name);
 	manifest_words_release(&input->arguments);
@@ -36,9 +32,9 @@ static void input_release(struct manifest_input *input)
 void manifest_release(struct manifest *manifest)
 {
 	for (size_t i = 0; i < manifest->n_versions; i++)
-		version_release(&manifest->versions[i]);
+		manifest_version_release(&manifest->versions[i]);
 	for (size_t i = 0; i < manifest->n_inputs; i++)
-		input_release(&manifest->inputs[i]);
+		manifest_input_release(&manifest->inputs[i]);
 	free(manifest->versions);
 	free(manifest->inputs);
 	free(manifest->file);
@@ -80,26 +76,182 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 	return *name ? mem_format("%s/%s", manifest->application, name) : mem_string(manifest->application);
 }
 
-/* ---- opening ---- */
+/* ---- hashes ---- */
 
-static bool ends_with_yaml(const char *name)
+/* The hash of what a manifest measures. Comments, blanks and the order of versions, inputs and variables do not change it; nor do
+ * `description`, a metric's `unit` (both are for people), repetitions and warm_ups (how often, not what). */
+
+/* Length before text: no two lists of words give the same bytes. NULL is not "". */
+static void manifest_add_text(struct buf *out, const char *text)
+{
+	if (text)
+		buf_format(out, "%zu:%s\n", strlen(text), text);
+	else
+		buf_text(out, "-\n");
+}
+
+static void manifest_add_words(struct buf *out, const struct manifest_words *words)
+{
+	buf_format(out, "%zu words\n", words->n);
+	for (size_t i = 0; i < words->n; i++)
+		manifest_add_text(out, words->items[i]);
+}
+
+static int manifest_compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void manifest_add_set(struct buf *out, const struct manifest_words *words)
+{
+	struct manifest_words sorted = {mem_new(words->n, sizeof(char *)), words->n};
+
+	for (size_t i = 0; i < words->n; i++)
+		sorted.items[i] = words->items[i];
+	qsort(sorted.items, sorted.n, sizeof(char *), manifest_compare_texts);
+	manifest_add_words(out, &sorted);
+	free(sorted.items);
+}
+
+static int manifest_compare_versions(const void *a, const void *b)
+{
+	return strcmp((*(const struct manifest_version *const *)a)->name, (*(const struct manifest_version *const *)b)->name);
+}
+
+static void manifest_add_versions(struct buf *out, const struct manifest *manifest)
+{
+	const struct manifest_version **sorted = mem_new(manifest->n_versions, sizeof(*sorted));
+
+	for (size_t i = 0; i < manifest->n_versions; i++)
+		sorted[i] = &manifest->versions[i];
+	qsort(sorted, manifest->n_versions, sizeof(*sorted), manifest_compare_versions);
+	for (size_t i = 0; i < manifest->n_versions; i++) {
+		manifest_add_text(out, sorted[i]->name);
+		buf_format(out, "kind %d\n", (int)sorted[i]->kind);
+		manifest_add_text(out, sorted[i]->directory);
+		manifest_add_text(out, sorted[i]->repository);
+		manifest_add_text(out, sorted[i]->reference);
+		manifest_add_words(out, &sorted[i]->build);
+		manifest_add_words(out, &sorted[i]->command);
+		manifest_add_set(out, &sorted[i]->environment);
+	}
+	free(sorted);
+}
+
+static int manifest_compare_inputs(const void *a, const void *b)
+{
+	return strcmp((*(const struct manifest_input *const *)a)->name, (*(const struct manifest_input *const *)b)->name);
+}
+
+static void manifest_add_inputs(struct buf *out, const struct manifest *manifest)
+{
+	const struct manifest_input **sorted = mem_new(manifest->n_inputs, sizeof(*sorted));
+
+	for (size_t i = 0; i < manifest->n_inputs; i++)
+		sorted[i] = &manifest->inputs[i];
+	qsort(sorted, manifest->n_inputs, sizeof(*sorted), manifest_compare_inputs);
+	for (size_t i = 0; i < manifest->n_inputs; i++) {
+		manifest_add_text(out, sorted[i]->name);
+		manifest_add_words(out, &sorted[i]->arguments);
+		manifest_add_set(out, &sorted[i]->environment);
+	}
+	free(sorted);
+}
+
+static void manifest_add_metric(struct buf *out, const struct metric *metric)
+{
+	manifest_add_text(out, metric_source_word(metric->source));
+	manifest_add_text(out, metric->pattern);
+	manifest_add_text(out, metric->name);
+	buf_format(out, "%s %s\n", metric->cpu_time ? "cpu" : "real", metric->higher_is_better ? "higher" : "lower");
+}
+
+static void manifest_update_hash(struct manifest *manifest)
+{
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "manifest 1\n");
+	manifest_add_text(&text, manifest->application);
+	manifest_add_set(&text, &manifest->files);
+	manifest_add_words(&text, &manifest->command);
+	manifest_add_set(&text, &manifest->environment);
+	buf_format(&text, "%zu versions\n", manifest->n_versions);
+	manifest_add_versions(&text, manifest);
+	buf_format(&text, "%zu inputs\n", manifest->n_inputs);
+	manifest_add_inputs(&text, manifest);
+	manifest_add_text(&text, manifest->work);
+	buf_format(&text, "%" PRId64 " ms\n", manifest->time_limit_ms);
+	manifest_add_metric(&text, &manifest->metric);
+	digest_sha256(text.bytes, text.size, manifest->hash);
+	buf_release(&text);
+}
+
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric,
+                       char hex[DIGEST_HEX_BYTES])
+{
+	const struct manifest_version *v = &manifest->versions[version];
+	const struct manifest_input *i = &manifest->inputs[input];
+	struct buf text = BUF_INIT;
+
+	buf_text(&text, "run 1\n");
+	manifest_add_words(&text, v->command.n ? &v->command : &manifest->command);
+	manifest_add_set(&text, &manifest->environment);
+	manifest_add_set(&text, &v->environment);
+	manifest_add_words(&text, &i->arguments);
+	manifest_add_set(&text, &i->environment);
+	manifest_add_text(&text, manifest->work);
+	if (with_metric)
+		manifest_add_metric(&text, &manifest->metric);
+	digest_sha256(text.bytes, text.size, hex);
+	buf_release(&text);
+}
+
+static void manifest_hash_end(struct buf *text, char hex[DIGEST_HEX_BYTES])
+{
+	digest_sha256(text->bytes, text->size, hex);
+	buf_release(text);
+}
+
+void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out)
+{
+	const struct manifest_input *i = &manifest->inputs[input];
+	struct buf metric = BUF_INIT, shared = BUF_INIT, command = BUF_INIT;
+
+	*out = (struct manifest_terms){.higher_is_better = manifest->metric.higher_is_better};
+	manifest_add_metric(&metric, &manifest->metric);
+	manifest_hash_end(&metric, out->metric);
+	manifest_add_set(&shared, &manifest->files);
+	manifest_add_set(&shared, &manifest->environment);
+	manifest_add_words(&shared, &i->arguments);
+	manifest_add_set(&shared, &i->environment);
+	manifest_add_text(&shared, manifest->work);
+	manifest_hash_end(&shared, out->shared);
+	if (manifest->versions[version].command.n)
+		return;
+	manifest_add_words(&command, &manifest->command);
+	manifest_hash_end(&command, out->command);
+}
+
+/* ---- reading ---- */
+
+static bool manifest_ends_with_yaml(const char *name)
 {
 	size_t n = strlen(name);
 
 	return n > 5 && strcmp(name + n - 5, ".yaml") == 0;
 }
 
-static int is_manifest(const struct dirent *entry)
+static int manifest_is_manifest(const struct dirent *entry)
 {
-	return entry->d_name[0] != '.' && ends_with_yaml(entry->d_name);
+	return entry->d_name[0] != '.' && manifest_ends_with_yaml(entry->d_name);
 }
 
 /* What could have been meant. */
-static enum assay_status fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
+static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
 {
 	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
 	struct dirent **entries = NULL;
-	int n = scandir(directory, &entries, is_manifest, alphasort);
+	int n = scandir(directory, &entries, manifest_is_manifest, alphasort);
 	struct buf list = BUF_INIT;
 	enum assay_status st;
 
@@ -117,17 +269,357 @@ static enum assay_status fail_unknown(const char *laboratory, const char *name, 
 
 enum assay_status manifest_open(const char *laboratory, const char *what, struct manifest *out, struct assay_error *err)
 {
-	bool is_path = strchr(what, '/') || ends_with_yaml(what);
+	bool is_path = strchr(what, '/') || manifest_ends_with_yaml(what);
 	char *path = is_path ? mem_string(what) : mem_format("%s/apps/%s.yaml", laboratory, what);
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
 
 	*out = (struct manifest){.file = NULL};
 	if (st == ASSAY_E_NOTFOUND && !is_path)
-		st = fail_unknown(laboratory, what, err);
+		st = manifest_fail_unknown(laboratory, what, err);
 	if (!st)
 		st = manifest_parse(path, text.bytes, text.size, out, err);
 	buf_release(&text);
 	free(path);
+	return st;
+}
+
+/* Manifests from YAML. */
+
+#define SECONDS_MIN .1
+#define SECONDS_MAX 604800. /* a week */
+
+/* ---- texts ---- */
+
+static enum assay_status manifest_check_name(const struct manifest_reader *r, size_t line, const char *what, const char *name)
+{
+	char shown[TEXT_SHOWN_BYTES];
+
+	if (run_name_ok(name) && !strpbrk(name, "/,") && *name != '-' && *name != ' ' && name[strlen(name) - 1] != ' ')
+		return ASSAY_OK;
+	return manifest_fail(r, ASSAY_E_FORMAT, line,
+	                     "'%s' cannot be the name of %s: 1 to %d bytes of text, none of @ / and comma, no - in front, no "
+	                     "blanks around it",
+	                     text_shown(name, shown), what, RUN_NAME_BYTES_MAX);
+}
+
+/* A text of one line that is not empty; absent: *out stays. */
+static enum assay_status manifest_parse_line(const struct manifest_reader *r, const struct yaml_node *map, const char *key,
+                                             char **out)
+{
+	const struct yaml_node *node = yaml_get(map, key);
+	const char *text = NULL;
+	enum assay_status st = node ? yaml_string(r->file, node, &text, r->err) : ASSAY_OK;
+
+	if (st || !node)
+		return st;
+	if (!manifest_is_line(text))
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' must be a text of one line", key);
+	free(*out);
+	*out = mem_string(text);
+	return ASSAY_OK;
+}
+
+/* ---- versions ---- */
+
+static enum assay_status manifest_check_git(const struct manifest_reader *r, const struct yaml_node *node,
+                                            const struct manifest_version *v)
+{
+	const char *colon = strchr(v->repository, ':'), *slash = strchr(v->repository, '/');
+
+	if (colon && (!slash || colon < slash))
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line,
+		                     "the repository must be a directory of this machine: clone it first, and name the clone");
+	if (!v->reference)
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'git' has no 'reference': a tag, branch or commit");
+	if (*v->reference == '-')
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a reference does not begin with '-'");
+	if (v->directory && (*v->directory == '/' || manifest_leads_up(v->directory)))
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line,
+		                     "the directory of 'git' is below the work tree: no '/' in front, no '..'");
+	return ASSAY_OK;
+}
+
+static enum assay_status manifest_parse_git(const struct manifest_reader *r, const struct yaml_node *node,
+                                            struct manifest_version *v)
+{
+	static const char *const keys[] = {"repository", "reference", "build", "directory"};
+	enum assay_status st = yaml_keys(r->file, node, "git", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	const struct yaml_node *build;
+
+	v->kind = MANIFEST_GIT;
+	if (st)
+		return st;
+	v->repository = mem_string(".");
+	st = manifest_parse_line(r, node, "repository", &v->repository);
+	if (!st)
+		st = manifest_parse_line(r, node, "reference", &v->reference);
+	if (!st)
+		st = manifest_parse_line(r, node, "directory", &v->directory);
+	if (!st && (build = yaml_get(node, "build")))
+		st = manifest_command_parse(r, build, MANIFEST_LITERAL, &v->build);
+	return st ? st : manifest_check_git(r, node, v);
+}
+
+static enum assay_status manifest_parse_version(const struct manifest_reader *r, const struct yaml_node *map,
+                                                const struct yaml_node *node, struct manifest_version *v)
+{
+	static const char *const keys[] = {"directory", "git", "command", "environment"};
+	enum assay_status st = manifest_check_name(r, node->line, "a version", node->key);
+	const struct yaml_node *value;
+
+	v->name = mem_string(node->key);
+	v->line = node->line;
+	if (st || !yaml_get(map, node->key))
+		return st; /* nothing of its own */
+	st = yaml_keys(r->file, node, "a version", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	if (!st && yaml_get(node, "directory") && yaml_get(node, "git"))
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both 'directory' and 'git': one of them",
+		                   v->name);
+	if (!st)
+		st = manifest_parse_line(r, node, "directory", &v->directory);
+	if (!st && v->directory)
+		v->kind = MANIFEST_DIR;
+	if (!st && (value = yaml_get(node, "git")))
+		st = manifest_parse_git(r, value, v);
+	if (!st && (value = yaml_get(node, "command")))
+		st = manifest_command_parse(r, value, MANIFEST_ARGUMENTS, &v->command);
+	if (!st && (value = yaml_get(node, "environment")))
+		st = manifest_environment_parse(r, value, &v->environment);
+	return st;
+}
+
+static enum assay_status manifest_parse_versions(const struct manifest_reader *r, const struct yaml_node *map, struct manifest *m)
+{
+	enum assay_status st = ASSAY_OK;
+
+	if (map->kind != YAML_MAP || map->n_items == 0)
+		return manifest_fail(r, ASSAY_E_FORMAT, map->line,
+		                     "'versions' is a map with at least one version, such as {old: {directory: build-old}, "
+		                     "new: {directory: build-new}}");
+	if (map->n_items > MANIFEST_VERSIONS_MAX)
+		return manifest_fail(r, ASSAY_E_LIMIT, map->line, "more than %d versions", MANIFEST_VERSIONS_MAX);
+	m->versions = mem_new(map->n_items, sizeof(*m->versions));
+	for (size_t i = 0; !st && i < map->n_items; i++) {
+		struct manifest_version *v = &m->versions[m->n_versions++];
+
+		st = manifest_parse_version(r, map, &map->items[i], v);
+		if (!st && m->command.n == 0 && v->command.n == 0)
+			st = manifest_fail(r, ASSAY_E_FORMAT, v->line,
+			                   "the version '%s' has no command, and the manifest has none either", v->name);
+	}
+	return st;
+}
+
+/* ---- inputs ---- */
+
+static enum assay_status manifest_parse_input(const struct manifest_reader *r, const struct yaml_node *node,
+                                              const char *const *keys, size_t n_keys, struct manifest_input *in)
+{
+	enum assay_status st = yaml_keys(r->file, node, "an input", keys, n_keys, r->err);
+	const struct yaml_node *value;
+
+	in->line = node->line;
+	if (!st && (value = yaml_get(node, "arguments")))
+		st = manifest_words_parse(r, value, MANIFEST_EXPANDED, &in->arguments);
+	if (!st && (value = yaml_get(node, "environment")))
+		st = manifest_environment_parse(r, value, &in->environment);
+	return st;
+}
+
+/* A map by name, or a list of maps that have a name. */
+static enum assay_status manifest_parse_named_input(const struct manifest_reader *r, const struct yaml_node *all,
+                                                    const struct yaml_node *node, struct manifest_input *in)
+{
+	static const char *const keys[] = {"arguments", "environment", "name"};
+	enum assay_status st = ASSAY_OK;
+
+	if (all->kind == YAML_MAP) {
+		in->name = mem_string(node->key);
+		in->line = node->line;
+		if (yaml_get(all, node->key))
+			st = manifest_parse_input(r, node, keys, 2, in);
+	} else {
+		st = manifest_parse_input(r, node, keys, 3, in);
+		if (!st)
+			st = manifest_parse_line(r, node, "name", &in->name);
+		if (!st && !in->name)
+			st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "this input has no 'name'");
+	}
+	return st ? st : manifest_check_name(r, node->line, "an input", in->name);
+}
+
+static enum assay_status manifest_parse_inputs(const struct manifest_reader *r, const struct yaml_node *all, struct manifest *m)
+{
+	enum assay_status st = ASSAY_OK;
+
+	if (all->kind == YAML_SCALAR || all->n_items == 0)
+		return manifest_fail(r, ASSAY_E_FORMAT, all->line,
+		                     "'inputs' is a map with at least one input, such as {small: {arguments: [10]}, large: "
+		                     "{arguments: [1000]}}, or is left out");
+	if (all->n_items > MANIFEST_INPUTS_MAX)
+		return manifest_fail(r, ASSAY_E_LIMIT, all->line, "more than %d inputs", MANIFEST_INPUTS_MAX);
+	m->inputs = mem_new(all->n_items, sizeof(*m->inputs));
+	for (size_t i = 0; !st && i < all->n_items; i++) {
+		struct manifest_input *in = &m->inputs[m->n_inputs++];
+
+		st = manifest_parse_named_input(r, all, &all->items[i], in);
+		for (size_t k = 0; !st && k < i; k++) {
+			if (strcmp(m->inputs[k].name, in->name) == 0)
+				st = manifest_fail(r, ASSAY_E_FORMAT, in->line,
+				                   "the input '%s' stands here again (first on line %zu)", in->name,
+				                   m->inputs[k].line);
+		}
+		if (!st && strlen(m->application) + 1 + strlen(in->name) > RUN_NAME_BYTES_MAX)
+			st = manifest_fail(r, ASSAY_E_FORMAT, in->line,
+			                   "the names of application and input are together longer than %d bytes",
+			                   RUN_NAME_BYTES_MAX - 1);
+	}
+	return st;
+}
+
+static void manifest_add_default_input(struct manifest *m)
+{
+	m->inputs = mem_new(1, sizeof(*m->inputs));
+	m->inputs[0].name = mem_string("");
+	m->inputs[0].line = 1;
+	m->n_inputs = 1;
+}
+
+/* ---- all of it ---- */
+
+static char *manifest_stem_of(const char *file)
+{
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	size_t n = strlen(name);
+
+	return mem_bytes(name, n > 5 && strcmp(name + n - 5, ".yaml") == 0 ? n - 5 : n);
+}
+
+static char *manifest_directory_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return !slash ? mem_string(".") : slash == file ? mem_string("/") : mem_bytes(file, (size_t)(slash - file));
+}
+
+static enum assay_status manifest_parse_numbers(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
+{
+	const struct yaml_node *node;
+	enum assay_status st = ASSAY_OK;
+	double seconds = 600;
+
+	m->repetitions = 5;
+	m->warm_ups = 1;
+	if ((node = yaml_get(root, "time_limit")))
+		st = yaml_double(r->file, node, SECONDS_MIN, SECONDS_MAX, &seconds, r->err);
+	m->time_limit_ms = (int64_t)(seconds * 1000 + .5);
+	if (!st && (node = yaml_get(root, "repetitions")))
+		st = yaml_int(r->file, node, 1, MANIFEST_REPETITIONS_MAX, &m->repetitions, r->err);
+	if (!st && (node = yaml_get(root, "warm_ups")))
+		st = yaml_int(r->file, node, 0, MANIFEST_REPETITIONS_MAX, &m->warm_ups, r->err);
+	return st;
+}
+
+/* Names, places and what is deployed. */
+static enum assay_status manifest_parse_texts(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
+{
+	const struct yaml_node *node = yaml_get(root, "application");
+	const char *text = NULL;
+	enum assay_status st;
+
+	m->application = manifest_stem_of(r->file);
+	m->work = mem_string(MANIFEST_DIRECTORY);
+	st = manifest_parse_line(r, root, "application", &m->application);
+	if (!st)
+		st = manifest_check_name(r, node ? node->line : 1, "an application", m->application);
+	if (!st && (node = yaml_get(root, "description")))
+		st = yaml_string(r->file, node, &text, r->err);
+	if (!st && node)
+		m->description = mem_string(text);
+	if (!st)
+		st = manifest_parse_line(r, root, "work", &m->work);
+	if (!st && (*m->work != '/' || manifest_leads_up(m->work)))
+		st = manifest_fail(r, ASSAY_E_FORMAT, yaml_get(root, "work")->line,
+		                   "'work' is a directory of the hosts: it starts with '/', without '..'");
+	if (!st && (node = yaml_get(root, "files")))
+		st = manifest_words_parse(r, node, MANIFEST_LITERAL, &m->files);
+	for (size_t i = 0; !st && i < m->files.n; i++) {
+		if (!manifest_is_line(m->files.items[i]))
+			st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "an item of 'files' is not a text of one line");
+	}
+	return st;
+}
+
+static enum assay_status manifest_parse_root(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
+{
+	static const char *const keys[] = {"application", "description", "files",      "command", "environment",
+	                                   "inputs",      "versions",    "time_limit", "metric",  "repetitions",
+	                                   "warm_ups",    "work",        "probe"};
+	enum assay_status st = yaml_keys(r->file, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	const struct yaml_node *node;
+
+	if (!st)
+		st = manifest_parse_texts(r, root, m);
+	if (!st && (node = yaml_get(root, "command")))
+		st = manifest_command_parse(r, node, MANIFEST_ARGUMENTS, &m->command);
+	if (!st && (node = yaml_get(root, "environment")))
+		st = manifest_environment_parse(r, node, &m->environment);
+	if (!st && !yaml_get(root, "versions"))
+		st = manifest_fail(r, ASSAY_E_FORMAT, root->line, "the manifest has no 'versions'");
+	if (!st)
+		st = manifest_parse_versions(r, yaml_get(root, "versions"), m);
+	if (!st && (node = yaml_get(root, "inputs")))
+		st = manifest_parse_inputs(r, node, m);
+	else if (!st)
+		manifest_add_default_input(m);
+	if (!st)
+		st = manifest_parse_numbers(r, root, m);
+	if (!st && (node = yaml_get(root, "metric")))
+		st = metric_parse(r, node, &m->metric);
+	else if (!st)
+		m->metric.unit = mem_string("s"); /* wall */
+	if (!st && (node = yaml_get(root, "probe")))
+		st = manifest_probe_parse(r, node, &m->probe);
+	return st ? st : manifest_check_places(r, m);
+}
+
+/* What YAML says of a placeholder without quotes helps nobody. */
+static void manifest_explain_braces(const struct manifest_reader *r, const char *text, size_t n)
+{
+	char said[ASSAY_ERROR_BYTES];
+	const char *at = text, *end = text + n, *next;
+	unsigned long line = strtoul(r->err->text + strlen(r->file) + 1, NULL, 10);
+
+	while (at && line-- > 1)
+		at = (at = memchr(at, '\n', (size_t)(end - at))) ? at + 1 : NULL;
+	next = at ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+	if (!at || !manifest_has_bare_placeholder(at, (size_t)((next ? next : end) - at)))
+		return;
+	snprintf(said, sizeof(said), "%s", r->err->text);
+	assay_fail(r->err, r->err->status, "%s (a word with braces needs quotes: '{work}/x')", said);
+}
+
+enum assay_status manifest_parse(const char *file, const char *text, size_t n, struct manifest *out, struct assay_error *err)
+{
+	struct assay_error local;
+	const struct manifest_reader r = {file, err ? err : &local};
+	struct manifest m = {.file = mem_string(file),
+	                     .directory = manifest_directory_of(file),
+	                     .text = mem_bytes(text ? text : "", n),
+	                     .text_bytes = n};
+	struct yaml_node root = {.kind = YAML_SCALAR};
+	enum assay_status st = yaml_parse(file, text, n, &root, r.err);
+
+	if (st)
+		manifest_explain_braces(&r, m.text, n);
+	else
+		st = manifest_parse_root(&r, &root, &m);
+	if (!st)
+		manifest_update_hash(&m);
+	yaml_release(&root);
+	*out = m;
+	if (st)
+		manifest_release(out);
 	return st;
 }

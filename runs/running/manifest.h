@@ -1,10 +1,11 @@
-/* An application and its versions, as people write them: apps/NAME.yaml (docs/formats.md). Words of commands are passed as they are:
- * no shell looks at them. */
+/* An application and its versions, as people write them: apps/NAME.yaml (docs/formats.md). Words of commands are passed as they
+ * are: no shell looks at them. */
 #ifndef RUNS_RUNNING_MANIFEST_H
 #define RUNS_RUNNING_MANIFEST_H
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "runs/running/manifest_probe.h"
 #include "runs/running/metric.h"
 
 #include <stdbool.h>
@@ -13,15 +14,8 @@
 
 #define MANIFEST_VERSIONS_MAX    100
 #define MANIFEST_INPUTS_MAX      100
-#define MANIFEST_WORDS_MAX       1000 /* of a command, and of any other list */
 #define MANIFEST_REPETITIONS_MAX 10000
 #define MANIFEST_DIRECTORY       "/dev/shm" /* where runs take place unless the manifest says otherwise */
-
-/* A list of words: a command, arguments, paths, "NAME=value". */
-struct manifest_words {
-	char **items; /* [n] */
-	size_t n;
-};
 
 /* How a version comes to be. */
 enum manifest_build {
@@ -33,11 +27,11 @@ enum manifest_build {
 struct manifest_version {
 	char *name;
 	enum manifest_build kind;
-	char *directory;             /* MANIFEST_DIR: what is deployed; MANIFEST_GIT: of the work tree, NULL: all of it. Absolute or
-				      * relative to the manifest (the work tree) */
-	char *repository, *reference; /* MANIFEST_GIT; the repository relative to the manifest */
-	struct manifest_words build; /* MANIFEST_GIT: run in the work tree; may be empty */
-	struct manifest_words command; /* n == 0: the manifest's */
+	char *directory; /* MANIFEST_DIR: what is deployed; MANIFEST_GIT: of the work tree, NULL: all of it. Absolute or
+	                  * relative to the manifest (the work tree) */
+	char *repository, *reference;      /* MANIFEST_GIT; the repository relative to the manifest */
+	struct manifest_words build;       /* MANIFEST_GIT: run in the work tree; may be empty */
+	struct manifest_words command;     /* n == 0: the manifest's */
 	struct manifest_words environment; /* on top of the manifest's */
 	size_t line;
 };
@@ -48,33 +42,16 @@ struct manifest_input {
 	size_t line;
 };
 
-/* What measures functions in the runs of `assay run --probe`. */
-enum manifest_back_end {
-	MANIFEST_PROBED,   /* the native probe: runs/inside/probe/ */
-	MANIFEST_EMULATED, /* versions are built with the emulation: runs/inside/emulate/ */
-};
-
-struct manifest_probe {
-	bool given;                      /* the manifest has `probe` */
-	enum manifest_back_end back_end;
-	bool changed;                    /* functions: those that differ between the first two versions of a plan; default */
-	struct manifest_words functions; /* else these */
-	bool default_counters;           /* the default list of events; default */
-	struct manifest_words counters;  /* else these; n == 0: time stamps alone */
-	double budget;                   /* [0, 1], of the probe; default .03 */
-	char *module;                    /* the file that has the functions, as it is deployed; NULL: what the command starts */
-	bool full;                       /* the emulation simulates all windows */
-};
-
 struct manifest {
-	char *file;        /* as opened; for messages */
-	char *directory;   /* that it is in: where its relative paths start */
-	char *text;        /* of the whole file: kept with each plan */
+	char *file;      /* as opened; for messages */
+	char *directory; /* that it is in: where its relative paths start */
+	char *text;      /* of the whole file: kept with each plan */
 	size_t text_bytes;
-	char hash[DIGEST_HEX_BYTES]; /* of all that is measured: not of comments and blanks, `description`, repetitions, warm_ups; not of `probe`, which changes no result */
+	char hash[DIGEST_HEX_BYTES]; /* of all that is measured: not of comments and blanks, `description`, repetitions, warm_ups;
+	                                not of `probe`, which changes no result */
 
-	char *application; /* default: the file's stem */
-	char *description; /* may be NULL */
+	char *application;             /* default: the file's stem */
+	char *description;             /* may be NULL */
 	struct manifest_words files;   /* deployed for every version: files or directories, by their last component */
 	struct manifest_words command; /* may be empty when every version has its own */
 	struct manifest_words environment;
@@ -82,27 +59,29 @@ struct manifest {
 	size_t n_versions;
 	struct manifest_input *inputs; /* [n_inputs], at least one */
 	size_t n_inputs;
-	char *work;             /* directory on the hosts under which everything takes place; absolute */
-	int64_t time_limit_ms;  /* of one run; default 10 minutes */
-	int64_t repetitions;    /* default 5 */
-	int64_t warm_ups;       /* runs a version and input before they count; default 1 */
-	struct metric metric;   /* default: wall */
+	char *work;            /* directory on the hosts under which everything takes place; absolute */
+	int64_t time_limit_ms; /* of one run; default 10 minutes */
+	int64_t repetitions;   /* default 5 */
+	int64_t warm_ups;      /* runs a version and input before they count; default 1 */
+	struct metric metric;  /* default: wall */
 	struct manifest_probe probe;
 };
 
 /* `what` is a path (has a '/' or ends in .yaml) or a name: LABORATORY/apps/NAME.yaml; ASSAY_E_NOTFOUND lists what there is.
  * *out is overwritten; manifest_release() it. */
 enum assay_status manifest_open(const char *laboratory, const char *what, struct manifest *out, struct assay_error *err);
-/* From text[0..n), for tests and for what was kept with a plan. Unknown keys, placeholders that do not exist, versions without a command,
- * names that run_name_ok() refuses or that hold a '/'...: file, line and remedy. */
+/* From text[0..n), for tests and for what was kept with a plan. Unknown keys, placeholders that do not exist, versions without a
+ * command, names that run_name_ok() refuses or that hold a '/'...: file, line and remedy. */
 enum assay_status manifest_parse(const char *file, const char *text, size_t n, struct manifest *out, struct assay_error *err);
 void manifest_release(struct manifest *manifest); /* accepts zeroed */
 
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* SIZE_MAX when not there */
 size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
-/* Of what a run of a version with an input does, beside the files: command, environment, arguments, directory. with_metric: and of what its result is. */
-void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES]);
+/* Of what a run of a version with an input does, beside the files: command, environment, arguments, directory. with_metric: and
+ * of what its result is. */
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric,
+                       char hex[DIGEST_HEX_BYTES]);
 
 /* What versions must have in common for their results to be compared, beside what each of them is: hashes. */
 struct manifest_terms {
@@ -126,10 +105,6 @@ struct manifest_places {
 	const char *files, *build, *work; /* absolute, on the host; build may be NULL when the version has none */
 };
 void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
-		      struct manifest_words *command, struct manifest_words *environment);
-void manifest_words_release(struct manifest_words *words);
-
-/* All that `probe` says (it must be given), as JSON: the same text for the same meaning. free() it. */
-char *manifest_probe_text(const struct manifest_probe *probe);
+                      struct manifest_words *command, struct manifest_words *environment);
 
 #endif

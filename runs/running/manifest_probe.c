@@ -1,22 +1,24 @@
-/* The key `probe` of a manifest: how functions are measured by `assay run --probe`. */
+#include "runs/running/manifest_probe.h"
+
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/running/manifest_internal.h"
+#include "fleet/agent/counting_client.h"
 
 #define BUDGET .03
 
-static const char *const back_ends[] = { [MANIFEST_PROBED] = "probe", [MANIFEST_EMULATED] = "emulated" };
+static const char *const back_ends[] = {[MANIFEST_PROBED] = "probe", [MANIFEST_EMULATED] = "emulated"};
 
 void manifest_probe_release(struct manifest_probe *probe)
 {
 	manifest_words_release(&probe->functions);
 	manifest_words_release(&probe->counters);
 	free(probe->module);
-	*probe = (struct manifest_probe){ .module = NULL };
+	*probe = (struct manifest_probe){.module = NULL};
 }
 
-static enum assay_status take_back_end(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_back_end *out)
+static enum assay_status manifest_probe_parse_back_end(const struct manifest_reader *r, const struct yaml_node *node,
+                                                       enum manifest_back_end *out)
 {
 	const char *text = NULL;
 	char shown[TEXT_SHOWN_BYTES];
@@ -28,27 +30,31 @@ static enum assay_status take_back_end(const struct manifest_reader *r, const st
 			return ASSAY_OK;
 		}
 	}
-	return st ? st : manifest_fail(r, ASSAY_E_FORMAT, node->line, "no back end '%s': there are probe (counters of the processor, next to no "
-				       "overhead) and emulated (built by 'assay emulate build')", text_shown(text, shown));
+	return st ? st
+	          : manifest_fail(r, ASSAY_E_FORMAT, node->line,
+	                          "no back end '%s': there are probe (counters of the processor, next to no "
+	                          "overhead) and emulated (built by 'assay emulate build')",
+	                          text_shown(text, shown));
 }
 
 /* A word alone ("changed", "default") or a list of names. *word becomes whether it was the word. */
-static enum assay_status take_names(const struct manifest_reader *r, const struct yaml_node *node, const char *only, bool *word,
-				    struct manifest_words *out)
+static enum assay_status manifest_probe_parse_names(const struct manifest_reader *r, const struct yaml_node *node,
+                                                    const char *only, bool *word, struct manifest_words *out)
 {
 	*word = node->kind == YAML_SCALAR && strcmp(node->scalar, only) == 0;
 	if (node->kind == YAML_SCALAR && !*word) {
 		char shown[TEXT_SHOWN_BYTES];
 
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s, or a list of names: write [%s]", node->key, only,
-				     text_shown(node->scalar, shown));
+		                     text_shown(node->scalar, shown));
 	}
-	return *word ? ASSAY_OK : manifest_take_words(r, node, MANIFEST_LITERAL, out);
+	return *word ? ASSAY_OK : manifest_words_parse(r, node, MANIFEST_LITERAL, out);
 }
 
-static enum assay_status take_functions(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
+static enum assay_status manifest_probe_parse_functions(const struct manifest_reader *r, const struct yaml_node *node,
+                                                        struct manifest_probe *out)
 {
-	enum assay_status st = take_names(r, node, "changed", &out->changed, &out->functions);
+	enum assay_status st = manifest_probe_parse_names(r, node, "changed", &out->changed, &out->functions);
 	char shown[TEXT_SHOWN_BYTES];
 
 	if (!st && !out->changed && out->functions.n == 0)
@@ -57,15 +63,18 @@ static enum assay_status take_functions(const struct manifest_reader *r, const s
 		const char *name = out->functions.items[i];
 
 		if (!*name || *name == '@' || strchr(name, '\n') || strchr(name, '\t'))
-			st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' cannot be the name of a function: write symbols, or names of C++ such "
-					   "as 'ns::f(int)'", text_shown(name, shown));
+			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
+			                   "'%s' cannot be the name of a function: write symbols, or names of C++ such "
+			                   "as 'ns::f(int)'",
+			                   text_shown(name, shown));
 	}
 	return st;
 }
 
-static enum assay_status take_counters(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
+static enum assay_status manifest_probe_parse_counters(const struct manifest_reader *r, const struct yaml_node *node,
+                                                       struct manifest_probe *out)
 {
-	enum assay_status st = take_names(r, node, "default", &out->default_counters, &out->counters);
+	enum assay_status st = manifest_probe_parse_names(r, node, "default", &out->default_counters, &out->counters);
 	char shown[TEXT_SHOWN_BYTES];
 
 	if (!st && out->counters.n > COUNTING_EVENTS_MAX)
@@ -74,8 +83,10 @@ static enum assay_status take_counters(const struct manifest_reader *r, const st
 		const char *name = out->counters.items[i];
 
 		if (!counting_is_name(name, strlen(name)))
-			st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is no name of an event: one such as PAPI_TOT_INS ('assay counters' "
-					   "lists them)", text_shown(name, shown));
+			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
+			                   "'%s' is no name of an event: one such as PAPI_TOT_INS ('assay counters' "
+			                   "lists them)",
+			                   text_shown(name, shown));
 		for (size_t k = 0; !st && k < i; k++)
 			if (strcmp(out->counters.items[k], name) == 0)
 				st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the event '%s' stands twice", name);
@@ -83,61 +94,68 @@ static enum assay_status take_counters(const struct manifest_reader *r, const st
 	return st;
 }
 
-static enum assay_status take_module(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
+static enum assay_status manifest_probe_parse_module(const struct manifest_reader *r, const struct yaml_node *node,
+                                                     struct manifest_probe *out)
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
 
-	if (!st && (!*text || *text == '/' || manifest_has_parent(text) || manifest_has_control(text)))
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'module' is a file of the version as it is deployed, such as libmy.so or "
-				   "lib/libmy.so: no '/' in front, no '..'");
+	if (!st && (!manifest_is_line(text) || *text == '/' || manifest_leads_up(text)))
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
+		                   "'module' is a file of the version as it is deployed, such as libmy.so or "
+		                   "lib/libmy.so: no '/' in front, no '..'");
 	if (!st)
 		out->module = mem_string(text);
 	return st;
 }
 
 /* What one back end knows and the other does not. */
-static enum assay_status check_together(const struct manifest_reader *r, const struct yaml_node *node, const struct manifest_probe *probe)
+static enum assay_status manifest_probe_check(const struct manifest_reader *r, const struct yaml_node *node,
+                                              const struct manifest_probe *probe)
 {
-	static const char *const probed[] = { "counters", "budget" };
+	static const char *const probed[] = {"counters", "budget"};
 	const struct yaml_node *wrong = NULL;
 
 	for (size_t i = 0; probe->back_end == MANIFEST_EMULATED && !wrong && i < 2; i++)
 		wrong = yaml_get(node, probed[i]);
 	if (wrong)
-		return manifest_fail(r, ASSAY_E_FORMAT, wrong->line, "'%s' belongs to back_end: probe; the emulation counts all that it can: leave it "
-				     "out", wrong->key);
+		return manifest_fail(r, ASSAY_E_FORMAT, wrong->line,
+		                     "'%s' belongs to back_end: probe; the emulation counts all that it can: leave it "
+		                     "out",
+		                     wrong->key);
 	wrong = probe->back_end == MANIFEST_PROBED ? yaml_get(node, "full") : NULL;
 	if (wrong)
-		return manifest_fail(r, ASSAY_E_FORMAT, wrong->line, "'full' belongs to back_end: emulated (all windows are simulated): leave it out");
+		return manifest_fail(r, ASSAY_E_FORMAT, wrong->line,
+		                     "'full' belongs to back_end: emulated (all windows are simulated): leave it out");
 	return ASSAY_OK;
 }
 
-enum assay_status manifest_take_probe(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
+enum assay_status manifest_probe_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
 {
-	static const char *const keys[] = { "back_end", "functions", "counters", "budget", "module", "full" };
+	static const char *const keys[] = {"back_end", "functions", "counters", "budget", "module", "full"};
 	enum assay_status st = yaml_keys(r->file, node, "probe", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *value;
 
-	*out = (struct manifest_probe){ .given = true, .changed = true, .default_counters = true, .budget = BUDGET };
+	*out = (struct manifest_probe){.given = true, .changed = true, .default_counters = true, .budget = BUDGET};
 	if (!st && (value = yaml_get(node, "back_end")))
-		st = take_back_end(r, value, &out->back_end);
+		st = manifest_probe_parse_back_end(r, value, &out->back_end);
 	if (!st && (value = yaml_get(node, "functions")))
-		st = take_functions(r, value, out);
+		st = manifest_probe_parse_functions(r, value, out);
 	if (!st && (value = yaml_get(node, "counters")))
-		st = take_counters(r, value, out);
+		st = manifest_probe_parse_counters(r, value, out);
 	if (!st && (value = yaml_get(node, "budget")))
 		st = yaml_double(r->file, value, 0, 1, &out->budget, r->err);
 	if (!st && (value = yaml_get(node, "module")))
-		st = take_module(r, value, out);
+		st = manifest_probe_parse_module(r, value, out);
 	if (!st && (value = yaml_get(node, "full")))
 		st = yaml_bool(r->file, value, &out->full, r->err);
-	return st ? st : check_together(r, node, out);
+	return st ? st : manifest_probe_check(r, node, out);
 }
 
 /* ---- as it is kept with a plan ---- */
 
-static void add_names(cJSON *object, const char *key, const char *only, bool word, const struct manifest_words *words)
+static void manifest_probe_add_names(cJSON *object, const char *key, const char *only, bool word,
+                                     const struct manifest_words *words)
 {
 	cJSON *list = word ? NULL : cJSON_AddArrayToObject(object, key);
 
@@ -154,13 +172,13 @@ char *manifest_probe_text(const struct manifest_probe *probe)
 
 	ASSAY_BUG_IF(!probe->given);
 	cJSON_AddStringToObject(object, "back_end", back_ends[probe->back_end]);
-	add_names(object, "functions", "changed", probe->changed, &probe->functions);
+	manifest_probe_add_names(object, "functions", "changed", probe->changed, &probe->functions);
 	if (probe->module)
 		cJSON_AddStringToObject(object, "module", probe->module);
 	if (probe->back_end == MANIFEST_EMULATED) {
 		cJSON_AddBoolToObject(object, "full", probe->full);
 	} else {
-		add_names(object, "counters", "default", probe->default_counters, &probe->counters);
+		manifest_probe_add_names(object, "counters", "default", probe->default_counters, &probe->counters);
 		cJSON_AddNumberToObject(object, "budget", probe->budget);
 	}
 	text = json_text(object);

@@ -1,19 +1,141 @@
-/* Lists of words, commands and environments from YAML. */
-#include "runs/running/manifest_internal.h"
+#include "runs/running/manifest_words.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/running/manifest.h"
+
+#include <stdarg.h>
+
+/* Lists of words, commands and environments from YAML. */
 
 #define WORD_BYTES_MAX 65536 /* before anything is replaced; Linux itself takes 128 KiB a word */
 
-void manifest_add_word(struct manifest_words *words, const char *word)
+void manifest_words_release(struct manifest_words *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		free(words->items[i]);
+	free(words->items);
+	*words = (struct manifest_words){NULL, 0};
+}
+
+void manifest_words_add(struct manifest_words *words, const char *word)
 {
 	words->items = mem_resize(words->items, words->n + 1, sizeof(char *));
 	words->items[words->n++] = mem_string(word);
 }
 
-static enum assay_status check_length(const struct manifest_reader *r, const struct yaml_node *node, const char *text)
+enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_status status, size_t line, const char *fmt, ...)
+{
+	char text[ASSAY_ERROR_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return assay_fail(r->err, status, "%s:%zu: %s", r->file, line, text);
+}
+
+bool manifest_is_line(const char *text)
+{
+	bool ok = *text != '\0';
+
+	for (; *text; text++)
+		ok = ok && (unsigned char)*text >= ' ' && *text != 0x7f;
+	return ok;
+}
+
+bool manifest_leads_up(const char *path)
+{
+	for (const char *at = path; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2]))
+			return true;
+	}
+	return false;
+}
+
+/* ---- placeholders ---- */
+
+enum words_place {
+	PLACE_FILES,
+	PLACE_BUILD,
+	PLACE_WORK,
+	PLACE_INPUT,
+	PLACE_VERSION,
+	PLACE_ARGUMENTS,
+	PLACES,
+	PLACE_UNKNOWN,
+	PLACE_NONE
+};
+
+static const char *const names[PLACES] = {"{files}", "{build}", "{work}", "{input}", "{version}", "{arguments}"};
+
+/* A piece of a word: a placeholder, or text as it is. */
+struct words_piece {
+	enum words_place place;
+	const char *text;
+	size_t n;
+};
+
+static enum words_place words_find_place(const char *at, size_t *n)
+{
+	const char *end = strchr(at, '}');
+
+	for (int i = 0; i < PLACES; i++) {
+		*n = strlen(names[i]);
+		if (strncmp(at, names[i], *n) == 0)
+			return (enum words_place)i;
+	}
+	*n = end ? (size_t)(end - at) + 1 : strlen(at);
+	return PLACE_UNKNOWN;
+}
+
+/* Moves *at behind the next piece; false at the end. */
+static bool words_next_piece(const char **at, struct words_piece *out)
+{
+	out->place = PLACE_NONE;
+	out->text = *at;
+	if ((*at)[0] == '{' && (*at)[1] == '{') {
+		out->n = 1;
+		*at += 2;
+		return true;
+	}
+	if (**at == '{')
+		out->place = words_find_place(*at, &out->n);
+	else
+		out->n = strcspn(*at, "{");
+	*at += out->n;
+	return out->n > 0;
+}
+
+static enum assay_status words_check_word(const struct manifest_reader *r, size_t line, const char *word,
+                                          enum manifest_braces braces)
+{
+	const char *at = word;
+	struct words_piece piece;
+
+	while (braces != MANIFEST_LITERAL && words_next_piece(&at, &piece)) {
+		if (piece.place == PLACE_UNKNOWN) {
+			char shown[TEXT_SHOWN_BYTES], *text = mem_bytes(piece.text, piece.n);
+			const char *nearest = text_nearest(text, names, PLACES);
+			enum assay_status st =
+			    manifest_fail(r, ASSAY_E_FORMAT, line, "'%s' is no placeholder%s%s%s; a brace itself is written '{{'",
+			                  text_shown(text, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "",
+			                  nearest ? "'?)" : "");
+
+			free(text);
+			return st;
+		}
+		if (piece.place == PLACE_ARGUMENTS && (braces != MANIFEST_ARGUMENTS || strcmp(word, names[PLACE_ARGUMENTS]) != 0))
+			return manifest_fail(r, ASSAY_E_FORMAT, line, "'{arguments}' is a word of its own in a command");
+	}
+	return ASSAY_OK;
+}
+
+/* ---- from YAML ---- */
+
+static enum assay_status words_check_length(const struct manifest_reader *r, const struct yaml_node *node, const char *text)
 {
 	if (strlen(text) <= WORD_BYTES_MAX)
 		return ASSAY_OK;
@@ -21,7 +143,7 @@ static enum assay_status check_length(const struct manifest_reader *r, const str
 }
 
 /* {work} without quotes is a map to YAML. */
-static enum assay_status fail_map(const struct manifest_reader *r, const struct yaml_node *node)
+static enum assay_status words_fail_map(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	char shown[TEXT_SHOWN_BYTES];
 
@@ -32,23 +154,23 @@ static enum assay_status fail_map(const struct manifest_reader *r, const struct 
 	                     "here a word is expected, not a map (a word with braces or ': ' needs quotes)");
 }
 
-static enum assay_status take_word(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
-                                   struct manifest_words *out)
+static enum assay_status words_parse_word(const struct manifest_reader *r, const struct yaml_node *node,
+                                          enum manifest_braces braces, struct manifest_words *out)
 {
 	const char *text = NULL;
-	enum assay_status st = node->kind == YAML_MAP ? fail_map(r, node) : yaml_string(r->file, node, &text, r->err);
+	enum assay_status st = node->kind == YAML_MAP ? words_fail_map(r, node) : yaml_string(r->file, node, &text, r->err);
 
 	if (!st)
-		st = check_length(r, node, text);
+		st = words_check_length(r, node, text);
 	if (!st)
-		st = manifest_check_word(r, node->line, text, braces);
+		st = words_check_word(r, node->line, text, braces);
 	if (!st)
-		manifest_add_word(out, text);
+		manifest_words_add(out, text);
 	return st;
 }
 
 /* Can YAML read the word without quotes, inside [ ]? */
-static bool is_plain(const char *word, size_t n)
+static bool words_is_plain(const char *word, size_t n)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=+-";
 
@@ -56,7 +178,7 @@ static bool is_plain(const char *word, size_t n)
 }
 
 /* The text cut at blanks, as a list. */
-static void suggest(const char *text, struct buf *out)
+static void words_suggest_list(const char *text, struct buf *out)
 {
 	const char *separator = "[";
 	size_t n;
@@ -65,7 +187,7 @@ static void suggest(const char *text, struct buf *out)
 		bool plain;
 
 		n = strcspn(text, " \t\n");
-		plain = is_plain(text, n);
+		plain = words_is_plain(text, n);
 		buf_format(out, "%s%s%.*s%s", separator, plain ? "" : "'", (int)n, text, plain ? "" : "'");
 		separator = ", ";
 		text += n;
@@ -74,7 +196,7 @@ static void suggest(const char *text, struct buf *out)
 }
 
 /* A plain text where a list of words is needed: the remedy is the list. */
-static enum assay_status fail_text(const struct manifest_reader *r, const struct yaml_node *node)
+static enum assay_status words_fail_text(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	const char *key = node->key ? node->key : "the value";
 	struct buf list = BUF_INIT;
@@ -85,32 +207,32 @@ static enum assay_status fail_text(const struct manifest_reader *r, const struct
 	else if (node->scalar[strspn(node->scalar, " \t")] == '\0')
 		buf_text(&list, "[PROGRAM, ARGUMENT]");
 	else
-		suggest(node->scalar, &list);
+		words_suggest_list(node->scalar, &list);
 	st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is a list of words, no shell looks at them: write %s", key,
 	                   list.bytes);
 	buf_release(&list);
 	return st;
 }
 
-enum assay_status manifest_take_words(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
-                                      struct manifest_words *out)
+enum assay_status manifest_words_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
+                                       struct manifest_words *out)
 {
 	enum assay_status st = ASSAY_OK;
 
 	if (node->kind == YAML_SCALAR)
-		return fail_text(r, node);
+		return words_fail_text(r, node);
 	st = yaml_list(r->file, node, r->err);
 	if (!st && node->n_items > MANIFEST_WORDS_MAX)
 		st = manifest_fail(r, ASSAY_E_LIMIT, node->line, "'%s' has more than %d words", node->key, MANIFEST_WORDS_MAX);
 	for (size_t i = 0; !st && i < node->n_items; i++)
-		st = take_word(r, &node->items[i], braces, out);
+		st = words_parse_word(r, &node->items[i], braces, out);
 	return st;
 }
 
-enum assay_status manifest_take_command(const struct manifest_reader *r, const struct yaml_node *node,
-                                        enum manifest_braces braces, struct manifest_words *out)
+enum assay_status manifest_command_parse(const struct manifest_reader *r, const struct yaml_node *node,
+                                         enum manifest_braces braces, struct manifest_words *out)
 {
-	enum assay_status st = manifest_take_words(r, node, braces, out);
+	enum assay_status st = manifest_words_parse(r, node, braces, out);
 	char shown[TEXT_SHOWN_BYTES];
 
 	if (st)
@@ -127,15 +249,15 @@ enum assay_status manifest_take_command(const struct manifest_reader *r, const s
 	return ASSAY_OK;
 }
 
-static bool is_variable(const char *name)
+static bool words_is_variable(const char *name)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
 	return *name && !(*name >= '0' && *name <= '9') && name[strspn(name, letters)] == '\0';
 }
 
-enum assay_status manifest_take_environment(const struct manifest_reader *r, const struct yaml_node *node,
-                                            struct manifest_words *out)
+enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node,
+                                             struct manifest_words *out)
 {
 	char shown[TEXT_SHOWN_BYTES], *word;
 
@@ -150,19 +272,170 @@ enum assay_status manifest_take_environment(const struct manifest_reader *r, con
 		const char *value = NULL;
 		enum assay_status st;
 
-		if (!is_variable(item->key))
+		if (!words_is_variable(item->key))
 			return manifest_fail(r, ASSAY_E_FORMAT, item->line, "'%s' cannot be the name of an environment variable",
 			                     text_shown(item->key, shown));
-		st = item->kind == YAML_MAP ? fail_map(r, item) : yaml_string(r->file, item, &value, r->err);
+		st = item->kind == YAML_MAP ? words_fail_map(r, item) : yaml_string(r->file, item, &value, r->err);
 		if (!st)
-			st = check_length(r, item, value);
+			st = words_check_length(r, item, value);
 		if (!st)
-			st = manifest_check_word(r, item->line, value, MANIFEST_EXPANDED);
+			st = words_check_word(r, item->line, value, MANIFEST_EXPANDED);
 		if (st)
 			return st;
 		word = mem_format("%s=%s", item->key, value);
-		manifest_add_word(out, word);
+		manifest_words_add(out, word);
 		free(word);
 	}
 	return ASSAY_OK;
+}
+
+/* ---- do they stand for something? ---- */
+
+/* The placeholders of all words, as bits. */
+static unsigned words_places_of(const struct manifest_words *words)
+{
+	struct words_piece piece;
+	unsigned mask = 0;
+
+	for (size_t i = 0; i < words->n; i++) {
+		const char *at = words->items[i];
+
+		while (words_next_piece(&at, &piece)) {
+			if (piece.place < PLACES)
+				mask |= 1u << piece.place;
+		}
+	}
+	return mask;
+}
+
+static const struct manifest_words *words_command_of(const struct manifest *manifest, const struct manifest_version *version)
+{
+	return version->command.n ? &version->command : &manifest->command;
+}
+
+enum assay_status manifest_check_places(const struct manifest_reader *r, const struct manifest *manifest)
+{
+	unsigned common = words_places_of(&manifest->environment);
+
+	for (size_t i = 0; i < manifest->n_inputs; i++)
+		common |= words_places_of(&manifest->inputs[i].arguments) | words_places_of(&manifest->inputs[i].environment);
+	for (size_t i = 0; i < manifest->n_versions; i++) {
+		const struct manifest_version *version = &manifest->versions[i];
+		unsigned mask =
+		    common | words_places_of(words_command_of(manifest, version)) | words_places_of(&version->environment);
+
+		if (mask & 1u << PLACE_BUILD && version->kind == MANIFEST_SAME)
+			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
+			                     "'{build}' stands for nothing in the version '%s': it has neither "
+			                     "'directory' nor 'git'",
+			                     version->name);
+		if (mask & 1u << PLACE_FILES && manifest->files.n == 0)
+			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
+			                     "'{files}' stands for nothing in the version '%s': the manifest has no "
+			                     "'files'",
+			                     version->name);
+		if (mask & 1u << PLACE_INPUT && !*manifest->inputs[0].name)
+			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
+			                     "'{input}' stands for nothing in the version '%s': the manifest has no "
+			                     "'inputs'",
+			                     version->name);
+	}
+	return ASSAY_OK;
+}
+
+bool manifest_has_bare_placeholder(const char *line, size_t n)
+{
+	char quote = '\0';
+
+	for (size_t i = 0; i < n && !(line[i] == '#' && !quote); i++) {
+		if (quote && line[i] == quote)
+			quote = '\0';
+		else if (!quote && (line[i] == '"' || line[i] == '\''))
+			quote = line[i];
+		for (int k = 0; !quote && k < PLACES; k++) {
+			if (n - i >= strlen(names[k]) && strncmp(line + i, names[k], strlen(names[k])) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* ---- on a host ---- */
+
+struct words_expansion {
+	const char *values[PLACES];
+};
+
+static char *words_expand(const struct words_expansion *e, const char *word)
+{
+	struct buf out = BUF_INIT;
+	struct words_piece piece;
+
+	while (words_next_piece(&word, &piece)) {
+		ASSAY_BUG_IF(piece.place == PLACE_UNKNOWN || (piece.place < PLACES && !e->values[piece.place]));
+		if (piece.place == PLACE_NONE)
+			buf_add(&out, piece.text, piece.n);
+		else
+			buf_text(&out, e->values[piece.place]);
+	}
+	return buf_take(&out);
+}
+
+static void words_add_expanded(const struct words_expansion *e, const struct manifest_words *words, struct manifest_words *out)
+{
+	for (size_t i = 0; i < words->n; i++) {
+		char *word = words_expand(e, words->items[i]);
+
+		manifest_words_add(out, word);
+		free(word);
+	}
+}
+
+/* A variable that is there already gets the new value. */
+static void words_add_variables(const struct words_expansion *e, const struct manifest_words *words, struct manifest_words *out)
+{
+	for (size_t i = 0; i < words->n; i++) {
+		char *word = words_expand(e, words->items[i]);
+		size_t name = strcspn(word, "=") + 1, k = 0;
+
+		while (k < out->n && strncmp(out->items[k], word, name) != 0)
+			k++;
+		if (k == out->n) {
+			manifest_words_add(out, word);
+			free(word);
+		} else {
+			free(out->items[k]);
+			out->items[k] = word;
+		}
+	}
+}
+
+static void words_add_command(const struct words_expansion *e, const struct manifest_words *words,
+                              const struct manifest_input *input, struct manifest_words *out)
+{
+	bool placed = false;
+
+	for (size_t i = 0; i < words->n; i++) {
+		const struct manifest_words one = {&words->items[i], 1};
+		bool is_arguments = strcmp(words->items[i], names[PLACE_ARGUMENTS]) == 0;
+
+		words_add_expanded(e, is_arguments ? &input->arguments : &one, out);
+		placed = placed || is_arguments;
+	}
+	if (!placed)
+		words_add_expanded(e, &input->arguments, out);
+}
+
+void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
+                      struct manifest_words *command, struct manifest_words *environment)
+{
+	const struct manifest_version *v = &manifest->versions[version];
+	const struct manifest_input *in = &manifest->inputs[input];
+	const struct words_expansion e = {{places->files, places->build, places->work, in->name, v->name, NULL}};
+
+	*command = *environment = (struct manifest_words){NULL, 0};
+	words_add_command(&e, words_command_of(manifest, v), in, command);
+	words_add_variables(&e, &manifest->environment, environment);
+	words_add_variables(&e, &v->environment, environment);
+	words_add_variables(&e, &in->environment, environment);
 }

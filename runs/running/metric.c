@@ -1,10 +1,26 @@
+#include "runs/running/metric.h"
+
+#include "base/buf.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "runs/running/metric_internal.h"
+#include "runs/running/manifest_words.h"
 #include "runs/running/run.h"
 
 #include <math.h>
+
+#define PATTERN_BYTES_MAX 1000
+#define PATTERN_NODES_MAX 2000
+#define VALUES_MAX        1000000 /* of one run */
+#define LINE_BYTES_MAX    65536   /* longer lines are skipped: matching may take the square of their length */
+#define WHERE_BYTES       128
+
+/* What a run says of its metric; the median of these is the run's. */
+struct metric_values {
+	double *items; /* [n] */
+	size_t n, capacity;
+};
 
 ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_WORD)
 
@@ -18,7 +34,258 @@ void metric_release(struct metric *metric)
 	*metric = (struct metric){.source = METRIC_WALL};
 }
 
-enum assay_status metric_add(struct metric_values *values, double value, const char *where, struct assay_error *err)
+/* ---- the key `metric` of a manifest ---- */
+
+static enum assay_status metric_parse_source(const struct manifest_reader *r, const struct yaml_node *node, struct metric *out)
+{
+	const char *words[METRIC_SOURCES], *text = NULL, *nearest;
+	enum assay_status st = yaml_string(r->file, node, &text, r->err);
+	char shown[TEXT_SHOWN_BYTES];
+
+	for (int i = 0; !st && i < METRIC_SOURCES; i++) {
+		words[i] = metric_source_word((enum metric_source)i);
+		if (strcmp(words[i], text) == 0) {
+			out->source = (enum metric_source)i;
+			return ASSAY_OK;
+		}
+	}
+	if (st)
+		return st;
+	nearest = text_nearest(text, words, METRIC_SOURCES);
+	return manifest_fail(
+	    r, ASSAY_E_FORMAT, node->line, "no metric '%s': there are wall, cpu, regex, google-benchmark and hyperfine%s%s%s",
+	    text_shown(text, shown), nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+/* The largest number of {n}, {n,} or {n,m}; at least 1. */
+static size_t metric_pattern_largest_number(const char *brace)
+{
+	size_t most = 1;
+
+	for (brace++; *brace && *brace != '}'; brace++) {
+		size_t n = *brace >= '0' && *brace <= '9' ? strtoul(brace, NULL, 10) : 0;
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+/* The end of [...]: a ']' in front is one of its characters, and so is that of [:alpha:]. */
+static const char *metric_pattern_bracket_end(const char *at)
+{
+	at += 1 + (at[1] == '^');
+	at += *at == ']';
+	for (; *at && *at != ']'; at++) {
+		const char *end = *at == '[' && at[1] && strchr(":.=", at[1]) ? strchr(at + 2, ']') : NULL;
+
+		at = end ? end : at;
+	}
+	return at;
+}
+
+/* Is the pattern more than the C library can take? It copies what is repeated, a{9} nine times and a+ twice, and copies of copies
+ * take all memory; each a* around another one may double the time. An estimate from above; whether the pattern is right is
+ * regcomp()'s business. */
+static bool metric_pattern_is_large(const char *pattern)
+{
+	size_t before[PATTERN_BYTES_MAX + 1] = {0}, depth = 0, item = 0; /* nodes of each open group, and of the last item */
+
+	for (const char *c = pattern; *c; c++) {
+		if (strchr("*?+{", *c)) {
+			size_t copies = *c == '{' ? metric_pattern_largest_number(c) : 2;
+
+			if (item && copies > PATTERN_NODES_MAX / item)
+				return true;
+			item = item * copies + 1;
+			c = *c == '{' && strchr(c, '}') ? strchr(c, '}') : c;
+		} else if (*c == ')' && depth) {
+			item += before[depth--] + 1;
+		} else {
+			before[depth] += item;
+			item = *c != '(';
+			if (*c == '(')
+				before[++depth] = 0;
+			else if (*c == '[')
+				c = metric_pattern_bracket_end(c);
+			else if (*c == '\\' && c[1])
+				c++;
+			if (!*c)
+				break;
+		}
+		if (item + before[depth] > PATTERN_NODES_MAX)
+			return true;
+	}
+	return false;
+}
+
+/* Back-references take exponential time and are none of POSIX's extended expressions. */
+static bool metric_pattern_refers_back(const char *pattern)
+{
+	for (const char *c = pattern; *c; c++) {
+		if (*c == '\\' && *++c >= '1' && *c <= '9')
+			return true;
+		if (!*c)
+			return false;
+	}
+	return false;
+}
+
+/* Classes of other languages. The C library takes \d for the letter d; \s and \w it knows, but not between brackets. */
+static const char *metric_pattern_foreign_class(const char *pattern)
+{
+	const char *bracket = NULL; /* the end of the one that we are in */
+
+	for (const char *c = pattern; *c; c++) {
+		if (bracket && c >= bracket)
+			bracket = NULL;
+		else if (!bracket && *c == '[')
+			bracket = metric_pattern_bracket_end(c);
+		if (*c != '\\' || !c[1])
+			continue;
+		if (c[1] == 'd')
+			return "\\d stands for no digit here: write [0-9], in brackets 0-9";
+		if (c[1] == 'D')
+			return "\\D stands for nothing here: write [^0-9]";
+		if (bracket && strchr("swSW", c[1]))
+			return "\\s and \\w stand for nothing between brackets: write [:space:] and [:alnum:]_ there";
+		c += bracket ? 0 : 1;
+	}
+	return NULL;
+}
+
+static const char *metric_pattern_fault(const char *pattern)
+{
+	if (strlen(pattern) > PATTERN_BYTES_MAX)
+		return "it is too long";
+	if (metric_pattern_refers_back(pattern))
+		return "back-references are not supported";
+	if (metric_pattern_foreign_class(pattern))
+		return metric_pattern_foreign_class(pattern);
+	return metric_pattern_is_large(pattern) ? "it is too large when its repetitions are written out" : NULL;
+}
+
+static enum assay_status metric_parse_pattern(const struct manifest_reader *r, const struct yaml_node *node, struct metric *out)
+{
+	const char *text = NULL, *fault;
+	enum assay_status st = yaml_string(r->file, node, &text, r->err);
+	char said[128];
+	int code;
+
+	if (st)
+		return st;
+	fault = metric_pattern_fault(text);
+	if (fault)
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "the pattern cannot be used: %s", fault);
+	code = regcomp(&out->regex, text, REG_EXTENDED);
+	if (code) {
+		regerror(code, &out->regex, said, sizeof(said));
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "the pattern is no extended regular expression: %s", said);
+	}
+	out->pattern = mem_string(text); /* from here on metric_release() frees both */
+	if (out->regex.re_nsub == 0)
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "the pattern has no group: put ( ) around the number");
+	return ASSAY_OK;
+}
+
+/* One of two words. */
+static enum assay_status metric_parse_choice(const struct manifest_reader *r, const struct yaml_node *node, const char *no,
+                                             const char *yes, bool *out)
+{
+	const char *text = NULL;
+	enum assay_status st = yaml_string(r->file, node, &text, r->err);
+	char shown[TEXT_SHOWN_BYTES];
+
+	if (!st && strcmp(text, no) && strcmp(text, yes))
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s or %s, not '%s'", node->key, no, yes,
+		                   text_shown(text, shown));
+	if (!st)
+		*out = strcmp(text, yes) == 0;
+	return st;
+}
+
+static enum assay_status metric_parse_text(const struct manifest_reader *r, const struct yaml_node *node, char **out)
+{
+	const char *text = NULL;
+	enum assay_status st = yaml_string(r->file, node, &text, r->err);
+
+	if (!st && !*text)
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is empty", node->key);
+	if (!st)
+		*out = mem_string(text);
+	return st;
+}
+
+/* Which keys belong to which source. */
+static enum assay_status metric_check_keys(const struct manifest_reader *r, const struct yaml_node *node,
+                                           const struct metric *metric)
+{
+	static const char *const keys[] = {"source", "pattern", "direction", "unit", "name", "time"};
+	static const struct {
+		const char *key;
+		unsigned sources;
+	} rows[] = {
+	    {"pattern", 1u << METRIC_REGEX},
+	    {"direction", 1u << METRIC_REGEX},
+	    {"unit", 1u << METRIC_REGEX},
+	    {"name", 1u << METRIC_GOOGLE_BENCHMARK | 1u << METRIC_HYPERFINE},
+	    {"time", 1u << METRIC_GOOGLE_BENCHMARK},
+	};
+	enum assay_status st = yaml_keys(r->file, node, "a metric", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+
+	for (size_t i = 0; !st && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct yaml_node *value = yaml_get(node, rows[i].key);
+
+		if (value && !(rows[i].sources & 1u << metric->source))
+			st = manifest_fail(r, ASSAY_E_FORMAT, value->line, "'%s' is nothing that the metric '%s' has",
+			                   rows[i].key, metric_source_word(metric->source));
+	}
+	return st;
+}
+
+static enum assay_status metric_parse_map(const struct manifest_reader *r, const struct yaml_node *node, struct metric *out)
+{
+	const struct yaml_node *value = yaml_get(node, "source");
+	enum assay_status st = ASSAY_OK;
+
+	if (value)
+		st = metric_parse_source(r, value, out);
+	else if (yaml_get(node, "pattern"))
+		out->source = METRIC_REGEX;
+	else
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
+		                   "this metric has no 'source': wall, cpu, regex, google-benchmark or hyperfine");
+	if (!st)
+		st = metric_check_keys(r, node, out);
+	if (!st && (value = yaml_get(node, "pattern")))
+		st = metric_parse_pattern(r, value, out);
+	if (!st && (value = yaml_get(node, "direction")))
+		st = metric_parse_choice(r, value, "lower", "higher", &out->higher_is_better);
+	if (!st && (value = yaml_get(node, "unit")))
+		st = metric_parse_text(r, value, &out->unit);
+	if (!st && (value = yaml_get(node, "name")))
+		st = metric_parse_text(r, value, &out->name);
+	if (!st && (value = yaml_get(node, "time")))
+		st = metric_parse_choice(r, value, "real", "cpu", &out->cpu_time);
+	return st;
+}
+
+enum assay_status metric_parse(const struct manifest_reader *r, const struct yaml_node *node, struct metric *out)
+{
+	enum assay_status st = node->kind == YAML_MAP ? metric_parse_map(r, node, out) : metric_parse_source(r, node, out);
+
+	if (!st && out->source == METRIC_REGEX && !out->pattern)
+		st = manifest_fail(
+		    r, ASSAY_E_FORMAT, node->line,
+		    "the metric regex needs a pattern, such as metric: {source: regex, pattern: 'took ([0-9.]+) s'}");
+	if (!st && out->source != METRIC_REGEX)
+		out->unit = mem_string("s");
+	return st;
+}
+
+/* ---- reading values ---- */
+
+/* `where` is for messages ("line 7", "benchmark 'BM_x'"). ASSAY_E_NODATA for what is not a value: not finite, 0 or less. */
+static enum assay_status metric_add(struct metric_values *values, double value, const char *where, struct assay_error *err)
 {
 	char shown[TEXT_DOUBLE_BYTES];
 
@@ -30,16 +297,16 @@ enum assay_status metric_add(struct metric_values *values, double value, const c
 	if (value > RUN_METRIC_MAX)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be at most %g", where,
 		                  text_from_double(value, shown), RUN_METRIC_MAX);
-	if (values->n == METRIC_VALUES_MAX)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: more than %d values of one run", where, METRIC_VALUES_MAX);
+	if (values->n == VALUES_MAX)
+		return assay_fail(err, ASSAY_E_NODATA, "%s: more than %d values of one run", where, VALUES_MAX);
 	values->items = mem_grow(values->items, values->n, &values->capacity, sizeof(double));
 	values->items[values->n++] = value;
 	return ASSAY_OK;
 }
 
 /* Of what was measured around the command. */
-static enum assay_status read_usage(const struct metric *metric, const struct metric_usage *usage, double *value,
-                                    struct assay_error *err)
+static enum assay_status metric_read_usage(const struct metric *metric, const struct metric_usage *usage, double *value,
+                                           struct assay_error *err)
 {
 	bool wall = metric->source == METRIC_WALL;
 
@@ -51,6 +318,288 @@ static enum assay_status read_usage(const struct metric *metric, const struct me
 	return ASSAY_OK;
 }
 
+/* ---- lines of text ---- */
+
+static enum assay_status metric_read_group(const char *line, const regmatch_t *group, size_t number, struct metric_values *out,
+                                           struct assay_error *err)
+{
+	char where[32], shown[TEXT_SHOWN_BYTES], *text;
+	enum assay_status st = ASSAY_OK;
+	double value = 0;
+
+	snprintf(where, sizeof(where), "line %zu", number);
+	if (group->rm_so < 0)
+		return assay_fail(err, ASSAY_E_NODATA, "%s matches, but the pattern's group is not part of the match", where);
+	text = mem_bytes(line + group->rm_so, (size_t)(group->rm_eo - group->rm_so));
+	if (!text_double(text, &value))
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: '%s' is not a number", where, text_shown(text, shown));
+	free(text);
+	return st ? st : metric_add(out, value, where, err);
+}
+
+/* The first match of one line; a NUL in it is a character as any other. */
+static enum assay_status metric_read_line(const struct metric *metric, const struct buf *line, size_t number,
+                                          struct metric_values *out, struct assay_error *err)
+{
+	regmatch_t groups[2] = {{0, (regoff_t)line->size}, {-1, -1}};
+
+	if (regexec(&metric->regex, line->bytes, 2, groups, REG_STARTEND))
+		return ASSAY_OK;
+	return metric_read_group(line->bytes, &groups[1], number, out, err);
+}
+
+static enum assay_status metric_read_lines(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
+                                           struct assay_error *err)
+{
+	char shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = ASSAY_OK;
+	const char *end = output + n;
+	struct buf line = BUF_INIT; /* regexec() wants texts that end with a NUL */
+	size_t number = 0;
+
+	for (const char *at = output, *next; !st && at < end; at = next) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t length = (size_t)((newline ? newline : end) - at);
+
+		next = newline ? newline + 1 : end;
+		number++;
+		if (length && at[length - 1] == '\r')
+			length--;
+		if (length > LINE_BYTES_MAX)
+			continue;
+		buf_clear(&line);
+		buf_add(&line, at, length);
+		st = metric_read_line(metric, &line, number, out, err);
+	}
+	buf_release(&line);
+	if (!st && out->n == 0)
+		st = assay_fail(err, ASSAY_E_NODATA, "none of the %zu line%s that it printed matches '%s'", number,
+		                text_plural(number), text_shown(metric->pattern, shown));
+	return st;
+}
+
+/* ---- JSON of Google Benchmark and hyperfine ---- */
+
+/* The document in the output: from the last line that begins with '{' to the last '}' behind it. Programs may print other things
+ * before and after, and hyperfine writes its results anew after each command. */
+static enum assay_status metric_find_document(const char *output, size_t n, cJSON **root, struct assay_error *err)
+{
+	const char *begin = NULL, *end = NULL;
+
+	for (size_t i = n; i-- > 0 && !begin;) {
+		if (output[i] == '{' && (i == 0 || output[i - 1] == '\n'))
+			begin = output + i;
+		else if (output[i] == '}' && !end)
+			end = output + i + 1;
+	}
+	if (!begin || !end)
+		return assay_fail(err, ASSAY_E_NODATA, "the output has no JSON document: no line begins with '{'%s",
+		                  begin ? " and has its '}' behind it" : "");
+	if (json_parse("its output", begin, (size_t)(end - begin), root, err))
+		return assay_fail(err, ASSAY_E_NODATA, "the output is no whole JSON document: %.200s", err ? err->text : "");
+	return ASSAY_OK;
+}
+
+static const char *metric_text_of(const cJSON *object, const char *key)
+{
+	const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsString(member) ? member->valuestring : NULL;
+}
+
+static enum assay_status metric_number_of(const cJSON *object, const char *key, const char *where, double *out,
+                                          struct assay_error *err)
+{
+	const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	if (!cJSON_IsNumber(member))
+		return assay_fail(err, ASSAY_E_NODATA, "%s has no number '%s'", where, key);
+	*out = member->valuedouble;
+	return ASSAY_OK;
+}
+
+static bool metric_is_true(const cJSON *object, const char *key)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+/* Is it the one that is asked for? Without a name there must be one only. *first is the first one's name, NULL before. */
+static enum assay_status metric_choose_result(const struct metric *metric, const char *name, const char **first, bool *chosen,
+                                              struct assay_error *err)
+{
+	char a[TEXT_SHOWN_BYTES], b[TEXT_SHOWN_BYTES];
+
+	*first = *first ? *first : name;
+	*chosen = strcmp(metric->name ? metric->name : *first, name) == 0;
+	if (*chosen || metric->name)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_NODATA, "the output has several results ('%s', '%s'): name one in 'metric'",
+	                  text_shown(*first, a), text_shown(name, b));
+}
+
+static enum assay_status metric_fail_nothing(const struct metric *metric, const char *what, const char *first,
+                                             struct assay_error *err)
+{
+	char a[TEXT_SHOWN_BYTES], b[TEXT_SHOWN_BYTES];
+
+	if (metric->name && first)
+		return assay_fail(err, ASSAY_E_NODATA, "the output has no %s '%s'; its first is '%s'", what,
+		                  text_shown(metric->name, a), text_shown(first, b));
+	return assay_fail(err, ASSAY_E_NODATA, "the output has no %s", what);
+}
+
+/* ---- Google Benchmark ---- */
+
+static double metric_seconds_of(const char *unit)
+{
+	static const struct {
+		const char *unit;
+		double seconds;
+	} rows[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+
+	for (size_t i = 0; unit && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strcmp(rows[i].unit, unit) == 0)
+			return rows[i].seconds;
+	}
+	return 0;
+}
+
+static enum assay_status metric_read_benchmark(const struct metric *metric, const cJSON *item, const char *name,
+                                               struct metric_values *out, struct assay_error *err)
+{
+	double scale = metric_seconds_of(metric_text_of(item, "time_unit")), value = 0;
+	char where[WHERE_BYTES], shown[TEXT_SHOWN_BYTES];
+	const char *why = metric_text_of(item, metric_is_true(item, "skipped") ? "skip_message" : "error_message");
+	enum assay_status st;
+
+	snprintf(where, sizeof(where), "the benchmark '%s'", text_shown(name, shown));
+	if (metric_is_true(item, "error_occurred") || metric_is_true(item, "skipped"))
+		return assay_fail(err, ASSAY_E_NODATA, "%s was not measured: %s", where,
+		                  why ? text_shown(why, shown) : "it does not say why");
+	if (scale <= 0)
+		return assay_fail(err, ASSAY_E_NODATA, "%s has no time_unit of ns, us, ms, s", where);
+	st = metric_number_of(item, metric->cpu_time ? "cpu_time" : "real_time", where, &value, err);
+	return st ? st : metric_add(out, value * scale, where, err);
+}
+
+/* A benchmark's own name is in run_name where there is one: `name` has the repetitions in it, or what was aggregated. */
+static enum assay_status metric_read_benchmarks(const struct metric *metric, const cJSON *list, struct metric_values *out,
+                                                struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	const char *first = NULL;
+	size_t aggregates = 0;
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, list)
+	{
+		const char *name = metric_text_of(item, "run_name"), *type = metric_text_of(item, "run_type");
+		bool chosen = false;
+
+		name = name ? name : metric_text_of(item, "name");
+		if (!name)
+			return assay_fail(err, ASSAY_E_NODATA, "a benchmark in the output has no name");
+		st = metric_choose_result(metric, name, &first, &chosen, err);
+		if (st)
+			return st;
+		if (chosen && type && strcmp(type, "aggregate") == 0)
+			aggregates++;
+		else if (chosen)
+			st = metric_read_benchmark(metric, item, name, out, err);
+		if (st)
+			return st;
+	}
+	if (out->n == 0 && aggregates)
+		return assay_fail(err, ASSAY_E_NODATA,
+		                  "the output has aggregates only: leave out --benchmark_report_aggregates_only");
+	return out->n ? ASSAY_OK : metric_fail_nothing(metric, "benchmark", first, err);
+}
+
+/* ---- hyperfine ---- */
+
+/* With --ignore-failure a command that failed has a time, too. */
+static enum assay_status metric_check_exits(const cJSON *item, const char *where, struct assay_error *err)
+{
+	const cJSON *exits = cJSON_GetObjectItemCaseSensitive(item, "exit_codes"), *one;
+
+	cJSON_ArrayForEach(one, exits)
+	{
+		if (!cJSON_IsNumber(one) || one->valuedouble != 0)
+			return assay_fail(err, ASSAY_E_NODATA, "%s did not always end with status 0", where);
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status metric_read_times(const cJSON *item, const char *name, struct metric_values *out,
+                                           struct assay_error *err)
+{
+	const cJSON *times = cJSON_GetObjectItemCaseSensitive(item, "times"), *one;
+	char where[WHERE_BYTES], shown[TEXT_SHOWN_BYTES];
+	enum assay_status st;
+
+	snprintf(where, sizeof(where), "the command '%s'", text_shown(name, shown));
+	if (!cJSON_IsArray(times) || cJSON_GetArraySize(times) == 0)
+		return assay_fail(err, ASSAY_E_NODATA, "%s has no 'times' in the output", where);
+	st = metric_check_exits(item, where, err);
+	cJSON_ArrayForEach(one, times)
+	{
+		if (!st && !cJSON_IsNumber(one))
+			st = assay_fail(err, ASSAY_E_NODATA, "%s has a time that is no number", where);
+		if (!st)
+			st = metric_add(out, one->valuedouble, where, err);
+	}
+	return st;
+}
+
+static enum assay_status metric_read_results(const struct metric *metric, const cJSON *list, struct metric_values *out,
+                                             struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	const char *first = NULL;
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, list)
+	{
+		const char *name = metric_text_of(item, "command");
+		bool chosen = false;
+
+		if (!name)
+			return assay_fail(err, ASSAY_E_NODATA, "a result in the output has no command");
+		st = metric_choose_result(metric, name, &first, &chosen, err);
+		if (!st && chosen)
+			st = metric_read_times(item, name, out, err);
+		if (st)
+			return st;
+	}
+	return out->n ? ASSAY_OK : metric_fail_nothing(metric, "command", first, err);
+}
+
+/* ---- both ---- */
+
+static enum assay_status metric_read_json(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
+                                          const char **warning, struct assay_error *err)
+{
+	bool google = metric->source == METRIC_GOOGLE_BENCHMARK;
+	const char *key = google ? "benchmarks" : "results";
+	cJSON *root = NULL, *list;
+	enum assay_status st = metric_find_document(output, n, &root, err);
+
+	if (st)
+		return st;
+	list = cJSON_GetObjectItemCaseSensitive(root, key);
+	if (!cJSON_IsArray(list))
+		st = assay_fail(err, ASSAY_E_NODATA, "the output is JSON, but not of %s: it has no list '%s'",
+		                google ? "Google Benchmark" : "hyperfine", key);
+	else
+		st = google ? metric_read_benchmarks(metric, list, out, err) : metric_read_results(metric, list, out, err);
+	if (!st && google && metric_is_true(cJSON_GetObjectItemCaseSensitive(root, "context"), "cpu_scaling_enabled"))
+		*warning = "Google Benchmark says that CPU scaling is enabled: times may be noisy";
+	cJSON_Delete(root);
+	return st;
+}
+
+/* ---- all together ---- */
+
 enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n,
                               double *value, const char **warning, struct assay_error *err)
 {
@@ -59,7 +608,7 @@ enum assay_status metric_read(const struct metric *metric, const struct metric_u
 
 	*warning = NULL;
 	if (metric->source == METRIC_WALL || metric->source == METRIC_CPU)
-		return read_usage(metric, usage, value, err);
+		return metric_read_usage(metric, usage, value, err);
 	if (n == 0)
 		return assay_fail(err, ASSAY_E_NODATA, "it printed nothing on standard output");
 	if (n > METRIC_OUTPUT_BYTES_MAX)

@@ -1,10 +1,17 @@
 #include "runs/running/quiho.h"
 
 #include "base/csv.h"
+#include "base/digest.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fingerprint/catalog/machine.h"
+#include "fingerprint/catalog/types.h"
+#include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
+
+#include <math.h>
 
 enum { URL, REVISION, USER, TIMESTAMP, BENCHMARK, MACHINE, REPETITION, TEST, RESULT, VERSION, DIRECTION, COLUMNS };
 
@@ -20,7 +27,7 @@ char *quiho_application(const char *benchmark, const char *test)
 	return mem_format("%s/%s", benchmark, test);
 }
 
-static bool names_ok(const struct quiho_row *row)
+static bool quiho_names_ok(const struct quiho_row *row)
 {
 	char *application;
 	bool ok;
@@ -34,14 +41,14 @@ static bool names_ok(const struct quiho_row *row)
 	return ok;
 }
 
-static bool read_direction(const char *word, enum quiho_direction *out)
+static bool quiho_read_direction(const char *word, enum quiho_direction *out)
 {
 	*out = !*word ? QUIHO_NO_DIRECTION : strcmp(word, "higher") == 0 ? QUIHO_HIGHER : QUIHO_LOWER;
 	return *out != QUIHO_LOWER || strcmp(word, "lower") == 0;
 }
 
 /* The values of a row; returns why it cannot be used, or QUIHO_SKIPS. */
-static enum quiho_skip read_values(const struct csv *csv, const size_t *index, struct quiho_row *row)
+static enum quiho_skip quiho_read_values(const struct csv *csv, const size_t *index, struct quiho_row *row)
 {
 	if (!text_double(csv->fields[index[RESULT]], &row->value))
 		return QUIHO_NOT_A_NUMBER;
@@ -53,21 +60,31 @@ static enum quiho_skip read_values(const struct csv *csv, const size_t *index, s
 		row->value = 0; /* not -0: equal values must have equal texts */
 	if (!text_timestamp_ms(csv->fields[index[TIMESTAMP]], &row->taken_ms))
 		return QUIHO_BAD_TIME;
-	if (!text_int64(csv->fields[index[REPETITION]], &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
+	if (!text_int64(csv->fields[index[REPETITION]], &row->repetition) || row->repetition < 1 ||
+	    row->repetition > REPETITION_MAX)
 		return QUIHO_BAD_REPETITION;
-	if (!names_ok(row))
+	if (!quiho_names_ok(row))
 		return QUIHO_BAD_NAME;
-	return read_direction(index[DIRECTION] == SIZE_MAX ? "" : csv->fields[index[DIRECTION]], &row->direction) ? QUIHO_SKIPS :
-														     QUIHO_BAD_DIRECTION;
+	return quiho_read_direction(index[DIRECTION] == SIZE_MAX ? "" : csv->fields[index[DIRECTION]], &row->direction)
+	           ? QUIHO_SKIPS
+	           : QUIHO_BAD_DIRECTION;
 }
 
-static void add_row(struct quiho *quiho, const struct csv *csv, const size_t *index)
+static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size_t *index)
 {
-	struct quiho_row row = { csv->fields[index[URL]],       csv->fields[index[REVISION]], csv->fields[index[USER]],
-				 csv->fields[index[MACHINE]],   csv->fields[index[BENCHMARK]], csv->fields[index[TEST]],
-				 index[VERSION] == SIZE_MAX ? "" : csv->fields[index[VERSION]], 0, 0, 0,
-				 QUIHO_NO_DIRECTION, csv->line };
-	enum quiho_skip skip = read_values(csv, index, &row);
+	struct quiho_row row = {csv->fields[index[URL]],
+	                        csv->fields[index[REVISION]],
+	                        csv->fields[index[USER]],
+	                        csv->fields[index[MACHINE]],
+	                        csv->fields[index[BENCHMARK]],
+	                        csv->fields[index[TEST]],
+	                        index[VERSION] == SIZE_MAX ? "" : csv->fields[index[VERSION]],
+	                        0,
+	                        0,
+	                        0,
+	                        QUIHO_NO_DIRECTION,
+	                        csv->line};
+	enum quiho_skip skip = quiho_read_values(csv, index, &row);
 
 	if (skip != QUIHO_SKIPS) {
 		if (!quiho->skipped[skip].count++)
@@ -80,10 +97,10 @@ static void add_row(struct quiho *quiho, const struct csv *csv, const size_t *in
 
 enum assay_status quiho_parse(const char *name, char *text, size_t n, struct quiho *out, struct assay_error *err)
 {
-	static const char *const columns[COLUMNS] = { "giturl",  "commit",     "user", "timestamp", "benchmark",
-						      "machine", "repetition", "test", "result",    "?version", "?direction" };
+	static const char *const columns[COLUMNS] = {"giturl",     "commit", "user",   "timestamp", "benchmark", "machine",
+	                                             "repetition", "test",   "result", "?version",  "?direction"};
 	size_t index[COLUMNS];
-	struct quiho quiho = { 0 };
+	struct quiho quiho = {0};
 	struct csv csv;
 	bool more = true;
 	enum assay_status st;
@@ -94,7 +111,7 @@ enum assay_status quiho_parse(const char *name, char *text, size_t n, struct qui
 		st = csv_next(&csv, &more, err);
 		if (st || !more)
 			break;
-		add_row(&quiho, &csv, index);
+		quiho_add_row(&quiho, &csv, index);
 	}
 	csv_release(&csv);
 	*out = quiho;
@@ -106,5 +123,614 @@ enum assay_status quiho_parse(const char *name, char *text, size_t n, struct qui
 void quiho_release(struct quiho *quiho)
 {
 	free(quiho->rows);
-	*quiho = (struct quiho){ 0 };
+	*quiho = (struct quiho){0};
+}
+
+/* ---- results in the store ---- */
+
+/* Results into the store, inside the caller's transaction; as fingerprint_writer. */
+struct quiho_run_writer {
+	struct store *store;
+	sqlite3_stmt *insert, *select;
+	size_t added, known;
+};
+struct quiho_run_key {
+	const char *application, *version, *machine; /* borrowed */
+	int64_t taken_ms, repetition, ordinal;
+};
+
+static void quiho_run_writer_release(struct quiho_run_writer *w)
+{
+	sqlite3_finalize(w->insert);
+	sqlite3_finalize(w->select);
+	*w = (struct quiho_run_writer){0};
+}
+
+static enum assay_status quiho_run_writer_init(struct store *store, struct quiho_run_writer *out, struct assay_error *err)
+{
+	struct quiho_run_writer w = {.store = store};
+	enum assay_status st =
+	    store_prepare(store,
+	                  "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, source) "
+	                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	                  &w.insert, err);
+
+	if (!st)
+		st =
+		    store_prepare(store,
+		                  "SELECT metric FROM run WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? "
+		                  "AND repetition = ? AND ordinal = ?",
+		                  &w.select, err);
+	*out = w;
+	if (st)
+		quiho_run_writer_release(out);
+	return st;
+}
+
+static enum assay_status quiho_check_known(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric,
+                                           struct assay_error *err)
+{
+	char here[TEXT_DOUBLE_BYTES], there[TEXT_DOUBLE_BYTES];
+	bool row;
+	double stored;
+	enum assay_status st;
+
+	store_bind(w->select, "tttiii", key->application, key->version, key->machine, key->taken_ms, key->repetition,
+	           key->ordinal);
+	st = store_step(w->store, w->select, &row, err);
+	if (st)
+		return st;
+	stored = row ? store_double(w->select, 0) : (double)NAN;
+	sqlite3_reset(w->select);
+	if (stored != metric)
+		return assay_fail(err, ASSAY_E_CONFLICT,
+		                  "the result of '%s' is %s here, but %s is stored for the same version, machine, "
+		                  "time and repetition: nothing was changed (give other data another name with --version)",
+		                  key->application, text_from_double(metric, here), text_from_double(stored, there));
+	w->known++;
+	return ASSAY_OK;
+}
+
+static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric,
+                                         int64_t source, struct assay_error *err)
+{
+	enum assay_status st;
+	bool row;
+
+	store_bind(w->insert, "tttiiidi", key->application, key->version, key->machine, key->taken_ms, key->repetition,
+	           key->ordinal, metric, source);
+	st = store_step(w->store, w->insert, &row, err);
+	if (st)
+		return st;
+	if (!sqlite3_changes(w->store->db))
+		return quiho_check_known(w, key, metric, err);
+	w->added++;
+	return ASSAY_OK;
+}
+
+/* Joins imported runs that have no fingerprint yet to the imported fingerprint of the same machine, time and repetition.
+ * Only rows that came from files (they have a source): a live run names its fingerprint itself. */
+static enum assay_status quiho_join_runs(struct store *store, struct assay_error *err)
+{
+	static const char sql[] =
+	    "UPDATE run SET pass = repetition, fingerprint = "
+	    "(SELECT f.id FROM fingerprint f WHERE f.machine = run.machine AND f.taken_ms = run.taken_ms "
+	    " AND f.origin = 'imported' AND EXISTS (SELECT 1 FROM rate r WHERE r.fingerprint = f.id AND "
+	    " r.pass = run.repetition) ORDER BY f.id LIMIT 1) "
+	    "WHERE fingerprint IS NULL AND source IS NOT NULL AND EXISTS "
+	    "(SELECT 1 FROM fingerprint f JOIN rate r ON r.fingerprint = f.id WHERE f.machine = run.machine "
+	    " AND f.taken_ms = run.taken_ms AND f.origin = 'imported' AND r.pass = run.repetition)";
+	sqlite3_stmt *stmt = NULL;
+	bool row;
+	enum assay_status st = store_prepare(store, sql, &stmt, err);
+
+	if (!st)
+		st = store_step(store, stmt, &row, err);
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* ---- machines.csv ---- */
+
+enum {
+	HARDWARE_MACHINE,
+	HARDWARE_VENDOR,
+	HARDWARE_CORES,
+	HARDWARE_SOCKETS,
+	HARDWARE_THREADS,
+	HARDWARE_BOARD_NAME,
+	HARDWARE_BOARD_SERIAL,
+	HARDWARE_BOARD_UUID,
+	HARDWARE_COLUMNS
+};
+
+#define COUNT_MAX 65536
+
+/* R's NA and Python's None stand for what was not known. */
+static void quiho_set_known(char **out, const char *text)
+{
+	if (!*text || strcmp(text, "NA") == 0 || strcmp(text, "None") == 0)
+		return;
+	free(*out);
+	*out = mem_string(text);
+}
+
+static enum assay_status quiho_read_count(const struct csv *csv, const char *what, const char *text, int64_t *out,
+                                          struct assay_error *err)
+{
+	char shown[TEXT_SHOWN_BYTES];
+	int64_t value;
+
+	if (!*text || strcmp(text, "NA") == 0)
+		return ASSAY_OK;
+	if (!text_int64(text, &value) || value < 0 || value > COUNT_MAX)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s is '%s', not a number from 0 to %d", csv->name, csv->line,
+		                  what, text_shown(text, shown), COUNT_MAX);
+	*out = value;
+	return ASSAY_OK;
+}
+
+static enum assay_status quiho_read_machine(const struct csv *csv, const size_t *index, struct machine_identity *identity,
+                                            struct assay_error *err)
+{
+	char *const *fields = csv->fields;
+	enum assay_status st = quiho_read_count(csv, "cores", fields[index[HARDWARE_CORES]], &identity->cores_per_socket, err);
+
+	if (!st)
+		st = quiho_read_count(csv, "num_cpus", fields[index[HARDWARE_SOCKETS]], &identity->sockets, err);
+	if (!st)
+		st = quiho_read_count(csv, "threads_per_core", fields[index[HARDWARE_THREADS]], &identity->threads_per_core, err);
+	quiho_set_known(&identity->cpu_vendor, fields[index[HARDWARE_VENDOR]]);
+	quiho_set_known(&identity->board_name, fields[index[HARDWARE_BOARD_NAME]]);
+	quiho_set_known(&identity->board_serial, fields[index[HARDWARE_BOARD_SERIAL]]);
+	quiho_set_known(&identity->board_uuid, fields[index[HARDWARE_BOARD_UUID]]);
+	return st;
+}
+
+enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known,
+                                       size_t *unknown, struct assay_error *err)
+{
+	static const char *const columns[HARDWARE_COLUMNS] = {"machine",          "cpu",        "cores",        "num_cpus",
+	                                                      "threads_per_core", "board_name", "board_serial", "board_uuid"};
+	size_t index[HARDWARE_COLUMNS];
+	struct csv csv;
+	bool more = true;
+	enum assay_status st;
+
+	csv_init(&csv, name, text, n);
+	st = csv_header(&csv, columns, HARDWARE_COLUMNS, index, err);
+	while (!st) {
+		const char *machine;
+
+		st = csv_next(&csv, &more, err);
+		if (st || !more)
+			break;
+		machine = csv.fields[index[HARDWARE_MACHINE]];
+		if (catalog_find(catalog, machine)) {
+			st = quiho_read_machine(&csv, index, &catalog_machine(catalog, machine)->identity, err);
+			(*known)++;
+		} else {
+			(*unknown)++;
+		}
+	}
+	csv_release(&csv);
+	return st;
+}
+
+static enum assay_status quiho_machines_read(const char *directory, struct catalog *catalog, size_t *known, size_t *unknown,
+                                             struct assay_error *err)
+{
+	char *path = mem_format("%s/machines.csv", directory);
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, QUIHO_FILE_BYTES_MAX, &text, err);
+
+	*known = *unknown = 0;
+	if (!st) {
+		buf_add(&text, "", 0);
+		st = quiho_machines_parse(path, text.bytes, text.size, catalog, known, unknown, err);
+	} else if (st == ASSAY_E_NOTFOUND) {
+		st = ASSAY_OK;
+	}
+	buf_release(&text);
+	free(path);
+	return st;
+}
+
+/* ---- import ---- */
+
+#define UNKNOWN "unknown"
+
+/* A row with the name of what it measures, in the order in which it is stored. */
+struct quiho_item {
+	const struct quiho_row *row;
+	char *name;          /* of the stressor or the application */
+	const char *version; /* of the application */
+	bool fingerprint;
+};
+
+static struct quiho_item quiho_item_of(const struct quiho_row *row, const char *version)
+{
+	struct quiho_item item = {row, NULL, *row->version ? row->version : version, strcmp(row->benchmark, QUIHO_STRESSNG) == 0};
+
+	if (item.fingerprint)
+		item.name = mem_string(*row->test ? row->test : "null");
+	else
+		item.name = quiho_application(row->benchmark, row->test);
+	return item;
+}
+
+static int quiho_compare_numbers(double a, double b)
+{
+	return (a > b) - (a < b);
+}
+
+static int quiho_compare_keys(const struct quiho_item *a, const struct quiho_item *b)
+{
+	int order;
+
+	if (a->fingerprint != b->fingerprint)
+		return a->fingerprint ? -1 : 1;
+	if ((order = strcmp(a->row->machine, b->row->machine)))
+		return order;
+	if (a->row->taken_ms != b->row->taken_ms)
+		return a->row->taken_ms < b->row->taken_ms ? -1 : 1;
+	if (a->row->repetition != b->row->repetition)
+		return a->row->repetition < b->row->repetition ? -1 : 1;
+	if ((order = strcmp(a->name, b->name)))
+		return order;
+	return a->fingerprint ? 0 : strcmp(a->version, b->version);
+}
+
+static int quiho_compare_source(const struct quiho_row *a, const struct quiho_row *b)
+{
+	int order = strcmp(a->url, b->url);
+
+	if (!order)
+		order = strcmp(a->revision, b->revision);
+	return order ? order : strcmp(a->user, b->user);
+}
+
+/* Values of one key stand in ascending order, so that the order of rows in the file changes nothing. */
+static int quiho_compare_item(const void *x, const void *y)
+{
+	const struct quiho_item *a = x, *b = y;
+	int order = quiho_compare_keys(a, b);
+
+	if (!order)
+		order = quiho_compare_numbers(a->row->value, b->row->value);
+	return order ? order : quiho_compare_source(a->row, b->row);
+}
+
+struct quiho_import {
+	struct store *store;
+	const char *file;
+	struct quiho_item *items; /* [n] */
+	size_t n;
+	char battery_hash[DIGEST_HEX_BYTES];
+	struct fingerprint_writer fingerprints;
+	struct quiho_run_writer runs;
+	struct quiho_import_result result;
+};
+
+/* The id of a source row, made where it is missing. Rows of one source stand together, mostly: the last one is remembered. */
+static enum assay_status quiho_source_id(struct quiho_import *im, const struct quiho_row *row, const struct quiho_row **last,
+                                         int64_t *id, struct assay_error *err)
+{
+	static const char *const statements[] = {
+	    "INSERT INTO source (url, revision, user) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+	    "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ?"};
+	enum assay_status st = ASSAY_OK;
+
+	if (*last && quiho_compare_source(*last, row) == 0)
+		return ASSAY_OK;
+	for (int i = 0; !st && i < 2; i++) {
+		sqlite3_stmt *stmt = NULL;
+		bool found;
+
+		st = store_prepare(im->store, statements[i], &stmt, err);
+		if (!st) {
+			store_bind(stmt, "ttt", row->url, row->revision, row->user);
+			st = store_step(im->store, stmt, &found, err);
+		}
+		if (!st && found)
+			*id = sqlite3_column_int64(stmt, 0);
+		sqlite3_finalize(stmt);
+	}
+	*last = row;
+	return st;
+}
+
+static enum assay_status quiho_write_rate(struct quiho_import *im, const struct quiho_item *item, bool new_session,
+                                          int64_t ordinal, int64_t source, struct assay_error *err)
+{
+	const struct quiho_row *row = item->row;
+	struct fingerprint_key key = {row->machine, QUIHO_BATTERY, im->battery_hash, UNKNOWN, UNKNOWN, row->taken_ms};
+	char id[FINGERPRINT_ID_BYTES];
+	enum assay_status st = ASSAY_OK;
+
+	fingerprint_id(&key, id);
+	if (new_session)
+		st = fingerprint_write(&im->fingerprints, &key, "imported", source, err);
+	im->result.recorded_zeros += row->value == 0;
+	return st ? st
+	          : fingerprint_write_rate(&im->fingerprints, id, row->repetition, item->name, ordinal, row->value, (double)NAN,
+	                                   err);
+}
+
+static enum assay_status quiho_write_items(struct quiho_import *im, struct assay_error *err)
+{
+	const struct quiho_row *last_source = NULL;
+	int64_t ordinal = 0, source = 0;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < im->n; i++) {
+		const struct quiho_item *item = &im->items[i], *before = i ? &im->items[i - 1] : NULL;
+		const struct quiho_row *row = item->row;
+		bool new_machine = !before || strcmp(before->row->machine, row->machine) != 0;
+
+		ordinal = before && quiho_compare_keys(before, item) == 0 ? ordinal + 1 : 0;
+		st = quiho_source_id(im, row, &last_source, &source, err);
+		if (!st && item->fingerprint) {
+			im->result.machines += new_machine;
+			st = quiho_write_rate(im, item, new_machine || before->row->taken_ms != row->taken_ms, ordinal, source,
+			                      err);
+		} else if (!st) {
+			struct quiho_run_key key = {item->name,    item->version,   row->machine,
+			                            row->taken_ms, row->repetition, ordinal};
+
+			st = quiho_run_write(&im->runs, &key, row->value, source, err);
+		}
+		if (st)
+			assay_context(err, "%s:%zu", im->file, row->line);
+	}
+	return st;
+}
+
+static int quiho_compare_names(const void *a, const void *b)
+{
+	const struct quiho_item *x = *(const struct quiho_item *const *)a, *y = *(const struct quiho_item *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (x->row->line > y->row->line) - (x->row->line < y->row->line);
+}
+
+/* One application has one direction. */
+static enum assay_status quiho_write_directions(struct quiho_import *im, struct assay_error *err)
+{
+	const struct quiho_item **items = mem_new(im->n, sizeof(*items));
+	enum assay_status st = ASSAY_OK;
+	size_t n = 0;
+
+	for (size_t i = 0; i < im->n; i++) {
+		if (!im->items[i].fingerprint && im->items[i].row->direction)
+			items[n++] = &im->items[i];
+	}
+	if (n)
+		qsort(items, n, sizeof(*items), quiho_compare_names);
+	for (size_t i = 0; !st && i < n; i++) {
+		const struct quiho_row *row = items[i]->row, *before = i ? items[i - 1]->row : NULL;
+
+		if (!before || strcmp(items[i - 1]->name, items[i]->name) != 0)
+			st = metric_rule_put_name(im->store, items[i]->name, row->direction == QUIHO_HIGHER, err);
+		else if (before->direction != row->direction)
+			st = assay_fail(err, ASSAY_E_FORMAT,
+			                "%s:%zu: higher is better for '%s' in one of lines %zu and %zu, and lower in the other",
+			                im->file, row->line, items[i]->name, before->line, row->line);
+	}
+	free(items);
+	return st;
+}
+
+static enum assay_status quiho_write_rules(struct quiho_import *im, const struct quiho_import_options *options,
+                                           struct assay_error *err)
+{
+	enum assay_status st = quiho_write_directions(im, err);
+
+	for (size_t i = 0; !st && i < options->n_rules; i++)
+		st = metric_rule_put(im->store, options->rules[i].glob, options->rules[i].higher_is_better, err);
+	return st;
+}
+
+/* A fingerprint keeps the source of its first row, and what was known before keeps its own: the others are not of use. */
+static enum assay_status quiho_drop_unused_sources(struct quiho_import *im, struct assay_error *err)
+{
+	static const char sql[] = "DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL "
+	                          "UNION SELECT source FROM run WHERE source IS NOT NULL)";
+	sqlite3_stmt *stmt = NULL;
+	bool row;
+	enum assay_status st = store_prepare(im->store, sql, &stmt, err);
+
+	if (!st)
+		st = store_step(im->store, stmt, &row, err);
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status quiho_write_store(struct quiho_import *im, const struct quiho_import_options *options,
+                                           struct assay_error *err)
+{
+	enum assay_status st = fingerprint_writer_init(im->store, &im->fingerprints, err);
+
+	if (!st)
+		st = quiho_run_writer_init(im->store, &im->runs, err);
+	if (!st)
+		st = quiho_write_items(im, err);
+	if (!st)
+		st = quiho_drop_unused_sources(im, err);
+	if (!st)
+		st = quiho_write_rules(im, options, err);
+	if (!st)
+		st = quiho_join_runs(im->store, err);
+	im->result.fingerprints_added = im->fingerprints.added;
+	im->result.fingerprints_known = im->fingerprints.known;
+	im->result.rates_added = im->fingerprints.rates_added;
+	im->result.rates_known = im->fingerprints.rates_known;
+	im->result.runs_added = im->runs.added;
+	im->result.runs_known = im->runs.known;
+	fingerprint_writer_release(&im->fingerprints);
+	quiho_run_writer_release(&im->runs);
+	return st;
+}
+
+static enum assay_status quiho_count_runs(struct quiho_import *im, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(
+	    im->store, "SELECT count(DISTINCT application), sum(fingerprint IS NULL) FROM run WHERE source IS NOT NULL", &stmt,
+	    err);
+
+	if (!st)
+		st = store_step(im->store, stmt, &row, err);
+	if (!st && row) {
+		im->result.applications = (size_t)sqlite3_column_int64(stmt, 0);
+		im->result.runs_without_fingerprint = (size_t)sqlite3_column_int64(stmt, 1);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* Passes of this battery that lack a stressor which another pass of it has. */
+static size_t quiho_count_incomplete(const struct fingerprint_set *set)
+{
+	bool *occurs = mem_new(set->n_stressors, sizeof(bool));
+	size_t incomplete = 0;
+
+	for (int counting = 0; counting < 2; counting++) {
+		for (size_t i = 0; i < set->n; i++) {
+			const struct fingerprint *f = &set->items[i];
+
+			for (size_t pass = 0; strcmp(f->battery, QUIHO_BATTERY) == 0 && pass < f->n_passes; pass++) {
+				bool lacks = false;
+
+				for (size_t j = 0; j < set->n_stressors; j++) {
+					bool present = !isnan(fingerprint_rate(set, f, pass, j));
+
+					occurs[j] = occurs[j] || present;
+					lacks = lacks || (occurs[j] && !present);
+				}
+				incomplete += counting && lacks;
+			}
+		}
+	}
+	free(occurs);
+	return incomplete;
+}
+
+static enum assay_status quiho_read_types(const char *path, struct catalog *catalog, struct quiho_import_result *result,
+                                          struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, QUIHO_FILE_BYTES_MAX, &text, err);
+
+	if (!st) {
+		buf_add(&text, "", 0);
+		st = types_read_file(path, text.bytes, text.size, catalog, &result->types_given, &result->types_unknown, err);
+	}
+	buf_release(&text);
+	return st;
+}
+
+/* Everything that goes into the files of the catalog, in memory; nothing is written yet. */
+static enum assay_status quiho_update_catalog(struct quiho_import *im, const struct quiho_import_options *options,
+                                              struct catalog *catalog, struct assay_error *err)
+{
+	struct fingerprint_set set = {0};
+	enum assay_status st = fingerprint_load(im->store, &set, err);
+
+	if (!st) {
+		im->result.incomplete_passes = quiho_count_incomplete(&set);
+		catalog_put(catalog, &set);
+	}
+	if (!st)
+		st = quiho_machines_read(options->directory, catalog, &im->result.hardware_known, &im->result.hardware_unknown,
+		                         err);
+	if (!st && options->types_file)
+		st = quiho_read_types(options->types_file, catalog, &im->result, err);
+	fingerprint_set_release(&set);
+	return st;
+}
+
+/* Says why no row of the file can be used. */
+static enum assay_status quiho_fail_nothing_usable(const char *file, const struct quiho *quiho, struct assay_error *err)
+{
+	struct buf why = BUF_INIT;
+	size_t rows = 0;
+	enum assay_status st;
+
+	for (int i = 0; i < QUIHO_SKIPS; i++) {
+		rows += quiho->skipped[i].count;
+		if (quiho->skipped[i].count)
+			buf_format(&why, "; %zu: %s (first in line %zu)", quiho->skipped[i].count,
+			           quiho_skip_text((enum quiho_skip)i), quiho->skipped[i].first_line);
+	}
+	if (rows == 0)
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: there are no rows behind the header", file);
+	else
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: none of its %zu rows can be used%s", file, rows, why.bytes);
+	buf_release(&why);
+	return st;
+}
+
+static void quiho_fill_items(struct quiho_import *im, const struct quiho *quiho, const char *version)
+{
+	im->items = mem_new(quiho->n, sizeof(*im->items));
+	im->n = quiho->n;
+	for (size_t i = 0; i < quiho->n; i++)
+		im->items[i] = quiho_item_of(&quiho->rows[i], version);
+	qsort(im->items, im->n, sizeof(*im->items), quiho_compare_item);
+	im->result.rows = quiho->n;
+	for (int i = 0; i < QUIHO_SKIPS; i++) {
+		im->result.rows += quiho->skipped[i].count;
+		im->result.skipped[i] = quiho->skipped[i].count;
+		im->result.skipped_line[i] = quiho->skipped[i].first_line;
+	}
+}
+
+enum assay_status quiho_import(struct lab *lab, const struct quiho_import_options *options, struct quiho_import_result *out,
+                               struct assay_error *err)
+{
+	char *path = mem_format("%s/results.csv", options->directory);
+	struct quiho_import im = {.store = &lab->store, .file = path};
+	struct catalog catalog = {0};
+	struct quiho quiho = {0};
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, QUIHO_FILE_BYTES_MAX, &text, err);
+
+	/* What was run in 2017, with which arguments, is known by name only. */
+	digest_sha256(QUIHO_BATTERY, strlen(QUIHO_BATTERY), im.battery_hash);
+	im.battery_hash[FINGERPRINT_ID_BYTES - 1] = '\0';
+	if (!st) {
+		buf_add(&text, "", 0);
+		st = quiho_parse(path, text.bytes, text.size, &quiho, err);
+	}
+	if (!st && quiho.n == 0)
+		st = quiho_fail_nothing_usable(path, &quiho, err);
+	if (!st)
+		st = catalog_load(lab->machines, NULL, &catalog, err);
+	if (!st) {
+		quiho_fill_items(&im, &quiho, options->version);
+		st = store_begin(im.store, err);
+	}
+	if (!st)
+		st = quiho_write_store(&im, options, err);
+	if (!st)
+		st = quiho_count_runs(&im, err);
+	if (!st)
+		st = quiho_update_catalog(&im, options, &catalog, err);
+	if (!st)
+		st = store_commit(im.store, err);
+	store_rollback(im.store);
+	if (!st && catalog_save(&catalog, &im.result.catalog_written, err))
+		st = assay_context(err,
+		                   "the measurements are stored, but the catalog is not up to date; import again to complete it");
+	*out = im.result;
+	for (size_t i = 0; i < im.n; i++)
+		free(im.items[i].name);
+	free(im.items);
+	catalog_release(&catalog);
+	quiho_release(&quiho);
+	buf_release(&text);
+	free(path);
+	return st;
 }

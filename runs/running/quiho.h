@@ -1,11 +1,13 @@
 /* The data package of the quiho paper: results.csv with fingerprints and application results in one table (docs/formats.md).
- * Source: Jimenez et al., "quiho: Automated Performance Regression Testing Using Inferred Resource Utilization Profiles", 2018. */
+ * Source: Jimenez et al., "quiho: Automated Performance Regression Testing Using Inferred Resource Utilization Profiles", 2018.
+ */
 #ifndef RUNS_RUNNING_QUIHO_H
 #define RUNS_RUNNING_QUIHO_H
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/rows.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fleet/lab/lab.h"
 
 #include <stdbool.h>
@@ -18,13 +20,13 @@
 #define QUIHO_STRESSNG       "stressng" /* the benchmark whose rows are fingerprints */
 
 /* Why a row cannot be used. */
-#define QUIHO_SKIP_ROWS(X)                                                                            \
-	X(QUIHO_NOT_A_NUMBER, "not_a_number", "the result is not a finite number")                    \
-	X(QUIHO_NEGATIVE, "negative", "the result is negative")                                       \
-	X(QUIHO_TOO_LARGE, "too_large", "the result is above 1e100")                                  \
-	X(QUIHO_BAD_TIME, "bad_timestamp", "the time stamp is not seconds or milliseconds since 1970") \
-	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")     \
-	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used") \
+#define QUIHO_SKIP_ROWS(X)                                                                                                       \
+	X(QUIHO_NOT_A_NUMBER, "not_a_number", "the result is not a finite number")                                               \
+	X(QUIHO_NEGATIVE, "negative", "the result is negative")                                                                  \
+	X(QUIHO_TOO_LARGE, "too_large", "the result is above 1e100")                                                             \
+	X(QUIHO_BAD_TIME, "bad_timestamp", "the time stamp is not seconds or milliseconds since 1970")                           \
+	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")                                \
+	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used")                          \
 	X(QUIHO_BAD_DIRECTION, "bad_direction", "the direction is neither lower nor higher")
 
 enum quiho_skip { QUIHO_SKIP_ROWS(ROWS_ENUM) QUIHO_SKIPS };
@@ -60,7 +62,7 @@ void quiho_release(struct quiho *quiho);
 /* `benchmark/test`, or `benchmark` alone where both are equal or the test is empty. free() it. */
 char *quiho_application(const char *benchmark, const char *test);
 
-/* The direction of the metrics of some applications (metric_rule.h). */
+/* The direction of the metrics of some applications (metric_direction.h). */
 struct quiho_rule {
 	const char *glob;
 	bool higher_is_better;
@@ -68,8 +70,8 @@ struct quiho_rule {
 
 struct quiho_import_options {
 	const char *directory;
-	const char *types_file; /* or NULL */
-	const char *version;    /* of rows without one */
+	const char *types_file;         /* or NULL */
+	const char *version;            /* of rows without one */
 	const struct quiho_rule *rules; /* [n_rules] to keep, in this order */
 	size_t n_rules;
 };
@@ -90,7 +92,12 @@ struct quiho_import_result {
 /* Reads DIRECTORY/results.csv (and machines.csv where it is) into the store and the catalog of a laboratory that is open for
  * writing. One transaction: after any error the laboratory is as before. Importing the same again changes nothing. */
 enum assay_status quiho_import(struct lab *lab, const struct quiho_import_options *options, struct quiho_import_result *out,
-			       struct assay_error *err);
+                               struct assay_error *err);
+
+/* machines.csv, from text (see csv.h); `name` is for messages: puts the evidence of a row into the machine of the catalog that
+ * has exactly its name: other names are other machines, even of the same model. */
+enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known,
+                                       size_t *unknown, struct assay_error *err);
 
 /* What of the store is not in an export, or not as it is. */
 struct quiho_export_result {
@@ -100,9 +107,9 @@ struct quiho_export_result {
 	size_t other_builds; /* results of earlier builds of their versions: in it, and no reader can tell them from the others */
 };
 
-/* The rates of that battery, and the results of one metric for each application, as results.csv: canonical order of rows, shortest
- * numbers that read back the same; with a column `version` when any differs from QUIHO_VERSION, and `direction` when any differs from
- * what an import takes for granted. What came from such a package gives the same store again. */
+/* The rates of that battery, and the results of one metric for each application, as results.csv: canonical order of rows,
+ * shortest numbers that read back the same; with a column `version` when any differs from QUIHO_VERSION, and `direction` when any
+ * differs from what an import takes for granted. What came from such a package gives the same store again. */
 enum assay_status quiho_export(struct store *store, struct buf *out, struct quiho_export_result *result, struct assay_error *err);
 
 #endif

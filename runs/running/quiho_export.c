@@ -1,25 +1,132 @@
+#include "runs/running/quiho.h"
+
 #include "base/csv.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/running/export_metric.h"
-#include "runs/running/quiho.h"
+#include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
 
 #include <inttypes.h>
 
+/* Which metric, and in which direction, an export has of each application: a file has no room for two. */
+struct export_application {
+	char *name; /* as the store knows it */
+	const struct plan_metric
+	    *latest; /* of the latest plan of which there are results; NULL: all are imported, or nothing is known */
+	bool higher_is_better;
+};
+
+struct export_metrics {
+	struct plan_metrics plans;
+	struct export_application *items; /* [n], by name */
+	size_t n;
+	bool directions; /* one of them is not what an import takes for granted */
+};
+
+static void export_metrics_release(struct export_metrics *metrics)
+{
+	for (size_t i = 0; i < metrics->n; i++)
+		free(metrics->items[i].name);
+	free(metrics->items);
+	plan_metrics_release(&metrics->plans);
+	*metrics = (struct export_metrics){.items = NULL};
+}
+
+/* Rows come by application: the last item is the one at hand, if it is of this row. */
+static void export_metrics_add_row(struct export_metrics *m, size_t *capacity, const char *application, const char *plan,
+                                   const struct metric_rules *rules)
+{
+	const struct plan_metric *metric = plan_metrics_find(&m->plans, plan);
+	struct export_application *item = m->n ? &m->items[m->n - 1] : NULL;
+
+	if (!item || strcmp(item->name, application) != 0) {
+		m->items = mem_grow(m->items, m->n, capacity, sizeof(*m->items));
+		item = &m->items[m->n++];
+		*item =
+		    (struct export_application){mem_string(application), NULL, metric_rules_higher_is_better(rules, application)};
+	}
+	if (metric && (!item->latest || metric->started_ms > item->latest->started_ms)) {
+		item->latest = metric;
+		item->higher_is_better = metric->higher_is_better;
+	}
+}
+
+static enum assay_status export_metrics_load(struct store *store, struct export_metrics *out, struct assay_error *err)
+{
+	struct export_metrics m = {.items = NULL};
+	struct metric_rules rules = {0};
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0;
+	bool row = true;
+	enum assay_status st = plan_metrics_load(store, &m.plans, err);
+
+	if (!st)
+		st = metric_rules_load(store, &rules, err);
+	if (!st)
+		st = store_prepare(store, "SELECT DISTINCT application, plan FROM run ORDER BY application, plan", &stmt, err);
+	while (!st) {
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		export_metrics_add_row(&m, &capacity, store_text(stmt, 0), store_text(stmt, 1), &rules);
+	}
+	for (size_t i = 0; i < m.n; i++)
+		m.directions = m.directions || m.items[i].higher_is_better != metric_rules_granted(m.items[i].name);
+	sqlite3_finalize(stmt);
+	metric_rules_release(&rules);
+	*out = m;
+	if (st)
+		export_metrics_release(out);
+	return st;
+}
+
+static int export_metrics_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct export_application *)a)->name, ((const struct export_application *)b)->name);
+}
+
+static const struct export_application *export_metrics_find(const struct export_metrics *metrics, const char *application)
+{
+	char *name = mem_string(application);
+	const struct export_application key = {name, NULL, false}, *found;
+
+	found = metrics->n ? bsearch(&key, metrics->items, metrics->n, sizeof(*metrics->items), export_metrics_compare) : NULL;
+	ASSAY_BUG_IF(!found);
+	free(name);
+	return found;
+}
+
+static bool export_metrics_higher(const struct export_metrics *metrics, const char *application)
+{
+	return export_metrics_find(metrics, application)->higher_is_better;
+}
+
+/* Are results of this plan ("": imported) under the metric of the application, as far as is known? */
+static bool export_metrics_same(const struct export_metrics *metrics, const char *application, const char *plan)
+{
+	const struct export_application *of = export_metrics_find(metrics, application);
+	const struct plan_metric *metric = plan_metrics_find(&metrics->plans, plan);
+
+	return !metric || !of->latest || strcmp(metric->hash, of->latest->hash) == 0;
+}
+
+/* ---- the table ---- */
+
 /* One table in the columns of results.csv. Applications' names are split at their first '/', which quiho_application() undoes. */
 static const char rows_sql[] =
-    "SELECT s.url, s.revision, s.user, f.taken_ms, '" QUIHO_STRESSNG "' AS name, f.machine, r.pass, r.stressor, r.per_s, '' AS version, 0 AS kind, "
+    "SELECT s.url, s.revision, s.user, f.taken_ms, '" QUIHO_STRESSNG
+    "' AS name, f.machine, r.pass, r.stressor, r.per_s, '' AS version, 0 AS kind, "
     "r.ordinal, NULL AS plan FROM rate r JOIN fingerprint f ON f.id = r.fingerprint LEFT JOIN source s ON s.id = f.source "
     "WHERE f.battery = '" QUIHO_BATTERY "' "
     "UNION ALL "
-    "SELECT s.url, s.revision, s.user, u.taken_ms, u.application, u.machine, u.repetition, NULL, u.metric, u.version, 1, u.ordinal, u.plan "
+    "SELECT s.url, s.revision, s.user, u.taken_ms, u.application, u.machine, u.repetition, NULL, u.metric, u.version, 1, "
+    "u.ordinal, u.plan "
     "FROM run u LEFT JOIN source s ON s.id = u.source "
     "ORDER BY kind, 6, 4, 7, 5, 8, version, 12";
 
 enum { URL, REVISION, USER, TAKEN, NAME, MACHINE, REPETITION, STRESSOR, VALUE, VERSION, KIND, ORDINAL, PLAN };
 
-static enum assay_status has_versions(struct store *store, bool *out, struct assay_error *err)
+static enum assay_status quiho_export_has_versions(struct store *store, bool *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_prepare(store, "SELECT 1 FROM run WHERE version <> '" QUIHO_VERSION "' LIMIT 1", &stmt, err);
@@ -30,7 +137,7 @@ static enum assay_status has_versions(struct store *store, bool *out, struct ass
 	return st;
 }
 
-static void add_number(struct buf *out, int64_t value)
+static void quiho_export_add_number(struct buf *out, int64_t value)
 {
 	char text[TEXT_DOUBLE_BYTES];
 
@@ -39,13 +146,13 @@ static void add_number(struct buf *out, int64_t value)
 }
 
 /* A number below 1e11 would be read as seconds (text_timestamp_ms). */
-static int64_t timestamp(int64_t taken_ms)
+static int64_t quiho_export_timestamp(int64_t taken_ms)
 {
 	return taken_ms < INT64_C(100000000000) ? taken_ms / 1000 : taken_ms;
 }
 
 /* Whether quiho_application() puts the two parts together again, and neither is read as a stressor. */
-static bool splits(const char *name, const char *slash)
+static bool quiho_export_splits(const char *name, const char *slash)
 {
 	size_t n = (size_t)(slash - name);
 	bool same = strlen(slash + 1) == n && strncmp(name, slash + 1, n) == 0;
@@ -54,7 +161,7 @@ static bool splits(const char *name, const char *slash)
 	return n && slash[1] && !same && !stressor;
 }
 
-static void add_row(struct buf *out, sqlite3_stmt *stmt, bool versions, const struct export_metrics *metrics)
+static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, bool versions, const struct export_metrics *metrics)
 {
 	char value[TEXT_DOUBLE_BYTES];
 	char *benchmark = mem_string(store_text(stmt, NAME));
@@ -66,17 +173,17 @@ static void add_row(struct buf *out, sqlite3_stmt *stmt, bool versions, const st
 		test = store_text(stmt, STRESSOR);
 	else
 		direction = export_metrics_higher(metrics, benchmark) ? "higher" : "lower";
-	if (sqlite3_column_type(stmt, STRESSOR) == SQLITE_NULL && slash && splits(benchmark, slash)) {
+	if (sqlite3_column_type(stmt, STRESSOR) == SQLITE_NULL && slash && quiho_export_splits(benchmark, slash)) {
 		*slash = '\0';
 		test = slash + 1;
 	}
 	csv_add(out, store_text(stmt, URL), true);
 	csv_add(out, store_text(stmt, REVISION), false);
 	csv_add(out, store_text(stmt, USER), false);
-	add_number(out, timestamp(sqlite3_column_int64(stmt, TAKEN)));
+	quiho_export_add_number(out, quiho_export_timestamp(sqlite3_column_int64(stmt, TAKEN)));
 	csv_add(out, benchmark, false);
 	csv_add(out, store_text(stmt, MACHINE), false);
-	add_number(out, sqlite3_column_int64(stmt, REPETITION));
+	quiho_export_add_number(out, sqlite3_column_int64(stmt, REPETITION));
 	csv_add(out, test, false);
 	csv_add(out, text_from_double(store_double(stmt, VALUE), value), false);
 	if (versions)
@@ -87,7 +194,7 @@ static void add_row(struct buf *out, sqlite3_stmt *stmt, bool versions, const st
 	free(benchmark);
 }
 
-static enum assay_status count(struct store *store, const char *sql, size_t *out, struct assay_error *err)
+static enum assay_status quiho_export_count(struct store *store, const char *sql, size_t *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
@@ -102,7 +209,8 @@ static enum assay_status count(struct store *store, const char *sql, size_t *out
 }
 
 /* Results that are exported and are not of the latest build of their version. */
-static enum assay_status count_builds(struct store *store, const struct export_metrics *metrics, size_t *out, struct assay_error *err)
+static enum assay_status quiho_export_count_builds(struct store *store, const struct export_metrics *metrics, size_t *out,
+                                                   struct assay_error *err)
 {
 	struct run_listing *list = NULL;
 	size_t n = 0;
@@ -120,23 +228,24 @@ static enum assay_status count_builds(struct store *store, const struct export_m
 	return st;
 }
 
-static enum assay_status write_rows(struct store *store, bool versions, const struct export_metrics *metrics, struct buf *out, size_t *other_metric,
-				    struct assay_error *err)
+static enum assay_status quiho_export_write_rows(struct store *store, bool versions, const struct export_metrics *metrics,
+                                                 struct buf *out, size_t *other_metric, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = true;
 	enum assay_status st = store_prepare(store, rows_sql, &stmt, err);
 
 	buf_format(out, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result%s%s\n", versions ? ",version" : "",
-		   metrics->directions ? ",direction" : "");
+	           metrics->directions ? ",direction" : "");
 	while (!st) {
 		st = store_step(store, stmt, &row, err);
 		if (st || !row)
 			break;
-		if (sqlite3_column_int(stmt, KIND) == 1 && !export_metrics_same(metrics, store_text(stmt, NAME), store_text(stmt, PLAN)))
+		if (sqlite3_column_int(stmt, KIND) == 1 &&
+		    !export_metrics_same(metrics, store_text(stmt, NAME), store_text(stmt, PLAN)))
 			++*other_metric;
 		else
-			add_row(out, stmt, versions, metrics);
+			quiho_export_add_row(out, stmt, versions, metrics);
 	}
 	sqlite3_finalize(stmt);
 	return st;
@@ -148,18 +257,21 @@ enum assay_status quiho_export(struct store *store, struct buf *out, struct quih
 	bool versions = false;
 	enum assay_status st = export_metrics_load(store, &metrics, err);
 
-	*result = (struct quiho_export_result){ 0 };
+	*result = (struct quiho_export_result){0};
 	if (!st)
-		st = has_versions(store, &versions, err);
+		st = quiho_export_has_versions(store, &versions, err);
 	if (!st)
-		st = write_rows(store, versions, &metrics, out, &result->other_metric, err);
+		st = quiho_export_write_rows(store, versions, &metrics, out, &result->other_metric, err);
 	if (!st)
-		st = count(store, "SELECT count(*) FROM fingerprint WHERE battery <> '" QUIHO_BATTERY "'", &result->fingerprints, err);
+		st = quiho_export_count(store, "SELECT count(*) FROM fingerprint WHERE battery <> '" QUIHO_BATTERY "'",
+		                        &result->fingerprints, err);
 	if (!st)
-		st = count(store, "SELECT count(*) FROM execution WHERE outcome <> 'ok' AND plan IN (SELECT id FROM plan WHERE probe IS NULL)",
-			   &result->failed, err);
+		st = quiho_export_count(
+		    store,
+		    "SELECT count(*) FROM execution WHERE outcome <> 'ok' AND plan IN (SELECT id FROM plan WHERE probe IS NULL)",
+		    &result->failed, err);
 	if (!st)
-		st = count_builds(store, &metrics, &result->other_builds, err);
+		st = quiho_export_count_builds(store, &metrics, &result->other_builds, err);
 	export_metrics_release(&metrics);
 	return st;
 }

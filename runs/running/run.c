@@ -1,12 +1,13 @@
 #include "runs/running/run.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "runs/running/metric_rule.h"
-#include "runs/running/plan_metric.h"
+#include "runs/running/metric_direction.h"
 #include "runs/running/run_build.h"
 
-#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
+#define MEASURED                                                                                                                 \
+	"(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
 
 bool run_name_ok(const char *name)
 {
@@ -22,18 +23,19 @@ bool run_name_ok(const char *name)
 }
 
 /* On each machine those of the latest plan of the build that ran there: what is repaired by running again fails no more. */
-static enum assay_status count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
-					  struct run_set *set, struct assay_error *err)
+static enum assay_status run_set_count_executions(struct store *store, const struct run_builds *builds,
+                                                  const struct run_build *latest, struct run_set *set, struct assay_error *err)
 {
 	const struct run_build *last = NULL; /* of the machine at hand */
 	struct run_executed *at = NULL;
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
 	bool row = true;
-	enum assay_status st = store_prepare(store,
-					     "SELECT machine, plan, count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND "
-					     "version = ? GROUP BY machine, plan ORDER BY machine",
-					     &stmt, err);
+	enum assay_status st =
+	    store_prepare(store,
+	                  "SELECT machine, plan, count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND "
+	                  "version = ? GROUP BY machine, plan ORDER BY machine",
+	                  &stmt, err);
 
 	if (!st)
 		store_bind(stmt, "tt", set->application, set->version);
@@ -47,7 +49,7 @@ static enum assay_status count_executions(struct store *store, const struct run_
 		if (!at || strcmp(at->machine, store_text(stmt, 0)) != 0) {
 			set->on = mem_grow(set->on, set->n_on, &capacity, sizeof(*set->on));
 			at = &set->on[set->n_on++];
-			*at = (struct run_executed){ .machine = mem_string(store_text(stmt, 0)) };
+			*at = (struct run_executed){.machine = mem_string(store_text(stmt, 0))};
 		} else if (last->last_ms > build->last_ms) {
 			continue;
 		}
@@ -76,8 +78,9 @@ bool run_set_counts(const struct run_set *set, const char *machine, const char *
 	return false;
 }
 
-/* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these count. */
-static bool keep_latest_build(struct run_set *set, const struct run_build *latest)
+/* The version is what its latest plan deployed; imported results are one build, and count where they are later. False: these
+ * count. */
+static bool run_set_keep_latest_build(struct run_set *set, const struct run_build *latest)
 {
 	struct run *all = set->items;
 	size_t n = set->n;
@@ -99,7 +102,7 @@ static bool keep_latest_build(struct run_set *set, const struct run_build *lates
 }
 
 /* What was behind the name in each run; those that count. */
-static enum assay_status settle_builds(struct store *store, struct run_set *set, struct assay_error *err)
+static enum assay_status run_set_find_builds(struct store *store, struct run_set *set, struct assay_error *err)
 {
 	struct run_builds builds;
 	const struct run_build *latest;
@@ -116,22 +119,22 @@ static enum assay_status settle_builds(struct store *store, struct run_set *set,
 			build->last_ms = run->taken_ms;
 	}
 	latest = run_builds_latest(&builds);
-	if (keep_latest_build(set, latest)) {
+	if (run_set_keep_latest_build(set, latest)) {
 		snprintf(set->plan, sizeof(set->plan), "%s", latest->plan);
 		set->terms = latest->terms;
 		if (*latest->terms.metric)
 			set->higher_is_better = latest->terms.higher_is_better;
-		st = count_executions(store, &builds, latest, set, err);
+		st = run_set_count_executions(store, &builds, latest, set, err);
 	}
 	run_builds_release(&builds);
 	return st;
 }
 
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
-			   struct assay_error *err)
+                           struct assay_error *err)
 {
-	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
-	struct metric_rules rules = { 0 };
+	struct run_set set = {.application = mem_string(application), .version = mem_string(version)};
+	struct metric_rules rules = {0};
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
 	bool row = true;
@@ -140,9 +143,9 @@ enum assay_status run_load(struct store *store, const char *application, const c
 	/* Ordinals of one key stand together: their mean is taken in that order. */
 	if (!st)
 		st = store_prepare(store,
-				   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
-				   "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
-				   &stmt, err);
+		                   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
+		                   "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
+		                   &stmt, err);
 	if (!st)
 		store_bind(stmt, "tt", application, version);
 	while (!st) {
@@ -151,12 +154,19 @@ enum assay_status run_load(struct store *store, const char *application, const c
 		st = store_step(store, stmt, &row, err);
 		if (st || !row)
 			break;
-		if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != sqlite3_column_int64(stmt, 1) ||
-		    last->taken_ms != sqlite3_column_int64(stmt, 2)) {
+		if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 ||
+		    last->repetition != sqlite3_column_int64(stmt, 1) || last->taken_ms != sqlite3_column_int64(stmt, 2)) {
 			set.items = mem_grow(set.items, set.n, &capacity, sizeof(*set.items));
 			last = &set.items[set.n++];
-			*last = (struct run){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 1),
-					      0, 0, "", sqlite3_column_int64(stmt, 5), "", "" };
+			*last = (struct run){mem_string(store_text(stmt, 0)),
+			                     sqlite3_column_int64(stmt, 2),
+			                     sqlite3_column_int64(stmt, 1),
+			                     0,
+			                     0,
+			                     "",
+			                     sqlite3_column_int64(stmt, 5),
+			                     "",
+			                     ""};
 			snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 			snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 		}
@@ -167,7 +177,7 @@ enum assay_status run_load(struct store *store, const char *application, const c
 		set.items[i].metric /= (double)set.items[i].recorded;
 	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
 	if (!st)
-		st = settle_builds(store, &set, err);
+		st = run_set_find_builds(store, &set, err);
 	sqlite3_finalize(stmt);
 	metric_rules_release(&rules);
 	*out = set;
@@ -189,10 +199,10 @@ void run_set_release(struct run_set *set)
 	free(set->others);
 	free(set->application);
 	free(set->version);
-	*set = (struct run_set){ 0 };
+	*set = (struct run_set){0};
 }
 
-static int compare_runs(const void *a, const void *b)
+static int run_compare_runs(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 	int order = strcmp(x->machine, y->machine);
@@ -206,16 +216,16 @@ void run_set_join(struct run_set *set)
 {
 	if (!set->n_others)
 		return;
-	set->terms = (struct manifest_terms){ .metric = "" };
+	set->terms = (struct manifest_terms){.metric = ""};
 	set->items = mem_resize(set->items, set->n + set->n_others, sizeof(*set->items));
 	memcpy(set->items + set->n, set->others, set->n_others * sizeof(*set->others));
 	set->n += set->n_others;
 	set->n_others = 0;
-	qsort(set->items, set->n, sizeof(*set->items), compare_runs);
+	qsort(set->items, set->n, sizeof(*set->items), run_compare_runs);
 }
 
-static enum assay_status list_rows(struct store *store, sqlite3_stmt *stmt, const struct metric_rules *rules, struct run_listing **list,
-				   size_t *n, struct assay_error *err)
+static enum assay_status run_list_rows(struct store *store, sqlite3_stmt *stmt, const struct metric_rules *rules,
+                                       struct run_listing **list, size_t *n, struct assay_error *err)
 {
 	size_t capacity = 0;
 	bool row = true;
@@ -228,15 +238,15 @@ static enum assay_status list_rows(struct store *store, sqlite3_stmt *stmt, cons
 			return st;
 		*list = mem_grow(*list, *n, &capacity, sizeof(**list));
 		item = &(*list)[(*n)++];
-		*item = (struct run_listing){ mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)), false,
-					      sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3),
-					      sqlite3_column_int64(stmt, 4), sqlite3_column_int64(stmt, 5),
-					      sqlite3_column_int64(stmt, 6), sqlite3_column_int64(stmt, 7) };
+		*item = (struct run_listing){
+		    mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)), false,
+		    sqlite3_column_int64(stmt, 2),   sqlite3_column_int64(stmt, 3),   sqlite3_column_int64(stmt, 4),
+		    sqlite3_column_int64(stmt, 5),   sqlite3_column_int64(stmt, 6),   sqlite3_column_int64(stmt, 7)};
 		item->higher_is_better = metric_rules_higher_is_better(rules, item->application);
 	}
 }
 
-static int compare_listings(const void *a, const void *b)
+static int run_compare_listings(const void *a, const void *b)
 {
 	const struct run_listing *x = a, *y = b;
 	int order = strverscmp(x->application, y->application);
@@ -245,21 +255,21 @@ static int compare_listings(const void *a, const void *b)
 }
 
 /* The direction of what was measured: as the latest plan of each version has it. */
-static enum assay_status list_directions(struct store *store, struct run_listing *list, size_t n, struct assay_error *err)
+static enum assay_status run_list_directions(struct store *store, struct run_listing *list, size_t n, struct assay_error *err)
 {
-	struct plan_metrics metrics = { NULL, 0 };
+	struct plan_metrics metrics = {NULL, 0};
 	sqlite3_stmt *stmt = NULL;
 	bool row = n > 0;
 	enum assay_status st = plan_metrics_load(store, &metrics, err);
 
 	if (!st)
 		st = store_prepare(store,
-				   "SELECT application, version, plan, max(taken_ms) FROM execution WHERE plan IN " MEASURED
-				   " GROUP BY application, version",
-				   &stmt, err);
+		                   "SELECT application, version, plan, max(taken_ms) FROM execution WHERE plan IN " MEASURED
+		                   " GROUP BY application, version",
+		                   &stmt, err);
 	while (!st && row) {
 		const struct plan_metric *metric;
-		struct run_listing *item, key = { 0 };
+		struct run_listing *item, key = {0};
 
 		st = store_step(store, stmt, &row, err);
 		if (st || !row)
@@ -267,7 +277,7 @@ static enum assay_status list_directions(struct store *store, struct run_listing
 		metric = plan_metrics_find(&metrics, store_text(stmt, 2));
 		key.application = mem_string(store_text(stmt, 0));
 		key.version = mem_string(store_text(stmt, 1));
-		item = bsearch(&key, list, n, sizeof(*list), compare_listings);
+		item = bsearch(&key, list, n, sizeof(*list), run_compare_listings);
 		if (metric && item)
 			item->higher_is_better = metric->higher_is_better;
 		free(key.application);
@@ -280,7 +290,7 @@ static enum assay_status list_directions(struct store *store, struct run_listing
 
 enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err)
 {
-	struct metric_rules rules = { 0 };
+	struct metric_rules rules = {0};
 	struct run_listing *list = NULL;
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = metric_rules_load(store, &rules, err);
@@ -288,21 +298,23 @@ enum assay_status run_list(struct store *store, struct run_listing **out, size_t
 	*out = NULL;
 	*n = 0;
 	if (!st)
-		st = store_prepare(store,
-				   "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
-				   "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
-				   "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
-				   "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok' AND plan IN " MEASURED ") "
-				   "GROUP BY application, version",
-				   &stmt, err);
+		st = store_prepare(
+		    store,
+		    "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
+		    "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
+		    "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
+		    "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok' AND plan "
+		    "IN " MEASURED ") "
+		    "GROUP BY application, version",
+		    &stmt, err);
 	if (!st)
-		st = list_rows(store, stmt, &rules, &list, n, err);
+		st = run_list_rows(store, stmt, &rules, &list, n, err);
 	sqlite3_finalize(stmt);
 	metric_rules_release(&rules);
 	if (!st && *n)
-		qsort(list, *n, sizeof(*list), compare_listings);
+		qsort(list, *n, sizeof(*list), run_compare_listings);
 	if (!st)
-		st = list_directions(store, list, *n, err);
+		st = run_list_directions(store, list, *n, err);
 	if (st) {
 		run_list_free(list, *n);
 		*n = 0;
@@ -319,4 +331,200 @@ void run_list_free(struct run_listing *list, size_t n)
 		free(list[i].version);
 	}
 	free(list);
+}
+
+/* Selectors: which application and version are meant. */
+
+#define VERSIONS_SHOWN 20
+
+enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err)
+{
+	const char *at = strrchr(text, '@');
+	char shown[TEXT_SHOWN_BYTES];
+	char *name = mem_bytes(text, at ? (size_t)(at - text) : strlen(text));
+
+	if (!run_name_ok(name) || (at && !run_name_ok(at + 1))) {
+		free(name);
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not APP or APP@VERSION", text_shown(text, shown));
+	}
+	*application = name;
+	*version = at ? mem_string(at + 1) : NULL;
+	return ASSAY_OK;
+}
+
+/* Results of an application with inputs are stored as NAME/INPUT, and people leave the input out. "a/x, a/y"; empty: there are
+ * none. */
+static char *run_inputs_of(const struct run_listing *list, size_t n, const char *application)
+{
+	struct buf text = BUF_INIT;
+	size_t length = strlen(application), shown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strncmp(list[i].application, application, length) != 0 || list[i].application[length] != '/')
+			continue;
+		if (i && strcmp(list[i - 1].application, list[i].application) == 0) /* another version */
+			continue;
+		if (shown++ < VERSIONS_SHOWN)
+			buf_format(&text, "%s%s", shown > 1 ? ", " : "", list[i].application);
+	}
+	if (shown > VERSIONS_SHOWN)
+		buf_format(&text, " and %zu more", shown - VERSIONS_SHOWN);
+	return buf_take(&text);
+}
+
+static enum assay_status run_no_application(const struct run_listing *list, size_t n, const char *application,
+                                            struct assay_error *err)
+{
+	char *inputs = run_inputs_of(list, n, application);
+	const char **names = mem_new(n, sizeof(char *));
+	enum assay_status st = ASSAY_OK;
+	const char *nearest;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = list[i].application;
+	nearest = text_nearest(application, names, n);
+	free(names);
+	if (*inputs)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has results by input, say which: %s", application, inputs);
+	free(inputs);
+	if (st)
+		return st;
+	if (n == 0)
+		return assay_fail(err, ASSAY_E_NOTFOUND,
+		                  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay "
+		                  "import quiho DIR' brings in recorded ones)",
+		                  application);
+	if (nearest)
+		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' (did you mean '%s'? 'assay runs list' shows all)",
+		                  application, nearest);
+	return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' ('assay runs list' shows all)", application);
+}
+
+static int run_compare_latest(const void *a, const void *b)
+{
+	const struct run_listing *x = *(const struct run_listing *const *)a, *y = *(const struct run_listing *const *)b;
+
+	if (x->last_ms != y->last_ms)
+		return x->last_ms > y->last_ms ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* All of them in the order of the list; of many, those that ran last, the latest first. */
+static char *run_versions_of(const struct run_listing *list, size_t n, const char *application)
+{
+	const struct run_listing **versions = mem_new(n, sizeof(*versions));
+	struct buf text = BUF_INIT;
+	size_t found = 0, shown;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(list[i].application, application) == 0)
+			versions[found++] = &list[i];
+	}
+	if (found > VERSIONS_SHOWN)
+		qsort(versions, found, sizeof(*versions), run_compare_latest);
+	shown = found > VERSIONS_SHOWN ? VERSIONS_SHOWN : found;
+	buf_text(&text, found > shown ? "the latest are " : "");
+	for (size_t i = 0; i < shown; i++)
+		buf_format(&text, "%s%s", i ? ", " : "", versions[i]->version);
+	if (found > shown)
+		buf_format(&text, ", and there are %zu more", found - shown);
+	free(versions);
+	return buf_take(&text);
+}
+
+static enum assay_status run_resolve_in_list(const struct run_listing *list, size_t n, const char *application,
+                                             const char *version, char **out, struct assay_error *err)
+{
+	const struct run_listing *found = NULL;
+	size_t versions = 0;
+	enum assay_status st;
+	char *all;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(list[i].application, application) != 0)
+			continue;
+		versions++;
+		if (!version || strcmp(list[i].version, version) == 0)
+			found = &list[i];
+	}
+	if (versions == 0)
+		return run_no_application(list, n, application, err);
+	if (found && (version || versions == 1)) {
+		*out = mem_string(found->version);
+		return ASSAY_OK;
+	}
+	all = run_versions_of(list, n, application);
+	if (version)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no version '%s': %s%s", application, version,
+		                versions > VERSIONS_SHOWN ? "" : "it has ", all);
+	else
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has several versions, say which as %s@VERSION: %s", application,
+		                application, all);
+	free(all);
+	return st;
+}
+
+enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out,
+                              struct assay_error *err)
+{
+	struct run_listing *list = NULL;
+	size_t n = 0;
+	enum assay_status st = run_list(store, &list, &n, err);
+
+	if (!st)
+		st = run_resolve_in_list(list, n, application, version, out, err);
+	run_list_free(list, n);
+	return st;
+}
+
+#define MACHINES_SHOWN 8
+
+static bool run_others_is_first_of_machine(const struct run_set *set, size_t i)
+{
+	return i == 0 || strcmp(set->others[i - 1].machine, set->others[i].machine) != 0;
+}
+
+static bool run_others_counts_there(const struct run_set *set, const char *machine)
+{
+	for (size_t i = 0; i < set->n; i++) {
+		if (strcmp(set->items[i].machine, machine) == 0)
+			return true;
+	}
+	return false;
+}
+
+char *run_others_text(const struct run_set *set)
+{
+	struct buf text = BUF_INIT;
+	size_t without = 0;
+
+	if (!set->n_others)
+		return NULL;
+	buf_format(&text, "%zu result%s of %s@%s %s of another build than that of its latest runs and %s not count",
+	           set->n_others, text_plural(set->n_others), set->application, set->version, set->n_others > 1 ? "are" : "is",
+	           set->n_others > 1 ? "do" : "does");
+	for (size_t i = 0; i < set->n_others; i++) {
+		if (!run_others_is_first_of_machine(set, i) || run_others_counts_there(set, set->others[i].machine))
+			continue;
+		if (without < MACHINES_SHOWN)
+			buf_format(&text, "%s%s", without ? ", " : "; its latest build has no result on ",
+			           set->others[i].machine);
+		without++;
+	}
+	if (without > MACHINES_SHOWN)
+		buf_format(&text, " and %zu more", without - MACHINES_SHOWN);
+	return buf_take(&text);
+}
+
+cJSON *run_others_json(const struct run_set *set)
+{
+	cJSON *root = cJSON_CreateObject(), *machines;
+
+	cJSON_AddNumberToObject(root, "results", (double)set->n_others);
+	machines = cJSON_AddArrayToObject(root, "machines");
+	for (size_t i = 0; i < set->n_others; i++) {
+		if (run_others_is_first_of_machine(set, i))
+			cJSON_AddItemToArray(machines, cJSON_CreateString(set->others[i].machine));
+	}
+	return root;
 }

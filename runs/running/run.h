@@ -3,6 +3,7 @@
 #define RUNS_RUNNING_RUN_H
 
 #include "base/error.h"
+#include "base/json.h"
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/lab/store.h"
 #include "runs/running/manifest.h"
@@ -19,7 +20,7 @@ struct run {
 	size_t recorded;                        /* how many values that mean has */
 	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none is known */
 	int64_t pass;                           /* of that fingerprint, 0 when the run belongs to no single pass */
-	char plan[DIGEST_ID_BYTES];              /* that it was a part of; "" when it was imported */
+	char plan[DIGEST_ID_BYTES];             /* that it was a part of; "" when it was imported */
 	char build[DIGEST_ID_BYTES];            /* of the version; "" when it was imported */
 };
 
@@ -29,19 +30,20 @@ struct run_executed {
 	size_t executed, failed;
 };
 
-/* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one build
- * are the version's results, of the one that the latest plan with this version deployed (or the imported ones, when they are later),
- * even when it has no result yet. */
+/* The runs of one version of an application. A name such as `main` stays while the build under it changes: only those of one
+ * build are the version's results, of the one that the latest plan with this version deployed (or the imported ones, when they
+ * are later), even when it has no result yet. */
 struct run_set {
 	char *application, *version;
-	bool higher_is_better; /* as the manifest of the latest plan has it; of what was imported: as the rules on names have it */
+	bool
+	    higher_is_better; /* as the manifest of the latest plan has it; of what was imported: as the rules on names have it */
 	struct manifest_terms terms; /* of the build that counts; all "" when that was imported, or the builds are joined */
-	struct run *items; /* [n], by machine, repetition, time: the canonical order of rows */
+	struct run *items;           /* [n], by machine, repetition, time: the canonical order of rows */
 	size_t n;
 	struct run *others; /* [n_others], in the same order: of other builds; they do not count */
 	size_t n_others;
 	char plan[DIGEST_ID_BYTES]; /* the latest plan of the build that counts; "" when that was imported */
-	struct run_executed *on; /* [n_on], of the build that counts, by machine; none of an imported one */
+	struct run_executed *on;    /* [n_on], of the build that counts, by machine; none of an imported one */
 	size_t n_on;
 	size_t executed, failed; /* of all machines together */
 	size_t planned, missing; /* in the latest plan that has this version: its runs, and how many of them were not made */
@@ -52,11 +54,12 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 
 /* The version meant by a selector: `version`, or the only one when it is NULL. Several, or none, is an error that lists what
  * there is (or the nearest name). *out is the caller's to free(). */
-enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out, struct assay_error *err);
+enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out,
+                              struct assay_error *err);
 
 /* *out is overwritten; run_set_release() it. The version must exist (run_resolve). */
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
-			   struct assay_error *err);
+                           struct assay_error *err);
 void run_set_release(struct run_set *set);
 
 /* Is what failed on the machine in this plan among `failed`? */
@@ -82,21 +85,11 @@ void run_list_free(struct run_listing *list, size_t n);
 #define RUN_METRIC_MAX     1e100 /* no rate or time is larger; sums and squares of such results stay finite */
 bool run_name_ok(const char *name);
 
-/* Writing, inside the caller's transaction; as fingerprint_writer. */
-struct run_writer {
-	struct store *store;
-	sqlite3_stmt *insert, *select;
-	size_t added, known;
-};
-struct run_key {
-	const char *application, *version, *machine; /* borrowed */
-	int64_t taken_ms, repetition, ordinal;
-};
-enum assay_status run_writer_init(struct store *store, struct run_writer *out, struct assay_error *err);
-enum assay_status run_write(struct run_writer *w, const struct run_key *key, double metric, int64_t source, struct assay_error *err);
-void run_writer_release(struct run_writer *w);
+/* Of the results that do not count because they are of another build: a sentence with how many there are, on which machines, and
+ * what to do where there is nothing else; NULL when there are none. free() it. */
+char *run_others_text(const struct run_set *set);
 
-/* Joins imported runs that have no fingerprint yet to the imported fingerprint of the same machine, time and repetition. */
-enum assay_status run_join_imported(struct store *store, struct assay_error *err);
+/* {`results`, `machines`}. */
+cJSON *run_others_json(const struct run_set *set);
 
 #endif

@@ -13,9 +13,10 @@
 /* A plan without a probe that has the version. */
 struct run_build {
 	char plan[DIGEST_ID_BYTES];
-	char id[DIGEST_ID_BYTES]; /* of artefact, command, environment, arguments of the input, directory, metric: the same in plans of one build */
-	int64_t last_ms;          /* when it began; who knows its runs of the version raises it to the last of them */
-	size_t planned;           /* runs of the version in it */
+	char id[DIGEST_ID_BYTES];    /* of artefact, command, environment, arguments of the input, directory, metric: the same in
+	                                plans of one build */
+	int64_t last_ms;             /* when it began; who knows its runs of the version raises it to the last of them */
+	size_t planned;              /* runs of the version in it */
 	struct manifest_terms terms; /* of its manifest */
 };
 
@@ -26,7 +27,7 @@ struct run_builds {
 
 /* *out is overwritten; run_builds_release() it. Cost: parses each manifest that differs from that of the plan behind it. */
 enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
-				  struct assay_error *err);
+                                  struct assay_error *err);
 void run_builds_release(struct run_builds *builds); /* accepts zeroed */
 
 /* NULL when there is none: imported. */
@@ -34,13 +35,16 @@ struct run_build *run_builds_find(const struct run_builds *builds, const char *p
 /* The one with the largest last_ms; NULL when there is none. */
 const struct run_build *run_builds_latest(const struct run_builds *builds);
 
-/* Files of samples of one version, whose name stays while the build under it changes. Of files[*n], moves those to the end whose plans are known
- * to have run something else than `plan` (NULL: than the plan of the latest file): other programs or libraries deployed, another command,
- * environment or arguments. *n becomes how many stay, in the same order. Cost: parses both manifests. */
-enum assay_status run_build_keep_samples(struct store *store, const char *plan, struct sample_file *files, size_t *n, struct assay_error *err);
+/* Files of samples of one version, whose name stays while the build under it changes. Of files[*n], moves those to the end whose
+ * plans are known to have run something else than `plan` (NULL: than the plan of the latest file): other programs or libraries
+ * deployed, another command, environment or arguments. *n becomes how many stay, in the same order. Cost: parses both manifests.
+ */
+enum assay_status run_build_keep_samples(struct store *store, const char *plan, struct sample_file *files, size_t *n,
+                                         struct assay_error *err);
 
-/* Which of the files are of plans that are known to have run something else than the latest plan that gives results of the same application
- * and version: (*out)[n], free() it. */
-enum assay_status run_build_stale_samples(struct store *store, const struct sample_file *files, size_t n, bool **out, struct assay_error *err);
+/* Which of the files are of plans that are known to have run something else than the latest plan that gives results of the same
+ * application and version: (*out)[n], free() it. */
+enum assay_status run_build_stale_samples(struct store *store, const struct sample_file *files, size_t n, bool **out,
+                                          struct assay_error *err);
 
 #endif

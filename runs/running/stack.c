@@ -5,8 +5,8 @@
 
 #define NAMES_SHOWN 3
 
-/* Fixed text: the data are arguments. What is no program of the dynamic linker has no libraries: ldd says so on standard error. A script
- * may name another script, so five levels of them. */
+/* Fixed text: the data are arguments. What is no program of the dynamic linker has no libraries: ldd says so on standard error. A
+ * script may name another script, so five levels of them. */
 static const char script[] =
     "lookup() {\n"
     "\tcase $1 in */*) printf '%s\\n' \"$1\"; return ;; esac\n"
@@ -47,7 +47,7 @@ static const char script[] =
     "done\n"
     "for file; do libraries \"$file\"; done\n";
 
-const char *const stack_words[STACK_WORDS] = { "sh", "-c", script, "sh" };
+const char *const stack_words[STACK_WORDS] = {"sh", "-c", script, "sh"};
 
 bool stack_is_candidate(const struct artefact_file *file)
 {
@@ -59,7 +59,7 @@ bool stack_is_candidate(const struct artefact_file *file)
 /* ---- what the host said ---- */
 
 /* By path: the hashes stand in front. */
-static int compare_lines(const void *a, const void *b)
+static int stack_compare_lines(const void *a, const void *b)
 {
 	const char *const *x = a, *const *y = b;
 	int order = strcmp(*x + DIGEST_HEX_BYTES, *y + DIGEST_HEX_BYTES);
@@ -67,15 +67,16 @@ static int compare_lines(const void *a, const void *b)
 	return order ? order : strcmp(*x, *y);
 }
 
-static bool line_ok(const char *line)
+static bool stack_line_ok(const char *line)
 {
 	size_t digits = strspn(line, "0123456789abcdef");
 
-	return digits == DIGEST_HEX_BYTES - 1 && line[digits] == ' ' && (line[digits + 1] == ' ' || line[digits + 1] == '*') && line[digits + 2];
+	return digits == DIGEST_HEX_BYTES - 1 && line[digits] == ' ' && (line[digits + 1] == ' ' || line[digits + 1] == '*') &&
+	       line[digits + 2];
 }
 
 /* "SHA256  PATH", whatever mark sha256sum sets between them. free() it. */
-static char *normal(const char *line, const char *directory)
+static char *stack_normal_line(const char *line, const char *directory)
 {
 	const char *path = line + DIGEST_HEX_BYTES + 1;
 	size_t n = strlen(directory);
@@ -85,7 +86,7 @@ static char *normal(const char *line, const char *directory)
 }
 
 /* The lines of text, which is cut into them. free(*out). */
-static size_t split(char *text, char ***out)
+static size_t stack_split_lines(char *text, char ***out)
 {
 	size_t n = 0, capacity = 0;
 	char **lines = NULL, *end;
@@ -101,11 +102,11 @@ static size_t split(char *text, char ***out)
 	return n;
 }
 
-static char *join(char **lines, size_t n)
+static char *stack_join_lines(char **lines, size_t n)
 {
 	struct buf all = BUF_INIT;
 
-	qsort(lines, n, sizeof(*lines), compare_lines);
+	qsort(lines, n, sizeof(*lines), stack_compare_lines);
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || strcmp(lines[i], lines[i - 1]) != 0)
 			buf_format(&all, "%s\n", lines[i]);
@@ -117,23 +118,23 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 {
 	bool has_nul = n && memchr(text, 0, n);
 	char *copy = mem_bytes(text, n), **lines = NULL;
-	size_t n_lines = split(copy, &lines), taken = 0;
+	size_t n_lines = stack_split_lines(copy, &lines), taken = 0;
 	enum assay_status st = ASSAY_OK;
 
 	if (has_nul)
 		st = assay_fail(err, ASSAY_E_FORMAT, "the list of libraries has a NUL byte in it");
 	while (!st && taken < n_lines) {
-		if (!line_ok(lines[taken])) {
+		if (!stack_line_ok(lines[taken])) {
 			st = assay_fail(err, ASSAY_E_FORMAT, "the list of libraries has a line '%.80s'", lines[taken]);
 		} else {
-			lines[taken] = normal(lines[taken], directory);
+			lines[taken] = stack_normal_line(lines[taken], directory);
 			taken++;
 		}
 	}
 	if (!st && n_lines == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "nothing is known of the libraries");
 	if (!st)
-		*out = join(lines, n_lines);
+		*out = stack_join_lines(lines, n_lines);
 	for (size_t i = 0; i < taken; i++)
 		free(lines[i]);
 	free(lines);
@@ -143,7 +144,7 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 
 /* ---- how two differ ---- */
 
-static bool has_line(char *const *lines, size_t n, const char *line)
+static bool stack_has_line(char *const *lines, size_t n, const char *line)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(lines[i], line) == 0)
@@ -157,13 +158,14 @@ struct names {
 	size_t n, capacity;
 };
 
-static void add_names(struct names *names, char *const *lines, size_t n, char *const *others, size_t n_others)
+static void stack_add_names(struct names *names, char *const *lines, size_t n, char *const *others, size_t n_others)
 {
 	for (size_t i = 0; i < n; i++) {
-		const char *path = lines[i] + DIGEST_HEX_BYTES + 1, *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
+		const char *path = lines[i] + DIGEST_HEX_BYTES + 1, *slash = strrchr(path, '/'),
+		           *name = slash && slash[1] ? slash + 1 : path;
 		size_t k = 0;
 
-		if (has_line(others, n_others, lines[i]))
+		if (stack_has_line(others, n_others, lines[i]))
 			continue;
 		while (k < names->n && strcmp(names->items[k], name) != 0)
 			k++;
@@ -176,13 +178,13 @@ static void add_names(struct names *names, char *const *lines, size_t n, char *c
 
 char *stack_difference(const char *a, const char *b)
 {
-	char *texts[2] = { mem_string(a), mem_string(b) }, **lines[2] = { NULL, NULL };
-	size_t n[2] = { split(texts[0], &lines[0]), split(texts[1], &lines[1]) };
-	struct names names = { NULL, 0, 0 };
+	char *texts[2] = {mem_string(a), mem_string(b)}, **lines[2] = {NULL, NULL};
+	size_t n[2] = {stack_split_lines(texts[0], &lines[0]), stack_split_lines(texts[1], &lines[1])};
+	struct names names = {NULL, 0, 0};
 	struct buf out = BUF_INIT;
 
-	add_names(&names, lines[0], n[0], lines[1], n[1]);
-	add_names(&names, lines[1], n[1], lines[0], n[0]);
+	stack_add_names(&names, lines[0], n[0], lines[1], n[1]);
+	stack_add_names(&names, lines[1], n[1], lines[0], n[0]);
 	for (size_t i = 0; i < names.n && i < NAMES_SHOWN; i++)
 		buf_format(&out, "%s%s", i ? ", " : "", names.items[i]);
 	if (names.n > NAMES_SHOWN)
@@ -193,4 +195,168 @@ char *stack_difference(const char *a, const char *b)
 	}
 	free(names.items);
 	return buf_take(&out);
+}
+
+/* Software stacks in the store: each text once, by its hash. */
+
+static enum assay_status stack_run_sql(struct store *store, const char *sql, const char *const *texts, const char *kinds,
+                                       struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row;
+	enum assay_status st = store_prepare(store, sql, &stmt, err);
+
+	if (!st) {
+		store_bind(stmt, kinds, texts[0], texts[1], texts[2], texts[3]);
+		st = store_step(store, stmt, &row, err);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* The text that the plan has of this machine and version; NULL when there is none. */
+static enum assay_status stack_find(struct store *store, const struct plan *plan, const char *machine, const char *version,
+                                    char **out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(
+	    store, "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND machine = ? AND version = ?", &stmt,
+	    err);
+
+	*out = NULL;
+	if (!st) {
+		store_bind(stmt, "ttt", plan->id, machine, version);
+		st = store_step(store, stmt, &row, err);
+	}
+	if (!st && row)
+		*out = mem_string(store_text(stmt, 0));
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status stack_insert(struct store *store, const struct plan *plan, const char *machine, const char *version,
+                                      const char *text, struct assay_error *err)
+{
+	char hash[DIGEST_HEX_BYTES];
+	const char *const stack[] = {hash, text, NULL, NULL}, *const link[] = {plan->id, machine, version, hash};
+	enum assay_status st = store_begin(store, err);
+
+	digest_sha256(text, strlen(text), hash);
+	if (!st)
+		st =
+		    stack_run_sql(store, "INSERT INTO stack (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING", stack, "tt", err);
+	if (!st)
+		st = stack_run_sql(store, "INSERT INTO plan_stack (plan, machine, version, stack) VALUES (?, ?, ?, ?)", link,
+		                   "tttt", err);
+	if (!st)
+		st = store_commit(store, err);
+	store_rollback(store);
+	return st;
+}
+
+enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version,
+                            const char *text, struct assay_error *err)
+{
+	char *before = NULL, *difference;
+	enum assay_status st = stack_find(store, plan, machine, version, &before, err);
+
+	if (!st && !before) {
+		st = stack_insert(store, plan, machine, version, text, err);
+	} else if (!st && strcmp(before, text) != 0) {
+		difference = stack_difference(before, text);
+		st = assay_fail(err, ASSAY_E_CONFLICT,
+		                "what version '%s' loads there has changed since these runs began (%s): begin anew without "
+		                "--resume",
+		                version, difference);
+		free(difference);
+	}
+	free(before);
+	return st;
+}
+
+enum assay_status stack_load(struct store *store, const struct plan *plan, struct stack_rows *out, struct assay_error *err)
+{
+	struct stack_rows rows = {NULL, 0};
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0;
+	bool row = true;
+	enum assay_status st =
+	    store_prepare(store,
+	                  "SELECT machine, version, text, hash FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? "
+	                  "ORDER BY version, machine",
+	                  &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "t", plan->id);
+	while (!st) {
+		struct stack_row *item;
+
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		rows.items = mem_grow(rows.items, rows.n, &capacity, sizeof(*rows.items));
+		item = &rows.items[rows.n++];
+		*item = (struct stack_row){mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)),
+		                           mem_string(store_text(stmt, 2)), ""};
+		snprintf(item->hash, sizeof(item->hash), "%s", store_text(stmt, 3));
+	}
+	sqlite3_finalize(stmt);
+	*out = rows;
+	if (st)
+		stack_rows_release(out);
+	return st;
+}
+
+void stack_rows_release(struct stack_rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		free(rows->items[i].machine);
+		free(rows->items[i].version);
+		free(rows->items[i].text);
+	}
+	free(rows->items);
+	*rows = (struct stack_rows){NULL, 0};
+}
+
+/* ---- what a plan deployed ---- */
+
+#define SESSION  "  {session}/"
+#define HEX_SIZE (DIGEST_HEX_BYTES - 1)
+
+/* "{session}/files/x" and "{session}/b003/x" are deployed: the number is that of the version within the plan. */
+static void stack_add_deployed(const char *line, size_t n, struct buf *out)
+{
+	const char *path = line + HEX_SIZE + strlen(SESSION), *end = line + n;
+
+	if (n <= HEX_SIZE + strlen(SESSION) || strncmp(line + HEX_SIZE, SESSION, strlen(SESSION)) != 0)
+		return;
+	path = memchr(path, '/', (size_t)(end - path));
+	if (path)
+		buf_format(out, "%.*s  %.*s\n", (int)HEX_SIZE, line, (int)(end - path - 1), path + 1);
+}
+
+enum assay_status stack_deployed(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err)
+{
+	struct buf lines = BUF_INIT;
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	enum assay_status st = store_prepare(
+	    store,
+	    "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? ORDER BY machine LIMIT 1",
+	    &stmt, err);
+
+	if (!st) {
+		store_bind(stmt, "tt", plan, version);
+		st = store_step(store, stmt, &row, err);
+	}
+	if (!st && row) {
+		for (const char *line = store_text(stmt, 0), *end; *line; line = *end ? end + 1 : end) {
+			end = line + strcspn(line, "\n");
+			stack_add_deployed(line, (size_t)(end - line), &lines);
+		}
+	}
+	sqlite3_finalize(stmt);
+	*out = buf_take(&lines);
+	return st;
 }

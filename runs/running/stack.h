@@ -14,15 +14,16 @@
 
 #define STACK_BYTES_MAX (1u << 20)
 
-/* The command for a shell on the host: what the program and the files load, as lines "SHA256  PATH". The program is looked up in PATH as
- * execvp(3) does; of a script its interpreter follows. words[STACK_WORDS], then the program, then paths of files. */
+/* The command for a shell on the host: what the program and the files load, as lines "SHA256  PATH". The program is looked up in
+ * PATH as execvp(3) does; of a script its interpreter follows. words[STACK_WORDS], then the program, then paths of files. */
 #define STACK_WORDS 4
 extern const char *const stack_words[STACK_WORDS];
 
 /* Can this file load libraries? Executables and *.so*. */
 bool stack_is_candidate(const struct artefact_file *file);
 
-/* Takes what the host said: lines sorted, each once, `directory` (of the session, on the host) at the beginning of a path replaced by
+/* Takes what the host said: lines sorted, each once, `directory` (of the session, on the host) at the beginning of a path
+ * replaced by
  * "{session}". ASSAY_E_FORMAT for other lines; ASSAY_E_NODATA when there are none. free() *out. */
 enum assay_status stack_parse(const char *text, size_t n, const char *directory, char **out, struct assay_error *err);
 
@@ -42,12 +43,12 @@ struct stack_rows {
 enum assay_status stack_load(struct store *store, const struct plan *plan, struct stack_rows *out, struct assay_error *err);
 void stack_rows_release(struct stack_rows *rows); /* accepts zeroed */
 
-/* What of the stack of a version the plan itself deployed: lines "SHA256  PATH", PATH below the directory of the files or of the version,
- * the same in all plans that deploy the same. "" when nothing is known. free() *out. */
+/* What of the stack of a version the plan itself deployed: lines "SHA256  PATH", PATH below the directory of the files or of the
+ * version, the same in all plans that deploy the same. "" when nothing is known. free() *out. */
 enum assay_status stack_deployed(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err);
 
 /* Keeps one. ASSAY_E_CONFLICT, with the files, when the plan has another one of this machine and version already. */
-enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version, const char *text,
-			    struct assay_error *err);
+enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version,
+                            const char *text, struct assay_error *err);
 
 #endif

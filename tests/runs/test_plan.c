@@ -1,7 +1,6 @@
 /* Plans: the order is what makes versions comparable; a plan comes back from the store as it went in; what contradicts it is refused. */
 #include "runs/running/plan.h"
 
-#include "runs/running/plan_choose.h"
 #include "tests/scratch.h"
 
 #define MANIFEST                                                          \

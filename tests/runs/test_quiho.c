@@ -4,7 +4,7 @@
 #include "base/csv.h"
 #include "base/rng.h"
 #include "fingerprint/catalog/catalog.h"
-#include "runs/running/metric_rule.h"
+#include "runs/running/metric_direction.h"
 #include "runs/running/run.h"
 #include "tests/scratch.h"
 

@@ -2,7 +2,7 @@
 #include "runs/running/run_build.h"
 
 #include "runs/running/execution.h"
-#include "runs/running/run_others.h"
+#include "runs/running/run.h"
 #include "tests/scratch.h"
 
 #include <inttypes.h>
