@@ -1,65 +1,108 @@
-/* The table of sub-commands, and nothing else. */
+/* The table of sub-commands and of formats, and nothing else. */
 #include "base/cli.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
 #include "fleet/cmd.h"
+#include "fleet/lab/lab.h"
 #include "gate/cmd.h"
 #include "runs/cmd.h"
 
-static const struct cli_row rows[] = {
-	{ "The laboratory and its hosts", NULL, NULL },
-	{ "init", "make a laboratory directory", cmd_init },
-	{ "fleet up", "emulated hosts on this machine, to try everything on", cmd_fleet_up },
-	{ "fleet down", "end them", cmd_fleet_down },
-	{ "fleet list", "the hosts of lab.yaml, ranges expanded", cmd_fleet_list },
-	{ "fleet trust", "record the keys of hosts, on purpose", cmd_fleet_trust },
-	{ "fleet check", "can the hosts be reached, and are they fit to be measured?", cmd_fleet_check },
-	{ "fleet put", "copy a file to many hosts", cmd_fleet_put },
-	{ "fleet get", "copy a file of many hosts into a directory here", cmd_fleet_get },
-	{ "fleet exec", "run a command on many hosts at once", cmd_fleet_exec },
-	{ "What the machines are", NULL, NULL },
-	{ "fingerprint run", "measure machines with a battery of stressors", cmd_fingerprint_run },
-	{ "fingerprint show", "all fingerprints, or one with every pass", cmd_fingerprint_show },
-	{ "fingerprint diff", "by which stressors do two fingerprints differ?", cmd_fingerprint_diff },
-	{ "catalog list", "machines, their fingerprints and hardware types", cmd_catalog_list },
-	{ "catalog show", "one machine: identity, conditions, rates", cmd_catalog_show },
-	{ "catalog types", "hardware types with their members, and why", cmd_catalog_types },
-	{ "catalog check", "every file valid, no identity twice, database whole", cmd_catalog_check },
-	{ "catalog drift", "machines that changed, or differ from others of their type", cmd_catalog_drift },
-	{ "catalog accept-drift", "take what a machine is now for its new normal", cmd_catalog_accept_drift },
-	{ "catalog rename", "give a machine another name", cmd_catalog_rename },
-	{ "catalog retire", "a machine that is in use no more", cmd_catalog_retire },
-	{ "explore", "the machines in pictures, as one HTML page", cmd_explore },
-	{ "What applications do on them", NULL, NULL },
-	{ "run", "run versions of an application on the machines", cmd_run },
-	{ "runs list", "applications and versions that have results", cmd_runs_list },
-	{ "runs show", "results of one application, by machine", cmd_runs_show },
-	{ "runs export", "all rates and results as a table", cmd_runs_export },
-	{ "import quiho", "bring in recorded machines and results", cmd_import_quiho },
-	{ "What versions stress, and whether one is slower", NULL, NULL },
-	{ "profile", "what does this version stress?", cmd_profile },
-	{ "predict", "how fast would it be on a machine where it never ran?", cmd_predict },
-	{ "catalog suggest", "which machine would sharpen a profile most?", cmd_catalog_suggest },
-	{ "gate", "is the candidate slower than the baseline?", cmd_gate },
-	{ "compare", "how does the use of resources differ between two versions?", cmd_compare },
-	{ "report", "the decision and what it rests on, as one HTML page", cmd_report },
-	{ "evaluate", "how often is the gate right, on pairs of which you know?", cmd_evaluate },
-	{ "Why: what happens in functions", NULL, NULL },
-	{ "changes", "which functions changed between two builds?", cmd_changes },
-	{ "doctor", "can the functions of this program be probed?", cmd_doctor },
-	{ "counters", "what can this machine count, and in how many runs?", cmd_counters },
-	{ "probe", "run a program and measure calls of selected functions", cmd_probe },
-	{ "emulate build", "compile a program so that it counts in an emulation", cmd_emulate_build },
-	{ "emulate run", "run such a program and keep what it counted", cmd_emulate_run },
-	{ "samples prune", "remove files of samples that are old", cmd_samples_prune },
-	{ "samples", "what do files of samples say?", cmd_samples },
-	{ "detect", "which functions behave otherwise than before, and why?", cmd_detect },
-	{ "model train", "learn from samples what is normal, and keep it", cmd_model_train },
-	{ "model show", "where does a kept model come from, and what does it know?", cmd_model_show },
+#define HEADING(text)                                                                                                                      \
+	&(const struct command)                                                                                                            \
+	{                                                                                                                                  \
+		.name = text                                                                                                               \
+	}
+#define OLD(name_, text, old)                                                                                                              \
+	&(const struct command)                                                                                                            \
+	{                                                                                                                                  \
+		.name = name_, .summary = text, .run_old = old                                                                             \
+	} /* not moved to a row yet */
+
+static const struct command *const commands[] = {
+	HEADING("The laboratory and its hosts"),
+	OLD("init", "make a laboratory directory", cmd_init),
+	OLD("fleet up", "emulated hosts on this machine, to try everything on", cmd_fleet_up),
+	OLD("fleet down", "end them", cmd_fleet_down),
+	OLD("fleet list", "the hosts of lab.yaml, ranges expanded", cmd_fleet_list),
+	OLD("fleet trust", "record the keys of hosts, on purpose", cmd_fleet_trust),
+	OLD("fleet check", "can the hosts be reached, and are they fit to be measured?", cmd_fleet_check),
+	OLD("fleet put", "copy a file to many hosts", cmd_fleet_put),
+	OLD("fleet get", "copy a file of many hosts into a directory here", cmd_fleet_get),
+	OLD("fleet exec", "run a command on many hosts at once", cmd_fleet_exec),
+	HEADING("What the machines are"),
+	OLD("fingerprint run", "measure machines with a battery of stressors", cmd_fingerprint_run),
+	OLD("fingerprint show", "all fingerprints, or one with every pass", cmd_fingerprint_show),
+	OLD("fingerprint diff", "by which stressors do two fingerprints differ?", cmd_fingerprint_diff),
+	&catalog_list_command,
+	OLD("catalog show", "one machine: identity, conditions, rates", cmd_catalog_show),
+	OLD("catalog types", "hardware types with their members, and why", cmd_catalog_types),
+	OLD("catalog check", "every file valid, no identity twice, database whole", cmd_catalog_check),
+	OLD("catalog drift", "machines that changed, or differ from others of their type", cmd_catalog_drift),
+	OLD("catalog accept-drift", "take what a machine is now for its new normal", cmd_catalog_accept_drift),
+	OLD("catalog rename", "give a machine another name", cmd_catalog_rename),
+	OLD("catalog retire", "a machine that is in use no more", cmd_catalog_retire),
+	OLD("explore", "the machines in pictures, as one HTML page", cmd_explore),
+	HEADING("What applications do on them"),
+	OLD("run", "run versions of an application on the machines", cmd_run),
+	OLD("runs list", "applications and versions that have results", cmd_runs_list),
+	OLD("runs show", "results of one application, by machine", cmd_runs_show),
+	OLD("runs export", "all rates and results as a table", cmd_runs_export),
+	OLD("import quiho", "bring in recorded machines and results", cmd_import_quiho),
+	HEADING("What versions stress, and whether one is slower"),
+	OLD("profile", "what does this version stress?", cmd_profile),
+	OLD("predict", "how fast would it be on a machine where it never ran?", cmd_predict),
+	OLD("catalog suggest", "which machine would sharpen a profile most?", cmd_catalog_suggest),
+	OLD("gate", "is the candidate slower than the baseline?", cmd_gate),
+	OLD("compare", "how does the use of resources differ between two versions?", cmd_compare),
+	OLD("report", "the decision and what it rests on, as one HTML page", cmd_report),
+	OLD("evaluate", "how often is the gate right, on pairs of which you know?", cmd_evaluate),
+	HEADING("Why: what happens in functions"),
+	OLD("changes", "which functions changed between two builds?", cmd_changes),
+	OLD("doctor", "can the functions of this program be probed?", cmd_doctor),
+	OLD("counters", "what can this machine count, and in how many runs?", cmd_counters),
+	OLD("probe", "run a program and measure calls of selected functions", cmd_probe),
+	OLD("emulate build", "compile a program so that it counts in an emulation", cmd_emulate_build),
+	OLD("emulate run", "run such a program and keep what it counted", cmd_emulate_run),
+	OLD("samples prune", "remove files of samples that are old", cmd_samples_prune),
+	OLD("samples", "what do files of samples say?", cmd_samples),
+	OLD("detect", "which functions behave otherwise than before, and why?", cmd_detect),
+	OLD("model train", "learn from samples what is normal, and keep it", cmd_model_train),
+	OLD("model show", "where does a kept model come from, and what does it know?", cmd_model_show),
+	HEADING("assay itself"),
+	&completion_command,
+	&manual_command,
 };
+
+static const struct cli_format formats[] = { { "human", document_human }, { "json", document_json } };
+
+static enum assay_status open_lab(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err)
+{
+	struct lab *lab = mem_new(1, sizeof(*lab));
+	enum assay_status st = lab_open(directory, write ? STORE_WRITE : STORE_READ, lab, err);
+
+	*out = lab; /* closed after a failure, too */
+	if (!st)
+		lab_sign(lab, command);
+	return st;
+}
+
+static void close_lab(struct lab *lab)
+{
+	lab_close(lab);
+	free(lab);
+}
 
 int main(int argc, char **argv)
 {
-	return cli_main(rows, sizeof(rows) / sizeof(rows[0]), argc, argv);
+	static const struct program program = {
+		.commands = commands,
+		.n = sizeof(commands) / sizeof(commands[0]),
+		.formats = formats,
+		.n_formats = sizeof(formats) / sizeof(formats[0]),
+		.lab_open = open_lab,
+		.lab_close = close_lab,
+	};
+
+	return cli_main(&program, argc, argv);
 }

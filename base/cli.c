@@ -137,7 +137,7 @@ static error_t parse_shared(int key, char *arg, struct argp_state *state)
 	case 'f':
 		for (size_t i = 0; i < sizeof(format_names) / sizeof(format_names[0]); i++) {
 			if (strcmp(arg, format_names[i]) == 0) {
-				cli->format = (enum cli_format)i;
+				cli->format = (enum cli_format_old)i;
 				return 0;
 			}
 		}
@@ -182,7 +182,7 @@ void cli_parse_without(struct cli *cli, unsigned without, const struct argp *arg
 	for (size_t i = 0, n = 0; i < SHARED; i++) {
 		int key = shared_options[i].key;
 
-		if (!(key == 'C' && without & CLI_NO_DIRECTORY) && !(key == 'f' && without & CLI_NO_FORMAT))
+		if (!(key == 'C' && without & CLI_NO_DIRECTORY_OLD) && !(key == 'f' && without & CLI_NO_FORMAT_OLD))
 			options[n++] = shared_options[i];
 	}
 	*cli = (struct cli){ argv[0], directory, CLI_HUMAN };
@@ -237,7 +237,7 @@ error_t cli_words(int key, char *arg, struct argp_state *state, const char **wor
 	}
 }
 
-error_t cli_directory(int key, char *arg, struct argp_state *state, const char **directory)
+error_t cli_directory_old(int key, char *arg, struct argp_state *state, const char **directory)
 {
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;

@@ -3,6 +3,7 @@
 #define BASE_CLI_H
 
 #include "base/buf.h"
+#include "base/command.h"
 #include "base/error.h"
 
 #include <argp.h>
@@ -10,26 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum cli_format { CLI_HUMAN, CLI_JSON };
+enum cli_format_old { CLI_HUMAN, CLI_JSON };
 
 struct cli {
 	const char *name;       /* "assay catalog list" */
 	const char *directory;  /* of the laboratory; -C, else "." */
-	enum cli_format format; /* --format, else human */
+	enum cli_format_old format; /* --format, else human */
 };
 
 /* A sub-command: argv[0] is its whole name. Returns the exit status. `directory` is what stood before the sub-command. */
 typedef int cli_command(int argc, char **argv, const char *directory);
 
-/* One row of the table in main.c: a command, or, where nothing is run, a heading of those below. */
-struct cli_row {
-	const char *name;    /* "catalog list" */
-	const char *summary; /* one line for the list of commands */
-	cli_command *run;
-};
+/* The program: finds the sub-command that argv names and runs it; handles --help, --version and a leading -C DIR. */
+int cli_main(const struct program *program, int argc, char **argv);
 
-/* The program: finds the sub-command that argv names among rows[n] and runs it; handles --help, --version and a leading -C DIR. */
-int cli_main(const struct cli_row *rows, size_t n, int argc, char **argv);
+extern const struct command completion_command, manual_command;
 
 /* Parses the options of a sub-command together with the shared ones. `argp` has no children of its own; its parser gets `input`.
  * Wrong usage prints one line and exits with 2, --help exits with 0. */
@@ -37,8 +33,8 @@ void cli_parse(struct cli *cli, const struct argp *argp, int argc, char **argv, 
 
 /* The same for a command that has no laboratory, or one format only: what would have no effect is not in its help, and refused. (A -C
  * before the command is the program's, and taken.) */
-#define CLI_NO_DIRECTORY 1u
-#define CLI_NO_FORMAT    2u
+#define CLI_NO_DIRECTORY_OLD 1u
+#define CLI_NO_FORMAT_OLD    2u
 void cli_parse_without(struct cli *cli, unsigned without, const struct argp *argp, int argc, char **argv, const char *directory, void *input);
 
 /* Writes the text to standard output; a failure (full disk, closed descriptor) is an error. On a terminal nothing in it but our own colours
@@ -64,6 +60,6 @@ int64_t cli_number(const struct argp_state *state, const char *option, const cha
 error_t cli_words(int key, char *arg, struct argp_state *state, const char **words, unsigned wanted, const char *what);
 
 /* For parsers of commands whose only word is a directory that may be left out: stores it in *directory, refuses a second one. */
-error_t cli_directory(int key, char *arg, struct argp_state *state, const char **directory);
+error_t cli_directory_old(int key, char *arg, struct argp_state *state, const char **directory);
 
 #endif

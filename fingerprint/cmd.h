@@ -2,7 +2,9 @@
 #ifndef FINGERPRINT_CMD_H
 #define FINGERPRINT_CMD_H
 
-int cmd_catalog_list(int argc, char **argv, const char *directory);
+struct command;
+extern const struct command catalog_list_command;
+
 int cmd_catalog_show(int argc, char **argv, const char *directory);
 int cmd_catalog_check(int argc, char **argv, const char *directory);
 int cmd_catalog_types(int argc, char **argv, const char *directory);

@@ -54,7 +54,7 @@ static size_t accept(struct machine *machine, const char *reason, cJSON *accepte
 	return n;
 }
 
-static void print(const struct arguments *a, cJSON *accepted, enum cli_format format, struct buf *out)
+static void print(const struct arguments *a, cJSON *accepted, enum cli_format_old format, struct buf *out)
 {
 	const cJSON *item;
 	cJSON *root;

@@ -1,16 +1,10 @@
+/* assay catalog list */
+#include "base/command.h"
 #include "base/mem.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "fingerprint/catalog/types.h"
 #include "fingerprint/cmd.h"
-#include "fleet/cmd_lab.h"
-
-#include <inttypes.h>
-
-static const char doc[] = "Lists the machines of the catalog: their fingerprints and hardware types."
-			  "\vExample:\n"
-			  "  assay catalog list\n"
-			  "  assay catalog list --format json | jq -r '.machines[].id'";
+#include "fleet/lab/lab.h"
 
 /* The names of the hardware types that a machine had, in the order of its fingerprints, each once. free() it. */
 static char *types_text(const struct types *types, const struct machine *machine)
@@ -30,84 +24,76 @@ static char *types_text(const struct types *types, const struct machine *machine
 	return buf_take(&text);
 }
 
-static void print_human(const struct catalog *catalog, const struct types *types, struct buf *out)
+static void add_fingerprints(const struct machine *machine, const struct types *types, struct document *d)
 {
-	static const char *const headings[] = { "machine", "fingerprints", "latest", "battery", "stressors", "type" };
-	struct table table;
+	char date[TEXT_DATE_BYTES];
 
-	if (catalog->n == 0) {
-		buf_text(out, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import quiho DIR' brings in "
-			      "recorded machines.\n");
-		return;
-	}
-	table_init(&table, "lrllrl", headings);
-	for (size_t i = 0; i < catalog->n; i++) {
-		const struct machine *machine = &catalog->machines[i];
-		const struct machine_fingerprint *last =
-		    machine->n_fingerprints ? &machine->fingerprints[machine->n_fingerprints - 1] : NULL;
-		char date[TEXT_DATE_BYTES];
-		char *names = types_text(types, machine);
+	doc_list(d, "fingerprints");
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		const struct machine_fingerprint *f = &machine->fingerprints[i];
 
-		table_cell(&table, "%s", machine->id);
-		table_cell(&table, "%zu", machine->n_fingerprints);
-		table_cell(&table, "%.10s", last ? text_from_ms(last->taken_ms, date) : "-");
-		table_cell(&table, "%s", last ? last->battery : "-");
-		table_cell(&table, "%zu", last ? last->n_rates : 0);
-		table_cell(&table, "%s%s", *names ? names : "-", machine->retired ? " (retired)" : "");
-		free(names);
+		doc_object(d, NULL);
+		doc_set(d, "id", f->id);
+		doc_set(d, "taken", text_from_ms(f->taken_ms, date));
+		doc_set(d, "battery", f->battery);
+		doc_set(d, "stressors", f->n_rates);
+		doc_set(d, "passes", f->passes);
+		doc_set(d, "type", types->types[types_find(types, f->id)].name);
+		doc_end(d);
 	}
-	table_print(&table, out);
-	table_release(&table);
-	buf_format(out, "\n%zu machine%s, %zu fingerprint%s, %zu hardware type%s\n", catalog->n, text_plural(catalog->n), types->n_members,
-		   text_plural(types->n_members), types->n, text_plural(types->n));
+	doc_end(d);
 }
 
-static void print_json(const struct catalog *catalog, const struct types *types, struct buf *out)
+static void add_machine(const struct machine *machine, const struct types *types, struct document *d)
 {
-	cJSON *root = cJSON_CreateObject();
-	cJSON *list = cJSON_AddArrayToObject(root, "machines");
+	const struct machine_fingerprint *last = machine->n_fingerprints ? &machine->fingerprints[machine->n_fingerprints - 1] : NULL;
+	char *names = types_text(types, machine);
+	char date[TEXT_DATE_BYTES];
 
-	for (size_t i = 0; i < catalog->n; i++) {
-		const struct machine *machine = &catalog->machines[i];
-		cJSON *object = cJSON_CreateObject();
-		cJSON *fingerprints;
-
-		cJSON_AddItemToArray(list, object);
-		cJSON_AddStringToObject(object, "id", machine->id);
-		cJSON_AddBoolToObject(object, "retired", machine->retired);
-		fingerprints = cJSON_AddArrayToObject(object, "fingerprints");
-		for (size_t k = 0; k < machine->n_fingerprints; k++) {
-			const struct machine_fingerprint *f = &machine->fingerprints[k];
-			cJSON *item = cJSON_CreateObject();
-			char date[TEXT_DATE_BYTES];
-
-			cJSON_AddItemToArray(fingerprints, item);
-			cJSON_AddStringToObject(item, "id", f->id);
-			cJSON_AddStringToObject(item, "taken", text_from_ms(f->taken_ms, date));
-			cJSON_AddStringToObject(item, "battery", f->battery);
-			cJSON_AddNumberToObject(item, "stressors", (double)f->n_rates);
-			cJSON_AddNumberToObject(item, "passes", (double)f->passes);
-			cJSON_AddStringToObject(item, "type", types->types[types_find(types, f->id)].name);
-		}
-	}
-	json_add(out, root);
+	doc_row(d);
+	doc_show(d, "id", "machine", machine->id);
+	doc_set_bool(d, "retired", machine->retired);
+	doc_show(d, NULL, "fingerprints", machine->n_fingerprints);
+	doc_showf(d, NULL, "latest", last ? text_from_ms(last->taken_ms, date) : NULL, "%.10s", date);
+	doc_show(d, NULL, "battery", last ? last->battery : NULL);
+	doc_show(d, NULL, "stressors", last ? last->n_rates : 0);
+	doc_showf(d, NULL, "type", names, "%s%s", *names ? names : "-", machine->retired ? " (retired)" : "");
+	add_fingerprints(machine, types, d);
+	free(names);
 }
 
-int cmd_catalog_list(int argc, char **argv, const char *directory)
+static enum assay_status catalog_list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
-	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
-	struct cmd_lab cmd;
-	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);
+	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
 
-	if (!st)
-		st = catalog_load(cmd.lab.machines, NULL, &catalog, &cmd.err);
+	(void)arguments;
 	if (!st) {
-		types_of(&catalog, &cmd.lab.config, &types);
-		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&catalog, &types, &cmd.out);
+		types_of(&catalog, &lab->config, &types);
+		if (catalog.n == 0)
+			doc_line(d, "The catalog is empty: 'assay fingerprint run' measures the hosts of lab.yaml, 'assay import "
+				    "quiho DIR' "
+				    "imports recorded machines.");
+		else
+			doc_line(d, "%zu machine%s, %zu fingerprint%s, %zu hardware type%s\n", catalog.n, text_plural(catalog.n),
+				 types.n_members, text_plural(types.n_members), types.n, text_plural(types.n));
+		doc_table(d, "machines");
+		for (size_t i = 0; i < catalog.n; i++)
+			add_machine(&catalog.machines[i], &types, d);
+		doc_end(d);
 	}
 	types_release(&types);
 	catalog_release(&catalog);
-	return cmd_lab_end(&cmd, st, 0);
+	return st;
 }
+
+const struct command catalog_list_command = {
+	.name = "catalog list",
+	.summary = "list machines with their fingerprints and hardware types",
+	.about = "Lists the machines of the catalog, with their fingerprints and hardware types.",
+	.examples = "  assay catalog list\n"
+		    "  assay catalog list --format json | jq -r '.machines[].id'\n",
+	.lab = CLI_LAB_READ,
+	.run = catalog_list_run,
+};

@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return cli_words(key, arg, state, a->names, 2, "OLD and NEW");
 }
 
-static void print(const struct arguments *a, const struct rename_result *result, enum cli_format format, struct buf *out)
+static void print(const struct arguments *a, const struct rename_result *result, enum cli_format_old format, struct buf *out)
 {
 	cJSON *root;
 

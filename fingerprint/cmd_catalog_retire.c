@@ -45,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return cli_words(key, arg, state, &a->machine, 1, "MACHINE");
 }
 
-static void print(const struct machine *machine, enum cli_format format, struct buf *out)
+static void print(const struct machine *machine, enum cli_format_old format, struct buf *out)
 {
 	cJSON *root;
 

@@ -13,7 +13,7 @@ static const char doc[] =
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	return cli_directory(key, arg, state, state->input);
+	return cli_directory_old(key, arg, state, state->input);
 }
 
 struct steps {
@@ -28,7 +28,7 @@ static void tell(struct emulate_listener *listener, const char *line)
 	cli_note(steps->cli, "%s", line);
 }
 
-static void print_result(enum cli_format format, const char *directory, bool found, struct buf *out)
+static void print_result(enum cli_format_old format, const char *directory, bool found, struct buf *out)
 {
 	cJSON *root;
 

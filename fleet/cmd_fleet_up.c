@@ -65,7 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		up->options.no_root = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return cli_directory(key, arg, state, &up->named);
+		return cli_directory_old(key, arg, state, &up->named);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -14,7 +14,7 @@ static const char doc[] = "Makes a laboratory in DIR (default: the current direc
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	return cli_directory(key, arg, state, state->input);
+	return cli_directory_old(key, arg, state, state->input);
 }
 
 static void print_human(const char *directory, struct buf *out)

@@ -39,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static void suggest(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
-                    enum cli_format format, struct buf *out)
+                    enum cli_format_old format, struct buf *out)
 {
 	struct profile_rows rows;
 	struct dataset dataset;

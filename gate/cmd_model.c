@@ -247,7 +247,7 @@ int cmd_model_show(int argc, char **argv, const char *directory)
 	enum assay_status st;
 	struct cli cli;
 
-	cli_parse_without(&cli, CLI_NO_DIRECTORY, &argp, argc, argv, directory, &a);
+	cli_parse_without(&cli, CLI_NO_DIRECTORY_OLD, &argp, argc, argv, directory, &a);
 	st = model_file_read(a.words[0], &model, &err);
 	if (!st && cli.format == CLI_JSON)
 		json_add(&out, summary_json(&model));

@@ -73,7 +73,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static enum assay_status paper(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
-                               enum cli_format format, struct buf *out, struct assay_error *err)
+                               enum cli_format_old format, struct buf *out, struct assay_error *err)
 {
 	struct chart_style style = { term_colours(stdout), term_utf8(), term_columns(stdout) };
 	struct paper_profile profile = { 0 };
@@ -105,7 +105,7 @@ static enum assay_status no_rows(const struct run_set *runs, const struct datase
 
 /* Whatever there is to say is said: only without a single usable result it is an error. */
 static enum assay_status validated(const struct evidence *evidence, const struct run_set *runs, const struct arguments *a,
-				   enum cli_format format, struct buf *out, struct assay_error *err)
+				   enum cli_format_old format, struct buf *out, struct assay_error *err)
 {
 	struct profile_style style = {.colours = term_colours(stdout),
 	                              .utf8 = term_utf8(),

@@ -144,7 +144,7 @@ static enum assay_status write_page(struct lab *lab, const struct evidence *evid
 	return st;
 }
 
-static void say(const struct verdict *v, const char *path, enum cli_format format, struct buf *out)
+static void say(const struct verdict *v, const char *path, enum cli_format_old format, struct buf *out)
 {
 	const char *decision = decision_text(v->effect.decision);
 

@@ -263,7 +263,7 @@ int cmd_counters(int argc, char **argv, const char *directory)
 	bool any = false;
 	struct cli cli;
 
-	cli_parse_without(&cli, CLI_NO_DIRECTORY, &argp, argc, argv, directory, &a);
+	cli_parse_without(&cli, CLI_NO_DIRECTORY_OLD, &argp, argc, argv, directory, &a);
 	if (a.work)
 		return countable_work(a.work) ? 0 : 2;
 	if (a.events)

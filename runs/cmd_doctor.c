@@ -95,7 +95,7 @@ int cmd_doctor(int argc, char **argv, const char *directory)
 	struct cli cli;
 	size_t n = 0;
 
-	cli_parse_without(&cli, CLI_NO_DIRECTORY, &argp, argc, argv, directory, file);
+	cli_parse_without(&cli, CLI_NO_DIRECTORY_OLD, &argp, argc, argv, directory, file);
 	st = site_module_open(file[0], &module, &err);
 	if (!st) {
 		check = site_module_check(&module, &problem);

@@ -134,7 +134,7 @@ int cmd_emulate_build(int argc, char **argv, const char *directory)
 	enum assay_status st;
 	struct cli cli;
 
-	cli_parse_without(&cli, CLI_NO_DIRECTORY | CLI_NO_FORMAT, &argp, argc, argv, directory, &build);
+	cli_parse_without(&cli, CLI_NO_DIRECTORY_OLD | CLI_NO_FORMAT_OLD, &argp, argc, argv, directory, &build);
 	st = build.archive ? write_archive(build.archive, &err) : build_program(&build, &err);
 	free(build.words);
 	return cli_end(&cli, st, &err, 0);
@@ -238,7 +238,7 @@ int cmd_emulate_run(int argc, char **argv, const char *directory)
 	enum assay_status st;
 	struct cli cli;
 
-	cli_parse_without(&cli, CLI_NO_DIRECTORY | CLI_NO_FORMAT, &argp, argc, argv, directory, &run);
+	cli_parse_without(&cli, CLI_NO_DIRECTORY_OLD | CLI_NO_FORMAT_OLD, &argp, argc, argv, directory, &run);
 	st = run_program(&cli, &run, &err);
 	free(run.words);
 	return cli_end(&cli, st, &err, 0);

@@ -295,7 +295,7 @@ int cmd_probe(int argc, char **argv, const char *directory)
 	char *program = NULL;
 	struct cli cli;
 
-	cli_parse_without(&cli, CLI_NO_DIRECTORY | CLI_NO_FORMAT, &argp, argc, argv, directory, &a);
+	cli_parse_without(&cli, CLI_NO_DIRECTORY_OLD | CLI_NO_FORMAT_OLD, &argp, argc, argv, directory, &a);
 	st = launch_find(a.words[0], &program, &err);
 	a.modules[0] = program;
 	if (!st)

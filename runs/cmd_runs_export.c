@@ -63,7 +63,7 @@ int cmd_runs_export(int argc, char **argv, const char *directory)
 	enum assay_status st;
 	struct cli cli;
 
-	cli_parse_without(&cli, CLI_NO_FORMAT, &argp, argc, argv, directory, &path);
+	cli_parse_without(&cli, CLI_NO_FORMAT_OLD, &argp, argc, argv, directory, &path);
 	st = lab_open(cli.directory, STORE_READ, &lab, &err);
 	if (!st)
 		st = quiho_export(&lab.store, &out, &result, &err);

@@ -1,0 +1,458 @@
+/* Parsing the words and options of a command, and running it: one line on standard error says what is wrong. */
+#include "base/command.h"
+
+#include "base/cli.h"
+#include "base/mem.h"
+#include "base/term.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#define OPTIONS_MAX 64
+
+/* The command at work; a process has one. */
+static struct {
+	const char *name, *directory;
+	size_t format;
+} at_work;
+
+const char *cli_directory(void)
+{
+	return at_work.directory;
+}
+
+bool cli_for_people(void)
+{
+	return at_work.format == 0;
+}
+
+const char *cli_command_name(void)
+{
+	return at_work.name;
+}
+
+/* "NAME: text", one line whatever the text holds: bytes from outside must neither break it nor reach the terminal as escapes. */
+static void print_line(const char *name, const char *text, const char *after)
+{
+	fprintf(stderr, "%s: ", name);
+	for (size_t control; *text; text += control ? control : 1) {
+		control = text_control(text);
+		fputc(control ? '?' : *text, stderr);
+	}
+	fprintf(stderr, "%s\n", after);
+}
+
+void cli_remark(const char *fmt, ...)
+{
+	char text[ASSAY_ERROR_BYTES];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	print_line(at_work.name, text, "");
+}
+
+static void refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+static void refuse(const char *fmt, ...)
+{
+	char text[ASSAY_ERROR_BYTES], *after = mem_format(" ('%s --help' shows how)", at_work.name);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	print_line(at_work.name, text, after);
+	free(after);
+	exit(assay_status_exit(ASSAY_E_USAGE));
+}
+
+/* ---- the options of a command: its own and the shared ones ---- */
+
+static const struct cli_option shared_options[] = {
+	{ .name = "directory",
+	  .letter = 'C',
+	  .value = "DIR",
+	  .help = "The laboratory's directory (default: the current one); other paths stay relative to where you are",
+	  .type = CLI_TYPE_TEXT },
+	{ .name = "format",
+	  .letter = 'f',
+	  .value = "FORMAT",
+	  .help = "The format of the answer: human (default) or json",
+	  .type = CLI_TYPE_TEXT },
+	{ .name = "help", .letter = 'h', .help = "Show this", .type = CLI_TYPE_FLAG },
+	CLI_END
+};
+
+void command_shared(const struct command *command, struct cli_option out[CLI_SHARED_MAX])
+{
+	size_t n = 0;
+
+	for (const struct cli_option *o = shared_options; o->name; o++) {
+		bool lacks = (o->letter == 'C' && command->lab == CLI_LAB_NONE) || (o->letter == 'f' && command->flags & CLI_NO_FORMAT);
+
+		if (!lacks)
+			out[n++] = *o;
+	}
+	out[n] = (struct cli_option)CLI_END;
+}
+
+struct parser {
+	const struct program *program;
+	const struct command *command;
+	char *arguments; /* [command->arguments_bytes] */
+	struct cli_option options[OPTIONS_MAX];
+	size_t n, n_own; /* the first n_own are the command's */
+	bool given[OPTIONS_MAX];
+	bool has_help;
+};
+
+static void parser_init(struct parser *p)
+{
+	struct cli_option shared[CLI_SHARED_MAX];
+
+	for (const struct cli_option *o = p->command->options; o && o->name; o++) {
+		ASSAY_BUG_IF(p->n_own == OPTIONS_MAX - CLI_SHARED_MAX);
+		p->options[p->n_own++] = *o;
+	}
+	p->n = p->n_own;
+	command_shared(p->command, shared);
+	for (const struct cli_option *o = shared; o->name; o++)
+		p->options[p->n++] = *o;
+	p->arguments = mem_new(p->command->arguments_bytes + 1, 1);
+	if (p->command->defaults)
+		memcpy(p->arguments, p->command->defaults, p->command->arguments_bytes);
+}
+
+static void list_add(struct cli_list *list, const char *text, size_t n)
+{
+	if (list->n + 1 >= list->capacity) {
+		list->capacity = 2 * list->capacity + 8;
+		list->items = mem_resize(list->items, list->capacity, sizeof(*list->items));
+	}
+	list->items[list->n++] = mem_bytes(text, n);
+	list->items[list->n] = NULL;
+}
+
+static void release_lists(const struct cli_option *options, char *arguments)
+{
+	for (const struct cli_option *o = options; o && o->name; o++) {
+		struct cli_list *list = (struct cli_list *)(void *)(arguments + o->offset);
+
+		if (o->type != CLI_TYPE_LIST && o->type != CLI_TYPE_NAMES)
+			continue;
+		for (size_t i = 0; i < list->n; i++)
+			free(list->items[i]);
+		free(list->items);
+		*list = (struct cli_list){ 0 }; /* two options may add to one list */
+	}
+}
+
+static void parser_release(struct parser *p)
+{
+	if (p->command->release)
+		p->command->release(p->arguments);
+	release_lists(p->command->options, p->arguments);
+	release_lists(p->command->words, p->arguments);
+	free(p->arguments);
+}
+
+/* ---- what is wrong with an option ---- */
+
+/* The option that a long one means, whole or shortened; SIZE_MAX when none or several do. */
+static size_t find_long(const struct parser *p, const char *word, size_t n)
+{
+	size_t found = SIZE_MAX, matches = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		if (strncmp(word, p->options[i].name, n) != 0)
+			continue;
+		if (strlen(p->options[i].name) == n)
+			return i;
+		found = i;
+		matches++;
+	}
+	return matches == 1 ? found : SIZE_MAX;
+}
+
+static const char *nearest_long(const struct parser *p, const char *word, size_t n)
+{
+	const char *names[OPTIONS_MAX], *nearest;
+	char *name = mem_bytes(word, n);
+
+	for (size_t i = 0; i < p->n; i++)
+		names[i] = p->options[i].name;
+	nearest = text_nearest(name, names, p->n);
+	free(name);
+	return nearest;
+}
+
+/* getopt tells only that something is wrong with the word at which it stopped, or with a letter inside of it. */
+static void refuse_option(const struct parser *p, const char *word, int letter)
+{
+	bool is_long = strncmp(word, "--", 2) == 0;
+	size_t n = is_long ? strcspn(word + 2, "=") : 0, found = is_long ? find_long(p, word + 2, n) : SIZE_MAX;
+	const char *nearest;
+
+	for (size_t i = 0; !is_long && i < p->n; i++)
+		found = p->options[i].letter && p->options[i].letter == letter ? i : found;
+	if (found != SIZE_MAX && p->options[found].value)
+		refuse("'%s' needs a value: %s", word, p->options[found].value);
+	if (found != SIZE_MAX)
+		refuse("'--%s' takes no value", p->options[found].name);
+	nearest = is_long ? nearest_long(p, word + 2, n) : NULL;
+	if (nearest)
+		refuse("unknown option '%s' (did you mean '--%s'?)", word, nearest);
+	refuse("unknown option '%s'", word);
+}
+
+/* ---- values ---- */
+
+static void store_choice(const struct cli_option *o, const char *text, int *to)
+{
+	struct buf names = BUF_INIT;
+
+	for (int i = 0; o->choices[i]; i++) {
+		if (strcmp(o->choices[i], text) == 0) {
+			*to = i;
+			return;
+		}
+		buf_format(&names, "%s%s", i == 0 ? "" : o->choices[i + 1] ? ", " : " or ", o->choices[i]);
+	}
+	refuse("--%s must be %s, not '%s'", o->name, names.bytes, text);
+}
+
+static void store_names(const struct cli_option *o, const char *text, struct cli_list *list)
+{
+	for (const char *at = text;; at++) {
+		size_t n = strcspn(at, ",");
+
+		if (n == 0)
+			refuse("--%s has an empty name in '%s'", o->name, text);
+		list_add(list, at, n);
+		at += n;
+		if (!*at)
+			return;
+	}
+}
+
+static void store_number(const struct cli_option *o, const char *text, void *to)
+{
+	char least[TEXT_DOUBLE_BYTES], most[TEXT_DOUBLE_BYTES];
+	int64_t integer = 0;
+	double real = 0;
+
+	if (o->type == CLI_TYPE_INTEGER && (!text_int64(text, &integer) || integer < o->low || integer > o->high))
+		refuse("--%s must be a whole number from %" PRId64 " to %" PRId64 ", not '%s'", o->name, o->low, o->high, text);
+	if (o->type == CLI_TYPE_REAL && (!text_double(text, &real) || real < o->least || real > o->most))
+		refuse("--%s must be a number from %s to %s, not '%s'", o->name, text_from_double(o->least, least),
+		       text_from_double(o->most, most), text);
+	if (o->type == CLI_TYPE_INTEGER)
+		*(int64_t *)to = integer;
+	else
+		*(double *)to = real;
+}
+
+/* Stores what `text` says (NULL for a flag) where the option wants it. `shown` is how messages call it: "--top", "BASELINE". */
+static void store(const struct cli_option *o, const char *text, const char *shown, char *arguments)
+{
+	void *to = arguments + o->offset;
+	struct assay_error err;
+
+	switch (o->type) {
+	case CLI_TYPE_FLAG:
+		*(bool *)to = true;
+		return;
+	case CLI_TYPE_TEXT:
+		if (!*text)
+			refuse("%s is empty", shown);
+		*(const char **)to = text;
+		return;
+	case CLI_TYPE_INTEGER:
+	case CLI_TYPE_REAL:
+		store_number(o, text, to);
+		return;
+	case CLI_TYPE_CHOICE:
+		store_choice(o, text, to);
+		return;
+	case CLI_TYPE_LIST:
+		list_add(to, text, strlen(text));
+		return;
+	case CLI_TYPE_NAMES:
+		store_names(o, text, to);
+		return;
+	case CLI_TYPE_PARSED:
+		if (o->parse(text, to, &err))
+			refuse("%s: %s", shown, err.text);
+	}
+}
+
+static void store_shared(struct parser *p, const struct cli_option *o, const char *text)
+{
+	switch (o->letter) {
+	case 'C':
+		if (!*text)
+			refuse("the directory after -C is empty");
+		at_work.directory = text;
+		return;
+	case 'f':
+		for (size_t i = 0; i < p->program->n_formats; i++) {
+			if (strcmp(text, p->program->formats[i].name) == 0) {
+				at_work.format = i;
+				return;
+			}
+		}
+		refuse("unknown format '%s': it is human or json", text);
+	default:
+		p->has_help = true;
+	}
+}
+
+/* ---- the words of the command line ---- */
+
+static void parse_options(struct parser *p, int argc, char **argv)
+{
+	struct option table[OPTIONS_MAX + 1] = { { 0 } };
+	struct buf letters = BUF_INIT;
+	int code;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct cli_option *o = &p->options[i];
+
+		table[i] = (struct option){ o->name, o->value ? required_argument : no_argument, NULL, 256 + (int)i };
+		if (o->letter)
+			buf_format(&letters, "%c%s", o->letter, o->value ? ":" : "");
+	}
+	opterr = 0;
+	optind = 1;
+	while (!p->has_help && (code = getopt_long(argc, argv, letters.bytes, table, NULL)) != -1) {
+		size_t i = code >= 256 ? (size_t)code - 256 : 0;
+		char *shown;
+
+		while (code < 256 && i < p->n && p->options[i].letter != code)
+			i++;
+		if (code == '?' || i == p->n)
+			refuse_option(p, argv[optind - 1][0] == '-' || optind == argc ? argv[optind - 1] : argv[optind], optopt);
+		if (i >= p->n_own) {
+			store_shared(p, &p->options[i], optarg);
+			continue;
+		}
+		p->given[i] = true;
+		shown = mem_format("--%s", p->options[i].name);
+		store(&p->options[i], optarg, shown, p->arguments);
+		free(shown);
+	}
+	buf_release(&letters);
+}
+
+/* "BASELINE and CANDIDATE", for messages. */
+static char *words_text(const struct cli_option *words)
+{
+	struct buf text = BUF_INIT;
+
+	for (const struct cli_option *w = words; w && w->name; w++)
+		buf_format(&text, "%s%s", w == words ? "" : w[1].name ? ", " : " and ", w->name);
+	return buf_take(&text);
+}
+
+static void parse_words(struct parser *p, int argc, char **argv)
+{
+	const struct cli_option *word = p->command->words;
+	char *all = words_text(word);
+	int64_t n = 0;
+
+	for (int i = optind; i < argc; i++) {
+		if (!word || !word->name)
+			refuse(*all ? "unexpected argument '%s' (expected %s)" : "unexpected argument '%s'%s", argv[i], all);
+		store(word, argv[i], word->name, p->arguments);
+		n++;
+		if (word->type != CLI_TYPE_LIST) {
+			word++;
+			n = 0;
+		}
+	}
+	if (word && word->name && (word->required || n < word->low))
+		refuse("missing argument: %s", all);
+	free(all);
+	for (size_t i = 0; i < p->n_own; i++) {
+		if (p->options[i].required && !p->given[i])
+			refuse("--%s %s is required", p->options[i].name, p->options[i].value ? p->options[i].value : "");
+	}
+}
+
+static void parse(struct parser *p, int argc, char **argv)
+{
+	struct assay_error err;
+
+	parser_init(p);
+	parse_options(p, argc, argv);
+	if (p->has_help)
+		return;
+	parse_words(p, argc, argv);
+	if (p->command->check && p->command->check(p->arguments, &err))
+		refuse("%s", err.text);
+}
+
+/* ---- running it ---- */
+
+static enum assay_status print(const struct buf *text, struct assay_error *err)
+{
+	if (text->size && isatty(STDOUT_FILENO))
+		term_put(text->bytes, text->size, term_colours(stdout), stdout);
+	else if (text->size)
+		fwrite(text->bytes, 1, text->size, stdout);
+	if (fflush(stdout) || ferror(stdout))
+		return assay_fail_errno(err, errno, "cannot write to standard output");
+	return ASSAY_OK;
+}
+
+static enum assay_status run(struct parser *p, struct document *d, struct assay_error *err)
+{
+	const struct command *command = p->command;
+	struct lab *lab = NULL;
+	enum assay_status st = ASSAY_OK;
+
+	if (command->lab >= CLI_LAB_READ)
+		st = p->program->lab_open(at_work.directory, command->lab == CLI_LAB_WRITE, at_work.name, &lab, err);
+	if (!st)
+		st = command->run(lab, p->arguments, d, err);
+	if (lab)
+		p->program->lab_close(lab);
+	return st;
+}
+
+int command_main(const struct program *program, const struct command *command, int argc, char **argv, const char *directory)
+{
+	struct doc_style style = { term_colours(stdout), term_utf8(), term_columns(stdout) };
+	struct parser parser = { .program = program, .command = command };
+	struct buf text = BUF_INIT;
+	struct document d;
+	struct assay_error err;
+	enum assay_status st = ASSAY_OK;
+	int exit_status;
+
+	at_work.name = argv[0];
+	at_work.directory = directory;
+	document_init(&d);
+	parse(&parser, argc, argv);
+	if (parser.has_help) {
+		command_help(program, command, &text);
+	} else {
+		st = run(&parser, &d, &err);
+		if (!st)
+			program->formats[at_work.format].render(&d, &style, &text);
+	}
+	if (!st)
+		st = print(&text, &err);
+	if (st)
+		print_line(at_work.name, err.text, "");
+	exit_status = st ? assay_status_exit(st) : d.exit_status;
+	parser_release(&parser);
+	document_release(&d);
+	buf_release(&text);
+	return exit_status;
+}

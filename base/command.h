@@ -1,0 +1,167 @@
+/* A sub-command is one constant row: its words, options and help, what it needs of the laboratory, and the function that answers. Parsing,
+ * --help, shell completion and manual pages all come from the row; an option is added in one place.
+ *
+ *	struct arguments { const char *selectors[2]; int64_t top; bool machines; };
+ *	static const struct arguments defaults = { .top = 8 };
+ *	static const struct cli_option options[] = {
+ *		CLI_INTEGER("top", "N", struct arguments, top, 1, 10000, "Show the N groups that changed most (default: 8)"),
+ *		CLI_FLAG("machines", struct arguments, machines, "List the ratio on every machine"),
+ *		CLI_END
+ *	};
+ *	static const struct cli_option words[] = {
+ *		CLI_WORD("A", struct arguments, selectors[0]), CLI_WORD("B", struct arguments, selectors[1]), CLI_END
+ *	};
+ *	const struct command compare_command = {
+ *		.name = "compare", .summary = "compare the resource use of two versions", .about = "...", .examples = "  assay compare
+ *...\n", .words = words, .options = options, .defaults = &defaults, .arguments_bytes = sizeof(struct arguments), .lab = CLI_LAB_READ, .run
+ *= compare_run,
+ *	}; */
+#ifndef BASE_COMMAND_H
+#define BASE_COMMAND_H
+
+#include "base/document.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- options and words ---- */
+
+enum cli_type {
+	CLI_TYPE_FLAG,	  /* bool, set to true */
+	CLI_TYPE_TEXT,	  /* const char *, borrowed from argv, not empty */
+	CLI_TYPE_INTEGER, /* int64_t, from low to high */
+	CLI_TYPE_REAL,	  /* double, from least to most */
+	CLI_TYPE_CHOICE,  /* int, the index among choices */
+	CLI_TYPE_LIST,	  /* struct cli_list: one item each time that it is given */
+	CLI_TYPE_NAMES,	  /* struct cli_list: items separated by commas; given again, they add up; no item is empty */
+	CLI_TYPE_PARSED,  /* anything: parse() stores it */
+};
+
+/* What is given several times; zeroed at first, released by the command line. */
+struct cli_list {
+	char **items; /* [n], and a NULL after them; owned */
+	size_t n, capacity;
+};
+
+struct cli_option {
+	const char *name;  /* "top"; of a word, what help calls it: "BASELINE" */
+	char letter;	   /* 'w' for -w; or 0 */
+	const char *value; /* what help calls its value: "N"; NULL for a flag */
+	const char *help;
+	enum cli_type type;
+	size_t offset;		    /* in the command's arguments */
+	int64_t low, high;	    /* CLI_TYPE_INTEGER; of a word that is a list, how many */
+	double least, most;	    /* CLI_TYPE_REAL */
+	const char *const *choices; /* CLI_TYPE_CHOICE: ends with NULL */
+	enum assay_status (*parse)(const char *text, void *to, struct assay_error *err); /* the error says what is wrong with the text */
+	bool required; /* of an option: it must be given; of a word: it may not be left out */
+};
+
+/* clang-format off */
+#define CLI_AT(arguments, member) .offset = offsetof(arguments, member)
+/* A letter for one of these, or a must: CLI_OPTION(INTEGER, "jobs", "N", struct arguments, jobs, "How many", .letter = 'j', .low = 1). */
+#define CLI_OPTION(type_, name_, value_, arguments, member, help_, ...) \
+	{ .name = name_, .value = value_, .help = help_, .type = CLI_TYPE_##type_, CLI_AT(arguments, member), __VA_ARGS__ }
+#define CLI_FLAG(name_, arguments, member, help_) \
+	CLI_OPTION(FLAG, name_, NULL, arguments, member, help_, .letter = 0)
+#define CLI_TEXT(name_, value_, arguments, member, help_) \
+	CLI_OPTION(TEXT, name_, value_, arguments, member, help_, .letter = 0)
+#define CLI_INTEGER(name_, value_, arguments, member, low_, high_, help_) \
+	CLI_OPTION(INTEGER, name_, value_, arguments, member, help_, .low = low_, .high = high_)
+#define CLI_REAL(name_, value_, arguments, member, least_, most_, help_) \
+	CLI_OPTION(REAL, name_, value_, arguments, member, help_, .least = least_, .most = most_)
+#define CLI_CHOICE(name_, choices_, arguments, member, help_) \
+	CLI_OPTION(CHOICE, name_, "NAME", arguments, member, help_, .choices = choices_)
+#define CLI_LIST(name_, value_, arguments, member, help_) \
+	CLI_OPTION(LIST, name_, value_, arguments, member, help_, .letter = 0)
+#define CLI_NAMES(name_, value_, arguments, member, help_) \
+	CLI_OPTION(NAMES, name_, value_, arguments, member, help_, .letter = 0)
+#define CLI_PARSED(name_, value_, arguments, member, parse_, help_) \
+	CLI_OPTION(PARSED, name_, value_, arguments, member, help_, .parse = parse_)
+
+#define CLI_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member), .required = true }
+#define CLI_OPTIONAL_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member) }
+/* All words that are left, at least `low_` of them. */
+#define CLI_WORDS(name_, arguments, member, low_) { .name = name_, .type = CLI_TYPE_LIST, CLI_AT(arguments, member), .low = low_ }
+#define CLI_END { .name = NULL }
+/* clang-format on */
+
+/* ---- the row ---- */
+
+struct lab; /* the laboratory, which base does not know */
+
+enum cli_lab {
+	CLI_LAB_NONE,  /* the command has nothing to do with one: -C is refused */
+	CLI_LAB_LATER, /* it may open one itself (cli_directory()): run gets NULL */
+	CLI_LAB_READ,
+	CLI_LAB_WRITE, /* takes the laboratory's lock */
+};
+
+#define CLI_NO_FORMAT 1u /* answers in one format only: --format is refused */
+#define CLI_PROGRESS  2u /* long work that shows its progress */
+
+/* Answers into the document; its exit_status is that of the command. A failure prints its error as one line, and no document. */
+typedef enum assay_status command_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err);
+
+struct command {
+	const char *name;	 /* "catalog list"; of a heading in the list of commands, the heading */
+	const char *summary;	 /* one line in the list of commands: what it does, as a verb: "compare the resource use of two versions" */
+	const char *about;	 /* one paragraph, or several with an empty line between them; lines are broken where they are shown */
+	const char *more;	 /* shown as it is after the options: tables of names and the like; or NULL */
+	const char *examples;	 /* lines, each with two blanks in front, shown as they are */
+	const char *exit_status; /* one paragraph; NULL: 0, 1 failure, 2 usage */
+	const struct cli_option *words, *options; /* end with CLI_END; or NULL */
+	const void *defaults;			  /* the arguments before parsing; NULL: zeroed */
+	size_t arguments_bytes;
+	enum cli_lab lab;
+	unsigned flags;
+	/* What a row cannot say: options that need or exclude each other. May be NULL. An ASSAY_E_USAGE is wrong usage, like any error
+	 * here. */
+	enum assay_status (*check)(void *arguments, struct assay_error *err);
+	void (*release)(void *arguments); /* what parse() has allocated; lists are released anyway; may be NULL */
+	command_run *run;		  /* NULL: a heading */
+	int (*run_old)(int argc, char **argv, const char *directory); /* while commands move to this table */
+};
+
+/* ---- for commands at work ---- */
+
+const char *cli_directory(void); /* of the laboratory: -C, else "." */
+bool cli_for_people(void);	 /* --format human: a command whose output streams as it arrives does so only for people */
+void cli_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line on standard error, "assay NAME: ..." */
+/* The command at work: "assay catalog list". */
+const char *cli_command_name(void);
+
+/* ---- for the program ---- */
+
+struct cli_format {
+	const char *name; /* of --format */
+	doc_renderer *render;
+};
+
+struct program {
+	const struct command *const *commands; /* [n], headings before what they are of */
+	size_t n;
+	const struct cli_format *formats; /* [n_formats], the first is the default */
+	size_t n_formats;
+	/* Opens the laboratory (write: with its lock) in the name of the command. lab_close() is given what it returned. */
+	enum assay_status (*lab_open)(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err);
+	void (*lab_close)(struct lab *lab);
+};
+
+/* Runs one command: argv[0] is its whole name. Returns the exit status. */
+int command_main(const struct program *program, const struct command *command, int argc, char **argv, const char *directory);
+
+/* Help of one command, on standard output. */
+void command_help(const struct program *program, const struct command *command, struct buf *out);
+/* A manual page of one command, or of the program when command is NULL, in the man macros. */
+void command_manual(const struct program *program, const struct command *command, struct buf *out);
+/* Completion for "bash", "zsh" or "fish"; false for another word. */
+bool command_completion(const struct program *program, const char *shell, struct buf *out);
+
+/* Options that every command has, those that this one lacks left out: at most CLI_SHARED_MAX, ended by CLI_END. */
+#define CLI_SHARED_MAX 6
+void command_shared(const struct command *command, struct cli_option out[CLI_SHARED_MAX]);
+
+#endif

@@ -1,0 +1,308 @@
+#include "base/document.h"
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+
+#define BAR_CELLS 24
+
+void document_init(struct document *d)
+{
+	*d = (struct document){ .root = { .kind = DOC_OBJECT } };
+	d->at = &d->root;
+}
+
+static void node_release(struct doc_node *node)
+{
+	for (struct doc_node *child = node->first, *next; child; child = next) {
+		next = child->next;
+		node_release(child);
+		free(child);
+	}
+	if (node->value.type == DOC_JSON)
+		cJSON_Delete(node->value.json);
+	if (node->value.type == DOC_TEXT)
+		free((char *)(uintptr_t)node->value.text);
+	free(node->key);
+	free(node->label);
+	free(node->shown);
+}
+
+void document_release(struct document *d)
+{
+	node_release(&d->root);
+	*d = (struct document){ 0 };
+}
+
+/* ---- values ---- */
+
+struct doc_value doc_value_text(const char *text)
+{
+	return text ? (struct doc_value){ .type = DOC_TEXT, .text = text } : DOC_NOTHING;
+}
+
+struct doc_value doc_value_real(double real)
+{
+	return isfinite(real) ? (struct doc_value){ .type = DOC_REAL, .real = real } : DOC_NOTHING;
+}
+
+struct doc_value doc_value_integer(int64_t integer)
+{
+	return (struct doc_value){ .type = DOC_INTEGER, .integer = integer };
+}
+
+struct doc_value doc_value_size(size_t n)
+{
+	return doc_value_integer((int64_t)n);
+}
+
+struct doc_value doc_value_bool(bool truth)
+{
+	return (struct doc_value){ .type = DOC_BOOL, .truth = truth };
+}
+
+struct doc_value doc_value_same(struct doc_value value)
+{
+	return value;
+}
+
+/* ---- nodes ---- */
+
+static struct doc_node *append(struct document *d, enum doc_kind kind, const char *key)
+{
+	struct doc_node *node = mem_new(1, sizeof(*node));
+
+	*node = (struct doc_node){ .kind = kind, .key = key ? mem_string(key) : NULL, .parent = d->at };
+	if (d->at->last)
+		d->at->last->next = node;
+	else
+		d->at->first = node;
+	d->at->last = node;
+	return node;
+}
+
+static char *format_text(const char *fmt, va_list args) __attribute__((format(printf, 1, 0)));
+static char *format_text(const char *fmt, va_list args)
+{
+	char *text = NULL;
+
+	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
+	return text;
+}
+
+void doc_add(struct document *d, const char *key, const char *label, struct doc_value value, const char *fmt, ...)
+{
+	struct doc_node *node = append(d, DOC_VALUE, key);
+
+	if (value.type == DOC_TEXT)
+		value.text = mem_string(value.text);
+	node->value = value;
+	node->label = label ? mem_string(label) : NULL;
+	if (fmt && value.type != DOC_NULL) {
+		va_list args;
+
+		va_start(args, fmt);
+		node->shown = format_text(fmt, args);
+		va_end(args);
+	}
+}
+
+void doc_set_bool(struct document *d, const char *key, bool truth)
+{
+	doc_set(d, key, doc_value_bool(truth));
+}
+
+void doc_set_json(struct document *d, const char *key, cJSON *json)
+{
+	append(d, DOC_VALUE, key)->value = json ? (struct doc_value){ .type = DOC_JSON, .json = json } : DOC_NOTHING;
+}
+
+void doc_set_empty(struct document *d, const char *key, const char *text)
+{
+	doc_set(d, key, text && *text ? text : (const char *)NULL);
+}
+
+void doc_bar(struct document *d, const char *label, double part)
+{
+	struct doc_node *node = append(d, DOC_VALUE, NULL);
+
+	node->label = mem_string(label);
+	node->value = (struct doc_value){ .type = DOC_BAR, .real = part };
+}
+
+static void open_node(struct document *d, enum doc_kind kind, const char *key)
+{
+	d->at = append(d, kind, key);
+}
+
+void doc_object(struct document *d, const char *key)
+{
+	open_node(d, DOC_OBJECT, key);
+}
+
+void doc_list(struct document *d, const char *key)
+{
+	open_node(d, DOC_LIST, key);
+}
+
+void doc_table(struct document *d, const char *key)
+{
+	open_node(d, DOC_TABLE, key);
+}
+
+void doc_row(struct document *d)
+{
+	if (d->at->kind == DOC_ROW)
+		d->at = d->at->parent;
+	ASSAY_BUG_IF(d->at->kind != DOC_TABLE);
+	open_node(d, DOC_ROW, NULL);
+}
+
+void doc_end(struct document *d)
+{
+	if (d->at->kind == DOC_ROW)
+		d->at = d->at->parent;
+	ASSAY_BUG_IF(d->at == &d->root);
+	d->at = d->at->parent;
+}
+
+void doc_hide(struct document *d)
+{
+	d->at->hidden = true;
+}
+
+/* ---- for people ---- */
+
+void doc_answer(struct document *d, enum doc_tone tone, const char *word, const char *fmt, ...)
+{
+	struct doc_node *node = append(d, DOC_ANSWER, NULL);
+	va_list args;
+
+	node->tone = tone;
+	node->label = mem_string(word);
+	va_start(args, fmt);
+	node->shown = format_text(fmt, args);
+	va_end(args);
+}
+
+#define DOC_TEXT_FUNCTION(name, kind)                                                                                                      \
+	void name(struct document *d, const char *fmt, ...)                                                                                \
+	{                                                                                                                                  \
+		struct doc_node *node = append(d, kind, NULL);                                                                             \
+		va_list args;                                                                                                              \
+                                                                                                                                           \
+		va_start(args, fmt);                                                                                                       \
+		node->shown = format_text(fmt, args);                                                                                      \
+		va_end(args);                                                                                                              \
+	}
+DOC_TEXT_FUNCTION(doc_heading, DOC_HEADING)
+DOC_TEXT_FUNCTION(doc_line, DOC_LINE)
+DOC_TEXT_FUNCTION(doc_item, DOC_ITEM)
+#undef DOC_TEXT_FUNCTION
+
+void doc_raw(struct document *d, const char *text)
+{
+	append(d, DOC_RAW, NULL)->shown = mem_string(text);
+}
+
+void doc_reason(struct document *d, const char *code, const char *text)
+{
+	doc_object(d, NULL);
+	doc_set(d, "code", code);
+	doc_set(d, "text", text);
+	doc_item(d, "%s", text);
+	doc_end(d);
+}
+
+static char *bar_of(double part, bool utf8)
+{
+	struct buf bar = BUF_INIT;
+
+	for (int i = 0; i < (int)(part * BAR_CELLS + .5); i++)
+		buf_text(&bar, utf8 ? "\u2588" : "#");
+	return buf_take(&bar);
+}
+
+char *doc_shown(const struct doc_node *node, const struct doc_style *style)
+{
+	char number[TEXT_DOUBLE_BYTES];
+
+	if (node->shown)
+		return mem_string(node->shown);
+	switch (node->value.type) {
+	case DOC_TEXT:
+		return mem_string(node->value.text);
+	case DOC_REAL:
+		return mem_string(text_from_double(node->value.real, number));
+	case DOC_INTEGER:
+		return mem_format("%" PRId64, node->value.integer);
+	case DOC_BOOL:
+		return mem_string(node->value.truth ? "yes" : "no");
+	case DOC_BAR:
+		return bar_of(node->value.real, style->utf8);
+	default:
+		return mem_string("-");
+	}
+}
+
+/* ---- for programs ---- */
+
+bool doc_is_data(const struct doc_node *node)
+{
+	const struct doc_node *parent = node->parent;
+
+	if (!parent)
+		return true; /* the root */
+	if (node->kind > DOC_VALUE)
+		return false;
+	return node->key || ((parent->kind == DOC_LIST || parent->kind == DOC_TABLE) && doc_is_data(parent));
+}
+
+static cJSON *cjson_of(const struct doc_node *node)
+{
+	const struct doc_value *value = &node->value;
+	cJSON *json;
+
+	switch (value->type) {
+	case DOC_TEXT:
+		return cJSON_CreateString(value->text);
+	case DOC_REAL:
+		return cJSON_CreateNumber(value->real);
+	case DOC_INTEGER:
+		return cJSON_CreateNumber((double)value->integer);
+	case DOC_BOOL:
+		return cJSON_CreateBool(value->truth);
+	case DOC_JSON:
+		return cJSON_Duplicate(value->json, true);
+	default:
+		break;
+	}
+	if (node->kind == DOC_VALUE)
+		return cJSON_CreateNull();
+	json = node->kind == DOC_LIST || node->kind == DOC_TABLE ? cJSON_CreateArray() : cJSON_CreateObject();
+	for (const struct doc_node *child = node->first; child; child = child->next) {
+		if (!doc_is_data(child))
+			continue;
+		if (cJSON_IsArray(json))
+			cJSON_AddItemToArray(json, cjson_of(child));
+		else
+			cJSON_AddItemToObject(json, child->key, cjson_of(child));
+	}
+	return json;
+}
+
+cJSON *document_cjson(const struct document *d)
+{
+	return cjson_of(&d->root);
+}
+
+void document_json(const struct document *d, const struct doc_style *style, struct buf *out)
+{
+	(void)style;
+	json_add(out, document_cjson(d));
+}

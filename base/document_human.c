@@ -1,0 +1,209 @@
+/* A document as text for people: values with labels in two columns, tables with aligned columns. */
+#include "base/document.h"
+
+#include "base/mem.h"
+#include "base/term.h"
+
+#include <string.h>
+
+/* ---- columns ---- */
+
+/* Code points, not bytes: what is printed here has no wide or combining characters. */
+static size_t width_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+static void pad(size_t n, struct buf *out)
+{
+	while (n--)
+		buf_char(out, ' ');
+}
+
+static void end_line(struct buf *out)
+{
+	while (out->size && out->bytes[out->size - 1] == ' ')
+		out->bytes[--out->size] = '\0'; /* empty cells at the end of a row */
+	buf_char(out, '\n');
+}
+
+struct column {
+	const char *label;
+	size_t width;
+	bool left; /* some cell is not a number */
+};
+
+struct grid {
+	struct column *columns;
+	size_t n_columns, capacity;
+	size_t n_rows;
+	char **cells; /* [n_rows x n_columns], NULL where there is none */
+};
+
+static size_t column_of(const struct grid *grid, const char *label)
+{
+	size_t i = 0;
+
+	while (i < grid->n_columns && strcmp(grid->columns[i].label, label) != 0)
+		i++;
+	return i;
+}
+
+static bool is_cell(const struct doc_node *node)
+{
+	return node->kind == DOC_VALUE && node->label;
+}
+
+/* A column for each label, in the order in which they appear. */
+static void grid_columns(const struct doc_node *table, struct grid *grid)
+{
+	for (const struct doc_node *row = table->first; row; row = row->next) {
+		grid->n_rows += !row->hidden;
+		for (const struct doc_node *cell = row->hidden ? NULL : row->first; cell; cell = cell->next) {
+			if (!is_cell(cell) || column_of(grid, cell->label) < grid->n_columns)
+				continue;
+			grid->columns = mem_grow(grid->columns, grid->n_columns, &grid->capacity, sizeof(*grid->columns));
+			grid->columns[grid->n_columns++] = (struct column){ .label = cell->label, .width = width_of(cell->label) };
+		}
+	}
+}
+
+static void grid_cells(const struct doc_node *table, const struct doc_style *style, struct grid *grid)
+{
+	size_t i = 0;
+
+	grid->cells = mem_new(grid->n_rows * grid->n_columns, sizeof(*grid->cells));
+	for (const struct doc_node *row = table->first; row; row = row->next) {
+		if (row->hidden)
+			continue;
+		for (const struct doc_node *cell = row->first; cell; cell = cell->next) {
+			size_t j = is_cell(cell) ? column_of(grid, cell->label) : 0, width;
+
+			if (!is_cell(cell))
+				continue;
+			free(grid->cells[i * grid->n_columns + j]);
+			grid->cells[i * grid->n_columns + j] = doc_shown(cell, style);
+			width = width_of(grid->cells[i * grid->n_columns + j]);
+			grid->columns[j].width = width > grid->columns[j].width ? width : grid->columns[j].width;
+			grid->columns[j].left |= cell->value.type == DOC_TEXT || cell->value.type == DOC_BAR;
+		}
+		i++;
+	}
+}
+
+static void print_cells(const struct grid *grid, char *const *cells, struct buf *out)
+{
+	for (size_t j = 0; j < grid->n_columns; j++) {
+		const struct column *column = &grid->columns[j];
+		const char *text = cells ? (cells[j] ? cells[j] : "") : column->label;
+		size_t blank = column->width - width_of(text);
+
+		pad(column->left ? 0 : blank, out);
+		buf_text(out, text);
+		pad((column->left ? blank : 0) + 2, out);
+	}
+	end_line(out);
+}
+
+static void print_table(const struct doc_node *table, const struct doc_style *style, struct buf *out)
+{
+	struct grid grid = { 0 };
+
+	grid_columns(table, &grid);
+	if (grid.n_columns) {
+		grid_cells(table, style, &grid);
+		print_cells(&grid, NULL, out);
+		for (size_t i = 0; i < grid.n_rows; i++)
+			print_cells(&grid, grid.cells + i * grid.n_columns, out);
+		for (size_t i = 0; i < grid.n_rows * grid.n_columns; i++)
+			free(grid.cells[i]);
+	}
+	free(grid.cells);
+	free(grid.columns);
+}
+
+/* ---- values and lines ---- */
+
+/* The widest label of the values that follow each other here. */
+static size_t label_width(const struct doc_node *node)
+{
+	size_t width = 0;
+
+	for (; node && node->kind == DOC_VALUE; node = node->next) {
+		size_t n = node->label ? width_of(node->label) : 0;
+
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
+static void print_value(const struct doc_node *node, size_t width, const struct doc_style *style, struct buf *out)
+{
+	char *shown = doc_shown(node, style);
+
+	buf_text(out, node->label);
+	pad(width - width_of(node->label) + 2, out);
+	buf_text(out, shown);
+	end_line(out);
+	free(shown);
+}
+
+static void print_answer(const struct doc_node *node, const struct doc_style *style, struct buf *out)
+{
+	static const char *const colours[] = { [DOC_PLAIN] = "1", [DOC_GOOD] = "1;32", [DOC_DOUBTFUL] = "1;33", [DOC_BAD] = "1;31" };
+
+	if (style->colours)
+		buf_format(out, "\033[%sm%s\033[0m", colours[node->tone], node->label);
+	else
+		buf_text(out, node->label);
+	if (*node->shown)
+		buf_format(out, "%s%s", *node->label ? "  " : "", node->shown);
+	end_line(out);
+}
+
+static void print_children(const struct doc_node *node, const struct doc_style *style, struct buf *out)
+{
+	size_t width = 0;
+
+	for (const struct doc_node *child = node->first, *previous = NULL; child; previous = child, child = child->next) {
+		if (child->hidden)
+			continue;
+		switch (child->kind) {
+		case DOC_VALUE:
+			if (!previous || previous->kind != DOC_VALUE)
+				width = label_width(child);
+			if (child->label)
+				print_value(child, width, style, out);
+			break;
+		case DOC_TABLE:
+			print_table(child, style, out);
+			break;
+		case DOC_ANSWER:
+			print_answer(child, style, out);
+			break;
+		case DOC_HEADING:
+			buf_format(out, "%s%s\n", out->size ? "\n" : "", child->shown);
+			break;
+		case DOC_LINE:
+			buf_format(out, "%s\n", child->shown);
+			break;
+		case DOC_ITEM:
+			buf_format(out, "  - %s\n", child->shown);
+			break;
+		case DOC_RAW:
+			buf_text(out, child->shown);
+			break;
+		default:
+			print_children(child, style, out);
+		}
+	}
+}
+
+void document_human(const struct document *d, const struct doc_style *style, struct buf *out)
+{
+	print_children(&d->root, style, out);
+}
