@@ -94,7 +94,7 @@ static void refuse_option(struct argp_state *state, const struct argp_option *co
 	const char *nearest;
 
 	if (option && option->arg)
-		cli_refuse(state, "'%s' needs %s behind it", word, option->arg);
+		cli_refuse(state, "'%s' needs a value: %s", word, option->arg);
 	else if (option)
 		cli_refuse(state, "'--%s' takes no value", option->name);
 	nearest = is_long ? nearest_long(tables, word + 2, n) : NULL;
@@ -131,7 +131,7 @@ static error_t parse_shared(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'C':
 		if (!*arg)
-			cli_refuse(state, "the directory behind -C is empty");
+			cli_refuse(state, "the directory after -C is empty");
 		cli->directory = arg;
 		return 0;
 	case 'f':
@@ -145,7 +145,7 @@ static error_t parse_shared(int key, char *arg, struct argp_state *state)
 	case 'h':
 		show_help(inputs);
 	case ARGP_KEY_ARG: /* the command itself has refused it */
-		cli_refuse(state, "'%s' is one word too many: this command takes none", arg);
+		cli_refuse(state, "unexpected argument '%s'", arg);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -216,7 +216,7 @@ int64_t cli_number(const struct argp_state *state, const char *option, const cha
 	int64_t n = 0;
 
 	if (!text_int64(arg, &n) || n < low || n > high)
-		cli_refuse(state, "%s is a number from %" PRId64 " to %" PRId64 ", not '%s'", option, low, high, arg);
+		cli_refuse(state, "%s must be a whole number from %" PRId64 " to %" PRId64 ", not '%s'", option, low, high, arg);
 	return n;
 }
 
@@ -225,12 +225,12 @@ error_t cli_words(int key, char *arg, struct argp_state *state, const char **wor
 	switch (key) {
 	case ARGP_KEY_ARG:
 		if (state->arg_num >= wanted)
-			cli_refuse(state, "'%s' is one word too many: wanted is %s", arg, what);
+			cli_refuse(state, "unexpected argument '%s' (expected %s)", arg, what);
 		words[state->arg_num] = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (state->arg_num < wanted)
-			cli_refuse(state, "something is missing: wanted is %s", what);
+			cli_refuse(state, "missing argument: %s", what);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

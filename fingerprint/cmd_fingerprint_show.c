@@ -26,7 +26,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (*word)
-		cli_refuse(state, "'%s' is one word too many", arg);
+		cli_refuse(state, "unexpected argument '%s'", arg);
 	*word = arg;
 	return 0;
 }

@@ -104,7 +104,7 @@ awk -v o="$offset" 'BEGIN { exit !(o > -2000 && o < 2000) }' || fail "the clock 
 
 what='wrong usage'
 check extra
-refused 2 "'extra' is one word too many"
+refused 2 "unexpected argument 'extra'"
 check -w nope
 refused 2 nope
 sshd_stop one

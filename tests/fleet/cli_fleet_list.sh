@@ -65,7 +65,7 @@ fleet list -w emu[1-|'emu[1-', character 7|']' is missing
 fleet list -w ,|no host behind -w
 fleet list -x|'-x' needs HOSTS
 fleet list -x @all|-x '@all' leaves no host
-fleet list extra|'extra' is one word too many
+fleet list extra|unexpected argument 'extra'
 fleet lst|unknown command 'fleet lst'|did you mean 'fleet list'
 END
 
