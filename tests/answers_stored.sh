@@ -1,0 +1,413 @@
+# The questions about what is stored (tests/answers sources this): see ask, ask_file, ask_kind and ask_page there.
+
+about_quiho() {
+	cp -R "$fixture/quiho" "$work/quiho"
+	ask quiho catalog list
+	ask quiho catalog types
+	ask quiho catalog check
+	ask quiho catalog drift
+	ask quiho fleet list
+	ask quiho runs list
+	ask_kind bytes quiho runs export
+	ask_file "$work/results.csv" quiho runs export --csv -o "$work/results.csv"
+	ask quiho fingerprint show
+	for machine in issdm-41 issdm-0 scruffy.soe.ucsc.edu nobody; do
+		ask quiho catalog show "$machine"
+		ask quiho fingerprint show "$machine"
+	done
+	ask quiho fingerprint diff issdm-41 issdm-0
+	ask quiho fingerprint diff issdm-0 scruffy.soe.ucsc.edu
+	ask quiho fingerprint diff scruffy.soe.ucsc.edu@2017-06-15 scruffy.soe.ucsc.edu
+	for app in hpccg comd stream/add-1 stream/copy-30 mysqlslap/innodb_load fio/write-fiofile-4k-seq comd@imported comd@1.0 nothing; do
+		ask quiho runs show "$app"
+		ask quiho runs show "$app" --failed --output
+	done
+	quiho_profiles
+	quiho_gates
+	quiho_evaluations
+	quiho_pages
+	quiho_changes
+}
+
+quiho_profiles() {
+	for app in hpccg comd lulesh miniaero miniamr minife scikit-learn stream/add-1 stream/triad-30 mysqlslap/innodb_load \
+		mysqlslap/memory_scan fio/randread-fiofile-4k-seq fio/write-fiofile-4096k-seq; do
+		ask quiho profile "$app"
+	done
+	ask quiho profile hpccg@imported --members --by-type --top 3 --resamples 50 --seed 7
+	ask quiho profile nothing
+	for app in hpccg comd miniamr stream/add-1 mysqlslap/innodb_load fio/read-fiofile-4k-seq scikit-learn; do
+		ask quiho profile "$app" --model paper
+		ask quiho catalog suggest "$app"
+	done
+	ask quiho profile comd --model paper --top 4
+	ask quiho catalog suggest comd --top 2
+	for machine in issdm-41 issdm-0 scruffy.soe.ucsc.edu; do
+		for app in miniamr hpccg stream/copy-2 mysqlslap/innodb_key; do
+			ask quiho predict "$app" --machine "$machine"
+		done
+	done
+	ask quiho predict miniamr --machine nobody
+}
+
+quiho_gates() {
+	for pair in 'mysqlslap/innodb_load mysqlslap/memory_load' 'mysqlslap/memory_load mysqlslap/innodb_load' \
+		'mysqlslap/innodb_key mysqlslap/innodb_scan' 'stream/add-1 stream/add-2' 'stream/copy-1 stream/scale-1' 'stream/add-1 stream/add-30' \
+		'hpccg comd' 'miniamr lulesh' 'fio/read-fiofile-4k-seq fio/read-fiofile-128k-seq' 'hpccg hpccg' 'stream/add-1 hpccg' 'hpccg nothing'; do
+		# shellcheck disable=SC2086
+		ask quiho gate $pair
+		# shellcheck disable=SC2086
+		ask quiho compare $pair
+	done
+	for pair in 'mysqlslap/innodb_load mysqlslap/memory_load' 'stream/add-1 stream/add-2' 'miniamr lulesh'; do
+		# shellcheck disable=SC2086
+		ask quiho gate $pair --method walk
+		# shellcheck disable=SC2086
+		ask quiho gate $pair --min-effect 0.3 --all
+	done
+	ask quiho gate stream/add-1 stream/add-2 --method walk --epsilon 40
+	ask quiho compare mysqlslap/innodb_load mysqlslap/memory_load --machines --top 3
+}
+
+quiho_evaluations() {
+	cat >"$work/pairs.json" <<'END'
+[{"baseline": "mysqlslap/innodb_load", "candidate": "mysqlslap/memory_load", "changed": true, "label": "engine"},
+ {"baseline": "mysqlslap/innodb_key", "candidate": "mysqlslap/memory_key", "changed": true, "label": "engine"},
+ {"baseline": "stream/add-1", "candidate": "stream/add-4", "changed": true, "label": "threads", "cluster": "stream"},
+ {"baseline": {"application": "hpccg", "repetitions": [1]}, "candidate": {"application": "hpccg", "repetitions": [2, 3]}, "changed": false},
+ {"baseline": {"application": "comd", "repetitions": [1]}, "candidate": {"application": "comd", "repetitions": [2]}, "changed": false},
+ {"baseline": {"application": "minife", "repetitions": [1, 3]}, "candidate": {"application": "minife", "repetitions": [2]}, "changed": false}]
+END
+	echo '[{"baseline": "hpccg", "candidate": "nothing", "changed": true}]' >"$work/none.json"
+	echo '[{"baseline": 3}]' >"$work/broken.json"
+	ask quiho evaluate "$work/pairs.json" --no-walk --all
+	ask quiho evaluate "$work/pairs.json" --resamples 300 --seed 5 --epsilon 20
+	ask quiho evaluate "$work/none.json"
+	ask quiho evaluate "$work/broken.json"
+}
+
+quiho_pages() {
+	ask_page quiho explore
+	ask_page quiho explore --app hpccg --app stream/add-1@imported
+	ask_page quiho report mysqlslap/innodb_load mysqlslap/memory_load
+	ask_page quiho report stream/add-1 stream/add-2 --model paper
+	ask_page quiho report hpccg nothing
+}
+
+# On the copy: what writes, and what it leaves.
+quiho_changes() {
+	ask quiho catalog retire issdm-0 --reason 'sold'
+	ask quiho catalog show issdm-0
+	ask quiho catalog retire issdm-0 --undo
+	ask quiho catalog accept-drift issdm-41 --reason 'memory replaced'
+	ask quiho catalog rename issdm-41 renamed
+	ask quiho catalog rename renamed issdm-0
+	ask quiho catalog rename renamed issdm-0 --merge
+	ask quiho catalog show renamed
+	ask quiho import quiho "$quiho" --types "$quiho/types.csv"
+	ask none init "$work/fresh"
+	ask fresh import quiho "$quiho" --version 2.1 --higher-is-better 'mini*' --lower-is-better 'minif?'
+	ask fresh runs list
+	ask fresh catalog types
+	ask_kind bytes fresh runs export --csv
+	ask fresh import quiho "$work/empty"
+}
+
+about_lab() {
+	cp -R "$fixture/lab" "$work/lab"
+	ask lab catalog list
+	ask lab catalog types
+	ask lab catalog check
+	ask lab catalog drift
+	ask lab fleet list
+	ask lab fleet list -w 'emu[01-03],emu07' -x emu02
+	ask lab fleet list -w nobody
+	ask lab runs list
+	ask_kind bytes lab runs export
+	for machine in emu01 emu02 emu06 emu12; do
+		ask lab catalog show "$machine"
+		ask lab fingerprint show "$machine"
+	done
+	ask lab fingerprint show
+	ask lab fingerprint diff emu01 emu02
+	ask lab fingerprint diff emu01 emu06
+	first=$("$ASSAY" -C "$work/lab" fingerprint show --format json | sed -n 's/^ *"id": "\(.*\)",$/\1/p' | head -n 1)
+	ask lab fingerprint diff "$first" emu01
+	for app in sqlite@wal sqlite@rollback sqlite probed/x@a probed/yy@b probed fails/x@a fails/yy@a fails/yy@b; do
+		ask lab runs show "$app"
+		ask lab runs show "$app" --failed --output
+	done
+	lab_decisions
+	lab_samples
+	ask lab run sqlite --dry-run --seed 3
+	ask lab run probed --dry-run --seed 3 --versions b --inputs yy --repetitions 2 -w emu01,emu05
+	ask lab run emulated --dry-run --probe --seed 3
+	ask lab run sqlite --resume
+	ask lab run nothing
+	ask lab catalog accept-drift emu01 --reason 'it is like that'
+	ask lab catalog retire emu12 --reason 'worn out'
+	ask lab catalog rename emu11 other
+	ask lab catalog check
+}
+
+lab_decisions() {
+	for app in sqlite@wal sqlite@rollback probed/x@a fails/yy@a; do
+		ask lab profile "$app"
+		ask lab profile "$app" --model paper
+		ask lab catalog suggest "$app"
+		ask lab predict "$app" --machine emu07
+	done
+	for pair in 'sqlite@wal sqlite@rollback' 'sqlite@rollback sqlite@wal' 'probed/x@a probed/x@b' 'fails/x@a fails/x@b' 'fails/yy@a fails/yy@b' \
+		'fails/x@a fails/yy@b' 'sqlite sqlite' 'probed@a probed@b'; do
+		# shellcheck disable=SC2086
+		ask lab gate $pair
+		# shellcheck disable=SC2086
+		ask lab compare $pair
+		# shellcheck disable=SC2086
+		ask_page lab report $pair
+	done
+	ask lab gate sqlite@wal sqlite@rollback --method walk
+	ask lab gate sqlite@wal sqlite@rollback --min-effect 0.5 --all
+	echo '[{"baseline": "sqlite@wal", "candidate": "sqlite@rollback", "changed": true},
+		{"baseline": "fails/x@a", "candidate": "fails/x@b", "changed": true}]' >"$work/lab.json"
+	ask lab evaluate "$work/lab.json" --no-walk --all
+	ask_page lab explore
+}
+
+lab_samples() {
+	for app in probed@a probed@b emulated@a emulated@b sqlite@wal probed emulated; do
+		ask lab samples "$app"
+	done
+	ask lab samples probed@a --show ''
+	ask lab samples emulated@b --show ''
+	ask lab samples emulated@b -s zz
+	for app in probed emulated; do
+		ask lab detect "$app@a" "$app@b"
+		ask lab detect "$app@a" "$app@b" --all --rate 0.2
+		ask lab detect "$app@a" "$app@b" --all --rate 0.2 --type base
+		ask lab detect "$app@a" "$app@a" --rate 0.2 --type vm
+		ask lab changes "$app@a" "$app@b" --object p
+	done
+	ask lab detect emulated@a emulated@b --type base
+	ask_file "$work/lab.model" lab model train emulated@a -o "$work/lab.model" --rate 0.2
+	ask lab model train emulated@a --rate 0.2
+	ask lab detect --model-file "$work/lab.model" emulated@b
+	ask lab samples prune --older-than 36500
+	ask lab samples prune --older-than 0
+	ask lab samples emulated@a
+}
+
+about_samples() {
+	builds=$fixture/builds samples=$fixture/samples
+	for kept in seven/1 seven-27/2 hash_lock-bad/1 probed-seven/1 probed-seven-27/2 probed-calls/1 seven-few nothing; do
+		ask none samples "$samples/$kept"
+	done
+	for fault in 1 3 5 6 27; do
+		ask none detect "$samples/seven" "$samples/seven-$fault" --new-build "$builds/seven-$fault"
+		ask none detect "$samples/seven" "$samples/seven-$fault" --all --old-build "$builds/seven" --new-build "$builds/seven-$fault"
+	done
+	for program in scalar_sum hash_lock extra_copy branch; do
+		ask none detect "$samples/$program" "$samples/$program-bad" --all
+		ask none detect "$samples/$program-bad" "$samples/$program" --rate 0.25
+	done
+	ask none detect "$samples/seven" "$samples/seven-same" --all
+	ask none detect "$samples/seven-few" "$samples/seven-27"
+	ask none detect "$samples/probed-seven" "$samples/probed-seven-27" --all
+	ask none detect "$samples/probed-seven" "$samples/seven-27"
+	for model in paper som mahalanobis mann-whitney; do
+		ask none detect "$samples/seven" "$samples/seven-27" --model "$model" --all
+		ask none detect "$samples/seven" "$samples/seven-same" --model "$model"
+	done
+	detect_options
+	kept_models
+	about_builds
+}
+
+detect_options() {
+	for option in --paper '--clusters each' '--clusters 2' --single-sample '--threshold deviation --t 3' '--threshold 0.1' '--threads 1' '--seed 9' \
+		'--least 0.2' '--functions parse,tally' '--functions nothing' '--rate 0.5'; do
+		# shellcheck disable=SC2086
+		ask none detect "$samples/seven" "$samples/seven-27" $option
+	done
+	"$ASSAY" changes "$builds/seven-plain" "$builds/seven-plain-27" --format json >"$work/changes.json" || true
+	ask none detect "$samples/probed-seven" "$samples/probed-seven-27" --changes "$work/changes.json" --all
+	ask none detect "$samples/seven" "$samples/seven-27" --changes "$work/changes.json"
+}
+
+kept_models() {
+	for model in autoencoder paper som mahalanobis; do
+		ask_file "$work/$model.model" none model train "$samples/seven" -o "$work/$model.model" --model "$model"
+		ask none model show "$work/$model.model"
+		ask none detect --model-file "$work/$model.model" "$samples/seven-27" --all
+		ask none detect --model-file "$work/$model.model" "$samples/seven-same"
+	done
+	ask none model show "$builds/seven.c"
+	ask none detect --model-file "$work/som.model" "$samples/probed-seven"
+}
+
+about_builds() {
+	for file in seven-plain calls throws not-for-the-probe seven seven.c nothing; do
+		ask none doctor "$builds/$file"
+	done
+	ask none changes "$builds/seven-plain" "$builds/seven-plain-27"
+	ask none changes "$builds/seven-plain" "$builds/seven-plain-27" --all --wrapper 4
+	ask none changes "$builds/seven-plain" "$builds/seven-plain"
+	ask none changes "$builds/calls" "$builds/throws"
+	ask none changes "$builds/not-for-the-probe" "$builds/calls"
+	ask none changes "$builds/seven.c" "$builds/calls"
+	ask none changes "$builds/seven-one" "$builds/seven-two" --git "$builds/repository" --refs one..two
+	ask none changes "$builds/seven-one" "$builds/seven-two" --git "$builds/repository" --refs one..three
+	ask_file "$work/list" none changes "$builds/seven-plain" "$builds/seven-plain-27" --list "$work/list"
+	ask_file "$work/list" none changes "$builds/seven-plain" "$builds/seven-plain-27" --list-old "$work/list"
+	ask_file "$work/list" none probe --functions tally,draw --list "$work/list" -- "$builds/seven-plain"
+	ask_kind shape none counters --format json
+	ask_kind shape none counters PAPI_TOT_INS,perf::PAGE-FAULTS --format json
+	ask none counters NOTHING_AT_ALL
+}
+
+# ---- wrong usage: nothing but the exit status ----
+
+commands='init:DIR
+fleet up:DIR
+fleet down:DIR
+fleet list:
+fleet trust:
+fleet check:
+fleet put:LOCAL REMOTE
+fleet get:REMOTE DIR
+fleet exec:...
+fingerprint run:
+fingerprint show:WHICH
+fingerprint diff:A B
+catalog list:
+catalog show:MACHINE
+catalog types:
+catalog check:
+catalog drift:
+catalog accept-drift:MACHINE
+catalog rename:OLD NEW
+catalog retire:MACHINE
+catalog suggest:APP
+explore:
+run:APP
+runs list:
+runs show:APP
+runs export:
+import quiho:DIR
+profile:APP
+predict:APP
+gate:A B
+compare:A B
+report:A B
+evaluate:FILE
+changes:A B
+doctor:FILE
+counters:EVENTS
+probe:...
+emulate build:...
+emulate run:...
+samples prune:
+samples:...
+detect:A B
+model train:SAMPLES
+model show:FILE'
+
+about_usage() {
+	echo "$commands" >"$work/commands"
+	while IFS=: read -r command takes; do
+		# shellcheck disable=SC2086
+		{
+			ask_kind status none $command --help
+			ask_kind status none $command --no-such-option
+			ask_kind status none $command --format xml
+			case $takes in
+			'...') ask_kind status none $command ;; # any number of words
+			*)
+				ask_kind status none $command $takes too-many
+				case $command in init | 'fleet up' | 'fleet down') ;; *) ask_kind status none $command ;; esac
+				;;
+			esac
+		}
+	done <"$work/commands"
+	while read -r words; do
+		# shellcheck disable=SC2086
+		ask_kind status quiho $words
+	done <<'END'
+profile hpccg --top 0
+profile hpccg --top x
+profile hpccg --model nothing
+profile hpccg --resamples -1
+profile hpccg --seed
+profile hpccg --model paper --by-type
+gate hpccg comd --min-effect -1
+gate hpccg comd --min-effect x
+gate hpccg comd --method nothing
+gate hpccg comd --epsilon -1
+gate hpccg comd --epsilon 5
+predict hpccg
+report hpccg comd
+explore
+explore -o /nowhere/at/all.html
+catalog retire issdm-0
+catalog accept-drift issdm-0
+runs show hpccg --output
+runs export --csv -o /nowhere/at/all.csv
+samples prune
+samples prune --older-than -1
+samples prune --older-than x
+fleet list -w n[01-
+fleet check -w @nothing
+fleet check --fanout 0
+fleet exec --timeout 0 -- true
+fingerprint run --battery nothing
+run nothing --repetitions 0
+evaluate nothing.json
+END
+	while read -r words; do
+		# shellcheck disable=SC2086
+		ask_kind status none $words
+	done <<'END'
+nothing
+catalog nothing
+--help
+--version
+-C
+-C /nowhere/at/all catalog list
+detect a
+detect a b --rate 2
+detect a b --rate 0
+detect a b --model nothing
+detect a b --clusters 0
+detect a b --threshold nothing
+detect a b --t 9
+detect a b --threads 0
+detect a b --model-file c
+detect a b --least 2
+detect a b --run
+model train a --model mann-whitney -o b
+probe -- /nowhere/at/all
+probe --functions a -- /nowhere/at/all
+probe --functions a --budget -1 -- true
+emulate run -- /nowhere/at/all
+emulate run --nodes 0 -- true
+emulate build -- gcc -c /nowhere/at/all.c
+emulate build -- /nowhere/at/all
+fleet up DIR --hosts 0
+fleet up DIR --profiles nothing
+doctor -C here FILE
+changes a b --refs x
+END
+	ask_kind status none # no word at all
+}
+
+stored_questions() {
+	if [ -d "$fixture/quiho" ] && [ -f "$quiho/results.csv" ]; then
+		about_quiho
+	else
+		echo "tests/answers: left out: questions about the recorded machines, which are not there (ASSAY_QUIHO=$quiho)" >&2
+		mkdir -p "$work/quiho"
+	fi
+	about_lab
+	about_samples
+	about_usage
+}
