@@ -14,7 +14,7 @@
 #define EMULATE_HOSTS_MAX     1000
 #define EMULATE_BOX           "this-box" /* of all of them: they share the machine, so measurements take turns */
 
-/* Who wants to know what is done: embed it. */
+/* Is told what is done: embed it. */
 struct emulate_listener {
 	void (*step)(struct emulate_listener *listener, const char *line); /* one line, no newline */
 	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: everything is taken away again */

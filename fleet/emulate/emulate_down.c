@@ -1,14 +1,415 @@
+/* The directory of an emulated fleet, its lock, and taking the fleet away: everything on this machine that carries its tag. */
 #include "fleet/emulate/emulate_site.h"
-#include "fleet/emulate/emulate_net.h"
-#include "fleet/emulate/emulate_sweep.h"
+#include "fleet/emulate/emulate_tools.h"
 
+#include "base/digest.h"
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "fleet/agent/shell.h"
+#include "fleet/cgroup/process.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <net/if.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define ROUNDS_MAX     2500
+#define ROUND_NS       4000000
+#define ENVIRON_BYTES  65536
+#define LINK_TURNS_MAX 100
+#define GROUP_EMPTY_MS 2000 /* for the kernel to notice that a group is empty */
+
+void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
+{
+	char line[ASSAY_ERROR_BYTES];
+	va_list args;
+
+	if (!listener || !listener->step)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	listener->step(listener, line);
+}
+
+/* ---- the directory ---- */
+
+/* The path ends up in sshd's configuration and in LD_PRELOAD, which cannot express some characters. */
+static enum assay_status check_path(const char *path, struct assay_error *err)
+{
+	for (const char *c = path; *c; c++) {
+		if ((unsigned char)*c <= ' ' || *c == 0x7f || strchr("\"'\\%:$*?", *c))
+			return assay_fail(err, ASSAY_E_USAGE,
+			                  "'%s': the path of an emulated fleet must not contain blanks, control characters or "
+			                  "any of \" ' \\ %% : $ * ?: choose another directory",
+			                  path);
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status find_directory(const char *directory, bool make, struct emulate_site *site, struct assay_error *err)
+{
+	enum assay_status st = make ? file_make_directory(directory, 0755, err) : ASSAY_OK;
+	char hex[DIGEST_HEX_BYTES];
+
+	if (st)
+		return st;
+	site->directory = realpath(directory, NULL);
+	if (!site->directory)
+		return errno == ENOENT ? assay_fail(err, ASSAY_E_NOTFOUND,
+		                                    "there is no directory '%s' (if its fleet still runs: 'assay fleet up' "
+		                                    "there finds and ends what is left)",
+		                                    directory)
+		                       : assay_fail_errno(err, errno, "cannot use '%s'", directory);
+	digest_sha256(site->directory, strlen(site->directory), hex);
+	memcpy(site->tag, hex, EMULATE_TAG_BYTES - 1);
+	site->base = mem_format("%s/.assay/emulated", site->directory);
+	site->state = mem_format("%s/state", site->base);
+	return make ? check_path(site->directory, err) : ASSAY_OK;
+}
+
+static enum assay_status make_base(const struct emulate_site *site, struct assay_error *err)
+{
+	char *private = mem_format("%s/.assay", site->directory);
+	enum assay_status st = file_make_directory(private, 0755, err);
+
+	if (!st) /* hosts' users must get to the libraries and homes in it, but need not list it */
+		st = file_make_directory(site->base, 0711, err);
+	free(private);
+	return st;
+}
+
+static enum assay_status take_lock(struct emulate_site *site, struct assay_error *err)
+{
+	char *path = mem_format("%s/lock", site->base);
+	char *up = shell_line((const char *const[]){"assay", "fleet", "up", site->directory, NULL});
+	enum assay_status st = ASSAY_OK;
+
+	site->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (site->lock < 0 && errno == ENOENT)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: '%s' makes one", site->directory, up);
+	else if (site->lock < 0 && errno == EACCES)
+		st = assay_fail(err, ASSAY_E_IO,
+		                "cannot write '%s': this fleet belongs to another user; run this as that user, or as root", path);
+	else if (site->lock < 0)
+		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
+	else if (flock(site->lock, LOCK_EX | LOCK_NB))
+		st =
+		    assay_fail(err, ASSAY_E_BUSY,
+		               "another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended", site->directory);
+	free(up);
+	free(path);
+	return st;
+}
+
+enum assay_status emulate_site_open(const char *directory, bool make, struct emulate_site *out, struct assay_error *err)
+{
+	struct emulate_site site = {.lock = -1};
+	enum assay_status st = find_directory(directory, make, &site, err);
+
+	if (!st && make)
+		st = make_base(&site, err);
+	if (!st)
+		st = take_lock(&site, err);
+	*out = site;
+	if (st)
+		emulate_site_close(out);
+	return st;
+}
+
+void emulate_site_close(struct emulate_site *site)
+{
+	if (site->lock >= 0)
+		close(site->lock);
+	cgroup_places_release(&site->groups);
+	free(site->directory);
+	free(site->base);
+	free(site->state);
+	free(site->sshd);
+	free(site->user);
+	*site = (struct emulate_site){.lock = -1};
+}
+
+/* ---- its processes ---- */
+
+struct sweep {
+	const char *base;
+	char *mark; /* ASSAY_FLEET=TAG- */
+	const struct cgroup_places *groups;
+	struct process *all; /* [n], by id: every living process but this one */
+	size_t n, capacity;
+	char environment[ENVIRON_BYTES + 1];
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static struct process *find_process(const struct sweep *s, pid_t id)
+{
+	const struct process key = {.id = id};
+
+	return s->n ? bsearch(&key, s->all, s->n, sizeof(*s->all), by_id) : NULL;
+}
+
+static void list_processes(struct sweep *s)
+{
+	DIR *proc = opendir("/proc");
+
+	s->n = 0;
+	for (struct dirent *entry; proc && (entry = readdir(proc));) {
+		struct process p;
+
+		if (!isdigit((unsigned char)entry->d_name[0]) || !process_read(entry->d_name, &p) || !p.alive || p.id <= 1 ||
+		    p.id == getpid())
+			continue;
+		s->all = mem_grow(s->all, s->n, &s->capacity, sizeof(*s->all));
+		s->all[s->n++] = p;
+	}
+	if (proc)
+		closedir(proc);
+	if (s->n)
+		qsort(s->all, s->n, sizeof(*s->all), by_id);
+}
+
+/* Has it the mark in its environment? */
+static bool has_mark(struct sweep *s, pid_t pid)
+{
+	char path[64], *text = s->environment;
+	size_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	for (ssize_t got; fd >= 0 && n < ENVIRON_BYTES && (got = read(fd, text + n, ENVIRON_BYTES - n)) > 0;)
+		n += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	text[n] = '\0';
+	for (const char *at = text; at < text + n; at += strlen(at) + 1) {
+		if (strncmp(at, s->mark, strlen(s->mark)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* An sshd overwrites its environment with its title, and a host's process has no mark before it becomes sshd; but the standard
+ * error of both is the log of the host. */
+static bool writes_to_log(const struct sweep *s, pid_t pid)
+{
+	char path[64], target[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/2", (int)pid);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n > 0 ? n : 0] = '\0';
+	return strncmp(target, s->base, strlen(s->base)) == 0 && strncmp(target + strlen(s->base), "/run/", 5) == 0;
+}
+
+static void mark_members(struct sweep *s, const char *group)
+{
+	pid_t *pids = NULL;
+	size_t n = 0;
+
+	if (group)
+		cgroup_members(group, &pids, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct process *p = find_process(s, pids[i]);
+
+		if (p)
+			p->ours = true;
+	}
+	free(pids);
+}
+
+static bool parent_is_ours(const struct sweep *s, const struct process *p)
+{
+	const struct process *parent = find_process(s, p->parent);
+
+	return parent && parent->ours;
+}
+
+/* Members of the fleet's groups, whatever carries its mark or writes to its logs, and everything below these: each sshd is a
+ * subreaper, so nothing that a session has started escapes from below it. */
+static void mark_processes(struct sweep *s)
+{
+	list_processes(s);
+	mark_members(s, s->groups->memory);
+	mark_members(s, s->groups->pids);
+	for (size_t i = 0; i < s->n; i++) {
+		struct process *p = &s->all[i];
+
+		p->ours = p->ours || has_mark(s, p->id) || writes_to_log(s, p->id);
+	}
+	for (bool again = true; again;) {
+		again = false;
+		for (size_t i = 0; i < s->n; i++) {
+			if (!s->all[i].ours && parent_is_ours(s, &s->all[i]))
+				s->all[i].ours = again = true;
+		}
+	}
+}
+
+/* Only to the process that was looked at: its number may belong to another one by now. */
+static void send_signal(const struct process *p, int signal)
+{
+	long fd = syscall(SYS_pidfd_open, p->id, 0);
+	struct process now;
+	char id[16];
+
+	if (fd < 0 && errno != ENOSYS)
+		return;
+	snprintf(id, sizeof(id), "%d", (int)p->id);
+	if (process_read(id, &now) && now.start_ticks == p->start_ticks) {
+		if (fd < 0)
+			kill(p->id, signal);
+		else
+			syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+	}
+	if (fd >= 0)
+		close((int)fd);
+}
+
+/* One round: what hangs below the topmost ones first, while these are stopped and can start nothing new; then they themselves.
+ * Returns how many are left, of which one is *left. */
+static size_t kill_round(const struct sweep *s, pid_t *left)
+{
+	size_t n = 0, below = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		below += s->all[i].ours && parent_is_ours(s, &s->all[i]);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct process *p = &s->all[i];
+
+		if (!p->ours)
+			continue;
+		n++;
+		*left = p->id;
+		send_signal(p, below && !parent_is_ours(s, p) ? SIGSTOP : SIGKILL);
+	}
+	return n;
+}
+
+/* O(processes of the machine) a round. */
+static enum assay_status end_processes(const struct emulate_site *site, const char *tag, const struct cgroup_places *groups,
+                                       size_t *ended, struct assay_error *err)
+{
+	const struct timespec pause = {0, ROUND_NS};
+	struct sweep *s = mem_new(1, sizeof(*s));
+	size_t left = 1;
+	pid_t pid = 0;
+
+	s->base = site->base;
+	s->mark = mem_format("ASSAY_FLEET=%s-", tag);
+	s->groups = groups;
+	*ended = 0;
+	for (int round = 0; left && round < ROUNDS_MAX; round++) {
+		if (round)
+			nanosleep(&pause, NULL);
+		mark_processes(s);
+		left = kill_round(s, &pid);
+		*ended = left > *ended ? left : *ended;
+	}
+	free(s->all);
+	free(s->mark);
+	free(s);
+	return left ? assay_fail(
+	                  err, ASSAY_E_IO,
+	                  "process %d of the emulated fleet does not end (it is another user's, or stuck in the kernel): end it, "
+	                  "then run 'assay fleet down' again",
+	                  (int)pid)
+	            : ASSAY_OK;
+}
+
+/* ---- its network, groups and files ---- */
+
+/* The links as<TAG>...: how many there are, and `ip` lines that delete them. */
+static size_t list_links(const char *tag, struct buf *lines)
+{
+	struct if_nameindex *all = if_nameindex();
+	size_t n = 0;
+
+	for (const struct if_nameindex *link = all; link && link->if_index; link++) {
+		if (strncmp(link->if_name, "as", 2) != 0 || strncmp(link->if_name + 2, tag, strlen(tag)) != 0)
+			continue;
+		buf_format(lines, "link delete %s\n", link->if_name);
+		n++;
+	}
+	if (all)
+		if_freenameindex(all);
+	return n;
+}
+
+/* The kernel removes a host's link some time after the last process of its namespace has ended; removing it ourselves costs more
+ * than waiting a little for that. Nothing else removes the bridge. */
+static enum assay_status remove_links(const char *tag, struct assay_error *err)
+{
+	const struct timespec pause = {0, 5000000};
+	struct buf lines = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	for (int turn = 0; list_links(tag, &lines) > 1 && turn < LINK_TURNS_MAX; turn++) {
+		nanosleep(&pause, NULL);
+		buf_clear(&lines);
+	}
+	/* One of them may go by itself meanwhile: then it is looked once more at what is there. */
+	for (int turn = 0; lines.size && turn < LINK_TURNS_MAX; turn++) {
+		st = emulate_net_change("remove the network of the emulated fleet", lines.bytes, err);
+		buf_clear(&lines);
+		if (list_links(tag, &lines))
+			nanosleep(&pause, NULL);
+		else
+			st = ASSAY_OK;
+	}
+	buf_release(&lines);
+	return st;
+}
+
+void emulate_groups_find(const char *tag, struct cgroup_places *out)
+{
+	static const struct cgroup_sources sources = {"/proc/mounts", NULL};
+	struct cgroup_places places;
+
+	cgroup_places_find(&sources, &places);
+	*out = (struct cgroup_places){places.memory ? mem_format("%s/assay-%s", places.memory, tag) : NULL,
+	                              places.pids ? mem_format("%s/assay-%s", places.pids, tag) : NULL, places.version};
+	cgroup_places_release(&places);
+}
+
+static enum assay_status remove_groups(const struct cgroup_places *groups, struct emulate_listener *listener,
+                                       struct assay_error *err)
+{
+	const char *const directories[] = {groups->memory, groups->pids};
+	bool removed = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		int errnum;
+
+		if (!directories[i] || access(directories[i], F_OK) != 0)
+			continue;
+		errnum = cgroup_remove(directories[i], GROUP_EMPTY_MS);
+		if (errnum)
+			return assay_fail_errno(err, errnum, "cannot remove the control group '%s'", directories[i]);
+		removed = true;
+	}
+	if (removed)
+		emulate_step(listener, "removed the control groups");
+	return ASSAY_OK;
+}
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
@@ -30,126 +431,51 @@ static enum assay_status remove_tree(const char *base, const char *name, struct 
 	return st;
 }
 
-static size_t count(const struct emulate_state *state, enum emulate_thing_kind kind)
+static enum assay_status take_away(const struct emulate_site *site, const char *tag, struct emulate_listener *listener,
+                                   struct assay_error *err)
 {
-	size_t n = 0;
+	struct cgroup_places groups;
+	struct buf lines = BUF_INIT;
+	size_t ended = 0, links = list_links(tag, &lines);
+	enum assay_status st;
 
-	for (size_t i = 0; i < state->n; i++)
-		n += state->things[i].kind == kind;
-	return n;
-}
-
-/* The kernel removes a host's link some time after the last process of its namespace; removing it ourselves costs more than to
- * wait a little for that. */
-static enum assay_status remove_links(const struct emulate_state *state, struct emulate_listener *listener,
-				      struct assay_error *err)
-{
-	const struct timespec pause = { 0, 5000000 };
-	size_t n = count(state, EMULATE_THING_LINK);
-	int fd = -1, turns = 0;
-	enum assay_status st = n ? emulate_net_open(&fd, err) : ASSAY_OK;
-
-	for (size_t i = state->n; !st && i > 0; i--) {
-		const struct emulate_thing *thing = &state->things[i - 1];
-
-		if (thing->kind != EMULATE_THING_LINK)
-			continue;
-		/* The bridge is the first of them: nothing else would remove it. */
-		while (n > 1 && turns++ < 100 && if_nametoindex(thing->name))
-			nanosleep(&pause, NULL);
-		if (if_nametoindex(thing->name))
-			st = emulate_net_delete(fd, thing->name, err);
-		n--;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (!st && count(state, EMULATE_THING_LINK))
-		emulate_step(listener, "removed the network (%zu links)", count(state, EMULATE_THING_LINK));
-	return st;
-}
-
-static enum assay_status remove_groups(const struct emulate_state *state, struct emulate_listener *listener,
-				       struct assay_error *err)
-{
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t i = state->n; !st && i > 0; i--) { /* backwards: what lies inside goes first */
-		if (state->things[i - 1].kind == EMULATE_THING_CGROUP)
-			st = emulate_cgroup_remove(state->things[i - 1].name, err);
-	}
-	if (!st && count(state, EMULATE_THING_CGROUP))
-		emulate_step(listener, "removed %zu control groups", count(state, EMULATE_THING_CGROUP));
-	return st;
-}
-
-static bool is_this_boot(const struct emulate_state *state)
-{
-	char *boot = emulate_boot();
-	bool same = false;
-
-	for (size_t i = 0; i < state->n; i++)
-		same = same || (state->things[i].kind == EMULATE_THING_BOOT && strcmp(state->things[i].name, boot) == 0);
-	free(boot);
-	return same;
-}
-
-static enum assay_status take_away(struct emulate_site *site, const struct emulate_state *state,
-				   struct emulate_listener *listener, struct assay_error *err)
-{
-	size_t ended = 0;
-	enum assay_status st = emulate_sweep(state, site->base, &ended, err);
-
+	emulate_groups_find(tag, &groups);
+	st = end_processes(site, tag, &groups, &ended, err);
 	if (!st && ended)
 		emulate_step(listener, "ended %zu process%s", ended, ended == 1 ? "" : "es");
+	if (!st && links)
+		st = remove_links(tag, err);
+	if (!st && links)
+		emulate_step(listener, "removed the network (%zu links)", links);
 	if (!st)
-		st = remove_links(state, listener, err);
-	return st ? st : remove_groups(state, listener, err);
-}
-
-/* No fleet is known; but its directory may have been removed, and made again, while one stood. */
-static void look_for_orphans(const struct emulate_site *site, struct emulate_state *state)
-{
-	memcpy(state->tag, site->tag, sizeof(state->tag));
-	emulate_sweep_orphans(state);
-}
-
-static enum assay_status clear_things(struct emulate_site *site, struct emulate_state *state, struct emulate_listener *listener,
-				      bool *found, struct assay_error *err)
-{
-	*found = count(state, EMULATE_THING_BOOT) > 0;
-	if (*found && !is_this_boot(state)) {
-		emulate_step(listener, "the machine was started anew since: nothing of the fleet runs");
-		return ASSAY_OK;
-	}
-	if (!*found)
-		look_for_orphans(site, state);
-	return take_away(site, state, listener, err);
+		st = remove_groups(&groups, listener, err);
+	cgroup_places_release(&groups);
+	buf_release(&lines);
+	return st;
 }
 
 enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found,
-				     struct assay_error *err)
+                                     struct assay_error *err)
 {
-	char *path = mem_format("%s/state", site->base);
 	struct emulate_state state;
-	enum assay_status st = emulate_state_read(path, &state, err);
+	enum assay_status st = emulate_state_read(site->state, &state, err);
 
-	*found = false;
-	if (!st)
-		st = clear_things(site, &state, listener, found, err);
+	*found = !st && *state.boot;
+	/* Where no fleet is known, the directory may have been removed, and made again, while one stood. */
+	if (*found && !emulate_state_is_of_this_boot(&state))
+		emulate_step(listener, "the machine was started anew since: nothing of the fleet runs");
+	else if (!st)
+		st = take_away(site, *found ? state.tag : site->tag, listener, err);
 	if (!st)
 		st = remove_tree(site->base, "run", err);
 	if (!st)
 		st = remove_tree(site->base, "lib", err);
-	if (!st && *found)
-		st = emulate_state_end(path, state.tag, err);
-	emulate_state_release(&state);
-	free(path);
-	return st;
+	return !st && *found ? emulate_state_write(site->state, state.tag, false, err) : st;
 }
 
 enum assay_status emulate_down(const char *directory, struct emulate_listener *listener, bool *found, struct assay_error *err)
 {
-	struct emulate_site site = { .netlink = -1, .state = -1, .lock = -1 };
+	struct emulate_site site;
 	enum assay_status st = emulate_site_open(directory, false, &site, err);
 
 	*found = false;

@@ -1,7 +1,8 @@
-/* The memory hog of an emulated host: asleep until a program tells it that it has started there (fleet/emulate/knobs/knobs_hog.c), busy
- * until the last of these has ended. Hosts that only wait for their turn are quiet. */
-#include "fleet/emulate/emulate_host.h"
+/* The memory hog of an emulated host: asleep until a program tells it that it has started there
+ * (fleet/emulate/knobs/knobs_hog.c), busy until the last of these has ended. Hosts that only wait for their turn are quiet. */
+#include "fleet/emulate/emulate_site.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -39,14 +40,14 @@ static void welcome(struct hog *hog, const struct ucred *who)
 		return;
 	fd = syscall(SYS_pidfd_open, who->pid, 0);
 	if (fd >= 0)
-		hog->guests[hog->n++] = (struct pollfd){ .fd = (int)fd, .events = POLLIN };
+		hog->guests[hog->n++] = (struct pollfd){.fd = (int)fd, .events = POLLIN};
 }
 
 static void receive(struct hog *hog, int flags)
 {
 	char control[CMSG_SPACE(sizeof(struct ucred))] __attribute__((aligned(8))), byte;
-	struct iovec part = { &byte, 1 };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct iovec part = {&byte, 1};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
 
 	while (recvmsg(hog->socket, &message, flags) >= 0) {
 		const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
@@ -75,21 +76,13 @@ static void part_with_ended(struct hog *hog)
 	}
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Walks on for a slice of time, a cache line at a time, and rests so long that the share of time is as asked. */
 static void work(struct hog *hog)
 {
-	int64_t end = now_ns() + SLICE_NS;
-	struct timespec rest = { 0, (long)SLICE_NS / (long)hog->percent * (100 - (long)hog->percent) };
+	int64_t end = clock_monotonic_ns() + SLICE_NS;
+	struct timespec rest = {0, (long)SLICE_NS / (long)hog->percent * (100 - (long)hog->percent)};
 
-	while (now_ns() < end) {
+	while (clock_monotonic_ns() < end) {
 		for (int i = 0; i < 4096; i++) {
 			hog->memory[hog->at]++;
 			hog->at += CACHE_LINE;
@@ -121,7 +114,7 @@ static _Noreturn void run(struct hog *hog)
 
 static enum assay_status listen_as(const char *name, int *fd, struct assay_error *err)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	size_t n = strlen(name);
 	int on = 1;
 
@@ -136,8 +129,8 @@ static enum assay_status listen_as(const char *name, int *fd, struct assay_error
 
 enum assay_status emulate_hog_start(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
-	struct hog hog = { .bytes = (size_t)host->profile->hog_mib << 20, .percent = host->profile->hog_percent };
-	char *name = mem_format("assay-%s-%s", site->tag, host->name);
+	struct hog hog = {.bytes = (size_t)host->profile->hog_mib << 20, .percent = host->profile->hog_percent};
+	char *name = mem_format("assay-%s-%s", site->tag, host->is->name);
 	enum assay_status st = listen_as(name, &hog.socket, err);
 	pid_t parent = getpid(), pid = st ? -1 : fork();
 

@@ -1,37 +1,57 @@
-#include "fleet/emulate/emulate_host.h"
+/* One emulated host: its files, and the process that becomes its sshd. */
+#include "fleet/emulate/emulate_filter.h"
+#include "fleet/emulate/emulate_site.h"
+#include "fleet/emulate/emulate_tools.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "fleet/emulate/emulate_key.h"
-#include "fleet/emulate/emulate_net.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#define DESCRIPTOR_NONE (-1)
+#define ANSWER_PAUSE_NS 5000000
+#define ANSWER_WAIT_US  100000 /* for the greeting of a connection that was accepted */
 
 /* ---- files ---- */
 
-static void add_library(struct buf *list, const struct emulate_site *site, bool wanted, const char *name)
+enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err)
 {
-	if (wanted)
-		buf_format(list, "%s%s/lib/%s.so", list->size ? ":" : "", site->base, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+	int failed = fd < 0 || fchmod(fd, mode) || write(fd, bytes, n) != (ssize_t)n, errnum = errno;
+
+	if (fd >= 0)
+		close(fd);
+	return failed ? assay_fail_errno(err, errnum, "cannot write '%s'", path) : ASSAY_OK;
 }
 
-/* One line: sshd takes only the first SetEnv. The mark ASSAY_FLEET is how `down` finds processes (emulate_sweep.h). */
+/* One line: sshd uses only the first SetEnv. The mark ASSAY_FLEET is how `down` finds processes. */
 static void add_environment(struct buf *out, const struct emulate_site *site, const struct emulate_host *host)
 {
 	const struct emulate_profile *p = host->profile;
+	const struct {
+		const char *library;
+		unsigned wanted;
+	} libraries[] = {{"string", p->strings}, {"compare", p->compare}, {"malloc", p->malloc_steps}, {"hog", p->hog_mib}};
 	struct buf preload = BUF_INIT;
 
 	buf_format(out, "SetEnv \"HOME=%s/home\" \"TMPDIR=%s/home/tmp\" ASSAY_FLEET=%s-%s ASSAY_EMULATED=%s", host->directory,
-		   host->directory, site->tag, host->name, p->name);
-	add_library(&preload, site, p->strings, "knobs_string");
-	add_library(&preload, site, p->compare, "knobs_compare");
-	add_library(&preload, site, p->malloc_steps, "knobs_malloc");
-	add_library(&preload, site, p->hog_mib, "knobs_hog");
+	           host->directory, site->tag, host->is->name, p->name);
+	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		if (libraries[i].wanted)
+			buf_format(&preload, "%s%s/lib/knobs_%s.so", preload.size ? ":" : "", site->base, libraries[i].library);
+	}
 	if (preload.size)
 		buf_format(out, " \"LD_PRELOAD=%s\"", preload.bytes);
 	if (p->strings)
@@ -41,7 +61,7 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	if (p->malloc_steps)
 		buf_format(out, " ASSAY_KNOB_MALLOC=%u", p->malloc_steps);
 	if (p->hog_mib)
-		buf_format(out, " ASSAY_KNOB_HOG=assay-%s-%s", site->tag, host->name);
+		buf_format(out, " ASSAY_KNOB_HOG=assay-%s-%s", site->tag, host->is->name);
 	if (p->mmap_threshold_bytes)
 		buf_format(out, " GLIBC_TUNABLES=glibc.malloc.mmap_threshold=%lld", (long long)p->mmap_threshold_bytes);
 	buf_char(out, '\n');
@@ -56,12 +76,12 @@ static enum assay_status write_config(const struct emulate_site *site, const str
 	struct buf text = BUF_INIT;
 	enum assay_status st;
 
-	buf_format(&text, "# Written by 'assay fleet up': host %s, profile %s\n", host->name, host->profile->name);
-	buf_format(&text, "Port %d\nListenAddress %s\nAllowUsers %s\n", host->port, host->address, site->user);
-	buf_format(&text, "HostKey %s/keys/%s\nAuthorizedKeysFile %s/authorized_keys\n", site->base, host->name, site->base);
+	buf_format(&text, "# Written by 'assay fleet up': host %s, profile %s\n", host->is->name, host->profile->name);
+	buf_format(&text, "Port %d\nListenAddress %s\nAllowUsers %s\n", host->is->port, host->is->address, site->user);
+	buf_format(&text, "HostKey %s/keys/%s\nAuthorizedKeysFile %s/authorized_keys\n", site->base, host->is->name, site->base);
 	buf_text(&text, "StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPubkeyAuthentication yes\n"
-			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitUserEnvironment no\nUseDNS no\n"
-			"X11Forwarding no\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\nMaxSessions 100\nLogLevel INFO\n");
+	                "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitUserEnvironment no\nUseDNS no\n"
+	                "X11Forwarding no\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\nMaxSessions 100\nLogLevel INFO\n");
 	add_environment(&text, site, host);
 	st = emulate_write(path, text.bytes, text.size, 0600, err);
 	buf_release(&text);
@@ -73,7 +93,7 @@ enum assay_status emulate_host_prepare(const struct emulate_site *site, struct e
 {
 	char *home = mem_format("%s/home", host->directory);
 	char *temporary = mem_format("%s/home/tmp", host->directory);
-	char *key = mem_format("%s/keys/%s", site->base, host->name);
+	char *key = mem_format("%s/keys/%s", site->base, host->is->name);
 	enum assay_status st = file_make_directory(host->directory, 0711, err);
 
 	if (!st)
@@ -81,7 +101,7 @@ enum assay_status emulate_host_prepare(const struct emulate_site *site, struct e
 	if (!st && !site->namespaces)
 		st = file_make_directory(temporary, 0700, err);
 	if (!st)
-		st = emulate_key_make(key, host->name, &host->key_line, err);
+		st = emulate_key_make(key, host->is->name, &host->key_line, err);
 	if (!st)
 		st = write_config(site, host, err);
 	free(key);
@@ -96,107 +116,281 @@ void emulate_host_release(struct emulate_host *host)
 		close(host->reserved);
 	if (host->channel >= 0)
 		close(host->channel);
-	free(host->name);
-	free(host->address);
 	free(host->directory);
 	free(host->key_line);
-	*host = (struct emulate_host){ .reserved = DESCRIPTOR_NONE, .channel = DESCRIPTOR_NONE };
+	*host = (struct emulate_host){.reserved = -1, .channel = -1};
 }
 
-/* ---- its process ---- */
+/* ---- in the process that becomes sshd ---- */
 
-static enum assay_status join_group(const struct emulate_site *site, const struct emulate_host *host, const char *group,
-				    struct assay_error *err)
+/* It ends with its parent. Its standard error is the log of its host from now on, which is how `down` finds it. Descriptors of
+ * other hosts' channels would keep their ends open; the terminal belongs to whoever ran us. */
+static void leave_parent(const struct emulate_host *host, int channel, pid_t parent)
 {
-	char *directory = mem_format("%s/%s", group, host->name);
-	enum assay_status st = emulate_state_cgroup(site->state, directory, err);
+	char *path = mem_format("%s/sshd.log", host->directory);
+	int log, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (!st)
-		st = emulate_cgroup_make(directory, err);
-	if (!st)
-		st = emulate_cgroup_limit(directory, err);
-	if (!st)
-		st = emulate_cgroup_join(directory, host->pid, err);
-	free(directory);
-	return st;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (getppid() != parent || log < 0)
+		_Exit(1);
+	dup2(null, 0);
+	dup2(null, 1);
+	dup2(log, 2);
+	close_range(3, (unsigned)channel - 1, 0);
+	close_range((unsigned)channel + 1, ~0u, 0);
+	setsid();
+	signal(SIGPIPE, SIG_DFL);
+	free(path);
 }
 
-static enum assay_status record(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
+static enum assay_status join_group(const char *fleet, const char *name, struct assay_error *err)
+{
+	char *directory = mem_format("%s/%s", fleet, name);
+	int errnum = mkdir(directory, 0755) && errno != EEXIST ? errno : 0;
+
+	/* A directory may have one of the two controllers, or both. */
+	if (!errnum)
+		errnum = cgroup_limit_memory(directory, EMULATE_MEMORY_BYTES);
+	if (!errnum || errnum == ENOENT)
+		errnum = cgroup_limit_processes(directory, EMULATE_PROCESSES);
+	if (!errnum || errnum == ENOENT)
+		errnum = cgroup_join(directory, 0);
+	if (errnum)
+		assay_fail_errno(err, errnum, "cannot use the control group '%s'", directory);
+	free(directory);
+	return errnum ? err->status : ASSAY_OK;
+}
+
+static enum assay_status join_groups(const struct emulate_site *site, const char *name, struct assay_error *err)
 {
 	const char *memory = site->groups.memory, *pids = site->groups.pids;
-	enum assay_status st = emulate_state_process(site->state, host->pid, err);
+	enum assay_status st = memory ? join_group(memory, name, err) : ASSAY_OK;
 
-	if (!st && memory)
-		st = join_group(site, host, memory, err);
-	if (!st && pids && !(memory && strcmp(memory, pids) == 0))
-		st = join_group(site, host, pids, err);
+	return !st && pids && !(memory && strcmp(memory, pids) == 0) ? join_group(pids, name, err) : st;
+}
+
+/* A tmpfs over the host's home. Mounts are private first: nothing of them is seen outside, and they end with the last process. */
+static enum assay_status mount_own(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
+{
+	char options[64], id[DIGEST_HEX_BYTES];
+	char *home = mem_format("%s/home", host->directory);
+	char *temporary = mem_format("%s/home/tmp", host->directory);
+	char *machine = mem_format("%s/machine-id", host->directory);
+	char *seed = mem_format("%s %s", site->tag, host->is->name);
+	enum assay_status st = ASSAY_OK;
+
+	snprintf(options, sizeof(options), "size=%llu,mode=755", EMULATE_TMPFS_BYTES);
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("assay", home, "tmpfs", MS_NOSUID | MS_NODEV, options) ||
+	    mkdir(temporary, 01777) || chmod(temporary, 01777))
+		st = assay_fail_errno(err, errno, "cannot mount a tmpfs on '%s'", home);
+	/* A host of its own for those who compare machine ids; a machine without one stays without. */
+	digest_sha256(seed, strlen(seed), id);
+	id[32] = '\n';
+	if (!st && access("/etc/machine-id", F_OK) == 0) {
+		st = emulate_write(machine, id, 33, 0444, err);
+		if (!st && mount(machine, "/etc/machine-id", NULL, MS_BIND, NULL))
+			st = assay_fail_errno(err, errno, "cannot mount on /etc/machine-id");
+	}
+	free(seed);
+	free(machine);
+	free(temporary);
+	free(home);
 	return st;
 }
 
-static enum assay_status say_go(const struct emulate_host *host, struct assay_error *err)
+/* Says that the namespaces are there, and waits until the link is. */
+static void await_link(int channel)
 {
-	if (send(host->channel, "g", 1, MSG_NOSIGNAL) == 1)
-		return ASSAY_OK;
-	return assay_fail_errno(err, errno, "host %s: its process has ended", host->name);
+	char text[8];
+	ssize_t n;
+
+	if (send(channel, "r", 1, MSG_NOSIGNAL) != 1)
+		_Exit(1);
+	do {
+		n = recv(channel, text, sizeof(text), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		_Exit(1);
 }
+
+static enum assay_status enter_namespaces(const struct emulate_site *site, const struct emulate_host *host, int channel,
+                                          struct assay_error *err)
+{
+	enum assay_status st;
+	char *lines;
+
+	if (unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS))
+		return assay_fail_errno(err, errno, "cannot make namespaces");
+	if (sethostname(host->is->name, strlen(host->is->name)))
+		return assay_fail_errno(err, errno, "cannot set the host name");
+	st = mount_own(site, host, err);
+	if (st)
+		return st;
+	await_link(channel);
+	lines = mem_format("link set lo up\naddr add %s/%d broadcast + dev eth0\nlink set eth0 up\n", host->is->address,
+	                   EMULATE_NET_PREFIX);
+	st = emulate_net_change("set up the network interface", lines, err);
+	free(lines);
+	return st;
+}
+
+static enum assay_status become_sshd(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
+{
+	char *config = mem_format("%s/sshd_config", host->directory);
+	char *log = mem_format("%s/sshd.log", host->directory);
+	char *mark = mem_format("ASSAY_FLEET=%s-%s", site->tag, host->is->name);
+	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", dash_d[] = "-D", dash_f[] = "-f",
+	     dash_e[] = "-E";
+	char *argv[] = {site->sshd, dash_d, dash_f, config, dash_e, log, NULL};
+	char *environment[] = {path, mark, NULL};
+	enum assay_status st;
+
+	prctl(PR_SET_PDEATHSIG, 0); /* it stays when we end */
+	execve(site->sshd, argv, environment);
+	st = assay_fail_errno(err, errno, "cannot run '%s'", site->sshd);
+	free(config);
+	free(log);
+	free(mark);
+	return st;
+}
+
+/* Group, namespaces, host name, tmpfs, hog, filters, then sshd takes its place. `channel` closes then; before, it brings the text
+ * of an error. */
+static _Noreturn void run_child(const struct emulate_site *site, const struct emulate_host *host, int channel, pid_t parent)
+{
+	struct assay_error err;
+	unsigned filters;
+	enum assay_status st;
+
+	leave_parent(host, channel, parent);
+	st = join_groups(site, host->is->name, &err);
+	if (!st && site->namespaces)
+		st = enter_namespaces(site, host, channel, &err);
+	/* sshd inherits this: what its sessions leave behind becomes its child, not init's, and can be found below it. */
+	if (!st && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		st = assay_fail_errno(&err, errno, "cannot become a subreaper");
+	if (!st && host->profile->hog_mib)
+		st = emulate_hog_start(site, host, &err);
+	if (!st)
+		st = emulate_filter_install(host->profile, &filters, &err);
+	if (!st)
+		st = become_sshd(site, host, &err);
+	send(channel, err.text, strlen(err.text), MSG_NOSIGNAL);
+	_Exit(1);
+}
+
+/* ---- in ours ---- */
 
 enum assay_status emulate_host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
 {
-	enum assay_status st;
+	pid_t parent = getpid();
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return assay_fail_errno(err, errno, "cannot make a pair of sockets");
 	host->pid = fork();
 	if (host->pid == 0)
-		emulate_child_run(site, host, pair[1]);
+		run_child(site, host, pair[1], parent);
 	host->channel = pair[0];
 	close(pair[1]);
-	if (host->pid < 0)
-		return assay_fail_errno(err, errno, "cannot start a process for host %s", host->name);
-	st = record(site, host, err);
-	return st ? st : say_go(host, err);
+	return host->pid < 0 ? assay_fail_errno(err, errno, "cannot start a process for host %s", host->is->name) : ASSAY_OK;
 }
 
-/* The next message of the process, "" at its end. */
-static enum assay_status hear(const struct emulate_host *host, char *text, size_t size, struct assay_error *err)
+/* The next message of the process must be `expected`, "" being its end; any other is its error. */
+static enum assay_status expect_word(const struct emulate_host *host, const char *expected, struct assay_error *err)
 {
+	char text[ASSAY_ERROR_BYTES];
 	ssize_t n;
 
 	do {
-		n = recv(host->channel, text, size - 1, 0);
+		n = recv(host->channel, text, sizeof(text) - 1, 0);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return assay_fail_errno(err, errno, "cannot hear of host %s", host->name);
+		return assay_fail_errno(err, errno, "cannot read from the process of host %s", host->is->name);
 	text[n] = '\0';
-	return ASSAY_OK;
+	if (strcmp(text, expected) == 0)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process has ended");
 }
 
-enum assay_status emulate_host_connect(const struct emulate_site *site, struct emulate_host *host, size_t i,
-				       struct assay_error *err)
+enum assay_status emulate_host_await(const struct emulate_host *host, struct assay_error *err)
 {
-	char text[ASSAY_ERROR_BYTES], link[16];
-	enum assay_status st = hear(host, text, sizeof(text), err);
+	return expect_word(host, "r", err);
+}
 
-	if (st)
-		return st;
-	if (strcmp(text, "r") != 0)
-		return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->name, *text ? text : "its process has ended");
-	snprintf(link, sizeof(link), "as%s%x", site->tag, (unsigned)(i + 1));
-	st = emulate_state_link(site->state, link, err);
-	if (!st)
-		st = emulate_net_veth(site->netlink, link, site->bridge, host->pid, err);
-	return st ? st : say_go(host, err);
+enum assay_status emulate_host_go_on(const struct emulate_host *host, struct assay_error *err)
+{
+	if (send(host->channel, "g", 1, MSG_NOSIGNAL) == 1)
+		return ASSAY_OK;
+	return assay_fail_errno(err, errno, "host %s: its process has ended", host->is->name);
 }
 
 enum assay_status emulate_host_finish(struct emulate_host *host, struct assay_error *err)
 {
-	char text[ASSAY_ERROR_BYTES];
-	enum assay_status st = hear(host, text, sizeof(text), err);
+	enum assay_status st = expect_word(host, "", err);
 
-	if (!st && *text)
-		st = assay_fail(err, ASSAY_E_IO, "host %s: %s", host->name, text);
 	close(host->channel);
-	host->channel = DESCRIPTOR_NONE;
+	host->channel = -1;
 	return st;
+}
+
+/* Does it say "SSH-" on a new connection? */
+static bool greets(const struct emulate_host *host)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port)};
+	const struct timeval patience = {0, ANSWER_WAIT_US};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char text[4] = "";
+	bool yes;
+
+	if (fd < 0)
+		return false;
+	inet_pton(AF_INET, host->is->address, &to.sin_addr);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* connect(2), too */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	yes = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 && recv(fd, text, sizeof(text), MSG_WAITALL) == 4 &&
+	      memcmp(text, "SSH-", 4) == 0;
+	close(fd);
+	return yes;
+}
+
+/* The error ends with the last line that its sshd has written. */
+static enum assay_status give_up(const struct emulate_host *host, const char *what, struct assay_error *err)
+{
+	char *path = mem_format("%s/sshd.log", host->directory), text[400];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), room = (off_t)sizeof(text) - 1;
+	ssize_t n = fd < 0 ? -1 : pread(fd, text, (size_t)room, size > room ? size - room : 0);
+	const char *line;
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		n--;
+	text[n > 0 ? n : 0] = '\0';
+	line = strrchr(text, '\n');
+	return assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->is->name, host->is->address,
+	                  host->is->port, what,
+	                  line    ? line + 1
+	                  : *text ? text
+	                          : "it said nothing");
+}
+
+enum assay_status emulate_host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
+                                       struct assay_error *err)
+{
+	const struct timespec pause = {0, ANSWER_PAUSE_NS};
+
+	while (!greets(host)) {
+		if (listener && listener->cancelled && *listener->cancelled)
+			return assay_fail(err, ASSAY_E_IO, "interrupted");
+		if (waitpid(host->pid, NULL, WNOHANG) == host->pid)
+			return give_up(host, "ended", err);
+		if (clock_monotonic_ns() > end_ns)
+			return give_up(host, "does not answer", err);
+		nanosleep(&pause, NULL);
+	}
+	return ASSAY_OK;
 }

@@ -35,14 +35,23 @@ struct emulate_profile {
 	unsigned hog_mib, hog_percent;          /* memory that a second process walks through, and how much of the time */
 };
 
+/* Files that are built into the program, so that it works wherever it lies: the profiles, and the libraries that slow programs
+ * down. */
+struct emulate_data {
+	const char *name;        /* "vm.yaml", "knobs_string.so" */
+	const char *bytes, *end; /* bytes[end - bytes], and a NUL after them */
+};
+extern const struct emulate_data emulate_data[];
+extern const size_t emulate_data_n;
+
 /* From text; the profile gets `name`, errors start with "file:line: ". Unknown keys are errors. *out is overwritten;
  * emulate_profile_release() it. */
 enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n,
-					struct emulate_profile *out, struct assay_error *err);
+                                        struct emulate_profile *out, struct assay_error *err);
 /* The profile of that name out of `directory`, or of those built into the program where that is NULL. ASSAY_E_NOTFOUND names the
  * ones that are there. */
 enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out,
-				       struct assay_error *err);
+                                       struct assay_error *err);
 void emulate_profile_release(struct emulate_profile *profile);
 
 /* The names of all profiles there are, sorted for a directory and from simple to mixed for the built-in ones: names[*n], free()

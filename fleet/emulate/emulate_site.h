@@ -1,27 +1,79 @@
-/* The laboratory's side of an emulated fleet: its directory and lock, and what this machine must have. Private to
- * fleet/emulate*.c. */
+/* An emulated fleet in the making: its directory, its hosts and their processes. Private to fleet/emulate/. */
 #ifndef FLEET_EMULATE_SITE_H
 #define FLEET_EMULATE_SITE_H
 
+#include "fleet/cgroup/cgroup.h"
 #include "fleet/emulate/emulate.h"
-#include "fleet/emulate/emulate_host.h"
+#include "fleet/emulate/emulate_profile.h"
+#include "fleet/emulate/emulate_state.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#define EMULATE_TMPFS_BYTES  (64ull << 20)
+#define EMULATE_MEMORY_BYTES (1024ull << 20)
+#define EMULATE_PROCESSES    1024
+
+/* What all hosts of a laboratory share. */
+struct emulate_site {
+	char *directory; /* of the laboratory, absolute */
+	char *base;      /* DIRECTORY/.assay/emulated */
+	char *state;     /* BASE/state */
+	char tag[EMULATE_TAG_BYTES];
+	char *sshd;      /* program */
+	char *user;      /* whom sshd lets in: the one who runs us */
+	bool namespaces; /* each host has its own network, host name and mounts; else all are sshd's on ports of loopback */
+	struct cgroup_places groups; /* of this laboratory: <controller's mount>/assay-TAG; in version 2 both are the same */
+	uint32_t network;            /* with namespaces: address of the network, host order; + 1 is this machine */
+	int lock;                    /* descriptor or -1 */
+};
+
+struct emulate_host {
+	struct emulated *is; /* its name, address, port and profile's name */
+	const struct emulate_profile *profile;
+	char *directory; /* BASE/run/NAME: configuration, log, home */
+	char *key_line;  /* public host key */
+	int reserved;    /* a bound socket that keeps the port until sshd listens on it; else -1 */
+	int channel;     /* to the process until it has become sshd; else -1 */
+	pid_t pid;
+};
+
+/* ---- emulate_down.c ---- */
 
 /* Finds the directory (makes it when `make`) and takes the lock of its fleet; ASSAY_E_NOTFOUND where there never was one. *out is
  * overwritten; emulate_site_close() it. */
 enum assay_status emulate_site_open(const char *directory, bool make, struct emulate_site *out, struct assay_error *err);
-void emulate_site_close(struct emulate_site *site); /* accepts zeroed with descriptors of -1 */
-
-/* sshd is installed, and it would let this user in. Fills site->sshd and site->user. */
-enum assay_status emulate_site_check(struct emulate_site *site, struct assay_error *err);
-
-/* Whether this process may make namespaces and a network; *reason (static) why not. */
-bool emulate_site_may_unshare(const char **reason);
-
-/* Takes everything away that the state names, with the lock held. */
+void emulate_site_close(struct emulate_site *site);
+/* Takes away whatever carries the fleet's tag, with the lock held. */
 enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found,
-				     struct assay_error *err);
-
+                                     struct assay_error *err);
+/* The control groups of the fleet `tag`, where this machine has the controllers; cgroup_places_release() it. */
+void emulate_groups_find(const char *tag, struct cgroup_places *out);
 /* Tells the listener, who may be NULL. */
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- emulate_host.c, emulate_hog.c ---- */
+
+/* Writes a file of the fleet with this mode; not synced, since the next `up` makes it again. */
+enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err);
+
+/* Its directory, host key and sshd_config. */
+enum assay_status emulate_host_prepare(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err);
+/* Starts its process, which ends with this one until it has become sshd. */
+enum assay_status emulate_host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err);
+/* With namespaces: waits until its process has them. */
+enum assay_status emulate_host_await(const struct emulate_host *host, struct assay_error *err);
+/* With namespaces: its link is there, it may use it. */
+enum assay_status emulate_host_go_on(const struct emulate_host *host, struct assay_error *err);
+/* Waits until its process has become sshd. */
+enum assay_status emulate_host_finish(struct emulate_host *host, struct assay_error *err);
+/* Waits until it says "SSH-", at most until `end_ns` of the monotonic clock. */
+enum assay_status emulate_host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
+                                       struct assay_error *err);
+void emulate_host_release(struct emulate_host *host);
+
+/* Forks the process that keeps memory busy while a program tells it that it runs there (fleet/emulate/knobs/knobs_hog.c); it ends
+ * with its parent. */
+enum assay_status emulate_hog_start(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err);
 
 #endif

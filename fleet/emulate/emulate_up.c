@@ -1,33 +1,43 @@
 #include "fleet/emulate/emulate_site.h"
-#include "fleet/emulate/emulate_data.h"
-#include "fleet/emulate/emulate_key.h"
-#include "fleet/emulate/emulate_net.h"
+#include "fleet/emulate/emulate_tools.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/yaml.h"
 #include "fleet/lab/lab.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <pwd.h>
+#include <sched.h>
+#include <shadow.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ANSWER_MS      10000 /* until all answer, and so much more for each */
 #define ANSWER_HOST_MS 200
+#define PORT_FIRST     22001
+#define PORT_LAST      32000
+#define LAB_MARK       "# Written by 'assay fleet up'"
 
-/* All of a fleet that is being brought up. */
+/* A fleet that is being brought up. */
 struct bringup {
 	const struct emulate_options *options;
 	struct emulate_listener *listener;
 	struct emulate_site site;
 	struct emulate_profile *profiles; /* [n_profiles] */
 	size_t n_profiles;
+	struct emulate_fleet fleet; /* its hosts are handed out in the end */
 	struct emulate_host *hosts; /* [n_hosts] of the options */
 };
 
 /* ---- profiles ---- */
 
-static enum assay_status load_one(struct bringup *b, const char *name, size_t *capacity, struct assay_error *err)
+static enum assay_status load_profile(struct bringup *b, const char *name, size_t *capacity, struct assay_error *err)
 {
 	enum assay_status st;
 
@@ -48,7 +58,7 @@ static enum assay_status load_named(struct bringup *b, struct assay_error *err)
 		size_t n = strcspn(at, ",");
 		char *name = mem_bytes(at, n);
 
-		st = load_one(b, name, &capacity, err);
+		st = load_profile(b, name, &capacity, err);
 		free(name);
 		more = at[n] == ',';
 		at += n + more;
@@ -67,11 +77,86 @@ static enum assay_status load_profiles(struct bringup *b, struct assay_error *er
 	st = emulate_profile_names(b->options->profile_directory, &names, &n, err);
 	for (size_t i = 0; i < n; i++) {
 		if (!st)
-			st = load_one(b, names[i], &capacity, err);
+			st = load_profile(b, names[i], &capacity, err);
 		free(names[i]);
 	}
 	free(names);
 	return st;
+}
+
+/* ---- what this machine must have ---- */
+
+static enum assay_status find_sshd(struct emulate_site *site, struct assay_error *err)
+{
+	static const char *const places[] = {"/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd", "/usr/bin/sshd"};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (access(places[i], X_OK) == 0) {
+			site->sshd = mem_string(places[i]);
+			return ASSAY_OK;
+		}
+	}
+	return assay_fail(err, ASSAY_E_IO,
+	                  "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install "
+	                  "openssh-server)");
+}
+
+/* sshd must let this user in. */
+static enum assay_status check_account(struct emulate_site *site, struct assay_error *err)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	const struct spwd *shadow;
+	const char *shell, *base;
+
+	if (!user)
+		return assay_fail(err, ASSAY_E_IO,
+		                  "user id %u has no account on this machine, and sshd lets only accounts in: run this as a user "
+		                  "of /etc/passwd",
+		                  (unsigned)geteuid());
+	shell = user->pw_shell && *user->pw_shell ? user->pw_shell : "/bin/sh";
+	base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
+	if (access(shell, X_OK) != 0 || strcmp(base, "nologin") == 0 || strcmp(base, "false") == 0)
+		return assay_fail(err, ASSAY_E_IO,
+		                  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s "
+		                  "/bin/sh %s)",
+		                  user->pw_name, shell, user->pw_name);
+	site->user = mem_string(user->pw_name);
+	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root may look, and only root's sshd does */
+	if (shadow && shadow->sp_pwdp && shadow->sp_pwdp[0] == '!')
+		return assay_fail(
+		    err, ASSAY_E_IO,
+		    "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s "
+		    "(no password fits that either, keys do)",
+		    site->user, site->user);
+	return ASSAY_OK;
+}
+
+static enum assay_status check_machine(struct emulate_site *site, struct assay_error *err)
+{
+	enum assay_status st = find_sshd(site, err);
+
+	if (!st)
+		st = check_account(site, err);
+	/* Where sshd puts its unprivileged half. Debian's service makes it when it starts, on a file system that is empty after a
+	 * boot. */
+	return !st && geteuid() == 0 ? file_make_directory("/run/sshd", 0755, err) : st;
+}
+
+/* May this process make namespaces? *reason (static) why not. */
+static bool may_unshare(const char **reason)
+{
+	int status = 0;
+	pid_t pid = geteuid() == 0 ? fork() : -1;
+
+	*reason = "only root may make namespaces";
+	if (pid == 0)
+		_Exit(unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)
+		          ? errno & 0xff
+		          : 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return false;
+	*reason = strerror(WEXITSTATUS(status));
+	return WEXITSTATUS(status) == 0;
 }
 
 /* ---- files that all hosts share ---- */
@@ -81,7 +166,7 @@ static enum assay_status make_folders(const struct emulate_site *site, struct as
 	static const struct {
 		const char *name;
 		mode_t mode;
-	} folders[] = { { "run", 0711 }, { "lib", 0755 }, { "keys", 0700 } };
+	} folders[] = {{"run", 0711}, {"lib", 0755}, {"keys", 0700}};
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < sizeof(folders) / sizeof(folders[0]); i++) {
@@ -103,7 +188,7 @@ static enum assay_status write_libraries(const struct emulate_site *site, struct
 
 		if (dot && strcmp(dot, ".so") == 0)
 			st = emulate_write(path, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes),
-					   0755, err);
+			                   0755, err);
 		free(path);
 	}
 	return st;
@@ -141,18 +226,25 @@ static enum assay_status make_laboratory(const struct emulate_site *site, struct
 
 /* ---- network and limits ---- */
 
-static enum assay_status make_network(struct emulate_site *site, struct assay_error *err)
+static void show_address(uint32_t address, char text[INET_ADDRSTRLEN])
 {
-	enum assay_status st = emulate_net_open(&site->netlink, err);
+	inet_ntop(AF_INET, &(struct in_addr){htonl(address)}, text, INET_ADDRSTRLEN);
+}
 
-	snprintf(site->bridge, sizeof(site->bridge), "as%s", site->tag);
-	if (!st)
-		st = emulate_net_choose(site->netlink, (uint32_t)strtoul(site->tag, NULL, 16), &site->network, err);
-	if (!st)
-		st = emulate_state_link(site->state, site->bridge, err);
-	if (!st)
-		st = emulate_net_bridge(site->netlink, site->bridge, err);
-	return st ? st : emulate_net_up(site->netlink, site->bridge, site->network + 1, err);
+/* A bridge on this machine; each host gets a veth pair, one end on the bridge and the other in its network namespace. */
+static enum assay_status make_bridge(struct emulate_site *site, struct assay_error *err)
+{
+	enum assay_status st = emulate_net_choose((uint32_t)strtoul(site->tag, NULL, 16), &site->network, err);
+	char address[INET_ADDRSTRLEN], *lines;
+
+	if (st)
+		return st;
+	show_address(site->network + 1, address);
+	lines = mem_format("link add as%s type bridge\naddr add %s/%d broadcast + dev as%s\nlink set as%s up\n", site->tag,
+	                   address, EMULATE_NET_PREFIX, site->tag, site->tag);
+	st = emulate_net_change("make the network bridge", lines, err);
+	free(lines);
+	return st;
 }
 
 /* Falls back to loopback where namespaces or the network cannot be had, and says so. */
@@ -161,153 +253,217 @@ static void choose_network(struct bringup *b)
 	struct assay_error why;
 	const char *reason = "--no-root";
 
-	b->site.namespaces = !b->options->no_root && emulate_site_may_unshare(&reason);
-	if (b->site.namespaces && make_network(&b->site, &why)) {
+	b->site.namespaces = !b->options->no_root && may_unshare(&reason);
+	if (b->site.namespaces && make_bridge(&b->site, &why)) {
 		b->site.namespaces = false;
 		reason = why.text;
 	}
 	if (b->site.namespaces)
 		emulate_step(b->listener, "each host has its own network address, host name and tmpfs of %llu MiB",
-			     EMULATE_TMPFS_BYTES >> 20);
+		             EMULATE_TMPFS_BYTES >> 20);
 	else
 		emulate_step(b->listener,
-			     "no namespaces (%s): hosts are sshd's on ports of 127.0.0.1 and share this machine's name and disk",
-			     reason);
+		             "no namespaces (%s): hosts are sshd's on ports of 127.0.0.1 and share this machine's name and disk",
+		             reason);
 }
 
-static enum assay_status make_group(const struct emulate_site *site, const char *path, struct assay_error *err)
+static enum assay_status make_group(const char *directory, struct assay_error *err)
 {
-	enum assay_status st = emulate_state_cgroup(site->state, path, err);
-
-	return st ? st : emulate_cgroup_make(path, err);
+	if (directory && mkdir(directory, 0755) && errno != EEXIST)
+		return assay_fail_errno(err, errno, "cannot make the control group '%s'", directory);
+	if (directory)
+		cgroup_hand_on(directory);
+	return ASSAY_OK;
 }
 
 /* A machine that has control groups and does not let us make any counts as one that has none. */
 static enum assay_status choose_groups(struct bringup *b, struct assay_error *err)
 {
-	struct emulate_cgroups *groups = &b->site.groups;
-	enum assay_status st = ASSAY_OK;
+	struct cgroup_places *groups = &b->site.groups;
+	enum assay_status st;
 
 	if (b->site.namespaces)
-		emulate_cgroups_find(b->site.tag, groups);
-	if (groups->memory)
-		st = make_group(&b->site, groups->memory, err);
-	if (!st && groups->pids)
-		st = make_group(&b->site, groups->pids, err);
+		emulate_groups_find(b->site.tag, groups);
+	st = make_group(groups->memory, err);
+	if (!st)
+		st = make_group(groups->pids, err);
 	if (st)
 		return st;
 	if (groups->memory && groups->pids)
 		emulate_step(b->listener, "each host is limited to %llu MiB of memory and %d processes",
-			     EMULATE_MEMORY_BYTES >> 20, EMULATE_PROCESSES);
+		             EMULATE_MEMORY_BYTES >> 20, EMULATE_PROCESSES);
 	else
 		emulate_step(b->listener, "%s not limited: %s",
-			     groups->memory ? "processes of hosts are" :
-			     groups->pids   ? "memory of hosts is" :
-					      "memory and processes of hosts are",
-			     b->site.namespaces ? "this machine has no control group for it that we may use" :
-			     geteuid() == 0		  ? "that needs namespaces" :
-							    "that needs root");
+		             groups->memory ? "processes of hosts are"
+		             : groups->pids ? "memory of hosts is"
+		                            : "memory and processes of hosts are",
+		             b->site.namespaces ? "this machine has no control group for it that we may use"
+		             : geteuid() == 0   ? "that needs namespaces"
+		                                : "that needs root");
 	return ASSAY_OK;
 }
 
 /* ---- hosts ---- */
 
-/* A free port of loopback, kept until its sshd listens by a socket that is bound to it. A socket that shares the address may be bound
- * beside this one, as sshd's does; one that does not may not, as those of other fleets' searches. So the search is made without
- * sharing, and sharing allowed behind it: no other fleet can take the port while sshd starts. */
+/* A free port of loopback, kept by a socket that is bound to it until its sshd listens. A socket that shares the address may be
+ * bound beside this one, as sshd's does; one that does not may not, as those of other fleets' searches. So the search is made
+ * without sharing, and sharing is allowed after it: no other fleet can take the port while sshd starts. */
 static enum assay_status reserve_port(struct emulate_host *host, int *next, struct assay_error *err)
 {
 	static const int yes = 1;
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 
 	host->reserved = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (host->reserved < 0)
 		return assay_fail_errno(err, errno, "cannot make a socket");
-	while (*next <= EMULATE_PORT_LAST) {
-		host->port = (*next)++;
-		address.sin_port = htons((unsigned short)host->port);
+	while (*next <= PORT_LAST) {
+		host->is->port = (*next)++;
+		address.sin_port = htons((unsigned short)host->is->port);
 		if (bind(host->reserved, (const struct sockaddr *)&address, sizeof(address)))
 			continue;
 		if (setsockopt(host->reserved, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)))
-			return assay_fail_errno(err, errno, "cannot share port %d of 127.0.0.1", host->port);
+			return assay_fail_errno(err, errno, "cannot share port %d of 127.0.0.1", host->is->port);
 		return ASSAY_OK;
 	}
 	return assay_fail(err, ASSAY_E_IO,
-			  "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), "
-			  "or ask for fewer hosts",
-			  EMULATE_PORT_FIRST, EMULATE_PORT_LAST);
+	                  "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), "
+	                  "or ask for fewer hosts",
+	                  PORT_FIRST, PORT_LAST);
 }
 
 static enum assay_status place_host(struct bringup *b, size_t i, int *next_port, struct assay_error *err)
 {
 	struct emulate_host *host = &b->hosts[i];
-	struct in_addr address = { htonl(b->site.network + 2 + (uint32_t)i) };
-	char text[INET_ADDRSTRLEN] = "127.0.0.1";
+	char address[INET_ADDRSTRLEN] = "127.0.0.1";
 	enum assay_status st = ASSAY_OK;
 
-	host->name = mem_format("emu%0*zu", b->options->n_hosts > 99 ? (b->options->n_hosts > 999 ? 4 : 3) : 2, i + 1);
+	host->is = &b->fleet.hosts[i];
 	host->profile = &b->profiles[i % b->n_profiles];
-	host->directory = mem_format("%s/run/%s", b->site.base, host->name);
-	host->port = 22;
+	host->is->name = mem_format("emu%0*zu", b->options->n_hosts > 99 ? (b->options->n_hosts > 999 ? 4 : 3) : 2, i + 1);
+	host->is->profile = mem_string(host->profile->name);
+	host->is->port = 22;
+	host->directory = mem_format("%s/run/%s", b->site.base, host->is->name);
 	if (b->site.namespaces)
-		inet_ntop(AF_INET, &address, text, sizeof(text));
+		show_address(b->site.network + 2 + (uint32_t)i, address);
 	else
 		st = reserve_port(host, next_port, err);
-	host->address = mem_string(text);
+	host->is->address = mem_string(address);
 	return st ? st : emulate_host_prepare(&b->site, host, err);
+}
+
+/* All links at once, when all namespaces are there. */
+static enum assay_status connect_hosts(struct bringup *b, struct assay_error *err)
+{
+	size_t n = b->options->n_hosts;
+	struct buf lines = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++) {
+		st = emulate_host_await(&b->hosts[i], err);
+		buf_format(&lines, "link add as%s%zx up master as%s type veth peer name eth0 netns %d\n", b->site.tag, i + 1,
+		           b->site.tag, (int)b->hosts[i].pid);
+	}
+	if (!st)
+		st = emulate_net_change("make the hosts' network links", lines.bytes, err);
+	for (size_t i = 0; !st && i < n; i++)
+		st = emulate_host_go_on(&b->hosts[i], err);
+	buf_release(&lines);
+	return st;
 }
 
 static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 {
+	const struct emulate_listener *listener = b->listener;
 	size_t n = b->options->n_hosts;
-	int next_port = EMULATE_PORT_FIRST;
+	int next_port = PORT_FIRST;
+	int64_t end_ns;
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < n; i++)
 		st = place_host(b, i, &next_port, err);
 	for (size_t i = 0; !st && i < n; i++)
-		st = b->listener && b->listener->cancelled && *b->listener->cancelled ?
-			 assay_fail(err, ASSAY_E_IO, "interrupted") :
-			 emulate_host_start(&b->site, &b->hosts[i], err);
-	for (size_t i = 0; !st && i < n && b->site.namespaces; i++)
-		st = emulate_host_connect(&b->site, &b->hosts[i], i, err);
+		st = listener && listener->cancelled && *listener->cancelled ? assay_fail(err, ASSAY_E_IO, "interrupted")
+		                                                             : emulate_host_start(&b->site, &b->hosts[i], err);
+	if (!st && b->site.namespaces)
+		st = connect_hosts(b, err);
 	for (size_t i = 0; !st && i < n; i++)
 		st = emulate_host_finish(&b->hosts[i], err);
-	return st ? st :
-		    emulate_wait(b->hosts, n, ANSWER_MS + ANSWER_HOST_MS * (int64_t)n,
-				 b->listener ? b->listener->cancelled : NULL, err);
+	end_ns = clock_monotonic_ns() + (ANSWER_MS + ANSWER_HOST_MS * (int64_t)n) * 1000000;
+	for (size_t i = 0; !st && i < n; i++)
+		st = emulate_host_answers(&b->hosts[i], end_ns, b->listener, err);
+	return st;
 }
 
-/* ---- all of it ---- */
+/* ---- what the laboratory is told ---- */
 
 /* A laboratory of the user's stays untouched: this comes before anything is made. */
 static enum assay_status refuse_foreign(const char *directory, struct assay_error *err)
 {
-	char *path = mem_format("%s/.assay/emulated/state", directory);
+	char *state_path = mem_format("%s/.assay/emulated/state", directory), *path = mem_format("%s/lab.yaml", directory);
+	struct buf text = BUF_INIT;
 	struct emulate_state state;
-	bool made = false;
-	enum assay_status st = emulate_state_read(path, &state, err);
+	enum assay_status st = emulate_state_read(state_path, &state, err);
 
-	for (size_t i = 0; i < state.n; i++)
-		made = made || state.things[i].kind == EMULATE_THING_LABORATORY;
 	if (!st)
-		st = emulate_lab_check(directory, made, err);
-	emulate_state_release(&state);
+		st = file_read(path, YAML_BYTES_MAX, &text, err);
+	if (st == ASSAY_E_NOTFOUND)
+		st = ASSAY_OK;
+	else if (!st && !state.laboratory && strncmp(text.bytes ? text.bytes : "", LAB_MARK, strlen(LAB_MARK)) != 0)
+		st = assay_fail(err, ASSAY_E_CONFLICT,
+		                "'%s' was not written by 'assay fleet up', which would replace it: name another directory for "
+		                "the emulated fleet",
+		                path);
+	buf_release(&text);
 	free(path);
+	free(state_path);
 	return st;
 }
 
-static enum assay_status clear_earlier(struct bringup *b, struct assay_error *err)
+static enum assay_status replace_file(const char *directory, const char *name, struct buf *text, struct assay_error *err)
 {
-	char *path = mem_format("%s/state", b->site.base);
-	bool found = false;
-	enum assay_status st = emulate_site_clear(&b->site, b->listener, &found, err);
+	char *path = mem_format("%s/%s", directory, name);
+	enum assay_status st = file_replace(path, text->bytes, text->size, 0644, err);
 
-	if (!st)
-		st = emulate_state_begin(path, b->site.tag, &b->site.state, err);
+	buf_release(text);
 	free(path);
 	return st;
 }
+
+static enum assay_status write_known_hosts(const struct bringup *b, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < b->fleet.n; i++) {
+		const struct emulated *host = &b->fleet.hosts[i];
+
+		if (host->port == 22)
+			buf_format(&text, "%s %s\n", host->address, b->hosts[i].key_line);
+		else
+			buf_format(&text, "[%s]:%d %s\n", host->address, host->port, b->hosts[i].key_line);
+	}
+	return replace_file(b->site.directory, "known_hosts", &text, err);
+}
+
+static enum assay_status write_inventory(const struct bringup *b, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+
+	buf_text(&text,
+	         LAB_MARK " and replaced by each: changes are lost. All hosts are emulated on one machine, so they measure one\n"
+	                  "# after another; 'assay fleet down' ends them.\nname: emulated\nhosts:\n");
+	for (size_t i = 0; i < b->fleet.n; i++) {
+		const struct emulated *host = &b->fleet.hosts[i];
+
+		buf_format(&text, "  - name: %s\n    address: %s\n    port: %d\n    user: \"%s\"\n", host->name, host->address,
+		           host->port, b->site.user);
+		buf_text(&text, "    identity_file: .assay/emulated/id_ed25519\n");
+		buf_format(&text, "    env: { ASSAY_EMULATED: \"%s\" }\n    profile: \"%s\"\n    type: \"%s\"\n    on: %s\n",
+		           host->profile, host->profile, host->profile, EMULATE_BOX);
+	}
+	return replace_file(b->site.directory, "lab.yaml", &text, err);
+}
+
+/* ---- all of it ---- */
 
 static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 {
@@ -319,24 +475,37 @@ static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 	st = choose_groups(b, err);
 	if (!st)
 		st = start_hosts(b, err);
-	return st ? st : emulate_lab_write(&b->site, b->hosts, b->options->n_hosts, err);
+	if (!st)
+		st = write_known_hosts(b, err);
+	return st ? st : write_inventory(b, err);
 }
 
-static void hand_out(const struct bringup *b, struct emulate_fleet *out)
+/* With the lock held: takes away what an earlier one left; after a failure nothing is left. */
+static enum assay_status replace_fleet(struct bringup *b, struct assay_error *err)
 {
-	size_t n = b->options->n_hosts;
+	struct assay_error ignored;
+	bool found = false;
+	enum assay_status st = check_machine(&b->site, err);
 
-	*out = (struct emulate_fleet){ .directory = mem_string(b->site.directory),
-				       .user = mem_string(b->site.user),
-				       .namespaces = b->site.namespaces,
-				       .hosts = mem_new(n, sizeof(*out->hosts)),
-				       .n = n };
-	for (size_t i = 0; i < n; i++) {
-		const struct emulate_host *host = &b->hosts[i];
+	if (!st)
+		st = emulate_site_clear(&b->site, b->listener, &found, err);
+	if (!st)
+		st = emulate_state_write(b->site.state, b->site.tag, true, err);
+	if (st)
+		return st;
+	st = bring_up(b, err);
+	if (st)
+		emulate_site_clear(&b->site, NULL, &found, &ignored);
+	return st;
+}
 
-		out->hosts[i] = (struct emulated){ mem_string(host->name), mem_string(host->address),
-						   mem_string(host->profile->name), host->port };
-	}
+static void hand_out(struct bringup *b, struct emulate_fleet *out)
+{
+	*out = b->fleet;
+	out->directory = mem_string(b->site.directory);
+	out->user = mem_string(b->site.user);
+	out->namespaces = b->site.namespaces;
+	b->fleet = (struct emulate_fleet){0};
 }
 
 static void bringup_release(struct bringup *b)
@@ -347,21 +516,22 @@ static void bringup_release(struct bringup *b)
 		emulate_profile_release(&b->profiles[i]);
 	free(b->hosts);
 	free(b->profiles);
+	emulate_fleet_release(&b->fleet);
 	emulate_site_close(&b->site);
 }
 
 enum assay_status emulate_up(const struct emulate_options *options, struct emulate_listener *listener, struct emulate_fleet *out,
-			     struct assay_error *err)
+                             struct assay_error *err)
 {
-	struct bringup b = { .options = options, .listener = listener, .site = { .netlink = -1, .state = -1, .lock = -1 } };
-	struct assay_error ignored;
-	bool found;
+	struct bringup b = {.options = options, .listener = listener, .site = {.lock = -1}};
+	size_t n = options->n_hosts;
 	enum assay_status st;
 
-	ASSAY_BUG_IF(!options->n_hosts || options->n_hosts > EMULATE_HOSTS_MAX);
-	*out = (struct emulate_fleet){ 0 };
-	b.hosts = mem_new(options->n_hosts, sizeof(*b.hosts));
-	for (size_t i = 0; i < options->n_hosts; i++)
+	ASSAY_BUG_IF(!n || n > EMULATE_HOSTS_MAX);
+	*out = (struct emulate_fleet){0};
+	b.fleet = (struct emulate_fleet){.hosts = mem_new(n, sizeof(*b.fleet.hosts)), .n = n};
+	b.hosts = mem_new(n, sizeof(*b.hosts));
+	for (size_t i = 0; i < n; i++)
 		b.hosts[i].reserved = b.hosts[i].channel = -1;
 	st = load_profiles(&b, err);
 	if (!st)
@@ -369,14 +539,7 @@ enum assay_status emulate_up(const struct emulate_options *options, struct emula
 	if (!st)
 		st = emulate_site_open(options->directory, true, &b.site, err);
 	if (!st)
-		st = emulate_site_check(&b.site, err);
-	if (!st)
-		st = clear_earlier(&b, err);
-	if (!st) {
-		st = bring_up(&b, err);
-		if (st)
-			emulate_site_clear(&b.site, NULL, &found, &ignored);
-	}
+		st = replace_fleet(&b, err);
 	if (!st)
 		hand_out(&b, out);
 	bringup_release(&b);
@@ -393,5 +556,5 @@ void emulate_fleet_release(struct emulate_fleet *fleet)
 	free(fleet->hosts);
 	free(fleet->directory);
 	free(fleet->user);
-	*fleet = (struct emulate_fleet){ 0 };
+	*fleet = (struct emulate_fleet){0};
 }

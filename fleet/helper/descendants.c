@@ -1,61 +1,19 @@
+#include "base/clock.h"
+#include "fleet/cgroup/process.h"
 #include "fleet/helper/descendants.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-struct process {
-	pid_t id, parent, group, session;
-	bool alive; /* not a zombie */
-	bool ours;
-};
 
 struct processes {
 	struct process *list; /* [n], in the order of /proc: mostly parents first */
 	size_t n, capacity;
 };
-
-int64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-/* /proc/ID/stat: "ID (name, with any bytes) STATE PARENT GROUP SESSION ..." */
-static bool read_process(const char *id, struct process *out)
-{
-	char path[32], text[512], *at;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%.12s/stat", id);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = 0;
-	at = strrchr(text, ')');
-	if (!at || strlen(at) < 4)
-		return false;
-	*out = (struct process){ .id = (pid_t)strtol(id, NULL, 10), .alive = at[2] != 'Z' && at[2] != 'X' };
-	out->parent = (pid_t)strtol(at + 3, &at, 10);
-	out->group = (pid_t)strtol(at, &at, 10);
-	out->session = (pid_t)strtol(at, &at, 10);
-	return true;
-}
 
 /* Is its parent, as far as the list goes, one of ours? */
 static bool is_ours(const struct processes *all, const struct process *p)
@@ -104,7 +62,7 @@ static size_t read_all(struct processes *all, int signal)
 	while ((entry = readdir(proc))) {
 		struct process p;
 
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !read_process(entry->d_name, &p))
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !process_read(entry->d_name, &p))
 			continue;
 		p.ours = is_ours(all, &p);
 		if (p.ours && p.alive) {
@@ -144,7 +102,7 @@ size_t descendants_signal(int signal)
 
 size_t descendants_end(size_t *met)
 {
-	int64_t end = monotonic_ns() + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
+	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
 	struct timespec pause = { 0, 200000 };
 
 	*met = 0;
@@ -160,7 +118,7 @@ size_t descendants_end(size_t *met)
 		alive = descendants_signal(SIGKILL);
 		if (*met == 0)
 			*met = alive;
-		if (monotonic_ns() > end)
+		if (clock_monotonic_ns() > end)
 			return alive ? alive : 1;
 		nanosleep(&pause, NULL);
 		if (pause.tv_nsec < 20000000)

@@ -4,11 +4,8 @@
 #define FLEET_HELPER_DESCENDANTS_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #define DESCENDANTS_PATIENCE_MS 10000
-
-int64_t monotonic_ns(void);
 
 /* Sends a signal (0: none) to every living descendant, found by their parents in /proc, and to the process groups that they have
  * made. Returns how many there were. */

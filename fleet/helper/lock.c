@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "fleet/helper/descendants.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
@@ -92,17 +93,17 @@ static pid_t queue_up(int fd, int *end)
 static bool wait_turn(int in, struct frames_out *out, int fd, int64_t left_ms, enum lock_got *got)
 {
 	struct pollfd wait[] = { { in, POLLIN, 0 }, { -1, POLLIN, 0 } };
-	int64_t end_ns = monotonic_ns() + left_ms * 1000000, said_ns = 0;
+	int64_t end_ns = clock_monotonic_ns() + left_ms * 1000000, said_ns = 0;
 	pid_t child = queue_up(fd, &wait[1].fd);
 
 	if (child < 0) { /* as many processes as this user may have: the lock is looked at from time to time */
 		wait[1].fd = -1;
-		end_ns = monotonic_ns() + (left_ms < LOCK_POLL_MS ? left_ms : LOCK_POLL_MS) * 1000000;
+		end_ns = clock_monotonic_ns() + (left_ms < LOCK_POLL_MS ? left_ms : LOCK_POLL_MS) * 1000000;
 	}
 	*got = LOCK_HELD;
-	for (int64_t left = left_ms; *got == LOCK_HELD && left > 0 && !wait[1].revents; left = (end_ns - monotonic_ns()) / 1000000) {
-		if (!said_ns || monotonic_ns() - said_ns >= HELPER_WAITING_MS * INT64_C(1000000)) {
-			said_ns = monotonic_ns();
+	for (int64_t left = left_ms; *got == LOCK_HELD && left > 0 && !wait[1].revents; left = (end_ns - clock_monotonic_ns()) / 1000000) {
+		if (!said_ns || clock_monotonic_ns() - said_ns >= HELPER_WAITING_MS * INT64_C(1000000)) {
+			said_ns = clock_monotonic_ns();
 			frames_text(out, HELPER_WAITING, "");
 		}
 		if (!frames_flush(out) ||
@@ -119,7 +120,7 @@ static bool wait_turn(int in, struct frames_out *out, int fd, int64_t left_ms, e
 
 enum lock_got lock_take(struct request *request, int in, struct frames_out *out, int *fd, int64_t *waited_ns)
 {
-	int64_t start = monotonic_ns();
+	int64_t start = clock_monotonic_ns();
 	enum lock_got got;
 
 	*fd = -1;
@@ -129,7 +130,7 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 		if (*fd < 0 && (*fd = open_lock(request)) < 0)
 			return LOCK_REFUSED;
 		if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
-			*waited_ns = monotonic_ns() - start;
+			*waited_ns = clock_monotonic_ns() - start;
 			if (is_the_one(*fd, request->lock))
 				return LOCK_HELD;
 			close(*fd);
@@ -140,7 +141,7 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 			request_refuse(request, "cannot lock '%.200s': %s", request->lock, strerror(errno));
 			return LOCK_REFUSED;
 		}
-		left_ms = request->lock_wait_ms - (monotonic_ns() - start) / 1000000;
+		left_ms = request->lock_wait_ms - (clock_monotonic_ns() - start) / 1000000;
 		if (left_ms <= 0) {
 			request->refusal_code = HELPER_CODE_BUSY;
 			request_refuse(request, "busy: another measurement holds the lock of this box ('%.200s')", request->lock);

@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "fleet/helper/command.h"
 #include "fleet/helper/descendants.h"
 #include "fleet/helper/protocol.h"
@@ -66,7 +67,7 @@ static bool start(struct run *run)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
 	clock_gettime(CLOCK_REALTIME, &now);
 	run->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-	run->started_ns = monotonic_ns();
+	run->started_ns = clock_monotonic_ns();
 	run->interrupt_ns = timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = timer(run->started_ns, request->timeout_ms);
 	run->kill_ns = run->give_up_ns = NEVER;
@@ -103,7 +104,7 @@ static void end_rest(struct run *run)
 static void take_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
-	int64_t now = monotonic_ns();
+	int64_t now = clock_monotonic_ns();
 	int status;
 	pid_t gone;
 
@@ -143,7 +144,7 @@ static void take_fault(struct run *run)
 
 static void run_timers(struct run *run)
 {
-	int64_t now = monotonic_ns();
+	int64_t now = clock_monotonic_ns();
 
 	if (run->ended_ns != 0 || run->state != RUN_RUNNING)
 		return;
@@ -183,7 +184,7 @@ static int until_timer(const struct run *run)
 	first = run->give_up_ns < first ? run->give_up_ns : first;
 	if (first == NEVER)
 		return -1;
-	left = (first - monotonic_ns() + 999999) / 1000000;
+	left = (first - clock_monotonic_ns() + 999999) / 1000000;
 	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
 

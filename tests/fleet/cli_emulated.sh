@@ -54,6 +54,11 @@ something_there() {
 	[ -s "$tmp/things" ] || fail 'this test sees nothing of a fleet that stands'
 }
 
+# sshd_of LAB N: the process that listens on the N-th host.
+sshd_of() {
+	pgrep -f "$1/.assay/emulated/run/emu0$2/sshd_config.*listener"
+}
+
 # both_there NUMBER: two sessions sleep for so long (a pattern).
 both_there() {
 	cases=$((cases + 1))
@@ -163,7 +168,7 @@ on "$lab" 1 "setsid sleep 4711$$ >/dev/null 2>&1 &"
 (on "$lab" 1 "setsid sh -c 'trap \"\" TERM HUP; sleep 4712$$; true' & kill -STOP \$\$") &
 held=$!
 both_there "471[12]$$"
-kill -9 "$(sed -n 's/^process \([0-9]*\) .*/\1/p' "$lab/.assay/emulated/state" | sed -n 2p)"
+kill -9 "$(sshd_of "$lab" 2)"
 run fleet down "$lab"
 expect_status 0
 nothing_left "$lab"
@@ -222,9 +227,9 @@ expect_status 0
 run fleet down "$tmp/gone"
 nothing_left "$tmp/gone"
 
-what='a state file that names what is not ours'
+what='a state file that is not ours'
 cp "$lab/.assay/emulated/state" "$tmp/state"
-printf 'link lo\n' >>"$lab/.assay/emulated/state"
+printf 'user root\n' >>"$lab/.assay/emulated/state"
 run fleet down "$lab"
 refused 1 state:3 'not a line'
 cp "$tmp/state" "$lab/.assay/emulated/state"
@@ -351,7 +356,7 @@ on "$lab" 1 "setsid sleep 4714$$ >/dev/null 2>&1 &"
 (on "$lab" 1 "exec sleep 4715$$") &
 held=$!
 both_there "471[45]$$"
-kill -9 "$(sed -n 's/^process \([0-9]*\) .*/\1/p' "$lab/.assay/emulated/state" | head -n 1)"
+kill -9 "$(sshd_of "$lab" 1)"
 run fleet down "$lab"
 expect_status 0
 nothing_left "$lab"

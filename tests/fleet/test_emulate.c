@@ -1,8 +1,8 @@
-#include "fleet/emulate/emulate_data.h"
+#include "fleet/cgroup/process.h"
 #include "fleet/emulate/emulate_filter.h"
-#include "fleet/emulate/emulate_key.h"
 #include "fleet/emulate/emulate_profile.h"
-#include "fleet/emulate/emulate_state.h"
+#include "fleet/emulate/emulate_site.h"
+#include "fleet/emulate/emulate_tools.h"
 
 #include "tests/scratch.h"
 
@@ -421,28 +421,24 @@ static void test_state(void **state)
 	static const struct {
 		const char *what, *text;
 		enum assay_status status;
-		size_t n;
-		const char *part; /* of an error */
+		bool laboratory;
+		const char *boot, *part; /* part: of an error */
 	} rows[] = {
-		{ "nothing", "", ASSAY_OK, 0, NULL },
-		{ "a head", HEAD, ASSAY_OK, 0, NULL },
-		{ "one of each",
+		{ "nothing", "", ASSAY_OK, false, "", NULL },
+		{ "a head", HEAD, ASSAY_OK, false, "", NULL },
+		{ "a fleet", HEAD "laboratory\nboot x\n", ASSAY_OK, true, "x", NULL },
+		{ "an earlier version's",
 		  HEAD "laboratory\nboot x\nlink as0123abcd1\ncgroup /sys/fs/cgroup/assay-0123abcd/emu01\nprocess 12 345\n",
-		  ASSAY_OK, 5, NULL },
-		{ "torn at the end", HEAD "laboratory\nprocess 12 3", ASSAY_OK, 1, NULL },
-		{ "no head", "laboratory\n", ASSAY_E_CORRUPT, 0, "state:1" },
-		{ "another's head", "assay-emulated-2 0123abcd\n", ASSAY_E_CORRUPT, 0, "state:1" },
-		{ "no tag", "assay-emulated-1 0123abcX\n", ASSAY_E_CORRUPT, 0, "state:1" },
-		{ "unknown", HEAD "user root\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "a network interface of the machine", HEAD "link eth0\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "another laboratory's", HEAD "link as0123abce1\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "a control group of the machine", HEAD "cgroup /sys/fs/cgroup/system.slice\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "a way out of ours", HEAD "cgroup /sys/fs/cgroup/assay-0123abcd/..\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "below a host's", HEAD "cgroup /sys/fs/cgroup/assay-0123abcd/a/b\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "init", HEAD "process 1 5\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "every process", HEAD "process -1 5\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "a process without a start", HEAD "process 12\n", ASSAY_E_CORRUPT, 0, "state:2" },
-		{ "a process that had no start", HEAD "process 12 0\n", ASSAY_E_CORRUPT, 0, "state:2" },
+		  ASSAY_OK, true, "x", NULL },
+		{ "torn at the end", HEAD "laboratory\nboot 1", ASSAY_OK, true, "", NULL },
+		{ "no head", "laboratory\n", ASSAY_E_CORRUPT, false, "", "state:1" },
+		{ "another's head", "assay-emulated-2 0123abcd\n", ASSAY_E_CORRUPT, false, "", "state:1" },
+		{ "no tag", "assay-emulated-1 0123abcX\n", ASSAY_E_CORRUPT, false, "", "state:1" },
+		{ "a tag that is too long", "assay-emulated-1 0123abcdef\n", ASSAY_E_CORRUPT, false, "", "state:1" },
+		{ "unknown", HEAD "user root\n", ASSAY_E_CORRUPT, false, "", "state:2" },
+		{ "a boot without an id", HEAD "boot \n", ASSAY_E_CORRUPT, false, "", "state:2" },
+		{ "an id that is too long", HEAD "boot 0123456789012345678901234567890123456789012345678901234567890123\n", ASSAY_E_CORRUPT, false, "",
+		  "state:2" },
 	};
 
 	(void)state;
@@ -452,54 +448,52 @@ static void test_state(void **state)
 		enum assay_status st = emulate_state_parse("state", rows[i].text, strlen(rows[i].text), &s, &err);
 
 		check_fails(rows[i].what, st, rows[i].status, &err, rows[i].part);
-		assert_int_equal(s.n, rows[i].n);
-		emulate_state_release(&s);
+		assert_int_equal(s.laboratory, rows[i].laboratory);
+		assert_string_equal(s.boot, rows[i].boot);
+		assert_string_equal(s.tag, !st && *rows[i].text ? "0123abcd" : "");
 	}
 }
 
-/* What is written is read; a process is known by its start, and a zombie is none. */
+/* What is written is read. */
 static void test_state_file(void **state)
 {
 	struct emulate_state s;
 	struct assay_error err;
-	int fd;
 
 	(void)state;
 	check(emulate_state_read("state", &s, &err), &err); /* not there */
-	assert_int_equal(s.n, 0);
-	check(emulate_state_begin("state", "0123abcd", &fd, &err), &err);
-	check(emulate_state_link(fd, "as0123abcd", &err), &err);
-	check(emulate_state_cgroup(fd, "/cg/assay-0123abcd", &err), &err);
-	check(emulate_state_process(fd, getpid(), &err), &err);
-	close(fd);
+	assert_true(!*s.tag && !s.laboratory && !*s.boot);
+	check(emulate_state_write("state", "0123abcd", true, &err), &err);
 	check(emulate_state_read("state", &s, &err), &err);
 	assert_string_equal(s.tag, "0123abcd");
-	assert_int_equal(s.n, 5);
-	assert_int_equal(s.things[1].kind, EMULATE_THING_BOOT);
-	assert_string_equal(s.things[2].name, "as0123abcd");
-	assert_string_equal(s.things[3].name, "/cg/assay-0123abcd");
-	assert_int_equal(s.things[4].pid, getpid());
-	assert_true(s.things[4].start_ticks > 0 && s.things[4].start_ticks == emulate_start_ticks(getpid()));
-	emulate_state_release(&s);
-	check(emulate_state_end("state", "0123abcd", &err), &err);
+	assert_true(s.laboratory && emulate_state_is_of_this_boot(&s));
+	s.boot[0] ^= 1;
+	assert_false(emulate_state_is_of_this_boot(&s));
+	check(emulate_state_write("state", "0123abcd", false, &err), &err);
 	check(emulate_state_read("state", &s, &err), &err);
-	assert_int_equal(s.n, 1);
-	assert_int_equal(s.things[0].kind, EMULATE_THING_LABORATORY);
-	emulate_state_release(&s);
+	assert_true(s.laboratory && !*s.boot && !emulate_state_is_of_this_boot(&s));
 }
 
-static void test_zombie(void **state)
+/* A process is known by its start, and a zombie is not alive. */
+static void test_process(void **state)
 {
+	struct process self, again, p;
 	siginfo_t info;
+	char id[16];
 	pid_t child = fork();
 
 	(void)state;
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(emulate_start_ticks(child), 0);
+	snprintf(id, sizeof(id), "%d", (int)child);
+	assert_true(process_read(id, &p));
+	assert_true(p.id == child && p.parent == getpid() && p.session == getsid(0) && p.group == getpgrp());
+	assert_false(p.alive);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_int_equal(emulate_start_ticks(child), 0);
+	assert_false(process_read(id, &p));
+	assert_true(process_read("self", &self) && process_read("self", &again));
+	assert_true(self.alive && self.start_ticks > 0 && self.start_ticks == again.start_ticks);
 }
 
 /* ---- keys ---- */
@@ -542,7 +536,7 @@ int suite_emulate(void)
 		SCRATCH_TEST(test_malloc_library),
 		cmocka_unit_test(test_state),
 		SCRATCH_TEST(test_state_file),
-		cmocka_unit_test(test_zombie),
+		cmocka_unit_test(test_process),
 		SCRATCH_TEST(test_key),
 	};
 

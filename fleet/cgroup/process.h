@@ -1,0 +1,19 @@
+/* One process of this machine, as /proc knows it. Plain C with the C library only, like cgroup.h. */
+#ifndef FLEET_CGROUP_PROCESS_H
+#define FLEET_CGROUP_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct process {
+	pid_t id, parent, group, session;
+	uint64_t start_ticks; /* since boot: with the id it names one process for good */
+	bool alive;           /* not a zombie */
+	bool ours;            /* for the caller; false */
+};
+
+/* id: a directory of /proc. False when there is no such process. */
+bool process_read(const char *id, struct process *out);
+
+#endif
