@@ -1,17 +1,208 @@
 #include "fleet/cgroup/cgroup.h"
-#include "fleet/cgroup/cgroup_files.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ROUND_MS 2
+#define ROUND_MS          2
+#define CLAIMS            100 /* names that are tried */
+#define SWEEP_PATIENCE_MS 2000
+
+/* ---- small files ---- */
+
+/* Joined; free() it. */
+static char *path_in(const char *directory, const char *name)
+{
+	size_t n = strlen(directory) + strlen(name) + 2;
+	char *path = malloc(n);
+
+	if (!path)
+		abort();
+	snprintf(path, n, "%s/%s", directory, name);
+	return path;
+}
+
+/* One small write to a control file that is there. 0 or an error number. */
+static int put_file(const char *directory, const char *file, const char *text)
+{
+	char *path = path_in(directory, file);
+	int fd = open(path, O_WRONLY | O_CLOEXEC), errnum = 0;
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		errnum = errno;
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return errnum;
+}
+
+/* The first bytes of it as a text; false when it cannot be read. */
+static bool get_file(const char *directory, const char *file, char *text, size_t n)
+{
+	char *path = path_in(directory, file);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, text, n - 1);
+
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	text[got > 0 ? got : 0] = '\0';
+	return got >= 0;
+}
+
+static bool file_has_word(const char *directory, const char *file, const char *word)
+{
+	char text[1024], *at = text;
+	size_t n = strlen(word);
+
+	if (!get_file(directory, file, text, sizeof(text)))
+		return false;
+	while (*(at += strspn(at, " \n"))) {
+		size_t length = strcspn(at, " \n");
+
+		if (length == n && memcmp(at, word, n) == 0)
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+/* ---- where groups may be made ---- */
+
+/* Version 2: children have a controller only where the parent hands it on. */
+static bool hands_on(const char *directory, const char *controller)
+{
+	char change[64];
+
+	if (file_has_word(directory, "cgroup.subtree_control", controller))
+		return true;
+	if (!file_has_word(directory, "cgroup.controllers", controller))
+		return false;
+	snprintf(change, sizeof(change), "+%s", controller);
+	return put_file(directory, "cgroup.subtree_control", change) == 0;
+}
+
+static bool is_in_list(const char *list, size_t n, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = list; at < list + n; at += strcspn(at, ",:") + 1) {
+		if (strncmp(at, word, length) == 0 && (at[length] == ',' || at[length] == ':'))
+			return true;
+	}
+	return false;
+}
+
+/* Lines "NUMBER:CONTROLLERS:PATH"; in version 2 the number is 0 and there are no controllers. "/" when it does not say. */
+static void own_group(const char *file, bool v2, const char *controller, char *path, size_t n)
+{
+	FILE *stream = fopen(file, "re");
+	char *line = NULL;
+	size_t capacity = 0;
+
+	snprintf(path, n, "/");
+	while (stream && getline(&line, &capacity, stream) > 0) {
+		const char *list = strchr(line, ':'), *colon = list ? strchr(list + 1, ':') : NULL;
+
+		if (!colon || colon[1] != '/')
+			continue;
+		list++;
+		line[strcspn(line, "\n")] = '\0';
+		if (v2 ? colon == list : is_in_list(list, (size_t)(colon - list), controller))
+			snprintf(path, n, "%s", colon + 1);
+	}
+	free(line);
+	if (stream)
+		fclose(stream);
+}
+
+/* A process moves there when its common ancestor with where it is now lets us: in version 2 that is the place itself. */
+static bool may_use(const char *directory, bool v2, const char *controller)
+{
+	char *procs = path_in(directory, "cgroup.procs");
+	bool may = access(directory, W_OK) == 0 && access(procs, W_OK) == 0 && (!v2 || hands_on(directory, controller));
+
+	free(procs);
+	return may;
+}
+
+/* The place below `mount` for groups with this controller, NULL when there is none. */
+static char *find_place(const char *mount, bool v2, const char *controller, const char *self)
+{
+	char own[4096], *place = path_in(mount, ""), *slash;
+
+	place[strlen(mount)] = '\0';
+	if (self) {
+		own_group(self, v2, controller, own, sizeof(own));
+		if (strcmp(own, "/") != 0) {
+			free(place);
+			place = path_in(mount, own + 1);
+		}
+		/* What is mounted may be a part of what the path is in: a container's. */
+		if (access(place, F_OK) != 0)
+			place[strlen(mount)] = '\0';
+		else if (v2 && strlen(place) > strlen(mount) && (slash = strrchr(place, '/')))
+			*slash = '\0';
+	}
+	while (!may_use(place, v2, controller)) {
+		if (!v2 || strlen(place) <= strlen(mount)) { /* version 1: we may there, or nowhere */
+			free(place);
+			return NULL;
+		}
+		*strrchr(place, '/') = '\0';
+	}
+	return place;
+}
+
+static void look_at_mount(const struct mntent *mount, const char *self, struct cgroup_places *out)
+{
+	bool v2 = strcmp(mount->mnt_type, "cgroup2") == 0;
+	const struct {
+		const char *controller;
+		char **place;
+	} rows[] = {{"memory", &out->memory}, {"pids", &out->pids}};
+
+	if (!v2 && strcmp(mount->mnt_type, "cgroup") != 0)
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		if (*rows[i].place || (!v2 && !hasmntopt(mount, rows[i].controller)))
+			continue;
+		*rows[i].place = find_place(mount->mnt_dir, v2, rows[i].controller, self);
+		if (*rows[i].place && (i == 0 || !out->memory))
+			out->version = v2 ? 2 : 1;
+	}
+}
+
+void cgroup_places_find(const struct cgroup_sources *sources, struct cgroup_places *out)
+{
+	FILE *mounts = setmntent(sources->mounts, "re");
+	struct mntent mount;
+	char text[4096];
+
+	*out = (struct cgroup_places){NULL, NULL, 0};
+	while (mounts && getmntent_r(mounts, &mount, text, sizeof(text)))
+		look_at_mount(&mount, sources->self, out);
+	if (mounts)
+		endmntent(mounts);
+}
+
+void cgroup_places_release(struct cgroup_places *places)
+{
+	free(places->memory);
+	free(places->pids);
+	*places = (struct cgroup_places){NULL, NULL, 0};
+}
+
+/* ---- limits ---- */
 
 static int put_limit(const char *directory, const char *const *files, size_t n, unsigned long long value)
 {
@@ -20,7 +211,7 @@ static int put_limit(const char *directory, const char *const *files, size_t n, 
 
 	snprintf(text, sizeof(text), "%llu", value);
 	for (size_t i = 0; value && i < n; i++) {
-		int errnum = cgroup_put(directory, files[i], text);
+		int errnum = put_file(directory, files[i], text);
 
 		if (errnum && errnum != ENOENT)
 			return errnum;
@@ -31,22 +222,23 @@ static int put_limit(const char *directory, const char *const *files, size_t n, 
 
 int cgroup_limit_memory(const char *directory, unsigned long long bytes)
 {
-	static const char *const files[] = { "memory.max", "memory.limit_in_bytes" };
+	static const char *const files[] = {"memory.max", "memory.limit_in_bytes"};
 	char text[32];
 	int errnum = put_limit(directory, files, 2, bytes);
 
 	if (errnum || bytes == 0)
 		return errnum;
-	/* Kernels without swap accounting do not have these. In version 1 it is the sum of both, and cannot be below the first. */
+	/* Kernels without swap accounting do not have these. In version 1 it is the sum of both, and cannot be below the first.
+	 */
 	snprintf(text, sizeof(text), "%llu", bytes);
-	cgroup_put(directory, "memory.memsw.limit_in_bytes", text);
-	cgroup_put(directory, "memory.swap.max", "0");
+	put_file(directory, "memory.memsw.limit_in_bytes", text);
+	put_file(directory, "memory.swap.max", "0");
 	return 0;
 }
 
 int cgroup_limit_processes(const char *directory, unsigned long long n)
 {
-	static const char *const files[] = { "pids.max" };
+	static const char *const files[] = {"pids.max"};
 
 	return put_limit(directory, files, 1, n);
 }
@@ -56,13 +248,13 @@ int cgroup_join(const char *directory, pid_t pid)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%d", (int)pid);
-	return cgroup_put(directory, "cgroup.procs", text);
+	return put_file(directory, "cgroup.procs", text);
 }
 
 void cgroup_hand_on(const char *directory)
 {
-	cgroup_put(directory, "cgroup.subtree_control", "+memory");
-	cgroup_put(directory, "cgroup.subtree_control", "+pids");
+	put_file(directory, "cgroup.subtree_control", "+memory");
+	put_file(directory, "cgroup.subtree_control", "+pids");
 }
 
 /* "name value" of a flat file of numbers. */
@@ -71,7 +263,7 @@ static long long number_in(const char *directory, const char *file, const char *
 	char text[1024], *at = text;
 	size_t n = strlen(name);
 
-	if (!cgroup_get(directory, file, text, sizeof(text)))
+	if (!get_file(directory, file, text, sizeof(text)))
 		return -1;
 	while (*at) {
 		if (strncmp(at, name, n) == 0 && at[n] == ' ')
@@ -106,7 +298,7 @@ static void for_each_below(const char *directory, const char *prefix, void (*eac
 
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		path = cgroup_path(directory, entry->d_name);
+		path = path_in(directory, entry->d_name);
 		each(path, argument);
 		free(path);
 	}
@@ -122,7 +314,7 @@ struct members {
 static void add_members(const char *directory, void *argument)
 {
 	struct members *all = argument;
-	char *path = cgroup_path(directory, "cgroup.procs");
+	char *path = path_in(directory, "cgroup.procs");
 	FILE *stream = fopen(path, "re");
 	int pid;
 
@@ -143,7 +335,7 @@ static void add_members(const char *directory, void *argument)
 
 void cgroup_members(const char *directory, pid_t **pids, size_t *n)
 {
-	struct members all = { NULL, 0, 0 };
+	struct members all = {NULL, 0, 0};
 
 	add_members(directory, &all);
 	*pids = all.pids;
@@ -157,9 +349,9 @@ size_t cgroup_kill(const char *directory)
 	pid_t *pids;
 	size_t n;
 
-	cgroup_put(directory, "pids.max", "0"); /* what is seen now is all there will be */
+	put_file(directory, "pids.max", "0"); /* what is seen now is all there will be */
 	cgroup_members(directory, &pids, &n);
-	if (cgroup_put(directory, "cgroup.kill", "1")) {
+	if (put_file(directory, "cgroup.kill", "1")) {
 		for (size_t i = 0; i < n; i++) {
 			if (pids[i] > 1) /* 0: of another namespace of processes, not ours to reach */
 				kill(pids[i], SIGKILL);
@@ -176,7 +368,7 @@ static void remove_below(const char *directory, void *argument)
 
 int cgroup_remove(const char *directory, int patience_ms)
 {
-	const struct timespec pause = { 0, ROUND_MS * 1000000 };
+	const struct timespec pause = {0, ROUND_MS * 1000000};
 
 	for (int waited = 0;; waited += ROUND_MS) {
 		int below = 0, errnum = rmdir(directory) ? errno : 0;
@@ -188,4 +380,78 @@ int cgroup_remove(const char *directory, int patience_ms)
 		for_each_below(directory, "", remove_below, &below);
 		nanosleep(&pause, NULL);
 	}
+}
+
+/* ---- groups with an owner ---- */
+
+/* Locks the directory, and is it still the one of that name? Else -1. */
+static int lock_group(const char *directory)
+{
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat mine, there;
+
+	if (fd < 0)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &mine) == 0 && stat(directory, &there) == 0 &&
+	    mine.st_ino == there.st_ino && mine.st_dev == there.st_dev)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int cgroup_claim(const char *place, const char *prefix, char **directory, int *fd)
+{
+	int errnum = EEXIST;
+
+	*directory = NULL;
+	*fd = -1;
+	for (unsigned i = 0; i < CLAIMS && errnum == EEXIST; i++) {
+		char name[128];
+
+		snprintf(name, sizeof(name), "%s%d-%u", prefix, (int)getpid(), i);
+		*directory = path_in(place, name);
+		errnum = mkdir(*directory, 0755) ? errno : 0;
+		/* Between these two, another process that sweeps may think that it has no owner. */
+		if (errnum == 0 && (*fd = lock_group(*directory)) >= 0)
+			return 0;
+		errnum = errnum ? errnum : EEXIST;
+		free(*directory);
+		*directory = NULL;
+	}
+	return errnum;
+}
+
+/* True when it had no owner and is gone. */
+static bool sweep_one(const char *directory)
+{
+	int fd = lock_group(directory);
+	bool gone = false;
+
+	if (fd < 0)
+		return false;
+	for (int waited = 0; !gone && waited < SWEEP_PATIENCE_MS; waited += 10) {
+		cgroup_kill(directory);
+		gone = cgroup_remove(directory, 10) == 0;
+	}
+	close(fd);
+	return gone;
+}
+
+size_t cgroup_sweep(const char *place, const char *prefix)
+{
+	DIR *dir = opendir(place);
+	size_t n = 0;
+
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		char *path;
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		path = path_in(place, entry->d_name);
+		n += sweep_one(path);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
 }

@@ -1,5 +1,5 @@
-/* Control groups of version 1 and 2, whichever a machine has. Plain C with the C library only: the helper on a host (fleet/helper/)
- * and the emulated fleet (fleet/emulate/) both use it. Functions that can fail return 0 or an error number. */
+/* Control groups of version 1 and 2, whichever a machine has. Plain C with the C library only: the helper on a host
+ * (fleet/helper/) and the emulated fleet (fleet/emulate/) both use it. Functions that can fail return 0 or an error number. */
 #ifndef FLEET_CGROUP_H
 #define FLEET_CGROUP_H
 
@@ -10,9 +10,9 @@
 /* Where the kernel says what there is; tests give files of their own. */
 struct cgroup_sources {
 	const char *mounts; /* "/proc/mounts" */
-	const char *self;   /* "/proc/self/cgroup": groups are made below the one that we are in (version 1), or beside it (version 2: a
-			     * group with processes in it hands no controller on), so that the limits around us go on to hold. NULL: at
-			     * the root of each hierarchy */
+	const char *self; /* "/proc/self/cgroup": groups are made below the one that we are in (version 1), or beside it (version
+	                   * 2: a group with processes in it hands no controller on), so that the limits around us go on to hold.
+	                   * NULL: at the root of each hierarchy */
 };
 
 /* Directories in which this user may make groups with a limit. NULL: none. In version 2 both are mostly the same. */
@@ -25,8 +25,8 @@ struct cgroup_places {
 void cgroup_places_find(const struct cgroup_sources *sources, struct cgroup_places *out);
 void cgroup_places_release(struct cgroup_places *places); /* accepts zeroed */
 
-/* Each controller's files in both versions: those of other controllers and of the other version are not there. 0: no limit. ENOENT when
- * no file took a limit that was asked for. */
+/* Each controller's files in both versions: those of other controllers and of the other version are not there. 0: no limit.
+ * ENOENT when no file took a limit that was asked for. */
 int cgroup_limit_memory(const char *directory, unsigned long long bytes); /* swap is not on top of it */
 int cgroup_limit_processes(const char *directory, unsigned long long n);
 /* Version 2: groups below this one get both controllers, where it has them itself. */
@@ -40,14 +40,14 @@ void cgroup_members(const char *directory, pid_t **pids, size_t *n);
 long long cgroup_oom_kills(const char *directory);
 long long cgroup_refused_processes(const char *directory);
 
-/* One stroke: no new process is let in (pids.max, where it is), then cgroup.kill where there is one, else SIGKILL to each. Again until
- * cgroup_remove() succeeds. Returns how many were there. */
+/* One stroke: no new process is let in (pids.max, where it is), then cgroup.kill where there is one, else SIGKILL to each. Again
+ * until cgroup_remove() succeeds. Returns how many were there. */
 size_t cgroup_kill(const char *directory);
 /* With the groups below it; waits up to patience_ms for the kernel to see it empty. One that is not there is no error. */
 int cgroup_remove(const char *directory, int patience_ms);
 
-/* A group with an owner: a lock on its directory that is held by `fd` and everybody who inherits that, and dies with them. The name is
- * PREFIX and numbers. *directory: free() it. */
+/* A group with an owner: a lock on its directory that is held by `fd` and everybody who inherits that, and dies with them. The
+ * name is PREFIX and numbers. *directory: free() it. */
 int cgroup_claim(const char *place, const char *prefix, char **directory, int *fd);
 /* Groups of that name whose owner is dead are emptied and removed. Returns how many. */
 size_t cgroup_sweep(const char *place, const char *prefix);

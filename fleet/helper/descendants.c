@@ -1,14 +1,20 @@
+#include "fleet/helper/descendants.h"
+
 #include "base/clock.h"
 #include "fleet/cgroup/process.h"
-#include "fleet/helper/descendants.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- finding and ending them ---- */
 
 struct processes {
 	struct process *list; /* [n], in the order of /proc: mostly parents first */
@@ -27,9 +33,9 @@ static bool is_ours(const struct processes *all, const struct process *p)
 	return false;
 }
 
-/* The group goes with it at once, so that it cannot fork away meanwhile. Groups do not cross sessions: one of another session than
- * ours has been made below us. */
-static void send(const struct process *p, int signal)
+/* The group goes with it at once, so that it cannot fork away meanwhile. Groups do not cross sessions: one of another session
+ * than ours has been made below us. */
+static void send_signal(const struct process *p, int signal)
 {
 	if (signal == 0)
 		return;
@@ -38,7 +44,7 @@ static void send(const struct process *p, int signal)
 	kill(p->id, signal);
 }
 
-static void add(struct processes *all, const struct process *p)
+static void add_process(struct processes *all, const struct process *p)
 {
 	if (all->n == all->capacity) {
 		all->capacity = all->capacity ? 2 * all->capacity : 256;
@@ -51,7 +57,7 @@ static void add(struct processes *all, const struct process *p)
 
 /* Signals are sent as soon as a descendant is seen: one that forks and leaves again and again is met at its newest id, which
  * stands last. */
-static size_t read_all(struct processes *all, int signal)
+static size_t read_processes(struct processes *all, int signal)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
@@ -66,10 +72,10 @@ static size_t read_all(struct processes *all, int signal)
 			continue;
 		p.ours = is_ours(all, &p);
 		if (p.ours && p.alive) {
-			send(&p, signal);
+			send_signal(&p, signal);
 			alive++;
 		}
-		add(all, &p);
+		add_process(all, &p);
 	}
 	closedir(proc);
 	return alive;
@@ -77,8 +83,8 @@ static size_t read_all(struct processes *all, int signal)
 
 size_t descendants_signal(int signal)
 {
-	struct processes all = { NULL, 0, 0 };
-	size_t alive = read_all(&all, signal);
+	struct processes all = {NULL, 0, 0};
+	size_t alive = read_processes(&all, signal);
 	bool more = true;
 
 	/* Children with smaller ids than their parents': ids have wrapped. */
@@ -91,7 +97,7 @@ size_t descendants_signal(int signal)
 				continue;
 			p->ours = more = true;
 			if (p->alive) {
-				send(p, signal);
+				send_signal(p, signal);
 				alive++;
 			}
 		}
@@ -103,7 +109,7 @@ size_t descendants_signal(int signal)
 size_t descendants_end(size_t *met)
 {
 	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
-	struct timespec pause = { 0, 200000 };
+	struct timespec pause = {0, 200000};
 
 	*met = 0;
 	for (;;) {
@@ -124,4 +130,50 @@ size_t descendants_end(size_t *met)
 		if (pause.tv_nsec < 20000000)
 			pause.tv_nsec *= 2;
 	}
+}
+
+/* ---- two processes that watch over what runs ---- */
+
+static int watch_worker(pid_t worker, const sigset_t *signals)
+{
+	for (;;) {
+		int signal = sigwaitinfo(signals, NULL), status;
+		size_t met;
+		pid_t gone;
+
+		if (signal > 0 && signal != SIGCHLD)
+			kill(worker, SIGTERM);
+		do
+			gone = waitpid(worker, &status, WNOHANG);
+		while (gone < 0 && errno == EINTR);
+		if (gone == 0)
+			continue;
+		descendants_end(&met);
+		return gone > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+	}
+}
+
+int guard_run(int (*work)(void *argument), void *argument)
+{
+	pid_t guard = getpid(), worker;
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	worker = fork();
+	if (worker < 0)
+		return -1;
+	if (worker > 0)
+		return watch_worker(worker, &signals);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != guard)
+		_exit(1);
+	_exit(work(argument));
 }

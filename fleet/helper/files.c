@@ -12,13 +12,6 @@
 
 #define PIECE_BYTES 65536
 
-static int refuse(struct request *request, struct frames_out *out, int in)
-{
-	frames_put(out, HELPER_REFUSED, &request->refusal_code, 1, request->refusal, strlen(request->refusal));
-	frames_send(out, in);
-	return 1;
-}
-
 static int say_number(struct frames_out *out, int in, const char *name, uint64_t value)
 {
 	char text[64];
@@ -93,7 +86,7 @@ int files_read(struct request *request, struct frames_out *out, int in)
 
 		if (strlen(path) >= HELPER_FRAME_BYTES_MAX / 2) {
 			request_refuse(request, "a path of the request is too long");
-			return refuse(request, out, in);
+			return request_answer_refusal(request, out, in);
 		}
 		read_one(path, out);
 		if (!frames_send(out, in))
@@ -118,7 +111,7 @@ int files_get(struct request *request, struct frames_out *out, int in)
 	}
 	if (n < 0) {
 		request_refuse(request, "cannot read '%.300s': %s", path, strerror(errno));
-		return refuse(request, out, in);
+		return request_answer_refusal(request, out, in);
 	}
 	close(fd);
 	return say_number(out, in, "bytes", bytes);
@@ -177,21 +170,13 @@ bool files_input(struct request *request, const char *bytes, size_t n)
 
 	if (!put && request->input_bytes > HELPER_INPUT_BYTES_MAX)
 		return request_refuse(request, "more than %u MiB of input: put it on the host as a file first",
-				      HELPER_INPUT_BYTES_MAX >> 20);
+		                      HELPER_INPUT_BYTES_MAX >> 20);
 	if (request->input_fd < 0 && !(put ? open_beside(request) : open_memory(request)))
 		return false;
 	if (!write_all(request->input_fd, bytes, n))
 		return request_refuse(request, "cannot write '%.300s': %s", put ? request->paths.texts[0] : "the command's input",
-				      strerror(errno));
+		                      strerror(errno));
 	return true;
-}
-
-void files_forget(struct request *request)
-{
-	if (request->input_path)
-		unlink(request->input_path);
-	free(request->input_path);
-	request->input_path = NULL;
 }
 
 /* The new file is whole and on the disk before it takes the name. */
@@ -200,11 +185,10 @@ int files_put(struct request *request, struct frames_out *out, int in)
 	const char *path = request->paths.texts[0];
 
 	if (request->input_fd < 0 && !open_beside(request))
-		return refuse(request, out, in);
+		return request_answer_refusal(request, out, in);
 	if (fchmod(request->input_fd, (mode_t)request->mode) || fsync(request->input_fd) || rename(request->input_path, path)) {
 		request_refuse(request, "cannot write '%.300s': %s", path, strerror(errno));
-		files_forget(request);
-		return refuse(request, out, in);
+		return request_answer_refusal(request, out, in);
 	}
 	free(request->input_path);
 	request->input_path = NULL;

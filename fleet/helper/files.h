@@ -11,7 +11,5 @@ int files_put(struct request *request, struct frames_out *out, int in);
 
 /* The request's input function: a command's input goes to memory, the bytes of a file to a temporary one beside it. */
 bool files_input(struct request *request, const char *bytes, size_t n);
-/* Removes the temporary file, when the request is not carried out. */
-void files_forget(struct request *request);
 
 #endif

@@ -1,5 +1,5 @@
-/* The control group of a command: limits of all its processes together, and a certain end of them. Where this user can have none, or
- * not all of it, the command runs without. */
+/* The control group of a command: limits of all its processes together, and a certain end of them. Where this user can have none,
+ * or not all of it, the command runs without. */
 #ifndef FLEET_HELPER_GROUP_H
 #define FLEET_HELPER_GROUP_H
 
@@ -12,10 +12,11 @@ struct group {
 	char *directories[2]; /* [n]: one a controller; in version 2 one for both */
 	int owner[2];         /* [n]: locks that say whose it is; never inherited by a program */
 	size_t n;
-	int version;          /* with every limit that was asked for; 0: not so */
+	int version; /* with every limit that was asked for; 0: not so */
 };
 
-/* Also sweeps groups whose owners are dead. Call it before the guard is there, so that the guard can end it when the worker is killed. */
+/* Also sweeps groups whose owners are dead. Call it before the guard is there, so that the guard can end it when the worker is
+ * killed. */
 void group_open(const struct request_group *wanted, struct group *out);
 /* This process moves into it, before it becomes the command. False: not into all of it. */
 bool group_enter(const struct group *group);

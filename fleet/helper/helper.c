@@ -1,12 +1,10 @@
 /* The fleet's helper: one static program that a controller runs on a host, over ssh or on its own machine, and talks to over
- * standard input and output (protocol.h). It runs what is to be measured: no shell parses the arguments, the clock stands around the
- * command itself, and when standard input closes nothing of it stays behind.
+ * standard input and output (protocol.h). It runs what is to be measured: no shell parses the arguments, the clock stands around
+ *the command itself, and when standard input closes nothing of it stays behind.
  *
  *	helper          serves one request
  *	helper check    does nothing: can this machine execute it? */
 #include "fleet/helper/files.h"
-#include "fleet/helper/guard.h"
-#include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/run.h"
 #include "fleet/helper/survey.h"
@@ -24,7 +22,7 @@
 #define DESCRIPTOR_MAX 1024 /* closed one by one where close_range(2) is missing */
 
 /* What we have inherited may be anything: signals ignored, descriptors open or missing. */
-static bool settle(void)
+static bool reset_process(void)
 {
 	int fd;
 
@@ -43,9 +41,9 @@ static bool settle(void)
 }
 
 /* True when the request is whole; else its refusal says why. */
-static bool receive(struct request *request, struct frames_in *frames)
+static bool receive_request(struct request *request, struct frames_in *frames)
 {
-	struct pollfd in = { IN, POLLIN, 0 };
+	struct pollfd in = {IN, POLLIN, 0};
 	struct frame frame;
 	ssize_t n;
 
@@ -71,46 +69,11 @@ static bool receive(struct request *request, struct frames_in *frames)
 	return true;
 }
 
-static int refuse(struct request *request, struct frames_out *out)
-{
-	files_forget(request);
-	frames_put(out, HELPER_REFUSED, &request->refusal_code, 1, request->refusal, strlen(request->refusal));
-	frames_send(out, IN);
-	return 1;
-}
-
-static int run(struct request *request, struct frames_out *out)
-{
-	struct run_task task = { .request = request, .out = out, .in = IN, .lock = -1 };
-	int status;
-
-	if (request->lock) {
-		switch (lock_take(request, IN, out, &task.lock, &task.lock_wait_ns)) {
-		case LOCK_HELD:
-			break;
-		case LOCK_REFUSED:
-			return refuse(request, out);
-		case LOCK_HUNG_UP:
-			return 1;
-		}
-	}
-	if (request->input_fd >= 0)
-		lseek(request->input_fd, 0, SEEK_SET);
-	if (request->group.wanted)
-		group_open(&request->group, &task.group);
-	status = guard_run(run_task, &task);
-	group_end(&task.group); /* the worker has done so, unless it was killed */
-	if (status >= 0)
-		return status;
-	request_refuse(request, "cannot start a process: %s", strerror(errno));
-	return refuse(request, out);
-}
-
-static int serve(struct request *request, struct frames_out *out)
+static int serve_request(struct request *request, struct frames_out *out)
 {
 	switch (request->operation) {
 	case REQUEST_RUN:
-		return run(request, out);
+		return run_request(request, out, IN);
 	case REQUEST_READ:
 		return files_read(request, out, IN);
 	case REQUEST_GET:
@@ -127,19 +90,19 @@ static int serve(struct request *request, struct frames_out *out)
 
 int main(int argc, char **argv)
 {
-	struct frames_out out = { .fd = OUT };
-	struct frames_in in = { .bytes = NULL };
+	struct frames_out out = {.fd = OUT};
+	struct frames_in in = {.bytes = NULL};
 	struct request request;
 
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
 		return 0;
-	if (argc != 1 || !settle())
+	if (argc != 1 || !reset_process())
 		return 2;
 	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);
 	frames_flush(&out);
 	request_init(&request, files_input);
-	if (!receive(&request, &in))
-		return refuse(&request, &out);
+	if (!receive_request(&request, &in))
+		return request_answer_refusal(&request, &out, IN);
 	frames_release(&in);
-	return serve(&request, &out);
+	return serve_request(&request, &out);
 }

@@ -9,8 +9,9 @@
 
 enum lock_got { LOCK_HELD, LOCK_REFUSED, LOCK_HUNG_UP };
 
-/* Takes request->lock, waiting in turn with others for request->lock_wait_ms at most and watching the controller on `in` meanwhile, which
- * is told on `out` that we wait (HELPER_WAITING). *fd is never inherited by a program. LOCK_REFUSED: request->refusal says why. */
+/* Takes request->lock, waiting in turn with others for request->lock_wait_ms at most and watching the controller on `in`
+ * meanwhile, which is told on `out` that we wait (HELPER_WAITING). *fd is never inherited by a program. LOCK_REFUSED:
+ * request->refusal says why. */
 enum lock_got lock_take(struct request *request, int in, struct frames_out *out, int *fd, int64_t *waited_ns);
 
 #endif

@@ -5,13 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MS_MAX (INT64_C(1000) * 3600 * 24 * 365)
 
 void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
 {
-	*request = (struct request){ .interrupt_ms = -1, .timeout_ms = -1, .mode = 0644, .input = input, .input_fd = -1,
-				     .refusal_code = HELPER_CODE_FAULT };
+	*request = (struct request){.interrupt_ms = -1,
+	                            .timeout_ms = -1,
+	                            .mode = 0644,
+	                            .input = input,
+	                            .input_fd = -1,
+	                            .refusal_code = HELPER_CODE_FAULT};
 }
 
 static void release_texts(struct request_texts *list)
@@ -41,6 +46,17 @@ bool request_refuse(struct request *request, const char *fmt, ...)
 	vsnprintf(request->refusal, sizeof(request->refusal), fmt, args);
 	va_end(args);
 	return false;
+}
+
+int request_answer_refusal(struct request *request, struct frames_out *out, int in)
+{
+	if (request->input_path)
+		unlink(request->input_path);
+	free(request->input_path);
+	request->input_path = NULL;
+	frames_put(out, HELPER_REFUSED, &request->refusal_code, 1, request->refusal, strlen(request->refusal));
+	frames_send(out, in);
+	return 1;
 }
 
 /* The payload as a text of its own. */
@@ -139,8 +155,8 @@ static bool take_limit(struct request *request, const struct frame *frame)
 		const char *name; /* with its "=" */
 		int resource;
 	} rows[REQUEST_LIMITS] = {
-		{ "as=", RLIMIT_AS },       { "fsize=", RLIMIT_FSIZE }, { "nofile=", RLIMIT_NOFILE },
-		{ "nproc=", RLIMIT_NPROC }, { "core=", RLIMIT_CORE },   { "cpu=", RLIMIT_CPU },
+	    {"as=", RLIMIT_AS},       {"fsize=", RLIMIT_FSIZE}, {"nofile=", RLIMIT_NOFILE},
+	    {"nproc=", RLIMIT_NPROC}, {"core=", RLIMIT_CORE},   {"cpu=", RLIMIT_CPU},
 	};
 
 	for (size_t i = 0; i < REQUEST_LIMITS; i++) {
@@ -153,7 +169,7 @@ static bool take_limit(struct request *request, const struct frame *frame)
 			break;
 		while (j < request->n_limits && request->limits[j].resource != rows[i].resource)
 			j++;
-		request->limits[j] = (struct request_limit){ rows[i].resource, (rlim_t)value };
+		request->limits[j] = (struct request_limit){rows[i].resource, (rlim_t)value};
 		request->n_limits += j == request->n_limits;
 		return true;
 	}
@@ -165,7 +181,7 @@ static bool take_group(struct request *request, const struct frame *frame)
 	const struct {
 		const char *name; /* with its "=" */
 		uint64_t *value;
-	} rows[] = { { "memory=", &request->group.memory_bytes }, { "pids=", &request->group.processes } };
+	} rows[] = {{"memory=", &request->group.memory_bytes}, {"pids=", &request->group.processes}};
 
 	request->group.wanted = true;
 	if (frame->size == 0)
@@ -182,7 +198,7 @@ static bool take_group(struct request *request, const struct frame *frame)
 
 static bool take_operation(struct request *request, const struct frame *frame)
 {
-	static const char *const names[] = { "", "run", "read", "put", "get", "facts" };
+	static const char *const names[] = {"", "run", "read", "put", "get", "facts"};
 
 	if (request->operation != REQUEST_NONE)
 		return request_refuse(request, "two operations in one request");
@@ -201,7 +217,7 @@ static bool take_hello(struct request *request, const struct frame *frame)
 
 	if (!whole_number(frame->bytes, frame->size, 10, 1000000, &version) || version != HELPER_VERSION)
 		return request_refuse(request, "this helper speaks version %d of the protocol, not the one asked for",
-				      HELPER_VERSION);
+		                      HELPER_VERSION);
 	return request->greeted = true;
 }
 

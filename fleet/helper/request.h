@@ -41,19 +41,19 @@ struct request {
 	int64_t timeout_ms;     /* -1: never */
 	int nice;
 	bool has_nice;
-	unsigned mode;          /* of a file that is put */
+	unsigned mode; /* of a file that is put */
 	struct request_limit limits[REQUEST_LIMITS];
 	size_t n_limits;
 	struct request_group group;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */
 	bool (*input)(struct request *request, const char *bytes, size_t n);
-	int input_fd;           /* the input function's; -1 while there is none */
-	char *input_path;       /* the input function's: temporary file to rename or remove */
+	int input_fd;     /* the input function's; -1 while there is none */
+	char *input_path; /* the input function's: temporary file to rename or remove */
 	uint64_t input_bytes;
 
 	bool greeted, has_input, go;
-	size_t bytes; /* of all frames but the input's */
+	size_t bytes;      /* of all frames but the input's */
 	char refusal_code; /* HELPER_CODE_FAULT, unless it was set */
 	char refusal[REQUEST_REFUSAL_BYTES];
 };
@@ -63,6 +63,8 @@ void request_init(struct request *request, bool (*input)(struct request *, const
 bool request_take(struct request *request, const struct frame *frame);
 /* Keeps the reason; always false. */
 bool request_refuse(struct request *request, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Removes the temporary file of the input, and sends HELPER_REFUSED. Always 1, an exit status. */
+int request_answer_refusal(struct request *request, struct frames_out *out, int in);
 void request_release(struct request *request);
 
 #endif

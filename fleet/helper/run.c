@@ -1,25 +1,343 @@
-#include "base/clock.h"
-#include "fleet/helper/command.h"
-#include "fleet/helper/descendants.h"
-#include "fleet/helper/protocol.h"
 #include "fleet/helper/run.h"
 
+#include "base/clock.h"
+#include "fleet/cgroup/cgroup.h"
+#include "fleet/helper/descendants.h"
+#include "fleet/helper/lock.h"
+#include "fleet/helper/protocol.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#define PREFIX        "assay-run-"
+#define END_ROUNDS    200
+#define ROUND_MS      10
 #define PIECE_BYTES   65536
 #define TERM_GRACE_NS INT64_C(1000000000) /* from SIGTERM to SIGKILL */
 #define KILL_AGAIN_NS INT64_C(100000000)
 #define NEVER         INT64_MAX
+
+/* ---- its control group ---- */
+
+/* Limits of all processes of the command together, and a certain end of them. Where this user can have no group, or not with all
+ * the limits, the command runs without. */
+struct group {
+	char *directories[2]; /* [n]: one a controller; in version 2 one for both */
+	int owner[2];         /* [n]: locks that say whose it is; never inherited by a program */
+	size_t n;
+	int version; /* with every limit that was asked for; else 0 */
+};
+
+/* A group at `place`, or that at the same place again: its index, -1 when there can be none. */
+static int group_add(struct group *group, const char *place)
+{
+	char *directory;
+	int fd;
+
+	if (!place)
+		return -1;
+	if (group->n == 1 && strncmp(group->directories[0], place, strlen(place)) == 0 &&
+	    strncmp(group->directories[0] + strlen(place), "/" PREFIX, sizeof("/" PREFIX) - 1) == 0)
+		return 0;
+	cgroup_sweep(place, PREFIX);
+	if (cgroup_claim(place, PREFIX, &directory, &fd))
+		return -1;
+	group->directories[group->n] = directory;
+	group->owner[group->n] = fd;
+	return (int)group->n++;
+}
+
+/* Also sweeps groups whose owners are dead. Call it before the guard is there, so that the guard can end it when the worker is
+ * killed. */
+static void group_open(const struct request_group *wanted, struct group *out)
+{
+	static const struct cgroup_sources sources = {"/proc/mounts", "/proc/self/cgroup"};
+	struct group group = {.n = 0};
+	struct cgroup_places places;
+	int memory, processes;
+	bool whole;
+
+	cgroup_places_find(&sources, &places);
+	memory = group_add(&group, places.memory);
+	processes = group_add(&group, places.pids);
+	whole = group.n > 0;
+	if (wanted->memory_bytes)
+		whole = memory >= 0 && cgroup_limit_memory(group.directories[memory], wanted->memory_bytes) == 0 && whole;
+	if (wanted->processes)
+		whole = processes >= 0 && cgroup_limit_processes(group.directories[processes], wanted->processes) == 0 && whole;
+	group.version = whole ? places.version : 0;
+	cgroup_places_release(&places);
+	*out = group;
+}
+
+/* This process moves into it, before it becomes the command. False: not into all of it. */
+static bool group_enter(const struct group *group)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < group->n; i++)
+		all = cgroup_join(group->directories[i], 0) == 0 && all;
+	return all;
+}
+
+static bool group_has_members(const struct group *group)
+{
+	size_t n = 0;
+	pid_t *pids;
+
+	for (size_t i = 0; i < group->n && n == 0; i++) {
+		cgroup_members(group->directories[i], &pids, &n);
+		free(pids);
+	}
+	return n > 0;
+}
+
+/* SIGKILL to all; none of them can start another one any more. */
+static void group_kill(const struct group *group)
+{
+	/* The controller of processes is the last one: it lets no new one in. */
+	for (size_t i = group->n; i-- > 0;)
+		cgroup_kill(group->directories[i]);
+}
+
+/* Lines of the result; before anything is killed. */
+static void group_say(const struct group *group, char *text, size_t n)
+{
+	long long kills = -1, refused = -1;
+
+	for (size_t i = 0; i < group->n; i++) {
+		kills = kills >= 0 ? kills : cgroup_oom_kills(group->directories[i]);
+		refused = refused >= 0 ? refused : cgroup_refused_processes(group->directories[i]);
+	}
+	snprintf(text, n, "cgroup_version %d\noom_kills %lld\nrefused_processes %lld\n", group->version, kills > 0 ? kills : 0,
+	         refused > 0 ? refused : 0);
+}
+
+/* Kills what is left and removes the group; again is no error. */
+static void group_end(struct group *group)
+{
+	for (size_t i = 0; i < group->n; i++) {
+		for (int round = 0; round < END_ROUNDS && cgroup_remove(group->directories[i], ROUND_MS); round++)
+			group_kill(group);
+		free(group->directories[i]);
+		close(group->owner[i]);
+	}
+	group->n = 0;
+}
+
+/* ---- its process, from the fork to its first instruction ---- */
+
+enum command_stage {
+	STAGE_GROUP, /* no fault: the command runs, but outside of its control group */
+	STAGE_SESSION,
+	STAGE_STREAMS,
+	STAGE_DIRECTORY,
+	STAGE_LIMITS,
+	STAGE_NICE,
+	STAGE_EXEC,
+};
+
+/* What the child says when it could not become the command. */
+struct command_fault {
+	int stage; /* enum command_stage */
+	int errnum;
+};
+
+struct command {
+	pid_t id;
+	int pipes[2]; /* its standard output and standard error, not blocking */
+	int fault;    /* at its end: the command runs; a struct command_fault: it does not (but STAGE_GROUP) */
+};
+
+static int command_own_session(void)
+{
+	sigset_t none;
+
+	/* This leaves alone what cannot be caught, and the two that the C library keeps for itself. */
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	return setsid() < 0;
+}
+
+static int command_set_streams(const struct request *request, int out, int error)
+{
+	int in = request->input_fd;
+
+	if (in < 0)
+		in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return in < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0;
+}
+
+/* A hard limit that is lower already stays. */
+static int command_set_limits(const struct request *request)
+{
+	for (size_t i = 0; i < request->n_limits; i++) {
+		const struct request_limit *wanted = &request->limits[i];
+		struct rlimit limit;
+
+		if (getrlimit((__rlimit_resource_t)wanted->resource, &limit))
+			return 1;
+		if (wanted->value < limit.rlim_max)
+			limit.rlim_max = wanted->value;
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit((__rlimit_resource_t)wanted->resource, &limit))
+			return 1;
+	}
+	return 0;
+}
+
+static int set_directory(const struct request *request)
+{
+	return request->directory && chdir(request->directory);
+}
+
+static int set_nice(const struct request *request)
+{
+	return request->has_nice && setpriority(PRIO_PROCESS, 0, request->nice);
+}
+
+/* NAME=value before what NAME has already; an empty value changes nothing. */
+static void join_variable(const char *text)
+{
+	size_t name = strcspn(text, "="), value = strlen(text + name + 1);
+	char *key = strndup(text, name), *joined = NULL;
+	const char *old = key ? getenv(key) : NULL;
+
+	if (value && old && *old && asprintf(&joined, "%s:%s", text + name + 1, old) < 0)
+		joined = NULL;
+	if (key && value)
+		setenv(key, joined ? joined : text + name + 1, 1);
+	free(joined);
+	free(key);
+}
+
+static void set_environment(const struct request *request)
+{
+	for (size_t i = 0; i < request->variables.n; i++)
+		putenv(request->variables.texts[i]);
+	for (size_t i = 0; i < request->joined.n; i++)
+		join_variable(request->joined.texts[i]);
+}
+
+static void enter_group(const struct group *group, int report)
+{
+	static const struct command_fault outside = {STAGE_GROUP, 0};
+
+	if (group->n > 0 && !group_enter(group) && write(report, &outside, sizeof(outside)) < 0)
+		_exit(126);
+}
+
+static _Noreturn void command_become(const struct request *request, const struct group *group, int out, int error, int report,
+                                     pid_t parent)
+{
+	struct command_fault fault = {STAGE_EXEC, 0};
+
+	/* Before setsid, which does not undo it. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(127);
+	enter_group(group, report);
+	if (command_own_session())
+		fault.stage = STAGE_SESSION;
+	else if (command_set_streams(request, out, error))
+		fault.stage = STAGE_STREAMS;
+	else if (set_directory(request))
+		fault.stage = STAGE_DIRECTORY;
+	else if (set_nice(request))
+		fault.stage = STAGE_NICE;
+	else if (command_set_limits(request))
+		fault.stage = STAGE_LIMITS;
+	else {
+		set_environment(request);
+		execvp(request->arguments.texts[0], request->arguments.texts);
+	}
+	fault.errnum = errno;
+	if (write(report, &fault, sizeof(fault)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static void close_pair(const int pair[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (pair[i] >= 0)
+			close(pair[i]);
+	}
+}
+
+/* Forks. False: request->refusal says why. */
+static bool command_start(struct request *request, const struct group *group, struct command *out)
+{
+	int o[2] = {-1, -1}, e[2] = {-1, -1}, f[2] = {-1, -1};
+	pid_t parent = getpid();
+
+	if (pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
+		request_refuse(request, "cannot start a process: %s", strerror(errno));
+		close_pair(o);
+		close_pair(e);
+		close_pair(f);
+		return false;
+	}
+	if (out->id == 0)
+		command_become(request, group, o[1], e[1], f[1], parent);
+	close(o[1]);
+	close(e[1]);
+	close(f[1]);
+	fcntl(o[0], F_SETFL, O_NONBLOCK);
+	fcntl(e[0], F_SETFL, O_NONBLOCK);
+	out->pipes[0] = o[0];
+	out->pipes[1] = e[0];
+	out->fault = f[0];
+	return true;
+}
+
+/* request->refusal from what the child said. */
+static void command_refuse(struct request *request, const struct command_fault *fault)
+{
+	const char *why = strerror(fault->errnum);
+
+	switch (fault->stage) {
+	case STAGE_DIRECTORY:
+		request_refuse(request, "cannot change to the directory '%.200s': %s", request->directory, why);
+		break;
+	case STAGE_NICE:
+		request_refuse(request, "cannot set the nice value %d: %s", request->nice, why);
+		break;
+	case STAGE_LIMITS:
+		request_refuse(request, "cannot set the limits: %s", why);
+		break;
+	case STAGE_EXEC:
+		request->refusal_code = fault->errnum == EACCES ? HELPER_CODE_PERMISSION : HELPER_CODE_EXECUTE;
+		request_refuse(request, "cannot execute '%.200s': %s", request->arguments.texts[0], why);
+		break;
+	default:
+		request_refuse(request, "cannot start a process: %s", why);
+	}
+}
+
+/* ---- its way ---- */
+
+struct run_task {
+	struct request *request;
+	struct frames_out *out;
+	int in;   /* the controller's end: closed means: stop everything */
+	int lock; /* -1: none */
+	int64_t lock_wait_ns;
+	struct group group; /* empty: none */
+};
 
 enum run_state {
 	RUN_STARTING, /* forked; not yet known whether it became the command */
@@ -50,32 +368,30 @@ static void close_once(int *fd)
 	*fd = -1;
 }
 
-static int64_t timer(int64_t start_ns, int64_t ms)
+static int64_t run_timer(int64_t start_ns, int64_t ms)
 {
 	return ms < 0 ? NEVER : start_ns + ms * 1000000;
 }
 
-static bool start(struct run *run)
+static bool run_start(struct run *run)
 {
 	const struct request *request = run->task->request;
-	struct timespec now;
 	sigset_t signals;
 
 	sigprocmask(SIG_BLOCK, NULL, &signals); /* those that the guard has blocked */
 	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
-	clock_gettime(CLOCK_REALTIME, &now);
-	run->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	run->started_ms = clock_real_ms();
 	run->started_ns = clock_monotonic_ns();
-	run->interrupt_ns = timer(run->started_ns, request->interrupt_ms);
-	run->timeout_ns = timer(run->started_ns, request->timeout_ms);
+	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
+	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
 	run->kill_ns = run->give_up_ns = NEVER;
 	return command_start(run->task->request, &run->task->group, &run->command);
 }
 
 /* What is left of it; in a group by one stroke, so that it cannot fork away. */
-static void end_all(struct run *run)
+static void run_end_all(struct run *run)
 {
 	struct group *group = &run->task->group;
 	size_t met = group_has_members(group) ? descendants_signal(0) : 0;
@@ -89,9 +405,9 @@ static void end_all(struct run *run)
 }
 
 /* The command has ended: so must all that it has left behind. Then the box is free, whoever reads the output. */
-static void end_rest(struct run *run)
+static void run_end_rest(struct run *run)
 {
-	end_all(run);
+	run_end_all(run);
 	getrusage(RUSAGE_CHILDREN, &run->usage);
 	if (run->task->lock >= 0)
 		flock(run->task->lock, LOCK_UN); /* the guard has the same open file */
@@ -101,7 +417,7 @@ static void end_rest(struct run *run)
 }
 
 /* Reaps; orphans of the command arrive here too. */
-static void take_signals(struct run *run)
+static void run_reap(struct run *run)
 {
 	struct signalfd_siginfo info;
 	int64_t now = clock_monotonic_ns();
@@ -121,7 +437,7 @@ static void take_signals(struct run *run)
 }
 
 /* Has it become the command? */
-static void take_fault(struct run *run)
+static void run_hear_fault(struct run *run)
 {
 	struct command_fault fault;
 	ssize_t n = read(run->command.fault, &fault, sizeof(fault));
@@ -166,13 +482,13 @@ static void run_timers(struct run *run)
 		group_kill(&run->task->group);
 		descendants_signal(SIGKILL);
 	}
-	if (now >= run->give_up_ns) { /* it cannot be killed; end_rest() counts it */
+	if (now >= run->give_up_ns) { /* it cannot be killed; run_run_end_rest() counts it */
 		run->ended_ns = now;
 		run->wait_status = SIGKILL;
 	}
 }
 
-static int until_timer(const struct run *run)
+static int run_until_timer(const struct run *run)
 {
 	int64_t first = NEVER, left;
 
@@ -189,7 +505,7 @@ static int until_timer(const struct run *run)
 }
 
 /* One piece of a pipe becomes one frame. At its end, and when nothing is left that could write, the pipe is closed. */
-static void take_output(struct run *run, int which)
+static void run_pass_output(struct run *run, int which)
 {
 	struct frames_out *out = run->task->out;
 	int *fd = &run->command.pipes[which];
@@ -201,20 +517,20 @@ static void take_output(struct run *run, int which)
 		close_once(fd);
 }
 
-static void say_result(struct run *run)
+static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
 	bool exited = WIFEXITED(run->wait_status);
 	char text[768];
 
 	snprintf(text, sizeof(text),
-		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
-		 "timed_out %d\ninterrupted %d\nleftovers %zu\nsurvivors %zu\n%s",
-		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
-		 (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
-		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
-		 (long long)run->task->lock_wait_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->leftovers,
-		 run->survivors, run->group_text);
+	         "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
+	         "timed_out %d\ninterrupted %d\nleftovers %zu\nsurvivors %zu\n%s",
+	         exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
+	         (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
+	         (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
+	         (long long)run->task->lock_wait_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->leftovers,
+	         run->survivors, run->group_text);
 	frames_text(run->task->out, HELPER_RESULT, text);
 	run->result_said = true;
 }
@@ -225,69 +541,95 @@ static bool has_room(const struct run *run)
 	return frames_pending(run->task->out) < PIECE_BYTES;
 }
 
-static void wait_and_take(struct run *run)
+static void run_wait(struct run *run)
 {
 	bool room = has_room(run) && run->state != RUN_STARTING;
 	struct frames_out *out = run->task->out;
 	struct pollfd wait[] = {
-		{ run->signals, POLLIN, 0 },
-		{ run->task->in, POLLIN, 0 },
-		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR comes unasked when the reader is gone */
-		{ run->command.fault, POLLIN, 0 },
-		{ room ? run->command.pipes[0] : -1, POLLIN, 0 },
-		{ room ? run->command.pipes[1] : -1, POLLIN, 0 },
+	    {run->signals, POLLIN, 0},
+	    {run->task->in, POLLIN, 0},
+	    {out->fd, frames_pending(out) ? POLLOUT : 0, 0}, /* POLLERR comes unasked when the reader is gone */
+	    {run->command.fault, POLLIN, 0},
+	    {room ? run->command.pipes[0] : -1, POLLIN, 0},
+	    {room ? run->command.pipes[1] : -1, POLLIN, 0},
 	};
 	bool draining = run->state == RUN_DRAINING && room && (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0);
 
-	poll(wait, sizeof(wait) / sizeof(wait[0]), draining ? 0 : until_timer(run));
+	poll(wait, sizeof(wait) / sizeof(wait[0]), draining ? 0 : run_until_timer(run));
 	if (wait[0].revents)
-		take_signals(run);
+		run_reap(run);
 	if (wait[1].revents && !frames_still_there(run->task->in))
 		run->state = RUN_HUNG_UP;
 	if (wait[3].revents && run->state == RUN_STARTING)
-		take_fault(run);
+		run_hear_fault(run);
 	for (int i = 0; i < 2; i++) {
 		if (wait[4 + i].fd >= 0 && (wait[4 + i].revents || draining))
-			take_output(run, i);
+			run_pass_output(run, i);
 	}
 	if (!frames_flush(out) || wait[2].revents & (POLLERR | POLLNVAL))
 		run->state = RUN_HUNG_UP;
 }
 
 /* True when all is said. */
-static bool step(struct run *run)
+static bool run_step(struct run *run)
 {
-	wait_and_take(run);
+	run_wait(run);
 	run_timers(run);
 	if (run->state == RUN_RUNNING && run->ended_ns != 0)
-		end_rest(run);
+		run_end_rest(run);
 	if (run->state != RUN_DRAINING)
 		return run->state == RUN_REFUSED || run->state == RUN_HUNG_UP;
 	if (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0)
 		return false;
 	if (!run->result_said) {
-		say_result(run);
+		run_say_result(run);
 		if (!frames_flush(run->task->out))
 			return true;
 	}
 	return frames_pending(run->task->out) == 0;
 }
 
-int run_task(void *argument)
+/* For guard_run(): a struct run_task. Sends BEGUN, the output and RESULT, or REFUSED. 0 when the command was run to its end. */
+static int run_worker(void *argument)
 {
-	struct run run = { .task = argument, .state = RUN_STARTING, .signals = -1, .command = { 0, { -1, -1 }, -1 } };
+	struct run run = {.task = argument, .state = RUN_STARTING, .signals = -1, .command = {0, {-1, -1}, -1}};
 
-	if (!start(&run)) {
+	if (!run_start(&run)) {
 		run.state = RUN_REFUSED;
 	} else {
-		while (!step(&run))
+		while (!run_step(&run))
 			;
 		if (run.state == RUN_REFUSED || run.state == RUN_HUNG_UP)
-			end_all(&run);
+			run_end_all(&run);
 	}
-	if (run.state == RUN_REFUSED) {
-		frames_put(run.task->out, HELPER_REFUSED, &run.task->request->refusal_code, 1, run.task->request->refusal, strlen(run.task->request->refusal));
-		frames_send(run.task->out, run.task->in);
-	}
+	if (run.state == RUN_REFUSED)
+		return request_answer_refusal(run.task->request, run.task->out, run.task->in);
 	return run.state == RUN_DRAINING && run.result_said ? 0 : 1;
+}
+
+int run_request(struct request *request, struct frames_out *out, int in)
+{
+	struct run_task task = {.request = request, .out = out, .in = in, .lock = -1};
+	int status;
+
+	if (request->lock) {
+		switch (lock_take(request, in, out, &task.lock, &task.lock_wait_ns)) {
+		case LOCK_HELD:
+			break;
+		case LOCK_REFUSED:
+			return request_answer_refusal(request, out, in);
+		case LOCK_HUNG_UP:
+			return 1;
+		}
+	}
+	if (request->input_fd >= 0)
+		lseek(request->input_fd, 0, SEEK_SET);
+	if (request->group.wanted)
+		group_open(&request->group, &task.group);
+	status = guard_run(run_worker, &task);
+	group_end(&task.group); /* the worker has done so, unless it was killed */
+	if (status >= 0)
+		return status;
+	request_refuse(request, "cannot start a process: %s", strerror(errno));
+	return request_answer_refusal(request, out, in);
 }

@@ -1,15 +1,38 @@
-#include "fleet/helper/protocol.h"
 #include "fleet/helper/survey.h"
 
+#include "base/clock.h"
+#include "fleet/helper/protocol.h"
+
+#include <dirent.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 #define VALUE_BYTES_MAX 200
+#define LIBC_BYTES_MAX  (64L << 20)
 
-bool survey_file(const char *path, char *text, size_t n)
+/* ---- the text of facts ---- */
+
+/* A growing text of facts, a line "name value" each. */
+struct survey {
+	char *text;
+	size_t size, capacity;
+};
+
+/* The first bytes of a small file as a text; false when it cannot be read. */
+static bool survey_file(const char *path, char *text, size_t n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t done = 0;
@@ -29,7 +52,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-void survey_add(struct survey *survey, const char *name, const char *value)
+/* What is not ASCII text becomes '?', blanks around it go; "" adds nothing. */
+static void survey_add(struct survey *survey, const char *name, const char *value)
 {
 	size_t n, need;
 	char *at;
@@ -56,7 +80,7 @@ void survey_add(struct survey *survey, const char *name, const char *value)
 	}
 }
 
-void survey_number(struct survey *survey, const char *name, long long value)
+static void survey_number(struct survey *survey, const char *name, long long value)
 {
 	char text[32];
 
@@ -64,9 +88,442 @@ void survey_number(struct survey *survey, const char *name, long long value)
 	survey_add(survey, name, text);
 }
 
+/* ---- the processor: what it is, how it is set, how warm it is, and whether it is a real one ---- */
+
+#define CPU "/sys/devices/system/cpu"
+
+/* The value of the first line "key : value" of /proc/cpuinfo. */
+static bool cpuinfo_field(const char *info, const char *key, char *value, size_t n)
+{
+	size_t length = strlen(key);
+
+	for (const char *line = info; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+		const char *at = line + length;
+
+		if (strncmp(line, key, length) != 0)
+			continue;
+		at += strspn(at, " \t");
+		if (*at != ':')
+			continue;
+		at += strspn(at, ": \t");
+		snprintf(value, n, "%.*s", (int)strcspn(at, "\n"), at);
+		return true;
+	}
+	return false;
+}
+
+/* Which of "a [b] c" is chosen. */
+static bool chosen(const char *text, char *value, size_t n)
+{
+	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+
+	if (!close)
+		return false;
+	snprintf(value, n, "%.*s", (int)(close - open - 1), open + 1);
+	return true;
+}
+
+static long number_in(const char *path, long otherwise)
+{
+	char text[64];
+
+	return survey_file(path, text, sizeof(text)) ? strtol(text, NULL, 10) : otherwise;
+}
+
+#define PLACES_MAX 65536
+
+/* Sockets and cores, from where each online processor sits. */
+static void survey_topology(struct survey *survey)
+{
+	static struct {
+		long package, core;
+	} places[PLACES_MAX];
+	size_t cpus = 0, cores = 0, sockets = 0, online = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+
+	for (long cpu = 0, missing = 0; cpus < online && cores < PLACES_MAX && missing < 1024; cpu++) {
+		bool new_core = true, new_socket = true;
+		long package, core;
+		char path[128];
+
+		snprintf(path, sizeof(path), CPU "/cpu%ld/topology/physical_package_id", cpu);
+		package = number_in(path, -2);
+		snprintf(path, sizeof(path), CPU "/cpu%ld/topology/core_id", cpu);
+		core = number_in(path, -2);
+		missing = package == -2 ? missing + 1 : 0;
+		if (package == -2 || core == -2)
+			continue;
+		for (size_t i = 0; i < cores; i++) {
+			new_socket = new_socket && places[i].package != package;
+			new_core = new_core && !(places[i].package == package && places[i].core == core);
+		}
+		if (new_core) {
+			places[cores].package = package;
+			places[cores++].core = core;
+		}
+		sockets += new_socket;
+		cpus++;
+	}
+	if (cpus == 0)
+		return;
+	survey_number(survey, "sockets", (long long)sockets);
+	survey_number(survey, "cores_per_socket", (long long)(cores / sockets));
+	survey_number(survey, "threads_per_core", (long long)(cpus / cores));
+}
+
+static void survey_identity(struct survey *survey)
+{
+	static char info[16384]; /* the first processor stands there whole */
+	static const struct {
+		const char *fact, *keys[3];
+		bool number; /* elsewhere than on x86 it may be a text */
+	} rows[] = {
+	    {"cpu_model", {"model name", "cpu model", "Processor"}, false},
+	    {"cpu_vendor", {"vendor_id", "CPU implementer", "vendor"}, false},
+	    {"microcode", {"microcode", NULL, NULL}, false},
+	    {"cpu_family", {"cpu family", NULL, NULL}, true},
+	    {"cpu_model_number", {"model", NULL, NULL}, true},
+	    {"cpu_stepping", {"stepping", NULL, NULL}, true},
+	};
+	char value[256];
+
+	if (!survey_file("/proc/cpuinfo", info, sizeof(info)))
+		return;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		for (size_t j = 0; j < 3 && rows[i].keys[j]; j++) {
+			if (!cpuinfo_field(info, rows[i].keys[j], value, sizeof(value)))
+				continue;
+			if (!rows[i].number || value[strspn(value, "0123456789")] == '\0')
+				survey_add(survey, rows[i].fact, value);
+			break;
+		}
+	}
+}
+
+static void survey_settings(struct survey *survey)
+{
+	char text[256], value[64];
+	long setting;
+
+	if (survey_file(CPU "/cpu0/cpufreq/scaling_governor", text, sizeof(text)))
+		survey_add(survey, "governor", text);
+	setting = number_in(CPU "/intel_pstate/no_turbo", -1);
+	if (setting >= 0)
+		survey_add(survey, "turbo", setting ? "off" : "on");
+	else if ((setting = number_in(CPU "/cpufreq/boost", -1)) >= 0)
+		survey_add(survey, "turbo", setting ? "on" : "off");
+	if (survey_file(CPU "/smt/control", text, sizeof(text)))
+		survey_add(survey, "smt", text);
+	if (survey_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text)) && chosen(text, value, sizeof(value)))
+		survey_add(survey, "thp", value);
+}
+
+static void survey_temperature(struct survey *survey)
+{
+	DIR *zones = opendir("/sys/class/thermal");
+	long highest = -1000000;
+	struct dirent *entry;
+
+	while (zones && (entry = readdir(zones))) {
+		char path[320];
+		long value;
+
+		if (strncmp(entry->d_name, "thermal_zone", 12) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/sys/class/thermal/%s/temp", entry->d_name);
+		value = number_in(path, -1000000);
+		if (value > highest)
+			highest = value;
+	}
+	if (zones)
+		closedir(zones);
+	if (highest > -273000) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "%.1f", (double)highest / 1000);
+		survey_add(survey, "temperature_c", text);
+	}
+}
+
+/* The hypervisor says its name in leaf 0x40000000, when the processor says that there is one. */
+static bool hypervisor(char name[13])
+{
+#if defined(__x86_64__) || defined(__i386__)
+	unsigned a, b, c, d;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31 & 1))
+		return false;
+	__cpuid(0x40000000, a, b, c, d);
+	memcpy(name, &b, 4);
+	memcpy(name + 4, &c, 4);
+	memcpy(name + 8, &d, 4);
+	name[12] = 0;
+	return true;
+#else
+	return survey_file("/sys/hypervisor/type", name, 13);
+#endif
+}
+
+static void survey_virtual_machine(struct survey *survey)
+{
+	static const struct {
+		const char *signature, *name;
+	} rows[] = {
+	    {"KVMKVMKVM", "kvm"},     {"Linux KVM Hv", "kvm"},  {"Microsoft Hv", "hyper-v"}, {"VMwareVMware", "vmware"},
+	    {"XenVMMXenVMM", "xen"},  {"xen", "xen"},           {"TCGTCGTCGTCG", "qemu"},    {"VBoxVBoxVBox", "virtualbox"},
+	    {"bhyve bhyve", "bhyve"}, {"ACRNACRNACRN", "acrn"},
+	};
+	const char *name = "unknown";
+	char signature[13];
+
+	if (!hypervisor(signature)) {
+		survey_add(survey, "virtual", "none");
+		return;
+	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (strncmp(signature, rows[i].signature, strlen(rows[i].signature)) == 0)
+			name = rows[i].name;
+	}
+	survey_add(survey, "virtual", name);
+}
+
+/* Do hardware counters count? Virtual machines may offer the event and never move it. */
+static bool pmu_counts(void)
+{
+	struct perf_event_attr event = {.type = PERF_TYPE_HARDWARE, .size = sizeof(event), .config = PERF_COUNT_HW_CPU_CYCLES};
+	volatile unsigned work = 0;
+	uint64_t cycles = 0;
+	bool got;
+	int fd;
+
+	event.exclude_kernel = 1;
+	event.exclude_hv = 1;
+	fd = (int)syscall(SYS_perf_event_open, &event, 0, -1, -1, 0);
+	if (fd < 0)
+		return false;
+	for (int i = 0; i < 100000; i++)
+		work = work + 1;
+	got = read(fd, &cycles, sizeof(cycles)) == (ssize_t)sizeof(cycles);
+	close(fd);
+	return got && cycles > 0;
+}
+
+static void survey_processor(struct survey *survey)
+{
+	char text[64];
+
+	survey_identity(survey);
+	survey_topology(survey);
+	survey_number(survey, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
+	survey_settings(survey);
+	survey_temperature(survey);
+	survey_virtual_machine(survey);
+	if (survey_file("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text)))
+		survey_add(survey, "perf_event_paranoid", text);
+	survey_number(survey, "has_pmu", pmu_counts());
+}
+
+/* ---- the system around it: kernel, C library, memory, disks, load, who we are ---- */
+
+static void survey_kernel(struct survey *survey)
+{
+	struct utsname name;
+
+	if (uname(&name))
+		return;
+	survey_add(survey, "kernel", name.release);
+	survey_add(survey, "architecture", name.machine);
+	survey_add(survey, "hostname", name.nodename);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* "... release version 2.36." stands in the library itself; this program is static and has its own. */
+static bool glibc_version(const char *path, char *value, size_t n)
+{
+	static const char words[] = "release version ";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const char *at = NULL;
+	struct stat info;
+	char *bytes;
+
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &info) || info.st_size <= 0 || info.st_size > LIBC_BYTES_MAX) {
+		close(fd);
+		return false;
+	}
+	bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (bytes == MAP_FAILED)
+		return false;
+	at = memmem(bytes, (size_t)info.st_size, words, sizeof(words) - 1);
+	if (at) {
+		size_t rest = (size_t)info.st_size - (size_t)(at - bytes) - (sizeof(words) - 1), length = 0;
+
+		at += sizeof(words) - 1;
+		while (length + 1 < rest && length < 16 &&
+		       (is_digit(at[length]) || (at[length] == '.' && is_digit(at[length + 1]))))
+			length++;
+		snprintf(value, n, "glibc %.*s", (int)length, at);
+	}
+	munmap(bytes, (size_t)info.st_size);
+	return at != NULL;
+}
+
+static void survey_c_library(struct survey *survey, const char *machine)
+{
+	static const char *const patterns[] = {
+	    "/lib/%s-linux-gnu/libc.so.6",
+	    "/usr/lib/%s-linux-gnu/libc.so.6",
+	    "/lib64/libc.so.6",
+	    "/usr/lib64/libc.so.6",
+	    "/lib/libc.so.6",
+	    "/usr/lib/libc.so.6",
+	};
+	char path[192], value[64];
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		const char *place = strchr(patterns[i], '%');
+
+		if (place)
+			snprintf(path, sizeof(path), "%.*s%s%s", (int)(place - patterns[i]), patterns[i], machine, place + 2);
+		else
+			snprintf(path, sizeof(path), "%s", patterns[i]);
+		if (glibc_version(path, value, sizeof(value))) {
+			survey_add(survey, "libc", value);
+			return;
+		}
+	}
+	snprintf(path, sizeof(path), "/lib/ld-musl-%s.so.1", machine);
+	if (access(path, F_OK) == 0)
+		survey_add(survey, "libc", "musl");
+}
+
+static void survey_memory(struct survey *survey)
+{
+	static const struct {
+		const char *fact, *key;
+	} rows[] = {{"memory_bytes", "MemTotal:"}, {"memory_available_bytes", "MemAvailable:"}};
+	char text[4096];
+
+	if (!survey_file("/proc/meminfo", text, sizeof(text)))
+		return;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *at = strstr(text, rows[i].key);
+
+		if (at)
+			survey_number(survey, rows[i].fact, strtoll(at + strlen(rows[i].key), NULL, 10) * 1024);
+	}
+}
+
+/* Ticks since the start, of all processors: "cpu user nice system idle iowait irq softirq steal ..." (guest time is in user). */
+static void survey_load(struct survey *survey)
+{
+	long long total = 0, ticks = 0;
+	char text[1024], *at = text;
+
+	if (survey_file("/proc/loadavg", text, sizeof(text))) {
+		text[strcspn(text, " ")] = 0;
+		survey_add(survey, "load1", text);
+	}
+	if (!survey_file("/proc/stat", text, sizeof(text)) || strncmp(text, "cpu ", 4) != 0)
+		return;
+	at += 4;
+	for (int i = 0; i < 8; i++) {
+		ticks = strtoll(at, &at, 10);
+		total += ticks;
+	}
+	survey_number(survey, "steal_ticks", ticks);
+	survey_number(survey, "total_ticks", total);
+}
+
+static const char *filesystem_name(long type)
+{
+	static const struct {
+		long type;
+		const char *name;
+	} rows[] = {
+	    {0x01021994, "tmpfs"},  {0xEF53, "ext4"},        {0x58465342, "xfs"},        {(long)0x9123683E, "btrfs"},
+	    {0x6969, "nfs"},        {0x794C7630, "overlay"}, {0x2FC12FC1, "zfs"},        {(long)0x858458F6, "ramfs"},
+	    {0x0BD00BD0, "lustre"}, {0x65735546, "fuse"},    {(long)0xF2F52010, "f2fs"}, {0x47504653, "gpfs"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].type == type)
+			return rows[i].name;
+	}
+	return NULL;
+}
+
+static void survey_disks(struct survey *survey)
+{
+	struct statfs info;
+	const char *name;
+	char text[32];
+
+	if (statfs("/", &info) == 0)
+		survey_number(survey, "disk_free_bytes", (long long)info.f_bavail * (long long)info.f_bsize);
+	if (statfs("/tmp", &info) == 0) {
+		name = filesystem_name((long)info.f_type & 0xFFFFFFFFL);
+		snprintf(text, sizeof(text), "0x%lx", (unsigned long)info.f_type & 0xFFFFFFFFUL);
+		survey_number(survey, "tmp_free_bytes", (long long)info.f_bavail * (long long)info.f_bsize);
+		survey_add(survey, "tmp_filesystem", name ? name : text);
+	}
+	if (statfs("/dev/shm", &info) == 0 && info.f_type == 0x01021994)
+		survey_number(survey, "shm_free_bytes", (long long)info.f_bavail * (long long)info.f_bsize);
+}
+
+static void survey_board(struct survey *survey)
+{
+	static const struct {
+		const char *fact, *paths[2];
+	} rows[] = {
+	    {"machine_id", {"/etc/machine-id", "/var/lib/dbus/machine-id"}},
+	    {"board_name", {"/sys/class/dmi/id/board_name", "/sys/class/dmi/id/product_name"}},
+	    {"board_serial", {"/sys/class/dmi/id/board_serial", "/sys/class/dmi/id/product_serial"}},
+	    {"board_uuid", {"/sys/class/dmi/id/product_uuid", NULL}},
+	};
+	char text[256];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (survey_file(rows[i].paths[0], text, sizeof(text)) ||
+		    (rows[i].paths[1] && survey_file(rows[i].paths[1], text, sizeof(text))))
+			survey_add(survey, rows[i].fact, text);
+	}
+}
+
+static void survey_control_groups(struct survey *survey)
+{
+	if (access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0)
+		survey_add(survey, "cgroup", "v2");
+	else if (access("/sys/fs/cgroup/unified/cgroup.controllers", F_OK) == 0)
+		survey_add(survey, "cgroup", "hybrid");
+	else if (access("/sys/fs/cgroup/cpu", F_OK) == 0 || access("/sys/fs/cgroup/memory", F_OK) == 0)
+		survey_add(survey, "cgroup", "v1");
+}
+
+static void survey_system(struct survey *survey)
+{
+	struct utsname name;
+
+	survey_number(survey, "clock_ms", (long long)clock_real_ms());
+	survey_number(survey, "uid", geteuid());
+	survey_kernel(survey);
+	if (uname(&name) == 0)
+		survey_c_library(survey, name.machine);
+	survey_board(survey);
+	survey_memory(survey);
+	survey_load(survey);
+	survey_disks(survey);
+	survey_control_groups(survey);
+}
+
 int survey_facts(struct frames_out *out, int in)
 {
-	struct survey survey = { NULL, 0, 0 };
+	struct survey survey = {NULL, 0, 0};
 	bool sent;
 
 	survey_system(&survey);
