@@ -2,18 +2,119 @@
  * helper because of PAPI's tables, which are ten times its size; it runs below the helper, which sees to the end of everything.
  *
  *	counting check    does nothing: can this machine execute it? */
-#include "fleet/counting/command.h"
 #include "fleet/counting/count.h"
 #include "fleet/counting/pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 _Static_assert(PACK_EVENTS_MAX == COUNTING_EVENTS_MAX, "as many can be packed as can be asked for");
+
+/* ---- the command that is counted ---- */
+
+struct command {
+	pid_t id;
+	int gate; /* closed without a word, the command is not run */
+};
+
+static volatile sig_atomic_t command_id;
+
+static void pass_on_signal(int signal_number)
+{
+	if (command_id > 0)
+		kill((pid_t)command_id, signal_number);
+}
+
+static void handle_signal(int signal_number, void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+
+	sigaction(signal_number, &action, NULL);
+}
+
+static _Noreturn void command_become(char *const *words, int gate, pid_t parent)
+{
+	char go;
+
+	handle_signal(SIGINT, SIG_DFL);
+	handle_signal(SIGTERM, SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent || read(gate, &go, 1) != 1)
+		_exit(127);
+	execvp(words[0], words);
+	fprintf(stderr, "cannot execute '%s': %s\n", words[0], strerror(errno));
+	_exit(127);
+}
+
+/* Forks a process that waits before it becomes the command. False with errno. From here on SIGINT is passed on to it, and this process
+ * survives SIGINT and SIGTERM. */
+static bool command_prepare(char *const *words, struct command *out)
+{
+	pid_t parent = getpid();
+	int gate[2];
+
+	if (pipe2(gate, O_CLOEXEC))
+		return false;
+	handle_signal(SIGINT, pass_on_signal);
+	handle_signal(SIGTERM, pass_on_signal);
+	out->id = fork();
+	if (out->id == 0) {
+		close(gate[1]);
+		command_become(words, gate[0], parent);
+	}
+	command_id = out->id;
+	close(gate[0]);
+	out->gate = gate[1];
+	return out->id > 0;
+}
+
+static int command_wait(pid_t id)
+{
+	int status = 0;
+
+	while (waitpid(id, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* Lets it go, and waits for its end: a status of waitpid(2). When it cannot be executed, its exit status is 127. */
+static int command_run(struct command *command)
+{
+	if (write(command->gate, "g", 1) != 1)
+		kill(command->id, SIGKILL);
+	close(command->gate);
+	return command_wait(command->id);
+}
+
+/* It never runs. */
+static void command_forget(struct command *command)
+{
+	close(command->gate);
+	command_wait(command->id);
+}
+
+/* Ends this process as the command has ended. */
+static _Noreturn void command_end_like(int status)
+{
+	struct rlimit none = { 0, 0 };
+
+	if (WIFSIGNALED(status)) {
+		setrlimit(RLIMIT_CORE, &none);
+		handle_signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+	}
+	exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+/* ---- plan ---- */
 
 /* The events of one family that can be counted. */
 struct found {
@@ -21,8 +122,6 @@ struct found {
 	int handles[COUNTING_EVENTS_MAX];
 	size_t n;
 };
-
-/* ---- plan ---- */
 
 struct found_table {
 	struct pack_table table; /* first member */
@@ -100,7 +199,7 @@ static size_t say_runs(const struct count_way *way, const struct found *found, s
 	return before + pack.runs;
 }
 
-static int plan(char *const *names, size_t n)
+static int counting_plan(char *const *names, size_t n)
 {
 	static const struct count_way *const ways[] = { &count_hardware, &count_software };
 	struct found found;
@@ -130,7 +229,7 @@ static void report_failed(int file, const char *why)
 	dprintf(file, COUNTING_MAGIC "\nfailed %s\n", why);
 }
 
-static bool prepare(const struct count_way *way, char *const *names, size_t n, struct found *out, char *why)
+static bool counting_prepare(const struct count_way *way, char *const *names, size_t n, struct found *out, char *why)
 {
 	if (!way->init(why))
 		return false;
@@ -142,7 +241,7 @@ static bool prepare(const struct count_way *way, char *const *names, size_t n, s
 	return true;
 }
 
-static int run(const struct count_way *way, int file, char *const *names, size_t n, char *const *words)
+static int counting_run(const struct count_way *way, int file, char *const *names, size_t n, char *const *words)
 {
 	char why[COUNTING_REASON_BYTES] = "no such event";
 	long long values[COUNTING_EVENTS_MAX];
@@ -150,7 +249,7 @@ static int run(const struct count_way *way, int file, char *const *names, size_t
 	struct found found;
 	int status;
 
-	if (!prepare(way, names, n, &found, why)) {
+	if (!counting_prepare(way, names, n, &found, why)) {
 		report_failed(file, why);
 		return COUNTING_NOT_COUNTED;
 	}
@@ -175,12 +274,12 @@ static int run(const struct count_way *way, int file, char *const *names, size_t
 	command_end_like(status);
 }
 
-static const struct count_way *way_of(const char *family)
+static const struct count_way *counting_way(const char *family)
 {
 	return strcmp(family, COUNTING_HARDWARE) == 0 ? &count_hardware : strcmp(family, COUNTING_SOFTWARE) == 0 ? &count_software : NULL;
 }
 
-static int usage(void)
+static int counting_usage(void)
 {
 	fprintf(stderr, "usage: counting plan EVENT... | counting run FILE hardware|software EVENT... -- COMMAND...\n");
 	return 2;
@@ -194,16 +293,16 @@ int main(int argc, char **argv)
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
 		return 0;
 	if (argc > 2 && argc - 2 <= COUNTING_EVENTS_MAX && strcmp(argv[1], "plan") == 0)
-		return plan(argv + 2, (size_t)argc - 2);
+		return counting_plan(argv + 2, (size_t)argc - 2);
 	while (dashes < argc && strcmp(argv[dashes], "--") != 0)
 		dashes++;
-	if (argc < 7 || strcmp(argv[1], "run") != 0 || !(way = way_of(argv[3])) || dashes == 4 || dashes >= argc - 1 ||
+	if (argc < 7 || strcmp(argv[1], "run") != 0 || !(way = counting_way(argv[3])) || dashes == 4 || dashes >= argc - 1 ||
 	    dashes - 4 > COUNTING_EVENTS_MAX)
-		return usage();
+		return counting_usage();
 	file = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (file < 0) {
 		fprintf(stderr, "cannot write '%s': %s\n", argv[2], strerror(errno));
 		return COUNTING_NOT_COUNTED;
 	}
-	return run(way, file, argv + 4, (size_t)(dashes - 4), argv + dashes + 1);
+	return counting_run(way, file, argv + 4, (size_t)(dashes - 4), argv + dashes + 1);
 }

@@ -20,7 +20,7 @@
 #ifndef FLEET_COUNTING_H
 #define FLEET_COUNTING_H
 
-#define COUNTING_MAGIC        "assay counting 1"
+#define COUNTING_MAGIC	      "assay counting 1"
 #define COUNTING_EVENTS_MAX   64
 #define COUNTING_NAME_BYTES   64 /* of an event, with its NUL */
 #define COUNTING_REASON_BYTES 256

@@ -8,13 +8,13 @@
 
 static int events = PAPI_NULL; /* that is being counted */
 
-static bool say(char *why, const char *what, int code)
+static bool hardware_say(char *why, const char *what, int code)
 {
 	snprintf(why, COUNTING_REASON_BYTES, "%s: %s", what, PAPI_strerror(code));
 	return false;
 }
 
-static bool init(char *why)
+static bool hardware_init(char *why)
 {
 	static const char *const others[] = { "perf_event_uncore", "sde", "rocm_smi", "sysdetect" };
 	const PAPI_component_info_t *component;
@@ -26,7 +26,7 @@ static bool init(char *why)
 		PAPI_disable_component_by_name(others[i]); /* what is not there needs not be switched off */
 	got = PAPI_library_init(PAPI_VER_CURRENT);
 	if (got != PAPI_VER_CURRENT)
-		return say(why, "PAPI does not start", got);
+		return hardware_say(why, "PAPI does not start", got);
 	got = PAPI_get_component_index("perf_event");
 	component = got >= 0 ? PAPI_get_component_info(got) : NULL;
 	if (!component || component->disabled) {
@@ -37,12 +37,12 @@ static bool init(char *why)
 	return true;
 }
 
-static bool knows(const char *name)
+static bool hardware_knows(const char *name)
 {
 	return !count_software.knows(name);
 }
 
-static int new_set(int *set)
+static int hardware_new_set(int *set)
 {
 	int got;
 
@@ -54,7 +54,7 @@ static int new_set(int *set)
 }
 
 /* PAPI tries with the kernel whether they can be counted at the same time. */
-static int fill(int set, const int *handles, size_t n)
+static int hardware_fill(int set, const int *handles, size_t n)
 {
 	int got = PAPI_OK;
 
@@ -63,7 +63,7 @@ static int fill(int set, const int *handles, size_t n)
 	return got;
 }
 
-static void drop(int *set)
+static void hardware_drop(int *set)
 {
 	if (*set == PAPI_NULL)
 		return;
@@ -71,41 +71,41 @@ static void drop(int *set)
 	PAPI_destroy_eventset(set);
 }
 
-static int try(const int *handles, size_t n)
+static int hardware_try(const int *handles, size_t n)
 {
-	int set, got = new_set(&set);
+	int set, got = hardware_new_set(&set);
 
 	if (got == PAPI_OK)
-		got = fill(set, handles, n);
-	drop(&set);
+		got = hardware_fill(set, handles, n);
+	hardware_drop(&set);
 	return got;
 }
 
-static bool find(const char *name, int *handle, char *why)
+static bool hardware_find(const char *name, int *handle, char *why)
 {
 	int got = PAPI_event_name_to_code(name, handle);
 
 	if (got != PAPI_OK)
-		return say(why, "PAPI does not know it on this processor", got);
+		return hardware_say(why, "PAPI does not know it on this processor", got);
 	got = PAPI_query_event(*handle);
 	if (got != PAPI_OK)
-		return say(why, "this processor cannot count it", got);
-	got = try(handle, 1);
-	return got == PAPI_OK || say(why, "it cannot be counted here", got);
+		return hardware_say(why, "this processor cannot count it", got);
+	got = hardware_try(handle, 1);
+	return got == PAPI_OK || hardware_say(why, "it cannot be counted here", got);
 }
 
-static bool fits(const int *handles, size_t n)
+static bool hardware_fits(const int *handles, size_t n)
 {
-	return try(handles, n) == PAPI_OK;
+	return hardware_try(handles, n) == PAPI_OK;
 }
 
-static const char *domain(void)
+static const char *hardware_domain(void)
 {
 	return "user";
 }
 
 /* Inheriting has to be asked for before the first event is added, attaching too. */
-static int prepare(int set, pid_t process)
+static int hardware_prepare(int set, pid_t process)
 {
 	PAPI_option_t option;
 	int got;
@@ -117,26 +117,27 @@ static int prepare(int set, pid_t process)
 	return got == PAPI_OK ? PAPI_attach(set, (unsigned long)process) : got;
 }
 
-static bool start(const int *handles, size_t n, pid_t process, char *why)
+static bool hardware_start(const int *handles, size_t n, pid_t process, char *why)
 {
-	int got = new_set(&events);
+	int got = hardware_new_set(&events);
 
 	if (got == PAPI_OK)
-		got = prepare(events, process);
+		got = hardware_prepare(events, process);
 	if (got == PAPI_OK)
-		got = fill(events, handles, n);
+		got = hardware_fill(events, handles, n);
 	if (got == PAPI_OK)
 		got = PAPI_start(events);
-	return got == PAPI_OK || say(why, "PAPI cannot count the command", got);
+	return got == PAPI_OK || hardware_say(why, "PAPI cannot count the command", got);
 }
 
-static bool stop(long long *values, size_t n, char *why)
+static bool hardware_stop(long long *values, size_t n, char *why)
 {
 	int got = PAPI_stop(events, values);
 
 	(void)n; /* as many as were added */
-	drop(&events);
-	return got == PAPI_OK || say(why, "PAPI cannot read the counters", got);
+	hardware_drop(&events);
+	return got == PAPI_OK || hardware_say(why, "PAPI cannot read the counters", got);
 }
 
-const struct count_way count_hardware = { COUNTING_HARDWARE, init, knows, find, fits, domain, start, stop };
+const struct count_way count_hardware = { COUNTING_HARDWARE, hardware_init,   hardware_knows, hardware_find,
+					  hardware_fits,     hardware_domain, hardware_start, hardware_stop };

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #define PACK_EVENTS_MAX 64
-#define PACK_NONE       ((size_t)-1)
+#define PACK_NONE	((size_t)-1)
 
 struct pack_table {
 	/* Can these events be counted in one run? Whoever can count a set can count each part of it. */
@@ -16,7 +16,7 @@ struct pack_table {
 struct pack {
 	size_t run[PACK_EVENTS_MAX]; /* of event i, from 1; 0: it cannot be counted */
 	size_t runs;
-	bool fewest;                 /* proven: fewer are not possible; else the search was given up */
+	bool fewest; /* proven: fewer are not possible; else the search was given up */
 };
 
 /* n   events 0 .. n - 1, at most PACK_EVENTS_MAX.

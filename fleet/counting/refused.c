@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define REMEDY       "docker run --cap-add PERFMON, or another profile for it"
+#define REMEDY	     "docker run --cap-add PERFMON, or another profile for it"
 #define CAPABILITIES (1ull << 38 | 1ull << 21) /* CAP_PERFMON, CAP_SYS_ADMIN */
 
 /* ---- who stands in the way ---- */

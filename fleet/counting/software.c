@@ -1,49 +1,34 @@
 /* Events that the kernel counts itself, on every machine. PAPI would have them too, but not on a processor that its tables do not know. */
 #include "fleet/counting/count.h"
 #include "fleet/counting/refused.h"
+#include "fleet/counting/software.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct {
-	const char *name;    /* as libpfm spells it */
-	uint64_t config;
-	bool in_kernel_only; /* happens nowhere else */
-} rows[] = {
-	{ "perf::TASK-CLOCK", PERF_COUNT_SW_TASK_CLOCK, false },
-	{ "perf::PAGE-FAULTS", PERF_COUNT_SW_PAGE_FAULTS, false },
-	{ "perf::MINOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MIN, false },
-	{ "perf::MAJOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MAJ, false },
-	{ "perf::ALIGNMENT-FAULTS", PERF_COUNT_SW_ALIGNMENT_FAULTS, false },
-	{ "perf::CONTEXT-SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES, true },
-	{ "perf::CPU-MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS, true },
-};
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
 #define IN_KERNEL "it happens in the kernel: "
 
-static bool kernel_too; /* we may count what happens there */
+static bool kernel_too;	   /* we may count what happens there */
 static int kernel_refused; /* why not: an errno */
-static int counters[ROWS];
+static int counters[SOFTWARE_EVENTS];
 static size_t n_counters;
 
 static int open_event(size_t row, pid_t process, bool with_kernel)
 {
-	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .config = rows[row].config };
+	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .config = software_events[row].config };
 
 	event.disabled = event.inherit = 1;
 	event.exclude_kernel = event.exclude_hv = !with_kernel;
 	return (int)syscall(SYS_perf_event_open, &event, process, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static bool init(char *why)
+static bool software_init(char *why)
 {
 	int fd = open_event(0, 0, true);
 
@@ -58,23 +43,17 @@ static bool init(char *why)
 	return fd >= 0;
 }
 
-static bool knows(const char *name)
+static bool software_knows(const char *name)
 {
-	for (size_t i = 0; i < ROWS; i++) {
-		if (strcmp(rows[i].name, name) == 0)
-			return true;
-	}
-	return false;
+	return software_event(name) < SOFTWARE_EVENTS;
 }
 
-static bool find(const char *name, int *handle, char *why)
+static bool software_find(const char *name, int *handle, char *why)
 {
-	size_t row = 0;
+	size_t row = software_event(name);
 	int fd;
 
-	while (strcmp(rows[row].name, name) != 0)
-		row++;
-	if (rows[row].in_kernel_only && !kernel_too) {
+	if (software_events[row].in_kernel_only && !kernel_too) {
 		snprintf(why, COUNTING_REASON_BYTES, "%s", IN_KERNEL);
 		refused_here(kernel_refused, REFUSED_KERNEL, why + strlen(IN_KERNEL), COUNTING_REASON_BYTES - strlen(IN_KERNEL));
 		return false;
@@ -90,24 +69,25 @@ static bool find(const char *name, int *handle, char *why)
 }
 
 /* They use up nothing. */
-static bool fits(const int *handles, size_t n)
+static bool software_fits(const int *handles, size_t n)
 {
 	(void)handles;
-	return n <= ROWS;
+	return n <= SOFTWARE_EVENTS;
 }
 
-static const char *domain(void)
+static const char *software_domain(void)
 {
 	return kernel_too ? "all" : "user";
 }
 
-static bool start(const int *handles, size_t n, pid_t process, char *why)
+static bool software_start(const int *handles, size_t n, pid_t process, char *why)
 {
 	for (n_counters = 0; n_counters < n; n_counters++) {
 		int fd = open_event((size_t)handles[n_counters], process, kernel_too);
 
 		if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
-			snprintf(why, COUNTING_REASON_BYTES, "cannot count %s: %s", rows[handles[n_counters]].name, strerror(errno));
+			snprintf(why, COUNTING_REASON_BYTES, "cannot count %s: %s", software_events[handles[n_counters]].name,
+				 strerror(errno));
 			return false;
 		}
 		counters[n_counters] = fd;
@@ -115,7 +95,7 @@ static bool start(const int *handles, size_t n, pid_t process, char *why)
 	return true;
 }
 
-static bool stop(long long *values, size_t n, char *why)
+static bool software_stop(long long *values, size_t n, char *why)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t value = 0;
@@ -130,4 +110,5 @@ static bool stop(long long *values, size_t n, char *why)
 	return true;
 }
 
-const struct count_way count_software = { COUNTING_SOFTWARE, init, knows, find, fits, domain, start, stop };
+const struct count_way count_software = { COUNTING_SOFTWARE, software_init,   software_knows, software_find,
+					  software_fits,     software_domain, software_start, software_stop };

@@ -1,43 +1,18 @@
 /* What the kernel counts of a thread, in one group of events: PAPI has nothing where it does not know the processor's counters. */
+#include "fleet/counting/software.h"
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static const struct {
-	const char *name;
-	uint64_t config;
-	bool in_kernel_only; /* without the kernel's part it would be 0 for ever */
-} rows[] = {
-	{ "perf::TASK-CLOCK", PERF_COUNT_SW_TASK_CLOCK, false },
-	{ "perf::PAGE-FAULTS", PERF_COUNT_SW_PAGE_FAULTS, false },
-	{ "perf::MINOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MIN, false },
-	{ "perf::MAJOR-FAULTS", PERF_COUNT_SW_PAGE_FAULTS_MAJ, false },
-	{ "perf::ALIGNMENT-FAULTS", PERF_COUNT_SW_ALIGNMENT_FAULTS, false },
-	{ "perf::CONTEXT-SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES, true },
-	{ "perf::CPU-MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS, true },
-};
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
-
-static size_t row_of(const char *name)
-{
-	size_t i = 0;
-
-	while (i < ROWS && strcmp(rows[i].name, name) != 0)
-		i++;
-	return i;
-}
 
 int probe_software_allowed(const char *const *names, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		size_t row = row_of(names[i]);
+		size_t row = software_event(names[i]);
 
-		if (row < ROWS && rows[row].in_kernel_only)
+		if (row < SOFTWARE_EVENTS && software_events[row].in_kernel_only)
 			return REFUSED_KERNEL;
 	}
 	return REFUSED_USER;
@@ -46,16 +21,16 @@ int probe_software_allowed(const char *const *names, uint32_t n)
 static int event_open(const char *name, int group)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .read_format = PERF_FORMAT_GROUP, .exclude_hv = 1 };
-	size_t row = row_of(name);
+	size_t row = software_event(name);
 	int file, high;
 
-	if (row == ROWS) {
+	if (row == SOFTWARE_EVENTS) {
 		errno = ENOENT;
 		return -1;
 	}
-	event.config = rows[row].config;
+	event.config = software_events[row].config;
 	file = (int)syscall(SYS_perf_event_open, &event, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
-	if (file < 0 && (errno == EACCES || errno == EPERM) && !rows[row].in_kernel_only) {
+	if (file < 0 && (errno == EACCES || errno == EPERM) && !software_events[row].in_kernel_only) {
 		event.exclude_kernel = 1;
 		file = (int)syscall(SYS_perf_event_open, &event, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
 	}
