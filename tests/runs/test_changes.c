@@ -1,7 +1,6 @@
 /* Parts of `assay changes` that have their own rules: names, paths, texts of git, maps. What it finds is in cli_changes.sh. */
 #include "runs/inside/changes/changes.h"
 #include "runs/inside/changes/demangle.h"
-#include "runs/inside/changes/image_internal.h"
 
 #include "base/mem.h"
 
@@ -166,11 +165,11 @@ static void test_damaged_difference(void **state)
 	static const struct {
 		const char *what, *text, *part;
 	} rows[] = {
-	    {"cut off", HEAD "@@ -3,4 +3 @@\n-a\n", "a hunk is not whole"},
-	    {"no signs", HEAD "@@ -3 +3 @@\na\n+b\n", "line 6: a hunk is not whole"},
-	    {"no numbers", HEAD "@@ -x +3 @@\n", "line 5 is not the head of a hunk"},
-	    {"huge numbers", HEAD "@@ -99999999999999999999 +3 @@\n", "line 5 is not the head"},
-	    {"no end", HEAD "@@ -1 +1\n", "line 5 is not the head"},
+	    {"cut off", HEAD "@@ -3,4 +3 @@\n-a\n", "incomplete hunk"},
+	    {"no signs", HEAD "@@ -3 +3 @@\na\n+b\n", "line 6: incomplete hunk"},
+	    {"no numbers", HEAD "@@ -x +3 @@\n", "line 5 is not a hunk header"},
+	    {"huge numbers", HEAD "@@ -99999999999999999999 +3 @@\n", "line 5 is not a hunk header"},
+	    {"no end", HEAD "@@ -1 +1\n", "line 5 is not a hunk header"},
 	};
 
 	(void)state;
@@ -186,16 +185,18 @@ static void test_damaged_difference(void **state)
 
 static void test_files_of_a_tree(void **state)
 {
-	static const char *files[] = {"a.c", "src/a.c", "deep/src/a.c", "src/b.c"}; /* in the order of their reversed texts */
+	static const char *const files[] = {"a.c", "src/a.c", "deep/src/a.c", "src/b.c"};
 	static const struct {
 		const char *path, *file;
 	} rows[] = {
 	    {"/home/x/src/a.c", "src/a.c"}, {"/home/x/deep/src/a.c", "deep/src/a.c"}, {"/home/x/a.c", "a.c"}, {"a.c", "a.c"},
 	    {"/home/xsrc/b.c", NULL},       {"/usr/include/stdio.h", NULL},
 	};
-	const struct source_tree tree = {.files = files, .n_files = COUNT(files)};
+	struct source_tree tree = {.commit = ""};
 
 	(void)state;
+	for (size_t i = 0; i < COUNT(files); i++)
+		intern_text(&tree.files, files[i]);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		const char *file = source_file(&tree, rows[i].path);
 
@@ -203,6 +204,7 @@ static void test_files_of_a_tree(void **state)
 		if (file)
 			assert_string_equal(file, rows[i].file);
 	}
+	intern_release(&tree.files);
 }
 
 /* Sizes and places that an ELF header may claim, in bytes of a header without anything behind it. */
@@ -235,27 +237,42 @@ static void test_headers(void **state)
 	}
 }
 
-/* Sections on top of each other claim more relocations than the file has bytes for. */
+/* Sections on top of each other claim more relocations than the file has bytes for: all have the same `each` at the beginning. */
+static enum assay_status open_relocations(size_t n, size_t each, struct assay_error *err)
+{
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Shdr sections[8];
+	} file = {.header = {.e_ident = {0x7f, 'E', 'L', 'F', 2, 1, 1},
+	                     .e_type = ET_DYN,
+	                     .e_machine = EM_X86_64,
+	                     .e_version = 1,
+	                     .e_shoff = sizeof(Elf64_Ehdr),
+	                     .e_ehsize = sizeof(Elf64_Ehdr),
+	                     .e_shentsize = sizeof(Elf64_Shdr),
+	                     .e_shnum = (uint16_t)(n + 2),
+	                     .e_shstrndx = 1}};
+	struct image image;
+	enum assay_status st;
+
+	file.sections[1] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 1, .sh_offset = sizeof(file) - 1};
+	for (size_t i = 2; i < n + 2; i++)
+		file.sections[i] =
+		    (Elf64_Shdr){.sh_type = SHT_RELA, .sh_flags = SHF_ALLOC, .sh_size = each * sizeof(Elf64_Rela), .sh_entsize = sizeof(Elf64_Rela)};
+	st = image_from_bytes("x", (uint8_t *)&file, sizeof(file), &image, err);
+	image_release(&image);
+	return st;
+}
+
 static void test_relocations(void **state)
 {
-	uint8_t bytes[10 * sizeof(Elf64_Rela)] = {0};
-	struct image_section sections[4] = {{.name = ""}};
-	struct image image = {.path = mem_string("x"), .bytes = bytes, .size = sizeof(bytes), .sections = sections, .n_sections = 3};
+	const size_t room = (sizeof(Elf64_Ehdr) + 8 * sizeof(Elf64_Shdr)) / sizeof(Elf64_Rela);
 	struct assay_error err;
 
 	(void)state;
-	for (size_t i = 1; i < COUNT(sections); i++)
-		sections[i] = (struct image_section){
-		    .name = ".rela.dyn", .bytes = bytes, .size = sizeof(bytes) / 2, .type = SHT_RELA, .flags = SHF_ALLOC, .link = UINT32_MAX};
-	assert_int_equal(image_relocations(&image, &err), ASSAY_OK);
-	assert_int_equal(image.n_relocations, 10);
-	free(image.relocations);
-	image.relocations = NULL;
-	image.n_relocations = 0;
-	image.n_sections = 4;
-	check_fails("too many", image_relocations(&image, &err), ASSAY_E_FORMAT, &err, "more relocations");
-	free(image.relocations);
-	free(image.path);
+	check_fails("as many as it has room for", open_relocations(2, room / 2, &err), ASSAY_E_FORMAT, &err, "stripped");
+	check_fails("too many", open_relocations(3, room / 2, &err), ASSAY_E_FORMAT, &err, "more relocations");
+	check_fails("too large", open_relocations(1, room + 1, &err), ASSAY_E_FORMAT, &err, "truncated");
 }
 
 int suite_changes(void)

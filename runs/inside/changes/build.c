@@ -15,7 +15,7 @@ size_t build_callee(const struct build *build, uint64_t address)
 
 /* ---- what is referred to ---- */
 
-static void refer(struct build *build, uint64_t address)
+static void add_referred(struct build *build, uint64_t address)
 {
 	const struct image_section *section = image_section_at(&build->image, address);
 
@@ -25,7 +25,7 @@ static void refer(struct build *build, uint64_t address)
 	build->referred[build->n_referred++] = address;
 }
 
-static void call(struct build *build, size_t body, uint64_t address)
+static void add_call(struct build *build, size_t body, uint64_t address)
 {
 	struct functions *f = &build->functions;
 	size_t callee = build_callee(build, address);
@@ -46,7 +46,6 @@ static int compare_addresses(const void *a, const void *b)
 static void read_references(struct build *build)
 {
 	struct code code = {.items = NULL};
-	size_t n = 0;
 
 	for (size_t i = 0; i < build->functions.n_bodies; i++) {
 		code_decode(&build->image, &build->functions, i, &code);
@@ -55,51 +54,32 @@ static void read_references(struct build *build)
 				const struct code_reference *reference = &code.items[j].references[k];
 
 				if (reference->kind == CODE_BRANCH)
-					call(build, i, reference->target);
+					add_call(build, i, reference->target);
 				else if (reference->kind != CODE_THREAD)
-					refer(build, reference->target);
+					add_referred(build, reference->target);
 			}
 	}
 	code_release(&code);
 	for (size_t i = 0; i < build->image.n_relocations; i++)
 		if (!build->image.relocations[i].symbol)
-			refer(build, (uint64_t)build->image.relocations[i].addend);
-	if (!build->n_referred)
-		return;
-	qsort(build->referred, build->n_referred, sizeof(*build->referred), compare_addresses);
-	for (size_t i = 1; i < build->n_referred; i++)
-		if (build->referred[i] != build->referred[n])
-			build->referred[++n] = build->referred[i];
-	build->n_referred = n + 1;
-}
-
-static uint64_t next_referred(const struct build *build, uint64_t address)
-{
-	size_t low = 0, high = build->n_referred;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (build->referred[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < build->n_referred ? build->referred[low] : UINT64_MAX;
+			add_referred(build, (uint64_t)build->image.relocations[i].addend);
+	if (build->n_referred)
+		qsort(build->referred, build->n_referred, sizeof(*build->referred), compare_addresses);
 }
 
 uint64_t build_end_of(const struct build *build, uint64_t address)
 {
 	const struct image_section *section = image_section_at(&build->image, address);
 	size_t symbol = image_symbol_before(&build->image, address);
-	uint64_t end, next = next_referred(build, address);
+	size_t next = map_last(build->referred, build->n_referred, sizeof(*build->referred), address) + 1; /* SIZE_MAX + 1 is 0 */
+	uint64_t end;
 
 	if (!section)
 		return address;
 	end = section->address + section->size;
-	symbol = symbol == SIZE_MAX ? 0 : symbol + 1;
-	if (next < end)
-		end = next;
+	if (next < build->n_referred && build->referred[next] < end)
+		end = build->referred[next];
+	symbol++;
 	if (symbol < build->image.n_symbols && build->image.symbols[symbol].address < end)
 		end = build->image.symbols[symbol].address;
 	return end;
@@ -107,7 +87,7 @@ uint64_t build_end_of(const struct build *build, uint64_t address)
 
 /* ---- both ways in ---- */
 
-static enum assay_status complete(struct build *build, enum assay_status st, struct build *out, struct assay_error *err)
+static enum assay_status build_complete(struct build *build, enum assay_status st, struct build *out, struct assay_error *err)
 {
 	if (!st)
 		st = functions_read(&build->image, &build->functions, err);
@@ -124,7 +104,7 @@ enum assay_status build_open(const char *path, struct build *out, struct assay_e
 	struct build build = {.referred = NULL};
 	enum assay_status st = image_open(path, &build.image, err);
 
-	return complete(&build, st, out, err);
+	return build_complete(&build, st, out, err);
 }
 
 enum assay_status build_from_bytes(const char *name, uint8_t *bytes, size_t n, struct build *out, struct assay_error *err)
@@ -132,7 +112,7 @@ enum assay_status build_from_bytes(const char *name, uint8_t *bytes, size_t n, s
 	struct build build = {.referred = NULL};
 	enum assay_status st = image_from_bytes(name, bytes, n, &build.image, err);
 
-	return complete(&build, st, out, err);
+	return build_complete(&build, st, out, err);
 }
 
 void build_release(struct build *build)

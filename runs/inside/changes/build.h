@@ -7,7 +7,7 @@
 struct build {
 	struct image image;
 	struct functions functions; /* calls: also those that only the machine code shows */
-	uint64_t *referred;         /* [n_referred], data that something refers to, ascending, each once */
+	uint64_t *referred;         /* [n_referred], data that something refers to, ascending */
 	size_t n_referred, referred_capacity;
 };
 
@@ -16,7 +16,7 @@ enum assay_status build_open(const char *path, struct build *out, struct assay_e
 enum assay_status build_from_bytes(const char *name, uint8_t *bytes, size_t n, struct build *out, struct assay_error *err);
 void build_release(struct build *build); /* accepts zeroed */
 
-/* Where what stands at an address of data ends at the latest: at the next thing that is referred to or has a symbol, or with the
+/* The latest end of what stands at an address of data: the next thing that is referred to or has a symbol, or the end of the
  * section. */
 uint64_t build_end_of(const struct build *build, uint64_t address);
 

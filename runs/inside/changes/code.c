@@ -126,17 +126,7 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 
 size_t code_index(const struct code *code, uint64_t address)
 {
-	size_t low = 0, high = code->n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (code->items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return map_below(code->items, code->n, sizeof(*code->items), address);
 }
 
 void code_decode(const struct image *image, const struct functions *f, size_t body, struct code *code)

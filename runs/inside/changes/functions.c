@@ -1,7 +1,37 @@
-/* What is asked of functions once they are read. */
-#include "runs/inside/changes/functions_internal.h"
+#include "runs/inside/changes/functions.h"
 
 #include "base/mem.h"
+
+#include <dwarf.h>
+
+#define RANGES_MAX  65536u /* of one entry */
+#define OVERLAP_MAX 16     /* functions that one byte of code may belong to, on average */
+#define DEPTH_MAX   200    /* of entries of debug information inside each other */
+#define HOPS_MAX    16     /* from an entry to its abstract origin */
+
+struct range_owner {
+	uint64_t low, high;
+	size_t body;
+};
+
+/* While a file is read. */
+struct reader {
+	const struct image *image;
+	struct functions *functions;
+	struct map by_entry; /* entry of debug information, whose abstract origin is followed to its root, to function */
+	Dwarf_Die unit;
+	Dwarf_Off unit_offset;
+	const char *directory;       /* of the unit */
+	const char *raw_path, *path; /* the last path that was cleaned */
+	size_t entries, entries_max; /* of the unit: more than bytes means that siblings run in a circle */
+};
+
+static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent, size_t body, int depth, struct assay_error *err);
+
+static enum assay_status functions_damaged(const struct reader *reader, const char *what, struct assay_error *err)
+{
+	return assay_fail(err, ASSAY_E_FORMAT, "the debug information of '%s' is damaged: %s", reader->image->path, what);
+}
 
 /* ---- names ---- */
 
@@ -62,7 +92,7 @@ static int compare_owners(const void *a, const void *b)
 	return x->body < y->body ? -1 : x->body > y->body;
 }
 
-void functions_own(struct functions *f)
+static void collect_owners(struct functions *f)
 {
 	size_t n = 0;
 
@@ -82,17 +112,9 @@ void functions_own(struct functions *f)
 
 size_t functions_body_at(const struct functions *f, uint64_t address)
 {
-	size_t low = 0, high = f->n_owners;
+	size_t i = map_last(f->owners, f->n_owners, sizeof(*f->owners), address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (f->owners[middle].low <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && address < f->owners[low - 1].high ? f->owners[low - 1].body : FUNCTIONS_NONE;
+	return i != SIZE_MAX && address < f->owners[i].high ? f->owners[i].body : FUNCTIONS_NONE;
 }
 
 bool functions_in_body(const struct functions *f, size_t body, uint64_t address)
@@ -108,22 +130,6 @@ bool functions_in_body(const struct functions *f, size_t body, uint64_t address)
 	return false;
 }
 
-/* The first of addresses[n], ascending, that is not below `address`. */
-static size_t first_from(const uint64_t *addresses, size_t n, uint64_t address)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (addresses[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 void functions_paint(const struct functions *f, size_t body, const uint64_t *addresses, size_t n, size_t *owners)
 {
 	const struct body *b = &f->bodies[body];
@@ -135,11 +141,371 @@ void functions_paint(const struct functions *f, size_t body, const uint64_t *add
 
 		for (size_t j = 0; j < inlined->n_ranges; j++) {
 			const struct range *range = &f->ranges[inlined->first_range + j];
+			size_t k = map_below(addresses, n, sizeof(*addresses), range->low);
 
-			for (size_t k = first_from(addresses, n, range->low); k < n && addresses[k] < range->high; k++)
+			for (; k < n && addresses[k] < range->high; k++)
 				owners[k] = inlined->function;
 		}
 	}
+}
+
+/* ---- functions of the source ---- */
+
+static size_t add_function(struct functions *functions, const char *symbol, const char *place)
+{
+	char *text = place ? mem_format("%s\n%s", symbol, place) : NULL;
+	const char *key = intern_text(&functions->names, text ? text : symbol);
+	size_t found = FUNCTIONS_NONE;
+
+	free(text);
+	if (map_get(&functions->by_key, (uintptr_t)key, &found))
+		return found;
+	functions->items = mem_grow(functions->items, functions->n, &functions->capacity, sizeof(*functions->items));
+	functions->items[functions->n] = (struct function){.symbol = intern_text(&functions->names, symbol), .global = !place};
+	functions->items[functions->n].name = functions->items[functions->n].symbol;
+	map_set(&functions->by_key, (uintptr_t)key, functions->n);
+	return functions->n++;
+}
+
+/* The entry that a chain of abstract origins and specifications ends at. */
+static Dwarf_Die root_of(Dwarf_Die die)
+{
+	for (int i = 0; i < HOPS_MAX; i++) {
+		Dwarf_Attribute attribute;
+		Dwarf_Die next;
+
+		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attribute) && !dwarf_attr(&die, DW_AT_specification, &attribute))
+			break;
+		if (!dwarf_formref_die(&attribute, &next))
+			break;
+		die = next;
+	}
+	return die;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+		name = dwarf_formstring(&attribute);
+	return name && name[0] ? name : NULL;
+}
+
+/* The root's comes first: g++ calls a constructor C4 there, and C1 and C2 in its instances. Functions that other files do not see
+ * have none. */
+static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
+{
+	const char *name = linkage_name(root);
+
+	if (!name)
+		name = linkage_name(die);
+	*nameless = !name;
+	if (!name)
+		name = dwarf_diename(die);
+	return name && name[0] ? name : NULL;
+}
+
+const char *functions_path(struct intern *names, const char *directory, const char *raw)
+{
+	char *joined = raw[0] != '/' && directory ? mem_format("%s/%s", directory, raw) : NULL;
+	const char *path = intern_path(names, joined ? joined : raw);
+
+	free(joined);
+	return path;
+}
+
+static const char *clean_path(struct reader *reader, const char *raw)
+{
+	if (raw != reader->raw_path) {
+		reader->raw_path = raw;
+		reader->path = raw ? functions_path(&reader->functions->names, reader->directory, raw) : NULL;
+	}
+	return reader->path;
+}
+
+static void define(struct reader *reader, struct function *function, Dwarf_Die *die)
+{
+	int line = 0;
+
+	function->present = true;
+	function->file = clean_path(reader, dwarf_decl_file(die));
+	function->directory = reader->directory;
+	if (!dwarf_decl_line(die, &line) && line > 0)
+		function->line = (unsigned)line;
+}
+
+static bool is_external(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	bool external = false;
+
+	return dwarf_attr_integrate(die, DW_AT_external, &attribute) && !dwarf_formflag(&attribute, &external) && external;
+}
+
+/* Overloads of C++ that other files do not see have one name: their lines tell them apart. */
+static char *place_of(struct reader *reader, Dwarf_Die *die, bool nameless)
+{
+	const char *file = clean_path(reader, dwarf_decl_file(die));
+	int line = 0;
+
+	if (is_external(die))
+		return NULL;
+	if (!nameless || dwarf_decl_line(die, &line))
+		line = 0;
+	return mem_format("%s:%d", file ? file : "", line);
+}
+
+static size_t add_entry(struct reader *reader, Dwarf_Die *die, Dwarf_Die *root)
+{
+	struct functions *functions = reader->functions;
+	const char *symbol, *stem, *name = dwarf_diename(die);
+	struct function *function;
+	bool nameless;
+	size_t index;
+	char *place;
+
+	symbol = symbol_of(die, root, &nameless);
+	if (!symbol)
+		return FUNCTIONS_NONE;
+	stem = intern_bytes(&functions->names, symbol, functions_stem(symbol));
+	place = place_of(reader, die, nameless);
+	index = add_function(functions, stem, place);
+	free(place);
+	function = &functions->items[index];
+	function->name = intern_text(&functions->names, name ? name : stem);
+	function->nameless = nameless;
+	return index;
+}
+
+static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defines)
+{
+	struct functions *functions = reader->functions;
+	Dwarf_Die root = root_of(*die);
+	/* entries of dwz's common file have offsets of their own */
+	uint64_t other = dwarf_cu_getdwarf(root.cu) != reader->image->dwarf ? (uint64_t)1 << 63 : 0;
+	uint64_t key = dwarf_dieoffset(&root) | other;
+	size_t index = FUNCTIONS_NONE;
+
+	if (!map_get(&reader->by_entry, key, &index)) {
+		index = add_entry(reader, die, &root);
+		if (index == FUNCTIONS_NONE)
+			return FUNCTIONS_NONE;
+		map_set(&reader->by_entry, key, index);
+	}
+	if (defines && !functions->items[index].present)
+		define(reader, &functions->items[index], die);
+	return index;
+}
+
+/* ---- pieces ---- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	if (x->low != y->low)
+		return x->low < y->low ? -1 : 1;
+	return x->high < y->high ? -1 : x->high > y->high;
+}
+
+static void add_range(struct functions *f, uint64_t low, uint64_t high)
+{
+	f->ranges = mem_grow(f->ranges, f->n_ranges, &f->ranges_capacity, sizeof(*f->ranges));
+	f->ranges[f->n_ranges++] = (struct range){low, high};
+}
+
+/* The ranges of an entry that lie in machine code (those of functions that the linker removed do not), as they stand there. */
+static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
+{
+	struct functions *f = reader->functions;
+	size_t first = f->n_ranges, seen = 0;
+	Dwarf_Addr base, low, high;
+	ptrdiff_t at = 0;
+
+	while (seen++ < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
+		if (low < high && image_has_code(reader->image, low, high))
+			add_range(f, low, high);
+	return f->n_ranges - first;
+}
+
+/* What overlaps is put together: `first` to the end of f->ranges. */
+static void join_ranges(struct functions *f, size_t first)
+{
+	size_t n = first;
+
+	if (f->n_ranges == first)
+		return;
+	qsort(f->ranges + first, f->n_ranges - first, sizeof(*f->ranges), compare_ranges);
+	for (size_t i = first + 1; i < f->n_ranges; i++) {
+		if (f->ranges[i].low > f->ranges[n].high)
+			f->ranges[++n] = f->ranges[i];
+		else if (f->ranges[i].high > f->ranges[n].high)
+			f->ranges[n].high = f->ranges[i].high;
+	}
+	f->n_ranges = n + 1;
+}
+
+/* The symbol of code at this very address: that of the function if it is one of them, else the last. */
+static const char *symbol_at(const struct image *image, uint64_t address, const char *name)
+{
+	const char *found = NULL;
+
+	for (size_t i = image_symbol_before(image, address); i != SIZE_MAX; i = i ? i - 1 : SIZE_MAX) {
+		const struct image_symbol *symbol = &image->symbols[i];
+
+		if (symbol->address != address)
+			break;
+		if (symbol->kind != IMAGE_CODE)
+			continue;
+		if (!found)
+			found = symbol->name;
+		if (!strncmp(symbol->name, name, strlen(name)) && functions_stem(symbol->name) == strlen(name))
+			return symbol->name;
+	}
+	return found;
+}
+
+static size_t add_body(struct functions *f, struct body body)
+{
+	f->bodies = mem_grow(f->bodies, f->n_bodies, &f->bodies_capacity, sizeof(*f->bodies));
+	f->bodies[f->n_bodies] = body;
+	f->items[body.function].present = true;
+	return f->n_bodies++;
+}
+
+/* ---- entries ---- */
+
+/* The range that calls go to: not that of a .cold part, which may stand first. */
+static uint64_t entry_of(const struct reader *reader, size_t first, size_t n, const char *name, const char **symbol)
+{
+	const struct range *ranges = reader->functions->ranges + first;
+
+	for (size_t i = 0; i < n; i++) {
+		*symbol = symbol_at(reader->image, ranges[i].low, name);
+		if (*symbol && !strstr(*symbol, ".cold"))
+			return ranges[i].low;
+	}
+	*symbol = name;
+	return ranges[0].low;
+}
+
+static enum assay_status read_subprogram(struct reader *reader, Dwarf_Die *die, int depth, struct assay_error *err)
+{
+	struct functions *f = reader->functions;
+	size_t first = f->n_ranges, n = 0, function = FUNCTIONS_NONE, index = FUNCTIONS_NONE;
+
+	if (dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges))
+		n = read_ranges(reader, die);
+	if (n)
+		function = function_of_entry(reader, die, true);
+	if (function != FUNCTIONS_NONE) {
+		struct body body = {.function = function,
+		                    .first_range = first,
+		                    .unit = reader->unit_offset,
+		                    .directory = reader->directory,
+		                    .described = true};
+
+		body.entry = entry_of(reader, first, n, f->items[function].symbol, &body.symbol);
+		body.label = functions_label(&f->names, body.symbol);
+		join_ranges(f, first);
+		body.n_ranges = f->n_ranges - first;
+		index = add_body(f, body);
+		if (f->items[function].nameless && !strncmp(body.symbol, "_Z", 2))
+			f->items[function].symbol = intern_bytes(&f->names, body.symbol, functions_stem(body.symbol));
+	}
+	return read_children(reader, die, index, depth, err);
+}
+
+static enum assay_status read_inlined(struct reader *reader, Dwarf_Die *die, size_t body, int depth,
+                                      struct assay_error *err)
+{
+	struct functions *f = reader->functions;
+	size_t first = f->n_ranges, function = FUNCTIONS_NONE;
+	Dwarf_Attribute attribute;
+	Dwarf_Die origin;
+
+	if (body == FUNCTIONS_NONE)
+		return ASSAY_OK;
+	if (dwarf_attr(die, DW_AT_abstract_origin, &attribute) && dwarf_formref_die(&attribute, &origin))
+		function = function_of_entry(reader, &origin, true);
+	if (function != FUNCTIONS_NONE) {
+		Dwarf_Word line = 0;
+
+		if (!dwarf_attr(die, DW_AT_call_line, &attribute) || dwarf_formudata(&attribute, &line) || line > INT32_MAX)
+			line = 0;
+		read_ranges(reader, die);
+		join_ranges(f, first);
+		f->inlines = mem_grow(f->inlines, f->n_inlines, &f->inlines_capacity, sizeof(*f->inlines));
+		f->inlines[f->n_inlines++] = (struct inlined){function, body, first, f->n_ranges - first, (unsigned)line};
+	}
+	return read_children(reader, die, body, depth, err);
+}
+
+static void read_call(struct reader *reader, Dwarf_Die *die, size_t body)
+{
+	struct functions *f = reader->functions;
+	Dwarf_Attribute attribute;
+	Dwarf_Die origin;
+	size_t callee;
+
+	if (body == FUNCTIONS_NONE)
+		return;
+	if (!dwarf_attr(die, DW_AT_call_origin, &attribute) && !dwarf_attr(die, DW_AT_abstract_origin, &attribute))
+		return; /* through a pointer */
+	if (!dwarf_formref_die(&attribute, &origin))
+		return;
+	callee = function_of_entry(reader, &origin, false);
+	if (callee == FUNCTIONS_NONE)
+		return;
+	f->calls = mem_grow(f->calls, f->n_calls, &f->calls_capacity, sizeof(*f->calls));
+	f->calls[f->n_calls++] = (struct call){body, callee};
+}
+
+static enum assay_status read_entry(struct reader *reader, Dwarf_Die *die, size_t body, int depth,
+                                    struct assay_error *err)
+{
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+		return read_subprogram(reader, die, depth, err);
+	case DW_TAG_inlined_subroutine:
+		return read_inlined(reader, die, body, depth, err);
+	case DW_TAG_call_site:
+	case DW_TAG_GNU_call_site:
+		read_call(reader, die, body);
+		return ASSAY_OK;
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+		return read_children(reader, die, body, depth, err);
+	case DW_TAG_invalid:
+		return functions_damaged(reader, dwarf_errmsg(-1), err);
+	default:
+		return ASSAY_OK;
+	}
+}
+
+static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent, size_t body, int depth, struct assay_error *err)
+{
+	enum assay_status st;
+	Dwarf_Die die;
+	int more;
+
+	if (depth > DEPTH_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "the debug information of '%s' is nested more than %d deep",
+		                  reader->image->path, DEPTH_MAX);
+	for (more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
+		if (++reader->entries > reader->entries_max)
+			return functions_damaged(reader, "its entries go round in a circle", err);
+		st = read_entry(reader, &die, body, depth + 1, err);
+		if (st)
+			return st;
+	}
+	return more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : ASSAY_OK;
 }
 
 /* ---- symbols without debug information ---- */
@@ -150,20 +516,11 @@ static size_t add_undescribed(struct functions *f, const struct image_symbol *sy
 	struct body body = {.symbol = symbol->name, .entry = symbol->address, .first_range = f->n_ranges, .n_ranges = 1};
 
 	if (function == FUNCTIONS_NONE) /* its file is not known, but that other files do not see it */
-		function = functions_add(f, stem, symbol->global ? NULL : "");
+		function = add_function(f, stem, symbol->global ? NULL : "");
 	body.function = function;
 	body.label = functions_label(&f->names, symbol->name);
-	f->ranges = mem_grow(f->ranges, f->n_ranges, &f->ranges_capacity, sizeof(*f->ranges));
-	f->ranges[f->n_ranges++] = (struct range){symbol->address, symbol->address + symbol->size};
-	return functions_add_body(f, body);
-}
-
-static bool is_in_code(const struct image *image, const struct image_symbol *symbol)
-{
-	const struct image_section *section = image_section_at(image, symbol->address);
-
-	return symbol->kind == IMAGE_CODE && section && image_is_code(section) && section->bytes &&
-	       symbol->address + symbol->size - section->address <= section->size;
+	add_range(f, symbol->address, symbol->address + symbol->size);
+	return add_body(f, body);
 }
 
 /* Whole functions, or (part) what was split off from them. */
@@ -176,7 +533,8 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 		size_t n = functions_stem(symbol->name), body = FUNCTIONS_NONE;
 		const char *stem;
 
-		if (!symbol->name[n] == part || !is_in_code(image, symbol))
+		if (!symbol->name[n] == part || symbol->kind != IMAGE_CODE ||
+		    !image_has_code(image, symbol->address, symbol->address + symbol->size))
 			continue;
 		stem = intern_bytes(&f->names, symbol->name, n);
 		if (last != FUNCTIONS_NONE && f->bodies[last].entry == symbol->address)
@@ -192,10 +550,10 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 }
 
 /* Functions of units that were compiled without -g; and other names of those that are known, for calls by name. */
-void functions_from_symbols(const struct image *image, struct functions *f)
+static void add_all_symbols(const struct image *image, struct functions *f)
 {
 	add_symbols(image, f, false);
-	functions_own(f);
+	collect_owners(f);
 	add_symbols(image, f, true);
 }
 
@@ -237,7 +595,7 @@ static size_t *order_by_function(struct functions *f, size_t n, bool inlines)
 	return order;
 }
 
-void functions_sort(struct functions *f)
+static void sort_by_function(struct functions *f)
 {
 	if (f->n_inlines)
 		qsort(f->inlines, f->n_inlines, sizeof(*f->inlines), compare_inlines);
@@ -249,6 +607,114 @@ void functions_sort(struct functions *f)
 	}
 	f->body_order = order_by_function(f, f->n_bodies, false);
 	f->inline_order = order_by_function(f, f->n_inlines, true);
+}
+
+/* ---- units ---- */
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void add_producer(struct functions *f, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	const char *text = NULL;
+
+	if (dwarf_attr(unit, DW_AT_producer, &attribute))
+		text = dwarf_formstring(&attribute);
+	if (!text || !strncmp(text, "GNU AS", 6) || f->n_producers == FUNCTIONS_PRODUCERS_MAX)
+		return;
+	text = intern_text(&f->names, text);
+	for (size_t i = 0; i < f->n_producers; i++)
+		if (f->producers[i] == text)
+			return;
+	f->producers[f->n_producers++] = text;
+	qsort(f->producers, f->n_producers, sizeof(*f->producers), compare_texts);
+}
+
+static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct assay_error *err)
+{
+	struct functions *f = reader->functions;
+	Dwarf_Attribute attribute;
+	const char *directory = NULL;
+	uint8_t type = 0;
+	Dwarf_Half version;
+
+	if (dwarf_cu_info(unit, &version, &type, &reader->unit, NULL, NULL, NULL, NULL))
+		return functions_damaged(reader, dwarf_errmsg(-1), err);
+	if (type == DW_UT_skeleton || dwarf_hasattr(&reader->unit, DW_AT_GNU_dwo_name))
+		return assay_fail(err, ASSAY_E_FORMAT,
+		                  "'%s' was built with -gsplit-dwarf, which is not understood: build it without",
+		                  reader->image->path);
+	if (dwarf_tag(&reader->unit) != DW_TAG_compile_unit)
+		return ASSAY_OK;
+	if (dwarf_attr(&reader->unit, DW_AT_comp_dir, &attribute))
+		directory = dwarf_formstring(&attribute);
+	reader->directory = directory ? intern_path(&f->names, directory) : NULL;
+	reader->unit_offset = dwarf_dieoffset(&reader->unit);
+	reader->raw_path = reader->path = NULL;
+	reader->entries = 0;
+	add_producer(f, &reader->unit);
+	return read_children(reader, &reader->unit, FUNCTIONS_NONE, 0, err);
+}
+
+static enum assay_status read_units(struct reader *reader, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	Dwarf_CU *unit = NULL;
+	int more = 0;
+
+	while (!st && (more = dwarf_get_units(reader->image->dwarf, unit, &unit, NULL, NULL, NULL, NULL)) == 0)
+		st = read_unit(reader, unit, err);
+	return !st && more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : st;
+}
+
+/* An entry takes a byte at least; packed sections hold more than they take. */
+static size_t count_bytes(const struct image *image)
+{
+	Dwarf_Off end = 0, next = 0;
+	size_t header;
+
+	while (!dwarf_next_unit(image->dwarf, end, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) && next > end)
+		end = next;
+	return (size_t)end;
+}
+
+/* Functions share code only where the linker folded equal ones: damaged files could ask for the same bytes again and again. */
+static enum assay_status check_overlap(const struct reader *reader, struct assay_error *err)
+{
+	const struct functions *f = reader->functions;
+	uint64_t code = 0, claimed = 0;
+
+	for (size_t i = 0; i < reader->image->n_sections; i++)
+		if (image_is_code(&reader->image->sections[i]))
+			code += reader->image->sections[i].size;
+	for (size_t i = 0; i < f->n_bodies; i++)
+		for (size_t j = 0; j < f->bodies[i].n_ranges; j++)
+			claimed += f->ranges[f->bodies[i].first_range + j].high - f->ranges[f->bodies[i].first_range + j].low;
+	return claimed / OVERLAP_MAX > code ? functions_damaged(reader, "its functions claim the same code many times", err) : ASSAY_OK;
+}
+
+enum assay_status functions_read(const struct image *image, struct functions *out, struct assay_error *err)
+{
+	struct functions functions = {.items = NULL};
+	struct reader reader = {.image = image, .functions = &functions, .entries_max = count_bytes(image)};
+	enum assay_status st = read_units(&reader, err);
+
+	if (!st)
+		st = check_overlap(&reader, err);
+	if (!st) {
+		collect_owners(&functions);
+		add_all_symbols(image, &functions);
+		collect_owners(&functions);
+		sort_by_function(&functions);
+	} else {
+		functions_release(&functions);
+	}
+	map_release(&reader.by_entry);
+	*out = functions;
+	return st;
 }
 
 void functions_release(struct functions *f)

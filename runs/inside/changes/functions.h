@@ -10,7 +10,6 @@
 #include <elfutils/libdw.h>
 
 #define FUNCTIONS_NONE          SIZE_MAX
-#define FUNCTIONS_DEPTH_MAX     200 /* of entries of debug information inside each other */
 #define FUNCTIONS_PRODUCERS_MAX 8
 #define FUNCTIONS_LINES_MAX     64
 
@@ -22,7 +21,7 @@ struct range {
 struct function {
 	const char *symbol;    /* linkage name without a clone's suffix; kept by `names` */
 	const char *name;      /* as the source has it, without scope and parameters; kept by `names` */
-	bool nameless;         /* the debug information has no linkage name: symbol is from the table of symbols, or the name */
+	bool nameless;         /* the debug information has no linkage name: symbol is that of the symbol table, or the name */
 	const char *file;      /* where it is defined, absolute if that is known, kept by `names`; NULL when there is no debug
 	                          information about it */
 	const char *directory; /* in which the compiler ran; NULL: not known */
@@ -38,7 +37,7 @@ struct function {
 struct body {
 	size_t function;
 	const char *symbol; /* of the table of symbols at its entry, or the function's */
-	const char *label;  /* what is behind the function's name, digits at the ends removed: "", ".constprop", ".isra" */
+	const char *label;  /* what follows the function's name, without numbers: "", ".constprop", ".isra" */
 	uint64_t entry;
 	size_t first_range, n_ranges;    /* sorted by address, no empty ones; with its .cold part */
 	size_t first_inlined, n_inlined; /* of `inlines`: those inside of it, outer ones first */
@@ -101,7 +100,11 @@ void functions_extents(const struct image *image, struct functions *functions);
 size_t functions_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
                        unsigned lines[FUNCTIONS_LINES_MAX]);
 
-/* The name without what the compiler put behind it: length up to the first '.', and the rest without digits into label[]. */
+/* The path of a file as debug information names it: joined with the directory (may be NULL), cleaned. */
+const char *functions_path(struct intern *names, const char *directory, const char *raw);
+
+/* Length of a symbol up to the suffixes of the compiler, which begin with '.'; and those suffixes without numbers, and without
+ * those that only say where a symbol was moved to. */
 size_t functions_stem(const char *symbol);
 const char *functions_label(struct intern *names, const char *symbol);
 

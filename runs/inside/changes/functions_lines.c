@@ -1,5 +1,5 @@
 /* Lines of the source that functions have code of. */
-#include "runs/inside/changes/functions_internal.h"
+#include "runs/inside/changes/functions.h"
 
 #include "base/mem.h"
 

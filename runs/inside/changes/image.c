@@ -1,15 +1,22 @@
-/* Opening: the file, its headers, where its debug information is. */
-#include "runs/inside/changes/image_internal.h"
+#include "runs/inside/changes/image.h"
 
 #include "base/mem.h"
+#include "runs/inside/changes/map.h"
 
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define DEBUG_ROOT "/usr/lib/debug/.build-id"
+
+static enum assay_status image_damaged(const struct image *image, const char *what, struct assay_error *err)
+{
+	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is damaged: %s", image->path, what);
+}
 
 static enum assay_status map_file(const char *path, struct image *image, struct assay_error *err)
 {
@@ -43,17 +50,356 @@ static enum assay_status map_file(const char *path, struct image *image, struct 
 	return st;
 }
 
+/* ---- what kind of file ---- */
+
+static enum assay_status not_elf(const struct image *image, struct assay_error *err)
+{
+	const char *what = "not an ELF file";
+
+	if (image->size > 8 && !memcmp(image->bytes, "!<arch>\n", 8))
+		what = "an archive of object files: compare the programs or libraries that it is linked into";
+	else if (image->size > 2 && !memcmp(image->bytes, "#!", 2))
+		what = "a script, not an ELF file: compare the program that it starts";
+	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is %s", image->path, what);
+}
+
+static enum assay_status other_machine(const struct image *image, unsigned machine, struct assay_error *err)
+{
+	static const struct {
+		unsigned machine;
+		const char *name;
+	} rows[] = {
+	    {EM_386, "32-bit x86"}, {EM_AARCH64, "AArch64"},    {EM_ARM, "ARM"}, {EM_RISCV, "RISC-V"}, {EM_PPC64, "POWER"},
+	    {EM_S390, "S/390"},     {EM_X86_64, "the x32 ABI"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].machine == machine)
+			return assay_fail(err, ASSAY_E_FORMAT, "'%s' is for %s; only x86-64 is supported", image->path,
+			                  rows[i].name);
+	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is for ELF machine %u; only x86-64 is supported", image->path, machine);
+}
+
+static enum assay_status check_kind(struct image *image, struct assay_error *err)
+{
+	uint16_t machine;
+	Elf64_Ehdr header;
+
+	if (image->size < EI_NIDENT + 4 || memcmp(image->bytes, ELFMAG, SELFMAG) != 0)
+		return not_elf(image, err);
+	memcpy(&machine, image->bytes + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
+	if (image->bytes[EI_DATA] == ELFDATA2MSB)
+		machine = (uint16_t)(machine >> 8 | machine << 8);
+	if (machine != EM_X86_64 || image->bytes[EI_CLASS] != ELFCLASS64 || image->bytes[EI_DATA] != ELFDATA2LSB)
+		return other_machine(image, machine, err);
+	if (image->size < sizeof(header))
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its header is incomplete", image->path);
+	memcpy(&header, image->bytes, sizeof(header));
+	if (header.e_type == ET_REL)
+		return assay_fail(err, ASSAY_E_FORMAT,
+		                  "'%s' is an object file: compare the programs or libraries that it is linked into",
+		                  image->path);
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is neither a program nor a shared library (ELF type %u)",
+		                  image->path, header.e_type);
+	image->fixed = header.e_type == ET_EXEC;
+	if (!header.e_shoff)
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no sections: nothing is known of its functions", image->path);
+	if (header.e_shoff > image->size || (image->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its %u section headers should begin at byte %llu of %zu",
+		                  image->path, header.e_shnum, (unsigned long long)header.e_shoff, image->size);
+	return ASSAY_OK;
+}
+
+/* ---- sections ---- */
+
+static const struct image_section *section_named(const struct image *image, const char *name)
+{
+	for (size_t i = 1; i < image->n_sections; i++)
+		if (!strcmp(image->sections[i].name, name))
+			return &image->sections[i];
+	return NULL;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct image_place *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->section < y->section ? -1 : x->section > y->section;
+}
+
+/* What the section says that it has without compression. libelf refuses more than its bytes can hold. */
+static uint64_t unpacked_bytes(Elf_Scn *scn, const struct image_section *section)
+{
+	uint64_t size = 0;
+	GElf_Chdr header;
+
+	if (section->flags & SHF_COMPRESSED)
+		return gelf_getchdr(scn, &header) ? header.ch_size : 0;
+	for (size_t i = 4; !strncmp(section->name, ".zdebug_", 8) && section->size >= 12 && i < 12; i++)
+		size = size << 8 | section->bytes[i];
+	return size;
+}
+
+static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t names, bool debug, uint64_t *unpacked,
+                                      struct assay_error *err)
+{
+	size_t index = elf_ndxscn(scn);
+	struct image_section *section = &image->sections[index];
+	GElf_Shdr header;
+	Elf_Data *data;
+
+	if (!gelf_getshdr(scn, &header))
+		return image_damaged(image, elf_errmsg(-1), err);
+	*section = (struct image_section){.name = elf_strptr(image->elf, names, header.sh_name),
+	                                  .address = header.sh_flags & SHF_ALLOC ? header.sh_addr : 0,
+	                                  .size = header.sh_size,
+	                                  .flags = header.sh_flags};
+	if (!section->name)
+		return image_damaged(image, "the name of a section lies outside of the names", err);
+	if (header.sh_addr + header.sh_size < header.sh_addr)
+		return image_damaged(image, "a section is larger than the address space", err);
+	if (header.sh_type == SHT_NOBITS)
+		return ASSAY_OK;
+	data = elf_rawdata(scn, NULL);
+	if (!data && debug && header.sh_flags & SHF_ALLOC)
+		return ASSAY_OK; /* it is in the stripped file */
+	if (!data && (header.sh_offset > image->size || header.sh_size > image->size - header.sh_offset))
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: section %zu should end at byte %llu of %zu",
+		                  image->path, index, (unsigned long long)(header.sh_offset + header.sh_size), image->size);
+	if (!data)
+		return image_damaged(image, elf_errmsg(-1), err);
+	section->bytes = data->d_buf;
+	*unpacked += section->bytes ? unpacked_bytes(scn, section) : 0;
+	if (*unpacked > IMAGE_UNPACKED_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s': more than %llu bytes of compressed sections", image->path,
+		                  (unsigned long long)IMAGE_UNPACKED_MAX);
+	return ASSAY_OK;
+}
+
+static enum assay_status read_sections(struct image *image, bool debug, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	uint64_t unpacked = 0;
+	size_t names;
+
+	if (elf_getshdrnum(image->elf, &image->n_sections) || elf_getshdrstrndx(image->elf, &names) || !image->n_sections)
+		return image_damaged(image, "its section headers contradict each other", err);
+	image->sections = mem_new(image->n_sections, sizeof(*image->sections));
+	image->places = mem_new(image->n_sections, sizeof(*image->places));
+	image->sections[0].name = "";
+	for (Elf_Scn *scn = NULL; !st && (scn = elf_nextscn(image->elf, scn));) {
+		const struct image_section *section = &image->sections[elf_ndxscn(scn)];
+
+		st = read_section(image, scn, names, debug, &unpacked, err);
+		/* thread-local data without bytes share their addresses with other sections */
+		if (section->flags & SHF_ALLOC && section->size && (section->bytes || !(section->flags & SHF_TLS)))
+			image->places[image->n_places++] = (struct image_place){section->address, section};
+	}
+	qsort(image->places, image->n_places, sizeof(*image->places), compare_places);
+	return st;
+}
+
+/* ---- what else the headers say ---- */
+
+static enum assay_status read_threads(struct image *image, struct assay_error *err)
+{
+	GElf_Phdr segment;
+	size_t n;
+
+	if (elf_getphdrnum(image->elf, &n))
+		return image_damaged(image, "program headers lie outside of the file", err);
+	for (size_t i = 0; i < n; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &segment))
+			return image_damaged(image, "program headers lie outside of the file", err);
+		if (segment.p_type == PT_TLS && segment.p_memsz < UINT32_MAX && segment.p_align < 1 << 20) {
+			uint64_t align = segment.p_align ? segment.p_align : 1;
+
+			image->thread_bytes = (segment.p_memsz + align - 1) / align * align;
+		}
+	}
+	return ASSAY_OK;
+}
+
+static void read_build_id(struct image *image)
+{
+	const void *id;
+	ssize_t n = dwelf_elf_gnu_build_id(image->elf, &id);
+
+	for (ssize_t i = 0; i < n && 2 * (size_t)n < sizeof(image->build_id); i++)
+		snprintf(image->build_id + 2 * i, 3, "%02x", ((const uint8_t *)id)[i]);
+}
+
+/* `debug`: of a file that has debug information alone. */
+static enum assay_status read_headers(struct image *image, bool debug, struct assay_error *err)
+{
+	enum assay_status st = check_kind(image, err);
+
+	if (st)
+		return st;
+	elf_version(EV_CURRENT);
+	image->elf = elf_memory((char *)image->bytes, image->size);
+	if (!image->elf)
+		return image_damaged(image, elf_errmsg(-1), err);
+	st = read_sections(image, debug, err);
+	if (!st && !debug)
+		st = read_threads(image, err);
+	if (!st)
+		read_build_id(image);
+	return st;
+}
+
+/* ---- symbols ---- */
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct image_symbol *x = a, *y = b;
+	int weight_x = 2 * (x->size > 0) + x->global, weight_y = 2 * (y->size > 0) + y->global;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (weight_x != weight_y)
+		return weight_x - weight_y;
+	return -strcmp(x->name, y->name); /* "f" after "f.localalias" */
+}
+
+static bool symbol_kind(const GElf_Sym *raw, enum image_symbol_kind *kind)
+{
+	if (raw->st_shndx == SHN_UNDEF || raw->st_shndx == SHN_ABS || raw->st_shndx == SHN_COMMON)
+		return false;
+	switch (GELF_ST_TYPE(raw->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		*kind = IMAGE_CODE;
+		return true;
+	case STT_OBJECT:
+		*kind = IMAGE_DATA;
+		return true;
+	case STT_TLS:
+		*kind = IMAGE_THREAD;
+		return true;
+	case STT_NOTYPE:
+		*kind = IMAGE_LABEL;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static Elf_Scn *section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, header) && header->sh_type == type)
+			return scn;
+	return NULL;
+}
+
+static void add_symbol(struct image *image, const GElf_Sym *raw, const char *name)
+{
+	struct image_symbol symbol = {.name = name,
+	                              .address = raw->st_value,
+	                              .size = raw->st_size,
+	                              .global = GELF_ST_BIND(raw->st_info) != STB_LOCAL};
+
+	if (!name || !name[0] || !symbol_kind(raw, &symbol.kind) || symbol.address + symbol.size < symbol.address)
+		return;
+	if (symbol.kind == IMAGE_THREAD)
+		image->threads[image->n_threads++] = symbol;
+	else
+		image->symbols[image->n_symbols++] = symbol;
+}
+
+/* `from`: the image itself, or its debug file. */
+static enum assay_status read_symbols(struct image *image, const struct image *from, struct assay_error *err)
+{
+	GElf_Shdr header;
+	Elf_Scn *table = section_of_type(from->elf, SHT_SYMTAB, &header);
+	Elf_Data *data;
+	GElf_Sym raw;
+	size_t n;
+
+	if (!table)
+		table = section_of_type(from->elf, SHT_DYNSYM, &header);
+	if (!table)
+		return ASSAY_OK;
+	data = elf_getdata(table, NULL);
+	if (!data || !elf_strptr(from->elf, header.sh_link, 0))
+		return image_damaged(from, "its symbols have no names", err);
+	n = data->d_size / sizeof(Elf64_Sym);
+	image->symbols = mem_new(n, sizeof(*image->symbols));
+	image->threads = mem_new(n, sizeof(*image->threads));
+	for (size_t i = 0; i < n && gelf_getsym(data, (int)i, &raw); i++)
+		add_symbol(image, &raw, elf_strptr(from->elf, header.sh_link, raw.st_name));
+	qsort(image->symbols, image->n_symbols, sizeof(*image->symbols), compare_symbols);
+	qsort(image->threads, image->n_threads, sizeof(*image->threads), compare_symbols);
+	return ASSAY_OK;
+}
+
+/* ---- relocations ---- */
+
+static int compare_relocations(const void *a, const void *b)
+{
+	const struct image_relocation *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void add_relocations(struct image *image, Elf_Scn *scn, size_t symbols)
+{
+	Elf_Data *data = elf_getdata(scn, NULL), *table;
+	Elf_Scn *table_scn = elf_getscn(image->elf, symbols);
+	size_t n = data ? data->d_size / sizeof(Elf64_Rela) : 0;
+	GElf_Shdr header = {.sh_link = 0};
+	GElf_Rela raw;
+
+	table = table_scn && gelf_getshdr(table_scn, &header) ? elf_getdata(table_scn, NULL) : NULL;
+	image->relocations = mem_resize(image->relocations, image->n_relocations + n, sizeof(*image->relocations));
+	for (size_t i = 0; i < n && gelf_getrela(data, (int)i, &raw); i++) {
+		uint64_t symbol = GELF_R_SYM(raw.r_info);
+		const char *name = NULL;
+		GElf_Sym named;
+
+		if (symbol && table && gelf_getsym(table, (int)symbol, &named))
+			name = elf_strptr(image->elf, header.sh_link, named.st_name);
+		image->relocations[image->n_relocations++] =
+		    (struct image_relocation){.address = raw.r_offset,
+		                              .addend = raw.r_addend,
+		                              .type = (uint32_t)GELF_R_TYPE(raw.r_info),
+		                              .symbol = name && name[0] ? name : NULL};
+	}
+}
+
+static enum assay_status read_relocations(struct image *image, struct assay_error *err)
+{
+	GElf_Shdr header;
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(image->elf, scn))) {
+		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_RELA || !(header.sh_flags & SHF_ALLOC))
+			continue;
+		/* sections that lie on top of each other could claim more than any memory holds */
+		if (header.sh_size / sizeof(Elf64_Rela) > image->size / sizeof(Elf64_Rela) - image->n_relocations)
+			return image_damaged(image, "more relocations than it has room for", err);
+		add_relocations(image, scn, header.sh_link);
+	}
+	if (image->n_relocations)
+		qsort(image->relocations, image->n_relocations, sizeof(*image->relocations), compare_relocations);
+	return ASSAY_OK;
+}
+
+/* ---- debug information ---- */
+
 static bool has_debug(const struct image *image)
 {
-	return image_section_named(image, ".debug_info") || image_section_named(image, ".zdebug_info");
+	return section_named(image, ".debug_info") || section_named(image, ".zdebug_info");
 }
 
 static enum assay_status begin_dwarf(struct image *image, struct assay_error *err)
 {
-	elf_version(EV_CURRENT);
-	image->elf = elf_memory((char *)image->bytes, image->size);
-	if (!image->elf)
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is damaged: %s", image->path, elf_errmsg(-1));
 	image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
 	if (!image->dwarf)
 		return assay_fail(err, ASSAY_E_FORMAT, "the debug information of '%s' cannot be read: %s", image->path,
@@ -61,56 +407,45 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* ---- debug information in a file of its own ---- */
-
-/* Opens a candidate; it must have debug information and the same build-id. */
-static bool try_debug(const struct image *image, const char *path, struct image *out)
+/* Opens a candidate; it must have debug information and the same build-id. Frees the path. */
+static bool try_debug(const struct image *image, char *path, struct image *out)
 {
-	struct image debug = {.path = NULL};
 	struct assay_error ignored;
+	bool found = !map_file(path, out, &ignored) && !read_headers(out, true, &ignored) && has_debug(out) &&
+	             !strcmp(out->build_id, image->build_id) && !begin_dwarf(out, &ignored);
 
-	if (!map_file(path, &debug, &ignored) && !image_headers(&debug, true, &ignored) && has_debug(&debug) &&
-	    !strcmp(debug.build_id, image->build_id) && !begin_dwarf(&debug, &ignored)) {
-		*out = debug;
-		return true;
-	}
-	image_release(&debug);
-	return false;
-}
-
-/* Where debuggers look: beside the file under the name that .gnu_debuglink gives, in .debug/ there, and by build-id. */
-static bool find_debug(const struct image *image, struct image *out)
-{
-	const struct image_section *link = image_section_named(image, ".gnu_debuglink");
-	const char *name = link ? image_text(link, 0) : NULL, *slash = strrchr(image->path, '/');
-	int directory = slash ? (int)(slash + 1 - image->path) : 0;
-	bool found = false;
-	char *path;
-
-	if (!image->build_id[0])
-		return false;
-	path = mem_format(DEBUG_ROOT "/%.2s/%s.debug", image->build_id, image->build_id + 2);
-	found = try_debug(image, path, out);
-	free(path);
-	if (found || !name || !name[0] || strchr(name, '/'))
-		return found;
-	path = mem_format("%.*s%s", directory, image->path, name);
-	found = try_debug(image, path, out);
-	free(path);
-	path = mem_format("%.*s.debug/%s", directory, image->path, name);
-	found = found || try_debug(image, path, out);
+	if (!found)
+		image_release(out);
 	free(path);
 	return found;
 }
 
+/* Where debuggers look: by build-id, beside the file under the name that .gnu_debuglink gives, and in .debug/ there. */
+static bool find_debug(const struct image *image, struct image *out)
+{
+	const char *name, *slash = strrchr(image->path, '/');
+	int directory = slash ? (int)(slash + 1 - image->path) : 0;
+	GElf_Word crc;
+
+	if (!image->build_id[0])
+		return false;
+	if (try_debug(image, mem_format(DEBUG_ROOT "/%.2s/%s.debug", image->build_id, image->build_id + 2), out))
+		return true;
+	name = dwelf_elf_gnu_debuglink(image->elf, &crc);
+	if (!name || !name[0] || strchr(name, '/'))
+		return false;
+	return try_debug(image, mem_format("%.*s%s", directory, image->path, name), out) ||
+	       try_debug(image, mem_format("%.*s.debug/%s", directory, image->path, name), out);
+}
+
 static enum assay_status no_debug(const struct image *image, struct assay_error *err)
 {
-	if (image_section_named(image, ".gnu_debuglink"))
+	if (section_named(image, ".gnu_debuglink"))
 		return assay_fail(
 		    err, ASSAY_E_FORMAT,
 		    "'%s' is stripped, and the file with its debug information is neither beside it nor under " DEBUG_ROOT,
 		    image->path);
-	if (!image_section_named(image, ".symtab"))
+	if (!section_named(image, ".symtab"))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is stripped: compare the files from before 'strip', built with -g",
 		                  image->path);
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no debug information: build it with -g", image->path);
@@ -118,26 +453,29 @@ static enum assay_status no_debug(const struct image *image, struct assay_error 
 
 /* ---- both ways in ---- */
 
-static enum assay_status complete(struct image *image, struct assay_error *err)
+/* Takes the image over. */
+static enum assay_status image_complete(struct image *image, struct image *out, struct assay_error *err)
 {
-	enum assay_status st = image_headers(image, false, err);
+	enum assay_status st = read_headers(image, false, err);
+	struct image debug = {.path = NULL};
 
-	if (st)
-		return st;
-	if (has_debug(image)) {
+	if (!st)
+		st = read_relocations(image, err);
+	if (!st && has_debug(image)) {
 		st = begin_dwarf(image, err);
-	} else {
-		struct image debug;
-
-		if (!image->mapped || !find_debug(image, &debug))
-			return no_debug(image, err);
+	} else if (!st && image->mapped && find_debug(image, &debug)) {
 		image->debug = mem_new(1, sizeof(*image->debug));
 		*image->debug = debug;
 		image->dwarf = debug.dwarf;
+	} else if (!st) {
+		st = no_debug(image, err);
 	}
 	if (!st)
-		st = image_symbols(image, image_section_named(image, ".symtab") || !image->debug ? image : image->debug, err);
-	return st ? st : image_relocations(image, err);
+		st = read_symbols(image, section_named(image, ".symtab") || !image->debug ? image : image->debug, err);
+	if (st)
+		image_release(image);
+	*out = *image;
+	return st;
 }
 
 enum assay_status image_open(const char *path, struct image *out, struct assay_error *err)
@@ -145,23 +483,15 @@ enum assay_status image_open(const char *path, struct image *out, struct assay_e
 	struct image image = {.path = NULL};
 	enum assay_status st = map_file(path, &image, err);
 
-	if (!st)
-		st = complete(&image, err);
-	if (st)
-		image_release(&image);
 	*out = image;
-	return st;
+	return st ? st : image_complete(&image, out, err);
 }
 
 enum assay_status image_from_bytes(const char *name, uint8_t *bytes, size_t n, struct image *out, struct assay_error *err)
 {
 	struct image image = {.path = mem_string(name), .bytes = bytes, .size = n};
-	enum assay_status st = complete(&image, err);
 
-	if (st)
-		image_release(&image);
-	*out = image;
-	return st;
+	return image_complete(&image, out, err);
 }
 
 void image_release(struct image *image)
@@ -177,9 +507,78 @@ void image_release(struct image *image)
 		munmap(image->bytes, image->size);
 	free(image->path);
 	free(image->sections);
-	free(image->placed);
+	free(image->places);
 	free(image->symbols);
 	free(image->threads);
 	free(image->relocations);
 	*image = (struct image){.path = NULL};
+}
+
+/* ---- what stands at an address ---- */
+
+const struct image_section *image_section_at(const struct image *image, uint64_t address)
+{
+	size_t i = map_last(image->places, image->n_places, sizeof(*image->places), address);
+	const struct image_section *section = i == SIZE_MAX ? NULL : image->places[i].section;
+
+	return section && address - section->address < section->size ? section : NULL;
+}
+
+bool image_is_code(const struct image_section *section)
+{
+	return section->flags & SHF_EXECINSTR;
+}
+
+const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n)
+{
+	const struct image_section *section = image_section_at(image, address);
+
+	if (!section || !section->bytes)
+		return NULL;
+	*n = section->size - (address - section->address);
+	return section->bytes + (address - section->address);
+}
+
+bool image_has_code(const struct image *image, uint64_t low, uint64_t high)
+{
+	const struct image_section *section = image_section_at(image, low);
+
+	return section && image_is_code(section) && section->bytes && high - section->address <= section->size;
+}
+
+size_t image_symbol_before(const struct image *image, uint64_t address)
+{
+	return map_last(image->symbols, image->n_symbols, sizeof(*image->symbols), address);
+}
+
+const struct image_relocation *image_relocation_at(const struct image *image, uint64_t address)
+{
+	size_t i = map_below(image->relocations, image->n_relocations, sizeof(*image->relocations), address);
+
+	return i < image->n_relocations && image->relocations[i].address == address ? &image->relocations[i] : NULL;
+}
+
+/* Entries are "jmp *slot(%rip)", with endbr64 and a bnd prefix where the processor's control-flow protection is used. */
+const char *image_import_at(const struct image *image, uint64_t address)
+{
+	const struct image_section *section = image_section_at(image, address);
+	const struct image_relocation *relocation;
+	const uint8_t *bytes;
+	uint64_t n, at = 0;
+	int32_t distance;
+
+	if (!section || strncmp(section->name, ".plt", 4) != 0)
+		return NULL;
+	bytes = image_at(image, address, &n);
+	if (!bytes)
+		return NULL;
+	if (n >= 4 && !memcmp(bytes, "\xf3\x0f\x1e\xfa", 4))
+		at = 4;
+	if (n > at && bytes[at] == 0xf2)
+		at++;
+	if (n < at + 6 || bytes[at] != 0xff || bytes[at + 1] != 0x25)
+		return NULL;
+	memcpy(&distance, bytes + at + 2, sizeof(distance));
+	relocation = image_relocation_at(image, address + at + 6 + (uint64_t)(int64_t)distance);
+	return relocation ? relocation->symbol : NULL;
 }

@@ -1,5 +1,5 @@
 /* An ELF file of x86-64 as it would be in memory: sections, symbols, relocations, and its debug information (its own, or in a
- * file beside it). Everything that the file says of sizes and places is checked before anybody looks there, libdw included. */
+ * file beside it). libelf checks what the file says of sizes and places; what that would cost is limited here. */
 #ifndef RUNS_CHANGES_IMAGE_H
 #define RUNS_CHANGES_IMAGE_H
 
@@ -17,15 +17,14 @@
 struct image_section {
 	const char *name;
 	const uint8_t *bytes; /* [size] inside the file; NULL when it has none (.bss) */
-	uint64_t address, size, offset, flags;
-	uint32_t type, link, info;
+	uint64_t address, size, flags;
 };
 
 enum image_symbol_kind { IMAGE_CODE, IMAGE_DATA, IMAGE_THREAD, IMAGE_LABEL };
 
 struct image_symbol {
-	const char *name;
 	uint64_t address, size; /* address of IMAGE_THREAD: within the block of thread-local data */
+	const char *name;
 	enum image_symbol_kind kind;
 	bool global;
 };
@@ -37,6 +36,12 @@ struct image_relocation {
 	uint32_t type;
 };
 
+/* A section that has addresses. */
+struct image_place {
+	uint64_t address;
+	const struct image_section *section;
+};
+
 struct image {
 	char *path;     /* for messages */
 	uint8_t *bytes; /* [size], private to this process */
@@ -45,8 +50,8 @@ struct image {
 	bool fixed;                     /* linked to fixed addresses: neither position-independent nor a library */
 	struct image_section *sections; /* [n_sections], by index in the file */
 	size_t n_sections;
-	size_t *placed; /* [n_placed], sections that have addresses, by address */
-	size_t n_placed;
+	struct image_place *places; /* [n_places], by address */
+	size_t n_places;
 	struct image_symbol *symbols; /* [n_symbols], by address; without IMAGE_THREAD */
 	size_t n_symbols;
 	struct image_symbol *threads; /* [n_threads], IMAGE_THREAD, by address */
@@ -70,20 +75,18 @@ void image_release(struct image *image); /* accepts zeroed */
 /* The section that has the address in memory; NULL when none has. */
 const struct image_section *image_section_at(const struct image *image, uint64_t address);
 bool image_is_code(const struct image_section *section);
-bool image_is_constant(const struct image_section *section); /* never written once the program runs */
 
 /* The bytes at an address and how many follow in its section; NULL where there are none in the file. */
 const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n);
 
+/* Is [low, high) machine code that is in the file? */
+bool image_has_code(const struct image *image, uint64_t low, uint64_t high);
+
 /* Index of the last symbol at or before the address; SIZE_MAX when there is none. Of several at one address it is the last. */
 size_t image_symbol_before(const struct image *image, uint64_t address);
-const struct image_symbol *image_thread_at(const struct image *image, uint64_t offset);
-const struct image_relocation *image_relocation_at(const struct image *image, uint64_t address);
+const struct image_relocation *image_relocation_at(const struct image *image, uint64_t address); /* NULL: none */
 
 /* The name under which the linkage table's entry at this address calls a function, or NULL when there is none. */
 const char *image_import_at(const struct image *image, uint64_t address);
-
-/* Does the linker's table of addresses (.got) hold this address? */
-bool image_in_got(const struct image_section *section);
 
 #endif

@@ -2,16 +2,7 @@
 
 #include "base/mem.h"
 
-static uint64_t hash_of(const char *bytes, size_t n)
-{
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
-	return hash;
-}
-
-static void grow(struct intern *intern)
+static void intern_grow(struct intern *intern)
 {
 	size_t capacity = intern->capacity;
 
@@ -20,7 +11,7 @@ static void grow(struct intern *intern)
 		intern->previous = mem_resize(intern->previous, intern->capacity, sizeof(*intern->previous));
 }
 
-static const char *find(const struct intern *intern, const char *bytes, size_t n, size_t last)
+static const char *intern_among(const struct intern *intern, const char *bytes, size_t n, size_t last)
 {
 	for (size_t i = last; i != SIZE_MAX; i = intern->previous[i])
 		if (!strncmp(intern->texts[i], bytes, n) && !intern->texts[i][n])
@@ -32,21 +23,21 @@ const char *intern_find(const struct intern *intern, const char *text)
 {
 	size_t n = strlen(text), last = SIZE_MAX;
 
-	map_get(&intern->by_hash, hash_of(text, n), &last);
-	return find(intern, text, n, last);
+	map_get(&intern->by_hash, map_hash(text, n), &last);
+	return intern_among(intern, text, n, last);
 }
 
 const char *intern_bytes(struct intern *intern, const char *bytes, size_t n)
 {
-	uint64_t hash = hash_of(bytes, n);
+	uint64_t hash = map_hash(bytes, n);
 	const char *found;
 	size_t last = SIZE_MAX;
 
 	map_get(&intern->by_hash, hash, &last);
-	found = find(intern, bytes, n, last);
+	found = intern_among(intern, bytes, n, last);
 	if (found)
 		return found;
-	grow(intern);
+	intern_grow(intern);
 	intern->texts[intern->n] = mem_bytes(bytes, n);
 	intern->previous[intern->n] = last;
 	map_set(&intern->by_hash, hash, intern->n);
@@ -59,7 +50,7 @@ const char *intern_text(struct intern *intern, const char *text)
 }
 
 /* Takes the last component off clean[0..n), unless it is ".." itself: the new length. */
-static size_t up(const char *clean, size_t n, bool absolute)
+static size_t path_up(const char *clean, size_t n, bool absolute)
 {
 	size_t start = n;
 
@@ -72,14 +63,14 @@ static size_t up(const char *clean, size_t n, bool absolute)
 	return start > 1 ? start - 1 : start;
 }
 
-static void add_component(char *clean, size_t *n, const char *part, size_t length, bool absolute)
+static void path_add(char *clean, size_t *n, const char *part, size_t length, bool absolute)
 {
 	size_t shorter;
 
 	if (!length || (length == 1 && part[0] == '.'))
 		return;
 	if (length == 2 && !memcmp(part, "..", 2)) {
-		shorter = up(clean, *n, absolute);
+		shorter = path_up(clean, *n, absolute);
 		if (shorter != SIZE_MAX) {
 			*n = shorter;
 			return;
@@ -103,7 +94,7 @@ const char *intern_path(struct intern *intern, const char *path)
 	while (*path) {
 		size_t length = strcspn(path, "/");
 
-		add_component(clean, &n, path, length, absolute);
+		path_add(clean, &n, path, length, absolute);
 		path += length + (path[length] == '/');
 	}
 	result = intern_bytes(intern, clean, n);

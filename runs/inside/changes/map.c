@@ -18,8 +18,17 @@ uint64_t map_mix(uint64_t a, uint64_t b)
 	return x ^ x >> 31;
 }
 
+uint64_t map_hash(const char *bytes, size_t n)
+{
+	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+	return hash;
+}
+
 /* The slot of the key, or the free one where it belongs. */
-static struct map_slot *find(const struct map *map, uint64_t key)
+static struct map_slot *map_find(const struct map *map, uint64_t key)
 {
 	size_t i = (size_t)map_mix(key, 0) & (map->capacity - 1);
 
@@ -34,20 +43,20 @@ bool map_get(const struct map *map, uint64_t key, size_t *value)
 
 	if (!map->capacity)
 		return false;
-	slot = find(map, key);
+	slot = map_find(map, key);
 	if (slot->used)
 		*value = slot->value;
 	return slot->used;
 }
 
-static void enlarge(struct map *map)
+static void map_enlarge(struct map *map)
 {
 	struct map larger = {.capacity = map->capacity ? 2 * map->capacity : 64};
 
 	larger.slots = mem_new(larger.capacity, sizeof(*larger.slots));
 	for (size_t i = 0; i < map->capacity; i++)
 		if (map->slots[i].used)
-			*find(&larger, map->slots[i].key) = map->slots[i];
+			*map_find(&larger, map->slots[i].key) = map->slots[i];
 	larger.n = map->n;
 	map_release(map);
 	*map = larger;
@@ -58,8 +67,8 @@ void map_set(struct map *map, uint64_t key, size_t value)
 	struct map_slot *slot;
 
 	if (2 * map->n >= map->capacity)
-		enlarge(map);
-	slot = find(map, key);
+		map_enlarge(map);
+	slot = map_find(map, key);
 	map->n += !slot->used;
 	*slot = (struct map_slot){key, value, true};
 }
@@ -68,4 +77,34 @@ void map_release(struct map *map)
 {
 	free(map->slots);
 	*map = (struct map){.slots = NULL};
+}
+
+/* ---- sorted arrays ---- */
+
+/* Of items at the key itself: counted, or not. */
+static size_t map_count(const void *items, size_t n, size_t size, uint64_t key, bool at_key)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		uint64_t value;
+
+		memcpy(&value, (const char *)items + middle * size, sizeof(value));
+		if (value < key || (at_key && value == key))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+size_t map_below(const void *items, size_t n, size_t size, uint64_t key)
+{
+	return map_count(items, n, size, key, false);
+}
+
+size_t map_last(const void *items, size_t n, size_t size, uint64_t key)
+{
+	return map_count(items, n, size, key, true) - 1; /* 0 - 1 is SIZE_MAX */
 }

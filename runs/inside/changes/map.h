@@ -1,4 +1,5 @@
-/* From numbers to numbers: open addressing, for keys such as offsets of debug information and pairs of addresses. */
+/* From numbers to numbers: open addressing, for keys such as offsets of debug information and pairs of addresses. And search in
+ * arrays that are sorted by a number. */
 #ifndef RUNS_CHANGES_MAP_H
 #define RUNS_CHANGES_MAP_H
 
@@ -15,6 +16,12 @@ bool map_get(const struct map *map, uint64_t key, size_t *value); /* false leave
 void map_set(struct map *map, uint64_t key, size_t value);        /* adds, or replaces; O(1) */
 void map_release(struct map *map);                                /* accepts zeroed */
 
-uint64_t map_mix(uint64_t a, uint64_t b); /* one number from two, for keys and hashes */
+uint64_t map_mix(uint64_t a, uint64_t b);             /* one number from two, for keys and hashes */
+uint64_t map_hash(const char *bytes, size_t n);       /* of a text */
+
+/* How many of items[n] are below a key. Each has `size` bytes, begins with a uint64_t, and they ascend by it. O(log n). */
+size_t map_below(const void *items, size_t n, size_t size, uint64_t key);
+/* The index of the last item at or below a key; SIZE_MAX when there is none. */
+size_t map_last(const void *items, size_t n, size_t size, uint64_t key);
 
 #endif

@@ -1,13 +1,21 @@
-/* Bodies and functions, instruction by instruction. */
-#include "runs/inside/changes/match_internal.h"
+#include "runs/inside/changes/match.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
-#define LINE_REACH     200   /* lines of one statement, from the row of its instruction to what __LINE__ says */
-#define FUNCTION_LINES 10000 /* of one function, at most, for what cannot be told by its statement */
-#define COPIES_MAX     256   /* bodies of one function that are compared with each other */
+#define TEXT_BYTES_MAX 65536u
+#define TABLE_MAX      65536u /* entries of a switch */
+#define POINTERS_DEEP  6      /* followed from one constant to the next */
+#define ANONYMOUS_MAX  4096u  /* bytes of a constant without a name */
+#define LINE_REACH     200    /* lines of one statement, from the row of its instruction to what __LINE__ says */
+#define FUNCTION_LINES 10000  /* of one function, at most, for what cannot be told by its statement */
+#define COPIES_MAX     256    /* bodies of one function that are compared with each other */
+
+static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: of pointers that were followed */
+static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
 void match_init(struct match *match, const struct build *old, const struct build *new, size_t *new_of_old, size_t *old_of_new)
 {
@@ -29,6 +37,512 @@ void match_release(struct match *match)
 	code_release(&match->old_code);
 	code_release(&match->new_code);
 	map_release(&match->contents);
+}
+
+/* ---- texts ---- */
+
+size_t match_text_at(const struct image *image, uint64_t address)
+{
+	uint64_t room = 0;
+	const uint8_t *bytes = image_at(image, address, &room);
+	size_t n = 0;
+
+	room = room < TEXT_BYTES_MAX ? room : TEXT_BYTES_MAX;
+	while (bytes && n < room && (bytes[n] >= 0x20 || (bytes[n] >= '\a' && bytes[n] <= '\r') || bytes[n] == 0x1b) &&
+	       bytes[n] != 0x7f)
+		n++;
+	return bytes && n < room && !bytes[n] && text_is_utf8((const char *)bytes, n) ? n : 0;
+}
+
+/* ---- what a build puts into texts ---- */
+
+/* Does the text have the form: '0' a digit, 'a' a letter, '_' a digit or blank, anything else itself? */
+static bool has_form(const char *text, const char *form)
+{
+	for (; *form; text++, form++) {
+		bool digit = *text >= '0' && *text <= '9', letter = (*text | 0x20) >= 'a' && (*text | 0x20) <= 'z';
+
+		if (*form == '0' ? !digit : *form == 'a' ? !letter : *form == '_' ? !digit && *text != ' ' : *text != *form)
+			return false;
+	}
+	return true;
+}
+
+/* __DATE__ and __TIME__: where both texts have one at the same place, its length. */
+static size_t same_moment(const char *a, const char *b)
+{
+	static const char *const forms[] = {"aaa _0 0000", "00:00:00"};
+
+	for (size_t i = 0; i < 2; i++)
+		if (has_form(a, forms[i]) && has_form(b, forms[i]))
+			return strlen(forms[i]);
+	return 0;
+}
+
+/* A directory of the old build at *a, and the one that it corresponds to at *b: both are stepped over. */
+static bool same_root(const struct match *match, const char **a, const char **b)
+{
+	for (size_t i = 0; i < match->n_roots; i++) {
+		const struct match_root *root = &match->roots[i];
+
+		if (!strncmp(*a, root->old, root->old_bytes) && !strncmp(*b, root->new, root->new_bytes)) {
+			*a += root->old_bytes;
+			*b += root->new_bytes;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool same_text(const struct match *match, const char *a, const char *b)
+{
+	while (*a || *b) {
+		size_t moment = same_moment(a, b);
+
+		if (moment) {
+			a += moment;
+			b += moment;
+		} else if (!same_root(match, &a, &b)) {
+			if (*a != *b)
+				return false;
+			a++;
+			b++;
+		}
+	}
+	return true;
+}
+
+/* Texts at two addresses: 1 the same, 0 not, -1 when one of them is not a text. */
+static int same_texts(const struct match *match, uint64_t a, uint64_t b)
+{
+	size_t n = match_text_at(&match->old->image, a), m = match_text_at(&match->new->image, b);
+	const uint8_t *x, *y;
+	uint64_t room;
+
+	if (!n || !m)
+		return n == m ? -1 : 0;
+	x = image_at(&match->old->image, a, &room);
+	y = image_at(&match->new->image, b, &room);
+	if (n == m && !memcmp(x, y, n))
+		return 1;
+	return same_text(match, (const char *)x, (const char *)y);
+}
+
+/* ---- directories ---- */
+
+/* In front of what two paths have in common at their ends, with the '/'. */
+static void add_root(struct match *match, const char *old, const char *new)
+{
+	size_t i = 0, old_bytes, new_bytes;
+
+	if (!strcmp(old, new) || !path_common_tail(old, new, &old_bytes, &new_bytes) || !old_bytes || !new_bytes)
+		return;
+	while (i < match->n_roots &&
+	       (match->roots[i].old_bytes != old_bytes || match->roots[i].new_bytes != new_bytes ||
+	        strncmp(match->roots[i].old, old, old_bytes) != 0 || strncmp(match->roots[i].new, new, new_bytes) != 0))
+		i++;
+	if (i == match->n_roots && i < MATCH_ROOTS_MAX)
+		match->roots[match->n_roots++] = (struct match_root){old, new, old_bytes, new_bytes};
+}
+
+void match_find_roots(struct match *match)
+{
+	const struct functions *f = &match->old->functions, *g = &match->new->functions;
+	const char *last = NULL;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct function *a = &f->items[i];
+		const struct function *b = match->new_of_old[i] == FUNCTIONS_NONE ? NULL : &g->items[match->new_of_old[i]];
+
+		if (!b || !a->file || !b->file || a->file == last)
+			continue;
+		last = a->file;
+		add_root(match, a->file, b->file);
+	}
+}
+
+/* ---- tables of switches ---- */
+
+/* The instruction that an entry leads to; SIZE_MAX when that is not in the body. */
+static size_t entry_target(const struct build *build, const struct code *code, size_t body, uint64_t table, size_t i)
+{
+	uint64_t room = 0;
+	const uint8_t *bytes = image_at(&build->image, table + 4 * i, &room);
+	int32_t distance;
+	uint64_t target;
+
+	if (!bytes || room < sizeof(distance))
+		return SIZE_MAX;
+	memcpy(&distance, bytes, sizeof(distance));
+	target = table + (uint64_t)(int64_t)distance;
+	return functions_in_body(&build->functions, body, target) ? code_index(code, target) : SIZE_MAX;
+}
+
+/* How many entries there can be at most. */
+static size_t table_room(const struct build *build, uint64_t table)
+{
+	uint64_t n = (build_end_of(build, table) - table) / 4;
+
+	return n < TABLE_MAX ? (size_t)n : TABLE_MAX;
+}
+
+/* Tables of a switch, entries relative to their own beginning: 1 the same, 0 not, -1 when they are not tables. */
+static int same_tables(struct match *match, uint64_t a, uint64_t b)
+{
+	size_t n = table_room(match->old, a), m = table_room(match->new, b), i;
+
+	for (i = 0; i < n && i < m; i++) {
+		size_t x = entry_target(match->old, &match->old_code, match->old_body, a, i);
+		size_t y = entry_target(match->new, &match->new_code, match->new_body, b, i);
+
+		if (x == SIZE_MAX || y == SIZE_MAX)
+			return i ? 1 : x == y ? -1 : 0; /* how many there are is in the instructions, too */
+		if (x != y)
+			return 0;
+	}
+	return i ? 1 : -1;
+}
+
+/* ---- names ---- */
+
+/* "table.0" of a variable inside a function, numbered by the compiler. */
+static size_t name_length(const char *name)
+{
+	size_t n = strlen(name), end = n;
+
+	while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
+		end--;
+	return end > 1 && end < n && name[end - 1] == '.' ? end - 1 : n;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = name_length(a);
+
+	return n == name_length(b) && !memcmp(a, b, n);
+}
+
+static bool is_function_pair(const struct match *match, size_t a, size_t b)
+{
+	if (a == FUNCTIONS_NONE || b == FUNCTIONS_NONE)
+		return false;
+	return match->new_of_old[a] == b || (a == match->old_function && b == match->new_function);
+}
+
+/* Symbols that other files could define: the functions are a pair, or the names are the same. */
+static bool same_symbol(const struct match *match, const char *a, const char *b)
+{
+	size_t f = functions_named(&match->old->functions, a), g = functions_named(&match->new->functions, b);
+
+	return !strcmp(a, b) || is_function_pair(match, f, g);
+}
+
+/* ---- code ---- */
+
+/* A label of code that belongs to no function: by name and distance. */
+static bool same_label_of_code(const struct match *match, uint64_t a, uint64_t b)
+{
+	size_t i = image_symbol_before(&match->old->image, a), j = image_symbol_before(&match->new->image, b);
+	const struct image_symbol *x, *y;
+
+	if (i == SIZE_MAX || j == SIZE_MAX)
+		return i == j;
+	x = &match->old->image.symbols[i];
+	y = &match->new->image.symbols[j];
+	return a - x->address == b - y->address && same_name(x->name, y->name);
+}
+
+static bool same_code(const struct match *match, uint64_t a, uint64_t b)
+{
+	const struct functions *f = &match->old->functions, *g = &match->new->functions;
+	size_t x = functions_body_at(f, a), y = functions_body_at(g, b);
+	const char *p = image_import_at(&match->old->image, a), *q = image_import_at(&match->new->image, b);
+
+	if (functions_in_body(f, match->old_body, a) && functions_in_body(g, match->new_body, b))
+		return code_index(&match->old_code, a) == code_index(&match->new_code, b);
+	if (x != FUNCTIONS_NONE && y != FUNCTIONS_NONE)
+		return is_function_pair(match, f->bodies[x].function, g->bodies[y].function) &&
+		       a - f->bodies[x].entry == b - g->bodies[y].entry && !strcmp(f->bodies[x].label, g->bodies[y].label);
+	if (p && q)
+		return same_symbol(match, p, q);
+	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* through the linkage table in one build, directly in the other */
+		return (p || q) && is_function_pair(match, build_callee(match->old, a), build_callee(match->new, b));
+	return !p && !q && same_label_of_code(match, a, b);
+}
+
+/* ---- thread-local data ---- */
+
+static const struct image_symbol *thread_symbol(const struct image *image, uint64_t offset)
+{
+	size_t i = map_last(image->threads, image->n_threads, sizeof(*image->threads), offset);
+
+	return i == SIZE_MAX ? NULL : &image->threads[i];
+}
+
+static bool same_thread_data(const struct match *match, uint64_t a, uint64_t b)
+{
+	const struct image_symbol *x = thread_symbol(&match->old->image, a), *y = thread_symbol(&match->new->image, b);
+
+	if (!x || !y)
+		return !x && !y && a == b;
+	return a - x->address == b - y->address && same_name(x->name, y->name);
+}
+
+/* ---- the linker's tables ---- */
+
+static bool is_thread_relocation(uint32_t type)
+{
+	return type == R_X86_64_DTPMOD64 || type == R_X86_64_DTPOFF64 || type == R_X86_64_TPOFF64 || type == R_X86_64_TLSDESC;
+}
+
+static bool word_at(const struct image *image, uint64_t address, uint64_t *word)
+{
+	uint64_t n = 0;
+	const uint8_t *bytes = image_at(image, address, &n);
+
+	if (!bytes || n < sizeof(*word))
+		return false;
+	memcpy(word, bytes, sizeof(*word));
+	return true;
+}
+
+/* The place in the block of thread-local data that a relocation without a symbol is about. */
+static uint64_t thread_target(const struct image *image, const struct image_relocation *relocation)
+{
+	uint64_t offset = (uint64_t)relocation->addend;
+
+	if (relocation->type == R_X86_64_DTPMOD64)
+		word_at(image, relocation->address + 8, &offset);
+	return offset;
+}
+
+/* Pointers at two addresses, filled in by the linker or at start. */
+static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
+{
+	const struct image_relocation *r = image_relocation_at(&match->old->image, a),
+	                              *s = image_relocation_at(&match->new->image, b);
+	uint64_t x, y;
+
+	if (r && s) {
+		if (is_thread_relocation(r->type) != is_thread_relocation(s->type) || !r->symbol != !s->symbol)
+			return false;
+		if (r->symbol)
+			return r->addend == s->addend && same_symbol(match, r->symbol, s->symbol);
+		if (is_thread_relocation(r->type))
+			return same_thread_data(match, thread_target(&match->old->image, r),
+			                        thread_target(&match->new->image, s));
+		return same_place(match, (uint64_t)r->addend, (uint64_t)s->addend, 0, depth + 1);
+	}
+	if (r || s || !word_at(&match->old->image, a, &x) || !word_at(&match->new->image, b, &y))
+		return !r && !s;
+	if (x == y && (!x || !match->old->image.fixed))
+		return true;
+	return same_place(match, x, y, 0, depth + 1);
+}
+
+/* ---- data ---- */
+
+/* Never written once the program runs. What is relocated at start is written once and then protected: .data.rel.ro. */
+static bool is_constant(const struct image_section *section)
+{
+	return !image_is_code(section) && (!(section->flags & SHF_WRITE) || !strncmp(section->name, ".data.rel.ro", 12));
+}
+
+/* The linker's table of addresses. */
+static bool is_got(const struct image_section *section)
+{
+	return !strncmp(section->name, ".got", 4);
+}
+
+/* The symbol of data that covers the address. */
+static const struct image_symbol *object_at(const struct image *image, uint64_t address)
+{
+	size_t i = image_symbol_before(image, address);
+
+	if (i == SIZE_MAX || image->symbols[i].kind != IMAGE_DATA ||
+	    address - image->symbols[i].address >= image->symbols[i].size)
+		return NULL;
+	return &image->symbols[i];
+}
+
+/* Of the symbols around two addresses, one of the same name at the same distance: an address behind the end of an array, or
+ * before its beginning, is in another one. */
+static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
+{
+	const struct image *f = &match->old->image, *g = &match->new->image;
+	size_t first_a = image_symbol_before(f, a), first_b = image_symbol_before(g, b);
+
+	for (size_t i = 0; i < 3; i++)
+		for (size_t j = 0; j < 3; j++) {
+			size_t x = first_a + 1 - i, y = first_b + 1 - j; /* SIZE_MAX + 1 is 0 */
+
+			if (x < f->n_symbols && y < g->n_symbols && a - f->symbols[x].address == b - g->symbols[y].address &&
+			    same_name(f->symbols[x].name, g->symbols[y].name))
+				return true;
+		}
+	return false;
+}
+
+static bool has_virtual_functions(const char *name)
+{
+	/* tables of classes: what they point to are functions that are compared themselves */
+	return !strncmp(name, "_ZT", 3) && strchr("VITSC", name[3]) && name[3];
+}
+
+static bool same_object(struct match *match, const struct image_symbol *x, const struct image_symbol *y, int depth)
+{
+	if (has_virtual_functions(x->name) || has_virtual_functions(y->name))
+		return !strcmp(x->name, y->name);
+	if (x->size == y->size && same_contents(match, x->address, y->address, x->size, depth))
+		return true;
+	if (match_text_at(&match->old->image, x->address) + 1 == x->size && same_texts(match, x->address, y->address) == 1)
+		return true;
+	if (same_name(x->name, y->name) && !match->constant)
+		match->constant = y->name;
+	return false;
+}
+
+/* A constant without a name: a literal, a table of a switch, an image of initial values. 1 the same, 0 not, -1 other bytes of a
+ * kind that is not known. */
+static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+{
+	uint64_t n_a, n_b, n = width;
+	int same;
+
+	if (width)
+		return same_contents(match, a, b, width, depth);
+	same = same_tables(match, a, b); /* before texts: distances back into the code have bytes that could be letters */
+	if (same >= 0)
+		return same;
+	same = same_texts(match, a, b);
+	if (same >= 0)
+		return same;
+	n_a = build_end_of(match->old, a) - a;
+	n_b = build_end_of(match->new, b) - b;
+	n = n_a < n_b ? n_a : n_b;
+	return same_contents(match, a, b, n < ANONYMOUS_MAX ? n : ANONYMOUS_MAX, depth) ? 1 : -1;
+}
+
+/* The symbol of data that ends here. */
+static const struct image_symbol *object_before(const struct image *image, uint64_t address)
+{
+	const struct image_symbol *object = address ? object_at(image, address - 1) : NULL;
+
+	return object && object->address + object->size == address ? object : NULL;
+}
+
+/* Where loops over an array end. */
+static bool same_end(const struct match *match, uint64_t a, uint64_t b)
+{
+	const struct image_symbol *x = object_before(&match->old->image, a), *y = object_before(&match->new->image, b);
+
+	return x && y && x->size == y->size && same_name(x->name, y->name);
+}
+
+static bool same_constant(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+{
+	const struct image_symbol *x = object_at(&match->old->image, a), *y = object_at(&match->new->image, b);
+	int same = 0;
+
+	if (x && y && a - x->address == b - y->address) {
+		bool equal = same_object(match, x, y, depth);
+
+		if (equal || same_name(x->name, y->name))
+			return equal;
+	}
+	if (!x && !y)
+		same = same_anonymous(match, a, b, width, depth);
+	else if (same_texts(match, a, b) < 0)
+		same = -1;
+	return same > 0 || (same < 0 && !width && same_end(match, a, b));
+}
+
+static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+{
+	const struct image_section *s = image_section_at(&match->old->image, a), *t = image_section_at(&match->new->image, b);
+
+	if (s && t && is_got(s) && is_got(t))
+		return same_slot(match, a, b, depth);
+	if (s && t && is_constant(s) && is_constant(t))
+		return same_constant(match, a, b, width, depth);
+	if (same_neighbour(match, a, b))
+		return true;
+	/* no names anywhere: the linker's own data */
+	return s && t && !match->old->image.n_symbols && !match->new->image.n_symbols && !strcmp(s->name, t->name);
+}
+
+static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+{
+	const struct image_section *s = image_section_at(&match->old->image, a), *t = image_section_at(&match->new->image, b);
+
+	if (depth > POINTERS_DEEP)
+		return true;
+	if (!s && !t)
+		return true;
+	if (s && t && image_is_code(s) && image_is_code(t))
+		return same_code(match, a, b);
+	return same_data(match, a, b, width, depth);
+}
+
+/* Do two references mean the same? */
+static bool same_reference(struct match *match, const struct code_reference *a, const struct code_reference *b)
+{
+	if (a->kind != b->kind || a->width != b->width)
+		return false;
+	if (a->kind == CODE_THREAD)
+		return same_thread_data(match, a->target, b->target);
+	return same_place(match, a->target, b->target, a->width, 0);
+}
+
+/* ---- contents ---- */
+
+static bool same_word(struct match *match, uint64_t a, uint64_t b, const uint8_t *x, const uint8_t *y, int depth)
+{
+	const struct image *f = &match->old->image, *g = &match->new->image;
+	uint64_t p, q;
+
+	if (image_relocation_at(f, a) || image_relocation_at(g, b))
+		return same_slot(match, a, b, depth);
+	if (!memcmp(x, y, 8))
+		return true;
+	memcpy(&p, x, 8);
+	memcpy(&q, y, 8);
+	return image_section_at(f, p) && image_section_at(g, q) && same_place(match, p, q, 0, depth + 1);
+}
+
+static bool compare_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth)
+{
+	uint64_t room_a = 0, room_b = 0;
+	const uint8_t *x = image_at(&match->old->image, a, &room_a), *y = image_at(&match->new->image, b, &room_b);
+
+	if (!x || !y)
+		return !x && !y;
+	if ((room_a < n || room_b < n) && room_a != room_b)
+		return false;
+	n = n < room_a ? n : room_a;
+	if (!match->old->image.n_relocations && !match->new->image.n_relocations && !memcmp(x, y, n))
+		return true;
+	for (uint64_t i = 0; i < n;) {
+		bool word = n - i >= 8 && (a + i) % 8 == 0 && (b + i) % 8 == 0;
+
+		if (word ? !same_word(match, a + i, b + i, x + i, y + i, depth) : x[i] != y[i])
+			return false;
+		i += word ? 8 : 1;
+	}
+	return true;
+}
+
+static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth)
+{
+	uint64_t key = map_mix(map_mix(a, b), n);
+	size_t known;
+
+	if (map_get(&match->contents, key, &known))
+		return known;
+	map_set(&match->contents, key, 1);
+	known = compare_contents(match, a, b, n, depth);
+	map_set(&match->contents, key, known);
+	return known;
 }
 
 /* ---- instructions ---- */
@@ -61,7 +575,7 @@ static bool same_instruction(struct match *match, const struct instruction *a, c
 	if (!(a->n_references && a->references[0].kind == CODE_BRANCH) && !same_bytes(a, b))
 		return false;
 	for (size_t i = 0; i < a->n_references; i++)
-		if (!match_references(match, &a->references[i], &b->references[i]))
+		if (!same_reference(match, &a->references[i], &b->references[i]))
 			return false;
 	return true;
 }

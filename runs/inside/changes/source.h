@@ -8,16 +8,15 @@
 #define SOURCE_HUNKS_MAX    1000000u
 #define SOURCE_COMMIT_BYTES 65 /* of SHA-1 or SHA-256 */
 
-/* Lines that were taken out of one file and put into the other; an end without a file has no lines. */
+/* Lines that one file had and the other one has instead; a side without a file has no lines. */
 struct hunk {
-	const char *old_file, *new_file; /* in the repository; NULL: there is none. Kept by source->names */
+	const char *old_file, *new_file; /* in the repository, kept by the trees; NULL: there is none */
 	unsigned old_line, old_lines, new_line, new_lines;
 };
 
 struct source_tree {
 	char commit[SOURCE_COMMIT_BYTES];
-	const char **files; /* [n_files], of the whole tree, by their reversed text */
-	size_t n_files;
+	struct intern files; /* names of all of them */
 };
 
 struct source {
@@ -25,7 +24,6 @@ struct source {
 	size_t n_hunks, capacity;
 	struct source_tree old, new;
 	size_t outside; /* hunks that are in no function of either build; after source_touched() */
-	struct intern names;
 };
 
 /* Asks git; *out is overwritten, source_release() it. ASSAY_E_NOTFOUND with git's own words when there is no such repository
@@ -42,9 +40,11 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched,
                                  bool *in_hunk, struct assay_error *err);
 
-/* What one commit holds: the names of its files alone, as source->new; and the content of one of them, appended to *text. As source_read(). */
+/* What one commit holds: the names of its files, as source->new; and the content of one of them, appended to *text. Errors as
+ * source_read(). */
 enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err);
-enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err);
+enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text,
+                                 struct assay_error *err);
 
 /* The file of the tree that a path of debug information is: the longest that it ends with. NULL: none. */
 const char *source_file(const struct source_tree *tree, const char *path);
