@@ -16,7 +16,7 @@
 
 struct probe probe;
 
-/* What probe_start.c and probe_dlopen.c have. */
+/* What probe_start.c and probe_interpose.c have. */
 void probe_say(const char *text, const char *more, int errnum)
 {
 	(void)errnum;

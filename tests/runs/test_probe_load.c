@@ -62,7 +62,7 @@ static void end(struct samples *samples)
 	check(samples_read(probe.writer.path, samples, &err), &err);
 	probe_self = NULL;
 	probe_threads = NULL;
-	probe_far = probe_nobody;
+	probe_far = probe_far_none;
 	memset(probe_near, 0, sizeof(probe_near));
 	munmap(probe.functions, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]));
 	memset(&probe, 0, sizeof(probe));

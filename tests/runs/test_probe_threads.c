@@ -1,4 +1,6 @@
 /* Threads and children of the probe: those that it is told about, and others; whose calls are whose; the kernel's counters in them. */
+#include "runs/inside/probe/probe_counters.c"
+
 #include "tests/runs/probe_stack.h"
 
 #include <errno.h>
@@ -264,14 +266,14 @@ static void test_handler_before_thread(void **state)
 	samples_release(&s);
 }
 
-/* Who closes all files may have others of the same numbers: nothing is read from those, and they stay open. */
+/* A program that closes all files may open others at the same numbers: nothing is read from those, and they stay open. */
 static void test_software_files_replaced(void **state)
 {
 	static const char *const names[] = { "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES" };
 	struct probe_software software;
 	uint64_t values[2];
 	char text[32];
-	int ends[2], failed = probe_software_start(names, 2, &software);
+	int ends[2], failed = software_start(names, 2, &software);
 
 	(void)state;
 	if (failed == EACCES || failed == EPERM || failed == ENOSYS) {
@@ -279,17 +281,17 @@ static void test_software_files_replaced(void **state)
 		skip();
 	}
 	assert_int_equal(failed, 0);
-	assert_true(probe_software_read(&software, 2, values));
+	assert_true(software_read(&software, 2, values));
 	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
 	assert_int_equal(write(ends[1], "twenty-four bytes of its", 24), 24);
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(dup2(ends[0], software.files[i]), software.files[i]);
-	assert_false(probe_software_read(&software, 2, values));
-	probe_software_end(&software, 2);
+	assert_false(software_read(&software, 2, values));
+	software_end(&software, 2);
 	assert_int_equal(read(software.files[1], text, sizeof(text)), 24);
 	close(software.files[0]);
 	close(software.files[1]);
-	assert_false(probe_software_read(&software, 2, values));
+	assert_false(software_read(&software, 2, values));
 	close(ends[0]);
 	close(ends[1]);
 }

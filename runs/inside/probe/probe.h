@@ -1,5 +1,5 @@
-/* libassay-probe.so: calls of selected functions are counted, one of so many is measured. Inside another program's process: nothing here
- * allocates, locks or prints once the program runs, and what the hooks do touches no vector register.
+/* libassay-probe.so: calls of selected functions are counted, one in so many is measured. Inside another program's process: nothing here
+ * allocates, locks or prints once the program runs, and the hooks touch no vector register.
  *
  *   list file --list--> functions of this process's modules --patch--> a jump to a stub at each entry
  *   stub: counts down in the thread's storage; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
@@ -11,20 +11,19 @@
 #define RUNS_PROBE_PROBE_H
 
 #include "runs/inside/record/record_writer.h"
-#include "fleet/counting/refused.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_VERSION    "1"          /* of the environment variables and the list; the command that starts us says which it means */
+#define PROBE_VERSION    "1"          /* of the environment variables and the list; the command that starts us says which version it speaks */
 #define PROBE_DEPTH_MAX  16384u       /* sampled invocations that are active in a thread; deeper ones are not sampled */
-#define PROBE_LEVEL_MAX  16u          /* 1 call of 2^16 at the least */
+#define PROBE_LEVEL_MAX  16u          /* at least 1 call in 2^16 */
 #define PROBE_SOFTWARE_MAX 8u
 #define PROBE_NEAR       256u         /* functions whose calls are counted in thread-local storage itself: one instruction */
 #define PROBE_EXPORT     __attribute__((visibility("default")))
 #define PROBE_TLS        __attribute__((tls_model("initial-exec")))
-#define PROBE_KEEPS      __attribute__((no_caller_saved_registers)) /* of what calls nothing: it saves what it uses, all but %rax */
+#define PROBE_KEEPS      __attribute__((no_caller_saved_registers)) /* for functions that call nothing: they save what they use, all but %rax */
 
 /* An invocation that is being measured. */
 struct probe_frame {
@@ -34,25 +33,25 @@ struct probe_frame {
 	uint32_t level;         /* it stands for 2^level calls */
 	bool bare;              /* the return address is in its place: an exception may pass */
 	bool silent;            /* not to be recorded: it began before a fork() */
-	uint32_t inner, outer;  /* of -finstrument-functions: calls of the function in it that are not measured; its frame below, + 1 */
+	uint32_t inner, outer;  /* with -finstrument-functions: calls of the function in it that are not measured; its frame below, + 1 */
 	uint64_t ordinal, start;
-	uint64_t paused;        /* the thread's, at the beginning */
+	uint64_t paused;        /* the thread's value at the beginning */
 	uint64_t nested;        /* ticks in selected functions that it called, as far as is known */
 	uint64_t counters[];    /* [n_counters], at its beginning */
 };
 
-/* A function in a thread. */
+/* What a thread knows about a function. */
 struct probe_state {
 	uint64_t next;          /* ordinal of the call that is sampled next */
 	uint64_t mean;          /* ticks of an invocation without nested ones, moving */
-	uint64_t mean_low, mean_high; /* as long as it is not below, and below: the level stays */
+	uint64_t mean_low, mean_high; /* the level stays as long as mean_low <= mean < mean_high */
 	uint64_t last, last_ordinal; /* where the latest call whose length was weighed began; 0: none */
-	uint32_t level;         /* 1 call of 2^level is sampled */
-	uint32_t open;          /* of -finstrument-functions: the function's uppermost frame, + 1 */
+	uint32_t level;         /* 1 call in 2^level is sampled */
+	uint32_t open;          /* with -finstrument-functions: the function's uppermost frame, + 1 */
 };
 
-/* Events of the kernel in one group, the leader first. The program may have closed a file, and have another one there by now: its id is
- * the event's alone. */
+/* Events of the kernel in one group, the leader first. The program may have closed a descriptor, and opened another file at that number; the id
+ * tells. */
 struct probe_software {
 	int files[PROBE_SOFTWARE_MAX];
 	uint64_t ids[PROBE_SOFTWARE_MAX];
@@ -77,7 +76,7 @@ struct probe_thread {
 	struct probe_software software; /* the kernel's events */
 };
 
-/* Where the list's function lies in this process, and its number. */
+/* A function of the list in this process. */
 struct probe_function {
 	uint64_t seed;          /* which of its calls are sampled follows from this and the ordinal alone */
 	uintptr_t address;
@@ -91,7 +90,7 @@ struct probe {
 	uint32_t n_counters;
 	uint32_t threads;       /* alive */
 	uint64_t budget_ppm;    /* overhead that is allowed, in millionths */
-	uint64_t cost_sampled, cost_counted; /* ticks of a call that is sampled, that is only counted */
+	uint64_t cost_sampled, cost_counted; /* in ticks: of a sampled call, of a call that is only counted */
 	uint64_t cost_clock;    /* of the one look at the clock that is in every duration */
 	int patching_refused;   /* errno */
 };
@@ -101,9 +100,9 @@ extern struct probe_thread *probe_threads;
 extern __thread struct probe_thread *probe_self PROBE_TLS;
 extern __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
 extern __thread int32_t *probe_far PROBE_TLS;
-extern int32_t probe_nobody[RECORD_FUNCTIONS_MAX]; /* the far table of threads that have none yet */
+extern int32_t probe_far_none[RECORD_FUNCTIONS_MAX]; /* the far table of threads that have none yet */
 
-/* Of the calling thread or of another one: calls until the one that is sampled. */
+/* Calls of the function in that thread until the one that is sampled. */
 static inline int32_t *probe_countdown(const struct probe_thread *t, uint32_t function)
 {
 	return function < PROBE_NEAR ? &t->near[function] : &t->far[function];
@@ -119,7 +118,7 @@ static inline void probe_barrier(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* The clock, when all that the function has begun is done: without waiting, a chain of slow instructions would end behind the sample. */
+/* The clock, when all that the function has begun is done: without waiting, a chain of slow instructions would end after the sample. */
 static inline uint64_t probe_ticks_done(void)
 {
 	__asm__ volatile("lfence" ::: "memory");
@@ -129,22 +128,23 @@ static inline uint64_t probe_ticks_done(void)
 /* probe_trampoline.c */
 void probe_entry(void);
 void probe_return(void);
-/* Calls function(a, b) with all vector and x87 registers saved. */
-uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b);
+uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b); /* calls it with all vector and x87 registers saved */
 void probe_saved_init(void);
 
-/* probe_hook.c: general registers only. They have done what is to be done, or nothing: false; the time at which the function returned. */
+/* probe_hook.c, general registers only. False, or the time at which the function returned: nothing was done, the slow ones are to do it. */
 PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot);
-PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot); /* puts the return address back */
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot); /* 0: done, the return address is back */
 
-/* probe_frames.c, general registers only: the same, whatever is the case. */
+/* probe_frames.c, general registers only: the same in every case. */
 void probe_enter_slowly(uint32_t function, uintptr_t *slot);
 void probe_leave_slowly(uintptr_t *slot, uint64_t now);
+/* Ends frames that are dead when the stack is at `slot`: those below it, with `inclusive` the one at it, and overwritten ones. */
+void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
+bool probe_overwritten(const struct probe_frame *frame); /* left by a long jump: something else is at its slot */
+/* -finstrument-functions. */
 void probe_instrumented_enter(uint32_t function, uintptr_t *slot);
 void probe_instrumented_leave(uint32_t function, uintptr_t *slot);
-/* Ends frames that are dead when the stack is at `slot`: those below it, with `inclusive` the one at it, and what was overwritten. */
-void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
-bool probe_overwritten(const struct probe_frame *frame);
+bool probe_instrumented_add(uintptr_t address, uint32_t number); /* false: no room */
 
 /* The moving mean, one invocation later; one that was interrupted for long counts no more than eight usual ones. */
 static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
@@ -154,18 +154,18 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 	return mean + (uint64_t)((int64_t)((alone < most ? alone : most) - mean) >> 3);
 }
 
-/* probe_level.c: general registers only. */
+/* probe_level.c, general registers only. */
 uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone);
-bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone);
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from);
+bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone); /* true: the level has changed */
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* the first sampled ordinal from this one on */
 
 /* probe_thread.c */
-struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* of the calling thread; NULL: begun already, or no memory */
-void probe_thread_start(void); /* the same, for one that is counted in probe.threads and finds out where its stack is */
+struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* the calling thread; NULL: begun already, or no memory */
+void probe_thread_start(void); /* the same, for a thread that is counted in probe.threads and finds out where its stack is */
 void probe_threads_end(void);
 void probe_thread_init(void);
 void probe_child(struct probe_thread *t); /* the first call in a forked child */
-void probe_child_begin(void);  /* the same, when something else comes before its first call; nothing in other processes */
+void probe_child_begin(void); /* the same, when something else comes before its first call; does nothing in other processes */
 
 /* probe_counters.c */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
@@ -173,55 +173,31 @@ void probe_counters_thread(struct probe_thread *t);
 void probe_counters_thread_end(struct probe_thread *t);
 void probe_counters_child(struct probe_thread *t, bool alone); /* alone: the parent had no other thread */
 void probe_counters_read(struct probe_thread *t, uint64_t *values);
-void probe_counters_why(void); /* what could not be had, into the record */
-
-/* probe_software.c: n <= PROBE_SOFTWARE_MAX events. 0 or an errno; end what has started. False: they are not there any more. */
-int probe_software_allowed(const char *const *names, uint32_t n); /* the greatest kernel.perf_event_paranoid with which everybody may have them */
-int probe_software_start(const char *const *names, uint32_t n, struct probe_software *out);
-void probe_software_end(const struct probe_software *software, uint32_t n);
-bool probe_software_read(const struct probe_software *software, uint32_t n, uint64_t *values);
+void probe_counters_why(void); /* writes what is not available into the file, and why */
 
 /* probe_list.c */
 struct probe_entry {
-	uint64_t address;           /* in the module's file */
+	uint64_t address; /* in the module's file */
 	const char *module, *name;
-	uint32_t number;            /* UINT32_MAX: not in any module so far */
+	uint32_t number; /* UINT32_MAX: not in any module so far */
 };
 struct probe_list {
-	struct probe_entry *items;  /* [n] */
+	struct probe_entry *items; /* [n] */
 	size_t n;
 };
-bool probe_list_read(const char *path, struct probe_list *out); /* false: said why */
-/* text[n], and a NUL behind it, which is changed and has to stay; items: room for as many as there are lines. Returns the number of the
- * first line that begins as one of a function and is none, 0: there is none. */
+bool probe_list_read(const char *path, struct probe_list *out); /* false: it has said why */
+/* text[n] with a NUL after it, which is changed and must stay; out->items has room for as many entries as there are lines. Returns the number
+ * of the first line that begins like a function's and is not one; 0: there is none. */
 size_t probe_list_parse(char *text, size_t n, struct probe_list *out);
 
 /* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
 void probe_modules_scan(const struct probe_list *list);
 
-/* probe_patch.c */
-enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
-/* What is at a function's beginning, of which 9 bytes are read; *site is where the jump goes. */
-enum probe_site probe_site_at(uintptr_t function, uintptr_t *site);
-struct probe_patch {
-	uintptr_t site;
-	uint32_t number;
-};
-struct probe_range {
-	uintptr_t low, high;
-	int protection; /* of mmap() */
-};
-/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
-int probe_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code);
-
-/* probe_dlopen.c */
+/* probe_interpose.c */
 void *probe_library(const char *file, int mode); /* dlopen() for ourselves: nothing is looked for in it */
 
-/* probe_instrumented.c */
-bool probe_instrumented_add(uintptr_t address, uint32_t number); /* false: no room */
-
 /* probe_start.c */
-bool probe_begin(void); /* the file of samples, opened when the first function is there; false: it cannot be had */
+bool probe_begin(void);  /* opens the file of samples when the first function is found; false: it cannot be written */
 void probe_loaded(void); /* modules have come */
 void probe_say(const char *text, const char *more, int errnum);
 

@@ -1,16 +1,135 @@
-/* Counters of the processor through PAPI, one event set a thread; those of the kernel without it. PAPI is looked for when counters
- * are wanted, so that programs need it for nothing else. */
+/* Counters of a thread: the processor's through PAPI, one event set a thread; the kernel's in one group of events, without PAPI, which has nothing where
+ * it does not know the processor. PAPI is looked for when counters are wanted, so that programs need it for nothing else. */
 #include "runs/inside/probe/probe.h"
+#include "fleet/counting/refused.h"
+#include "fleet/counting/software.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <papi.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define NAMES_BYTES_MAX 8192
+
+static char names_text[NAMES_BYTES_MAX];
+static const char **wanted;
+static uint32_t n_wanted;
+static bool of_kernel;
+static const char *why; /* nothing is counted */
+static char why_text[256];
+
+/* ---- the kernel's events ---- */
+
+/* The greatest kernel.perf_event_paranoid with which every user may have these events. */
+static int software_allowed(const char *const *names, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		size_t row = software_event(names[i]);
+
+		if (row < SOFTWARE_EVENTS && software_events[row].in_kernel_only)
+			return REFUSED_KERNEL;
+	}
+	return REFUSED_USER;
+}
+
+static int software_open(const char *name, int group)
+{
+	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .read_format = PERF_FORMAT_GROUP, .exclude_hv = 1 };
+	size_t row = software_event(name);
+	int file, high;
+
+	if (row == SOFTWARE_EVENTS) {
+		errno = ENOENT;
+		return -1;
+	}
+	event.config = software_events[row].config;
+	file = (int)syscall(SYS_perf_event_open, &event, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
+	if (file < 0 && (errno == EACCES || errno == EPERM) && !software_events[row].in_kernel_only) {
+		event.exclude_kernel = 1;
+		file = (int)syscall(SYS_perf_event_open, &event, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
+	}
+	high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST);
+	if (high < 0)
+		return file;
+	close(file);
+	return high;
+}
+
+static bool software_id(int file, uint64_t *id)
+{
+	return syscall(SYS_ioctl, file, PERF_EVENT_IOC_ID, id) == 0;
+}
+
+static bool software_is_ours(const struct probe_software *software, uint32_t i)
+{
+	uint64_t id;
+
+	return software_id(software->files[i], &id) && id == software->ids[i];
+}
+
+static void software_end(const struct probe_software *software, uint32_t n)
+{
+	while (n-- > 0)
+		if (software_is_ours(software, n))
+			close(software->files[n]);
+}
+
+/* 0, or an errno: then nothing is open. */
+static int software_start(const char *const *names, uint32_t n, struct probe_software *out)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		int file = software_open(names[i], i ? out->files[0] : -1);
+
+		out->files[i] = file;
+		if (file < 0 || !software_id(file, &out->ids[i])) {
+			int failed = errno;
+
+			if (file >= 0)
+				close(file);
+			software_end(out, i);
+			return failed;
+		}
+	}
+	return 0;
+}
+
+/* False: the events are no longer there. That is checked first, for reading from a pipe or a socket of the program's would take something away. */
+static bool software_read(const struct probe_software *software, uint32_t n, uint64_t *values)
+{
+	uint64_t group[1 + PROBE_SOFTWARE_MAX];
+	long got;
+
+	if (!software_is_ours(software, 0))
+		return false;
+	got = syscall(SYS_read, software->files[0], group, (1 + n) * sizeof(group[0]));
+	if (got != (long)((1 + n) * sizeof(group[0])) || group[0] != n)
+		return false;
+	memcpy(values, group + 1, n * sizeof(values[0]));
+	return true;
+}
+
+/* Why the kernel's events are not available; NULL: they are. */
+static const char *software_try(void)
+{
+	struct probe_software events;
+	int failed;
+
+	if (n_wanted > PROBE_SOFTWARE_MAX)
+		return "too many events of the kernel";
+	failed = software_start(wanted, n_wanted, &events);
+	if (!failed) {
+		software_end(&events, n_wanted);
+		return NULL;
+	}
+	refused_here(failed, software_allowed(wanted, n_wanted), why_text, sizeof(why_text));
+	return why_text;
+}
+
+/* ---- PAPI ---- */
 
 static struct {
 	int (*library_init)(int);
@@ -26,13 +145,6 @@ static struct {
 	int (*destroy_eventset)(int *);
 	char *(*strerror)(int);
 } papi;
-
-static char names_text[NAMES_BYTES_MAX];
-static const char **wanted;
-static uint32_t n_wanted;
-static bool software;
-static const char *why; /* nothing is counted */
-static char why_text[256];
 
 static unsigned long thread_id(void)
 {
@@ -64,26 +176,6 @@ static bool papi_find(void)
 	return true;
 }
 
-/* "software:NAME,NAME" or "papi:NAME,NAME": the names into names[]; false: not so. */
-static bool split(const char *text, const char **names, uint32_t *n, enum record_back_end *back_end)
-{
-	const char *colon = strchr(text, ':');
-
-	if (!colon || strlen(colon) >= sizeof(names_text))
-		return false;
-	*back_end = strncmp(text, "software:", 9) == 0 ? RECORD_SOFTWARE : RECORD_PAPI;
-	memcpy(names_text, colon + 1, strlen(colon));
-	*n = 0;
-	for (char *at = names_text, *comma; at && *n < RECORD_COUNTERS_MAX; at = comma) {
-		comma = strchr(at, ',');
-		if (comma)
-			*comma++ = '\0';
-		if (*at)
-			names[(*n)++] = at;
-	}
-	return *n > 0;
-}
-
 /* An event set of this thread that counts; PAPI_OK, or PAPI's reason. */
 static int event_set_start(int *event_set)
 {
@@ -107,24 +199,7 @@ static void event_set_end(int *event_set)
 	papi.destroy_eventset(event_set);
 }
 
-/* Why the kernel's events cannot be had; NULL: they can. */
-static const char *software_try(void)
-{
-	struct probe_software events;
-	int failed;
-
-	if (n_wanted > PROBE_SOFTWARE_MAX)
-		return "too many events of the kernel";
-	failed = probe_software_start(wanted, n_wanted, &events);
-	if (!failed) {
-		probe_software_end(&events, n_wanted);
-		return NULL;
-	}
-	refused_here(failed, probe_software_allowed(wanted, n_wanted), why_text, sizeof(why_text));
-	return why_text;
-}
-
-/* In a child process, too: PAPI notices that it is another one, and begins anew. */
+/* In a child process, too: PAPI notices that the process is another one, and begins anew. Returns why it cannot be used; NULL: it can. */
 static const char *papi_begin(int *event_set)
 {
 	int code;
@@ -152,6 +227,28 @@ static const char *papi_try(void)
 	return failed;
 }
 
+/* ---- both ---- */
+
+/* "software:NAME,NAME" or "papi:NAME,NAME": the names into names[]; false: the text is something else. */
+static bool names_split(const char *text, const char **names, uint32_t *n, enum record_back_end *back_end)
+{
+	const char *colon = strchr(text, ':');
+
+	if (!colon || strlen(colon) >= sizeof(names_text))
+		return false;
+	*back_end = strncmp(text, "software:", 9) == 0 ? RECORD_SOFTWARE : RECORD_PAPI;
+	memcpy(names_text, colon + 1, strlen(colon));
+	*n = 0;
+	for (char *at = names_text, *comma; at && *n < RECORD_COUNTERS_MAX; at = comma) {
+		comma = strchr(at, ',');
+		if (comma)
+			*comma++ = '\0';
+		if (*at)
+			names[(*n)++] = at;
+	}
+	return *n > 0;
+}
+
 enum record_back_end probe_counters_init(const char *text, const char **names, uint32_t *n)
 {
 	enum record_back_end back_end = RECORD_TIME;
@@ -160,7 +257,7 @@ enum record_back_end probe_counters_init(const char *text, const char **names, u
 	if (!text || !*text)
 		return RECORD_TIME;
 	wanted = names;
-	if (!split(text, names, &n_wanted, &back_end))
+	if (!names_split(text, names, &n_wanted, &back_end))
 		why = "ASSAY_PROBE_COUNTERS is not KIND:NAME,NAME...";
 	else
 		why = back_end == RECORD_SOFTWARE ? software_try() : papi_try();
@@ -169,7 +266,7 @@ enum record_back_end probe_counters_init(const char *text, const char **names, u
 		n_wanted = 0;
 		return RECORD_TIME;
 	}
-	software = back_end == RECORD_SOFTWARE;
+	of_kernel = back_end == RECORD_SOFTWARE;
 	*n = n_wanted;
 	return back_end;
 }
@@ -184,8 +281,8 @@ void probe_counters_thread(struct probe_thread *t)
 {
 	if (!n_wanted || why)
 		return;
-	if (software) {
-		t->counting = probe_software_start(wanted, n_wanted, &t->software) == 0;
+	if (of_kernel) {
+		t->counting = software_start(wanted, n_wanted, &t->software) == 0;
 		return;
 	}
 	papi.register_thread();
@@ -197,8 +294,8 @@ void probe_counters_thread_end(struct probe_thread *t)
 	if (!t->counting)
 		return;
 	t->counting = false;
-	if (software) {
-		probe_software_end(&t->software, n_wanted);
+	if (of_kernel) {
+		software_end(&t->software, n_wanted);
 		return;
 	}
 	event_set_end(&t->event_set);
@@ -215,10 +312,10 @@ void probe_counters_child(struct probe_thread *t, bool alone)
 	t->counting = false;
 	if (!n_wanted || why)
 		return;
-	if (software) {
+	if (of_kernel) {
 		if (counted)
-			probe_software_end(&t->software, n_wanted);
-		t->counting = counted && probe_software_start(wanted, n_wanted, &t->software) == 0;
+			software_end(&t->software, n_wanted);
+		t->counting = counted && software_start(wanted, n_wanted, &t->software) == 0;
 		return;
 	}
 	why = alone ? papi_begin(&t->event_set) : "the child of a process with several threads";
@@ -228,11 +325,11 @@ void probe_counters_child(struct probe_thread *t, bool alone)
 void probe_counters_read(struct probe_thread *t, uint64_t *values)
 {
 	long long now[RECORD_COUNTERS_MAX];
-	bool read = software ? probe_software_read(&t->software, n_wanted, values) : papi.read(t->event_set, now) == PAPI_OK;
+	bool read = of_kernel ? software_read(&t->software, n_wanted, values) : papi.read(t->event_set, now) == PAPI_OK;
 
 	for (uint32_t i = 0; i < n_wanted; i++)
 		if (!read)
 			values[i] = UINT64_MAX;
-		else if (!software)
+		else if (!of_kernel)
 			values[i] = (uint64_t)now[i];
 }

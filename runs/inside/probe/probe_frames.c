@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX) /* a power of two */
+
 /* ---- what leaves this file: system calls may fail there, and errno is the program's ---- */
 
 static uint64_t call_begin(void *slot, void *unused)
@@ -293,7 +295,41 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	let_go(t);
 }
 
-/* ---- -finstrument-functions: the compiler calls us at both ends, and no return address is touched ---- */
+/* ---- the fall-back, -finstrument-functions: the compiler calls us at both ends of every function, and no return address is touched ---- */
+
+/* Open addressing by the function's address; filled while one thread loads modules, read by all. */
+static struct {
+	uintptr_t address;
+	uint32_t number;
+} instrumented[INSTRUMENTED_SLOTS];
+static uint32_t n_instrumented; /* a quarter stays free: looking ends there */
+
+static size_t instrumented_slot(uintptr_t address)
+{
+	return (size_t)((address >> 2) * 0x9e3779b97f4a7c15u >> 47) & (INSTRUMENTED_SLOTS - 1);
+}
+
+bool probe_instrumented_add(uintptr_t address, uint32_t number)
+{
+	size_t at = instrumented_slot(address);
+
+	while (instrumented[at].address && instrumented[at].address != address)
+		at = (at + 1) & (INSTRUMENTED_SLOTS - 1);
+	if (!instrumented[at].address && n_instrumented >= INSTRUMENTED_SLOTS / 4 * 3)
+		return false;
+	n_instrumented += !instrumented[at].address;
+	instrumented[at].number = number;
+	__atomic_store_n(&instrumented[at].address, address, __ATOMIC_RELEASE);
+	return true;
+}
+
+static inline uint32_t instrumented_find(uintptr_t address)
+{
+	for (size_t at = instrumented_slot(address); instrumented[at].address; at = (at + 1) & (INSTRUMENTED_SLOTS - 1))
+		if (instrumented[at].address == address)
+			return instrumented[at].number;
+	return UINT32_MAX;
+}
 
 static void inner(struct probe_thread *t, uint32_t function)
 {
@@ -345,4 +381,25 @@ void probe_instrumented_leave(uint32_t function, uintptr_t *slot)
 	if (t->depth)
 		pop(t, now, 0);
 	let_go(t);
+}
+
+PROBE_EXPORT void __cyg_profile_func_enter(void *function, void *site);
+PROBE_EXPORT void __cyg_profile_func_exit(void *function, void *site);
+
+void __cyg_profile_func_enter(void *function, void *site)
+{
+	uint32_t number = n_instrumented ? instrumented_find((uintptr_t)function) : UINT32_MAX;
+
+	(void)site;
+	if (number != UINT32_MAX)
+		probe_instrumented_enter(number, __builtin_dwarf_cfa());
+}
+
+void __cyg_profile_func_exit(void *function, void *site)
+{
+	uint32_t number = n_instrumented ? instrumented_find((uintptr_t)function) : UINT32_MAX;
+
+	(void)site;
+	if (number != UINT32_MAX)
+		probe_instrumented_leave(number, __builtin_dwarf_cfa());
 }

@@ -13,11 +13,11 @@
 
 #define ROUNDS 3 /* of destructors of thread-specific data: others' come before ours */
 
-int32_t probe_nobody[RECORD_FUNCTIONS_MAX];
+int32_t probe_far_none[RECORD_FUNCTIONS_MAX];
 struct probe_thread *probe_threads;
 __thread struct probe_thread *probe_self PROBE_TLS;
 __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
-__thread int32_t *probe_far PROBE_TLS = probe_nobody;
+__thread int32_t *probe_far PROBE_TLS = probe_far_none;
 
 static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* of threads that are measured no more: a hook is at work for ever */
 static pthread_key_t key;
@@ -179,7 +179,7 @@ static void thread_end(void *value)
 	totals(*t, &t->record);
 	probe_counters_thread_end(t);
 	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
-	probe_far = probe_nobody;
+	probe_far = probe_far_none;
 	for (uint32_t i = 0; i < PROBE_NEAR; i++)
 		probe_near[i] = INT32_MAX;
 	probe_self = &ended;

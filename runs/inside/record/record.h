@@ -1,7 +1,7 @@
-/* The file of samples, as libraries inside other people's processes write it (runs/inside/probe, runs/inside/emulate) and runs/inside/samples/samples.h reads it: with
- * the writer beside it, the only header of this project that those libraries include. A sample is what one dynamic invocation of one selected function counted.
+/* The file of samples, as libraries inside other people's processes write it (runs/inside/probe, runs/inside/emulate) and
+ * runs/inside/samples/samples.h reads it. A sample is what one dynamic invocation of one selected function counted.
  *
- * The file is mapped and written in place: what stood there when the process was killed is whole. One file a process
+ * The file is mapped and written in place: what was there when the process was killed is whole. One file a process
  * (DIRECTORY/PID-N.samples; a child of fork() begins its own). Little-endian; all structs are multiples of 8 bytes.
  *
  *   record_header, then the names (text), then chunks of chunk_bytes each, the first at header_bytes + names_bytes_max
@@ -24,7 +24,7 @@
 #define RECORD_CHUNK_BYTES_MAX (16u << 20)
 
 enum record_back_end {
-	RECORD_TIME,     /* time stamps alone: no counter could be had */
+	RECORD_TIME,     /* time stamps alone: no counter was available */
 	RECORD_PAPI,     /* counters of the processor, through PAPI */
 	RECORD_SOFTWARE, /* counters of the kernel and of software, through PAPI */
 	RECORD_EMULATED, /* runs/inside/emulate/: never comparable with any other */
@@ -37,11 +37,11 @@ struct record_header {
 	uint32_t chunk_bytes;      /* multiple of 4096 */
 	uint32_t n_counters;
 	uint64_t pid, started_ns;  /* real time since 1970 */
-	uint64_t started_ticks;    /* the same moment, as samples say it */
+	uint64_t started_ticks;    /* the same moment by the time stamps */
 	uint64_t ticks_per_s;      /* of the time stamps */
 	uint64_t names_bytes;      /* in use; grows, stored after the text is there */
 	uint64_t chunks;           /* in use; grows */
-	uint64_t dropped;          /* samples for which there was no room at all */
+	uint64_t dropped;          /* samples for which there was not even a chunk */
 	uint64_t finished;         /* 1 when the process ended in order */
 };
 
@@ -49,30 +49,30 @@ struct record_header {
 struct record_chunk {
 	uint32_t magic, thread;    /* threads count from 0 in the order of their first sample */
 	uint64_t samples;          /* whole ones that follow; stored after the sample is there */
-	uint64_t dropped;          /* of this thread since the chunk began */
+	uint64_t dropped;          /* samples of this thread since the chunk began */
 };
 
-/* How an invocation ended, and what is known of what it called. */
-#define RECORD_UNWOUND   1u /* by longjmp(), an exception or the thread's end: the duration is until that was seen */
-#define RECORD_ESTIMATED 2u /* some selected functions were not sampled at every call: what nested ones took is an estimate */
-#define RECORD_TOTAL     4u /* no invocation: `ordinal` is the number of calls of the function in this thread, when it ended in order;
+/* How an invocation ended, and what is known about what it called. */
+#define RECORD_UNWOUND   1u /* by longjmp(), an exception or the thread's end: the duration is until that was noticed */
+#define RECORD_ESTIMATED 2u /* some selected functions were not sampled at every call: what nested calls took is an estimate */
+#define RECORD_TOTAL     4u /* not an invocation: `ordinal` is how often the thread, which ended in order, called the function;
 			     * duration 0, weight 0, counters UINT64_MAX */
 
-/* Samples of a thread are in the order in which invocations ended: those of nested calls before the one that they are nested in, which
- * started earlier. That is how runs/inside/samples/samples.h tells what was spent in the function itself. */
+/* Samples of a thread are in the order in which invocations ended: nested ones before the one around them, which started earlier. From that
+ * follows what was spent in the function itself (runs/inside/samples/samples.c). */
 struct record_sample {
 	uint32_t function;         /* number, see above */
-	uint32_t weight;           /* calls that it stands for: 1 of so many was sampled */
-	uint64_t ordinal;          /* of the call: of this function in this thread, from 0, those that were not sampled counted too */
+	uint32_t weight;           /* calls that it stands for: 1 in so many was sampled */
+	uint64_t ordinal;          /* of the call, among all of this function in this thread, from 0 */
 	uint64_t start, duration;  /* ticks */
-	uint32_t depth;            /* sampled invocations that are active below it in this thread: 0, 1... */
-	uint32_t threads;          /* alive in the process when it ended, 0: not known */
+	uint32_t depth;            /* sampled invocations around it in this thread: 0, 1... */
+	uint32_t threads;          /* alive in the process when it ended; 0: not known */
 	uint32_t flags;            /* RECORD_UNWOUND... */
 	uint32_t reserved;         /* 0 */
-	uint64_t counters[];       /* [n_counters], of this invocation alone (with what it called); UINT64_MAX: not counted */
+	uint64_t counters[];       /* [n_counters], of this invocation with what it called; UINT64_MAX: not counted */
 };
 
-/* The same in files without counters: two thirds of the size, which is most of what storing it costs. */
+/* The same in files without counters: two thirds of the size, and storing it is most of its cost. */
 struct record_brief {
 	uint16_t function;
 	uint8_t weight_log2;       /* a weight is a power of 2, or, with RECORD_TOTAL, 0 */

@@ -1,4 +1,4 @@
-/* By what a module is known in the file, whose names both back ends write. */
+/* How modules are identified in the file. */
 #include "runs/inside/record/record_writer.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES
 	}
 }
 
-/* The file's part of a segment that can be read, so that what is in it is there. */
+/* The note lies in a readable segment, in the part that comes from the file. */
 static bool is_loaded(const Elf64_Phdr *parts, size_t n, const Elf64_Phdr *note)
 {
 	for (size_t i = 0; i < n; i++) {

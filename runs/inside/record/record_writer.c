@@ -1,20 +1,367 @@
-/* Chunks and samples, the clock, and all of it from the beginning to the end. */
-#include "runs/inside/record/record_internal.h"
+/* The writer of a file of samples: the file and its place on the disk, names in it, the clock, chunks and samples, and all of it from the beginning
+ * to the end. */
+#include "runs/inside/record/record_writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
 
+#define PAGE_BYTES       4096u
+#define PAGES_AT_ONCE    64u
+#define FILES_MAX        100000u   /* of one process id in one directory */
+#define POPULATE_WRITE   23        /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, and nothing is lost */
+#define NAMES_BYTES_BITS 40
+#define NAMES_WAIT       10000u    /* times that a child yields while its parent's name is not written to its end */
 #define CALIBRATION_NS   50000u    /* of the clock, at the start */
 #define MOMENT_LOOKS     3u
 #define CLOCK_STEP_NS    10000000u /* after which a longer look at the clock is better than the first one */
-#define FIRST_PIECE      16384u    /* of a thread's first chunk: what is reserved when it is begun */
-#define CHUNKS_AT_ONCE   8u        /* of a thread that measures much: reserving them one by one costs more */
+#define FIRST_PIECE      16384u    /* reserved of a thread's first chunk when it begins */
+#define CHUNKS_AT_ONCE   8u        /* for a thread that measures much: reserving them one by one costs more */
+#define FINAL_CHUNKS     64u       /* beyond the limit, for what threads say at their end */
+
+/* The result, or -errno. libc's functions may be replaced by the program, or are cancellation points. */
+static inline long system_call(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static inline uint64_t clock_ns(int which)
+{
+	struct timespec t = { 0, 0 };
+
+	clock_gettime(which, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline void grow_to(uint64_t *value, uint64_t new)
+{
+	uint64_t old = __atomic_load_n(value, __ATOMIC_RELAXED);
+
+	while (old < new && !__atomic_compare_exchange_n(value, &old, new, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+}
+
+static inline char *names_of(const struct record_header *header)
+{
+	return (char *)(uintptr_t)header + header->header_bytes;
+}
+
+const char *record_number(uint64_t value, unsigned base, char out[24])
+{
+	char *at = out + 23;
+
+	*at = '\0';
+	do
+		*--at = "0123456789abcdef"[value % base];
+	while ((value /= base) != 0);
+	return at;
+}
+
+/* ---- the file ---- */
+
+static void *pages_map(size_t bytes, int protection, int flags, int file)
+{
+	long at = system_call(SYS_mmap, 0, (long)bytes, protection, flags, file, 0);
+
+	return at < 0 && at > -(long)PAGE_BYTES ? NULL : (void *)at;
+}
+
+/* Appends to a path or a line; false when it does not fit. */
+static bool text_append(char *to, size_t size, size_t *at, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (n >= size - *at)
+		return false;
+	memcpy(to + *at, text, n + 1);
+	*at += n;
+	return true;
+}
+
+/* Made absolute: the program may change its directory. */
+static bool record_directory_set(struct record_writer *w, const char *directory)
+{
+	size_t at = 0;
+
+	if (*directory != '/') {
+		if (system_call(SYS_getcwd, (long)w->directory, sizeof(w->directory), 0, 0, 0, 0) < 0)
+			return false;
+		at = strlen(w->directory);
+		if (!text_append(w->directory, sizeof(w->directory), &at, "/"))
+			return false;
+	}
+	return text_append(w->directory, sizeof(w->directory), &at, directory);
+}
+
+static bool path_of(struct record_writer *w, uint64_t pid, uint64_t n)
+{
+	char first[24], second[24];
+	const char *const parts[] = { w->directory, "/", record_number(pid, 10, first), "-", record_number(n, 10, second), ".samples" };
+	size_t at = 0, i = 0;
+
+	while (i < 6 && text_append(w->path, sizeof(w->path), &at, parts[i]))
+		i++;
+	return i == 6;
+}
+
+/* A new file; its descriptor, or -errno. */
+static int file_create(struct record_writer *w, uint64_t pid)
+{
+	for (uint64_t n = 0; n < FILES_MAX; n++) {
+		long file;
+
+		if (!path_of(w, pid, n))
+			return -ENAMETOOLONG;
+		file = system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0, 0); /* it has the arguments */
+		if (file != -EEXIST)
+			return (int)file;
+	}
+	return -EEXIST;
+}
+
+/* Bytes of the disk for a part of the file (multiples of 4096), which grows if need be. 0 or an errno. By writing zeros: a write to
+ * a mapped page for which there is no room would kill the program, and a page that is in the cache already is mapped in a third of the
+ * time. */
+static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
+{
+	static const char zeros[PAGE_BYTES];
+	struct iovec parts[PAGES_AT_ONCE];
+	struct rlimit limit;
+
+	/* Beyond it there is a signal, not an error. */
+	if (system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && offset + bytes > limit.rlim_cur)
+		return EFBIG;
+	for (size_t i = 0; i < PAGES_AT_ONCE; i++)
+		parts[i] = (struct iovec){ (void *)(uintptr_t)zeros, PAGE_BYTES };
+	while (bytes) {
+		uint64_t pages = bytes / PAGE_BYTES < PAGES_AT_ONCE ? bytes / PAGE_BYTES : PAGES_AT_ONCE;
+		long result = system_call(SYS_pwritev, file, (long)parts, (long)pages, (long)offset, 0, 0);
+
+		if (result <= 0 || result % PAGE_BYTES)
+			return result < 0 ? (int)-result : ENOSPC;
+		offset += (uint64_t)result;
+		bytes -= (uint64_t)result;
+	}
+	return 0;
+}
+
+static uint64_t record_file_bytes(const struct record_writer *w)
+{
+	return PAGE_BYTES + w->options.names_bytes_max + (w->chunks_max + FINAL_CHUNKS) * w->options.chunk_bytes;
+}
+
+/* ---- its descriptor, for when the file can no longer be opened ---- */
+
+static bool file_is_kept(const struct record_writer *w)
+{
+	struct stat now;
+
+	return w->kept >= 0 && system_call(SYS_fstat, w->kept, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device && now.st_ino == w->inode;
+}
+
+/* At a number that the program does not use; not at all where numbers do not go so high. */
+static void file_keep(struct record_writer *w, int file)
+{
+	struct stat now = { 0 };
+
+	w->kept = -1;
+	if (system_call(SYS_fstat, file, (long)&now, 0, 0, 0, 0) == 0)
+		w->kept = (int)system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST, 0, 0, 0);
+	w->device = now.st_dev;
+	w->inode = now.st_ino;
+}
+
+static void record_file_let_go(struct record_writer *w)
+{
+	if (file_is_kept(w))
+		system_call(SYS_close, w->kept, 0, 0, 0, 0, 0);
+	w->kept = -1;
+}
+
+static void header_write(const struct record_writer *w, struct record_header *header, uint64_t pid)
+{
+	memcpy(header->magic, RECORD_MAGIC, sizeof(header->magic));
+	header->version = w->options.brief ? RECORD_VERSION_BRIEF : RECORD_VERSION;
+	header->back_end = w->options.back_end;
+	header->header_bytes = PAGE_BYTES;
+	header->names_bytes_max = w->options.names_bytes_max;
+	header->chunk_bytes = w->options.chunk_bytes;
+	header->n_counters = w->options.n_counters;
+	header->pid = pid;
+	header->started_ns = clock_ns(CLOCK_REALTIME);
+	header->started_ticks = w->own_clock ? record_ticks() : 0;
+	header->ticks_per_s = w->options.ticks_per_s;
+}
+
+/* Creates and maps a file and writes its header; options and directory are there. 0 or an errno. */
+static int record_file_begin(struct record_writer *w)
+{
+	uint64_t pid = (uint64_t)system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	struct record_header *header;
+	uint32_t *alive;
+	int failed, file = file_create(w, pid);
+
+	if (file < 0)
+		return -file;
+	failed = disk_reserve(file, 0, PAGE_BYTES + w->options.names_bytes_max);
+	header = failed ? NULL : pages_map(record_file_bytes(w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file);
+	alive = header ? pages_map(PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1) : NULL;
+	if (alive)
+		file_keep(w, file);
+	system_call(SYS_close, file, 0, 0, 0, 0, 0);
+	if (!alive) {
+		system_call(SYS_unlinkat, AT_FDCWD, (long)w->path, 0, 0, 0, 0);
+		if (header)
+			system_call(SYS_munmap, (long)header, (long)record_file_bytes(w), 0, 0, 0, 0);
+		return failed ? failed : ENOMEM;
+	}
+	system_call(SYS_madvise, (long)alive, PAGE_BYTES, MADV_WIPEONFORK, 0, 0, 0);
+	*alive = 1;
+	header_write(w, header, pid);
+	w->alive = alive;
+	w->chunks_in_use = 0;
+	w->names_in_use = 0;
+	w->threads = 0;
+	w->full = 0;
+	w->said = false;
+	w->header = header;
+	return 0;
+}
+
+/* Some of the disk and of the memory, at an offset of the file: 0 or an errno. The file is opened by its name if that is possible: the kept
+ * descriptor is checked, but a thread of the program might put a file of its own there the moment after. */
+static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
+{
+	long opened = system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	int failed;
+
+	if (opened < 0 && !file_is_kept(w))
+		return (int)-opened;
+	failed = disk_reserve(opened < 0 ? w->kept : (int)opened, offset, bytes);
+	if (opened >= 0)
+		system_call(SYS_close, opened, 0, 0, 0, 0, 0);
+	/* All its pages at once: one by one they cost more, and each in the middle of what is measured. */
+	if (!failed)
+		system_call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
+	return failed;
+}
+
+/* ---- names: lines that any number of threads append at once ---- */
+
+/* Room for a line of n bytes; *before is the number of functions before it. NULL: none left. A line that is not written to its end leaves NULs,
+ * where reading ends. */
+static char *names_reserve(struct record_writer *w, size_t n, bool is_function, uint32_t *before)
+{
+	uint64_t old = __atomic_load_n(&w->names_in_use, __ATOMIC_RELAXED), new, bytes;
+
+	do {
+		bytes = old & ((1ull << NAMES_BYTES_BITS) - 1);
+		*before = (uint32_t)(old >> NAMES_BYTES_BITS);
+		if (n > w->options.names_bytes_max - bytes || (is_function && *before >= RECORD_FUNCTIONS_MAX))
+			return NULL;
+		new = old + n + (is_function ? 1ull << NAMES_BYTES_BITS : 0);
+	} while (!__atomic_compare_exchange_n(&w->names_in_use, &old, new, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	return names_of(w->header) + bytes;
+}
+
+/* Appends a word (or, when `blanks` may stand in it, the rest of the line) without what would end it. */
+static char *word_put(char *to, const char *text, size_t n, bool blanks)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		*to++ = c < ' ' || c == 0x7f || (c == ' ' && !blanks) ? '?' : (char)c;
+	}
+	return to;
+}
+
+struct word {
+	const char *text;
+	bool blanks;
+};
+
+/* A line: kind, then words. Returns the number of functions before it; UINT32_MAX: there is no room. */
+static uint32_t line_add(struct record_writer *w, char kind, const struct word *words, size_t n_words)
+{
+	size_t n = 2, length[4];
+	uint32_t before;
+	char *line, *at;
+
+	if (!w->header || !*w->alive)
+		return UINT32_MAX;
+	for (size_t i = 0; i < n_words; i++)
+		n += 1 + (length[i] = strlen(words[i].text));
+	line = names_reserve(w, n, kind == 'f', &before);
+	if (!line)
+		return UINT32_MAX;
+	at = line + 1;
+	for (size_t i = 0; i < n_words; i++) {
+		*at++ = ' ';
+		at = word_put(at, words[i].text, length[i], words[i].blanks);
+	}
+	*at = '\n';
+	__atomic_store_n(line, kind, __ATOMIC_RELEASE); /* last: a line whose first byte is there is whole */
+	grow_to(&w->header->names_bytes, (uint64_t)(line + n - names_of(w->header)));
+	return before;
+}
+
+uint32_t record_function(struct record_writer *w, uint64_t address, const char *module, const char *name)
+{
+	char digits[24];
+	const struct word words[] = {
+		{ record_number(address, 16, digits), false },
+		{ *module ? module : "-", false },
+		{ *name ? name : "?", true },
+	};
+
+	return line_add(w, 'f', words, 3);
+}
+
+bool record_info(struct record_writer *w, const char *key, const char *value)
+{
+	const struct word words[] = { { key, false }, { value, true } };
+
+	return line_add(w, 'i', words, 2) != UINT32_MAX;
+}
+
+static bool record_counter(struct record_writer *w, const char *name)
+{
+	const struct word word = { name, false };
+
+	return line_add(w, 'c', &word, 1) != UINT32_MAX;
+}
+
+/* Has the parent written all the names that it has given out? */
+static bool record_names_whole(const struct record_header *old, uint64_t bytes)
+{
+	for (unsigned tries = 0; tries < NAMES_WAIT; tries++) {
+		if (!bytes || (names_of(old)[bytes - 1] == '\n' && !memchr(names_of(old), '\0', bytes)))
+			return true;
+		system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	return false;
+}
 
 /* ---- the clock ---- */
 
-/* The clock between two readings of the ticks: of several looks the shortest one. In a longer one somebody else had the processor, and
- * ticks and clock are of two moments. */
+/* The clock between two readings of the ticks: of several looks the shortest one. During a longer one another program had the processor, so that
+ * ticks and clock are from two moments. */
 static struct record_moment moment_now(void)
 {
 	struct record_moment moment = { 0, 0 };
@@ -69,19 +416,19 @@ static uint64_t place_of(const struct record_writer *w, uint64_t chunk)
 }
 
 /* The first reason is kept. */
-static void why_say(struct record_writer *w, const char *why)
+static void record_say_why(struct record_writer *w, const char *why)
 {
 	if (!__atomic_exchange_n(&w->said, true, __ATOMIC_RELAXED))
 		record_info(w, "dropped", why);
 }
 
-/* Where the program has all the descriptors that it may have there is none for the moment; what else fails is over. */
-static bool reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
+/* A program that has all the descriptors that it may have may have one to spare later; any other failure is for good. */
+static bool record_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
 	int failed = record_file_reserve(w, offset, bytes);
 
 	if (failed)
-		why_say(w, strerrordesc_np(failed));
+		record_say_why(w, strerrordesc_np(failed));
 	if (failed && failed != EMFILE && failed != ENFILE)
 		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 	return !failed;
@@ -99,21 +446,21 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 
 	if (piece > left)
 		piece = left;
-	if (!reserve(w, (uint64_t)(t->end - (unsigned char *)w->header), piece))
+	if (!record_reserve(w, (uint64_t)(t->end - (unsigned char *)w->header), piece))
 		return false;
 	t->end += piece;
 	return true;
 }
 
-/* A place in the file, and for a thread that has filled its first chunk some more behind it. False: the file has its full size. */
-static bool places_take(struct record_writer *w, struct record_thread *t)
+/* A place in the file; for a thread that has filled its first chunk, several in a row. False: the file has its full size. */
+static bool places_claim(struct record_writer *w, struct record_thread *t)
 {
 	uint64_t limit = w->chunks_max + (t->final ? FINAL_CHUNKS : 0), wanted = t->chunk ? CHUNKS_AT_ONCE : 1;
 	uint64_t n = __atomic_load_n(&w->chunks_in_use, __ATOMIC_RELAXED), taken;
 
 	do {
 		if (n >= limit) {
-			why_say(w, "the file has its full size");
+			record_say_why(w, "the file has its full size");
 			__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 			return false;
 		}
@@ -124,17 +471,17 @@ static bool places_take(struct record_writer *w, struct record_thread *t)
 	return true;
 }
 
-/* Places, and their part of the disk: of the thread's first chunk as much as a thread needs that measures little. */
+/* Places, and their part of the disk: of a thread's first chunk only the first piece, which is enough for a thread that measures little. */
 static bool places_reserve(struct record_writer *w, struct record_thread *t, uint32_t first)
 {
 	uint64_t end;
 
-	if (!places_take(w, t))
+	if (!places_claim(w, t))
 		return false;
 	clock_refine(w);
-	if (reserve(w, place_of(w, t->spare), t->spares > 1 ? (uint32_t)t->spares * w->options.chunk_bytes : first))
+	if (record_reserve(w, place_of(w, t->spare), t->spares > 1 ? (uint32_t)t->spares * w->options.chunk_bytes : first))
 		return true;
-	/* Given back, if they are the last ones. */
+	/* Given back, if no others follow. */
 	end = t->spare + t->spares;
 	__atomic_compare_exchange_n(&w->chunks_in_use, &end, t->spare, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	t->spares = 0;
@@ -170,13 +517,13 @@ bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 
 	if (record_drops(w, t))
 		return false;
-	/* The first piece holds one sample of the greatest number of counters at least, and so does each later one. */
+	/* Every piece holds at least one sample with the greatest number of counters. */
 	got = t->chunk && left_of_chunk(w, t) >= w->sample_bytes ? chunk_extend(w, t) : chunk_begin(w, t);
 	if (got) {
 		t->skips = 0;
 		return true;
 	}
-	/* Waits the longer, the longer there has been none: no more is lost by that than was lost anyway. */
+	/* The longer there has been none, the longer it waits: that loses no more than was lost anyway. */
 	t->skips = t->skips < RECORD_SKIPS_MAX ? 2 * t->skips + 1 : RECORD_SKIPS_MAX;
 	t->skip = t->skips;
 	record_drop(w, t);
@@ -247,7 +594,7 @@ void record_close(struct record_writer *w)
 
 int record_fork(struct record_writer *w, struct record_thread *t)
 {
-	static const uint32_t closed = 1; /* who looks whether this is a child has looked */
+	static const uint32_t closed = 1; /* no other thread is to do this again */
 	struct record_header *old = w->header;
 	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << NAMES_BYTES_BITS) - 1), old_bytes = record_file_bytes(w);
 	int failed;
@@ -255,7 +602,7 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 	memset(t, 0, sizeof(*t));
 	if (!old)
 		return 0;
-	call(SYS_munmap, (long)w->alive, PAGE_BYTES, 0, 0, 0, 0);
+	system_call(SYS_munmap, (long)w->alive, PAGE_BYTES, 0, 0, 0, 0);
 	record_file_let_go(w);
 	w->alive = &closed;
 	w->header = NULL;
@@ -265,6 +612,6 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 		w->names_in_use = in_use;
 		__atomic_store_n(&w->header->names_bytes, bytes, __ATOMIC_RELEASE);
 	}
-	call(SYS_munmap, (long)old, (long)old_bytes, 0, 0, 0, 0);
+	system_call(SYS_munmap, (long)old, (long)old_bytes, 0, 0, 0, 0);
 	return failed;
 }

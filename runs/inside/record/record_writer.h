@@ -1,9 +1,9 @@
 /* Writes a file of samples (record.h) from inside another program's process. After record_open() nothing here allocates, locks, prints or
- * calls what that program may have replaced: system calls are made directly, and are no cancellation points. All of it may be called
- * in a signal handler, with one exception: a thread that is between record_begin() and record_commit() must not come to
- * record_begin() again (keep a busy flag for each thread).
+ * calls what that program may have replaced: system calls are made directly, and are not cancellation points. Everything may be called in a
+ * signal handler, except that a thread between record_begin() and record_commit() must not call record_begin() again (keep a busy flag for
+ * each thread).
  *
- * The file's place is reserved piece by piece, so that a full disk costs samples, which are counted, and never the program. */
+ * Space on the disk is reserved piece by piece, so that a full disk costs samples, which are counted, and never harms the program. */
 #ifndef RUNS_RECORD_WRITER_H
 #define RUNS_RECORD_WRITER_H
 
@@ -18,82 +18,82 @@
 #define RECORD_FILE_BYTES        (1ull << 30) /* the default */
 #define RECORD_FILE_BYTES_MAX    (64ull << 30)
 #define RECORD_NAMES_BYTES       (1u << 20)   /* the default */
-#define RECORD_BUILD_ID_BYTES    129          /* of its text: 64 bytes, mostly 20 */
-#define RECORD_DESCRIPTOR_LEAST  700          /* far from those that a program opens and closes, and may read from by number */
+#define RECORD_BUILD_ID_BYTES    129          /* its text and a NUL: 64 bytes at most, usually 20 */
+#define RECORD_DESCRIPTOR_LEAST  700          /* far from those that a program opens, closes or uses by number */
 #define RECORD_SKIPS_MAX         65535u
 
 struct record_options {
 	const char *directory;          /* where the file goes; must exist */
 	enum record_back_end back_end;
-	const char *const *counters;    /* [n_counters] names without a line's end; copied */
+	const char *const *counters;    /* [n_counters] names without line ends; copied */
 	uint32_t n_counters;            /* <= RECORD_COUNTERS_MAX */
 	uint32_t chunk_bytes;           /* multiple of 4096, 0: the default */
 	uint32_t names_bytes_max;       /* multiple of 4096, 0: the default */
 	uint64_t file_bytes_max;        /* 0: the default */
 	bool brief;                     /* no counters, weights that are powers of 2, depths below 65536: struct record_brief */
-	uint64_t ticks_per_s;           /* of the caller's clock; 0: of record_ticks(), and the writer finds out */
+	uint64_t ticks_per_s;           /* of the caller's clock; 0: record_ticks() is the clock, and the writer measures it */
 };
 
 struct record_moment {
 	uint64_t ticks, ns;
 };
 
-/* Of a process; one for all threads. Zeroed is closed: everything is dropped then. */
+/* One for all threads of a process. Zeroed is closed: everything is dropped then. */
 struct record_writer {
 	struct record_header *header;   /* the whole file, mapped; NULL: closed */
-	const volatile uint32_t *alive; /* 1; a page that a child process finds empty, however it came to be. NULL: never opened */
-	uint64_t names_in_use;          /* functions << 40 | bytes of names that are given out */
+	const volatile uint32_t *alive; /* 1; on a page that every child process finds empty. NULL: never opened */
+	uint64_t names_in_use;          /* functions << 40 | bytes of names */
 	uint64_t chunks_in_use, chunks_max;
 	uint32_t sample_bytes;
 	uint32_t threads;               /* that have had a chunk */
 	uint32_t full;                  /* no more chunks: the limit, or the disk */
 	bool own_clock;
 	bool said;                      /* why samples were dropped */
-	int kept;                       /* the file's descriptor, for when it cannot be opened; -1: none. The program may have closed it, and */
-	uint64_t device, inode;         /* have another file there by now: so this is what the file is */
+	int kept;                       /* the file's descriptor, for when it cannot be opened; -1: none */
+	uint64_t device, inode;         /* which file that is: the program may have closed it, and opened another one at that number */
 	struct record_moment first;
 	struct record_options options;  /* as opened, with the defaults; without pointers */
 	char path[RECORD_PATH_BYTES];
 	char directory[RECORD_PATH_BYTES];
 };
 
-/* Of a thread, in its thread-local storage; zeroed to begin with. */
+/* One for each thread, in its thread-local storage; zeroed to begin with. */
 struct record_thread {
 	struct record_chunk *chunk;
-	unsigned char *next, *end;      /* of the next sample, of what is reserved of the chunk so far */
+	unsigned char *next, *end;      /* where the next sample goes; end of what is reserved of the chunk so far */
 	uint32_t number;
 	bool numbered;
-	bool final;                     /* set by the caller: what comes now may go beyond the file's limit a little */
+	bool final;                     /* set by the caller: what comes now may exceed the file's limit a little */
 	uint64_t spare, spares;         /* places for chunks that are reserved for it: the first one, and how many */
-	uint32_t skip, skips;           /* samples to drop before the next look for room; how many it was after the last one */
+	uint32_t skip, skips;           /* samples to drop before looking for room again; how many they were the last time */
 };
 
-/* Creates DIRECTORY/PID-N.samples with the first N that is free. 0, or an errno (E2BIG: counters or names too long). *w is overwritten;
- * record_close() it. Costs some system calls and, with the writer's own clock, 50 microseconds. */
+/* Creates DIRECTORY/PID-N.samples with the first N that is free. 0, or an errno (E2BIG: too many counters, or too long names). *w is
+ * overwritten; record_close() it. Costs some system calls and, to measure the clock, 50 microseconds. */
 int record_open(struct record_writer *w, const struct record_options *options);
 
-/* Marks the file as finished. It stays mapped, for threads may still be at it: what fits into their chunks is there, no new ones begin. */
+/* Marks the file as finished. It stays mapped, for threads may still write: what fits into their chunks is kept, no new chunks begin. */
 void record_close(struct record_writer *w);
 
-/* In a child of fork(), before anything else here: begins a file of its own with the same names. `t` of the only thread is reset. 0, or an
+/* In a child of fork(), before anything else here: begins a file of its own with the same names. `t`, the only thread's, is reset. 0, or an
  * errno: *w is closed then. A child that never calls this (_Fork(), clone()) records nothing. */
 int record_fork(struct record_writer *w, struct record_thread *t);
 
 /* A selected function: address in the module's file, build-id or "-", name (control characters and blanks in module and name become
- * '?'). Returns its number, or UINT32_MAX when there is no room. Any number of threads at once. */
+ * '?'). Returns its number; UINT32_MAX: there is no room. Any number of threads at once. */
 uint32_t record_function(struct record_writer *w, uint64_t address, const char *module, const char *name);
 
-/* A module's build-id among its ELF notes (notes[n], as they are loaded or in the file) in hexadecimal; "" when there is none. */
+/* A module's build-id among its ELF notes (notes[n], as loaded or as in the file) in hexadecimal; "": there is none. */
 void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES]);
 
-/* The same of a loaded module, from its program headers parts[n], as dl_iterate_phdr() has them: of notes outside its readable segments
- * nothing is read. */
+/* The same for a loaded module, from its program headers parts[n], as dl_iterate_phdr() gives them: notes outside its readable segments are
+ * not read. */
 void record_module_id(uintptr_t base, const Elf64_Phdr *parts, size_t n, char out[RECORD_BUILD_ID_BYTES]);
 
-/* Something about the process. The key has no blanks; a line's end in the value becomes '?'. False when there is no room. */
+/* Something about the process. The key has no blanks; control characters in the value become '?'. False: there is no room. */
 bool record_info(struct record_writer *w, const char *key, const char *value);
 
-/* As text, somewhere in `out`; base 10 or 16. */
+/* The number as text, somewhere in `out`; base 10 or 16. */
 const char *record_number(uint64_t value, unsigned base, char out[24]);
 
 /* The time stamp counter. */
@@ -114,10 +114,10 @@ static inline void record_drop(struct record_writer *w, struct record_thread *t)
 		__atomic_fetch_add(&w->header->dropped, 1, __ATOMIC_RELAXED);
 }
 
-/* There is no room for good, or was none of late, and looking again takes long: the sample is dropped, and counted. */
+/* True: there is no room for good, or there was none lately and looking again takes long; the sample is dropped, and counted. */
 static inline bool record_drops(struct record_writer *w, struct record_thread *t)
 {
-	if (!w->header || !*w->alive) /* in a child of fork() that has no file of its own yet, w is the parent's */
+	if (!w->header || !*w->alive) /* in a child of fork() without a file of its own, w is the parent's */
 		return true;
 	if (t->final || (!t->skip && !__atomic_load_n(&w->full, __ATOMIC_RELAXED)))
 		return false;
@@ -126,12 +126,11 @@ static inline bool record_drops(struct record_writer *w, struct record_thread *t
 	return true;
 }
 
-/* Private: more of the thread's chunk, or a new one; false: none, counted as a dropped sample. */
+/* For record_begin(): more of the thread's chunk, or a new one; false: none, counted as a dropped sample. */
 bool record_chunk_take(struct record_writer *w, struct record_thread *t);
 
 /* Where the thread's next sample goes: fill it, flags and counters too (or, with options.brief, a struct record_brief), then
- * record_commit(). NULL: no room, counted. A sample that is
- * not committed never was. */
+ * record_commit(). NULL: no room, counted. A sample that is not committed does not exist. */
 static inline struct record_sample *record_begin(struct record_writer *w, struct record_thread *t)
 {
 	if (!w->header || !*w->alive)
@@ -141,7 +140,7 @@ static inline struct record_sample *record_begin(struct record_writer *w, struct
 	return (struct record_sample *)(void *)t->next;
 }
 
-/* As struct record_brief, which is where it is written with options.brief. */
+/* A sample as it is written with options.brief. */
 static inline void record_shorten(const struct record_sample *from, struct record_brief *to)
 {
 	*to = (struct record_brief){

@@ -1,0 +1,246 @@
+/* What is replaced in the program besides threads: loading libraries, and ways out of a function other than its return. Unwinders read return
+ * addresses, so those are put back before one starts; a catch puts ours in again. Long jumps need nothing: the next hook sees which frames are dead. */
+#include "runs/inside/probe/probe.h"
+
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unwind.h>
+
+/* ---- libraries that come later ---- */
+
+/* The dynamic linker looks for libraries where its caller may (RUNPATH, namespace), and knows its caller by the return address: so the real
+ * dlopen() returns to a `ret` in the caller's module, which returns to us. */
+void *probe_call_as(void *function, const char *file, long mode, const void *gadget);
+
+__asm__(".text\n"
+	".p2align 4\n"
+	".hidden probe_call_as\n"
+	".globl probe_call_as\n"
+	".type probe_call_as, @function\n"
+	"probe_call_as:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	.cfi_def_cfa_offset 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa_register rbp\n"
+	"	mov %rdi, %r11\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	lea 1f(%rip), %rax\n"
+	"	sub $8, %rsp\n"
+	"	push %rax\n"
+	"	push %rcx\n"
+	"	jmp *%r11\n"
+	"1:	leave\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size probe_call_as, . - probe_call_as\n");
+
+struct search {
+	uintptr_t caller;
+	const unsigned char *gadget;
+};
+
+/* A byte 0xc3 in the segment that holds the caller. */
+static int gadget_find(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t low = info->dlpi_addr + p->p_vaddr, high = low + p->p_memsz;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || search->caller < low || search->caller >= high)
+			continue;
+		for (uintptr_t at = search->caller; at < high; at++)
+			if (*(const unsigned char *)at == 0xc3)
+				return search->gadget = (const unsigned char *)at, 1;
+		for (uintptr_t at = search->caller; at-- > low;)
+			if (*(const unsigned char *)at == 0xc3)
+				return search->gadget = (const unsigned char *)at, 1;
+	}
+	return 0;
+}
+
+static __typeof__(dlopen) *real_dlopen(void)
+{
+	static void *real;
+
+	if (!real)
+		real = dlsym(RTLD_NEXT, "dlopen");
+	return (__typeof__(dlopen) *)(uintptr_t)real;
+}
+
+void *probe_library(const char *file, int mode)
+{
+	return real_dlopen()(file, mode);
+}
+
+PROBE_EXPORT void *dlopen(const char *file, int mode)
+{
+	struct search search = { .caller = (uintptr_t)__builtin_return_address(0) };
+	void *library;
+
+	dl_iterate_phdr(gadget_find, &search);
+	if (search.gadget)
+		library = probe_call_as((void *)(uintptr_t)real_dlopen(), file, mode, search.gadget);
+	else
+		library = probe_library(file, mode);
+	if (library)
+		probe_loaded();
+	return library;
+}
+
+/* ---- unwinding ---- */
+
+/* The function that the program would have without us; libgcc may be in a plug-in's scope only. */
+static void *next_of(const char *name)
+{
+	void *found = dlsym(RTLD_NEXT, name), *library;
+
+	if (!found && (library = probe_library("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD)))
+		found = dlsym(library, name);
+	if (!found && (library = probe_library("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)))
+		found = dlsym(library, name);
+	if (!found) {
+		probe_say("cannot find ", name, 0);
+		abort();
+	}
+	return found;
+}
+
+/* Puts the thread's return addresses back, or ours in their place again. Hooks in signal handlers do nothing meanwhile. */
+static void addresses_change(bool restore)
+{
+	struct probe_thread *t = probe_self;
+	uintptr_t busy;
+
+	if (!t || !t->depth)
+		return;
+	busy = t->busy;
+	t->busy = UINTPTR_MAX;
+	/* From the outermost on: of several frames at one slot (tail calls), the innermost holds our address, the outermost the real one. */
+	for (uint32_t i = 0; i < t->depth; i++) {
+		struct probe_frame *frame = probe_frame_at(t, restore ? t->depth - 1 - i : i);
+
+		if (!frame->back || frame->bare == restore || probe_overwritten(frame))
+			continue;
+		*frame->slot = restore ? frame->back : (uintptr_t)probe_return;
+		frame->bare = restore;
+	}
+	t->busy = busy;
+}
+
+/* Frames below `here` are gone. */
+static void prune_below(void *here)
+{
+	struct probe_thread *t = probe_self;
+
+	if (!t || t->busy == UINTPTR_MAX)
+		return;
+	t->busy = UINTPTR_MAX;
+	probe_prune(t, here, false);
+	t->busy = 0;
+}
+
+/* real_NAME(): the function NAME that one of ours replaces. */
+#define REAL(name)                                                \
+	static __typeof__(name) *real_##name(void)                \
+	{                                                         \
+		static void *found;                               \
+                                                                  \
+		if (!found)                                       \
+			found = next_of(#name);                   \
+		return (__typeof__(name) *)(uintptr_t)found;      \
+	}
+
+void *__cxa_begin_catch(void *exception); /* of the C++ runtime */
+REAL(_Unwind_RaiseException)
+REAL(_Unwind_Resume_or_Rethrow)
+REAL(_Unwind_Resume)
+REAL(_Unwind_ForcedUnwind)
+REAL(_Unwind_Backtrace)
+REAL(__cxa_begin_catch)
+REAL(pthread_exit)
+REAL(backtrace)
+
+PROBE_EXPORT _Unwind_Reason_Code _Unwind_RaiseException(struct _Unwind_Exception *exception)
+{
+	__typeof__(_Unwind_RaiseException) *real = real__Unwind_RaiseException();
+
+	addresses_change(true);
+	return real(exception);
+}
+
+PROBE_EXPORT _Unwind_Reason_Code _Unwind_Resume_or_Rethrow(struct _Unwind_Exception *exception)
+{
+	__typeof__(_Unwind_Resume_or_Rethrow) *real = real__Unwind_Resume_or_Rethrow();
+
+	addresses_change(true);
+	return real(exception);
+}
+
+PROBE_EXPORT void _Unwind_Resume(struct _Unwind_Exception *exception)
+{
+	__typeof__(_Unwind_Resume) *real = real__Unwind_Resume();
+
+	addresses_change(true); /* a destructor may have caught an exception of its own */
+	real(exception);
+	__builtin_unreachable();
+}
+
+PROBE_EXPORT _Unwind_Reason_Code _Unwind_ForcedUnwind(struct _Unwind_Exception *exception, _Unwind_Stop_Fn stop, void *argument)
+{
+	__typeof__(_Unwind_ForcedUnwind) *real = real__Unwind_ForcedUnwind();
+
+	addresses_change(true);
+	return real(exception, stop, argument);
+}
+
+/* An exception has arrived in the function that catches it. */
+PROBE_EXPORT void *__cxa_begin_catch(void *exception)
+{
+	__typeof__(__cxa_begin_catch) *real = real___cxa_begin_catch();
+
+	prune_below(__builtin_dwarf_cfa());
+	addresses_change(false);
+	return real(exception);
+}
+
+PROBE_EXPORT void pthread_exit(void *result)
+{
+	__typeof__(pthread_exit) *real = real_pthread_exit();
+
+	addresses_change(true);
+	real(result);
+	__builtin_unreachable();
+}
+
+/* A program may look at its stack: meanwhile the addresses are real. */
+PROBE_EXPORT int backtrace(void **array, int size)
+{
+	__typeof__(backtrace) *real = real_backtrace();
+	int n;
+
+	addresses_change(true);
+	n = real(array, size);
+	addresses_change(false);
+	return n;
+}
+
+PROBE_EXPORT _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn look, void *argument)
+{
+	__typeof__(_Unwind_Backtrace) *real = real__Unwind_Backtrace();
+	_Unwind_Reason_Code code;
+
+	addresses_change(true);
+	code = real(look, argument);
+	addresses_change(false);
+	return code;
+}
