@@ -63,7 +63,7 @@ fleet list -x emu2|no host 'emu2'|did you mean 'emu1'
 fleet list -w @io|no group '@io'
 fleet list -w emu[1-|'emu[1-', character 7|']' is missing
 fleet list -w ,|no host behind -w
-fleet list -x|'-x' needs HOSTS
+fleet list -x|'-x' needs a value: HOSTS
 fleet list -x @all|-x '@all' leaves no host
 fleet list extra|unexpected argument 'extra'
 fleet lst|unknown command 'fleet lst'|did you mean 'fleet list'
