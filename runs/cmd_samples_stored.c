@@ -10,7 +10,6 @@
 #include "runs/running/run.h"
 #include "runs/running/run_build.h"
 #include "runs/inside/samples/sample_files.h"
-#include "runs/inside/samples/sample_keep.h"
 
 #include <inttypes.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include "base/rows.h"
 #include "runs/running/metric.h"
 #include "runs/running/plan.h"
-#include "runs/inside/samples/sample_keep.h"
+#include "runs/inside/samples/sample_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,6 @@
 #include "runs/running/execution.h"
 #include "runs/inside/record/record_writer.h"
 #include "runs/running/run.h"
-#include "runs/inside/samples/sample_pack.h"
 #include "tests/scratch.h"
 
 #include <errno.h>

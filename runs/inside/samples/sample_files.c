@@ -2,10 +2,296 @@
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "runs/inside/samples/sample_keep.h"
-#include "runs/inside/samples/sample_pack.h"
 
-/* ---- rows ---- */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define SUFFIX	       ".samples.zst"
+#define HEX_DIGITS     "0123456789abcdef"
+#define LEVEL	       3
+#define WINDOW_LOG_MAX 23 /* for reading: files of that level need 21; a frame cannot ask for more memory than 8 MiB */
+#define PIECE_BYTES    ((size_t)1 << 20)
+
+/* ---- as bytes ---- */
+
+enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err)
+{
+	size_t bound = ZSTD_compressBound(n), size;
+	ZSTD_CCtx *context = ZSTD_createCCtx();
+	enum assay_status st = ASSAY_OK;
+	char *packed;
+
+	ASSAY_BUG_IF(n > SAMPLES_FILE_BYTES_MAX);
+	if (!context)
+		return assay_fail(err, ASSAY_E_IO, "cannot compress samples: out of memory");
+	packed = mem_new(bound, 1);
+	ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+	size = ZSTD_compress2(context, packed, bound, bytes, n);
+	if (ZSTD_isError(size))
+		st = assay_fail(err, ASSAY_E_IO, "cannot compress samples: %s", ZSTD_getErrorName(size));
+	else
+		buf_add(out, packed, size);
+	free(packed);
+	ZSTD_freeCCtx(context);
+	return st;
+}
+
+/* One frame; what follows it is not ours. */
+static enum assay_status unpack_frame(ZSTD_DCtx *context, const char *name, ZSTD_inBuffer *in, size_t limit, struct buf *out,
+				      struct assay_error *err)
+{
+	char *piece = mem_new(PIECE_BYTES, 1);
+	enum assay_status st = ASSAY_OK;
+	size_t left = 1, begin = out->size;
+
+	while (!st && left) {
+		ZSTD_outBuffer to = { piece, PIECE_BYTES, 0 };
+		size_t before = in->pos;
+
+		left = ZSTD_decompressStream(context, &to, in);
+		if (ZSTD_isError(left))
+			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", name, ZSTD_getErrorName(left));
+		else if (to.pos > limit - (out->size - begin))
+			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: more than %zu bytes are in it", name, limit);
+		else if (left && in->pos == before && to.pos == 0)
+			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is cut off", name);
+		else
+			buf_add(out, piece, to.pos);
+	}
+	free(piece);
+	return st;
+}
+
+enum assay_status sample_unpack(const char *name, const void *packed, size_t n, size_t limit, struct buf *out, struct assay_error *err)
+{
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	ZSTD_inBuffer in = { packed, n, 0 };
+	enum assay_status st;
+
+	if (!context)
+		return assay_fail(err, ASSAY_E_IO, "cannot read '%s': out of memory", name);
+	ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
+	st = unpack_frame(context, name, &in, limit, out, err);
+	if (!st && in.pos < in.size)
+		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: there is something behind its end", name);
+	ZSTD_freeDCtx(context);
+	return st;
+}
+
+/* ---- keeping a file ---- */
+
+/* LABORATORY/.assay/samples, and below it the first two digits of the hash: directories stay small. */
+static char *directory_of(const struct lab *lab, const char *hash)
+{
+	return mem_format("%s/.assay/samples%s%.2s", lab->directory, hash ? "/" : "", hash ? hash : "");
+}
+
+char *sample_keep_path(const struct lab *lab, const char *hash)
+{
+	return mem_format("%s/.assay/samples/%.2s/%s" SUFFIX, lab->directory, hash, hash);
+}
+
+/* The directory's name must be on the disk before a row relies on it. */
+static enum assay_status make_directory(const char *path, struct assay_error *err)
+{
+	bool is_new = access(path, F_OK) != 0;
+	enum assay_status st = file_make_directory(path, 0700, err);
+	char *above = mem_format("%s/..", path);
+	int dir = !st && is_new ? open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (dir >= 0) {
+		(void)fsync(dir); /* some file systems cannot */
+		close(dir);
+	}
+	free(above);
+	return st;
+}
+
+static enum assay_status make_directories(const struct lab *lab, const char *hash, struct assay_error *err)
+{
+	char *all = directory_of(lab, NULL), *own = directory_of(lab, hash);
+	enum assay_status st = make_directory(all, err);
+
+	if (!st)
+		st = make_directory(own, err);
+	free(own);
+	free(all);
+	return st;
+}
+
+enum assay_status sample_keep_file(const struct lab *lab, const void *bytes, size_t n, enum record_back_end back_end,
+				   struct sample_kept *out, struct assay_error *err)
+{
+	struct sample_kept kept = { .bytes = (int64_t)n, .back_end = back_end };
+	struct buf packed = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+	char *path;
+
+	ASSAY_BUG_IF(lab->lock_fd < 0);
+	digest_sha256(bytes, n, kept.hash);
+	path = sample_keep_path(lab, kept.hash);
+	if (access(path, F_OK) != 0) {
+		st = make_directories(lab, kept.hash, err);
+		if (!st)
+			st = sample_pack(bytes, n, &packed, err);
+		if (!st)
+			st = file_replace(path, packed.bytes, packed.size, 0600, err);
+	}
+	*out = kept;
+	buf_release(&packed);
+	free(path);
+	return st;
+}
+
+enum assay_status sample_keep_rows(struct store *store, const struct sample_keep_place *place, const struct sample_kept *kept, size_t n,
+				   struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_prepare(store,
+			  "INSERT OR IGNORE INTO sample_file (plan, machine, version, input, repetition, pack, hash, bytes, "
+			  "back_end, hardware_type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			  &stmt, err);
+
+	for (size_t i = 0; !st && i < n; i++) {
+		bool row;
+
+		store_bind(stmt, "ttttiititt", place->plan, place->machine, place->version, place->input, place->repetition, kept[i].pack,
+			   kept[i].hash, kept[i].bytes, samples_back_end_name(kept[i].back_end), place->hardware_type);
+		st = store_step(store, stmt, &row, err);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* ---- what has no row ---- */
+
+struct sweep {
+	struct store *store;
+	sqlite3_stmt *find;
+	char *directory; /* that is looked through */
+	size_t removed;
+	struct assay_error *err;
+};
+
+static bool is_sample_file(const char *name)
+{
+	size_t n = strspn(name, HEX_DIGITS);
+
+	return n == DIGEST_HEX_BYTES - 1 && strcmp(name + n, SUFFIX) == 0;
+}
+
+static enum assay_status sweep_file(struct sweep *s, const char *name)
+{
+	char hash[DIGEST_HEX_BYTES], *path;
+	enum assay_status st;
+	bool row = false;
+
+	if (!is_sample_file(name))
+		return ASSAY_OK;
+	memcpy(hash, name, DIGEST_HEX_BYTES - 1);
+	hash[DIGEST_HEX_BYTES - 1] = '\0';
+	store_bind(s->find, "t", hash);
+	st = store_step(s->store, s->find, &row, s->err);
+	if (st || row)
+		return st;
+	path = mem_format("%s/%s", s->directory, name);
+	s->removed += unlink(path) == 0;
+	free(path);
+	return ASSAY_OK;
+}
+
+/* Calls the function for each name in a directory, which need not exist. */
+static enum assay_status each_entry(const char *directory, enum assay_status (*function)(struct sweep *s, const char *name),
+				    struct sweep *s)
+{
+	DIR *dir = opendir(directory);
+	enum assay_status st = ASSAY_OK;
+	struct dirent *entry;
+
+	if (!dir)
+		return errno == ENOENT || errno == ENOTDIR ? ASSAY_OK
+							   : assay_fail_errno(s->err, errno, "cannot read the directory '%s'", directory);
+	while (!st && (entry = readdir(dir)))
+		st = function(s, entry->d_name);
+	closedir(dir);
+	return st;
+}
+
+static enum assay_status sweep_folder(struct sweep *s, const char *name)
+{
+	char *all = s->directory;
+	enum assay_status st;
+
+	if (strlen(name) != 2 || strspn(name, HEX_DIGITS) != 2)
+		return ASSAY_OK;
+	s->directory = mem_format("%s/%s", all, name);
+	file_sweep(s->directory);
+	st = each_entry(s->directory, sweep_file, s);
+	free(s->directory);
+	s->directory = all;
+	return st;
+}
+
+enum assay_status sample_keep_sweep(struct lab *lab, size_t *n, struct assay_error *err)
+{
+	struct sweep s = { .store = &lab->store, .directory = directory_of(lab, NULL), .err = err };
+	enum assay_status st = store_prepare(&lab->store, "SELECT 1 FROM sample_file WHERE hash = ? AND pruned = 0 LIMIT 1", &s.find, err);
+
+	ASSAY_BUG_IF(lab->lock_fd < 0);
+	if (!st)
+		st = each_entry(s.directory, sweep_folder, &s);
+	if (n)
+		*n = s.removed;
+	sqlite3_finalize(s.find);
+	free(s.directory);
+	return st;
+}
+
+/* ---- policy ---- */
+
+static enum assay_status mark_before(struct store *store, int64_t before_ms, struct sample_pruned *out, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	bool row = true;
+	enum assay_status st =
+	    store_prepare(store,
+			  "UPDATE sample_file SET pruned = 1 WHERE pruned = 0 AND (plan, machine, version, input, repetition) IN "
+			  "(SELECT plan, machine, version, input, repetition FROM execution WHERE taken_ms < ?) RETURNING bytes",
+			  &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "i", before_ms);
+	while (!st && row) {
+		st = store_step(store, stmt, &row, err);
+		if (st || !row)
+			break;
+		out->files++;
+		out->bytes += sqlite3_column_int64(stmt, 0);
+	}
+	sqlite3_finalize(stmt);
+	return st;
+}
+
+/* Killed after the commit, it leaves files that the next session removes. */
+enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, struct sample_pruned *out, struct assay_error *err)
+{
+	enum assay_status st = store_begin(&lab->store, err);
+
+	*out = (struct sample_pruned){ 0, 0 };
+	if (!st)
+		st = mark_before(&lab->store, before_ms, out, err);
+	if (!st)
+		st = store_commit(&lab->store, err);
+	store_rollback(&lab->store);
+	return st ? st : sample_keep_sweep(lab, NULL, err);
+}
+
+/* ---- reading ---- */
 
 enum { HASH, PLAN, MACHINE, VERSION, INPUT, APPLICATION, REPETITION, PACK, BYTES, TYPE, BACK_END, TAKEN, OUTCOME, PRUNED };
 
@@ -20,20 +306,19 @@ static bool back_end_of(const char *name, enum record_back_end *out)
 }
 
 /* The row becomes the name of a file, and a size that is allocated. */
-static enum assay_status check_row(const struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
+static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
 {
-	static const char digits[] = "0123456789abcdef";
 	const char *hash = store_text(stmt, HASH);
 	int64_t bytes = sqlite3_column_int64(stmt, BYTES);
 	enum record_back_end back_end;
 
-	if (strlen(hash) == DIGEST_HEX_BYTES - 1 && hash[strspn(hash, digits)] == '\0' && bytes >= 0 && (uint64_t)bytes <= SAMPLES_FILE_BYTES_MAX &&
-	    back_end_of(store_text(stmt, BACK_END), &back_end))
+	if (strlen(hash) == DIGEST_HEX_BYTES - 1 && hash[strspn(hash, HEX_DIGITS)] == '\0' && bytes >= 0 &&
+	    (uint64_t)bytes <= SAMPLES_FILE_BYTES_MAX && back_end_of(store_text(stmt, BACK_END), &back_end))
 		return ASSAY_OK;
 	return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a file of samples that cannot be: hash, size or back end", store->path);
 }
 
-static void read_row(sqlite3_stmt *stmt, struct sample_file *out)
+static void row_read(sqlite3_stmt *stmt, struct sample_file *out)
 {
 	*out = (struct sample_file){
 		.machine = mem_string(store_text(stmt, MACHINE)),
@@ -54,7 +339,8 @@ static void read_row(sqlite3_stmt *stmt, struct sample_file *out)
 }
 
 static const char select_rows[] =
-    "SELECT hash, s.plan, s.machine, s.version, s.input, e.application, s.repetition, pack, bytes, hardware_type, back_end, taken_ms, outcome, pruned "
+    "SELECT hash, s.plan, s.machine, s.version, s.input, e.application, s.repetition, pack, bytes, hardware_type, back_end, taken_ms, "
+    "outcome, pruned "
     "FROM sample_file AS s JOIN execution AS e USING (plan, machine, version, input, repetition) JOIN plan AS p ON p.id = s.plan "
     "WHERE (e.application = ?1 OR p.application = ?1) AND (?2 IS NULL OR s.version = ?2) "
     "ORDER BY s.machine, s.input, p.started_ms, s.plan, s.version, s.repetition, pack, hash";
@@ -73,11 +359,11 @@ enum assay_status sample_files_list(struct store *store, const char *application
 	while (!st) {
 		st = store_step(store, stmt, &row, err);
 		if (!st && row)
-			st = check_row(store, stmt, err);
+			st = row_check(store, stmt, err);
 		if (st || !row)
 			break;
 		files = mem_grow(files, count, &capacity, sizeof(*files));
-		read_row(stmt, &files[count++]);
+		row_read(stmt, &files[count++]);
 	}
 	sqlite3_finalize(stmt);
 	if (st) {
@@ -102,9 +388,7 @@ void sample_files_free(struct sample_file *files, size_t n)
 	free(files);
 }
 
-/* ---- one file ---- */
-
-static enum assay_status check_hash(const char *path, const struct buf *bytes, const struct sample_file *file, struct assay_error *err)
+static enum assay_status hash_check(const char *path, const struct buf *bytes, const struct sample_file *file, struct assay_error *err)
 {
 	char hash[DIGEST_HEX_BYTES];
 
@@ -126,12 +410,13 @@ enum assay_status sample_files_read(const struct lab *lab, const struct sample_f
 	else
 		st = file_read(path, SAMPLES_FILE_BYTES_MAX, &packed, err);
 	if (st == ASSAY_E_NOTFOUND)
-		st = assay_fail(err, ASSAY_E_CORRUPT, "the file of samples '%s' is missing: restore it from a copy, or measure again", path);
+		st =
+		    assay_fail(err, ASSAY_E_CORRUPT, "the file of samples '%s' is missing: restore it from a copy, or measure again", path);
 	if (!st)
 		st = sample_unpack(path, packed.bytes, packed.size, (size_t)file->bytes, &bytes, err);
 	buf_release(&packed);
 	if (!st)
-		st = check_hash(path, &bytes, file, err);
+		st = hash_check(path, &bytes, file, err);
 	if (!st)
 		st = samples_parse(path, bytes.bytes ? bytes.bytes : "", bytes.size, out, err);
 	buf_release(&bytes);

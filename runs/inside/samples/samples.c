@@ -1,17 +1,444 @@
+/* From the bytes of a file of samples to arrays by function: header and names, chunks, what was spent in each function itself, the order.
+ * Every size in the file is checked before it is used. */
 #include "runs/inside/samples/samples.h"
 
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* In this order; the emulated back end has no instructions, and counts what it sees. */
+#define PAGE_BYTES 4096u
+
+/* In this order; the emulated back end has no instructions, and counts the work that it sees. */
 static const char *const work_names[][SAMPLES_WORK_MAX] = {
 	{ "PAPI_TOT_INS" },
 	{ "perf::INSTRUCTIONS" },
 	{ "emulated:accesses", "emulated:blocks" },
 };
+
+/* The file, as far as it is there. */
+struct source {
+	const unsigned char *bytes;
+	size_t size;
+	struct record_header header;
+	size_t sample_bytes;
+};
+
+/* A sample where it stands in the file's order. */
+struct entry {
+	uint32_t thread;
+	const unsigned char *bytes; /* a struct record_sample with its counters, or a struct record_brief; not aligned */
+};
+
+struct entries {
+	struct entry *items; /* [n] */
+	size_t n, capacity;
+	bool brief;
+};
+
+/* ---- header and names ---- */
+
+static enum assay_status header_check(const char *name, struct source *s, struct assay_error *err)
+{
+	const struct record_header *h = &s->header;
+
+	if (s->size < sizeof(*h) || memcmp(s->bytes, RECORD_MAGIC, 8) != 0)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a file of samples", name);
+	memcpy(&s->header, s->bytes, sizeof(*h));
+	if (h->version > RECORD_VERSION_BRIEF)
+		return assay_fail(err, ASSAY_E_VERSION, "%s: samples of version %u, this program reads %u", name, h->version,
+				  RECORD_VERSION_BRIEF);
+	if (h->version < RECORD_VERSION || h->back_end > RECORD_EMULATED || h->header_bytes % PAGE_BYTES || h->header_bytes < sizeof(*h) ||
+	    h->header_bytes > RECORD_NAMES_BYTES_MAX || h->names_bytes_max % PAGE_BYTES || h->names_bytes_max > RECORD_NAMES_BYTES_MAX ||
+	    h->names_bytes > h->names_bytes_max || h->n_counters > RECORD_COUNTERS_MAX || h->ticks_per_s == 0)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
+	if (h->version == RECORD_VERSION_BRIEF && h->n_counters)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
+	s->sample_bytes = h->version == RECORD_VERSION_BRIEF ? sizeof(struct record_brief)
+							     : sizeof(struct record_sample) + h->n_counters * sizeof(uint64_t);
+	if (h->chunk_bytes % PAGE_BYTES || h->chunk_bytes > RECORD_CHUNK_BYTES_MAX ||
+	    h->chunk_bytes < sizeof(struct record_chunk) + s->sample_bytes)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
+	return ASSAY_OK;
+}
+
+/* Splits "KEY REST" at its first blank; false: there is none. */
+static bool text_split(const char *text, size_t n, char **key, char **rest)
+{
+	const char *blank = memchr(text, ' ', n);
+
+	if (!blank || blank == text)
+		return false;
+	*key = mem_bytes(text, (size_t)(blank - text));
+	*rest = mem_bytes(blank + 1, n - (size_t)(blank - text) - 1);
+	return true;
+}
+
+static bool function_add(struct samples *out, const char *text, size_t n, size_t *capacity)
+{
+	struct samples_function function = { .module = NULL };
+	char *address = NULL, *rest = NULL, *end;
+	bool ok = false;
+
+	if (text_split(text, n, &address, &rest)) {
+		function.address = strtoull(address, &end, 16);
+		ok = !*end && text_split(rest, strlen(rest), &function.module, &function.name);
+	}
+	if (ok) {
+		out->functions = mem_grow(out->functions, out->n_functions, capacity, sizeof(function));
+		out->functions[out->n_functions++] = function;
+	}
+	free(address);
+	free(rest);
+	return ok;
+}
+
+static void info_add(struct samples *out, const char *text, size_t n, size_t *capacity)
+{
+	struct samples_info info;
+
+	if (!text_split(text, n, &info.key, &info.value))
+		return;
+	out->infos = mem_grow(out->infos, out->n_infos, capacity, sizeof(info));
+	out->infos[out->n_infos++] = info;
+}
+
+/* Lines up to the first that was not written to its end: what comes after it has no known number. */
+static enum assay_status names_parse(const char *name, const struct source *s, struct samples *out, struct assay_error *err)
+{
+	size_t functions = 0, infos = 0, counters = 0;
+	size_t there = s->size > s->header.header_bytes ? s->size - s->header.header_bytes : 0;
+	size_t n = s->header.names_bytes < there ? (size_t)s->header.names_bytes : there;
+	const char *at = n ? (const char *)s->bytes + s->header.header_bytes : "", *end;
+
+	for (; (end = n ? memchr(at, '\n', n) : NULL); n -= (size_t)(end - at) + 1, at = end + 1) {
+		size_t length = (size_t)(end - at);
+
+		if (length < 3 || at[1] != ' ' || memchr(at, '\0', length))
+			break;
+		if (at[0] == 'c' && out->n_counters < s->header.n_counters) {
+			out->counters = mem_grow(out->counters, out->n_counters, &counters, sizeof(out->counters[0]));
+			out->counters[out->n_counters++] = mem_bytes(at + 2, length - 2);
+		} else if (at[0] == 'f' && out->n_functions < RECORD_FUNCTIONS_MAX) {
+			if (!function_add(out, at + 2, length - 2, &functions))
+				break;
+		} else if (at[0] == 'i') {
+			info_add(out, at + 2, length - 2, &infos);
+		} else {
+			break;
+		}
+	}
+	if (out->n_counters != s->header.n_counters)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: the names of its counters are not there", name);
+	return ASSAY_OK;
+}
+
+/* ---- chunks ---- */
+
+/* False: a weight that no sample has. */
+static bool entry_head(const struct entries *entries, const struct entry *e, struct record_sample *head)
+{
+	struct record_brief brief;
+
+	if (!entries->brief) {
+		memcpy(head, e->bytes, sizeof(*head));
+		return true;
+	}
+	memcpy(&brief, e->bytes, sizeof(brief));
+	*head = (struct record_sample){
+		.function = brief.function,
+		.weight = brief.flags & RECORD_TOTAL ? 0 : (uint32_t)1 << (brief.weight_log2 & 31),
+		.ordinal = brief.ordinal,
+		.start = brief.start,
+		.duration = brief.duration,
+		.depth = brief.depth,
+		.threads = brief.threads,
+		.flags = brief.flags,
+	};
+	return brief.weight_log2 < 32;
+}
+
+static void chunk_read(const struct source *s, size_t offset, struct samples *out, struct entries *entries)
+{
+	struct record_chunk chunk;
+	size_t there = s->size - offset, whole;
+
+	if (there < sizeof(chunk)) {
+		out->truncated = true;
+		return;
+	}
+	memcpy(&chunk, s->bytes + offset, sizeof(chunk));
+	if (chunk.magic == 0) /* never begun */
+		return;
+	whole = ((there < s->header.chunk_bytes ? there : s->header.chunk_bytes) - sizeof(chunk)) / s->sample_bytes;
+	if (chunk.magic != RECORD_CHUNK_MAGIC || chunk.samples > s->header.chunk_bytes / s->sample_bytes) {
+		out->unreadable += whole;
+		return;
+	}
+	out->dropped += chunk.dropped;
+	if (chunk.samples > whole) {
+		out->unreadable += chunk.samples - whole;
+		out->truncated = true;
+	}
+	for (size_t i = 0; i < whole && i < chunk.samples; i++) {
+		const unsigned char *at = s->bytes + offset + sizeof(chunk) + i * s->sample_bytes;
+		struct entry entry = { chunk.thread, at };
+		struct record_sample head;
+
+		if (!entry_head(entries, &entry, &head) || head.function >= out->n_functions) {
+			out->unreadable++;
+			continue;
+		}
+		entries->items = mem_grow(entries->items, entries->n, &entries->capacity, sizeof(entry));
+		entries->items[entries->n++] = entry;
+	}
+}
+
+static void chunks_read(const struct source *s, struct samples *out, struct entries *entries)
+{
+	size_t first = (size_t)s->header.header_bytes + s->header.names_bytes_max;
+
+	/* The last chunk may end early: its place is reserved piece by piece. */
+	out->truncated = s->header.chunks > 0 && (s->size < first || (s->size - first) / s->header.chunk_bytes + 1 < s->header.chunks);
+	for (uint64_t i = 0; i < s->header.chunks && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX && first + i * s->header.chunk_bytes < s->size;
+	     i++)
+		chunk_read(s, first + (size_t)i * s->header.chunk_bytes, out, entries);
+}
+
+/* ---- what was spent in the function itself ---- */
+
+/* What samples of one thread leave to the one around them: vectors of 1 + n_counters, the time first. */
+struct pending {
+	struct {
+		uint64_t start;
+		uint32_t depth;
+	} * items;
+	double *sums;
+	size_t n, capacity, sums_capacity, width;
+};
+
+/* Everything deeper than the sample belongs to it, if it began later; what belongs to a dropped one is dropped with it. */
+static void pending_take(struct pending *p, const struct record_sample *sample, double *nested)
+{
+	for (size_t k = 0; k < p->width; k++)
+		nested[k] = 0;
+	while (p->n && p->items[p->n - 1].depth > sample->depth) {
+		p->n--;
+		if (p->items[p->n].start < sample->start)
+			continue;
+		for (size_t k = 0; k < p->width; k++)
+			nested[k] += p->sums[p->n * p->width + k];
+	}
+}
+
+static void pending_put(struct pending *p, const struct record_sample *sample, const double *sums)
+{
+	if (sample->depth == 0)
+		return;
+	p->items = mem_grow(p->items, p->n, &p->capacity, sizeof(p->items[0]));
+	if (p->sums_capacity < p->capacity) {
+		p->sums_capacity = p->capacity;
+		p->sums = mem_resize(p->sums, p->sums_capacity * p->width, sizeof(double));
+	}
+	p->items[p->n].start = sample->start;
+	p->items[p->n].depth = sample->depth;
+	memcpy(p->sums + p->n * p->width, sums, p->width * sizeof(double));
+	p->n++;
+}
+
+/* values[width] of an invocation, time and counters, less what nested ones are known or estimated to have taken: each sampled call counts
+ * for as many as it stands for. Leaves what this one took, with all in it, for the one around it. */
+static void alone_find(struct pending *p, const struct record_sample *sample, const double *values, double *alone)
+{
+	double nested[1 + RECORD_COUNTERS_MAX];
+
+	pending_take(p, sample, nested);
+	for (size_t k = 0; k < p->width; k++) {
+		alone[k] = nested[k] >= values[k] ? 0 : values[k] - nested[k]; /* NaN: not counted here, or not inside */
+		nested[k] += sample->weight * alone[k];
+	}
+	pending_put(p, sample, nested);
+}
+
+/* ---- arrays ---- */
+
+static void values_read(const struct entry *e, const struct record_sample *head, const struct samples *out, double *values)
+{
+	values[0] = (double)head->duration * out->ns_per_tick;
+	for (size_t c = 0; c < out->n_counters; c++) {
+		uint64_t value;
+
+		memcpy(&value, e->bytes + sizeof(struct record_sample) + c * sizeof(value), sizeof(value));
+		values[1 + c] = value == UINT64_MAX ? (double)NAN : (double)value;
+	}
+}
+
+static void sample_add(uint64_t start_ticks, const struct entry *e, const struct record_sample *head, const double *values,
+		       const double *alone, struct samples *out)
+{
+	size_t width = out->n_counters * sizeof(double);
+
+	out->items[out->n] = (struct sample){
+		.function = head->function,
+		.thread = e->thread,
+		.weight = head->weight,
+		.threads = head->threads,
+		.depth = head->depth,
+		.unwound = head->flags & RECORD_UNWOUND,
+		.estimated = head->flags & RECORD_ESTIMATED,
+		.ordinal = head->ordinal,
+		.start_s = ((double)head->start - (double)start_ticks) * out->ns_per_tick / 1e9,
+		.ns = values[0],
+		.alone_ns = alone[0],
+	};
+	if (width) {
+		memcpy(out->values + out->n * out->n_counters, values + 1, width);
+		memcpy(out->alone + out->n * out->n_counters, alone + 1, width);
+	}
+	out->n++;
+}
+
+static void calls_add(struct samples *out, const struct record_sample *head, uint32_t thread, size_t *capacity)
+{
+	out->calls = mem_grow(out->calls, out->n_calls, capacity, sizeof(out->calls[0]));
+	out->calls[out->n_calls++] = (struct samples_calls){ head->function, thread, head->ordinal };
+}
+
+static int entries_by_thread(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* the order of the file */
+}
+
+static void samples_add(uint64_t start_ticks, struct entries *entries, struct samples *out)
+{
+	struct pending pending = { .width = 1 + out->n_counters };
+	double values[1 + RECORD_COUNTERS_MAX], alone[1 + RECORD_COUNTERS_MAX];
+	size_t calls_capacity = 0;
+
+	if (entries->n)
+		qsort(entries->items, entries->n, sizeof(entries->items[0]), entries_by_thread);
+	out->items = mem_new(entries->n, sizeof(out->items[0]));
+	out->values = mem_new(entries->n * out->n_counters, sizeof(double));
+	out->alone = mem_new(entries->n * out->n_counters, sizeof(double));
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct entry *e = &entries->items[i];
+		struct record_sample head;
+
+		entry_head(entries, e, &head);
+		if (i && e->thread != entries->items[i - 1].thread)
+			pending.n = 0;
+		if (head.flags & RECORD_TOTAL) {
+			calls_add(out, &head, e->thread, &calls_capacity);
+			continue;
+		}
+		values_read(e, &head, out, values);
+		alone_find(&pending, &head, values, alone);
+		sample_add(start_ticks, e, &head, values, alone, out);
+	}
+	free(pending.items);
+	free(pending.sums);
+}
+
+/* ---- order ---- */
+
+struct place {
+	const struct sample *sample;
+	size_t at;
+};
+
+static int places_by_function(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->sample->function != y->sample->function)
+		return x->sample->function < y->sample->function ? -1 : 1;
+	if (x->sample->thread != y->sample->thread)
+		return x->sample->thread < y->sample->thread ? -1 : 1;
+	if (x->sample->ordinal != y->sample->ordinal)
+		return x->sample->ordinal < y->sample->ordinal ? -1 : 1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static void *places_copy(const void *from, size_t size, const struct place *places, size_t n)
+{
+	char *to = mem_new(n, size);
+
+	for (size_t i = 0; size && i < n; i++)
+		memcpy(to + i * size, (const char *)from + places[i].at * size, size);
+	return to;
+}
+
+static int calls_by_function(const void *a, const void *b)
+{
+	const struct samples_calls *x = a, *y = b;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->calls > y->calls) - (x->calls < y->calls);
+}
+
+static void samples_sort(struct samples *out)
+{
+	struct place *places = mem_new(out->n, sizeof(*places));
+	struct samples old = *out;
+
+	for (size_t i = 0; i < out->n; i++)
+		places[i] = (struct place){ &out->items[i], i };
+	if (out->n)
+		qsort(places, out->n, sizeof(*places), places_by_function);
+	if (out->n_calls)
+		qsort(out->calls, out->n_calls, sizeof(out->calls[0]), calls_by_function);
+	out->items = places_copy(old.items, sizeof(old.items[0]), places, out->n);
+	out->values = places_copy(old.values, out->n_counters * sizeof(double), places, out->n);
+	out->alone = places_copy(old.alone, out->n_counters * sizeof(double), places, out->n);
+	for (size_t i = out->n; i-- > 0;) {
+		out->functions[out->items[i].function].first = i;
+		out->functions[out->items[i].function].n++;
+	}
+	free(old.items);
+	free(old.values);
+	free(old.alone);
+	free(places);
+}
+
+/* ---- all of it ---- */
+
+enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err)
+{
+	struct source s = { .bytes = bytes, .size = n };
+	struct samples made = { .items = NULL };
+	struct entries entries = { .items = NULL };
+	enum assay_status st = header_check(name, &s, err);
+
+	if (!st)
+		st = names_parse(name, &s, &made, err);
+	if (st)
+		goto out;
+	made.back_end = (enum record_back_end)s.header.back_end;
+	made.pid = s.header.pid;
+	made.started_ns = s.header.started_ns;
+	made.ns_per_tick = 1e9 / (double)s.header.ticks_per_s;
+	made.dropped = s.header.dropped;
+	made.finished = s.header.finished == 1;
+	entries.brief = s.header.version == RECORD_VERSION_BRIEF;
+	chunks_read(&s, &made, &entries);
+	samples_add(s.header.started_ticks, &entries, &made);
+	samples_sort(&made);
+	*out = made;
+	made = (struct samples){ .items = NULL }; /* now the caller's */
+out:
+	free(entries.items);
+	samples_release(&made);
+	return st;
+}
 
 const char *samples_back_end_name(enum record_back_end back_end)
 {

@@ -1,5 +1,5 @@
-/* Files of samples (runs/inside/record/record.h) read into arrays by function, whatever back end wrote them. A file is the work of a process
- * that may have been killed: it is read as far as it is whole, and what is missing is counted. */
+/* Files of samples (runs/inside/record/record.h) read into arrays by function, whatever back end wrote them. A file is the work of a
+ * process that may have been killed: it is read as far as it is whole, and what is missing is counted. */
 #ifndef RUNS_SAMPLES_SAMPLES_H
 #define RUNS_SAMPLES_SAMPLES_H
 
@@ -14,15 +14,15 @@
 
 /* One dynamic invocation. */
 struct sample {
-	uint32_t function;   /* index into samples.functions */
+	uint32_t function; /* index into samples.functions */
 	uint32_t thread;
 	uint32_t weight;     /* calls that it stands for */
 	uint32_t threads;    /* alive; 0: not known */
-	uint32_t depth;      /* sampled invocations around it */
-	bool unwound;        /* left by a long jump, an exception or the thread's end */
-	bool estimated;      /* what nested calls took is an estimate, from the sampled ones and their weights */
+	uint32_t depth;	     /* sampled invocations around it */
+	bool unwound;	     /* left by a long jump, an exception or the thread's end */
+	bool estimated;	     /* what nested calls took is an estimate, from the sampled ones and their weights */
 	uint64_t ordinal;    /* of the function's call in this thread */
-	double start_s;      /* since the process began to record; before that it is negative */
+	double start_s;	     /* since the process began to record; before that it is negative */
 	double ns, alone_ns; /* with and without nested selected functions */
 };
 
@@ -46,22 +46,22 @@ struct samples {
 	enum record_back_end back_end;
 	uint64_t pid, started_ns;
 	double ns_per_tick;
-	char **counters;                  /* [n_counters] */
+	char **counters; /* [n_counters] */
 	size_t n_counters;
 	struct samples_function *functions; /* [n_functions], as in the file */
 	size_t n_functions;
-	struct samples_info *infos;       /* [n_infos] */
+	struct samples_info *infos; /* [n_infos] */
 	size_t n_infos;
-	struct sample *items;             /* [n], by function, thread, ordinal */
+	struct sample *items; /* [n], by function, thread, ordinal */
 	size_t n;
-	double *values;                   /* [n x n_counters], with nested calls; NaN: not counted */
-	double *alone;                    /* [n x n_counters], without those of selected functions */
-	struct samples_calls *calls;      /* [n_calls], by function, thread */
+	double *values;		     /* [n x n_counters], with nested calls; NaN: not counted */
+	double *alone;		     /* [n x n_counters], without those of selected functions */
+	struct samples_calls *calls; /* [n_calls], by function, thread */
 	size_t n_calls;
-	uint64_t dropped;                 /* by the process: its file was full */
-	uint64_t unreadable;              /* left out: of a function without a name, or in a part that is damaged */
-	bool finished;                    /* the process ended in order */
-	bool truncated;                   /* the file is shorter than it says */
+	uint64_t dropped;    /* by the process: its file was full */
+	uint64_t unreadable; /* left out: of a function without a name, or in a part that is damaged */
+	bool finished;	     /* the process ended in order */
+	bool truncated;	     /* the file is shorter than it says */
 };
 
 /* "time", "papi", "software", "emulated". */
@@ -83,7 +83,8 @@ bool samples_calls(const struct samples *samples, size_t function, uint32_t thre
 #define SAMPLES_WORK_MAX 2
 size_t samples_work(const struct samples *samples, size_t counters[SAMPLES_WORK_MAX]);
 /* vector[n_counters] of item i: each counter per unit of work and, as AutoPerf has it (Alam and others, NeurIPS 2019), per thread alive;
- * the places of the work itself are their values per thread. NaN where something was not counted, or no work was done. `alone`: without nested calls. */
+ * the places of the work itself are their values per thread. NaN where something was not counted, or no work was done. `alone`: without
+ * nested calls. */
 void samples_vector(const struct samples *samples, size_t i, bool alone, double *vector);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* Why runs have no rows of a function in common. */
 enum samples_apart {
-	SAMPLES_JOINED,        /* they have: invocations of all runs align */
+	SAMPLES_JOINED,	       /* they have: invocations of all runs align */
 	SAMPLES_NOT_THERE,     /* a run did not call the function */
 	SAMPLES_CALLS_UNKNOWN, /* a run did not end in order, so its number of calls is not known */
 	SAMPLES_CALLS_DIFFER,  /* the runs called the function in other threads, or another number of times */
@@ -25,9 +25,9 @@ struct samples_column {
 
 /* One function of all runs. */
 struct samples_joined {
-	enum samples_apart apart;     /* SAMPLES_JOINED, or why there are no rows */
+	enum samples_apart apart;	    /* SAMPLES_JOINED, or why there are no rows */
 	size_t functions[SAMPLES_RUNS_MAX]; /* its index in each run, SIZE_MAX: not there */
-	size_t *items;                /* [n x runs]: of each run the sample of the invocation */
+	size_t *items;			    /* [n x runs]: of each run the sample of the invocation */
 	size_t n;
 };
 
