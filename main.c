@@ -58,7 +58,7 @@ static const struct command *const commands[] = {
 	OLD("report", "the decision and what it rests on, as one HTML page", cmd_report),
 	OLD("evaluate", "how often is the gate right, on pairs of which you know?", cmd_evaluate),
 	HEADING("Why: what happens in functions"),
-	OLD("changes", "which functions changed between two builds?", cmd_changes),
+	&changes_command,
 	OLD("doctor", "can the functions of this program be probed?", cmd_doctor),
 	OLD("counters", "what can this machine count, and in how many runs?", cmd_counters),
 	OLD("probe", "run a program and measure calls of selected functions", cmd_probe),

@@ -2,7 +2,8 @@
 #ifndef RUNS_CMD_H
 #define RUNS_CMD_H
 
-int cmd_changes(int argc, char **argv, const char *directory);
+struct command;
+extern const struct command changes_command;
 int cmd_counters(int argc, char **argv, const char *directory);
 int cmd_doctor(int argc, char **argv, const char *directory);
 int cmd_probe(int argc, char **argv, const char *directory);

@@ -32,11 +32,6 @@ static void add(struct places *places, const char *symbol, const char *file, uns
 		                                     line, last_line, changed, NULL, NULL };
 }
 
-static bool listed(enum change_kind kind)
-{
-	return kind == CHANGE_MODIFIED || kind == CHANGE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
-}
-
 void places_of_changes(const struct changes *changes, struct places *out)
 {
 	struct places places = { .know_change = true };
@@ -48,7 +43,7 @@ void places_of_changes(const struct changes *changes, struct places *out)
 		if (c->new == FUNCTIONS_NONE || c->old == FUNCTIONS_NONE)
 			continue;
 		f = &changes->new.functions.items[c->new];
-		add(&places, f->symbol, f->file, f->line, f->last_line, listed(c->kind));
+		add(&places, f->symbol, f->file, f->line, f->last_line, change_kind_is_listed(c->kind));
 	}
 	if (places.n)
 		qsort(places.items, places.n, sizeof(places.items[0]), by_symbol);
@@ -131,7 +126,7 @@ static bool code_is_listed(const char *code)
 {
 	for (int kind = 0; kind < CHANGE_KINDS; kind++)
 		if (strcmp(change_kind_code((enum change_kind)kind), code) == 0)
-			return listed((enum change_kind)kind);
+			return change_kind_is_listed((enum change_kind)kind);
 	return false;
 }
 

@@ -35,7 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct changes_options options = {.wrapper = CHANGES_WRAPPER};
 	struct build old, new;
 	struct changes changes;
+	const struct doc_style style = {.columns = 80};
 	struct buf out = BUF_INIT;
+	struct document d;
 	struct assay_error err = {.text = ""};
 	uint8_t *copies[2];
 
@@ -52,7 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < old.functions.n; i++)
 			ASSAY_BUG_IF(old.functions.items[i].last_line < old.functions.items[i].line);
 		ASSAY_BUG_IF(changes_find(&old, &new, &options, &changes, &err));
-		changes_print(&changes, true, &out);
+		document_init(&d);
+		changes_document(&changes, true, &d);
+		document_human(&d, &style, &out);
+		document_release(&d);
 		if (changes.n)
 			fprintf(stderr, "%s\n", out.bytes);
 		ASSAY_BUG_IF(changes.n);

@@ -469,7 +469,7 @@ run changes "$old" "$old" --git "$tmp/repo"
 refused 2 '--git and --refs belong together'
 for refs in v1 v1.. ..v2 a..b..c; do
 	run changes "$old" "$old" --git "$tmp/repo" --refs $refs
-	refused 2 '--refs takes two references'
+	refused 2 '--refs: expected two references'
 done
 what='a build of something else'
 cd "$tmp/c" && compile gcc other -O2 -x c - <<'END_C'
@@ -570,7 +570,7 @@ expect_status 1
 run changes "$old"
 refused 2 'OLD and NEW'
 run changes "$old" "$old" --wrapper many
-refused 2 '--wrapper is a number'
+refused 2 '--wrapper must be a whole number'
 run changes "$old" "$old" --list "$tmp/no/such/directory"
 expect_status 1
 expect_error directory

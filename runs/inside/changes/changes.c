@@ -1,44 +1,76 @@
-/* From two builds to the list of changes. */
-#include "runs/inside/changes/changes_internal.h"
-#include "runs/inside/changes/pair.h"
+#include "runs/inside/changes/changes.h"
 
 #include "base/mem.h"
+#include "runs/inside/changes/pair.h"
+
+#define LINE_MIN 16 /* smaller numbers are rarely lines of a statement */
+
+/* What is found out about a function on the way to its change; by key. */
+struct finding {
+	struct change change;
+	enum match_result result; /* of the bodies, when `compared` */
+	bool compared;
+	bool other_clones;
+	bool renamed;
+	bool touched;        /* by the difference of the sources */
+	bool own_differs;    /* also what is not inlined from elsewhere */
+	bool same_somewhere; /* inlined in a host, and the same there */
+	size_t hosts, hosts_differ,
+	    hosts_alone; /* that inline it in both builds; where it differs; where the host's own code does not */
+};
+
+struct search {
+	struct changes *changes;
+	struct match match;
+	struct finding *findings; /* [n], by key */
+	size_t n;
+	const struct changes_options *options;
+};
 
 ROWS_FUNCTION(change_kind_code, enum change_kind, CHANGE_KIND_ROWS, ROWS_CODE)
 ROWS_FUNCTION(change_kind_heading, enum change_kind, CHANGE_KIND_ROWS, ROWS_TEXT)
-ROWS_FUNCTION(change_reason_code, unsigned, CHANGE_REASON_ROWS, ROWS_CODE)
-ROWS_FUNCTION(change_reason_text, unsigned, CHANGE_REASON_ROWS, ROWS_TEXT)
+ROWS_FUNCTION(change_reason_code, enum change_reason, CHANGE_REASON_ROWS, ROWS_CODE)
+ROWS_FUNCTION(change_reason_text, enum change_reason, CHANGE_REASON_ROWS, ROWS_TEXT)
 
-size_t changes_key_of_old(const struct changes *changes, size_t old)
+static size_t key_of_old(const struct changes *changes, size_t old)
 {
 	size_t new = changes->new_of_old[old];
 
 	return new == FUNCTIONS_NONE ? changes->new.functions.n + old : new;
 }
 
-const struct function *changes_function(const struct changes *changes, size_t key, const struct build **build)
+const struct function *changes_function(const struct changes *changes, size_t key)
 {
-	bool gone = key >= changes->new.functions.n;
+	size_t n = changes->new.functions.n;
 
-	*build = gone ? &changes->old : &changes->new;
-	return &(*build)->functions.items[gone ? key - changes->new.functions.n : key];
+	return key < n ? &changes->new.functions.items[key] : &changes->old.functions.items[key - n];
 }
 
-void changes_add_cause(struct finding *finding, enum change_reason reason, size_t key)
+bool change_kind_is_listed(enum change_kind kind)
+{
+	return kind == CHANGE_MODIFIED || kind == CHANGE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
+}
+
+static void add_reason(struct change *change, enum change_reason reason)
+{
+	change->reasons |= 1u << reason;
+}
+
+static void add_cause(struct finding *finding, enum change_reason reason, size_t key)
 {
 	struct change *change = &finding->change;
 
-	change->reasons |= reason;
+	add_reason(change, reason);
 	for (size_t i = 0; i < change->n_causes; i++)
-		if (change->causes[i].key == key && change->causes[i].reason == (unsigned)reason)
+		if (change->causes[i].key == key && change->causes[i].reason == reason)
 			return;
 	change->causes = mem_grow(change->causes, change->n_causes, &change->causes_capacity, sizeof(*change->causes));
-	change->causes[change->n_causes++] = (struct change_cause){(unsigned)reason, key};
+	change->causes[change->n_causes++] = (struct change_cause){reason, key};
 }
 
 /* ---- steps ---- */
 
-static void begin(struct search *search, struct changes *c)
+static void search_begin(struct search *search, struct changes *c)
 {
 	bool *renamed = mem_new(c->old.functions.n, sizeof(*renamed));
 
@@ -57,7 +89,7 @@ static void begin(struct search *search, struct changes *c)
 		if (c->new.functions.items[i].present)
 			search->findings[i].change.new = i;
 	for (size_t i = 0; i < c->old.functions.n; i++) {
-		struct finding *finding = &search->findings[changes_key_of_old(c, i)];
+		struct finding *finding = &search->findings[key_of_old(c, i)];
 
 		finding->renamed = renamed[i];
 		if (c->old.functions.items[i].present)
@@ -97,6 +129,452 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 	return st;
 }
 
+/* ---- blame ----
+ * Where code was inlined, whose is the difference? For each function that stands in a host, a sum over its instructions, without
+ * registers and places on the stack (the compiler gives those out anew) and in any order: of the function that changed it
+ * differs. */
+
+struct share {
+	size_t key;
+	uint64_t old_sum, new_sum;
+	size_t old_n, new_n; /* instructions */
+};
+
+struct shares {
+	struct share *items;
+	size_t n, capacity;
+	struct map by_key;
+};
+
+static struct share *share_of(struct shares *shares, size_t key)
+{
+	size_t index;
+
+	if (!map_get(&shares->by_key, key, &index)) {
+		index = shares->n;
+		shares->items = mem_grow(shares->items, shares->n, &shares->capacity, sizeof(*shares->items));
+		shares->items[shares->n++] = (struct share){.key = key};
+		map_set(&shares->by_key, key, index);
+	}
+	return &shares->items[index];
+}
+
+/* ---- what an instruction refers to, in words that both builds have ---- */
+
+static uint64_t meaning_of_code(const struct search *search, bool of_old, uint64_t target)
+{
+	const struct changes *c = search->changes;
+	const struct build *build = of_old ? &c->old : &c->new;
+	size_t callee = build_callee(build, target);
+	const char *import = image_import_at(&build->image, target);
+
+	if (callee != FUNCTIONS_NONE)
+		return map_mix(1, of_old ? key_of_old(c, callee) : callee);
+	return import ? map_hash(import, strlen(import)) : 2;
+}
+
+static uint64_t meaning_of_data(const struct build *build, uint64_t target)
+{
+	size_t n = match_text_at(&build->image, target), symbol = image_symbol_before(&build->image, target);
+	uint64_t room;
+
+	if (n) {
+		const char *text = (const char *)image_at(&build->image, target, &room), *slash = memrchr(text, '/', n);
+
+		return slash ? map_hash(slash, n - (size_t)(slash - text)) : map_hash(text, n);
+	}
+	if (symbol == SIZE_MAX || target - build->image.symbols[symbol].address >= build->image.symbols[symbol].size)
+		return 3;
+	n = strcspn(build->image.symbols[symbol].name, ".");
+	return map_mix(map_hash(build->image.symbols[symbol].name, n), target - build->image.symbols[symbol].address);
+}
+
+/* What may be the number of a line counts from the line where it stands. */
+static uint64_t meaning_of(const struct search *search, bool of_old, size_t body, const struct instruction *one)
+{
+	const struct build *build = of_old ? &search->changes->old : &search->changes->new;
+	int64_t immediate, distance = INT64_MAX;
+	uint64_t value = code_meaning(one, &immediate);
+
+	if (immediate > LINE_MIN)
+		distance = match_line_distance(build, body, one->address, immediate);
+	value = map_mix(value, (uint64_t)(distance == INT64_MAX ? immediate : distance));
+	for (size_t i = 0; i < one->n_references; i++) {
+		const struct code_reference *r = &one->references[i];
+		const struct image_section *section = image_section_at(&build->image, r->target);
+
+		if (r->kind == CODE_BRANCH || (section && image_is_code(section)))
+			value = map_mix(value, meaning_of_code(search, of_old, r->target));
+		else if (r->kind != CODE_THREAD)
+			value = map_mix(value, meaning_of_data(build, r->target));
+	}
+	return value;
+}
+
+/* ---- a host ---- */
+
+/* same[n]: instructions that are the same in both, NULL: not known. */
+static void add_side(const struct search *search, bool of_old, size_t body, const struct code *code, const bool *same,
+                     struct shares *shares)
+{
+	const struct changes *c = search->changes;
+	const struct functions *f = of_old ? &c->old.functions : &c->new.functions;
+	uint64_t *addresses = mem_new(code->n, sizeof(*addresses));
+	size_t *owners = mem_new(code->n, sizeof(*owners));
+
+	for (size_t i = 0; i < code->n; i++)
+		addresses[i] = code->items[i].address;
+	functions_paint(f, body, addresses, code->n, owners);
+	for (size_t i = 0; i < code->n; i++) {
+		struct share *share = share_of(shares, of_old ? key_of_old(c, owners[i]) : owners[i]);
+
+		*(of_old ? &share->old_n : &share->new_n) += 1;
+		if (!same || !same[i])
+			*(of_old ? &share->old_sum : &share->new_sum) += meaning_of(search, of_old, body, &code->items[i]);
+	}
+	free(addresses);
+	free(owners);
+}
+
+/* Where nothing was added or taken away, one instruction stands for the other. */
+static bool *find_same(struct search *search)
+{
+	const struct code *old = &search->match.old_code, *new = &search->match.new_code;
+	bool *same;
+
+	if (old->n != new->n)
+		return NULL;
+	same = mem_new(old->n, sizeof(*same));
+	for (size_t i = 0; i < old->n; i++)
+		same[i] = match_instructions(&search->match, &old->items[i], &new->items[i]) != MATCH_DIFFERENT;
+	return same;
+}
+
+static bool share_differs(const struct share *share)
+{
+	return share->old_sum != share->new_sum || share->old_n != share->new_n;
+}
+
+/* The code of both bodies is in search->match. */
+static void blame_bodies(struct search *search, size_t old_body, size_t new_body)
+{
+	size_t host = search->changes->new.functions.bodies[new_body].function;
+	struct shares shares = {.items = NULL};
+	bool own, *same = find_same(search);
+
+	add_side(search, true, old_body, &search->match.old_code, same, &shares);
+	add_side(search, false, new_body, &search->match.new_code, same, &shares);
+	free(same);
+	own = share_differs(share_of(&shares, host));
+	if (own)
+		search->findings[host].own_differs = true;
+	for (size_t i = 0; i < shares.n; i++) {
+		const struct share *share = &shares.items[i];
+		struct finding *finding = &search->findings[share->key];
+
+		if (share->key == host || !share->old_n || !share->new_n)
+			continue;
+		finding->hosts++;
+		finding->hosts_differ += share_differs(share);
+		finding->hosts_alone += share_differs(share) && !own;
+		finding->same_somewhere = finding->same_somewhere || !share_differs(share);
+	}
+	free(shares.items);
+	map_release(&shares.by_key);
+}
+
+/* ---- comparing ---- */
+
+/* Bodies with the same labels, in their order: where do they differ? */
+static void blame_function(struct search *search, size_t old, size_t new)
+{
+	const struct functions *f = &search->changes->old.functions, *g = &search->changes->new.functions;
+	const struct function *a = &f->items[old], *b = &g->items[new];
+
+	for (size_t i = 0; i < a->n_bodies; i++) {
+		size_t x = f->body_order[a->first_body + i], y;
+
+		if (i >= b->n_bodies)
+			break;
+		y = g->body_order[b->first_body + i];
+		if (!strcmp(f->bodies[x].label, g->bodies[y].label) && match_bodies(&search->match, x, y) != MATCH_EQUAL)
+			blame_bodies(search, x, y);
+	}
+}
+
+/* What is inlined into code that is equal is equal itself. */
+static void mark_same(struct search *search, size_t new)
+{
+	const struct functions *g = &search->changes->new.functions;
+	const struct function *function = &g->items[new];
+
+	for (size_t i = 0; i < function->n_bodies; i++) {
+		const struct body *body = &g->bodies[g->body_order[function->first_body + i]];
+
+		for (size_t j = 0; j < body->n_inlined; j++)
+			search->findings[g->inlines[body->first_inlined + j].function].same_somewhere = true;
+	}
+}
+
+static void compare_pairs(struct search *search)
+{
+	struct changes *c = search->changes;
+
+	for (size_t i = 0; i < c->new.functions.n; i++) {
+		struct finding *finding = &search->findings[i];
+		struct change *change = &finding->change;
+
+		if (change->old == FUNCTIONS_NONE || change->new == FUNCTIONS_NONE)
+			continue;
+		if (!c->old.functions.items[change->old].n_bodies || !c->new.functions.items[change->new].n_bodies)
+			continue;
+		finding->compared = true;
+		finding->result = match_functions(&search->match, change->old, change->new);
+		change->constant = search->match.constant;
+		finding->other_clones = !match_same_clones(&search->match, change->old, change->new);
+		if (finding->result == MATCH_DIFFERENT)
+			blame_function(search, change->old, change->new);
+		else
+			mark_same(search, i);
+	}
+}
+
+/* ---- judging ---- */
+
+/* Functions of the system's headers are the same in both builds: where they seem to differ, they were called with other
+ * constants. */
+static bool is_of_system(const struct search *search, const struct finding *finding)
+{
+	const struct functions *f = &search->changes->old.functions, *g = &search->changes->new.functions;
+	const char *old = f->items[finding->change.old].file, *new = g->items[finding->change.new].file;
+
+	return old && new && !strncmp(old, "/usr/", 5) && !strcmp(old, new);
+}
+
+/* A function that cannot be compared as such, being inlined: did it change where it is inlined? */
+static bool differs_inlined(const struct search *search, const struct finding *finding)
+{
+	return !is_of_system(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts &&
+	       !finding->same_somewhere && (finding->hosts_alone || finding->hosts > 1);
+}
+
+static void judge_inlined(const struct search *search, struct finding *finding)
+{
+	const struct changes *c = search->changes;
+	struct change *change = &finding->change;
+	bool before = c->old.functions.items[change->old].n_bodies, now = c->new.functions.items[change->new].n_bodies;
+	bool changed = c->has_source ? finding->touched && (!finding->same_somewhere || finding->hosts_differ)
+	                             : differs_inlined(search, finding);
+
+	if (before)
+		add_reason(change, CHANGE_NOW_INLINED);
+	if (now)
+		add_reason(change, CHANGE_NOW_CALLED);
+	if (finding->touched)
+		add_reason(change, CHANGE_IN_SOURCE);
+	if (changed && differs_inlined(search, finding))
+		add_reason(change, CHANGE_INLINED_CODE);
+	if (changed)
+		change->kind = CHANGE_MODIFIED;
+	else if (finding->touched)
+		change->kind = CHANGE_SOURCE;
+	else if (before || now)
+		change->kind = CHANGE_RECOMPILED;
+}
+
+static void judge_compared(const struct search *search, struct finding *finding)
+{
+	static const enum change_kind kinds[] = {CHANGE_NONE, CHANGE_LINES, CHANGE_MODIFIED, CHANGE_MODIFIED};
+	struct change *change = &finding->change;
+
+	change->kind = kinds[finding->result];
+	if (finding->touched)
+		add_reason(change, CHANGE_IN_SOURCE);
+	if (finding->other_clones)
+		add_reason(change, CHANGE_CLONES);
+	if (finding->result == MATCH_DIFFERENT)
+		add_reason(change, CHANGE_CODE);
+	if (finding->result == MATCH_CONSTANTS)
+		add_reason(change, CHANGE_CONSTANT);
+	if (finding->result != MATCH_CONSTANTS)
+		change->constant = NULL;
+	if (finding->result == MATCH_DIFFERENT && search->changes->has_source && !finding->touched)
+		change->kind = CHANGE_RECOMPILED;
+	if (finding->result <= MATCH_LINES && finding->other_clones)
+		change->kind = finding->touched ? CHANGE_MODIFIED : CHANGE_RECOMPILED;
+	if (finding->result == MATCH_EQUAL && finding->touched && !finding->other_clones)
+		change->kind = CHANGE_SOURCE;
+	if (finding->renamed && change->kind != CHANGE_MODIFIED)
+		change->kind = CHANGE_RENAMED;
+}
+
+static void judge_finding(const struct search *search, struct finding *finding)
+{
+	struct change *change = &finding->change;
+
+	if (change->old == FUNCTIONS_NONE && change->new == FUNCTIONS_NONE)
+		return; /* only declared */
+	if (change->old == FUNCTIONS_NONE)
+		change->kind = CHANGE_ADDED;
+	else if (change->new == FUNCTIONS_NONE)
+		change->kind = CHANGE_REMOVED;
+	else if (finding->compared)
+		judge_compared(search, finding);
+	else
+		judge_inlined(search, finding);
+}
+
+/* ---- hosts ---- */
+
+/* What body `i` of the function inlines that changed itself. */
+static void find_causes(struct search *search, struct finding *finding, const struct functions *f, size_t function, bool of_old)
+{
+	for (size_t i = 0; i < f->items[function].n_bodies; i++) {
+		const struct body *body = &f->bodies[f->body_order[f->items[function].first_body + i]];
+
+		for (size_t j = 0; j < body->n_inlined; j++) {
+			size_t inlined = f->inlines[body->first_inlined + j].function;
+			size_t key = of_old ? key_of_old(search->changes, inlined) : inlined;
+			enum change_kind kind = search->findings[key].change.kind;
+
+			if (key == finding->change.key)
+				continue;
+			if (kind == CHANGE_MODIFIED || kind == CHANGE_ADDED || kind == CHANGE_REMOVED)
+				add_cause(finding, CHANGE_INLINES, key);
+		}
+	}
+}
+
+/* A host did not change itself where its own code is the same, or its own source if that is known. */
+static bool is_host_only(const struct search *search, const struct finding *finding)
+{
+	if (!finding->compared || !(finding->change.reasons & 1u << CHANGE_INLINES) || finding->result != MATCH_DIFFERENT)
+		return false;
+	return search->changes->has_source ? !finding->touched : !finding->own_differs;
+}
+
+/* A host that is inlined itself is no cause: what it inlines is one of the next host, too. */
+static void drop_hosts(const struct search *search, struct change *change)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < change->n_causes; i++)
+		if (search->findings[change->causes[i].key].change.kind != CHANGE_HOST)
+			change->causes[n++] = change->causes[i];
+	change->n_causes = n;
+	if (!n)
+		change->reasons &= ~(1u << CHANGE_INLINES);
+}
+
+static void judge_all(struct search *search)
+{
+	struct changes *c = search->changes;
+
+	for (size_t i = 0; i < search->n; i++)
+		judge_finding(search, &search->findings[i]);
+	for (size_t i = 0; i < c->new.functions.n; i++) {
+		struct finding *finding = &search->findings[i];
+		struct change *change = &finding->change;
+
+		if (!finding->compared || finding->result != MATCH_DIFFERENT)
+			continue;
+		find_causes(search, finding, &c->old.functions, change->old, true);
+		find_causes(search, finding, &c->new.functions, change->new, false);
+	}
+	for (size_t i = 0; i < c->new.functions.n; i++)
+		if (is_host_only(search, &search->findings[i]))
+			search->findings[i].change.kind = CHANGE_HOST;
+	for (size_t i = 0; i < c->new.functions.n; i++)
+		drop_hosts(search, &search->findings[i].change);
+}
+
+/* ---- callers of what cannot be measured itself ---- */
+
+/* Calls of the new build by callee. */
+struct callers {
+	size_t *first; /* [functions + 1] */
+	size_t *hosts; /* functions whose bodies call */
+};
+
+static struct callers callers_of(const struct functions *f)
+{
+	struct callers callers = {mem_new(f->n + 2, sizeof(size_t)), mem_new(f->n_calls, sizeof(size_t))};
+
+	for (size_t i = 0; i < f->n_calls; i++)
+		callers.first[f->calls[i].callee + 2]++;
+	for (size_t i = 2; i < f->n + 2; i++)
+		callers.first[i] += callers.first[i - 1];
+	for (size_t i = 0; i < f->n_calls; i++)
+		callers.hosts[callers.first[f->calls[i].callee + 1]++] = f->bodies[f->calls[i].body].function;
+	return callers;
+}
+
+/* Few instructions, one of which leaves the function. */
+static bool is_wrapper(struct search *search, size_t function)
+{
+	const struct functions *g = &search->changes->new.functions;
+	const struct function *item = &g->items[function];
+	struct code *code = &search->match.new_code;
+	size_t instructions = 0;
+	bool calls = false;
+
+	for (size_t i = 0; i < item->n_bodies; i++) {
+		code_decode(&search->changes->new.image, g, g->body_order[item->first_body + i], code);
+		instructions += code->n;
+		for (size_t j = 0; j < code->n; j++)
+			calls = calls || (code->items[j].n_references && code->items[j].references[0].kind == CODE_BRANCH);
+	}
+	return calls && instructions <= search->options->wrapper;
+}
+
+/* Why a function brings in its callers; CHANGE_REASONS: it does not. */
+static enum change_reason reason_of(struct search *search, const struct change *change)
+{
+	if (change->new == FUNCTIONS_NONE)
+		return CHANGE_REASONS;
+	if (change->kind == CHANGE_ADDED)
+		return CHANGE_CALLS_ADDED;
+	if (change->kind != CHANGE_MODIFIED && change->kind != CHANGE_HOST && change->kind != CHANGE_CALLER)
+		return CHANGE_REASONS;
+	return is_wrapper(search, change->new) ? CHANGE_CALLS_WRAPPER : CHANGE_REASONS;
+}
+
+/* True for a caller that was not looked at before: it may be a wrapper itself. */
+static bool bring_in(struct finding *finding, enum change_reason reason, size_t key)
+{
+	enum change_kind kind = finding->change.kind;
+
+	if (finding->change.key == key || finding->change.old == FUNCTIONS_NONE)
+		return false;
+	add_cause(finding, reason, key);
+	if (kind != CHANGE_NONE && kind != CHANGE_LINES && kind != CHANGE_SOURCE && kind != CHANGE_RENAMED)
+		return false;
+	finding->change.kind = CHANGE_CALLER;
+	return true;
+}
+
+static void reach_callers(struct search *search)
+{
+	const struct functions *g = &search->changes->new.functions;
+	struct callers callers = callers_of(g);
+	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each at first, and once more when it is brought in */
+
+	for (size_t i = 0; i < g->n; i++)
+		if (search->findings[i].change.kind != CHANGE_NONE)
+			stack[n++] = i;
+	while (n) {
+		size_t key = stack[--n];
+		enum change_reason reason = reason_of(search, &search->findings[key].change);
+
+		for (size_t i = callers.first[key]; reason != CHANGE_REASONS && i < callers.first[key + 1]; i++)
+			if (bring_in(&search->findings[callers.hosts[i]], reason, key))
+				stack[n++] = callers.hosts[i];
+	}
+	free(stack);
+	free(callers.first);
+	free(callers.hosts);
+}
+
 /* ---- the list ---- */
 
 static int compare_keys(const void *a, const void *b)
@@ -118,7 +596,7 @@ static void find_hosts(const struct changes *c, struct change *change)
 		size_t host = f->bodies[f->inlines[f->inline_order[function->first_inline + i]].body].function;
 
 		if (gone)
-			host = changes_key_of_old(c, host);
+			host = key_of_old(c, host);
 		if (host != change->key) /* a part that was split off and inlined again */
 			keys[n++] = host;
 	}
@@ -133,8 +611,7 @@ static int compare_changes(const void *a, const void *b, void *context)
 {
 	const struct change *x = a, *y = b;
 	const struct changes *c = context;
-	const struct build *ignored;
-	const struct function *f = changes_function(c, x->key, &ignored), *g = changes_function(c, y->key, &ignored);
+	const struct function *f = changes_function(c, x->key), *g = changes_function(c, y->key);
 	int order;
 
 	if (x->kind != y->kind)
@@ -148,7 +625,7 @@ static int compare_changes(const void *a, const void *b, void *context)
 	return order ? order : compare_keys(&x->key, &y->key);
 }
 
-static void collect(struct search *search, struct changes *c)
+static void collect_changes(struct search *search, struct changes *c)
 {
 	for (size_t i = 0; i < search->n; i++) {
 		struct change *change = &search->findings[i].change;
@@ -189,14 +666,14 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 	enum assay_status st = ASSAY_OK;
 
 	*old = *new = (struct build){.referred = NULL};
-	begin(&search, &changes);
+	search_begin(&search, &changes);
 	if (options->repository)
 		st = read_source(&search, err);
 	if (!st) {
-		changes_compare(&search);
-		changes_judge(&search);
-		changes_reach(&search);
-		collect(&search, &changes);
+		compare_pairs(&search);
+		judge_all(&search);
+		reach_callers(&search);
+		collect_changes(&search, &changes);
 		changes.other_compiler = !same_producers(&changes.old.functions, &changes.new.functions);
 		changes.many_differ =
 		    2 * (changes.count[CHANGE_MODIFIED] + changes.count[CHANGE_RECOMPILED]) > changes.compared &&

@@ -5,7 +5,7 @@
 #ifndef RUNS_CHANGES_CHANGES_H
 #define RUNS_CHANGES_CHANGES_H
 
-#include "base/buf.h"
+#include "base/document.h"
 #include "base/rows.h"
 #include "runs/inside/changes/match.h"
 #include "runs/inside/changes/source.h"
@@ -26,8 +26,10 @@
 enum change_kind { CHANGE_KIND_ROWS(ROWS_ENUM) CHANGE_KINDS };
 const char *change_kind_code(enum change_kind kind);
 const char *change_kind_heading(enum change_kind kind);
+/* Is a function of this kind, which is in both builds, worth measuring? */
+bool change_kind_is_listed(enum change_kind kind);
 
-/* Why; bits. */
+/* Why. Constant, code, text for people. */
 #define CHANGE_REASON_ROWS(X)                                                                                                    \
 	X(CHANGE_CODE, "code", "its machine code differs")                                                                       \
 	X(CHANGE_IN_SOURCE, "source", "its source differs")                                                                      \
@@ -40,25 +42,20 @@ const char *change_kind_heading(enum change_kind kind);
 	X(CHANGE_CALLS_ADDED, "calls_added", "calls the added")                                                                  \
 	X(CHANGE_CALLS_WRAPPER, "calls_wrapper", "calls the small")
 
-#define CHANGE_REASON_ENUM(constant, code, text) constant##_BIT,
-enum change_reason_bit { CHANGE_REASON_ROWS(CHANGE_REASON_ENUM) CHANGE_REASONS };
-#undef CHANGE_REASON_ENUM
-#define CHANGE_REASON_VALUE(constant, code, text) constant = 1 << constant##_BIT,
-enum change_reason { CHANGE_REASON_ROWS(CHANGE_REASON_VALUE) };
-#undef CHANGE_REASON_VALUE
-const char *change_reason_code(unsigned bit);
-const char *change_reason_text(unsigned bit);
+enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
+const char *change_reason_code(enum change_reason reason);
+const char *change_reason_text(enum change_reason reason);
 
 /* Functions have a key: their index in the new build, or new.functions.n + index in the old one when they are gone. */
 struct change {
 	enum change_kind kind;
 	size_t key, old, new; /* functions of the builds; FUNCTIONS_NONE: not there */
-	unsigned reasons;
+	unsigned reasons;     /* bits: 1 << enum change_reason */
 	const char *constant; /* the first that differs; NULL: none */
 	size_t *inlined_into; /* [n_inlined_into] keys */
 	size_t n_inlined_into;
 	struct change_cause {
-		unsigned reason;
+		enum change_reason reason;
 		size_t key;
 	} * causes; /* [n_causes], functions because of which */
 	size_t n_causes, causes_capacity;
@@ -91,13 +88,11 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
                                struct assay_error *err);
 void changes_release(struct changes *changes); /* accepts zeroed */
 
-/* The function behind a key, and its build. */
-const struct function *changes_function(const struct changes *changes, size_t key, const struct build **build);
+/* The function of a key. */
+const struct function *changes_function(const struct changes *changes, size_t key);
 
-/* For people. `all`: also what is listed apart as not worth measuring, function by function. */
-void changes_print(const struct changes *changes, bool all, struct buf *out);
-/* For programs. */
-void changes_json(const struct changes *changes, struct buf *out);
+/* `all`: people also see, function by function, what is not worth measuring. */
+void changes_document(const struct changes *changes, bool all, struct document *d);
 /* For the probe: entry points of functions of one build that exist in both and whose machine code differs, or that were brought
  * in. Returns how many. */
 size_t changes_list(const struct changes *changes, bool of_old, struct buf *out);
