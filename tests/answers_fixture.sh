@@ -174,6 +174,7 @@ fixture_part() {
 
 fixture() {
 	mkdir -p "$fixture"
+	[ -e "$fixture/made" ] || date -u +%Y-%m-%dT%H:%M:%S.%NZ >"$fixture/made"
 	[ -e "$fixture/made-builds" ] || fixture_sources
 	[ -e "$fixture/made-builds" ] || { fixture_builds && : >"$fixture/made-builds"; }
 	fixture_part samples

@@ -88,8 +88,7 @@ live_runs() {
 	shape live run sleeps --dry-run -w emu01,emu02
 	shape live run sleeps --resume -w emu01
 	# Interrupted, and gone on with.
-	begin status live run sleeps --seed 1 -w emu01,emu02
-	interrupted live run sleeps --seed 1 -w emu01,emu02
+	begin status live run sleeps --seed 1 -w emu01,emu02 && interrupted live run sleeps --seed 1 -w emu01,emu02
 	shape live run sleeps --resume --dry-run
 	shape live run sleeps --resume
 	shape live run sleeps --resume
