@@ -1,7 +1,383 @@
 #include "fleet/inventory/inventory.h"
 
 #include "base/mem.h"
-#include "fleet/inventory/inventory_entry.h"
+#include "base/text.h"
+#include "fleet/inventory/nodeset.h"
+
+#define NAME_BYTES_MAX	      200
+#define PATH_BYTES_MAX	      NODESET_NAME_BYTES_MAX
+#define GROUPS_MAX	      32
+#define ENVIRONMENT_BYTES_MAX 16384 /* of one host */
+
+/* ---- one item of `hosts:` in lab.yaml: the hosts of one range ---- */
+
+/* Keys that may give each host of an entry its own value. */
+enum ranged { NAME, ID, ADDRESS, PORT, IDENTITY_FILE, BOX, TYPE, RANGED };
+
+static const struct {
+	const char *key;
+	bool is_name;	/* goes into -w, file names, terminals: no characters that mean something there */
+	bool is_list;	/* commas separate without brackets too */
+	bool means_ssh; /* and nothing to a local host */
+	size_t bytes_max;
+} ranged[RANGED] = {
+	[NAME] = { "name", true, true, false, NAME_BYTES_MAX },
+	[ID] = { "id", false, true, false, NAME_BYTES_MAX },
+	[ADDRESS] = { "address", true, true, true, NAME_BYTES_MAX },
+	[PORT] = { "port", false, true, true, NAME_BYTES_MAX },
+	[IDENTITY_FILE] = { "identity_file", false, false, true, PATH_BYTES_MAX },
+	[BOX] = { "on", true, true, false, NAME_BYTES_MAX },
+	[TYPE] = { "type", false, false, false, NAME_BYTES_MAX },
+};
+
+/* One item of the list: the hosts of one range. */
+struct entry {
+	const char *file;
+	const struct yaml_node *node;
+	struct nodeset values[RANGED]; /* n = 0: not given; 1: the same for all hosts; else one a host */
+	size_t n;		       /* hosts */
+	struct host common;	       /* what all of them have; `type`, `name` and so on stay NULL */
+	struct assay_error *err;
+};
+
+static bool is_name(const char *text)
+{
+	return *text && *text != '-' && strcmp(text, ".") != 0 && strcmp(text, "..") != 0 && !strpbrk(text, " /\\@,[]'\"");
+}
+
+static enum assay_status check_name(const struct entry *e, const struct yaml_node *node, const char *what, const char *text)
+{
+	char shown[TEXT_SHOWN_BYTES];
+
+	if (is_name(text))
+		return ASSAY_OK;
+	return assay_fail(e->err, ASSAY_E_FORMAT,
+			  "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , [ ] and quotes, no '-' in "
+			  "front",
+			  e->file, node->line, text_shown(text, shown), what);
+}
+
+/* 1 to max bytes, and none that a terminal would obey. */
+static enum assay_status check_text(const struct entry *e, const struct yaml_node *node, const char *what, const char *text, size_t max)
+{
+	if (!*text || strlen(text) > max)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: %s must have 1 to %zu bytes", e->file, node->line, what, max);
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: %s has a control character in it", e->file, node->line, what);
+	}
+	return ASSAY_OK;
+}
+
+/* One text that goes into *out (owned) when the key is there. */
+static enum assay_status parse_name(const struct entry *e, const char *key, char **out)
+{
+	const struct yaml_node *node = yaml_get(e->node, key);
+	const char *text;
+	enum assay_status st;
+
+	if (!node)
+		return ASSAY_OK;
+	st = yaml_string(e->file, node, &text, e->err);
+	if (!st)
+		st = check_text(e, node, key, text, NAME_BYTES_MAX);
+	if (!st && strchr(text, ' '))
+		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' has a blank in it", e->file, node->line, key);
+	if (!st)
+		*out = mem_string(text);
+	return st;
+}
+
+static enum assay_status check_value(const struct entry *e, enum ranged which, const struct yaml_node *node, const char *value)
+{
+	enum assay_status st = check_text(e, node, ranged[which].key, value, ranged[which].bytes_max);
+	char shown[TEXT_SHOWN_BYTES];
+	char *what;
+	int64_t port;
+
+	if (!st && which == PORT && (!text_int64(value, &port) || port < 1 || port > 65535))
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'port' must be an integer from 1 to 65535, not '%s'", e->file,
+				  node->line, text_shown(value, shown));
+	if (st || !ranged[which].is_name)
+		return st;
+	what = mem_format("the %s of a host", which == BOX ? "box ('on')" : ranged[which].key);
+	st = check_name(e, node, what, value);
+	free(what);
+	return st;
+}
+
+static enum assay_status expand_range(const struct entry *e, const struct yaml_node *node, const char *text, struct nodeset *out)
+{
+	enum assay_status st = nodeset_expand(text, out, e->err);
+
+	if (st && e->err)
+		assay_context(e->err, "%s:%zu: %s", e->file, node->line, node->key);
+	return st;
+}
+
+static enum assay_status parse_ranged(struct entry *e, enum ranged which)
+{
+	const struct yaml_node *node = yaml_get(e->node, ranged[which].key);
+	struct nodeset *values = &e->values[which];
+	const char *text;
+	enum assay_status st;
+
+	if (!node)
+		return ASSAY_OK;
+	if (node->kind == YAML_LIST)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is a list to YAML: put a range that begins with '[' in quotes",
+				  e->file, node->line, ranged[which].key);
+	st = yaml_string(e->file, node, &text, e->err);
+	if (!st && !*text)
+		st = check_text(e, node, ranged[which].key, text, ranged[which].bytes_max);
+	if (st)
+		return st;
+	if (ranged[which].is_list || strchr(text, '[')) {
+		st = expand_range(e, node, text, values);
+	} else {
+		*values = (struct nodeset){ mem_new(1, sizeof(char *)), 1 };
+		values->names[0] = mem_string(text);
+	}
+	for (size_t i = 0; !st && i < values->n; i++)
+		st = check_value(e, which, node, values->names[i]);
+	return st;
+}
+
+static const char *value_of(const struct entry *e, enum ranged which, size_t i)
+{
+	const struct nodeset *values = &e->values[which];
+
+	return values->n == 0 ? NULL : values->names[values->n == 1 ? 0 : i];
+}
+
+static enum assay_status check_counts(const struct entry *e)
+{
+	for (enum ranged which = NAME; which < RANGED; which++) {
+		size_t n = e->values[which].n;
+
+		if (n == 0 || n == e->n || (n == 1 && which != ID))
+			continue;
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: the range of '%s' has the length %zu, but the number of hosts is %zu",
+				  e->file, yaml_get(e->node, ranged[which].key)->line, ranged[which].key, n, e->n);
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status parse_transport(struct entry *e)
+{
+	const struct yaml_node *node = yaml_get(e->node, "transport");
+	const char *text = "ssh";
+	char shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = node ? yaml_string(e->file, node, &text, e->err) : ASSAY_OK;
+
+	if (st)
+		return st;
+	e->common.local = strcmp(text, "local") == 0;
+	if (!e->common.local && strcmp(text, "ssh") != 0)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'transport' must be ssh or local, not '%s'", e->file, node->line,
+				  text_shown(text, shown));
+	for (enum ranged which = NAME; e->common.local && which < RANGED; which++) {
+		if (ranged[which].means_ssh && e->values[which].n)
+			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' means nothing to a host with 'transport: local'", e->file,
+					  yaml_get(e->node, ranged[which].key)->line, ranged[which].key);
+	}
+	if (e->common.local && e->common.user)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'user' means nothing to a host with 'transport: local'", e->file,
+				  yaml_get(e->node, "user")->line);
+	return ASSAY_OK;
+}
+
+static enum assay_status parse_group(struct entry *e, const struct yaml_node *node)
+{
+	char shown[TEXT_SHOWN_BYTES];
+	const char *text;
+	enum assay_status st = yaml_string(e->file, node, &text, e->err);
+
+	if (!st)
+		st = check_text(e, node, "the name of a group", text, NAME_BYTES_MAX);
+	if (!st && *text == '@')
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: groups are written without '@': [%s]; the '@' stands behind -w", e->file,
+				  node->line, text_shown(text + 1, shown));
+	if (!st)
+		st = check_name(e, node, "the name of a group", text);
+	if (!st && strcmp(text, "all") == 0)
+		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '@all' is every host already", e->file, node->line);
+	if (!st)
+		e->common.groups[e->common.n_groups++] = mem_string(text);
+	return st;
+}
+
+static enum assay_status parse_groups(struct entry *e)
+{
+	const struct yaml_node *node = yaml_get(e->node, "groups");
+	enum assay_status st = node ? yaml_list(e->file, node, e->err) : ASSAY_OK;
+
+	if (!node || st)
+		return st;
+	if (node->n_items > GROUPS_MAX)
+		return assay_fail(e->err, ASSAY_E_LIMIT, "%s:%zu: more than %d groups", e->file, node->line, GROUPS_MAX);
+	e->common.groups = mem_new(node->n_items, sizeof(char *));
+	for (size_t i = 0; !st && i < node->n_items; i++)
+		st = parse_group(e, &node->items[i]);
+	return st;
+}
+
+static bool is_variable(const char *name)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+
+	return *name && !(*name >= '0' && *name <= '9') && name[strspn(name, letters)] == '\0';
+}
+
+static enum assay_status parse_environment(struct entry *e)
+{
+	const struct yaml_node *node = yaml_get(e->node, "env");
+	size_t bytes = 0;
+
+	if (!node)
+		return ASSAY_OK;
+	if (node->kind != YAML_MAP)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'env' must be a map of names and values", e->file, node->line);
+	e->common.environment = mem_new(node->n_items, sizeof(char *));
+	for (size_t i = 0; i < node->n_items; i++) {
+		const struct yaml_node *item = &node->items[i];
+		char shown[TEXT_SHOWN_BYTES];
+		const char *value;
+		enum assay_status st;
+
+		if (!is_variable(item->key))
+			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be the name of an environment variable", e->file,
+					  item->line, text_shown(item->key, shown));
+		st = yaml_string(e->file, item, &value, e->err);
+		if (st)
+			return st;
+		bytes += strlen(item->key) + strlen(value) + sizeof(char *);
+		if (bytes > ENVIRONMENT_BYTES_MAX)
+			return assay_fail(e->err, ASSAY_E_LIMIT, "%s:%zu: 'env' has more than %d bytes", e->file, item->line,
+					  ENVIRONMENT_BYTES_MAX);
+		e->common.environment[e->common.n_environment++] = mem_format("%s=%s", item->key, value);
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status parse_entry(struct entry *e)
+{
+	static const char *const keys[] = { "name", "id",   "address", "port", "identity_file", "on",
+					    "type", "user", "groups",  "env",  "transport",	"profile" };
+	enum assay_status st;
+
+	if (e->node->kind != YAML_MAP)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: a host begins with its name: '- name: node01', not '- node01'", e->file,
+				  e->node->line);
+	st = yaml_keys(e->file, e->node, "host", keys, sizeof(keys) / sizeof(keys[0]), e->err);
+
+	for (enum ranged which = NAME; !st && which < RANGED; which++)
+		st = parse_ranged(e, which);
+	if (st)
+		return st;
+	e->n = e->values[e->values[NAME].n ? NAME : ID].n;
+	if (e->n == 0)
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: this host has neither name nor id", e->file, e->node->line);
+	for (size_t i = 0; !st && !e->values[NAME].n && i < e->n; i++)
+		st = check_name(e, yaml_get(e->node, "id"), "the name of a host (give it a 'name' beside the id)", e->values[ID].names[i]);
+	if (!st)
+		st = check_counts(e);
+	if (!st)
+		st = parse_name(e, "user", &e->common.user);
+	if (!st)
+		st = parse_name(e, "profile", &e->common.profile);
+	if (!st && e->common.profile)
+		st = check_name(e, yaml_get(e->node, "profile"), "the name of a profile", e->common.profile);
+	if (!st)
+		st = parse_transport(e);
+	if (!st)
+		st = parse_groups(e);
+	return st ? st : parse_environment(e);
+}
+
+static char *copy_text(const char *text)
+{
+	return text ? mem_string(text) : NULL;
+}
+
+static char **copy_texts(char *const *texts, size_t n)
+{
+	char **copy = mem_new(n, sizeof(char *));
+
+	for (size_t i = 0; i < n; i++)
+		copy[i] = mem_string(texts[i]);
+	return copy;
+}
+
+static struct host make_host(const struct entry *e, size_t i)
+{
+	const char *name = value_of(e, e->values[NAME].n ? NAME : ID, i), *id = value_of(e, ID, i);
+	const char *address = value_of(e, ADDRESS, i), *port = value_of(e, PORT, i), *box = value_of(e, BOX, i),
+		   *type = value_of(e, TYPE, i);
+
+	return (struct host){
+		.name = mem_string(name),
+		.id = mem_string(id ? id : name),
+		.address = mem_string(address ? address : name),
+		.port = port ? (int)strtol(port, NULL, 10) : 0,
+		.user = copy_text(e->common.user),
+		.identity_file = copy_text(value_of(e, IDENTITY_FILE, i)),
+		.groups = copy_texts(e->common.groups, e->common.n_groups),
+		.n_groups = e->common.n_groups,
+		.type = copy_text(type ? type : e->common.profile),
+		.environment = copy_texts(e->common.environment, e->common.n_environment),
+		.n_environment = e->common.n_environment,
+		.box = mem_string(box ? box : name),
+		.profile = copy_text(e->common.profile),
+		.local = e->common.local,
+		.line = e->node->line,
+	};
+}
+
+static void host_release(struct host *host)
+{
+	for (size_t i = 0; i < host->n_groups; i++)
+		free(host->groups[i]);
+	for (size_t i = 0; i < host->n_environment; i++)
+		free(host->environment[i]);
+	free(host->name);
+	free(host->id);
+	free(host->address);
+	free(host->user);
+	free(host->identity_file);
+	free(host->groups);
+	free(host->type);
+	free(host->environment);
+	free(host->box);
+	free(host->profile);
+}
+
+static void add_hosts(const struct entry *e, struct inventory *inventory, size_t *capacity)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		inventory->hosts = mem_grow(inventory->hosts, inventory->n, capacity, sizeof(*inventory->hosts));
+		inventory->hosts[inventory->n++] = make_host(e, i);
+	}
+}
+
+/* Appends the hosts of the item; that names and ids are unique is not checked here. */
+static enum assay_status add_entry(const char *file, const struct yaml_node *node, struct inventory *inventory, size_t *capacity,
+				   struct assay_error *err)
+{
+	struct entry e = { .file = file, .node = node, .err = err };
+	enum assay_status st = parse_entry(&e);
+
+	if (!st && e.n > INVENTORY_HOSTS_MAX - inventory->n)
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: more than %d hosts", file, node->line, INVENTORY_HOSTS_MAX);
+	if (!st)
+		add_hosts(&e, inventory, capacity);
+	for (enum ranged which = NAME; which < RANGED; which++)
+		nodeset_release(&e.values[which]);
+	host_release(&e.common);
+	return st;
+}
+
+/* ---- all of them ---- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -54,8 +430,10 @@ static enum assay_status check_local(const char *file, const struct inventory *i
 		if (!host->local)
 			continue;
 		if (first && strcmp(first->box, host->box) != 0)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s' and '%s' are both this machine ('transport: local'): "
-					  "give them the same box with 'on'", file, host->line, first->name, host->name);
+			return assay_fail(err, ASSAY_E_FORMAT,
+					  "%s:%zu: '%s' and '%s' are both this machine ('transport: local'): "
+					  "give them the same box with 'on'",
+					  file, host->line, first->name, host->name);
 		first = host;
 	}
 	return ASSAY_OK;
@@ -68,11 +446,12 @@ enum assay_status inventory_parse(const char *file, const struct yaml_node *host
 	enum assay_status st = ASSAY_OK;
 
 	if (hosts->kind != YAML_LIST)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'hosts' must be a list, each item of which begins with '- name: '", file, hosts->line);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'hosts' must be a list, each item of which begins with '- name: '", file,
+				hosts->line);
 	if (!st && hosts->n_items > INVENTORY_HOSTS_MAX)
 		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: more than %d hosts", file, hosts->line, INVENTORY_HOSTS_MAX);
 	for (size_t i = 0; !st && i < hosts->n_items; i++)
-		st = inventory_add_entry(file, &hosts->items[i], &inventory, &capacity, err);
+		st = add_entry(file, &hosts->items[i], &inventory, &capacity, err);
 	if (!st)
 		st = check_unique(file, &inventory, false, err);
 	if (!st)
@@ -100,4 +479,109 @@ const struct host *inventory_find(const struct inventory *inventory, const char 
 			return &inventory->hosts[i];
 	}
 	return NULL;
+}
+
+/* ---- what a command is to act on ---- */
+
+static int compare_key(const void *key, const void *host)
+{
+	return strcmp(key, (*(const struct host *const *)host)->name);
+}
+
+/* A name, or a group behind its "@", that lab.yaml does not have. */
+static enum assay_status fail_unknown(const struct inventory *inventory, const char *what, const char *at, const char *name,
+				      struct assay_error *err)
+{
+	const char **words = NULL, *nearest;
+	size_t n = 0, capacity = 0;
+	char shown[TEXT_SHOWN_BYTES];
+	enum assay_status st;
+
+	for (size_t i = 0; i < inventory->n; i++) {
+		const struct host *host = &inventory->hosts[i];
+
+		for (size_t k = 0; k < (*at ? host->n_groups : 1); k++) {
+			words = mem_grow(words, n, &capacity, sizeof(*words));
+			words[n++] = *at ? host->groups[k] : host->name;
+		}
+	}
+	nearest = text_nearest(name, words, n);
+	text_shown(name, shown);
+	if (nearest)
+		st = assay_fail(err, ASSAY_E_USAGE, "no %s '%s%s' in lab.yaml (did you mean '%s%s'?)", what, at, shown, at, nearest);
+	else
+		st = assay_fail(err, ASSAY_E_USAGE, "no %s '%s%s' in lab.yaml ('assay fleet list' shows all)", what, at, shown);
+	free(words);
+	return st;
+}
+
+static bool is_in_group(const struct host *host, const char *group)
+{
+	if (strcmp(group, "all") == 0)
+		return true;
+	for (size_t i = 0; i < host->n_groups; i++) {
+		if (strcmp(host->groups[i], group) == 0)
+			return true;
+	}
+	return false;
+}
+
+static enum assay_status mark_group(const struct inventory *inventory, const char *group, bool *marks, bool value, struct assay_error *err)
+{
+	bool found = strcmp(group, "all") == 0;
+
+	for (size_t i = 0; i < inventory->n; i++) {
+		if (is_in_group(&inventory->hosts[i], group)) {
+			marks[i] = value;
+			found = true;
+		}
+	}
+	return found ? ASSAY_OK : fail_unknown(inventory, "group", "@", group, err);
+}
+
+/* Sets the marks of the hosts that the text names. `sorted` has all hosts by name. */
+static enum assay_status mark_named(const struct inventory *inventory, const struct host *const *sorted, const char *text, bool *marks,
+				    bool value, struct assay_error *err)
+{
+	struct nodeset set;
+	enum assay_status st = nodeset_expand(text, &set, err);
+
+	if (st) { /* wrong usage, not a malformed file */
+		err->status = ASSAY_E_USAGE;
+		return ASSAY_E_USAGE;
+	}
+	for (size_t i = 0; !st && i < set.n; i++) {
+		const struct host *const *host;
+
+		if (set.names[i][0] == '@') {
+			st = mark_group(inventory, set.names[i] + 1, marks, value, err);
+			continue;
+		}
+		host = bsearch(set.names[i], sorted, inventory->n, sizeof(*sorted), compare_key);
+		if (host)
+			marks[*host - inventory->hosts] = value;
+		else
+			st = fail_unknown(inventory, "host", "", set.names[i], err);
+	}
+	nodeset_release(&set);
+	return st;
+}
+
+enum assay_status inventory_select(const struct inventory *inventory, const char *which, const char *excluded, bool *selected,
+				   struct assay_error *err)
+{
+	const struct host **sorted = mem_new(inventory->n, sizeof(*sorted));
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; i < inventory->n; i++) {
+		sorted[i] = &inventory->hosts[i];
+		selected[i] = !which;
+	}
+	qsort(sorted, inventory->n, sizeof(*sorted), compare_names);
+	if (which)
+		st = mark_named(inventory, sorted, which, selected, true, err);
+	if (!st && excluded)
+		st = mark_named(inventory, sorted, excluded, selected, false, err);
+	free(sorted);
+	return st;
 }

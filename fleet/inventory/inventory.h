@@ -13,21 +13,21 @@
 
 /* One host. Texts are owned; NULL where lab.yaml says nothing (then ~/.ssh/config may, see ssh_config.h). */
 struct host {
-	char *name;          /* unique; what -w selects and output shows */
-	char *id;            /* of the machine in the catalog, unique; the name unless given */
-	char *address;       /* host name or IP address; the name unless given */
-	int port;            /* 0: not given */
+	char *name;    /* unique; what -w selects and output shows */
+	char *id;      /* of the machine in the catalog, unique; the name unless given */
+	char *address; /* host name or IP address; the name unless given */
+	int port;      /* 0: not given */
 	char *user;
 	char *identity_file; /* absolute, or relative to the laboratory's directory; "~/" is the home directory */
-	char **groups;       /* [n_groups] */
+	char **groups;	     /* [n_groups] */
 	size_t n_groups;
-	char *type;          /* hardware type given by hand; of an emulated host its profile */
-	char **environment;  /* [n_environment], "NAME=value", for commands on this host */
+	char *type;	    /* hardware type given by hand; of an emulated host its profile */
+	char **environment; /* [n_environment], "NAME=value", for commands on this host */
 	size_t n_environment;
-	char *box;           /* hosts of one box never measure at the same time; the name unless given by `on` */
-	char *profile;       /* of an emulated host: its profile's name; everything from it is labelled emulated */
-	bool local;          /* `transport: local`: this machine, without ssh */
-	size_t line;         /* in lab.yaml */
+	char *box;     /* hosts of one box never measure at the same time; the name unless given by `on` */
+	char *profile; /* of an emulated host: its profile's name; everything from it is labelled emulated */
+	bool local;    /* `transport: local`: this machine, without ssh */
+	size_t line;   /* in lab.yaml */
 };
 
 struct inventory {

@@ -1,12 +1,140 @@
 #include "fleet/lab/lab.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/yaml.h"
-#include "fleet/lab/lab_lock.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define NAME_BYTES_MAX	 200
+#define HOLDER_BYTES_MAX 128			  /* "PID MILLISECONDS COMMAND\n" */
+#define MS_MAX		 INT64_C(253402300799999) /* the end of the year 9999 */
+
+/* ---- lab.yaml ---- */
+
+static enum assay_status parse_name(const char *file, const struct yaml_node *node, const char *what, char **out, struct assay_error *err)
+{
+	const char *text = NULL;
+	enum assay_status st = yaml_string(file, node, &text, err);
+
+	if (st)
+		return st;
+	if (!*text || strlen(text) > NAME_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s must have 1 to %d bytes", file, node->line, what, NAME_BYTES_MAX);
+	free(*out);
+	*out = mem_string(text);
+	return ASSAY_OK;
+}
+
+enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err)
+{
+	static const char *const keys[] = { "name", "min_effect", "fingerprint_max_age_days", "hosts" };
+	struct lab_config config = { .min_effect = LAB_MIN_EFFECT, .fingerprint_max_age_days = LAB_FINGERPRINT_MAX_AGE_DAYS };
+	struct yaml_node root = { 0 };
+	const struct yaml_node *node;
+	enum assay_status st = yaml_parse(name, text, n, &root, err);
+
+	if (!st)
+		st = yaml_keys(name, &root, "a laboratory", keys, sizeof(keys) / sizeof(keys[0]), err);
+	if (!st && (node = yaml_get(&root, "name")))
+		st = parse_name(name, node, "name", &config.name, err);
+	if (!st && (node = yaml_get(&root, "min_effect")))
+		st = yaml_double(name, node, 1e-6, 1, &config.min_effect, err);
+	if (!st && (node = yaml_get(&root, "fingerprint_max_age_days")))
+		st = yaml_double(name, node, 0, 36500, &config.fingerprint_max_age_days, err);
+	if (!st && (node = yaml_get(&root, "hosts")))
+		st = inventory_parse(name, node, &config.inventory, err);
+	yaml_release(&root);
+	*out = config;
+	if (st)
+		lab_config_release(out);
+	return st;
+}
+
+void lab_config_release(struct lab_config *config)
+{
+	inventory_release(&config->inventory);
+	free(config->name);
+	*config = (struct lab_config){ 0 };
+}
+
+/* ---- one writer at a time ---- */
+
+char *lab_lock_holder(char *text)
+{
+	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
+	char *since, *command;
+	int64_t pid, since_ms;
+
+	text[strcspn(text, "\n")] = '\0';
+	since = strchr(text, ' ');
+	command = since ? strchr(since + 1, ' ') : NULL;
+	if (!command || !command[1])
+		return NULL;
+	*since++ = *command++ = '\0';
+	if (!text_int64(text, &pid) || pid < 1 || pid > INT32_MAX || !text_int64(since, &since_ms) || since_ms < 0 || since_ms > MS_MAX ||
+	    !text_is_utf8(command, strlen(command)) || (kill((pid_t)pid, 0) && errno != EPERM))
+		return NULL;
+	return mem_format("'%s', process %" PRId64 ", since %s", text_shown(command, shown), pid, text_from_ms(since_ms, date));
+}
+
+static enum assay_status refuse_busy(const char *directory, int fd, struct assay_error *err)
+{
+	char text[HOLDER_BYTES_MAX + 1];
+	ssize_t n = pread(fd, text, HOLDER_BYTES_MAX, 0);
+	char *who;
+
+	text[n < 0 ? 0 : n] = '\0';
+	who = lab_lock_holder(text);
+	assay_fail(err, ASSAY_E_BUSY, "another assay is writing to the laboratory '%s'%s%s%s: wait until it has ended", directory,
+		   who ? " (" : "", who ? who : "", who ? ")" : "");
+	free(who);
+	return err->status;
+}
+
+/* Says which command holds the lock. Failures do no harm and are not reported. */
+static void lab_lock_sign(int fd, const char *command)
+{
+	char text[HOLDER_BYTES_MAX];
+	int n;
+
+	n = snprintf(text, sizeof(text), "%d %" PRId64 " %s\n", (int)getpid(), clock_real_ms(), command);
+	/* A reader in between sees the end of the last holder's line after ours, at most. */
+	if (n < 0 || n >= (int)sizeof(text) || pwrite(fd, text, (size_t)n, 0) != n || ftruncate(fd, n))
+		return;
+}
+
+/* flock(2) on .assay/lock, which dies with its holder; the file says who that is, for those who are refused. *fd is to be closed, -1 after
+ * a failure. */
+static enum assay_status lab_lock(const char *directory, int *fd, struct assay_error *err)
+{
+	char *path = mem_format("%s/.assay/lock", directory);
+	enum assay_status st = ASSAY_OK;
+	int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+
+	if (lock < 0) {
+		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
+	} else if (flock(lock, LOCK_EX | LOCK_NB)) {
+		st = refuse_busy(directory, lock, err);
+		close(lock);
+		lock = -1;
+	} else {
+		lab_lock_sign(lock, "assay");
+	}
+	*fd = lock;
+	free(path);
+	return st;
+}
+
+/* ---- opening and closing ---- */
 
 static enum assay_status read_config(const char *directory, struct lab_config *config, struct assay_error *err)
 {
@@ -15,8 +143,10 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
 
 	if (st == ASSAY_E_NOTFOUND)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a laboratory (it has no lab.yaml): make one with 'assay init%s%s', or name "
-				"one with -C DIR", directory, strcmp(directory, ".") ? " " : "", strcmp(directory, ".") ? directory : "");
+		st = assay_fail(err, ASSAY_E_NOTFOUND,
+				"'%s' is not a laboratory (it has no lab.yaml): make one with 'assay init%s%s', or name "
+				"one with -C DIR",
+				directory, strcmp(directory, ".") ? " " : "", strcmp(directory, ".") ? directory : "");
 	if (!st)
 		st = lab_config_parse(path, text.bytes ? text.bytes : "", text.size, config, err);
 	buf_release(&text);

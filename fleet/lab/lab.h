@@ -11,13 +11,13 @@
 
 /* What lab.yaml says. */
 struct lab_config {
-	char *name;                 /* NULL when not given */
-	double min_effect;          /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
+	char *name;			 /* NULL when not given */
+	double min_effect;		 /* smallest relative slowdown that matters; default LAB_MIN_EFFECT */
 	double fingerprint_max_age_days; /* an older fingerprint does not belong to a run; default LAB_FINGERPRINT_MAX_AGE_DAYS */
-	struct inventory inventory; /* of `hosts` */
+	struct inventory inventory;	 /* of `hosts` */
 };
 
-#define LAB_MIN_EFFECT               .03
+#define LAB_MIN_EFFECT		     .03
 #define LAB_FINGERPRINT_MAX_AGE_DAYS 30
 
 struct lab {
@@ -28,12 +28,16 @@ struct lab {
 	int lock_fd; /* held while open for writing, else -1 */
 };
 
-/* Opens an existing laboratory. STORE_WRITE takes the lock of the laboratory, which dies with the process: ASSAY_E_BUSY when
- * somebody else has it. ASSAY_E_NOTFOUND, with what to do, where there is none. *out is overwritten; lab_close() it. */
+/* Opens an existing laboratory. STORE_WRITE takes the lock of the laboratory, which dies with the process: ASSAY_E_BUSY, with its
+ * holder, when another process has it. ASSAY_E_NOTFOUND, with what to do, where there is none. *out is overwritten; lab_close() it. */
 enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err);
 
 /* Tells those who are refused meanwhile which command is at work: "assay fingerprint run". */
 void lab_sign(const struct lab *lab, const char *command);
+
+/* Who holds the lock, from the text of .assay/lock: "'COMMAND', process PID, since DATE"; NULL where the text does not say, or the process
+ * is gone: an earlier holder has left it. `text` is changed. free() it. */
+char *lab_lock_holder(char *text);
 
 void lab_close(struct lab *lab); /* accepts zeroed, provided that lock_fd is -1 or the struct came from lab_open */
 

@@ -1,14 +1,114 @@
 #include "fleet/lab/store.h"
 
 #include "base/mem.h"
-#include "fleet/lab/store_file.h"
 #include "fleet/lab/store_schema.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 10000
+
+/* ---- the file, as it can be judged before SQLite sees it ---- */
+
+/* Big-endian 32 bits of SQLite's file header (https://sqlite.org/fileformat2.html, section 1.3). */
+static uint32_t header_u32(const unsigned char *header, size_t offset)
+{
+	return (uint32_t)header[offset] << 24 | (uint32_t)header[offset + 1] << 16 | (uint32_t)header[offset + 2] << 8 | header[offset + 3];
+}
+
+/* Is there a write-ahead log that is still to be copied back? */
+static bool file_has_log(const char *path)
+{
+	char *log_path = mem_format("%s-wal", path);
+	struct stat log;
+	bool found = stat(log_path, &log) == 0 && log.st_size > 0;
+
+	free(log_path);
+	return found;
+}
+
+/* SQLite notices a missing page only when it needs it; a file that was cut short is refused at once. Not checked while there is a
+ * write-ahead log: then the file may rightly be shorter than its header says. */
+static enum assay_status file_check(const char *path, struct assay_error *err)
+{
+	unsigned char header[100];
+	struct stat file;
+	uint64_t page_bytes, expected;
+	ssize_t n;
+	bool recovers;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return assay_fail_errno(err, errno, "cannot read '%s'", path);
+	n = pread(fd, header, sizeof(header), 0);
+	recovers = n == 0 || file_has_log(path);
+	/* In this order: where the log has gone meanwhile, all that it said is in the file by now. */
+	if (fstat(fd, &file))
+		file.st_size = 0;
+	close(fd);
+	if (recovers)
+		return ASSAY_OK; /* new, or SQLite does */
+	if (n < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay", path);
+	page_bytes = (uint64_t)header[16] << 8 | header[17];
+	if (page_bytes == 1)
+		page_bytes = 65536;
+	expected = page_bytes * header_u32(header, 28);
+	if (header_u32(header, 24) == header_u32(header, 92) && (uint64_t)file.st_size < expected)
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' was cut short: %lld of %llu bytes are there; restore it from a copy", path,
+				  (long long)file.st_size, (unsigned long long)expected);
+	return ASSAY_OK;
+}
+
+/* The write-ahead log needs shared memory between all its users, which network file systems do not give. */
+static enum assay_status file_must_be_local(const char *path, struct assay_error *err)
+{
+	static const struct {
+		long magic;
+		const char *name;
+	} networks[] = { { 0x6969, "NFS" },	 { 0x517b, "SMB" },	   { (long)0xff534d42, "CIFS" }, { (long)0xfe534d42, "SMB2" },
+			 { 0x5346414f, "AFS" },	 { 0x00c36400, "Ceph" },   { 0x0bd00bd0, "Lustre" },	 { 0x47504653, "GPFS" },
+			 { 0x73757245, "Coda" }, { 0x19830326, "BeeGFS" }, { 0x7461636f, "OCFS2" } };
+	char *directory = mem_string(path);
+	char *slash = strrchr(directory, '/');
+	struct statfs fs;
+	int failed;
+
+	if (slash)
+		*slash = '\0';
+	failed = statfs(slash ? directory : ".", &fs);
+	free(directory);
+	for (size_t i = 0; !failed && i < sizeof(networks) / sizeof(networks[0]); i++) {
+		if (fs.f_type == networks[i].magic)
+			return assay_fail(err, ASSAY_E_IO, "'%s' is on a network file system (%s): keep the laboratory on a local disk",
+					  path, networks[i].name);
+	}
+	return ASSAY_OK;
+}
+
+/* file: URI of a path: '%', '?' and '#' would be read as syntax. free() it. */
+static char *file_uri(const char *path, const char *query)
+{
+	char *uri = mem_new(3 * strlen(path) + strlen(query) + 8, 1);
+	size_t n = (size_t)snprintf(uri, 6, "file:");
+
+	for (; *path; path++) {
+		if (*path == '%' || *path == '?' || *path == '#')
+			n += (size_t)snprintf(uri + n, 4, "%%%02X", (unsigned)*path);
+		else
+			uri[n++] = *path;
+	}
+	memcpy(uri + n, query, strlen(query));
+	return uri;
+}
+
+/* ---- SQLite ---- */
 
 /* SQLite's result code as ours, with the path and what SQLite says. */
 static enum assay_status translate(struct store *store, int code, struct assay_error *err)
@@ -18,8 +118,8 @@ static enum assay_status translate(struct store *store, int code, struct assay_e
 	switch (code & 0xff) {
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged (%s): restore it from a copy, or import or measure again", store->path,
-				  text);
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged (%s): restore it from a copy, or import or measure again",
+				  store->path, text);
 	case SQLITE_FULL:
 		return assay_fail(err, ASSAY_E_IO, "cannot write '%s': the disk is full; nothing that was stored is lost", store->path);
 	case SQLITE_BUSY:
@@ -65,8 +165,8 @@ static enum assay_status check_version(struct store *store, int version, struct 
 	enum assay_status st;
 
 	if (version > store_migrations_n)
-		return assay_fail(err, ASSAY_E_VERSION, "'%s' has schema version %d, this assay knows up to %d: use a newer assay", store->path,
-				  version, store_migrations_n);
+		return assay_fail(err, ASSAY_E_VERSION, "'%s' has schema version %d, this assay knows up to %d: use a newer assay",
+				  store->path, version, store_migrations_n);
 	st = pragma_int(store, "PRAGMA application_id", &id, err);
 	if (!st)
 		st = pragma_int(store, "SELECT count(*) FROM sqlite_master", &objects, err);
@@ -109,9 +209,9 @@ static enum assay_status open_file(struct store *store, const char *uri, int fla
 
 static enum assay_status open_write(struct store *store, struct assay_error *err)
 {
-	char *uri = store_file_uri(store->path, "");
+	char *uri = file_uri(store->path, "");
 	int version = 0;
-	enum assay_status st = store_file_local(store->path, err);
+	enum assay_status st = file_must_be_local(store->path, err);
 
 	if (!st)
 		st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
@@ -132,7 +232,7 @@ static enum assay_status open_write(struct store *store, struct assay_error *err
 /* Opens for reading and begins the one snapshot that all of a command sees. */
 static enum assay_status open_snapshot(struct store *store, const char *query, int *version, struct assay_error *err)
 {
-	char *uri = store_file_uri(store->path, query);
+	char *uri = file_uri(store->path, query);
 	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY, err);
 
 	free(uri);
@@ -170,7 +270,7 @@ static enum assay_status open_read(struct store *store, struct assay_error *err)
 	int version = 0;
 	enum assay_status st = open_snapshot(store, "", &version, err);
 
-	if (st == ASSAY_E_IO && !store_file_has_log(store->path)) {
+	if (st == ASSAY_E_IO && !file_has_log(store->path)) {
 		sqlite3_close_v2(store->db);
 		store->db = NULL;
 		st = open_snapshot(store, "?immutable=1", &version, err);
@@ -190,7 +290,7 @@ enum assay_status store_open(const char *path, enum store_access access, struct 
 	struct store store = { NULL, mem_string(path) };
 	struct stat file;
 	bool exists = stat(path, &file) == 0 && file.st_size > 0;
-	enum assay_status st = exists ? store_file_check(path, err) : ASSAY_OK;
+	enum assay_status st = exists ? file_check(path, err) : ASSAY_OK;
 
 	if (!st && access == STORE_WRITE)
 		st = open_write(&store, err);

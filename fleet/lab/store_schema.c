@@ -19,11 +19,11 @@ const char *const store_migrations[] = {
 
 	"CREATE TABLE rate ("
 	"  fingerprint TEXT NOT NULL REFERENCES fingerprint (id),"
-	"  pass INTEGER NOT NULL,"    /* the repetition, from 1 */
+	"  pass INTEGER NOT NULL," /* the repetition, from 1 */
 	"  stressor TEXT NOT NULL,"
 	"  ordinal INTEGER NOT NULL," /* a stressor that was recorded several times in one pass */
 	"  per_s REAL NOT NULL,"      /* bogo-operations per second of usr+sys time; 0 = recorded 0, not measured */
-	"  real_per_s REAL,"          /* per second of real time, where it is known */
+	"  real_per_s REAL,"	      /* per second of real time, where it is known */
 	"  PRIMARY KEY (fingerprint, pass, stressor, ordinal)"
 	") WITHOUT ROWID;"
 
@@ -37,7 +37,7 @@ const char *const store_migrations[] = {
 	"  ordinal INTEGER NOT NULL,"
 	"  metric REAL NOT NULL,"
 	"  fingerprint TEXT REFERENCES fingerprint (id)," /* null: none was known for it */
-	"  pass INTEGER,"                                 /* of that fingerprint, where the run belongs to one */
+	"  pass INTEGER,"				  /* of that fingerprint, where the run belongs to one */
 	"  source INTEGER REFERENCES source (id),"
 	"  PRIMARY KEY (application, version, machine, taken_ms, repetition, ordinal)"
 	") WITHOUT ROWID;"
@@ -61,7 +61,7 @@ const char *const store_migrations[] = {
 	/* 1 -> 2: fingerprints that are taken live */
 	"ALTER TABLE fingerprint ADD COLUMN conditions TEXT;" /* JSON object of what the machine said of itself; null: not recorded */
 	"ALTER TABLE fingerprint ADD COLUMN complete INTEGER NOT NULL DEFAULT 1;" /* 0: interrupted, can be resumed, not used */
-	"ALTER TABLE fingerprint ADD COLUMN profile TEXT;"    /* of an emulated host; null otherwise */
+	"ALTER TABLE fingerprint ADD COLUMN profile TEXT;"			  /* of an emulated host; null otherwise */
 
 	"CREATE TABLE missing (" /* a stressor that was tried in a pass and gave no rate */
 	"  fingerprint TEXT NOT NULL REFERENCES fingerprint (id),"
@@ -84,12 +84,12 @@ const char *const store_migrations[] = {
 	/* runs/: what was to be run where. */
 	"CREATE TABLE plan ("
 	"  id TEXT PRIMARY KEY,"
-	"  application TEXT NOT NULL,"  /* of the manifest, without an input */
-	"  manifest TEXT NOT NULL,"     /* the whole file */
+	"  application TEXT NOT NULL," /* of the manifest, without an input */
+	"  manifest TEXT NOT NULL,"    /* the whole file */
 	"  manifest_hash TEXT NOT NULL,"
 	"  repetitions INTEGER NOT NULL,"
 	"  warm_ups INTEGER NOT NULL,"
-	"  seed INTEGER NOT NULL,"      /* the bits of an unsigned number */
+	"  seed INTEGER NOT NULL," /* the bits of an unsigned number */
 	"  started_ms INTEGER NOT NULL,"
 	"  complete INTEGER NOT NULL DEFAULT 0" /* 0: interrupted, can be resumed */
 	");"
@@ -100,7 +100,7 @@ const char *const store_migrations[] = {
 	"  kind TEXT NOT NULL CHECK (kind IN ('version', 'input', 'machine')),"
 	"  ordinal INTEGER NOT NULL,"
 	"  name TEXT NOT NULL,"
-	"  artefact TEXT,"              /* of a version: hash of what is deployed for it */
+	"  artefact TEXT," /* of a version: hash of what is deployed for it */
 	"  PRIMARY KEY (plan, kind, ordinal)"
 	") WITHOUT ROWID;"
 
@@ -111,7 +111,7 @@ const char *const store_migrations[] = {
 	"  version TEXT NOT NULL,"
 	"  input TEXT NOT NULL,"
 	"  repetition INTEGER NOT NULL CHECK (repetition >= 1),"
-	"  application TEXT NOT NULL,"  /* as in run */
+	"  application TEXT NOT NULL," /* as in run */
 	"  taken_ms INTEGER NOT NULL,"
 	"  outcome TEXT NOT NULL,"
 	"  detail TEXT,"
@@ -144,10 +144,10 @@ const char *const store_migrations[] = {
 	"CREATE TABLE counter_event (" /* which events were counted in which run, and which were left out */
 	"  fingerprint TEXT NOT NULL REFERENCES fingerprint (id),"
 	"  run INTEGER NOT NULL CHECK (run >= 0)," /* 0: in none */
-	"  event TEXT NOT NULL,"                   /* '' in run 0: there are no hardware counters at all */
-	"  family TEXT,"                           /* hardware, software */
-	"  domain TEXT,"                           /* user, all: without or with the kernel's part */
-	"  reason TEXT,"                           /* why it was left out */
+	"  event TEXT NOT NULL,"		   /* '' in run 0: there are no hardware counters at all */
+	"  family TEXT,"			   /* hardware, software */
+	"  domain TEXT,"			   /* user, all: without or with the kernel's part */
+	"  reason TEXT,"			   /* why it was left out */
 	"  PRIMARY KEY (fingerprint, run, event),"
 	"  CHECK ((run = 0) = (reason IS NOT NULL) AND (run = 0) = (family IS NULL))"
 	") WITHOUT ROWID;"
@@ -156,9 +156,9 @@ const char *const store_migrations[] = {
 	"  fingerprint TEXT NOT NULL REFERENCES fingerprint (id),"
 	"  run INTEGER NOT NULL,"
 	"  stressor TEXT NOT NULL,"
-	"  operations REAL,"     /* bogo-operations of this run */
+	"  operations REAL," /* bogo-operations of this run */
 	"  wall_ns INTEGER,"
-	"  reason TEXT,"         /* why nothing was counted; null: it was */
+	"  reason TEXT," /* why nothing was counted; null: it was */
 	"  PRIMARY KEY (fingerprint, run, stressor)"
 	") WITHOUT ROWID;"
 
@@ -182,10 +182,10 @@ const char *const store_migrations[] = {
 	"  input TEXT NOT NULL,"
 	"  repetition INTEGER NOT NULL,"
 	"  pack INTEGER NOT NULL CHECK (pack >= 0)," /* which of the runs that the counters take */
-	"  hash TEXT NOT NULL,"          /* of what is in it, not compressed */
-	"  bytes INTEGER NOT NULL,"      /* not compressed */
+	"  hash TEXT NOT NULL,"			     /* of what is in it, not compressed */
+	"  bytes INTEGER NOT NULL,"		     /* not compressed */
 	"  back_end TEXT NOT NULL,"
-	"  hardware_type TEXT NOT NULL," /* of the machine at that time; '': not known */
+	"  hardware_type TEXT NOT NULL,"       /* of the machine at that time; '': not known */
 	"  pruned INTEGER NOT NULL DEFAULT 0," /* 1: removed by policy, the row is what is left */
 	"  PRIMARY KEY (plan, machine, version, input, repetition, pack, hash),"
 	"  FOREIGN KEY (plan, machine, version, input, repetition)"

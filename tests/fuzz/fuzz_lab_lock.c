@@ -1,7 +1,7 @@
 /* Whatever stands in the lock file of a laboratory gives nobody, or one line about a process that is there. */
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/lab/lab_lock.h"
+#include "fleet/lab/lab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
