@@ -21,10 +21,10 @@
 
 static const struct command *const commands[] = {
 	HEADING("The laboratory and its hosts"),
-	OLD("init", "make a laboratory directory", cmd_init),
-	OLD("fleet up", "emulated hosts on this machine, to try everything on", cmd_fleet_up),
-	OLD("fleet down", "end them", cmd_fleet_down),
-	OLD("fleet list", "the hosts of lab.yaml, ranges expanded", cmd_fleet_list),
+	&init_command,
+	&fleet_up_command,
+	&fleet_down_command,
+	&fleet_list_command,
 	OLD("fleet trust", "record the keys of hosts, on purpose", cmd_fleet_trust),
 	OLD("fleet check", "can the hosts be reached, and are they fit to be measured?", cmd_fleet_check),
 	OLD("fleet put", "copy a file to many hosts", cmd_fleet_put),

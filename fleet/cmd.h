@@ -2,10 +2,10 @@
 #ifndef FLEET_CMD_H
 #define FLEET_CMD_H
 
-int cmd_init(int argc, char **argv, const char *directory);
-int cmd_fleet_up(int argc, char **argv, const char *directory);
-int cmd_fleet_down(int argc, char **argv, const char *directory);
-int cmd_fleet_list(int argc, char **argv, const char *directory);
+#include "base/command.h"
+
+extern const struct command init_command, fleet_up_command, fleet_down_command, fleet_list_command;
+
 int cmd_fleet_trust(int argc, char **argv, const char *directory);
 int cmd_fleet_check(int argc, char **argv, const char *directory);
 int cmd_fleet_put(int argc, char **argv, const char *directory);

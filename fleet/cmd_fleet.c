@@ -12,6 +12,14 @@ static void append(char **list, const char *more)
 	*list = both;
 }
 
+enum assay_status cmd_fleet_parse_hosts(const char *text, void *to, struct assay_error *err)
+{
+	if (!text[strspn(text, " ,")])
+		return assay_fail(err, ASSAY_E_USAGE, "must name hosts, not '%s'", text);
+	append(to, text);
+	return ASSAY_OK;
+}
+
 error_t cmd_fleet_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_choice *choice)
 {
 	if (key != 'w' && key != 'x')

@@ -1,67 +1,48 @@
-#include "base/cli.h"
-#include "base/json.h"
+/* assay fleet down */
 #include "fleet/cmd.h"
 #include "fleet/emulate/emulate.h"
 
-static const char doc[] =
-    "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "
-    "homes, also when the 'assay fleet up' that made them was killed. Measurements, lab.yaml and keys stay. Where none "
-    "stands it does nothing."
-    "\vExample:\n"
-    "  assay fleet up lab\n"
-    "  assay fleet down lab";
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	return cli_directory_old(key, arg, state, state->input);
-}
-
-struct steps {
-	struct emulate_listener listener; /* first */
-	const struct cli *cli;
+struct arguments {
+	const char *directory;
 };
 
-static void tell(struct emulate_listener *listener, const char *line)
+static void show_step(struct emulate_listener *listener, const char *line)
 {
-	const struct steps *steps = (const struct steps *)listener;
-
-	cli_note(steps->cli, "%s", line);
+	(void)listener;
+	cli_remark("%s", line);
 }
 
-static void print_result(enum cli_format_old format, const char *directory, bool found, struct buf *out)
+static enum assay_status fleet_down_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
-	cJSON *root;
+	const struct arguments *arguments = input;
+	const char *directory = arguments->directory ? arguments->directory : cli_directory();
+	struct emulate_listener listener = { show_step, NULL };
+	bool found = false;
+	enum assay_status st = emulate_down(directory, &listener, &found, err);
 
-	if (format != CLI_JSON) {
-		buf_format(out, found ? "The emulated fleet of '%s' is down.\n" : "No emulated fleet of '%s' stands.\n",
-			   directory);
-		return;
-	}
-	root = cJSON_CreateObject();
-	cJSON_AddStringToObject(root, "laboratory", directory);
-	cJSON_AddBoolToObject(root, "found", found);
-	json_add(out, root);
+	(void)lab;
+	if (st)
+		return st;
+	doc_line(d, found ? "The emulated fleet of '%s' is down." : "No emulated fleet of '%s' stands.", directory);
+	doc_set(d, "laboratory", directory);
+	doc_set_bool(d, "found", found);
+	return ASSAY_OK;
 }
 
-int cmd_fleet_down(int argc, char **argv, const char *directory)
-{
-	static const struct argp argp = { NULL, parse, "[DIR]", doc, NULL, NULL, NULL };
-	const char *named = NULL;
-	struct assay_error err;
-	struct buf out = BUF_INIT;
-	enum assay_status st;
-	struct cli cli;
-	struct steps steps = { { tell, NULL }, &cli };
-	bool found;
+static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
 
-	cli_parse(&cli, &argp, argc, argv, directory, &named);
-	if (!named)
-		named = cli.directory;
-	st = emulate_down(named, &steps.listener, &found, &err);
-	if (!st) {
-		print_result(cli.format, named, found, &out);
-		st = cli_print(&out, &err);
-	}
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
-}
+const struct command fleet_down_command = {
+	.name = "fleet down",
+	.summary = "end the emulated hosts",
+	.about =
+	    "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "
+	    "homes, "
+	    "also when the 'assay fleet up' that made them was killed. Measurements, lab.yaml and keys stay. Where none stands it does "
+	    "nothing.",
+	.examples = "  assay fleet up lab\n"
+		    "  assay fleet down lab\n",
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_LATER,
+	.run = fleet_down_run,
+};

@@ -1,154 +1,123 @@
-#include "base/json.h"
+/* assay fleet list */
 #include "base/mem.h"
-#include "base/table.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/cmd_lab.h"
+#include "fleet/lab/lab.h"
 
-static const char doc[] = "Lists the hosts of lab.yaml, ranges expanded, as commands will meet them. Nothing is asked of the hosts "
-			  "themselves: that is 'assay fleet check'."
-			  "\vExample:\n"
-			  "  assay fleet list\n"
-			  "  assay fleet list -w node[01-08],@big -x node03\n"
-			  "  assay fleet list --format json | jq -r '.hosts[].address'";
+struct arguments {
+	struct cmd_fleet_choice choice;
+};
 
-static const struct argp_option options[] = { CMD_FLEET_OPTIONS, { 0 } };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	return cmd_fleet_parse(key, arg, state, state->input);
-}
-
-/* ---- for people ---- */
-
-static void add_address(struct table *table, const struct host *host)
+/* ADDRESS:PORT, with brackets around an address of IPv6. free() it. */
+static char *address_text(const struct host *host)
 {
 	bool brackets = host->port && strchr(host->address, ':');
 
 	if (host->local)
-		table_cell(table, "this machine");
-	else if (host->port)
-		table_cell(table, "%s%s%s:%d", brackets ? "[" : "", host->address, brackets ? "]" : "", host->port);
-	else
-		table_cell(table, "%s", host->address);
+		return mem_string("this machine");
+	if (!host->port)
+		return mem_string(host->address);
+	return mem_format("%s%s%s:%d", brackets ? "[" : "", host->address, brackets ? "]" : "", host->port);
 }
 
-static void add_groups(struct table *table, const struct host *host)
+static void add_groups(const struct host *host, struct document *d)
 {
 	struct buf text = BUF_INIT;
 
-	for (size_t i = 0; i < host->n_groups; i++)
+	doc_list(d, "groups");
+	doc_hide(d);
+	for (size_t i = 0; i < host->n_groups; i++) {
+		doc_set(d, NULL, host->groups[i]);
 		buf_format(&text, "%s%s", i ? "," : "", host->groups[i]);
-	table_cell(table, "%s", text.size ? text.bytes : "-");
+	}
+	doc_end(d);
+	doc_show(d, NULL, "groups", text.bytes);
 	buf_release(&text);
 }
 
-static void add_row(struct table *table, const struct host *host)
+static void add_environment(const struct host *host, struct document *d)
 {
-	table_cell(table, "%s", host->name);
-	table_cell(table, "%s", host->id);
-	add_address(table, host);
-	table_cell(table, "%s", host->user ? host->user : "-");
-	add_groups(table, host);
-	table_cell(table, "%s%s", host->type ? host->type : "-", host->profile ? " (emulated)" : "");
-	table_cell(table, "%s", host->box);
-}
-
-static void print_human(const struct inventory *inventory, const struct host *const *hosts, size_t n, struct buf *out)
-{
-	static const char *const headings[] = { "name", "id", "address", "user", "groups", "type", "box" };
-	char *folded = cmd_fleet_fold(hosts, n);
-	struct table table;
-
-	table_init(&table, "lllllll", headings);
-	for (size_t i = 0; i < n; i++)
-		add_row(&table, hosts[i]);
-	table_print(&table, out);
-	table_release(&table);
-	if (n < inventory->n)
-		buf_format(out, "\n%zu of %zu hosts: %s\n", n, inventory->n, folded);
-	else
-		buf_format(out, "\n%zu %s: %s\n", n, n == 1 ? "host" : "hosts", folded);
-	free(folded);
-}
-
-/* ---- for programs ---- */
-
-static void add_text(cJSON *object, const char *key, const char *text)
-{
-	if (text)
-		cJSON_AddStringToObject(object, key, text);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
-static void add_environment(cJSON *object, const struct host *host)
-{
-	cJSON *environment = cJSON_AddObjectToObject(object, "env");
-
+	doc_object(d, "env");
+	doc_hide(d);
 	for (size_t i = 0; i < host->n_environment; i++) {
 		const char *value = strchr(host->environment[i], '=');
 		char *name = mem_bytes(host->environment[i], (size_t)(value - host->environment[i]));
 
-		cJSON_AddStringToObject(environment, name, value + 1);
+		doc_set(d, name, value + 1);
 		free(name);
 	}
+	doc_end(d);
 }
 
-static void add_host(cJSON *list, const struct host *host)
+static void add_host(const struct host *host, struct document *d)
 {
-	cJSON *object = cJSON_CreateObject(), *groups;
+	char *address = address_text(host);
 
-	cJSON_AddItemToArray(list, object);
-	cJSON_AddStringToObject(object, "name", host->name);
-	cJSON_AddStringToObject(object, "id", host->id);
-	cJSON_AddStringToObject(object, "transport", host->local ? "local" : "ssh");
-	add_text(object, "address", host->local ? NULL : host->address);
-	if (host->port)
-		cJSON_AddNumberToObject(object, "port", host->port);
-	else
-		cJSON_AddNullToObject(object, "port");
-	add_text(object, "user", host->user);
-	add_text(object, "identity_file", host->identity_file);
-	groups = cJSON_AddArrayToObject(object, "groups");
-	for (size_t i = 0; i < host->n_groups; i++)
-		cJSON_AddItemToArray(groups, cJSON_CreateString(host->groups[i]));
-	add_text(object, "type", host->type);
-	add_text(object, "profile", host->profile);
-	cJSON_AddBoolToObject(object, "emulated", host->profile != NULL);
-	cJSON_AddStringToObject(object, "box", host->box);
-	add_environment(object, host);
+	doc_row(d);
+	doc_show(d, "name", "name", host->name);
+	doc_show(d, "id", "id", host->id);
+	doc_set(d, "transport", host->local ? "local" : "ssh");
+	doc_set(d, "address", host->local ? NULL : host->address);
+	doc_show(d, NULL, "address", address);
+	doc_set(d, "port", host->port ? doc_value_integer(host->port) : DOC_NOTHING);
+	doc_show(d, "user", "user", host->user);
+	doc_set(d, "identity_file", host->identity_file);
+	add_groups(host, d);
+	doc_showf(d, "type", "type", host->type, "%s%s", host->type ? host->type : "-", host->profile ? " (emulated)" : "");
+	doc_set(d, "profile", host->profile);
+	doc_set_bool(d, "emulated", host->profile != NULL);
+	doc_show(d, "box", "box", host->box);
+	add_environment(host, d);
+	free(address);
 }
 
-static void print_json(const struct host *const *hosts, size_t n, struct buf *out)
+static enum assay_status fleet_list_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
-	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "hosts");
-	char *folded = cmd_fleet_fold(hosts, n);
-
-	for (size_t i = 0; i < n; i++)
-		add_host(list, hosts[i]);
-	cJSON_AddNumberToObject(root, "n", (double)n);
-	cJSON_AddStringToObject(root, "names", folded);
-	json_add(out, root);
-	free(folded);
-}
-
-int cmd_fleet_list(int argc, char **argv, const char *directory)
-{
-	static const struct argp argp = { options, parse, NULL, doc, NULL, NULL, NULL };
-	struct cmd_fleet_choice choice = { 0 };
+	const struct arguments *arguments = input;
+	const struct inventory *inventory = &lab->config.inventory;
 	const struct host **hosts = NULL;
-	struct cmd_lab cmd;
-	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &choice, STORE_READ);
 	size_t n = 0;
+	enum assay_status st = cmd_fleet_hosts(inventory, &arguments->choice, &hosts, &n, err);
+	char *folded;
 
-	if (!st)
-		st = cmd_fleet_hosts(&cmd.lab.config.inventory, &choice, &hosts, &n, &cmd.err);
-	if (!st && cmd.cli.format == CLI_JSON)
-		print_json(hosts, n, &cmd.out);
-	else if (!st)
-		print_human(&cmd.lab.config.inventory, hosts, n, &cmd.out);
+	if (st)
+		return st;
+	folded = cmd_fleet_fold(hosts, n);
+	if (n < inventory->n)
+		doc_line(d, "%zu of %zu hosts: %s\n", n, inventory->n, folded);
+	else
+		doc_line(d, "%zu %s: %s\n", n, n == 1 ? "host" : "hosts", folded);
+	doc_table(d, "hosts");
+	for (size_t i = 0; i < n; i++)
+		add_host(hosts[i], d);
+	doc_end(d);
+	doc_set(d, "n", n);
+	doc_set(d, "names", folded);
+	free(folded);
 	free(hosts);
-	cmd_fleet_release(&choice);
-	return cmd_lab_end(&cmd, st, 0);
+	return ASSAY_OK;
 }
+
+static void fleet_list_release(void *input)
+{
+	struct arguments *arguments = input;
+
+	cmd_fleet_release(&arguments->choice);
+}
+
+static const struct cli_option options[] = { CMD_FLEET_HOSTS(struct arguments, choice), CLI_END };
+
+const struct command fleet_list_command = {
+	.name = "fleet list",
+	.summary = "list the hosts of lab.yaml, ranges expanded",
+	.about = "Lists the hosts of lab.yaml, ranges expanded, as commands will see them. The hosts themselves are not contacted: that is "
+		 "'assay fleet check'.",
+	.examples = "  assay fleet list\n"
+		    "  assay fleet list -w node[01-08],@big -x node03\n"
+		    "  assay fleet list --format json | jq -r '.hosts[].address'\n",
+	.options = options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.release = fleet_list_release,
+	.run = fleet_list_run,
+};

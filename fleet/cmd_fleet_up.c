@@ -1,77 +1,18 @@
+/* assay fleet up */
 #include "base/cancel.h"
-#include "base/cli.h"
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/table.h"
-#include "base/text.h"
 #include "fleet/agent/shell.h"
 #include "fleet/cmd.h"
 #include "fleet/emulate/emulate.h"
 
-static const char doc[] =
-    "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes "
-    "DIR a "
-    "laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are sshd's "
-    "of yours on "
-    "ports of 127.0.0.1 from 22001 on. Needs openssh-server. What an earlier one left is taken away first, however it ended."
-    "\vThe fleet stands until 'assay fleet down DIR', or until the machine is started anew. All hosts share this machine: they "
-    "measure one "
-    "after another. lab.yaml and known_hosts of DIR are replaced each time; a DIR with a lab.yaml of yours is refused.\n"
-    "Profiles: base, vm, io, str, sort, bw, vm+str, io+sort, vm+sort, io+vm, malloc+bw, str+io; yours are YAML files of the same "
-    "kind "
-    "(machines/emulated/base.yaml explains the keys).\n\n"
-    "Example:\n"
-    "  assay fleet up lab --hosts 4 --profiles base,vm,str\n"
-    "  assay -C lab fleet exec -w @all -- hostname\n"
-    "  assay fleet down lab";
+#include <stdlib.h>
 
-static const struct argp_option options[] = {
-	{ "hosts", 'n', "N", 0, "How many (default 12, or one a profile of --profiles)", 0 },
-	{ "profiles", 'p', "NAME,...", 0, "Their profiles, from the first again when there are more hosts (default: all)", 0 },
-	{ "profile-dir", 1, "PATH", 0, "Take profiles from the files NAME.yaml there, not from the program", 0 },
-	{ "no-root", 2, NULL, 0, "No namespaces and limits, whatever the rights", 0 },
-	{ 0 }
+struct arguments {
+	const char *directory, *profiles, *profile_directory;
+	int64_t hosts;
+	bool no_root;
 };
 
-struct up {
-	struct emulate_options options;
-	const char *named;
-};
-
-static size_t parse_number(const char *arg, struct argp_state *state)
-{
-	int64_t n;
-
-	if (!text_int64(arg, &n) || n < 1 || n > EMULATE_HOSTS_MAX)
-		cli_refuse(state, "--hosts takes a number from 1 to %d, not '%s'", EMULATE_HOSTS_MAX, arg);
-	return (size_t)n;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct up *up = state->input;
-
-	switch (key) {
-	case 'n':
-		up->options.n_hosts = parse_number(arg, state);
-		return 0;
-	case 'p':
-		up->options.profiles = arg;
-		return 0;
-	case 1:
-		up->options.profile_directory = arg;
-		return 0;
-	case 2:
-		up->options.no_root = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return cli_directory_old(key, arg, state, &up->named);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-/* Where nothing is said: twelve, or one for each profile named. */
+/* By default twelve, or one for each profile named. */
 static size_t default_hosts(const char *profiles)
 {
 	size_t n = 1;
@@ -81,91 +22,93 @@ static size_t default_hosts(const char *profiles)
 	return profiles && n <= EMULATE_HOSTS_MAX ? n : EMULATE_HOSTS_DEFAULT;
 }
 
-/* ---- output ---- */
-
-static void print_human(const struct emulate_fleet *fleet, const char *directory, struct buf *out)
+static void add_fleet(const struct emulate_fleet *fleet, const char *directory, struct document *d)
 {
-	static const char *const headings[] = { "HOST", "ADDRESS", "PORT", "PROFILE" };
-	struct table t;
-	char *word;
+	char *word = shell_line((const char *const[]){ directory, NULL });
 
-	table_init(&t, "llrl", headings);
+	doc_set(d, "laboratory", fleet->directory);
+	doc_set_bool(d, "emulated", true);
+	doc_set_bool(d, "namespaces", fleet->namespaces);
+	doc_set(d, "user", fleet->user);
+	doc_table(d, "hosts");
 	for (size_t i = 0; i < fleet->n; i++) {
-		table_cell(&t, "%s", fleet->hosts[i].name);
-		table_cell(&t, "%s", fleet->hosts[i].address);
-		table_cell(&t, "%d", fleet->hosts[i].port);
-		table_cell(&t, "%s", fleet->hosts[i].profile);
+		const struct emulated *host = &fleet->hosts[i];
+
+		doc_row(d);
+		doc_show(d, "name", "host", host->name);
+		doc_show(d, "address", "address", host->address);
+		doc_show(d, "port", "port", host->port);
+		doc_show(d, "profile", "profile", host->profile);
 	}
-	table_print(&t, out);
-	table_release(&t);
-	word = shell_line((const char *const[]){ directory, NULL });
-	buf_format(out, "%zu emulated host%s up. Try 'assay -C %s fleet exec -w @all -- hostname'; 'assay fleet down %s' ends them.\n", fleet->n,
-		   fleet->n == 1 ? " is" : "s are", word, word);
+	doc_end(d);
+	doc_line(d, "%zu emulated host%s up. Try 'assay -C %s fleet exec -w @all -- hostname'; 'assay fleet down %s' ends them.", fleet->n,
+		 fleet->n == 1 ? " is" : "s are", word, word);
 	free(word);
 }
 
-static void print_json(const struct emulate_fleet *fleet, const char *directory, struct buf *out)
-{
-	cJSON *root = cJSON_CreateObject(), *hosts;
-
-	(void)directory;
-	cJSON_AddStringToObject(root, "laboratory", fleet->directory);
-	cJSON_AddBoolToObject(root, "emulated", true);
-	cJSON_AddBoolToObject(root, "namespaces", fleet->namespaces);
-	cJSON_AddStringToObject(root, "user", fleet->user);
-	hosts = cJSON_AddArrayToObject(root, "hosts");
-	for (size_t i = 0; i < fleet->n; i++) {
-		cJSON *host = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(host, "name", fleet->hosts[i].name);
-		cJSON_AddStringToObject(host, "address", fleet->hosts[i].address);
-		cJSON_AddNumberToObject(host, "port", fleet->hosts[i].port);
-		cJSON_AddStringToObject(host, "profile", fleet->hosts[i].profile);
-		cJSON_AddItemToArray(hosts, host);
-	}
-	json_add(out, root);
-}
-
-/* ---- the command ---- */
-
 static volatile sig_atomic_t cancelled;
 
-struct steps {
-	struct emulate_listener listener; /* first */
-	const struct cli *cli;
+static void show_step(struct emulate_listener *listener, const char *line)
+{
+	(void)listener;
+	cli_remark("%s", line);
+}
+
+static enum assay_status fleet_up_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct emulate_listener listener = { show_step, &cancelled };
+	const struct emulate_options options = {
+		.directory = arguments->directory ? arguments->directory : cli_directory(),
+		.n_hosts = arguments->hosts ? (size_t)arguments->hosts : default_hosts(arguments->profiles),
+		.profiles = arguments->profiles,
+		.profile_directory = arguments->profile_directory,
+		.no_root = arguments->no_root,
+	};
+	struct emulate_fleet fleet;
+	enum assay_status st;
+
+	(void)lab;
+	cancel_on_signals(&cancelled); /* then what stands so far is taken away */
+	st = emulate_up(&options, &listener, &fleet, err);
+	if (!st)
+		add_fleet(&fleet, options.directory, d);
+	emulate_fleet_release(&fleet);
+	return st;
+}
+
+static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
+
+static const struct cli_option options[] = {
+	CLI_OPTION(INTEGER, "hosts", "N", struct arguments, hosts, "How many (default: 12, or one for each profile of --profiles)",
+		   .letter = 'n', .low = 1, .high = EMULATE_HOSTS_MAX),
+	CLI_OPTION(TEXT, "profiles", "NAME,...", struct arguments, profiles,
+		   "Their profiles, from the first again when there are more hosts (default: all)", .letter = 'p'),
+	CLI_TEXT("profile-dir", "PATH", struct arguments, profile_directory,
+		 "Read profiles from the files NAME.yaml there, not from the program"),
+	CLI_FLAG("no-root", struct arguments, no_root, "No namespaces and limits, even where we may have them"), CLI_END
 };
 
-static void tell(struct emulate_listener *listener, const char *line)
-{
-	const struct steps *steps = (const struct steps *)listener;
-
-	cli_note(steps->cli, "%s", line);
-}
-
-int cmd_fleet_up(int argc, char **argv, const char *directory)
-{
-	static const struct argp argp = { options, parse, "[DIR]", doc, NULL, NULL, NULL };
-	struct up up = { .named = NULL };
-	struct emulate_fleet fleet;
-	struct assay_error err;
-	struct buf out = BUF_INIT;
-	enum assay_status st;
-	struct cli cli;
-	struct steps steps = { { tell, &cancelled }, &cli };
-
-	cli_parse(&cli, &argp, argc, argv, directory, &up);
-	if (!up.named)
-		up.named = cli.directory;
-	up.options.directory = up.named;
-	if (!up.options.n_hosts)
-		up.options.n_hosts = default_hosts(up.options.profiles);
-	cancel_on_signals(&cancelled); /* takes away what stands so far */
-	st = emulate_up(&up.options, &steps.listener, &fleet, &err);
-	if (!st) {
-		(cli.format == CLI_JSON ? print_json : print_human)(&fleet, up.named, &out);
-		st = cli_print(&out, &err);
-	}
-	emulate_fleet_release(&fleet);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
-}
+const struct command fleet_up_command = {
+	.name = "fleet up",
+	.summary = "bring up emulated hosts on this machine, to try everything on",
+	.about =
+	    "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes DIR "
+	    "a "
+	    "laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are sshd's of "
+	    "yours on ports of 127.0.0.1 from 22001 on. Needs openssh-server, and iproute2 for the network. What an earlier one left is "
+	    "removed first, however it ended.\n\n"
+	    "The fleet stands until 'assay fleet down DIR', or until the machine is started anew. All hosts share this machine: they "
+	    "measure one after another. lab.yaml and known_hosts of DIR are replaced each time; a DIR with a lab.yaml of yours is "
+	    "refused.\n\n"
+	    "Profiles: base, vm, io, str, sort, bw, vm+str, io+sort, vm+sort, io+vm, malloc+bw, str+io; yours are YAML files of the same "
+	    "kind (machines/emulated/base.yaml explains the keys).",
+	.examples = "  assay fleet up lab --hosts 4 --profiles base,vm,str\n"
+		    "  assay -C lab fleet exec -w @all -- hostname\n"
+		    "  assay fleet down lab\n",
+	.words = words,
+	.options = options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_LATER,
+	.run = fleet_up_run,
+};

@@ -1,59 +1,49 @@
-#include "base/cli.h"
-#include "base/json.h"
-#include "base/mem.h"
+/* assay init */
 #include "fleet/agent/shell.h"
 #include "fleet/cmd.h"
 #include "fleet/lab/lab.h"
 
-static const char doc[] = "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder "
-			  "for the catalog of machines, one for manifests of applications."
-			  "\vExample:\n"
-			  "  assay init lab\n"
-			  "  assay -C lab import quiho ../quiho-data\n"
-			  "  assay -C lab runs list";
+#include <stdlib.h>
+#include <string.h>
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+struct arguments {
+	const char *directory;
+};
+
+static enum assay_status init_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
-	return cli_directory_old(key, arg, state, state->input);
-}
+	const struct arguments *arguments = input;
+	const char *directory = arguments->directory ? arguments->directory : cli_directory();
+	const char *const words[] = { "assay", strcmp(directory, ".") == 0 ? NULL : "-C", directory, NULL };
+	enum assay_status st = lab_create(directory, err);
+	char *command;
 
-static void print_human(const char *directory, struct buf *out)
-{
-	bool here = strcmp(directory, ".") == 0;
-	char *command = shell_line(here ? (const char *const[]){ "assay", NULL } : (const char *const[]){ "assay", "-C", directory, NULL });
-
-	buf_format(out,
-		   "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or "
-		   "'%s import quiho DIR' brings in recorded machines.\n",
-		   directory, command, command);
+	(void)lab;
+	if (st)
+		return st;
+	command = shell_line(words);
+	doc_set(d, "laboratory", directory);
+	doc_line(d,
+		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or "
+		 "'%s import quiho DIR' imports recorded machines.",
+		 directory, command, command);
 	free(command);
+	return ASSAY_OK;
 }
 
-static void print_json(const char *directory, struct buf *out)
-{
-	cJSON *root = cJSON_CreateObject();
+static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
 
-	cJSON_AddStringToObject(root, "laboratory", directory);
-	json_add(out, root);
-}
-
-int cmd_init(int argc, char **argv, const char *directory)
-{
-	static const struct argp argp = { NULL, parse, "[DIR]", doc, NULL, NULL, NULL };
-	const char *named = NULL;
-	struct assay_error err;
-	struct buf out = BUF_INIT;
-	enum assay_status st;
-	struct cli cli;
-
-	cli_parse(&cli, &argp, argc, argv, directory, &named);
-	if (!named)
-		named = cli.directory;
-	st = lab_create(named, &err);
-	if (!st) {
-		(cli.format == CLI_JSON ? print_json : print_human)(named, &out);
-		st = cli_print(&out, &err);
-	}
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
-}
+const struct command init_command = {
+	.name = "init",
+	.summary = "make a laboratory directory",
+	.about =
+	    "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder for the catalog of "
+	    "machines, one for manifests of applications.",
+	.examples = "  assay init lab\n"
+		    "  assay -C lab import quiho ../quiho-data\n"
+		    "  assay -C lab runs list\n",
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_LATER,
+	.run = init_run,
+};

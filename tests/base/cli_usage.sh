@@ -124,7 +124,7 @@ catalog drift x|unexpected argument 'x'
 fingerprint diff a|missing argument: A and B
 fingerprint diff a b c|unexpected argument 'c'
 fingerprint show a b|unexpected argument 'b'
-init a b|one directory, not two
+init a b|unexpected argument 'b'
 profile a --modle paper|unknown option '--modle'|did you mean '--model'
 profile a --modle=paper|unknown option '--modle=paper'|did you mean '--model'
 profile a --frobnicate|unknown option '--frobnicate'|profile --help
@@ -143,8 +143,8 @@ profile a --top 99999999999999999999|--top
 gate a b --min-effect -1|--min-effect
 evaluate p --min-effect 5|--min-effect is a fraction between 0.000001 and 1 (0.05 is 5 %), not '5'
 gate a b --method walk --epsilon 101|--epsilon is a number of points from 0 to 100, not '101'
-fleet down a b|one directory, not two
-fleet up a b|one directory, not two
+fleet down a b|unexpected argument 'b'
+fleet up a b|unexpected argument 'b'
 gate a b --min-effect nan|--min-effect
 gate a b --min-effect 1e999|--min-effect
 import quiho x --version a@b|'a@b' cannot be the name of a version

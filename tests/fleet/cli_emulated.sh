@@ -259,13 +259,13 @@ what='wrong usage'
 run fleet up "$lab" --profiles base,vmm
 refused 2 "no profile 'vmm'" 'malloc+bw'
 run fleet up "$lab" --profiles ''
-refused 2 "no profile ''"
+refused 2 'is empty'
 run fleet up "$lab" --hosts 0
 refused 2 '1 to 1000'
 run fleet up "$lab" --hosts 1001
 refused 2 '1 to 1000'
 run fleet up "$lab" "$tmp/two"
-refused 2 'one directory'
+refused 2 'unexpected argument'
 run fleet up "$tmp/with blank"
 refused 2 'blanks' 'another directory'
 run fleet up "$tmp/no/such"
@@ -275,7 +275,7 @@ refused 2 'no directory'
 run fleet down "$tmp/mine"
 refused 2 'has no emulated fleet'
 run fleet up --help
-expect_stdout 'Example:' '--profile-dir'
+expect_stdout 'Examples:' '--profile-dir'
 
 what='profiles of the user'
 mkdir "$tmp/profiles"

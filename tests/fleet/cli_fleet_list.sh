@@ -62,7 +62,7 @@ fleet list -w emu2|no host 'emu2'|did you mean 'emu1'
 fleet list -x emu2|no host 'emu2'|did you mean 'emu1'
 fleet list -w @io|no group '@io'
 fleet list -w emu[1-|'emu[1-', character 7|']' is missing
-fleet list -w ,|no host behind -w
+fleet list -w ,|must name hosts
 fleet list -x|'-x' needs a value: HOSTS
 fleet list -x @all|-x '@all' leaves no host
 fleet list extra|unexpected argument 'extra'
