@@ -1,4 +1,4 @@
-# The questions about what is stored (tests/answers sources this): see ask, ask_file, ask_kind and ask_page there.
+# The questions about what is stored (tests/answers sources this): see ask, ask_file, ask_kind, ask_page and keep there.
 
 about_quiho() {
 	cp -R "$fixture/quiho" "$work/quiho"
@@ -104,6 +104,7 @@ quiho_changes() {
 	ask quiho catalog rename renamed issdm-0
 	ask quiho catalog rename renamed issdm-0 --merge
 	ask quiho catalog show renamed
+	keep quiho machines/issdm-0.json
 	ask quiho import quiho "$quiho" --types "$quiho/types.csv"
 	ask none init "$work/fresh"
 	ask fresh import quiho "$quiho" --version 2.1 --higher-is-better 'mini*' --lower-is-better 'minif?'
@@ -111,6 +112,8 @@ quiho_changes() {
 	ask fresh catalog types
 	ask_kind bytes fresh runs export --csv
 	ask fresh import quiho "$work/empty"
+	keep fresh .assay/runs.db
+	keep fresh machines/issdm-0.json
 }
 
 about_lab() {
@@ -148,6 +151,7 @@ about_lab() {
 	ask lab catalog retire emu12 --reason 'worn out'
 	ask lab catalog rename emu11 other
 	ask lab catalog check
+	for file in machines/emu01.json machines/emu12.json machines/other.json .assay/runs.db; do keep lab "$file"; done
 }
 
 lab_decisions() {
