@@ -1,43 +1,31 @@
-#include "runs/cmd_samples.h"
-
+/* assay samples, assay samples prune */
+#include "base/command.h"
 #include "base/mem.h"
-#include "base/table.h"
+#include "base/text.h"
+#include "fleet/agent/measure.h"
+#include "fleet/lab/lab.h"
 #include "runs/cmd.h"
+#include "runs/inside/samples/sample_files.h"
+#include "runs/running/run.h"
+#include "runs/running/run_build.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static const char doc[] =
-    "Shows files of samples ('assay probe' and 'assay emulate run' write them): for each function how often it was called, how many calls were "
-    "measured, and their mean time, with and without other measured functions that it called. Means are weighted by the calls that a "
-    "sample stands for. Of a directory it shows all *.samples in it; of an application it lists the files that the laboratory keeps from "
-    "'assay run --probe'."
-    "\vExample:\n"
-    "  assay samples samples\n"
-    "  assay samples samples/4711-0.samples --format json\n"
-    "  assay samples sqlite@1.1\n"
-    "  assay samples sqlite@1.1 --show 5f3a";
-
-static const struct argp_option options[] = {
-	{ "show", 's', "HASH", 0, "Of APP[@VERSION]: what is in the files whose hash begins so", 1 },
-	{ 0 }
-};
+#define HASH_SHOWN   12
+#define VERSIONS_MAX 20
+#define DAY_MS	     86400000.0
 
 struct arguments {
-	char **files; /* [n] */
-	size_t n, capacity;
-	const char *show;
+	struct cli_list files;
+	const char *show; /* how hashes begin; NULL: the files are listed */
 };
 
-struct paths {
-	char **items; /* [n], owned */
-	size_t n, capacity;
-};
+/* ---- one function in one file ---- */
 
-/* Of one function in one file. */
 struct sums {
 	double weight, ns, alone_ns;
 	double *counters, *weights; /* [n_counters], where they were counted */
@@ -47,28 +35,7 @@ struct sums {
 	uint32_t max_weight;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
-
-	switch (key) {
-	case 's':
-		a->show = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		a->files = mem_grow(a->files, a->n, &a->capacity, sizeof(*a->files));
-		a->files[a->n++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->n)
-			cli_refuse(state, "FILE, DIRECTORY or APP[@VERSION] is missing");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-/* In all threads, those too in which none of them was measured; not known as long as a thread that measured some has not said it. */
+/* In all threads, also those in which no call was measured; not known unless each thread that measured some has told its number. */
 static void calls_find(const struct samples *s, size_t function, struct sums *out)
 {
 	const struct samples_function *f = &s->functions[function];
@@ -82,7 +49,8 @@ static void calls_find(const struct samples *s, size_t function, struct sums *ou
 	}
 	out->calls_known = out->threads > 0;
 	for (size_t i = f->first; i < f->first + f->n; i++) {
-		if ((i > f->first && s->items[i].thread == s->items[i - 1].thread) || samples_calls(s, function, s->items[i].thread, &calls))
+		if ((i > f->first && s->items[i].thread == s->items[i - 1].thread) ||
+		    samples_calls(s, function, s->items[i].thread, &calls))
 			continue;
 		out->calls_known = false;
 		out->threads++;
@@ -115,93 +83,79 @@ static void sums_find(const struct samples *s, size_t function, struct sums *out
 	}
 }
 
-static void sums_release(struct sums *sums)
+/* NaN without measured calls. */
+static double mean(double sum, double weight)
 {
-	free(sums->counters);
-	free(sums->weights);
+	return weight > 0 ? sum / weight : (double)NAN;
 }
 
-static cJSON *number_or_null(bool known, double value)
+static void add_function(const struct samples *s, size_t function, struct document *d)
 {
-	return known ? cJSON_CreateNumber(value) : cJSON_CreateNull();
-}
-
-static cJSON *function_json(const struct samples *s, size_t function)
-{
-	cJSON *item = cJSON_CreateObject(), *counters;
+	const struct samples_function *f = &s->functions[function];
 	struct sums sums;
 
 	sums_find(s, function, &sums);
-	cJSON_AddStringToObject(item, "name", s->functions[function].name);
-	cJSON_AddStringToObject(item, "module", s->functions[function].module);
-	cJSON_AddNumberToObject(item, "threads", (double)sums.threads);
-	cJSON_AddItemToObject(item, "calls", number_or_null(sums.calls_known, (double)sums.calls));
-	cJSON_AddNumberToObject(item, "samples", (double)s->functions[function].n);
-	cJSON_AddNumberToObject(item, "max_weight", sums.max_weight);
-	cJSON_AddNumberToObject(item, "unwound", (double)sums.unwound);
-	cJSON_AddBoolToObject(item, "estimated", sums.estimated);
-	cJSON_AddItemToObject(item, "ns", number_or_null(sums.weight > 0, sums.ns / sums.weight));
-	cJSON_AddItemToObject(item, "alone_ns", number_or_null(sums.weight > 0, sums.alone_ns / sums.weight));
-	counters = cJSON_AddObjectToObject(item, "counters");
+	doc_row(d);
+	doc_show(d, "name", "function", f->name);
+	doc_set(d, "module", f->module);
+	doc_show(d, "threads", "threads", sums.threads);
+	doc_set(d, "calls", sums.calls_known ? doc_value_integer((int64_t)sums.calls) : DOC_NOTHING);
+	doc_show(d, NULL, "calls", sums.calls_known || !f->n ? doc_value_integer((int64_t)sums.calls) : DOC_NOTHING);
+	doc_show(d, "samples", "measured", f->n);
+	doc_set(d, "max_weight", sums.max_weight);
+	doc_set(d, "unwound", sums.unwound);
+	doc_set_bool(d, "estimated", sums.estimated);
+	doc_showf(d, "ns", "mean ns", mean(sums.ns, sums.weight), "%.1f", mean(sums.ns, sums.weight));
+	doc_showf(d, "alone_ns", "itself ns", mean(sums.alone_ns, sums.weight), "%s%.1f", sums.estimated ? "~" : "",
+		  mean(sums.alone_ns, sums.weight));
+	doc_object(d, "counters");
 	for (size_t c = 0; c < s->n_counters; c++)
-		cJSON_AddItemToObject(counters, s->counters[c], number_or_null(sums.weights[c] > 0, sums.counters[c] / sums.weights[c]));
-	sums_release(&sums);
-	return item;
+		doc_set(d, s->counters[c], mean(sums.counters[c], sums.weights[c]));
+	doc_end(d);
+	free(sums.counters);
+	free(sums.weights);
 }
 
-cJSON *cmd_samples_json(const char *path, const struct samples *s)
-{
-	cJSON *item = cJSON_CreateObject(), *list;
+/* ---- one file ---- */
 
-	cJSON_AddStringToObject(item, "file", path);
-	cJSON_AddStringToObject(item, "back_end", samples_back_end_name(s->back_end));
-	cJSON_AddNumberToObject(item, "pid", (double)s->pid);
-	cJSON_AddBoolToObject(item, "finished", s->finished);
-	cJSON_AddBoolToObject(item, "truncated", s->truncated);
-	cJSON_AddNumberToObject(item, "dropped", (double)s->dropped);
-	cJSON_AddNumberToObject(item, "unreadable", (double)s->unreadable);
-	list = cJSON_AddObjectToObject(item, "about");
-	for (size_t i = 0; i < s->n_infos; i++)
-		if (!cJSON_GetObjectItemCaseSensitive(list, s->infos[i].key))
-			cJSON_AddStringToObject(list, s->infos[i].key, s->infos[i].value);
-	list = cJSON_AddArrayToObject(item, "functions");
-	for (size_t f = 0; f < s->n_functions; f++)
-		cJSON_AddItemToArray(list, function_json(s, f));
-	return item;
+static bool info_is_first(const struct samples *s, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (strcmp(s->infos[k].key, s->infos[i].key) == 0)
+			return false;
+	return true;
 }
 
-void cmd_samples_human(const char *path, const struct samples *s, struct buf *out)
+static void add_file(const char *path, const struct samples *s, struct document *d)
 {
-	static const char *const headings[] = { "function", "threads", "calls", "measured", "mean ns", "itself ns" };
 	const char *why = s->dropped ? samples_info(s, "dropped") : NULL;
-	struct table table;
 
-	buf_format(out, "%s: %s%s%s\n", path, samples_back_end_name(s->back_end), s->finished ? "" : ", the process did not end in order",
-		   s->truncated ? ", the file is cut off" : "");
+	doc_object(d, NULL);
+	doc_heading(d, "%s: %s%s%s", path, samples_back_end_name(s->back_end), s->finished ? "" : ", the process did not end in order",
+		    s->truncated ? ", the file is cut off" : "");
 	if (s->dropped || s->unreadable)
-		buf_format(out, "%" PRIu64 " samples were dropped%s%s, %" PRIu64 " cannot be read\n", s->dropped, why ? ": " : "", why ? why : "",
-			   s->unreadable);
-	table_init(&table, "lrrrrr", headings);
-	for (size_t f = 0; f < s->n_functions; f++) {
-		struct sums sums;
-
-		sums_find(s, f, &sums);
-		table_cell(&table, "%s", s->functions[f].name);
-		table_cell(&table, "%zu", sums.threads);
-		if (sums.calls_known)
-			table_cell(&table, "%" PRIu64, sums.calls);
-		else
-			table_cell(&table, "%s", s->functions[f].n ? "?" : "0");
-		table_cell(&table, "%zu", s->functions[f].n);
-		table_cell(&table, "%.1f", sums.weight > 0 ? sums.ns / sums.weight : 0);
-		table_cell(&table, "%s%.1f", sums.estimated ? "~" : "", sums.weight > 0 ? sums.alone_ns / sums.weight : 0);
-		sums_release(&sums);
-	}
-	table_print(&table, out);
-	table_release(&table);
+		doc_line(d, "%llu samples were dropped%s%s, %llu cannot be read", (unsigned long long)s->dropped, why ? ": " : "",
+			 why ? why : "", (unsigned long long)s->unreadable);
+	doc_set(d, "file", path);
+	doc_set(d, "back_end", samples_back_end_name(s->back_end));
+	doc_set(d, "pid", (int64_t)s->pid);
+	doc_set_bool(d, "finished", s->finished);
+	doc_set_bool(d, "truncated", s->truncated);
+	doc_set(d, "dropped", (int64_t)s->dropped);
+	doc_set(d, "unreadable", (int64_t)s->unreadable);
+	doc_object(d, "about");
+	for (size_t i = 0; i < s->n_infos; i++)
+		if (info_is_first(s, i))
+			doc_set(d, s->infos[i].key, s->infos[i].value);
+	doc_end(d);
+	doc_table(d, "functions");
+	for (size_t f = 0; f < s->n_functions; f++)
+		add_function(s, f, d);
+	doc_end(d);
+	doc_end(d);
 }
 
-/* ---- which files ---- */
+/* ---- files and directories ---- */
 
 static int is_samples(const struct dirent *entry)
 {
@@ -215,13 +169,19 @@ static int compare_entries(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name); /* not by locale */
 }
 
-static void add_path(struct paths *paths, char *path)
+static enum assay_status read_file(const char *path, struct document *d, struct assay_error *err)
 {
-	paths->items = mem_grow(paths->items, paths->n, &paths->capacity, sizeof(*paths->items));
-	paths->items[paths->n++] = path;
+	struct samples samples;
+	enum assay_status st = samples_read(path, &samples, err);
+
+	if (st)
+		return st;
+	add_file(path, &samples, d);
+	samples_release(&samples);
+	return ASSAY_OK;
 }
 
-static enum assay_status add_directory(const char *directory, struct paths *paths, struct assay_error *err)
+static enum assay_status read_directory(const char *directory, struct document *d, struct assay_error *err)
 {
 	struct dirent **entries = NULL;
 	int n = scandir(directory, &entries, is_samples, compare_entries);
@@ -230,82 +190,283 @@ static enum assay_status add_directory(const char *directory, struct paths *path
 	if (n < 0)
 		st = assay_fail_errno(err, errno, "cannot read the directory '%s'", directory);
 	else if (n == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "there are no files of samples (*.samples) in '%s'; its directories are not looked into",
+		st = assay_fail(err, ASSAY_E_NODATA, "there are no files of samples (*.samples) in '%s'; subdirectories are not searched",
 				directory);
 	for (int i = 0; i < n; i++) {
-		add_path(paths, mem_format("%s/%s", directory, entries[i]->d_name));
+		char *path = mem_format("%s/%s", directory, entries[i]->d_name);
+
+		if (!st)
+			st = read_file(path, d, err);
+		free(path);
 		free(entries[i]);
 	}
 	free(entries);
 	return st;
 }
 
-/* The files that the words mean, each directory's by name. */
-static enum assay_status paths_of(const struct arguments *a, struct paths *out, struct assay_error *err)
+static enum assay_status show_files(const struct cli_list *files, struct document *d, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 	struct stat info;
 
-	for (size_t i = 0; i < a->n && !st; i++) {
-		if (stat(a->files[i], &info) == 0 && S_ISDIR(info.st_mode))
-			st = add_directory(a->files[i], out, err);
-		else
-			add_path(out, mem_string(a->files[i]));
+	doc_list(d, "files");
+	for (size_t i = 0; i < files->n && !st; i++) {
+		const char *path = files->items[i];
+
+		st = stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? read_directory(path, d, err) : read_file(path, d, err);
 	}
+	doc_end(d);
 	return st;
 }
 
-static void paths_release(struct paths *paths)
+/* ---- files that the laboratory keeps: which ---- */
+
+/* APP[@VERSION], and not a file. */
+static bool is_selector(const char *text)
 {
-	for (size_t i = 0; i < paths->n; i++)
-		free(paths->items[i]);
-	free(paths->items);
+	size_t n = strlen(text);
+
+	return access(text, F_OK) != 0 && !(n > 8 && strcmp(text + n - 8, ".samples") == 0) && *text != '/' &&
+	       strncmp(text, "./", 2) != 0 && strncmp(text, "../", 3) != 0;
 }
 
-static enum assay_status show_files(const struct cli *cli, const struct arguments *a, struct buf *out, struct assay_error *err)
+/* Versions in the order in which they come, each once, with commas. */
+static size_t versions_of(const struct sample_file *files, size_t n, struct buf *out)
 {
-	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "files");
-	struct paths paths = { .items = NULL };
-	enum assay_status st = paths_of(a, &paths, err);
+	size_t versions = 0;
 
-	for (size_t i = 0; i < paths.n && !st; i++) {
+	for (size_t i = 0; i < n; i++) {
+		bool known = false;
+
+		for (size_t k = 0; k < i; k++)
+			known = known || strcmp(files[k].version, files[i].version) == 0;
+		if (!known && versions++ < VERSIONS_MAX)
+			buf_format(out, "%s%s", versions > 1 ? ", " : "", files[i].version);
+	}
+	return versions;
+}
+
+static enum assay_status check_version(const struct sample_file *files, size_t n, const char *application, const char *version,
+				       struct assay_error *err)
+{
+	struct buf versions = BUF_INIT;
+	size_t n_versions = versions_of(files, n, &versions);
+	enum assay_status st = ASSAY_OK;
+	bool found = !version;
+
+	for (size_t i = 0; i < n; i++)
+		found = found || strcmp(files[i].version, version) == 0;
+	if (n == 0)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s': 'assay run %s --probe' makes some", application,
+				application);
+	else if (!found)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s@%s', but of %s", application, version, versions.bytes);
+	else if (!version && n_versions > 1)
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has samples of several versions, say which as %s@VERSION: %s", application,
+				application, versions.bytes);
+	buf_release(&versions);
+	return st;
+}
+
+/* The files of the version, which may be left out if there is one alone. */
+static enum assay_status files_of(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
+				  struct assay_error *err)
+{
+	struct sample_file *all;
+	size_t n_all;
+	enum assay_status st = sample_files_list(store, application, NULL, &all, &n_all, err);
+
+	if (!st)
+		st = check_version(all, n_all, application, version, err);
+	if (!st)
+		st = sample_files_list(store, application, version ? version : all[0].version, out, n, err);
+	sample_files_free(all, n_all);
+	return st;
+}
+
+/* ---- a list of them ---- */
+
+static void add_kept(const struct lab *lab, const struct sample_file *file, bool stale, struct document *d)
+{
+	char *path = sample_keep_path(lab, file->hash), date[TEXT_DATE_BYTES];
+
+	doc_row(d);
+	doc_set(d, "hash", file->hash);
+	doc_set(d, "file", path);
+	doc_set(d, "application", file->application);
+	doc_set(d, "version", file->version);
+	doc_show(d, "machine", "machine", file->machine);
+	doc_set(d, "hardware_type", file->hardware_type);
+	doc_show(d, "input", "input", file->input);
+	doc_set(d, "plan", file->plan);
+	doc_show(d, "repetition", "repetition", file->repetition);
+	doc_show(d, "pack", "pack", file->pack);
+	doc_show(d, "back_end", "back end", samples_back_end_name(file->back_end));
+	doc_showf(d, "bytes", "KiB", file->bytes, "%.1f", (double)file->bytes / 1024);
+	doc_showf(d, "taken_ms", "taken", file->taken_ms, "%s", text_from_ms(file->taken_ms, date));
+	doc_set_bool(d, "ok", file->ok);
+	doc_set_bool(d, "pruned", file->pruned);
+	doc_set_bool(d, "stale", stale);
+	doc_showf(d, NULL, "hash", file->hash, "%.*s", HASH_SHOWN, file->hash);
+	doc_show(d, NULL, "",
+		 file->pruned ? "pruned"
+		 : !file->ok  ? "of a run that failed"
+		 : stale      ? "of another build than the latest runs"
+			      : "");
+	free(path);
+}
+
+static enum assay_status list_kept(struct lab *lab, const char *application, const struct sample_file *files, size_t n, struct document *d,
+				   struct assay_error *err)
+{
+	bool *stale = NULL;
+	enum assay_status st = run_build_stale_samples(&lab->store, files, n, &stale, err);
+
+	if (st)
+		return st;
+	doc_line(d, "%zu file%s of samples of %s@%s\n", n, text_plural(n), application, files[0].version);
+	doc_table(d, "files");
+	for (size_t i = 0; i < n; i++)
+		add_kept(lab, &files[i], stale[i], d);
+	doc_end(d);
+	free(stale);
+	return ASSAY_OK;
+}
+
+/* ---- what is in them ---- */
+
+static enum assay_status show_kept(const struct lab *lab, const char *prefix, const struct sample_file *files, size_t n, struct document *d,
+				   struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	size_t shown = 0;
+
+	doc_list(d, "files");
+	for (size_t i = 0; !st && i < n; i++) {
 		struct samples samples;
 
-		st = samples_read(paths.items[i], &samples, err);
-		if (st)
-			break;
-		if (cli->format == CLI_JSON)
-			cJSON_AddItemToArray(list, cmd_samples_json(paths.items[i], &samples));
-		else
-			cmd_samples_human(paths.items[i], &samples, out);
+		if (strncmp(files[i].hash, prefix, strlen(prefix)) != 0)
+			continue;
+		st = sample_files_read(lab, &files[i], &samples, err);
+		if (!st) {
+			char *path = sample_keep_path(lab, files[i].hash);
+
+			add_file(path, &samples, d);
+			free(path);
+			shown++;
+		}
 		samples_release(&samples);
 	}
-	if (!st && cli->format == CLI_JSON) {
-		json_add(out, root);
-		root = NULL;
-	}
-	cJSON_Delete(root);
-	paths_release(&paths);
+	doc_end(d);
+	if (!st && !shown)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "none of the %zu files has a hash that begins with '%s'", n, prefix);
 	return st;
 }
 
-int cmd_samples(int argc, char **argv, const char *directory)
+static enum assay_status list_or_show(const char *selector, const char *prefix, struct document *d, struct assay_error *err)
 {
-	static const struct argp argp = { options, parse, "FILE|DIRECTORY...|APP[@VERSION]", doc, NULL, NULL, NULL };
-	struct arguments a = { .files = NULL };
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
+	char *application = NULL, *version = NULL;
+	struct lab lab = { .lock_fd = -1 };
+	struct sample_file *files = NULL;
+	size_t n = 0;
+	enum assay_status st = run_selector(selector, &application, &version, err);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	if (a.n == 1 && cmd_samples_is_selector(a.files[0]))
-		st = cmd_samples_stored(&cli, a.files[0], a.show, &out, &err);
-	else
-		st = show_files(&cli, &a, &out, &err);
 	if (!st)
-		st = cli_print(&out, &err);
-	free(a.files);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, 0);
+		st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st)
+		st = files_of(&lab.store, application, version, &files, &n, err);
+	if (!st && prefix)
+		st = show_kept(&lab, prefix, files, n, d, err);
+	else if (!st)
+		st = list_kept(&lab, application, files, n, d, err);
+	sample_files_free(files, n);
+	lab_close(&lab);
+	free(application);
+	free(version);
+	return st;
 }
+
+/* ---- assay samples ---- */
+
+/* A hash may begin with nothing: then all of them are meant. */
+static enum assay_status parse_prefix(const char *text, void *to, struct assay_error *err)
+{
+	(void)err;
+	*(const char **)to = text;
+	return ASSAY_OK;
+}
+
+static enum assay_status samples_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	(void)lab;
+	if (a->files.n == 1 && is_selector(a->files.items[0]))
+		return list_or_show(a->files.items[0], a->show, d, err);
+	return show_files(&a->files, d, err);
+}
+
+static const struct cli_option samples_options[] = { CLI_OPTION(PARSED, "show", "HASH", struct arguments, show,
+								"Of APP[@VERSION]: show what is in the files whose hash begins like this",
+								.letter = 's', .parse = parse_prefix),
+						     CLI_END };
+static const struct cli_option samples_words[] = { CLI_WORDS("FILE|DIRECTORY|APP[@VERSION]", struct arguments, files, 1), CLI_END };
+
+const struct command samples_command = {
+	.name = "samples",
+	.summary = "summarise sample files",
+	.about =
+	    "Shows files of samples, which 'assay probe' and 'assay emulate run' write: for each function how often it was called, how "
+	    "many "
+	    "calls were measured, and their mean time, with and without other measured functions that it called. Means are weighted by the "
+	    "calls that a sample stands for. Of a directory it shows all *.samples in it; of an application it lists the files that the "
+	    "laboratory keeps from 'assay run --probe'.",
+	.examples = "  assay samples samples\n"
+		    "  assay samples samples/4711-0.samples --format json\n"
+		    "  assay samples sqlite@1.1\n"
+		    "  assay samples sqlite@1.1 --show 5f3a\n",
+	.words = samples_words,
+	.options = samples_options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_LATER,
+	.run = samples_run,
+};
+
+/* ---- assay samples prune ---- */
+
+struct prune_arguments {
+	double days;
+};
+
+static enum assay_status samples_prune_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct prune_arguments *a = arguments;
+	struct sample_pruned pruned;
+	enum assay_status st = sample_keep_prune(lab, measure_now_ms() - (int64_t)(a->days * DAY_MS), &pruned, err);
+
+	if (st)
+		return st;
+	doc_line(d, "%zu file%s of samples removed, %.1f MiB when they are not compressed", pruned.files, text_plural(pruned.files),
+		 (double)pruned.bytes / (1 << 20));
+	doc_set(d, "files", pruned.files);
+	doc_set(d, "bytes", pruned.bytes);
+	return ASSAY_OK;
+}
+
+static const struct cli_option samples_prune_options[] = { CLI_OPTION(REAL, "older-than", "DAYS", struct prune_arguments, days,
+								      "By the time when they were taken", .letter = 'o', .least = 0,
+								      .most = 36500, .required = true),
+							   CLI_END };
+
+const struct command samples_prune_command = {
+	.name = "samples prune",
+	.summary = "remove old files of samples",
+	.about =
+	    "Removes files of samples that are older than so many days. Their rows stay, marked: decisions that rested on them remain, but "
+	    "can no longer be verified.",
+	.examples = "  assay samples prune --older-than 90\n",
+	.options = samples_prune_options,
+	.arguments_bytes = sizeof(struct prune_arguments),
+	.lab = CLI_LAB_WRITE,
+	.run = samples_prune_run,
+};
