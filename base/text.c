@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -399,4 +400,34 @@ const char *text_path_end(const char *path, size_t n)
 	const char *end = length > n ? path + length - n : path, *slash = end > path ? strchr(end, '/') : NULL;
 
 	return slash && slash[1] ? slash + 1 : end;
+}
+
+void text_add_shell_word(struct buf *out, const char *word)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.,/:@%";
+
+	if (*word && strspn(word, safe) == strlen(word)) {
+		buf_text(out, word);
+		return;
+	}
+	buf_char(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_text(out, "'\\''");
+		else
+			buf_char(out, *word);
+	}
+	buf_char(out, '\'');
+}
+
+char *text_shell_line(const char *const *words)
+{
+	struct buf out = BUF_INIT;
+
+	for (size_t i = 0; words[i]; i++) {
+		if (i)
+			buf_char(&out, ' ');
+		text_add_shell_word(&out, words[i]);
+	}
+	return buf_take(&out);
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
+
 /* Decimal numbers, whole text, no blanks. NaN, infinities, hexadecimal and what overflows a double are refused; a value that
  * underflows becomes 0 or the nearest denormal. False leaves *out alone. */
 bool text_double(const char *text, double *out);
@@ -56,6 +58,11 @@ size_t text_control(const char *text);
  * TEXT_SHOWN_BYTES. */
 #define TEXT_SHOWN_BYTES 80
 const char *text_shown(const char *text, char *out);
+
+/* Adds a word as a shell reads it back: as it is where that is safe, else in single quotes. For commands on other machines, and for those that
+ * we suggest to people. */
+void text_add_shell_word(struct buf *out, const char *word);
+char *text_shell_line(const char *const *words); /* all of them, NULL after the last one, as one line; free() it */
 
 /* The end of a path that may be too long for a message: at most n bytes, from the beginning of a name where one begins there. */
 const char *text_path_end(const char *path, size_t n);

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
-#include "fleet/agent/shell.h"
 
 #include <openssl/evp.h>
 #include <unistd.h>
@@ -89,11 +88,11 @@ static char *compose(const struct exec *exec, const struct host *host)
 	/* No shell stays in between, which would tell of a signal as an exit status. */
 	buf_text(&text, host->n_environment ? "exec env " : "exec ");
 	for (size_t i = 0; i < host->n_environment; i++) {
-		shell_add_word(&text, host->environment[i]);
+		text_add_shell_word(&text, host->environment[i]);
 		buf_char(&text, ' ');
 	}
 	for (size_t i = 0; i < exec->n_words; i++) {
-		shell_add_word(&text, exec->words[i]);
+		text_add_shell_word(&text, exec->words[i]);
 		if (i + 1 < exec->n_words)
 			buf_char(&text, ' ');
 	}

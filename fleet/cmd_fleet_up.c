@@ -1,6 +1,6 @@
 /* assay fleet up */
 #include "base/cancel.h"
-#include "fleet/agent/shell.h"
+#include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/emulate/emulate.h"
 
@@ -24,7 +24,7 @@ static size_t default_hosts(const char *profiles)
 
 static void add_fleet(const struct emulate_fleet *fleet, const char *directory, struct document *d)
 {
-	char *word = shell_line((const char *const[]){ directory, NULL });
+	char *word = text_shell_line((const char *const[]){ directory, NULL });
 
 	doc_set(d, "laboratory", fleet->directory);
 	doc_set_bool(d, "emulated", true);

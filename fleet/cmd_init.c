@@ -1,5 +1,5 @@
 /* assay init */
-#include "fleet/agent/shell.h"
+#include "base/text.h"
 #include "fleet/cmd.h"
 #include "fleet/lab/lab.h"
 
@@ -21,7 +21,7 @@ static enum assay_status init_run(struct lab *lab, void *input, struct document 
 	(void)lab;
 	if (st)
 		return st;
-	command = shell_line(words);
+	command = text_shell_line(words);
 	doc_set(d, "laboratory", directory);
 	doc_line(d,
 		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s fleet check'; or "

@@ -1,150 +1,641 @@
+/* assay run */
 #include "base/cancel.h"
-#include "base/cli.h"
 #include "base/cli_progress.h"
+#include "base/command.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/text.h"
-#include "fleet/cmd_fleet.h"
 #include "runs/cmd.h"
 #include "runs/cmd_run.h"
 
 #include <inttypes.h>
+#include <math.h>
 
-static const char doc[] =
-    "Runs the versions of an application on the machines of the laboratory: machines in parallel, one run at a time on each, the "
-    "versions taking turns in a seeded order, so that a machine that becomes slower does not look like a slower version. Every result is "
-    "kept at once; after an interruption --resume goes on. APP is a manifest of apps/, by its name, or the path of one."
-    "\vExample:\n"
-    "  assay run sqlite\n"
-    "  assay run sqlite --versions wal,rollback --repetitions 10 -w node[01-04]\n"
-    "  assay run sqlite --dry-run\n"
-    "  assay run sqlite --resume\n"
-    "  assay run sqlite --versions 1.0,1.1 --probe\n"
-    "\n"
-    "Exit status: 0 all ok, or nothing to resume; 7 some hosts or runs failed, 1 all failed.";
+#define ORDER_SHOWN 60
+#define SPAN_BYTES  32
 
-enum { OPTION_VERSIONS = 256, OPTION_INPUTS, OPTION_REPETITIONS, OPTION_SEED, OPTION_SAME_STACK, OPTION_DRY_RUN, OPTION_RESUME, OPTION_PROBE };
-
-static const struct argp_option argp_options[] = {
-	CMD_FLEET_OPTIONS,
-	{ "versions", OPTION_VERSIONS, "A,B", 0, "Only these versions (default: all of the manifest)", 1 },
-	{ "inputs", OPTION_INPUTS, "X,Y", 0, "Only these inputs (default: all)", 1 },
-	{ "repetitions", OPTION_REPETITIONS, "N", 0, "Of each version and input on each machine (default: the manifest's)", 1 },
-	{ "seed", OPTION_SEED, "N", 0, "Of the order in which versions take turns (default: another one each time; it is shown and kept)", 1 },
-	{ "probe", OPTION_PROBE, NULL, 0, "Measure functions, as 'probe' of the manifest says: runs give samples, and no results", 1 },
-	{ "same-stack", OPTION_SAME_STACK, NULL, 0, "Run nothing when hosts differ in the libraries that a version loads", 1 },
-	{ "dry-run", OPTION_DRY_RUN, NULL, 0, "Show what would be run, and how long it will take", 1 },
-	{ "resume", OPTION_RESUME, NULL, 0, "Go on with the latest runs of this application that were interrupted", 1 },
-	{ 0 }
+struct arguments {
+	const char *application, *seed;
+	struct cli_list versions, inputs;
+	struct launch_options launch;
 };
 
-static void add_names(struct manifest_words *list, const char *arg, const char *option, struct argp_state *state)
+/* "3 min 20 s" */
+static const char *span_text(double seconds, char out[SPAN_BYTES])
 {
-	while (*arg) {
-		size_t n = strcspn(arg, ",");
+	long whole = lround(seconds);
 
-		if (n == 0)
-			cli_refuse(state, "there is an empty name behind %s", option);
-		if (list->n == MANIFEST_WORDS_MAX)
-			cli_refuse(state, "more than %d names behind %s", MANIFEST_WORDS_MAX, option);
-		list->items = mem_resize(list->items, list->n + 1, sizeof(char *));
-		list->items[list->n++] = mem_bytes(arg, n);
-		arg += n + (arg[n] == ',');
-	}
-	if (list->n == 0)
-		cli_refuse(state, "there is no name behind %s", option);
+	if (seconds < 10)
+		snprintf(out, SPAN_BYTES, "%.1f s", seconds);
+	else if (whole < 100)
+		snprintf(out, SPAN_BYTES, "%ld s", whole);
+	else if (whole < 6000)
+		snprintf(out, SPAN_BYTES, "%ld min %02ld s", whole / 60, whole % 60);
+	else
+		snprintf(out, SPAN_BYTES, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+	return out;
 }
-
-static void take_seed(struct cmd_run_arguments *a, const char *arg, struct argp_state *state)
-{
-	int64_t seed;
-
-	if (!text_int64(arg, &seed) || seed < 0)
-		cli_refuse(state, "--seed is a number from 0 to %" PRId64 ", not '%s'", INT64_MAX, arg);
-	a->choice.seed = (uint64_t)seed;
-	a->choice.has_seed = true;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct cmd_run_arguments *a = state->input;
-	error_t known;
-
-	switch (key) {
-	case OPTION_VERSIONS:
-		add_names(&a->choice.versions, arg, "--versions", state);
-		return 0;
-	case OPTION_INPUTS:
-		add_names(&a->choice.inputs, arg, "--inputs", state);
-		return 0;
-	case OPTION_REPETITIONS:
-		a->choice.repetitions = cli_number(state, "--repetitions", arg, 1, MANIFEST_REPETITIONS_MAX);
-		return 0;
-	case OPTION_SEED:
-		take_seed(a, arg, state);
-		return 0;
-	case OPTION_SAME_STACK:
-		a->same_stack = true;
-		return 0;
-	case OPTION_PROBE:
-		a->choice.probe = true;
-		return 0;
-	case OPTION_DRY_RUN:
-		a->dry_run = true;
-		return 0;
-	case OPTION_RESUME:
-		a->resume = true;
-		return 0;
-	default:
-		known = cmd_fleet_parse(key, arg, state, &a->hosts);
-		return known == ARGP_ERR_UNKNOWN ? cli_words(key, arg, state, &a->app, 1, "APP, a manifest") : known;
-	}
-}
-
-volatile sig_atomic_t cmd_run_cancelled;
 
 /* ---- progress ---- */
 
+static volatile sig_atomic_t run_cancelled;
 static struct progress progress;
 static double started_s;
 static size_t before; /* runs that were done before the first one of this session; SIZE_MAX: none has ended yet */
 
-void cmd_run_progress_begin(void)
+static void run_begin(void)
 {
 	before = SIZE_MAX;
 	started_s = progress_now();
 	progress = progress_begin(stderr, started_s);
 }
 
-void cmd_run_progress_end(void)
+static void run_end(void)
 {
 	progress_end(&progress);
 }
 
-void cmd_run_progress(const struct host *host, const struct execution *e, size_t done, size_t total)
+static void run_progress(const struct host *host, const struct execution *e, size_t done, size_t total)
 {
 	double now_s = progress_now();
-	char left[CMD_RUN_SPAN_BYTES];
+	char left[SPAN_BYTES];
 
 	if (before == SIZE_MAX)
 		before = done - 1;
 	progress_show(&progress, now_s, done == total, "%zu of %zu runs, last on %s (%s%s), about %s left", done, total, host->name,
 		      execution_outcome_code(e->outcome), e->cell.repetition < 1 ? ", warm-up" : "",
-		      cmd_run_span((now_s - started_s) / (double)(done - before) * (double)(total - done), left));
+		      span_text((now_s - started_s) / (double)(done - before) * (double)(total - done), left));
 }
 
-int cmd_run(int argc, char **argv, const char *directory)
+static void run_note(const char *text)
 {
-	static const struct argp argp = { argp_options, parse, "APP", doc, NULL, NULL, NULL };
-	struct cmd_run_arguments a = { .app = NULL };
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
-	int status = 0;
-
-	cli_parse(&cli, &argp, argc, argv, directory, &a);
-	cancel_on_signals(&cmd_run_cancelled);
-	st = cmd_run_do(&cli, &a, &status, &err);
-	plan_choice_release(&a.choice);
-	cmd_fleet_release(&a.hosts);
-	return cli_end(&cli, st, &err, status);
+	cli_remark("%s", text);
 }
+
+void cmd_run_watch(struct launch_options *options)
+{
+	cancel_on_signals(&run_cancelled);
+	options->cancelled = &run_cancelled;
+	options->note = run_note;
+	options->begin = run_begin;
+	options->end = run_end;
+	options->progress = run_progress;
+}
+
+/* ---- the plan ---- */
+
+static void add_names(struct document *d, const char *key, char *const *names, size_t n)
+{
+	doc_list(d, key);
+	for (size_t i = 0; i < n; i++)
+		doc_set(d, NULL, names[i]);
+	doc_end(d);
+}
+
+/* What the manifest says, and how many entry points are measured in each version, where that is known. */
+static void add_probe(const struct launch *launch, struct document *d)
+{
+	cJSON *probe = launch->plan.probe ? cJSON_Parse(launch->plan.probe) : NULL, *list;
+
+	list = probe && launch->instrument.n ? cJSON_AddArrayToObject(probe, "versions") : NULL;
+	if (probe && !list)
+		cJSON_AddNullToObject(probe, "versions");
+	for (size_t i = 0; list && i < launch->instrument.n; i++) {
+		cJSON *object = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(object, "version", launch->plan.versions[i]);
+		cJSON_AddNumberToObject(object, "entry_points", (double)launch->instrument.listed[i]);
+		cJSON_AddItemToArray(list, object);
+	}
+	doc_set_json(d, "probe", probe);
+}
+
+static void add_plan(const struct launch *launch, bool dry, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+	char seed[32]; /* of 64 bits, more than a double holds: text */
+
+	snprintf(seed, sizeof(seed), "%" PRIu64, plan->seed);
+	doc_set(d, "application", plan->application);
+	doc_set_empty(d, "plan", plan->id);
+	doc_set_bool(d, "dry_run", dry);
+	doc_set(d, "seed", seed);
+	doc_set(d, "repetitions", plan->repetitions);
+	doc_set(d, "warm_ups", plan->warm_ups);
+	add_names(d, "versions", plan->versions, plan->n_versions);
+	add_names(d, "inputs", plan->inputs, plan->n_inputs);
+	add_probe(launch, d);
+}
+
+/* ---- what was run ---- */
+
+static void add_answer(const struct launch *launch, struct document *d)
+{
+	size_t all = launch->n * launch_each(launch);
+	struct launch_tally t = launch_count(launch, NULL, NULL, NULL);
+	bool complete = t.ok == all;
+	struct buf rest = BUF_INIT;
+
+	if (t.failed)
+		buf_format(&rest, ", %zu failed", t.failed);
+	if (t.ok + t.failed < all)
+		buf_format(&rest, ", %zu missing (what was measured is kept)", all - t.ok - t.failed);
+	doc_answer(d,
+		   complete ? DOC_GOOD
+		   : t.ok   ? DOC_DOUBTFUL
+			    : DOC_BAD,
+		   complete ? "complete"
+		   : t.ok   ? "incomplete"
+			    : "failed",
+		   "%zu of %zu run%s measured%s; order by seed %" PRIu64 "\n", t.ok, all, text_plural(all), rest.bytes ? rest.bytes : "",
+		   launch->plan.seed);
+	buf_release(&rest);
+}
+
+static void add_hosts(const struct launch *launch, struct document *d)
+{
+	doc_table(d, "hosts");
+	for (size_t i = 0; i < launch->n; i++) {
+		const struct host *host = launch->hosts[i];
+		const struct execute_result *r = &launch->results[i];
+		struct launch_tally t = launch_count(launch, host->id, NULL, NULL);
+		bool emulated = host->profile != NULL;
+
+		doc_row(d);
+		doc_show(d, "host", "host", host->name);
+		doc_set(d, "machine", host->id);
+		doc_set_bool(d, "emulated", emulated);
+		doc_show(d, "outcome", "outcome", fleet_outcome_text(r->fleet.outcome));
+		doc_set(d, "message", r->fleet.message);
+		doc_show(d, "ok", "ok", t.ok);
+		doc_show(d, "failed", "failed", t.failed);
+		doc_show(d, "missing", "missing", launch_each(launch) - t.ok - t.failed);
+		doc_set(d, "known", r->known);
+		doc_showf(d, "seconds", "seconds", r->seconds, "%.1f", r->seconds);
+		doc_set(d, "stack", r->stack);
+		doc_showf(d, NULL, "", r->fleet.message, "%s%s%s", emulated ? "emulated" : "", emulated && *r->fleet.message ? "  " : "",
+			  r->fleet.message);
+	}
+	doc_end(d);
+}
+
+/* The median over machines of the medians of their repetitions, and of the median absolute deviations from these; NaN when there is none.
+ */
+static double median_of(const struct launch *launch, const char *version, const char *input, double *noise)
+{
+	double *values = mem_new(launch->rows.n, sizeof(double)), *medians = mem_new(launch->n, sizeof(double)), median;
+	double *deviations = mem_new(launch->n, sizeof(double));
+	size_t n_medians = 0;
+
+	for (size_t m = 0; m < launch->n; m++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < launch->rows.n; i++) {
+			const struct execution_row *row = &launch->rows.items[i];
+
+			if (row->outcome == EXECUTION_OK && strcmp(row->machine, launch->hosts[m]->id) == 0 &&
+			    strcmp(row->version, version) == 0 && strcmp(row->input, input) == 0)
+				values[n++] = row->metric;
+		}
+		if (n) {
+			deviations[n_medians] = stats_mad(values, n);
+			medians[n_medians++] = stats_median(values, n);
+		}
+	}
+	median = n_medians ? stats_median(medians, n_medians) : (double)NAN;
+	*noise = n_medians ? stats_median(deviations, n_medians) : (double)NAN;
+	free(deviations);
+	free(medians);
+	free(values);
+	return median;
+}
+
+static void add_median(const struct launch *launch, const char *version, const char *input, struct document *d)
+{
+	const char *unit = launch->manifest.metric.unit;
+	char number[TEXT_DOUBLE_BYTES];
+	double noise, median = median_of(launch, version, input, &noise);
+
+	doc_showf(d, "median", "median", median, "%s%s%s", isnan(median) ? "" : text_from_measured(median, noise, number), unit ? " " : "",
+		  unit ? unit : "");
+}
+
+/* The time of an instrumented run says nothing: its samples do. */
+static void add_samples(const struct launch *launch, const char *version, const char *input, struct document *d)
+{
+	size_t files = 0;
+	double bytes = 0;
+
+	for (size_t i = 0; i < launch->n_of_plan; i++) {
+		if (strcmp(version, launch->samples[i].version) != 0 || strcmp(input, launch->samples[i].input) != 0)
+			continue;
+		files++;
+		bytes += (double)launch->samples[i].bytes;
+	}
+	doc_show(d, "samples_files", "files of samples", files);
+	doc_showf(d, "samples_bytes", "MiB", bytes, "%.1f", bytes / (1 << 20));
+}
+
+static char *stored_name(const struct launch *launch, size_t input)
+{
+	return manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[input]));
+}
+
+static void add_results(const struct launch *launch, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+
+	doc_line(d, "%s", "");
+	doc_table(d, "results");
+	for (size_t i = 0; i < plan->n_inputs * plan->n_versions; i++) {
+		const char *version = plan->versions[i % plan->n_versions], *input = plan->inputs[i / plan->n_versions];
+		struct launch_tally t = launch_count(launch, NULL, version, input);
+		char *name = stored_name(launch, i / plan->n_versions);
+
+		doc_row(d);
+		doc_show(d, "application", "application", name);
+		doc_show(d, "version", "version", version);
+		doc_show(d, "ok", "ok", t.ok);
+		doc_show(d, "failed", "failed", t.failed);
+		(plan->probe ? add_samples : add_median)(launch, version, input, d);
+		free(name);
+	}
+	doc_end(d);
+}
+
+static void add_failures(const struct execution_rows *rows, struct document *d)
+{
+	doc_table(d, "failures");
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct execution_row *row = &rows->items[i];
+
+		if (row->outcome == EXECUTION_OK)
+			continue;
+		doc_row(d);
+		doc_set(d, "machine", row->machine);
+		doc_set(d, "version", row->version);
+		doc_set(d, "input", row->input);
+		doc_set(d, "repetition", row->repetition);
+		doc_set(d, "outcome", execution_outcome_code(row->outcome));
+		doc_set(d, "detail", row->detail);
+	}
+	doc_end(d);
+}
+
+static bool is_like(const struct execution_row *a, const struct execution_row *b)
+{
+	return a->outcome == b->outcome && strcmp(a->version, b->version) == 0 && strcmp(a->input, b->input) == 0 &&
+	       strcmp(a->detail, b->detail) == 0;
+}
+
+/* The first failure (or warning) of each kind, and how many are like it. */
+static void add_kinds_of_failures(const struct execution_rows *rows, struct document *d)
+{
+	bool *told = mem_new(rows->n, sizeof(*told));
+	const char *empty_line = "\n";
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct execution_row *row = &rows->items[i];
+		size_t same = 0;
+
+		if (!*row->detail || told[i])
+			continue;
+		for (size_t k = i; k < rows->n; k++) {
+			if (!is_like(row, &rows->items[k]))
+				continue;
+			told[k] = true;
+			same++;
+		}
+		doc_line(d, "%sversion '%s'%s%s%s: %s (%zu run%s, the first on machine %s): %s", empty_line, row->version,
+			 *row->input ? ", input '" : "", row->input, *row->input ? "'" : "", execution_outcome_code(row->outcome), same,
+			 text_plural(same), row->machine, row->detail);
+		empty_line = "";
+	}
+	free(told);
+}
+
+/* Each is compared with the first one of its version. */
+static void add_stacks(const struct launch *launch, struct document *d)
+{
+	const struct stack_rows *stacks = &launch->stacks;
+	size_t expected = launch->n * launch->plan.n_versions;
+	const struct stack_row *first = NULL;
+	const char *empty_line = "\n";
+
+	doc_list(d, "stacks");
+	for (size_t i = 0; i < stacks->n; i++) {
+		const struct stack_row *row = &stacks->items[i];
+		char *difference;
+
+		first = first && strcmp(first->version, row->version) == 0 ? first : row;
+		difference = stack_difference(first->text, row->text);
+		doc_object(d, NULL);
+		doc_set(d, "machine", row->machine);
+		doc_set(d, "version", row->version);
+		doc_set(d, "stack", row->hash);
+		doc_set_bool(d, "same", !*difference);
+		doc_set(d, "difference", difference);
+		doc_end(d);
+		if (*difference) {
+			doc_line(d, "%sMixed software: version '%s' does not load the same on %s as on %s (%s)", empty_line, row->version,
+				 row->machine, first->machine, difference);
+			empty_line = "";
+		}
+		free(difference);
+	}
+	doc_end(d);
+	if (launch->rows.n && stacks->n < expected)
+		doc_line(d, "%sWhat the versions load is known in %zu of %zu cases (versions times hosts).", empty_line, stacks->n,
+			 expected);
+}
+
+/* ---- what to do next ---- */
+
+static void add_next(struct document *d, const char *remark, const char *const *words)
+{
+	char *line = text_shell_line(words);
+
+	if (strcmp(cli_directory(), ".") == 0) {
+		doc_line(d, "  assay %s%s", line, remark);
+	} else {
+		char *directory = text_shell_line((const char *const[]){ cli_directory(), NULL });
+
+		doc_line(d, "  assay -C %s %s%s", directory, line, remark);
+		free(directory);
+	}
+	free(line);
+}
+
+/* To look at the first two versions that have results of the first input, or at the only one. */
+static void add_look(const struct launch *launch, const char *name, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+	char *found[2] = { NULL, NULL };
+	size_t n = 0;
+
+	for (size_t v = 0; v < plan->n_versions && n < 2; v++) {
+		if (launch_count(launch, NULL, plan->versions[v], plan->inputs[0]).ok)
+			found[n++] = mem_format("%s@%s", plan->probe ? plan->application : name, plan->versions[v]);
+	}
+	for (size_t i = 0; plan->probe && i < n; i++)
+		add_next(d, "", (const char *const[]){ "samples", found[i], NULL });
+	if (n == 2)
+		add_next(d, "", (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
+	else if (n == 1 && !plan->probe)
+		add_next(d, "", (const char *const[]){ "runs", "show", found[0], NULL });
+	free(found[0]);
+	free(found[1]);
+}
+
+static void add_what_next(const struct launch *launch, const char *selector, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+	char *name = stored_name(launch, 0), *remark;
+	size_t without = launch->without_fingerprint;
+
+	doc_line(d, "\nNext:");
+	if (!plan->complete)
+		add_next(d, "",
+			 plan->probe ? (const char *const[]){ "run", selector, "--probe", "--resume", NULL }
+				     : (const char *const[]){ "run", selector, "--resume", NULL });
+	if (launch_count(launch, NULL, NULL, NULL).failed)
+		add_next(d, "", (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
+	if (without) {
+		remark = mem_format("     (%zu result%s no fingerprint of the machine: profiles need one, taken before the runs)", without,
+				    without == 1 ? " has" : "s have");
+		add_next(d, remark, (const char *const[]){ "fingerprint", "run", NULL });
+		free(remark);
+	}
+	add_look(launch, name, d);
+	free(name);
+}
+
+static void show_runs(const struct launch *launch, const char *selector, struct document *d)
+{
+	add_plan(launch, false, d);
+	doc_set(d, "started_ms", launch->plan.started_ms);
+	doc_set_bool(d, "complete", launch->plan.complete);
+	doc_set(d, "without_fingerprint", launch->without_fingerprint);
+	add_answer(launch, d);
+	add_hosts(launch, d);
+	add_results(launch, d);
+	add_failures(&launch->rows, d);
+	add_kinds_of_failures(&launch->rows, d);
+	add_stacks(launch, d);
+	add_what_next(launch, selector, d);
+	d->exit_status = (const int[]){ 0, 7, 1 }[launch_outcome(launch)];
+}
+
+/* ---- a dry run ---- */
+
+/* "about 3 min, and 4 unknown, at most 40 min" */
+static char *estimate_text(const struct estimate *e)
+{
+	char known[SPAN_BYTES], most[SPAN_BYTES];
+
+	span_text(e->seconds, known);
+	span_text(e->at_most_s, most);
+	if (e->unknown == e->runs && e->runs)
+		return mem_format("unknown, at most %s", most);
+	if (e->unknown)
+		return mem_format("%s, and %zu unknown, at most %s", known, e->unknown, most);
+	return mem_string(known);
+}
+
+static void add_estimate(const struct estimate *e, struct document *d)
+{
+	doc_set(d, "runs", e->runs);
+	doc_set(d, "seconds", e->seconds);
+	doc_set(d, "unknown", e->unknown);
+	doc_set(d, "unknown_at_most_seconds", e->at_most_s);
+}
+
+static void add_dry_hosts(const struct launch *launch, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+
+	doc_table(d, "hosts");
+	for (size_t i = 0; i < launch->n; i++) {
+		const struct estimate *e = &launch->estimates[i];
+		char *time = estimate_text(e);
+
+		doc_row(d);
+		doc_show(d, "host", "host", launch->hosts[i]->name);
+		doc_set(d, "machine", launch->hosts[i]->id);
+		doc_show(d, NULL, "versions", plan->n_versions);
+		doc_show(d, NULL, "inputs", plan->n_inputs);
+		doc_show(d, NULL, "repetitions", plan->repetitions);
+		doc_show(d, NULL, "warm-ups", plan->warm_ups);
+		doc_show(d, NULL, "runs", e->runs);
+		add_estimate(e, d);
+		doc_show(d, NULL, "time", time);
+		free(time);
+	}
+	doc_end(d);
+}
+
+static void add_dry_probe(const struct launch *launch, struct document *d)
+{
+	const struct manifest_probe *probe = &launch->manifest.probe;
+
+	doc_line(d, "\nFunctions are measured by %s; these runs give samples, and no results.",
+		 probe->back_end == MANIFEST_EMULATED ? "the emulation" : "the probe");
+	for (size_t i = 0; i < launch->instrument.n; i++)
+		doc_line(d, "  %s: %zu entry point%s", launch->plan.versions[i], launch->instrument.listed[i],
+			 text_plural(launch->instrument.listed[i]));
+	if (!launch->instrument.n)
+		doc_line(d, "  Which ones will be known when the versions are built.");
+	if (probe->back_end == MANIFEST_PROBED && (probe->default_counters || probe->counters.n))
+		doc_line(d, "  Each repetition is run as often as its host needs to count all the counters; the host is asked then.");
+}
+
+static void add_order(const struct launch *launch, struct document *d)
+{
+	const struct plan *plan = &launch->plan;
+	struct buf line = BUF_INIT;
+	struct plan_cell *cells = NULL;
+	size_t n = 0;
+
+	plan_order(plan, 0, &cells, &n);
+	doc_list(d, "order");
+	for (size_t i = 0; i < n; i++) {
+		const char *version = plan->versions[cells[i].version], *input = plan->inputs[cells[i].input];
+
+		doc_object(d, NULL);
+		doc_set(d, "input", input);
+		doc_set(d, "version", version);
+		doc_set(d, "repetition", cells[i].repetition);
+		doc_end(d);
+		if (i >= ORDER_SHOWN)
+			continue;
+		if (plan->n_inputs > 1 && (i == 0 || cells[i].input != cells[i - 1].input))
+			buf_format(&line, "\n  input '%s':", input);
+		buf_format(&line, cells[i].repetition < 1 ? " [%s]" : " %s", version);
+	}
+	doc_end(d);
+	if (n > ORDER_SHOWN)
+		buf_format(&line, " ... and %zu more", n - ORDER_SHOWN);
+	doc_line(d, "\nOrder on %s (seed %" PRIu64 "; warm-ups in brackets):%s", launch->hosts[0]->name, plan->seed,
+		 line.bytes ? line.bytes : "");
+	buf_release(&line);
+	free(cells);
+}
+
+static void show_dry_run(const struct launch *launch, struct document *d)
+{
+	struct estimate total = estimate_total(launch->estimates, launch->hosts, launch->n);
+	char *time = estimate_text(&total);
+
+	doc_line(d, "%zu run%s, all together: %s (not counting the time between runs). Nothing was run.\n", total.runs,
+		 text_plural(total.runs), time);
+	add_plan(launch, true, d);
+	add_dry_hosts(launch, d);
+	add_estimate(&total, d);
+	if (launch->plan.probe)
+		add_dry_probe(launch, d);
+	add_order(launch, d);
+	free(time);
+}
+
+/* A script may ask for it every night: that is not a failure. */
+static void show_nothing(const struct launch *launch, const char *why, struct document *d)
+{
+	static const char *const lists[] = { "hosts", "results", "failures" };
+
+	doc_line(d, "%s", why);
+	doc_set(d, "application", launch->manifest.application);
+	doc_set(d, "plan", DOC_NOTHING);
+	doc_set_bool(d, "complete", true);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		doc_list(d, lists[i]);
+		doc_end(d);
+	}
+}
+
+/* ---- the command ---- */
+
+static enum assay_status run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	struct arguments *a = arguments;
+	struct launch_options options = a->launch;
+	struct launch launch;
+	enum assay_status st;
+
+	(void)lab;
+	options.directory = cli_directory();
+	options.command = cli_command_name();
+	options.application = a->application;
+	options.choice.versions = (struct manifest_words){ a->versions.items, a->versions.n };
+	options.choice.inputs = (struct manifest_words){ a->inputs.items, a->inputs.n };
+	cmd_run_watch(&options);
+	st = launch_run(&options, &launch, err);
+	if (!st && launch.nothing)
+		show_nothing(&launch, err->text, d);
+	else if (!st && options.dry_run)
+		show_dry_run(&launch, d);
+	else if (!st)
+		show_runs(&launch, a->application, d);
+	launch_release(&launch);
+	return st;
+}
+
+static enum assay_status run_check(void *arguments, struct assay_error *err)
+{
+	struct arguments *a = arguments;
+	int64_t seed = 0;
+
+	if (a->versions.n > MANIFEST_WORDS_MAX || a->inputs.n > MANIFEST_WORDS_MAX)
+		return assay_fail(err, ASSAY_E_USAGE, "more than %d names", MANIFEST_WORDS_MAX);
+	if (a->seed && (!text_int64(a->seed, &seed) || seed < 0))
+		return assay_fail(err, ASSAY_E_USAGE, "--seed must be a whole number from 0 to %" PRId64 ", not '%s'", INT64_MAX, a->seed);
+	a->launch.choice.has_seed = a->seed != NULL;
+	a->launch.choice.seed = (uint64_t)seed;
+	return ASSAY_OK;
+}
+
+static void run_release(void *arguments)
+{
+	cmd_fleet_release(&((struct arguments *)arguments)->launch.hosts);
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
+
+static const struct cli_option options[] = {
+	CMD_FLEET_HOSTS(struct arguments, launch.hosts),
+	CLI_NAMES("versions", "A,B", struct arguments, versions, "Only these versions (default: all of the manifest)"),
+	CLI_NAMES("inputs", "X,Y", struct arguments, inputs, "Only these inputs (default: all)"),
+	CLI_INTEGER("repetitions", "N", struct arguments, launch.choice.repetitions, 1, MANIFEST_REPETITIONS_MAX,
+		    "Runs of each version and input on each machine (default: the manifest's)"),
+	CLI_TEXT("seed", "N", struct arguments, seed,
+		 "Seed of the order in which versions take turns (default: a new one each time; it is shown and kept)"),
+	CLI_FLAG("probe", struct arguments, launch.choice.probe,
+		 "Measure functions, as 'probe' of the manifest says: runs give samples, and no results"),
+	CLI_FLAG("same-stack", struct arguments, launch.same_stack, "Run nothing when hosts differ in the libraries that a version loads"),
+	CLI_FLAG("dry-run", struct arguments, launch.dry_run, "Show what would be run, and how long it will take"),
+	CLI_FLAG("resume", struct arguments, launch.resume, "Continue the latest runs of this application that were interrupted"),
+	CLI_END
+};
+
+const struct command run_command = {
+	.name = "run",
+	.summary = "run versions of an application on the machines",
+	.about =
+	    "Runs the versions of an application on the machines of the laboratory: machines in parallel, one run at a time on each, the "
+	    "versions taking turns in a seeded order, so that a machine that becomes slower does not look like a slower version. Every "
+	    "result is stored at once; --resume continues after an interruption. APP is a manifest of apps/, by its name, or the path of "
+	    "one.",
+	.examples = "  assay run sqlite\n"
+		    "  assay run sqlite --versions wal,rollback --repetitions 10 -w node[01-04]\n"
+		    "  assay run sqlite --dry-run\n"
+		    "  assay run sqlite --resume\n"
+		    "  assay run sqlite --versions 1.0,1.1 --probe\n",
+	.exit_status = "0 all ok, or nothing to resume; 7 some hosts or runs failed, 1 all failed.",
+	.words = words,
+	.options = options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_LATER,
+	.flags = CLI_PROGRESS,
+	.check = run_check,
+	.release = run_release,
+	.run = run_run,
+};

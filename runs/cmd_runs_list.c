@@ -1,78 +1,53 @@
-#include "base/json.h"
-#include "base/table.h"
+/* assay runs list */
+#include "base/command.h"
 #include "base/text.h"
-#include "fleet/cmd_lab.h"
+#include "fleet/lab/lab.h"
 #include "runs/cmd.h"
 #include "runs/running/run.h"
 
-#include <inttypes.h>
-
-static const char doc[] = "Lists the applications and versions that have results, on how many machines, how many runs failed, and which "
-			  "direction of the metric is better."
-			  "\vExample:\n"
-			  "  assay runs list";
-
-static void print_human(const struct run_listing *list, size_t n, struct buf *out)
+static void add_listing(const struct run_listing *item, struct document *d)
 {
-	static const char *const headings[] = { "application", "version", "better", "results", "machines", "with fingerprint", "failed", "first", "last" };
-	struct table table;
+	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];
 
-	if (n == 0) {
-		buf_text(out, "No results yet: 'assay run APP' runs an application, 'assay import quiho DIR' brings in recorded ones.\n");
-		return;
-	}
-	table_init(&table, "lllrrrrll", headings);
-	for (size_t i = 0; i < n; i++) {
-		char date[TEXT_DATE_BYTES];
-
-		table_cell(&table, "%s", list[i].application);
-		table_cell(&table, "%s", list[i].version);
-		table_cell(&table, "%s", list[i].higher_is_better ? "higher" : "lower");
-		table_cell(&table, "%" PRId64, list[i].runs);
-		table_cell(&table, "%" PRId64, list[i].machines);
-		table_cell(&table, "%" PRId64, list[i].with_fingerprint);
-		table_cell(&table, "%" PRId64, list[i].failed);
-		table_cell(&table, "%.10s", text_from_ms(list[i].first_ms, date));
-		table_cell(&table, "%.10s", text_from_ms(list[i].last_ms, date));
-	}
-	table_print(&table, out);
-	table_release(&table);
+	doc_row(d);
+	doc_show(d, "application", "application", item->application);
+	doc_show(d, "version", "version", item->version);
+	doc_set_bool(d, "higher_is_better", item->higher_is_better);
+	doc_show(d, NULL, "better", item->higher_is_better ? "higher" : "lower");
+	doc_show(d, "results", "results", item->runs);
+	doc_show(d, NULL, "machines", item->machines);
+	doc_show(d, NULL, "with fingerprint", item->with_fingerprint);
+	doc_show(d, "failed", "failed", item->failed);
+	doc_set(d, "machines", item->machines);
+	doc_set(d, "with_fingerprint", item->with_fingerprint);
+	doc_showf(d, "first_ms", "first", item->first_ms, "%.10s", text_from_ms(item->first_ms, first));
+	doc_showf(d, "last_ms", "last", item->last_ms, "%.10s", text_from_ms(item->last_ms, last));
 }
 
-static void print_json(const struct run_listing *list, size_t n, struct buf *out)
+static enum assay_status runs_list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
-	cJSON *root = cJSON_CreateObject();
-	cJSON *array = cJSON_AddArrayToObject(root, "applications");
-
-	for (size_t i = 0; i < n; i++) {
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(array, object);
-		cJSON_AddStringToObject(object, "application", list[i].application);
-		cJSON_AddStringToObject(object, "version", list[i].version);
-		cJSON_AddBoolToObject(object, "higher_is_better", list[i].higher_is_better);
-		cJSON_AddNumberToObject(object, "results", (double)list[i].runs);
-		cJSON_AddNumberToObject(object, "failed", (double)list[i].failed);
-		cJSON_AddNumberToObject(object, "machines", (double)list[i].machines);
-		cJSON_AddNumberToObject(object, "with_fingerprint", (double)list[i].with_fingerprint);
-		cJSON_AddNumberToObject(object, "first_ms", (double)list[i].first_ms);
-		cJSON_AddNumberToObject(object, "last_ms", (double)list[i].last_ms);
-	}
-	json_add(out, root);
-}
-
-int cmd_runs_list(int argc, char **argv, const char *directory)
-{
-	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
 	struct run_listing *list = NULL;
-	struct cmd_lab cmd;
-	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);
 	size_t n = 0;
+	enum assay_status st = run_list(&lab->store, &list, &n, err);
 
-	if (!st)
-		st = run_list(&cmd.lab.store, &list, &n, &cmd.err);
-	if (!st)
-		(cmd.cli.format == CLI_JSON ? print_json : print_human)(list, n, &cmd.out);
+	(void)arguments;
+	if (!st && n == 0)
+		doc_line(d, "No results yet: 'assay run APP' runs an application, 'assay import quiho DIR' imports recorded ones.");
+	doc_table(d, "applications");
+	for (size_t i = 0; i < n; i++)
+		add_listing(&list[i], d);
+	doc_end(d);
 	run_list_free(list, n);
-	return cmd_lab_end(&cmd, st, 0);
+	return st;
 }
+
+const struct command runs_list_command = {
+	.name = "runs list",
+	.summary = "list applications and versions that have results",
+	.about =
+	    "Lists the applications and versions that have results, on how many machines, how many runs failed, and which direction of "
+	    "the metric is better.",
+	.examples = "  assay runs list\n",
+	.lab = CLI_LAB_READ,
+	.run = runs_list_run,
+};

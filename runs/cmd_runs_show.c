@@ -1,56 +1,34 @@
-#include "base/json.h"
+/* assay runs show */
+#include "base/command.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "base/table.h"
 #include "base/text.h"
-#include "fleet/cmd_lab.h"
+#include "fleet/lab/lab.h"
 #include "runs/cmd.h"
-#include "runs/running/execution.h"
 #include "runs/running/evidence.h"
-#include "runs/running/run.h"
+#include "runs/running/execution.h"
 
 #include <inttypes.h>
-
-static const char doc[] =
-    "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute deviation), "
-    "hardware type and fingerprint. Where the build under the version's name has changed, those of each build, and which count. With "
-    "--format json, every repetition. Runs that failed are counted; --failed lists them instead of "
-    "the results, with what was the matter, and --output adds the end of what each printed."
-    "\vExample:\n"
-    "  assay runs show mysqlslap/innodb_load\n"
-    "  assay runs show sqlite@wal --failed --output";
-
-enum { OPTION_FAILED = 256, OPTION_OUTPUT };
+#include <math.h>
 
 #define TAIL_BYTES  2000 /* of each stream */
-#define BUILD_SHOWN 8    /* digits */
-
-static const struct argp_option options[] = {
-	{ "failed", OPTION_FAILED, NULL, 0, "The runs that failed", 1 },
-	{ "output", OPTION_OUTPUT, NULL, 0, "With --failed: the end of their output", 1 },
-	{ 0 }
-};
+#define BUILD_SHOWN 8	 /* digits */
 
 struct arguments {
 	const char *selector;
 	bool failed, output;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
+/* ---- results ---- */
 
-	switch (key) {
-	case OPTION_FAILED:
-		a->failed = true;
-		return 0;
-	case OPTION_OUTPUT:
-		a->failed = a->output = true;
-		return 0;
-	default:
-		return cli_words(key, arg, state, &a->selector, 1, "APP[@VERSION]");
-	}
-}
+/* All runs of a version, also those of other builds. */
+struct shown {
+	const struct evidence *evidence;
+	const struct run_set *runs;
+	const char *build; /* that counts; NULL: none does */
+	char *others;	   /* what is said of runs that do not count; NULL: all count */
+	size_t failed;
+};
 
 static const char *type_name(const struct evidence *evidence, const struct run *run)
 {
@@ -59,17 +37,31 @@ static const char *type_name(const struct evidence *evidence, const struct run *
 	return type == SIZE_MAX ? "-" : evidence->types.types[type].name;
 }
 
-/* All runs of a version, also those of other builds. */
-struct shown {
-	const struct run_set *runs;
-	const char *build; /* those of it count; NULL: none do */
-	char *others;      /* what is said of those that do not; NULL: all count */
-	size_t failed;
-};
-
 static bool counts(const struct shown *shown, const struct run *run)
 {
 	return shown->build && strcmp(run->build, shown->build) == 0;
+}
+
+static void add_repetitions(const struct shown *shown, struct document *d)
+{
+	doc_list(d, "results");
+	for (size_t i = 0; i < shown->runs->n; i++) {
+		const struct run *run = &shown->runs->items[i];
+
+		doc_object(d, NULL);
+		doc_set(d, "machine", run->machine);
+		doc_set(d, "type", type_name(shown->evidence, run));
+		doc_set(d, "taken_ms", run->taken_ms);
+		doc_set(d, "repetition", run->repetition);
+		doc_set(d, "metric", run->metric);
+		doc_set(d, "recorded", run->recorded);
+		doc_set_empty(d, "fingerprint", run->fingerprint);
+		doc_set_empty(d, "plan", run->plan);
+		doc_set_empty(d, "build", run->build);
+		doc_set_bool(d, "counts", counts(shown, run));
+		doc_end(d);
+	}
+	doc_end(d);
 }
 
 /* Repetitions of one machine and build under one fingerprint; without one, of one machine and 'assay run', or of one time. */
@@ -77,35 +69,6 @@ static bool same_session(const struct run *a, const struct run *b)
 {
 	return strcmp(a->machine, b->machine) == 0 && strcmp(a->build, b->build) == 0 && strcmp(a->fingerprint, b->fingerprint) == 0 &&
 	       (*a->fingerprint || (*a->plan && strcmp(a->plan, b->plan) == 0) || a->taken_ms == b->taken_ms);
-}
-
-static void print_session(const struct evidence *evidence, const struct shown *shown, size_t first, struct table *table)
-{
-	const struct run_set *runs = shown->runs;
-	const struct run *run = &runs->items[first];
-	double *values = mem_new(runs->n, sizeof(double));
-	char date[TEXT_DATE_BYTES], number[TEXT_DOUBLE_BYTES];
-	double median;
-	size_t n = 0;
-
-	for (size_t i = first; i < runs->n && strcmp(runs->items[i].machine, run->machine) == 0; i++) {
-		if (same_session(run, &runs->items[i]))
-			values[n++] = runs->items[i].metric;
-	}
-	table_cell(table, "%s", run->machine);
-	table_cell(table, "%s", type_name(evidence, run));
-	table_cell(table, "%.10s", text_from_ms(run->taken_ms, date));
-	table_cell(table, "%zu", n);
-	median = stats_median(values, n);
-	table_cell(table, "%s", text_from_measured(median, stats_mad(values, n), number));
-	if (median > 0)
-		table_cell(table, "%.2f %%", 100 * stats_mad(values, n) / median);
-	else
-		table_cell(table, "-");
-	table_cell(table, "%s", *run->fingerprint ? run->fingerprint : "none");
-	if (shown->others)
-		table_cell(table, "%.*s%s", BUILD_SHOWN, *run->build ? run->build : "imported", counts(shown, run) ? "" : ", does not count");
-	free(values);
 }
 
 static bool is_first_of_session(const struct run_set *runs, size_t i)
@@ -117,202 +80,63 @@ static bool is_first_of_session(const struct run_set *runs, size_t i)
 	return true;
 }
 
-static void print_human(const struct evidence *evidence, const struct shown *shown, struct buf *out)
+static void show_session(const struct shown *shown, size_t first, struct document *d)
 {
-	static const char *const headings[] = { "machine", "type", "date", "n", "median", "dispersion", "fingerprint", "build" };
 	const struct run_set *runs = shown->runs;
-	struct table table;
+	const struct run *run = &runs->items[first];
+	double *values = mem_new(runs->n, sizeof(double)), median, deviation;
+	char date[TEXT_DATE_BYTES], number[TEXT_DOUBLE_BYTES];
+	size_t n = 0;
 
-	buf_format(out, "%s@%s, %s is better\n\n", runs->application, runs->version, runs->higher_is_better ? "higher" : "lower");
-	table_init(&table, shown->others ? "lllrrrll" : "lllrrrl", headings);
+	for (size_t i = first; i < runs->n && strcmp(runs->items[i].machine, run->machine) == 0; i++) {
+		if (same_session(run, &runs->items[i]))
+			values[n++] = runs->items[i].metric;
+	}
+	median = stats_median(values, n);
+	deviation = stats_mad(values, n);
+	doc_row(d);
+	doc_show(d, NULL, "machine", run->machine);
+	doc_show(d, NULL, "type", type_name(shown->evidence, run));
+	doc_showf(d, NULL, "date", "", "%.10s", text_from_ms(run->taken_ms, date));
+	doc_show(d, NULL, "n", n);
+	doc_showf(d, NULL, "median", median, "%s", text_from_measured(median, deviation, number));
+	doc_showf(d, NULL, "dispersion", median > 0 ? deviation / median : (double)NAN, "%.2f %%", 100 * deviation / median);
+	doc_show(d, NULL, "fingerprint", *run->fingerprint ? run->fingerprint : "none");
+	if (shown->others)
+		doc_showf(d, NULL, "build", run->build, "%.*s%s", BUILD_SHOWN, *run->build ? run->build : "imported",
+			  counts(shown, run) ? "" : ", does not count");
+	free(values);
+}
+
+static void show_all(const struct shown *shown, struct document *d)
+{
+	const struct run_set *runs = shown->runs;
+
+	doc_line(d, "%s@%s, %s is better\n", runs->application, runs->version, runs->higher_is_better ? "higher" : "lower");
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set_bool(d, "higher_is_better", runs->higher_is_better);
+	doc_set(d, "failed", shown->failed);
+	add_repetitions(shown, d);
+	doc_table(d, NULL);
 	for (size_t i = 0; i < runs->n; i++) {
 		if (is_first_of_session(runs, i))
-			print_session(evidence, shown, i, &table);
+			show_session(shown, i, d);
 	}
-	if (runs->n)
-		table_print(&table, out);
+	doc_end(d);
 	if (shown->others)
-		buf_format(out, "\n%s\n", shown->others);
+		doc_line(d, "\n%s", shown->others);
 	if (shown->failed)
-		buf_format(out, "%s%zu run%s failed: 'assay runs show %s@%s --failed --output' shows them\n", runs->n ? "\n" : "", shown->failed,
-			   text_plural(shown->failed), runs->application, runs->version);
-	table_release(&table);
+		doc_line(d, "%s%zu run%s failed: 'assay runs show %s@%s --failed --output' shows them", runs->n ? "\n" : "", shown->failed,
+			 text_plural(shown->failed), runs->application, runs->version);
 }
 
-static void add_text(cJSON *object, const char *key, const char *text)
-{
-	if (*text)
-		cJSON_AddStringToObject(object, key, text);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
-static void print_json(const struct evidence *evidence, const struct shown *shown, struct buf *out)
-{
-	const struct run_set *runs = shown->runs;
-	cJSON *root = cJSON_CreateObject(), *array;
-
-	cJSON_AddStringToObject(root, "application", runs->application);
-	cJSON_AddStringToObject(root, "version", runs->version);
-	cJSON_AddBoolToObject(root, "higher_is_better", runs->higher_is_better);
-	cJSON_AddNumberToObject(root, "failed", (double)shown->failed);
-	array = cJSON_AddArrayToObject(root, "results");
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct run *run = &runs->items[i];
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(array, object);
-		cJSON_AddStringToObject(object, "machine", run->machine);
-		cJSON_AddStringToObject(object, "type", type_name(evidence, run));
-		cJSON_AddNumberToObject(object, "taken_ms", (double)run->taken_ms);
-		cJSON_AddNumberToObject(object, "repetition", (double)run->repetition);
-		cJSON_AddNumberToObject(object, "metric", run->metric);
-		cJSON_AddNumberToObject(object, "recorded", (double)run->recorded);
-		add_text(object, "fingerprint", run->fingerprint);
-		add_text(object, "plan", run->plan);
-		add_text(object, "build", run->build);
-		cJSON_AddBoolToObject(object, "counts", counts(shown, run));
-	}
-	json_add(out, root);
-}
-
-/* ---- those that failed ---- */
-
-static bool is_shown(char c, bool utf8)
-{
-	unsigned char byte = (unsigned char)c;
-
-	return byte >= 0x80 ? utf8 : (byte >= ' ' && byte != 0x7f) || byte == '\n' || byte == '\t';
-}
-
-/* The last lines of a stream, set in; what no terminal should get becomes '?'. */
-static void print_tail(const char *what, const char *bytes, size_t n, struct buf *out)
-{
-	size_t from = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
-	bool fresh = true, utf8;
-
-	if (n == 0)
-		return;
-	while (from > 0 && from < n && bytes[from - 1] != '\n')
-		from++;
-	if (from == n)
-		from = n - TAIL_BYTES; /* one long line */
-	utf8 = text_is_utf8(bytes + from, n - from);
-	buf_format(out, "  %s%s:\n", what, from ? ", its end" : "");
-	for (size_t i = from; i < n; i++) {
-		if (fresh)
-			buf_text(out, "    ");
-		fresh = bytes[i] == '\n';
-		buf_char(out, is_shown(bytes[i], utf8) ? bytes[i] : '?');
-	}
-	if (!fresh)
-		buf_char(out, '\n');
-}
-
-static void print_failed(const struct execution_rows *rows, bool output, struct buf *out)
-{
-	if (rows->n == 0)
-		buf_text(out, "No run failed.\n");
-	for (size_t i = 0; i < rows->n; i++) {
-		const struct execution_row *row = &rows->items[i];
-		char date[TEXT_DATE_BYTES];
-
-		buf_format(out, "%s  %s@%s on %s, repetition %" PRId64 "%s: %s: %s\n", text_from_ms(row->taken_ms, date), row->application,
-			   row->version, row->machine, row->repetition, row->instrumented ? " (instrumented)" : "", execution_outcome_code(row->outcome), row->detail);
-		if (output) {
-			print_tail("standard output", row->out, row->out_bytes, out);
-			print_tail("standard error", row->err, row->err_bytes, out);
-		}
-	}
-}
-
-static void add_number(cJSON *object, const char *key, int64_t value)
-{
-	if (value >= 0)
-		cJSON_AddNumberToObject(object, key, (double)value);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
-/* null where it is no text. */
-static void add_stream(cJSON *object, const char *key, const char *bytes, size_t n)
-{
-	if (text_is_utf8(bytes, n) && !memchr(bytes, 0, n))
-		cJSON_AddStringToObject(object, key, bytes);
-	else
-		cJSON_AddNullToObject(object, key);
-}
-
-static void add_failed(cJSON *root, const struct execution_rows *rows, bool output)
-{
-	cJSON *array = cJSON_AddArrayToObject(root, "failed");
-
-	for (size_t i = 0; i < rows->n; i++) {
-		const struct execution_row *row = &rows->items[i];
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(array, object);
-		cJSON_AddStringToObject(object, "version", row->version);
-		cJSON_AddStringToObject(object, "machine", row->machine);
-		cJSON_AddStringToObject(object, "plan", row->plan);
-		cJSON_AddNumberToObject(object, "taken_ms", (double)row->taken_ms);
-		cJSON_AddNumberToObject(object, "repetition", (double)row->repetition);
-		cJSON_AddStringToObject(object, "outcome", execution_outcome_code(row->outcome));
-		cJSON_AddStringToObject(object, "detail", row->detail);
-		add_number(object, "exit_status", row->exit_status);
-		add_number(object, "signal", row->signal);
-		add_number(object, "wall_ns", row->wall_ns);
-		cJSON_AddBoolToObject(object, "instrumented", row->instrumented);
-		if (output) {
-			add_stream(object, "stdout", row->out, row->out_bytes);
-			add_stream(object, "stderr", row->err, row->err_bytes);
-		}
-	}
-}
-
-/* Of the application and, when it was named, the version. */
-static enum assay_status load_failed(struct lab *lab, const char *selector, struct execution_rows *out, struct assay_error *err)
-{
-	char *application = NULL, *version = NULL;
-	enum assay_status st = run_selector(selector, &application, &version, err);
-
-	if (!st)
-		st = execution_failures(&lab->store, application, version, true, out, err);
-	free(application);
-	free(version);
-	return st;
-}
-
-/* ---- all together ---- */
-
-static enum assay_status show_failed(struct lab *lab, const struct arguments *a, bool json, struct buf *out, struct assay_error *err)
-{
-	struct execution_rows rows = { NULL, 0 };
-	struct run_set runs = { 0 };
-	enum assay_status st = load_failed(lab, a->selector, &rows, err);
-	cJSON *root;
-
-	if (!st && rows.n == 0)
-		st = evidence_runs(lab, a->selector, &runs, err); /* says what there is, when there is no such thing */
-	if (!st && json) {
-		root = cJSON_CreateObject();
-		cJSON_AddStringToObject(root, "selector", a->selector);
-		add_failed(root, &rows, a->output);
-		json_add(out, root);
-	} else if (!st) {
-		print_failed(&rows, a->output, out);
-	}
-	run_set_release(&runs);
-	execution_rows_release(&rows);
-	return st;
-}
-
-static enum assay_status show_results(struct lab *lab, const struct arguments *a, bool json, struct buf *out, struct assay_error *err)
+static enum assay_status show_results(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
 	struct evidence evidence = { 0 };
 	struct execution_rows failed = { NULL, 0 };
 	struct run_set runs = { 0 };
-	struct shown shown = { .runs = &runs };
+	struct shown shown = { .evidence = &evidence, .runs = &runs };
 	char build[DIGEST_ID_BYTES];
 	enum assay_status st = evidence_runs(lab, a->selector, &runs, err);
 
@@ -328,7 +152,7 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 			shown.build = build;
 		}
 		run_set_join(&runs);
-		(json ? print_json : print_human)(&evidence, &shown, out);
+		show_all(&shown, d);
 	}
 	free(shown.others);
 	evidence_release(&evidence);
@@ -337,14 +161,145 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 	return st;
 }
 
-int cmd_runs_show(int argc, char **argv, const char *directory)
+/* ---- those that failed ---- */
+
+static bool is_printable(char c, bool utf8)
 {
-	static const struct argp argp = { options, parse, "APP[@VERSION]", doc, NULL, NULL, NULL };
-	struct arguments a = { NULL, false, false };
-	struct cmd_lab cmd;
-	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
+	unsigned char byte = (unsigned char)c;
+
+	return byte >= 0x80 ? utf8 : (byte >= ' ' && byte != 0x7f) || byte == '\n' || byte == '\t';
+}
+
+/* The last lines of a stream, indented; what a terminal should not get becomes '?'. */
+static void show_tail(const char *what, const char *bytes, size_t n, struct document *d)
+{
+	size_t from = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
+	struct buf out = BUF_INIT;
+	bool fresh = true, utf8;
+
+	if (n == 0)
+		return;
+	while (from > 0 && from < n && bytes[from - 1] != '\n')
+		from++;
+	if (from == n)
+		from = n - TAIL_BYTES; /* one long line */
+	utf8 = text_is_utf8(bytes + from, n - from);
+	doc_line(d, "  %s%s:", what, from ? ", its end" : "");
+	for (size_t i = from; i < n; i++) {
+		if (fresh)
+			buf_text(&out, "    ");
+		fresh = bytes[i] == '\n';
+		buf_char(&out, is_printable(bytes[i], utf8) ? bytes[i] : '?');
+	}
+	if (!fresh)
+		buf_char(&out, '\n');
+	doc_raw(d, out.bytes);
+	buf_release(&out);
+}
+
+static void set_known(struct document *d, const char *key, int64_t value)
+{
+	doc_set(d, key, value >= 0 ? doc_value_of(value) : DOC_NOTHING);
+}
+
+/* null where it is not text. */
+static void set_stream(struct document *d, const char *key, const char *bytes, size_t n)
+{
+	doc_set(d, key, text_is_utf8(bytes, n) && !memchr(bytes, 0, n) ? bytes : NULL);
+}
+
+static void show_failure(const struct execution_row *row, bool output, struct document *d)
+{
+	char date[TEXT_DATE_BYTES];
+
+	doc_object(d, NULL);
+	doc_line(d, "%s  %s@%s on %s, repetition %" PRId64 "%s: %s: %s", text_from_ms(row->taken_ms, date), row->application, row->version,
+		 row->machine, row->repetition, row->instrumented ? " (instrumented)" : "", execution_outcome_code(row->outcome),
+		 row->detail);
+	doc_set(d, "version", row->version);
+	doc_set(d, "machine", row->machine);
+	doc_set(d, "plan", row->plan);
+	doc_set(d, "taken_ms", row->taken_ms);
+	doc_set(d, "repetition", row->repetition);
+	doc_set(d, "outcome", execution_outcome_code(row->outcome));
+	doc_set(d, "detail", row->detail);
+	set_known(d, "exit_status", row->exit_status);
+	set_known(d, "signal", row->signal);
+	set_known(d, "wall_ns", row->wall_ns);
+	doc_set_bool(d, "instrumented", row->instrumented);
+	if (output) {
+		set_stream(d, "stdout", row->out, row->out_bytes);
+		set_stream(d, "stderr", row->err, row->err_bytes);
+		show_tail("standard output", row->out, row->out_bytes, d);
+		show_tail("standard error", row->err, row->err_bytes, d);
+	}
+	doc_end(d);
+}
+
+/* Executions of the application and, when it was named, the version. */
+static enum assay_status load_failed(struct lab *lab, const char *selector, struct execution_rows *out, struct assay_error *err)
+{
+	char *application = NULL, *version = NULL;
+	enum assay_status st = run_selector(selector, &application, &version, err);
 
 	if (!st)
-		st = (a.failed ? show_failed : show_results)(&cmd.lab, &a, cmd.cli.format == CLI_JSON, &cmd.out, &cmd.err);
-	return cmd_lab_end(&cmd, st, 0);
+		st = execution_failures(&lab->store, application, version, true, out, err);
+	free(application);
+	free(version);
+	return st;
 }
+
+static enum assay_status show_failed(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
+{
+	struct execution_rows rows = { NULL, 0 };
+	struct run_set runs = { 0 };
+	enum assay_status st = load_failed(lab, a->selector, &rows, err);
+
+	if (!st && rows.n == 0)
+		st = evidence_runs(lab, a->selector, &runs, err); /* says what there is, when there is no such application */
+	if (!st) {
+		doc_set(d, "selector", a->selector);
+		if (rows.n == 0)
+			doc_line(d, "No run failed.");
+		doc_list(d, "failed");
+		for (size_t i = 0; i < rows.n; i++)
+			show_failure(&rows.items[i], a->output, d);
+		doc_end(d);
+	}
+	run_set_release(&runs);
+	execution_rows_release(&rows);
+	return st;
+}
+
+/* ---- the command ---- */
+
+static enum assay_status runs_show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	return (a->failed || a->output ? show_failed : show_results)(lab, a, d, err);
+}
+
+static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+
+static const struct cli_option options[] = {
+	CLI_FLAG("failed", struct arguments, failed, "The runs that failed, and why"),
+	CLI_FLAG("output", struct arguments, output, "The runs that failed, with the end of their output"), CLI_END
+};
+
+const struct command runs_show_command = {
+	.name = "runs show",
+	.summary = "show the results of one application, by machine",
+	.about =
+	    "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute "
+	    "deviation), hardware type and fingerprint. Where the build under the version's name has changed, those of each build, and "
+	    "which count. With --format json, every repetition. Runs that failed are counted; --failed lists them instead of the results, "
+	    "with the reason, and --output adds the end of what each printed.",
+	.examples = "  assay runs show mysqlslap/innodb_load\n"
+		    "  assay runs show sqlite@wal --failed --output\n",
+	.words = words,
+	.options = options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = runs_show_run,
+};

@@ -1,7 +1,7 @@
 #include "fingerprint/catalog/identity.h"
 
 #include "base/mem.h"
-#include "fleet/agent/shell.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -25,12 +25,12 @@ static bool same(const char *a, const char *b)
 
 char *identity_merge_command(const char *other, const char *id)
 {
-	return shell_line((const char *const[]){ "assay", "catalog", "rename", other, id, "--merge", NULL });
+	return text_shell_line((const char *const[]){ "assay", "catalog", "rename", other, id, "--merge", NULL });
 }
 
 static enum assay_status swapped(const char *id, const char *what, const char *before, const char *now, struct assay_error *err)
 {
-	char *command = shell_line((const char *const[]){ "assay", "catalog", "rename", id, "NEW", NULL });
+	char *command = text_shell_line((const char *const[]){ "assay", "catalog", "rename", id, "NEW", NULL });
 
 	assay_fail(err, ASSAY_E_CONFLICT, "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it another "
 		   "id, or the old one another name (%s, then assay catalog retire NEW)", id, what, before, now, command);

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/shell.h"
 #include "fleet/cgroup/process.h"
 
 #include <ctype.h>
@@ -93,7 +92,7 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 static enum assay_status take_lock(struct emulate_site *site, struct assay_error *err)
 {
 	char *path = mem_format("%s/lock", site->base);
-	char *up = shell_line((const char *const[]){"assay", "fleet", "up", site->directory, NULL});
+	char *up = text_shell_line((const char *const[]){"assay", "fleet", "up", site->directory, NULL});
 	enum assay_status st = ASSAY_OK;
 
 	site->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -4,7 +4,6 @@
 #include "gate/page/html.h"
 #include "gate/report/report_sections.h"
 
-#include <ctype.h>
 #include <math.h>
 
 /* ---- finding it ---- */
@@ -79,20 +78,8 @@ char *report_shell_word(const char *application, const char *version)
 {
 	char *plain = mem_format("%s@%s", application, version);
 	struct buf out = BUF_INIT;
-	bool safe = true;
 
-	for (const char *c = plain; *c; c++)
-		safe = safe && (isalnum((unsigned char)*c) || strchr("-_.+/@:,=", *c));
-	if (safe)
-		return plain;
-	buf_char(&out, '\'');
-	for (const char *c = plain; *c; c++) {
-		if (*c == '\'')
-			buf_text(&out, "'\\''");
-		else
-			buf_char(&out, *c);
-	}
-	buf_char(&out, '\'');
+	text_add_shell_word(&out, plain);
 	free(plain);
 	return buf_take(&out);
 }

@@ -458,13 +458,6 @@ static enum assay_status build_find_or_make(struct build *b, const char *laborat
 	return st;
 }
 
-static char *build_repository_of(const struct manifest *manifest, const struct manifest_version *version)
-{
-	const char *path = version->repository;
-
-	return *path == '/' ? mem_string(path) : mem_format("%s/%s", manifest->directory, path);
-}
-
 enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
                                  struct assay_error *err)
 {
@@ -474,7 +467,7 @@ enum assay_status artefact_check(const struct manifest *manifest, size_t version
 	enum assay_status st;
 
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
-	b.repository = build_repository_of(manifest, v);
+	b.repository = manifest_repository(manifest, v);
 	st = build_find_commit_of(&b, &repository);
 	build_repository_release(&repository);
 	free(b.repository);
@@ -493,7 +486,7 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
 	*directory = NULL;
-	b.repository = build_repository_of(manifest, v);
+	b.repository = manifest_repository(manifest, v);
 	st = build_find_or_make(&b, laboratory, &repository, directory);
 	memcpy(commit, repository.commit, sizeof(repository.commit));
 	build_repository_release(&repository);

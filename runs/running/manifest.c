@@ -69,6 +69,13 @@ size_t manifest_find_input(const struct manifest *manifest, const char *name)
 	return SIZE_MAX;
 }
 
+char *manifest_repository(const struct manifest *manifest, const struct manifest_version *version)
+{
+	const char *path = version->repository;
+
+	return *path == '/' ? mem_string(path) : mem_format("%s/%s", manifest->directory, path);
+}
+
 char *manifest_stored_name(const struct manifest *manifest, size_t input)
 {
 	const char *name = manifest->inputs[input].name;

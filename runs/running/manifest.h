@@ -92,6 +92,9 @@ struct manifest_terms {
 };
 void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out);
 
+/* The repository of a version from git, as git is told; free() it. */
+char *manifest_repository(const struct manifest *manifest, const struct manifest_version *version);
+
 /* The application as the store knows it: NAME, or NAME/INPUT where inputs have names. free() it. */
 char *manifest_stored_name(const struct manifest *manifest, size_t input);
 

@@ -129,10 +129,7 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 	if (!st)
 		st = find_version(&manifest, at + 1, &version, err);
 	if (!st && manifest.versions[version].kind == MANIFEST_GIT) {
-		const char *repository = manifest.versions[version].repository;
-
-		found.repository =
-		    *repository == '/' ? mem_string(repository) : mem_format("%s/%s", manifest.directory, repository);
+		found.repository = manifest_repository(&manifest, &manifest.versions[version]);
 		st = artefact_build(laboratory, &manifest, version, cancelled, &directory, found.commit, err);
 	} else if (!st && manifest.versions[version].kind == MANIFEST_DIR) {
 		directory = mem_string(manifest.versions[version].directory);

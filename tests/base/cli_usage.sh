@@ -148,7 +148,7 @@ fleet up a b|unexpected argument 'b'
 gate a b --min-effect nan|--min-effect
 gate a b --min-effect 1e999|--min-effect
 import quiho x --version a@b|'a@b' cannot be the name of a version
-import quiho x --higher-is-better=|empty pattern
+import quiho x --higher-is-better=|the pattern is empty
 runs export --format json|unknown option '--format'
 probe -C x -- true|unknown option '-C'
 doctor --directory=x true|unknown option '--directory=x'

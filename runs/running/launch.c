@@ -1,0 +1,342 @@
+#include "runs/running/launch.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/ssh/reach.h"
+
+#define OUTPUT_BYTES_MAX  (64u << 20)							 /* of a run: one that prints more is ended */
+#define FETCHED_BYTES_MAX (EXECUTE_SAMPLES_BYTES_MAX + (EXECUTE_SAMPLES_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
+
+void launch_release(struct launch *launch)
+{
+	for (size_t i = 0; launch->versions && i < launch->plan.n_versions; i++)
+		artefact_release(&launch->versions[i]);
+	free(launch->versions);
+	free(launch->commits);
+	artefact_release(&launch->files);
+	instrument_release(&launch->instrument);
+	sample_files_free(launch->samples, launch->n_samples);
+	if (launch->results)
+		execute_results_release(launch->results, launch->n);
+	free(launch->results);
+	free(launch->estimates);
+	free(launch->hosts);
+	execution_rows_release(&launch->rows);
+	stack_rows_release(&launch->stacks);
+	plan_release(&launch->plan);
+	manifest_release(&launch->manifest);
+	lab_close(&launch->lab);
+}
+
+/* ---- which runs ---- */
+
+static enum assay_status launch_resume(const struct launch_options *options, struct launch *launch, struct assay_error *err)
+{
+	const struct inventory *inventory = &launch->lab.config.inventory;
+	bool hosts_named = options->hosts.hosts || options->hosts.exclude;
+	enum assay_status st = ASSAY_OK;
+
+	if (hosts_named)
+		st = cmd_fleet_hosts(inventory, &options->hosts, &launch->hosts, &launch->n, err);
+	if (!st) {
+		st = plan_latest_incomplete(&launch->lab.store, launch->manifest.application, options->choice.probe, &launch->plan, err);
+		launch->nothing = st == ASSAY_E_NOTFOUND;
+	}
+	if (!st)
+		st = plan_check_choice(&launch->plan, &options->choice, launch->hosts, launch->n, err);
+	if (!st)
+		st = plan_check(&launch->lab.store, &launch->plan, &launch->manifest, err);
+	free(launch->hosts);
+	launch->hosts = NULL;
+	launch->n = launch->plan.n_machines;
+	return st ? st : plan_hosts(&launch->plan, inventory, &launch->hosts, err);
+}
+
+/* Those of a plan that was interrupted, or new ones (not stored yet). */
+static enum assay_status launch_choose(const struct launch_options *options, struct launch *launch, struct assay_error *err)
+{
+	enum assay_status st;
+
+	if (options->resume)
+		return launch_resume(options, launch, err);
+	st = cmd_fleet_hosts(&launch->lab.config.inventory, &options->hosts, &launch->hosts, &launch->n, err);
+	return st ? st : plan_choose(&launch->manifest, &options->choice, launch->hosts, launch->n, &launch->plan, err);
+}
+
+/* Interrupted runs stay so until they are resumed: the user is told, and decides. */
+static enum assay_status launch_mention_interrupted(const struct launch_options *options, struct launch *launch, struct assay_error *err)
+{
+	struct plan other = { .application = NULL };
+	char date[TEXT_DATE_BYTES], *text;
+	enum assay_status st = plan_latest_incomplete(&launch->lab.store, launch->manifest.application, options->choice.probe, &other, err);
+
+	if (!st) {
+		text = mem_format("the runs of %s were interrupted; these are new ones (--resume continues those)",
+				  text_from_ms(other.started_ms, date));
+		options->note(text);
+		free(text);
+	}
+	plan_release(&other);
+	return st == ASSAY_E_NOTFOUND ? ASSAY_OK : st;
+}
+
+/* ---- what is deployed ---- */
+
+static const struct manifest_version *launch_version(const struct launch *launch, size_t i)
+{
+	return &launch->manifest.versions[manifest_find_version(&launch->manifest, launch->plan.versions[i])];
+}
+
+static enum assay_status launch_collect_version(const struct launch_options *options, struct launch *launch, size_t i,
+						struct assay_error *err)
+{
+	const struct manifest *manifest = &launch->manifest;
+	const struct manifest_version *version = launch_version(launch, i);
+	size_t index = (size_t)(version - manifest->versions);
+	const char *path = version->directory;
+	char *built = NULL;
+	enum assay_status st = ASSAY_OK;
+
+	if (version->kind == MANIFEST_SAME)
+		return ASSAY_OK;
+	if (version->kind == MANIFEST_GIT && options->dry_run) {
+		st = artefact_check(manifest, index, options->cancelled, err);
+		return st ? assay_context(err, "version '%s'", version->name) : ASSAY_OK;
+	}
+	if (version->kind == MANIFEST_GIT) {
+		st = artefact_build(launch->lab.directory, manifest, index, options->cancelled, &built, launch->commits[i], err);
+		path = built;
+	}
+	if (!st)
+		st = artefact_collect(manifest->directory, &path, 1, true, &launch->versions[i], err);
+	free(built);
+	return st ? assay_context(err, "version '%s'", version->name) : ASSAY_OK;
+}
+
+/* Is everything there that would be deployed? A dry run builds nothing. */
+static bool launch_is_built(const struct launch_options *options, const struct launch *launch)
+{
+	for (size_t i = 0; options->dry_run && i < launch->plan.n_versions; i++) {
+		if (launch_version(launch, i)->kind == MANIFEST_GIT)
+			return false;
+	}
+	return true;
+}
+
+static enum assay_status launch_make_instrument(struct launch *launch, struct assay_error *err)
+{
+	const struct manifest *manifest = &launch->manifest;
+	size_t n = launch->plan.n_versions;
+	struct instrument_version *versions = mem_new(n, sizeof(*versions));
+	char **repositories = mem_new(n, sizeof(char *));
+	enum assay_status st;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct manifest_version *version = launch_version(launch, i);
+
+		if (version->kind == MANIFEST_GIT)
+			repositories[i] = manifest_repository(manifest, version);
+		versions[i] = (struct instrument_version){ .version = (size_t)(version - manifest->versions),
+							   .build = &launch->versions[i],
+							   .repository = repositories[i],
+							   .commit = launch->commits[i] };
+	}
+	st = instrument_make(manifest, versions, n, &launch->files, &launch->instrument, err);
+	for (size_t i = 0; i < n; i++)
+		free(repositories[i]);
+	free(repositories);
+	free(versions);
+	return st;
+}
+
+/* The hash of all that is deployed for a version; free() it. */
+static char *launch_hash_version(const struct launch *launch, size_t i)
+{
+	char hex[DIGEST_HEX_BYTES] = "", *all;
+
+	if (launch->instrument.n)
+		instrument_hash(&launch->instrument, i, hex);
+	all = mem_format("%s\n%s\n%s%s", launch->files.hash, launch->versions[i].hash, hex, *hex ? "\n" : "");
+	digest_sha256(all, strlen(all), hex);
+	free(all);
+	return mem_string(hex);
+}
+
+/* What would be deployed now, and its hashes by version: free() each. */
+static enum assay_status launch_collect(const struct launch_options *options, struct launch *launch, char **hashes, struct assay_error *err)
+{
+	const struct manifest_words *files = &launch->manifest.files;
+	enum assay_status st = ASSAY_OK;
+
+	launch->versions = mem_new(launch->plan.n_versions, sizeof(*launch->versions));
+	launch->commits = mem_new(launch->plan.n_versions, sizeof(*launch->commits));
+	if (files->n)
+		st = artefact_collect(launch->manifest.directory, (const char *const *)files->items, files->n, false, &launch->files, err);
+	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
+		st = launch_collect_version(options, launch, i, err);
+	if (!st && launch->plan.probe && launch_is_built(options, launch))
+		st = launch_make_instrument(launch, err);
+	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
+		hashes[i] = launch_hash_version(launch, i);
+	return st;
+}
+
+/* The plan is stored, or the stored one is found unchanged. */
+static enum assay_status launch_store_plan(const struct launch_options *options, struct launch *launch, struct assay_error *err)
+{
+	struct plan *plan = &launch->plan;
+	char **hashes = mem_new(plan->n_versions, sizeof(*hashes));
+	enum assay_status st = launch_collect(options, launch, hashes, err);
+
+	if (!st && options->resume && !options->dry_run) /* a dry run builds nothing */
+		st = plan_check_artefacts(plan, hashes, err);
+	for (size_t i = 0; i < plan->n_versions; i++) {
+		if (st || options->resume) {
+			free(hashes[i]);
+			continue;
+		}
+		free(plan->artefacts[i]);
+		plan->artefacts[i] = hashes[i];
+	}
+	free(hashes);
+	if (!st && !options->resume && !options->dry_run)
+		st = plan_new(&launch->lab.store, &launch->manifest, plan, err);
+	return st;
+}
+
+/* ---- running ---- */
+
+static enum assay_status launch_execute(const struct launch_options *options, struct launch *launch, struct assay_error *err)
+{
+	struct reach reach = { 0 };
+	struct fleet_options fleet = { 0 };
+	const struct execute_options execute = { .manifest = &launch->manifest,
+						 .plan = &launch->plan,
+						 .files = &launch->files,
+						 .versions = launch->versions,
+						 .instrument = launch->plan.probe ? &launch->instrument : NULL,
+						 .same_stack = options->same_stack,
+						 .fleet = &fleet,
+						 .progress = options->progress };
+	enum assay_status st = reach_init(launch->lab.directory, launch->hosts, launch->n, &reach, err);
+
+	if (!st) {
+		fleet = reach_options(&reach);
+		fleet.cancelled = options->cancelled;
+		fleet.output_bytes_max = launch->plan.probe ? FETCHED_BYTES_MAX : OUTPUT_BYTES_MAX;
+		if (options->begin)
+			options->begin();
+		launch->results = mem_new(launch->n, sizeof(*launch->results));
+		st = execute_plan(&launch->lab, launch->hosts, launch->n, &execute, launch->results, err);
+		if (options->end)
+			options->end();
+	}
+	reach_release(&reach);
+	return st;
+}
+
+/* The plan's files of samples come first, of all that the application has. */
+static enum assay_status launch_load_samples(struct launch *launch, struct assay_error *err)
+{
+	size_t kept = 0;
+	enum assay_status st =
+	    sample_files_list(&launch->lab.store, launch->manifest.application, NULL, &launch->samples, &launch->n_samples, err);
+
+	for (size_t i = 0; i < launch->n_samples; i++) {
+		struct sample_file file = launch->samples[i];
+
+		if (strcmp(file.plan, launch->plan.id) != 0)
+			continue;
+		launch->samples[i] = launch->samples[kept];
+		launch->samples[kept++] = file;
+	}
+	launch->n_of_plan = kept;
+	return st;
+}
+
+/* What the store has of the plan now; when nothing is missing, it is complete. */
+static enum assay_status launch_conclude(struct launch *launch, struct assay_error *err)
+{
+	struct store *store = &launch->lab.store;
+	struct plan *plan = &launch->plan;
+	enum assay_status st = execution_of_plan(store, plan, &launch->rows, err);
+
+	if (!st)
+		st = stack_load(store, plan, &launch->stacks, err);
+	if (!st)
+		st = execution_without_fingerprint(store, plan, &launch->without_fingerprint, err);
+	if (!st && plan->probe)
+		st = launch_load_samples(launch, err);
+	plan->complete = launch->rows.n == plan->n_machines * launch_each(launch);
+	if (!st && plan->complete)
+		st = plan_complete(store, plan, err);
+	return st;
+}
+
+enum assay_status launch_run(const struct launch_options *options, struct launch *out, struct assay_error *err)
+{
+	enum assay_status st;
+
+	*out = (struct launch){ .lab = { .lock_fd = -1 } };
+	st = manifest_open(options->directory, options->application, &out->manifest, err);
+	if (!st)
+		st = lab_open(options->directory, options->dry_run ? STORE_READ : STORE_WRITE, &out->lab, err);
+	if (!st) {
+		lab_sign(&out->lab, options->command);
+		st = launch_choose(options, out, err);
+	}
+	if (out->nothing)
+		return ASSAY_OK;
+	if (!st && !options->dry_run)
+		st = sample_keep_sweep(&out->lab, NULL, err); /* of sessions that were killed */
+	if (!st && !options->resume && !options->dry_run)
+		st = launch_mention_interrupted(options, out, err);
+	if (!st)
+		st = launch_store_plan(options, out, err);
+	if (!st && options->dry_run) {
+		out->estimates = mem_new(out->n, sizeof(*out->estimates));
+		st = estimate_plan(&out->lab.store, &out->manifest, &out->plan, out->estimates, err);
+	} else if (!st) {
+		st = launch_execute(options, out, err);
+		if (!st)
+			st = launch_conclude(out, err);
+	}
+	return st;
+}
+
+/* ---- counting ---- */
+
+static bool launch_matches(const char *asked, const char *name)
+{
+	return !asked || strcmp(asked, name) == 0;
+}
+
+struct launch_tally launch_count(const struct launch *launch, const char *machine, const char *version, const char *input)
+{
+	struct launch_tally t = { 0, 0 };
+
+	for (size_t i = 0; i < launch->rows.n; i++) {
+		const struct execution_row *row = &launch->rows.items[i];
+
+		if (!launch_matches(machine, row->machine) || !launch_matches(version, row->version) || !launch_matches(input, row->input))
+			continue;
+		t.ok += row->outcome == EXECUTION_OK;
+		t.failed += row->outcome != EXECUTION_OK;
+	}
+	return t;
+}
+
+size_t launch_each(const struct launch *launch)
+{
+	return launch->plan.n_versions * launch->plan.n_inputs * (size_t)launch->plan.repetitions;
+}
+
+enum launch_outcome launch_outcome(const struct launch *launch)
+{
+	struct launch_tally t = launch_count(launch, NULL, NULL, NULL);
+	bool all = t.failed == 0 && t.ok == launch->n * launch_each(launch);
+
+	for (size_t i = 0; i < launch->n; i++)
+		all = all && launch->results[i].fleet.outcome == FLEET_OK;
+	return all ? LAUNCH_ALL_OK : t.ok ? LAUNCH_SOME_FAILED : LAUNCH_ALL_FAILED;
+}

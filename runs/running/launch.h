@@ -1,0 +1,66 @@
+/* From a manifest to its runs: what `assay run` does, and `assay detect --run` before it looks. */
+#ifndef RUNS_RUNNING_LAUNCH_H
+#define RUNS_RUNNING_LAUNCH_H
+
+#include "base/error.h"
+#include "fleet/cmd_fleet.h"
+#include "fleet/lab/lab.h"
+#include "runs/inside/samples/sample_files.h"
+#include "runs/running/estimate.h"
+#include "runs/running/execute.h"
+#include "runs/running/instrument.h"
+#include "runs/running/plan.h"
+#include "runs/running/stack.h"
+
+#include <signal.h>
+
+struct launch_options {
+	const char *directory;	 /* of the laboratory */
+	const char *command;	 /* what others are told while the laboratory is locked: "assay run" */
+	const char *application; /* as manifest_open() takes it */
+	struct cmd_fleet_choice hosts;
+	struct plan_choice choice;
+	bool same_stack, dry_run, resume;
+	const volatile sig_atomic_t *cancelled;
+	void (*note)(const char *text); /* a remark before anything is run */
+	void (*begin)(void);		/* the runs begin, and have ended; may be NULL */
+	void (*end)(void);
+	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total); /* may be NULL */
+};
+
+/* What was run, or would be. */
+struct launch {
+	struct lab lab;
+	struct manifest manifest;
+	struct plan plan;
+	const struct host **hosts; /* [n], of the plan's machines */
+	size_t n;
+	struct artefact files, *versions;	/* what is deployed: common, and [plan.n_versions] */
+	char (*commits)[ARTEFACT_COMMIT_BYTES]; /* [plan.n_versions], "" unless git built it */
+	struct instrument instrument;	/* of a plan with a probe; instrument.n == 0 where it is not known (a dry run builds nothing) */
+	struct execute_result *results; /* [n]; NULL after a dry run */
+	struct execution_rows rows;	/* all that the store has of the plan */
+	struct stack_rows stacks;
+	size_t without_fingerprint;  /* results */
+	struct sample_file *samples; /* [n_samples] of the application; the first n_of_plan are the plan's */
+	size_t n_samples, n_of_plan;
+	struct estimate *estimates; /* [n], of a dry run */
+	bool nothing;		    /* there was nothing to resume; err says it, and only the manifest is known */
+};
+
+/* *out is overwritten; launch_release() it, after a failure too. ASSAY_OK even if runs failed, and where there was nothing to resume. */
+enum assay_status launch_run(const struct launch_options *options, struct launch *out, struct assay_error *err);
+void launch_release(struct launch *launch);
+
+/* ---- counting what was run ---- */
+
+/* Executions that a machine, version and input (NULL: any) has. */
+struct launch_tally {
+	size_t ok, failed;
+};
+struct launch_tally launch_count(const struct launch *launch, const char *machine, const char *version, const char *input);
+size_t launch_each(const struct launch *launch); /* runs that each machine is to have */
+enum launch_outcome { LAUNCH_ALL_OK, LAUNCH_SOME_FAILED, LAUNCH_ALL_FAILED };
+enum launch_outcome launch_outcome(const struct launch *launch);
+
+#endif
