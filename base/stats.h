@@ -1,5 +1,5 @@
 /* Statistics on small samples. Inputs are finite; that is the caller's to check. Sources stand above each function in
- * stats.c and in docs/statistics.md. */
+ * stats.c and in docs/evidence/statistics.md. */
 #ifndef BASE_STATS_H
 #define BASE_STATS_H
 

@@ -5,7 +5,7 @@
  *   3. the profile of an emulated host;
  *   4. CPU model, sockets x cores x threads and memory size, where the catalog knows them;
  *   5. average-linkage clusters of the logged medians of the steady CPU stressors over all fingerprints of the battery that
- *      have none of the former (docs/statistics.md). */
+ *      have none of the former (docs/evidence/statistics.md). */
 #ifndef FINGERPRINT_CATALOG_TYPES_H
 #define FINGERPRINT_CATALOG_TYPES_H
 

@@ -7,7 +7,7 @@
 
 #define DF_MAX 1e6 /* of t, which is the normal distribution by then */
 
-/* How much worse the median of k normal numbers is than their mean: 2 million draws (docs/statistics.md). */
+/* How much worse the median of k normal numbers is than their mean: 2 million draws (docs/evidence/statistics.md). */
 static double median_factor(size_t k)
 {
 	static const double factors[] = { 1, 1, 1, 1.160, 1.092, 1.198, 1.135, 1.213, 1.160, 1.223, 1.177 };

@@ -1,4 +1,4 @@
-/* Two fingerprints side by side: by which stressors do they differ beyond the noise of both? docs/statistics.md says how, and how
+/* Two fingerprints side by side: by which stressors do they differ beyond the noise of both? docs/evidence/statistics.md says how, and how
  * often it is wrong. */
 #ifndef FINGERPRINT_COMPARE_COMPARE_H
 #define FINGERPRINT_COMPARE_COMPARE_H

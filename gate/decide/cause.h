@@ -1,6 +1,6 @@
 /* Is a change more of the same work, or of another resource? Two questions: did the mean over the types change (the interval of the
  * ratio), and does the ratio differ from type to type by more than noise; and where it does, is there a part that is the same on all
- * types beside it? docs/statistics.md, "Uniform, or another resource?", has the rule and how often it is right. */
+ * types beside it? docs/evidence/statistics.md, "Uniform, or another resource?", has the rule and how often it is right. */
 #ifndef GATE_DECIDE_CAUSE_H
 #define GATE_DECIDE_CAUSE_H
 

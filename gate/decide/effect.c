@@ -75,7 +75,7 @@ static double cochran_q(const struct type_mean *types, size_t n)
  * a noise of .05 with the floor alone. Corrections: each variance is the mean of its own and that of all types (half way to
  * pooling, since small estimates do the harm), the floor is added, and Q / (T - 1) is held against F with the denominator's
  * degrees of freedom of NOISE_DF_MACHINE a machine. Measured then, T of 3 to 20, noise of .01 to .2: at most .047
- * (docs/statistics.md has the tables; tests/gate/test_effect.c repeats them). */
+ * (docs/evidence/statistics.md has the tables; tests/gate/test_effect.c repeats them). */
 static double shape_p(struct type_mean *types, size_t n)
 {
 	double pooled = 0, df = (double)n - 1, machines = 0;

@@ -1,4 +1,4 @@
-/* From paired measurements on machines to an effect with an interval, its power, and a decision. docs/statistics.md has the
+/* From paired measurements on machines to an effect with an interval, its power, and a decision. docs/evidence/statistics.md has the
  * derivations. The unit of independence is the hardware type: machines of one type say the same thing several times. */
 #ifndef GATE_DECIDE_EFFECT_H
 #define GATE_DECIDE_EFFECT_H
@@ -33,7 +33,7 @@ int decision_colour(enum decision decision); /* on a terminal, of the 256 */
 struct effect_pair {
 	size_t type;      /* index of the machine's hardware type, < n_types */
 	double log_ratio; /* of medians of repetitions */
-	double noise;     /* standard error of log_ratio (of medians: docs/statistics.md has the factor) from the repetitions within
+	double noise;     /* standard error of log_ratio (of medians: docs/evidence/statistics.md has the factor) from the repetitions within
 			   * the machine; 0 when unknown */
 	double noise_df;  /* degrees of freedom of noise; 0 when unknown */
 };

@@ -1,6 +1,6 @@
 /* Do the two versions stand at the same places in the order of the repetitions? What changes from one repetition to the next on many
  * machines at once (caches that are still cold, a disk that fills up) looks like a change of the version where they do not.
- * docs/statistics.md: "Repetitions that did not take turns". */
+ * docs/evidence/statistics.md: "Repetitions that did not take turns". */
 #ifndef GATE_DECIDE_ORDER_H
 #define GATE_DECIDE_ORDER_H
 

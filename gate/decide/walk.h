@@ -1,6 +1,6 @@
 /* The comparison of two versions as the quiho paper has it: walk down the ranking of the baseline's profile (gate/profile/paper_profile.h)
  * and stop at the first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to
- * it, a uniform slowdown does not, and it says nothing of whether the change is for the worse. docs/statistics.md has what was
+ * it, a uniform slowdown does not, and it says nothing of whether the change is for the worse. docs/evidence/statistics.md has what was
  * measured.
  * Source: Jimenez et al., "quiho", ICPE 2018, section 3.3. */
 #ifndef GATE_DECIDE_WALK_H

@@ -1,5 +1,5 @@
 /* How well something tells changed from unchanged pairs: rates and the area under the curve, with intervals that know that pairs of
- * one application (a cluster) are not independent. docs/statistics.md, "How often is the gate right?". */
+ * one application (a cluster) are not independent. docs/evidence/statistics.md, "How often is the gate right?". */
 #ifndef GATE_EVALUATE_EVALUATE_RATES_H
 #define GATE_EVALUATE_EVALUATE_RATES_H
 

@@ -1,5 +1,5 @@
 /* A catalog in pictures: how much every stressor varies over the machines, which move together, how many things the machines
- * really differ in, and what applications stress. Hardware types weigh equally; docs/statistics.md has the numbers. */
+ * really differ in, and what applications stress. Hardware types weigh equally; docs/evidence/statistics.md has the numbers. */
 #ifndef GATE_EXPLORE_EXPLORE_H
 #define GATE_EXPLORE_EXPLORE_H
 

@@ -1,5 +1,5 @@
 /* What a version of an application stresses: groups of stressors with the share of the time that they explain, error bars of two
- * kinds, and how far all of it can be trusted. docs/statistics.md has the models and where the thresholds of trust come from. */
+ * kinds, and how far all of it can be trusted. docs/evidence/statistics.md has the models and where the thresholds of trust come from. */
 #ifndef GATE_PROFILE_PROFILE_H
 #define GATE_PROFILE_PROFILE_H
 

@@ -1,4 +1,4 @@
-/* How far a profile can be trusted. The thresholds are derived on recorded machines, docs/statistics.md says how. */
+/* How far a profile can be trusted. The thresholds are derived on recorded machines, docs/evidence/statistics.md says how. */
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"

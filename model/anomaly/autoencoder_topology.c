@@ -27,7 +27,7 @@ static size_t shape_add(struct autoencoder_shape *out, size_t n, const struct au
 }
 
 /* Widths as parts of the columns, rounded up; 0 ends a row; by number of weights. Chosen on made-up counters of functions
- * (docs/statistics.md): a wide layer before a narrow one learns what narrow ones alone cannot, and finds smaller faults. */
+ * (docs/evidence/statistics.md): a wide layer before a narrow one learns what narrow ones alone cannot, and finds smaller faults. */
 static const double parts[][AUTOENCODER_DEPTH_MAX] = { { .125 }, { .25 }, { .5 }, { 1, .25 }, { 1, .5 }, { 2, .5 } };
 
 size_t autoencoder_shapes(size_t columns, struct autoencoder_shape out[AUTOENCODER_SHAPES_MAX])

@@ -1,6 +1,6 @@
 /* Gradient-boosted regression trees, squared error.
  * Source: Friedman, Annals of Statistics 29(5), 2001, algorithm 3; split score as in scikit-learn's `friedman_mse`, whose
- * training errors it meets (docs/statistics.md says where and how).
+ * training errors it meets (docs/evidence/statistics.md says where and how).
  *
  * Features that split a node equally well are told apart by nothing in the data. So the partition is that of the first feature
  * (in column order: give columns in name order) among those within GBT_TIE of the largest gain, and the credit for the split is

@@ -1,5 +1,5 @@
 /* How often a normal run is called anomalous, and a function of it: blocks of made-up normal runs (tests/model/made_up_runs.h), a detector fitted in each, one
- * new normal run, and one with a fault. A line a kind of data and number of runs, and one for all; docs/statistics.md has the table. Arguments: blocks
+ * new normal run, and one with a fault. A line a kind of data and number of runs, and one for all; docs/evidence/statistics.md has the table. Arguments: blocks
  * (default 300: what is asked for differs from what all lines together show by little more than a hundredth), "autoencoder" or "mahalanobis"
  * (default), folds, first kind of data (0 to 3). */
 #include "base/stats.h"

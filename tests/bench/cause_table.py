@@ -15,7 +15,7 @@ def chosen(rows, **wanted):
 
 
 print("## The kind of change\n")
-print("Each recorded application on its types, one machine a type; see docs/statistics.md for what is planted. Share of each word:\n")
+print("Each recorded application on its types, one machine a type; see docs/evidence/statistics.md for what is planted. Share of each word:\n")
 print("| planted | size | repetitions | noise | cases | " + " | ".join(f"`{w}`" for w in WORDS) + " |")
 print("| --- " * (5 + len(WORDS)) + "|")
 for repetitions in (1, 3, 5):

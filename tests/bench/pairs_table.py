@@ -54,7 +54,7 @@ The repetitions of fio/write-fiofile-4k-seq are not alike: in the recordings the
 half, while the second and third agree. Before the order of repetitions was looked at, its three halves were the only false positives (3 of 243,
 and of the planted slowdowns 21, 52, 55, 58 of 60 were found). In {ordered} of the unchanged pairs (halves 2 and 3) all repetitions of one side come
 after the other's; what that costs is in the rows "in order" below. `assay run` lets versions take turns, and repetitions that both sides have
-cost nothing (docs/statistics.md, "Repetitions that did not take turns").
+cost nothing (docs/evidence/statistics.md, "Repetitions that did not take turns").
 """)
 others = [p for p in unchanged if p["cluster"] not in {q["cluster"] for q in false}]
 if false:

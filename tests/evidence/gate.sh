@@ -20,7 +20,7 @@ awk -F, -v OFS=, 'NR == 1 { print $0, "version"; next }
 	echo "Baseline: repetition 1 of each application; candidate: repetition 3 as it is (nothing changed), and with a slowdown planted"
 	echo "on every machine. min_effect .03. Applications with planted slowdowns are those of which lower is better."
 	echo "The candidate's repetitions all come after the baseline's, which could be the reason as well: the intervals are as wide as if the"
-	echo "hardware types were one (docs/statistics.md, Repetitions that did not take turns)."
+	echo "hardware types were one (docs/evidence/statistics.md, Repetitions that did not take turns)."
 	echo
 	/usr/bin/python3 tests/bench/gate_table.py "$assay" "$work/lab"
 } >"$work/page"

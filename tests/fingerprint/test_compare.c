@@ -171,7 +171,7 @@ static double share(size_t stressors, size_t passes, double low, double high, do
 	return (double)hits / (double)times;
 }
 
-/* The table of docs/statistics.md; COMPARE_TIMES=5000 draws it in full. */
+/* The table of docs/evidence/statistics.md; COMPARE_TIMES=5000 draws it in full. */
 static void test_simulated(void **state)
 {
 	static const struct {

@@ -156,7 +156,7 @@ static void test_not_tested(void **state)
 	mat_release(&log_rate);
 }
 
-/* Rates with noise of 2 %: docs/statistics.md has those on recorded machines. */
+/* Rates with noise of 2 %: docs/evidence/statistics.md has those on recorded machines. */
 static void test_rates(void **state)
 {
 	static const struct {

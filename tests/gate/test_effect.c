@@ -93,7 +93,7 @@ static void test_interval(void **state)
 	assert_true(isnan(e.shape_p)); /* no noise is known */
 }
 
-/* numpy and scipy from the formulas in docs/statistics.md. Types weigh equally, whatever the number of their machines; one
+/* numpy and scipy from the formulas in docs/evidence/statistics.md. Types weigh equally, whatever the number of their machines; one
  * machine's noise is not known. */
 static void test_machines_within_types(void **state)
 {
@@ -129,7 +129,7 @@ static void test_too_little(void **state)
 	assert_true(isnan(effect_of(few, 1, 1, .03, NULL).low)); /* two repetitions and three: too few to know a noise */
 }
 
-/* numpy and scipy from the formulas in docs/statistics.md. */
+/* numpy and scipy from the formulas in docs/evidence/statistics.md. */
 static void test_within_machines(void **state)
 {
 	static const struct effect_pair pairs[] = { { 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 6 } },

@@ -161,7 +161,7 @@ static void constant_data_are_watched(void **state)
 
 /* ---- rates ---- */
 
-/* A/A with a detector fitted for each block; docs/statistics.md has the long version. */
+/* A/A with a detector fitted for each block; docs/evidence/statistics.md has the long version. */
 static void normal_runs_keep_the_rate(void **state)
 {
 	static const struct { enum kind kind; size_t runs; double rate, missing; } rows[] = {
