@@ -15,14 +15,12 @@ void *pages_map(size_t bytes)
 	return mem_new(bytes, 1);
 }
 
-void spin_lock(struct spin *s)
+void threads_lock(void)
 {
-	s->held = 1;
 }
 
-void spin_unlock(struct spin *s)
+void threads_unlock(void)
 {
-	s->held = 0;
 }
 
 static void symbols(const char *file, size_t size)

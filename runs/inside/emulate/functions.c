@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SITES      65536u      /* in all threads; three quarters are used, functions beyond that are not selected */
+#define SITES	   65536u      /* in all threads; three quarters are used, functions beyond that are not selected */
 #define LIST_BYTES (64u << 20) /* of a file with selected functions; what is not used takes no memory */
 
 struct site {
@@ -22,7 +22,6 @@ struct site {
 
 static struct site *sites; /* [SITES], by hash */
 static uint32_t n_sites;
-static struct spin lock;
 static const char *selected; /* names separated by commas or blanks, NULL: all */
 
 /* ---- the list ---- */
@@ -91,7 +90,7 @@ int functions_select(const char *list)
 
 struct module {
 	uintptr_t address; /* looked for */
-	uintptr_t base;    /* of the module in which it lies */
+	uintptr_t base;	   /* of the module in which it lies */
 	const char *path;
 	char build_id[RECORD_BUILD_ID_BYTES];
 	bool found;
@@ -176,11 +175,11 @@ static uint32_t number_in(struct module *m)
 
 uint32_t function_number(uintptr_t site)
 {
-	struct module m = {.address = site};
+	struct module m = { .address = site };
 	uint32_t number = NONE;
 	size_t i = (site * 0x9e3779b97f4a7c15u) >> 48;
 
-	spin_lock(&lock);
+	threads_lock();
 	if (!sites)
 		sites = pages_map(SITES * sizeof(*sites));
 	while (sites && sites[i].address != 0 && sites[i].address != site)
@@ -191,14 +190,9 @@ uint32_t function_number(uintptr_t site)
 		dl_iterate_phdr(look_at_module, &m);
 		if (m.found)
 			number = number_in(&m);
-		sites[i] = (struct site){site, number};
+		sites[i] = (struct site){ site, number };
 		n_sites++;
 	}
-	spin_unlock(&lock);
+	threads_unlock();
 	return number;
-}
-
-void functions_fork(void)
-{
-	lock = (struct spin){0};
 }

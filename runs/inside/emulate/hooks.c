@@ -31,29 +31,29 @@ static inline void on_write(const void *at, size_t bytes)
 		simulate_access((uintptr_t)at, bytes, ACCESS_WRITE);
 }
 
-#define HOOK(name, bytes, on)                                                                                                    \
-	EXPORT void name(void *at)                                                                                               \
-	{                                                                                                                        \
-		on(at, bytes);                                                                                                   \
+#define HOOK(name, bytes, on)                                                                                                              \
+	EXPORT void name(void *at)                                                                                                         \
+	{                                                                                                                                  \
+		on(at, bytes);                                                                                                             \
 	}
-#define HOOK_PC(name, bytes, on)                                                                                                 \
-	EXPORT void name(void *at, void *pc)                                                                                     \
-	{                                                                                                                        \
-		on(at, bytes);                                                                                                   \
+#define HOOK_PC(name, bytes, on)                                                                                                           \
+	EXPORT void name(void *at, void *pc)                                                                                               \
+	{                                                                                                                                  \
+		on(at, bytes);                                                                                                             \
 	}
-#define HOOKS(bytes)                                                                                                             \
-	HOOK(__tsan_read##bytes, bytes, on_read)                                                                                 \
-	HOOK(__tsan_write##bytes, bytes, on_write)                                                                               \
-	HOOK(__tsan_volatile_read##bytes, bytes, on_read)                                                                        \
-	HOOK(__tsan_volatile_write##bytes, bytes, on_write)                                                                      \
-	HOOK(__tsan_read_write##bytes, bytes, on_write)                                                                          \
-	HOOK_PC(__tsan_read##bytes##_pc, bytes, on_read)                                                                         \
+#define HOOKS(bytes)                                                                                                                       \
+	HOOK(__tsan_read##bytes, bytes, on_read)                                                                                           \
+	HOOK(__tsan_write##bytes, bytes, on_write)                                                                                         \
+	HOOK(__tsan_volatile_read##bytes, bytes, on_read)                                                                                  \
+	HOOK(__tsan_volatile_write##bytes, bytes, on_write)                                                                                \
+	HOOK(__tsan_read_write##bytes, bytes, on_write)                                                                                    \
+	HOOK_PC(__tsan_read##bytes##_pc, bytes, on_read)                                                                                   \
 	HOOK_PC(__tsan_write##bytes##_pc, bytes, on_write)
-#define HOOKS_UNALIGNED(bytes)                                                                                                   \
-	HOOK(__tsan_unaligned_read##bytes, bytes, on_read)                                                                       \
-	HOOK(__tsan_unaligned_write##bytes, bytes, on_write)                                                                     \
-	HOOK(__tsan_unaligned_volatile_read##bytes, bytes, on_read)                                                              \
-	HOOK(__tsan_unaligned_volatile_write##bytes, bytes, on_write)                                                            \
+#define HOOKS_UNALIGNED(bytes)                                                                                                             \
+	HOOK(__tsan_unaligned_read##bytes, bytes, on_read)                                                                                 \
+	HOOK(__tsan_unaligned_write##bytes, bytes, on_write)                                                                               \
+	HOOK(__tsan_unaligned_volatile_read##bytes, bytes, on_read)                                                                        \
+	HOOK(__tsan_unaligned_volatile_write##bytes, bytes, on_write)                                                                      \
 	HOOK(__tsan_unaligned_read_write##bytes, bytes, on_write)
 
 HOOKS(1)
@@ -110,7 +110,7 @@ EXPORT void __tsan_func_exit(void)
 {
 	if (LIKELY(hot.thread != NULL))
 		frames_leave(hot.thread, (uintptr_t)__builtin_frame_address(0), (uintptr_t)__builtin_return_address(0),
-		             (uintptr_t)__tsan_func_exit);
+			     (uintptr_t)__tsan_func_exit);
 }
 
 /* Called by the constructors that the compiler adds, perhaps before our own. */
@@ -165,14 +165,14 @@ static a128 wide_exchange(volatile a128 *at, a128 value)
 	return old;
 }
 
-#define WIDE_CHANGE(name, result)                                                                                                \
-	static a128 wide_##name(volatile a128 *at, a128 value)                                                                   \
-	{                                                                                                                        \
-		a128 old = wide_load(at), seen;                                                                                  \
-                                                                                                                                 \
-		while ((seen = __sync_val_compare_and_swap(at, old, result)) != old)                                             \
-			old = seen;                                                                                              \
-		return old;                                                                                                      \
+#define WIDE_CHANGE(name, result)                                                                                                          \
+	static a128 wide_##name(volatile a128 *at, a128 value)                                                                             \
+	{                                                                                                                                  \
+		a128 old = wide_load(at), seen;                                                                                            \
+                                                                                                                                           \
+		while ((seen = __sync_val_compare_and_swap(at, old, result)) != old)                                                       \
+			old = seen;                                                                                                        \
+		return old;                                                                                                                \
 	}
 WIDE_CHANGE(add, old + value)
 WIDE_CHANGE(sub, old - value)
@@ -190,13 +190,13 @@ static bool wide_compare_exchange(volatile a128 *at, a128 *expected, a128 value)
 	return same;
 }
 
-#define NARROW_STORE(bits)                                                                                                       \
-	static void do_store_##bits(volatile a##bits *at, a##bits value, int order)                                              \
-	{                                                                                                                        \
-		if (order == ORDER_SEQ_CST)                                                                                      \
-			__atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                           \
-		else                                                                                                             \
-			__atomic_store_n(at, value, __ATOMIC_RELEASE);                                                           \
+#define NARROW_STORE(bits)                                                                                                                 \
+	static void do_store_##bits(volatile a##bits *at, a##bits value, int order)                                                        \
+	{                                                                                                                                  \
+		if (order == ORDER_SEQ_CST)                                                                                                \
+			__atomic_store_n(at, value, __ATOMIC_SEQ_CST);                                                                     \
+		else                                                                                                                       \
+			__atomic_store_n(at, value, __ATOMIC_RELEASE);                                                                     \
 	}
 NARROW_STORE(8)
 NARROW_STORE(16)
@@ -208,61 +208,60 @@ static void do_store_128(volatile a128 *at, a128 value, int order)
 	wide_exchange(at, value);
 }
 
-#define DO_LOAD(bits, at)            __atomic_load_n(at, __ATOMIC_SEQ_CST)
-#define DO_EXCHANGE(bits, at, value) __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST)
-#define DO_CHANGE(name, at, value)   __atomic_fetch_##name(at, value, __ATOMIC_SEQ_CST)
-#define DO_COMPARE(at, expected, value)                                                                                          \
-	__atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
-#define WIDE_LOAD(bits, at)               wide_load(at)
-#define WIDE_EXCHANGE(bits, at, value)    wide_exchange(at, value)
-#define WIDE_FETCH(name, at, value)       wide_##name(at, value)
+#define DO_LOAD(bits, at)		  __atomic_load_n(at, __ATOMIC_SEQ_CST)
+#define DO_EXCHANGE(bits, at, value)	  __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST)
+#define DO_CHANGE(name, at, value)	  __atomic_fetch_##name(at, value, __ATOMIC_SEQ_CST)
+#define DO_COMPARE(at, expected, value)	  __atomic_compare_exchange_n(at, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+#define WIDE_LOAD(bits, at)		  wide_load(at)
+#define WIDE_EXCHANGE(bits, at, value)	  wide_exchange(at, value)
+#define WIDE_FETCH(name, at, value)	  wide_##name(at, value)
 #define WIDE_COMPARE(at, expected, value) wide_compare_exchange(at, expected, value)
 
-#define ATOMIC_CHANGE(bits, name, change)                                                                                        \
-	EXPORT a##bits __tsan_atomic##bits##_fetch_##name(volatile a##bits *at, a##bits value, int order)                        \
-	{                                                                                                                        \
-		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
-		return change(name, at, value);                                                                                  \
+#define ATOMIC_CHANGE(bits, name, change)                                                                                                  \
+	EXPORT a##bits __tsan_atomic##bits##_fetch_##name(volatile a##bits *at, a##bits value, int order)                                  \
+	{                                                                                                                                  \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
+		return change(name, at, value);                                                                                            \
 	}
 
-#define ATOMIC_COMPARE(bits, strength, compare)                                                                                  \
-	EXPORT int __tsan_atomic##bits##_compare_exchange_##strength(volatile a##bits *at, a##bits *expected, a##bits value,     \
-	                                                             int order, int failed)                                      \
-	{                                                                                                                        \
-		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
-		return compare(at, expected, value);                                                                             \
+#define ATOMIC_COMPARE(bits, strength, compare)                                                                                            \
+	EXPORT int __tsan_atomic##bits##_compare_exchange_##strength(volatile a##bits *at, a##bits *expected, a##bits value, int order,    \
+								     int failed)                                                           \
+	{                                                                                                                                  \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
+		return compare(at, expected, value);                                                                                       \
 	}
 
-#define ATOMICS(bits, load, exchange, change, compare)                                                                           \
-	EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *at, int order)                                         \
-	{                                                                                                                        \
-		on_atomic(at, sizeof(*at), ACCESS_READ);                                                                         \
-		return load(bits, at);                                                                                           \
-	}                                                                                                                        \
-	EXPORT void __tsan_atomic##bits##_store(volatile a##bits *at, a##bits value, int order)                                  \
-	{                                                                                                                        \
-		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
-		do_store_##bits(at, value, order);                                                                               \
-	}                                                                                                                        \
-	EXPORT a##bits __tsan_atomic##bits##_exchange(volatile a##bits *at, a##bits value, int order)                            \
-	{                                                                                                                        \
-		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
-		return exchange(bits, at, value);                                                                                \
-	}                                                                                                                        \
-	EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *at, a##bits expected, a##bits value,         \
-	                                                          int order, int failed)                                         \
-	{                                                                                                                        \
-		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                        \
-		compare(at, &expected, value);                                                                                   \
-		return expected;                                                                                                 \
-	}                                                                                                                        \
-	ATOMIC_COMPARE(bits, strong, compare)                                                                                    \
-	ATOMIC_COMPARE(bits, weak, compare)                                                                                      \
-	ATOMIC_CHANGE(bits, add, change)                                                                                         \
-	ATOMIC_CHANGE(bits, sub, change)                                                                                         \
-	ATOMIC_CHANGE(bits, and, change)                                                                                         \
-	ATOMIC_CHANGE(bits, or, change)                                                                                          \
-	ATOMIC_CHANGE(bits, xor, change)                                                                                         \
+#define ATOMICS(bits, load, exchange, change, compare)                                                                                     \
+	EXPORT a##bits __tsan_atomic##bits##_load(const volatile a##bits *at, int order)                                                   \
+	{                                                                                                                                  \
+		on_atomic(at, sizeof(*at), ACCESS_READ);                                                                                   \
+		return load(bits, at);                                                                                                     \
+	}                                                                                                                                  \
+	EXPORT void __tsan_atomic##bits##_store(volatile a##bits *at, a##bits value, int order)                                            \
+	{                                                                                                                                  \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
+		do_store_##bits(at, value, order);                                                                                         \
+	}                                                                                                                                  \
+	EXPORT a##bits __tsan_atomic##bits##_exchange(volatile a##bits *at, a##bits value, int order)                                      \
+	{                                                                                                                                  \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
+		return exchange(bits, at, value);                                                                                          \
+	}                                                                                                                                  \
+	EXPORT a##bits __tsan_atomic##bits##_compare_exchange_val(volatile a##bits *at, a##bits expected, a##bits value, int order,        \
+								  int failed)                                                              \
+	{                                                                                                                                  \
+		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
+		compare(at, &expected, value);                                                                                             \
+		return expected;                                                                                                           \
+	}                                                                                                                                  \
+	ATOMIC_COMPARE(bits, strong, compare)                                                                                              \
+	ATOMIC_COMPARE(bits, weak, compare)                                                                                                \
+	ATOMIC_CHANGE(bits, add, change)                                                                                                   \
+	ATOMIC_CHANGE(bits, sub, change)                                                                                                   \
+	ATOMIC_CHANGE(bits, and, change)                                                                                                   \
+	ATOMIC_CHANGE(bits, or, change)                                                                                                    \
+	ATOMIC_CHANGE(bits, xor, change)                                                                                                   \
 	ATOMIC_CHANGE(bits, nand, change)
 
 ATOMICS(8, DO_LOAD, DO_EXCHANGE, DO_CHANGE, DO_COMPARE)
@@ -285,9 +284,9 @@ EXPORT void __tsan_atomic_signal_fence(int order)
 /* ---- what programs may call themselves when they are built with -fsanitize=thread (sanitizer/tsan_interface.h) ---- */
 
 /* It tells a race detector which thread orders which; nothing here looks for races. */
-#define IGNORES(name, ...)                                                                                                       \
-	EXPORT void name(__VA_ARGS__)                                                                                            \
-	{                                                                                                                        \
+#define IGNORES(name, ...)                                                                                                                 \
+	EXPORT void name(__VA_ARGS__)                                                                                                      \
+	{                                                                                                                                  \
 	}
 
 IGNORES(__tsan_acquire, void *at)

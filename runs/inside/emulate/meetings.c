@@ -17,9 +17,9 @@ struct meeting {
 /* Threads of a pool that work together for a while: they begin with the master's clock, the master goes on with their latest. */
 struct team {
 	struct thread *master;
-	uint64_t begin, end;    /* windows */
+	uint64_t begin, end;	/* windows */
 	uint32_t size, started; /* size 0: not known yet */
-	struct team *next;      /* in `teams`: no thread may be ahead of them */
+	struct team *next;	/* in `teams`: no thread may be ahead of them */
 	struct meeting meeting;
 };
 
@@ -31,7 +31,6 @@ struct barrier {
 
 static struct team *teams; /* those that not all have entered */
 static struct barrier barriers[BARRIERS];
-static struct spin lock; /* of barriers[] */
 
 uint64_t meetings_horizon(void)
 {
@@ -42,10 +41,8 @@ uint64_t meetings_horizon(void)
 	return first;
 }
 
-/* In the child: threads that held the lock are not there. */
 void meetings_fork(void)
 {
-	lock = (struct spin){0};
 	teams = NULL;
 }
 
@@ -100,7 +97,7 @@ static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
 	size_t first = ((uintptr_t)at >> 4) % BARRIERS;
 	struct barrier *found = NULL;
 
-	spin_lock(&lock);
+	threads_lock();
 	for (size_t i = 0; i < BARRIERS && !found; i++) {
 		struct barrier *b = &barriers[(first + i) % BARRIERS];
 
@@ -113,18 +110,17 @@ static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
 		found->at = at;
 	if (found && !found->meeting)
 		found->meeting = pages_map(sizeof(*found->meeting));
-	spin_unlock(&lock);
+	threads_unlock();
 	return found && found->meeting ? found : NULL;
 }
 
-EXPORT int pthread_barrier_init(pthread_barrier_t *restrict barrier, const pthread_barrierattr_t *restrict attributes,
-                                unsigned count)
+EXPORT int pthread_barrier_init(pthread_barrier_t *restrict barrier, const pthread_barrierattr_t *restrict attributes, unsigned count)
 {
 	struct barrier *b = hot.thread ? barrier_at(barrier, true) : NULL;
 
 	if (b) {
 		b->count = count;
-		*b->meeting = (struct meeting){0};
+		*b->meeting = (struct meeting){ 0 };
 	}
 	return real_pthread_barrier_init()(barrier, attributes, count);
 }
@@ -158,7 +154,7 @@ static void team_open(struct team *team)
 {
 	struct thread *t = hot.thread;
 
-	*team = (struct team){.master = t};
+	*team = (struct team){ .master = t };
 	if (!t || hot.busy)
 		return;
 	team->begin = team->end = thread_advance(t, 0);
@@ -253,21 +249,21 @@ static void run_region(void *argument)
 }
 
 /* The library's entry point is given the region as its data. */
-#define REGION(name, parameters, arguments)                                                                                      \
-	void __real_##name parameters __attribute__((weak));                                                                     \
-	EXPORT void __wrap_##name parameters                                                                                     \
-	{                                                                                                                        \
-		struct region region = {run, data, {0}};                                                                         \
-                                                                                                                                 \
-		team_open(&region.team);                                                                                         \
-		__real_##name arguments;                                                                                         \
-		team_close(&region.team);                                                                                        \
+#define REGION(name, parameters, arguments)                                                                                                \
+	void __real_##name parameters __attribute__((weak));                                                                               \
+	EXPORT void __wrap_##name parameters                                                                                               \
+	{                                                                                                                                  \
+		struct region region = { run, data, { 0 } };                                                                               \
+                                                                                                                                           \
+		team_open(&region.team);                                                                                                   \
+		__real_##name arguments;                                                                                                   \
+		team_close(&region.team);                                                                                                  \
 	}
-#define LOOP_CHUNKED(name)                                                                                                       \
-	REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, long chunk, unsigned flags),      \
+#define LOOP_CHUNKED(name)                                                                                                                 \
+	REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, long chunk, unsigned flags),                \
 	       (run_region, &region, threads, from, to, step, chunk, flags))
-#define LOOP_RUNTIME(name)                                                                                                       \
-	REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, unsigned flags),                  \
+#define LOOP_RUNTIME(name)                                                                                                                 \
+	REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, unsigned flags),                            \
 	       (run_region, &region, threads, from, to, step, flags))
 REGION(GOMP_parallel, (body * run, void *data, unsigned threads, unsigned flags), (run_region, &region, threads, flags))
 REGION(GOMP_parallel_sections, (body * run, void *data, unsigned threads, unsigned n, unsigned flags),
@@ -281,16 +277,16 @@ LOOP_RUNTIME(GOMP_parallel_loop_runtime)
 LOOP_RUNTIME(GOMP_parallel_loop_nonmonotonic_runtime)
 LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
-#define BARRIER(name)                                                                                                            \
-	void __real_##name(void) __attribute__((weak));                                                                          \
-	EXPORT void __wrap_##name(void)                                                                                          \
-	{                                                                                                                        \
-		struct team *team = here;                                                                                        \
-		bool met = team && team->master && meeting_arrive(&team->meeting, team->size);                                   \
-                                                                                                                                 \
-		__real_##name();                                                                                                 \
-		if (met)                                                                                                         \
-			meeting_leave(&team->meeting);                                                                           \
+#define BARRIER(name)                                                                                                                      \
+	void __real_##name(void) __attribute__((weak));                                                                                    \
+	EXPORT void __wrap_##name(void)                                                                                                    \
+	{                                                                                                                                  \
+		struct team *team = here;                                                                                                  \
+		bool met = team && team->master && meeting_arrive(&team->meeting, team->size);                                             \
+                                                                                                                                           \
+		__real_##name();                                                                                                           \
+		if (met)                                                                                                                   \
+			meeting_leave(&team->meeting);                                                                                     \
 	}
 BARRIER(GOMP_barrier)
 BARRIER(GOMP_loop_end)
@@ -314,7 +310,7 @@ enum { SYNC_BARRIER = 1, SYNC_IMPLICIT = 2, SYNC_EXPLICIT = 3, SYNC_IMPLEMENTATI
 static __thread bool meets;
 
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel, unsigned threads, int flags,
-                              const void *code)
+			      const void *code)
 {
 	struct team *team = pages_map(sizeof(*team));
 
@@ -334,8 +330,7 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
 }
 
 /* A worker's end of the task comes late, perhaps with the next region: its last barrier has told us before. */
-static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task, unsigned threads, unsigned index,
-                             int flags)
+static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task, unsigned threads, unsigned index, int flags)
 {
 	if (endpoint != ENDPOINT_BEGIN || !parallel || !parallel->pointer)
 		return;
@@ -348,8 +343,8 @@ static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, un
 {
 	struct team *team = here;
 
-	if (!team || (kind != SYNC_BARRIER && kind != SYNC_IMPLICIT && kind != SYNC_EXPLICIT && kind != SYNC_WORKSHARE &&
-	              kind != SYNC_PARALLEL))
+	if (!team ||
+	    (kind != SYNC_BARRIER && kind != SYNC_IMPLICIT && kind != SYNC_EXPLICIT && kind != SYNC_WORKSHARE && kind != SYNC_PARALLEL))
 		return;
 	if (endpoint == ENDPOINT_BEGIN && kind == SYNC_PARALLEL) {
 		team_leave(team);
@@ -367,7 +362,7 @@ static int on_initialize(ompt_lookup *lookup, int device, union ompt_data *tool)
 	union {
 		ompt_function *any;
 		ompt_set_callback *set;
-	} found = {lookup("ompt_set_callback")};
+	} found = { lookup("ompt_set_callback") };
 
 	if (!found.any)
 		return 0;
@@ -390,7 +385,7 @@ struct ompt_start {
 
 EXPORT struct ompt_start *ompt_start_tool(unsigned version, const char *library)
 {
-	static struct ompt_start start = {on_initialize, on_finalize, {0}};
+	static struct ompt_start start = { on_initialize, on_finalize, { 0 } };
 
 	return runtime.on ? &start : NULL;
 }

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #define DIRECTORY_ENTRIES (1u << 22)
-#define FILE_BYTES        (128u << 20) /* of samples: mapped, so it counts as memory */
-#define NODES_MAX         64u
-#define NODES             2u
-#define MESSAGE_BYTES     512u
-#define SDE_LIBRARY       "libsde.so.1"
+#define FILE_BYTES	  (128u << 20) /* of samples: mapped, so it counts as memory */
+#define NODES_MAX	  64u
+#define NODES		  2u
+#define MESSAGE_BYTES	  512u
+#define SDE_LIBRARY	  "libsde.so.1"
 
 /* As sde_lib.h declares them. */
 #define MODE_INSTANT   0x10 /* read only, as it is: what came since the start (0) would be since any thread's start */
@@ -27,7 +27,7 @@ struct runtime runtime;
 __thread uint64_t system_calls;
 
 #define COUNTER_NAME(symbol, name) name,
-static const char *const names[] = {COUNTER_ROWS(COUNTER_NAME)};
+static const char *const names[] = { COUNTER_ROWS(COUNTER_NAME) };
 
 void *pages_map(size_t bytes)
 {
@@ -46,7 +46,7 @@ static void say(const char *text, const char *what, const char *why)
 {
 	char line[MESSAGE_BYTES];
 	size_t n = 0;
-	const char *const parts[] = {"assay: no samples are taken: ", text, what, why ? ": " : "", why ? why : "", "\n"};
+	const char *const parts[] = { "assay: no samples are taken: ", text, what, why ? ": " : "", why ? why : "", "\n" };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		size_t length = strlen(parts[i]);
@@ -70,11 +70,11 @@ static uint32_t nodes_of(const char *text)
 static bool open_file(const char *directory)
 {
 	const struct record_options options = {
-	    .directory = directory,
-	    .back_end = RECORD_EMULATED,
-	    .counters = names,
-	    .n_counters = COUNTERS,
-	    .file_bytes_max = FILE_BYTES,
+		.directory = directory,
+		.back_end = RECORD_EMULATED,
+		.counters = names,
+		.n_counters = COUNTERS,
+		.file_bytes_max = FILE_BYTES,
 	};
 	int failed = record_open(&runtime.writer, &options);
 
@@ -106,31 +106,22 @@ static void describe(void)
 static void before_fork(void)
 {
 	hot.busy++;
-	evaluate_lock();
-	threads_lock();
 }
 
 static void after_fork(void)
 {
-	threads_unlock();
-	evaluate_unlock();
 	hot.busy--;
 }
 
+/* After the other files' handlers. */
 static void in_child(void)
 {
-	struct record_thread none = {0};
+	struct record_thread none = { 0 };
 	struct thread *t = hot.thread;
 
-	threads_fork();
-	evaluate_fork();
-	functions_fork();
-	meetings_fork();
-	runtime.counts = (struct counts){0};
+	runtime.counts = (struct counts){ 0 };
 	runtime.hitm[0] = runtime.hitm[1] = 0;
 	record_fork(&runtime.writer, t ? &t->record : &none);
-	if (t)
-		frames_forget(t);
 	hot.busy--;
 }
 
@@ -176,7 +167,7 @@ static void events_register(void)
 	handle = events.init("assay");
 	for (uintptr_t i = 0; handle && i < COUNT_SIMULATED; i++)
 		events.add(handle, names[i] + sizeof("emulated:") - 1, MODE_INSTANT, TYPE_LONG_LONG, events_value,
-		           (void *)i); /* NOLINT: a number */
+			   (void *)i); /* NOLINT: a number */
 }
 
 /* ---- start and end ---- */
@@ -208,8 +199,10 @@ void runtime_start(void)
 	if (!runtime.on)
 		return;
 	describe();
-	pthread_atfork(before_fork, after_fork, in_child);
 	threads_init();
+	evaluate_init();
+	pthread_atfork(before_fork, after_fork, in_child); /* the last: it comes first before fork(), and last after it */
+	thread_attach();
 	hot.busy++;
 	events_register();
 	hot.busy--;
@@ -251,13 +244,13 @@ __attribute__((destructor(101))) static void on_finish(void)
 }
 
 /* Ways to end without them. */
-#define WRAP_END(name)                                                                                                           \
-	_Noreturn void __real_##name(int status);                                                                                \
-	EXPORT _Noreturn void __wrap_##name(int status);                                                                         \
-	void __wrap_##name(int status)                                                                                           \
-	{                                                                                                                        \
-		runtime_finish();                                                                                                \
-		__real_##name(status);                                                                                           \
+#define WRAP_END(name)                                                                                                                     \
+	_Noreturn void __real_##name(int status);                                                                                          \
+	EXPORT _Noreturn void __wrap_##name(int status);                                                                                   \
+	void __wrap_##name(int status)                                                                                                     \
+	{                                                                                                                                  \
+		runtime_finish();                                                                                                          \
+		__real_##name(status);                                                                                                     \
 	}
 WRAP_END(_exit)
 WRAP_END(_Exit)

@@ -4,21 +4,21 @@
 
 #include <string.h>
 
-#define LINE_BITS        6
+#define LINE_BITS	 6
 #define RANGE_STEP_BYTES 16u   /* an access in a range is as wide as the machine's moves */
-#define L1_SETS          64u   /* 32 KiB */
-#define L2_SETS          1024u /* 512 KiB */
-#define TLB_SETS         8u    /* 64 entries */
-#define STLB_SETS        128u  /* 1024 entries */
-#define PREDICTIONS      8192u
-#define TOUCHES          4096u /* in one window; an access makes two at most */
+#define L1_SETS		 64u   /* 32 KiB */
+#define L2_SETS		 1024u /* 512 KiB */
+#define TLB_SETS	 8u    /* 64 entries */
+#define STLB_SETS	 128u  /* 1024 entries */
+#define PREDICTIONS	 8192u
+#define TOUCHES		 4096u /* in one window; an access makes two at most */
 
 /* An entry of the directory: the line's tag, its owner, whether the owner has changed it, which threads have a copy. A line that
  * maps to the same entry replaces it, as in a real one. */
 #define DIRECTORY_BITS 22
 #define OWNER_SHIFT    37
 #define OWNER_MASK     (255ull << OWNER_SHIFT)
-#define CHANGED        (1ull << 36)
+#define CHANGED	       (1ull << 36)
 #define TAG_SHIFT      45
 
 struct prediction {
@@ -170,7 +170,7 @@ static struct touch *touch_of(struct thread *t, uint64_t line)
 	if (t->n_touches >= TOUCHES - 1)
 		return &t->ignored;
 	t->touched[t->n_touches++] = i;
-	t->touches[i] = (struct touch){.line = line, .invocation = t->invocation, .stamp = t->stamp};
+	t->touches[i] = (struct touch){ .line = line, .invocation = t->invocation, .stamp = t->stamp };
 	return &t->touches[i];
 }
 
@@ -197,7 +197,7 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 
 	caches_touch(t, line, directory_access(t, line, access == ACCESS_WRITE));
 	touch_add(touch, words, n, access);
-	t->recent[key % RECENT] = (struct recent){key, touch};
+	t->recent[key % RECENT] = (struct recent){ key, touch };
 }
 
 /* Words of 4 bytes from `from` to `to` in a line, both bytes in it. */

@@ -1,7 +1,8 @@
-/* Threads: which there are, how far each has come, and their way from creation to end. Clocks pass to threads that one creates
- * and from those that it joins; never by locks, for which thread gets one first follows from how threads happened to run.
- * pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and OpenMP's are created
- * in theirs. */
+/* Threads, from creation to end, and logical time: a thread's clock counts its accesses, in windows. Clocks pass between threads at
+ * creation, end and barriers only, always up to the next whole window, so that what is ordered never shares one; never by locks, for which
+ * thread gets one first follows from how threads happened to run. Which windows are simulated follows from their number alone: all threads
+ * skip the same ones. pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and OpenMP's
+ * are created in theirs. */
 #include "runs/inside/emulate/emulate.h"
 
 #include <dlfcn.h>
@@ -13,10 +14,15 @@
 #include <threads.h>
 #include <unistd.h>
 
-#define ALIGNED_ACCESSES 256u       /* of a thread that creates others, between one and the next */
-#define OBITUARIES       1024u      /* threads whose end is remembered until they are joined */
-#define STACK_BYTES      (8u << 20) /* when no limit says how large a stack is */
-#define MAIN_ABOVE       (1u << 20) /* of the first thread's stack, above where we begin */
+#define ALIGNED_ACCESSES 256u	    /* of a thread that creates others, between one and the next */
+#define OBITUARIES	 1024u	    /* threads whose end is remembered until they are joined */
+#define STACK_BYTES	 (8u << 20) /* when no limit says how large a stack is */
+#define MAIN_ABOVE	 (1u << 20) /* of the first thread's stack, above where we begin */
+
+#define WINDOW_ACCESSES 1024u /* with more, threads meet that never do */
+#define ALL_WINDOWS	128u  /* the first ones are all simulated: small programs are seen whole */
+#define GROUP_WINDOWS	128u  /* after that, one burst in so many windows... */
+#define BURST_WINDOWS	8u    /* ...long enough for caches, at a place in the group that no loop keeps step with */
 
 struct obituary {
 	pthread_t handle;
@@ -50,12 +56,14 @@ void spin_unlock(struct spin *s)
 
 void threads_lock(void)
 {
+	hot.busy++;
 	spin_lock(&lock);
 }
 
 void threads_unlock(void)
 {
 	spin_unlock(&lock);
+	hot.busy--;
 }
 
 /* ---- all threads ---- */
@@ -87,9 +95,9 @@ uint64_t threads_horizon(void)
 {
 	uint64_t first;
 
-	spin_lock(&lock);
+	threads_lock();
 	first = threads_earliest();
-	spin_unlock(&lock);
+	threads_unlock();
 	return first;
 }
 
@@ -134,20 +142,138 @@ bool threads_come(const struct thread *self)
 
 void threads_give_up(const struct thread *self)
 {
-	spin_lock(&lock);
+	threads_lock();
 	for (size_t i = 0; i < THREADS; i++) {
 		struct thread *t = threads[i];
 
 		if (t && t != self && t->state == THREAD_LIVE && __atomic_load_n(&t->at, __ATOMIC_ACQUIRE) < self->at)
 			t->stalled_at = t->at + 1;
 	}
-	spin_unlock(&lock);
+	threads_unlock();
 }
 
-/* It is not enough to ask which threads are alive: those that have ended may have been ahead. */
-bool threads_meet_in(uint64_t window)
+/* ---- logical time ---- */
+
+static uint64_t burst_begin(uint64_t group)
+{
+	uint64_t x = group * 0x9e3779b97f4a7c15u;
+
+	x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
+	return group * GROUP_WINDOWS + (x >> 60) * BURST_WINDOWS;
+}
+
+_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == 1u << (64 - 60), "the place is as many bits");
+
+static uint64_t window_next_simulated(uint64_t window)
+{
+	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
+
+	if (runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS))
+		return window;
+	return window < begin ? begin : burst_begin(group + 1);
+}
+
+/* ---- how far the thread is ---- */
+
+static uint32_t window_used(const struct thread *t)
+{
+	return t->hot->simulating ? WINDOW_ACCESSES - t->window_left : 0;
+}
+
+static uint64_t window_blocks(const struct thread *t)
+{
+	return t->counts.exact[COUNT_BLOCKS] + (t->hot->simulating ? 0 : (uint64_t)(BLOCKS_GRANTED - t->hot->blocks_left));
+}
+
+static uint64_t window_accesses(const struct thread *t)
+{
+	int64_t left = t->hot->left;
+
+	return t->counts.exact[COUNT_ACCESSES] + (t->hot->simulating ? window_used(t) : t->granted - (uint64_t)(left < 0 ? 0 : left));
+}
+
+void counts_now(const struct thread *t, struct counts *out)
+{
+	*out = t->counts;
+	out->exact[COUNT_ACCESSES] = window_accesses(t);
+	out->exact[COUNT_SIMULATED] += window_used(t);
+	out->weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+	out->exact[COUNT_BLOCKS] = window_blocks(t);
+	out->exact[COUNT_ATOMICS] = t->hot->atomics;
+	out->exact[COUNT_SYSTEM_CALLS] = *t->system_calls;
+	out->exact[COUNT_ALLOCATIONS] = t->hot->allocations;
+	out->exact[COUNT_ALLOCATED_BYTES] = t->hot->allocated_bytes;
+	out->exact[COUNT_COPIED_BYTES] = t->hot->copied_bytes;
+}
+
+/* Accesses of the stretch that is being skipped that are still to come. */
+static uint64_t skipped_left(void)
+{
+	return hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
+}
+
+uint64_t window_after(const struct thread *t)
+{
+	return hot.simulating ? t->window + 1 : t->window - skipped_left() / WINDOW_ACCESSES;
+}
+
+/* The window that the thread is in, and how many accesses it made there. */
+static uint64_t window_now(const struct thread *t, uint32_t *used)
+{
+	uint64_t left = skipped_left();
+
+	*used = hot.simulating ? window_used(t) : (uint32_t)(-left % WINDOW_ACCESSES);
+	return hot.simulating ? t->window : t->window - (left + WINDOW_ACCESSES - 1) / WINDOW_ACCESSES;
+}
+
+/* ---- from window to window ---- */
+
+/* Other threads than the calling one may touch something in the window. It is not enough to ask which threads are alive: those that have
+ * ended may have been ahead. */
+static bool threads_meet_in(uint64_t window)
 {
 	return __atomic_load_n(&runtime.alive, __ATOMIC_ACQUIRE) > 1 || window < __atomic_load_n(&last_end, __ATOMIC_RELAXED);
+}
+
+void window_begin(struct thread *t, uint64_t window)
+{
+	uint64_t simulated = window_next_simulated(window);
+
+	t->window = simulated;
+	__atomic_store_n(&t->at, simulated, __ATOMIC_RELEASE);
+	if (simulated == window) {
+		t->window_left = WINDOW_ACCESSES;
+		t->weight = runtime.full || window < ALL_WINDOWS ? 1 : GROUP_WINDOWS / BURST_WINDOWS;
+		t->stamp++;
+		t->records = threads_meet_in(window);
+		simulate_anew(t);
+		hot.left = 0;
+		hot.blocks_left = 0;
+		hot.simulating = 1;
+		return;
+	}
+	t->granted = (simulated - window) * WINDOW_ACCESSES;
+	hot.blocks_left = BLOCKS_GRANTED;
+	hot.left = (int64_t)t->granted;
+	hot.simulating = 0;
+}
+
+void window_close(struct thread *t)
+{
+	bool simulated = hot.simulating;
+
+	if (simulated) {
+		t->counts.exact[COUNT_SIMULATED] += window_used(t);
+		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+	}
+	t->counts.exact[COUNT_ACCESSES] = window_accesses(t);
+	t->counts.exact[COUNT_BLOCKS] = window_blocks(t);
+	hot.simulating = 0;
+	t->granted = 0;
+	hot.left = 0;
+	hot.blocks_left = BLOCKS_GRANTED;
+	if (simulated)
+		evaluate_append(t);
 }
 
 /* ---- one thread ---- */
@@ -163,14 +289,14 @@ static void thread_clear(struct thread *t)
 	struct thread old = *t;
 
 	*t = (struct thread){
-	    .frames = old.frames,
-	    .callees = old.callees,
-	    .invocations = old.invocations,
-	    .l1 = old.l1,
-	    .predictions = old.predictions,
-	    .touches = old.touches,
-	    .log = old.log,
-	    .log_mask = old.log_mask,
+		.frames = old.frames,
+		.callees = old.callees,
+		.invocations = old.invocations,
+		.l1 = old.l1,
+		.predictions = old.predictions,
+		.touches = old.touches,
+		.log = old.log,
+		.log_mask = old.log_mask,
 	};
 }
 
@@ -212,7 +338,7 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 {
 	t->stack_low = stack_low;
 	t->stack_high = stack_high;
-	hot = (struct hot){.thread = t, .busy = 1, .blocks_left = BLOCKS_GRANTED};
+	hot = (struct hot){ .thread = t, .busy = 1, .blocks_left = BLOCKS_GRANTED };
 	system_calls = 0;
 	t->hot = &hot;
 	t->id = (uint32_t)syscall(SYS_gettid);
@@ -250,13 +376,13 @@ static void thread_leave(struct thread *t)
 	window = window_after(t);
 	window_close(t);
 	frames_unwind_all(t);
-	hot = (struct hot){.left = INT64_MAX, .blocks_left = BLOCKS_GRANTED};
+	hot = (struct hot){ .left = INT64_MAX, .blocks_left = BLOCKS_GRANTED };
 	threads_lock();
 	t->state = THREAD_ENDED;
 	if (window > last_end)
 		__atomic_store_n(&last_end, window, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&runtime.alive, 1, __ATOMIC_RELAXED);
-	obituaries[n_obituaries++ % OBITUARIES] = (struct obituary){pthread_self(), window};
+	obituaries[n_obituaries++ % OBITUARIES] = (struct obituary){ pthread_self(), window };
 	joins_forget(t);
 	if (t->joiner)
 		thread_resume(t->joiner, window);
@@ -286,13 +412,11 @@ struct thread *thread_attach(void)
 
 	if (!runtime.on)
 		return NULL;
-	hot.busy++;
 	threads_lock();
 	t = thread_new(n_created == 0 ? 0 : threads_earliest());
 	if (!t)
 		runtime.not_simulated++;
 	threads_unlock();
-	hot.busy--;
 	if (t)
 		thread_enter(t, here - stack_limit(), here + MAIN_ABOVE);
 	return t;
@@ -369,14 +493,12 @@ static void thread_create_failed(struct thread *t)
  * thread's. */
 static void thread_known(struct thread *t, uint32_t number, pthread_t handle)
 {
-	hot.busy++;
 	threads_lock();
 	if (t->number == number && !t->has_handle) {
 		t->handle = handle;
 		t->has_handle = true;
 	}
 	threads_unlock();
-	hot.busy--;
 }
 
 /* In the new thread. */
@@ -402,8 +524,7 @@ static struct thread *thread_find_live(pthread_t handle)
 	for (size_t i = 0; i < THREADS; i++) {
 		struct thread *t = thread_at(i);
 
-		if (t && t->has_handle && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) &&
-		    pthread_equal(t->handle, handle))
+		if (t && t->has_handle && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) && pthread_equal(t->handle, handle))
 			return t;
 	}
 	return NULL;
@@ -460,7 +581,7 @@ static int thread_run_c11(void *thread)
 }
 
 EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*run)(void *),
-                          void *restrict argument)
+			  void *restrict argument)
 {
 	size_t stack_bytes = 0;
 	uint32_t number;
@@ -524,24 +645,12 @@ EXPORT int thrd_join(thrd_t thread, int *result)
 
 /* ---- the first thread, the end of the process, fork ---- */
 
-void threads_init(void)
-{
-	pthread_key_create(&at_end, thread_on_end);
-	thread_attach();
-}
-
-void threads_finish(void)
-{
-	if (hot.thread)
-		thread_leave(hot.thread);
-}
-
 /* In the child: only the calling thread is there. */
-void threads_fork(void)
+static void threads_fork(void)
 {
 	struct thread *self = hot.thread;
 
-	lock = (struct spin){0};
+	threads_unlock(); /* which this thread has locked */
 	n_obituaries = 0;
 	last_end = 0;
 	if (self)
@@ -551,4 +660,17 @@ void threads_fork(void)
 			threads[i]->state = THREAD_FREE;
 	}
 	runtime.alive = self ? 1 : 0;
+	meetings_fork();
+}
+
+void threads_init(void)
+{
+	pthread_atfork(threads_lock, threads_unlock, threads_fork);
+	pthread_key_create(&at_end, thread_on_end);
+}
+
+void threads_finish(void)
+{
+	if (hot.thread)
+		thread_leave(hot.thread);
 }

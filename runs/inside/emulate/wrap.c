@@ -12,12 +12,12 @@
 
 /* Both names are written out, for some may not be written alone (base/banned.h): `before` tells what it touches, then the real
  * one is called. */
-#define WRAP(result, wrap, real, parameters, arguments, before)                                                                  \
-	result real parameters;                                                                                                  \
-	EXPORT result wrap parameters                                                                                            \
-	{                                                                                                                        \
-		before;                                                                                                          \
-		return real arguments;                                                                                           \
+#define WRAP(result, wrap, real, parameters, arguments, before)                                                                            \
+	result real parameters;                                                                                                            \
+	EXPORT result wrap parameters                                                                                                      \
+	{                                                                                                                                  \
+		before;                                                                                                                    \
+		return real arguments;                                                                                                     \
 	}
 
 /* ---- memory and strings, whose accesses no compiler instruments: ranges; what they write is counted ---- */
@@ -80,8 +80,7 @@ static void appends(char *to, const char *from, size_t n)
 WRAP(char *, __wrap_strcat, __real_strcat, (char *to, const char *from), (to, from), appends(to, from, strlen(from) + 1))
 WRAP(char *, __wrap___strcat_chk, __real___strcat_chk, (char *to, const char *from, size_t room), (to, from, room),
      appends(to, from, strlen(from) + 1))
-WRAP(char *, __wrap_strncat, __real_strncat, (char *to, const char *from, size_t n), (to, from, n),
-     appends(to, from, strnlen(from, n) + 1))
+WRAP(char *, __wrap_strncat, __real_strncat, (char *to, const char *from, size_t n), (to, from, n), appends(to, from, strnlen(from, n) + 1))
 WRAP(char *, __wrap___strncat_chk, __real___strncat_chk, (char *to, const char *from, size_t n, size_t room), (to, from, n, room),
      appends(to, from, strnlen(from, n) + 1))
 
@@ -97,24 +96,24 @@ WRAP(int, __wrap_strcmp, __real_strcmp, (const char *a, const char *b), (a, b), 
 WRAP(int, __wrap_strncmp, __real_strncmp, (const char *a, const char *b, size_t n), (a, b, n), compares(a, b, n, true))
 
 /* What they look at is known once they have found it. */
-#define WRAP_SEARCH(result, wrap, real, parameters, arguments, looked_at)                                                        \
-	result real parameters;                                                                                                  \
-	EXPORT result wrap parameters                                                                                            \
-	{                                                                                                                        \
-		result found = real arguments;                                                                                   \
-                                                                                                                                 \
-		reads(s, looked_at);                                                                                             \
-		return found;                                                                                                    \
+#define WRAP_SEARCH(result, wrap, real, parameters, arguments, looked_at)                                                                  \
+	result real parameters;                                                                                                            \
+	EXPORT result wrap parameters                                                                                                      \
+	{                                                                                                                                  \
+		result found = real arguments;                                                                                             \
+                                                                                                                                           \
+		reads(s, looked_at);                                                                                                       \
+		return found;                                                                                                              \
 	}
 
 WRAP_SEARCH(size_t, __wrap_strlen, __real_strlen, (const char *s), (s), found + 1)
 WRAP_SEARCH(size_t, __wrap_strnlen, __real_strnlen, (const char *s, size_t n), (s, n), found)
 WRAP_SEARCH(void *, __wrap_memchr, __real_memchr, (const void *s, int c, size_t n), (s, c, n),
-            found ? (size_t)((const char *)found - (const char *)s) + 1 : n)
+	    found ? (size_t)((const char *)found - (const char *)s) + 1 : n)
 WRAP_SEARCH(char *, __wrap_strchr, __real_strchr, (const char *s, int c), (s, c), found ? (size_t)(found - s) + 1 : strlen(s) + 1)
 WRAP_SEARCH(char *, __wrap_strrchr, __real_strrchr, (const char *s, int c), (s, c), strlen(s) + 1)
 WRAP_SEARCH(char *, __wrap_strstr, __real_strstr, (const char *s, const char *text), (s, text),
-            found ? (size_t)(found - s) + 1 : strlen(s) + 1)
+	    found ? (size_t)(found - s) + 1 : strlen(s) + 1)
 
 /* clang from version 15 on calls these by name. */
 EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
@@ -149,8 +148,7 @@ static void forgets(void *at)
 		pages_forget((uintptr_t)at, bytes);
 }
 
-#define WRAP_HEAP(result, name, parameters, arguments, before)                                                                   \
-	WRAP(result, __wrap_##name, __real_##name, parameters, arguments, before)
+#define WRAP_HEAP(result, name, parameters, arguments, before) WRAP(result, __wrap_##name, __real_##name, parameters, arguments, before)
 
 WRAP_HEAP(void *, malloc, (size_t n), (n), counts(n))
 WRAP_HEAP(void *, calloc, (size_t n, size_t size), (n, size), counts(n *size))
@@ -171,12 +169,12 @@ EXPORT void __wrap_free(void *at)
 }
 
 /* operator new, which only programs in C++ have. */
-#define WRAP_NEW(name, parameters, arguments)                                                                                    \
-	void *__real_##name parameters __attribute__((weak));                                                                    \
-	EXPORT void *__wrap_##name parameters                                                                                    \
-	{                                                                                                                        \
-		counts(n);                                                                                                       \
-		return __real_##name arguments;                                                                                  \
+#define WRAP_NEW(name, parameters, arguments)                                                                                              \
+	void *__real_##name parameters __attribute__((weak));                                                                              \
+	EXPORT void *__wrap_##name parameters                                                                                              \
+	{                                                                                                                                  \
+		counts(n);                                                                                                                 \
+		return __real_##name arguments;                                                                                            \
 	}
 
 WRAP_NEW(_Znwm, (size_t n), (n))

@@ -3,6 +3,8 @@
 #ifndef RUNS_EMULATE_WRAPPED_H
 #define RUNS_EMULATE_WRAPPED_H
 
+/* clang-format off */
+
 /* In wrap_calls.c: functions of the C library that are one system call, only counted, whatever their arguments and results are. */
 #define WRAPPED_CALLS(X) \
 	X("read") X("write") X("pread") X("pwrite") X("pread64") X("pwrite64") X("readv") X("writev") X("preadv") X("pwritev") \
