@@ -1,6 +1,7 @@
 #include "base/rng.h"
 
 #include "base/error.h"
+#include "base/mem.h"
 
 #include <math.h>
 
@@ -90,4 +91,16 @@ void rng_shuffle(struct rng *rng, size_t *items, size_t n)
 		items[left - 1] = items[j];
 		items[j] = kept;
 	}
+}
+
+void rng_deal(struct rng *rng, size_t n, size_t parts, size_t *part)
+{
+	size_t *order = mem_new(n, sizeof(*order));
+
+	for (size_t i = 0; i < n; i++)
+		order[i] = i;
+	rng_shuffle(rng, order, n);
+	for (size_t i = 0; i < n; i++)
+		part[order[i]] = i % parts;
+	free(order);
 }

@@ -1,0 +1,28 @@
+/* Reads JSON objects whose members are all required, without a check after each: the first error is kept, after it nothing is read any more,
+ * and every function returns the lowest value that it may, "", false or NULL. */
+#ifndef BASE_JSON_READER_H
+#define BASE_JSON_READER_H
+
+#include "base/json.h"
+
+struct json_reader {
+	const char *name; /* of the document; errors begin with it */
+	struct assay_error *err;
+	enum assay_status st;
+};
+
+/* Keeps an error of its own, ASSAY_E_FORMAT, unless there is one; the text begins with the name. */
+void json_reader_fail(struct json_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+void json_reader_keys(struct json_reader *r, const cJSON *object, const char *what, const char *const *keys, size_t n);
+const char *json_reader_text(struct json_reader *r, const cJSON *object, const char *key); /* borrowed */
+double json_reader_number(struct json_reader *r, const cJSON *object, const char *key, double low, double high);
+size_t json_reader_size(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high); /* a whole number */
+bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *key);
+const cJSON *json_reader_object(struct json_reader *r, const cJSON *object, const char *key);
+const cJSON *json_reader_array(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high); /* by number of elements */
+double *json_reader_numbers(struct json_reader *r, const cJSON *object, const char *key, double low, double high, size_t n); /* [n], free() it */
+/* The same from an array that is at hand, into out[n]. */
+void json_reader_fill(struct json_reader *r, const cJSON *array, const char *key, double low, double high, size_t n, double *out);
+
+#endif
