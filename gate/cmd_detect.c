@@ -6,6 +6,7 @@
 #include "gate/cmd.h"
 #include "gate/cmd_detect.h"
 #include "gate/detect/detect.h"
+#include "model/published/published.h"
 #include "runs/running/version.h"
 
 static const char doc[] =
@@ -94,18 +95,13 @@ struct arguments {
 
 static void parse_model(struct arguments *a, const char *arg, struct argp_state *state)
 {
-	static const struct scorer_kind *const kinds[] = { &scorer_autoencoder, &scorer_paper, &scorer_som, &scorer_mahalanobis };
+	const struct scorer_kind *scorer = scorer_named(arg);
 
-	a->detect.mann_whitney = strcmp(arg, "mann-whitney") == 0;
-	if (a->detect.mann_whitney)
-		return;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(arg, kinds[i]->name) != 0)
-			continue;
-		a->detect.detector.scorer = kinds[i];
-		return;
-	}
-	cli_refuse(state, "unknown model '%s': there are autoencoder, paper, som, mahalanobis, mann-whitney", arg);
+	a->detect.comparison = comparison_named(arg);
+	if (scorer)
+		a->detect.detector.scorer = scorer;
+	if (!scorer && !a->detect.comparison)
+		cli_refuse(state, "unknown model '%s': there are autoencoder, paper, som, mahalanobis, mann-whitney", arg);
 }
 
 static void parse_paper(struct arguments *a)
@@ -124,12 +120,12 @@ static void parse_threshold(struct arguments *a, const char *arg, struct argp_st
 	struct detector_options *d = &a->detect.detector;
 
 	if (strcmp(arg, "held-out") == 0) {
-		d->threshold = DETECTOR_HELD_OUT;
+		d->rule = &detector_held_out;
 	} else if (strcmp(arg, "deviation") == 0) {
-		d->threshold = DETECTOR_DEVIATION;
+		d->rule = &detector_deviation;
 	} else if (text_double(arg, &d->fixed) && d->fixed > 0 && d->fixed <= 1) {
-		d->threshold = DETECTOR_FIXED;
-		d->scaling = DETECTOR_UNIT;
+		d->rule = &detector_fixed;
+		d->scaling = &detector_range;
 	} else {
 		cli_refuse(state, "--threshold is held-out, deviation or a number above 0 and up to 1, not '%s'", arg);
 	}

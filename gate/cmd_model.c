@@ -45,17 +45,9 @@ struct arguments {
 
 static void parse_model(struct arguments *a, const char *arg, struct argp_state *state)
 {
-	static const struct scorer_kind *const kinds[] = { &scorer_autoencoder, &scorer_paper, &scorer_som, &scorer_mahalanobis };
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kinds[i]->name, arg) != 0)
-			continue;
-		if (!kinds[i]->write)
-			cli_refuse(state, "a model of the kind '%s' cannot be kept", arg);
-		a->detector.scorer = kinds[i];
-		return;
-	}
-	cli_refuse(state, "unknown model '%s': there are autoencoder, paper, som, mahalanobis", arg);
+	a->detector.scorer = scorer_named(arg);
+	if (!a->detector.scorer)
+		cli_refuse(state, "unknown model '%s': there are autoencoder, paper, som, mahalanobis", arg);
 }
 
 static error_t parse_train(int key, char *arg, struct argp_state *state)

@@ -21,7 +21,7 @@ enum counter_role {
 struct counter_about {
 	enum counter_role role;
 	enum trouble trouble; /* what it speaks for when there is more of it */
-	double material;      /* the smallest difference that would matter, in the column's own unit */
+	double min_relevant_delta;      /* the smallest difference that would matter, in the column's own unit */
 	double cost_ns;       /* of one event, about: orders of magnitude, to weigh counters against each other */
 	double scale;         /* the column's value times this is in `unit` */
 	const char *unit;     /* "per 1000 accesses and blocks" */

@@ -2,14 +2,12 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "model/anomaly/calibrate.h"
+#include "model/anomaly/detector_parts.h"
 #include "runs/inside/changes/demangle.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-
-#define MANNWHITNEY_RUNS_MIN 4 /* as model/anomaly/rival.h has it */
 
 #define SKIP_CODE(constant, code, text) code,
 #define SKIP_TEXT(constant, code, text) text,
@@ -145,8 +143,8 @@ static enum assay_status observe_both(const struct detect_options *options, stru
 	if (in->model) {
 		o.inclusive = (const char *const *)in->model->inclusive;
 		o.n_inclusive = in->model->n_inclusive;
-		o.much = (const char *const *)in->model->much;
-		o.n_much = in->model->n_much;
+		o.active_names = (const char *const *)in->model->active_names;
+		o.n_active = in->model->n_active;
 	}
 	st = observe(in->new, &o, &d->seen, err);
 	o.other = in->new;
@@ -165,7 +163,7 @@ static void compare_at_like_inputs(const struct detect_options *options, struct 
 	bool common = !in->old || input_common(in->old, in->new);
 	struct buf text = BUF_INIT;
 
-	if (in->old && !options->mann_whitney && options->detector.scaling != DETECTOR_ASINH)
+	if (in->old && !options->comparison && !options->detector.scaling->stretched)
 		return;
 	if (in->old)
 		like_inputs_learn(in->old, &d->normal, numbers == theirs ? numbers : 0, common, &d->like);
@@ -203,20 +201,20 @@ static double rate_of(const struct detect_options *options, size_t runs)
 {
 	double smallest = 1 / (double)(runs + 1);
 
-	if (options->mann_whitney || options->detector.threshold != DETECTOR_HELD_OUT ||
-	    runs >= calibrate_runs_needed(options->detector.rate))
+	if (options->comparison || !detector_holds_out(&options->detector) ||
+	    runs >= detector_runs_needed(options->detector.rate))
 		return options->detector.rate;
-	while (calibrate_runs_needed(smallest) > runs)
+	while (detector_runs_needed(smallest) > runs)
 		smallest = nextafter(smallest, 1);
 	return smallest;
 }
 
 static size_t runs_needed(const struct detect_options *options)
 {
-	size_t needed = options->mann_whitney ? MANNWHITNEY_RUNS_MIN : DETECT_RUNS_MIN;
+	size_t needed = options->comparison ? options->comparison->runs_least : DETECT_RUNS_MIN;
 
-	if (!options->mann_whitney && options->detector.threshold == DETECTOR_HELD_OUT)
-		needed = calibrate_runs_needed(options->detector.rate);
+	if (!options->comparison && detector_holds_out(&options->detector))
+		needed = detector_runs_needed(options->detector.rate);
 	return needed < DETECT_RUNS_MIN ? DETECT_RUNS_MIN : needed;
 }
 
@@ -229,8 +227,8 @@ static enum assay_status learn_and_judge(const struct detect_options *options, s
 		d->about = detector_about(d->input->model->detector);
 		return detector_judge(d->input->model->detector, &d->seen.observations, &d->detection, err);
 	}
-	if (options->mann_whitney)
-		return mannwhitney_judge(&d->normal.observations, &d->seen.observations, o.rate, &d->detection, err);
+	if (options->comparison)
+		return options->comparison->judge(&d->normal.observations, &d->seen.observations, o.rate, &d->detection, err);
 	o.rate = d->rate_used;
 	st = detector_fit(&d->normal.observations, &o, &d->detector, err);
 	if (st)

@@ -10,13 +10,13 @@
 #include "gate/detect/model_file.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/places.h"
-#include "model/anomaly/rival.h"
+#include "model/anomaly/detector.h"
 
 #define DETECT_RUNS_MIN 3 /* normal runs: with fewer nothing can be held out from two others */
 
 struct detect_options {
 	struct detector_options detector;
-	bool mann_whitney; /* the test of run means instead of a detector */
+	const struct comparison *comparison; /* in place of a detector; NULL: none */
 	struct observe_options observe;
 };
 

@@ -61,7 +61,7 @@ static bool matters(const struct change *c)
 {
 	double difference = fabs(c->now - c->normal) * c->share;
 
-	return c->there && difference >= c->about.material && difference >= LEAST_OTHER * fmax(fabs(c->normal), fabs(c->now));
+	return c->there && difference >= c->about.min_relevant_delta && difference >= LEAST_OTHER * fmax(fabs(c->normal), fabs(c->now));
 }
 
 static void subtract_consequences(const char *const *columns, size_t p, struct change *changes)

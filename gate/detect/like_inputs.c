@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "model/anomaly/scale.h"
 
 #include <math.h>
 #include <string.h>
@@ -322,7 +321,7 @@ void like_inputs_learn(const struct side *side, struct observed *normal, size_t 
 		input[r] = SIZE_MAX;
 	for (size_t f = 0; f < normal->observations.functions && like.n_inputs > 1; f++) {
 		for (size_t c = 0; c < normal->observations.values.cols; c++) {
-			struct cell cell = cell_of(normal, &by, f, c, scale_stretch(normal->material[c], TOLERANCE));
+			struct cell cell = cell_of(normal, &by, f, c, detector_stretch(normal->min_relevant_delta[c], TOLERANCE));
 
 			if (normal->per_call[c])
 				learn_cell(&cell, &inputs, &like, drop);

@@ -126,7 +126,7 @@ static void find_group(const struct contributions *c, enum decision decision, st
 }
 
 /* member[space->n] of the group. */
-static void find_members(const struct stressor_rates *rates, const struct signature_space *space, struct likeness *l,
+static void find_members(const struct stressor_rates *rates, const struct counter_likeness_space *space, struct likeness *l,
                          bool *member)
 {
 	for (size_t i = 0; i < space->n && l->group; i++) {
@@ -142,7 +142,7 @@ static void find_members(const struct stressor_rates *rates, const struct signat
 
 /* ---- functions ---- */
 
-static void compare_one(const struct stressor_rates *rates, const struct signature_space *space, const bool *member,
+static void compare_one(const struct stressor_rates *rates, const struct counter_likeness_space *space, const bool *member,
                         const struct detected *d, const struct detected_function *found, struct likeness *l)
 {
 	double *log_rates = mem_new(rates->log_rates.cols, sizeof(*log_rates)),
@@ -155,13 +155,13 @@ static void compare_one(const struct stressor_rates *rates, const struct signatu
 		                         .group = { (double)NAN, (double)NAN, 0 } };
 	f->missing = added_rates(d, found->symbol, l->improved, rates->unit, log_rates);
 	if (!f->missing) {
-		signature_similarities(space, log_rates, similarity);
+		counter_likeness_similarities(space, log_rates, similarity);
 		for (size_t i = 1; i < space->n; i++)
 			most = similarity[i] > similarity[most] ? i : most;
 		f->most_like = rates->stressors[space->row[most]];
 		f->most_similarity = similarity[most];
 		if (l->group)
-			f->group = signature_match_of(similarity, member, space->n);
+			f->group = counter_likeness_match_of(similarity, member, space->n);
 	}
 	free(log_rates);
 	free(similarity);
@@ -184,11 +184,11 @@ void likeness_compare(const struct stressor_rates *rates, enum decision decision
 {
 	const struct detected *d = &evidence->detected;
 	struct likeness l = { .improved = decision == DECISION_IMPROVED, .fingerprints = rates->fingerprints };
-	struct signature_space space = { .n = 0 };
+	struct counter_likeness_space space = { .n = 0 };
 	bool *member;
 	size_t first, n = function_evidence_leading(evidence, decision, &first);
 
-	signature_space_of(&rates->log_rates, &space);
+	counter_likeness_space_of(&rates->log_rates, &space);
 	l.stressors = space.n;
 	l.counters = mem_new(space.p, sizeof(char *));
 	l.functions = mem_new(n, sizeof(*l.functions));
@@ -196,13 +196,13 @@ void likeness_compare(const struct stressor_rates *rates, enum decision decision
 	for (size_t k = 0; k < space.p; k++)
 		l.counters[l.n_counters++] = d->seen.columns[space.column[k]];
 	member = mem_new(space.n, sizeof(*member));
-	if (space.p < SIGNATURE_COUNTERS_MIN) {
+	if (space.p < COUNTER_LIKENESS_COUNTERS_MIN) {
 		l.missing = mem_format(
 		    "functions and stressors have %zu counter%s in common that differ%s between stressors, and it takes %d",
-		    space.p, space.p == 1 ? "" : "s", space.p == 1 ? "s" : "", SIGNATURE_COUNTERS_MIN);
-	} else if (space.n < SIGNATURE_STRESSORS_MIN) {
+		    space.p, space.p == 1 ? "" : "s", space.p == 1 ? "s" : "", COUNTER_LIKENESS_COUNTERS_MIN);
+	} else if (space.n < COUNTER_LIKENESS_STRESSORS_MIN) {
 		l.missing = mem_format("only %zu stressor%s counter signatures, and it takes %d", space.n,
-		                       space.n == 1 ? " has" : "s have", SIGNATURE_STRESSORS_MIN);
+		                       space.n == 1 ? " has" : "s have", COUNTER_LIKENESS_STRESSORS_MIN);
 	} else {
 		find_group(contributions, decision, &l);
 		find_members(rates, &space, &l, member);
@@ -211,7 +211,7 @@ void likeness_compare(const struct stressor_rates *rates, enum decision decision
 		judge(&l);
 	}
 	free(member);
-	signature_space_release(&space);
+	counter_likeness_space_release(&space);
 	*out = l;
 }
 

@@ -6,7 +6,7 @@
 #include "gate/decide/contributions.h"
 #include "gate/detect/evidence.h"
 #include "gate/detect/stressor_rates.h"
-#include "model/profile/signature.h"
+#include "model/profile/counter_likeness.h"
 
 #define LIKENESS_FUNCTIONS 5   /* leading ones that are compared */
 #define LIKENESS_LEVEL     .05 /* of p, for all functions together */
@@ -18,7 +18,7 @@ struct likeness_function {
 	const char *missing;   /* why it is not compared; NULL: it is */
 	const char *most_like; /* the most similar stressor; borrowed */
 	double most_similarity;
-	struct signature_match group; /* p as it is for one function; NaN: there is no group */
+	struct counter_likeness_match group; /* p as it is for one function; NaN: there is no group */
 	bool matches;                 /* similar enough, and that is hardly chance, even of so many functions */
 };
 

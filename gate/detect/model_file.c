@@ -17,7 +17,7 @@ void model_file_release(struct model_file *model)
 {
 	texts_free(model->counters, model->n_counters);
 	texts_free(model->inclusive, model->n_inclusive);
-	texts_free(model->much, model->n_much);
+	texts_free(model->active_names, model->n_active);
 	free(model->what);
 	free(model->trained);
 	free(model->hardware_type);
@@ -47,7 +47,7 @@ void model_file_make(const struct side *side, const struct observed *observed, c
 		.counters = texts_copy(observed->observations.columns, observed->observations.values.cols),
 		.n_counters = observed->observations.values.cols,
 		.inclusive = mem_new(observed->observations.functions, sizeof(char *)),
-		.much = mem_new(observed->observations.functions, sizeof(char *)),
+		.active_names = mem_new(observed->observations.functions, sizeof(char *)),
 		.observe = *observe,
 		.options = *options,
 		.like = *like,
@@ -59,11 +59,11 @@ void model_file_make(const struct side *side, const struct observed *observed, c
 			model.inclusive[model.n_inclusive++] = mem_string(observed->functions[f]);
 	for (size_t f = 0; f < observed->observations.functions; f++)
 		if (observed->share[f] >= observe->least_share)
-			model.much[model.n_much++] = mem_string(observed->functions[f]);
+			model.active_names[model.n_active++] = mem_string(observed->functions[f]);
 	memcpy(model.digest, side->digest, sizeof(model.digest));
 	model.observe.other = NULL;
-	model.observe.inclusive = model.observe.only = model.observe.much = NULL;
-	model.observe.n_inclusive = model.observe.n_only = model.observe.n_much = 0;
+	model.observe.inclusive = model.observe.only = model.observe.active_names = NULL;
+	model.observe.n_inclusive = model.observe.n_only = model.observe.n_active = 0;
 	*like = (struct like_inputs){ .inputs = NULL };
 	*detector = NULL;
 	*out = model;
@@ -91,7 +91,7 @@ cJSON *model_file_json(const struct model_file *m)
 	cJSON_AddStringToObject(root, "hardware_type", m->hardware_type);
 	add_texts(root, "counters", m->counters, m->n_counters);
 	add_texts(root, "with_nested", m->inclusive, m->n_inclusive);
-	add_texts(root, "with_share", m->much, m->n_much);
+	add_texts(root, "with_share", m->active_names, m->n_active);
 	cJSON_AddStringToObject(root, "samples_sha256", m->digest);
 	cJSON_AddStringToObject(root, "model", m->options.scorer->name);
 	cJSON_AddNumberToObject(root, "rate", m->options.rate);
@@ -207,17 +207,13 @@ static enum record_back_end back_end_of(struct reading *r, const cJSON *root)
 
 static const struct scorer_kind *scorer_of(struct reading *r, const cJSON *root)
 {
-	static const struct scorer_kind *const kinds[] = { &scorer_autoencoder, &scorer_paper, &scorer_som, &scorer_mahalanobis };
 	char *name = text_of(r, root, "model");
-	const struct scorer_kind *found = NULL;
+	const struct scorer_kind *found = scorer_named(name);
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (strcmp(name, kinds[i]->name) == 0)
-			found = kinds[i];
 	if (!r->st && !found)
 		r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: unknown model '%s'", r->name, name);
 	free(name);
-	return found ? found : kinds[0];
+	return found ? found : &scorer_autoencoder;
 }
 
 static void read_observe(struct reading *r, const cJSON *root, struct observe_options *out)
@@ -264,7 +260,7 @@ static void read_all(struct reading *r, const cJSON *root, struct model_file *m)
 	m->counters = texts_of(r, root, "counters", MODEL_FILE_COUNTERS_MAX, &m->n_counters);
 	m->inclusive = texts_of(r, root, "with_nested", RECORD_FUNCTIONS_MAX, &m->n_inclusive);
 	if (cJSON_GetObjectItemCaseSensitive(root, "with_share")) /* models of before have learned no others */
-		m->much = texts_of(r, root, "with_share", RECORD_FUNCTIONS_MAX, &m->n_much);
+		m->active_names = texts_of(r, root, "with_share", RECORD_FUNCTIONS_MAX, &m->n_active);
 	read_digest(r, root, m->digest);
 	m->options.scorer = scorer_of(r, root);
 	m->options.rate = number_of(r, root, "rate", 1e-9, 1);

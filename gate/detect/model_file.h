@@ -17,8 +17,8 @@ struct model_file {
 	size_t n_counters;
 	char **inclusive;     /* [n_inclusive] functions that were taken with nested calls, by name */
 	size_t n_inclusive;
-	char **much;          /* [n_much] functions that did at least least_share of all, by name; none in models that knew no others */
-	size_t n_much;
+	char **active_names;          /* [n_active] functions that did at least least_share of all, by name; none in models that knew no others */
+	size_t n_active;
 	struct observe_options observe; /* how samples were put together; no pointers */
 	char digest[DIGEST_HEX_BYTES];  /* of the samples */
 	struct detector_options options; /* scorer, rate, seed... it was fitted with */

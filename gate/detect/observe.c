@@ -18,7 +18,7 @@ ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS
 struct work {
 	const struct side *side;
 	const struct observe_options *options;
-	struct observe_names names, inclusive, only, much;
+	struct observe_names names, inclusive, only, active_names;
 	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
 	struct observed *out;            /* its columns, remarks and counts are filled in */
 	size_t n_columns;
@@ -42,7 +42,7 @@ static void columns_find(struct work *w)
 	bool worked = has_work(&w->side->runs[0]);
 
 	o->columns = mem_new(n + 1, sizeof(o->columns[0]));
-	o->material = mem_new(n + 1, sizeof(double));
+	o->min_relevant_delta = mem_new(n + 1, sizeof(double));
 	o->per_call = mem_new(n + 1, sizeof(bool));
 	for (size_t c = 0; c <= n; c++) {
 		const char *name = c < n ? counters[c] : COUNTERS_TIME;
@@ -51,7 +51,7 @@ static void columns_find(struct work *w)
 		if (c < n ? !counter_watched(w->side->back_end, name) : !counter_time_watched(w->side->back_end))
 			continue;
 		o->columns[w->n_columns] = mem_string(name);
-		o->material[w->n_columns] = about.material;
+		o->min_relevant_delta[w->n_columns] = about.min_relevant_delta;
 		o->per_call[w->n_columns++] = about.role == COUNTER_WORK || c == n || !worked;
 	}
 	free(counters);
@@ -192,7 +192,7 @@ static void find_small(struct work *w)
 		w->small[i] = OBSERVE_REMARKS;
 		if (w->options->only && observe_names_find(&w->only, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_UNASKED;
-		else if (little(&here[i], least) && little(&there[i], least) && observe_names_find(&w->much, w->names.items[i]) == SIZE_MAX)
+		else if (little(&here[i], least) && little(&there[i], least) && observe_names_find(&w->active_names, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_LITTLE_WORK;
 		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
 			w->small[i] = OBSERVE_NESTED;
@@ -215,9 +215,9 @@ static void begin(struct work *w)
 	for (size_t i = 0; i < w->options->n_only; i++)
 		observe_names_add(&w->only, w->options->only[i]);
 	observe_names_sort(&w->only);
-	for (size_t i = 0; i < w->options->n_much; i++)
-		observe_names_add(&w->much, w->options->much[i]);
-	observe_names_sort(&w->much);
+	for (size_t i = 0; i < w->options->n_active; i++)
+		observe_names_add(&w->active_names, w->options->active_names[i]);
+	observe_names_sort(&w->active_names);
 	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
 	find_small(w);
 	for (size_t k = 0; k < OBSERVE_REMARKS; k++)
@@ -341,7 +341,7 @@ static void point(struct work *w)
 	o->observations.runs = w->side->n;
 	o->observations.functions_names = (const char *const *)o->functions;
 	o->observations.columns = (const char *const *)o->columns;
-	o->observations.material = o->material;
+	o->observations.min_relevant_delta = o->min_relevant_delta;
 }
 
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out,
@@ -368,7 +368,7 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	}
 	observe_names_release(&w.inclusive);
 	observe_names_release(&w.only);
-	observe_names_release(&w.much);
+	observe_names_release(&w.active_names);
 	free(w.small);
 	free(w.cells);
 	observed_release(&observed);
@@ -389,7 +389,7 @@ void observed_release(struct observed *observed)
 	free(observed->share);
 	free(observed->functions);
 	free(observed->columns);
-	free(observed->material);
+	free(observed->min_relevant_delta);
 	free(observed->per_call);
 	free(observed->function);
 	free(observed->run);

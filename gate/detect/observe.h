@@ -18,8 +18,8 @@ struct observe_options {
 	size_t n_inclusive;
 	const char *const *only;      /* [n_only] names that are looked at; NULL: all */
 	size_t n_only;
-	const char *const *much;      /* [n_much] names that do enough in what these are compared with, where that is not here (a kept model) */
-	size_t n_much;
+	const char *const *active_names;      /* [n_active] names that do enough in what these are compared with, where that is not here (a kept model) */
+	size_t n_active;
 };
 #define OBSERVE_LEARNED .01 /* of least_share is enough to be learned: what does little in all normal runs may do much in a new one */
 extern const struct observe_options observe_defaults;
@@ -44,7 +44,7 @@ const char *observe_remark_text(enum observe_remark_kind kind);
 struct observed {
 	struct observations observations; /* points into what follows; functions by name, runs as in the side */
 	size_t *function, *run;
-	double *weight, *material, *ns;   /* ns [n]: mean duration of a call of the sample without nested ones, for weighing functions by time; of
+	double *weight, *min_relevant_delta, *ns;   /* ns [n]: mean duration of a call of the sample without nested ones, for weighing functions by time; of
 					   * emulated ones its accesses and blocks instead */
 	bool *per_call;                   /* [columns] a mean over calls, not over work: it may follow what the program is asked to do */
 	char **functions, **columns;      /* those that have samples here; names without what compilers put behind them (".constprop.0") */

@@ -1,7 +1,6 @@
 #include "gate/profile/paper_profile.h"
 
 #include "base/mem.h"
-#include "model/scale.h"
 
 /* Says what the runs lack, when they cannot be fitted. */
 static enum assay_status too_few(const struct run_set *runs, const struct dataset *d, struct assay_error *err)
@@ -34,7 +33,7 @@ enum assay_status paper_profile_of(const struct evidence *evidence, const struct
 	} else {
 		memcpy(X.at, profile.dataset.X.at, X.rows * X.cols * sizeof(double));
 		scale = mem_new(2 * X.cols, sizeof(double));
-		scale_standardise(&X, scale, scale + X.cols);
+		gbt_standardise(&X, scale, scale + X.cols);
 		st = gbt_fit(&X, profile.dataset.y, &gbt_paper, &profile.gbt, err);
 	}
 	free(scale);

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "model/trees/gbt.h"
+#include "model/published/gbt.h"
 #include "runs/running/evidence.h"
 
 struct paper_profile {

@@ -6,11 +6,10 @@
 #ifndef MODEL_ANOMALY_AUTOENCODER_H
 #define MODEL_ANOMALY_AUTOENCODER_H
 
-#include "base/error.h"
+#include "base/json_reader.h"
 #include "base/mat.h"
 #include "model/anomaly/lanes.h"
 
-#include <cjson/cJSON.h>
 #include <stdint.h>
 
 #define AUTOENCODER_DEPTH_MAX   5          /* layers each way */
@@ -38,7 +37,6 @@ struct autoencoder_training {
 	size_t checks; /* with held-out rows: times that their error is looked at; the best of these states is kept */
 	size_t stop;   /* epochs after which to end all the same, on the way to `epochs`; 0: never */
 };
-extern const struct autoencoder_training autoencoder_published; /* descent, .01, batches of 100, 100 epochs */
 
 struct autoencoder;
 
@@ -68,7 +66,7 @@ double autoencoder_error(const struct autoencoder *ae, const struct mat *rows);
 
 /* {"hidden", "output", "tied", "widths", "layers": [{"weights", "biases"}]}; a tied layer of the way back has no weights. */
 cJSON *autoencoder_write(const struct autoencoder *ae);
-/* ASSAY_E_FORMAT, ASSAY_E_LIMIT: name what is wrong. columns: what the rows will have. */
-enum assay_status autoencoder_read(const cJSON *json, size_t columns, struct autoencoder **out, struct assay_error *err);
+/* columns: of the rows. NULL: *r has the error. */
+struct autoencoder *autoencoder_read(struct json_reader *r, const cJSON *json, size_t columns);
 
 #endif

@@ -1,21 +1,20 @@
-#include "model/anomaly/detector.h"
+/* A detector is fitted: what the observations are like, models of them, what their errors teach. */
+#include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "model/anomaly/clusters.h"
-#include "model/anomaly/detector_internal.h"
+#include "model/anomaly/termination.h"
 
 #include <math.h>
-#include <string.h>
 
 #define RUNS_LEAST 3 /* held out: each is compared with two others */
 
 const struct detector_options detector_defaults = {
 	.scorer = &scorer_autoencoder,
-	.scaling = DETECTOR_ASINH,
-	.threshold = DETECTOR_HELD_OUT,
+	.scaling = &detector_asinh,
+	.rule = &detector_held_out,
 	.rate = .05,
 	.tolerance = .05,
 	.t = 2,
@@ -26,55 +25,31 @@ const struct detector_options detector_defaults = {
 	.threads = 1,
 };
 
-const struct detector_options detector_paper = {
-	.scorer = &scorer_paper,
-	.scaling = DETECTOR_UNIT,
-	.threshold = DETECTOR_DEVIATION,
-	.rate = .05,
-	.tolerance = .05,
-	.t = 2,
-	.fixed = .2,
-	.single_sample = true,
-	.clusters_paper = true,
-	.folds = 4,
-	.seed = 1,
-	.threads = 1,
-};
-
-struct model_options detector_model_options(const struct detector_options *o)
+double detector_negligible(const struct detector_options *o)
 {
-	return (struct model_options){ .scorer = o->scorer, .scaling = o->scaling, .tolerance = o->tolerance,
-				       .watch = o->watch_constant, .seed = o->seed, .threads = o->threads };
+	return o->scaling->stretched ? 1.0 : 0.0;
 }
 
-struct calibrate_options detector_calibrate_options(const struct detector_options *o)
+bool detector_holds_out(const struct detector_options *o)
 {
-	return (struct calibrate_options){ .rate = o->rate, .least = o->scaling == DETECTOR_ASINH ? 1.0 : 0.0, .single_sample = o->single_sample };
+	return o->rule->holds_out;
 }
 
 void detector_free(struct detector *d)
 {
 	if (!d)
 		return;
-	for (size_t j = 0; d->columns && j < d->about.columns; j++)
-		free(d->columns[j]);
-	for (size_t f = 0; f < d->about.functions; f++) {
-		if (d->functions)
-			free(d->functions[f]);
-		if (d->errors)
-			free(d->errors[f]);
-	}
-	for (size_t i = 0; i < d->n_models; i++)
-		model_release(&d->models[i]);
-	calibration_release(&d->calibration);
-	free(d->columns);
+	if (d->options.rule && d->options.rule->free)
+		d->options.rule->free(d);
+	for (size_t f = 0; d->errors && f < d->about.functions; f++)
+		free(d->errors[f]);
+	models_release(&d->models);
+	names_release(&d->names);
 	free(d->stretch);
-	free(d->functions);
 	free(d->known);
 	free(d->median);
 	free(d->errors);
 	free(d->n_errors);
-	free(d->models);
 	free(d->threshold);
 	free(d->share);
 	free(d->about.cluster);
@@ -89,10 +64,14 @@ const struct detector_about *detector_about(const struct detector *d)
 
 void detector_normal_errors(const struct detector *d, const char *function, const double **out, size_t *n)
 {
-	size_t f = names_find(d->functions, d->about.functions, function);
-
-	*out = f < d->about.functions ? d->errors[f] : NULL;
-	*n = f < d->about.functions ? d->n_errors[f] : 0;
+	*out = NULL;
+	*n = 0;
+	for (size_t f = 0; f < d->about.functions; f++) {
+		if (strcmp(d->names.functions[f], function) == 0) {
+			*out = d->errors[f];
+			*n = d->n_errors[f];
+		}
+	}
 }
 
 /* ---- what the observations are like ---- */
@@ -117,40 +96,8 @@ static void fit_release(struct fit *f)
 	free(f->error);
 }
 
-static enum assay_status name_all(struct fit *f, struct assay_error *err)
-{
-	const struct observations *o = f->normal;
-	size_t p = o->values.cols, *order = mem_new(o->functions + 1, sizeof(*order)), twice;
-	struct detector *d = f->d;
-	enum assay_status st = ASSAY_OK;
-
-	d->about.columns = p;
-	d->about.functions = o->functions;
-	d->columns = mem_new(p, sizeof(*d->columns));
-	d->functions = mem_new(o->functions, sizeof(*d->functions));
-	twice = names_order(o->columns, p, f->columns);
-	if (twice < p) {
-		st = assay_fail(err, ASSAY_E_USAGE, "the column '%s' is there twice", o->columns[f->columns[twice]]);
-		goto out;
-	}
-	twice = names_order(o->functions_names, o->functions, order);
-	if (twice < o->functions) {
-		st = assay_fail(err, ASSAY_E_USAGE, "the function '%s' is there twice", o->functions_names[order[twice]]);
-		goto out;
-	}
-	for (size_t j = 0; j < p; j++)
-		d->columns[j] = mem_string(o->columns[f->columns[j]]);
-	for (size_t i = 0; i < o->functions; i++) {
-		d->functions[i] = mem_string(o->functions_names[order[i]]);
-		f->functions[order[i]] = i;
-	}
-out:
-	free(order);
-	return st;
-}
-
 /* Columns that no row has are not counted. Returns how many are. */
-static size_t find_counted(const struct fit *f, bool *used)
+static size_t fit_find_counted(const struct fit *f, bool *used)
 {
 	size_t n = 0;
 
@@ -162,8 +109,8 @@ static size_t find_counted(const struct fit *f, bool *used)
 	return n;
 }
 
-/* Runs that have rows become 0, 1, ... in their order; returns how many they are. */
-static size_t close_up_runs(struct fit *f)
+/* Runs that have rows are numbered 0, 1, ... in their order; returns how many there are. */
+static size_t fit_number_runs(struct fit *f)
 {
 	size_t *to = mem_new(f->normal->runs + 1, sizeof(*to)), n = 0;
 
@@ -177,17 +124,15 @@ static size_t close_up_runs(struct fit *f)
 	return n;
 }
 
-static enum assay_status check_runs(const struct fit *f, struct assay_error *err)
+static enum assay_status fit_check_runs(const struct fit *f, struct assay_error *err)
 {
 	const struct detector_about *about = &f->d->about;
 	const struct detector_options *o = &f->d->options;
-	size_t needed = o->threshold == DETECTOR_HELD_OUT ? calibrate_runs_needed(o->rate) : 2;
-	size_t least = o->threshold == DETECTOR_HELD_OUT ? RUNS_LEAST : 2;
+	size_t needed = o->rule->holds_out ? detector_runs_needed(o->rate) : 2, least = o->rule->holds_out ? RUNS_LEAST : 2;
 
 	if (about->runs < least)
-		return assay_fail(err, ASSAY_E_NODATA, "%zu normal run%s with samples that can be used%s: at least %zu are needed, %zu more",
-				  about->runs, text_plural(about->runs), about->left_out ? " (others lack counters)" : "", least,
-				  least - about->runs);
+		return assay_fail(err, ASSAY_E_NODATA, "%zu normal run%s with usable samples%s: at least %zu are needed, %zu more", about->runs,
+				  text_plural(about->runs), about->left_out ? " (others lack counters)" : "", least, least - about->runs);
 	if (about->runs < needed)
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "%zu normal runs cannot support a false positive rate of %g: it takes %zu, %zu more; the smallest that they support is %.3g",
@@ -195,31 +140,30 @@ static enum assay_status check_runs(const struct fit *f, struct assay_error *err
 	return ASSAY_OK;
 }
 
-static enum assay_status take_rows(struct fit *f, struct assay_error *err)
+static enum assay_status fit_rows(struct fit *f, struct assay_error *err)
 {
 	struct detector *d = f->d;
 	size_t p = d->about.columns;
 	bool *used = mem_new(p + 1, sizeof(*used));
 	enum assay_status st = ASSAY_OK;
 
-	if (find_counted(f, used) == 0) {
+	if (fit_find_counted(f, used) == 0) {
 		st = assay_fail(err, ASSAY_E_NODATA, "nothing was counted in any of %zu sample%s", f->normal->values.rows,
 				text_plural(f->normal->values.rows));
 		goto out;
 	}
 	d->about.dropped = mem_new(p, sizeof(*d->about.dropped));
-	if (d->options.scaling == DETECTOR_ASINH)
-		d->stretch = mem_new(p, sizeof(*d->stretch));
+	d->stretch = d->options.scaling->stretched ? mem_new(p, sizeof(*d->stretch)) : NULL;
 	for (size_t j = 0; j < p; j++) {
 		d->about.dropped[j] = used[j] ? DETECTOR_CONSTANT : DETECTOR_NOT_COUNTED;
 		if (d->stretch)
-			d->stretch[j] = scale_stretch(f->normal->material[f->columns[j]], d->options.tolerance);
+			d->stretch[j] = detector_stretch(f->normal->min_relevant_delta[f->columns[j]], d->options.tolerance);
 	}
 	rows_of(f->normal, f->columns, p, used, f->functions, d->stretch, &f->rows);
 	d->about.left_out = f->rows.left_out;
 	d->about.samples = f->rows.z.rows;
-	d->about.runs = close_up_runs(f);
-	st = check_runs(f, err);
+	d->about.runs = fit_number_runs(f);
+	st = fit_check_runs(f, err);
 out:
 	free(used);
 	return st;
@@ -227,63 +171,142 @@ out:
 
 /* ---- models ---- */
 
-size_t detector_model_of(const struct detector *d, size_t run)
-{
-	return d->folds ? (d->about.runs + run) % d->folds : 0;
-}
-
-/* Runs in a seeded order, so that no fold holds all runs of an input that comes round in turn. */
-static void deal_folds(struct fit *f)
-{
-	size_t runs = f->d->about.runs, *order = mem_new(runs, sizeof(*order));
-	struct rng rng;
-
-	for (size_t r = 0; r < runs; r++)
-		order[r] = r;
-	rng_seed(&rng, f->d->options.seed);
-	rng_shuffle(&rng, order, runs);
-	for (size_t r = 0; r < runs; r++)
-		f->fold[order[r]] = r % f->d->folds;
-	free(order);
-}
-
-/* Of all runs; with folds, one without each of them. */
+/* One of all runs; with folds, one without each of them. Runs are dealt in a seeded order, so that no fold holds all runs of an input that comes
+ * round in turn. */
 static void fit_models(struct fit *f)
 {
 	struct detector *d = f->d;
-	struct model_options options = detector_model_options(&d->options);
-	bool **use = mem_new(d->n_models, sizeof(*use));
+	struct models *m = &d->models;
+	bool **use;
+	struct rng rng;
 
-	for (size_t m = 0; m < d->n_models; m++) {
-		use[m] = mem_new(d->about.runs, sizeof(**use));
+	d->about.cluster = mem_new(d->about.functions, sizeof(*d->about.cluster));
+	d->about.clusters = clusters_choose(&f->rows, d->about.functions, d->about.runs, &d->options, d->about.cluster);
+	if (d->options.rule->holds_out)
+		d->folds = d->options.folds < d->about.runs ? d->options.folds : d->about.runs;
+	f->fold = mem_new(d->about.runs, sizeof(*f->fold));
+	rng_seed(&rng, d->options.seed);
+	if (d->folds)
+		rng_deal(&rng, d->about.runs, d->folds, f->fold);
+	*m = (struct models){ .n = d->folds ? d->folds : 1, .clusters = d->about.clusters, .cluster = d->about.cluster,
+			      .functions = d->about.functions, .options = &d->options };
+	use = mem_new(m->n, sizeof(*use));
+	for (size_t i = 0; i < m->n; i++) {
+		use[i] = mem_new(d->about.runs, sizeof(**use));
 		for (size_t r = 0; r < d->about.runs; r++)
-			use[m][r] = !d->folds || f->fold[r] != m;
+			use[i][r] = !d->folds || f->fold[r] != i;
 	}
-	models_fit(&f->rows, (const bool *const *)use, d->n_models, d->about.functions, d->about.cluster, d->about.clusters,
-		   DETECTOR_TRAIN_MAX, &options, d->models);
-	model_errors(&f->rows, d->models, f->fold, d->about.cluster, options.watch, options.threads, f->error);
-	for (size_t m = 0; m < d->n_models; m++)
-		free(use[m]);
+	models_fit(&f->rows, (const bool *const *)use, m);
+	f->error = mem_new(f->rows.z.rows, sizeof(*f->error));
+	models_errors(m, &f->rows, f->fold, f->error);
+	for (size_t i = 0; i < m->n; i++)
+		free(use[i]);
 	free(use);
 }
 
-static void cluster_and_fit(struct fit *f)
+/* ---- what the errors teach ---- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Errors of a function's normal samples, sorted and thinned, and the medians of its columns. groups[n] are its own. */
+static void fit_summarise(struct fit *f, const struct row_group *groups, size_t n, double *work)
 {
 	struct detector *d = f->d;
-	struct clusters clusters;
+	size_t function = groups[0].function, first = groups[0].first, kept = 0, total = 0, p = d->about.columns;
 
-	clusters_choose(&f->rows, d->about.functions, d->about.runs, &d->options, &clusters);
-	d->about.cluster = clusters.of;
-	d->about.clusters = clusters.n;
-	if (d->options.threshold == DETECTOR_HELD_OUT)
-		d->folds = d->options.folds < d->about.runs ? d->options.folds : d->about.runs;
-	d->n_models = d->folds ? d->folds : 1;
-	d->models = mem_new(d->n_models, sizeof(*d->models));
-	f->fold = mem_new(d->about.runs, sizeof(*f->fold));
-	f->error = mem_new(f->rows.z.rows, sizeof(*f->error));
-	if (d->folds)
-		deal_folds(f);
-	fit_models(f);
+	for (size_t g = 0; g < n; g++)
+		total += groups[g].n;
+	for (size_t j = 0; j < p; j++) {
+		for (size_t i = 0; i < total; i++)
+			work[i] = mat_get(&f->normal->values, f->rows.origin[first + i], f->columns[j]);
+		if (d->about.dropped[j] != DETECTOR_NOT_COUNTED)
+			d->median[function * p + j] = stats_median(work, total);
+	}
+	for (size_t i = 0; i < total; i++) {
+		if (!isnan(f->error[first + i]))
+			work[kept++] = f->error[first + i];
+	}
+	if (kept)
+		qsort(work, kept, sizeof(*work), compare_numbers);
+	d->n_errors[function] = kept < DETECTOR_ERRORS_KEPT ? kept : DETECTOR_ERRORS_KEPT;
+	d->errors[function] = mem_new(d->n_errors[function], sizeof(double));
+	for (size_t i = 0; i < d->n_errors[function]; i++) /* all of few, else evenly spaced ones */
+		d->errors[function][i] = work[kept == d->n_errors[function] ? i : i * (kept - 1) / (DETECTOR_ERRORS_KEPT - 1)];
+}
+
+/* Would more runs change anything? By the mean error of each run's samples, in the order of the runs. */
+static void fit_termination(struct fit *f)
+{
+	struct detector_about *about = &f->d->about;
+	double *sum = mem_new(2 * about->runs, sizeof(*sum)), *weight = sum + about->runs;
+	struct termination_options options = termination_defaults;
+	struct termination end;
+
+	for (size_t g = 0; g < f->rows.n_groups; g++) {
+		const struct row_group *group = &f->rows.groups[g];
+
+		for (size_t i = group->first; !isnan(f->error[group->first]) && i < group->first + group->n; i++) {
+			sum[group->run] += f->rows.weight[i] * f->error[i];
+			weight[group->run] += f->rows.weight[i];
+		}
+	}
+	for (size_t r = 0; r < about->runs; r++)
+		sum[r] = weight[r] > 0.0 ? sum[r] / weight[r] : 0.0;
+	options.least = detector_negligible(&f->d->options);
+	termination_of(sum, about->runs, &options, &end);
+	about->sufficient = end.sufficient;
+	about->runs_chosen = end.chosen;
+	about->runs_more = end.runs_more;
+	free(sum);
+}
+
+/* The scorer of the largest cluster in words, and the columns that scorers get. */
+static void fit_describe(struct detector *d)
+{
+	size_t *members = mem_new(d->about.clusters, sizeof(*members)), largest = 0;
+	const struct scorer *scorer;
+
+	for (size_t i = 0; i < d->about.functions; i++)
+		members[d->about.cluster[i]]++;
+	for (size_t c = 0; c < d->about.clusters; c++)
+		largest = members[c] > members[largest] ? c : largest;
+	scorer = d->models.items[0].experts[largest].scorer;
+	if (scorer)
+		scorer->kind->describe(scorer, d->about.topology, sizeof(d->about.topology));
+	for (size_t i = 0; i < d->models.n * d->about.clusters; i++) {
+		const struct expert *expert = &d->models.items[i / d->about.clusters].experts[i % d->about.clusters];
+
+		for (size_t j = 0; j < expert->n_columns; j++)
+			d->about.dropped[expert->columns[j]] = DETECTOR_USED;
+	}
+	free(members);
+}
+
+static void fit_learn(struct fit *f)
+{
+	struct detector *d = f->d;
+	double *work = mem_new(f->rows.z.rows, sizeof(*work));
+	size_t functions = d->about.functions;
+
+	d->known = mem_new(functions, sizeof(*d->known));
+	d->threshold = mem_new(functions, sizeof(*d->threshold));
+	d->share = mem_new(functions, sizeof(*d->share));
+	d->median = mem_new(functions * d->about.columns, sizeof(*d->median));
+	d->errors = mem_new(functions, sizeof(*d->errors));
+	d->n_errors = mem_new(functions, sizeof(*d->n_errors));
+	d->options.rule->learn(d, &(struct detector_training){ .rows = &f->rows, .error = f->error });
+	for (size_t g = 0, n; g < f->rows.n_groups; g += n) {
+		n = rows_groups(&f->rows, g);
+		fit_summarise(f, &f->rows.groups[g], n, work);
+	}
+	fit_termination(f);
+	fit_describe(d);
+	free(work);
 }
 
 enum assay_status detector_fit(const struct observations *normal, const struct detector_options *options, struct detector **out,
@@ -298,13 +321,15 @@ enum assay_status detector_fit(const struct observations *normal, const struct d
 	f.d->options = *options;
 	f.columns = mem_new(normal->values.cols + 1, sizeof(*f.columns));
 	f.functions = mem_new(normal->functions + 1, sizeof(*f.functions));
-	st = name_all(&f, err);
+	st = names_of(normal, &f.d->names, f.columns, f.functions, err);
+	f.d->about.columns = f.d->names.p;
+	f.d->about.functions = f.d->names.n;
 	if (!st)
-		st = take_rows(&f, err);
+		st = fit_rows(&f, err);
 	if (st)
 		goto out;
-	cluster_and_fit(&f);
-	detector_learn(f.d, &(struct training){ .normal = normal, .columns = f.columns, .rows = &f.rows, .error = f.error });
+	fit_models(&f);
+	fit_learn(&f);
 	*out = f.d;
 	f.d = NULL;
 out:

@@ -1,11 +1,13 @@
-/* What a fitted detector says of other runs. */
+/* What a fitted detector says of other runs: which are anomalous, in which functions, by which columns. */
+#include "model/anomaly/detector_parts.h"
+
 #include "base/mem.h"
 #include "base/stats.h"
-#include "model/anomaly/cause.h"
-#include "model/anomaly/detector_internal.h"
 #include "model/parallel.h"
 
 #include <math.h>
+
+#define PART_LEAST .01 /* of a function's errors: columns with less, and without a vote, are left out */
 
 void detection_release(struct detection *d)
 {
@@ -19,11 +21,97 @@ void detection_release(struct detection *d)
 	*d = (struct detection){ 0 };
 }
 
-/* What is said of a function in a run. */
-struct opinion {
-	double score, limit;
-	bool anomalous, small;
+/* ---- the cause: which columns make a function's anomalous samples anomalous ---- */
+
+/* The leading column of a sample is that with the largest part; of equal ones the first. */
+static void cause_add_vote(const double *parts, size_t p, struct detection_column *columns)
+{
+	size_t leading = 0;
+
+	for (size_t j = 0; j < p; j++) {
+		columns[j].part += parts[j];
+		if (stats_round(parts[j]) > stats_round(parts[leading]))
+			leading = j;
+	}
+	columns[leading].votes += 1.0;
+}
+
+/* Where the median has moved by more than something negligible, that is the direction; else where the samples lie of what was expected. */
+static int cause_direction(const struct detection_column *c, double moved, double toward)
+{
+	double by = c->now - c->normal;
+
+	if (fabs(by) > moved)
+		return by > 0.0 ? 1 : -1;
+	return toward < 0.0 ? -1 : 1;
+}
+
+static int cause_compare(const void *a, const void *b)
+{
+	const struct detection_column *x = a, *y = b;
+	double votes = stats_round(y->votes) - stats_round(x->votes), part = stats_round(y->part) - stats_round(x->part);
+
+	if (votes != 0.0)
+		return votes > 0.0 ? 1 : -1;
+	if (part != 0.0)
+		return part > 0.0 ? 1 : -1;
+	return (x->column > y->column) - (x->column < y->column);
+}
+
+void detection_columns_sort(struct detection_column *columns, size_t n)
+{
+	qsort(columns, n, sizeof(*columns), cause_compare);
+}
+
+/* n samples of one function. */
+struct cause_samples {
+	struct mat parts, toward; /* [n x p] of their errors by column; with the sign of the distance from what was expected */
+	struct mat values;	  /* [n x p] in the columns' units */
+	const double *normal;	  /* [p] medians */
+	double *moved;		  /* [p] a difference of medians that is not negligible */
+	const bool *anomalous;	  /* [n] */
 };
+
+/* *columns: those with a vote or a hundredth of the error, by votes, then by part; the caller's, NULL when there is none. Returns how many. */
+static size_t cause_columns(const struct cause_samples *s, struct detection_column **columns)
+{
+	size_t p = s->parts.cols, samples = 0, n = 0;
+	struct detection_column *all = mem_new(p, sizeof(*all));
+	double *now = mem_new(s->parts.rows + 1, sizeof(*now)), total = 0.0;
+
+	for (size_t i = 0; i < s->parts.rows; i++) {
+		if (s->anomalous[i])
+			cause_add_vote(&s->parts.at[i * p], p, all);
+		samples += s->anomalous[i];
+	}
+	for (size_t j = 0; j < p; j++)
+		total += all[j].part;
+	for (size_t j = 0; samples && j < p; j++) {
+		double side = 0.0;
+		size_t k = 0;
+
+		for (size_t i = 0; i < s->parts.rows; i++) {
+			side += s->anomalous[i] ? mat_get(&s->toward, i, j) : 0.0;
+			if (s->anomalous[i])
+				now[k++] = mat_get(&s->values, i, j);
+		}
+		all[j] = (struct detection_column){ .column = j, .votes = all[j].votes / (double)samples,
+						    .part = total > 0.0 ? all[j].part / total : 0.0, .normal = s->normal[j],
+						    .now = stats_median(now, samples) };
+		all[j].direction = cause_direction(&all[j], s->moved[j], side);
+		if (all[j].votes > 0.0 || all[j].part >= PART_LEAST)
+			all[n++] = all[j];
+	}
+	free(now);
+	if (n)
+		detection_columns_sort(all, n);
+	else
+		free(all);
+	*columns = n ? all : NULL;
+	return n;
+}
+
+/* ---- the rows to judge ---- */
 
 struct judge {
 	const struct detector *d;
@@ -34,7 +122,8 @@ struct judge {
 	struct rows rows;
 	double *error;	   /* [rows] */
 	struct mat parts, toward; /* [rows x p] */
-	struct opinion *opinions; /* [groups] */
+	struct run_score *scores; /* [groups] */
+	double *p;	   /* [runs] */
 };
 
 static void judge_release(struct judge *k)
@@ -46,41 +135,10 @@ static void judge_release(struct judge *k)
 	free(k->error);
 	mat_release(&k->parts);
 	mat_release(&k->toward);
-	free(k->opinions);
+	free(k->scores);
 }
 
-/* ---- the same columns, known functions ---- */
-
-static enum assay_status match_columns(struct judge *k, struct assay_error *err)
-{
-	const struct observations *o = k->seen;
-	size_t p = k->d->about.columns, *order = mem_new(o->values.cols + 1, sizeof(*order)), twice;
-	enum assay_status st = ASSAY_OK;
-
-	twice = names_order(o->columns, o->values.cols, order);
-	if (twice < o->values.cols)
-		st = assay_fail(err, ASSAY_E_USAGE, "the column '%s' is there twice", o->columns[order[twice]]);
-	for (size_t j = 0; j < p; j++)
-		k->columns[j] = SIZE_MAX;
-	for (size_t i = 0; !st && i < o->values.cols; i++) {
-		size_t j = names_find(k->d->columns, p, o->columns[order[i]]);
-
-		if (j == p)
-			st = assay_fail(err, ASSAY_E_USAGE, "the normal runs have no column '%s', which is in what is judged",
-					o->columns[order[i]]);
-		else
-			k->columns[j] = order[i];
-	}
-	for (size_t j = 0; !st && j < p; j++) {
-		if (k->columns[j] == SIZE_MAX)
-			st = assay_fail(err, ASSAY_E_USAGE, "the normal runs have the column '%s', which is not in what is judged",
-					k->d->columns[j]);
-	}
-	free(order);
-	return st;
-}
-
-static enum assay_status check_counted(const struct judge *k, bool *used, struct assay_error *err)
+static enum assay_status judge_check_counted(const struct judge *k, bool *used, struct assay_error *err)
 {
 	for (size_t j = 0; j < k->d->about.columns; j++) {
 		bool counted = k->seen->values.rows == 0;
@@ -89,169 +147,89 @@ static enum assay_status check_counted(const struct judge *k, bool *used, struct
 		for (size_t i = 0; used[j] && i < k->seen->values.rows && !counted; i++)
 			counted = isfinite(mat_get(&k->seen->values, i, k->columns[j]));
 		if (used[j] && !counted)
-			return assay_fail(err, ASSAY_E_USAGE, "'%s' was counted in normal runs, and in no sample of what is judged",
-					  k->d->columns[j]);
+			return assay_fail(err, ASSAY_E_USAGE, "'%s' was counted in the normal runs, but in no sample of the runs to judge",
+					  k->d->names.columns[j]);
 	}
 	return ASSAY_OK;
 }
 
-static enum assay_status match_functions(struct judge *k, struct assay_error *err)
+static enum assay_status judge_rows(struct judge *k, struct assay_error *err)
 {
-	const struct observations *o = k->seen;
-	size_t *order = mem_new(o->functions + 1, sizeof(*order)), twice = names_order(o->functions_names, o->functions, order);
-	enum assay_status st = ASSAY_OK;
+	const struct detector *d = k->d;
+	bool *used = mem_new(d->about.columns + 1, sizeof(*used));
+	enum assay_status st = names_match(&d->names, k->seen, k->columns, k->functions, err);
 
-	if (twice < o->functions)
-		st = assay_fail(err, ASSAY_E_USAGE, "the function '%s' is there twice", o->functions_names[order[twice]]);
-	for (size_t i = 0; i < o->functions; i++) {
-		size_t f = names_find(k->d->functions, k->d->about.functions, o->functions_names[i]);
-
-		k->functions[i] = f < k->d->about.functions && k->d->known[f] ? f : SIZE_MAX;
+	for (size_t i = 0; !st && i < k->seen->functions; i++) {
+		if (k->functions[i] != SIZE_MAX && !d->known[k->functions[i]])
+			k->functions[i] = SIZE_MAX;
 		if (k->functions[i] != SIZE_MAX)
-			k->back[f] = i;
+			k->back[k->functions[i]] = i;
 	}
-	free(order);
-	return st;
-}
-
-static enum assay_status take_rows(struct judge *k, struct assay_error *err)
-{
-	size_t p = k->d->about.columns;
-	bool *used = mem_new(p + 1, sizeof(*used));
-	enum assay_status st = match_columns(k, err);
-
 	if (!st)
-		st = check_counted(k, used, err);
+		st = judge_check_counted(k, used, err);
 	if (!st)
-		st = match_functions(k, err);
-	if (!st)
-		rows_of(k->seen, k->columns, p, used, k->functions, k->d->stretch, &k->rows);
+		rows_of(k->seen, k->columns, d->about.columns, used, k->functions, d->stretch, &k->rows);
 	free(used);
 	return st;
 }
 
-/* ---- errors ---- */
-
-static void find_errors(void *context, size_t g)
+/* New runs are dealt to the models as if they came after the normal ones. */
+static void judge_errors(void *context, size_t g)
 {
 	struct judge *k = context;
-	const struct scale_group *group = &k->rows.groups[g];
-	const struct model *model = &k->d->models[detector_model_of(k->d, group->run)];
-	size_t p = k->rows.z.cols, n = group->n, first = group->first;
-	struct mat units = mat_new(n, p), parts = { n, p, &k->parts.at[first * p] }, toward = { n, p, &k->toward.at[first * p] };
+	const struct row_group *group = &k->rows.groups[g];
+	size_t p = k->rows.z.cols, model = k->d->folds ? (k->d->about.runs + group->run) % k->d->folds : 0;
+	struct mat parts = { group->n, p, &k->parts.at[group->first * p] }, toward = { group->n, p, &k->toward.at[group->first * p] };
 
-	for (size_t i = 0; i < n; i++)
-		scale_row(&model->scale, group->function, &k->rows.z.at[(first + i) * p], &units.at[i * p]);
-	model_parts(model, k->d->about.cluster[group->function], group->function, k->d->options.watch_constant, &units, &parts, &toward);
-	for (size_t i = 0; i < n; i++) {
-		for (size_t j = 0; j < p; j++)
-			k->error[first + i] += mat_get(&parts, i, j);
-	}
-	mat_release(&units);
+	models_judge(&k->d->models, model, group->function, &k->rows, group->first, &parts, &toward, &k->error[group->first]);
 }
-
-/* ---- a run, by thresholds from runs that were held out ---- */
-
-struct held_out {
-	struct judge *k;
-	struct detection *out;
-};
 
 static void judge_run(void *context, size_t run)
 {
-	const struct held_out *h = context;
-	struct judge *k = h->k;
-	const struct calibration *c = &k->d->calibration;
-	struct calibrate_summary *seen = mem_new(c->functions, sizeof(*seen));
-	double *strange = mem_new(c->functions, sizeof(*strange)), limit;
-	size_t judged = 0;
+	struct judge *k = context;
 
-	for (size_t g = 0; g < k->rows.n_groups; g++) {
-		const struct scale_group *group = &k->rows.groups[g];
-
-		if (group->run != run)
-			continue;
-		seen[group->function] = calibrate_summary_of(c, group->function, &k->error[group->first], &k->rows.weight[group->first], group->n);
-		judged++;
-	}
-	if (judged) {
-		limit = calibrate_judge(c, seen, strange, &h->out->run_p[run]);
-		for (size_t g = 0; g < k->rows.n_groups; g++) {
-			size_t f = k->rows.groups[g].function;
-
-			if (k->rows.groups[g].run == run)
-				k->opinions[g] = (struct opinion){ .score = strange[f], .limit = limit, .anomalous = strange[f] > limit,
-								   .small = strange[f] > limit && !seen[f].matters };
-		}
-	}
-	free(seen);
-	free(strange);
-}
-
-/* ---- a function in a run, as published ---- */
-
-static struct opinion published_opinion(const struct judge *k, const struct scale_group *group)
-{
-	const struct detector *d = k->d;
-	double share = detector_share(&k->error[group->first], &k->rows.weight[group->first], group->n, d->threshold[group->function]);
-	struct opinion opinion = { .score = share, .limit = d->share[group->function] };
-
-	opinion.anomalous = stats_round(share) > stats_round(opinion.limit);
-	if (d->options.single_sample) {
-		opinion.limit = d->threshold[group->function];
-		opinion.anomalous = share > 0.0;
-		for (size_t i = 0; i < group->n; i++)
-			opinion.score = i ? fmax(opinion.score, k->error[group->first + i]) : k->error[group->first];
-	}
-	return opinion;
+	k->d->options.rule->judge(k->d, &k->rows, k->error, run, k->scores, &k->p[run]);
 }
 
 /* ---- a function ---- */
 
-/* Would so many of n normal runs be expected? */
-static bool too_many(const struct detector *d, size_t n, size_t anomalous)
+/* More than would be expected of n normal runs? */
+static bool judge_too_many(const struct detector *d, size_t n, size_t anomalous)
 {
-	double chance;
-
-	if (anomalous == 0)
-		return false;
-	chance = d->options.threshold == DETECTOR_HELD_OUT
-		     ? calibrate_chance(d->calibration.runs, d->calibration.allowed, n, anomalous)
-		     : stats_beta_inc(d->options.rate, (double)anomalous, (double)(n - anomalous + 1)); /* binomial */
-	return stats_round(chance) <= stats_round(d->options.rate);
+	return anomalous > 0 && stats_round(d->options.rule->chance(d, n, anomalous)) <= stats_round(d->options.rate);
 }
 
 /* Rows [first, first + n) are the function's; anomalous [n]. */
-static void find_cause(const struct judge *k, size_t function, size_t first, size_t n, const bool *anomalous,
-		       struct detection_function *out)
+static void judge_cause(const struct judge *k, size_t function, size_t first, size_t n, const bool *anomalous, struct detection_function *out)
 {
 	size_t p = k->rows.z.cols;
-	const double *normal = &k->d->median[function * p];
-	struct mat parts = { .rows = n, .cols = p, .at = &k->parts.at[first * p] };
-	struct mat toward = { .rows = n, .cols = p, .at = &k->toward.at[first * p] }, values = mat_new(n, p);
-	double *moved = mem_new(p, sizeof(*moved)), tolerance = k->d->options.tolerance;
+	double tolerance = k->d->options.tolerance;
+	struct cause_samples s = { .parts = { n, p, &k->parts.at[first * p] }, .toward = { n, p, &k->toward.at[first * p] },
+				   .values = mat_new(n, p), .normal = &k->d->median[function * p], .anomalous = anomalous };
 
+	s.moved = mem_new(p, sizeof(*s.moved));
 	for (size_t j = 0; j < p; j++) {
-		moved[j] = fmax(tolerance * fabs(normal[j]), k->d->stretch ? k->d->stretch[j] * sinh(tolerance) : 0.0);
+		s.moved[j] = fmax(tolerance * fabs(s.normal[j]), k->d->stretch ? k->d->stretch[j] * sinh(tolerance) : 0.0);
 		for (size_t i = 0; k->d->about.dropped[j] != DETECTOR_NOT_COUNTED && i < n; i++)
-			mat_set(&values, i, j, mat_get(&k->seen->values, k->rows.origin[first + i], k->columns[j]));
+			mat_set(&s.values, i, j, mat_get(&k->seen->values, k->rows.origin[first + i], k->columns[j]));
 	}
-	out->n_columns = cause_columns(&parts, &toward, &values, normal, moved, anomalous, &out->columns);
+	out->n_columns = cause_columns(&s, &out->columns);
 	for (size_t c = 0; c < out->n_columns; c++)
 		out->columns[c].column = k->columns[out->columns[c].column];
-	free(moved);
-	mat_release(&values);
+	free(s.moved);
+	mat_release(&s.values);
 }
 
-/* Samples above the threshold; where a function is anomalous without any, because all have moved a little, those of its anomalous runs. */
-static size_t mark_samples(const struct judge *k, const struct scale_group *groups, size_t n, double threshold, bool whole_runs,
+/* Samples above the threshold; where a function is anomalous without any, because all have moved a little, those of its anomalous
+ * runs. */
+static size_t judge_mark_samples(const struct judge *k, const struct row_group *groups, size_t n, double threshold, bool whole_runs,
 			   bool *anomalous)
 {
 	size_t marked = 0, first = groups[0].first;
 
 	for (size_t g = 0; g < n; g++) {
 		for (size_t i = groups[g].first; i < groups[g].first + groups[g].n; i++) {
-			anomalous[i - first] = whole_runs ? k->opinions[&groups[g] - k->rows.groups].anomalous
+			anomalous[i - first] = whole_runs ? k->scores[&groups[g] - k->rows.groups].anomalous
 							  : stats_round(k->error[i]) > stats_round(threshold);
 			marked += anomalous[i - first];
 		}
@@ -260,7 +238,7 @@ static size_t mark_samples(const struct judge *k, const struct scale_group *grou
 }
 
 /* Median error, and the mean of what is above the threshold. */
-static void sum_up_errors(const struct judge *k, size_t first, size_t n, struct detection_function *out)
+static void judge_sum_errors(const struct judge *k, size_t first, size_t n, struct detection_function *out)
 {
 	double above = 0.0, weight = 0.0;
 
@@ -273,7 +251,7 @@ static void sum_up_errors(const struct judge *k, size_t first, size_t n, struct 
 }
 
 /* groups[n] are one function's. */
-static void sum_up_function(const struct judge *k, const struct scale_group *groups, size_t n, struct detection_function *out)
+static void judge_function(const struct judge *k, const struct row_group *groups, size_t n, struct detection_function *out)
 {
 	const struct detector *d = k->d;
 	size_t function = groups[0].function, first = groups[0].first, g0 = (size_t)(groups - k->rows.groups);
@@ -282,7 +260,7 @@ static void sum_up_function(const struct judge *k, const struct scale_group *gro
 	out->runs = n;
 	out->error_threshold = d->threshold[function];
 	for (size_t g = 0; g < n; g++) {
-		const struct opinion *o = &k->opinions[g0 + g];
+		const struct run_score *o = &k->scores[g0 + g];
 
 		out->samples += groups[g].n;
 		out->runs_anomalous += o->anomalous;
@@ -292,13 +270,13 @@ static void sum_up_function(const struct judge *k, const struct scale_group *gro
 		out->score = o->score;
 		out->threshold = o->limit;
 	}
-	out->anomalous = too_many(d, n, out->runs_anomalous);
-	out->small = out->anomalous && !too_many(d, n, out->runs_anomalous - out->runs_small);
-	sum_up_errors(k, first, out->samples, out);
+	out->anomalous = judge_too_many(d, n, out->runs_anomalous);
+	out->small = out->anomalous && !judge_too_many(d, n, out->runs_anomalous - out->runs_small);
+	judge_sum_errors(k, first, out->samples, out);
 	anomalous = mem_new(out->samples, sizeof(*anomalous));
-	out->samples_anomalous = mark_samples(k, groups, n, out->error_threshold, false, anomalous);
-	if (out->samples_anomalous || (out->anomalous && mark_samples(k, groups, n, 0.0, true, anomalous)))
-		find_cause(k, function, first, out->samples, anomalous, out);
+	out->samples_anomalous = judge_mark_samples(k, groups, n, out->error_threshold, false, anomalous);
+	if (out->samples_anomalous || (out->anomalous && judge_mark_samples(k, groups, n, 0.0, true, anomalous)))
+		judge_cause(k, function, first, out->samples, anomalous, out);
 	free(anomalous);
 }
 
@@ -306,28 +284,22 @@ static void sum_up_function(const struct judge *k, const struct scale_group *gro
 
 static void judge_runs(struct judge *k, struct detection *out)
 {
-	struct held_out h = { .k = k, .out = out };
-	bool *matters = mem_new(k->seen->runs + 1, sizeof(*matters));
+	bool *relevant = mem_new(k->seen->runs + 1, sizeof(*relevant));
 
-	if (k->d->options.threshold == DETECTOR_HELD_OUT)
-		parallel_for(k->seen->runs, k->d->options.threads, judge_run, &h);
+	parallel_for(k->seen->runs, k->d->options.threads, judge_run, k);
 	for (size_t g = 0; g < k->rows.n_groups; g++) {
-		size_t run = k->rows.groups[g].run;
-
-		if (k->d->options.threshold != DETECTOR_HELD_OUT)
-			k->opinions[g] = published_opinion(k, &k->rows.groups[g]);
-		out->run_anomalous[run] |= k->opinions[g].anomalous;
-		matters[run] |= k->opinions[g].anomalous && !k->opinions[g].small;
+		out->run_anomalous[k->rows.groups[g].run] |= k->scores[g].anomalous;
+		relevant[k->rows.groups[g].run] |= k->scores[g].anomalous && !k->scores[g].small;
 	}
 	for (size_t r = 0; r < k->seen->runs; r++) {
-		out->run_small[r] = out->run_anomalous[r] && !matters[r];
+		out->run_small[r] = out->run_anomalous[r] && !relevant[r];
 		out->runs_anomalous += out->run_anomalous[r];
 		out->runs_small += out->run_small[r];
 	}
-	free(matters);
+	free(relevant);
 }
 
-static void sum_up(struct judge *k, struct detection *out)
+static void judge_all(struct judge *k, struct detection *out)
 {
 	for (size_t i = 0; i < k->seen->functions; i++)
 		out->functions[i] = (struct detection_function){ .function = i, .known = k->functions[i] != SIZE_MAX };
@@ -339,12 +311,20 @@ static void sum_up(struct judge *k, struct detection *out)
 		out->errors[k->rows.origin[i]] = k->error[i];
 	judge_runs(k, out);
 	for (size_t g = 0, n; g < k->rows.n_groups; g += n) {
-		const struct scale_group *groups = &k->rows.groups[g];
-
-		for (n = 0; g + n < k->rows.n_groups && groups[n].function == groups[0].function;)
-			n++;
-		sum_up_function(k, groups, n, &out->functions[k->back[groups[0].function]]);
+		n = rows_groups(&k->rows, g);
+		judge_function(k, &k->rows.groups[g], n, &out->functions[k->back[k->rows.groups[g].function]]);
 	}
+}
+
+struct detection detection_new(const struct observations *seen)
+{
+	return (struct detection){ .n = seen->functions,
+				   .runs = seen->runs,
+				   .functions = mem_new(seen->functions + 1, sizeof(struct detection_function)),
+				   .run_anomalous = mem_new(seen->runs + 1, sizeof(bool)),
+				   .run_small = mem_new(seen->runs + 1, sizeof(bool)),
+				   .run_p = mem_new(seen->runs + 1, sizeof(double)),
+				   .errors = mem_new(seen->values.rows + 1, sizeof(double)) };
 }
 
 enum assay_status detector_judge(const struct detector *detector, const struct observations *seen, struct detection *out,
@@ -357,21 +337,18 @@ enum assay_status detector_judge(const struct detector *detector, const struct o
 	k.columns = mem_new(detector->about.columns, sizeof(*k.columns));
 	k.functions = mem_new(seen->functions + 1, sizeof(*k.functions));
 	k.back = mem_new(detector->about.functions + 1, sizeof(*k.back));
-	st = take_rows(&k, err);
+	st = judge_rows(&k, err);
 	if (st)
 		goto out;
 	k.error = mem_new(k.rows.z.rows + 1, sizeof(*k.error));
 	k.parts = mat_new(k.rows.z.rows, k.rows.z.cols);
 	k.toward = mat_new(k.rows.z.rows, k.rows.z.cols);
-	k.opinions = mem_new(k.rows.n_groups + 1, sizeof(*k.opinions));
-	parallel_for(k.rows.n_groups, detector->options.threads, find_errors, &k);
-	*out = (struct detection){ .n = seen->functions, .runs = seen->runs, .left_out = k.rows.left_out };
-	out->functions = mem_new(seen->functions + 1, sizeof(*out->functions));
-	out->run_anomalous = mem_new(seen->runs + 1, sizeof(*out->run_anomalous));
-	out->run_small = mem_new(seen->runs + 1, sizeof(*out->run_small));
-	out->run_p = mem_new(seen->runs + 1, sizeof(*out->run_p));
-	out->errors = mem_new(seen->values.rows + 1, sizeof(*out->errors));
-	sum_up(&k, out);
+	k.scores = mem_new(k.rows.n_groups + 1, sizeof(*k.scores));
+	parallel_for(k.rows.n_groups, detector->options.threads, judge_errors, &k);
+	*out = detection_new(seen);
+	out->left_out = k.rows.left_out;
+	k.p = out->run_p;
+	judge_all(&k, out);
 out:
 	judge_release(&k);
 	return st;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/stats.h"
 
 #include <float.h>
 #include <math.h>
@@ -13,6 +14,82 @@
 #define FLOOR        .01  /* |log error| below which models are equally good */
 #define NEGLIGIBLE   1e-5 /* weight, relative to the largest */
 #define SINGULAR     1e-10
+
+/* ---- sums: all that the fits need of the rows ---- */
+
+static double sums_log_scale(const double *cost, const size_t *type, size_t rows, size_t types)
+{
+	double *sum = mem_new(types, sizeof(*sum)), *count = mem_new(types, sizeof(*count)), scale;
+
+	for (size_t i = 0; i < rows; i++) {
+		ASSAY_BUG_IF(!(cost[i] > 0));
+		sum[type[i]] += log(cost[i]);
+		count[type[i]] += 1.0;
+	}
+	for (size_t t = 0; t < types; t++)
+		sum[t] /= count[t];
+	scale = stats_mean(sum, types);
+	free(sum);
+	free(count);
+	return scale;
+}
+
+static void sums_add_row(struct additive_sums *s, size_t t, const double *r)
+{
+	for (size_t a = 0; a < s->cols; a++) {
+		s->h.at[t * s->cols + a] += r[a];
+		for (size_t b = 0; b < s->cols; b++)
+			s->G[t].at[a * s->cols + b] += r[a] * r[b];
+	}
+}
+
+static void sums_divide(struct additive_sums *s, size_t t, double count)
+{
+	for (size_t a = 0; a < s->cols; a++)
+		s->h.at[t * s->cols + a] /= count;
+	for (size_t a = 0; a < s->cols * s->cols; a++)
+		s->G[t].at[a] /= count;
+}
+
+void additive_sums_of(const struct features *f, const double *cost, const size_t *type, struct additive_sums *out)
+{
+	struct additive_sums s = { .types = f->type_logs.rows, .cols = f->n + 1, .groups = f->groups + 1 };
+	double *count = mem_new(s.types, sizeof(*count)), *r = mem_new(s.cols, sizeof(*r));
+	double scale = sums_log_scale(cost, type, f->logs.rows, s.types);
+
+	s.y_scale = exp(scale);
+	s.G = mem_new(s.types, sizeof(*s.G));
+	for (size_t t = 0; t < s.types; t++)
+		s.G[t] = mat_new(s.cols, s.cols);
+	s.h = mat_new(s.types, s.cols);
+	s.group = mem_new(s.cols, sizeof(*s.group));
+	for (size_t k = 0; k < s.cols; k++)
+		s.group[k] = k < f->n ? f->group[k] : f->groups;
+	for (size_t i = 0; i < f->logs.rows; i++) {
+		double y = stats_round(log(cost[i]) - scale); /* a rescaled unit changes nothing */
+
+		for (size_t k = 0; k < f->n; k++)
+			r[k] = exp(-mat_get(&f->logs, i, k) - y);
+		r[f->n] = exp(-y);
+		sums_add_row(&s, type[i], r);
+		count[type[i]] += 1.0;
+	}
+	for (size_t t = 0; t < s.types; t++)
+		sums_divide(&s, t, count[t]);
+	free(count);
+	free(r);
+	*out = s;
+}
+
+void additive_sums_release(struct additive_sums *s)
+{
+	for (size_t t = 0; t < s->types; t++)
+		mat_release(&s->G[t]);
+	free(s->G);
+	mat_release(&s->h);
+	free(s->group);
+	*s = (struct additive_sums){ 0 };
+}
 
 /* ---- one model ---- */
 
@@ -30,7 +107,7 @@ struct search {
 };
 
 /* Solves the k x k system for positive w; false when it is singular, w is not positive, or its sums are not finite. */
-static bool solve(const struct mat *G, const double *h, const size_t *col, size_t k, double *w)
+static bool model_solve(const struct mat *G, const double *h, const size_t *col, size_t k, double *w)
 {
 	double L[ADDITIVE_SIZE_MAX][ADDITIVE_SIZE_MAX], z[ADDITIVE_SIZE_MAX];
 
@@ -66,7 +143,7 @@ static bool solve(const struct mat *G, const double *h, const size_t *col, size_
 }
 
 /* |log| of the ratio of predicted and measured time, the mean ratio of the rows of a type. */
-static double error_on(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
+static double model_error_on(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
 {
 	double ratio = 0.0;
 
@@ -77,16 +154,16 @@ static double error_on(const struct additive_sums *s, size_t t, const struct add
 
 /* Fits the model with the columns that m names; false when it is none, because a smaller one is as good, or does not stand when a
  * type is left out. */
-static bool fit_model(const struct search *s, struct additive_model *m)
+static bool model_fit(const struct search *s, struct additive_model *m)
 {
 	double sum = 0.0, w[ADDITIVE_SIZE_MAX] = { 0 };
 
-	if (!solve(&s->G, s->h, m->col, m->size, m->w))
+	if (!model_solve(&s->G, s->h, m->col, m->size, m->w))
 		return false;
 	for (size_t i = 0; i < s->n; i++) {
-		if (!solve(&s->G_out[i], &s->h_out.at[i * s->sums->cols], m->col, m->size, w))
+		if (!model_solve(&s->G_out[i], &s->h_out.at[i * s->sums->cols], m->col, m->size, w))
 			return false;
-		sum += s->count[i] * error_on(s->sums, s->type[i], m, w);
+		sum += s->count[i] * model_error_on(s->sums, s->type[i], m, w);
 	}
 	m->left_out = sum / s->total;
 	return true;
@@ -138,32 +215,32 @@ static void search_release(struct search *s)
 	mat_release(&s->h_out);
 }
 
-static void try_model(const struct search *s, struct additive_model *m, struct additive *fit)
+static void search_try(const struct search *s, struct additive_model *m, struct additive *fit)
 {
-	if (!fit_model(s, m))
+	if (!model_fit(s, m))
 		return;
 	fit->models = mem_grow(fit->models, fit->n, &fit->capacity, sizeof(*fit->models));
 	fit->models[fit->n++] = *m;
 }
 
-static void all_of_one_and_two(const struct search *s, size_t size, struct additive *fit)
+static void search_small(const struct search *s, size_t size, struct additive *fit)
 {
 	for (size_t a = 0; a < s->sums->cols; a++) {
 		struct additive_model m = { .size = 1, .col = { a } };
 
-		try_model(s, &m, fit);
+		search_try(s, &m, fit);
 	}
 	for (size_t a = 0; size > 1 && a < s->sums->cols; a++) {
 		for (size_t b = a + 1; b < s->sums->cols; b++) {
 			struct additive_model m = { .size = 2, .col = { a, b } };
 
-			try_model(s, &m, fit);
+			search_try(s, &m, fit);
 		}
 	}
 }
 
 /* By error, then columns. */
-static int by_error(const void *a, const void *b)
+static int compare_errors(const void *a, const void *b)
 {
 	const struct additive_model *x = a, *y = b;
 
@@ -172,7 +249,7 @@ static int by_error(const void *a, const void *b)
 	return memcmp(x->col, y->col, sizeof(x->col)); /* any order will do that is always the same */
 }
 
-static int by_columns(const void *a, const void *b)
+static int compare_columns(const void *a, const void *b)
 {
 	const struct additive_model *x = a, *y = b;
 
@@ -184,7 +261,7 @@ static int by_columns(const void *a, const void *b)
 }
 
 /* m with one column more, kept ascending; false when it has the column. */
-static bool grown(const struct additive_model *m, size_t column, struct additive_model *out)
+static bool model_grown(const struct additive_model *m, size_t column, struct additive_model *out)
 {
 	size_t at = 0;
 
@@ -201,30 +278,30 @@ static bool grown(const struct additive_model *m, size_t column, struct additive
 }
 
 /* The models of one size more than those from `from` on: the BEAM best of these with any other column. */
-static void grow_beam(const struct search *s, size_t from, struct additive *fit)
+static void search_beam(const struct search *s, size_t from, struct additive *fit)
 {
 	size_t parents = fit->n - from, n = 0;
 	struct additive_model *children;
 
 	if (parents > BEAM)
 		parents = BEAM;
-	qsort(&fit->models[from], fit->n - from, sizeof(*fit->models), by_error);
+	qsort(&fit->models[from], fit->n - from, sizeof(*fit->models), compare_errors);
 	children = mem_new(parents * s->sums->cols, sizeof(*children));
 	for (size_t i = 0; i < parents; i++) {
 		for (size_t c = 0; c < s->sums->cols; c++)
-			n += grown(&fit->models[from + i], c, &children[n]) ? 1 : 0;
+			n += model_grown(&fit->models[from + i], c, &children[n]) ? 1 : 0;
 	}
-	qsort(children, n, sizeof(*children), by_columns);
+	qsort(children, n, sizeof(*children), compare_columns);
 	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || by_columns(&children[i], &children[i - 1]) != 0)
-			try_model(s, &children[i], fit);
+		if (i == 0 || compare_columns(&children[i], &children[i - 1]) != 0)
+			search_try(s, &children[i], fit);
 	}
 	free(children);
 }
 
 /* Where costs are so far apart that without the smallest of them nothing is left of the others in the sums, no model stands: then
  * the cost is their geometric mean, and all of it unexplained. */
-static void mean_alone(const struct search *s, struct additive *fit)
+static void search_mean_alone(const struct search *s, struct additive *fit)
 {
 	fit->models = mem_grow(fit->models, fit->n, &fit->capacity, sizeof(*fit->models));
 	fit->models[fit->n++] = (struct additive_model){ .size = 1, .col = { s->sums->cols - 1 }, .w = { 1.0 }, .left_out = CLIP };
@@ -238,16 +315,16 @@ void additive_fit(const struct additive_sums *sums, const double *count, size_t 
 
 	ASSAY_BUG_IF(size < 1 || size > ADDITIVE_SIZE_MAX);
 	fit.types = s.n;
-	all_of_one_and_two(&s, size, &fit);
+	search_small(&s, size, &fit);
 	if (fit.n == 0)
-		mean_alone(&s, &fit);
+		search_mean_alone(&s, &fit);
 	from = 0;
 	while (from < fit.n && fit.models[from].size == 1)
 		from++;
 	for (size_t k = 3; k <= size && from < fit.n; k++) {
 		size_t next = fit.n;
 
-		grow_beam(&s, from, &fit);
+		search_beam(&s, from, &fit);
 		from = next;
 	}
 	search_release(&s);
@@ -263,7 +340,7 @@ void additive_release(struct additive *fit)
 /* ---- average ---- */
 
 /* Adds `part` of the weights under one set of options; raw [n] is scratch. */
-static void weigh_once(struct additive *fit, const struct additive_options *options, double part, double *raw)
+static void additive_weigh_once(struct additive *fit, const struct additive_options *options, double part, double *raw)
 {
 	double power = -options->sharpness * (double)fit->types, top = -DBL_MAX, sum = 0.0;
 
@@ -291,24 +368,24 @@ void additive_weigh(struct additive *fit, const struct additive_options *options
 	for (size_t k = 0; k < n; k++) {
 		ASSAY_BUG_IF(!(options[k].sharpness > 0));
 		if (part[k] > 0.0)
-			weigh_once(fit, &options[k], part[k], raw);
+			additive_weigh_once(fit, &options[k], part[k], raw);
 	}
 	free(raw);
 }
 
-static double part_of(const struct additive *fit, const struct additive_model *m, size_t i, const double *logs)
+static double model_part(const struct additive *fit, const struct additive_model *m, size_t i, const double *logs)
 {
 	return m->col[i] + 1 == fit->cols ? m->w[i] : m->w[i] * exp(-logs[m->col[i]]);
 }
 
 /* The times of a model's columns, in parts of their sum, of which the logarithm is returned: by logarithms where no number is as
  * large or small. */
-static double parts_of(const struct additive *fit, const struct additive_model *m, const double *logs, double *part)
+static double model_parts(const struct additive *fit, const struct additive_model *m, const double *logs, double *part)
 {
 	double time = 0.0, top = -HUGE_VAL, log_time = 0.0;
 
 	for (size_t i = 0; i < m->size; i++) {
-		part[i] = part_of(fit, m, i, logs);
+		part[i] = model_part(fit, m, i, logs);
 		time += part[i];
 	}
 	if (time > DBL_MIN && time < DBL_MAX) {
@@ -337,7 +414,7 @@ double additive_predict(const struct additive *fit, const double *logs)
 		double part[ADDITIVE_SIZE_MAX];
 
 		if (m->weight > 0)
-			sum += m->weight * parts_of(fit, m, logs, part);
+			sum += m->weight * model_parts(fit, m, logs, part);
 	}
 	return sum;
 }
@@ -351,7 +428,7 @@ void additive_shares(const struct additive *fit, const double *logs, double *sha
 
 		if (!(m->weight > 0))
 			continue;
-		parts_of(fit, m, logs, part);
+		model_parts(fit, m, logs, part);
 		for (size_t i = 0; i < m->size; i++)
 			share[m->col[i]] += m->weight * part[i];
 	}

@@ -6,12 +6,224 @@
 #include "model/parallel.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
-#define ERROR_FLOOR .005 /* relative error below which candidates are equally good */
-#define LOG_MAX     50.0 /* of a ratio: what is further off is infinitely wrong, but finite */
+#define STUMPS_STAGES 60
+#define STUMPS_RATE   .2
+#define STUMPS_TIE    1e-9 /* relative difference of gains below which two splits are equally good */
+#define ERROR_FLOOR   .005 /* relative error below which candidates are equally good */
+#define LOG_MAX	      50.0 /* of a ratio: what is further off is infinitely wrong, but finite */
 
 const struct additive_options blend_grid[BLEND_ADDITIVE] = {{2, .5}, {2, 1.0}, {ADDITIVE_SIZE_MAX, .5}, {ADDITIVE_SIZE_MAX, 1.0}};
+
+/* ---- stumps ---- */
+
+/* Rows are the types that count. */
+struct boost {
+	const struct features *features;
+	size_t n;
+	size_t *type;     /* [n] */
+	double *weight;   /* [n] */
+	double total;
+	double *residual; /* [n] */
+	double *update;   /* [n] */
+	size_t *order;    /* [cols x n] rows, ascending along the feature */
+	double *gain;     /* [cols] of its best cut */
+	size_t *at;       /* [cols] rows below that cut */
+	double *below;    /* [cols] mean residual there */
+	double *above;    /* [cols] */
+};
+
+static double boost_value(const struct boost *b, size_t feature, size_t row)
+{
+	return mat_get(&b->features->type_logs, b->type[row], feature);
+}
+
+static void boost_sort(struct boost *b, size_t feature)
+{
+	size_t *order = &b->order[feature * b->n];
+
+	for (size_t i = 0; i < b->n; i++) {
+		size_t k = i;
+
+		for (; k > 0 && boost_value(b, feature, order[k - 1]) > boost_value(b, feature, i); k--)
+			order[k] = order[k - 1];
+		order[k] = i;
+	}
+}
+
+static struct boost boost_new(const struct features *f, const double *count)
+{
+	size_t types = f->type_logs.rows;
+	struct boost b = { .features = f, .type = mem_new(types, sizeof(size_t)), .weight = mem_new(types, sizeof(double)) };
+
+	for (size_t t = 0; t < types; t++) {
+		if (!(count[t] > 0))
+			continue;
+		b.type[b.n] = t;
+		b.weight[b.n++] = count[t];
+		b.total += count[t];
+	}
+	ASSAY_BUG_IF(b.n < 2);
+	b.residual = mem_new(b.n, sizeof(double));
+	b.update = mem_new(b.n, sizeof(double));
+	b.order = mem_new(f->n * b.n, sizeof(size_t));
+	b.gain = mem_new(f->n, sizeof(double));
+	b.at = mem_new(f->n, sizeof(size_t));
+	b.below = mem_new(f->n, sizeof(double));
+	b.above = mem_new(f->n, sizeof(double));
+	for (size_t j = 0; j < f->n; j++)
+		boost_sort(&b, j);
+	return b;
+}
+
+static void boost_release(struct boost *b)
+{
+	free(b->type);
+	free(b->weight);
+	free(b->residual);
+	free(b->update);
+	free(b->order);
+	free(b->gain);
+	free(b->at);
+	free(b->below);
+	free(b->above);
+}
+
+/* The best cut along a feature: the decrease of the mean squared residual. Equal values are not cut. */
+static void boost_best_cut(struct boost *b, size_t j)
+{
+	const size_t *order = &b->order[j * b->n];
+	double all = 0.0, sum = 0.0, weight = 0.0;
+
+	b->gain[j] = 0.0;
+	for (size_t i = 0; i < b->n; i++)
+		all += b->weight[i] * b->residual[i];
+	for (size_t i = 0; i + 1 < b->n; i++) {
+		double rest, gap, gain;
+
+		sum += b->weight[order[i]] * b->residual[order[i]];
+		weight += b->weight[order[i]];
+		rest = b->total - weight;
+		if (!(boost_value(b, j, order[i + 1]) > boost_value(b, j, order[i])))
+			continue;
+		gap = sum / weight - (all - sum) / rest;
+		gain = gap * gap * weight * rest / (b->total * b->total);
+		if (gain > b->gain[j]) {
+			b->gain[j] = gain;
+			b->at[j] = i + 1;
+			b->below[j] = sum / weight;
+			b->above[j] = (all - sum) / rest;
+		}
+	}
+}
+
+static void boost_share_credit(const struct boost *b, double enough, double top, double *importance)
+{
+	const struct features *f = b->features;
+	size_t *in_group = mem_new(f->groups, sizeof(*in_group));
+	double groups = 0.0;
+
+	for (size_t j = 0; j < f->n; j++) {
+		if (b->gain[j] >= enough && in_group[f->group[j]]++ == 0)
+			groups += 1.0;
+	}
+	for (size_t j = 0; j < f->n; j++) {
+		if (b->gain[j] >= enough)
+			importance[j] += top / groups / (double)in_group[f->group[j]];
+	}
+	free(in_group);
+}
+
+/* Adds the step of feature j, `part` of it, to the model and to what the rows are moved by. */
+static void boost_take_step(struct boost *b, struct stumps *s, size_t j, double part)
+{
+	const size_t *order = &b->order[j * b->n];
+	double cut = .5 * (boost_value(b, j, order[b->at[j] - 1]) + boost_value(b, j, order[b->at[j]]));
+	size_t k = 0;
+
+	s->start += part * b->below[j];
+	while (k < s->cuts[j] && s->cut[j * s->cuts_max + k] != cut)
+		k++;
+	s->cut[j * s->cuts_max + k] = cut;
+	s->step[j * s->cuts_max + k] += part * (b->above[j] - b->below[j]);
+	s->cuts[j] += k == s->cuts[j] ? 1 : 0;
+	for (size_t i = 0; i < b->n; i++)
+		b->update[order[i]] += part * (i < b->at[j] ? b->below[j] : b->above[j]);
+}
+
+/* One stage; false when nothing is left to split. */
+static bool boost_stage(struct boost *b, struct stumps *s, double *gained)
+{
+	double top = 0.0, tied = 0.0, enough;
+
+	for (size_t j = 0; j < s->cols; j++) {
+		boost_best_cut(b, j);
+		top = fmax(top, b->gain[j]);
+	}
+	if (top <= 1e-20)
+		return false;
+	enough = top * (1.0 - STUMPS_TIE);
+	for (size_t j = 0; j < s->cols; j++)
+		tied += b->gain[j] >= enough ? 1.0 : 0.0;
+	for (size_t i = 0; i < b->n; i++)
+		b->update[i] = 0.0;
+	for (size_t j = 0; j < s->cols; j++) {
+		if (b->gain[j] >= enough)
+			boost_take_step(b, s, j, STUMPS_RATE / tied);
+	}
+	boost_share_credit(b, enough, top, s->importance);
+	for (size_t i = 0; i < b->n; i++)
+		b->residual[i] -= b->update[i];
+	s->tied += top * tied;
+	*gained += top;
+	return true;
+}
+
+/* y [types] log cost. count [types] how often each type counts; 0 = left out; at least 2 types above 0. */
+static void stumps_fit(const struct features *f, const double *y, const double *count, struct stumps *out)
+{
+	struct boost b = boost_new(f, count);
+	struct stumps s = { .cols = f->n, .cuts_max = b.n - 1 };
+	double gained = 0.0;
+
+	s.step = mem_new(s.cols * s.cuts_max, sizeof(*s.step));
+	s.cut = mem_new(s.cols * s.cuts_max, sizeof(*s.cut));
+	s.cuts = mem_new(s.cols, sizeof(*s.cuts));
+	s.importance = mem_new(s.cols, sizeof(*s.importance));
+	for (size_t i = 0; i < b.n; i++)
+		s.start += b.weight[i] * y[b.type[i]] / b.total;
+	for (size_t i = 0; i < b.n; i++)
+		b.residual[i] = y[b.type[i]] - s.start;
+	for (size_t i = 0; i < STUMPS_STAGES && boost_stage(&b, &s, &gained); i++)
+		;
+	for (size_t j = 0; gained > 0.0 && j < s.cols; j++)
+		s.importance[j] /= gained;
+	s.tied = gained > 0.0 ? s.tied / gained : 0.0;
+	boost_release(&b);
+	*out = s;
+}
+
+static void stumps_release(struct stumps *s)
+{
+	free(s->step);
+	free(s->cut);
+	free(s->cuts);
+	free(s->importance);
+	*s = (struct stumps){ 0 };
+}
+
+static double stumps_predict(const struct stumps *s, const double *logs)
+{
+	double sum = s->start;
+
+	for (size_t j = 0; j < s->cols; j++) {
+		for (size_t k = 0; k < s->cuts[j]; k++)
+			sum += logs[j] > s->cut[j * s->cuts_max + k] ? s->step[j * s->cuts_max + k] : 0.0;
+	}
+	return sum;
+}
 
 /* ---- data ---- */
 
@@ -48,7 +260,7 @@ void blend_data_release(struct blend_data *d)
 	*d = (struct blend_data){ 0 };
 }
 
-static const double *logs_of(const struct blend_data *d, size_t row)
+static const double *blend_logs(const struct blend_data *d, size_t row)
 {
 	return &d->features.logs.at[row * d->features.n];
 }
@@ -73,19 +285,19 @@ static void predict_left_out(const struct blend_data *d, const double *count, st
 		additive_weigh(&additive, &blend_grid[k], &(double){ 1.0 }, 1);
 		for (size_t i = 0; i < d->rows; i++) {
 			if (!(count[d->type[i]] > 0))
-				mat_set(out, i, k, additive_predict(&additive, logs_of(d, i)));
+				mat_set(out, i, k, additive_predict(&additive, blend_logs(d, i)));
 		}
 	}
 	for (size_t i = 0; i < d->rows; i++) {
 		if (!(count[d->type[i]] > 0))
-			mat_set(out, i, BLEND_ADDITIVE, stumps_predict(&stumps, logs_of(d, i)));
+			mat_set(out, i, BLEND_ADDITIVE, stumps_predict(&stumps, blend_logs(d, i)));
 	}
 	additive_release(&additive);
 	stumps_release(&stumps);
 }
 
 /* sum [BLEND_CANDIDATES], overwritten: the mean relative error of every candidate over the rows of a type. */
-static void errors_of(const struct blend_data *d, size_t type, const struct mat *predicted, double *sum)
+static void candidates_errors(const struct blend_data *d, size_t type, const struct mat *predicted, double *sum)
 {
 	double rows = 0.0;
 
@@ -110,13 +322,13 @@ static void errors_of(const struct blend_data *d, size_t type, const struct mat 
 		sum[c] /= rows;
 }
 
-static void add_errors(const double *one, double weight, double *error)
+static void candidates_add(const double *one, double weight, double *error)
 {
 	for (size_t c = 0; c < BLEND_CANDIDATES; c++)
 		error[c] += weight * one[c];
 }
 
-static void weigh_candidates(const double *error, double types, struct blend_choice *choice)
+static void candidates_weigh(const double *error, double types, struct blend_choice *choice)
 {
 	double least = error[0], sum = 0.0, additive = 0.0;
 
@@ -158,10 +370,10 @@ void blend_choose(const struct blend_data *d, const double *count, struct blend_
 		without[t] = 0.0;
 		predict_left_out(d, without, &predicted);
 		without[t] = count[t];
-		errors_of(d, t, &predicted, one);
-		add_errors(one, count[t] / total, error);
+		candidates_errors(d, t, &predicted, one);
+		candidates_add(one, count[t] / total, error);
 	}
-	weigh_candidates(error, types, &choice);
+	candidates_weigh(error, types, &choice);
 	free(without);
 	mat_release(&predicted);
 	*out = choice;
@@ -202,7 +414,7 @@ struct validating {
 	double *errors; /* [types x types x BLEND_CANDIDATES]: judged, left out beside it */
 };
 
-static double *errors_at(const struct validating *v, size_t judged, size_t beside)
+static double *validating_errors(const struct validating *v, size_t judged, size_t beside)
 {
 	return &v->errors[(judged * v->data->types + beside) * BLEND_CANDIDATES];
 }
@@ -217,7 +429,7 @@ static double *counts_without(size_t types, size_t a, size_t b)
 }
 
 /* Pairs (a, b), a < b, numbered by b, then a. */
-static void validate_pair(void *context, size_t pair)
+static void validating_pair(void *context, size_t pair)
 {
 	const struct validating *v = context;
 	const struct blend_data *d = v->data;
@@ -229,13 +441,13 @@ static void validate_pair(void *context, size_t pair)
 		pair -= b++;
 	count = counts_without(d->types, pair, b);
 	predict_left_out(d, count, &predicted);
-	errors_of(d, b, &predicted, errors_at(v, pair, b));
-	errors_of(d, pair, &predicted, errors_at(v, b, pair));
+	candidates_errors(d, b, &predicted, validating_errors(v, pair, b));
+	candidates_errors(d, pair, &predicted, validating_errors(v, b, pair));
 	free(count);
 	mat_release(&predicted);
 }
 
-static void validate_without(void *context, size_t left)
+static void validating_without(void *context, size_t left)
 {
 	struct validating *v = context;
 	const struct blend_data *d = v->data;
@@ -245,14 +457,14 @@ static void validate_without(void *context, size_t left)
 
 	for (size_t t = 0; t < d->types; t++) {
 		if (t != left)
-			add_errors(errors_at(v, left, t), 1.0 / others, error);
+			candidates_add(validating_errors(v, left, t), 1.0 / others, error);
 	}
-	weigh_candidates(error, others, &v->out->choices[left]);
+	candidates_weigh(error, others, &v->out->choices[left]);
 	blend_fit(d, count, &v->out->choices[left], &blend);
 	for (size_t i = 0; i < d->rows; i++) {
 		if (d->type[i] != left)
 			continue;
-		v->out->predicted[i] = blend_predict(&blend, logs_of(d, i));
+		v->out->predicted[i] = blend_predict(&blend, blend_logs(d, i));
 		sum += relative_error(v->out->predicted[i], d->log_cost[i]);
 		rows += 1.0;
 	}
@@ -289,8 +501,8 @@ void blend_validate(const struct blend_data *d, size_t threads, struct blend_val
 
 	ASSAY_BUG_IF(d->types < 4);
 	state.errors = mem_new(d->types * d->types * BLEND_CANDIDATES, sizeof(double));
-	parallel_for(d->types * (d->types - 1) / 2, threads, validate_pair, &state);
-	parallel_for(d->types, threads, validate_without, &state);
+	parallel_for(d->types * (d->types - 1) / 2, threads, validating_pair, &state);
+	parallel_for(d->types, threads, validating_without, &state);
 	free(state.errors);
 	v.mape = stats_mean(v.type_error, d->types);
 	v.q2 = grouped_q2(d, v.predicted);

@@ -7,7 +7,6 @@
 
 #include "model/profile/additive.h"
 #include "model/profile/features.h"
-#include "model/profile/stumps.h"
 
 #define BLEND_SIZES      2
 #define BLEND_SHARPNESS  2
@@ -16,6 +15,22 @@
 #define BLEND_CANDIDATES (BLEND_ADDITIVE * BLEND_PARTS + 1)
 
 extern const struct additive_options blend_grid[BLEND_ADDITIVE];
+
+/* Boosted stumps (trees of depth 1) on the logs of type means, squared error, whose ties are shared: with about ten types, twenty
+ * and more features split them equally well, and nothing in the data tells these apart. A stage is the mean of all of them; where
+ * they disagree about a new machine, its prediction lies between. Credit for a split is shared among the groups that tie, and
+ * within a group among its features. Source: Friedman, Annals of Statistics 29(5), 2001, algorithm 3. Deterministic. O(stages *
+ * types * features). */
+struct stumps {
+	size_t cols;
+	double start;        /* mean log cost */
+	double *step;        /* the model is start + the sum over features of a step function: [cols x cuts_max] the step ... */
+	double *cut;         /* ... that is taken where the log lies above the cut */
+	size_t *cuts;        /* [cols] */
+	size_t cuts_max;
+	double *importance;  /* [cols] shared credit; they sum to one, or are all 0 when nothing was split */
+	double tied;         /* mean number of features that tie, weighted by gain; 0 when nothing was split */
+};
 
 /* What is fitted; both must outlive it. Immutable: may be shared by threads. */
 struct blend_data {

@@ -39,13 +39,13 @@ struct changes {
 	size_t n, capacity;
 };
 
-static double regressor(const struct growing *g, const struct change *m, size_t i, size_t t)
+static double change_regressor(const struct growing *g, const struct change *m, size_t i, size_t t)
 {
 	return i ? g->x[t * g->data->features.n + m->col[i]] : 1.0;
 }
 
 /* The inverse of the normal equations' matrix, by Gauss and Jordan; false when it is singular. */
-static bool invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inverse[TERMS_MAX][TERMS_MAX])
+static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inverse[TERMS_MAX][TERMS_MAX])
 {
 	double scale[TERMS_MAX];
 
@@ -78,19 +78,19 @@ static bool invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inverse[TERM
 /* Least squares, each type `count` times; and the mean |log error| on types left out, which needs no further fit: the residual without
  * a type is its residual / (1 - its leverage) (Allen, Technometrics 16(1), 1974). False when there is no such model: singular, not
  * finite, or a time that is not above 0. */
-static bool fit_change(const struct growing *g, const double *count, struct change *m, double *error)
+static bool change_fit(const struct growing *g, const double *count, struct change *m, double *error)
 {
 	double a[TERMS_MAX][TERMS_MAX] = { { 0 } }, inverse[TERMS_MAX][TERMS_MAX], h[TERMS_MAX] = { 0 }, sum = 0, total = 0;
 	size_t types = g->data->types;
 
 	for (size_t t = 0; t < types; t++) {
 		for (size_t i = 0; i < m->terms; i++) {
-			h[i] += count[t] * regressor(g, m, i, t) * g->ratio[t];
+			h[i] += count[t] * change_regressor(g, m, i, t) * g->ratio[t];
 			for (size_t j = 0; j < m->terms; j++)
-				a[i][j] += count[t] * regressor(g, m, i, t) * regressor(g, m, j, t);
+				a[i][j] += count[t] * change_regressor(g, m, i, t) * change_regressor(g, m, j, t);
 		}
 	}
-	if (!invert(m->terms, a, inverse))
+	if (!change_invert(m->terms, a, inverse))
 		return false;
 	for (size_t i = 0; i < m->terms; i++) {
 		m->b[i] = 0;
@@ -103,9 +103,9 @@ static bool fit_change(const struct growing *g, const double *count, struct chan
 		double leverage = 0, fitted = 0, left_out;
 
 		for (size_t i = 0; i < m->terms; i++) {
-			fitted += m->b[i] * regressor(g, m, i, t);
+			fitted += m->b[i] * change_regressor(g, m, i, t);
 			for (size_t j = 0; j < m->terms; j++)
-				leverage += count[t] * regressor(g, m, i, t) * inverse[i][j] * regressor(g, m, j, t);
+				leverage += count[t] * change_regressor(g, m, i, t) * inverse[i][j] * change_regressor(g, m, j, t);
 		}
 		if (!(count[t] > 0))
 			continue;
@@ -119,11 +119,11 @@ static bool fit_change(const struct growing *g, const double *count, struct chan
 	return true;
 }
 
-static void try_change(const struct growing *g, const double *count, struct change m, struct changes *out)
+static void changes_try(const struct growing *g, const double *count, struct change m, struct changes *out)
 {
 	double error;
 
-	if (!fit_change(g, count, &m, &error))
+	if (!change_fit(g, count, &m, &error))
 		return;
 	m.weight = log(error + FLOOR);
 	out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*out->items));
@@ -131,7 +131,7 @@ static void try_change(const struct growing *g, const double *count, struct chan
 }
 
 /* From logs of errors to weights that sum to one. */
-static void weigh(struct changes *c, size_t types)
+static void changes_weigh(struct changes *c, size_t types)
 {
 	double least = HUGE_VAL, sum = 0, of_size[TERMS_MAX + 1] = { 0 };
 
@@ -149,29 +149,29 @@ static void weigh(struct changes *c, size_t types)
 		c->items[i].weight /= sum;
 }
 
-static void fit_changes(const struct growing *g, const double *count, struct changes *out)
+static void changes_fit(const struct growing *g, const double *count, struct changes *out)
 {
 	size_t n = g->data->features.n, types = 0;
 	struct changes c = { 0 };
 
 	for (size_t t = 0; t < g->data->types; t++)
 		types += count[t] > 0;
-	try_change(g, count, (struct change){ .terms = 1 }, &c);
+	changes_try(g, count, (struct change){ .terms = 1 }, &c);
 	for (size_t k = 0; k < n; k++) {
 		if (types > 2)
-			try_change(g, count, (struct change){ .terms = 2, .col = { 0, k } }, &c);
+			changes_try(g, count, (struct change){ .terms = 2, .col = { 0, k } }, &c);
 		for (size_t j = 0; j < k && types > 3; j++)
-			try_change(g, count, (struct change){ .terms = 3, .col = { 0, j, k } }, &c);
+			changes_try(g, count, (struct change){ .terms = 3, .col = { 0, j, k } }, &c);
 	}
 	ASSAY_BUG_IF(c.n == 0); /* the factor alone always stands */
-	weigh(&c, types);
+	changes_weigh(&c, types);
 	*out = c;
 }
 
 /* ---- contributions ---- */
 
 /* Adds `part` of what the model changes, the older one's groups being as in shares [types x groups]. */
-static void add_change(const struct growing *g, const struct change *m, const struct mat *shares, const double *count, double part, double *out)
+static void change_add(const struct growing *g, const struct change *m, const struct mat *shares, const double *count, double part, double *out)
 {
 	double total = 0;
 
@@ -186,7 +186,7 @@ static void add_change(const struct growing *g, const struct change *m, const st
 			out[k] += weight * (m->b[0] - 1) * mat_get(shares, t, k);
 		left -= m->b[0];
 		for (size_t i = 1; i < m->terms; i++) {
-			double here = m->b[i] * regressor(g, m, i, t);
+			double here = m->b[i] * change_regressor(g, m, i, t);
 
 			out[g->data->features.group[m->col[i]]] += weight * here;
 			left -= here;
@@ -197,21 +197,21 @@ static void add_change(const struct growing *g, const struct change *m, const st
 
 /* The group that most of the time which the model adds or takes away goes to, the factor aside; g->groups - 1 where it is the factor.
  * time [g->groups] is scratch. */
-static size_t leading_group(const struct growing *g, const struct change *m, double *time)
+static size_t change_leading_group(const struct growing *g, const struct change *m, double *time)
 {
 	size_t lead = g->groups - 1;
 
 	memset(time, 0, g->groups * sizeof(*time));
 	for (size_t i = 1; i < m->terms; i++) {
 		for (size_t t = 0; t < g->data->types; t++)
-			time[g->data->features.group[m->col[i]]] += m->b[i] * regressor(g, m, i, t) / (double)g->data->types;
+			time[g->data->features.group[m->col[i]]] += m->b[i] * change_regressor(g, m, i, t) / (double)g->data->types;
 	}
 	for (size_t k = 0; k + 1 < g->groups; k++)
 		lead = fabs(time[k]) > fabs(time[lead]) ? k : lead;
 	return lead;
 }
 
-static const struct change *one_change(const struct changes *c, double u)
+static const struct change *changes_draw(const struct changes *c, double u)
 {
 	size_t last = 0;
 
@@ -224,7 +224,7 @@ static const struct change *one_change(const struct changes *c, double u)
 
 /* By models of the version that costs more over the one that costs less: what was added, or what was taken away. A version that
  * needs a tenth of the time is the older one without something rather than a tenth of it and something more. */
-static void find_lead(const struct growing *g, struct growth *out)
+static void growing_lead(const struct growing *g, struct growth *out)
 {
 	const struct blend_data *d = g->data;
 	size_t p = d->features.n;
@@ -245,9 +245,9 @@ static void find_lead(const struct growing *g, struct growth *out)
 		for (size_t k = 0; k < p; k++)
 			costly.x[t * p + k] = g->x[t * p + k] / cheap;
 	}
-	fit_changes(&costly, count, &changes);
+	changes_fit(&costly, count, &changes);
 	for (size_t i = 0; i < changes.n; i++)
-		out->lead[leading_group(&costly, &changes.items[i], time)] += changes.items[i].weight;
+		out->lead[change_leading_group(&costly, &changes.items[i], time)] += changes.items[i].weight;
 	free(changes.items);
 	free(costly.x);
 	free(time);
@@ -255,7 +255,7 @@ static void find_lead(const struct growing *g, struct growth *out)
 	free(count);
 }
 
-static void resample(void *context, size_t i)
+static void growing_resample(void *context, size_t i)
 {
 	struct growing *g = context;
 	const struct blend_data *d = g->data;
@@ -266,18 +266,15 @@ static void resample(void *context, size_t i)
 	struct additive fit, one;
 	struct rng rng;
 
-	rng_seed(&rng, g->seed + 0x9e3779b97f4a7c15ull * (i + 1));
-	shares_draw(d->types, &rng, count);
-	additive_fit(&d->sums, count, ADDITIVE_SIZE_MAX, &fit);
-	additive_weigh(&fit, blend_grid, g->choice.additive, BLEND_ADDITIVE);
-	fit_changes(g, count, &changes);
+	shares_resample(d, &g->choice, g->seed, i, &rng, count, &fit);
+	changes_fit(g, count, &changes);
 	for (size_t k = i * SHARES_DRAWS; k < (i + 1) * SHARES_DRAWS; k++) {
-		const struct change *change = one_change(&changes, rng_double(&rng));
+		const struct change *change = changes_draw(&changes, rng_double(&rng));
 
 		one = shares_one_model(&fit, rng_double(&rng), &model);
 		for (int all = 0; all < 2; all++) {
 			shares_by_group(d, &one, all == 1, &shares);
-			add_change(g, change, &shares, count, 1, &g->change[all].at[k * g->groups]);
+			change_add(g, change, &shares, count, 1, &g->change[all].at[k * g->groups]);
 		}
 	}
 	free(changes.items);
@@ -287,7 +284,7 @@ static void resample(void *context, size_t i)
 }
 
 /* The widest of both ways to count what the models miss, which is some group's. */
-static void summarise(const struct growing *g, size_t resamples, struct growth *out)
+static void growing_summarise(const struct growing *g, size_t resamples, struct growth *out)
 {
 	size_t n = resamples * SHARES_DRAWS;
 	double *values = mem_new(n, sizeof(*values)), tail = .5 * (1 - SHARES_LEVEL);
@@ -309,7 +306,7 @@ static void summarise(const struct growing *g, size_t resamples, struct growth *
 }
 
 /* Student's t over types: resampling the few there often are gives intervals that are too narrow. */
-static void sum_up(const struct growing *g, struct growth *out)
+static void growing_total(const struct growing *g, struct growth *out)
 {
 	size_t n = g->data->types;
 	double squares = 0, half;
@@ -323,7 +320,7 @@ static void sum_up(const struct growing *g, struct growth *out)
 	out->total_high = out->total + half;
 }
 
-static void fit_whole(struct growing *g, struct growth *out)
+static void growing_fit(struct growing *g, struct growth *out)
 {
 	const struct blend_data *d = g->data;
 	double *count = mem_new(d->types, sizeof(*count));
@@ -336,7 +333,7 @@ static void fit_whole(struct growing *g, struct growth *out)
 	blend_choose(d, count, &g->choice);
 	additive_fit(&d->sums, count, ADDITIVE_SIZE_MAX, &fit);
 	additive_weigh(&fit, blend_grid, g->choice.additive, BLEND_ADDITIVE);
-	fit_changes(g, count, &changes);
+	changes_fit(g, count, &changes);
 	shares_by_group(d, &fit, false, &shares);
 	for (size_t t = 0; t < d->types; t++) {
 		for (size_t k = 0; k < g->groups; k++)
@@ -344,7 +341,7 @@ static void fit_whole(struct growing *g, struct growth *out)
 	}
 	memcpy(out->after, out->before, g->groups * sizeof(double));
 	for (size_t i = 0; i < changes.n; i++) {
-		add_change(g, &changes.items[i], &shares, count, changes.items[i].weight, out->after);
+		change_add(g, &changes.items[i], &shares, count, changes.items[i].weight, out->after);
 		out->uniform += changes.items[i].weight * (changes.items[i].b[0] - 1);
 	}
 	free(changes.items);
@@ -373,11 +370,11 @@ void growth_of(const struct blend_data *before, const double *ratio, const struc
 	r.low = mem_new(g.groups, sizeof(double));
 	r.high = mem_new(g.groups, sizeof(double));
 	r.lead = mem_new(g.groups, sizeof(double));
-	fit_whole(&g, &r);
-	find_lead(&g, &r);
-	parallel_for(n, options->threads, resample, &g);
-	sum_up(&g, &r);
-	summarise(&g, n, &r);
+	growing_fit(&g, &r);
+	growing_lead(&g, &r);
+	parallel_for(n, options->threads, growing_resample, &g);
+	growing_total(&g, &r);
+	growing_summarise(&g, n, &r);
 	free(g.x);
 	mat_release(&g.change[0]);
 	mat_release(&g.change[1]);

@@ -5,11 +5,13 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/parallel.h"
-#include "model/profile/range.h"
+#include "model/profile/nnls.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+
+#define STEPS 30 /* of the bisection: the share is known to better than 1e-6 */
 
 /* ---- one fit ---- */
 
@@ -82,6 +84,15 @@ void shares_draw(size_t types, struct rng *rng, double *count)
 	}
 }
 
+void shares_resample(const struct blend_data *d, const struct blend_choice *choice, uint64_t seed, size_t i, struct rng *rng, double *count,
+		     struct additive *fit)
+{
+	rng_seed(rng, seed + 0x9e3779b97f4a7c15ull * (i + 1));
+	shares_draw(d->types, rng, count);
+	additive_fit(&d->sums, count, ADDITIVE_SIZE_MAX, fit);
+	additive_weigh(fit, blend_grid, choice->additive, BLEND_ADDITIVE);
+}
+
 struct additive shares_one_model(const struct additive *fit, double u, struct additive_model *model)
 {
 	size_t k = 0, last = 0;
@@ -95,7 +106,7 @@ struct additive shares_one_model(const struct additive *fit, double u, struct ad
 	return (struct additive){ .cols = fit->cols, .models = model, .n = 1, .types = fit->types };
 }
 
-static void resample(void *context, size_t i)
+static void shares_draw_models(void *context, size_t i)
 {
 	struct resampling *r = context;
 	const struct blend_data *d = r->data;
@@ -105,10 +116,7 @@ static void resample(void *context, size_t i)
 	struct additive fit, one;
 	struct rng rng;
 
-	rng_seed(&rng, r->seed + 0x9e3779b97f4a7c15ull * (i + 1));
-	shares_draw(d->types, &rng, count);
-	additive_fit(&d->sums, count, ADDITIVE_SIZE_MAX, &fit);
-	additive_weigh(&fit, blend_grid, r->blend->choice.additive, BLEND_ADDITIVE);
+	shares_resample(d, &r->blend->choice, r->seed, i, &rng, count, &fit);
 	for (size_t k = i * SHARES_DRAWS; k < (i + 1) * SHARES_DRAWS; k++) {
 		one = shares_one_model(&fit, rng_double(&rng), &model);
 		for (size_t side = 0; side < 2; side++) {
@@ -125,7 +133,7 @@ static void resample(void *context, size_t i)
 	free(count);
 }
 
-static size_t leading(const double *share, size_t groups)
+static size_t shares_leading(const double *share, size_t groups)
 {
 	size_t best = 0;
 
@@ -134,7 +142,7 @@ static size_t leading(const double *share, size_t groups)
 	return best;
 }
 
-static void summarise(struct shares *s)
+static void shares_summarise(struct shares *s)
 {
 	size_t n = s->drawn.rows;
 	double *values = mem_new(n, sizeof(*values));
@@ -152,8 +160,115 @@ static void summarise(struct shares *s)
 	for (size_t g = 0; g < s->groups; g++)
 		s->first[g] = n ? 0.0 : (double)NAN;
 	for (size_t i = 0; i < n && s->groups; i++)
-		s->first[leading(&s->drawn.at[i * s->drawn.cols], s->groups)] += 1.0 / (double)n;
+		s->first[shares_leading(&s->drawn.at[i * s->drawn.cols], s->groups)] += 1.0 / (double)n;
 	free(values);
+}
+
+/* ---- the range of all fits that are nearly as good ---- */
+
+/* The smallest and the largest share that each group has over all non-negative fits that are nearly as good as the best one.
+ *
+ * A fit is nearly as good when T log(its mean squared relative error / the least) is at most the chi-square quantile with one
+ * degree of freedom: a profile likelihood interval (Venzon and Moolgavkar, Applied Statistics 37(1), 1988) for the share, which
+ * is a linear function of the weights. Both ends are convex problems: the share times a multiplier is added to the error, each
+ * step is one non-negative least squares, and the multiplier is found by bisection. */
+struct ranging {
+	const struct blend_data *data;
+	struct mat G;
+	double *h;
+	double limit; /* mean squared relative error of a fit that is just good enough */
+	double *least, *most;
+};
+
+/* The share of a group under the best fit whose error has the share times `multiplier` taken off. *error gets its own error. */
+static double range_share(const struct ranging *r, size_t group, double multiplier, struct nnls *nnls, double *h, double *w,
+                       double *error)
+{
+	size_t p = r->G.cols;
+	double share = 0.0;
+
+	for (size_t k = 0; k < p; k++)
+		h[k] = r->h[k] * (r->data->sums.group[k] == group ? 1.0 + multiplier : 1.0);
+	nnls_solve(nnls, &r->G, h, w);
+	for (size_t k = 0; k < p; k++)
+		share += r->data->sums.group[k] == group ? w[k] * r->h[k] : 0.0;
+	*error = 1.0 + nnls_objective(&r->G, r->h, w);
+	return share;
+}
+
+/* The share at the multiplier of this sign at which the error reaches the limit. */
+static double range_end(const struct ranging *r, size_t group, double sign)
+{
+	size_t p = r->G.cols;
+	struct nnls *nnls = nnls_new(p);
+	double *h = mem_new(2 * p, sizeof(*h)), low = 0.0, high = 1e-3, error, share, best;
+
+	best = range_share(r, group, 0.0, nnls, h, h + p, &error);
+	share = range_share(r, group, sign * high, nnls, h, h + p, &error);
+	while (error <= r->limit && high < 1e4) {
+		low = high;
+		best = share;
+		high *= 4.0;
+		share = range_share(r, group, sign * high, nnls, h, h + p, &error);
+	}
+	if (error <= r->limit)
+		best = share; /* nothing holds it back */
+	for (size_t i = 0; i < STEPS && error > r->limit * (1.0 - 1e-6) && high - low > 1e-6 * high; i++) {
+		double middle = .5 * (low + high), at;
+
+		share = range_share(r, group, sign * middle, nnls, h, h + p, &at);
+		if (at > r->limit) {
+			high = middle;
+		} else {
+			low = middle;
+			best = share;
+		}
+	}
+	nnls_free(nnls);
+	free(h);
+	return fmin(fmax(best, 0.0), 1.0);
+}
+
+static void range_group(void *context, size_t i)
+{
+	struct ranging *r = context;
+
+	if (i % 2)
+		r->most[i / 2] = range_end(r, i / 2, 1.0);
+	else
+		r->least[i / 2] = range_end(r, i / 2, -1.0);
+}
+
+static double range_best_error(const struct ranging *r)
+{
+	struct nnls *nnls = nnls_new(r->G.cols);
+	double *w = mem_new(r->G.cols, sizeof(*w)), error;
+
+	nnls_solve(nnls, &r->G, r->h, w);
+	error = 1.0 + nnls_objective(&r->G, r->h, w);
+	nnls_free(nnls);
+	free(w);
+	return fmax(error, 0.0);
+}
+
+/* noise: relative error below which a fit is as good as can be. least, most [features.groups] are filled, within [0, 1]. */
+static void range_of(const struct blend_data *d, double noise, size_t threads, double *least, double *most)
+{
+	const struct additive_sums *s = &d->sums;
+	struct ranging r = {
+	    .data = d, .G = mat_new(s->cols, s->cols), .h = mem_new(s->cols, sizeof(double)), .least = least, .most = most};
+	double types = (double)s->types;
+
+	for (size_t t = 0; t < s->types; t++) {
+		for (size_t k = 0; k < s->cols * s->cols; k++)
+			r.G.at[k] += s->G[t].at[k] / types;
+		for (size_t k = 0; k < s->cols; k++)
+			r.h[k] += mat_get(&s->h, t, k) / types;
+	}
+	r.limit = fmax(range_best_error(&r), noise * noise) * exp(stats_chi2_quantile(SHARES_LEVEL, 1.0) / types);
+	parallel_for(2 * d->features.groups, threads, range_group, &r);
+	mat_release(&r.G);
+	free(r.h);
 }
 
 /* ---- all ---- */
@@ -182,8 +297,8 @@ void shares_of(const struct blend_data *d, const struct blend *blend, double noi
 	column_means(&s.by_type, s.share);
 	column_means(&columns, mean);
 	memcpy(s.column, mean, d->features.n * sizeof(double));
-	parallel_for(options->resamples, options->threads, resample, &(struct resampling){ d, blend, options->seed, &s });
-	summarise(&s);
+	parallel_for(options->resamples, options->threads, shares_draw_models, &(struct resampling){ d, blend, options->seed, &s });
+	shares_summarise(&s);
 	range_of(d, noise, options->threads, s.least, s.most);
 	for (size_t g = 0; g < s.groups; g++) { /* the average of models is one more fit that is nearly as good */
 		s.least[g] = fmin(s.least[g], s.share[g]);

@@ -1,6 +1,6 @@
 /* How the time divides over groups of features, with error bars of two kinds: from low to high, what changes when other machines
  * had been there (resampled types) and another of the averaged models were true; from least to most, what any fit would say that
- * is nearly as good (range.h). */
+ * is nearly as good. */
 #ifndef MODEL_PROFILE_SHARES_H
 #define MODEL_PROFILE_SHARES_H
 
@@ -39,8 +39,11 @@ void shares_of(const struct blend_data *data, const struct blend *blend, double 
 /* The shares of one fit on every type; out [types x groups + 1], rows sum to one. all_explained: the groups share what it misses, too. */
 void shares_by_group(const struct blend_data *data, const struct additive *fit, bool all_explained, struct mat *out);
 
-/* For whoever resamples, too: how often each type is drawn, with replacement, until there are two of them; count [types]. */
+/* For other resampling: how often each type is drawn, with replacement, until there are two of them; count [types]. */
 void shares_draw(size_t types, struct rng *rng, double *count);
+/* The i-th resample: seeds *rng, draws count [types], fits; additive_release() the fit. */
+void shares_resample(const struct blend_data *data, const struct blend_choice *choice, uint64_t seed, size_t i, struct rng *rng, double *count,
+		     struct additive *fit);
 /* One of the models of a fit, each as likely as its weight; u in [0, 1). *model must outlive the result, which owns nothing. */
 struct additive shares_one_model(const struct additive *fit, double u, struct additive_model *model);
 

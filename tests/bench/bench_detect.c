@@ -11,7 +11,7 @@
 #include "gate/detect/like_inputs.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/side_effect.h"
-#include "model/anomaly/rival.h"
+#include "model/published/published.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -102,7 +102,7 @@ static struct detector_options options_of(const struct method *m, double rate, u
 	if (m->t > 0.0)
 		o.t = m->t;
 	if (m->fixed > 0.0) {
-		o.threshold = DETECTOR_FIXED;
+		o.rule = &detector_fixed;
 		o.fixed = m->fixed;
 	}
 	if (m->clusters > 0)
@@ -215,22 +215,22 @@ static enum assay_status fit(const struct method *m, double rate, uint64_t seed,
 	struct detector_options options = options_of(m, rate, seed);
 	struct kept k = { .method = m, .rate = rate, .digest = digest_of(normal) };
 	struct observations strict = *normal;
-	double *material = mem_new(normal->values.cols, sizeof(*material));
+	double *min_relevant_delta = mem_new(normal->values.cols, sizeof(*min_relevant_delta));
 	double begin = now_s();
 	enum assay_status st;
 
 	for (size_t i = 0; i < n_kept; i++) {
 		if (kept[i].method == m && kept[i].rate >= rate && kept[i].rate <= rate && kept[i].digest == k.digest) {
 			*out = kept[i];
-			free(material);
+			free(min_relevant_delta);
 			return ASSAY_OK;
 		}
 	}
 	for (size_t j = 0; j < normal->values.cols; j++)
-		material[j] = STRICT * normal->material[j];
-	strict.material = material;
+		min_relevant_delta[j] = STRICT * normal->min_relevant_delta[j];
+	strict.min_relevant_delta = min_relevant_delta;
 	st = detector_fit(m->strict ? &strict : normal, &options, &k.detector, err);
-	free(material);
+	free(min_relevant_delta);
 	if (st)
 		return st;
 	k.seconds = now_s() - begin;
@@ -251,7 +251,7 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 	double begin = 0.0;
 
 	if (m->how == BY_RANKS) {
-		st = mannwhitney_judge(&normal->observations, &seen->observations, rate, &found, &err);
+		st = comparison_mannwhitney.judge(&normal->observations, &seen->observations, rate, &found, &err);
 	} else {
 		st = fit(m, rate, seed, &normal->observations, &fitted, &err);
 		begin = now_s();

@@ -4,6 +4,7 @@
  * (default), folds, first kind of data (0 to 3). */
 #include "base/stats.h"
 #include "base/text.h"
+#include "model/published/published.h"
 #include "model/parallel.h"
 #include "tests/model/made_up_runs.h"
 

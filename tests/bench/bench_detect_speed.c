@@ -33,7 +33,7 @@ struct side {
 };
 
 static const char *functions[FUNCTIONS], *columns[COLUMNS];
-static double material[COLUMNS], base[FUNCTIONS][COLUMNS];
+static double min_relevant_delta[COLUMNS], base[FUNCTIONS][COLUMNS];
 
 static void world(void)
 {
@@ -47,7 +47,7 @@ static void world(void)
 	}
 	for (size_t j = 0; j < COLUMNS; j++) {
 		columns[j] = mem_format("counter_%02zu", j);
-		material[j] = .01;
+		min_relevant_delta[j] = .01;
 	}
 }
 
@@ -82,7 +82,7 @@ static struct side make(size_t runs, uint64_t seed, double fault)
 	s.observations.runs = runs;
 	s.observations.functions_names = functions;
 	s.observations.columns = columns;
-	s.observations.material = material;
+	s.observations.min_relevant_delta = min_relevant_delta;
 	return s;
 }
 

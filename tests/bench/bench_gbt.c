@@ -4,8 +4,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "model/trees/gbt.h"
-#include "model/scale.h"
+#include "model/published/gbt.h"
 
 #define FEATURES 43
 #define MATRIX_BYTES_MAX (64u << 20)
@@ -101,7 +100,7 @@ int main(int argc, char **argv)
 	if (!st && d.X.rows < 2)
 		st = assay_fail(&err, ASSAY_E_NODATA, "%s: fewer than two rows of %s", argv[1], argv[2]);
 	if (!st) {
-		scale_standardise(&d.X, mean, scale);
+		gbt_standardise(&d.X, mean, scale);
 		st = run(&d, repeats, &err);
 	}
 	if (st)

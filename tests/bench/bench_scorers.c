@@ -6,6 +6,7 @@
  * that was moved leads. Means over the repeats, in each of which everything is drawn anew. Prints a line of JSON each. */
 #include "base/mem.h"
 #include "base/stats.h"
+#include "model/published/published.h"
 #include "model/anomaly/detector.h"
 #include "more_scorers.h"
 #include "planted_rows.h"
@@ -130,14 +131,14 @@ static void measure_samples(const struct kind *kind, const struct scorer_kind *w
 
 static const char *const columns[P] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t" };
 static const char *const function = "f";
-static double material[P];
+static double min_relevant_delta[P];
 
 /* Counts of about a million, of which a unit is a twentieth; those with bursts are 0 or as many times what matters. */
 static struct observations observations_of(struct world *w, const struct kind *kind, size_t runs, const struct shift *shift, size_t moved)
 {
 	struct mat rows = rows_make(w, kind, runs, LEARN_SAMPLES);
 	struct observations o = { .values = rows, .functions = 1, .runs = runs, .functions_names = &function, .columns = columns,
-				  .material = material };
+				  .min_relevant_delta = min_relevant_delta };
 	size_t *of = mem_new(rows.rows, sizeof(*of)), *run = mem_new(rows.rows, sizeof(*run));
 	double *weight = mem_new(rows.rows, sizeof(*weight));
 
@@ -149,7 +150,7 @@ static struct observations observations_of(struct world *w, const struct kind *k
 		for (size_t j = 0; j < P; j++) {
 			double x = mat_get(&rows, i, j);
 
-			material[j] = 1.0;
+			min_relevant_delta[j] = 1.0;
 			mat_set(&rows, i, j, kind->bursts && j % 4 == 0 ? x : 1e6 * exp(.05 * x));
 		}
 	}

@@ -3,6 +3,7 @@
 #define TESTS_BENCH_MORE_SCORERS_H
 
 #include "base/mem.h"
+#include "model/published/published.h"
 #include "model/anomaly/kmeans.h"
 #include "model/anomaly/scorer.h"
 #include "model/pca.h"

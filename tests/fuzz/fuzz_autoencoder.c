@@ -1,4 +1,5 @@
 /* Autoencoders that are read (tests/fuzz/scorer_check.h), on rows as large as numbers can be. */
+#include "model/published/published.h"
 #include "tests/fuzz/scorer_check.h"
 
 #include <float.h>

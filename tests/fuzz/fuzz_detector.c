@@ -1,7 +1,7 @@
 /* Detectors that were kept: what is read is written and read as the same, judges without a number that is none, and errors are one line. */
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/anomaly/detector_internal.h"
+#include "model/anomaly/detector_parts.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -22,10 +22,10 @@ static char *text_of(const struct detector *d)
 static void judge(const struct detector *d)
 {
 	size_t functions = d->about.functions, p = d->about.columns, n = 2 * functions;
-	struct observations o = { .values = mat_new(n, p), .functions = functions, .runs = 2, .functions_names = (const char *const *)d->functions,
-				  .columns = (const char *const *)d->columns };
+	struct observations o = { .values = mat_new(n, p), .functions = functions, .runs = 2, .functions_names = (const char *const *)d->names.functions,
+				  .columns = (const char *const *)d->names.columns };
 	size_t *function = mem_new(n, sizeof(*function)), *run = mem_new(n, sizeof(*run));
-	double *weight = mem_new(n, sizeof(*weight)), *material = mem_new(p, sizeof(*material));
+	double *weight = mem_new(n, sizeof(*weight)), *min_relevant_delta = mem_new(p, sizeof(*min_relevant_delta));
 	struct detection detection;
 	struct assay_error err;
 
@@ -37,11 +37,11 @@ static void judge(const struct detector *d)
 			mat_set(&o.values, i, j, i % 2 ? 1e200 : d->median[function[i] * p + j]);
 	}
 	for (size_t j = 0; j < p; j++)
-		material[j] = 1.0;
+		min_relevant_delta[j] = 1.0;
 	o.function = function;
 	o.run = run;
 	o.weight = weight;
-	o.material = material;
+	o.min_relevant_delta = min_relevant_delta;
 	ASSAY_BUG_IF(detector_judge(d, &o, &detection, &err));
 	for (size_t f = 0; f < functions; f++) {
 		const struct detection_function *c = &detection.functions[f];
@@ -54,7 +54,7 @@ static void judge(const struct detector *d)
 	free(function);
 	free(run);
 	free(weight);
-	free(material);
+	free(min_relevant_delta);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

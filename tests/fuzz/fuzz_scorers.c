@@ -1,4 +1,5 @@
 /* Scorers that are read (tests/fuzz/scorer_check.h); the autoencoder has a target of its own. */
+#include "model/published/published.h"
 #include "tests/fuzz/scorer_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

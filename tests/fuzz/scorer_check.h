@@ -32,7 +32,7 @@ static inline void scorer_check(const struct scorer *scorer, double *at)
 	char *text = json_text(json);
 
 	ASSAY_BUG_IF(json_parse("again", text, strlen(text), &read, &err) != ASSAY_OK);
-	ASSAY_BUG_IF(scorer->kind->read(read, COLUMNS, &back, &err) != ASSAY_OK);
+	ASSAY_BUG_IF(scorer->kind->read(scorer->kind, read, COLUMNS, &back, &err) != ASSAY_OK);
 	scorer_judge(scorer, at, &parts);
 	scorer_judge(back, at, &again);
 	ASSAY_BUG_IF(memcmp(parts.at, again.at, ROWS * COLUMNS * sizeof(double)) != 0);
@@ -49,7 +49,7 @@ static inline void scorer_try(const struct scorer_kind *kind, const cJSON *json,
 {
 	struct scorer *scorer;
 	struct assay_error err;
-	enum assay_status st = kind->read(json, COLUMNS, &scorer, &err);
+	enum assay_status st = kind->read(kind, json, COLUMNS, &scorer, &err);
 
 	if (st == ASSAY_OK) {
 		scorer_check(scorer, at);

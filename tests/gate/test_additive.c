@@ -1,5 +1,6 @@
 /* The additive time model, boosted stumps with shared ties, and their blend. */
-#include "model/profile/range.h"
+#include "model/profile/blend.c" /* the stumps */
+#include "model/profile/shares.c" /* the range */
 #include "tests/gate/made_up_machines.h"
 
 #include <setjmp.h>

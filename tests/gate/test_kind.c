@@ -189,7 +189,7 @@ static void test_table(void **state)
 	for (size_t i = 0; i < COUNT(names); i++) {
 		struct counter_about about = counter_about(RECORD_PAPI, names[i]);
 
-		assert_true(about.material > 0 && about.scale > 0 && about.unit && about.text);
+		assert_true(about.min_relevant_delta > 0 && about.scale > 0 && about.unit && about.text);
 	}
 	for (int t = 0; t < TROUBLES; t++)
 		assert_true(strlen(trouble_code((enum trouble)t)) > 2 && strlen(trouble_text((enum trouble)t)) > 2);

@@ -1,4 +1,5 @@
 /* Runs with inputs of different sizes: what is slower is found all the same, what is not, as often called so as was asked, and what nothing is known of is not judged. */
+#include "model/published/published.h"
 #include "gate/detect/detect.h"
 
 #include "base/rng.h"

@@ -66,7 +66,7 @@ static void test_vectors(void **state)
 	near("without nested calls", value(&o, 1, "emulated:accesses"), 700);
 	near("weight", o.weight[1], 3);
 	near("share, by about what it costs", o.share[0], (400 * .5 + 50 * .07) / (400 * .5 + 50 * .07 + 3 * 1200 * .5));
-	near("material", o.material[2], .5);
+	near("min_relevant_delta", o.min_relevant_delta[2], .5);
 	observed_release(&o);
 
 	options.per_thread = true;

@@ -15,7 +15,7 @@
 
 static const char *const columns[COLUMNS] = { "accesses", "branches", "hitm_false", "hitm_true", "misses", "remote" };
 static const char *const functions[FUNCTIONS_MAX] = { "f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7" };
-static const double material[COLUMNS] = { 1, 1, 1, 1, 1, 1 };
+static const double min_relevant_delta[COLUMNS] = { 1, 1, 1, 1, 1, 1 };
 
 enum kind {
 	NOISE,	/* lognormal, a part of it common to all samples of the function in the run */
@@ -93,7 +93,7 @@ static struct made make(const struct world *w)
 	struct rng rng;
 
 	rng_seed(&rng, w->seed);
-	m.o = (struct observations){ .functions = w->functions, .runs = w->runs, .functions_names = functions, .columns = columns, .material = material };
+	m.o = (struct observations){ .functions = w->functions, .runs = w->runs, .functions_names = functions, .columns = columns, .min_relevant_delta = min_relevant_delta };
 	m.o.values = mat_new(m.capacity, COLUMNS);
 	m.o.values.rows = 0;
 	m.function = mem_new(m.capacity, sizeof(size_t));

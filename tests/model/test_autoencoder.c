@@ -3,9 +3,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/anomaly/autoencoder_internal.h"
+#include "model/anomaly/autoencoder.c" /* what is inside, for the slopes */
 #include "model/parallel.h"
 #include "model/pca.h"
+#include "model/published/published.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -128,8 +129,8 @@ static void test_slopes(void **state)
 			real++;
 		}
 		assert_int_equal(real, autoencoder_weights(&sloped[s].shape));
-		autoencoder_batch_release(&batch);
-		autoencoder_slopes_release(&slopes);
+		autoencoder_block_release(&batch.block);
+		autoencoder_block_release(&slopes.block);
 		mat_release(&rows);
 		autoencoder_free(ae);
 	}
@@ -305,9 +306,9 @@ static void test_held_out(void **state)
 static void test_published(void **state)
 {
 	(void)state;
-	assert_int_equal(autoencoder_published.rule, AUTOENCODER_DESCENT);
-	assert_true(autoencoder_published.rate == .01 && !autoencoder_published.cooling && !autoencoder_published.stop);
-	assert_true(autoencoder_published.batch == 100 && autoencoder_published.epochs == 100);
+	assert_int_equal(autoperf_training.rule, AUTOENCODER_DESCENT);
+	assert_true(autoperf_training.rate == .01 && !autoperf_training.cooling && !autoperf_training.stop);
+	assert_true(autoperf_training.batch == 100 && autoperf_training.epochs == 100);
 }
 
 /* ---- JSON ---- */
@@ -322,6 +323,7 @@ static void test_written_and_read(void **state)
 		struct autoencoder_shape shape = middle;
 		struct autoencoder *ae, *back = NULL;
 		struct assay_error err = { 0 };
+		struct json_reader r = { .name = "network", .err = &err };
 		cJSON *json;
 		char *text;
 
@@ -332,7 +334,8 @@ static void test_written_and_read(void **state)
 		text = json_text(json);
 		cJSON_Delete(json);
 		assert_int_equal(json_parse("model", text, strlen(text), &json, &err), ASSAY_OK);
-		if (autoencoder_read(json, 7, &back, &err))
+		back = autoencoder_read(&r, json, 7);
+		if (!back)
 			fail_msg("%s", err.text);
 		assert_true(same(ae, back));
 		assert_memory_equal(&ae->shape, &back->shape, sizeof(ae->shape));
@@ -354,10 +357,10 @@ static const struct {
 	{ "smallest valid", HEAD WAY "," BACK "]}", NULL },
 	{ "no object", "[]", "must be an object" },
 	{ "unknown member", "{\"hiden\":1}", "hidden" },
-	{ "unknown curve", "{\"hidden\":\"relu\"}", "'relu', which is no curve" },
+	{ "unknown curve", "{\"hidden\":\"relu\"}", "'relu', which is not an activation function" },
 	{ "tied is a word", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":\"no\"}", "'tied' must be true or false" },
 	{ "no widths", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[],\"layers\":[]}",
-	  "'widths' is empty" },
+	  "'widths' has 0 elements, not 1 to 5" },
 	{ "a width of 0", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[0],\"layers\":[]}",
 	  "integers from 1" },
 	{ "half a neuron", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1.5],\"layers\":[]}",
@@ -369,12 +372,12 @@ static const struct {
 	{ "too many weights",
 	  "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":false,\"widths\":[1024,1024,1024,1024],\"layers\":[]}",
 	  "more than" },
-	{ "one way only", HEAD WAY "]}", "1 layers, not 2" },
-	{ "a number too few", HEAD "{\"weights\":[1],\"biases\":[3]}," BACK "]}", "layer 1 has 1 weights, not 2" },
-	{ "a number too many", HEAD WAY ",{\"weights\":[1,2],\"biases\":[3,4,5]}]}", "layer 2 has 3 biases, not 2" },
+	{ "one way only", HEAD WAY "]}", "'layers' has 1 element, not 2" },
+	{ "a number too few", HEAD "{\"weights\":[1],\"biases\":[3]}," BACK "]}", "'weights' has 1 element, not 2" },
+	{ "a number too many", HEAD WAY ",{\"weights\":[1,2],\"biases\":[3,4,5]}]}", "'biases' has 3 elements, not 2" },
 	{ "no biases", HEAD "{\"weights\":[1,2]}," BACK "]}", "biases" },
-	{ "a word among the weights", HEAD "{\"weights\":[1,\"x\"],\"biases\":[3]}," BACK "]}", "not a number" },
-	{ "a weight beyond reason", HEAD "{\"weights\":[1,1e200],\"biases\":[3]}," BACK "]}", "not a number within" },
+	{ "a word among the weights", HEAD "{\"weights\":[1,\"x\"],\"biases\":[3]}," BACK "]}", "element 2 of 'weights' must be a number" },
+	{ "a weight beyond reason", HEAD "{\"weights\":[1,1e200],\"biases\":[3]}," BACK "]}", "must be a number from -1e+100 to 1e+100" },
 	{ "a tied layer with weights of its own",
 	  "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1],\"layers\":[" WAY "," BACK "]}", "weights" },
 };
@@ -386,11 +389,11 @@ static void test_unreadable(void **state)
 		cJSON *json = cJSON_Parse(unreadable[i].json);
 		struct autoencoder *ae = NULL;
 		struct assay_error err = { 0 };
-		enum assay_status st;
+		struct json_reader r = { .name = "network", .err = &err };
 
 		assert_non_null(json);
-		st = autoencoder_read(json, 2, &ae, &err);
-		if (!unreadable[i].error ? st != ASSAY_OK : st == ASSAY_OK || !strstr(err.text, unreadable[i].error))
+		ae = autoencoder_read(&r, json, 2);
+		if (!unreadable[i].error ? r.st != ASSAY_OK : r.st == ASSAY_OK || !strstr(err.text, unreadable[i].error))
 			fail_msg("%s: '%s'", unreadable[i].what, err.text);
 		assert_true(!ae == !!unreadable[i].error);
 		autoencoder_free(ae);

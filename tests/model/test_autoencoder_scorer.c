@@ -2,7 +2,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/anomaly/autoencoder_topology.h"
+#include "model/anomaly/autoencoder_scorer.c" /* what is inside */
+#undef LARGEST
+#undef SHAPES_MAX
+#include "model/published/autoperf.c"
 #include "model/anomaly/scorer.h"
 #include "model/parallel.h"
 
@@ -27,10 +30,10 @@ static void test_shapes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(columns); i++) {
-		struct autoencoder_shape shapes[AUTOENCODER_SHAPES_MAX];
-		size_t n = autoencoder_shapes(columns[i], shapes);
+		struct autoencoder_shape shapes[8];
+		size_t n = shapes_of(columns[i], shapes);
 
-		assert_true(n >= 1 && n <= AUTOENCODER_SHAPES_MAX);
+		assert_true(n >= 1 && n <= (sizeof(width_parts) / sizeof(width_parts[0])));
 		for (size_t s = 0; s < n; s++) {
 			assert_int_equal(shapes[s].columns, columns[i]);
 			assert_true(shapes[s].width[shapes[s].depth - 1] <= (columns[i] + 1) / 2);
@@ -46,17 +49,17 @@ static void test_shapes(void **state)
 static void test_shapes_published(void **state)
 {
 	static const size_t halves[] = { 10, 5, 3, 2, 1 };
-	struct autoencoder_shape shapes[AUTOENCODER_SHAPES_MAX];
+	struct autoencoder_shape shapes[8];
 
 	(void)state;
-	assert_int_equal(autoencoder_shapes_published(20, shapes), 5);
+	assert_int_equal(autoperf_shapes(20, shapes), 5);
 	for (size_t s = 0; s < 5; s++) {
 		assert_true(shapes[s].tied && shapes[s].hidden == LANES_SIGMOID && shapes[s].output == LANES_SIGMOID);
 		assert_int_equal(shapes[s].depth, s + 1);
 		assert_memory_equal(shapes[s].width, halves, (s + 1) * sizeof(size_t));
 	}
-	assert_int_equal(autoencoder_shapes_published(4, shapes), 2);
-	assert_int_equal(autoencoder_shapes_published(1, shapes), 1);
+	assert_int_equal(autoperf_shapes(4, shapes), 2);
+	assert_int_equal(autoperf_shapes(1, shapes), 1);
 }
 
 /* ---- rows ---- */
@@ -82,16 +85,16 @@ static void test_sample(void **state)
 		for (size_t r = 0; r < samples[i].runs; r++)
 			for (size_t k = 0; k < samples[i].sizes[r]; k++)
 				run[n++] = 10 - r;
-		got = autoencoder_sample(run, n, samples[i].max, 1, picked);
+		got = rows_sample(run, n, samples[i].max, 1, picked);
 		assert_int_equal(got, samples[i].n);
 		for (size_t k = 0; k < got; k++) {
 			assert_true(picked[k] < n && (!k || picked[k] > picked[k - 1]));
 			from[10 - run[picked[k]]]++;
 		}
 		assert_memory_equal(from, samples[i].from, sizeof(from));
-		assert_int_equal(autoencoder_sample(run, n, samples[i].max, 1, again), got);
+		assert_int_equal(rows_sample(run, n, samples[i].max, 1, again), got);
 		assert_memory_equal(picked, again, got * sizeof(*picked));
-		autoencoder_sample(run, n, samples[i].max, 2, other);
+		rows_sample(run, n, samples[i].max, 2, other);
 		assert_true(got == n || memcmp(picked, other, got * sizeof(*picked)));
 	}
 }
@@ -103,7 +106,7 @@ static void test_sample_of_many_runs(void **state)
 	(void)state;
 	for (size_t i = 0; i < 100; i++)
 		run[i] = i;
-	assert_int_equal(autoencoder_sample(run, 100, 30, 1, picked), 30);
+	assert_int_equal(rows_sample(run, 100, 30, 1, picked), 30);
 	for (size_t i = 1; i < 30; i++)
 		assert_true(picked[i] > picked[i - 1]);
 }
@@ -157,13 +160,13 @@ static size_t *runs_of(size_t n, size_t each)
 
 static void test_chosen(void **state)
 {
-	struct autoencoder_shape shapes[AUTOENCODER_SHAPES_MAX];
-	size_t n_shapes = autoencoder_shapes(6, shapes), *run = runs_of(600, 50);
+	struct autoencoder_shape shapes[8];
+	size_t n_shapes = shapes_of(6, shapes), *run = runs_of(600, 50);
 	struct mat rows = follows(600, 6, 1);
-	struct autoencoder_choice choice;
+	struct shape_choice choice;
 
 	(void)state;
-	autoencoder_choose(&rows, run, shapes, n_shapes, &quick, 3, 1, &choice);
+	shape_choose(&rows, run, shapes, n_shapes, &quick, 3, 1, &choice);
 	assert_true(shapes[choice.shape].width[shapes[choice.shape].depth - 1] >= 2);
 	assert_true(choice.error[choice.shape] < .3 * choice.error[0]);
 	assert_true(choice.fraction > 0.0 && choice.fraction <= 1.0);
@@ -171,9 +174,9 @@ static void test_chosen(void **state)
 	/* two columns that are the same but for noise, where the curve of a neuron is a straight line: one neuron will do */
 	mat_release(&rows);
 	rows = line(600, 2);
-	n_shapes = autoencoder_shapes(2, shapes);
+	n_shapes = shapes_of(2, shapes);
 	assert_true(n_shapes > 2);
-	autoencoder_choose(&rows, run, shapes, n_shapes, &thorough, 3, 1, &choice);
+	shape_choose(&rows, run, shapes, n_shapes, &thorough, 3, 1, &choice);
 	assert_int_equal(choice.shape, 0);
 	mat_release(&rows);
 	free(run);
@@ -185,7 +188,7 @@ static void test_whole_runs(void **state)
 	const struct autoencoder_shape shape = { 6, 2, { 12, 3 }, LANES_TANH, LANES_LINEAR, false };
 	size_t *run = runs_of(90, 10), *one = mem_new(90, sizeof(*one));
 	struct mat rows = mat_new(90, 6);
-	struct autoencoder_choice by_run, by_row;
+	struct shape_choice by_run, by_row;
 	struct autoencoder_training how = quick;
 	struct rng rng;
 
@@ -194,8 +197,8 @@ static void test_whole_runs(void **state)
 	rng_seed(&rng, 1);
 	for (size_t i = 0; i < 90 * 6; i++)
 		rows.at[i] = i / 6 % 10 ? rows.at[i - 6] : rng_normal(&rng);
-	autoencoder_choose(&rows, run, &shape, 1, &how, 3, 1, &by_run);
-	autoencoder_choose(&rows, one, &shape, 1, &how, 3, 1, &by_row);
+	shape_choose(&rows, run, &shape, 1, &how, 3, 1, &by_run);
+	shape_choose(&rows, one, &shape, 1, &how, 3, 1, &by_row);
 	assert_true(by_run.error[0] > .3);
 	assert_true(by_row.error[0] < .02);
 	mat_release(&rows);
@@ -205,8 +208,8 @@ static void test_whole_runs(void **state)
 
 static void test_least_error(void **state)
 {
-	struct autoencoder_shape shapes[AUTOENCODER_SHAPES_MAX];
-	size_t n_shapes = autoencoder_shapes_published(6, shapes);
+	struct autoencoder_shape shapes[8];
+	size_t n_shapes = autoperf_shapes(6, shapes);
 	struct mat rows = follows(100, 6, 3);
 	struct autoencoder_training how = quick;
 	struct autoencoder *best;
@@ -214,7 +217,7 @@ static void test_least_error(void **state)
 
 	(void)state;
 	how.checks = 0;
-	best = autoencoder_least_error(&rows, shapes, n_shapes, &how, 4);
+	best = autoperf_least_error(&rows, shapes, n_shapes, &how, 4);
 	least = autoencoder_error(best, &rows);
 	for (size_t s = 0; s < n_shapes; s++) {
 		struct autoencoder *ae = autoencoder_new(&shapes[s], 4);
@@ -389,7 +392,7 @@ static void test_written_and_read(void **state)
 
 		cJSON_Delete(json);
 		assert_int_equal(json_parse("model", text, strlen(text), &json, &err), ASSAY_OK);
-		if (kinds[k]->read(json, 5, &back, &err))
+		if (kinds[k]->read(kinds[k], json, 5, &back, &err))
 			fail_msg("%s", err.text);
 		assert_ptr_equal(back->kind, kinds[k]);
 		kinds[k]->parts(scorer, &rows, &parts, NULL);
@@ -402,9 +405,9 @@ static void test_written_and_read(void **state)
 		kinds[k]->free(scorer);
 		kinds[k]->free(back);
 		back = NULL;
-		assert_int_equal(kinds[k]->read(json, 6, &back, &err), ASSAY_E_FORMAT); /* rows of another kind */
+		assert_int_equal(kinds[k]->read(kinds[k], json, 6, &back, &err), ASSAY_E_FORMAT); /* rows of another kind */
 		cJSON_DeleteItemFromObject(json, "low");
-		assert_int_equal(kinds[k]->read(json, 5, &back, &err), ASSAY_E_FORMAT);
+		assert_int_equal(kinds[k]->read(kinds[k], json, 5, &back, &err), ASSAY_E_FORMAT);
 		assert_non_null(strstr(err.text, "low"));
 		assert_null(back);
 		cJSON_Delete(json);

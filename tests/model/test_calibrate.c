@@ -2,8 +2,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "model/anomaly/calibrate.h"
-#include "model/anomaly/cause.h"
+#include "model/anomaly/detector_judge.c" /* what is inside */
+#include "model/anomaly/held_out.c"
+#include "model/anomaly/models.c"
+#include "model/published/published.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -20,14 +22,14 @@ static void assert_near(double a, double b, double within)
 
 /* ---- scale ---- */
 
-/* A difference of `material` near zero and a relative one of `tolerance` far from it are both one unit. */
+/* A difference of `min_relevant_delta` near zero and a relative one of `tolerance` far from it are both one unit. */
 static void one_unit_is_what_matters(void **state)
 {
 	static const double tolerances[] = { .01, .05, .2 };
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++) {
-		double t = tolerances[i], a = scale_stretch(.3, t);
+		double t = tolerances[i], a = detector_stretch(.3, t);
 
 		assert_near((asinh(.3 / a) - asinh(0)) / t, 1, 1e-12);
 		assert_near((asinh(1e6 * (1 + t) / a) - asinh(1e6 / a)) / log(1 + t), 1, 1e-6);
@@ -39,7 +41,7 @@ static void one_unit_is_what_matters(void **state)
 
 struct made {
 	struct mat z;
-	struct scale_group groups[2 * RUNS];
+	struct row_group groups[2 * RUNS];
 	bool use[RUNS];
 };
 
@@ -52,7 +54,7 @@ static void make(struct made *m, uint64_t seed)
 	rng_seed(&rng, seed);
 	m->z = mat_new((size_t)2 * RUNS * PER_RUN, 3);
 	for (size_t g = 0; g < 2 * (size_t)RUNS; g++) {
-		m->groups[g] = (struct scale_group){ .function = g / RUNS, .run = g % RUNS, .first = g * PER_RUN, .n = PER_RUN };
+		m->groups[g] = (struct row_group){ .function = g / RUNS, .run = g % RUNS, .first = g * PER_RUN, .n = PER_RUN };
 		m->use[g % RUNS] = true;
 		for (size_t i = g * PER_RUN; i < (g + 1) * PER_RUN; i++) {
 			mat_set(&m->z, i, 0, g < RUNS ? 10 * (double)(g % 3) + .3 * rng_normal(&rng) : 7);
@@ -66,21 +68,24 @@ static void the_unit_is_the_spread_within_runs(void **state)
 {
 	struct scale s;
 	struct made m;
+	struct rows rows;
 	double units[3];
 
 	(void)state;
 	make(&m, 3);
-	scale_learn(&m.z, m.groups, 2 * (size_t)RUNS, m.use, 3, .05, &s);
+	rows = (struct rows){ .z = m.z, .groups = m.groups, .n_groups = 2 * (size_t)RUNS };
+	s = scale_new(3, 3);
+	scale_learn(&rows, m.use, .05, &s);
 	assert_true(s.known[0] && s.known[1] && !s.known[2]);
 	assert_near(s.unit[0], .3, .03);    /* not that between runs */
 	assert_near(s.unit[1], .05, 0);     /* at least the tolerance */
 	assert_near(s.unit[2], .05, 0);     /* one in 50 is not a spread */
 	assert_near(s.high[2] * s.unit[2], 1, 1e-12);
 	assert_near(s.center[1], 5, 0);
-	assert_false(scale_constant(&s, 0, 0));
-	assert_true(scale_constant(&s, 0, 1));
-	assert_false(scale_constant(&s, 0, 2));
-	assert_true(scale_constant(&s, 1, 2));
+	assert_false(scale_is_constant(&s, 0, 0));
+	assert_true(scale_is_constant(&s, 0, 1));
+	assert_false(scale_is_constant(&s, 0, 2));
+	assert_true(scale_is_constant(&s, 1, 2));
 	scale_row(&s, 0, (const double[]){ s.center[0] + s.unit[0], 5, .05 }, units);
 	assert_near(units[0], 1, 1e-9);
 	assert_near(units[1], 0, 0);
@@ -89,11 +94,13 @@ static void the_unit_is_the_spread_within_runs(void **state)
 	/* Runs that are not in use have no say. */
 	for (size_t r = 0; r < RUNS; r++)
 		m.use[r] = r % 3 == 1;
-	scale_learn(&m.z, m.groups, 2 * (size_t)RUNS, m.use, 3, .05, &s);
+	s = scale_new(3, 3);
+	scale_learn(&rows, m.use, .05, &s);
 	assert_near(s.center[0], 10, .1);
 	assert_true(s.low[0] * s.unit[0] > -3 && s.high[0] * s.unit[0] < 3);
 	scale_release(&s);
-	scale_learn_range(&m.z, m.groups, 2 * (size_t)RUNS, m.use, 3, &s); /* as published: all functions together */
+	s = scale_new(3, 3);
+	detector_range.learn(&rows, m.use, .05, &s); /* as published: all functions together */
 	assert_near(s.center[1], 5, 0);
 	assert_near(s.unit[1], 2, 0);
 	assert_near(s.center[3 + 1], 5, 0);
@@ -104,7 +111,7 @@ static void the_unit_is_the_spread_within_runs(void **state)
 /* One sample a run: then the spread is that of all. Median and quantiles come out as those of base/stats.h. */
 static void one_sample_a_run(void **state)
 {
-	struct scale_group groups[101];
+	struct row_group groups[101];
 	struct mat z = mat_new(101, 1);
 	double distance[101];
 	bool use[101];
@@ -114,11 +121,12 @@ static void one_sample_a_run(void **state)
 	(void)state;
 	rng_seed(&rng, 5);
 	for (size_t i = 0; i < 101; i++) {
-		groups[i] = (struct scale_group){ .run = i, .first = i, .n = 1 };
+		groups[i] = (struct row_group){ .run = i, .first = i, .n = 1 };
 		use[i] = true;
 		z.at[i] = floor(8 * rng_normal(&rng)); /* with ties */
 	}
-	scale_learn(&z, groups, 101, use, 1, .05, &s);
+	s = scale_new(1, 1);
+	scale_learn(&(struct rows){ .z = z, .groups = groups, .n_groups = 101 }, use, .05, &s);
 	assert_near(s.center[0], stats_median(z.at, 101), 0);
 	for (size_t i = 0; i < 101; i++)
 		distance[i] = fabs(z.at[i] - s.center[0]);
@@ -133,12 +141,12 @@ static void one_sample_a_run(void **state)
 static void rates_and_runs(void **state)
 {
 	(void)state;
-	assert_int_equal(calibrate_runs_needed(.05), 19);
-	assert_int_equal(calibrate_runs_needed(.1), 9);
-	assert_int_equal(calibrate_runs_needed(.5), 1);
-	assert_int_equal(calibrate_runs_needed(.03), 33);
+	assert_int_equal(detector_runs_needed(.05), 19);
+	assert_int_equal(detector_runs_needed(.1), 9);
+	assert_int_equal(detector_runs_needed(.5), 1);
+	assert_int_equal(detector_runs_needed(.03), 33);
 	for (size_t runs = 1; runs < 200; runs++) {
-		assert_int_equal(calibrate_runs_needed(1.0 / (double)(runs + 1)), runs);
+		assert_int_equal(detector_runs_needed(1.0 / (double)(runs + 1)), runs);
 		assert_int_equal(calibrate_allowed(1.0 / (double)(runs + 1), runs), 1);
 		assert_int_equal(calibrate_allowed(.05, runs), (runs + 1) / 20);
 	}
@@ -174,7 +182,7 @@ static void chance_is_counted(void **state)
 enum kind { NOISE, HEAVY, TIES, SAME, SMALL };
 
 /* Errors of functions with 1, 5 and 30 samples a run; runs differ, too. The last run is the new one. */
-static size_t made_up_errors(enum kind kind, size_t runs, struct rng *rng, struct scale_group *groups, double *error, double *weight)
+static size_t made_up_errors(enum kind kind, size_t runs, struct rng *rng, struct row_group *groups, double *error, double *weight)
 {
 	static const size_t samples[] = { 1, 5, 30 };
 	size_t n = 0;
@@ -183,7 +191,7 @@ static size_t made_up_errors(enum kind kind, size_t runs, struct rng *rng, struc
 		size_t f = g / runs;
 		double run = rng_normal(rng);
 
-		groups[g] = (struct scale_group){ .function = f, .run = g % runs, .first = n, .n = samples[f] };
+		groups[g] = (struct row_group){ .function = f, .run = g % runs, .first = n, .n = samples[f] };
 		for (size_t i = 0; i < samples[f]; i++, n++) {
 			double e = exp(run + rng_normal(rng) + (double)f);
 
@@ -206,12 +214,12 @@ struct verdict {
 };
 
 /* What the other runs say of the last. p is a count, and the strangest function is above the limit exactly when p <= rate. */
-static struct verdict verdict_on_last(const struct scale_group *groups, size_t runs, const double *error, const double *weight, double rate,
+static struct verdict verdict_on_last(const struct row_group *groups, size_t runs, const double *error, double *weight, double rate,
 				      bool single_sample)
 {
 	struct calibrate_options options = { .rate = rate, .least = 1, .single_sample = single_sample };
 	struct calibrate_summary seen[3] = { 0 };
-	struct scale_group normal[120] = { { .n = 0 } };
+	struct row_group normal[120] = { { .n = 0 } };
 	struct verdict verdict = { 0 };
 	double strange[3], limit, most;
 	struct calibration c;
@@ -220,7 +228,7 @@ static struct verdict verdict_on_last(const struct scale_group *groups, size_t r
 	for (size_t g = 0; g < 3 * runs; g++)
 		if (groups[g].run + 1 < runs)
 			normal[n++] = groups[g];
-	calibrate_fit(normal, n, error, weight, 3, runs - 1, &options, &c);
+	calibrate_fit(&(struct rows){ .groups = normal, .n_groups = n, .weight = weight }, error, 3, runs - 1, &options, &c);
 	for (size_t g = 0; g < 3 * runs; g++) {
 		size_t first = groups[g].first;
 
@@ -230,7 +238,7 @@ static struct verdict verdict_on_last(const struct scale_group *groups, size_t r
 	limit = calibrate_judge(&c, seen, strange, &verdict.p);
 	most = fmax(strange[0], fmax(strange[1], strange[2]));
 	verdict.anomalous = most > limit;
-	verdict.matters = most >= CALIBRATE_MATTERS;
+	verdict.matters = most >= RELEVANT;
 	assert_int_equal(verdict.anomalous, verdict.p <= rate + 1e-9);
 	assert_near(verdict.p * (double)runs, round(verdict.p * (double)runs), 1e-9);
 	assert_true(verdict.matters == (seen[0].matters || seen[1].matters || seen[2].matters));
@@ -246,7 +254,7 @@ static void normal_runs_keep_the_rate(void **state)
 		{ HEAVY, 9, .1, false, true },	{ HEAVY, 39, .05, false, true }, { TIES, 9, .1, false, false },	  { TIES, 39, .05, false, false },
 		{ TIES, 19, .1, true, false },	{ SAME, 19, .2, false, false },	 { SMALL, 9, .1, false, true },	  { SMALL, 19, .05, false, true },
 	};
-	static struct scale_group groups[120];
+	static struct row_group groups[120];
 	static double error[ERRORS_MAX], weight[ERRORS_MAX];
 
 	(void)state;
@@ -275,7 +283,7 @@ static void normal_runs_keep_the_rate(void **state)
 /* Many times the error in one sample of a function: found, by either statistic; and the levels say why. */
 static void strange_runs_are_found(void **state)
 {
-	static struct scale_group groups[120];
+	static struct row_group groups[120];
 	static double error[ERRORS_MAX], weight[ERRORS_MAX];
 	struct rng rng;
 
@@ -294,7 +302,7 @@ static void strange_runs_are_found(void **state)
 /* What does not matter is compared with what does not either: a normal run with something that matters is stranger than all of it. */
 static void what_matters_comes_first(void **state)
 {
-	static struct scale_group groups[120];
+	static struct row_group groups[120];
 	static double error[ERRORS_MAX], weight[ERRORS_MAX];
 	struct rng rng;
 	struct verdict v;
@@ -317,7 +325,7 @@ static void what_matters_comes_first(void **state)
 /* The new run is among those with which the others are compared; were it not, .42 would be found here. */
 static void the_new_run_is_one_of_all(void **state)
 {
-	static struct scale_group groups[20];
+	static struct row_group groups[20];
 	double error[20], weight[20], found = 0;
 	size_t blocks = 1000;
 	struct rng rng;
@@ -331,11 +339,11 @@ static void the_new_run_is_one_of_all(void **state)
 		double strange, limit, p;
 
 		for (size_t r = 0; r < 20; r++) {
-			groups[r] = (struct scale_group){ .run = r, .first = r, .n = 1 };
+			groups[r] = (struct row_group){ .run = r, .first = r, .n = 1 };
 			error[r] = expm1(10 + rng_normal(&rng) + 2 * (r == 19));
 			weight[r] = 1;
 		}
-		calibrate_fit(groups, 19, error, weight, 1, 19, &options, &c);
+		calibrate_fit(&(struct rows){ .groups = groups, .n_groups = 19, .weight = weight }, error, 1, 19, &options, &c);
 		seen = calibrate_summary_of(&c, 0, &error[19], &weight[19], 1);
 		limit = calibrate_judge(&c, &seen, &strange, &p);
 		found += strange > limit;
@@ -351,13 +359,14 @@ static void causes_are_voted_for(void **state)
 {
 	double parts_at[] = { 9, 1, 0, 8, 2, 0, 1, 5, 0, 50, 0, 0 }, toward_at[] = { -3, 1, 0, -2, 1, 0, 1, 2, 0, 7, 0, 0 };
 	double values_at[] = { 2, 10, 4, 3, 10, 4, 2, 10.1, 4, 100, 10, 4 };
-	const double normal[] = { 5, 10, 4 }, moved[] = { .5, .5, .5 };
+	double moved[] = { .5, .5, .5 };
+	const double normal[] = { 5, 10, 4 };
 	const bool anomalous[] = { true, true, true, false }, none[4] = { false };
-	struct mat parts = { 4, 3, parts_at }, toward = { 4, 3, toward_at }, values = { 4, 3, values_at };
+	struct cause_samples samples = { { 4, 3, parts_at }, { 4, 3, toward_at }, { 4, 3, values_at }, normal, moved, anomalous };
 	struct detection_column *columns;
 
 	(void)state;
-	assert_int_equal(cause_columns(&parts, &toward, &values, normal, moved, anomalous, &columns), 2);
+	assert_int_equal(cause_columns(&samples, &columns), 2);
 	assert_int_equal(columns[0].column, 0);
 	assert_near(columns[0].votes, 2.0 / 3, 1e-12);
 	assert_near(columns[0].part, 18.0 / 26, 1e-12);
@@ -367,7 +376,8 @@ static void causes_are_voted_for(void **state)
 	assert_int_equal(columns[1].column, 1);
 	assert_int_equal(columns[1].direction, 1); /* it has not, but they lie above what was expected */
 	free(columns);
-	assert_int_equal(cause_columns(&parts, &toward, &values, normal, moved, none, &columns), 0);
+	samples.anomalous = none;
+	assert_int_equal(cause_columns(&samples, &columns), 0);
 	assert_null(columns);
 }
 

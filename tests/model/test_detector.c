@@ -1,4 +1,5 @@
 /* The detector: what is planted is found and named, what is normal is not, and nothing depends on the order of things. */
+#include "model/published/published.h"
 #include "base/json.h"
 #include "tests/model/made_up_runs.h"
 
@@ -133,7 +134,7 @@ static void constant_data_are_watched(void **state)
 	size_t function[12] = { 0 }, run[12];
 	double weight[12];
 	struct observations o = { .values = { 12, 2, values }, .function = function, .run = run, .weight = weight, .functions = 1, .runs = 12,
-				  .functions_names = functions, .columns = columns, .material = material };
+				  .functions_names = functions, .columns = columns, .min_relevant_delta = min_relevant_delta };
 	struct detector_options options = quick();
 	struct detection got;
 	struct detector *d;
@@ -330,8 +331,8 @@ static void a_kept_model_judges_alike(void **state)
 
 	(void)state;
 	o[1].single_sample = true;
-	o[2].scaling = DETECTOR_UNIT;
-	o[2].threshold = DETECTOR_FIXED;
+	o[2].scaling = &detector_range;
+	o[2].rule = &detector_fixed;
 	o[3].scorer = &scorer_mahalanobis;
 	for (size_t i = 0; i < 4; i++) {
 		struct detector *d = fit(&normal.o, &o[i]), *kept;
@@ -434,7 +435,7 @@ static void functions_that_look_alike_share_a_scorer(void **state)
 	detector_free(d);
 	for (int paper = 0; paper < 2; paper++) {
 		o.clusters = 0;
-		o.clusters_paper = paper;
+		o.choose_clusters = paper ? detector_paper.choose_clusters : NULL;
 		d = fit(&normal.o, &o);
 		assert_true(detector_about(d)->clusters >= 1 && detector_about(d)->clusters <= 6);
 		detector_free(d);
@@ -469,16 +470,16 @@ static void bad_training_data_are_refused(void **state)
 	assert_refused(&o, &options, ASSAY_E_USAGE, "it takes 24, 5 more; the smallest that they support is 0.05");
 	options.rate = .05;
 	o.columns = twice;
-	assert_refused(&o, &options, ASSAY_E_USAGE, "the column 'branches' is there twice");
+	assert_refused(&o, &options, ASSAY_E_USAGE, "the column 'branches' occurs twice");
 	o = m.o;
 	o.functions_names = (const char *const[]){ "a", "b", "a" };
-	assert_refused(&o, &options, ASSAY_E_USAGE, "the function 'a' is there twice");
+	assert_refused(&o, &options, ASSAY_E_USAGE, "the function 'a' occurs twice");
 	o = m.o;
 	for (size_t i = 0; i < o.values.rows; i++) { /* only one run has the counter; then only one, only one function; then none */
 		if (m.run[i] != 3)
 			mat_set(&o.values, i, 1, (double)NAN);
 	}
-	assert_refused(&o, &options, ASSAY_E_NODATA, "1 normal run with samples that can be used (others lack counters): at least 3 are needed, 2 more");
+	assert_refused(&o, &options, ASSAY_E_NODATA, "1 normal run with usable samples (others lack counters): at least 3 are needed, 2 more");
 	for (size_t i = 0; i < o.values.rows * COLUMNS; i++)
 		o.values.at[i] = (double)NAN;
 	assert_refused(&o, &options, ASSAY_E_NODATA, "nothing was counted in any of 798 samples");
@@ -521,7 +522,7 @@ static void bad_samples_are_refused_or_left_out(void **state)
 	o = seen.o;
 	o.columns = other;
 	assert_int_equal(detector_judge(d, &o, &got, &err), ASSAY_E_USAGE);
-	assert_non_null(strstr(err.text, "no column 'cycles'"));
+	assert_non_null(strstr(err.text, "do not have the column 'cycles'"));
 	o.columns = columns;
 	o.values.cols = 5; /* as if the last one were not there: rows do not matter any more */
 	assert_int_equal(detector_judge(d, &o, &got, &err), ASSAY_E_USAGE);
@@ -544,7 +545,7 @@ static void bad_samples_are_refused_or_left_out(void **state)
 	for (size_t i = 0; i < o.values.rows; i++)
 		mat_set(&o.values, i, 1, (double)NAN);
 	assert_int_equal(detector_judge(d, &o, &got, &err), ASSAY_E_USAGE);
-	assert_non_null(strstr(err.text, "'branches' was counted in normal runs"));
+	assert_non_null(strstr(err.text, "'branches' was counted in the normal runs"));
 	detector_free(d);
 	made_release(&normal);
 	made_release(&seen);
@@ -562,8 +563,8 @@ static void hostile_models_are_refused(void **state)
 		{ "\"folds\": 4", "\"folds\": 3", "'models'", ASSAY_E_FORMAT },
 		{ "\"f1\"", "\"f0\"", "'name'", ASSAY_E_FORMAT },
 		{ "\"unit\": [", "\"unit\": [0, ", "'unit'", ASSAY_E_FORMAT },
-		{ "[0, 2, ", "7, [0, 2, ", "lists of seven numbers", ASSAY_E_FORMAT },
-		{ "[0, 2, ", "[99, 2, ", "cannot be there", ASSAY_E_FORMAT },
+		{ "[0, 2, ", "7, [0, 2, ", "'runs' must be a list of 7 numbers", ASSAY_E_FORMAT },
+		{ "[0, 2, ", "[99, 2, ", "'runs' must be in order", ASSAY_E_FORMAT },
 		{ "\"options\"", "\"option\"", "unknown key 'option'", ASSAY_E_FORMAT },
 	};
 	struct world w = { .kind = NOISE, .functions = 3, .runs = 19, .fault = SIZE_MAX, .seed = 71 };

@@ -4,8 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "model/trees/gbt.h"
-#include "model/scale.h"
+#include "model/published/gbt.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -125,7 +124,7 @@ static void column_init(struct column *c, size_t column)
 			mat_set(&c->X, c->X.rows, j, strtod(field(i, 1 + j), NULL));
 		c->X.rows++;
 	}
-	scale_standardise(&c->X, c->mean, c->scale);
+	gbt_standardise(&c->X, c->mean, c->scale);
 	if (gbt_fit(&c->X, c->y, &gbt_paper, &c->gbt, &err))
 		fail_msg("%s: %s", c->name, err.text);
 }

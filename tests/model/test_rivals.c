@@ -1,8 +1,7 @@
 /* What judges without a scorer, against scipy and scikit-learn (1.10.1, 1.2.1), and what must hold whatever the data. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/anomaly/ranktest.h"
-#include "model/anomaly/rival.h"
+#include "model/published/mannwhitney.c" /* the tests of ranks */
 #include "tests/bench/tree.h"
 
 #include <math.h>
@@ -81,7 +80,7 @@ struct made {
 enum { COLUMNS = 3, SAMPLES = 5 };
 static const char *const columns[] = { "cycles", "hitm", "misses" };
 static const char *const functions[] = { "f", "g", "h" };
-static const double material[] = { 1000.0, 1.0, 10.0 };
+static const double min_relevant_delta[] = { 1000.0, 1.0, 10.0 };
 
 static struct made make(size_t n_functions, size_t runs, uint64_t seed)
 {
@@ -93,7 +92,7 @@ static struct made make(size_t n_functions, size_t runs, uint64_t seed)
 	rng_seed(&rng, seed);
 	m.o = (struct observations){ .values = mat_new(n, COLUMNS), .function = m.function, .run = m.run, .weight = m.weight,
 				     .functions = n_functions, .runs = runs, .functions_names = functions, .columns = columns,
-				     .material = material };
+				     .min_relevant_delta = min_relevant_delta };
 	for (size_t i = 0; i < n; i++) {
 		m.function[i] = i / SAMPLES % n_functions;
 		m.run[i] = i / SAMPLES / n_functions;
@@ -268,11 +267,11 @@ static void test_judge_refuses(void **state)
 	detection_release(&d);
 	seen.o.columns = more;
 	assert_int_equal(mannwhitney_judge(&five.o, &seen.o, .05, &d, &err), ASSAY_E_USAGE);
-	assert_non_null(strstr(err.text, "lack the counter 'tlb'"));
+	assert_non_null(strstr(err.text, "do not have the column 'tlb'"));
 	seen.o.columns = columns;
 	seen.o.values.cols = 2;
 	assert_int_equal(mannwhitney_judge(&five.o, &seen.o, .05, &d, &err), ASSAY_E_USAGE);
-	assert_non_null(strstr(err.text, "have the counter 'misses'"));
+	assert_non_null(strstr(err.text, "have the column 'misses'"));
 	made_release(&normal);
 	made_release(&seen);
 	made_release(&five);

@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "model/anomaly/covariance.h"
+#include "model/published/mahalanobis.c" /* the covariance */
 #include "model/anomaly/scorer.h"
-#include "model/anomaly/som.h"
+#include "model/published/som.c" /* the areas */
 
 #include <math.h>
 #include <setjmp.h>
@@ -320,7 +320,7 @@ static void check_kept(const struct scorer_kind *kind)
 	json = kind->write(scorer);
 	text = json_text(json);
 	assert_int_equal(json_parse("kept", text, strlen(text), &read, &err), ASSAY_OK);
-	assert_int_equal(kind->read(read, 5, &back, &err), ASSAY_OK);
+	assert_int_equal(kind->read(kind, read, 5, &back, &err), ASSAY_OK);
 	kind->parts(scorer, &rows, &parts, NULL);
 	kind->parts(back, &rows, &again, NULL);
 	assert_memory_equal(parts.at, again.at, 600 * sizeof(double));
@@ -348,15 +348,15 @@ static void test_not_kept(void **state)
 	} rows[] = {
 		{ "[]", "must be an object" },
 		{ "{\"centers\":[[0,0]],\"precision\":[[1],[0,1]]}", "'shrinkage' is missing" },
-		{ "{\"shrinkage\":0,\"centers\":[[0]],\"precision\":[[1],[0,1]]}", "'centers' must have 2 numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0],[0,\"1\"]],\"precision\":[[1],[0,1]]}", "'centers' must consist of numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,1e101]],\"precision\":[[1],[0,1]]}", "'centers' must consist of numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1001]]}", "'precision' must consist of numbers up to 1000" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[1]]}", "'precision' must have 2 numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1]]}", "'precision' must have 2 rows" },
-		{ "{\"shrinkage\":0,\"centers\":[],\"precision\":[[1],[0,1]]}", "'centers' must have 1 to 64 rows" },
-		{ "{\"shrinkage\":0,\"centers\":[0],\"precision\":[[1],[0,1]]}", "'centers' must have 2 numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1],[0,0,1]]}", "'precision' must have 2 rows" },
+		{ "{\"shrinkage\":0,\"centers\":[[0]],\"precision\":[[1],[0,1]]}", "'centers' must be a list of 2 numbers" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,0],[0,\"1\"]],\"precision\":[[1],[0,1]]}", "element 2 of 'centers' must be a number from -1e+100 to 1e+100" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,1e101]],\"precision\":[[1],[0,1]]}", "element 2 of 'centers' must be a number from -1e+100 to 1e+100" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1001]]}", "element 2 of 'precision' must be a number from -1000 to 1000" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[1]]}", "'precision' must be a list of 2 numbers" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1]]}", "'precision' has 1 element, not 2" },
+		{ "{\"shrinkage\":0,\"centers\":[],\"precision\":[[1],[0,1]]}", "'centers' has 0 elements, not 1 to 64" },
+		{ "{\"shrinkage\":0,\"centers\":[0],\"precision\":[[1],[0,1]]}", "'centers' must be a list of 2 numbers" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1],[0,0,1]]}", "'precision' has 3 elements, not 2" },
 		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[2,1]]}", "not positive definite" },
 		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1]],\"means\":1}", "unknown key 'means'" },
 	};
@@ -367,7 +367,7 @@ static void test_not_kept(void **state)
 		struct scorer *scorer = NULL;
 		struct assay_error err = { .text = "" };
 
-		assert_int_equal(scorer_mahalanobis.read(json, 2, &scorer, &err), ASSAY_E_FORMAT);
+		assert_int_equal(scorer_mahalanobis.read(&scorer_mahalanobis, json, 2, &scorer, &err), ASSAY_E_FORMAT);
 		if (!strstr(err.text, rows[i].says))
 			fail_msg("'%s' does not say '%s'", err.text, rows[i].says);
 		assert_null(scorer);
@@ -385,9 +385,9 @@ static void test_map_not_kept(void **state)
 		{ "{\"units\":[]}", "'side' is missing" },
 		{ "{\"side\":2,\"units\":[[1],[1],[1],[1]]}", "'side'" },
 		{ "{\"side\":33,\"units\":[]}", "'side'" },
-		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1]]}", "'units' must have 9 units" },
-		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1],[1,2]]}", "'units' must have 1 numbers" },
-		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1],[1e101]]}", "'units' must consist of numbers" },
+		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1]]}", "'units' has 8 elements, not 9" },
+		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1],[1,2]]}", "'units' must be a list of 1 number" },
+		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1],[1e101]]}", "element 1 of 'units' must be a number" },
 		{ "{\"side\":3,\"units\":[[1],[1],[1],[1],[1],[1],[1],[1],[1]],\"unit\":1}", "unknown key 'unit'" },
 	};
 
@@ -397,7 +397,7 @@ static void test_map_not_kept(void **state)
 		struct scorer *scorer = NULL;
 		struct assay_error err = { .text = "" };
 
-		assert_int_equal(scorer_som.read(json, 1, &scorer, &err), ASSAY_E_FORMAT);
+		assert_int_equal(scorer_som.read(&scorer_som, json, 1, &scorer, &err), ASSAY_E_FORMAT);
 		if (!strstr(err.text, rows[i].says))
 			fail_msg("'%s' does not say '%s'", err.text, rows[i].says);
 		assert_null(scorer);

@@ -5,13 +5,17 @@
  * Features that split a node equally well are told apart by nothing in the data. So the partition is that of the first feature
  * (in column order: give columns in name order) among those within GBT_TIE of the largest gain, and the credit for the split is
  * shared equally among all of them. Deterministic: no randomness anywhere. O(trees * depth * n * p) after one sort a column. */
-#ifndef MODEL_TREES_GBT_H
-#define MODEL_TREES_GBT_H
+#ifndef MODEL_PUBLISHED_GBT_H
+#define MODEL_PUBLISHED_GBT_H
 
 #include "base/error.h"
 #include "base/mat.h"
 
 #include <stdbool.h>
+
+/* Columns of X [rows x cols], rows > 0, to zero mean and unit variance, as scikit-learn's StandardScaler: variance with n in the denominator, a column
+ * without variance is divided by 1. mean and scale are [cols], filled. */
+void gbt_standardise(struct mat *X, double *mean, double *scale);
 
 #define GBT_TIE 1e-12 /* relative difference of gains below which two splits are equally good */
 
@@ -53,8 +57,8 @@ double gbt_tied_per_split(const struct gbt *gbt);
  * tree itself, and another implementation may end elsewhere. */
 size_t gbt_ambiguous_splits(const struct gbt *gbt);
 
-/* Predictions for X [m x p] (p as in the fit) into out[m]. The paper's profile has no use for them; they are what tells whether the trees are right,
- * which importances do not. */
+/* Predictions for X [m x p] (p as in the fit) into out[m]. The profile does not use them; they tell whether the trees are right, which importances do
+ * not. */
 void gbt_predict(const struct gbt *gbt, const struct mat *X, double *out);
 
 #endif

@@ -12,15 +12,11 @@
  * expected is the nearest unit whose area is not above the 85th percentile. The paper's cross-validation between several maps is left out, and
  * the map has as many units as the rows can fill (about 5 sqrt(n): Vesanto and Alhoniemi, IEEE Transactions on Neural Networks 11(3), 2000), at
  * most the 32 x 32 of the paper. */
-#include "model/anomaly/scorer.h"
+#include "model/published/published.h"
 
-#include "base/error.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "model/anomaly/scorer_json.h"
-#include "model/anomaly/som.h"
 
 #include <float.h>
 #include <math.h>
@@ -32,6 +28,16 @@
 #define REACH        3.0 /* radii; farther units are left alone */
 #define SPARSE       .85 /* quantile of the areas */
 #define UNIT_MAX     1e100 /* of a model that is read */
+#define SIDE_MIN     3
+#define SIDE_MAX     32
+
+struct som {
+	struct scorer scorer;
+	size_t side;
+	struct mat unit; /* [side * side x p], line by line of the map */
+	struct mat area; /* the same shape: by column, mean distance to the neighbours on the map */
+	bool *sparse;    /* [side * side] its area is above the 85th percentile */
+};
 
 static struct som *som_new(size_t side, size_t p)
 {
@@ -58,7 +64,7 @@ static void som_free(struct scorer *scorer)
 }
 
 /* The unit nearest to the row [p]; of equally near ones the first. dense: only those that are not sparse. */
-static size_t nearest(const struct som *s, const double *row, bool dense)
+static size_t som_nearest(const struct som *s, const double *row, bool dense)
 {
 	size_t best = SIZE_MAX, p = s->unit.cols;
 	double least = DBL_MAX;
@@ -80,7 +86,7 @@ static size_t nearest(const struct som *s, const double *row, bool dense)
 }
 
 /* Draws the units around `best` towards the row, by a Gaussian of their distance on the map. */
-static void draw(struct som *s, const double *row, size_t best, double rate, double radius)
+static void som_draw(struct som *s, const double *row, size_t best, double rate, double radius)
 {
 	size_t p = s->unit.cols, reach = (size_t)ceil(REACH * radius), x = best % s->side, y = best / s->side;
 	size_t x_end = x + reach < s->side ? x + reach + 1 : s->side, y_end = y + reach < s->side ? y + reach + 1 : s->side;
@@ -97,7 +103,7 @@ static void draw(struct som *s, const double *row, size_t best, double rate, dou
 	}
 }
 
-static void train(struct som *s, const struct mat *rows, struct rng *rng)
+static void som_train(struct som *s, const struct mat *rows, struct rng *rng)
 {
 	size_t n = rows->rows, p = rows->cols, steps = STEPS_A_UNIT * s->unit.rows, *order = mem_new(n, sizeof(*order));
 	double first = fmax((double)s->side / 2.0, 1.0);
@@ -111,14 +117,14 @@ static void train(struct som *s, const struct mat *rows, struct rng *rng)
 		if (i % n == 0)
 			rng_shuffle(rng, order, n);
 		row = rows->at + order[i % n] * p;
-		draw(s, row, nearest(s, row, false), RATE_FIRST + done * (RATE_LAST - RATE_FIRST),
+		som_draw(s, row, som_nearest(s, row, false), RATE_FIRST + done * (RATE_LAST - RATE_FIRST),
 		     first * pow(RADIUS_LAST / first, done));
 	}
 	free(order);
 }
 
 /* Neighbours of a unit on the map: their numbers into of[4], returns how many. */
-static size_t neighbours(size_t side, size_t unit, size_t *of)
+static size_t som_neighbours(size_t side, size_t unit, size_t *of)
 {
 	size_t n = 0, x = unit % side, y = unit / side;
 
@@ -133,13 +139,14 @@ static size_t neighbours(size_t side, size_t unit, size_t *of)
 	return n;
 }
 
-void som_areas(struct som *s)
+/* Fills area and sparse from the units. */
+static void som_areas(struct som *s)
 {
 	size_t p = s->unit.cols, units = s->unit.rows;
 	double *sum = mem_new(units, sizeof(*sum)), limit;
 
 	for (size_t u = 0; u < units; u++) {
-		size_t of[4], n = neighbours(s->side, u, of);
+		size_t of[4], n = som_neighbours(s->side, u, of);
 
 		for (size_t j = 0; j < p; j++) {
 			double area = 0.0;
@@ -156,23 +163,23 @@ void som_areas(struct som *s)
 	free(sum);
 }
 
-static size_t side_for(size_t n)
+static size_t som_side(size_t n)
 {
 	size_t side = (size_t)ceil(sqrt(5.0 * sqrt((double)n)));
 
-	return side < SOM_SIDE_MIN ? SOM_SIDE_MIN : side > SOM_SIDE_MAX ? SOM_SIDE_MAX : side;
+	return side < SIDE_MIN ? SIDE_MIN : side > SIDE_MAX ? SIDE_MAX : side;
 }
 
 static struct scorer *som_fit(const struct mat *rows, const size_t *run, uint64_t seed)
 {
-	struct som *s = som_new(side_for(rows->rows), rows->cols);
+	struct som *s = som_new(som_side(rows->rows), rows->cols);
 	struct rng rng;
 
 	(void)run;
 	rng_seed(&rng, seed);
 	for (size_t u = 0; u < s->unit.rows; u++)
 		memcpy(s->unit.at + u * rows->cols, rows->at + rng_below(&rng, rows->rows) * rows->cols, rows->cols * sizeof(double));
-	train(s, rows, &rng);
+	som_train(s, rows, &rng);
 	som_areas(s);
 	return &s->scorer;
 }
@@ -185,7 +192,7 @@ static void som_parts(const struct scorer *scorer, const struct mat *rows, struc
 	ASSAY_BUG_IF(rows->cols != p);
 	for (size_t i = 0; i < rows->rows; i++) {
 		const double *row = rows->at + i * p;
-		size_t best = nearest(s, row, false);
+		size_t best = som_nearest(s, row, false);
 
 		for (size_t j = 0; j < p; j++) {
 			double d = row[j] - mat_get(&s->unit, best, j);
@@ -193,7 +200,7 @@ static void som_parts(const struct scorer *scorer, const struct mat *rows, struc
 			mat_set(parts, i, j, d * d + mat_get(&s->area, best, j));
 		}
 		if (expected)
-			memcpy(expected->at + i * p, s->unit.at + nearest(s, row, true) * p, p * sizeof(double));
+			memcpy(expected->at + i * p, s->unit.at + som_nearest(s, row, true) * p, p * sizeof(double));
 	}
 }
 
@@ -216,46 +223,31 @@ static cJSON *som_write(const struct scorer *scorer)
 	return json;
 }
 
-static enum assay_status read_units(const cJSON *units, struct som *s, struct assay_error *err)
-{
-	const cJSON *unit = units->child;
-	enum assay_status st = ASSAY_OK;
-
-	if ((size_t)cJSON_GetArraySize(units) != s->unit.rows)
-		return assay_fail(err, ASSAY_E_FORMAT, "som: 'units' must have %zu units", s->unit.rows);
-	for (size_t u = 0; u < s->unit.rows && !st; u++, unit = unit->next)
-		st = scorer_json_numbers("som", "units", unit, s->unit.cols, UNIT_MAX, s->unit.at + u * s->unit.cols, err);
-	return st;
-}
-
-static enum assay_status som_read(const cJSON *json, size_t columns, struct scorer **out, struct assay_error *err)
+static enum assay_status som_read(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out, struct assay_error *err)
 {
 	static const char *const keys[] = { "side", "units" };
-	struct som *s = NULL;
-	const cJSON *units;
-	int64_t side;
-	enum assay_status st = json_keys("som", json, "the model", keys, sizeof(keys) / sizeof(keys[0]), err);
+	struct json_reader r = { .name = kind->name, .err = err };
+	const cJSON *units, *unit;
+	struct som *s;
+	size_t side, u = 0;
 
-	if (!st)
-		st = json_integer("som", json, "side", true, SOM_SIDE_MIN, SOM_SIDE_MAX, &side, err);
-	if (!st)
-		st = json_array("som", json, "units", true, &units, err);
-	if (st)
-		return st;
-	s = som_new((size_t)side, columns);
-	st = read_units(units, s, err);
-	if (st) {
-		som_free(&s->scorer);
-		return st;
-	}
+	json_reader_keys(&r, json, "the model", keys, sizeof(keys) / sizeof(keys[0]));
+	side = json_reader_size(&r, json, "side", SIDE_MIN, SIDE_MAX);
+	units = json_reader_array(&r, json, "units", side * side, side * side);
+	if (r.st)
+		return r.st;
+	s = som_new(side, columns);
+	cJSON_ArrayForEach(unit, units)
+		json_reader_fill(&r, unit, "units", -UNIT_MAX, UNIT_MAX, columns, s->unit.at + u++ * columns);
 	som_areas(s);
-	*out = &s->scorer;
-	return ASSAY_OK;
+	*out = r.st ? NULL : &s->scorer;
+	if (r.st)
+		som_free(&s->scorer);
+	return r.st;
 }
 
 const struct scorer_kind scorer_som = {
 	.name = "som",
-	.about = "self-organising map, as UBL",
 	.fit = som_fit,
 	.parts = som_parts,
 	.free = som_free,

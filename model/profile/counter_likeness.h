@@ -2,8 +2,8 @@
  * its events per unit of time, each counter standardised over all stressors, so that the point says what is special about it.
  * Something else is put among them on the same scale; two are similar by the cosine of their angle, as seen from the middle of
  * the stressors. */
-#ifndef MODEL_PROFILE_SIGNATURE_H
-#define MODEL_PROFILE_SIGNATURE_H
+#ifndef MODEL_PROFILE_COUNTER_LIKENESS_H
+#define MODEL_PROFILE_COUNTER_LIKENESS_H
 
 #include "base/mat.h"
 
@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIGNATURE_COUNTERS_MIN  2 /* of one there is no direction, but more and less */
-#define SIGNATURE_STRESSORS_MIN 8 /* fewer show no spread, and no p below .1 */
-#define SIGNATURE_PERMUTATIONS  9999
+#define COUNTER_LIKENESS_COUNTERS_MIN  2 /* of one there is no direction, but more and less */
+#define COUNTER_LIKENESS_STRESSORS_MIN 8 /* fewer show no spread, and no p below .1 */
+#define COUNTER_LIKENESS_PERMUTATIONS  9999
 
-struct signature_space {
+struct counter_likeness_space {
 	size_t n, p; /* stressors and counters that are left: counters that differ and that most stressors have, stressors that
 	                have all of these */
 	size_t *row, *column; /* [n], [p]: where they stand in the matrix, ascending */
@@ -24,22 +24,22 @@ struct signature_space {
 	double *low, *high;   /* [p] of the points */
 };
 
-/* log_rates [stressors x counters], NaN: not counted. May have no points. *out is overwritten; signature_space_release() it. */
-void signature_space_of(const struct mat *log_rates, struct signature_space *out);
-void signature_space_release(struct signature_space *space); /* accepts zeroed */
+/* log_rates [stressors x counters], NaN: not counted. May have no points. *out is overwritten; counter_likeness_space_release() it. */
+void counter_likeness_space_of(const struct mat *log_rates, struct counter_likeness_space *out);
+void counter_likeness_space_release(struct counter_likeness_space *space); /* accepts zeroed */
 
 /* similarity[n] of each stressor to something with these log_rates [columns of the matrix], -1 to 1. What is beyond all stressors
  * in a counter is taken for as extreme as the most extreme one; NaN, which is not known, for nothing special. 0 where one of both
  * is nothing special in all. */
-void signature_similarities(const struct signature_space *space, const double *log_rates, double *similarity);
+void counter_likeness_similarities(const struct counter_likeness_space *space, const double *log_rates, double *similarity);
 
 /* Is a group of stressors more similar than others? */
-struct signature_match {
+struct counter_likeness_match {
 	double similarity; /* mean over its members */
 	double p;          /* that as many stressors, drawn at random, are as similar, the members among them */
 	size_t as_similar; /* stressors outside the group that are at least as similar as the group */
 };
 /* member[n]: at least one. The same bits for the same numbers. */
-struct signature_match signature_match_of(const double *similarity, const bool *member, size_t n);
+struct counter_likeness_match counter_likeness_match_of(const double *similarity, const bool *member, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-#include "model/profile/signature.h"
+#include "model/profile/counter_likeness.h"
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -12,7 +12,7 @@
 
 /* ---- the stressors ---- */
 
-static size_t known_in_row(const struct mat *m, size_t row)
+static size_t space_known_in_row(const struct mat *m, size_t row)
 {
 	size_t n = 0;
 
@@ -22,12 +22,12 @@ static size_t known_in_row(const struct mat *m, size_t row)
 }
 
 /* Those that more than half of the stressors that have anything have. */
-static void choose_columns(const struct mat *m, struct signature_space *s)
+static void space_choose_columns(const struct mat *m, struct counter_likeness_space *s)
 {
 	size_t rows = 0;
 
 	for (size_t i = 0; i < m->rows; i++)
-		rows += known_in_row(m, i) > 0;
+		rows += space_known_in_row(m, i) > 0;
 	for (size_t c = 0; c < m->cols; c++) {
 		size_t known = 0;
 
@@ -38,7 +38,7 @@ static void choose_columns(const struct mat *m, struct signature_space *s)
 	}
 }
 
-static void choose_rows(const struct mat *m, struct signature_space *s)
+static void space_choose_rows(const struct mat *m, struct counter_likeness_space *s)
 {
 	for (size_t i = 0; i < m->rows && s->p; i++) {
 		bool whole = true;
@@ -50,8 +50,8 @@ static void choose_rows(const struct mat *m, struct signature_space *s)
 	}
 }
 
-/* Takes the scale of each counter; what does not differ goes. */
-static void take_scales(const struct mat *m, struct signature_space *s)
+/* The scale of each counter; those that do not differ are dropped. */
+static void space_set_scales(const struct mat *m, struct counter_likeness_space *s)
 {
 	double *values = mem_new(s->n, sizeof(*values));
 	size_t kept = 0;
@@ -72,20 +72,20 @@ static void take_scales(const struct mat *m, struct signature_space *s)
 	free(values);
 }
 
-void signature_space_of(const struct mat *log_rates, struct signature_space *out)
+void counter_likeness_space_of(const struct mat *log_rates, struct counter_likeness_space *out)
 {
 	size_t rows = log_rates->rows, cols = log_rates->cols;
-	struct signature_space s = { .row = mem_new(rows, sizeof(size_t)),
+	struct counter_likeness_space s = { .row = mem_new(rows, sizeof(size_t)),
 		                     .column = mem_new(cols, sizeof(size_t)),
 		                     .mean = mem_new(cols, sizeof(double)),
 		                     .sd = mem_new(cols, sizeof(double)),
 		                     .low = mem_new(cols, sizeof(double)),
 		                     .high = mem_new(cols, sizeof(double)) };
 
-	choose_columns(log_rates, &s);
-	choose_rows(log_rates, &s);
+	space_choose_columns(log_rates, &s);
+	space_choose_rows(log_rates, &s);
 	if (s.n)
-		take_scales(log_rates, &s);
+		space_set_scales(log_rates, &s);
 	s.points = mat_new(s.n, s.p);
 	for (size_t k = 0; k < s.p; k++) {
 		s.low[k] = HUGE_VAL;
@@ -101,7 +101,7 @@ void signature_space_of(const struct mat *log_rates, struct signature_space *out
 	*out = s;
 }
 
-void signature_space_release(struct signature_space *s)
+void counter_likeness_space_release(struct counter_likeness_space *s)
 {
 	mat_release(&s->points);
 	free(s->row);
@@ -110,12 +110,12 @@ void signature_space_release(struct signature_space *s)
 	free(s->sd);
 	free(s->low);
 	free(s->high);
-	*s = (struct signature_space){ .n = 0 };
+	*s = (struct counter_likeness_space){ .n = 0 };
 }
 
 /* ---- something among them ---- */
 
-void signature_similarities(const struct signature_space *s, const double *log_rates, double *similarity)
+void counter_likeness_similarities(const struct counter_likeness_space *s, const double *log_rates, double *similarity)
 {
 	double *point = mem_new(s->p, sizeof(*point)), length = 0;
 
@@ -142,7 +142,7 @@ void signature_similarities(const struct signature_space *s, const double *log_r
 /* ---- a group ---- */
 
 /* Sum over so many, drawn without putting back; order[n] is any order of all. */
-static double draw(struct rng *rng, const double *similarity, size_t *order, size_t n, size_t members)
+static double match_draw(struct rng *rng, const double *similarity, size_t *order, size_t n, size_t members)
 {
 	double sum = 0;
 
@@ -156,9 +156,9 @@ static double draw(struct rng *rng, const double *similarity, size_t *order, siz
 	return sum;
 }
 
-struct signature_match signature_match_of(const double *similarity, const bool *member, size_t n)
+struct counter_likeness_match counter_likeness_match_of(const double *similarity, const bool *member, size_t n)
 {
-	struct signature_match match = { .as_similar = 0 };
+	struct counter_likeness_match match = { .as_similar = 0 };
 	size_t *order = mem_new(n, sizeof(*order)), members = 0, reached = 0;
 	double sum = 0;
 	struct rng rng;
@@ -173,9 +173,9 @@ struct signature_match signature_match_of(const double *similarity, const bool *
 	for (size_t i = 0; i < n; i++)
 		match.as_similar += !member[i] && stats_round(similarity[i] - match.similarity) >= 0;
 	rng_seed(&rng, SEED);
-	for (size_t b = 0; b < SIGNATURE_PERMUTATIONS; b++)
-		reached += stats_round(draw(&rng, similarity, order, n, members) - sum) >= 0;
-	match.p = (1 + (double)reached) / (1 + (double)SIGNATURE_PERMUTATIONS);
+	for (size_t b = 0; b < COUNTER_LIKENESS_PERMUTATIONS; b++)
+		reached += stats_round(match_draw(&rng, similarity, order, n, members) - sum) >= 0;
+	match.p = (1 + (double)reached) / (1 + (double)COUNTER_LIKENESS_PERMUTATIONS);
 	free(order);
 	return match;
 }

@@ -1,5 +1,5 @@
 /* Stressors as points by their counters, and what looks like them. */
-#include "model/profile/signature.h"
+#include "model/profile/counter_likeness.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -32,15 +32,15 @@ static struct mat stressors(uint64_t seed)
 	return m;
 }
 
-static struct signature_match match(const struct signature_space *s, const double *rates, size_t first, size_t last)
+static struct counter_likeness_match match(const struct counter_likeness_space *s, const double *rates, size_t first, size_t last)
 {
 	double similarity[STRESSORS];
 	bool member[STRESSORS] = { false };
 
-	signature_similarities(s, rates, similarity);
+	counter_likeness_similarities(s, rates, similarity);
 	for (size_t i = 0; i < s->n; i++)
 		member[i] = s->row[i] >= first && s->row[i] <= last;
-	return signature_match_of(similarity, member, s->n);
+	return counter_likeness_match_of(similarity, member, s->n);
 }
 
 static void test_groups(void **state)
@@ -48,11 +48,11 @@ static void test_groups(void **state)
 	const double like_first[COUNTERS] = { -10, -3, -10, -10, 7 }, like_second[COUNTERS] = { -10, -10, -6, -5, -3 },
 	             beyond[COUNTERS] = { -10, 9, -10, -10, -3 };
 	struct mat m = stressors(1);
-	struct signature_space s;
-	struct signature_match found;
+	struct counter_likeness_space s;
+	struct counter_likeness_match found;
 
 	(void)state;
-	signature_space_of(&m, &s);
+	counter_likeness_space_of(&m, &s);
 	assert_int_equal(s.n, STRESSORS);
 	assert_int_equal(s.p, COUNTERS - 1); /* what is the same for all tells nothing */
 	found = match(&s, like_first, 0, 3);
@@ -65,7 +65,7 @@ static void test_groups(void **state)
 	assert_true(found.similarity > .8 && found.p < .005);
 	found = match(&s, like_second, 4, 4); /* one of three that are alike */
 	assert_true(found.p > .04 && found.p < .2);
-	signature_space_release(&s);
+	counter_likeness_space_release(&s);
 	mat_release(&m);
 }
 
@@ -74,7 +74,7 @@ static void test_invariants(void **state)
 {
 	double rates[COUNTERS] = { -9, -5, -10, -8, -3 }, turned[COUNTERS], one[STRESSORS], other[STRESSORS];
 	struct mat m = stressors(2), t = mat_new(STRESSORS, COUNTERS);
-	struct signature_space a, b;
+	struct counter_likeness_space a, b;
 
 	(void)state;
 	for (size_t c = 0; c < COUNTERS; c++) {
@@ -82,14 +82,14 @@ static void test_invariants(void **state)
 		for (size_t i = 0; i < STRESSORS; i++)
 			mat_set(&t, STRESSORS - 1 - i, COUNTERS - 1 - c, mat_get(&m, i, c) + (double)c);
 	}
-	signature_space_of(&m, &a);
-	signature_space_of(&t, &b);
-	signature_similarities(&a, rates, one);
-	signature_similarities(&b, turned, other);
+	counter_likeness_space_of(&m, &a);
+	counter_likeness_space_of(&t, &b);
+	counter_likeness_similarities(&a, rates, one);
+	counter_likeness_similarities(&b, turned, other);
 	for (size_t i = 0; i < STRESSORS; i++)
 		assert_true(fabs(one[i] - other[STRESSORS - 1 - i]) < 1e-8 && fabs(one[i]) <= 1);
-	signature_space_release(&a);
-	signature_space_release(&b);
+	counter_likeness_space_release(&a);
+	counter_likeness_space_release(&b);
 	mat_release(&m);
 	mat_release(&t);
 }
@@ -100,7 +100,7 @@ static void test_what_is_missing(void **state)
 	             nothing[COUNTERS] = { nan, nan, nan, nan, nan };
 	struct mat m = stressors(3), empty = mat_new(STRESSORS, COUNTERS);
 	double similarity[STRESSORS];
-	struct signature_space s;
+	struct counter_likeness_space s;
 
 	(void)state;
 	for (size_t i = 0; i < STRESSORS; i++) {
@@ -110,20 +110,20 @@ static void test_what_is_missing(void **state)
 			mat_set(&empty, i, c, nan);
 	}
 	mat_set(&m, 9, 1, nan); /* one lacks it: that one goes */
-	signature_space_of(&m, &s);
+	counter_likeness_space_of(&m, &s);
 	assert_int_equal(s.p, 3);
 	assert_int_equal(s.column[0], 1);
 	assert_int_equal(s.n, STRESSORS - 1);
 	assert_int_equal(s.row[9], 10);
-	signature_similarities(&s, rates, similarity);
+	counter_likeness_similarities(&s, rates, similarity);
 	assert_true(similarity[0] > .8);
-	signature_similarities(&s, nothing, similarity);
+	counter_likeness_similarities(&s, nothing, similarity);
 	assert_true(similarity[0] == 0);
-	signature_space_release(&s);
-	signature_space_of(&empty, &s);
+	counter_likeness_space_release(&s);
+	counter_likeness_space_of(&empty, &s);
 	assert_int_equal(s.n, 0);
 	assert_int_equal(s.p, 0);
-	signature_space_release(&s);
+	counter_likeness_space_release(&s);
 	mat_release(&m);
 	mat_release(&empty);
 }
@@ -143,12 +143,12 @@ static void test_chance(void **state)
 
 		for (size_t i = 0; i < STRESSORS; i++)
 			similarity[i] = 2 * rng_double(&rng) - 1;
-		small += signature_match_of(similarity, member, STRESSORS).p <= .05;
+		small += counter_likeness_match_of(similarity, member, STRESSORS).p <= .05;
 	}
 	assert_in_range(small, 8, 34); /* 20 expected, sd 4.4 */
 }
 
-int suite_signature(void)
+int suite_counter_likeness(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_groups),

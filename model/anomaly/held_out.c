@@ -1,0 +1,509 @@
+/* The default rule: from errors of samples to runs that are anomalous, so that a normal run is with the probability that was asked for.
+ *
+ * Conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005): a new run joins the normal ones, each of them
+ * all is compared with the others, and p is the share of them that are at least as strange as the new one. Were it normal, too, any of them
+ * would be the strangest with the same probability, so that p <= rate with exactly that probability where there are no ties, whatever the
+ * distribution. It requires that the new one is treated as the others are: errors come from models that have not seen the run (the caller's
+ * folds), and the new run is among those with which a normal one is compared. Without the latter .42 instead of .52 of runs that are 2
+ * standard deviations off are found (19 runs; tests/test_calibrate.c).
+ *
+ * How strange a run is, is the maximum over its functions of
+ *
+ *   (S - mean) / sqrt(between + (within + largest^2 / (samples + 1)) / n),   S = sum of weight * s / sum of weight,   s = log(1 + error / threshold)
+ *
+ * where threshold is a quantile of the function's errors, mean, between and within (variances between runs and between the samples of one) are
+ * of the other runs' `samples`, n is the effective number of samples and `largest` the largest s of the run: what has not been seen in so many
+ * samples may still happen in one of (samples + 1), as Laplace's rule of succession has it. S is the share of anomalous samples, made
+ * continuous: far below the threshold a sample counts almost nothing, far above it the logarithm of its error. What differs by more than
+ * something negligible (a mean error of `least`) is stranger than all that does not: the bar orders, and leaves the rate as it is. */
+#include "model/anomaly/detector_parts.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ANOMALOUS_QUANTILE .95	   /* of a function's errors: above it a sample is anomalous */
+#define NOTHING		   (-12.0) /* strangeness of a function that is not there: less than any other */
+#define NEGLIGIBLE	   (-10.0) /* above that of what is negligible */
+#define RELEVANT	   (-9.0)  /* up to that of what is not */
+#define BETWEEN_LEAST	   .0025   /* variance of S between runs that is negligible: a twentieth of its logarithm */
+#define BETWEEN_PRIOR	   4.0	   /* runs that the variance of the other functions counts as */
+#define THRESHOLD_LEAST	   1e-30   /* of a sample: errors below are rounding, and what is divided by it stays finite */
+#define SUMMARIES_MAX	   4000000 /* functions times runs of a model that is read */
+#define LARGEST		   1e15	   /* of numbers that are read: far beyond all that occur */
+
+struct calibrate_options {
+	double rate;	    /* of normal runs that may be called anomalous */
+	double least;	    /* a mean error of a run below it is negligible, and a sample's is not anomalous */
+	bool single_sample; /* S is the logarithm of the largest error / threshold, and is compared as it is */
+};
+
+/* A function in a run. */
+struct calibrate_summary {
+	double samples; /* 0: the run does not have it */
+	double mean;	/* S */
+	double n;	/* effective number of samples */
+	double largest; /* s */
+	double squares; /* of the samples' distances from S */
+	bool matters;
+};
+
+struct calibration {
+	struct calibrate_options options;
+	size_t functions, runs;
+	double *threshold;		  /* [functions] of a sample; NaN: no run has the function */
+	struct calibrate_summary *normal; /* [functions x runs] */
+	size_t allowed;			  /* a run is anomalous when fewer normal ones than this are as strange, >= 1 */
+};
+
+/* Rounded as stats_round has it. */
+size_t detector_runs_needed(double rate)
+{
+	return (size_t)ceil(1.0 / rate - 1.0 - 1e-9);
+}
+
+/* A run is anomalous when fewer normal runs than this are as strange, at most `rate` of (runs + 1); 0: so few runs do not support the rate. */
+static size_t calibrate_allowed(double rate, size_t runs)
+{
+	return (size_t)floor(rate * (double)(runs + 1) + 1e-9);
+}
+
+static void calibration_release(struct calibration *c)
+{
+	free(c->threshold);
+	free(c->normal);
+}
+
+/* ---- a function in a run ---- */
+
+/* Samples [n] of a function that is known, in one run. */
+static struct calibrate_summary calibrate_summary_of(const struct calibration *c, size_t function, const double *error, const double *weight,
+					      size_t n)
+{
+	double threshold = c->threshold[function], sum = 0.0, errors = 0.0, weights = 0.0, squared = 0.0, largest = 0.0;
+	struct calibrate_summary s = { .samples = (double)n };
+
+	for (size_t i = 0; i < n; i++) {
+		sum += weight[i] * log1p(error[i] / threshold);
+		errors += weight[i] * error[i];
+		weights += weight[i];
+		squared += weight[i] * weight[i];
+		largest = fmax(largest, error[i]);
+	}
+	s.mean = sum / weights;
+	s.n = weights * weights / squared;
+	s.largest = log1p(largest / threshold);
+	s.matters = errors >= weights * c->options.least && largest > 0.0;
+	for (size_t i = 0; i < n; i++)
+		s.squares += pow(log1p(error[i] / threshold) - s.mean, 2);
+	return s;
+}
+
+static void calibrate_thresholds(struct calibration *c, const struct row_group *groups, size_t n_groups, const double *error, double *work)
+{
+	for (size_t f = 0; f < c->functions; f++)
+		c->threshold[f] = (double)NAN;
+	for (size_t g = 0; g < n_groups;) {
+		size_t function = groups[g].function, n = 0;
+
+		for (; g < n_groups && groups[g].function == function; g++) {
+			if (isnan(error[groups[g].first]))
+				continue;
+			memcpy(&work[n], &error[groups[g].first], groups[g].n * sizeof(*work));
+			n += groups[g].n;
+		}
+		if (n)
+			c->threshold[function] = fmax(stats_quantile(work, n, ANOMALOUS_QUANTILE), fmax(c->options.least, THRESHOLD_LEAST));
+	}
+}
+
+/* error [rows]: by a model that has not seen the run; NaN where it does not know the function. O(rows log rows). */
+static void calibrate_fit(const struct rows *rows, const double *error, size_t functions, size_t runs, const struct calibrate_options *options,
+			  struct calibration *out)
+{
+	struct calibration c = { .options = *options, .functions = functions, .runs = runs, .allowed = calibrate_allowed(options->rate, runs) };
+	const struct row_group *groups = rows->groups;
+	size_t n_groups = rows->n_groups, samples = n_groups ? groups[n_groups - 1].first + groups[n_groups - 1].n : 0;
+	double *work = mem_new(samples + 1, sizeof(*work));
+
+	ASSAY_BUG_IF(c.allowed == 0);
+	c.threshold = mem_new(functions, sizeof(*c.threshold));
+	c.normal = mem_new(functions * runs, sizeof(*c.normal));
+	calibrate_thresholds(&c, groups, n_groups, error, work);
+	for (size_t g = 0; g < n_groups; g++) {
+		size_t first = groups[g].first;
+
+		if (!isnan(error[first]))
+			c.normal[groups[g].function * runs + groups[g].run] =
+				calibrate_summary_of(&c, groups[g].function, &error[first], &rows->weight[first], groups[g].n);
+	}
+	free(work);
+	*out = c;
+}
+
+/* ---- each run against the others ---- */
+
+/* Normal runs, and the new one as the last when there is one. */
+struct crowd {
+	const struct calibration *c;
+	const struct calibrate_summary *seen; /* [functions], NULL: none */
+	size_t runs;
+	double *between; /* [functions x runs] variance between the runs other than this one */
+	double *typical; /* [runs] its median over the functions */
+	double *strange; /* [runs] of the run */
+};
+
+static const struct calibrate_summary *crowd_member(const struct crowd *w, size_t function, size_t run)
+{
+	return run < w->c->runs ? &w->c->normal[function * w->c->runs + run] : &w->seen[function];
+}
+
+/* What the runs of a function say together, so that each can be taken out. */
+struct totals {
+	double runs, mean, squares; /* of S: its distances from the mean, squared */
+	double within, freedom;	    /* squares of samples */
+	double inverse, samples;    /* sum of 1 / n; samples */
+};
+
+static struct totals totals_of(const struct crowd *w, size_t function)
+{
+	struct totals t = { 0 };
+
+	for (size_t r = 0; r < w->runs; r++) {
+		const struct calibrate_summary *s = crowd_member(w, function, r);
+
+		if (!(s->samples > 0.0))
+			continue;
+		t.runs += 1.0;
+		t.mean += s->mean;
+		t.within += s->squares;
+		t.freedom += s->samples - 1.0;
+		t.inverse += 1.0 / s->n;
+		t.samples += s->samples;
+	}
+	t.mean = t.runs > 0.0 ? t.mean / t.runs : 0.0;
+	for (size_t r = 0; r < w->runs; r++) {
+		const struct calibrate_summary *s = crowd_member(w, function, r);
+
+		t.squares += s->samples > 0.0 ? pow(s->mean - t.mean, 2) : 0.0;
+	}
+	return t;
+}
+
+static struct totals totals_without(const struct totals *all, const struct calibrate_summary *s)
+{
+	struct totals t = *all;
+
+	if (!(s->samples > 0.0))
+		return t;
+	t.runs -= 1.0;
+	t.mean = t.runs > 0.0 ? all->mean - (s->mean - all->mean) / t.runs : 0.0;
+	t.squares = fmax(0.0, all->squares - (s->mean - all->mean) * (s->mean - t.mean));
+	t.within = fmax(0.0, all->within - s->squares);
+	t.freedom -= s->samples - 1.0;
+	t.inverse -= 1.0 / s->n;
+	t.samples -= s->samples;
+	return t;
+}
+
+static double totals_within(const struct totals *t)
+{
+	return t->freedom > 0.0 ? t->within / t->freedom : 0.0;
+}
+
+/* As the moments have it, without its floor. */
+static double totals_between(const struct totals *t)
+{
+	return t->runs > 1.0 ? fmax(0.0, t->squares / (t->runs - 1.0) - totals_within(t) * t->inverse / t->runs) : (double)NAN;
+}
+
+/* Few runs tell little of the variance between them: functions borrow from each other (as in Smyth, Statistical Applications in Genetics and
+ * Molecular Biology 3(1), 2004, with the prior's weight given). */
+static void crowd_find_typical(struct crowd *w)
+{
+	size_t functions = w->c->functions;
+	double *known = mem_new(functions + 1, sizeof(*known));
+
+	for (size_t r = 0; r < w->runs; r++) {
+		size_t n = 0;
+
+		for (size_t f = 0; f < functions; f++) {
+			if (!isnan(w->between[f * w->runs + r]))
+				known[n++] = w->between[f * w->runs + r];
+		}
+		w->typical[r] = n ? stats_median(known, n) : 0.0;
+	}
+	free(known);
+}
+
+/* What is negligible is in order below what is not. */
+static double strangeness_in_order(bool matters, double strange)
+{
+	double s = fmax(strange, RELEVANT);
+
+	return stats_round(matters ? s : NEGLIGIBLE - 1.0 / (1.0 + s - RELEVANT));
+}
+
+static double crowd_strangeness(const struct crowd *w, size_t function, size_t run, const struct totals *all)
+{
+	const struct calibrate_summary *s = crowd_member(w, function, run);
+	struct totals t = totals_without(all, s);
+	double own = fmax(t.runs - 1.0, 0.0), moments = w->between[function * w->runs + run], between, within;
+
+	if (!(s->samples > 0.0) || !(t.runs > 0.0))
+		return NOTHING;
+	if (w->c->options.single_sample)
+		return strangeness_in_order(s->matters, s->largest + log1p(-exp(-s->largest)));
+	between = ((own > 0.0 ? own * moments : 0.0) + BETWEEN_PRIOR * w->typical[run]) / (own + BETWEEN_PRIOR) + BETWEEN_LEAST;
+	within = totals_within(&t) + s->largest * s->largest / (t.samples + 1.0);
+	return strangeness_in_order(s->matters, (s->mean - t.mean) / sqrt(between + within / s->n));
+}
+
+/* strange [functions] of the last run, unless it is NULL. */
+static void crowd_compare(struct crowd *w, double *strange)
+{
+	struct totals *all = mem_new(w->c->functions + 1, sizeof(*all));
+
+	for (size_t f = 0; f < w->c->functions; f++) {
+		all[f] = totals_of(w, f);
+		for (size_t r = 0; r < w->runs; r++) {
+			struct totals t = totals_without(&all[f], crowd_member(w, f, r));
+
+			w->between[f * w->runs + r] = totals_between(&t);
+		}
+	}
+	crowd_find_typical(w);
+	for (size_t r = 0; r < w->runs; r++) {
+		w->strange[r] = NOTHING;
+		for (size_t f = 0; f < w->c->functions; f++) {
+			double own = crowd_strangeness(w, f, r, &all[f]);
+
+			w->strange[r] = fmax(w->strange[r], own);
+			if (strange && r + 1 == w->runs)
+				strange[f] = own;
+		}
+	}
+	free(all);
+}
+
+static struct crowd crowd_of(const struct calibration *c, const struct calibrate_summary *seen)
+{
+	struct crowd w = { .c = c, .seen = seen, .runs = c->runs + (seen != NULL) };
+
+	w.between = mem_new(c->functions * w.runs + 1, sizeof(*w.between));
+	w.typical = mem_new(w.runs, sizeof(*w.typical));
+	w.strange = mem_new(w.runs, sizeof(*w.strange));
+	return w;
+}
+
+static void crowd_release(struct crowd *w)
+{
+	free(w->between);
+	free(w->typical);
+	free(w->strange);
+}
+
+static int compare_down(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* seen [functions]: a new run. strange [functions]: of each of its functions. p: (1 + normal runs at least as strange) / (1 + normal runs). Returns
+ * the limit: what is stranger is anomalous; the run's strangest function is exactly when p <= rate. O(functions x runs). */
+static double calibrate_judge(const struct calibration *c, const struct calibrate_summary *seen, double *strange, double *p)
+{
+	struct crowd w = crowd_of(c, seen);
+	double above = 0.0, limit;
+
+	crowd_compare(&w, strange);
+	for (size_t r = 0; r < c->runs; r++)
+		above += w.strange[r] >= w.strange[c->runs];
+	*p = (1.0 + above) / (1.0 + (double)c->runs);
+	qsort(w.strange, c->runs, sizeof(*w.strange), compare_down);
+	limit = w.strange[c->allowed - 1];
+	crowd_release(&w);
+	return limit;
+}
+
+/* Share of normal runs that the others call anomalous. */
+static double calibrate_measured(const struct calibration *c)
+{
+	struct crowd w = crowd_of(c, NULL);
+	size_t anomalous = 0;
+
+	crowd_compare(&w, NULL);
+	for (size_t r = 0; r < c->runs; r++) {
+		size_t above = 0;
+
+		for (size_t other = 0; other < c->runs; other++)
+			above += other != r && w.strange[other] >= w.strange[r];
+		anomalous += above < calibrate_allowed(c->options.rate, c->runs - 1);
+	}
+	crowd_release(&w);
+	return (double)anomalous / (double)c->runs;
+}
+
+static double log_choose(size_t n, size_t k)
+{
+	return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+}
+
+/* The probability that at least `anomalous` of n further normal runs are stranger than all but allowed - 1 of `runs` normal ones: they share the
+ * limit, so it is not binomial but negative hypergeometric. Of one run: allowed / (runs + 1). */
+static double calibrate_chance(size_t runs, size_t allowed, size_t n, size_t anomalous)
+{
+	size_t top = anomalous + allowed - 1; /* of all, in which there are fewer normal ones than allowed */
+	double sum = 0.0;
+
+	ASSAY_BUG_IF(anomalous > n || allowed < 1 || allowed > runs);
+	if (anomalous == 0)
+		return 1.0;
+	for (size_t i = 0; i < allowed; i++) {
+		if (top - i <= n && i <= runs)
+			sum += exp(log_choose(runs, i) + log_choose(n, top - i) - log_choose(runs + n, top));
+	}
+	return stats_round(fmin(sum, 1.0));
+}
+
+/* ---- the rule ---- */
+
+static struct calibrate_options held_out_options(const struct detector_options *o)
+{
+	return (struct calibrate_options){ .rate = o->rate, .least = detector_negligible(o), .single_sample = o->single_sample };
+}
+
+static void held_out_learn(struct detector *d, const struct detector_training *t)
+{
+	struct calibrate_options options = held_out_options(&d->options);
+
+	d->calibration = mem_new(1, sizeof(*d->calibration));
+	calibrate_fit(t->rows, t->error, d->about.functions, d->about.runs, &options, d->calibration);
+	for (size_t i = 0; i < d->about.functions; i++) {
+		d->known[i] = true;
+		for (size_t m = 0; m < d->models.n; m++) /* in runs of two folds */
+			d->known[i] = d->known[i] && d->models.items[m].scale.known[i];
+		d->threshold[i] = d->known[i] ? d->calibration->threshold[i] : 0.0;
+	}
+	d->about.rate_measured = calibrate_measured(d->calibration);
+}
+
+static void held_out_judge(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores, double *p)
+{
+	const struct calibration *c = d->calibration;
+	struct calibrate_summary *seen = mem_new(c->functions, sizeof(*seen));
+	double *strange = mem_new(c->functions, sizeof(*strange)), limit = 0.0;
+	bool any = false;
+
+	for (size_t g = 0; g < rows->n_groups; g++) {
+		const struct row_group *group = &rows->groups[g];
+
+		if (group->run != run)
+			continue;
+		seen[group->function] = calibrate_summary_of(c, group->function, &error[group->first], &rows->weight[group->first], group->n);
+		any = true;
+	}
+	if (any)
+		limit = calibrate_judge(c, seen, strange, p);
+	for (size_t g = 0; g < rows->n_groups; g++) {
+		size_t f = rows->groups[g].function;
+
+		if (rows->groups[g].run == run)
+			scores[g] = (struct run_score){ .score = strange[f], .limit = limit, .anomalous = strange[f] > limit,
+							.small = strange[f] > limit && !seen[f].matters };
+	}
+	free(seen);
+	free(strange);
+}
+
+static double held_out_chance(const struct detector *d, size_t n, size_t anomalous)
+{
+	return calibrate_chance(d->calibration->runs, d->calibration->allowed, n, anomalous);
+}
+
+/* Of the runs that have the function: run, samples, mean, n, largest, squares, whether it matters. */
+static void held_out_write(const struct detector *d, size_t function, cJSON *json)
+{
+	const struct calibration *c = d->calibration;
+	cJSON *array = cJSON_AddArrayToObject(json, "runs");
+
+	for (size_t r = 0; r < c->runs; r++) {
+		const struct calibrate_summary *s = &c->normal[function * c->runs + r];
+		const double numbers[] = { (double)r, s->samples, s->mean, s->n, s->largest, s->squares, s->matters };
+
+		if (s->samples > 0.0)
+			cJSON_AddItemToArray(array, cJSON_CreateDoubleArray(numbers, sizeof(numbers) / sizeof(numbers[0])));
+	}
+}
+
+static void held_out_begin_reading(struct json_reader *r, struct detector *d)
+{
+	struct calibration *c = mem_new(1, sizeof(*c));
+
+	*c = (struct calibration){ .options = held_out_options(&d->options), .functions = d->about.functions, .runs = d->about.runs,
+				   .allowed = calibrate_allowed(d->options.rate, d->about.runs) };
+	d->calibration = c;
+	if (c->allowed == 0)
+		json_reader_fail(r, "'rate' is not supported by so few runs");
+	if (c->runs > SUMMARIES_MAX / c->functions)
+		json_reader_fail(r, "'functions' has too many elements for so many runs");
+	if (r->st)
+		return;
+	c->threshold = mem_new(c->functions, sizeof(*c->threshold));
+	c->normal = mem_new(c->functions * c->runs, sizeof(*c->normal));
+}
+
+static void held_out_read(struct json_reader *r, const cJSON *json, struct detector *d, size_t function)
+{
+	static const struct { double low, high; } limits[] = { { 1, LARGEST }, { 0, LARGEST }, { .5, LARGEST }, { 0, LARGEST },
+							       { 0, LARGEST * LARGEST }, { 0, 1 } };
+	const cJSON *item, *array;
+	struct calibration *c;
+	double from = 0.0, x[7];
+
+	if (function == 0)
+		held_out_begin_reading(r, d);
+	c = d->calibration;
+	if (d->known[function] && !(d->threshold[function] >= THRESHOLD_LEAST))
+		json_reader_fail(r, "'threshold' must be above 0");
+	array = json_reader_array(r, json, "runs", 0, SIZE_MAX);
+	if (r->st)
+		return;
+	c->threshold[function] = d->known[function] ? d->threshold[function] : (double)NAN;
+	for (item = array->child; item && !r->st; item = item->next) {
+		json_reader_fill(r, item, "runs", 0.0, LARGEST * LARGEST, sizeof(x) / sizeof(x[0]), x);
+		if (r->st)
+			return;
+		for (size_t i = 1; i < sizeof(x) / sizeof(x[0]); i++) {
+			if (!(x[i] >= limits[i - 1].low && x[i] <= limits[i - 1].high))
+				json_reader_fail(r, "'runs' has %g, which is out of range", x[i]);
+		}
+		if (!(x[0] >= from && x[0] <= (double)c->runs - 1))
+			json_reader_fail(r, "'runs' must be in order, each once");
+		if (!r->st)
+			c->normal[function * c->runs + (size_t)x[0]] = (struct calibrate_summary){
+				.samples = x[1], .mean = x[2], .n = x[3], .largest = x[4], .squares = x[5], .matters = x[6] > 0.0 };
+		from = floor(x[0]) + 1.0;
+	}
+}
+
+static void held_out_free(struct detector *d)
+{
+	if (d->calibration)
+		calibration_release(d->calibration);
+	free(d->calibration);
+}
+
+const struct detector_rule detector_held_out = {
+	.name = "held_out",
+	.holds_out = true,
+	.learn = held_out_learn,
+	.judge = held_out_judge,
+	.chance = held_out_chance,
+	.write = held_out_write,
+	.read = held_out_read,
+	.free = held_out_free,
+};

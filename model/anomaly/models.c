@@ -1,0 +1,629 @@
+/* Names and rows in canonical order, scales, and the models that are fitted to them. */
+#include "model/anomaly/detector_parts.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+#include "model/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TRAIN_MAX    20000   /* rows that one scorer learns from; of more, every so many-th */
+#define CHUNK	     2048    /* rows that are judged at once */
+#define NORMAL_MAD   1.4826  /* standard deviations a MAD, of a normal distribution */
+#define NORMAL_WIDTH 3.2897  /* and of the middle nine tenths */
+#define WITHIN_LEAST 4	     /* samples in runs with several: below, the spread is that of all */
+#define ROUNDING     1e-9    /* units: what is left of equal values */
+
+/* ---- names ---- */
+
+void names_release(struct names *names)
+{
+	for (size_t j = 0; j < names->p; j++)
+		free(names->columns[j]);
+	for (size_t f = 0; f < names->n; f++)
+		free(names->functions[f]);
+	free(names->columns);
+	free(names->functions);
+	*names = (struct names){ .p = 0 };
+}
+
+static int names_compare(const void *a, const void *b, void *names)
+{
+	const char *const *all = *(const char *const **)names;
+
+	return strcmp(all[*(const size_t *)a], all[*(const size_t *)b]);
+}
+
+/* order[n] of names, each of which must occur once. */
+static enum assay_status names_order(const char *const *names, size_t n, const char *what, size_t *order, struct assay_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		order[i] = i;
+	if (n)
+		qsort_r(order, n, sizeof(*order), names_compare, &names);
+	for (size_t i = 1; i < n; i++) {
+		if (!strcmp(names[order[i - 1]], names[order[i]]))
+			return assay_fail(err, ASSAY_E_USAGE, "the %s '%s' occurs twice", what, names[order[i]]);
+	}
+	return ASSAY_OK;
+}
+
+static size_t names_find(char *const *sorted, size_t n, const char *name)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(sorted[middle], name);
+
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return SIZE_MAX;
+}
+
+enum assay_status names_of(const struct observations *o, struct names *out, size_t *columns, size_t *functions, struct assay_error *err)
+{
+	size_t *order = mem_new(o->functions, sizeof(*order));
+	enum assay_status st = names_order(o->columns, o->values.cols, "column", columns, err);
+
+	if (!st)
+		st = names_order(o->functions_names, o->functions, "function", order, err);
+	*out = (struct names){ .p = st ? 0 : o->values.cols, .n = st ? 0 : o->functions };
+	out->columns = mem_new(out->p, sizeof(*out->columns));
+	out->functions = mem_new(out->n, sizeof(*out->functions));
+	for (size_t j = 0; j < out->p; j++)
+		out->columns[j] = mem_string(o->columns[columns[j]]);
+	for (size_t i = 0; i < out->n; i++) {
+		out->functions[i] = mem_string(o->functions_names[order[i]]);
+		functions[order[i]] = i;
+	}
+	free(order);
+	return st;
+}
+
+static enum assay_status names_match_columns(const struct names *names, const struct observations *seen, size_t *columns, struct assay_error *err)
+{
+	size_t *order = mem_new(seen->values.cols, sizeof(*order));
+	enum assay_status st = names_order(seen->columns, seen->values.cols, "column", order, err);
+
+	for (size_t j = 0; j < names->p; j++)
+		columns[j] = SIZE_MAX;
+	for (size_t i = 0; !st && i < seen->values.cols; i++) {
+		size_t j = names_find(names->columns, names->p, seen->columns[order[i]]);
+
+		if (j == SIZE_MAX)
+			st = assay_fail(err, ASSAY_E_USAGE, "the normal runs do not have the column '%s', which is in the runs to judge",
+					seen->columns[order[i]]);
+		else
+			columns[j] = order[i];
+	}
+	for (size_t j = 0; !st && j < names->p; j++) {
+		if (columns[j] == SIZE_MAX)
+			st = assay_fail(err, ASSAY_E_USAGE, "the normal runs have the column '%s', which is not in the runs to judge",
+					names->columns[j]);
+	}
+	free(order);
+	return st;
+}
+
+enum assay_status names_match(const struct names *names, const struct observations *seen, size_t *columns, size_t *functions, struct assay_error *err)
+{
+	size_t *order = mem_new(seen->functions, sizeof(*order));
+	enum assay_status st = names_match_columns(names, seen, columns, err);
+
+	if (!st)
+		st = names_order(seen->functions_names, seen->functions, "function", order, err);
+	for (size_t i = 0; i < seen->functions; i++)
+		functions[i] = names_find(names->functions, names->n, seen->functions_names[i]);
+	free(order);
+	return st;
+}
+
+/* ---- rows ---- */
+
+void rows_release(struct rows *r)
+{
+	mat_release(&r->z);
+	free(r->weight);
+	free(r->origin);
+	free(r->groups);
+	*r = (struct rows){ 0 };
+}
+
+struct row_ordering {
+	const struct observations *observations;
+	const size_t *columns, *functions;
+	const bool *used;
+	size_t p;
+};
+
+static double row_value(const struct row_ordering *o, size_t row, size_t j)
+{
+	return mat_get(&o->observations->values, row, o->columns[j]);
+}
+
+static int sizes_compare(size_t x, size_t y)
+{
+	return (x > y) - (x < y);
+}
+
+static int rows_compare(const void *a, const void *b, void *context)
+{
+	const struct row_ordering *o = context;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	int order = sizes_compare(o->functions[o->observations->function[x]], o->functions[o->observations->function[y]]);
+
+	if (!order)
+		order = sizes_compare(o->observations->run[x], o->observations->run[y]);
+	for (size_t j = 0; !order && j < o->p; j++) {
+		if (o->used[j])
+			order = (row_value(o, x, j) > row_value(o, y, j)) - (row_value(o, x, j) < row_value(o, y, j));
+	}
+	if (!order)
+		order = (o->observations->weight[x] > o->observations->weight[y]) - (o->observations->weight[x] < o->observations->weight[y]);
+	return order ? order : sizes_compare(x, y);
+}
+
+static bool row_is_whole(const struct row_ordering *o, size_t row)
+{
+	for (size_t j = 0; j < o->p; j++) {
+		if (o->used[j] && !isfinite(row_value(o, row, j)))
+			return false;
+	}
+	return true;
+}
+
+static void rows_group(const struct row_ordering *o, struct rows *r)
+{
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < r->z.rows; i++) {
+		size_t function = o->functions[o->observations->function[r->origin[i]]], run = o->observations->run[r->origin[i]];
+		struct row_group *last = r->n_groups ? &r->groups[r->n_groups - 1] : NULL;
+
+		if (last && last->function == function && last->run == run) {
+			last->n++;
+			continue;
+		}
+		r->groups = mem_grow(r->groups, r->n_groups, &capacity, sizeof(*r->groups));
+		r->groups[r->n_groups++] = (struct row_group){ .function = function, .run = run, .first = i, .n = 1 };
+	}
+}
+
+void rows_of(const struct observations *observations, const size_t *columns, size_t p, const bool *used, const size_t *functions,
+	     const double *stretch, struct rows *out)
+{
+	struct row_ordering o = { .observations = observations, .columns = columns, .functions = functions, .used = used, .p = p };
+	struct rows r = { .origin = mem_new(observations->values.rows, sizeof(*r.origin)) };
+	size_t n = 0;
+
+	for (size_t i = 0; i < observations->values.rows; i++) {
+		if (!row_is_whole(&o, i))
+			r.left_out++;
+		else if (functions[observations->function[i]] != SIZE_MAX)
+			r.origin[n++] = i;
+	}
+	if (n)
+		qsort_r(r.origin, n, sizeof(*r.origin), rows_compare, &o);
+	r.z = mat_new(n, p);
+	r.weight = mem_new(n, sizeof(*r.weight));
+	for (size_t i = 0; i < n; i++) {
+		r.weight[i] = observations->weight[r.origin[i]];
+		for (size_t j = 0; j < p; j++) {
+			double x = used[j] ? row_value(&o, r.origin[i], j) : 0.0;
+
+			mat_set(&r.z, i, j, fmax(-DETECTOR_FARTHEST, fmin(DETECTOR_FARTHEST, stretch ? asinh(x / stretch[j]) : x)));
+		}
+	}
+	rows_group(&o, &r);
+	*out = r;
+}
+
+size_t rows_groups(const struct rows *rows, size_t first)
+{
+	size_t n = 1;
+
+	while (first + n < rows->n_groups && rows->groups[first + n].function == rows->groups[first].function)
+		n++;
+	return n;
+}
+
+/* ---- scales ---- */
+
+double detector_stretch(double min_relevant_delta, double tolerance)
+{
+	return min_relevant_delta / sinh(tolerance);
+}
+
+struct scale scale_new(size_t functions, size_t columns)
+{
+	struct scale s = { .functions = functions, .columns = columns };
+
+	s.known = mem_new(functions, sizeof(*s.known));
+	s.center = mem_new(functions * columns, sizeof(*s.center));
+	s.unit = mem_new(functions * columns, sizeof(*s.unit));
+	s.low = mem_new(functions * columns, sizeof(*s.low));
+	s.high = mem_new(functions * columns, sizeof(*s.high));
+	for (size_t i = 0; i < functions * columns; i++)
+		s.unit[i] = 1.0;
+	return s;
+}
+
+static void scale_release(struct scale *s)
+{
+	free(s->known);
+	free(s->center);
+	free(s->unit);
+	free(s->low);
+	free(s->high);
+}
+
+static void doubles_swap(double *a, double *b)
+{
+	double t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+/* x[k] becomes what it would be if x were sorted, smaller ones before it, larger ones after it (Hoare, "Algorithm 65: find", Communications of the ACM
+ * 4(7), 1961), with the middle of three as the pivot. */
+static void select_rank(double *x, size_t n, size_t k)
+{
+	size_t low = 0, high = n - 1;
+
+	while (low < high) {
+		size_t i = low, j = high, middle = low + (high - low) / 2;
+		double pivot;
+
+		if (x[middle] < x[low])
+			doubles_swap(&x[middle], &x[low]);
+		if (x[high] < x[middle])
+			doubles_swap(&x[high], &x[middle]);
+		if (x[middle] < x[low])
+			doubles_swap(&x[middle], &x[low]);
+		pivot = x[middle];
+		while (i <= j) {
+			while (x[i] < pivot)
+				i++;
+			while (x[j] > pivot)
+				j--;
+			if (i > j)
+				break;
+			doubles_swap(&x[i++], &x[j]);
+			if (j-- == 0)
+				break;
+		}
+		if (k <= j && j < high)
+			high = j;
+		else if (k >= i)
+			low = i;
+		else
+			return;
+	}
+}
+
+/* Type 7 of Hyndman and Fan, as stats_quantile, in O(n); n > 0. The order of x changes. */
+static double quantile_of(double *x, size_t n, double p)
+{
+	double at = p * (double)(n - 1), next;
+	size_t k = (size_t)at;
+
+	select_rank(x, n, k);
+	if (k + 1 >= n)
+		return x[k];
+	next = x[k + 1];
+	for (size_t i = k + 2; i < n; i++)
+		next = fmin(next, x[i]);
+	return x[k] + (at - (double)k) * (next - x[k]);
+}
+
+/* The order of x changes, and its values. */
+static double spread_of(double *x, size_t n)
+{
+	double width, middle;
+
+	if (n < 2)
+		return 0.0;
+	middle = quantile_of(x, n, .5);
+	width = quantile_of(x, n, .95) - quantile_of(x, n, .05);
+	for (size_t i = 0; i < n; i++)
+		x[i] = fabs(x[i] - middle);
+	return fmax(NORMAL_MAD * quantile_of(x, n, .5), width / NORMAL_WIDTH);
+}
+
+/* Appends the distances of x[n] to their median, as wide as those of many would be. The order of x changes. */
+static size_t add_distances(double *x, size_t n, double *out, size_t used)
+{
+	double middle, wider;
+
+	if (n < 2)
+		return used;
+	middle = quantile_of(x, n, .5);
+	wider = sqrt((double)n / (double)(n - 1));
+	for (size_t i = 0; i < n; i++)
+		out[used++] = wider * (x[i] - middle);
+	return used;
+}
+
+struct scale_work {
+	double *all, *part, *within; /* [samples of the function] */
+};
+
+/* One function's column; groups[n] are its own. The unit is the spread within runs of the function's samples, robust (the larger of 1.4826 MAD and
+ * the width of the middle nine tenths as of a normal distribution), at least `tolerance`. */
+static void scale_learn_column(const struct mat *z, const struct row_group *groups, size_t n, const bool *use, size_t j, double tolerance,
+			       struct scale_work *work, struct scale *out)
+{
+	size_t at = groups[0].function * out->columns + j, samples = 0, within = 0;
+	double spread;
+
+	for (size_t g = 0; g < n; g++) {
+		if (!use[groups[g].run])
+			continue;
+		for (size_t i = 0; i < groups[g].n; i++)
+			work->part[i] = work->all[samples + i] = mat_get(z, groups[g].first + i, j);
+		samples += groups[g].n;
+		within = add_distances(work->part, groups[g].n, work->within, within);
+	}
+	if (!samples)
+		return;
+	out->known[groups[0].function] = true;
+	out->low[at] = out->high[at] = work->all[0];
+	for (size_t i = 1; i < samples; i++) {
+		out->low[at] = fmin(out->low[at], work->all[i]);
+		out->high[at] = fmax(out->high[at], work->all[i]);
+	}
+	out->center[at] = quantile_of(work->all, samples, .5);
+	spread = within >= WITHIN_LEAST ? spread_of(work->within, within) : spread_of(work->all, samples);
+	out->unit[at] = fmax(spread, tolerance);
+	out->low[at] = (out->low[at] - out->center[at]) / out->unit[at];
+	out->high[at] = (out->high[at] - out->center[at]) / out->unit[at];
+}
+
+/* O(n log n) a column. */
+static void scale_learn(const struct rows *rows, const bool *use, double tolerance, struct scale *scale)
+{
+	struct scale_work work = { .all = mem_new(3 * rows->z.rows, sizeof(double)) };
+
+	work.part = work.all + rows->z.rows;
+	work.within = work.part + rows->z.rows;
+	for (size_t g = 0, n; g < rows->n_groups; g += n) {
+		n = rows_groups(rows, g);
+		for (size_t j = 0; j < rows->z.cols; j++)
+			scale_learn_column(&rows->z, &rows->groups[g], n, use, j, tolerance, &work, scale);
+	}
+	free(work.all);
+}
+
+const struct detector_scaling detector_asinh = { .name = "asinh", .stretched = true, .learn = scale_learn };
+
+/* Is the function's column always the same? */
+static bool scale_is_constant(const struct scale *s, size_t function, size_t j)
+{
+	size_t at = function * s->columns + j;
+
+	return s->high[at] - s->low[at] <= ROUNDING;
+}
+
+void scale_row(const struct scale *s, size_t function, const double *row, double *units)
+{
+	size_t at = function * s->columns;
+
+	for (size_t j = 0; j < s->columns; j++)
+		units[j] = (row[j] - s->center[at + j]) / s->unit[at + j];
+}
+
+/* ---- fitting ---- */
+
+void models_release(struct models *models)
+{
+	for (size_t i = 0; i < models->n && models->items; i++) {
+		struct model *m = &models->items[i];
+
+		scale_release(&m->scale);
+		for (size_t c = 0; c < models->clusters && m->experts; c++) {
+			if (m->experts[c].scorer)
+				m->experts[c].scorer->kind->free(m->experts[c].scorer);
+			free(m->experts[c].columns);
+		}
+		free(m->experts);
+	}
+	free(models->items);
+	models->items = NULL;
+}
+
+struct fitting {
+	const struct rows *rows;
+	const bool *const *use;
+	struct models *models;
+};
+
+static void model_scale(void *context, size_t i)
+{
+	struct fitting *f = context;
+	struct scale *scale = &f->models->items[i].scale;
+
+	*scale = scale_new(f->models->functions, f->rows->z.cols);
+	f->models->options->scaling->learn(f->rows, f->use[i], f->models->options->tolerance, scale);
+}
+
+/* Columns that vary in one of the cluster's functions. */
+static void expert_choose_columns(const struct models *models, const struct scale *scale, size_t cluster, struct expert *expert)
+{
+	expert->columns = mem_new(scale->columns + 1, sizeof(*expert->columns));
+	for (size_t j = 0; j < scale->columns; j++) {
+		bool varies = false;
+
+		for (size_t function = 0; function < models->functions && !varies; function++)
+			varies = models->cluster[function] == cluster && scale->known[function] && !scale_is_constant(scale, function, j);
+		if (varies)
+			expert->columns[expert->n_columns++] = j;
+	}
+}
+
+static bool expert_learns_from(const struct fitting *f, size_t model, size_t cluster, const struct row_group *group)
+{
+	return f->use[model][group->run] && f->models->cluster[group->function] == cluster;
+}
+
+/* The units of X->rows rows, evenly from all `total`, which are in the order of their values within a run. */
+static void expert_gather(const struct fitting *f, size_t model, size_t cluster, size_t total, struct mat *X, size_t *run)
+{
+	const struct scale *scale = &f->models->items[model].scale;
+	const struct expert *expert = &f->models->items[model].experts[cluster];
+	double *units = mem_new(scale->columns, sizeof(*units));
+	size_t seen = 0, taken = 0;
+
+	for (size_t g = 0; g < f->rows->n_groups; g++) {
+		const struct row_group *group = &f->rows->groups[g];
+
+		for (size_t i = 0; expert_learns_from(f, model, cluster, group) && i < group->n; i++, seen++) {
+			if (taken == X->rows || seen < taken * total / X->rows)
+				continue;
+			scale_row(scale, group->function, &f->rows->z.at[(group->first + i) * f->rows->z.cols], units);
+			for (size_t j = 0; j < expert->n_columns; j++)
+				mat_set(X, taken, j, units[expert->columns[j]]);
+			run[taken++] = group->run;
+		}
+	}
+	free(units);
+	ASSAY_BUG_IF(taken != X->rows);
+}
+
+static void model_expert(void *context, size_t task)
+{
+	struct fitting *f = context;
+	const struct detector_options *o = f->models->options;
+	size_t model = task / f->models->clusters, cluster = task % f->models->clusters, total = 0, *run;
+	struct expert *expert = &f->models->items[model].experts[cluster];
+	struct mat X;
+
+	expert_choose_columns(f->models, &f->models->items[model].scale, cluster, expert);
+	for (size_t g = 0; g < f->rows->n_groups; g++)
+		total += expert_learns_from(f, model, cluster, &f->rows->groups[g]) ? f->rows->groups[g].n : 0;
+	if (total < 2 || expert->n_columns == 0)
+		return;
+	X = mat_new(total < TRAIN_MAX ? total : TRAIN_MAX, expert->n_columns);
+	run = mem_new(X.rows, sizeof(*run));
+	expert_gather(f, model, cluster, total, &X, run);
+	expert->scorer = o->scorer->fit(&X, run, o->seed + task * UINT64_C(0x9e3779b97f4a7c15));
+	free(run);
+	mat_release(&X);
+}
+
+void models_fit(const struct rows *rows, const bool *const *use, struct models *models)
+{
+	struct fitting f = { .rows = rows, .use = use, .models = models };
+
+	models->items = mem_new(models->n, sizeof(*models->items));
+	for (size_t i = 0; i < models->n; i++)
+		models->items[i].experts = mem_new(models->clusters, sizeof(struct expert));
+	parallel_for(models->n, models->options->threads, model_scale, &f);
+	parallel_for(models->n * models->clusters, models->options->threads, model_expert, &f);
+}
+
+/* ---- errors ---- */
+
+/* What the scorer says, spread over all columns. */
+static void expert_parts(const struct expert *expert, const struct mat *units, struct mat *parts, struct mat *toward)
+{
+	struct mat x = mat_new(units->rows, expert->n_columns), part = mat_new(units->rows, expert->n_columns);
+	struct mat expected = mat_new(units->rows, expert->n_columns);
+
+	for (size_t i = 0; i < x.rows; i++) {
+		for (size_t j = 0; j < x.cols; j++)
+			mat_set(&x, i, j, mat_get(units, i, expert->columns[j]));
+	}
+	expert->scorer->kind->parts(expert->scorer, &x, &part, &expected);
+	for (size_t i = 0; i < x.rows; i++) {
+		for (size_t j = 0; j < x.cols; j++) {
+			double value = mat_get(&part, i, j), above = mat_get(&x, i, j) - mat_get(&expected, i, j);
+
+			mat_set(parts, i, expert->columns[j], value);
+			mat_set(toward, i, expert->columns[j], copysign(sqrt(value), above));
+		}
+	}
+	mat_release(&x);
+	mat_release(&part);
+	mat_release(&expected);
+}
+
+void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts, struct mat *toward)
+{
+	const struct scale *scale = &models->items[model].scale;
+	const struct expert *expert = &models->items[model].experts[models->cluster[function]];
+	const double *low = &scale->low[function * units->cols], *high = &scale->high[function * units->cols];
+
+	for (size_t i = 0; i < parts->rows * parts->cols; i++)
+		parts->at[i] = toward->at[i] = 0.0;
+	if (expert->scorer)
+		expert_parts(expert, units, parts, toward);
+	for (size_t i = 0; models->options->watch_constant && i < units->rows; i++) {
+		for (size_t j = 0; j < units->cols; j++) {
+			double u = mat_get(units, i, j), outside = u < low[j] ? u - low[j] : u > high[j] ? u - high[j] : 0.0;
+
+			if (outside * outside <= mat_get(parts, i, j))
+				continue;
+			mat_set(parts, i, j, outside * outside);
+			mat_set(toward, i, j, outside);
+		}
+	}
+}
+
+void models_judge(const struct models *models, size_t model, size_t function, const struct rows *rows, size_t first, struct mat *parts,
+		  struct mat *toward, double *error)
+{
+	struct mat units = mat_new(parts->rows, parts->cols);
+
+	for (size_t i = 0; i < units.rows; i++)
+		scale_row(&models->items[model].scale, function, &rows->z.at[(first + i) * units.cols], &units.at[i * units.cols]);
+	models_parts(models, model, function, &units, parts, toward);
+	for (size_t i = 0; i < units.rows; i++) {
+		error[i] = 0.0;
+		for (size_t j = 0; j < units.cols; j++)
+			error[i] += mat_get(parts, i, j);
+	}
+	mat_release(&units);
+}
+
+struct judging {
+	const struct models *models;
+	const struct rows *rows;
+	const size_t *of_run;
+	double *error;
+};
+
+static void group_errors(void *context, size_t g)
+{
+	const struct judging *k = context;
+	const struct row_group *group = &k->rows->groups[g];
+	size_t model = k->of_run ? k->of_run[group->run] : 0;
+	bool known = k->models->items[model].scale.known[group->function];
+
+	for (size_t i = 0, n; i < group->n; i += n) {
+		struct mat parts, toward;
+
+		n = group->n - i < CHUNK ? group->n - i : CHUNK;
+		parts = mat_new(n, k->rows->z.cols);
+		toward = mat_new(n, k->rows->z.cols);
+		models_judge(k->models, model, group->function, k->rows, group->first + i, &parts, &toward, &k->error[group->first + i]);
+		mat_release(&parts);
+		mat_release(&toward);
+	}
+	for (size_t i = group->first; !known && i < group->first + group->n; i++)
+		k->error[i] = (double)NAN;
+}
+
+void models_errors(const struct models *models, const struct rows *rows, const size_t *of_run, double *error)
+{
+	struct judging k = { .models = models, .rows = rows, .of_run = of_run, .error = error };
+
+	parallel_for(rows->n_groups, models->options->threads, group_errors, &k);
+}

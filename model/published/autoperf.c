@@ -1,0 +1,296 @@
+/* AutoPerf as published (Alam and others, NeurIPS 2019): how its autoencoder is trained, scaling to [0, 1] over the normal samples, clusters until
+ * the false positive rate on training data stops falling, and thresholds from the errors of training samples. */
+#include "model/published/published.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <float.h>
+#include <math.h>
+
+#define SHAPES_MAX     AUTOENCODER_DEPTH_MAX
+#define CANDIDATES_MAX 8     /* numbers of clusters that are tried */
+#define LARGEST	       1e150 /* of a value, as in autoencoder_scorer.c */
+
+/* ---- training ---- */
+
+const struct autoencoder_training autoperf_training = { .rule = AUTOENCODER_DESCENT, .rate = .01, .batch = 100, .epochs = 100 };
+
+/* Sigmoids everywhere, tied weights, one to five layers each way, each of them half as wide as the one before. Returns how many. */
+static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[SHAPES_MAX])
+{
+	struct autoencoder_shape shape = { .columns = columns, .hidden = LANES_SIGMOID, .output = LANES_SIGMOID, .tied = true };
+	size_t n = 0, width = columns;
+
+	while (n < SHAPES_MAX) {
+		width = (width + 1) / 2;
+		shape.width[shape.depth++] = width < AUTOENCODER_WIDTH_MAX ? width : AUTOENCODER_WIDTH_MAX;
+		out[n++] = shape;
+		if (width == 1)
+			break;
+	}
+	return n;
+}
+
+/* Trains every shape on all rows and keeps the one with the smallest error on them. */
+static struct autoencoder *autoperf_least_error(const struct mat *rows, const struct autoencoder_shape *shapes, size_t n_shapes,
+						const struct autoencoder_training *how, uint64_t seed)
+{
+	struct autoencoder *best = NULL;
+	double least = DBL_MAX;
+
+	for (size_t s = 0; s < n_shapes; s++) {
+		struct autoencoder *ae = autoencoder_new(&shapes[s], seed);
+		double error;
+
+		autoencoder_train(ae, rows, NULL, how, seed, NULL);
+		error = autoencoder_error(ae, rows);
+		if (best && error >= least) {
+			autoencoder_free(ae);
+			continue;
+		}
+		autoencoder_free(best);
+		best = ae;
+		least = error;
+	}
+	return best;
+}
+
+static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, uint64_t seed)
+{
+	struct autoencoder_scorer *f = autoencoder_scorer_new(&scorer_paper, rows->cols);
+	struct autoencoder_shape shapes[SHAPES_MAX];
+	size_t n_shapes = autoperf_shapes(rows->cols, shapes);
+	struct mat given;
+
+	(void)run;
+	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
+	for (size_t j = 0; j < f->columns; j++)
+		f->high[j] = 1.0;
+	given = autoencoder_scorer_input(f, rows); /* from 0 to 1, where they are if the caller scaled them so */
+	f->network = autoperf_least_error(&given, shapes, n_shapes, &autoperf_training, seed);
+	for (size_t j = 0; j < f->columns; j++) {
+		f->low[j] = -LARGEST;
+		f->high[j] = LARGEST;
+	}
+	mat_release(&given);
+	return &f->scorer;
+}
+
+const struct scorer_kind scorer_paper = {
+	.name = "paper",
+	.fit = autoperf_fit,
+	.parts = autoencoder_scorer_parts,
+	.free = autoencoder_scorer_free,
+	.write = autoencoder_scorer_write,
+	.read = autoencoder_scorer_read,
+	.describe = autoencoder_scorer_describe,
+};
+
+/* ---- scaling ---- */
+
+/* The same for all functions: center the smallest and unit the range (0 becomes 1) of all samples of runs in use. */
+static void range_learn(const struct rows *rows, const bool *use, double tolerance, struct scale *s)
+{
+	size_t p = rows->z.cols;
+
+	(void)tolerance;
+	for (size_t j = 0; j < p; j++) {
+		double low = (double)INFINITY, high = -(double)INFINITY;
+
+		for (size_t g = 0; g < rows->n_groups; g++) {
+			const struct row_group *group = &rows->groups[g];
+
+			for (size_t i = 0; use[group->run] && i < group->n; i++) {
+				low = fmin(low, mat_get(&rows->z, group->first + i, j));
+				high = fmax(high, mat_get(&rows->z, group->first + i, j));
+				s->known[group->function] = true;
+			}
+		}
+		for (size_t f = 0; f < s->functions; f++) {
+			s->center[f * p + j] = low;
+			s->unit[f * p + j] = high > low ? fmax(high - low, SCALE_UNIT_LEAST) : 1.0;
+			s->high[f * p + j] = high > low ? 1.0 : 0.0;
+		}
+	}
+}
+
+const struct detector_scaling detector_range = { .name = "unit", .learn = range_learn };
+
+/* ---- thresholds ---- */
+
+/* The errors of a cluster's samples into own: returns how many. */
+static size_t cluster_errors(const struct rows *rows, const double *error, const size_t *of, size_t cluster, double *own)
+{
+	size_t n = 0;
+
+	for (size_t g = 0; g < rows->n_groups; g++) {
+		const struct row_group *group = &rows->groups[g];
+
+		for (size_t i = 0; of[group->function] == cluster && i < group->n; i++)
+			own[n++] = error[group->first + i];
+	}
+	return n;
+}
+
+/* Mean and t standard deviations. */
+static double deviation_limit(const double *error, size_t n, double t)
+{
+	return n ? stats_mean(error, n) + t * stats_sd(error, n) : 0.0;
+}
+
+/* Of the weight of a group, that of the samples whose error is above the threshold. */
+static double share_above(const struct rows *rows, const double *error, const struct row_group *group, double threshold)
+{
+	double above = 0.0, sum = 0.0;
+
+	for (size_t i = group->first; i < group->first + group->n; i++) {
+		above += stats_round(error[i]) > stats_round(threshold) ? rows->weight[i] : 0.0;
+		sum += rows->weight[i];
+	}
+	return above / sum;
+}
+
+/* limit [clusters] of samples' errors; and the largest share of anomalous samples that a normal run of the function had. */
+static void threshold_learn(struct detector *d, const struct detector_training *t, const double *limit)
+{
+	bool *run = mem_new(d->about.runs, sizeof(*run));
+	double anomalous = 0.0;
+
+	for (size_t i = 0; i < d->about.functions; i++)
+		d->threshold[i] = limit[d->about.cluster[i]];
+	for (size_t g = 0; g < t->rows->n_groups; g++) {
+		const struct row_group *group = &t->rows->groups[g];
+		double share = share_above(t->rows, t->error, group, d->threshold[group->function]);
+
+		d->known[group->function] = true;
+		d->share[group->function] = fmax(d->share[group->function], share);
+		run[group->run] |= d->options.single_sample && share > 0.0;
+	}
+	for (size_t r = 0; r < d->about.runs; r++)
+		anomalous += run[r];
+	d->about.rate_measured = anomalous / (double)d->about.runs;
+	free(run);
+}
+
+static void deviation_learn(struct detector *d, const struct detector_training *t)
+{
+	double *own = mem_new(t->rows->z.rows, sizeof(*own)), *limit = mem_new(d->about.clusters, sizeof(*limit));
+
+	for (size_t c = 0; c < d->about.clusters; c++)
+		limit[c] = deviation_limit(own, cluster_errors(t->rows, t->error, d->about.cluster, c, own), d->options.t);
+	threshold_learn(d, t, limit);
+	free(own);
+	free(limit);
+}
+
+/* Root mean square error of a sample, in parts of the range. */
+static void fixed_learn(struct detector *d, const struct detector_training *t)
+{
+	double *limit = mem_new(d->about.clusters, sizeof(*limit));
+
+	for (size_t c = 0; c < d->about.clusters; c++)
+		limit[c] = d->options.fixed * d->options.fixed * (double)d->models.items[0].experts[c].n_columns;
+	threshold_learn(d, t, limit);
+	free(limit);
+}
+
+static void threshold_judge(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores, double *p)
+{
+	(void)p;
+	for (size_t g = 0; g < rows->n_groups; g++) {
+		const struct row_group *group = &rows->groups[g];
+		struct run_score score = { .limit = d->share[group->function] };
+
+		if (group->run != run)
+			continue;
+		score.score = share_above(rows, error, group, d->threshold[group->function]);
+		score.anomalous = stats_round(score.score) > stats_round(score.limit);
+		if (d->options.single_sample) {
+			score.limit = d->threshold[group->function];
+			score.anomalous = score.score > 0.0;
+			for (size_t i = 0; i < group->n; i++)
+				score.score = i ? fmax(score.score, error[group->first + i]) : error[group->first];
+		}
+		scores[g] = score;
+	}
+}
+
+/* Binomial. */
+static double threshold_chance(const struct detector *d, size_t n, size_t anomalous)
+{
+	return stats_beta_inc(d->options.rate, (double)anomalous, (double)(n - anomalous + 1));
+}
+
+const struct detector_rule detector_deviation = {
+	.name = "deviation",
+	.learn = deviation_learn,
+	.judge = threshold_judge,
+	.chance = threshold_chance,
+};
+
+const struct detector_rule detector_fixed = {
+	.name = "fixed",
+	.learn = fixed_learn,
+	.judge = threshold_judge,
+	.chance = threshold_chance,
+};
+
+/* ---- clusters ---- */
+
+/* The share of training samples above mean + t standard deviations of their model's errors. */
+static double training_rate(const struct clustering *c, size_t *of, size_t n)
+{
+	struct models models = { .n = 1, .clusters = n, .cluster = of, .functions = c->functions, .options = c->options };
+	double *error = mem_new(2 * c->rows.z.rows + 2, sizeof(*error)), *own = error + c->rows.z.rows + 1, above = 0.0;
+	bool *all = mem_new(c->runs, sizeof(*all));
+
+	for (size_t r = 0; r < c->runs; r++)
+		all[r] = true;
+	models_fit(&c->rows, (const bool *const[]){ all }, &models);
+	models_errors(&models, &c->rows, NULL, error);
+	for (size_t cluster = 0; cluster < n; cluster++) {
+		size_t samples = cluster_errors(&c->rows, error, of, cluster, own);
+		double limit = deviation_limit(own, samples, c->options->t);
+
+		for (size_t i = 0; i < samples; i++)
+			above += stats_round(own[i]) > stats_round(limit);
+	}
+	models_release(&models);
+	free(error);
+	free(all);
+	return above / (double)c->rows.z.rows;
+}
+
+/* One more cluster as long as the false positive rate on training data falls. */
+static size_t autoperf_clusters(const struct clustering *c, size_t *of)
+{
+	size_t *trial = mem_new(c->functions, sizeof(*trial)), n = 1;
+	double before = (double)INFINITY;
+
+	for (size_t k = 1; k <= c->functions && k <= CANDIDATES_MAX; k++) {
+		double rate = training_rate(c, trial, clusters_by_kmeans(c, k, trial));
+
+		if (stats_round(rate) >= stats_round(before))
+			break;
+		before = rate;
+		n = clusters_by_kmeans(c, k, of);
+	}
+	free(trial);
+	return n;
+}
+
+const struct detector_options detector_paper = {
+	.scorer = &scorer_paper,
+	.scaling = &detector_range,
+	.rule = &detector_deviation,
+	.rate = .05,
+	.tolerance = .05,
+	.t = 2,
+	.fixed = .2,
+	.single_sample = true,
+	.choose_clusters = autoperf_clusters,
+	.folds = 4,
+	.seed = 1,
+	.threads = 1,
+};

@@ -1,0 +1,816 @@
+/* Boosting; the best split of a set of rows; and what is remembered of such sets: the 15,000 searches of a fit are in a few hundred sets of rows, so
+ * what does not depend on the residuals is kept. */
+#include "model/published/gbt.h"
+
+#include "base/mem.h"
+
+#include <emmintrin.h> /* SSE2, which every x86-64 has */
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+const struct gbt_options gbt_paper = { .trees = 1000, .max_depth = 4, .min_samples_split = 2, .learning_rate = .01 };
+
+#define LEAF	    UINT32_MAX
+#define NODES_BYTES ((size_t)8 << 20) /* of nodes, from tree to tree: more is slower at n = 136, p = 43 (page faults) */
+#define NEAR	    1e-7f	      /* feature values that are no further apart are one: scikit-learn's FEATURE_THRESHOLD */
+#define BUCKETS	    4096
+#define NOWHERE	    UINT16_MAX /* no row's index: GBT_ROWS_MAX rows end below it */
+#define GBT_LANES   4	       /* features whose sums run side by side, to hide the latency of the additions */
+
+/* ---- columns to zero mean and unit variance ---- */
+
+/* Corrected two-pass variance (Chan, Golub, LeVeque, The American Statistician 37(3), 1983, eq. 1.7). */
+static double column_variance(const struct mat *X, size_t j, double mean)
+{
+	double n = (double)X->rows, sum = 0.0, squares = 0.0;
+
+	for (size_t i = 0; i < X->rows; i++) {
+		double d = mat_get(X, i, j) - mean;
+
+		sum += d;
+		squares += d * d;
+	}
+	return (squares - sum * sum / n) / n;
+}
+
+/* What is left of the variance of equal values when their mean was rounded is no variance: the bound of scikit-learn. */
+static bool column_is_constant(double n, double mean, double variance)
+{
+	double rounding = n * mean * DBL_EPSILON;
+
+	return variance <= n * DBL_EPSILON * variance + rounding * rounding;
+}
+
+void gbt_standardise(struct mat *X, double *mean, double *scale)
+{
+	double n = (double)X->rows;
+
+	ASSAY_BUG_IF(X->rows == 0);
+	for (size_t j = 0; j < X->cols; j++) {
+		double sum = 0.0, variance;
+
+		for (size_t i = 0; i < X->rows; i++)
+			sum += mat_get(X, i, j);
+		mean[j] = sum / n;
+		variance = column_variance(X, j, mean[j]);
+		scale[j] = column_is_constant(n, mean[j], variance) ? 1.0 : sqrt(variance);
+		for (size_t i = 0; i < X->rows; i++)
+			mat_set(X, i, j, (mat_get(X, i, j) - mean[j]) / scale[j]);
+	}
+}
+
+/* ---- a node for every set of rows, found again by its hash ---- */
+
+/* How a node is split; valid until the next search in the same node. */
+struct gbt_split {
+	double gain;          /* decrease of the sum of squares */
+	double threshold;     /* left when (float)x <= threshold */
+	size_t n_tied;        /* features that split as well, >= 1 */
+	const uint32_t *tied; /* ascending; the first one is the one that splits */
+	bool ambiguous;       /* another partition of the rows ties with this one */
+};
+
+/* One set of rows. */
+struct gbt_node {
+	size_t n;
+	uint16_t *rows;                /* [n] ascending */
+	struct gbt_split split;
+	struct gbt_node *left, *right; /* NULL until a search found a split */
+	struct gbt_order *order;       /* NULL until the first search */
+	struct gbt_node *parent;       /* a larger set of rows that has an order; NULL for the root */
+	struct gbt_node *next;         /* in the bucket of the hash */
+	uint64_t hash;
+};
+
+/* The order of a node's rows along each feature that varies in it. Features come in blocks of GBT_LANES, see gbt_lane(); what is
+ * behind the last feature has no weight. */
+struct gbt_order {
+	size_t features;
+	uint32_t *feature;     /* [features] */
+	uint16_t *row;         /* index into node->rows, sorted by the feature */
+	double *weight;        /* n / (n_left * n_right) of a cut behind this row; 0 where the next value is the same */
+
+	/* Left by the last full search: the two largest gains along each feature, the split, what is asked whether the split
+	 * still stands. */
+	double *best, *second; /* [features] */
+	uint32_t *tied;        /* [features] */
+	bool *mark;            /* [n] the left side */
+	uint16_t *left;        /* [n_left] the same as a list */
+	size_t n_left;
+	double left_weight;
+	double *c;             /* [n] the residuals */
+	double squares;        /* sum of their squares */
+	double rival;          /* square root of the largest gain of another partition */
+};
+
+/* Where feature f of n rows starts in `row` and `weight`; its next element is GBT_LANES further. */
+static inline size_t gbt_lane(size_t n, size_t f)
+{
+	return f / GBT_LANES * GBT_LANES * n + f % GBT_LANES;
+}
+
+struct gbt_nodes {
+	size_t n, p;
+	float *x;          /* [p x n] a feature's values side by side */
+	size_t bytes;      /* of all nodes but the root */
+	uint16_t *sorted;  /* [n] scratch */
+	uint16_t *index;   /* [n] scratch: where the rows of a parent are in its child */
+	struct gbt_node *root;
+	struct gbt_node *buckets[BUCKETS];
+};
+
+/* The finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
+static uint64_t gbt_hash_row(uint16_t row)
+{
+	uint64_t z = (row + 1ull) * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+	return z ^ (z >> 31);
+}
+
+static uint64_t gbt_hash_rows(const uint16_t *rows, size_t n)
+{
+	uint64_t hash = n;
+
+	for (size_t i = 0; i < n; i++)
+		hash ^= gbt_hash_row(rows[i]);
+	return hash;
+}
+
+/* Takes over `rows`. */
+static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *parent, uint16_t *rows, size_t n)
+{
+	uint64_t hash = gbt_hash_rows(rows, n);
+	struct gbt_node **bucket = &nodes->buckets[hash % BUCKETS], *node;
+
+	for (node = *bucket; node; node = node->next) {
+		if (node->hash == hash && node->n == n && !memcmp(node->rows, rows, n * sizeof(*rows))) {
+			free(rows);
+			return node;
+		}
+	}
+	node = mem_new(1, sizeof(*node));
+	*node = (struct gbt_node){ .n = n, .rows = rows, .parent = parent, .hash = hash, .next = *bucket };
+	*bucket = node;
+	nodes->bytes += sizeof(*node) + n * sizeof(*rows);
+	return node;
+}
+
+/* The rows of `node` with order->mark == mark, n of them. */
+static struct gbt_node *gbt_nodes_side(struct gbt_nodes *nodes, struct gbt_node *node, bool mark, size_t n)
+{
+	uint16_t *rows = mem_new(n, sizeof(*rows));
+
+	for (size_t i = 0, k = 0; i < node->n; i++) {
+		if (node->order->mark[i] == mark)
+			rows[k++] = node->rows[i];
+	}
+	return gbt_node_of(nodes, node, rows, n);
+}
+
+static void gbt_order_free(struct gbt_order *order)
+{
+	if (!order)
+		return;
+	free(order->feature);
+	free(order->row);
+	free(order->weight);
+	free(order->best);
+	free(order->second);
+	free(order->tied);
+	free(order->mark);
+	free(order->left);
+	free(order->c);
+	free(order);
+}
+
+static void gbt_nodes_forget(struct gbt_nodes *nodes, const struct gbt_node *kept)
+{
+	for (size_t b = 0; b < BUCKETS; b++) {
+		struct gbt_node **link = &nodes->buckets[b];
+
+		while (*link) {
+			struct gbt_node *node = *link;
+
+			if (node == kept) {
+				link = &node->next;
+				continue;
+			}
+			*link = node->next;
+			gbt_order_free(node->order);
+			free(node->rows);
+			free(node);
+		}
+	}
+	nodes->bytes = 0;
+}
+
+/* Forgets every node but the root when all together take more than `bytes`; not while a tree grows. */
+static void gbt_nodes_trim(struct gbt_nodes *nodes, size_t bytes)
+{
+	if (nodes->bytes <= bytes)
+		return;
+	gbt_nodes_forget(nodes, nodes->root);
+	nodes->root->left = nodes->root->right = NULL;
+}
+
+/* ---- the order of the rows along each feature ---- */
+
+static struct gbt_order *gbt_order_new(struct gbt_nodes *nodes, size_t n, size_t features)
+{
+	struct gbt_order *order = mem_new(1, sizeof(*order));
+	size_t lanes = (features + GBT_LANES - 1) / GBT_LANES * GBT_LANES;
+
+	order->feature = mem_new(lanes, sizeof(*order->feature));
+	order->row = mem_new(lanes * n, sizeof(*order->row));
+	order->weight = mem_new(lanes * n, sizeof(*order->weight));
+	order->best = mem_new(lanes, sizeof(*order->best));
+	order->second = mem_new(lanes, sizeof(*order->second));
+	order->tied = mem_new(lanes, sizeof(*order->tied));
+	order->mark = mem_new(n, sizeof(*order->mark));
+	order->left = mem_new(n, sizeof(*order->left));
+	order->c = mem_new(n, sizeof(*order->c));
+	nodes->bytes += (lanes + 1) * (n + 2) * (sizeof(*order->row) + sizeof(*order->weight));
+	return order;
+}
+
+/* Adds a feature that sorts the rows of the node as in nodes->sorted, unless all its values there are one. */
+static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, uint32_t feature)
+{
+	struct gbt_order *order = node->order;
+	const float *x = nodes->x + feature * nodes->n;
+	size_t n = node->n, at = gbt_lane(n, order->features);
+	bool varies = false;
+
+	for (size_t i = 0; i < n; i++, at += GBT_LANES) {
+		bool cut = i + 1 < n && x[node->rows[nodes->sorted[i + 1]]] > x[node->rows[nodes->sorted[i]]] + NEAR;
+
+		order->row[at] = nodes->sorted[i];
+		order->weight[at] = cut ? (double)n / ((double)(i + 1) * (double)(n - i - 1)) : 0.0;
+		varies |= cut;
+	}
+	order->feature[order->features] = feature;
+	order->features += varies; /* else the next one overwrites it, or it stays behind the last without weight */
+}
+
+/* What does not vary in the parent does not vary here; what is sorted there is sorted here. */
+static void gbt_order_of_child(struct gbt_nodes *nodes, struct gbt_node *node)
+{
+	const struct gbt_node *parent = node->parent;
+	const struct gbt_order *from = parent->order;
+
+	for (size_t i = 0, k = 0; i < parent->n; i++)
+		nodes->index[i] = k < node->n && parent->rows[i] == node->rows[k] ? (uint16_t)k++ : NOWHERE;
+	node->order = gbt_order_new(nodes, node->n, from->features);
+	for (size_t f = 0; f < from->features; f++) {
+		const uint16_t *row = from->row + gbt_lane(parent->n, f);
+
+		for (size_t i = 0, k = 0; k < node->n; i++) {
+			nodes->sorted[k] = nodes->index[row[i * GBT_LANES]];
+			k += nodes->sorted[k] != NOWHERE;
+		}
+		gbt_order_add(nodes, node, from->feature[f]);
+	}
+}
+
+static int gbt_compare_values(const void *a, const void *b, void *values)
+{
+	const uint16_t *i = a, *j = b;
+	const float *x = values;
+
+	return x[*i] != x[*j] ? (x[*i] > x[*j]) - (x[*i] < x[*j]) : (*i > *j) - (*i < *j);
+}
+
+static void gbt_order_of_root(struct gbt_nodes *nodes, struct gbt_node *node)
+{
+	node->order = gbt_order_new(nodes, nodes->n, nodes->p);
+	for (uint32_t f = 0; f < nodes->p; f++) {
+		for (size_t i = 0; i < nodes->n; i++)
+			nodes->sorted[i] = (uint16_t)i;
+		qsort_r(nodes->sorted, nodes->n, sizeof(*nodes->sorted), gbt_compare_values, nodes->x + f * nodes->n);
+		gbt_order_add(nodes, node, f);
+	}
+}
+
+/* Makes node->order unless it is there. */
+static void gbt_nodes_order(struct gbt_nodes *nodes, struct gbt_node *node)
+{
+	if (node->order)
+		return;
+	if (node->parent)
+		gbt_order_of_child(nodes, node);
+	else
+		gbt_order_of_root(nodes, node);
+}
+
+static struct gbt_node *gbt_nodes_make_root(struct gbt_nodes *nodes)
+{
+	uint16_t *rows = mem_new(nodes->n, sizeof(*rows));
+
+	for (size_t i = 0; i < nodes->n; i++)
+		rows[i] = (uint16_t)i;
+	return gbt_node_of(nodes, NULL, rows, nodes->n);
+}
+
+/* X only for the duration of the call. */
+static struct gbt_nodes *gbt_nodes_new(const struct mat *X)
+{
+	struct gbt_nodes *nodes = mem_new(1, sizeof(*nodes));
+
+	nodes->n = X->rows;
+	nodes->p = X->cols;
+	nodes->x = mem_new(nodes->n * nodes->p, sizeof(*nodes->x));
+	nodes->sorted = mem_new(nodes->n, sizeof(*nodes->sorted));
+	nodes->index = mem_new(nodes->n, sizeof(*nodes->index));
+	for (size_t i = 0; i < nodes->n; i++) {
+		for (size_t j = 0; j < nodes->p; j++)
+			nodes->x[j * nodes->n + i] = (float)mat_get(X, i, j);
+	}
+	nodes->root = gbt_nodes_make_root(nodes);
+	gbt_nodes_order(nodes, nodes->root);
+	nodes->bytes = 0;
+	return nodes;
+}
+
+static void gbt_nodes_free(struct gbt_nodes *nodes)
+{
+	if (!nodes)
+		return;
+	gbt_nodes_forget(nodes, NULL);
+	free(nodes->x);
+	free(nodes->sorted);
+	free(nodes->index);
+	free(nodes);
+}
+
+/* ---- the full search ---- */
+
+/* Along two features at once: the sum of the residuals so far, and the two largest gains. c is centred, so the gain of a cut is
+ * sum^2 n / (n_left n_right); the cuts of `weight` 0 are none. */
+struct gbt_run {
+	__m128d sum, best, second;
+};
+
+static inline void gbt_run_step(struct gbt_run *run, const uint16_t *row, const double *weight, const double *c)
+{
+	__m128d gain;
+
+	run->sum = _mm_add_pd(run->sum, _mm_set_pd(c[row[1]], c[row[0]]));
+	gain = _mm_mul_pd(_mm_mul_pd(run->sum, run->sum), _mm_loadu_pd(weight));
+	run->second = _mm_max_pd(run->second, _mm_min_pd(gain, run->best));
+	run->best = _mm_max_pd(run->best, gain);
+}
+
+/* The GBT_LANES features from f on. */
+static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *c)
+{
+	const uint16_t *row = order->row + gbt_lane(n, f);
+	const double *weight = order->weight + gbt_lane(n, f);
+	struct gbt_run a = { 0 }, b = { 0 };
+
+	for (size_t i = 0; i < n; i++, row += GBT_LANES, weight += GBT_LANES) {
+		gbt_run_step(&a, row, weight, c);
+		gbt_run_step(&b, row + 2, weight + 2, c);
+	}
+	_mm_storeu_pd(order->best + f, a.best);
+	_mm_storeu_pd(order->best + f + 2, b.best);
+	_mm_storeu_pd(order->second + f, a.second);
+	_mm_storeu_pd(order->second + f + 2, b.second);
+}
+
+/* Rows before the first cut along the feature that is as good as its best one. */
+static size_t gbt_find_cut(const struct gbt_order *order, size_t n, size_t f, const double *c)
+{
+	const uint16_t *row = order->row + gbt_lane(n, f);
+	const double *weight = order->weight + gbt_lane(n, f);
+	double enough = order->best[f] * (1.0 - GBT_TIE), sum = 0.0, gain;
+	size_t rows = 0;
+
+	do {
+		sum += c[row[rows * GBT_LANES]];
+		gain = sum * sum * weight[rows * GBT_LANES];
+		rows++;
+	} while (gain < enough);
+	return rows;
+}
+
+static void gbt_partition(struct gbt_nodes *nodes, struct gbt_node *node, size_t f, size_t n_left)
+{
+	struct gbt_order *order = node->order;
+	const uint16_t *row = order->row + gbt_lane(node->n, f);
+	const float *x = nodes->x + order->feature[f] * nodes->n;
+	float low = x[node->rows[row[(n_left - 1) * GBT_LANES]]];
+	float high = x[node->rows[row[n_left * GBT_LANES]]];
+
+	memset(order->mark, 0, node->n * sizeof(*order->mark));
+	for (size_t i = 0; i < n_left; i++) {
+		order->left[i] = row[i * GBT_LANES];
+		order->mark[order->left[i]] = true;
+	}
+	order->n_left = n_left;
+	order->left_weight = order->weight[gbt_lane(node->n, f) + (n_left - 1) * GBT_LANES];
+	/* Between two floats a double lies exactly, so that scikit-learn's care for a threshold equal to `high` is not needed. */
+	node->split.threshold = (double)low / 2.0 + (double)high / 2.0;
+	node->left = gbt_nodes_side(nodes, node, true, n_left);
+	node->right = gbt_nodes_side(nodes, node, false, node->n - n_left);
+}
+
+/* Whether the first `rows` rows along the feature are one side of the partition, be it the left or the right one. */
+static bool gbt_same_partition(const struct gbt_order *order, size_t n, size_t f, size_t rows)
+{
+	const uint16_t *row = order->row + gbt_lane(n, f);
+	bool mark = order->mark[row[0]];
+
+	if (rows != (mark ? order->n_left : n - order->n_left))
+		return false;
+	for (size_t i = 1; i < rows; i++) {
+		if (order->mark[row[i * GBT_LANES]] != mark)
+			return false;
+	}
+	return true;
+}
+
+/* Feature f splits as well as any other; the first such one decides. */
+static void gbt_add_tied(struct gbt_nodes *nodes, struct gbt_node *node, size_t f, const double *c)
+{
+	struct gbt_order *order = node->order;
+	struct gbt_split *split = &node->split;
+	size_t rows = gbt_find_cut(order, node->n, f, c);
+
+	if (split->n_tied == 0)
+		gbt_partition(nodes, node, f, rows);
+	else
+		split->ambiguous |= !gbt_same_partition(order, node->n, f, rows);
+	order->tied[split->n_tied++] = order->feature[f];
+}
+
+static bool gbt_search(struct gbt_nodes *nodes, struct gbt_node *node, const double *c)
+{
+	struct gbt_order *order = node->order;
+	double top = 0.0, rival = 0.0, enough;
+
+	for (size_t f = 0; f < order->features; f += GBT_LANES)
+		gbt_scan(order, node->n, f, c);
+	for (size_t f = 0; f < order->features; f++)
+		top = fmax(top, order->best[f]);
+	if (top <= 0.0)
+		return false;
+	node->split = (struct gbt_split){ .gain = top, .tied = order->tied };
+	enough = top * (1.0 - GBT_TIE);
+	for (size_t f = 0; f < order->features; f++) {
+		if (order->best[f] >= enough)
+			gbt_add_tied(nodes, node, f, c);
+		rival = fmax(rival, order->best[f] >= enough ? order->second[f] : order->best[f]);
+	}
+	node->split.ambiguous |= rival >= enough; /* two cuts along one feature tie */
+	order->rival = sqrt(rival);
+	return true;
+}
+
+static void gbt_remember(const struct gbt_node *node, const double *c)
+{
+	struct gbt_order *order = node->order;
+
+	memcpy(order->c, c, node->n * sizeof(*c));
+	order->squares = 0.0;
+	for (size_t i = 0; i < node->n; i++)
+		order->squares += c[i] * c[i];
+}
+
+/* ---- the search that can be left out ---- */
+
+/* The square root of a partition's gain is |u.c|, u a unit vector that depends on the partition alone. With c = a*old + e it is
+ * at most |a| |u.old| + |e|: where the last split beats this bound of its best rival, nothing else can win or tie. From tree to
+ * tree residuals shrink much more than they turn, so that this holds for half of all searches (1.7 times faster at n = 60). */
+static bool gbt_last_split_stands(struct gbt_node *node, const double *c)
+{
+	const struct gbt_order *order = node->order;
+	double dot = 0.0, squares = 0.0, sum = 0.0, a, turned, gain;
+
+	if (!node->left || node->split.ambiguous)
+		return false;
+	for (size_t i = 0; i < node->n; i++) {
+		dot += c[i] * order->c[i];
+		squares += c[i] * c[i];
+	}
+	for (size_t i = 0; i < order->n_left; i++)
+		sum += c[order->left[i]];
+	gain = sum * sum * order->left_weight;
+	a = dot / order->squares;
+	turned = fmax(squares - a * dot, 0.0) + 4.0 * (double)node->n * DBL_EPSILON * squares; /* rounding included */
+	if (fabs(a) * order->rival + sqrt(turned) >= sqrt(gain))
+		return false;
+	node->split.gain = gain;
+	return true;
+}
+
+/* c[n] are the residuals of node->rows, centred. Fills node->split, left and right; false when no feature separates the rows or nothing is gained. */
+static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const double *c)
+{
+	gbt_nodes_order(nodes, node);
+	if (gbt_last_split_stands(node, c))
+		return true;
+	node->left = node->right = NULL;
+	if (!gbt_search(nodes, node, c))
+		return false;
+	gbt_remember(node, c);
+	return true;
+}
+
+/* ---- trees ---- */
+
+/* Of a tree in preorder: the left child follows its parent. */
+struct gbt_branch {
+	uint32_t feature; /* LEAF: `value` is the prediction, otherwise the threshold */
+	uint32_t right;   /* index of the right child */
+	double value;
+};
+
+struct gbt {
+	size_t p, trees;
+	double start, learning_rate;
+	struct gbt_branch *branches;
+	size_t n_branches, capacity;
+	size_t *roots;         /* [trees] */
+	double *mse;           /* [trees + 1] */
+	double *sum, *per_tree; /* [p] importances */
+	double tied, gain;     /* over all splits: gain * features that tie, gain */
+	size_t ambiguous;
+};
+
+/* What a fit needs while it runs. */
+struct gbt_boost {
+	const struct gbt_options *opts;
+	struct gbt *gbt;
+	struct gbt_nodes *nodes;
+	size_t n;
+	double *prediction; /* [n] */
+	double *residual;   /* [n] */
+	double *centred;    /* [n] of the rows of one node */
+	double *credit;     /* [p] of the tree that grows */
+};
+
+/* ---- one tree ---- */
+
+static size_t gbt_add_branch(struct gbt *gbt, struct gbt_branch branch)
+{
+	gbt->branches = mem_grow(gbt->branches, gbt->n_branches, &gbt->capacity, sizeof(*gbt->branches));
+	gbt->branches[gbt->n_branches] = branch;
+	return gbt->n_branches++;
+}
+
+static void gbt_add_leaf(struct gbt_boost *b, const struct gbt_node *node, double mean)
+{
+	gbt_add_branch(b->gbt, (struct gbt_branch){ .feature = LEAF, .value = mean });
+	for (size_t i = 0; i < node->n; i++)
+		b->prediction[node->rows[i]] += b->opts->learning_rate * mean;
+}
+
+static void boost_share_credit(struct gbt_boost *b, const struct gbt_split *split)
+{
+	double share = split->gain / (double)b->n / (double)split->n_tied;
+
+	for (size_t i = 0; i < split->n_tied; i++)
+		b->credit[split->tied[i]] += share;
+	b->gbt->gain += split->gain;
+	b->gbt->tied += split->gain * (double)split->n_tied;
+	b->gbt->ambiguous += split->ambiguous;
+}
+
+/* The mean residual of the node; *impurity as scikit-learn computes it, because it is compared with an epsilon. */
+static double boost_node_mean(const struct gbt_boost *b, const struct gbt_node *node, double *impurity)
+{
+	double n = (double)node->n, sum = 0.0, squares = 0.0, mean;
+
+	for (size_t i = 0; i < node->n; i++) {
+		double r = b->residual[node->rows[i]];
+
+		sum += r;
+		squares += r * r;
+	}
+	mean = sum / n;
+	*impurity = squares / n - mean * mean;
+	return mean;
+}
+
+/* Twice, because the rounding of a mean that is large against the spread would decide between splits that tie. */
+static void boost_centre(const struct gbt_boost *b, const struct gbt_node *node, double mean)
+{
+	double rest = 0.0;
+
+	for (size_t i = 0; i < node->n; i++) {
+		b->centred[i] = b->residual[node->rows[i]] - mean;
+		rest += b->centred[i];
+	}
+	rest /= (double)node->n;
+	for (size_t i = 0; i < node->n; i++)
+		b->centred[i] -= rest;
+}
+
+static void boost_grow(struct gbt_boost *b, struct gbt_node *node, size_t depth)
+{
+	double impurity, mean = boost_node_mean(b, node, &impurity);
+	bool leaf = depth == b->opts->max_depth || node->n < b->opts->min_samples_split || impurity <= DBL_EPSILON;
+	size_t at;
+
+	if (!leaf) {
+		boost_centre(b, node, mean);
+		leaf = !gbt_split_find(b->nodes, node, b->centred);
+	}
+	if (leaf) {
+		gbt_add_leaf(b, node, mean);
+		return;
+	}
+	boost_share_credit(b, &node->split);
+	at = gbt_add_branch(b->gbt, (struct gbt_branch){ .feature = node->split.tied[0], .value = node->split.threshold });
+	boost_grow(b, node->left, depth + 1);
+	b->gbt->branches[at].right = (uint32_t)b->gbt->n_branches;
+	boost_grow(b, node->right, depth + 1);
+}
+
+/* ---- boosting ---- */
+
+/* New residuals; returns their mean square. */
+static double boost_residuals(struct gbt_boost *b, const double *y)
+{
+	double squares = 0.0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		b->residual[i] = y[i] - b->prediction[i];
+		squares += b->residual[i] * b->residual[i];
+	}
+	return squares / (double)b->n;
+}
+
+static void add_normalised(double *into, const double *credit, size_t p)
+{
+	double total = 0.0;
+
+	for (size_t j = 0; j < p; j++)
+		total += credit[j];
+	for (size_t j = 0; j < p && total > 0.0; j++)
+		into[j] += credit[j] / total;
+}
+
+static void normalise(double *values, size_t p)
+{
+	double *copy = mem_new(p, sizeof(*copy));
+
+	memcpy(copy, values, p * sizeof(*copy));
+	memset(values, 0, p * sizeof(*values));
+	add_normalised(values, copy, p);
+	free(copy);
+}
+
+static void boost_run(struct gbt_boost *b, const double *y)
+{
+	struct gbt *gbt = b->gbt;
+
+	gbt->mse[0] = boost_residuals(b, y);
+	for (size_t t = 0; t < gbt->trees; t++) {
+		gbt->roots[t] = gbt->n_branches;
+		memset(b->credit, 0, gbt->p * sizeof(*b->credit));
+		boost_grow(b, b->nodes->root, 0);
+		gbt_nodes_trim(b->nodes, NODES_BYTES);
+		for (size_t j = 0; j < gbt->p; j++)
+			gbt->sum[j] += b->credit[j];
+		add_normalised(gbt->per_tree, b->credit, gbt->p);
+		gbt->mse[t + 1] = boost_residuals(b, y);
+	}
+	normalise(gbt->sum, gbt->p);
+	normalise(gbt->per_tree, gbt->p);
+}
+
+static double boost_mean(const double *y, size_t n)
+{
+	double sum = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += y[i];
+	return sum / (double)n;
+}
+
+static struct gbt *gbt_new(size_t p, double start, const struct gbt_options *opts)
+{
+	struct gbt *gbt = mem_new(1, sizeof(*gbt));
+
+	gbt->p = p;
+	gbt->trees = opts->trees;
+	gbt->start = start;
+	gbt->learning_rate = opts->learning_rate;
+	gbt->roots = mem_new(opts->trees, sizeof(*gbt->roots));
+	gbt->mse = mem_new(opts->trees + 1, sizeof(*gbt->mse));
+	gbt->sum = mem_new(p, sizeof(*gbt->sum));
+	gbt->per_tree = mem_new(p, sizeof(*gbt->per_tree));
+	return gbt;
+}
+
+static void boost_init(struct gbt_boost *b, const struct mat *X, const double *y, const struct gbt_options *opts)
+{
+	*b = (struct gbt_boost){ .opts = opts, .n = X->rows };
+	b->gbt = gbt_new(X->cols, boost_mean(y, b->n), opts);
+	b->nodes = gbt_nodes_new(X);
+	b->prediction = mem_new(b->n, sizeof(*b->prediction));
+	b->residual = mem_new(b->n, sizeof(*b->residual));
+	b->centred = mem_new(b->n, sizeof(*b->centred));
+	b->credit = mem_new(X->cols, sizeof(*b->credit));
+	for (size_t i = 0; i < b->n; i++)
+		b->prediction[i] = b->gbt->start;
+}
+
+static void boost_release(struct gbt_boost *b)
+{
+	gbt_free(b->gbt);
+	gbt_nodes_free(b->nodes);
+	free(b->prediction);
+	free(b->residual);
+	free(b->centred);
+	free(b->credit);
+}
+
+enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out,
+			  struct assay_error *err)
+{
+	struct gbt_boost b;
+
+	ASSAY_BUG_IF(opts->trees == 0 || opts->max_depth == 0 || opts->min_samples_split < 2);
+	ASSAY_BUG_IF(!(opts->learning_rate > 0.0 && opts->learning_rate <= 1.0));
+	*out = NULL;
+	if (X->rows < 2 || X->cols == 0)
+		return assay_fail(err, ASSAY_E_NODATA, "%zu rows of %zu features are too few for trees", X->rows, X->cols);
+	if (X->rows > GBT_ROWS_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "%zu rows are too many for trees, at most %d", X->rows, GBT_ROWS_MAX);
+	boost_init(&b, X, y, opts);
+	boost_run(&b, y);
+	*out = b.gbt;
+	b.gbt = NULL; /* now the caller's */
+	boost_release(&b);
+	return ASSAY_OK;
+}
+
+void gbt_free(struct gbt *gbt)
+{
+	if (!gbt)
+		return;
+	free(gbt->branches);
+	free(gbt->roots);
+	free(gbt->mse);
+	free(gbt->sum);
+	free(gbt->per_tree);
+	free(gbt);
+}
+
+/* ---- what the fit says ---- */
+
+double gbt_train_mse(const struct gbt *gbt, size_t stage)
+{
+	ASSAY_BUG_IF(stage > gbt->trees);
+	return gbt->mse[stage];
+}
+
+const double *gbt_importance_sum(const struct gbt *gbt)
+{
+	return gbt->sum;
+}
+
+const double *gbt_importance_per_tree(const struct gbt *gbt)
+{
+	return gbt->per_tree;
+}
+
+double gbt_tied_per_split(const struct gbt *gbt)
+{
+	return gbt->gain > 0.0 ? gbt->tied / gbt->gain : 0.0;
+}
+
+size_t gbt_ambiguous_splits(const struct gbt *gbt)
+{
+	return gbt->ambiguous;
+}
+
+static double gbt_predict_row(const struct gbt *gbt, const double *x)
+{
+	double sum = gbt->start;
+
+	for (size_t t = 0; t < gbt->trees; t++) {
+		size_t at = gbt->roots[t];
+
+		while (gbt->branches[at].feature != LEAF) {
+			const struct gbt_branch *branch = &gbt->branches[at];
+
+			at = (double)(float)x[branch->feature] <= branch->value ? at + 1 : branch->right;
+		}
+		sum += gbt->learning_rate * gbt->branches[at].value;
+	}
+	return sum;
+}
+
+void gbt_predict(const struct gbt *gbt, const struct mat *X, double *out)
+{
+	ASSAY_BUG_IF(X->cols != gbt->p);
+	for (size_t i = 0; i < X->rows; i++)
+		out[i] = gbt_predict_row(gbt, X->at + i * X->cols);
+}

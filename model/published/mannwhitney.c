@@ -1,0 +1,457 @@
+/* Each function and column by the Mann-Whitney test of run means, two-sided; Benjamini and Hochberg (1995) over all of them at `rate`. Runs are what
+ * is independent, so each run is one number for each function and column: the mean of its samples, weighted by the calls that they stand for. Nothing
+ * is learned. A run is anomalous where a flagged column of it lies outside the normal runs' range. ASSAY_E_NODATA below 4 normal runs, or where no p
+ * can be as small as it would have to be. */
+#include "model/published/published.h"
+
+#include "base/mem.h"
+#include "base/stats.h"
+
+#include <float.h>
+#include <math.h>
+
+#define RUNS_MIN 4
+#define EXACT    20 /* values: below, the distribution of ranks is exact where there are no ties */
+
+/* ---- two samples by their ranks, and many such tests at once ---- */
+
+/* Share of the orders of n and m values in which the statistic U is at least u. How often each U occurs are the coefficients of the Gaussian
+ * binomial, the product of (1 - q^(m + i)) / (1 - q^i) over i = 1 to n: whole numbers, exact in doubles up to 2^53. */
+static double ranktest_exact_tail(size_t n, size_t m, double u)
+{
+	size_t most = n * m;
+	double *ways = mem_new(most + 1, sizeof(*ways)), tail = 0.0, all = 0.0;
+
+	ways[0] = 1.0;
+	for (size_t i = 1; i <= n; i++) {
+		for (size_t k = most + 1; k-- > m + i;)
+			ways[k] -= ways[k - m - i];
+		for (size_t k = i; k <= most; k++)
+			ways[k] += ways[k - i];
+	}
+	for (size_t k = 0; k <= most; k++) {
+		all += ways[k];
+		tail += (double)k >= u ? ways[k] : 0.0;
+	}
+	free(ways);
+	return tail / all;
+}
+
+/* ties: sum of t^3 - t over groups of t equal values. */
+static double ranktest_normal_tail(size_t n, size_t m, double u, double ties)
+{
+	double pairs = (double)n * (double)m, both = (double)(n + m);
+	double variance = pairs / 12.0 * (both + 1.0 - ties / (both * (both - 1.0)));
+
+	if (variance <= 0.0)
+		return 1.0;
+	return stats_normal_cdf(-(u - pairs / 2.0 - .5) / sqrt(variance));
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double ranktest_ties(const double *all, size_t n)
+{
+	double *sorted = mem_new(n, sizeof(*sorted)), ties = 0.0;
+
+	memcpy(sorted, all, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_numbers);
+	for (size_t i = 0, next; i < n; i = next) {
+		double t;
+
+		for (next = i + 1; next < n && sorted[next] <= sorted[i];)
+			next++;
+		t = (double)(next - i);
+		ties += t * t * t - t;
+	}
+	free(sorted);
+	return ties;
+}
+
+static double ranktest_two_sided(double tail)
+{
+	return fmin(2.0 * tail, 1.0);
+}
+
+/* Two-sided p of the test of Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947, that neither of x[n] and y[m] tends to be larger; else
+ * than exact the normal approximation with the corrections for ties and continuity. n and m at least 1. */
+static double ranktest_p(const double *x, size_t n, const double *y, size_t m)
+{
+	double *all = mem_new(2 * (n + m), sizeof(*all)), *ranks = all + n + m, u = -.5 * (double)n * (double)(n + 1), ties, tail;
+
+	ASSAY_BUG_IF(n == 0 || m == 0);
+	memcpy(all, x, n * sizeof(*all));
+	memcpy(all + n, y, m * sizeof(*all));
+	stats_ranks(all, n + m, ranks);
+	for (size_t i = 0; i < n; i++)
+		u += ranks[i];
+	u = fmax(u, (double)n * (double)m - u);
+	ties = ranktest_ties(all, n + m);
+	if (n < EXACT && m < EXACT && ties <= 0.0)
+		tail = ranktest_exact_tail(n, m, u);
+	else
+		tail = ranktest_normal_tail(n, m, u, ties);
+	free(all);
+	return ranktest_two_sided(tail);
+}
+
+/* The smallest p that n and m values can have. */
+static double ranktest_least(size_t n, size_t m)
+{
+	double u = (double)n * (double)m;
+
+	ASSAY_BUG_IF(n == 0 || m == 0);
+	return ranktest_two_sided(n < EXACT && m < EXACT ? ranktest_exact_tail(n, m, u) : ranktest_normal_tail(n, m, u, 0.0));
+}
+
+/* Benjamini and Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: of these p[n], those up to the result are discoveries, at a rate of
+ * false ones among them of `rate`. 0: none. */
+static double ranktest_discoveries(const double *p, size_t n, double rate)
+{
+	double *sorted = mem_new(n, sizeof(*sorted)), limit = 0.0;
+
+	memcpy(sorted, p, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_numbers);
+	for (size_t i = 0; i < n; i++)
+		if (stats_round(sorted[i]) <= stats_round(rate * (double)(i + 1) / (double)n))
+			limit = sorted[i];
+	free(sorted);
+	return limit;
+}
+
+/* ---- both sides ---- */
+
+/* One function in one run: its samples and what they weigh, how far outside of the normal runs it is, in which column most. */
+struct run_cell {
+	size_t samples, leading;
+	double weight, excess;
+};
+
+/* The normal runs or the others, columns and functions in the canonical order of the normal ones. */
+struct ranked_side {
+	const struct observations *from;
+	size_t *columns;    /* [p] of the observations */
+	size_t *functions;  /* [their functions] canonical; SIZE_MAX: not among the normal ones */
+	struct rows rows;
+	struct mat mean;    /* [functions * runs x p]; NaN: not counted */
+	struct run_cell *cells; /* [functions * runs] */
+};
+
+struct ranking {
+	struct ranked_side normal, seen;
+	struct names names; /* of the normal runs */
+	size_t p, n;        /* how many columns and functions */
+	bool *used;                  /* [p] counted on both sides */
+	struct mat test;             /* [n x p] p of each test; NaN: none */
+	size_t tests, functions_tested;
+	double rate;
+	double limit;                /* of p: up to here it is a discovery; 0: none */
+	double *place;               /* room for the runs of both sides */
+};
+
+static bool side_counts(const struct ranked_side *s, size_t j)
+{
+	for (size_t i = 0; i < s->from->values.rows; i++)
+		if (isfinite(mat_get(&s->from->values, i, s->columns[j])))
+			return true;
+	return false;
+}
+
+static void side_fill(struct ranked_side *s, const struct ranking *g)
+{
+	size_t runs = s->from->runs;
+
+	rows_of(s->from, s->columns, g->p, g->used, s->functions, NULL, &s->rows);
+	s->mean = mat_new(g->n * runs, g->p);
+	s->cells = mem_new(g->n * runs, sizeof(*s->cells));
+	for (size_t k = 0; k < s->mean.rows * g->p; k++)
+		s->mean.at[k] = (double)NAN;
+	for (size_t k = 0; k < s->rows.n_groups; k++) {
+		const struct row_group *group = &s->rows.groups[k];
+		struct run_cell *cell = &s->cells[group->function * runs + group->run];
+		double *mean = s->mean.at + (group->function * runs + group->run) * g->p;
+
+		for (size_t j = 0; j < g->p; j++)
+			mean[j] = g->used[j] ? 0.0 : (double)NAN;
+		for (size_t i = group->first; i < group->first + group->n; i++) {
+			cell->weight += s->rows.weight[i];
+			for (size_t j = 0; j < g->p; j++)
+				mean[j] += s->rows.weight[i] * mat_get(&s->rows.z, i, j);
+		}
+		for (size_t j = 0; j < g->p; j++)
+			mean[j] /= cell->weight;
+		cell->samples = group->n;
+	}
+}
+
+static void side_release(struct ranked_side *s)
+{
+	free(s->columns);
+	free(s->functions);
+	rows_release(&s->rows);
+	mat_release(&s->mean);
+	free(s->cells);
+}
+
+/* What was counted in this column, by run, into x: returns in how many runs. */
+static size_t side_gather(const struct ranked_side *s, size_t function, size_t column, double *x)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < s->from->runs; r++) {
+		double mean = mat_get(&s->mean, function * s->from->runs + r, column);
+
+		if (!isnan(mean))
+			x[n++] = mean;
+	}
+	return n;
+}
+
+/* The least that must be possible: that a function is found all of whose columns have moved. Every function has the same columns. */
+static enum assay_status ranking_check_power(const struct ranking *g, double least, struct assay_error *err)
+{
+	double needed = g->rate / (double)g->functions_tested;
+	size_t each = RUNS_MIN;
+
+	if (stats_round(least) <= stats_round(needed))
+		return ASSAY_OK;
+	while (ranktest_least(each, each) > needed)
+		each++;
+	return assay_fail(err, ASSAY_E_NODATA,
+	                  "rank tests of %zu normal and %zu other runs cannot tell anything of %zu function%s at a rate of false discoveries of %g: "
+	                  "about %zu runs of each would do",
+	                  g->normal.from->runs, g->seen.from->runs, g->functions_tested, g->functions_tested == 1 ? "" : "s", g->rate,
+	                  each);
+}
+
+static enum assay_status ranking_test(struct ranking *g, struct assay_error *err)
+{
+	double *p = mem_new(g->n * g->p, sizeof(*p)), least = 1.0;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t f = 0; f < g->n; f++) {
+		size_t before = g->tests;
+
+		for (size_t j = 0; j < g->p; j++) {
+			size_t n = side_gather(&g->normal, f, j, g->place), m = side_gather(&g->seen, f, j, g->place + n);
+
+			mat_set(&g->test, f, j, n && m ? ranktest_p(g->place, n, g->place + n, m) : (double)NAN);
+			if (!n || !m)
+				continue;
+			least = fmin(least, ranktest_least(n, m));
+			p[g->tests++] = mat_get(&g->test, f, j);
+		}
+		g->functions_tested += g->tests > before;
+	}
+	if (g->tests == 0)
+		st = assay_fail(err, ASSAY_E_NODATA, "no function was counted in the normal runs and in the others");
+	if (!st)
+		st = ranking_check_power(g, least, err);
+	if (!st)
+		g->limit = ranktest_discoveries(p, g->tests, g->rate);
+	free(p);
+	return st;
+}
+
+static bool ranking_is_discovery(const struct ranking *g, size_t f, size_t column)
+{
+	double p = mat_get(&g->test, f, column);
+
+	return !isnan(p) && p <= g->limit;
+}
+
+/* Relative to what was there, absolute where that is below the smallest relevant difference. */
+static double ranking_difference(const struct ranking *g, size_t column, double a, double b)
+{
+	double unit = g->normal.from->min_relevant_delta[g->normal.columns[column]];
+
+	return fabs(asinh(a / unit) - asinh(b / unit));
+}
+
+/* How far outside of the normal runs' range a run is, in the discovered column in which that is most; 0: in none. */
+static void ranking_judge_cell(const struct ranking *g, size_t f, size_t run, struct run_cell *cell)
+{
+	for (size_t j = 0; j < g->p; j++) {
+		double now = mat_get(&g->seen.mean, f * g->seen.from->runs + run, j), low, high, by;
+		size_t n;
+
+		if (!ranking_is_discovery(g, f, j) || isnan(now))
+			continue;
+		n = side_gather(&g->normal, f, j, g->place);
+		low = stats_quantile(g->place, n, 0.0);
+		high = stats_quantile(g->place, n, 1.0);
+		by = now > high ? ranking_difference(g, j, now, high) : now < low ? ranking_difference(g, j, now, low) : 0.0;
+		if (by > cell->excess) {
+			cell->excess = by;
+			cell->leading = j;
+		}
+	}
+}
+
+/* The columns that are discoveries. votes [p] */
+static void ranking_columns(const struct ranking *g, size_t f, const double *votes, struct detection_function *d)
+{
+	double sum = 0.0;
+
+	d->columns = mem_new(g->p, sizeof(*d->columns));
+	for (size_t j = 0; j < g->p; j++) {
+		struct detection_column *c = &d->columns[d->n_columns];
+
+		if (!ranking_is_discovery(g, f, j))
+			continue;
+		c->normal = stats_median(g->place, side_gather(&g->normal, f, j, g->place));
+		c->now = stats_median(g->place, side_gather(&g->seen, f, j, g->place));
+		c->column = g->seen.columns[j];
+		c->votes = d->samples_anomalous ? votes[j] / (double)d->samples_anomalous : 0.0;
+		c->part = ranking_difference(g, j, c->now, c->normal);
+		c->direction = c->now > c->normal ? 1 : c->now < c->normal ? -1 : 0;
+		sum += c->part;
+		d->n_columns++;
+	}
+	for (size_t k = 0; k < d->n_columns; k++)
+		d->columns[k].part = sum > 0.0 ? d->columns[k].part / sum : 0.0;
+	detection_columns_sort(d->columns, d->n_columns);
+}
+
+static void ranking_runs(struct ranking *g, size_t f, struct detection_function *d, struct detection *out)
+{
+	double *votes = mem_new(g->p, sizeof(*votes)), weight = 0.0;
+
+	for (size_t r = 0; r < g->seen.from->runs; r++) {
+		struct run_cell *cell = &g->seen.cells[f * g->seen.from->runs + r];
+
+		if (cell->samples == 0)
+			continue;
+		ranking_judge_cell(g, f, r, cell);
+		d->runs++;
+		d->samples += cell->samples;
+		d->excess += cell->weight * cell->excess;
+		weight += cell->weight;
+		if (cell->excess <= 0.0)
+			continue;
+		d->runs_anomalous++;
+		d->samples_anomalous += cell->samples;
+		votes[cell->leading] += (double)cell->samples;
+		out->run_anomalous[r] = true;
+	}
+	d->excess = weight > 0.0 ? d->excess / weight : 0.0;
+	if (d->anomalous)
+		ranking_columns(g, f, votes, d);
+	free(votes);
+}
+
+static double ranking_strength(double p)
+{
+	return -log10(fmax(p, DBL_MIN));
+}
+
+/* score: of the column with the smallest p, - log10 of it; it is compared with that of the largest p that is still a discovery. */
+static void ranking_function(struct ranking *g, size_t f, struct detection_function *d, struct detection *out)
+{
+	double least = 1.0;
+
+	for (size_t j = 0; j < g->p; j++)
+		if (!isnan(mat_get(&g->test, f, j)))
+			least = fmin(least, mat_get(&g->test, f, j));
+	d->known = true;
+	d->anomalous = least <= g->limit;
+	d->score = ranking_strength(least);
+	d->threshold = ranking_strength(g->limit > 0.0 ? g->limit : g->rate / (double)g->tests);
+	ranking_runs(g, f, d, out);
+}
+
+/* A sample's error is its run's; above 0 it is anomalous. */
+static void ranking_errors(const struct ranking *g, struct detection *out)
+{
+	const struct observations *seen = g->seen.from;
+	double *errors = mem_new(seen->values.rows, sizeof(*errors));
+
+	for (size_t i = 0; i < seen->values.rows; i++)
+		out->errors[i] = (double)NAN;
+	for (size_t i = 0; i < g->seen.rows.z.rows; i++) {
+		size_t row = g->seen.rows.origin[i];
+
+		out->errors[row] = g->seen.cells[g->seen.functions[seen->function[row]] * seen->runs + seen->run[row]].excess;
+	}
+	for (size_t f = 0; f < seen->functions; f++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < seen->values.rows; i++)
+			if (seen->function[i] == f && !isnan(out->errors[i]))
+				errors[n++] = out->errors[i];
+		out->functions[f].error = n ? stats_median(errors, n) : 0.0;
+	}
+	free(errors);
+}
+
+static void ranking_fill(struct ranking *g, struct detection *out)
+{
+	size_t functions = g->seen.from->functions, runs = g->seen.from->runs;
+
+	*out = detection_new(g->seen.from);
+	out->left_out = g->seen.rows.left_out;
+	for (size_t f = 0; f < functions; f++) {
+		out->functions[f].function = f;
+		if (g->seen.functions[f] != SIZE_MAX)
+			ranking_function(g, g->seen.functions[f], &out->functions[f], out);
+	}
+	ranking_errors(g, out);
+	for (size_t r = 0; r < runs; r++) {
+		out->run_p[r] = (double)NAN;
+		out->runs_anomalous += out->run_anomalous[r];
+	}
+}
+
+static struct ranked_side side_of(const struct observations *from, size_t p)
+{
+	return (struct ranked_side){ .from = from, .columns = mem_new(p, sizeof(size_t)), .functions = mem_new(from->functions, sizeof(size_t)) };
+}
+
+static struct ranking ranking_of(const struct observations *normal, const struct observations *seen, double rate)
+{
+	size_t p = normal->values.cols, n = normal->functions;
+
+	return (struct ranking){ .p = p, .n = n, .rate = rate, .normal = side_of(normal, p), .seen = side_of(seen, p), .test = mat_new(n, p),
+				 .used = mem_new(p, sizeof(bool)), .place = mem_new(normal->runs + seen->runs, sizeof(double)) };
+}
+
+static void ranking_release(struct ranking *g)
+{
+	side_release(&g->normal);
+	side_release(&g->seen);
+	names_release(&g->names);
+	free(g->used);
+	mat_release(&g->test);
+	free(g->place);
+}
+
+static enum assay_status mannwhitney_judge(const struct observations *normal, const struct observations *seen, double rate, struct detection *out,
+					   struct assay_error *err)
+{
+	struct ranking g = ranking_of(normal, seen, rate);
+	enum assay_status st = names_of(normal, &g.names, g.normal.columns, g.normal.functions, err);
+
+	if (!st)
+		st = names_match(&g.names, seen, g.seen.columns, g.seen.functions, err);
+	if (!st && normal->runs < RUNS_MIN)
+		st = assay_fail(err, ASSAY_E_NODATA, "rank tests need at least %d normal runs, there are %zu", RUNS_MIN, normal->runs);
+	if (st)
+		goto out;
+	for (size_t j = 0; j < g.p; j++)
+		g.used[j] = side_counts(&g.normal, j) && side_counts(&g.seen, j);
+	side_fill(&g.normal, &g);
+	side_fill(&g.seen, &g);
+	st = ranking_test(&g, err);
+	if (!st)
+		ranking_fill(&g, out);
+out:
+	ranking_release(&g);
+	return st;
+}
+
+const struct comparison comparison_mannwhitney = { .name = "mann-whitney", .runs_least = RUNS_MIN, .judge = mannwhitney_judge };

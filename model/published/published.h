@@ -1,0 +1,22 @@
+/* Methods as they were published, for comparison: behind the interfaces of the default ones, and found by their names (published.c). */
+#ifndef MODEL_PUBLISHED_PUBLISHED_H
+#define MODEL_PUBLISHED_PUBLISHED_H
+
+#include "model/anomaly/autoencoder_scorer.h"
+#include "model/anomaly/detector_parts.h"
+
+/* AutoPerf (autoperf.c): its training; thresholds from mean + t standard deviations of the errors of training samples, or from a root mean square
+ * error of `fixed` in parts of the range; scaling to [0, 1]; all its choices together. */
+extern const struct autoencoder_training autoperf_training; /* descent, .01, batches of 100, 100 epochs */
+extern const struct scorer_kind scorer_paper;
+extern const struct detector_rule detector_deviation, detector_fixed;
+extern const struct detector_scaling detector_range;
+extern const struct detector_options detector_paper;
+
+extern const struct scorer_kind scorer_som;	    /* a self-organising map, as UBL (som.c) */
+extern const struct scorer_kind scorer_mahalanobis; /* a normal distribution around one or several centers, shrunk (mahalanobis.c) */
+
+/* Each function and column by the test of Mann and Whitney on the means of runs (mannwhitney.c). */
+extern const struct comparison comparison_mannwhitney;
+
+#endif
