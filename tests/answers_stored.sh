@@ -316,23 +316,8 @@ detect:A B
 model train:SAMPLES
 model show:FILE'
 
-about_usage() {
-	echo "$commands" >"$work/commands"
-	while IFS=: read -r command takes; do
-		# shellcheck disable=SC2086
-		{
-			ask_kind status none $command --help
-			ask_kind status none $command --no-such-option
-			ask_kind status none $command --format xml
-			case $takes in
-			'...') ask_kind status none $command ;; # any number of words
-			*)
-				ask_kind status none $command $takes too-many
-				case $command in init | 'fleet up' | 'fleet down') ;; *) ask_kind status none $command ;; esac
-				;;
-			esac
-		}
-	done <"$work/commands"
+# In a laboratory: words and values that are refused.
+wrong_values() {
 	while read -r words; do
 		# shellcheck disable=SC2086
 		ask_kind status quiho $words
@@ -367,6 +352,26 @@ fingerprint run --battery nothing
 run nothing --repetitions 0
 evaluate nothing.json
 END
+}
+
+about_usage() {
+	echo "$commands" >"$work/commands"
+	while IFS=: read -r command takes; do
+		# shellcheck disable=SC2086
+		{
+			ask_kind status none $command --help
+			ask_kind status none $command --no-such-option
+			ask_kind status none $command --format xml
+			case $takes in
+			'...') ask_kind status none $command ;; # any number of words
+			*)
+				ask_kind status none $command $takes too-many
+				case $command in init | 'fleet up' | 'fleet down') ;; *) ask_kind status none $command ;; esac
+				;;
+			esac
+		}
+	done <"$work/commands"
+	[ ! -d "$work/quiho" ] || wrong_values
 	while read -r words; do
 		# shellcheck disable=SC2086
 		ask_kind status none $words
@@ -409,7 +414,6 @@ stored_questions() {
 		about_quiho
 	else
 		echo "tests/answers: left out: questions about the recorded machines, which are not there (ASSAY_QUIHO=$quiho)" >&2
-		mkdir -p "$work/quiho"
 	fi
 	about_lab
 	about_samples
