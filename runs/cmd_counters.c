@@ -1,283 +1,161 @@
-#include "base/cli.h"
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/table.h"
+/* assay counters */
+#include "base/command.h"
 #include "runs/cmd.h"
 #include "runs/inside/instrument/countable.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char doc[] =
-    "What can this machine count? Lists events of the processor and the kernel, and packs them into the fewest runs that the counters "
-    "allow, with the instructions in every run. Without names it is the default list: caches, coherence, remote memory, branches, TLB, "
-    "floating point, stalls, cycles, by presets of PAPI and by native events of this processor."
-    "\vExample:\n"
-    "  assay counters\n"
-    "  assay counters PAPI_TOT_INS,PAPI_L1_DCM,PAPI_BR_MSP\n"
-    "  assay counters --selftest\n"
-    "\n"
-    "With --selftest it runs pairs of programs of which one should move a counter and the other not, and says which counters tell the truth. "
-    "Exit status: 0; 6 when nothing can be counted, or no counter moved.";
-
-#define MOVES_FROM 3.0 /* bad over good */
-#define GOOD_LEAST 50  /* as if so many had been counted in the good program: small numbers prove nothing */
-
-enum { OPTION_SELFTEST = 256, OPTION_WORK };
-
-static const struct argp_option options[] = {
-	{ "selftest", OPTION_SELFTEST, NULL, 0, "See which counters move when they should", 1 },
-	{ "work", OPTION_WORK, "NAME", OPTION_HIDDEN, "Be one of those programs", 1 },
-	{ 0 }
-};
 
 struct arguments {
 	const char *events, *work;
 	bool selftest;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
-
-	switch (key) {
-	case OPTION_SELFTEST:
-		a->selftest = true;
-		return 0;
-	case OPTION_WORK:
-		a->work = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (a->events)
-			cli_refuse(state, "one list of events, with commas between them");
-		a->events = arg;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 /* ---- what can be counted ---- */
 
-static void plan_human(const struct counting_plan *plan, struct buf *out)
+static void add_plan(const struct counting_plan *plan, struct document *d)
 {
-	static const char *const headings[] = { "run", "event", "kind", "counted" };
-	struct table table;
-
-	if (plan->none)
-		buf_format(out, "No hardware counters: %s.\n\n", plan->none);
-	table_init(&table, "rlll", headings);
+	doc_set(d, "micro_architecture", countable_pmu_here());
+	doc_set(d, "no_hardware", plan->none);
+	doc_list(d, "runs");
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct counting_run *run = &plan->runs[i];
+		const char *kernel = strcmp(run->domain, "user") == 0 ? "without the kernel's part" : "with the kernel's part";
 
+		doc_object(d, NULL);
+		doc_line(d, "%sRun %zu of %zu (%s, %s):", i ? "\n" : "", i + 1, plan->n, run->family, kernel);
+		doc_set(d, "family", run->family);
+		doc_set(d, "domain", run->domain);
+		doc_table(d, "events");
 		for (size_t k = 0; k < run->events.n; k++) {
-			table_cell(&table, "%zu", i + 1);
-			table_cell(&table, "%s", run->events.names[k]);
-			table_cell(&table, "%s", countable_kind_code(countable_kind_of(run->events.names[k])));
-			table_cell(&table, "%s, %s", run->family, strcmp(run->domain, "user") == 0 ? "without the kernel's part" : "with the kernel's part");
+			doc_row(d);
+			doc_show(d, "name", "event", run->events.names[k]);
+			doc_show(d, "kind", "kind", countable_kind_code(countable_kind_of(run->events.names[k])));
 		}
+		doc_end(d);
+		doc_end(d);
 	}
-	if (plan->n)
-		table_print(&table, out);
-	table_release(&table);
+	doc_end(d);
 	if (plan->n_absent && !plan->none)
-		buf_format(out, "%sNot on this machine:\n", plan->n ? "\n" : "");
-	for (size_t i = 0; i < plan->n_absent && !plan->none; i++)
-		buf_format(out, "  %s: %s\n", plan->absent[i].event, plan->absent[i].reason);
-}
-
-static void plan_json(const struct counting_plan *plan, struct buf *out)
-{
-	cJSON *root = cJSON_CreateObject(), *list;
-	const char *pmu = countable_pmu_here();
-
-	cJSON_AddItemToObject(root, "micro_architecture", pmu ? cJSON_CreateString(pmu) : cJSON_CreateNull());
-	cJSON_AddItemToObject(root, "no_hardware", plan->none ? cJSON_CreateString(plan->none) : cJSON_CreateNull());
-	list = cJSON_AddArrayToObject(root, "runs");
-	for (size_t i = 0; i < plan->n; i++) {
-		cJSON *run = cJSON_CreateObject(), *events;
-
-		cJSON_AddStringToObject(run, "family", plan->runs[i].family);
-		cJSON_AddStringToObject(run, "domain", plan->runs[i].domain);
-		events = cJSON_AddArrayToObject(run, "events");
-		for (size_t k = 0; k < plan->runs[i].events.n; k++) {
-			cJSON *event = cJSON_CreateObject();
-
-			cJSON_AddStringToObject(event, "name", plan->runs[i].events.names[k]);
-			cJSON_AddStringToObject(event, "kind", countable_kind_code(countable_kind_of(plan->runs[i].events.names[k])));
-			cJSON_AddItemToArray(events, event);
-		}
-		cJSON_AddItemToArray(list, run);
-	}
-	list = cJSON_AddArrayToObject(root, "absent");
+		doc_line(d, "%sNot on this machine:", plan->n ? "\n" : "");
+	doc_list(d, "absent");
 	for (size_t i = 0; i < plan->n_absent; i++) {
-		cJSON *absent = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(absent, "name", plan->absent[i].event);
-		cJSON_AddStringToObject(absent, "reason", plan->absent[i].reason);
-		cJSON_AddItemToArray(list, absent);
+		doc_object(d, NULL);
+		doc_set(d, "name", plan->absent[i].event);
+		doc_set(d, "reason", plan->absent[i].reason);
+		if (!plan->none)
+			doc_line(d, "  %s: %s", plan->absent[i].event, plan->absent[i].reason);
+		doc_end(d);
 	}
-	json_add(out, root);
+	doc_end(d);
 }
 
-/* ---- do they tell the truth? ---- */
-
-struct verdict {
-	const char *event, *what;
-	int64_t good, bad;
-	bool moves;
-};
-
-struct verdicts {
-	struct verdict *items; /* [n] */
-	size_t n, capacity;
-};
-
-static bool is_about(const struct countable_pair *pair, const char *event)
+static void answer_plan(const struct counting_plan *plan, struct document *d)
 {
-	return pair->event ? strcmp(pair->event, event) == 0 : countable_kind_of(event) == pair->kind;
+	size_t events = 0;
+
+	for (size_t i = 0; i < plan->n; i++)
+		events += plan->runs[i].events.n;
+	if (plan->none)
+		doc_line(d, "No hardware counters: %s.\n", plan->none);
+	else
+		doc_line(d, "%zu events can be counted in %zu run%s, %zu cannot.\n", events, plan->n, plan->n == 1 ? "" : "s",
+			 plan->n_absent);
+	add_plan(plan, d);
+	d->exit_status = plan->n ? 0 : 6;
 }
 
-static enum assay_status count(const struct counting_run *run, const char *work, int64_t *values, struct assay_error *err)
+/* ---- do counters tell the truth? ---- */
+
+static enum assay_status answer_selftest(const struct counting_plan *plan, struct document *d, struct assay_error *err)
 {
+	struct countable_verdicts verdicts = { .items = NULL };
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	const char *words[] = { self, "counters", "--work", work, NULL };
+	const char *const program[] = { self, "counters", "--work" };
+	enum assay_status st;
+	size_t moved = 0;
 
 	if (n < 0)
 		return assay_fail_errno(err, errno, "cannot find this program");
 	self[n] = '\0';
-	return countable_count(run, words, values, err);
-}
-
-static enum assay_status pair_try(const struct counting_run *run, const struct countable_pair *pair, struct verdicts *out, struct assay_error *err)
-{
-	int64_t good[COUNTING_EVENTS_MAX], bad[COUNTING_EVENTS_MAX];
-	enum assay_status st;
-	bool any = false;
-
-	for (size_t k = 0; k < run->events.n; k++)
-		any = any || is_about(pair, run->events.names[k]);
-	if (!any)
-		return ASSAY_OK;
-	st = count(run, pair->good, good, err);
-	if (!st)
-		st = count(run, pair->bad, bad, err);
-	for (size_t k = 0; k < run->events.n && !st; k++) {
-		if (!is_about(pair, run->events.names[k]))
-			continue;
-		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(out->items[0]));
-		out->items[out->n++] = (struct verdict){ run->events.names[k], pair->what, good[k], bad[k],
-							 (double)bad[k] > MOVES_FROM * ((double)good[k] + GOOD_LEAST) };
-	}
-	return st;
-}
-
-static enum assay_status selftest(const struct counting_plan *plan, struct verdicts *out, struct assay_error *err)
-{
-	enum assay_status st = ASSAY_OK;
-	const struct countable_pair *pairs;
-	size_t n;
-
-	pairs = countable_pairs(&n);
-	for (size_t i = 0; i < plan->n && !st; i++)
-		for (size_t p = 0; p < n && !st; p++)
-			st = pair_try(&plan->runs[i], &pairs[p], out, err);
-	return st;
-}
-
-static void verdicts_human(const struct counting_plan *plan, const struct verdicts *v, struct buf *out)
-{
-	static const char *const headings[] = { "event", "good", "bad", "moves", "what should move it" };
-	struct table table;
-
-	if (plan->none)
-		buf_format(out, "No hardware counters: %s.\n\n", plan->none);
-	table_init(&table, "lrrll", headings);
-	for (size_t i = 0; i < v->n; i++) {
-		table_cell(&table, "%s", v->items[i].event);
-		table_cell(&table, "%" PRId64, v->items[i].good);
-		table_cell(&table, "%" PRId64, v->items[i].bad);
-		table_cell(&table, "%s", v->items[i].moves ? "yes" : "no");
-		table_cell(&table, "%s", v->items[i].what);
-	}
-	if (v->n)
-		table_print(&table, out);
-	table_release(&table);
-}
-
-static void verdicts_json(const struct counting_plan *plan, const struct verdicts *v, struct buf *out)
-{
-	cJSON *root = cJSON_CreateObject(), *list;
-
-	cJSON_AddItemToObject(root, "no_hardware", plan->none ? cJSON_CreateString(plan->none) : cJSON_CreateNull());
-	list = cJSON_AddArrayToObject(root, "selftest");
-	for (size_t i = 0; i < v->n; i++) {
-		cJSON *item = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(item, "event", v->items[i].event);
-		cJSON_AddNumberToObject(item, "good", (double)v->items[i].good);
-		cJSON_AddNumberToObject(item, "bad", (double)v->items[i].bad);
-		cJSON_AddBoolToObject(item, "moves", v->items[i].moves);
-		cJSON_AddStringToObject(item, "what", v->items[i].what);
-		cJSON_AddItemToArray(list, item);
-	}
-	json_add(out, root);
-}
-
-/* ---- the command ---- */
-
-static enum assay_status answer(const struct cli *cli, const struct arguments *a, const struct counting_plan *plan, struct buf *out, bool *any,
-				struct assay_error *err)
-{
-	struct verdicts verdicts = { .items = NULL };
-	enum assay_status st = ASSAY_OK;
-
-	*any = plan->n > 0;
-	if (!a->selftest) {
-		(cli->format == CLI_JSON ? plan_json : plan_human)(plan, out);
-		return ASSAY_OK;
-	}
-	st = selftest(plan, &verdicts, err);
-	if (!st)
-		(cli->format == CLI_JSON ? verdicts_json : verdicts_human)(plan, &verdicts, out);
-	*any = false;
+	st = countable_selftest(plan, program, &verdicts, err);
 	for (size_t i = 0; i < verdicts.n; i++)
-		*any = *any || verdicts.items[i].moves;
+		moved += verdicts.items[i].moves;
+	if (!st && plan->none)
+		doc_line(d, "No hardware counters: %s.\n", plan->none);
+	if (!st)
+		doc_line(d, "%zu of %zu counters moved when they should.\n", moved, verdicts.n);
+	doc_set(d, "no_hardware", plan->none);
+	doc_table(d, "selftest");
+	for (size_t i = 0; i < verdicts.n; i++) {
+		const struct countable_verdict *v = &verdicts.items[i];
+
+		doc_row(d);
+		doc_show(d, "event", "event", v->event);
+		doc_show(d, "good", "good", v->good);
+		doc_show(d, "bad", "bad", v->bad);
+		doc_show(d, "moves", "moves", doc_value_bool(v->moves));
+		doc_show(d, "what", "what should move it", v->what);
+	}
+	doc_end(d);
+	d->exit_status = moved ? 0 : 6;
 	free(verdicts.items);
 	return st;
 }
 
-int cmd_counters(int argc, char **argv, const char *directory)
+/* ---- the command ---- */
+
+static enum assay_status counters_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
-	static const struct argp argp = { options, parse, "[EVENT,...]", doc, NULL, NULL, NULL };
+	const struct arguments *a = arguments;
 	struct counting_events events = { .n = 0 };
 	struct counting_plan plan = { .runs = NULL };
-	struct arguments a = { .events = NULL };
-	struct buf out = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
-	struct assay_error err;
-	bool any = false;
-	struct cli cli;
 
-	cli_parse_without(&cli, CLI_NO_DIRECTORY_OLD, &argp, argc, argv, directory, &a);
-	if (a.work)
-		return countable_work(a.work) ? 0 : 2;
-	if (a.events)
-		st = counting_events_parse(a.events, &events, &err);
+	(void)lab;
+	if (a->work)
+		return countable_work(a->work) ? ASSAY_OK
+					       : assay_fail(err, ASSAY_E_USAGE, "no program of the selftest is called '%s'", a->work);
+	if (a->events)
+		st = counting_events_parse(a->events, &events, err);
 	else
 		countable_default(countable_pmu_here(), &events);
 	if (!st)
-		st = countable_plan(&events, &plan, &err);
-	if (!st)
-		st = answer(&cli, &a, &plan, &out, &any, &err);
-	if (!st)
-		st = cli_print(&out, &err);
+		st = countable_plan(&events, &plan, err);
+	if (!st && a->selftest)
+		st = answer_selftest(&plan, d, err);
+	else if (!st)
+		answer_plan(&plan, d);
 	counting_plan_release(&plan);
 	counting_events_release(&events);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, any ? 0 : 6);
+	return st;
 }
+
+static const struct cli_option options[] = {
+	CLI_FLAG("selftest", struct arguments, selftest, "Show which counters move when they should"),
+	CLI_TEXT("work", "NAME", struct arguments, work, "Only be one of the programs that --selftest counts"), CLI_END
+};
+
+static const struct cli_option words[] = { CLI_OPTIONAL_WORD("EVENT,...", struct arguments, events), CLI_END };
+
+const struct command counters_command = {
+	.name = "counters",
+	.summary = "list what this machine can count, and in how many runs",
+	.about =
+	    "Lists events of the processor and the kernel that this machine can count, packed into the fewest runs that its counters "
+	    "allow, with the instructions in every run. Without names it is the default list: caches, coherence, remote memory, branches, "
+	    "TLB, floating point, stalls, cycles, by presets of PAPI and by native events of this processor.\n\n"
+	    "With --selftest it runs pairs of programs of which one should move a counter and the other should not, and says which "
+	    "counters can be trusted.",
+	.examples = "  assay counters\n"
+		    "  assay counters PAPI_TOT_INS,PAPI_L1_DCM,PAPI_BR_MSP\n"
+		    "  assay counters --selftest\n",
+	.exit_status = "0; 6 when nothing can be counted, or no counter moved; 1 failure; 2 usage.",
+	.words = words,
+	.options = options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_NONE,
+	.run = counters_run,
+};

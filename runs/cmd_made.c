@@ -1,6 +1,7 @@
 /* What an instrumented program has left, and what can be done with it. */
 #include "runs/cmd_made.h"
 
+#include "base/command.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/samples/samples.h"
@@ -21,13 +22,13 @@ static bool is_samples(const char *name)
 	return n > 8 && strcmp(name + n - 8, ".samples") == 0;
 }
 
-static void count_file(const struct cli *cli, const char *path, struct outcome *outcome)
+static void count_file(const char *path, struct outcome *outcome)
 {
 	struct samples samples;
 	struct assay_error err;
 
 	if (samples_read(path, &samples, &err)) {
-		cli_note(cli, "%s", err.text);
+		cli_remark("%s", err.text);
 		return;
 	}
 	outcome->files++;
@@ -59,7 +60,7 @@ static bool names_have(const struct buf *names, const char *name)
 	return false;
 }
 
-enum assay_status cmd_made(const struct cli *cli, const char *directory, const struct buf *before, const char *nothing, struct assay_error *err)
+enum assay_status cmd_made(const char *directory, const struct buf *before, const char *nothing, struct assay_error *err)
 {
 	struct outcome outcome = { 0 };
 	struct buf names = BUF_INIT;
@@ -69,17 +70,17 @@ enum assay_status cmd_made(const struct cli *cli, const char *directory, const s
 		char *path = mem_format("%s/%s", directory, names.bytes + i);
 
 		if (!names_have(before, names.bytes + i))
-			count_file(cli, path, &outcome);
+			count_file(path, &outcome);
 		free(path);
 	}
 	buf_release(&names);
 	if (outcome.dropped)
-		cli_note(cli, "%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
-			 outcome.why ? outcome.why : "it is not said why");
+		cli_remark("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
+			   outcome.why ? outcome.why : "the file does not say why");
 	free(outcome.why);
 	if (!outcome.samples)
 		return assay_fail(err, ASSAY_E_NODATA, outcome.dropped ? "no sample could be kept" : "%s", nothing);
-	cli_note(cli, "%zu sample%s in %zu file%s of '%s': 'assay samples %s' shows them, 'assay detect OLD NEW' compares those of two builds",
-		 outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory, directory);
+	cli_remark("%zu sample%s in %zu file%s of '%s': 'assay samples %s' shows them, 'assay detect OLD NEW' compares those of two builds",
+		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory, directory);
 	return ASSAY_OK;
 }

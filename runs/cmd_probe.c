@@ -1,149 +1,57 @@
-#include "base/cli.h"
+/* assay probe */
+#include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/cmd.h"
 #include "runs/cmd_made.h"
 #include "runs/inside/instrument/countable.h"
-#include "runs/running/instrument.h"
 #include "runs/inside/instrument/launch.h"
-#include "runs/inside/samples/samples.h"
 #include "runs/inside/instrument/site.h"
+#include "runs/running/instrument.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static const char doc[] =
-    "Runs a program and measures calls of selected functions: how long they took, and what the processor counted meanwhile. Short functions "
-    "are sampled, so that the program takes hardly longer than by itself. Samples are files, one a process, for other commands. "
-    "The program must be built for it (see 'assay doctor'). When counters need several runs, the program is run several times."
-    "\vExample:\n"
-    "  assay probe --functions insert,lookup -- ./myapp 1000\n"
-    "  assay probe --functions @functions.txt --module libmy.so -o samples -- ./myapp 1000\n"
-    "  assay probe --functions insert --counters PAPI_TOT_INS,PAPI_L1_DCM -- ./myapp 1000\n"
-    "\n"
-    "Exit status: 0 measured, 6 no selected function was called, 1 the program or something else failed.";
-
-#define MODULES_MAX 256
-
-enum { OPTION_FUNCTIONS = 256, OPTION_MODULE, OPTION_COUNTERS, OPTION_BUDGET, OPTION_LIBRARY, OPTION_LIST, OPTION_INPUT };
-
-static const struct argp_option options[] = {
-	{ "functions", OPTION_FUNCTIONS, "NAME,...|@FILE", 0, "Functions to measure, or a file of them ('assay changes --list' writes one); may be repeated", 1 },
-	{ "module", OPTION_MODULE, "FILE", 0, "A shared library in which to look for them too; may be repeated", 1 },
-	{ "counters", OPTION_COUNTERS, "NAME,...|default", 0, "What to count besides time ('assay counters' lists what there is)", 2 },
-	{ "budget", OPTION_BUDGET, "F", 0, "How much longer functions may take for being measured, a fraction (default: 0.03; 0: measure every call)", 2 },
-	{ "input", OPTION_INPUT, "NAME", 0, "Name of the input, kept with the samples: those of different inputs are never joined", 2 },
-	{ "output", 'o', "DIRECTORY", 0, "Directory for the files of samples, made if need be, its parents not (default: samples)", 3 },
-	{ "list", OPTION_LIST, "FILE", 0, "Only write the list that the probe's library takes, for programs that are started otherwise", 3 },
-	{ "library", OPTION_LIBRARY, "FILE", 0, "The probe's library (default: the one that came with this program)", 3 },
-	{ 0 }
-};
 
 struct arguments {
-	char **words; /* [n_words], NULL behind them */
-	size_t n_words, words_capacity;
-	const char *modules[MODULES_MAX]; /* [0] is the program */
-	size_t n_modules;
-	char **functions; /* [n_functions], borrowed texts */
-	size_t n_functions, functions_capacity;
-	const char *counters, *budget, *library, *list, *input, *output;
+	struct cli_list words, modules, functions;
+	const char *counters, *library, *list, *input, *output;
+	double budget;
 };
-
-static void parse_budget(struct arguments *a, char *arg, struct argp_state *state)
-{
-	double value;
-
-	if (!text_double(arg, &value) || value < 0 || value > 1)
-		cli_refuse(state, "--budget is a fraction from 0 to 1, not '%s'", arg);
-	a->budget = arg;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
-
-	switch (key) {
-	case OPTION_FUNCTIONS:
-		a->functions = mem_grow(a->functions, a->n_functions, &a->functions_capacity, sizeof(*a->functions));
-		a->functions[a->n_functions++] = arg;
-		return 0;
-	case OPTION_MODULE:
-		if (a->n_modules == MODULES_MAX)
-			cli_refuse(state, "more than %d modules", MODULES_MAX - 1);
-		a->modules[a->n_modules++] = arg;
-		return 0;
-	case OPTION_COUNTERS:
-		a->counters = arg;
-		return 0;
-	case OPTION_BUDGET:
-		parse_budget(a, arg, state);
-		return 0;
-	case OPTION_INPUT:
-		a->input = arg;
-		return 0;
-	case 'o':
-		a->output = arg;
-		return 0;
-	case OPTION_LIST:
-		a->list = arg;
-		return 0;
-	case OPTION_LIBRARY:
-		a->library = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		a->words = mem_grow(a->words, a->n_words + 1, &a->words_capacity, sizeof(*a->words));
-		a->words[a->n_words++] = arg;
-		a->words[a->n_words] = NULL;
-		return 0;
-	case ARGP_KEY_END:
-		if (!a->n_words)
-			cli_refuse(state, "there is no program: it stands behind --");
-		if (!a->n_functions)
-			cli_refuse(state, "no function is selected: --functions names them");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 /* ---- what is measured ---- */
 
-/* The program itself may be a script or something else that starts what is measured, as long as a module has the functions. */
-static enum assay_status modules_open(const struct arguments *a, struct site_module *modules, size_t *n, struct assay_error *err)
+/* *n of them, modules[1 + a->modules.n], are to be released. The program itself may be a script or something else that starts what is
+ * measured, as long as a module has the functions. */
+static enum assay_status modules_open(const struct arguments *a, const char *program, struct site_module *modules, size_t *n,
+				      struct assay_error *err)
 {
-	enum assay_status st = ASSAY_OK;
+	struct assay_error ignored;
+	enum assay_status st = site_module_open(program, &modules[0], a->modules.n ? &ignored : err);
 
-	*n = 0;
-	for (size_t i = 0; i < a->n_modules && !st; i++) {
-		struct assay_error ignored;
-
-		if (i == 0 && a->n_modules > 1) {
-			if (!site_module_open(a->modules[0], &modules[*n], &ignored))
-				++*n;
-			continue;
-		}
-		st = site_module_open(a->modules[i], &modules[*n], err);
-		if (!st) {
-			++*n;
-			st = site_module_check(&modules[*n - 1], err);
-		}
+	*n = !st;
+	if (!st && !a->modules.n)
+		st = site_module_check(&modules[0], err);
+	else if (a->modules.n)
+		st = ASSAY_OK;
+	for (size_t i = 0; i < a->modules.n && !st; i++) {
+		st = site_module_open(a->modules.items[i], &modules[*n], err);
+		if (!st)
+			st = site_module_check(&modules[(*n)++], err);
 	}
 	return st;
 }
 
-static enum assay_status list_make(const struct arguments *a, struct buf *list, struct assay_error *err)
+static enum assay_status list_make(const struct arguments *a, const char *program, struct buf *list, struct assay_error *err)
 {
-	struct site_module *modules = mem_new(MODULES_MAX, sizeof(*modules));
+	struct site_module *modules = mem_new(1 + a->modules.n, sizeof(*modules));
 	struct site_selection selection = { .items = NULL };
 	size_t n = 0;
-	enum assay_status st = modules_open(a, modules, &n, err);
+	enum assay_status st = modules_open(a, program, modules, &n, err);
 
-	for (size_t i = 0; i < a->n_functions && !st; i++)
-		st = site_selection_add(&selection, a->functions[i], err);
+	for (size_t i = 0; i < a->functions.n && !st; i++)
+		st = site_selection_add(&selection, a->functions.items[i], err);
 	if (!st && !selection.n)
 		st = assay_fail(err, ASSAY_E_NODATA, "no function is selected: the list is empty");
 	if (!st)
@@ -157,14 +65,6 @@ static enum assay_status list_make(const struct arguments *a, struct buf *list, 
 
 /* ---- runs ---- */
 
-static void environment_set(const char *name, const char *value)
-{
-	if (value)
-		setenv(name, value, 1);
-	else
-		unsetenv(name);
-}
-
 /* Before what LD_PRELOAD has already, for interposition. */
 static void preload(const char *library)
 {
@@ -175,29 +75,24 @@ static void preload(const char *library)
 	free(value);
 }
 
-extern char **environ;
-
 static enum assay_status run_once(const struct arguments *a, const char *counters, struct assay_error *err)
 {
 	char *preloaded = getenv("LD_PRELOAD") ? mem_string(getenv("LD_PRELOAD")) : NULL, *library = NULL;
 	enum assay_status st = instrument_library(a->library, &library, err);
-	int status = 0;
 
 	if (st)
 		goto out;
 	preload(library);
-	environment_set("ASSAY_PROBE_COUNTERS", counters);
-	st = launch_program(a->words, environ, &status, err);
-	if (!st)
-		st = launch_succeeded(a->words[0], status, err);
-	environment_set("LD_PRELOAD", preloaded);
+	launch_variable("ASSAY_PROBE_COUNTERS", counters);
+	st = launch_checked(a->words.items, err);
+	launch_variable("LD_PRELOAD", preloaded);
 out:
 	free(preloaded);
 	free(library);
 	return st;
 }
 
-static enum assay_status plan_make(const struct cli *cli, const struct arguments *a, struct counting_plan *plan, struct assay_error *err)
+static enum assay_status plan_make(const struct arguments *a, struct counting_plan *plan, struct assay_error *err)
 {
 	struct counting_events events;
 	enum assay_status st = ASSAY_OK;
@@ -210,22 +105,22 @@ static enum assay_status plan_make(const struct cli *cli, const struct arguments
 		return st;
 	st = countable_plan(&events, plan, err);
 	if (!st && plan->none)
-		cli_note(cli, "no hardware counters: %s", plan->none);
+		cli_remark("no hardware counters: %s", plan->none);
 	else if (!st && strcmp(a->counters, "default") != 0)
 		for (size_t i = 0; i < plan->n_absent; i++)
-			cli_note(cli, "not counted: %s: %s", plan->absent[i].event, plan->absent[i].reason);
+			cli_remark("not counted: %s: %s", plan->absent[i].event, plan->absent[i].reason);
 	counting_events_release(&events);
 	return st;
 }
 
-static enum assay_status run_all(const struct cli *cli, const struct arguments *a, struct assay_error *err)
+static enum assay_status run_all(const struct arguments *a, struct assay_error *err)
 {
 	struct counting_plan plan = { .runs = NULL };
 	enum assay_status st;
 
 	if (!a->counters)
 		return run_once(a, NULL, err);
-	st = plan_make(cli, a, &plan, err);
+	st = plan_make(a, &plan, err);
 	if (!st && !plan.n)
 		st = run_once(a, NULL, err);
 	for (size_t i = 0; i < plan.n && !st; i++) {
@@ -251,9 +146,9 @@ static enum assay_status list_write(const struct arguments *a, const struct buf 
 	return file_replace(*path, list->bytes, list->size, 0644, err);
 }
 
-static enum assay_status measure(const struct cli *cli, const struct arguments *a, const struct buf *list, struct assay_error *err)
+static enum assay_status measure(const struct arguments *a, const struct buf *list, struct assay_error *err)
 {
-	char *path, *absolute = NULL, *directory = NULL;
+	char *path, *absolute = NULL, *directory = NULL, budget[TEXT_DOUBLE_BYTES];
 	enum assay_status st = list_write(a, list, &path, err), ended;
 	struct buf before = BUF_INIT;
 	struct assay_error program;
@@ -266,13 +161,13 @@ static enum assay_status measure(const struct cli *cli, const struct arguments *
 			st = assay_fail_errno(err, errno, "cannot find '%s'", a->output);
 	}
 	if (!st) {
-		environment_set("ASSAY_PROBE_LIST", absolute);
-		environment_set("ASSAY_PROBE_DIRECTORY", directory);
-		environment_set("ASSAY_INSTRUMENT_VERSION", INSTRUMENT_VERSION);
-		environment_set("ASSAY_PROBE_BUDGET", a->budget);
-		environment_set("ASSAY_PROBE_INPUT", a->input);
-		ended = run_all(cli, a, &program);
-		st = cmd_made(cli, a->output, &before, "no selected function was called", err);
+		launch_variable("ASSAY_PROBE_LIST", absolute);
+		launch_variable("ASSAY_PROBE_DIRECTORY", directory);
+		launch_variable("ASSAY_PROBE_VERSION", INSTRUMENT_VERSION);
+		launch_variable("ASSAY_PROBE_BUDGET", a->budget < 0 ? NULL : text_from_double(a->budget, budget));
+		launch_variable("ASSAY_PROBE_INPUT", a->input);
+		ended = run_all(a, &program);
+		st = cmd_made(a->output, &before, "no selected function was called", err);
 		if (ended) { /* samples until then are kept */
 			st = ended;
 			*err = program;
@@ -285,28 +180,65 @@ static enum assay_status measure(const struct cli *cli, const struct arguments *
 	return st;
 }
 
-int cmd_probe(int argc, char **argv, const char *directory)
+static enum assay_status probe_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
-	static const struct argp argp = { options, parse, "-- PROGRAM [ARG...]", doc, NULL, NULL, NULL };
-	struct arguments a = { .output = "samples", .n_modules = 1 };
+	const struct arguments *a = arguments;
 	struct buf list = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
 	char *program = NULL;
-	struct cli cli;
+	enum assay_status st = launch_find(a->words.items[0], &program, err);
 
-	cli_parse_without(&cli, CLI_NO_DIRECTORY_OLD | CLI_NO_FORMAT_OLD, &argp, argc, argv, directory, &a);
-	st = launch_find(a.words[0], &program, &err);
-	a.modules[0] = program;
+	(void)lab;
+	(void)d;
 	if (!st)
-		st = list_make(&a, &list, &err);
-	if (!st && a.list)
-		st = file_replace(a.list, list.bytes, list.size, 0644, &err);
+		st = list_make(a, program, &list, err);
+	if (!st && a->list)
+		st = file_replace(a->list, list.bytes, list.size, 0644, err);
 	else if (!st)
-		st = measure(&cli, &a, &list, &err);
+		st = measure(a, &list, err);
 	free(program);
-	free(a.words);
-	free(a.functions);
 	buf_release(&list);
-	return cli_end(&cli, st, &err, 0);
+	return st;
 }
+
+static const struct arguments defaults = { .output = "samples", .budget = -1 }; /* the library's own */
+
+static const struct cli_option options[] = {
+	CLI_OPTION(LIST, "functions", "NAME,...|@FILE", struct arguments, functions,
+		   "Functions to measure, or a file of them ('assay changes --list' writes one); may be repeated", .required = true),
+	CLI_LIST("module", "FILE", struct arguments, modules, "A shared library in which to look for them too; may be repeated"),
+	CLI_TEXT("counters", "NAME,...|default", struct arguments, counters,
+		 "What to count besides time ('assay counters' lists what there is)"),
+	CLI_REAL("budget", "F", struct arguments, budget, 0, 1,
+		 "How much longer functions may take for being measured, a fraction (default: 0.03; 0: measure every call)"),
+	CLI_TEXT("input", "NAME", struct arguments, input,
+		 "Name of the input, kept with the samples: those of different inputs are never joined"),
+	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,
+		   "Directory for the files of samples (default: samples); it is made if need be, its parents are not", .letter = 'o'),
+	CLI_TEXT("list", "FILE", struct arguments, list,
+		 "Only write the list that the probe's library takes, for programs that are started in another way"),
+	CLI_TEXT("library", "FILE", struct arguments, library, "The probe's library (default: the one that came with this program)"),
+	CLI_END
+};
+
+static const struct cli_option words[] = { CLI_WORDS("-- PROGRAM [ARG]", struct arguments, words, 1), CLI_END };
+
+const struct command probe_command = {
+	.name = "probe",
+	.summary = "run a program and measure calls of selected functions",
+	.about =
+	    "Runs a program and measures calls of selected functions: how long they took, and what the processor counted meanwhile. "
+	    "Short functions are sampled, so that the program takes hardly longer than by itself. Samples are files, one a process, for "
+	    "other commands.\n\n"
+	    "The program must be built for it (see 'assay doctor'). When counters need several runs, the program is run several times.",
+	.examples = "  assay probe --functions insert,lookup -- ./myapp 1000\n"
+		    "  assay probe --functions @functions.txt --module libmy.so -o samples -- ./myapp 1000\n"
+		    "  assay probe --functions insert --counters PAPI_TOT_INS,PAPI_L1_DCM -- ./myapp 1000\n",
+	.exit_status = "0 measured; 6 no selected function was called; 1 the program or something else failed; 2 usage.",
+	.words = words,
+	.options = options,
+	.defaults = &defaults,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_NONE,
+	.flags = CLI_NO_FORMAT,
+	.run = probe_run,
+};

@@ -106,7 +106,7 @@ printf '#include <signal.h>\nstatic volatile int x; static __attribute__((noinli
 printf 'int main(void) { for (int i = 0; i < 40; i++) f(); raise(SIGKILL); }\n' >>killed.c
 run emulate build -- gcc -O2 killed.c -o killed
 run emulate run -o kept -- ./killed
-refused 1 'was ended by signal 9'
+refused 1 'was killed by signal 9'
 cases=$((cases + 1))
 [ "$(ls kept | wc -l)" -eq 1 ] || fail 'its samples should be there'
 
@@ -128,9 +128,9 @@ refused 1 "cannot write 'none/lib.a': there is no directory 'none' (mkdir -p mak
 
 what='usage'
 run emulate build -- make CC=gcc
-refused 2 "'make' is no compiler" "make CC='assay emulate build -- gcc'"
+refused 2 "'make' is not a compiler" "make CC='assay emulate build -- gcc'"
 run emulate build
-refused 2 'there is no compiler'
+refused 2 'missing argument: -- COMPILER'
 run emulate build --archive x -- gcc
 refused 2 '--archive'
 run emulate build -- nonesuch-cc -c a.c
@@ -138,9 +138,9 @@ refused 1 "cannot run 'nonesuch-cc'"
 run emulate build -- gcc -static a.o -o a
 refused 2 'linked dynamically'
 run emulate build -- gcc -fsanitize=address -c a.c
-refused 2 'do not go together'
+refused 2 'takes the place of such a sanitizer'
 run emulate run
-refused 2 'there is no program'
+refused 2 'missing argument: -- PROGRAM'
 run emulate run --nodes 0 -- ./one
 refused 2 '--nodes'
 run emulate run --help

@@ -62,7 +62,7 @@ what='a program that is killed'
 probe --functions step --budget 0 -- ./processes killed
 expect_status 1
 cases=$((cases + 1))
-grep -q "'./processes' was ended by signal 9" said || fail 'it should be said how the program ended'
+grep -q "'./processes' was killed by signal 9" said || fail 'it should be said how the program ended'
 cases=$((cases + 1))
 member samples step | grep -q '^100$' || fail "samples of step: $(member samples step | tr '\n' ' ')"
 cases=$((cases + 1))

@@ -33,7 +33,7 @@ static void add_call(struct build *build, size_t body, uint64_t address)
 	if (callee == FUNCTIONS_NONE || callee == f->bodies[body].function)
 		return;
 	f->calls = mem_grow(f->calls, f->n_calls, &f->calls_capacity, sizeof(*f->calls));
-	f->calls[f->n_calls++] = (struct call){body, callee};
+	f->calls[f->n_calls++] = (struct call){ body, callee };
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -45,7 +45,7 @@ static int compare_addresses(const void *a, const void *b)
 
 static void read_references(struct build *build)
 {
-	struct code code = {.items = NULL};
+	struct code code = { .items = NULL };
 
 	for (size_t i = 0; i < build->functions.n_bodies; i++) {
 		code_decode(&build->image, &build->functions, i, &code);
@@ -101,7 +101,7 @@ static enum assay_status build_complete(struct build *build, enum assay_status s
 
 enum assay_status build_open(const char *path, struct build *out, struct assay_error *err)
 {
-	struct build build = {.referred = NULL};
+	struct build build = { .referred = NULL };
 	enum assay_status st = image_open(path, &build.image, err);
 
 	return build_complete(&build, st, out, err);
@@ -109,7 +109,7 @@ enum assay_status build_open(const char *path, struct build *out, struct assay_e
 
 enum assay_status build_from_bytes(const char *name, uint8_t *bytes, size_t n, struct build *out, struct assay_error *err)
 {
-	struct build build = {.referred = NULL};
+	struct build build = { .referred = NULL };
 	enum assay_status st = image_from_bytes(name, bytes, n, &build.image, err);
 
 	return build_complete(&build, st, out, err);
@@ -120,5 +120,5 @@ void build_release(struct build *build)
 	functions_release(&build->functions);
 	image_release(&build->image);
 	free(build->referred);
-	*build = (struct build){.referred = NULL};
+	*build = (struct build){ .referred = NULL };
 }

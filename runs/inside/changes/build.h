@@ -7,7 +7,7 @@
 struct build {
 	struct image image;
 	struct functions functions; /* calls: also those that only the machine code shows */
-	uint64_t *referred;         /* [n_referred], data that something refers to, ascending */
+	uint64_t *referred;	    /* [n_referred], data that something refers to, ascending */
 	size_t n_referred, referred_capacity;
 };
 

@@ -12,11 +12,10 @@ struct finding {
 	bool compared;
 	bool other_clones;
 	bool renamed;
-	bool touched;        /* by the difference of the sources */
-	bool own_differs;    /* also what is not inlined from elsewhere */
-	bool same_somewhere; /* inlined in a host, and the same there */
-	size_t hosts, hosts_differ,
-	    hosts_alone; /* that inline it in both builds; where it differs; where the host's own code does not */
+	bool touched;				 /* by the difference of the sources */
+	bool own_differs;			 /* also what is not inlined from elsewhere */
+	bool same_somewhere;			 /* inlined in a host, and the same there */
+	size_t hosts, hosts_differ, hosts_alone; /* that inline it in both builds; where it differs; where the host's own code does not */
 };
 
 struct search {
@@ -65,7 +64,7 @@ static void add_cause(struct finding *finding, enum change_reason reason, size_t
 		if (change->causes[i].key == key && change->causes[i].reason == reason)
 			return;
 	change->causes = mem_grow(change->causes, change->n_causes, &change->causes_capacity, sizeof(*change->causes));
-	change->causes[change->n_causes++] = (struct change_cause){reason, key};
+	change->causes[change->n_causes++] = (struct change_cause){ reason, key };
 }
 
 /* ---- steps ---- */
@@ -84,7 +83,7 @@ static void search_begin(struct search *search, struct changes *c)
 	search->n = c->new.functions.n + c->old.functions.n;
 	search->findings = mem_new(search->n, sizeof(*search->findings));
 	for (size_t i = 0; i < search->n; i++)
-		search->findings[i].change = (struct change){.key = i, .old = FUNCTIONS_NONE, .new = FUNCTIONS_NONE};
+		search->findings[i].change = (struct change){ .key = i, .old = FUNCTIONS_NONE, .new = FUNCTIONS_NONE };
 	for (size_t i = 0; i < c->new.functions.n; i++)
 		if (c->new.functions.items[i].present)
 			search->findings[i].change.new = i;
@@ -153,7 +152,7 @@ static struct share *share_of(struct shares *shares, size_t key)
 	if (!map_get(&shares->by_key, key, &index)) {
 		index = shares->n;
 		shares->items = mem_grow(shares->items, shares->n, &shares->capacity, sizeof(*shares->items));
-		shares->items[shares->n++] = (struct share){.key = key};
+		shares->items[shares->n++] = (struct share){ .key = key };
 		map_set(&shares->by_key, key, index);
 	}
 	return &shares->items[index];
@@ -215,7 +214,7 @@ static uint64_t meaning_of(const struct search *search, bool of_old, size_t body
 
 /* same[n]: instructions that are the same in both, NULL: not known. */
 static void add_side(const struct search *search, bool of_old, size_t body, const struct code *code, const bool *same,
-                     struct shares *shares)
+		     struct shares *shares)
 {
 	const struct changes *c = search->changes;
 	const struct functions *f = of_old ? &c->old.functions : &c->new.functions;
@@ -259,7 +258,7 @@ static bool share_differs(const struct share *share)
 static void blame_bodies(struct search *search, size_t old_body, size_t new_body)
 {
 	size_t host = search->changes->new.functions.bodies[new_body].function;
-	struct shares shares = {.items = NULL};
+	struct shares shares = { .items = NULL };
 	bool own, *same = find_same(search);
 
 	add_side(search, true, old_body, &search->match.old_code, same, &shares);
@@ -354,8 +353,8 @@ static bool is_of_system(const struct search *search, const struct finding *find
 /* A function that cannot be compared as such, being inlined: did it change where it is inlined? */
 static bool differs_inlined(const struct search *search, const struct finding *finding)
 {
-	return !is_of_system(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts &&
-	       !finding->same_somewhere && (finding->hosts_alone || finding->hosts > 1);
+	return !is_of_system(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts && !finding->same_somewhere &&
+	       (finding->hosts_alone || finding->hosts > 1);
 }
 
 static void judge_inlined(const struct search *search, struct finding *finding)
@@ -363,8 +362,8 @@ static void judge_inlined(const struct search *search, struct finding *finding)
 	const struct changes *c = search->changes;
 	struct change *change = &finding->change;
 	bool before = c->old.functions.items[change->old].n_bodies, now = c->new.functions.items[change->new].n_bodies;
-	bool changed = c->has_source ? finding->touched && (!finding->same_somewhere || finding->hosts_differ)
-	                             : differs_inlined(search, finding);
+	bool changed =
+	    c->has_source ? finding->touched && (!finding->same_somewhere || finding->hosts_differ) : differs_inlined(search, finding);
 
 	if (before)
 		add_reason(change, CHANGE_NOW_INLINED);
@@ -384,7 +383,7 @@ static void judge_inlined(const struct search *search, struct finding *finding)
 
 static void judge_compared(const struct search *search, struct finding *finding)
 {
-	static const enum change_kind kinds[] = {CHANGE_NONE, CHANGE_LINES, CHANGE_MODIFIED, CHANGE_MODIFIED};
+	static const enum change_kind kinds[] = { CHANGE_NONE, CHANGE_LINES, CHANGE_MODIFIED, CHANGE_MODIFIED };
 	struct change *change = &finding->change;
 
 	change->kind = kinds[finding->result];
@@ -498,7 +497,7 @@ struct callers {
 
 static struct callers callers_of(const struct functions *f)
 {
-	struct callers callers = {mem_new(f->n + 2, sizeof(size_t)), mem_new(f->n_calls, sizeof(size_t))};
+	struct callers callers = { mem_new(f->n + 2, sizeof(size_t)), mem_new(f->n_calls, sizeof(size_t)) };
 
 	for (size_t i = 0; i < f->n_calls; i++)
 		callers.first[f->calls[i].callee + 2]++;
@@ -659,13 +658,13 @@ static bool same_producers(const struct functions *f, const struct functions *g)
 }
 
 enum assay_status changes_find(struct build *old, struct build *new, const struct changes_options *options, struct changes *out,
-                               struct assay_error *err)
+			       struct assay_error *err)
 {
-	struct changes changes = {.old = *old, .new = *new};
-	struct search search = {.options = options};
+	struct changes changes = { .old = *old, .new = *new };
+	struct search search = { .options = options };
 	enum assay_status st = ASSAY_OK;
 
-	*old = *new = (struct build){.referred = NULL};
+	*old = *new = (struct build){ .referred = NULL };
 	search_begin(&search, &changes);
 	if (options->repository)
 		st = read_source(&search, err);
@@ -676,8 +675,7 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 		collect_changes(&search, &changes);
 		changes.other_compiler = !same_producers(&changes.old.functions, &changes.new.functions);
 		changes.many_differ =
-		    2 * (changes.count[CHANGE_MODIFIED] + changes.count[CHANGE_RECOMPILED]) > changes.compared &&
-		    changes.compared > 10;
+		    2 * (changes.count[CHANGE_MODIFIED] + changes.count[CHANGE_RECOMPILED]) > changes.compared && changes.compared > 10;
 	}
 	for (size_t i = 0; i < search.n; i++)
 		free(search.findings[i].change.causes);
@@ -701,5 +699,5 @@ void changes_release(struct changes *changes)
 	source_release(&changes->source);
 	build_release(&changes->old);
 	build_release(&changes->new);
-	*changes = (struct changes){.items = NULL};
+	*changes = (struct changes){ .items = NULL };
 }

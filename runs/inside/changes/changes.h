@@ -11,16 +11,16 @@
 #include "runs/inside/changes/source.h"
 
 /* Constant, code, heading for people. In the order in which they are shown. */
-#define CHANGE_KIND_ROWS(X)                                                                                                      \
-	X(CHANGE_NONE, "unchanged", "Unchanged")                                                                                 \
-	X(CHANGE_MODIFIED, "modified", "Modified")                                                                               \
-	X(CHANGE_ADDED, "added", "Added")                                                                                        \
-	X(CHANGE_REMOVED, "removed", "Removed")                                                                                  \
-	X(CHANGE_RENAMED, "renamed", "Renamed, with the same code")                                                              \
-	X(CHANGE_HOST, "inline_host", "Changed because they inline changed functions")                                           \
-	X(CHANGE_RECOMPILED, "compiled_differently", "Compiled differently")                                                     \
-	X(CHANGE_CALLER, "caller", "Unchanged, brought in because they call what changed")                                       \
-	X(CHANGE_LINES, "line_numbers", "Differ in line numbers only")                                                           \
+#define CHANGE_KIND_ROWS(X)                                                                                                                \
+	X(CHANGE_NONE, "unchanged", "Unchanged")                                                                                           \
+	X(CHANGE_MODIFIED, "modified", "Modified")                                                                                         \
+	X(CHANGE_ADDED, "added", "Added")                                                                                                  \
+	X(CHANGE_REMOVED, "removed", "Removed")                                                                                            \
+	X(CHANGE_RENAMED, "renamed", "Renamed, with the same code")                                                                        \
+	X(CHANGE_HOST, "inline_host", "Changed because they inline changed functions")                                                     \
+	X(CHANGE_RECOMPILED, "compiled_differently", "Compiled differently")                                                               \
+	X(CHANGE_CALLER, "caller", "Unchanged, brought in because they call what changed")                                                 \
+	X(CHANGE_LINES, "line_numbers", "Differ in line numbers only")                                                                     \
 	X(CHANGE_SOURCE, "source_only", "Changed in the source, with the same code")
 
 enum change_kind { CHANGE_KIND_ROWS(ROWS_ENUM) CHANGE_KINDS };
@@ -30,16 +30,16 @@ const char *change_kind_heading(enum change_kind kind);
 bool change_kind_is_listed(enum change_kind kind);
 
 /* Why. Constant, code, text for people. */
-#define CHANGE_REASON_ROWS(X)                                                                                                    \
-	X(CHANGE_CODE, "code", "its machine code differs")                                                                       \
-	X(CHANGE_IN_SOURCE, "source", "its source differs")                                                                      \
-	X(CHANGE_CONSTANT, "constant", "a constant that it reads differs")                                                       \
-	X(CHANGE_CLONES, "clones", "the compiler made other clones of it")                                                       \
-	X(CHANGE_NOW_INLINED, "now_inlined", "it is inlined everywhere now")                                                     \
-	X(CHANGE_NOW_CALLED, "now_called", "it was inlined everywhere before")                                                   \
-	X(CHANGE_INLINED_CODE, "inlined_code", "its code differs where it is inlined")                                           \
-	X(CHANGE_INLINES, "inlines", "inlines")                                                                                  \
-	X(CHANGE_CALLS_ADDED, "calls_added", "calls the added")                                                                  \
+#define CHANGE_REASON_ROWS(X)                                                                                                              \
+	X(CHANGE_CODE, "code", "its machine code differs")                                                                                 \
+	X(CHANGE_IN_SOURCE, "source", "its source differs")                                                                                \
+	X(CHANGE_CONSTANT, "constant", "a constant that it reads differs")                                                                 \
+	X(CHANGE_CLONES, "clones", "the compiler made other clones of it")                                                                 \
+	X(CHANGE_NOW_INLINED, "now_inlined", "it is inlined everywhere now")                                                               \
+	X(CHANGE_NOW_CALLED, "now_called", "it was inlined everywhere before")                                                             \
+	X(CHANGE_INLINED_CODE, "inlined_code", "its code differs where it is inlined")                                                     \
+	X(CHANGE_INLINES, "inlines", "inlines")                                                                                            \
+	X(CHANGE_CALLS_ADDED, "calls_added", "calls the added")                                                                            \
 	X(CHANGE_CALLS_WRAPPER, "calls_wrapper", "calls the small")
 
 enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
@@ -63,10 +63,10 @@ struct change {
 
 struct changes_options {
 	const char *repository, *old_reference, *new_reference; /* of git; repository NULL: machine code alone */
-	size_t wrapper;                                         /* instructions of a small wrapper at most */
+	size_t wrapper;						/* instructions of a small wrapper at most */
 };
 #define CHANGES_WRAPPER 16
-#define CHANGES_FEW     8 /* functions with fewer instructions are taken for renamed in the same file only */
+#define CHANGES_FEW	8 /* functions with fewer instructions are taken for renamed in the same file only */
 
 struct changes {
 	struct build old, new;
@@ -85,7 +85,7 @@ struct changes {
 /* Takes the builds over (they are zeroed). *out is overwritten; changes_release() it. ASSAY_E_NOTFOUND, ASSAY_E_NODATA as
  * source_read() and source_touched(). */
 enum assay_status changes_find(struct build *old, struct build *new, const struct changes_options *options, struct changes *out,
-                               struct assay_error *err);
+			       struct assay_error *err);
 void changes_release(struct changes *changes); /* accepts zeroed */
 
 /* The function of a key. */

@@ -49,9 +49,10 @@ static void add_line(const struct changes *c, const struct change *change, struc
 	char *name = demangle(changes_function(c, change->key)->symbol);
 	char *before = change->kind == CHANGE_RENAMED ? demangle(c->old.functions.items[change->old].symbol) : NULL;
 	char *old = place_of(c, true, change->old), *new = place_of(c, false, change->new);
-	bool both = *old && *new && strcmp(old, new) != 0;
+	bool both = *old && *new &&strcmp(old, new) != 0;
 
-	doc_line(d, "  %s%s%s  %s%s%s", before ? before : "", before ? " -> " : "", name, both || !*new ? old : "", both ? " -> " : "", new);
+	doc_line(d, "  %s%s%s  %s%s%s", before ? before : "", before ? " -> " : "", name, both || !*new ? old : "", both ? " -> " : "",
+		 new);
 	free(name);
 	free(before);
 	free(old);
@@ -109,8 +110,8 @@ static void add_for_people(const struct changes *c, const struct change *change,
 				keys[n++] = change->causes[i].key;
 		add_names_line(c, change_reason_text((enum change_reason)reason), keys, n, d);
 	}
-	add_names_line(c, change->new == FUNCTIONS_NONE ? "was inlined into" : "inlined into", change->inlined_into,
-	               change->n_inlined_into, d);
+	add_names_line(c, change->new == FUNCTIONS_NONE ? "was inlined into" : "inlined into", change->inlined_into, change->n_inlined_into,
+		       d);
 	free(keys);
 }
 
@@ -229,7 +230,7 @@ static void add_source(const struct changes *c, struct document *d)
 	doc_set(d, "hunks", source->n_hunks);
 	doc_set(d, "hunks_in_no_function", source->outside);
 	doc_line(d, "source  %.12s..%.12s, %zu hunk%s, %zu of them in no function of the builds", source->old.commit, source->new.commit,
-	         source->n_hunks, text_plural(source->n_hunks), source->outside);
+		 source->n_hunks, text_plural(source->n_hunks), source->outside);
 	doc_end(d);
 }
 
@@ -242,8 +243,8 @@ static void add_changes(const struct changes *c, bool all, struct document *d)
 
 		if (!i || change->kind != change[-1].kind)
 			doc_heading(d, "%s%s: %zu%s", change_kind_heading(change->kind),
-			            change->kind == CHANGE_RECOMPILED && c->has_source ? ", although their own source is the same" : "",
-			            c->count[change->kind], apart ? " (--all lists them)" : "");
+				    change->kind == CHANGE_RECOMPILED && c->has_source ? ", although their own source is the same" : "",
+				    c->count[change->kind], apart ? " (--all lists them)" : "");
 		doc_object(d, NULL);
 		set_for_programs(c, change, d);
 		if (!apart)
@@ -263,7 +264,8 @@ void changes_document(const struct changes *c, bool all, struct document *d)
 	doc_set_bool(d, "other_compiler", c->other_compiler);
 	doc_set_bool(d, "many_differ", c->many_differ);
 	if (c->other_compiler)
-		doc_line(d, "The builds were made by different compilers or with different options, which may explain many of the differences.");
+		doc_line(
+		    d, "The builds were made by different compilers or with different options, which may explain many of the differences.");
 	else if (c->many_differ)
 		doc_line(d, "More than half of the functions differ: were both built in the same way?");
 	doc_object(d, "counts");

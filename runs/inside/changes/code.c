@@ -16,16 +16,14 @@ static ZydisDecoder decoder_of_x86_64(void)
 
 /* ---- what an instruction refers to ---- */
 
-static void add_reference(struct instruction *to, enum code_reference_kind kind, uint64_t target, uint16_t width, uint8_t at,
-                          uint8_t bits)
+static void add_reference(struct instruction *to, enum code_reference_kind kind, uint64_t target, uint16_t width, uint8_t at, uint8_t bits)
 {
 	if (to->n_references < CODE_REFERENCES_MAX)
-		to->references[to->n_references++] = (struct code_reference){target, kind, width, at, (uint8_t)(bits / 8)};
+		to->references[to->n_references++] = (struct code_reference){ target, kind, width, at, (uint8_t)(bits / 8) };
 }
 
 /* Bytes that the operand in memory has; 0 where only its address is computed. */
-static uint16_t memory_width(const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-                             const ZydisDecodedInstruction *decoded)
+static uint16_t memory_width(const ZydisDecoder *decoder, const ZydisDecoderContext *context, const ZydisDecodedInstruction *decoded)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 
@@ -56,7 +54,7 @@ static bool may_be_address(const struct image *image, int64_t value)
 }
 
 static void refer_memory(const struct image *image, const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-                         const ZydisDecodedInstruction *decoded, struct instruction *to)
+			 const ZydisDecodedInstruction *decoded, struct instruction *to)
 {
 	int64_t displacement = decoded->raw.disp.value, thread = (int64_t)image->thread_bytes + displacement;
 	uint8_t at = decoded->raw.disp.offset, bits = decoded->raw.disp.size;
@@ -66,8 +64,7 @@ static void refer_memory(const struct image *image, const ZydisDecoder *decoder,
 		return;
 	if (is_relative_to_pc(decoded)) {
 		width = memory_width(decoder, context, decoded);
-		add_reference(to, width ? CODE_MEMORY : CODE_ADDRESS, to->address + to->length + (uint64_t)displacement, width,
-		              at, bits);
+		add_reference(to, width ? CODE_MEMORY : CODE_ADDRESS, to->address + to->length + (uint64_t)displacement, width, at, bits);
 	} else if (decoded->attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) {
 		if (is_absolute(decoded) && displacement < 0 && thread >= 0)
 			add_reference(to, CODE_THREAD, (uint64_t)thread, 0, at, bits);
@@ -83,7 +80,7 @@ static void refer_immediate(const struct image *image, const ZydisDecodedInstruc
 
 	if (decoded->raw.imm[0].is_relative)
 		add_reference(to, CODE_BRANCH, to->address + to->length + (uint64_t)value, 0, decoded->raw.imm[0].offset,
-		              decoded->raw.imm[0].size);
+			      decoded->raw.imm[0].size);
 	else if (decoded->raw.imm[0].size >= 32 && may_be_address(image, value))
 		add_reference(to, CODE_ADDRESS, (uint64_t)value, 0, decoded->raw.imm[0].offset, decoded->raw.imm[0].size);
 }
@@ -114,7 +111,7 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 
 	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() saw to it */
 	while (address < range->high) {
-		struct instruction one = {.address = address, .bytes = bytes + (address - range->low), .length = 1};
+		struct instruction one = { .address = address, .bytes = bytes + (address - range->low), .length = 1 };
 
 		if (decode_one(image, decoder, range->high - address, &one)) {
 			code->items = mem_grow(code->items, code->n, &code->capacity, sizeof(*code->items));
@@ -152,7 +149,7 @@ void code_decode(const struct image *image, const struct functions *f, size_t bo
 void code_release(struct code *code)
 {
 	free(code->items);
-	*code = (struct code){.items = NULL};
+	*code = (struct code){ .items = NULL };
 }
 
 /* ---- operands ---- */

@@ -6,7 +6,7 @@
 #include <libiberty/demangle.h>
 
 #define SYMBOL_BYTES_MAX 16384
-#define NAME_BYTES_MAX   65536 /* a short symbol can stand for a very long name */
+#define NAME_BYTES_MAX	 65536 /* a short symbol can stand for a very long name */
 
 static void add(const char *bytes, size_t n, void *context)
 {

@@ -5,9 +5,9 @@
 #include <dwarf.h>
 
 #define RANGES_MAX  65536u /* of one entry */
-#define OVERLAP_MAX 16     /* functions that one byte of code may belong to, on average */
-#define DEPTH_MAX   200    /* of entries of debug information inside each other */
-#define HOPS_MAX    16     /* from an entry to its abstract origin */
+#define OVERLAP_MAX 16	   /* functions that one byte of code may belong to, on average */
+#define DEPTH_MAX   200	   /* of entries of debug information inside each other */
+#define HOPS_MAX    16	   /* from an entry to its abstract origin */
 
 struct range_owner {
 	uint64_t low, high;
@@ -21,7 +21,7 @@ struct reader {
 	struct map by_entry; /* entry of debug information, whose abstract origin is followed to its root, to function */
 	Dwarf_Die unit;
 	Dwarf_Off unit_offset;
-	const char *directory;       /* of the unit */
+	const char *directory;	     /* of the unit */
 	const char *raw_path, *path; /* the last path that was cleaned */
 	size_t entries, entries_max; /* of the unit: more than bytes means that siblings run in a circle */
 };
@@ -43,7 +43,7 @@ size_t functions_stem(const char *symbol)
 /* These say where a symbol was moved to or that it has another name, not that the code is another. */
 static bool is_renaming(const char *part, size_t n)
 {
-	static const char *const rows[] = {"lto_priv", "localalias", "llvm", "__uniq", "local"};
+	static const char *const rows[] = { "lto_priv", "localalias", "llvm", "__uniq", "local" };
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strlen(rows[i]) == n && !memcmp(rows[i], part, n))
@@ -105,7 +105,7 @@ static void collect_owners(struct functions *f)
 		for (size_t j = 0; j < f->bodies[i].n_ranges; j++) {
 			const struct range *range = &f->ranges[f->bodies[i].first_range + j];
 
-			f->owners[f->n_owners++] = (struct range_owner){range->low, range->high, i};
+			f->owners[f->n_owners++] = (struct range_owner){ range->low, range->high, i };
 		}
 	qsort(f->owners, f->n_owners, sizeof(*f->owners), compare_owners);
 }
@@ -161,7 +161,7 @@ static size_t add_function(struct functions *functions, const char *symbol, cons
 	if (map_get(&functions->by_key, (uintptr_t)key, &found))
 		return found;
 	functions->items = mem_grow(functions->items, functions->n, &functions->capacity, sizeof(*functions->items));
-	functions->items[functions->n] = (struct function){.symbol = intern_text(&functions->names, symbol), .global = !place};
+	functions->items[functions->n] = (struct function){ .symbol = intern_text(&functions->names, symbol), .global = !place };
 	functions->items[functions->n].name = functions->items[functions->n].symbol;
 	map_set(&functions->by_key, (uintptr_t)key, functions->n);
 	return functions->n++;
@@ -188,8 +188,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	Dwarf_Attribute attribute;
 	const char *name = NULL;
 
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) ||
-	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) || dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
 		name = dwarf_formstring(&attribute);
 	return name && name[0] ? name : NULL;
 }
@@ -314,7 +313,7 @@ static int compare_ranges(const void *a, const void *b)
 static void add_range(struct functions *f, uint64_t low, uint64_t high)
 {
 	f->ranges = mem_grow(f->ranges, f->n_ranges, &f->ranges_capacity, sizeof(*f->ranges));
-	f->ranges[f->n_ranges++] = (struct range){low, high};
+	f->ranges[f->n_ranges++] = (struct range){ low, high };
 }
 
 /* The ranges of an entry that lie in machine code (those of functions that the linker removed do not), as they stand there. */
@@ -402,11 +401,11 @@ static enum assay_status read_subprogram(struct reader *reader, Dwarf_Die *die, 
 	if (n)
 		function = function_of_entry(reader, die, true);
 	if (function != FUNCTIONS_NONE) {
-		struct body body = {.function = function,
-		                    .first_range = first,
-		                    .unit = reader->unit_offset,
-		                    .directory = reader->directory,
-		                    .described = true};
+		struct body body = { .function = function,
+				     .first_range = first,
+				     .unit = reader->unit_offset,
+				     .directory = reader->directory,
+				     .described = true };
 
 		body.entry = entry_of(reader, first, n, f->items[function].symbol, &body.symbol);
 		body.label = functions_label(&f->names, body.symbol);
@@ -419,8 +418,7 @@ static enum assay_status read_subprogram(struct reader *reader, Dwarf_Die *die, 
 	return read_children(reader, die, index, depth, err);
 }
 
-static enum assay_status read_inlined(struct reader *reader, Dwarf_Die *die, size_t body, int depth,
-                                      struct assay_error *err)
+static enum assay_status read_inlined(struct reader *reader, Dwarf_Die *die, size_t body, int depth, struct assay_error *err)
 {
 	struct functions *f = reader->functions;
 	size_t first = f->n_ranges, function = FUNCTIONS_NONE;
@@ -439,7 +437,7 @@ static enum assay_status read_inlined(struct reader *reader, Dwarf_Die *die, siz
 		read_ranges(reader, die);
 		join_ranges(f, first);
 		f->inlines = mem_grow(f->inlines, f->n_inlines, &f->inlines_capacity, sizeof(*f->inlines));
-		f->inlines[f->n_inlines++] = (struct inlined){function, body, first, f->n_ranges - first, (unsigned)line};
+		f->inlines[f->n_inlines++] = (struct inlined){ function, body, first, f->n_ranges - first, (unsigned)line };
 	}
 	return read_children(reader, die, body, depth, err);
 }
@@ -461,11 +459,10 @@ static void read_call(struct reader *reader, Dwarf_Die *die, size_t body)
 	if (callee == FUNCTIONS_NONE)
 		return;
 	f->calls = mem_grow(f->calls, f->n_calls, &f->calls_capacity, sizeof(*f->calls));
-	f->calls[f->n_calls++] = (struct call){body, callee};
+	f->calls[f->n_calls++] = (struct call){ body, callee };
 }
 
-static enum assay_status read_entry(struct reader *reader, Dwarf_Die *die, size_t body, int depth,
-                                    struct assay_error *err)
+static enum assay_status read_entry(struct reader *reader, Dwarf_Die *die, size_t body, int depth, struct assay_error *err)
 {
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
@@ -496,8 +493,8 @@ static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent,
 	int more;
 
 	if (depth > DEPTH_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "the debug information of '%s' is nested more than %d deep",
-		                  reader->image->path, DEPTH_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "the debug information of '%s' is nested more than %d deep", reader->image->path,
+				  DEPTH_MAX);
 	for (more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
 		if (++reader->entries > reader->entries_max)
 			return functions_damaged(reader, "its entries go round in a circle", err);
@@ -513,7 +510,7 @@ static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent,
 static size_t add_undescribed(struct functions *f, const struct image_symbol *symbol, const char *stem, bool part)
 {
 	size_t function = part ? functions_named(f, stem) : FUNCTIONS_NONE;
-	struct body body = {.symbol = symbol->name, .entry = symbol->address, .first_range = f->n_ranges, .n_ranges = 1};
+	struct body body = { .symbol = symbol->name, .entry = symbol->address, .first_range = f->n_ranges, .n_ranges = 1 };
 
 	if (function == FUNCTIONS_NONE) /* its file is not known, but that other files do not see it */
 		function = add_function(f, stem, symbol->global ? NULL : "");
@@ -544,7 +541,7 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 		if (body == FUNCTIONS_NONE && symbol->size)
 			last = add_undescribed(f, symbol, stem, part);
 		else if (body != FUNCTIONS_NONE && f->bodies[body].entry == symbol->address && symbol->global &&
-		         functions_named(f, stem) == FUNCTIONS_NONE)
+			 functions_named(f, stem) == FUNCTIONS_NONE)
 			map_set(&f->by_key, (uintptr_t)stem, f->bodies[body].function);
 	}
 }
@@ -644,9 +641,8 @@ static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct
 	if (dwarf_cu_info(unit, &version, &type, &reader->unit, NULL, NULL, NULL, NULL))
 		return functions_damaged(reader, dwarf_errmsg(-1), err);
 	if (type == DW_UT_skeleton || dwarf_hasattr(&reader->unit, DW_AT_GNU_dwo_name))
-		return assay_fail(err, ASSAY_E_FORMAT,
-		                  "'%s' was built with -gsplit-dwarf, which is not understood: build it without",
-		                  reader->image->path);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' was built with -gsplit-dwarf, which is not understood: build it without",
+				  reader->image->path);
 	if (dwarf_tag(&reader->unit) != DW_TAG_compile_unit)
 		return ASSAY_OK;
 	if (dwarf_attr(&reader->unit, DW_AT_comp_dir, &attribute))
@@ -698,8 +694,8 @@ static enum assay_status check_overlap(const struct reader *reader, struct assay
 
 enum assay_status functions_read(const struct image *image, struct functions *out, struct assay_error *err)
 {
-	struct functions functions = {.items = NULL};
-	struct reader reader = {.image = image, .functions = &functions, .entries_max = count_bytes(image)};
+	struct functions functions = { .items = NULL };
+	struct reader reader = { .image = image, .functions = &functions, .entries_max = count_bytes(image) };
 	enum assay_status st = read_units(&reader, err);
 
 	if (!st)
@@ -729,5 +725,5 @@ void functions_release(struct functions *f)
 	free(f->owners);
 	map_release(&f->by_key);
 	intern_release(&f->names);
-	*f = (struct functions){.items = NULL};
+	*f = (struct functions){ .items = NULL };
 }

@@ -9,9 +9,9 @@
 
 #include <elfutils/libdw.h>
 
-#define FUNCTIONS_NONE          SIZE_MAX
+#define FUNCTIONS_NONE		SIZE_MAX
 #define FUNCTIONS_PRODUCERS_MAX 8
-#define FUNCTIONS_LINES_MAX     64
+#define FUNCTIONS_LINES_MAX	64
 
 struct range {
 	uint64_t low, high; /* [low, high) */
@@ -21,15 +21,15 @@ struct range {
 struct function {
 	const char *symbol;    /* linkage name without a clone's suffix; kept by `names` */
 	const char *name;      /* as the source has it, without scope and parameters; kept by `names` */
-	bool nameless;         /* the debug information has no linkage name: symbol is that of the symbol table, or the name */
+	bool nameless;	       /* the debug information has no linkage name: symbol is that of the symbol table, or the name */
 	const char *file;      /* where it is defined, absolute if that is known, kept by `names`; NULL when there is no debug
-	                          information about it */
+				  information about it */
 	const char *directory; /* in which the compiler ran; NULL: not known */
-	unsigned line;         /* of its name in its definition; 0: not known */
+	unsigned line;	       /* of its name in its definition; 0: not known */
 	unsigned last_line;    /* the last that has code of it; functions_extents() */
 	bool global;
-	bool present;                   /* has code or is inlined somewhere; else only declared */
-	size_t first_body, n_bodies;    /* into body_order */
+	bool present;			/* has code or is inlined somewhere; else only declared */
+	size_t first_body, n_bodies;	/* into body_order */
 	size_t first_inline, n_inlines; /* into inline_order */
 };
 
@@ -39,11 +39,11 @@ struct body {
 	const char *symbol; /* of the table of symbols at its entry, or the function's */
 	const char *label;  /* what follows the function's name, without numbers: "", ".constprop", ".isra" */
 	uint64_t entry;
-	size_t first_range, n_ranges;    /* sorted by address, no empty ones; with its .cold part */
+	size_t first_range, n_ranges;	 /* sorted by address, no empty ones; with its .cold part */
 	size_t first_inlined, n_inlined; /* of `inlines`: those inside of it, outer ones first */
-	Dwarf_Off unit;                  /* of the compilation unit's entry; meaningless when !described */
-	const char *directory;           /* in which the compiler ran; NULL: not known */
-	bool described;                  /* by debug information; else by the table of symbols alone */
+	Dwarf_Off unit;			 /* of the compilation unit's entry; meaningless when !described */
+	const char *directory;		 /* in which the compiler ran; NULL: not known */
+	bool described;			 /* by debug information; else by the table of symbols alone */
 };
 
 /* An instance of a function inlined into a body. */
@@ -69,7 +69,7 @@ struct functions {
 	struct call *calls; /* [n_calls], as the debug information has them; some stand twice */
 	size_t n_calls, calls_capacity;
 	size_t *body_order, *inline_order; /* bodies and instances by function */
-	struct range_owner *owners;        /* [n_owners], ranges of bodies by address */
+	struct range_owner *owners;	   /* [n_owners], ranges of bodies by address */
 	size_t n_owners;
 	const char *producers[FUNCTIONS_PRODUCERS_MAX]; /* compilers with their options, sorted */
 	size_t n_producers;
@@ -98,7 +98,7 @@ void functions_extents(const struct image *image, struct functions *functions);
 /* The lines that an address of a body belongs to: that of its statement, and of each call into which that is inlined. Returns how
  * many. */
 size_t functions_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
-                       unsigned lines[FUNCTIONS_LINES_MAX]);
+		       unsigned lines[FUNCTIONS_LINES_MAX]);
 
 /* The path of a file as debug information names it: joined with the directory (may be NULL), cleaned. */
 const char *functions_path(struct intern *names, const char *directory, const char *raw);

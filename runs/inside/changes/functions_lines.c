@@ -99,8 +99,7 @@ static void see(struct functions *f, const struct body *body, const struct rows 
 		int line = 0;
 
 		dwarf_lineno(rows->lines[i], &line);
-		if (!file || line <= 0 || (unsigned)line < function->line ||
-		    (function->n_bodies && rows->owners[i] != body->function))
+		if (!file || line <= 0 || (unsigned)line < function->line || (function->n_bodies && rows->owners[i] != body->function))
 			continue;
 		if (file != raw) {
 			raw = file;
@@ -109,7 +108,7 @@ static void see(struct functions *f, const struct body *body, const struct rows 
 		if (path != function->file)
 			continue;
 		seen->items = mem_grow(seen->items, seen->n, &seen->capacity, sizeof(*seen->items));
-		seen->items[seen->n++] = (struct seen){rows->owners[i], (unsigned)line};
+		seen->items[seen->n++] = (struct seen){ rows->owners[i], (unsigned)line };
 	}
 }
 
@@ -159,8 +158,7 @@ static void cut(struct functions *f)
 		const struct function *later = i + 1 < f->n ? &f->items[order[i + 1]] : NULL;
 
 		/* several on one line have the same next one */
-		if (later && later->present && !is_local(later) &&
-		    (later->file != function->file || later->line > function->line))
+		if (later && later->present && !is_local(later) && (later->file != function->file || later->line > function->line))
 			next = later;
 		if (next && next->file == function->file && next->line > function->line && function->last_line >= next->line)
 			function->last_line = next->line - 1;
@@ -170,8 +168,8 @@ static void cut(struct functions *f)
 
 void functions_extents(const struct image *image, struct functions *f)
 {
-	struct seen_list seen = {.items = NULL};
-	struct rows rows = {.n = 0};
+	struct seen_list seen = { .items = NULL };
+	struct rows rows = { .n = 0 };
 
 	for (size_t i = 0; i < f->n; i++)
 		f->items[i].last_line = f->items[i].line;
@@ -214,7 +212,7 @@ static bool in_ranges(const struct functions *f, const struct inlined *inlined, 
 }
 
 size_t functions_lines(const struct image *image, const struct functions *f, size_t body, uint64_t address,
-                       unsigned lines[FUNCTIONS_LINES_MAX])
+		       unsigned lines[FUNCTIONS_LINES_MAX])
 {
 	const struct body *b = &f->bodies[body];
 	size_t n = 0;

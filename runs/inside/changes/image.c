@@ -35,15 +35,14 @@ static enum assay_status map_file(const char *path, struct image *image, struct 
 		st = assay_fail(err, ASSAY_E_FORMAT, "'%s' is empty", path);
 	} else if ((uint64_t)info.st_size > IMAGE_BYTES_MAX) {
 		st = assay_fail(err, ASSAY_E_LIMIT, "'%s' has %lld bytes; at most %llu are read", path, (long long)info.st_size,
-		                (unsigned long long)IMAGE_BYTES_MAX);
+				(unsigned long long)IMAGE_BYTES_MAX);
 	} else {
 		/* libelf and libdw may write where they convert: into copies of the pages that are ours alone */
 		bytes = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 		if (bytes == MAP_FAILED)
 			st = assay_fail_errno(err, errno, "cannot read '%s'", path);
 		else
-			*image = (struct image){
-			    .path = mem_string(path), .bytes = bytes, .size = (size_t)info.st_size, .mapped = true};
+			*image = (struct image){ .path = mem_string(path), .bytes = bytes, .size = (size_t)info.st_size, .mapped = true };
 	}
 	if (fd >= 0)
 		close(fd);
@@ -69,14 +68,13 @@ static enum assay_status other_machine(const struct image *image, unsigned machi
 		unsigned machine;
 		const char *name;
 	} rows[] = {
-	    {EM_386, "32-bit x86"}, {EM_AARCH64, "AArch64"},    {EM_ARM, "ARM"}, {EM_RISCV, "RISC-V"}, {EM_PPC64, "POWER"},
-	    {EM_S390, "S/390"},     {EM_X86_64, "the x32 ABI"},
+		{ EM_386, "32-bit x86" }, { EM_AARCH64, "AArch64" },	{ EM_ARM, "ARM" }, { EM_RISCV, "RISC-V" }, { EM_PPC64, "POWER" },
+		{ EM_S390, "S/390" },	  { EM_X86_64, "the x32 ABI" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].machine == machine)
-			return assay_fail(err, ASSAY_E_FORMAT, "'%s' is for %s; only x86-64 is supported", image->path,
-			                  rows[i].name);
+			return assay_fail(err, ASSAY_E_FORMAT, "'%s' is for %s; only x86-64 is supported", image->path, rows[i].name);
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is for ELF machine %u; only x86-64 is supported", image->path, machine);
 }
 
@@ -96,18 +94,17 @@ static enum assay_status check_kind(struct image *image, struct assay_error *err
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its header is incomplete", image->path);
 	memcpy(&header, image->bytes, sizeof(header));
 	if (header.e_type == ET_REL)
-		return assay_fail(err, ASSAY_E_FORMAT,
-		                  "'%s' is an object file: compare the programs or libraries that it is linked into",
-		                  image->path);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is an object file: compare the programs or libraries that it is linked into",
+				  image->path);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is neither a program nor a shared library (ELF type %u)",
-		                  image->path, header.e_type);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is neither a program nor a shared library (ELF type %u)", image->path,
+				  header.e_type);
 	image->fixed = header.e_type == ET_EXEC;
 	if (!header.e_shoff)
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no sections: nothing is known of its functions", image->path);
 	if (header.e_shoff > image->size || (image->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its %u section headers should begin at byte %llu of %zu",
-		                  image->path, header.e_shnum, (unsigned long long)header.e_shoff, image->size);
+				  image->path, header.e_shnum, (unsigned long long)header.e_shoff, image->size);
 	return ASSAY_OK;
 }
 
@@ -144,7 +141,7 @@ static uint64_t unpacked_bytes(Elf_Scn *scn, const struct image_section *section
 }
 
 static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t names, bool debug, uint64_t *unpacked,
-                                      struct assay_error *err)
+				      struct assay_error *err)
 {
 	size_t index = elf_ndxscn(scn);
 	struct image_section *section = &image->sections[index];
@@ -153,10 +150,10 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 
 	if (!gelf_getshdr(scn, &header))
 		return image_damaged(image, elf_errmsg(-1), err);
-	*section = (struct image_section){.name = elf_strptr(image->elf, names, header.sh_name),
-	                                  .address = header.sh_flags & SHF_ALLOC ? header.sh_addr : 0,
-	                                  .size = header.sh_size,
-	                                  .flags = header.sh_flags};
+	*section = (struct image_section){ .name = elf_strptr(image->elf, names, header.sh_name),
+					   .address = header.sh_flags & SHF_ALLOC ? header.sh_addr : 0,
+					   .size = header.sh_size,
+					   .flags = header.sh_flags };
 	if (!section->name)
 		return image_damaged(image, "the name of a section lies outside of the names", err);
 	if (header.sh_addr + header.sh_size < header.sh_addr)
@@ -167,15 +164,15 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 	if (!data && debug && header.sh_flags & SHF_ALLOC)
 		return ASSAY_OK; /* it is in the stripped file */
 	if (!data && (header.sh_offset > image->size || header.sh_size > image->size - header.sh_offset))
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: section %zu should end at byte %llu of %zu",
-		                  image->path, index, (unsigned long long)(header.sh_offset + header.sh_size), image->size);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: section %zu should end at byte %llu of %zu", image->path, index,
+				  (unsigned long long)(header.sh_offset + header.sh_size), image->size);
 	if (!data)
 		return image_damaged(image, elf_errmsg(-1), err);
 	section->bytes = data->d_buf;
 	*unpacked += section->bytes ? unpacked_bytes(scn, section) : 0;
 	if (*unpacked > IMAGE_UNPACKED_MAX)
 		return assay_fail(err, ASSAY_E_LIMIT, "'%s': more than %llu bytes of compressed sections", image->path,
-		                  (unsigned long long)IMAGE_UNPACKED_MAX);
+				  (unsigned long long)IMAGE_UNPACKED_MAX);
 	return ASSAY_OK;
 }
 
@@ -196,7 +193,7 @@ static enum assay_status read_sections(struct image *image, bool debug, struct a
 		st = read_section(image, scn, names, debug, &unpacked, err);
 		/* thread-local data without bytes share their addresses with other sections */
 		if (section->flags & SHF_ALLOC && section->size && (section->bytes || !(section->flags & SHF_TLS)))
-			image->places[image->n_places++] = (struct image_place){section->address, section};
+			image->places[image->n_places++] = (struct image_place){ section->address, section };
 	}
 	qsort(image->places, image->n_places, sizeof(*image->places), compare_places);
 	return st;
@@ -300,10 +297,9 @@ static Elf_Scn *section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header)
 
 static void add_symbol(struct image *image, const GElf_Sym *raw, const char *name)
 {
-	struct image_symbol symbol = {.name = name,
-	                              .address = raw->st_value,
-	                              .size = raw->st_size,
-	                              .global = GELF_ST_BIND(raw->st_info) != STB_LOCAL};
+	struct image_symbol symbol = {
+		.name = name, .address = raw->st_value, .size = raw->st_size, .global = GELF_ST_BIND(raw->st_info) != STB_LOCAL
+	};
 
 	if (!name || !name[0] || !symbol_kind(raw, &symbol.kind) || symbol.address + symbol.size < symbol.address)
 		return;
@@ -353,7 +349,7 @@ static void add_relocations(struct image *image, Elf_Scn *scn, size_t symbols)
 	Elf_Data *data = elf_getdata(scn, NULL), *table;
 	Elf_Scn *table_scn = elf_getscn(image->elf, symbols);
 	size_t n = data ? data->d_size / sizeof(Elf64_Rela) : 0;
-	GElf_Shdr header = {.sh_link = 0};
+	GElf_Shdr header = { .sh_link = 0 };
 	GElf_Rela raw;
 
 	table = table_scn && gelf_getshdr(table_scn, &header) ? elf_getdata(table_scn, NULL) : NULL;
@@ -365,11 +361,10 @@ static void add_relocations(struct image *image, Elf_Scn *scn, size_t symbols)
 
 		if (symbol && table && gelf_getsym(table, (int)symbol, &named))
 			name = elf_strptr(image->elf, header.sh_link, named.st_name);
-		image->relocations[image->n_relocations++] =
-		    (struct image_relocation){.address = raw.r_offset,
-		                              .addend = raw.r_addend,
-		                              .type = (uint32_t)GELF_R_TYPE(raw.r_info),
-		                              .symbol = name && name[0] ? name : NULL};
+		image->relocations[image->n_relocations++] = (struct image_relocation){ .address = raw.r_offset,
+											.addend = raw.r_addend,
+											.type = (uint32_t)GELF_R_TYPE(raw.r_info),
+											.symbol = name && name[0] ? name : NULL };
 	}
 }
 
@@ -402,8 +397,7 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 {
 	image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
 	if (!image->dwarf)
-		return assay_fail(err, ASSAY_E_FORMAT, "the debug information of '%s' cannot be read: %s", image->path,
-		                  dwarf_errmsg(-1));
+		return assay_fail(err, ASSAY_E_FORMAT, "the debug information of '%s' cannot be read: %s", image->path, dwarf_errmsg(-1));
 	return ASSAY_OK;
 }
 
@@ -412,7 +406,7 @@ static bool try_debug(const struct image *image, char *path, struct image *out)
 {
 	struct assay_error ignored;
 	bool found = !map_file(path, out, &ignored) && !read_headers(out, true, &ignored) && has_debug(out) &&
-	             !strcmp(out->build_id, image->build_id) && !begin_dwarf(out, &ignored);
+		     !strcmp(out->build_id, image->build_id) && !begin_dwarf(out, &ignored);
 
 	if (!found)
 		image_release(out);
@@ -441,13 +435,12 @@ static bool find_debug(const struct image *image, struct image *out)
 static enum assay_status no_debug(const struct image *image, struct assay_error *err)
 {
 	if (section_named(image, ".gnu_debuglink"))
-		return assay_fail(
-		    err, ASSAY_E_FORMAT,
-		    "'%s' is stripped, and the file with its debug information is neither beside it nor under " DEBUG_ROOT,
-		    image->path);
+		return assay_fail(err, ASSAY_E_FORMAT,
+				  "'%s' is stripped, and the file with its debug information is neither beside it nor under " DEBUG_ROOT,
+				  image->path);
 	if (!section_named(image, ".symtab"))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is stripped: compare the files from before 'strip', built with -g",
-		                  image->path);
+				  image->path);
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no debug information: build it with -g", image->path);
 }
 
@@ -457,7 +450,7 @@ static enum assay_status no_debug(const struct image *image, struct assay_error 
 static enum assay_status image_complete(struct image *image, struct image *out, struct assay_error *err)
 {
 	enum assay_status st = read_headers(image, false, err);
-	struct image debug = {.path = NULL};
+	struct image debug = { .path = NULL };
 
 	if (!st)
 		st = read_relocations(image, err);
@@ -480,7 +473,7 @@ static enum assay_status image_complete(struct image *image, struct image *out, 
 
 enum assay_status image_open(const char *path, struct image *out, struct assay_error *err)
 {
-	struct image image = {.path = NULL};
+	struct image image = { .path = NULL };
 	enum assay_status st = map_file(path, &image, err);
 
 	*out = image;
@@ -489,7 +482,7 @@ enum assay_status image_open(const char *path, struct image *out, struct assay_e
 
 enum assay_status image_from_bytes(const char *name, uint8_t *bytes, size_t n, struct image *out, struct assay_error *err)
 {
-	struct image image = {.path = mem_string(name), .bytes = bytes, .size = n};
+	struct image image = { .path = mem_string(name), .bytes = bytes, .size = n };
 
 	return image_complete(&image, out, err);
 }
@@ -511,7 +504,7 @@ void image_release(struct image *image)
 	free(image->symbols);
 	free(image->threads);
 	free(image->relocations);
-	*image = (struct image){.path = NULL};
+	*image = (struct image){ .path = NULL };
 }
 
 /* ---- what stands at an address ---- */

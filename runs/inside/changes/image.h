@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IMAGE_BYTES_MAX      ((uint64_t)8 << 30) /* of a file */
+#define IMAGE_BYTES_MAX	     ((uint64_t)8 << 30) /* of a file */
 #define IMAGE_UNPACKED_MAX   ((uint64_t)4 << 30) /* of its compressed sections together */
-#define IMAGE_BUILD_ID_BYTES 130                 /* as hexadecimal digits */
+#define IMAGE_BUILD_ID_BYTES 130		 /* as hexadecimal digits */
 
 struct image_section {
 	const char *name;
@@ -43,11 +43,11 @@ struct image_place {
 };
 
 struct image {
-	char *path;     /* for messages */
+	char *path;	/* for messages */
 	uint8_t *bytes; /* [size], private to this process */
 	size_t size;
 	bool mapped;
-	bool fixed;                     /* linked to fixed addresses: neither position-independent nor a library */
+	bool fixed;			/* linked to fixed addresses: neither position-independent nor a library */
 	struct image_section *sections; /* [n_sections], by index in the file */
 	size_t n_sections;
 	struct image_place *places; /* [n_places], by address */
@@ -58,7 +58,7 @@ struct image {
 	size_t n_threads;
 	struct image_relocation *relocations; /* [n_relocations], by address */
 	size_t n_relocations;
-	uint64_t thread_bytes;               /* of thread-local data: the block ends where fs points */
+	uint64_t thread_bytes;		     /* of thread-local data: the block ends where fs points */
 	char build_id[IMAGE_BUILD_ID_BYTES]; /* "" when it has none */
 	Elf *elf;
 	Dwarf *dwarf;

@@ -109,7 +109,7 @@ void intern_release(struct intern *intern)
 	free(intern->texts);
 	free(intern->previous);
 	map_release(&intern->by_hash);
-	*intern = (struct intern){.texts = NULL};
+	*intern = (struct intern){ .texts = NULL };
 }
 
 size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)

@@ -51,7 +51,7 @@ bool map_get(const struct map *map, uint64_t key, size_t *value)
 
 static void map_enlarge(struct map *map)
 {
-	struct map larger = {.capacity = map->capacity ? 2 * map->capacity : 64};
+	struct map larger = { .capacity = map->capacity ? 2 * map->capacity : 64 };
 
 	larger.slots = mem_new(larger.capacity, sizeof(*larger.slots));
 	for (size_t i = 0; i < map->capacity; i++)
@@ -70,13 +70,13 @@ void map_set(struct map *map, uint64_t key, size_t value)
 		map_enlarge(map);
 	slot = map_find(map, key);
 	map->n += !slot->used;
-	*slot = (struct map_slot){key, value, true};
+	*slot = (struct map_slot){ key, value, true };
 }
 
 void map_release(struct map *map)
 {
 	free(map->slots);
-	*map = (struct map){.slots = NULL};
+	*map = (struct map){ .slots = NULL };
 }
 
 /* ---- sorted arrays ---- */

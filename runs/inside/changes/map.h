@@ -13,11 +13,11 @@ struct map {
 };
 
 bool map_get(const struct map *map, uint64_t key, size_t *value); /* false leaves *value alone */
-void map_set(struct map *map, uint64_t key, size_t value);        /* adds, or replaces; O(1) */
-void map_release(struct map *map);                                /* accepts zeroed */
+void map_set(struct map *map, uint64_t key, size_t value);	  /* adds, or replaces; O(1) */
+void map_release(struct map *map);				  /* accepts zeroed */
 
-uint64_t map_mix(uint64_t a, uint64_t b);             /* one number from two, for keys and hashes */
-uint64_t map_hash(const char *bytes, size_t n);       /* of a text */
+uint64_t map_mix(uint64_t a, uint64_t b);	/* one number from two, for keys and hashes */
+uint64_t map_hash(const char *bytes, size_t n); /* of a text */
 
 /* How many of items[n] are below a key. Each has `size` bytes, begins with a uint64_t, and they ascend by it. O(log n). */
 size_t map_below(const void *items, size_t n, size_t size, uint64_t key);

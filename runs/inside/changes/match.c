@@ -19,12 +19,12 @@ static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t 
 
 void match_init(struct match *match, const struct build *old, const struct build *new, size_t *new_of_old, size_t *old_of_new)
 {
-	*match = (struct match){.old = old,
-	                        .new = new,
-	                        .new_of_old = new_of_old,
-	                        .old_of_new = old_of_new,
-	                        .old_function = FUNCTIONS_NONE,
-	                        .new_function = FUNCTIONS_NONE};
+	*match = (struct match){ .old = old,
+				 .new = new,
+				 .new_of_old = new_of_old,
+				 .old_of_new = old_of_new,
+				 .old_function = FUNCTIONS_NONE,
+				 .new_function = FUNCTIONS_NONE };
 }
 
 void match_forget(struct match *match)
@@ -48,8 +48,7 @@ size_t match_text_at(const struct image *image, uint64_t address)
 	size_t n = 0;
 
 	room = room < TEXT_BYTES_MAX ? room : TEXT_BYTES_MAX;
-	while (bytes && n < room && (bytes[n] >= 0x20 || (bytes[n] >= '\a' && bytes[n] <= '\r') || bytes[n] == 0x1b) &&
-	       bytes[n] != 0x7f)
+	while (bytes && n < room && (bytes[n] >= 0x20 || (bytes[n] >= '\a' && bytes[n] <= '\r') || bytes[n] == 0x1b) && bytes[n] != 0x7f)
 		n++;
 	return bytes && n < room && !bytes[n] && text_is_utf8((const char *)bytes, n) ? n : 0;
 }
@@ -71,7 +70,7 @@ static bool has_form(const char *text, const char *form)
 /* __DATE__ and __TIME__: where both texts have one at the same place, its length. */
 static size_t same_moment(const char *a, const char *b)
 {
-	static const char *const forms[] = {"aaa _0 0000", "00:00:00"};
+	static const char *const forms[] = { "aaa _0 0000", "00:00:00" };
 
 	for (size_t i = 0; i < 2; i++)
 		if (has_form(a, forms[i]) && has_form(b, forms[i]))
@@ -139,10 +138,10 @@ static void add_root(struct match *match, const char *old, const char *new)
 		return;
 	while (i < match->n_roots &&
 	       (match->roots[i].old_bytes != old_bytes || match->roots[i].new_bytes != new_bytes ||
-	        strncmp(match->roots[i].old, old, old_bytes) != 0 || strncmp(match->roots[i].new, new, new_bytes) != 0))
+		strncmp(match->roots[i].old, old, old_bytes) != 0 || strncmp(match->roots[i].new, new, new_bytes) != 0))
 		i++;
 	if (i == match->n_roots && i < MATCH_ROOTS_MAX)
-		match->roots[match->n_roots++] = (struct match_root){old, new, old_bytes, new_bytes};
+		match->roots[match->n_roots++] = (struct match_root){ old, new, old_bytes, new_bytes };
 }
 
 void match_find_roots(struct match *match)
@@ -319,8 +318,7 @@ static uint64_t thread_target(const struct image *image, const struct image_relo
 /* Pointers at two addresses, filled in by the linker or at start. */
 static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 {
-	const struct image_relocation *r = image_relocation_at(&match->old->image, a),
-	                              *s = image_relocation_at(&match->new->image, b);
+	const struct image_relocation *r = image_relocation_at(&match->old->image, a), *s = image_relocation_at(&match->new->image, b);
 	uint64_t x, y;
 
 	if (r && s) {
@@ -329,8 +327,7 @@ static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 		if (r->symbol)
 			return r->addend == s->addend && same_symbol(match, r->symbol, s->symbol);
 		if (is_thread_relocation(r->type))
-			return same_thread_data(match, thread_target(&match->old->image, r),
-			                        thread_target(&match->new->image, s));
+			return same_thread_data(match, thread_target(&match->old->image, r), thread_target(&match->new->image, s));
 		return same_place(match, (uint64_t)r->addend, (uint64_t)s->addend, 0, depth + 1);
 	}
 	if (r || s || !word_at(&match->old->image, a, &x) || !word_at(&match->new->image, b, &y))
@@ -359,8 +356,7 @@ static const struct image_symbol *object_at(const struct image *image, uint64_t 
 {
 	size_t i = image_symbol_before(image, address);
 
-	if (i == SIZE_MAX || image->symbols[i].kind != IMAGE_DATA ||
-	    address - image->symbols[i].address >= image->symbols[i].size)
+	if (i == SIZE_MAX || image->symbols[i].kind != IMAGE_DATA || address - image->symbols[i].address >= image->symbols[i].size)
 		return NULL;
 	return &image->symbols[i];
 }
@@ -587,8 +583,7 @@ int64_t match_line_distance(const struct build *build, size_t body, uint64_t add
 	int64_t nearest = INT64_MAX;
 
 	for (size_t i = 0; i < n; i++)
-		if (lines[i] && llabs(value - (int64_t)lines[i]) <= LINE_REACH &&
-		    llabs(value - (int64_t)lines[i]) < llabs(nearest))
+		if (lines[i] && llabs(value - (int64_t)lines[i]) <= LINE_REACH && llabs(value - (int64_t)lines[i]) < llabs(nearest))
 			nearest = value - (int64_t)lines[i];
 	return nearest;
 }
@@ -604,8 +599,7 @@ static bool moved_with_function(const struct match *match, int64_t value, int64_
 		size_t new = i ? match->new_of_old[old] : match->new_function;
 		int64_t line = f->items[old].line;
 
-		if (new != FUNCTIONS_NONE &&
-		    line &&value >= line &&value < line + FUNCTION_LINES &&moved == g->items[new].line - line)
+		if (new != FUNCTIONS_NONE && line &&value >= line &&value < line + FUNCTION_LINES &&moved == g->items[new].line - line)
 			return true;
 	}
 	return false;
@@ -687,8 +681,8 @@ static bool best_match(struct match *match, size_t body, bool is_old, const size
 }
 
 /* Does each label of bodies[n] stand among those of others[m]? */
-static bool all_have_match(const struct functions *f, const size_t *bodies, size_t n, const struct functions *g,
-                           const size_t *others, size_t m)
+static bool all_have_match(const struct functions *f, const size_t *bodies, size_t n, const struct functions *g, const size_t *others,
+			   size_t m)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t j = 0;
@@ -707,8 +701,7 @@ bool match_same_clones(const struct match *match, size_t old_function, size_t ne
 	const struct function *a = &f->items[old_function], *b = &g->items[new_function];
 	const size_t *old = f->body_order + a->first_body, *new = g->body_order + b->first_body;
 
-	return all_have_match(f, old, a->n_bodies, g, new, b->n_bodies) &&
-	       all_have_match(g, new, b->n_bodies, f, old, a->n_bodies);
+	return all_have_match(f, old, a->n_bodies, g, new, b->n_bodies) && all_have_match(g, new, b->n_bodies, f, old, a->n_bodies);
 }
 
 enum match_result match_functions(struct match *match, size_t old_function, size_t new_function)

@@ -10,7 +10,7 @@
 /* In the order of weight: a whole is what its worst part is. */
 enum match_result {
 	MATCH_EQUAL,
-	MATCH_LINES,     /* only numbers of lines (__LINE__) differ, each by as much as its line has moved */
+	MATCH_LINES,	 /* only numbers of lines (__LINE__) differ, each by as much as its line has moved */
 	MATCH_CONSTANTS, /* only the content of named constants that are read differs */
 	MATCH_DIFFERENT,
 };

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 
 #define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
-#define ROUNDS_MAX 20   /* a renamed function may have called a renamed one */
+#define ROUNDS_MAX 20	/* a renamed function may have called a renamed one */
 
 /* ---- by name ---- */
 
@@ -31,16 +31,15 @@ static size_t likeness(const struct function *a, const struct function *b)
 
 /* Functions of one name, old[n] and new[m]: the likest first, as long as the files have the same name; what is left, when it is
  * one on each side, has moved to another file. */
-static void pair_group(const struct functions *f, const struct functions *g, const size_t *old, size_t n, const size_t *new,
-                       size_t m, size_t *new_of_old, size_t *old_of_new)
+static void pair_group(const struct functions *f, const struct functions *g, const size_t *old, size_t n, const size_t *new, size_t m,
+		       size_t *new_of_old, size_t *old_of_new)
 {
 	struct candidate *candidates = mem_new(n * m, sizeof(*candidates));
 	size_t left = n < m ? n : m, left_old = n, left_new = m;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < m; j++)
-			candidates[i * m + j] =
-			    (struct candidate){old[i], new[j], likeness(&f->items[old[i]], &g->items[new[j]])};
+			candidates[i * m + j] = (struct candidate){ old[i], new[j], likeness(&f->items[old[i]], &g->items[new[j]]) };
 	qsort(candidates, n * m, sizeof(*candidates), compare_candidates);
 	for (size_t i = 0; i < n * m && left; i++) {
 		const struct candidate *c = &candidates[i];
@@ -59,8 +58,7 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 }
 
 /* Functions that are present and have no pair, in chains by symbol, or by name: first[] by interned text, next[] by function. */
-static void chain(const struct functions *f, const size_t *pairs, bool by_name, struct intern *names, struct map *first,
-                  size_t *next)
+static void chain(const struct functions *f, const size_t *pairs, bool by_name, struct intern *names, struct map *first, size_t *next)
 {
 	for (size_t i = f->n; i-- > 0;) {
 		uintptr_t key = (uintptr_t)intern_text(names, by_name ? f->items[i].name : f->items[i].symbol);
@@ -82,13 +80,12 @@ static size_t unchain(const size_t *next, size_t first, size_t *out)
 	return n;
 }
 
-static void pair_chains(const struct functions *old, const struct functions *new, bool by_name, size_t *new_of_old,
-                        size_t *old_of_new)
+static void pair_chains(const struct functions *old, const struct functions *new, bool by_name, size_t *new_of_old, size_t *old_of_new)
 {
 	size_t *next_old = mem_new(old->n, sizeof(*next_old)), *next_new = mem_new(new->n, sizeof(*next_new));
 	size_t *group_old = mem_new(GROUP_MAX, sizeof(*group_old)), *group_new = mem_new(GROUP_MAX, sizeof(*group_new));
-	struct map first_old = {.slots = NULL}, first_new = {.slots = NULL};
-	struct intern names = {.texts = NULL};
+	struct map first_old = { .slots = NULL }, first_new = { .slots = NULL };
+	struct intern names = { .texts = NULL };
 
 	chain(old, new_of_old, by_name, &names, &first_old, next_old);
 	chain(new, old_of_new, by_name, &names, &first_new, next_new);
@@ -97,8 +94,8 @@ static void pair_chains(const struct functions *old, const struct functions *new
 
 		if (!map_get(&first_old, (uintptr_t)names.texts[i], &a) || !map_get(&first_new, (uintptr_t)names.texts[i], &b))
 			continue;
-		pair_group(old, new, group_old, unchain(next_old, a, group_old), group_new, unchain(next_new, b, group_new),
-		           new_of_old, old_of_new);
+		pair_group(old, new, group_old, unchain(next_old, a, group_old), group_new, unchain(next_new, b, group_new), new_of_old,
+			   old_of_new);
 	}
 	map_release(&first_old);
 	map_release(&first_new);
@@ -134,8 +131,7 @@ static uint64_t shape_of(const struct build *build, size_t function, struct code
 		for (size_t j = 0; j < code->n; j++) {
 			const struct instruction *one = &code->items[j];
 
-			shape =
-			    map_mix(shape, (uint64_t)one->mnemonic << 32 | (one->local ? one->local_target : one->n_references));
+			shape = map_mix(shape, (uint64_t)one->mnemonic << 32 | (one->local ? one->local_target : one->n_references));
 		}
 		*instructions += code->n;
 	}
@@ -188,7 +184,7 @@ static bool rename_round(struct match *match, size_t few, bool *renamed)
 {
 	const struct functions *f = &match->old->functions;
 	size_t *next = mem_new(match->new->functions.n, sizeof(*next)), chain, instructions;
-	struct map first = {.slots = NULL};
+	struct map first = { .slots = NULL };
 	bool found = false;
 
 	chain_shapes(match, &first, next);

@@ -5,7 +5,7 @@
 #include "fleet/agent/local_command.h"
 
 #define WORDS_MAX 24
-#define GIT_MS    (10 * 60 * 1000)
+#define GIT_MS	  (10 * 60 * 1000)
 
 /* ---- lines of a difference ---- */
 
@@ -83,7 +83,7 @@ static const char *read_name(struct intern *names, const char *text, size_t n)
 /* "12" or "12,3" at *text. */
 static bool read_range(const char **text, const char *end, unsigned *line, unsigned *lines)
 {
-	unsigned *values[] = {line, lines};
+	unsigned *values[] = { line, lines };
 
 	*lines = 1;
 	for (int i = 0; i < 2; i++) {
@@ -142,13 +142,13 @@ static enum assay_status add_hunk(struct source *source, struct lines *lines, st
 
 enum assay_status source_parse(const char *text, size_t n, struct source *source, struct assay_error *err)
 {
-	struct lines lines = {text, text + n, 0};
+	struct lines lines = { text, text + n, 0 };
 	const char *old = NULL, *new = NULL, *line;
 	enum assay_status st = ASSAY_OK;
 	size_t length;
 
 	while (!st && next_line(&lines, &line, &length)) {
-		struct hunk hunk = {.old_file = old, .new_file = new};
+		struct hunk hunk = { .old_file = old, .new_file = new };
 
 		if (starts(line, length, "diff --git ")) {
 			old = new = NULL;
@@ -158,8 +158,7 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 			new = read_name(&source->new.files, line + 4, length - 4);
 		} else if (starts(line, length, "@@ ")) {
 			if (!read_hunk(line, length, &hunk))
-				return assay_fail(err, ASSAY_E_FORMAT, "git's difference: line %zu is not a hunk header",
-				                  lines.number);
+				return assay_fail(err, ASSAY_E_FORMAT, "git's difference: line %zu is not a hunk header", lines.number);
 			st = add_hunk(source, &lines, hunk, err);
 		}
 	}
@@ -169,8 +168,7 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 /* ---- what git says ---- */
 
 /* Git in the repository; local_said_release() *said. */
-static enum assay_status git(const char *repository, const char *const *arguments, struct local_said *said,
-                             struct assay_error *err)
+static enum assay_status git(const char *repository, const char *const *arguments, struct local_said *said, struct assay_error *err)
 {
 	const char *words[WORDS_MAX] = { "git", "-C", repository, "--no-pager", "-c", "core.quotePath=false", "-c", "diff.noprefix=false" };
 	struct local_command command = { .words = words, .n = 8, .git = true, .timeout_ms = GIT_MS };
@@ -188,12 +186,11 @@ static enum assay_status git(const char *repository, const char *const *argument
 	return assay_fail(err, ASSAY_E_NOTFOUND, "git in '%s': %s", repository, *shown ? shown : said->fault);
 }
 
-static enum assay_status find_commit(const char *repository, const char *reference, struct source_tree *tree,
-                                     struct assay_error *err)
+static enum assay_status find_commit(const char *repository, const char *reference, struct source_tree *tree, struct assay_error *err)
 {
 	char *commit = mem_format("%s^{commit}", reference);
-	const char *const words[] = {"rev-parse", "--verify", "--end-of-options", commit, NULL};
-	struct local_said said = {.ok = false};
+	const char *const words[] = { "rev-parse", "--verify", "--end-of-options", commit, NULL };
+	struct local_said said = { .ok = false };
 	enum assay_status st = git(repository, words, &said, err);
 
 	if (st == ASSAY_E_NOTFOUND)
@@ -202,8 +199,7 @@ static enum assay_status find_commit(const char *repository, const char *referen
 		size_t n = strspn(said.out, "0123456789abcdef");
 
 		if (n < 40 || n >= sizeof(tree->commit))
-			st = assay_fail(err, ASSAY_E_FORMAT, "git in '%s' does not say which commit '%s' is", repository,
-			                reference);
+			st = assay_fail(err, ASSAY_E_FORMAT, "git in '%s' does not say which commit '%s' is", repository, reference);
 		else
 			memcpy(tree->commit, said.out, n);
 	}
@@ -214,8 +210,8 @@ static enum assay_status find_commit(const char *repository, const char *referen
 
 static enum assay_status list_files(const char *repository, struct source_tree *tree, struct assay_error *err)
 {
-	const char *const words[] = {"ls-tree", "-r", "-z", "--full-tree", "--name-only", tree->commit, NULL};
-	struct local_said said = {.ok = false};
+	const char *const words[] = { "ls-tree", "-r", "-z", "--full-tree", "--name-only", tree->commit, NULL };
+	struct local_said said = { .ok = false };
 	enum assay_status st = git(repository, words, &said, err);
 
 	if (!st)
@@ -228,10 +224,11 @@ static enum assay_status list_files(const char *repository, struct source_tree *
 static enum assay_status read_diff(const char *repository, struct source *source, struct assay_error *err)
 {
 	const char *const words[] = {
-	    "diff",        "--no-color",      "--no-ext-diff",   "--no-textconv",    "--no-relative",    "--find-renames",
-	    "--unified=0", "--src-prefix=a/", "--dst-prefix=b/", source->old.commit, source->new.commit, "--",
-	    NULL};
-	struct local_said said = {.ok = false};
+		"diff",	       "--no-color",	  "--no-ext-diff",   "--no-textconv",	 "--no-relative",    "--find-renames",
+		"--unified=0", "--src-prefix=a/", "--dst-prefix=b/", source->old.commit, source->new.commit, "--",
+		NULL
+	};
+	struct local_said said = { .ok = false };
 	enum assay_status st = git(repository, words, &said, err);
 
 	if (!st)
@@ -241,9 +238,9 @@ static enum assay_status read_diff(const char *repository, struct source *source
 }
 
 enum assay_status source_read(const char *repository, const char *old_reference, const char *new_reference, struct source *out,
-                              struct assay_error *err)
+			      struct assay_error *err)
 {
-	struct source source = {.hunks = NULL};
+	struct source source = { .hunks = NULL };
 	enum assay_status st = find_commit(repository, old_reference, &source.old, err);
 
 	if (!st)
@@ -262,7 +259,7 @@ enum assay_status source_read(const char *repository, const char *old_reference,
 
 enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err)
 {
-	struct source source = {.hunks = NULL};
+	struct source source = { .hunks = NULL };
 	enum assay_status st = find_commit(repository, commit, &source.new, err);
 
 	if (!st)
@@ -276,8 +273,8 @@ enum assay_status source_read_tree(const char *repository, const char *commit, s
 enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err)
 {
 	char *object = mem_format("%s:%s", commit, file);
-	const char *const words[] = {"cat-file", "blob", object, NULL};
-	struct local_said said = {.ok = false};
+	const char *const words[] = { "cat-file", "blob", object, NULL };
+	struct local_said said = { .ok = false };
 	enum assay_status st = git(repository, words, &said, err);
 
 	if (!st)
@@ -335,7 +332,7 @@ static struct interval *intervals_of(const struct source_tree *tree, const struc
 			file = source_file(tree, last);
 		}
 		if (file)
-			intervals[(*n)++] = (struct interval){(uintptr_t)file, function->line, function->last_line, i};
+			intervals[(*n)++] = (struct interval){ (uintptr_t)file, function->line, function->last_line, i };
 	}
 	if (*n)
 		qsort(intervals, *n, sizeof(*intervals), compare_intervals);
@@ -343,8 +340,7 @@ static struct interval *intervals_of(const struct source_tree *tree, const struc
 }
 
 /* Sets touched[] of the functions that have one of the lines; is there one? */
-static bool touch_functions(const struct interval *intervals, size_t n, const char *name, unsigned line, unsigned lines,
-                            bool *touched)
+static bool touch_functions(const struct interval *intervals, size_t n, const char *name, unsigned line, unsigned lines, bool *touched)
 {
 	uint64_t file = (uintptr_t)name;
 	bool any = false;
@@ -356,8 +352,8 @@ static bool touch_functions(const struct interval *intervals, size_t n, const ch
 	return any;
 }
 
-enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched,
-                                 bool *in_hunk, struct assay_error *err)
+enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched, bool *in_hunk,
+				 struct assay_error *err)
 {
 	const struct source_tree *tree = is_old ? &source->old : &source->new;
 	size_t n;
@@ -373,10 +369,9 @@ enum assay_status source_touched(struct source *source, const struct functions *
 	}
 	free(intervals);
 	if (!n)
-		return assay_fail(
-		    err, ASSAY_E_NODATA,
-		    "not one source file of the %s build is in commit %.12s: is this the repository that it was built from?",
-		    is_old ? "old" : "new", tree->commit);
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "not one source file of the %s build is in commit %.12s: is this the repository that it was built from?",
+				  is_old ? "old" : "new", tree->commit);
 	return ASSAY_OK;
 }
 
@@ -385,5 +380,5 @@ void source_release(struct source *source)
 	free(source->hunks);
 	intern_release(&source->old.files);
 	intern_release(&source->new.files);
-	*source = (struct source){.hunks = NULL};
+	*source = (struct source){ .hunks = NULL };
 }

@@ -29,7 +29,7 @@ struct source {
 /* Asks git; *out is overwritten, source_release() it. ASSAY_E_NOTFOUND with git's own words when there is no such repository
  * or reference. */
 enum assay_status source_read(const char *repository, const char *old_reference, const char *new_reference, struct source *out,
-                              struct assay_error *err);
+			      struct assay_error *err);
 void source_release(struct source *source); /* accepts zeroed */
 
 /* The hunks of `git diff -U0` with the prefixes a/ and b/. ASSAY_E_FORMAT names the line. */
@@ -37,14 +37,13 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 
 /* touched[n]: does a hunk have lines between the first and the last line of the function? functions_extents() comes before.
  * in_hunk[n_hunks] is set for hunks that are in a function. ASSAY_E_NODATA when not one file of the functions is in the tree. */
-enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched,
-                                 bool *in_hunk, struct assay_error *err);
+enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched, bool *in_hunk,
+				 struct assay_error *err);
 
 /* What one commit holds: the names of its files, as source->new; and the content of one of them, appended to *text. Errors as
  * source_read(). */
 enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err);
-enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text,
-                                 struct assay_error *err);
+enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err);
 
 /* The file of the tree that a path of debug information is: the longest that it ends with. NULL: none. */
 const char *source_file(const struct source_tree *tree, const char *path);

@@ -1,4 +1,4 @@
-/* Which of what processors can count this machine can, in how few runs, and whether it tells the truth. */
+/* Which events this machine can count, in how few runs, and whether it counts them truly. */
 #ifndef RUNS_INSTRUMENT_COUNTABLE_H
 #define RUNS_INSTRUMENT_COUNTABLE_H
 
@@ -11,18 +11,31 @@
 /* Asks this machine: which of the events can be counted, in which runs. counting_plan_release() it. Some milliseconds. */
 enum assay_status countable_plan(const struct counting_events *events, struct counting_plan *out, struct assay_error *err);
 
-/* Counts a run (of a plan) of a program of this machine; values[run->events.n]. ASSAY_E_IO when nothing was counted. */
-enum assay_status countable_count(const struct counting_run *run, const char *const *words, int64_t *values, struct assay_error *err);
-
 /* Programs of which one moves counters that the other does not, for `assay counters --selftest`. */
 struct countable_pair {
 	enum countable_kind kind; /* whose counters should move; of COUNTABLE_SOFTWARE only `event` */
-	const char *event;       /* or NULL: all of the kind */
-	const char *good, *bad;  /* names of countable_work() */
-	const char *what;        /* "false sharing against padded counters" */
+	const char *event;	  /* or NULL: all of the kind */
+	const char *good, *bad;	  /* names of countable_work() */
+	const char *what;	  /* "two threads that count in one cache line, against two lines" */
 };
 const struct countable_pair *countable_pairs(size_t *n);
 /* Does such a program's work; false: there is none of that name. Some ten milliseconds. */
 bool countable_work(const char *name);
+
+/* Whether an event of a plan moved as it should. */
+struct countable_verdict {
+	const char *event, *what; /* of the plan, of the pair */
+	int64_t good, bad;	  /* counts */
+	bool moves;
+};
+struct countable_verdicts {
+	struct countable_verdict *items; /* [n], to be freed */
+	size_t n, capacity;
+};
+
+/* Counts both programs of each pair. program[3]: words of a command that does countable_work() of the name that follows them. ASSAY_E_IO
+ * when nothing was counted. Adds to *out, zeroed at first. */
+enum assay_status countable_selftest(const struct counting_plan *plan, const char *const *program, struct countable_verdicts *out,
+				     struct assay_error *err);
 
 #endif

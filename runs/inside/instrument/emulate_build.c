@@ -3,6 +3,7 @@
 #include "base/embed.h"
 #include "base/mem.h"
 #include "runs/inside/emulate/wrapped.h"
+#include "runs/inside/instrument/launch.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static const char *const compile_flags[] = { "-fsanitize=thread", "-fsanitize-co
 /* gcc's own copies in a loop would not be seen. */
 static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign" };
 
-#define WRAP_FLAG(name) "-Wl,--wrap=" name,
+#define WRAP_FLAG(name)	  "-Wl,--wrap=" name,
 #define EXPORT_FLAG(name) "-Wl,--export-dynamic-symbol=" name,
 static const char *const wrap_flags[] = { WRAPPED(WRAP_FLAG) };
 static const char *const program_flags[] = { REPLACED(EXPORT_FLAG) "-pthread", "-ldl", "-fno-lto" };
@@ -29,10 +30,10 @@ void emulate_archive(const char **bytes, size_t *n)
 /* ---- words ---- */
 
 enum word_kind {
-	WORD_PLAIN,    /* for both steps */
+	WORD_PLAIN, /* for both steps */
 	WORD_SOURCE,
-	WORD_OBJECT,   /* an object, a library, or what only the linker understands */
-	WORD_LINK,     /* an option of linking */
+	WORD_OBJECT, /* an object, a library, or what only the linker understands */
+	WORD_LINK,   /* an option of linking */
 	WORD_OUTPUT,
 	WORD_LANGUAGE, /* -x */
 };
@@ -60,18 +61,33 @@ static bool stops_before_linking(const char *word)
 
 static bool takes_another(const char *word)
 {
-	static const char *const words[] = { "-o", "-x", "-I", "-L", "-l", "-D", "-U", "-include", "-imacros", "-isystem", "-iquote",
-					     "-idirafter", "-iprefix", "-isysroot", "--sysroot", "-MF", "-MT", "-MQ", "-Xlinker", "-Xclang",
-					     "-Xpreprocessor", "-Xassembler", "-T", "-u", "-z", "-e", "--param", "-arch", "-target", "-aux-info",
-					     "-mllvm", "-B" };
+	static const char *const words[] = { "-o",	    "-x",	 "-I",	     "-L",	"-l",	      "-D",	  "-U",
+					     "-include",    "-imacros",	 "-isystem", "-iquote", "-idirafter", "-iprefix", "-isysroot",
+					     "--sysroot",   "-MF",	 "-MT",	     "-MQ",	"-Xlinker",   "-Xclang",  "-Xpreprocessor",
+					     "-Xassembler", "-T",	 "-u",	     "-z",	"-e",	      "--param",  "-arch",
+					     "-target",	    "-aux-info", "-mllvm",   "-B" };
 
 	return is_one_of(word, words, COUNT(words));
 }
 
 static bool is_of_linking(const char *word)
 {
-	static const char *const words[] = { "-shared", "-rdynamic", "-pie", "-no-pie", "-s", "-static-libgcc", "-static-libstdc++", "-nostartfiles",
-					     "-nodefaultlibs", "-L", "-l", "-Xlinker", "-T", "-u", "-z", "-e" };
+	static const char *const words[] = { "-shared",
+					     "-rdynamic",
+					     "-pie",
+					     "-no-pie",
+					     "-s",
+					     "-static-libgcc",
+					     "-static-libstdc++",
+					     "-nostartfiles",
+					     "-nodefaultlibs",
+					     "-L",
+					     "-l",
+					     "-Xlinker",
+					     "-T",
+					     "-u",
+					     "-z",
+					     "-e" };
 
 	return is_one_of(word, words, COUNT(words)) || starts(word, "-l") || starts(word, "-L") || starts(word, "-Wl,") ||
 	       starts(word, "-fuse-ld=");
@@ -103,10 +119,16 @@ static enum word_kind kind_of(const char *word, const char *language)
 
 /* ---- what the command is ---- */
 
+struct word {
+	const char *const *words; /* [n] of the command: an option, and what it takes if that is apart */
+	size_t n;
+	enum word_kind kind;
+};
+
 struct command {
 	const char *const *compiler; /* [n_compiler], with what launches it */
 	size_t n_compiler;
-	const char *const *words; /* [n], what it gets */
+	struct word *words; /* [n], what it gets */
 	size_t n, sources, objects;
 	bool compiles_only, is_library, is_relocatable, is_gcc;
 };
@@ -118,29 +140,15 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* What stands behind a name such as cc: the file's own, free() it. */
-static char *program_named(const char *name)
-{
-	const char *path = getenv("PATH"), *end;
-	char *found = strchr(name, '/') ? realpath(name, NULL) : NULL;
-
-	for (; path && !found && !strchr(name, '/'); path = *end ? end + 1 : NULL) {
-		char *file;
-
-		end = strchrnul(path, ':');
-		file = mem_format("%.*s/%s", (int)(end - path), path, name);
-		found = realpath(file, NULL);
-		free(file);
-	}
-	return found ? found : mem_string(name);
-}
-
+/* By the file that a name such as cc leads to. */
 static bool is_gcc(const char *compiler)
 {
-	char *program = program_named(compiler);
-	const char *name = base_name(program);
+	struct assay_error ignored;
+	char *path = NULL, *program = launch_find(compiler, &path, &ignored) ? NULL : realpath(path, NULL);
+	const char *name = base_name(program ? program : compiler);
 	bool is = !strstr(name, "clang") && (strstr(name, "gcc") || strstr(name, "g++"));
 
+	free(path);
 	free(program);
 	return is;
 }
@@ -156,38 +164,40 @@ static enum assay_status check_word(const char *word, struct assay_error *err)
 {
 	if (strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0)
 		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation needs a program that is linked dynamically", word);
-	if (starts(word, "-fsanitize=") && (strstr(word, "address") || strstr(word, "thread") || strstr(word, "memory") || strstr(word, "leak")))
-		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation takes the place of such a sanitizer, both do not go together", word);
+	if (starts(word, "-fsanitize=") &&
+	    (strstr(word, "address") || strstr(word, "thread") || strstr(word, "memory") || strstr(word, "leak")))
+		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation takes the place of such a sanitizer; remove the option", word);
 	return ASSAY_OK;
 }
 
-static enum assay_status command_look(const char *const *words, size_t n, struct command *out, struct assay_error *err)
+/* *out is overwritten; free(out->words). */
+static enum assay_status command_parse(const char *const *words, size_t n, struct command *out, struct assay_error *err)
 {
 	static const char *const builders[] = { "make", "gmake", "cmake", "ninja", "meson", "sh", "bash" };
 	size_t first = launcher(words, n) + 1;
-	struct command c = { .compiler = words, .n_compiler = first, .words = words + first, .n = n - first };
+	struct command c = { .compiler = words, .n_compiler = first, .is_gcc = is_gcc(words[first - 1]) };
 	const char *language = "none";
 	enum assay_status st = ASSAY_OK;
 
+	*out = c;
 	if (is_one_of(base_name(words[first - 1]), builders, COUNT(builders)))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is no compiler: let it call this as its compiler, make CC='assay emulate build -- gcc'",
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "'%s' is not a compiler: let it call this as its compiler, make CC='assay emulate build -- gcc'",
 				  words[first - 1]);
-	c.is_gcc = is_gcc(words[first - 1]);
-	words += first;
-	n -= first;
-	for (size_t i = 0; i < n && !st; i++) {
+	c.words = mem_new(n, sizeof(*c.words));
+	for (size_t i = first; i < n && !st; i += c.words[c.n++].n) {
+		bool another = takes_another(words[i]) && i + 1 < n;
 		enum word_kind kind = kind_of(words[i], language);
 
 		st = check_word(words[i], err);
+		c.words[c.n] = (struct word){ words + i, another ? 2 : 1, kind };
 		c.compiles_only |= stops_before_linking(words[i]);
 		c.is_library |= strcmp(words[i], "-shared") == 0;
 		c.is_relocatable |= strcmp(words[i], "-r") == 0;
 		c.sources += kind == WORD_SOURCE;
 		c.objects += kind == WORD_OBJECT;
 		if (kind == WORD_LANGUAGE)
-			language = words[i][2] ? words[i] + 2 : i + 1 < n ? words[i + 1] : "none";
-		if (takes_another(words[i]))
-			i++;
+			language = words[i][2] ? words[i] + 2 : another ? words[i + 1] : "none";
 	}
 	*out = c;
 	return st;
@@ -223,30 +233,6 @@ static void step_add_object(struct emulate_step *step, const char *directory, si
 	free(path);
 }
 
-/* The source that comes `wanted`-th is compiled to an object; or, with SIZE_MAX, everything is linked. */
-static void split(const struct command *c, const char *directory, size_t wanted, struct emulate_step *step)
-{
-	const char *language = "none";
-	bool links = wanted == SIZE_MAX;
-	size_t source = 0;
-
-	for (size_t i = 0; i < c->n; i++) {
-		enum word_kind kind = kind_of(c->words[i], language);
-		bool another = takes_another(c->words[i]) && i + 1 < c->n;
-		bool wants = links ? kind != WORD_LANGUAGE && kind != WORD_SOURCE : kind == WORD_PLAIN || kind == WORD_LANGUAGE;
-
-		if (kind == WORD_LANGUAGE)
-			language = c->words[i][2] ? c->words[i] + 2 : another ? c->words[i + 1] : "none";
-		if (kind == WORD_SOURCE && links)
-			step_add_object(step, directory, source);
-		if (kind == WORD_SOURCE && source++ == wanted)
-			wants = true;
-		if (wants)
-			step_add_all(step, c->words + i, another ? 2 : 1);
-		i += another;
-	}
-}
-
 static void add_compile_flags(const struct command *c, struct emulate_step *step)
 {
 	step_add_all(step, compile_flags, COUNT(compile_flags));
@@ -260,7 +246,12 @@ static void compile_steps(const struct command *c, const char *directory, struct
 		struct emulate_step *step = step_new(plan);
 
 		step_add_all(step, c->compiler, c->n_compiler);
-		split(c, directory, i, step);
+		for (size_t w = 0, source = 0; w < c->n; w++) {
+			enum word_kind kind = c->words[w].kind;
+
+			if (kind == WORD_PLAIN || kind == WORD_LANGUAGE || (kind == WORD_SOURCE && source++ == i))
+				step_add_all(step, c->words[w].words, c->words[w].n);
+		}
 		add_compile_flags(c, step);
 		step_add(step, "-c");
 		step_add(step, "-o");
@@ -275,7 +266,12 @@ static void link_step(const struct command *c, const char *directory, struct emu
 	char *archive = mem_format("%s/%s", directory, EMULATE_ARCHIVE);
 
 	step_add_all(step, c->compiler, c->n_compiler);
-	split(c, directory, SIZE_MAX, step);
+	for (size_t w = 0, source = 0; w < c->n; w++) {
+		if (c->words[w].kind == WORD_SOURCE)
+			step_add_object(step, directory, source++);
+		else if (c->words[w].kind != WORD_LANGUAGE)
+			step_add_all(step, c->words[w].words, c->words[w].n);
+	}
 	if (!c->is_relocatable)
 		step_add_all(step, wrap_flags, COUNT(wrap_flags));
 	if (!c->is_relocatable && !c->is_library) {
@@ -294,21 +290,20 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 	enum assay_status st;
 
 	ASSAY_BUG_IF(n == 0);
-	st = command_look(words, n, &c, err);
-	if (st)
-		return st;
-	if (c.compiles_only || c.sources + c.objects == 0) {
+	st = command_parse(words, n, &c, err);
+	if (!st && (c.compiles_only || c.sources + c.objects == 0)) {
 		struct emulate_step *step = step_new(&plan);
 
 		step_add_all(step, words, n);
 		if (c.compiles_only)
 			add_compile_flags(&c, step);
-	} else {
+	} else if (!st) {
 		compile_steps(&c, directory, &plan);
 		link_step(&c, directory, &plan);
 	}
+	free(c.words);
 	*out = plan;
-	return ASSAY_OK;
+	return st;
 }
 
 void emulate_plan_release(struct emulate_plan *plan)

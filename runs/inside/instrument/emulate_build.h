@@ -1,5 +1,5 @@
-/* What `assay emulate build -- cc ...` makes of the words of a compiler: the same, with the flags that bring the emulation in. A command that
- * compiles and links is taken apart, for the flags of compiling would bring in the compiler's own library at linking. */
+/* What `assay emulate build -- cc ...` makes of the words of a compiler: the same, with the flags that bring the emulation in. A command
+ * that compiles and links is taken apart, for the flags of compiling would bring in the compiler's own library at linking. */
 #ifndef RUNS_INSTRUMENT_EMULATE_BUILD_H
 #define RUNS_INSTRUMENT_EMULATE_BUILD_H
 
@@ -18,7 +18,7 @@ struct emulate_step {
 struct emulate_plan {
 	struct emulate_step *steps; /* [n], one after the other */
 	size_t n, capacity;
-	bool links;                 /* the archive must be there */
+	bool links; /* the archive must be there */
 };
 
 /* words[n]: the compiler, then what it gets. `directory` is where EMULATE_ARCHIVE will be, and where objects between the steps go.

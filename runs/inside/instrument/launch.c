@@ -9,9 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum assay_status launch_program(char *const *words, char *const *environment, int *status, struct assay_error *err)
+extern char **environ;
+
+enum assay_status launch_program(char *const *words, int out, int *status, struct assay_error *err)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, interrupt, quit;
+	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t signals;
 	pid_t child = 0;
@@ -23,24 +26,42 @@ enum assay_status launch_program(char *const *words, char *const *environment, i
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigdefault(&attributes, &signals);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+	posix_spawn_file_actions_init(&actions);
+	if (out >= 0)
+		posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
 	sigaction(SIGINT, &ignore, &interrupt);
 	sigaction(SIGQUIT, &ignore, &quit);
-	failed = posix_spawnp(&child, words[0], NULL, &attributes, words, environment);
+	failed = posix_spawnp(&child, words[0], &actions, &attributes, words, environ);
 	while (!failed && waitpid(child, status, 0) < 0 && errno == EINTR)
 		;
 	sigaction(SIGINT, &interrupt, NULL);
 	sigaction(SIGQUIT, &quit, NULL);
 	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
 	return failed ? assay_fail_errno(err, failed, "cannot run '%s'", words[0]) : ASSAY_OK;
 }
 
-enum assay_status launch_succeeded(const char *program, int status, struct assay_error *err)
+enum assay_status launch_checked(char *const *words, struct assay_error *err)
 {
+	int status = 0;
+	enum assay_status st = launch_program(words, -1, &status, err);
+
+	if (st)
+		return st;
 	if (WIFSIGNALED(status))
-		return assay_fail(err, ASSAY_E_IO, "'%s' was ended by signal %d (%s)", program, WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return assay_fail(err, ASSAY_E_IO, "'%s' was killed by signal %d (%s)", words[0], WTERMSIG(status),
+				  strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status) != 0)
-		return assay_fail(err, ASSAY_E_IO, "'%s' ended with status %d", program, WEXITSTATUS(status));
+		return assay_fail(err, ASSAY_E_IO, "'%s' ended with status %d", words[0], WEXITSTATUS(status));
 	return ASSAY_OK;
+}
+
+void launch_variable(const char *name, const char *value)
+{
+	if (value)
+		setenv(name, value, 1);
+	else
+		unsetenv(name);
 }
 
 enum assay_status launch_find(const char *program, char **path, struct assay_error *err)

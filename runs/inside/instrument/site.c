@@ -1,20 +1,26 @@
 #include "runs/inside/instrument/site.h"
 
+#include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "runs/inside/changes/demangle.h"
 #include "runs/inside/changes/image.h"
 
+#include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SITE_BYTES    5u
-#define LIBRARY       "libassay-probe.so"
-#define FLAGS         "-g -fpatchable-function-entry=5"
+#define SITE_BYTES 5u
+#define LIBRARY	   "libassay-probe.so"
+#define FLAGS	   "-g -fpatchable-function-entry=5"
+#define BUILD_ID   "# build-id "
+#define SHOWN_MAX  4 /* places of a name that stands for several functions */
 
 /* ---- functions ---- */
 
 /* The bytes that gcc and clang leave; those of -fcf-protection come first. */
-static bool patchable(const struct image *image, uint64_t address)
+static bool is_patchable(const struct image *image, uint64_t address)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const unsigned char by_gcc[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, by_clang[] = { 0x0f, 0x1f, 0x44, 0x00, 0x08 };
@@ -44,7 +50,7 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->address > y->address) - (x->address < y->address);
 }
 
-static void functions_add(const struct image *image, struct site_module *out)
+static void read_functions(const struct image *image, struct site_module *out)
 {
 	size_t capacity = 0;
 
@@ -55,7 +61,7 @@ static void functions_add(const struct image *image, struct site_module *out)
 		if (symbol->kind != IMAGE_CODE || !symbol->name[0] || is_part(symbol->name))
 			continue;
 		site.name = mem_string(symbol->name);
-		site.patchable = patchable(image, symbol->address);
+		site.patchable = is_patchable(image, symbol->address);
 		out->patchable += site.patchable;
 		out->items = mem_grow(out->items, out->n, &capacity, sizeof(site));
 		out->items[out->n++] = site;
@@ -66,50 +72,46 @@ static void functions_add(const struct image *image, struct site_module *out)
 
 /* ---- what the file needs and has ---- */
 
-static const char *text_in(Elf *elf, const GElf_Shdr *header, size_t offset)
+static bool is_text(Elf *elf, const GElf_Shdr *header, size_t offset, const char *expected)
 {
 	const char *text = elf_strptr(elf, header->sh_link, offset);
 
-	return text ? text : "";
+	return text && strcmp(text, expected) == 0;
 }
 
-static void symbols_look(Elf *elf, Elf_Data *data, const GElf_Shdr *header, struct site_module *out)
+static void read_symbols(Elf *elf, Elf_Data *data, const GElf_Shdr *header, struct site_module *out)
 {
 	GElf_Sym symbol;
 
 	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
-		const char *name = text_in(elf, header, symbol.st_name);
-
-		if (symbol.st_shndx == SHN_UNDEF && strcmp(name, "__cyg_profile_func_enter") == 0)
-			out->instrumented = true;
-		if (symbol.st_shndx != SHN_UNDEF && strcmp(name, "_Unwind_RaiseException") == 0)
-			out->own_unwinder = true;
+		if (symbol.st_shndx == SHN_UNDEF)
+			out->instrumented |= is_text(elf, header, symbol.st_name, "__cyg_profile_func_enter");
+		else
+			out->own_unwinder |= is_text(elf, header, symbol.st_name, "_Unwind_RaiseException");
 	}
 }
 
-static void needs_look(Elf *elf, Elf_Data *data, const GElf_Shdr *header, struct site_module *out)
+static void read_needed(Elf *elf, Elf_Data *data, const GElf_Shdr *header, struct site_module *out)
 {
 	GElf_Dyn entry;
 
 	for (int i = 0; gelf_getdyn(data, i, &entry); i++)
-		if (entry.d_tag == DT_NEEDED && strcmp(text_in(elf, header, entry.d_un.d_val), LIBRARY) == 0)
-			out->linked = true;
+		out->linked |= entry.d_tag == DT_NEEDED && is_text(elf, header, entry.d_un.d_val, LIBRARY);
 }
 
-static void sections_look(Elf *elf, struct site_module *out)
+static void read_sections(Elf *elf, struct site_module *out)
 {
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-		Elf_Data *data = elf_getdata(section, NULL);
 		GElf_Shdr header;
+		Elf_Data *data;
 
-		if (!data || !gelf_getshdr(section, &header))
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM && header.sh_type != SHT_DYNAMIC))
 			continue;
-		if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
-			symbols_look(elf, data, &header, out);
-		if (header.sh_type == SHT_DYNAMIC) {
-			out->dynamic = true;
-			needs_look(elf, data, &header, out);
-		}
+		data = elf_getdata(section, NULL);
+		out->dynamic |= data && header.sh_type == SHT_DYNAMIC;
+		if (data)
+			(header.sh_type == SHT_DYNAMIC ? read_needed : read_symbols)(elf, data, &header, out);
 	}
 }
 
@@ -127,9 +129,12 @@ enum assay_status site_module_open(const char *path, struct site_module *out, st
 		return st;
 	made.path = mem_string(path);
 	snprintf(made.build_id, sizeof(made.build_id), "%s", image.build_id);
-	snprintf(made.id, sizeof(made.id), "%s%s", image.build_id[0] ? "" : "=", image.build_id[0] ? image.build_id : slash ? slash + 1 : path);
-	functions_add(&image, &made);
-	sections_look(image.elf, &made);
+	snprintf(made.id, sizeof(made.id), "%s%s", image.build_id[0] ? "" : "=",
+		 image.build_id[0] ? image.build_id
+		 : slash	   ? slash + 1
+				   : path);
+	read_functions(&image, &made);
+	read_sections(image.elf, &made);
 	image_release(&image);
 	*out = made;
 	return ASSAY_OK;
@@ -140,7 +145,8 @@ enum assay_status site_module_check(const struct site_module *module, struct ass
 	if (module->patchable == 0 && !module->instrumented)
 		return assay_fail(err, ASSAY_E_USAGE, "no function of '%s' can be probed: build it with " FLAGS, module->path);
 	if (!module->dynamic && !module->linked)
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is a static program, LD_PRELOAD does not reach it: link it dynamically", module->path);
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is a static program, which LD_PRELOAD cannot reach: link it dynamically",
+				  module->path);
 	return ASSAY_OK;
 }
 
@@ -151,4 +157,270 @@ void site_module_release(struct site_module *module)
 	free(module->items);
 	free(module->path);
 	*module = (struct site_module){ .path = NULL };
+}
+
+/* ---- selections ---- */
+
+static enum assay_status selection_add(struct site_selection *selection, const char *text, size_t n, const char *address,
+				       struct assay_error *err)
+{
+	struct site_wanted wanted = { .has_address = address };
+	char *end;
+
+	while (n && (text[n - 1] == ' ' || text[n - 1] == '\r'))
+		n--;
+	while (n && *text == ' ') {
+		text++;
+		n--;
+	}
+	if (!n)
+		return ASSAY_OK;
+	if (selection->n == SITE_NAMES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "more than %d functions are selected", SITE_NAMES_MAX);
+	errno = 0;
+	wanted.address = address ? strtoull(address, &end, 16) : 0;
+	if (address && (errno || strncmp(address, "0x", 2) != 0 || end == address + 2 || !strchr("\t ,\r", *end)))
+		return assay_fail(err, ASSAY_E_USAGE, "'%.*s' has no address after its name: 0x and hexadecimal digits", (int)n, text);
+	wanted.name = mem_bytes(text, n);
+	selection->items = mem_grow(selection->items, selection->n, &selection->capacity, sizeof(wanted));
+	selection->items[selection->n++] = wanted;
+	return ASSAY_OK;
+}
+
+/* A name may end with "@0xADDRESS". */
+static enum assay_status selection_add_name(struct site_selection *selection, const char *text, size_t n, struct assay_error *err)
+{
+	char *copy = mem_bytes(text, n), *address = strstr(copy, "@0x");
+	enum assay_status st = selection_add(selection, copy, address ? (size_t)(address - copy) : n, address ? address + 1 : NULL, err);
+
+	free(copy);
+	return st;
+}
+
+static enum assay_status selection_add_line(struct site_selection *selection, char *line, struct assay_error *err)
+{
+	char *tab = strchr(line, '\t');
+
+	if (strncmp(line, BUILD_ID, strlen(BUILD_ID)) == 0 && strcmp(line + strlen(BUILD_ID), "-") != 0)
+		snprintf(selection->build_id, sizeof(selection->build_id), "%s", line + strlen(BUILD_ID));
+	if (*line == '#')
+		return ASSAY_OK;
+	if (!tab)
+		return selection_add_name(selection, line, strlen(line), err);
+	return selection_add(selection, line, (size_t)(tab - line), tab + 1, err);
+}
+
+enum assay_status site_selection_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err)
+{
+	char *copy = mem_string(text);
+	enum assay_status st = ASSAY_OK;
+	size_t number = 1;
+
+	for (char *line = copy, *next; !st && line; line = next, number++) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		st = selection_add_line(selection, line, err);
+		if (st)
+			assay_context(err, "%s:%zu", name, number);
+	}
+	free(copy);
+	return st;
+}
+
+static enum assay_status selection_add_file(struct site_selection *selection, const char *path, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st = file_read(path, SITE_LIST_BYTES_MAX, &text, err);
+
+	if (!st)
+		st = site_selection_lines(selection, path, text.bytes ? text.bytes : "", err);
+	buf_release(&text);
+	return st;
+}
+
+enum assay_status site_selection_add(struct site_selection *selection, const char *text, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	const char *begin = text;
+	int depth = 0;
+
+	if (*text == '@')
+		return selection_add_file(selection, text + 1, err);
+	for (;; text++) {
+		depth += *text && strchr("(<[{", *text) ? 1 : *text && strchr(")>]}", *text) ? -1 : 0;
+		if (*text && (*text != ',' || depth > 0))
+			continue;
+		st = selection_add_name(selection, begin, (size_t)(text - begin), err);
+		if (st || !*text)
+			return st;
+		begin = text + 1;
+	}
+}
+
+void site_selection_release(struct site_selection *selection)
+{
+	for (size_t i = 0; i < selection->n; i++)
+		free(selection->items[i].name);
+	free(selection->items);
+	*selection = (struct site_selection){ .items = NULL };
+}
+
+/* ---- places ---- */
+
+/* Is the symbol the name, or a clone that the compiler made of it? */
+static bool is_clone_of(const char *symbol, const char *name)
+{
+	size_t n = strlen(name);
+
+	return strncmp(symbol, name, n) == 0 && (symbol[n] == '\0' || symbol[n] == '.');
+}
+
+/* "ns::f(int)" is meant by itself and by "ns::f". */
+static bool is_shown_as(const char *symbol, const char *name)
+{
+	char *shown;
+	size_t n = strlen(name);
+	bool same;
+
+	if (strncmp(symbol, "_Z", 2) != 0)
+		return false;
+	shown = demangle(symbol);
+	same = strncmp(shown, name, n) == 0 && (shown[n] == '\0' || shown[n] == '(');
+	free(shown);
+	return same;
+}
+
+struct places {
+	struct {
+		const struct site_module *module;
+		const struct site *site;
+	} * items;
+	size_t n, capacity, unpatchable;
+	const struct site_module *module; /* of the latter */
+	enum site_for whom;
+};
+
+static bool places_have(const struct places *p, const struct site_module *module, const struct site *site)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->items[i].module == module && p->items[i].site->address == site->address)
+			return true;
+	return false;
+}
+
+static void places_add(struct places *p, const struct site_module *module, const struct site_wanted *wanted, bool by_address, bool shown)
+{
+	for (size_t i = 0; i < module->n; i++) {
+		const struct site *site = &module->items[i];
+
+		if (by_address ? site->address != wanted->address : !(shown ? is_shown_as : is_clone_of)(site->name, wanted->name))
+			continue;
+		if (places_have(p, module, site))
+			continue; /* another name of the same code */
+		if (p->whom == SITE_FOR_PROBE && !site->patchable && !module->instrumented) {
+			p->unpatchable++;
+			p->module = module;
+			continue;
+		}
+		p->items = mem_grow(p->items, p->n, &p->capacity, sizeof(p->items[0]));
+		p->items[p->n].module = module;
+		p->items[p->n++].site = site;
+	}
+}
+
+static void places_search(struct places *p, const struct site_module *modules, size_t n, const struct site_selection *selection,
+			  const struct site_wanted *wanted)
+{
+	p->n = p->unpatchable = 0;
+	for (int shown = 0; shown < 2 && !p->n && !p->unpatchable; shown++)
+		for (size_t m = 0; m < n; m++) {
+			bool same = !selection->build_id[0] || strcmp(modules[m].build_id, selection->build_id) == 0;
+
+			places_add(p, &modules[m], wanted, wanted->has_address && same, shown);
+		}
+}
+
+static enum assay_status not_found(const struct site_module *modules, size_t n, const struct site_wanted *wanted, struct assay_error *err)
+{
+	const char **names = NULL, *nearest;
+	size_t n_names = 0, capacity = 0;
+	enum assay_status st;
+
+	for (size_t m = 0; m < n; m++)
+		for (size_t i = 0; i < modules[m].n; i++) {
+			names = mem_grow(names, n_names, &capacity, sizeof(*names));
+			names[n_names++] = modules[m].items[i].name;
+		}
+	nearest = text_nearest(wanted->name, names, n_names);
+	st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no function '%s' in '%s'%s%s%s%s (it may be inlined wherever it is called)",
+			wanted->name, modules[0].path, n > 1 ? " and the other modules" : "", nearest ? "; did you mean '" : "",
+			nearest ? nearest : "", nearest ? "'?" : "");
+	free(names);
+	return st;
+}
+
+/* Do several functions have the very same symbol (static ones of different files)? Clones and overloads have symbols of their own. */
+static enum assay_status check_alone(const struct places *p, const struct site_wanted *wanted, struct assay_error *err)
+{
+	struct buf where = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+	size_t same = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		bool twice = false;
+
+		for (size_t k = 0; k < p->n; k++)
+			twice = twice || (k != i && p->items[i].module == p->items[k].module &&
+					  strcmp(p->items[i].site->name, p->items[k].site->name) == 0);
+		if (twice && same++ < SHOWN_MAX)
+			buf_format(&where, "%s%s@0x%llx", where.size ? ", " : "", p->items[i].site->name,
+				   (unsigned long long)p->items[i].site->address);
+	}
+	if (same && !wanted->has_address)
+		st = assay_fail(err, ASSAY_E_USAGE, "%zu functions of '%s' are called '%s': choose one of %s%s", same,
+				p->items[0].module->path, wanted->name, where.bytes, same > SHOWN_MAX ? "..." : "");
+	buf_release(&where);
+	return st;
+}
+
+/* Unless it is there already: several names may mean one place. */
+static bool write_line(const struct site_module *module, const struct site *site, struct buf *out)
+{
+	char *line = mem_format("f %llx %s %s\n", (unsigned long long)site->address, module->id, site->name);
+	bool new = !out->size || !strstr(out->bytes, line);
+
+	if (new)
+		buf_text(out, line);
+	free(line);
+	return new;
+}
+
+enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_for whom,
+			    struct buf *out, size_t *listed, struct assay_error *err)
+{
+	struct places p = { .whom = whom };
+	enum assay_status st = ASSAY_OK;
+	size_t lines = 0;
+
+	ASSAY_BUG_IF(n == 0);
+	for (size_t w = 0; w < selection->n && !st; w++) {
+		const struct site_wanted *wanted = &selection->items[w];
+
+		places_search(&p, modules, n, selection, wanted);
+		if (!p.n && p.unpatchable)
+			st = assay_fail(err, ASSAY_E_USAGE,
+					"'%s' of '%s' cannot be probed: build all of it with -g -fpatchable-function-entry=5", wanted->name,
+					p.module->path);
+		else if (!p.n)
+			st = not_found(modules, n, wanted, err);
+		else if (whom == SITE_FOR_PROBE)
+			st = check_alone(&p, wanted, err);
+		for (size_t i = 0; i < p.n && !st; i++)
+			lines += write_line(p.items[i].module, p.items[i].site, out);
+	}
+	if (listed)
+		*listed = lines;
+	free(p.items);
+	return st;
 }

@@ -9,27 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SITE_MODULE_BYTES    300
-#define SITE_NAMES_MAX       65536
-#define SITE_LIST_BYTES_MAX  (64u << 20)
+#define SITE_MODULE_BYTES   300
+#define SITE_NAMES_MAX	    65536
+#define SITE_LIST_BYTES_MAX (64u << 20)
 
 struct site {
-	char *name;       /* the symbol */
+	char *name;	  /* the symbol */
 	uint64_t address; /* in the file */
-	bool patchable;   /* -fpatchable-function-entry=5 has left room at its beginning */
+	bool patchable;	  /* -fpatchable-function-entry=5 has left room at its beginning */
 };
 
 /* A file, as the probe sees it. */
 struct site_module {
 	char *path;
-	char id[SITE_MODULE_BYTES]; /* build-id in hexadecimal digits, or "=" and the file's name */
+	char id[SITE_MODULE_BYTES];	  /* build-id in hexadecimal digits, or "=" and the file's name */
 	char build_id[SITE_MODULE_BYTES]; /* "" when it has none */
-	struct site *items;         /* [n], functions that are defined here, by name, then address */
+	struct site *items;		  /* [n], functions that are defined here, by name, then address */
 	size_t n, patchable;
-	bool instrumented;          /* calls __cyg_profile_func_enter */
-	bool linked;                /* needs libassay-probe.so itself */
-	bool dynamic;               /* a program with an interpreter, or a library: LD_PRELOAD reaches it */
-	bool own_unwinder;          /* has libgcc's unwinder inside: exceptions cannot be followed */
+	bool instrumented; /* calls __cyg_profile_func_enter */
+	bool linked;	   /* needs libassay-probe.so itself */
+	bool dynamic;	   /* a program with an interpreter, or a library: LD_PRELOAD reaches it */
+	bool own_unwinder; /* has libgcc's unwinder inside: exceptions cannot be followed */
 };
 
 /* *out is overwritten; site_module_release() it. Errors name what is wrong with the file and what to do: not ELF, another machine,
@@ -43,9 +43,9 @@ void site_module_release(struct site_module *module); /* accepts zeroed */
 struct site_selection {
 	struct site_wanted {
 		char *name;
-		uint64_t address;   /* in a file of that build-id */
+		uint64_t address; /* in a file of that build-id */
 		bool has_address;
-	} *items;                   /* [n] */
+	} * items; /* [n] */
 	size_t n, capacity;
 	char build_id[SITE_MODULE_BYTES]; /* of what the addresses are for; "" when not said */
 };
@@ -58,10 +58,10 @@ enum assay_status site_selection_lines(struct site_selection *selection, const c
 void site_selection_release(struct site_selection *selection); /* accepts zeroed */
 
 /* The list for the probe: of each wanted function all places in the n modules, clones (.constprop, .isra, .part) with it. A name that
- * is nowhere, that several functions have, or that cannot be probed is an error that says what there is instead; for the emulation, which goes by
- * names, the last two do not count. Appends to *out; *listed (may be NULL): lines. */
+ * is nowhere, that several functions have, or that cannot be probed is an error that says what there is instead; for the emulation, which
+ * goes by names, the last two do not count. Appends to *out; *listed (may be NULL): lines. */
 enum site_for { SITE_FOR_PROBE, SITE_FOR_EMULATION };
-enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_for whom, struct buf *out,
-			    size_t *listed, struct assay_error *err);
+enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_for whom,
+			    struct buf *out, size_t *listed, struct assay_error *err);
 
 #endif
