@@ -108,7 +108,7 @@ static void test_level_is_the_means(void **state)
 	(void)state;
 	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 310, .cost_counted = 2, .cost_clock = 40 };
 	for (unsigned i = 0; i < 20000; i++) {
-		x = mixed(x + i);
+		x = hash_mix(x + i);
 		changes += probe_level_adapt(&t, &s, 1 + (x >> 44) / (1 + i % 700));
 		assert_int_equal(s.level, level_for(s.mean));
 	}

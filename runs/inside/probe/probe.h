@@ -16,69 +16,70 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_VERSION    "1"          /* of the environment variables and the list; the command that starts us says which version it speaks */
-#define PROBE_DEPTH_MAX  16384u       /* sampled invocations that are active in a thread; deeper ones are not sampled */
-#define PROBE_LEVEL_MAX  16u          /* at least 1 call in 2^16 */
+#define PROBE_VERSION	   "1"	  /* of the environment variables and the list; the command that starts us says which version it speaks */
+#define PROBE_DEPTH_MAX	   16384u /* sampled invocations that are active in a thread; deeper ones are not sampled */
+#define PROBE_LEVEL_MAX	   16u	  /* at least 1 call in 2^16 */
 #define PROBE_SOFTWARE_MAX 8u
-#define PROBE_NEAR       256u         /* functions whose calls are counted in thread-local storage itself: one instruction */
-#define PROBE_EXPORT     __attribute__((visibility("default")))
-#define PROBE_TLS        __attribute__((tls_model("initial-exec")))
-#define PROBE_KEEPS      __attribute__((no_caller_saved_registers)) /* for functions that call nothing: they save what they use, all but %rax */
+#define PROBE_NEAR	   256u /* functions whose calls are counted in thread-local storage itself: one instruction */
+#define PROBE_EXPORT	   __attribute__((visibility("default")))
+#define PROBE_TLS	   __attribute__((tls_model("initial-exec")))
+#define PROBE_KEEPS	   __attribute__((no_caller_saved_registers)) /* for functions that call nothing: they save what they use, all but %rax \
+								       */
 
 /* An invocation that is being measured. */
 struct probe_frame {
-	uintptr_t *slot;        /* where its return address was on the stack; with -finstrument-functions: below its frame */
-	uintptr_t back;         /* the return address; 0: the slot was not touched */
+	uintptr_t *slot; /* where its return address was on the stack; with -finstrument-functions: below its frame */
+	uintptr_t back;	 /* the return address; 0: the slot was not touched */
 	uint32_t function;
-	uint32_t level;         /* it stands for 2^level calls */
-	bool bare;              /* the return address is in its place: an exception may pass */
-	bool silent;            /* not to be recorded: it began before a fork() */
-	uint32_t inner, outer;  /* with -finstrument-functions: calls of the function in it that are not measured; its frame below, + 1 */
+	uint32_t level;	       /* it stands for 2^level calls */
+	bool bare;	       /* the return address is in its place: an exception may pass */
+	bool silent;	       /* not to be recorded: it began before a fork() */
+	uint32_t inner, outer; /* with -finstrument-functions: calls of the function in it that are not measured; its frame below, + 1 */
 	uint64_t ordinal, start;
-	uint64_t paused;        /* the thread's value at the beginning */
-	uint64_t nested;        /* ticks in selected functions that it called, as far as is known */
-	uint64_t counters[];    /* [n_counters], at its beginning */
+	uint64_t paused;     /* the thread's value at the beginning */
+	uint64_t nested;     /* ticks in selected functions that it called, as far as is known */
+	uint64_t counters[]; /* [n_counters], at its beginning */
 };
 
 /* What a thread knows about a function. */
 struct probe_state {
-	uint64_t next;          /* ordinal of the call that is sampled next */
-	uint64_t mean;          /* ticks of an invocation without nested ones, moving */
+	uint64_t next;		      /* ordinal of the call that is sampled next */
+	uint64_t mean;		      /* ticks of an invocation without nested ones, moving */
 	uint64_t mean_low, mean_high; /* the level stays as long as mean_low <= mean < mean_high */
-	uint64_t last, last_ordinal; /* where the latest call whose length was weighed began; 0: none */
-	uint32_t level;         /* 1 call in 2^level is sampled */
-	uint32_t open;          /* with -finstrument-functions: the function's uppermost frame, + 1 */
+	uint64_t last, last_ordinal;  /* where the latest call whose length was weighed began; 0: none */
+	uint32_t level;		      /* 1 call in 2^level is sampled */
+	uint32_t open;		      /* with -finstrument-functions: the function's uppermost frame, + 1 */
 };
 
-/* Events of the kernel in one group, the leader first. The program may have closed a descriptor, and opened another file at that number; the id
- * tells. */
+/* Events of the kernel in one group, the leader first. The program may have closed a descriptor, and opened another file at that number;
+ * the id tells. */
 struct probe_software {
 	int files[PROBE_SOFTWARE_MAX];
 	uint64_t ids[PROBE_SOFTWARE_MAX];
 };
 
 struct probe_thread {
-	volatile uintptr_t busy;   /* the slot of the hook that is at work, 0: none */
+	volatile uintptr_t busy; /* the slot of the hook that is at work, 0: none */
 	uint32_t depth;
-	uint32_t begun;            /* functions that were called at all are below this number */
+	uint32_t begun;			  /* functions that were called at all are below this number */
 	uintptr_t stack_low, stack_bytes; /* calls on other stacks are counted, not measured */
-	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] */
-	unsigned char *frames;     /* [PROBE_DEPTH_MAX] of probe.frame_bytes */
-	uint64_t paused;           /* ticks that the probe itself took for long work: no invocation's */
-	int32_t *near, *far;       /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: calls until the one that is sampled */
+	struct probe_state *states;	  /* [RECORD_FUNCTIONS_MAX] */
+	unsigned char *frames;		  /* [PROBE_DEPTH_MAX] of probe.frame_bytes */
+	uint64_t paused;		  /* ticks that the probe itself took for long work: no invocation's */
+	int32_t *near, *far;		  /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: calls until the one that is sampled */
 	struct record_thread record;
-	uint32_t sparse;           /* functions with a level above 0 */
-	uint32_t unused;           /* the thread has ended, and another one may have this */
-	uint32_t ended_rounds;     /* of destructors of thread-specific data */
-	struct probe_thread *next; /* in probe_threads */
-	bool counting;             /* it has an event set */
-	int event_set;             /* PAPI's */
+	uint32_t sparse;		/* functions with a level above 0 */
+	uint32_t unused;		/* the thread has ended, and another one may have this */
+	uint32_t ended_rounds;		/* of destructors of thread-specific data */
+	struct probe_thread *next;	/* in probe_threads */
+	bool counting;			/* it has an event set */
+	int event_set;			/* PAPI's */
 	struct probe_software software; /* the kernel's events */
 };
 
 /* A function of the list in this process. */
 struct probe_function {
-	uint64_t seed;          /* which of its calls are sampled follows from this and the ordinal alone */
+	uint64_t seed; /* which of its calls are sampled follows from this and the ordinal alone */
 	uintptr_t address;
 };
 
@@ -88,11 +89,11 @@ struct probe {
 	uint32_t n_functions;
 	uint32_t frame_bytes;
 	uint32_t n_counters;
-	uint32_t threads;       /* alive */
-	uint64_t budget_ppm;    /* overhead that is allowed, in millionths */
+	uint32_t threads;		     /* alive */
+	uint64_t budget_ppm;		     /* overhead that is allowed, in millionths */
 	uint64_t cost_sampled, cost_counted; /* in ticks: of a sampled call, of a call that is only counted */
-	uint64_t cost_clock;    /* of the one look at the clock that is in every duration */
-	int patching_refused;   /* errno */
+	uint64_t cost_clock;		     /* of the one look at the clock that is in every duration */
+	int patching_refused;		     /* errno */
 };
 
 extern struct probe probe;
@@ -157,7 +158,7 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 /* probe_level.c, general registers only. */
 uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone);
 bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone); /* true: the level has changed */
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* the first sampled ordinal from this one on */
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from);	       /* the first sampled ordinal from this one on */
 
 /* probe_thread.c */
 struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* the calling thread; NULL: begun already, or no memory */
@@ -165,7 +166,7 @@ void probe_thread_start(void); /* the same, for a thread that is counted in prob
 void probe_threads_end(void);
 void probe_thread_init(void);
 void probe_child(struct probe_thread *t); /* the first call in a forked child */
-void probe_child_begin(void); /* the same, when something else comes before its first call; does nothing in other processes */
+void probe_child_begin(void);		  /* the same, when something else comes before its first call; does nothing in other processes */
 
 /* probe_counters.c */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
@@ -186,8 +187,8 @@ struct probe_list {
 	size_t n;
 };
 bool probe_list_read(const char *path, struct probe_list *out); /* false: it has said why */
-/* text[n] with a NUL after it, which is changed and must stay; out->items has room for as many entries as there are lines. Returns the number
- * of the first line that begins like a function's and is not one; 0: there is none. */
+/* text[n] with a NUL after it, which is changed and must stay; out->items has room for as many entries as there are lines. Returns the
+ * number of the first line that begins like a function's and is not one; 0: there is none. */
 size_t probe_list_parse(char *text, size_t n, struct probe_list *out);
 
 /* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
@@ -197,7 +198,7 @@ void probe_modules_scan(const struct probe_list *list);
 void *probe_library(const char *file, int mode); /* dlopen() for ourselves: nothing is looked for in it */
 
 /* probe_start.c */
-bool probe_begin(void);  /* opens the file of samples when the first function is found; false: it cannot be written */
+bool probe_begin(void);	 /* opens the file of samples when the first function is found; false: it cannot be written */
 void probe_loaded(void); /* modules have come */
 void probe_say(const char *text, const char *more, int errnum);
 

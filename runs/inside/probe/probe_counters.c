@@ -1,5 +1,5 @@
-/* Counters of a thread: the processor's through PAPI, one event set a thread; the kernel's in one group of events, without PAPI, which has nothing where
- * it does not know the processor. PAPI is looked for when counters are wanted, so that programs need it for nothing else. */
+/* Counters of a thread: the processor's through PAPI, one event set a thread; the kernel's in one group of events, without PAPI, which has
+ * nothing where it does not know the processor. PAPI is looked for when counters are wanted, so that programs need it for nothing else. */
 #include "runs/inside/probe/probe.h"
 #include "fleet/counting/refused.h"
 #include "fleet/counting/software.h"
@@ -38,7 +38,9 @@ static int software_allowed(const char *const *names, uint32_t n)
 
 static int software_open(const char *name, int group)
 {
-	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .read_format = PERF_FORMAT_GROUP, .exclude_hv = 1 };
+	struct perf_event_attr event = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .read_format = PERF_FORMAT_GROUP, .exclude_hv = 1
+	};
 	size_t row = software_event(name);
 	int file, high;
 
@@ -97,7 +99,8 @@ static int software_start(const char *const *names, uint32_t n, struct probe_sof
 	return 0;
 }
 
-/* False: the events are no longer there. That is checked first, for reading from a pipe or a socket of the program's would take something away. */
+/* False: the events are no longer there. That is checked first, for reading from a pipe or a socket of the program's would take something
+ * away. */
 static bool software_read(const struct probe_software *software, uint32_t n, uint64_t *values)
 {
 	uint64_t group[1 + PROBE_SOFTWARE_MAX];
@@ -157,12 +160,18 @@ static bool papi_find(void)
 		const char *name;
 		void *at;
 	} rows[] = {
-		{ "PAPI_library_init", &papi.library_init },       { "PAPI_thread_init", &papi.thread_init },
-		{ "PAPI_register_thread", &papi.register_thread }, { "PAPI_unregister_thread", &papi.unregister_thread },
-		{ "PAPI_create_eventset", &papi.create_eventset }, { "PAPI_add_named_event", &papi.add_named_event },
-		{ "PAPI_start", &papi.start },                     { "PAPI_stop", &papi.stop },
-		{ "PAPI_read", &papi.read },                       { "PAPI_cleanup_eventset", &papi.cleanup_eventset },
-		{ "PAPI_destroy_eventset", &papi.destroy_eventset }, { "PAPI_strerror", &papi.strerror },
+		{ "PAPI_library_init", &papi.library_init },
+		{ "PAPI_thread_init", &papi.thread_init },
+		{ "PAPI_register_thread", &papi.register_thread },
+		{ "PAPI_unregister_thread", &papi.unregister_thread },
+		{ "PAPI_create_eventset", &papi.create_eventset },
+		{ "PAPI_add_named_event", &papi.add_named_event },
+		{ "PAPI_start", &papi.start },
+		{ "PAPI_stop", &papi.stop },
+		{ "PAPI_read", &papi.read },
+		{ "PAPI_cleanup_eventset", &papi.cleanup_eventset },
+		{ "PAPI_destroy_eventset", &papi.destroy_eventset },
+		{ "PAPI_strerror", &papi.strerror },
 	};
 	void *library = probe_library("libpapi.so.7.0", RTLD_NOW | RTLD_LOCAL);
 

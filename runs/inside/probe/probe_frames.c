@@ -1,22 +1,22 @@
-/* The thread's shadow stack, whatever happens at a hook: threads and children that begin, frames that are dead, counters to read, pieces of
- * the file to take. Compiled for general registers alone: arguments and results in vector registers stay where they are, and whatever may
- * touch those goes through probe_saved(). */
+/* The thread's shadow stack in every case: threads and children that begin, dead frames, counters to read, pieces of the file to reserve.
+ * And the fall-back's hooks. Compiled for general registers alone: arguments and results in vector registers stay where they are, and code
+ * that may touch those is called by probe_saved(). */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
 
 #define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX) /* a power of two */
 
-/* ---- what leaves this file: system calls may fail there, and errno is the program's ---- */
+/* ---- calls into other files: system calls may fail there, and errno is the program's ---- */
 
 static uint64_t call_begin(void *slot, void *unused)
 {
-	const uintptr_t stack_guess = 8u << 20; /* of a thread that nobody told us about */
+	const uintptr_t stack_guess = 8u << 20; /* for a thread that began without us */
 	uintptr_t at = (uintptr_t)slot;
 	int kept = errno;
 
 	(void)unused;
-	probe_child_begin(); /* forked by a thread that nobody told us about: its counters are the child's */
+	probe_child_begin(); /* forked by a thread that began without us: its counters are the child's */
 	if (probe_thread_begin(at > stack_guess ? at - stack_guess : 0, at + stack_guess))
 		__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
 	errno = kept;
@@ -48,8 +48,8 @@ static uint64_t call_read(void *t, void *values)
 	return 0;
 }
 
-/* What we do for long is not what the program does. */
-static uint64_t paused(struct probe_thread *t, uint64_t (*function)(void *, void *), void *argument)
+/* Our long work does not count as the program's time. */
+static uint64_t call_paused(struct probe_thread *t, uint64_t (*function)(void *, void *), void *argument)
 {
 	uint64_t before = record_ticks(), result = probe_saved(function, t, argument);
 
@@ -60,7 +60,7 @@ static uint64_t paused(struct probe_thread *t, uint64_t (*function)(void *, void
 static void counters_read(struct probe_thread *t, uint64_t *values)
 {
 	if (t->counting)
-		paused(t, call_read, values);
+		call_paused(t, call_read, values);
 	else
 		for (uint32_t i = 0; i < probe.n_counters; i++)
 			values[i] = UINT64_MAX;
@@ -68,8 +68,8 @@ static void counters_read(struct probe_thread *t, uint64_t *values)
 
 /* ---- which call comes next ---- */
 
-/* Counts down to the first sampled call behind `ordinal`, the latest one. */
-static void schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal)
+/* Counts down to the first sampled call after `ordinal`, the latest one. */
+static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal)
 {
 	struct probe_state *s = &t->states[function];
 
@@ -77,24 +77,24 @@ static void schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal
 	*probe_countdown(t, function) = (int32_t)(s->next - ordinal - 1);
 }
 
-/* Of the latest call. Below zero are calls that came while a hook of this thread was at work. */
-static uint64_t ordinal_of(const struct probe_thread *t, uint32_t function)
+/* The latest call's ordinal. Below zero are calls that came while a hook of this thread was at work. */
+static uint64_t call_ordinal(const struct probe_thread *t, uint32_t function)
 {
 	return t->states[function].next + (uint64_t)(-1 - (int64_t)*probe_countdown(t, function));
 }
 
 /* ---- the end of an invocation ---- */
 
-static struct record_sample *room(struct probe_thread *t)
+static struct record_sample *sample_room(struct probe_thread *t)
 {
 	if ((size_t)(t->record.end - t->record.next) < probe.writer.sample_bytes &&
-	    (record_drops(&probe.writer, &t->record) || !paused(t, call_take, NULL)))
+	    (record_drops(&probe.writer, &t->record) || !call_paused(t, call_take, NULL)))
 		return NULL;
 	return record_begin(&probe.writer, &t->record);
 }
 
-/* What went backwards was not counted: an estimate between two readings of a shared register, or a counter of the whole process that
- * another thread's start set to zero (PAPI's software-defined ones). A first reading that failed is the largest number. */
+/* A counter that went backwards was not counted: it is an estimate between two readings of a shared register, or one of the whole process
+ * that another thread's start set to zero (PAPI's software-defined ones). A first reading that failed is the largest number. */
 static void counters_store(struct probe_thread *t, const struct probe_frame *frame, struct record_sample *sample)
 {
 	counters_read(t, sample->counters);
@@ -105,8 +105,8 @@ static void counters_store(struct probe_thread *t, const struct probe_frame *fra
 			sample->counters[i] -= frame->counters[i];
 }
 
-/* The uppermost frame, which is off the stack already (t->depth is its place). */
-static void store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration, uint32_t flags)
+/* The uppermost frame, which has left the stack already (t->depth is its place). */
+static void sample_store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration, uint32_t flags)
 {
 	const struct record_sample head = {
 		.function = frame->function,
@@ -118,7 +118,7 @@ static void store(struct probe_thread *t, const struct probe_frame *frame, uint6
 		.threads = __atomic_load_n(&probe.threads, __ATOMIC_RELAXED),
 		.flags = flags | (t->sparse ? RECORD_ESTIMATED : 0),
 	};
-	struct record_sample *sample = room(t);
+	struct record_sample *sample = sample_room(t);
 
 	if (!sample)
 		return;
@@ -131,7 +131,7 @@ static void store(struct probe_thread *t, const struct probe_frame *frame, uint6
 	record_commit(&probe.writer, &t->record);
 }
 
-static void pop(struct probe_thread *t, uint64_t now, uint32_t flags)
+static void frame_pop(struct probe_thread *t, uint64_t now, uint32_t flags)
 {
 	struct probe_frame *frame = probe_frame_at(t, t->depth - 1);
 	struct probe_state *s = &t->states[frame->function];
@@ -143,14 +143,13 @@ static void pop(struct probe_thread *t, uint64_t now, uint32_t flags)
 	s->open = frame->outer;
 	if (frame->silent)
 		return;
-	store(t, frame, duration, flags);
+	sample_store(t, frame, duration, flags);
 	if (t->depth)
 		probe_frame_at(t, t->depth - 1)->nested += (alone << frame->level) + frame->nested;
 	if (probe_level_adapt(t, s, probe_level_bound(s, frame, alone)))
-		schedule(t, frame->function, ordinal_of(t, frame->function));
+		call_schedule(t, frame->function, call_ordinal(t, frame->function));
 }
 
-/* Left by a long jump, and something else stands there by now. */
 bool probe_overwritten(const struct probe_frame *frame)
 {
 	return frame->back && *frame->slot != (frame->bare ? frame->back : (uintptr_t)probe_return);
@@ -163,7 +162,7 @@ void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 
 		if ((top->slot > slot || (top->slot == slot && !inclusive)) && !probe_overwritten(top))
 			return;
-		pop(t, record_ticks(), RECORD_UNWOUND);
+		frame_pop(t, record_ticks(), RECORD_UNWOUND);
 	}
 }
 
@@ -175,15 +174,15 @@ static bool on_own_stack(const struct probe_thread *t, const uintptr_t *slot)
 	return (uintptr_t)slot - t->stack_low < t->stack_bytes;
 }
 
-/* A hook of this thread is at work below us, or on the stack that a handler of signals has interrupted. One that was left by a long
- * jump is not: its stack is gone. */
-static bool busy(const struct probe_thread *t, const uintptr_t *slot)
+/* A hook of this thread is at work below us, or on the stack that a signal handler has interrupted. One that was left by a long jump is
+ * not: its stack is gone. */
+static bool hook_is_busy(const struct probe_thread *t, const uintptr_t *slot)
 {
 	return t->busy && ((uintptr_t)slot < t->busy || !on_own_stack(t, slot));
 }
 
 /* The function was called, and this call is to be measured. */
-static void push(struct probe_thread *t, uint32_t function, uintptr_t *slot, bool instrumented)
+static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slot, bool instrumented)
 {
 	struct probe_state *s = &t->states[function];
 	struct probe_frame *frame;
@@ -195,15 +194,15 @@ static void push(struct probe_thread *t, uint32_t function, uintptr_t *slot, boo
 	frame->level = s->level;
 	frame->bare = frame->silent = false;
 	frame->nested = 0;
-	frame->ordinal = ordinal_of(t, function);
+	frame->ordinal = call_ordinal(t, function);
 	frame->inner = 0;
 	frame->outer = s->open;
-	schedule(t, function, frame->ordinal);
+	call_schedule(t, function, frame->ordinal);
 	if (probe.n_counters)
 		counters_read(t, frame->counters);
 	frame->paused = t->paused;
 	frame->start = record_ticks();
-	probe_barrier(); /* a handler of signals may jump away from here on: the frame is whole */
+	probe_barrier(); /* a signal handler may jump away from here on: the frame is whole */
 	t->depth++;
 	if (!instrumented)
 		*slot = (uintptr_t)probe_return;
@@ -211,31 +210,32 @@ static void push(struct probe_thread *t, uint32_t function, uintptr_t *slot, boo
 		s->open = t->depth;
 }
 
-/* It is to be measured, but cannot be: the stack is another one, or there is no more room. */
-static bool pass(struct probe_thread *t, uint32_t function, const uintptr_t *slot)
+/* It is to be measured, but cannot be: the stack is another one, or is full. */
+static bool call_pass(struct probe_thread *t, uint32_t function, const uintptr_t *slot)
 {
 	if (on_own_stack(t, slot) && t->depth < PROBE_DEPTH_MAX)
 		return false;
-	schedule(t, function, ordinal_of(t, function));
+	call_schedule(t, function, call_ordinal(t, function));
 	return true;
 }
 
-/* This call is the thread's first: its state. It was counted where a thread without tables counts. */
-static struct probe_thread *begin(uint32_t function, uintptr_t *slot)
+/* The state of a thread whose first call this is: the call was counted where threads without tables count. */
+static struct probe_thread *thread_first_call(uint32_t function, uintptr_t *slot)
 {
-	struct probe_thread *t = (struct probe_thread *)(uintptr_t)probe_saved(call_begin, slot, NULL); /* NOLINT: as the trampoline hands it on */
+	struct probe_thread *t =
+	    (struct probe_thread *)(uintptr_t)probe_saved(call_begin, slot, NULL); /* NOLINT: as the trampoline hands it on */
 
 	if (t->far && function >= PROBE_NEAR)
 		--*probe_countdown(t, function);
 	return t;
 }
 
-/* The thread's state, with its hooks to us alone; NULL: this call is not ours to measure. */
-static struct probe_thread *hold(uint32_t function, uintptr_t *slot)
+/* The thread's state, while its other hooks do nothing; NULL: this call must not be measured. */
+static struct probe_thread *hook_begin(uint32_t function, uintptr_t *slot)
 {
-	struct probe_thread *t = probe_self ? probe_self : begin(function, slot);
+	struct probe_thread *t = probe_self ? probe_self : thread_first_call(function, slot);
 
-	if (busy(t, slot))
+	if (hook_is_busy(t, slot))
 		return NULL;
 	t->busy = (uintptr_t)slot;
 	probe_barrier();
@@ -244,7 +244,7 @@ static struct probe_thread *hold(uint32_t function, uintptr_t *slot)
 	return t;
 }
 
-static void let_go(struct probe_thread *t)
+static void hook_end(struct probe_thread *t)
 {
 	probe_barrier();
 	t->busy = 0;
@@ -252,22 +252,22 @@ static void let_go(struct probe_thread *t)
 
 void probe_enter_slowly(uint32_t function, uintptr_t *slot)
 {
-	struct probe_thread *t = hold(function, slot);
+	struct probe_thread *t = hook_begin(function, slot);
 
 	if (!t)
 		return;
 	if (function >= t->begun)
 		t->begun = function + 1;
-	if (!pass(t, function, slot)) {
+	if (!call_pass(t, function, slot)) {
 		/* At the same slot a tail call has our address there, and nests; otherwise that frame is dead. */
 		probe_prune(t, slot, *slot != (uintptr_t)probe_return);
-		push(t, function, slot, false);
+		frame_push(t, function, slot, false);
 	}
-	let_go(t);
+	hook_end(t);
 }
 
-/* Never but when a program changes its stack in a way that looked like dead frames: those that were taken off are still there. */
-static uintptr_t find_lost(const struct probe_thread *t, const uintptr_t *slot)
+/* Only after a program changed its stack in a way that looked like dead frames: frames that were popped are still there. */
+static uintptr_t frame_find_lost(const struct probe_thread *t, const uintptr_t *slot)
 {
 	for (uint32_t i = t->depth; t->frames && i < PROBE_DEPTH_MAX && probe_frame_at(t, i)->slot; i++)
 		if (probe_frame_at(t, i)->slot == slot)
@@ -288,14 +288,15 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 	if (top && top->slot == slot) {
 		*slot = top->back;
-		pop(t, now, 0);
+		frame_pop(t, now, 0);
 	} else {
-		*slot = find_lost(t, slot);
+		*slot = frame_find_lost(t, slot);
 	}
-	let_go(t);
+	hook_end(t);
 }
 
-/* ---- the fall-back, -finstrument-functions: the compiler calls us at both ends of every function, and no return address is touched ---- */
+/* ---- the fall-back, -finstrument-functions: the compiler calls us at both ends of every function, and no return address is touched ----
+ */
 
 /* Open addressing by the function's address; filled while one thread loads modules, read by all. */
 static struct {
@@ -331,7 +332,7 @@ static inline uint32_t instrumented_find(uintptr_t address)
 	return UINT32_MAX;
 }
 
-static void inner(struct probe_thread *t, uint32_t function)
+static void instrumented_inner(struct probe_thread *t, uint32_t function)
 {
 	if (t && t->states && t->states[function].open)
 		probe_frame_at(t, t->states[function].open - 1)->inner++;
@@ -342,21 +343,21 @@ void probe_instrumented_enter(uint32_t function, uintptr_t *slot)
 	struct probe_thread *t;
 
 	if (--*(function < PROBE_NEAR ? &probe_near[function] : &probe_far[function]) >= 0) {
-		inner(probe_self, function);
+		instrumented_inner(probe_self, function);
 		return;
 	}
-	t = hold(function, slot);
+	t = hook_begin(function, slot);
 	if (!t)
 		return;
 	if (function >= t->begun)
 		t->begun = function + 1;
-	if (pass(t, function, slot)) {
-		inner(t, function);
+	if (call_pass(t, function, slot)) {
+		instrumented_inner(t, function);
 	} else {
 		probe_prune(t, slot, true);
-		push(t, function, slot, true);
+		frame_push(t, function, slot, true);
 	}
-	let_go(t);
+	hook_end(t);
 }
 
 void probe_instrumented_leave(uint32_t function, uintptr_t *slot)
@@ -365,7 +366,7 @@ void probe_instrumented_leave(uint32_t function, uintptr_t *slot)
 	struct probe_thread *t = probe_self;
 	struct probe_frame *frame;
 
-	if (!t || !t->states || !t->states[function].open || busy(t, slot))
+	if (!t || !t->states || !t->states[function].open || hook_is_busy(t, slot))
 		return;
 	frame = probe_frame_at(t, t->states[function].open - 1);
 	if (frame->inner) {
@@ -377,10 +378,10 @@ void probe_instrumented_leave(uint32_t function, uintptr_t *slot)
 	if (!*probe.writer.alive)
 		probe_saved(call_child, t, NULL);
 	while (t->states[function].open < t->depth)
-		pop(t, record_ticks(), RECORD_UNWOUND);
+		frame_pop(t, record_ticks(), RECORD_UNWOUND);
 	if (t->depth)
-		pop(t, now, 0);
-	let_go(t);
+		frame_pop(t, now, 0);
+	hook_end(t);
 }
 
 PROBE_EXPORT void __cyg_profile_func_enter(void *function, void *site);

@@ -1,10 +1,9 @@
-/* Both ends of a measured call, as they usually are: every call is measured, no signal came between, the stack is the thread's own,
- * nothing was left by a jump, there is room for the sample. Whatever is otherwise is left to probe_frames.c, by probe_trampoline.c.
- * These two call nothing, and keep the registers that they use (PROBE_KEEPS), general ones alone: a measured call costs what they
- * cost. */
+/* Both ends of a measured call in the usual case: every call is measured, no signal came between, the stack is the thread's own, no
+ * function was left by a jump, there is room for the sample. In all other cases probe_trampoline.c calls probe_frames.c. These two call
+ * nothing, and keep the registers that they use (PROBE_KEEPS), general ones alone: a measured call costs what they cost. */
 #include "runs/inside/probe/probe.h"
 
-/* The hook may go on: nothing of this thread is at work, and the process is the one that opened the file. */
+/* No hook of this thread is at work, the process is the one that opened the file, and there are no counters to read. */
 static inline bool is_usual(const struct probe_thread *t)
 {
 	return t && !t->busy && *probe.writer.alive && !probe.n_counters;
@@ -46,7 +45,7 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot)
 	s->next = frame->ordinal + 1;
 	*probe_countdown(t, function) = 0;
 	frame->start = record_ticks();
-	probe_barrier(); /* a handler of signals may jump away from here on: the frame is whole */
+	probe_barrier(); /* a signal handler may jump away from here on: the frame is whole */
 	t->depth++;
 	*slot = (uintptr_t)probe_return;
 	probe_barrier();
@@ -54,7 +53,7 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot)
 	return true;
 }
 
-static inline void store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration)
+static inline void hook_store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration)
 {
 	struct record_brief *sample = (struct record_brief *)(void *)t->record.next;
 	uint32_t threads = __atomic_load_n(&probe.threads, __ATOMIC_RELAXED);
@@ -95,7 +94,7 @@ PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot)
 	s->mean = mean;
 	t->depth--;
 	probe_barrier();
-	store(t, frame, duration);
+	hook_store(t, frame, duration);
 	if (t->depth)
 		probe_frame_at(t, t->depth - 1)->nested += (alone << frame->level) + frame->nested;
 	probe_barrier();

@@ -1,5 +1,6 @@
-/* What is replaced in the program besides threads: loading libraries, and ways out of a function other than its return. Unwinders read return
- * addresses, so those are put back before one starts; a catch puts ours in again. Long jumps need nothing: the next hook sees which frames are dead. */
+/* What is replaced in the program besides threads: loading libraries, and ways out of a function other than its return. Unwinders read
+ * return addresses, so those are put back before one starts; a catch puts ours in again. Long jumps need nothing: the next hook sees which
+ * frames are dead. */
 #include "runs/inside/probe/probe.h"
 
 #include <dlfcn.h>
@@ -125,7 +126,8 @@ static void addresses_change(bool restore)
 		return;
 	busy = t->busy;
 	t->busy = UINTPTR_MAX;
-	/* From the outermost on: of several frames at one slot (tail calls), the innermost holds our address, the outermost the real one. */
+	/* From the outermost on: of several frames at one slot (tail calls), the innermost holds our address, the outermost the real one.
+	 */
 	for (uint32_t i = 0; i < t->depth; i++) {
 		struct probe_frame *frame = probe_frame_at(t, restore ? t->depth - 1 - i : i);
 
@@ -150,14 +152,14 @@ static void prune_below(void *here)
 }
 
 /* real_NAME(): the function NAME that one of ours replaces. */
-#define REAL(name)                                                \
-	static __typeof__(name) *real_##name(void)                \
-	{                                                         \
-		static void *found;                               \
-                                                                  \
-		if (!found)                                       \
-			found = next_of(#name);                   \
-		return (__typeof__(name) *)(uintptr_t)found;      \
+#define REAL(name)                                                                                                                         \
+	static __typeof__(name) *real_##name(void)                                                                                         \
+	{                                                                                                                                  \
+		static void *found;                                                                                                        \
+                                                                                                                                           \
+		if (!found)                                                                                                                \
+			found = next_of(#name);                                                                                            \
+		return (__typeof__(name) *)(uintptr_t)found;                                                                               \
 	}
 
 void *__cxa_begin_catch(void *exception); /* of the C++ runtime */

@@ -1,11 +1,11 @@
-/* Which calls are sampled. One of 2^level, and which one in each block of so many calls follows from the function and the ordinal
- * alone, in such a way that calls sampled at a level are sampled at every lower one too: two runs measure the same invocations, whatever
- * their levels were, as far as both measure any. */
+/* Which calls are sampled: one in 2^level. Which one in each block of so many calls follows from the function and the ordinal alone, such
+ * that calls sampled at a level are sampled at every lower one, too: two runs measure the same invocations, whatever their levels were, as
+ * far as both measure any. */
 #include "runs/inside/probe/probe.h"
 
-#define FRACTIONS 256u /* of a tick */
+#define FRACTIONS 256u /* in a tick */
 
-static uint64_t mixed(uint64_t x)
+static uint64_t hash_mix(uint64_t x)
 {
 	/* The finalizer of MurmurHash3. */
 	x ^= x >> 33;
@@ -15,26 +15,25 @@ static uint64_t mixed(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* The sampled ordinal of a block of 2^level calls: down the halves of the block, a coin thrown for each. */
-static uint64_t chosen(uint64_t seed, uint32_t level, uint64_t block)
+/* The sampled ordinal in a block of 2^level calls: one half of the block, one half of that and so on, by a coin each time. */
+static uint64_t level_chosen(uint64_t seed, uint32_t level, uint64_t block)
 {
 	while (level) {
-		block = 2 * block + (mixed(seed + level * 0x9e3779b97f4a7c15u + block) & 1);
+		block = 2 * block + (hash_mix(seed + level * 0x9e3779b97f4a7c15u + block) & 1);
 		level--;
 	}
 	return block;
 }
 
-/* The first sampled ordinal from this one on. */
 uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from)
 {
-	uint64_t block = from >> level, ordinal = chosen(seed, level, block);
+	uint64_t block = from >> level, ordinal = level_chosen(seed, level, block);
 
-	return ordinal >= from ? ordinal : chosen(seed, level, block + 1);
+	return ordinal >= from ? ordinal : level_chosen(seed, level, block + 1);
 }
 
-/* The smallest level at which measuring costs no more than what the budget leaves, given what counting costs anyway. Of functions that are
- * too short even for that, measuring adds a sixteenth of the budget. The mean has a look at the clock in it. */
+/* The smallest level at which measuring costs no more than the budget leaves after what counting costs anyway. For functions that are too
+ * short even for that, measuring adds a sixteenth of the budget. The mean has a look at the clock in it. */
 static uint32_t level_for(uint64_t mean)
 {
 	uint64_t itself = mean > probe.cost_clock ? mean - probe.cost_clock : 1;
@@ -63,14 +62,13 @@ static uint64_t least_mean(uint32_t level)
 	return low;
 }
 
-/* What an invocation took, as far as it can be true: a function's calls, all together, take no longer than the time in which they
- * came. A measured call waits for the clock and finds a processor that predicted another way: one of eight nanoseconds looks like
- * sixty. */
+/* What an invocation took, bounded by what is possible: all calls of a function together take no longer than the time in which they came. A
+ * measured call waits for the clock, and the processor predicted another way: a call of eight nanoseconds looks like sixty. */
 uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone)
 {
 	uint64_t began = frame->start - frame->paused, since = began - s->last, most;
 
-	if (s->last && frame->ordinal <= s->last_ordinal) /* it was begun before one in it */
+	if (s->last && frame->ordinal <= s->last_ordinal) /* it began before one that was called in it */
 		return alone;
 	if (s->last && since > probe.cost_sampled) {
 		most = (since - probe.cost_sampled) / (frame->ordinal - s->last_ordinal) + probe.cost_clock;
@@ -81,7 +79,7 @@ uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *fram
 	return alone;
 }
 
-/* An invocation took so many ticks without nested ones: moves the mean and the level; true when the level has changed. */
+/* An invocation took so many ticks without nested ones: moves the mean and the level. */
 bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone)
 {
 	bool first = !s->mean_high;

@@ -1,4 +1,4 @@
-/* The list of selected functions: lines "f ADDRESS MODULE NAME" as in the file of samples; what begins otherwise is a remark. */
+/* The list of selected functions: lines "f ADDRESS MODULE NAME" as in the file of samples; all other lines are remarks. */
 #include "runs/inside/probe/probe.h"
 
 #include <ctype.h>
@@ -56,15 +56,16 @@ size_t probe_list_parse(char *text, size_t n, struct probe_list *out)
 
 /* ---- the file ---- */
 
-static void *memory(size_t bytes)
+static void *memory_map(size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Of an open file, for good, with a NUL behind it; NULL: errno. A pipe would have nothing for programs that this one calls. */
-static char *contents(int file, size_t *n)
+/* The contents of an open file, never freed, with a NUL at the end; NULL: errno. A pipe would be empty for programs that this one starts.
+ */
+static char *file_contents(int file, size_t *n)
 {
 	struct stat st;
 	char *text;
@@ -75,7 +76,7 @@ static char *contents(int file, size_t *n)
 		errno = S_ISREG(st.st_mode) ? EFBIG : S_ISDIR(st.st_mode) ? EISDIR : ESPIPE;
 		return NULL;
 	}
-	text = memory((size_t)st.st_size + 1);
+	text = memory_map((size_t)st.st_size + 1);
 	for (*n = 0; text && *n < (size_t)st.st_size;) {
 		ssize_t got = pread(file, text + *n, (size_t)st.st_size - *n, (off_t)*n);
 
@@ -92,14 +93,14 @@ bool probe_list_read(const char *path, struct probe_list *out)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	size_t n = 0, lines = 1, bad;
-	char *text = file < 0 ? NULL : contents(file, &n), digits[24];
+	char *text = file < 0 ? NULL : file_contents(file, &n), digits[24];
 	int failed = errno;
 
 	if (file >= 0)
 		close(file);
 	for (size_t i = 0; text && i < n; i++)
 		lines += text[i] == '\n';
-	out->items = text ? memory(lines * sizeof(out->items[0])) : NULL;
+	out->items = text ? memory_map(lines * sizeof(out->items[0])) : NULL;
 	if (!out->items) {
 		probe_say("cannot read the list of functions, nothing is measured: ", path, text ? ENOMEM : failed);
 		return false;

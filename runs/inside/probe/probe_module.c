@@ -1,5 +1,5 @@
-/* What is loaded into this process, which functions of the list are in it, and their code: five bytes that do nothing, which the compiler left at a
- * function's beginning, become a jump to a stub. */
+/* What is loaded into this process, which functions of the list are in it, and their code: five bytes that do nothing, which the compiler
+ * left at a function's beginning, become a jump to a stub. */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
@@ -8,14 +8,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SITE_BYTES 5u
-#define STUB_BYTES 64u
-#define PAGE_BYTES 4096u
-#define JUMP 0xe9u
-#define NEAR_STEP (1u << 20)
-#define NEAR_LIMIT (2000u << 20) /* what a relative jump reaches, with room to spare */
-#define SEGMENTS_MAX 16
-#define MODULE_BYTES 256
+#define SITE_BYTES	5u
+#define STUB_BYTES	64u
+#define PAGE_BYTES	4096u
+#define JUMP		0xe9u
+#define NEAR_STEP	(1u << 20)
+#define NEAR_LIMIT	(2000u << 20) /* what a relative jump reaches, with room to spare */
+#define SEGMENTS_MAX	16
+#define MODULE_BYTES	256
 #define PATCHES_AT_ONCE 512
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -37,7 +37,7 @@ struct range {
 struct module {
 	uintptr_t base;
 	char id[RECORD_BUILD_ID_BYTES]; /* or "" */
-	char name[MODULE_BYTES]; /* "=" and the last component of its path */
+	char name[MODULE_BYTES];	/* "=" and the last component of its path */
 	struct range whole;
 	struct range code[SEGMENTS_MAX];
 	size_t n_code;
@@ -93,29 +93,29 @@ static unsigned char *stub_put_countdown(unsigned char *at, uint32_t number)
 		at = stub_put(at, "\x64\xff\x0c\x25", 4); /* decl %fs:OFFSET */
 		return stub_put_value(at, thread_offset(&probe_near[number]));
 	}
-	at = stub_put(at, "\x41\x53", 2);               /* push %r11 */
-	at = stub_put(at, "\x64\x4c\x8b\x1c\x25", 5);   /* mov %fs:OFFSET, %r11 */
+	at = stub_put(at, "\x41\x53", 2);	      /* push %r11 */
+	at = stub_put(at, "\x64\x4c\x8b\x1c\x25", 5); /* mov %fs:OFFSET, %r11 */
 	at = stub_put_value(at, thread_offset(&probe_far));
-	at = stub_put(at, "\x41\xff\x8b", 3);           /* decl OFFSET(%r11) */
+	at = stub_put(at, "\x41\xff\x8b", 3); /* decl OFFSET(%r11) */
 	at = stub_put_value(at, (int32_t)(number * sizeof(int32_t)));
-	return stub_put(at, "\x41\x5b", 2);             /* pop %r11 */
+	return stub_put(at, "\x41\x5b", 2); /* pop %r11 */
 }
 
-/* Counts down and goes back to the function, after the jump; only the sampled call goes on to probe_entry. A stub keeps all registers, but not
- * the flags. `target` holds the address of probe_entry. */
+/* Counts down and goes back to the function, after the jump; only the sampled call goes on to probe_entry. A stub keeps all registers, but
+ * not the flags. `target` holds the address of probe_entry. */
 static void stub_write(unsigned char *stub, const struct patch *patch, const unsigned char *target)
 {
 	uintptr_t place = patch->site + SITE_BYTES;
 	unsigned char *at = stub_put_countdown(stub, patch->number);
 
-	at = stub_put(at, "\x78\x05", 2);             /* js over the jmp */
-	at = stub_put_distance(stub_put(at, "\xe9", 1), place);            /* jmp PLACE */
-	at = stub_put(at, "\x48\x8d\x64\x24\xf8", 5); /* lea -8(%rsp), %rsp */
-	at = stub_put(at, "\x57\x56", 2);             /* push %rdi; push %rsi */
-	at = stub_put_distance(stub_put(at, "\x48\x8d\x3d", 3), place);    /* lea PLACE(%rip), %rdi */
-	at = stub_put(at, "\x48\x89\x7c\x24\x10", 5); /* mov %rdi, 16(%rsp) */
+	at = stub_put(at, "\x78\x05", 2);				      /* js over the jmp */
+	at = stub_put_distance(stub_put(at, "\xe9", 1), place);		      /* jmp PLACE */
+	at = stub_put(at, "\x48\x8d\x64\x24\xf8", 5);			      /* lea -8(%rsp), %rsp */
+	at = stub_put(at, "\x57\x56", 2);				      /* push %rdi; push %rsi */
+	at = stub_put_distance(stub_put(at, "\x48\x8d\x3d", 3), place);	      /* lea PLACE(%rip), %rdi */
+	at = stub_put(at, "\x48\x89\x7c\x24\x10", 5);			      /* mov %rdi, 16(%rsp) */
 	at = stub_put_value(stub_put(at, "\xbf", 1), (int32_t)patch->number); /* mov $NUMBER, %edi */
-	stub_put_distance(stub_put(at, "\xff\x25", 2), (uintptr_t)target);   /* jmp *TARGET(%rip) */
+	stub_put_distance(stub_put(at, "\xff\x25", 2), (uintptr_t)target);    /* jmp *TARGET(%rip) */
 }
 
 static void *map_at(uintptr_t at, size_t bytes)
@@ -218,8 +218,8 @@ static void segment_look(struct module *m, const ElfW(Phdr) * p)
 	if (high > m->whole.high)
 		m->whole.high = high;
 	if (p->p_flags & PF_X && m->n_code < SEGMENTS_MAX)
-		m->code[m->n_code++] = (struct range){ low, high,
-			(p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC };
+		m->code[m->n_code++] =
+		    (struct range){ low, high, (p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC };
 }
 
 static void module_look(const struct dl_phdr_info *info, struct module *m)
@@ -296,7 +296,8 @@ static void module_patch(const struct module *m, const struct range *code, const
 
 	if (failed && !probe.patching_refused) {
 		probe.patching_refused = failed;
-		probe_say("the system refuses to change this program's code (build it with -finstrument-functions instead): ", m->name + 1, failed);
+		probe_say("the system refuses to change this program's code (build it with -finstrument-functions instead): ", m->name + 1,
+			  failed);
 		record_info(&probe.writer, "patching", "refused");
 	}
 }

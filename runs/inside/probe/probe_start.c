@@ -1,4 +1,4 @@
-/* From the environment to a patched program, and its end. Nothing happens without ASSAY_PROBE_LIST. */
+/* Start and end: from the environment to a patched program. Nothing happens without ASSAY_PROBE_LIST. */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define BUDGET_PPM       30000u /* the default */
-#define BUDGET_PPM_MAX   1000000u
+#define BUDGET_PPM	 30000u /* the default */
+#define BUDGET_PPM_MAX	 1000000u
 #define FILE_BYTES_LEAST (4u << 20)
-#define COST_SAMPLED_NS  150u /* of a hook at both ends, with its sample: 45 in a loop, more where the program uses the caches for itself */
-#define COST_COUNTED_NS  1u
-#define COST_READS       16u  /* to see what reading the counters costs */
-#define COST_ROUNDS      3u
+#define COST_SAMPLED_NS	 150u /* hooks at both ends, with the sample: 45 in a loop, more where the program uses the caches */
+#define COST_COUNTED_NS	 1u
+#define COST_READS	 16u /* readings of which the mean is the cost */
+#define COST_ROUNDS	 3u
 
 struct probe probe;
 
@@ -32,12 +32,12 @@ void probe_say(const char *text, const char *more, int errnum)
 {
 	const char *why = errnum ? strerrordesc_np(errnum) : NULL;
 	struct iovec parts[] = {
-		{ (void *)(uintptr_t)"assay-probe: ", 13 },
+		{ (void *)(uintptr_t) "assay-probe: ", 13 },
 		{ (void *)(uintptr_t)text, strlen(text) },
 		{ (void *)(uintptr_t)more, strlen(more) },
-		{ (void *)(uintptr_t)": ", why ? 2 : 0 },
+		{ (void *)(uintptr_t) ": ", why ? 2 : 0 },
 		{ (void *)(uintptr_t)(why ? why : ""), why ? strlen(why) : 0 },
-		{ (void *)(uintptr_t)"\n", 1 },
+		{ (void *)(uintptr_t) "\n", 1 },
 	};
 	ssize_t ignored = writev(2, parts, 6);
 
@@ -54,7 +54,7 @@ static uint64_t budget_from(const char *text)
 	return (uint64_t)(value * 1e6 + .5);
 }
 
-/* The one that loads what is measured: the main thread, or a thread that loads a library. */
+/* The thread that loads what is measured: the main thread, or one that loads a library. */
 static void first_thread(void)
 {
 	uintptr_t high = (uintptr_t)__libc_stack_end, limit = 1u << 30;
@@ -90,28 +90,27 @@ static uint64_t counters_cost(void)
 	return (record_ticks() - before) / COST_READS;
 }
 
-/* What a sampled call costs with these counters, in ticks of this machine. In all rounds but the shortest one somebody else may have had the
- * processor. */
+/* In all rounds but the shortest one another program may have had the processor. */
+static uint64_t shortest(uint64_t (*cost)(void))
+{
+	uint64_t least = UINT64_MAX;
+
+	for (unsigned i = 0; i < COST_ROUNDS; i++) {
+		uint64_t took = cost();
+
+		least = took < least ? took : least;
+	}
+	return least;
+}
+
+/* What a sampled call costs with these counters, in ticks of this machine. */
 static void costs_measure(uint64_t ticks_per_s)
 {
-	uint64_t clock = UINT64_MAX, counters = UINT64_MAX;
-
 	probe.cost_sampled = COST_SAMPLED_NS * ticks_per_s / 1000000000u;
 	probe.cost_counted = COST_COUNTED_NS * ticks_per_s / 1000000000u;
-	for (unsigned i = 0; i < COST_ROUNDS; i++) {
-		uint64_t took = clock_cost();
-
-		clock = took < clock ? took : clock;
-	}
-	probe.cost_clock = clock;
-	if (!probe_self || !probe_self->counting)
-		return;
-	for (unsigned i = 0; i < COST_ROUNDS; i++) {
-		uint64_t took = counters_cost();
-
-		counters = took < counters ? took : counters;
-	}
-	probe.cost_sampled += 2 * counters;
+	probe.cost_clock = shortest(clock_cost);
+	if (probe_self && probe_self->counting)
+		probe.cost_sampled += 2 * shortest(counters_cost);
 }
 
 static void number_say(const char *key, uint64_t number)
@@ -121,7 +120,7 @@ static void number_say(const char *key, uint64_t number)
 	record_info(&probe.writer, key, record_number(number, 10, digits));
 }
 
-/* What the program was asked to do: the words behind its name, with blanks between them; of many the first. */
+/* What the program was asked to do: the words after its name, with blanks between them; the first ones if there are many. */
 static void arguments_say(void)
 {
 	char words[1024] = "";
@@ -132,7 +131,7 @@ static void arguments_say(void)
 		close(fd);
 	if (n == (ssize_t)sizeof(words) - 1) {
 		while (n > name && words[n - 1])
-			n--; /* no part of a word */
+			n--; /* whole words only */
 	}
 	for (ssize_t i = name + 1; i + 1 < n; i++)
 		words[i] = words[i] ? words[i] : ' ';
@@ -158,7 +157,7 @@ static void program_say(void)
 	probe_counters_why();
 }
 
-/* Reserving costs time at the start: room for the list, and some more. */
+/* Room for the list and a little more, for reserving costs time at the start. */
 static uint32_t names_bytes(void)
 {
 	size_t bytes = 16384;
@@ -169,7 +168,7 @@ static uint32_t names_bytes(void)
 	return bytes < RECORD_NAMES_BYTES_MAX ? (uint32_t)bytes : RECORD_NAMES_BYTES_MAX;
 }
 
-/* The file is mapped whole: where the program may have so much address space and no more, it gets an eighth of that. */
+/* The file is mapped whole: where address space is limited, it gets an eighth of that. */
 static uint64_t file_bytes(void)
 {
 	struct rlimit space;
@@ -204,7 +203,7 @@ bool probe_begin(void)
 	probe.frame_bytes = (uint32_t)(sizeof(struct probe_frame) + probe.n_counters * sizeof(uint64_t));
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* As soon as there is a file, other threads count those that they begin. */
+	/* As soon as there is a file, other threads count those that they create. */
 	probe_saved_init();
 	probe_thread_init();
 	probe.threads = 1;
@@ -219,7 +218,7 @@ bool probe_begin(void)
 	return true;
 }
 
-/* In a child of fork(): whoever held it is not there. */
+/* In a child of fork(): the thread that held it does not exist there. */
 static void loading_free(void)
 {
 	loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -227,7 +226,7 @@ static void loading_free(void)
 
 void probe_loaded(void)
 {
-	static __thread bool at_work PROBE_TLS; /* what PAPI loads is not looked at */
+	static __thread bool at_work PROBE_TLS; /* libraries that PAPI loads are not looked at */
 
 	if (!list.n || at_work)
 		return;
@@ -250,7 +249,8 @@ __attribute__((constructor)) static void probe_start(void)
 		return;
 	if (version && strcmp(version, PROBE_VERSION) != 0) {
 		probe_say("this library is version " PROBE_VERSION " of the probe, nothing is measured: take the library that came with "
-			  "the command, which wants version ", version, 0);
+			  "the command, which wants version ",
+			  version, 0);
 		return;
 	}
 	probe.budget_ppm = budget_from(getenv("ASSAY_PROBE_BUDGET"));

@@ -1,4 +1,4 @@
-/* Threads: each has its tables and its shadow stack from its beginning to its end, by mmap. */
+/* Threads: each has its tables and its shadow stack, by mmap, from its beginning to its end. */
 #include "runs/inside/probe/probe.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 #include <threads.h>
 #include <unistd.h>
 
-#define ROUNDS 3 /* of destructors of thread-specific data: others' come before ours */
+#define ROUNDS 3 /* of destructors of thread-specific data: other keys' come before ours */
 
 int32_t probe_far_none[RECORD_FUNCTIONS_MAX];
 struct probe_thread *probe_threads;
@@ -19,17 +19,17 @@ __thread struct probe_thread *probe_self PROBE_TLS;
 __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
 __thread int32_t *probe_far PROBE_TLS = probe_far_none;
 
-static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* of threads that are measured no more: a hook is at work for ever */
+static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* of threads that are no longer measured: a hook is at work for ever */
 static pthread_key_t key;
 static bool key_made;
-static bool untold; /* there were threads before there was anything to measure */
+static bool untold; /* threads were created before there was anything to measure */
 
 static size_t table_bytes(void)
 {
 	return RECORD_FUNCTIONS_MAX * (sizeof(int32_t) + sizeof(struct probe_state));
 }
 
-/* One mapping: the struct, frames, tables. What is never touched takes no memory. */
+/* One mapping: the struct, frames, tables. Pages that are never touched take no memory. */
 static size_t thread_bytes(void)
 {
 	return 4096 + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes + table_bytes();
@@ -48,7 +48,7 @@ static struct probe_thread *thread_map(void)
 	return t;
 }
 
-/* What an ended thread has left, empty again; or NULL. */
+/* The state of a thread that has ended, emptied; NULL: there is none. */
 static struct probe_thread *thread_again(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
@@ -79,7 +79,7 @@ static struct probe_thread *thread_new(void)
 
 struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high)
 {
-	/* In one instruction: a handler of signals may come, and its calls are either the thread's first or not measured. */
+	/* In one instruction: the calls of a signal handler are either the thread's first or not measured. */
 	struct probe_thread *self = __atomic_exchange_n(&probe_self, &ended, __ATOMIC_RELAXED), *t;
 
 	if (self) {
@@ -104,7 +104,7 @@ struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high)
 	return t;
 }
 
-/* Another thread's storage, which may be gone by now: one that ended by a system call of its own has told nobody. */
+/* Another thread's storage. It may be gone: a thread that ended by a system call of its own has run no destructors. */
 static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
 {
 	struct iovec to = { near, PROBE_NEAR * sizeof(near[0]) }, from = { t->near, PROBE_NEAR * sizeof(near[0]) };
@@ -136,7 +136,7 @@ static void totals(struct probe_thread t, struct record_thread *record)
 	}
 }
 
-/* Of a thread that is at work, in its own chunk; nothing when its storage cannot be read. */
+/* Of another thread, which is at work: in a chunk of our own; nothing when its storage cannot be read. */
 static void totals_of_another(struct probe_thread t)
 {
 	struct record_thread record = { .number = t.record.number, .numbered = t.record.numbered, .final = true };
@@ -148,7 +148,7 @@ static void totals_of_another(struct probe_thread t)
 	totals(t, &record);
 }
 
-/* The process ends. Other threads are at work still: what they write into their chunks is theirs. */
+/* The process ends. Other threads are still at work: they alone write into their chunks. */
 void probe_threads_end(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
@@ -166,7 +166,7 @@ void probe_threads_end(void)
 
 /* ---- the end of a thread ---- */
 
-/* The destructor of our thread-specific data: returns, pthread_exit() and cancellation alike. */
+/* The destructor of our thread-specific data, which runs after a return, pthread_exit() and cancellation. */
 static void thread_end(void *value)
 {
 	struct probe_thread *t = value;
@@ -194,7 +194,7 @@ struct start {
 	void *argument;
 };
 
-/* Before anything of the program runs in it, so that what its tables need is not called out of a hook. */
+/* Before anything of the program runs in the thread, so that its tables are not allocated in a hook. */
 void probe_thread_start(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -212,7 +212,7 @@ void probe_thread_start(void)
 	}
 	if (probe_thread_begin((uintptr_t)stack, (uintptr_t)stack + bytes))
 		return;
-	/* A handler of signals has begun it, and counted it; or nobody will say when it ends. */
+	/* A signal handler has begun it, and counted it; or it will end without us. */
 	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
 	if (probe_self != &ended) {
 		probe_self->stack_low = (uintptr_t)stack;
@@ -220,7 +220,7 @@ void probe_thread_start(void)
 	}
 }
 
-/* A child's file, while it has one thread: another one could not begin it, for the first would go on with the parent's. */
+/* A child's file, while it has one thread: if another one began the file, the first would go on with the parent's. */
 void probe_child_begin(void)
 {
 	struct probe_thread *self = probe_self, *t = self ? self : &ended;
@@ -237,8 +237,8 @@ void probe_child_begin(void)
 	probe_self = self;
 }
 
-/* In the thread that begins another one: whether threads are measured. */
-static bool measured(void)
+/* In the thread that creates another one. */
+static bool threads_are_measured(void)
 {
 	if (!probe.writer.header)
 		untold = true;
@@ -246,68 +246,80 @@ static bool measured(void)
 	return probe.writer.header;
 }
 
-static void *posix_start(void *argument)
+/* What a new thread is to run; NULL: no memory. It is counted already: a process that forks now is not alone. */
+static struct start *start_new(struct start what)
+{
+	struct start *start = malloc(sizeof(*start));
+
+	if (!start)
+		return NULL;
+	*start = what;
+	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
+	return start;
+}
+
+static void start_failed(struct start *start)
+{
+	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
+	free(start);
+}
+
+/* In the new thread. */
+static struct start start_begin(void *argument)
 {
 	struct start start = *(struct start *)argument;
 
 	free(argument);
 	probe_thread_start();
+	return start;
+}
+
+static void *start_posix(void *argument)
+{
+	struct start start = start_begin(argument);
+
 	return start.posix(start.argument);
 }
 
-static int standard_start(void *argument)
+static int start_standard(void *argument)
 {
-	struct start start = *(struct start *)argument;
+	struct start start = start_begin(argument);
 
-	free(argument);
-	probe_thread_start();
 	return start.standard(start.argument);
 }
 
 PROBE_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*function)(void *),
 				void *restrict argument)
 {
-	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	static __typeof__(pthread_create) *real;
 	struct start *start;
 	int failed;
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-	if (!measured())
+	if (!threads_are_measured())
 		return real(thread, attributes, function, argument);
-	start = malloc(sizeof(*start));
-	if (!start)
-		return EAGAIN;
-	*start = (struct start){ .posix = function, .argument = argument };
-	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED); /* here: who forks now is not alone */
-	failed = real(thread, attributes, posix_start, start);
-	if (failed) {
-		__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
-		free(start);
-	}
+	start = start_new((struct start){ .posix = function, .argument = argument });
+	failed = start ? real(thread, attributes, start_posix, start) : EAGAIN;
+	if (start && failed)
+		start_failed(start);
 	return failed;
 }
 
 PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
-	static int (*real)(thrd_t *, thrd_start_t, void *);
+	static __typeof__(thrd_create) *real;
 	struct start *start;
 	int failed;
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "thrd_create");
-	if (!measured())
+	if (!threads_are_measured())
 		return real(thread, function, argument);
-	start = malloc(sizeof(*start));
-	if (!start)
-		return thrd_nomem;
-	*start = (struct start){ .standard = function, .argument = argument };
-	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
-	failed = real(thread, standard_start, start);
-	if (failed != thrd_success) {
-		__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
-		free(start);
-	}
+	start = start_new((struct start){ .standard = function, .argument = argument });
+	failed = start ? real(thread, start_standard, start) : thrd_nomem;
+	if (start && failed != thrd_success)
+		start_failed(start);
 	return failed;
 }
 
@@ -328,10 +340,10 @@ static void calls_forget(void)
 	}
 }
 
-/* The first hook there, or the first thread that is begun: a file of its own. What began in the parent is the parent's to record. */
+/* The first hook in a child, or the first thread that it creates: a file of its own. What began in the parent is recorded there. */
 void probe_child(struct probe_thread *t)
 {
-	bool alone = probe.threads == 1 && !untold && t != &ended; /* which is nobody's, or of a thread that nobody told us about */
+	bool alone = probe.threads == 1 && !untold && t != &ended; /* which means no thread, or one that began without us */
 
 	probe.threads = t != &ended;
 	for (uint32_t i = 0; i < t->depth; i++)

@@ -1,5 +1,5 @@
-/* What runs between the program and the hooks in C: every register stays as it was, for a compiler that knows the callee may have kept
- * values in any of them (gcc's -fipa-ra). */
+/* What runs between the program and the hooks in C. Every register stays as it was, for a compiler that knows the callee may keep values in any of them
+ * (gcc's -fipa-ra). */
 #include "runs/inside/probe/probe.h"
 
 #include <cpuid.h>
@@ -121,7 +121,7 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size probe_saved, . - probe_saved\n");
 
-/* x87, SSE, AVX, AVX-512: what functions pass values in. The area of XSAVE's standard format that holds them. */
+/* x87, SSE, AVX, AVX-512: the registers in which functions pass values. The size of XSAVE's standard format with these. */
 void probe_saved_init(void)
 {
 	const uint64_t wanted = 0xe7;

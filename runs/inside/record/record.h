@@ -6,26 +6,26 @@
  *
  *   record_header, then the names (text), then chunks of chunk_bytes each, the first at header_bytes + names_bytes_max
  *
- * Names are lines, appended: "c NAME\n" a counter, in the order of the samples' values, all before the first sample; "f ADDRESS MODULE NAME\n"
- * a function (hexadecimal address in the module's file, build-id of the module or "-", symbol name), whose number is its place among the "f"
- * lines, from 0; "i KEY VALUE\n" something about the process (program, arguments, window sampling...). */
+ * Names are lines, appended: "c NAME\n" a counter, in the order of the samples' values, all before the first sample; "f ADDRESS MODULE
+ * NAME\n" a function (hexadecimal address in the module's file, build-id of the module or "-", symbol name), whose number is its place
+ * among the "f" lines, from 0; "i KEY VALUE\n" something about the process (program, arguments, window sampling...). */
 #ifndef RUNS_RECORD_H
 #define RUNS_RECORD_H
 
 #include <stdint.h>
 
-#define RECORD_MAGIC       "assaysmp" /* 8 bytes, without the NUL */
-#define RECORD_VERSION       1u
-#define RECORD_VERSION_BRIEF 2u /* no counters, and each sample is a struct record_brief */
-#define RECORD_CHUNK_MAGIC 0x4b4e4843u /* "CHNK" */
-#define RECORD_COUNTERS_MAX  64u
-#define RECORD_FUNCTIONS_MAX 65536u
+#define RECORD_MAGIC	       "assaysmp" /* 8 bytes, without the NUL */
+#define RECORD_VERSION	       1u
+#define RECORD_VERSION_BRIEF   2u	   /* no counters, and each sample is a struct record_brief */
+#define RECORD_CHUNK_MAGIC     0x4b4e4843u /* "CHNK" */
+#define RECORD_COUNTERS_MAX    64u
+#define RECORD_FUNCTIONS_MAX   65536u
 #define RECORD_NAMES_BYTES_MAX (8u << 20)
 #define RECORD_CHUNK_BYTES_MAX (16u << 20)
 
 enum record_back_end {
-	RECORD_TIME,     /* time stamps alone: no counter was available */
-	RECORD_PAPI,     /* counters of the processor, through PAPI */
+	RECORD_TIME,	 /* time stamps alone: no counter was available */
+	RECORD_PAPI,	 /* counters of the processor, through PAPI */
 	RECORD_SOFTWARE, /* counters of the kernel and of software, through PAPI */
 	RECORD_EMULATED, /* runs/inside/emulate/: never comparable with any other */
 };
@@ -34,50 +34,51 @@ struct record_header {
 	char magic[8];
 	uint32_t version, back_end;
 	uint32_t header_bytes, names_bytes_max; /* both multiples of 4096 */
-	uint32_t chunk_bytes;      /* multiple of 4096 */
+	uint32_t chunk_bytes;			/* multiple of 4096 */
 	uint32_t n_counters;
-	uint64_t pid, started_ns;  /* real time since 1970 */
-	uint64_t started_ticks;    /* the same moment by the time stamps */
-	uint64_t ticks_per_s;      /* of the time stamps */
-	uint64_t names_bytes;      /* in use; grows, stored after the text is there */
-	uint64_t chunks;           /* in use; grows */
-	uint64_t dropped;          /* samples for which there was not even a chunk */
-	uint64_t finished;         /* 1 when the process ended in order */
+	uint64_t pid, started_ns; /* real time since 1970 */
+	uint64_t started_ticks;	  /* the same moment by the time stamps */
+	uint64_t ticks_per_s;	  /* of the time stamps */
+	uint64_t names_bytes;	  /* in use; grows, stored after the text is there */
+	uint64_t chunks;	  /* in use; grows */
+	uint64_t dropped;	  /* samples for which there was not even a chunk */
+	uint64_t finished;	  /* 1 when the process ended in order */
 };
 
 /* A chunk belongs to one thread; a thread takes a new one when it is full. One whose magic is 0 was never begun. */
 struct record_chunk {
-	uint32_t magic, thread;    /* threads count from 0 in the order of their first sample */
-	uint64_t samples;          /* whole ones that follow; stored after the sample is there */
-	uint64_t dropped;          /* samples of this thread since the chunk began */
+	uint32_t magic, thread; /* threads count from 0 in the order of their first sample */
+	uint64_t samples;	/* whole ones that follow; stored after the sample is there */
+	uint64_t dropped;	/* samples of this thread since the chunk began */
 };
 
 /* How an invocation ended, and what is known about what it called. */
-#define RECORD_UNWOUND   1u /* by longjmp(), an exception or the thread's end: the duration is until that was noticed */
+#define RECORD_UNWOUND	 1u /* by longjmp(), an exception or the thread's end: the duration is until that was noticed */
 #define RECORD_ESTIMATED 2u /* some selected functions were not sampled at every call: what nested calls took is an estimate */
-#define RECORD_TOTAL     4u /* not an invocation: `ordinal` is how often the thread, which ended in order, called the function;
-			     * duration 0, weight 0, counters UINT64_MAX */
+#define RECORD_TOTAL                                                                                                                       \
+	4u /* not an invocation: `ordinal` is how often the thread, which ended in order, called the function;                             \
+	    * duration 0, weight 0, counters UINT64_MAX */
 
 /* Samples of a thread are in the order in which invocations ended: nested ones before the one around them, which started earlier. From that
  * follows what was spent in the function itself (runs/inside/samples/samples.c). */
 struct record_sample {
-	uint32_t function;         /* number, see above */
-	uint32_t weight;           /* calls that it stands for: 1 in so many was sampled */
-	uint64_t ordinal;          /* of the call, among all of this function in this thread, from 0 */
-	uint64_t start, duration;  /* ticks */
-	uint32_t depth;            /* sampled invocations around it in this thread: 0, 1... */
-	uint32_t threads;          /* alive in the process when it ended; 0: not known */
-	uint32_t flags;            /* RECORD_UNWOUND... */
-	uint32_t reserved;         /* 0 */
-	uint64_t counters[];       /* [n_counters], of this invocation with what it called; UINT64_MAX: not counted */
+	uint32_t function;	  /* number, see above */
+	uint32_t weight;	  /* calls that it stands for: 1 in so many was sampled */
+	uint64_t ordinal;	  /* of the call, among all of this function in this thread, from 0 */
+	uint64_t start, duration; /* ticks */
+	uint32_t depth;		  /* sampled invocations around it in this thread: 0, 1... */
+	uint32_t threads;	  /* alive in the process when it ended; 0: not known */
+	uint32_t flags;		  /* RECORD_UNWOUND... */
+	uint32_t reserved;	  /* 0 */
+	uint64_t counters[];	  /* [n_counters], of this invocation with what it called; UINT64_MAX: not counted */
 };
 
 /* The same in files without counters: two thirds of the size, and storing it is most of its cost. */
 struct record_brief {
 	uint16_t function;
-	uint8_t weight_log2;       /* a weight is a power of 2, or, with RECORD_TOTAL, 0 */
+	uint8_t weight_log2; /* a weight is a power of 2, or, with RECORD_TOTAL, 0 */
 	uint8_t flags;
-	uint16_t depth, threads;   /* threads: 65535 is that or more */
+	uint16_t depth, threads; /* threads: 65535 is that or more */
 	uint64_t ordinal, start, duration;
 };
 

@@ -1,5 +1,5 @@
-/* The writer of a file of samples: the file and its place on the disk, names in it, the clock, chunks and samples, and all of it from the beginning
- * to the end. */
+/* The writer of a file of samples: the file and its place on the disk, names in it, the clock, chunks and samples, and all of it from the
+ * beginning to the end. */
 #include "runs/inside/record/record_writer.h"
 
 #include <errno.h>
@@ -13,18 +13,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE_BYTES       4096u
-#define PAGES_AT_ONCE    64u
-#define FILES_MAX        100000u   /* of one process id in one directory */
-#define POPULATE_WRITE   23        /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, and nothing is lost */
+#define PAGE_BYTES	 4096u
+#define PAGES_AT_ONCE	 64u
+#define FILES_MAX	 100000u /* of one process id in one directory */
+#define POPULATE_WRITE	 23	 /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it, and nothing is lost */
 #define NAMES_BYTES_BITS 40
-#define NAMES_WAIT       10000u    /* times that a child yields while its parent's name is not written to its end */
-#define CALIBRATION_NS   50000u    /* of the clock, at the start */
-#define MOMENT_LOOKS     3u
-#define CLOCK_STEP_NS    10000000u /* after which a longer look at the clock is better than the first one */
-#define FIRST_PIECE      16384u    /* reserved of a thread's first chunk when it begins */
-#define CHUNKS_AT_ONCE   8u        /* for a thread that measures much: reserving them one by one costs more */
-#define FINAL_CHUNKS     64u       /* beyond the limit, for what threads say at their end */
+#define NAMES_WAIT	 10000u /* times that a child yields while its parent's name is not written to its end */
+#define CALIBRATION_NS	 50000u /* of the clock, at the start */
+#define MOMENT_LOOKS	 3u
+#define CLOCK_STEP_NS	 10000000u /* after which a longer look at the clock is better than the first one */
+#define FIRST_PIECE	 16384u	   /* reserved of a thread's first chunk when it begins */
+#define CHUNKS_AT_ONCE	 8u	   /* for a thread that measures much: reserving them one by one costs more */
+#define FINAL_CHUNKS	 64u	   /* beyond the limit, for what threads say at their end */
 
 /* The result, or -errno. libc's functions may be replaced by the program, or are cancellation points. */
 static inline long system_call(long number, long a, long b, long c, long d, long e, long f)
@@ -128,7 +128,8 @@ static int file_create(struct record_writer *w, uint64_t pid)
 
 		if (!path_of(w, pid, n))
 			return -ENAMETOOLONG;
-		file = system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0, 0); /* it has the arguments */
+		file = system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
+				   0); /* it has the arguments */
 		if (file != -EEXIST)
 			return (int)file;
 	}
@@ -172,7 +173,8 @@ static bool file_is_kept(const struct record_writer *w)
 {
 	struct stat now;
 
-	return w->kept >= 0 && system_call(SYS_fstat, w->kept, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device && now.st_ino == w->inode;
+	return w->kept >= 0 && system_call(SYS_fstat, w->kept, (long)&now, 0, 0, 0, 0) == 0 && now.st_dev == w->device &&
+	       now.st_ino == w->inode;
 }
 
 /* At a number that the program does not use; not at all where numbers do not go so high. */
@@ -264,8 +266,8 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 
 /* ---- names: lines that any number of threads append at once ---- */
 
-/* Room for a line of n bytes; *before is the number of functions before it. NULL: none left. A line that is not written to its end leaves NULs,
- * where reading ends. */
+/* Room for a line of n bytes; *before is the number of functions before it. NULL: none left. A line that is not written to its end leaves
+ * NULs, where reading ends. */
 static char *names_reserve(struct record_writer *w, size_t n, bool is_function, uint32_t *before)
 {
 	uint64_t old = __atomic_load_n(&w->names_in_use, __ATOMIC_RELAXED), new, bytes;
@@ -360,8 +362,8 @@ static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 
 /* ---- the clock ---- */
 
-/* The clock between two readings of the ticks: of several looks the shortest one. During a longer one another program had the processor, so that
- * ticks and clock are from two moments. */
+/* The clock between two readings of the ticks: of several looks the shortest one. During a longer one another program had the processor, so
+ * that ticks and clock are from two moments. */
 static struct record_moment moment_now(void)
 {
 	struct record_moment moment = { 0, 0 };

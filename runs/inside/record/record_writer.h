@@ -13,25 +13,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RECORD_PATH_BYTES        1024
-#define RECORD_CHUNK_BYTES       (64u << 10) /* the default */
-#define RECORD_FILE_BYTES        (1ull << 30) /* the default */
-#define RECORD_FILE_BYTES_MAX    (64ull << 30)
-#define RECORD_NAMES_BYTES       (1u << 20)   /* the default */
-#define RECORD_BUILD_ID_BYTES    129          /* its text and a NUL: 64 bytes at most, usually 20 */
-#define RECORD_DESCRIPTOR_LEAST  700          /* far from those that a program opens, closes or uses by number */
-#define RECORD_SKIPS_MAX         65535u
+#define RECORD_PATH_BYTES	1024
+#define RECORD_CHUNK_BYTES	(64u << 10)  /* the default */
+#define RECORD_FILE_BYTES	(1ull << 30) /* the default */
+#define RECORD_FILE_BYTES_MAX	(64ull << 30)
+#define RECORD_NAMES_BYTES	(1u << 20) /* the default */
+#define RECORD_BUILD_ID_BYTES	129	   /* its text and a NUL: 64 bytes at most, usually 20 */
+#define RECORD_DESCRIPTOR_LEAST 700	   /* far from those that a program opens, closes or uses by number */
+#define RECORD_SKIPS_MAX	65535u
 
 struct record_options {
-	const char *directory;          /* where the file goes; must exist */
+	const char *directory; /* where the file goes; must exist */
 	enum record_back_end back_end;
-	const char *const *counters;    /* [n_counters] names without line ends; copied */
-	uint32_t n_counters;            /* <= RECORD_COUNTERS_MAX */
-	uint32_t chunk_bytes;           /* multiple of 4096, 0: the default */
-	uint32_t names_bytes_max;       /* multiple of 4096, 0: the default */
-	uint64_t file_bytes_max;        /* 0: the default */
-	bool brief;                     /* no counters, weights that are powers of 2, depths below 65536: struct record_brief */
-	uint64_t ticks_per_s;           /* of the caller's clock; 0: record_ticks() is the clock, and the writer measures it */
+	const char *const *counters; /* [n_counters] names without line ends; copied */
+	uint32_t n_counters;	     /* <= RECORD_COUNTERS_MAX */
+	uint32_t chunk_bytes;	     /* multiple of 4096, 0: the default */
+	uint32_t names_bytes_max;    /* multiple of 4096, 0: the default */
+	uint64_t file_bytes_max;     /* 0: the default */
+	bool brief;		     /* no counters, weights that are powers of 2, depths below 65536: struct record_brief */
+	uint64_t ticks_per_s;	     /* of the caller's clock; 0: record_ticks() is the clock, and the writer measures it */
 };
 
 struct record_moment {
@@ -40,19 +40,19 @@ struct record_moment {
 
 /* One for all threads of a process. Zeroed is closed: everything is dropped then. */
 struct record_writer {
-	struct record_header *header;   /* the whole file, mapped; NULL: closed */
+	struct record_header *header;	/* the whole file, mapped; NULL: closed */
 	const volatile uint32_t *alive; /* 1; on a page that every child process finds empty. NULL: never opened */
-	uint64_t names_in_use;          /* functions << 40 | bytes of names */
+	uint64_t names_in_use;		/* functions << 40 | bytes of names */
 	uint64_t chunks_in_use, chunks_max;
 	uint32_t sample_bytes;
-	uint32_t threads;               /* that have had a chunk */
-	uint32_t full;                  /* no more chunks: the limit, or the disk */
+	uint32_t threads; /* that have had a chunk */
+	uint32_t full;	  /* no more chunks: the limit, or the disk */
 	bool own_clock;
-	bool said;                      /* why samples were dropped */
-	int kept;                       /* the file's descriptor, for when it cannot be opened; -1: none */
-	uint64_t device, inode;         /* which file that is: the program may have closed it, and opened another one at that number */
+	bool said;		/* why samples were dropped */
+	int kept;		/* the file's descriptor, for when it cannot be opened; -1: none */
+	uint64_t device, inode; /* which file that is: the program may have closed it, and opened another one at that number */
 	struct record_moment first;
-	struct record_options options;  /* as opened, with the defaults; without pointers */
+	struct record_options options; /* as opened, with the defaults; without pointers */
 	char path[RECORD_PATH_BYTES];
 	char directory[RECORD_PATH_BYTES];
 };
@@ -60,12 +60,12 @@ struct record_writer {
 /* One for each thread, in its thread-local storage; zeroed to begin with. */
 struct record_thread {
 	struct record_chunk *chunk;
-	unsigned char *next, *end;      /* where the next sample goes; end of what is reserved of the chunk so far */
+	unsigned char *next, *end; /* where the next sample goes; end of what is reserved of the chunk so far */
 	uint32_t number;
 	bool numbered;
-	bool final;                     /* set by the caller: what comes now may exceed the file's limit a little */
-	uint64_t spare, spares;         /* places for chunks that are reserved for it: the first one, and how many */
-	uint32_t skip, skips;           /* samples to drop before looking for room again; how many they were the last time */
+	bool final;		/* set by the caller: what comes now may exceed the file's limit a little */
+	uint64_t spare, spares; /* places for chunks that are reserved for it: the first one, and how many */
+	uint32_t skip, skips;	/* samples to drop before looking for room again; how many they were the last time */
 };
 
 /* Creates DIRECTORY/PID-N.samples with the first N that is free. 0, or an errno (E2BIG: too many counters, or too long names). *w is
