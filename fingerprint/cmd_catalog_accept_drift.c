@@ -1,19 +1,21 @@
 #include "base/json.h"
 #include "base/text.h"
-#include "fingerprint/catalog/choose.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/cmd_catalog_edit.h"
 #include "fingerprint/compare/drift.h"
 
 static const char doc[] =
-    "Takes what a machine is now for its new normal: 'assay catalog drift' compares with its latest fingerprint from now on (of each battery, "
+    "Takes what a machine is now for its new normal: 'assay catalog drift' compares with its latest fingerprint from now on (of each "
+    "battery, "
     "version of stress-ng and architecture). The reason is kept, with the date, in the machine's file; nothing is deleted."
     "\vExample:\n"
     "  assay catalog accept-drift node07 --reason 'memory replaced, ticket 4711'";
 
 enum { OPTION_REASON = 256 };
 
-static const struct argp_option options[] = { { "reason", OPTION_REASON, "TEXT", 0, "Why: one line, kept with the machine (needed)", 1 }, { 0 } };
+static const struct argp_option options[] = { { "reason", OPTION_REASON, "TEXT", 0, "Why: one line, kept with the machine (needed)", 1 },
+					      { 0 } };
 
 struct arguments {
 	const char *machine, *reason;
@@ -67,8 +69,7 @@ static void print(const struct arguments *a, cJSON *accepted, enum cli_format_ol
 		json_add(out, root);
 		return;
 	}
-	cJSON_ArrayForEach(item, accepted)
-		buf_format(out, "%s: fingerprint %s is the reference now\n", a->machine, item->valuestring);
+	cJSON_ArrayForEach(item, accepted) buf_format(out, "%s: fingerprint %s is the reference now\n", a->machine, item->valuestring);
 }
 
 static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a)

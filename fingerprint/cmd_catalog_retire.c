@@ -1,14 +1,14 @@
 #include "base/json.h"
-#include "fingerprint/catalog/choose.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/cmd_catalog_edit.h"
 
-static const char doc[] =
-    "Marks a machine as in use no more. Its fingerprints and runs stay, and results that have it stay valid; it is left out of 'catalog types', "
-    "of drift and of suggestions. Date and reason are kept in its file."
-    "\vExample:\n"
-    "  assay catalog retire node07 --reason 'sold'\n"
-    "  assay catalog retire node07 --undo";
+static const char doc[] = "Marks a machine as in use no more. Its fingerprints and runs stay, and results that have it stay valid; it is "
+			  "left out of 'catalog types', "
+			  "of drift and of suggestions. Date and reason are kept in its file."
+			  "\vExample:\n"
+			  "  assay catalog retire node07 --reason 'sold'\n"
+			  "  assay catalog retire node07 --undo";
 
 enum { OPTION_REASON = 256, OPTION_UNDO };
 

@@ -1,6 +1,6 @@
 #include "base/json.h"
 #include "base/text.h"
-#include "fingerprint/catalog/choose.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/compare/compare.h"
 #include "fingerprint/compare/compare_print.h"
@@ -8,7 +8,8 @@
 
 static const char doc[] =
     "Compares two fingerprints: the stressors that differ beyond the noise of both, with ratio (B / A) and interval, corrected for having "
-    "looked at all. A and B are each a machine (its latest fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its "
+    "looked at all. A and B are each a machine (its latest fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of "
+    "its "
     "time. Fingerprints of different batteries, versions of stress-ng or architectures are never compared."
     "\vExample:\n"
     "  assay fingerprint diff node07@2026-11-01 node07\n"

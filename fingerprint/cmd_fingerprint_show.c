@@ -2,22 +2,22 @@
 #include "base/mem.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "fingerprint/catalog/choose.h"
+#include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/counters/counters_print.h"
 #include "fingerprint/stored/conditions.h"
-#include "fingerprint/stored/listing.h"
+#include "fingerprint/stored/fingerprint.h"
 #include "fleet/cmd_lab.h"
 
 #include <inttypes.h>
 
-static const char doc[] =
-    "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and every pass. WHICH is a machine "
-    "(its latest complete fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its time."
-    "\vExample:\n"
-    "  assay fingerprint show\n"
-    "  assay fingerprint show node07\n"
-    "  assay fingerprint show node07@2026-11-01 --format json";
+static const char doc[] = "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and "
+			  "every pass. WHICH is a machine "
+			  "(its latest complete fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its time."
+			  "\vExample:\n"
+			  "  assay fingerprint show\n"
+			  "  assay fingerprint show node07\n"
+			  "  assay fingerprint show node07@2026-11-01 --format json";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -31,15 +31,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static const char *label(const struct listing_item *item)
+static const char *label(const struct fingerprint_item *item)
 {
 	return item->complete ? "" : "incomplete ('assay fingerprint run --resume' goes on within a day)";
 }
 
-static void print_list(const struct listing *listing, struct buf *out)
+static void print_list(const struct fingerprint_listing *listing, struct buf *out)
 {
-	static const char *const headings[] = { "machine", "fingerprint", "taken", "battery", "stress-ng", "passes", "cells", "missing", "origin",
-						"" };
+	static const char *const headings[] = { "machine", "fingerprint", "taken",   "battery", "stress-ng",
+						"passes",  "cells",	  "missing", "origin",	"" };
 	struct table table;
 	char date[TEXT_DATE_BYTES];
 
@@ -49,7 +49,7 @@ static void print_list(const struct listing *listing, struct buf *out)
 	}
 	table_init(&table, "lllllrrrll", headings);
 	for (size_t i = 0; i < listing->n; i++) {
-		const struct listing_item *item = &listing->items[i];
+		const struct fingerprint_item *item = &listing->items[i];
 
 		table_cell(&table, "%s", item->machine);
 		table_cell(&table, "%s", item->id);
@@ -67,7 +67,7 @@ static void print_list(const struct listing *listing, struct buf *out)
 	buf_format(out, "\n%zu fingerprint%s\n", listing->n, text_plural(listing->n));
 }
 
-static cJSON *item_json(const struct listing_item *item)
+static cJSON *item_json(const struct fingerprint_item *item)
 {
 	cJSON *object = cJSON_CreateObject();
 	char date[TEXT_DATE_BYTES];
@@ -91,7 +91,7 @@ static cJSON *item_json(const struct listing_item *item)
 	return object;
 }
 
-static void print_list_json(const struct listing *listing, struct buf *out)
+static void print_list_json(const struct fingerprint_listing *listing, struct buf *out)
 {
 	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "fingerprints");
 
@@ -101,7 +101,7 @@ static void print_list_json(const struct listing *listing, struct buf *out)
 }
 
 /* One line a stressor, a column a pass. */
-static void print_cells(const struct listing_cell *cells, size_t n, struct buf *out)
+static void print_cells(const struct fingerprint_cell *cells, size_t n, struct buf *out)
 {
 	char number[TEXT_DOUBLE_BYTES];
 
@@ -133,27 +133,28 @@ static void print_conditions(const char *text, struct buf *out)
 	cJSON_Delete(root);
 }
 
-static void print_one(const struct listing_item *item, const struct listing_cell *cells, size_t n, struct buf *out)
+static void print_one(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, struct buf *out)
 {
 	char date[TEXT_DATE_BYTES];
 
 	buf_format(out, "fingerprint %s of %s, %s, %s\n", item->id, item->machine, text_from_ms(item->taken_ms, date), item->origin);
 	if (item->profile)
 		buf_format(out, "emulated host, profile %s\n", item->profile);
-	buf_format(out, "battery %s (%s), stress-ng %s, architecture %s\n", item->battery, item->battery_hash, item->stress_ng, item->architecture);
+	buf_format(out, "battery %s (%s), stress-ng %s, architecture %s\n", item->battery, item->battery_hash, item->stress_ng,
+		   item->architecture);
 	if (!item->complete)
 		buf_format(out, "%s\n", label(item));
 	if (item->conditions) {
 		buf_text(out, "\nconditions\n");
 		print_conditions(item->conditions, out);
 	}
-	buf_format(out, "\nbogo-operations per second of user and system time, by pass (%" PRId64 " measured, %" PRId64 " not)\n", item->measured,
-		   item->missing);
+	buf_format(out, "\nbogo-operations per second of user and system time, by pass (%" PRId64 " measured, %" PRId64 " not)\n",
+		   item->measured, item->missing);
 	print_cells(cells, n, out);
 }
 
 /* counters: becomes part of it. */
-static void print_one_json(const struct listing_item *item, const struct listing_cell *cells, size_t n, cJSON *counters, struct buf *out)
+static void print_one_json(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, cJSON *counters, struct buf *out)
 {
 	cJSON *root = item_json(item), *list;
 
@@ -176,7 +177,7 @@ static void print_one_json(const struct listing_item *item, const struct listing
 }
 
 /* Incomplete ones can be named by id only. */
-static enum assay_status choose(struct store *store, const struct listing *listing, const char *word, const struct listing_item **out,
+static enum assay_status choose(struct store *store, const struct fingerprint_listing *listing, const char *word, const struct fingerprint_item **out,
 				struct assay_error *err)
 {
 	const struct fingerprint *chosen = NULL;
@@ -204,18 +205,18 @@ static enum assay_status choose(struct store *store, const struct listing *listi
 	return st;
 }
 
-static enum assay_status show_one(struct cmd_lab *cmd, const struct listing *listing, const char *word)
+static enum assay_status show_one(struct cmd_lab *cmd, const struct fingerprint_listing *listing, const char *word)
 {
 	struct store *store = &cmd->lab.store;
 	struct assay_error *err = &cmd->err;
-	const struct listing_item *item = NULL;
-	struct listing_cell *cells = NULL;
+	const struct fingerprint_item *item = NULL;
+	struct fingerprint_cell *cells = NULL;
 	cJSON *counters = NULL;
 	size_t n = 0;
 	enum assay_status st = choose(store, listing, word, &item, err);
 
 	if (!st)
-		st = listing_cells(store, item->id, &cells, &n, err);
+		st = fingerprint_cells(store, item->id, &cells, &n, err);
 	if (!st && cmd->cli.format == CLI_JSON) {
 		st = counters_json(store, item->id, &counters, err);
 		if (!st)
@@ -224,24 +225,24 @@ static enum assay_status show_one(struct cmd_lab *cmd, const struct listing *lis
 		print_one(item, cells, n, &cmd->out);
 		st = counters_print(store, item->id, &cmd->out, err);
 	}
-	listing_cells_free(cells, n);
+	fingerprint_cells_free(cells, n);
 	return st;
 }
 
 int cmd_fingerprint_show(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = { NULL, parse, "[WHICH]", doc, NULL, NULL, NULL };
-	struct listing listing = { 0 };
+	struct fingerprint_listing listing = { 0 };
 	const char *word = NULL;
 	struct cmd_lab cmd;
 	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &word, STORE_READ);
 
 	if (!st)
-		st = listing_load(&cmd.lab.store, &listing, &cmd.err);
+		st = fingerprint_listing_load(&cmd.lab.store, &listing, &cmd.err);
 	if (!st && word)
 		st = show_one(&cmd, &listing, word);
 	else if (!st)
 		(cmd.cli.format == CLI_JSON ? print_list_json : print_list)(&listing, &cmd.out);
-	listing_release(&listing);
+	fingerprint_listing_release(&listing);
 	return cmd_lab_end(&cmd, st, 0);
 }

@@ -1,11 +1,17 @@
 #include "fingerprint/catalog/catalog.h"
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "fingerprint/catalog/identity.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
+
+#define TIMES_SHOWN 8
 
 void catalog_problem(struct catalog_problems *problems, const char *fmt, ...)
 {
@@ -39,7 +45,8 @@ static enum assay_status load_file(const char *directory, const char *file, stru
 	if (!st) {
 		expected = machine_file_name(out->id);
 		if (strcmp(expected, file) != 0) {
-			st = assay_fail(err, ASSAY_E_FORMAT, "%s: this is the machine '%s', its file must be called %s", path, out->id, expected);
+			st = assay_fail(err, ASSAY_E_FORMAT, "%s: this is the machine '%s', its file must be called %s", path, out->id,
+					expected);
 			machine_release(out);
 		}
 	}
@@ -168,4 +175,274 @@ enum assay_status catalog_save(const struct catalog *catalog, size_t *written, s
 		*written += changed;
 	}
 	return st;
+}
+
+/* ---- which one does a word of the user mean? ---- */
+
+/* The latest of a machine whose time begins with `date`; *n counts them, `times` lists them. */
+static const struct fingerprint *latest(const struct fingerprint_set *set, const char *machine, const char *date, size_t *n,
+					struct buf *times)
+{
+	const struct fingerprint *found = NULL;
+	char text[TEXT_DATE_BYTES];
+
+	*n = 0;
+	for (size_t i = 0; i < set->n; i++) {
+		const struct fingerprint *f = &set->items[i]; /* by machine, then time */
+
+		if (strcmp(f->machine, machine) != 0 || strncmp(text_from_ms(f->taken_ms, text), date, strlen(date)) != 0)
+			continue;
+		found = f;
+		if ((*n)++ < TIMES_SHOWN)
+			buf_format(times, "%s%s (%s)", *n > 1 ? ", " : "", text, f->id);
+	}
+	if (*n > TIMES_SHOWN)
+		buf_format(times, " and %zu more", *n - TIMES_SHOWN);
+	return found;
+}
+
+static enum assay_status nobody(const struct fingerprint_set *set, const char *word, struct assay_error *err)
+{
+	const char **names = mem_new(set->n, sizeof(char *));
+	const char *nearest;
+	char shown[TEXT_SHOWN_BYTES];
+
+	for (size_t i = 0; i < set->n; i++)
+		names[i] = set->items[i].machine;
+	nearest = text_nearest(word, names, set->n);
+	free(names);
+	text_shown(word, shown);
+	if (nearest)
+		return assay_fail(err, ASSAY_E_NOTFOUND,
+				  "'%s' is no machine with a complete fingerprint, no fingerprint, and no MACHINE@DATE (did "
+				  "you mean '%s'?)",
+				  shown, nearest);
+	return assay_fail(err, ASSAY_E_NOTFOUND,
+			  "'%s' is no machine with a complete fingerprint, no fingerprint, and no MACHINE@DATE ('assay "
+			  "fingerprint show' lists all)",
+			  shown);
+}
+
+static enum assay_status at_date(const struct fingerprint_set *set, const char *machine, const char *date, const struct fingerprint **out,
+				 struct assay_error *err)
+{
+	struct buf times = BUF_INIT, all = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+	size_t n, any;
+
+	*out = latest(set, machine, date, &n, &times);
+	latest(set, machine, "", &any, &all);
+	if (any == 0)
+		st = nobody(set, machine, err);
+	else if (n == 0)
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no fingerprint whose time begins with '%s': it has %s", machine, date,
+				all.bytes);
+	else if (n > 1)
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has %zu fingerprints whose time begins with '%s': %s", machine, n, date,
+				times.bytes);
+	buf_release(&times);
+	buf_release(&all);
+	return st;
+}
+
+enum assay_status choose_fingerprint(const struct fingerprint_set *set, const char *word, const struct fingerprint **out,
+				     struct assay_error *err)
+{
+	const char *at = strrchr(word, '@');
+	struct buf times = BUF_INIT;
+	enum assay_status st;
+	char *machine;
+	size_t n;
+
+	*out = latest(set, word, "", &n, &times);
+	buf_release(&times);
+	if (!*out)
+		*out = fingerprint_find(set, word);
+	if (*out)
+		return ASSAY_OK;
+	if (!at)
+		return nobody(set, word, err);
+	machine = mem_bytes(word, (size_t)(at - word));
+	st = at_date(set, machine, at + 1, out, err);
+	free(machine);
+	return st;
+}
+
+enum assay_status choose_machine(const struct catalog *catalog, const char *id, struct machine **out, struct assay_error *err)
+{
+	const struct machine *found = catalog_find(catalog, id);
+	const char **names, *nearest;
+	char shown[TEXT_SHOWN_BYTES];
+
+	*out = found ? &catalog->machines[found - catalog->machines] : NULL;
+	if (found)
+		return ASSAY_OK;
+	names = mem_new(catalog->n, sizeof(char *));
+	for (size_t i = 0; i < catalog->n; i++)
+		names[i] = catalog->machines[i].id;
+	nearest = text_nearest(id, names, catalog->n);
+	free(names);
+	text_shown(id, shown);
+	if (nearest)
+		return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog (did you mean '%s'?)", shown, nearest);
+	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog ('assay catalog list' shows all)", shown);
+}
+
+/* ---- what contradicts ---- */
+
+static void check_same(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
+		       struct catalog_problems *problems)
+{
+	if (x && y && *x && strcmp(x, y) == 0)
+		catalog_problem(problems,
+				"'%s' and '%s' have the same %s '%s': one machine under two names, or a clone; give it one name, or "
+				"remove the evidence that is wrong",
+				a->id, b->id, what, x);
+}
+
+static void check_identity(const struct catalog *catalog, struct catalog_problems *problems)
+{
+	for (size_t i = 0; i < catalog->n; i++) {
+		for (size_t j = i + 1; j < catalog->n; j++) {
+			const struct machine *a = &catalog->machines[i], *b = &catalog->machines[j];
+
+			check_same(a, b, "machine-id", a->identity.machine_id, b->identity.machine_id, problems);
+			check_same(a, b, "board serial number", a->identity.board_serial, b->identity.board_serial, problems);
+			check_same(a, b, "board UUID", a->identity.board_uuid, b->identity.board_uuid, problems);
+		}
+	}
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_conditions(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+{
+	return a->taken_ms == b->taken_ms && strcmp(a->battery, b->battery) == 0 && strcmp(a->battery_hash, b->battery_hash) == 0 &&
+	       strcmp(a->stress_ng, b->stress_ng) == 0 && strcmp(a->architecture, b->architecture) == 0 &&
+	       strcmp(a->origin, b->origin) == 0 && same_text(a->profile, b->profile) && same_text(a->conditions, b->conditions);
+}
+
+/* The summary that the raw record gives must be the one in the file, bit by bit. */
+static bool same_rates(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+{
+	if (a->n_rates != b->n_rates || a->passes != b->passes)
+		return false;
+	for (size_t i = 0; i < a->n_rates; i++) {
+		const struct machine_rate *x = &a->rates[i], *y = &b->rates[i];
+
+		if (strcmp(x->stressor, y->stressor) != 0 || x->n != y->n || isnan(x->median) != isnan(y->median))
+			return false;
+		if (!isnan(x->median) && (x->median != y->median || x->mad != y->mad))
+			return false;
+		if (isnan(x->real_median) != isnan(y->real_median) || (!isnan(x->real_median) && x->real_median != y->real_median))
+			return false;
+		if (isnan(x->median) && strcmp(x->reason, y->reason) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void check_summary(const struct machine *machine, const struct machine_fingerprint *f, const struct fingerprint_set *set,
+			  struct catalog_problems *problems)
+{
+	const struct fingerprint *raw = fingerprint_find(set, f->id);
+	struct machine from_raw = { 0 };
+
+	if (!raw)
+		return;
+	if (strcmp(raw->machine, machine->id) != 0) {
+		char *command = identity_merge_command(machine->id, raw->machine);
+
+		catalog_problem(problems,
+				"'%s': fingerprint %s belongs to the machine '%s' in the store: if a renaming was interrupted, "
+				"this completes it: %s",
+				machine->id, f->id, raw->machine, command);
+		free(command);
+	}
+	machine_put(&from_raw, set, raw);
+	if (!same_conditions(f, &from_raw.fingerprints[0]) || !same_rates(f, &from_raw.fingerprints[0]))
+		catalog_problem(problems, "'%s': the summary of fingerprint %s is not that of the raw record: it was changed by hand",
+				machine->id, f->id);
+	machine_release(&from_raw);
+}
+
+/* One line: in a clone of the catalog's repository every one is missing. */
+static void check_raw(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems)
+{
+	const char *machine = NULL, *id = NULL;
+	size_t missing = 0, n = 0;
+
+	for (size_t i = 0; i < catalog->n; i++) {
+		for (size_t k = 0; k < catalog->machines[i].n_fingerprints; k++, n++) {
+			if (fingerprint_find(set, catalog->machines[i].fingerprints[k].id))
+				continue;
+			if (missing++ == 0) {
+				machine = catalog->machines[i].id;
+				id = catalog->machines[i].fingerprints[k].id;
+			}
+		}
+	}
+	if (missing)
+		catalog_problem(
+		    problems,
+		    "'%s': the raw record of fingerprint %s is not in the store (of %zu of %zu fingerprints): it cannot be used with "
+		    "runs; measurements are in .assay/, which is not in git: work in the laboratory itself, not in a clone of its catalog, "
+		    "or "
+		    "bring .assay/ back from a backup",
+		    machine, id, missing, n);
+}
+
+static bool has_fingerprint(const struct machine *machine, const char *id)
+{
+	for (size_t i = 0; machine && i < machine->n_fingerprints; i++) {
+		if (strcmp(machine->fingerprints[i].id, id) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void check_accepted(const struct machine *machine, struct catalog_problems *problems)
+{
+	for (size_t i = 0; i < machine->n_accepted; i++) {
+		if (!has_fingerprint(machine, machine->accepted[i].fingerprint))
+			catalog_problem(problems, "'%s': fingerprint %s was accepted but is not there", machine->id,
+					machine->accepted[i].fingerprint);
+	}
+}
+
+/* A clock was wrong, when they were taken or now; only time mends it. */
+static void check_times(const struct machine *machine, int64_t now_ms, struct catalog_problems *remarks)
+{
+	char date[TEXT_DATE_BYTES];
+
+	for (size_t i = 0; i < machine->n_fingerprints; i++) {
+		if (machine->fingerprints[i].taken_ms > now_ms)
+			catalog_problem(
+			    remarks, "'%s': fingerprint %s has a time that is still to come, %s: drift leaves it out, and no run gets it",
+			    machine->id, machine->fingerprints[i].id, text_from_ms(machine->fingerprints[i].taken_ms, date));
+	}
+}
+
+void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms, struct catalog_problems *problems,
+		   struct catalog_problems *remarks)
+{
+	check_identity(catalog, problems);
+	check_raw(catalog, set, problems);
+	for (size_t i = 0; i < catalog->n; i++) {
+		check_accepted(&catalog->machines[i], problems);
+		check_times(&catalog->machines[i], now_ms, remarks);
+		for (size_t k = 0; k < catalog->machines[i].n_fingerprints; k++)
+			check_summary(&catalog->machines[i], &catalog->machines[i].fingerprints[k], set, problems);
+	}
+	for (size_t i = 0; i < set->n; i++) {
+		if (!has_fingerprint(catalog_find(catalog, set->items[i].machine), set->items[i].id))
+			catalog_problem(
+			    problems,
+			    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay fingerprint run', of any "
+			    "host, or import brings it in",
+			    set->items[i].machine, set->items[i].id);
+	}
 }

@@ -45,4 +45,14 @@ enum assay_status catalog_save(const struct catalog *catalog, size_t *written, s
 void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms, struct catalog_problems *problems,
 		   struct catalog_problems *remarks);
 
+/* ---- which one does a word of the user mean? ---- */
+
+/* MACHINE (its latest fingerprint), a fingerprint's id, or MACHINE@DATE, where DATE is the beginning of exactly one of the machine's
+ * times ("2026-11-20T10"). Complete fingerprints of the store only. Several or none is an error that lists what there is. */
+enum assay_status choose_fingerprint(const struct fingerprint_set *set, const char *word, const struct fingerprint **out,
+				     struct assay_error *err);
+
+/* The machine of the catalog with this id; an error that names the nearest one when there is none. */
+enum assay_status choose_machine(const struct catalog *catalog, const char *id, struct machine **out, struct assay_error *err);
+
 #endif

@@ -3,11 +3,17 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fingerprint/catalog/machine_marks.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #define FILE_STEM_BYTES_MAX 240 /* most file systems take names of 255 bytes */
+#define FORMAT_NAME	    "assay machine"
+#define COUNT_MAX	    1000000000
+#define MS_MAX		    253402300799999 /* the end of the year 9999 */
+#define STRESSOR_BYTES_MAX  200
+
+/* ---- a machine in memory ---- */
 
 enum assay_status machine_check_id(const char *id, struct assay_error *err)
 {
@@ -73,6 +79,19 @@ static void fingerprint_release(struct machine_fingerprint *f)
 	*f = (struct machine_fingerprint){ 0 };
 }
 
+static void marks_release(struct machine *machine)
+{
+	for (size_t i = 0; i < machine->n_accepted; i++) {
+		free(machine->accepted[i].fingerprint);
+		free(machine->accepted[i].reason);
+	}
+	free(machine->accepted);
+	free(machine->retired_reason);
+	machine->accepted = NULL;
+	machine->n_accepted = 0;
+	machine->retired_reason = NULL;
+}
+
 void machine_release(struct machine *machine)
 {
 	struct machine_identity *identity = &machine->identity;
@@ -86,7 +105,7 @@ void machine_release(struct machine *machine)
 	free(identity->board_uuid);
 	free(identity->cpu_vendor);
 	free(identity->cpu_model);
-	machine_marks_release(machine);
+	marks_release(machine);
 	free(machine->notes);
 	free(machine->id);
 	*machine = (struct machine){ 0 };
@@ -102,7 +121,7 @@ static int compare_time(const void *a, const void *b)
 }
 
 /* The slot of the fingerprint with this id: emptied when it was there, new otherwise. Its given type is kept. */
-static struct machine_fingerprint *slot(struct machine *machine, const char *id)
+static struct machine_fingerprint *fingerprint_slot(struct machine *machine, const char *id)
 {
 	struct machine_fingerprint *f = NULL;
 
@@ -120,8 +139,7 @@ static struct machine_fingerprint *slot(struct machine *machine, const char *id)
 		f->type_given_by = given_by;
 		return f;
 	}
-	machine->fingerprints =
-	    mem_resize(machine->fingerprints, machine->n_fingerprints + 1, sizeof(struct machine_fingerprint));
+	machine->fingerprints = mem_resize(machine->fingerprints, machine->n_fingerprints + 1, sizeof(struct machine_fingerprint));
 	f = &machine->fingerprints[machine->n_fingerprints++];
 	*f = (struct machine_fingerprint){ 0 };
 	return f;
@@ -144,7 +162,7 @@ static void put_rate(struct machine_fingerprint *summary, const struct fingerpri
 
 void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f)
 {
-	struct machine_fingerprint *summary = slot(machine, f->id);
+	struct machine_fingerprint *summary = fingerprint_slot(machine, f->id);
 
 	summary->id = mem_string(f->id);
 	summary->taken_ms = f->taken_ms;
@@ -173,10 +191,11 @@ static void merge_text(char **into, char **from)
 static void merge_identity(struct machine_identity *into, struct machine_identity *from)
 {
 #define TEXT(member) merge_text(&into->member, &from->member);
-	TEXT(machine_id) TEXT(board_name) TEXT(board_serial) TEXT(board_uuid) TEXT(cpu_vendor) TEXT(cpu_model)
+	TEXT(machine_id)
+	TEXT(board_name) TEXT(board_serial) TEXT(board_uuid) TEXT(cpu_vendor) TEXT(cpu_model)
 #undef TEXT
 #define NUMBER(member) into->member = into->member ? into->member : from->member;
-	NUMBER(sockets) NUMBER(cores_per_socket) NUMBER(threads_per_core) NUMBER(memory_bytes)
+	    NUMBER(sockets) NUMBER(cores_per_socket) NUMBER(threads_per_core) NUMBER(memory_bytes)
 #undef NUMBER
 }
 
@@ -192,7 +211,7 @@ static void merge_notes(struct machine *into, struct machine *from)
 	merge_text(&into->notes, &from->notes);
 }
 
-static bool has(const struct machine *machine, const char *id)
+static bool has_fingerprint(const struct machine *machine, const char *id)
 {
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		if (strcmp(machine->fingerprints[i].id, id) == 0)
@@ -201,10 +220,73 @@ static bool has(const struct machine *machine, const char *id)
 	return false;
 }
 
+/* ---- what people decided about it: accepted fingerprints, retirement ---- */
+
+enum assay_status machine_check_reason(const char *reason, struct assay_error *err)
+{
+	size_t n = strlen(reason);
+
+	if (n == 0 || n > MACHINE_REASON_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_FORMAT, "a reason must have 1 to %d bytes", MACHINE_REASON_BYTES_MAX);
+	if (!text_is_utf8(reason, n))
+		return assay_fail(err, ASSAY_E_FORMAT, "a reason must be UTF-8");
+	for (const char *c = reason; *c; c++) {
+		if (text_control(c))
+			return assay_fail(err, ASSAY_E_FORMAT, "a reason must be one line without control characters");
+	}
+	return ASSAY_OK;
+}
+
+static void add_acceptance(struct machine *machine, struct machine_acceptance acceptance)
+{
+	size_t i = machine->n_accepted++;
+
+	machine->accepted = mem_resize(machine->accepted, machine->n_accepted, sizeof(*machine->accepted));
+	for (; i > 0 && machine->accepted[i - 1].accepted_ms > acceptance.accepted_ms; i--)
+		machine->accepted[i] = machine->accepted[i - 1];
+	machine->accepted[i] = acceptance;
+}
+
+void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason)
+{
+	/* What is accepted last counts, even if a clock was wrong at the time before. */
+	if (machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > now_ms)
+		now_ms = machine->accepted[machine->n_accepted - 1].accepted_ms;
+	add_acceptance(machine, (struct machine_acceptance){ mem_string(fingerprint), now_ms, mem_string(reason) });
+}
+
+void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const char *reason)
+{
+	free(machine->retired_reason);
+	machine->retired = retired;
+	machine->retired_ms = retired ? now_ms : 0;
+	machine->retired_reason = retired && reason ? mem_string(reason) : NULL;
+}
+
+static bool is_same_acceptance(const struct machine_acceptance *a, const struct machine_acceptance *b)
+{
+	return a->accepted_ms == b->accepted_ms && strcmp(a->fingerprint, b->fingerprint) == 0;
+}
+
+/* Whether it is in use is said by the machine that stays. */
+static void merge_marks(struct machine *into, struct machine *from)
+{
+	for (size_t i = 0; i < from->n_accepted; i++) {
+		bool there = false;
+
+		for (size_t k = 0; k < into->n_accepted; k++)
+			there = there || is_same_acceptance(&into->accepted[k], &from->accepted[i]);
+		if (there)
+			continue;
+		add_acceptance(into, from->accepted[i]);
+		from->accepted[i] = (struct machine_acceptance){ 0 };
+	}
+}
+
 void machine_merge(struct machine *into, struct machine *from)
 {
 	for (size_t i = 0; i < from->n_fingerprints; i++) {
-		if (has(into, from->fingerprints[i].id))
+		if (has_fingerprint(into, from->fingerprints[i].id))
 			continue;
 		into->fingerprints = mem_resize(into->fingerprints, into->n_fingerprints + 1, sizeof(*into->fingerprints));
 		into->fingerprints[into->n_fingerprints++] = from->fingerprints[i];
@@ -214,6 +296,433 @@ void machine_merge(struct machine *into, struct machine *from)
 		qsort(into->fingerprints, into->n_fingerprints, sizeof(*into->fingerprints), compare_time);
 	merge_identity(&into->identity, &from->identity);
 	merge_notes(into, from);
-	machine_marks_merge(into, from);
+	merge_marks(into, from);
 	machine_release(from);
+}
+
+/* ---- its file, to and from JSON ---- */
+
+/* Text members and where they belong; one table for both directions. */
+#define IDENTITY_TEXTS(X)    X(machine_id) X(board_name) X(board_serial) X(board_uuid) X(cpu_vendor) X(cpu_model)
+#define IDENTITY_NUMBERS(X)  X(sockets) X(cores_per_socket) X(threads_per_core) X(memory_bytes)
+#define FINGERPRINT_TEXTS(X) X(id) X(battery) X(battery_hash) X(stress_ng) X(architecture) X(origin)
+#define NAME_STRING(member)  #member,
+
+static void add_text(cJSON *object, const char *key, const char *text)
+{
+	if (text)
+		cJSON_AddStringToObject(object, key, text);
+}
+
+static cJSON *identity_json(const struct machine_identity *identity)
+{
+	cJSON *object = cJSON_CreateObject();
+
+#define ADD(member) add_text(object, #member, identity->member);
+	IDENTITY_TEXTS(ADD)
+#undef ADD
+#define ADD(member)                                                                                                                        \
+	if (identity->member)                                                                                                              \
+		cJSON_AddNumberToObject(object, #member, (double)identity->member);
+	IDENTITY_NUMBERS(ADD)
+#undef ADD
+	return object;
+}
+
+static cJSON *rate_json(const struct machine_rate *rate)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	if (isnan(rate->median)) {
+		cJSON_AddStringToObject(object, "not_measured", rate->reason);
+	} else {
+		cJSON_AddNumberToObject(object, "median", rate->median);
+		cJSON_AddNumberToObject(object, "mad", rate->mad);
+	}
+	if (!isnan(rate->real_median))
+		cJSON_AddNumberToObject(object, "real_median", rate->real_median);
+	cJSON_AddNumberToObject(object, "n", (double)rate->n);
+	return object;
+}
+
+static cJSON *fingerprint_json(const struct machine_fingerprint *f)
+{
+	cJSON *object = cJSON_CreateObject();
+	cJSON *rates;
+	char date[TEXT_DATE_BYTES];
+
+	add_text(object, "id", f->id);
+	add_text(object, "taken", text_from_ms(f->taken_ms, date));
+	cJSON_AddNumberToObject(object, "taken_ms", (double)f->taken_ms);
+	add_text(object, "battery", f->battery);
+	add_text(object, "battery_hash", f->battery_hash);
+	add_text(object, "stress_ng", f->stress_ng);
+	add_text(object, "architecture", f->architecture);
+	add_text(object, "origin", f->origin);
+	add_text(object, "profile", f->profile);
+	if (f->conditions)
+		cJSON_AddItemToObject(object, "conditions", cJSON_Parse(f->conditions));
+	add_text(object, "type", f->type);
+	add_text(object, "type_given_by", f->type_given_by);
+	cJSON_AddNumberToObject(object, "passes", (double)f->passes);
+	rates = cJSON_AddObjectToObject(object, "rates");
+	for (size_t i = 0; i < f->n_rates; i++)
+		cJSON_AddItemToObject(rates, f->rates[i].stressor, rate_json(&f->rates[i]));
+	return object;
+}
+
+static cJSON *mark_json(int64_t at_ms, const char *reason)
+{
+	cJSON *object = cJSON_CreateObject();
+	char date[TEXT_DATE_BYTES];
+
+	cJSON_AddStringToObject(object, "at", text_from_ms(at_ms, date));
+	cJSON_AddNumberToObject(object, "at_ms", (double)at_ms);
+	if (reason)
+		cJSON_AddStringToObject(object, "reason", reason);
+	return object;
+}
+
+static void add_marks(const struct machine *machine, cJSON *root)
+{
+	cJSON *list;
+
+	if (machine->retired)
+		cJSON_AddItemToObject(root, "retired", mark_json(machine->retired_ms, machine->retired_reason));
+	if (!machine->n_accepted)
+		return;
+	list = cJSON_AddArrayToObject(root, "accepted");
+	for (size_t i = 0; i < machine->n_accepted; i++) {
+		cJSON *object = mark_json(machine->accepted[i].accepted_ms, machine->accepted[i].reason);
+
+		cJSON_AddStringToObject(object, "fingerprint", machine->accepted[i].fingerprint);
+		cJSON_AddItemToArray(list, object);
+	}
+}
+
+char *machine_text(const struct machine *machine)
+{
+	cJSON *root = cJSON_CreateObject();
+	cJSON *list;
+	char *text;
+
+	cJSON_AddStringToObject(root, "format", FORMAT_NAME);
+	cJSON_AddNumberToObject(root, "version", MACHINE_FORMAT_VERSION);
+	cJSON_AddStringToObject(root, "id", machine->id);
+	add_text(root, "notes", machine->notes);
+	cJSON_AddItemToObject(root, "identity", identity_json(&machine->identity));
+	add_marks(machine, root);
+	list = cJSON_AddArrayToObject(root, "fingerprints");
+	for (size_t i = 0; i < machine->n_fingerprints; i++)
+		cJSON_AddItemToArray(list, fingerprint_json(&machine->fingerprints[i]));
+	text = json_text(root);
+	cJSON_Delete(root);
+	return text;
+}
+
+static enum assay_status parse_text(const char *name, const cJSON *object, const char *key, bool required, char **out,
+				    struct assay_error *err)
+{
+	const char *text = NULL;
+	enum assay_status st = json_string(name, object, key, required, &text, err);
+
+	if (!st && text)
+		*out = mem_string(text);
+	return st;
+}
+
+static enum assay_status parse_identity(const char *name, const cJSON *object, struct machine_identity *out, struct assay_error *err)
+{
+	static const char *const keys[] = { IDENTITY_TEXTS(NAME_STRING) IDENTITY_NUMBERS(NAME_STRING) };
+	enum assay_status st = json_keys(name, object, "identity", keys, sizeof(keys) / sizeof(keys[0]), err);
+
+#define TAKE(member)                                                                                                                       \
+	if (!st)                                                                                                                           \
+		st = parse_text(name, object, #member, false, &out->member, err);
+	IDENTITY_TEXTS(TAKE)
+#undef TAKE
+#define TAKE(member)                                                                                                                       \
+	if (!st)                                                                                                                           \
+		st = json_integer(name, object, #member, false, 0, INT64_C(1) << 52, &out->member, err);
+	IDENTITY_NUMBERS(TAKE)
+#undef TAKE
+	return st;
+}
+
+static enum assay_status parse_rate(const char *name, const cJSON *object, struct machine_rate *out, struct assay_error *err)
+{
+	static const char *const keys[] = { "median", "mad", "real_median", "n", "not_measured" };
+	const char *not_measured = NULL;
+	enum assay_status st = json_keys(name, object, "a rate", keys, sizeof(keys) / sizeof(keys[0]), err);
+
+	out->median = out->mad = out->real_median = (double)NAN;
+	if (!st)
+		st = json_string(name, object, "not_measured", false, &not_measured, err);
+	if (!st)
+		st = json_number(name, object, "median", !not_measured, &out->median, err);
+	if (!st)
+		st = json_number(name, object, "mad", !not_measured, &out->mad, err);
+	if (!st)
+		st = json_number(name, object, "real_median", false, &out->real_median, err);
+	if (!st)
+		st = json_integer(name, object, "n", true, 1, COUNT_MAX, &out->n, err);
+	if (!st && not_measured &&
+	    (!*not_measured || strlen(not_measured) > MACHINE_REASON_BYTES_MAX || !isnan(out->median) || !isnan(out->mad) ||
+	     !isnan(out->real_median)))
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: both measured and not measured, or a reason of no or too many bytes", name);
+	if (!st && !not_measured && (!(out->median > 0 && out->mad >= 0) || out->real_median <= 0))
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: a median that is not above 0, or a negative dispersion", name);
+	if (!st && not_measured)
+		out->reason = mem_string(not_measured);
+	return st;
+}
+
+static enum assay_status parse_rates(const char *name, const cJSON *object, struct machine_fingerprint *f, struct assay_error *err)
+{
+	size_t n = (size_t)cJSON_GetArraySize(object);
+	const cJSON *item;
+
+	f->rates = mem_new(n, sizeof(*f->rates));
+	cJSON_ArrayForEach(item, object)
+	{
+		struct machine_rate *rate = &f->rates[f->n_rates];
+		char shown[TEXT_SHOWN_BYTES], *where;
+		enum assay_status st;
+
+		if (!*item->string || strlen(item->string) > STRESSOR_BYTES_MAX)
+			return assay_fail(err, ASSAY_E_FORMAT, "%s: a stressor's name must have 1 to %d bytes", name, STRESSOR_BYTES_MAX);
+		if (f->n_rates && strcmp(rate[-1].stressor, item->string) >= 0)
+			return assay_fail(err, ASSAY_E_FORMAT, "%s: stressors are not in the order of their names at '%s'", name,
+					  text_shown(item->string, shown));
+		rate->stressor = mem_string(item->string);
+		f->n_rates++;
+		where = mem_format("%s: rate of '%s'", name, text_shown(item->string, shown));
+		st = parse_rate(where, item, rate, err);
+		free(where);
+		if (st)
+			return st;
+	}
+	return ASSAY_OK;
+}
+
+/* "taken" is taken_ms for people; one that was changed by hand would mislead them. */
+static enum assay_status check_taken(const char *name, const cJSON *object, int64_t taken_ms, struct assay_error *err)
+{
+	const char *taken = NULL;
+	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = json_string(name, object, "taken", false, &taken, err);
+
+	if (!st && taken && strcmp(taken, text_from_ms(taken_ms, date)) != 0)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: taken is '%s', but taken_ms is %s", name, text_shown(taken, shown), date);
+	return st;
+}
+
+static enum assay_status parse_fingerprint(const char *name, const cJSON *object, struct machine_fingerprint *f, struct assay_error *err)
+{
+	static const char *const keys[] = {
+		FINGERPRINT_TEXTS(NAME_STRING) "taken", "taken_ms", "profile", "conditions", "type", "type_given_by", "passes", "rates"
+	};
+	const cJSON *rates = NULL, *conditions = NULL;
+	enum assay_status st;
+
+	st = json_keys(name, object, "a fingerprint", keys, sizeof(keys) / sizeof(keys[0]), err);
+#define TAKE(member)                                                                                                                       \
+	if (!st)                                                                                                                           \
+		st = parse_text(name, object, #member, true, &f->member, err);
+	FINGERPRINT_TEXTS(TAKE)
+#undef TAKE
+	if (!st)
+		st = parse_text(name, object, "profile", false, &f->profile, err);
+	if (!st)
+		st = json_object(name, object, "conditions", false, &conditions, err);
+	if (!st && conditions)
+		f->conditions = json_text(conditions);
+	if (!st)
+		st = parse_text(name, object, "type", false, &f->type, err);
+	if (!st)
+		st = parse_text(name, object, "type_given_by", false, &f->type_given_by, err);
+	if (!st && !f->type != !f->type_given_by)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: type and type_given_by go together", name);
+	if (!st)
+		st = json_integer(name, object, "taken_ms", true, 0, MS_MAX, &f->taken_ms, err);
+	if (!st)
+		st = check_taken(name, object, f->taken_ms, err);
+	if (!st)
+		st = json_integer(name, object, "passes", true, 1, COUNT_MAX, &f->passes, err);
+	if (!st)
+		st = json_object(name, object, "rates", true, &rates, err);
+	return st ? st : parse_rates(name, rates, f, err);
+}
+
+/* "at" is at_ms for people; one that was changed by hand would mislead them. */
+static enum assay_status parse_mark(const char *name, const cJSON *object, bool required, int64_t *at_ms, const char **reason,
+				    struct assay_error *err)
+{
+	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
+	const char *at = NULL;
+	enum assay_status st = json_integer(name, object, "at_ms", true, 0, MS_MAX, at_ms, err);
+
+	if (!st)
+		st = json_string(name, object, "at", false, &at, err);
+	if (!st && at && strcmp(at, text_from_ms(*at_ms, date)) != 0)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: at is '%s', but at_ms is %s", name, text_shown(at, shown), date);
+	if (!st)
+		st = json_string(name, object, "reason", required, reason, err);
+	if (!st && *reason && machine_check_reason(*reason, err))
+		st = assay_context(err, "%s", name);
+	return st;
+}
+
+static enum assay_status parse_accepted(const char *name, const cJSON *object, struct machine *machine, struct assay_error *err)
+{
+	static const char *const keys[] = { "fingerprint", "at", "at_ms", "reason" };
+	const char *fingerprint = NULL, *reason = NULL;
+	int64_t at_ms = 0;
+	enum assay_status st;
+
+	if (!cJSON_IsObject(object))
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: an item of 'accepted' is not an object", name);
+	st = json_keys(name, object, "an accepted fingerprint", keys, sizeof(keys) / sizeof(keys[0]), err);
+	if (!st)
+		st = json_string(name, object, "fingerprint", true, &fingerprint, err);
+	if (!st)
+		st = parse_mark(name, object, true, &at_ms, &reason, err);
+	if (!st && machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > at_ms)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: accepted fingerprints are not in the order of their time", name);
+	if (!st)
+		machine_accept(machine, fingerprint, at_ms, reason);
+	return st;
+}
+
+static enum assay_status parse_retired(const char *name, const cJSON *object, struct machine *machine, struct assay_error *err)
+{
+	static const char *const keys[] = { "at", "at_ms", "reason" };
+	const char *reason = NULL;
+	int64_t at_ms = 0;
+	enum assay_status st = json_keys(name, object, "retired", keys, sizeof(keys) / sizeof(keys[0]), err);
+
+	if (!st)
+		st = parse_mark(name, object, false, &at_ms, &reason, err);
+	if (!st)
+		machine_retire(machine, true, at_ms, reason);
+	return st;
+}
+
+static enum assay_status parse_marks(const char *name, const cJSON *root, struct machine *machine, struct assay_error *err)
+{
+	const cJSON *accepted = NULL, *retired = NULL, *item;
+	enum assay_status st = json_array(name, root, "accepted", false, &accepted, err);
+
+	if (!st)
+		st = json_object(name, root, "retired", false, &retired, err);
+	if (!st && retired)
+		st = parse_retired(name, retired, machine, err);
+	if (st || !accepted)
+		return st;
+	cJSON_ArrayForEach(item, accepted)
+	{
+		st = parse_accepted(name, item, machine, err);
+		if (st)
+			break;
+	}
+	return st;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static enum assay_status check_ids(const char *name, const struct machine *machine, struct assay_error *err)
+{
+	size_t n = machine->n_fingerprints;
+	char **ids = mem_new(n, sizeof(char *)), shown[TEXT_SHOWN_BYTES];
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; i < n; i++)
+		ids[i] = machine->fingerprints[i].id;
+	qsort(ids, n, sizeof(char *), compare_ids);
+	for (size_t i = 1; !st && i < n; i++) {
+		if (strcmp(ids[i - 1], ids[i]) == 0)
+			st = assay_fail(err, ASSAY_E_FORMAT, "%s: fingerprint '%s' stands twice", name, text_shown(ids[i], shown));
+	}
+	free(ids);
+	return st;
+}
+
+static enum assay_status check_order(const char *name, const struct machine *machine, struct assay_error *err)
+{
+	char shown[TEXT_SHOWN_BYTES];
+
+	for (size_t i = 1; i < machine->n_fingerprints; i++) {
+		const struct machine_fingerprint *a = &machine->fingerprints[i - 1], *b = a + 1;
+
+		if (a->taken_ms > b->taken_ms || (a->taken_ms == b->taken_ms && strcmp(a->id, b->id) >= 0))
+			return assay_fail(err, ASSAY_E_FORMAT,
+					  "%s: fingerprints are not in the order of their time (at '%s'), or one stands twice", name,
+					  text_shown(b->id, shown));
+	}
+	return check_ids(name, machine, err);
+}
+
+static enum assay_status parse_root(const char *name, const cJSON *root, struct machine *machine, struct assay_error *err)
+{
+	static const char *const keys[] = { "format", "version", "id", "notes", "identity", "accepted", "retired", "fingerprints" };
+	const cJSON *identity = NULL, *list = NULL, *item;
+	const char *format = NULL;
+	char shown[TEXT_SHOWN_BYTES];
+	int64_t version = 0;
+	enum assay_status st;
+
+	if (!cJSON_IsObject(root))
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a JSON object", name);
+	st = json_string(name, root, "format", true, &format, err);
+	if (!st && strcmp(format, FORMAT_NAME) != 0)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: format is '%s', not '" FORMAT_NAME "'", name, text_shown(format, shown));
+	if (!st)
+		st = json_integer(name, root, "version", true, 1, INT32_MAX, &version, err);
+	if (!st && version > MACHINE_FORMAT_VERSION)
+		st = assay_fail(err, ASSAY_E_VERSION, "%s: version %" PRId64 " of the format, this assay knows up to %d: use a newer assay",
+				name, version, MACHINE_FORMAT_VERSION);
+	if (!st)
+		st = json_keys(name, root, "a machine", keys, sizeof(keys) / sizeof(keys[0]), err);
+	if (!st)
+		st = parse_text(name, root, "id", true, &machine->id, err);
+	if (!st && machine_check_id(machine->id, err))
+		st = assay_context(err, "%s", name);
+	if (!st)
+		st = parse_text(name, root, "notes", false, &machine->notes, err);
+	if (!st)
+		st = json_object(name, root, "identity", false, &identity, err);
+	if (!st && identity)
+		st = parse_identity(name, identity, &machine->identity, err);
+	if (!st)
+		st = parse_marks(name, root, machine, err);
+	if (!st)
+		st = json_array(name, root, "fingerprints", true, &list, err);
+	if (st)
+		return st;
+	machine->fingerprints = mem_new((size_t)cJSON_GetArraySize(list), sizeof(*machine->fingerprints));
+	cJSON_ArrayForEach(item, list)
+	{
+		st = parse_fingerprint(name, item, &machine->fingerprints[machine->n_fingerprints++], err);
+		if (st)
+			return st;
+	}
+	return check_order(name, machine, err);
+}
+
+enum assay_status machine_parse(const char *name, const char *text, size_t n, struct machine *out, struct assay_error *err)
+{
+	struct machine machine = { 0 };
+	cJSON *root = NULL;
+	enum assay_status st = json_parse(name, text, n, &root, err);
+
+	if (!st)
+		st = parse_root(name, root, &machine, err);
+	cJSON_Delete(root);
+	*out = machine;
+	if (st)
+		machine_release(out);
+	return st;
 }

@@ -2,79 +2,44 @@
 
 #include "base/mem.h"
 
-/* Runs a statement that gives no rows. */
-static enum assay_status run(struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
-{
-	bool row;
-
-	return store_step(store, stmt, &row, err);
-}
-
-/* Asks a question about one fingerprint; sqlite3_finalize() *stmt. */
-static enum assay_status ask(struct store *store, const char *sql, const char *fingerprint, sqlite3_stmt **stmt, struct assay_error *err)
-{
-	enum assay_status st = store_prepare(store, sql, stmt, err);
-
-	if (!st)
-		store_bind(*stmt, "t", fingerprint);
-	return st;
-}
-
-/* The next row of the answer: false at its end, and when *st says that something is wrong. */
-static bool next_row(struct store *store, sqlite3_stmt *stmt, enum assay_status *st, struct assay_error *err)
-{
-	bool row = false;
-
-	if (!*st)
-		*st = store_step(store, stmt, &row, err);
-	return !*st && row;
-}
-
 /* ---- plan ---- */
 
-static enum assay_status put_events(struct store *store, sqlite3_stmt *stmt, const char *fingerprint, const struct counting_plan *plan,
-				    struct assay_error *err)
+/* run 0: left out, for a reason. */
+static enum assay_status put_event(struct store *store, const char *fingerprint, size_t run, const char *event, const char *family,
+				   const char *domain, const char *reason, struct assay_error *err)
+{
+	return store_do(store, err, "INSERT INTO counter_event (fingerprint, run, event, family, domain, reason) VALUES (?, ?, ?, ?, ?, ?)",
+			"titttt", fingerprint, (int64_t)run, event, family, domain, reason);
+}
+
+static enum assay_status put_events(struct store *store, const char *fingerprint, const struct counting_plan *plan, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < plan->n; i++) {
+	for (size_t i = 0; i < plan->n; i++) {
 		const struct counting_run *r = &plan->runs[i];
 
-		for (size_t k = 0; !st && k < r->events.n; k++) {
-			store_bind(stmt, "titttt", fingerprint, (int64_t)i + 1, r->events.names[k], r->family, r->domain, NULL);
-			st = run(store, stmt, err);
-		}
+		for (size_t k = 0; !st && k < r->events.n; k++)
+			st = put_event(store, fingerprint, i + 1, r->events.names[k], r->family, r->domain, NULL, err);
 	}
-	for (size_t i = 0; !st && i < plan->n_absent; i++) {
-		store_bind(stmt, "titttt", fingerprint, (int64_t)0, plan->absent[i].event, NULL, NULL, plan->absent[i].reason);
-		st = run(store, stmt, err);
-	}
-	if (!st && plan->none) {
-		store_bind(stmt, "titttt", fingerprint, (int64_t)0, "", NULL, NULL, plan->none);
-		st = run(store, stmt, err);
-	}
-	return st;
+	for (size_t i = 0; !st && i < plan->n_absent; i++)
+		st = put_event(store, fingerprint, 0, plan->absent[i].event, NULL, NULL, plan->absent[i].reason, err);
+	return !st && plan->none ? put_event(store, fingerprint, 0, "", NULL, NULL, plan->none, err) : st;
 }
 
 enum assay_status counters_put_plan(struct store *store, const char *fingerprint, const struct counting_plan *plan, struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_begin(store, err);
 
 	if (!st)
-		st = store_prepare(store,
-				   "INSERT INTO counter_event (fingerprint, run, event, family, domain, reason) VALUES (?, ?, ?, ?, ?, ?)",
-				   &stmt, err);
-	if (!st)
-		st = put_events(store, stmt, fingerprint, plan, err);
-	sqlite3_finalize(stmt);
+		st = put_events(store, fingerprint, plan, err);
 	if (!st)
 		st = store_commit(store, err);
 	store_rollback(store);
 	return st;
 }
 
-static void take_left_out(sqlite3_stmt *stmt, struct counting_plan *plan)
+static void read_left_out(sqlite3_stmt *stmt, struct counting_plan *plan)
 {
 	const char *event = store_text(stmt, 1), *reason = store_text(stmt, 4);
 
@@ -87,7 +52,7 @@ static void take_left_out(sqlite3_stmt *stmt, struct counting_plan *plan)
 }
 
 /* A row of a run; false when that is not the last one or the next. */
-static bool take_event(sqlite3_stmt *stmt, int64_t number, struct counting_plan *plan)
+static bool read_event(sqlite3_stmt *stmt, int64_t number, struct counting_plan *plan)
 {
 	struct counting_events *events;
 
@@ -112,16 +77,18 @@ enum assay_status counters_plan(struct store *store, const char *fingerprint, st
 {
 	struct counting_plan plan = { .n = 0 };
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = ask(store, "SELECT run, event, family, domain, reason FROM counter_event WHERE fingerprint = ? ORDER BY run, event",
-				   fingerprint, &stmt, err);
+	enum assay_status st = store_ask(
+	    store, &stmt, err, "SELECT run, event, family, domain, reason FROM counter_event WHERE fingerprint = ? ORDER BY run, event",
+	    "t", fingerprint);
 
-	while (next_row(store, stmt, &st, err)) {
+	while (store_next(store, stmt, &st, err)) {
 		int64_t number = sqlite3_column_int64(stmt, 0);
 
 		if (number == 0)
-			take_left_out(stmt, &plan);
-		else if (!take_event(stmt, number, &plan))
-			st = assay_fail(err, ASSAY_E_CORRUPT, "the runs of counters of the fingerprint %s are not counted from 1", fingerprint);
+			read_left_out(stmt, &plan);
+		else if (!read_event(stmt, number, &plan))
+			st = assay_fail(err, ASSAY_E_CORRUPT, "the runs of counters of the fingerprint %s are not counted from 1",
+					fingerprint);
 	}
 	sqlite3_finalize(stmt);
 	*found = plan.n > 0 || plan.n_absent > 0 || plan.none;
@@ -137,9 +104,9 @@ enum assay_status counters_done(struct store *store, const char *fingerprint, co
 				struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = ask(store, "SELECT run, stressor FROM counted WHERE fingerprint = ?", fingerprint, &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err, "SELECT run, stressor FROM counted WHERE fingerprint = ?", "t", fingerprint);
 
-	while (next_row(store, stmt, &st, err)) {
+	while (store_next(store, stmt, &st, err)) {
 		int64_t number = sqlite3_column_int64(stmt, 0);
 
 		for (size_t i = 0; i < battery->n && number >= 1 && number <= (int64_t)runs; i++) {
@@ -151,37 +118,23 @@ enum assay_status counters_done(struct store *store, const char *fingerprint, co
 	return st;
 }
 
-static enum assay_status put_run(struct store *store, const char *fingerprint, const struct counted *counted, struct assay_error *err)
+static enum assay_status put_run(struct store *store, const char *fingerprint, const struct counted *c, struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store,
-					     counted->reason ? "INSERT INTO counted (fingerprint, run, stressor, reason) VALUES (?, ?, ?, ?)" :
-							       "INSERT INTO counted (fingerprint, run, stressor, operations, wall_ns) "
-							       "VALUES (?, ?, ?, ?, ?)",
-					     &stmt, err);
-
-	if (!st && counted->reason)
-		store_bind(stmt, "titt", fingerprint, counted->run, counted->stressor, counted->reason);
-	else if (!st)
-		store_bind(stmt, "titdi", fingerprint, counted->run, counted->stressor, counted->operations, counted->wall_ns);
-	if (!st)
-		st = run(store, stmt, err);
-	sqlite3_finalize(stmt);
-	return st;
+	if (c->reason)
+		return store_do(store, err, "INSERT INTO counted (fingerprint, run, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
+				fingerprint, c->run, c->stressor, c->reason);
+	return store_do(store, err, "INSERT INTO counted (fingerprint, run, stressor, operations, wall_ns) VALUES (?, ?, ?, ?, ?)", "titdi",
+			fingerprint, c->run, c->stressor, c->operations, c->wall_ns);
 }
 
 static enum assay_status put_values(struct store *store, const char *fingerprint, const struct counting_events *events,
-				    const struct counted *counted, struct assay_error *err)
+				    const struct counted *c, struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store, "INSERT INTO counter (fingerprint, run, stressor, event, value) VALUES (?, ?, ?, ?, ?)",
-					     &stmt, err);
+	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < events->n; i++) {
-		store_bind(stmt, "titti", fingerprint, counted->run, counted->stressor, events->names[i], counted->values[i]);
-		st = run(store, stmt, err);
-	}
-	sqlite3_finalize(stmt);
+	for (size_t i = 0; !st && i < events->n; i++)
+		st = store_do(store, err, "INSERT INTO counter (fingerprint, run, stressor, event, value) VALUES (?, ?, ?, ?, ?)", "titti",
+			      fingerprint, c->run, c->stressor, events->names[i], c->values[i]);
 	return st;
 }
 
@@ -202,7 +155,7 @@ enum assay_status counters_put(struct store *store, const char *fingerprint, con
 
 /* ---- reading ---- */
 
-static void take_cell(sqlite3_stmt *stmt, struct counter_cell *cell)
+static void read_cell(sqlite3_stmt *stmt, struct counter_cell *cell)
 {
 	const char *reason = store_text(stmt, 6);
 
@@ -221,14 +174,14 @@ enum assay_status counters_cells(struct store *store, const char *fingerprint, s
 	struct counter_cell *cells = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0, count = 0;
-	enum assay_status st = ask(store,
-				   "SELECT run, stressor, event, value, operations, wall_ns, reason FROM counted "
-				   "LEFT JOIN counter USING (fingerprint, run, stressor) WHERE fingerprint = ? ORDER BY 1, 2, 3",
-				   fingerprint, &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT run, stressor, event, value, operations, wall_ns, reason FROM counted "
+					 "LEFT JOIN counter USING (fingerprint, run, stressor) WHERE fingerprint = ? ORDER BY 1, 2, 3",
+					 "t", fingerprint);
 
-	while (next_row(store, stmt, &st, err)) {
+	while (store_next(store, stmt, &st, err)) {
 		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
-		take_cell(stmt, &cells[count++]);
+		read_cell(stmt, &cells[count++]);
 	}
 	sqlite3_finalize(stmt);
 	*out = cells;

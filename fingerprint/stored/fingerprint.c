@@ -1,26 +1,34 @@
 #include "fingerprint/stored/fingerprint.h"
 
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #define COMPLETE "(SELECT id FROM fingerprint WHERE complete)"
+
+/* ---- all complete ones, with their rates ---- */
+
+static char *text_or_null(sqlite3_stmt *stmt, int column)
+{
+	const char *text = store_text(stmt, column);
+
+	return *text ? mem_string(text) : NULL;
+}
 
 static enum assay_status load_stressors(struct store *store, struct fingerprint_set *set, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
 	enum assay_status st = store_prepare(store,
 					     "SELECT stressor FROM rate WHERE fingerprint IN " COMPLETE " UNION "
 					     "SELECT stressor FROM missing WHERE fingerprint IN " COMPLETE " ORDER BY stressor",
 					     &stmt, err);
 
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err)) {
 		set->stressors = mem_grow(set->stressors, set->n_stressors, &capacity, sizeof(*set->stressors));
 		set->stressors[set->n_stressors++] = mem_string(store_text(stmt, 0));
 	}
@@ -32,18 +40,15 @@ static enum assay_status load_items(struct store *store, struct fingerprint_set 
 {
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
-	enum assay_status st = store_prepare(store,
-					     "SELECT id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, "
-					     "profile FROM fingerprint WHERE complete ORDER BY machine, taken_ms, id",
-					     &stmt, err);
+	enum assay_status st =
+	    store_prepare(store,
+			  "SELECT id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, "
+			  "profile FROM fingerprint WHERE complete ORDER BY machine, taken_ms, id",
+			  &stmt, err);
 
-	while (!st) {
+	while (store_next(store, stmt, &st, err)) {
 		struct fingerprint *f;
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
 		set->items = mem_grow(set->items, set->n, &capacity, sizeof(*set->items));
 		f = &set->items[set->n++];
 		*f = (struct fingerprint){ .taken_ms = sqlite3_column_int64(stmt, 7) };
@@ -54,31 +59,25 @@ static enum assay_status load_items(struct store *store, struct fingerprint_set 
 		f->stress_ng = mem_string(store_text(stmt, 4));
 		f->architecture = mem_string(store_text(stmt, 5));
 		f->origin = mem_string(store_text(stmt, 6));
-		f->conditions = *store_text(stmt, 8) ? mem_string(store_text(stmt, 8)) : NULL;
-		f->profile = *store_text(stmt, 9) ? mem_string(store_text(stmt, 9)) : NULL;
+		f->conditions = text_or_null(stmt, 8);
+		f->profile = text_or_null(stmt, 9);
 		f->reasons = mem_new(set->n_stressors, sizeof(char *));
 	}
 	sqlite3_finalize(stmt);
 	return st;
 }
 
+static int compare_stressor(const void *name, const void *stressor)
+{
+	return strcmp(name, *(char *const *)stressor);
+}
+
 static size_t stressor_index(const struct fingerprint_set *set, const char *name)
 {
-	size_t low = 0, high = set->n_stressors;
+	char **found = bsearch(name, set->stressors, set->n_stressors, sizeof(*set->stressors), compare_stressor);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(name, set->stressors[middle]);
-
-		if (order == 0)
-			return middle;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	ASSAY_BUG_IF(true); /* the names were read from the same table, in the same transaction */
-	return 0;
+	ASSAY_BUG_IF(!found); /* the names were read from the same table, in the same transaction */
+	return (size_t)(found - set->stressors);
 }
 
 static void add_pass(const struct fingerprint_set *set, struct fingerprint *f, int64_t pass)
@@ -100,17 +99,13 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 	struct fingerprint *f = NULL;
 	double *cell = NULL, *last = NULL, sum = 0;
 	size_t count = 0, next = 0;
-	bool row = true;
 	enum assay_status st =
 	    store_prepare(store,
 			  "SELECT fingerprint, pass, stressor, per_s, real_per_s FROM rate WHERE fingerprint IN " COMPLETE
 			  " ORDER BY fingerprint, pass, stressor, ordinal",
 			  &stmt, err);
 
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err)) {
 		while (!f || strcmp(f->id, store_text(stmt, 0)) != 0) {
 			if (next >= set->n) {
 				st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' has rates without a fingerprint", store->path);
@@ -141,18 +136,14 @@ static enum assay_status load_reasons(struct store *store, struct fingerprint_se
 {
 	sqlite3_stmt *stmt = NULL;
 	size_t next = 0;
-	bool row = true;
 	enum assay_status st = store_prepare(store,
 					     "SELECT fingerprint, stressor, reason FROM missing WHERE fingerprint IN " COMPLETE
 					     " ORDER BY fingerprint, stressor, pass",
 					     &stmt, err);
 
-	while (!st) {
+	while (store_next(store, stmt, &st, err)) {
 		char **reason;
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
 		while (next < set->n && strcmp(by_id[next]->id, store_text(stmt, 0)) != 0)
 			next++;
 		ASSAY_BUG_IF(next == set->n); /* only those of complete fingerprints were asked for */
@@ -264,4 +255,215 @@ bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprin
 {
 	return strcmp(a->battery_hash, b->battery_hash) == 0 && strcmp(a->stress_ng, b->stress_ng) == 0 &&
 	       strcmp(a->architecture, b->architecture) == 0;
+}
+
+/* ---- writing ---- */
+
+void fingerprint_id(const struct fingerprint_key *key, char id[FINGERPRINT_ID_BYTES])
+{
+	/* A newline cannot stand in any of the texts: names with control characters are refused when they are read. */
+	char *text =
+	    mem_format("%s\n%s\n%s\n%s\n%" PRId64 "\n", key->machine, key->battery_hash, key->stress_ng, key->architecture, key->taken_ms);
+	char hex[DIGEST_HEX_BYTES];
+
+	digest_sha256(text, strlen(text), hex);
+	memcpy(id, hex, FINGERPRINT_ID_BYTES - 1);
+	id[FINGERPRINT_ID_BYTES - 1] = '\0';
+	free(text);
+}
+
+enum assay_status fingerprint_writer_init(struct store *store, struct fingerprint_writer *out, struct assay_error *err)
+{
+	struct fingerprint_writer w = { .store = store };
+	enum assay_status st =
+	    store_prepare(store,
+			  "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, "
+			  "origin, source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			  &w.insert, err);
+
+	if (!st)
+		st = store_prepare(store,
+				   "INSERT INTO rate (fingerprint, pass, stressor, ordinal, per_s, real_per_s) VALUES (?, ?, ?, ?, ?, ?) "
+				   "ON CONFLICT DO NOTHING",
+				   &w.insert_rate, err);
+	if (!st)
+		st = store_prepare(store, "SELECT per_s FROM rate WHERE fingerprint = ? AND pass = ? AND stressor = ? AND ordinal = ?",
+				   &w.select_rate, err);
+	*out = w;
+	if (st)
+		fingerprint_writer_release(out);
+	return st;
+}
+
+enum assay_status fingerprint_write(struct fingerprint_writer *w, const struct fingerprint_key *key, const char *origin, int64_t source,
+				    struct assay_error *err)
+{
+	char id[FINGERPRINT_ID_BYTES];
+	enum assay_status st;
+	bool row;
+
+	fingerprint_id(key, id);
+	store_bind(w->insert, "tttttitti", id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms,
+		   key->architecture, origin, source);
+	st = store_step(w->store, w->insert, &row, err);
+	if (st)
+		return st;
+	if (sqlite3_changes(w->store->db))
+		w->added++;
+	else
+		w->known++;
+	return ASSAY_OK;
+}
+
+static enum assay_status check_rate(struct fingerprint_writer *w, const char *id, int64_t pass, const char *stressor, int64_t ordinal,
+				    double per_s, struct assay_error *err)
+{
+	char here[TEXT_DOUBLE_BYTES], there[TEXT_DOUBLE_BYTES];
+	bool row;
+	double stored;
+	enum assay_status st;
+
+	store_bind(w->select_rate, "titi", id, pass, stressor, ordinal);
+	st = store_step(w->store, w->select_rate, &row, err);
+	if (st)
+		return st;
+	stored = row ? store_double(w->select_rate, 0) : (double)NAN;
+	sqlite3_reset(w->select_rate);
+	if (stored != per_s)
+		return assay_fail(err, ASSAY_E_CONFLICT,
+				  "%s is %s here, but %s is stored for the same fingerprint and pass: nothing "
+				  "was changed (use another laboratory for other data)",
+				  stressor, text_from_double(per_s, here), text_from_double(stored, there));
+	w->rates_known++;
+	return ASSAY_OK;
+}
+
+enum assay_status fingerprint_write_rate(struct fingerprint_writer *w, const char *id, int64_t pass, const char *stressor, int64_t ordinal,
+					 double per_s, double real_per_s, struct assay_error *err)
+{
+	enum assay_status st;
+	bool row;
+
+	store_bind(w->insert_rate, "titidd", id, pass, stressor, ordinal, per_s, real_per_s);
+	st = store_step(w->store, w->insert_rate, &row, err);
+	if (st)
+		return st;
+	if (!sqlite3_changes(w->store->db))
+		return check_rate(w, id, pass, stressor, ordinal, per_s, err);
+	w->rates_added++;
+	return ASSAY_OK;
+}
+
+void fingerprint_writer_release(struct fingerprint_writer *w)
+{
+	sqlite3_finalize(w->insert);
+	sqlite3_finalize(w->insert_rate);
+	sqlite3_finalize(w->select_rate);
+	*w = (struct fingerprint_writer){ 0 };
+}
+
+/* ---- all of them, without their rates; and the cells of one ---- */
+
+static const char items_sql[] =
+    "SELECT id, machine, battery, battery_hash, stress_ng, architecture, origin, profile, conditions, taken_ms, complete,"
+    "  (SELECT count(*) FROM (SELECT pass FROM rate WHERE fingerprint = f.id UNION SELECT pass FROM missing WHERE fingerprint = f.id)),"
+    "  (SELECT count(*) FROM rate WHERE fingerprint = f.id AND per_s > 0),"
+    "  (SELECT count(*) FROM rate WHERE fingerprint = f.id AND per_s = 0) + (SELECT count(*) FROM missing WHERE fingerprint = f.id) "
+    "FROM fingerprint AS f ORDER BY machine, taken_ms, id";
+
+static void read_item(sqlite3_stmt *stmt, struct fingerprint_item *item)
+{
+	*item = (struct fingerprint_item){ .taken_ms = sqlite3_column_int64(stmt, 9),
+				       .complete = sqlite3_column_int64(stmt, 10) != 0,
+				       .passes = sqlite3_column_int64(stmt, 11),
+				       .measured = sqlite3_column_int64(stmt, 12),
+				       .missing = sqlite3_column_int64(stmt, 13) };
+	snprintf(item->id, sizeof(item->id), "%s", store_text(stmt, 0));
+	item->machine = mem_string(store_text(stmt, 1));
+	item->battery = mem_string(store_text(stmt, 2));
+	item->battery_hash = mem_string(store_text(stmt, 3));
+	item->stress_ng = mem_string(store_text(stmt, 4));
+	item->architecture = mem_string(store_text(stmt, 5));
+	item->origin = mem_string(store_text(stmt, 6));
+	item->profile = text_or_null(stmt, 7);
+	item->conditions = text_or_null(stmt, 8);
+}
+
+enum assay_status fingerprint_listing_load(struct store *store, struct fingerprint_listing *out, struct assay_error *err)
+{
+	struct fingerprint_listing listing = { 0 };
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0;
+	enum assay_status st = store_prepare(store, items_sql, &stmt, err);
+
+	while (store_next(store, stmt, &st, err)) {
+		listing.items = mem_grow(listing.items, listing.n, &capacity, sizeof(*listing.items));
+		read_item(stmt, &listing.items[listing.n++]);
+	}
+	sqlite3_finalize(stmt);
+	*out = listing;
+	if (st)
+		fingerprint_listing_release(out);
+	return st;
+}
+
+void fingerprint_listing_release(struct fingerprint_listing *listing)
+{
+	for (size_t i = 0; i < listing->n; i++) {
+		struct fingerprint_item *item = &listing->items[i];
+
+		free(item->machine);
+		free(item->battery);
+		free(item->battery_hash);
+		free(item->stress_ng);
+		free(item->architecture);
+		free(item->origin);
+		free(item->profile);
+		free(item->conditions);
+	}
+	free(listing->items);
+	*listing = (struct fingerprint_listing){ 0 };
+}
+
+enum assay_status fingerprint_cells(struct store *store, const char *id, struct fingerprint_cell **out, size_t *n, struct assay_error *err)
+{
+	struct fingerprint_cell *cells = NULL;
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0, count = 0;
+	enum assay_status st =
+	    store_prepare(store,
+			  "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal FROM rate WHERE fingerprint = ?1 "
+			  "UNION ALL SELECT stressor, pass, NULL, NULL, reason, 0 FROM missing WHERE fingerprint = ?1 "
+			  "ORDER BY 1, 2, 6",
+			  &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "t", id);
+	while (store_next(store, stmt, &st, err)) {
+		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
+		cells[count++] = (struct fingerprint_cell){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1),
+							store_double(stmt, 2), store_double(stmt, 3), text_or_null(stmt, 4) };
+		if (cells[count - 1].per_s == 0) {
+			cells[count - 1].per_s = cells[count - 1].real_per_s = (double)NAN;
+			cells[count - 1].reason = mem_string("recorded 0");
+		}
+	}
+	sqlite3_finalize(stmt);
+	*out = cells;
+	*n = count;
+	if (st) {
+		fingerprint_cells_free(cells, count);
+		*out = NULL;
+		*n = 0;
+	}
+	return st;
+}
+
+void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(cells[i].stressor);
+		free(cells[i].reason);
+	}
+	free(cells);
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "fleet/lab/store.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,7 @@ struct fingerprint_key {
 	const char *machine;
 	const char *battery;
 	const char *battery_hash;
-	const char *stress_ng;    /* version, "unknown" when it was not recorded */
+	const char *stress_ng;	  /* version, "unknown" when it was not recorded */
 	const char *architecture; /* "unknown" when it was not recorded */
 	int64_t taken_ms;
 };
@@ -30,12 +31,12 @@ struct fingerprint {
 	int64_t taken_ms;
 	int64_t *passes; /* [n_passes], ascending */
 	size_t n_passes;
-	double *rates;   /* [n_passes x stressors of the set], per second of usr+sys time; mean of what one pass recorded several times;
-			  * 0 = recorded 0, not measured; NaN = absent */
+	double *rates;	    /* [n_passes x stressors of the set], per second of usr+sys time; mean of what one pass recorded several times;
+			     * 0 = recorded 0, not measured; NaN = absent */
 	double *real_rates; /* the same per second of real time; NaN where it is not known */
-	char **reasons;  /* [stressors of the set]: why the stressor gave no rate in its last pass without one; NULL when it never failed */
+	char **reasons; /* [stressors of the set]: why the stressor gave no rate in its last pass without one; NULL when it never failed */
 	char *conditions; /* JSON object of what the machine said of itself, or NULL */
-	char *profile;   /* of an emulated host, or NULL */
+	char *profile;	  /* of an emulated host, or NULL */
 };
 
 struct fingerprint_set {
@@ -62,8 +63,8 @@ static inline double fingerprint_rate(const struct fingerprint_set *set, const s
 
 /* Over the passes in which the stressor was measured (present and not 0). */
 struct fingerprint_summary {
-	size_t measured;  /* passes with a rate above 0 */
-	size_t zero;      /* passes with a recorded 0 */
+	size_t measured;    /* passes with a rate above 0 */
+	size_t zero;	    /* passes with a recorded 0 */
 	double median, mad; /* NaN when measured == 0 */
 	double real_median; /* per second of real time; NaN when it is not known */
 };
@@ -74,7 +75,7 @@ struct fingerprint_summary fingerprint_summarise(const struct fingerprint_set *s
 struct fingerprint_writer {
 	struct store *store;
 	sqlite3_stmt *insert, *insert_rate, *select_rate;
-	size_t added, known;             /* fingerprints */
+	size_t added, known; /* fingerprints */
 	size_t rates_added, rates_known;
 };
 
@@ -85,5 +86,36 @@ enum assay_status fingerprint_write(struct fingerprint_writer *w, const struct f
 enum assay_status fingerprint_write_rate(struct fingerprint_writer *w, const char *id, int64_t pass, const char *stressor, int64_t ordinal,
 					 double per_s, double real_per_s, struct assay_error *err);
 void fingerprint_writer_release(struct fingerprint_writer *w);
+
+/* ---- all fingerprints of the store, incomplete ones too, without their rates; and the cells of one ---- */
+
+struct fingerprint_item {
+	char id[FINGERPRINT_ID_BYTES];
+	char *machine, *battery, *battery_hash, *stress_ng, *architecture, *origin;
+	char *profile, *conditions; /* or NULL */
+	int64_t taken_ms, passes;   /* passes that have a cell */
+	int64_t measured, missing;  /* cells with a rate above 0, and those without */
+	bool complete;
+};
+
+struct fingerprint_listing {
+	struct fingerprint_item *items; /* [n], by machine, then time, then id */
+	size_t n;
+};
+
+/* *out is overwritten; fingerprint_listing_release() it. */
+enum assay_status fingerprint_listing_load(struct store *store, struct fingerprint_listing *out, struct assay_error *err);
+void fingerprint_listing_release(struct fingerprint_listing *listing);
+
+struct fingerprint_cell {
+	char *stressor;
+	int64_t pass;
+	double per_s, real_per_s; /* NaN: not measured, not known */
+	char *reason;		  /* why not, else NULL */
+};
+
+/* By stressor, then pass: the cells of one fingerprint. *out[*n]; fingerprint_cells_free() them. */
+enum assay_status fingerprint_cells(struct store *store, const char *id, struct fingerprint_cell **out, size_t *n, struct assay_error *err);
+void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n);
 
 #endif

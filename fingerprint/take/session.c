@@ -2,25 +2,18 @@
 
 #include "base/mem.h"
 
-/* Runs a statement that gives no rows. */
-static enum assay_status run(struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
-{
-	bool row;
-
-	return store_step(store, stmt, &row, err);
-}
-
 /* The latest of the last day, whether it was interrupted or is complete; where counters are asked for, a complete one has to have some. */
 static enum assay_status find_latest(struct store *store, const struct fingerprint_key *key, const char *profile, bool counters,
 				     struct session *session, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
-	enum assay_status st = store_prepare(store,
-					     "SELECT id, complete FROM fingerprint AS f WHERE machine = ? AND battery_hash = ? AND stress_ng = ? AND "
-					     "architecture = ? AND origin <> 'imported' AND profile IS ? AND taken_ms > ? AND taken_ms <= ? AND (NOT complete OR NOT ? OR "
-					     "EXISTS (SELECT 1 FROM counter_event WHERE fingerprint = f.id)) ORDER BY taken_ms DESC, id LIMIT 1",
-					     &stmt, err);
+	enum assay_status st = store_prepare(
+	    store,
+	    "SELECT id, complete FROM fingerprint AS f WHERE machine = ? AND battery_hash = ? AND stress_ng = ? AND "
+	    "architecture = ? AND origin <> 'imported' AND profile IS ? AND taken_ms > ? AND taken_ms <= ? AND (NOT complete OR NOT ? OR "
+	    "EXISTS (SELECT 1 FROM counter_event WHERE fingerprint = f.id)) ORDER BY taken_ms DESC, id LIMIT 1",
+	    &stmt, err);
 
 	if (!st) {
 		store_bind(stmt, "tttttiii", key->machine, key->battery_hash, key->stress_ng, key->architecture, profile,
@@ -35,29 +28,20 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 	return st;
 }
 
-static enum assay_status insert(struct store *store, const struct fingerprint_key *key, const char *id, const char *origin,
-				const char *profile, const char *conditions, struct assay_error *err)
+static enum assay_status insert_fingerprint(struct store *store, const struct fingerprint_key *key, const char *id, const char *origin,
+					    const char *profile, const char *conditions, struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store,
-					     "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, "
-					     "origin, profile, conditions, complete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
-					     &stmt, err);
-
-	if (!st) {
-		store_bind(stmt, "tttttitttt", id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms,
-			   key->architecture, origin, profile, conditions);
-		st = run(store, stmt, err);
-	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_do(store, err,
+			"INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, profile, "
+			"conditions, complete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+			"tttttitttt", id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms, key->architecture,
+			origin, profile, conditions);
 }
 
 /* Marks the cells that an earlier part of the session has tried. */
 static enum assay_status load_done(struct store *store, const struct battery *battery, struct session *session, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = true;
 	enum assay_status st = store_prepare(store,
 					     "SELECT pass, stressor FROM rate WHERE fingerprint = ?1 UNION ALL "
 					     "SELECT pass, stressor FROM missing WHERE fingerprint = ?1",
@@ -65,12 +49,9 @@ static enum assay_status load_done(struct store *store, const struct battery *ba
 
 	if (!st)
 		store_bind(stmt, "t", session->id);
-	while (!st) {
+	while (store_next(store, stmt, &st, err)) {
 		int64_t pass;
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
 		pass = sqlite3_column_int64(stmt, 0);
 		for (size_t i = 0; i < battery->n && pass >= 1 && pass <= session->passes; i++) {
 			if (strcmp(battery->entries[i].name, store_text(stmt, 1)) == 0)
@@ -93,7 +74,7 @@ enum assay_status session_open(struct store *store, const struct fingerprint_key
 		st = load_done(store, battery, &session, err);
 	} else if (!st) {
 		fingerprint_id(key, session.id);
-		st = insert(store, key, session.id, origin, profile, conditions, err);
+		st = insert_fingerprint(store, key, session.id, origin, profile, conditions, err);
 	}
 	*out = session;
 	if (st)
@@ -119,35 +100,6 @@ bool session_next(const struct session *session, int64_t *pass, size_t *entry)
 	return false;
 }
 
-static enum assay_status insert_rate(struct store *store, const struct session *session, int64_t pass, const char *name,
-				     const struct stressng_metrics *metrics, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(
-	    store, "INSERT INTO rate (fingerprint, pass, stressor, ordinal, per_s, real_per_s) VALUES (?, ?, ?, 0, ?, ?)", &stmt, err);
-
-	if (!st) {
-		store_bind(stmt, "titdd", session->id, pass, name, metrics->per_s, metrics->real_per_s);
-		st = run(store, stmt, err);
-	}
-	sqlite3_finalize(stmt);
-	return st;
-}
-
-static enum assay_status insert_text(struct store *store, const char *sql, const struct session *session, int64_t pass, const char *name,
-				     const char *text, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store, sql, &stmt, err);
-
-	if (!st) {
-		store_bind(stmt, "titt", session->id, pass, name, text);
-		st = run(store, stmt, err);
-	}
-	sqlite3_finalize(stmt);
-	return st;
-}
-
 enum assay_status session_measured(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
 				   const struct stressng_metrics *metrics, const char *raw, struct assay_error *err)
 {
@@ -155,9 +107,12 @@ enum assay_status session_measured(struct store *store, struct session *session,
 
 	ASSAY_BUG_IF(!metrics->measured);
 	if (!st)
-		st = insert_rate(store, session, pass, name, metrics, err);
+		st = store_do(store, err,
+			      "INSERT INTO rate (fingerprint, pass, stressor, ordinal, per_s, real_per_s) VALUES (?, ?, ?, 0, ?, ?)",
+			      "titdd", session->id, pass, name, metrics->per_s, metrics->real_per_s);
 	if (!st)
-		st = insert_text(store, "INSERT INTO raw (fingerprint, pass, stressor, text) VALUES (?, ?, ?, ?)", session, pass, name, raw, err);
+		st = store_do(store, err, "INSERT INTO raw (fingerprint, pass, stressor, text) VALUES (?, ?, ?, ?)", "titt", session->id,
+			      pass, name, raw);
 	if (!st)
 		st = store_commit(store, err);
 	store_rollback(store);
@@ -169,8 +124,8 @@ enum assay_status session_measured(struct store *store, struct session *session,
 enum assay_status session_missing(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
 				  const char *reason, struct assay_error *err)
 {
-	enum assay_status st = insert_text(store, "INSERT INTO missing (fingerprint, pass, stressor, reason) VALUES (?, ?, ?, ?)", session, pass,
-					   name, reason, err);
+	enum assay_status st = store_do(store, err, "INSERT INTO missing (fingerprint, pass, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
+					session->id, pass, name, reason);
 
 	if (!st)
 		session->done[(size_t)(pass - 1) * session->n + entry] = true;
@@ -179,19 +134,12 @@ enum assay_status session_missing(struct store *store, struct session *session, 
 
 enum assay_status session_complete(struct store *store, const struct session *session, const char *conditions, struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(
-	    store,
-	    "UPDATE fingerprint SET complete = 1, conditions = coalesce(?, conditions) WHERE id = ? AND EXISTS "
-	    "(SELECT 1 FROM rate WHERE fingerprint = fingerprint.id)",
-	    &stmt, err);
+	enum assay_status st = store_do(store, err,
+					"UPDATE fingerprint SET complete = 1, conditions = coalesce(?, conditions) WHERE id = ? AND EXISTS "
+					"(SELECT 1 FROM rate WHERE fingerprint = fingerprint.id)",
+					"tt", conditions, session->id);
 
-	if (!st) {
-		store_bind(stmt, "tt", conditions, session->id);
-		st = run(store, stmt, err);
-	}
 	if (!st && sqlite3_changes(store->db) == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured");
-	sqlite3_finalize(stmt);
 	return st;
 }

@@ -353,14 +353,12 @@ static int bind_bytes(sqlite3_stmt *stmt, int i, const char *bytes, size_t n)
 	return sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_STATIC);
 }
 
-void store_bind(sqlite3_stmt *stmt, const char *kinds, ...)
+static void bind_all(sqlite3_stmt *stmt, const char *kinds, va_list args)
 {
-	va_list args;
 	const char *bytes;
 	int code = SQLITE_OK;
 
 	sqlite3_reset(stmt);
-	va_start(args, kinds);
 	for (int i = 1; kinds[i - 1] && code == SQLITE_OK; i++) {
 		switch (kinds[i - 1]) {
 		case 't':
@@ -380,8 +378,54 @@ void store_bind(sqlite3_stmt *stmt, const char *kinds, ...)
 			code = SQLITE_MISUSE;
 		}
 	}
-	va_end(args);
 	ASSAY_BUG_IF(code != SQLITE_OK);
+}
+
+void store_bind(sqlite3_stmt *stmt, const char *kinds, ...)
+{
+	va_list args;
+
+	va_start(args, kinds);
+	bind_all(stmt, kinds, args);
+	va_end(args);
+}
+
+enum assay_status store_ask(struct store *store, sqlite3_stmt **out, struct assay_error *err, const char *sql, const char *kinds, ...)
+{
+	enum assay_status st = store_prepare(store, sql, out, err);
+	va_list args;
+
+	va_start(args, kinds);
+	if (!st)
+		bind_all(*out, kinds, args);
+	va_end(args);
+	return st;
+}
+
+bool store_next(struct store *store, sqlite3_stmt *stmt, enum assay_status *st, struct assay_error *err)
+{
+	bool row = false;
+
+	if (!*st)
+		*st = store_step(store, stmt, &row, err);
+	return !*st && row;
+}
+
+enum assay_status store_do(struct store *store, struct assay_error *err, const char *sql, const char *kinds, ...)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_prepare(store, sql, &stmt, err);
+	va_list args;
+	bool row;
+
+	va_start(args, kinds);
+	if (!st)
+		bind_all(stmt, kinds, args);
+	va_end(args);
+	if (!st)
+		st = store_step(store, stmt, &row, err);
+	sqlite3_finalize(stmt);
+	return st;
 }
 
 const char *store_text(sqlite3_stmt *stmt, int column)

@@ -33,6 +33,13 @@ enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_st
 /* Runs to the next row: *row = false when there is none; the statement is reset then. */
 enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row, struct assay_error *err);
 
+/* Prepares a statement and binds values as store_bind() does. sqlite3_finalize(*out) (NULL is accepted). */
+enum assay_status store_ask(struct store *store, sqlite3_stmt **out, struct assay_error *err, const char *sql, const char *kinds, ...);
+/* For loops over the rows of a statement that was asked with *st: false at their end, and when *st says that something is wrong. */
+bool store_next(struct store *store, sqlite3_stmt *stmt, enum assay_status *st, struct assay_error *err);
+/* All of one statement that gives no rows. */
+enum assay_status store_do(struct store *store, struct assay_error *err, const char *sql, const char *kinds, ...);
+
 /* Binding of values in the order of the statement's question marks, after a reset: 't' const char * (NULL is null; must live until
  * the step), 'b' const char * and size_t, bytes that may hold NUL (must live as long), 'i' int64_t, 'd' double (NaN is null). */
 void store_bind(sqlite3_stmt *stmt, const char *kinds, ...);
