@@ -2,18 +2,12 @@
 #ifndef FINGERPRINT_CMD_H
 #define FINGERPRINT_CMD_H
 
-struct command;
-extern const struct command catalog_list_command;
+#include "base/command.h"
 
-int cmd_catalog_show(int argc, char **argv, const char *directory);
-int cmd_catalog_check(int argc, char **argv, const char *directory);
-int cmd_catalog_types(int argc, char **argv, const char *directory);
-int cmd_catalog_drift(int argc, char **argv, const char *directory);
-int cmd_catalog_accept_drift(int argc, char **argv, const char *directory);
-int cmd_catalog_retire(int argc, char **argv, const char *directory);
-int cmd_catalog_rename(int argc, char **argv, const char *directory);
-int cmd_fingerprint_show(int argc, char **argv, const char *directory);
-int cmd_fingerprint_diff(int argc, char **argv, const char *directory);
+extern const struct command fingerprint_show_command, fingerprint_diff_command;
+extern const struct command catalog_list_command, catalog_show_command, catalog_types_command, catalog_check_command, catalog_drift_command;
+extern const struct command catalog_accept_drift_command, catalog_rename_command, catalog_retire_command;
+
 int cmd_fingerprint_run(int argc, char **argv, const char *directory);
 
 #endif

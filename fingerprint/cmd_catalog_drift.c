@@ -1,284 +1,281 @@
-#include "base/json.h"
-#include "base/table.h"
+/* assay catalog drift */
+#include "base/clock.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/cmd_catalog_edit.h"
-#include "fingerprint/compare/compare_print.h"
 #include "fingerprint/compare/drift.h"
 #include "fingerprint/stored/conditions.h"
-#include "fleet/cmd_lab.h"
 
-static const char doc[] =
-    "Says which machines are not what they were, and which differ from others of their hardware type, by which stressors. A machine's latest "
-    "fingerprint is compared with its reference: the one that was accepted last ('assay catalog accept-drift'), else its first; and with the "
-    "latest ones of the others of its type: it differs from them when it does so from more than half. The level of 5 % holds for all "
-    "machines and stressors together."
-    "\vExample:\n"
-    "  assay catalog drift\n"
-    "  assay catalog drift --format json | jq '.machines[] | select(.past.differing > 0)'\n"
-    "\n"
-    "Exit status: 0 whatever was found.";
-
-/* ---- for people ---- */
+#include <stdlib.h>
 
 #define ROWS_SHOWN 8 /* of one machine */
 
-static void print_changes(const struct drift_past *past, struct buf *out)
-{
-	cJSON *changes = conditions_changes(past->reference->conditions, past->latest->conditions);
-	const cJSON *item;
-
-	cJSON_ArrayForEach(item, changes)
-		buf_format(out, "    %s was '%s' and is '%s'\n", cJSON_GetStringValue(cJSON_GetObjectItem(item, "name")),
-			   conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "before"))),
-			   conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "after"))));
-	cJSON_Delete(changes);
-}
-
 /* What else the machine did while it was measured; NULL also of an emulated one, which says what the machine that emulates it does. */
-static char *busy(const struct machine_fingerprint *f)
+static char *busy_text(const struct machine_fingerprint *f)
 {
 	return strcmp(f->origin, "emulated") == 0 ? NULL : conditions_busy(f->conditions);
 }
 
-static void print_busy(const struct machine_fingerprint *f, const char *what, struct buf *out)
+/* ---- for people ---- */
+
+static void add_busy(const struct machine_fingerprint *f, const char *what, struct document *d)
 {
-	char *text = busy(f);
+	char *text = busy_text(f);
 
 	if (text)
-		buf_format(out, "    %s was taken while the machine was not idle: %s\n", what, text);
+		doc_line(d, "    %s was taken while the machine was not idle: %s", what, text);
 	free(text);
 }
 
-static void print_past(const struct drift_past *past, struct buf *out)
+static void add_past(const struct drift_past *past, struct document *d)
 {
+	cJSON *changes = conditions_changes(past->reference->conditions, past->latest->conditions);
 	char date[TEXT_DATE_BYTES], since[TEXT_DATE_BYTES];
+	const cJSON *item;
 
-	buf_format(out, "%s (%s): %s against %s%s\n", past->machine->id, past->latest->battery, text_from_ms(past->latest->taken_ms, date),
-		   text_from_ms(past->reference->taken_ms, since), past->acceptance ? ", accepted" : "");
-	compare_print_table(&past->compare, ROWS_SHOWN, "    ", out);
+	doc_line(d, "%s (%s): %s against %s%s", past->machine->id, past->latest->battery, text_from_ms(past->latest->taken_ms, date),
+		 text_from_ms(past->reference->taken_ms, since), past->acceptance ? ", accepted" : "");
+	compare_add_largest(&past->compare, ROWS_SHOWN, d);
 	if (past->compare.differing > ROWS_SHOWN)
-		buf_format(out, "    ('assay fingerprint diff %s %s' shows all)\n", past->reference->id, past->latest->id);
-	print_changes(past, out);
-	print_busy(past->reference, "what it is compared with", out);
-	print_busy(past->latest, "the latest", out);
+		doc_line(d, "    ('assay fingerprint diff %s %s' shows all)", past->reference->id, past->latest->id);
+	cJSON_ArrayForEach(item, changes)
+	    doc_line(d, "    %s was '%s' and is '%s'", cJSON_GetStringValue(cJSON_GetObjectItem(item, "name")),
+		     conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "before"))),
+		     conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "after"))));
+	add_busy(past->reference, "what it is compared with", d);
+	add_busy(past->latest, "the latest", d);
+	cJSON_Delete(changes);
 }
 
-/* Names of the machines whose past is in a state: "a, b (quick)". */
-static size_t print_states(const struct drift *drift, enum drift_state state, bool peers, const char *before, struct buf *out)
+/* A line with the machines whose past, or whose peers, are in a state: "a, b (quick)". */
+static void add_states(const struct drift *drift, enum drift_state state, bool peers, const char *before, struct document *d)
 {
-	size_t n = 0;
+	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < drift->n; i++) {
-		if ((peers ? drift->peers[i].state : drift->past[i].state) != state)
-			continue;
-		buf_format(out, "%s%s (%s)", n++ ? ", " : before, drift->past[i].machine->id, drift->past[i].latest->battery);
+		if ((peers ? drift->peers[i].state : drift->past[i].state) == state)
+			buf_format(&text, "%s%s (%s)", text.size ? ", " : before, drift->past[i].machine->id,
+				   drift->past[i].latest->battery);
 	}
-	if (n)
-		buf_char(out, '\n');
-	return n;
+	if (text.size)
+		doc_line(d, "%s", text.bytes);
+	buf_release(&text);
 }
 
-static void print_all_past(const struct drift *drift, struct buf *out)
+static void add_all_past(const struct drift *drift, struct document *d)
 {
 	size_t compared = 0, differ = 0;
 
-	buf_text(out, "Against their own past\n");
 	for (size_t i = 0; i < drift->n; i++) {
 		compared += drift->past[i].state == DRIFT_COMPARED;
-		if (!drift->past[i].compare.differing)
-			continue;
-		differ++;
-		buf_text(out, "  ");
-		print_past(&drift->past[i], out);
+		differ += drift->past[i].compare.differing > 0;
 	}
-	buf_format(out, "  %zu of %zu that could be compared differ%s\n", differ, compared, differ == 1 ? "s" : "");
-	print_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", out);
-	print_states(drift, DRIFT_REFERENCE, false, "  nothing newer than what was accepted: ", out);
-	print_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay catalog check' says more): ", out);
+	doc_line(d, "Against their own past, %zu of %zu that could be compared differ%s", differ, compared, differ == 1 ? "s" : "");
+	for (size_t i = 0; i < drift->n; i++) {
+		if (drift->past[i].compare.differing)
+			add_past(&drift->past[i], d);
+	}
+	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
+	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than what was accepted: ", d);
+	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay catalog check' says more): ", d);
 }
 
-static void print_peer(const struct drift_peer *peer, const struct types *types, struct buf *out)
+static void add_peer(const struct drift_peer *peer, const struct types *types, struct document *d)
 {
-	static const char *const headings[] = { "    stressor", "ratio to the others", "differs from" };
-	struct table table;
-
-	buf_format(out, "  %s (%s), of type %s\n", peer->machine->id, peer->latest->battery, types->types[peer->type].name);
-	table_init(&table, "lrr", headings);
+	doc_line(d, "%s (%s), of type %s", peer->machine->id, peer->latest->battery, types->types[peer->type].name);
+	doc_table(d, NULL);
 	for (size_t i = 0; i < peer->n && i < ROWS_SHOWN; i++) {
-		table_cell(&table, "    %s", peer->stressors[i].name);
-		table_cell(&table, "%.3f", peer->stressors[i].ratio);
-		table_cell(&table, "%zu of %zu", peer->stressors[i].differ, peer->stressors[i].others);
+		const struct drift_stressor *stressor = &peer->stressors[i];
+
+		doc_row(d);
+		doc_show(d, NULL, "stressor", stressor->name);
+		doc_showf(d, NULL, "ratio to the others", stressor->ratio, "%.3f", stressor->ratio);
+		doc_showf(d, NULL, "differs from", stressor->differ, "%zu of %zu", stressor->differ, stressor->others);
 	}
-	table_print(&table, out);
+	doc_end(d);
 	if (peer->n > ROWS_SHOWN)
-		buf_format(out, "    and %zu more (--format json has all)\n", peer->n - ROWS_SHOWN);
-	table_release(&table);
-	print_busy(peer->latest, "it", out);
+		doc_line(d, "    and %zu more (--format json has all)", peer->n - ROWS_SHOWN);
+	add_busy(peer->latest, "it", d);
 }
 
-static void print_all_peers(const struct drift *drift, const struct types *types, struct buf *out)
+static void add_all_peers(const struct drift *drift, const struct types *types, struct document *d)
 {
 	size_t compared = 0, differ = 0;
 
-	buf_text(out, "\nAgainst others of their hardware type\n");
 	for (size_t i = 0; i < drift->n; i++) {
 		compared += drift->peers[i].state == DRIFT_COMPARED;
-		if (!drift->peers[i].n)
-			continue;
-		differ++;
-		print_peer(&drift->peers[i], types, out);
+		differ += drift->peers[i].n > 0;
 	}
-	buf_format(out, "  %zu of %zu that could be compared differ%s\n", differ, compared, differ == 1 ? "s" : "");
-	print_states(drift, DRIFT_ALONE, true, "  no second machine of their type: ", out);
-	print_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay catalog check' says more): ", out);
+	doc_heading(d, "Against others of their hardware type, %zu of %zu that could be compared differ%s", differ, compared,
+		    differ == 1 ? "s" : "");
+	for (size_t i = 0; i < drift->n; i++) {
+		if (drift->peers[i].n)
+			add_peer(&drift->peers[i], types, d);
+	}
+	add_states(drift, DRIFT_ALONE, true, "  no second machine of their type: ", d);
+	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay catalog check' says more): ", d);
 }
 
-/* Until a newer one is there, the one before it stands for the machine. */
-static void print_ahead(const struct drift *drift, struct buf *out)
+static void add_left_out(const struct catalog *catalog, const struct drift *drift, struct document *d)
 {
+	struct buf without = BUF_INIT;
 	char date[TEXT_DATE_BYTES];
 
+	for (size_t i = 0; i < catalog->n; i++) {
+		if (!catalog->machines[i].n_fingerprints && !catalog->machines[i].retired)
+			buf_format(&without, "%s%s", without.size ? ", " : "", catalog->machines[i].id);
+	}
+	if (without.size)
+		doc_line(d, "\nWithout any fingerprint: %s", without.bytes);
+	/* Until a newer one is there, the one before it stands for the machine. */
 	for (size_t i = 0; i < drift->n_ahead; i++) {
 		const struct machine_fingerprint *f = drift->ahead[i].fingerprint;
 
-		buf_format(out, "%sleft out: fingerprint %s of %s has a time that is still to come, %s: the clock was wrong\n", i ? "" : "\n", f->id,
-			   drift->ahead[i].machine->id, text_from_ms(f->taken_ms, date));
+		doc_line(d, "%sleft out: fingerprint %s of %s has a time that is still to come, %s: the clock was wrong", i ? "" : "\n",
+			 f->id, drift->ahead[i].machine->id, text_from_ms(f->taken_ms, date));
 	}
-}
-
-static void print_human(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct buf *out)
-{
-	size_t without = 0;
-
-	if (drift->n) {
-		print_all_past(drift, out);
-		print_all_peers(drift, types, out);
-	}
-	for (size_t i = 0; i < catalog->n; i++) {
-		if (catalog->machines[i].n_fingerprints || catalog->machines[i].retired)
-			continue;
-		buf_format(out, "%s%s", without++ ? ", " : "\nWithout any fingerprint: ", catalog->machines[i].id);
-	}
-	if (without)
-		buf_char(out, '\n');
-	print_ahead(drift, out);
 	if (drift->retired)
-		buf_format(out, "\n%zu retired machine%s left out\n", drift->retired, drift->retired == 1 ? " is" : "s are");
-	if (catalog->n == 0)
-		buf_text(out, "The catalog is empty: 'assay fingerprint run' fills it.\n");
+		doc_line(d, "\n%zu retired machine%s left out", drift->retired, drift->retired == 1 ? " is" : "s are");
+	buf_release(&without);
 }
 
-/* ---- for machines ---- */
+/* ---- for programs ---- */
 
-static void add_busy(cJSON *object, const char *key, const struct machine_fingerprint *f)
+static void set_busy(const struct machine_fingerprint *f, const char *key, struct document *d)
 {
-	char *text = busy(f);
+	char *text = busy_text(f);
 
-	if (text)
-		cJSON_AddStringToObject(object, key, text);
-	else
-		cJSON_AddNullToObject(object, key);
+	doc_set(d, key, text);
 	free(text);
 }
 
-static cJSON *past_json(const struct drift_past *past)
+static void set_past(const struct drift_past *past, struct document *d)
 {
-	cJSON *object = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(object, "state", drift_state_code(past->state));
-	cJSON_AddStringToObject(object, "reference", past->reference->id);
-	cJSON_AddNumberToObject(object, "reference_taken_ms", (double)past->reference->taken_ms);
-	add_busy(object, "reference_busy", past->reference);
-	cJSON_AddBoolToObject(object, "accepted", past->acceptance != NULL);
-	if (past->state != DRIFT_COMPARED)
-		return object;
-	cJSON_AddNumberToObject(object, "compared", (double)past->compare.compared);
-	cJSON_AddNumberToObject(object, "differing", (double)past->compare.differing);
-	cJSON_AddItemToObject(object, "stressors", compare_rows_json(&past->compare));
-	cJSON_AddItemToObject(object, "conditions_changed", conditions_changes(past->reference->conditions, past->latest->conditions));
-	return object;
+	doc_object(d, "past");
+	doc_set(d, "state", drift_state_code(past->state));
+	doc_set(d, "reference", past->reference->id);
+	doc_set(d, "reference_taken_ms", past->reference->taken_ms);
+	set_busy(past->reference, "reference_busy", d);
+	doc_set_bool(d, "accepted", past->acceptance != NULL);
+	if (past->state == DRIFT_COMPARED) {
+		doc_set(d, "compared", past->compare.compared);
+		doc_set(d, "differing", past->compare.differing);
+		compare_set_rows(&past->compare, d);
+		doc_set_json(d, "conditions_changed", conditions_changes(past->reference->conditions, past->latest->conditions));
+	}
+	doc_end(d);
 }
 
-static cJSON *peer_json(const struct drift_peer *peer, const struct types *types)
+static void set_peer(const struct drift_peer *peer, const struct types *types, struct document *d)
 {
-	cJSON *object = cJSON_CreateObject(), *list;
-
-	cJSON_AddStringToObject(object, "state", drift_state_code(peer->state));
-	cJSON_AddStringToObject(object, "type", types->types[peer->type].name);
-	cJSON_AddNumberToObject(object, "others", (double)peer->others);
-	list = cJSON_AddArrayToObject(object, "stressors");
+	doc_object(d, "type");
+	doc_set(d, "state", drift_state_code(peer->state));
+	doc_set(d, "type", types->types[peer->type].name);
+	doc_set(d, "others", peer->others);
+	doc_list(d, "stressors");
 	for (size_t i = 0; i < peer->n; i++) {
-		cJSON *item = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(list, item);
-		cJSON_AddStringToObject(item, "stressor", peer->stressors[i].name);
-		json_add_number(item, "ratio", peer->stressors[i].ratio);
-		cJSON_AddNumberToObject(item, "differs_from", (double)peer->stressors[i].differ);
-		cJSON_AddNumberToObject(item, "others", (double)peer->stressors[i].others);
+		doc_object(d, NULL);
+		doc_set(d, "stressor", peer->stressors[i].name);
+		doc_set(d, "ratio", peer->stressors[i].ratio);
+		doc_set(d, "differs_from", peer->stressors[i].differ);
+		doc_set(d, "others", peer->stressors[i].others);
+		doc_end(d);
 	}
-	return object;
+	doc_end(d);
+	doc_end(d);
 }
 
-static void print_json(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct buf *out)
+static void set_machine(const struct drift_past *past, const struct drift_peer *peer, const struct types *types, struct document *d)
 {
-	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "machines");
+	const struct machine_fingerprint *f = past->latest;
 
-	for (size_t i = 0; i < drift->n; i++) {
-		const struct machine_fingerprint *f = drift->past[i].latest;
-		cJSON *object = cJSON_CreateObject();
+	doc_object(d, NULL);
+	doc_set(d, "machine", past->machine->id);
+	doc_set(d, "fingerprint", f->id);
+	doc_set(d, "taken_ms", f->taken_ms);
+	doc_set(d, "battery", f->battery);
+	doc_set(d, "battery_hash", f->battery_hash);
+	doc_set(d, "stress_ng", f->stress_ng);
+	doc_set(d, "architecture", f->architecture);
+	doc_set(d, "origin", f->origin);
+	set_busy(f, "busy", d);
+	set_past(past, d);
+	set_peer(peer, types, d);
+	doc_end(d);
+}
 
-		cJSON_AddItemToArray(list, object);
-		cJSON_AddStringToObject(object, "machine", drift->past[i].machine->id);
-		cJSON_AddStringToObject(object, "fingerprint", f->id);
-		cJSON_AddNumberToObject(object, "taken_ms", (double)f->taken_ms);
-		cJSON_AddStringToObject(object, "battery", f->battery);
-		cJSON_AddStringToObject(object, "battery_hash", f->battery_hash);
-		cJSON_AddStringToObject(object, "stress_ng", f->stress_ng);
-		cJSON_AddStringToObject(object, "architecture", f->architecture);
-		cJSON_AddStringToObject(object, "origin", f->origin);
-		add_busy(object, "busy", f);
-		cJSON_AddItemToObject(object, "past", past_json(&drift->past[i]));
-		cJSON_AddItemToObject(object, "type", peer_json(&drift->peers[i], types));
-	}
-	list = cJSON_AddArrayToObject(root, "without_fingerprint");
+static void set_all(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct document *d)
+{
+	doc_list(d, "machines");
+	for (size_t i = 0; i < drift->n; i++)
+		set_machine(&drift->past[i], &drift->peers[i], types, d);
+	doc_end(d);
+	doc_list(d, "without_fingerprint");
 	for (size_t i = 0; i < catalog->n; i++) {
 		if (!catalog->machines[i].n_fingerprints && !catalog->machines[i].retired)
-			cJSON_AddItemToArray(list, cJSON_CreateString(catalog->machines[i].id));
+			doc_set(d, NULL, catalog->machines[i].id);
 	}
-	list = cJSON_AddArrayToObject(root, "in_the_future");
+	doc_end(d);
+	doc_list(d, "in_the_future");
 	for (size_t i = 0; i < drift->n_ahead; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(drift->ahead[i].fingerprint->id));
-	list = cJSON_AddArrayToObject(root, "retired");
+		doc_set(d, NULL, drift->ahead[i].fingerprint->id);
+	doc_end(d);
+	doc_list(d, "retired");
 	for (size_t i = 0; i < catalog->n; i++) {
 		if (catalog->machines[i].retired)
-			cJSON_AddItemToArray(list, cJSON_CreateString(catalog->machines[i].id));
+			doc_set(d, NULL, catalog->machines[i].id);
 	}
-	json_add(out, root);
+	doc_end(d);
 }
 
-int cmd_catalog_drift(int argc, char **argv, const char *directory)
+/* ---- the command ---- */
+
+static void add_drift(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct document *d)
 {
-	static const struct argp argp = { NULL, NULL, NULL, doc, NULL, NULL, NULL };
+	if (drift->n) {
+		add_all_past(drift, d);
+		add_all_peers(drift, types, d);
+	}
+	if (catalog->n == 0)
+		doc_line(d, "The catalog is empty: 'assay fingerprint run' fills it.");
+	add_left_out(catalog, drift, d);
+	set_all(catalog, drift, types, d);
+}
+
+static enum assay_status catalog_drift_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
 	struct fingerprint_set set = { 0 };
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
 	struct drift drift = { 0 };
-	struct cmd_lab cmd;
-	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, NULL, STORE_READ);
+	enum assay_status st = fingerprint_load(&lab->store, &set, err);
 
+	(void)arguments;
 	if (!st)
-		st = fingerprint_load(&cmd.lab.store, &set, &cmd.err);
-	if (!st)
-		st = catalog_load(cmd.lab.machines, NULL, &catalog, &cmd.err);
+		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st) {
-		types_of(&catalog, &cmd.lab.config, &types);
-		drift_of(&catalog, &set, &types, cmd_catalog_now_ms(), &drift);
-		(cmd.cli.format == CLI_JSON ? print_json : print_human)(&catalog, &drift, &types, &cmd.out);
+		types_of(&catalog, &lab->config, &types);
+		drift_of(&catalog, &set, &types, clock_real_ms(), &drift);
+		add_drift(&catalog, &drift, &types, d);
 	}
 	drift_release(&drift);
 	types_release(&types);
 	catalog_release(&catalog);
 	fingerprint_set_release(&set);
-	return cmd_lab_end(&cmd, st, 0);
+	return st;
 }
+
+const struct command catalog_drift_command = {
+	.name = "catalog drift",
+	.summary = "find machines that changed, or differ from others of their type",
+	.about =
+	    "Says which machines have changed, and which differ from others of their hardware type, by which stressors. A machine's latest "
+	    "fingerprint is compared with its reference: the one that was accepted last ('assay catalog accept-drift'), else its first; "
+	    "and "
+	    "with the latest ones of the others of its type: it differs from them when it does so from more than half. The level of 5 % "
+	    "holds for all machines and stressors together.",
+	.examples = "  assay catalog drift\n"
+		    "  assay catalog drift --format json | jq '.machines[] | select(.past.differing > 0)'\n",
+	.exit_status = "0 whatever was found.",
+	.lab = CLI_LAB_READ,
+	.run = catalog_drift_run,
+};

@@ -1,141 +1,135 @@
-#include "base/mem.h"
-#include "base/table.h"
+/* assay catalog show */
 #include "base/text.h"
 #include "fingerprint/battery/stressor.h"
 #include "fingerprint/catalog/types.h"
 #include "fingerprint/cmd.h"
-#include "fleet/cmd_lab.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
-static const char doc[] = "Shows a machine of the catalog: what identifies it, and each of its fingerprints with the median rate of every "
-			  "stressor, in bogo-operations per second, and its dispersion (median absolute deviation over the passes)."
-			  "\vExample:\n"
-			  "  assay catalog show issdm-41";
+struct arguments {
+	const char *machine;
+};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	return cli_words(key, arg, state, state->input, 1, "MACHINE");
-}
-
-static void print_identity(const struct machine_identity *i, struct buf *out)
+static void add_identity(const struct machine_identity *i, struct document *d)
 {
 	const struct {
 		const char *what, *text;
-	} texts[] = { { "machine-id", i->machine_id },     { "board", i->board_name },       { "board serial", i->board_serial },
-		      { "board UUID", i->board_uuid },     { "CPU vendor", i->cpu_vendor },  { "CPU model", i->cpu_model } };
+	} texts[] = { { "machine-id", i->machine_id }, { "board", i->board_name },	{ "board serial", i->board_serial },
+		      { "board UUID", i->board_uuid }, { "CPU vendor", i->cpu_vendor }, { "CPU model", i->cpu_model } };
 
 	for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
 		if (texts[k].text)
-			buf_format(out, "  %-13s %s\n", texts[k].what, texts[k].text);
+			doc_show(d, NULL, texts[k].what, texts[k].text);
 	}
 	if (i->sockets && i->cores_per_socket && i->threads_per_core)
-		buf_format(out, "  %-13s %" PRId64 " socket%s x %" PRId64 " core%s x %" PRId64 " thread%s\n", "processors", i->sockets,
-			   text_plural((size_t)i->sockets), i->cores_per_socket, text_plural((size_t)i->cores_per_socket),
-			   i->threads_per_core, text_plural((size_t)i->threads_per_core));
+		doc_showf(d, NULL, "processors", i->sockets, "%" PRId64 " socket%s x %" PRId64 " core%s x %" PRId64 " thread%s", i->sockets,
+			  text_plural((size_t)i->sockets), i->cores_per_socket, text_plural((size_t)i->cores_per_socket),
+			  i->threads_per_core, text_plural((size_t)i->threads_per_core));
 	if (i->memory_bytes)
-		buf_format(out, "  %-13s %.1f GiB\n", "memory", (double)i->memory_bytes / (1 << 30));
+		doc_showf(d, NULL, "memory", i->memory_bytes, "%.1f GiB", (double)i->memory_bytes / (1 << 30));
 }
 
-static void print_marks(const struct machine *machine, struct buf *out)
+static void add_marks(const struct machine *machine, struct document *d)
+{
+	const char *reason = machine->retired_reason;
+	char date[TEXT_DATE_BYTES];
+
+	if (machine->notes)
+		doc_show(d, NULL, "notes", machine->notes);
+	if (machine->retired)
+		doc_showf(d, NULL, "retired", machine->retired_ms, "%s%s%s", text_from_ms(machine->retired_ms, date), reason ? ": " : "",
+			  reason ? reason : "");
+	for (size_t i = 0; i < machine->n_accepted; i++) {
+		const struct machine_acceptance *accepted = &machine->accepted[i];
+
+		doc_showf(d, NULL, "accepted", accepted->accepted_ms, "%s, fingerprint %s: %s", text_from_ms(accepted->accepted_ms, date),
+			  accepted->fingerprint, accepted->reason);
+	}
+}
+
+static void add_rates(const struct machine_fingerprint *f, struct document *d)
+{
+	doc_table(d, NULL);
+	for (size_t i = 0; i < f->n_rates; i++) {
+		const struct machine_rate *rate = &f->rates[i];
+		const char *category = category_name(stressor_category(rate->stressor));
+
+		doc_row(d);
+		doc_show(d, NULL, "stressor", rate->stressor);
+		doc_showf(d, NULL, "median/s", rate->median, "%.6g", rate->median);
+		doc_showf(d, NULL, "dispersion", rate->median, "%.2f %%", 100 * rate->mad / rate->median);
+		doc_show(d, NULL, "n", rate->n);
+		doc_showf(d, NULL, "category", category, "%s%s%s", category, rate->reason ? ", not measured: " : "",
+			  rate->reason ? rate->reason : "");
+	}
+	doc_end(d);
+}
+
+static void add_fingerprint(const struct machine_fingerprint *f, const struct types_type *type, struct document *d)
 {
 	char date[TEXT_DATE_BYTES];
 
-	if (machine->retired)
-		buf_format(out, "  %-13s %s%s%s\n", "retired", text_from_ms(machine->retired_ms, date), machine->retired_reason ? ": " : "",
-			   machine->retired_reason ? machine->retired_reason : "");
-	for (size_t i = 0; i < machine->n_accepted; i++)
-		buf_format(out, "  %-13s %s, fingerprint %s: %s\n", "accepted", text_from_ms(machine->accepted[i].accepted_ms, date),
-			   machine->accepted[i].fingerprint, machine->accepted[i].reason);
+	doc_heading(d, "fingerprint %s, %s, %s", f->id, text_from_ms(f->taken_ms, date), f->origin);
+	doc_showf(d, NULL, "battery", f->battery, "%s, stress-ng %s, architecture %s, %" PRId64 " passes", f->battery, f->stress_ng,
+		  f->architecture, f->passes);
+	doc_showf(d, NULL, "hardware type", type->name, "%s (%s)", type->name, type->why);
+	if (f->profile)
+		doc_show(d, NULL, "emulated host, profile", f->profile);
+	add_rates(f, d);
 }
 
-static void print_rates(const struct machine_fingerprint *f, struct buf *out)
+/* Programs get what the machine's file holds. */
+static void set_file(const struct machine *machine, struct document *d)
 {
-	static const char *const headings[] = { "  stressor", "median/s", "dispersion", "n", "category" };
-	struct table table;
+	char *text = machine_text(machine);
+	cJSON *root = cJSON_Parse(text);
 
-	table_init(&table, "lrrrl", headings);
-	for (size_t i = 0; i < f->n_rates; i++) {
-		const struct machine_rate *rate = &f->rates[i];
+	while (root->child) {
+		cJSON *item = cJSON_DetachItemViaPointer(root, root->child);
 
-		table_cell(&table, "  %s", rate->stressor);
-		if (isnan(rate->median)) {
-			table_cell(&table, "not measured");
-			table_cell(&table, "-");
-		} else {
-			table_cell(&table, "%.6g", rate->median);
-			table_cell(&table, "%.2f %%", 100 * rate->mad / rate->median);
-		}
-		table_cell(&table, "%" PRId64, rate->n);
-		table_cell(&table, "%s%s%s", category_name(stressor_category(rate->stressor)), rate->reason ? ": " : "",
-			   rate->reason ? rate->reason : "");
+		doc_set_json(d, item->string, item);
 	}
-	table_print(&table, out);
-	table_release(&table);
+	cJSON_Delete(root);
+	free(text);
 }
 
-static void print_human(const struct machine *machine, const struct types *types, struct buf *out)
+static enum assay_status catalog_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
-	buf_format(out, "%s\n", machine->id);
-	print_identity(&machine->identity, out);
-	if (machine->notes)
-		buf_format(out, "  %-13s %s\n", "notes", machine->notes);
-	print_marks(machine, out);
-	for (size_t i = 0; i < machine->n_fingerprints; i++) {
-		const struct machine_fingerprint *f = &machine->fingerprints[i];
-		const struct types_type *type = &types->types[types_find(types, f->id)];
-		char date[TEXT_DATE_BYTES];
-
-		buf_format(out,
-			   "\nfingerprint %s, %s, %s\n  battery %s, stress-ng %s, architecture %s, %" PRId64 " passes\n"
-			   "  hardware type %s (%s)\n",
-			   f->id, text_from_ms(f->taken_ms, date), f->origin, f->battery, f->stress_ng, f->architecture, f->passes, type->name,
-			   type->why);
-		if (f->profile)
-			buf_format(out, "  emulated host, profile %s\n", f->profile);
-		print_rates(f, out);
-	}
-}
-
-static enum assay_status not_found(const struct catalog *catalog, const char *id, struct assay_error *err)
-{
-	const char **names = mem_new(catalog->n, sizeof(char *));
-	const char *nearest;
-
-	for (size_t i = 0; i < catalog->n; i++)
-		names[i] = catalog->machines[i].id;
-	nearest = text_nearest(id, names, catalog->n);
-	free(names);
-	if (nearest)
-		return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog (did you mean '%s'?)", id, nearest);
-	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog ('assay catalog list' shows all)", id);
-}
-
-int cmd_catalog_show(int argc, char **argv, const char *directory)
-{
-	static const struct argp argp = { NULL, parse, "MACHINE", doc, NULL, NULL, NULL };
-	const struct machine *machine = NULL;
+	const struct arguments *arguments = input;
+	struct machine *machine = NULL;
 	struct catalog catalog = { 0 };
 	struct types types = { 0 };
-	const char *id = NULL;
-	struct cmd_lab cmd;
-	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &id, STORE_READ);
+	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
 
 	if (!st)
-		st = catalog_load(cmd.lab.machines, NULL, &catalog, &cmd.err);
-	if (!st && !(machine = catalog_find(&catalog, id)))
-		st = not_found(&catalog, id, &cmd.err);
-	if (!st && cmd.cli.format == CLI_JSON) {
-		char *text = machine_text(machine);
-
-		buf_text(&cmd.out, text);
-		free(text);
-	} else if (!st) {
-		types_of(&catalog, &cmd.lab.config, &types);
-		print_human(machine, &types, &cmd.out);
+		st = choose_machine(&catalog, arguments->machine, &machine, err);
+	if (!st) {
+		types_of(&catalog, &lab->config, &types);
+		doc_line(d, "%s%s", machine->id, machine->retired ? " is retired" : "");
+		add_identity(&machine->identity, d);
+		add_marks(machine, d);
+		for (size_t i = 0; i < machine->n_fingerprints; i++)
+			add_fingerprint(&machine->fingerprints[i], &types.types[types_find(&types, machine->fingerprints[i].id)], d);
+		set_file(machine, d);
 	}
 	types_release(&types);
 	catalog_release(&catalog);
-	return cmd_lab_end(&cmd, st, 0);
+	return st;
 }
+
+static const struct cli_option words[] = { CLI_WORD("MACHINE", struct arguments, machine), CLI_END };
+
+const struct command catalog_show_command = {
+	.name = "catalog show",
+	.summary = "show one machine: identity, conditions, rates",
+	.about =
+	    "Shows a machine of the catalog: what identifies it, and each of its fingerprints with the median rate of every stressor, in "
+	    "bogo-operations per second, and its dispersion (median absolute deviation over the passes).",
+	.examples = "  assay catalog show issdm-41\n",
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = catalog_show_run,
+};

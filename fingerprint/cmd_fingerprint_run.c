@@ -27,7 +27,8 @@ static const char doc[] =
     "Batteries: quick (about ten seconds a machine) and paper (every stressor of the quiho paper that does no harm) are built in. "
     "Stressors that a battery marks as dangerous run only when --dangerous names them.\n"
     "\n"
-    "--counters counts instructions, cycles, misses of caches and TLB, branches and stalls with PAPI, in runs of their own behind those that "
+    "--counters counts instructions, cycles, misses of caches and TLB, branches and stalls with PAPI, in runs of their own behind those "
+    "that "
     "give the rates: as many as the processor's counters need. A host without hardware counters is said, and its rates are measured as "
     "usual. Of the kernel's own events there are perf::TASK-CLOCK, PAGE-FAULTS, MINOR-FAULTS, MAJOR-FAULTS, ALIGNMENT-FAULTS, "
     "CONTEXT-SWITCHES and CPU-MIGRATIONS.";
@@ -39,9 +40,13 @@ enum { OPTION_BATTERY = 256, OPTION_RESUME, OPTION_DANGEROUS, OPTION_COUNTERS };
 static const struct argp_option argp_options[] = {
 	CMD_FLEET_OPTIONS,
 	{ "battery", OPTION_BATTERY, "NAME|FILE", 0, "quick (default), paper, or a YAML file", 1 },
-	{ "resume", OPTION_RESUME, NULL, 0, "Go on with fingerprints that were interrupted within the last day; complete ones of that day are left alone, hosts without one begin anew", 1 },
+	{ "resume", OPTION_RESUME, NULL, 0,
+	  "Go on with fingerprints that were interrupted within the last day; complete ones of that day are left alone, hosts without one "
+	  "begin anew",
+	  1 },
 	{ "dangerous", OPTION_DANGEROUS, "STRESSOR", 0, "Run this dangerous stressor of the battery, too (repeatable)", 1 },
-	{ "counters", OPTION_COUNTERS, "EVENTS", OPTION_ARG_OPTIONAL, "Count these events for each stressor, too (default: PAPI's presets)", 1 },
+	{ "counters", OPTION_COUNTERS, "EVENTS", OPTION_ARG_OPTIONAL, "Count these events for each stressor, too (default: PAPI's presets)",
+	  1 },
 	{ 0 }
 };
 
@@ -103,8 +108,8 @@ static void print_counters(const struct host *const *hosts, const struct take_re
 		if (r->without_counters)
 			buf_format(out, "no hardware counters on host %s: %s\n", hosts[i]->name, r->without_counters);
 		if (r->counted || r->not_counted)
-			buf_format(out, "counters on host %s: %zu run%s counted, %zu not\n", hosts[i]->name, r->counted, text_plural(r->counted),
-				   r->not_counted);
+			buf_format(out, "counters on host %s: %zu run%s counted, %zu not\n", hosts[i]->name, r->counted,
+				   text_plural(r->counted), r->not_counted);
 	}
 }
 
@@ -118,7 +123,8 @@ static void print_busy(const struct host *const *hosts, const struct take_result
 }
 
 /* The summary of what was taken; NULL where it is not complete. */
-static const struct machine_fingerprint *summary_of(const struct catalog *catalog, const struct host *host, const struct take_result *result)
+static const struct machine_fingerprint *summary_of(const struct catalog *catalog, const struct host *host,
+						    const struct take_result *result)
 {
 	const struct machine *machine = result->complete ? catalog_find(catalog, host->id) : NULL;
 

@@ -1,184 +1,149 @@
-#include "base/json.h"
-#include "base/mem.h"
-#include "base/table.h"
+/* assay fingerprint show */
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/counters/counters_print.h"
+#include "fingerprint/counters/counters.h"
 #include "fingerprint/stored/conditions.h"
-#include "fingerprint/stored/fingerprint.h"
-#include "fleet/cmd_lab.h"
+#include "fleet/lab/lab.h"
 
 #include <inttypes.h>
 
-static const char doc[] = "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and "
-			  "every pass. WHICH is a machine "
-			  "(its latest complete fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its time."
-			  "\vExample:\n"
-			  "  assay fingerprint show\n"
-			  "  assay fingerprint show node07\n"
-			  "  assay fingerprint show node07@2026-11-01 --format json";
+struct arguments {
+	const char *which;
+};
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	const char **word = state->input;
-
-	if (key != ARGP_KEY_ARG)
-		return ARGP_ERR_UNKNOWN;
-	if (*word)
-		cli_refuse(state, "unexpected argument '%s'", arg);
-	*word = arg;
-	return 0;
-}
-
-static const char *label(const struct fingerprint_item *item)
+static const char *how_to_resume(const struct fingerprint_item *item)
 {
 	return item->complete ? "" : "incomplete ('assay fingerprint run --resume' goes on within a day)";
 }
 
-static void print_list(const struct fingerprint_listing *listing, struct buf *out)
+/* ---- all of them ---- */
+
+static void set_item(const struct fingerprint_item *item, struct document *d)
 {
-	static const char *const headings[] = { "machine", "fingerprint", "taken",   "battery", "stress-ng",
-						"passes",  "cells",	  "missing", "origin",	"" };
-	struct table table;
 	char date[TEXT_DATE_BYTES];
 
-	if (listing->n == 0) {
-		buf_text(out, "There are no fingerprints: 'assay fingerprint run' takes some.\n");
-		return;
-	}
-	table_init(&table, "lllllrrrll", headings);
-	for (size_t i = 0; i < listing->n; i++) {
-		const struct fingerprint_item *item = &listing->items[i];
-
-		table_cell(&table, "%s", item->machine);
-		table_cell(&table, "%s", item->id);
-		table_cell(&table, "%s", text_from_ms(item->taken_ms, date));
-		table_cell(&table, "%s", item->battery);
-		table_cell(&table, "%s", item->stress_ng);
-		table_cell(&table, "%" PRId64, item->passes);
-		table_cell(&table, "%" PRId64, item->measured);
-		table_cell(&table, "%" PRId64, item->missing);
-		table_cell(&table, "%s%s%s", item->origin, item->profile ? " " : "", item->profile ? item->profile : "");
-		table_cell(&table, "%s", label(item));
-	}
-	table_print(&table, out);
-	table_release(&table);
-	buf_format(out, "\n%zu fingerprint%s\n", listing->n, text_plural(listing->n));
-}
-
-static cJSON *item_json(const struct fingerprint_item *item)
-{
-	cJSON *object = cJSON_CreateObject();
-	char date[TEXT_DATE_BYTES];
-
-	cJSON_AddStringToObject(object, "id", item->id);
-	cJSON_AddStringToObject(object, "machine", item->machine);
-	cJSON_AddStringToObject(object, "taken", text_from_ms(item->taken_ms, date));
-	cJSON_AddNumberToObject(object, "taken_ms", (double)item->taken_ms);
-	cJSON_AddStringToObject(object, "battery", item->battery);
-	cJSON_AddStringToObject(object, "battery_hash", item->battery_hash);
-	cJSON_AddStringToObject(object, "stress_ng", item->stress_ng);
-	cJSON_AddStringToObject(object, "architecture", item->architecture);
-	cJSON_AddStringToObject(object, "origin", item->origin);
+	doc_set(d, "id", item->id);
+	doc_set(d, "machine", item->machine);
+	doc_set(d, "taken", text_from_ms(item->taken_ms, date));
+	doc_set(d, "taken_ms", item->taken_ms);
+	doc_set(d, "battery", item->battery);
+	doc_set(d, "battery_hash", item->battery_hash);
+	doc_set(d, "stress_ng", item->stress_ng);
+	doc_set(d, "architecture", item->architecture);
+	doc_set(d, "origin", item->origin);
 	if (item->profile)
-		cJSON_AddStringToObject(object, "profile", item->profile);
-	cJSON_AddBoolToObject(object, "emulated", strcmp(item->origin, "emulated") == 0);
-	cJSON_AddBoolToObject(object, "complete", item->complete);
-	cJSON_AddNumberToObject(object, "passes", (double)item->passes);
-	cJSON_AddNumberToObject(object, "measured", (double)item->measured);
-	cJSON_AddNumberToObject(object, "missing", (double)item->missing);
-	return object;
+		doc_set(d, "profile", item->profile);
+	doc_set_bool(d, "emulated", strcmp(item->origin, "emulated") == 0);
+	doc_set_bool(d, "complete", item->complete);
+	doc_set(d, "passes", item->passes);
+	doc_set(d, "measured", item->measured);
+	doc_set(d, "missing", item->missing);
 }
 
-static void print_list_json(const struct fingerprint_listing *listing, struct buf *out)
+static void add_row(const struct fingerprint_item *item, struct document *d)
 {
-	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "fingerprints");
+	char date[TEXT_DATE_BYTES];
 
-	for (size_t i = 0; i < listing->n; i++)
-		cJSON_AddItemToArray(list, item_json(&listing->items[i]));
-	json_add(out, root);
+	doc_row(d);
+	doc_show(d, NULL, "machine", item->machine);
+	doc_show(d, NULL, "fingerprint", item->id);
+	doc_show(d, NULL, "taken", text_from_ms(item->taken_ms, date));
+	doc_show(d, NULL, "battery", item->battery);
+	doc_show(d, NULL, "stress-ng", item->stress_ng);
+	doc_show(d, NULL, "passes", item->passes);
+	doc_show(d, NULL, "cells", item->measured);
+	doc_show(d, NULL, "missing", item->missing);
+	doc_showf(d, NULL, "origin", item->origin, "%s%s%s", item->origin, item->profile ? " " : "", item->profile ? item->profile : "");
+	doc_show(d, NULL, "", how_to_resume(item));
+	set_item(item, d);
 }
 
-/* One line a stressor, a column a pass. */
-static void print_cells(const struct fingerprint_cell *cells, size_t n, struct buf *out)
+static void add_all(const struct fingerprint_listing *list, struct document *d)
 {
-	char number[TEXT_DOUBLE_BYTES];
-
-	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || strcmp(cells[i].stressor, cells[i - 1].stressor) != 0)
-			buf_format(out, "%s  %-16s", i ? "\n" : "", cells[i].stressor);
-		if (cells[i].reason)
-			buf_format(out, "  %" PRId64 ": not measured (%s)", cells[i].pass, cells[i].reason);
-		else
-			buf_format(out, "  %" PRId64 ": %s", cells[i].pass, text_from_double(cells[i].per_s, number));
-	}
-	if (n)
-		buf_char(out, '\n');
+	if (list->n)
+		doc_line(d, "%zu fingerprint%s\n", list->n, text_plural(list->n));
+	else
+		doc_line(d, "There are no fingerprints: 'assay fingerprint run' takes some.");
+	doc_table(d, "fingerprints");
+	for (size_t i = 0; i < list->n; i++)
+		add_row(&list->items[i], d);
+	doc_end(d);
 }
 
-static void print_conditions(const char *text, struct buf *out)
+/* ---- one ---- */
+
+static void add_conditions(const char *conditions, struct document *d)
 {
-	cJSON *root = cJSON_Parse(text);
+	cJSON *root = cJSON_Parse(conditions);
 	const cJSON *item;
-	char number[TEXT_DOUBLE_BYTES];
 
+	doc_heading(d, "conditions");
 	cJSON_ArrayForEach(item, root)
 	{
 		if (cJSON_IsString(item))
-			buf_format(out, "  %-22s  %s\n", item->string, conditions_shown(item->valuestring));
+			doc_show(d, NULL, item->string, conditions_shown(item->valuestring));
 		else if (cJSON_IsNumber(item))
-			buf_format(out, "  %-22s  %s\n", item->string, text_from_double(item->valuedouble, number));
+			doc_show(d, NULL, item->string, item->valuedouble);
 	}
-	cJSON_Delete(root);
+	doc_set_json(d, "conditions", root);
 }
 
-static void print_one(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, struct buf *out)
+/* People get a line for each stressor, with its passes. */
+static void add_cells(const struct fingerprint_cell *cells, size_t n, struct document *d)
+{
+	char number[TEXT_DOUBLE_BYTES];
+	struct buf line = BUF_INIT;
+
+	doc_list(d, "cells");
+	for (size_t i = 0; i < n; i++) {
+		const struct fingerprint_cell *cell = &cells[i];
+
+		if (!line.size)
+			buf_format(&line, "  %-16s", cell->stressor);
+		if (cell->reason)
+			buf_format(&line, "  %" PRId64 ": not measured (%s)", cell->pass, cell->reason);
+		else
+			buf_format(&line, "  %" PRId64 ": %s", cell->pass, text_from_double(cell->per_s, number));
+		if (i + 1 == n || strcmp(cell->stressor, cells[i + 1].stressor) != 0) {
+			doc_line(d, "%s", line.bytes);
+			buf_clear(&line);
+		}
+		doc_object(d, NULL);
+		doc_set(d, "stressor", cell->stressor);
+		doc_set(d, "pass", cell->pass);
+		doc_set(d, "per_s", cell->per_s);
+		doc_set(d, "real_per_s", cell->real_per_s);
+		if (cell->reason)
+			doc_set(d, "not_measured", cell->reason);
+		doc_end(d);
+	}
+	doc_end(d);
+	buf_release(&line);
+}
+
+static void add_one(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, struct document *d)
 {
 	char date[TEXT_DATE_BYTES];
 
-	buf_format(out, "fingerprint %s of %s, %s, %s\n", item->id, item->machine, text_from_ms(item->taken_ms, date), item->origin);
+	doc_line(d, "fingerprint %s of %s, %s, %s", item->id, item->machine, text_from_ms(item->taken_ms, date), item->origin);
 	if (item->profile)
-		buf_format(out, "emulated host, profile %s\n", item->profile);
-	buf_format(out, "battery %s (%s), stress-ng %s, architecture %s\n", item->battery, item->battery_hash, item->stress_ng,
-		   item->architecture);
+		doc_line(d, "emulated host, profile %s", item->profile);
+	doc_line(d, "battery %s (%s), stress-ng %s, architecture %s", item->battery, item->battery_hash, item->stress_ng,
+		 item->architecture);
 	if (!item->complete)
-		buf_format(out, "%s\n", label(item));
-	if (item->conditions) {
-		buf_text(out, "\nconditions\n");
-		print_conditions(item->conditions, out);
-	}
-	buf_format(out, "\nbogo-operations per second of user and system time, by pass (%" PRId64 " measured, %" PRId64 " not)\n",
-		   item->measured, item->missing);
-	print_cells(cells, n, out);
-}
-
-/* counters: becomes part of it. */
-static void print_one_json(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, cJSON *counters, struct buf *out)
-{
-	cJSON *root = item_json(item), *list;
-
+		doc_line(d, "%s", how_to_resume(item));
+	set_item(item, d);
 	if (item->conditions)
-		cJSON_AddItemToObject(root, "conditions", cJSON_Parse(item->conditions));
-	list = cJSON_AddArrayToObject(root, "cells");
-	for (size_t i = 0; i < n; i++) {
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(list, object);
-		cJSON_AddStringToObject(object, "stressor", cells[i].stressor);
-		cJSON_AddNumberToObject(object, "pass", (double)cells[i].pass);
-		json_add_number(object, "per_s", cells[i].per_s);
-		json_add_number(object, "real_per_s", cells[i].real_per_s);
-		if (cells[i].reason)
-			cJSON_AddStringToObject(object, "not_measured", cells[i].reason);
-	}
-	cJSON_AddItemToObject(root, "counters", counters);
-	json_add(out, root);
+		add_conditions(item->conditions, d);
+	doc_heading(d, "bogo-operations per second of user and system time, by pass (%" PRId64 " measured, %" PRId64 " not)",
+		    item->measured, item->missing);
+	add_cells(cells, n, d);
 }
 
 /* Incomplete ones can be named by id only. */
-static enum assay_status choose(struct store *store, const struct fingerprint_listing *listing, const char *word, const struct fingerprint_item **out,
-				struct assay_error *err)
+static enum assay_status choose_item(struct store *store, const struct fingerprint_listing *list, const char *word,
+				     const struct fingerprint_item **out, struct assay_error *err)
 {
 	const struct fingerprint *chosen = NULL;
 	struct fingerprint_set set = { 0 };
@@ -186,9 +151,9 @@ static enum assay_status choose(struct store *store, const struct fingerprint_li
 	const char *id = word;
 
 	*out = NULL;
-	for (size_t i = 0; i < listing->n; i++) {
-		if (strcmp(listing->items[i].id, word) == 0 && !listing->items[i].complete)
-			*out = &listing->items[i];
+	for (size_t i = 0; i < list->n; i++) {
+		if (strcmp(list->items[i].id, word) == 0 && !list->items[i].complete)
+			*out = &list->items[i];
 	}
 	if (*out)
 		return ASSAY_OK;
@@ -197,52 +162,59 @@ static enum assay_status choose(struct store *store, const struct fingerprint_li
 		st = choose_fingerprint(&set, word, &chosen, err);
 	if (!st)
 		id = chosen->id;
-	for (size_t i = 0; !st && i < listing->n; i++) {
-		if (strcmp(listing->items[i].id, id) == 0)
-			*out = &listing->items[i];
+	for (size_t i = 0; !st && i < list->n; i++) {
+		if (strcmp(list->items[i].id, id) == 0)
+			*out = &list->items[i];
 	}
 	fingerprint_set_release(&set);
 	return st;
 }
 
-static enum assay_status show_one(struct cmd_lab *cmd, const struct fingerprint_listing *listing, const char *word)
+static enum assay_status show_one(struct store *store, const struct fingerprint_listing *list, const char *word, struct document *d,
+				  struct assay_error *err)
 {
-	struct store *store = &cmd->lab.store;
-	struct assay_error *err = &cmd->err;
 	const struct fingerprint_item *item = NULL;
 	struct fingerprint_cell *cells = NULL;
-	cJSON *counters = NULL;
 	size_t n = 0;
-	enum assay_status st = choose(store, listing, word, &item, err);
+	enum assay_status st = choose_item(store, list, word, &item, err);
 
 	if (!st)
 		st = fingerprint_cells(store, item->id, &cells, &n, err);
-	if (!st && cmd->cli.format == CLI_JSON) {
-		st = counters_json(store, item->id, &counters, err);
-		if (!st)
-			print_one_json(item, cells, n, counters, &cmd->out);
-	} else if (!st) {
-		print_one(item, cells, n, &cmd->out);
-		st = counters_print(store, item->id, &cmd->out, err);
+	if (!st) {
+		add_one(item, cells, n, d);
+		st = counters_add(store, item->id, d, err);
 	}
 	fingerprint_cells_free(cells, n);
 	return st;
 }
 
-int cmd_fingerprint_show(int argc, char **argv, const char *directory)
+static enum assay_status fingerprint_show_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
-	static const struct argp argp = { NULL, parse, "[WHICH]", doc, NULL, NULL, NULL };
-	struct fingerprint_listing listing = { 0 };
-	const char *word = NULL;
-	struct cmd_lab cmd;
-	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &word, STORE_READ);
+	const struct arguments *arguments = input;
+	struct fingerprint_listing list = { 0 };
+	enum assay_status st = fingerprint_listing_load(&lab->store, &list, err);
 
-	if (!st)
-		st = fingerprint_listing_load(&cmd.lab.store, &listing, &cmd.err);
-	if (!st && word)
-		st = show_one(&cmd, &listing, word);
+	if (!st && arguments->which)
+		st = show_one(&lab->store, &list, arguments->which, d, err);
 	else if (!st)
-		(cmd.cli.format == CLI_JSON ? print_list_json : print_list)(&listing, &cmd.out);
-	fingerprint_listing_release(&listing);
-	return cmd_lab_end(&cmd, st, 0);
+		add_all(&list, d);
+	fingerprint_listing_release(&list);
+	return st;
 }
+
+static const struct cli_option words[] = { CLI_OPTIONAL_WORD("WHICH", struct arguments, which), CLI_END };
+
+const struct command fingerprint_show_command = {
+	.name = "fingerprint show",
+	.summary = "list all fingerprints, or show one with every pass",
+	.about = "Lists all fingerprints, incomplete ones too; or shows one in full: under which conditions it was taken, and every pass. "
+		 "WHICH is a "
+		 "machine (its latest complete fingerprint), the id of a fingerprint, or MACHINE@DATE with the beginning of its time.",
+	.examples = "  assay fingerprint show\n"
+		    "  assay fingerprint show node07\n"
+		    "  assay fingerprint show node07@2026-11-01 --format json\n",
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = fingerprint_show_run,
+};

@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
+#include "fingerprint/battery/stressor.h"
 
 #include <math.h>
 
@@ -17,10 +19,10 @@ static double median_factor(size_t k)
 
 /* One stressor in one fingerprint. */
 struct side {
-	double median;   /* NaN: not measured */
+	double median;	 /* NaN: not measured */
 	double variance; /* of its log, from the passes; NaN where there are fewer than two */
-	double own;      /* how much of it rests on these passes alone */
-	double df;       /* of that part */
+	double own;	 /* how much of it rests on these passes alone */
+	double df;	 /* of that part */
 };
 
 static struct side side_of(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor, double *logs)
@@ -97,15 +99,16 @@ enum assay_status compare_allowed(const struct fingerprint *a, const struct fing
 {
 	if (strcmp(a->battery_hash, b->battery_hash) != 0)
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "fingerprints of different batteries cannot be compared: %s is of '%s' (%s), %s of '%s' (%s)", a->id, a->battery,
-				  a->battery_hash, b->id, b->battery, b->battery_hash);
+				  "fingerprints of different batteries cannot be compared: %s is of '%s' (%s), %s of '%s' (%s)", a->id,
+				  a->battery, a->battery_hash, b->id, b->battery, b->battery_hash);
 	if (strcmp(a->stress_ng, b->stress_ng) != 0)
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "fingerprints of different versions of stress-ng cannot be compared, its stressors change: %s is of %s, %s of %s",
-				  a->id, a->stress_ng, b->id, b->stress_ng);
+		return assay_fail(
+		    err, ASSAY_E_USAGE,
+		    "fingerprints of different versions of stress-ng cannot be compared, its stressors change: %s is of %s, %s of %s",
+		    a->id, a->stress_ng, b->id, b->stress_ng);
 	if (strcmp(a->architecture, b->architecture) != 0)
-		return assay_fail(err, ASSAY_E_USAGE, "fingerprints of different architectures cannot be compared: %s is of %s, %s of %s", a->id,
-				  a->architecture, b->id, b->architecture);
+		return assay_fail(err, ASSAY_E_USAGE, "fingerprints of different architectures cannot be compared: %s is of %s, %s of %s",
+				  a->id, a->architecture, b->id, b->architecture);
 	return ASSAY_OK;
 }
 
@@ -132,8 +135,12 @@ static void weigh(struct compare_row *row, const struct side *a, const struct si
 static void add_row(struct compare *c, const struct fingerprint_set *set, const struct fingerprint *const f[2], size_t stressor,
 		    struct side *const sides[2])
 {
-	struct compare_row row = { .stressor = set->stressors[stressor], .ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN,
-				   .noise = (double)NAN, .df = (double)NAN };
+	struct compare_row row = { .stressor = set->stressors[stressor],
+				   .ratio = (double)NAN,
+				   .low = (double)NAN,
+				   .high = (double)NAN,
+				   .noise = (double)NAN,
+				   .df = (double)NAN };
 
 	for (int i = 0; i < 2; i++) {
 		row.medians[i] = sides[i][stressor].median;
@@ -201,7 +208,10 @@ void compare_release(struct compare *compare)
 	*compare = (struct compare){ 0 };
 }
 
-size_t compare_largest(const struct compare *compare, size_t *order)
+/* ---- as a document ---- */
+
+/* Rows that differ, largest absolute log ratio first: their indices into order[differing], and their number. */
+static size_t largest_rows(const struct compare *compare, size_t *order)
 {
 	size_t n = 0;
 
@@ -218,4 +228,86 @@ size_t compare_largest(const struct compare *compare, size_t *order)
 		n++;
 	}
 	return n;
+}
+
+void compare_add_largest(const struct compare *compare, size_t rows, struct document *d)
+{
+	size_t *order = mem_new(compare->n, sizeof(size_t)), n = largest_rows(compare, order);
+
+	doc_table(d, NULL);
+	for (size_t i = 0; i < n && i < rows; i++) {
+		const struct compare_row *row = &compare->rows[order[i]];
+
+		doc_row(d);
+		doc_show(d, NULL, "stressor", row->stressor);
+		doc_showf(d, NULL, "before/s", row->medians[0], "%.5g", row->medians[0]);
+		doc_showf(d, NULL, "after/s", row->medians[1], "%.5g", row->medians[1]);
+		doc_showf(d, NULL, "ratio", row->ratio, "%.3f", row->ratio);
+		doc_showf(d, NULL, "interval", "", "%.3f to %.3f", row->low, row->high);
+		doc_show(d, NULL, "category", category_name(stressor_category(row->stressor)));
+	}
+	doc_end(d);
+	if (n > rows)
+		doc_line(d, "and %zu more", n - rows);
+	free(order);
+}
+
+/* The relative difference that a stressor of middling noise would have to show. */
+static double visible(const struct compare *compare)
+{
+	double *halves = mem_new(compare->n, sizeof(double)), median;
+	size_t n = 0;
+
+	for (size_t i = 0; i < compare->n; i++) {
+		if (!isnan(compare->rows[i].noise))
+			halves[n++] = log(compare->rows[i].high / compare->rows[i].ratio);
+	}
+	median = n ? stats_median(halves, n) : (double)NAN;
+	free(halves);
+	return expm1(median);
+}
+
+void compare_add_rest(const struct compare *compare, struct document *d)
+{
+	size_t rest = compare->compared - compare->differing, missing = 0;
+	struct buf text = BUF_INIT;
+
+	if (!compare->has_noise)
+		buf_format(&text, "Nothing can be said of %zu stressor%s: the noise of one pass is not known", rest, text_plural(rest));
+	else if (rest == 0)
+		buf_text(&text, compare->compared ? "All stressors differ" : "No stressor was measured in both");
+	else
+		buf_format(&text, "%zu of %zu stressors do not differ beyond the noise of both (differences of about %.0f %% would show)",
+			   rest, compare->compared, 100 * visible(compare));
+	for (size_t i = 0; i < compare->n; i++) {
+		if (isnan(compare->rows[i].ratio))
+			buf_format(&text, "%s%s", missing++ ? ", " : "; not measured in both: ", compare->rows[i].stressor);
+	}
+	doc_line(d, "%s", text.bytes);
+	buf_release(&text);
+}
+
+void compare_set_rows(const struct compare *compare, struct document *d)
+{
+	static const char *const medians[2] = { "before", "after" }, *const reasons[2] = { "before_not_measured", "after_not_measured" };
+
+	doc_list(d, "stressors");
+	for (size_t i = 0; i < compare->n; i++) {
+		const struct compare_row *row = &compare->rows[i];
+
+		doc_object(d, NULL);
+		doc_set(d, "stressor", row->stressor);
+		for (int k = 0; k < 2; k++) {
+			doc_set(d, medians[k], row->medians[k]);
+			if (row->reasons[k])
+				doc_set(d, reasons[k], row->reasons[k]);
+		}
+		doc_set(d, "ratio", row->ratio);
+		doc_set(d, "low", row->low);
+		doc_set(d, "high", row->high);
+		doc_set(d, "noise", row->noise);
+		doc_set_bool(d, "differs", row->differs);
+		doc_end(d);
+	}
+	doc_end(d);
 }

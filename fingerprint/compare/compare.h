@@ -3,22 +3,23 @@
 #ifndef FINGERPRINT_COMPARE_COMPARE_H
 #define FINGERPRINT_COMPARE_COMPARE_H
 
+#include "base/document.h"
 #include "base/error.h"
 #include "fingerprint/stored/fingerprint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define COMPARE_LEVEL .05 /* chance that two fingerprints of an unchanged machine differ in any stressor */
+#define COMPARE_LEVEL .05  /* chance that two fingerprints of an unchanged machine differ in any stressor */
 #define COMPARE_FLOOR .025 /* standard deviation of a log median from session to session that passes of one session do not show */
 
 struct compare_row {
-	const char *stressor;      /* borrowed from the set */
-	double medians[2];         /* per second of usr+sys time; NaN: not measured */
-	const char *reasons[2];    /* why not, or NULL; borrowed */
-	double ratio, low, high;   /* second / first, and its interval, corrected as `differs`; NaN where it does not exist */
-	double noise, df;          /* standard error of the log ratio, and its degrees of freedom; NaN where it does not exist */
-	bool differs;              /* the interval does not contain 1 */
+	const char *stressor;	 /* borrowed from the set */
+	double medians[2];	 /* per second of usr+sys time; NaN: not measured */
+	const char *reasons[2];	 /* why not, or NULL; borrowed */
+	double ratio, low, high; /* second / first, and its interval, corrected as `differs`; NaN where it does not exist */
+	double noise, df;	 /* standard error of the log ratio, and its degrees of freedom; NaN where it does not exist */
+	bool differs;		 /* the interval does not contain 1 */
 };
 
 struct compare {
@@ -37,7 +38,11 @@ enum assay_status compare_fingerprints(const struct fingerprint_set *set, const 
 				       size_t looks, struct compare *out, struct assay_error *err);
 void compare_release(struct compare *compare);
 
-/* Rows that differ, largest absolute log ratio first: the indices into order[differing], and their number. */
-size_t compare_largest(const struct compare *compare, size_t *order);
+/* For people: the stressors that differ, largest first, at most `rows` of them; nothing when none differs. */
+void compare_add_largest(const struct compare *compare, size_t rows, struct document *d);
+/* For people: one line on how many differ, and on the others. */
+void compare_add_rest(const struct compare *compare, struct document *d);
+/* For programs: "stressors", an object for each row. */
+void compare_set_rows(const struct compare *compare, struct document *d);
 
 #endif

@@ -75,8 +75,9 @@ static void compare_past(struct drift *drift, const struct fingerprint_set *set)
 		struct drift_past *past = &drift->past[i];
 
 		/* Of one kind in the catalog but not in the store: changed by hand; `catalog check` says so. */
-		if (past->state == DRIFT_COMPARED && compare_fingerprints(set, fingerprint_find(set, past->reference->id),
-									  fingerprint_find(set, past->latest->id), looks, &past->compare, NULL))
+		if (past->state == DRIFT_COMPARED &&
+		    compare_fingerprints(set, fingerprint_find(set, past->reference->id), fingerprint_find(set, past->latest->id), looks,
+					 &past->compare, NULL))
 			past->state = DRIFT_NO_RAW;
 	}
 }
@@ -132,9 +133,9 @@ static void compare_peer(struct drift *drift, size_t index, const struct fingerp
 	for (size_t j = 0; j < set->n_stressors; j++) {
 		if (2 * tally.differ[j] <= tally.others[j])
 			continue;
-		peer->stressors[peer->n++] = (struct drift_stressor){
-			set->stressors[j], exp(stats_median(&tally.logs[j * drift->n], tally.others[j])), tally.differ[j], tally.others[j]
-		};
+		peer->stressors[peer->n++] =
+		    (struct drift_stressor){ set->stressors[j], exp(stats_median(&tally.logs[j * drift->n], tally.others[j])),
+					     tally.differ[j], tally.others[j] };
 	}
 	free(tally.differ);
 	free(tally.others);
@@ -182,7 +183,8 @@ static void add_machine(struct drift *drift, const struct machine *machine, cons
 	}
 }
 
-void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms, struct drift *out)
+void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
+	      struct drift *out)
 {
 	struct drift drift = { 0 };
 	size_t n = 0;

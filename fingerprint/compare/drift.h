@@ -1,6 +1,6 @@
 /* Which machines are not what they were, or not what others of their hardware type are? Fingerprints are compared only with those of the
- * same battery, stress-ng and architecture: a machine with several such kinds is looked at once for each. Retired machines are left out, and
- * fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
+ * same battery, stress-ng and architecture: a machine with several such kinds is looked at once for each. Retired machines are left out,
+ * and fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
 #ifndef FINGERPRINT_COMPARE_DRIFT_H
 #define FINGERPRINT_COMPARE_DRIFT_H
 
@@ -14,11 +14,11 @@
 #include <stdint.h>
 
 /* Constant, code in JSON. */
-#define DRIFT_STATE_ROWS(X)                                                              \
-	X(DRIFT_COMPARED, "compared")                                                    \
-	X(DRIFT_ALONE, "nothing_to_compare_with") /* no second fingerprint, or member */ \
-	X(DRIFT_REFERENCE, "is_the_reference")    /* accepted, and nothing newer */      \
-	X(DRIFT_NO_RAW, "raw_record_missing")     /* in the catalog, not in the store */
+#define DRIFT_STATE_ROWS(X)                                                                                                                \
+	X(DRIFT_COMPARED, "compared")                                                                                                      \
+	X(DRIFT_ALONE, "nothing_to_compare_with") /* no second fingerprint, or member */                                                   \
+	X(DRIFT_REFERENCE, "is_the_reference")	  /* accepted, and nothing newer */                                                        \
+	X(DRIFT_NO_RAW, "raw_record_missing")	  /* in the catalog, not in the store */
 
 enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
 const char *drift_state_code(enum drift_state state);
@@ -27,7 +27,7 @@ const char *drift_state_code(enum drift_state state);
 struct drift_past {
 	const struct machine *machine;
 	const struct machine_fingerprint *latest, *reference; /* the same when there is no other */
-	const struct machine_acceptance *acceptance;          /* of the reference, or NULL */
+	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */
 	enum drift_state state;
 	struct compare compare; /* reference first; empty unless DRIFT_COMPARED */
 };
@@ -35,7 +35,7 @@ struct drift_past {
 /* A stressor by which a machine differs from more than half of the others of its type. */
 struct drift_stressor {
 	const char *name;
-	double ratio;          /* to the median of the others */
+	double ratio;	       /* to the median of the others */
 	size_t differ, others; /* from how many it differs, of how many that have the stressor */
 };
 
@@ -65,7 +65,8 @@ struct drift {
 };
 
 /* All arguments must outlive *out. O(machines of a type ^ 2 * stressors). *out is overwritten; drift_release() it. */
-void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms, struct drift *out);
+void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
+	      struct drift *out);
 void drift_release(struct drift *drift);
 
 /* Is it the latest of its kind (battery, stress-ng, architecture) of this machine, of those that are not after now_ms? */

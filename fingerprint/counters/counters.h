@@ -3,6 +3,7 @@
 #ifndef FINGERPRINT_COUNTERS_COUNTERS_H
 #define FINGERPRINT_COUNTERS_COUNTERS_H
 
+#include "base/document.h"
 #include "base/error.h"
 #include "fingerprint/battery/battery.h"
 #include "fleet/agent/counting_client.h"
@@ -13,7 +14,8 @@
 #include <stdint.h>
 
 /* The plan of a fingerprint is kept before its first run, and stays. */
-enum assay_status counters_put_plan(struct store *store, const char *fingerprint, const struct counting_plan *plan, struct assay_error *err);
+enum assay_status counters_put_plan(struct store *store, const char *fingerprint, const struct counting_plan *plan,
+				    struct assay_error *err);
 /* *found is false when it has none; then *out is empty. counting_plan_release() it. Events in name order. */
 enum assay_status counters_plan(struct store *store, const char *fingerprint, struct counting_plan *out, bool *found,
 				struct assay_error *err);
@@ -24,7 +26,7 @@ enum assay_status counters_done(struct store *store, const char *fingerprint, co
 
 /* What came of one run of one stressor; committed before it returns. */
 struct counted {
-	int64_t run;        /* from 1 */
+	int64_t run; /* from 1 */
 	const char *stressor;
 	const char *reason; /* why nothing was counted; NULL: the rest holds */
 	double operations;  /* bogo-operations */
@@ -39,11 +41,14 @@ struct counter_cell {
 	char *stressor, *event; /* event: NULL with a reason */
 	int64_t run, value, wall_ns;
 	double operations;
-	char *reason;           /* NULL: counted */
+	char *reason; /* NULL: counted */
 };
 /* By run, then stressor, then event. *out[*n]; counters_cells_free() them. */
 enum assay_status counters_cells(struct store *store, const char *fingerprint, struct counter_cell **out, size_t *n,
 				 struct assay_error *err);
 void counters_cells_free(struct counter_cell *cells, size_t n);
+
+/* All of them: "counters", null when there are none. */
+enum assay_status counters_add(struct store *store, const char *fingerprint, struct document *d, struct assay_error *err);
 
 #endif
