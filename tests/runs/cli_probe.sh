@@ -290,7 +290,7 @@ gcc -O2 "$source/refuse.c" -o refuse
 if ./refuse code true; then
 	probe --functions work --module ./calls -- ./refuse code ./calls 3
 	cases=$((cases + 1))
-	grep -q 'refuses to change' said && grep -q finstrument-functions said || fail "it should be said, with the way out: $(cat said)"
+	grep -q "refuses to let this program's code be changed" said && grep -q finstrument-functions said || fail "it should be said, with the way out: $(cat said)"
 	expect_printed "$(./calls 3)"
 fi
 

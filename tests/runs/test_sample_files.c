@@ -429,7 +429,7 @@ static void test_damaged(void **state)
 	bytes.bytes[bytes.size / 2] ^= 0x10;
 	buf_char(&bytes, 'x');
 	replace(path, bytes.bytes, bytes.size);
-	expect_corrupt(&f, files, "behind its end", "something behind its end");
+	expect_corrupt(&f, files, "after its end", "something follows its end");
 	bytes.size--;
 
 	buf_text(&other, "quite another content");

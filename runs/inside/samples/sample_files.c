@@ -77,7 +77,7 @@ enum assay_status sample_unpack(const char *name, const void *packed, size_t n, 
 	ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
 	st = unpack_frame(context, name, &in, limit, out, err);
 	if (!st && in.pos < in.size)
-		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: there is something behind its end", name);
+		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: something follows its end", name);
 	ZSTD_freeDCtx(context);
 	return st;
 }

@@ -1,5 +1,5 @@
-/* Files of samples (runs/inside/record/record.h) read into arrays by function, whatever back end wrote them. A file is the work of a
- * process that may have been killed: it is read as far as it is whole, and what is missing is counted. */
+/* Files of samples (runs/inside/record/record.h) read into arrays by function, whichever back end wrote them. The process that wrote a file
+ * may have been killed: the file is read as far as it is whole, and what is missing is counted. */
 #ifndef RUNS_SAMPLES_SAMPLES_H
 #define RUNS_SAMPLES_SAMPLES_H
 
@@ -67,7 +67,7 @@ struct samples {
 /* "time", "papi", "software", "emulated". */
 const char *samples_back_end_name(enum record_back_end back_end);
 
-/* *out is overwritten; samples_release() it. ASSAY_E_FORMAT when it is no such file, ASSAY_E_VERSION when a newer program wrote it. */
+/* *out is overwritten; samples_release() it. ASSAY_E_FORMAT: it is not such a file; ASSAY_E_VERSION: a newer program wrote it. */
 enum assay_status samples_read(const char *path, struct samples *out, struct assay_error *err);
 /* The same from bytes; `name` is for messages. O(n log n). */
 enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err);

@@ -10,7 +10,7 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static enum assay_status check(const struct samples *const *runs, size_t n, struct assay_error *err)
+static enum assay_status runs_check(const struct samples *const *runs, size_t n, struct assay_error *err)
 {
 	for (size_t r = 1; r < n; r++) {
 		if (runs[r]->back_end != runs[0]->back_end)
@@ -43,7 +43,7 @@ static void columns_find(struct samples_join *join)
 
 /* ---- the same function in other runs ---- */
 
-static size_t find(const struct samples *run, const struct samples_function *f)
+static size_t function_find(const struct samples *run, const struct samples_function *f)
 {
 	for (size_t i = 0; i < run->n_functions; i++)
 		if (run->functions[i].address == f->address && strcmp(run->functions[i].module, f->module) == 0 &&
@@ -62,7 +62,7 @@ static void functions_find(struct samples_join *join)
 			bool earlier = false;
 
 			for (size_t k = 0; k < join->n_runs; k++) {
-				joined.functions[k] = k == r ? f : find(join->runs[k], &join->runs[r]->functions[f]);
+				joined.functions[k] = k == r ? f : function_find(join->runs[k], &join->runs[r]->functions[f]);
 				earlier = earlier || (k < r && joined.functions[k] != SIZE_MAX);
 			}
 			if (earlier)
@@ -99,7 +99,7 @@ static bool calls_known(const struct samples *run, size_t function)
 	return true;
 }
 
-static enum samples_apart aligned(const struct samples_join *join, const struct samples_joined *joined)
+static enum samples_apart calls_align(const struct samples_join *join, const struct samples_joined *joined)
 {
 	const struct samples_calls *first = NULL, *other;
 	size_t n_first = 0, n;
@@ -126,25 +126,25 @@ static enum samples_apart aligned(const struct samples_join *join, const struct 
 	return SAMPLES_JOINED;
 }
 
-static int place(const struct sample *a, const struct sample *b)
+static int invocation_compare(const struct sample *a, const struct sample *b)
 {
 	if (a->thread != b->thread)
 		return a->thread < b->thread ? -1 : 1;
 	return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
 }
 
-/* Moves each run's place at[] on to the first invocation at or behind the one of run 0; true: it is in all of them. */
-static bool meet(const struct samples_join *join, const struct samples_joined *joined, size_t *at)
+/* Moves each run's place at[] on to the first invocation that is not before run 0's; true: all runs have it. */
+static bool rows_align(const struct samples_join *join, const struct samples_joined *joined, size_t *at)
 {
-	const struct sample *wanted = &join->runs[0]->items[at[0]];
+	const struct sample *next = &join->runs[0]->items[at[0]];
 
 	for (size_t r = 1; r < join->n_runs; r++) {
 		const struct samples *run = join->runs[r];
 		const struct samples_function *f = &run->functions[joined->functions[r]];
 
-		while (at[r] < f->first + f->n && place(&run->items[at[r]], wanted) < 0)
+		while (at[r] < f->first + f->n && invocation_compare(&run->items[at[r]], next) < 0)
 			at[r]++;
-		if (at[r] == f->first + f->n || place(&run->items[at[r]], wanted) != 0)
+		if (at[r] == f->first + f->n || invocation_compare(&run->items[at[r]], next) != 0)
 			return false;
 	}
 	return true;
@@ -159,7 +159,7 @@ static void rows_find(const struct samples_join *join, struct samples_joined *jo
 	for (size_t r = 0; r < join->n_runs; r++)
 		at[r] = join->runs[r]->functions[joined->functions[r]].first;
 	for (; at[0] < first->first + first->n; at[0]++) {
-		if (!meet(join, joined, at))
+		if (!rows_align(join, joined, at))
 			continue;
 		memcpy(joined->items + joined->n * join->n_runs, at, join->n_runs * sizeof(at[0]));
 		joined->n++;
@@ -174,13 +174,13 @@ enum assay_status samples_join(const struct samples *const *runs, size_t n, stru
 	enum assay_status st;
 
 	ASSAY_BUG_IF(n == 0 || n > SAMPLES_RUNS_MAX);
-	st = check(runs, n, err);
+	st = runs_check(runs, n, err);
 	if (st)
 		return st;
 	columns_find(&join);
 	functions_find(&join);
 	for (size_t f = 0; f < join.n; f++) {
-		join.functions[f].apart = aligned(&join, &join.functions[f]);
+		join.functions[f].apart = calls_align(&join, &join.functions[f]);
 		if (join.functions[f].apart == SAMPLES_JOINED)
 			rows_find(&join, &join.functions[f]);
 	}
