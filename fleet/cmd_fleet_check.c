@@ -2,12 +2,12 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "fleet/agent/checkup.h"
+#include "fleet/agent/measure.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
 #include "fleet/inventory/nodeset.h"
 
 #include <math.h>
-#include <time.h>
 
 static const char doc[] =
     "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
@@ -23,114 +23,70 @@ static const char doc[] =
     "Exit status: 0 no host has a problem, 7 some have, 1 all have; 2 usage.";
 
 #define TIMEOUT_MS 30000
-#define END_MS     15000 /* that the helper gets to end stress-ng, behind its time */
+#define END_MS     15000 /* that the helper gets to end stress-ng, after its time */
 
 static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
 
-enum stage { STAGE_VERSION, STAGE_FACTS };
-
-/* What a host is asked, and when. */
-struct question {
-	enum stage stage;
-	int64_t asked_ms;
-	char *version_fault, *fault;
-};
-
 struct check {
-	struct cmd_fleet_job job; /* first member */
-	struct cmd_fleet_wish wish;
-	struct question *questions; /* [n] */
+	struct cmd_fleet_job job;
+	struct cmd_fleet_options options;
 	struct checkup_host *hosts; /* [n] */
+	char **version_faults;      /* [n] */
 	struct checkup found;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	return cmd_fleet_job_parse(key, arg, state, &((struct check *)state->input)->wish);
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return cmd_fleet_job_parse(key, arg, state, &((struct check *)state->input)->options);
 }
 
 /* ---- asking ---- */
 
-static void take_version(const struct helper_answer *answer, struct checkup_host *h, struct question *q)
+/* Its version, or why there is none; free() it. */
+static char *judge_version(const struct helper_answer *answer, char version[CHECKUP_VERSION_BYTES])
 {
 	char said[256], shown[TEXT_SHOWN_BYTES];
 	struct assay_error err;
 	size_t n = 0;
 
-	if (answer->refusal) {
-		q->version_fault =
-		    mem_format("stress-ng is missing (%s): install it (Debian: apt-get install stress-ng)", answer->refusal);
-		return;
-	}
-	if (answer->result.timed_out > 0) {
-		q->version_fault = mem_string("stress-ng hangs when it is asked for its version");
-		return;
-	}
+	if (answer->refusal)
+		return mem_format("stress-ng is missing (%s): install it (Debian: apt-get install stress-ng)", answer->refusal);
+	if (answer->result.timed_out > 0)
+		return mem_string("stress-ng hangs when it is asked for its version");
 	if (spool_read(&answer->out, 0, said, sizeof(said) - 1, &n, &err))
 		n = 0;
 	said[n] = '\0';
-	if (answer->result.exit_status == 0 && checkup_version(said, h->stress_ng))
-		return;
+	if (answer->result.exit_status == 0 && checkup_version(said, version))
+		return NULL;
 	said[strcspn(said, "\n")] = '\0';
-	q->version_fault =
-	    mem_format("what is called stress-ng there does not say its version, but '%s'", text_shown(said, shown));
-}
-
-static void take_facts(const struct helper_answer *answer, struct checkup_host *h, struct question *q)
-{
-	double answered_ms = (double)now_ms(), asked_ms = (double)q->asked_ms;
-	struct assay_error err;
-
-	if (answer->refusal || !answer->result_text)
-		return; /* agent_settle() says so */
-	if (facts_parse(answer->result_text, strlen(answer->result_text), &h->facts, &err)) {
-		q->fault = mem_string(err.text);
-		return;
-	}
-	h->round_trip_ms = answered_ms - asked_ms;
-	h->clock_offset_ms = h->facts.clock_ms - (asked_ms + answered_ms) / 2;
-}
-
-static void ask_version(const struct check *check, const struct host *host, struct helper_request *out)
-{
-	helper_request_init(out, "run");
-	helper_request_text(out, HELPER_ARGUMENT, "stress-ng");
-	helper_request_text(out, HELPER_ARGUMENT, "--version");
-	for (size_t i = 0; i < host->n_environment; i++)
-		helper_request_variable(out, host->environment[i]);
-	helper_request_limit(out, "core", 0);
-	helper_request_number(out, HELPER_TIMEOUT, check->wish.timeout_ms);
+	return mem_format("what is called stress-ng there does not say its version, but '%s'", text_shown(said, shown));
 }
 
 /* The facts come last: by then the helper is there, and the way to the clock is short. */
-static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out,
-                    int64_t *timeout_ms)
+static void check_host(struct session *session, void *context)
 {
-	struct check *check = (struct check *)agent;
-	struct question *q = &check->questions[host];
+	static const char *const words[] = { "stress-ng", "--version" };
+	struct check *check = context;
+	struct checkup_host *h = &check->hosts[session->index];
+	struct helper_request request;
+	struct helper_answer answer;
+	int64_t asked_ms, answered_ms;
+	bool ok;
 
-	*timeout_ms = check->wish.timeout_ms + END_MS;
-	if (!last) {
-		ask_version(check, check->job.hosts[host], out);
-		return true;
-	}
-	if (q->stage == STAGE_FACTS) {
-		take_facts(last, &check->hosts[host], q);
-		return false;
-	}
-	take_version(last, &check->hosts[host], q);
-	q->stage = STAGE_FACTS;
-	helper_request_init(out, "facts");
-	q->asked_ms = now_ms();
-	return true;
+	if (!session_open(session))
+		return;
+	measure_request(&request, session->host, words, 2, check->options.timeout_ms);
+	ok = session_run(session, &request, check->options.timeout_ms + END_MS, &answer);
+	if (ok)
+		check->version_faults[session->index] = judge_version(&answer, h->stress_ng);
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	asked_ms = measure_now_ms();
+	if (!ok || !session_facts(session, &h->facts))
+		return;
+	answered_ms = measure_now_ms();
+	h->round_trip_ms = (double)(answered_ms - asked_ms);
+	h->clock_offset_ms = h->facts.clock_ms - (double)(asked_ms + answered_ms) / 2;
 }
 
 /* ---- what people read ---- */
@@ -289,7 +245,7 @@ static void check_begin(struct check *check)
 {
 	struct assay_error err;
 
-	check->questions = mem_new(check->job.n, sizeof(*check->questions));
+	check->version_faults = mem_new(check->job.n, sizeof(char *));
 	check->hosts = mem_new(check->job.n, sizeof(*check->hosts));
 	for (size_t i = 0; i < check->job.n; i++) {
 		struct checkup_host *h = &check->hosts[i];
@@ -303,10 +259,8 @@ static void check_begin(struct check *check)
 static void check_settle(struct check *check)
 {
 	for (size_t i = 0; i < check->job.n; i++) {
-		if (check->questions[i].fault)
-			cmd_fleet_job_fail(&check->job.results[i], "%.200s", check->questions[i].fault);
 		check->hosts[i].result = &check->job.results[i];
-		check->hosts[i].stress_ng_fault = check->questions[i].version_fault;
+		check->hosts[i].stress_ng_fault = check->version_faults[i];
 	}
 	checkup_find(check->hosts, check->job.n, &check->found);
 }
@@ -314,14 +268,13 @@ static void check_settle(struct check *check)
 static void check_release(struct check *check)
 {
 	for (size_t i = 0; check->hosts && i < check->job.n; i++) {
-		free(check->questions[i].version_fault);
-		free(check->questions[i].fault);
+		free(check->version_faults[i]);
 		facts_release(&check->hosts[i].facts);
 	}
-	free(check->questions);
+	free(check->version_faults);
 	free(check->hosts);
 	checkup_release(&check->found);
-	cmd_fleet_release(&check->wish.choice);
+	cmd_fleet_release(&check->options.choice);
 	cmd_fleet_job_release(&check->job);
 }
 
@@ -332,9 +285,7 @@ static enum assay_status run(struct check *check, int *decided, struct assay_err
 	enum assay_status st;
 	size_t good = 0;
 
-	job->agent.request = request;
-	job->options.command_timeout_ms = CMD_FLEET_DEPLOY_MS;
-	st = cmd_fleet_job_run(job, err);
+	st = cmd_fleet_job_run(job, check_host, check, err);
 	if (!st) {
 		check_settle(check);
 		for (size_t i = 0; i < job->n; i++)
@@ -353,14 +304,14 @@ static enum assay_status run(struct check *check, int *decided, struct assay_err
 int cmd_fleet_check(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
-	struct check check = {.wish.timeout_ms = TIMEOUT_MS};
+	struct check check = {.options.timeout_ms = TIMEOUT_MS};
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;
 	int decided = 0;
 
 	cli_parse(&cli, &argp, argc, argv, directory, &check);
-	st = cmd_fleet_job_open(&check.job, &cli, &check.wish, &err);
+	st = cmd_fleet_job_open(&check.job, &cli, &check.options, &err);
 	if (!st) {
 		check_begin(&check);
 		st = run(&check, &decided, &err);

@@ -25,19 +25,24 @@ static const char doc[] = "Runs a command on many hosts at once and shows what e
 #define JSON_ALL_BYTES_MAX    ((uint64_t)128 << 20) /* of the output of all */
 #define JSON_STREAM_BYTES_MIN ((uint64_t)1 << 20)
 #define CHUNK_BYTES           65536
-#define NO_TIMEOUT_MS         (INT64_C(365) * 24 * 3600 * 1000)
-#define END_MS                15000 /* that the helper gets to end everything, behind the command's time */
+#define END_MS                15000 /* that the helper gets to end everything, after the command's time */
 
 static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
 
+/* What a host has said. */
+struct exec_host {
+	struct helper_answer answer; /* of the helper; a part when the host was cut off */
+	bool asked;
+	char *without;               /* why the shell has run the command, else NULL */
+};
+
 struct exec {
-	struct cmd_fleet_job job; /* first member */
-	struct cmd_fleet_wish wish;
+	struct cmd_fleet_job job;
+	struct cmd_fleet_options options;
 	const char **words; /* [n_words] */
 	size_t n_words, capacity;
-	char **plain;   /* [n], the shell's command where there is no helper, else NULL */
-	char **without; /* [n], why there is none, else NULL */
-	bool out_terminal, err_terminal;
+	struct exec_host *hosts; /* [job.n] */
+	bool json, out_terminal, err_terminal;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -54,32 +59,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			cli_refuse(state, "there is no command: it stands behind --");
 		return 0;
 	default:
-		return cmd_fleet_job_parse(key, arg, state, &exec->wish);
+		return cmd_fleet_job_parse(key, arg, state, &exec->options);
 	}
 }
 
 /* ---- the command ---- */
-
-static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out,
-                    int64_t *timeout_ms)
-{
-	struct exec *exec = (struct exec *)agent;
-	const struct host *h = exec->job.hosts[host];
-
-	if (last)
-		return false;
-	helper_request_init(out, "run");
-	for (size_t i = 0; i < exec->n_words; i++)
-		helper_request_text(out, HELPER_ARGUMENT, exec->words[i]);
-	for (size_t i = 0; i < h->n_environment; i++)
-		helper_request_variable(out, h->environment[i]);
-	*timeout_ms = NO_TIMEOUT_MS;
-	if (exec->wish.timeout_ms) {
-		helper_request_number(out, HELPER_TIMEOUT, exec->wish.timeout_ms);
-		*timeout_ms = exec->wish.timeout_ms + END_MS;
-	}
-	return true;
-}
 
 static char *compose(const struct exec *exec, const struct host *host)
 {
@@ -99,52 +83,40 @@ static char *compose(const struct exec *exec, const struct host *host)
 	return buf_take(&text);
 }
 
-static bool without(struct agent *agent, size_t host, const char *reason, struct fleet_command *out)
+/* Where there is no helper. */
+static bool exec_plain(struct session *session, const struct exec *exec)
 {
-	struct exec *exec = (struct exec *)agent;
+	char *line = compose(exec, session->host);
+	const struct fleet_command command = { .command = line, .timeout_ms = exec->options.timeout_ms };
+	bool ok = session_shell(session, &command, &session->result->out, &session->result->err);
 
-	exec->without[host] = mem_string(reason);
-	exec->plain[host] = compose(exec, exec->job.hosts[host]);
-	*out = (struct fleet_command){.command = exec->plain[host],
-	                              .timeout_ms = exec->wish.timeout_ms ? exec->wish.timeout_ms : NO_TIMEOUT_MS};
-	return true;
+	free(line);
+	return ok;
+}
+
+static bool exec_by_helper(struct session *session, const struct exec *exec, struct exec_host *h)
+{
+	int64_t timeout_ms = exec->options.timeout_ms;
+	struct helper_request request;
+	bool ok;
+
+	helper_request_init(&request, "run");
+	for (size_t i = 0; i < exec->n_words; i++)
+		helper_request_text(&request, HELPER_ARGUMENT, exec->words[i]);
+	for (size_t i = 0; i < session->host->n_environment; i++)
+		helper_request_variable(&request, session->host->environment[i]);
+	if (timeout_ms)
+		helper_request_number(&request, HELPER_TIMEOUT, timeout_ms);
+	h->asked = true;
+	ok = session_run(session, &request, timeout_ms ? timeout_ms + END_MS : 0, &h->answer) && session_judge(session, &h->answer);
+	helper_request_release(&request);
+	if (session->result->outcome == FLEET_TIMEOUT && h->answer.result.timed_out > 0)
+		snprintf(session->result->message, sizeof(session->result->message), "the command did not end within %.4g s and was killed",
+		         (double)timeout_ms / 1000);
+	return ok;
 }
 
 /* ---- what it has said ---- */
-
-/* The output of a host: the shell's, or what is in the helper's answer, of which a host that was cut off has given a part only.
- */
-struct output {
-	const struct spool *out, *err;
-	struct helper_answer part;
-	bool has_part;
-};
-
-static void output_init(const struct exec *exec, size_t host, const struct fleet_result *result, struct output *output)
-{
-	const struct helper_answer *answer = agent_answer(&exec->job.agent, host);
-	struct assay_error err;
-
-	output->has_part = !exec->plain[host] && !answer;
-	if (exec->plain[host]) {
-		output->out = &result->out;
-		output->err = &result->err;
-		return;
-	}
-	if (output->has_part) {
-		helper_answer_init(&output->part, AGENT_ANSWER_BYTES_MAX);
-		helper_answer_read(&output->part, &result->out, &err); /* what cannot be read is not shown; the result says why */
-		answer = &output->part;
-	}
-	output->out = &answer->out;
-	output->err = &answer->err;
-}
-
-static void output_release(struct output *output)
-{
-	if (output->has_part)
-		helper_answer_release(&output->part);
-}
 
 /* Every line behind "NAME: "; a last line without its end gets one. */
 static void print_stream(const char *name, const struct spool *spool, bool terminal, FILE *to)
@@ -180,17 +152,38 @@ static void print_stream(const char *name, const struct spool *spool, bool termi
 		putc('\n', to);
 }
 
-static void ended(struct cmd_fleet_job *job, size_t host, const struct fleet_result *result)
+/* The output of a host: the shell's, or what is in the helper's answer. */
+static const struct spool *output_of(const struct exec *exec, size_t host, bool is_err)
 {
-	const struct exec *exec = (const struct exec *)job;
-	const char *name = job->hosts[host]->name;
-	struct output output;
+	const struct exec_host *h = &exec->hosts[host];
+	const struct fleet_result *result = &exec->job.results[host];
 
-	output_init(exec, host, result, &output);
-	print_stream(name, output.out, exec->out_terminal, stdout);
+	if (h->asked && !h->without)
+		return is_err ? &h->answer.err : &h->answer.out;
+	return is_err ? &result->err : &result->out;
+}
+
+static void show(const struct session *session, const struct exec *exec)
+{
+	fleet_lock(session);
+	cmd_fleet_job_clear(&exec->job);
+	print_stream(session->host->name, output_of(exec, session->index, false), exec->out_terminal, stdout);
 	fflush(stdout);
-	print_stream(name, output.err, exec->err_terminal, stderr);
-	output_release(&output);
+	print_stream(session->host->name, output_of(exec, session->index, true), exec->err_terminal, stderr);
+	fleet_unlock(session);
+}
+
+static void exec_host(struct session *session, void *context)
+{
+	struct exec *exec = context;
+	struct exec_host *h = &exec->hosts[session->index];
+
+	if (session_open(session) && !exec_by_helper(session, exec, h) && session->without_helper) {
+		h->without = mem_string(session->without_helper);
+		exec_plain(session, exec);
+	}
+	if (!exec->json)
+		show(session, exec);
 }
 
 /* ---- the document ---- */
@@ -239,26 +232,21 @@ static void add_usage(cJSON *object, const struct helper_answer *answer)
 
 static enum assay_status add_host(const struct exec *exec, size_t host, cJSON *list, struct assay_error *err)
 {
-	const struct helper_answer *answer = exec->plain[host] ? NULL : agent_answer(&exec->job.agent, host);
 	const struct fleet_result *result = &exec->job.results[host];
+	const struct exec_host *h = &exec->hosts[host];
 	cJSON *object = cmd_fleet_job_json(&exec->job, host, list);
-	struct output output;
 	enum assay_status st;
 
-	/* Without an answer the exit status is that of the helper, not of the command. */
-	add_or_null(object, "exit_status", answer || exec->plain[host] ? result->exit_status : -1);
+	add_or_null(object, "exit_status", result->exit_status);
 	cJSON_AddItemToObject(object, "signal", *result->signal ? cJSON_CreateString(result->signal) : cJSON_CreateNull());
-	cJSON_AddItemToObject(object, "without_helper",
-	                      exec->without[host] ? cJSON_CreateString(exec->without[host]) : cJSON_CreateNull());
-	if (answer && answer->result.wall_ns >= 0)
-		add_usage(object, answer);
+	cJSON_AddItemToObject(object, "without_helper", h->without ? cJSON_CreateString(h->without) : cJSON_CreateNull());
+	if (h->asked && h->answer.result.wall_ns >= 0)
+		add_usage(object, &h->answer);
 	else
 		cJSON_AddNullToObject(object, "usage");
-	output_init(exec, host, result, &output);
-	st = add_stream(object, "stdout", "stdout_base64", output.out, err);
+	st = add_stream(object, "stdout", "stdout_base64", output_of(exec, host, false), err);
 	if (!st)
-		st = add_stream(object, "stderr", "stderr_base64", output.err, err);
-	output_release(&output);
+		st = add_stream(object, "stderr", "stderr_base64", output_of(exec, host, true), err);
 	return st;
 }
 
@@ -297,72 +285,63 @@ static uint64_t json_stream_bytes(size_t n)
 	                                       : share;
 }
 
-static void explain_timeouts(struct exec *exec)
-{
-	for (size_t i = 0; i < exec->job.n; i++) {
-		struct fleet_result *r = &exec->job.results[i];
-
-		if (r->outcome == FLEET_TIMEOUT && !exec->plain[i] && agent_answer(&exec->job.agent, i))
-			snprintf(r->message, sizeof(r->message), "the command did not end within %.4g s and was killed",
-			         (double)exec->wish.timeout_ms / 1000);
-	}
-}
-
 /* A whole line for a shell in one word. */
 static void mention_shell(const struct exec *exec)
 {
 	for (size_t i = 0; i < exec->job.n && strpbrk(exec->words[0], " |&;<>$*"); i++) {
-		const struct helper_answer *answer = exec->plain[i] ? NULL : agent_answer(&exec->job.agent, i);
+		char code = exec->hosts[i].asked ? exec->hosts[i].answer.refusal_code : '\0';
 
-		if (!answer || answer->refusal_code != HELPER_CODE_EXECUTE)
+		if (code != HELPER_CODE_EXECUTE && code != HELPER_CODE_PERMISSION)
 			continue;
 		cli_note(exec->job.cli, "remark: no shell sees the words; for a line of one: -- sh -c '...'");
 		return;
 	}
 }
 
+static void summarise(const struct exec *exec)
+{
+	char **without = mem_new(exec->job.n, sizeof(*without));
+
+	for (size_t i = 0; i < exec->job.n; i++)
+		without[i] = exec->hosts[i].without;
+	cmd_fleet_job_fold(&exec->job, without, show_without, NULL);
+	free(without);
+	cmd_fleet_job_summary(&exec->job);
+}
+
 static enum assay_status run(struct exec *exec, struct buf *out, struct assay_error *err)
 {
 	struct cmd_fleet_job *job = &exec->job;
-	bool json = job->cli->format == CLI_JSON;
 	enum assay_status st;
 
+	exec->json = job->cli->format == CLI_JSON;
 	exec->out_terminal = isatty(STDOUT_FILENO);
 	exec->err_terminal = job->progress;
-	exec->plain = mem_new(job->n, sizeof(char *));
-	exec->without = mem_new(job->n, sizeof(char *));
-	job->agent.request = request;
-	job->agent.without = without;
-	job->ended = json ? NULL : ended;
-	job->options.command_timeout_ms = CMD_FLEET_DEPLOY_MS; /* the command's own comes with its request */
-	if (json)
+	exec->hosts = mem_new(job->n, sizeof(*exec->hosts));
+	if (exec->json)
 		job->options.output_bytes_max = json_stream_bytes(job->n);
-	st = cmd_fleet_job_run(job, err);
-	if (!st) {
-		explain_timeouts(exec);
+	st = cmd_fleet_job_run(job, exec_host, exec, err);
+	if (!st)
 		mention_shell(exec);
-	}
-	if (!st && json)
+	if (!st && exec->json)
 		st = print_json(exec, out, err);
 	if (!st)
 		st = cli_print(out, err);
-	if (!st && !json) {
-		cmd_fleet_job_fold(job, exec->without, show_without, NULL);
-		cmd_fleet_job_summary(job);
-	}
+	if (!st && !exec->json)
+		summarise(exec);
 	return st;
 }
 
 static void exec_release(struct exec *exec)
 {
-	for (size_t i = 0; exec->plain && i < exec->job.n; i++) {
-		free(exec->plain[i]);
-		free(exec->without[i]);
+	for (size_t i = 0; exec->hosts && i < exec->job.n; i++) {
+		if (exec->hosts[i].asked)
+			helper_answer_release(&exec->hosts[i].answer);
+		free(exec->hosts[i].without);
 	}
-	free(exec->plain);
-	free(exec->without);
+	free(exec->hosts);
 	free(exec->words);
-	cmd_fleet_release(&exec->wish.choice);
+	cmd_fleet_release(&exec->options.choice);
 	cmd_fleet_job_release(&exec->job);
 }
 
@@ -377,7 +356,7 @@ int cmd_fleet_exec(int argc, char **argv, const char *directory)
 	int decided = 0;
 
 	cli_parse(&cli, &argp, argc, argv, directory, &exec);
-	st = cmd_fleet_job_open(&exec.job, &cli, &exec.wish, &err);
+	st = cmd_fleet_job_open(&exec.job, &cli, &exec.options, &err);
 	if (!st)
 		st = run(&exec, &out, &err);
 	if (!st)

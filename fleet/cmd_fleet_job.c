@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "fleet/inventory/nodeset.h"
 
-#include <stdarg.h>
 #include <unistd.h>
 
 #define FANOUT_MAX  1000
@@ -20,20 +19,20 @@ static int64_t milliseconds(struct argp_state *state, const char *option, const 
 	return (int64_t)(seconds * 1000);
 }
 
-error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_wish *wish)
+error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_options *options)
 {
 	switch (key) {
 	case CMD_FLEET_FANOUT:
-		wish->fanout = cli_number(state, "--fanout", arg, 1, FANOUT_MAX);
+		options->fanout = cli_number(state, "--fanout", arg, 1, FANOUT_MAX);
 		return 0;
 	case CMD_FLEET_TIMEOUT:
-		wish->timeout_ms = milliseconds(state, "timeout", arg);
+		options->timeout_ms = milliseconds(state, "timeout", arg);
 		return 0;
 	case CMD_FLEET_CONNECT:
-		wish->connect_timeout_ms = milliseconds(state, "connect-timeout", arg);
+		options->connect_timeout_ms = milliseconds(state, "connect-timeout", arg);
 		return 0;
 	default:
-		return cmd_fleet_parse(key, arg, state, &wish->choice);
+		return cmd_fleet_parse(key, arg, state, &options->choice);
 	}
 }
 
@@ -41,27 +40,22 @@ error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct
 
 static volatile sig_atomic_t cancelled;
 
-enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_wish *wish,
+enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_options *options,
                                      struct assay_error *err)
 {
 	enum assay_status st;
 
-	job->cli = cli;
-	job->reach = (struct reach){0};
-	job->hosts = NULL;
-	job->results = NULL;
-	job->n = 0;
-	job->progress = isatty(STDERR_FILENO);
+	*job = (struct cmd_fleet_job){ .cli = cli, .progress = isatty(STDERR_FILENO) };
 	st = lab_open(cli->directory, STORE_READ, &job->lab, err);
 	if (!st)
-		st = cmd_fleet_hosts(&job->lab.config.inventory, &wish->choice, &job->hosts, &job->n, err);
+		st = cmd_fleet_hosts(&job->lab.config.inventory, &options->choice, &job->hosts, &job->n, err);
 	if (!st)
 		st = reach_init(cli->directory, job->hosts, job->n, &job->reach, err);
 	if (st)
 		return st;
 	job->options = reach_options(&job->reach);
-	job->options.fanout = (size_t)wish->fanout;
-	job->options.connect_timeout_ms = wish->connect_timeout_ms;
+	job->options.fanout = (size_t)options->fanout;
+	job->options.connect_timeout_ms = options->connect_timeout_ms;
 	job->options.cancelled = &cancelled;
 	return ASSAY_OK;
 }
@@ -71,7 +65,6 @@ void cmd_fleet_job_release(struct cmd_fleet_job *job)
 	for (size_t i = 0; job->results && i < job->n; i++)
 		fleet_result_release(&job->results[i]);
 	free(job->results);
-	agent_release(&job->agent);
 	free(job->hosts);
 	reach_release(&job->reach);
 	lab_close(&job->lab);
@@ -89,45 +82,42 @@ enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err
 	return ASSAY_OK;
 }
 
-static void done(struct fleet_driver *driver, size_t host, const struct fleet_result *result, size_t n_done, size_t n)
+void cmd_fleet_job_clear(const struct cmd_fleet_job *job)
 {
-	struct cmd_fleet_job *job = (struct cmd_fleet_job *)driver; /* its first member's first member */
-
 	if (job->progress)
 		fputs("\r\033[K", stderr);
-	if (job->ended)
-		job->ended(job, host, result);
+}
+
+static void run_host(struct session *session, void *context)
+{
+	const struct cmd_fleet_job *job = context;
+
+	job->function(session, job->context);
+}
+
+static void show_progress(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context)
+{
+	const struct cmd_fleet_job *job = context;
+
+	(void)host, (void)result;
+	cmd_fleet_job_clear(job);
 	if (job->progress && n_done < n)
 		fprintf(stderr, "%zu/%zu hosts", n_done, n);
 }
 
-enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, struct assay_error *err)
+enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function function, void *context, struct assay_error *err)
 {
-	enum assay_status st;
-
-	agent_init(&job->agent, job->n);
-	job->agent.driver.done = done;
+	job->function = function;
+	job->context = context;
+	job->options.ended = show_progress;
 	job->results = mem_new(job->n, sizeof(*job->results));
 	cancel_on_signals(&cancelled);
 	if (job->progress && job->n > 1)
 		fprintf(stderr, "0/%zu hosts", job->n);
-	st = fleet_run(job->hosts, job->n, &job->agent.driver, &job->options, job->results, err);
-	if (!st)
-		agent_settle(&job->agent, job->results);
-	return st;
+	return fleet_each(job->hosts, job->n, &job->options, run_host, job, job->results, err);
 }
 
 /* ---- how they have ended ---- */
-
-void cmd_fleet_job_fail(struct fleet_result *result, const char *fmt, ...)
-{
-	va_list args;
-
-	result->outcome = FLEET_FAILED;
-	va_start(args, fmt);
-	vsnprintf(result->message, sizeof(result->message), fmt, args);
-	va_end(args);
-}
 
 void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
                         void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to)

@@ -4,8 +4,8 @@
 
 #include "base/cli.h"
 #include "base/json.h"
-#include "fleet/agent/agent.h"
 #include "fleet/cmd_fleet.h"
+#include "fleet/engine/session.h"
 #include "fleet/lab/lab.h"
 #include "fleet/ssh/reach.h"
 
@@ -19,20 +19,17 @@
 
 enum { CMD_FLEET_FANOUT = 1000, CMD_FLEET_TIMEOUT, CMD_FLEET_CONNECT };
 
-#define CMD_FLEET_DEPLOY_MS (60 * 1000) /* for bringing the helper to a host */
-
 /* What those options said; 0 where they said nothing. Begins zeroed. */
-struct cmd_fleet_wish {
+struct cmd_fleet_options {
 	struct cmd_fleet_choice choice;
 	int64_t fanout, timeout_ms, connect_timeout_ms;
 };
 
 /* As cmd_fleet_parse(), for all of CMD_FLEET_JOB_OPTIONS. */
-error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_wish *wish);
+error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_options *options);
 
-/* One command at work: embed it as first member, fill agent.request (and agent.without). */
+/* One command at work. */
 struct cmd_fleet_job {
-	struct agent agent; /* first member */
 	const struct cli *cli;
 	struct lab lab;
 	struct reach reach;
@@ -40,26 +37,26 @@ struct cmd_fleet_job {
 	size_t n;
 	struct fleet_options options;
 	struct fleet_result *results; /* [n], after cmd_fleet_job_run() */
-	/* May be NULL. A host has ended; *result is what the engine says (agent_settle() comes at the end of all). */
-	void (*ended)(struct cmd_fleet_job *job, size_t host, const struct fleet_result *result);
-	bool progress; /* standard error is a terminal */
+	bool progress;                /* standard error is a terminal */
+	fleet_function function;      /* private */
+	void *context;
 };
 
-/* Opens the laboratory, chooses the hosts, reads what is needed to reach them. The callbacks stay; all else is overwritten.
- * cmd_fleet_job_release() it, after a failure too. */
-enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_wish *wish,
+/* Opens the laboratory, chooses the hosts, reads what is needed to reach them. *job is overwritten; cmd_fleet_job_release() it, after
+ * a failure too. */
+enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_options *options,
                                      struct assay_error *err);
 void cmd_fleet_job_release(struct cmd_fleet_job *job);
 
 /* A path on the hosts, where no shell looks at it: ASSAY_E_USAGE for "~/..." and for "". */
 enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err);
 
-/* Runs to the end of all hosts, "k/n hosts" on a terminal meanwhile; results are settled. The first Ctrl-C closes all connections
+/* Calls the function for each host until all have ended, "k/n hosts" on a terminal meanwhile. The first Ctrl-C closes all connections
  * in order, a second one ends this program as usual. */
-enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, struct assay_error *err);
+enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function function, void *context, struct assay_error *err);
 
-/* For callbacks: this host has failed after all. */
-void cmd_fleet_job_fail(struct fleet_result *result, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* In a function, between fleet_lock() and fleet_unlock(), before it prints something: takes the progress off the terminal. */
+void cmd_fleet_job_clear(const struct cmd_fleet_job *job);
 
 /* How hosts have ended, on standard error: those with the same end share a line. */
 void cmd_fleet_job_summary(const struct cmd_fleet_job *job);

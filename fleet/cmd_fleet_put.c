@@ -20,18 +20,18 @@ static const char doc[] = "Copies a file to many hosts at once, with its mode. O
                           "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
 
 #define PUT_BYTES_MAX ((uint64_t)1 << 30) /* kept in memory, once for all hosts */
-#define PIECE_BYTES   HELPER_FRAME_BYTES_MAX
+#define PIECE_BYTES   (1u << 20)
 #define TIMEOUT_MS    (60 * 60 * 1000)
 
 static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
 
 struct put {
-	struct cmd_fleet_job job; /* first member */
-	struct cmd_fleet_wish wish;
+	struct cmd_fleet_job job;
+	struct cmd_fleet_options options;
 	const char *words[2]; /* LOCAL, REMOTE */
 	char *path;           /* on the hosts */
-	uint64_t bytes;
-	struct helper_request whole;
+	struct buf file;
+	unsigned mode;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -41,7 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	if (taken != ARGP_ERR_UNKNOWN)
 		return taken;
-	return cmd_fleet_job_parse(key, arg, state, &put->wish);
+	return cmd_fleet_job_parse(key, arg, state, &put->options);
 }
 
 /* ---- the file ---- */
@@ -73,31 +73,24 @@ static enum assay_status read_local(struct put *put, int fd, struct assay_error 
 			st = assay_fail_errno(err, errno, "cannot read '%s'", put->words[0]);
 			break;
 		}
-		helper_request_input(&put->whole, piece, (size_t)n);
-		put->bytes += (uint64_t)n;
-		if (put->bytes > PUT_BYTES_MAX)
+		buf_add(&put->file, piece, (size_t)n);
+		if (put->file.size > PUT_BYTES_MAX)
 			st = assay_fail(err, ASSAY_E_LIMIT, "'%s' grows while it is read", put->words[0]);
 	}
 	free(piece);
 	return st;
 }
 
-/* The request is the same for all hosts. */
-static enum assay_status make_request(struct put *put, struct assay_error *err)
+static enum assay_status load_local(struct put *put, struct assay_error *err)
 {
 	struct stat info = {0};
 	enum assay_status st;
 	int fd = -1;
 
 	st = open_local(put->words[0], &fd, &info, err);
-	if (!st) {
-		helper_request_init(&put->whole, "put");
-		helper_request_text(&put->whole, HELPER_PATH, put->path);
-		helper_request_mode(&put->whole, info.st_mode & 0777);
-		st = read_local(put, fd, err);
-	}
+	put->mode = info.st_mode & 0777;
 	if (!st)
-		st = helper_request_go(&put->whole, err);
+		st = read_local(put, fd, err);
 	if (fd >= 0)
 		close(fd);
 	return st;
@@ -105,30 +98,13 @@ static enum assay_status make_request(struct put *put, struct assay_error *err)
 
 /* ---- the hosts ---- */
 
-static bool request(struct agent *agent, size_t host, const struct helper_answer *last, struct helper_request *out,
-                    int64_t *timeout_ms)
+static void put_file(struct session *session, void *context)
 {
-	const struct put *put = (const struct put *)agent;
+	const struct put *put = context;
+	int64_t timeout_ms = put->options.timeout_ms ? put->options.timeout_ms : TIMEOUT_MS;
 
-	(void)host;
-	if (last)
-		return false;
-	helper_request_borrow(out, &put->whole);
-	*timeout_ms = put->wish.timeout_ms ? put->wish.timeout_ms : TIMEOUT_MS;
-	return true;
-}
-
-/* Whole or not: the sizes tell. */
-static void settle(struct put *put)
-{
-	for (size_t i = 0; i < put->job.n; i++) {
-		const struct helper_answer *answer = agent_answer(&put->job.agent, i);
-		struct fleet_result *result = &put->job.results[i];
-
-		if (result->outcome == FLEET_OK && (!answer || answer->result.bytes != (int64_t)put->bytes))
-			cmd_fleet_job_fail(result, "of %" PRIu64 " bytes %" PRId64 " arrived", put->bytes,
-			                   answer ? answer->result.bytes : 0);
-	}
+	if (session_open(session))
+		session_put(session, put->path, put->mode, put->file.bytes, put->file.size, timeout_ms);
 }
 
 static void print_json(const struct put *put, struct buf *out)
@@ -137,7 +113,7 @@ static void print_json(const struct put *put, struct buf *out)
 
 	cJSON_AddStringToObject(root, "local", put->words[0]);
 	cJSON_AddStringToObject(root, "remote", put->path);
-	cJSON_AddNumberToObject(root, "bytes", (double)put->bytes);
+	cJSON_AddNumberToObject(root, "bytes", (double)put->file.size);
 	list = cJSON_AddArrayToObject(root, "hosts");
 	for (size_t i = 0; i < put->job.n; i++)
 		cmd_fleet_job_json(&put->job, i, list);
@@ -150,15 +126,11 @@ static enum assay_status run(struct put *put, struct assay_error *err)
 	struct buf out = BUF_INIT;
 	enum assay_status st;
 
-	job->agent.request = request;
-	job->options.command_timeout_ms = CMD_FLEET_DEPLOY_MS;
-	st = cmd_fleet_job_run(job, err);
-	if (!st) {
-		settle(put);
-		if (job->cli->format == CLI_JSON)
-			print_json(put, &out);
+	st = cmd_fleet_job_run(job, put_file, put, err);
+	if (!st && job->cli->format == CLI_JSON)
+		print_json(put, &out);
+	if (!st)
 		st = cli_print(&out, err);
-	}
 	if (!st && job->cli->format != CLI_JSON)
 		cmd_fleet_job_summary(job);
 	buf_release(&out);
@@ -176,7 +148,7 @@ static char *remote_path(const char *local, const char *remote)
 int cmd_fleet_put(int argc, char **argv, const char *directory)
 {
 	static const struct argp argp = {options, parse, "LOCAL REMOTE", doc, NULL, NULL, NULL};
-	struct put put = {.bytes = 0};
+	struct put put = {.file = BUF_INIT};
 	struct assay_error err;
 	enum assay_status st;
 	struct cli cli;
@@ -184,18 +156,18 @@ int cmd_fleet_put(int argc, char **argv, const char *directory)
 
 	cli_parse(&cli, &argp, argc, argv, directory, &put);
 	put.path = remote_path(put.words[0], put.words[1]);
-	st = cmd_fleet_job_open(&put.job, &cli, &put.wish, &err);
+	st = cmd_fleet_job_open(&put.job, &cli, &put.options, &err);
 	if (!st)
 		st = cmd_fleet_job_remote(put.words[1], &err);
 	if (!st)
-		st = make_request(&put, &err);
+		st = load_local(&put, &err);
 	if (!st)
 		st = run(&put, &err);
 	if (!st)
 		decided = fleet_exit(put.job.results, put.job.n);
-	cmd_fleet_release(&put.wish.choice);
+	cmd_fleet_release(&put.options.choice);
 	cmd_fleet_job_release(&put.job);
-	helper_request_release(&put.whole);
+	buf_release(&put.file);
 	free(put.path);
 	return cli_end(&cli, st, &err, decided);
 }

@@ -4,7 +4,7 @@
 
 /* The latest of the last day, whether it was interrupted or is complete; where counters are asked for, a complete one has to have some. */
 static enum assay_status find_latest(struct store *store, const struct fingerprint_key *key, const char *profile, bool counters,
-				     struct session *session, struct assay_error *err)
+				     struct taking *session, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
@@ -39,7 +39,7 @@ static enum assay_status insert_fingerprint(struct store *store, const struct fi
 }
 
 /* Marks the cells that an earlier part of the session has tried. */
-static enum assay_status load_done(struct store *store, const struct battery *battery, struct session *session, struct assay_error *err)
+static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *session, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_prepare(store,
@@ -62,11 +62,11 @@ static enum assay_status load_done(struct store *store, const struct battery *ba
 	return st;
 }
 
-enum assay_status session_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
-			       const char *profile, const char *conditions, const struct session_resume *resume, struct session *out,
+enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
+			       const char *profile, const char *conditions, const struct taking_resume *resume, struct taking *out,
 			       struct assay_error *err)
 {
-	struct session session = { .passes = battery->passes, .n = battery->n };
+	struct taking session = { .passes = battery->passes, .n = battery->n };
 	enum assay_status st = resume ? find_latest(store, key, profile, resume->counters, &session, err) : ASSAY_OK;
 
 	session.done = mem_new((size_t)battery->passes * battery->n, sizeof(bool));
@@ -78,17 +78,17 @@ enum assay_status session_open(struct store *store, const struct fingerprint_key
 	}
 	*out = session;
 	if (st)
-		session_release(out);
+		taking_release(out);
 	return st;
 }
 
-void session_release(struct session *session)
+void taking_release(struct taking *session)
 {
 	free(session->done);
-	*session = (struct session){ 0 };
+	*session = (struct taking){ 0 };
 }
 
-bool session_next(const struct session *session, int64_t *pass, size_t *entry)
+bool taking_next(const struct taking *session, int64_t *pass, size_t *entry)
 {
 	for (size_t i = 0; i < (size_t)session->passes * session->n; i++) {
 		if (session->done[i])
@@ -100,7 +100,7 @@ bool session_next(const struct session *session, int64_t *pass, size_t *entry)
 	return false;
 }
 
-enum assay_status session_measured(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
+enum assay_status taking_measured(struct store *store, struct taking *session, int64_t pass, size_t entry, const char *name,
 				   const struct stressng_metrics *metrics, const char *raw, struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
@@ -121,7 +121,7 @@ enum assay_status session_measured(struct store *store, struct session *session,
 	return st;
 }
 
-enum assay_status session_missing(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
+enum assay_status taking_missing(struct store *store, struct taking *session, int64_t pass, size_t entry, const char *name,
 				  const char *reason, struct assay_error *err)
 {
 	enum assay_status st = store_do(store, err, "INSERT INTO missing (fingerprint, pass, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
@@ -132,7 +132,7 @@ enum assay_status session_missing(struct store *store, struct session *session, 
 	return st;
 }
 
-enum assay_status session_complete(struct store *store, const struct session *session, const char *conditions, struct assay_error *err)
+enum assay_status taking_complete(struct store *store, const struct taking *session, const char *conditions, struct assay_error *err)
 {
 	enum assay_status st = store_do(store, err,
 					"UPDATE fingerprint SET complete = 1, conditions = coalesce(?, conditions) WHERE id = ? AND EXISTS "

@@ -13,7 +13,7 @@
 
 #define SESSION_RESUME_MS (24 * 3600 * 1000) /* an interrupted fingerprint is resumed within a day, or not at all; and so long a complete one is not taken anew */
 
-struct session {
+struct taking {
 	char id[FINGERPRINT_ID_BYTES];
 	bool complete; /* it was when it was opened: nothing is left to do */
 	int64_t passes;
@@ -21,28 +21,28 @@ struct session {
 	size_t n;   /* battery->n */
 };
 
-struct session_resume {
+struct taking_resume {
 	bool counters; /* a complete one without counters of stressors is not complete */
 };
 
 /* Starts a fingerprint; or, unless `resume` is NULL, goes on with the latest one of the same machine, profile, battery, stress-ng version and
  * architecture that began less than SESSION_RESUME_MS before key->taken_ms, which may be complete. conditions: JSON text; profile: of an
- * emulated host, or NULL. *out is overwritten; session_release() it. */
-enum assay_status session_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
-			       const char *profile, const char *conditions, const struct session_resume *resume, struct session *out,
+ * emulated host, or NULL. *out is overwritten; taking_release() it. */
+enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
+			       const char *profile, const char *conditions, const struct taking_resume *resume, struct taking *out,
 			       struct assay_error *err);
-void session_release(struct session *session);
+void taking_release(struct taking *session);
 
 /* The next cell to measure, passes first: false when all are done. */
-bool session_next(const struct session *session, int64_t *pass, size_t *entry);
+bool taking_next(const struct taking *session, int64_t *pass, size_t *entry);
 
 /* What came of a cell; committed before it returns. `raw` is stress-ng's text. */
-enum assay_status session_measured(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
+enum assay_status taking_measured(struct store *store, struct taking *session, int64_t pass, size_t entry, const char *name,
 				   const struct stressng_metrics *metrics, const char *raw, struct assay_error *err);
-enum assay_status session_missing(struct store *store, struct session *session, int64_t pass, size_t entry, const char *name,
+enum assay_status taking_missing(struct store *store, struct taking *session, int64_t pass, size_t entry, const char *name,
 				  const char *reason, struct assay_error *err);
 
 /* Makes it a fingerprint, with the conditions known by now (NULL: those of the beginning). A session in which nothing at all was measured stays incomplete: ASSAY_E_NODATA. */
-enum assay_status session_complete(struct store *store, const struct session *session, const char *conditions, struct assay_error *err);
+enum assay_status taking_complete(struct store *store, const struct taking *session, const char *conditions, struct assay_error *err);
 
 #endif

@@ -77,10 +77,10 @@ static bool open_session(struct take *take, size_t index)
 	const struct battery *battery = take->options->battery;
 	struct fingerprint_key key = { h->host->id, battery->name, battery->hash, h->version,
 				       h->before.architecture ? h->before.architecture : "unknown", h->started_ms };
-	const struct session_resume resume = { take->options->events != NULL };
+	const struct taking_resume resume = { take->options->events != NULL };
 	char *conditions = conditions_text(&h->before, NULL, -1);
 	struct assay_error err;
-	enum assay_status st = session_open(&take->lab->store, &key, battery, h->host->profile ? "emulated" : "measured", h->host->profile,
+	enum assay_status st = taking_open(&take->lab->store, &key, battery, h->host->profile ? "emulated" : "measured", h->host->profile,
 					    conditions, take->options->resume ? &resume : NULL, &h->session, &err);
 
 	free(conditions);
@@ -105,9 +105,9 @@ static bool take_cell(struct take *take, size_t index, const struct helper_answe
 	enum assay_status st;
 
 	if (why)
-		st = session_missing(&take->lab->store, &h->session, h->pass, h->entry, entry->name, why, &err);
+		st = taking_missing(&take->lab->store, &h->session, h->pass, h->entry, entry->name, why, &err);
 	else
-		st = session_measured(&take->lab->store, &h->session, h->pass, h->entry, entry->name, &metrics, text, &err);
+		st = taking_measured(&take->lab->store, &h->session, h->pass, h->entry, entry->name, &metrics, text, &err);
 	take->results[index].measured += !why;
 	take->results[index].missing += why != NULL;
 	free(why);
@@ -149,7 +149,7 @@ static bool finish(struct take *take, size_t index, const struct helper_answer *
 		conditions = conditions_text(&h->before, &after, h->cgroup);
 	if (!h->host->profile) /* what an emulated one says is of the machine that emulates it */
 		take->results[index].busy = conditions_busy(conditions);
-	st = session_complete(&take->lab->store, &h->session, conditions, &err);
+	st = taking_complete(&take->lab->store, &h->session, conditions, &err);
 	facts_release(&after);
 	free(conditions);
 	if (st == ASSAY_E_NODATA)
@@ -241,7 +241,7 @@ static bool advance(struct take *take, size_t index, const struct helper_answer 
 	case STAGE_AFTER:
 		return finish(take, index, last);
 	}
-	h->stage = session_next(&h->session, &h->pass, &h->entry) ? STAGE_CELL : take_counters_begin(take, index);
+	h->stage = taking_next(&h->session, &h->pass, &h->entry) ? STAGE_CELL : take_counters_begin(take, index);
 	return !take->failed;
 }
 
@@ -298,7 +298,7 @@ static void take_release(struct take *take)
 	agent_release(&take->agent);
 	for (size_t i = 0; i < take->n; i++) {
 		facts_release(&take->hosts[i].before);
-		session_release(&take->hosts[i].session);
+		taking_release(&take->hosts[i].session);
 		take_counters_release(&take->hosts[i].counters);
 		free(take->hosts[i].directory);
 		free(take->hosts[i].fault);

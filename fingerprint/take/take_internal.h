@@ -41,7 +41,7 @@ struct take_host {
 	struct facts before;
 	char *directory;     /* for stress-ng's files, on a tmpfs of the host, of this session alone */
 	char version[STRESSNG_VERSION_BYTES];
-	struct session session;
+	struct taking session;
 	int64_t pass;        /* the cell that is being measured */
 	size_t entry;
 	int64_t started_ms;

@@ -6,6 +6,8 @@
 #include "fleet/agent/measure.h"
 #include "fleet/agent/program.h"
 
+#include <pthread.h>
+
 /* ASSAY_COUNTING_PROGRAM is the path of the executable that the build has made (CMakeLists.txt). */
 EMBED_FILE(counting_program_bytes, ASSAY_COUNTING_PROGRAM);
 
@@ -74,25 +76,26 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 
 /* ---- requests ---- */
 
-static const char *run_script(void)
+static char run_script[SCRIPT_BYTES_MAX];
+
+static void make_run_script(void)
 {
-	static char text[SCRIPT_BYTES_MAX];
 	struct buf script = BUF_INIT;
 
-	if (!*text) {
-		program_script_run(&counting, &script);
-		ASSAY_BUG_IF(script.size >= sizeof(text));
-		memcpy(text, script.bytes, script.size + 1);
-		buf_release(&script);
-	}
-	return text;
+	program_script_run(&counting, &script);
+	ASSAY_BUG_IF(script.size >= sizeof(run_script));
+	memcpy(run_script, script.bytes, script.size + 1);
+	buf_release(&script);
 }
 
 static size_t add_shell(const char **words)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_run_script);
 	words[0] = "/bin/sh";
 	words[1] = "-c";
-	words[2] = run_script();
+	words[2] = run_script;
 	words[3] = "counting"; /* $0 of the script */
 	return 4;
 }

@@ -1,12 +1,20 @@
 #include "base/mem.h"
 #include "fleet/agent/helper_client.h"
 
-static void add_head(struct buf *out, char kind, size_t n)
-{
-	char head[HELPER_FRAME_HEAD] = { kind };
+#define FRAME_BYTES ((uint64_t)HELPER_FRAME_HEAD + HELPER_FRAME_BYTES_MAX) /* of a whole frame of input */
 
+static void write_head(char head[HELPER_FRAME_HEAD], char kind, size_t n)
+{
+	head[0] = kind;
 	for (int i = 0; i < 4; i++)
 		head[1 + i] = (char)(n >> (24 - 8 * i) & 255);
+}
+
+static void add_head(struct buf *out, char kind, size_t n)
+{
+	char head[HELPER_FRAME_HEAD];
+
+	write_head(head, kind, n);
 	buf_add(out, head, sizeof(head));
 }
 
@@ -95,6 +103,13 @@ void helper_request_input(struct helper_request *request, const char *bytes, siz
 	}
 }
 
+void helper_request_borrow_input(struct helper_request *request, const char *bytes, size_t n)
+{
+	request->has_input = true;
+	request->body = bytes;
+	request->n_body = n;
+}
+
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err)
 {
 	if (request->borrowed)
@@ -116,4 +131,41 @@ void helper_request_release(struct helper_request *request)
 	if (!request->borrowed)
 		buf_release(&request->bytes);
 	request->bytes = (struct buf)BUF_INIT;
+}
+
+/* ---- what is sent: the frames, those of the borrowed input, and the go, which is the last one of bytes ---- */
+
+static uint64_t body_size(const struct helper_request *request)
+{
+	uint64_t frames = ((uint64_t)request->n_body + HELPER_FRAME_BYTES_MAX - 1) / HELPER_FRAME_BYTES_MAX;
+
+	return request->n_body + frames * HELPER_FRAME_HEAD;
+}
+
+uint64_t helper_request_size(const struct helper_request *request)
+{
+	return request->bytes.size + body_size(request);
+}
+
+size_t helper_request_piece(const struct helper_request *request, uint64_t at, char head[HELPER_FRAME_HEAD], const char **bytes)
+{
+	size_t before = request->bytes.size - HELPER_FRAME_HEAD, start, within, size;
+	uint64_t body = body_size(request);
+
+	if (at < before || at >= before + body) {
+		size = (size_t)(at < before ? at : at - body);
+		*bytes = request->bytes.bytes + size;
+		return (at < before ? before : request->bytes.size) - size;
+	}
+	start = (size_t)((at - before) / FRAME_BYTES) * HELPER_FRAME_BYTES_MAX;
+	within = (size_t)((at - before) % FRAME_BYTES);
+	size = request->n_body - start < HELPER_FRAME_BYTES_MAX ? request->n_body - start : HELPER_FRAME_BYTES_MAX;
+	if (within < HELPER_FRAME_HEAD) {
+		write_head(head, HELPER_INPUT, size);
+		*bytes = head + within;
+		return HELPER_FRAME_HEAD - within;
+	}
+	within -= HELPER_FRAME_HEAD;
+	*bytes = request->body + start + within;
+	return size - within;
 }

@@ -30,6 +30,9 @@ struct helper_request {
 	size_t counted;   /* of HELPER_REQUEST_BYTES_MAX */
 	bool has_input;
 	bool borrowed;    /* bytes of another request, which is whole */
+	const char *body; /* [n_body] of helper_request_borrow_input() */
+	size_t n_body;
+	int64_t lock_wait_ms; /* so long may it wait for a lock */
 	struct assay_error fault;
 };
 
@@ -46,10 +49,16 @@ void helper_request_limit(struct helper_request *request, const char *name, uint
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
 /* May be called again: the pieces are joined. */
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n);
+/* The same without a copy, instead of helper_request_input(): the bytes must live until the request was answered. */
+void helper_request_borrow_input(struct helper_request *request, const char *bytes, size_t n);
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err);
 /* The same request for many hosts, its bytes kept once: `whole` has had its go, and must outlive *request. */
 void helper_request_borrow(struct helper_request *request, const struct helper_request *whole);
 void helper_request_release(struct helper_request *request); /* accepts zeroed */
+
+/* All that is to be sent, after helper_request_go(), piece by piece: *bytes[the value returned] from `at` on; `head` is room for a piece. */
+uint64_t helper_request_size(const struct helper_request *request);
+size_t helper_request_piece(const struct helper_request *request, uint64_t at, char head[HELPER_FRAME_HEAD], const char **bytes);
 
 /* What RESULT says; numbers that it does not say are -1. */
 struct helper_result {

@@ -53,6 +53,7 @@ void measure_request_lock(struct helper_request *request)
 {
 	helper_request_text(request, HELPER_LOCK, MEASURE_LOCK);
 	helper_request_number(request, HELPER_LOCK_WAIT, MEASURE_LOCK_WAIT_MS);
+	request->lock_wait_ms = MEASURE_LOCK_WAIT_MS;
 }
 
 int64_t measure_now_ms(void)

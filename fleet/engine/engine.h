@@ -73,6 +73,9 @@ struct fleet_options {
 	const char *directory;         /* of the laboratory: relative identity files start here */
 	const struct known_hosts *known; /* keys of hosts */
 	const struct ssh_config *config; /* may be NULL */
+	bool one_a_box;                /* hosts of one box one after another (fleet_each() alone) */
+	/* May be NULL. A host has ended with *result (final); n_done of n hosts have (fleet_each() alone). */
+	void (*ended)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
 	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: every connection is closed, hosts that had not ended are failed
 						 * with the message "cancelled" */
 };

@@ -13,6 +13,7 @@ struct known_hosts_entry {
 	char *hosts;           /* holds the patterns, in lower case */
 	const char **patterns; /* [n_patterns]; NULL when the name is hashed */
 	size_t n_patterns;
+	bool literal;          /* one name, without wildcards */
 	unsigned char salt[KNOWN_HOSTS_HASH_BYTES], hash[KNOWN_HOSTS_HASH_BYTES];
 	char *type;            /* of the key */
 	unsigned char *blob;   /* [n_blob] */

@@ -56,6 +56,8 @@ static bool is_about(const struct known_hosts_entry *entry, struct hmac *hmac, c
 {
 	unsigned char hash[KNOWN_HOSTS_HASH_BYTES];
 
+	if (entry->literal)
+		return strcmp(entry->patterns[0], name) == 0;
 	if (entry->patterns)
 		return host_patterns_match(entry->patterns, entry->n_patterns, name);
 	hmac_of(hmac, entry->salt, name, n, hash);

@@ -106,6 +106,7 @@ static enum assay_status parse_patterns(struct line *line, const char *text, str
 		entry->patterns = mem_grow(entry->patterns, entry->n_patterns, &capacity, sizeof(*entry->patterns));
 		entry->patterns[entry->n_patterns++] = pattern;
 	}
+	entry->literal = entry->n_patterns == 1 && !strpbrk(entry->hosts, "*?!");
 	return ASSAY_OK;
 }
 

@@ -12,7 +12,7 @@
 
 static struct lab lab;
 static struct battery battery;
-static struct session session;
+static struct taking session;
 
 static int enter(void **state)
 {
@@ -24,13 +24,13 @@ static int enter(void **state)
 	lab = scratch_lab("lab");
 	check(battery_parse("tiny", BATTERY, strlen(BATTERY), &battery, &err), &err);
 	key = (struct fingerprint_key){ "m", battery.name, battery.hash, "0.15.06", "x86_64", 1000 };
-	check(session_open(&lab.store, &key, &battery, "measured", NULL, "{}", false, &session, &err), &err);
+	check(taking_open(&lab.store, &key, &battery, "measured", NULL, "{}", false, &session, &err), &err);
 	return 0;
 }
 
 static int leave(void **state)
 {
-	session_release(&session);
+	taking_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 	return scratch_leave(state);

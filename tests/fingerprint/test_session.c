@@ -23,33 +23,33 @@ static struct fingerprint_key key_of(const struct battery *battery, const char *
 	return (struct fingerprint_key){ machine, battery->name, battery->hash, "0.15.06", "x86_64", taken_ms };
 }
 
-static struct session open_it(struct lab *lab, const struct fingerprint_key *key, const struct battery *battery, bool resume)
+static struct taking open_it(struct lab *lab, const struct fingerprint_key *key, const struct battery *battery, bool resume)
 {
-	static const struct session_resume without_counters = { false };
-	struct session session;
+	static const struct taking_resume without_counters = { false };
+	struct taking session;
 	struct assay_error err;
 
-	check(session_open(&lab->store, key, battery, "measured", NULL, "{}", resume ? &without_counters : NULL, &session, &err), &err);
+	check(taking_open(&lab->store, key, battery, "measured", NULL, "{}", resume ? &without_counters : NULL, &session, &err), &err);
 	return session;
 }
 
-static enum assay_status measure(struct lab *lab, struct session *session, const struct battery *battery, int64_t pass, size_t entry,
+static enum assay_status measure(struct lab *lab, struct taking *session, const struct battery *battery, int64_t pass, size_t entry,
 				 struct assay_error *err)
 {
 	const struct stressng_metrics metrics = { .version = "0.15.06", .bogo_ops = 5, .per_s = (double)(100 * pass) + (double)entry,
 						  .real_per_s = 50, .measured = true };
 
-	return session_measured(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", err);
+	return taking_measured(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", err);
 }
 
 /* Measures until `stop` cells are done; returns how many were. */
-static size_t measure_some(struct lab *lab, struct session *session, const struct battery *battery, size_t stop)
+static size_t measure_some(struct lab *lab, struct taking *session, const struct battery *battery, size_t stop)
 {
 	struct assay_error err;
 	size_t n = 0, entry;
 	int64_t pass;
 
-	while (n < stop && session_next(session, &pass, &entry)) {
+	while (n < stop && taking_next(session, &pass, &entry)) {
 		check(measure(lab, session, battery, pass, entry, &err), &err);
 		n++;
 	}
@@ -63,7 +63,7 @@ static void test_whole(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
-	struct session session = open_it(&lab, &key, &battery, false);
+	struct taking session = open_it(&lab, &key, &battery, false);
 	struct fingerprint_set set;
 	struct assay_error err;
 	size_t entry;
@@ -75,13 +75,13 @@ static void test_whole(void **state)
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n");
 	check_fails("a cell twice", measure(&lab, &session, &battery, 1, 0, &err), ASSAY_E_IO, &err, "");
 	check_select(&lab.store, "SELECT count(*) FROM raw", "3\n"); /* rolled back whole */
-	check(session_missing(&lab.store, &session, 2, 0, "cpu", "it hung", &err), &err);
+	check(taking_missing(&lab.store, &session, 2, 0, "cpu", "it hung", &err), &err);
 	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
-	assert_false(session_next(&session, &pass, &entry));
+	assert_false(taking_next(&session, &pass, &entry));
 	check(fingerprint_load(&lab.store, &set, &err), &err);
 	assert_int_equal(set.n, 0); /* not one before it is complete */
 	fingerprint_set_release(&set);
-	check(session_complete(&lab.store, &session, "{\"load1\":1}", &err), &err);
+	check(taking_complete(&lab.store, &session, "{\"load1\":1}", &err), &err);
 	check(fingerprint_load(&lab.store, &set, &err), &err);
 	assert_int_equal(set.n, 1);
 	assert_int_equal(set.items[0].n_passes, 2);
@@ -90,7 +90,7 @@ static void test_whole(void **state)
 	assert_true(fingerprint_rate(&set, &set.items[0], 1, 1) == 201);
 	assert_string_equal(set.items[0].conditions, "{\"load1\":1}");
 	fingerprint_set_release(&set);
-	session_release(&session);
+	taking_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 }
@@ -100,17 +100,17 @@ static void test_nothing_measured(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
-	struct session session = open_it(&lab, &key, &battery, false);
+	struct taking session = open_it(&lab, &key, &battery, false);
 	struct assay_error err;
 
 	(void)state;
 	for (int64_t pass = 1; pass <= 2; pass++) {
 		for (size_t i = 0; i < 3; i++)
-			check(session_missing(&lab.store, &session, pass, i, battery.entries[i].name, "no such thing", &err), &err);
+			check(taking_missing(&lab.store, &session, pass, i, battery.entries[i].name, "no such thing", &err), &err);
 	}
-	check_fails("no rate", session_complete(&lab.store, &session, NULL, &err), ASSAY_E_NODATA, &err, "not one stressor");
+	check_fails("no rate", taking_complete(&lab.store, &session, NULL, &err), ASSAY_E_NODATA, &err, "not one stressor");
 	check_select(&lab.store, "SELECT complete FROM fingerprint", "0\n");
-	session_release(&session);
+	taking_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 }
@@ -118,34 +118,34 @@ static void test_nothing_measured(void **state)
 /* One that is complete is left alone for a day; where counters are asked for and it has none, another one is begun, and of another profile, too. */
 static void test_resume_complete(void **state)
 {
-	static const struct session_resume with_counters = { true };
+	static const struct taking_resume with_counters = { true };
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", DAY), later = key_of(&battery, "m", DAY + 1000);
-	struct session first = open_it(&lab, &key, &battery, false), session;
+	struct taking first = open_it(&lab, &key, &battery, false), session;
 	struct assay_error err;
 
 	(void)state;
 	assert_int_equal(measure_some(&lab, &first, &battery, 9), 6);
-	check(session_complete(&lab.store, &first, NULL, &err), &err);
+	check(taking_complete(&lab.store, &first, NULL, &err), &err);
 	session = open_it(&lab, &later, &battery, true);
 	assert_true(session.complete);
 	assert_string_equal(session.id, first.id);
-	session_release(&session);
+	taking_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "1\n");
-	check(session_open(&lab.store, &later, &battery, "measured", NULL, "{}", &with_counters, &session, &err), &err);
+	check(taking_open(&lab.store, &later, &battery, "measured", NULL, "{}", &with_counters, &session, &err), &err);
 	assert_false(session.complete);
 	assert_string_not_equal(session.id, first.id);
-	session_release(&session);
+	taking_release(&session);
 	later.taken_ms++; /* the one with counters was interrupted, and is gone on with */
 	session = open_it(&lab, &later, &battery, true);
 	assert_false(session.complete);
-	session_release(&session);
+	taking_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "2\n");
-	check(session_open(&lab.store, &later, &battery, "emulated", "slow", "{}", &with_counters, &session, &err), &err);
-	session_release(&session);
+	check(taking_open(&lab.store, &later, &battery, "emulated", "slow", "{}", &with_counters, &session, &err), &err);
+	taking_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "3\n");
-	session_release(&first);
+	taking_release(&first);
 	battery_release(&battery);
 	lab_close(&lab);
 }
@@ -184,7 +184,7 @@ static void test_resume(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT), other = tiny(longer);
 	struct fingerprint_key key = key_of(&battery, "m", DAY), rows[6];
-	struct session first = open_it(&lab, &key, &battery, false), session;
+	struct taking first = open_it(&lab, &key, &battery, false), session;
 	static const struct {
 		const char *what;
 		bool same, resume;
@@ -208,14 +208,14 @@ static void test_resume(void **state)
 		else
 			assert_int_equal(sqlite3_exec(lab.store.db, "DELETE FROM fingerprint WHERE id NOT IN (SELECT fingerprint FROM rate)", NULL,
 						      NULL, NULL), 0);
-		session_release(&session);
+		taking_release(&session);
 	}
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n2|memcpy|1\n2|str|1\n");
 	key = key_of(&other, "m", DAY + 5);
 	session = open_it(&lab, &key, &other, true);
 	assert_string_not_equal(session.id, first.id);
-	session_release(&session);
-	session_release(&first);
+	taking_release(&session);
+	taking_release(&first);
 	battery_release(&battery);
 	battery_release(&other);
 	lab_close(&lab);
@@ -227,7 +227,7 @@ static void test_latest(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
-	struct session a = open_it(&lab, &key, &battery, false), b, c, ahead;
+	struct taking a = open_it(&lab, &key, &battery, false), b, c, ahead;
 
 	(void)state;
 	key.taken_ms = 2000;
@@ -238,10 +238,10 @@ static void test_latest(void **state)
 	c = open_it(&lab, &key, &battery, true);
 	assert_string_equal(c.id, b.id);
 	assert_string_not_equal(c.id, a.id);
-	session_release(&ahead);
-	session_release(&a);
-	session_release(&b);
-	session_release(&c);
+	taking_release(&ahead);
+	taking_release(&a);
+	taking_release(&b);
+	taking_release(&c);
 	battery_release(&battery);
 	lab_close(&lab);
 }
@@ -251,7 +251,7 @@ static void killed(int ready)
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
 	struct assay_error err;
-	struct session session;
+	struct taking session;
 	struct lab lab;
 
 	if (lab_open("lab", STORE_WRITE, &lab, &err))
@@ -270,7 +270,7 @@ static void test_killed(void **state)
 {
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 2000);
-	struct session session;
+	struct taking session;
 	struct assay_error err;
 	struct lab lab;
 
@@ -281,10 +281,10 @@ static void test_killed(void **state)
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n");
 	session = open_it(&lab, &key, &battery, true);
 	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
-	check(session_complete(&lab.store, &session, NULL, &err), &err);
+	check(taking_complete(&lab.store, &session, NULL, &err), &err);
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n2|memcpy|1\n2|str|1\n");
 	check_select(&lab.store, "SELECT taken_ms, complete FROM fingerprint", "1000|1\n");
-	session_release(&session);
+	taking_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 }

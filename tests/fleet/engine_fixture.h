@@ -1,8 +1,8 @@
-/* What the tests of the engine share: an sshd with a user key, hosts that point there, drivers that run one command. */
+/* What the tests of the engine share: an sshd with a user key, hosts that point there, functions that run one command. */
 #ifndef TESTS_ENGINE_FIXTURE_H
 #define TESTS_ENGINE_FIXTURE_H
 
-#include "fleet/engine/engine.h"
+#include "fleet/engine/session.h"
 #include "tests/scratch.h"
 #include "tests/fleet/sshd.h"
 
@@ -96,26 +96,26 @@ static inline struct host host_here(void)
 
 static inline struct fleet_options fleet_defaults(void)
 {
-	return (struct fleet_options){ .directory = directory, .known = known, .connect_timeout_ms = 5000, .command_timeout_ms = 10000 };
+	return (struct fleet_options){ .directory = directory, .known = known, .connect_timeout_ms = 5000 };
 }
 
 /* The same command for every host, once. */
 struct once {
-	struct fleet_driver driver;
 	struct fleet_command command;
 	size_t done;
 };
 
-static inline bool once_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+static inline void once_run(struct session *session, void *context)
 {
-	(void)host;
-	*out = ((struct once *)driver)->command;
-	return !last;
+	const struct once *once = context;
+
+	if (session_open(session))
+		session_shell(session, &once->command, &session->result->out, &session->result->err);
 }
 
-static inline void once_done(struct fleet_driver *driver, size_t host, const struct fleet_result *result, size_t n_done, size_t n)
+static inline void once_ended(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context)
 {
-	struct once *once = (struct once *)driver;
+	struct once *once = context;
 
 	(void)host, (void)result;
 	assert_int_equal(n_done, ++once->done);
@@ -124,17 +124,27 @@ static inline void once_done(struct fleet_driver *driver, size_t host, const str
 
 static inline struct once once(const char *command)
 {
-	return (struct once){ .driver = { .next = once_next, .done = once_done }, .command = { .command = command } };
+	return (struct once){ .command = { .command = command, .timeout_ms = 10000 } };
+}
+
+static inline void run_hosts(const struct host *const *hosts, size_t n, struct once *what, const struct fleet_options *options,
+			     struct fleet_result *results)
+{
+	struct fleet_options with_end = *options;
+	struct assay_error err;
+
+	with_end.ended = once_ended;
+	check(fleet_each(hosts, n, &with_end, once_run, what, results, &err), &err);
+	assert_int_equal(what->done, n);
+	what->done = 0;
 }
 
 static inline struct fleet_result run_one(const struct host *host, struct once *what, const struct fleet_options *options)
 {
 	const struct host *hosts[] = { host };
 	struct fleet_result result;
-	struct assay_error err;
 
-	check(fleet_run(hosts, 1, &what->driver, options, &result, &err), &err);
-	assert_int_equal(what->done, 1);
+	run_hosts(hosts, 1, what, options, &result);
 	return result;
 }
 

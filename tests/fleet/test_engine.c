@@ -166,6 +166,17 @@ static bool alive(const char *marker)
 	return WEXITSTATUS(status) == 7;
 }
 
+static void expect_timeout(const struct host *host, const char *command, const struct fleet_options *options, const char *part)
+{
+	struct once what = once(command);
+	struct fleet_result result;
+
+	what.command.timeout_ms = 300;
+	result = run_one(host, &what, options);
+	expect(&result, FLEET_TIMEOUT, part);
+	fleet_result_release(&result);
+}
+
 static void test_timeout(void **state)
 {
 	char *marker = mem_format("sleep 3%d", getpid()), *nested = mem_format("(%s & %s) & %s; wait", marker, marker, marker);
@@ -173,9 +184,8 @@ static void test_timeout(void **state)
 	struct fleet_options options = fleet_defaults();
 
 	(void)state;
-	options.command_timeout_ms = 300;
-	expect_outcome(&there, "echo before; sleep 10", &options, FLEET_TIMEOUT, "may still run");
-	expect_outcome(&here, nested, &options, FLEET_TIMEOUT, "within 0.3 s");
+	expect_timeout(&there, "echo before; sleep 10", &options, "may still run");
+	expect_timeout(&here, nested, &options, "within 0.3 s");
 	assert_false(alive(marker)); /* the whole group is gone, on this machine */
 	free(nested);
 	free(marker);
@@ -189,18 +199,17 @@ static void test_silence(void **state)
 	struct fleet_options options = fleet_defaults();
 	struct once silent = once("echo before; sleep 1000"), talking = once("for i in 1 2 3 4 5 6; do echo $i; sleep .5; done");
 	struct fleet_result results[2];
-	struct assay_error err;
 
 	(void)state;
 	silent.command.silence_ms = talking.command.silence_ms = 2500;
 	silent.command.timeout_ms = talking.command.timeout_ms = 600000;
-	check(fleet_run(hosts, 2, &silent.driver, &options, results, &err), &err);
+	run_hosts(hosts, 2, &silent, &options, results);
 	for (size_t h = 0; h < 2; h++) {
 		expect(&results[h], FLEET_TIMEOUT, "nothing was heard of the command for 2.5 s");
 		assert_true(results[h].command_ms >= 2500 && results[h].command_ms < 300000);
 		fleet_result_release(&results[h]);
 	}
-	check(fleet_run(hosts, 2, &talking.driver, &options, results, &err), &err);
+	run_hosts(hosts, 2, &talking, &options, results);
 	for (size_t h = 0; h < 2; h++) {
 		expect(&results[h], FLEET_OK, "");
 		assert_true(results[h].command_ms >= 3000);
@@ -216,11 +225,10 @@ static void test_output_of_timeout(void **state)
 	struct fleet_options options = fleet_defaults();
 	struct once what = once("echo before; sleep 20");
 	struct fleet_result results[2];
-	struct assay_error err;
 
 	(void)state;
-	options.command_timeout_ms = 3000;
-	check(fleet_run(hosts, 2, &what.driver, &options, results, &err), &err);
+	what.command.timeout_ms = 3000;
+	run_hosts(hosts, 2, &what, &options, results);
 	for (size_t h = 0; h < 2; h++) {
 		expect(&results[h], FLEET_TIMEOUT, "");
 		expect_text(&results[h].out, "before\n");
@@ -252,32 +260,33 @@ static void test_flood(void **state)
 /* ---- several commands on one connection ---- */
 
 struct script {
-	struct fleet_driver driver;
 	size_t n, asked;
-	char command[64];
 	bool hold;
 };
 
 /* Command k says k, and fails when k is odd. */
-static bool script_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+static void script_run(struct session *session, void *context)
 {
-	struct script *script = (struct script *)driver;
+	struct script *script = context;
 
-	(void)host;
-	assert_int_equal(script->asked > 0, last != NULL);
-	if (last) {
-		char said[32];
+	if (!session_open(session))
+		return;
+	for (; script->asked < script->n; script->asked++) {
+		char text[64], said[32];
+		const struct fleet_command command = { .command = text, .hold_input = script->hold };
+		struct spool out, err;
+		bool ok;
 
-		snprintf(said, sizeof(said), "%zu\n", script->asked - 1);
-		expect_text(&last->out, said);
-		assert_int_equal(last->outcome, (script->asked - 1) % 2 ? FLEET_FAILED : FLEET_OK);
+		spool_init(&out, 100);
+		spool_init(&err, 100);
+		snprintf(text, sizeof(text), "echo %zu; exit %zu", script->asked, script->asked % 2);
+		snprintf(said, sizeof(said), "%zu\n", script->asked);
+		ok = session_shell(session, &command, &out, &err);
+		assert_int_equal(ok, script->asked % 2 == 0);
+		expect_text(&out, said);
+		spool_release(&out);
+		spool_release(&err);
 	}
-	if (script->asked == script->n)
-		return false;
-	snprintf(script->command, sizeof(script->command), "echo %zu; exit %zu", script->asked, script->asked % 2);
-	*out = (struct fleet_command){ .command = script->command, .hold_input = script->hold };
-	script->asked++;
-	return true;
 }
 
 static void test_several_commands(void **state)
@@ -289,43 +298,40 @@ static void test_several_commands(void **state)
 
 	(void)state;
 	for (int hold = 0; hold < 2; hold++) {
-		struct script script = { .driver = { .next = script_next }, .n = hold ? 3 : 12, .hold = hold }; /* MaxSessions is 10 */
+		struct script script = { .n = hold ? 3 : 12, .hold = hold }; /* MaxSessions is 10 */
 		struct fleet_result result;
 		struct assay_error err;
 
-		check(fleet_run(hosts, 1, &script.driver, &options, &result, &err), &err);
+		check(fleet_each(hosts, 1, &options, script_run, &script, &result, &err), &err);
 		assert_int_equal(script.asked, script.n);
 		expect(&result, hold ? FLEET_OK : FLEET_FAILED, hold ? "" : "exit status 1");
-		expect_text(&result.out, hold ? "2\n" : "11\n");
 		fleet_result_release(&result);
 	}
 	assert_int_equal(sshd_logged(&server, "Accepted publickey") - before, 2);
 }
 
-static bool nothing_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+static void nothing_run(struct session *session, void *context)
 {
-	(void)driver, (void)host, (void)out;
-	assert_null(last);
-	return false;
+	assert_null(context);
+	assert_true(session_open(session));
 }
 
 static void test_no_command(void **state)
 {
 	struct host there = host_at(server.port), here = host_here();
 	const struct host *hosts[] = { &there, &here };
-	struct fleet_driver driver = { .next = nothing_next };
 	struct fleet_options options = fleet_defaults();
 	struct fleet_result results[2];
 	struct assay_error err;
 
 	(void)state;
-	check(fleet_run(hosts, 2, &driver, &options, results, &err), &err);
+	check(fleet_each(hosts, 2, &options, nothing_run, NULL, results, &err), &err);
 	for (size_t i = 0; i < 2; i++) {
 		expect(&results[i], FLEET_OK, "");
 		assert_int_equal(results[i].exit_status, -1);
 		fleet_result_release(&results[i]);
 	}
-	check(fleet_run(hosts, 0, &driver, &options, NULL, &err), &err); /* no host: nothing to do */
+	check(fleet_each(hosts, 0, &options, nothing_run, NULL, NULL, &err), &err); /* no host: nothing to do */
 }
 
 /* ---- several hosts ---- */
@@ -333,43 +339,36 @@ static void test_no_command(void **state)
 #define MANY 20
 
 struct crowd {
-	struct fleet_driver driver;
-	size_t running, most, allowed_at_a_time, done;
+	size_t running, most, done;
 	bool cancels; /* when the first host has ended */
 	sig_atomic_t cancelled;
 	const char *command;
 };
 
-static bool crowd_next(struct fleet_driver *driver, size_t host, const struct fleet_result *last, struct fleet_command *out)
+static void crowd_run(struct session *session, void *context)
 {
-	struct crowd *crowd = (struct crowd *)driver;
+	struct crowd *crowd = context;
+	const struct fleet_command command = { .command = crowd->command };
 
-	(void)host;
-	if (last)
-		return false;
+	fleet_lock(session);
 	crowd->running++;
 	crowd->most = crowd->running > crowd->most ? crowd->running : crowd->most;
-	*out = (struct fleet_command){ .command = crowd->command };
-	return true;
+	fleet_unlock(session);
+	if (session_open(session))
+		session_shell(session, &command, &session->result->out, &session->result->err);
+	fleet_lock(session);
+	crowd->running--;
+	fleet_unlock(session);
 }
 
-static void crowd_done(struct fleet_driver *driver, size_t host, const struct fleet_result *result, size_t n_done, size_t n)
+static void crowd_ended(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context)
 {
-	struct crowd *crowd = (struct crowd *)driver;
+	struct crowd *crowd = context;
 
 	(void)host, (void)result;
 	assert_int_equal(n, MANY);
 	assert_int_equal(n_done, ++crowd->done);
-	crowd->running--;
-	crowd->cancelled = crowd->cancels;
-}
-
-static bool crowd_may_start(struct fleet_driver *driver, size_t host)
-{
-	struct crowd *crowd = (struct crowd *)driver;
-
-	(void)host;
-	return crowd->running < crowd->allowed_at_a_time;
+	__atomic_store_n(&crowd->cancelled, crowd->cancels, __ATOMIC_RELAXED);
 }
 
 static void run_crowd(struct crowd *crowd, const struct host *host, struct fleet_options *options, struct fleet_result *results)
@@ -379,14 +378,15 @@ static void run_crowd(struct crowd *crowd, const struct host *host, struct fleet
 
 	for (size_t i = 0; i < MANY; i++)
 		hosts[i] = host;
-	check(fleet_run(hosts, MANY, &crowd->driver, options, results, &err), &err);
+	options->ended = crowd_ended;
+	check(fleet_each(hosts, MANY, options, crowd_run, crowd, results, &err), &err);
 	assert_int_equal(crowd->done, MANY);
 }
 
 /* Each command waits until there was a second one. */
 static void test_fanout(void **state)
 {
-	struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done } };
+	struct crowd crowd = { .done = 0 };
 	struct host host = host_at(server.port);
 	struct fleet_options options = fleet_defaults();
 	struct fleet_result results[MANY];
@@ -405,19 +405,51 @@ static void test_fanout(void **state)
 	}
 }
 
-static void test_may_start(void **state)
+/* Hosts of one box, one after another, although there is room for more. */
+static void test_one_a_box(void **state)
 {
-	struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done, .may_start = crowd_may_start }, .command = "true",
-			       .allowed_at_a_time = 1 };
+	struct crowd crowd = { .command = "true" };
 	struct host here = host_here();
 	struct fleet_options options = fleet_defaults();
 	struct fleet_result results[MANY];
 
 	(void)state;
+	options.one_a_box = true;
 	run_crowd(&crowd, &here, &options, results);
 	assert_int_equal(crowd.most, 1);
 	for (size_t i = 0; i < MANY; i++) {
 		expect(&results[i], FLEET_OK, "");
+		fleet_result_release(&results[i]);
+	}
+}
+
+/* A fault of ours ends all hosts, those that have not begun as well. */
+static void stop_run(struct session *session, void *context)
+{
+	const struct fleet_command command = { .command = "sleep 60" };
+
+	if (session->index == 0)
+		fleet_stop(session);
+	else if (session_open(session))
+		session_shell(session, &command, &session->result->out, &session->result->err);
+	(void)context;
+}
+
+static void test_stop(void **state)
+{
+	struct host here = host_here();
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[MANY];
+	const struct host *hosts[MANY];
+	struct assay_error err;
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++)
+		hosts[i] = &here;
+	options.fanout = 4;
+	check(fleet_each(hosts, MANY, &options, stop_run, NULL, results, &err), &err);
+	for (size_t i = 0; i < MANY; i++) {
+		expect(&results[i], i ? FLEET_FAILED : FLEET_OK, i ? "cancelled" : "");
 		fleet_result_release(&results[i]);
 	}
 }
@@ -440,7 +472,7 @@ static void test_cancel(void **state)
 	(void)state;
 	options.fanout = 8;
 	for (size_t h = 0; h < 2; h++) {
-		struct crowd crowd = { .driver = { .next = crowd_next, .done = crowd_done }, .cancels = true };
+		struct crowd crowd = { .cancels = true };
 		int64_t started = now_ms();
 		size_t cancelled = 0;
 
@@ -473,13 +505,12 @@ static void test_bad_neighbours(void **state)
 	struct once what = once("true");
 	struct fleet_options options = fleet_defaults();
 	struct fleet_result results[3];
-	struct assay_error err;
 
 	(void)state;
 	nameless.address = nowhere;
 	refused.profile = slow;
 	options.connect_timeout_ms = 1500;
-	check(fleet_run(hosts, 3, &what.driver, &options, results, &err), &err);
+	run_hosts(hosts, 3, &what, &options, results);
 	expect(&results[0], FLEET_UNREACHABLE, "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: 'assay fleet up'");
 	expect(&results[1], FLEET_UNREACHABLE, "no address for 'no-such-host.invalid'");
 	expect(&results[2], FLEET_OK, "");
@@ -531,7 +562,8 @@ int suite_engine(void)
 		ENGINE_TEST(test_several_commands),
 		ENGINE_TEST(test_no_command),
 		ENGINE_TEST(test_fanout),
-		ENGINE_TEST(test_may_start),
+		ENGINE_TEST(test_one_a_box),
+		ENGINE_TEST(test_stop),
 		ENGINE_TEST(test_cancel),
 		ENGINE_TEST(test_bad_neighbours),
 		ENGINE_TEST(test_connection_lost),

@@ -147,7 +147,6 @@ static void test_before_the_session(void **state)
 	struct fleet_result results[COUNT(rows) + 1];
 	struct fleet_options options = fleet_defaults();
 	struct once what = once("echo well");
-	struct assay_error err;
 
 	(void)state;
 	options.connect_timeout_ms = 3000; /* long enough for those who say something */
@@ -159,7 +158,7 @@ static void test_before_the_session(void **state)
 	/* A host that is well stands in their midst. */
 	at[COUNT(rows)] = host_here();
 	hosts[COUNT(rows)] = &at[COUNT(rows)];
-	check(fleet_run(hosts, COUNT(rows) + 1, &what.driver, &options, results, &err), &err);
+	run_hosts(hosts, COUNT(rows) + 1, &what, &options, results);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		expect(&results[i], FLEET_UNREACHABLE, rows[i].message);
 		assert_null(strchr(results[i].message, '\033'));
@@ -367,7 +366,7 @@ static void test_liars(void **state)
 		struct host host;
 
 		lie = rows[i].lie;
-		options.command_timeout_ms = rows[i].outcome == FLEET_TIMEOUT ? 700 : 20000;
+		what.command.timeout_ms = rows[i].outcome == FLEET_TIMEOUT ? 700 : 20000;
 		fake = fake_start(serve);
 		know(known, "", fake.port, server.key);
 		host = host_at(fake.port);

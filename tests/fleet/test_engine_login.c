@@ -63,6 +63,11 @@ static void test_kind_of_host_key(void **state)
 	free(more);
 }
 
+static void ask_for_key(struct session *session, void *context)
+{
+	session_host_key(session, &((char **)context)[session->index]);
+}
+
 static void test_ask_for_host_keys(void **state)
 {
 	struct host good = host_at(server.port), bad = host_at(1), here = host_here();
@@ -73,7 +78,7 @@ static void test_ask_for_host_keys(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check(fleet_host_keys(hosts, 3, &options, keys, results, &err), &err);
+	check(fleet_each(hosts, 3, &options, ask_for_key, keys, results, &err), &err);
 	assert_string_equal(keys[0], line);
 	assert_null(keys[1]);
 	expect(&results[1], FLEET_UNREACHABLE, "Connection refused");
@@ -101,7 +106,7 @@ static void test_users(void **state)
 		{ locked, NULL, FLEET_AUTH, "locked' has a passphrase: start an agent and 'ssh-add" },
 		{ open_to_all, NULL, FLEET_AUTH, "can be read by others: 'chmod 600" },
 		{ nothing, NULL, FLEET_AUTH, "nothing': No such file or directory" },
-		{ garbage, NULL, FLEET_AUTH, "is no private key that can be read" },
+		{ garbage, NULL, FLEET_AUTH, "is not a private key that can be read" },
 		{ NULL, NULL, FLEET_AUTH, "no key for user" }, /* no default keys in this home */
 	};
 	struct fleet_options options = fleet_defaults();
@@ -390,7 +395,7 @@ static void test_config(void **state)
 	strange.address = odd;
 	check(ssh_config_parse("config", text, strlen(text), &parsed, &err), &err);
 	options.config = parsed;
-	check(fleet_run(hosts, 2, &what.driver, &options, results, &err), &err);
+	run_hosts(hosts, 2, &what, &options, results);
 	expect(&results[0], FLEET_OK, "");
 	expect(&results[1], FLEET_UNREACHABLE, "ProxyCommand");
 	fleet_result_release(&results[0]);

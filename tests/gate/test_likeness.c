@@ -42,7 +42,7 @@ static double branches_of(size_t s)
 
 static struct lab lab;
 static struct battery battery;
-static struct session session;
+static struct taking session;
 static struct evidence evidence;
 
 static void put_run(const struct counting_plan *plan, size_t run, size_t stressor, double factor)
@@ -95,7 +95,7 @@ static int enter(void **state)
 	check(battery_parse("made", text.bytes, text.size, &battery, &err), &err);
 	buf_release(&text);
 	key = (struct fingerprint_key){ "m", battery.name, battery.hash, "0.15.06", "x86_64", 1000 };
-	check(session_open(&lab.store, &key, &battery, "measured", NULL, "{}", false, &session, &err), &err);
+	check(taking_open(&lab.store, &key, &battery, "measured", NULL, "{}", false, &session, &err), &err);
 	/* What the evidence would have of it. */
 	evidence = (struct evidence){ .fingerprints = { .n_stressors = STRESSORS, .n = 1 } };
 	evidence.fingerprints.stressors = mem_new(STRESSORS, sizeof(char *));
@@ -114,7 +114,7 @@ static int leave(void **state)
 	free(evidence.fingerprints.stressors);
 	free(evidence.fingerprints.items[0].machine);
 	free(evidence.fingerprints.items);
-	session_release(&session);
+	taking_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 	return scratch_leave(state);

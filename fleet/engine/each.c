@@ -1,0 +1,386 @@
+/* Threads, turns, cancelling, and how hosts end. */
+#include "fleet/engine/link.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define FANOUT             32
+#define CONNECT_TIMEOUT_MS 10000
+#define OUTPUT_BYTES_MAX   ((uint64_t)256 << 20)
+#define STACK_BYTES        (1u << 20) /* address space: what is not touched costs nothing */
+#define CANCEL_LOOK_MS     100        /* a signal between a look at the flag and the wait is seen after so long */
+#define FDS_OF_HOST        8          /* socket, agent, jump, or pipes and process; spools */
+#define FDS_OF_RESULT      2          /* spools that have gone to disk */
+#define FDS_RESERVE        64
+
+/* ---- waiting ---- */
+
+static int time_left(int64_t until_ms)
+{
+	int64_t left = until_ms - engine_now_ms();
+
+	return !until_ms ? -1 : left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
+}
+
+enum link_wait link_wait(const struct link *link, struct pollfd *fds, size_t n, int64_t until_ms)
+{
+	int ready;
+
+	fds[n] = (struct pollfd){ .fd = link->fleet->cancel_fd, .events = POLLIN };
+	do {
+		ready = poll(fds, n + 1, time_left(until_ms));
+	} while (ready < 0 && errno == EINTR);
+	if (fds[n].revents)
+		return LINK_CANCELLED;
+	return ready ? LINK_READY : LINK_LATE;
+}
+
+static void event_raise(int fd)
+{
+	uint64_t one = 1;
+
+	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
+}
+
+/* ---- how hosts end ---- */
+
+/* Bytes from hosts must not break a line or a JSON document. */
+void link_make_printable(char *text)
+{
+	bool utf8;
+
+	for (char *p = text; *p; p++) {
+		if (text_control(p) == 2)
+			p[0] = p[1] = '?';
+		else if (text_control(p))
+			*p = *p == '\n' && !p[1] ? '\0' : '?';
+	}
+	utf8 = text_is_utf8(text, strlen(text));
+	for (char *p = text; *p && !utf8; p++) {
+		if ((unsigned char)*p >= 0x80)
+			*p = '?';
+	}
+}
+
+static void __attribute__((format(printf, 3, 0)))
+result_fail(struct fleet_result *result, enum fleet_outcome outcome, const char *fmt, va_list args)
+{
+	result->outcome = outcome;
+	vsnprintf(result->message, sizeof(result->message), fmt, args);
+	link_make_printable(result->message);
+}
+
+bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, ...)
+{
+	struct fleet_result *result = link->result;
+	va_list args;
+	size_t n;
+
+	link->broken = true;
+	va_start(args, fmt);
+	result_fail(result, outcome, fmt, args);
+	va_end(args);
+	n = strlen(result->message);
+	/* Emulated hosts do not outlive a restart, or a laboratory that is moved. */
+	if (outcome == FLEET_UNREACHABLE && link->host->profile)
+		snprintf(result->message + n, sizeof(result->message) - n, " (an emulated host: 'assay fleet up' brings it up again)");
+	if (link->command)
+		result->command_ms = engine_now_ms() - link->command->began_ms;
+	return false;
+}
+
+bool link_cancelled(struct link *link)
+{
+	return link_fail(link, FLEET_FAILED, "cancelled");
+}
+
+bool session_fail(struct session *session, const char *fmt, ...)
+{
+	va_list args;
+
+	if (session->link->broken)
+		return false;
+	va_start(args, fmt);
+	result_fail(session->result, FLEET_FAILED, fmt, args);
+	va_end(args);
+	return false;
+}
+
+/* ---- one host ---- */
+
+void fleet_lock(const struct session *session)
+{
+	pthread_mutex_lock(&session->link->fleet->turn);
+}
+
+void fleet_unlock(const struct session *session)
+{
+	pthread_mutex_unlock(&session->link->fleet->turn);
+}
+
+void fleet_stop(const struct session *session)
+{
+	struct fleet *fleet = session->link->fleet;
+
+	pthread_mutex_lock(&fleet->inner);
+	fleet->stopped = true;
+	pthread_mutex_unlock(&fleet->inner);
+	event_raise(fleet->cancel_fd);
+}
+
+static void fleet_tell_end(struct fleet *fleet, size_t index)
+{
+	pthread_mutex_lock(&fleet->turn);
+	fleet->n_done++;
+	if (fleet->options.ended)
+		fleet->options.ended(index, &fleet->results[index], fleet->n_done, fleet->n, fleet->context);
+	pthread_mutex_unlock(&fleet->turn);
+}
+
+static void serve_host(struct fleet *fleet, size_t index)
+{
+	const struct host *host = fleet->hosts[index];
+	struct link link = { .fleet = fleet, .host = host, .result = &fleet->results[index],
+			     .transport = host->local ? &local_transport : &ssh_transport };
+	struct session session = { .host = host, .index = index, .result = link.result, .link = &link };
+
+	fleet->function(&session, fleet->context);
+	link.transport->close(&link);
+	free(link.without_helper);
+	fleet_tell_end(fleet, index);
+}
+
+/* ---- all hosts ---- */
+
+/* Signals are the first thread's: only faults of our own are delivered where they happen. */
+static void block_signals(sigset_t *before)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP };
+	sigset_t set;
+
+	sigfillset(&set);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&set, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &set, before);
+}
+
+int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument)
+{
+	pthread_attr_t attributes;
+	sigset_t before;
+	int error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	block_signals(&before);
+	error = pthread_create(thread, &attributes, work, argument);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return error;
+}
+
+static bool box_is_busy(const struct fleet *fleet, size_t index)
+{
+	for (size_t i = 0; fleet->options.one_a_box && i < fleet->n; i++) {
+		if (fleet->states[i] == HOST_STARTED && strcmp(fleet->hosts[i]->box, fleet->hosts[index]->box) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The next host that may begin; waits until its box is free. False: all have begun. Called with fleet->inner held. */
+static bool next_host(struct fleet *fleet, size_t *index)
+{
+	for (;;) {
+		bool pending = false;
+
+		for (size_t i = 0; i < fleet->n; i++) {
+			if (fleet->states[i] != HOST_PENDING)
+				continue;
+			pending = true;
+			if (box_is_busy(fleet, i))
+				continue;
+			*index = i;
+			return true;
+		}
+		if (!pending)
+			return false;
+		pthread_cond_wait(&fleet->freed, &fleet->inner);
+	}
+}
+
+/* A thread serves one host after another: to begin a thread costs more than one would think, for libcrypto seeds a generator in each. */
+static void *serve_hosts(void *argument)
+{
+	struct fleet *fleet = argument;
+	size_t index;
+
+	pthread_mutex_lock(&fleet->inner);
+	while (next_host(fleet, &index)) {
+		fleet->states[index] = HOST_STARTED;
+		pthread_mutex_unlock(&fleet->inner);
+		serve_host(fleet, index);
+		pthread_mutex_lock(&fleet->inner);
+		fleet->states[index] = HOST_ENDED;
+		pthread_cond_broadcast(&fleet->freed);
+	}
+	if (--fleet->n_serving == 0)
+		event_raise(fleet->ended_fd);
+	pthread_mutex_unlock(&fleet->inner);
+	return NULL;
+}
+
+static bool fleet_is_cancelled(struct fleet *fleet)
+{
+	bool stopped;
+
+	pthread_mutex_lock(&fleet->inner);
+	stopped = fleet->stopped;
+	pthread_mutex_unlock(&fleet->inner);
+	return stopped || (fleet->options.cancelled && *fleet->options.cancelled);
+}
+
+/* Everything that waits is woken; hosts that have not begun do not. */
+static void fleet_cancel(struct fleet *fleet)
+{
+	event_raise(fleet->cancel_fd);
+	for (size_t i = 0; i < fleet->n; i++) {
+		struct fleet_result *result = &fleet->results[i];
+		bool pending;
+
+		pthread_mutex_lock(&fleet->inner);
+		pending = fleet->states[i] == HOST_PENDING;
+		if (pending)
+			fleet->states[i] = HOST_ENDED;
+		pthread_cond_broadcast(&fleet->freed);
+		pthread_mutex_unlock(&fleet->inner);
+		if (!pending)
+			continue;
+		result->outcome = FLEET_FAILED;
+		snprintf(result->message, sizeof(result->message), "cancelled");
+		fleet_tell_end(fleet, i);
+	}
+}
+
+/* True once all threads have ended. Without `ends`: or when they are told to end. */
+static bool fleet_wait(const struct fleet *fleet, bool ends)
+{
+	struct pollfd fds[] = { { .fd = fleet->ended_fd, .events = POLLIN }, { .fd = ends ? -1 : fleet->cancel_fd, .events = POLLIN } };
+
+	return poll(fds, 2, fleet->options.cancelled && !ends ? CANCEL_LOOK_MS : -1) > 0 && fds[0].revents;
+}
+
+static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *err)
+{
+	size_t n = fleet->n < fleet->options.fanout ? fleet->n : fleet->options.fanout, started = 0;
+	pthread_t *threads = mem_new(n, sizeof(*threads));
+	enum assay_status st = ASSAY_OK;
+	bool cancelled = false;
+	int error = 0;
+
+	pthread_mutex_lock(&fleet->inner);
+	while (started < n && !(error = fleet_thread(&threads[started], serve_hosts, fleet)))
+		started++;
+	fleet->n_serving = started;
+	pthread_mutex_unlock(&fleet->inner);
+	if (n && !started)
+		st = assay_fail_errno(err, error, "cannot start a thread");
+	while (started && !fleet_wait(fleet, cancelled)) {
+		if (cancelled || !fleet_is_cancelled(fleet))
+			continue;
+		cancelled = true;
+		fleet_cancel(fleet);
+	}
+	for (size_t i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+	return st;
+}
+
+/* ---- before and after ---- */
+
+/* Room for the descriptors, as far as the system gives it; the fan-out follows. It stays: results keep theirs. */
+static void make_room(struct fleet *fleet)
+{
+	uint64_t wanted = FDS_RESERVE + (uint64_t)fleet->options.fanout * FDS_OF_HOST + (uint64_t)fleet->n * FDS_OF_RESULT;
+	struct rlimit limit, more;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
+		return;
+	more = limit;
+	more.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+	if (!setrlimit(RLIMIT_NOFILE, &more))
+		limit = more;
+	if (limit.rlim_cur < FDS_RESERVE + (uint64_t)fleet->options.fanout * FDS_OF_HOST)
+		fleet->options.fanout = limit.rlim_cur > FDS_RESERVE + FDS_OF_HOST ? (limit.rlim_cur - FDS_RESERVE) / FDS_OF_HOST : 1;
+}
+
+static void fleet_init(struct fleet *fleet)
+{
+	const struct passwd *me = getpwuid(geteuid());
+	const char *home = getenv("HOME");
+	struct fleet_options *options = &fleet->options;
+	bool any_ssh = false;
+
+	options->fanout = options->fanout ? options->fanout : FANOUT;
+	options->connect_timeout_ms = options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
+	options->output_bytes_max = options->output_bytes_max ? options->output_bytes_max : OUTPUT_BYTES_MAX;
+	fleet->user = mem_string(me ? me->pw_name : "root");
+	fleet->home = mem_string(home && *home ? home : me ? me->pw_dir : "/");
+	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));
+	pthread_mutex_init(&fleet->turn, NULL);
+	pthread_mutex_init(&fleet->inner, NULL);
+	pthread_cond_init(&fleet->freed, NULL);
+	for (size_t i = 0; i < fleet->n; i++) {
+		fleet->results[i] = (struct fleet_result){ .outcome = FLEET_OK, .exit_status = -1 };
+		spool_init(&fleet->results[i].out, options->output_bytes_max);
+		spool_init(&fleet->results[i].err, options->output_bytes_max);
+		any_ssh = any_ssh || !fleet->hosts[i]->local;
+	}
+	if (any_ssh) {
+		ssh_init();
+		agent_look(fleet);
+	}
+	make_room(fleet);
+}
+
+static void fleet_release(struct fleet *fleet)
+{
+	key_files_release(fleet);
+	pthread_mutex_destroy(&fleet->turn);
+	pthread_mutex_destroy(&fleet->inner);
+	pthread_cond_destroy(&fleet->freed);
+	free(fleet->states);
+	free(fleet->user);
+	free(fleet->home);
+}
+
+enum assay_status fleet_each(const struct host *const *hosts, size_t n, const struct fleet_options *options, fleet_function function,
+			     void *context, struct fleet_result *results, struct assay_error *err)
+{
+	struct fleet fleet = { .hosts = hosts, .n = n, .options = *options, .function = function, .context = context, .results = results };
+	enum assay_status st = ASSAY_OK;
+
+	fleet_init(&fleet);
+	fleet.cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fleet.ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fleet.cancel_fd < 0 || fleet.ended_fd < 0)
+		st = assay_fail_errno(err, errno, "cannot make an event descriptor");
+	else
+		st = fleet_serve(&fleet, err);
+	if (fleet.cancel_fd >= 0)
+		close(fleet.cancel_fd);
+	if (fleet.ended_fd >= 0)
+		close(fleet.ended_fd);
+	fleet_release(&fleet);
+	return st;
+}

@@ -1,0 +1,178 @@
+/* Inside fleet/engine: one struct fleet a call of fleet_each(), one struct link a host that is at work.
+ *
+ *	each.c      threads, turns, cancelling, how hosts end
+ *	session.c   commands and requests to the helper, over any transport
+ *	ssh.c       a transport: a session of libssh;  ssh_login.c authentication
+ *	dial.c      a connected socket: names, addresses, jump hosts
+ *	local.c     a transport: this machine */
+#ifndef FLEET_ENGINE_LINK_H
+#define FLEET_ENGINE_LINK_H
+
+#include "fleet/engine/session.h"
+
+#include <libssh/callbacks.h>
+#include <libssh/libssh.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/types.h>
+
+#define LINK_FDS_MAX 6
+
+/* A command at work. */
+struct link_command {
+	const char *text;
+	const struct helper_request *request; /* what it reads: this, or the bytes */
+	const char *input;
+	uint64_t fed, input_bytes, received;
+	bool hold_input, input_closed;
+	struct helper_answer *answer;         /* takes what it says on standard output, or NULL: out does */
+	struct spool *out, *err;
+	int64_t timeout_ms, silence_ms, began_ms, passed_ms;
+	bool ended;
+	int exit_status;                      /* -1: none */
+	char signal[16];
+};
+
+/* What carries commands to a host. Nothing but link_wait() waits. False: link->result says why. */
+struct transport {
+	bool (*open)(struct link *link); /* the way to the host, until link->deadline_ms */
+	bool (*start)(struct link *link, const char *text);
+	/* As much of the input as goes now. Less than n means: later; or never, where nobody reads any more, which is no failure. */
+	size_t (*write)(struct link *link, const char *bytes, size_t n);
+	void (*end_input)(struct link *link);
+	/* Hands what has come to link_output(), and sees whether the command has ended: command->ended, exit_status, signal. */
+	bool (*read)(struct link *link);
+	size_t (*watch)(struct link *link, bool to_write, struct pollfd *fds); /* what to wait for: up to LINK_FDS_MAX - 1 */
+	void (*finish)(struct link *link, bool stop);                         /* the command is over, or to be stopped */
+	void (*close)(struct link *link);
+};
+
+extern const struct transport ssh_transport, local_transport;
+
+/* The ssh side of a host. */
+struct ssh_link {
+	ssh_session session;
+	ssh_event event;
+	ssh_channel channel;
+	struct ssh_channel_callbacks_struct callbacks;
+	struct ssh_counter_struct counted, counted_raw; /* bytes on the socket */
+	uint64_t in_flushed_bytes;                      /* counted.in_bytes when nothing was waiting to be written */
+	bool closed;                                    /* the host has closed the channel */
+	pid_t jump;                                     /* `ssh -W`, 0: none */
+	int jump_err;                                   /* its standard error, -1: none */
+	char *address, *user, *jump_through;            /* where to and as whom; jump_through NULL: directly */
+	int port;
+	char **identities;                              /* [n_identities] paths of private keys, in the order in which they are tried */
+	size_t n_identities;
+	bool identities_named;                          /* by the user: then they come before the agent, and a missing one is worth a word */
+	struct buf notes;                               /* why keys were not used */
+};
+
+struct local_link {
+	int in, out, err, child; /* descriptors, -1: closed */
+	pid_t pid;               /* and process group; 0: none */
+	bool exited;
+};
+
+struct link {
+	struct fleet *fleet;
+	const struct host *host;
+	struct fleet_result *result;
+	const struct transport *transport;
+	int64_t deadline_ms;  /* until the session stands */
+	bool open, broken;    /* broken: nothing more can be done on this host */
+	bool output_failed;   /* link_output() has failed the host */
+	struct link_command *command;
+	char *without_helper;
+	union {
+		struct ssh_link ssh;
+		struct local_link local;
+	};
+};
+
+/* A private key, read once. */
+struct key_file {
+	char *path;
+	ssh_key key;      /* NULL: cannot be used */
+	bool absent;      /* there is no such file */
+	char reason[256]; /* why it cannot be used, with the remedy; never anything of its contents */
+};
+
+enum host_state { HOST_PENDING, HOST_STARTED, HOST_ENDED };
+
+struct fleet {
+	const struct host *const *hosts;
+	size_t n;
+	struct fleet_options options; /* with the defaults filled in */
+	fleet_function function;
+	void *context;
+	struct fleet_result *results;
+	size_t n_done;
+	pthread_mutex_t turn;    /* fleet_lock() */
+	pthread_mutex_t inner;   /* of what follows, and of options.known */
+	enum host_state *states; /* [n] */
+	size_t n_serving;        /* threads that serve hosts */
+	pthread_cond_t freed;    /* a host has ended */
+	struct key_file **keys;  /* [n_keys] */
+	size_t n_keys, keys_capacity;
+	char *user, *home;       /* who runs this program */
+	size_t n_agent_keys;     /* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
+	char agent_reason[128];
+	int cancel_fd;           /* readable once everything is to end */
+	int ended_fd;            /* readable when the last thread has ended */
+	bool stopped;            /* fleet_stop() */
+};
+
+/* ---- each.c ---- */
+
+/* Waits until one of fds[n] is ready (there must be room for one more), or until_ms (0: for ever) has come. */
+enum link_wait { LINK_READY, LINK_LATE, LINK_CANCELLED };
+enum link_wait link_wait(const struct link *link, struct pollfd *fds, size_t n, int64_t until_ms);
+
+/* The host has ended: nothing more can be done there. The text is made printable. Returns false. */
+bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool link_cancelled(struct link *link); /* link_fail() with the usual words */
+void link_make_printable(char *text);
+
+/* Starts a thread of small stack. Returns 0 or an errno. */
+int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument);
+
+/* ---- session.c ---- */
+
+/* Output of the command; too much of it ends the host. */
+void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
+/* Waits for more of the command. False: late or cancelled, and the host failed. */
+bool link_command_wait(struct link *link);
+
+/* ---- dial.c ---- */
+
+/* What lab.yaml and ~/.ssh/config together say of the host, into link->ssh. */
+bool target_describe(struct link *link);
+void target_release(struct link *link);
+int dial(struct link *link); /* a connected, non-blocking socket to it, or -1 */
+bool jump_explain(struct link *link, const char *text); /* fails a host whose session through a jump host failed */
+void jump_release(struct link *link);
+
+/* ---- ssh.c ---- */
+
+/* libssh's non-blocking calls go on when something has come, or can be sent. False: late or cancelled, and the host failed. */
+bool ssh_wait(struct link *link, const char *what);
+bool ssh_is_dead(const struct link *link);
+bool ssh_broken(struct link *link, const char *while_what); /* fails after an error of the session */
+/* Key exchange; *line (free() it) is the host's key, not checked. */
+bool ssh_ask_host_key(struct link *link, char **line);
+
+/* ---- ssh_login.c ---- */
+
+bool ssh_login(struct link *link);
+void agent_look(struct fleet *fleet); /* which keys has the authentication agent? Waits a second at most */
+void key_files_release(struct fleet *fleet);
+
+/* ---- local.c ---- */
+
+/* Starts a program in a process group of its own, with default signals; fds[0..2] become its standard descriptors. `path` is looked
+ * up in PATH unless it has a slash. Returns 0 or an errno. */
+int child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid);
+void child_end(pid_t pid, int signal); /* to the whole group; then waits for it, two seconds at most */
+
+#endif

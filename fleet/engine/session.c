@@ -1,0 +1,372 @@
+/* Commands on a host, whatever carries them; above them, requests to the helper, which is brought there when it is missing. */
+#include "fleet/engine/link.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <signal.h>
+
+#define DEPLOY_MS    (60 * 1000)
+#define FACTS_MS     (60 * 1000)
+#define WRITE_BYTES  (64u << 10)
+#define WRITES_A_TURN 8 /* then what comes back */
+
+/* ---- a command ---- */
+
+/* The next bytes of what it reads. `head` holds a frame's head. */
+static size_t command_input(const struct link_command *command, char head[HELPER_FRAME_HEAD], const char **bytes)
+{
+	uint64_t left = command->input_bytes - command->fed;
+	size_t n;
+
+	if (command->request)
+		n = helper_request_piece(command->request, command->fed, head, bytes);
+	else {
+		n = left < SIZE_MAX ? (size_t)left : SIZE_MAX;
+		*bytes = command->input ? command->input + command->fed : "";
+	}
+	return n < WRITE_BYTES ? n : WRITE_BYTES;
+}
+
+static void command_feed(struct link *link, struct link_command *command)
+{
+	char head[HELPER_FRAME_HEAD];
+
+	for (int i = 0; i < WRITES_A_TURN && command->fed < command->input_bytes; i++) {
+		const char *bytes;
+		size_t n = command_input(command, head, &bytes), written = link->transport->write(link, bytes, n);
+
+		if (!written)
+			return;
+		command->fed += written;
+		command->passed_ms = engine_now_ms();
+	}
+	if (command->fed == command->input_bytes && !command->hold_input && !command->input_closed) {
+		link->transport->end_input(link);
+		command->input_closed = true;
+	}
+}
+
+/* True when `st` says that there is too much of a stream. */
+static bool is_flood(const struct link_command *command, bool is_err, uint64_t limit, const char **stream)
+{
+	const struct spool *out = command->answer ? &command->answer->out : command->out;
+	const struct spool *err = command->answer && !is_err ? &command->answer->err : command->err;
+
+	*stream = err->size >= limit ? "standard error" : "standard output";
+	return out->size >= limit || err->size >= limit || command->received / 4 > limit;
+}
+
+void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
+{
+	uint64_t limit = link->fleet->options.output_bytes_max;
+	struct link_command *command = link->command;
+	enum assay_status st;
+	struct assay_error err;
+	const char *stream;
+
+	if (!command || link->broken)
+		return;
+	command->passed_ms = engine_now_ms();
+	command->received += n;
+	if (!is_err && command->answer)
+		st = helper_answer_add(command->answer, bytes, n, &err);
+	else
+		st = spool_add(is_err ? command->err : command->out, bytes, n, &err);
+	if (st == ASSAY_E_FORMAT)
+		link_fail(link, FLEET_FAILED, "%s", err.text);
+	else if ((st == ASSAY_E_LIMIT || !st) && is_flood(command, is_err, limit, &stream) && (st || command->received / 4 > limit))
+		link_fail(link, FLEET_FAILED, "more than %.4g MiB of %s: cut there, and the connection closed", (double)limit / 1048576,
+			  stream);
+	else if (st)
+		link_fail(link, FLEET_FAILED, "cannot keep its output: %.200s", err.text);
+}
+
+static bool command_late(struct link *link, const struct link_command *command, int64_t deadline_ms)
+{
+	const char *still = link->host->local ? "" : "; it may still run there";
+
+	if (deadline_ms && engine_now_ms() >= deadline_ms)
+		return link_fail(link, FLEET_TIMEOUT, "the command did not end within %.4g s%s", (double)command->timeout_ms / 1000, still);
+	return link_fail(link, FLEET_TIMEOUT, "nothing was heard of the command for %.4g s%s", (double)command->silence_ms / 1000, still);
+}
+
+bool link_command_wait(struct link *link)
+{
+	const struct link_command *command = link->command;
+	int64_t deadline_ms = command->timeout_ms ? command->began_ms + command->timeout_ms : 0, until_ms = deadline_ms;
+	struct pollfd fds[LINK_FDS_MAX];
+	size_t n = link->transport->watch(link, command->fed < command->input_bytes, fds);
+
+	if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms))
+		until_ms = command->passed_ms + command->silence_ms;
+	switch (link_wait(link, fds, n, until_ms)) {
+	case LINK_READY:
+		/* What never ceases to come is late, too. */
+		return !until_ms || engine_now_ms() < until_ms || command_late(link, command, deadline_ms);
+	case LINK_LATE:
+		return command_late(link, command, deadline_ms);
+	default:
+		return link_cancelled(link);
+	}
+}
+
+/* To its end, whatever that is. False when it did not end by itself. */
+static bool command_run(struct link *link, struct link_command *command)
+{
+	const struct transport *transport = link->transport;
+	bool ok;
+
+	if (link->broken)
+		return false;
+	command->began_ms = command->passed_ms = engine_now_ms();
+	command->exit_status = -1;
+	link->command = command;
+	ok = transport->start(link, command->text);
+	while (ok && !command->ended) {
+		command_feed(link, command);
+		ok = transport->read(link) && !link->broken;
+		if (ok && !command->ended)
+			ok = link_command_wait(link);
+	}
+	transport->finish(link, !ok);
+	link->command = NULL;
+	link->result->command_ms = engine_now_ms() - command->began_ms;
+	return ok;
+}
+
+/* What its end means, where no helper tells. */
+static bool command_judge(struct link *link, const struct link_command *command)
+{
+	struct fleet_result *result = link->result;
+
+	result->exit_status = command->exit_status;
+	snprintf(result->signal, sizeof(result->signal), "%s", command->signal);
+	result->message[0] = '\0';
+	if (*command->signal)
+		snprintf(result->message, sizeof(result->message), "ended by signal %s", command->signal);
+	else if (command->exit_status > 0)
+		snprintf(result->message, sizeof(result->message), "exit status %d", command->exit_status);
+	else if (command->exit_status < 0)
+		snprintf(result->message, sizeof(result->message), "the host did not say how the command ended");
+	result->outcome = *result->message ? FLEET_FAILED : FLEET_OK;
+	return result->outcome == FLEET_OK;
+}
+
+bool session_shell(struct session *session, const struct fleet_command *command, struct spool *out, struct spool *err)
+{
+	struct link_command run = { .text = command->command, .input = command->input, .input_bytes = command->input_bytes,
+				    .hold_input = command->hold_input, .timeout_ms = command->timeout_ms,
+				    .silence_ms = command->silence_ms, .out = out, .err = err };
+
+	return command_run(session->link, &run) && command_judge(session->link, &run);
+}
+
+/* ---- the helper ---- */
+
+/* There is no helper on this host and there cannot be one. */
+static bool do_without(struct session *session, const char *reason)
+{
+	free(session->link->without_helper);
+	session->without_helper = session->link->without_helper = mem_string(reason);
+	return session_fail(session, "%s", reason);
+}
+
+/* The first line of what the host said when it could not keep the helper. */
+static bool deploying_failed(struct session *session, const struct spool *said)
+{
+	char text[128], shown[TEXT_SHOWN_BYTES], *reason;
+	struct assay_error err;
+	size_t got = 0;
+
+	if (spool_read(said, 0, text, sizeof(text) - 1, &got, &err))
+		got = 0;
+	text[got] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	reason = mem_format("the helper could not be deployed: %s", *text ? text_shown(text, shown) : "the host did not say why");
+	do_without(session, reason);
+	free(reason);
+	return false;
+}
+
+static bool deploy(struct session *session)
+{
+	uint64_t limit = session->link->fleet->options.output_bytes_max;
+	struct fleet_command command = { .command = helper_command_deploy(), .timeout_ms = DEPLOY_MS };
+	struct spool out, err;
+	bool ok;
+
+	helper_program(&command.input, &command.input_bytes);
+	spool_init(&out, limit);
+	spool_init(&err, limit);
+	ok = session_shell(session, &command, &out, &err) || (!session->link->broken && deploying_failed(session, &err));
+	spool_release(&out);
+	spool_release(&err);
+	return ok;
+}
+
+/* One helper, one request, one answer. *missing: there is no helper. */
+static bool ask_once(struct session *session, const struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer,
+		     bool *missing)
+{
+	struct link *link = session->link;
+	struct spool noise;
+	struct link_command run = { .text = helper_command_run(), .request = request, .input_bytes = helper_request_size(request),
+				    .hold_input = true, .timeout_ms = timeout_ms, .answer = answer, .err = &noise };
+	struct assay_error err;
+	bool ok;
+
+	/* While the helper waits for a lock it says so: one that says nothing hangs. */
+	if (request->lock_wait_ms && timeout_ms) {
+		run.silence_ms = timeout_ms;
+		run.timeout_ms += request->lock_wait_ms;
+	}
+	helper_answer_init(answer, link->fleet->options.output_bytes_max);
+	spool_init(&noise, link->fleet->options.output_bytes_max);
+	ok = command_run(link, &run);
+	*missing = ok && helper_is_missing(answer, run.exit_status);
+	if (ok && !*missing && helper_answer_finish(answer, &err))
+		ok = session_fail(session, "%s", err.text);
+	spool_release(&noise);
+	return ok && !*missing;
+}
+
+bool session_run(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
+{
+	bool missing = false;
+	struct assay_error err;
+
+	if (session->without_helper || helper_request_go(request, &err)) {
+		helper_answer_init(answer, 0);
+		return session_fail(session, "%s", session->without_helper ? session->without_helper : err.text);
+	}
+	if (ask_once(session, request, timeout_ms, answer, &missing))
+		return true;
+	if (!missing || !deploy(session))
+		return false;
+	helper_answer_release(answer);
+	return ask_once(session, request, timeout_ms, answer, &missing) ||
+	       (missing && do_without(session, "the helper was deployed and is still not found"));
+}
+
+/* Linux's names; others by number. */
+static void name_signal(int64_t number, char name[16])
+{
+	const char *abbreviation = number > 0 && number < 65 ? sigabbrev_np((int)number) : NULL;
+
+	if (abbreviation)
+		snprintf(name, 16, "%s", abbreviation);
+	else
+		snprintf(name, 16, "%d", (int)(number & 0xff));
+}
+
+bool session_judge(struct session *session, const struct helper_answer *answer)
+{
+	const struct helper_result *said = &answer->result;
+	struct fleet_result *result = session->result;
+
+	if (answer->refusal)
+		return session_fail(session, "%s", answer->refusal);
+	result->exit_status = (int)said->exit_status;
+	if (said->signal > 0)
+		name_signal(said->signal, result->signal);
+	if (said->timed_out > 0) {
+		session_fail(session, "the command did not end in time and was killed");
+		result->outcome = FLEET_TIMEOUT;
+		return false;
+	}
+	if (said->signal > 0)
+		return session_fail(session, "ended by SIG%s", result->signal);
+	return said->exit_status <= 0 || session_fail(session, "exit status %" PRId64, said->exit_status);
+}
+
+/* ---- what is asked often ---- */
+
+/* Runs a request that has nothing to be judged but a refusal. */
+static bool ask(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
+{
+	bool ok = session_run(session, request, timeout_ms, answer) && (!answer->refusal || session_fail(session, "%s", answer->refusal));
+
+	helper_request_release(request);
+	return ok;
+}
+
+bool session_facts(struct session *session, struct facts *facts)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	struct assay_error err;
+	bool ok;
+
+	facts_parse("", 0, facts, &err); /* nothing is known */
+	helper_request_init(&request, "facts");
+	ok = ask(session, &request, FACTS_MS, &answer);
+	if (ok && facts_parse(answer.result_text, strlen(answer.result_text), facts, &err))
+		ok = session_fail(session, "%s", err.text);
+	helper_answer_release(&answer);
+	return ok;
+}
+
+bool session_put(struct session *session, const char *path, unsigned mode, const char *bytes, size_t n, int64_t timeout_ms)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	bool ok;
+
+	helper_request_init(&request, "put");
+	helper_request_text(&request, HELPER_PATH, path);
+	helper_request_mode(&request, mode);
+	helper_request_borrow_input(&request, bytes, n);
+	ok = ask(session, &request, timeout_ms, &answer);
+	if (ok && answer.result.bytes != (int64_t)n)
+		ok = session_fail(session, "of %zu bytes %" PRId64 " arrived", n, answer.result.bytes);
+	helper_answer_release(&answer);
+	return ok;
+}
+
+bool session_get(struct session *session, const char *path, int64_t timeout_ms, struct spool *out)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	bool ok;
+
+	helper_request_init(&request, "get");
+	helper_request_text(&request, HELPER_PATH, path);
+	ok = ask(session, &request, timeout_ms, &answer);
+	if (ok && answer.result.bytes != (int64_t)answer.out.size)
+		ok = session_fail(session, "of %" PRId64 " bytes %" PRIu64 " arrived", answer.result.bytes, answer.out.size);
+	*out = answer.out;
+	spool_init(&answer.out, 0);
+	helper_answer_release(&answer);
+	return ok;
+}
+
+/* ---- the way there ---- */
+
+static void link_begin(struct link *link)
+{
+	ASSAY_BUG_IF(link->open);
+	link->open = true;
+	link->deadline_ms = engine_now_ms() + link->fleet->options.connect_timeout_ms;
+}
+
+bool session_open(struct session *session)
+{
+	struct link *link = session->link;
+	int64_t began_ms = engine_now_ms();
+	bool ok;
+
+	link_begin(link);
+	ok = link->transport->open(link);
+	if (ok && !link->host->local)
+		link->result->connect_ms = engine_now_ms() - began_ms;
+	return ok;
+}
+
+bool session_host_key(struct session *session, char **line)
+{
+	*line = NULL;
+	link_begin(session->link);
+	return session->host->local || ssh_ask_host_key(session->link, line);
+}

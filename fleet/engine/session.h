@@ -1,0 +1,79 @@
+/* Many hosts at once, each a straight line: fleet_each() calls one function a host in a thread of its own, and in it the functions
+ * below wait, with a deadline, until the host has answered. A host that dies, hangs, floods its output or lies delays no other.
+ *
+ *	static void look_at(struct session *session, void *context)
+ *	{
+ *		struct look *look = context;
+ *		struct helper_answer answer;
+ *
+ *		if (!session_open(session) || !session_facts(session, &look->facts[session->index]))
+ *			return; // session->result says why
+ *		...
+ *	}
+ *
+ * What returns bool is true when it went well; otherwise session->result says how the host has ended, in one line. Host keys are
+ * strict. Cost: one connection and one thread a host, about 1 ms of client CPU and 100 KB. */
+#ifndef FLEET_ENGINE_SESSION_H
+#define FLEET_ENGINE_SESSION_H
+
+#include "fleet/agent/facts.h"
+#include "fleet/agent/helper_client.h"
+#include "fleet/engine/engine.h"
+
+/* A host while its function runs. */
+struct session {
+	const struct host *host;
+	size_t index;                /* of hosts[] and results[] */
+	struct fleet_result *result; /* ok until something says otherwise */
+	const char *without_helper;  /* why the helper cannot be had on this host, once that is known; else NULL */
+	struct link *link;           /* private */
+};
+
+typedef void (*fleet_function)(struct session *session, void *context);
+
+/* Calls function(session, context) for each host, and returns when all have ended; results[n] are overwritten, in the order of hosts[n],
+ * fleet_result_release() each. At most options->fanout hosts at a time; with options->one_a_box, hosts of one box one after another.
+ * Whatever is still open when a function returns is closed. A status other than ASSAY_OK is a fault of this machine; what happens to
+ * hosts is in their results. Once *options->cancelled is set, every wait ends, hosts that have not ended are failed with the message
+ * "cancelled", and no further host is begun. */
+enum assay_status fleet_each(const struct host *const *hosts, size_t n, const struct fleet_options *options, fleet_function function,
+			     void *context, struct fleet_result *results, struct assay_error *err);
+
+/* What hosts share (the store, counters, the terminal) is touched between these two: one host at a time. Our own work does not count
+ * against anybody's deadline. options->ended is called so, too. */
+void fleet_lock(const struct session *session);
+void fleet_unlock(const struct session *session);
+/* Ends all hosts, as if the user had cancelled: for a fault of our own store. */
+void fleet_stop(const struct session *session);
+
+/* Connects and logs in. */
+bool session_open(struct session *session);
+
+/* Brings the helper there if it is missing, sends the request (without its go) and waits for the answer, timeout_ms at most (0: any time);
+ * what a request with a lock waits for the lock comes on top. True when there is a whole answer: a result or a refusal. *answer is overwritten;
+ * helper_answer_release() it in any case (a host that was cut off leaves a part). */
+bool session_run(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer);
+
+/* How the command of an answer to "run" has ended: true for exit status 0. Otherwise, and after a refusal, the host has failed, with exit
+ * status or signal in the result. */
+bool session_judge(struct session *session, const struct helper_answer *answer);
+
+/* Facts of the host; facts_release() them, after a failure too. */
+bool session_facts(struct session *session, struct facts *facts);
+
+/* Writes a file there: it takes its name when all of it is on the disk. The bytes are not copied. */
+bool session_put(struct session *session, const char *path, unsigned mode, const char *bytes, size_t n, int64_t timeout_ms);
+
+/* Reads a whole file into `out`, which is overwritten; spool_release() it in any case. */
+bool session_get(struct session *session, const char *path, int64_t timeout_ms, struct spool *out);
+
+/* A command of the host's login shell (here: /bin/sh -c), without the helper. Its streams are added to out and err. */
+bool session_shell(struct session *session, const struct fleet_command *command, struct spool *out, struct spool *err);
+
+/* The host's public key, not checked, as a line for known_hosts; free() it. Instead of session_open(). NULL for this machine. */
+bool session_host_key(struct session *session, char **line);
+
+/* This host has failed for a reason of the caller's; a lost connection says more, and stays. Returns false. */
+bool session_fail(struct session *session, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,431 @@
+/* A host behind ssh: a session of libssh on a connected socket. Before the host key is found good, nothing of ours is sent.
+ *
+ * libssh's own waiting cannot be cancelled, so its calls do not block, and ssh_wait() stands between them. libssh 0.10 makes the
+ * descriptor that it was given a blocking one once it is writable (ssh_socket_pollcallback): it is made non-blocking again while the
+ * session is set up. ssh_event_dopoll() handles one read of 4 KiB a call. */
+#include "fleet/engine/link.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/ssh/hostkey.h"
+
+#include <fcntl.h>
+#include <libssh/server.h>
+#include <unistd.h>
+
+/* What libssh can verify. */
+static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256";
+
+#define NO_FILE          "/dev/null/none"
+#define FILE_SHOWN_BYTES 60         /* of known_hosts in a message */
+#define READ_BYTES       4096       /* that libssh reads at a time */
+#define POLLS_A_TURN     32         /* then what is to be sent */
+#define IN_UNFLUSHED_MAX (1u << 20) /* bytes read from a host that does not read our answers */
+
+/* ---- waiting ---- */
+
+bool ssh_is_dead(const struct link *link)
+{
+	return !ssh_is_connected(link->ssh.session) || (ssh_get_status(link->ssh.session) & (SSH_CLOSED | SSH_CLOSED_ERROR));
+}
+
+/* A host that makes us answer without reading the answers would fill our memory: after a while nothing more is read from it. */
+static bool may_read(struct ssh_link *ssh)
+{
+	if (!(ssh_get_status(ssh->session) & SSH_WRITE_PENDING))
+		ssh->in_flushed_bytes = ssh->counted.in_bytes;
+	return ssh->counted.in_bytes - ssh->in_flushed_bytes <= IN_UNFLUSHED_MAX;
+}
+
+/* Handles what has come, without asking once more when a short read says that there is nothing left. */
+static void ssh_pump(struct link *link)
+{
+	struct ssh_link *ssh = &link->ssh;
+
+	for (int i = 0; i < POLLS_A_TURN && !link->broken && may_read(ssh); i++) {
+		uint64_t before = ssh->counted.in_bytes;
+
+		if (ssh_event_dopoll(ssh->event, 0) != SSH_OK || ssh->counted.in_bytes - before < READ_BYTES)
+			return;
+	}
+	if (!may_read(ssh)) /* only to write */
+		ssh_event_dopoll(ssh->event, 0);
+}
+
+static size_t ssh_watch(struct link *link, bool to_write, struct pollfd *fds)
+{
+	struct ssh_link *ssh = &link->ssh;
+	/* Where the host's window is closed, what opens it is something that comes. */
+	bool writes = (ssh_get_poll_flags(ssh->session) & SSH_WRITE_PENDING) ||
+		      (to_write && ssh->channel && !ssh->closed && ssh_channel_window_size(ssh->channel) > 0);
+
+	fds[0] = (struct pollfd){ .fd = ssh_get_fd(ssh->session), .events = (short)((may_read(ssh) ? POLLIN : 0) | (writes ? POLLOUT : 0)) };
+	return 1;
+}
+
+bool ssh_wait(struct link *link, const char *what)
+{
+	struct pollfd fds[LINK_FDS_MAX];
+	size_t n = ssh_watch(link, false, fds);
+
+	switch (link_wait(link, fds, n, link->deadline_ms)) {
+	case LINK_READY:
+		if (engine_now_ms() < link->deadline_ms) {
+			ssh_pump(link);
+			return true;
+		}
+		break;
+	case LINK_CANCELLED:
+		return link_cancelled(link);
+	default:
+		break;
+	}
+	if (link->ssh.jump && strcmp(what, "login") != 0)
+		return jump_explain(link, "no answer in time");
+	return link_fail(link, FLEET_UNREACHABLE, "no %s within %.3g s", what, (double)link->fleet->options.connect_timeout_ms / 1000);
+}
+
+/* Before there is a session nothing was run on the host; afterwards something may have been. */
+bool ssh_broken(struct link *link, const char *while_what)
+{
+	const char *text = ssh_get_error(link->ssh.session);
+	bool greeted = ssh_get_serverbanner(link->ssh.session);
+
+	if (link->broken) /* its output was too much */
+		return false;
+	if (link->command)
+		return link_fail(link, FLEET_FAILED, "the connection was lost %s: %.120s", while_what, text);
+	if (link->ssh.jump)
+		return jump_explain(link, text);
+	if (strstr(text, "no match for method server host key"))
+		return link_fail(link, FLEET_HOSTKEY, "it has no host key of a kind that is known or can be checked: %.120s", text);
+	if (!greeted && strstr(text, "Socket error"))
+		return link_fail(link, FLEET_UNREACHABLE, "port %d has closed the connection without a word of ssh", link->ssh.port);
+	if (!greeted)
+		return link_fail(link, FLEET_UNREACHABLE, "what answers on port %d does not speak ssh", link->ssh.port);
+	return link_fail(link, FLEET_UNREACHABLE, "the connection ended %s: %.120s", while_what, text);
+}
+
+/* ---- the session ---- */
+
+/* Requests of the host (to open a channel, to forward something) are all refused at once; without this libssh keeps them for ever. */
+static int refuse(ssh_session session, ssh_message message, void *user)
+{
+	(void)session, (void)message, (void)user;
+	return 1;
+}
+
+static bool set_options(struct link *link, int fd)
+{
+	const struct ssh_link *ssh = &link->ssh;
+	struct fleet *fleet = link->fleet;
+	const bool no = false;
+	char *algorithms;
+	bool ok;
+
+	pthread_mutex_lock(&fleet->inner);
+	algorithms = known_hosts_algorithms(fleet->options.known, ssh->address, ssh->port, offered);
+	pthread_mutex_unlock(&fleet->inner);
+	/* Neither ~/.ssh/config nor known_hosts is libssh's to read: it would do so for every host. Nor is it to look for our home. */
+	ok = !ssh_options_set(ssh->session, SSH_OPTIONS_PROCESS_CONFIG, &no) &&
+	     !ssh_options_set(ssh->session, SSH_OPTIONS_SSH_DIR, fleet->home) &&
+	     !ssh_options_set(ssh->session, SSH_OPTIONS_KNOWNHOSTS, NO_FILE) &&
+	     !ssh_options_set(ssh->session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, NO_FILE) &&
+	     !ssh_options_set(ssh->session, SSH_OPTIONS_HOST, "host") && !ssh_options_set(ssh->session, SSH_OPTIONS_USER, ssh->user) &&
+	     !ssh_options_set(ssh->session, SSH_OPTIONS_HOSTKEYS, algorithms) && !ssh_options_set(ssh->session, SSH_OPTIONS_FD, &fd);
+	free(algorithms);
+	return ok;
+}
+
+static bool session_begin(struct link *link, int fd)
+{
+	struct ssh_link *ssh = &link->ssh;
+
+	ssh->session = ssh_new();
+	ssh->event = ssh_event_new();
+	if (!ssh->session || !ssh->event || !set_options(link, fd)) {
+		close(fd);
+		return link_fail(link, FLEET_UNREACHABLE, "cannot set up a session: %s",
+				 ssh->session ? ssh_get_error(ssh->session) : "no memory");
+	}
+	ssh_set_blocking(ssh->session, 0);
+	ssh_set_message_callback(ssh->session, refuse, NULL);
+	ssh_set_counters(ssh->session, &ssh->counted, &ssh->counted_raw);
+	return true;
+}
+
+static bool exchange_keys(struct link *link)
+{
+	struct ssh_link *ssh = &link->ssh;
+	int rc = ssh_connect(ssh->session);
+
+	if (rc != SSH_ERROR)
+		ssh_event_add_session(ssh->event, ssh->session);
+	for (; rc == SSH_AGAIN && !ssh_is_dead(link); rc = ssh_connect(ssh->session)) {
+		int fd = ssh_get_fd(ssh->session);
+
+		if (fd >= 0)
+			fcntl(fd, F_SETFL, O_NONBLOCK);
+		if (!ssh_wait(link, ssh_get_serverbanner(ssh->session) ? "key exchange" : "word of ssh"))
+			return false;
+	}
+	if (rc != SSH_OK)
+		return ssh_broken(link, "while the session was set up");
+	fcntl(ssh_get_fd(ssh->session), F_SETFL, O_NONBLOCK);
+	return true;
+}
+
+/* ---- the host key ---- */
+
+static bool host_key(struct link *link, struct hostkey *out)
+{
+	ssh_key key = NULL;
+	char *text = NULL;
+	bool ok = ssh_get_server_publickey(link->ssh.session, &key) == SSH_OK && ssh_pki_export_pubkey_base64(key, &text) == SSH_OK &&
+		  hostkey_from_base64(text, out);
+
+	ssh_key_free(key);
+	ssh_string_free_char(text);
+	return ok || link_fail(link, FLEET_HOSTKEY, "its key cannot be read");
+}
+
+static bool refuse_host(struct link *link, enum known_hosts_answer answer, const struct hostkey *key, const char *file, size_t line)
+{
+	const char *name = link->host->name;
+
+	file = text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES);
+	switch (answer) {
+	case KNOWN_HOSTS_UNKNOWN:
+		return link_fail(link, FLEET_HOSTKEY, "its key %s is not known: compare it, then 'assay fleet trust -w %.60s'", key->shown,
+				 name);
+	case KNOWN_HOSTS_CHANGED:
+		return link_fail(link, FLEET_HOSTKEY,
+				 "its key %s is not that of %s:%zu: find out why (installed anew? another machine?), then 'assay "
+				 "fleet trust --replace -w %.40s'",
+				 key->shown, file, line, name);
+	case KNOWN_HOSTS_REVOKED:
+		return link_fail(link, FLEET_HOSTKEY, "its key %s is revoked (%s:%zu): the host needs a new one", key->shown, file, line);
+	case KNOWN_HOSTS_ONLY_AUTHORITY:
+		return link_fail(link, FLEET_HOSTKEY,
+				 "only an authority is known (%s:%zu), and certificates of hosts are not checked: compare its key %s, "
+				 "then 'assay fleet trust -w %.30s'",
+				 file, line, key->shown, name);
+	case KNOWN_HOSTS_OK:
+		break;
+	}
+	return true;
+}
+
+static bool check_host_key(struct link *link)
+{
+	struct fleet *fleet = link->fleet;
+	enum known_hosts_answer answer;
+	const char *file = NULL;
+	struct hostkey key;
+	size_t line = 0;
+	bool ok;
+
+	if (!host_key(link, &key))
+		return false;
+	pthread_mutex_lock(&fleet->inner);
+	answer = known_hosts_ask(fleet->options.known, link->ssh.address, link->ssh.port, key.type, key.blob, key.n, &file, &line);
+	pthread_mutex_unlock(&fleet->inner);
+	ok = refuse_host(link, answer, &key, file, line);
+	hostkey_release(&key);
+	return ok;
+}
+
+/* ---- open, close ---- */
+
+static bool ssh_greet(struct link *link)
+{
+	int fd;
+
+	link->ssh = (struct ssh_link){ .jump_err = -1, .notes = BUF_INIT };
+	if (!target_describe(link))
+		return false;
+	fd = dial(link);
+	return fd >= 0 && session_begin(link, fd) && exchange_keys(link);
+}
+
+bool ssh_ask_host_key(struct link *link, char **line)
+{
+	struct hostkey key;
+
+	if (!ssh_greet(link) || !host_key(link, &key))
+		return false;
+	*line = known_hosts_line(link->ssh.address, link->ssh.port, key.type, key.blob, key.n);
+	hostkey_release(&key);
+	return true;
+}
+
+static bool ssh_open(struct link *link)
+{
+	return ssh_greet(link) && check_host_key(link) && ssh_login(link);
+}
+
+static void ssh_close(struct link *link)
+{
+	struct ssh_link *ssh = &link->ssh;
+
+	if (!link->open)
+		return;
+	if (ssh->session) {
+		ssh_silent_disconnect(ssh->session); /* closes the descriptor; ssh_disconnect() alone would not */
+		if (ssh->event)
+			ssh_event_remove_session(ssh->event, ssh->session);
+	}
+	ssh_event_free(ssh->event);
+	ssh_free(ssh->session); /* and its channels */
+	jump_release(link);
+	target_release(link);
+	buf_release(&ssh->notes);
+}
+
+/* ---- commands: a channel for each ---- */
+
+static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_t n, int is_err, void *user)
+{
+	struct link *link = user;
+
+	(void)session;
+	if (channel == link->ssh.channel)
+		link_output(link, is_err, data, n);
+	return (int)n; /* all of it, also what is not kept: libssh would hold it in memory */
+}
+
+static void on_exit_status(ssh_session session, ssh_channel channel, int status, void *user)
+{
+	struct link *link = user;
+
+	(void)session;
+	if (channel == link->ssh.channel)
+		link->command->exit_status = status & 0xff;
+}
+
+static void on_exit_signal(ssh_session session, ssh_channel channel, const char *name, int core, const char *text, const char *language,
+			   void *user)
+{
+	struct link *link = user;
+	char *signal;
+
+	(void)session, (void)core, (void)text, (void)language;
+	if (channel != link->ssh.channel)
+		return;
+	signal = link->command->signal;
+	snprintf(signal, sizeof(link->command->signal), "%s", name && *name ? name : "?");
+	link_make_printable(signal);
+}
+
+static void on_close(ssh_session session, ssh_channel channel, void *user)
+{
+	struct link *link = user;
+
+	(void)session;
+	if (channel == link->ssh.channel)
+		link->ssh.closed = true;
+}
+
+static bool link_channel_new(struct link *link)
+{
+	struct ssh_link *ssh = &link->ssh;
+
+	ssh->closed = false;
+	ssh->channel = ssh_channel_new(ssh->session);
+	if (!ssh->channel)
+		return link_fail(link, FLEET_FAILED, "no memory for a channel");
+	if (ssh->callbacks.size == 0) {
+		ssh->callbacks.userdata = link;
+		ssh->callbacks.channel_data_function = on_data;
+		ssh->callbacks.channel_exit_status_function = on_exit_status;
+		ssh->callbacks.channel_exit_signal_function = on_exit_signal;
+		ssh->callbacks.channel_close_function = on_close;
+		ssh_callbacks_init(&ssh->callbacks);
+	}
+	ssh_set_channel_callbacks(ssh->channel, &ssh->callbacks);
+	return true;
+}
+
+/* Until the host has answered a request of ours; `denied` says what it does not want. */
+static bool proceed(struct link *link, int rc, bool *again, const char *denied)
+{
+	*again = false;
+	if (rc == SSH_OK)
+		return true;
+	if (ssh_is_dead(link))
+		return ssh_broken(link, "while the command was started");
+	if (rc != SSH_AGAIN)
+		return link_fail(link, FLEET_FAILED, "the host %s: %.120s", denied, ssh_get_error(link->ssh.session));
+	*again = true;
+	return link_command_wait(link);
+}
+
+static bool ssh_start(struct link *link, const char *text)
+{
+	struct ssh_link *ssh = &link->ssh;
+	bool ok = link_channel_new(link), again = true;
+
+	while (ok && again) {
+		ssh_pump(link);
+		ok = proceed(link, ssh_channel_open_session(ssh->channel), &again, "opens no channel");
+	}
+	again = true;
+	while (ok && again) {
+		ok = proceed(link, ssh_channel_request_exec(ssh->channel, text), &again, "runs no commands");
+		if (ok && again)
+			ssh_pump(link);
+	}
+	return ok;
+}
+
+/* Input goes out as fast as the host takes it: no more than its window, and only while nothing of before waits in our memory. */
+static size_t ssh_write(struct link *link, const char *bytes, size_t n)
+{
+	struct ssh_link *ssh = &link->ssh;
+	size_t window;
+	int written;
+
+	if (ssh->closed || ssh_is_dead(link))
+		return 0;
+	window = ssh_channel_window_size(ssh->channel);
+	n = n < window ? n : window;
+	if (n == 0 || (ssh_get_status(ssh->session) & SSH_WRITE_PENDING))
+		return 0;
+	written = ssh_channel_write(ssh->channel, bytes, (uint32_t)n);
+	return written > 0 ? (size_t)written : 0;
+}
+
+static void ssh_end_input(struct link *link)
+{
+	if (!link->ssh.closed)
+		ssh_channel_send_eof(link->ssh.channel);
+}
+
+static bool ssh_read(struct link *link)
+{
+	ssh_pump(link);
+	link->command->ended = link->ssh.closed;
+	return link->ssh.closed || !ssh_is_dead(link) || ssh_broken(link, "while the command ran");
+}
+
+/* ssh_channel_close() gives up after its end of file when that cannot be sent at once, and says AGAIN; without the second call the
+ * host would keep the channel, and refuse new ones after MaxSessions of them. */
+static void ssh_finish(struct link *link, bool stop)
+{
+	struct ssh_link *ssh = &link->ssh;
+	ssh_channel channel = ssh->channel;
+
+	if (!channel)
+		return;
+	if (stop && !ssh->closed && !ssh_is_dead(link)) {
+		/* A program that ends with its input gets to end what it has started. */
+		ssh_channel_request_send_signal(channel, link->command->hold_input ? "TERM" : "KILL");
+		ssh_event_dopoll(ssh->event, 0); /* what does not go out now is lost: not every host listens to it anyway */
+	}
+	if (!stop && ssh_channel_close(channel) != SSH_OK)
+		ssh_channel_close(channel);
+	ssh->channel = NULL; /* callbacks from here on are about nothing of ours */
+	ssh_channel_free(channel);
+}
+
+const struct transport ssh_transport = { ssh_open, ssh_start, ssh_write, ssh_end_input, ssh_read, ssh_watch, ssh_finish, ssh_close };

@@ -1,0 +1,358 @@
+/* Authentication by public key: files that the user has named, then the agent, then the default files (which come only where none is
+ * named). Never a password, never a question. */
+#include "fleet/engine/link.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define KEY_BYTES_MAX    (64u << 10)
+#define PATH_SHOWN_BYTES 80
+#define ASK_MS           1000
+#define SIGN_MS          5000
+#define AGENT_BYTES_MAX  (256u << 10) /* of a message, as OpenSSH */
+#define AGENT_KEYS_MAX   2048         /* as OpenSSH */
+
+#define AGENT_REQUEST_IDENTITIES 11
+#define AGENT_IDENTITIES_ANSWER  12
+
+/* ---- private keys in files, each read once ---- */
+
+/* libssh asks for a passphrase: there is nobody to type one. */
+static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, int verify, void *asked)
+{
+	(void)prompt, (void)buf, (void)len, (void)echo, (void)verify;
+	*(bool *)asked = true;
+	return -1;
+}
+
+static void key_import(struct key_file *file, const char *text)
+{
+	const char *shown = text_path_end(file->path, PATH_SHOWN_BYTES);
+	bool asked = false;
+
+	if (ssh_pki_import_privkey_base64(text, NULL, note_passphrase, &asked, &file->key) == SSH_OK)
+		return;
+	file->key = NULL;
+	if (asked)
+		snprintf(file->reason, sizeof(file->reason), "'%s' has a passphrase: start an agent and 'ssh-add %s'", shown, shown);
+	else
+		snprintf(file->reason, sizeof(file->reason), "'%s' is not a private key that can be read", shown);
+}
+
+/* As OpenSSH: a key of ours that others can read is not used. */
+static bool key_is_private(struct key_file *file)
+{
+	const char *shown = text_path_end(file->path, PATH_SHOWN_BYTES);
+	struct stat info;
+
+	if (stat(file->path, &info)) {
+		file->absent = errno == ENOENT || errno == ENOTDIR;
+		snprintf(file->reason, sizeof(file->reason), "'%s': %s", shown, strerror(errno));
+		return false;
+	}
+	if (info.st_uid == geteuid() && (info.st_mode & 077)) {
+		snprintf(file->reason, sizeof(file->reason), "'%s' can be read by others: 'chmod 600 %s'", shown, shown);
+		return false;
+	}
+	return true;
+}
+
+static struct key_file *key_read(const char *path)
+{
+	struct key_file *file = mem_new(1, sizeof(*file));
+	struct buf text = BUF_INIT;
+	struct assay_error err;
+
+	file->path = mem_string(path);
+	if (key_is_private(file)) {
+		if (file_read(path, KEY_BYTES_MAX, &text, &err))
+			snprintf(file->reason, sizeof(file->reason), "%.200s", err.text);
+		else
+			key_import(file, text.bytes ? text.bytes : "");
+	}
+	if (text.bytes)
+		explicit_bzero(text.bytes, text.capacity);
+	buf_release(&text);
+	return file;
+}
+
+static const struct key_file *key_file_get(struct fleet *fleet, const char *path)
+{
+	const struct key_file *file = NULL;
+
+	pthread_mutex_lock(&fleet->inner);
+	for (size_t i = 0; i < fleet->n_keys && !file; i++) {
+		if (strcmp(fleet->keys[i]->path, path) == 0)
+			file = fleet->keys[i];
+	}
+	if (!file) {
+		fleet->keys = mem_grow(fleet->keys, fleet->n_keys, &fleet->keys_capacity, sizeof(*fleet->keys));
+		file = fleet->keys[fleet->n_keys++] = key_read(path);
+	}
+	pthread_mutex_unlock(&fleet->inner);
+	return file;
+}
+
+void key_files_release(struct fleet *fleet)
+{
+	for (size_t i = 0; i < fleet->n_keys; i++) {
+		ssh_key_free(fleet->keys[i]->key);
+		free(fleet->keys[i]->path);
+		free(fleet->keys[i]);
+	}
+	free(fleet->keys);
+}
+
+/* ---- the agent of SSH_AUTH_SOCK ---- */
+
+static int agent_connect(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const char *path = getenv("SSH_AUTH_SOCK");
+	int fd;
+
+	if (!path || !*path || strlen(path) >= sizeof(address.sun_path))
+		return -1;
+	memcpy(address.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof(address))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Reads exactly n bytes; until_ms 0: whenever they come. */
+static bool read_until(int fd, unsigned char *bytes, size_t n, int64_t until_ms)
+{
+	while (n) {
+		struct pollfd ready = { .fd = fd, .events = POLLIN };
+		int64_t left = until_ms ? until_ms - engine_now_ms() : -1;
+		ssize_t got;
+
+		if ((until_ms && left <= 0) || (poll(&ready, 1, (int)left) < 0 && errno != EINTR))
+			return false;
+		got = recv(fd, bytes, n, 0);
+		if (got > 0) {
+			bytes += got;
+			n -= (size_t)got;
+		} else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool send_all(int fd, const unsigned char *bytes, size_t n)
+{
+	return send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n;
+}
+
+static uint32_t number_at(const unsigned char *bytes)
+{
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+/* The beginning of the answer is enough: length, kind, number of keys. */
+static bool agent_count_keys(int fd, size_t *n_keys)
+{
+	static const unsigned char request[] = { 0, 0, 0, 1, AGENT_REQUEST_IDENTITIES };
+	unsigned char answer[9];
+
+	if (!send_all(fd, request, sizeof(request)) || !read_until(fd, answer, sizeof(answer), engine_now_ms() + ASK_MS) ||
+	    answer[4] != AGENT_IDENTITIES_ANSWER)
+		return false;
+	*n_keys = number_at(answer + 5);
+	return *n_keys <= AGENT_KEYS_MAX;
+}
+
+void agent_look(struct fleet *fleet)
+{
+	const char *path = getenv("SSH_AUTH_SOCK"), *what = "";
+	int fd;
+
+	if (!path || !*path)
+		return;
+	fd = agent_connect();
+	if (fd < 0)
+		what = "the agent of SSH_AUTH_SOCK cannot be reached";
+	else if (!agent_count_keys(fd, &fleet->n_agent_keys))
+		what = "the agent of SSH_AUTH_SOCK does not answer";
+	else if (fleet->n_agent_keys == 0)
+		what = "the agent holds no keys";
+	snprintf(fleet->agent_reason, sizeof(fleet->agent_reason), "%s", what);
+	if (*what)
+		fleet->n_agent_keys = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* libssh waits for the agent for ever. So what it talks to is this thread, which hands messages on, one after another, and closes both ends
+ * when the agent takes too long. */
+struct agent_guard {
+	int ours, agent;
+	int64_t until_ms;
+	bool late;
+};
+
+/* One message from `from` to `to`, with its length in front. */
+static bool pass_on(int from, int to, int64_t until_ms)
+{
+	unsigned char head[4], *bytes;
+	uint32_t n;
+	bool ok;
+
+	if (!read_until(from, head, sizeof(head), until_ms))
+		return false;
+	n = number_at(head);
+	if (n > AGENT_BYTES_MAX)
+		return false;
+	bytes = mem_new((size_t)n + 4, 1);
+	memcpy(bytes, head, 4);
+	ok = read_until(from, bytes + 4, n, until_ms) && send_all(to, bytes, (size_t)n + 4);
+	free(bytes);
+	return ok;
+}
+
+static void *agent_guard_work(void *argument)
+{
+	struct agent_guard *guard = argument;
+
+	while (pass_on(guard->ours, guard->agent, 0)) {
+		int64_t latest_ms = engine_now_ms() + SIGN_MS;
+
+		if (pass_on(guard->agent, guard->ours, guard->until_ms < latest_ms ? guard->until_ms : latest_ms))
+			continue;
+		guard->late = true;
+		break;
+	}
+	close(guard->ours);
+	close(guard->agent);
+	return NULL;
+}
+
+/* ---- logging in ---- */
+
+static void note(struct link *link, const char *text)
+{
+	if (*text)
+		buf_format(&link->ssh.notes, "; %s", text);
+}
+
+enum tried { TRIED_ACCEPTED, TRIED_REFUSED, TRIED_FAILED };
+
+/* What the answer to a key means. */
+static enum tried judge_answer(struct link *link, int rc)
+{
+	const char *text;
+
+	if (rc == SSH_AUTH_SUCCESS)
+		return TRIED_ACCEPTED;
+	if (rc == SSH_AUTH_PARTIAL) {
+		link_fail(link, FLEET_AUTH, "the host takes the key of '%s', but wants a password or something else as well", link->ssh.user);
+		return TRIED_FAILED;
+	}
+	if (!ssh_is_dead(link))
+		return TRIED_REFUSED;
+	text = ssh_get_error(link->ssh.session);
+	if (strstr(text, "uthentication failures")) /* the host counts the keys that it refuses */
+		link_fail(link, FLEET_AUTH, "too many keys for user '%s': name the right one with identity_file", link->ssh.user);
+	else
+		ssh_broken(link, "during authentication");
+	return TRIED_FAILED;
+}
+
+static enum tried try_key(struct link *link, ssh_key key)
+{
+	for (;;) {
+		int rc = ssh_is_dead(link) ? SSH_AUTH_ERROR : ssh_userauth_publickey(link->ssh.session, NULL, key);
+
+		if (rc != SSH_AUTH_AGAIN)
+			return judge_answer(link, rc);
+		if (!ssh_wait(link, "login"))
+			return TRIED_FAILED;
+	}
+}
+
+static enum tried try_agent_keys(struct link *link)
+{
+	for (;;) {
+		int rc = ssh_is_dead(link) ? SSH_AUTH_ERROR : ssh_userauth_agent(link->ssh.session, NULL);
+
+		if (rc != SSH_AUTH_AGAIN)
+			return judge_answer(link, rc);
+		if (!ssh_wait(link, "login"))
+			return TRIED_FAILED;
+	}
+}
+
+static enum tried try_agent(struct link *link)
+{
+	struct agent_guard guard = { .agent = agent_connect(), .until_ms = link->deadline_ms };
+	int ends[2] = { -1, -1 };
+	enum tried tried;
+	pthread_t thread;
+
+	if (guard.agent < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+		note(link, "the agent cannot be reached");
+		if (guard.agent >= 0)
+			close(guard.agent);
+		return TRIED_REFUSED;
+	}
+	guard.ours = ends[1];
+	if (ssh_set_agent_socket(link->ssh.session, ends[0]) != SSH_OK || fleet_thread(&thread, agent_guard_work, &guard)) {
+		close(guard.ours);
+		close(guard.agent);
+		note(link, "the agent cannot be reached");
+		return TRIED_REFUSED;
+	}
+	tried = try_agent_keys(link);
+	shutdown(ends[0], SHUT_RDWR); /* the session closes it */
+	pthread_join(thread, NULL);
+	if (guard.late)
+		note(link, "the agent of SSH_AUTH_SOCK has stopped answering");
+	return tried;
+}
+
+static enum tried try_file(struct link *link, const char *path, bool *any)
+{
+	const struct key_file *file = key_file_get(link->fleet, path);
+
+	if (file->key) {
+		*any = true;
+		return try_key(link, file->key);
+	}
+	if (!file->absent || link->ssh.identities_named)
+		note(link, file->reason);
+	return TRIED_REFUSED;
+}
+
+bool ssh_login(struct link *link)
+{
+	const struct ssh_link *ssh = &link->ssh;
+	bool any = false, agent = link->fleet->n_agent_keys > 0;
+	size_t steps = ssh->n_identities + 1, agent_at = ssh->identities_named ? ssh->n_identities : 0;
+	enum tried tried = TRIED_REFUSED;
+
+	for (size_t i = 0; i < steps && tried == TRIED_REFUSED; i++) {
+		if (i != agent_at) {
+			tried = try_file(link, ssh->identities[i - (i > agent_at)], &any);
+		} else if (agent) {
+			any = true;
+			tried = try_agent(link);
+		} else {
+			note(link, link->fleet->agent_reason);
+		}
+	}
+	if (tried == TRIED_REFUSED)
+		link_fail(link, FLEET_AUTH, "%s '%s'%s", any ? "none of the keys is accepted for user" : "no key for user", ssh->user,
+			  ssh->notes.bytes ? ssh->notes.bytes : "");
+	return tried == TRIED_ACCEPTED;
+}
