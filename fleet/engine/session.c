@@ -201,6 +201,7 @@ static bool deploy(struct session *session)
 	spool_init(&out, limit);
 	spool_init(&err, limit);
 	ok = session_shell(session, &command, &out, &err) || (!session->link->broken && deploying_failed(session, &err));
+	session->result->exit_status = -1; /* that was not the caller's command */
 	spool_release(&out);
 	spool_release(&err);
 	return ok;

@@ -250,7 +250,7 @@ what='wrong usage'
 fleet exec
 refused 2 'there is no command'
 fleet exec --fanout 0 -- true
-refused 2 '--fanout is a number from 1 to'
+refused 2 '--fanout must be a whole number from 1 to'
 fleet exec --timeout -1 -- true
 refused 2 '--timeout is a number of seconds'
 fleet exec -w node9 -- true
