@@ -1,8 +1,8 @@
 /* assay samples, assay samples prune */
+#include "base/clock.h"
 #include "base/command.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/measure.h"
 #include "fleet/lab/lab.h"
 #include "runs/cmd.h"
 #include "runs/inside/samples/sample_files.h"
@@ -442,7 +442,7 @@ static enum assay_status samples_prune_run(struct lab *lab, void *arguments, str
 {
 	const struct prune_arguments *a = arguments;
 	struct sample_pruned pruned;
-	enum assay_status st = sample_keep_prune(lab, measure_now_ms() - (int64_t)(a->days * DAY_MS), &pruned, err);
+	enum assay_status st = sample_keep_prune(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), &pruned, err);
 
 	if (st)
 		return st;

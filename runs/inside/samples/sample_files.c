@@ -150,21 +150,14 @@ enum assay_status sample_keep_file(const struct lab *lab, const void *bytes, siz
 enum assay_status sample_keep_rows(struct store *store, const struct sample_keep_place *place, const struct sample_kept *kept, size_t n,
 				   struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_prepare(store,
-			  "INSERT OR IGNORE INTO sample_file (plan, machine, version, input, repetition, pack, hash, bytes, "
-			  "back_end, hardware_type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			  &stmt, err);
+	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < n; i++) {
-		bool row;
-
-		store_bind(stmt, "ttttiititt", place->plan, place->machine, place->version, place->input, place->repetition, kept[i].pack,
-			   kept[i].hash, kept[i].bytes, samples_back_end_name(kept[i].back_end), place->hardware_type);
-		st = store_step(store, stmt, &row, err);
-	}
-	sqlite3_finalize(stmt);
+	for (size_t i = 0; !st && i < n; i++)
+		st = store_do(store, err,
+			      "INSERT OR IGNORE INTO sample_file (plan, machine, version, input, repetition, pack, hash, bytes, back_end, "
+			      "hardware_type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			      "ttttiititt", place->plan, place->machine, place->version, place->input, place->repetition, kept[i].pack,
+			      kept[i].hash, kept[i].bytes, samples_back_end_name(kept[i].back_end), place->hardware_type);
 	return st;
 }
 
@@ -257,19 +250,13 @@ enum assay_status sample_keep_sweep(struct lab *lab, size_t *n, struct assay_err
 static enum assay_status mark_before(struct store *store, int64_t before_ms, struct sample_pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = true;
 	enum assay_status st =
-	    store_prepare(store,
-			  "UPDATE sample_file SET pruned = 1 WHERE pruned = 0 AND (plan, machine, version, input, repetition) IN "
-			  "(SELECT plan, machine, version, input, repetition FROM execution WHERE taken_ms < ?) RETURNING bytes",
-			  &stmt, err);
+	    store_ask(store, &stmt, err,
+		      "UPDATE sample_file SET pruned = 1 WHERE pruned = 0 AND (plan, machine, version, input, repetition) IN "
+		      "(SELECT plan, machine, version, input, repetition FROM execution WHERE taken_ms < ?) RETURNING bytes",
+		      "i", before_ms);
 
-	if (!st)
-		store_bind(stmt, "i", before_ms);
-	while (!st && row) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err)) {
 		out->files++;
 		out->bytes += sqlite3_column_int64(stmt, 0);
 	}
@@ -351,16 +338,11 @@ enum assay_status sample_files_list(struct store *store, const char *application
 	struct sample_file *files = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0, count = 0;
-	bool row = true;
-	enum assay_status st = store_prepare(store, select_rows, &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err, select_rows, "tt", application, version);
 
-	if (!st)
-		store_bind(stmt, "tt", application, version);
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (!st && row)
-			st = row_check(store, stmt, err);
-		if (st || !row)
+	while (store_next(store, stmt, &st, err)) {
+		st = row_check(store, stmt, err);
+		if (st)
 			break;
 		files = mem_grow(files, count, &capacity, sizeof(*files));
 		row_read(stmt, &files[count++]);
