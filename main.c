@@ -31,7 +31,7 @@ static const struct command *const commands[] = {
 	OLD("fleet get", "copy a file of many hosts into a directory here", cmd_fleet_get),
 	OLD("fleet exec", "run a command on many hosts at once", cmd_fleet_exec),
 	HEADING("What the machines are"),
-	OLD("fingerprint run", "measure machines with a battery of stressors", cmd_fingerprint_run),
+	&fingerprint_run_command,
 	&fingerprint_show_command,
 	&fingerprint_diff_command,
 	&catalog_list_command,

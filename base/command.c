@@ -323,9 +323,13 @@ static void parse_options(struct parser *p, int argc, char **argv)
 	for (size_t i = 0; i < p->n; i++) {
 		const struct cli_option *o = &p->options[i];
 
-		table[i] = (struct option){ o->name, o->value ? required_argument : no_argument, NULL, 256 + (int)i };
+		table[i] = (struct option){ o->name,
+					    o->implied ? optional_argument
+					    : o->value ? required_argument
+						       : no_argument,
+					    NULL, 256 + (int)i };
 		if (o->letter)
-			buf_format(&letters, "%c%s", o->letter, o->value ? ":" : "");
+			buf_format(&letters, "%c%s", o->letter, o->implied ? "::" : o->value ? ":" : "");
 	}
 	opterr = 0;
 	optind = 1;
@@ -343,7 +347,7 @@ static void parse_options(struct parser *p, int argc, char **argv)
 		}
 		p->given[i] = true;
 		shown = mem_format("--%s", p->options[i].name);
-		store(&p->options[i], optarg, shown, p->arguments);
+		store(&p->options[i], optarg ? optarg : p->options[i].implied, shown, p->arguments);
 		free(shown);
 	}
 	buf_release(&letters);

@@ -56,7 +56,8 @@ struct cli_option {
 	double least, most;	    /* CLI_TYPE_REAL */
 	const char *const *choices; /* CLI_TYPE_CHOICE: ends with NULL */
 	enum assay_status (*parse)(const char *text, void *to, struct assay_error *err); /* the error says what is wrong with the text */
-	bool required; /* of an option: it must be given; of a word: it may not be left out */
+	const char *implied; /* the value when the option is given without one; NULL: it needs one */
+	bool required;	     /* of an option: it must be given; of a word: it may not be left out */
 };
 
 /* clang-format off */

@@ -50,7 +50,7 @@ static void add_option_name(const struct cli_option *o, struct buf *out)
 	buf_format(out, o->letter ? "-%c, " : "    ", o->letter);
 	buf_format(out, "--%s", o->name);
 	if (o->value)
-		buf_format(out, "=%s", o->value);
+		buf_format(out, o->implied ? "[=%s]" : "=%s", o->value);
 }
 
 static void add_option_help(const struct cli_option *o, struct buf *out)
@@ -127,8 +127,10 @@ static void add_roff_option(const struct cli_option *o, struct buf *out)
 	buf_text(out, "\\-\\-");
 	add_roff(o->name, false, out);
 	if (o->value) {
-		buf_text(out, "\\fR=\\fI");
+		buf_text(out, o->implied ? "\\fR[=\\fI" : "\\fR=\\fI");
 		add_roff(o->value, false, out);
+		if (o->implied)
+			buf_text(out, "\\fR]");
 	}
 	buf_text(out, "\n");
 	add_roff(o->help, true, out);
@@ -281,7 +283,7 @@ static void fish_option(const char *condition, const struct cli_option *o, struc
 	buf_format(out, "complete -c assay -n '%s' -l %s", condition, o->name);
 	if (o->letter)
 		buf_format(out, " -s %c", o->letter);
-	if (o->value)
+	if (o->value && !o->implied)
 		buf_text(out, " -r");
 	if (o->type == CLI_TYPE_CHOICE) {
 		buf_text(out, " -f -a '");

@@ -1,89 +1,22 @@
+/* assay fingerprint run */
 #include "base/cancel.h"
 #include "base/cli_progress.h"
-#include "base/json.h"
 #include "base/mem.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/take/take.h"
 #include "fleet/agent/countable.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/cmd_lab.h"
 #include "fleet/ssh/reach.h"
 
 #include <math.h>
 
-static const char doc[] =
-    "Takes fingerprints of machines: runs the stressors of a battery, in short passes, and keeps median and dispersion of every rate with "
-    "the conditions under which it was taken. Machines work in parallel, those of one box one after another. What was measured is kept "
-    "at once; after an interruption --resume goes on."
-    "\vExample:\n"
-    "  assay fingerprint run\n"
-    "  assay fingerprint run -w node[01-04] --battery paper\n"
-    "  assay fingerprint run --battery my-battery.yaml --resume\n"
-    "  assay fingerprint run --counters\n"
-    "  assay fingerprint run --counters=PAPI_TOT_INS,PAPI_L1_DCM,perf::PAGE-FAULTS\n"
-    "\n"
-    "Batteries: quick (about ten seconds a machine) and paper (every stressor of the quiho paper that does no harm) are built in. "
-    "Stressors that a battery marks as dangerous run only when --dangerous names them.\n"
-    "\n"
-    "--counters counts instructions, cycles, misses of caches and TLB, branches and stalls with PAPI, in runs of their own behind those "
-    "that "
-    "give the rates: as many as the processor's counters need. A host without hardware counters is said, and its rates are measured as "
-    "usual. Of the kernel's own events there are perf::TASK-CLOCK, PAGE-FAULTS, MINOR-FAULTS, MAJOR-FAULTS, ALIGNMENT-FAULTS, "
-    "CONTEXT-SWITCHES and CPU-MIGRATIONS.";
-
-enum { OPTION_BATTERY = 256, OPTION_RESUME, OPTION_DANGEROUS, OPTION_COUNTERS };
-
-#define DANGEROUS_MAX 64
-
-static const struct argp_option argp_options[] = {
-	CMD_FLEET_OPTIONS,
-	{ "battery", OPTION_BATTERY, "NAME|FILE", 0, "quick (default), paper, or a YAML file", 1 },
-	{ "resume", OPTION_RESUME, NULL, 0,
-	  "Go on with fingerprints that were interrupted within the last day; complete ones of that day are left alone, hosts without one "
-	  "begin anew",
-	  1 },
-	{ "dangerous", OPTION_DANGEROUS, "STRESSOR", 0, "Run this dangerous stressor of the battery, too (repeatable)", 1 },
-	{ "counters", OPTION_COUNTERS, "EVENTS", OPTION_ARG_OPTIONAL, "Count these events for each stressor, too (default: PAPI's presets)",
-	  1 },
-	{ 0 }
-};
-
 struct arguments {
 	struct cmd_fleet_choice choice;
-	const char *battery;
+	const char *battery, *counters;
+	struct cli_list dangerous;
 	bool resume;
-	const char *dangerous[DANGEROUS_MAX];
-	size_t n_dangerous;
-	bool counters;
-	const char *events; /* NULL: the default ones */
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
-
-	switch (key) {
-	case OPTION_BATTERY:
-		a->battery = arg;
-		return 0;
-	case OPTION_RESUME:
-		a->resume = true;
-		return 0;
-	case OPTION_DANGEROUS:
-		if (a->n_dangerous == DANGEROUS_MAX)
-			cli_refuse(state, "more than %d dangerous stressors", DANGEROUS_MAX);
-		a->dangerous[a->n_dangerous++] = arg;
-		return 0;
-	case OPTION_COUNTERS:
-		a->counters = true;
-		a->events = arg;
-		return 0;
-	default:
-		return cmd_fleet_parse(key, arg, state, &a->choice);
-	}
-}
 
 static volatile sig_atomic_t cancelled;
 
@@ -94,245 +27,241 @@ static void show_progress(const struct host *host, size_t done, size_t total)
 	progress_show(&progress, progress_now(), done == total, "%zu of %zu measurements, last on %s", done, total, host->name);
 }
 
-static const char *outcome_of(const struct take_result *result)
-{
-	return result->complete ? "complete" : fleet_outcome_text(result->fleet.outcome);
-}
-
-/* Behind the table: what came of the counters. */
-static void print_counters(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct take_result *r = &results[i];
-
-		if (r->without_counters)
-			buf_format(out, "no hardware counters on host %s: %s\n", hosts[i]->name, r->without_counters);
-		if (r->counted || r->not_counted)
-			buf_format(out, "counters on host %s: %zu run%s counted, %zu not\n", hosts[i]->name, r->counted,
-				   text_plural(r->counted), r->not_counted);
-	}
-}
-
-/* Behind the table: what the rates may be lower by. */
-static void print_busy(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (results[i].busy)
-			buf_format(out, "host %s was not idle: %s; its rates may be too low\n", hosts[i]->name, results[i].busy);
-	}
-}
+/* What came of all hosts. */
+struct outcome {
+	const struct battery *battery;
+	const struct catalog *catalog;
+	const struct host *const *hosts;   /* [n] */
+	const struct take_result *results; /* [n] */
+	size_t n;
+};
 
 /* The summary of what was taken; NULL where it is not complete. */
-static const struct machine_fingerprint *summary_of(const struct catalog *catalog, const struct host *host,
-						    const struct take_result *result)
+static const struct machine_fingerprint *summary_of(const struct outcome *o, size_t i)
 {
-	const struct machine *machine = result->complete ? catalog_find(catalog, host->id) : NULL;
+	const struct machine *machine = o->results[i].complete ? catalog_find(o->catalog, o->hosts[i]->id) : NULL;
 
-	for (size_t i = 0; machine && i < machine->n_fingerprints; i++) {
-		if (strcmp(machine->fingerprints[i].id, result->fingerprint) == 0)
-			return &machine->fingerprints[i];
+	for (size_t k = 0; machine && k < machine->n_fingerprints; k++) {
+		if (strcmp(machine->fingerprints[k].id, o->results[i].fingerprint) == 0)
+			return &machine->fingerprints[k];
 	}
 	return NULL;
 }
 
-/* Behind the table: stressors without a rate in any pass. */
-static void print_unmeasured(const struct catalog *catalog, const struct host *const *hosts, const struct take_result *results, size_t n,
-			     struct buf *out)
+/* The first line: how many are complete, and how to go on. Hosts are named, for --resume leaves complete ones alone for a day only. */
+static void add_answer(const struct outcome *o, struct document *d)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct machine_fingerprint *f = summary_of(catalog, hosts[i], &results[i]);
-		size_t without = 0;
-
-		for (size_t j = 0; f && j < f->n_rates; j++) {
-			if (!isnan(f->rates[j].median))
-				continue;
-			if (!without++)
-				buf_format(out, "no rate on host %s of: ", hosts[i]->name);
-			buf_format(out, "%s%s", without > 1 ? ", " : "", f->rates[j].stressor);
-		}
-		if (without)
-			buf_format(out, " ('assay fingerprint show %s' says why)\n", f->id);
-	}
-}
-
-static cJSON *unmeasured_json(const struct machine_fingerprint *f)
-{
-	cJSON *list = cJSON_CreateArray();
-
-	for (size_t j = 0; f && j < f->n_rates; j++) {
-		if (isnan(f->rates[j].median))
-			cJSON_AddItemToArray(list, cJSON_CreateString(f->rates[j].stressor));
-	}
-	return list;
-}
-
-/* Behind the count: how to go on. Hosts are named, for --resume leaves complete ones alone for a day only. */
-static void print_rest(const struct host *const *hosts, const struct take_result *results, size_t n, struct buf *out)
-{
-	const struct host **rest = mem_new(n, sizeof(*rest));
-	size_t left = 0, before = 0;
+	const struct host **rest = mem_new(o->n, sizeof(*rest));
+	size_t complete = 0, before = 0, left = 0;
+	struct buf text = BUF_INIT;
 	bool kept = false;
 	char *folded;
 
-	for (size_t i = 0; i < n; i++) {
-		before += results[i].was_complete;
-		kept = kept || (!results[i].complete && *results[i].fingerprint);
-		if (!results[i].complete)
-			rest[left++] = hosts[i];
+	for (size_t i = 0; i < o->n; i++) {
+		const struct take_result *r = &o->results[i];
+
+		complete += r->complete;
+		before += r->was_complete;
+		kept = kept || (!r->complete && *r->fingerprint);
+		if (!r->complete)
+			rest[left++] = o->hosts[i];
 	}
+	buf_format(&text, "%zu of %zu fingerprint%s complete", complete, o->n, text_plural(o->n));
 	if (left) {
 		folded = cmd_fleet_fold(rest, left);
-		buf_format(out, "; for the rest: %s-w %s%s", kept ? "--resume " : "", folded, kept ? " (what was measured is kept)" : "");
+		buf_format(&text, "; for the rest: %s-w %s%s", kept ? "--resume " : "", folded, kept ? " (what was measured is kept)" : "");
 		free(folded);
 	}
-	if (before == n)
-		buf_text(out, " already: there is nothing to resume");
-	buf_char(out, '\n');
+	if (before == o->n)
+		buf_text(&text, " already: there is nothing to resume");
+	doc_line(d, "%s\n", text.bytes);
+	buf_release(&text);
 	free(rest);
 }
 
-static void print_human(const struct catalog *catalog, const struct host *const *hosts, const struct take_result *results, size_t n,
-			struct buf *out)
+static void add_host(const struct host *host, const struct take_result *r, const struct machine_fingerprint *f, struct document *d)
 {
-	static const char *const headings[] = { "host", "machine", "outcome", "measured", "missing", "seconds", "fingerprint", "", "" };
-	struct table table;
-	size_t complete = 0;
+	const char *note = r->was_complete ? "it was complete already" : r->complete ? "" : r->fleet.message;
 
-	table_init(&table, "lllrrrlll", headings);
-	for (size_t i = 0; i < n; i++) {
-		const struct take_result *r = &results[i];
-
-		complete += r->complete;
-		table_cell(&table, "%s", hosts[i]->name);
-		table_cell(&table, "%s", hosts[i]->id);
-		table_cell(&table, "%s", outcome_of(r));
-		table_cell(&table, "%zu", r->measured);
-		table_cell(&table, "%zu", r->missing);
-		table_cell(&table, "%.1f", r->seconds);
-		table_cell(&table, "%s", *r->fingerprint ? r->fingerprint : "-");
-		table_cell(&table, "%s", hosts[i]->profile ? "emulated" : "");
-		table_cell(&table, "%s", r->was_complete ? "it was complete already" : r->complete ? "" : r->fleet.message);
+	doc_row(d);
+	doc_show(d, "host", "host", host->name);
+	doc_show(d, "machine", "machine", host->id);
+	doc_showf(d, "outcome", "outcome", fleet_outcome_text(r->fleet.outcome), "%s",
+		  r->complete ? "complete" : fleet_outcome_text(r->fleet.outcome));
+	doc_set(d, "message", r->fleet.message);
+	doc_set_bool(d, "complete", r->complete);
+	doc_set_bool(d, "was_complete", r->was_complete);
+	doc_set_bool(d, "emulated", host->profile != NULL);
+	doc_show(d, "measured", "measured", r->measured);
+	doc_show(d, "missing", "missing", r->missing);
+	doc_list(d, "without_rate");
+	for (size_t j = 0; f && j < f->n_rates; j++) {
+		if (isnan(f->rates[j].median))
+			doc_set(d, NULL, f->rates[j].stressor);
 	}
-	table_print(&table, out);
-	table_release(&table);
-	buf_format(out, "\n%zu of %zu fingerprint%s complete", complete, n, text_plural(n));
-	print_rest(hosts, results, n, out);
-	print_unmeasured(catalog, hosts, results, n, out);
-	print_busy(hosts, results, n, out);
-	print_counters(hosts, results, n, out);
+	doc_end(d);
+	doc_showf(d, "seconds", "seconds", r->seconds, "%.1f", r->seconds);
+	doc_set(d, "counted", r->counted);
+	doc_set(d, "not_counted", r->not_counted);
+	doc_set(d, "without_counters", r->without_counters);
+	doc_set(d, "busy", r->busy);
+	doc_show(d, "fingerprint", "fingerprint", *r->fingerprint ? r->fingerprint : NULL);
+	doc_showf(d, NULL, "note", note, "%s%s%s", host->profile ? "emulated" : "", host->profile && *note ? "; " : "", note);
 }
 
-static void print_json(const struct battery *battery, const struct catalog *catalog, const struct host *const *hosts,
-		       const struct take_result *results, size_t n, struct buf *out)
+/* After the table: stressors without a rate in any pass, what the rates may be lower by, and what came of the counters. */
+static void add_notes(const struct host *host, const struct take_result *r, const struct machine_fingerprint *f, struct document *d)
 {
-	cJSON *root = cJSON_CreateObject(), *list;
+	struct buf without = BUF_INIT;
 
-	cJSON_AddStringToObject(root, "battery", battery->name);
-	cJSON_AddStringToObject(root, "battery_hash", battery->hash);
-	list = cJSON_AddArrayToObject(root, "hosts");
-	for (size_t i = 0; i < n; i++) {
-		const struct take_result *r = &results[i];
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddItemToArray(list, object);
-		cJSON_AddStringToObject(object, "host", hosts[i]->name);
-		cJSON_AddStringToObject(object, "machine", hosts[i]->id);
-		cJSON_AddStringToObject(object, "outcome", fleet_outcome_text(r->fleet.outcome));
-		cJSON_AddStringToObject(object, "message", r->fleet.message);
-		cJSON_AddBoolToObject(object, "complete", r->complete);
-		cJSON_AddBoolToObject(object, "was_complete", r->was_complete);
-		cJSON_AddBoolToObject(object, "emulated", hosts[i]->profile != NULL);
-		cJSON_AddNumberToObject(object, "measured", (double)r->measured);
-		cJSON_AddNumberToObject(object, "missing", (double)r->missing);
-		cJSON_AddItemToObject(object, "without_rate", unmeasured_json(summary_of(catalog, hosts[i], r)));
-		cJSON_AddNumberToObject(object, "seconds", r->seconds);
-		cJSON_AddNumberToObject(object, "counted", (double)r->counted);
-		cJSON_AddNumberToObject(object, "not_counted", (double)r->not_counted);
-		cJSON_AddItemToObject(object, "without_counters",
-				      r->without_counters ? cJSON_CreateString(r->without_counters) : cJSON_CreateNull());
-		cJSON_AddItemToObject(object, "busy", r->busy ? cJSON_CreateString(r->busy) : cJSON_CreateNull());
-		if (*r->fingerprint)
-			cJSON_AddStringToObject(object, "fingerprint", r->fingerprint);
-		else
-			cJSON_AddNullToObject(object, "fingerprint");
+	for (size_t j = 0; f && j < f->n_rates; j++) {
+		if (isnan(f->rates[j].median))
+			buf_format(&without, "%s%s", without.size ? ", " : "", f->rates[j].stressor);
 	}
-	json_add(out, root);
+	if (without.size)
+		doc_line(d, "no rate on host %s of: %s ('assay fingerprint show %s' says why)", host->name, without.bytes, f->id);
+	buf_release(&without);
+	if (r->busy)
+		doc_line(d, "host %s was not idle: %s; its rates may be too low", host->name, r->busy);
+	if (r->without_counters)
+		doc_line(d, "no hardware counters on host %s: %s", host->name, r->without_counters);
+	if (r->counted || r->not_counted)
+		doc_line(d, "counters on host %s: %zu run%s counted, %zu not", host->name, r->counted, text_plural(r->counted),
+			 r->not_counted);
 }
+
+static void add_outcome(const struct outcome *o, struct document *d)
+{
+	add_answer(o, d);
+	doc_set(d, "battery", o->battery->name);
+	doc_set(d, "battery_hash", o->battery->hash);
+	doc_table(d, "hosts");
+	for (size_t i = 0; i < o->n; i++)
+		add_host(o->hosts[i], &o->results[i], summary_of(o, i), d);
+	doc_end(d);
+	for (size_t i = 0; i < o->n; i++)
+		add_notes(o->hosts[i], &o->results[i], summary_of(o, i), d);
+	d->exit_status = take_exit(o->results, o->n);
+}
+
+#define DEFAULT_EVENTS "default"
 
 static enum assay_status open_events(const struct arguments *a, struct counting_events *out, struct assay_error *err)
 {
-	if (a->events)
-		return counting_events_parse(a->events, out, err);
-	countable_default_of_stressors(out);
+	if (a->counters && strcmp(a->counters, DEFAULT_EVENTS) != 0)
+		return counting_events_parse(a->counters, out, err);
+	if (a->counters)
+		countable_default_of_stressors(out);
 	return ASSAY_OK;
 }
 
-/* Everything between an open laboratory and the results; *status gets the exit status. */
-static enum assay_status run(struct cmd_lab *cmd, const struct arguments *a, int *status)
+/* hosts[n] are reached and measured. */
+static enum assay_status take_all(struct lab *lab, struct catalog *catalog, const struct host *const *hosts, size_t n,
+				  struct take_options *options, struct document *d, struct assay_error *err)
 {
+	struct take_result *results = mem_new(n, sizeof(*results));
+	const struct outcome outcome = { options->battery, catalog, hosts, results, n };
+	struct fleet_options fleet;
 	struct reach reach = { 0 };
-	struct fleet_options options = { 0 };
+	enum assay_status st = reach_init(lab->directory, hosts, n, &reach, err);
+
+	if (!st) {
+		fleet = reach_options(&reach);
+		fleet.cancelled = &cancelled;
+		options->fleet = &fleet;
+		progress = progress_begin(stderr, progress_now());
+		st = take_fingerprints(lab, catalog, hosts, n, options, results, err);
+		progress_end(&progress);
+	}
+	if (!st)
+		add_outcome(&outcome, d);
+	take_results_release(results, n);
+	free(results);
+	reach_release(&reach);
+	return st;
+}
+
+static enum assay_status fingerprint_run_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = input;
 	struct catalog catalog = { 0 };
 	struct battery battery = { 0 };
 	struct counting_events events = { .n = 0 };
 	const struct host **hosts = NULL;
-	struct take_result *results = NULL;
-	struct take_options take = { &battery, a->resume, &options, a->counters ? &events : NULL, show_progress };
-	struct assay_error *err = &cmd->err;
-	struct lab *lab = &cmd->lab;
+	struct take_options options = {
+		.battery = &battery, .resume = a->resume, .events = a->counters ? &events : NULL, .progress = show_progress
+	};
 	size_t n = 0;
 	enum assay_status st = battery_open(a->battery, &battery, err);
 
+	cancel_on_signals(&cancelled);
 	if (!st)
-		st = battery_select(&battery, a->dangerous, a->n_dangerous, err);
-	if (!st && a->counters)
+		st = battery_select(&battery, (const char *const *)a->dangerous.items, a->dangerous.n, err);
+	if (!st)
 		st = open_events(a, &events, err);
 	if (!st)
 		st = cmd_fleet_hosts(&lab->config.inventory, &a->choice, &hosts, &n, err);
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st)
-		st = reach_init(lab->directory, hosts, n, &reach, err);
-	if (!st) {
-		options = reach_options(&reach);
-		options.cancelled = &cancelled;
-		results = mem_new(n, sizeof(*results));
-		progress = progress_begin(stderr, progress_now());
-		st = take_fingerprints(lab, &catalog, hosts, n, &take, results, err);
-		progress_end(&progress);
-	}
-	if (!st) {
-		*status = take_exit(results, n);
-		if (cmd->cli.format == CLI_JSON)
-			print_json(&battery, &catalog, hosts, results, n, &cmd->out);
-		else
-			print_human(&catalog, hosts, results, n, &cmd->out);
-	}
-	if (results)
-		take_results_release(results, n);
-	free(results);
+		st = take_all(lab, &catalog, hosts, n, &options, d, err);
 	free(hosts);
-	reach_release(&reach);
 	catalog_release(&catalog);
 	battery_release(&battery);
 	counting_events_release(&events);
 	return st;
 }
 
-int cmd_fingerprint_run(int argc, char **argv, const char *directory)
+static void fingerprint_run_release(void *input)
 {
-	static const struct argp argp = { argp_options, parse, NULL, doc, NULL, NULL, NULL };
-	struct arguments *a = mem_new(1, sizeof(*a));
-	struct cmd_lab cmd;
-	enum assay_status st;
-	int status = 0;
+	struct arguments *a = input;
 
-	a->battery = "quick";
-	cancel_on_signals(&cancelled);
-	st = cmd_lab_open(&cmd, &argp, argc, argv, directory, a, STORE_WRITE);
-	if (!st)
-		st = run(&cmd, a, &status);
 	cmd_fleet_release(&a->choice);
-	free(a);
-	return cmd_lab_end(&cmd, st, status);
 }
+
+static const struct arguments defaults = { .battery = "quick" };
+
+static const struct cli_option options[] = {
+	CMD_FLEET_HOSTS(struct arguments, choice),
+	CLI_TEXT("battery", "NAME|FILE", struct arguments, battery, "quick (default), paper, or a YAML file"),
+	CLI_FLAG("resume", struct arguments, resume,
+		 "Go on with fingerprints that were interrupted within the last day; complete ones of that day are left alone, hosts "
+		 "without one "
+		 "begin anew"),
+	CLI_LIST("dangerous", "STRESSOR", struct arguments, dangerous, "Run this dangerous stressor of the battery, too (repeatable)"),
+	CLI_OPTION(TEXT, "counters", "EVENTS", struct arguments, counters,
+		   "Count these events for each stressor, too (default: PAPI's presets)", .implied = DEFAULT_EVENTS),
+	CLI_END
+};
+
+const struct command fingerprint_run_command = {
+	.name = "fingerprint run",
+	.summary = "measure machines with a battery of stressors",
+	.about =
+	    "Takes fingerprints of machines: runs the stressors of a battery, in short passes, and keeps median and dispersion of every "
+	    "rate "
+	    "with the conditions under which it was taken. Machines work in parallel, those of one box one after another. What was "
+	    "measured "
+	    "is kept at once; after an interruption --resume goes on.\n\n"
+	    "Batteries: quick (about ten seconds a machine) and paper (every stressor of the quiho paper that does no harm) are built in. "
+	    "Stressors that a battery marks as dangerous run only when --dangerous names them.\n\n"
+	    "--counters counts instructions, cycles, misses of caches and TLB, branches and stalls with PAPI, in runs of their own after "
+	    "those "
+	    "that give the rates: as many as the processor's counters need. Where a host has no hardware counters, the answer says so, and "
+	    "its "
+	    "rates are measured as usual. The kernel's own events are perf::TASK-CLOCK, PAGE-FAULTS, MINOR-FAULTS, MAJOR-FAULTS, "
+	    "ALIGNMENT-FAULTS, CONTEXT-SWITCHES and CPU-MIGRATIONS.",
+	.examples = "  assay fingerprint run\n"
+		    "  assay fingerprint run -w node[01-04] --battery paper\n"
+		    "  assay fingerprint run --battery my-battery.yaml --resume\n"
+		    "  assay fingerprint run --counters\n"
+		    "  assay fingerprint run --counters=PAPI_TOT_INS,PAPI_L1_DCM,perf::PAGE-FAULTS\n",
+	.exit_status = "0 all fingerprints complete, 7 some, 1 none.",
+	.options = options,
+	.defaults = &defaults,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_WRITE,
+	.flags = CLI_PROGRESS,
+	.release = fingerprint_run_release,
+	.run = fingerprint_run_run,
+};
