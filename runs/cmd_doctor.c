@@ -35,7 +35,7 @@ static void add_remarks(const struct site_module *m, struct document *d)
 		add_remark(d, "own_unwinder",
 			   "libgcc is linked statically: an exception that passes a probed function ends the program; link without "
 			   "-static-libgcc");
-	if (!m->build_id[0])
+	if (!m->image.build_id[0])
 		add_remark(d, "no_build_id", "no build-id: only its file's name identifies it; link with -Wl,--build-id");
 	doc_end(d);
 	free(some);
@@ -43,9 +43,9 @@ static void add_remarks(const struct site_module *m, struct document *d)
 
 static void add_module(const struct site_module *m, const char *problem, struct document *d)
 {
-	doc_line(d, "%s can be probed: %zu of %zu functions", m->path, m->instrumented ? m->n : m->patchable, m->n);
-	doc_set(d, "file", m->path);
-	doc_set_empty(d, "build_id", m->build_id);
+	doc_line(d, "%s can be probed: %zu of %zu functions", m->image.path, m->instrumented ? m->n : m->patchable, m->n);
+	doc_set(d, "file", m->image.path);
+	doc_set_empty(d, "build_id", m->image.build_id);
 	doc_set_bool(d, "can_be_probed", !problem);
 	doc_set(d, "problem", problem);
 	doc_set(d, "functions", m->n);
@@ -57,7 +57,7 @@ static void add_module(const struct site_module *m, const char *problem, struct 
 
 static enum assay_status doctor_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
-	struct site_module module = { .path = NULL };
+	struct site_module module = { .n = 0 };
 	enum assay_status st = site_module_open(((const struct arguments *)arguments)->file, &module, err), check;
 
 	(void)lab;

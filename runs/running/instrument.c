@@ -124,7 +124,7 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 		return assay_fail(m->err, ASSAY_E_USAGE,
 		                  "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say "
 		                  "'back_end: probe'",
-		                  module->path);
+		                  module->image.path);
 	return ASSAY_OK;
 }
 
@@ -132,7 +132,7 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 static enum assay_status make_list(const struct maker *m, size_t i, struct instrument *out)
 {
 	enum site_for whom = probe_of(m)->back_end == MANIFEST_PROBED ? SITE_FOR_PROBE : SITE_FOR_EMULATION;
-	struct site_module module = {.path = NULL};
+	struct site_module module = {.n = 0};
 	struct site_selection selection = {.items = NULL};
 	struct buf list = BUF_INIT;
 	enum assay_status st = site_module_open(m->paths[i], &module, m->err);

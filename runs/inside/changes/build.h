@@ -1,4 +1,4 @@
-/* A build that is compared: a file, its functions, and what its machine code refers to. */
+/* A build to compare: a file, its functions, and what its machine code refers to. */
 #ifndef RUNS_CHANGES_BUILD_H
 #define RUNS_CHANGES_BUILD_H
 
@@ -6,7 +6,7 @@
 
 struct build {
 	struct image image;
-	struct functions functions; /* calls: also those that only the machine code shows */
+	struct functions functions; /* with calls that only the machine code shows */
 	uint64_t *referred;	    /* [n_referred], data that something refers to, ascending */
 	size_t n_referred, referred_capacity;
 };
@@ -20,7 +20,7 @@ void build_release(struct build *build); /* accepts zeroed */
  * section. */
 uint64_t build_end_of(const struct build *build, uint64_t address);
 
-/* The function that a call to this address reaches, through the linkage table too; FUNCTIONS_NONE: not of this build. */
+/* The function that a call to this address reaches, directly or through the linkage table; FUNCTIONS_NONE: not of this build. */
 size_t build_callee(const struct build *build, uint64_t address);
 
 #endif

@@ -3,19 +3,19 @@
 #include "base/mem.h"
 #include "runs/inside/changes/pair.h"
 
-#define LINE_MIN 16 /* smaller numbers are rarely lines of a statement */
+#define LINE_MIN 16 /* smaller numbers are rarely line numbers */
 
-/* What is found out about a function on the way to its change; by key. */
+/* What is known about a function before its change is judged; by key. */
 struct finding {
 	struct change change;
-	enum match_result result; /* of the bodies, when `compared` */
+	enum match_result result; /* of the bodies, if `compared` */
 	bool compared;
 	bool other_clones;
 	bool renamed;
-	bool touched;				 /* by the difference of the sources */
-	bool own_differs;			 /* also what is not inlined from elsewhere */
-	bool same_somewhere;			 /* inlined in a host, and the same there */
-	size_t hosts, hosts_differ, hosts_alone; /* that inline it in both builds; where it differs; where the host's own code does not */
+	bool touched;				 /* by the difference between the sources */
+	bool own_differs;			 /* outside of what is inlined into it */
+	bool same_somewhere;			 /* inlined into some host, and the same there */
+	size_t hosts, hosts_differ, hosts_alone; /* that inline it in both builds; where it differs; where only it differs */
 };
 
 struct search {
@@ -97,7 +97,7 @@ static void search_begin(struct search *search, struct changes *c)
 	free(renamed);
 }
 
-/* Sets `touched`, and how many hunks are in no function. */
+/* Sets `touched`, and counts the hunks in no function. */
 static enum assay_status read_source(struct search *search, struct assay_error *err)
 {
 	const struct changes_options *options = search->options;
@@ -129,9 +129,8 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 }
 
 /* ---- blame ----
- * Where code was inlined, whose is the difference? For each function that stands in a host, a sum over its instructions, without
- * registers and places on the stack (the compiler gives those out anew) and in any order: of the function that changed it
- * differs. */
+ * Which of the functions inlined into a host made its code differ? For each, a sum over its instructions, in any order and without
+ * registers and stack slots, which the compiler reassigns: it differs for the function that changed. */
 
 struct share {
 	size_t key;
@@ -158,7 +157,7 @@ static struct share *share_of(struct shares *shares, size_t key)
 	return &shares->items[index];
 }
 
-/* ---- what an instruction refers to, in words that both builds have ---- */
+/* ---- what an instruction refers to, as a number that both builds share ---- */
 
 static uint64_t meaning_of_code(const struct search *search, bool of_old, uint64_t target)
 {
@@ -188,7 +187,7 @@ static uint64_t meaning_of_data(const struct build *build, uint64_t target)
 	return map_mix(map_hash(build->image.symbols[symbol].name, n), target - build->image.symbols[symbol].address);
 }
 
-/* What may be the number of a line counts from the line where it stands. */
+/* What may be a line number counts relative to the line of its instruction. */
 static uint64_t meaning_of(const struct search *search, bool of_old, size_t body, const struct instruction *one)
 {
 	const struct build *build = of_old ? &search->changes->old : &search->changes->new;
@@ -212,7 +211,7 @@ static uint64_t meaning_of(const struct search *search, bool of_old, size_t body
 
 /* ---- a host ---- */
 
-/* same[n]: instructions that are the same in both, NULL: not known. */
+/* same[n]: which instructions are the same in both builds; NULL: not known. */
 static void add_side(const struct search *search, bool of_old, size_t body, const struct code *code, const bool *same,
 		     struct shares *shares)
 {
@@ -235,7 +234,7 @@ static void add_side(const struct search *search, bool of_old, size_t body, cons
 	free(owners);
 }
 
-/* Where nothing was added or taken away, one instruction stands for the other. */
+/* If no instruction was added or removed, they correspond one to one. */
 static bool *find_same(struct search *search)
 {
 	const struct code *old = &search->match.old_code, *new = &search->match.new_code;
@@ -284,7 +283,7 @@ static void blame_bodies(struct search *search, size_t old_body, size_t new_body
 
 /* ---- comparing ---- */
 
-/* Bodies with the same labels, in their order: where do they differ? */
+/* Bodies with the same labels, in their order. */
 static void blame_function(struct search *search, size_t old, size_t new)
 {
 	const struct functions *f = &search->changes->old.functions, *g = &search->changes->new.functions;
@@ -301,7 +300,7 @@ static void blame_function(struct search *search, size_t old, size_t new)
 	}
 }
 
-/* What is inlined into code that is equal is equal itself. */
+/* What is inlined into equal code is equal itself. */
 static void mark_same(struct search *search, size_t new)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -340,7 +339,7 @@ static void compare_pairs(struct search *search)
 
 /* ---- judging ---- */
 
-/* Functions of the system's headers are the same in both builds: where they seem to differ, they were called with other
+/* Functions from the system's headers are the same in both builds: if they seem to differ, they were called with different
  * constants. */
 static bool is_of_system(const struct search *search, const struct finding *finding)
 {
@@ -350,7 +349,7 @@ static bool is_of_system(const struct search *search, const struct finding *find
 	return old && new && !strncmp(old, "/usr/", 5) && !strcmp(old, new);
 }
 
-/* A function that cannot be compared as such, being inlined: did it change where it is inlined? */
+/* For a function that is always inlined in one build: did it change where it is inlined? */
 static bool differs_inlined(const struct search *search, const struct finding *finding)
 {
 	return !is_of_system(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts && !finding->same_somewhere &&
@@ -425,7 +424,7 @@ static void judge_finding(const struct search *search, struct finding *finding)
 
 /* ---- hosts ---- */
 
-/* What body `i` of the function inlines that changed itself. */
+/* What the function inlines that changed itself. */
 static void find_causes(struct search *search, struct finding *finding, const struct functions *f, size_t function, bool of_old)
 {
 	for (size_t i = 0; i < f->items[function].n_bodies; i++) {
@@ -444,7 +443,7 @@ static void find_causes(struct search *search, struct finding *finding, const st
 	}
 }
 
-/* A host did not change itself where its own code is the same, or its own source if that is known. */
+/* Does only what it inlines differ? Its own code is the same, or its own source, if that is known. */
 static bool is_host_only(const struct search *search, const struct finding *finding)
 {
 	if (!finding->compared || !(finding->change.reasons & 1u << CHANGE_INLINES) || finding->result != MATCH_DIFFERENT)
@@ -452,7 +451,7 @@ static bool is_host_only(const struct search *search, const struct finding *find
 	return search->changes->has_source ? !finding->touched : !finding->own_differs;
 }
 
-/* A host that is inlined itself is no cause: what it inlines is one of the next host, too. */
+/* A host that is inlined itself is not a cause: what it inlines is a cause of the next host, too. */
 static void drop_hosts(const struct search *search, struct change *change)
 {
 	size_t n = 0;
@@ -487,12 +486,12 @@ static void judge_all(struct search *search)
 		drop_hosts(search, &search->findings[i].change);
 }
 
-/* ---- callers of what cannot be measured itself ---- */
+/* ---- callers of what cannot be measured by itself ---- */
 
 /* Calls of the new build by callee. */
 struct callers {
 	size_t *first; /* [functions + 1] */
-	size_t *hosts; /* functions whose bodies call */
+	size_t *hosts; /* the functions that call */
 };
 
 static struct callers callers_of(const struct functions *f)
@@ -508,7 +507,7 @@ static struct callers callers_of(const struct functions *f)
 	return callers;
 }
 
-/* Few instructions, one of which leaves the function. */
+/* Does it have few instructions, one of which leaves the function? */
 static bool is_wrapper(struct search *search, size_t function)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -526,7 +525,7 @@ static bool is_wrapper(struct search *search, size_t function)
 	return calls && instructions <= search->options->wrapper;
 }
 
-/* Why a function brings in its callers; CHANGE_REASONS: it does not. */
+/* Why a function brings in its callers; CHANGE_REASONS if it does not. */
 static enum change_reason reason_of(struct search *search, const struct change *change)
 {
 	if (change->new == FUNCTIONS_NONE)
@@ -538,7 +537,7 @@ static enum change_reason reason_of(struct search *search, const struct change *
 	return is_wrapper(search, change->new) ? CHANGE_CALLS_WRAPPER : CHANGE_REASONS;
 }
 
-/* True for a caller that was not looked at before: it may be a wrapper itself. */
+/* True if this caller is new: it may be a wrapper itself. */
 static bool bring_in(struct finding *finding, enum change_reason reason, size_t key)
 {
 	enum change_kind kind = finding->change.kind;
@@ -556,7 +555,7 @@ static void reach_callers(struct search *search)
 {
 	const struct functions *g = &search->changes->new.functions;
 	struct callers callers = callers_of(g);
-	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each at first, and once more when it is brought in */
+	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each at the start, and once more when it is brought in */
 
 	for (size_t i = 0; i < g->n; i++)
 		if (search->findings[i].change.kind != CHANGE_NONE)
@@ -583,7 +582,7 @@ static int compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Hosts in the new build; of what is gone, in the old one. */
+/* Sets inlined_into: hosts in the new build, or for a function that is gone, in the old one. */
 static void find_hosts(const struct changes *c, struct change *change)
 {
 	bool gone = change->new == FUNCTIONS_NONE;
@@ -640,7 +639,7 @@ static void collect_changes(struct search *search, struct changes *c)
 	for (size_t i = 0; i < search->n; i++)
 		if (search->findings[i].change.kind != CHANGE_NONE) {
 			c->items[c->n] = search->findings[i].change;
-			search->findings[i].change.causes = NULL; /* now the list's */
+			search->findings[i].change.causes = NULL; /* moved to the list */
 			find_hosts(c, &c->items[c->n++]);
 		}
 	if (c->n)

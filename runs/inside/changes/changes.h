@@ -1,4 +1,4 @@
-/* Which functions changed between two builds, and which are to be looked at because of that: the rules of AutoPerf (Alam,
+/* Which functions changed between two builds, and which others should be measured because of that: the rules of AutoPerf (Alam,
  * Gottschlich, Tatbul, Turek, Mattson, Muzahid: A Zero-Positive Learning Approach for Diagnosing Software Performance
  * Regressions, NeurIPS 2019): a changed function that is inlined or is a small wrapper, and an added one, bring in their callers.
  */
@@ -46,10 +46,10 @@ enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
 const char *change_reason_code(enum change_reason reason);
 const char *change_reason_text(enum change_reason reason);
 
-/* Functions have a key: their index in the new build, or new.functions.n + index in the old one when they are gone. */
+/* The key of a function is its index in the new build, or new.functions.n + its index in the old one if it is gone. */
 struct change {
 	enum change_kind kind;
-	size_t key, old, new; /* functions of the builds; FUNCTIONS_NONE: not there */
+	size_t key, old, new; /* functions of the builds; FUNCTIONS_NONE: not in that one */
 	unsigned reasons;     /* bits: 1 << enum change_reason */
 	const char *constant; /* the first that differs; NULL: none */
 	size_t *inlined_into; /* [n_inlined_into] keys */
@@ -66,7 +66,7 @@ struct changes_options {
 	size_t wrapper;						/* instructions of a small wrapper at most */
 };
 #define CHANGES_WRAPPER 16
-#define CHANGES_FEW	8 /* functions with fewer instructions are taken for renamed in the same file only */
+#define CHANGES_FEW	8 /* functions with fewer instructions can only be renamed within one file */
 
 struct changes {
 	struct build old, new;
@@ -74,11 +74,11 @@ struct changes {
 	bool has_source;
 	size_t *new_of_old, *old_of_new;
 	size_t compared;      /* functions that are in both builds */
-	size_t n_old, n_new;  /* functions that are there */
+	size_t n_old, n_new;  /* functions that are present */
 	struct change *items; /* [n], by kind, file, line; those that did not change are not there */
 	size_t n;
 	size_t count[CHANGE_KINDS];
-	bool other_compiler; /* or other options: much that differs may be its work */
+	bool other_compiler; /* or other options, which may explain many of the differences */
 	bool many_differ;    /* more than half of the functions */
 };
 

@@ -4,7 +4,7 @@
 
 #include <Zydis/Zydis.h>
 
-#define ALIGN_NOP "\x66\x90" /* an exchange of ax with itself */
+#define ALIGN_NOP "\x66\x90" /* exchanges ax with itself */
 
 static ZydisDecoder decoder_of_x86_64(void)
 {
@@ -22,7 +22,7 @@ static void add_reference(struct instruction *to, enum code_reference_kind kind,
 		to->references[to->n_references++] = (struct code_reference){ target, kind, width, at, (uint8_t)(bits / 8) };
 }
 
-/* Bytes that the operand in memory has; 0 where only its address is computed. */
+/* The size of the operand in memory; 0 if only its address is computed. */
 static uint16_t memory_width(const ZydisDecoder *decoder, const ZydisDecoderContext *context, const ZydisDecodedInstruction *decoded)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -40,14 +40,14 @@ static bool is_relative_to_pc(const ZydisDecodedInstruction *decoded)
 	return decoded->attributes & ZYDIS_ATTRIB_HAS_MODRM && decoded->raw.modrm.mod == 0 && decoded->raw.modrm.rm == 5;
 }
 
-/* Neither base nor index: fs:[number]. */
+/* Without base and index: fs:[number]. */
 static bool is_absolute(const ZydisDecodedInstruction *decoded)
 {
 	return decoded->attributes & ZYDIS_ATTRIB_HAS_SIB && decoded->raw.modrm.mod == 0 && decoded->raw.sib.base == 5 &&
 	       decoded->raw.sib.index == 4;
 }
 
-/* In programs of fixed addresses, numbers that could be one. */
+/* In programs with fixed addresses, a number may be one. */
 static bool may_be_address(const struct image *image, int64_t value)
 {
 	return image->fixed && value > 0 && image_section_at(image, (uint64_t)value);
@@ -109,7 +109,7 @@ static void decode_range(const struct image *image, const ZydisDecoder *decoder,
 	uint64_t room, address = range->low;
 	const uint8_t *bytes = image_at(image, range->low, &room);
 
-	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() saw to it */
+	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() has checked it */
 	while (address < range->high) {
 		struct instruction one = { .address = address, .bytes = bytes + (address - range->low), .length = 1 };
 

@@ -1,5 +1,5 @@
-/* Machine code of a body, instruction by instruction, with everything that depends on where it stands taken apart: branches
- * inside are numbers of instructions, and what else refers to an address is kept beside the bytes. Padding is left out. Decoding
+/* The machine code of a body, instruction by instruction, with everything that depends on its address taken apart: branches inside
+ * the body become indices of instructions, and other references to addresses are kept beside the bytes. Padding is left out. Decoded
  * by Zydis. */
 #ifndef RUNS_CHANGES_CODE_H
 #define RUNS_CHANGES_CODE_H
@@ -9,17 +9,17 @@
 #define CODE_REFERENCES_MAX 2 /* of one instruction: an operand in memory, and an immediate value */
 
 enum code_reference_kind {
-	CODE_BRANCH,  /* goes or calls there, outside of the body */
+	CODE_BRANCH,  /* jumps or calls there, outside of the body */
 	CODE_MEMORY,  /* reads or writes `width` bytes there */
-	CODE_ADDRESS, /* takes the address, or reads from a table there: how far is not known */
-	CODE_THREAD,  /* as CODE_MEMORY, of thread-local data: target is the place in their block */
+	CODE_ADDRESS, /* takes the address, or reads from a table there whose size is not known */
+	CODE_THREAD,  /* as CODE_MEMORY, of thread-local data: target is the offset in their block */
 };
 
 struct code_reference {
 	uint64_t target;
 	enum code_reference_kind kind;
 	uint16_t width;
-	uint8_t at, bytes; /* where it stands in the instruction */
+	uint8_t at, bytes; /* its place in the instruction */
 };
 
 struct instruction {
@@ -28,12 +28,12 @@ struct instruction {
 	uint16_t mnemonic;    /* Zydis's; 0: not an instruction, a byte */
 	uint8_t length;
 	uint8_t n_references;
-	bool local; /* branches to the instruction of this number */
+	bool local; /* branches to the instruction with this index */
 	size_t local_target;
 	struct code_reference references[CODE_REFERENCES_MAX];
 };
 
-/* Memory that is used again for one body after the other. */
+/* The memory is reused from body to body. */
 struct code {
 	struct instruction *items; /* [n], by address */
 	size_t n, capacity;
@@ -43,14 +43,14 @@ struct code {
 void code_decode(const struct image *image, const struct functions *functions, size_t body, struct code *code);
 void code_release(struct code *code); /* accepts zeroed */
 
-/* The number of the first instruction at or behind an address; n when there is none. */
+/* The index of the first instruction at or after an address; n if there is none. */
 size_t code_index(const struct code *code, uint64_t address);
 
-/* Are these one instruction but for one immediate value? */
+/* Do the instructions differ in exactly one immediate value? */
 bool code_immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b);
 
-/* A number for what an instruction does, without its registers, its place on the stack, what it refers to, and its immediate
- * value: that is in *value (0: it has none). */
+/* A number for what an instruction does, without its registers, stack slots, references to addresses, and its immediate value, which
+ * is in *value (0 if it has none). */
 uint64_t code_meaning(const struct instruction *instruction, int64_t *value);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include <dwarf.h>
 
-#define RANGES_MAX  65536u /* of one entry */
-#define OVERLAP_MAX 16	   /* functions that one byte of code may belong to, on average */
-#define DEPTH_MAX   200	   /* of entries of debug information inside each other */
+#define RANGES_MAX  65536u /* read for one entry */
+#define OVERLAP_MAX 16	   /* how many functions may claim one byte of code, on average */
+#define DEPTH_MAX   200	   /* of nested entries */
 #define HOPS_MAX    16	   /* from an entry to its abstract origin */
 
 struct range_owner {
@@ -18,12 +18,12 @@ struct range_owner {
 struct reader {
 	const struct image *image;
 	struct functions *functions;
-	struct map by_entry; /* entry of debug information, whose abstract origin is followed to its root, to function */
+	struct map by_entry; /* offset of the entry at the root of all abstract origins -> function */
 	Dwarf_Die unit;
 	Dwarf_Off unit_offset;
 	const char *directory;	     /* of the unit */
-	const char *raw_path, *path; /* the last path that was cleaned */
-	size_t entries, entries_max; /* of the unit: more than bytes means that siblings run in a circle */
+	const char *raw_path, *path; /* of the last file: as it is written, and cleaned */
+	size_t entries, entries_max; /* of the unit; an entry takes a byte at least, so more of them than bytes means a cycle */
 };
 
 static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent, size_t body, int depth, struct assay_error *err);
@@ -40,7 +40,7 @@ size_t functions_stem(const char *symbol)
 	return symbol[0] ? 1 + strcspn(symbol + 1, ".") : 0;
 }
 
-/* These say where a symbol was moved to or that it has another name, not that the code is another. */
+/* Suffixes of symbols that were moved or renamed; the code is the same. */
 static bool is_renaming(const char *part, size_t n)
 {
 	static const char *const rows[] = { "lto_priv", "localalias", "llvm", "__uniq", "local" };
@@ -167,7 +167,7 @@ static size_t add_function(struct functions *functions, const char *symbol, cons
 	return functions->n++;
 }
 
-/* The entry that a chain of abstract origins and specifications ends at. */
+/* Follows abstract origins and specifications to the last entry. */
 static Dwarf_Die root_of(Dwarf_Die die)
 {
 	for (int i = 0; i < HOPS_MAX; i++) {
@@ -193,8 +193,8 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name && name[0] ? name : NULL;
 }
 
-/* The root's comes first: g++ calls a constructor C4 there, and C1 and C2 in its instances. Functions that other files do not see
- * have none. */
+/* The root's name is preferred: there, g++ calls a constructor C4 whose instances are C1 and C2. Static functions have no linkage
+ * name. */
 static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 {
 	const char *name = linkage_name(root);
@@ -244,7 +244,8 @@ static bool is_external(Dwarf_Die *die)
 	return dwarf_attr_integrate(die, DW_AT_external, &attribute) && !dwarf_formflag(&attribute, &external) && external;
 }
 
-/* Overloads of C++ that other files do not see have one name: their lines tell them apart. */
+/* What tells functions of one name apart, NULL for those that other files see. Static overloads in C++ share a name, too; their
+ * lines differ. */
 static char *place_of(struct reader *reader, Dwarf_Die *die, bool nameless)
 {
 	const char *file = clean_path(reader, dwarf_decl_file(die));
@@ -283,7 +284,7 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 {
 	struct functions *functions = reader->functions;
 	Dwarf_Die root = root_of(*die);
-	/* entries of dwz's common file have offsets of their own */
+	/* the common file of dwz has offsets of its own */
 	uint64_t other = dwarf_cu_getdwarf(root.cu) != reader->image->dwarf ? (uint64_t)1 << 63 : 0;
 	uint64_t key = dwarf_dieoffset(&root) | other;
 	size_t index = FUNCTIONS_NONE;
@@ -299,7 +300,7 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 	return index;
 }
 
-/* ---- pieces ---- */
+/* ---- ranges and bodies ---- */
 
 static int compare_ranges(const void *a, const void *b)
 {
@@ -316,7 +317,7 @@ static void add_range(struct functions *f, uint64_t low, uint64_t high)
 	f->ranges[f->n_ranges++] = (struct range){ low, high };
 }
 
-/* The ranges of an entry that lie in machine code (those of functions that the linker removed do not), as they stand there. */
+/* Adds the ranges of an entry that lie in machine code, unsorted; those of functions that the linker removed do not. */
 static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 {
 	struct functions *f = reader->functions;
@@ -330,7 +331,7 @@ static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 	return f->n_ranges - first;
 }
 
-/* What overlaps is put together: `first` to the end of f->ranges. */
+/* Sorts the ranges from `first` on and merges those that overlap. */
 static void join_ranges(struct functions *f, size_t first)
 {
 	size_t n = first;
@@ -347,7 +348,7 @@ static void join_ranges(struct functions *f, size_t first)
 	f->n_ranges = n + 1;
 }
 
-/* The symbol of code at this very address: that of the function if it is one of them, else the last. */
+/* The code symbol at exactly this address: the function's own if it is among them, else the last. */
 static const char *symbol_at(const struct image *image, uint64_t address, const char *name)
 {
 	const char *found = NULL;
@@ -377,7 +378,7 @@ static size_t add_body(struct functions *f, struct body body)
 
 /* ---- entries ---- */
 
-/* The range that calls go to: not that of a .cold part, which may stand first. */
+/* Where the body is entered: not at its .cold part, which may come first. */
 static uint64_t entry_of(const struct reader *reader, size_t first, size_t n, const char *name, const char **symbol)
 {
 	const struct range *ranges = reader->functions->ranges + first;
@@ -452,7 +453,7 @@ static void read_call(struct reader *reader, Dwarf_Die *die, size_t body)
 	if (body == FUNCTIONS_NONE)
 		return;
 	if (!dwarf_attr(die, DW_AT_call_origin, &attribute) && !dwarf_attr(die, DW_AT_abstract_origin, &attribute))
-		return; /* through a pointer */
+		return; /* a call through a pointer */
 	if (!dwarf_formref_die(&attribute, &origin))
 		return;
 	callee = function_of_entry(reader, &origin, false);
@@ -497,7 +498,7 @@ static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent,
 				  DEPTH_MAX);
 	for (more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
 		if (++reader->entries > reader->entries_max)
-			return functions_damaged(reader, "its entries go round in a circle", err);
+			return functions_damaged(reader, "its entries form a cycle", err);
 		st = read_entry(reader, &die, body, depth + 1, err);
 		if (st)
 			return st;
@@ -512,7 +513,7 @@ static size_t add_undescribed(struct functions *f, const struct image_symbol *sy
 	size_t function = part ? functions_named(f, stem) : FUNCTIONS_NONE;
 	struct body body = { .symbol = symbol->name, .entry = symbol->address, .first_range = f->n_ranges, .n_ranges = 1 };
 
-	if (function == FUNCTIONS_NONE) /* its file is not known, but that other files do not see it */
+	if (function == FUNCTIONS_NONE) /* its file is not known, only whether other files see it */
 		function = add_function(f, stem, symbol->global ? NULL : "");
 	body.function = function;
 	body.label = functions_label(&f->names, symbol->name);
@@ -520,12 +521,12 @@ static size_t add_undescribed(struct functions *f, const struct image_symbol *sy
 	return add_body(f, body);
 }
 
-/* Whole functions, or (part) what was split off from them. */
+/* Whole functions, or (part) pieces that were split off from them. */
 static void add_symbols(const struct image *image, struct functions *f, bool part)
 {
 	size_t last = FUNCTIONS_NONE; /* body */
 
-	for (size_t i = image->n_symbols; i-- > 0;) { /* of several at one address, the best is the last */
+	for (size_t i = image->n_symbols; i-- > 0;) { /* the last of several at one address is the best */
 		const struct image_symbol *symbol = &image->symbols[i];
 		size_t n = functions_stem(symbol->name), body = FUNCTIONS_NONE;
 		const char *stem;
@@ -546,7 +547,7 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 	}
 }
 
-/* Functions of units that were compiled without -g; and other names of those that are known, for calls by name. */
+/* Functions compiled without -g, and aliases of the others, for calls by name. */
 static void add_all_symbols(const struct image *image, struct functions *f)
 {
 	add_symbols(image, f, false);
@@ -562,11 +563,11 @@ static int compare_inlines(const void *a, const void *b)
 
 	if (x->body != y->body)
 		return x->body < y->body ? -1 : 1;
-	/* ranges were read in the same order: outer ones before those that they hold */
+	/* in the order in which ranges were read: outer instances before those inside of them */
 	return x->first_range < y->first_range ? -1 : x->first_range > y->first_range;
 }
 
-/* Counting sort of 0..n by function: first_* of functions, then the order. */
+/* Counting sort of 0..n by function; sets first_* and n_* of functions. */
 static size_t *order_by_function(struct functions *f, size_t n, bool inlines)
 {
 	size_t *order = mem_new(n, sizeof(*order)), at = 0;
@@ -641,7 +642,7 @@ static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct
 	if (dwarf_cu_info(unit, &version, &type, &reader->unit, NULL, NULL, NULL, NULL))
 		return functions_damaged(reader, dwarf_errmsg(-1), err);
 	if (type == DW_UT_skeleton || dwarf_hasattr(&reader->unit, DW_AT_GNU_dwo_name))
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' was built with -gsplit-dwarf, which is not understood: build it without",
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' was built with -gsplit-dwarf, which is not supported: build it without",
 				  reader->image->path);
 	if (dwarf_tag(&reader->unit) != DW_TAG_compile_unit)
 		return ASSAY_OK;
@@ -666,7 +667,7 @@ static enum assay_status read_units(struct reader *reader, struct assay_error *e
 	return !st && more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : st;
 }
 
-/* An entry takes a byte at least; packed sections hold more than they take. */
+/* Of the debug information, uncompressed. */
 static size_t count_bytes(const struct image *image)
 {
 	Dwarf_Off end = 0, next = 0;
@@ -677,7 +678,7 @@ static size_t count_bytes(const struct image *image)
 	return (size_t)end;
 }
 
-/* Functions share code only where the linker folded equal ones: damaged files could ask for the same bytes again and again. */
+/* Functions share code only where the linker folded identical ones; damaged files could claim the same bytes over and over. */
 static enum assay_status check_overlap(const struct reader *reader, struct assay_error *err)
 {
 	const struct functions *f = reader->functions;

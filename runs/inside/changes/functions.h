@@ -1,4 +1,4 @@
-/* The functions of a build as its debug information tells: what the source calls one function is one here, whatever the compiler
+/* The functions of a build, from its debug information: what is one function in the source is one here, whatever the compiler
  * made of it (clones such as .constprop and .isra, parts such as .cold, copies in several units, instances inlined into others).
  */
 #ifndef RUNS_CHANGES_FUNCTIONS_H
@@ -22,13 +22,13 @@ struct function {
 	const char *symbol;    /* linkage name without a clone's suffix; kept by `names` */
 	const char *name;      /* as the source has it, without scope and parameters; kept by `names` */
 	bool nameless;	       /* the debug information has no linkage name: symbol is that of the symbol table, or the name */
-	const char *file;      /* where it is defined, absolute if that is known, kept by `names`; NULL when there is no debug
+	const char *file;      /* where it is defined, absolute if that is known, kept by `names`; NULL if there is no debug
 				  information about it */
 	const char *directory; /* in which the compiler ran; NULL: not known */
 	unsigned line;	       /* of its name in its definition; 0: not known */
-	unsigned last_line;    /* the last that has code of it; functions_extents() */
+	unsigned last_line;    /* the last that has code; set by functions_extents() */
 	bool global;
-	bool present;			/* has code or is inlined somewhere; else only declared */
+	bool present;			/* has code or is inlined somewhere; otherwise it is only declared */
 	size_t first_body, n_bodies;	/* into body_order */
 	size_t first_inline, n_inlines; /* into inline_order */
 };
@@ -36,14 +36,14 @@ struct function {
 /* A piece of machine code: a function, or a clone of it. */
 struct body {
 	size_t function;
-	const char *symbol; /* of the table of symbols at its entry, or the function's */
+	const char *symbol; /* of the symbol table at its entry, or the function's */
 	const char *label;  /* what follows the function's name, without numbers: "", ".constprop", ".isra" */
 	uint64_t entry;
 	size_t first_range, n_ranges;	 /* sorted by address, no empty ones; with its .cold part */
 	size_t first_inlined, n_inlined; /* of `inlines`: those inside of it, outer ones first */
 	Dwarf_Off unit;			 /* of the compilation unit's entry; meaningless when !described */
 	const char *directory;		 /* in which the compiler ran; NULL: not known */
-	bool described;			 /* by debug information; else by the table of symbols alone */
+	bool described;			 /* by debug information; otherwise only by the symbol table */
 };
 
 /* An instance of a function inlined into a body. */
@@ -66,7 +66,7 @@ struct functions {
 	size_t n_inlines, inlines_capacity;
 	struct range *ranges; /* [n_ranges] */
 	size_t n_ranges, ranges_capacity;
-	struct call *calls; /* [n_calls], as the debug information has them; some stand twice */
+	struct call *calls; /* [n_calls], as the debug information has them; some appear twice */
 	size_t n_calls, calls_capacity;
 	size_t *body_order, *inline_order; /* bodies and instances by function */
 	struct range_owner *owners;	   /* [n_owners], ranges of bodies by address */
@@ -78,25 +78,23 @@ struct functions {
 };
 
 /* *out is overwritten; functions_release() it, before the image. ASSAY_E_FORMAT when the debug information is damaged or of a
- * kind that is not understood (split into .dwo files), ASSAY_E_LIMIT when nested too deep. O(bytes of debug information). */
+ * kind that is not supported (split into .dwo files), ASSAY_E_LIMIT if it is nested too deep. O(bytes of debug information). */
 enum assay_status functions_read(const struct image *image, struct functions *out, struct assay_error *err);
 void functions_release(struct functions *functions); /* accepts zeroed */
 
 /* The body that has this address in one of its ranges, or SIZE_MAX. O(log n). */
 size_t functions_body_at(const struct functions *functions, uint64_t address);
 bool functions_in_body(const struct functions *functions, size_t body, uint64_t address);
-/* The function of a symbol that other files could call; SIZE_MAX when there is none. */
+/* The function with a symbol that other files can call; SIZE_MAX if there is none. */
 size_t functions_named(const struct functions *functions, const char *symbol);
 
-/* Whose code stands at each of addresses[n] (ascending, inside the body): the function inlined innermost there, else the body's.
- */
+/* Whose code is at each of addresses[n] (ascending, inside the body): the innermost function inlined there, or the body's own. */
 void functions_paint(const struct functions *functions, size_t body, const uint64_t *addresses, size_t n, size_t *owners);
 
-/* Fills in last_line of all functions, from the tables of lines. */
+/* Sets last_line of all functions, from the line tables. */
 void functions_extents(const struct image *image, struct functions *functions);
 
-/* The lines that an address of a body belongs to: that of its statement, and of each call into which that is inlined. Returns how
- * many. */
+/* The lines that an address of a body belongs to: its statement, and each call at which that is inlined. Returns how many. */
 size_t functions_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
 		       unsigned lines[FUNCTIONS_LINES_MAX]);
 

@@ -1,11 +1,11 @@
-/* Lines of the source that functions have code of. */
+/* Which lines of the source functions have code for. */
 #include "runs/inside/changes/functions.h"
 
 #include "base/mem.h"
 
 #define GAP_LINES 50
 
-/* The rows of the table of lines that belong to a body, by address. */
+/* The rows of the line table that belong to a body, by address. */
 struct rows {
 	uint64_t *addresses;
 	size_t *owners;
@@ -67,7 +67,7 @@ static void collect(const struct image *image, const struct functions *f, size_t
 	}
 }
 
-/* Lines that functions have code of. */
+/* A line that a function has code for. */
 struct seen {
 	size_t function;
 	unsigned line;
@@ -87,8 +87,8 @@ static int compare_seen(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* A row counts where it is of the file that its function is defined in: an included file of statements is none. Where a function
- * has code of its own, that tells more than where it is inlined. */
+/* Only rows in the file that defines the function count, not those of an included file of statements. If a function has code of
+ * its own, its inlined instances do not count. */
 static void see(struct functions *f, const struct body *body, const struct rows *rows, struct seen_list *seen)
 {
 	const char *raw = NULL, *path = NULL;
@@ -112,8 +112,8 @@ static void see(struct functions *f, const struct body *body, const struct rows 
 	}
 }
 
-/* Statements of the caller may stand between those that are inlined into it, as if they were of the inlined function: of one that
- * is always inlined, lines far behind the others do not count. */
+/* Statements of the caller can appear among those inlined into it, as if they belonged to the inlined function: for a function that
+ * is always inlined, lines far after the others do not count. */
 static void extend(struct functions *f, struct seen_list *seen)
 {
 	if (seen->n)
@@ -137,7 +137,7 @@ static int compare_places(const void *a, const void *b, void *context)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Inside of another function: a lambda, a member of a local class. */
+/* Inside another function: a lambda, a member of a local class. */
 static bool is_local(const struct function *function)
 {
 	return !strncmp(function->symbol, "_ZZ", 3);
@@ -157,7 +157,7 @@ static void cut(struct functions *f)
 		struct function *function = &f->items[order[i]];
 		const struct function *later = i + 1 < f->n ? &f->items[order[i + 1]] : NULL;
 
-		/* several on one line have the same next one */
+		/* functions on one line have the same successor */
 		if (later && later->present && !is_local(later) && (later->file != function->file || later->line > function->line))
 			next = later;
 		if (next && next->file == function->file && next->line > function->line && function->last_line >= next->line)

@@ -37,7 +37,7 @@ static enum assay_status map_file(const char *path, struct image *image, struct 
 		st = assay_fail(err, ASSAY_E_LIMIT, "'%s' has %lld bytes; at most %llu are read", path, (long long)info.st_size,
 				(unsigned long long)IMAGE_BYTES_MAX);
 	} else {
-		/* libelf and libdw may write where they convert: into copies of the pages that are ours alone */
+		/* libelf and libdw may convert in place: into private copies of the pages */
 		bytes = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 		if (bytes == MAP_FAILED)
 			st = assay_fail_errno(err, errno, "cannot read '%s'", path);
@@ -127,7 +127,7 @@ static int compare_places(const void *a, const void *b)
 	return x->section < y->section ? -1 : x->section > y->section;
 }
 
-/* What the section says that it has without compression. libelf refuses more than its bytes can hold. */
+/* The size that the section claims to have uncompressed, 0 if it is not compressed. libelf refuses more than its bytes can hold. */
 static uint64_t unpacked_bytes(Elf_Scn *scn, const struct image_section *section)
 {
 	uint64_t size = 0;
@@ -191,7 +191,7 @@ static enum assay_status read_sections(struct image *image, bool debug, struct a
 		const struct image_section *section = &image->sections[elf_ndxscn(scn)];
 
 		st = read_section(image, scn, names, debug, &unpacked, err);
-		/* thread-local data without bytes share their addresses with other sections */
+		/* thread-local data without bytes shares its addresses with other sections */
 		if (section->flags & SHF_ALLOC && section->size && (section->bytes || !(section->flags & SHF_TLS)))
 			image->places[image->n_places++] = (struct image_place){ section->address, section };
 	}
@@ -376,7 +376,7 @@ static enum assay_status read_relocations(struct image *image, struct assay_erro
 	while ((scn = elf_nextscn(image->elf, scn))) {
 		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_RELA || !(header.sh_flags & SHF_ALLOC))
 			continue;
-		/* sections that lie on top of each other could claim more than any memory holds */
+		/* overlapping sections could claim more than any memory holds */
 		if (header.sh_size / sizeof(Elf64_Rela) > image->size / sizeof(Elf64_Rela) - image->n_relocations)
 			return image_damaged(image, "more relocations than it has room for", err);
 		add_relocations(image, scn, header.sh_link);
@@ -401,7 +401,7 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* Opens a candidate; it must have debug information and the same build-id. Frees the path. */
+/* Opens a candidate, which must have debug information and the same build-id. Frees the path. */
 static bool try_debug(const struct image *image, char *path, struct image *out)
 {
 	struct assay_error ignored;
@@ -507,7 +507,7 @@ void image_release(struct image *image)
 	*image = (struct image){ .path = NULL };
 }
 
-/* ---- what stands at an address ---- */
+/* ---- what is at an address ---- */
 
 const struct image_section *image_section_at(const struct image *image, uint64_t address)
 {

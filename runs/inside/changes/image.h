@@ -1,5 +1,5 @@
-/* An ELF file of x86-64 as it would be in memory: sections, symbols, relocations, and its debug information (its own, or in a
- * file beside it). libelf checks what the file says of sizes and places; what that would cost is limited here. */
+/* An x86-64 ELF file as it would be in memory: sections, symbols, relocations, and its debug information (its own, or in a separate
+ * file). libelf checks the sizes and offsets in the file; what they may cost is limited here. */
 #ifndef RUNS_CHANGES_IMAGE_H
 #define RUNS_CHANGES_IMAGE_H
 
@@ -58,7 +58,7 @@ struct image {
 	size_t n_threads;
 	struct image_relocation *relocations; /* [n_relocations], by address */
 	size_t n_relocations;
-	uint64_t thread_bytes;		     /* of thread-local data: the block ends where fs points */
+	uint64_t thread_bytes;		     /* of thread-local data; the block ends where fs points */
 	char build_id[IMAGE_BUILD_ID_BYTES]; /* "" when it has none */
 	Elf *elf;
 	Dwarf *dwarf;
@@ -72,21 +72,21 @@ enum assay_status image_open(const char *path, struct image *out, struct assay_e
 enum assay_status image_from_bytes(const char *name, uint8_t *bytes, size_t n, struct image *out, struct assay_error *err);
 void image_release(struct image *image); /* accepts zeroed */
 
-/* The section that has the address in memory; NULL when none has. */
+/* The section that contains the address in memory; NULL if none does. */
 const struct image_section *image_section_at(const struct image *image, uint64_t address);
 bool image_is_code(const struct image_section *section);
 
-/* The bytes at an address and how many follow in its section; NULL where there are none in the file. */
+/* The bytes at an address, *n of them up to the end of the section; NULL if the file has none there. */
 const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n);
 
 /* Is [low, high) machine code that is in the file? */
 bool image_has_code(const struct image *image, uint64_t low, uint64_t high);
 
-/* Index of the last symbol at or before the address; SIZE_MAX when there is none. Of several at one address it is the last. */
+/* The index of the last symbol at or before the address; SIZE_MAX if there is none. */
 size_t image_symbol_before(const struct image *image, uint64_t address);
 const struct image_relocation *image_relocation_at(const struct image *image, uint64_t address); /* NULL: none */
 
-/* The name under which the linkage table's entry at this address calls a function, or NULL when there is none. */
+/* The name of the function that the entry of the linkage table at this address calls; NULL if there is no entry. */
 const char *image_import_at(const struct image *image, uint64_t address);
 
 #endif

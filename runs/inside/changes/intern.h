@@ -1,4 +1,4 @@
-/* Texts that are kept once each, so that equal texts are equal pointers; and paths of source files. */
+/* Texts that are kept once each, so that equal texts have equal pointers; and paths of source files. */
 #ifndef RUNS_CHANGES_INTERN_H
 #define RUNS_CHANGES_INTERN_H
 
@@ -7,19 +7,19 @@
 struct intern {
 	char **texts; /* [n], owned */
 	size_t n, capacity;
-	struct map by_hash; /* the last text of a hash */
-	size_t *previous;   /* [n], the one before it of the same hash, or SIZE_MAX */
+	struct map by_hash; /* the last text with a hash */
+	size_t *previous;   /* [n], the one before it with the same hash, or SIZE_MAX */
 };
 
 /* The text, kept until intern_release(). */
 const char *intern_text(struct intern *intern, const char *text);
-const char *intern_find(const struct intern *intern, const char *text); /* NULL when it was not kept */
+const char *intern_find(const struct intern *intern, const char *text); /* NULL if it is not kept */
 const char *intern_bytes(struct intern *intern, const char *bytes, size_t n);
-/* The path without "//", "/./" and "/../" as far as they can be told from the text alone. */
+/* The path without "//", "/./" and "/../", as far as that follows from the text alone. */
 const char *intern_path(struct intern *intern, const char *path);
 void intern_release(struct intern *intern); /* accepts zeroed */
 
-/* How many whole components at the end of two paths are alike; the rests in front of them, in bytes (may be NULL). */
+/* How many whole components two paths have in common at their ends; *rest_a and *rest_b (may be NULL): bytes before them. */
 size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b);
 
 #endif

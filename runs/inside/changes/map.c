@@ -81,7 +81,7 @@ void map_release(struct map *map)
 
 /* ---- sorted arrays ---- */
 
-/* Of items at the key itself: counted, or not. */
+/* How many are below the key, or also at it. */
 static size_t map_count(const void *items, size_t n, size_t size, uint64_t key, bool at_key)
 {
 	size_t low = 0, high = n;

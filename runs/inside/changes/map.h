@@ -21,7 +21,7 @@ uint64_t map_hash(const char *bytes, size_t n); /* of a text */
 
 /* How many of items[n] are below a key. Each has `size` bytes, begins with a uint64_t, and they ascend by it. O(log n). */
 size_t map_below(const void *items, size_t n, size_t size, uint64_t key);
-/* The index of the last item at or below a key; SIZE_MAX when there is none. */
+/* The index of the last item at or below a key; SIZE_MAX if there is none. */
 size_t map_last(const void *items, size_t n, size_t size, uint64_t key);
 
 #endif

@@ -11,10 +11,10 @@
 #define POINTERS_DEEP  6      /* followed from one constant to the next */
 #define ANONYMOUS_MAX  4096u  /* bytes of a constant without a name */
 #define LINE_REACH     200    /* lines of one statement, from the row of its instruction to what __LINE__ says */
-#define FUNCTION_LINES 10000  /* of one function, at most, for what cannot be told by its statement */
+#define FUNCTION_LINES 10000  /* of one function at most, where the statement is not known */
 #define COPIES_MAX     256    /* bodies of one function that are compared with each other */
 
-static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: of pointers that were followed */
+static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: how many pointers were followed */
 static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
 void match_init(struct match *match, const struct build *old, const struct build *new, size_t *new_of_old, size_t *old_of_new)
@@ -55,7 +55,7 @@ size_t match_text_at(const struct image *image, uint64_t address)
 
 /* ---- what a build puts into texts ---- */
 
-/* Does the text have the form: '0' a digit, 'a' a letter, '_' a digit or blank, anything else itself? */
+/* In a form '0' stands for a digit, 'a' for a letter, '_' for a digit or blank, anything else for itself. */
 static bool has_form(const char *text, const char *form)
 {
 	for (; *form; text++, form++) {
@@ -67,7 +67,7 @@ static bool has_form(const char *text, const char *form)
 	return true;
 }
 
-/* __DATE__ and __TIME__: where both texts have one at the same place, its length. */
+/* __DATE__ or __TIME__: its length, if both texts have one here, else 0. */
 static size_t same_moment(const char *a, const char *b)
 {
 	static const char *const forms[] = { "aaa _0 0000", "00:00:00" };
@@ -78,7 +78,7 @@ static size_t same_moment(const char *a, const char *b)
 	return 0;
 }
 
-/* A directory of the old build at *a, and the one that it corresponds to at *b: both are stepped over. */
+/* Skips a directory of the old build at *a and its counterpart at *b. */
 static bool same_root(const struct match *match, const char **a, const char **b)
 {
 	for (size_t i = 0; i < match->n_roots; i++) {
@@ -129,7 +129,7 @@ static int same_texts(const struct match *match, uint64_t a, uint64_t b)
 
 /* ---- directories ---- */
 
-/* In front of what two paths have in common at their ends, with the '/'. */
+/* What precedes the common end of two paths, with the '/'. */
 static void add_root(struct match *match, const char *old, const char *new)
 {
 	size_t i = 0, old_bytes, new_bytes;
@@ -162,7 +162,7 @@ void match_find_roots(struct match *match)
 
 /* ---- tables of switches ---- */
 
-/* The instruction that an entry leads to; SIZE_MAX when that is not in the body. */
+/* The instruction that an entry leads to; SIZE_MAX if it is not in the body. */
 static size_t entry_target(const struct build *build, const struct code *code, size_t body, uint64_t table, size_t i)
 {
 	uint64_t room = 0;
@@ -177,7 +177,7 @@ static size_t entry_target(const struct build *build, const struct code *code, s
 	return functions_in_body(&build->functions, body, target) ? code_index(code, target) : SIZE_MAX;
 }
 
-/* How many entries there can be at most. */
+/* How many entries fit. */
 static size_t table_room(const struct build *build, uint64_t table)
 {
 	uint64_t n = (build_end_of(build, table) - table) / 4;
@@ -195,7 +195,7 @@ static int same_tables(struct match *match, uint64_t a, uint64_t b)
 		size_t y = entry_target(match->new, &match->new_code, match->new_body, b, i);
 
 		if (x == SIZE_MAX || y == SIZE_MAX)
-			return i ? 1 : x == y ? -1 : 0; /* how many there are is in the instructions, too */
+			return i ? 1 : x == y ? -1 : 0; /* the instructions say how many there are */
 		if (x != y)
 			return 0;
 	}
@@ -238,7 +238,7 @@ static bool same_symbol(const struct match *match, const char *a, const char *b)
 
 /* ---- code ---- */
 
-/* A label of code that belongs to no function: by name and distance. */
+/* Code outside of functions: by the nearest label and the distance from it. */
 static bool same_label_of_code(const struct match *match, uint64_t a, uint64_t b)
 {
 	size_t i = image_symbol_before(&match->old->image, a), j = image_symbol_before(&match->new->image, b);
@@ -264,7 +264,7 @@ static bool same_code(const struct match *match, uint64_t a, uint64_t b)
 		       a - f->bodies[x].entry == b - g->bodies[y].entry && !strcmp(f->bodies[x].label, g->bodies[y].label);
 	if (p && q)
 		return same_symbol(match, p, q);
-	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* through the linkage table in one build, directly in the other */
+	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* called through the linkage table in one build, directly in the other */
 		return (p || q) && is_function_pair(match, build_callee(match->old, a), build_callee(match->new, b));
 	return !p && !q && same_label_of_code(match, a, b);
 }
@@ -305,7 +305,7 @@ static bool word_at(const struct image *image, uint64_t address, uint64_t *word)
 	return true;
 }
 
-/* The place in the block of thread-local data that a relocation without a symbol is about. */
+/* The offset in the block of thread-local data that a relocation without a symbol refers to. */
 static uint64_t thread_target(const struct image *image, const struct image_relocation *relocation)
 {
 	uint64_t offset = (uint64_t)relocation->addend;
@@ -361,8 +361,8 @@ static const struct image_symbol *object_at(const struct image *image, uint64_t 
 	return &image->symbols[i];
 }
 
-/* Of the symbols around two addresses, one of the same name at the same distance: an address behind the end of an array, or
- * before its beginning, is in another one. */
+/* Is a symbol of the same name at the same distance? The neighbours count, too: an address past the end of an array, or before its
+ * beginning, lies in another variable. */
 static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image *f = &match->old->image, *g = &match->new->image;
@@ -381,7 +381,7 @@ static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 
 static bool has_virtual_functions(const char *name)
 {
-	/* tables of classes: what they point to are functions that are compared themselves */
+	/* tables of classes point to functions that are compared themselves */
 	return !strncmp(name, "_ZT", 3) && strchr("VITSC", name[3]) && name[3];
 }
 
@@ -398,8 +398,8 @@ static bool same_object(struct match *match, const struct image_symbol *x, const
 	return false;
 }
 
-/* A constant without a name: a literal, a table of a switch, an image of initial values. 1 the same, 0 not, -1 other bytes of a
- * kind that is not known. */
+/* A constant without a name: a literal, a table of a switch, initial values. 1 the same, 0 not, -1 different bytes of an unknown
+ * kind. */
 static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
 	uint64_t n_a, n_b, n = width;
@@ -407,7 +407,7 @@ static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t 
 
 	if (width)
 		return same_contents(match, a, b, width, depth);
-	same = same_tables(match, a, b); /* before texts: distances back into the code have bytes that could be letters */
+	same = same_tables(match, a, b); /* before texts: the bytes of negative distances could be letters */
 	if (same >= 0)
 		return same;
 	same = same_texts(match, a, b);
@@ -427,7 +427,7 @@ static const struct image_symbol *object_before(const struct image *image, uint6
 	return object && object->address + object->size == address ? object : NULL;
 }
 
-/* Where loops over an array end. */
+/* Addresses at which loops over an array end. */
 static bool same_end(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image_symbol *x = object_before(&match->old->image, a), *y = object_before(&match->new->image, b);
@@ -463,7 +463,7 @@ static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t widt
 		return same_constant(match, a, b, width, depth);
 	if (same_neighbour(match, a, b))
 		return true;
-	/* no names anywhere: the linker's own data */
+	/* there are no names at all: the linker's own data */
 	return s && t && !match->old->image.n_symbols && !match->new->image.n_symbols && !strcmp(s->name, t->name);
 }
 
@@ -480,7 +480,7 @@ static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t wid
 	return same_data(match, a, b, width, depth);
 }
 
-/* Do two references mean the same? */
+/* Do two references refer to the same thing? */
 static bool same_reference(struct match *match, const struct code_reference *a, const struct code_reference *b)
 {
 	if (a->kind != b->kind || a->width != b->width)
@@ -543,7 +543,7 @@ static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t 
 
 /* ---- instructions ---- */
 
-/* Bytes outside of what refers to an address. */
+/* All bytes but those that refer to an address. */
 static bool same_bytes(const struct instruction *a, const struct instruction *b)
 {
 	size_t at = 0;
@@ -566,7 +566,7 @@ static bool same_instruction(struct match *match, const struct instruction *a, c
 {
 	if (a->mnemonic != b->mnemonic || a->local != b->local || a->n_references != b->n_references)
 		return false;
-	if (a->local) /* short and near branches are the same */
+	if (a->local) /* short and near branches are equivalent */
 		return a->local_target == b->local_target;
 	if (!(a->n_references && a->references[0].kind == CODE_BRANCH) && !same_bytes(a, b))
 		return false;
@@ -588,7 +588,7 @@ int64_t match_line_distance(const struct build *build, size_t body, uint64_t add
 	return nearest;
 }
 
-/* Code that was moved out of its statement: has the value moved as one of the functions has that stand in the body? */
+/* For code that was moved out of its statement: did the value shift as much as one of the functions inside the body? */
 static bool moved_with_function(const struct match *match, int64_t value, int64_t moved)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -660,7 +660,7 @@ static bool same_label(const struct match *match, size_t a, size_t b)
 	return !strcmp(match->old->functions.bodies[a].label, match->new->functions.bodies[b].label);
 }
 
-/* The best that any body with this label is to one: `bodies` are of the other build. False when none has the label. */
+/* The best match of a body among bodies[n] of the other build with the same label. False if there is no such body. */
 static bool best_match(struct match *match, size_t body, bool is_old, const size_t *bodies, size_t n, enum match_result *best)
 {
 	bool found = false;
@@ -680,7 +680,7 @@ static bool best_match(struct match *match, size_t body, bool is_old, const size
 	return found;
 }
 
-/* Does each label of bodies[n] stand among those of others[m]? */
+/* Is each label of bodies[n] among those of others[m]? */
 static bool all_have_match(const struct functions *f, const size_t *bodies, size_t n, const struct functions *g, const size_t *others,
 			   size_t m)
 {

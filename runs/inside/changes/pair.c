@@ -3,7 +3,7 @@
 #include "base/mem.h"
 
 #define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
-#define ROUNDS_MAX 20	/* a renamed function may have called a renamed one */
+#define ROUNDS_MAX 20	/* a renamed function may call another renamed one */
 
 /* ---- by name ---- */
 
@@ -29,8 +29,8 @@ static size_t likeness(const struct function *a, const struct function *b)
 	return path_common_tail(a->file, b->file, NULL, NULL);
 }
 
-/* Functions of one name, old[n] and new[m]: the likest first, as long as the files have the same name; what is left, when it is
- * one on each side, has moved to another file. */
+/* Functions of one name, old[n] and new[m]: the most alike paths first, as long as the files have the same name; if then one is left
+ * on each side, it has moved to another file. */
 static void pair_group(const struct functions *f, const struct functions *g, const size_t *old, size_t n, const size_t *new, size_t m,
 		       size_t *new_of_old, size_t *old_of_new)
 {
@@ -57,7 +57,7 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 	free(candidates);
 }
 
-/* Functions that are present and have no pair, in chains by symbol, or by name: first[] by interned text, next[] by function. */
+/* Functions that are present and without a pair, in chains by symbol or by name: first[] by interned text, next[] by function. */
 static void chain(const struct functions *f, const size_t *pairs, bool by_name, struct intern *names, struct map *first, size_t *next)
 {
 	for (size_t i = f->n; i-- > 0;) {
@@ -113,12 +113,12 @@ void pair_by_name(const struct functions *old, const struct functions *new, size
 	for (size_t i = 0; i < new->n; i++)
 		old_of_new[i] = FUNCTIONS_NONE;
 	pair_chains(old, new, false, new_of_old, old_of_new);
-	pair_chains(old, new, true, new_of_old, old_of_new); /* has a symbol in one build, is always inlined in the other */
+	pair_chains(old, new, true, new_of_old, old_of_new); /* a function that has a symbol in one build and is always inlined in the other */
 }
 
 /* ---- by code ---- */
 
-/* A number that equal code has in common, whatever it refers to. */
+/* A number that is the same for equal code, whatever it refers to. */
 static uint64_t shape_of(const struct build *build, size_t function, struct code *code, size_t *instructions)
 {
 	const struct functions *f = &build->functions;
@@ -138,12 +138,12 @@ static uint64_t shape_of(const struct build *build, size_t function, struct code
 	return shape;
 }
 
-static bool wanted(const struct functions *f, size_t i, const size_t *pairs)
+static bool may_be_renamed(const struct functions *f, size_t i, const size_t *pairs)
 {
 	return f->items[i].present && f->items[i].n_bodies && pairs[i] == FUNCTIONS_NONE;
 }
 
-/* By shape, chains of new functions without a pair. */
+/* Chains of new functions without a pair, by shape. */
 static void chain_shapes(struct match *match, struct map *first, size_t *next)
 {
 	const struct functions *g = &match->new->functions;
@@ -153,7 +153,7 @@ static void chain_shapes(struct match *match, struct map *first, size_t *next)
 		uint64_t shape;
 
 		next[i] = FUNCTIONS_NONE;
-		if (!wanted(g, i, match->old_of_new))
+		if (!may_be_renamed(g, i, match->old_of_new))
 			continue;
 		shape = shape_of(match->new, i, &match->new_code, &instructions);
 		map_get(first, shape, &next[i]);
@@ -161,7 +161,7 @@ static void chain_shapes(struct match *match, struct map *first, size_t *next)
 	}
 }
 
-/* The new function of the chain that has the same code: of the likest file. */
+/* The new function of the chain with the same code, in the file with the most similar path. */
 static size_t find_renamed(struct match *match, size_t old, size_t chain, const size_t *next, bool small)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -170,7 +170,7 @@ static size_t find_renamed(struct match *match, size_t old, size_t chain, const 
 	for (size_t i = chain; i != FUNCTIONS_NONE; i = next[i]) {
 		size_t like = likeness(&f->items[old], &g->items[i]);
 
-		if (!wanted(g, i, match->old_of_new) || (small && !like) || (best != FUNCTIONS_NONE && like <= best_likeness))
+		if (!may_be_renamed(g, i, match->old_of_new) || (small && !like) || (best != FUNCTIONS_NONE && like <= best_likeness))
 			continue;
 		if (!match_same_clones(match, old, i) || match_functions(match, old, i) > MATCH_LINES)
 			continue;
@@ -191,7 +191,7 @@ static bool rename_round(struct match *match, size_t few, bool *renamed)
 	for (size_t i = 0; first.n && i < f->n; i++) {
 		size_t new = FUNCTIONS_NONE;
 
-		if (!wanted(f, i, match->new_of_old))
+		if (!may_be_renamed(f, i, match->new_of_old))
 			continue;
 		if (map_get(&first, shape_of(match->old, i, &match->old_code, &instructions), &chain))
 			new = find_renamed(match, i, chain, next, instructions < few);

@@ -32,11 +32,11 @@ enum assay_status source_read(const char *repository, const char *old_reference,
 			      struct assay_error *err);
 void source_release(struct source *source); /* accepts zeroed */
 
-/* The hunks of `git diff -U0` with the prefixes a/ and b/. ASSAY_E_FORMAT names the line. */
+/* Parses the output of `git diff -U0` with the prefixes a/ and b/. ASSAY_E_FORMAT names the line. */
 enum assay_status source_parse(const char *text, size_t n, struct source *source, struct assay_error *err);
 
-/* touched[n]: does a hunk have lines between the first and the last line of the function? functions_extents() comes before.
- * in_hunk[n_hunks] is set for hunks that are in a function. ASSAY_E_NODATA when not one file of the functions is in the tree. */
+/* Sets touched[n] of functions with a hunk between their first and last line (functions_extents() comes first), and
+ * in_hunk[n_hunks] of hunks in a function. ASSAY_E_NODATA if not one file of the functions is in the tree. */
 enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched, bool *in_hunk,
 				 struct assay_error *err);
 
@@ -45,7 +45,7 @@ enum assay_status source_touched(struct source *source, const struct functions *
 enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err);
 enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err);
 
-/* The file of the tree that a path of debug information is: the longest that it ends with. NULL: none. */
+/* The file of the tree that a path in debug information stands for: the longest that it ends with. NULL: none. */
 const char *source_file(const struct source_tree *tree, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
-/* This machine, asked by the counting program (fleet/counting/) as any host of a fleet is: which events, packed into which runs. It is put
- * into memory and executed from there. And small programs in pairs: one does what some counters are about, the other does not. */
+/* The counting program (fleet/counting/) is asked about this machine as about any host; here it is put into memory and executed from
+ * there. And small programs in pairs: one does what some counters are about, the other does not. */
 #include "runs/inside/instrument/countable.h"
 
 #include "base/file.h"
@@ -23,12 +23,12 @@
 #define BRANCHES   4000000u
 #define PAGES	   16384u
 #define PAUSES	   200u
-#define MOVES_FROM 3.0 /* bad over good */
-#define GOOD_LEAST 50  /* as if so many had been counted in the good program: small numbers prove nothing */
+#define MOVES_FROM 3.0 /* times as many in the bad program */
+#define GOOD_LEAST 50  /* counts that the good program is granted: small numbers prove nothing */
 
 extern const char counting_program_bytes[], counting_program_bytes_end[]; /* fleet/agent/counting_client.c has them */
 
-/* A file in memory with these bytes; -1 when there is none. */
+/* A file in memory with these bytes; -1 on failure. */
 static int file_of_bytes(const char *name, const char *bytes, size_t n)
 {
 	int file = memfd_create(name, MFD_CLOEXEC);
@@ -48,7 +48,7 @@ static int file_of_bytes(const char *name, const char *bytes, size_t n)
 	return file;
 }
 
-/* words[0] is replaced by the program; what it writes on standard output goes to `out`. *status as of waitpid(). */
+/* Sets words[0]. The program writes to `out`. *status as of waitpid(). */
 static enum assay_status run_counting(const char **words, int out, int *status, struct assay_error *err)
 {
 	size_t n = (size_t)(counting_program_bytes_end - counting_program_bytes);
@@ -242,7 +242,7 @@ static uint32_t random_next(uint64_t *state)
 	return (uint32_t)(*state >> 16);
 }
 
-/* One circle through all nodes: in order, or in a random one (Sattolo's algorithm). */
+/* A cycle through all nodes, in order or in random order (Sattolo's algorithm). */
 static void walk(bool in_order)
 {
 	struct node *nodes = mem_new(NODES, sizeof(*nodes));

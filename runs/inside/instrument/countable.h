@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Asks this machine: which of the events can be counted, in which runs. counting_plan_release() it. Some milliseconds. */
+/* Which of the events can be counted here, in which runs. counting_plan_release() it. Some milliseconds. */
 enum assay_status countable_plan(const struct counting_events *events, struct counting_plan *out, struct assay_error *err);
 
-/* Programs of which one moves counters that the other does not, for `assay counters --selftest`. */
+/* Two programs, one of which moves counters that the other does not, for `assay counters --selftest`. */
 struct countable_pair {
 	enum countable_kind kind; /* whose counters should move; of COUNTABLE_SOFTWARE only `event` */
 	const char *event;	  /* or NULL: all of the kind */
@@ -19,7 +19,7 @@ struct countable_pair {
 	const char *what;	  /* "two threads that count in one cache line, against two lines" */
 };
 const struct countable_pair *countable_pairs(size_t *n);
-/* Does such a program's work; false: there is none of that name. Some ten milliseconds. */
+/* Does the work of such a program; false if there is none of that name. Some ten milliseconds. */
 bool countable_work(const char *name);
 
 /* Whether an event of a plan moved as it should. */

@@ -13,7 +13,7 @@ EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 static const char *const compile_flags[] = { "-fsanitize=thread", "-fsanitize-coverage=trace-pc", "-U__SANITIZE_THREAD__", "-fno-lto" };
-/* gcc's own copies in a loop would not be seen. */
+/* The emulation would not see copies that gcc makes in a loop. */
 static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign" };
 
 #define WRAP_FLAG(name)	  "-Wl,--wrap=" name,
@@ -30,7 +30,7 @@ void emulate_archive(const char **bytes, size_t *n)
 /* ---- words ---- */
 
 enum word_kind {
-	WORD_PLAIN, /* for both steps */
+	WORD_PLAIN, /* of both steps */
 	WORD_SOURCE,
 	WORD_OBJECT, /* an object, a library, or what only the linker understands */
 	WORD_LINK,   /* an option of linking */
@@ -43,65 +43,38 @@ static bool starts(const char *word, const char *prefix)
 	return strncmp(word, prefix, strlen(prefix)) == 0;
 }
 
-static bool is_one_of(const char *word, const char *const *list, size_t n)
+/* Is the word in the list, whose words are separated by blanks? */
+static bool is_one_of(const char *word, const char *list)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(word, list[i]) == 0)
+	size_t n = strlen(word);
+
+	for (const char *at = list; n && (at = strstr(at, word)); at += n)
+		if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
 			return true;
-	}
 	return false;
-}
-
-static bool stops_before_linking(const char *word)
-{
-	static const char *const words[] = { "-c", "-S", "-E", "-M", "-MM", "-fsyntax-only" };
-
-	return is_one_of(word, words, COUNT(words));
 }
 
 static bool takes_another(const char *word)
 {
-	static const char *const words[] = { "-o",	    "-x",	 "-I",	     "-L",	"-l",	      "-D",	  "-U",
-					     "-include",    "-imacros",	 "-isystem", "-iquote", "-idirafter", "-iprefix", "-isysroot",
-					     "--sysroot",   "-MF",	 "-MT",	     "-MQ",	"-Xlinker",   "-Xclang",  "-Xpreprocessor",
-					     "-Xassembler", "-T",	 "-u",	     "-z",	"-e",	      "--param",  "-arch",
-					     "-target",	    "-aux-info", "-mllvm",   "-B" };
-
-	return is_one_of(word, words, COUNT(words));
+	return is_one_of(word, "-o -x -I -L -l -D -U -include -imacros -isystem -iquote -idirafter -iprefix -isysroot --sysroot -MF -MT -MQ "
+			       "-Xlinker -Xclang -Xpreprocessor -Xassembler -T -u -z -e --param -arch -target -aux-info -mllvm -B");
 }
 
 static bool is_of_linking(const char *word)
 {
-	static const char *const words[] = { "-shared",
-					     "-rdynamic",
-					     "-pie",
-					     "-no-pie",
-					     "-s",
-					     "-static-libgcc",
-					     "-static-libstdc++",
-					     "-nostartfiles",
-					     "-nodefaultlibs",
-					     "-L",
-					     "-l",
-					     "-Xlinker",
-					     "-T",
-					     "-u",
-					     "-z",
-					     "-e" };
-
-	return is_one_of(word, words, COUNT(words)) || starts(word, "-l") || starts(word, "-L") || starts(word, "-Wl,") ||
-	       starts(word, "-fuse-ld=");
+	return is_one_of(word, "-shared -rdynamic -pie -no-pie -s -static-libgcc -static-libstdc++ -nostartfiles -nodefaultlibs -Xlinker "
+			       "-T -u -z -e") ||
+	       starts(word, "-l") || starts(word, "-L") || starts(word, "-Wl,") || starts(word, "-fuse-ld=");
 }
 
 static bool is_source_name(const char *word)
 {
-	static const char *const endings[] = { "c", "i", "cc", "cpp", "cxx", "c++", "C", "cp", "CPP", "ii", "s", "S", "sx", "m", "mm" };
 	const char *dot = strrchr(word, '.');
 
-	return dot && is_one_of(dot + 1, endings, COUNT(endings));
+	return dot && is_one_of(dot + 1, "c i cc cpp cxx c++ C cp CPP ii s S sx m mm");
 }
 
-/* `language`: of the last -x, "none" at the beginning. */
+/* `language`: of the last -x; "none" if there is none. */
 static enum word_kind kind_of(const char *word, const char *language)
 {
 	if (starts(word, "-o"))
@@ -120,15 +93,15 @@ static enum word_kind kind_of(const char *word, const char *language)
 /* ---- what the command is ---- */
 
 struct word {
-	const char *const *words; /* [n] of the command: an option, and what it takes if that is apart */
+	const char *const *words; /* [n] of the command: an option, and its value if that is a word of its own */
 	size_t n;
 	enum word_kind kind;
 };
 
 struct command {
-	const char *const *compiler; /* [n_compiler], with what launches it */
+	const char *const *compiler; /* [n_compiler], after what launches it, such as ccache */
 	size_t n_compiler;
-	struct word *words; /* [n], what it gets */
+	struct word *words; /* [n], its arguments */
 	size_t n, sources, objects;
 	bool compiles_only, is_library, is_relocatable, is_gcc;
 };
@@ -140,7 +113,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* By the file that a name such as cc leads to. */
+/* Judged by the file that a name such as cc leads to. */
 static bool is_gcc(const char *compiler)
 {
 	struct assay_error ignored;
@@ -155,9 +128,7 @@ static bool is_gcc(const char *compiler)
 
 static size_t launcher(const char *const *words, size_t n)
 {
-	static const char *const names[] = { "ccache", "sccache", "distcc", "icecc" };
-
-	return n > 1 && is_one_of(base_name(words[0]), names, COUNT(names)) ? 1 : 0;
+	return n > 1 && is_one_of(base_name(words[0]), "ccache sccache distcc icecc") ? 1 : 0;
 }
 
 static enum assay_status check_word(const char *word, struct assay_error *err)
@@ -173,14 +144,13 @@ static enum assay_status check_word(const char *word, struct assay_error *err)
 /* *out is overwritten; free(out->words). */
 static enum assay_status command_parse(const char *const *words, size_t n, struct command *out, struct assay_error *err)
 {
-	static const char *const builders[] = { "make", "gmake", "cmake", "ninja", "meson", "sh", "bash" };
 	size_t first = launcher(words, n) + 1;
 	struct command c = { .compiler = words, .n_compiler = first, .is_gcc = is_gcc(words[first - 1]) };
 	const char *language = "none";
 	enum assay_status st = ASSAY_OK;
 
 	*out = c;
-	if (is_one_of(base_name(words[first - 1]), builders, COUNT(builders)))
+	if (is_one_of(base_name(words[first - 1]), "make gmake cmake ninja meson sh bash"))
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "'%s' is not a compiler: let it call this as its compiler, make CC='assay emulate build -- gcc'",
 				  words[first - 1]);
@@ -191,7 +161,7 @@ static enum assay_status command_parse(const char *const *words, size_t n, struc
 
 		st = check_word(words[i], err);
 		c.words[c.n] = (struct word){ words + i, another ? 2 : 1, kind };
-		c.compiles_only |= stops_before_linking(words[i]);
+		c.compiles_only |= is_one_of(words[i], "-c -S -E -M -MM -fsyntax-only");
 		c.is_library |= strcmp(words[i], "-shared") == 0;
 		c.is_relocatable |= strcmp(words[i], "-r") == 0;
 		c.sources += kind == WORD_SOURCE;
@@ -259,7 +229,7 @@ static void compile_steps(const struct command *c, const char *directory, struct
 	}
 }
 
-/* A shared library has no copy of the archive: it finds that of the program. */
+/* A shared library does not get the archive: it finds that of the program. */
 static void link_step(const struct command *c, const char *directory, struct emulate_plan *plan)
 {
 	struct emulate_step *step = step_new(plan);

@@ -1,5 +1,5 @@
-/* What `assay emulate build -- cc ...` makes of the words of a compiler: the same, with the flags that bring the emulation in. A command
- * that compiles and links is taken apart, for the flags of compiling would bring in the compiler's own library at linking. */
+/* Turns a compiler's command line into one that brings the emulation in, for `assay emulate build -- cc ...`. A command that compiles and
+ * links becomes several steps, because with the flags for compiling, linking would bring in the compiler's own library. */
 #ifndef RUNS_INSTRUMENT_EMULATE_BUILD_H
 #define RUNS_INSTRUMENT_EMULATE_BUILD_H
 
@@ -11,18 +11,18 @@
 #define EMULATE_ARCHIVE "libassay-emulate.a"
 
 struct emulate_step {
-	char **words; /* [n], and a NULL behind them */
+	char **words; /* [n], then NULL */
 	size_t n, capacity;
 };
 
 struct emulate_plan {
-	struct emulate_step *steps; /* [n], one after the other */
+	struct emulate_step *steps; /* [n], in this order */
 	size_t n, capacity;
 	bool links; /* the archive must be there */
 };
 
-/* words[n]: the compiler, then what it gets. `directory` is where EMULATE_ARCHIVE will be, and where objects between the steps go.
- * *out is the caller's to release. Refused (ASSAY_E_USAGE): what cannot be together with the emulation. */
+/* words[n]: the compiler and its arguments. `directory`: of EMULATE_ARCHIVE, and for the objects between the steps. *out is overwritten;
+ * emulate_plan_release() it. ASSAY_E_USAGE if the command does not work with the emulation. */
 enum assay_status emulate_plan_make(const char *const *words, size_t n, const char *directory, struct emulate_plan *out,
 				    struct assay_error *err);
 void emulate_plan_release(struct emulate_plan *plan);

@@ -1,4 +1,4 @@
-/* A program of this machine, run in the foreground. Only for commands. */
+/* Running a program on this machine in the foreground; only for commands. */
 #ifndef RUNS_INSTRUMENT_LAUNCH_H
 #define RUNS_INSTRUMENT_LAUNCH_H
 
@@ -7,13 +7,13 @@
 /* words[0] is looked for in PATH; words end with NULL. The program inherits our environment, and `out` as its standard output unless it
  * is negative. Waits for it; an interrupt from the keyboard ends it and not us. *status as of waitpid(). */
 enum assay_status launch_program(char *const *words, int out, int *status, struct assay_error *err);
-/* The same with our standard output; ASSAY_E_IO says how the program ended, unless with 0. */
+/* The same with our standard output. ASSAY_E_IO says how the program ended, unless its status is 0. */
 enum assay_status launch_checked(char *const *words, struct assay_error *err);
 
 /* Sets a variable of our environment, or removes it (NULL). */
 void launch_variable(const char *name, const char *value);
 
-/* The file that PATH gives for a program's name, free() it; ASSAY_E_NOTFOUND. */
+/* The file of a program: itself if it has a '/', else the first in PATH. free() it. ASSAY_E_NOTFOUND. */
 enum assay_status launch_find(const char *program, char **path, struct assay_error *err);
 
 #endif

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/changes/demangle.h"
-#include "runs/inside/changes/image.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -15,11 +14,11 @@
 #define LIBRARY	   "libassay-probe.so"
 #define FLAGS	   "-g -fpatchable-function-entry=5"
 #define BUILD_ID   "# build-id "
-#define SHOWN_MAX  4 /* places of a name that stands for several functions */
+#define SHOWN_MAX  4 /* places named when several functions have one name */
 
 /* ---- functions ---- */
 
-/* The bytes that gcc and clang leave; those of -fcf-protection come first. */
+/* Does it begin with the room that gcc or clang leaves? With -fcf-protection an endbr64 comes first. */
 static bool is_patchable(const struct image *image, uint64_t address)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -34,7 +33,7 @@ static bool is_patchable(const struct image *image, uint64_t address)
 	return at && n >= SITE_BYTES && (memcmp(at, by_gcc, SITE_BYTES) == 0 || memcmp(at, by_clang, SITE_BYTES) == 0);
 }
 
-/* Code that a function was cut into has no entry of its own. */
+/* A .cold part of a function is never called. */
 static bool is_part(const char *name)
 {
 	const char *cold = strstr(name, ".cold");
@@ -50,24 +49,19 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->address > y->address) - (x->address < y->address);
 }
 
-static void read_functions(const struct image *image, struct site_module *out)
+static void read_functions(struct site_module *m)
 {
-	size_t capacity = 0;
+	m->items = mem_new(m->image.n_symbols, sizeof(*m->items));
+	for (size_t i = 0; i < m->image.n_symbols; i++) {
+		const struct image_symbol *symbol = &m->image.symbols[i];
+		bool patchable = is_patchable(&m->image, symbol->address);
 
-	for (size_t i = 0; i < image->n_symbols; i++) {
-		const struct image_symbol *symbol = &image->symbols[i];
-		struct site site = { .address = symbol->address };
-
-		if (symbol->kind != IMAGE_CODE || !symbol->name[0] || is_part(symbol->name))
+		if (symbol->kind != IMAGE_CODE || is_part(symbol->name))
 			continue;
-		site.name = mem_string(symbol->name);
-		site.patchable = is_patchable(image, symbol->address);
-		out->patchable += site.patchable;
-		out->items = mem_grow(out->items, out->n, &capacity, sizeof(site));
-		out->items[out->n++] = site;
+		m->items[m->n++] = (struct site){ symbol->name, symbol->address, patchable };
+		m->patchable += patchable;
 	}
-	if (out->n)
-		qsort(out->items, out->n, sizeof(out->items[0]), by_name);
+	qsort(m->items, m->n, sizeof(*m->items), by_name);
 }
 
 /* ---- what the file needs and has ---- */
@@ -119,44 +113,37 @@ static void read_sections(Elf *elf, struct site_module *out)
 
 enum assay_status site_module_open(const char *path, struct site_module *out, struct assay_error *err)
 {
-	struct site_module made = { .path = NULL };
 	const char *slash = strrchr(path, '/');
 	enum assay_status st;
-	struct image image;
 
-	st = image_open(path, &image, err);
+	*out = (struct site_module){ .n = 0 };
+	st = image_open(path, &out->image, err);
 	if (st)
 		return st;
-	made.path = mem_string(path);
-	snprintf(made.build_id, sizeof(made.build_id), "%s", image.build_id);
-	snprintf(made.id, sizeof(made.id), "%s%s", image.build_id[0] ? "" : "=",
-		 image.build_id[0] ? image.build_id
-		 : slash	   ? slash + 1
-				   : path);
-	read_functions(&image, &made);
-	read_sections(image.elf, &made);
-	image_release(&image);
-	*out = made;
+	if (out->image.build_id[0])
+		snprintf(out->id, sizeof(out->id), "%s", out->image.build_id);
+	else
+		snprintf(out->id, sizeof(out->id), "=%s", slash ? slash + 1 : path);
+	read_functions(out);
+	read_sections(out->image.elf, out);
 	return ASSAY_OK;
 }
 
 enum assay_status site_module_check(const struct site_module *module, struct assay_error *err)
 {
 	if (module->patchable == 0 && !module->instrumented)
-		return assay_fail(err, ASSAY_E_USAGE, "no function of '%s' can be probed: build it with " FLAGS, module->path);
+		return assay_fail(err, ASSAY_E_USAGE, "no function of '%s' can be probed: build it with " FLAGS, module->image.path);
 	if (!module->dynamic && !module->linked)
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is a static program, which LD_PRELOAD cannot reach: link it dynamically",
-				  module->path);
+				  module->image.path);
 	return ASSAY_OK;
 }
 
 void site_module_release(struct site_module *module)
 {
-	for (size_t i = 0; i < module->n; i++)
-		free(module->items[i].name);
+	image_release(&module->image);
 	free(module->items);
-	free(module->path);
-	*module = (struct site_module){ .path = NULL };
+	*module = (struct site_module){ .n = 0 };
 }
 
 /* ---- selections ---- */
@@ -268,7 +255,7 @@ void site_selection_release(struct site_selection *selection)
 
 /* ---- places ---- */
 
-/* Is the symbol the name, or a clone that the compiler made of it? */
+/* Is the symbol the name, or that of a clone? */
 static bool is_clone_of(const char *symbol, const char *name)
 {
 	size_t n = strlen(name);
@@ -276,7 +263,7 @@ static bool is_clone_of(const char *symbol, const char *name)
 	return strncmp(symbol, name, n) == 0 && (symbol[n] == '\0' || symbol[n] == '.');
 }
 
-/* "ns::f(int)" is meant by itself and by "ns::f". */
+/* Both "ns::f(int)" and "ns::f" stand for "ns::f(int)". */
 static bool is_shown_as(const char *symbol, const char *name)
 {
 	char *shown;
@@ -297,7 +284,7 @@ struct places {
 		const struct site *site;
 	} * items;
 	size_t n, capacity, unpatchable;
-	const struct site_module *module; /* of the latter */
+	const struct site_module *module; /* of the last one that is not patchable */
 	enum site_for whom;
 };
 
@@ -335,7 +322,7 @@ static void places_search(struct places *p, const struct site_module *modules, s
 	p->n = p->unpatchable = 0;
 	for (int shown = 0; shown < 2 && !p->n && !p->unpatchable; shown++)
 		for (size_t m = 0; m < n; m++) {
-			bool same = !selection->build_id[0] || strcmp(modules[m].build_id, selection->build_id) == 0;
+			bool same = !selection->build_id[0] || strcmp(modules[m].image.build_id, selection->build_id) == 0;
 
 			places_add(p, &modules[m], wanted, wanted->has_address && same, shown);
 		}
@@ -354,13 +341,13 @@ static enum assay_status not_found(const struct site_module *modules, size_t n, 
 		}
 	nearest = text_nearest(wanted->name, names, n_names);
 	st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no function '%s' in '%s'%s%s%s%s (it may be inlined wherever it is called)",
-			wanted->name, modules[0].path, n > 1 ? " and the other modules" : "", nearest ? "; did you mean '" : "",
+			wanted->name, modules[0].image.path, n > 1 ? " and the other modules" : "", nearest ? "; did you mean '" : "",
 			nearest ? nearest : "", nearest ? "'?" : "");
 	free(names);
 	return st;
 }
 
-/* Do several functions have the very same symbol (static ones of different files)? Clones and overloads have symbols of their own. */
+/* Fails if several functions have the same symbol (static ones of different files). Clones and overloads have symbols of their own. */
 static enum assay_status check_alone(const struct places *p, const struct site_wanted *wanted, struct assay_error *err)
 {
 	struct buf where = BUF_INIT;
@@ -379,12 +366,12 @@ static enum assay_status check_alone(const struct places *p, const struct site_w
 	}
 	if (same && !wanted->has_address)
 		st = assay_fail(err, ASSAY_E_USAGE, "%zu functions of '%s' are called '%s': choose one of %s%s", same,
-				p->items[0].module->path, wanted->name, where.bytes, same > SHOWN_MAX ? "..." : "");
+				p->items[0].module->image.path, wanted->name, where.bytes, same > SHOWN_MAX ? "..." : "");
 	buf_release(&where);
 	return st;
 }
 
-/* Unless it is there already: several names may mean one place. */
+/* Unless it is there already: several names may stand for one place. */
 static bool write_line(const struct site_module *module, const struct site *site, struct buf *out)
 {
 	char *line = mem_format("f %llx %s %s\n", (unsigned long long)site->address, module->id, site->name);
@@ -411,7 +398,7 @@ enum assay_status site_list(const struct site_module *modules, size_t n, const s
 		if (!p.n && p.unpatchable)
 			st = assay_fail(err, ASSAY_E_USAGE,
 					"'%s' of '%s' cannot be probed: build all of it with -g -fpatchable-function-entry=5", wanted->name,
-					p.module->path);
+					p.module->image.path);
 		else if (!p.n)
 			st = not_found(modules, n, wanted, err);
 		else if (whom == SITE_FOR_PROBE)

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "runs/inside/changes/image.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,22 +15,21 @@
 #define SITE_LIST_BYTES_MAX (64u << 20)
 
 struct site {
-	char *name;	  /* the symbol */
+	const char *name; /* the symbol */
 	uint64_t address; /* in the file */
 	bool patchable;	  /* -fpatchable-function-entry=5 has left room at its beginning */
 };
 
 /* A file, as the probe sees it. */
 struct site_module {
-	char *path;
-	char id[SITE_MODULE_BYTES];	  /* build-id in hexadecimal digits, or "=" and the file's name */
-	char build_id[SITE_MODULE_BYTES]; /* "" when it has none */
+	struct image image;
+	char id[SITE_MODULE_BYTES]; /* build-id in hexadecimal digits, or "=" and the file's name */
 	struct site *items;		  /* [n], functions that are defined here, by name, then address */
 	size_t n, patchable;
 	bool instrumented; /* calls __cyg_profile_func_enter */
 	bool linked;	   /* needs libassay-probe.so itself */
 	bool dynamic;	   /* a program with an interpreter, or a library: LD_PRELOAD reaches it */
-	bool own_unwinder; /* has libgcc's unwinder inside: exceptions cannot be followed */
+	bool own_unwinder; /* contains libgcc's unwinder: exceptions cannot be followed */
 };
 
 /* *out is overwritten; site_module_release() it. Errors name what is wrong with the file and what to do: not ELF, another machine,
@@ -39,27 +39,27 @@ enum assay_status site_module_open(const char *path, struct site_module *out, st
 enum assay_status site_module_check(const struct site_module *module, struct assay_error *err);
 void site_module_release(struct site_module *module); /* accepts zeroed */
 
-/* Selected functions: symbols or names of C++ as people write them, each perhaps with "@0xADDRESS". */
+/* Selected functions: symbols, or C++ names as people write them, each with an optional "@0xADDRESS". */
 struct site_selection {
 	struct site_wanted {
 		char *name;
-		uint64_t address; /* in a file of that build-id */
+		uint64_t address; /* in a file with that build-id */
 		bool has_address;
 	} * items; /* [n] */
 	size_t n, capacity;
-	char build_id[SITE_MODULE_BYTES]; /* of what the addresses are for; "" when not said */
+	char build_id[SITE_MODULE_BYTES]; /* of the file with these addresses; "" if not given */
 };
 
-/* Adds to *selection, zeroed at first: "NAME,NAME..." (commas inside brackets belong to a name), or "@FILE": a line a function, "NAME" or
- * "NAME<tab>0xADDRESS..." as `assay changes --list` writes it; "#" begins a remark. site_selection_release() it. */
+/* Adds to *selection, zeroed at first: "NAME,NAME..." (commas inside brackets belong to a name), or "@FILE" with a function a line, "NAME" or
+ * "NAME<tab>0xADDRESS..." as `assay changes --list` writes it; "#" begins a comment. site_selection_release() it. */
 enum assay_status site_selection_add(struct site_selection *selection, const char *text, struct assay_error *err);
 /* The lines of such a file, of the given name. */
 enum assay_status site_selection_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err);
 void site_selection_release(struct site_selection *selection); /* accepts zeroed */
 
-/* The list for the probe: of each wanted function all places in the n modules, clones (.constprop, .isra, .part) with it. A name that
- * is nowhere, that several functions have, or that cannot be probed is an error that says what there is instead; for the emulation, which
- * goes by names, the last two do not count. Appends to *out; *listed (may be NULL): lines. */
+/* The list for the probe: for each selected function all its places in the n modules, with its clones (.constprop, .isra, .part). It is an
+ * error, which says what there is instead, if a name does not exist, if several functions have it, or if it cannot be probed; for the
+ * emulation, which goes by names, only the first. Appends to *out; *listed (may be NULL): lines. */
 enum site_for { SITE_FOR_PROBE, SITE_FOR_EMULATION };
 enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_for whom,
 			    struct buf *out, size_t *listed, struct assay_error *err);
