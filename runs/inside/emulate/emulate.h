@@ -214,7 +214,6 @@ void spin_unlock(struct spin *s);
 
 /* runtime.c: zeroed memory, not from the heap; NULL when there is none. */
 void *pages_map(size_t bytes);
-void pages_unmap(void *at, size_t bytes);
 void runtime_start(void);
 void runtime_finish(void);
 

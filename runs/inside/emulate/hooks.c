@@ -176,10 +176,10 @@ static a128 wide_exchange(volatile a128 *at, a128 value)
 	}
 WIDE_CHANGE(add, old + value)
 WIDE_CHANGE(sub, old - value)
-WIDE_CHANGE(and, old &value)
+WIDE_CHANGE(and, (old & value))
 WIDE_CHANGE(or, old | value)
 WIDE_CHANGE(xor, old ^ value)
-WIDE_CHANGE(nand, ~(old &value))
+WIDE_CHANGE(nand, ~old | ~value)
 
 static bool wide_compare_exchange(volatile a128 *at, a128 *expected, a128 value)
 {

@@ -4,6 +4,7 @@
 #include "runs/inside/emulate/emulate.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #define BARRIERS 1024u /* that exist at the same time; others pass no clocks */
 
@@ -326,7 +327,7 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
 	if (!team)
 		return;
 	team_close(team);
-	pages_unmap(team, sizeof(*team));
+	munmap(team, sizeof(*team));
 }
 
 /* A worker's end of the task comes late, perhaps with the next region: its last barrier has told us before. */

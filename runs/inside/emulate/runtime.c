@@ -36,11 +36,6 @@ void *pages_map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-void pages_unmap(void *at, size_t bytes)
-{
-	munmap(at, bytes);
-}
-
 /* One line on standard error; nothing of stdio, which is the program's. */
 static void say(const char *text, const char *what, const char *why)
 {
@@ -83,22 +78,11 @@ static bool open_file(const char *directory)
 	return !failed;
 }
 
-static void info_number(const char *key, uint64_t value)
-{
-	char digits[24];
-
-	record_info(&runtime.writer, key, record_number(value, 10, digits));
-}
-
 static void describe(void)
 {
-	char path[RECORD_PATH_BYTES];
-	long n = syscall(SYS_readlinkat, -1, "/proc/self/exe", path, sizeof(path) - 1);
-
-	path[n > 0 ? n : 0] = '\0';
-	record_info(&runtime.writer, "program", path);
+	record_program(&runtime.writer);
 	record_info(&runtime.writer, "windows", runtime.full ? "all" : "sampled");
-	info_number("nodes", runtime.nodes);
+	record_info_number(&runtime.writer, "nodes", runtime.nodes);
 }
 
 /* ---- fork ---- */
@@ -222,12 +206,12 @@ void runtime_finish(void)
 	counts_values(&runtime.counts, runtime.hitm, values);
 	for (size_t i = 0; i < COUNTERS; i++) {
 		memcpy(key + 6, names[i], strlen(names[i]) + 1);
-		info_number(key, values[i]);
+		record_info_number(&runtime.writer, key, values[i]);
 	}
-	info_number("threads-running", runtime.alive);
-	info_number("threads-not-simulated", runtime.not_simulated);
-	info_number("windows-forced", runtime.forced);
-	info_number("touches-dropped", runtime.dropped);
+	record_info_number(&runtime.writer, "threads-running", runtime.alive);
+	record_info_number(&runtime.writer, "threads-not-simulated", runtime.not_simulated);
+	record_info_number(&runtime.writer, "windows-forced", runtime.forced);
+	record_info_number(&runtime.writer, "touches-dropped", runtime.dropped);
 	record_close(&runtime.writer);
 	hot.busy--;
 }

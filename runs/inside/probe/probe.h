@@ -23,8 +23,9 @@
 #define PROBE_NEAR	   256u /* functions whose calls are counted in thread-local storage itself: one instruction */
 #define PROBE_EXPORT	   __attribute__((visibility("default")))
 #define PROBE_TLS	   __attribute__((tls_model("initial-exec")))
-#define PROBE_KEEPS	   __attribute__((no_caller_saved_registers)) /* for functions that call nothing: they save what they use, all but %rax \
-								       */
+#define PROBE_KEEPS                                                                                                                        \
+	__attribute__((no_caller_saved_registers)) /* for functions that call nothing: they save what they use, all but %rax               \
+						    */
 
 /* An invocation that is being measured. */
 struct probe_frame {
@@ -165,8 +166,7 @@ struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* the c
 void probe_thread_start(void); /* the same, for a thread that is counted in probe.threads and finds out where its stack is */
 void probe_threads_end(void);
 void probe_thread_init(void);
-void probe_child(struct probe_thread *t); /* the first call in a forked child */
-void probe_child_begin(void);		  /* the same, when something else comes before its first call; does nothing in other processes */
+void probe_child_begin(void); /* before anything else in a forked child; does nothing in other processes */
 
 /* probe_counters.c */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);

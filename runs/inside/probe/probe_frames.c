@@ -27,8 +27,8 @@ static uint64_t call_child(void *t, void *unused)
 {
 	int kept = errno;
 
-	(void)unused;
-	probe_child(t);
+	(void)t, (void)unused;
+	probe_child_begin();
 	errno = kept;
 	return 0;
 }

@@ -113,13 +113,6 @@ static void costs_measure(uint64_t ticks_per_s)
 		probe.cost_sampled += 2 * shortest(counters_cost);
 }
 
-static void number_say(const char *key, uint64_t number)
-{
-	char digits[24];
-
-	record_info(&probe.writer, key, record_number(number, 10, digits));
-}
-
 /* What the program was asked to do: the words after its name, with blanks between them; the first ones if there are many. */
 static void arguments_say(void)
 {
@@ -142,16 +135,12 @@ static void arguments_say(void)
 
 static void program_say(void)
 {
-	char path[1024];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-
-	path[n > 0 ? n : 0] = '\0';
-	record_info(&probe.writer, "program", path);
+	record_program(&probe.writer);
 	arguments_say();
 	record_info(&probe.writer, "probe", PROBE_VERSION);
-	number_say("budget_ppm", probe.budget_ppm);
-	number_say("cost_sampled_ticks", probe.cost_sampled);
-	number_say("cost_clock_ticks", probe.cost_clock);
+	record_info_number(&probe.writer, "budget_ppm", probe.budget_ppm);
+	record_info_number(&probe.writer, "cost_sampled_ticks", probe.cost_sampled);
+	record_info_number(&probe.writer, "cost_clock_ticks", probe.cost_clock);
 	if (getenv("ASSAY_PROBE_INPUT"))
 		record_info(&probe.writer, "input", getenv("ASSAY_PROBE_INPUT"));
 	probe_counters_why();

@@ -220,23 +220,6 @@ void probe_thread_start(void)
 	}
 }
 
-/* A child's file, while it has one thread: if another one began the file, the first would go on with the parent's. */
-void probe_child_begin(void)
-{
-	struct probe_thread *self = probe_self, *t = self ? self : &ended;
-	uintptr_t busy = t->busy;
-
-	if (!probe.writer.header || *probe.writer.alive)
-		return;
-	probe_self = t;
-	t->busy = UINTPTR_MAX;
-	probe_barrier();
-	probe_child(t);
-	probe_barrier();
-	t->busy = busy;
-	probe_self = self;
-}
-
 /* In the thread that creates another one. */
 static bool threads_are_measured(void)
 {
@@ -340,11 +323,19 @@ static void calls_forget(void)
 	}
 }
 
-/* The first hook in a child, or the first thread that it creates: a file of its own. What began in the parent is recorded there. */
-void probe_child(struct probe_thread *t)
+/* The first hook in a child, or the first thread that it creates: a file of its own. What began in the parent is recorded there. While the
+ * child has one thread: if another one began the file, the first would go on with the parent's. */
+void probe_child_begin(void)
 {
-	bool alone = probe.threads == 1 && !untold && t != &ended; /* which means no thread, or one that began without us */
+	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: no thread, or one that began without us */
+	bool alone = probe.threads == 1 && !untold && t != &ended;
+	uintptr_t busy = t->busy;
 
+	if (!probe.writer.header || *probe.writer.alive)
+		return;
+	probe_self = t;
+	t->busy = UINTPTR_MAX;
+	probe_barrier();
 	probe.threads = t != &ended;
 	for (uint32_t i = 0; i < t->depth; i++)
 		probe_frame_at(t, i)->silent = true;
@@ -353,6 +344,9 @@ void probe_child(struct probe_thread *t)
 	probe_counters_child(t, alone);
 	if (record_fork(&probe.writer, &t->record) == 0)
 		probe_counters_why();
+	probe_barrier();
+	t->busy = busy;
+	probe_self = self;
 }
 
 void probe_thread_init(void)

@@ -342,6 +342,22 @@ bool record_info(struct record_writer *w, const char *key, const char *value)
 	return line_add(w, 'i', words, 2) != UINT32_MAX;
 }
 
+void record_info_number(struct record_writer *w, const char *key, uint64_t number)
+{
+	char digits[24];
+
+	record_info(w, key, record_number(number, 10, digits));
+}
+
+void record_program(struct record_writer *w)
+{
+	char path[RECORD_PATH_BYTES];
+	long n = system_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, sizeof(path) - 1, 0, 0);
+
+	path[n > 0 ? n : 0] = '\0';
+	record_info(w, "program", path);
+}
+
 static bool record_counter(struct record_writer *w, const char *name)
 {
 	const struct word word = { name, false };
