@@ -1,131 +1,537 @@
+#include "fingerprint/take/take.h"
+
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/catalog/identity.h"
+#include "fingerprint/counters/counters.h"
 #include "fingerprint/stored/conditions.h"
-#include "fingerprint/take/take_internal.h"
+#include "fingerprint/take/taking.h"
+#include "fleet/agent/checkup.h"
+#include "fleet/agent/measure.h"
+#include "fleet/engine/session.h"
 
 #include <inttypes.h>
 
-#define ANSWER_TIMEOUT_MS (MEASURE_LOCK_WAIT_MS + 120 * 1000)
-#define COMMAND_MS        (60 * 1000)
-#define WORK_PREFIX       "/dev/shm/assay-work-" /* user and session follow */
-#define BRING_IN_APART    20 /* times what it took: a twentieth of the time, at most, nobody is listened to for it */
-#define SPACE_BYTES_MIN   (128.0 * 1024 * 1024)
+#define ANSWER_MS	(120 * 1000) /* for an answer, besides what the command itself takes */
+#define COMMAND_MS	(60 * 1000)
+#define END_MS		5000		       /* that stress-ng gets to end after the interrupt, before everything is killed */
+#define WORK_PREFIX	"/dev/shm/assay-work-" /* user and fingerprint follow */
+#define BRING_IN_APART	20		       /* times what it took: hosts wait for it a twentieth of the time at most */
+#define SPACE_BYTES_MIN (128.0 * 1024 * 1024)
 
-static bool give_up(struct take_host *h, const char *why)
-{
-	h->fault = mem_string(why);
-	return false;
-}
+_Static_assert(CHECKUP_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a version");
 
-/* A fault of our own store: nothing can be kept any more, so every host ends. */
-bool take_store_failed(struct take *take, struct take_host *h, const struct assay_error *err)
+/* All hosts; what changes is touched with the fleet's lock held. */
+struct take {
+	struct lab *lab;
+	struct catalog *catalog;
+	const struct take_options *options;
+	struct take_result *results; /* [n] */
+	size_t cells_done, cells_total;
+	int64_t bring_in_ms;	  /* not again before, by the monotonic clock */
+	struct assay_error fault; /* of our store: ends everything */
+	bool failed;
+};
+
+/* One host while it is measured. */
+struct take_host {
+	struct take *take;
+	struct session *session;
+	struct take_result *result;
+	struct facts before;
+	char version[STRESSNG_VERSION_BYTES];
+	struct taking taking;
+	char *directory; /* for stress-ng's files, on a tmpfs of the host, of this fingerprint alone */
+	int64_t cgroup;	 /* in which all cells were measured: 0 none, 1, 2; -1: no cell yet */
+	struct counting_plan plan;
+};
+
+/* Ends a part that holds the lock: a fault of our own store ends every host, for nothing can be kept any more. */
+static bool unlock_kept(struct take_host *h, enum assay_status st, const struct assay_error *err)
 {
-	if (!take->failed)
+	struct take *take = h->take;
+
+	if (st && !take->failed) {
 		take->fault = *err;
-	take->failed = true;
-	return give_up(h, err->text);
+		take->failed = true;
+	}
+	fleet_unlock(h->session);
+	if (!st)
+		return true;
+	fleet_stop(h->session);
+	return session_fail(h->session, "%s", err->text);
 }
 
-/* ---- answers ---- */
+/* ---- commands on the host ---- */
+
+/* False when the host has ended; *ok: the command has run, with exit status 0. */
+static bool run_words(struct take_host *h, const char *const *words, size_t n, bool *ok)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	bool going;
+
+	measure_request(&request, h->session->host, words, n, COMMAND_MS);
+	going = session_run(h->session, &request, ANSWER_MS, &answer);
+	*ok = going && !answer.refusal && answer.result.exit_status == 0;
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	return going;
+}
 
 static double user_of(const struct take_host *h)
 {
 	return h->before.uid >= 0 ? h->before.uid : 0; /* NaN where the host does not say */
 }
 
-static bool take_facts(struct take *take, struct take_host *h, const struct helper_answer *answer)
+/* Removes what killed ones have left (one that is at work changes its directory with every stressor), and makes our directory anew. */
+static bool make_directory(struct take_host *h)
+{
+	char pattern[64];
+	const char *const sweep[] = { "find", "/dev/shm", "-maxdepth", "1",   "-name", pattern, "-mmin",
+				      "+60",  "-exec",	  "rm",	       "-rf", "--",    "{}",	"+" };
+	const char *const clean[] = { "rm", "-rf", "--", h->directory }, *const make[] = { "mkdir", "-m", "700", "--", h->directory };
+	bool ok;
+
+	snprintf(pattern, sizeof(pattern), "%s%.0f-*", strrchr(WORK_PREFIX, '/') + 1, user_of(h));
+	if (!run_words(h, sweep, sizeof(sweep) / sizeof(sweep[0]), &ok) || !run_words(h, clean, 4, &ok) || !run_words(h, make, 5, &ok))
+		return false;
+	return ok || session_fail(h->session, "cannot make a directory for stress-ng's files in /dev/shm");
+}
+
+static bool remove_directory(struct take_host *h)
+{
+	const char *const words[] = { "rm", "-rf", "--", h->directory };
+	bool ok;
+
+	return run_words(h, words, 4, &ok);
+}
+
+/* ---- is it fit, and which fingerprint is it? ---- */
+
+static bool check_host(struct take_host *h)
 {
 	struct assay_error err;
+	enum assay_status st = ASSAY_OK;
 
-	if (!answer->result_text || facts_parse(answer->result_text, strlen(answer->result_text), &h->before, &err))
-		return give_up(h, answer->result_text ? err.text : "the helper gave no facts");
+	if (!session_facts(h->session, &h->before))
+		return false;
 	/* Emulated hosts all have the identity of the one machine that they are on. */
-	if (!h->host->profile && identity_check(take->catalog, h->host->id, &h->before, &err))
-		return give_up(h, err.text);
+	fleet_lock(h->session);
+	if (!h->session->host->profile)
+		st = identity_check(h->take->catalog, h->session->host->id, &h->before, &err);
+	fleet_unlock(h->session);
+	if (st)
+		return session_fail(h->session, "%s", err.text);
 	if (!(h->before.shm_free_bytes >= SPACE_BYTES_MIN))
-		return give_up(h, "/dev/shm is no tmpfs with 128 MiB free: stressors need a place where they cannot fill a disk");
+		return session_fail(h->session,
+				    "/dev/shm is not a tmpfs with 128 MiB free: stressors need a place where they cannot fill a disk");
 	return true;
 }
 
 /* "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux ...)" */
-static bool take_version(struct take_host *h, const struct helper_answer *answer)
+static bool find_version(struct take_host *h)
 {
-	static const char before[] = "stress-ng, version ";
-	char text[256], *end;
+	static const char *const words[] = { "stress-ng", "--version" };
+	struct helper_request request;
+	struct helper_answer answer;
 	struct assay_error err;
+	char text[256] = "";
 	size_t got = 0;
+	bool ok;
 
-	if (answer->refusal)
-		return give_up(h, "stress-ng cannot be run there: install it (Debian: apt-get install stress-ng)");
-	if (spool_read(&answer->out, 0, text, sizeof(text) - 1, &got, &err))
-		return give_up(h, err.text);
+	measure_request(&request, h->session->host, words, 2, COMMAND_MS);
+	ok = session_run(h->session, &request, ANSWER_MS, &answer);
+	if (ok && answer.refusal)
+		ok = session_fail(h->session, "stress-ng cannot be run there: install it (Debian: apt-get install stress-ng)");
+	if (ok && spool_read(&answer.out, 0, text, sizeof(text) - 1, &got, &err))
+		ok = session_fail(h->session, "%s", err.text);
 	text[got] = '\0';
-	end = text + strlen(before);
-	if (strncmp(text, before, strlen(before)) != 0)
-		return give_up(h, "stress-ng does not say its version");
-	end[strcspn(end, " \n")] = '\0';
-	if (!*end || strlen(end) >= sizeof(h->version) || strspn(end, "0123456789.abcdefghijklmnopqrstuvwxyz-+~") != strlen(end))
-		return give_up(h, "stress-ng does not say its version");
-	memcpy(h->version, end, strlen(end) + 1);
-	return true;
+	if (ok && !checkup_version(text, h->version))
+		ok = session_fail(h->session, "stress-ng does not say its version");
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	return ok;
 }
 
-static bool open_session(struct take *take, size_t index)
+/* Begins a fingerprint, or goes on with one. False also when that is complete. */
+static bool begin_taking(struct take_host *h)
 {
-	struct take_host *h = &take->hosts[index];
-	const struct battery *battery = take->options->battery;
-	struct fingerprint_key key = { h->host->id, battery->name, battery->hash, h->version,
-				       h->before.architecture ? h->before.architecture : "unknown", h->started_ms };
-	const struct taking_resume resume = { take->options->events != NULL };
+	const struct host *host = h->session->host;
+	const struct battery *battery = h->take->options->battery;
+	const struct fingerprint_key key = {
+		host->id,	battery->name, battery->hash, h->version, h->before.architecture ? h->before.architecture : "unknown",
+		clock_real_ms()
+	};
+	const struct taking_resume resume = { h->take->options->events != NULL };
 	char *conditions = conditions_text(&h->before, NULL, -1);
-	struct assay_error err;
-	enum assay_status st = taking_open(&take->lab->store, &key, battery, h->host->profile ? "emulated" : "measured", h->host->profile,
-					    conditions, take->options->resume ? &resume : NULL, &h->session, &err);
-
-	free(conditions);
-	if (st)
-		return take_store_failed(take, h, &err);
-	h->directory = mem_format(WORK_PREFIX "%.0f-%s", user_of(h), h->session.id);
-	snprintf(take->results[index].fingerprint, FINGERPRINT_ID_BYTES, "%s", h->session.id);
-	if (!h->session.complete)
-		return true;
-	take->results[index].complete = take->results[index].was_complete = true;
-	take->cells_total -= (size_t)battery->passes * battery->n;
-	return false;
-}
-
-static bool take_cell(struct take *take, size_t index, const struct helper_answer *answer)
-{
-	struct take_host *h = &take->hosts[index];
-	const struct battery_entry *entry = &take->options->battery->entries[h->entry];
-	struct stressng_metrics metrics;
-	char *text, *why = take_judge(take, h, h->entry, answer, &metrics, &text);
 	struct assay_error err;
 	enum assay_status st;
 
-	if (why)
-		st = taking_missing(&take->lab->store, &h->session, h->pass, h->entry, entry->name, why, &err);
-	else
-		st = taking_measured(&take->lab->store, &h->session, h->pass, h->entry, entry->name, &metrics, text, &err);
-	take->results[index].measured += !why;
-	take->results[index].missing += why != NULL;
-	free(why);
-	free(text);
-	take_progress(take, h);
-	return st ? take_store_failed(take, h, &err) : true;
+	fleet_lock(h->session);
+	st = taking_open(&h->take->lab->store, &key, battery, host->profile ? "emulated" : "measured", host->profile, conditions,
+			 h->take->options->resume ? &resume : NULL, &h->taking, &err);
+	if (!st && h->taking.complete)
+		h->take->cells_total -= (size_t)battery->passes * battery->n;
+	free(conditions);
+	if (!unlock_kept(h, st, &err))
+		return false;
+	h->directory = mem_format(WORK_PREFIX "%.0f-%s", user_of(h), h->taking.id);
+	snprintf(h->result->fingerprint, FINGERPRINT_ID_BYTES, "%s", h->taking.id);
+	h->result->complete = h->result->was_complete = h->taking.complete;
+	return !h->taking.complete;
 }
 
-/* All that is complete in the store, into the catalog and its files. Where that is much it is not done for each host, for no other host is listened to
- * meanwhile: what is left is brought in at the end. */
+/* ---- one stressor in one run ---- */
+
+/* Each process by the kernel's limits; all together by a control group, where the host lets us have one. */
+static void add_limits(const struct battery_limits *limits, struct helper_request *request)
+{
+	if (limits->memory_bytes)
+		helper_request_limit(request, "as", (uint64_t)limits->memory_bytes);
+	if (limits->file_bytes)
+		helper_request_limit(request, "fsize", (uint64_t)limits->file_bytes);
+	if (limits->open_files)
+		helper_request_limit(request, "nofile", (uint64_t)limits->open_files);
+	helper_request_cgroup(request, (uint64_t)limits->memory_bytes, (uint64_t)limits->processes);
+}
+
+/* prefix[n]: words before stress-ng's. */
+static void stressor_request(const struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n,
+			     struct helper_request *request)
+{
+	char *option = mem_format("--%s", entry->stressor);
+	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* its own end comes long after ours */
+	const char *const stressor[] = { "stress-ng", "--temp-path", h->directory, "--no-rand-seed", "--oomable", "-q", "--metrics",
+					 "--yaml",    "/dev/stdout", "-t",	   seconds,	     option,	  "1" };
+	const size_t n_stressor = sizeof(stressor) / sizeof(stressor[0]);
+	const char **words = mem_new(n + n_stressor, sizeof(*words));
+
+	if (n > 0)
+		memcpy(words, prefix, n * sizeof(*words));
+	memcpy(words + n, stressor, sizeof(stressor));
+	measure_request(request, h->session->host, words, n + n_stressor, entry->milliseconds + END_MS);
+	for (size_t i = 0; i < entry->n_arguments; i++)
+		helper_request_text(request, HELPER_ARGUMENT, entry->arguments[i]);
+	helper_request_number(request, HELPER_INTERRUPT, entry->milliseconds);
+	add_limits(&h->take->options->battery->limits, request);
+	measure_request_lock(request);
+	free(words);
+	free(option);
+	free(seconds);
+}
+
+/* Runs it; false when the host has ended. helper_answer_release() the answer in any case. */
+static bool run_stressor(struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n,
+			 struct helper_answer *answer)
+{
+	struct helper_request request;
+	bool going;
+
+	stressor_request(h, entry, prefix, n, &request);
+	going = session_run(h->session, &request, ANSWER_MS + entry->milliseconds, answer);
+	helper_request_release(&request);
+	return going;
+}
+
+/* Did it end as it should, whatever it wrote? */
+static char *judge_end(const struct battery_limits *limits, const struct helper_answer *answer)
+{
+	const struct helper_result *result = &answer->result;
+	const char *why;
+
+	if (answer->refusal)
+		return mem_string(answer->refusal);
+	if (result->oom_kills > 0 && limits->memory_bytes == 0)
+		return mem_string("the kernel killed it for want of memory");
+	if (result->oom_kills > 0)
+		return mem_format("it wanted more memory than the battery's limit of %" PRId64 " bytes for all of it, and was killed",
+				  limits->memory_bytes);
+	if (result->timed_out > 0)
+		return mem_string("it did not end when it was told to, and was killed");
+	if (result->signal > 0)
+		return mem_format("stress-ng was ended by signal %" PRId64, result->signal);
+	if (result->refused_processes > 0)
+		return mem_format("it wanted more processes than the battery's limit of %" PRId64, limits->processes);
+	return stressng_trust_of((int)result->exit_status, &why) != STRESSNG_MEASURED ? mem_string(why) : NULL;
+}
+
+/* Why there is no measurement, free() it; NULL when there is one, in *metrics. *text is what stress-ng wrote; free() it. */
+static char *judge_stressor(struct take_host *h, const struct battery_entry *entry, const struct helper_answer *answer,
+			    struct stressng_metrics *metrics, char **text)
+{
+	char *why = judge_end(&h->take->options->battery->limits, answer);
+	struct assay_error err;
+	size_t n = 0;
+
+	*metrics = (struct stressng_metrics){ .measured = false };
+	*text = NULL;
+	if (answer->result.cgroup >= 0 && (h->cgroup < 0 || answer->result.cgroup < h->cgroup))
+		h->cgroup = answer->result.cgroup;
+	if (why)
+		return why;
+	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, text, &n, &err) || stressng_parse(*text, n, entry->stressor, metrics, &err))
+		return mem_string(err.text);
+	if (!metrics->measured)
+		return mem_string("it made no operations in its time");
+	if (strcmp(metrics->version, h->version) != 0)
+		return mem_format("stress-ng said version %s before and %s now", h->version, metrics->version);
+	return NULL;
+}
+
+/* With the lock held. */
+static void show_progress(struct take_host *h)
+{
+	struct take *take = h->take;
+
+	take->cells_done++;
+	if (take->options->progress)
+		take->options->progress(h->session->host, take->cells_done, take->cells_total);
+}
+
+/* ---- rates ---- */
+
+static bool measure_cell(struct take_host *h, int64_t pass, size_t index)
+{
+	const struct battery_entry *entry = &h->take->options->battery->entries[index];
+	struct store *store = &h->take->lab->store;
+	struct stressng_metrics metrics;
+	struct helper_answer answer;
+	struct assay_error err;
+	char *text = NULL, *why = NULL;
+	enum assay_status st;
+	bool going = run_stressor(h, entry, NULL, 0, &answer);
+
+	if (going) {
+		why = judge_stressor(h, entry, &answer, &metrics, &text);
+		fleet_lock(h->session);
+		if (why)
+			st = taking_missing(store, &h->taking, pass, index, entry->name, why, &err);
+		else
+			st = taking_measured(store, &h->taking, pass, index, entry->name, &metrics, text, &err);
+		h->result->measured += !why;
+		h->result->missing += why != NULL;
+		show_progress(h);
+		going = unlock_kept(h, st, &err);
+	}
+	free(why);
+	free(text);
+	helper_answer_release(&answer);
+	return going;
+}
+
+static bool measure_rates(struct take_host *h)
+{
+	int64_t pass;
+	size_t entry;
+
+	while (taking_next(&h->taking, &pass, &entry)) {
+		if (!measure_cell(h, pass, entry))
+			return false;
+	}
+	return true;
+}
+
+/* ---- counters: after the passes that give the rates, each group of events that fit together in one more run of every stressor, under the
+ * counting program. What goes wrong here leaves the fingerprint as it is. ---- */
+
+/* There are no counters on this host, and why. */
+static void do_without(struct take_host *h, const char *why)
+{
+	if (!h->result->without_counters)
+		h->result->without_counters = mem_string(why);
+}
+
+/* The first line that a command has written to standard error says why. */
+static void do_without_failed(struct take_host *h, const struct helper_answer *answer, const char *what)
+{
+	char said[512] = "", shown[TEXT_SHOWN_BYTES], *why;
+	struct assay_error err;
+	size_t got = 0;
+
+	if (spool_read(&answer->err, 0, said, sizeof(said) - 1, &got, &err))
+		got = 0;
+	said[got] = '\0';
+	said[strcspn(said, "\n")] = '\0';
+	why = mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? text_shown(said, shown) : "the host did not say why");
+	do_without(h, why);
+	free(why);
+}
+
+static bool deploy_counting(struct take_host *h, bool *deployed)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	bool going;
+
+	counting_request_deploy(&request, h->session->host);
+	going = session_run(h->session, &request, ANSWER_MS, &answer);
+	*deployed = going && !answer.refusal && answer.result.exit_status == 0;
+	if (going && !*deployed)
+		do_without_failed(h, &answer, "the counting program could not be deployed");
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	return going;
+}
+
+/* The answer to the question which events can be counted in which runs; the program is brought there when it is missing. *answered: there
+ * is one. */
+static bool ask_plan(struct take_host *h, struct helper_answer *answer, bool *answered)
+{
+	struct helper_request request;
+	bool deployed = false, going;
+
+	counting_request_plan(&request, h->session->host, h->take->options->events);
+	going = session_run(h->session, &request, ANSWER_MS, answer);
+	*answered = going && !counting_is_missing(answer);
+	if (going && !*answered && deploy_counting(h, &deployed) && deployed) {
+		helper_answer_release(answer);
+		going = *answered = session_run(h->session, &request, ANSWER_MS, answer);
+	} else if (going && !*answered) {
+		going = h->result->without_counters != NULL; /* else the connection is lost */
+	}
+	helper_request_release(&request);
+	return going;
+}
+
+/* Asks for a plan and keeps it. *found: there is one. */
+static bool make_plan(struct take_host *h, bool *found)
+{
+	struct helper_answer answer;
+	struct assay_error err;
+	char *text = NULL;
+	size_t n = 0;
+	bool answered = false, going = ask_plan(h, &answer, &answered);
+
+	if (answered && (answer.refusal || answer.result.exit_status != 0))
+		do_without_failed(h, &answer, "the counting program does not run there");
+	else if (answered &&
+		 (spool_text(&answer.out, COUNTING_PLAN_BYTES_MAX, &text, &n, &err) || counting_plan_parse(text, n, &h->plan, &err)))
+		do_without(h, err.text);
+	else
+		*found = answered;
+	free(text);
+	helper_answer_release(&answer);
+	if (!*found)
+		return going;
+	fleet_lock(h->session);
+	return unlock_kept(h, counters_put_plan(&h->take->lab->store, h->taking.id, &h->plan, &err), &err);
+}
+
+/* What the counting program has written into its report: values, or why not (free() *why). False when the host has ended. */
+static bool read_report(struct take_host *h, const char *report, const struct counting_events *events, int64_t *values, char **why)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	const struct helper_file *file;
+	struct assay_error err;
+	bool going;
+
+	*why = NULL;
+	helper_request_init(&request, "read");
+	helper_request_text(&request, HELPER_PATH, report);
+	going = session_run(h->session, &request, ANSWER_MS, &answer);
+	file = answer.n_files == 1 ? &answer.files[0] : NULL;
+	if (!file || !file->bytes)
+		*why = mem_format("the counters were not reported: %s", file && file->fault ? file->fault : "no answer");
+	else if (counting_report_parse(file->bytes, file->n, events, values, why, &err))
+		*why = mem_string(err.text);
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	return going;
+}
+
+/* One run of one stressor, kept with values or with a reason. */
+static bool count_cell(struct take_host *h, size_t run, const struct battery_entry *entry)
+{
+	const struct counting_run *planned = &h->plan.runs[run];
+	int64_t values[COUNTING_EVENTS_MAX];
+	struct counted counted = { .run = (int64_t)run + 1, .stressor = entry->name, .values = values };
+	char *report = mem_format("%s/counters", h->directory), *text = NULL, *why = NULL;
+	const char **words = NULL;
+	struct stressng_metrics metrics;
+	struct helper_answer answer;
+	struct assay_error err;
+	size_t n = 0;
+	bool going;
+
+	counting_words(report, planned->family, &planned->events, &words, &n);
+	going = run_stressor(h, entry, words, n, &answer);
+	if (going) {
+		why = judge_stressor(h, entry, &answer, &metrics, &text);
+		counted.operations = metrics.bogo_ops;
+		counted.wall_ns = answer.result.wall_ns;
+	}
+	/* The program may have failed before the stressor was run: then the report says more. */
+	if (going && (!why || (!answer.refusal && answer.result.exit_status == COUNTING_NOT_COUNTED))) {
+		free(why);
+		going = read_report(h, report, &planned->events, values, &why);
+	}
+	if (going) {
+		counted.reason = why;
+		fleet_lock(h->session);
+		h->result->counted += !why;
+		h->result->not_counted += why != NULL;
+		show_progress(h);
+		going = unlock_kept(h, counters_put(&h->take->lab->store, h->taking.id, &planned->events, &counted, &err), &err);
+	}
+	free(why);
+	free(text);
+	free(words);
+	free(report);
+	helper_answer_release(&answer);
+	return going;
+}
+
+/* Runs of the plan that are still to be made, passes of groups over all stressors, as with the rates. */
+static bool count_cells(struct take_host *h)
+{
+	const struct battery *battery = h->take->options->battery;
+	bool *done = mem_new(h->plan.n * battery->n, sizeof(bool)), going;
+	struct assay_error err;
+	enum assay_status st;
+
+	fleet_lock(h->session);
+	st = counters_done(&h->take->lab->store, h->taking.id, battery, h->plan.n, done, &err);
+	for (size_t i = 0; !st && i < h->plan.n * battery->n; i++)
+		h->take->cells_total += !done[i];
+	going = unlock_kept(h, st, &err);
+	for (size_t i = 0; going && i < h->plan.n * battery->n; i++)
+		going = done[i] || count_cell(h, i / battery->n, &battery->entries[i % battery->n]);
+	free(done);
+	return going;
+}
+
+static bool count_events(struct take_host *h)
+{
+	struct assay_error err;
+	enum assay_status st;
+	bool found = false;
+
+	if (!h->take->options->events)
+		return true;
+	fleet_lock(h->session);
+	st = counters_plan(&h->take->lab->store, h->taking.id, &h->plan, &found, &err);
+	if (!unlock_kept(h, st, &err) || (!found && !make_plan(h, &found)))
+		return false;
+	if (found && h->plan.none)
+		do_without(h, h->plan.none);
+	return !found || count_cells(h);
+}
+
+/* ---- the end of a host ---- */
+
+/* With the lock held: all that is complete in the store, into the catalog and its files. Where that is much it is not done for each host,
+ * for the others wait for it: what is left is brought in at the end. */
 static enum assay_status bring_in(struct take *take, bool last, struct assay_error *err)
 {
-	int64_t began = engine_now_ms();
+	int64_t began_ms = clock_monotonic_ns() / 1000000, now_ms;
 	struct fingerprint_set set = { 0 };
 	enum assay_status st;
 	size_t written;
 
-	if (!last && began < take->bring_in_ms)
+	if (!last && began_ms < take->bring_in_ms)
 		return ASSAY_OK;
 	st = fingerprint_load(&take->lab->store, &set, err);
 	if (!st)
@@ -133,214 +539,99 @@ static enum assay_status bring_in(struct take *take, bool last, struct assay_err
 	if (!st)
 		st = catalog_save(take->catalog, &written, err);
 	fingerprint_set_release(&set);
-	take->bring_in_ms = engine_now_ms() + BRING_IN_APART * (engine_now_ms() - began);
+	now_ms = clock_monotonic_ns() / 1000000;
+	take->bring_in_ms = now_ms + BRING_IN_APART * (now_ms - began_ms);
 	return st;
 }
 
-static bool finish(struct take *take, size_t index, const struct helper_answer *answer)
+/* Conditions with what has changed since the beginning; NULL where the host does not say. False when it has ended. */
+static bool ask_conditions(struct take_host *h, char **conditions)
 {
-	struct take_host *h = &take->hosts[index];
+	struct helper_request request;
+	struct helper_answer answer;
 	struct facts after = { 0 };
-	struct assay_error err;
-	char *conditions = NULL;
-	enum assay_status st;
+	bool going;
 
-	if (answer->result_text && facts_parse(answer->result_text, strlen(answer->result_text), &after, NULL) == ASSAY_OK)
-		conditions = conditions_text(&h->before, &after, h->cgroup);
-	if (!h->host->profile) /* what an emulated one says is of the machine that emulates it */
-		take->results[index].busy = conditions_busy(conditions);
-	st = taking_complete(&take->lab->store, &h->session, conditions, &err);
+	*conditions = NULL;
+	helper_request_init(&request, "facts");
+	going = session_run(h->session, &request, ANSWER_MS, &answer);
+	if (going && answer.result_text && facts_parse(answer.result_text, strlen(answer.result_text), &after, NULL) == ASSAY_OK)
+		*conditions = conditions_text(&h->before, &after, h->cgroup);
 	facts_release(&after);
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	return going;
+}
+
+static void complete_host(struct take_host *h)
+{
+	const struct host *host = h->session->host;
+	struct assay_error err;
+	enum assay_status st;
+	char *conditions;
+
+	if (!ask_conditions(h, &conditions))
+		return;
+	if (!host->profile) /* what an emulated one says is of the machine that emulates it */
+		h->result->busy = conditions_busy(conditions);
+	fleet_lock(h->session);
+	st = taking_complete(&h->take->lab->store, &h->taking, conditions, &err);
+	h->result->complete = !st;
+	if (!st && !host->profile)
+		identity_take(&catalog_machine(h->take->catalog, host->id)->identity, &h->before);
+	if (!st) /* at once: whatever becomes of the other hosts, and of us */
+		st = bring_in(h->take, false, &err);
+	if (st == ASSAY_E_NODATA) {
+		session_fail(h->session, "%s", err.text);
+		st = ASSAY_OK;
+	}
+	unlock_kept(h, st, &err);
 	free(conditions);
-	if (st == ASSAY_E_NODATA)
-		return give_up(h, err.text);
-	if (st)
-		return take_store_failed(take, h, &err);
-	take->results[index].complete = true;
-	if (!h->host->profile)
-		identity_take(&catalog_machine(take->catalog, h->host->id)->identity, &h->before);
-	if (bring_in(take, false, &err)) /* at once: whatever becomes of the other hosts, and of us */
-		return take_store_failed(take, h, &err);
-	return false;
 }
 
-/* ---- stage by stage ---- */
+/* ---- all of it ---- */
 
-/* The request of the stage that h->stage names now; false when there is none. */
-static bool request_stage(struct take *take, struct take_host *h, struct helper_request *out)
+static void take_host(struct session *session, void *context)
 {
-	const char *const version[] = { "stress-ng", "--version" }, *const clean[] = { "rm", "-rf", "--", h->directory },
-	      *const directory[] = { "mkdir", "-m", "700", "--", h->directory };
-	char pattern[64];
-	const char *const sweep[] = { "find", "/dev/shm", "-maxdepth", "1", "-name", pattern, "-mmin", "+60", "-exec", "rm", "-rf", "--", "{}", "+" };
+	struct take *take = context;
+	struct take_host h = { .take = take, .session = session, .result = &take->results[session->index], .cgroup = -1 };
+	int64_t began_ms;
 
-	switch (h->stage) {
-	case STAGE_VERSION:
-		measure_request(out, h->host, version, 2, COMMAND_MS);
-		return true;
-	case STAGE_SWEEP: /* what killed ones have left; one that is at work changes its directory with every stressor */
-		snprintf(pattern, sizeof(pattern), "%s%.0f-*", strrchr(WORK_PREFIX, '/') + 1, user_of(h));
-		measure_request(out, h->host, sweep, sizeof(sweep) / sizeof(sweep[0]), COMMAND_MS);
-		return true;
-	case STAGE_CLEAN: /* of this very session, when it is resumed */
-	case STAGE_REMOVE:
-		measure_request(out, h->host, clean, 4, COMMAND_MS);
-		return true;
-	case STAGE_DIRECTORY:
-		measure_request(out, h->host, directory, 5, COMMAND_MS);
-		return true;
-	case STAGE_CELL:
-		take_request_cell(take, h, h->entry, NULL, 0, out);
-		return true;
-	case STAGE_PLAN:
-	case STAGE_DEPLOY:
-	case STAGE_COUNT:
-	case STAGE_REPORT:
-		take_counters_request(take, h, out);
-		return true;
-	default:
-		helper_request_init(out, "facts");
-		return true;
-	}
-}
-
-/* Takes the answer of a stage and moves on to the next; false when the host has ended. */
-static bool advance(struct take *take, size_t index, const struct helper_answer *last)
-{
-	struct take_host *h = &take->hosts[index];
-
-	switch (h->stage) {
-	case STAGE_FACTS:
-		h->stage = STAGE_VERSION;
-		return take_facts(take, h, last);
-	case STAGE_VERSION:
-		h->stage = STAGE_SWEEP;
-		return take_version(h, last) && open_session(take, index);
-	case STAGE_SWEEP:
-		h->stage = STAGE_CLEAN;
-		return true;
-	case STAGE_CLEAN:
-		h->stage = STAGE_DIRECTORY;
-		return true;
-	case STAGE_DIRECTORY:
-		if (last->refusal || last->result.exit_status != 0)
-			return give_up(h, "no directory for stress-ng's files can be made in /dev/shm");
-		break;
-	case STAGE_CELL:
-		if (!take_cell(take, index, last))
-			return false;
-		break;
-	case STAGE_PLAN:
-	case STAGE_DEPLOY:
-	case STAGE_COUNT:
-	case STAGE_REPORT:
-		return take_counters_advance(take, index, last);
-	case STAGE_REMOVE:
-		h->stage = STAGE_AFTER;
-		return true;
-	case STAGE_AFTER:
-		return finish(take, index, last);
-	}
-	h->stage = taking_next(&h->session, &h->pass, &h->entry) ? STAGE_CELL : take_counters_begin(take, index);
-	return !take->failed;
-}
-
-static bool request(struct agent *agent, size_t index, const struct helper_answer *last, struct helper_request *out, int64_t *timeout_ms)
-{
-	struct take *take = (struct take *)agent; /* its first member */
-	struct take_host *h = &take->hosts[index];
-
-	*timeout_ms = ANSWER_TIMEOUT_MS + take->longest_ms;
-	if (!last)
-		h->started_ms = measure_now_ms();
-	else if (take->failed || !advance(take, index, last))
-		return false;
-	return request_stage(take, h, out);
-}
-
-/* ---- boxes ---- */
-
-static bool may_start(struct fleet_driver *driver, size_t index)
-{
-	struct take *take = (struct take *)driver;
-
-	return measure_turns_take(&take->turns, index);
-}
-
-static void done(struct fleet_driver *driver, size_t index, const struct fleet_result *result, size_t n_done, size_t n)
-{
-	struct take *take = (struct take *)driver;
-
-	(void)result, (void)n_done, (void)n;
-	measure_turns_end(&take->turns, index);
-	if (take->hosts[index].started_ms)
-		take->results[index].seconds = (double)(measure_now_ms() - take->hosts[index].started_ms) / 1000;
-}
-
-/* ---- all together ---- */
-
-static void settle(struct take *take, struct fleet_result *fleet)
-{
-	agent_settle(&take->agent, fleet);
-	for (size_t i = 0; i < take->n; i++) {
-		struct take_result *result = &take->results[i];
-
-		result->fleet = fleet[i];
-		if (take->hosts[i].fault) {
-			result->fleet.outcome = FLEET_FAILED;
-			snprintf(result->fleet.message, sizeof(result->fleet.message), "%s", take->hosts[i].fault);
-		}
-	}
-}
-
-static void take_release(struct take *take)
-{
-	agent_release(&take->agent);
-	for (size_t i = 0; i < take->n; i++) {
-		facts_release(&take->hosts[i].before);
-		taking_release(&take->hosts[i].session);
-		take_counters_release(&take->hosts[i].counters);
-		free(take->hosts[i].directory);
-		free(take->hosts[i].fault);
-	}
-	free(take->hosts);
-	measure_turns_release(&take->turns);
+	if (!session_open(session))
+		return;
+	began_ms = clock_real_ms();
+	if (check_host(&h) && find_version(&h) && begin_taking(&h) && make_directory(&h) && measure_rates(&h) && count_events(&h) &&
+	    remove_directory(&h))
+		complete_host(&h);
+	h.result->seconds = (double)(clock_real_ms() - began_ms) / 1000;
+	facts_release(&h.before);
+	taking_release(&h.taking);
+	counting_plan_release(&h.plan);
+	free(h.directory);
 }
 
 enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, const struct host *const *hosts, size_t n,
 				    const struct take_options *options, struct take_result *results, struct assay_error *err)
 {
-	struct take take = { .lab = lab, .catalog = catalog, .options = options, .results = results, .n = n };
+	struct take take = { .lab = lab,
+			     .catalog = catalog,
+			     .options = options,
+			     .results = results,
+			     .cells_total = n * (size_t)options->battery->passes * options->battery->n };
 	struct fleet_result *fleet = mem_new(n, sizeof(*fleet));
+	struct fleet_options fleet_options = *options->fleet;
 	enum assay_status st;
 
 	memset(results, 0, n * sizeof(*results));
-	take.hosts = mem_new(n, sizeof(*take.hosts));
-	measure_turns_init(&take.turns, hosts, n);
-	take.cells_total = n * (size_t)options->battery->passes * options->battery->n;
-	for (size_t i = 0; i < options->battery->n; i++) {
-		if (options->battery->entries[i].milliseconds > take.longest_ms)
-			take.longest_ms = options->battery->entries[i].milliseconds;
-	}
-	for (size_t i = 0; i < n; i++) {
-		take.hosts[i].host = hosts[i];
-		take.hosts[i].cgroup = -1;
-	}
-	take.agent.request = request;
-	take.agent.lock_wait_ms = MEASURE_LOCK_WAIT_MS;
-	agent_init(&take.agent, n);
-	take.agent.driver.may_start = may_start;
-	take.agent.driver.done = done;
-	st = fleet_run(hosts, n, &take.agent.driver, options->fleet, fleet, err);
-	if (!st) {
-		settle(&take, fleet);
-		if (take.failed)
-			st = assay_fail(err, take.fault.status, "%s", take.fault.text);
-	}
+	fleet_options.one_a_box = true;
+	st = fleet_each(hosts, n, &fleet_options, take_host, &take, fleet, err);
+	for (size_t i = 0; !st && i < n; i++)
+		results[i].fleet = fleet[i];
+	if (!st && take.failed)
+		st = assay_fail(err, take.fault.status, "%s", take.fault.text);
 	if (!st)
 		st = bring_in(&take, true, err); /* what an earlier one that was killed has left */
 	free(fleet);
-	take_release(&take);
 	return st;
 }
 

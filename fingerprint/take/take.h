@@ -25,16 +25,16 @@ struct take_options {
 
 /* What came of one machine. */
 struct take_result {
-	struct fleet_result fleet;                   /* how the host ended; message says why it is not ok */
-	char fingerprint[FINGERPRINT_ID_BYTES];      /* "" when none was begun */
+	struct fleet_result fleet;		/* how the host ended; message says why it is not ok */
+	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none was begun */
 	bool complete;
-	bool was_complete;                           /* before: nothing was done */
-	char *busy;                                  /* what else the machine did (conditions_busy()); NULL: nothing, or emulated */
-	size_t measured, missing;                    /* cells of this run */
+	bool was_complete;	  /* before: nothing was done */
+	char *busy;		  /* what else the machine did (conditions_busy()); NULL: nothing, or emulated */
+	size_t measured, missing; /* cells of this run */
 	double seconds;
-	size_t counted, not_counted;                 /* runs under counters */
-	char *without_counters;                      /* why there are no hardware counters, or none at all; NULL: there are, or none was
-						      * asked for */
+	size_t counted, not_counted; /* runs under counters */
+	char *without_counters;	     /* why there are no hardware counters, or none at all; NULL: there are, or none was
+				      * asked for */
 };
 
 /* Runs to the end of all hosts; results[n] in their order, take_results_release() them. The store gets everything; the catalog

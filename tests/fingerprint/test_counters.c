@@ -1,6 +1,6 @@
 /* Counters of a fingerprint in the store: the plan stays as it was begun, a run is there once, and an interruption loses nothing. */
 #include "fingerprint/counters/counters.h"
-#include "fingerprint/take/session.h"
+#include "fingerprint/take/taking.h"
 #include "tests/scratch.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "gate/detect/likeness.h"
 
 #include "fingerprint/counters/counters.h"
-#include "fingerprint/take/session.h"
+#include "fingerprint/take/taking.h"
 #include "gate/report/report_sections.h"
 #include "tests/scratch.h"
 

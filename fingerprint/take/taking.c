@@ -1,10 +1,10 @@
-#include "fingerprint/take/session.h"
+#include "fingerprint/take/taking.h"
 
 #include "base/mem.h"
 
 /* The latest of the last day, whether it was interrupted or is complete; where counters are asked for, a complete one has to have some. */
 static enum assay_status find_latest(struct store *store, const struct fingerprint_key *key, const char *profile, bool counters,
-				     struct taking *session, struct assay_error *err)
+				     struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
@@ -17,12 +17,12 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 
 	if (!st) {
 		store_bind(stmt, "tttttiii", key->machine, key->battery_hash, key->stress_ng, key->architecture, profile,
-			   key->taken_ms - SESSION_RESUME_MS, key->taken_ms, (int64_t)counters);
+			   key->taken_ms - TAKING_RESUME_MS, key->taken_ms, (int64_t)counters);
 		st = store_step(store, stmt, &row, err);
 	}
 	if (!st && row) {
-		snprintf(session->id, sizeof(session->id), "%s", store_text(stmt, 0));
-		session->complete = sqlite3_column_int(stmt, 1) != 0;
+		snprintf(taking->id, sizeof(taking->id), "%s", store_text(stmt, 0));
+		taking->complete = sqlite3_column_int(stmt, 1) != 0;
 	}
 	sqlite3_finalize(stmt);
 	return st;
@@ -39,7 +39,7 @@ static enum assay_status insert_fingerprint(struct store *store, const struct fi
 }
 
 /* Marks the cells that an earlier part of the session has tried. */
-static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *session, struct assay_error *err)
+static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_prepare(store,
@@ -48,14 +48,14 @@ static enum assay_status load_done(struct store *store, const struct battery *ba
 					     &stmt, err);
 
 	if (!st)
-		store_bind(stmt, "t", session->id);
+		store_bind(stmt, "t", taking->id);
 	while (store_next(store, stmt, &st, err)) {
 		int64_t pass;
 
 		pass = sqlite3_column_int64(stmt, 0);
-		for (size_t i = 0; i < battery->n && pass >= 1 && pass <= session->passes; i++) {
+		for (size_t i = 0; i < battery->n && pass >= 1 && pass <= taking->passes; i++) {
 			if (strcmp(battery->entries[i].name, store_text(stmt, 1)) == 0)
-				session->done[(size_t)(pass - 1) * session->n + i] = true;
+				taking->done[(size_t)(pass - 1) * taking->n + i] = true;
 		}
 	}
 	sqlite3_finalize(stmt);
@@ -63,45 +63,45 @@ static enum assay_status load_done(struct store *store, const struct battery *ba
 }
 
 enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
-			       const char *profile, const char *conditions, const struct taking_resume *resume, struct taking *out,
-			       struct assay_error *err)
+			      const char *profile, const char *conditions, const struct taking_resume *resume, struct taking *out,
+			      struct assay_error *err)
 {
-	struct taking session = { .passes = battery->passes, .n = battery->n };
-	enum assay_status st = resume ? find_latest(store, key, profile, resume->counters, &session, err) : ASSAY_OK;
+	struct taking taking = { .passes = battery->passes, .n = battery->n };
+	enum assay_status st = resume ? find_latest(store, key, profile, resume->counters, &taking, err) : ASSAY_OK;
 
-	session.done = mem_new((size_t)battery->passes * battery->n, sizeof(bool));
-	if (!st && session.id[0]) {
-		st = load_done(store, battery, &session, err);
+	taking.done = mem_new((size_t)battery->passes * battery->n, sizeof(bool));
+	if (!st && taking.id[0]) {
+		st = load_done(store, battery, &taking, err);
 	} else if (!st) {
-		fingerprint_id(key, session.id);
-		st = insert_fingerprint(store, key, session.id, origin, profile, conditions, err);
+		fingerprint_id(key, taking.id);
+		st = insert_fingerprint(store, key, taking.id, origin, profile, conditions, err);
 	}
-	*out = session;
+	*out = taking;
 	if (st)
 		taking_release(out);
 	return st;
 }
 
-void taking_release(struct taking *session)
+void taking_release(struct taking *taking)
 {
-	free(session->done);
-	*session = (struct taking){ 0 };
+	free(taking->done);
+	*taking = (struct taking){ 0 };
 }
 
-bool taking_next(const struct taking *session, int64_t *pass, size_t *entry)
+bool taking_next(const struct taking *taking, int64_t *pass, size_t *entry)
 {
-	for (size_t i = 0; i < (size_t)session->passes * session->n; i++) {
-		if (session->done[i])
+	for (size_t i = 0; i < (size_t)taking->passes * taking->n; i++) {
+		if (taking->done[i])
 			continue;
-		*pass = (int64_t)(i / session->n) + 1;
-		*entry = i % session->n;
+		*pass = (int64_t)(i / taking->n) + 1;
+		*entry = i % taking->n;
 		return true;
 	}
 	return false;
 }
 
-enum assay_status taking_measured(struct store *store, struct taking *session, int64_t pass, size_t entry, const char *name,
-				   const struct stressng_metrics *metrics, const char *raw, struct assay_error *err)
+enum assay_status taking_measured(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
+				  const struct stressng_metrics *metrics, const char *raw, struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
 
@@ -109,35 +109,35 @@ enum assay_status taking_measured(struct store *store, struct taking *session, i
 	if (!st)
 		st = store_do(store, err,
 			      "INSERT INTO rate (fingerprint, pass, stressor, ordinal, per_s, real_per_s) VALUES (?, ?, ?, 0, ?, ?)",
-			      "titdd", session->id, pass, name, metrics->per_s, metrics->real_per_s);
+			      "titdd", taking->id, pass, name, metrics->per_s, metrics->real_per_s);
 	if (!st)
-		st = store_do(store, err, "INSERT INTO raw (fingerprint, pass, stressor, text) VALUES (?, ?, ?, ?)", "titt", session->id,
+		st = store_do(store, err, "INSERT INTO raw (fingerprint, pass, stressor, text) VALUES (?, ?, ?, ?)", "titt", taking->id,
 			      pass, name, raw);
 	if (!st)
 		st = store_commit(store, err);
 	store_rollback(store);
 	if (!st)
-		session->done[(size_t)(pass - 1) * session->n + entry] = true;
+		taking->done[(size_t)(pass - 1) * taking->n + entry] = true;
 	return st;
 }
 
-enum assay_status taking_missing(struct store *store, struct taking *session, int64_t pass, size_t entry, const char *name,
-				  const char *reason, struct assay_error *err)
+enum assay_status taking_missing(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
+				 const char *reason, struct assay_error *err)
 {
 	enum assay_status st = store_do(store, err, "INSERT INTO missing (fingerprint, pass, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
-					session->id, pass, name, reason);
+					taking->id, pass, name, reason);
 
 	if (!st)
-		session->done[(size_t)(pass - 1) * session->n + entry] = true;
+		taking->done[(size_t)(pass - 1) * taking->n + entry] = true;
 	return st;
 }
 
-enum assay_status taking_complete(struct store *store, const struct taking *session, const char *conditions, struct assay_error *err)
+enum assay_status taking_complete(struct store *store, const struct taking *taking, const char *conditions, struct assay_error *err)
 {
 	enum assay_status st = store_do(store, err,
 					"UPDATE fingerprint SET complete = 1, conditions = coalesce(?, conditions) WHERE id = ? AND EXISTS "
 					"(SELECT 1 FROM rate WHERE fingerprint = fingerprint.id)",
-					"tt", conditions, session->id);
+					"tt", conditions, taking->id);
 
 	if (!st && sqlite3_changes(store->db) == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured");

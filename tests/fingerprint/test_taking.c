@@ -1,6 +1,6 @@
 /* A fingerprint while it is taken: resuming finds the right one, a cell is there once, nothing that was measured is lost by kill -9. */
 #include "fingerprint/stored/conditions.h"
-#include "fingerprint/take/session.h"
+#include "fingerprint/take/taking.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -198,7 +198,7 @@ static void test_resume(void **state)
 	rows[2].machine = "n";
 	rows[3].stress_ng = "0.17.00";
 	rows[4].architecture = "aarch64";
-	rows[5].taken_ms = DAY + SESSION_RESUME_MS;
+	rows[5].taken_ms = DAY + TAKING_RESUME_MS;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		session = open_it(&lab, &rows[i], &battery, expected[i].resume);
 		if ((strcmp(session.id, first.id) == 0) != expected[i].same)
@@ -289,7 +289,7 @@ static void test_killed(void **state)
 	lab_close(&lab);
 }
 
-int suite_session(void)
+int suite_taking(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCRATCH_TEST(test_whole),  SCRATCH_TEST(test_nothing_measured), SCRATCH_TEST(test_resume), cmocka_unit_test(test_busy), SCRATCH_TEST(test_resume_complete),
