@@ -6,6 +6,7 @@
 #include "fleet/cmd.h"
 #include "fleet/lab/lab.h"
 #include "gate/cmd.h"
+#include "gate/page/document_html.h"
 #include "runs/cmd.h"
 
 #define HEADING(text)                                                                                                                      \
@@ -74,7 +75,7 @@ static const struct command *const commands[] = {
 	&manual_command,
 };
 
-static const struct cli_format formats[] = { { "human", document_human }, { "json", document_json } };
+static const struct cli_format formats[] = { { "human", document_human }, { "json", document_json }, { "html", document_html } };
 
 static enum assay_status open_lab(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err)
 {

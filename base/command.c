@@ -82,7 +82,7 @@ static const struct cli_option shared_options[] = {
 	{ .name = "format",
 	  .letter = 'f',
 	  .value = "FORMAT",
-	  .help = "The format of the answer: human (default) or json",
+	  .help = "The format of the answer: human (default), json or html",
 	  .type = CLI_TYPE_TEXT },
 	{ .name = "help", .letter = 'h', .help = "Show this", .type = CLI_TYPE_FLAG },
 	CLI_END
@@ -306,7 +306,7 @@ static void store_shared(struct parser *p, const struct cli_option *o, const cha
 				return;
 			}
 		}
-		refuse("unknown format '%s': it is human or json", text);
+		refuse("unknown format '%s': it is human, json or html", text);
 	default:
 		p->has_help = true;
 	}

@@ -259,7 +259,7 @@ static void completion_of_bash(const struct program *program, struct buf *out)
 			each_option(command, add_long_option, out);
 			buf_text(out, "'\n\t\tcase $previous in\n");
 			add_choices(command->options, out);
-			buf_text(out, "\t\t--format | -f) choices='human json' ;;\n\t\tesac ;;\n");
+			buf_text(out, "\t\t--format | -f) choices='human json html' ;;\n\t\tesac ;;\n");
 		}
 	}
 	buf_text(out, "\tesac\n\tif [ \"$COMP_CWORD\" = 1 ]; then words='");

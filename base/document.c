@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 #define BAR_CELLS 24
 
@@ -26,11 +27,12 @@ static void node_release(struct doc_node *node)
 	}
 	if (node->value.type == DOC_JSON)
 		cJSON_Delete(node->value.json);
-	if (node->value.type == DOC_TEXT)
+	if (node->value.type == DOC_TEXT || node->value.type == DOC_PICTURE)
 		free((char *)(uintptr_t)node->value.text);
 	free(node->key);
 	free(node->label);
 	free(node->shown);
+	free(node->style);
 }
 
 void document_release(struct document *d)
@@ -83,6 +85,7 @@ static struct doc_node *append(struct document *d, enum doc_kind kind, const cha
 	else
 		d->at->first = node;
 	d->at->last = node;
+	d->newest = node;
 	return node;
 }
 
@@ -201,6 +204,7 @@ void doc_answer(struct document *d, enum doc_tone tone, const char *word, const 
 		va_end(args);                                                                                                              \
 	}
 DOC_TEXT_FUNCTION(doc_heading, DOC_HEADING)
+DOC_TEXT_FUNCTION(doc_subheading, DOC_SUBHEADING)
 DOC_TEXT_FUNCTION(doc_line, DOC_LINE)
 DOC_TEXT_FUNCTION(doc_item, DOC_ITEM)
 #undef DOC_TEXT_FUNCTION
@@ -210,12 +214,99 @@ void doc_raw(struct document *d, const char *text)
 	append(d, DOC_RAW, NULL)->shown = mem_string(text);
 }
 
+void doc_section(struct document *d, const char *id, const char *link, const char *heading, const char *lead)
+{
+	struct doc_node *node = append(d, DOC_HEADING, id);
+
+	node->label = link ? mem_string(link) : NULL;
+	node->shown = mem_string(heading);
+	if (lead) {
+		doc_line(d, "%s", lead);
+		doc_style(d, "lead");
+	}
+}
+
+void doc_fold(struct document *d, const char *fmt, ...)
+{
+	va_list args;
+
+	open_node(d, DOC_FOLD, NULL);
+	va_start(args, fmt);
+	d->at->label = format_text(fmt, args);
+	va_end(args);
+}
+
+void doc_entry(struct document *d, const char *label)
+{
+	open_node(d, DOC_ENTRY, NULL);
+	d->at->label = mem_string(label);
+}
+
+void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...)
+{
+	struct doc_node *node = append(d, DOC_VALUE, NULL);
+	va_list args;
+
+	node->label = label ? mem_string(label) : NULL;
+	node->value = (struct doc_value){ .type = DOC_PICTURE, .text = buf_take(svg) };
+	va_start(args, fmt);
+	node->shown = fmt ? format_text(fmt, args) : NULL;
+	va_end(args);
+}
+
+void doc_caption(struct document *d, const char *text)
+{
+	d->at->label = mem_string(text);
+}
+
+void doc_column(struct document *d, const char *label, const char *style)
+{
+	append(d, DOC_COLUMN, NULL)->label = mem_string(label);
+	doc_style(d, "%s", style);
+}
+
+void doc_style(struct document *d, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	free(d->newest->style);
+	d->newest->style = format_text(fmt, args);
+	va_end(args);
+}
+
+void doc_data(struct document *d, const char *name, const char *fmt, ...)
+{
+	struct doc_node *of = d->newest, *open = d->at;
+	va_list args;
+
+	d->at = of;
+	va_start(args, fmt);
+	append(d, DOC_DATA, name)->shown = format_text(fmt, args);
+	va_end(args);
+	d->at = open;
+	d->newest = of;
+}
+
+size_t doc_mark_bytes(const char *at)
+{
+	size_t n;
+
+	if (*at == *DOC_END)
+		return 1;
+	if (*at != '\1')
+		return 0;
+	n = 1 + strspn(at + 1, "#-_ abcdefghijklmnopqrstuvwxyz0123456789");
+	return at[n] == '\2' ? n + 1 : 0;
+}
+
 void doc_reason(struct document *d, const char *code, const char *text)
 {
 	doc_object(d, NULL);
 	doc_set(d, "code", code);
 	doc_set(d, "text", text);
 	doc_item(d, "%s", text);
+	doc_data(d, "code", "%s", code);
 	doc_end(d);
 }
 

@@ -18,7 +18,12 @@
  *	doc_end(d);
  *	doc_line(d, "(%zu machines left out)", left_out);                people only
  *
- * Members and rows stand in the order in which they were added, for both. Keys, labels and texts are copied. */
+ * Members and rows stand in the order in which they were added, for both. Keys, labels and texts are copied.
+ *
+ * Long documents, which are pages, have sections, pictures and folded details as well, and say by doc_style() how a node looks where
+ * there are style sheets. Inside of texts for people, marks say how a piece is meant:
+ *
+ *	doc_line(d, DOC_NAME "%s" DOC_END " costs " DOC_STRONG "%.1f %%" DOC_END " more", name, x); */
 #ifndef BASE_DOCUMENT_H
 #define BASE_DOCUMENT_H
 
@@ -35,14 +40,20 @@ enum doc_kind {
 	DOC_TABLE, /* of DOC_ROWs; without a key for people only */
 	DOC_ROW,   /* an object of a table */
 	DOC_VALUE,
-	DOC_ANSWER,  /* people: the first line */
-	DOC_HEADING, /* people: a title, after an empty line */
-	DOC_LINE,    /* people: a line */
-	DOC_ITEM,    /* people: a line of a list */
-	DOC_RAW,     /* people: text that has its own lines, as it is */
+	/* The others are for people only, with all that is in them. */
+	DOC_ANSWER,	/* the first line */
+	DOC_HEADING,	/* a title, after an empty line; its key is the section's id */
+	DOC_SUBHEADING, /* the same inside of a section */
+	DOC_LINE,
+	DOC_ITEM,   /* a line of a list */
+	DOC_RAW,    /* text that has its own lines, as it is */
+	DOC_FOLD,   /* details with a summary */
+	DOC_ENTRY,  /* a label with lines, items or details */
+	DOC_COLUMN, /* in a table, how a column is headed */
+	DOC_DATA,   /* in any node, what scripts and tests find it by */
 };
 
-enum doc_type { DOC_NULL, DOC_TEXT, DOC_REAL, DOC_INTEGER, DOC_BOOL, DOC_BAR, DOC_JSON };
+enum doc_type { DOC_NULL, DOC_TEXT, DOC_REAL, DOC_INTEGER, DOC_BOOL, DOC_BAR, DOC_PICTURE, DOC_JSON };
 
 /* How an answer's word is meant. */
 enum doc_tone { DOC_PLAIN, DOC_GOOD, DOC_DOUBTFUL, DOC_BAD };
@@ -50,7 +61,7 @@ enum doc_tone { DOC_PLAIN, DOC_GOOD, DOC_DOUBTFUL, DOC_BAD };
 struct doc_value {
 	enum doc_type type;
 	union {
-		const char *text;
+		const char *text; /* of DOC_PICTURE, SVG */
 		double real; /* finite; of DOC_BAR a part of 1 */
 		int64_t integer;
 		bool truth;
@@ -64,13 +75,15 @@ struct doc_node {
 	bool hidden; /* not for people, with all that is in it */
 	char *key, *label;
 	char *shown; /* how people see a value; the text of a line */
+	char *style; /* classes, or NULL */
 	struct doc_value value;
 	struct doc_node *parent, *first, *last, *next;
 };
 
 struct document {
 	struct doc_node root; /* an object */
-	struct doc_node *at;  /* the open object, list, table or row */
+	struct doc_node *at;  /* the open object, list, table, row, fold or entry */
+	struct doc_node *newest;
 	int exit_status;      /* of the command that answers; 0 at first */
 };
 
@@ -127,6 +140,33 @@ void doc_heading(struct document *d, const char *fmt, ...) __attribute__((format
 void doc_line(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* "" is an empty line */
 void doc_item(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_raw(struct document *d, const char *text); /* text with its own lines; what a terminal must not get is taken out later */
+
+/* Marks in texts for people: DOC_MARK("...") with the classes of a style sheet, or "#id" for a link to a section. */
+#define DOC_MARK(classes) "\1" classes "\2"
+#define DOC_NAME	  DOC_MARK("name") /* from outside: keeps to itself, and lines may break in it */
+#define DOC_STRONG	  DOC_MARK("b")
+#define DOC_CODE	  DOC_MARK("code")
+#define DOC_ASIDE	  DOC_MARK("muted")
+#define DOC_END		  "\3"
+/* Bytes of the mark that begins here; 0 when none does. */
+size_t doc_mark_bytes(const char *at);
+
+/* A section until the next one: `link` names it in the table of contents (NULL: it is not in it), `lead` says what it is about (or NULL). */
+void doc_section(struct document *d, const char *id, const char *link, const char *heading, const char *lead);
+void doc_subheading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Each is closed by doc_end(); what is in it is for people only. */
+void doc_fold(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void doc_entry(struct document *d, const char *label);
+/* A cell or a figure; takes the SVG over, in which everything is escaped. Where nothing can be drawn people see the text (fmt may be NULL). In
+ * a table itself it heads its column. */
+void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* What the open table shows, for who cannot see it. */
+void doc_caption(struct document *d, const char *text);
+/* How the column with this label is headed, where it is not as its first cell. */
+void doc_column(struct document *d, const char *label, const char *style);
+/* Of the node that was added last: classes, and a name with a value for scripts and tests. */
+void doc_style(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void doc_data(struct document *d, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* A reason: for programs {"code", "text"} in the open list, for people an item. */
 void doc_reason(struct document *d, const char *code, const char *text);

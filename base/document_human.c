@@ -13,9 +13,28 @@ static size_t width_of(const char *text)
 {
 	size_t n = 0;
 
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
+	for (; *text; text++) {
+		size_t mark = doc_mark_bytes(text);
+
+		if (mark)
+			text += mark - 1;
+		else
+			n += ((unsigned char)*text & 0xc0) != 0x80;
+	}
 	return n;
+}
+
+/* Without its marks. */
+static void print_text(const char *text, struct buf *out)
+{
+	for (; *text; text++) {
+		size_t mark = doc_mark_bytes(text);
+
+		if (mark)
+			text += mark - 1;
+		else
+			buf_char(out, *text);
+	}
 }
 
 static void pad(size_t n, struct buf *out)
@@ -55,15 +74,20 @@ static size_t column_of(const struct grid *grid, const char *label)
 
 static bool is_cell(const struct doc_node *node)
 {
-	return node->kind == DOC_VALUE && node->label;
+	return node->kind == DOC_VALUE && node->label && (node->value.type != DOC_PICTURE || node->shown);
+}
+
+static bool is_row(const struct doc_node *node)
+{
+	return node->kind == DOC_ROW && !node->hidden;
 }
 
 /* A column for each label, in the order in which they appear. */
 static void grid_columns(const struct doc_node *table, struct grid *grid)
 {
 	for (const struct doc_node *row = table->first; row; row = row->next) {
-		grid->n_rows += !row->hidden;
-		for (const struct doc_node *cell = row->hidden ? NULL : row->first; cell; cell = cell->next) {
+		grid->n_rows += is_row(row);
+		for (const struct doc_node *cell = is_row(row) ? row->first : NULL; cell; cell = cell->next) {
 			if (!is_cell(cell) || column_of(grid, cell->label) < grid->n_columns)
 				continue;
 			grid->columns = mem_grow(grid->columns, grid->n_columns, &grid->capacity, sizeof(*grid->columns));
@@ -78,7 +102,7 @@ static void grid_cells(const struct doc_node *table, const struct doc_style *sty
 
 	grid->cells = mem_new(grid->n_rows * grid->n_columns, sizeof(*grid->cells));
 	for (const struct doc_node *row = table->first; row; row = row->next) {
-		if (row->hidden)
+		if (!is_row(row))
 			continue;
 		for (const struct doc_node *cell = row->first; cell; cell = cell->next) {
 			size_t j = is_cell(cell) ? column_of(grid, cell->label) : 0, width;
@@ -89,7 +113,7 @@ static void grid_cells(const struct doc_node *table, const struct doc_style *sty
 			grid->cells[i * grid->n_columns + j] = doc_shown(cell, style);
 			width = width_of(grid->cells[i * grid->n_columns + j]);
 			grid->columns[j].width = width > grid->columns[j].width ? width : grid->columns[j].width;
-			grid->columns[j].left |= cell->value.type == DOC_TEXT || cell->value.type == DOC_BAR;
+			grid->columns[j].left |= cell->value.type == DOC_TEXT || cell->value.type >= DOC_BAR;
 		}
 		i++;
 	}
@@ -103,7 +127,7 @@ static void print_cells(const struct grid *grid, char *const *cells, struct buf 
 		size_t blank = column->width - width_of(text);
 
 		pad(column->left ? 0 : blank, out);
-		buf_text(out, text);
+		print_text(text, out);
 		pad((column->left ? blank : 0) + 2, out);
 	}
 	end_line(out);
@@ -134,7 +158,7 @@ static size_t label_width(const struct doc_node *node)
 	size_t width = 0;
 
 	for (; node && node->kind == DOC_VALUE; node = node->next) {
-		size_t n = node->label ? width_of(node->label) : 0;
+		size_t n = is_cell(node) ? width_of(node->label) : 0;
 
 		width = n > width ? n : width;
 	}
@@ -147,7 +171,7 @@ static void print_value(const struct doc_node *node, size_t width, const struct 
 
 	buf_text(out, node->label);
 	pad(width - width_of(node->label) + 2, out);
-	buf_text(out, shown);
+	print_text(shown, out);
 	end_line(out);
 	free(shown);
 }
@@ -160,9 +184,18 @@ static void print_answer(const struct doc_node *node, const struct doc_style *st
 		buf_format(out, "\033[%sm%s\033[0m", colours[node->tone], node->label);
 	else
 		buf_text(out, node->label);
-	if (*node->shown)
-		buf_format(out, "%s%s", *node->label ? "  " : "", node->shown);
+	if (*node->shown) {
+		buf_text(out, *node->label ? "  " : "");
+		print_text(node->shown, out);
+	}
 	end_line(out);
+}
+
+static void print_line(const char *before, const char *text, struct buf *out)
+{
+	buf_text(out, before);
+	print_text(text, out);
+	buf_char(out, '\n');
 }
 
 static void print_children(const struct doc_node *node, const struct doc_style *style, struct buf *out)
@@ -176,7 +209,7 @@ static void print_children(const struct doc_node *node, const struct doc_style *
 		case DOC_VALUE:
 			if (!previous || previous->kind != DOC_VALUE)
 				width = label_width(child);
-			if (child->label)
+			if (is_cell(child))
 				print_value(child, width, style, out);
 			break;
 		case DOC_TABLE:
@@ -186,16 +219,21 @@ static void print_children(const struct doc_node *node, const struct doc_style *
 			print_answer(child, style, out);
 			break;
 		case DOC_HEADING:
-			buf_format(out, "%s%s\n", out->size ? "\n" : "", child->shown);
+		case DOC_SUBHEADING:
+			print_line(out->size ? "\n" : "", child->shown, out);
 			break;
 		case DOC_LINE:
-			buf_format(out, "%s\n", child->shown);
+			print_line("", child->shown, out);
 			break;
 		case DOC_ITEM:
-			buf_format(out, "  - %s\n", child->shown);
+			print_line("  - ", child->shown, out);
 			break;
 		case DOC_RAW:
 			buf_text(out, child->shown);
+			break;
+		case DOC_ENTRY:
+			print_line("", child->label, out);
+			print_children(child, style, out);
 			break;
 		default:
 			print_children(child, style, out);
