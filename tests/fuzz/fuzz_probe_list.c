@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i + 1 < size; i++)
 		functions += (i == 0 || text[i - 1] == '\n') && memcmp(text + i, "f ", 2) == 0;
 	list.items = mem_new(lines, sizeof(list.items[0]));
-	bad = probe_list_parse(text, size, &list);
+	bad = list_parse(text, size, &list);
 	ASSAY_BUG_IF(list.n > functions || bad > lines || (bad != 0) != (list.n < functions));
 	for (size_t i = 0; i < list.n; i++) {
 		const struct probe_entry *e = &list.items[i];

@@ -1,4 +1,6 @@
 /* Both ends of calls: nested, left by a jump, on another stack, at the same place, too many, without room. */
+#include "runs/inside/probe/probe_frames.c"
+
 #include "tests/runs/probe_stack.h"
 
 /* A handler of signals runs on a stack of its own, which lies above the thread's, while a hook is at work there: it has to stay so. */
@@ -190,13 +192,13 @@ static void test_instrumented(void **state)
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
-		probe_instrumented_enter(0, &slots[40]);
-		probe_instrumented_enter(1, &slots[30]);
-		probe_instrumented_enter(1, &slots[20]);
-		probe_instrumented_leave(1, &slots[20]);
-		probe_instrumented_leave(1, &slots[30]);
-		probe_instrumented_enter(2, &slots[30]); /* left by a jump */
-		probe_instrumented_leave(0, &slots[40]);
+		instrumented_enter(0, &slots[40]);
+		instrumented_enter(1, &slots[30]);
+		instrumented_enter(1, &slots[20]);
+		instrumented_leave(1, &slots[20]);
+		instrumented_leave(1, &slots[30]);
+		instrumented_enter(2, &slots[30]); /* left by a jump */
+		instrumented_leave(0, &slots[40]);
 	}
 	end(&s, slots);
 	assert_int_equal(s.n, 400);

@@ -1,12 +1,7 @@
 /* Which calls the probe measures: the file of its library itself, here with a budget of ours. */
-#include "runs/inside/probe/probe_level.c"
+#include "runs/inside/probe/probe_frames.c"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-struct probe probe;
+#include "tests/runs/probe_stack.h"
 
 #define CALLS 4096u
 
@@ -74,7 +69,7 @@ static uint32_t level_of(uint64_t ticks)
 	struct probe_state s = { .level = 0 };
 
 	for (int i = 0; i < 100; i++)
-		probe_level_adapt(&t, &s, ticks);
+		level_adapt(&t, &s, ticks);
 	assert_int_equal(t.sparse, s.level > 0);
 	return s.level;
 }
@@ -109,7 +104,7 @@ static void test_level_is_the_means(void **state)
 	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 310, .cost_counted = 2, .cost_clock = 40 };
 	for (unsigned i = 0; i < 20000; i++) {
 		x = hash_mix(x + i);
-		changes += probe_level_adapt(&t, &s, 1 + (x >> 44) / (1 + i % 700));
+		changes += level_adapt(&t, &s, 1 + (x >> 44) / (1 + i % 700));
 		assert_int_equal(s.level, level_for(s.mean));
 	}
 	assert_in_range(changes, 10, 19000);
@@ -125,12 +120,12 @@ static void test_outlier(void **state)
 	(void)state;
 	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 8 };
 	for (int i = 0; i < 100; i++)
-		probe_level_adapt(&t, &s, 1000);
+		level_adapt(&t, &s, 1000);
 	mean = s.mean;
-	probe_level_adapt(&t, &s, 100000000);
+	level_adapt(&t, &s, 100000000);
 	assert_true(s.mean <= 2 * mean + 64);
 	for (int i = 0; i < 60; i++)
-		probe_level_adapt(&t, &s, 1000);
+		level_adapt(&t, &s, 1000);
 	assert_in_range(s.mean, 990, 1050);
 }
 
@@ -155,7 +150,7 @@ static void test_bound(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		/* What the probe took for itself in between is no program's time. */
 		struct probe_frame frame = { .start = rows[i].start + 5000 * i, .paused = 5000 * i, .ordinal = rows[i].ordinal };
-		uint64_t got = probe_level_bound(&s, &frame, rows[i].alone);
+		uint64_t got = level_bound(&s, &frame, rows[i].alone);
 
 		if (got != rows[i].expected)
 			fail_msg("%s: %llu", rows[i].what, (unsigned long long)got);

@@ -1,5 +1,6 @@
 /* The probe's list, modules, code that is changed and libraries that come: the files of its library, in a program that can have
  * sanitizers. Modules are made up of bytes, and functions of a few instructions; some functions are this program's own. */
+#include "runs/inside/probe/probe_list.c"
 #include "runs/inside/probe/probe_module.c"
 
 #include "runs/inside/samples/samples.h"
@@ -99,14 +100,14 @@ static void test_list(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		char *text = mem_string(rows[i].text);
 
-		assert_int_equal(probe_list_parse(text, strlen(text), &list), rows[i].bad);
+		assert_int_equal(list_parse(text, strlen(text), &list), rows[i].bad);
 		assert_int_equal(list.n, rows[i].n);
 		free(text);
 	}
 	{
 		char text[] = "f 10 module na\0me\nf fe =module a (b, c)"; /* all of the array but the last NUL */
 
-		assert_int_equal(probe_list_parse(text, sizeof(text) - 1, &list), 1);
+		assert_int_equal(list_parse(text, sizeof(text) - 1, &list), 1);
 		assert_int_equal(list.n, 1);
 		assert_int_equal(items[0].address, 0xfe);
 		assert_string_equal(items[0].module, "=module");

@@ -1,7 +1,8 @@
 /* Files of samples in the laboratory: kept with their execution or not at all, read back as they were, refused when they are not what they were; what has no
  * row is removed, and what has one stays. */
+#include "runs/inside/samples/sample_files.c"
+
 #include "runs/running/run_build.h"
-#include "runs/inside/samples/sample_files.h"
 
 #include "runs/running/stack.h"
 #include "runs/running/execution.h"

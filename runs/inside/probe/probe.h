@@ -142,11 +142,10 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot);
 void probe_leave_slowly(uintptr_t *slot, uint64_t now);
 /* Ends frames that are dead when the stack is at `slot`: those below it, with `inclusive` the one at it, and overwritten ones. */
 void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
-bool probe_overwritten(const struct probe_frame *frame); /* left by a long jump: something else is at its slot */
-/* -finstrument-functions. */
-void probe_instrumented_enter(uint32_t function, uintptr_t *slot);
-void probe_instrumented_leave(uint32_t function, uintptr_t *slot);
-bool probe_instrumented_add(uintptr_t address, uint32_t number); /* false: no room */
+bool probe_overwritten(const struct probe_frame *frame);	 /* left by a long jump: something else is at its slot */
+bool probe_instrumented_add(uintptr_t address, uint32_t number); /* for -finstrument-functions; false: no room */
+
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* the first sampled ordinal from this one on */
 
 /* The moving mean, one invocation later; one that was interrupted for long counts no more than eight usual ones. */
 static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
@@ -155,11 +154,6 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 
 	return mean + (uint64_t)((int64_t)((alone < most ? alone : most) - mean) >> 3);
 }
-
-/* probe_level.c, general registers only. */
-uint64_t probe_level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone);
-bool probe_level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone); /* true: the level has changed */
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from);	       /* the first sampled ordinal from this one on */
 
 /* probe_thread.c */
 struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* the calling thread; NULL: begun already, or no memory */
@@ -187,9 +181,6 @@ struct probe_list {
 	size_t n;
 };
 bool probe_list_read(const char *path, struct probe_list *out); /* false: it has said why */
-/* text[n] with a NUL after it, which is changed and must stay; out->items has room for as many entries as there are lines. Returns the
- * number of the first line that begins like a function's and is not one; 0: there is none. */
-size_t probe_list_parse(char *text, size_t n, struct probe_list *out);
 
 /* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
 void probe_modules_scan(const struct probe_list *list);

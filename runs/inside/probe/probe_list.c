@@ -33,7 +33,9 @@ static bool line_read(char *line, struct probe_entry *out)
 	return true;
 }
 
-size_t probe_list_parse(char *text, size_t n, struct probe_list *out)
+/* text[n] with a NUL after it, which is changed and must stay; out->items has room for as many entries as there are lines. Returns the
+ * number of the first line that begins like a function's and is not one; 0: there is none. */
+static size_t list_parse(char *text, size_t n, struct probe_list *out)
 {
 	char *end = text + n, *next;
 	size_t number = 1, bad = 0;
@@ -105,7 +107,7 @@ bool probe_list_read(const char *path, struct probe_list *out)
 		probe_say("cannot read the list of functions, nothing is measured: ", path, text ? ENOMEM : failed);
 		return false;
 	}
-	bad = probe_list_parse(text, n, out);
+	bad = list_parse(text, n, out);
 	if (bad)
 		probe_say("the file of ASSAY_PROBE_LIST has lines that are not as 'assay probe --list' writes them; the first is line ",
 			  record_number(bad, 10, digits), 0);

@@ -1,5 +1,6 @@
 #include "runs/inside/samples/sample_files.h"
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -15,9 +16,10 @@
 #define WINDOW_LOG_MAX 23 /* for reading: files of that level need 21; a frame cannot ask for more memory than 8 MiB */
 #define PIECE_BYTES    ((size_t)1 << 20)
 
-/* ---- as bytes ---- */
+/* ---- as bytes: one frame of Zstandard (RFC 8878) with a checksum ---- */
 
-enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err)
+/* bytes[n], n <= SAMPLES_FILE_BYTES_MAX. Appends to *out. 2.4 ms of CPU time a MiB (measured on 21 MiB, which became 2.5). */
+static enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err)
 {
 	size_t bound = ZSTD_compressBound(n), size;
 	ZSTD_CCtx *context = ZSTD_createCCtx();
@@ -66,7 +68,10 @@ static enum assay_status unpack_frame(ZSTD_DCtx *context, const char *name, ZSTD
 	return st;
 }
 
-enum assay_status sample_unpack(const char *name, const void *packed, size_t n, size_t limit, struct buf *out, struct assay_error *err)
+/* The other way, of outside bytes: at most `limit` bytes are appended to *out, whatever the frame says. ASSAY_E_CORRUPT, with `name`, if it
+ * is damaged, cut off, larger, or followed by something. */
+static enum assay_status sample_unpack(const char *name, const void *packed, size_t n, size_t limit, struct buf *out,
+				       struct assay_error *err)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();
 	ZSTD_inBuffer in = { packed, n, 0 };

@@ -4,7 +4,6 @@
 #ifndef RUNS_SAMPLES_SAMPLE_FILES_H
 #define RUNS_SAMPLES_SAMPLE_FILES_H
 
-#include "base/buf.h"
 #include "base/digest.h"
 #include "fleet/lab/lab.h"
 #include "fleet/lab/store.h"
@@ -71,14 +70,5 @@ void sample_files_free(struct sample_file *files, size_t n);
 
 /* Reads one; its content must have the hash (ASSAY_E_CORRUPT, also when the file is not there). ASSAY_E_NODATA when it was pruned. */
 enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err);
-
-/* ---- as bytes: one frame of Zstandard (RFC 8878) with a checksum ---- */
-
-/* bytes[n], n <= SAMPLES_FILE_BYTES_MAX. Appends to *out. O(n), 2.4 ms of CPU time a MiB (measured on 21 MiB, which became 2.5). */
-enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err);
-
-/* The other way, of outside bytes: at most `limit` bytes are appended to *out, whatever the frame says of itself. ASSAY_E_CORRUPT, with
- * `name`, when it is damaged, cut off, larger, or followed by something. */
-enum assay_status sample_unpack(const char *name, const void *packed, size_t n, size_t limit, struct buf *out, struct assay_error *err);
 
 #endif
