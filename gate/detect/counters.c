@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+ROWS_FUNCTION(trouble_code, enum trouble, TROUBLE_ROWS, ROWS_CODE)
+ROWS_FUNCTION(trouble_text, enum trouble, TROUBLE_ROWS, ROWS_TEXT)
+
 #define STEPS        "per 1000 accesses and blocks"
 #define INSTRUCTIONS "per 1000 instructions"
 #define CALL         "per call"

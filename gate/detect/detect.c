@@ -1,7 +1,8 @@
-#include "gate/detect/detect_internal.h"
+#include "gate/detect/detect.h"
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "gate/detect/side_effect.h"
 #include "model/anomaly/detector_parts.h"
 #include "runs/inside/changes/demangle.h"
 
@@ -9,8 +10,10 @@
 #include <stdarg.h>
 #include <string.h>
 
+#define WHY_ENUM(constant, code, text) constant,
 #define SKIP_CODE(constant, code, text) code,
 #define SKIP_TEXT(constant, code, text) text,
+enum detect_why { DETECT_SKIP_ROWS(WHY_ENUM) };
 static const char *const skip_codes[] = { DETECT_SKIP_ROWS(SKIP_CODE) };
 static const char *const skip_texts[] = { DETECT_SKIP_ROWS(SKIP_TEXT) };
 
@@ -35,9 +38,9 @@ void detected_release(struct detected *d)
 	*d = (struct detected){ .input = NULL };
 }
 
-static void add_reason(struct detected *d, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void detected_add_reason(struct detected *d, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-static void add_reason(struct detected *d, const char *code, const char *fmt, ...)
+static void detected_add_reason(struct detected *d, const char *code, const char *fmt, ...)
 {
 	va_list args;
 	char *text = NULL;
@@ -51,18 +54,19 @@ static void add_reason(struct detected *d, const char *code, const char *fmt, ..
 
 /* ---- what is not judged ---- */
 
-static void skip(struct detected *d, const char *symbol, const char *code, const char *text, double share)
+static void detected_skip(struct detected *d, const char *symbol, const char *code, const char *text, double share)
 {
 	d->skipped = mem_resize(d->skipped, d->n_skipped + 1, sizeof(d->skipped[0]));
 	d->skipped[d->n_skipped++] = (struct detected_skip){ demangle(symbol), code, text, share };
 }
 
-void detect_skip(struct detected *d, const char *symbol, enum detect_why why, double share)
+/* share: of what the new version did, NaN: not known. */
+static void detected_skip_why(struct detected *d, const char *symbol, enum detect_why why, double share)
 {
-	skip(d, symbol, skip_codes[why], skip_texts[why], share);
+	detected_skip(d, symbol, skip_codes[why], skip_texts[why], share);
 }
 
-static bool has_function(const struct observed *o, const char *name)
+static bool observed_has(const struct observed *o, const char *name)
 {
 	for (size_t f = 0; f < o->observations.functions; f++)
 		if (strcmp(o->functions[f], name) == 0)
@@ -70,7 +74,7 @@ static bool has_function(const struct observed *o, const char *name)
 	return false;
 }
 
-static const struct observed_aside *aside_of(const struct observed *o, const char *name)
+static const struct observed_aside *observed_aside(const struct observed *o, const char *name)
 {
 	for (size_t i = 0; i < o->n_aside; i++)
 		if (strcmp(o->aside[i].function, name) == 0)
@@ -78,44 +82,44 @@ static const struct observed_aside *aside_of(const struct observed *o, const cha
 	return NULL;
 }
 
-static void skip_one_sided(struct detected *d)
+static void detected_skip_one_sided(struct detected *d)
 {
 	const struct observed *old = &d->normal, *new = &d->seen;
 
 	for (size_t f = 0; f < old->observations.functions; f++)
-		if (!has_function(new, old->functions[f]) && !aside_of(new, old->functions[f]))
-			detect_skip(d, old->functions[f], DETECT_ONLY_OLD, (double)NAN);
+		if (!observed_has(new, old->functions[f]) && !observed_aside(new, old->functions[f]))
+			detected_skip_why(d, old->functions[f], DETECT_ONLY_OLD, (double)NAN);
 	for (size_t f = 0; f < new->observations.functions; f++) {
-		const struct observed_aside *aside = aside_of(old, new->functions[f]);
+		const struct observed_aside *aside = observed_aside(old, new->functions[f]);
 
 		if (aside)
-			skip(d, new->functions[f], observe_remark_code(aside->why), observe_remark_text(aside->why),
+			detected_skip(d, new->functions[f], observe_remark_code(aside->why), observe_remark_text(aside->why),
 			     new->share[f]);
-		else if (!has_function(old, new->functions[f]))
-			detect_skip(d, new->functions[f], DETECT_ONLY_NEW, new->share[f]);
+		else if (!observed_has(old, new->functions[f]))
+			detected_skip_why(d, new->functions[f], DETECT_ONLY_NEW, new->share[f]);
 	}
 }
 
-static void keep_common(struct observed *o, const struct observed *other)
+static void observed_keep_common(struct observed *o, const struct observed *other)
 {
 	bool *keep = mem_new(o->observations.functions, sizeof(keep[0]));
 
 	for (size_t f = 0; f < o->observations.functions; f++)
-		keep[f] = has_function(other, o->functions[f]);
+		keep[f] = observed_has(other, o->functions[f]);
 	observed_keep(o, keep, OBSERVE_UNASKED);
 	free(keep);
 }
 
-static void find_skipped(struct detected *d)
+static void detected_find_skipped(struct detected *d)
 {
 	for (size_t i = 0; i < d->seen.n_aside; i++)
-		skip(d, d->seen.aside[i].function, observe_remark_code(d->seen.aside[i].why),
+		detected_skip(d, d->seen.aside[i].function, observe_remark_code(d->seen.aside[i].why),
 		     observe_remark_text(d->seen.aside[i].why), (double)NAN);
 	if (d->input->model)
 		return;
-	skip_one_sided(d);
-	keep_common(&d->normal, &d->seen);
-	keep_common(&d->seen, &d->normal);
+	detected_skip_one_sided(d);
+	observed_keep_common(&d->normal, &d->seen);
+	observed_keep_common(&d->seen, &d->normal);
 }
 
 static int compare_skipped(const void *a, const void *b)
@@ -128,7 +132,7 @@ static int compare_skipped(const void *a, const void *b)
 
 /* ---- the detection ---- */
 
-static enum assay_status observe_both(const struct detect_options *options, struct detected *d, struct assay_error *err)
+static enum assay_status detected_observe(const struct detect_options *options, struct detected *d, struct assay_error *err)
 {
 	const struct detect_input *in = d->input;
 	struct observe_options o = in->model ? in->model->observe : options->observe;
@@ -154,8 +158,7 @@ static enum assay_status observe_both(const struct detect_options *options, stru
 	return st;
 }
 
-/* Not as published. */
-static void compare_at_like_inputs(const struct detect_options *options, struct detected *d)
+static void detected_at_like_inputs(const struct detect_options *options, struct detected *d)
 {
 	const struct detect_input *in = d->input;
 	const struct like_inputs *like = in->model ? &in->model->like : &d->like;
@@ -170,15 +173,15 @@ static void compare_at_like_inputs(const struct detect_options *options, struct 
 	d->runs_unlike = like_inputs_apply(like, in->new, &d->seen);
 	like_inputs_text(like, &text);
 	if (text.size)
-		add_reason(d, "like_inputs", "%s", text.bytes);
+		detected_add_reason(d, "like_inputs", "%s", text.bytes);
 	if (numbers && numbers != theirs && (in->old || like->n))
-		add_reason(d, "inputs_differ", "the inputs of the two versions have not equally many numbers, or not in all runs: what follows their size was %s",
+		detected_add_reason(d, "inputs_differ", "the inputs of the two versions do not have equally many numbers, or not in all runs: what follows their size was %s",
 		           in->old ? "compared as it is" : "not judged");
 	else if (!common && !d->like.n)
-		add_reason(d, "inputs_differ", "no input of the one version is an input of the other (where inputs have no names, the arguments are "
+		detected_add_reason(d, "inputs_differ", "no input of the one version is an input of the other (where inputs have no names, the arguments are "
 		           "compared, which may name the build): what follows the input was compared as it is");
 	if (d->runs_unlike)
-		add_reason(d, "inputs_unlike", "%zu run%s had inputs unlike those of normal runs: what follows the input was not judged there",
+		detected_add_reason(d, "inputs_unlike", "%zu run%s had inputs unlike those of normal runs: what follows the input was not judged there",
 		           d->runs_unlike, text_plural(d->runs_unlike));
 	buf_release(&text);
 }
@@ -197,11 +200,11 @@ static size_t runs_with_samples(const struct observed *o)
 }
 
 /* The rate that so many runs support, where it is not the one that was asked for. */
-static double rate_of(const struct detect_options *options, size_t runs)
+static double detect_rate(const struct detect_options *options, size_t runs)
 {
 	double smallest = 1 / (double)(runs + 1);
 
-	if (options->comparison || !detector_holds_out(&options->detector) ||
+	if (options->comparison || !options->detector.rule->holds_out ||
 	    runs >= detector_runs_needed(options->detector.rate))
 		return options->detector.rate;
 	while (detector_runs_needed(smallest) > runs)
@@ -209,16 +212,16 @@ static double rate_of(const struct detect_options *options, size_t runs)
 	return smallest;
 }
 
-static size_t runs_needed(const struct detect_options *options)
+static size_t detect_runs_needed(const struct detect_options *options)
 {
 	size_t needed = options->comparison ? options->comparison->runs_least : DETECT_RUNS_MIN;
 
-	if (!options->comparison && detector_holds_out(&options->detector))
+	if (!options->comparison && options->detector.rule->holds_out)
 		needed = detector_runs_needed(options->detector.rate);
 	return needed < DETECT_RUNS_MIN ? DETECT_RUNS_MIN : needed;
 }
 
-static enum assay_status learn_and_judge(const struct detect_options *options, struct detected *d, struct assay_error *err)
+static enum assay_status detected_learn_and_judge(const struct detect_options *options, struct detected *d, struct assay_error *err)
 {
 	struct detector_options o = options->detector;
 	enum assay_status st = ASSAY_OK;
@@ -237,9 +240,128 @@ static enum assay_status learn_and_judge(const struct detect_options *options, s
 	return detector_judge(d->detector, &d->seen.observations, &d->detection, err);
 }
 
+/* ---- functions, in order of what they cost ---- */
+
+static double function_cost(const struct detected_function *f)
+{
+	return f->found->excess * f->share;
+}
+
+static int function_rank(const struct detected_function *f)
+{
+	return f->side_effect_of ? 2 : !f->anomalous ? 3 : f->kind.improved ? 1 : 0;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct detected_function *x = a, *y = b;
+	double more = function_cost(y) - function_cost(x), score = y->found->score - x->found->score;
+
+	if (function_rank(x) != function_rank(y))
+		return function_rank(x) - function_rank(y);
+	if (function_rank(x) < 3 && more != 0)
+		return more > 0 ? 1 : -1;
+	if (function_rank(x) < 3 && score != 0)
+		return score > 0 ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* The worst function with the same trouble that is known without what it calls, for one that is not. */
+static const char *detected_cause(const struct detected *d, const struct detected_function *f)
+{
+	for (size_t i = 0; i < d->n_worse && f->with_nested; i++)
+		if (!d->functions[i].with_nested && d->functions[i].kind.trouble == f->kind.trouble)
+			return d->functions[i].name;
+	return NULL;
+}
+
+/* Of those that are worse. */
+static void detected_find_side_effects(struct detected *d)
+{
+	struct side_effect_row *rows = mem_new(d->n, sizeof(rows[0]));
+	size_t *at = mem_new(d->n, sizeof(at[0])), *cause = mem_new(d->n, sizeof(cause[0])), n = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+
+		if (!f->anomalous || f->kind.improved)
+			continue;
+		at[n] = i;
+		rows[n++] = (struct side_effect_row){ f->symbol, f->kind, observed_calls(&d->seen, f->found->function) };
+	}
+	side_effects_find(d->input->new, rows, n, cause);
+	for (size_t i = 0; i < n; i++)
+		if (cause[i] != SIZE_MAX)
+			d->functions[at[i]].side_effect_of = d->functions[at[cause[i]]].name;
+	free(rows);
+	free(at);
+	free(cause);
+}
+
+static void detected_count(struct detected *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		struct detected_function *f = &d->functions[i];
+
+		f->anomalous = f->anomalous && !f->side_effect_of;
+		d->n_worse += f->anomalous && !f->kind.improved;
+		d->n_improved += f->anomalous && f->kind.improved;
+		d->n_side_effects += f->side_effect_of != NULL;
+		d->n_small += f->found->anomalous && f->kind.small;
+	}
+}
+
+/* Fills in `functions` and their numbers from what was observed and found. */
+static void detected_functions(struct detected *d)
+{
+	const struct places *places = d->input->places;
+
+	d->functions = mem_new(d->detection.n, sizeof(d->functions[0]));
+	for (size_t i = 0; i < d->detection.n; i++) {
+		const struct detection_function *found = &d->detection.functions[i];
+		const char *symbol = d->seen.functions[found->function];
+		struct detected_function *f = &d->functions[d->n];
+
+		if (!found->known) {
+			detected_skip_why(d, symbol, DETECT_NOT_LEARNED, d->seen.share[found->function]);
+			continue;
+		}
+		*f = (struct detected_function){
+			.found = found,
+			.name = demangle(symbol),
+			.symbol = symbol,
+			.place = places ? places_find(places, symbol) : NULL,
+			.share = d->seen.share[found->function],
+			.with_nested = d->seen.remarks[OBSERVE_INCLUSIVE][found->function] > 0,
+			.kind = { .column = SIZE_MAX },
+		};
+		if (found->anomalous)
+			f->kind = kind_of(d->back_end, &d->seen.observations, found);
+		f->anomalous = found->anomalous && !f->kind.small;
+		d->n++;
+	}
+	detected_find_side_effects(d);
+	detected_count(d);
+	if (d->n)
+		qsort(d->functions, d->n, sizeof(d->functions[0]), compare_functions);
+	for (size_t i = 0; i < d->n_worse; i++)
+		d->functions[i].because_of = detected_cause(d, &d->functions[i]);
+}
+
 /* ---- the decision ---- */
 
-static void explain_functions(struct detected *d)
+static enum decision detected_decide(const struct detected *d)
+{
+	if (!d->n)
+		return DECISION_NOTHING_MEASURED;
+	if (d->rate_used > d->rate_asked)
+		return DECISION_INCONCLUSIVE;
+	if (d->n_worse)
+		return DECISION_REGRESSION;
+	return d->n_improved ? DECISION_IMPROVED : DECISION_PASS;
+}
+
+static void detected_explain_functions(struct detected *d)
 {
 	for (size_t i = 0; i < d->n_worse + d->n_improved; i++) {
 		const struct detected_function *f = &d->functions[i];
@@ -247,47 +369,38 @@ static void explain_functions(struct detected *d)
 		struct buf kind = BUF_INIT;
 
 		kind_text(&f->kind, "; also ", &kind);
-		add_reason(d, f->kind.improved ? "improved" : "anomalous", "%s: %s, in %zu of %zu runs", f->name, kind.bytes,
+		detected_add_reason(d, f->kind.improved ? "improved" : "anomalous", "%s: %s, in %zu of %zu runs", f->name, kind.bytes,
 		           f->found->runs_anomalous, f->found->runs);
 		buf_release(&kind);
 	}
 	for (size_t i = d->n_worse + d->n_improved; i < d->n_worse + d->n_improved + d->n_side_effects; i++)
-		add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);
+		detected_add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);
 	if (!d->n)
-		add_reason(d, "nothing_to_judge", "none of the functions could be judged");
+		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
 	if (d->n_small)
-		add_reason(d, "detected_but_small", "%zu function%s behave%s otherwise by less than matters", d->n_small,
-		           text_plural(d->n_small), d->n_small == 1 ? "s" : "");
+		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect", d->n_small,
+		           text_plural(d->n_small));
 	if (d->n && !d->n_worse && !d->n_improved && !d->n_small)
-		add_reason(d, "nothing_anomalous", "%zu function%s behave%s as before in %zu run%s", d->n, text_plural(d->n),
+		detected_add_reason(d, "nothing_anomalous", "%zu function%s behave%s as before in %zu run%s", d->n, text_plural(d->n),
 		           d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
 
-static void decide(struct detected *d)
+static void detected_explain(struct detected *d)
 {
-	explain_functions(d);
-	if (!d->n)
-		d->decision = DECISION_NOTHING_MEASURED;
-	else if (d->rate_used > d->rate_asked)
-		d->decision = DECISION_INCONCLUSIVE;
-	else if (d->n_worse)
-		d->decision = DECISION_REGRESSION;
-	else
-		d->decision = d->n_improved ? DECISION_IMPROVED : DECISION_PASS;
+	detected_explain_functions(d);
 	if (d->about && !d->about->sufficient && d->about->runs_more)
-		add_reason(d, "training_insufficient",
-		           "what is normal is not settled yet: about %zu more run%s of the old version would do it",
+		detected_add_reason(d, "training_insufficient", "the baseline has not converged: collect about %zu more run%s of the old version",
 		           d->about->runs_more, text_plural(d->about->runs_more));
 }
 
-static void explain_too_few(struct detected *d, size_t runs)
+static void detected_explain_too_few(struct detected *d, size_t runs)
 {
-	add_reason(d, "too_few_runs", "%zu normal run%s cannot support a false positive rate of %g: it takes %zu, %zu more%s",
+	detected_add_reason(d, "too_few_runs", "%zu normal run%s cannot support a false positive rate of %g: it takes %zu, %zu more%s",
 	           runs, text_plural(runs), d->rate_asked, d->runs_needed, d->runs_needed - runs,
-	           runs < DETECT_RUNS_MIN ? "" : "; judged by the smallest that they support");
+	           runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest rate that they support");
 }
 
-static enum assay_status check_input(const struct detect_input *in, struct assay_error *err)
+static enum assay_status detect_check_input(const struct detect_input *in, struct assay_error *err)
 {
 	ASSAY_BUG_IF(!in->old == !in->model);
 	return in->old ? side_compare(in->old, in->new, err) : model_file_check(in->model, in->new, err);
@@ -297,32 +410,34 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
                          struct assay_error *err)
 {
 	struct detected d = { .input = input, .back_end = input->new->back_end, .decision = DECISION_INCONCLUSIVE };
-	enum assay_status st = check_input(input, err);
+	enum assay_status st = detect_check_input(input, err);
 	size_t runs = 0;
 
 	d.rate_asked = d.rate_used = input->model ? input->model->options.rate : options->detector.rate;
 	if (!st)
-		st = observe_both(options, &d, err);
+		st = detected_observe(options, &d, err);
 	if (st)
 		goto out;
-	compare_at_like_inputs(options, &d);
-	find_skipped(&d);
+	detected_at_like_inputs(options, &d);
+	detected_find_skipped(&d);
 	if (!input->model) {
 		runs = runs_with_samples(&d.normal);
-		d.rate_used = rate_of(options, runs);
-		d.runs_needed = runs_needed(options);
+		d.rate_used = detect_rate(options, runs);
+		d.runs_needed = detect_runs_needed(options);
 	}
 	if (!input->model && d.normal.observations.values.rows && (d.rate_used > d.rate_asked || runs < DETECT_RUNS_MIN))
-		explain_too_few(&d, runs);
+		detected_explain_too_few(&d, runs);
 	if (d.seen.observations.values.rows && (input->model || runs >= DETECT_RUNS_MIN))
-		st = learn_and_judge(options, &d, err);
+		st = detected_learn_and_judge(options, &d, err);
 	if (st)
 		goto out;
-	detect_take_functions(&d);
+	detected_functions(&d);
 	if (d.n_skipped)
 		qsort(d.skipped, d.n_skipped, sizeof(d.skipped[0]), compare_skipped);
-	if (input->model || runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows)
-		decide(&d);
+	if (input->model || runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows) {
+		d.decision = detected_decide(&d);
+		detected_explain(&d);
+	}
 	*out = d;
 	d = (struct detected){ .input = NULL };
 out:

@@ -1,9 +1,9 @@
-/* What is not normal in the samples of a version, measured by those of another, or by a kept model: functions with their kinds of trouble,
+/* What is not normal in the samples of a version, compared with those of another, or by a kept model: functions with their kinds of trouble,
  * what was not judged and why, one decision. */
 #ifndef GATE_DETECT_DETECT_H
 #define GATE_DETECT_DETECT_H
 
-#include "base/buf.h"
+#include "base/document.h"
 #include "gate/decide/effect.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
@@ -45,7 +45,7 @@ struct detected_function {
 	char *name;                /* as people write it */
 	const char *symbol;
 	const struct place *place; /* NULL: not known */
-	bool anomalous;            /* as found, not too small to matter, no side effect */
+	bool anomalous;            /* as found, not negligible, not a side effect */
 	struct kind kind;          /* of those that were found anomalous */
 	const char *side_effect_of; /* name of another function in this list, which is the cause; NULL */
 	const char *because_of;    /* with_nested: another function in this list, with the same trouble, that it probably calls; NULL */
@@ -82,8 +82,7 @@ struct detected {
 enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out, struct assay_error *err);
 void detected_release(struct detected *detected); /* accepts zeroed */
 
-/* For people, one screen; for programs. */
-void detect_print(const struct detected *detected, bool colours, bool all, struct buf *out);
-cJSON *detect_json(const struct detected *detected);
+/* Adds the answer: for people one screen, `all`: with all functions; its members for programs. */
+void detect_add(const struct detected *detected, bool all, struct document *d);
 
 #endif

@@ -19,10 +19,10 @@ void function_evidence_release(struct function_evidence *e)
 	*e = (struct function_evidence){ .there = false };
 }
 
-/* ---- finding it ---- */
+/* ---- the samples ---- */
 
-/* What is stored of one version: files[n] of the build whose results count, behind them others. */
-struct stored {
+/* What is stored of one version: files[n] of the build whose results count, after them others. */
+struct stored_samples {
 	struct sample_file *files;
 	size_t n, all;
 };
@@ -33,18 +33,18 @@ static const char *build_of(const struct run_set *set)
 	return *set->plan ? set->plan : NULL;
 }
 
-static void stored_of(struct lab *lab, const struct run_set *set, struct stored *out)
+static void stored_samples_of(struct lab *lab, const struct run_set *set, struct stored_samples *out)
 {
 	struct assay_error ignored;
 
-	*out = (struct stored){ .files = NULL };
+	*out = (struct stored_samples){ .files = NULL };
 	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->all, &ignored))
-		*out = (struct stored){ .files = NULL };
+		*out = (struct stored_samples){ .files = NULL };
 	out->n = out->all;
-	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n, &ignored); /* who looks at them meets the same fault, and says it */
+	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n, &ignored); /* whoever looks at them meets the same fault, and says it */
 }
 
-static size_t files_of_type(const struct stored *s, const char *type)
+static size_t files_of_type(const struct stored_samples *s, const char *type)
 {
 	size_t n = 0;
 
@@ -53,7 +53,7 @@ static size_t files_of_type(const struct stored *s, const char *type)
 	return n;
 }
 
-static bool type_seen(const struct stored *s, size_t before)
+static bool type_seen(const struct stored_samples *s, size_t before)
 {
 	for (size_t i = 0; i < before; i++)
 		if (strcmp(s->files[i].hardware_type, s->files[before].hardware_type) == 0)
@@ -61,9 +61,9 @@ static bool type_seen(const struct stored *s, size_t before)
 	return false;
 }
 
-/* Samples of several hardware types are never looked at together: the type of which both versions have most, of several the first by name. Sets
- * how many both have. NULL: there are none, or machines are alike to what counted. */
-static const char *choose_type(const struct stored sides[2], size_t *types)
+/* Samples of several hardware types are never mixed: the type of which both versions have most, of several the first by name. Sets
+ * how many both have. NULL: there are none, or what counted does not depend on the machine. */
+static const char *choose_type(const struct stored_samples sides[2], size_t *types)
 {
 	const char *best = NULL;
 	size_t most = 0;
@@ -86,7 +86,7 @@ static const char *choose_type(const struct stored sides[2], size_t *types)
 	return best;
 }
 
-static enum assay_status look(struct lab *lab, const struct run_set *const sets[2], const char *type, bool with_places,
+static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], const char *type, bool with_places,
                               struct function_evidence *e, struct assay_error *err)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
@@ -107,7 +107,7 @@ static enum assay_status look(struct lab *lab, const struct run_set *const sets[
 }
 
 /* Both have samples, and one or both none of the build whose results count: which, and what makes new ones. */
-static char *all_others(const struct run_set *const sets[2], const struct stored stored[2])
+static char *all_others(const struct run_set *const sets[2], const struct stored_samples stored[2])
 {
 	const struct sample_file *file = stored[0].files;
 	size_t name = strlen(file->application), input = strlen(file->input); /* of the manifest the name has no input */
@@ -128,16 +128,16 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
                           struct function_evidence *out)
 {
 	const struct run_set *const sets[2] = { baseline, candidate };
-	struct stored stored[2];
+	struct stored_samples stored[2];
 	struct assay_error err;
 
 	*out = (struct function_evidence){ .there = false };
-	stored_of(lab, baseline, &stored[0]);
-	stored_of(lab, candidate, &stored[1]);
+	stored_samples_of(lab, baseline, &stored[0]);
+	stored_samples_of(lab, candidate, &stored[1]);
 	if (stored[0].n && stored[1].n) {
 		const char *type = choose_type(stored, &out->types);
 
-		if (look(lab, sets, type, with_places, out, &err))
+		if (function_evidence_look(lab, sets, type, with_places, out, &err))
 			out->missing = mem_string(err.text);
 		else
 			out->there = true;
@@ -148,7 +148,7 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
 	sample_files_free(stored[1].files, stored[1].all);
 }
 
-/* ---- saying it ---- */
+/* ---- the answer ---- */
 
 /* What is listed first in `functions` is worse, then what improved. */
 size_t function_evidence_leading(const struct function_evidence *e, enum decision decision, size_t *first)
@@ -164,102 +164,136 @@ bool function_evidence_explains(const struct function_evidence *e, enum decision
 	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && function_evidence_leading(e, decision, &first) > 0;
 }
 
-static void print_function(const struct detected *d, const struct detected_function *f, struct buf *out)
+static void add_function(const struct detected *d, const struct detected_function *f, struct document *out)
 {
 	const struct detection_column *c = NULL;
+	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < f->found->n_columns && !c; i++)
 		if (f->kind.column == SIZE_MAX || f->found->columns[i].column == f->kind.column)
 			c = &f->found->columns[i];
-	buf_format(out, "  %s", f->name);
+	buf_text(&text, f->name);
 	if (f->place && f->place->file)
-		buf_format(out, " (%s:%u)", f->place->file, f->place->line);
-	buf_text(out, ": ");
-	kind_text(&f->kind, "; also ", out);
+		buf_format(&text, " (%s:%u)", f->place->file, f->place->line);
+	buf_text(&text, ": ");
+	kind_text(&f->kind, "; also ", &text);
 	if (c) {
 		struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
 
-		buf_format(out, "; %s %.3g -> %.3g %s", about.text, c->normal * about.scale, c->now * about.scale, about.unit);
+		buf_format(&text, "; %s %.3g -> %.3g %s", about.text, c->normal * about.scale, c->now * about.scale, about.unit);
 	}
-	buf_format(out, ", in %zu of %zu runs\n", f->found->runs_anomalous, f->found->runs);
+	doc_line(out, "  %s, in %zu of %zu runs", text.bytes, f->found->runs_anomalous, f->found->runs);
+	buf_release(&text);
 }
 
 /* Those of what is worse. */
-static void print_side_effects(const struct detected *d, struct buf *out)
+static void add_side_effects(const struct detected *d, struct document *out)
 {
 	size_t first = d->n_worse + d->n_improved;
+	struct buf text = BUF_INIT;
 
 	for (size_t i = first; i < first + d->n_side_effects && i < first + SHOWN; i++)
-		buf_format(out, "%s%s of %s", i > first ? "; " : "  side effects: ", d->functions[i].name, d->functions[i].side_effect_of);
+		buf_format(&text, "%s%s of %s", i > first ? "; " : "  side effects: ", d->functions[i].name, d->functions[i].side_effect_of);
 	if (d->n_side_effects > SHOWN)
-		buf_format(out, "; and %zu more", d->n_side_effects - SHOWN);
-	if (d->n_side_effects)
-		buf_char(out, '\n');
+		buf_format(&text, "; and %zu more", d->n_side_effects - SHOWN);
+	if (text.size)
+		doc_line(out, "%s", text.bytes);
+	buf_release(&text);
 }
 
-static void print_list(const struct function_evidence *e, const char *head, size_t first, size_t n, struct buf *out)
+static void add_list(const struct function_evidence *e, const char *head, size_t first, size_t n, struct document *out)
 {
 	if (!n)
 		return;
-	buf_format(out, "%s\n", head);
+	doc_line(out, "%s", head);
 	for (size_t i = 0; i < n && i < SHOWN; i++)
-		print_function(&e->detected, &e->detected.functions[first + i], out);
+		add_function(&e->detected, &e->detected.functions[first + i], out);
 	if (n > SHOWN)
-		buf_format(out, "  and %zu more ('assay detect' lists them)\n", n - SHOWN);
+		doc_line(out, "  and %zu more ('assay detect' lists them)", n - SHOWN);
 }
 
-void function_evidence_print(const struct function_evidence *e, enum decision decision, struct buf *out)
+static void add_heading(const struct function_evidence *e, struct document *out)
+{
+	char *type = e->types > 1 ? mem_format(" on hardware type '%s' (of %zu that both ran on; 'assay detect --type' takes another)",
+					       e->sides[0].hardware_type, e->types)
+				  : mem_string("");
+
+	doc_heading(out, "Functions, by %zu and %zu runs%s with %s counters%s", e->sides[0].n, e->sides[1].n, type,
+		    samples_back_end_name(e->detected.back_end), e->detected.rate_used > e->detected.rate_asked ? " (too few to be sure)" : "");
+	free(type);
+}
+
+/* What people read. */
+static void add_text(const struct function_evidence *e, enum decision decision, struct document *out)
 {
 	const struct detected *d = &e->detected;
 	bool moved = decision == DECISION_REGRESSION || decision == DECISION_IMPROVED;
-	size_t first, n;
+	size_t first, n = function_evidence_leading(e, decision, &first);
 
 	if (e->missing)
-		buf_format(out, "\nThere are samples of functions, but: %s\n", e->missing);
+		doc_line(out, "\nThere are samples of functions, but: %s", e->missing);
 	if (!e->there)
 		return;
-	n = function_evidence_leading(e, decision, &first);
-	buf_format(out, "\nFunctions, by %zu and %zu runs", e->sides[0].n, e->sides[1].n);
-	if (e->types > 1)
-		buf_format(out, " on hardware type '%s' (of %zu that both ran on; 'assay detect --type' takes another)", e->sides[0].hardware_type,
-		           e->types);
-	buf_format(out, " with %s counters%s: ", samples_back_end_name(d->back_end),
-	           d->rate_used > d->rate_asked ? " (too few to be sure)" : "");
+	add_heading(e, out);
 	if (!d->n)
-		buf_text(out, "none could be judged\n");
+		doc_line(out, "none could be judged");
 	else if (moved && n)
-		print_list(e, "the change is explained by", first, n, out);
+		add_list(e, "the change is explained by", first, n, out);
 	else if (moved)
-		buf_format(out, "none of %zu that were measured explains the change\n", d->n);
+		doc_line(out, "none of %zu that were measured explains the change", d->n);
 	else if (!d->n_worse && !d->n_improved)
-		buf_format(out, "none of %zu behaves otherwise than before\n", d->n);
+		doc_line(out, "none of %zu changed behaviour", d->n);
 	else
-		print_list(e, "anomalous all the same (that does not change the decision)", 0, d->n_worse + d->n_improved, out);
+		add_list(e, "anomalous, which does not change the decision", 0, d->n_worse + d->n_improved, out);
 	if (moved && n && decision == DECISION_IMPROVED)
-		print_list(e, "although these became worse", 0, d->n_worse, out);
-	print_side_effects(d, out);
+		add_list(e, "although these became worse", 0, d->n_worse, out);
+	add_side_effects(d, out);
 	for (int i = 0; i < 2; i++)
 		if (e->sides[i].others)
-			buf_format(out, "  %s: samples of %zu run%s of another build than the results are left out\n", e->sides[i].what,
-			           e->sides[i].others, text_plural(e->sides[i].others));
+			doc_line(out, "  %s: samples of %zu run%s of another build than the results are left out", e->sides[i].what,
+				 e->sides[i].others, text_plural(e->sides[i].others));
+}
+
+void function_evidence_add(const struct function_evidence *e, enum decision decision, struct document *out)
+{
+	if (!e->there && !e->missing) {
+		doc_set(out, "functions", DOC_NOTHING);
+		return;
+	}
+	doc_object(out, "functions");
+	doc_hide(out);
+	if (e->there)
+		detect_add(&e->detected, true, out);
+	doc_set_empty(out, "hardware_type", e->there ? e->sides[0].hardware_type : NULL);
+	doc_set(out, "hardware_types", e->types);
+	doc_set_bool(out, "explains", function_evidence_explains(e, decision));
+	doc_set(out, "missing", e->missing);
+	doc_end(out);
+	add_text(e, decision, out);
+}
+
+/* ---- until gate and report are documents ---- */
+
+void function_evidence_print(const struct function_evidence *e, enum decision decision, struct buf *out)
+{
+	struct document d;
+
+	document_init(&d);
+	function_evidence_add(e, decision, &d);
+	document_human(&d, &(struct doc_style){ .columns = 80 }, out);
+	document_release(&d);
 }
 
 cJSON *function_evidence_json(const struct function_evidence *e, enum decision decision)
 {
-	cJSON *root;
+	struct document d;
+	cJSON *root, *functions;
 
-	if (!e->there && !e->missing)
-		return cJSON_CreateNull();
-	root = e->there ? detect_json(&e->detected) : cJSON_CreateObject();
-	if (e->there && e->sides[0].hardware_type[0])
-		cJSON_AddStringToObject(root, "hardware_type", e->sides[0].hardware_type);
-	else
-		cJSON_AddNullToObject(root, "hardware_type");
-	cJSON_AddNumberToObject(root, "hardware_types", (double)e->types);
-	cJSON_AddBoolToObject(root, "explains", function_evidence_explains(e, decision));
-	if (e->missing)
-		cJSON_AddStringToObject(root, "missing", e->missing);
-	else
-		cJSON_AddNullToObject(root, "missing");
-	return root;
+	document_init(&d);
+	function_evidence_add(e, decision, &d);
+	root = document_cjson(&d);
+	functions = cJSON_DetachItemFromObjectCaseSensitive(root, "functions");
+	cJSON_Delete(root);
+	document_release(&d);
+	return functions;
 }

@@ -1,5 +1,5 @@
-/* What stored samples of two versions say beside the decision of the gate: they explain a change, or show what is anomalous all the same; they never
- * change the decision. */
+/* What stored samples of two versions add to the decision of the gate: they explain a change, or show what is anomalous besides; they never change the
+ * decision. */
 #ifndef GATE_DETECT_EVIDENCE_H
 #define GATE_DETECT_EVIDENCE_H
 
@@ -9,8 +9,8 @@
 
 struct function_evidence {
 	bool there;        /* `detected` holds something */
-	char *missing;     /* there are samples, but why nothing could be said of them; NULL: there are none, or it could */
-	size_t types;      /* hardware types of which both have samples; the one with most is looked at. 0: machines are alike to what counted */
+	char *missing;     /* there are samples, but nothing could be concluded, and why; NULL otherwise */
+	size_t types;      /* hardware types of which both have samples; the one with most is looked at. 0: what counted does not depend on the machine */
 	struct side sides[2];
 	struct places places;
 	struct detect_input input; /* of the others */
@@ -29,7 +29,8 @@ bool function_evidence_explains(const struct function_evidence *evidence, enum d
 /* Those that moved as the decision says, `improved`, or for the worse: detected.functions[*first] and so many from there on. */
 size_t function_evidence_leading(const struct function_evidence *evidence, enum decision decision, size_t *first);
 
-/* For people, some lines, none without samples; for programs, null without samples. */
+/* Adds the member "functions", null without samples, and some lines for people. */
+void function_evidence_add(const struct function_evidence *evidence, enum decision decision, struct document *d);
 void function_evidence_print(const struct function_evidence *evidence, enum decision decision, struct buf *out);
 cJSON *function_evidence_json(const struct function_evidence *evidence, enum decision decision);
 

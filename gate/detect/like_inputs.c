@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/digest.h"
+#include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -11,12 +12,15 @@
 
 #define FOLDS_MAX  40   /* of more normal runs some are left out together */
 #define BETWEEN	   " \t,=:"
-#define TOLERANCE  .05  /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
+#define TOLERANCE   .05     /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
+#define INPUTS_MAX  1000000 /* of a model that is read */
+#define COLUMNS_MAX 1000000
+#define LARGEST     1e6 /* of logarithms and slopes: far beyond all that occur */
 
 /* ---- inputs of runs ---- */
 
 /* The file of the process that began first. */
-static const char *arguments_of(const struct side_run *run)
+static const char *run_arguments(const struct side_run *run)
 {
 	const struct samples *first = &run->files[0];
 	const char *arguments;
@@ -28,7 +32,7 @@ static const char *arguments_of(const struct side_run *run)
 }
 
 /* numbers [INPUT_NUMBERS_MAX]; returns how many there are, also of more. */
-static size_t numbers_in(const char *text, double *numbers)
+static size_t text_numbers(const char *text, double *numbers)
 {
 	char *words = mem_string(text), *rest = words, *word;
 	size_t n = 0;
@@ -44,47 +48,47 @@ static size_t numbers_in(const char *text, double *numbers)
 }
 
 /* Of the arguments; where they are not known, of the input's name. */
-static size_t numbers_of(const struct side_run *run, double *numbers)
+static size_t run_numbers(const struct side_run *run, double *numbers)
 {
-	const char *arguments = run->n_files ? arguments_of(run) : "";
+	const char *arguments = run->n_files ? run_arguments(run) : "";
 
-	return numbers_in(*arguments ? arguments : run->input, numbers);
+	return text_numbers(*arguments ? arguments : run->input, numbers);
 }
 
 size_t input_numbers(const struct side *side)
 {
 	double numbers[INPUT_NUMBERS_MAX];
-	size_t n = side->n ? numbers_of(&side->runs[0], numbers) : 0;
+	size_t n = side->n ? run_numbers(&side->runs[0], numbers) : 0;
 
 	for (size_t r = 1; r < side->n; r++)
-		n = numbers_of(&side->runs[r], numbers) == n ? n : 0;
+		n = run_numbers(&side->runs[r], numbers) == n ? n : 0;
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
-/* The name that the manifest gives an input, or the arguments, which may name the build. As a digest: arguments may hold what nobody is to read, and
- * models are passed on. */
-static char *text_of(const struct side_run *run)
+/* The name that the manifest gives an input, or the arguments, which may name the build. As a digest: arguments may hold secrets, and models are
+ * passed on. */
+static char *run_digest(const struct side_run *run)
 {
-	const char *text = *run->input ? run->input : run->n_files ? arguments_of(run) : "";
+	const char *text = *run->input ? run->input : run->n_files ? run_arguments(run) : "";
 	char hex[DIGEST_HEX_BYTES];
 
 	digest_sha256(text, strlen(text), hex);
 	return mem_string(hex);
 }
 
-static int by_text(const void *a, const void *b)
+static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void name_inputs(const struct side *side, struct like_inputs *like)
+static void like_name_inputs(const struct side *side, struct like_inputs *like)
 {
 	size_t kept = 0;
 
 	like->inputs = mem_new(side->n + 1, sizeof(like->inputs[0]));
 	for (size_t r = 0; r < side->n; r++)
-		like->inputs[r] = text_of(&side->runs[r]);
-	qsort(like->inputs, side->n, sizeof(like->inputs[0]), by_text);
+		like->inputs[r] = run_digest(&side->runs[r]);
+	qsort(like->inputs, side->n, sizeof(like->inputs[0]), compare_texts);
 	for (size_t i = 0; i < side->n; i++) {
 		if (kept && strcmp(like->inputs[kept - 1], like->inputs[i]) == 0)
 			free(like->inputs[i]);
@@ -94,7 +98,7 @@ static void name_inputs(const struct side *side, struct like_inputs *like)
 	like->n_inputs = kept;
 }
 
-static struct expect_inputs inputs_of(const struct like_inputs *like, const struct side *side, size_t **input)
+static struct expect_inputs like_expect_inputs(const struct like_inputs *like, const struct side *side, size_t **input)
 {
 	bool numbered = like->numbers > 0 && input_numbers(side) == like->numbers;
 	struct expect_inputs out = { .numbers = mat_new(side->n, like->numbers), .inputs = like->n_inputs };
@@ -102,12 +106,12 @@ static struct expect_inputs inputs_of(const struct like_inputs *like, const stru
 
 	*input = mem_new(side->n + 1, sizeof((*input)[0]));
 	for (size_t r = 0; r < side->n; r++) {
-		char *text = text_of(&side->runs[r]), **found = bsearch(&text, like->inputs, like->n_inputs, sizeof(text), by_text);
+		char *text = run_digest(&side->runs[r]), **found = bsearch(&text, like->inputs, like->n_inputs, sizeof(text), compare_texts);
 
 		(*input)[r] = found ? (size_t)(found - like->inputs) : SIZE_MAX;
 		free(text);
 		if (numbered)
-			numbers_of(&side->runs[r], numbers);
+			run_numbers(&side->runs[r], numbers);
 		for (size_t k = 0; k < like->numbers; k++)
 			mat_set(&out.numbers, r, k, numbered ? numbers[k] : (double)NAN);
 	}
@@ -125,18 +129,18 @@ struct cell {
 	double stretch;
 };
 
-static double value_of(const struct cell *c, size_t i)
+static double cell_value(const struct cell *c, size_t i)
 {
 	return asinh(mat_get(&c->observed->observations.values, c->rows[i], c->column) / c->stretch);
 }
 
-static void move(const struct cell *c, size_t i, double by)
+static void cell_move(const struct cell *c, size_t i, double by)
 {
-	mat_set(&c->observed->observations.values, c->rows[i], c->column, c->stretch * sinh(value_of(c, i) + by));
+	mat_set(&c->observed->observations.values, c->rows[i], c->column, c->stretch * sinh(cell_value(c, i) + by));
 }
 
 /* Medians of the runs: y [runs], use [runs] those that have one. Returns how many. */
-static size_t run_medians(const struct cell *c, double *y, bool *use)
+static size_t cell_medians(const struct cell *c, double *y, bool *use)
 {
 	double *work = mem_new(c->n + 1, sizeof(work[0]));
 	size_t runs = 0;
@@ -145,7 +149,7 @@ static size_t run_medians(const struct cell *c, double *y, bool *use)
 		size_t run = c->observed->run[c->rows[first]], kept = 0;
 
 		for (n = 0; first + n < c->n && c->observed->run[c->rows[first + n]] == run; n++) {
-			double value = value_of(c, first + n);
+			double value = cell_value(c, first + n);
 
 			if (isfinite(value))
 				work[kept++] = value;
@@ -160,7 +164,7 @@ static size_t run_medians(const struct cell *c, double *y, bool *use)
 	return runs;
 }
 
-static double typical_of(const double *y, const bool *use, size_t runs, double *work)
+static double cell_typical(const double *y, const bool *use, size_t runs, double *work)
 {
 	size_t n = 0;
 
@@ -171,42 +175,42 @@ static double typical_of(const double *y, const bool *use, size_t runs, double *
 	return n ? stats_median(work, n) : 0;
 }
 
-struct place {
+struct input_run {
 	size_t input, run;
 };
 
-static int by_input(const void *a, const void *b)
+static int compare_inputs(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct input_run *x = a, *y = b;
 
 	return x->input != y->input ? (x->input < y->input ? -1 : 1) : (x->run > y->run) - (x->run < y->run);
 }
 
 /* Which runs in use are left out together: of one input as few as can be. fold [runs]. */
-static void folds_of(const struct expect_inputs *inputs, const bool *use, size_t folds, size_t *fold)
+static void input_folds(const struct expect_inputs *inputs, const bool *use, size_t folds, size_t *fold)
 {
 	size_t runs = inputs->numbers.rows, n = 0;
-	struct place *places = mem_new(runs + 1, sizeof(places[0]));
+	struct input_run *places = mem_new(runs + 1, sizeof(places[0]));
 
 	for (size_t r = 0; r < runs; r++) {
 		if (use[r])
-			places[n++] = (struct place){ inputs->input[r], r };
+			places[n++] = (struct input_run){ inputs->input[r], r };
 	}
-	qsort(places, n, sizeof(places[0]), by_input);
+	qsort(places, n, sizeof(places[0]), compare_inputs);
 	for (size_t i = 0; i < n; i++)
 		fold[places[i].run] = i % folds;
 	free(places);
 }
 
 /* By what to move the values of the runs in `out` [runs], each by a fit without it; NaN: that knows nothing of its input. */
-static void left_out(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
+static void cell_left_out(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
 {
 	size_t runs = inputs->numbers.rows, folds = n < FOLDS_MAX ? n : FOLDS_MAX;
 	bool *others = mem_new(runs + 1, sizeof(others[0]));
 	size_t *of = mem_new(runs + 1, sizeof(of[0]));
 
 	if (n)
-		folds_of(inputs, use, folds, of);
+		input_folds(inputs, use, folds, of);
 	for (size_t fold = 0; fold < folds; fold++) {
 		struct expect expect;
 
@@ -226,7 +230,7 @@ static void left_out(const struct expect_inputs *inputs, const double *y, const 
 }
 
 /* Changes its values; what it should be with an input goes to the list, if anything is known of that. */
-static void learn_cell(const struct cell *c, const struct expect_inputs *inputs, struct like_inputs *like, bool *drop)
+static void cell_learn(const struct cell *c, const struct expect_inputs *inputs, struct like_inputs *like, bool *drop)
 {
 	const struct observed *o = c->observed;
 	size_t runs = inputs->numbers.rows, n;
@@ -234,17 +238,17 @@ static void learn_cell(const struct cell *c, const struct expect_inputs *inputs,
 	bool *use = mem_new(runs + 1, sizeof(use[0]));
 	struct like_column column = { .stretch = c->stretch };
 
-	n = run_medians(c, y, use);
-	column.typical = typical_of(y, use, runs, by + runs);
+	n = cell_medians(c, y, use);
+	column.typical = cell_typical(y, use, runs, by + runs);
 	expect_fit(inputs, y, use, &column.expect);
-	left_out(inputs, y, use, n, column.typical, by);
+	cell_left_out(inputs, y, use, n, column.typical, by);
 	for (size_t i = 0; i < c->n; i++) {
 		size_t run = o->run[c->rows[i]];
 
 		if (use[run] && isnan(by[run]))
 			drop[c->rows[i]] = drop[c->rows[i]] || column.expect.by != EXPECT_BY_NOTHING; /* a new run of it is not judged either */
 		else if (use[run] && fabs(by[run]) > 0)
-			move(c, i, by[run]);
+			cell_move(c, i, by[run]);
 	}
 	if (column.expect.by != EXPECT_BY_NOTHING) {
 		column.function = mem_string(o->functions[c->function]);
@@ -294,10 +298,10 @@ bool input_common(const struct side *a, const struct side *b)
 	bool common = false;
 
 	for (size_t i = 0; i < a->n && !common; i++) {
-		char *text = text_of(&a->runs[i]);
+		char *text = run_digest(&a->runs[i]);
 
 		for (size_t k = 0; k < b->n && !common; k++) {
-			char *other = text_of(&b->runs[k]);
+			char *other = run_digest(&b->runs[k]);
 
 			common = strcmp(text, other) == 0;
 			free(other);
@@ -315,8 +319,8 @@ void like_inputs_learn(const struct side *side, struct observed *normal, size_t 
 	bool *drop = mem_new(normal->observations.values.rows + 1, sizeof(drop[0]));
 	size_t *input;
 
-	name_inputs(side, &like);
-	inputs = inputs_of(&like, side, &input);
+	like_name_inputs(side, &like);
+	inputs = like_expect_inputs(&like, side, &input);
 	for (size_t r = 0; r < side->n && !by_input; r++)
 		input[r] = SIZE_MAX;
 	for (size_t f = 0; f < normal->observations.functions && like.n_inputs > 1; f++) {
@@ -324,7 +328,7 @@ void like_inputs_learn(const struct side *side, struct observed *normal, size_t 
 			struct cell cell = cell_of(normal, &by, f, c, detector_stretch(normal->min_relevant_delta[c], TOLERANCE));
 
 			if (normal->per_call[c])
-				learn_cell(&cell, &inputs, &like, drop);
+				cell_learn(&cell, &inputs, &like, drop);
 		}
 	}
 	observed_drop(normal, drop);
@@ -351,7 +355,7 @@ void like_inputs_release(struct like_inputs *like)
 
 /* ---- what is judged ---- */
 
-static size_t place_of(char *const *names, size_t n, const char *name)
+static size_t name_find(char *const *names, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(names[i], name) == 0)
@@ -361,13 +365,13 @@ static size_t place_of(char *const *names, size_t n, const char *name)
 }
 
 /* drop [rows] those of runs with an input of which nothing is known. */
-static void apply_cell(const struct cell *c, const struct expect_inputs *inputs, const struct like_column *like, bool *drop)
+static void cell_apply(const struct cell *c, const struct expect_inputs *inputs, const struct like_column *like, bool *drop)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		double should;
 
 		if (expect_of(&like->expect, inputs, c->observed->run[c->rows[i]], &should))
-			move(c, i, like->typical - should);
+			cell_move(c, i, like->typical - should);
 		else
 			drop[c->rows[i]] = true;
 	}
@@ -391,18 +395,18 @@ size_t like_inputs_apply(const struct like_inputs *like, const struct side *side
 	struct by_function by = by_function_of(seen);
 	size_t *input, dropped;
 	bool *drop = mem_new(seen->observations.values.rows + 1, sizeof(drop[0]));
-	struct expect_inputs inputs = inputs_of(like, side, &input);
+	struct expect_inputs inputs = like_expect_inputs(like, side, &input);
 
 	for (size_t i = 0; i < like->n; i++) {
 		const struct like_column *column = &like->columns[i];
-		size_t f = place_of(seen->functions, seen->observations.functions, column->function);
-		size_t c = place_of(seen->columns, seen->observations.values.cols, column->column);
+		size_t f = name_find(seen->functions, seen->observations.functions, column->function);
+		size_t c = name_find(seen->columns, seen->observations.values.cols, column->column);
 		struct cell cell;
 
 		if (f == SIZE_MAX || c == SIZE_MAX)
 			continue;
 		cell = cell_of(seen, &by, f, c, column->stretch);
-		apply_cell(&cell, &inputs, column, drop);
+		cell_apply(&cell, &inputs, column, drop);
 	}
 	dropped = runs_dropped(seen, drop);
 	observed_drop(seen, drop);
@@ -441,4 +445,118 @@ void like_inputs_text(const struct like_inputs *like, struct buf *out)
 		buf_format(out, " of %zu%s", like->numbers, by_input ? "" : ")");
 	if (by_input)
 		buf_format(out, "%sby runs of the same input)", *between == ',' ? "; " : " (");
+}
+
+/* ---- in a model that is kept ---- */
+
+static cJSON *column_json(const struct like_column *c)
+{
+	cJSON *object = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(object, "function", c->function);
+	cJSON_AddStringToObject(object, "column", c->column);
+	cJSON_AddNumberToObject(object, "stretch", c->stretch);
+	cJSON_AddNumberToObject(object, "typical", c->typical);
+	if (c->expect.by == EXPECT_BY_INPUT) {
+		list = cJSON_AddArrayToObject(object, "by_input");
+		for (size_t i = 0; i < c->expect.inputs; i++)
+			cJSON_AddItemToArray(list, isnan(c->expect.median[i]) ? cJSON_CreateNull() : cJSON_CreateNumber(c->expect.median[i]));
+		return object;
+	}
+	cJSON_AddNumberToObject(object, "intercept", c->expect.intercept);
+	list = cJSON_AddArrayToObject(object, "by_numbers");
+	for (size_t k = 0; k < c->expect.n; k++) {
+		cJSON *number = cJSON_CreateObject();
+
+		cJSON_AddNumberToObject(number, "number", (double)c->expect.number[k]);
+		cJSON_AddNumberToObject(number, "slope", c->expect.slope[k]);
+		cJSON_AddNumberToObject(number, "low", c->expect.low[k]);
+		cJSON_AddNumberToObject(number, "high", c->expect.high[k]);
+		cJSON_AddItemToArray(list, number);
+	}
+	return object;
+}
+
+cJSON *like_inputs_json(const struct like_inputs *like)
+{
+	cJSON *object = cJSON_CreateObject(), *list;
+
+	cJSON_AddNumberToObject(object, "numbers", (double)like->numbers);
+	list = cJSON_AddArrayToObject(object, "inputs");
+	for (size_t i = 0; i < like->n_inputs; i++)
+		cJSON_AddItemToArray(list, cJSON_CreateString(like->inputs[i]));
+	list = cJSON_AddArrayToObject(object, "columns");
+	for (size_t i = 0; i < like->n; i++)
+		cJSON_AddItemToArray(list, column_json(&like->columns[i]));
+	return object;
+}
+
+/* ---- read: checked so that comparing by it cannot go wrong ---- */
+
+static void numbers_read(struct json_reader *r, const cJSON *item, size_t numbers, struct expect *e)
+{
+	const cJSON *list = json_reader_array(r, item, "by_numbers", 0, numbers ? EXPECT_NUMBERS_USED : 0), *number;
+
+	e->by = EXPECT_BY_NUMBERS;
+	e->intercept = json_reader_number(r, item, "intercept", -LARGEST, LARGEST);
+	for (number = list ? list->child : NULL; number && !r->st; number = number->next) {
+		e->number[e->n] = json_reader_size(r, number, "number", 0, numbers - 1);
+		e->slope[e->n] = json_reader_number(r, number, "slope", -LARGEST, LARGEST);
+		e->low[e->n] = json_reader_number(r, number, "low", -LARGEST, LARGEST);
+		e->high[e->n] = json_reader_number(r, number, "high", e->low[e->n], LARGEST);
+		e->n++;
+	}
+}
+
+static void medians_read(struct json_reader *r, const cJSON *item, size_t inputs, struct expect *e)
+{
+	const cJSON *list = json_reader_array(r, item, "by_input", inputs, inputs), *median;
+
+	e->by = EXPECT_BY_INPUT;
+	e->median = mem_new(r->st ? 0 : inputs, sizeof(e->median[0]));
+	for (median = list ? list->child : NULL; median; median = median->next) {
+		if (!cJSON_IsNull(median) && !(cJSON_IsNumber(median) && fabs(median->valuedouble) <= LARGEST))
+			json_reader_fail(r, "'by_input' must consist of numbers and null");
+		e->median[e->inputs++] = cJSON_IsNull(median) ? (double)NAN : median->valuedouble;
+	}
+}
+
+static void column_read(struct json_reader *r, const cJSON *item, const struct like_inputs *like, struct like_column *c)
+{
+	const cJSON *by_input = NULL;
+
+	c->function = mem_string(json_reader_text(r, item, "function"));
+	c->column = mem_string(json_reader_text(r, item, "column"));
+	c->stretch = json_reader_number(r, item, "stretch", 1e-300, 1e300);
+	c->typical = json_reader_number(r, item, "typical", -LARGEST, LARGEST);
+	if (!r->st)
+		r->st = json_array(r->name, item, "by_input", false, &by_input, r->err);
+	if (by_input)
+		medians_read(r, item, like->n_inputs, &c->expect);
+	else
+		numbers_read(r, item, like->numbers, &c->expect);
+}
+
+enum assay_status like_inputs_read(const char *name, const cJSON *json, struct like_inputs *out, struct assay_error *err)
+{
+	struct json_reader r = { .name = name, .err = err };
+	struct like_inputs like = { .numbers = json_reader_size(&r, json, "numbers", 0, INPUT_NUMBERS_MAX) };
+	const cJSON *list = json_reader_array(&r, json, "inputs", 0, INPUTS_MAX), *item;
+
+	like.inputs = mem_new(list ? (size_t)cJSON_GetArraySize(list) : 0, sizeof(like.inputs[0]));
+	for (item = list ? list->child : NULL; item && !r.st; item = item->next) {
+		if (!cJSON_IsString(item) || (like.n_inputs && strcmp(like.inputs[like.n_inputs - 1], item->valuestring) >= 0))
+			json_reader_fail(&r, "'inputs' must be texts in order, each once");
+		else
+			like.inputs[like.n_inputs++] = mem_string(item->valuestring);
+	}
+	list = json_reader_array(&r, json, "columns", 0, COLUMNS_MAX);
+	like.columns = mem_new(list ? (size_t)cJSON_GetArraySize(list) : 0, sizeof(like.columns[0]));
+	for (item = list ? list->child : NULL; item && !r.st; item = item->next)
+		column_read(&r, item, &like, &like.columns[like.n++]);
+	if (!r.st)
+		*out = like;
+	else
+		like_inputs_release(&like);
+	return r.st;
 }

@@ -11,7 +11,7 @@
 
 #define INPUT_NUMBERS_MAX 16 /* of an input that are looked at; with more, none */
 
-/* An input is its name, or where it has none the arguments, as the samples have them. Its numbers: words that are numbers, also behind '=', ':' and ','. Returns how many they are;
+/* An input is its name, or where it has none the arguments, as the samples have them. Its numbers: words that are numbers, also after '=', ':' and ','. Returns how many they are;
  * 0: none, too many, or not equally many in all runs. */
 size_t input_numbers(const struct side *side);
 /* Some run of the one had an input of the other: not so where arguments name the build, for one. O(runs of a * runs of b). */
@@ -36,7 +36,8 @@ struct like_inputs {
  * be compared with each other. *out: like_inputs_release(). O(samples log samples + functions *
  * runs * numbers * 40). */
 void like_inputs_learn(const struct side *side, struct observed *normal, size_t numbers, bool by_input, struct like_inputs *out);
-/* The same for what is judged. Samples of functions and runs with inputs of which nothing is known are taken away (OBSERVE_UNLIKE). Returns of how many runs. */
+/* The same for what is judged. Samples of functions and runs with inputs of which nothing is known are removed (OBSERVE_UNLIKE). Returns the
+ * number of runs with such inputs. */
 size_t like_inputs_apply(const struct like_inputs *like, const struct side *side, struct observed *seen);
 void like_inputs_release(struct like_inputs *like); /* accepts zeroed */
 

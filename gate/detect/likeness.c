@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,7 +87,7 @@ static double usual_call(const struct detected *d, const struct observed *o, con
 
 /* Logs of the events on top, per unit of the time on top; half an event of all calls together is what cannot be told from none.
  * log_rates[columns]. Returns why there are none, or NULL. */
-static const char *added_rates(const struct detected *d, const char *symbol, bool improved, size_t unit, double *log_rates)
+static const char *likeness_added_rates(const struct detected *d, const char *symbol, bool improved, size_t unit, double *log_rates)
 {
 	size_t p = d->seen.observations.values.cols;
 	double *then = mem_new(p, sizeof(*then)), *now = mem_new(p, sizeof(*now)), sign = improved ? -1 : 1, calls, time;
@@ -109,7 +110,7 @@ static const char *added_rates(const struct detected *d, const char *symbol, boo
 
 /* ---- the group ---- */
 
-static void find_group(const struct contributions *c, enum decision decision, struct likeness *l)
+static void likeness_find_group(const struct contributions *c, enum decision decision, struct likeness *l)
 {
 	if (decision != DECISION_REGRESSION && decision != DECISION_IMPROVED) {
 		l->no_group = "the decision does not say that performance moved";
@@ -126,7 +127,7 @@ static void find_group(const struct contributions *c, enum decision decision, st
 }
 
 /* member[space->n] of the group. */
-static void find_members(const struct stressor_rates *rates, const struct counter_likeness_space *space, struct likeness *l,
+static void likeness_find_members(const struct stressor_rates *rates, const struct counter_likeness_space *space, struct likeness *l,
                          bool *member)
 {
 	for (size_t i = 0; i < space->n && l->group; i++) {
@@ -142,7 +143,7 @@ static void find_members(const struct stressor_rates *rates, const struct counte
 
 /* ---- functions ---- */
 
-static void compare_one(const struct stressor_rates *rates, const struct counter_likeness_space *space, const bool *member,
+static void likeness_compare_one(const struct stressor_rates *rates, const struct counter_likeness_space *space, const bool *member,
                         const struct detected *d, const struct detected_function *found, struct likeness *l)
 {
 	double *log_rates = mem_new(rates->log_rates.cols, sizeof(*log_rates)),
@@ -153,7 +154,7 @@ static void compare_one(const struct stressor_rates *rates, const struct counter
 	*f = (struct likeness_function){ .name = found->name,
 		                         .most_similarity = (double)NAN,
 		                         .group = { (double)NAN, (double)NAN, 0 } };
-	f->missing = added_rates(d, found->symbol, l->improved, rates->unit, log_rates);
+	f->missing = likeness_added_rates(d, found->symbol, l->improved, rates->unit, log_rates);
 	if (!f->missing) {
 		counter_likeness_similarities(space, log_rates, similarity);
 		for (size_t i = 1; i < space->n; i++)
@@ -167,7 +168,7 @@ static void compare_one(const struct stressor_rates *rates, const struct counter
 	free(similarity);
 }
 
-static void judge(struct likeness *l)
+static void likeness_judge(struct likeness *l)
 {
 	size_t compared = 0;
 
@@ -204,11 +205,11 @@ void likeness_compare(const struct stressor_rates *rates, enum decision decision
 		l.missing = mem_format("only %zu stressor%s counter signatures, and it takes %d", space.n,
 		                       space.n == 1 ? " has" : "s have", COUNTER_LIKENESS_STRESSORS_MIN);
 	} else {
-		find_group(contributions, decision, &l);
-		find_members(rates, &space, &l, member);
+		likeness_find_group(contributions, decision, &l);
+		likeness_find_members(rates, &space, &l, member);
 		for (size_t i = 0; i < n && i < LIKENESS_FUNCTIONS; i++)
-			compare_one(rates, &space, member, d, &d->functions[first + i], &l);
-		judge(&l);
+			likeness_compare_one(rates, &space, member, d, &d->functions[first + i], &l);
+		likeness_judge(&l);
 	}
 	free(member);
 	counter_likeness_space_release(&space);
@@ -238,4 +239,104 @@ void likeness_of(struct lab *lab, const struct evidence *evidence, const struct 
 	else
 		likeness_compare(&rates, verdict->effect.decision, contributions, functions, out);
 	stressor_rates_release(&rates);
+}
+
+/* ---- the answer ---- */
+
+static void add_function(const struct likeness *l, const struct likeness_function *f, struct document *d)
+{
+	doc_row(d);
+	if (f->missing)
+		doc_hide(d);
+	doc_show(d, "name", "function", f->name);
+	doc_set(d, "missing", f->missing);
+	if (l->group) {
+		doc_showf(d, NULL, "like the group", f->group.similarity, "%+.2f", f->group.similarity);
+		doc_showf(d, NULL, "p", f->group.p, "%.2g", f->group.p);
+	}
+	doc_show(d, "most_like", "most like", f->most_like);
+	doc_showf(d, "most_similarity", "", f->most_similarity, "%+.2f", f->most_similarity);
+	doc_set(d, "similarity", f->group.similarity);
+	doc_set(d, "p", f->group.p);
+	doc_set(d, "as_similar", l->group && !f->missing ? doc_value_size(f->group.as_similar) : DOC_NOTHING);
+	doc_set_bool(d, "matches", f->matches);
+}
+
+/* What people read after the table. */
+static void add_conclusions(const struct likeness *l, struct document *d)
+{
+	const char *moved = l->improved ? "shrank" : "grew";
+	size_t matches = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct likeness_function *f = &l->functions[i];
+
+		matches += f->matches;
+		if (f->missing)
+			doc_line(d, "  %s is not compared: %s", f->name, f->missing);
+		if (f->matches)
+			doc_line(d, "  %s looks like the group that %s: %s", f->name, moved, l->group->name);
+	}
+	if (!l->group)
+		doc_line(d, "  they cannot be matched with a group: %s", l->no_group);
+	else if (!matches)
+		doc_line(d, "  none of them surely looks like the group that %s: %s", moved, l->group->name);
+}
+
+void likeness_add(const struct likeness *l, struct document *d)
+{
+	if (!l->missing && !l->n) {
+		doc_set(d, "signatures", DOC_NOTHING);
+		return;
+	}
+	doc_object(d, "signatures");
+	if (l->missing)
+		doc_line(d, "\nWhich resource these functions look like cannot be told: %s.", l->missing);
+	else
+		doc_heading(d, "What the time that is %s these functions is made of, by %zu counters, against %zu stressors:",
+			    l->improved ? "gone from" : "new in", l->n_counters, l->stressors);
+	doc_set(d, "missing", l->missing);
+	doc_set(d, "group", l->group ? l->group->name : (const char *)NULL);
+	doc_set(d, "no_group", l->no_group);
+	doc_set(d, "members", l->members);
+	doc_set(d, "unit", l->unit);
+	doc_list(d, "counters");
+	for (size_t i = 0; i < l->n_counters; i++)
+		doc_set(d, NULL, l->counters[i]);
+	doc_end(d);
+	doc_set(d, "stressors", l->stressors);
+	doc_set(d, "fingerprints", l->fingerprints);
+	doc_table(d, "functions");
+	for (size_t i = 0; i < l->n; i++)
+		add_function(l, &l->functions[i], d);
+	doc_end(d);
+	if (!l->missing)
+		add_conclusions(l, d);
+	doc_end(d);
+}
+
+/* ---- until gate and report are documents ---- */
+
+void likeness_print(const struct likeness *l, struct buf *out)
+{
+	struct document d;
+
+	document_init(&d);
+	likeness_add(l, &d);
+	document_human(&d, &(struct doc_style){ .columns = 80 }, out);
+	document_release(&d);
+}
+
+cJSON *likeness_json(const struct likeness *l)
+{
+	struct document d;
+	cJSON *root, *signatures;
+
+	document_init(&d);
+	likeness_add(l, &d);
+	root = document_cjson(&d);
+	signatures = cJSON_DetachItemFromObjectCaseSensitive(root, "signatures");
+	cJSON_Delete(root);
+	document_release(&d);
+	return signatures;
 }

@@ -37,7 +37,7 @@ struct likeness {
 };
 
 /* All arguments must outlive *out, which is overwritten; likeness_release() it. Never fails: what goes wrong is `missing`.
- * Without functions that behave otherwise it is empty. Cost: reading the counters of these machines' fingerprints. */
+ * Without functions that changed it is empty. Cost: reading the counters of these machines' fingerprints. */
 void likeness_of(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict,
                  const struct contributions *contributions, const struct function_evidence *functions, struct likeness *out);
 /* The same with rates that are there. */
@@ -45,7 +45,8 @@ void likeness_compare(const struct stressor_rates *rates, enum decision decision
                       const struct function_evidence *functions, struct likeness *out);
 void likeness_release(struct likeness *likeness); /* accepts zeroed */
 
-/* For people, some lines, or none; for programs, null where it is empty. */
+/* Adds the member "signatures", null where it is empty, and some lines for people. */
+void likeness_add(const struct likeness *likeness, struct document *d);
 void likeness_print(const struct likeness *likeness, struct buf *out);
 cJSON *likeness_json(const struct likeness *likeness);
 

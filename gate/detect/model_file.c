@@ -1,10 +1,13 @@
 #include "gate/detect/model_file.h"
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_reader.h"
 #include "base/mem.h"
+#include "gate/detect/counters.h"
 
 #include <string.h>
+
+#define INTEGER_MAX ((size_t)1 << 53)
 
 static void texts_free(char **texts, size_t n)
 {
@@ -128,150 +131,81 @@ enum assay_status model_file_write(const struct model_file *model, const char *p
 
 /* ---- reading ---- */
 
-struct reading {
-	const char *name;
-	struct assay_error *err;
-	enum assay_status st; /* the first trouble; then nothing more is read */
-};
-
-static char *text_of(struct reading *r, const cJSON *from, const char *key)
+static char **texts_of(struct json_reader *r, const cJSON *from, const char *key, size_t most, size_t *n)
 {
-	const char *text = "";
+	const cJSON *list = json_reader_array(r, from, key, 0, most), *item;
+	char **texts = mem_new(list ? (size_t)cJSON_GetArraySize(list) : 0, sizeof(texts[0]));
 
-	if (!r->st)
-		r->st = json_string(r->name, from, key, true, &text, r->err);
-	return mem_string(r->st ? "" : text);
-}
-
-static double number_of(struct reading *r, const cJSON *from, const char *key, double low, double high)
-{
-	double value = low;
-
-	if (!r->st)
-		r->st = json_number(r->name, from, key, true, &value, r->err);
-	if (!r->st && !(value >= low && value <= high))
-		r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: '%s' is %g, not between %g and %g", r->name, key, value, low,
-		                   high);
-	return r->st ? low : value;
-}
-
-static uint64_t integer_of(struct reading *r, const cJSON *from, const char *key)
-{
-	int64_t value = 0;
-
-	if (!r->st)
-		r->st = json_integer(r->name, from, key, true, 0, INT64_C(1) << 53, &value, r->err);
-	return r->st ? 0 : (uint64_t)value;
-}
-
-static char **texts_of(struct reading *r, const cJSON *from, const char *key, size_t most, size_t *n)
-{
-	const cJSON *list = NULL, *item;
-	char **texts = NULL;
-	size_t capacity = 0;
-
-	if (!r->st)
-		r->st = json_array(r->name, from, key, true, &list, r->err);
-	if (r->st)
-		return NULL;
-	cJSON_ArrayForEach(item, list)
-	{
-		if (!cJSON_IsString(item) || *n == most) {
-			r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: '%s' is not a list of at most %zu texts", r->name, key,
-			                   most);
-			break;
-		}
-		texts = mem_grow(texts, *n, &capacity, sizeof(texts[0]));
-		texts[(*n)++] = mem_string(item->valuestring);
+	for (item = list ? list->child : NULL; item && !r->st; item = item->next) {
+		if (cJSON_IsString(item))
+			texts[(*n)++] = mem_string(item->valuestring);
+		else
+			json_reader_fail(r, "'%s' is not a list of texts", key);
 	}
 	return texts;
 }
 
-static enum record_back_end back_end_of(struct reading *r, const cJSON *root)
+static enum record_back_end back_end_of(struct json_reader *r, const cJSON *root)
 {
-	char *name = text_of(r, root, "backend");
-	enum record_back_end found = RECORD_TIME;
-	bool known = false;
+	const char *name = json_reader_text(r, root, "backend");
 
 	for (int b = RECORD_TIME; b <= RECORD_EMULATED; b++) {
-		if (strcmp(name, samples_back_end_name((enum record_back_end)b)) == 0) {
-			found = (enum record_back_end)b;
-			known = true;
-		}
+		if (strcmp(name, samples_back_end_name((enum record_back_end)b)) == 0)
+			return (enum record_back_end)b;
 	}
-	if (!r->st && !known)
-		r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: unknown back end '%s'", r->name, name);
-	free(name);
-	return found;
+	json_reader_fail(r, "unknown back end '%s'", name);
+	return RECORD_TIME;
 }
 
-static const struct scorer_kind *scorer_of(struct reading *r, const cJSON *root)
+static void read_observe(struct json_reader *r, const cJSON *from, struct observe_options *out)
 {
-	char *name = text_of(r, root, "model");
-	const struct scorer_kind *found = scorer_named(name);
-
-	if (!r->st && !found)
-		r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: unknown model '%s'", r->name, name);
-	free(name);
-	return found ? found : &scorer_autoencoder;
-}
-
-static void read_observe(struct reading *r, const cJSON *root, struct observe_options *out)
-{
-	const cJSON *from = NULL, *flag;
-
-	if (!r->st)
-		r->st = json_object(r->name, root, "observe", true, &from, r->err);
 	*out = observe_defaults;
-	out->least_work = number_of(r, from, "least_work", 0, 1e15);
-	out->least_ns = number_of(r, from, "least_ns", 0, 1e15);
-	out->least_share = number_of(r, from, "least_share", 0, 1);
-	out->samples_max = integer_of(r, from, "samples_max");
-	out->seed = integer_of(r, from, "seed");
-	flag = r->st ? NULL : cJSON_GetObjectItemCaseSensitive(from, "per_thread");
-	if (!r->st && !cJSON_IsBool(flag))
-		r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: 'per_thread' is not true or false", r->name);
-	out->per_thread = cJSON_IsTrue(flag);
+	out->least_work = json_reader_number(r, from, "least_work", 0, 1e15);
+	out->least_ns = json_reader_number(r, from, "least_ns", 0, 1e15);
+	out->least_share = json_reader_number(r, from, "least_share", 0, 1);
+	out->samples_max = json_reader_size(r, from, "samples_max", 0, INTEGER_MAX);
+	out->seed = json_reader_size(r, from, "seed", 0, INTEGER_MAX);
+	out->per_thread = json_reader_bool(r, from, "per_thread");
 }
 
-static void read_digest(struct reading *r, const cJSON *root, char digest[DIGEST_HEX_BYTES])
+static void read_digest(struct json_reader *r, const cJSON *root, char digest[DIGEST_HEX_BYTES])
 {
-	char *text = text_of(r, root, "samples_sha256");
+	const char *text = json_reader_text(r, root, "samples_sha256");
 
-	if (!r->st && (strlen(text) != DIGEST_HEX_BYTES - 1 || strspn(text, "0123456789abcdef") != DIGEST_HEX_BYTES - 1))
-		r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: 'samples_sha256' is not 64 hexadecimal digits", r->name);
-	if (!r->st)
+	if (strlen(text) != DIGEST_HEX_BYTES - 1 || strspn(text, "0123456789abcdef") != DIGEST_HEX_BYTES - 1)
+		json_reader_fail(r, "'samples_sha256' is not 64 hexadecimal digits");
+	else
 		memcpy(digest, text, DIGEST_HEX_BYTES);
-	free(text);
 }
 
-static void read_all(struct reading *r, const cJSON *root, struct model_file *m)
+static void read_all(struct json_reader *r, const cJSON *root, struct model_file *m)
 {
-	const cJSON *detector = NULL, *like = NULL;
-	uint64_t version = integer_of(r, root, "assay_model");
+	size_t version = json_reader_size(r, root, "assay_model", 0, INTEGER_MAX);
+	const cJSON *detector, *like = NULL;
 
 	if (!r->st && version > MODEL_FILE_VERSION)
-		r->st = assay_fail(r->err, ASSAY_E_VERSION, "%s: this model is of format %llu, this program knows up to %d",
-		                   r->name, (unsigned long long)version, MODEL_FILE_VERSION);
-	m->what = text_of(r, root, "what");
-	m->trained = text_of(r, root, "trained");
-	m->hardware_type = text_of(r, root, "hardware_type");
+		r->st = assay_fail(r->err, ASSAY_E_VERSION, "%s: this model is of format %zu, this program knows up to %d", r->name, version,
+				   MODEL_FILE_VERSION);
+	m->what = mem_string(json_reader_text(r, root, "what"));
+	m->trained = mem_string(json_reader_text(r, root, "trained"));
+	m->hardware_type = mem_string(json_reader_text(r, root, "hardware_type"));
 	m->back_end = back_end_of(r, root);
 	m->counters = texts_of(r, root, "counters", MODEL_FILE_COUNTERS_MAX, &m->n_counters);
 	m->inclusive = texts_of(r, root, "with_nested", RECORD_FUNCTIONS_MAX, &m->n_inclusive);
-	if (cJSON_GetObjectItemCaseSensitive(root, "with_share")) /* models of before have learned no others */
+	if (cJSON_GetObjectItemCaseSensitive(root, "with_share")) /* older models have learned no others */
 		m->active_names = texts_of(r, root, "with_share", RECORD_FUNCTIONS_MAX, &m->n_active);
 	read_digest(r, root, m->digest);
-	m->options.scorer = scorer_of(r, root);
-	m->options.rate = number_of(r, root, "rate", 1e-9, 1);
-	m->options.seed = integer_of(r, root, "seed");
-	read_observe(r, root, &m->observe);
+	m->options.scorer = scorer_named(json_reader_text(r, root, "model"));
+	if (!m->options.scorer)
+		json_reader_fail(r, "unknown model '%s'", json_reader_text(r, root, "model"));
+	m->options.rate = json_reader_number(r, root, "rate", 1e-9, 1);
+	m->options.seed = json_reader_size(r, root, "seed", 0, INTEGER_MAX);
+	read_observe(r, json_reader_object(r, root, "observe"), &m->observe);
 	if (!r->st)
 		r->st = json_object(r->name, root, "like_inputs", version > 1, &like, r->err);
 	if (!r->st && like)
 		r->st = like_inputs_read(r->name, like, &m->like, r->err);
-	if (!r->st)
-		r->st = json_object(r->name, root, "detector", true, &detector, r->err);
+	detector = json_reader_object(r, root, "detector");
 	if (!r->st) {
 		r->st = detector_read(detector, &m->detector, r->err);
 		if (r->st)
@@ -282,19 +216,17 @@ static void read_all(struct reading *r, const cJSON *root, struct model_file *m)
 enum assay_status model_file_parse(const char *name, const char *text, size_t n, struct model_file *out, struct assay_error *err)
 {
 	struct model_file model = { .options = detector_defaults };
-	struct reading r = { .name = name, .err = err };
+	struct json_reader r = { .name = name, .err = err };
 	cJSON *root = NULL;
 
 	r.st = json_parse(name, text, n, &root, err);
 	if (!r.st && !cJSON_IsObject(root))
-		r.st = assay_fail(err, ASSAY_E_FORMAT, "%s: this is not a model that 'assay model train' has written", name);
+		json_reader_fail(&r, "this is not a model that 'assay model train' has written");
+	read_all(&r, root, &model);
 	if (!r.st)
-		read_all(&r, root, &model);
-	if (!r.st) {
 		*out = model;
-		model = (struct model_file){ .detector = NULL };
-	}
-	model_file_release(&model);
+	else
+		model_file_release(&model);
 	cJSON_Delete(root);
 	return r.st;
 }
@@ -307,5 +239,32 @@ enum assay_status model_file_read(const char *path, struct model_file *out, stru
 	if (!st)
 		st = model_file_parse(path, text.bytes ? text.bytes : "", text.size, out, err);
 	buf_release(&text);
+	return st;
+}
+
+/* ---- what it may judge ---- */
+
+enum assay_status model_file_check(const struct model_file *model, const struct side *side, struct assay_error *err)
+{
+	struct side_traits mine = { model->what, model->hardware_type, model->back_end, (const char *const *)model->counters,
+		                    model->n_counters };
+	struct side_traits theirs = { side->what, side->hardware_type, side->back_end, NULL, 0 };
+	size_t n, kept = 0;
+	enum assay_status st;
+	const char **names;
+
+	n = side_counters(&side->runs[0], &names);
+	names = mem_resize(names, n + 1, sizeof(names[0]));
+	for (size_t c = 0; c < n; c++)
+		if (counter_watched(side->back_end, names[c]))
+			names[kept++] = names[c];
+	if (counter_time_watched(side->back_end))
+		names[kept++] = COUNTERS_TIME;
+	theirs.counters = names;
+	theirs.n_counters = kept;
+	st = side_compare_traits(&mine, &theirs, err);
+	if (st)
+		assay_context(err, "this model cannot judge these samples");
+	free(names);
 	return st;
 }

@@ -1,4 +1,4 @@
-/* A detector that is kept, with where it comes from; it never meets samples of another back end, hardware type or list of counters. */
+/* A detector that is kept, with where it comes from; it never judges samples of another back end, hardware type or list of counters. */
 #ifndef GATE_DETECT_MODEL_FILE_H
 #define GATE_DETECT_MODEL_FILE_H
 
@@ -17,7 +17,7 @@ struct model_file {
 	size_t n_counters;
 	char **inclusive;     /* [n_inclusive] functions that were taken with nested calls, by name */
 	size_t n_inclusive;
-	char **active_names;          /* [n_active] functions that did at least least_share of all, by name; none in models that knew no others */
+	char **active_names;          /* [n_active] functions that did at least least_share of all, by name; none in models without others */
 	size_t n_active;
 	struct observe_options observe; /* how samples were put together; no pointers */
 	char digest[DIGEST_HEX_BYTES];  /* of the samples */

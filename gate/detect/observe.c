@@ -1,7 +1,9 @@
-#include "gate/detect/observe_internal.h"
+#include "gate/detect/observe.h"
 
 #include "base/mem.h"
 #include "gate/detect/counters.h"
+#include "gate/detect/pool.h"
+#include "runs/inside/changes/functions.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,9 +15,188 @@ const struct observe_options observe_defaults = {
 ROWS_FUNCTION(observe_remark_code, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_CODE)
 ROWS_FUNCTION(observe_remark_text, enum observe_remark_kind, OBSERVE_REMARK_ROWS, ROWS_TEXT)
 
+/* ---- names of functions ---- */
+
+/* Sorted, each once. Without the suffixes of compilers. */
+struct observe_names {
+	char **items; /* [n], owned */
+	size_t n, capacity;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void observe_names_add(struct observe_names *names, const char *symbol)
+{
+	names->items = mem_grow(names->items, names->n, &names->capacity, sizeof(names->items[0]));
+	names->items[names->n++] = mem_bytes(symbol, functions_stem(symbol));
+}
+
+static void observe_names_sort(struct observe_names *names)
+{
+	size_t kept = 0;
+
+	if (names->n)
+		qsort(names->items, names->n, sizeof(names->items[0]), by_text);
+	for (size_t i = 0; i < names->n; i++) {
+		if (kept && strcmp(names->items[kept - 1], names->items[i]) == 0)
+			free(names->items[i]);
+		else
+			names->items[kept++] = names->items[i];
+	}
+	names->n = kept;
+}
+
+static void observe_names_add_all(struct observe_names *names, const char *const *symbols, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		observe_names_add(names, symbols[i]);
+	observe_names_sort(names);
+}
+
+/* SIZE_MAX: not there. */
+static size_t observe_names_find(const struct observe_names *names, const char *symbol)
+{
+	char *stem = mem_bytes(symbol, functions_stem(symbol));
+	const char *key = stem;
+	char **found = names->n ? bsearch(&key, names->items, names->n, sizeof(names->items[0]), by_text) : NULL;
+
+	free(stem);
+	return found ? (size_t)(found - names->items) : SIZE_MAX;
+}
+
+static void observe_names_release(struct observe_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->items[i]);
+	free(names->items);
+	*names = (struct observe_names){ .items = NULL };
+}
+
+/* Functions that a side has samples of. */
+static void observe_names_of(const struct side *side, struct observe_names *out)
+{
+	for (size_t r = 0; r < side->n; r++) {
+		for (size_t f = 0; f < side->runs[r].n_files; f++) {
+			const struct samples *s = &side->runs[r].files[f];
+
+			for (size_t k = 0; k < s->n_functions; k++)
+				if (s->functions[k].n)
+					observe_names_add(out, s->functions[k].name);
+		}
+		observe_names_sort(out); /* of each run, so that the list stays short */
+	}
+}
+
+static bool any_estimated(const struct samples *s, const struct samples_function *function)
+{
+	for (size_t i = function->first; i < function->first + function->n; i++)
+		if (s->items[i].estimated)
+			return true;
+	return false;
+}
+
+static void observe_names_of_estimated(const struct side *side, struct observe_names *out)
+{
+	for (size_t r = 0; r < side->n; r++) {
+		for (size_t f = 0; f < side->runs[r].n_files; f++) {
+			const struct samples *s = &side->runs[r].files[f];
+
+			for (size_t k = 0; k < s->n_functions; k++)
+				if (any_estimated(s, &s->functions[k]))
+					observe_names_add(out, s->functions[k].name);
+		}
+		observe_names_sort(out);
+	}
+}
+
+/* ---- how much each does ---- */
+
+struct observe_share {
+	double alone, nested; /* without and with nested calls, of all that the side did: work and contention by what they cost, or time where there is no work */
+};
+/* About how long work takes, and waiting for lines that other threads have changed (counters.h), so that little work with much contention is not little;
+ * 0 for all else: what a thread misses, allocates and asks the system for once, at its beginning, would count in short runs. costs[n_counters]. */
+static double *shares_costs(const struct samples *s)
+{
+	double *costs = mem_new(s->n_counters, sizeof(double));
+
+	for (size_t c = 0; c < s->n_counters; c++) {
+		struct counter_about about = counter_about(s->back_end, s->counters[c]);
+		bool shares = about.trouble == TROUBLE_FALSE_SHARING || about.trouble == TROUBLE_TRUE_SHARING || about.trouble == TROUBLE_SHARING;
+
+		costs[c] = about.role == COUNTER_WORK || shares ? about.cost_ns : 0;
+	}
+	return costs;
+}
+
+/* By what it costs (costs), or by time where there is no work (NULL). */
+static struct observe_share shares_done(const struct samples *s, size_t item, const double *costs)
+{
+	const double *alone = s->alone + item * s->n_counters, *nested = s->values + item * s->n_counters;
+	struct observe_share done = { costs ? 0 : s->items[item].alone_ns, costs ? 0 : s->items[item].ns };
+
+	for (size_t c = 0; costs && c < s->n_counters; c++) {
+		done.alone += isnan(alone[c]) ? 0 : costs[c] * fmax(alone[c], 0);
+		done.nested += isnan(nested[c]) ? 0 : costs[c] * fmax(nested[c], 0);
+	}
+	done.alone = isnan(done.alone) ? 0 : done.alone * s->items[item].weight;
+	done.nested = isnan(done.nested) ? 0 : done.nested * s->items[item].weight;
+	return done;
+}
+
+static bool has_work(const struct side *side)
+{
+	size_t counters[SAMPLES_WORK_MAX], n = 0;
+
+	for (size_t f = 0; f < side->runs[0].n_files; f++)
+		n += samples_work(&side->runs[0].files[f], counters);
+	return n > 0;
+}
+
+/* Adds a file to share[names->n]; returns what it did. */
+static double shares_add(const struct samples *s, bool by_work, const struct observe_names *names, struct observe_share *share)
+{
+	double *costs = by_work ? shares_costs(s) : NULL, all = 0;
+
+	for (size_t k = 0; k < s->n_functions; k++) {
+		size_t name = s->functions[k].n ? observe_names_find(names, s->functions[k].name) : SIZE_MAX;
+
+		for (size_t i = s->functions[k].first; i < s->functions[k].first + s->functions[k].n; i++) {
+			struct observe_share done = shares_done(s, i, costs);
+
+			all += done.alone;
+			if (name == SIZE_MAX)
+				continue;
+			share[name].alone += done.alone;
+			share[name].nested += done.nested;
+		}
+	}
+	free(costs);
+	return all;
+}
+
+/* share[names->n] is overwritten. */
+static void observe_shares(const struct side *side, const struct observe_names *names, struct observe_share *share)
+{
+	bool by_work = has_work(side);
+	double all = 0;
+
+	memset(share, 0, names->n * sizeof(share[0]));
+	for (size_t r = 0; r < side->n; r++)
+		for (size_t f = 0; f < side->runs[r].n_files; f++)
+			all += shares_add(&side->runs[r].files[f], by_work, names, share);
+	for (size_t i = 0; i < names->n && all > 0; i++) {
+		share[i].alone /= all;
+		share[i].nested /= all;
+	}
+}
+
 /* ---- rows of all functions ---- */
 
-struct work {
+struct observing {
 	const struct side *side;
 	const struct observe_options *options;
 	struct observe_names names, inclusive, only, active_names;
@@ -25,21 +206,12 @@ struct work {
 	struct pool_rows *cells; /* [names.n] of one run */
 };
 
-static bool has_work(const struct side_run *run)
-{
-	size_t counters[SAMPLES_WORK_MAX], n = 0;
-
-	for (size_t f = 0; f < run->n_files; f++)
-		n += samples_work(&run->files[f], counters);
-	return n > 0;
-}
-
-static void columns_find(struct work *w)
+static void observing_columns(struct observing *w)
 {
 	const char **counters;
 	size_t n = side_counters(&w->side->runs[0], &counters);
 	struct observed *o = w->out;
-	bool worked = has_work(&w->side->runs[0]);
+	bool worked = has_work(w->side);
 
 	o->columns = mem_new(n + 1, sizeof(o->columns[0]));
 	o->min_relevant_delta = mem_new(n + 1, sizeof(double));
@@ -57,12 +229,12 @@ static void columns_find(struct work *w)
 	free(counters);
 }
 
-static void remark(struct work *w, enum observe_remark_kind kind, size_t function, size_t samples)
+static void observing_remark(struct observing *w, enum observe_remark_kind kind, size_t function, size_t samples)
 {
 	w->out->remarks[kind][function] += samples;
 }
 
-static void add_function(struct work *w, const struct source *source, size_t function, const size_t *from)
+static void observing_add_function(struct observing *w, const struct source *source, size_t function, const size_t *from)
 {
 	size_t name = observe_names_find(&w->names, source_function_name(source, function)), before, left_out;
 	struct pool_shape shape = {
@@ -76,33 +248,33 @@ static void add_function(struct work *w, const struct source *source, size_t fun
 	if (name == SIZE_MAX)
 		return;
 	if (w->small[name] != OBSERVE_REMARKS) {
-		remark(w, w->small[name], name, rows.n);
+		observing_remark(w, w->small[name], name, rows.n);
 		return;
 	}
 	if (apart != SAMPLES_JOINED)
-		remark(w, OBSERVE_APART, name, 1);
+		observing_remark(w, OBSERVE_APART, name, 1);
 	if (!rows.n)
 		return;
 	shape.alone = observe_names_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
 	if (!shape.alone)
-		remark(w, OBSERVE_INCLUSIVE, name, rows.n);
+		observing_remark(w, OBSERVE_INCLUSIVE, name, rows.n);
 	cell = &w->cells[name];
 	cell->columns = w->n_columns;
 	before = cell->n;
 	left_out = cell->left_out;
 	pool_add(&rows, &shape, cell, &overflow);
 	if (overflow)
-		remark(w, OBSERVE_OVERFLOW, name, 1);
+		observing_remark(w, OBSERVE_OVERFLOW, name, 1);
 	if (cell->left_out > left_out && cell->n == before)
-		remark(w, overflow ? OBSERVE_OVERFLOW : OBSERVE_NOT_COUNTED, name, cell->left_out - left_out);
+		observing_remark(w, overflow ? OBSERVE_OVERFLOW : OBSERVE_NOT_COUNTED, name, cell->left_out - left_out);
 	for (size_t k = 0; k < function && source->n == 1; k++)
 		if (source->files[0]->functions[k].n &&
 		    strcmp(source->files[0]->functions[k].name, source_function_name(source, function)) == 0)
-			remark(w, OBSERVE_SAME_NAME, name, 1);
+			observing_remark(w, OBSERVE_SAME_NAME, name, 1);
 }
 
 /* The same for the same function and run, whatever else there is. */
-static uint64_t seed_of(uint64_t seed, const char *function, const char *run)
+static uint64_t observing_seed(uint64_t seed, const char *function, const char *run)
 {
 	uint64_t hash = 0xcbf29ce484222325u ^ seed; /* FNV-1a */
 
@@ -114,7 +286,7 @@ static uint64_t seed_of(uint64_t seed, const char *function, const char *run)
 	return hash;
 }
 
-static void append(struct work *w, size_t *capacity, const struct pool_row *row, size_t function, size_t run)
+static void observing_append(struct observing *w, size_t *capacity, const struct pool_row *row, size_t function, size_t run)
 {
 	struct observed *o = w->out;
 	struct mat *m = &o->observations.values;
@@ -137,7 +309,7 @@ static void append(struct work *w, size_t *capacity, const struct pool_row *row,
 	m->rows++;
 }
 
-static enum assay_status add_run(struct work *w, size_t run, size_t *capacity, struct assay_error *err)
+static enum assay_status observing_add_run(struct observing *w, size_t run, size_t *capacity, struct assay_error *err)
 {
 	const struct side_run *r = &w->side->runs[run];
 	struct source *sources;
@@ -149,14 +321,14 @@ static enum assay_status add_run(struct work *w, size_t run, size_t *capacity, s
 		for (size_t c = 0; c < w->n_columns; c++)
 			from[c] = source_column(&sources[s], w->out->columns[c]);
 		for (size_t f = 0; f < source_functions(&sources[s]); f++)
-			add_function(w, &sources[s], f, from);
+			observing_add_function(w, &sources[s], f, from);
 	}
 	for (size_t f = 0; f < w->names.n && !st; f++) {
 		struct pool_rows *cell = &w->cells[f];
 
-		pool_choose(cell, w->options->samples_max, seed_of(w->options->seed, w->names.items[f], r->name));
+		pool_choose(cell, w->options->samples_max, observing_seed(w->options->seed, w->names.items[f], r->name));
 		for (size_t i = 0; i < cell->n; i++)
-			append(w, capacity, &cell->items[i], f, run);
+			observing_append(w, capacity, &cell->items[i], f, run);
 		w->out->n_left_out += cell->left_out;
 		pool_rows_release(cell);
 	}
@@ -165,18 +337,13 @@ static enum assay_status add_run(struct work *w, size_t run, size_t *capacity, s
 	return st;
 }
 
-static bool little(const struct observe_share *share, double least)
-{
-	return share->alone < least;
-}
-
 static bool nested_only(const struct observe_share *share)
 {
 	return share->alone < OBSERVE_OWN_PART * share->nested;
 }
 
 /* Both sides have to say so. */
-static void find_small(struct work *w)
+static void observing_find_small(struct observing *w)
 {
 	struct observe_share *here = mem_new(w->names.n, sizeof(here[0])), *there = mem_new(w->names.n, sizeof(there[0]));
 	double least = w->options->least_share;
@@ -192,7 +359,7 @@ static void find_small(struct work *w)
 		w->small[i] = OBSERVE_REMARKS;
 		if (w->options->only && observe_names_find(&w->only, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_UNASKED;
-		else if (little(&here[i], least) && little(&there[i], least) && observe_names_find(&w->active_names, w->names.items[i]) == SIZE_MAX)
+		else if (here[i].alone < least && there[i].alone < least && observe_names_find(&w->active_names, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_LITTLE_WORK;
 		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
 			w->small[i] = OBSERVE_NESTED;
@@ -201,7 +368,7 @@ static void find_small(struct work *w)
 	free(there);
 }
 
-static void begin(struct work *w)
+static void observing_begin(struct observing *w)
 {
 	struct observed *o = w->out;
 
@@ -209,24 +376,18 @@ static void begin(struct work *w)
 	observe_names_of_estimated(w->side, &w->inclusive);
 	if (w->options->other)
 		observe_names_of_estimated(w->options->other, &w->inclusive);
-	for (size_t i = 0; i < w->options->n_inclusive; i++)
-		observe_names_add(&w->inclusive, w->options->inclusive[i]);
-	observe_names_sort(&w->inclusive);
-	for (size_t i = 0; i < w->options->n_only; i++)
-		observe_names_add(&w->only, w->options->only[i]);
-	observe_names_sort(&w->only);
-	for (size_t i = 0; i < w->options->n_active; i++)
-		observe_names_add(&w->active_names, w->options->active_names[i]);
-	observe_names_sort(&w->active_names);
+	observe_names_add_all(&w->inclusive, w->options->inclusive, w->options->n_inclusive);
+	observe_names_add_all(&w->only, w->options->only, w->options->n_only);
+	observe_names_add_all(&w->active_names, w->options->active_names, w->options->n_active);
 	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
-	find_small(w);
+	observing_find_small(w);
 	for (size_t k = 0; k < OBSERVE_REMARKS; k++)
 		o->remarks[k] = mem_new(w->names.n, sizeof(size_t));
-	columns_find(w);
+	observing_columns(w);
 	o->observations.values.cols = w->n_columns;
 }
 
-static enum observe_remark_kind why_none(const struct observed *o, size_t function)
+static enum observe_remark_kind observed_why_none(const struct observed *o, size_t function)
 {
 	static const enum observe_remark_kind order[] = { OBSERVE_UNASKED, OBSERVE_LITTLE_WORK, OBSERVE_NESTED, OBSERVE_OVERFLOW,
 		                                          OBSERVE_APART, OBSERVE_UNLIKE };
@@ -237,7 +398,7 @@ static enum observe_remark_kind why_none(const struct observed *o, size_t functi
 	return OBSERVE_NOT_COUNTED;
 }
 
-static void row_move(struct observed *o, size_t from, size_t to)
+static void observed_move_row(struct observed *o, size_t from, size_t to)
 {
 	struct mat *m = &o->observations.values;
 
@@ -249,7 +410,7 @@ static void row_move(struct observed *o, size_t from, size_t to)
 }
 
 /* number[functions]: SIZE_MAX for those that go; rows of these go as well. */
-static void rows_renumber(struct observed *o, const size_t *number)
+static void observed_renumber(struct observed *o, const size_t *number)
 {
 	struct mat *m = &o->observations.values;
 	size_t kept = 0;
@@ -257,7 +418,7 @@ static void rows_renumber(struct observed *o, const size_t *number)
 	for (size_t i = 0; i < m->rows; i++) {
 		if (number[o->function[i]] == SIZE_MAX)
 			continue;
-		row_move(o, i, kept);
+		observed_move_row(o, i, kept);
 		o->function[kept] = number[o->function[kept]];
 		kept++;
 	}
@@ -265,7 +426,7 @@ static void rows_renumber(struct observed *o, const size_t *number)
 }
 
 /* why OBSERVE_REMARKS: each for its own reason. */
-static void put_aside(struct observed *o, const bool *keep, enum observe_remark_kind why)
+static void observed_put_aside(struct observed *o, const bool *keep, enum observe_remark_kind why)
 {
 	size_t n = o->observations.functions, kept = 0, *number = mem_new(n, sizeof(number[0]));
 
@@ -274,7 +435,7 @@ static void put_aside(struct observed *o, const bool *keep, enum observe_remark_
 		number[f] = keep[f] ? kept : SIZE_MAX;
 		if (!keep[f]) {
 			o->aside[o->n_aside++] =
-			        (struct observed_aside){ o->functions[f], why < OBSERVE_REMARKS ? why : why_none(o, f) };
+			        (struct observed_aside){ o->functions[f], why < OBSERVE_REMARKS ? why : observed_why_none(o, f) };
 			continue;
 		}
 		o->functions[kept] = o->functions[f];
@@ -283,7 +444,7 @@ static void put_aside(struct observed *o, const bool *keep, enum observe_remark_
 			o->remarks[k][kept] = o->remarks[k][f];
 		kept++;
 	}
-	rows_renumber(o, number);
+	observed_renumber(o, number);
 	o->observations.functions = kept;
 	free(number);
 }
@@ -291,7 +452,7 @@ static void put_aside(struct observed *o, const bool *keep, enum observe_remark_
 void observed_keep(struct observed *observed, const bool *keep, enum observe_remark_kind why)
 {
 	ASSAY_BUG_IF(why >= OBSERVE_REMARKS);
-	put_aside(observed, keep, why);
+	observed_put_aside(observed, keep, why);
 }
 
 double observed_calls(const struct observed *observed, size_t function)
@@ -303,13 +464,13 @@ double observed_calls(const struct observed *observed, size_t function)
 	return calls;
 }
 
-static void put_empty_aside(struct observed *o)
+static void observed_put_empty_aside(struct observed *o)
 {
 	bool *has_rows = mem_new(o->observations.functions, sizeof(has_rows[0]));
 
 	for (size_t i = 0; i < o->observations.values.rows; i++)
 		has_rows[o->function[i]] = true;
-	put_aside(o, has_rows, OBSERVE_REMARKS);
+	observed_put_aside(o, has_rows, OBSERVE_REMARKS);
 	free(has_rows);
 }
 
@@ -321,19 +482,19 @@ void observed_drop(struct observed *o, const bool *drop)
 		if (drop[i])
 			o->remarks[OBSERVE_UNLIKE][o->function[i]]++;
 		else
-			row_move(o, i, kept++);
+			observed_move_row(o, i, kept++);
 	}
 	o->observations.values.rows = kept;
-	put_empty_aside(o);
+	observed_put_empty_aside(o);
 }
 
-static void point(struct work *w)
+static void observing_end(struct observing *w)
 {
 	struct observed *o = w->out;
 
 	o->functions = w->names.items;
 	o->observations.functions = w->names.n;
-	put_empty_aside(o);
+	observed_put_empty_aside(o);
 	w->names = (struct observe_names){ .items = NULL };
 	o->observations.function = o->function;
 	o->observations.run = o->run;
@@ -348,19 +509,19 @@ enum assay_status observe(const struct side *side, const struct observe_options 
                           struct assay_error *err)
 {
 	struct observed observed = { .function = NULL };
-	struct work w = { .side = side, .options = options, .out = &observed };
+	struct observing w = { .side = side, .options = options, .out = &observed };
 	enum assay_status st = ASSAY_OK;
 	size_t capacity = 0;
 
 	ASSAY_BUG_IF(!side->n);
-	begin(&w);
+	observing_begin(&w);
 	if (!w.n_columns)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: these samples have no counter that tells anything", side->what);
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: none of the counters of these samples tells anything", side->what);
 	for (size_t r = 0; r < side->n && !st; r++)
-		st = add_run(&w, r, &capacity, err);
-	point(&w);
+		st = observing_add_run(&w, r, &capacity, err);
+	observing_end(&w);
 	if (!st && !observed.observations.values.rows)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: %s has a sample that could be used", side->what,
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: %s has a usable sample", side->what,
 		                options->only ? "none of the functions that changed or were asked for" : "no function");
 	if (!st) {
 		*out = observed;

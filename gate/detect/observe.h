@@ -25,17 +25,17 @@ struct observe_options {
 extern const struct observe_options observe_defaults;
 #define OBSERVE_OWN_PART .1 /* of a function's work has to be its own, where what nested calls took is an estimate */
 
-/* Constant, code, for people: why something is not, or not quite, as one would have it. */
+/* Constant, code, for people: why something is left out, or is less exact. */
 #define OBSERVE_REMARK_ROWS(X)                                                                                                          \
 	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                           \
 	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                   \
-	X(OBSERVE_LITTLE_WORK, "little_work", "it does too little of all to matter")                                                   \
+	X(OBSERVE_LITTLE_WORK, "little_work", "its part of all work is too small to matter")                                                   \
 	X(OBSERVE_NESTED, "nested_only", "what it does itself is too little to be told from what it calls")                             \
 	X(OBSERVE_APART, "runs_do_not_align", "its counters took several executions that do not align")                                 \
 	X(OBSERVE_NOT_COUNTED, "not_counted", "some of its counters were never counted")                                                \
 	X(OBSERVE_OVERFLOW, "overflow", "a counter overflowed")                                                                         \
-	X(OBSERVE_UNLIKE, "unlike_input", "its runs had inputs unlike those of the normal ones")                                        \
-	X(OBSERVE_SAME_NAME, "same_name", "several functions have this name: taken together")
+	X(OBSERVE_UNLIKE, "unlike_input", "its runs had inputs unlike those of the normal runs")                                        \
+	X(OBSERVE_SAME_NAME, "same_name", "several functions have this name and are taken together")
 
 enum observe_remark_kind { OBSERVE_REMARK_ROWS(ROWS_ENUM) OBSERVE_REMARKS };
 const char *observe_remark_code(enum observe_remark_kind kind);
@@ -47,7 +47,7 @@ struct observed {
 	double *weight, *min_relevant_delta, *ns;   /* ns [n]: mean duration of a call of the sample without nested ones, for weighing functions by time; of
 					   * emulated ones its accesses and blocks instead */
 	bool *per_call;                   /* [columns] a mean over calls, not over work: it may follow what the program is asked to do */
-	char **functions, **columns;      /* those that have samples here; names without what compilers put behind them (".constprop.0") */
+	char **functions, **columns;      /* those that have samples here; names without the suffixes of compilers (".constprop.0") */
 	size_t n_pooled, n_left_out;      /* samples that were put together; that could not be used */
 	size_t *remarks[OBSERVE_REMARKS]; /* [functions]: how many samples each is true of; 0: not true */
 	struct observed_aside {

@@ -7,6 +7,10 @@
 #include "runs/running/version.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SOURCE_BYTES (4u << 20)
 
 void places_release(struct places *places)
 {
@@ -25,11 +29,17 @@ static int by_symbol(const void *a, const void *b)
 	return strcmp(((const struct place *)a)->symbol, ((const struct place *)b)->symbol);
 }
 
-static void add(struct places *places, const char *symbol, const char *file, unsigned line, unsigned last_line, bool changed)
+static void places_add(struct places *places, const char *symbol, const char *file, unsigned line, unsigned last_line, bool changed)
 {
 	places->items = mem_grow(places->items, places->n, &places->capacity, sizeof(places->items[0]));
 	places->items[places->n++] = (struct place){ mem_bytes(symbol, functions_stem(symbol)), file ? mem_string(file) : NULL,
 		                                     line, last_line, changed, NULL, NULL };
+}
+
+static void places_sort(struct places *places)
+{
+	if (places->n)
+		qsort(places->items, places->n, sizeof(places->items[0]), by_symbol);
 }
 
 void places_of_changes(const struct changes *changes, struct places *out)
@@ -43,10 +53,9 @@ void places_of_changes(const struct changes *changes, struct places *out)
 		if (c->new == FUNCTIONS_NONE || c->old == FUNCTIONS_NONE)
 			continue;
 		f = &changes->new.functions.items[c->new];
-		add(&places, f->symbol, f->file, f->line, f->last_line, change_kind_is_listed(c->kind));
+		places_add(&places, f->symbol, f->file, f->line, f->last_line, change_kind_is_listed(c->kind));
 	}
-	if (places.n)
-		qsort(places.items, places.n, sizeof(places.items[0]), by_symbol);
+	places_sort(&places);
 	*out = places;
 }
 
@@ -58,10 +67,9 @@ void places_of_build(const struct build *build, struct places *out)
 		const struct function *f = &build->functions.items[i];
 
 		if (f->present && f->file)
-			add(&places, f->symbol, f->file, f->line, f->last_line, false);
+			places_add(&places, f->symbol, f->file, f->line, f->last_line, false);
 	}
-	if (places.n)
-		qsort(places.items, places.n, sizeof(places.items[0]), by_symbol);
+	places_sort(&places);
 	*out = places;
 }
 
@@ -73,7 +81,7 @@ static char *without_input(const char *selector)
 	return slash ? mem_format("%.*s%s", (int)(slash - selector), selector, at) : NULL;
 }
 
-/* A build from git was made in a directory that is there no more: its files have their names in the repository. */
+/* A build from git was made in a directory that no longer exists: its files have their names in the repository. */
 static void name_as_committed(const char *repository, const char *commit, struct places *places)
 {
 	struct source source;
@@ -130,7 +138,7 @@ static bool code_is_listed(const char *code)
 	return false;
 }
 
-static enum assay_status add_json(const char *name, const cJSON *item, struct places *places, struct assay_error *err)
+static enum assay_status places_add_json(const char *name, const cJSON *item, struct places *places, struct assay_error *err)
 {
 	const char *change = NULL, *symbol = NULL, *file = NULL;
 	const cJSON *old = NULL, *new = NULL;
@@ -149,7 +157,7 @@ static enum assay_status add_json(const char *name, const cJSON *item, struct pl
 	if (!st)
 		st = json_integer(name, new, "line", false, 0, INT32_MAX, &line, err);
 	if (!st)
-		add(places, symbol, file, (unsigned)line, 0, code_is_listed(change));
+		places_add(places, symbol, file, (unsigned)line, 0, code_is_listed(change));
 	return st;
 }
 
@@ -162,10 +170,10 @@ enum assay_status places_parse(const char *name, const char *text, size_t n, str
 
 	if (!st)
 		st = json_array(name, root, "functions", true, &list, err);
-	cJSON_ArrayForEach(item, list) if (!st) st = add_json(name, item, &places, err);
+	for (item = st ? NULL : list->child; item && !st; item = item->next)
+		st = places_add_json(name, item, &places, err);
 	if (!st) {
-		if (places.n)
-			qsort(places.items, places.n, sizeof(places.items[0]), by_symbol);
+		places_sort(&places);
 		*out = places;
 		places = (struct places){ .items = NULL };
 	}
@@ -207,4 +215,36 @@ size_t places_changed(const struct places *places, const char ***out)
 			symbols[n++] = places->items[i].symbol;
 	*out = symbols;
 	return n;
+}
+
+/* ---- the text of a source that debug information names ---- */
+
+static bool is_source(const char *path)
+{
+	static const char *const suffixes[] = { ".c",   ".h",   ".cc", ".hh", ".cpp", ".hpp", ".cxx",
+		                                ".hxx", ".inc", ".rs", ".go", ".f90", ".S" };
+	const char *dot = strrchr(path, '.');
+	bool known = false;
+
+	for (size_t i = 0; dot && i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		known = known || strcmp(dot, suffixes[i]) == 0;
+	return known;
+}
+
+static bool may_be_read(const char *path)
+{
+	struct stat info;
+
+	return path[0] == '/' && stat(path, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == geteuid() || info.st_uid == 0);
+}
+
+bool place_text(const struct place *place, struct buf *text)
+{
+	struct assay_error ignored;
+
+	if (!place->file || !is_source(place->file))
+		return false;
+	if (place->repository)
+		return source_content(place->repository, place->commit, place->file, text, &ignored) == ASSAY_OK;
+	return may_be_read(place->file) && file_read(place->file, SOURCE_BYTES, text, &ignored) == ASSAY_OK;
 }

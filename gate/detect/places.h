@@ -14,8 +14,8 @@ struct place {
 	char *file;   /* NULL: not known */
 	unsigned line; /* 0: not known */
 	unsigned last_line; /* the last that has code of it; 0: not known */
-	bool changed; /* is to be looked at: it is in both builds and differs, or was brought in */
-	const char *repository, *commit; /* of the places: the file is one of this commit's, and need not lie anywhere. NULL: a path of this machine */
+	bool changed; /* to be looked at: it is in both builds and differs, or was brought in */
+	const char *repository, *commit; /* of the places: the file is one of this commit's, and need not be checked out. NULL: a path of this machine */
 };
 
 struct places {
@@ -31,8 +31,8 @@ void places_of_build(const struct build *build, struct places *out); /* files an
 /* ASSAY_E_FORMAT when it is not what `assay changes --format json` writes. */
 enum assay_status places_read(const char *path, struct places *out, struct assay_error *err);
 enum assay_status places_parse(const char *name, const char *text, size_t n, struct places *out, struct assay_error *err);
-/* Of the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built if it is not there any more. Files and
- * lines alone; nothing is found, and that is no error, where there is no such program or no debug information. */
+/* Of the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built again if it is gone. Files and
+ * lines alone; none are found, without an error, where there is no such program or no debug information. */
 void places_of_version(const char *laboratory, const char *selector, struct places *out);
 void places_release(struct places *places); /* accepts zeroed */
 

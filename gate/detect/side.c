@@ -4,13 +4,17 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "runs/inside/samples/sample_files.h"
+#include "runs/running/run.h"
+#include "runs/running/run_build.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define SUFFIX ".samples"
+#define SUFFIX      ".samples"
+#define TYPES_SHOWN 5
 
 void side_release(struct side *side)
 {
@@ -65,7 +69,7 @@ void side_add_samples(struct side *side, const char *hash, struct samples *sampl
 	*samples = (struct samples){ .items = NULL };
 }
 
-static enum assay_status add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err)
+static enum assay_status side_add_file(struct side *side, const char *name, const void *bytes, size_t n, struct assay_error *err)
 {
 	char hash[DIGEST_HEX_BYTES];
 	struct samples samples;
@@ -117,7 +121,7 @@ static const char *only_one_has(const char *const *a, size_t n_a, const char *co
 	return *in_a ? a[i] : b[i];
 }
 
-static enum assay_status check_counters(const struct side *side, struct assay_error *err)
+static enum assay_status side_check_counters(const struct side *side, struct assay_error *err)
 {
 	const char **first, **other;
 	size_t n_first = side_counters(&side->runs[0], &first), n;
@@ -192,7 +196,7 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 			if (s->back_end != side->back_end)
 				return assay_fail(
 				        err, ASSAY_E_USAGE,
-				        "%s: samples of different back ends are never looked at together: '%s' is %s, '%s' is %s",
+				        "%s: samples of different back ends are never mixed: '%s' is %s, '%s' is %s",
 				        side->what, first->name, samples_back_end_name(side->back_end), side->runs[r].name,
 				        samples_back_end_name(s->back_end));
 		}
@@ -200,7 +204,7 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 	if (!first)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no files of samples (RUN/FILE" SUFFIX " or FILE" SUFFIX ")",
 		                  side->what);
-	return check_counters(side, err);
+	return side_check_counters(side, err);
 }
 
 /* ---- from a directory ---- */
@@ -239,7 +243,7 @@ static void entries_free(struct dirent **entries, size_t n)
 	free(entries);
 }
 
-static enum assay_status add_path(struct side *side, const char *path, size_t *files, struct assay_error *err)
+static enum assay_status side_add_path(struct side *side, const char *path, size_t *files, struct assay_error *err)
 {
 	struct buf bytes = BUF_INIT;
 	enum assay_status st;
@@ -248,13 +252,13 @@ static enum assay_status add_path(struct side *side, const char *path, size_t *f
 		return assay_fail(err, ASSAY_E_LIMIT, "%s: more than %d files of samples", side->what, SIDE_FILES_MAX);
 	st = file_read(path, SAMPLES_FILE_BYTES_MAX, &bytes, err);
 	if (!st)
-		st = add_file(side, path, bytes.bytes ? bytes.bytes : "", bytes.size, err);
+		st = side_add_file(side, path, bytes.bytes ? bytes.bytes : "", bytes.size, err);
 	buf_release(&bytes);
 	return st;
 }
 
-/* A run that is a directory; one without samples is none. */
-static enum assay_status add_directory(struct side *side, const char *path, const char *name, size_t *files,
+/* A run that is a directory; one without samples is not a run. */
+static enum assay_status side_add_directory(struct side *side, const char *path, const char *name, size_t *files,
                                        struct assay_error *err)
 {
 	struct dirent **entries = NULL;
@@ -270,7 +274,7 @@ static enum assay_status add_directory(struct side *side, const char *path, cons
 			if (!begun)
 				side_add_run(side, name, "", "");
 			begun = true;
-			st = add_path(side, file, files, err);
+			st = side_add_path(side, file, files, err);
 		}
 		free(file);
 	}
@@ -278,7 +282,7 @@ static enum assay_status add_directory(struct side *side, const char *path, cons
 	return st;
 }
 
-static enum assay_status add_entry(struct side *side, const char *directory, const char *name, size_t *files,
+static enum assay_status side_add_entry(struct side *side, const char *directory, const char *name, size_t *files,
                                    struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", directory, name), *run;
@@ -286,12 +290,12 @@ static enum assay_status add_entry(struct side *side, const char *directory, con
 	struct stat info;
 
 	if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-		st = add_directory(side, path, name, files, err);
+		st = side_add_directory(side, path, name, files, err);
 	} else if (is_samples(name)) {
 		run = mem_bytes(name, strlen(name) - strlen(SUFFIX));
 		side_add_run(side, run, "", "");
 		free(run);
-		st = add_path(side, path, files, err);
+		st = side_add_path(side, path, files, err);
 	}
 	free(path);
 	return st;
@@ -305,7 +309,7 @@ enum assay_status side_read(const char *directory, struct side *out, struct assa
 	enum assay_status st = entries_read(directory, &entries, &n, err);
 
 	for (size_t i = 0; i < n && !st; i++)
-		st = add_entry(&side, directory, entries[i]->d_name, &files, err);
+		st = side_add_entry(&side, directory, entries[i]->d_name, &files, err);
 	if (!st)
 		st = side_check(&side, err);
 	if (!st) {
@@ -314,5 +318,198 @@ enum assay_status side_read(const char *directory, struct side *out, struct assa
 	}
 	entries_free(entries, n);
 	side_release(&side);
+	return st;
+}
+
+/* ---- stored samples of a version, as 'assay run --probe' left them ---- */
+
+struct listing {
+	struct sample_file *files; /* [n], after them those of other builds up to [all] */
+	size_t n, all;
+};
+
+/* Of the same execution? They stand together. */
+static bool same_execution(const struct sample_file *a, const struct sample_file *b)
+{
+	return a->repetition == b->repetition && strcmp(a->plan, b->plan) == 0 && strcmp(a->machine, b->machine) == 0 &&
+	       strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
+}
+
+static bool of_type(const struct sample_file *file, const char *type)
+{
+	return !type || strcmp(file->hardware_type, type) == 0;
+}
+
+static bool listing_type_seen(const struct listing *list, size_t before)
+{
+	for (size_t i = 0; i < before; i++)
+		if (strcmp(list->files[i].hardware_type, list->files[before].hardware_type) == 0)
+			return true;
+	return false;
+}
+
+/* One hardware type, unless what counted does not depend on the machine. */
+static enum assay_status listing_check_types(const struct side *side, const struct listing *list, const char *type,
+                                     struct assay_error *err)
+{
+	struct buf names = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+	size_t types = 0;
+
+	for (size_t i = 0; i < list->n && !type; i++) {
+		if (list->files[i].back_end == RECORD_EMULATED || listing_type_seen(list, i))
+			continue;
+		if (types++ < TYPES_SHOWN)
+			buf_format(&names, "%s'%s'", types > 1 ? ", " : "", list->files[i].hardware_type);
+	}
+	if (types > 1)
+		st = assay_fail(
+		        err, ASSAY_E_USAGE,
+		        "%s: its samples are from machines of %zu hardware types, which are never compared: choose one "
+		        "of %s%s with --type",
+		        side->what, types, names.bytes, types > TYPES_SHOWN ? "..." : "");
+	buf_release(&names);
+	return st;
+}
+
+static void side_begin_run(struct side *side, const struct sample_file *file)
+{
+	char *name = mem_format("%s/%s/%lld", file->machine, file->input, (long long)file->repetition);
+
+	for (size_t r = 0; r < side->n; r++) {
+		if (strcmp(side->runs[r].name, name) != 0)
+			continue;
+		free(name);
+		name = mem_format("%s/%s/%lld of plan %s", file->machine, file->input, (long long)file->repetition, file->plan);
+		break;
+	}
+	side_add_run(side, name, file->input, file->machine);
+	free(name);
+}
+
+static enum assay_status side_add_execution(struct lab *lab, struct side *side, const struct sample_file *files, size_t n,
+                                       struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; i < n; i++)
+		if (files[i].pruned) {
+			side->pruned++;
+			return ASSAY_OK;
+		}
+	if (!files[0].ok) {
+		side->failed++;
+		return ASSAY_OK;
+	}
+	side_begin_run(side, &files[0]);
+	for (size_t i = 0; i < n && !st; i++) {
+		struct samples samples;
+
+		st = sample_files_read(lab, &files[i], &samples, err);
+		if (!st)
+			side_add_samples(side, files[i].hash, &samples);
+	}
+	return st;
+}
+
+static enum assay_status side_add_listing(struct lab *lab, struct side *side, const struct listing *list, const char *type,
+                                 struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0, n; i < list->n && !st; i += n) {
+		n = 1;
+		while (i + n < list->n && same_execution(&list->files[i], &list->files[i + n]))
+			n++;
+		if (!of_type(&list->files[i], type))
+			continue;
+		if (!*side->hardware_type) {
+			free(side->hardware_type);
+			side->hardware_type = mem_string(list->files[i].hardware_type);
+		}
+		st = side_add_execution(lab, side, &list->files[i], n, err);
+	}
+	return st;
+}
+
+/* What another build did is not what this version does; executions that are left out are counted. */
+static enum assay_status listing_keep_build(struct lab *lab, const char *plan, struct side *side, struct listing *list, struct assay_error *err)
+{
+	enum assay_status st = run_build_keep_samples(&lab->store, plan, list->files, &list->n, err);
+
+	for (size_t i = list->n; i < list->all; i++)
+		side->others += i == list->n || !same_execution(&list->files[i - 1], &list->files[i]);
+	return st;
+}
+
+static enum assay_status side_compare_with_results(struct lab *lab, struct side *side, const struct listing *list, struct assay_error *err)
+{
+	bool *stale = NULL;
+	enum assay_status st = run_build_stale_samples(&lab->store, list->files, list->n, &stale, err);
+
+	for (size_t i = 0; !st && i < list->n; i++)
+		side->stale = side->stale || stale[i];
+	free(stale);
+	return st;
+}
+
+/* Without a version: the only one of which there are samples. */
+static enum assay_status listing_check_versions(const char *selector, const struct listing *list, const char *version,
+                                        struct assay_error *err)
+{
+	for (size_t i = 1; i < list->n && !version; i++)
+		if (strcmp(list->files[i].version, list->files[0].version) != 0)
+			return assay_fail(
+			        err, ASSAY_E_USAGE,
+			        "'%s' has samples of several versions, such as '%s' and '%s': name one, as APP@VERSION",
+			        selector, list->files[0].version, list->files[i].version);
+	return ASSAY_OK;
+}
+
+static enum assay_status side_is_empty(const struct side *side, const char *type, struct assay_error *err)
+{
+	if (side->pruned)
+		return assay_fail(err, ASSAY_E_NODATA, "%s: its samples were removed by 'assay samples prune': measure again",
+		                  side->what);
+	if (side->failed)
+		return assay_fail(err, ASSAY_E_NODATA, "%s: %zu executions have samples, but none of them ended well", side->what,
+		                  side->failed);
+	return assay_fail(err, ASSAY_E_NODATA, "%s has no samples%s%s ('assay run --probe' makes them)", side->what,
+	                  type ? " on machines of type " : "", type ? type : "");
+}
+
+enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
+                                struct assay_error *err)
+{
+	struct side side = { .what = mem_string(selector), .hardware_type = mem_string("") };
+	struct listing list = { .files = NULL };
+	char *application = NULL, *version = NULL;
+	enum assay_status st = run_selector(selector, &application, &version, err);
+
+	if (!st)
+		st = sample_files_list(&lab->store, application, version, &list.files, &list.all, err);
+	list.n = list.all;
+	if (!st)
+		st = listing_check_versions(selector, &list, version, err);
+	if (!st)
+		st = listing_keep_build(lab, plan, &side, &list, err);
+	if (!st && !plan)
+		st = side_compare_with_results(lab, &side, &list, err);
+	if (!st)
+		st = listing_check_types(&side, &list, hardware_type, err);
+	if (!st)
+		st = side_add_listing(lab, &side, &list, hardware_type, err);
+	if (!st && !side.n)
+		st = side_is_empty(&side, hardware_type, err);
+	if (!st)
+		st = side_check(&side, err);
+	if (!st) {
+		*out = side;
+		side = (struct side){ .runs = NULL };
+	}
+	side_release(&side);
+	sample_files_free(list.files, list.all);
+	free(application);
+	free(version);
 	return st;
 }

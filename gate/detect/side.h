@@ -23,7 +23,7 @@ struct side {
 	char digest[DIGEST_HEX_BYTES]; /* of the contents of all files and the names of runs */
 	struct side_run *runs;  /* [n], by name */
 	size_t n;
-	/* Executions that are not here: did not end well; their files were removed by policy; of another build. */
+	/* Executions that are left out: they failed; their files were removed by policy; they are of another build. */
 	size_t failed, pruned, others;
 	bool stale;             /* they are of another build than the latest runs that give results */
 };
@@ -34,21 +34,21 @@ enum assay_status side_read(const char *directory, struct side *out, struct assa
 void side_release(struct side *side); /* accepts zeroed */
 
 /* Stored samples of APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one. hardware_type: only of machines of this type, NULL:
- * there has to be one type only (but for the emulated back end, to which machines are alike). ASSAY_E_NODATA where there are none, ASSAY_E_USAGE that lists
+ * there has to be one type only (except for the emulated back end, where machines make no difference). ASSAY_E_NODATA where there are none, ASSAY_E_USAGE that lists
  * the types, ASSAY_E_CORRUPT. plan: only those of the build that this plan ran, as far as builds are known; NULL: of the build that was measured last. *out is
  * overwritten. */
 enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
 				struct assay_error *err);
 
-/* For who puts a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which
- * says whether they can be looked at together. */
+/* To put a side together: adds a run, and a file to the last run (from its bytes; `name` is for messages); then side_check(), which
+ * says whether they can be compared. */
 void side_add_run(struct side *side, const char *name, const char *input, const char *machine);
 void side_add_samples(struct side *side, const char *hash, struct samples *samples); /* takes them over; of the content */
 enum assay_status side_check(struct side *side, struct assay_error *err);
 
 /* May two be compared? ASSAY_E_USAGE that names the first difference: back end, hardware type (where both are known), counters. */
 enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err);
-/* The same for what is known of one that is not there any more: counters sorted; `what` names it. Only counters that are looked at count. */
+/* The same for what is known of one whose samples are gone: counters sorted; `what` names it. Only counters that are looked at count. */
 struct side_traits {
 	const char *what, *hardware_type;
 	enum record_back_end back_end;

@@ -30,11 +30,6 @@ double detector_negligible(const struct detector_options *o)
 	return o->scaling->stretched ? 1.0 : 0.0;
 }
 
-bool detector_holds_out(const struct detector_options *o)
-{
-	return o->rule->holds_out;
-}
-
 void detector_free(struct detector *d)
 {
 	if (!d)

@@ -70,7 +70,6 @@ void detector_free(struct detector *detector); /* accepts NULL */
 
 /* Normal runs that a rate needs where the rule holds runs out: the least n with rate >= 1 / (n + 1). */
 size_t detector_runs_needed(double rate);
-bool detector_holds_out(const struct detector_options *options);
 /* asinh(x / stretch) has a slope of `tolerance` per `min_relevant_delta` at 0, and of 1 per relative change far from it. */
 double detector_stretch(double min_relevant_delta, double tolerance);
 

@@ -27,7 +27,7 @@ sample bad new 3 30000
 what='nothing has changed'
 run detect old same
 expect_status 0
-expect_stdout 'pass  old -> same: none of 1 function behaves otherwise' 'normal: 19 runs' 'emulated counters'
+expect_stdout 'pass  none of 1 function changed behaviour (old -> same)' 'normal: 19 runs' 'emulated counters'
 run detect old same --format json
 expect_status 0
 expect_json_parses
@@ -43,7 +43,7 @@ expect_json .false_positive_rate.asked 0.05
 what='false sharing'
 run detect old new
 expect_status 3
-expect_stdout 'regression  old -> new: 1 of 1 function behaves otherwise' 'sum_part' 'false sharing' 'in 3 of 3 runs' 'potential HITM by false sharing'
+expect_stdout 'regression  1 of 1 function changed behaviour (old -> new)' 'sum_part' 'false sharing' 'in 3 of 3 runs' 'potential HITM by false sharing'
 run detect old new --new-build bad --format json
 expect_status 3
 cp out found
@@ -232,7 +232,7 @@ mkdir -p both/1 both/2
 cp old/1/* both/1
 cp timed/1/* both/2
 run detect both new
-refused 2 "different back ends are never looked at together"
+refused 2 "different back ends are never mixed"
 run detect timed timed --rate .2 --format json
 expect_json .backend time
 expect_json .functions[0].name work
@@ -254,7 +254,7 @@ metric: { source: regex, pattern: '([0-9]+)' }
 probe: { back_end: emulated, functions: [sum_part] }
 END
 run -C lab detect p@a p@b
-refused 6 'there are no samples of it' "'assay run --probe' makes them"
+refused 6 'has no samples' "'assay run --probe' makes them"
 run -C lab detect p@a p@b --run --format json
 expect_status 4
 expect_json .reasons[0].code too_few_runs
@@ -266,7 +266,7 @@ run -C lab detect p@a p@b --rate .2
 expect_status 3
 expect_stdout "($apps/scalar_sum.c:"
 run -C lab detect p@a p@c
-refused 6 'there are no samples'
+refused 6 'has no samples'
 run -C lab detect p@a nonesuch --run
 refused 2 '--run takes APP@OLD and APP@NEW'
 run -C lab model train p@a --rate .2
@@ -290,13 +290,13 @@ expect_json .functions.explains false
 expect_json .functions.missing null
 run -C lab gate p/x@a p/x@b
 expect_status 4
-expect_stdout 'anomalous all the same (that does not change the decision)' 'sum_part: false sharing' '4 and 4 runs with emulated counters (too few to be sure)'
+expect_stdout 'anomalous, which does not change the decision' 'sum_part: false sharing' '4 and 4 runs with emulated counters (too few to be sure)'
 run -C lab report p/x@a p/x@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
 expect_stdout '<section id="functions"' 'data-function="sum_part" data-kind="false_sharing"' 'data-code="too_few_runs"' 'FUNCTION void sum_part' 'before</th>'
 
-# As if a clock had measured them on machines of two types, which are never looked at together.
+# As if a clock had measured them on machines of two types, which are never mixed.
 what='several hardware types'
 sqlite3 lab/.assay/runs.db "UPDATE sample_file SET back_end = 'time', hardware_type = CASE repetition WHEN 1 THEN 'few' ELSE 'many' END"
 run -C lab detect p@a p@b

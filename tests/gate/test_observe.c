@@ -290,7 +290,7 @@ static void test_join(void **state)
 
 	s = made_samples(RECORD_PAPI, second, functions, rows, 2);
 	side_add_samples(&side, "y", &s);
-	check_fails("two processes here, one there", observe(&side, &options, &o, &err), ASSAY_E_USAGE, &err, "not equally many processes");
+	check_fails("two processes here, one there", observe(&side, &options, &o, &err), ASSAY_E_USAGE, &err, "did not have equally many processes");
 	side_release(&side);
 }
 

@@ -1,0 +1,322 @@
+/* What was detected, as a document (docs/formats.md). */
+#include "gate/detect/detect.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FUNCTIONS_SHOWN	   6
+#define COUNTERS_SHOWN	   4
+#define SKIPPED_SHOWN	   6
+#define SIDE_EFFECTS_SHOWN 6
+
+/* ---- the answer ---- */
+
+static void add_answer(const struct detected *d, struct document *out)
+{
+	const char *old = d->input->old ? d->input->old->what : d->input->model->what, *new = d->input->new->what;
+	enum doc_tone tone = d->decision == DECISION_REGRESSION ? DOC_BAD : decision_exit(d->decision) ? DOC_DOUBTFUL : DOC_GOOD;
+	const char *word = decision_text(d->decision);
+	size_t changed = d->n_worse + d->n_improved;
+
+	if (!d->n)
+		doc_answer(out, tone, word, "nothing could be judged (%s -> %s)", old, new);
+	else if (!changed)
+		doc_answer(out, tone, word, "none of %zu function%s changed behaviour (%s -> %s)", d->n, text_plural(d->n), old, new);
+	else
+		doc_answer(out, tone, word, "%zu of %zu function%s changed behaviour%s (%s -> %s)", changed, d->n, text_plural(d->n),
+			   d->n_worse ? "" : ", for the better", old, new);
+}
+
+/* What functions have is said with them. */
+static bool reason_is_shown(const char *code)
+{
+	return strcmp(code, "anomalous") != 0 && strcmp(code, "improved") != 0 && strcmp(code, "side_effect") != 0;
+}
+
+static void add_reasons(const struct detected *d, struct document *out)
+{
+	doc_list(out, "reasons");
+	for (size_t i = 0; i < d->n_reasons; i++) {
+		if (reason_is_shown(d->reasons[i].code)) {
+			doc_reason(out, d->reasons[i].code, d->reasons[i].text);
+			continue;
+		}
+		doc_object(out, NULL);
+		doc_set(out, "code", d->reasons[i].code);
+		doc_set(out, "text", d->reasons[i].text);
+		doc_end(out);
+	}
+	doc_end(out);
+}
+
+/* Where the samples are from, and what of them is left out. */
+static void add_side(const struct side *side, struct document *out)
+{
+	doc_object(out, NULL);
+	doc_set(out, "what", side->what);
+	doc_set(out, "runs", side->n);
+	doc_set(out, "failed", side->failed);
+	doc_set(out, "pruned", side->pruned);
+	doc_set(out, "other_builds", side->others);
+	doc_set_bool(out, "stale", side->stale);
+	doc_end(out);
+}
+
+/* ---- functions ---- */
+
+/* By how much: "new" where there was none, "x 3.2", "+12 %". */
+static void add_change(double normal, double now, struct document *out)
+{
+	double ratio = normal > 0 ? now / normal : (double)NAN;
+
+	if (!(normal > 0))
+		doc_show(out, NULL, "change", now > 0 ? "new" : "");
+	else if (!(now > 0))
+		doc_show(out, NULL, "change", "gone");
+	else if (ratio >= 2 || ratio <= .5)
+		doc_showf(out, NULL, "change", ratio, "x %.3g", ratio);
+	else
+		doc_showf(out, NULL, "change", ratio, "%+.0f %%", 100 * (ratio - 1));
+}
+
+/* For people those whose median moved; others moved in some samples only. */
+static void add_counters(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
+{
+	size_t shown = 0;
+
+	doc_table(out, "counters");
+	if (!for_people)
+		doc_hide(out);
+	for (size_t i = 0; i < f->found->n_columns; i++) {
+		const struct detection_column *c = &f->found->columns[i];
+		const char *name = d->seen.columns[c->column];
+		struct counter_about about = counter_about(d->back_end, name);
+		bool moved = c->normal < c->now || c->normal > c->now;
+
+		doc_row(out);
+		if (!moved || shown++ >= COUNTERS_SHOWN)
+			doc_hide(out);
+		doc_showf(out, NULL, "  counter", about.text, "  %s", about.text);
+		doc_set(out, "name", name);
+		doc_set(out, "votes", c->votes);
+		doc_set(out, "direction", c->direction < 0 ? "less" : "more");
+		doc_set(out, "part", c->part);
+		doc_showf(out, "normal", "normal", c->normal * about.scale, "%.4g", c->normal * about.scale);
+		doc_showf(out, "now", "now", c->now * about.scale, "%.4g", c->now * about.scale);
+		add_change(c->normal, c->now, out);
+		doc_show(out, "unit", "unit", about.unit);
+		doc_showf(out, NULL, "part of it", c->part, "%.0f %%", 100 * c->part);
+	}
+	doc_end(out);
+}
+
+static void add_name(const struct detected_function *f, struct buf *out)
+{
+	buf_text(out, f->name);
+	if (f->place && f->place->file)
+		buf_format(out, "  (%s:%u)", f->place->file, f->place->line);
+}
+
+/* For people: what changed in a function that is worse or improved. */
+static void add_finding(const struct detected_function *f, struct document *out)
+{
+	const struct detection_function *found = f->found;
+	double times = found->error / found->error_threshold;
+	struct buf text = BUF_INIT;
+
+	add_name(f, &text);
+	doc_heading(out, "%s%s%s", text.bytes, f->because_of ? "  perhaps by calling " : "", f->because_of ? f->because_of : "");
+	text.size = 0;
+	kind_text(&f->kind, "\n  also ", &text);
+	doc_line(out, "  %s%s", f->kind.improved ? "improved, " : "", text.bytes);
+	text.size = 0;
+	if (times > 1 && isfinite(times))
+		buf_format(&text, times < 100 ? ", %.3g times as far off as normal samples get" : ", %.0f times as far off as normal samples get", times);
+	doc_line(out, "  in %zu of %zu run%s%s; %.3g %% of what the version does%s", found->runs_anomalous, found->runs, text_plural(found->runs),
+		 text.size ? text.bytes : "", 100 * f->share, f->with_nested ? ", with what it calls" : "");
+	buf_release(&text);
+}
+
+/* For people, one line: the place to look at is the cause. */
+static void add_side_effect(const struct detected_function *f, bool first, struct document *out)
+{
+	struct buf name = BUF_INIT;
+
+	if (first)
+		doc_heading(out, "side effects: these do what they did, but find their data evicted");
+	add_name(f, &name);
+	doc_line(out, "  %s  of %s, in %zu of %zu run%s", name.bytes, f->side_effect_of, f->found->runs_anomalous, f->found->runs,
+		 text_plural(f->found->runs));
+	buf_release(&name);
+}
+
+static void add_function(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
+{
+	bool kind = f->anomalous || f->side_effect_of;
+
+	doc_set(out, "name", f->name);
+	doc_set(out, "symbol", f->symbol);
+	doc_set_empty(out, "file", f->place ? f->place->file : NULL);
+	doc_set(out, "line", f->place && f->place->line ? (double)f->place->line : (double)NAN);
+	doc_set_bool(out, "anomalous", f->anomalous);
+	doc_set_bool(out, "improved", f->kind.improved);
+	doc_set_bool(out, "small", f->kind.small);
+	doc_set_empty(out, "because_of", f->because_of);
+	doc_set_empty(out, "side_effect_of", f->side_effect_of);
+	doc_set(out, "score", f->found->score);
+	doc_set(out, "threshold", f->found->threshold);
+	doc_set(out, "runs_anomalous", f->found->runs_anomalous);
+	doc_set(out, "runs", f->found->runs);
+	doc_set(out, "samples", f->found->samples);
+	doc_set(out, "samples_anomalous", f->found->samples_anomalous);
+	doc_set(out, "error", f->found->error);
+	doc_set(out, "error_threshold", f->found->error_threshold);
+	doc_set(out, "excess", f->found->excess);
+	doc_set(out, "share", f->share);
+	doc_set_bool(out, "with_nested", f->with_nested);
+	doc_set(out, "kind", kind ? trouble_code(f->kind.trouble) : (const char *)NULL);
+	doc_list(out, "further_kinds");
+	for (size_t i = 0; i < f->kind.n_further && kind; i++)
+		doc_set(out, NULL, trouble_code(f->kind.further[i]));
+	doc_end(out);
+	add_counters(d, f, for_people, out);
+}
+
+static void add_functions(const struct detected *d, bool all, struct document *out)
+{
+	size_t changed = d->n_worse + d->n_improved, effects = changed + d->n_side_effects;
+
+	doc_list(out, "functions");
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+
+		doc_object(out, NULL);
+		if (i < changed ? !all && i >= FUNCTIONS_SHOWN : i >= effects || (!all && i >= changed + SIDE_EFFECTS_SHOWN))
+			doc_hide(out);
+		if (i < changed)
+			add_finding(f, out);
+		else if (f->side_effect_of)
+			add_side_effect(f, i == changed, out);
+		add_function(d, f, i < changed, out);
+		doc_end(out);
+	}
+	doc_end(out);
+	if (!all && changed > FUNCTIONS_SHOWN)
+		doc_line(out, "\n%zu more functions changed (--all shows them)", changed - FUNCTIONS_SHOWN);
+	if (!all && d->n_side_effects > SIDE_EFFECTS_SHOWN)
+		doc_line(out, "\n%zu more side effects (--all shows them)", d->n_side_effects - SIDE_EFFECTS_SHOWN);
+}
+
+/* ---- what was not judged, and what all rests on ---- */
+
+/* Those that do nearly nothing are counted for people, not named. */
+static bool skip_is_small(const struct detected_skip *s)
+{
+	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 || strcmp(s->code, observe_remark_code(OBSERVE_UNASKED)) == 0 ||
+	       strcmp(s->code, observe_remark_code(OBSERVE_NESTED)) == 0;
+}
+
+static void add_skipped(const struct detected *d, bool all, struct document *out)
+{
+	size_t shown = 0;
+
+	doc_list(out, "not_judged");
+	for (size_t i = 0; i < d->n_skipped; i++) {
+		const struct detected_skip *s = &d->skipped[i];
+
+		doc_object(out, NULL);
+		if (!all && (skip_is_small(s) || shown == SKIPPED_SHOWN))
+			doc_hide(out);
+		else if (shown++ == 0)
+			doc_heading(out, "not judged:");
+		if (isnan(s->share))
+			doc_line(out, "  %s: %s", s->name, s->text);
+		else
+			doc_line(out, "  %s: %s (%.3g %% of what the version does)", s->name, s->text, 100 * s->share);
+		doc_set(out, "name", s->name);
+		doc_set(out, "reason", s->code);
+		doc_set(out, "share", s->share);
+		doc_end(out);
+	}
+	doc_end(out);
+	if (shown < d->n_skipped)
+		doc_line(out, "%s%zu %sfunction%s not judged, mostly because they do too little or were not asked for (--all lists them)",
+			 shown ? "  " : "\n", d->n_skipped - shown, shown ? "more " : "", text_plural(d->n_skipped - shown));
+}
+
+static void add_training(const struct detected *d, struct document *out)
+{
+	const struct detector_about *about = d->about;
+	size_t runs = d->input->old ? d->input->old->n : 0;
+
+	doc_object(out, "training");
+	doc_set(out, "what", d->input->old ? d->input->old->what : d->input->model->what);
+	doc_set(out, "runs", about ? about->runs : runs);
+	doc_set(out, "sufficient", about ? doc_value_bool(about->sufficient) : DOC_NOTHING);
+	doc_set_empty(out, "topology", about ? about->topology : NULL);
+	doc_set(out, "clusters", about ? doc_value_size(about->clusters) : DOC_NOTHING);
+	if (about) {
+		doc_set(out, "samples", about->samples);
+		doc_set(out, "left_out", about->left_out);
+		doc_set(out, "runs_more", about->runs_more);
+	}
+	doc_set(out, "runs_needed", d->runs_needed ? doc_value_size(d->runs_needed) : DOC_NOTHING);
+	doc_end(out);
+}
+
+static void add_rates(const struct detected *d, struct document *out)
+{
+	doc_object(out, "false_positive_rate");
+	doc_set(out, "asked", d->rate_asked);
+	doc_set(out, "used", d->rate_used);
+	doc_set(out, "measured", d->about ? d->about->rate_measured : (double)NAN);
+	doc_end(out);
+	doc_object(out, "runs");
+	doc_set(out, "judged", d->detection.runs);
+	doc_set(out, "anomalous", d->detection.runs_anomalous);
+	doc_set(out, "small", d->detection.runs_small);
+	doc_set(out, "expected", d->n ? d->rate_used * (double)d->detection.runs : (double)NAN);
+	doc_end(out);
+}
+
+/* For people. */
+static void add_basis(const struct detected *d, struct document *out)
+{
+	const struct detector_about *about = d->about;
+	struct buf text = BUF_INIT;
+
+	buf_format(&text, "\n%zu of %zu run%s anomalous", d->detection.runs_anomalous, d->detection.runs, d->detection.runs == 1 ? " is" : "s are");
+	if (d->detection.runs_small)
+		buf_format(&text, ", %zu of them by less than the minimum effect", d->detection.runs_small);
+	buf_format(&text, "; by chance %.2g would be expected (rate %.3g a run", d->rate_used * (double)d->detection.runs, d->rate_used);
+	if (about)
+		buf_format(&text, ", %.3g measured on normal runs", about->rate_measured);
+	doc_line(out, "%s)", text.bytes);
+	if (about)
+		doc_line(out, "normal: %zu runs, %zu samples, %s%s%zu cluster%s of functions; %s counters", about->runs, about->samples,
+			 about->topology, *about->topology ? ", " : "", about->clusters, text_plural(about->clusters),
+			 samples_back_end_name(d->back_end));
+	buf_release(&text);
+}
+
+void detect_add(const struct detected *d, bool all, struct document *out)
+{
+	add_answer(d, out);
+	doc_set(out, "decision", decision_text(d->decision));
+	add_reasons(d, out);
+	doc_set(out, "what", d->input->new->what);
+	doc_set(out, "backend", samples_back_end_name(d->back_end));
+	doc_list(out, "samples");
+	if (d->input->old)
+		add_side(d->input->old, out);
+	add_side(d->input->new, out);
+	doc_end(out);
+	add_functions(d, all, out);
+	add_skipped(d, all, out);
+	add_training(d, out);
+	add_rates(d, out);
+	if (d->n)
+		add_basis(d, out);
+}
