@@ -1,5 +1,5 @@
-/* Reads JSON objects whose members are all required, without a check after each: the first error is kept, after it nothing is read any more,
- * and every function returns the lowest value that it may, "", false or NULL. */
+/* Reads JSON objects whose members are all required, without a check after each: the first error is kept, after it nothing is read any
+ * more, and every function returns the lowest value that it may, "", false or NULL. */
 #ifndef BASE_JSON_READER_H
 #define BASE_JSON_READER_H
 
@@ -20,8 +20,10 @@ double json_reader_number(struct json_reader *r, const cJSON *object, const char
 size_t json_reader_size(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high); /* a whole number */
 bool json_reader_bool(struct json_reader *r, const cJSON *object, const char *key);
 const cJSON *json_reader_object(struct json_reader *r, const cJSON *object, const char *key);
-const cJSON *json_reader_array(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high); /* by number of elements */
-double *json_reader_numbers(struct json_reader *r, const cJSON *object, const char *key, double low, double high, size_t n); /* [n], free() it */
+const cJSON *json_reader_array(struct json_reader *r, const cJSON *object, const char *key, size_t low,
+			       size_t high); /* by number of elements */
+double *json_reader_numbers(struct json_reader *r, const cJSON *object, const char *key, double low, double high,
+			    size_t n); /* [n], free() it */
 /* The same from an array that is at hand, into out[n]. */
 void json_reader_fill(struct json_reader *r, const cJSON *array, const char *key, double low, double high, size_t n, double *out);
 

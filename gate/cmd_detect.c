@@ -50,7 +50,8 @@ enum assay_status cmd_detect_scorer(const char *text, void *to, struct assay_err
 	const struct scorer_kind *found = scorer_named(text);
 
 	memcpy(to, &found, sizeof(found));
-	return found ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis", text);
+	return found ? ASSAY_OK
+		     : assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis", text);
 }
 
 size_t cmd_detect_threads(void)
@@ -63,7 +64,7 @@ size_t cmd_detect_threads(void)
 /* ---- options ---- */
 
 struct arguments {
-	const char *words[2]; /* OLD and NEW; with --model-file NEW alone */
+	const char *words[2];  /* OLD and NEW; with --model-file NEW alone */
 	double rate, t, least; /* below 0: not given */
 	int64_t seed, threads;
 	const char *model, *threshold, *clusters;
@@ -91,9 +92,11 @@ static const struct cli_option options[] = {
 	CLI_FLAG("single-sample", struct arguments, single_sample, "Call a run anomalous for one anomalous sample"),
 	CLI_NAMES("functions", "NAME,...", struct arguments, functions, "Only these functions"),
 	CLI_REAL("least", "FRACTION", struct arguments, least, 0, 1, "Leave out functions with less of all the work (default: 0.005)"),
-	CLI_TEXT("changes", "FILE", struct arguments, changes, "The answer of 'assay changes --format json': only changed functions, with file and line"),
+	CLI_TEXT("changes", "FILE", struct arguments, changes,
+		 "The answer of 'assay changes --format json': only changed functions, with file and line"),
 	CLI_TEXT("old-build", "FILE", struct arguments, old_build, "With --new-build: find the changed functions"),
-	CLI_TEXT("new-build", "FILE", struct arguments, new_build, "The program or library with debug information: file and line of functions"),
+	CLI_TEXT("new-build", "FILE", struct arguments, new_build,
+		 "The program or library with debug information: file and line of functions"),
 	CLI_TEXT("model-file", "FILE", struct arguments, model_file, "What 'assay model train' has kept, instead of OLD"),
 	CLI_FLAG("run", struct arguments, run, "First run APP@OLD and APP@NEW on the machines, as 'assay run --probe' does"),
 	CLI_TEXT("type", "NAME", struct arguments, type, "Only stored samples of machines of this hardware type"),
@@ -119,7 +122,8 @@ static enum assay_status choose_model(struct arguments *a, struct assay_error *e
 	scorer = scorer_named(a->model);
 	a->detect.comparison = comparison_named(a->model);
 	if (!scorer && !a->detect.comparison)
-		return assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis, mann-whitney", a->model);
+		return assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis, mann-whitney",
+				  a->model);
 	if (scorer)
 		a->detect.detector.scorer = scorer;
 	return ASSAY_OK;
@@ -139,7 +143,8 @@ static enum assay_status choose_threshold(struct arguments *a, struct assay_erro
 		d->rule = &detector_fixed;
 		d->scaling = &detector_range;
 	} else {
-		return assay_fail(err, ASSAY_E_USAGE, "--threshold must be held-out, deviation or a number above 0 and up to 1, not '%s'", a->threshold);
+		return assay_fail(err, ASSAY_E_USAGE, "--threshold must be held-out, deviation or a number above 0 and up to 1, not '%s'",
+				  a->threshold);
 	}
 	return ASSAY_OK;
 }
@@ -155,8 +160,8 @@ static enum assay_status choose_clusters(struct arguments *a, struct assay_error
 	else if (text_int64(a->clusters, &n) && n >= 1 && n <= RECORD_FUNCTIONS_MAX)
 		a->detect.detector.clusters = (size_t)n;
 	else
-		return assay_fail(err, ASSAY_E_USAGE, "--clusters must be 'each' or a whole number from 1 to %d, not '%s'", RECORD_FUNCTIONS_MAX,
-				  a->clusters);
+		return assay_fail(err, ASSAY_E_USAGE, "--clusters must be 'each' or a whole number from 1 to %d, not '%s'",
+				  RECORD_FUNCTIONS_MAX, a->clusters);
 	return ASSAY_OK;
 }
 
@@ -185,14 +190,15 @@ static enum assay_status choose(struct arguments *a, struct assay_error *err)
 static enum assay_status detect_check(void *arguments, struct assay_error *err)
 {
 	struct arguments *a = arguments;
-	bool learning = a->rate >= 0 || a->model || a->paper || a->threshold || a->t >= 0 || a->clusters || a->single_sample || a->seed >= 0 ||
-			a->least >= 0;
+	bool learning = a->rate >= 0 || a->model || a->paper || a->threshold || a->t >= 0 || a->clusters || a->single_sample ||
+			a->seed >= 0 || a->least >= 0;
 
 	if (a->model_file && learning)
 		return assay_fail(err, ASSAY_E_USAGE, "--model-file brings all choices along: leave out those of learning");
 	if (a->model_file ? !a->words[0] || a->words[1] : !a->words[1])
-		return assay_fail(err, ASSAY_E_USAGE, a->model_file ? "with --model-file there is one word: NEW"
-								   : "OLD and NEW are needed: directories of samples, or APP@VERSION");
+		return assay_fail(err, ASSAY_E_USAGE,
+				  a->model_file ? "with --model-file there is one word: NEW"
+						: "OLD and NEW are needed: directories of samples, or APP@VERSION");
 	if (a->run && (a->model_file || !version_is_selector(a->words[0]) || !version_is_selector(a->words[1])))
 		return assay_fail(err, ASSAY_E_USAGE, "--run takes APP@OLD and APP@NEW");
 	if (a->old_build && !a->new_build)
@@ -233,7 +239,8 @@ static enum assay_status launch_both(const char *old, const char *new, struct as
 	if (!st)
 		st = run_selector(new, &applications[1], &versions[1], err);
 	if (!st && (!versions[0] || !versions[1] || strcmp(applications[0], applications[1]) != 0))
-		st = assay_fail(err, ASSAY_E_USAGE, "--run takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'", old, new);
+		st = assay_fail(err, ASSAY_E_USAGE, "--run takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'", old,
+				new);
 	if (!st)
 		st = launch(applications[0], versions, err);
 	for (int i = 0; i < 2; i++) {
@@ -290,7 +297,9 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	struct model_file model = { .detector = NULL };
 	struct places places = { .items = NULL };
 	struct detected detected = { .input = NULL };
-	struct detect_input input = { .new = &new, .places = &places, .old = a->model_file ? NULL : &old, .model = a->model_file ? &model : NULL };
+	struct detect_input input = {
+		.new = &new, .places = &places, .old = a->model_file ? NULL : &old, .model = a->model_file ? &model : NULL
+	};
 	enum assay_status st = a->run ? launch_both(a->words[0], a->words[1], err) : ASSAY_OK;
 
 	(void)none;
@@ -317,11 +326,15 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 const struct command detect_command = {
 	.name = "detect",
 	.summary = "find functions that changed behaviour, and why",
-	.about = "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which counters, and what "
-		 "kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of the program ('assay "
-		 "probe' and 'assay emulate run' write them), or APP@VERSION of the laboratory ('assay run --probe' keeps samples). With --model-file "
+	.about = "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which counters, "
+		 "and what "
+		 "kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of the "
+		 "program ('assay "
+		 "probe' and 'assay emulate run' write them), or APP@VERSION of the laboratory ('assay run --probe' keeps samples). With "
+		 "--model-file "
 		 "there is no OLD.\n\n"
-		 "Models (--model): autoencoder (the default), paper (the same as published), som, mahalanobis, mann-whitney (no model: means of runs "
+		 "Models (--model): autoencoder (the default), paper (the same as published), som, mahalanobis, mann-whitney (no model: "
+		 "means of runs "
 		 "compared). --paper takes all published choices together; other options change single ones of them.",
 	.examples = "  mkdir old new\n"
 		    "  for i in $(seq 20); do assay emulate run -o old/$i -- ./old-build 4; done\n"
@@ -330,8 +343,9 @@ const struct command detect_command = {
 		    "  assay detect old new --format json | jq '.functions[] | select(.anomalous)'\n"
 		    "  assay detect myapp@1.0 myapp@1.1 --run\n"
 		    "  assay detect --model-file 1.0.model new\n",
-	.exit_status = "0 nothing is anomalous, or only for the better; 3 something is; 4 inconclusive: too few normal runs; 6 nothing measured; 1 "
-		       "failure, 2 usage.",
+	.exit_status =
+	    "0 nothing is anomalous, or only for the better; 3 something is; 4 inconclusive: too few normal runs; 6 nothing measured; 1 "
+	    "failure, 2 usage.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

@@ -39,12 +39,13 @@ static void add_model(const struct model_file *m, struct document *d)
 	doc_set(d, "assay_model", MODEL_FILE_VERSION);
 	doc_set(d, "what", m->what);
 	doc_set(d, "trained", m->trained);
-	doc_line(d, "%-14s%s on %zu runs, %zu samples of %zu functions%s", "trained", m->trained, learned->runs, learned->samples, learned->functions,
-		 learned->sufficient ? "" : "; more runs would still change it");
+	doc_line(d, "%-14s%s on %zu runs, %zu samples of %zu functions%s", "trained", m->trained, learned->runs, learned->samples,
+		 learned->functions, learned->sufficient ? "" : "; more runs would still change it");
 	doc_line(d, "%-14s%s%s%s, %zu cluster%s of functions, seed %llu", "model", m->options.scorer->name, *learned->topology ? " " : "",
 		 learned->topology, learned->clusters, text_plural(learned->clusters), (unsigned long long)m->options.seed);
 	doc_line(d, "%-14s%.3g a run asked for, %.3g measured on normal runs", "rate", m->options.rate, learned->rate_measured);
-	doc_line(d, "%-14s%s%s%s", "back end", samples_back_end_name(m->back_end), *m->hardware_type ? ", hardware type " : "", m->hardware_type);
+	doc_line(d, "%-14s%s%s%s", "back end", samples_back_end_name(m->back_end), *m->hardware_type ? ", hardware type " : "",
+		 m->hardware_type);
 	doc_set(d, "backend", samples_back_end_name(m->back_end));
 	doc_set(d, "hardware_type", m->hardware_type);
 	add_names("counters", "counters", m->counters, m->n_counters, d);
@@ -88,7 +89,8 @@ static const struct cli_option train_options[] = {
 	CLI_OPTION(TEXT, "output", "FILE", struct train_arguments, output, "Where to keep it", .letter = 'o'),
 	CLI_REAL("rate", "RATE", struct train_arguments, rate, CMD_DETECT_RATE_LEAST, CMD_DETECT_RATE_MOST,
 		 "Accept this rate of false positives per run (default: 0.05)"),
-	CLI_PARSED("model", "NAME", struct train_arguments, scorer, cmd_detect_scorer, "What learns: autoencoder (the default), paper, som, mahalanobis"),
+	CLI_PARSED("model", "NAME", struct train_arguments, scorer, cmd_detect_scorer,
+		   "What learns: autoencoder (the default), paper, som, mahalanobis"),
 	CLI_INTEGER("seed", "N", struct train_arguments, seed, 0, CMD_DETECT_SEED_MAX, "Seed of everything random (default: 1)"),
 	CLI_TEXT("type", "NAME", struct train_arguments, type, "Only stored samples of machines of this hardware type"),
 	CLI_END,
@@ -141,7 +143,8 @@ static enum assay_status learn(const struct train_arguments *a, struct model_fil
 	if (!st)
 		st = detector_fit(&observed.observations, &options, &detector, err);
 	if (!st)
-		model_file_make(&side, &observed, &observing, &options, &like, &detector, text_from_ms(clock_real_ms() / 1000 * 1000, now), out);
+		model_file_make(&side, &observed, &observing, &options, &like, &detector, text_from_ms(clock_real_ms() / 1000 * 1000, now),
+				out);
 	like_inputs_release(&like);
 	observed_release(&observed);
 	side_release(&side);
@@ -162,8 +165,9 @@ static enum assay_status model_train_run(struct lab *none, void *arguments, stru
 		st = model_file_write(&model, path, err);
 	if (!st) {
 		if (cli_for_people())
-			cli_remark("what is normal for %zu function%s, from %zu runs, is in '%s'", detector_about(model.detector)->functions,
-				   text_plural(detector_about(model.detector)->functions), detector_about(model.detector)->runs, path);
+			cli_remark("what is normal for %zu function%s, from %zu runs, is in '%s'",
+				   detector_about(model.detector)->functions, text_plural(detector_about(model.detector)->functions),
+				   detector_about(model.detector)->runs, path);
 		else
 			add_model(&model, d);
 		doc_set(d, "file", path);
@@ -176,7 +180,8 @@ static enum assay_status model_train_run(struct lab *none, void *arguments, stru
 const struct command model_train_command = {
 	.name = "model train",
 	.summary = "learn from samples what is normal, and keep it",
-	.about = "Learns from samples what is normal, and keeps that: for 'assay detect --model-file'. The samples are a directory, or APP@VERSION of the "
+	.about = "Learns from samples what is normal, and keeps that: for 'assay detect --model-file'. The samples are a directory, or "
+		 "APP@VERSION of the "
 		 "laboratory. Without -o the file is .assay/models/APP@VERSION.model of the laboratory.",
 	.examples = "  assay model train samples/1.0 -o 1.0.model\n"
 		    "  assay detect --model-file 1.0.model samples/1.1\n",

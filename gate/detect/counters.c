@@ -7,13 +7,13 @@
 ROWS_FUNCTION(trouble_code, enum trouble, TROUBLE_ROWS, ROWS_CODE)
 ROWS_FUNCTION(trouble_text, enum trouble, TROUBLE_ROWS, ROWS_TEXT)
 
-#define STEPS        "per 1000 accesses and blocks"
+#define STEPS	     "per 1000 accesses and blocks"
 #define INSTRUCTIONS "per 1000 instructions"
-#define CALL         "per call"
+#define CALL	     "per call"
 
 /* By name. Costs are orders of magnitude on servers of the last ten years: a line from another core about 70 ns, from memory 80, from the
- * third level 15, from the second 4 (Molka and others, ICPP 2015, on Haswell-EP: 50 to 110, 96, 18, 5), a walk of page tables 20 and, where the tables
- * are not in caches, more, a mispredicted branch 15 to 20 cycles (Fog's tables), a system call 300. */
+ * third level 15, from the second 4 (Molka and others, ICPP 2015, on Haswell-EP: 50 to 110, 96, 18, 5), a walk of page tables 20 and, where
+ * the tables are not in caches, more, a mispredicted branch 15 to 20 cycles (Fog's tables), a system call 300. */
 static const struct {
 	const char *name;
 	struct counter_about about;

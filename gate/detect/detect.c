@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define WHY_ENUM(constant, code, text) constant,
+#define WHY_ENUM(constant, code, text)	constant,
 #define SKIP_CODE(constant, code, text) code,
 #define SKIP_TEXT(constant, code, text) text,
 enum detect_why { DETECT_SKIP_ROWS(WHY_ENUM) };
@@ -94,7 +94,7 @@ static void detected_skip_one_sided(struct detected *d)
 
 		if (aside)
 			detected_skip(d, new->functions[f], observe_remark_code(aside->why), observe_remark_text(aside->why),
-			     new->share[f]);
+				      new->share[f]);
 		else if (!observed_has(old, new->functions[f]))
 			detected_skip_why(d, new->functions[f], DETECT_ONLY_NEW, new->share[f]);
 	}
@@ -114,7 +114,7 @@ static void detected_find_skipped(struct detected *d)
 {
 	for (size_t i = 0; i < d->seen.n_aside; i++)
 		detected_skip(d, d->seen.aside[i].function, observe_remark_code(d->seen.aside[i].why),
-		     observe_remark_text(d->seen.aside[i].why), (double)NAN);
+			      observe_remark_text(d->seen.aside[i].why), (double)NAN);
 	if (d->input->model)
 		return;
 	detected_skip_one_sided(d);
@@ -175,14 +175,18 @@ static void detected_at_like_inputs(const struct detect_options *options, struct
 	if (text.size)
 		detected_add_reason(d, "like_inputs", "%s", text.bytes);
 	if (numbers && numbers != theirs && (in->old || like->n))
-		detected_add_reason(d, "inputs_differ", "the inputs of the two versions do not have equally many numbers, or not in all runs: what follows their size was %s",
-		           in->old ? "compared as it is" : "not judged");
+		detected_add_reason(
+		    d, "inputs_differ",
+		    "the inputs of the two versions do not have equally many numbers, or not in all runs: what follows their size was %s",
+		    in->old ? "compared as it is" : "not judged");
 	else if (!common && !d->like.n)
-		detected_add_reason(d, "inputs_differ", "no input of the one version is an input of the other (where inputs have no names, the arguments are "
-		           "compared, which may name the build): what follows the input was compared as it is");
+		detected_add_reason(d, "inputs_differ",
+				    "no input of the one version is an input of the other (where inputs have no names, the arguments are "
+				    "compared, which may name the build): what follows the input was compared as it is");
 	if (d->runs_unlike)
-		detected_add_reason(d, "inputs_unlike", "%zu run%s had inputs unlike those of normal runs: what follows the input was not judged there",
-		           d->runs_unlike, text_plural(d->runs_unlike));
+		detected_add_reason(d, "inputs_unlike",
+				    "%zu run%s had inputs unlike those of normal runs: what follows the input was not judged there",
+				    d->runs_unlike, text_plural(d->runs_unlike));
 	buf_release(&text);
 }
 
@@ -204,8 +208,7 @@ static double detect_rate(const struct detect_options *options, size_t runs)
 {
 	double smallest = 1 / (double)(runs + 1);
 
-	if (options->comparison || !options->detector.rule->holds_out ||
-	    runs >= detector_runs_needed(options->detector.rate))
+	if (options->comparison || !options->detector.rule->holds_out || runs >= detector_runs_needed(options->detector.rate))
 		return options->detector.rate;
 	while (detector_runs_needed(smallest) > runs)
 		smallest = nextafter(smallest, 1);
@@ -370,7 +373,7 @@ static void detected_explain_functions(struct detected *d)
 
 		kind_text(&f->kind, "; also ", &kind);
 		detected_add_reason(d, f->kind.improved ? "improved" : "anomalous", "%s: %s, in %zu of %zu runs", f->name, kind.bytes,
-		           f->found->runs_anomalous, f->found->runs);
+				    f->found->runs_anomalous, f->found->runs);
 		buf_release(&kind);
 	}
 	for (size_t i = d->n_worse + d->n_improved; i < d->n_worse + d->n_improved + d->n_side_effects; i++)
@@ -379,25 +382,26 @@ static void detected_explain_functions(struct detected *d)
 		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
 	if (d->n_small)
 		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect", d->n_small,
-		           text_plural(d->n_small));
+				    text_plural(d->n_small));
 	if (d->n && !d->n_worse && !d->n_improved && !d->n_small)
 		detected_add_reason(d, "nothing_anomalous", "%zu function%s behave%s as before in %zu run%s", d->n, text_plural(d->n),
-		           d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
+				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
 
 static void detected_explain(struct detected *d)
 {
 	detected_explain_functions(d);
 	if (d->about && !d->about->sufficient && d->about->runs_more)
-		detected_add_reason(d, "training_insufficient", "the baseline has not converged: collect about %zu more run%s of the old version",
-		           d->about->runs_more, text_plural(d->about->runs_more));
+		detected_add_reason(d, "training_insufficient",
+				    "the baseline has not converged: collect about %zu more run%s of the old version", d->about->runs_more,
+				    text_plural(d->about->runs_more));
 }
 
 static void detected_explain_too_few(struct detected *d, size_t runs)
 {
 	detected_add_reason(d, "too_few_runs", "%zu normal run%s cannot support a false positive rate of %g: it takes %zu, %zu more%s",
-	           runs, text_plural(runs), d->rate_asked, d->runs_needed, d->runs_needed - runs,
-	           runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest rate that they support");
+			    runs, text_plural(runs), d->rate_asked, d->runs_needed, d->runs_needed - runs,
+			    runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest rate that they support");
 }
 
 static enum assay_status detect_check_input(const struct detect_input *in, struct assay_error *err)
@@ -407,7 +411,7 @@ static enum assay_status detect_check_input(const struct detect_input *in, struc
 }
 
 enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
-                         struct assay_error *err)
+			 struct assay_error *err)
 {
 	struct detected d = { .input = input, .back_end = input->new->back_end, .decision = DECISION_INCONCLUSIVE };
 	enum assay_status st = detect_check_input(input, err);

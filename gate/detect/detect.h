@@ -1,5 +1,5 @@
-/* What is not normal in the samples of a version, compared with those of another, or by a kept model: functions with their kinds of trouble,
- * what was not judged and why, one decision. */
+/* What is not normal in the samples of a version, compared with those of another, or by a kept model: functions with their kinds of
+ * trouble, what was not judged and why, one decision. */
 #ifndef GATE_DETECT_DETECT_H
 #define GATE_DETECT_DETECT_H
 
@@ -28,28 +28,28 @@ struct detect_input {
 };
 
 /* Constant, code, for people: why a function was not judged. Beside these the reasons of gate/detect/observe.h. */
-#define DETECT_SKIP_ROWS(X)                                                                          \
-	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                          \
-	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                          \
+#define DETECT_SKIP_ROWS(X)                                                                                                                \
+	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                                                                \
+	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                                                                \
 	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it, or it did next to nothing in them")
 
 struct detected_skip {
-	char *name;       /* as people write it */
+	char *name; /* as people write it */
 	const char *code, *text;
-	double share;     /* of what the new version did; NaN: not known */
+	double share; /* of what the new version did; NaN: not known */
 };
 
 /* A function that was judged. */
 struct detected_function {
 	const struct detection_function *found;
-	char *name;                /* as people write it */
+	char *name; /* as people write it */
 	const char *symbol;
-	const struct place *place; /* NULL: not known */
-	bool anomalous;            /* as found, not negligible, not a side effect */
-	struct kind kind;          /* of those that were found anomalous */
+	const struct place *place;  /* NULL: not known */
+	bool anomalous;		    /* as found, not negligible, not a side effect */
+	struct kind kind;	    /* of those that were found anomalous */
 	const char *side_effect_of; /* name of another function in this list, which is the cause; NULL */
-	const char *because_of;    /* with_nested: another function in this list, with the same trouble, that it probably calls; NULL */
-	double share;              /* of what the new version did itself: work, or time */
+	const char *because_of;	    /* with_nested: another function in this list, with the same trouble, that it probably calls; NULL */
+	double share;		    /* of what the new version did itself: work, or time */
 	bool with_nested;
 };
 
@@ -63,23 +63,25 @@ struct detected {
 	enum decision decision;
 	struct detect_reason *reasons; /* [n_reasons] */
 	size_t n_reasons;
-	double rate_asked, rate_used;  /* the latter is larger where there are too few normal runs */
-	size_t runs_needed;            /* for the rate that was asked for */
-	struct observed normal, seen;  /* `normal` is zeroed with a model; values at the typical input where that is known (like_inputs.h) */
-	struct like_inputs like;       /* zeroed with a model */
-	size_t runs_unlike;            /* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
-	struct detector *detector;     /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
+	double rate_asked, rate_used; /* the latter is larger where there are too few normal runs */
+	size_t runs_needed;	      /* for the rate that was asked for */
+	struct observed normal, seen; /* `normal` is zeroed with a model; values at the typical input where that is known (like_inputs.h) */
+	struct like_inputs like;      /* zeroed with a model */
+	size_t runs_unlike; /* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
+	struct detector *detector;	    /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
 	const struct detector_about *about; /* NULL: there is no detector */
 	struct detection detection;
-	struct detected_function *functions; /* [n], what is worse first, by what it costs; then improved ones, side effects, the others by name */
+	struct detected_function
+	    *functions; /* [n], what is worse first, by what it costs; then improved ones, side effects, the others by name */
 	size_t n, n_worse, n_improved, n_side_effects, n_small;
 	struct detected_skip *skipped; /* [n_skipped] by share, then name */
 	size_t n_skipped;
 };
 
-/* *out is overwritten; detected_release() it, before the input. ASSAY_E_USAGE: they cannot be compared (back ends, counters, hardware types), with the
- * first difference. Too few runs are no error, but an inconclusive decision. */
-enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out, struct assay_error *err);
+/* *out is overwritten; detected_release() it, before the input. ASSAY_E_USAGE: they cannot be compared (back ends, counters, hardware
+ * types), with the first difference. Too few runs are no error, but an inconclusive decision. */
+enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
+			 struct assay_error *err);
 void detected_release(struct detected *detected); /* accepts zeroed */
 
 /* Adds the answer: for people one screen, `all`: with all functions; its members for programs. */

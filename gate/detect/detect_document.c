@@ -133,9 +133,11 @@ static void add_finding(const struct detected_function *f, struct document *out)
 	doc_line(out, "  %s%s", f->kind.improved ? "improved, " : "", text.bytes);
 	text.size = 0;
 	if (times > 1 && isfinite(times))
-		buf_format(&text, times < 100 ? ", %.3g times as far off as normal samples get" : ", %.0f times as far off as normal samples get", times);
-	doc_line(out, "  in %zu of %zu run%s%s; %.3g %% of what the version does%s", found->runs_anomalous, found->runs, text_plural(found->runs),
-		 text.size ? text.bytes : "", 100 * f->share, f->with_nested ? ", with what it calls" : "");
+		buf_format(&text,
+			   times < 100 ? ", %.3g times as far off as normal samples get" : ", %.0f times as far off as normal samples get",
+			   times);
+	doc_line(out, "  in %zu of %zu run%s%s; %.3g %% of what the version does%s", found->runs_anomalous, found->runs,
+		 text_plural(found->runs), text.size ? text.bytes : "", 100 * f->share, f->with_nested ? ", with what it calls" : "");
 	buf_release(&text);
 }
 
@@ -214,8 +216,8 @@ static void add_functions(const struct detected *d, bool all, struct document *o
 /* Those that do nearly nothing are counted for people, not named. */
 static bool skip_is_small(const struct detected_skip *s)
 {
-	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 || strcmp(s->code, observe_remark_code(OBSERVE_UNASKED)) == 0 ||
-	       strcmp(s->code, observe_remark_code(OBSERVE_NESTED)) == 0;
+	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 ||
+	       strcmp(s->code, observe_remark_code(OBSERVE_UNASKED)) == 0 || strcmp(s->code, observe_remark_code(OBSERVE_NESTED)) == 0;
 }
 
 static void add_skipped(const struct detected *d, bool all, struct document *out)
@@ -287,7 +289,8 @@ static void add_basis(const struct detected *d, struct document *out)
 	const struct detector_about *about = d->about;
 	struct buf text = BUF_INIT;
 
-	buf_format(&text, "\n%zu of %zu run%s anomalous", d->detection.runs_anomalous, d->detection.runs, d->detection.runs == 1 ? " is" : "s are");
+	buf_format(&text, "\n%zu of %zu run%s anomalous", d->detection.runs_anomalous, d->detection.runs,
+		   d->detection.runs == 1 ? " is" : "s are");
 	if (d->detection.runs_small)
 		buf_format(&text, ", %zu of them by less than the minimum effect", d->detection.runs_small);
 	buf_format(&text, "; by chance %.2g would be expected (rate %.3g a run", d->rate_used * (double)d->detection.runs, d->rate_used);

@@ -41,7 +41,8 @@ static void stored_samples_of(struct lab *lab, const struct run_set *set, struct
 	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->all, &ignored))
 		*out = (struct stored_samples){ .files = NULL };
 	out->n = out->all;
-	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n, &ignored); /* whoever looks at them meets the same fault, and says it */
+	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n,
+				     &ignored); /* whoever looks at them meets the same fault, and says it */
 }
 
 static size_t files_of_type(const struct stored_samples *s, const char *type)
@@ -87,7 +88,7 @@ static const char *choose_type(const struct stored_samples sides[2], size_t *typ
 }
 
 static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], const char *type, bool with_places,
-                              struct function_evidence *e, struct assay_error *err)
+						struct function_evidence *e, struct assay_error *err)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
 	enum assay_status st = ASSAY_OK;
@@ -117,7 +118,8 @@ static char *all_others(const struct run_set *const sets[2], const struct stored
 	for (int i = 0; i < 2; i++)
 		if (!stored[i].n)
 			buf_format(&text, "%s%s@%s", i && !stored[0].n ? " and " : "", sets[i]->application, sets[i]->version);
-	buf_format(&text, " are of another build than the results ('assay run %.*s --probe", (int)(input ? name - input - 1 : name), file->application);
+	buf_format(&text, " are of another build than the results ('assay run %.*s --probe", (int)(input ? name - input - 1 : name),
+		   file->application);
 	if (strcmp(sets[0]->application, sets[1]->application) == 0)
 		buf_format(&text, " --versions %s,%s", sets[0]->version, sets[1]->version);
 	buf_text(&text, "' makes new ones)");
@@ -125,7 +127,7 @@ static char *all_others(const struct run_set *const sets[2], const struct stored
 }
 
 void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
-                          struct function_evidence *out)
+			  struct function_evidence *out)
 {
 	const struct run_set *const sets[2] = { baseline, candidate };
 	struct stored_samples stored[2];
@@ -193,7 +195,8 @@ static void add_side_effects(const struct detected *d, struct document *out)
 	struct buf text = BUF_INIT;
 
 	for (size_t i = first; i < first + d->n_side_effects && i < first + SHOWN; i++)
-		buf_format(&text, "%s%s of %s", i > first ? "; " : "  side effects: ", d->functions[i].name, d->functions[i].side_effect_of);
+		buf_format(&text, "%s%s of %s", i > first ? "; " : "  side effects: ", d->functions[i].name,
+			   d->functions[i].side_effect_of);
 	if (d->n_side_effects > SHOWN)
 		buf_format(&text, "; and %zu more", d->n_side_effects - SHOWN);
 	if (text.size)
@@ -219,7 +222,8 @@ static void add_heading(const struct function_evidence *e, struct document *out)
 				  : mem_string("");
 
 	doc_heading(out, "Functions, by %zu and %zu runs%s with %s counters%s", e->sides[0].n, e->sides[1].n, type,
-		    samples_back_end_name(e->detected.back_end), e->detected.rate_used > e->detected.rate_asked ? " (too few to be sure)" : "");
+		    samples_back_end_name(e->detected.back_end),
+		    e->detected.rate_used > e->detected.rate_asked ? " (too few to be sure)" : "");
 	free(type);
 }
 

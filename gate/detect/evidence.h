@@ -1,5 +1,5 @@
-/* What stored samples of two versions add to the decision of the gate: they explain a change, or show what is anomalous besides; they never change the
- * decision. */
+/* What stored samples of two versions add to the decision of the gate: they explain a change, or show what is anomalous besides; they never
+ * change the decision. */
 #ifndef GATE_DETECT_EVIDENCE_H
 #define GATE_DETECT_EVIDENCE_H
 
@@ -8,17 +8,18 @@
 #include "runs/running/run.h"
 
 struct function_evidence {
-	bool there;        /* `detected` holds something */
-	char *missing;     /* there are samples, but nothing could be concluded, and why; NULL otherwise */
-	size_t types;      /* hardware types of which both have samples; the one with most is looked at. 0: what counted does not depend on the machine */
+	bool there;    /* `detected` holds something */
+	char *missing; /* there are samples, but nothing could be concluded, and why; NULL otherwise */
+	size_t types;  /* hardware types of which both have samples; the one with most is looked at. 0: what counted does not depend on the
+			  machine */
 	struct side sides[2];
 	struct places places;
 	struct detect_input input; /* of the others */
 	struct detected detected;
 };
 
-/* Of the two versions' stored samples. with_places: looks for the candidate's build, for files and lines of functions. *out is overwritten and must not be
- * moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
+/* Of the two versions' stored samples. with_places: looks for the candidate's build, for files and lines of functions. *out is overwritten
+ * and must not be moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
 void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
 			  struct function_evidence *out);
 void function_evidence_release(struct function_evidence *evidence); /* accepts zeroed */

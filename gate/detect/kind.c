@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_PART  .02 /* of a function's errors: a column with less, and no votes, says nothing */
-#define LEAST_OTHER .05 /* relative difference that matters to nobody */
+#define LEAST_PART    .02 /* of a function's errors: a column with less, and no votes, says nothing */
+#define LEAST_OTHER   .05 /* relative difference that matters to nobody */
 #define LEAST_AGAINST .05 /* of the cost of what became less: what became more by less is no trouble */
 
 /* What brings other events with it: a line that another core has changed is a miss, too; of new misses those on other nodes are
@@ -97,7 +97,7 @@ static double median_of(const struct observations *seen, size_t function, size_t
 }
 
 static void changes_find(enum record_back_end back_end, const struct observations *seen, const struct detection_function *f,
-                         struct change *changes)
+			 struct change *changes)
 {
 	double work_normal = 0, work_now = 0;
 	size_t p = seen->values.cols;
@@ -156,7 +156,8 @@ static size_t next_further(const struct change *changes, size_t p, const struct 
 	for (size_t c = 0; c < p; c++) {
 		double part = cost_of(&changes[c]) / lead;
 
-		if (part < KIND_FURTHER_PART || part <= most || changes[c].about.role == COUNTER_EFFECT || is_named(kind, changes[c].about.trouble))
+		if (part < KIND_FURTHER_PART || part <= most || changes[c].about.role == COUNTER_EFFECT ||
+		    is_named(kind, changes[c].about.trouble))
 			continue;
 		most = part;
 		next = c;

@@ -12,15 +12,15 @@
 #define KIND_FURTHER_PART .03 /* of what the leading counter's events cost, at least: costs are orders of magnitude */
 
 struct kind {
-	enum trouble trouble; /* of an improvement: which trouble became less */
+	enum trouble trouble;			/* of an improvement: which trouble became less */
 	enum trouble further[KIND_FURTHER_MAX]; /* [n_further], each once, by cost; they moved as the leading one did */
 	size_t n_further;
-	bool improved;        /* something became less, and nothing more that is not small beside it */
-	bool small;           /* over all its samples no counter moved by what matters to anybody, however certain it is that they moved */
-	size_t column;        /* that decided, of the observations; SIZE_MAX: none */
-	double more_ns;       /* what a call costs more by the counters' table, about: orders of magnitude; below 0: less */
-	double misses_ns;     /* what a call's further misses in caches and TLB cost, whatever they follow from */
-	bool only_misses;     /* these alone are more; its own work and events are as before: another function may be the cause */
+	bool improved;	  /* something became less, and nothing more that is not small beside it */
+	bool small;	  /* over all its samples no counter moved by what matters to anybody, however certain it is that they moved */
+	size_t column;	  /* that decided, of the observations; SIZE_MAX: none */
+	double more_ns;	  /* what a call costs more by the counters' table, about: orders of magnitude; below 0: less */
+	double misses_ns; /* what a call's further misses in caches and TLB cost, whatever they follow from */
+	bool only_misses; /* these alone are more; its own work and events are as before: another function may be the cause */
 };
 
 /* seen: what was judged. Of a function without anomalous samples: unknown. O(samples + columns^2). */

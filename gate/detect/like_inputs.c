@@ -10,12 +10,12 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX  40   /* of more normal runs some are left out together */
-#define BETWEEN	   " \t,=:"
-#define TOLERANCE   .05     /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
+#define FOLDS_MAX   40 /* of more normal runs some are left out together */
+#define BETWEEN	    " \t,=:"
+#define TOLERANCE   .05	    /* as detector_defaults has it: below, differences count by themselves, above by their ratio */
 #define INPUTS_MAX  1000000 /* of a model that is read */
 #define COLUMNS_MAX 1000000
-#define LARGEST     1e6 /* of logarithms and slopes: far beyond all that occur */
+#define LARGEST	    1e6 /* of logarithms and slopes: far beyond all that occur */
 
 /* ---- inputs of runs ---- */
 
@@ -65,8 +65,8 @@ size_t input_numbers(const struct side *side)
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
-/* The name that the manifest gives an input, or the arguments, which may name the build. As a digest: arguments may hold secrets, and models are
- * passed on. */
+/* The name that the manifest gives an input, or the arguments, which may name the build. As a digest: arguments may hold secrets, and
+ * models are passed on. */
 static char *run_digest(const struct side_run *run)
 {
 	const char *text = *run->input ? run->input : run->n_files ? run_arguments(run) : "";
@@ -106,7 +106,8 @@ static struct expect_inputs like_expect_inputs(const struct like_inputs *like, c
 
 	*input = mem_new(side->n + 1, sizeof((*input)[0]));
 	for (size_t r = 0; r < side->n; r++) {
-		char *text = run_digest(&side->runs[r]), **found = bsearch(&text, like->inputs, like->n_inputs, sizeof(text), compare_texts);
+		char *text = run_digest(&side->runs[r]),
+		     **found = bsearch(&text, like->inputs, like->n_inputs, sizeof(text), compare_texts);
 
 		(*input)[r] = found ? (size_t)(found - like->inputs) : SIZE_MAX;
 		free(text);
@@ -221,7 +222,9 @@ static void cell_left_out(const struct expect_inputs *inputs, const double *y, c
 			double should = 0;
 
 			if (use[r] && !others[r])
-				out[r] = expect_of(&expect, inputs, r, &should) ? typical - should : expect.by == EXPECT_BY_NOTHING ? 0 : (double)NAN;
+				out[r] = expect_of(&expect, inputs, r, &should) ? typical - should
+					 : expect.by == EXPECT_BY_NOTHING	? 0
+										: (double)NAN;
 		}
 		expect_release(&expect);
 	}
@@ -246,7 +249,8 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 		size_t run = o->run[c->rows[i]];
 
 		if (use[run] && isnan(by[run]))
-			drop[c->rows[i]] = drop[c->rows[i]] || column.expect.by != EXPECT_BY_NOTHING; /* a new run of it is not judged either */
+			drop[c->rows[i]] =
+			    drop[c->rows[i]] || column.expect.by != EXPECT_BY_NOTHING; /* a new run of it is not judged either */
 		else if (use[run] && fabs(by[run]) > 0)
 			cell_move(c, i, by[run]);
 	}
@@ -289,8 +293,12 @@ static void by_function_release(struct by_function *b)
 
 static struct cell cell_of(struct observed *o, const struct by_function *by, size_t function, size_t column, double stretch)
 {
-	return (struct cell){ .observed = o, .function = function, .column = column, .stretch = stretch,
-		              .rows = by->rows + by->first[function], .n = by->first[function + 1] - by->first[function] };
+	return (struct cell){ .observed = o,
+			      .function = function,
+			      .column = column,
+			      .stretch = stretch,
+			      .rows = by->rows + by->first[function],
+			      .n = by->first[function + 1] - by->first[function] };
 }
 
 bool input_common(const struct side *a, const struct side *b)
@@ -460,7 +468,8 @@ static cJSON *column_json(const struct like_column *c)
 	if (c->expect.by == EXPECT_BY_INPUT) {
 		list = cJSON_AddArrayToObject(object, "by_input");
 		for (size_t i = 0; i < c->expect.inputs; i++)
-			cJSON_AddItemToArray(list, isnan(c->expect.median[i]) ? cJSON_CreateNull() : cJSON_CreateNumber(c->expect.median[i]));
+			cJSON_AddItemToArray(list,
+					     isnan(c->expect.median[i]) ? cJSON_CreateNull() : cJSON_CreateNumber(c->expect.median[i]));
 		return object;
 	}
 	cJSON_AddNumberToObject(object, "intercept", c->expect.intercept);

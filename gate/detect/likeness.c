@@ -128,7 +128,7 @@ static void likeness_find_group(const struct contributions *c, enum decision dec
 
 /* member[space->n] of the group. */
 static void likeness_find_members(const struct stressor_rates *rates, const struct counter_likeness_space *space, struct likeness *l,
-                         bool *member)
+				  bool *member)
 {
 	for (size_t i = 0; i < space->n && l->group; i++) {
 		for (size_t k = 0; k < l->group->n; k++)
@@ -144,16 +144,13 @@ static void likeness_find_members(const struct stressor_rates *rates, const stru
 /* ---- functions ---- */
 
 static void likeness_compare_one(const struct stressor_rates *rates, const struct counter_likeness_space *space, const bool *member,
-                        const struct detected *d, const struct detected_function *found, struct likeness *l)
+				 const struct detected *d, const struct detected_function *found, struct likeness *l)
 {
-	double *log_rates = mem_new(rates->log_rates.cols, sizeof(*log_rates)),
-	       *similarity = mem_new(space->n, sizeof(*similarity));
+	double *log_rates = mem_new(rates->log_rates.cols, sizeof(*log_rates)), *similarity = mem_new(space->n, sizeof(*similarity));
 	struct likeness_function *f = &l->functions[l->n++];
 	size_t most = 0;
 
-	*f = (struct likeness_function){ .name = found->name,
-		                         .most_similarity = (double)NAN,
-		                         .group = { (double)NAN, (double)NAN, 0 } };
+	*f = (struct likeness_function){ .name = found->name, .most_similarity = (double)NAN, .group = { (double)NAN, (double)NAN, 0 } };
 	f->missing = likeness_added_rates(d, found->symbol, l->improved, rates->unit, log_rates);
 	if (!f->missing) {
 		counter_likeness_similarities(space, log_rates, similarity);
@@ -175,13 +172,12 @@ static void likeness_judge(struct likeness *l)
 	for (size_t i = 0; i < l->n; i++)
 		compared += !l->functions[i].missing;
 	for (size_t i = 0; i < l->n; i++)
-		l->functions[i].matches = l->group && !l->functions[i].missing &&
-		                          l->functions[i].group.similarity >= LIKENESS_LEAST &&
-		                          stats_round((double)compared * l->functions[i].group.p) <= LIKENESS_LEVEL;
+		l->functions[i].matches = l->group && !l->functions[i].missing && l->functions[i].group.similarity >= LIKENESS_LEAST &&
+					  stats_round((double)compared * l->functions[i].group.p) <= LIKENESS_LEVEL;
 }
 
 void likeness_compare(const struct stressor_rates *rates, enum decision decision, const struct contributions *contributions,
-                      const struct function_evidence *evidence, struct likeness *out)
+		      const struct function_evidence *evidence, struct likeness *out)
 {
 	const struct detected *d = &evidence->detected;
 	struct likeness l = { .improved = decision == DECISION_IMPROVED, .fingerprints = rates->fingerprints };
@@ -198,12 +194,12 @@ void likeness_compare(const struct stressor_rates *rates, enum decision decision
 		l.counters[l.n_counters++] = d->seen.columns[space.column[k]];
 	member = mem_new(space.n, sizeof(*member));
 	if (space.p < COUNTER_LIKENESS_COUNTERS_MIN) {
-		l.missing = mem_format(
-		    "functions and stressors have %zu counter%s in common that differ%s between stressors, and it takes %d",
-		    space.p, space.p == 1 ? "" : "s", space.p == 1 ? "s" : "", COUNTER_LIKENESS_COUNTERS_MIN);
+		l.missing =
+		    mem_format("functions and stressors have %zu counter%s in common that differ%s between stressors, and it takes %d",
+			       space.p, space.p == 1 ? "" : "s", space.p == 1 ? "s" : "", COUNTER_LIKENESS_COUNTERS_MIN);
 	} else if (space.n < COUNTER_LIKENESS_STRESSORS_MIN) {
-		l.missing = mem_format("only %zu stressor%s counter signatures, and it takes %d", space.n,
-		                       space.n == 1 ? " has" : "s have", COUNTER_LIKENESS_STRESSORS_MIN);
+		l.missing = mem_format("only %zu stressor%s counter signatures, and it takes %d", space.n, space.n == 1 ? " has" : "s have",
+				       COUNTER_LIKENESS_STRESSORS_MIN);
 	} else {
 		likeness_find_group(contributions, decision, &l);
 		likeness_find_members(rates, &space, &l, member);
@@ -216,14 +212,14 @@ void likeness_compare(const struct stressor_rates *rates, enum decision decision
 	*out = l;
 }
 
-void likeness_of(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict,
-                 const struct contributions *contributions, const struct function_evidence *functions, struct likeness *out)
+void likeness_of(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict, const struct contributions *contributions,
+		 const struct function_evidence *functions, struct likeness *out)
 {
 	const struct detected *d = &functions->detected;
 	struct stressor_rates_query query = { .counters = (const char *const *)d->seen.columns,
-		                              .n_counters = d->seen.observations.values.cols,
-		                              .back_end = d->back_end,
-		                              .kind = verdict_kind(verdict) };
+					      .n_counters = d->seen.observations.values.cols,
+					      .back_end = d->back_end,
+					      .kind = verdict_kind(verdict) };
 	struct stressor_rates rates = { .missing = NULL };
 	struct assay_error err;
 	size_t first;

@@ -39,8 +39,8 @@ static char **texts_copy(const char *const *texts, size_t n)
 }
 
 void model_file_make(const struct side *side, const struct observed *observed, const struct observe_options *observe,
-                     const struct detector_options *options, struct like_inputs *like, struct detector **detector,
-                     const char *trained, struct model_file *out)
+		     const struct detector_options *options, struct like_inputs *like, struct detector **detector, const char *trained,
+		     struct model_file *out)
 {
 	struct model_file model = {
 		.what = mem_string(side->what),
@@ -184,8 +184,8 @@ static void read_all(struct json_reader *r, const cJSON *root, struct model_file
 	const cJSON *detector, *like = NULL;
 
 	if (!r->st && version > MODEL_FILE_VERSION)
-		r->st = assay_fail(r->err, ASSAY_E_VERSION, "%s: this model is of format %zu, this program knows up to %d", r->name, version,
-				   MODEL_FILE_VERSION);
+		r->st = assay_fail(r->err, ASSAY_E_VERSION, "%s: this model is of format %zu, this program knows up to %d", r->name,
+				   version, MODEL_FILE_VERSION);
 	m->what = mem_string(json_reader_text(r, root, "what"));
 	m->trained = mem_string(json_reader_text(r, root, "trained"));
 	m->hardware_type = mem_string(json_reader_text(r, root, "hardware_type"));
@@ -247,7 +247,7 @@ enum assay_status model_file_read(const char *path, struct model_file *out, stru
 enum assay_status model_file_check(const struct model_file *model, const struct side *side, struct assay_error *err)
 {
 	struct side_traits mine = { model->what, model->hardware_type, model->back_end, (const char *const *)model->counters,
-		                    model->n_counters };
+				    model->n_counters };
 	struct side_traits theirs = { side->what, side->hardware_type, side->back_end, NULL, 0 };
 	size_t n, kept = 0;
 	enum assay_status st;

@@ -5,24 +5,24 @@
 #include "gate/detect/like_inputs.h"
 #include "gate/detect/side.h"
 
-#define MODEL_FILE_VERSION 2 /* 1 compared nothing at like inputs */
+#define MODEL_FILE_VERSION	2 /* 1 compared nothing at like inputs */
 #define MODEL_FILE_COUNTERS_MAX 4096
 
 struct model_file {
-	char *what;           /* "sqlite@1.2", "samples/old" */
-	char *trained;        /* "2026-11-20T15:00:00Z" */
+	char *what;    /* "sqlite@1.2", "samples/old" */
+	char *trained; /* "2026-11-20T15:00:00Z" */
 	enum record_back_end back_end;
-	char *hardware_type;  /* "" when not known */
-	char **counters;      /* [n_counters] of the detector's columns, by name */
+	char *hardware_type; /* "" when not known */
+	char **counters;     /* [n_counters] of the detector's columns, by name */
 	size_t n_counters;
-	char **inclusive;     /* [n_inclusive] functions that were taken with nested calls, by name */
+	char **inclusive; /* [n_inclusive] functions that were taken with nested calls, by name */
 	size_t n_inclusive;
-	char **active_names;          /* [n_active] functions that did at least least_share of all, by name; none in models without others */
+	char **active_names; /* [n_active] functions that did at least least_share of all, by name; none in models without others */
 	size_t n_active;
-	struct observe_options observe; /* how samples were put together; no pointers */
-	char digest[DIGEST_HEX_BYTES];  /* of the samples */
+	struct observe_options observe;	 /* how samples were put together; no pointers */
+	char digest[DIGEST_HEX_BYTES];	 /* of the samples */
 	struct detector_options options; /* scorer, rate, seed... it was fitted with */
-	struct like_inputs like; /* with which what is judged is brought to the typical input */
+	struct like_inputs like;	 /* with which what is judged is brought to the typical input */
 	struct detector *detector;
 };
 

@@ -115,17 +115,20 @@ static void observe_names_of_estimated(const struct side *side, struct observe_n
 /* ---- how much each does ---- */
 
 struct observe_share {
-	double alone, nested; /* without and with nested calls, of all that the side did: work and contention by what they cost, or time where there is no work */
+	double alone, nested; /* without and with nested calls, of all that the side did: work and contention by what they cost, or time
+				 where there is no work */
 };
-/* About how long work takes, and waiting for lines that other threads have changed (counters.h), so that little work with much contention is not little;
- * 0 for all else: what a thread misses, allocates and asks the system for once, at its beginning, would count in short runs. costs[n_counters]. */
+/* About how long work takes, and waiting for lines that other threads have changed (counters.h), so that little work with much contention
+ * is not little; 0 for all else: what a thread misses, allocates and asks the system for once, at its beginning, would count in short runs.
+ * costs[n_counters]. */
 static double *shares_costs(const struct samples *s)
 {
 	double *costs = mem_new(s->n_counters, sizeof(double));
 
 	for (size_t c = 0; c < s->n_counters; c++) {
 		struct counter_about about = counter_about(s->back_end, s->counters[c]);
-		bool shares = about.trouble == TROUBLE_FALSE_SHARING || about.trouble == TROUBLE_TRUE_SHARING || about.trouble == TROUBLE_SHARING;
+		bool shares =
+		    about.trouble == TROUBLE_FALSE_SHARING || about.trouble == TROUBLE_TRUE_SHARING || about.trouble == TROUBLE_SHARING;
 
 		costs[c] = about.role == COUNTER_WORK || shares ? about.cost_ns : 0;
 	}
@@ -201,7 +204,7 @@ struct observing {
 	const struct observe_options *options;
 	struct observe_names names, inclusive, only, active_names;
 	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
-	struct observed *out;            /* its columns, remarks and counts are filled in */
+	struct observed *out;		 /* its columns, remarks and counts are filled in */
 	size_t n_columns;
 	struct pool_rows *cells; /* [names.n] of one run */
 };
@@ -359,7 +362,8 @@ static void observing_find_small(struct observing *w)
 		w->small[i] = OBSERVE_REMARKS;
 		if (w->options->only && observe_names_find(&w->only, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_UNASKED;
-		else if (here[i].alone < least && there[i].alone < least && observe_names_find(&w->active_names, w->names.items[i]) == SIZE_MAX)
+		else if (here[i].alone < least && there[i].alone < least &&
+			 observe_names_find(&w->active_names, w->names.items[i]) == SIZE_MAX)
 			w->small[i] = OBSERVE_LITTLE_WORK;
 		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
 			w->small[i] = OBSERVE_NESTED;
@@ -389,8 +393,8 @@ static void observing_begin(struct observing *w)
 
 static enum observe_remark_kind observed_why_none(const struct observed *o, size_t function)
 {
-	static const enum observe_remark_kind order[] = { OBSERVE_UNASKED, OBSERVE_LITTLE_WORK, OBSERVE_NESTED, OBSERVE_OVERFLOW,
-		                                          OBSERVE_APART, OBSERVE_UNLIKE };
+	static const enum observe_remark_kind order[] = { OBSERVE_UNASKED,  OBSERVE_LITTLE_WORK, OBSERVE_NESTED,
+							  OBSERVE_OVERFLOW, OBSERVE_APART,	 OBSERVE_UNLIKE };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		if (o->remarks[order[i]][function])
@@ -435,7 +439,7 @@ static void observed_put_aside(struct observed *o, const bool *keep, enum observ
 		number[f] = keep[f] ? kept : SIZE_MAX;
 		if (!keep[f]) {
 			o->aside[o->n_aside++] =
-			        (struct observed_aside){ o->functions[f], why < OBSERVE_REMARKS ? why : observed_why_none(o, f) };
+			    (struct observed_aside){ o->functions[f], why < OBSERVE_REMARKS ? why : observed_why_none(o, f) };
 			continue;
 		}
 		o->functions[kept] = o->functions[f];
@@ -505,8 +509,7 @@ static void observing_end(struct observing *w)
 	o->observations.min_relevant_delta = o->min_relevant_delta;
 }
 
-enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out,
-                          struct assay_error *err)
+enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err)
 {
 	struct observed observed = { .function = NULL };
 	struct observing w = { .side = side, .options = options, .out = &observed };
@@ -522,7 +525,7 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	observing_end(&w);
 	if (!st && !observed.observations.values.rows)
 		st = assay_fail(err, ASSAY_E_NODATA, "%s: %s has a usable sample", side->what,
-		                options->only ? "none of the functions that changed or were asked for" : "no function");
+				options->only ? "none of the functions that changed or were asked for" : "no function");
 	if (!st) {
 		*out = observed;
 		observed = (struct observed){ .function = NULL };

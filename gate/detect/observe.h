@@ -7,18 +7,21 @@
 #include "model/anomaly/detector.h"
 
 struct observe_options {
-	double least_work;   /* samples with less work (accesses and blocks, or instructions) are pooled until they have as much (100) */
-	double least_ns;     /* the same where there is no work to count (10000) */
-	size_t samples_max;  /* of a function and run; beyond, a seeded choice (0: no limit) */
+	double least_work;  /* samples with less work (accesses and blocks, or instructions) are pooled until they have as much (100) */
+	double least_ns;    /* the same where there is no work to count (10000) */
+	size_t samples_max; /* of a function and run; beyond, a seeded choice (0: no limit) */
 	uint64_t seed;
-	double least_share;  /* functions with less of all that was done (work and contention by what they cost, or time), here and in `other`, are put aside (.005) */
-	bool per_thread;     /* divide by the threads alive at the end of an invocation, as published: which is chance, where threads end together */
-	const struct side *other;     /* with which this one will be compared, or NULL: what is taken with nested calls there, is here, too */
+	double least_share; /* functions with less of all that was done (work and contention by what they cost, or time), here and in
+			       `other`, are put aside (.005) */
+	bool per_thread;    /* divide by the threads alive at the end of an invocation, as published: which is chance, where threads end
+			       together */
+	const struct side *other; /* with which this one will be compared, or NULL: what is taken with nested calls there, is here, too */
 	const char *const *inclusive; /* [n_inclusive] names that are in any case */
 	size_t n_inclusive;
-	const char *const *only;      /* [n_only] names that are looked at; NULL: all */
+	const char *const *only; /* [n_only] names that are looked at; NULL: all */
 	size_t n_only;
-	const char *const *active_names;      /* [n_active] names that do enough in what these are compared with, where that is not here (a kept model) */
+	const char *const
+	    *active_names; /* [n_active] names that do enough in what these are compared with, where that is not here (a kept model) */
 	size_t n_active;
 };
 #define OBSERVE_LEARNED .01 /* of least_share is enough to be learned: what does little in all normal runs may do much in a new one */
@@ -26,15 +29,15 @@ extern const struct observe_options observe_defaults;
 #define OBSERVE_OWN_PART .1 /* of a function's work has to be its own, where what nested calls took is an estimate */
 
 /* Constant, code, for people: why something is left out, or is less exact. */
-#define OBSERVE_REMARK_ROWS(X)                                                                                                          \
-	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                           \
-	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                   \
-	X(OBSERVE_LITTLE_WORK, "little_work", "its part of all work is too small to matter")                                                   \
-	X(OBSERVE_NESTED, "nested_only", "what it does itself is too little to be told from what it calls")                             \
-	X(OBSERVE_APART, "runs_do_not_align", "its counters took several executions that do not align")                                 \
-	X(OBSERVE_NOT_COUNTED, "not_counted", "some of its counters were never counted")                                                \
-	X(OBSERVE_OVERFLOW, "overflow", "a counter overflowed")                                                                         \
-	X(OBSERVE_UNLIKE, "unlike_input", "its runs had inputs unlike those of the normal runs")                                        \
+#define OBSERVE_REMARK_ROWS(X)                                                                                                             \
+	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                              \
+	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                      \
+	X(OBSERVE_LITTLE_WORK, "little_work", "its part of all work is too small to matter")                                               \
+	X(OBSERVE_NESTED, "nested_only", "what it does itself is too little to be told from what it calls")                                \
+	X(OBSERVE_APART, "runs_do_not_align", "its counters took several executions that do not align")                                    \
+	X(OBSERVE_NOT_COUNTED, "not_counted", "some of its counters were never counted")                                                   \
+	X(OBSERVE_OVERFLOW, "overflow", "a counter overflowed")                                                                            \
+	X(OBSERVE_UNLIKE, "unlike_input", "its runs had inputs unlike those of the normal runs")                                           \
 	X(OBSERVE_SAME_NAME, "same_name", "several functions have this name and are taken together")
 
 enum observe_remark_kind { OBSERVE_REMARK_ROWS(ROWS_ENUM) OBSERVE_REMARKS };
@@ -44,18 +47,18 @@ const char *observe_remark_text(enum observe_remark_kind kind);
 struct observed {
 	struct observations observations; /* points into what follows; functions by name, runs as in the side */
 	size_t *function, *run;
-	double *weight, *min_relevant_delta, *ns;   /* ns [n]: mean duration of a call of the sample without nested ones, for weighing functions by time; of
-					   * emulated ones its accesses and blocks instead */
-	bool *per_call;                   /* [columns] a mean over calls, not over work: it may follow what the program is asked to do */
-	char **functions, **columns;      /* those that have samples here; names without the suffixes of compilers (".constprop.0") */
-	size_t n_pooled, n_left_out;      /* samples that were put together; that could not be used */
+	double *weight, *min_relevant_delta, *ns; /* ns [n]: mean duration of a call of the sample without nested ones, for weighing
+						   * functions by time; of emulated ones its accesses and blocks instead */
+	bool *per_call;			  /* [columns] a mean over calls, not over work: it may follow what the program is asked to do */
+	char **functions, **columns;	  /* those that have samples here; names without the suffixes of compilers (".constprop.0") */
+	size_t n_pooled, n_left_out;	  /* samples that were put together; that could not be used */
 	size_t *remarks[OBSERVE_REMARKS]; /* [functions]: how many samples each is true of; 0: not true */
 	struct observed_aside {
 		char *function;
 		enum observe_remark_kind why;
-	} *aside;                         /* [n_aside] functions of which nothing is left, by name */
+	} * aside; /* [n_aside] functions of which nothing is left, by name */
 	size_t n_aside;
-	double *share;                    /* [functions] of all that this side did, without nested calls: work and contention by what they cost, or time */
+	double *share; /* [functions] of all that this side did, without nested calls: work and contention by what they cost, or time */
 };
 
 /* Vectors are without nested selected functions, unless what those took is an estimate in any sample of the function: then they are with

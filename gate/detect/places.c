@@ -32,8 +32,9 @@ static int by_symbol(const void *a, const void *b)
 static void places_add(struct places *places, const char *symbol, const char *file, unsigned line, unsigned last_line, bool changed)
 {
 	places->items = mem_grow(places->items, places->n, &places->capacity, sizeof(places->items[0]));
-	places->items[places->n++] = (struct place){ mem_bytes(symbol, functions_stem(symbol)), file ? mem_string(file) : NULL,
-		                                     line, last_line, changed, NULL, NULL };
+	places->items[places->n++] = (struct place){
+		mem_bytes(symbol, functions_stem(symbol)), file ? mem_string(file) : NULL, line, last_line, changed, NULL, NULL
+	};
 }
 
 static void places_sort(struct places *places)
@@ -198,8 +199,7 @@ enum assay_status places_read(const char *path, struct places *out, struct assay
 const struct place *places_find(const struct places *places, const char *symbol)
 {
 	struct place key = { .symbol = mem_bytes(symbol, functions_stem(symbol)) };
-	const struct place *found =
-	        places->n ? bsearch(&key, places->items, places->n, sizeof(places->items[0]), by_symbol) : NULL;
+	const struct place *found = places->n ? bsearch(&key, places->items, places->n, sizeof(places->items[0]), by_symbol) : NULL;
 
 	free(key.symbol);
 	return found;
@@ -221,8 +221,9 @@ size_t places_changed(const struct places *places, const char ***out)
 
 static bool is_source(const char *path)
 {
-	static const char *const suffixes[] = { ".c",   ".h",   ".cc", ".hh", ".cpp", ".hpp", ".cxx",
-		                                ".hxx", ".inc", ".rs", ".go", ".f90", ".S" };
+	static const char *const suffixes[] = {
+		".c", ".h", ".cc", ".hh", ".cpp", ".hpp", ".cxx", ".hxx", ".inc", ".rs", ".go", ".f90", ".S"
+	};
 	const char *dot = strrchr(path, '.');
 	bool known = false;
 

@@ -10,18 +10,19 @@
 #include <stddef.h>
 
 struct place {
-	char *symbol; /* without what compilers put behind it; sorted by it */
-	char *file;   /* NULL: not known */
-	unsigned line; /* 0: not known */
+	char *symbol;	    /* without what compilers put behind it; sorted by it */
+	char *file;	    /* NULL: not known */
+	unsigned line;	    /* 0: not known */
 	unsigned last_line; /* the last that has code of it; 0: not known */
-	bool changed; /* to be looked at: it is in both builds and differs, or was brought in */
-	const char *repository, *commit; /* of the places: the file is one of this commit's, and need not be checked out. NULL: a path of this machine */
+	bool changed;	    /* to be looked at: it is in both builds and differs, or was brought in */
+	const char *repository,
+	    *commit; /* of the places: the file is one of this commit's, and need not be checked out. NULL: a path of this machine */
 };
 
 struct places {
 	struct place *items; /* [n] */
 	size_t n, capacity;
-	bool know_change;    /* then those that are not there, or not changed, did not change */
+	bool know_change;	   /* then those that are not there, or not changed, did not change */
 	char *repository, *commit; /* NULL: not of git */
 };
 
@@ -31,13 +32,13 @@ void places_of_build(const struct build *build, struct places *out); /* files an
 /* ASSAY_E_FORMAT when it is not what `assay changes --format json` writes. */
 enum assay_status places_read(const char *path, struct places *out, struct assay_error *err);
 enum assay_status places_parse(const char *name, const char *text, size_t n, struct places *out, struct assay_error *err);
-/* Of the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built again if it is gone. Files and
- * lines alone; none are found, without an error, where there is no such program or no debug information. */
+/* Of the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built again if it is gone.
+ * Files and lines alone; none are found, without an error, where there is no such program or no debug information. */
 void places_of_version(const char *laboratory, const char *selector, struct places *out);
 void places_release(struct places *places); /* accepts zeroed */
 
-/* The text of the place's file: as it was committed, or from this machine if it looks like a source and belongs to who reads it, or to the system. False: it
- * cannot be had. Appends to *text. */
+/* The text of the place's file: as it was committed, or from this machine if it looks like a source and belongs to who reads it, or to the
+ * system. False: it cannot be had. Appends to *text. */
 bool place_text(const struct place *place, struct buf *text);
 
 /* NULL: not there. */

@@ -63,8 +63,7 @@ static size_t lists_of(const struct samples **files, size_t n)
 }
 
 /* The k-th process of each execution is the same one. */
-enum assay_status sources_of(const struct side *side, const struct side_run *run, struct source **out, size_t *n,
-                             struct assay_error *err)
+enum assay_status sources_of(const struct side *side, const struct side_run *run, struct source **out, size_t *n, struct assay_error *err)
 {
 	const struct samples **files = mem_new(run->n_files, sizeof(files[0]));
 	struct source *sources = NULL;
@@ -76,13 +75,13 @@ enum assay_status sources_of(const struct side *side, const struct side_run *run
 	lists = lists_of(files, run->n_files);
 	if (lists == SIZE_MAX) {
 		st = assay_fail(err, ASSAY_E_USAGE,
-		                "%s: the counters of '%s' took several executions, which did not have equally many processes",
-		                side->what, run->name);
+				"%s: the counters of '%s' took several executions, which did not have equally many processes", side->what,
+				run->name);
 		goto out;
 	}
 	if (lists > SAMPLES_RUNS_MAX) {
-		st = assay_fail(err, ASSAY_E_LIMIT, "%s: the counters of '%s' took more than %d executions", side->what,
-		                run->name, SAMPLES_RUNS_MAX);
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s: the counters of '%s' took more than %d executions", side->what, run->name,
+				SAMPLES_RUNS_MAX);
 		goto out;
 	}
 	processes = lists ? run->n_files / lists : 0;
@@ -177,8 +176,8 @@ static double source_work(const struct samples *file, size_t i, bool alone)
 	return work;
 }
 
-/* vector[source_columns()], NaN where it overflowed; as samples_vector() has it, or not divided by threads. Returns the work, NaN when there is no
- * counter of it; *overflow is set, never cleared. */
+/* vector[source_columns()], NaN where it overflowed; as samples_vector() has it, or not divided by threads. Returns the work, NaN when
+ * there is no counter of it; *overflow is set, never cleared. */
 static double source_vector(const struct source_rows *rows, size_t i, bool alone, bool per_thread, double *vector, bool *overflow)
 {
 	const struct source *source = rows->source;
@@ -188,8 +187,7 @@ static double source_vector(const struct source_rows *rows, size_t i, bool alone
 	else
 		samples_vector(source->files[0], source_item(rows, i, 0), alone, vector);
 	for (size_t c = 0; c < source_columns(source); c++) {
-		size_t run = source->n > 1 ? source->join.columns[c].run : 0,
-		       counter = source->n > 1 ? source->join.columns[c].counter : c;
+		size_t run = source->n > 1 ? source->join.columns[c].run : 0, counter = source->n > 1 ? source->join.columns[c].counter : c;
 		const struct samples *file = source->files[run];
 		size_t at = source_item(rows, i, run);
 
@@ -244,8 +242,7 @@ static void pool_merge(struct pool *into, const struct pool *from, size_t column
 	into->samples += from->samples;
 }
 
-static void pool_take(struct pool *pool, const struct pool_shape *shape, const struct sample *sample, const double *vector,
-                      double work)
+static void pool_take(struct pool *pool, const struct pool_shape *shape, const struct sample *sample, const double *vector, double work)
 {
 	double weight = sample->weight ? sample->weight : 1, ns = shape->alone ? sample->alone_ns : sample->ns;
 

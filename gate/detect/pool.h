@@ -16,9 +16,9 @@ struct source {
 /* A function of a source and its invocations, by thread and ordinal. */
 struct source_rows {
 	const struct source *source;
-	size_t function;             /* of the file, or of the join */
+	size_t function; /* of the file, or of the join */
 	size_t n;
-	const struct sample *first;  /* of the first file: its items, when there is no join */
+	const struct sample *first; /* of the first file: its items, when there is no join */
 };
 
 enum assay_status sources_of(const struct side *side, const struct side_run *run, struct source **out, size_t *n, struct assay_error *err);
@@ -46,7 +46,7 @@ struct pool_rows {
 };
 
 struct pool_shape {
-	const size_t *from;  /* [columns] index into the source's vectors, SIZE_MAX: time */
+	const size_t *from;   /* [columns] index into the source's vectors, SIZE_MAX: time */
 	const bool *per_call; /* [columns] work itself, or time: a mean over calls; else over work */
 	size_t columns;
 	bool alone, per_thread;

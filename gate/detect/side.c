@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define SUFFIX      ".samples"
+#define SUFFIX	    ".samples"
 #define TYPES_SHOWN 5
 
 void side_release(struct side *side)
@@ -39,8 +39,7 @@ void side_release(struct side *side)
 void side_add_run(struct side *side, const char *name, const char *input, const char *machine)
 {
 	side->runs = mem_resize(side->runs, side->n + 1, sizeof(side->runs[0]));
-	side->runs[side->n++] =
-	        (struct side_run){ .name = mem_string(name), .input = mem_string(input), .machine = mem_string(machine) };
+	side->runs[side->n++] = (struct side_run){ .name = mem_string(name), .input = mem_string(input), .machine = mem_string(machine) };
 }
 
 /* The digest of all is that of what was there and of the new one. */
@@ -134,9 +133,9 @@ static enum assay_status side_check_counters(const struct side *side, struct ass
 		n = side_counters(&side->runs[r], &other);
 		only = only_one_has(first, n_first, other, n, &in_first);
 		if (only)
-			st = assay_fail(err, ASSAY_E_USAGE,
-			                "%s: runs with other counters cannot be compared: %s is in '%s' and not in '%s'",
-			                side->what, only, side->runs[in_first ? 0 : r].name, side->runs[in_first ? r : 0].name);
+			st =
+			    assay_fail(err, ASSAY_E_USAGE, "%s: runs with other counters cannot be compared: %s is in '%s' and not in '%s'",
+				       side->what, only, side->runs[in_first ? 0 : r].name, side->runs[in_first ? r : 0].name);
 		free(other);
 	}
 	free(first);
@@ -149,25 +148,23 @@ enum assay_status side_compare_traits(const struct side_traits *a, const struct 
 	bool in_a = false;
 
 	if (a->back_end != b->back_end)
-		return assay_fail(err, ASSAY_E_USAGE, "samples of different back ends are never compared: '%s' is %s, '%s' is %s",
-		                  a->what, samples_back_end_name(a->back_end), b->what, samples_back_end_name(b->back_end));
-	if (a->back_end != RECORD_EMULATED && *a->hardware_type && *b->hardware_type &&
-	    strcmp(a->hardware_type, b->hardware_type) != 0)
+		return assay_fail(err, ASSAY_E_USAGE, "samples of different back ends are never compared: '%s' is %s, '%s' is %s", a->what,
+				  samples_back_end_name(a->back_end), b->what, samples_back_end_name(b->back_end));
+	if (a->back_end != RECORD_EMULATED && *a->hardware_type && *b->hardware_type && strcmp(a->hardware_type, b->hardware_type) != 0)
 		return assay_fail(err, ASSAY_E_USAGE,
-		                  "samples of different hardware types are never compared: '%s' is of '%s', '%s' of '%s'",
-		                  a->what, a->hardware_type, b->what, b->hardware_type);
+				  "samples of different hardware types are never compared: '%s' is of '%s', '%s' of '%s'", a->what,
+				  a->hardware_type, b->what, b->hardware_type);
 	only = only_one_has(a->counters, a->n_counters, b->counters, b->n_counters, &in_a);
 	if (only)
-		return assay_fail(err, ASSAY_E_USAGE,
-		                  "samples with other counters cannot be compared: %s is in '%s' and not in '%s'", only,
-		                  in_a ? a->what : b->what, in_a ? b->what : a->what);
+		return assay_fail(err, ASSAY_E_USAGE, "samples with other counters cannot be compared: %s is in '%s' and not in '%s'", only,
+				  in_a ? a->what : b->what, in_a ? b->what : a->what);
 	return ASSAY_OK;
 }
 
 enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err)
 {
 	struct side_traits traits[2] = { { a->what, a->hardware_type, a->back_end, NULL, 0 },
-		                         { b->what, b->hardware_type, b->back_end, NULL, 0 } };
+					 { b->what, b->hardware_type, b->back_end, NULL, 0 } };
 	const char **counters[2];
 	enum assay_status st;
 
@@ -194,16 +191,15 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 				side->back_end = s->back_end;
 			}
 			if (s->back_end != side->back_end)
-				return assay_fail(
-				        err, ASSAY_E_USAGE,
-				        "%s: samples of different back ends are never mixed: '%s' is %s, '%s' is %s",
-				        side->what, first->name, samples_back_end_name(side->back_end), side->runs[r].name,
-				        samples_back_end_name(s->back_end));
+				return assay_fail(err, ASSAY_E_USAGE,
+						  "%s: samples of different back ends are never mixed: '%s' is %s, '%s' is %s", side->what,
+						  first->name, samples_back_end_name(side->back_end), side->runs[r].name,
+						  samples_back_end_name(s->back_end));
 		}
 	}
 	if (!first)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no files of samples (RUN/FILE" SUFFIX " or FILE" SUFFIX ")",
-		                  side->what);
+				  side->what);
 	return side_check_counters(side, err);
 }
 
@@ -258,8 +254,7 @@ static enum assay_status side_add_path(struct side *side, const char *path, size
 }
 
 /* A run that is a directory; one without samples is not a run. */
-static enum assay_status side_add_directory(struct side *side, const char *path, const char *name, size_t *files,
-                                       struct assay_error *err)
+static enum assay_status side_add_directory(struct side *side, const char *path, const char *name, size_t *files, struct assay_error *err)
 {
 	struct dirent **entries = NULL;
 	bool begun = false;
@@ -282,8 +277,7 @@ static enum assay_status side_add_directory(struct side *side, const char *path,
 	return st;
 }
 
-static enum assay_status side_add_entry(struct side *side, const char *directory, const char *name, size_t *files,
-                                   struct assay_error *err)
+static enum assay_status side_add_entry(struct side *side, const char *directory, const char *name, size_t *files, struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", directory, name), *run;
 	enum assay_status st = ASSAY_OK;
@@ -349,8 +343,7 @@ static bool listing_type_seen(const struct listing *list, size_t before)
 }
 
 /* One hardware type, unless what counted does not depend on the machine. */
-static enum assay_status listing_check_types(const struct side *side, const struct listing *list, const char *type,
-                                     struct assay_error *err)
+static enum assay_status listing_check_types(const struct side *side, const struct listing *list, const char *type, struct assay_error *err)
 {
 	struct buf names = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
@@ -363,11 +356,10 @@ static enum assay_status listing_check_types(const struct side *side, const stru
 			buf_format(&names, "%s'%s'", types > 1 ? ", " : "", list->files[i].hardware_type);
 	}
 	if (types > 1)
-		st = assay_fail(
-		        err, ASSAY_E_USAGE,
-		        "%s: its samples are from machines of %zu hardware types, which are never compared: choose one "
-		        "of %s%s with --type",
-		        side->what, types, names.bytes, types > TYPES_SHOWN ? "..." : "");
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"%s: its samples are from machines of %zu hardware types, which are never compared: choose one "
+				"of %s%s with --type",
+				side->what, types, names.bytes, types > TYPES_SHOWN ? "..." : "");
 	buf_release(&names);
 	return st;
 }
@@ -388,7 +380,7 @@ static void side_begin_run(struct side *side, const struct sample_file *file)
 }
 
 static enum assay_status side_add_execution(struct lab *lab, struct side *side, const struct sample_file *files, size_t n,
-                                       struct assay_error *err)
+					    struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -413,7 +405,7 @@ static enum assay_status side_add_execution(struct lab *lab, struct side *side, 
 }
 
 static enum assay_status side_add_listing(struct lab *lab, struct side *side, const struct listing *list, const char *type,
-                                 struct assay_error *err)
+					  struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -433,7 +425,8 @@ static enum assay_status side_add_listing(struct lab *lab, struct side *side, co
 }
 
 /* What another build did is not what this version does; executions that are left out are counted. */
-static enum assay_status listing_keep_build(struct lab *lab, const char *plan, struct side *side, struct listing *list, struct assay_error *err)
+static enum assay_status listing_keep_build(struct lab *lab, const char *plan, struct side *side, struct listing *list,
+					    struct assay_error *err)
 {
 	enum assay_status st = run_build_keep_samples(&lab->store, plan, list->files, &list->n, err);
 
@@ -455,31 +448,29 @@ static enum assay_status side_compare_with_results(struct lab *lab, struct side 
 
 /* Without a version: the only one of which there are samples. */
 static enum assay_status listing_check_versions(const char *selector, const struct listing *list, const char *version,
-                                        struct assay_error *err)
+						struct assay_error *err)
 {
 	for (size_t i = 1; i < list->n && !version; i++)
 		if (strcmp(list->files[i].version, list->files[0].version) != 0)
-			return assay_fail(
-			        err, ASSAY_E_USAGE,
-			        "'%s' has samples of several versions, such as '%s' and '%s': name one, as APP@VERSION",
-			        selector, list->files[0].version, list->files[i].version);
+			return assay_fail(err, ASSAY_E_USAGE,
+					  "'%s' has samples of several versions, such as '%s' and '%s': name one, as APP@VERSION", selector,
+					  list->files[0].version, list->files[i].version);
 	return ASSAY_OK;
 }
 
 static enum assay_status side_is_empty(const struct side *side, const char *type, struct assay_error *err)
 {
 	if (side->pruned)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: its samples were removed by 'assay samples prune': measure again",
-		                  side->what);
+		return assay_fail(err, ASSAY_E_NODATA, "%s: its samples were removed by 'assay samples prune': measure again", side->what);
 	if (side->failed)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: %zu executions have samples, but none of them ended well", side->what,
-		                  side->failed);
+				  side->failed);
 	return assay_fail(err, ASSAY_E_NODATA, "%s has no samples%s%s ('assay run --probe' makes them)", side->what,
-	                  type ? " on machines of type " : "", type ? type : "");
+			  type ? " on machines of type " : "", type ? type : "");
 }
 
 enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
-                                struct assay_error *err)
+				struct assay_error *err)
 {
 	struct side side = { .what = mem_string(selector), .hardware_type = mem_string("") };
 	struct listing list = { .files = NULL };

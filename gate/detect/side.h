@@ -10,33 +10,33 @@
 
 /* One execution of the program: a file a process, or, where counters took several executions, a group of files. */
 struct side_run {
-	char *name;             /* of the directory or file; MACHINE/INPUT/REPETITION from the store */
-	char *input, *machine;  /* "" when not known */
-	struct samples *files;  /* [n_files], by name */
+	char *name;	       /* of the directory or file; MACHINE/INPUT/REPETITION from the store */
+	char *input, *machine; /* "" when not known */
+	struct samples *files; /* [n_files], by name */
 	size_t n_files;
 };
 
 struct side {
-	char *what;             /* "samples/old", "sqlite@1.2", for messages */
+	char *what; /* "samples/old", "sqlite@1.2", for messages */
 	enum record_back_end back_end;
-	char *hardware_type;    /* of the machines that the samples are from, "" when not known */
+	char *hardware_type;	       /* of the machines that the samples are from, "" when not known */
 	char digest[DIGEST_HEX_BYTES]; /* of the contents of all files and the names of runs */
-	struct side_run *runs;  /* [n], by name */
+	struct side_run *runs;	       /* [n], by name */
 	size_t n;
 	/* Executions that are left out: they failed; their files were removed by policy; they are of another build. */
 	size_t failed, pruned, others;
-	bool stale;             /* they are of another build than the latest runs that give results */
+	bool stale; /* they are of another build than the latest runs that give results */
 };
 
-/* directory/RUN/FILE.samples (a run a directory), or directory/FILE.samples (a run a file). Files of several back ends, or runs with other counters, are
- * ASSAY_E_USAGE that names two of them; no file of samples is ASSAY_E_NODATA. *out is overwritten; side_release() it. */
+/* directory/RUN/FILE.samples (a run a directory), or directory/FILE.samples (a run a file). Files of several back ends, or runs with other
+ * counters, are ASSAY_E_USAGE that names two of them; no file of samples is ASSAY_E_NODATA. *out is overwritten; side_release() it. */
 enum assay_status side_read(const char *directory, struct side *out, struct assay_error *err);
 void side_release(struct side *side); /* accepts zeroed */
 
-/* Stored samples of APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one. hardware_type: only of machines of this type, NULL:
- * there has to be one type only (except for the emulated back end, where machines make no difference). ASSAY_E_NODATA where there are none, ASSAY_E_USAGE that lists
- * the types, ASSAY_E_CORRUPT. plan: only those of the build that this plan ran, as far as builds are known; NULL: of the build that was measured last. *out is
- * overwritten. */
+/* Stored samples of APP@VERSION, or APP/INPUT@VERSION; the version may be left out where there is only one. hardware_type: only of machines
+ * of this type, NULL: there has to be one type only (except for the emulated back end, where machines make no difference). ASSAY_E_NODATA
+ * where there are none, ASSAY_E_USAGE that lists the types, ASSAY_E_CORRUPT. plan: only those of the build that this plan ran, as far as
+ * builds are known; NULL: of the build that was measured last. *out is overwritten. */
 enum assay_status side_of_store(struct lab *lab, const char *selector, const char *plan, const char *hardware_type, struct side *out,
 				struct assay_error *err);
 

@@ -24,7 +24,7 @@ struct work {
 	const struct evidence *evidence;
 	const struct stressor_rates_query *query;
 	struct mat *taken; /* [n] each [stressors x counters]: logs of events for one operation of the stressor, which is what
-	                    * several runs have in common; NaN: not counted */
+			    * several runs have in common; NaN: not counted */
 	size_t n;
 	double *most; /* [counters] events in one run */
 };
@@ -111,8 +111,7 @@ static bool is_asked_for(const struct work *w, const struct fingerprint *f)
 
 	if (w->query->kind && !fingerprint_comparable(w->query->kind, f))
 		return false;
-	return !*w->query->hardware_type ||
-	       (type != SIZE_MAX && strcmp(w->evidence->types.types[type].name, w->query->hardware_type) == 0);
+	return !*w->query->hardware_type || (type != SIZE_MAX && strcmp(w->evidence->types.types[type].name, w->query->hardware_type) == 0);
 }
 
 static enum assay_status read_all(struct work *w, struct store *store, struct assay_error *err)
@@ -197,10 +196,10 @@ static char *why_none(const struct stressor_rates_query *q)
 	size_t named = 0;
 
 	buf_format(&text,
-	           "no %sfingerprint%s%s%s carries counter signatures of the same family (%s): take them with 'assay fingerprint "
-	           "run --counters",
-	           q->kind ? "comparable " : "", *q->hardware_type ? " of the hardware type '" : "", q->hardware_type,
-	           *q->hardware_type ? "'" : "", family_of(q->back_end));
+		   "no %sfingerprint%s%s%s carries counter signatures of the same family (%s): take them with 'assay fingerprint "
+		   "run --counters",
+		   q->kind ? "comparable " : "", *q->hardware_type ? " of the hardware type '" : "", q->hardware_type,
+		   *q->hardware_type ? "'" : "", family_of(q->back_end));
 	for (size_t c = 0; c < q->n_counters && q->back_end == RECORD_SOFTWARE; c++)
 		if (strcmp(q->counters[c], COUNTERS_TIME) != 0)
 			buf_format(&text, "%c%s", named++ ? ',' : '=', q->counters[c]);
@@ -209,7 +208,7 @@ static char *why_none(const struct stressor_rates_query *q)
 }
 
 enum assay_status stressor_rates_load(struct lab *lab, const struct evidence *evidence, const struct stressor_rates_query *query,
-                                      struct stressor_rates *out, struct assay_error *err)
+				      struct stressor_rates *out, struct assay_error *err)
 {
 	struct work w = { .evidence = evidence, .query = query, .most = mem_new(query->n_counters, sizeof(double)) };
 	struct stressor_rates rates = { .unit = NOT_THERE };

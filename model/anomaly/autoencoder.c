@@ -42,8 +42,8 @@ struct autoencoder_batch {
 /* What one training step needs besides. */
 struct autoencoder_slopes {
 	double *value[LAYERS_MAX + 1]; /* of the error by the sums of layer l - 1 */
-	double *transposed;            /* weights of one layer */
-	double *slope;                 /* [n] laid out as the values */
+	double *transposed;	       /* weights of one layer */
+	double *slope;		       /* [n] laid out as the values */
 	struct autoencoder_block block;
 };
 
@@ -51,7 +51,7 @@ struct autoencoder_slopes {
 
 static struct autoencoder_block autoencoder_block_new(size_t n)
 {
-	struct autoencoder_block block = {NULL, mem_new(n + LINE_BYTES / sizeof(double), sizeof(double))};
+	struct autoencoder_block block = { NULL, mem_new(n + LINE_BYTES / sizeof(double), sizeof(double)) };
 	uintptr_t past = (uintptr_t)block.memory % LINE_BYTES;
 
 	block.at = (double *)block.memory + (past ? (LINE_BYTES - past) / sizeof(double) : 0);
@@ -195,7 +195,7 @@ static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const
 		size_t out = lanes_padded(ae->width[l + 1]);
 
 		ae->lanes->product(rows, out, ae->width[l], batch->value[l], lanes_padded(ae->width[l]), 1,
-		                   ae->values.at + ae->weights_at[l], ae->values.at + ae->biases_at[l], batch->value[l + 1]);
+				   ae->values.at + ae->weights_at[l], ae->values.at + ae->biases_at[l], batch->value[l + 1]);
 		ae->lanes->curve(l + 1 == ae->layers ? ae->shape.output : ae->shape.hidden, batch->value[l + 1], rows * out);
 	}
 }
@@ -282,8 +282,8 @@ static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const 
 
 /* slopes->slope [trained] of the mean squared difference between the output and `wanted` [rows x padded columns], after
  * autoencoder_forward(). Uses up the output. */
-static void autoencoder_backward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch,
-                                 const double *wanted, const struct autoencoder_slopes *slopes)
+static void autoencoder_backward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch, const double *wanted,
+				 const struct autoencoder_slopes *slopes)
 {
 	const struct lanes *lanes = ae->lanes;
 	size_t last = ae->layers, n = rows * lanes_padded(ae->shape.columns);
@@ -321,17 +321,17 @@ struct autoencoder_run {
 	struct autoencoder_slopes slopes;
 	struct autoencoder_block moments; /* Adam's: first, then second */
 	struct autoencoder_block wanted;  /* a batch before values were swapped */
-	size_t *order;                    /* [rows] */
-	size_t batches;                   /* of an epoch */
-	double power[2];                  /* beta^t */
+	size_t *order;			  /* [rows] */
+	size_t batches;			  /* of an epoch */
+	double power[2];		  /* beta^t */
 };
 
 static void autoencoder_run_init(struct autoencoder_run *t, struct autoencoder *ae, const struct mat *rows,
-                                 const struct autoencoder_training *how)
+				 const struct autoencoder_training *how)
 {
 	size_t batch = how->batch < rows->rows ? how->batch : rows->rows;
 
-	*t = (struct autoencoder_run){.ae = ae, .how = how, .rows = rows, .power = {1.0, 1.0}};
+	*t = (struct autoencoder_run){ .ae = ae, .how = how, .rows = rows, .power = { 1.0, 1.0 } };
 	t->batches = (rows->rows + batch - 1) / batch;
 	autoencoder_batch_init(ae, batch, &t->batch);
 	autoencoder_slopes_init(ae, batch, &t->slopes);
@@ -354,7 +354,7 @@ static void autoencoder_run_release(struct autoencoder_run *t)
 /* Adam's constants as published. */
 static void autoencoder_adam(struct autoencoder_run *t, double rate)
 {
-	struct lanes_adam adam = {.first = .9, .second = .999, .floor = 1e-8};
+	struct lanes_adam adam = { .first = .9, .second = .999, .floor = 1e-8 };
 	size_t n = t->ae->trained;
 
 	t->power[0] *= adam.first;
@@ -408,8 +408,7 @@ static void autoencoder_epoch(struct autoencoder_run *t, size_t number, struct r
 		size_t from = b * n / t->batches, to = (b + 1) * n / t->batches;
 		double done = (double)(number * t->batches + b) / (double)steps;
 
-		autoencoder_step(t, t->order + from, to - from, t->how->cooling ? t->how->rate * (1.0 - done) : t->how->rate,
-		                 rng);
+		autoencoder_step(t, t->order + from, to - from, t->how->cooling ? t->how->rate * (1.0 - done) : t->how->rate, rng);
 	}
 }
 
@@ -420,13 +419,12 @@ struct autoencoder_best {
 	struct autoencoder_trained at;
 };
 
-static bool autoencoder_is_over(struct autoencoder_best *best, const struct autoencoder *ae, const struct mat *held,
-                                size_t epochs)
+static bool autoencoder_is_over(struct autoencoder_best *best, const struct autoencoder *ae, const struct mat *held, size_t epochs)
 {
 	double error = autoencoder_error(ae, held);
 
 	if (error < best->at.error) {
-		best->at = (struct autoencoder_trained){epochs, error};
+		best->at = (struct autoencoder_trained){ epochs, error };
 		best->misses = 0;
 		memcpy(best->values, ae->values.at, ae->n * sizeof(double));
 	} else {
@@ -435,12 +433,12 @@ static bool autoencoder_is_over(struct autoencoder_best *best, const struct auto
 	return best->misses > best->patience;
 }
 
-void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct mat *held,
-                       const struct autoencoder_training *how, uint64_t seed, struct autoencoder_trained *trained)
+void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct mat *held, const struct autoencoder_training *how,
+		       uint64_t seed, struct autoencoder_trained *trained)
 {
 	size_t epochs = how->stop && how->stop < how->epochs ? how->stop : how->epochs;
 	size_t every = how->checks && how->epochs > how->checks ? how->epochs / how->checks : 1;
-	struct autoencoder_best best = {.patience = how->checks / 4, .at = {0, DBL_MAX}};
+	struct autoencoder_best best = { .patience = how->checks / 4, .at = { 0, DBL_MAX } };
 	struct autoencoder_run t;
 	struct rng rng;
 
@@ -456,7 +454,7 @@ void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const str
 	if (held && best.at.epochs)
 		memcpy(ae->values.at, best.values, ae->n * sizeof(double));
 	if (trained)
-		*trained = held ? best.at : (struct autoencoder_trained){epochs, (double)NAN};
+		*trained = held ? best.at : (struct autoencoder_trained){ epochs, (double)NAN };
 	free(best.values);
 	autoencoder_run_release(&t);
 }
@@ -464,7 +462,7 @@ void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const str
 /* ---- JSON: numbers read back are those that were written, to the last bit ---- */
 
 #define CURVE_NAME(value, name) name,
-static const char *const curve_names[] = {LANES_CURVES(CURVE_NAME)};
+static const char *const curve_names[] = { LANES_CURVES(CURVE_NAME) };
 #undef CURVE_NAME
 
 static bool autoencoder_is_mirror(const struct autoencoder *ae, size_t layer)
@@ -498,7 +496,7 @@ cJSON *autoencoder_write(const struct autoencoder *ae)
 
 		if (!autoencoder_is_mirror(ae, l))
 			cJSON_AddItemToObject(layer, "weights",
-			                      block_write(ae->values.at + ae->weights_at[l], ae->width[l], ae->width[l + 1]));
+					      block_write(ae->values.at + ae->weights_at[l], ae->width[l], ae->width[l + 1]));
 		cJSON_AddItemToObject(layer, "biases", block_write(ae->values.at + ae->biases_at[l], 1, ae->width[l + 1]));
 		cJSON_AddItemToArray(layers, layer);
 	}
@@ -518,8 +516,9 @@ static enum lanes_curve curve_read(struct json_reader *r, const cJSON *json, con
 
 static struct autoencoder_shape shape_read(struct json_reader *r, const cJSON *json, size_t columns)
 {
-	struct autoencoder_shape shape = {
-	    .columns = columns, .hidden = curve_read(r, json, "hidden"), .output = curve_read(r, json, "output")};
+	struct autoencoder_shape shape = { .columns = columns,
+					   .hidden = curve_read(r, json, "hidden"),
+					   .output = curve_read(r, json, "output") };
 	const cJSON *width, *widths;
 
 	shape.tied = json_reader_bool(r, json, "tied");
@@ -549,7 +548,7 @@ static void block_read(struct json_reader *r, const cJSON *layer, const char *ke
 
 static void layer_read(struct json_reader *r, const cJSON *json, struct autoencoder *ae, size_t layer)
 {
-	static const char *const keys[] = {"biases", "weights"};
+	static const char *const keys[] = { "biases", "weights" };
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
 
 	json_reader_keys(r, json, "a layer", keys, autoencoder_is_mirror(ae, layer) ? 1 : 2);
@@ -560,7 +559,7 @@ static void layer_read(struct json_reader *r, const cJSON *json, struct autoenco
 
 struct autoencoder *autoencoder_read(struct json_reader *r, const cJSON *json, size_t columns)
 {
-	static const char *const keys[] = {"hidden", "output", "tied", "widths", "layers"};
+	static const char *const keys[] = { "hidden", "output", "tied", "widths", "layers" };
 	struct autoencoder_shape shape;
 	struct autoencoder *ae;
 	const cJSON *layers, *layer;

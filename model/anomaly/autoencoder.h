@@ -12,27 +12,27 @@
 
 #include <stdint.h>
 
-#define AUTOENCODER_DEPTH_MAX   5          /* layers each way */
-#define AUTOENCODER_WIDTH_MAX   1024       /* neurons in a layer of those that are tried or read */
+#define AUTOENCODER_DEPTH_MAX	5	   /* layers each way */
+#define AUTOENCODER_WIDTH_MAX	1024	   /* neurons in a layer of those that are tried or read */
 #define AUTOENCODER_WEIGHTS_MAX (1u << 22) /* of a network that is read */
 
 struct autoencoder_shape {
-	size_t columns;                      /* of the rows, >= 1 */
-	size_t depth;                        /* layers each way, 1 to AUTOENCODER_DEPTH_MAX */
+	size_t columns;			     /* of the rows, >= 1 */
+	size_t depth;			     /* layers each way, 1 to AUTOENCODER_DEPTH_MAX */
 	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons up to the middle, >= 1; the way back is the mirror */
 	enum lanes_curve hidden, output;     /* what neurons do with their sum */
-	bool tied; /* layers of the way back have their mirrors' weights, transposed, and biases of their own */
+	bool tied;			     /* layers of the way back have their mirrors' weights, transposed, and biases of their own */
 };
 
 /* How it is trained. */
 struct autoencoder_training {
 	enum autoencoder_rule { AUTOENCODER_DESCENT, AUTOENCODER_ADAM } rule;
-	double rate;    /* learning rate */
-	bool cooling;   /* the rate falls to 0 over the epochs, in a straight line; else it is constant */
+	double rate;	/* learning rate */
+	bool cooling;	/* the rate falls to 0 over the epochs, in a straight line; else it is constant */
 	double swapped; /* share of the rows in which one column gets the value of another row, while the right one is still asked
-	                   for: a denoising autoencoder (Vincent and others, ICML 2008), which has to use what the other columns
-	                   say */
-	size_t batch;   /* rows, at most; batches of one epoch differ by one row at most */
+			   for: a denoising autoencoder (Vincent and others, ICML 2008), which has to use what the other columns
+			   say */
+	size_t batch;	/* rows, at most; batches of one epoch differ by one row at most */
 	size_t epochs;
 	size_t checks; /* with held-out rows: times that their error is looked at; the best of these states is kept */
 	size_t stop;   /* epochs after which to end all the same, on the way to `epochs`; 0: never */
@@ -55,8 +55,8 @@ struct autoencoder_trained {
 
 /* rows [n x columns], n >= 1, finite. held: rows that are not learned from (or NULL): the error on them decides when to stop,
  * which is after a quarter of the checks without a better one. `seed` shuffles the rows. trained may be NULL. */
-void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct mat *held,
-                       const struct autoencoder_training *how, uint64_t seed, struct autoencoder_trained *trained);
+void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct mat *held, const struct autoencoder_training *how,
+		       uint64_t seed, struct autoencoder_trained *trained);
 
 /* What it makes of each row: out [n x columns], allocated by the caller, overwritten. Safe from several threads. */
 void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out);

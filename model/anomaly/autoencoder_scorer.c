@@ -9,15 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-#define ROWS_MAX       4096 /* that are learned from, so that a fit takes a fifth of a second however many there are */
-#define FOLDS          3
-#define LARGEST        1e150 /* of a value; beyond that its square would not be finite */
-#define SCALE_LEAST    1e-155
-#define MARGIN         .1  /* by which a column may leave the range of what was learned, in parts of it, before the network is told */
-#define SHAPES_MAX     8
-#define NEGLIGIBLE     .05 /* part of an error by which another may exceed it without being worth more weights */
-#define STEPS_CHOSEN   4000 /* of training, not epochs: few rows need as many steps, not as many passes */
-#define STEPS_TRIED    1500
+#define ROWS_MAX     4096 /* that are learned from, so that a fit takes a fifth of a second however many there are */
+#define FOLDS	     3
+#define LARGEST	     1e150 /* of a value; beyond that its square would not be finite */
+#define SCALE_LEAST  1e-155
+#define MARGIN	     .1 /* by which a column may leave the range of what was learned, in parts of it, before the network is told */
+#define SHAPES_MAX   8
+#define NEGLIGIBLE   .05  /* part of an error by which another may exceed it without being worth more weights */
+#define STEPS_CHOSEN 4000 /* of training, not epochs: few rows need as many steps, not as many passes */
+#define STEPS_TRIED  1500
 
 static const struct autoencoder_training defaults = {
 	.rule = AUTOENCODER_ADAM,
@@ -31,8 +31,8 @@ static const struct autoencoder_training defaults = {
 /* ---- shapes ---- */
 
 /* Widths as parts of the columns, rounded up; 0 ends a row; by number of weights. The middle has at most half as many neurons as there are
- * columns: a wider one passes everything on, also what is not normal. A wide layer before a narrow one learns what narrow ones alone cannot,
- * and finds smaller faults (docs/evidence/statistics.md). */
+ * columns: a wider one passes everything on, also what is not normal. A wide layer before a narrow one learns what narrow ones alone
+ * cannot, and finds smaller faults (docs/evidence/statistics.md). */
 static const double width_parts[][AUTOENCODER_DEPTH_MAX] = { { .125 }, { .25 }, { .5 }, { 1, .25 }, { 1, .5 }, { 2, .5 } };
 
 static bool same_shape(const struct autoencoder_shape *a, const struct autoencoder_shape *b)
@@ -153,8 +153,8 @@ static size_t rows_sample(const size_t *run, size_t n, size_t max, uint64_t seed
 /* ---- cross-validation ---- */
 
 struct shape_choice {
-	size_t shape;             /* index */
-	double fraction;          /* of the training after which the held-out error was least, (0, 1] */
+	size_t shape;		  /* index */
+	double fraction;	  /* of the training after which the held-out error was least, (0, 1] */
 	double error[SHAPES_MAX]; /* [n] held-out, mean over runs */
 };
 
@@ -162,14 +162,14 @@ struct validation {
 	const struct mat *rows;
 	size_t *unit; /* [rows] what is held out together, numbered from 0 */
 	size_t units;
-	size_t *fold;                             /* [units] */
-	size_t *size;                             /* [units] rows */
-	double *error;                            /* [shapes x units] */
+	size_t *fold;		      /* [units] */
+	size_t *size;		      /* [units] rows */
+	double *error;		      /* [shapes x units] */
 	double fractions[SHAPES_MAX]; /* sums over the folds */
 };
 
 static void validation_init(struct validation *v, const struct mat *rows, const size_t *run, size_t *folds, size_t n_shapes,
-                            struct rng *rng)
+			    struct rng *rng)
 {
 	struct run_row *members;
 	size_t *starts;
@@ -215,8 +215,7 @@ static void validation_split(const struct validation *v, size_t fold, struct mat
 	}
 }
 
-static void validation_errors(struct validation *v, const struct autoencoder *ae, const struct mat *held, const size_t *unit,
-                      double *error)
+static void validation_errors(struct validation *v, const struct autoencoder *ae, const struct mat *held, const size_t *unit, double *error)
 {
 	struct mat expected = mat_new(held->rows, held->cols);
 
@@ -231,7 +230,7 @@ static void validation_errors(struct validation *v, const struct autoencoder *ae
 }
 
 static void validation_fold(struct validation *v, size_t fold, const struct autoencoder_shape *shapes, size_t n_shapes,
-                          const struct autoencoder_training *how, uint64_t seed)
+			    const struct autoencoder_training *how, uint64_t seed)
 {
 	size_t *unit = mem_new(v->rows->rows, sizeof(*unit));
 	struct mat train, held;
@@ -274,7 +273,7 @@ static size_t validation_simplest(const struct validation *v, const double *mean
  * error, run by run, exceeds that of the best one by no more than one standard error of the difference, or than a twentieth (Breiman and
  * others, Classification and Regression Trees, 1984, 3.4.3, in pairs). rows [n >= 2]; shapes by number of weights. */
 static void shape_choose(const struct mat *rows, const size_t *run, const struct autoencoder_shape *shapes, size_t n_shapes,
-                        const struct autoencoder_training *how, size_t folds, uint64_t seed, struct shape_choice *out)
+			 const struct autoencoder_training *how, size_t folds, uint64_t seed, struct shape_choice *out)
 {
 	struct validation v;
 	struct rng rng;

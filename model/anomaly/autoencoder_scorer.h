@@ -10,14 +10,15 @@ struct autoencoder_scorer {
 	struct scorer scorer;
 	struct autoencoder *network;
 	size_t columns;
-	double scale;       /* one for all columns, which the caller has scaled alike */
-	double *center;     /* [columns] */
+	double scale;	    /* one for all columns, which the caller has scaled alike */
+	double *center;	    /* [columns] */
 	double *low, *high; /* [columns] */
 };
 
 /* Without a network; the scale is 1, all else 0. */
 struct autoencoder_scorer *autoencoder_scorer_new(const struct scorer_kind *kind, size_t columns);
-struct mat autoencoder_scorer_input(const struct autoencoder_scorer *scorer, const struct mat *rows); /* what the network gets; the caller's */
+struct mat autoencoder_scorer_input(const struct autoencoder_scorer *scorer,
+				    const struct mat *rows); /* what the network gets; the caller's */
 
 /* For the table of a kind. */
 void autoencoder_scorer_parts(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected);

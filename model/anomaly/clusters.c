@@ -12,7 +12,7 @@
 #define SAMPLES_MAX    200 /* of a function, for k-means and for the comparison */
 #define ONE_EACH_MAX   16  /* functions for which a scorer each is tried */
 #define STARTS	       8
-#define HELD_OUT       4   /* every so many-th run tells whether shifts are found */
+#define HELD_OUT       4 /* every so many-th run tells whether shifts are found */
 
 /* ---- a part of the rows ---- */
 
@@ -122,8 +122,8 @@ static double trial_shifted_error(const struct trial *t, size_t function, size_t
 	return sum;
 }
 
-/* Held-out samples of a function: a shift of 2, 3, 4 or 6 units, up or down, in a column by chance, in each of them. It is found above the 95 %
- * quantile of the function's held-out errors. */
+/* Held-out samples of a function: a shift of 2, 3, 4 or 6 units, up or down, in a column by chance, in each of them. It is found above the
+ * 95 % quantile of the function's held-out errors. */
 static void trial_function(struct trial *t, const struct row_group *groups, size_t n)
 {
 	static const double shifts[] = { 2, -3, 4, -6, -2, 3, -4, 6 };
@@ -171,8 +171,8 @@ static double trial_of(const struct clustering *c, size_t *of, size_t n, const b
 	return t.found / *planted;
 }
 
-/* The fewest clusters that find as many shifts as the best, less one standard error (as Breiman and others, Classification and Regression Trees,
- * 1984, choose a tree). Runs 0, 4, 8, ... of a seeded order are held out. */
+/* The fewest clusters that find as many shifts as the best, less one standard error (as Breiman and others, Classification and Regression
+ * Trees, 1984, choose a tree). Runs 0, 4, 8, ... of a seeded order are held out. */
 static size_t clusters_by_shifts(const struct clustering *c, size_t *of)
 {
 	size_t *part = mem_new(c->runs, sizeof(*part)), last = c->functions <= ONE_EACH_MAX ? c->functions : ONE_EACH_MAX;

@@ -77,8 +77,8 @@ struct fit {
 	size_t *columns;   /* [p] of the detector's, the place in the observations */
 	size_t *functions; /* [functions] of the observations, the place in the detector */
 	struct rows rows;
-	size_t *fold;	   /* [runs] the model that judges it: with folds the one without its own */
-	double *error;	   /* [rows] by it */
+	size_t *fold;  /* [runs] the model that judges it: with folds the one without its own */
+	double *error; /* [rows] by it */
 };
 
 static void fit_release(struct fit *f)
@@ -126,11 +126,13 @@ static enum assay_status fit_check_runs(const struct fit *f, struct assay_error 
 	size_t needed = o->rule->holds_out ? detector_runs_needed(o->rate) : 2, least = o->rule->holds_out ? RUNS_LEAST : 2;
 
 	if (about->runs < least)
-		return assay_fail(err, ASSAY_E_NODATA, "%zu normal run%s with usable samples%s: at least %zu are needed, %zu more", about->runs,
-				  text_plural(about->runs), about->left_out ? " (others lack counters)" : "", least, least - about->runs);
+		return assay_fail(err, ASSAY_E_NODATA, "%zu normal run%s with usable samples%s: at least %zu are needed, %zu more",
+				  about->runs, text_plural(about->runs), about->left_out ? " (others lack counters)" : "", least,
+				  least - about->runs);
 	if (about->runs < needed)
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "%zu normal runs cannot support a false positive rate of %g: it takes %zu, %zu more; the smallest that they support is %.3g",
+				  "%zu normal runs cannot support a false positive rate of %g: it takes %zu, %zu more; the smallest that "
+				  "they support is %.3g",
 				  about->runs, o->rate, needed, needed - about->runs, 1.0 / (double)(about->runs + 1));
 	return ASSAY_OK;
 }
@@ -166,8 +168,8 @@ out:
 
 /* ---- models ---- */
 
-/* One of all runs; with folds, one without each of them. Runs are dealt in a seeded order, so that no fold holds all runs of an input that comes
- * round in turn. */
+/* One of all runs; with folds, one without each of them. Runs are dealt in a seeded order, so that no fold holds all runs of an input that
+ * comes round in turn. */
 static void fit_models(struct fit *f)
 {
 	struct detector *d = f->d;
@@ -183,8 +185,11 @@ static void fit_models(struct fit *f)
 	rng_seed(&rng, d->options.seed);
 	if (d->folds)
 		rng_deal(&rng, d->about.runs, d->folds, f->fold);
-	*m = (struct models){ .n = d->folds ? d->folds : 1, .clusters = d->about.clusters, .cluster = d->about.cluster,
-			      .functions = d->about.functions, .options = &d->options };
+	*m = (struct models){ .n = d->folds ? d->folds : 1,
+			      .clusters = d->about.clusters,
+			      .cluster = d->about.cluster,
+			      .functions = d->about.functions,
+			      .options = &d->options };
 	use = mem_new(m->n, sizeof(*use));
 	for (size_t i = 0; i < m->n; i++) {
 		use[i] = mem_new(d->about.runs, sizeof(**use));

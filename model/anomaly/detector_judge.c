@@ -72,7 +72,8 @@ struct cause_samples {
 	const bool *anomalous;	  /* [n] */
 };
 
-/* *columns: those with a vote or a hundredth of the error, by votes, then by part; the caller's, NULL when there is none. Returns how many. */
+/* *columns: those with a vote or a hundredth of the error, by votes, then by part; the caller's, NULL when there is none. Returns how many.
+ */
 static size_t cause_columns(const struct cause_samples *s, struct detection_column **columns)
 {
 	size_t p = s->parts.cols, samples = 0, n = 0;
@@ -95,8 +96,10 @@ static size_t cause_columns(const struct cause_samples *s, struct detection_colu
 			if (s->anomalous[i])
 				now[k++] = mat_get(&s->values, i, j);
 		}
-		all[j] = (struct detection_column){ .column = j, .votes = all[j].votes / (double)samples,
-						    .part = total > 0.0 ? all[j].part / total : 0.0, .normal = s->normal[j],
+		all[j] = (struct detection_column){ .column = j,
+						    .votes = all[j].votes / (double)samples,
+						    .part = total > 0.0 ? all[j].part / total : 0.0,
+						    .normal = s->normal[j],
 						    .now = stats_median(now, samples) };
 		all[j].direction = cause_direction(&all[j], s->moved[j], side);
 		if (all[j].votes > 0.0 || all[j].part >= PART_LEAST)
@@ -120,10 +123,10 @@ struct judge {
 	size_t *functions; /* [functions of what was seen] place in the detector, SIZE_MAX: not known */
 	size_t *back;	   /* [functions of the detector] place in what was seen */
 	struct rows rows;
-	double *error;	   /* [rows] */
+	double *error;		  /* [rows] */
 	struct mat parts, toward; /* [rows x p] */
 	struct run_score *scores; /* [groups] */
-	double *p;	   /* [runs] */
+	double *p;		  /* [runs] */
 };
 
 static void judge_release(struct judge *k)
@@ -200,12 +203,16 @@ static bool judge_too_many(const struct detector *d, size_t n, size_t anomalous)
 }
 
 /* Rows [first, first + n) are the function's; anomalous [n]. */
-static void judge_cause(const struct judge *k, size_t function, size_t first, size_t n, const bool *anomalous, struct detection_function *out)
+static void judge_cause(const struct judge *k, size_t function, size_t first, size_t n, const bool *anomalous,
+			struct detection_function *out)
 {
 	size_t p = k->rows.z.cols;
 	double tolerance = k->d->options.tolerance;
-	struct cause_samples s = { .parts = { n, p, &k->parts.at[first * p] }, .toward = { n, p, &k->toward.at[first * p] },
-				   .values = mat_new(n, p), .normal = &k->d->median[function * p], .anomalous = anomalous };
+	struct cause_samples s = { .parts = { n, p, &k->parts.at[first * p] },
+				   .toward = { n, p, &k->toward.at[first * p] },
+				   .values = mat_new(n, p),
+				   .normal = &k->d->median[function * p],
+				   .anomalous = anomalous };
 
 	s.moved = mem_new(p, sizeof(*s.moved));
 	for (size_t j = 0; j < p; j++) {
@@ -223,7 +230,7 @@ static void judge_cause(const struct judge *k, size_t function, size_t first, si
 /* Samples above the threshold; where a function is anomalous without any, because all have moved a little, those of its anomalous
  * runs. */
 static size_t judge_mark_samples(const struct judge *k, const struct row_group *groups, size_t n, double threshold, bool whole_runs,
-			   bool *anomalous)
+				 bool *anomalous)
 {
 	size_t marked = 0, first = groups[0].first;
 

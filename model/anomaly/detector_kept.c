@@ -1,4 +1,5 @@
-/* A detector that is kept (docs/formats.md has the members): written, and read with as many checks as keep judging by it from going wrong. */
+/* A detector that is kept (docs/formats.md has the members): written, and read with as many checks as keep judging by it from going wrong.
+ */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -155,7 +156,8 @@ cJSON *detector_write(const struct detector *d)
 
 static void read_options(struct json_reader *r, const cJSON *json, struct detector_options *o)
 {
-	static const char *const keys[] = { "scorer", "scaling", "threshold", "rate", "tolerance", "t", "fixed", "single_sample", "watch_constant" };
+	static const char *const keys[] = { "scorer", "scaling", "threshold",	  "rate",	   "tolerance",
+					    "t",      "fixed",	 "single_sample", "watch_constant" };
 
 	json_reader_keys(r, json, "options", keys, COUNT(keys));
 	o->scorer = scorer_named(json_reader_text(r, json, "scorer"));
@@ -173,7 +175,8 @@ static void read_options(struct json_reader *r, const cJSON *json, struct detect
 
 static void read_about(struct json_reader *r, const cJSON *json, struct detector_about *a)
 {
-	static const char *const keys[] = { "runs", "samples", "left_out", "clusters", "topology", "rate_measured", "sufficient", "runs_chosen", "runs_more" };
+	static const char *const keys[] = { "runs",	     "samples",	   "left_out",	  "clusters", "topology",
+					    "rate_measured", "sufficient", "runs_chosen", "runs_more" };
 	const char *topology;
 
 	json_reader_keys(r, json, "about", keys, COUNT(keys));
@@ -241,7 +244,8 @@ static void read_function(struct json_reader *r, const cJSON *item, struct detec
 	d->known[f] = json_reader_bool(r, item, "known");
 	d->threshold[f] = json_reader_number(r, item, "threshold", 0, 1e300);
 	d->share[f] = json_reader_number(r, item, "share", 0, 1);
-	json_reader_fill(r, json_reader_array(r, item, "median", columns, columns), "median", -ERROR_MAX, ERROR_MAX, columns, &d->median[f * columns]);
+	json_reader_fill(r, json_reader_array(r, item, "median", columns, columns), "median", -ERROR_MAX, ERROR_MAX, columns,
+			 &d->median[f * columns]);
 	errors = json_reader_array(r, item, "errors", 0, DETECTOR_ERRORS_KEPT);
 	d->n_errors[f] = errors ? (size_t)cJSON_GetArraySize(errors) : 0;
 	d->errors[f] = mem_new(d->n_errors[f], sizeof(double));
@@ -340,8 +344,11 @@ static void read_models(struct json_reader *r, const cJSON *json, struct detecto
 	size_t i = 0;
 
 	d->folds = json_reader_size(r, json, "folds", held_out ? 2 : 0, held_out ? FOLDS_MAX : 0);
-	d->models = (struct models){ .n = d->folds ? d->folds : 1, .clusters = d->about.clusters, .cluster = d->about.cluster,
-				     .functions = d->about.functions, .options = &d->options };
+	d->models = (struct models){ .n = d->folds ? d->folds : 1,
+				     .clusters = d->about.clusters,
+				     .cluster = d->about.cluster,
+				     .functions = d->about.functions,
+				     .options = &d->options };
 	d->models.items = mem_new(d->models.n, sizeof(*d->models.items));
 	array = json_reader_array(r, json, "models", d->models.n, d->models.n);
 	for (item = array ? array->child : NULL; item && !r->st; item = item->next)

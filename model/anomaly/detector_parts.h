@@ -1,4 +1,5 @@
-/* What a detector is made of: rows in canonical order, models of them, a rule. For those who add a way to scale, to cluster, or to judge. */
+/* What a detector is made of: rows in canonical order, models of them, a rule. For those who add a way to scale, to cluster, or to judge.
+ */
 #ifndef MODEL_ANOMALY_DETECTOR_PARTS_H
 #define MODEL_ANOMALY_DETECTOR_PARTS_H
 
@@ -15,11 +16,13 @@ struct names {
 	size_t p, n;
 };
 
-/* columns [p], functions [n]: where each of `names` stands in the observations; where each of the observations' functions stands in `names`.
- * ASSAY_E_USAGE: a name occurs twice. */
-enum assay_status names_of(const struct observations *observations, struct names *out, size_t *columns, size_t *functions, struct assay_error *err);
+/* columns [p], functions [n]: where each of `names` stands in the observations; where each of the observations' functions stands in
+ * `names`. ASSAY_E_USAGE: a name occurs twice. */
+enum assay_status names_of(const struct observations *observations, struct names *out, size_t *columns, size_t *functions,
+			   struct assay_error *err);
 /* The same for other observations with the same columns, else ASSAY_E_USAGE; SIZE_MAX: a function that is not among the names. */
-enum assay_status names_match(const struct names *names, const struct observations *seen, size_t *columns, size_t *functions, struct assay_error *err);
+enum assay_status names_match(const struct names *names, const struct observations *seen, size_t *columns, size_t *functions,
+			      struct assay_error *err);
 void names_release(struct names *names); /* accepts zeroed */
 
 /* ---- observations in an order that does not depend on how they came: by function, run, values ---- */
@@ -30,12 +33,12 @@ struct row_group {
 };
 
 struct rows {
-	struct mat z;	   /* [n x columns] columns and functions as in `names`; stretched, or as they are */
-	double *weight;	   /* [n] */
-	size_t *origin;	   /* [n] row of the observations */
+	struct mat z;		  /* [n x columns] columns and functions as in `names`; stretched, or as they are */
+	double *weight;		  /* [n] */
+	size_t *origin;		  /* [n] row of the observations */
 	struct row_group *groups; /* [n_groups] by function, then run */
 	size_t n_groups;
-	size_t left_out;   /* with NaN or infinities */
+	size_t left_out; /* with NaN or infinities */
 };
 
 /* columns, functions: as names_of has them; rows of functions at SIZE_MAX are skipped. used [p]: a column that is not counted is 0.
@@ -62,7 +65,8 @@ struct scale scale_new(size_t functions, size_t columns); /* units of 1, all els
 /* A way to scale columns, so that one unit is alike in all. */
 struct detector_scaling {
 	const char *name; /* in models that are kept */
-	bool stretched;   /* differences count absolutely near zero and relatively elsewhere; then an error below one unit's square is negligible */
+	bool stretched;	  /* differences count absolutely near zero and relatively elsewhere; then an error below one unit's square is
+			     negligible */
 	/* *scale is new; of runs in use[run]. */
 	void (*learn)(const struct rows *rows, const bool *use, double tolerance, struct scale *scale);
 };
@@ -87,7 +91,7 @@ struct model {
 struct models {
 	struct model *items; /* [n] */
 	size_t n, clusters;
-	size_t *cluster;     /* [functions] */
+	size_t *cluster; /* [functions] */
 	size_t functions;
 	const struct detector_options *options;
 };
@@ -96,9 +100,10 @@ struct models {
 void models_fit(const struct rows *rows, const bool *const *use, struct models *models);
 void models_release(struct models *models); /* accepts zeroed; not the clusters */
 
-/* Rows of one function, units [n x columns] from scale_row: parts [n x columns] of their errors (what the scorer says, or how far outside the
- * normal range where that is more), toward [n x columns] the signed roots: above what was expected or below. */
-void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts, struct mat *toward);
+/* Rows of one function, units [n x columns] from scale_row: parts [n x columns] of their errors (what the scorer says, or how far outside
+ * the normal range where that is more), toward [n x columns] the signed roots: above what was expected or below. */
+void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
+		  struct mat *toward);
 
 /* The same for rows first to first + parts->rows of rows->z, and error [n], their sums. */
 void models_judge(const struct models *models, size_t model, size_t function, const struct rows *rows, size_t first, struct mat *parts,
@@ -148,7 +153,8 @@ double detector_negligible(const struct detector_options *options);
 /* What a rule learns from: errors of the normal samples. */
 struct detector_training {
 	const struct rows *rows;
-	const double *error; /* [rows] by a model that has not seen the run if the rule holds runs out; NaN: that does not know the function */
+	const double
+	    *error; /* [rows] by a model that has not seen the run if the rule holds runs out; NaN: that does not know the function */
 };
 
 /* What is said of a function in a run. */
@@ -163,11 +169,14 @@ struct detector_rule {
 	bool holds_out;	  /* errors of normal runs are by models that have not seen them */
 	/* Sets d->threshold, d->known, d->about.rate_measured and what the rule needs itself. All arrays are there, zeroed. */
 	void (*learn)(struct detector *d, const struct detector_training *training);
-	/* scores [groups of rows]: of those of this run; *p [1]: as detection.run_p, NaN when it is left alone. Safe from several threads. */
-	void (*judge)(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores, double *p);
+	/* scores [groups of rows]: of those of this run; *p [1]: as detection.run_p, NaN when it is left alone. Safe from several threads.
+	 */
+	void (*judge)(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores,
+		      double *p);
 	/* The probability that of n normal runs so many, > 0, are called anomalous. */
 	double (*chance)(const struct detector *d, size_t n, size_t anomalous);
-	/* For models that are kept, what the rule knows of each function beside threshold and share; NULL: nothing. read begins with function 0. */
+	/* For models that are kept, what the rule knows of each function beside threshold and share; NULL: nothing. read begins with
+	 * function 0. */
 	void (*write)(const struct detector *d, size_t function, cJSON *json);
 	void (*read)(struct json_reader *r, const cJSON *json, struct detector *d, size_t function);
 	void (*free)(struct detector *d); /* or NULL */

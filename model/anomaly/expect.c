@@ -7,10 +7,10 @@
 #include <string.h>
 
 #define COEFFICIENTS (EXPECT_NUMBERS_USED + 1)
-#define WORTH_MOST   .9	 /* of the error without it: what helps by less is chance */
-#define RUNS_EACH    6	 /* runs for each coefficient */
-#define INPUT_RUNS   2	 /* of an input whose median is known */
-#define OUTSIDE	     .5	 /* of the range of a number: further outside nothing is known */
+#define WORTH_MOST   .9	   /* of the error without it: what helps by less is chance */
+#define RUNS_EACH    6	   /* runs for each coefficient */
+#define INPUT_RUNS   2	   /* of an input whose median is known */
+#define OUTSIDE	     .5	   /* of the range of a number: further outside nothing is known */
 #define HUBER	     1.345 /* standard deviations: .95 as efficient as least squares with normal errors */
 #define NORMAL_MAD   1.4826
 #define ROUNDS	     8
@@ -20,8 +20,8 @@
 struct fitting {
 	const struct expect_inputs *runs;
 	const double *y;
-	size_t *run;			   /* [n] */
-	double *weight, *residual, *work;  /* [n] */
+	size_t *run;			  /* [n] */
+	double *weight, *residual, *work; /* [n] */
 	size_t n;
 };
 
@@ -145,8 +145,8 @@ static void add_number(const struct fitting *f, struct expect *e, size_t number)
 	}
 }
 
-/* The best of many numbers helps by chance where runs are few: seeds and dates are among them. With this bound that was seen in at most one of 200 (12 to 40 runs
- * of noise, up to 16 numbers). */
+/* The best of many numbers helps by chance where runs are few: seeds and dates are among them. With this bound that was seen in at most one
+ * of 200 (12 to 40 runs of noise, up to 16 numbers). */
 static double worth(const struct fitting *f)
 {
 	return fmin(WORTH_MOST, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));

@@ -1,21 +1,22 @@
 /* The default rule: from errors of samples to runs that are anomalous, so that a normal run is with the probability that was asked for.
  *
- * Conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005): a new run joins the normal ones, each of them
- * all is compared with the others, and p is the share of them that are at least as strange as the new one. Were it normal, too, any of them
- * would be the strangest with the same probability, so that p <= rate with exactly that probability where there are no ties, whatever the
- * distribution. It requires that the new one is treated as the others are: errors come from models that have not seen the run (the caller's
- * folds), and the new run is among those with which a normal one is compared. Without the latter .42 instead of .52 of runs that are 2
- * standard deviations off are found (19 runs; tests/test_calibrate.c).
+ * Conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005): a new run joins the normal ones, each of
+ * them all is compared with the others, and p is the share of them that are at least as strange as the new one. Were it normal, too, any of
+ * them would be the strangest with the same probability, so that p <= rate with exactly that probability where there are no ties, whatever
+ * the distribution. It requires that the new one is treated as the others are: errors come from models that have not seen the run (the
+ * caller's folds), and the new run is among those with which a normal one is compared. Without the latter .42 instead of .52 of runs that
+ * are 2 standard deviations off are found (19 runs; tests/test_calibrate.c).
  *
  * How strange a run is, is the maximum over its functions of
  *
- *   (S - mean) / sqrt(between + (within + largest^2 / (samples + 1)) / n),   S = sum of weight * s / sum of weight,   s = log(1 + error / threshold)
+ *   (S - mean) / sqrt(between + (within + largest^2 / (samples + 1)) / n),   S = sum of weight * s / sum of weight,   s = log(1 + error /
+ * threshold)
  *
- * where threshold is a quantile of the function's errors, mean, between and within (variances between runs and between the samples of one) are
- * of the other runs' `samples`, n is the effective number of samples and `largest` the largest s of the run: what has not been seen in so many
- * samples may still happen in one of (samples + 1), as Laplace's rule of succession has it. S is the share of anomalous samples, made
- * continuous: far below the threshold a sample counts almost nothing, far above it the logarithm of its error. What differs by more than
- * something negligible (a mean error of `least`) is stranger than all that does not: the bar orders, and leaves the rate as it is. */
+ * where threshold is a quantile of the function's errors, mean, between and within (variances between runs and between the samples of one)
+ * are of the other runs' `samples`, n is the effective number of samples and `largest` the largest s of the run: what has not been seen in
+ * so many samples may still happen in one of (samples + 1), as Laplace's rule of succession has it. S is the share of anomalous samples,
+ * made continuous: far below the threshold a sample counts almost nothing, far above it the logarithm of its error. What differs by more
+ * than something negligible (a mean error of `least`) is stranger than all that does not: the bar orders, and leaves the rate as it is. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -64,7 +65,8 @@ size_t detector_runs_needed(double rate)
 	return (size_t)ceil(1.0 / rate - 1.0 - 1e-9);
 }
 
-/* A run is anomalous when fewer normal runs than this are as strange, at most `rate` of (runs + 1); 0: so few runs do not support the rate. */
+/* A run is anomalous when fewer normal runs than this are as strange, at most `rate` of (runs + 1); 0: so few runs do not support the rate.
+ */
 static size_t calibrate_allowed(double rate, size_t runs)
 {
 	return (size_t)floor(rate * (double)(runs + 1) + 1e-9);
@@ -79,8 +81,8 @@ static void calibration_release(struct calibration *c)
 /* ---- a function in a run ---- */
 
 /* Samples [n] of a function that is known, in one run. */
-static struct calibrate_summary calibrate_summary_of(const struct calibration *c, size_t function, const double *error, const double *weight,
-					      size_t n)
+static struct calibrate_summary calibrate_summary_of(const struct calibration *c, size_t function, const double *error,
+						     const double *weight, size_t n)
 {
 	double threshold = c->threshold[function], sum = 0.0, errors = 0.0, weights = 0.0, squared = 0.0, largest = 0.0;
 	struct calibrate_summary s = { .samples = (double)n };
@@ -120,10 +122,12 @@ static void calibrate_thresholds(struct calibration *c, const struct row_group *
 }
 
 /* error [rows]: by a model that has not seen the run; NaN where it does not know the function. O(rows log rows). */
-static void calibrate_fit(const struct rows *rows, const double *error, size_t functions, size_t runs, const struct calibrate_options *options,
-			  struct calibration *out)
+static void calibrate_fit(const struct rows *rows, const double *error, size_t functions, size_t runs,
+			  const struct calibrate_options *options, struct calibration *out)
 {
-	struct calibration c = { .options = *options, .functions = functions, .runs = runs, .allowed = calibrate_allowed(options->rate, runs) };
+	struct calibration c = {
+		.options = *options, .functions = functions, .runs = runs, .allowed = calibrate_allowed(options->rate, runs)
+	};
 	const struct row_group *groups = rows->groups;
 	size_t n_groups = rows->n_groups, samples = n_groups ? groups[n_groups - 1].first + groups[n_groups - 1].n : 0;
 	double *work = mem_new(samples + 1, sizeof(*work));
@@ -137,7 +141,7 @@ static void calibrate_fit(const struct rows *rows, const double *error, size_t f
 
 		if (!isnan(error[first]))
 			c.normal[groups[g].function * runs + groups[g].run] =
-				calibrate_summary_of(&c, groups[g].function, &error[first], &rows->weight[first], groups[g].n);
+			    calibrate_summary_of(&c, groups[g].function, &error[first], &rows->weight[first], groups[g].n);
 	}
 	free(work);
 	*out = c;
@@ -219,8 +223,8 @@ static double totals_between(const struct totals *t)
 	return t->runs > 1.0 ? fmax(0.0, t->squares / (t->runs - 1.0) - totals_within(t) * t->inverse / t->runs) : (double)NAN;
 }
 
-/* Few runs tell little of the variance between them: functions borrow from each other (as in Smyth, Statistical Applications in Genetics and
- * Molecular Biology 3(1), 2004, with the prior's weight given). */
+/* Few runs tell little of the variance between them: functions borrow from each other (as in Smyth, Statistical Applications in Genetics
+ * and Molecular Biology 3(1), 2004, with the prior's weight given). */
 static void crowd_find_typical(struct crowd *w)
 {
 	size_t functions = w->c->functions;
@@ -312,8 +316,8 @@ static int compare_down(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* seen [functions]: a new run. strange [functions]: of each of its functions. p: (1 + normal runs at least as strange) / (1 + normal runs). Returns
- * the limit: what is stranger is anomalous; the run's strangest function is exactly when p <= rate. O(functions x runs). */
+/* seen [functions]: a new run. strange [functions]: of each of its functions. p: (1 + normal runs at least as strange) / (1 + normal runs).
+ * Returns the limit: what is stranger is anomalous; the run's strangest function is exactly when p <= rate. O(functions x runs). */
 static double calibrate_judge(const struct calibration *c, const struct calibrate_summary *seen, double *strange, double *p)
 {
 	struct crowd w = crowd_of(c, seen);
@@ -352,8 +356,8 @@ static double log_choose(size_t n, size_t k)
 	return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
 }
 
-/* The probability that at least `anomalous` of n further normal runs are stranger than all but allowed - 1 of `runs` normal ones: they share the
- * limit, so it is not binomial but negative hypergeometric. Of one run: allowed / (runs + 1). */
+/* The probability that at least `anomalous` of n further normal runs are stranger than all but allowed - 1 of `runs` normal ones: they
+ * share the limit, so it is not binomial but negative hypergeometric. Of one run: allowed / (runs + 1). */
 static double calibrate_chance(size_t runs, size_t allowed, size_t n, size_t anomalous)
 {
 	size_t top = anomalous + allowed - 1; /* of all, in which there are fewer normal ones than allowed */
@@ -391,7 +395,8 @@ static void held_out_learn(struct detector *d, const struct detector_training *t
 	d->about.rate_measured = calibrate_measured(d->calibration);
 }
 
-static void held_out_judge(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores, double *p)
+static void held_out_judge(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores,
+			   double *p)
 {
 	const struct calibration *c = d->calibration;
 	struct calibrate_summary *seen = mem_new(c->functions, sizeof(*seen));
@@ -403,7 +408,8 @@ static void held_out_judge(const struct detector *d, const struct rows *rows, co
 
 		if (group->run != run)
 			continue;
-		seen[group->function] = calibrate_summary_of(c, group->function, &error[group->first], &rows->weight[group->first], group->n);
+		seen[group->function] =
+		    calibrate_summary_of(c, group->function, &error[group->first], &rows->weight[group->first], group->n);
 		any = true;
 	}
 	if (any)
@@ -412,7 +418,9 @@ static void held_out_judge(const struct detector *d, const struct rows *rows, co
 		size_t f = rows->groups[g].function;
 
 		if (rows->groups[g].run == run)
-			scores[g] = (struct run_score){ .score = strange[f], .limit = limit, .anomalous = strange[f] > limit,
+			scores[g] = (struct run_score){ .score = strange[f],
+							.limit = limit,
+							.anomalous = strange[f] > limit,
 							.small = strange[f] > limit && !seen[f].matters };
 	}
 	free(seen);
@@ -443,7 +451,9 @@ static void held_out_begin_reading(struct json_reader *r, struct detector *d)
 {
 	struct calibration *c = mem_new(1, sizeof(*c));
 
-	*c = (struct calibration){ .options = held_out_options(&d->options), .functions = d->about.functions, .runs = d->about.runs,
+	*c = (struct calibration){ .options = held_out_options(&d->options),
+				   .functions = d->about.functions,
+				   .runs = d->about.runs,
 				   .allowed = calibrate_allowed(d->options.rate, d->about.runs) };
 	d->calibration = c;
 	if (c->allowed == 0)
@@ -458,8 +468,9 @@ static void held_out_begin_reading(struct json_reader *r, struct detector *d)
 
 static void held_out_read(struct json_reader *r, const cJSON *json, struct detector *d, size_t function)
 {
-	static const struct { double low, high; } limits[] = { { 1, LARGEST }, { 0, LARGEST }, { .5, LARGEST }, { 0, LARGEST },
-							       { 0, LARGEST * LARGEST }, { 0, 1 } };
+	static const struct {
+		double low, high;
+	} limits[] = { { 1, LARGEST }, { 0, LARGEST }, { .5, LARGEST }, { 0, LARGEST }, { 0, LARGEST * LARGEST }, { 0, 1 } };
 	const cJSON *item, *array;
 	struct calibration *c;
 	double from = 0.0, x[7];
@@ -485,7 +496,8 @@ static void held_out_read(struct json_reader *r, const cJSON *json, struct detec
 			json_reader_fail(r, "'runs' must be in order, each once");
 		if (!r->st)
 			c->normal[function * c->runs + (size_t)x[0]] = (struct calibrate_summary){
-				.samples = x[1], .mean = x[2], .n = x[3], .largest = x[4], .squares = x[5], .matters = x[6] > 0.0 };
+				.samples = x[1], .mean = x[2], .n = x[3], .largest = x[4], .squares = x[5], .matters = x[6] > 0.0
+			};
 		from = floor(x[0]) + 1.0;
 	}
 }

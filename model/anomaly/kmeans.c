@@ -18,9 +18,9 @@ struct start {
 	struct rng rng;
 	double *centers;
 	size_t *cluster;  /* [n] */
-	size_t *count;    /* [k] */
+	size_t *count;	  /* [k] */
 	double *distance; /* [n] squared, to the own center */
-	double *to;       /* [k] squared distances of one row */
+	double *to;	  /* [k] squared distances of one row */
 	double within;
 	size_t iterations;
 };

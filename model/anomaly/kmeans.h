@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 struct kmeans {
-	struct mat centers;  /* [k x p] */
-	size_t n;            /* rows */
-	size_t *cluster;     /* [n] */
-	double within;       /* sum of squared distances to the centers */
+	struct mat centers; /* [k x p] */
+	size_t n;	    /* rows */
+	size_t *cluster;    /* [n] */
+	double within;	    /* sum of squared distances to the centers */
 	size_t iterations;
 };
 

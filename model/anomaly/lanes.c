@@ -4,28 +4,28 @@
 #include <stdint.h>
 
 #define JOINED(verb, suffix) verb##_##suffix
-#define JOIN(verb, suffix) JOINED(verb, suffix)
-#define NAME(verb) JOIN(verb, SUFFIX)
+#define JOIN(verb, suffix)   JOINED(verb, suffix)
+#define NAME(verb)	     JOIN(verb, SUFFIX)
 
 /* As many sums at a time as there are registers for them. */
 #define SUFFIX sse2
-#define LANES 2
-#define TILE 4
+#define LANES  2
+#define TILE   4
 #define TARGET
 #define ROOT(x) ((VEC)_mm_sqrt_pd((__m128d)(x)))
 #include "model/anomaly/lanes_body.h"
 
-#define SUFFIX avx2
-#define LANES 4
-#define TILE 4
-#define TARGET __attribute__((target("avx2")))
+#define SUFFIX	avx2
+#define LANES	4
+#define TILE	4
+#define TARGET	__attribute__((target("avx2")))
 #define ROOT(x) ((VEC)_mm256_sqrt_pd((__m256d)(x)))
 #include "model/anomaly/lanes_body.h"
 
-#define SUFFIX avx512
-#define LANES 8
-#define TILE 8
-#define TARGET __attribute__((target("avx512f")))
+#define SUFFIX	avx512
+#define LANES	8
+#define TILE	8
+#define TARGET	__attribute__((target("avx512f")))
 #define ROOT(x) ((VEC)_mm512_sqrt_pd((__m512d)(x)))
 #include "model/anomaly/lanes_body.h"
 

@@ -18,9 +18,9 @@ static inline size_t lanes_padded(size_t n)
 }
 
 /* value, name in files */
-#define LANES_CURVES(X)                                                                                                          \
-	X(LANES_LINEAR, "linear")                                                                                                \
-	X(LANES_TANH, "tanh")                                                                                                    \
+#define LANES_CURVES(X)                                                                                                                    \
+	X(LANES_LINEAR, "linear")                                                                                                          \
+	X(LANES_TANH, "tanh")                                                                                                              \
 	X(LANES_SIGMOID, "sigmoid")
 
 #define LANES_ENUM(value, name) value,
@@ -30,7 +30,7 @@ enum lanes_curve { LANES_CURVES(LANES_ENUM) };
 /* Adam (Kingma and Ba, ICLR 2015, algorithm 1), both corrections for the start folded into two numbers. */
 struct lanes_adam {
 	double first, second; /* beta 1 and 2 */
-	double rate;          /* alpha / (1 - beta1^t) */
+	double rate;	      /* alpha / (1 - beta1^t) */
 	double root, floor;   /* 1 / sqrt(1 - beta2^t), epsilon */
 };
 
@@ -40,7 +40,7 @@ struct lanes {
 	/* c [rows x columns] = a [rows x depth] b [depth x columns], plus `start` [columns] in each row when not NULL. Element
 	 * (r, k) of a is a[r * a_row + k * a_depth], so that it can be a transposed one; b and c are dense. */
 	void (*product)(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row, size_t a_depth, const double *b,
-	                const double *start, double *c);
+			const double *start, double *c);
 	void (*sum_rows)(size_t rows, size_t columns, const double *x, double *sum);
 	void (*curve)(enum lanes_curve curve, double *x, size_t n); /* in place; off by less than 5e-16 */
 	/* x *= slope of the curve where its value is y */

@@ -5,11 +5,11 @@
 typedef double NAME(vec) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef int64_t NAME(bits) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
-#define VEC NAME(vec)
-#define BITS NAME(bits)
-#define AT(x) (*(VEC *)(x))
+#define VEC	NAME(vec)
+#define BITS	NAME(bits)
+#define AT(x)	(*(VEC *)(x))
 #define FROM(x) (*(const VEC *)(x))
-#define ALWAYS static inline __attribute__((always_inline)) TARGET
+#define ALWAYS	static inline __attribute__((always_inline)) TARGET
 
 /* `rows` (at most TILE) by `width` (1 or 2) vectors of a product; both constant where this is called, so that all sums stay in
  * registers. */
@@ -46,8 +46,8 @@ ALWAYS void NAME(strip)(size_t width, size_t rows, size_t columns, size_t depth,
 		NAME(tile)(1, width, columns, depth, a + r * a_row, a_row, a_depth, b, start, c + r * columns);
 }
 
-TARGET static void NAME(product)(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row, size_t a_depth,
-				 const double *b, const double *start, double *c)
+TARGET static void NAME(product)(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row, size_t a_depth, const double *b,
+				 const double *start, double *c)
 {
 	size_t j = 0;
 
@@ -135,8 +135,7 @@ TARGET static void NAME(miss)(const double *target, double factor, double *y, si
 		AT(y + i) = (FROM(y + i) - FROM(target + i)) * factor;
 }
 
-TARGET static void NAME(adam)(const struct lanes_adam *adam, const double *slope, double *first, double *second, double *x,
-			      size_t n)
+TARGET static void NAME(adam)(const struct lanes_adam *adam, const double *slope, double *first, double *second, double *x, size_t n)
 {
 	const struct lanes_adam a = *adam;
 
@@ -158,10 +157,10 @@ TARGET static void NAME(descend)(double rate, const double *slope, double *x, si
 }
 
 #define TEXT_OF(name) #name
-#define TEXT(name) TEXT_OF(name)
+#define TEXT(name)    TEXT_OF(name)
 
 static const struct lanes NAME(lanes) = {
-	TEXT(SUFFIX),	NAME(product), NAME(sum_rows), NAME(curve), NAME(slope), NAME(miss), NAME(adam), NAME(descend),
+	TEXT(SUFFIX), NAME(product), NAME(sum_rows), NAME(curve), NAME(slope), NAME(miss), NAME(adam), NAME(descend),
 };
 
 #undef VEC

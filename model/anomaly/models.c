@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-#define TRAIN_MAX    20000   /* rows that one scorer learns from; of more, every so many-th */
-#define CHUNK	     2048    /* rows that are judged at once */
-#define NORMAL_MAD   1.4826  /* standard deviations a MAD, of a normal distribution */
-#define NORMAL_WIDTH 3.2897  /* and of the middle nine tenths */
-#define WITHIN_LEAST 4	     /* samples in runs with several: below, the spread is that of all */
-#define ROUNDING     1e-9    /* units: what is left of equal values */
+#define TRAIN_MAX    20000  /* rows that one scorer learns from; of more, every so many-th */
+#define CHUNK	     2048   /* rows that are judged at once */
+#define NORMAL_MAD   1.4826 /* standard deviations a MAD, of a normal distribution */
+#define NORMAL_WIDTH 3.2897 /* and of the middle nine tenths */
+#define WITHIN_LEAST 4	    /* samples in runs with several: below, the spread is that of all */
+#define ROUNDING     1e-9   /* units: what is left of equal values */
 
 /* ---- names ---- */
 
@@ -87,7 +87,8 @@ enum assay_status names_of(const struct observations *o, struct names *out, size
 	return st;
 }
 
-static enum assay_status names_match_columns(const struct names *names, const struct observations *seen, size_t *columns, struct assay_error *err)
+static enum assay_status names_match_columns(const struct names *names, const struct observations *seen, size_t *columns,
+					     struct assay_error *err)
 {
 	size_t *order = mem_new(seen->values.cols, sizeof(*order));
 	enum assay_status st = names_order(seen->columns, seen->values.cols, "column", order, err);
@@ -112,7 +113,8 @@ static enum assay_status names_match_columns(const struct names *names, const st
 	return st;
 }
 
-enum assay_status names_match(const struct names *names, const struct observations *seen, size_t *columns, size_t *functions, struct assay_error *err)
+enum assay_status names_match(const struct names *names, const struct observations *seen, size_t *columns, size_t *functions,
+			      struct assay_error *err)
 {
 	size_t *order = mem_new(seen->functions, sizeof(*order));
 	enum assay_status st = names_match_columns(names, seen, columns, err);
@@ -166,7 +168,8 @@ static int rows_compare(const void *a, const void *b, void *context)
 			order = (row_value(o, x, j) > row_value(o, y, j)) - (row_value(o, x, j) < row_value(o, y, j));
 	}
 	if (!order)
-		order = (o->observations->weight[x] > o->observations->weight[y]) - (o->observations->weight[x] < o->observations->weight[y]);
+		order =
+		    (o->observations->weight[x] > o->observations->weight[y]) - (o->observations->weight[x] < o->observations->weight[y]);
 	return order ? order : sizes_compare(x, y);
 }
 
@@ -272,8 +275,8 @@ static void doubles_swap(double *a, double *b)
 	*b = t;
 }
 
-/* x[k] becomes what it would be if x were sorted, smaller ones before it, larger ones after it (Hoare, "Algorithm 65: find", Communications of the ACM
- * 4(7), 1961), with the middle of three as the pivot. */
+/* x[k] becomes what it would be if x were sorted, smaller ones before it, larger ones after it (Hoare, "Algorithm 65: find", Communications
+ * of the ACM 4(7), 1961), with the middle of three as the pivot. */
 static void select_rank(double *x, size_t n, size_t k)
 {
 	size_t low = 0, high = n - 1;
@@ -356,8 +359,8 @@ struct scale_work {
 	double *all, *part, *within; /* [samples of the function] */
 };
 
-/* One function's column; groups[n] are its own. The unit is the spread within runs of the function's samples, robust (the larger of 1.4826 MAD and
- * the width of the middle nine tenths as of a normal distribution), at least `tolerance`. */
+/* One function's column; groups[n] are its own. The unit is the spread within runs of the function's samples, robust (the larger of 1.4826
+ * MAD and the width of the middle nine tenths as of a normal distribution), at least `tolerance`. */
 static void scale_learn_column(const struct mat *z, const struct row_group *groups, size_t n, const bool *use, size_t j, double tolerance,
 			       struct scale_work *work, struct scale *out)
 {
@@ -555,7 +558,8 @@ static void expert_parts(const struct expert *expert, const struct mat *units, s
 	mat_release(&expected);
 }
 
-void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts, struct mat *toward)
+void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
+		  struct mat *toward)
 {
 	const struct scale *scale = &models->items[model].scale;
 	const struct expert *expert = &models->items[model].experts[models->cluster[function]];

@@ -18,15 +18,16 @@ struct scorer_kind {
 	 * order, run and seed give the same bits. Never fails. */
 	struct scorer *(*fit)(const struct mat *rows, const size_t *run, uint64_t seed);
 
-	/* parts, expected [n x p], allocated by the caller, overwritten: what each column adds to a row's error (>= 0; their sum is the row's
-	 * error) and what would have been normal (expected may be NULL). Safe from several threads. */
+	/* parts, expected [n x p], allocated by the caller, overwritten: what each column adds to a row's error (>= 0; their sum is the
+	 * row's error) and what would have been normal (expected may be NULL). Safe from several threads. */
 	void (*parts)(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected);
 
 	void (*free)(struct scorer *scorer); /* accepts NULL */
 
 	/* For models that are kept. read: ASSAY_E_FORMAT; `kind` is the one whose function is called. */
 	cJSON *(*write)(const struct scorer *scorer);
-	enum assay_status (*read)(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out, struct assay_error *err);
+	enum assay_status (*read)(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out,
+				  struct assay_error *err);
 
 	/* A few words on the fitted one ("16-8-4-8-16") into text[size]. */
 	void (*describe)(const struct scorer *scorer, char *text, size_t size);

@@ -1,9 +1,9 @@
 /* What is published: runs are added one by one, until two averages, ave_piece and ave_half, differ by less than eps for `goal` times, or
- * until there are `max` runs; it is called a termination by variance. The listing itself was not at hand, so what is averaged over what is our
- * reading of these names: after each run the standard deviation of the errors of all runs so far; ave_piece is its average over the last quarter
- * of the runs, ave_half over the last half. Runs that bring nothing new leave both the same; a run unlike the earlier ones, and errors that
- * drift, move the shorter average first. The difference is ours, too, in being relative to mean + t standard deviations: what is asked is by
- * which part that, the published threshold, still moves, in any unit. */
+ * until there are `max` runs; it is called a termination by variance. The listing itself was not at hand, so what is averaged over what is
+ * our reading of these names: after each run the standard deviation of the errors of all runs so far; ave_piece is its average over the
+ * last quarter of the runs, ave_half over the last half. Runs that bring nothing new leave both the same; a run unlike the earlier ones,
+ * and errors that drift, move the shorter average first. The difference is ours, too, in being relative to mean + t standard deviations:
+ * what is asked is by which part that, the published threshold, still moves, in any unit. */
 #include "model/anomaly/termination.h"
 
 #include "base/mem.h"
@@ -40,8 +40,9 @@ static double difference_after(const double *deviation, const double *mean, size
 	return scale > 0.0 ? stats_round(fabs(ave_piece - ave_half) / scale) : 0.0;
 }
 
-/* The standard deviation of r independent errors moves by about 1 / sqrt(r), so that a difference d after n runs is eps after n (d / eps)^2. The
- * difference itself is noise: the median of those of the last quarter of the runs stands for it. At least what is left to the goal. */
+/* The standard deviation of r independent errors moves by about 1 / sqrt(r), so that a difference d after n runs is eps after n (d /
+ * eps)^2. The difference itself is noise: the median of those of the last quarter of the runs stands for it. At least what is left to the
+ * goal. */
 static size_t runs_more(const double *difference, size_t n, const struct termination_options *o, size_t reached)
 {
 	size_t last = n / 4 > 0 ? n / 4 : 1, left = o->goal - reached, most = o->max - n;

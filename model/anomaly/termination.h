@@ -1,5 +1,5 @@
-/* How many normal runs are enough: AutoPerf's variance termination (Alam and others, NeurIPS 2019, Algorithm 1) with eps relative to the scale
- * of the errors. What of it is published and what is our reading stands in termination.c. O(max^2). */
+/* How many normal runs are enough: AutoPerf's variance termination (Alam and others, NeurIPS 2019, Algorithm 1) with eps relative to the
+ * scale of the errors. What of it is published and what is our reading stands in termination.c. O(max^2). */
 #ifndef MODEL_ANOMALY_TERMINATION_H
 #define MODEL_ANOMALY_TERMINATION_H
 
@@ -15,9 +15,9 @@ struct termination_options {
 extern const struct termination_options termination_defaults;
 
 struct termination {
-	bool sufficient;   /* false also at `max` runs */
-	size_t chosen;     /* runs after which it ended; when not sufficient: all */
-	size_t runs_more;  /* about, an estimate; 0 when sufficient, and when not even `max` runs were: then more of the same will not do */
+	bool sufficient;  /* false also at `max` runs */
+	size_t chosen;	  /* runs after which it ended; when not sufficient: all */
+	size_t runs_more; /* about, an estimate; 0 when sufficient, and when not even `max` runs were: then more of the same will not do */
 };
 
 /* error [n]: of each run in the order in which they were taken, what a model of the others makes of it (mean of its samples); >= 0, finite.

@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define BEAM         48   /* models of one size that are grown to the next */
-#define CLIP         2.0  /* |log error| of one type: beyond it, worse is no worse */
-#define FLOOR        .01  /* |log error| below which models are equally good */
-#define NEGLIGIBLE   1e-5 /* weight, relative to the largest */
-#define SINGULAR     1e-10
+#define BEAM	   48	/* models of one size that are grown to the next */
+#define CLIP	   2.0	/* |log error| of one type: beyond it, worse is no worse */
+#define FLOOR	   .01	/* |log error| below which models are equally good */
+#define NEGLIGIBLE 1e-5 /* weight, relative to the largest */
+#define SINGULAR   1e-10
 
 /* ---- sums: all that the fits need of the rows ---- */
 
@@ -96,11 +96,11 @@ void additive_sums_release(struct additive_sums *s)
 /* What a fit works on: the sums over all types that count, and for each of them the sums without it. */
 struct search {
 	const struct additive_sums *sums;
-	size_t n;          /* types that count */
-	size_t *type;      /* [n] */
-	double *count;     /* [n] */
-	double total;      /* of the counts */
-	struct mat G;      /* all */
+	size_t n;      /* types that count */
+	size_t *type;  /* [n] */
+	double *count; /* [n] */
+	double total;  /* of the counts */
+	struct mat G;  /* all */
 	double *h;
 	struct mat *G_out; /* [n] without type[i] */
 	struct mat h_out;
@@ -173,8 +173,7 @@ static bool model_fit(const struct search *s, struct additive_model *m)
 
 static struct search search_new(const struct additive_sums *sums, const double *count)
 {
-	struct search s = {
-	    .sums = sums, .type = mem_new(sums->types, sizeof(size_t)), .count = mem_new(sums->types, sizeof(double))};
+	struct search s = { .sums = sums, .type = mem_new(sums->types, sizeof(size_t)), .count = mem_new(sums->types, sizeof(double)) };
 	size_t p = sums->cols;
 
 	s.G = mat_new(p, p);

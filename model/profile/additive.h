@@ -18,10 +18,10 @@
  * features->groups. Immutable: may be shared by threads. */
 struct additive_sums {
 	size_t types, cols, groups; /* cols and groups with the constant's */
-	struct mat *G;              /* [types] of [cols x cols]: mean over the type's rows of r r', r_k = y_scale / (rate_k y) */
-	struct mat h;               /* [types x cols] mean of r */
-	size_t *group;              /* [cols] */
-	double y_scale;             /* geometric mean of the cost over types */
+	struct mat *G;		    /* [types] of [cols x cols]: mean over the type's rows of r r', r_k = y_scale / (rate_k y) */
+	struct mat h;		    /* [types x cols] mean of r */
+	size_t *group;		    /* [cols] */
+	double y_scale;		    /* geometric mean of the cost over types */
 };
 
 /* cost [rows] > 0, lower is better; type as given to features_of. */
@@ -29,23 +29,23 @@ void additive_sums_of(const struct features *features, const double *cost, const
 void additive_sums_release(struct additive_sums *sums); /* accepts zeroed */
 
 struct additive_options {
-	size_t size;       /* columns of the largest models, 1 to ADDITIVE_SIZE_MAX */
-	double sharpness;  /* > 0 */
+	size_t size;	  /* columns of the largest models, 1 to ADDITIVE_SIZE_MAX */
+	double sharpness; /* > 0 */
 };
 
 struct additive_model {
 	size_t size;
 	size_t col[ADDITIVE_SIZE_MAX]; /* ascending */
 	double w[ADDITIVE_SIZE_MAX];   /* > 0, in units of y_scale */
-	double left_out;               /* mean |log error| on types left out */
-	double weight;                 /* of additive_weigh(); they sum to one */
+	double left_out;	       /* mean |log error| on types left out */
+	double weight;		       /* of additive_weigh(); they sum to one */
 };
 
 struct additive {
 	size_t cols;
 	struct additive_model *models; /* [n] */
 	size_t n, capacity;
-	size_t types;                  /* distinct ones with weight */
+	size_t types; /* distinct ones with weight */
 };
 
 /* All models of up to `size` columns with their errors, at least one; not weighed yet.

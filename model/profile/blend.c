@@ -15,7 +15,7 @@
 #define ERROR_FLOOR   .005 /* relative error below which candidates are equally good */
 #define LOG_MAX	      50.0 /* of a ratio: what is further off is infinitely wrong, but finite */
 
-const struct additive_options blend_grid[BLEND_ADDITIVE] = {{2, .5}, {2, 1.0}, {ADDITIVE_SIZE_MAX, .5}, {ADDITIVE_SIZE_MAX, 1.0}};
+const struct additive_options blend_grid[BLEND_ADDITIVE] = { { 2, .5 }, { 2, 1.0 }, { ADDITIVE_SIZE_MAX, .5 }, { ADDITIVE_SIZE_MAX, 1.0 } };
 
 /* ---- stumps ---- */
 
@@ -23,16 +23,16 @@ const struct additive_options blend_grid[BLEND_ADDITIVE] = {{2, .5}, {2, 1.0}, {
 struct boost {
 	const struct features *features;
 	size_t n;
-	size_t *type;     /* [n] */
-	double *weight;   /* [n] */
+	size_t *type;	/* [n] */
+	double *weight; /* [n] */
 	double total;
 	double *residual; /* [n] */
-	double *update;   /* [n] */
-	size_t *order;    /* [cols x n] rows, ascending along the feature */
-	double *gain;     /* [cols] of its best cut */
-	size_t *at;       /* [cols] rows below that cut */
-	double *below;    /* [cols] mean residual there */
-	double *above;    /* [cols] */
+	double *update;	  /* [n] */
+	size_t *order;	  /* [cols x n] rows, ascending along the feature */
+	double *gain;	  /* [cols] of its best cut */
+	size_t *at;	  /* [cols] rows below that cut */
+	double *below;	  /* [cols] mean residual there */
+	double *above;	  /* [cols] */
 };
 
 static double boost_value(const struct boost *b, size_t feature, size_t row)
@@ -400,8 +400,7 @@ void blend_release(struct blend *b)
 
 double blend_predict(const struct blend *b, const double *logs)
 {
-	return (1.0 - b->choice.stumps) * additive_predict(&b->additive, logs) +
-	       b->choice.stumps * stumps_predict(&b->stumps, logs);
+	return (1.0 - b->choice.stumps) * additive_predict(&b->additive, logs) + b->choice.stumps * stumps_predict(&b->stumps, logs);
 }
 
 /* ---- validation ---- */
@@ -475,15 +474,13 @@ static void validating_without(void *context, size_t left)
 
 static double grouped_q2(const struct blend_data *d, const double *predicted)
 {
-	double all = stats_mean(d->type_cost, d->types) * (double)d->types, n = (double)d->types - 1.0, missed = 0.0,
-	       spread = 0.0;
+	double all = stats_mean(d->type_cost, d->types) * (double)d->types, n = (double)d->types - 1.0, missed = 0.0, spread = 0.0;
 	double *rows = mem_new(d->types, sizeof(*rows));
 
 	for (size_t i = 0; i < d->rows; i++)
 		rows[d->type[i]] += 1.0;
 	for (size_t i = 0; i < d->rows; i++) {
-		double others = (all - d->type_cost[d->type[i]]) / n, a = d->log_cost[i] - predicted[i],
-		       b = d->log_cost[i] - others;
+		double others = (all - d->type_cost[d->type[i]]) / n, a = d->log_cost[i] - predicted[i], b = d->log_cost[i] - others;
 
 		missed += a * a / rows[d->type[i]];
 		spread += b * b / rows[d->type[i]];
@@ -494,9 +491,9 @@ static double grouped_q2(const struct blend_data *d, const double *predicted)
 
 void blend_validate(const struct blend_data *d, size_t threads, struct blend_validation *out)
 {
-	struct blend_validation v = {.predicted = mem_new(d->rows, sizeof(double)),
-	                             .type_error = mem_new(d->types, sizeof(double)),
-	                             .choices = mem_new(d->types, sizeof(struct blend_choice))};
+	struct blend_validation v = { .predicted = mem_new(d->rows, sizeof(double)),
+				      .type_error = mem_new(d->types, sizeof(double)),
+				      .choices = mem_new(d->types, sizeof(struct blend_choice)) };
 	struct validating state = { .data = d, .out = &v };
 
 	ASSAY_BUG_IF(d->types < 4);

@@ -8,10 +8,10 @@
 #include "model/profile/additive.h"
 #include "model/profile/features.h"
 
-#define BLEND_SIZES      2
-#define BLEND_SHARPNESS  2
-#define BLEND_ADDITIVE   (BLEND_SIZES * BLEND_SHARPNESS)
-#define BLEND_PARTS      4 /* of stumps: 0, 1/4, 1/2, 3/4 */
+#define BLEND_SIZES	 2
+#define BLEND_SHARPNESS	 2
+#define BLEND_ADDITIVE	 (BLEND_SIZES * BLEND_SHARPNESS)
+#define BLEND_PARTS	 4 /* of stumps: 0, 1/4, 1/2, 3/4 */
 #define BLEND_CANDIDATES (BLEND_ADDITIVE * BLEND_PARTS + 1)
 
 extern const struct additive_options blend_grid[BLEND_ADDITIVE];
@@ -23,13 +23,13 @@ extern const struct additive_options blend_grid[BLEND_ADDITIVE];
  * types * features). */
 struct stumps {
 	size_t cols;
-	double start;        /* mean log cost */
-	double *step;        /* the model is start + the sum over features of a step function: [cols x cuts_max] the step ... */
-	double *cut;         /* ... that is taken where the log lies above the cut */
-	size_t *cuts;        /* [cols] */
+	double start; /* mean log cost */
+	double *step; /* the model is start + the sum over features of a step function: [cols x cuts_max] the step ... */
+	double *cut;  /* ... that is taken where the log lies above the cut */
+	size_t *cuts; /* [cols] */
 	size_t cuts_max;
-	double *importance;  /* [cols] shared credit; they sum to one, or are all 0 when nothing was split */
-	double tied;         /* mean number of features that tie, weighted by gain; 0 when nothing was split */
+	double *importance; /* [cols] shared credit; they sum to one, or are all 0 when nothing was split */
+	double tied;	    /* mean number of features that tie, weighted by gain; 0 when nothing was split */
 };
 
 /* What is fitted; both must outlive it. Immutable: may be shared by threads. */
@@ -39,7 +39,7 @@ struct blend_data {
 	size_t rows, types;
 	double *log_cost;  /* [rows], of the cost in units of sums.y_scale */
 	double *type_cost; /* [types] mean log cost of the rows */
-	size_t *type;      /* [rows] */
+	size_t *type;	   /* [rows] */
 };
 
 /* rates [rows x p] as for features_of, cost [rows] > 0 and lower is better, type [rows] < types, none without rows. */
@@ -49,7 +49,7 @@ void blend_data_release(struct blend_data *data); /* accepts zeroed */
 /* The weights of the candidates, that sum to one, in two numbers a candidate of the additive grid. */
 struct blend_choice {
 	double additive[BLEND_ADDITIVE]; /* weight in the additive part; they sum to one */
-	double stumps;                   /* part of the stumps, 0 to 1 */
+	double stumps;			 /* part of the stumps, 0 to 1 */
 	double weight[BLEND_CANDIDATES];
 };
 
@@ -62,14 +62,14 @@ struct blend {
 	struct blend_choice choice;
 };
 void blend_fit(const struct blend_data *data, const double *count, const struct blend_choice *choice, struct blend *out);
-void blend_release(struct blend *blend); /* accepts zeroed */
+void blend_release(struct blend *blend);			     /* accepts zeroed */
 double blend_predict(const struct blend *blend, const double *logs); /* the logarithm of the cost in units of sums.y_scale */
 
 /* Predictions [rows], logs of cost, each row from types other than its own; types >= 4. mape: mean over types of the mean over
  * their rows of |predicted / measured - 1|. q2: 1 - squared log error / that of the mean of the other types, by type. */
 struct blend_validation {
-	double *predicted;           /* [rows] */
-	double *type_error;          /* [types] mean of |predicted / measured - 1| */
+	double *predicted;	      /* [rows] */
+	double *type_error;	      /* [types] mean of |predicted / measured - 1| */
 	struct blend_choice *choices; /* [types], chosen without that type */
 	double mape, q2;
 };

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define SPREAD_MIN .2 /* of the logs over stressors: noise that differs by less would count as much as what tells them apart */
-#define SEED       71
+#define SEED	   71
 
 /* ---- the stressors ---- */
 
@@ -76,11 +76,11 @@ void counter_likeness_space_of(const struct mat *log_rates, struct counter_liken
 {
 	size_t rows = log_rates->rows, cols = log_rates->cols;
 	struct counter_likeness_space s = { .row = mem_new(rows, sizeof(size_t)),
-		                     .column = mem_new(cols, sizeof(size_t)),
-		                     .mean = mem_new(cols, sizeof(double)),
-		                     .sd = mem_new(cols, sizeof(double)),
-		                     .low = mem_new(cols, sizeof(double)),
-		                     .high = mem_new(cols, sizeof(double)) };
+					    .column = mem_new(cols, sizeof(size_t)),
+					    .mean = mem_new(cols, sizeof(double)),
+					    .sd = mem_new(cols, sizeof(double)),
+					    .low = mem_new(cols, sizeof(double)),
+					    .high = mem_new(cols, sizeof(double)) };
 
 	space_choose_columns(log_rates, &s);
 	space_choose_rows(log_rates, &s);

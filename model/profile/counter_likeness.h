@@ -16,8 +16,8 @@
 #define COUNTER_LIKENESS_PERMUTATIONS  9999
 
 struct counter_likeness_space {
-	size_t n, p; /* stressors and counters that are left: counters that differ and that most stressors have, stressors that
-	                have all of these */
+	size_t n, p;	      /* stressors and counters that are left: counters that differ and that most stressors have, stressors that
+				 have all of these */
 	size_t *row, *column; /* [n], [p]: where they stand in the matrix, ascending */
 	struct mat points;    /* [n x p] */
 	double *mean, *sd;    /* [p] of the logs */
@@ -36,7 +36,7 @@ void counter_likeness_similarities(const struct counter_likeness_space *space, c
 /* Is a group of stressors more similar than others? */
 struct counter_likeness_match {
 	double similarity; /* mean over its members */
-	double p;          /* that as many stressors, drawn at random, are as similar, the members among them */
+	double p;	   /* that as many stressors, drawn at random, are as similar, the members among them */
 	size_t as_similar; /* stressors outside the group that are at least as similar as the group */
 };
 /* member[n]: at least one. The same bits for the same numbers. */

@@ -153,9 +153,9 @@ static double participation(const struct mat *columns)
 
 	for (size_t a = 0; a < columns->rows; a++) {
 		for (size_t b = 0; b < columns->rows; b++) {
-			double r = a == b ? 1.0
-					  : stats_correlation(&columns->at[a * columns->cols], &columns->at[b * columns->cols],
-							      columns->cols);
+			double r = a == b
+				       ? 1.0
+				       : stats_correlation(&columns->at[a * columns->cols], &columns->at[b * columns->cols], columns->cols);
 
 			squares += r * r;
 		}

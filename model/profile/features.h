@@ -9,9 +9,9 @@
 #define FEATURES_CUT .1 /* 1 - |Spearman|, averaged (linkage.h): columns nearer than this are one group */
 
 /* Why a column is not used; the order is that of the tests. */
-#define FEATURE_ROWS(X)                                                                                  \
-	X(FEATURE_USED, "used", "")                                                                      \
-	X(FEATURE_MISSING, "missing", "not measured on every machine that ran the application")          \
+#define FEATURE_ROWS(X)                                                                                                                    \
+	X(FEATURE_USED, "used", "")                                                                                                        \
+	X(FEATURE_MISSING, "missing", "not measured on every machine that ran the application")                                            \
 	X(FEATURE_CONSTANT, "constant", "the same on all hardware types")
 
 enum feature_state { FEATURE_ROWS(ROWS_ENUM) FEATURE_STATES };
@@ -22,20 +22,20 @@ const char *feature_text(enum feature_state state);
 #define FEATURES_NONE ((size_t)-1)
 
 struct features {
-	size_t p;                  /* columns of the matrix */
+	size_t p;		   /* columns of the matrix */
 	enum feature_state *state; /* [p] */
-	size_t *distinct;          /* [p] index into the distinct columns; FEATURES_NONE when not used. Two columns that differ by a
+	size_t *distinct;	   /* [p] index into the distinct columns; FEATURES_NONE when not used. Two columns that differ by a
 				    * constant factor on all rows are one distinct column */
-	double *centre;            /* [p] mean log rate over the types, which weigh equally */
+	double *centre;		   /* [p] mean log rate over the types, which weigh equally */
 
-	size_t n;                  /* distinct columns */
-	size_t *first;             /* [n] the first column of each, ascending */
-	size_t *copies;            /* [n] columns that are the same, >= 1 */
-	struct mat logs;           /* [rows x n] natural logs less their centre, rounded to 1e-9: a rescaled unit changes nothing */
-	struct mat type_logs;      /* [types x n] their means */
-	size_t *group;             /* [n] numbered in the order of their first columns */
+	size_t n;	      /* distinct columns */
+	size_t *first;	      /* [n] the first column of each, ascending */
+	size_t *copies;	      /* [n] columns that are the same, >= 1 */
+	struct mat logs;      /* [rows x n] natural logs less their centre, rounded to 1e-9: a rescaled unit changes nothing */
+	struct mat type_logs; /* [types x n] their means */
+	size_t *group;	      /* [n] numbered in the order of their first columns */
 	size_t groups;
-	double effective_rank;     /* (sum of eigenvalues)^2 / sum of their squares of the correlations over types; 0 without columns */
+	double effective_rank; /* (sum of eigenvalues)^2 / sum of their squares of the correlations over types; 0 without columns */
 };
 
 /* rates  [rows x p]; a rate that is not above 0 (or NaN) was not measured.

@@ -11,19 +11,19 @@
 #include <string.h>
 
 #define TERMS_MAX  3   /* the factor and two resources */
-#define FLOOR      .01 /* error below which models are equally good */
-#define CLIP       2.0 /* |log error| of one type: beyond it, worse is no worse */
+#define FLOOR	   .01 /* error below which models are equally good */
+#define CLIP	   2.0 /* |log error| of one type: beyond it, worse is no worse */
 #define SINGULAR   1e-10
 #define NEGLIGIBLE 1e-6
 
 struct growing {
 	const struct blend_data *data;
-	const double *ratio;   /* [types] */
+	const double *ratio; /* [types] */
 	struct blend_choice choice;
-	double *x;             /* [types x features.n] */
-	size_t groups;         /* with the unexplained */
+	double *x;     /* [types x features.n] */
+	size_t groups; /* with the unexplained */
 	uint64_t seed;
-	struct mat change[2];  /* [resamples * SHARES_DRAWS x groups]; [1]: as if the older one's models missed nothing */
+	struct mat change[2]; /* [resamples * SHARES_DRAWS x groups]; [1]: as if the older one's models missed nothing */
 };
 
 /* ---- models of the ratio ---- */
@@ -171,7 +171,8 @@ static void changes_fit(const struct growing *g, const double *count, struct cha
 /* ---- contributions ---- */
 
 /* Adds `part` of what the model changes, the older one's groups being as in shares [types x groups]. */
-static void change_add(const struct growing *g, const struct change *m, const struct mat *shares, const double *count, double part, double *out)
+static void change_add(const struct growing *g, const struct change *m, const struct mat *shares, const double *count, double part,
+		       double *out)
 {
 	double total = 0;
 

@@ -10,19 +10,19 @@
 
 #include "model/profile/shares.h"
 
-#define GROWTH_TOTAL_LEVEL .95 /* as the interval of the ratio that decides */
+#define GROWTH_TOTAL_LEVEL .95	 /* as the interval of the ratio that decides */
 #define GROWTH_RATIO_MAX   1e100 /* squares of what is between it and its inverse are finite, and above 0 */
 
 /* Index `groups` is what stays unexplained. In parts of the mean time of the older version: .1 = 10 % of it. */
 struct growth {
 	size_t groups;
-	double *before, *after; /* [groups + 1]; before sums to 1, after to 1 + total */
-	double *low, *high;     /* [groups + 1] interval (SHARES_LEVEL) of after - before; NaN without resamples */
-	double *lead;           /* [groups + 1] probability that this group's time changed most, the factor aside; `groups`: that
-				 * none did. Sums to 1 */
-	double total;           /* mean over types of the ratio, less one */
+	double *before, *after;	      /* [groups + 1]; before sums to 1, after to 1 + total */
+	double *low, *high;	      /* [groups + 1] interval (SHARES_LEVEL) of after - before; NaN without resamples */
+	double *lead;		      /* [groups + 1] probability that this group's time changed most, the factor aside; `groups`: that
+				       * none did. Sums to 1 */
+	double total;		      /* mean over types of the ratio, less one */
 	double total_low, total_high; /* its interval (GROWTH_TOTAL_LEVEL), of Student's t over types */
-	double uniform;         /* a - 1, averaged */
+	double uniform;		      /* a - 1, averaged */
 };
 
 /* before  the older version, at least 4 types and one feature.

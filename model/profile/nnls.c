@@ -7,15 +7,15 @@
 #include <stdbool.h>
 
 #define GRADIENT_TOLERANCE 1e-12 /* relative to |h|: a smaller gradient is none */
-#define PIVOT_TOLERANCE    1e-13 /* of what the columns that are in leave of a new one: it depends on them */
+#define PIVOT_TOLERANCE	   1e-13 /* of what the columns that are in leave of a new one: it depends on them */
 
 struct nnls {
 	size_t capacity;
-	size_t *used;    /* columns with w > 0, in the order in which they came in */
-	bool *in;        /* [capacity] */
+	size_t *used;	 /* columns with w > 0, in the order in which they came in */
+	bool *in;	 /* [capacity] */
 	bool *dependent; /* [capacity] on the columns that are in */
-	double *factor;  /* [capacity x capacity] lower Cholesky factor of G over `used` */
-	double *z;       /* [capacity] the solution over `used` without the bounds */
+	double *factor;	 /* [capacity x capacity] lower Cholesky factor of G over `used` */
+	double *z;	 /* [capacity] the solution over `used` without the bounds */
 };
 
 struct nnls *nnls_new(size_t capacity)

@@ -181,8 +181,7 @@ struct ranging {
 };
 
 /* The share of a group under the best fit whose error has the share times `multiplier` taken off. *error gets its own error. */
-static double range_share(const struct ranging *r, size_t group, double multiplier, struct nnls *nnls, double *h, double *w,
-                       double *error)
+static double range_share(const struct ranging *r, size_t group, double multiplier, struct nnls *nnls, double *h, double *w, double *error)
 {
 	size_t p = r->G.cols;
 	double share = 0.0;
@@ -256,7 +255,8 @@ static void range_of(const struct blend_data *d, double noise, size_t threads, d
 {
 	const struct additive_sums *s = &d->sums;
 	struct ranging r = {
-	    .data = d, .G = mat_new(s->cols, s->cols), .h = mem_new(s->cols, sizeof(double)), .least = least, .most = most};
+		.data = d, .G = mat_new(s->cols, s->cols), .h = mem_new(s->cols, sizeof(double)), .least = least, .most = most
+	};
 	double types = (double)s->types;
 
 	for (size_t t = 0; t < s->types; t++) {

@@ -11,26 +11,26 @@
 #include <stdint.h>
 
 #define SHARES_RESAMPLES 200
-#define SHARES_DRAWS     5   /* models drawn from the average of each resample */
-#define SHARES_LEVEL     .90 /* of low to high, and of least to most */
+#define SHARES_DRAWS	 5   /* models drawn from the average of each resample */
+#define SHARES_LEVEL	 .90 /* of low to high, and of least to most */
 
 struct shares_options {
 	size_t resamples; /* 0: no error bars (low, high and first are NaN) */
 	uint64_t seed;
-	size_t threads;   /* the result does not depend on them */
+	size_t threads; /* the result does not depend on them */
 };
 
 /* Index `groups` is what stays unexplained: the constant time, and what the additive model misses on a type. */
 struct shares {
 	size_t groups, types;
-	struct mat by_type;         /* [types x groups + 1], each row sums to one */
-	double *share;              /* [groups + 1] their means, which sum to one */
-	double *low, *high;         /* [groups + 1] quantiles over single models drawn from the resamples */
-	double *least, *most;       /* [groups] over all fits that are nearly as good */
-	double *first;              /* [groups] part of these models in which the group's share is the largest */
-	double *column;             /* [features.n] shares of the distinct columns; those of a group sum to its share */
-	struct mat drawn;           /* [resamples * SHARES_DRAWS x groups + 1] shares of the models drawn */
-	struct mat drawn_above;     /* the same as if they missed nothing */
+	struct mat by_type;	/* [types x groups + 1], each row sums to one */
+	double *share;		/* [groups + 1] their means, which sum to one */
+	double *low, *high;	/* [groups + 1] quantiles over single models drawn from the resamples */
+	double *least, *most;	/* [groups] over all fits that are nearly as good */
+	double *first;		/* [groups] part of these models in which the group's share is the largest */
+	double *column;		/* [features.n] shares of the distinct columns; those of a group sum to its share */
+	struct mat drawn;	/* [resamples * SHARES_DRAWS x groups + 1] shares of the models drawn */
+	struct mat drawn_above; /* the same as if they missed nothing */
 };
 
 /* noise: relative error of one measurement, below which a better fit means nothing. At least 3 types. */
@@ -42,8 +42,8 @@ void shares_by_group(const struct blend_data *data, const struct additive *fit, 
 /* For other resampling: how often each type is drawn, with replacement, until there are two of them; count [types]. */
 void shares_draw(size_t types, struct rng *rng, double *count);
 /* The i-th resample: seeds *rng, draws count [types], fits; additive_release() the fit. */
-void shares_resample(const struct blend_data *data, const struct blend_choice *choice, uint64_t seed, size_t i, struct rng *rng, double *count,
-		     struct additive *fit);
+void shares_resample(const struct blend_data *data, const struct blend_choice *choice, uint64_t seed, size_t i, struct rng *rng,
+		     double *count, struct additive *fit);
 /* One of the models of a fit, each as likely as its weight; u in [0, 1). *model must outlive the result, which owns nothing. */
 struct additive shares_one_model(const struct additive *fit, double u, struct additive_model *model);
 

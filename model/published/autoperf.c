@@ -1,5 +1,5 @@
-/* AutoPerf as published (Alam and others, NeurIPS 2019): how its autoencoder is trained, scaling to [0, 1] over the normal samples, clusters until
- * the false positive rate on training data stops falling, and thresholds from the errors of training samples. */
+/* AutoPerf as published (Alam and others, NeurIPS 2019): how its autoencoder is trained, scaling to [0, 1] over the normal samples,
+ * clusters until the false positive rate on training data stops falling, and thresholds from the errors of training samples. */
 #include "model/published/published.h"
 
 #include "base/mem.h"
@@ -195,7 +195,8 @@ static void fixed_learn(struct detector *d, const struct detector_training *t)
 	free(limit);
 }
 
-static void threshold_judge(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores, double *p)
+static void threshold_judge(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores,
+			    double *p)
 {
 	(void)p;
 	for (size_t g = 0; g < rows->n_groups; g++) {

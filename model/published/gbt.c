@@ -1,5 +1,5 @@
-/* Boosting; the best split of a set of rows; and what is remembered of such sets: the 15,000 searches of a fit are in a few hundred sets of rows, so
- * what does not depend on the residuals is kept. */
+/* Boosting; the best split of a set of rows; and what is remembered of such sets: the 15,000 searches of a fit are in a few hundred sets of
+ * rows, so what does not depend on the residuals is kept. */
 #include "model/published/gbt.h"
 
 #include "base/mem.h"
@@ -65,22 +65,22 @@ void gbt_standardise(struct mat *X, double *mean, double *scale)
 
 /* How a node is split; valid until the next search in the same node. */
 struct gbt_split {
-	double gain;          /* decrease of the sum of squares */
+	double gain;	      /* decrease of the sum of squares */
 	double threshold;     /* left when (float)x <= threshold */
-	size_t n_tied;        /* features that split as well, >= 1 */
+	size_t n_tied;	      /* features that split as well, >= 1 */
 	const uint32_t *tied; /* ascending; the first one is the one that splits */
-	bool ambiguous;       /* another partition of the rows ties with this one */
+	bool ambiguous;	      /* another partition of the rows ties with this one */
 };
 
 /* One set of rows. */
 struct gbt_node {
 	size_t n;
-	uint16_t *rows;                /* [n] ascending */
+	uint16_t *rows; /* [n] ascending */
 	struct gbt_split split;
 	struct gbt_node *left, *right; /* NULL until a search found a split */
 	struct gbt_order *order;       /* NULL until the first search */
 	struct gbt_node *parent;       /* a larger set of rows that has an order; NULL for the root */
-	struct gbt_node *next;         /* in the bucket of the hash */
+	struct gbt_node *next;	       /* in the bucket of the hash */
 	uint64_t hash;
 };
 
@@ -88,21 +88,21 @@ struct gbt_node {
  * behind the last feature has no weight. */
 struct gbt_order {
 	size_t features;
-	uint32_t *feature;     /* [features] */
-	uint16_t *row;         /* index into node->rows, sorted by the feature */
-	double *weight;        /* n / (n_left * n_right) of a cut behind this row; 0 where the next value is the same */
+	uint32_t *feature; /* [features] */
+	uint16_t *row;	   /* index into node->rows, sorted by the feature */
+	double *weight;	   /* n / (n_left * n_right) of a cut behind this row; 0 where the next value is the same */
 
 	/* Left by the last full search: the two largest gains along each feature, the split, what is asked whether the split
 	 * still stands. */
 	double *best, *second; /* [features] */
-	uint32_t *tied;        /* [features] */
-	bool *mark;            /* [n] the left side */
-	uint16_t *left;        /* [n_left] the same as a list */
+	uint32_t *tied;	       /* [features] */
+	bool *mark;	       /* [n] the left side */
+	uint16_t *left;	       /* [n_left] the same as a list */
 	size_t n_left;
 	double left_weight;
-	double *c;             /* [n] the residuals */
-	double squares;        /* sum of their squares */
-	double rival;          /* square root of the largest gain of another partition */
+	double *c;	/* [n] the residuals */
+	double squares; /* sum of their squares */
+	double rival;	/* square root of the largest gain of another partition */
 };
 
 /* Where feature f of n rows starts in `row` and `weight`; its next element is GBT_LANES further. */
@@ -113,10 +113,10 @@ static inline size_t gbt_lane(size_t n, size_t f)
 
 struct gbt_nodes {
 	size_t n, p;
-	float *x;          /* [p x n] a feature's values side by side */
-	size_t bytes;      /* of all nodes but the root */
-	uint16_t *sorted;  /* [n] scratch */
-	uint16_t *index;   /* [n] scratch: where the rows of a parent are in its child */
+	float *x;	  /* [p x n] a feature's values side by side */
+	size_t bytes;	  /* of all nodes but the root */
+	uint16_t *sorted; /* [n] scratch */
+	uint16_t *index;  /* [n] scratch: where the rows of a parent are in its child */
 	struct gbt_node *root;
 	struct gbt_node *buckets[BUCKETS];
 };
@@ -507,7 +507,8 @@ static bool gbt_last_split_stands(struct gbt_node *node, const double *c)
 	return true;
 }
 
-/* c[n] are the residuals of node->rows, centred. Fills node->split, left and right; false when no feature separates the rows or nothing is gained. */
+/* c[n] are the residuals of node->rows, centred. Fills node->split, left and right; false when no feature separates the rows or nothing is
+ * gained. */
 static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const double *c)
 {
 	gbt_nodes_order(nodes, node);
@@ -525,7 +526,7 @@ static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const
 /* Of a tree in preorder: the left child follows its parent. */
 struct gbt_branch {
 	uint32_t feature; /* LEAF: `value` is the prediction, otherwise the threshold */
-	uint32_t right;   /* index of the right child */
+	uint32_t right;	  /* index of the right child */
 	double value;
 };
 
@@ -534,10 +535,10 @@ struct gbt {
 	double start, learning_rate;
 	struct gbt_branch *branches;
 	size_t n_branches, capacity;
-	size_t *roots;         /* [trees] */
-	double *mse;           /* [trees + 1] */
+	size_t *roots;		/* [trees] */
+	double *mse;		/* [trees + 1] */
 	double *sum, *per_tree; /* [p] importances */
-	double tied, gain;     /* over all splits: gain * features that tie, gain */
+	double tied, gain;	/* over all splits: gain * features that tie, gain */
 	size_t ambiguous;
 };
 
@@ -550,7 +551,7 @@ struct gbt_boost {
 	double *prediction; /* [n] */
 	double *residual;   /* [n] */
 	double *centred;    /* [n] of the rows of one node */
-	double *credit;     /* [p] of the tree that grows */
+	double *credit;	    /* [p] of the tree that grows */
 };
 
 /* ---- one tree ---- */
@@ -731,8 +732,7 @@ static void boost_release(struct gbt_boost *b)
 	free(b->credit);
 }
 
-enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out,
-			  struct assay_error *err)
+enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out, struct assay_error *err)
 {
 	struct gbt_boost b;
 

@@ -13,17 +13,17 @@
 
 #include <stdbool.h>
 
-/* Columns of X [rows x cols], rows > 0, to zero mean and unit variance, as scikit-learn's StandardScaler: variance with n in the denominator, a column
- * without variance is divided by 1. mean and scale are [cols], filled. */
+/* Columns of X [rows x cols], rows > 0, to zero mean and unit variance, as scikit-learn's StandardScaler: variance with n in the
+ * denominator, a column without variance is divided by 1. mean and scale are [cols], filled. */
 void gbt_standardise(struct mat *X, double *mean, double *scale);
 
 #define GBT_TIE 1e-12 /* relative difference of gains below which two splits are equally good */
 
 struct gbt_options {
-	size_t trees;             /* boosting stages, > 0 */
-	size_t max_depth;         /* of one tree, 1 = stumps */
+	size_t trees;		  /* boosting stages, > 0 */
+	size_t max_depth;	  /* of one tree, 1 = stumps */
 	size_t min_samples_split; /* a node with fewer rows is a leaf, >= 2 */
-	double learning_rate;     /* (0, 1] */
+	double learning_rate;	  /* (0, 1] */
 };
 
 /* What the paper's repository uses: 1000 trees, depth 4, learning rate .01. */
@@ -37,8 +37,7 @@ struct gbt; /* the trees and what the fit left behind; immutable */
  * out   overwritten; gbt_free() it. NULL on failure.
  * Returns ASSAY_OK, or ASSAY_E_NODATA when n < 2 or p == 0; ASSAY_E_LIMIT when n > GBT_ROWS_MAX. */
 #define GBT_ROWS_MAX 65535
-enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out,
-			  struct assay_error *err);
+enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out, struct assay_error *err);
 void gbt_free(struct gbt *gbt); /* accepts NULL */
 
 /* Mean squared error on the training rows after `stage` trees; 0 = the constant model. stage <= trees. */
@@ -57,8 +56,8 @@ double gbt_tied_per_split(const struct gbt *gbt);
  * tree itself, and another implementation may end elsewhere. */
 size_t gbt_ambiguous_splits(const struct gbt *gbt);
 
-/* Predictions for X [m x p] (p as in the fit) into out[m]. The profile does not use them; they tell whether the trees are right, which importances do
- * not. */
+/* Predictions for X [m x p] (p as in the fit) into out[m]. The profile does not use them; they tell whether the trees are right, which
+ * importances do not. */
 void gbt_predict(const struct gbt *gbt, const struct mat *X, double *out);
 
 #endif

@@ -1,14 +1,14 @@
-/* Centers that share one normal distribution of the differences from them: a row's error is the square of its distance from the nearest center, measured
- * by the covariance (Mahalanobis, Proceedings of the National Institute of Sciences of India 2(1), 1936), which is shrunk
+/* Centers that share one normal distribution of the differences from them: a row's error is the square of its distance from the nearest
+ * center, measured by the covariance (Mahalanobis, Proceedings of the National Institute of Sciences of India 2(1), 1936), which is shrunk
  * (Ledoit and Wolf, below). Mostly there is one center; several, by k-means, where runs have several input sizes.
  *
- * Parts. With the precision matrix P and a row's difference d from the center, (Pd)_j / P_jj is how far column j is from what the other columns
- * let expect, and c_j = (Pd)_j^2 / P_jj is the square of that over its variance (the conditional terms of Mason, Tracy and Young, Journal of
- * Quality Technology 27(2), 1995). Their sum is not the distance: part_j = D^2 c_j / sum of c. Other ways to divide it:
- *   d_j (Pd)_j sums to D^2, but is negative for columns that make the row less strange;
- *   the squares of P^(1/2) d (Garthwaite and Koch, Australian & New Zealand Journal of Statistics 58(1), 2016) sum to it and are not negative,
- *   but of two columns that go together they blame both alike when one has moved.
- * By P_ja^2 <= P_jj P_aa, here the column that moved alone always has the largest part, whatever it goes together with. */
+ * Parts. With the precision matrix P and a row's difference d from the center, (Pd)_j / P_jj is how far column j is from what the other
+ * columns let expect, and c_j = (Pd)_j^2 / P_jj is the square of that over its variance (the conditional terms of Mason, Tracy and Young,
+ * Journal of Quality Technology 27(2), 1995). Their sum is not the distance: part_j = D^2 c_j / sum of c. Other ways to divide it: d_j
+ * (Pd)_j sums to D^2, but is negative for columns that make the row less strange; the squares of P^(1/2) d (Garthwaite and Koch, Australian
+ * & New Zealand Journal of Statistics 58(1), 2016) sum to it and are not negative, but of two columns that go together they blame both
+ * alike when one has moved. By P_ja^2 <= P_jj P_aa, here the column that moved alone always has the largest part, whatever it goes together
+ * with. */
 #include "model/published/published.h"
 
 #include "base/mem.h"
@@ -20,13 +20,13 @@
 #include <lapacke.h>
 #include <math.h>
 
-/* What is added to each variance, in squares of the scaled columns' unit: a tenth of the unit is negligible, also when columns that go together
- * leave less than that to be seen. It makes any covariance invertible. */
+/* What is added to each variance, in squares of the scaled columns' unit: a tenth of the unit is negligible, also when columns that go
+ * together leave less than that to be seen. It makes any covariance invertible. */
 #define FLOOR	      .01
 #define STARTS	      4 /* of k-means */
 #define TAIL	      .998
 #define NORMAL_TAIL   3.090232306167813 /* as many standard deviations is its absolute value at most with that probability */
-#define CENTER_MAX    1e100 /* of a model that is read */
+#define CENTER_MAX    1e100		/* of a model that is read */
 #define CENTERS_MAX   64
 #define PRECISION_MAX 1e3 /* no element is above 1 / FLOOR */
 #define FOLDS	      4
@@ -36,9 +36,9 @@
 
 /* ---- the covariance ---- */
 
-/* A covariance that can be inverted whatever the number of rows: shrunk towards a multiple of the identity, by as much as makes the expected
- * squared error smallest. Source: Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices", Journal of
- * Multivariate Analysis 88(2), 2004, section 3.2. O(n * p^2). */
+/* A covariance that can be inverted whatever the number of rows: shrunk towards a multiple of the identity, by as much as makes the
+ * expected squared error smallest. Source: Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices",
+ * Journal of Multivariate Analysis 88(2), 2004, section 3.2. O(n * p^2). */
 struct covariance {
 	double *mean;	   /* [p] */
 	struct mat matrix; /* [p x p], n in the denominator, shrunk */
@@ -79,8 +79,8 @@ static double covariance_products(const struct mat *rows, const double *mean, st
 	return fourth / n;
 }
 
-/* b^2 / d^2 of the paper: the error of the matrix (of its elements, squared), estimated from how the products of single rows vary around it, over
- * its distance from the identity times the average variance; at most 1. */
+/* b^2 / d^2 of the paper: the error of the matrix (of its elements, squared), estimated from how the products of single rows vary around
+ * it, over its distance from the identity times the average variance; at most 1. */
 static double covariance_shrinkage(const struct mat *matrix, double average, double fourth, size_t rows)
 {
 	double all = 0.0, error, distance = 0.0;
@@ -113,8 +113,7 @@ static void covariance_of(const struct mat *rows, struct covariance *out)
 	c.shrinkage = covariance_shrinkage(&c.matrix, c.average, fourth, rows->rows);
 	for (size_t j = 0; j < p; j++)
 		for (size_t k = 0; k < p; k++)
-			mat_set(&c.matrix, j, k,
-			        (1.0 - c.shrinkage) * mat_get(&c.matrix, j, k) + (j == k ? c.shrinkage * c.average : 0.0));
+			mat_set(&c.matrix, j, k, (1.0 - c.shrinkage) * mat_get(&c.matrix, j, k) + (j == k ? c.shrinkage * c.average : 0.0));
 	*out = c;
 }
 
@@ -125,8 +124,8 @@ static void covariance_release(struct covariance *covariance)
 	*covariance = (struct covariance){ .mean = NULL };
 }
 
-/* The inverse of a symmetric matrix by Cholesky's decomposition, in place. False: it is not positive definite, and lost. log_det: natural logarithm
- * of the determinant of what was inverted; may be NULL. */
+/* The inverse of a symmetric matrix by Cholesky's decomposition, in place. False: it is not positive definite, and lost. log_det: natural
+ * logarithm of the determinant of what was inverted; may be NULL. */
 static bool covariance_invert(struct mat *matrix, double *log_det)
 {
 	lapack_int p = (lapack_int)matrix->rows;
@@ -153,8 +152,8 @@ struct mahalanobis {
 	size_t p;
 	struct mat centers;   /* [k x p] */
 	struct mat precision; /* [p x p] inverse of the covariance of differences from the own center, with what is added to it */
-	double log_det;       /* of that covariance; not kept */
-	double *share;        /* [k] of the rows; not kept */
+	double log_det;	      /* of that covariance; not kept */
+	double *share;	      /* [k] of the rows; not kept */
 	double shrinkage;
 };
 
@@ -197,8 +196,8 @@ static double mahalanobis_pull(const struct mahalanobis *m, const double *d, dou
 	return squares;
 }
 
-/* The squared distance of a row [p] from the center that is nearest by it; of equally near ones the first. d [p] becomes the difference from that
- * center, pull [p] the precision times it; place [2 * p]. Returns the center. */
+/* The squared distance of a row [p] from the center that is nearest by it; of equally near ones the first. d [p] becomes the difference
+ * from that center, pull [p] the precision times it; place [2 * p]. Returns the center. */
 static size_t mahalanobis_nearest(const struct mahalanobis *m, const double *row, double *d, double *pull, double *place, double *squares)
 {
 	size_t best = SIZE_MAX;
@@ -219,8 +218,8 @@ static size_t mahalanobis_nearest(const struct mahalanobis *m, const double *row
 	return best;
 }
 
-/* What a column's differences from what the others let expect would need in variance beyond what they have, so that as few of them are large as of
- * a normal distribution. 0: nothing. place [n] */
+/* What a column's differences from what the others let expect would need in variance beyond what they have, so that as few of them are
+ * large as of a normal distribution. 0: nothing. place [n] */
 static double mahalanobis_tail(const struct mat *left, size_t column, double variance, double *place)
 {
 	double far;
@@ -296,8 +295,9 @@ static struct mahalanobis *mahalanobis_fit_with(const struct mat *rows, size_t k
 
 /* ---- how many centers ---- */
 
-/* Runs with several input sizes lie in several heaps, and one normal distribution over all of them takes a shift for another size. But a heap that
- * is cut in two is not two heaps: the logarithm of the density of runs that were left out has to grow, by more than a row's noise. */
+/* Runs with several input sizes lie in several heaps, and one normal distribution over all of them takes a shift for another size. But a
+ * heap that is cut in two is not two heaps: the logarithm of the density of runs that were left out has to grow, by more than a row's
+ * noise. */
 static const size_t candidates[] = { 2, 3, 4, 6, 8 };
 
 /* Rows of which a part is left out; fold [n] < FOLDS. */
@@ -457,7 +457,8 @@ static void mahalanobis_describe(const struct scorer *scorer, char *text, size_t
 {
 	const struct mahalanobis *m = (const struct mahalanobis *)scorer;
 
-	snprintf(text, size, "%zu columns, %zu center%s, shrunk by %.3g", m->p, m->centers.rows, m->centers.rows == 1 ? "" : "s", m->shrinkage);
+	snprintf(text, size, "%zu columns, %zu center%s, shrunk by %.3g", m->p, m->centers.rows, m->centers.rows == 1 ? "" : "s",
+		 m->shrinkage);
 }
 
 static cJSON *add_rows(cJSON *json, const char *name, const struct mat *m, bool triangle)

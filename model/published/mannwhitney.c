@@ -1,7 +1,7 @@
-/* Each function and column by the Mann-Whitney test of run means, two-sided; Benjamini and Hochberg (1995) over all of them at `rate`. Runs are what
- * is independent, so each run is one number for each function and column: the mean of its samples, weighted by the calls that they stand for. Nothing
- * is learned. A run is anomalous where a flagged column of it lies outside the normal runs' range. ASSAY_E_NODATA below 4 normal runs, or where no p
- * can be as small as it would have to be. */
+/* Each function and column by the Mann-Whitney test of run means, two-sided; Benjamini and Hochberg (1995) over all of them at `rate`. Runs
+ * are what is independent, so each run is one number for each function and column: the mean of its samples, weighted by the calls that they
+ * stand for. Nothing is learned. A run is anomalous where a flagged column of it lies outside the normal runs' range. ASSAY_E_NODATA below
+ * 4 normal runs, or where no p can be as small as it would have to be. */
 #include "model/published/published.h"
 
 #include "base/mem.h"
@@ -11,12 +11,12 @@
 #include <math.h>
 
 #define RUNS_MIN 4
-#define EXACT    20 /* values: below, the distribution of ranks is exact where there are no ties */
+#define EXACT	 20 /* values: below, the distribution of ranks is exact where there are no ties */
 
 /* ---- two samples by their ranks, and many such tests at once ---- */
 
-/* Share of the orders of n and m values in which the statistic U is at least u. How often each U occurs are the coefficients of the Gaussian
- * binomial, the product of (1 - q^(m + i)) / (1 - q^i) over i = 1 to n: whole numbers, exact in doubles up to 2^53. */
+/* Share of the orders of n and m values in which the statistic U is at least u. How often each U occurs are the coefficients of the
+ * Gaussian binomial, the product of (1 - q^(m + i)) / (1 - q^i) over i = 1 to n: whole numbers, exact in doubles up to 2^53. */
 static double ranktest_exact_tail(size_t n, size_t m, double u)
 {
 	size_t most = n * m;
@@ -78,8 +78,8 @@ static double ranktest_two_sided(double tail)
 	return fmin(2.0 * tail, 1.0);
 }
 
-/* Two-sided p of the test of Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947, that neither of x[n] and y[m] tends to be larger; else
- * than exact the normal approximation with the corrections for ties and continuity. n and m at least 1. */
+/* Two-sided p of the test of Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947, that neither of x[n] and y[m] tends to be
+ * larger; else than exact the normal approximation with the corrections for ties and continuity. n and m at least 1. */
 static double ranktest_p(const double *x, size_t n, const double *y, size_t m)
 {
 	double *all = mem_new(2 * (n + m), sizeof(*all)), *ranks = all + n + m, u = -.5 * (double)n * (double)(n + 1), ties, tail;
@@ -109,8 +109,8 @@ static double ranktest_least(size_t n, size_t m)
 	return ranktest_two_sided(n < EXACT && m < EXACT ? ranktest_exact_tail(n, m, u) : ranktest_normal_tail(n, m, u, 0.0));
 }
 
-/* Benjamini and Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: of these p[n], those up to the result are discoveries, at a rate of
- * false ones among them of `rate`. 0: none. */
+/* Benjamini and Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: of these p[n], those up to the result are discoveries, at
+ * a rate of false ones among them of `rate`. 0: none. */
 static double ranktest_discoveries(const double *p, size_t n, double rate)
 {
 	double *sorted = mem_new(n, sizeof(*sorted)), limit = 0.0;
@@ -135,23 +135,23 @@ struct run_cell {
 /* The normal runs or the others, columns and functions in the canonical order of the normal ones. */
 struct ranked_side {
 	const struct observations *from;
-	size_t *columns;    /* [p] of the observations */
-	size_t *functions;  /* [their functions] canonical; SIZE_MAX: not among the normal ones */
+	size_t *columns;   /* [p] of the observations */
+	size_t *functions; /* [their functions] canonical; SIZE_MAX: not among the normal ones */
 	struct rows rows;
-	struct mat mean;    /* [functions * runs x p]; NaN: not counted */
+	struct mat mean;	/* [functions * runs x p]; NaN: not counted */
 	struct run_cell *cells; /* [functions * runs] */
 };
 
 struct ranking {
 	struct ranked_side normal, seen;
 	struct names names; /* of the normal runs */
-	size_t p, n;        /* how many columns and functions */
-	bool *used;                  /* [p] counted on both sides */
-	struct mat test;             /* [n x p] p of each test; NaN: none */
+	size_t p, n;	    /* how many columns and functions */
+	bool *used;	    /* [p] counted on both sides */
+	struct mat test;    /* [n x p] p of each test; NaN: none */
 	size_t tests, functions_tested;
 	double rate;
-	double limit;                /* of p: up to here it is a discovery; 0: none */
-	double *place;               /* room for the runs of both sides */
+	double limit;  /* of p: up to here it is a discovery; 0: none */
+	double *place; /* room for the runs of both sides */
 };
 
 static bool side_counts(const struct ranked_side *s, size_t j)
@@ -222,11 +222,11 @@ static enum assay_status ranking_check_power(const struct ranking *g, double lea
 		return ASSAY_OK;
 	while (ranktest_least(each, each) > needed)
 		each++;
-	return assay_fail(err, ASSAY_E_NODATA,
-	                  "rank tests of %zu normal and %zu other runs cannot tell anything of %zu function%s at a rate of false discoveries of %g: "
-	                  "about %zu runs of each would do",
-	                  g->normal.from->runs, g->seen.from->runs, g->functions_tested, g->functions_tested == 1 ? "" : "s", g->rate,
-	                  each);
+	return assay_fail(
+	    err, ASSAY_E_NODATA,
+	    "rank tests of %zu normal and %zu other runs cannot tell anything of %zu function%s at a rate of false discoveries of %g: "
+	    "about %zu runs of each would do",
+	    g->normal.from->runs, g->seen.from->runs, g->functions_tested, g->functions_tested == 1 ? "" : "s", g->rate, each);
 }
 
 static enum assay_status ranking_test(struct ranking *g, struct assay_error *err)
@@ -409,15 +409,23 @@ static void ranking_fill(struct ranking *g, struct detection *out)
 
 static struct ranked_side side_of(const struct observations *from, size_t p)
 {
-	return (struct ranked_side){ .from = from, .columns = mem_new(p, sizeof(size_t)), .functions = mem_new(from->functions, sizeof(size_t)) };
+	return (struct ranked_side){ .from = from,
+				     .columns = mem_new(p, sizeof(size_t)),
+				     .functions = mem_new(from->functions, sizeof(size_t)) };
 }
 
 static struct ranking ranking_of(const struct observations *normal, const struct observations *seen, double rate)
 {
 	size_t p = normal->values.cols, n = normal->functions;
 
-	return (struct ranking){ .p = p, .n = n, .rate = rate, .normal = side_of(normal, p), .seen = side_of(seen, p), .test = mat_new(n, p),
-				 .used = mem_new(p, sizeof(bool)), .place = mem_new(normal->runs + seen->runs, sizeof(double)) };
+	return (struct ranking){ .p = p,
+				 .n = n,
+				 .rate = rate,
+				 .normal = side_of(normal, p),
+				 .seen = side_of(seen, p),
+				 .test = mat_new(n, p),
+				 .used = mem_new(p, sizeof(bool)),
+				 .place = mem_new(normal->runs + seen->runs, sizeof(double)) };
 }
 
 static void ranking_release(struct ranking *g)
@@ -430,8 +438,8 @@ static void ranking_release(struct ranking *g)
 	free(g->place);
 }
 
-static enum assay_status mannwhitney_judge(const struct observations *normal, const struct observations *seen, double rate, struct detection *out,
-					   struct assay_error *err)
+static enum assay_status mannwhitney_judge(const struct observations *normal, const struct observations *seen, double rate,
+					   struct detection *out, struct assay_error *err)
 {
 	struct ranking g = ranking_of(normal, seen, rate);
 	enum assay_status st = names_of(normal, &g.names, g.normal.columns, g.normal.functions, err);

@@ -8,10 +8,10 @@ static const struct detector_rule *const rules[] = { &detector_held_out, &detect
 static const struct detector_scaling *const scalings[] = { &detector_asinh, &detector_range };
 static const struct comparison *const comparisons[] = { &comparison_mannwhitney };
 
-#define FIND(rows, wanted)                                                    \
-	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++)         \
-		if (strcmp((rows)[i]->name, wanted) == 0)                     \
-			return (rows)[i];                                     \
+#define FIND(rows, wanted)                                                                                                                 \
+	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++)                                                                      \
+		if (strcmp((rows)[i]->name, wanted) == 0)                                                                                  \
+			return (rows)[i];                                                                                                  \
 	return NULL
 
 const struct scorer_kind *scorer_named(const char *name)

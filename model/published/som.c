@@ -1,17 +1,18 @@
 /* A self-organising map (Kohonen, Biological Cybernetics 43, 1982) as in UBL (Dean, Nguyen and Gu, "UBL: unsupervised behavior learning for
- * predicting performance anomalies in virtualized cloud systems", ICAC 2012): a square of units, trained one row at a time, the best matching unit
- * and its surroundings being drawn towards the row.
+ * predicting performance anomalies in virtualized cloud systems", ICAC 2012): a square of units, trained one row at a time, the best
+ * matching unit and its surroundings being drawn towards the row.
  *
  * As published: the area of a unit is the sum of the Manhattan distances between it and the units above, below, left and right of it. Units
- * that many normal rows have visited lie close together; where nothing normal led, the map is stretched. A row is anomalous when the area of its
- * best matching unit is above the 85th percentile over all units, and the columns are ranked by their difference to the nearest units that are not.
+ * that many normal rows have visited lie close together; where nothing normal led, the map is stretched. A row is anomalous when the area
+ * of its best matching unit is above the 85th percentile over all units, and the columns are ranked by their difference to the nearest
+ * units that are not.
  *
- * Here a row's error is |row - best matching unit|^2 + the unit's area, per neighbour; both are sums over the columns, so each column has its
- * part. The second term is the published rule as a number, the percentile being the detector's to choose. The first is added because this map
- * sees normal rows only: without it, a row far outside of the map would be as normal as the unit at the border that it matches. What was to be
- * expected is the nearest unit whose area is not above the 85th percentile. The paper's cross-validation between several maps is left out, and
- * the map has as many units as the rows can fill (about 5 sqrt(n): Vesanto and Alhoniemi, IEEE Transactions on Neural Networks 11(3), 2000), at
- * most the 32 x 32 of the paper. */
+ * Here a row's error is |row - best matching unit|^2 + the unit's area, per neighbour; both are sums over the columns, so each column has
+ * its part. The second term is the published rule as a number, the percentile being the detector's to choose. The first is added because
+ * this map sees normal rows only: without it, a row far outside of the map would be as normal as the unit at the border that it matches.
+ * What was to be expected is the nearest unit whose area is not above the 85th percentile. The paper's cross-validation between several
+ * maps is left out, and the map has as many units as the rows can fill (about 5 sqrt(n): Vesanto and Alhoniemi, IEEE Transactions on Neural
+ * Networks 11(3), 2000), at most the 32 x 32 of the paper. */
 #include "model/published/published.h"
 
 #include "base/mem.h"
@@ -25,8 +26,8 @@
 #define RATE_FIRST   .7 /* how far the best matching unit is drawn; falls linearly to the last */
 #define RATE_LAST    .01
 #define RADIUS_LAST  .5
-#define REACH        3.0 /* radii; farther units are left alone */
-#define SPARSE       .85 /* quantile of the areas */
+#define REACH	     3.0   /* radii; farther units are left alone */
+#define SPARSE	     .85   /* quantile of the areas */
 #define UNIT_MAX     1e100 /* of a model that is read */
 #define SIDE_MIN     3
 #define SIDE_MAX     32
@@ -36,7 +37,7 @@ struct som {
 	size_t side;
 	struct mat unit; /* [side * side x p], line by line of the map */
 	struct mat area; /* the same shape: by column, mean distance to the neighbours on the map */
-	bool *sparse;    /* [side * side] its area is above the 85th percentile */
+	bool *sparse;	 /* [side * side] its area is above the 85th percentile */
 };
 
 static struct som *som_new(size_t side, size_t p)
@@ -118,7 +119,7 @@ static void som_train(struct som *s, const struct mat *rows, struct rng *rng)
 			rng_shuffle(rng, order, n);
 		row = rows->at + order[i % n] * p;
 		som_draw(s, row, som_nearest(s, row, false), RATE_FIRST + done * (RATE_LAST - RATE_FIRST),
-		     first * pow(RADIUS_LAST / first, done));
+			 first * pow(RADIUS_LAST / first, done));
 	}
 	free(order);
 }
@@ -223,7 +224,8 @@ static cJSON *som_write(const struct scorer *scorer)
 	return json;
 }
 
-static enum assay_status som_read(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out, struct assay_error *err)
+static enum assay_status som_read(const struct scorer_kind *kind, const cJSON *json, size_t columns, struct scorer **out,
+				  struct assay_error *err)
 {
 	static const char *const keys[] = { "side", "units" };
 	struct json_reader r = { .name = kind->name, .err = err };
@@ -237,8 +239,7 @@ static enum assay_status som_read(const struct scorer_kind *kind, const cJSON *j
 	if (r.st)
 		return r.st;
 	s = som_new(side, columns);
-	cJSON_ArrayForEach(unit, units)
-		json_reader_fill(&r, unit, "units", -UNIT_MAX, UNIT_MAX, columns, s->unit.at + u++ * columns);
+	cJSON_ArrayForEach(unit, units) json_reader_fill(&r, unit, "units", -UNIT_MAX, UNIT_MAX, columns, s->unit.at + u++ * columns);
 	som_areas(s);
 	*out = r.st ? NULL : &s->scorer;
 	if (r.st)
