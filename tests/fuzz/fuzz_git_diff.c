@@ -1,4 +1,4 @@
-/* What git writes as a difference: hunks name files and count lines as they stand in it; an error names a line. */
+/* What git writes as a difference: hunks name files and count lines as they are; an error names a line. */
 #include "base/mem.h"
 #include "runs/inside/changes/source.h"
 
@@ -17,9 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < source.n_hunks; i++) {
 		const struct hunk *hunk = &source.hunks[i];
 
-		claimed += (size_t)hunk->old_lines + hunk->new_lines + 1;
-		ASSAY_BUG_IF(hunk->old_file && strlen(hunk->old_file) > size);
-		ASSAY_BUG_IF(hunk->new_file && strlen(hunk->new_file) > size);
+		claimed += (size_t)hunk->old.lines + hunk->new.lines + 1;
+		ASSAY_BUG_IF(hunk->old.file && strlen(hunk->old.file) > size);
+		ASSAY_BUG_IF(hunk->new.file && strlen(hunk->new.file) > size);
 	}
 	ASSAY_BUG_IF(claimed > lines);
 	source_release(&source);

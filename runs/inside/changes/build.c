@@ -85,34 +85,19 @@ uint64_t build_end_of(const struct build *build, uint64_t address)
 	return end;
 }
 
-/* ---- both ways in ---- */
-
-static enum assay_status build_complete(struct build *build, enum assay_status st, struct build *out, struct assay_error *err)
-{
-	if (!st)
-		st = functions_read(&build->image, &build->functions, err);
-	if (!st)
-		read_references(build);
-	else
-		build_release(build);
-	*out = *build;
-	return st;
-}
-
 enum assay_status build_open(const char *path, struct build *out, struct assay_error *err)
 {
 	struct build build = { .referred = NULL };
 	enum assay_status st = image_open(path, &build.image, err);
 
-	return build_complete(&build, st, out, err);
-}
-
-enum assay_status build_from_bytes(const char *name, uint8_t *bytes, size_t n, struct build *out, struct assay_error *err)
-{
-	struct build build = { .referred = NULL };
-	enum assay_status st = image_from_bytes(name, bytes, n, &build.image, err);
-
-	return build_complete(&build, st, out, err);
+	if (!st)
+		st = functions_read(&build.image, &build.functions, err);
+	if (!st)
+		read_references(&build);
+	else
+		build_release(&build);
+	*out = build;
+	return st;
 }
 
 void build_release(struct build *build)

@@ -13,7 +13,6 @@ struct build {
 
 /* *out is overwritten; build_release() it. Errors as image_open() and functions_read(). */
 enum assay_status build_open(const char *path, struct build *out, struct assay_error *err);
-enum assay_status build_from_bytes(const char *name, uint8_t *bytes, size_t n, struct build *out, struct assay_error *err);
 void build_release(struct build *build); /* accepts zeroed */
 
 /* The latest end of what stands at an address of data: the next thing that is referred to or has a symbol, or the end of the

@@ -4,10 +4,10 @@
 #include "runs/inside/changes/map.h"
 
 #include <elfutils/libdwelf.h>
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,46 +18,37 @@ static enum assay_status image_damaged(const struct image *image, const char *wh
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is damaged: %s", image->path, what);
 }
 
-static enum assay_status map_file(const char *path, struct image *image, struct assay_error *err)
+/* Sets path and size. */
+static enum assay_status open_file(const char *path, struct image *image, int *fd, struct assay_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	enum assay_status st = ASSAY_OK;
 	struct stat info;
-	void *bytes;
 
-	if (fd < 0 && errno == ENOENT)
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (*fd < 0 && errno == ENOENT)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': no such file", path);
-	if (fd < 0 || fstat(fd, &info)) {
-		st = assay_fail_errno(err, errno, "cannot read '%s'", path);
-	} else if (!S_ISREG(info.st_mode)) {
-		st = assay_fail(err, ASSAY_E_IO, "cannot read '%s': it is not a regular file", path);
-	} else if (!info.st_size) {
-		st = assay_fail(err, ASSAY_E_FORMAT, "'%s' is empty", path);
-	} else if ((uint64_t)info.st_size > IMAGE_BYTES_MAX) {
-		st = assay_fail(err, ASSAY_E_LIMIT, "'%s' has %lld bytes; at most %llu are read", path, (long long)info.st_size,
-				(unsigned long long)IMAGE_BYTES_MAX);
-	} else {
-		/* libelf and libdw may convert in place: into private copies of the pages */
-		bytes = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-		if (bytes == MAP_FAILED)
-			st = assay_fail_errno(err, errno, "cannot read '%s'", path);
-		else
-			*image = (struct image){ .path = mem_string(path), .bytes = bytes, .size = (size_t)info.st_size, .mapped = true };
-	}
-	if (fd >= 0)
-		close(fd);
-	return st;
+	if (*fd < 0 || fstat(*fd, &info))
+		return assay_fail_errno(err, errno, "cannot read '%s'", path);
+	if (!S_ISREG(info.st_mode))
+		return assay_fail(err, ASSAY_E_IO, "cannot read '%s': it is not a regular file", path);
+	if (!info.st_size)
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is empty", path);
+	if ((uint64_t)info.st_size > IMAGE_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has %lld bytes; at most %llu are read", path, (long long)info.st_size,
+				  (unsigned long long)IMAGE_BYTES_MAX);
+	image->path = mem_string(path);
+	image->size = (uint64_t)info.st_size;
+	return ASSAY_OK;
 }
 
 /* ---- what kind of file ---- */
 
-static enum assay_status not_elf(const struct image *image, struct assay_error *err)
+static enum assay_status not_elf(const struct image *image, const char *bytes, struct assay_error *err)
 {
 	const char *what = "not an ELF file";
 
-	if (image->size > 8 && !memcmp(image->bytes, "!<arch>\n", 8))
+	if (!memcmp(bytes, "!<arch>\n", 8))
 		what = "an archive of object files: compare the programs or libraries that it is linked into";
-	else if (image->size > 2 && !memcmp(image->bytes, "#!", 2))
+	else if (!memcmp(bytes, "#!", 2))
 		what = "a script, not an ELF file: compare the program that it starts";
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is %s", image->path, what);
 }
@@ -78,21 +69,20 @@ static enum assay_status other_machine(const struct image *image, unsigned machi
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is for ELF machine %u; only x86-64 is supported", image->path, machine);
 }
 
-static enum assay_status check_kind(struct image *image, struct assay_error *err)
+static enum assay_status check_kind(struct image *image, int fd, struct assay_error *err)
 {
-	uint16_t machine;
-	Elf64_Ehdr header;
+	Elf64_Ehdr header = { .e_type = 0 };
+	unsigned machine;
 
-	if (image->size < EI_NIDENT + 4 || memcmp(image->bytes, ELFMAG, SELFMAG) != 0)
-		return not_elf(image, err);
-	memcpy(&machine, image->bytes + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
-	if (image->bytes[EI_DATA] == ELFDATA2MSB)
-		machine = (uint16_t)(machine >> 8 | machine << 8);
-	if (machine != EM_X86_64 || image->bytes[EI_CLASS] != ELFCLASS64 || image->bytes[EI_DATA] != ELFDATA2LSB)
+	if (pread(fd, &header, sizeof(header), 0) < 0)
+		return assay_fail_errno(err, errno, "cannot read '%s'", image->path);
+	if (image->size < EI_NIDENT + 4 || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+		return not_elf(image, (const char *)header.e_ident, err);
+	machine = header.e_ident[EI_DATA] == ELFDATA2MSB ? be16toh(header.e_machine) : header.e_machine;
+	if (machine != EM_X86_64 || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return other_machine(image, machine, err);
 	if (image->size < sizeof(header))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its header is incomplete", image->path);
-	memcpy(&header, image->bytes, sizeof(header));
 	if (header.e_type == ET_REL)
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is an object file: compare the programs or libraries that it is linked into",
 				  image->path);
@@ -103,8 +93,8 @@ static enum assay_status check_kind(struct image *image, struct assay_error *err
 	if (!header.e_shoff)
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no sections: nothing is known of its functions", image->path);
 	if (header.e_shoff > image->size || (image->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its %u section headers should begin at byte %llu of %zu",
-				  image->path, header.e_shnum, (unsigned long long)header.e_shoff, image->size);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its %u section headers should begin at byte %llu of %llu",
+				  image->path, header.e_shnum, (unsigned long long)header.e_shoff, (unsigned long long)image->size);
 	return ASSAY_OK;
 }
 
@@ -164,8 +154,8 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 	if (!data && debug && header.sh_flags & SHF_ALLOC)
 		return ASSAY_OK; /* it is in the stripped file */
 	if (!data && (header.sh_offset > image->size || header.sh_size > image->size - header.sh_offset))
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: section %zu should end at byte %llu of %zu", image->path, index,
-				  (unsigned long long)(header.sh_offset + header.sh_size), image->size);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: section %zu should end at byte %llu of %llu", image->path, index,
+				  (unsigned long long)(header.sh_offset + header.sh_size), (unsigned long long)image->size);
 	if (!data)
 		return image_damaged(image, elf_errmsg(-1), err);
 	section->bytes = data->d_buf;
@@ -229,18 +219,24 @@ static void read_build_id(struct image *image)
 		snprintf(image->build_id + 2 * i, 3, "%02x", ((const uint8_t *)id)[i]);
 }
 
-/* `debug`: of a file that has debug information alone. */
-static enum assay_status read_headers(struct image *image, bool debug, struct assay_error *err)
+/* Of a file on its own; `debug`: which has debug information alone. */
+static enum assay_status read_file(const char *path, bool debug, struct image *image, struct assay_error *err)
 {
-	enum assay_status st = check_kind(image, err);
+	int fd = -1;
+	enum assay_status st = open_file(path, image, &fd, err);
 
-	if (st)
-		return st;
-	elf_version(EV_CURRENT);
-	image->elf = elf_memory((char *)image->bytes, image->size);
-	if (!image->elf)
-		return image_damaged(image, elf_errmsg(-1), err);
-	st = read_sections(image, debug, err);
+	if (!st)
+		st = check_kind(image, fd, err);
+	if (!st) {
+		elf_version(EV_CURRENT);
+		image->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+		if (!image->elf || elf_cntl(image->elf, ELF_C_FDREAD))
+			st = image_damaged(image, elf_errmsg(-1), err);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!st)
+		st = read_sections(image, debug, err);
 	if (!st && !debug)
 		st = read_threads(image, err);
 	if (!st)
@@ -405,8 +401,8 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 static bool try_debug(const struct image *image, char *path, struct image *out)
 {
 	struct assay_error ignored;
-	bool found = !map_file(path, out, &ignored) && !read_headers(out, true, &ignored) && has_debug(out) &&
-		     !strcmp(out->build_id, image->build_id) && !begin_dwarf(out, &ignored);
+	bool found = !read_file(path, true, out, &ignored) && has_debug(out) && !strcmp(out->build_id, image->build_id) &&
+		     !begin_dwarf(out, &ignored);
 
 	if (!found)
 		image_release(out);
@@ -444,47 +440,37 @@ static enum assay_status no_debug(const struct image *image, struct assay_error 
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no debug information: build it with -g", image->path);
 }
 
-/* ---- both ways in ---- */
+/* ---- all of it ---- */
 
-/* Takes the image over. */
-static enum assay_status image_complete(struct image *image, struct image *out, struct assay_error *err)
+static enum assay_status read_debug(struct image *image, struct assay_error *err)
 {
-	enum assay_status st = read_headers(image, false, err);
 	struct image debug = { .path = NULL };
 
-	if (!st)
-		st = read_relocations(image, err);
-	if (!st && has_debug(image)) {
-		st = begin_dwarf(image, err);
-	} else if (!st && image->mapped && find_debug(image, &debug)) {
-		image->debug = mem_new(1, sizeof(*image->debug));
-		*image->debug = debug;
-		image->dwarf = debug.dwarf;
-	} else if (!st) {
-		st = no_debug(image, err);
-	}
-	if (!st)
-		st = read_symbols(image, section_named(image, ".symtab") || !image->debug ? image : image->debug, err);
-	if (st)
-		image_release(image);
-	*out = *image;
-	return st;
+	if (has_debug(image))
+		return begin_dwarf(image, err);
+	if (!find_debug(image, &debug))
+		return no_debug(image, err);
+	image->debug = mem_new(1, sizeof(*image->debug));
+	*image->debug = debug;
+	image->dwarf = debug.dwarf;
+	return ASSAY_OK;
 }
 
 enum assay_status image_open(const char *path, struct image *out, struct assay_error *err)
 {
 	struct image image = { .path = NULL };
-	enum assay_status st = map_file(path, &image, err);
+	enum assay_status st = read_file(path, false, &image, err);
 
+	if (!st)
+		st = read_relocations(&image, err);
+	if (!st)
+		st = read_debug(&image, err);
+	if (!st)
+		st = read_symbols(&image, section_named(&image, ".symtab") || !image.debug ? &image : image.debug, err);
+	if (st)
+		image_release(&image);
 	*out = image;
-	return st ? st : image_complete(&image, out, err);
-}
-
-enum assay_status image_from_bytes(const char *name, uint8_t *bytes, size_t n, struct image *out, struct assay_error *err)
-{
-	struct image image = { .path = mem_string(name), .bytes = bytes, .size = n };
-
-	return image_complete(&image, out, err);
+	return st;
 }
 
 void image_release(struct image *image)
@@ -496,8 +482,6 @@ void image_release(struct image *image)
 	free(image->debug);
 	if (image->elf)
 		elf_end(image->elf);
-	if (image->mapped)
-		munmap(image->bytes, image->size);
 	free(image->path);
 	free(image->sections);
 	free(image->places);

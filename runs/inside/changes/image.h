@@ -43,10 +43,8 @@ struct image_place {
 };
 
 struct image {
-	char *path;	/* for messages */
-	uint8_t *bytes; /* [size], private to this process */
-	size_t size;
-	bool mapped;
+	char *path;			/* for messages */
+	uint64_t size;			/* of the file */
 	bool fixed;			/* linked to fixed addresses: neither position-independent nor a library */
 	struct image_section *sections; /* [n_sections], by index in the file */
 	size_t n_sections;
@@ -68,8 +66,6 @@ struct image {
 /* Opens a program or shared library with its debug information. *out is overwritten; image_release() it. ASSAY_E_FORMAT names
  * what is wrong and what to do: not ELF, another machine, an object file, damaged, stripped, built without -g. */
 enum assay_status image_open(const char *path, struct image *out, struct assay_error *err);
-/* From bytes[n], which are borrowed and must be writable; without files beside it. */
-enum assay_status image_from_bytes(const char *name, uint8_t *bytes, size_t n, struct image *out, struct assay_error *err);
 void image_release(struct image *image); /* accepts zeroed */
 
 /* The section that contains the address in memory; NULL if none does. */

@@ -113,7 +113,8 @@ void pair_by_name(const struct functions *old, const struct functions *new, size
 	for (size_t i = 0; i < new->n; i++)
 		old_of_new[i] = FUNCTIONS_NONE;
 	pair_chains(old, new, false, new_of_old, old_of_new);
-	pair_chains(old, new, true, new_of_old, old_of_new); /* a function that has a symbol in one build and is always inlined in the other */
+	pair_chains(old, new, true, new_of_old,
+		    old_of_new); /* a function that has a symbol in one build and is always inlined in the other */
 }
 
 /* ---- by code ---- */

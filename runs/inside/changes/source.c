@@ -7,130 +7,119 @@
 #define WORDS_MAX 24
 #define GIT_MS	  (10 * 60 * 1000)
 
-/* ---- lines of a difference ---- */
+/* ---- what git diff prints ---- */
 
 struct lines {
-	const char *next, *end;
+	char *next, *end;
 	size_t number;
 };
 
-/* The next line, without its end. */
-static bool next_line(struct lines *lines, const char **line, size_t *n)
+/* Cuts off the next line; NULL at the end. */
+static char *next_line(struct lines *lines)
 {
-	const char *end;
+	char *line = lines->next, *end;
 
-	if (lines->next == lines->end)
-		return false;
-	end = memchr(lines->next, '\n', (size_t)(lines->end - lines->next));
-	*line = lines->next;
-	*n = (size_t)((end ? end : lines->end) - lines->next);
+	if (line == lines->end)
+		return NULL;
+	end = memchr(line, '\n', (size_t)(lines->end - line));
+	if (end)
+		*end = '\0';
 	lines->next = end ? end + 1 : lines->end;
 	lines->number++;
-	return true;
+	return line;
 }
-
-static bool starts(const char *line, size_t n, const char *with)
-{
-	return n >= strlen(with) && !memcmp(line, with, strlen(with));
-}
-
-/* ---- names ---- */
 
 /* One character of a quoted name, after its backslash; *at moves past it. */
-static char unescaped(const char *text, size_t n, size_t *at)
+static char unescaped(const char **at)
 {
 	static const char letters[] = "abtnvfr", values[] = "\a\b\t\n\v\f\r";
-	const char *found = memchr(letters, text[*at], sizeof(letters) - 1);
+	const char *found = memchr(letters, **at, sizeof(letters) - 1);
 	unsigned value = 0;
 
 	if (found)
 		return (*at)++, values[found - letters];
-	if (text[*at] < '0' || text[*at] > '7')
-		return text[(*at)++];
-	for (int i = 0; i < 3 && *at < n && text[*at] >= '0' && text[*at] <= '7'; i++)
-		value = 8 * value + (unsigned)(text[(*at)++] - '0');
+	if (**at < '0' || **at > '7')
+		return *(*at)++;
+	for (int i = 0; i < 3 && **at >= '0' && **at <= '7'; i++)
+		value = 8 * value + (unsigned)(*(*at)++ - '0');
 	return (char)value;
 }
 
 /* The name after "--- " or "+++ ", without its prefix; NULL for /dev/null. Quoted where it has unusual characters; a tab ends it. */
-static const char *read_name(struct intern *names, const char *text, size_t n)
+static const char *read_name(struct intern *names, const char *at)
 {
-	char *name = mem_new(n + 1, 1);
+	char *name = mem_new(strlen(at) + 1, 1), end = *at == '"' ? '"' : '\t';
 	const char *result = NULL;
-	size_t used = 0, at = 0;
+	size_t n = 0;
 
-	if (n && text[0] == '"') {
-		for (at = 1; at < n && text[at] != '"';) {
-			if (text[at] == '\\' && at + 1 < n) {
-				at++;
-				name[used++] = unescaped(text, n, &at);
-			} else {
-				name[used++] = text[at++];
-			}
-		}
-	} else {
-		while (at < n && text[at] != '\t')
-			name[used++] = text[at++];
+	at += end == '"';
+	while (*at && *at != end) {
+		bool escaped = end == '"' && at[0] == '\\' && at[1];
+
+		at += escaped;
+		name[n++] = escaped ? unescaped(&at) : *at++;
 	}
-	if (used > 2 && name[1] == '/')
-		result = intern_bytes(names, name + 2, strnlen(name + 2, used - 2));
+	if (n > 2 && name[1] == '/')
+		result = intern_text(names, name + 2);
 	free(name);
 	return result;
 }
 
-/* ---- hunks ---- */
-
-/* "12" or "12,3" at *text. */
-static bool read_range(const char **text, const char *end, unsigned *line, unsigned *lines)
+static bool read_number(const char **at, unsigned *value)
 {
-	unsigned *values[] = { line, lines };
+	unsigned long number;
+	char *end;
 
-	*lines = 1;
-	for (int i = 0; i < 2; i++) {
-		uint64_t value = 0;
-		const char *start = *text;
+	if (**at < '0' || **at > '9')
+		return false;
+	number = strtoul(*at, &end, 10); /* ULONG_MAX if it is too large */
+	*at = end;
+	*value = (unsigned)number;
+	return number < 1u << 30;
+}
 
-		while (*text < end && **text >= '0' && **text <= '9' && value < 1u << 30)
-			value = 10 * value + (uint64_t)(*(*text)++ - '0');
-		if (*text == start || value >= 1u << 30)
-			return false;
-		*values[i] = (unsigned)value;
-		if (i || *text == end || **text != ',')
-			return true;
-		(*text)++;
-	}
-	return true;
+/* "12" or "12,3" */
+static bool read_range(const char **at, struct hunk_side *side)
+{
+	side->lines = 1;
+	if (!read_number(at, &side->line))
+		return false;
+	if (**at != ',')
+		return true;
+	++*at;
+	return read_number(at, &side->lines);
 }
 
 /* "@@ -1,2 +3 @@ ..." */
-static bool read_hunk(const char *line, size_t n, struct hunk *hunk)
+static bool read_hunk(const char *at, struct hunk *hunk)
 {
-	const char *at = line + 4, *end = line + n;
-
-	if (!starts(line, n, "@@ -") || !read_range(&at, end, &hunk->old_line, &hunk->old_lines))
+	if (strncmp(at, "@@ -", 4) != 0)
 		return false;
-	if (end - at < 2 || at[0] != ' ' || at[1] != '+')
+	at += 4;
+	if (!read_range(&at, &hunk->old) || strncmp(at, " +", 2) != 0)
 		return false;
 	at += 2;
-	return read_range(&at, end, &hunk->new_line, &hunk->new_lines) && end - at >= 3 && !memcmp(at, " @@", 3);
+	return read_range(&at, &hunk->new) && !strncmp(at, " @@", 3);
 }
 
 /* The lines of a hunk, which may look like anything. */
 static bool skip_lines(struct lines *lines, const struct hunk *hunk)
 {
-	size_t left = (size_t)hunk->old_lines + hunk->new_lines, n;
-	const char *line;
+	for (size_t left = (size_t)hunk->old.lines + hunk->new.lines; left; left--) {
+		const char *line = next_line(lines);
 
-	while (left--)
-		if (!next_line(lines, &line, &n) || !n || (line[0] != '-' && line[0] != '+'))
+		if (!line || (line[0] != '-' && line[0] != '+'))
 			return false;
-		else if (lines->next < lines->end && *lines->next == '\\') /* \ No newline at end of file */
-			next_line(lines, &line, &n);
+		if (*lines->next == '\\') /* \ No newline at end of file */
+			next_line(lines);
+	}
 	return true;
 }
 
-static enum assay_status add_hunk(struct source *source, struct lines *lines, struct hunk hunk, struct assay_error *err)
+static enum assay_status add_hunk(struct source *source, struct lines *lines, const char *line, struct hunk hunk, struct assay_error *err)
 {
+	if (!read_hunk(line, &hunk))
+		return assay_fail(err, ASSAY_E_FORMAT, "git's difference: line %zu is not a hunk header", lines->number);
 	if (!skip_lines(lines, &hunk))
 		return assay_fail(err, ASSAY_E_FORMAT, "git's difference: line %zu: incomplete hunk", lines->number);
 	if (source->n_hunks == SOURCE_HUNKS_MAX)
@@ -142,26 +131,23 @@ static enum assay_status add_hunk(struct source *source, struct lines *lines, st
 
 enum assay_status source_parse(const char *text, size_t n, struct source *source, struct assay_error *err)
 {
-	struct lines lines = { text, text + n, 0 };
-	const char *old = NULL, *new = NULL, *line;
+	char *copy = mem_new(n + 1, 1);
+	struct lines lines = { copy, copy + n, 0 };
+	struct hunk hunk = { .old = { .file = NULL } };
 	enum assay_status st = ASSAY_OK;
-	size_t length;
 
-	while (!st && next_line(&lines, &line, &length)) {
-		struct hunk hunk = { .old_file = old, .new_file = new };
-
-		if (starts(line, length, "diff --git ")) {
-			old = new = NULL;
-		} else if (starts(line, length, "--- ")) {
-			old = read_name(&source->old.files, line + 4, length - 4);
-		} else if (starts(line, length, "+++ ")) {
-			new = read_name(&source->new.files, line + 4, length - 4);
-		} else if (starts(line, length, "@@ ")) {
-			if (!read_hunk(line, length, &hunk))
-				return assay_fail(err, ASSAY_E_FORMAT, "git's difference: line %zu is not a hunk header", lines.number);
-			st = add_hunk(source, &lines, hunk, err);
-		}
+	memcpy(copy, text, n);
+	for (char *line; !st && (line = next_line(&lines));) {
+		if (!strncmp(line, "diff --git ", 11))
+			hunk.old.file = hunk.new.file = NULL;
+		else if (!strncmp(line, "--- ", 4))
+			hunk.old.file = read_name(&source->old.files, line + 4);
+		else if (!strncmp(line, "+++ ", 4))
+			hunk.new.file = read_name(&source->new.files, line + 4);
+		else if (!strncmp(line, "@@ ", 3))
+			st = add_hunk(source, &lines, line, hunk, err);
 	}
+	free(copy);
 	return st;
 }
 
@@ -298,32 +284,47 @@ const char *source_file(const struct source_tree *tree, const char *path)
 	return found;
 }
 
-struct interval {
-	uint64_t file; /* of the tree: the address of its name, which is kept once */
-	unsigned first, last;
-	size_t function;
-};
-
-static int compare_intervals(const void *a, const void *b)
+static const struct hunk_side *hunk_side(const struct source *source, size_t i, bool is_old)
 {
-	const struct interval *x = a, *y = b;
-
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return x->function < y->function ? -1 : x->function > y->function;
+	return is_old ? &source->hunks[i].old : &source->hunks[i].new;
 }
 
-/* The functions whose files are in the tree, by file and first line. */
-static struct interval *intervals_of(const struct source_tree *tree, const struct functions *f, size_t *n)
+/* The first hunk of each file on one side, by the address of its name. */
+static struct map first_hunks(const struct source *source, bool is_old)
 {
-	struct interval *intervals = mem_new(f->n, sizeof(*intervals));
-	const char *last = NULL, *file = NULL;
+	struct map first = { .slots = NULL };
 
-	*n = 0;
-	for (size_t i = 0; i < f->n; i++) {
-		const struct function *function = &f->items[i];
+	for (size_t i = source->n_hunks; i-- > 0;)
+		map_set(&first, (uintptr_t)hunk_side(source, i, is_old)->file, i);
+	return first;
+}
+
+/* Is the function touched by hunks of its file, of which `i` is the first? git prints those of one file together. */
+static bool touch_function(const struct source *source, const struct function *function, size_t i, bool is_old, bool *in_hunk)
+{
+	const char *file = hunk_side(source, i, is_old)->file;
+	bool touched = false;
+
+	for (; i < source->n_hunks && hunk_side(source, i, is_old)->file == file; i++) {
+		const struct hunk_side *side = hunk_side(source, i, is_old);
+
+		if (side->lines && function->line < side->line + side->lines && function->last_line >= side->line)
+			in_hunk[i] = touched = true;
+	}
+	return touched;
+}
+
+enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched, bool *in_hunk,
+				 struct assay_error *err)
+{
+	const struct source_tree *tree = is_old ? &source->old : &source->new;
+	struct map first = first_hunks(source, is_old);
+	const char *last = NULL, *file = NULL;
+	bool any = false;
+	size_t hunk;
+
+	for (size_t i = 0; i < functions->n; i++) {
+		const struct function *function = &functions->items[i];
 
 		if (!function->present || !function->file || !function->line)
 			continue;
@@ -331,44 +332,12 @@ static struct interval *intervals_of(const struct source_tree *tree, const struc
 			last = function->file;
 			file = source_file(tree, last);
 		}
-		if (file)
-			intervals[(*n)++] = (struct interval){ (uintptr_t)file, function->line, function->last_line, i };
+		any = any || file;
+		if (file && map_get(&first, (uintptr_t)file, &hunk))
+			touched[i] = touch_function(source, function, hunk, is_old, in_hunk);
 	}
-	if (*n)
-		qsort(intervals, *n, sizeof(*intervals), compare_intervals);
-	return intervals;
-}
-
-/* Sets touched[] of the functions that have one of the lines; is there one? */
-static bool touch_functions(const struct interval *intervals, size_t n, const char *name, unsigned line, unsigned lines, bool *touched)
-{
-	uint64_t file = (uintptr_t)name;
-	bool any = false;
-
-	for (size_t i = map_below(intervals, n, sizeof(*intervals), file);
-	     i < n && intervals[i].file == file && intervals[i].first < line + lines; i++)
-		if (intervals[i].last >= line)
-			touched[intervals[i].function] = any = true;
-	return any;
-}
-
-enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched, bool *in_hunk,
-				 struct assay_error *err)
-{
-	const struct source_tree *tree = is_old ? &source->old : &source->new;
-	size_t n;
-	struct interval *intervals = intervals_of(tree, functions, &n);
-
-	for (size_t i = 0; i < source->n_hunks; i++) {
-		const struct hunk *hunk = &source->hunks[i];
-		const char *file = is_old ? hunk->old_file : hunk->new_file;
-		unsigned lines = is_old ? hunk->old_lines : hunk->new_lines;
-
-		if (file && lines && touch_functions(intervals, n, file, is_old ? hunk->old_line : hunk->new_line, lines, touched))
-			in_hunk[i] = true;
-	}
-	free(intervals);
-	if (!n)
+	map_release(&first);
+	if (!any)
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "not one source file of the %s build is in commit %.12s: is this the repository that it was built from?",
 				  is_old ? "old" : "new", tree->commit);

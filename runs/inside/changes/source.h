@@ -8,10 +8,12 @@
 #define SOURCE_HUNKS_MAX    1000000u
 #define SOURCE_COMMIT_BYTES 65 /* of SHA-1 or SHA-256 */
 
-/* Lines that one file had and the other one has instead; a side without a file has no lines. */
+/* Lines that one file had and the other one has instead. */
 struct hunk {
-	const char *old_file, *new_file; /* in the repository, kept by the trees; NULL: there is none */
-	unsigned old_line, old_lines, new_line, new_lines;
+	struct hunk_side {
+		const char *file; /* in the repository, kept by the tree; NULL: there is none, and no lines */
+		unsigned line, lines;
+	} old, new;
 };
 
 struct source_tree {
