@@ -476,11 +476,6 @@ static void frames_write_unfinished(struct thread *t)
  *
  * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written. */
 
-static void log_put(struct thread *t, const struct touch *touch)
-{
-	t->log[t->log_queue.tail & t->log_mask] = *touch;
-}
-
 static uint64_t log_room(const struct thread *t)
 {
 	return t->log_mask + 1 - (t->log_queue.tail - __atomic_load_n(&t->log_queue.head, __ATOMIC_ACQUIRE));
@@ -693,7 +688,7 @@ static void log_window_end(struct thread *t)
 		__atomic_fetch_add(&runtime.dropped, n, __ATOMIC_RELAXED);
 		return;
 	}
-	log_put(t, &head);
+	t->log[t->log_queue.tail & t->log_mask] = head;
 	for (uint64_t i = 0; i < n; i++)
 		t->log[(t->log_queue.tail + 1 + i) & t->log_mask] = t->touches[t->touched[i]];
 	__atomic_store_n(&t->log_queue.tail, t->log_queue.tail + 1 + n, __ATOMIC_RELEASE);

@@ -18,24 +18,21 @@ static const char *const work_names[][SAMPLES_WORK_MAX] = {
 	{ "emulated:accesses", "emulated:blocks" },
 };
 
+/* The samples of a chunk, as far as they are there. */
+struct chunk {
+	uint32_t thread;
+	const unsigned char *samples; /* [n] of struct record_sample with its counters, or of struct record_brief; not aligned */
+	size_t n;
+};
+
 /* The file, as far as it is there. */
 struct source {
 	const unsigned char *bytes;
 	size_t size;
 	struct record_header header;
 	size_t sample_bytes;
-};
-
-/* A sample where it stands in the file's order. */
-struct entry {
-	uint32_t thread;
-	const unsigned char *bytes; /* a struct record_sample with its counters, or a struct record_brief; not aligned */
-};
-
-struct entries {
-	struct entry *items; /* [n] */
-	size_t n, capacity;
-	bool brief;
+	struct chunk *chunks; /* [n_chunks] */
+	size_t n_chunks, capacity;
 };
 
 /* ---- header and names ---- */
@@ -137,16 +134,16 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 
 /* ---- chunks ---- */
 
-/* False: a weight that no sample has. */
-static bool entry_head(const struct entries *entries, const struct entry *e, struct record_sample *head)
+/* False: not a sample, by its weight or its function. */
+static bool sample_head(const struct source *s, const unsigned char *bytes, const struct samples *out, struct record_sample *head)
 {
 	struct record_brief brief;
 
-	if (!entries->brief) {
-		memcpy(head, e->bytes, sizeof(*head));
-		return true;
+	if (s->header.version != RECORD_VERSION_BRIEF) {
+		memcpy(head, bytes, sizeof(*head));
+		return head->function < out->n_functions;
 	}
-	memcpy(&brief, e->bytes, sizeof(brief));
+	memcpy(&brief, bytes, sizeof(brief));
 	*head = (struct record_sample){
 		.function = brief.function,
 		.weight = brief.flags & RECORD_TOTAL ? 0 : (uint32_t)1 << (brief.weight_log2 & 31),
@@ -157,10 +154,10 @@ static bool entry_head(const struct entries *entries, const struct entry *e, str
 		.threads = brief.threads,
 		.flags = brief.flags,
 	};
-	return brief.weight_log2 < 32;
+	return brief.weight_log2 < 32 && head->function < out->n_functions;
 }
 
-static void chunk_read(const struct source *s, size_t offset, struct samples *out, struct entries *entries)
+static void chunk_read(struct source *s, size_t offset, struct samples *out)
 {
 	struct record_chunk chunk;
 	size_t there = s->size - offset, whole;
@@ -182,21 +179,12 @@ static void chunk_read(const struct source *s, size_t offset, struct samples *ou
 		out->unreadable += chunk.samples - whole;
 		out->truncated = true;
 	}
-	for (size_t i = 0; i < whole && i < chunk.samples; i++) {
-		const unsigned char *at = s->bytes + offset + sizeof(chunk) + i * s->sample_bytes;
-		struct entry entry = { chunk.thread, at };
-		struct record_sample head;
-
-		if (!entry_head(entries, &entry, &head) || head.function >= out->n_functions) {
-			out->unreadable++;
-			continue;
-		}
-		entries->items = mem_grow(entries->items, entries->n, &entries->capacity, sizeof(entry));
-		entries->items[entries->n++] = entry;
-	}
+	s->chunks = mem_grow(s->chunks, s->n_chunks, &s->capacity, sizeof(s->chunks[0]));
+	s->chunks[s->n_chunks++] =
+	    (struct chunk){ chunk.thread, s->bytes + offset + sizeof(chunk), chunk.samples < whole ? (size_t)chunk.samples : whole };
 }
 
-static void chunks_read(const struct source *s, struct samples *out, struct entries *entries)
+static void chunks_read(struct source *s, struct samples *out)
 {
 	size_t first = (size_t)s->header.header_bytes + s->header.names_bytes_max;
 
@@ -204,7 +192,7 @@ static void chunks_read(const struct source *s, struct samples *out, struct entr
 	out->truncated = s->header.chunks > 0 && (s->size < first || (s->size - first) / s->header.chunk_bytes + 1 < s->header.chunks);
 	for (uint64_t i = 0; i < s->header.chunks && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX && first + i * s->header.chunk_bytes < s->size;
 	     i++)
-		chunk_read(s, first + (size_t)i * s->header.chunk_bytes, out, entries);
+		chunk_read(s, first + (size_t)i * s->header.chunk_bytes, out);
 }
 
 /* ---- what was spent in the function itself ---- */
@@ -264,25 +252,25 @@ static void alone_find(struct pending *p, const struct record_sample *sample, co
 
 /* ---- arrays ---- */
 
-static void values_read(const struct entry *e, const struct record_sample *head, const struct samples *out, double *values)
+static void values_read(const unsigned char *bytes, const struct record_sample *head, const struct samples *out, double *values)
 {
 	values[0] = (double)head->duration * out->ns_per_tick;
 	for (size_t c = 0; c < out->n_counters; c++) {
 		uint64_t value;
 
-		memcpy(&value, e->bytes + sizeof(struct record_sample) + c * sizeof(value), sizeof(value));
+		memcpy(&value, bytes + sizeof(struct record_sample) + c * sizeof(value), sizeof(value));
 		values[1 + c] = value == UINT64_MAX ? (double)NAN : (double)value;
 	}
 }
 
-static void sample_add(uint64_t start_ticks, const struct entry *e, const struct record_sample *head, const double *values,
-		       const double *alone, struct samples *out)
+static void sample_add(uint64_t start_ticks, uint32_t thread, const struct record_sample *head, const double *values, const double *alone,
+		       struct samples *out)
 {
 	size_t width = out->n_counters * sizeof(double);
 
 	out->items[out->n] = (struct sample){
 		.function = head->function,
-		.thread = e->thread,
+		.thread = thread,
 		.weight = head->weight,
 		.threads = head->threads,
 		.depth = head->depth,
@@ -306,40 +294,48 @@ static void calls_add(struct samples *out, const struct record_sample *head, uin
 	out->calls[out->n_calls++] = (struct samples_calls){ head->function, thread, head->ordinal };
 }
 
-static int entries_by_thread(const void *a, const void *b)
+/* Within a thread in the order of the file. */
+static int chunks_by_thread(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct chunk *x = a, *y = b;
 
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
-	return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* the order of the file */
+	return (x->samples > y->samples) - (x->samples < y->samples);
 }
 
-static void samples_add(uint64_t start_ticks, struct entries *entries, struct samples *out)
+static void samples_add(const struct source *s, struct samples *out)
 {
 	struct pending pending = { .width = 1 + out->n_counters };
 	double values[1 + RECORD_COUNTERS_MAX], alone[1 + RECORD_COUNTERS_MAX];
-	size_t calls_capacity = 0;
+	size_t calls_capacity = 0, n = 0;
 
-	if (entries->n)
-		qsort(entries->items, entries->n, sizeof(entries->items[0]), entries_by_thread);
-	out->items = mem_new(entries->n, sizeof(out->items[0]));
-	out->values = mem_new(entries->n * out->n_counters, sizeof(double));
-	out->alone = mem_new(entries->n * out->n_counters, sizeof(double));
-	for (size_t i = 0; i < entries->n; i++) {
-		const struct entry *e = &entries->items[i];
-		struct record_sample head;
+	if (s->n_chunks)
+		qsort(s->chunks, s->n_chunks, sizeof(s->chunks[0]), chunks_by_thread);
+	for (size_t i = 0; i < s->n_chunks; i++)
+		n += s->chunks[i].n;
+	out->items = mem_new(n, sizeof(out->items[0]));
+	out->values = mem_new(n * out->n_counters, sizeof(double));
+	out->alone = mem_new(n * out->n_counters, sizeof(double));
+	for (size_t i = 0; i < s->n_chunks; i++) {
+		const struct chunk *chunk = &s->chunks[i];
 
-		entry_head(entries, e, &head);
-		if (i && e->thread != entries->items[i - 1].thread)
+		if (i && chunk->thread != chunk[-1].thread)
 			pending.n = 0;
-		if (head.flags & RECORD_TOTAL) {
-			calls_add(out, &head, e->thread, &calls_capacity);
-			continue;
+		for (size_t k = 0; k < chunk->n; k++) {
+			const unsigned char *bytes = chunk->samples + k * s->sample_bytes;
+			struct record_sample head;
+
+			if (!sample_head(s, bytes, out, &head)) {
+				out->unreadable++;
+			} else if (head.flags & RECORD_TOTAL) {
+				calls_add(out, &head, chunk->thread, &calls_capacity);
+			} else {
+				values_read(bytes, &head, out, values);
+				alone_find(&pending, &head, values, alone);
+				sample_add(s->header.started_ticks, chunk->thread, &head, values, alone, out);
+			}
 		}
-		values_read(e, &head, out, values);
-		alone_find(&pending, &head, values, alone);
-		sample_add(start_ticks, e, &head, values, alone, out);
 	}
 	free(pending.items);
 	free(pending.sums);
@@ -415,7 +411,6 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 {
 	struct source s = { .bytes = bytes, .size = n };
 	struct samples made = { .items = NULL };
-	struct entries entries = { .items = NULL };
 	enum assay_status st = header_check(name, &s, err);
 
 	if (!st)
@@ -428,14 +423,13 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 	made.ns_per_tick = 1e9 / (double)s.header.ticks_per_s;
 	made.dropped = s.header.dropped;
 	made.finished = s.header.finished == 1;
-	entries.brief = s.header.version == RECORD_VERSION_BRIEF;
-	chunks_read(&s, &made, &entries);
-	samples_add(s.header.started_ticks, &entries, &made);
+	chunks_read(&s, &made);
+	samples_add(&s, &made);
 	samples_sort(&made);
 	*out = made;
 	made = (struct samples){ .items = NULL }; /* now the caller's */
 out:
-	free(entries.items);
+	free(s.chunks);
 	samples_release(&made);
 	return st;
 }
