@@ -1,7 +1,7 @@
 /* assay catalog rename, accept-drift, retire: what changes a machine of the catalog. */
 #include "base/clock.h"
 #include "base/text.h"
-#include "fingerprint/catalog/rename.h"
+#include "fingerprint/catalog/identity.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/compare/drift.h"
 #include "fleet/lab/lab.h"

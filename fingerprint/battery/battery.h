@@ -16,7 +16,7 @@
 struct battery_entry {
 	char *name;           /* the feature's name; the stressor's unless given */
 	char *stressor;       /* of stress-ng */
-	char **arguments;     /* [n_arguments] behind `--STRESSOR 1` */
+	char **arguments;     /* [n_arguments] after `--STRESSOR 1` */
 	size_t n_arguments;
 	char **categories;    /* [n_categories], a set in name order; those of the stressor unless given */
 	size_t n_categories;

@@ -99,7 +99,7 @@ enum assay_status stressng_parse(const char *text, size_t n, const char *stresso
 	if (!st)
 		st = yaml_parse(source, text, n, &root, err);
 	if (!st && root.kind != YAML_MAP)
-		st = assay_fail(err, ASSAY_E_FORMAT, "what stress-ng wrote is no document of metrics");
+		st = assay_fail(err, ASSAY_E_FORMAT, "what stress-ng wrote is not a document of metrics");
 	if (!st)
 		st = take_version(&root, &metrics, err);
 	if (!st && !(item = find_item(yaml_get(&root, "metrics"), stressor)))

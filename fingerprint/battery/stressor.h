@@ -33,7 +33,7 @@ struct stressor {
 	const char *name;
 	enum category categories[STRESSOR_CATEGORIES_MAX]; /* the main one first */
 	size_t n_categories;
-	bool steady_cpu; /* bound to the CPU and repeatable: what hardware types are told by */
+	bool steady_cpu; /* bound to the CPU and repeatable: hardware types are distinguished by these */
 };
 
 const struct stressor *stressor_find(const char *name); /* NULL when unknown */

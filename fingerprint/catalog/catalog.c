@@ -201,7 +201,7 @@ static const struct fingerprint *latest(const struct fingerprint_set *set, const
 	return found;
 }
 
-static enum assay_status nobody(const struct fingerprint_set *set, const char *word, struct assay_error *err)
+static enum assay_status fail_unknown(const struct fingerprint_set *set, const char *word, struct assay_error *err)
 {
 	const char **names = mem_new(set->n, sizeof(char *));
 	const char *nearest;
@@ -214,11 +214,11 @@ static enum assay_status nobody(const struct fingerprint_set *set, const char *w
 	text_shown(word, shown);
 	if (nearest)
 		return assay_fail(err, ASSAY_E_NOTFOUND,
-				  "'%s' is no machine with a complete fingerprint, no fingerprint, and no MACHINE@DATE (did "
+				  "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE (did "
 				  "you mean '%s'?)",
 				  shown, nearest);
 	return assay_fail(err, ASSAY_E_NOTFOUND,
-			  "'%s' is no machine with a complete fingerprint, no fingerprint, and no MACHINE@DATE ('assay "
+			  "'%s' is neither a machine with a complete fingerprint, nor a fingerprint, nor MACHINE@DATE ('assay "
 			  "fingerprint show' lists all)",
 			  shown);
 }
@@ -233,7 +233,7 @@ static enum assay_status at_date(const struct fingerprint_set *set, const char *
 	*out = latest(set, machine, date, &n, &times);
 	latest(set, machine, "", &any, &all);
 	if (any == 0)
-		st = nobody(set, machine, err);
+		st = fail_unknown(set, machine, err);
 	else if (n == 0)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no fingerprint whose time begins with '%s': it has %s", machine, date,
 				all.bytes);
@@ -261,7 +261,7 @@ enum assay_status choose_fingerprint(const struct fingerprint_set *set, const ch
 	if (*out)
 		return ASSAY_OK;
 	if (!at)
-		return nobody(set, word, err);
+		return fail_unknown(set, word, err);
 	machine = mem_bytes(word, (size_t)(at - word));
 	st = at_date(set, machine, at + 1, out, err);
 	free(machine);

@@ -5,22 +5,43 @@
 #include "base/error.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fleet/agent/facts.h"
+#include "fleet/lab/store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Compares the evidence of `facts` with the catalog: ASSAY_E_CONFLICT when the machine with this id had another machine-id, board or
  * CPU (a swap), or when another machine has this machine-id or board (a clone, or a second name). Never merged silently. */
 enum assay_status identity_check(const struct catalog *catalog, const char *id, const struct facts *facts, struct assay_error *err);
-
-/* Can they be one machine? ASSAY_E_CONFLICT when some evidence says that they are not. */
-enum assay_status identity_contradict(const struct machine *a, const struct machine *b, struct assay_error *err);
-
-/* Do they look like two, by their latest fingerprints: one emulated and the other not, or with another profile, of another architecture, of
- * another given type, or with other processors? ASSAY_E_CONFLICT, which says in what; parts can be changed, so it is no proof. */
-enum assay_status identity_differ(const struct machine *a, const struct machine *b, struct assay_error *err);
 
 /* The command that makes `other` one with `id`, for a shell; one that completes a renaming is the same. free() it. */
 char *identity_merge_command(const char *other, const char *id);
 
 /* Writes the evidence into the machine; what the facts do not say stays. */
 void identity_take(struct machine_identity *identity, const struct facts *facts);
+
+/* ---- another name for a machine: store first, in one transaction, then its file. When the program is killed in between, `catalog check`
+ * says so, and the same renaming once more completes it. ---- */
+
+/* Whether a machine of the new name that exists is taken for the same one; what was two is not told apart again afterwards. */
+enum rename_merge { RENAME_NO_MERGE, RENAME_MERGE, RENAME_FORCE /* even where the two look different */ };
+
+struct rename_result {
+	int64_t fingerprints, runs; /* rows of the store that changed their machine; incomplete fingerprints count */
+	bool merged;		    /* there was a machine of the new name */
+	bool completed;		    /* an earlier renaming that was interrupted */
+};
+
+/* Finds out what has to be done, and whether it may be: ASSAY_E_NOTFOUND when there is no machine `from`, ASSAY_E_CONFLICT when `to` exists
+ * and merge is not asked for, or when the identities of the two contradict each other, or they look different, or both have the same result
+ * of an application. Changes nothing. */
+enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to,
+			       enum rename_merge merge, struct rename_result *out, struct assay_error *err);
+
+/* The store's part. */
+enum assay_status rename_store(struct store *store, const char *from, const char *to, struct rename_result *out, struct assay_error *err);
+
+/* The catalog's part, in memory and in its files. */
+enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err);
 
 #endif

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MACHINE_FORMAT_VERSION 1
-#define MACHINE_ID_BYTES_MAX 200
+#define MACHINE_FORMAT_VERSION	 1
+#define MACHINE_ID_BYTES_MAX	 200
 #define MACHINE_REASON_BYTES_MAX 1024
 
 /* Evidence of identity; NULL or 0 where it is not known. Speed-like readings are conditions and do not belong here. */
@@ -23,25 +23,25 @@ struct machine_identity {
 /* Median and dispersion of a stressor over the passes of a fingerprint. */
 struct machine_rate {
 	char *stressor;
-	int64_t n;          /* passes with a rate; where there is none, those with a recorded 0, or all */
+	int64_t n;	    /* passes with a rate; where there is none, those with a recorded 0, or all */
 	double median, mad; /* per second of usr+sys time; NaN: not measured */
 	double real_median; /* per second of real time; NaN: not known */
-	char *reason;       /* why it was not measured, else NULL */
+	char *reason;	    /* why it was not measured, else NULL */
 };
 
 struct machine_fingerprint {
 	char *id; /* of the raw record in the store */
 	int64_t taken_ms;
 	char *battery, *battery_hash, *stress_ng, *architecture, *origin;
-	char *profile;    /* of an emulated host, or NULL */
-	char *conditions; /* JSON text of an object, as json_text() writes it, or NULL */
+	char *profile;		    /* of an emulated host, or NULL */
+	char *conditions;	    /* JSON text of an object, as json_text() writes it, or NULL */
 	char *type, *type_given_by; /* hardware type given from outside, and by what; or both NULL */
 	int64_t passes;
 	struct machine_rate *rates; /* [n_rates], in name order */
 	size_t n_rates;
 };
 
-/* A fingerprint that somebody took for the machine's new normal (machine_marks.c). */
+/* A fingerprint that was accepted as the machine's baseline. */
 struct machine_acceptance {
 	char *fingerprint; /* id */
 	int64_t accepted_ms;
@@ -54,9 +54,9 @@ struct machine {
 	struct machine_identity identity;
 	struct machine_acceptance *accepted; /* [n_accepted], by time */
 	size_t n_accepted;
-	bool retired;         /* kept, because runs have it, but left out of types, drift and suggestions */
+	bool retired; /* kept, because runs have it, but left out of types, drift and suggestions */
 	int64_t retired_ms;
-	char *retired_reason; /* or NULL */
+	char *retired_reason;			  /* or NULL */
 	struct machine_fingerprint *fingerprints; /* [n_fingerprints], by time, then id */
 	size_t n_fingerprints;
 };
@@ -81,7 +81,7 @@ enum assay_status machine_check_reason(const char *reason, struct assay_error *e
 /* Makes a fingerprint the reference for drift from now on, even if a clock was ahead before; the reason must be a valid one. */
 void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason);
 
-/* In use no more, or, with retired == false, again. `reason` may be NULL. */
+/* No longer in use, or, with retired == false, again. `reason` may be NULL. */
 void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const char *reason);
 
 /* Moves everything that `from` has and `into` lacks; `from` is left released. Their identities must not contradict each other. */

@@ -43,10 +43,10 @@ long long cgroup_refused_processes(const char *directory);
 /* One stroke: no new process is let in (pids.max, where it is), then cgroup.kill where there is one, else SIGKILL to each. Again
  * until cgroup_remove() succeeds. Returns how many were there. */
 size_t cgroup_kill(const char *directory);
-/* With the groups below it; waits up to patience_ms for the kernel to see it empty. One that is not there is no error. */
+/* Removes it with the groups below it; waits up to patience_ms for the kernel to see it empty. A missing one is not an error. */
 int cgroup_remove(const char *directory, int patience_ms);
 
-/* A group with an owner: a lock on its directory that is held by `fd` and everybody who inherits that, and dies with them. The
+/* A group with an owner: a lock on its directory that is held by `fd` and every process that inherits it, and dies with them. The
  * name is PREFIX and numbers. *directory: free() it. */
 int cgroup_claim(const char *place, const char *prefix, char **directory, int *fd);
 /* Groups of that name whose owner is dead are emptied and removed. Returns how many. */

@@ -1,4 +1,4 @@
-/* The two ways of counting, behind one form: by PAPI (hardware) and by the kernel (software). Their events are never in one run. */
+/* The two ways of counting, with one interface: by PAPI (hardware) and by the kernel (software). Events of both are never in one run. */
 #ifndef FLEET_COUNTING_COUNT_H
 #define FLEET_COUNTING_COUNT_H
 

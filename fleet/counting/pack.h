@@ -9,7 +9,7 @@
 #define PACK_NONE	((size_t)-1)
 
 struct pack_table {
-	/* Can these events be counted in one run? Whoever can count a set can count each part of it. */
+	/* Can these events be counted in one run? If a set can be counted, so can each part of it. */
 	bool (*fits)(const struct pack_table *table, const size_t *events, size_t n);
 };
 

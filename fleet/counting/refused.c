@@ -27,7 +27,7 @@ static void read_text(const char *path, char *text, size_t size)
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* The number behind a line's name in /proc/self/status. */
+/* The number after a line's name in /proc/self/status. */
 static unsigned long long number_of(const char *status, const char *name, int base)
 {
 	const char *line = strstr(status, name);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The greatest kernel.perf_event_paranoid with which everybody may count his own programs, and what the kernel does for them. */
+/* The greatest kernel.perf_event_paranoid with which every user may count their own programs, and what the kernel does for them. */
 #define REFUSED_USER   2
 #define REFUSED_KERNEL 1
 
@@ -16,14 +16,14 @@ struct refused_facts {
 	bool filtered; /* system calls are filtered (seccomp) */
 };
 
-/* why[n], a sentence that ends without a full stop: perf_event_open() failed with `errnum` for an event that everybody may have up to the
+/* why[n], a sentence that ends without a full stop: perf_event_open() failed with `errnum` for an event that every user may have up to the
  * setting `most`. The kernel itself says EACCES where the setting forbids it; filters of containers say EPERM. */
 void refused_say(const struct refused_facts *facts, int errnum, int most, char *why, size_t n);
 
 /* The same, here and now. */
 void refused_here(int errnum, int most, char *why, size_t n);
 
-/* Why nobody, or not we, can use hardware counters: false when we can. */
+/* Why hardware counters cannot be used, by us or at all: false when we can. */
 bool refused_hardware(char *why, size_t n);
 
 #endif

@@ -365,7 +365,7 @@ static enum assay_status remove_links(const char *tag, struct assay_error *err)
 		nanosleep(&pause, NULL);
 		buf_clear(&lines);
 	}
-	/* One of them may go by itself meanwhile: then it is looked once more at what is there. */
+	/* The kernel may remove one of them in between: then look again at what is left. */
 	for (int turn = 0; lines.size && turn < LINK_TURNS_MAX; turn++) {
 		st = emulate_net_change("remove the network of the emulated fleet", lines.bytes, err);
 		buf_clear(&lines);

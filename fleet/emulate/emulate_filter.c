@@ -28,7 +28,7 @@ size_t emulate_class_calls(enum emulate_class which, const int **calls)
 	                                   : 0;
 }
 
-/* Of a program, besides what it is to cost: architecture (load, compare, return), number (load, one compare a call, return), and
+/* Instructions of a program besides those that cost: architecture (load, compare, return), number (load, one compare a call, return), and
  * the last return. */
 static size_t overhead(enum emulate_class which)
 {
@@ -51,7 +51,7 @@ static size_t add_class(enum emulate_class which, struct sock_filter *f)
 	if (!n)
 		return 0;
 	f[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < n; i++) /* to behind the return that follows the last comparison */
+	for (size_t i = 0; i < n; i++) /* past the return that follows the last comparison */
 		f[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], (unsigned char)(n - i), 0);
 	f[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	return at;

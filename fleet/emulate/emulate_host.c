@@ -124,7 +124,7 @@ void emulate_host_release(struct emulate_host *host)
 /* ---- in the process that becomes sshd ---- */
 
 /* It ends with its parent. Its standard error is the log of its host from now on, which is how `down` finds it. Descriptors of
- * other hosts' channels would keep their ends open; the terminal belongs to whoever ran us. */
+ * other hosts' channels would keep their ends open; the terminal belongs to the user who ran us. */
 static void leave_parent(const struct emulate_host *host, int channel, pid_t parent)
 {
 	char *path = mem_format("%s/sshd.log", host->directory);

@@ -63,7 +63,7 @@ enum assay_status emulate_host_prepare(const struct emulate_site *site, struct e
 enum assay_status emulate_host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err);
 /* With namespaces: waits until its process has them. */
 enum assay_status emulate_host_await(const struct emulate_host *host, struct assay_error *err);
-/* With namespaces: its link is there, it may use it. */
+/* With namespaces: tells its process that its link is there. */
 enum assay_status emulate_host_go_on(const struct emulate_host *host, struct assay_error *err);
 /* Waits until its process has become sshd. */
 enum assay_status emulate_host_finish(struct emulate_host *host, struct assay_error *err);

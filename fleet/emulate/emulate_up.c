@@ -394,7 +394,7 @@ static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 	return st;
 }
 
-/* ---- what the laboratory is told ---- */
+/* ---- the files of the laboratory ---- */
 
 /* A laboratory of the user's stays untouched: this comes before anything is made. */
 static enum assay_status refuse_foreign(const char *directory, struct assay_error *err)

@@ -33,7 +33,7 @@ static bool is_ours(const struct processes *all, const struct process *p)
 	return false;
 }
 
-/* The group goes with it at once, so that it cannot fork away meanwhile. Groups do not cross sessions: one of another session
+/* The group goes with it at once, so that it cannot fork away in between. Groups do not cross sessions: one of another session
  * than ours has been made below us. */
 static void send_signal(const struct process *p, int signal)
 {

@@ -9,7 +9,7 @@
 
 #define FILL_BYTES 65536
 
-/* Room for n more bytes behind *end; what was taken already makes place first. */
+/* Room for n more bytes after *end; what was taken already is dropped first. */
 static void make_room(char **bytes, size_t *start, size_t *end, size_t *capacity, size_t n)
 {
 	if (*start == *end)

@@ -42,10 +42,10 @@ char *frames_reserve(struct frames_out *out, size_t n);
 void frames_commit(struct frames_out *out, char kind, size_t n);
 /* Writes what goes without blocking. False: the other side is gone. */
 bool frames_flush(struct frames_out *out);
-/* Writes all of it, and watches `in` meanwhile. False: the other side is gone, or has closed `in`. */
+/* Writes all of it, and watches `in` while it does. False: the other side is gone, or has closed `in`. */
 bool frames_send(struct frames_out *out, int in);
 
-/* Takes what there is on `in` behind the request and forgets it. False: it was closed. */
+/* Reads and drops what comes on `in` after the request. False: it was closed. */
 bool frames_still_there(int in);
 
 #endif

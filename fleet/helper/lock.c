@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #define LOCK_POLL_MS 20
-#define LOCK_OPENS   10 /* times that somebody may make and remove the file under our hands */
+#define LOCK_OPENS   10 /* times that another process may make and remove the file under our hands */
 
 /* First as it is: where fs.protected_regular is set, O_CREAT on another user's file in a sticky directory fails. Reading is
- * enough for flock, and neither a link nor a pipe somebody put there leads us away. */
+ * enough for flock, and neither a link nor a pipe that was put there leads us away. */
 static int open_or_make(const char *path)
 {
 	const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -49,14 +49,14 @@ static int open_lock(struct request *request)
 		return -1;
 	}
 	if (fstat(fd, &info) || !S_ISREG(info.st_mode)) {
-		request_refuse(request, "the lock file '%.200s' is no regular file", request->lock);
+		request_refuse(request, "the lock file '%.200s' is not a regular file", request->lock);
 		close(fd);
 		return -1;
 	}
 	return fd;
 }
 
-/* A file that was removed while we waited locks nobody out. */
+/* A file that was removed while we waited excludes no one. */
 static bool is_the_one(int fd, const char *path)
 {
 	struct stat mine, there;

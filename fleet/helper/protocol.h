@@ -2,7 +2,7 @@
  * bytes of length (big-endian), and that many bytes. The only file that both include.
  *
  * The controller sends request frames, the last one HELPER_GO, and then keeps the stream open: when it closes, the helper kills
- * everything it has started and ends. Bytes behind HELPER_GO are ignored. The helper says HELPER_MAGIC (what stands before it is
+ * everything it has started and ends. Bytes after HELPER_GO are ignored. The helper says HELPER_MAGIC (what stands before it is
  * noise of the login shell's start-up files), answers with output frames and ends with one HELPER_RESULT or HELPER_REFUSED. */
 #ifndef FLEET_HELPER_PROTOCOL_H
 #define FLEET_HELPER_PROTOCOL_H
@@ -39,7 +39,7 @@
 #define HELPER_GO        'G' /* last */
 
 /* Answer. */
-#define HELPER_WAITING   'W' /* run: the lock is somebody else's; again every HELPER_WAITING_MS while that is so */
+#define HELPER_WAITING   'W' /* run: another process has the lock; again every HELPER_WAITING_MS while that is so */
 #define HELPER_BEGUN     'B' /* run: the lock is held and the command was started */
 #define HELPER_STDOUT    'O' /* run; get: bytes of the file */
 #define HELPER_STDERR    'E'

@@ -231,7 +231,7 @@ static bool take_variable(struct request *request, const struct frame *frame, st
 static bool take_input(struct request *request, const struct frame *frame)
 {
 	if (request->operation == REQUEST_PUT ? request->paths.n != 1 : request->operation != REQUEST_RUN)
-		return request_refuse(request, "input comes behind the operation (run, or put and its path)");
+		return request_refuse(request, "input comes after the operation (run, or put and its path)");
 	request->has_input = true;
 	request->input_bytes += frame->size;
 	return request->input(request, frame->bytes, frame->size);
@@ -267,7 +267,7 @@ bool request_take(struct request *request, const struct frame *frame)
 	if (frame->kind != HELPER_INPUT) {
 		request->bytes += HELPER_FRAME_HEAD + frame->size;
 		if (request->has_input && frame->kind != HELPER_GO)
-			return request_refuse(request, "only the end of the request may stand behind its input");
+			return request_refuse(request, "only the end of the request may follow its input");
 	}
 	if (request->bytes > HELPER_REQUEST_BYTES_MAX)
 		return request_refuse(request, "the request has more than %u bytes", HELPER_REQUEST_BYTES_MAX);

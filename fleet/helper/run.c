@@ -124,7 +124,7 @@ static void group_say(const struct group *group, char *text, size_t n)
 	         refused > 0 ? refused : 0);
 }
 
-/* Kills what is left and removes the group; again is no error. */
+/* Kills what is left and removes the group; may be called again. */
 static void group_end(struct group *group)
 {
 	for (size_t i = 0; i < group->n; i++) {
@@ -404,7 +404,7 @@ static void run_end_all(struct run *run)
 	group_end(group);
 }
 
-/* The command has ended: so must all that it has left behind. Then the box is free, whoever reads the output. */
+/* The command has ended: so must all that it has left. Then the box is free, however long the output takes to be read. */
 static void run_end_rest(struct run *run)
 {
 	run_end_all(run);

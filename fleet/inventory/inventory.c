@@ -196,7 +196,7 @@ static enum assay_status parse_group(struct entry *e, const struct yaml_node *no
 	if (!st)
 		st = check_text(e, node, "the name of a group", text, NAME_BYTES_MAX);
 	if (!st && *text == '@')
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: groups are written without '@': [%s]; the '@' stands behind -w", e->file,
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: groups are written without '@': [%s]; the '@' is for -w", e->file,
 				  node->line, text_shown(text + 1, shown));
 	if (!st)
 		st = check_name(e, node, "the name of a group", text);
@@ -488,7 +488,7 @@ static int compare_key(const void *key, const void *host)
 	return strcmp(key, (*(const struct host *const *)host)->name);
 }
 
-/* A name, or a group behind its "@", that lab.yaml does not have. */
+/* A name, or a group after its "@", that lab.yaml does not have. */
 static enum assay_status fail_unknown(const struct inventory *inventory, const char *what, const char *at, const char *name,
 				      struct assay_error *err)
 {

@@ -15,7 +15,7 @@ struct range {
 	int width; /* at least so many digits, zeros in front; 0: as many as it takes */
 };
 
-/* A piece of one name pattern: text, and behind it a list of ranges or (the last piece) none; and where the odometer stands. */
+/* A piece of one name pattern: text, then a list of ranges or (the last piece) none; and where the odometer stands. */
 struct piece {
 	const char *text;
 	size_t n_text;
@@ -46,7 +46,7 @@ static void skip_blanks(struct expansion *e)
 	e->at += strspn(e->at, " ");
 }
 
-/* ---- one pattern, up to the comma behind it ---- */
+/* ---- one pattern, up to the comma after it ---- */
 
 static enum assay_status parse_number(struct expansion *e, uint64_t *value, int *digits)
 {
@@ -276,7 +276,7 @@ void nodeset_release(struct nodeset *set)
 /* Names back to ranges: each number in a name is a place where it may differ from others, and each set of names that are alike but
  * for one such place is a candidate for a range. The largest candidate of the first name is folded, then that of the first name
  * that is left, and so on. O(n log n) comparisons of names. */
-/* One number of one name. A name without numbers has one place without digits, behind it. */
+/* One number of one name. A name without numbers has one place without digits, at its end. */
 struct place {
 	const char *name;
 	size_t index; /* of the name */
@@ -292,7 +292,7 @@ struct set {
 };
 
 struct folding {
-	struct place *places; /* [n_places], sets one behind the other */
+	struct place *places; /* [n_places], set by set */
 	size_t n_places;
 	struct set *sets; /* [n_sets] */
 	size_t n_sets;
@@ -397,7 +397,7 @@ static void find_sets(struct folding *f)
 		find_widths(f->places + f->sets[i].first, f->sets[i].n);
 }
 
-/* Where the places of each name have come to, those further behind in the name first. */
+/* Where the places of each name are now, the last one of the name first. */
 static void find_names(struct folding *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -32,7 +32,7 @@ struct lab {
  * holder, when another process has it. ASSAY_E_NOTFOUND, with what to do, where there is none. *out is overwritten; lab_close() it. */
 enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err);
 
-/* Tells those who are refused meanwhile which command is at work: "assay fingerprint run". */
+/* Says, to those who are refused while it has the lock, which command is at work: "assay fingerprint run". */
 void lab_sign(const struct lab *lab, const char *command);
 
 /* Who holds the lock, from the text of .assay/lock: "'COMMAND', process PID, since DATE"; NULL where the text does not say, or the process

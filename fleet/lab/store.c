@@ -48,7 +48,7 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 		return assay_fail_errno(err, errno, "cannot read '%s'", path);
 	n = pread(fd, header, sizeof(header), 0);
 	recovers = n == 0 || file_has_log(path);
-	/* In this order: where the log has gone meanwhile, all that it said is in the file by now. */
+	/* In this order: if the log has gone in between, all that it held is in the file by now. */
 	if (fstat(fd, &file))
 		file.st_size = 0;
 	close(fd);
@@ -449,7 +449,7 @@ enum assay_status store_check(struct store *store, struct assay_error *err)
 	if (!st)
 		st = store_step(store, stmt, &row, err);
 	if (!st && row && strcmp(store_text(stmt, 0), "ok") != 0) {
-		const char *text = store_text(stmt, 0), *line = strchr(text, '\n'); /* behind a heading */
+		const char *text = store_text(stmt, 0), *line = strchr(text, '\n'); /* after a heading */
 
 		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", store->path, line ? line + 1 : text);
 	}

@@ -108,7 +108,7 @@ id=$("$ASSAY" -C "$lab" fingerprint show --format json | "$ASSAY_JSON" .fingerpr
 run -C "$lab" fingerprint show "$id"
 expect_stdout incomplete 'cpu '
 run -C "$lab" fingerprint show here
-refused 2 "'here' is no machine with a complete fingerprint"
+refused 2 "'here' is neither a machine with a complete fingerprint"
 run -C "$lab" catalog drift
 expect_status 0
 run -C "$lab" fingerprint run --battery "$tmp/longer.yaml" --resume --format json

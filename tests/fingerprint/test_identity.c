@@ -1,6 +1,5 @@
 /* Who is who: swapped and cloned machines are refused, renaming keeps what belongs together, and an interrupted one is completed. */
-#include "fingerprint/catalog/identity.h"
-#include "fingerprint/catalog/rename.h"
+#include "fingerprint/catalog/identity.c"
 #include "tests/scratch.h"
 
 #include <math.h>

@@ -365,7 +365,7 @@ static void test_lock_file(void **state)
 	lock_request(&request, "true", "link", 0);
 	session_refused(&s, &request, "cannot open the lock file");
 	lock_request(&request, "true", "pipe", 0);
-	session_refused(&s, &request, "is no regular file");
+	session_refused(&s, &request, "is not a regular file");
 	lock_request(&request, "true", "nowhere/lock", 0);
 	session_refused(&s, &request, "No such file or directory");
 	shell_request(&request, "true");
@@ -448,10 +448,10 @@ static void test_malformed(void **state)
 		ROW("unknown limit of a group", HELLO RUN TOUCH "c\0\0\0\5cpu=1" GO, "a limit of a control group"),
 		ROW("limit of a group of nothing", HELLO RUN TOUCH "c\0\0\0\6pids=0" GO, "a limit of a control group"),
 		ROW("limit of a group without a number", HELLO RUN TOUCH "c\0\0\0\7memory=" GO, "a limit of a control group"),
-		ROW("text behind the input", HELLO RUN "i\0\0\0\1x" TOUCH GO, "behind its input"),
-		ROW("input of nothing", HELLO "i\0\0\0\1x" RUN TOUCH GO, "input comes behind"),
+		ROW("text after the input", HELLO RUN "i\0\0\0\1x" TOUCH GO, "may follow its input"),
+		ROW("input of nothing", HELLO "i\0\0\0\1x" RUN TOUCH GO, "input comes after"),
 		ROW("put nowhere", HELLO "o\0\0\0\3put" GO, "one path"),
-		ROW("input of get", HELLO "o\0\0\0\3get" "p\0\0\0\3ran" "i\0\0\0\1x" GO, "input comes behind"),
+		ROW("input of get", HELLO "o\0\0\0\3get" "p\0\0\0\3ran" "i\0\0\0\1x" GO, "input comes after"),
 		ROW("mode", HELLO "o\0\0\0\3put" "p\0\0\0\3ran" "m\0\0\0\0018" GO, "octal"),
 	};
 
