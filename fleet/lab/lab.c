@@ -1,6 +1,7 @@
 #include "fleet/lab/lab.h"
 
 #include "base/clock.h"
+#include "base/embed.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -197,106 +198,24 @@ void lab_close(struct lab *lab)
 	*lab = (struct lab){ .lock_fd = -1 };
 }
 
-static const char example_lab[] =
-    "## A laboratory of assay. Everything here may stay as it is. Lines with one '#' are examples: without the '# ' they count.\n"
-    "##\n"
-    "## A name for reports.\n"
-    "# name: performance lab\n"
-    "##\n"
-    "## The smallest relative slowdown that matters to you: 'assay gate' passes what is surely below it.\n"
-    "# min_effect: 0.03\n"
-    "##\n"
-    "## Days for which a machine's fingerprint counts for the runs that follow it.\n"
-    "# fingerprint_max_age_days: 30\n"
-    "##\n"
-    "## The machines. Only name is needed; a range makes many hosts at once, and id, address, port, identity_file, on and type may\n"
-    "## then be ranges with as many values. What stands neither here nor in ~/.ssh/config is as with ssh. 'assay fleet list' shows\n"
-    "## what became of it, 'assay fleet check' whether the machines answer.\n"
-    "# hosts:\n"
-    "#   - name: node[01-12]              # for -w, -x and in output\n"
-    "#     id: xeon-[101-112]             # of the machines in the catalog; default: the names\n"
-    "#     address: 10.0.0.[11-22]        # default: the names\n"
-    "#     port: 2222\n"
-    "#     user: bench\n"
-    "#     identity_file: ~/.ssh/id_lab\n"
-    "#     groups: [rack1, big]           # -w @big\n"
-    "##     The hardware type, where you know it. Machines without one are grouped by what their fingerprints have in common\n"
-    "##     (see 'assay catalog types').\n"
-    "#     type: xeon-2640\n"
-    "#     env:                           # for every command on these hosts\n"
-    "#       OMP_NUM_THREADS: 8\n"
-    "#   - name: guest[1-2]               # two virtual machines of one box never measure at the same time\n"
-    "#     on: box1\n"
-    "#   - name: here                     # this machine, without ssh\n"
-    "#     transport: local\n";
+/* ---- making one ---- */
 
-static const char example_ignore[] = "# Written by 'assay init': the catalog belongs into git, the measurements do not.\n"
-				     ".assay/\n";
-
-static const char example_apps[] =
-    "Manifests of applications, one YAML file each, belong here; example.yaml explains itself, and can be run as it is:\n"
-    "\n"
-    "    assay run example --versions large-pieces,small-pieces\n"
-    "    assay gate example@large-pieces example@small-pieces\n"
-    "\n"
-    "Results that were measured elsewhere need none:\n"
-    "\n"
-    "    assay import quiho DIRECTORY\n"
-    "    assay runs list\n"
-    "    assay profile APPLICATION\n";
-
-static const char example_manifest[] =
-    "## A manifest of an application: what is run, in which versions, and what is measured of it. This one can be run as it is: dd writes\n"
-    "## 32 MiB in large pieces, and the same in small ones, which is 128 times as many system calls.\n"
-    "##     assay run example --versions large-pieces,small-pieces\n"
-    "## Lines with one '#' show what else there is; paths start at the directory of this file.\n"
-    "description: dd, with large and with small pieces\n"
-    "##\n"
-    "## A list of words: no shell looks at them (where one is needed: [sh, -c, '...']). Replaced in them are {work}, a new, empty\n"
-    "## directory in which the command starts; {files}, where the files below are; {build}, where the files of the version are;\n"
-    "## {version} and {input}, the names. Words with braces need quotes.\n"
-    "command: [dd, if=/dev/zero, 'of={work}/written', bs=64K, count=512]\n"
-    "# environment: {LANG: C}\n"
-    "##\n"
-    "## What all versions have in common, brought to every host:\n"
-    "# files: [workload.sql, data/]\n"
-    "##\n"
-    "versions:\n"
-    "  large-pieces: # nothing of its own\n"
-    "  small-pieces:\n"
-    "    command: [dd, if=/dev/zero, 'of={work}/written', bs=512, count=65536]\n"
-    "#   built:\n"
-    "#     directory: ../build # with command: ['{build}/program']\n"
-    "#   v1.2:\n"
-    "#     git: {repository: .., reference: v1.2, build: [make, -j2], directory: out}\n"
-    "##\n"
-    "## Arguments that follow the command; each input is measured by itself.\n"
-    "# inputs:\n"
-    "#   short: {arguments: [conv=notrunc]}\n"
-    "#   synced: {arguments: [conv=fsync]}\n"
-    "##\n"
-    "## The metric: wall or cpu (seconds), or what the program prints.\n"
-    "metric: wall\n"
-    "# metric: {source: regex, pattern: 'rate: ([0-9.]+)', direction: higher, unit: MB/s}\n"
-    "# metric: {source: google-benchmark, name: BM_sort, time: cpu}\n"
-    "repetitions: 5\n"
-    "warm_ups: 1\n"
-    "time_limit: 60 # seconds, of one run\n"
-    "# work: /dev/shm # on the hosts: where {work} is made\n";
-
-static const char example_machines[] =
-    "The catalog: one JSON file a machine, written by assay. Keep it in git; 'assay catalog check' tells whether all is well.\n";
+EMBED_FILE(init_lab, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/lab.yaml");
+EMBED_FILE(init_example, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/example.yaml");
+EMBED_FILE(init_apps, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/apps.txt");
+EMBED_FILE(init_machines, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/machines.txt");
+EMBED_FILE(init_ignore, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/ignore.txt");
 
 enum assay_status lab_create(const char *directory, struct assay_error *err)
 {
 	static const char *const folders[] = { "", "/machines", "/apps", "/.assay" };
 	static const struct {
 		const char *name, *text;
-	} files[] = { { "machines/README", example_machines },
-		      { "apps/README", example_apps },
-		      { "apps/example.yaml", example_manifest },
-		      { ".gitignore", example_ignore },
-		      { "lab.yaml", example_lab } }; /* last: where it is, the rest is */
+	} files[] = { { "machines/README", init_machines },
+		      { "apps/README", init_apps },
+		      { "apps/example.yaml", init_example },
+		      { ".gitignore", init_ignore },
+		      { "lab.yaml", init_lab } }; /* last: where it is, the rest is */
 	enum assay_status st = ASSAY_OK;
 	char *path = mem_format("%s/lab.yaml", directory);
 	struct stat info;

@@ -185,9 +185,9 @@ static enum assay_status migrate(struct store *store, struct assay_error *err)
 		st = pragma_int(store, "PRAGMA user_version", &version, err);
 	if (!st)
 		st = check_version(store, version, err);
-	while (!st && version < store_migrations_n) {
-		st = execute(store, store_migrations[version], err);
-		version++;
+	for (; !st && version < store_migrations_n; version++) {
+		for (const char *const *part = store_migrations[version].parts; !st && *part; part++)
+			st = execute(store, *part, err);
 	}
 	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", STORE_APPLICATION_ID, version);
 	if (!st)

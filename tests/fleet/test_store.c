@@ -158,8 +158,10 @@ static void make_older(const char *path, int version)
 
 	unlink(path);
 	raw_sql(path, sql);
-	for (int i = 0; i < version; i++)
-		raw_sql(path, store_migrations[i]);
+	for (int i = 0; i < version; i++) {
+		for (const char *const *part = store_migrations[i].parts; *part; part++)
+			raw_sql(path, *part);
+	}
 	if (version)
 		raw_sql(path, "INSERT INTO metric_rule (glob, higher_is_better) VALUES ('old', 1)");
 	free(sql);
