@@ -79,7 +79,7 @@ struct detected {
 };
 
 /* *out is overwritten; detected_release() it, before the input. ASSAY_E_USAGE: they cannot be compared (back ends, counters, hardware
- * types), with the first difference. Too few runs are no error, but an inconclusive decision. */
+ * types), with the first difference. Too few runs are not an error, but an inconclusive decision. */
 enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
 			 struct assay_error *err);
 void detected_release(struct detected *detected); /* accepts zeroed */

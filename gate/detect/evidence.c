@@ -42,7 +42,7 @@ static void stored_samples_of(struct lab *lab, const struct run_set *set, struct
 		*out = (struct stored_samples){ .files = NULL };
 	out->n = out->all;
 	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n,
-				     &ignored); /* whoever looks at them meets the same fault, and says it */
+				     &ignored); /* reading them meets the same fault, and reports it */
 }
 
 static size_t files_of_type(const struct stored_samples *s, const char *type)

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_PART    .02 /* of a function's errors: a column with less, and no votes, says nothing */
-#define LEAST_OTHER   .05 /* relative difference that matters to nobody */
-#define LEAST_AGAINST .05 /* of the cost of what became less: what became more by less is no trouble */
+#define LEAST_PART    .02 /* of a function's errors: a column with less, and no votes, is not considered */
+#define LEAST_OTHER   .05 /* relative difference below which a change is negligible */
+#define LEAST_AGAINST .05 /* of the cost of what became less: what became more by less is negligible */
 
-/* What brings other events with it: a line that another core has changed is a miss, too; of new misses those on other nodes are
- * no trouble of their own; copying 8 bytes is an access. */
+/* What brings other events with it: a line that another core has changed is a miss, too; new misses on other nodes are
+ * not trouble of their own; copying 8 bytes is an access. */
 static const struct {
 	const char *cause, *effect;
 	double each; /* events of the effect for one of the cause */
@@ -81,7 +81,7 @@ static void subtract_consequences(const char *const *columns, size_t p, struct c
 	}
 }
 
-/* Of a column that is not among those which are anomalous: what it is now is what it was. */
+/* For a column that is not anomalous: its median now is what it was. */
 static double median_of(const struct observations *seen, size_t function, size_t column)
 {
 	double *values = mem_new(seen->values.rows, sizeof(double)), median = 0;
@@ -173,7 +173,7 @@ static void add_further(const struct change *changes, size_t p, struct kind *kin
 		kind->further[kind->n_further++] = changes[c].about.trouble;
 }
 
-/* What may be another function's doing, and is it all? */
+/* Misses, which another function may have caused; and whether there is anything else. */
 static void add_misses(const struct change *changes, size_t p, struct kind *kind)
 {
 	bool own = false, missed = false;

@@ -1,4 +1,4 @@
-/* Which kind of trouble a function has, from what its counters are and what they were. A counter speaks for a kind by counters.h; what
+/* Which kind of trouble a function has, from what its counters are and what they were. A counter is a sign of a kind by counters.h; what
  * counts is about how much the events that came on top cost, less those that are only a consequence of others. A function may have
  * several faults: the kind whose counter costs most leads, and others whose cost is not small beside it are named further. */
 #ifndef GATE_DETECT_KIND_H
@@ -16,7 +16,7 @@ struct kind {
 	enum trouble further[KIND_FURTHER_MAX]; /* [n_further], each once, by cost; they moved as the leading one did */
 	size_t n_further;
 	bool improved;	  /* something became less, and nothing more that is not small beside it */
-	bool small;	  /* over all its samples no counter moved by what matters to anybody, however certain it is that they moved */
+	bool small;	  /* over all its samples no counter moved by more than something negligible, however certainly they moved */
 	size_t column;	  /* that decided, of the observations; SIZE_MAX: none */
 	double more_ns;	  /* what a call costs more by the counters' table, about: orders of magnitude; below 0: less */
 	double misses_ns; /* what a call's further misses in caches and TLB cost, whatever they follow from */
@@ -26,7 +26,7 @@ struct kind {
 /* seen: what was judged. Of a function without anomalous samples: unknown. O(samples + columns^2). */
 struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function);
 
-/* For people: the kind, and each further one behind `also` ("; also "); of an improvement what became less. */
+/* For people: the kind, and each further one after `also` ("; also "); of an improvement what became less. */
 void kind_text(const struct kind *kind, const char *also, struct buf *out);
 
 #endif

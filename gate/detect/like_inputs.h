@@ -14,7 +14,7 @@
 /* An input is its name, or where it has none the arguments, as the samples have them. Its numbers: words that are numbers, also after '=',
  * ':' and ','. Returns how many they are; 0: none, too many, or not equally many in all runs. */
 size_t input_numbers(const struct side *side);
-/* Some run of the one had an input of the other: not so where arguments name the build, for one. O(runs of a * runs of b). */
+/* Whether some run of the one had an input of the other: not where arguments name the build, for example. O(runs of a * runs of b). */
 bool input_common(const struct side *a, const struct side *b);
 
 /* A function's column that is compared so. */

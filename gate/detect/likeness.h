@@ -5,7 +5,7 @@
 
 #include "gate/decide/contributions.h"
 #include "gate/detect/evidence.h"
-#include "gate/detect/stressor_rates.h"
+#include "runs/running/evidence.h"
 #include "model/profile/counter_likeness.h"
 
 #define LIKENESS_FUNCTIONS 5   /* leading ones that are compared */
@@ -40,9 +40,6 @@ struct likeness {
  * Without functions that changed it is empty. Cost: reading the counters of these machines' fingerprints. */
 void likeness_of(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict, const struct contributions *contributions,
 		 const struct function_evidence *functions, struct likeness *out);
-/* The same with rates that are there. */
-void likeness_compare(const struct stressor_rates *rates, enum decision decision, const struct contributions *contributions,
-		      const struct function_evidence *functions, struct likeness *out);
 void likeness_release(struct likeness *likeness); /* accepts zeroed */
 
 /* Adds the member "signatures", null where it is empty, and some lines for people. */

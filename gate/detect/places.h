@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct place {
-	char *symbol;	    /* without what compilers put behind it; sorted by it */
+	char *symbol;	    /* without the suffixes of compilers; sorted by it */
 	char *file;	    /* NULL: not known */
 	unsigned line;	    /* 0: not known */
 	unsigned last_line; /* the last that has code of it; 0: not known */

@@ -18,7 +18,7 @@ struct side_effect_row {
 
 /* cause[n], overwritten: the row that a row is a side effect of, SIZE_MAX: of none. A side effect has, as far as it matters, nothing but
  * further misses (kind.only_misses), at most SIDE_EFFECT_PART of the cause's, and runs in the cause's threads (at least half of its own).
- * The cause is the row with most further misses that is no side effect itself; so the largest stays what it is. A second fault that only
+ * The cause is the row with most further misses that is not a side effect itself; so the largest stays what it is. A second fault that only
  * misses, and by less than SIDE_EFFECT_PART of the first, cannot be told from a side effect. O(samples of `side` * n). */
 void side_effects_find(const struct side *side, const struct side_effect_row *rows, size_t n, size_t *cause);
 

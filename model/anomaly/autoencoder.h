@@ -35,7 +35,7 @@ struct autoencoder_training {
 	size_t batch;	/* rows, at most; batches of one epoch differ by one row at most */
 	size_t epochs;
 	size_t checks; /* with held-out rows: times that their error is looked at; the best of these states is kept */
-	size_t stop;   /* epochs after which to end all the same, on the way to `epochs`; 0: never */
+	size_t stop;   /* epochs after which to end early, on the way to `epochs`; 0: never */
 };
 
 struct autoencoder;

@@ -140,7 +140,7 @@ struct comparison {
 				   struct assay_error *err);
 };
 
-/* A scorer or a comparison by name, of all that there are (model/published/published.c); NULL: there is none. */
+/* A scorer or a comparison by name, among all (model/published/published.c); NULL: there is none. */
 const struct scorer_kind *scorer_named(const char *name);
 const struct comparison *comparison_named(const char *name);
 

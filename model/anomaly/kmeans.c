@@ -260,20 +260,6 @@ void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, 
 	free(all);
 }
 
-void kmeans_from(const struct mat *rows, const struct mat *centers, struct kmeans *out)
-{
-	struct start s;
-
-	ASSAY_BUG_IF(centers->rows == 0 || centers->rows > rows->rows || centers->cols != rows->cols);
-	start_init(&s, rows, centers->rows, 0);
-	for (size_t c = 0; c < s.k; c++)
-		for (size_t j = 0; j < rows->cols; j++)
-			s.centers[j * s.k + c] = mat_get(centers, c, j);
-	start_run(&s);
-	*out = result_of(&s);
-	start_release(&s);
-}
-
 void kmeans_release(struct kmeans *kmeans)
 {
 	mat_release(&kmeans->centers);

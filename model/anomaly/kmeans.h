@@ -18,8 +18,6 @@ struct kmeans {
 /* rows [n x p], finite; 1 <= k <= n. Fewer distinct rows than k: some clusters are empty, their centers are those of others.
  * *out is overwritten; kmeans_release() it. */
 void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, size_t threads, struct kmeans *out);
-/* The same from these centers [k x p] alone; for tests of what happens on the way, such as a cluster that runs empty. */
-void kmeans_from(const struct mat *rows, const struct mat *centers, struct kmeans *out);
 void kmeans_release(struct kmeans *kmeans); /* accepts zeroed */
 
 /* AutoPerf: a function belongs to the cluster that holds most of its samples (of equally many, and without any: the first).

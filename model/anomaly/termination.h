@@ -21,7 +21,7 @@ struct termination {
 };
 
 /* error [n]: of each run in the order in which they were taken, what a model of the others makes of it (mean of its samples); >= 0, finite.
- * The answer rests on the first `max` of them, and on no run behind `chosen`: that is where one could have stopped. goal >= 1, eps > 0. */
+ * The answer rests on the first `max` of them, and on no run after `chosen`, where one could have stopped. goal >= 1, eps > 0. */
 void termination_of(const double *error, size_t n, const struct termination_options *options, struct termination *out);
 
 #endif

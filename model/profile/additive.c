@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define BEAM	   48	/* models of one size that are grown to the next */
-#define CLIP	   2.0	/* |log error| of one type: beyond it, worse is no worse */
+#define CLIP	   2.0	/* |log error| of one type: beyond it, worse counts the same */
 #define FLOOR	   .01	/* |log error| below which models are equally good */
 #define NEGLIGIBLE 1e-5 /* weight, relative to the largest */
 #define SINGULAR   1e-10
@@ -152,7 +152,7 @@ static double model_error_on(const struct additive_sums *s, size_t t, const stru
 	return fmin(fabs(log(ratio)), CLIP);
 }
 
-/* Fits the model with the columns that m names; false when it is none, because a smaller one is as good, or does not stand when a
+/* Fits the model with the columns that m names; false when there is no such model, because a smaller one is as good, or does not stand when a
  * type is left out. */
 static bool model_fit(const struct search *s, struct additive_model *m)
 {

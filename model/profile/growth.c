@@ -12,7 +12,7 @@
 
 #define TERMS_MAX  3   /* the factor and two resources */
 #define FLOOR	   .01 /* error below which models are equally good */
-#define CLIP	   2.0 /* |log error| of one type: beyond it, worse is no worse */
+#define CLIP	   2.0 /* |log error| of one type: beyond it, worse counts the same */
 #define SINGULAR   1e-10
 #define NEGLIGIBLE 1e-6
 

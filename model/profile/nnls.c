@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define GRADIENT_TOLERANCE 1e-12 /* relative to |h|: a smaller gradient is none */
+#define GRADIENT_TOLERANCE 1e-12 /* relative to |h|: a smaller gradient counts as 0 */
 #define PIVOT_TOLERANCE	   1e-13 /* of what the columns that are in leave of a new one: it depends on them */
 
 struct nnls {
@@ -44,7 +44,7 @@ void nnls_free(struct nnls *s)
 }
 
 /* Row k of the factor, for used[k]; false when the column depends on those before it. */
-static bool factor_row(struct nnls *s, const struct mat *G, size_t k)
+static bool nnls_factor_row(struct nnls *s, const struct mat *G, size_t k)
 {
 	double *row = &s->factor[k * s->capacity];
 	size_t column = s->used[k];
@@ -65,7 +65,7 @@ static bool factor_row(struct nnls *s, const struct mat *G, size_t k)
 	return true;
 }
 
-static void solve_used(struct nnls *s, const double *h, size_t n)
+static void nnls_solve_used(struct nnls *s, const double *h, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const double *row = &s->factor[i * s->capacity];
@@ -83,7 +83,7 @@ static void solve_used(struct nnls *s, const double *h, size_t n)
 }
 
 /* Steps from w towards z as far as the bounds allow and takes out the columns that reach zero. Returns how many are left. */
-static size_t step_back(struct nnls *s, const struct mat *G, double *w, size_t n)
+static size_t nnls_step_back(struct nnls *s, const struct mat *G, double *w, size_t n)
 {
 	double step = 1.0;
 	size_t kept = 0;
@@ -105,12 +105,12 @@ static size_t step_back(struct nnls *s, const struct mat *G, double *w, size_t n
 		kept += s->in[column];
 	}
 	for (size_t i = 0; i < kept; i++)
-		(void)factor_row(s, G, i); /* a part of independent columns is independent */
+		(void)nnls_factor_row(s, G, i); /* a part of independent columns is independent */
 	return kept;
 }
 
 /* The column with the largest gradient that may come in; G->cols when there is none. */
-static size_t steepest(const struct nnls *s, const struct mat *G, const double *h, const double *w, size_t n, double tolerance)
+static size_t nnls_steepest(const struct nnls *s, const struct mat *G, const double *h, const double *w, size_t n, double tolerance)
 {
 	size_t best = G->cols;
 	double top = tolerance;
@@ -131,17 +131,17 @@ static size_t steepest(const struct nnls *s, const struct mat *G, const double *
 }
 
 /* Until the solution over the used columns keeps the bounds; returns their number. */
-static size_t settle(struct nnls *s, const struct mat *G, const double *h, double *w, size_t n)
+static size_t nnls_keep_bounds(struct nnls *s, const struct mat *G, const double *h, double *w, size_t n)
 {
 	for (;;) {
 		bool inside = true;
 
-		solve_used(s, h, n);
+		nnls_solve_used(s, h, n);
 		for (size_t i = 0; i < n; i++)
 			inside &= s->z[i] > 0.0;
 		if (inside)
 			break;
-		n = step_back(s, G, w, n);
+		n = nnls_step_back(s, G, w, n);
 	}
 	for (size_t i = 0; i < n; i++)
 		w[s->used[i]] = s->z[i];
@@ -168,17 +168,17 @@ void nnls_solve(struct nnls *s, const struct mat *G, const double *h, double *w)
 		s->in[j] = s->dependent[j] = false;
 	}
 	while (rounds-- > 0) {
-		size_t column = steepest(s, G, h, w, n, tolerance);
+		size_t column = nnls_steepest(s, G, h, w, n, tolerance);
 
 		if (column == p)
 			break;
 		s->used[n] = column;
-		if (!factor_row(s, G, n)) {
+		if (!nnls_factor_row(s, G, n)) {
 			s->dependent[column] = true;
 			continue;
 		}
 		s->in[column] = true;
-		n = settle(s, G, h, w, n + 1);
+		n = nnls_keep_bounds(s, G, h, w, n + 1);
 		for (size_t j = 0; j < p; j++)
 			s->dependent[j] = false;
 		if (!s->in[column])

@@ -35,7 +35,7 @@ static double column_variance(const struct mat *X, size_t j, double mean)
 	return (squares - sum * sum / n) / n;
 }
 
-/* What is left of the variance of equal values when their mean was rounded is no variance: the bound of scikit-learn. */
+/* What is left of the variance of equal values when their mean was rounded does not count: the bound of scikit-learn. */
 static bool column_is_constant(double n, double mean, double variance)
 {
 	double rounding = n * mean * DBL_EPSILON;
@@ -84,13 +84,13 @@ struct gbt_node {
 	uint64_t hash;
 };
 
-/* The order of a node's rows along each feature that varies in it. Features come in blocks of GBT_LANES, see gbt_lane(); what is
- * behind the last feature has no weight. */
+/* The order of a node's rows along each feature that varies in it. Features come in blocks of GBT_LANES, see gbt_lane(); what comes
+ * after the last feature has no weight. */
 struct gbt_order {
 	size_t features;
 	uint32_t *feature; /* [features] */
 	uint16_t *row;	   /* index into node->rows, sorted by the feature */
-	double *weight;	   /* n / (n_left * n_right) of a cut behind this row; 0 where the next value is the same */
+	double *weight;	   /* n / (n_left * n_right) of a cut after this row; 0 where the next value is the same */
 
 	/* Left by the last full search: the two largest gains along each feature, the split, what is asked whether the split
 	 * still stands. */
@@ -253,7 +253,7 @@ static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, 
 		varies |= cut;
 	}
 	order->feature[order->features] = feature;
-	order->features += varies; /* else the next one overwrites it, or it stays behind the last without weight */
+	order->features += varies; /* else the next one overwrites it, or it stays after the last without weight */
 }
 
 /* What does not vary in the parent does not vary here; what is sorted there is sorted here. */

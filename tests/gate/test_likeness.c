@@ -1,6 +1,6 @@
 /* Functions matched with stressors: counters of stressors from the store, of processors that are made up; functions made by hand.
  */
-#include "gate/detect/likeness.h"
+#include "gate/detect/likeness.c" /* the rates of stressors */
 
 #include "fingerprint/counters/counters.h"
 #include "fingerprint/take/taking.h"
