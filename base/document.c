@@ -160,10 +160,15 @@ void doc_table(struct document *d, const char *key)
 
 void doc_row(struct document *d)
 {
+	doc_row_named(d, NULL);
+}
+
+void doc_row_named(struct document *d, const char *key)
+{
 	if (d->at->kind == DOC_ROW)
 		d->at = d->at->parent;
 	ASSAY_BUG_IF(d->at->kind != DOC_TABLE);
-	open_node(d, DOC_ROW, NULL);
+	open_node(d, DOC_ROW, key);
 }
 
 void doc_end(struct document *d)
@@ -177,6 +182,11 @@ void doc_end(struct document *d)
 void doc_hide(struct document *d)
 {
 	d->at->hidden = true;
+}
+
+void doc_aside(struct document *d)
+{
+	d->at->aside = true;
 }
 
 /* ---- for people ---- */
@@ -349,9 +359,19 @@ bool doc_is_data(const struct doc_node *node)
 
 	if (!parent)
 		return true; /* the root */
-	if (node->kind > DOC_VALUE)
+	if (node->kind > DOC_VALUE || node->aside)
 		return false;
 	return node->key || ((parent->kind == DOC_LIST || parent->kind == DOC_TABLE) && doc_is_data(parent));
+}
+
+/* A table whose rows have names is an object. */
+static bool is_array(const struct doc_node *node)
+{
+	const struct doc_node *row = node->kind == DOC_TABLE ? node->first : NULL;
+
+	while (row && row->kind != DOC_ROW)
+		row = row->next;
+	return node->kind == DOC_LIST || (node->kind == DOC_TABLE && !(row && row->key));
 }
 
 static cJSON *cjson_of(const struct doc_node *node)
@@ -375,7 +395,7 @@ static cJSON *cjson_of(const struct doc_node *node)
 	}
 	if (node->kind == DOC_VALUE)
 		return cJSON_CreateNull();
-	json = node->kind == DOC_LIST || node->kind == DOC_TABLE ? cJSON_CreateArray() : cJSON_CreateObject();
+	json = is_array(node) ? cJSON_CreateArray() : cJSON_CreateObject();
 	for (const struct doc_node *child = node->first; child; child = child->next) {
 		if (!doc_is_data(child))
 			continue;

@@ -73,6 +73,7 @@ struct doc_node {
 	enum doc_kind kind;
 	enum doc_tone tone;
 	bool hidden; /* not for people, with all that is in it */
+	bool aside;  /* not for programs, with all that is in it */
 	char *key, *label;
 	char *shown; /* how people see a value; the text of a line */
 	char *style; /* classes, or NULL */
@@ -130,7 +131,10 @@ void doc_list(struct document *d, const char *key);
 void doc_table(struct document *d, const char *key);
 void doc_row(struct document *d); /* ends the row before it */
 void doc_end(struct document *d);
-void doc_hide(struct document *d); /* the open object, list, table or row is not for people */
+void doc_hide(struct document *d);  /* the open object, list, table or row is not for people */
+void doc_aside(struct document *d); /* it is for people only: the last row of a table that is no element of the array */
+/* A row that is the member `key` of the object that such a table is for programs. */
+void doc_row_named(struct document *d, const char *key);
 
 /* ---- people ---- */
 

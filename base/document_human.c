@@ -179,13 +179,15 @@ static void print_value(const struct doc_node *node, size_t width, const struct 
 static void print_answer(const struct doc_node *node, const struct doc_style *style, struct buf *out)
 {
 	static const char *const colours[] = { [DOC_PLAIN] = "1", [DOC_GOOD] = "1;32", [DOC_DOUBTFUL] = "1;33", [DOC_BAD] = "1;31" };
+	const char *word = *node->label ? node->label : node->shown; /* a sentence without a word of its own has the colour of its tone */
+	bool coloured = style->colours && (*node->label || node->tone != DOC_PLAIN);
 
-	if (style->colours)
-		buf_format(out, "\033[%sm%s\033[0m", colours[node->tone], node->label);
-	else
-		buf_text(out, node->label);
-	if (*node->shown) {
-		buf_text(out, *node->label ? "  " : "");
+	if (coloured)
+		buf_format(out, "\033[%sm", colours[node->tone]);
+	print_text(word, out);
+	buf_text(out, coloured ? "\033[0m" : "");
+	if (*node->label && *node->shown) {
+		buf_text(out, "  ");
 		print_text(node->shown, out);
 	}
 	end_line(out);
