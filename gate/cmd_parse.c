@@ -12,15 +12,6 @@ double cmd_parse_min_effect(const char *arg, const struct argp_state *state)
 	return fraction;
 }
 
-double cmd_parse_epsilon(const char *arg, const struct argp_state *state)
-{
-	double points = 0;
-
-	if (!text_double(arg, &points) || points < 0 || points > 100)
-		cli_refuse(state, "--epsilon is a number of points from 0 to 100, not '%s'", arg);
-	return points;
-}
-
 bool cmd_parse_is_paper(const char *arg, const struct argp_state *state)
 {
 	bool paper = strcmp(arg, "paper") == 0;

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 
 double cmd_parse_min_effect(const char *arg, const struct argp_state *state); /* --min-effect FRACTION */
-double cmd_parse_epsilon(const char *arg, const struct argp_state *state);    /* --epsilon POINTS */
 bool cmd_parse_is_paper(const char *arg, const struct argp_state *state);     /* --model NAME of a profile: paper, else time */
 
 #endif

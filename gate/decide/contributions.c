@@ -2,12 +2,15 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "gate/profile/profile.h"
 #include "model/parallel.h"
 
 #include <math.h>
 
-#define SEED 20189
+#define SEED     20189
+#define SMALLEST .0005 /* of the baseline's time: what would be shown as 0.0 % */
+#define NAMED    4     /* of the groups that cannot be told apart; the number of the others is not shown */
 
 /* ---- from machines to rows ---- */
 
@@ -19,7 +22,7 @@ struct common_rows {
 	size_t *type, types;
 };
 
-static struct common_rows rows_of(const struct evidence *evidence, const struct verdict *v)
+static struct common_rows common_rows_of(const struct evidence *evidence, const struct verdict *v)
 {
 	size_t p = evidence->fingerprints.n_stressors, n = v->pairing.n, row = 0;
 	struct common_rows r = { mat_new(n, p), mem_new(n, sizeof(double)), mem_new(n, sizeof(double)), mem_new(n, sizeof(size_t)), 0 };
@@ -49,7 +52,7 @@ static struct common_rows rows_of(const struct evidence *evidence, const struct 
 }
 
 /* Costs and their ratios are computed as they are, not as logs: what is farthest apart has neither. */
-static bool rows_finite(const struct common_rows *r)
+static bool common_rows_finite(const struct common_rows *r)
 {
 	bool finite = true;
 
@@ -60,7 +63,7 @@ static bool rows_finite(const struct common_rows *r)
 	return finite;
 }
 
-static void rows_release(struct common_rows *r)
+static void common_rows_release(struct common_rows *r)
 {
 	mat_release(&r->rates);
 	free(r->cost);
@@ -85,7 +88,7 @@ static int by_change(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void take_groups(const struct features *f, const char *const *names, const struct growth *g, struct contributions *out)
+static void contributions_group(const struct features *f, const char *const *names, const struct growth *g, struct contributions *out)
 {
 	size_t *members = mem_new(f->p, sizeof(*members));
 
@@ -123,7 +126,7 @@ static int by_first(const void *a, const void *b)
 
 /* The most probable until they are probable enough together; none of them where that no group changed belongs to these, or the
  * ratio is not known to differ by type. */
-static void find_leading(const struct verdict *v, struct contributions *c)
+static void contributions_lead_find(const struct verdict *v, struct contributions *c)
 {
 	double none = stats_round(c->unexplained.first), sum = 0;
 
@@ -145,30 +148,30 @@ static void find_leading(const struct verdict *v, struct contributions *c)
 void contributions_of(const struct evidence *evidence, const struct verdict *v, size_t threads, struct contributions *out)
 {
 	struct shares_options options = { SHARES_RESAMPLES, SEED, threads ? threads : parallel_threads() };
-	struct common_rows rows = rows_of(evidence, v);
+	struct common_rows rows = common_rows_of(evidence, v);
 	struct blend_data data = { 0 };
 	struct contributions c = { .types = rows.types, .machines = rows.rates.rows };
 	struct growth growth = { 0 };
 
-	if (rows.types && rows_finite(&rows))
+	if (rows.types && common_rows_finite(&rows))
 		blend_data_of(&rows.rates, rows.cost, rows.type, rows.types, &data);
 	if (rows.types < PROFILE_TYPES_MIN) {
 		c.missing = "fewer than 4 hardware types with fingerprints ran both";
-	} else if (!rows_finite(&rows)) {
+	} else if (!common_rows_finite(&rows)) {
 		c.missing = "the costs are too far apart to be computed with";
 	} else if (data.features.n == 0) {
 		c.missing = "no stressor was measured on all machines and differs between them";
 	} else {
 		growth_of(&data, rows.ratio, &options, &growth);
-		take_groups(&data.features, (const char *const *)evidence->fingerprints.stressors, &growth, &c);
-		find_leading(v, &c);
+		contributions_group(&data.features, (const char *const *)evidence->fingerprints.stressors, &growth, &c);
+		contributions_lead_find(v, &c);
 		c.total = growth.total;
 		c.total_low = growth.total_low;
 		c.total_high = growth.total_high;
 	}
 	growth_release(&growth);
 	blend_data_release(&data);
-	rows_release(&rows);
+	common_rows_release(&rows);
 	*out = c;
 }
 
@@ -181,4 +184,163 @@ void contributions_release(struct contributions *c)
 	free(c->groups);
 	free(c->leading);
 	*c = (struct contributions){ 0 };
+}
+
+/* ---- the answer ---- */
+
+/* In per cent, as printed: what rounds to 0 has no sign. */
+static double percent(double part)
+{
+	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* -0. + 0. is 0. */
+}
+
+static const struct contribution *most_probable(const struct contributions *c)
+{
+	const struct contribution *most = NULL;
+
+	for (size_t i = 0; i < c->n_groups; i++)
+		if (!most || c->groups[i].first > most->first)
+			most = &c->groups[i];
+	return most;
+}
+
+void contributions_lead(const struct contributions *c, struct buf *out)
+{
+	size_t named = c->n_leading > NAMED ? NAMED : c->n_leading;
+	const struct contribution *most = most_probable(c);
+	double sum = 0;
+
+	for (size_t i = 0; i < c->n_leading; i++)
+		sum += c->leading[i]->first;
+	if (!c->n_leading && c->resource && most && c->unexplained.first <= 1 - CONTRIBUTIONS_LEADING)
+		buf_format(out, "Apart from a factor for all of the work, it cannot be said which group changed most; the most probable is %s (%s).",
+			   most->name, text_probability(most->first).text);
+	else if (!c->n_leading)
+		buf_text(out, "Apart from a factor for all of the work, no group can be said to have changed.");
+	else if (c->n_leading == 1)
+		buf_format(out, "Apart from a factor for all of the work, what changed most is %s (probability %s).", c->leading[0]->name,
+			   text_probability(sum).text);
+	else
+		buf_format(out, "Apart from a factor for all of the work, what changed most is one of %zu groups (together probability %s):",
+			   c->n_leading, text_probability(sum).text);
+	for (size_t i = 0; c->n_leading > 1 && i < named; i++)
+		buf_format(out, " %s (%s)%s", c->leading[i]->name, text_probability(c->leading[i]->first).text, i + 1 < named ? "," : "");
+	if (c->n_leading > 1)
+		buf_text(out, named < c->n_leading ? ", ..." : ".");
+}
+
+bool contributions_any_negative(const struct contributions *c, size_t shown)
+{
+	for (size_t i = 0; i < shown && i < c->n_groups; i++)
+		if (percent(fmin(c->groups[i].before, c->groups[i].after)) < 0)
+			return true;
+	return false;
+}
+
+/* Its numbers, as members and as cells. */
+static void contribution_answer(const struct contribution *c, struct document *d)
+{
+	doc_showf(d, "before", "before", c->before, "%s %%", text_fixed(percent(c->before), 1).text);
+	doc_showf(d, "after", "after", c->after, "%s %%", text_fixed(percent(c->after), 1).text);
+	doc_showf(d, "change", "change", c->change, "%s %%", text_signed(percent(c->change), 1).text);
+	doc_showf(d, NULL, "90 % interval", c->low, "%s to %s %%", text_signed(percent(c->low), 1).text,
+		  text_signed(percent(c->high), 1).text);
+	doc_show(d, NULL, "", c->low > 0 ? "grew" : c->high < 0 ? "shrank" : "");
+	doc_set(d, "low", c->low);
+	doc_set(d, "high", c->high);
+}
+
+static void group_answer(const struct contribution *c, struct document *d)
+{
+	doc_show(d, "name", "group", c->name);
+	doc_list(d, "members");
+	for (size_t i = 0; i < c->n; i++)
+		doc_set(d, NULL, c->members[i]);
+	doc_end(d);
+	contribution_answer(c, d);
+	doc_set(d, "first_probability", c->first);
+}
+
+/* Of the groups that are not shown. */
+static void rest_answer(const struct contributions *c, size_t rows, struct document *d)
+{
+	size_t hidden = c->n_groups - rows;
+	double rest = 0;
+
+	for (size_t i = rows; i < c->n_groups; i++)
+		rest += c->groups[i].change;
+	if (hidden)
+		doc_line(d, "and %s %% in %zu other group%s", text_signed(percent(rest), 1).text, hidden, text_plural(hidden));
+	if (contributions_any_negative(c, rows))
+		doc_line(d, CONTRIBUTIONS_NEGATIVE);
+}
+
+/* Without groups it is an empty list. */
+static void groups_answer(const struct contributions *c, size_t shown, struct document *d)
+{
+	size_t rows = 0;
+
+	while (rows < c->n_groups && rows < shown && fabs(c->groups[rows].change) >= SMALLEST)
+		rows++;
+	doc_table(d, "groups");
+	for (size_t i = 0; i < c->n_groups; i++) {
+		doc_row(d);
+		if (i >= rows)
+			doc_hide(d);
+		group_answer(&c->groups[i], d);
+	}
+	if (!c->missing) {
+		doc_row(d);
+		doc_aside(d);
+		doc_show(d, NULL, "group", "(unexplained)");
+		contribution_answer(&c->unexplained, d);
+	}
+	doc_end(d);
+	rest_answer(c, rows, d);
+	doc_list(d, "leading");
+	for (size_t i = 0; i < c->n_leading; i++)
+		doc_set(d, NULL, c->leading[i]->name);
+	doc_end(d);
+}
+
+static void lead_answer(const struct contributions *c, struct document *d)
+{
+	struct buf text = BUF_INIT;
+
+	contributions_lead(c, &text);
+	doc_line(d, "%s", text.bytes);
+	buf_release(&text);
+}
+
+void contributions_answer(const struct contributions *c, size_t shown, struct document *d)
+{
+	double none = (double)NAN;
+
+	if (c->missing)
+		doc_line(d, "\nWhere the time went cannot be told: %s.", c->missing);
+	else
+		doc_heading(d,
+			    "Where the time went, as parts of the baseline's, over %zu hardware types: %s %% in all (95 %% interval %s to %s "
+			    "%%, arithmetic mean over types)",
+			    c->types, text_signed(percent(c->total), 1).text, text_signed(percent(c->total_low), 1).text,
+			    text_signed(percent(c->total_high), 1).text);
+	doc_object(d, "contributions");
+	doc_set(d, "hardware_types", c->types);
+	doc_set(d, "machines", c->machines);
+	doc_set(d, "missing", c->missing);
+	doc_set(d, "total", c->missing ? none : c->total);
+	doc_set(d, "total_low", c->missing ? none : c->total_low);
+	doc_set(d, "total_high", c->missing ? none : c->total_high);
+	groups_answer(c, shown, d);
+	doc_set(d, "none_probability", c->missing ? none : c->unexplained.first);
+	if (c->missing) {
+		doc_set(d, "unexplained", DOC_NOTHING);
+	} else {
+		lead_answer(c, d);
+		doc_object(d, "unexplained");
+		doc_hide(d);
+		contribution_answer(&c->unexplained, d);
+		doc_end(d);
+	}
+	doc_end(d);
 }

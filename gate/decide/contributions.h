@@ -1,8 +1,9 @@
 /* Where the time went: how much more or less of it each group of stressors explains in the candidate than in the baseline, on the machines
- * that ran both (model/profile/growth.h). Groups are those of a profile. */
+ * that ran both (model/profile/growth.h). The groups are those of a profile. */
 #ifndef GATE_DECIDE_CONTRIBUTIONS_H
 #define GATE_DECIDE_CONTRIBUTIONS_H
 
+#include "base/buf.h"
 #include "fingerprint/battery/stressor.h"
 #include "gate/decide/verdict.h"
 #include "model/profile/growth.h"
@@ -10,8 +11,8 @@
 #define CONTRIBUTIONS_SHOWN   5  /* groups, to people */
 #define CONTRIBUTIONS_LEADING .9 /* probability that the group that changed most is among those named */
 
-/* Behind a table that shows a part below 0, which is no time. */
-#define CONTRIBUTIONS_NEGATIVE "A part below 0 is no time: there the machines do not tell this group from others; read the intervals."
+/* Below a table that shows a part below 0, which is not a time. */
+#define CONTRIBUTIONS_NEGATIVE "A part below 0 is not a time: the machines do not tell this group from others; rely on the intervals."
 
 /* In parts of the baseline's time, mean over hardware types. */
 struct contribution {
@@ -21,7 +22,7 @@ struct contribution {
 	enum category category;  /* the main one of most members */
 	double before, after;
 	double change, low, high; /* after - before, and its 90 % interval */
-	double first;             /* probability that it changed most, what is the same for all of the work aside */
+	double first;             /* probability that it changed most, apart from a change of all of the work */
 };
 
 struct contributions {
@@ -30,10 +31,10 @@ struct contributions {
 	size_t n_groups;
 	struct contribution unexplained; /* without name and members; first is the probability that no group changed */
 	const struct contribution **leading; /* [n_leading] the fewest groups of which one changed most with CONTRIBUTIONS_LEADING, the most
-					      * probable first; none where it may be that no group changed, and unless the kind of change
-					      * says that a resource did */
+					      * probable first; none where perhaps no group changed, or unless the kind of change says
+					      * that the use of a resource did */
 	size_t n_leading;
-	bool resource;             /* the kind of change says that a resource did */
+	bool resource;             /* the kind of change says that the use of a resource did */
 	double total, total_low, total_high; /* mean ratio less one, its 95 % interval over types */
 	size_t types, machines;
 };
@@ -43,14 +44,13 @@ struct contributions {
 void contributions_of(const struct evidence *evidence, const struct verdict *verdict, size_t threads, struct contributions *out);
 void contributions_release(struct contributions *contributions); /* accepts zeroed */
 
-/* "Beside a factor for all of the work, what changed most is ...": a sentence. Not where groups are missing. */
+/* "Apart from a factor for all of the work, what changed most is ...": a sentence. Not where groups are missing. */
 void contributions_lead(const struct contributions *contributions, struct buf *out);
 
 /* Is a part of the first `shown` groups below 0, as shown? */
 bool contributions_any_negative(const struct contributions *contributions, size_t shown);
 
-/* The lines of the table for people, and the members of the object for programs. */
-void contributions_print(const struct contributions *contributions, size_t shown, struct buf *out);
-cJSON *contributions_json(const struct contributions *contributions);
+/* The object of the answer, and the table of the `shown` groups that changed most. */
+void contributions_answer(const struct contributions *contributions, size_t shown, struct document *d);
 
 #endif

@@ -6,11 +6,167 @@
 #include <math.h>
 
 /* The shape test: see the comment above shape_p(). */
-#define SHAPE_LEVEL .05      /* below it the ratio is not the same on all types */
 #define NOISE_FLOOR .01      /* of a type's standard error, added in quadrature: what repetitions on one day do not show */
 #define NOISE_SHRINK .5      /* share of the mean variance of all types in each type's own */
 #define WITHIN_DF_MIN 4.0    /* of all machines together, for an interval from the noise within machines */
 #define NOISE_DF_MACHINE 4.0 /* degrees of freedom of a machine's noise: three repetitions of each of two versions */
+
+/* ---- decisions ---- */
+
+static const struct {
+	const char *text;
+	int exit_status;
+} decision_rows[] = {
+#define ROW(name, text, exit_status) [name] = { text, exit_status },
+	DECISION_ROWS(ROW)
+#undef ROW
+};
+
+const char *decision_text(enum decision decision)
+{
+	ASSAY_BUG_IF((size_t)decision >= sizeof(decision_rows) / sizeof(decision_rows[0]));
+	return decision_rows[decision].text;
+}
+
+int decision_exit(enum decision decision)
+{
+	ASSAY_BUG_IF((size_t)decision >= sizeof(decision_rows) / sizeof(decision_rows[0]));
+	return decision_rows[decision].exit_status;
+}
+
+enum doc_tone decision_tone(enum decision decision)
+{
+	switch (decision) {
+	case DECISION_PASS:
+	case DECISION_IMPROVED:
+		return DOC_GOOD;
+	case DECISION_REGRESSION:
+		return DOC_BAD;
+	default:
+		return DOC_DOUBTFUL;
+	}
+}
+
+enum decision effect_decide(double ratio, double low, double high, double min_effect)
+{
+	double matters = stats_round(1 + min_effect), mirror = stats_round(1 / (1 + min_effect));
+
+	if (isnan(ratio) || isnan(low) || isnan(high))
+		return DECISION_INCONCLUSIVE;
+	ratio = stats_round(ratio);
+	low = stats_round(low);
+	high = stats_round(high);
+	if (low > 1 && ratio >= matters)
+		return DECISION_REGRESSION;
+	if (high < 1 && ratio <= mirror)
+		return DECISION_IMPROVED;
+	return high < matters ? DECISION_PASS : DECISION_INCONCLUSIVE;
+}
+
+/* ---- the minimum detectable effect ---- */
+
+/* Positive nodes and weights of the Gauss-Legendre rule with 10 points on [-1, 1]: Abramowitz and Stegun, table 25.4. */
+static const struct {
+	double node, weight;
+} legendre[] = {
+	{ .148874338981631, .295524224714753 }, { .433395394129247, .269266719309996 }, { .679409568299024, .219086362515982 },
+	{ .865063366688985, .149451349150581 }, { .973906528517172, .066671344308688 },
+};
+
+/* Everything in units of the mean's standard error, sd / sqrt(types). */
+struct power_design {
+	double df;
+	double t;         /* quantile of the interval */
+	double threshold; /* log(1 + min_effect) */
+};
+
+/* Density of the mean, u above its expectation, times P(S < mean / t): that the interval lies above zero. S^2 df / sd^2 is
+ * chi-square and independent of the mean. */
+static double power_integrand(const struct power_design *design, double effect, double u)
+{
+	double s = fmax(0, effect + u) / design->t;
+
+	return exp(-u * u / 2) / sqrt(2 * M_PI) * stats_chi2_cdf(design->df * s * s, design->df);
+}
+
+static double power_panel(const struct power_design *design, double effect, double from, double to)
+{
+	double middle = (from + to) / 2, half = (to - from) / 2, sum = 0;
+
+	for (size_t i = 0; i < sizeof(legendre) / sizeof(legendre[0]); i++) {
+		double away = half * legendre[i].node;
+
+		sum += legendre[i].weight * (power_integrand(design, effect, middle - away) + power_integrand(design, effect, middle + away));
+	}
+	return sum * half;
+}
+
+/* P(regression) when the log ratio is `effect`: integral over the means at or above the threshold. A panel is at most one
+ * standard error wide, and six standard deviations of t S where S varies little. */
+static double power_at(const struct power_design *design, double effect)
+{
+	double from = fmax(-7, design->threshold - effect), width, sum = 0;
+	size_t panels;
+
+	if (from >= 7)
+		return 0;
+	width = fmin(1, 6 * design->t / sqrt(2 * design->df));
+	panels = (size_t)ceil((7 - from) / width);
+	width = (7 - from) / (double)panels;
+	for (size_t i = 0; i < panels; i++)
+		sum += power_panel(design, effect, from + (double)i * width, from + (double)(i + 1) * width);
+	return sum;
+}
+
+/* Power grows with the effect: a bracket by doubling, then false position in the Illinois variant (Dowell and Jarratt, BIT 11,
+ * 1971), which keeps the bracket. */
+static double effect_with_power(const struct power_design *design, double power)
+{
+	double low = design->threshold, low_value = power_at(design, low) - power;
+	double step = 1, high = low + step, high_value = power_at(design, high) - power;
+
+	while (high_value < 0) {
+		low = high;
+		low_value = high_value;
+		step *= 2;
+		high += step;
+		high_value = power_at(design, high) - power;
+	}
+	for (int i = 0, side = 0; i < 100 && high - low > 1e-12 * high; i++) {
+		double x = (low * high_value - high * low_value) / (high_value - low_value), value = power_at(design, x) - power;
+
+		if (fabs(value) < 1e-13)
+			return x;
+		if (value < 0) {
+			low = x;
+			low_value = value;
+			if (side < 0)
+				high_value /= 2;
+			side = -1;
+		} else {
+			high = x;
+			high_value = value;
+			if (side > 0)
+				low_value /= 2;
+			side = 1;
+		}
+	}
+	return low + (high - low) / 2;
+}
+
+double effect_minimum_detectable(double error, double df, double min_effect)
+{
+	struct power_design design = { .df = df };
+
+	ASSAY_BUG_IF(!(df >= 1) || !(error >= 0) || !(min_effect >= 0));
+	if (error <= 1e-12 * log1p(min_effect)) /* the interval is a point: what matters is seen */
+		return min_effect;
+	design.t = stats_t_quantile((1 + EFFECT_LEVEL) / 2, df);
+	design.threshold = log1p(min_effect) / error;
+	return expm1(effect_with_power(&design, EFFECT_POWER) * error);
+}
+
+/* ---- types ---- */
 
 /* One hardware type: its machines averaged. */
 struct type_mean {
@@ -109,7 +265,7 @@ static void common_interval(struct effect *e, double mean, double sd, const stru
 	if (more > 0)
 		df = variance * variance / (own * own / df + more * more / common->df);
 	set_interval(e, mean, sqrt(variance), df);
-	e->minimum_detectable = effect_minimum_detectable_of(sqrt(variance), df, min_effect);
+	e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, min_effect);
 }
 
 /* Mean and interval of Student's t over the types' log ratios. */
@@ -127,7 +283,7 @@ static void effect_interval(struct effect *e, const struct type_mean *types, dou
 		common_interval(e, mean, sd, common, min_effect);
 	} else if (e->types >= 2) {
 		set_interval(e, mean, sd / sqrt((double)e->types), (double)e->types - 1);
-		e->minimum_detectable = effect_minimum_detectable(sd, e->types, min_effect);
+		e->minimum_detectable = effect_minimum_detectable(sd / sqrt((double)e->types), (double)e->types - 1, min_effect);
 	}
 	free(logs);
 }
@@ -155,7 +311,7 @@ static void within_interval(struct effect *e, const struct effect_pair *pairs, s
 		df = fmin(variance * variance / uncertain, 1e6);
 		e->within = true;
 		set_interval(e, log(e->ratio), sqrt(variance), df);
-		e->minimum_detectable = effect_minimum_detectable_of(sqrt(variance), df, min_effect);
+		e->minimum_detectable = effect_minimum_detectable(sqrt(variance), df, min_effect);
 	}
 	free(machines);
 }
@@ -176,7 +332,7 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 		within_interval(&e, pairs, n, n_types, min_effect);
 	if (e.types >= 2)
 		e.shape_p = shape_p(types, e.types);
-	e.uniform = !(stats_round(e.shape_p) < SHAPE_LEVEL);
+	e.uniform = !(stats_round(e.shape_p) < EFFECT_SHAPE_LEVEL);
 	e.decision = effect_decide(e.ratio, e.low, e.high, min_effect);
 	free(types);
 	return e;

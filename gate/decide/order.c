@@ -88,7 +88,7 @@ static int direction_of(const struct order_series *s)
 
 /* ---- what repetitions of one side do on all types together ---- */
 
-static int ascending(const void *a, const void *b)
+static int order_ascending(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 
@@ -106,7 +106,7 @@ static size_t numbers_of(const struct order_list *list, int side, int64_t **out)
 	*out = numbers = mem_new(all, sizeof(*numbers));
 	for (size_t i = 0, at = 0; i < list->n; at += list->items[i++].n[side])
 		memcpy(numbers + at, list->items[i].repetition[side], list->items[i].n[side] * sizeof(*numbers));
-	qsort(numbers, all, sizeof(*numbers), ascending);
+	qsort(numbers, all, sizeof(*numbers), order_ascending);
 	for (size_t i = 0; i < all; i++) {
 		if (i == 0 || numbers[i] != numbers[n - 1])
 			numbers[n++] = numbers[i];
@@ -129,7 +129,7 @@ static bool deviation(const struct order_series *s, int side, int64_t repetition
 }
 
 /* The mean of a repetition's deviations over the types, squared, and the square of its standard error; false with few types. */
-static bool common(const struct order_list *list, size_t n_types, int side, int64_t repetition, size_t repetitions, double *squared,
+static bool order_common(const struct order_list *list, size_t n_types, int side, int64_t repetition, size_t repetitions, double *squared,
 		   double *noise)
 {
 	double *sum = mem_new(n_types, sizeof(*sum)), *count = mem_new(n_types, sizeof(*count)), d;
@@ -163,7 +163,7 @@ static double add_side(const struct order_list *list, size_t n_types, int side, 
 	for (size_t k = 0; k < repetitions; k++) {
 		double squared, noise;
 
-		if (!common(list, n_types, side, numbers[k], repetitions, &squared, &noise))
+		if (!order_common(list, n_types, side, numbers[k], repetitions, &squared, &noise))
 			continue;
 		*squares += squared;
 		*explained += noise;

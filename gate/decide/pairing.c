@@ -14,7 +14,7 @@ struct stretch {
 	size_t n;
 };
 
-/* The runs that are looked at: those that count, and those of other builds. */
+/* The runs: those that count, and those of other builds. */
 enum { BASELINE, BASELINE_OTHERS, CANDIDATE, CANDIDATE_OTHERS, LISTS };
 
 /* The next machine's part of runs[n]; empty when that machine is not this one. */
@@ -83,7 +83,7 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 }
 
 /* Variance of the median of n values in units of that of one of them. The median of few normal values is less precise than their mean,
- * by the factor c on its standard error (docs/evidence/statistics.md has the table; beyond it the limit for many, which is on the safe side). */
+ * by the factor c on its standard error (docs/evidence/statistics.md has the table; for more values the limit, which is on the safe side). */
 static double median_part(size_t n)
 {
 	static const double c[] = { 0, 1, 1, 1.160, 1.092, 1.198 };
@@ -130,7 +130,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	if (all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate))
 		order_add(&in->series, m->type, m->turns == PAIRING_TURNS_TAKEN, n, (const int64_t *const *)in->repetitions,
 			  (const double *const *)in->values, in->higher_is_better);
-	/* One repetition, or one that is 0, says nothing of the noise. */
+	/* A single repetition, or a result of 0, tells nothing about the noise. */
 	if (n_baseline > 1 && n_candidate > 1 && all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate)) {
 		m->noise += median_variance(in, in->values[0], n_baseline) + median_variance(in, in->values[1], n_candidate);
 		m->noise_df += (double)(n_baseline + n_candidate - 2);
@@ -170,6 +170,7 @@ static void add_machine(struct pairing *p, const struct pairing_machine *m)
 {
 	p->machines = mem_grow(p->machines, p->n, &p->capacity, sizeof(*p->machines));
 	p->machines[p->n++] = *m;
+	p->used += m->reason == PAIRING_USED;
 }
 
 static void leave_out(struct pairing *p, const char *machine, enum pairing_reason reason)
@@ -247,7 +248,7 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	}
 	m.log_ratio /= (double)sessions;
 	m.log_cost /= (double)sessions;
-	if (m.noise_df > 0) /* repetitions are as noisy in the sessions that cannot tell */
+	if (m.noise_df > 0) /* sessions of unknown noise are taken to be as noisy as the others */
 		m.noise += in->squares / m.noise_df * in->unknown;
 	m.noise = sqrt(m.noise) / (double)sessions;
 	in->pairing->untyped += strcmp(type, m.machine) == 0;
@@ -294,7 +295,7 @@ static const char *next_machine(const struct stretch all[LISTS], const size_t at
 	return next;
 }
 
-/* Of a machine on which not both have results that count. */
+/* Why a machine on which a version has no result that counts is left out. */
 static enum pairing_reason why_not(const struct stretch here[LISTS])
 {
 	if (!here[CANDIDATE].n && !here[CANDIDATE_OTHERS].n)
@@ -370,4 +371,12 @@ void pairing_release(struct pairing *pairing)
 	free(pairing->types);
 	free(pairing->machines);
 	*pairing = (struct pairing){ 0 };
+}
+
+void pairing_answer_side(const char *key, const struct run_set *set, struct document *d)
+{
+	doc_object(d, key);
+	doc_set(d, "application", set->application);
+	doc_set(d, "version", set->version);
+	doc_end(d);
 }

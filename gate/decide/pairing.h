@@ -7,7 +7,7 @@
 #include "gate/decide/order.h"
 #include "runs/running/evidence.h"
 
-/* Why a machine is not used. */
+/* Why a machine is left out. */
 #define PAIRING_ROWS(X)                                                                                                 \
 	X(PAIRING_USED, "used", "")                                                                                     \
 	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate has no result there")                                  \
@@ -46,12 +46,13 @@ struct pairing {
 	size_t n, capacity;
 	char **types; /* [n_types], names of the hardware types; a machine whose type is not known is a type of its own */
 	size_t n_types, types_capacity;
-	size_t untyped; /* machines in use whose type is not known */
+	size_t used;    /* machines with PAIRING_USED */
+	size_t untyped; /* of these, machines whose type is not known */
 	struct order order; /* of the repetitions that were compared */
 };
 
 /* Whether results of the two may be compared at all: PAIRING_USED, or PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS, which then holds for
- * all machines that have results of both. Of what was imported nothing is known, and two applications have nothing to share. */
+ * all machines that have results of both. Imported results have no terms, and two applications have none in common. */
 enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate);
 
 /* All arguments must outlive *out; pairing_release() it. Both run sets must have the same direction. Repetitions under one
@@ -61,5 +62,8 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);
+
+/* The member `key` of an answer: which version the baseline or the candidate is. */
+void pairing_answer_side(const char *key, const struct run_set *set, struct document *d);
 
 #endif

@@ -1,7 +1,5 @@
 #include "gate/decide/verdict.h"
 
-#include "gate/decide/verdict_internal.h"
-
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -9,21 +7,12 @@
 #include <math.h>
 #include <stdarg.h>
 
-static void add_reason(struct verdict *v, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define PERMUTATIONS 9999
+#define SEED	     20171
 
-static void add_reason(struct verdict *v, const char *code, const char *fmt, ...)
-{
-	va_list args;
-	char *text = NULL;
+/* ---- measuring and deciding ---- */
 
-	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX);
-	va_start(args, fmt);
-	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
-	va_end(args);
-	v->reasons[v->n_reasons++] = (struct verdict_reason){ code, text };
-}
-
-static struct effect measure(const struct pairing *pairing, double min_effect)
+static struct effect verdict_measure(const struct pairing *pairing, double min_effect)
 {
 	struct effect_common common = { pairing->order.direction != 0, pairing->order.error, pairing->order.df };
 	struct effect_pair *pairs = mem_new(pairing->n, sizeof(*pairs));
@@ -41,10 +30,201 @@ static struct effect measure(const struct pairing *pairing, double min_effect)
 	return effect;
 }
 
-/* ---- what the decision rests on, in words ---- */
+/* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass. */
+static enum decision verdict_decide(const struct verdict *v)
+{
+	const struct run_set *a = v->baseline, *b = v->candidate;
+	bool good = v->by_interval == DECISION_PASS || v->by_interval == DECISION_IMPROVED;
+	bool fails_more = b->failed && (!a->executed || b->failed * a->executed > a->failed * b->executed);
 
-/* On machines that ran both, what has no ratio all the same. */
-static bool any_ran_both(const struct pairing *pairing)
+	return good && fails_more ? DECISION_INCONCLUSIVE : v->by_interval;
+}
+
+/* ---- the stressors that the change follows ---- */
+
+const struct fingerprint *verdict_kind(const struct verdict *v)
+{
+	const struct fingerprint *kind = NULL;
+
+	for (size_t i = 0; i < v->pairing.n && !kind; i++)
+		kind = v->pairing.machines[i].reason == PAIRING_USED ? v->pairing.machines[i].fingerprint : NULL;
+	return kind;
+}
+
+bool verdict_usable(const struct pairing_machine *m, const struct fingerprint *kind)
+{
+	return m->reason == PAIRING_USED && m->fingerprint && fingerprint_comparable(m->fingerprint, kind);
+}
+
+/* What is known of the types that have machines, by type of the pairing. */
+struct by_type {
+	struct mat log_rate;	      /* [n_types x stressors] mean log rate, from medians over passes; NaN where a machine lacks it */
+	double *log_ratio, *log_cost; /* [n_types] */
+	size_t *machines;	      /* [n_types] */
+};
+
+static struct by_type by_type_of(const struct evidence *evidence, const struct pairing *p, const struct fingerprint *kind)
+{
+	size_t n = evidence->fingerprints.n_stressors;
+	struct by_type b = { mat_new(p->n_types, n), mem_new(p->n_types, sizeof(double)), mem_new(p->n_types, sizeof(double)),
+			     mem_new(p->n_types, sizeof(size_t)) };
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct pairing_machine *m = &p->machines[i];
+
+		if (!verdict_usable(m, kind))
+			continue;
+		b.machines[m->type]++;
+		b.log_ratio[m->type] += m->log_ratio;
+		b.log_cost[m->type] += m->log_cost;
+		for (size_t j = 0; j < n; j++) {
+			struct fingerprint_summary s = fingerprint_summarise(&evidence->fingerprints, m->fingerprint, j);
+
+			b.log_rate.at[m->type * n + j] += log(s.median); /* NaN stays NaN */
+		}
+	}
+	for (size_t t = 0; t < p->n_types; t++) {
+		b.log_ratio[t] /= (double)b.machines[t];
+		b.log_cost[t] /= (double)b.machines[t];
+		for (size_t j = 0; j < n; j++)
+			b.log_rate.at[t * n + j] /= (double)b.machines[t];
+	}
+	return b;
+}
+
+static void by_type_release(struct by_type *b)
+{
+	mat_release(&b->log_rate);
+	free(b->log_ratio);
+	free(b->log_cost);
+	free(b->machines);
+}
+
+/* Removes the rows of types without machines and the columns with a gap. Fills v->features. */
+static void by_type_compact(const struct evidence *evidence, struct verdict *v, struct by_type *b)
+{
+	struct mat all = b->log_rate;
+	size_t *columns = mem_new(all.cols, sizeof(size_t)), rows = 0;
+
+	for (size_t j = 0; j < all.cols; j++) {
+		bool whole = true;
+
+		for (size_t t = 0; whole && t < all.rows; t++)
+			whole = !b->machines[t] || isfinite(mat_get(&all, t, j));
+		if (whole) {
+			v->features[v->n_features] = evidence->fingerprints.stressors[j];
+			columns[v->n_features++] = j;
+		}
+	}
+	b->log_rate = mat_new(all.rows, all.cols);
+	for (size_t t = 0; t < all.rows; t++) {
+		if (!b->machines[t])
+			continue;
+		for (size_t j = 0; j < v->n_features; j++)
+			b->log_rate.at[rows * v->n_features + j] = mat_get(&all, t, columns[j]);
+		b->log_ratio[rows] = b->log_ratio[t];
+		b->log_cost[rows++] = b->log_cost[t];
+	}
+	b->log_rate.rows = rows;
+	b->log_rate.cols = v->n_features;
+	free(columns);
+	mat_release(&all);
+}
+
+/* Fills features, resources, resource_types and cause, from the pairing and the effect. */
+static void verdict_find_cause(const struct evidence *evidence, struct verdict *v)
+{
+	size_t n = evidence->fingerprints.n_stressors;
+	const struct fingerprint *kind = verdict_kind(v);
+	struct by_type b = { .log_ratio = NULL };
+
+	v->features = mem_new(n, sizeof(char *));
+	v->resources = mem_new(n, sizeof(*v->resources));
+	if (kind) {
+		b = by_type_of(evidence, &v->pairing, kind);
+		by_type_compact(evidence, v, &b);
+		v->resource_types = b.log_rate.rows;
+		if (v->n_features)
+			cause_resources(b.log_ratio, &b.log_rate, PERMUTATIONS, SEED, v->resources);
+	}
+	v->cause = cause_of(&v->effect, b.log_ratio, b.log_cost, &b.log_rate, v->resources);
+	by_type_release(&b);
+}
+
+size_t verdict_alike(const struct verdict *v)
+{
+	size_t alike = 0;
+
+	for (size_t i = 0; i < v->n_features; i++)
+		alike += v->resources[i].alike;
+	return alike;
+}
+
+/* ---- explaining: nothing is decided any more ---- */
+
+/* Codes of reasons, besides those of machines that are left out (PAIRING_ROWS), and whether they belong to the decision. */
+#define VERDICT_REASON_ROWS(X)                                  \
+	X(REASON_NO_COMMON_MACHINE, "no_common_machine", false) \
+	X(REASON_TOO_FEW_TYPES, "too_few_types", false)         \
+	X(REASON_SLOWER, "slower", true)                        \
+	X(REASON_FASTER, "faster", true)                        \
+	X(REASON_BELOW_MIN_EFFECT, "below_min_effect", true)    \
+	X(REASON_SMALL, "detected_but_small", true)             \
+	X(REASON_WIDE, "interval_too_wide", true)               \
+	X(REASON_THESE_MACHINES, "these_machines_only", false)  \
+	X(REASON_SHAPE_CHANGED, "shape_changed", false)         \
+	X(REASON_SHAPE_NOT_TESTED, "shape_not_tested", false)   \
+	X(REASON_UNIFORM_CHANGE, "uniform_change", false)       \
+	X(REASON_UNIFORM_PART, "uniform_part", false)           \
+	X(REASON_RUNS_FAILED, "runs_failed", false)             \
+	X(REASON_FAILS, "candidate_fails", true)                \
+	X(REASON_RUNS_MISSING, "runs_missing", false)           \
+	X(REASON_NOT_INTERLEAVED, "not_interleaved", false)     \
+	X(REASON_ORDER, "order_confounded", false)              \
+	X(REASON_DRIFT, "repetitions_drift", false)             \
+	X(REASON_EMULATED, VERDICT_EMULATED, false)             \
+	X(REASON_UNTYPED, "hardware_type_unknown", false)
+
+enum reason { VERDICT_REASON_ROWS(ROWS_ENUM) };
+
+static void reason_put(struct verdict *v, const char *code, bool of_decision, const char *fmt, va_list args)
+    __attribute__((format(printf, 4, 0)));
+static void reason_put(struct verdict *v, const char *code, bool of_decision, const char *fmt, va_list args)
+{
+	char *text = NULL;
+
+	ASSAY_BUG_IF(v->n_reasons == VERDICT_REASONS_MAX || vasprintf(&text, fmt, args) < 0);
+	v->reasons[v->n_reasons++] = (struct verdict_reason){ code, of_decision, text };
+}
+
+static void reason_add(struct verdict *v, enum reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void reason_add(struct verdict *v, enum reason reason, const char *fmt, ...)
+{
+#define ROW(constant, code, of_decision) { code, of_decision },
+	static const struct {
+		const char *code;
+		bool of_decision;
+	} rows[] = { VERDICT_REASON_ROWS(ROW) };
+#undef ROW
+	va_list args;
+
+	va_start(args, fmt);
+	reason_put(v, rows[reason].code, rows[reason].of_decision, fmt, args);
+	va_end(args);
+}
+
+static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void reason_left_out(struct verdict *v, enum pairing_reason reason, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	reason_put(v, pairing_code(reason), false, fmt, args);
+	va_end(args);
+}
+
+/* Whether machines that ran both give no ratio. */
+static bool explain_any_ran_both(const struct pairing *pairing)
 {
 	for (size_t i = 0; i < pairing->n; i++) {
 		if (pairing->machines[i].reason == PAIRING_HARDWARE_CHANGED || pairing->machines[i].reason == PAIRING_NOT_POSITIVE)
@@ -56,41 +236,70 @@ static bool any_ran_both(const struct pairing *pairing)
 static void explain_nothing(struct verdict *v)
 {
 	bool fails = v->candidate->executed && v->candidate->failed == v->candidate->executed;
+	const char *restriction = "";
 
-	if (any_ran_both(&v->pairing)) {
-		add_reason(v, "no_common_machine", "no machine that ran both versions gives a ratio of them, so nothing can be compared");
+	if (explain_any_ran_both(&v->pairing)) {
+		reason_add(v, REASON_NO_COMMON_MACHINE,
+			   "no machine that ran both versions gives a ratio of them, so nothing can be compared");
 		return;
 	}
-	add_reason(v, "no_common_machine", "no machine ran both versions%s%s, so nothing can be compared",
-		   !fails && pairing_terms(v->baseline, v->candidate) ? " under one and the same manifest" :
-		   v->baseline->n_others || v->candidate->n_others ? " as they are now" : "", fails ? ", for the candidate failed in each of its runs" : "");
+	if (!fails && pairing_terms(v->baseline, v->candidate))
+		restriction = " under the same manifest";
+	else if (v->baseline->n_others || v->candidate->n_others)
+		restriction = " in their latest builds";
+	reason_add(v, REASON_NO_COMMON_MACHINE, "no machine ran both versions%s%s, so nothing can be compared", restriction,
+		   fails ? ", because every run of the candidate failed" : "");
+}
+
+/* There is one hardware type, and the noise within its machines is unknown. */
+static void explain_no_interval(struct verdict *v)
+{
+	bool alike = false;
+
+	for (size_t i = 0; i < v->pairing.n; i++)
+		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
+	reason_add(v, REASON_TOO_FEW_TYPES, "only one hardware type ran both versions, and %s",
+		   alike ? "repetitions on it are exactly alike, which tells nothing about the noise: an interval needs a metric with finer "
+			   "steps, or machines of another type" :
+			   "too few times to know the noise within its machines: an interval needs two repetitions of each version on two "
+			   "machines, or three on one, or machines of another type");
 }
 
 static void explain_interval(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
+	struct text_number ratio = text_fixed(e->ratio, 3), low = text_fixed(e->low, 3), high = text_fixed(e->high, 3);
 
-	switch (e->decision) {
+	switch (v->by_interval) {
 	case DECISION_REGRESSION:
-		add_reason(v, "slower", "the candidate costs %s times as much (95 %% interval %s to %s): a slowdown is statistically detected, "
-			   "and as found it is not below the %.1f %% that matter", text_fixed(e->ratio, 3).text, text_fixed(e->low, 3).text, text_fixed(e->high, 3).text,
-			   100 * v->min_effect);
+		reason_add(v, REASON_SLOWER,
+			   "the candidate costs %s times as much (95 %% interval %s to %s): a slowdown is statistically detected, and the "
+			   "estimate reaches your threshold of %.1f %%",
+			   ratio.text, low.text, high.text, 100 * v->min_effect);
 		break;
 	case DECISION_IMPROVED:
-		add_reason(v, "faster", "the candidate costs %s times as much (95 %% interval %s to %s)", text_fixed(e->ratio, 3).text,
-			   text_fixed(e->low, 3).text, text_fixed(e->high, 3).text);
+		reason_add(v, REASON_FASTER, "the candidate costs %s times as much (95 %% interval %s to %s)", ratio.text, low.text,
+			   high.text);
 		break;
 	case DECISION_PASS:
-		add_reason(v, "below_min_effect", "a slowdown of %.1f %% or more is ruled out (ratio %s, 95 %% interval %s to %s)",
-			   100 * v->min_effect, text_fixed(e->ratio, 3).text, text_fixed(e->low, 3).text, text_fixed(e->high, 3).text);
+		reason_add(v, REASON_BELOW_MIN_EFFECT,
+			   "a slowdown of %.1f %% or more is ruled out (ratio %s, 95 %% interval %s to %s)", 100 * v->min_effect, ratio.text,
+			   low.text, high.text);
 		if (stats_round(e->low) > 1)
-			add_reason(v, "detected_but_small", "a slowdown is statistically detected, but smaller than what matters to you");
+			reason_add(v, REASON_SMALL, "a slowdown is statistically detected, but it is below your threshold");
 		break;
 	default:
-		add_reason(v, "interval_too_wide", "the 95 %% interval, %s to %s, neither shows a slowdown of %.1f %% nor rules it out; found "
-			   "with power .8 would be one of %s %%", text_fixed(e->low, 3).text, text_fixed(e->high, 3).text, 100 * v->min_effect,
+		reason_add(v, REASON_WIDE,
+			   "the 95 %% interval, %s to %s, neither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
+			   "power .8",
+			   low.text, high.text, 100 * v->min_effect,
 			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
 	}
+	if (e->within)
+		reason_add(v, REASON_THESE_MACHINES,
+			   "fewer than %d hardware types: the interval rests on the repetitions within these machines, and the decision holds "
+			   "for these machines only",
+			   EFFECT_TYPES_MIN);
 }
 
 static void explain_shape(struct verdict *v)
@@ -100,50 +309,48 @@ static void explain_shape(struct verdict *v)
 	bool other = c->word == CAUSE_OTHER_RESOURCE || c->word == CAUSE_BOTH;
 
 	if (!isnan(e->shape_p) && !e->uniform)
-		add_reason(v, "shape_changed", "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): "
-			   "another resource is used, or used more", e->shape_p < 1e-9 ? "<" : "=", e->shape_p < 1e-9 ? 1e-9 : e->shape_p);
+		reason_add(v, REASON_SHAPE_CHANGED,
+			   "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource is "
+			   "used, or used more",
+			   e->shape_p < 1e-9 ? "<" : "=", fmax(e->shape_p, 1e-9));
 	else if (other)
-		add_reason(v, "shape_changed", "the ratio follows how fast the hardware types are at '%s' (p = %.2g): another resource is used, or "
-			   "used more", v->features[v->resources[0].feature], v->resources[0].p);
+		reason_add(v, REASON_SHAPE_CHANGED,
+			   "the ratio follows how fast the hardware types are at '%s' (p = %.2g): another resource is used, or used more",
+			   v->features[v->resources[0].feature], v->resources[0].p);
 	else if (isnan(e->shape_p))
-		add_reason(v, "shape_not_tested", "too few repetitions to tell a uniform change from one that differs by machine");
+		reason_add(v, REASON_SHAPE_NOT_TESTED,
+			   "too few repetitions to tell a uniform change from one that differs between machines");
 	else if (c->word == CAUSE_UNIFORM)
-		add_reason(v, "uniform_change", "the ratio is the same on all hardware types within the noise: more or less of the same work");
+		reason_add(v, REASON_UNIFORM_CHANGE,
+			   "the ratio is the same on all hardware types within the noise: more or less of the same work");
 	if (c->word == CAUSE_BOTH)
-		add_reason(v, "uniform_part", "whichever resource it is, beside it all of the work costs %s %% (95 %% interval %s to %s %%)",
+		reason_add(v, REASON_UNIFORM_PART,
+			   "whichever resource it is, all of the work costs %s %% as well (95 %% interval %s to %s %%)",
 			   text_signed(100 * c->uniform, 1).text, text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
 }
 
-/* What a run that was interrupted, or that did not reach all hosts, leaves open. */
-static void explain_missing(struct verdict *v)
+/* Failures, and what a run that was interrupted, or that did not reach all hosts, leaves open. */
+static void explain_runs(struct verdict *v)
 {
 	const struct run_set *sides[] = { v->baseline, v->candidate };
 	static const char *const names[] = { "baseline", "candidate" };
-
-	for (int i = 0; i < 2; i++) {
-		if (sides[i]->missing)
-			add_reason(v, "runs_missing", "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same "
-				   "build stand in for them, or none (--resume makes them, or another 'assay run')", sides[i]->missing,
-				   sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
-	}
-}
-
-/* A version that fails has no cost: what is left of it may be its easy runs. More failures than the baseline's never pass. */
-static void explain_failures(struct verdict *v)
-{
-	const struct run_set *sides[] = { v->baseline, v->candidate };
-	static const char *const names[] = { "baseline", "candidate" };
-	bool good = v->effect.decision == DECISION_PASS || v->effect.decision == DECISION_IMPROVED;
 
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->failed)
-			add_reason(v, "runs_failed", "%zu of %zu runs of the %s failed and %s no part of the ratio ('assay runs show %s@%s --failed')",
-				   sides[i]->failed, sides[i]->executed, names[i], sides[i]->failed > 1 ? "are" : "is", sides[i]->application,
-				   sides[i]->version);
+			reason_add(v, REASON_RUNS_FAILED,
+				   "%zu of %zu runs of the %s failed and %s not part of the ratio ('assay runs show %s@%s --failed')",
+				   sides[i]->failed, sides[i]->executed, names[i], sides[i]->failed > 1 ? "are" : "is",
+				   sides[i]->application, sides[i]->version);
 	}
-	if (good && sides[1]->failed && (!sides[0]->executed || sides[1]->failed * sides[0]->executed > sides[0]->failed * sides[1]->executed)) {
-		v->effect.decision = DECISION_INCONCLUSIVE;
-		add_reason(v, "candidate_fails", "the candidate fails more often than the baseline: whatever its cost, that is no pass");
+	if (v->effect.decision != v->by_interval)
+		reason_add(v, REASON_FAILS,
+			   "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
+	for (int i = 0; i < 2; i++) {
+		if (sides[i]->missing)
+			reason_add(v, REASON_RUNS_MISSING,
+				   "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same build replace "
+				   "them where there are any ('assay run --resume' makes them, or another 'assay run')",
+				   sides[i]->missing, sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
 	}
 }
 
@@ -154,28 +361,16 @@ static void explain_order(struct verdict *v)
 	if (v->effect.types < EFFECT_TYPES_MIN)
 		return;
 	if (o->direction)
-		add_reason(v, "order_confounded", "all repetitions of the candidate come %s those of the baseline, and what happened on all machines "
-			   "in between would look like a change of the version: the interval is as wide as if the hardware types were one "
-			   "('assay run' lets versions take turns)", o->direction > 0 ? "after" : "before");
+		reason_add(v, REASON_ORDER,
+			   "all repetitions of the candidate come %s those of the baseline, so a change that affected all machines in "
+			   "between would look like a change of the version: the interval is as wide as for a single hardware type ('assay "
+			   "run' lets versions take turns)",
+			   o->direction > 0 ? "after" : "before");
 	if (o->error > 0)
-		add_reason(v, "repetitions_drift", "repetitions of one and the same version differ by about %.1f %% on all hardware types together, and the "
-			   "two do not have the same repetitions: the interval is wider by that", 100 * expm1(o->spread));
-}
-
-/* What holds for programs on one computer that are slowed down in different ways says nothing of real hardware. */
-static void explain_emulated(struct verdict *v)
-{
-	size_t used = 0, emulated = 0;
-
-	for (size_t i = 0; i < v->pairing.n; i++) {
-		const struct pairing_machine *m = &v->pairing.machines[i];
-
-		used += m->reason == PAIRING_USED;
-		emulated += m->reason == PAIRING_USED && m->fingerprint && m->fingerprint->profile;
-	}
-	if (emulated)
-		add_reason(v, VERDICT_EMULATED, "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: what is said here "
-			   "holds for them and says nothing of real hardware", emulated, used);
+		reason_add(v, REASON_DRIFT,
+			   "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions do "
+			   "not have the same repetitions: the interval is wider by that",
+			   100 * expm1(o->spread));
 }
 
 static void explain_left_out(struct verdict *v, enum pairing_reason reason, size_t n)
@@ -184,68 +379,62 @@ static void explain_left_out(struct verdict *v, enum pairing_reason reason, size
 	bool same = strcmp(a, b) == 0;
 
 	if (reason == PAIRING_OTHER_METRIC || reason == PAIRING_OTHER_TERMS)
-		add_reason(v, pairing_code(reason), "%zu machine%s left out: %s ('assay run %.*s --versions %s%s%s' makes results that can be compared)", n,
-			   n > 1 ? "s" : "", pairing_text(reason), (int)strcspn(application, "/"), application, a, same ? "" : ",", same ? "" : b);
+		reason_left_out(v, reason,
+				"%zu machine%s left out: %s ('assay run %.*s --versions %s%s%s' makes results that can be compared)", n,
+				text_plural(n), pairing_text(reason), (int)strcspn(application, "/"), application, a, same ? "" : ",",
+				same ? "" : b);
 	else
-		add_reason(v, pairing_code(reason), "%zu machine%s left out: %s", n, n > 1 ? "s" : "", pairing_text(reason));
+		reason_left_out(v, reason, "%zu machine%s left out: %s", n, text_plural(n), pairing_text(reason));
 }
 
 static void explain_machines(struct verdict *v)
 {
-	size_t count[PAIRING_REASONS] = { 0 }, apart = 0;
+	size_t count[PAIRING_REASONS] = { 0 }, apart = 0, emulated = 0, untyped = v->pairing.untyped;
 
 	for (size_t i = 0; i < v->pairing.n; i++) {
-		count[v->pairing.machines[i].reason]++;
-		apart += v->pairing.machines[i].reason == PAIRING_USED && v->pairing.machines[i].turns == PAIRING_TURNS_NOT_TAKEN;
+		const struct pairing_machine *m = &v->pairing.machines[i];
+
+		count[m->reason]++;
+		apart += m->reason == PAIRING_USED && m->turns == PAIRING_TURNS_NOT_TAKEN;
+		emulated += m->reason == PAIRING_USED && m->fingerprint && m->fingerprint->profile;
 	}
 	if (apart)
-		add_reason(v, "not_interleaved", "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks "
-			   "like a change of the version", apart, apart > 1 ? "s" : "");
+		reason_add(v, REASON_NOT_INTERLEAVED,
+			   "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks like a "
+			   "change of the version",
+			   apart, text_plural(apart));
 	explain_order(v);
-	explain_emulated(v);
+	if (emulated)
+		reason_add(v, REASON_EMULATED,
+			   "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results hold for them "
+			   "and tell nothing about real hardware",
+			   emulated, v->pairing.used);
 	for (int i = PAIRING_USED + 1; i < PAIRING_REASONS; i++) {
 		if (count[i])
 			explain_left_out(v, (enum pairing_reason)i, count[i]);
 	}
-	if (v->pairing.untyped)
-		add_reason(v, "hardware_type_unknown", "%zu machine%s no known hardware type and count%s as one each: without a fingerprint, "
-			   "machines that are alike may be counted several times", v->pairing.untyped, v->pairing.untyped > 1 ? "s have" : " has",
-			   v->pairing.untyped > 1 ? "" : "s");
+	if (untyped)
+		reason_add(v, REASON_UNTYPED,
+			   "%zu machine%s no known hardware type and count%s as one each: without fingerprints, machines that are alike may "
+			   "be counted several times",
+			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s");
 }
 
-/* There is one hardware type, and nothing is known of the noise within its machines. */
-static void explain_no_interval(struct verdict *v)
+static void verdict_explain(struct verdict *v)
 {
-	bool alike = false;
-
-	for (size_t i = 0; i < v->pairing.n; i++)
-		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
-	if (alike)
-		add_reason(v, "too_few_types", "only one hardware type ran both versions, and repetitions on it are exactly alike, which says nothing of the "
-			   "noise within its machines: an interval needs a metric of finer steps, or machines of another type");
-	else
-		add_reason(v, "too_few_types", "only one hardware type ran both versions, and too few times to know the noise within its machines: "
-			   "an interval needs two repetitions of each version on two machines, or three on one, or machines of another type");
-}
-
-static void explain(struct verdict *v)
-{
-	if (v->effect.decision == DECISION_NOTHING_MEASURED) {
+	if (v->by_interval == DECISION_NOTHING_MEASURED)
 		explain_nothing(v);
-	} else if (isnan(v->effect.low)) {
+	else if (isnan(v->effect.low))
 		explain_no_interval(v);
-	} else {
+	else
 		explain_interval(v);
-		if (v->effect.within)
-			add_reason(v, "these_machines_only", "fewer than %d hardware types: the interval is of the repetitions within these machines, and the "
-				   "decision speaks for these machines only", EFFECT_TYPES_MIN);
-		if (v->effect.types > 1)
-			explain_shape(v);
-	}
-	explain_failures(v);
-	explain_missing(v);
+	if (!isnan(v->effect.low) && v->effect.types > 1)
+		explain_shape(v);
+	explain_runs(v);
 	explain_machines(v);
 }
+
+/* ---- all ---- */
 
 enum assay_status verdict_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err)
@@ -254,14 +443,17 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 
 	*out = (struct verdict){ 0 };
 	if (baseline->higher_is_better != candidate->higher_is_better && !pairing_terms(baseline, candidate))
-		return assay_fail(err, ASSAY_E_USAGE, "higher is better for '%s' and lower for '%s': they cannot be compared ('assay import' has "
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "higher is better for '%s' and lower for '%s': they cannot be compared ('assay import' has "
 				  "--higher-is-better and --lower-is-better)",
 				  baseline->higher_is_better ? baseline->application : candidate->application,
 				  baseline->higher_is_better ? candidate->application : baseline->application);
 	pairing_of(evidence, config, baseline, candidate, &v.pairing);
-	v.effect = measure(&v.pairing, min_effect);
-	verdict_find_resources(evidence, &v);
-	explain(&v);
+	v.effect = verdict_measure(&v.pairing, min_effect);
+	v.by_interval = v.effect.decision;
+	v.effect.decision = verdict_decide(&v);
+	verdict_find_cause(evidence, &v);
+	verdict_explain(&v);
 	*out = v;
 	return ASSAY_OK;
 }

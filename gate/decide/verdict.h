@@ -1,36 +1,34 @@
-/* All that the gate says of two versions: decision, reasons, effect, machines, and the stressors with which the change moves. */
+/* All that the gate says of two versions: decision, reasons, effect, machines, and the stressors that the change follows. */
 #ifndef GATE_DECIDE_VERDICT_H
 #define GATE_DECIDE_VERDICT_H
 
-#include "base/buf.h"
-#include "base/json.h"
 #include "gate/decide/cause.h"
 #include "gate/decide/effect.h"
 #include "gate/decide/pairing.h"
 #include "runs/running/evidence.h"
 
-#define VERDICT_REASONS_MAX  20
-#define VERDICT_EMULATED     "emulated_hosts" /* code of the reason that the page shows apart */
-#define VERDICT_PERMUTATIONS 9999
-#define VERDICT_SEED         20171
+#define VERDICT_REASONS_MAX 20
+#define VERDICT_EMULATED    "emulated_hosts" /* code of the reason that the page shows apart */
 
 struct verdict_reason {
 	const char *code; /* stable, for programs (docs/formats.md) */
-	char *text;       /* a sentence, for people */
+	bool of_decision; /* false: it says what the numbers rest on, whatever is decided */
+	char *text;	  /* a sentence, for people, without its full stop */
 };
 
 struct verdict {
 	const struct run_set *baseline, *candidate; /* borrowed */
 	double min_effect;
 	struct pairing pairing;
-	struct effect effect;
+	struct effect effect;	   /* its decision is the verdict's: that of the interval, unless the candidate fails more often */
+	enum decision by_interval; /* what the interval alone says */
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];
 	size_t n_reasons;
-	const char **features;            /* [n_features], names; borrowed from the evidence */
-	struct effect_resource *resources; /* [n_features], by |correlation| */
+	const char **features;		  /* [n_features], names; borrowed from the evidence */
+	struct cause_resource *resources; /* [n_features], by |correlation| */
 	size_t n_features;
 	struct cause cause;
-	size_t resource_types;            /* hardware types with fingerprints, over which they were correlated */
+	size_t resource_types; /* hardware types with fingerprints, over which they were correlated */
 };
 
 /* Both run sets must have the same direction, else ASSAY_E_USAGE. The arguments must outlive *out; verdict_release() it. */
@@ -38,19 +36,17 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err);
 void verdict_release(struct verdict *verdict);
 
-/* The fingerprints that may stand together are those comparable to that of the first machine in use (NULL: it has none); whether a machine
- * is in use and has one of them. */
+/* Fingerprints stand in one model when they are comparable to that of the first machine in use (NULL: it has none); whether a machine is in
+ * use and has such a fingerprint. */
 const struct fingerprint *verdict_kind(const struct verdict *verdict);
 bool verdict_usable(const struct pairing_machine *machine, const struct fingerprint *kind);
 
-/* How many stressors cannot be told apart from the leading one, with itself; 0 without any. */
+/* How many stressors cannot be told apart from the leading one, itself included; 0 without any. */
 size_t verdict_alike(const struct verdict *verdict);
 
-/* For people, with colours when asked; as JSON. */
-void verdict_print(const struct verdict *verdict, bool colours, bool all_machines, struct buf *out);
-cJSON *verdict_json(const struct verdict *verdict);
-/* The same without a decision, and without what belongs to one. */
-void verdict_print_compared(const struct verdict *verdict, bool all_machines, struct buf *out);
-cJSON *verdict_json_compared(const struct verdict *verdict);
+/* The whole verdict as an answer. */
+void verdict_answer(const struct verdict *verdict, bool all_machines, struct document *d);
+/* The same without a decision, and without what belongs to one; machines: list the machines, too. */
+void verdict_answer_compared(const struct verdict *verdict, bool machines, struct document *d);
 
 #endif

@@ -16,7 +16,7 @@
 static void add_answer(const struct detected *d, struct document *out)
 {
 	const char *old = d->input->old ? d->input->old->what : d->input->model->what, *new = d->input->new->what;
-	enum doc_tone tone = d->decision == DECISION_REGRESSION ? DOC_BAD : decision_exit(d->decision) ? DOC_DOUBTFUL : DOC_GOOD;
+	enum doc_tone tone = decision_tone(d->decision);
 	const char *word = decision_text(d->decision);
 	size_t changed = d->n_worse + d->n_improved;
 

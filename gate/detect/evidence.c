@@ -275,29 +275,3 @@ void function_evidence_add(const struct function_evidence *e, enum decision deci
 	doc_end(out);
 	add_text(e, decision, out);
 }
-
-/* ---- until gate and report are documents ---- */
-
-void function_evidence_print(const struct function_evidence *e, enum decision decision, struct buf *out)
-{
-	struct document d;
-
-	document_init(&d);
-	function_evidence_add(e, decision, &d);
-	document_human(&d, &(struct doc_style){ .columns = 80 }, out);
-	document_release(&d);
-}
-
-cJSON *function_evidence_json(const struct function_evidence *e, enum decision decision)
-{
-	struct document d;
-	cJSON *root, *functions;
-
-	document_init(&d);
-	function_evidence_add(e, decision, &d);
-	root = document_cjson(&d);
-	functions = cJSON_DetachItemFromObjectCaseSensitive(root, "functions");
-	cJSON_Delete(root);
-	document_release(&d);
-	return functions;
-}

@@ -32,7 +32,5 @@ size_t function_evidence_leading(const struct function_evidence *evidence, enum 
 
 /* Adds the member "functions", null without samples, and some lines for people. */
 void function_evidence_add(const struct function_evidence *evidence, enum decision decision, struct document *d);
-void function_evidence_print(const struct function_evidence *evidence, enum decision decision, struct buf *out);
-cJSON *function_evidence_json(const struct function_evidence *evidence, enum decision decision);
 
 #endif

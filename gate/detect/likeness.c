@@ -569,29 +569,3 @@ void likeness_add(const struct likeness *l, struct document *d)
 		add_conclusions(l, d);
 	doc_end(d);
 }
-
-/* ---- until gate and report are documents ---- */
-
-void likeness_print(const struct likeness *l, struct buf *out)
-{
-	struct document d;
-
-	document_init(&d);
-	likeness_add(l, &d);
-	document_human(&d, &(struct doc_style){ .columns = 80 }, out);
-	document_release(&d);
-}
-
-cJSON *likeness_json(const struct likeness *l)
-{
-	struct document d;
-	cJSON *root, *signatures;
-
-	document_init(&d);
-	likeness_add(l, &d);
-	root = document_cjson(&d);
-	signatures = cJSON_DetachItemFromObjectCaseSensitive(root, "signatures");
-	cJSON_Delete(root);
-	document_release(&d);
-	return signatures;
-}

@@ -44,7 +44,5 @@ void likeness_release(struct likeness *likeness); /* accepts zeroed */
 
 /* Adds the member "signatures", null where it is empty, and some lines for people. */
 void likeness_add(const struct likeness *likeness, struct document *d);
-void likeness_print(const struct likeness *likeness, struct buf *out);
-cJSON *likeness_json(const struct likeness *likeness);
 
 #endif

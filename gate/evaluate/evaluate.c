@@ -2,22 +2,183 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
-#include "gate/evaluate/evaluate_internal.h"
 #include "gate/decide/verdict.h"
-#include "gate/decide/walk.h"
+#include "gate/published/walk.h"
 #include "model/parallel.h"
 
 #include <math.h>
 
-#define SHAPE_LEVEL   .05  /* of effect.uniform */
-#define SHAPE_P_LEAST 1e-12 /* smaller ones are 1 minus something next to 1: noise of the arithmetic */
+#define SHAPE_P_LEAST 1e-12 /* smaller ones are rounding errors of 1 - p */
 
-#define METHOD_TEXT(constant, text, flags, score) text,
-#define METHOD_FLAGS(constant, text, flags, score) flags,
-#define METHOD_SCORE(constant, text, flags, score) score,
-ROWS_FUNCTION(evaluate_method_text, enum evaluate_method, EVALUATE_METHOD_ROWS, METHOD_TEXT)
-ROWS_FUNCTION(evaluate_method_flags, enum evaluate_method, EVALUATE_METHOD_ROWS, METHOD_FLAGS)
-ROWS_FUNCTION(evaluate_method_score, enum evaluate_method, EVALUATE_METHOD_ROWS, METHOD_SCORE)
+/* ---- the runs of the pairs: each side once, in however many pairs it is ---- */
+
+/* One side of one pair, under the text that says what it is. */
+struct named_side {
+	char *text;
+	size_t pair;
+	int side;
+};
+
+static int compare_sides(const void *a, const void *b)
+{
+	const struct named_side *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+
+	if (order)
+		return order;
+	return x->pair != y->pair ? (x->pair > y->pair) - (x->pair < y->pair) : x->side - y->side;
+}
+
+static bool list_allows(const struct evaluate_list *list, int64_t value)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->items[i] == value)
+			return true;
+	}
+	return list->n == 0;
+}
+
+/* Time stamps may name runs of an earlier build, too. */
+static void restrict_runs(const struct evaluate_side *side, struct run_set *set)
+{
+	size_t n = 0;
+
+	if (side->timestamps.n)
+		run_set_join(set);
+	for (size_t i = 0; i < set->n; i++) {
+		if (list_allows(&side->repetitions, set->items[i].repetition) && list_allows(&side->timestamps, set->items[i].taken_ms))
+			set->items[n++] = set->items[i];
+		else
+			free(set->items[i].machine);
+	}
+	set->n = n;
+}
+
+/* A named version is looked up directly; run_resolve() searches all, and its error says what is missing. */
+static enum assay_status load_version(struct lab *lab, const struct evaluate_side *side, struct run_set *out, struct assay_error *err)
+{
+	char *version = NULL;
+	enum assay_status st = ASSAY_OK;
+
+	if (side->version) {
+		st = run_load(&lab->store, side->application, side->version, out, err);
+		if (st || out->n || out->n_others)
+			return st;
+		run_set_release(out);
+	}
+	st = run_resolve(&lab->store, side->application, side->version, &version, err);
+	if (!st)
+		st = run_load(&lab->store, side->application, version, out, err);
+	free(version);
+	return st;
+}
+
+static enum assay_status load_side(struct lab *lab, const struct evaluate_side *side, struct run_set *out, struct assay_error *err)
+{
+	enum assay_status st = load_version(lab, side, out, err);
+	bool none, others_only;
+
+	if (st)
+		return st;
+	none = out->n + out->n_others == 0;
+	others_only = !out->n && !side->timestamps.n;
+	restrict_runs(side, out);
+	if (out->n)
+		return ASSAY_OK;
+	st = assay_fail(err, none || others_only ? ASSAY_E_NODATA : ASSAY_E_NOTFOUND, none        ? "'%s@%s' has no result" :
+			                       others_only ? "'%s@%s' has no result of its latest build ('timestamps' choose those of others)" :
+			                                     "no result of '%s@%s' is of these repetitions and time stamps",
+			out->application, out->version);
+	run_set_release(out);
+	return st;
+}
+
+static struct named_side *name_sides(const struct evaluate_pairs *pairs)
+{
+	struct named_side *sides = mem_new(2 * pairs->n, sizeof(*sides));
+
+	for (size_t i = 0; i < 2 * pairs->n; i++)
+		sides[i] = (struct named_side){ evaluate_side_text(&pairs->items[i / 2].sides[i % 2]), i / 2, (int)(i % 2) };
+	qsort(sides, 2 * pairs->n, sizeof(*sides), compare_sides);
+	return sides;
+}
+
+/* Moves the pairs with a side that has no result to the end. */
+static enum assay_status pairs_leave_out(struct evaluate_pairs *pairs, struct evaluate_runs *runs, struct assay_error *err)
+{
+	struct evaluate_pair *all = mem_new(pairs->n, sizeof(*all));
+	size_t n = pairs->n, kept = 0, left_out = 0;
+
+	memcpy(all, pairs->items, n * sizeof(*all));
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].left_out)
+			continue;
+		memmove(runs->of[kept], runs->of[i], sizeof(*runs->of));
+		pairs->items[kept++] = all[i];
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].left_out)
+			pairs->items[kept + left_out++] = all[i];
+	}
+	free(all);
+	pairs->n = kept;
+	pairs->n_left_out = left_out;
+	return kept ? ASSAY_OK : assay_fail(err, ASSAY_E_NODATA, "no pair can be judged: pair %zu: %s", pairs->items[0].number, pairs->items[0].left_out);
+}
+
+/* Loads the side that sides[0..n) have in common; without a result, their pairs are left out. */
+static enum assay_status load_named(struct lab *lab, struct evaluate_pairs *pairs, const struct named_side *sides, size_t n, struct evaluate_runs *runs,
+				    struct assay_error *err)
+{
+	enum assay_status st = load_side(lab, &pairs->items[sides->pair].sides[sides->side], &runs->sets[runs->n], err);
+
+	if (st && st != ASSAY_E_NODATA)
+		return assay_context(err, "pair %zu, %s", sides->pair + 1, sides->side ? "candidate" : "baseline");
+	for (size_t i = 0; i < n; i++) {
+		struct evaluate_pair *pair = &pairs->items[sides[i].pair];
+
+		runs->of[sides[i].pair][sides[i].side] = runs->n;
+		if (st && !pair->left_out)
+			pair->left_out = mem_string(err->text);
+	}
+	runs->n += !st;
+	return ASSAY_OK;
+}
+
+enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out, struct assay_error *err)
+{
+	size_t n = 2 * pairs->n;
+	struct evaluate_runs runs = { .sets = mem_new(n, sizeof(struct run_set)), .of = mem_new(pairs->n, sizeof(*runs.of)) };
+	struct named_side *sides = name_sides(pairs);
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0, same; !st && i < n; i += same) {
+		same = 1;
+		while (i + same < n && strcmp(sides[i].text, sides[i + same].text) == 0)
+			same++;
+		st = load_named(lab, pairs, &sides[i], same, &runs, err);
+	}
+	for (size_t i = 0; i < n; i++)
+		free(sides[i].text);
+	free(sides);
+	if (!st)
+		st = pairs_leave_out(pairs, &runs, err);
+	*out = runs;
+	if (st)
+		evaluate_runs_release(out);
+	return st;
+}
+
+void evaluate_runs_release(struct evaluate_runs *runs)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		run_set_release(&runs->sets[i]);
+	free(runs->sets);
+	free(runs->of);
+	*runs = (struct evaluate_runs){ 0 };
+}
+
+/* ---- judging ---- */
 
 /* Shared by the threads; each writes its own elements only. */
 struct job {
@@ -67,7 +228,7 @@ static void judge_verdict(const struct verdict *v, struct evaluate_outcome *o)
 	score[METHOD_GATE] = gate_score(&v->effect, v->min_effect);
 	score[METHOD_MEAN] = mean_score(&v->pairing);
 	score[METHOD_SHAPE] = shape_score(&v->effect);
-	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(SHAPE_LEVEL)); /* of one that is NaN: the other */
+	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(EFFECT_SHAPE_LEVEL)); /* of one that is NaN: the other */
 	o->flagged[METHOD_GATE] = v->effect.decision == DECISION_REGRESSION || v->effect.decision == DECISION_IMPROVED;
 	o->flagged[METHOD_MEAN] = stats_round(score[METHOD_MEAN]) >= stats_round(log1p(v->min_effect));
 	o->flagged[METHOD_SHAPE] = !isnan(v->effect.shape_p) && !v->effect.uniform;
@@ -99,7 +260,7 @@ static int compare_runs(const struct run *a, const struct run *b)
 	return (a->taken_ms > b->taken_ms) - (a->taken_ms < b->taken_ms);
 }
 
-/* Results of one version that stand on both sides. */
+/* Results of one version that both sides have. */
 static size_t count_shared(const struct run_set *a, const struct run_set *b)
 {
 	size_t shared = 0, i = 0, k = 0;
@@ -118,7 +279,7 @@ static size_t count_shared(const struct run_set *a, const struct run_set *b)
 
 /* ---- work of the threads ---- */
 
-/* A version of which no profile can be made keeps an empty one: the walk has nothing to say of it. */
+/* A version of which no profile can be made keeps an empty one: the walk gives no answer. */
 static void fit_profile(void *context, size_t i)
 {
 	struct job *job = context;
@@ -145,19 +306,17 @@ static void judge_pair(void *context, size_t i)
 	verdict_release(&verdict);
 }
 
-/* The error of the first pair that has one, whichever thread met it: its verdict is asked for once more. */
+/* The error of the first pair that has one, whichever thread met it: its verdict is computed once more. */
 static enum assay_status first_error(const struct job *job, const struct evaluate_pairs *pairs, struct assay_error *err)
 {
 	for (size_t i = 0; i < pairs->n; i++) {
+		const size_t *of = job->runs->of[i];
 		struct verdict verdict;
 
 		if (!job->status[i])
 			continue;
-		if (!verdict_of(job->evidence, job->config, &job->runs->sets[job->runs->of[i][0]], &job->runs->sets[job->runs->of[i][1]],
-				job->options->min_effect, &verdict, err)) {
-			verdict_release(&verdict);
-			return assay_fail(err, ASSAY_E_CORRUPT, "pair %zu: its verdict failed once and not again", pairs->items[i].number);
-		}
+		ASSAY_BUG_IF(!verdict_of(job->evidence, job->config, &job->runs->sets[of[0]], &job->runs->sets[of[1]], job->options->min_effect,
+					 &verdict, err));
 		return assay_context(err, "pair %zu", pairs->items[i].number);
 	}
 	return ASSAY_OK;
@@ -179,6 +338,186 @@ static enum assay_status judge_all(struct job *job, const struct evaluate_pairs 
 	free(job->status);
 	return st;
 }
+
+/* ---- clusters ---- */
+
+/* What ties pairs together: applications and given names, sorted. Each points at one that represents its cluster: union-find. */
+struct ties {
+	const char **names;
+	size_t *parent;
+	size_t n;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static size_t name_find(const struct ties *t, const char *name)
+{
+	const char *const *found = bsearch(&name, t->names, t->n, sizeof(char *), compare_names);
+
+	return (size_t)(found - (const char *const *)t->names);
+}
+
+static size_t root_of(const struct ties *t, size_t i)
+{
+	while (t->parent[i] != i)
+		i = t->parent[i];
+	return i;
+}
+
+/* The smaller name represents both. */
+static void ties_join(struct ties *t, const char *a, const char *b)
+{
+	size_t x = root_of(t, name_find(t, a)), y = root_of(t, name_find(t, b));
+
+	t->parent[x > y ? x : y] = x < y ? x : y;
+}
+
+static const char *pair_application(const struct evaluation *e, size_t pair, int side)
+{
+	return e->runs->sets[e->runs->of[pair][side]].application;
+}
+
+static struct ties collect_ties(const struct evaluation *e)
+{
+	struct ties t = { .names = mem_new(3 * e->pairs->n, sizeof(char *)) };
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->pairs->n; i++) {
+		t.names[t.n++] = pair_application(e, i, 0);
+		t.names[t.n++] = pair_application(e, i, 1);
+		if (e->pairs->items[i].cluster)
+			t.names[t.n++] = e->pairs->items[i].cluster;
+	}
+	qsort(t.names, t.n, sizeof(char *), compare_names);
+	for (size_t i = 0; i < t.n; i++) {
+		if (i == 0 || strcmp(t.names[i], t.names[n - 1]) != 0)
+			t.names[n++] = t.names[i];
+	}
+	t.n = n;
+	t.parent = mem_new(n, sizeof(size_t));
+	for (size_t i = 0; i < n; i++)
+		t.parent[i] = i;
+	return t;
+}
+
+/* Sets clusters, and the cluster of every outcome: pairs that share an application on either side, or a given name, are one cluster, and so
+ * on from pair to pair. */
+static void evaluate_clusters(struct evaluation *e)
+{
+	struct ties t = collect_ties(e);
+	size_t *number = mem_new(t.n, sizeof(size_t));
+
+	for (size_t i = 0; i < e->pairs->n; i++) {
+		ties_join(&t, pair_application(e, i, 0), pair_application(e, i, 1));
+		if (e->pairs->items[i].cluster)
+			ties_join(&t, pair_application(e, i, 0), e->pairs->items[i].cluster);
+	}
+	e->clusters = mem_new(t.n, sizeof(char *));
+	for (size_t i = 0; i < t.n; i++) {
+		if (t.parent[i] != i)
+			continue;
+		number[i] = e->n_clusters;
+		e->clusters[e->n_clusters++] = t.names[i];
+	}
+	for (size_t i = 0; i < e->pairs->n; i++)
+		e->outcomes[i].cluster = number[root_of(&t, name_find(&t, pair_application(e, i, 0)))];
+	free(number);
+	free(t.names);
+	free(t.parent);
+}
+
+/* ---- kinds, rates, areas ---- */
+
+static const char *label_of(const struct evaluation *e, size_t pair)
+{
+	return e->pairs->items[pair].label ? e->pairs->items[pair].label : "";
+}
+
+static int compare_kinds(const void *a, const void *b)
+{
+	const struct evaluate_kind *x = a, *y = b;
+
+	return x->changed != y->changed ? x->changed - y->changed : strcmp(x->label, y->label);
+}
+
+static void collect_kinds(struct evaluation *e)
+{
+	size_t n = 0;
+
+	e->kinds = mem_new(e->pairs->n, sizeof(*e->kinds));
+	for (size_t i = 0; i < e->pairs->n; i++)
+		e->kinds[i] = (struct evaluate_kind){ .label = label_of(e, i), .changed = e->pairs->items[i].changed };
+	qsort(e->kinds, e->pairs->n, sizeof(*e->kinds), compare_kinds);
+	for (size_t i = 0; i < e->pairs->n; i++) {
+		if (i == 0 || compare_kinds(&e->kinds[i], &e->kinds[n - 1]) != 0)
+			e->kinds[n++] = e->kinds[i];
+	}
+	e->n_kinds = n;
+}
+
+/* Columns of the outcomes, for the statistics. */
+struct columns {
+	struct evaluate_sample sample;
+	size_t *cluster;
+	bool *counts, *flagged, *changed;
+	double *score;
+};
+
+static void fill_kind(const struct evaluation *e, struct columns *c, struct evaluate_kind *kind, bool any_label)
+{
+	for (size_t i = 0; i < e->pairs->n; i++) {
+		c->counts[i] = e->pairs->items[i].changed == kind->changed && (any_label || strcmp(label_of(e, i), kind->label) == 0);
+		kind->pairs += c->counts[i];
+		kind->decisions[e->outcomes[i].effect.decision] += c->counts[i];
+	}
+	for (int m = 0; m < EVALUATE_METHODS; m++) {
+		for (size_t i = 0; i < e->pairs->n; i++)
+			c->flagged[i] = e->outcomes[i].flagged[m];
+		kind->rates[m] = evaluate_rate_of(&c->sample, c->counts, c->flagged);
+	}
+}
+
+static void fill_area(struct evaluation *e, struct columns *c, int m)
+{
+	for (size_t i = 0; i < e->pairs->n; i++) {
+		c->score[i] = e->outcomes[i].score[m];
+		e->scored[m] += isnan(c->score[i]) ? 0 : 1;
+	}
+	e->areas[m] = evaluate_area_of(&c->sample, c->changed, c->score);
+}
+
+/* Sets kinds, total, areas and scored from the outcomes. */
+static void evaluate_summary(struct evaluation *e)
+{
+	size_t n = e->pairs->n;
+	struct columns c = { .cluster = mem_new(n, sizeof(size_t)), .counts = mem_new(n, sizeof(bool)), .flagged = mem_new(n, sizeof(bool)),
+			     .changed = mem_new(n, sizeof(bool)), .score = mem_new(n, sizeof(double)) };
+
+	c.sample = (struct evaluate_sample){ c.cluster, n, e->n_clusters, e->options.resamples, e->options.seed };
+	for (size_t i = 0; i < n; i++) {
+		c.cluster[i] = e->outcomes[i].cluster;
+		c.changed[i] = e->pairs->items[i].changed;
+	}
+	collect_kinds(e);
+	for (size_t k = 0; k < e->n_kinds; k++)
+		fill_kind(e, &c, &e->kinds[k], false);
+	for (int changed = 0; changed < 2; changed++) {
+		e->total[changed] = (struct evaluate_kind){ .label = "", .changed = changed == 1 };
+		fill_kind(e, &c, &e->total[changed], true);
+	}
+	for (int m = 0; m < EVALUATE_METHODS; m++)
+		fill_area(e, &c, m);
+	free(c.cluster);
+	free(c.counts);
+	free(c.flagged);
+	free(c.changed);
+	free(c.score);
+}
+
+/* ---- all ---- */
 
 enum assay_status evaluate(const struct evidence *evidence, const struct lab_config *config, const struct evaluate_pairs *pairs,
 			   const struct evaluate_runs *runs, const struct evaluate_options *options, struct evaluation *out,

@@ -1,16 +1,15 @@
-/* How often is the gate right? It, and simpler ways to tell versions apart, on labelled pairs (gate/evaluate/evaluate_pairs.h). */
+/* The accuracy of the gate, and of simpler ways to tell versions apart, on labelled pairs (gate/evaluate/evaluate_pairs.h). */
 #ifndef GATE_EVALUATE_EVALUATE_H
 #define GATE_EVALUATE_EVALUATE_H
 
-#include "base/buf.h"
-#include "base/json.h"
+#include "base/document.h"
 #include "base/rows.h"
 #include "gate/decide/effect.h"
 #include "gate/evaluate/evaluate_pairs.h"
 #include "gate/evaluate/evaluate_rates.h"
 #include "runs/running/evidence.h"
 
-/* Name, what it says "changed" by, what its score is. The scores grow with the evidence of a change. */
+/* Methods: constant, name, when it says "changed", what its score is. Scores grow with the evidence of a change. */
 #define EVALUATE_METHOD_ROWS(X)                                                                                                       \
 	X(METHOD_GATE, "gate", "decision is regression or improved", "|log ratio| / larger of log(1 + min_effect) and half the interval") \
 	X(METHOD_MEAN, "mean", "score >= log(1 + min_effect)", "mean of |log ratio| over machines")                                     \
@@ -23,10 +22,6 @@ enum evaluate_method { EVALUATE_METHOD_ROWS(ROWS_ENUM) EVALUATE_METHODS };
 #define EVALUATE_DECISION_COUNT(name, text, exit_status) +1
 enum { EVALUATE_DECISIONS = 0 DECISION_ROWS(EVALUATE_DECISION_COUNT) };
 #undef EVALUATE_DECISION_COUNT
-
-const char *evaluate_method_text(enum evaluate_method method);
-const char *evaluate_method_flags(enum evaluate_method method);
-const char *evaluate_method_score(enum evaluate_method method);
 
 struct evaluate_options {
 	double min_effect;
@@ -44,9 +39,9 @@ struct evaluate_runs {
 	size_t (*of)[2];      /* [pairs], baseline's and candidate's index into sets */
 };
 
-/* Loads the runs of all pairs. A pair with a version that has no result, or none of its latest build, is moved behind the others, which stay in their
- * order; ASSAY_E_NODATA when none is left. A side that does not exist, or whose repetitions and time stamps leave nothing of it, is an error that
- * names the pair. *out is overwritten; evaluate_runs_release() it. */
+/* Loads the runs of all pairs. A pair with a version that has no result, or none of its latest build, is moved to the end, the others stay in
+ * their order; ASSAY_E_NODATA when none is left. A side that does not exist, or whose repetitions and time stamps leave nothing of it, is an
+ * error that names the pair. *out is overwritten; evaluate_runs_release() it. */
 enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out,
 				struct assay_error *err);
 void evaluate_runs_release(struct evaluate_runs *runs);
@@ -54,9 +49,9 @@ void evaluate_runs_release(struct evaluate_runs *runs);
 /* What was said of one pair. */
 struct evaluate_outcome {
 	struct effect effect;
-	double score[EVALUATE_METHODS]; /* NaN: the method has nothing to say */
+	double score[EVALUATE_METHODS]; /* NaN: the method gives no answer */
 	bool flagged[EVALUATE_METHODS]; /* it says "changed" */
-	size_t shared;                  /* results that both sides have: then the pair says nothing */
+	size_t shared;                  /* results that both sides have: then the pair tells nothing */
 	size_t cluster;                 /* index into clusters */
 };
 
@@ -80,7 +75,7 @@ struct evaluation {
 	size_t n_kinds;
 	struct evaluate_kind total[2];      /* unchanged, changed */
 	struct evaluate_area areas[EVALUATE_METHODS];
-	size_t scored[EVALUATE_METHODS];    /* pairs of which the method has something to say */
+	size_t scored[EVALUATE_METHODS];    /* pairs for which the method gives an answer */
 };
 
 /* ASSAY_E_USAGE when the sides of a pair have different directions. All arguments must outlive *out; evaluation_release() it. */
@@ -89,7 +84,7 @@ enum assay_status evaluate(const struct evidence *evidence, const struct lab_con
 			   struct assay_error *err);
 void evaluation_release(struct evaluation *evaluation);
 
-void evaluation_print(const struct evaluation *evaluation, bool all_pairs, struct buf *out);
-cJSON *evaluation_json(const struct evaluation *evaluation);
+/* The answer of `assay evaluate`; all_pairs: list the pairs for people, too. */
+void evaluation_answer(const struct evaluation *evaluation, bool all_pairs, struct document *d);
 
 #endif

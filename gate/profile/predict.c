@@ -8,8 +8,20 @@
 
 #include <math.h>
 
+#define TYPES_MIN 10 /* hardware types that ran it; with fewer the error of a prediction is unknown */
+#define LEVEL     .90
+
+struct predict {
+	const char *fingerprint; /* id under which it was predicted; borrowed */
+	const char *type;        /* hardware type of the machine, NULL when not known; borrowed */
+	double value, low, high; /* in the unit of the metric; high may be infinite */
+	double mape, q2;         /* on types left out */
+	size_t types, rows, stressors; /* on which it rests */
+	bool type_ran;           /* machines of the same type ran it */
+};
+
 /* The machine's latest fingerprint that may stand in one model with `kind`. */
-static enum assay_status find_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
+static enum assay_status predict_find_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
 					  const struct fingerprint **out, struct assay_error *err)
 {
 	bool known = false;
@@ -26,34 +38,22 @@ static enum assay_status find_fingerprint(const struct fingerprint_set *set, con
 		return ASSAY_OK;
 	if (known)
 		return assay_fail(err, ASSAY_E_NODATA,
-		                  "machine '%s' has no fingerprint with battery '%s' and stress-ng %s, as the machines of "
-		                  "the results have",
+		                  "machine '%s' has no fingerprint with battery '%s' and stress-ng %s, like those of the results",
 		                  machine, kind->battery, kind->stress_ng);
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' with a fingerprint ('assay catalog list' has them)", machine);
 }
 
-/* The rates of a fingerprint in the columns of the rows, medians over its passes; NaN where it was not measured, and then in all
- * rows: a column that the machine lacks is of no use. Returns how many it has. */
-static size_t rates_of(const struct fingerprint_set *set, const struct fingerprint *f, struct profile_rows *rows, double *rates)
+/* A column that the machine lacks is of no use: not measured in all rows, either. */
+static void predict_drop_columns(struct profile_rows *rows, const double *rates)
 {
-	size_t measured = 0;
-
 	for (size_t j = 0; j < rows->rates.cols; j++) {
-		rates[j] = (double)NAN;
-		for (size_t k = 0; k < set->n_stressors; k++) {
-			if (strcmp(set->stressors[k], rows->features[j]) == 0)
-				rates[j] = fingerprint_summarise(set, f, k).median;
-		}
-		measured += rates[j] > 0 ? 1 : 0;
 		for (size_t i = 0; !(rates[j] > 0) && i < rows->rates.rows; i++)
 			mat_set(&rows->rates, i, j, (double)NAN);
 	}
-	return measured;
 }
 
-/* Half of the width of the interval, of a log cost: what was missed on types left out, as a t quantile of their root mean square.
- */
-static double half_width(const struct blend_data *d, const struct blend_validation *v)
+/* Half of the width of the interval of a log cost: the root mean square error on types left out, times a t quantile. */
+static double predict_half_width(const struct blend_data *d, const struct blend_validation *v)
 {
 	double *error = mem_new(d->types, sizeof(*error)), *rows = mem_new(d->types, sizeof(*rows)), sum = 0.0,
 	       n = (double)d->types;
@@ -66,97 +66,129 @@ static double half_width(const struct blend_data *d, const struct blend_validati
 		sum += error[t] * error[t] / (rows[t] * rows[t]);
 	free(error);
 	free(rows);
-	return stats_t_quantile(.5 * (1.0 + PREDICT_LEVEL), n - 1.0) * sqrt(sum / n);
+	return stats_t_quantile(.5 * (1.0 + LEVEL), n - 1.0) * sqrt(sum / n);
 }
 
-static void predict_rows(const struct profile_rows *rows, const double *rates, bool higher_is_better, struct predict *out)
+/* False when no stressor can be used. */
+static bool predict_rows(const struct profile_rows *rows, const double *rates, bool higher_is_better, struct predict *out)
 {
-	double *count = mem_new(rows->types, sizeof(*count)), *logs, log_cost, half;
-	struct blend_validation validation;
-	struct blend_choice choice;
+	struct blend_validation validation = { 0 };
 	struct blend_data data;
-	struct blend blend;
+	struct blend blend = { 0 };
+	bool usable;
 
-	for (size_t t = 0; t < rows->types; t++)
-		count[t] = 1.0;
 	blend_data_of(&rows->rates, rows->cost, rows->type, rows->types, &data);
-	logs = mem_new(data.features.n, sizeof(*logs));
-	blend_validate(&data, parallel_threads(), &validation);
-	blend_choose(&data, count, &choice);
-	blend_fit(&data, count, &choice, &blend);
-	features_row(&data.features, rates, logs);
-	log_cost = blend_predict(&blend, logs) + log(data.sums.y_scale);
-	half = half_width(&data, &validation);
-	out->value = exp(higher_is_better ? -log_cost : log_cost);
-	out->low = out->value * exp(-half);
-	out->high = out->value * exp(half);
-	out->mape = validation.mape;
-	out->q2 = validation.q2;
-	out->stressors = data.features.n;
+	usable = data.features.n > 0;
+	if (usable) {
+		double *logs = mem_new(data.features.n, sizeof(*logs)), log_cost, half;
+
+		profile_fit_blend(&data, parallel_threads(), &validation, &blend);
+		features_row(&data.features, rates, logs);
+		log_cost = blend_predict(&blend, logs) + log(data.sums.y_scale);
+		half = predict_half_width(&data, &validation);
+		out->value = exp(higher_is_better ? -log_cost : log_cost);
+		out->low = out->value * exp(-half);
+		out->high = out->value * exp(half);
+		out->mape = validation.mape;
+		out->q2 = validation.q2;
+		out->stressors = data.features.n;
+		free(logs);
+	}
 	blend_release(&blend);
 	blend_validation_release(&validation);
 	blend_data_release(&data);
-	free(logs);
-	free(count);
+	return usable;
 }
 
-static bool usable(const struct profile_rows *rows)
+static enum assay_status predict_with(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *f,
+				      struct profile_rows *rows, struct predict *out, struct assay_error *err)
 {
-	struct features f;
-	bool some;
-
-	features_of(&rows->rates, rows->type, rows->types, &f);
-	some = f.n > 0;
-	features_release(&f);
-	return some;
-}
-
-enum assay_status predict_of(const struct evidence *evidence, const struct run_set *runs, const char *machine,
-                             struct predict *out, struct assay_error *err)
-{
-	const struct fingerprint *kind = NULL, *f = NULL;
-	struct profile_rows rows = { 0 };
-	struct dataset dataset;
-	struct predict p = { 0 };
-	double *rates = NULL;
+	double *rates = mem_new(rows->rates.cols, sizeof(*rates));
+	size_t type = types_find(&evidence->types, f->id);
 	enum assay_status st = ASSAY_OK;
-	size_t type;
+
+	*out = (struct predict){ .fingerprint = f->id, .types = rows->types, .rows = rows->rates.rows };
+	out->type = type < evidence->types.n ? evidence->types.types[type].name : NULL;
+	for (size_t t = 0; out->type && t < rows->types; t++)
+		out->type_ran |= strcmp(rows->type_names[t], out->type) == 0;
+	profile_rates_of(&evidence->fingerprints, f, rows, rates);
+	predict_drop_columns(rows, rates);
+	if (!predict_rows(rows, rates, runs->higher_is_better, out))
+		st = assay_fail(err, ASSAY_E_NODATA, "no stressor was measured on '%s' and on all machines that ran '%s@%s'", f->machine,
+				runs->application, runs->version);
+	else if (!(out->value > 0 && isfinite(out->value)))
+		st = assay_fail(err, ASSAY_E_NODATA, "the results of '%s@%s' are too far apart to predict one on '%s'", runs->application,
+				runs->version, f->machine);
+	free(rates);
+	return st;
+}
+
+/* ---- the answer ---- */
+
+static void predict_people(const struct predict *p, const struct run_set *runs, const char *machine, struct document *d)
+{
+	const char *direction = runs->higher_is_better ? "higher" : "lower";
+
+	if (isfinite(p->high))
+		doc_answer(d, DOC_PLAIN, "", "%s@%s on %s: %.4g, 90 %% interval %.4g to %.4g (%s is better)", runs->application, runs->version,
+			   machine, p->value, p->low, p->high, direction);
+	else
+		doc_answer(d, DOC_PLAIN, "",
+			   "%s@%s on %s: %.4g, 90 %% interval from %.4g on, no upper limit, because the results are too far apart (%s is better)",
+			   runs->application, runs->version, machine, p->value, p->low, direction);
+	doc_line(d, "from %zu hardware types (%zu results, %zu stressors); on types left out: error %.0f %%, Q2 %.2f", p->types, p->rows,
+		 p->stressors, 100 * p->mape, p->q2);
+	if (p->type_ran)
+		doc_line(d, "machines of its own hardware type (%s) ran it: the true value should be nearer than the interval says", p->type);
+	if (p->q2 < .5)
+		doc_line(d, "on types left out these models explain less than half of the variance: rely on the interval, not on the value");
+}
+
+static void predict_add(const struct predict *p, const struct run_set *runs, const char *machine, struct document *d)
+{
+	predict_people(p, runs, machine, d);
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set(d, "machine", machine);
+	doc_set_bool(d, "higher_is_better", runs->higher_is_better);
+	doc_set(d, "value", p->value);
+	doc_set(d, "low", p->low);
+	doc_set(d, "high", p->high);
+	doc_set(d, "level", LEVEL);
+	doc_set(d, "fingerprint", p->fingerprint);
+	doc_set(d, "type", p->type);
+	doc_set_bool(d, "type_ran", p->type_ran);
+	doc_set(d, "hardware_types", p->types);
+	doc_set(d, "rows", p->rows);
+	doc_set(d, "stressors", p->stressors);
+	doc_set(d, "mape", p->mape);
+	doc_set(d, "q2", p->q2);
+	doc_set_json(d, "other_builds", run_others_json(runs));
+}
+
+enum assay_status predict_answer(const struct evidence *evidence, const struct run_set *runs, const char *machine, struct document *d,
+				 struct assay_error *err)
+{
+	const struct fingerprint_set *fingerprints = &evidence->fingerprints;
+	const struct fingerprint *f = NULL;
+	struct profile_rows rows;
+	struct dataset dataset;
+	struct predict predict;
+	enum assay_status st = ASSAY_OK;
 
 	dataset_sparse_of(evidence, runs, &dataset);
 	profile_rows_of(evidence, runs, &dataset, &rows);
-	if (rows.types < PREDICT_TYPES_MIN)
+	if (rows.types < TYPES_MIN)
 		st = assay_fail(err, ASSAY_E_NODATA,
-		                "'%s@%s' ran on %zu hardware type%s with a fingerprint: a prediction needs %d; run it on %zu "
-		                "more",
-		                runs->application, runs->version, rows.types, text_plural(rows.types), PREDICT_TYPES_MIN,
-		                PREDICT_TYPES_MIN - rows.types);
-	if (!st) {
-		kind = fingerprint_find(&evidence->fingerprints, runs->items[dataset.run[0]].fingerprint);
-		st = find_fingerprint(&evidence->fingerprints, machine, kind, &f, err);
-	}
-	if (!st) {
-		rates = mem_new(rows.rates.cols, sizeof(*rates));
-		if (rates_of(&evidence->fingerprints, f, &rows, rates) == 0 || !usable(&rows))
-			st = assay_fail(err, ASSAY_E_NODATA,
-			                "no stressor was measured on '%s' and on all machines that ran '%s@%s'", machine,
-			                runs->application, runs->version);
-	}
-	if (!st) {
-		type = types_find(&evidence->types, f->id);
-		p.machine = f->machine;
-		p.fingerprint = f->id;
-		p.type = type < evidence->types.n ? evidence->types.types[type].name : NULL;
-		p.types = rows.types;
-		p.rows = rows.rates.rows;
-		for (size_t t = 0; p.type && t < rows.types; t++)
-			p.type_ran |= strcmp(rows.type_names[t], p.type) == 0;
-		predict_rows(&rows, rates, runs->higher_is_better, &p);
-		*out = p;
-	}
-	if (!st && !(p.value > 0 && isfinite(p.value)))
-		st = assay_fail(err, ASSAY_E_NODATA, "the results of '%s@%s' are too far apart to predict one on '%s'", runs->application,
-		                runs->version, machine);
-	free(rates);
+				"'%s@%s' ran on %zu hardware type%s with a fingerprint: a prediction needs %d; run it on %zu more",
+				runs->application, runs->version, rows.types, text_plural(rows.types), TYPES_MIN, TYPES_MIN - rows.types);
+	if (!st)
+		st = predict_find_fingerprint(fingerprints, machine, fingerprint_find(fingerprints, runs->items[dataset.run[0]].fingerprint),
+					      &f, err);
+	if (!st)
+		st = predict_with(evidence, runs, f, &rows, &predict, err);
+	if (!st)
+		predict_add(&predict, runs, f->machine, d);
 	profile_rows_release(&rows);
 	dataset_release(&dataset);
 	return st;

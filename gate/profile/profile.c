@@ -2,14 +2,143 @@
 
 #include "base/mem.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "model/parallel.h"
 
 #include <math.h>
+#include <stdarg.h>
 
 #define NOISE_FLOOR .01 /* relative: what repetitions on one day do not show */
 #define NAMED       2   /* members that stand in the name of a group */
 
+/* Of trust; derived on recorded machines: docs/evidence/statistics.md. */
+#define TYPES_TRUSTED 9    /* hardware types */
+#define Q2_TRUSTED    .5   /* grouped Q2 */
+#define Q2_IDENTIFIED 0.0
+#define FIRST_TRUSTED .80  /* probability that the leading group leads */
+#define FIRST_IDENTIFIED .4
+#define LEAST_TRUSTED .20  /* smallest share of the leading group over the fits that are nearly as good */
+#define TIED_TRUSTED  25.0 /* features that tie in a split */
+#define UNEXPLAINED_TRUSTED .25
+
+ROWS_FUNCTION(profile_verdict_text, enum profile_verdict, PROFILE_TRUST_ROWS, ROWS_WORD)
+
 const struct profile_options profile_defaults = { SHARES_RESAMPLES, PROFILE_SEED, 0 };
+
+/* ---- from the runs of a version to what a model sees ---- */
+
+/* Typical relative noise of the repetitions on one machine under one fingerprint: the median over those that have two or more of
+ * the standard deviation of their logs. Rows of one machine stand together. */
+static double rows_noise(const struct run_set *runs, const struct dataset *d)
+{
+	double *logs = mem_new(d->X.rows, sizeof(*logs)), *noise = mem_new(d->X.rows, sizeof(*noise)), typical;
+	size_t machines = 0;
+
+	for (size_t i = 0, end; i < d->X.rows; i = end) {
+		const struct run *first = &runs->items[d->run[i]];
+		size_t n = 0;
+
+		for (end = i; end < d->X.rows && strcmp(runs->items[d->run[end]].machine, first->machine) == 0; end++) {
+			if (d->y[end] > 0 && d->types[end] == d->types[i])
+				logs[n++] = log(d->y[end]);
+		}
+		if (n > 1)
+			noise[machines++] = stats_sd(logs, n);
+	}
+	typical = machines ? stats_median(noise, machines) : 0.0;
+	free(logs);
+	free(noise);
+	return typical;
+}
+
+/* Whether a row lacks a stressor that others of its type have: a pass that went wrong. What a whole type lacks is not a reason to leave its
+ * rows out: then the stressor is not used (features.h). */
+static bool row_is_incomplete(const struct dataset *d, size_t row)
+{
+	for (size_t j = 0; j < d->X.cols; j++) {
+		if (!isnan(mat_get(&d->X, row, j)))
+			continue;
+		for (size_t i = 0; i < d->X.rows; i++) {
+			if (d->types[i] == d->types[row] && !isnan(mat_get(&d->X, i, j)))
+				return true;
+		}
+	}
+	return false;
+}
+
+void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d,
+                     struct profile_rows *out)
+{
+	size_t n_types = evidence->types.n, *index = mem_new(n_types, sizeof(*index)), cols = d->X.cols;
+	struct profile_rows r = { .features = mem_new(cols, sizeof(char *)), .rates = mat_new(d->X.rows, cols),
+				  .cost = mem_new(d->X.rows, sizeof(double)), .type = mem_new(d->X.rows, sizeof(size_t)),
+				  .type_names = mem_new(n_types, sizeof(char *)) };
+
+	memcpy(r.features, d->features, cols * sizeof(char *));
+	r.rates.rows = 0;
+	for (size_t i = 0; i < d->X.rows; i++) {
+		if (!(d->y[i] > 0)) {
+			r.not_positive++;
+		} else if (d->types[i] >= n_types) {
+			r.untyped++;
+		} else if (row_is_incomplete(d, i)) {
+			r.incomplete++;
+		} else {
+			memcpy(&r.rates.at[r.rates.rows * cols], &d->X.at[i * cols], cols * sizeof(double));
+			r.cost[r.rates.rows] = runs->higher_is_better ? 1.0 / d->y[i] : d->y[i];
+			r.type[r.rates.rows++] = d->types[i];
+			index[d->types[i]] = 1;
+		}
+	}
+	for (size_t t = 0; t < n_types; t++) {
+		if (index[t]) {
+			index[t] = r.types;
+			r.type_names[r.types++] = evidence->types.types[t].name;
+		}
+	}
+	for (size_t i = 0; i < r.rates.rows; i++)
+		r.type[i] = index[r.type[i]];
+	r.noise = rows_noise(runs, d);
+	free(index);
+	*out = r;
+}
+
+void profile_rows_release(struct profile_rows *r)
+{
+	free(r->features);
+	mat_release(&r->rates);
+	free(r->cost);
+	free(r->type);
+	free(r->type_names);
+	*r = (struct profile_rows){ 0 };
+}
+
+void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *f, const struct profile_rows *rows, double *rates)
+{
+	for (size_t j = 0; j < rows->rates.cols; j++) {
+		rates[j] = (double)NAN;
+		for (size_t k = 0; k < set->n_stressors; k++) {
+			if (strcmp(set->stressors[k], rows->features[j]) == 0)
+				rates[j] = fingerprint_summarise(set, f, k).median;
+		}
+	}
+}
+
+enum assay_status profile_no_rows(const struct run_set *runs, const struct dataset *d, const char *what, size_t usable,
+				  struct assay_error *err)
+{
+	struct buf why = BUF_INIT;
+	enum assay_status st;
+
+	for (int i = 0; i < LEFT_OUT_COUNT; i++) {
+		if (d->left_out[i])
+			buf_format(&why, "; %zu: %s", d->left_out[i], left_out_text((enum left_out)i));
+	}
+	st = assay_fail(err, ASSAY_E_NODATA, "a profile of '%s@%s' needs %s: %zu of %zu can be used%s", runs->application, runs->version, what,
+			usable, runs->n, why.bytes ? why.bytes : "");
+	buf_release(&why);
+	return st;
+}
 
 /* ---- groups ---- */
 
@@ -55,7 +184,7 @@ enum category profile_group_category(const char *const *features, const size_t *
 	return (enum category)best;
 }
 
-static void add_member(struct profile *p, struct profile_group *g, size_t column)
+static void group_add_member(struct profile *p, struct profile_group *g, size_t column)
 {
 	const struct stressor *stressor = stressor_find(p->rows->features[column]);
 
@@ -66,7 +195,7 @@ static void add_member(struct profile *p, struct profile_group *g, size_t column
 		g->categories[CATEGORY_UNKNOWN] = true;
 }
 
-static int by_share(const void *a, const void *b)
+static int compare_shares(const void *a, const void *b)
 {
 	const struct profile_group *x = a, *y = b;
 
@@ -75,7 +204,7 @@ static int by_share(const void *a, const void *b)
 	return (x->members[0] > y->members[0]) - (x->members[0] < y->members[0]);
 }
 
-/* By share; small shares are tied behind the others: most stand for nothing, and their order would be read as one. */
+/* By share; small shares are tied after the others: most stand for nothing, and their order means nothing. */
 static void rank_groups(struct profile *p)
 {
 	double before = (double)NAN;
@@ -89,7 +218,7 @@ static void rank_groups(struct profile *p)
 	}
 }
 
-static void make_groups(struct profile *p)
+static void profile_group(struct profile *p)
 {
 	const struct features *f = &p->data.features;
 	const struct shares *s = &p->shares;
@@ -112,35 +241,162 @@ static void make_groups(struct profile *p)
 		if (k == FEATURES_NONE)
 			continue;
 		copies = (double)f->copies[k];
-		add_member(p, &p->groups[f->group[k]], j);
+		group_add_member(p, &p->groups[f->group[k]], j);
 		p->importance[j] = p->blend.stumps.importance[k] / copies;
 		p->groups[f->group[k]].importance += p->importance[j];
 		p->by_category[stressor_category(p->rows->features[j])] += s->column[k] / copies;
 	}
 	for (size_t g = 0; g < f->groups; g++)
 		p->groups[g].name = profile_group_name((const char *const *)p->rows->features, p->groups[g].members, p->groups[g].n);
-	qsort(p->groups, p->n_groups, sizeof(*p->groups), by_share);
+	qsort(p->groups, p->n_groups, sizeof(*p->groups), compare_shares);
 	rank_groups(p);
+}
+
+/* ---- how far it can be trusted ---- */
+
+/* Why it is not trusted: constant, code, the end of "... because". */
+#define TRUST_ROWS(X)                                                                                                \
+	X(TRUST_TOO_FEW_TYPES, "too_few_types", "it ran on too few hardware types")                                         \
+	X(TRUST_NO_FEATURES, "no_features", "no stressor was measured on all of its machines and differs between them")     \
+	X(TRUST_RANGE_BELOW_NOISE, "range_below_noise", "its cost hardly differs between machines")                         \
+	X(TRUST_Q2_LOW, "q2_low", "the models predict other hardware types poorly")                                         \
+	X(TRUST_UNEXPLAINED, "unexplained", "much of the time is not explained")                                            \
+	X(TRUST_LEADING_UNCERTAIN, "leading_group_uncertain", "another group may be the largest")                           \
+	X(TRUST_NOT_SEPARABLE, "not_separable", "models with other shares fit nearly as well")                              \
+	X(TRUST_RANK_TOO_SMALL, "rank_too_small", "the machines differ in too few ways")                                    \
+	X(TRUST_FEATURES_TIED, "features_tied", "many stressors separate the machines equally well")                        \
+	X(TRUST_MODELS_DISAGREE, "models_disagree", "two kinds of models disagree on the largest group")
+
+enum trust_reason { TRUST_ROWS(ROWS_ENUM) };
+
+static void trust_limit(struct profile *p, enum profile_verdict at_most, enum trust_reason reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void trust_limit(struct profile *p, enum profile_verdict at_most, enum trust_reason reason, const char *fmt, ...)
+{
+	static const char *const codes[] = { TRUST_ROWS(ROWS_CODE) }, *const clauses[] = { TRUST_ROWS(ROWS_TEXT) };
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	ASSAY_BUG_IF(p->n_reasons == PROFILE_REASONS_MAX || vasprintf(&text, fmt, args) < 0);
+	va_end(args);
+	p->reasons[p->n_reasons++] = (struct profile_reason){ codes[reason], clauses[reason], at_most, text };
+	p->verdict = at_most > p->verdict ? at_most : p->verdict;
+}
+
+static void judge_types(struct profile *p)
+{
+	size_t types = p->rows->types;
+
+	if (types < PROFILE_TYPES_MIN)
+		trust_limit(p, PROFILE_NOT_IDENTIFIABLE, TRUST_TOO_FEW_TYPES,
+		           "%zu hardware type%s: a profile needs at least %d, and trust needs %d; run it on %zu more",
+		           types, text_plural(types), PROFILE_TYPES_MIN, TYPES_TRUSTED, TYPES_TRUSTED - types);
+	else if (types < TYPES_TRUSTED)
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_TOO_FEW_TYPES, "%zu hardware types: trust needs %d; run it on %zu more",
+		           types, TYPES_TRUSTED, TYPES_TRUSTED - types);
+}
+
+/* Standard deviation of the types' log costs. */
+static double range_over_types(const struct profile *p)
+{
+	return stats_round(stats_sd(p->data.type_cost, p->data.types));
+}
+
+static void judge_fit(struct profile *p)
+{
+	double spread = range_over_types(p), noise = fmax(p->rows->noise, .01), q2 = stats_round(p->validation.q2);
+
+	if (spread < 2.0 * noise)
+		trust_limit(p, PROFILE_NOT_IDENTIFIABLE, TRUST_RANGE_BELOW_NOISE,
+		           "its cost varies by %.1f %% over the hardware types and by %.1f %% between repetitions: "
+		           "nothing can be inferred from that",
+		           100 * spread, 100 * noise);
+	if (q2 < Q2_TRUSTED)
+		trust_limit(
+		    p, q2 < Q2_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_Q2_LOW,
+		    "on hardware types left out, the models explain %.0f %% of the variance (trust needs %.0f %%): perhaps no "
+		    "measured stressor stands for what it uses, or one machine is unlike all others",
+		    100 * fmax(q2, 0), 100 * Q2_TRUSTED);
+	if (stats_round(p->shares.share[p->shares.groups]) > UNEXPLAINED_TRUSTED)
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_UNEXPLAINED, "%.0f %% of the time are not explained",
+			   100 * p->shares.share[p->shares.groups]);
+}
+
+/* The group with the largest importance of the stumps; 0 when nothing was split. */
+static size_t leading_by_importance(const struct profile *p)
+{
+	size_t best = 0;
+
+	for (size_t g = 1; g < p->n_groups; g++)
+		best = stats_round(p->groups[g].importance) > stats_round(p->groups[best].importance) ? g : best;
+	return best;
+}
+
+static void judge_groups(struct profile *p)
+{
+	const struct profile_group *lead = &p->groups[0];
+	double first = stats_round(lead->first), rank = p->data.features.effective_rank;
+	size_t other = leading_by_importance(p);
+
+	if (!(first >= FIRST_TRUSTED))
+		trust_limit(p, first < FIRST_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_LEADING_UNCERTAIN,
+		           "'%s' leads in %.0f %% of the resampled models (trust needs %.0f %%): machines that differ in it, but "
+		           "not in the groups after it, would decide",
+		           lead->name, 100 * first, 100 * FIRST_TRUSTED);
+	if (stats_round(lead->least) < LEAST_TRUSTED)
+		trust_limit(
+		    p, PROFILE_INDICATIVE, TRUST_NOT_SEPARABLE,
+		    "fits that are nearly as good give '%s' between %.0f and %.0f %% of the time (trust needs %.0f %% at least)",
+		    lead->name, 100 * lead->least, 100 * lead->most, 100 * LEAST_TRUSTED);
+	if (stats_round(rank) + 1.0 < (double)p->n_ranked)
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_RANK_TOO_SMALL,
+		           "the machines differ in about %.1f independent ways, and %zu groups are ranked: their shares trade "
+		           "against each other",
+		           rank, p->n_ranked);
+	if (stats_round(p->blend.stumps.tied) > TIED_TRUSTED)
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_FEATURES_TIED,
+		           "%.0f stressors separate the machines equally well: none stands out", p->blend.stumps.tied);
+	if (other != 0 && p->blend.stumps.tied > 0)
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_MODELS_DISAGREE, "boosted trees put '%s' first, the additive model '%s'",
+			   p->groups[other].name, lead->name);
+}
+
+static void profile_judge(struct profile *p)
+{
+	p->verdict = PROFILE_TRUSTED;
+	judge_types(p);
+	if (p->rows->types >= PROFILE_TYPES_MIN && p->data.features.n == 0)
+		trust_limit(p, PROFILE_NOT_IDENTIFIABLE, TRUST_NO_FEATURES,
+		           "no stressor was measured on all of its machines and differs between them");
+	if (!p->fitted)
+		return;
+	judge_fit(p);
+	judge_groups(p);
 }
 
 /* ---- all ---- */
 
-static void fit(struct profile *p, const struct profile_options *options)
+void profile_fit_blend(const struct blend_data *data, size_t threads, struct blend_validation *validation, struct blend *blend)
 {
-	const struct profile_rows *r = p->rows;
-	struct shares_options shares = {options->resamples, options->seed,
-	                                options->threads ? options->threads : parallel_threads()};
-	double *count = mem_new(r->types, sizeof(*count));
+	double *count = mem_new(data->types, sizeof(*count));
 	struct blend_choice choice;
 
-	for (size_t t = 0; t < r->types; t++)
+	for (size_t t = 0; t < data->types; t++)
 		count[t] = 1.0;
-	blend_validate(&p->data, shares.threads, &p->validation);
-	blend_choose(&p->data, count, &choice);
-	blend_fit(&p->data, count, &choice, &p->blend);
-	shares_of(&p->data, &p->blend, fmax(r->noise, NOISE_FLOOR), &shares, &p->shares);
-	make_groups(p);
+	blend_validate(data, threads, validation);
+	blend_choose(data, count, &choice);
+	blend_fit(data, count, &choice, blend);
 	free(count);
+}
+
+static void profile_fit(struct profile *p, const struct profile_options *options)
+{
+	struct shares_options shares = { options->resamples, options->seed, options->threads ? options->threads : parallel_threads() };
+
+	profile_fit_blend(&p->data, shares.threads, &p->validation, &p->blend);
+	shares_of(&p->data, &p->blend, fmax(p->rows->noise, NOISE_FLOOR), &shares, &p->shares);
+	profile_group(p);
 }
 
 void profile_of(const struct profile_rows *rows, const struct profile_options *options, struct profile *out)
@@ -151,7 +407,7 @@ void profile_of(const struct profile_rows *rows, const struct profile_options *o
 		blend_data_of(&rows->rates, rows->cost, rows->type, rows->types, &p.data);
 	p.fitted = rows->types >= PROFILE_TYPES_MIN && p.data.features.n > 0;
 	if (p.fitted)
-		fit(&p, options);
+		profile_fit(&p, options);
 	profile_judge(&p);
 	*out = p;
 }

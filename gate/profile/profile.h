@@ -1,21 +1,20 @@
 /* What a version of an application stresses: groups of stressors with the share of the time that they explain, error bars of two
- * kinds, and how far all of it can be trusted. docs/evidence/statistics.md has the models and where the thresholds of trust come from. */
+ * kinds, and how far this can be trusted. docs/evidence/statistics.md has the models and the origin of the thresholds of trust. */
 #ifndef GATE_PROFILE_PROFILE_H
 #define GATE_PROFILE_PROFILE_H
 
-#include "base/buf.h"
-#include "base/json.h"
+#include "base/document.h"
 #include "base/rows.h"
 #include "fingerprint/battery/stressor.h"
 #include "model/profile/shares.h"
 #include "runs/running/evidence.h"
 
 #define PROFILE_TYPES_MIN     4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
-#define PROFILE_REASONS_MAX  12
+#define PROFILE_REASONS_MAX  10
 #define PROFILE_SEED         20185
-#define PROFILE_RANKED        .10 /* share from which on a group is ranked: of those, at least .9 are used at all */
+#define PROFILE_RANKED        .10 /* share from which on a group is ranked: at least .9 of those are really used */
 
-/* What a model sees; from the runs of a version (profile_rows_of), or made up by a test. */
+/* What a model sees: from the runs of a version (profile_rows_of), or made up by a test. */
 struct profile_rows {
 	const char **features;  /* [rates.cols], in name order; the strings are borrowed */
 	struct mat rates;       /* [rows x features]; not above 0 or NaN = not measured */
@@ -34,6 +33,13 @@ void profile_rows_of(const struct evidence *evidence, const struct run_set *runs
                      struct profile_rows *out);
 void profile_rows_release(struct profile_rows *rows); /* accepts zeroed */
 
+/* The rates of a fingerprint in the columns of the rows, medians over its passes; NaN where it was not measured. */
+void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *fingerprint, const struct profile_rows *rows, double *rates);
+
+/* ASSAY_E_NODATA: a profile of these runs needs `what`, only so many are usable, and why. */
+enum assay_status profile_no_rows(const struct run_set *runs, const struct dataset *dataset, const char *what, size_t usable,
+				  struct assay_error *err);
+
 #define PROFILE_TRUST_ROWS(X)                        \
 	X(PROFILE_TRUSTED, "trusted")                \
 	X(PROFILE_INDICATIVE, "indicative")          \
@@ -44,8 +50,10 @@ enum profile_verdict { PROFILE_TRUST_ROWS(ROWS_ENUM) };
 const char *profile_verdict_text(enum profile_verdict verdict);
 
 struct profile_reason {
-	const char *code; /* stable, for programs (docs/formats.md) */
-	char *text;       /* a sentence, for people: what is wrong and what would help */
+	const char *code;	      /* stable, for programs (docs/formats.md) */
+	const char *because;	      /* "it ran on too few hardware types": a short clause */
+	enum profile_verdict at_most; /* how far it lets the profile be trusted */
+	char *text;		      /* a sentence, for people, without its full stop: what is wrong and what would help */
 };
 
 struct profile_group {
@@ -54,7 +62,7 @@ struct profile_group {
 	size_t *members;               /* [n] columns of the rows, ascending */
 	size_t n;
 	double share, low, high, least, most, first, importance;
-	size_t rank;                   /* 1 = the largest share; all below PROFILE_RANKED are tied behind the others */
+	size_t rank;                   /* 1 = the largest share; all below PROFILE_RANKED are tied after the others */
 };
 
 struct profile {
@@ -84,23 +92,27 @@ extern const struct profile_options profile_defaults; /* threads 0: as many as t
 void profile_of(const struct profile_rows *rows, const struct profile_options *options, struct profile *out);
 void profile_release(struct profile *profile); /* accepts zeroed */
 
+/* Validates, chooses and fits the models, every type counting once; both outputs are to be released. */
+void profile_fit_blend(const struct blend_data *data, size_t threads, struct blend_validation *validation, struct blend *blend);
+
 /* The name of a group by its members [n], columns of features: "vm: msync", "cpu/memory: atomic, bsearch and 16 more". free() it. */
 char *profile_group_name(const char *const *features, const size_t *members, size_t n);
 /* The main category of most of them; of equals the first. */
 enum category profile_group_category(const char *const *features, const size_t *members, size_t n);
 
-/* Judges what was fitted; part of profile_of(). */
-void profile_judge(struct profile *profile);
+/* ---- the answer ---- */
 
-/* ---- for people and for programs ---- */
-
-struct profile_style {
-	bool colours, utf8, members, by_type;
-	unsigned columns;
-	size_t shown;
+struct profile_shown {
+	size_t groups; /* how many people see */
+	bool members, by_type;
 };
-void profile_print(const struct profile *profile, const struct run_set *runs, const struct dataset *dataset,
-                   const struct profile_style *style, struct buf *out);
-cJSON *profile_json(const struct profile *profile, const struct run_set *runs, const struct dataset *dataset);
+void profile_answer(const struct profile *profile, const struct run_set *runs, const struct dataset *dataset,
+		    const struct profile_shown *shown, struct document *d);
+
+/* "cpu 34 %, vm 23 %", the largest first; free() it. */
+char *profile_categories_text(const double shares[CATEGORY_COUNT]);
+
+/* The results that are left out, `incomplete` more than the data set knows: members of the open object, and lines for people. */
+void profile_left_out(const struct dataset *dataset, size_t incomplete, struct document *d);
 
 #endif

@@ -1,8 +1,8 @@
 #include "gate/profile/suggest.h"
 
 #include "base/mem.h"
-#include "base/table.h"
 #include "base/text.h"
+#include "gate/profile/profile.h"
 #include "model/profile/design.h"
 #include "runs/running/run.h"
 
@@ -11,21 +11,32 @@
 #define NOISE_MIN .05 /* of a log time, when the models seem to miss less */
 #define KINDS     3
 
+/* One hardware type that has not run it, by the machine of it that is first in name order. */
+struct suggest_machine {
+	const char *machine, *type; /* borrowed from the evidence; type NULL when not known */
+	size_t machines;	    /* of this type */
+	double gain;		    /* by how much the shares' standard deviation would fall, 0 to 1; NaN when nothing was fitted */
+	double leading;		    /* the same of the leading group's share */
+	double distance;	    /* root mean square of the log features from the nearest type that ran it; NaN without any */
+};
+
+/* A machine like the mean of those that ran it, but half as fast in one group. */
+struct suggest_kind {
+	const struct profile_group *group; /* borrowed from the profile */
+	double gain;
+};
+
+struct suggest {
+	const struct profile *profile;	  /* borrowed */
+	struct suggest_machine *machines; /* [n], most useful first */
+	size_t n, capacity;
+	struct suggest_kind *kinds; /* [n_kinds], most useful first; none when nothing was fitted */
+	size_t n_kinds;
+};
+
 /* ---- machines ---- */
 
-static void rates_of(const struct fingerprint_set *set, const struct fingerprint *f, const struct profile_rows *rows,
-                     double *rates)
-{
-	for (size_t j = 0; j < rows->rates.cols; j++) {
-		rates[j] = (double)NAN;
-		for (size_t k = 0; k < set->n_stressors; k++) {
-			if (strcmp(set->stressors[k], rows->features[j]) == 0)
-				rates[j] = fingerprint_summarise(set, f, k).median;
-		}
-	}
-}
-
-static double nearest(const struct features *f, const double *logs)
+static double suggest_nearest(const struct features *f, const double *logs)
 {
 	double least = (double)INFINITY;
 
@@ -43,12 +54,12 @@ static double nearest(const struct features *f, const double *logs)
 }
 
 /* What the models miss on types left out, in logs. */
-static double noise_of(const struct profile *p)
+static double suggest_noise(const struct profile *p)
 {
 	return fmax(p->validation.mape, NOISE_MIN);
 }
 
-static void judge(const struct profile *p, const double *rates, struct suggest_machine *m)
+static void suggest_judge(const struct profile *p, const double *rates, struct suggest_machine *m)
 {
 	const struct features *f = &p->data.features;
 	double *logs = mem_new(f->n + p->n_groups, sizeof(*logs)), *gain = logs + f->n;
@@ -56,16 +67,16 @@ static void judge(const struct profile *p, const double *rates, struct suggest_m
 	m->gain = m->leading = m->distance = (double)NAN;
 	if (p->rows->types > 0 && f->n > 0) {
 		features_row(f, rates, logs);
-		m->distance = nearest(f, logs);
+		m->distance = suggest_nearest(f, logs);
 	}
 	if (p->fitted) {
-		m->gain = design_gain(&p->data, &p->blend.additive, logs, noise_of(p), gain);
+		m->gain = design_gain(&p->data, &p->blend.additive, logs, suggest_noise(p), gain);
 		m->leading = gain[f->group[f->distinct[p->groups[0].members[0]]]];
 	}
 	free(logs);
 }
 
-static bool has_run(const struct profile_rows *rows, const char *type)
+static bool suggest_has_run(const struct profile_rows *rows, const char *type)
 {
 	for (size_t t = 0; type && t < rows->types; t++) {
 		if (strcmp(rows->type_names[t], type) == 0)
@@ -74,7 +85,7 @@ static bool has_run(const struct profile_rows *rows, const char *type)
 	return false;
 }
 
-static struct suggest_machine *of_type(struct suggest *s, const char *type)
+static struct suggest_machine *suggest_of_type(struct suggest *s, const char *type)
 {
 	for (size_t i = 0; type && i < s->n; i++) {
 		if (s->machines[i].type && strcmp(s->machines[i].type, type) == 0)
@@ -97,7 +108,7 @@ static bool is_latest(const struct fingerprint_set *set, size_t i, const struct 
 	return true;
 }
 
-static void add_machines(const struct evidence *e, const struct run_set *runs, const struct dataset *d, struct suggest *s)
+static void suggest_add_machines(const struct evidence *e, const struct run_set *runs, const struct dataset *d, struct suggest *s)
 {
 	const struct fingerprint_set *set = &e->fingerprints;
 	const struct fingerprint *kind = d->X.rows ? fingerprint_find(set, runs->items[d->run[0]].fingerprint) : NULL;
@@ -110,22 +121,22 @@ static void add_machines(const struct evidence *e, const struct run_set *runs, c
 		const char *type = index < e->types.n ? e->types.types[index].name : NULL;
 		struct suggest_machine *known;
 
-		if (!is_latest(set, i, kind) || !machine || machine->retired || has_run(s->profile->rows, type))
+		if (!is_latest(set, i, kind) || !machine || machine->retired || suggest_has_run(s->profile->rows, type))
 			continue;
-		known = of_type(s, type);
+		known = suggest_of_type(s, type);
 		if (known) {
 			known->machines++;
 			continue;
 		}
 		s->machines = mem_grow(s->machines, s->n, &s->capacity, sizeof(*s->machines));
 		s->machines[s->n] = (struct suggest_machine){ .machine = f->machine, .type = type, .machines = 1 };
-		rates_of(set, f, s->profile->rows, rates);
-		judge(s->profile, rates, &s->machines[s->n++]);
+		profile_rates_of(set, f, s->profile->rows, rates);
+		suggest_judge(s->profile, rates, &s->machines[s->n++]);
 	}
 	free(rates);
 }
 
-static int by_use(const void *a, const void *b)
+static int compare_use(const void *a, const void *b)
 {
 	const struct suggest_machine *x = a, *y = b;
 	double p = isfinite(x->gain) ? x->gain : x->distance, q = isfinite(y->gain) ? y->gain : y->distance;
@@ -137,7 +148,7 @@ static int by_use(const void *a, const void *b)
 
 /* ---- kinds ---- */
 
-static int by_gain(const void *a, const void *b)
+static int compare_gain(const void *a, const void *b)
 {
 	const struct suggest_kind *x = a, *y = b;
 
@@ -146,7 +157,7 @@ static int by_gain(const void *a, const void *b)
 	return (x->group > y->group) - (x->group < y->group); /* both of one profile, by share */
 }
 
-static void add_kinds(struct suggest *s)
+static void suggest_add_kinds(struct suggest *s)
 {
 	const struct profile *p = s->profile;
 	const struct features *f = &p->data.features;
@@ -159,115 +170,106 @@ static void add_kinds(struct suggest *s)
 		for (size_t k = 0; k < f->n; k++)
 			logs[k] = f->group[k] == group ? -log(2.0) : 0.0;
 		s->kinds[s->n_kinds++] =
-		    (struct suggest_kind){ &p->groups[g], design_gain(&p->data, &p->blend.additive, logs, noise_of(p), NULL) };
+		    (struct suggest_kind){ &p->groups[g], design_gain(&p->data, &p->blend.additive, logs, suggest_noise(p), NULL) };
 	}
-	qsort(s->kinds, s->n_kinds, sizeof(*s->kinds), by_gain);
+	qsort(s->kinds, s->n_kinds, sizeof(*s->kinds), compare_gain);
 	free(logs);
 }
 
-void suggest_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset,
-                const struct profile *profile, struct suggest *out)
+/* ---- the answer ---- */
+
+static void suggest_sentence(const struct suggest *s, const struct run_set *runs, struct document *d)
 {
-	struct suggest s = { .profile = profile };
+	const struct suggest_machine *best = s->n ? &s->machines[0] : NULL;
+	size_t types = s->profile->rows->types;
 
-	add_machines(evidence, runs, dataset, &s);
-	if (s.n)
-		qsort(s.machines, s.n, sizeof(*s.machines), by_use);
-	if (profile->fitted)
-		add_kinds(&s);
-	*out = s;
-}
-
-void suggest_release(struct suggest *s)
-{
-	free(s->machines);
-	free(s->kinds);
-	*s = (struct suggest){ 0 };
-}
-
-/* ---- people and programs ---- */
-
-static void print_machines(const struct suggest *s, size_t shown, struct buf *out)
-{
-	static const char *const headings[] = { "sharper by", "leading group", "unlike", "machine", "hardware type" };
-	struct table table;
-
-	table_init(&table, "rrrll", headings);
-	for (size_t i = 0; i < s->n && i < shown; i++) {
-		const struct suggest_machine *m = &s->machines[i];
-
-		if (isfinite(m->gain)) {
-			table_cell(&table, "%.0f %%", 100 * m->gain);
-			table_cell(&table, "%.0f %%", 100 * m->leading);
-		} else {
-			table_cell(&table, "?");
-			table_cell(&table, "?");
-		}
-		if (isfinite(m->distance))
-			table_cell(&table, "x%.2f", exp(m->distance));
-		else
-			table_cell(&table, "?");
-		table_cell(&table, "%s", m->machine);
-		table_cell(&table, "%s%s", m->type ? m->type : "(unknown)", m->machines > 1 ? " (and others)" : "");
-	}
-	table_print(&table, out);
-	table_release(&table);
-	buf_text(out, "\nsharper by: expected fall of the shares' uncertainty; unlike: from the nearest type that ran it, over "
-	              "all stressors\n");
-}
-
-void suggest_print(const struct suggest *s, const struct run_set *runs, size_t shown, struct buf *out)
-{
-	const struct profile *p = s->profile;
-
-	buf_format(out, "%s@%s ran on %zu hardware type%s (profile: %s); where to run it next\n\n", runs->application,
-	           runs->version, p->rows->types, text_plural(p->rows->types), profile_verdict_text(p->verdict));
-	if (s->n)
-		print_machines(s, shown, out);
+	if (!best)
+		doc_answer(d, DOC_PLAIN, "", "no machine: every hardware type of the catalog that has such a fingerprint ran it already");
+	else if (isfinite(best->gain))
+		doc_answer(d, DOC_PLAIN, "", "%s would sharpen the profile most, by %.0f %%", best->machine, 100 * best->gain);
 	else
-		buf_text(out, "  every hardware type of the catalog that has such a fingerprint ran it already\n");
-	if (!p->fitted)
-		buf_text(out, "nothing is fitted yet: the types that are most unlike come first\n");
-	for (size_t k = 0; k < s->n_kinds && k < KINDS; k++) {
-		buf_format(out, "%s'%s': sharper by %.0f %%\n",
-		           k ? "                                                   "
-		             : "a machine half as fast as usual in this group only, ",
-		           s->kinds[k].group->name, 100 * s->kinds[k].gain);
-	}
+		doc_answer(d, DOC_PLAIN, "", "%s is the most unlike those that ran it", best->machine);
+	doc_line(d, "%s@%s ran on %zu hardware type%s (profile: %s); where to run it next:\n", runs->application, runs->version, types,
+		 text_plural(types), profile_verdict_text(s->profile->verdict));
 }
 
-cJSON *suggest_json(const struct suggest *s, const struct run_set *runs)
+static void suggest_add_machine(const struct suggest_machine *m, struct document *d)
 {
-	cJSON *root = cJSON_CreateObject(), *list;
+	doc_showf(d, NULL, "sharper by", m->gain, "%.0f %%", 100 * m->gain);
+	doc_showf(d, NULL, "leading group", m->gain, "%.0f %%", 100 * m->leading);
+	doc_showf(d, NULL, "unlike", m->distance, "x%.2f", exp(m->distance));
+	doc_show(d, "machine", "machine", m->machine);
+	doc_set(d, "type", m->type);
+	doc_showf(d, NULL, "hardware type", m->machine, "%s%s", m->type ? m->type : "(unknown)", m->machines > 1 ? " (and others)" : "");
+	doc_set(d, "machines_of_type", m->machines);
+	doc_set(d, "gain", m->gain);
+	doc_set(d, "gain_leading", m->leading);
+	doc_set(d, "distance", m->distance);
+}
 
-	cJSON_AddStringToObject(root, "application", runs->application);
-	cJSON_AddStringToObject(root, "version", runs->version);
-	cJSON_AddNumberToObject(root, "hardware_types", (double)s->profile->rows->types);
-	cJSON_AddStringToObject(root, "verdict", profile_verdict_text(s->profile->verdict));
-	list = cJSON_AddArrayToObject(root, "machines");
+static void suggest_add_table(const struct suggest *s, size_t shown, struct document *d)
+{
+	doc_table(d, "machines");
 	for (size_t i = 0; i < s->n; i++) {
-		const struct suggest_machine *m = &s->machines[i];
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(object, "machine", m->machine);
-		if (m->type)
-			cJSON_AddStringToObject(object, "type", m->type);
-		else
-			cJSON_AddNullToObject(object, "type");
-		cJSON_AddNumberToObject(object, "machines_of_type", (double)m->machines);
-		json_add_number(object, "gain", m->gain);
-		json_add_number(object, "gain_leading", m->leading);
-		json_add_number(object, "distance", m->distance);
-		cJSON_AddItemToArray(list, object);
+		doc_row(d);
+		if (i >= shown)
+			doc_hide(d);
+		suggest_add_machine(&s->machines[i], d);
 	}
-	cJSON_AddItemToObject(root, "other_builds", run_others_json(runs));
-	list = cJSON_AddArrayToObject(root, "kinds");
+	doc_end(d);
+	if (s->n)
+		doc_line(d, "\nsharper by: expected fall of the shares' uncertainty; unlike: from the nearest type that ran it, over all stressors");
+	if (!s->profile->fitted)
+		doc_line(d, "nothing is fitted yet: the types that are most unlike come first");
+}
+
+static void suggest_add_slow(const struct suggest *s, struct document *d)
+{
+	if (s->n_kinds)
+		doc_line(d, "a machine half as fast as usual in one group only:");
+	doc_list(d, "kinds");
 	for (size_t k = 0; k < s->n_kinds; k++) {
-		cJSON *object = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(object, "slow_in", s->kinds[k].group->name);
-		json_add_number(object, "gain", s->kinds[k].gain);
-		cJSON_AddItemToArray(list, object);
+		doc_object(d, NULL);
+		doc_set(d, "slow_in", s->kinds[k].group->name);
+		doc_set(d, "gain", s->kinds[k].gain);
+		if (k < KINDS)
+			doc_item(d, "'%s': sharper by %.0f %%", s->kinds[k].group->name, 100 * s->kinds[k].gain);
+		doc_end(d);
 	}
-	return root;
+	doc_end(d);
+}
+
+static void suggest_add(const struct suggest *s, const struct run_set *runs, size_t shown, struct document *d)
+{
+	suggest_sentence(s, runs, d);
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set(d, "hardware_types", s->profile->rows->types);
+	doc_set(d, "verdict", profile_verdict_text(s->profile->verdict));
+	suggest_add_table(s, shown, d);
+	doc_set_json(d, "other_builds", run_others_json(runs));
+	suggest_add_slow(s, d);
+}
+
+void suggest_answer(const struct evidence *evidence, const struct run_set *runs, size_t shown, struct document *d)
+{
+	struct profile_rows rows;
+	struct dataset dataset;
+	struct profile profile;
+	struct suggest s = { .profile = &profile };
+
+	dataset_sparse_of(evidence, runs, &dataset);
+	profile_rows_of(evidence, runs, &dataset, &rows);
+	profile_of(&rows, &profile_defaults, &profile);
+	suggest_add_machines(evidence, runs, &dataset, &s);
+	if (s.n)
+		qsort(s.machines, s.n, sizeof(*s.machines), compare_use);
+	if (profile.fitted)
+		suggest_add_kinds(&s);
+	suggest_add(&s, runs, shown, d);
+	free(s.machines);
+	free(s.kinds);
+	profile_release(&profile);
+	profile_rows_release(&rows);
+	dataset_release(&dataset);
 }

@@ -2,7 +2,7 @@
 #ifndef GATE_REPORT_REPORT_PAPER_H
 #define GATE_REPORT_REPORT_PAPER_H
 
-#include "gate/profile/paper_profile.h"
+#include "gate/published/paper_profile.h"
 #include "gate/report/report.h"
 
 struct report_paper {

@@ -16,7 +16,7 @@ static size_t name_some(const struct verdict *v, bool positive, struct buf *name
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->n_features; i++) {
-		const struct effect_resource *r = &v->resources[i];
+		const struct cause_resource *r = &v->resources[i];
 
 		if (r->p > CHANCE || (r->correlation > 0) != positive)
 			continue;
@@ -44,7 +44,7 @@ static size_t sentence(const struct verdict *v, const struct report_names *names
 }
 
 /* A bar from the middle, -1 at the left end, 1 at the right one. */
-static void bar(const struct verdict *v, const struct effect_resource *r, struct buf *out)
+static void bar(const struct verdict *v, const struct cause_resource *r, struct buf *out)
 {
 	double width = 50 * fmin(fabs(r->correlation), 1), x = r->correlation < 0 ? 50 - width : 50;
 
@@ -63,7 +63,7 @@ static void rows(const struct verdict *v, size_t from, size_t to, struct buf *ou
 		      "role=\"columnheader\" scope=\"col\" class=\"plot\"><span class=\"vh\">Chart</span></th><th "
 		      "role=\"columnheader\" scope=\"col\" class=\"num\"><i>p</i></th></tr></thead><tbody role=\"rowgroup\">\n");
 	for (size_t i = from; i < to; i++) {
-		const struct effect_resource *r = &v->resources[i];
+		const struct cause_resource *r = &v->resources[i];
 
 		html_format(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th><td role=\"cell\" class=\"cc\">",
 			    v->features[r->feature]);

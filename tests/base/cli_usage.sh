@@ -141,8 +141,8 @@ evaluate p --seed x|--seed must be a whole number from 0 to 9223372036854775807,
 profile a --top 1e3|--top
 profile a --top 99999999999999999999|--top
 gate a b --min-effect -1|--min-effect
-evaluate p --min-effect 5|--min-effect is a fraction between 0.000001 and 1 (0.05 is 5 %), not '5'
-gate a b --method walk --epsilon 101|--epsilon is a number of points from 0 to 100, not '101'
+evaluate p --min-effect 5|--min-effect must be a number from 1e-6 to 1, not '5'
+gate a b --method walk --epsilon 101|--epsilon must be a number from 0 to 100, not '101'
 fleet down a b|unexpected argument 'b'
 fleet up a b|unexpected argument 'b'
 gate a b --min-effect nan|--min-effect

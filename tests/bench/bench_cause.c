@@ -127,7 +127,7 @@ static void one(const char *name, const struct ground *g, int kind, double size,
 	size_t n = g->log_rate.rows, p = g->log_rate.cols, resource = rng_below(rng, p);
 	double *ratio = mem_new(n, sizeof(*ratio)), *log_ratio = mem_new(n, sizeof(*log_ratio));
 	struct effect_pair *pairs = mem_new(n, sizeof(*pairs));
-	struct effect_resource *resources = mem_new(p, sizeof(*resources));
+	struct cause_resource *resources = mem_new(p, sizeof(*resources));
 	size_t alike = 0;
 	bool named = false;
 	struct effect e;
@@ -141,7 +141,7 @@ static void one(const char *name, const struct ground *g, int kind, double size,
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance), (double)(2 * (repetitions - 1)) };
 	}
 	e = effect_of(pairs, n, n, .03, NULL);
-	effect_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
+	cause_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
 	c = cause_of(&e, log_ratio, g->log_cost, &g->log_rate, resources);
 	for (size_t j = 0; j < p; j++) {
 		alike += resources[j].alike;
@@ -315,7 +315,7 @@ static enum cause_word word_of(const struct ground *g, const double *ratio, cons
 {
 	size_t n = g->log_rate.rows;
 	double *log_ratio = mem_new(n, sizeof(*log_ratio)), *log_cost = mem_new(n, sizeof(*log_cost));
-	struct effect_resource *resources = mem_new(g->log_rate.cols, sizeof(*resources));
+	struct cause_resource *resources = mem_new(g->log_rate.cols, sizeof(*resources));
 	struct effect_pair *pairs = mem_new(n, sizeof(*pairs));
 	enum cause_word word;
 	struct effect e;
@@ -326,7 +326,7 @@ static enum cause_word word_of(const struct ground *g, const double *ratio, cons
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance / (double)n), 4 };
 	}
 	e = effect_of(pairs, n, n, .03, NULL);
-	effect_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
+	cause_resources(log_ratio, &g->log_rate, PERMUTATIONS, rng_next(rng), resources);
 	word = cause_of(&e, log_ratio, log_cost, &g->log_rate, resources).word;
 	free(log_ratio);
 	free(log_cost);

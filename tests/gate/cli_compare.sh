@@ -6,7 +6,7 @@
 what='compare --help'
 run compare --help
 expect_status 0
-expect_stdout 'Example:' 'decides nothing'
+expect_stdout 'Examples:' 'decides nothing'
 make_package "$tmp/many" 8 12
 run init "$tmp/lab"
 run -C "$tmp/lab" import quiho "$tmp/many"
@@ -20,7 +20,7 @@ what='compare decides nothing, whatever the ratio'
 run -C "$tmp/lab" compare app/slow@1.0 app/slow@1.1
 expect_status 0
 expect_no_stderr
-expect_stdout 'app/slow@1.0 -> app/slow@1.1' 'kind of change  ' 'Where the time went' '(unexplained)'
+expect_stdout 'app/slow@1.1 costs 1.49 times as much as app/slow@1.0 (1.49 to 1.50)' 'kind of change  ' 'Where the time went' '(unexplained)'
 cases=$((cases + 1))
 ! grep -qE 'regression|minimum detectable' "$tmp/out" || fail 'that is a decision'
 cases=$((cases + 1))

@@ -17,7 +17,7 @@ what='for people'
 run -C "$lab" evaluate "$tmp/pairs.json"
 expect_status 0
 expect_no_stderr
-expect_stdout '4 pairs, 2 changed and 2 unchanged, in 2 clusters' 'false positives' halves slower '1 pass'
+expect_stdout 'the gate finds 1.000 (' '4 pairs, 2 changed and 2 unchanged, in 2 clusters' 'false positives' halves slower '1 pass'
 run -C "$lab" evaluate "$tmp/pairs.json" --all
 expect_status 0
 expect_stdout 'same@1.0; repetitions 2,3' 'app/slow@1.0; time stamps 1500000000000'
@@ -124,7 +124,7 @@ refused 2 '--method walk'
 run -C "$lab" gate app/slow@1.0 app/slow@1.1 --method walk --min-effect .1
 refused 2 --min-effect
 run -C "$lab" gate app/slow@1.0 app/slow@1.1 --method wlak
-refused 2 wlak 'ratio and walk'
+refused 2 wlak 'ratio or walk'
 run -C "$lab" gate app/slow@1.0 app/slow@1.1 --method ratio
 expect_status 3
 

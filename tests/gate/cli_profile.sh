@@ -94,11 +94,16 @@ expect_near .mape .195 .2
 what='for people'
 run -C "$lab" profile miniaero --members --by-type --top 3
 expect_status 0
+expect_stdout 'what miniaero@imported spends its time on, because '
 expect_stdout 'not identifiable' 'on hardware types left out' 'are tied' 'Members' 'By hardware type' '(unexplained)' 'other groups'
+run -C "$lab" profile mysqlslap/innodb_load
+expect_stdout 'mysqlslap/innodb_load@imported spends about ' '); trusted'
+run -C "$lab" profile hpccg
+expect_stdout '); indicative because '
 run -C "$lab" profile hpccg --resamples 0
 refused 2 --resamples
 run -C "$lab" profile hpccg --model nope
-refused 2 "unknown model 'nope'" time paper
+refused 2 "--model must be time or paper, not 'nope'"
 
 # ---- predict ----
 
@@ -112,13 +117,13 @@ cases=$((cases + 1))
 echo "$(json .low) $(json .value) $(json .high)" | awk '{ exit !($1 > 0 && $1 < $2 && $2 < $3) }' || fail 'low < value < high'
 run -C "$lab" predict miniamr --machine issdm-41
 expect_status 0
-expect_stdout 'miniamr@imported on issdm-41' '90 % interval' 'hardware types'
+expect_stdout 'miniamr@imported on issdm-41: ' '90 % interval' 'hardware types'
 run -C "$lab" predict hpccg --machine issdm-41
 refused 6 'ran on 9 hardware types' 'run it on 1 more'
 run -C "$lab" predict comd --machine nowhere
 refused 2 "no machine 'nowhere'"
 run -C "$lab" predict comd
-refused 2 '--machine MACHINE is wanted'
+refused 2 '--machine MACHINE is required'
 
 # ---- catalog suggest ----
 

@@ -196,7 +196,7 @@ expect_near .effect.ratio "$(awk -v r="$forward" 'BEGIN { printf "%.17g", 1 / r 
 expect_near .effect.high "$(awk -v r="$low" 'BEGIN { printf "%.17g", 1 / r }')" 1e-9
 run -C "$lab" gate mysqlslap/memory_load mysqlslap/innodb_load
 expect_status 3
-expect_stdout 'regression  mysqlslap/memory_load@imported -> mysqlslap/innodb_load@imported' 'from 10 hardware types'
+expect_stdout 'regression  mysqlslap/innodb_load@imported costs ' ' times as much as mysqlslap/memory_load@imported (' 'from 10 hardware types'
 what='gate of two directions'
 run -C "$lab" gate hpccg stream/add-1
 refused 2 'higher is better for' 'stream/add-1' 'hpccg'

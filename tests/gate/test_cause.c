@@ -34,7 +34,7 @@ static struct cause say(struct rng *rng, double all, double extra, double noise,
 {
 	double log_cost[TYPES], log_ratio[TYPES];
 	struct mat log_rate = machines(rng, log_cost);
-	struct effect_resource resources[FEATURES];
+	struct cause_resource resources[FEATURES];
 	struct effect_pair pairs[TYPES];
 	struct effect effect;
 	struct cause cause;
@@ -45,7 +45,7 @@ static struct cause say(struct rng *rng, double all, double extra, double noise,
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], fmax(noise, 1e-3), 4 };
 	}
 	effect = effect_of(pairs, types, types, .03, NULL);
-	effect_resources(log_ratio, &log_rate, 999, 7, resources);
+	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	cause = cause_of(&effect, log_ratio, log_cost, &log_rate, resources);
 	/* Both tests, or the first alone where the spread is below what may follow a stressor. */
 	assert_true(fabs(cause.p - fmin(1, 2 * fmin(effect.shape_p, resources[0].p))) < 1e-12 || fabs(cause.p - fmin(1, 2 * effect.shape_p)) < 1e-12);
@@ -86,7 +86,7 @@ static void test_turned_round(void **state)
 {
 	double log_cost[TYPES], log_ratio[TYPES], back_cost[TYPES];
 	struct effect_pair pairs[TYPES], back_pairs[TYPES];
-	struct effect_resource resources[FEATURES];
+	struct cause_resource resources[FEATURES];
 	struct effect effect, back_effect;
 	struct cause there, back;
 	struct mat log_rate;
@@ -100,7 +100,7 @@ static void test_turned_round(void **state)
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
 	}
 	effect = effect_of(pairs, TYPES, TYPES, .03, NULL);
-	effect_resources(log_ratio, &log_rate, 999, 7, resources);
+	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	there = cause_of(&effect, log_ratio, log_cost, &log_rate, resources);
 	for (size_t t = 0; t < TYPES; t++) {
 		back_cost[t] = log_cost[t] + log_ratio[t];
@@ -122,7 +122,7 @@ static void test_not_tested(void **state)
 {
 	double log_cost[TYPES], log_ratio[TYPES] = { .1, .12, .09, .11, .1, .08, .1, .12, .11, .1 };
 	struct effect_pair pairs[TYPES];
-	struct effect_resource resources[FEATURES];
+	struct cause_resource resources[FEATURES];
 	struct effect effect;
 	struct mat log_rate, nothing = { 0, 0, NULL };
 	struct rng rng;
@@ -133,14 +133,14 @@ static void test_not_tested(void **state)
 	for (size_t t = 0; t < TYPES; t++)
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], 0, 0 };
 	effect = effect_of(pairs, TYPES, TYPES, .03, NULL);
-	effect_resources(log_ratio, &log_rate, 999, 7, resources);
+	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	assert_int_equal(cause_of(&effect, log_ratio, log_cost, &log_rate, resources).word, CAUSE_NOT_TESTED);
 	for (size_t t = 0; t < TYPES; t++)
 		log_ratio[t] = log(1 + exp(-log_cost[t] - mat_get(&log_rate, t, 2)));
 	for (size_t t = 0; t < TYPES; t++)
 		pairs[t].log_ratio = log_ratio[t];
 	effect = effect_of(pairs, TYPES, TYPES, .03, NULL);
-	effect_resources(log_ratio, &log_rate, 999, 7, resources);
+	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	assert_int_equal(cause_of(&effect, log_ratio, log_cost, &log_rate, resources).word, CAUSE_OTHER_RESOURCE);
 	/* Differences that are far below what repetitions on one day do not show follow nothing, however exactly they do so. */
 	for (size_t t = 0; t < TYPES; t++) {
@@ -148,7 +148,7 @@ static void test_not_tested(void **state)
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
 	}
 	effect = effect_of(pairs, TYPES, TYPES, .03, NULL);
-	effect_resources(log_ratio, &log_rate, 999, 7, resources);
+	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	assert_true(resources[0].p < .01);
 	assert_int_equal(cause_of(&effect, log_ratio, log_cost, &log_rate, resources).word, CAUSE_UNIFORM);
 	effect = effect_of(NULL, 0, 0, .03, NULL);
@@ -187,7 +187,7 @@ static void test_alike(void **state)
 {
 	static const double y[] = { .01, .05, .02, .09, .04, .12, .07, .03 };
 	static double at[] = { 1, 2.1, 5, 2, 1, 4, 3, 4, 4.5, 4, 3.9, 1, 5, 2, 3, 6.5, 2, .5, 4.2, 3, 2, 2.5, 5, 3.3 };
-	static const struct effect_resource expected[] = {
+	static const struct cause_resource expected[] = {
 		{ .feature = 2, .low = -0.9906518181995542, .high = -0.7294134056494113, .alike = true },
 		{ .feature = 0, .low = 0.18628032196194697, .high = 0.9596548378134759, .alike = true },
 		{ .feature = 1, .low = -0.7750748985287421, .high = 0.6169897375938527, .alike = false },
@@ -195,19 +195,19 @@ static void test_alike(void **state)
 	static const double close_y[] = { -1.4, -.2, -.9, 1, .1, .8, .1, .3 };
 	static double close_at[] = { -1.6, 1.5, -.1, .2, -.5, -.2, .9, -.9, 0, -.2, .8, -1.3, 0, .2, .2, -.9 };
 	const struct mat x = { 8, 3, at }, few = { 3, 3, at }, pair = { 8, 2, close_at };
-	struct effect_resource got[3];
+	struct cause_resource got[3];
 
 	(void)state;
-	effect_resources(y, &x, 999, 1, got);
+	cause_resources(y, &x, 999, 1, got);
 	for (size_t k = 0; k < 3; k++) {
 		assert_int_equal(got[k].feature, expected[k].feature);
 		assert_true(fabs(got[k].low - expected[k].low) < 1e-9 && fabs(got[k].high - expected[k].high) < 1e-9);
 		assert_int_equal(got[k].alike, expected[k].alike);
 	}
 	/* Of the other sign, and as close as can be told apart: p = .025; .07 or .97 if its sign or their correlation were forgotten. */
-	effect_resources(close_y, &pair, 999, 1, got);
+	cause_resources(close_y, &pair, 999, 1, got);
 	assert_true(got[0].feature == 0 && got[1].correlation * got[0].correlation < 0 && !got[1].alike);
-	effect_resources(y, &few, 999, 1, got);
+	cause_resources(y, &few, 999, 1, got);
 	for (size_t k = 0; k < 3; k++)
 		assert_true(isnan(got[k].low) && got[k].alike);
 }

@@ -44,7 +44,7 @@ static bool within(double low, double x, double high)
 
 /* ---- effects, resources, the kind of change ---- */
 
-static void check_resources(const struct effect_resource *r, size_t n)
+static void check_resources(const struct cause_resource *r, size_t n)
 {
 	for (size_t j = 0; j < n; j++) {
 		assert_true(r[j].p > 0 && r[j].p <= 1 && (j == 0 || r[j].p >= r[j - 1].p));
@@ -69,7 +69,7 @@ static void test_changes(void **state)
 	for (uint64_t seed = 0; seed < 4 * SEEDS; seed++) {
 		double log_ratio[TYPES_MAX], log_cost[TYPES_MAX];
 		struct effect_pair pairs[TYPES_MAX + 3];
-		struct effect_resource resources[5];
+		struct cause_resource resources[5];
 		size_t types, features, machines;
 		enum kind cost, ratio, rates;
 		struct mat log_rate;
@@ -102,7 +102,7 @@ static void test_changes(void **state)
 		e = effect_of(pairs, machines, types, .03, NULL);
 		assert_true(!isnan(e.ratio) && (isnan(e.low) ? isnan(e.high) : within(e.low, e.ratio, e.high)));
 		assert_true(isnan(e.shape_p) || (e.shape_p >= 0 && e.shape_p <= 1));
-		effect_resources(log_ratio, &log_rate, 99, seed, resources);
+		cause_resources(log_ratio, &log_rate, 99, seed, resources);
 		check_resources(resources, features);
 		c = cause_of(&e, log_ratio, log_cost, &log_rate, resources);
 		check_cause(&c);
@@ -117,7 +117,7 @@ static void test_far_apart(void **state)
 {
 	double log_cost[4] = { 0 }, log_ratio[4], logs[8];
 	struct mat log_rate = { .at = logs, .rows = 4, .cols = 2 };
-	struct effect_resource resources[2];
+	struct cause_resource resources[2];
 	struct effect_pair pairs[4];
 	struct effect e;
 	struct cause c;
@@ -130,7 +130,7 @@ static void test_far_apart(void **state)
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], .01, 4 };
 	}
 	e = effect_of(pairs, 4, 4, .03, NULL);
-	effect_resources(log_ratio, &log_rate, 99, 1, resources);
+	cause_resources(log_ratio, &log_rate, 99, 1, resources);
 	c = cause_of(&e, log_ratio, log_cost, &log_rate, resources);
 	check_cause(&c);
 	assert_true(c.feature == 1 && c.as_well == 1);

@@ -1,5 +1,5 @@
 /* Effect, decision, power and resources: reference numbers from scipy 1.10, and rates measured with seeded simulations. */
-#include "gate/decide/effect.h"
+#include "gate/decide/cause.h"
 
 #include "base/rng.h"
 #include "base/stats.h"
@@ -111,7 +111,7 @@ static void test_machines_within_types(void **state)
 	assert_false(e.uniform);
 	assert_int_equal(e.decision, DECISION_INCONCLUSIVE);
 	assert_near("minimum detectable", e.minimum_detectable,
-		    effect_minimum_detectable(sqrt(.0049 / 3), 3, .03), 1e-12); /* logs .03 .10 .03 */
+		    effect_minimum_detectable(sqrt(.0049 / 3) / sqrt(3), 2, .03), 1e-12); /* logs .03 .10 .03 */
 }
 
 static void test_too_little(void **state)
@@ -145,7 +145,7 @@ static void test_within_machines(void **state)
 	assert_true(single.within && isnan(single.shape_p));
 	assert_near("low", single.low, 1.0512921343597863, 1e-10);
 	assert_near("high", single.high, 1.1162557320058828, 1e-10);
-	assert_near("minimum detectable", single.minimum_detectable, effect_minimum_detectable_of(sqrt(2e-4), 16, .03), 1e-12);
+	assert_near("minimum detectable", single.minimum_detectable, effect_minimum_detectable(sqrt(2e-4), 16, .03), 1e-12);
 	assert_false(effect_of(three, 3, 3, .03, NULL).within);
 }
 
@@ -333,7 +333,7 @@ static void test_minimum_detectable(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_near("minimum detectable", effect_minimum_detectable(rows[i].sd, rows[i].types, rows[i].min_effect),
+		assert_near("minimum detectable", effect_minimum_detectable(rows[i].sd / sqrt((double)rows[i].types), (double)rows[i].types - 1, rows[i].min_effect),
 			    rows[i].expected, 1e-7);
 }
 
@@ -350,7 +350,7 @@ static void test_power_by_simulation(void **state)
 	(void)state;
 	rng_seed(&rng, 8);
 	for (size_t r = 0; r < COUNT(rows); r++) {
-		double truth = log1p(effect_minimum_detectable(rows[r].sd, rows[r].types, .03)), found = 0;
+		double truth = log1p(effect_minimum_detectable(rows[r].sd / sqrt((double)rows[r].types), (double)rows[r].types - 1, .03)), found = 0;
 		double root = sqrt((double)rows[r].types), t = stats_t_quantile(.975, (double)rows[r].types - 1);
 
 		for (size_t i = 0; i < RUNS; i++) {
@@ -372,25 +372,25 @@ static void test_resources_exact(void **state)
 {
 	static double at[] = { 1, 2.1, 5, 7 + 2e-15, 2, 1, 4, 7, 3, 4, 4.5, 7, 4, 3.9, 1, 7, 5, 2, 3, 7 };
 	static const double y[] = { .01, .05, .02, .09, .04 };
-	static const struct effect_resource expected[] = {
+	static const struct cause_resource expected[] = {
 		{ .feature = 2, .correlation = -0.9391952027485976, .p = 9. / 120 },
 		{ .feature = 0, .correlation = 0.5076730825668094, .p = 102. / 120 },
 		{ .feature = 1, .correlation = 0.22130664311517237, .p = 1 },
 		{ .feature = 3, .correlation = 0, .p = 1 },
 	};
 	const struct mat x = { 5, 4, at };
-	struct effect_resource got[4], again[4];
+	struct cause_resource got[4], again[4];
 
 	(void)state;
-	effect_resources(y, &x, 120, 1, got);
+	cause_resources(y, &x, 120, 1, got);
 	for (size_t j = 0; j < 4; j++) {
 		assert_int_equal(got[j].feature, expected[j].feature);
 		assert_near("correlation", got[j].correlation, expected[j].correlation, 1e-14);
 		assert_near("p", got[j].p, expected[j].p, 1e-15);
 	}
-	effect_resources(y, &x, 9999, 2, again); /* all of them again, whatever the seed */
+	cause_resources(y, &x, 9999, 2, again); /* all of them again, whatever the seed */
 	assert_memory_equal(got, again, sizeof(got));
-	effect_resources(y, &x, 119, 2, again); /* one too few: drawn */
+	cause_resources(y, &x, 119, 2, again); /* one too few: drawn */
 	assert_true(again[0].p < got[0].p || again[0].p > got[0].p);
 }
 
@@ -406,7 +406,7 @@ static void test_resources_ties(void **state)
 	enum { T = 9 };
 	double y[T], flat[T];
 	struct mat x = mat_new(T, 3);
-	struct effect_resource a[3], b[3];
+	struct cause_resource a[3], b[3];
 	struct rng rng;
 
 	(void)state;
@@ -417,15 +417,15 @@ static void test_resources_ties(void **state)
 		for (size_t j = 0; j < 3; j++)
 			mat_set(&x, i, j, j == 1 ? -y[i] : y[i]);
 	}
-	effect_resources(y, &x, 999, 1, a);
-	effect_resources(y, &x, 999, 1, b);
+	cause_resources(y, &x, 999, 1, a);
+	cause_resources(y, &x, 999, 1, b);
 	assert_memory_equal(a, b, sizeof(a));
 	for (size_t j = 0; j < 3; j++) {
 		assert_int_equal(a[j].feature, j);
 		assert_near("correlation", a[j].correlation, j == 1 ? -1 : 1, 1e-14);
 		assert_near("smallest p that 999 drawn permutations can give", a[j].p, .001, 1e-15);
 	}
-	effect_resources(flat, &x, 999, 1, b);
+	cause_resources(flat, &x, 999, 1, b);
 	for (size_t j = 0; j < 3; j++)
 		assert_true(fabs(b[j].correlation) < 1e-300 && b[j].p >= 1);
 	mat_release(&x);
@@ -435,13 +435,13 @@ static void test_resources_few_types(void **state)
 {
 	static double at[] = { 1, 2, 3 };
 	static const double y[] = { .1, .2, .3 };
-	struct effect_resource got;
+	struct cause_resource got;
 
 	(void)state;
 	for (size_t types = 0; types <= 3; types++) {
 		const struct mat x = { types, 1, at };
 
-		effect_resources(y, &x, 999, 1, &got);
+		cause_resources(y, &x, 999, 1, &got);
 		assert_near("p", got.p, 1, 0);
 		assert_near("correlation", got.correlation, types < 2 ? 0 : 1, 1e-14);
 	}
@@ -462,13 +462,13 @@ static void test_resources_null(void **state)
 		double below[COUNT(alpha)] = { 0 }, y[9];
 
 		for (size_t run = 0; run < RUNS; run++) {
-			struct effect_resource out[FEATURES];
+			struct cause_resource out[FEATURES];
 
 			fill(&rng, y, types);
 			fill(&rng, x.at, types * FEATURES);
 			for (size_t k = 0; k < types * FEATURES; k++)
 				x.at[k] += k % FEATURES ? 2 * x.at[k - k % FEATURES] : 0;
-			effect_resources(y, &x, types == 6 ? 720 : 199, run, out);
+			cause_resources(y, &x, types == 6 ? 720 : 199, run, out);
 			for (size_t a = 0; a < COUNT(alpha); a++)
 				below[a] += (out[0].p <= alpha[a] + 1e-9) / (double)RUNS;
 		}

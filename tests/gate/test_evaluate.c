@@ -1,7 +1,7 @@
 /* Labelled pairs, clusters of applications, rates and areas with their intervals. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/evaluate/evaluate_internal.h"
+#include "gate/evaluate/evaluate.h"
 
 #include <math.h>
 #include <setjmp.h>

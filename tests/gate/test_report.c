@@ -176,7 +176,7 @@ static void test_other_decisions(void **state)
 	} rows[] = {
 		{ "pass", 1, { 0, 0 }, { 6, 6 }, true, 3, { "Pass", "app new is not slower than old by 3\u00a0% or more" } },
 		{ "improved", .5, { 0, 0 }, { 6, 6 }, true, 3, { "Improved", "app new costs 50.0\u00a0% less than old" } },
-		{ "one type", 1.2, { 0, 0 }, { 2, 2 }, true, 5, { "Regression", "interval on these machines", "speaks for these machines only" } },
+		{ "one type", 1.2, { 0, 0 }, { 2, 2 }, true, 5, { "Regression", "interval on these machines", "holds for these machines only" } },
 		{ "too little", 1.2, { 0, 0 }, { 1, 1 }, true, 1,
 		  { "Inconclusive", "Too little was measured to compare app new with old", "no interval: too little was measured" } },
 		{ "nothing in common", 1.2, { 0, 3 }, { 3, 6 }, true, 3, { "Nothing measured", "3 machines", "the candidate has no result there" } },

@@ -1,13 +1,10 @@
-/* The comparison of two versions as the quiho paper has it: walk down the ranking of the baseline's profile (gate/profile/paper_profile.h)
- * and stop at the first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to
- * it, a uniform slowdown does not, and it says nothing of whether the change is for the worse. docs/evidence/statistics.md has what was
- * measured.
+/* The comparison of two versions as published with quiho: walk down the ranking of the baseline's profile (paper_profile.h) and stop at the
+ * first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to it, a uniform slowdown does
+ * not, and it cannot tell whether a change is for the worse. docs/evidence/statistics.md has the measurements.
  * Source: Jimenez et al., "quiho", ICPE 2018, section 3.3. */
-#ifndef GATE_DECIDE_WALK_H
-#define GATE_DECIDE_WALK_H
+#ifndef GATE_PUBLISHED_WALK_H
+#define GATE_PUBLISHED_WALK_H
 
-#include "base/buf.h"
-#include "base/json.h"
 #include "gate/decide/effect.h"
 #include "runs/running/evidence.h"
 
@@ -43,8 +40,7 @@ struct walk {
 void walk_of(const struct walk_profile *baseline, const struct walk_profile *candidate, double epsilon, struct walk *out);
 void walk_release(struct walk *walk);
 
-/* For people; as JSON. The sets are those of the two profiles. */
-void walk_print(const struct walk *walk, const struct run_set *baseline, const struct run_set *candidate, struct buf *out);
-cJSON *walk_json(const struct walk *walk, const struct run_set *baseline, const struct run_set *candidate);
+/* The answer of `assay gate --method walk`. The sets are those of the two profiles. */
+void walk_answer(const struct walk *walk, const struct run_set *baseline, const struct run_set *candidate, struct document *d);
 
 #endif

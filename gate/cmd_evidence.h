@@ -1,0 +1,35 @@
+/* What a command about versions starts from, and the options that several of them have. */
+#ifndef GATE_CMD_EVIDENCE_H
+#define GATE_CMD_EVIDENCE_H
+
+#include "base/command.h"
+#include "runs/running/evidence.h"
+
+struct cmd_evidence {
+	struct run_set runs[2]; /* of the selectors, in their order */
+	struct evidence evidence;
+};
+
+/* Loads the runs of selectors[n], APP[@VERSION], n <= 2, and the evidence; with `remark` a line on standard error says which results do not
+ * count. cmd_evidence_release() *out, whatever is returned. */
+enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selectors, size_t n, bool remark, struct cmd_evidence *out,
+				    struct assay_error *err);
+void cmd_evidence_release(struct cmd_evidence *evidence);
+
+/* clang-format off */
+/* 0: not given, then the laboratory's holds. */
+#define CMD_MIN_EFFECT(arguments, member) \
+	CLI_REAL("min-effect", "FRACTION", arguments, member, 1e-6, 1, \
+		 "The smallest slowdown that matters to you, 0.05 is 5 % (default: that of lab.yaml, else 0.03)")
+#define CMD_EPSILON(arguments, member) \
+	CLI_REAL("epsilon", "POINTS", arguments, member, 0, 100, \
+		 "For the walk: importances that differ by no more are alike; the most important stressor has 100 (default: 10)")
+#define CMD_RESAMPLES(arguments, member, help) \
+	CLI_INTEGER("resamples", "N", arguments, member, 1, 100000, help)
+#define CMD_SEED(arguments, member) \
+	CLI_INTEGER("seed", "N", arguments, member, 0, INT64_MAX, "Seed of the resamples")
+#define CMD_TOP(arguments, member, help) \
+	CLI_INTEGER("top", "N", arguments, member, 1, 10000, help)
+/* clang-format on */
+
+#endif

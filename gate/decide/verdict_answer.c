@@ -1,0 +1,297 @@
+/* The verdict as an answer. */
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/decide/verdict.h"
+
+#include <math.h>
+
+#define RESOURCES_SHOWN 6
+#define MACHINES_SHOWN	8 /* even */
+
+/* ---- the first line ---- */
+
+/* "B costs 2.49 times as much as A (2.12 to 2.92)". free() it. */
+static char *size_text(const struct verdict *v)
+{
+	const struct run_set *a = v->baseline, *b = v->candidate;
+	const struct effect *e = &v->effect;
+	int decimals = fabs(e->ratio - 1) < .1 ? 3 : 2;
+	char *interval, *text;
+
+	if (!e->types)
+		return mem_format("%s@%s cannot be compared with %s@%s", b->application, b->version, a->application, a->version);
+	interval = isnan(e->low) ? mem_string("no interval") :
+				   mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
+	text = mem_format("%s@%s costs %s times as much as %s@%s (%s)", b->application, b->version, text_fixed(e->ratio, decimals).text,
+			  a->application, a->version, interval);
+	free(interval);
+	return text;
+}
+
+/* ---- reasons, sides, effect ---- */
+
+/* All of them, or those that are not of a decision. */
+static void answer_reasons(const struct verdict *v, bool decided, struct document *d)
+{
+	doc_list(d, "reasons");
+	for (size_t i = 0; i < v->n_reasons; i++) {
+		if (decided || !v->reasons[i].of_decision)
+			doc_reason(d, v->reasons[i].code, v->reasons[i].text);
+	}
+	doc_end(d);
+}
+
+static void answer_sides(const struct verdict *v, struct document *d)
+{
+	pairing_answer_side("baseline", v->baseline, d);
+	pairing_answer_side("candidate", v->candidate, d);
+	doc_set_bool(d, "higher_is_better", v->baseline->higher_is_better);
+}
+
+static void answer_effect(const struct verdict *v, struct document *d)
+{
+	const struct effect *e = &v->effect;
+
+	doc_object(d, "effect");
+	doc_set(d, "ratio", e->types ? e->ratio : (double)NAN);
+	doc_set(d, "low", e->low);
+	doc_set(d, "high", e->high);
+	doc_set(d, "hardware_types", e->types);
+	doc_set_bool(d, "these_machines_only", e->within);
+	doc_set(d, "uniform", isnan(e->shape_p) ? DOC_NOTHING : doc_value_bool(e->uniform));
+	doc_set(d, "shape_p", e->shape_p);
+	doc_end(d);
+	if (!e->types)
+		return;
+	doc_line(d, "%s", "");
+	if (isnan(e->low))
+		doc_showf(d, NULL, "ratio of costs", e->ratio, "%s, above 1 is worse; from %zu hardware type%s",
+			  text_fixed(e->ratio, 4).text, e->types, text_plural(e->types));
+	else
+		doc_showf(d, NULL, "ratio of costs", e->ratio,
+			  "%s (95 %% interval %s to %s), above 1 is worse; from %zu hardware type%s", text_fixed(e->ratio, 4).text,
+			  text_fixed(e->low, 4).text, text_fixed(e->high, 4).text, e->types, text_plural(e->types));
+}
+
+/* ---- machines ---- */
+
+static int compare_ratios(const void *a, const void *b)
+{
+	const struct pairing_machine *x = *(const struct pairing_machine *const *)a, *y = *(const struct pairing_machine *const *)b;
+
+	if (x->log_ratio > y->log_ratio || x->log_ratio < y->log_ratio)
+		return x->log_ratio > y->log_ratio ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* Which machines people see: all, or those in use, or, where these are many, those with the largest and the smallest ratios. [n], free() it. */
+static bool *shown_machines(const struct pairing *p, bool all)
+{
+	const struct pairing_machine **order = mem_new(p->n, sizeof(*order));
+	bool *shown = mem_new(p->n, sizeof(*shown));
+	size_t used = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		shown[i] = all;
+		if (p->machines[i].reason == PAIRING_USED)
+			order[used++] = &p->machines[i];
+	}
+	if (used)
+		qsort(order, used, sizeof(*order), compare_ratios);
+	for (size_t i = 0; i < used; i++)
+		shown[order[i] - p->machines] =
+		    all || used <= MACHINES_SHOWN || i < MACHINES_SHOWN / 2 || i >= used - MACHINES_SHOWN / 2;
+	free(order);
+	return shown;
+}
+
+static void answer_machine(const struct pairing *p, const struct pairing_machine *m, struct document *d)
+{
+	bool used = m->reason == PAIRING_USED;
+
+	doc_show(d, "machine", "machine", m->machine);
+	doc_show(d, "type", "type", used ? p->types[m->type] : NULL);
+	doc_set_bool(d, "used", used);
+	doc_set(d, "reason", pairing_code(m->reason));
+	doc_set(d, "interleaved",
+		used && m->turns != PAIRING_TURNS_UNKNOWN ? doc_value_bool(m->turns == PAIRING_TURNS_TAKEN) : DOC_NOTHING);
+	doc_showf(d, NULL, "repetitions", used ? doc_value_size(m->baseline_runs) : DOC_NOTHING, "%zu, %zu", m->baseline_runs,
+		  m->candidate_runs);
+	doc_showf(d, "ratio", "ratio", used ? exp(m->log_ratio) : (double)NAN, "%s", text_fixed(exp(m->log_ratio), 4).text);
+	doc_showf(d, "noise", "noise", used && m->noise > 0 ? m->noise : (double)NAN, "+/- %s %%", text_fixed(100 * m->noise, 1).text);
+	if (!used)
+		doc_show(d, NULL, "left out", pairing_text(m->reason));
+	doc_set(d, "baseline_runs", m->baseline_runs);
+	doc_set(d, "candidate_runs", m->candidate_runs);
+}
+
+static void answer_machines(const struct verdict *v, bool listed, bool all, struct document *d)
+{
+	const struct pairing *p = &v->pairing;
+	bool *shown = shown_machines(p, all), some = !all && p->used > MACHINES_SHOWN;
+	size_t left_out = p->n - p->used;
+
+	listed = listed && (all ? p->n : p->used);
+	if (listed)
+		doc_line(d, "%s", "");
+	doc_table(d, "machines");
+	if (!listed)
+		doc_hide(d);
+	for (size_t i = 0; i < p->n; i++) {
+		doc_row(d);
+		if (!shown[i])
+			doc_hide(d);
+		answer_machine(p, &p->machines[i], d);
+	}
+	doc_end(d);
+	free(shown);
+	if (listed && some)
+		doc_line(d, "(%zu machines with ratios between these; --all shows them)", p->used - MACHINES_SHOWN);
+	if (listed && left_out && !all)
+		doc_line(d, "(%zu machine%s left out; --all shows them)", left_out, text_plural(left_out));
+}
+
+/* ---- cause ---- */
+
+/* Which stressors explain the change, and what happened to the rest of the work; free() it. NULL: none was found. */
+static char *explained_text(const struct verdict *v)
+{
+	const struct cause *c = &v->cause;
+	size_t alike = verdict_alike(v);
+	struct buf text = BUF_INIT;
+
+	if (c->feature == SIZE_MAX)
+		return NULL;
+	buf_format(&text, "explained best by time on '%s', ", v->features[c->feature]);
+	if (c->as_well == 1 && alike > 1)
+		buf_format(&text, "but the change follows %zu of %zu stressors equally well: none of these can be singled out", alike,
+			   v->n_features);
+	else
+		buf_format(&text, "and equally well by %zu other%s of %zu", c->as_well - 1, text_plural(c->as_well - 1), v->n_features);
+	if (c->word == CAUSE_BOTH && isfinite(c->low))
+		buf_format(&text, "; all of the work costs %s %% as well (95 %% interval %s to %s %%)", text_signed(100 * c->uniform, 1).text,
+			   text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
+	return buf_take(&text);
+}
+
+static void answer_cause(const struct verdict *v, struct document *d)
+{
+	const struct cause *c = &v->cause;
+	const char *word = cause_text(c->word), *sentence = cause_sentence(c->word), *sign = c->p < 1e-9 ? "<" : "=";
+	char *explained = explained_text(v);
+
+	if (v->effect.types)
+		doc_line(d, "%s", "");
+	doc_object(d, "change");
+	if (!v->effect.types)
+		doc_hide(d);
+	if (isnan(c->p))
+		doc_showf(d, "kind", "kind of change", word, "%s: %s", word, sentence);
+	else
+		doc_showf(d, "kind", "kind of change", word, "%s: %s (p %s %.2g)", word, sentence, sign, fmax(c->p, 1e-9));
+	doc_set(d, "p", c->p);
+	doc_set(d, "uniform_part", c->uniform);
+	doc_set(d, "low", c->low);
+	doc_set(d, "high", c->high);
+	doc_set(d, "stressor", c->feature == SIZE_MAX ? NULL : v->features[c->feature]);
+	doc_set(d, "as_well", c->as_well);
+	doc_set(d, "alike", verdict_alike(v));
+	if (explained)
+		doc_line(d, "%s", explained);
+	doc_end(d);
+	free(explained);
+}
+
+static void answer_resource(const struct verdict *v, size_t i, struct document *d)
+{
+	const struct cause_resource *r = &v->resources[i];
+
+	doc_show(d, "stressor", "stressor", v->features[r->feature]);
+	doc_showf(d, "correlation", "correlation", r->correlation, "%+.3f", r->correlation);
+	doc_set(d, "low", r->low);
+	doc_set(d, "high", r->high);
+	doc_showf(d, NULL, "95 % interval", r->low, "%+.2f to %+.2f", r->low, r->high);
+	doc_showf(d, "p", "p", r->p, "%.4f", r->p);
+	doc_set_bool(d, "alike", r->alike);
+	doc_show(d, NULL, "", i && r->alike ? "like the first" : "");
+}
+
+/* What there is to say below the table. */
+static void answer_resources_notes(const struct verdict *v, struct document *d)
+{
+	size_t alike = verdict_alike(v);
+
+	doc_line(d, "correlation: of the log ratio with the log rate, negative: worse where the machine is slower at it; p: by permutation, for "
+		    "the largest of all %zu",
+		 v->n_features);
+	if (v->resources[0].p > .05)
+		doc_line(d, "No correlation is larger than chance would make it.");
+	else if (alike > 1)
+		doc_line(d, "%zu of %zu cannot be told apart from the first.", alike - 1, v->n_features - 1);
+}
+
+static void answer_resources(const struct verdict *v, struct document *d)
+{
+	bool any = v->n_features && v->effect.types >= 2, listed = any && v->resource_types >= 3;
+
+	if (listed)
+		doc_heading(d, "Correlated stressors, over %zu hardware types", v->resource_types);
+	else if (any)
+		doc_line(d, "\nNo correlated stressors can be named: over two hardware types every stressor correlates with the change.");
+	doc_table(d, "resources");
+	if (!listed)
+		doc_hide(d);
+	for (size_t i = 0; i < v->n_features; i++) {
+		doc_row(d);
+		if (i >= RESOURCES_SHOWN)
+			doc_hide(d);
+		answer_resource(v, i, d);
+	}
+	doc_end(d);
+	if (listed)
+		answer_resources_notes(v, d);
+}
+
+/* ---- all ---- */
+
+void verdict_answer(const struct verdict *v, bool all_machines, struct document *d)
+{
+	const struct effect *e = &v->effect;
+	const char *decision = decision_text(e->decision);
+	char *size = size_text(v);
+
+	doc_answer(d, decision_tone(e->decision), decision, "%s", size);
+	doc_set(d, "decision", decision);
+	answer_reasons(v, true, d);
+	answer_sides(v, d);
+	doc_set(d, "min_effect", v->min_effect);
+	answer_effect(v, d);
+	if (isnan(e->minimum_detectable))
+		doc_set(d, "minimum_detectable_effect", DOC_NOTHING);
+	else
+		doc_showf(d, "minimum_detectable_effect", "minimum detectable effect", e->minimum_detectable,
+			  "%s %% (power .8; your threshold: %.1f %%)",
+			  text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text, 100 * v->min_effect);
+	if (e->types)
+		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
+	answer_cause(v, d);
+	answer_machines(v, true, all_machines, d);
+	answer_resources(v, d);
+	free(size);
+}
+
+void verdict_answer_compared(const struct verdict *v, bool machines, struct document *d)
+{
+	char *size = size_text(v);
+
+	doc_answer(d, DOC_PLAIN, "", "%s", size);
+	answer_sides(v, d);
+	answer_reasons(v, false, d);
+	answer_effect(v, d);
+	if (v->effect.types)
+		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
+	answer_cause(v, d);
+	answer_machines(v, machines, machines, d);
+	answer_resources(v, d);
+	free(size);
+}
