@@ -251,10 +251,12 @@ static void test_match(void **state)
 	struct stressor_rates rates;
 	struct likeness l;
 	struct buf text = BUF_INIT;
+	struct document d;
 
 	(void)state;
 	put_counters();
 	rates = load(RECORD_PAPI, "");
+	document_init(&d);
 	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
 	assert_null(l.missing);
 	assert_ptr_equal(l.group, &groups[0]);
@@ -267,7 +269,9 @@ static void test_match(void **state)
 	assert_true(strcmp(l.functions[BRANCHES].most_like, "qsort") == 0 ||
 	            strcmp(l.functions[BRANCHES].most_like, "hsearch") == 0);
 	assert_non_null(strstr(l.functions[SAME].missing, "hardly more"));
-	likeness_print(&l, &text);
+	likeness_add(&l, &d);
+	document_human(&d, &(struct doc_style){ .columns = 80 }, &text);
+	document_release(&d);
 	assert_non_null(strstr(text.bytes, "misses looks like the group that grew: missing"));
 	assert_non_null(strstr(text.bytes, "same is not compared"));
 	buf_clear(&text);
@@ -304,6 +308,7 @@ static void test_improved(void **state)
 	struct function_evidence e = evidence_of(true);
 	struct stressor_rates rates;
 	struct likeness l;
+	struct document d;
 	cJSON *json;
 
 	(void)state;
@@ -318,9 +323,12 @@ static void test_improved(void **state)
 	e.detected.functions[SAME].symbol = functions[MISSES]; /* p = 1/45 is not enough for one of three */
 	likeness_compare(&rates, DECISION_IMPROVED, &contributions, &e, &l);
 	assert_true(!l.functions[BRANCHES].matches && l.functions[BRANCHES].group.similarity > .95);
-	json = likeness_json(&l);
-	assert_string_equal(cJSON_GetObjectItem(json, "group")->valuestring, "branching");
-	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(json, "functions")), FUNCTIONS);
+	document_init(&d);
+	likeness_add(&l, &d);
+	json = document_cjson(&d);
+	document_release(&d);
+	assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "signatures"), "group")->valuestring, "branching");
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "signatures"), "functions")), FUNCTIONS);
 	cJSON_Delete(json);
 	likeness_release(&l);
 	stressor_rates_release(&rates);
