@@ -233,3 +233,41 @@ enum assay_status file_make_directory(const char *path, mode_t mode, struct assa
 		return assay_fail(err, ASSAY_E_IO, "cannot make the directory '%s': a file of that name is there", path);
 	return ASSAY_OK;
 }
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum assay_status file_names(const char *directory, const char *suffix, char ***names, size_t *n, struct assay_error *err)
+{
+	DIR *dir = opendir(directory);
+	const struct dirent *entry;
+	size_t capacity = 0, end = strlen(suffix);
+
+	*names = NULL;
+	*n = 0;
+	if (!dir && (errno == ENOENT || errno == ENOTDIR))
+		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s'", directory);
+	if (!dir)
+		return assay_fail_errno(err, errno, "cannot read the directory '%s'", directory);
+	while ((entry = readdir(dir))) {
+		size_t length = strlen(entry->d_name);
+
+		if (entry->d_name[0] == '.' || length <= end || strcmp(entry->d_name + length - end, suffix) != 0)
+			continue;
+		*names = mem_grow(*names, *n, &capacity, sizeof(**names));
+		(*names)[(*n)++] = mem_string(entry->d_name);
+	}
+	closedir(dir);
+	if (*n)
+		qsort(*names, *n, sizeof(**names), by_bytes);
+	return ASSAY_OK;
+}
+
+void file_names_free(char **names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}

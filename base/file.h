@@ -23,4 +23,9 @@ void file_sweep(const char *directory);
 /* Creates the directory if it is not there; its parents are not made, and the error says which one is missing. */
 enum assay_status file_make_directory(const char *path, mode_t mode, struct assay_error *err);
 
+/* Names in a directory that end with `suffix`, which may be "", in the order of their bytes; those that begin with a dot are left out.
+ * (*names)[*n]; file_names_free() them. ASSAY_E_NOTFOUND: there is no such directory. */
+enum assay_status file_names(const char *directory, const char *suffix, char ***names, size_t *n, struct assay_error *err);
+void file_names_free(char **names, size_t n);
+
 #endif

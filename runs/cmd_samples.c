@@ -1,6 +1,7 @@
 /* assay samples, assay samples prune */
 #include "base/clock.h"
 #include "base/command.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"
@@ -9,8 +10,6 @@
 #include "runs/running/run.h"
 #include "runs/running/run_build.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -157,18 +156,6 @@ static void add_file(const char *path, const struct samples *s, struct document 
 
 /* ---- files and directories ---- */
 
-static int is_samples(const struct dirent *entry)
-{
-	size_t n = strlen(entry->d_name);
-
-	return entry->d_name[0] != '.' && n > 8 && strcmp(entry->d_name + n - 8, ".samples") == 0;
-}
-
-static int compare_entries(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name); /* not by locale */
-}
-
 static enum assay_status read_file(const char *path, struct document *d, struct assay_error *err)
 {
 	struct samples samples;
@@ -183,24 +170,20 @@ static enum assay_status read_file(const char *path, struct document *d, struct 
 
 static enum assay_status read_directory(const char *directory, struct document *d, struct assay_error *err)
 {
-	struct dirent **entries = NULL;
-	int n = scandir(directory, &entries, is_samples, compare_entries);
-	enum assay_status st = ASSAY_OK;
+	char **names;
+	size_t n;
+	enum assay_status st = file_names(directory, ".samples", &names, &n, err);
 
-	if (n < 0)
-		st = assay_fail_errno(err, errno, "cannot read the directory '%s'", directory);
-	else if (n == 0)
+	if (!st && n == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "there are no files of samples (*.samples) in '%s'; subdirectories are not searched",
 				directory);
-	for (int i = 0; i < n; i++) {
-		char *path = mem_format("%s/%s", directory, entries[i]->d_name);
+	for (size_t i = 0; i < n && !st; i++) {
+		char *path = mem_format("%s/%s", directory, names[i]);
 
-		if (!st)
-			st = read_file(path, d, err);
+		st = read_file(path, d, err);
 		free(path);
-		free(entries[i]);
 	}
-	free(entries);
+	file_names_free(names, n);
 	return st;
 }
 

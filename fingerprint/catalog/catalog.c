@@ -6,10 +6,10 @@
 #include "base/text.h"
 #include "fingerprint/catalog/identity.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <unistd.h>
 
 #define TIMES_SHOWN 8
 
@@ -56,18 +56,6 @@ static enum assay_status load_file(const char *directory, const char *file, stru
 	return st;
 }
 
-static int is_machine_file(const struct dirent *entry)
-{
-	size_t n = strlen(entry->d_name);
-
-	return n > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + n - 5, ".json") == 0;
-}
-
-static int compare_entries(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name); /* not by locale */
-}
-
 static int compare_id(const void *a, const void *b)
 {
 	return strcmp(((const struct machine *)a)->id, ((const struct machine *)b)->id);
@@ -76,27 +64,24 @@ static int compare_id(const void *a, const void *b)
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err)
 {
 	struct catalog catalog = { .directory = mem_string(directory) };
-	struct dirent **entries = NULL;
-	int n = scandir(directory, &entries, is_machine_file, compare_entries);
-	enum assay_status st = ASSAY_OK;
+	char **names;
+	size_t n;
+	enum assay_status st = file_names(directory, ".json", &names, &n, err);
 
-	if (n < 0 && errno != ENOENT)
-		st = assay_fail_errno(err, errno, "cannot read the directory '%s'", directory);
-	catalog.machines = mem_new(n < 0 ? 0 : (size_t)n, sizeof(struct machine));
-	for (int i = 0; i < n; i++) {
+	if (st == ASSAY_E_NOTFOUND)
+		st = access(directory, F_OK) ? ASSAY_OK : assay_fail_errno(err, ENOTDIR, "cannot read the directory '%s'", directory);
+	catalog.machines = mem_new(n, sizeof(struct machine));
+	for (size_t i = 0; i < n && !st; i++) {
 		struct assay_error problem;
 
-		if (!st && load_file(directory, entries[i]->d_name, &catalog.machines[catalog.n], &problem)) {
-			if (problems)
-				catalog_problem(problems, "%s", problem.text);
-			else
-				st = assay_fail(err, problem.status, "%s", problem.text);
-		} else if (!st) {
+		if (!load_file(directory, names[i], &catalog.machines[catalog.n], &problem))
 			catalog.n++;
-		}
-		free(entries[i]);
+		else if (problems)
+			catalog_problem(problems, "%s", problem.text);
+		else
+			st = assay_fail(err, problem.status, "%s", problem.text);
 	}
-	free(entries);
+	file_names_free(names, n);
 	qsort(catalog.machines, catalog.n, sizeof(struct machine), compare_id);
 	*out = catalog;
 	if (st)

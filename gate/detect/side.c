@@ -8,8 +8,6 @@
 #include "runs/running/run.h"
 #include "runs/running/run_build.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -212,33 +210,6 @@ static bool is_samples(const char *name)
 	return name[0] != '.' && n > m && strcmp(name + n - m, SUFFIX) == 0;
 }
 
-static int is_visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-static int compare_entries(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name); /* not by locale */
-}
-
-static enum assay_status entries_read(const char *directory, struct dirent ***out, size_t *n, struct assay_error *err)
-{
-	int found = scandir(directory, out, is_visible, compare_entries);
-
-	*n = found < 0 ? 0 : (size_t)found;
-	if (found < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s'", directory);
-	return found < 0 ? assay_fail_errno(err, errno, "cannot read the directory '%s'", directory) : ASSAY_OK;
-}
-
-static void entries_free(struct dirent **entries, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(entries[i]);
-	free(entries);
-}
-
 static enum assay_status side_add_path(struct side *side, const char *path, size_t *files, struct assay_error *err)
 {
 	struct buf bytes = BUF_INIT;
@@ -256,16 +227,16 @@ static enum assay_status side_add_path(struct side *side, const char *path, size
 /* A run that is a directory; one without samples is not a run. */
 static enum assay_status side_add_directory(struct side *side, const char *path, const char *name, size_t *files, struct assay_error *err)
 {
-	struct dirent **entries = NULL;
+	char **names;
 	bool begun = false;
 	enum assay_status st;
 	size_t n;
 
-	st = entries_read(path, &entries, &n, err);
+	st = file_names(path, "", &names, &n, err);
 	for (size_t i = 0; i < n && !st; i++) {
-		char *file = mem_format("%s/%s", path, entries[i]->d_name);
+		char *file = mem_format("%s/%s", path, names[i]);
 
-		if (is_samples(entries[i]->d_name)) {
+		if (is_samples(names[i])) {
 			if (!begun)
 				side_add_run(side, name, "", "");
 			begun = true;
@@ -273,7 +244,7 @@ static enum assay_status side_add_directory(struct side *side, const char *path,
 		}
 		free(file);
 	}
-	entries_free(entries, n);
+	file_names_free(names, n);
 	return st;
 }
 
@@ -298,19 +269,19 @@ static enum assay_status side_add_entry(struct side *side, const char *directory
 enum assay_status side_read(const char *directory, struct side *out, struct assay_error *err)
 {
 	struct side side = { .what = mem_string(directory), .hardware_type = mem_string("") };
-	struct dirent **entries = NULL;
+	char **names;
 	size_t n = 0, files = 0;
-	enum assay_status st = entries_read(directory, &entries, &n, err);
+	enum assay_status st = file_names(directory, "", &names, &n, err);
 
 	for (size_t i = 0; i < n && !st; i++)
-		st = side_add_entry(&side, directory, entries[i]->d_name, &files, err);
+		st = side_add_entry(&side, directory, names[i], &files, err);
 	if (!st)
 		st = side_check(&side, err);
 	if (!st) {
 		*out = side;
 		side = (struct side){ .runs = NULL };
 	}
-	entries_free(entries, n);
+	file_names_free(names, n);
 	side_release(&side);
 	return st;
 }

@@ -12,7 +12,6 @@
 #include "runs/running/artefact.h"
 #include "fleet/agent/local_command.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -320,32 +319,20 @@ static bool build_is_directory(const char *path)
 	return lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static int build_is_partial(const struct dirent *entry)
-{
-	size_t n = strlen(entry->d_name), suffix = strlen(".partial");
-
-	return n > suffix && strcmp(entry->d_name + n - suffix, ".partial") == 0;
-}
-
 /* Of builds that failed or were killed. Who holds the lock knows that nobody else builds. */
 static enum assay_status build_remove_leftovers(struct build *b)
 {
-	struct dirent **entries = NULL;
-	enum assay_status st = ASSAY_OK;
-	int n = scandir(b->folder, &entries, build_is_partial, alphasort);
+	char **names;
+	size_t n;
+	enum assay_status st = file_names(b->folder, ".partial", &names, &n, b->err);
 
-	if (n < 0)
-		return assay_fail_errno(b->err, errno, "cannot read the directory '%s'", b->folder);
-	for (int i = 0; i < n; i++) {
-		char *path = mem_format("%s/%s", b->folder, entries[i]->d_name);
+	for (size_t i = 0; i < n && !st; i++) {
+		char *path = mem_format("%s/%s", b->folder, names[i]);
 
-		if (!st)
-			st = build_must(b, "removing an earlier build", (const char *const[]){"rm", "-rf", "--", path}, 4,
-			                REMOVE_MS, NULL);
+		st = build_must(b, "removing an earlier build", (const char *const[]){ "rm", "-rf", "--", path }, 4, REMOVE_MS, NULL);
 		free(path);
-		free(entries[i]);
 	}
-	free(entries);
+	file_names_free(names, n);
 	return st;
 }
 

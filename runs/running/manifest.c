@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "runs/running/run.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -248,27 +247,21 @@ static bool manifest_ends_with_yaml(const char *name)
 	return n > 5 && strcmp(name + n - 5, ".yaml") == 0;
 }
 
-static int manifest_is_manifest(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.' && manifest_ends_with_yaml(entry->d_name);
-}
-
 /* What could have been meant. */
 static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
 {
 	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
-	struct dirent **entries = NULL;
-	int n = scandir(directory, &entries, manifest_is_manifest, alphasort);
 	struct buf list = BUF_INIT;
+	char **names;
 	enum assay_status st;
+	size_t n;
 
-	for (int i = 0; i < n; i++) {
-		buf_format(&list, "%s%.*s", i ? ", " : "", (int)strlen(entries[i]->d_name) - 5, entries[i]->d_name);
-		free(entries[i]);
-	}
-	free(entries);
+	(void)file_names(directory, ".yaml", &names, &n, err); /* or none */
+	for (size_t i = 0; i < n; i++)
+		buf_format(&list, "%s%.*s", i ? ", " : "", (int)strlen(names[i]) - 5, names[i]);
+	file_names_free(names, n);
 	st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': '%s' has %s%s", text_shown(name, shown), directory,
-	                n > 0 ? "" : "no manifest; write one as NAME.yaml", n > 0 ? list.bytes : "");
+			n > 0 ? "" : "no manifest; write one as NAME.yaml", n > 0 ? list.bytes : "");
 	buf_release(&list);
 	free(directory);
 	return st;

@@ -318,6 +318,34 @@ static void test_make_directory(void **state)
 	assert_string_equal(err.text, "cannot make the directory 'a': a file of that name is there");
 }
 
+static void test_names(void **state)
+{
+	static const char *const made[] = { "b.x", "a.x", ".c.x", ".x", "d.xx", "B.x" };
+	struct assay_error err;
+	char **names;
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		put(made[i], "");
+	assert_int_equal(file_names(".", ".x", &names, &n, &err), ASSAY_OK);
+	assert_int_equal(n, 3);
+	assert_string_equal(names[0], "B.x"); /* not by locale */
+	assert_string_equal(names[1], "a.x");
+	assert_string_equal(names[2], "b.x");
+	file_names_free(names, n);
+	assert_int_equal(file_names(".", "", &names, &n, &err), ASSAY_OK);
+	assert_int_equal(n, 4);
+	file_names_free(names, n);
+	assert_int_equal(file_names(".", ".none", &names, &n, &err), ASSAY_OK);
+	assert_int_equal(n, 0);
+	file_names_free(names, n);
+	assert_int_equal(file_names("none", "", &names, &n, &err), ASSAY_E_NOTFOUND);
+	file_names_free(names, n);
+	assert_int_equal(file_names("a.x", "", &names, &n, &err), ASSAY_E_NOTFOUND);
+	assert_string_equal(err.text, "there is no directory 'a.x'");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_directory, leave_directory)
 
 int suite_file(void)
@@ -325,7 +353,7 @@ int suite_file(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_read),          TEST(test_read_size_unknown), TEST(test_read_standard_input), TEST(test_replace),
 		TEST(test_replace_mode),  TEST(test_replace_link),  TEST(test_replace_refused),   TEST(test_size_limit),          TEST(test_full_disk),
-		TEST(test_no_permission), TEST(test_make_directory),
+		TEST(test_no_permission), TEST(test_make_directory), TEST(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
