@@ -65,7 +65,7 @@ static void test_paths(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		const char *clean = intern_path(&names, rows[i].path);
+		const char *clean = intern_path(&names, NULL, rows[i].path);
 
 		assert_string_equal(clean, rows[i].clean);
 		assert_ptr_equal(clean, intern_text(&names, rows[i].clean));

@@ -207,20 +207,11 @@ static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 	return name && name[0] ? name : NULL;
 }
 
-const char *functions_path(struct intern *names, const char *directory, const char *raw)
-{
-	char *joined = raw[0] != '/' && directory ? mem_format("%s/%s", directory, raw) : NULL;
-	const char *path = intern_path(names, joined ? joined : raw);
-
-	free(joined);
-	return path;
-}
-
 static const char *clean_path(struct reader *reader, const char *raw)
 {
 	if (raw != reader->raw_path) {
 		reader->raw_path = raw;
-		reader->path = raw ? functions_path(&reader->functions->names, reader->directory, raw) : NULL;
+		reader->path = raw ? intern_path(&reader->functions->names, reader->directory, raw) : NULL;
 	}
 	return reader->path;
 }
@@ -302,6 +293,14 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 
 /* ---- ranges and bodies ---- */
 
+/* Is [low, high) machine code that is in the file? */
+static bool has_code(const struct image *image, uint64_t low, uint64_t high)
+{
+	const struct image_section *section = image_section_at(image, low);
+
+	return section && image_is_code(section) && section->bytes && high - section->address <= section->size;
+}
+
 static int compare_ranges(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
@@ -326,7 +325,7 @@ static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 	ptrdiff_t at = 0;
 
 	while (seen++ < RANGES_MAX && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
-		if (low < high && image_has_code(reader->image, low, high))
+		if (low < high && has_code(reader->image, low, high))
 			add_range(f, low, high);
 	return f->n_ranges - first;
 }
@@ -532,7 +531,7 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 		const char *stem;
 
 		if (!symbol->name[n] == part || symbol->kind != IMAGE_CODE ||
-		    !image_has_code(image, symbol->address, symbol->address + symbol->size))
+		    !has_code(image, symbol->address, symbol->address + symbol->size))
 			continue;
 		stem = intern_bytes(&f->names, symbol->name, n);
 		if (last != FUNCTIONS_NONE && f->bodies[last].entry == symbol->address)
@@ -648,7 +647,7 @@ static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct
 		return ASSAY_OK;
 	if (dwarf_attr(&reader->unit, DW_AT_comp_dir, &attribute))
 		directory = dwarf_formstring(&attribute);
-	reader->directory = directory ? intern_path(&f->names, directory) : NULL;
+	reader->directory = directory ? intern_path(&f->names, NULL, directory) : NULL;
 	reader->unit_offset = dwarf_dieoffset(&reader->unit);
 	reader->raw_path = reader->path = NULL;
 	reader->entries = 0;

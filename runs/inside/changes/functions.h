@@ -98,9 +98,6 @@ void functions_extents(const struct image *image, struct functions *functions);
 size_t functions_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
 		       unsigned lines[FUNCTIONS_LINES_MAX]);
 
-/* The path of a file as debug information names it: joined with the directory (may be NULL), cleaned. */
-const char *functions_path(struct intern *names, const char *directory, const char *raw);
-
 /* Length of a symbol up to the suffixes of the compiler, which begin with '.'; and those suffixes without numbers, and without
  * those that only say where a symbol was moved to. */
 size_t functions_stem(const char *symbol);

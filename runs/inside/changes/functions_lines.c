@@ -103,7 +103,7 @@ static void see(struct functions *f, const struct body *body, const struct rows 
 			continue;
 		if (file != raw) {
 			raw = file;
-			path = functions_path(&f->names, body->directory, file);
+			path = intern_path(&f->names, body->directory, file);
 		}
 		if (path != function->file)
 			continue;

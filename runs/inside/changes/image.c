@@ -516,13 +516,6 @@ const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n
 	return section->bytes + (address - section->address);
 }
 
-bool image_has_code(const struct image *image, uint64_t low, uint64_t high)
-{
-	const struct image_section *section = image_section_at(image, low);
-
-	return section && image_is_code(section) && section->bytes && high - section->address <= section->size;
-}
-
 size_t image_symbol_before(const struct image *image, uint64_t address)
 {
 	return map_last(image->symbols, image->n_symbols, sizeof(*image->symbols), address);

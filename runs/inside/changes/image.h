@@ -75,9 +75,6 @@ bool image_is_code(const struct image_section *section);
 /* The bytes at an address, *n of them up to the end of the section; NULL if the file has none there. */
 const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n);
 
-/* Is [low, high) machine code that is in the file? */
-bool image_has_code(const struct image *image, uint64_t low, uint64_t high);
-
 /* The index of the last symbol at or before the address; SIZE_MAX if there is none. */
 size_t image_symbol_before(const struct image *image, uint64_t address);
 const struct image_relocation *image_relocation_at(const struct image *image, uint64_t address); /* NULL: none */

@@ -82,23 +82,25 @@ static void path_add(char *clean, size_t *n, const char *part, size_t length, bo
 	*n += length;
 }
 
-const char *intern_path(struct intern *intern, const char *path)
+const char *intern_path(struct intern *intern, const char *directory, const char *path)
 {
-	char *clean = mem_new(strlen(path) + 2, 1);
-	bool absolute = path[0] == '/';
+	char *whole = path[0] == '/' || !directory ? mem_string(path) : mem_format("%s/%s", directory, path);
+	char *clean = mem_new(strlen(whole) + 2, 1);
+	bool absolute = whole[0] == '/';
 	const char *result;
 	size_t n = 0;
 
 	if (absolute)
 		clean[n++] = '/';
-	while (*path) {
-		size_t length = strcspn(path, "/");
+	for (const char *at = whole; *at;) {
+		size_t length = strcspn(at, "/");
 
-		path_add(clean, &n, path, length, absolute);
-		path += length + (path[length] == '/');
+		path_add(clean, &n, at, length, absolute);
+		at += length + (at[length] == '/');
 	}
 	result = intern_bytes(intern, clean, n);
 	free(clean);
+	free(whole);
 	return result;
 }
 

@@ -15,8 +15,8 @@ struct intern {
 const char *intern_text(struct intern *intern, const char *text);
 const char *intern_find(const struct intern *intern, const char *text); /* NULL if it is not kept */
 const char *intern_bytes(struct intern *intern, const char *bytes, size_t n);
-/* The path without "//", "/./" and "/../", as far as that follows from the text alone. */
-const char *intern_path(struct intern *intern, const char *path);
+/* The path, in the directory if it is relative (may be NULL), without "//", "/./" and "/../" as far as the text alone tells. */
+const char *intern_path(struct intern *intern, const char *directory, const char *path);
 void intern_release(struct intern *intern); /* accepts zeroed */
 
 /* How many whole components two paths have in common at their ends; *rest_a and *rest_b (may be NULL): bytes before them. */
