@@ -35,7 +35,7 @@ static enum assay_status parse_references(const char *text, void *to, struct ass
 	return ASSAY_OK;
 }
 
-static enum assay_status check(void *arguments, struct assay_error *err)
+static enum assay_status changes_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
@@ -44,7 +44,7 @@ static enum assay_status check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static void release(void *arguments)
+static void changes_free_arguments(void *arguments)
 {
 	free(((struct arguments *)arguments)->references.old);
 }
@@ -155,7 +155,7 @@ const struct command changes_command = {
 	.defaults = &defaults,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_LATER,
-	.check = check,
-	.release = release,
+	.check = changes_check,
+	.release = changes_free_arguments,
 	.run = changes_run,
 };

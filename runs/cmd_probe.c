@@ -66,7 +66,7 @@ static enum assay_status list_make(const struct arguments *a, const char *progra
 /* ---- runs ---- */
 
 /* Before what LD_PRELOAD has already, for interposition. */
-static void preload(const char *library)
+static void set_preload(const char *library)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *value = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
@@ -82,7 +82,7 @@ static enum assay_status run_once(const struct arguments *a, const char *counter
 
 	if (st)
 		goto out;
-	preload(library);
+	set_preload(library);
 	launch_variable("ASSAY_PROBE_COUNTERS", counters);
 	st = launch_checked(a->words.items, err);
 	launch_variable("LD_PRELOAD", preloaded);
@@ -146,7 +146,7 @@ static enum assay_status list_write(const struct arguments *a, const struct buf 
 	return file_replace(*path, list->bytes, list->size, 0644, err);
 }
 
-static enum assay_status measure(const struct arguments *a, const struct buf *list, struct assay_error *err)
+static enum assay_status measure_program(const struct arguments *a, const struct buf *list, struct assay_error *err)
 {
 	char *path, *absolute = NULL, *directory = NULL, budget[TEXT_DOUBLE_BYTES];
 	enum assay_status st = list_write(a, list, &path, err), ended;
@@ -194,7 +194,7 @@ static enum assay_status probe_run(struct lab *lab, void *arguments, struct docu
 	if (!st && a->list)
 		st = file_replace(a->list, list.bytes, list.size, 0644, err);
 	else if (!st)
-		st = measure(a, &list, err);
+		st = measure_program(a, &list, err);
 	free(program);
 	buf_release(&list);
 	return st;

@@ -8,7 +8,7 @@
 #define SYMBOL_BYTES_MAX 16384
 #define NAME_BYTES_MAX	 65536 /* a short symbol can stand for a very long name */
 
-static void add(const char *bytes, size_t n, void *context)
+static void demangle_add(const char *bytes, size_t n, void *context)
 {
 	struct buf *name = context;
 
@@ -22,7 +22,7 @@ char *demangle(const char *symbol)
 	char *text;
 
 	if (strncmp(symbol, "_Z", 2) != 0 || strlen(symbol) > SYMBOL_BYTES_MAX ||
-	    !cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, add, &name)) {
+	    !cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, demangle_add, &name)) {
 		buf_clear(&name);
 		buf_text(&name, symbol);
 	}

@@ -216,7 +216,7 @@ static const char *clean_path(struct reader *reader, const char *raw)
 	return reader->path;
 }
 
-static void define(struct reader *reader, struct function *function, Dwarf_Die *die)
+static void define_function(struct reader *reader, struct function *function, Dwarf_Die *die)
 {
 	int line = 0;
 
@@ -287,7 +287,7 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 		map_set(&reader->by_entry, key, index);
 	}
 	if (defines && !functions->items[index].present)
-		define(reader, &functions->items[index], die);
+		define_function(reader, &functions->items[index], die);
 	return index;
 }
 

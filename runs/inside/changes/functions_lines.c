@@ -30,7 +30,7 @@ static size_t row_from(Dwarf_Lines *lines, size_t n, uint64_t address)
 	return low;
 }
 
-static void reserve(struct rows *rows)
+static void reserve_rows(struct rows *rows)
 {
 	if (rows->n < rows->capacity)
 		return;
@@ -40,7 +40,7 @@ static void reserve(struct rows *rows)
 	rows->lines = mem_resize(rows->lines, rows->capacity, sizeof(*rows->lines));
 }
 
-static void collect(const struct image *image, const struct functions *f, size_t body, struct rows *rows)
+static void collect_rows(const struct image *image, const struct functions *f, size_t body, struct rows *rows)
 {
 	const struct body *b = &f->bodies[body];
 	Dwarf_Lines *lines;
@@ -60,7 +60,7 @@ static void collect(const struct image *image, const struct functions *f, size_t
 			dwarf_lineaddr(line, &at);
 			if (at >= range->high)
 				break;
-			reserve(rows);
+			reserve_rows(rows);
 			rows->addresses[rows->n] = at;
 			rows->lines[rows->n++] = line;
 		}
@@ -89,7 +89,7 @@ static int compare_seen(const void *a, const void *b)
 
 /* Only rows in the file that defines the function count, not those of an included file of statements. If a function has code of
  * its own, its inlined instances do not count. */
-static void see(struct functions *f, const struct body *body, const struct rows *rows, struct seen_list *seen)
+static void note_lines(struct functions *f, const struct body *body, const struct rows *rows, struct seen_list *seen)
 {
 	const char *raw = NULL, *path = NULL;
 
@@ -114,7 +114,7 @@ static void see(struct functions *f, const struct body *body, const struct rows 
 
 /* Statements of the caller can appear among those inlined into it, as if they belonged to the inlined function: for a function that
  * is always inlined, lines far after the others do not count. */
-static void extend(struct functions *f, struct seen_list *seen)
+static void extend_functions(struct functions *f, struct seen_list *seen)
 {
 	if (seen->n)
 		qsort(seen->items, seen->n, sizeof(*seen->items), compare_seen);
@@ -144,7 +144,7 @@ static bool is_local(const struct function *function)
 }
 
 /* A function ends before the next one begins. */
-static void cut(struct functions *f)
+static void cut_functions(struct functions *f)
 {
 	size_t *order = mem_new(f->n, sizeof(*order));
 	const struct function *next = NULL;
@@ -174,13 +174,13 @@ void functions_extents(const struct image *image, struct functions *f)
 	for (size_t i = 0; i < f->n; i++)
 		f->items[i].last_line = f->items[i].line;
 	for (size_t i = 0; i < f->n_bodies; i++) {
-		collect(image, f, i, &rows);
+		collect_rows(image, f, i, &rows);
 		functions_paint(f, i, rows.addresses, rows.n, rows.owners);
-		see(f, &f->bodies[i], &rows, &seen);
+		note_lines(f, &f->bodies[i], &rows, &seen);
 	}
-	extend(f, &seen);
+	extend_functions(f, &seen);
 	free(seen.items);
-	cut(f);
+	cut_functions(f);
 	free(rows.addresses);
 	free(rows.owners);
 	free(rows.lines);

@@ -22,7 +22,7 @@ static int compare_candidates(const void *a, const void *b)
 	return x->new < y->new ? -1 : x->new > y->new;
 }
 
-static size_t likeness(const struct function *a, const struct function *b)
+static size_t file_likeness(const struct function *a, const struct function *b)
 {
 	if (!a->file || !b->file)
 		return !a->file && !b->file;
@@ -39,7 +39,7 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < m; j++)
-			candidates[i * m + j] = (struct candidate){ old[i], new[j], likeness(&f->items[old[i]], &g->items[new[j]]) };
+			candidates[i * m + j] = (struct candidate){ old[i], new[j], file_likeness(&f->items[old[i]], &g->items[new[j]]) };
 	qsort(candidates, n * m, sizeof(*candidates), compare_candidates);
 	for (size_t i = 0; i < n * m && left; i++) {
 		const struct candidate *c = &candidates[i];
@@ -58,7 +58,8 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 }
 
 /* Functions that are present and without a pair, in chains by symbol or by name: first[] by interned text, next[] by function. */
-static void chain(const struct functions *f, const size_t *pairs, bool by_name, struct intern *names, struct map *first, size_t *next)
+static void chain_functions(const struct functions *f, const size_t *pairs, bool by_name, struct intern *names, struct map *first,
+			    size_t *next)
 {
 	for (size_t i = f->n; i-- > 0;) {
 		uintptr_t key = (uintptr_t)intern_text(names, by_name ? f->items[i].name : f->items[i].symbol);
@@ -71,7 +72,7 @@ static void chain(const struct functions *f, const size_t *pairs, bool by_name, 
 	}
 }
 
-static size_t unchain(const size_t *next, size_t first, size_t *out)
+static size_t list_chain(const size_t *next, size_t first, size_t *out)
 {
 	size_t n = 0;
 
@@ -87,15 +88,15 @@ static void pair_chains(const struct functions *old, const struct functions *new
 	struct map first_old = { .slots = NULL }, first_new = { .slots = NULL };
 	struct intern names = { .texts = NULL };
 
-	chain(old, new_of_old, by_name, &names, &first_old, next_old);
-	chain(new, old_of_new, by_name, &names, &first_new, next_new);
+	chain_functions(old, new_of_old, by_name, &names, &first_old, next_old);
+	chain_functions(new, old_of_new, by_name, &names, &first_new, next_new);
 	for (size_t i = 0; i < names.n; i++) {
 		size_t a = FUNCTIONS_NONE, b = FUNCTIONS_NONE;
 
 		if (!map_get(&first_old, (uintptr_t)names.texts[i], &a) || !map_get(&first_new, (uintptr_t)names.texts[i], &b))
 			continue;
-		pair_group(old, new, group_old, unchain(next_old, a, group_old), group_new, unchain(next_new, b, group_new), new_of_old,
-			   old_of_new);
+		pair_group(old, new, group_old, list_chain(next_old, a, group_old), group_new, list_chain(next_new, b, group_new),
+			   new_of_old, old_of_new);
 	}
 	map_release(&first_old);
 	map_release(&first_new);
@@ -169,7 +170,7 @@ static size_t find_renamed(struct match *match, size_t old, size_t chain, const 
 	size_t best = FUNCTIONS_NONE, best_likeness = 0;
 
 	for (size_t i = chain; i != FUNCTIONS_NONE; i = next[i]) {
-		size_t like = likeness(&f->items[old], &g->items[i]);
+		size_t like = file_likeness(&f->items[old], &g->items[i]);
 
 		if (!may_be_renamed(g, i, match->old_of_new) || (small && !like) || (best != FUNCTIONS_NONE && like <= best_likeness))
 			continue;

@@ -30,7 +30,7 @@ static char *next_line(struct lines *lines)
 }
 
 /* One character of a quoted name, after its backslash; *at moves past it. */
-static char unescaped(const char **at)
+static char read_escaped(const char **at)
 {
 	static const char letters[] = "abtnvfr", values[] = "\a\b\t\n\v\f\r";
 	const char *found = memchr(letters, **at, sizeof(letters) - 1);
@@ -57,7 +57,7 @@ static const char *read_name(struct intern *names, const char *at)
 		bool escaped = end == '"' && at[0] == '\\' && at[1];
 
 		at += escaped;
-		name[n++] = escaped ? unescaped(&at) : *at++;
+		name[n++] = escaped ? read_escaped(&at) : *at++;
 	}
 	if (n > 2 && name[1] == '/')
 		result = intern_text(names, name + 2);
@@ -154,7 +154,7 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 /* ---- what git says ---- */
 
 /* Git in the repository; local_said_release() *said. */
-static enum assay_status git(const char *repository, const char *const *arguments, struct local_said *said, struct assay_error *err)
+static enum assay_status run_git(const char *repository, const char *const *arguments, struct local_said *said, struct assay_error *err)
 {
 	const char *words[WORDS_MAX] = { "git", "-C", repository, "--no-pager", "-c", "core.quotePath=false", "-c", "diff.noprefix=false" };
 	struct local_command command = { .words = words, .n = 8, .git = true, .timeout_ms = GIT_MS };
@@ -177,7 +177,7 @@ static enum assay_status find_commit(const char *repository, const char *referen
 	char *commit = mem_format("%s^{commit}", reference);
 	const char *const words[] = { "rev-parse", "--verify", "--end-of-options", commit, NULL };
 	struct local_said said = { .ok = false };
-	enum assay_status st = git(repository, words, &said, err);
+	enum assay_status st = run_git(repository, words, &said, err);
 
 	if (st == ASSAY_E_NOTFOUND)
 		assay_context(err, "reference '%s'", reference);
@@ -198,7 +198,7 @@ static enum assay_status list_files(const char *repository, struct source_tree *
 {
 	const char *const words[] = { "ls-tree", "-r", "-z", "--full-tree", "--name-only", tree->commit, NULL };
 	struct local_said said = { .ok = false };
-	enum assay_status st = git(repository, words, &said, err);
+	enum assay_status st = run_git(repository, words, &said, err);
 
 	if (!st)
 		for (size_t at = 0; at < said.out_bytes; at += strlen(said.out + at) + 1)
@@ -215,7 +215,7 @@ static enum assay_status read_diff(const char *repository, struct source *source
 		NULL
 	};
 	struct local_said said = { .ok = false };
-	enum assay_status st = git(repository, words, &said, err);
+	enum assay_status st = run_git(repository, words, &said, err);
 
 	if (!st)
 		st = source_parse(said.out, said.out_bytes, source, err);
@@ -261,7 +261,7 @@ enum assay_status source_content(const char *repository, const char *commit, con
 	char *object = mem_format("%s:%s", commit, file);
 	const char *const words[] = { "cat-file", "blob", object, NULL };
 	struct local_said said = { .ok = false };
-	enum assay_status st = git(repository, words, &said, err);
+	enum assay_status st = run_git(repository, words, &said, err);
 
 	if (!st)
 		buf_add(text, said.out, said.out_bytes);

@@ -197,7 +197,7 @@ enum assay_status countable_selftest(const struct counting_plan *plan, const cha
 
 static _Alignas(2 * LINE_BYTES) volatile uint64_t counts[THREADS * 2 * LINE_BYTES / sizeof(uint64_t)];
 
-static void *increment(void *at)
+static void *increment_counter(void *at)
 {
 	volatile uint64_t *count = at;
 
@@ -206,25 +206,16 @@ static void *increment(void *at)
 	return NULL;
 }
 
-static void increments(size_t distance)
+static void work_increments(size_t distance)
 {
 	pthread_t threads[THREADS];
 	size_t started = 0;
 
-	while (started < THREADS && pthread_create(&threads[started], NULL, increment, (void *)(uintptr_t)&counts[started * distance]) == 0)
+	while (started < THREADS &&
+	       pthread_create(&threads[started], NULL, increment_counter, (void *)(uintptr_t)&counts[started * distance]) == 0)
 		started++;
 	for (size_t i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
-}
-
-static void padded(void)
-{
-	increments(2 * LINE_BYTES / sizeof(uint64_t));
-}
-
-static void shared(void)
-{
-	increments(1);
 }
 
 /* ---- memory ---- */
@@ -243,7 +234,7 @@ static uint32_t random_next(uint64_t *state)
 }
 
 /* A cycle through all nodes, in order or in random order (Sattolo's algorithm). */
-static void walk(bool in_order)
+static void work_walk(size_t in_order)
 {
 	struct node *nodes = mem_new(NODES, sizeof(*nodes));
 	uint64_t state = 88172645463325252u;
@@ -264,19 +255,9 @@ static void walk(bool in_order)
 	free(nodes);
 }
 
-static void array(void)
-{
-	walk(true);
-}
-
-static void chase(void)
-{
-	walk(false);
-}
-
 /* ---- the processor ---- */
 
-static void branches(bool at_random)
+static void work_branches(size_t at_random)
 {
 	uint64_t state = 88172645463325252u;
 	volatile uint64_t sum = 0;
@@ -291,62 +272,41 @@ static void branches(bool at_random)
 	}
 }
 
-static void steady(void)
-{
-	branches(false);
-}
-
-static void at_random(void)
-{
-	branches(true);
-}
-
-static void integers(void)
+static void work_integers(size_t times)
 {
 	volatile uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < BRANCHES; i++)
+	for (size_t i = 0; i < times * BRANCHES; i++)
 		sum = sum + i;
 }
 
-static void floats(void)
+static void work_floats(size_t times)
 {
 	volatile double sum = 0;
 
-	for (uint32_t i = 0; i < BRANCHES; i++)
+	for (size_t i = 0; i < times * BRANCHES; i++)
 		sum = sum + 1.5;
-}
-
-static void little(void)
-{
-	integers();
-}
-
-static void much(void)
-{
-	for (int i = 0; i < 100; i++)
-		integers();
 }
 
 /* ---- the kernel ---- */
 
-static void pages(void)
+static void work_pages(size_t n)
 {
-	volatile char *memory = mmap(NULL, PAGES * 4096u, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *memory = mmap(NULL, n * 4096u, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return;
-	madvise((void *)(uintptr_t)memory, PAGES * 4096u, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < PAGES; i++)
+	madvise((void *)(uintptr_t)memory, n * 4096u, MADV_NOHUGEPAGE);
+	for (size_t i = 0; i < n; i++)
 		memory[i * 4096u] = 1;
-	munmap((void *)(uintptr_t)memory, PAGES * 4096u);
+	munmap((void *)(uintptr_t)memory, n * 4096u);
 }
 
-static void pauses(void)
+static void work_pauses(size_t n)
 {
 	const struct timespec pause = { 0, 20000 };
 
-	for (unsigned i = 0; i < PAUSES; i++)
+	for (size_t i = 0; i < n; i++)
 		nanosleep(&pause, NULL);
 }
 
@@ -354,17 +314,27 @@ bool countable_work(const char *name)
 {
 	static const struct {
 		const char *name;
-		void (*work)(void);
+		void (*work)(size_t how);
+		size_t how;
 	} rows[] = {
-		{ "padded", padded }, { "shared", shared },    { "array", array },	 { "chase", chase },
-		{ "steady", steady }, { "random", at_random }, { "integers", integers }, { "floats", floats },
-		{ "little", little }, { "much", much },	       { "pages", pages },	 { "pauses", pauses },
+		{ "padded", work_increments, 2 * LINE_BYTES / sizeof(uint64_t) },
+		{ "shared", work_increments, 1 },
+		{ "array", work_walk, true },
+		{ "chase", work_walk, false },
+		{ "steady", work_branches, false },
+		{ "random", work_branches, true },
+		{ "integers", work_integers, 1 },
+		{ "floats", work_floats, 1 },
+		{ "little", work_integers, 1 },
+		{ "much", work_integers, 100 },
+		{ "pages", work_pages, PAGES },
+		{ "pauses", work_pauses, PAUSES },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (strcmp(rows[i].name, name) != 0)
 			continue;
-		rows[i].work();
+		rows[i].work(rows[i].how);
 		return true;
 	}
 	return false;

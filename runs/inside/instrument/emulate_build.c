@@ -56,8 +56,9 @@ static bool is_one_of(const char *word, const char *list)
 
 static bool takes_another(const char *word)
 {
-	return is_one_of(word, "-o -x -I -L -l -D -U -include -imacros -isystem -iquote -idirafter -iprefix -isysroot --sysroot -MF -MT -MQ "
-			       "-Xlinker -Xclang -Xpreprocessor -Xassembler -T -u -z -e --param -arch -target -aux-info -mllvm -B");
+	return is_one_of(word,
+			 "-o -x -I -L -l -D -U -include -imacros -isystem -iquote -idirafter -iprefix -isysroot --sysroot -MF -MT -MQ "
+			 "-Xlinker -Xclang -Xpreprocessor -Xassembler -T -u -z -e --param -arch -target -aux-info -mllvm -B");
 }
 
 static bool is_of_linking(const char *word)
@@ -126,7 +127,7 @@ static bool is_gcc(const char *compiler)
 	return is;
 }
 
-static size_t launcher(const char *const *words, size_t n)
+static size_t launcher_words(const char *const *words, size_t n)
 {
 	return n > 1 && is_one_of(base_name(words[0]), "ccache sccache distcc icecc") ? 1 : 0;
 }
@@ -144,7 +145,7 @@ static enum assay_status check_word(const char *word, struct assay_error *err)
 /* *out is overwritten; free(out->words). */
 static enum assay_status command_parse(const char *const *words, size_t n, struct command *out, struct assay_error *err)
 {
-	size_t first = launcher(words, n) + 1;
+	size_t first = launcher_words(words, n) + 1;
 	struct command c = { .compiler = words, .n_compiler = first, .is_gcc = is_gcc(words[first - 1]) };
 	const char *language = "none";
 	enum assay_status st = ASSAY_OK;

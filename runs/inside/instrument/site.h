@@ -24,7 +24,7 @@ struct site {
 struct site_module {
 	struct image image;
 	char id[SITE_MODULE_BYTES]; /* build-id in hexadecimal digits, or "=" and the file's name */
-	struct site *items;		  /* [n], functions that are defined here, by name, then address */
+	struct site *items;	    /* [n], functions that are defined here, by name, then address */
 	size_t n, patchable;
 	bool instrumented; /* calls __cyg_profile_func_enter */
 	bool linked;	   /* needs libassay-probe.so itself */
@@ -50,8 +50,8 @@ struct site_selection {
 	char build_id[SITE_MODULE_BYTES]; /* of the file with these addresses; "" if not given */
 };
 
-/* Adds to *selection, zeroed at first: "NAME,NAME..." (commas inside brackets belong to a name), or "@FILE" with a function a line, "NAME" or
- * "NAME<tab>0xADDRESS..." as `assay changes --list` writes it; "#" begins a comment. site_selection_release() it. */
+/* Adds to *selection, zeroed at first: "NAME,NAME..." (commas inside brackets belong to a name), or "@FILE" with a function a line, "NAME"
+ * or "NAME<tab>0xADDRESS..." as `assay changes --list` writes it; "#" begins a comment. site_selection_release() it. */
 enum assay_status site_selection_add(struct site_selection *selection, const char *text, struct assay_error *err);
 /* The lines of such a file, of the given name. */
 enum assay_status site_selection_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err);
