@@ -128,7 +128,7 @@ static enum assay_status emulate_run_run(struct lab *lab, void *arguments, struc
 	enum assay_status st = file_make_directory(a->samples, 0755, err);
 	char *absolute = st ? NULL : realpath(a->samples, NULL);
 	char *nodes = mem_format("%lld", (long long)a->nodes);
-	struct buf before = BUF_INIT;
+	struct cmd_made before = { .n = 0 };
 
 	(void)lab;
 	(void)d;
@@ -146,7 +146,7 @@ static enum assay_status emulate_run_run(struct lab *lab, void *arguments, struc
 		st =
 		    cmd_made(a->samples, &before,
 			     "the program wrote no samples: was it built by 'assay emulate build', and does it call these functions?", err);
-	buf_release(&before);
+	cmd_made_release(&before);
 	free(absolute);
 	free(nodes);
 	return st;

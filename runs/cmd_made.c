@@ -2,11 +2,11 @@
 #include "runs/cmd_made.h"
 
 #include "base/command.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/inside/samples/samples.h"
 
-#include <dirent.h>
 #include <string.h>
 
 struct outcome {
@@ -14,13 +14,6 @@ struct outcome {
 	uint64_t dropped;
 	char *why; /* of the first file that says why some were dropped */
 };
-
-static bool is_samples(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 8 && strcmp(name + n - 8, ".samples") == 0;
-}
 
 static void count_file(const char *path, struct outcome *outcome)
 {
@@ -39,41 +32,35 @@ static void count_file(const char *path, struct outcome *outcome)
 	samples_release(&samples);
 }
 
-void cmd_made_before(const char *directory, struct buf *names)
+void cmd_made_before(const char *directory, struct cmd_made *out)
 {
-	DIR *dir = opendir(directory);
-	struct dirent *entry;
+	struct assay_error ignored;
 
-	buf_char(names, '\0');
-	while (dir && (entry = readdir(dir)))
-		if (is_samples(entry->d_name))
-			buf_add(names, entry->d_name, strlen(entry->d_name) + 1);
-	if (dir)
-		closedir(dir);
+	*out = (struct cmd_made){ .n = 0 };
+	file_names(directory, ".samples", &out->names, &out->n, &ignored);
 }
 
-static bool names_have(const struct buf *names, const char *name)
+void cmd_made_release(struct cmd_made *made)
 {
-	for (size_t i = 1; i < names->size; i += strlen(names->bytes + i) + 1)
-		if (strcmp(names->bytes + i, name) == 0)
-			return true;
-	return false;
+	file_names_free(made->names, made->n);
 }
 
-enum assay_status cmd_made(const char *directory, const struct buf *before, const char *nothing, struct assay_error *err)
+enum assay_status cmd_made(const char *directory, const struct cmd_made *before, const char *nothing, struct assay_error *err)
 {
 	struct outcome outcome = { 0 };
-	struct buf names = BUF_INIT;
+	struct cmd_made now;
 
-	cmd_made_before(directory, &names);
-	for (size_t i = 1; i < names.size; i += strlen(names.bytes + i) + 1) {
-		char *path = mem_format("%s/%s", directory, names.bytes + i);
+	cmd_made_before(directory, &now);
+	for (size_t i = 0, k = 0; i < now.n; i++) {
+		char *path = mem_format("%s/%s", directory, now.names[i]);
 
-		if (!names_have(before, names.bytes + i))
+		while (k < before->n && strcmp(before->names[k], now.names[i]) < 0)
+			k++;
+		if (k == before->n || strcmp(before->names[k], now.names[i]) != 0)
 			count_file(path, &outcome);
 		free(path);
 	}
-	buf_release(&names);
+	cmd_made_release(&now);
 	if (outcome.dropped)
 		cli_remark("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
 			   outcome.why ? outcome.why : "the file does not say why");

@@ -2,14 +2,20 @@
 #ifndef RUNS_CMD_MADE_H
 #define RUNS_CMD_MADE_H
 
-#include "base/buf.h"
 #include "base/error.h"
 
-/* Names of the files of samples that are in the directory before the program runs, one after each NUL. buf_release() them. */
-void cmd_made_before(const char *directory, struct buf *names);
+#include <stddef.h>
 
-/* Says on standard error how many samples came since, and what to do with them. ASSAY_E_NODATA when there are none; then `nothing` says
- * why, unless they were dropped. */
-enum assay_status cmd_made(const char *directory, const struct buf *before, const char *nothing, struct assay_error *err);
+/* The files of samples that are in the directory before the program runs. */
+struct cmd_made {
+	char **names; /* [n] */
+	size_t n;
+};
+void cmd_made_before(const char *directory, struct cmd_made *out); /* *out is overwritten; cmd_made_release() it */
+void cmd_made_release(struct cmd_made *made);			   /* accepts zeroed */
+
+/* Says on standard error how many samples came since, and what to do with them. ASSAY_E_NODATA if there are none: because samples were
+ * dropped, or for the reason `nothing`. */
+enum assay_status cmd_made(const char *directory, const struct cmd_made *before, const char *nothing, struct assay_error *err);
 
 #endif

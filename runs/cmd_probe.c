@@ -65,33 +65,6 @@ static enum assay_status list_make(const struct arguments *a, const char *progra
 
 /* ---- runs ---- */
 
-/* Before what LD_PRELOAD has already, for interposition. */
-static void set_preload(const char *library)
-{
-	const char *old = getenv("LD_PRELOAD");
-	char *value = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
-
-	setenv("LD_PRELOAD", value, 1);
-	free(value);
-}
-
-static enum assay_status run_once(const struct arguments *a, const char *counters, struct assay_error *err)
-{
-	char *preloaded = getenv("LD_PRELOAD") ? mem_string(getenv("LD_PRELOAD")) : NULL, *library = NULL;
-	enum assay_status st = instrument_library(a->library, &library, err);
-
-	if (st)
-		goto out;
-	set_preload(library);
-	launch_variable("ASSAY_PROBE_COUNTERS", counters);
-	st = launch_checked(a->words.items, err);
-	launch_variable("LD_PRELOAD", preloaded);
-out:
-	free(preloaded);
-	free(library);
-	return st;
-}
-
 static enum assay_status plan_make(const struct arguments *a, struct counting_plan *plan, struct assay_error *err)
 {
 	struct counting_events events;
@@ -113,20 +86,34 @@ static enum assay_status plan_make(const struct arguments *a, struct counting_pl
 	return st;
 }
 
+/* The library comes before what LD_PRELOAD has already, for interposition. */
+static enum assay_status set_preload(const struct arguments *a, struct assay_error *err)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *library = NULL, *value;
+	enum assay_status st = instrument_library(a->library, &library, err);
+
+	if (st)
+		return st;
+	value = mem_format("%s%s%s", library, old && *old ? ":" : "", old && *old ? old : "");
+	launch_variable("LD_PRELOAD", value);
+	free(value);
+	free(library);
+	return ASSAY_OK;
+}
+
 static enum assay_status run_all(const struct arguments *a, struct assay_error *err)
 {
 	struct counting_plan plan = { .runs = NULL };
-	enum assay_status st;
+	enum assay_status st = a->counters ? plan_make(a, &plan, err) : ASSAY_OK;
 
-	if (!a->counters)
-		return run_once(a, NULL, err);
-	st = plan_make(a, &plan, err);
-	if (!st && !plan.n)
-		st = run_once(a, NULL, err);
-	for (size_t i = 0; i < plan.n && !st; i++) {
-		char *counters = instrument_counters(&plan.runs[i]);
+	if (!st)
+		st = set_preload(a, err);
+	for (size_t i = 0; i < (plan.n ? plan.n : 1) && !st; i++) {
+		char *counters = plan.n ? instrument_counters(&plan.runs[i]) : NULL;
 
-		st = run_once(a, counters, err);
+		launch_variable("ASSAY_PROBE_COUNTERS", counters);
+		st = launch_checked(a->words.items, err);
 		free(counters);
 	}
 	counting_plan_release(&plan);
@@ -150,7 +137,7 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 {
 	char *path, *absolute = NULL, *directory = NULL, budget[TEXT_DOUBLE_BYTES];
 	enum assay_status st = list_write(a, list, &path, err), ended;
-	struct buf before = BUF_INIT;
+	struct cmd_made before;
 	struct assay_error program;
 
 	cmd_made_before(a->output, &before);
@@ -173,7 +160,7 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 			*err = program;
 		}
 	}
-	buf_release(&before);
+	cmd_made_release(&before);
 	free(path);
 	free(absolute);
 	free(directory);

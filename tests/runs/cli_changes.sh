@@ -228,6 +228,10 @@ expect_json .compared "$(json .old.functions)"
 expect_json '.functions[0].old.file' one.c
 expect_json '.functions[0].old.line' 20
 expect_json '.functions[0].reasons[0]' code
+functions=$(json .new.functions)
+run changes "$old" "$new/prog"
+expect_status 0
+expect_stdout "1 of $functions functions changed." 'Modified: 1' '  leaf  one.c:20'
 
 what='lines that move'
 edited '5i\\n\n'

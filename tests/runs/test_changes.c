@@ -208,7 +208,7 @@ static void test_files_of_a_tree(void **state)
 	intern_release(&tree.files);
 }
 
-/* Sizes and places that an ELF header may claim, in bytes of a header without anything behind it. */
+/* What an ELF header may claim, in a file of nothing but a header. */
 static void test_headers(void **state)
 {
 	static const struct {
@@ -223,7 +223,7 @@ static void test_headers(void **state)
 	    {"object file", 16, 1, "object file"},
 	    {"core dump", 16, 4, "neither a program"},
 	    {"machine", 18, 183, "AArch64"},
-	    {"section headers behind the end", 40, 200, "truncated"},
+	    {"section headers past the end", 40, 200, "truncated"},
 	};
 
 	(void)state;
