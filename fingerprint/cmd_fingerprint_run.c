@@ -41,11 +41,7 @@ static const struct machine_fingerprint *summary_of(const struct outcome *o, siz
 {
 	const struct machine *machine = o->results[i].complete ? catalog_find(o->catalog, o->hosts[i]->id) : NULL;
 
-	for (size_t k = 0; machine && k < machine->n_fingerprints; k++) {
-		if (strcmp(machine->fingerprints[k].id, o->results[i].fingerprint) == 0)
-			return &machine->fingerprints[k];
-	}
-	return NULL;
+	return machine_find(machine, o->results[i].fingerprint);
 }
 
 /* The first line: how many are complete, and how to go on. Hosts are named, for --resume leaves complete ones alone for a day only. */

@@ -380,19 +380,10 @@ static void check_raw(const struct catalog *catalog, const struct fingerprint_se
 		    machine, id, missing, n);
 }
 
-static bool has_fingerprint(const struct machine *machine, const char *id)
-{
-	for (size_t i = 0; machine && i < machine->n_fingerprints; i++) {
-		if (strcmp(machine->fingerprints[i].id, id) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void check_accepted(const struct machine *machine, struct catalog_problems *problems)
 {
 	for (size_t i = 0; i < machine->n_accepted; i++) {
-		if (!has_fingerprint(machine, machine->accepted[i].fingerprint))
+		if (!machine_find(machine, machine->accepted[i].fingerprint))
 			catalog_problem(problems, "'%s': fingerprint %s was accepted but is not there", machine->id,
 					machine->accepted[i].fingerprint);
 	}
@@ -423,7 +414,7 @@ void catalog_check(const struct catalog *catalog, const struct fingerprint_set *
 			check_summary(&catalog->machines[i], &catalog->machines[i].fingerprints[k], set, problems);
 	}
 	for (size_t i = 0; i < set->n; i++) {
-		if (!has_fingerprint(catalog_find(catalog, set->items[i].machine), set->items[i].id))
+		if (!machine_find(catalog_find(catalog, set->items[i].machine), set->items[i].id))
 			catalog_problem(
 			    problems,
 			    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay fingerprint run', of any "

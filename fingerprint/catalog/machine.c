@@ -13,6 +13,12 @@
 #define MS_MAX		    253402300799999 /* the end of the year 9999 */
 #define STRESSOR_BYTES_MAX  200
 
+/* Text members and where they belong; one table for both directions. */
+#define IDENTITY_TEXTS(X)    X(machine_id) X(board_name) X(board_serial) X(board_uuid) X(cpu_vendor) X(cpu_model)
+#define IDENTITY_NUMBERS(X)  X(sockets) X(cores_per_socket) X(threads_per_core) X(memory_bytes)
+#define FINGERPRINT_TEXTS(X) X(id) X(battery) X(battery_hash) X(stress_ng) X(architecture) X(origin)
+#define NAME_STRING(member)  #member,
+
 /* ---- a machine in memory ---- */
 
 enum assay_status machine_check_id(const char *id, struct assay_error *err)
@@ -66,12 +72,9 @@ static void fingerprint_release(struct machine_fingerprint *f)
 	for (size_t i = 0; i < f->n_rates; i++)
 		rate_release(&f->rates[i]);
 	free(f->rates);
-	free(f->id);
-	free(f->battery);
-	free(f->battery_hash);
-	free(f->stress_ng);
-	free(f->architecture);
-	free(f->origin);
+#define FREE(member) free(f->member);
+	FINGERPRINT_TEXTS(FREE)
+#undef FREE
 	free(f->profile);
 	free(f->conditions);
 	free(f->type);
@@ -94,21 +97,31 @@ static void marks_release(struct machine *machine)
 
 void machine_release(struct machine *machine)
 {
-	struct machine_identity *identity = &machine->identity;
-
 	for (size_t i = 0; i < machine->n_fingerprints; i++)
 		fingerprint_release(&machine->fingerprints[i]);
 	free(machine->fingerprints);
-	free(identity->machine_id);
-	free(identity->board_name);
-	free(identity->board_serial);
-	free(identity->board_uuid);
-	free(identity->cpu_vendor);
-	free(identity->cpu_model);
+#define FREE(member) free(machine->identity.member);
+	IDENTITY_TEXTS(FREE)
+#undef FREE
 	marks_release(machine);
 	free(machine->notes);
 	free(machine->id);
 	*machine = (struct machine){ 0 };
+}
+
+const struct machine_fingerprint *machine_find(const struct machine *machine, const char *id)
+{
+	for (size_t i = 0; machine && i < machine->n_fingerprints; i++) {
+		if (strcmp(machine->fingerprints[i].id, id) == 0)
+			return &machine->fingerprints[i];
+	}
+	return NULL;
+}
+
+bool machine_comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+{
+	return strcmp(a->battery_hash, b->battery_hash) == 0 && strcmp(a->stress_ng, b->stress_ng) == 0 &&
+	       strcmp(a->architecture, b->architecture) == 0;
 }
 
 static int compare_time(const void *a, const void *b)
@@ -123,23 +136,18 @@ static int compare_time(const void *a, const void *b)
 /* The slot of the fingerprint with this id: emptied when it was there, new otherwise. Its given type is kept. */
 static struct machine_fingerprint *fingerprint_slot(struct machine *machine, const char *id)
 {
-	struct machine_fingerprint *f = NULL;
+	const struct machine_fingerprint *found = machine_find(machine, id);
+	struct machine_fingerprint *f, kept;
 
-	for (size_t i = 0; i < machine->n_fingerprints; i++) {
-		char *type, *given_by;
-
-		f = &machine->fingerprints[i];
-		if (strcmp(f->id, id) != 0)
-			continue;
-		type = f->type;
-		given_by = f->type_given_by;
+	if (found) {
+		f = &machine->fingerprints[found - machine->fingerprints];
+		kept = (struct machine_fingerprint){ .type = f->type, .type_given_by = f->type_given_by };
 		f->type = f->type_given_by = NULL;
 		fingerprint_release(f);
-		f->type = type;
-		f->type_given_by = given_by;
+		*f = kept;
 		return f;
 	}
-	machine->fingerprints = mem_resize(machine->fingerprints, machine->n_fingerprints + 1, sizeof(struct machine_fingerprint));
+	machine->fingerprints = mem_resize(machine->fingerprints, machine->n_fingerprints + 1, sizeof(*f));
 	f = &machine->fingerprints[machine->n_fingerprints++];
 	*f = (struct machine_fingerprint){ 0 };
 	return f;
@@ -164,13 +172,10 @@ void machine_put(struct machine *machine, const struct fingerprint_set *set, con
 {
 	struct machine_fingerprint *summary = fingerprint_slot(machine, f->id);
 
-	summary->id = mem_string(f->id);
+#define COPY(member) summary->member = mem_string(f->member);
+	FINGERPRINT_TEXTS(COPY)
+#undef COPY
 	summary->taken_ms = f->taken_ms;
-	summary->battery = mem_string(f->battery);
-	summary->battery_hash = mem_string(f->battery_hash);
-	summary->stress_ng = mem_string(f->stress_ng);
-	summary->architecture = mem_string(f->architecture);
-	summary->origin = mem_string(f->origin);
 	summary->profile = f->profile ? mem_string(f->profile) : NULL;
 	summary->conditions = f->conditions ? mem_string(f->conditions) : NULL;
 	summary->passes = (int64_t)f->n_passes;
@@ -193,7 +198,8 @@ static void merge_identity(struct machine_identity *into, struct machine_identit
 #define TEXT(member) merge_text(&into->member, &from->member);
 	TEXT(machine_id)
 	TEXT(board_name)
-	TEXT(board_serial) TEXT(board_uuid) TEXT(cpu_vendor) TEXT(cpu_model)
+	TEXT(board_serial)
+	TEXT(board_uuid) TEXT(cpu_vendor) TEXT(cpu_model)
 #undef TEXT
 #define NUMBER(member) into->member = into->member ? into->member : from->member;
 	    NUMBER(sockets) NUMBER(cores_per_socket) NUMBER(threads_per_core) NUMBER(memory_bytes)
@@ -210,15 +216,6 @@ static void merge_notes(struct machine *into, struct machine *from)
 		into->notes = both;
 	}
 	merge_text(&into->notes, &from->notes);
-}
-
-static bool has_fingerprint(const struct machine *machine, const char *id)
-{
-	for (size_t i = 0; i < machine->n_fingerprints; i++) {
-		if (strcmp(machine->fingerprints[i].id, id) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* ---- what people decided about it: accepted fingerprints, retirement ---- */
@@ -287,7 +284,7 @@ static void merge_marks(struct machine *into, struct machine *from)
 void machine_merge(struct machine *into, struct machine *from)
 {
 	for (size_t i = 0; i < from->n_fingerprints; i++) {
-		if (has_fingerprint(into, from->fingerprints[i].id))
+		if (machine_find(into, from->fingerprints[i].id))
 			continue;
 		into->fingerprints = mem_resize(into->fingerprints, into->n_fingerprints + 1, sizeof(*into->fingerprints));
 		into->fingerprints[into->n_fingerprints++] = from->fingerprints[i];
@@ -302,12 +299,6 @@ void machine_merge(struct machine *into, struct machine *from)
 }
 
 /* ---- its file, to and from JSON ---- */
-
-/* Text members and where they belong; one table for both directions. */
-#define IDENTITY_TEXTS(X)    X(machine_id) X(board_name) X(board_serial) X(board_uuid) X(cpu_vendor) X(cpu_model)
-#define IDENTITY_NUMBERS(X)  X(sockets) X(cores_per_socket) X(threads_per_core) X(memory_bytes)
-#define FINGERPRINT_TEXTS(X) X(id) X(battery) X(battery_hash) X(stress_ng) X(architecture) X(origin)
-#define NAME_STRING(member)  #member,
 
 static void add_text(cJSON *object, const char *key, const char *text)
 {
@@ -506,15 +497,15 @@ static enum assay_status parse_rates(const char *name, const cJSON *object, stru
 	return ASSAY_OK;
 }
 
-/* "taken" is taken_ms for people; one that was changed by hand would mislead them. */
-static enum assay_status check_taken(const char *name, const cJSON *object, int64_t taken_ms, struct assay_error *err)
+/* "taken" is taken_ms for people, "at" is at_ms; one that was changed by hand would mislead them. */
+static enum assay_status check_date(const char *name, const cJSON *object, const char *key, int64_t ms, struct assay_error *err)
 {
-	const char *taken = NULL;
+	const char *said = NULL;
 	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
-	enum assay_status st = json_string(name, object, "taken", false, &taken, err);
+	enum assay_status st = json_string(name, object, key, false, &said, err);
 
-	if (!st && taken && strcmp(taken, text_from_ms(taken_ms, date)) != 0)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: taken is '%s', but taken_ms is %s", name, text_shown(taken, shown), date);
+	if (!st && said && strcmp(said, text_from_ms(ms, date)) != 0)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: %s is '%s', but %s_ms is %s", name, key, text_shown(said, shown), key, date);
 	return st;
 }
 
@@ -547,7 +538,7 @@ static enum assay_status parse_fingerprint(const char *name, const cJSON *object
 	if (!st)
 		st = json_integer(name, object, "taken_ms", true, 0, MS_MAX, &f->taken_ms, err);
 	if (!st)
-		st = check_taken(name, object, f->taken_ms, err);
+		st = check_date(name, object, "taken", f->taken_ms, err);
 	if (!st)
 		st = json_integer(name, object, "passes", true, 1, COUNT_MAX, &f->passes, err);
 	if (!st)
@@ -555,18 +546,13 @@ static enum assay_status parse_fingerprint(const char *name, const cJSON *object
 	return st ? st : parse_rates(name, rates, f, err);
 }
 
-/* "at" is at_ms for people; one that was changed by hand would mislead them. */
 static enum assay_status parse_mark(const char *name, const cJSON *object, bool required, int64_t *at_ms, const char **reason,
 				    struct assay_error *err)
 {
-	char date[TEXT_DATE_BYTES], shown[TEXT_SHOWN_BYTES];
-	const char *at = NULL;
 	enum assay_status st = json_integer(name, object, "at_ms", true, 0, MS_MAX, at_ms, err);
 
 	if (!st)
-		st = json_string(name, object, "at", false, &at, err);
-	if (!st && at && strcmp(at, text_from_ms(*at_ms, date)) != 0)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: at is '%s', but at_ms is %s", name, text_shown(at, shown), date);
+		st = check_date(name, object, "at", *at_ms, err);
 	if (!st)
 		st = json_string(name, object, "reason", required, reason, err);
 	if (!st && *reason && machine_check_reason(*reason, err))

@@ -72,6 +72,11 @@ char *machine_file_name(const char *id);
 enum assay_status machine_parse(const char *name, const char *text, size_t n, struct machine *out, struct assay_error *err);
 char *machine_text(const struct machine *machine); /* free() it */
 
+/* The fingerprint with this id, NULL when it is not there, or there is no machine. */
+const struct machine_fingerprint *machine_find(const struct machine *machine, const char *id);
+/* May their rates stand in one comparison? Same battery, stress-ng version and architecture. */
+bool machine_comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b);
+
 /* Puts the summary of a fingerprint in, in place of the one with the same id; a type that was given stays. */
 void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f);
 

@@ -85,13 +85,6 @@ static double median_of(const struct machine_fingerprint *f, const char *stresso
 	return (double)NAN;
 }
 
-/* Fingerprints that may be compared at all. */
-static bool comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
-{
-	return strcmp(a->battery_hash, b->battery_hash) == 0 && strcmp(a->stress_ng, b->stress_ng) == 0 &&
-	       strcmp(a->architecture, b->architecture) == 0;
-}
-
 /* The log medians of the steady CPU stressors that all members have; rows as in `members`. */
 static struct mat steady_logs(struct types_member *const *members, size_t n)
 {
@@ -195,7 +188,7 @@ static void cluster_the_rest(struct types *types, size_t *capacity)
 		size_t n = 0;
 
 		for (size_t j = i; m->type == SIZE_MAX && j < types->n_members; j++) {
-			if (types->members[j].type == SIZE_MAX && comparable(m->fingerprint, types->members[j].fingerprint))
+			if (types->members[j].type == SIZE_MAX && machine_comparable(m->fingerprint, types->members[j].fingerprint))
 				group[n++] = &types->members[j];
 		}
 		if (n)

@@ -7,30 +7,15 @@
 
 ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
 
-static bool same_kind(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
-{
-	return strcmp(a->battery_hash, b->battery_hash) == 0 && strcmp(a->stress_ng, b->stress_ng) == 0 &&
-	       strcmp(a->architecture, b->architecture) == 0;
-}
-
 bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
 {
 	if (f->taken_ms > now_ms)
 		return false;
 	for (const struct machine_fingerprint *later = f + 1; later < machine->fingerprints + machine->n_fingerprints; later++) {
-		if (later->taken_ms <= now_ms && same_kind(f, later))
+		if (later->taken_ms <= now_ms && machine_comparable(f, later))
 			return false;
 	}
 	return true;
-}
-
-static const struct machine_fingerprint *find(const struct machine *machine, const char *id)
-{
-	for (size_t i = 0; i < machine->n_fingerprints; i++) {
-		if (strcmp(machine->fingerprints[i].id, id) == 0)
-			return &machine->fingerprints[i];
-	}
-	return NULL;
 }
 
 const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
@@ -41,15 +26,15 @@ const struct machine_fingerprint *drift_reference(const struct machine *machine,
 	if (acceptance)
 		*acceptance = NULL;
 	for (size_t i = machine->n_accepted; i-- > 0;) {
-		const struct machine_fingerprint *accepted = find(machine, machine->accepted[i].fingerprint);
+		const struct machine_fingerprint *accepted = machine_find(machine, machine->accepted[i].fingerprint);
 
-		if (!accepted || !same_kind(accepted, latest))
+		if (!accepted || !machine_comparable(accepted, latest))
 			continue;
 		if (acceptance)
 			*acceptance = &machine->accepted[i];
 		return accepted;
 	}
-	while (!same_kind(f, latest))
+	while (!machine_comparable(f, latest))
 		f++;
 	return f;
 }
@@ -108,7 +93,7 @@ static void count(struct tally *tally, size_t peers, const struct fingerprint_se
 
 static bool are_peers(const struct drift_peer *a, const struct drift_peer *b)
 {
-	return a->machine != b->machine && a->type == b->type && same_kind(a->latest, b->latest);
+	return a->machine != b->machine && a->type == b->type && machine_comparable(a->latest, b->latest);
 }
 
 static void compare_peer(struct drift *drift, size_t index, const struct fingerprint_set *set, size_t looks)
