@@ -23,18 +23,18 @@ static void set_item(const struct fingerprint_item *item, struct document *d)
 {
 	char date[TEXT_DATE_BYTES];
 
-	doc_set(d, "id", item->id);
-	doc_set(d, "machine", item->machine);
-	doc_set(d, "taken", text_from_ms(item->taken_ms, date));
-	doc_set(d, "taken_ms", item->taken_ms);
-	doc_set(d, "battery", item->battery);
-	doc_set(d, "battery_hash", item->battery_hash);
-	doc_set(d, "stress_ng", item->stress_ng);
-	doc_set(d, "architecture", item->architecture);
-	doc_set(d, "origin", item->origin);
-	if (item->profile)
-		doc_set(d, "profile", item->profile);
-	doc_set_bool(d, "emulated", strcmp(item->origin, "emulated") == 0);
+	doc_set(d, "id", item->head.id);
+	doc_set(d, "machine", item->head.machine);
+	doc_set(d, "taken", text_from_ms(item->head.taken_ms, date));
+	doc_set(d, "taken_ms", item->head.taken_ms);
+	doc_set(d, "battery", item->head.battery);
+	doc_set(d, "battery_hash", item->head.battery_hash);
+	doc_set(d, "stress_ng", item->head.stress_ng);
+	doc_set(d, "architecture", item->head.architecture);
+	doc_set(d, "origin", item->head.origin);
+	if (item->head.profile)
+		doc_set(d, "profile", item->head.profile);
+	doc_set_bool(d, "emulated", strcmp(item->head.origin, "emulated") == 0);
 	doc_set_bool(d, "complete", item->complete);
 	doc_set(d, "passes", item->passes);
 	doc_set(d, "measured", item->measured);
@@ -46,15 +46,16 @@ static void add_row(const struct fingerprint_item *item, struct document *d)
 	char date[TEXT_DATE_BYTES];
 
 	doc_row(d);
-	doc_show(d, NULL, "machine", item->machine);
-	doc_show(d, NULL, "fingerprint", item->id);
-	doc_show(d, NULL, "taken", text_from_ms(item->taken_ms, date));
-	doc_show(d, NULL, "battery", item->battery);
-	doc_show(d, NULL, "stress-ng", item->stress_ng);
+	doc_show(d, NULL, "machine", item->head.machine);
+	doc_show(d, NULL, "fingerprint", item->head.id);
+	doc_show(d, NULL, "taken", text_from_ms(item->head.taken_ms, date));
+	doc_show(d, NULL, "battery", item->head.battery);
+	doc_show(d, NULL, "stress-ng", item->head.stress_ng);
 	doc_show(d, NULL, "passes", item->passes);
 	doc_show(d, NULL, "cells", item->measured);
 	doc_show(d, NULL, "missing", item->missing);
-	doc_showf(d, NULL, "origin", item->origin, "%s%s%s", item->origin, item->profile ? " " : "", item->profile ? item->profile : "");
+	doc_showf(d, NULL, "origin", item->head.origin, "%s%s%s", item->head.origin, item->head.profile ? " " : "",
+		  item->head.profile ? item->head.profile : "");
 	doc_show(d, NULL, "", how_to_resume(item));
 	set_item(item, d);
 }
@@ -126,16 +127,17 @@ static void add_one(const struct fingerprint_item *item, const struct fingerprin
 {
 	char date[TEXT_DATE_BYTES];
 
-	doc_line(d, "fingerprint %s of %s, %s, %s", item->id, item->machine, text_from_ms(item->taken_ms, date), item->origin);
-	if (item->profile)
-		doc_line(d, "emulated host, profile %s", item->profile);
-	doc_line(d, "battery %s (%s), stress-ng %s, architecture %s", item->battery, item->battery_hash, item->stress_ng,
-		 item->architecture);
+	doc_line(d, "fingerprint %s of %s, %s, %s", item->head.id, item->head.machine, text_from_ms(item->head.taken_ms, date),
+		 item->head.origin);
+	if (item->head.profile)
+		doc_line(d, "emulated host, profile %s", item->head.profile);
+	doc_line(d, "battery %s (%s), stress-ng %s, architecture %s", item->head.battery, item->head.battery_hash, item->head.stress_ng,
+		 item->head.architecture);
 	if (!item->complete)
 		doc_line(d, "%s", how_to_resume(item));
 	set_item(item, d);
-	if (item->conditions)
-		add_conditions(item->conditions, d);
+	if (item->head.conditions)
+		add_conditions(item->head.conditions, d);
 	doc_heading(d, "bogo-operations per second of user and system time, by pass (%" PRId64 " measured, %" PRId64 " not)",
 		    item->measured, item->missing);
 	add_cells(cells, n, d);
@@ -152,7 +154,7 @@ static enum assay_status choose_item(struct store *store, const struct fingerpri
 
 	*out = NULL;
 	for (size_t i = 0; i < list->n; i++) {
-		if (strcmp(list->items[i].id, word) == 0 && !list->items[i].complete)
+		if (strcmp(list->items[i].head.id, word) == 0 && !list->items[i].complete)
 			*out = &list->items[i];
 	}
 	if (*out)
@@ -163,7 +165,7 @@ static enum assay_status choose_item(struct store *store, const struct fingerpri
 	if (!st)
 		id = chosen->id;
 	for (size_t i = 0; !st && i < list->n; i++) {
-		if (strcmp(list->items[i].id, id) == 0)
+		if (strcmp(list->items[i].head.id, id) == 0)
 			*out = &list->items[i];
 	}
 	fingerprint_set_release(&set);
@@ -179,10 +181,10 @@ static enum assay_status show_one(struct store *store, const struct fingerprint_
 	enum assay_status st = choose_item(store, list, word, &item, err);
 
 	if (!st)
-		st = fingerprint_cells(store, item->id, &cells, &n, err);
+		st = fingerprint_cells(store, item->head.id, &cells, &n, err);
 	if (!st) {
 		add_one(item, cells, n, d);
-		st = counters_add(store, item->id, d, err);
+		st = counters_add(store, item->head.id, d, err);
 	}
 	fingerprint_cells_free(cells, n);
 	return st;

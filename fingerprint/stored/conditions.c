@@ -12,8 +12,9 @@
  * machine has does not say that a stressor was in one. */
 static bool is_condition(const char *name)
 {
-	static const char *const others[] = { "hostname",    "machine_id", "board_name",  "board_serial", "board_uuid",
-					      "steal_ticks", "total_ticks", "clock_ms", "uid", "has_pmu", "perf_event_paranoid", "cgroup",
+	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
+					      "board_uuid", "steal_ticks",	"total_ticks",	       "clock_ms",
+					      "uid",	    "has_pmu",		"perf_event_paranoid", "cgroup",
 					      "cpu_family", "cpu_model_number", "cpu_stepping" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -42,13 +43,13 @@ char *conditions_text(const struct facts *before, const struct facts *after, int
 	cJSON *object = cJSON_CreateObject();
 	char *text;
 
-#define ADD(name)                                         \
-	if (is_condition(#name) && before->name)          \
+#define ADD(name)                                                                                                                          \
+	if (is_condition(#name) && before->name)                                                                                           \
 		cJSON_AddStringToObject(object, #name, before->name);
 	FACTS_TEXT_ROWS(ADD)
 #undef ADD
-#define ADD(name, low, high)                              \
-	if (is_condition(#name))                          \
+#define ADD(name, low, high)                                                                                                               \
+	if (is_condition(#name))                                                                                                           \
 		add_number(object, #name, before->name);
 	FACTS_NUMBER_ROWS(ADD)
 #undef ADD
@@ -73,7 +74,8 @@ static double number_of(const cJSON *object, const char *name)
 char *conditions_busy(const char *conditions)
 {
 	cJSON *object = conditions ? cJSON_Parse(conditions) : NULL;
-	double load = number_of(object, "load1"), processors = fmax(number_of(object, "cpus_online"), 1), steal = number_of(object, "steal_percent");
+	double load = number_of(object, "load1"), processors = fmax(number_of(object, "cpus_online"), 1),
+	       steal = number_of(object, "steal_percent");
 	struct buf out = BUF_INIT;
 
 	if (load >= LOAD_BUSY * processors)

@@ -12,8 +12,8 @@
  * none, -1 when that is not known. free() it. */
 char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup);
 
-/* What else such a text says that the machine was doing: "a load of 7.9 on 2 processors before", "other guests of its host took 12 % of the time", or
- * both; NULL when it was idle, or that is not known. free() it. */
+/* What else such a text says that the machine was doing: "a load of 7.9 on 2 processors before", "other guests of its host took 12 % of the
+ * time", or both; NULL when it was idle, or that is not known. free() it. */
 char *conditions_busy(const char *conditions);
 
 /* The words that differ between two such texts (kernel, governor, ...; numbers such as load are left out): an array of objects {name,

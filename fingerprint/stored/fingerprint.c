@@ -36,32 +36,48 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 	return st;
 }
 
+#define HEAD_COLUMNS "id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, profile"
+
+/* What a row that begins with HEAD_COLUMNS says of a fingerprint itself. */
+static struct fingerprint read_head(sqlite3_stmt *stmt)
+{
+	struct fingerprint f = { .machine = mem_string(store_text(stmt, 1)),
+				 .battery = mem_string(store_text(stmt, 2)),
+				 .battery_hash = mem_string(store_text(stmt, 3)),
+				 .stress_ng = mem_string(store_text(stmt, 4)),
+				 .architecture = mem_string(store_text(stmt, 5)),
+				 .origin = mem_string(store_text(stmt, 6)),
+				 .taken_ms = sqlite3_column_int64(stmt, 7),
+				 .conditions = text_or_null(stmt, 8),
+				 .profile = text_or_null(stmt, 9) };
+
+	snprintf(f.id, sizeof(f.id), "%s", store_text(stmt, 0));
+	return f;
+}
+
+static void release_head(struct fingerprint *f)
+{
+	free(f->machine);
+	free(f->battery);
+	free(f->battery_hash);
+	free(f->stress_ng);
+	free(f->architecture);
+	free(f->origin);
+	free(f->conditions);
+	free(f->profile);
+}
+
 static enum assay_status load_items(struct store *store, struct fingerprint_set *set, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
 	enum assay_status st =
-	    store_prepare(store,
-			  "SELECT id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, "
-			  "profile FROM fingerprint WHERE complete ORDER BY machine, taken_ms, id",
-			  &stmt, err);
+	    store_prepare(store, "SELECT " HEAD_COLUMNS " FROM fingerprint WHERE complete ORDER BY machine, taken_ms, id", &stmt, err);
 
 	while (store_next(store, stmt, &st, err)) {
-		struct fingerprint *f;
-
 		set->items = mem_grow(set->items, set->n, &capacity, sizeof(*set->items));
-		f = &set->items[set->n++];
-		*f = (struct fingerprint){ .taken_ms = sqlite3_column_int64(stmt, 7) };
-		snprintf(f->id, sizeof(f->id), "%s", store_text(stmt, 0));
-		f->machine = mem_string(store_text(stmt, 1));
-		f->battery = mem_string(store_text(stmt, 2));
-		f->battery_hash = mem_string(store_text(stmt, 3));
-		f->stress_ng = mem_string(store_text(stmt, 4));
-		f->architecture = mem_string(store_text(stmt, 5));
-		f->origin = mem_string(store_text(stmt, 6));
-		f->conditions = text_or_null(stmt, 8);
-		f->profile = text_or_null(stmt, 9);
-		f->reasons = mem_new(set->n_stressors, sizeof(char *));
+		set->items[set->n] = read_head(stmt);
+		set->items[set->n++].reasons = mem_new(set->n_stressors, sizeof(char *));
 	}
 	sqlite3_finalize(stmt);
 	return st;
@@ -193,17 +209,10 @@ void fingerprint_set_release(struct fingerprint_set *set)
 	for (size_t i = 0; i < set->n; i++) {
 		struct fingerprint *f = &set->items[i];
 
-		free(f->machine);
-		free(f->battery);
-		free(f->battery_hash);
-		free(f->stress_ng);
-		free(f->architecture);
-		free(f->origin);
+		release_head(f);
 		for (size_t j = 0; f->reasons && j < set->n_stressors; j++)
 			free(f->reasons[j]);
 		free(f->reasons);
-		free(f->conditions);
-		free(f->profile);
 		free(f->passes);
 		free(f->rates);
 		free(f->real_rates);
@@ -365,29 +374,11 @@ void fingerprint_writer_release(struct fingerprint_writer *w)
 /* ---- all of them, without their rates; and the cells of one ---- */
 
 static const char items_sql[] =
-    "SELECT id, machine, battery, battery_hash, stress_ng, architecture, origin, profile, conditions, taken_ms, complete,"
+    "SELECT " HEAD_COLUMNS ", complete,"
     "  (SELECT count(*) FROM (SELECT pass FROM rate WHERE fingerprint = f.id UNION SELECT pass FROM missing WHERE fingerprint = f.id)),"
     "  (SELECT count(*) FROM rate WHERE fingerprint = f.id AND per_s > 0),"
     "  (SELECT count(*) FROM rate WHERE fingerprint = f.id AND per_s = 0) + (SELECT count(*) FROM missing WHERE fingerprint = f.id) "
     "FROM fingerprint AS f ORDER BY machine, taken_ms, id";
-
-static void read_item(sqlite3_stmt *stmt, struct fingerprint_item *item)
-{
-	*item = (struct fingerprint_item){ .taken_ms = sqlite3_column_int64(stmt, 9),
-				       .complete = sqlite3_column_int64(stmt, 10) != 0,
-				       .passes = sqlite3_column_int64(stmt, 11),
-				       .measured = sqlite3_column_int64(stmt, 12),
-				       .missing = sqlite3_column_int64(stmt, 13) };
-	snprintf(item->id, sizeof(item->id), "%s", store_text(stmt, 0));
-	item->machine = mem_string(store_text(stmt, 1));
-	item->battery = mem_string(store_text(stmt, 2));
-	item->battery_hash = mem_string(store_text(stmt, 3));
-	item->stress_ng = mem_string(store_text(stmt, 4));
-	item->architecture = mem_string(store_text(stmt, 5));
-	item->origin = mem_string(store_text(stmt, 6));
-	item->profile = text_or_null(stmt, 7);
-	item->conditions = text_or_null(stmt, 8);
-}
 
 enum assay_status fingerprint_listing_load(struct store *store, struct fingerprint_listing *out, struct assay_error *err)
 {
@@ -398,7 +389,13 @@ enum assay_status fingerprint_listing_load(struct store *store, struct fingerpri
 
 	while (store_next(store, stmt, &st, err)) {
 		listing.items = mem_grow(listing.items, listing.n, &capacity, sizeof(*listing.items));
-		read_item(stmt, &listing.items[listing.n++]);
+		listing.items[listing.n++] = (struct fingerprint_item){
+			.head = read_head(stmt),
+			.complete = sqlite3_column_int64(stmt, 10) != 0,
+			.passes = sqlite3_column_int64(stmt, 11),
+			.measured = sqlite3_column_int64(stmt, 12),
+			.missing = sqlite3_column_int64(stmt, 13),
+		};
 	}
 	sqlite3_finalize(stmt);
 	*out = listing;
@@ -409,18 +406,8 @@ enum assay_status fingerprint_listing_load(struct store *store, struct fingerpri
 
 void fingerprint_listing_release(struct fingerprint_listing *listing)
 {
-	for (size_t i = 0; i < listing->n; i++) {
-		struct fingerprint_item *item = &listing->items[i];
-
-		free(item->machine);
-		free(item->battery);
-		free(item->battery_hash);
-		free(item->stress_ng);
-		free(item->architecture);
-		free(item->origin);
-		free(item->profile);
-		free(item->conditions);
-	}
+	for (size_t i = 0; i < listing->n; i++)
+		release_head(&listing->items[i].head);
 	free(listing->items);
 	*listing = (struct fingerprint_listing){ 0 };
 }
@@ -431,18 +418,16 @@ enum assay_status fingerprint_cells(struct store *store, const char *id, struct 
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0, count = 0;
 	enum assay_status st =
-	    store_prepare(store,
-			  "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal FROM rate WHERE fingerprint = ?1 "
-			  "UNION ALL SELECT stressor, pass, NULL, NULL, reason, 0 FROM missing WHERE fingerprint = ?1 "
-			  "ORDER BY 1, 2, 6",
-			  &stmt, err);
+	    store_ask(store, &stmt, err,
+		      "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal FROM rate WHERE fingerprint = ?1 "
+		      "UNION ALL SELECT stressor, pass, NULL, NULL, reason, 0 FROM missing WHERE fingerprint = ?1 "
+		      "ORDER BY 1, 2, 6",
+		      "t", id);
 
-	if (!st)
-		store_bind(stmt, "t", id);
 	while (store_next(store, stmt, &st, err)) {
 		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
 		cells[count++] = (struct fingerprint_cell){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1),
-							store_double(stmt, 2), store_double(stmt, 3), text_or_null(stmt, 4) };
+							    store_double(stmt, 2), store_double(stmt, 3), text_or_null(stmt, 4) };
 		if (cells[count - 1].per_s == 0) {
 			cells[count - 1].per_s = cells[count - 1].real_per_s = (double)NAN;
 			cells[count - 1].reason = mem_string("recorded 0");

@@ -90,11 +90,9 @@ void fingerprint_writer_release(struct fingerprint_writer *w);
 /* ---- all fingerprints of the store, incomplete ones too, without their rates; and the cells of one ---- */
 
 struct fingerprint_item {
-	char id[FINGERPRINT_ID_BYTES];
-	char *machine, *battery, *battery_hash, *stress_ng, *architecture, *origin;
-	char *profile, *conditions; /* or NULL */
-	int64_t taken_ms, passes;   /* passes that have a cell */
-	int64_t measured, missing;  /* cells with a rate above 0, and those without */
+	struct fingerprint head;   /* without passes, rates and reasons */
+	int64_t passes;		   /* that have a cell */
+	int64_t measured, missing; /* cells with a rate above 0, and those without */
 	bool complete;
 };
 
