@@ -22,7 +22,7 @@
 	X(DECISION_ENVIRONMENT, "environment", 5)          \
 	X(DECISION_NOTHING_MEASURED, "nothing_measured", 6)
 
-enum decision { DECISION_ROWS(ROWS_ENUM) };
+enum decision { DECISION_ROWS(ROWS_ENUM) DECISIONS };
 
 const char *decision_text(enum decision decision);
 int decision_exit(enum decision decision);

@@ -10,24 +10,7 @@
 
 #define SHAPE_P_LEAST 1e-12 /* smaller ones are rounding errors of 1 - p */
 
-/* ---- the runs of the pairs: each side once, in however many pairs it is ---- */
-
-/* One side of one pair, under the text that says what it is. */
-struct named_side {
-	char *text;
-	size_t pair;
-	int side;
-};
-
-static int compare_sides(const void *a, const void *b)
-{
-	const struct named_side *x = a, *y = b;
-	int order = strcmp(x->text, y->text);
-
-	if (order)
-		return order;
-	return x->pair != y->pair ? (x->pair > y->pair) - (x->pair < y->pair) : x->side - y->side;
-}
+/* ---- the runs of the pairs ---- */
 
 static bool list_allows(const struct evaluate_list *list, int64_t value)
 {
@@ -93,76 +76,74 @@ static enum assay_status load_side(struct lab *lab, const struct evaluate_side *
 	return st;
 }
 
-static struct named_side *name_sides(const struct evaluate_pairs *pairs)
-{
-	struct named_side *sides = mem_new(2 * pairs->n, sizeof(*sides));
-
-	for (size_t i = 0; i < 2 * pairs->n; i++)
-		sides[i] = (struct named_side){ evaluate_side_text(&pairs->items[i / 2].sides[i % 2]), i / 2, (int)(i % 2) };
-	qsort(sides, 2 * pairs->n, sizeof(*sides), compare_sides);
-	return sides;
-}
-
 /* Moves the pairs with a side that has no result to the end. */
-static enum assay_status pairs_leave_out(struct evaluate_pairs *pairs, struct evaluate_runs *runs, struct assay_error *err)
+static enum assay_status pairs_leave_out(struct evaluate_pairs *pairs, struct assay_error *err)
 {
-	struct evaluate_pair *all = mem_new(pairs->n, sizeof(*all));
-	size_t n = pairs->n, kept = 0, left_out = 0;
+	struct evaluate_pair *all = pairs->items;
+	size_t n = pairs->n, at = 0;
 
-	memcpy(all, pairs->items, n * sizeof(*all));
-	for (size_t i = 0; i < n; i++) {
-		if (all[i].left_out)
-			continue;
-		memmove(runs->of[kept], runs->of[i], sizeof(*runs->of));
-		pairs->items[kept++] = all[i];
+	pairs->items = mem_new(n, sizeof(*all));
+	for (int left_out = 0; left_out < 2; left_out++) {
+		for (size_t i = 0; i < n; i++) {
+			if ((all[i].left_out != NULL) == left_out)
+				pairs->items[at++] = all[i];
+		}
+		if (!left_out)
+			pairs->n = at;
 	}
-	for (size_t i = 0; i < n; i++) {
-		if (all[i].left_out)
-			pairs->items[kept + left_out++] = all[i];
-	}
+	pairs->n_left_out = n - pairs->n;
 	free(all);
-	pairs->n = kept;
-	pairs->n_left_out = left_out;
-	return kept ? ASSAY_OK : assay_fail(err, ASSAY_E_NODATA, "no pair can be judged: pair %zu: %s", pairs->items[0].number, pairs->items[0].left_out);
+	if (pairs->n)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_NODATA, "no pair can be judged: pair %zu: %s", pairs->items[0].number, pairs->items[0].left_out);
 }
 
-/* Loads the side that sides[0..n) have in common; without a result, their pairs are left out. */
-static enum assay_status load_named(struct lab *lab, struct evaluate_pairs *pairs, const struct named_side *sides, size_t n, struct evaluate_runs *runs,
-				    struct assay_error *err)
+/* A side that was met before is found by its text. */
+struct known_side {
+	char *text;
+	char *missing; /* why it has no runs, or NULL */
+};
+
+static enum assay_status load_once(struct lab *lab, struct evaluate_side *side, struct known_side *known, struct evaluate_runs *runs,
+				   struct assay_error *err)
 {
-	enum assay_status st = load_side(lab, &pairs->items[sides->pair].sides[sides->side], &runs->sets[runs->n], err);
+	char *text = evaluate_side_text(side);
+	enum assay_status st;
 
-	if (st && st != ASSAY_E_NODATA)
-		return assay_context(err, "pair %zu, %s", sides->pair + 1, sides->side ? "candidate" : "baseline");
-	for (size_t i = 0; i < n; i++) {
-		struct evaluate_pair *pair = &pairs->items[sides[i].pair];
-
-		runs->of[sides[i].pair][sides[i].side] = runs->n;
-		if (st && !pair->left_out)
-			pair->left_out = mem_string(err->text);
+	for (side->runs = 0; side->runs < runs->n; side->runs++) {
+		if (strcmp(known[side->runs].text, text) == 0) {
+			free(text);
+			return ASSAY_OK;
+		}
 	}
-	runs->n += !st;
-	return ASSAY_OK;
+	st = load_side(lab, side, &runs->sets[runs->n], err);
+	known[runs->n++] = (struct known_side){ text, st == ASSAY_E_NODATA ? mem_string(err->text) : NULL };
+	return st == ASSAY_E_NODATA ? ASSAY_OK : st;
 }
 
 enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out, struct assay_error *err)
 {
-	size_t n = 2 * pairs->n;
-	struct evaluate_runs runs = { .sets = mem_new(n, sizeof(struct run_set)), .of = mem_new(pairs->n, sizeof(*runs.of)) };
-	struct named_side *sides = name_sides(pairs);
+	struct evaluate_runs runs = { .sets = mem_new(2 * pairs->n, sizeof(struct run_set)) };
+	struct known_side *known = mem_new(2 * pairs->n, sizeof(*known));
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0, same; !st && i < n; i += same) {
-		same = 1;
-		while (i + same < n && strcmp(sides[i].text, sides[i + same].text) == 0)
-			same++;
-		st = load_named(lab, pairs, &sides[i], same, &runs, err);
+	for (size_t i = 0; !st && i < 2 * pairs->n; i++) {
+		struct evaluate_pair *pair = &pairs->items[i / 2];
+		struct evaluate_side *side = &pair->sides[i % 2];
+
+		st = load_once(lab, side, known, &runs, err);
+		if (st)
+			st = assay_context(err, "pair %zu, %s", pair->number, i % 2 ? "candidate" : "baseline");
+		else if (known[side->runs].missing && !pair->left_out)
+			pair->left_out = mem_string(known[side->runs].missing);
 	}
-	for (size_t i = 0; i < n; i++)
-		free(sides[i].text);
-	free(sides);
+	for (size_t i = 0; i < runs.n; i++) {
+		free(known[i].text);
+		free(known[i].missing);
+	}
+	free(known);
 	if (!st)
-		st = pairs_leave_out(pairs, &runs, err);
+		st = pairs_leave_out(pairs, err);
 	*out = runs;
 	if (st)
 		evaluate_runs_release(out);
@@ -174,22 +155,8 @@ void evaluate_runs_release(struct evaluate_runs *runs)
 	for (size_t i = 0; i < runs->n; i++)
 		run_set_release(&runs->sets[i]);
 	free(runs->sets);
-	free(runs->of);
 	*runs = (struct evaluate_runs){ 0 };
 }
-
-/* ---- judging ---- */
-
-/* Shared by the threads; each writes its own elements only. */
-struct job {
-	const struct evidence *evidence;
-	const struct lab_config *config;
-	const struct evaluate_runs *runs;
-	const struct evaluate_options *options;
-	struct evaluate_outcome *outcomes;
-	struct walk_profile *profiles; /* [runs->n] */
-	enum assay_status *status;     /* [pairs] */
-};
 
 /* ---- scores ---- */
 
@@ -277,62 +244,74 @@ static size_t count_shared(const struct run_set *a, const struct run_set *b)
 	return shared;
 }
 
-/* ---- work of the threads ---- */
+/* ---- judging ---- */
+
+/* Shared by the threads; each writes its own elements only. */
+struct job {
+	const struct evidence *evidence;
+	const struct lab_config *config;
+	const struct evaluation *evaluation;
+	struct walk_profile *profiles; /* [runs->n] */
+	enum assay_status *status;     /* [pairs] */
+};
 
 /* A version of which no profile can be made keeps an empty one: the walk gives no answer. */
 static void fit_profile(void *context, size_t i)
 {
 	struct job *job = context;
+	const struct run_set *set = &job->evaluation->runs->sets[i];
 	struct assay_error ignored;
 
-	if (walk_profile_of(job->evidence, &job->runs->sets[i], &job->profiles[i], &ignored))
+	if (set->n == 0 || walk_profile_of(job->evidence, set, &job->profiles[i], &ignored))
 		job->profiles[i] = (struct walk_profile){ 0 };
+}
+
+static enum assay_status pair_verdict(const struct job *job, size_t i, struct verdict *out, struct assay_error *err)
+{
+	const struct evaluation *e = job->evaluation;
+	const struct evaluate_side *sides = e->pairs->items[i].sides;
+
+	return verdict_of(job->evidence, job->config, &e->runs->sets[sides[0].runs], &e->runs->sets[sides[1].runs], e->options.min_effect,
+			  out, err);
 }
 
 static void judge_pair(void *context, size_t i)
 {
 	struct job *job = context;
-	const struct run_set *baseline = &job->runs->sets[job->runs->of[i][0]], *candidate = &job->runs->sets[job->runs->of[i][1]];
-	struct evaluate_outcome *o = &job->outcomes[i];
+	const struct evaluation *e = job->evaluation;
+	const struct evaluate_side *sides = e->pairs->items[i].sides;
+	struct evaluate_outcome *o = &e->outcomes[i];
 	struct assay_error ignored;
 	struct verdict verdict;
 
-	job->status[i] = verdict_of(job->evidence, job->config, baseline, candidate, job->options->min_effect, &verdict, &ignored);
+	job->status[i] = pair_verdict(job, i, &verdict, &ignored);
 	if (job->status[i])
 		return;
 	judge_verdict(&verdict, o);
-	judge_walk(&job->profiles[job->runs->of[i][0]], &job->profiles[job->runs->of[i][1]], job->options->epsilon, o);
-	o->shared = count_shared(baseline, candidate);
+	judge_walk(&job->profiles[sides[0].runs], &job->profiles[sides[1].runs], e->options.epsilon, o);
+	o->shared = count_shared(verdict.baseline, verdict.candidate);
 	verdict_release(&verdict);
 }
 
-/* The error of the first pair that has one, whichever thread met it: its verdict is computed once more. */
-static enum assay_status first_error(const struct job *job, const struct evaluate_pairs *pairs, struct assay_error *err)
+/* An error is that of the first pair that has one, whichever thread met it: its verdict is computed once more. */
+static enum assay_status judge_all(struct job *job, struct assay_error *err)
 {
-	for (size_t i = 0; i < pairs->n; i++) {
-		const size_t *of = job->runs->of[i];
-		struct verdict verdict;
+	const struct evaluation *e = job->evaluation;
+	enum assay_status st = ASSAY_OK;
+	struct verdict verdict;
 
-		if (!job->status[i])
-			continue;
-		ASSAY_BUG_IF(!verdict_of(job->evidence, job->config, &job->runs->sets[of[0]], &job->runs->sets[of[1]], job->options->min_effect,
-					 &verdict, err));
-		return assay_context(err, "pair %zu", pairs->items[i].number);
+	job->profiles = mem_new(e->runs->n, sizeof(*job->profiles));
+	job->status = mem_new(e->pairs->n, sizeof(*job->status));
+	if (e->options.walk)
+		parallel_for(e->runs->n, e->options.threads, fit_profile, job);
+	parallel_for(e->pairs->n, e->options.threads, judge_pair, job);
+	for (size_t i = 0; !st && i < e->pairs->n; i++) {
+		st = job->status[i] ? pair_verdict(job, i, &verdict, err) : ASSAY_OK;
+		ASSAY_BUG_IF(st != job->status[i]);
+		if (st)
+			st = assay_context(err, "pair %zu", e->pairs->items[i].number);
 	}
-	return ASSAY_OK;
-}
-
-static enum assay_status judge_all(struct job *job, const struct evaluate_pairs *pairs, struct assay_error *err)
-{
-	enum assay_status st;
-
-	job->profiles = mem_new(job->runs->n, sizeof(*job->profiles));
-	job->status = mem_new(pairs->n, sizeof(*job->status));
-	if (job->options->walk)
-		parallel_for(job->runs->n, job->options->threads, fit_profile, job);
-	parallel_for(pairs->n, job->options->threads, judge_pair, job);
-	st = first_error(job, pairs, err);
-	for (size_t i = 0; i < job->runs->n; i++)
+	for (size_t i = 0; i < e->runs->n; i++)
 		walk_profile_release(&job->profiles[i]);
 	free(job->profiles);
 	free(job->status);
@@ -377,7 +356,7 @@ static void ties_join(struct ties *t, const char *a, const char *b)
 
 static const char *pair_application(const struct evaluation *e, size_t pair, int side)
 {
-	return e->runs->sets[e->runs->of[pair][side]].application;
+	return e->runs->sets[e->pairs->items[pair].sides[side].runs].application;
 }
 
 static struct ties collect_ties(const struct evaluation *e)
@@ -524,12 +503,12 @@ enum assay_status evaluate(const struct evidence *evidence, const struct lab_con
 			   struct assay_error *err)
 {
 	struct evaluation e = { .pairs = pairs, .runs = runs, .options = *options };
-	struct job job = { .evidence = evidence, .config = config, .runs = runs, .options = options };
+	struct job job = { .evidence = evidence, .config = config, .evaluation = &e };
 	enum assay_status st;
 
 	ASSAY_BUG_IF(pairs->n == 0 || options->resamples == 0);
-	e.outcomes = job.outcomes = mem_new(pairs->n, sizeof(*e.outcomes));
-	st = judge_all(&job, pairs, err);
+	e.outcomes = mem_new(pairs->n, sizeof(*e.outcomes));
+	st = judge_all(&job, err);
 	if (!st) {
 		evaluate_clusters(&e);
 		evaluate_summary(&e);

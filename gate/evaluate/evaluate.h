@@ -1,58 +1,125 @@
-/* The accuracy of the gate, and of simpler ways to tell versions apart, on labelled pairs (gate/evaluate/evaluate_pairs.h). */
+/* The accuracy of the gate, and of simpler ways to tell versions apart, on labelled pairs (PAIRS.json, docs/formats.md). */
 #ifndef GATE_EVALUATE_EVALUATE_H
 #define GATE_EVALUATE_EVALUATE_H
 
 #include "base/document.h"
 #include "base/rows.h"
 #include "gate/decide/effect.h"
-#include "gate/evaluate/evaluate_pairs.h"
-#include "gate/evaluate/evaluate_rates.h"
 #include "runs/running/evidence.h"
 
-/* Methods: constant, name, when it says "changed", what its score is. Scores grow with the evidence of a change. */
-#define EVALUATE_METHOD_ROWS(X)                                                                                                       \
-	X(METHOD_GATE, "gate", "decision is regression or improved", "|log ratio| / larger of log(1 + min_effect) and half the interval") \
-	X(METHOD_MEAN, "mean", "score >= log(1 + min_effect)", "mean of |log ratio| over machines")                                     \
-	X(METHOD_SHAPE, "shape", "shape_p < .05", "-log10(shape_p)")                                                                    \
-	X(METHOD_EITHER, "gate+shape", "gate or shape", "larger of the gate's score and the shape's / -log10(.05)")                     \
-	X(METHOD_WALK, "walk", "score > epsilon", "largest difference of importances, in points")
+#define EVALUATE_PAIRS_MAX 20000
+#define EVALUATE_LIST_MAX  1000 /* repetitions or time stamps of one side */
+#define EVALUATE_RESAMPLES 2000
+#define EVALUATE_SEED	   20184
 
-enum evaluate_method { EVALUATE_METHOD_ROWS(ROWS_ENUM) EVALUATE_METHODS };
+/* ---- pairs ---- */
 
-#define EVALUATE_DECISION_COUNT(name, text, exit_status) +1
-enum { EVALUATE_DECISIONS = 0 DECISION_ROWS(EVALUATE_DECISION_COUNT) };
-#undef EVALUATE_DECISION_COUNT
-
-struct evaluate_options {
-	double min_effect;
-	double epsilon;  /* of the walk */
-	bool walk;       /* false: leave the walk out; it takes nearly all of the time */
-	size_t resamples;
-	uint64_t seed;
-	size_t threads;
+/* A list without elements does not restrict. */
+struct evaluate_list {
+	int64_t *items; /* [n], ascending, none twice */
+	size_t n;
 };
+
+struct evaluate_side {
+	char *application, *version; /* version NULL: the only one */
+	struct evaluate_list repetitions;
+	struct evaluate_list timestamps; /* milliseconds since 1970 */
+	size_t runs;			 /* index into the sets of evaluate_load() */
+};
+
+struct evaluate_pair {
+	struct evaluate_side sides[2]; /* baseline, candidate */
+	bool changed;		       /* the truth */
+	char *label;		       /* what kind of pair it is, for tables by kind; NULL when not given */
+	char *cluster;		       /* pairs of one name are not independent; NULL: by their applications alone */
+	size_t number;		       /* in the file, from 1 */
+	char *left_out;		       /* why it cannot be judged (evaluate_load()); NULL: it can */
+};
+
+struct evaluate_pairs {
+	struct evaluate_pair *items; /* [n], then n_left_out others */
+	size_t n, n_left_out;
+};
+
+/* PAIRS.json, from its text. *out is overwritten; evaluate_pairs_release() it. At least one pair. */
+enum assay_status evaluate_pairs_parse(const char *name, const char *text, size_t n, struct evaluate_pairs *out, struct assay_error *err);
+enum assay_status evaluate_pairs_read(const char *path, struct evaluate_pairs *out, struct assay_error *err);
+void evaluate_pairs_release(struct evaluate_pairs *pairs);
+
+/* APP[@VERSION], then the restrictions: the same text for the same side. free() it. */
+char *evaluate_side_text(const struct evaluate_side *side);
 
 /* The runs of every side, each loaded once. */
 struct evaluate_runs {
-	struct run_set *sets; /* [n], by the text of the side */
+	struct run_set *sets; /* [n]; empty when the side has no result */
 	size_t n;
-	size_t (*of)[2];      /* [pairs], baseline's and candidate's index into sets */
 };
 
 /* Loads the runs of all pairs. A pair with a version that has no result, or none of its latest build, is moved to the end, the others stay in
  * their order; ASSAY_E_NODATA when none is left. A side that does not exist, or whose repetitions and time stamps leave nothing of it, is an
  * error that names the pair. *out is overwritten; evaluate_runs_release() it. */
-enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out,
-				struct assay_error *err);
+enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out, struct assay_error *err);
 void evaluate_runs_release(struct evaluate_runs *runs);
+
+/* ---- rates: docs/evidence/statistics.md, "How often is the gate right?" ---- */
+
+/* flagged of n pairs in `clusters`; 95 % intervals. Without pairs rate and limits are NaN. */
+struct evaluate_rate {
+	size_t flagged, n, clusters;
+	double rate;
+	double low, high;			  /* pairs of a cluster (of one application) may depend on each other */
+	double independent_low, independent_high; /* if all pairs were independent */
+};
+
+struct evaluate_area {
+	double area;	  /* NaN when all pairs are changed, or none */
+	double low, high; /* NaN with fewer than two clusters of changed or unchanged pairs */
+};
+
+/* Which cluster is i in, of 0 .. n_clusters - 1; resamples > 0. Same arguments, same bits. */
+struct evaluate_sample {
+	const size_t *cluster; /* [n] */
+	size_t n, n_clusters;
+	size_t resamples;
+	uint64_t seed;
+};
+
+/* The share of flagged[i] among the pairs with counts[i]. */
+struct evaluate_rate evaluate_rate_of(const struct evaluate_sample *sample, const bool *counts, const bool *flagged);
+/* The probability that a changed pair scores above an unchanged one, ties half: Mann and Whitney's U. A NaN ranks lowest. */
+struct evaluate_area evaluate_area_of(const struct evaluate_sample *sample, const bool *changed, const double *score);
+/* Clopper and Pearson's limits (Biometrika 26(4), 1934) for k of n at 95 %; n > 0. */
+double evaluate_exact_low(double k, double n);
+double evaluate_exact_high(double k, double n);
+
+/* ---- evaluations ---- */
+
+/* Methods: constant, name, when it says "changed", what its score is. Scores grow with the evidence of a change. */
+#define EVALUATE_METHOD_ROWS(X)                                                                                                           \
+	X(METHOD_GATE, "gate", "decision is regression or improved", "|log ratio| / larger of log(1 + min_effect) and half the interval") \
+	X(METHOD_MEAN, "mean", "score >= log(1 + min_effect)", "mean of |log ratio| over machines")                                       \
+	X(METHOD_SHAPE, "shape", "shape_p < .05", "-log10(shape_p)")                                                                      \
+	X(METHOD_EITHER, "gate+shape", "gate or shape", "larger of the gate's score and the shape's / -log10(.05)")                       \
+	X(METHOD_WALK, "walk", "score > epsilon", "largest difference of importances, in points")
+
+enum evaluate_method { EVALUATE_METHOD_ROWS(ROWS_ENUM) EVALUATE_METHODS };
+
+struct evaluate_options {
+	double min_effect;
+	double epsilon; /* of the walk */
+	bool walk;	/* false: leave the walk out; it takes nearly all of the time */
+	size_t resamples;
+	uint64_t seed;
+	size_t threads;
+};
 
 /* What was said of one pair. */
 struct evaluate_outcome {
 	struct effect effect;
 	double score[EVALUATE_METHODS]; /* NaN: the method gives no answer */
 	bool flagged[EVALUATE_METHODS]; /* it says "changed" */
-	size_t shared;                  /* results that both sides have: then the pair tells nothing */
-	size_t cluster;                 /* index into clusters */
+	size_t shared;			/* results that both sides have: then the pair tells nothing */
+	size_t cluster;			/* index into clusters */
 };
 
 /* Pairs of one label and truth. */
@@ -60,7 +127,7 @@ struct evaluate_kind {
 	const char *label; /* borrowed; "" when not given */
 	bool changed;
 	size_t pairs;
-	size_t decisions[EVALUATE_DECISIONS];
+	size_t decisions[DECISIONS];
 	struct evaluate_rate rates[EVALUATE_METHODS];
 };
 
@@ -68,14 +135,14 @@ struct evaluation {
 	const struct evaluate_pairs *pairs; /* borrowed */
 	const struct evaluate_runs *runs;   /* borrowed */
 	struct evaluate_options options;
-	struct evaluate_outcome *outcomes;  /* [pairs->n] */
-	const char **clusters;              /* [n_clusters], ascending; borrowed: the first application of each, or its given name */
+	struct evaluate_outcome *outcomes; /* [pairs->n] */
+	const char **clusters;		   /* [n_clusters], ascending; borrowed: the first application of each, or its given name */
 	size_t n_clusters;
-	struct evaluate_kind *kinds;        /* [n_kinds], unchanged ones first, then by label */
+	struct evaluate_kind *kinds; /* [n_kinds], unchanged ones first, then by label */
 	size_t n_kinds;
-	struct evaluate_kind total[2];      /* unchanged, changed */
+	struct evaluate_kind total[2]; /* unchanged, changed */
 	struct evaluate_area areas[EVALUATE_METHODS];
-	size_t scored[EVALUATE_METHODS];    /* pairs for which the method gives an answer */
+	size_t scored[EVALUATE_METHODS]; /* pairs for which the method gives an answer */
 };
 
 /* ASSAY_E_USAGE when the sides of a pair have different directions. All arguments must outlive *out; evaluation_release() it. */

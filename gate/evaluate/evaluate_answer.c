@@ -83,7 +83,7 @@ static void answer_decisions(const struct evaluate_kind *kind, struct document *
 	struct buf text = BUF_INIT;
 
 	doc_object(d, "decisions");
-	for (int i = 0; i < EVALUATE_DECISIONS; i++) {
+	for (int i = 0; i < DECISIONS; i++) {
 		const char *decision = decision_text((enum decision)i);
 
 		doc_set(d, decision, kind->decisions[i]);
@@ -165,12 +165,11 @@ static void answer_pair(const struct evaluation *e, size_t i, struct document *d
 {
 	const struct evaluate_pair *pair = &e->pairs->items[i];
 	const struct evaluate_outcome *o = &e->outcomes[i];
-	const size_t *of = e->runs->of[i];
 
 	doc_row(d);
 	doc_set(d, "pair", pair->number);
-	answer_side("baseline", &pair->sides[0], &e->runs->sets[of[0]], d);
-	answer_side("candidate", &pair->sides[1], &e->runs->sets[of[1]], d);
+	answer_side("baseline", &pair->sides[0], &e->runs->sets[pair->sides[0].runs], d);
+	answer_side("candidate", &pair->sides[1], &e->runs->sets[pair->sides[1].runs], d);
 	doc_set_bool(d, "changed", pair->changed);
 	doc_show(d, NULL, "truth", pair->changed ? "changed" : "unchanged");
 	doc_set(d, "label", pair->label);

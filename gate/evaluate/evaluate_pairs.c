@@ -1,7 +1,7 @@
-#include "gate/evaluate/evaluate_pairs.h"
+#include "gate/evaluate/evaluate.h"
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "base/json_reader.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/running/run.h"
@@ -35,181 +35,161 @@ static void sort_list(struct evaluate_list *list)
 	list->n = n;
 }
 
-/* A list of whole numbers from 0. An empty one would leave nothing, and is surely not meant. */
-static enum assay_status parse_list(const char *place, const cJSON *object, const char *key, struct evaluate_list *out,
-				    struct assay_error *err)
+static bool pairs_has(const cJSON *object, const char *key)
+{
+	const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return member && !cJSON_IsNull(member);
+}
+
+/* A list of whole numbers from 0. An empty one would leave nothing, and cannot be meant. */
+static void pairs_parse_list(struct json_reader *r, const cJSON *object, const char *key, struct evaluate_list *out)
 {
 	const cJSON *array = NULL, *item;
-	enum assay_status st = json_array(place, object, key, false, &array, err);
-	int n;
 
-	if (st || !array)
-		return st;
-	n = cJSON_GetArraySize(array);
-	if (n == 0)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: '%s' has no element: leave it out to mean all", place, key);
-	if (n > EVALUATE_LIST_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "%s: '%s' has %d elements, more than %d", place, key, n, EVALUATE_LIST_MAX);
-	out->items = mem_new((size_t)n, sizeof(*out->items));
-	cJSON_ArrayForEach(item, array) {
+	if (pairs_has(object, key))
+		array = json_reader_array(r, object, key, 0, EVALUATE_LIST_MAX);
+	if (r->st || !array)
+		return;
+	if (cJSON_GetArraySize(array) == 0)
+		json_reader_fail(r, "'%s' has no element: leave it out to mean all", key);
+	out->items = mem_new((size_t)cJSON_GetArraySize(array), sizeof(*out->items));
+	cJSON_ArrayForEach(item, array)
+	{
 		double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
 
 		if (value < 0 || value > INTEGER_MAX || floor(value) != value)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s: element %zu of '%s' is not a whole number from 0", place, out->n + 1, key);
-		out->items[out->n++] = (int64_t)value;
+			json_reader_fail(r, "element %zu of '%s' is not a whole number from 0", out->n + 1, key);
+		out->items[out->n++] = r->st ? 0 : (int64_t)value;
 	}
 	sort_list(out);
-	return ASSAY_OK;
 }
 
 /* Seconds or milliseconds, as text_timestamp_ms() has it. */
-static enum assay_status parse_timestamps(const char *place, const cJSON *object, struct evaluate_list *out, struct assay_error *err)
+static void pairs_parse_timestamps(struct json_reader *r, const cJSON *object, struct evaluate_list *out)
 {
-	enum assay_status st = parse_list(place, object, "timestamps", out, err);
-
-	for (size_t i = 0; !st && i < out->n; i++) {
+	pairs_parse_list(r, object, "timestamps", out);
+	for (size_t i = 0; !r->st && i < out->n; i++) {
 		char text[32];
 
 		snprintf(text, sizeof(text), "%" PRId64, out->items[i]);
 		if (!text_timestamp_ms(text, &out->items[i]))
-			st = assay_fail(err, ASSAY_E_FORMAT, "%s: '%s' in 'timestamps' is past the year 9999", place, text);
+			json_reader_fail(r, "'%s' in 'timestamps' is past the year 9999", text);
 	}
-	if (!st)
-		sort_list(out);
-	return st;
+	sort_list(out);
 }
 
-static enum assay_status parse_selector(const char *place, const char *text, struct evaluate_side *out, struct assay_error *err)
+static void pairs_parse_selector(struct json_reader *r, const char *text, struct evaluate_side *out)
 {
-	if (!run_selector(text, &out->application, &out->version, err))
-		return ASSAY_OK;
-	return assay_context(err, "%s", place);
+	if (!r->st)
+		r->st = run_selector(text, &out->application, &out->version, r->err);
+	if (r->st == ASSAY_E_USAGE)
+		r->st = assay_context(r->err, "%s", r->name);
 }
 
-static enum assay_status parse_object(const char *place, const cJSON *object, struct evaluate_side *out, struct assay_error *err)
+static void pairs_parse_object(struct json_reader *r, const cJSON *object, struct evaluate_side *out)
 {
 	static const char *const keys[] = { "application", "version", "repetitions", "timestamps" };
-	const char *application = NULL, *version = NULL;
-	enum assay_status st = json_keys(place, object, "a side", keys, sizeof(keys) / sizeof(keys[0]), err);
+	const char *version;
 
-	if (!st)
-		st = json_string(place, object, "application", true, &application, err);
-	if (!st)
-		st = json_string(place, object, "version", false, &version, err);
-	if (!st && version && !run_name_ok(version))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: 'version' is not the name of a version", place);
-	if (!st)
-		st = parse_selector(place, application, out, err);
-	if (!st && version && out->version)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: the version is given twice", place);
-	if (!st && version)
-		out->version = mem_string(version);
-	if (!st)
-		st = parse_list(place, object, "repetitions", &out->repetitions, err);
-	if (!st)
-		st = parse_timestamps(place, object, &out->timestamps, err);
-	return st;
+	json_reader_keys(r, object, "a side", keys, sizeof(keys) / sizeof(keys[0]));
+	pairs_parse_selector(r, json_reader_text(r, object, "application"), out);
+	if (pairs_has(object, "version")) {
+		version = json_reader_text(r, object, "version");
+		if (!run_name_ok(version))
+			json_reader_fail(r, "'version' is not the name of a version");
+		if (out->version)
+			json_reader_fail(r, "the version is given twice");
+		if (!r->st)
+			out->version = mem_string(version);
+	}
+	pairs_parse_list(r, object, "repetitions", &out->repetitions);
+	pairs_parse_timestamps(r, object, &out->timestamps);
 }
 
-static enum assay_status parse_side(const char *pair, const cJSON *object, const char *key, struct evaluate_side *out,
-				    struct assay_error *err)
+static void pairs_parse_side(struct json_reader *r, const cJSON *pair, const char *key, struct evaluate_side *out)
 {
-	const cJSON *side = cJSON_GetObjectItemCaseSensitive(object, key);
+	const cJSON *side = cJSON_GetObjectItemCaseSensitive(pair, key);
+	const char *outer = r->name;
 	char place[PLACE_BYTES];
 
-	snprintf(place, sizeof(place), "%s, %s", pair, key);
+	snprintf(place, sizeof(place), "%s, %s", outer, key);
+	r->name = place;
 	if (cJSON_IsString(side))
-		return parse_selector(place, side->valuestring, out, err);
-	if (cJSON_IsObject(side))
-		return parse_object(place, side, out, err);
-	return assay_fail(err, ASSAY_E_FORMAT, "%s: needed is APP[@VERSION] as a string, or an object with 'application'", place);
+		pairs_parse_selector(r, side->valuestring, out);
+	else if (cJSON_IsObject(side))
+		pairs_parse_object(r, side, out);
+	else
+		json_reader_fail(r, "expected APP[@VERSION] as a string, or an object with 'application'");
+	r->name = outer;
 }
 
-static enum assay_status parse_word(const char *place, const cJSON *object, const char *key, char **out, struct assay_error *err)
+static char *pairs_parse_word(struct json_reader *r, const cJSON *object, const char *key)
 {
-	const char *text = NULL;
-	enum assay_status st = json_string(place, object, key, false, &text, err);
+	const char *text = pairs_has(object, key) ? json_reader_text(r, object, key) : NULL;
 
-	if (!st && text && !run_name_ok(text))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: '%s' is empty, too long, or has control characters or an '@'", place, key);
-	if (!st && text)
-		*out = mem_string(text);
-	return st;
+	if (text && !run_name_ok(text))
+		json_reader_fail(r, "'%s' is empty, too long, or has control characters or an '@'", key);
+	return text && !r->st ? mem_string(text) : NULL;
 }
 
-static enum assay_status parse_pair(const char *place, const cJSON *object, struct evaluate_pair *out, struct assay_error *err)
+static void pairs_parse_pair(struct json_reader *r, const cJSON *object, struct evaluate_pair *out)
 {
 	static const char *const keys[] = { "baseline", "candidate", "changed", "label", "cluster" };
-	const cJSON *changed = cJSON_GetObjectItemCaseSensitive(object, "changed");
-	enum assay_status st = json_keys(place, object, "a pair", keys, sizeof(keys) / sizeof(keys[0]), err);
 
-	if (!st)
-		st = parse_side(place, object, "baseline", &out->sides[0], err);
-	if (!st)
-		st = parse_side(place, object, "candidate", &out->sides[1], err);
-	if (!st && !cJSON_IsBool(changed))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: 'changed' must be true or false", place);
-	if (!st)
-		st = parse_word(place, object, "label", &out->label, err);
-	if (!st)
-		st = parse_word(place, object, "cluster", &out->cluster, err);
-	out->changed = cJSON_IsTrue(changed);
-	return st;
+	json_reader_keys(r, object, "a pair", keys, sizeof(keys) / sizeof(keys[0]));
+	pairs_parse_side(r, object, "baseline", &out->sides[0]);
+	pairs_parse_side(r, object, "candidate", &out->sides[1]);
+	out->changed = json_reader_bool(r, object, "changed");
+	out->label = pairs_parse_word(r, object, "label");
+	out->cluster = pairs_parse_word(r, object, "cluster");
 }
 
-static enum assay_status parse_root(const char *name, const cJSON *root, struct evaluate_pairs *out, struct assay_error *err)
+/* Takes over the root, which is NULL when st says why. */
+static enum assay_status pairs_parse_root(const char *name, cJSON *root, enum assay_status st, struct evaluate_pairs *out,
+					  struct assay_error *err)
 {
+	struct json_reader r = { name, err, st };
+	struct evaluate_pairs pairs = { 0 };
+	int n = cJSON_IsArray(root) ? cJSON_GetArraySize(root) : 0;
 	char place[PLACE_BYTES];
 	const cJSON *item;
-	int n = cJSON_IsArray(root) ? cJSON_GetArraySize(root) : 0;
 
 	if (n == 0)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: needed is a list of pairs: [{\"baseline\": ..., \"candidate\": ..., "
-				  "\"changed\": false}]", name);
-	if (n > EVALUATE_PAIRS_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "%s: %d pairs, more than %d", name, n, EVALUATE_PAIRS_MAX);
-	out->items = mem_new((size_t)n, sizeof(*out->items));
-	cJSON_ArrayForEach(item, root) {
-		enum assay_status st;
+		json_reader_fail(&r, "expected a list of pairs: [{\"baseline\": ..., \"candidate\": ..., \"changed\": false}]");
+	else if (n > EVALUATE_PAIRS_MAX)
+		r.st = assay_fail(err, ASSAY_E_LIMIT, "%s: %d pairs, more than %d", name, n, EVALUATE_PAIRS_MAX);
+	else
+		pairs.items = mem_new((size_t)n, sizeof(*pairs.items));
+	r.name = place;
+	for (item = pairs.items ? root->child : NULL; item && !r.st; item = item->next) {
+		struct evaluate_pair *pair = &pairs.items[pairs.n];
 
-		snprintf(place, sizeof(place), "%s: pair %zu", text_path_end(name, TEXT_SHOWN_BYTES), out->n + 1);
-		out->items[out->n].number = out->n + 1;
-		st = parse_pair(place, item, &out->items[out->n++], err);
-		if (st)
-			return st;
+		pair->number = ++pairs.n;
+		snprintf(place, sizeof(place), "%s: pair %zu", text_path_end(name, TEXT_SHOWN_BYTES), pair->number);
+		pairs_parse_pair(&r, item, pair);
 	}
-	return ASSAY_OK;
+	cJSON_Delete(root);
+	*out = pairs;
+	if (r.st)
+		evaluate_pairs_release(out);
+	return r.st;
 }
 
-enum assay_status evaluate_pairs_parse(const char *name, const char *text, size_t n, struct evaluate_pairs *out,
-				       struct assay_error *err)
+enum assay_status evaluate_pairs_parse(const char *name, const char *text, size_t n, struct evaluate_pairs *out, struct assay_error *err)
 {
-	struct evaluate_pairs pairs = { 0 };
 	cJSON *root = NULL;
 	enum assay_status st = json_parse(name, text, n, &root, err);
 
-	if (!st)
-		st = parse_root(name, root, &pairs, err);
-	cJSON_Delete(root);
-	*out = pairs;
-	if (st)
-		evaluate_pairs_release(out);
-	return st;
+	return pairs_parse_root(name, root, st, out, err);
 }
 
 enum assay_status evaluate_pairs_read(const char *path, struct evaluate_pairs *out, struct assay_error *err)
 {
-	struct evaluate_pairs pairs = { 0 };
 	cJSON *root = NULL;
 	enum assay_status st = json_read(path, &root, err);
 
-	if (!st)
-		st = parse_root(path, root, &pairs, err);
-	cJSON_Delete(root);
-	*out = pairs;
-	if (st)
-		evaluate_pairs_release(out);
-	return st;
+	return pairs_parse_root(path, root, st, out, err);
 }
 
 void evaluate_pairs_release(struct evaluate_pairs *pairs)

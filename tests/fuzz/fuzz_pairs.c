@@ -1,7 +1,7 @@
 /* Labelled pairs: what is taken keeps what the header promises, and written again it is read as the same; errors name the file. */
 #include "base/json.h"
 #include "base/mem.h"
-#include "gate/evaluate/evaluate_pairs.h"
+#include "gate/evaluate/evaluate.h"
 #include "runs/running/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

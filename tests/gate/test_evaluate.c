@@ -296,7 +296,7 @@ static void test_evaluation(void **state)
 				   "{\"baseline\": \"e\", \"candidate\": \"d\", \"changed\": false, \"label\": \"other\"},"
 				   "{\"baseline\": \"f\", \"candidate\": \"g\", \"changed\": true, \"label\": \"fast\"}]";
 	static const size_t of[5][2] = { { 1, 0 }, { 2, 1 }, { 3, 3 }, { 4, 3 }, { 5, 6 } };
-	struct evaluate_runs runs = { .sets = mem_new(7, sizeof(struct run_set)), .n = 7, .of = mem_new(5, sizeof(*runs.of)) };
+	struct evaluate_runs runs = { .sets = mem_new(7, sizeof(struct run_set)), .n = 7 };
 	struct evidence evidence = { 0 };
 	struct lab_config config = { .min_effect = .03 };
 	struct evaluate_pairs pairs;
@@ -310,7 +310,8 @@ static void test_evaluation(void **state)
 
 		runs.sets[i] = make_runs(name, "1", i == 2 || i == 6 ? 1 : 1.2); /* c and g are faster than all others */
 	}
-	memcpy(runs.of, of, sizeof(of));
+	for (size_t i = 0; i < 10; i++)
+		pairs.items[i / 2].sides[i % 2].runs = of[i / 2][i % 2];
 	assert_int_equal(evaluate(&evidence, &config, &pairs, &runs, &quick, &e, &err), ASSAY_OK);
 	assert_int_equal(e.n_clusters, 2);
 	assert_string_equal(e.clusters[0], "a");
