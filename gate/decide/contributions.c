@@ -14,18 +14,12 @@
 
 /* ---- from machines to rows ---- */
 
-/* What both models see: one row a machine that ran both and has a fingerprint that may stand beside the others. */
-struct common_rows {
-	struct mat rates;
-	double *cost;
-	double *ratio; /* [types] mean, in logs, over the machines of each */
-	size_t *type, types;
-};
-
-static struct common_rows common_rows_of(const struct evidence *evidence, const struct verdict *v)
+/* What both models see: one row for each machine that ran both and has a fingerprint that may stand beside the others. ratio [types] is the
+ * mean, in logs, over the machines of each type. */
+static struct profile_rows common_rows_of(const struct evidence *evidence, const struct verdict *v, double *ratio)
 {
 	size_t p = evidence->fingerprints.n_stressors, n = v->pairing.n, row = 0;
-	struct common_rows r = { mat_new(n, p), mem_new(n, sizeof(double)), mem_new(n, sizeof(double)), mem_new(n, sizeof(size_t)), 0 };
+	struct profile_rows r = { .rates = mat_new(n, p), .cost = mem_new(n, sizeof(double)), .type = mem_new(n, sizeof(size_t)) };
 	size_t *index = mem_new(v->pairing.n_types, sizeof(*index)), *machines = mem_new(n, sizeof(*machines));
 	const struct fingerprint *kind = verdict_kind(v);
 
@@ -40,11 +34,11 @@ static struct common_rows common_rows_of(const struct evidence *evidence, const 
 		if (!index[m->type])
 			index[m->type] = ++r.types;
 		r.type[row] = index[m->type] - 1;
-		r.ratio[r.type[row]] += m->log_ratio;
+		ratio[r.type[row]] += m->log_ratio;
 		machines[r.type[row++]]++;
 	}
 	for (size_t t = 0; t < r.types; t++)
-		r.ratio[t] = exp(r.ratio[t] / (double)machines[t]);
+		ratio[t] = exp(ratio[t] / (double)machines[t]);
 	r.rates.rows = row;
 	free(index);
 	free(machines);
@@ -52,23 +46,15 @@ static struct common_rows common_rows_of(const struct evidence *evidence, const 
 }
 
 /* Costs and their ratios are computed as they are, not as logs: what is farthest apart has neither. */
-static bool common_rows_finite(const struct common_rows *r)
+static bool common_rows_finite(const struct profile_rows *r, const double *ratio)
 {
 	bool finite = true;
 
 	for (size_t i = 0; i < r->rates.rows; i++)
 		finite = finite && r->cost[i] > 1 / GROWTH_RATIO_MAX && r->cost[i] < GROWTH_RATIO_MAX;
 	for (size_t t = 0; t < r->types; t++)
-		finite = finite && r->ratio[t] > 1 / GROWTH_RATIO_MAX && r->ratio[t] < GROWTH_RATIO_MAX;
+		finite = finite && ratio[t] > 1 / GROWTH_RATIO_MAX && ratio[t] < GROWTH_RATIO_MAX;
 	return finite;
-}
-
-static void common_rows_release(struct common_rows *r)
-{
-	mat_release(&r->rates);
-	free(r->cost);
-	free(r->ratio);
-	free(r->type);
 }
 
 /* ---- groups ---- */
@@ -148,21 +134,22 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 void contributions_of(const struct evidence *evidence, const struct verdict *v, size_t threads, struct contributions *out)
 {
 	struct shares_options options = { SHARES_RESAMPLES, SEED, threads ? threads : parallel_threads() };
-	struct common_rows rows = common_rows_of(evidence, v);
+	double *ratio = mem_new(v->pairing.n, sizeof(*ratio));
+	struct profile_rows rows = common_rows_of(evidence, v, ratio);
 	struct blend_data data = { 0 };
 	struct contributions c = { .types = rows.types, .machines = rows.rates.rows };
 	struct growth growth = { 0 };
 
-	if (rows.types && common_rows_finite(&rows))
+	if (rows.types && common_rows_finite(&rows, ratio))
 		blend_data_of(&rows.rates, rows.cost, rows.type, rows.types, &data);
 	if (rows.types < PROFILE_TYPES_MIN) {
 		c.missing = "fewer than 4 hardware types with fingerprints ran both";
-	} else if (!common_rows_finite(&rows)) {
+	} else if (!common_rows_finite(&rows, ratio)) {
 		c.missing = "the costs are too far apart to be computed with";
 	} else if (data.features.n == 0) {
 		c.missing = "no stressor was measured on all machines and differs between them";
 	} else {
-		growth_of(&data, rows.ratio, &options, &growth);
+		growth_of(&data, ratio, &options, &growth);
 		contributions_group(&data.features, (const char *const *)evidence->fingerprints.stressors, &growth, &c);
 		contributions_lead_find(v, &c);
 		c.total = growth.total;
@@ -171,7 +158,8 @@ void contributions_of(const struct evidence *evidence, const struct verdict *v, 
 	}
 	growth_release(&growth);
 	blend_data_release(&data);
-	common_rows_release(&rows);
+	profile_rows_release(&rows);
+	free(ratio);
 	*out = c;
 }
 

@@ -13,38 +13,23 @@
 
 /* ---- decisions ---- */
 
-static const struct {
-	const char *text;
-	int exit_status;
-} decision_rows[] = {
-#define ROW(name, text, exit_status) [name] = { text, exit_status },
-	DECISION_ROWS(ROW)
-#undef ROW
-};
-
-const char *decision_text(enum decision decision)
-{
-	ASSAY_BUG_IF((size_t)decision >= sizeof(decision_rows) / sizeof(decision_rows[0]));
-	return decision_rows[decision].text;
-}
+#define DECISION_TEXT(constant, text, exit_status) text,
+#define DECISION_EXIT(constant, text, exit_status) exit_status,
+ROWS_FUNCTION(decision_text, enum decision, DECISION_ROWS, DECISION_TEXT)
 
 int decision_exit(enum decision decision)
 {
-	ASSAY_BUG_IF((size_t)decision >= sizeof(decision_rows) / sizeof(decision_rows[0]));
-	return decision_rows[decision].exit_status;
+	static const int statuses[DECISIONS] = { DECISION_ROWS(DECISION_EXIT) };
+
+	ASSAY_BUG_IF(decision >= DECISIONS);
+	return statuses[decision];
 }
 
 enum doc_tone decision_tone(enum decision decision)
 {
-	switch (decision) {
-	case DECISION_PASS:
-	case DECISION_IMPROVED:
-		return DOC_GOOD;
-	case DECISION_REGRESSION:
+	if (decision == DECISION_REGRESSION)
 		return DOC_BAD;
-	default:
-		return DOC_DOUBTFUL;
-	}
+	return decision_exit(decision) == 0 ? DOC_GOOD : DOC_DOUBTFUL;
 }
 
 enum decision effect_decide(double ratio, double low, double high, double min_effect)
@@ -159,7 +144,7 @@ double effect_minimum_detectable(double error, double df, double min_effect)
 	struct power_design design = { .df = df };
 
 	ASSAY_BUG_IF(!(df >= 1) || !(error >= 0) || !(min_effect >= 0));
-	if (error <= 1e-12 * log1p(min_effect)) /* the interval is a point: what matters is seen */
+	if (error <= 1e-12 * log1p(min_effect)) /* the interval is a point */
 		return min_effect;
 	design.t = stats_t_quantile((1 + EFFECT_LEVEL) / 2, df);
 	design.threshold = log1p(min_effect) / error;
@@ -176,11 +161,20 @@ struct type_mean {
 	size_t noisy; /* machines whose noise is known */
 };
 
-/* The types that have machines, moved together to the front; returns how many. */
-static size_t present_types(struct type_mean *types, size_t n_types)
+/* Averages the pairs by type into types[n_types], zeroed; those that have machines stand in front. Returns how many these are. */
+static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_mean *types, size_t n_types)
 {
 	size_t present = 0;
 
+	for (size_t i = 0; i < n; i++) {
+		struct type_mean *type = &types[pairs[i].type];
+
+		ASSAY_BUG_IF(pairs[i].type >= n_types || !isfinite(pairs[i].log_ratio) || !(pairs[i].noise >= 0));
+		type->log_ratio += pairs[i].log_ratio;
+		type->variance += pairs[i].noise * pairs[i].noise;
+		type->machines++;
+		type->noisy += pairs[i].noise > 0;
+	}
 	for (size_t t = 0; t < n_types; t++) {
 		struct type_mean type = types[t];
 
@@ -192,21 +186,6 @@ static size_t present_types(struct type_mean *types, size_t n_types)
 		types[present++] = type;
 	}
 	return present;
-}
-
-static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_mean *types, size_t n_types)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct type_mean *type;
-
-		ASSAY_BUG_IF(pairs[i].type >= n_types || !isfinite(pairs[i].log_ratio) || !(pairs[i].noise >= 0));
-		type = &types[pairs[i].type];
-		type->log_ratio += pairs[i].log_ratio;
-		type->variance += pairs[i].noise * pairs[i].noise;
-		type->machines++;
-		type->noisy += pairs[i].noise > 0;
-	}
-	return present_types(types, n_types);
 }
 
 /* Cochran's Q, Biometrics 10(1), 1954: squared distances from the mean weighted by inverse variance, in units of variance. */
@@ -255,8 +234,8 @@ static void set_interval(struct effect *e, double mean, double error, double df)
 	e->high = exp(mean + half);
 }
 
-/* The interval when the types may be off together: they do not average it out, and what is known of it is added; degrees of freedom by
- * Welch and Satterthwaite. */
+/* The interval when the types may have an error in common, which does not average out: its variance is added; degrees of freedom by Welch and
+ * Satterthwaite. */
 static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, double min_effect)
 {
 	double df = (double)e->types - 1, own = sd * sd / (common->as_one ? 1 : (double)e->types), more = common->error * common->error;
@@ -288,9 +267,9 @@ static void effect_interval(struct effect *e, const struct type_mean *types, dou
 	free(logs);
 }
 
-/* One or two types say next to nothing of others (t at one degree of freedom is 12.7), but the repetitions on these machines
- * do say something of these machines: the mean keeps its weights, its error comes from the noise within machines and the floor,
- * its degrees of freedom from Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
+/* One or two types tell next to nothing about others (t at one degree of freedom is 12.7), but repetitions on these machines tell something
+ * about these machines: the mean keeps its weights, its error comes from the noise within machines and the floor, its degrees of freedom from
+ * Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
 static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect)
 {
 	double *machines = mem_new(n_types, sizeof(*machines));

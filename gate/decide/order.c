@@ -1,4 +1,5 @@
-#include "gate/decide/order.h"
+/* The order of repetitions. */
+#include "gate/decide/pairing.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/decide/effect.h"
-#include "gate/decide/order.h"
+#include "gate/decide/pairing.h"
 
 #include <math.h>
 #include <setjmp.h>
