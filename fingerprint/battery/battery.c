@@ -106,7 +106,7 @@ enum assay_status battery_select(struct battery *battery, const char *const *nam
 /* ---- from YAML ---- */
 
 /* Names become features, file names and words of a command line. */
-static enum assay_status take_name(const char *file, const struct yaml_node *node, const char *what, char **out, struct assay_error *err)
+static enum assay_status parse_name(const char *file, const struct yaml_node *node, const char *what, char **out, struct assay_error *err)
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(file, node, &text, err);
@@ -124,7 +124,7 @@ static enum assay_status take_name(const char *file, const struct yaml_node *nod
 
 /* stress-ng must not be told to write elsewhere, to run longer, or to run another stressor's classes. It takes abbreviations of its
  * options, so whatever one of these names begins with is refused, too. */
-static bool forbidden(const char *argument)
+static bool is_forbidden(const char *argument)
 {
 	static const char *const names[] = { "--temp-path",  "--yaml",	       "--timeout", "--log-file", "--class",
 					     "--sequential", "--all",	       "--job",	    "--random",	  "--stressors",
@@ -156,7 +156,7 @@ static enum assay_status parse_arguments(const char *file, const struct yaml_nod
 		if (!st && (!*text || strlen(text) > ARGUMENT_BYTES_MAX))
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: an argument must have 1 to %d bytes", file, list->items[i].line,
 					ARGUMENT_BYTES_MAX);
-		if (!st && forbidden(text))
+		if (!st && is_forbidden(text))
 			st = assay_fail(err, ASSAY_E_FORMAT,
 					"%s:%zu: the argument '%s' is not for a battery: assay sets time, place and output", file,
 					list->items[i].line, text_shown(text, shown));
@@ -234,9 +234,9 @@ static enum assay_status parse_entry(const char *file, const struct yaml_node *n
 	if (!st && !(value = yaml_get(node, "stressor")))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: this entry names no stressor", file, node->line);
 	if (!st)
-		st = take_name(file, yaml_get(node, "stressor"), "a stressor", &entry->stressor, err);
+		st = parse_name(file, yaml_get(node, "stressor"), "a stressor", &entry->stressor, err);
 	if (!st && (value = yaml_get(node, "name")))
-		st = take_name(file, value, "a name", &entry->name, err);
+		st = parse_name(file, value, "a name", &entry->name, err);
 	if (!st && !entry->name)
 		entry->name = mem_string(entry->stressor);
 	if (!st && (value = yaml_get(node, "arguments")))
@@ -313,7 +313,7 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 	if (!st && !(value = yaml_get(root, "name")))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s: the battery has no name", file);
 	if (!st)
-		st = take_name(file, yaml_get(root, "name"), "a battery's name", &battery->name, err);
+		st = parse_name(file, yaml_get(root, "name"), "a battery's name", &battery->name, err);
 	if (!st && (value = yaml_get(root, "passes")))
 		st = yaml_int(file, value, 1, BATTERY_PASSES_MAX, &battery->passes, err);
 	if (!st && (value = yaml_get(root, "seconds")))

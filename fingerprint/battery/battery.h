@@ -14,22 +14,22 @@
 #define BATTERY_PASSES_MAX  1000
 
 struct battery_entry {
-	char *name;           /* the feature's name; the stressor's unless given */
-	char *stressor;       /* of stress-ng */
-	char **arguments;     /* [n_arguments] after `--STRESSOR 1` */
+	char *name;	  /* the feature's name; the stressor's unless given */
+	char *stressor;	  /* of stress-ng */
+	char **arguments; /* [n_arguments] after `--STRESSOR 1` */
 	size_t n_arguments;
-	char **categories;    /* [n_categories], a set in name order; those of the stressor unless given */
+	char **categories; /* [n_categories], a set in name order; those of the stressor unless given */
 	size_t n_categories;
 	int64_t milliseconds; /* after which it is ended */
-	bool dangerous;       /* runs only when asked for by name: can fill a disk or the memory, or floods the kernel's log */
+	bool dangerous;	      /* runs only when asked for by name: can fill a disk or the memory, or floods the kernel's log */
 };
 
 /* What a stressor may use at most; 0: no limit. */
 struct battery_limits {
-	int64_t memory_bytes;    /* address space of each process; and, in a control group, of all of it together */
-	int64_t file_bytes;      /* of one file */
+	int64_t memory_bytes; /* address space of each process; and, in a control group, of all of it together */
+	int64_t file_bytes;   /* of one file */
 	int64_t open_files;
-	int64_t processes;       /* in a control group; elsewhere there is no such limit */
+	int64_t processes; /* in a control group; elsewhere there is no such limit */
 };
 
 struct battery {

@@ -8,7 +8,7 @@
 static const char source[] = "stress-ng";
 
 /* A number of the metrics; *there tells whether it was given. */
-static enum assay_status number(const struct yaml_node *metrics, const char *key, double *out, bool *there, struct assay_error *err)
+static enum assay_status metric_number(const struct yaml_node *metrics, const char *key, double *out, bool *there, struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(metrics, key);
 
@@ -39,7 +39,7 @@ static const struct yaml_node *find_item(const struct yaml_node *list, const cha
 	return NULL;
 }
 
-static enum assay_status take_version(const struct yaml_node *root, struct stressng_metrics *out, struct assay_error *err)
+static enum assay_status read_version(const struct yaml_node *root, struct stressng_metrics *out, struct assay_error *err)
 {
 	const struct yaml_node *info = yaml_get(root, "system-info");
 	const struct yaml_node *version = info && info->kind == YAML_MAP ? yaml_get(info, "stress-ng-version") : NULL;
@@ -52,7 +52,7 @@ static enum assay_status take_version(const struct yaml_node *root, struct stres
 	return ASSAY_OK;
 }
 
-static enum assay_status take_metrics(const struct yaml_node *item, struct stressng_metrics *out, struct assay_error *err)
+static enum assay_status read_metrics(const struct yaml_node *item, struct stressng_metrics *out, struct assay_error *err)
 {
 	const struct {
 		const char *key;
@@ -70,7 +70,7 @@ static enum assay_status take_metrics(const struct yaml_node *item, struct stres
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool there;
-		enum assay_status st = number(item, rows[i].key, rows[i].value, &there, err);
+		enum assay_status st = metric_number(item, rows[i].key, rows[i].value, &there, err);
 
 		if (!st && rows[i].required && !there)
 			st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng did not say '%s'", rows[i].key);
@@ -101,11 +101,11 @@ enum assay_status stressng_parse(const char *text, size_t n, const char *stresso
 	if (!st && root.kind != YAML_MAP)
 		st = assay_fail(err, ASSAY_E_FORMAT, "what stress-ng wrote is not a document of metrics");
 	if (!st)
-		st = take_version(&root, &metrics, err);
+		st = read_version(&root, &metrics, err);
 	if (!st && !(item = find_item(yaml_get(&root, "metrics"), stressor)))
 		st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng wrote no metrics of '%s'", stressor);
 	if (!st)
-		st = take_metrics(item, &metrics, err);
+		st = read_metrics(item, &metrics, err);
 	yaml_release(&root);
 	*out = metrics;
 	return st;

@@ -8,16 +8,16 @@
 #include <stddef.h>
 
 #define STRESSNG_YAML_BYTES_MAX 65536
-#define STRESSNG_VERSION_BYTES  32
+#define STRESSNG_VERSION_BYTES	32
 
 /* One stressor's line of metrics. */
 struct stressng_metrics {
 	char version[STRESSNG_VERSION_BYTES]; /* "0.15.06" */
 	double bogo_ops;
-	double per_s;      /* per second of user and system time */
+	double per_s;	   /* per second of user and system time */
 	double real_per_s; /* per second of real time */
 	double wall_s, user_s, system_s;
-	bool measured;     /* bogo_ops and per_s are above 0 */
+	bool measured; /* bogo_ops and per_s are above 0 */
 };
 
 /* Finds the metrics of `stressor` in text[0..n). Rates that are missing are computed from operations and times. ASSAY_E_FORMAT where it is

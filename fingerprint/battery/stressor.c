@@ -1,15 +1,15 @@
 #include "fingerprint/battery/stressor.h"
 
-#define CPU        CATEGORY_CPU
-#define CACHE      CATEGORY_CPU_CACHE
-#define MEMORY     CATEGORY_MEMORY
-#define VM         CATEGORY_VM
-#define OS         CATEGORY_OS
-#define DEVICE     CATEGORY_DEVICE
-#define PIPE       CATEGORY_PIPE
-#define ONE(a)          { a }, 1
-#define TWO(a, b)       { a, b }, 2
-#define THREE(a, b, c)  { a, b, c }, 3
+#define CPU		 CATEGORY_CPU
+#define CACHE		 CATEGORY_CPU_CACHE
+#define MEMORY		 CATEGORY_MEMORY
+#define VM		 CATEGORY_VM
+#define OS		 CATEGORY_OS
+#define DEVICE		 CATEGORY_DEVICE
+#define PIPE		 CATEGORY_PIPE
+#define ONE(a)		 { a }, 1
+#define TWO(a, b)	 { a, b }, 2
+#define THREE(a, b, c)	 { a, b, c }, 3
 #define FOUR(a, b, c, d) { a, b, c, d }, 4
 
 /* In name order. Steady: class cpu, but for af-alg (the kernel's cryptography) and numa (moves pages); their rates repeat within

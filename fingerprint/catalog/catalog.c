@@ -165,8 +165,8 @@ enum assay_status catalog_save(const struct catalog *catalog, size_t *written, s
 /* ---- which one does a word of the user mean? ---- */
 
 /* The latest of a machine whose time begins with `date`; *n counts them, `times` lists them. */
-static const struct fingerprint *latest(const struct fingerprint_set *set, const char *machine, const char *date, size_t *n,
-					struct buf *times)
+static const struct fingerprint *latest_fingerprint(const struct fingerprint_set *set, const char *machine, const char *date, size_t *n,
+						    struct buf *times)
 {
 	const struct fingerprint *found = NULL;
 	char text[TEXT_DATE_BYTES];
@@ -215,8 +215,8 @@ static enum assay_status at_date(const struct fingerprint_set *set, const char *
 	enum assay_status st = ASSAY_OK;
 	size_t n, any;
 
-	*out = latest(set, machine, date, &n, &times);
-	latest(set, machine, "", &any, &all);
+	*out = latest_fingerprint(set, machine, date, &n, &times);
+	latest_fingerprint(set, machine, "", &any, &all);
 	if (any == 0)
 		st = fail_unknown(set, machine, err);
 	else if (n == 0)
@@ -239,7 +239,7 @@ enum assay_status choose_fingerprint(const struct fingerprint_set *set, const ch
 	char *machine;
 	size_t n;
 
-	*out = latest(set, word, "", &n, &times);
+	*out = latest_fingerprint(set, word, "", &n, &times);
 	buf_release(&times);
 	if (!*out)
 		*out = fingerprint_find(set, word);

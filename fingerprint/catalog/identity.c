@@ -16,12 +16,12 @@
 	X(board_uuid, "board UUID", true)                                                                                                  \
 	X(cpu_model, "CPU model", false)
 
-static bool differ(const char *a, const char *b)
+static bool texts_differ(const char *a, const char *b)
 {
 	return a && b && *a && *b && strcmp(a, b) != 0;
 }
 
-static bool same(const char *a, const char *b)
+static bool texts_equal(const char *a, const char *b)
 {
 	return a && b && *a && strcmp(a, b) == 0;
 }
@@ -31,7 +31,7 @@ char *identity_merge_command(const char *other, const char *id)
 	return text_shell_line((const char *const[]){ "assay", "catalog", "rename", other, id, "--merge", NULL });
 }
 
-static enum assay_status swapped(const char *id, const char *what, const char *before, const char *now, struct assay_error *err)
+static enum assay_status refuse_swap(const char *id, const char *what, const char *before, const char *now, struct assay_error *err)
 {
 	char *command = text_shell_line((const char *const[]){ "assay", "catalog", "rename", id, "NEW", NULL });
 
@@ -43,7 +43,7 @@ static enum assay_status swapped(const char *id, const char *what, const char *b
 	return err->status;
 }
 
-static enum assay_status cloned(const char *id, const char *what, const char *value, const char *other, struct assay_error *err)
+static enum assay_status refuse_clone(const char *id, const char *what, const char *value, const char *other, struct assay_error *err)
 {
 	char *command = identity_merge_command(other, id);
 
@@ -62,10 +62,10 @@ enum assay_status identity_check(const struct catalog *catalog, const char *id, 
 		bool itself = strcmp(m->id, id) == 0;
 
 #define CHECK(member, what, unique)                                                                                                        \
-	if (itself && differ(m->identity.member, facts->member))                                                                           \
-		return swapped(id, what, m->identity.member, facts->member, err);                                                          \
-	if (!itself && unique && same(m->identity.member, facts->member))                                                                  \
-		return cloned(id, what, facts->member, m->id, err);
+	if (itself && texts_differ(m->identity.member, facts->member))                                                                     \
+		return refuse_swap(id, what, m->identity.member, facts->member, err);                                                      \
+	if (!itself && unique && texts_equal(m->identity.member, facts->member))                                                           \
+		return refuse_clone(id, what, facts->member, m->id, err);
 		EVIDENCE_ROWS(CHECK)
 #undef CHECK
 	}
@@ -76,7 +76,7 @@ enum assay_status identity_check(const struct catalog *catalog, const char *id, 
 static enum assay_status identity_contradict(const struct machine *a, const struct machine *b, struct assay_error *err)
 {
 #define CHECK(member, what, unique)                                                                                                        \
-	if (differ(a->identity.member, b->identity.member))                                                                                \
+	if (texts_differ(a->identity.member, b->identity.member))                                                                          \
 		return assay_fail(err, ASSAY_E_CONFLICT, "'%s' and '%s' are two machines: the %s is '%s' and '%s'", a->id, b->id, what,    \
 				  a->identity.member, b->identity.member);
 	EVIDENCE_ROWS(CHECK)
@@ -84,8 +84,8 @@ static enum assay_status identity_contradict(const struct machine *a, const stru
 	return ASSAY_OK;
 }
 
-static enum assay_status differs(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
-				 struct assay_error *err)
+static enum assay_status refuse_difference(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
+					   struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_CONFLICT,
 			  "'%s' and '%s' look like two machines: the %s is '%s' and '%s'; what is merged cannot be parted "
@@ -111,16 +111,16 @@ static enum assay_status identity_differ(const struct machine *a, const struct m
 	f = &a->fingerprints[a->n_fingerprints - 1];
 	g = &b->fingerprints[b->n_fingerprints - 1];
 	if (strcmp(f->profile ? f->profile : "", g->profile ? g->profile : "") != 0)
-		return differs(a, b, "profile", f->profile ? f->profile : "none, as it is not emulated",
-			       g->profile ? g->profile : "none, as it is not emulated", err);
+		return refuse_difference(a, b, "profile", f->profile ? f->profile : "none, as it is not emulated",
+					 g->profile ? g->profile : "none, as it is not emulated", err);
 	if (strcmp(f->architecture, g->architecture) != 0)
-		return differs(a, b, "architecture", f->architecture, g->architecture, err);
-	if (differ(f->type, g->type))
-		return differs(a, b, "hardware type", f->type, g->type, err);
+		return refuse_difference(a, b, "architecture", f->architecture, g->architecture, err);
+	if (texts_differ(f->type, g->type))
+		return refuse_difference(a, b, "hardware type", f->type, g->type, err);
 	return ASSAY_OK;
 }
 
-static void take_text(char **out, const char *text)
+static void keep_text(char **out, const char *text)
 {
 	if (!text || !*text)
 		return;
@@ -128,7 +128,7 @@ static void take_text(char **out, const char *text)
 	*out = mem_string(text);
 }
 
-static void take_number(int64_t *out, double value)
+static void keep_number(int64_t *out, double value)
 {
 	if (isfinite(value) && value > 0)
 		*out = (int64_t)value;
@@ -136,16 +136,16 @@ static void take_number(int64_t *out, double value)
 
 void identity_take(struct machine_identity *identity, const struct facts *facts)
 {
-	take_text(&identity->machine_id, facts->machine_id);
-	take_text(&identity->board_name, facts->board_name);
-	take_text(&identity->board_serial, facts->board_serial);
-	take_text(&identity->board_uuid, facts->board_uuid);
-	take_text(&identity->cpu_vendor, facts->cpu_vendor);
-	take_text(&identity->cpu_model, facts->cpu_model);
-	take_number(&identity->sockets, facts->sockets);
-	take_number(&identity->cores_per_socket, facts->cores_per_socket);
-	take_number(&identity->threads_per_core, facts->threads_per_core);
-	take_number(&identity->memory_bytes, facts->memory_bytes);
+	keep_text(&identity->machine_id, facts->machine_id);
+	keep_text(&identity->board_name, facts->board_name);
+	keep_text(&identity->board_serial, facts->board_serial);
+	keep_text(&identity->board_uuid, facts->board_uuid);
+	keep_text(&identity->cpu_vendor, facts->cpu_vendor);
+	keep_text(&identity->cpu_model, facts->cpu_model);
+	keep_number(&identity->sockets, facts->sockets);
+	keep_number(&identity->cores_per_socket, facts->cores_per_socket);
+	keep_number(&identity->threads_per_core, facts->threads_per_core);
+	keep_number(&identity->memory_bytes, facts->memory_bytes);
 }
 
 /* ---- another name for a machine ---- */

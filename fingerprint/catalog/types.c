@@ -24,7 +24,7 @@ static size_t type_index(struct types *types, size_t *capacity, const char *name
 	return types->n++;
 }
 
-static const char *configured(const struct lab_config *config, const char *machine)
+static const char *configured_type(const struct lab_config *config, const char *machine)
 {
 	const struct host *host = inventory_find(&config->inventory, machine);
 
@@ -32,7 +32,7 @@ static const char *configured(const struct lab_config *config, const char *machi
 }
 
 /* "Intel(R) Xeon(R) ... 2x8x2 64GiB", or NULL when not all of it is known. free() it. */
-static char *described(const struct machine_identity *i)
+static char *described_type(const struct machine_identity *i)
 {
 	if (!i->cpu_model || !i->sockets || !i->cores_per_socket || !i->threads_per_core || !i->memory_bytes)
 		return NULL;
@@ -48,7 +48,7 @@ char *types_of_host(const struct host *host, const struct facts *facts)
 	if (host->type || host->profile)
 		return mem_string(host->type ? host->type : host->profile);
 	identity_take(&machine.identity, facts);
-	type = described(&machine.identity);
+	type = described_type(&machine.identity);
 	machine_release(&machine);
 	return type;
 }
@@ -62,13 +62,13 @@ static size_t known_type(struct types *types, size_t *capacity, const struct lab
 
 	if (name)
 		return type_index(types, capacity, name, mem_format("given by %s", m->fingerprint->type_given_by));
-	name = configured(config, m->machine->id);
+	name = configured_type(config, m->machine->id);
 	if (name)
 		return type_index(types, capacity, name, mem_string("given in lab.yaml"));
 	name = m->fingerprint->profile;
 	if (name)
 		return type_index(types, capacity, name, mem_string("profile of an emulated host"));
-	text = described(&m->machine->identity);
+	text = described_type(&m->machine->identity);
 	if (!text)
 		return SIZE_MAX;
 	index = type_index(types, capacity, text, mem_string("same CPU model, sockets x cores x threads, and memory"));
@@ -111,7 +111,7 @@ static struct mat steady_logs(struct types_member *const *members, size_t n)
 	return logs;
 }
 
-static struct mat distances(const struct mat *x)
+static struct mat log_distances(const struct mat *x)
 {
 	struct mat d = mat_new(x->rows, x->rows);
 
@@ -148,10 +148,10 @@ static const char *next_name(const struct types *types, size_t known, size_t *nu
 }
 
 /* Rule 5 for one battery. Names are numbered over all batteries in the order in which their first member stands. */
-static void cluster(struct types *types, size_t *capacity, struct types_member **members, size_t n, size_t known, size_t *number)
+static void cluster_battery(struct types *types, size_t *capacity, struct types_member **members, size_t n, size_t known, size_t *number)
 {
 	struct mat logs = steady_logs(members, n);
-	struct mat distance = distances(&logs);
+	struct mat distance = log_distances(&logs);
 	size_t *clusters = mem_new(n, sizeof(size_t));
 	size_t found = 0, first = types->n;
 
@@ -192,7 +192,7 @@ static void cluster_the_rest(struct types *types, size_t *capacity)
 				group[n++] = &types->members[j];
 		}
 		if (n)
-			cluster(types, capacity, group, n, known, &number);
+			cluster_battery(types, capacity, group, n, known, &number);
 	}
 	free(group);
 }
@@ -280,7 +280,7 @@ enum { MACHINE, TIMESTAMP, TYPE, COLUMNS };
 
 #define TYPE_BYTES_MAX 200
 
-static size_t give(struct catalog *catalog, const char *machine, int64_t taken_ms, const char *type, const char *given_by)
+static size_t give_type(struct catalog *catalog, const char *machine, int64_t taken_ms, const char *type, const char *given_by)
 {
 	size_t given = 0;
 
@@ -319,7 +319,7 @@ static enum assay_status read_row(const struct csv *csv, const size_t *index, st
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a type must have 1 to %d bytes", csv->name, csv->line, TYPE_BYTES_MAX);
 	if (!text_is_utf8(given_by, strlen(given_by)))
 		given_by = "a file of types"; /* a file's name may have any bytes, JSON may not */
-	if (give(catalog, machine, taken_ms, type, given_by))
+	if (give_type(catalog, machine, taken_ms, type, given_by))
 		(*used)++;
 	else
 		(*unknown)++;

@@ -67,7 +67,7 @@ static double common_variance(const struct side *sides, size_t n)
 }
 
 /* Small variances go half-way to the common one, large ones stay. */
-static void shrink(struct side *side, double common)
+static void shrink_variance(struct side *side, double common)
 {
 	double half;
 
@@ -90,7 +90,7 @@ static struct side *sides_of(const struct fingerprint_set *set, const struct fin
 		sides[j] = side_of(set, f, j, logs);
 	common = common_variance(sides, set->n_stressors);
 	for (size_t j = 0; j < set->n_stressors; j++)
-		shrink(&sides[j], common);
+		shrink_variance(&sides[j], common);
 	free(logs);
 	return sides;
 }
@@ -122,7 +122,7 @@ static const char *reason_of(const struct fingerprint_set *set, const struct fin
 }
 
 /* Standard error of the log ratio, and its degrees of freedom by Satterthwaite: only what rests on few passes is uncertain. */
-static void weigh(struct compare_row *row, const struct side *a, const struct side *b)
+static void row_weigh(struct compare_row *row, const struct side *a, const struct side *b)
 {
 	double variance = a->variance + b->variance + 2 * COMPARE_FLOOR * COMPARE_FLOOR;
 	double uncertain = a->own * a->own / a->df + b->own * b->own / b->df;
@@ -152,13 +152,13 @@ static void add_row(struct compare *c, const struct fingerprint_set *set, const 
 		row.ratio = row.medians[1] / row.medians[0];
 		c->compared++;
 		if (c->has_noise)
-			weigh(&row, &sides[0][stressor], &sides[1][stressor]);
+			row_weigh(&row, &sides[0][stressor], &sides[1][stressor]);
 	}
 	c->rows[c->n++] = row;
 }
 
 /* Bonferroni over stressors and looks. */
-static void judge(struct compare *c, size_t looks)
+static void judge_rows(struct compare *c, size_t looks)
 {
 	double p = 1 - COMPARE_LEVEL / (2 * (double)c->compared * (double)looks);
 
@@ -195,7 +195,7 @@ enum assay_status compare_fingerprints(const struct fingerprint_set *set, const 
 	}
 	for (size_t j = 0; j < set->n_stressors; j++)
 		add_row(&c, set, both, j, sides);
-	judge(&c, looks);
+	judge_rows(&c, looks);
 	free(sides[0]);
 	free(sides[1]);
 	*out = c;
@@ -253,7 +253,7 @@ void compare_add_largest(const struct compare *compare, size_t rows, struct docu
 }
 
 /* The relative difference that a stressor of middling noise would have to show. */
-static double visible(const struct compare *compare)
+static double visible_difference(const struct compare *compare)
 {
 	double *halves = mem_new(compare->n, sizeof(double)), median;
 	size_t n = 0;
@@ -278,7 +278,7 @@ void compare_add_rest(const struct compare *compare, struct document *d)
 		buf_text(&text, compare->compared ? "All stressors differ" : "No stressor was measured in both");
 	else
 		buf_format(&text, "%zu of %zu stressors do not differ beyond the noise of both (differences of about %.0f %% would show)",
-			   rest, compare->compared, 100 * visible(compare));
+			   rest, compare->compared, 100 * visible_difference(compare));
 	for (size_t i = 0; i < compare->n; i++) {
 		if (isnan(compare->rows[i].ratio))
 			buf_format(&text, "%s%s", missing++ ? ", " : "; not measured in both: ", compare->rows[i].stressor);

@@ -75,7 +75,7 @@ struct tally {
 	double *logs; /* [stressors x peers], of the ratios to the others */
 };
 
-static void count(struct tally *tally, size_t peers, const struct fingerprint_set *set, const struct compare *compare)
+static void count_differences(struct tally *tally, size_t peers, const struct fingerprint_set *set, const struct compare *compare)
 {
 	size_t j = 0;
 
@@ -109,7 +109,7 @@ static void compare_peer(struct drift *drift, size_t index, const struct fingerp
 
 		if (!other || !are_peers(peer, &drift->peers[i]) || compare_fingerprints(set, other, own, looks, &compare, NULL))
 			continue;
-		count(&tally, drift->n, set, &compare);
+		count_differences(&tally, drift->n, set, &compare);
 		compare_release(&compare);
 		peer->others++;
 	}

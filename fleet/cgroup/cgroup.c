@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUND_MS          2
-#define CLAIMS            100 /* names that are tried */
+#define ROUND_MS	  2
+#define CLAIMS		  100 /* names that are tried */
 #define SWEEP_PATIENCE_MS 2000
 
 /* ---- small files ---- */
@@ -169,7 +169,7 @@ static void look_at_mount(const struct mntent *mount, const char *self, struct c
 	const struct {
 		const char *controller;
 		char **place;
-	} rows[] = {{"memory", &out->memory}, {"pids", &out->pids}};
+	} rows[] = { { "memory", &out->memory }, { "pids", &out->pids } };
 
 	if (!v2 && strcmp(mount->mnt_type, "cgroup") != 0)
 		return;
@@ -188,7 +188,7 @@ void cgroup_places_find(const struct cgroup_sources *sources, struct cgroup_plac
 	struct mntent mount;
 	char text[4096];
 
-	*out = (struct cgroup_places){NULL, NULL, 0};
+	*out = (struct cgroup_places){ NULL, NULL, 0 };
 	while (mounts && getmntent_r(mounts, &mount, text, sizeof(text)))
 		look_at_mount(&mount, sources->self, out);
 	if (mounts)
@@ -199,7 +199,7 @@ void cgroup_places_release(struct cgroup_places *places)
 {
 	free(places->memory);
 	free(places->pids);
-	*places = (struct cgroup_places){NULL, NULL, 0};
+	*places = (struct cgroup_places){ NULL, NULL, 0 };
 }
 
 /* ---- limits ---- */
@@ -222,7 +222,7 @@ static int put_limit(const char *directory, const char *const *files, size_t n, 
 
 int cgroup_limit_memory(const char *directory, unsigned long long bytes)
 {
-	static const char *const files[] = {"memory.max", "memory.limit_in_bytes"};
+	static const char *const files[] = { "memory.max", "memory.limit_in_bytes" };
 	char text[32];
 	int errnum = put_limit(directory, files, 2, bytes);
 
@@ -238,7 +238,7 @@ int cgroup_limit_memory(const char *directory, unsigned long long bytes)
 
 int cgroup_limit_processes(const char *directory, unsigned long long n)
 {
-	static const char *const files[] = {"pids.max"};
+	static const char *const files[] = { "pids.max" };
 
 	return put_limit(directory, files, 1, n);
 }
@@ -335,7 +335,7 @@ static void add_members(const char *directory, void *argument)
 
 void cgroup_members(const char *directory, pid_t **pids, size_t *n)
 {
-	struct members all = {NULL, 0, 0};
+	struct members all = { NULL, 0, 0 };
 
 	add_members(directory, &all);
 	*pids = all.pids;
@@ -368,7 +368,7 @@ static void remove_below(const char *directory, void *argument)
 
 int cgroup_remove(const char *directory, int patience_ms)
 {
-	const struct timespec pause = {0, ROUND_MS * 1000000};
+	const struct timespec pause = { 0, ROUND_MS * 1000000 };
 
 	for (int waited = 0;; waited += ROUND_MS) {
 		int below = 0, errnum = rmdir(directory) ? errno : 0;
@@ -392,8 +392,8 @@ static int lock_group(const char *directory)
 
 	if (fd < 0)
 		return -1;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &mine) == 0 && stat(directory, &there) == 0 &&
-	    mine.st_ino == there.st_ino && mine.st_dev == there.st_dev)
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &mine) == 0 && stat(directory, &there) == 0 && mine.st_ino == there.st_ino &&
+	    mine.st_dev == there.st_dev)
 		return fd;
 	close(fd);
 	return -1;

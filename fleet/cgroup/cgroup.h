@@ -10,9 +10,9 @@
 /* Where the kernel says what there is; tests give files of their own. */
 struct cgroup_sources {
 	const char *mounts; /* "/proc/mounts" */
-	const char *self; /* "/proc/self/cgroup": groups are made below the one that we are in (version 1), or beside it (version
-	                   * 2: a group with processes in it hands no controller on), so that the limits around us go on to hold.
-	                   * NULL: at the root of each hierarchy */
+	const char *self;   /* "/proc/self/cgroup": groups are made below the one that we are in (version 1), or beside it (version
+			     * 2: a group with processes in it hands no controller on), so that the limits around us go on to hold.
+			     * NULL: at the root of each hierarchy */
 };
 
 /* Directories in which this user may make groups with a limit. NULL: none. In version 2 both are mostly the same. */

@@ -23,7 +23,7 @@ bool process_read(const char *id, struct process *out)
 	at = strrchr(text, ')');
 	if (!at || strlen(at) < 4)
 		return false;
-	*out = (struct process){.id = (pid_t)strtol(id, NULL, 10), .alive = at[2] != 'Z' && at[2] != 'X'};
+	*out = (struct process){ .id = (pid_t)strtol(id, NULL, 10), .alive = at[2] != 'Z' && at[2] != 'X' };
 	out->parent = (pid_t)strtol(at + 3, &at, 10);
 	out->group = (pid_t)strtol(at, &at, 10);
 	out->session = (pid_t)strtol(at, &at, 10);

@@ -9,8 +9,8 @@
 struct process {
 	pid_t id, parent, group, session;
 	uint64_t start_ticks; /* since boot: with the id it names one process for good */
-	bool alive;           /* not a zombie */
-	bool ours;            /* for the caller; false */
+	bool alive;	      /* not a zombie */
+	bool ours;	      /* for the caller; false */
 };
 
 /* id: a directory of /proc. False when there is no such process. */

@@ -23,7 +23,7 @@ struct search {
 	long questions;
 };
 
-static bool fits(struct search *s, struct bin *bin, size_t event)
+static bool bin_fits(struct search *s, struct bin *bin, size_t event)
 {
 	s->questions++;
 	bin->events[bin->n] = event; /* not yet its own: n stays */
@@ -39,13 +39,13 @@ static void open_bin(struct search *s)
 		bin->events[bin->n++] = s->base;
 }
 
-static void put(struct search *s, size_t at, size_t bin)
+static void bin_put(struct search *s, size_t at, size_t bin)
 {
 	s->bins[bin].events[s->bins[bin].n++] = s->order[at];
 	s->choice[at] = bin;
 }
 
-static void keep(struct search *s)
+static void keep_best(struct search *s)
 {
 	memcpy(s->best, s->choice, sizeof(s->best));
 	s->n_best = s->n_bins;
@@ -56,21 +56,21 @@ static void first_fit(struct search *s)
 	for (size_t i = 0; i < s->n; i++) {
 		size_t bin = 0;
 
-		while (bin < s->n_bins && !fits(s, &s->bins[bin], s->order[i]))
+		while (bin < s->n_bins && !bin_fits(s, &s->bins[bin], s->order[i]))
 			bin++;
 		if (bin == s->n_bins)
 			open_bin(s);
-		put(s, i, bin);
+		bin_put(s, i, bin);
 	}
-	keep(s);
+	keep_best(s);
 }
 
 /* Everything from order[at] on, in fewer bins than the best so far. New bins are opened in order, so no arrangement is tried twice under
  * other numbers. */
-static void search(struct search *s, size_t at)
+static void search_fewer(struct search *s, size_t at)
 {
 	if (at == s->n) {
-		keep(s);
+		keep_best(s);
 		return;
 	}
 	for (size_t bin = 0; bin <= s->n_bins && bin + 1 < s->n_best; bin++) {
@@ -80,9 +80,9 @@ static void search(struct search *s, size_t at)
 			return;
 		if (opened)
 			open_bin(s);
-		if (fits(s, &s->bins[bin], s->order[at])) {
-			put(s, at, bin);
-			search(s, at + 1);
+		if (bin_fits(s, &s->bins[bin], s->order[at])) {
+			bin_put(s, at, bin);
+			search_fewer(s, at + 1);
 			s->bins[bin].n--;
 		}
 		if (opened) {
@@ -114,14 +114,14 @@ static void find_order(struct search *s, size_t n)
 		bin.n = 0;
 		if (s->base != PACK_NONE)
 			bin.events[bin.n++] = s->base;
-		if (i != s->base && fits(s, &bin, i))
+		if (i != s->base && bin_fits(s, &bin, i))
 			weights[s->n++] = (struct weight){ i, 0 };
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		for (size_t k = i + 1; k < s->n; k++) {
 			bin.n = s->base != PACK_NONE; /* still its first event */
 			bin.events[bin.n++] = weights[i].event;
-			if (!fits(s, &bin, weights[k].event)) {
+			if (!bin_fits(s, &bin, weights[k].event)) {
 				weights[i].conflicts++;
 				weights[k].conflicts++;
 			}
@@ -151,7 +151,7 @@ void pack_events(const struct pack_table *table, size_t n, size_t base, struct p
 		s->questions = 0;
 		s->n_bins = 0;
 		if (s->n_best > 1)
-			search(s, 0);
+			search_fewer(s, 0);
 		out->fewest = s->questions < QUESTIONS_MAX;
 		for (size_t i = 0; i < s->n; i++)
 			out->run[s->order[i]] = s->best[i] + 1;

@@ -89,7 +89,7 @@ void refused_here(int errnum, int most, char *why, size_t n)
 
 /* ---- hardware counters ---- */
 
-static bool moves(int fd)
+static bool counter_moves(int fd)
 {
 	volatile unsigned work = 0;
 	uint64_t value = 0;
@@ -114,7 +114,7 @@ bool refused_hardware(char *why, size_t n)
 		said = "the kernel has none to offer: a virtual machine without them, or a processor that it does not know";
 	else if (failed)
 		refused_here(failed, REFUSED_USER, why, n);
-	else if (!moves(fd))
+	else if (!counter_moves(fd))
 		said = "they are offered but do not count: a virtual machine that only pretends to have them";
 	if (said)
 		snprintf(why, n, "%s", said);

@@ -12,20 +12,20 @@
 
 #define EMULATE_HOSTS_DEFAULT 12
 #define EMULATE_HOSTS_MAX     1000
-#define EMULATE_BOX           "this-box" /* of all of them: they share the machine, so measurements take turns */
+#define EMULATE_BOX	      "this-box" /* of all of them: they share the machine, so measurements take turns */
 
 /* Is told what is done: embed it. */
 struct emulate_listener {
 	void (*step)(struct emulate_listener *listener, const char *line); /* one line, no newline */
-	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: everything is taken away again */
+	const volatile sig_atomic_t *cancelled;				   /* may be NULL; not 0: everything is taken away again */
 };
 
 struct emulate_options {
-	const char *directory;         /* made a laboratory where it is none */
-	size_t n_hosts;                /* 1 to EMULATE_HOSTS_MAX */
-	const char *profiles;          /* names with commas between, host i gets the i-th, then again from the first; NULL: all */
+	const char *directory;	       /* made a laboratory where it is none */
+	size_t n_hosts;		       /* 1 to EMULATE_HOSTS_MAX */
+	const char *profiles;	       /* names with commas between, host i gets the i-th, then again from the first; NULL: all */
 	const char *profile_directory; /* NULL: the built-in profiles */
-	bool no_root;                  /* as an ordinary user would have it, whatever the rights */
+	bool no_root;		       /* as an ordinary user would have it, whatever the rights */
 };
 
 /* One host of a fleet that stands. */

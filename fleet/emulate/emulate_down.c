@@ -50,9 +50,9 @@ static enum assay_status check_path(const char *path, struct assay_error *err)
 	for (const char *c = path; *c; c++) {
 		if ((unsigned char)*c <= ' ' || *c == 0x7f || strchr("\"'\\%:$*?", *c))
 			return assay_fail(err, ASSAY_E_USAGE,
-			                  "'%s': the path of an emulated fleet must not contain blanks, control characters or "
-			                  "any of \" ' \\ %% : $ * ?: choose another directory",
-			                  path);
+					  "'%s': the path of an emulated fleet must not contain blanks, control characters or "
+					  "any of \" ' \\ %% : $ * ?: choose another directory",
+					  path);
 	}
 	return ASSAY_OK;
 }
@@ -67,10 +67,10 @@ static enum assay_status find_directory(const char *directory, bool make, struct
 	site->directory = realpath(directory, NULL);
 	if (!site->directory)
 		return errno == ENOENT ? assay_fail(err, ASSAY_E_NOTFOUND,
-		                                    "there is no directory '%s' (if its fleet still runs: 'assay fleet up' "
-		                                    "there finds and ends what is left)",
-		                                    directory)
-		                       : assay_fail_errno(err, errno, "cannot use '%s'", directory);
+						    "there is no directory '%s' (if its fleet still runs: 'assay fleet up' "
+						    "there finds and ends what is left)",
+						    directory)
+				       : assay_fail_errno(err, errno, "cannot use '%s'", directory);
 	digest_sha256(site->directory, strlen(site->directory), hex);
 	memcpy(site->tag, hex, EMULATE_TAG_BYTES - 1);
 	site->base = mem_format("%s/.assay/emulated", site->directory);
@@ -89,24 +89,23 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 	return st;
 }
 
-static enum assay_status take_lock(struct emulate_site *site, struct assay_error *err)
+static enum assay_status lock_site(struct emulate_site *site, struct assay_error *err)
 {
 	char *path = mem_format("%s/lock", site->base);
-	char *up = text_shell_line((const char *const[]){"assay", "fleet", "up", site->directory, NULL});
+	char *up = text_shell_line((const char *const[]){ "assay", "fleet", "up", site->directory, NULL });
 	enum assay_status st = ASSAY_OK;
 
 	site->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (site->lock < 0 && errno == ENOENT)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: '%s' makes one", site->directory, up);
 	else if (site->lock < 0 && errno == EACCES)
-		st = assay_fail(err, ASSAY_E_IO,
-		                "cannot write '%s': this fleet belongs to another user; run this as that user, or as root", path);
+		st = assay_fail(err, ASSAY_E_IO, "cannot write '%s': this fleet belongs to another user; run this as that user, or as root",
+				path);
 	else if (site->lock < 0)
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 	else if (flock(site->lock, LOCK_EX | LOCK_NB))
-		st =
-		    assay_fail(err, ASSAY_E_BUSY,
-		               "another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended", site->directory);
+		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended",
+				site->directory);
 	free(up);
 	free(path);
 	return st;
@@ -114,13 +113,13 @@ static enum assay_status take_lock(struct emulate_site *site, struct assay_error
 
 enum assay_status emulate_site_open(const char *directory, bool make, struct emulate_site *out, struct assay_error *err)
 {
-	struct emulate_site site = {.lock = -1};
+	struct emulate_site site = { .lock = -1 };
 	enum assay_status st = find_directory(directory, make, &site, err);
 
 	if (!st && make)
 		st = make_base(&site, err);
 	if (!st)
-		st = take_lock(&site, err);
+		st = lock_site(&site, err);
 	*out = site;
 	if (st)
 		emulate_site_close(out);
@@ -137,7 +136,7 @@ void emulate_site_close(struct emulate_site *site)
 	free(site->state);
 	free(site->sshd);
 	free(site->user);
-	*site = (struct emulate_site){.lock = -1};
+	*site = (struct emulate_site){ .lock = -1 };
 }
 
 /* ---- its processes ---- */
@@ -160,7 +159,7 @@ static int by_id(const void *a, const void *b)
 
 static struct process *find_process(const struct sweep *s, pid_t id)
 {
-	const struct process key = {.id = id};
+	const struct process key = { .id = id };
 
 	return s->n ? bsearch(&key, s->all, s->n, sizeof(*s->all), by_id) : NULL;
 }
@@ -304,10 +303,10 @@ static size_t kill_round(const struct sweep *s, pid_t *left)
 }
 
 /* O(processes of the machine) a round. */
-static enum assay_status end_processes(const struct emulate_site *site, const char *tag, const struct cgroup_places *groups,
-                                       size_t *ended, struct assay_error *err)
+static enum assay_status end_processes(const struct emulate_site *site, const char *tag, const struct cgroup_places *groups, size_t *ended,
+				       struct assay_error *err)
 {
-	const struct timespec pause = {0, ROUND_NS};
+	const struct timespec pause = { 0, ROUND_NS };
 	struct sweep *s = mem_new(1, sizeof(*s));
 	size_t left = 1;
 	pid_t pid = 0;
@@ -326,12 +325,11 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 	free(s->all);
 	free(s->mark);
 	free(s);
-	return left ? assay_fail(
-	                  err, ASSAY_E_IO,
-	                  "process %d of the emulated fleet does not end (it is another user's, or stuck in the kernel): end it, "
-	                  "then run 'assay fleet down' again",
-	                  (int)pid)
-	            : ASSAY_OK;
+	return left ? assay_fail(err, ASSAY_E_IO,
+				 "process %d of the emulated fleet does not end (it is another user's, or stuck in the kernel): end it, "
+				 "then run 'assay fleet down' again",
+				 (int)pid)
+		    : ASSAY_OK;
 }
 
 /* ---- its network, groups and files ---- */
@@ -357,7 +355,7 @@ static size_t list_links(const char *tag, struct buf *lines)
  * than waiting a little for that. Nothing else removes the bridge. */
 static enum assay_status remove_links(const char *tag, struct assay_error *err)
 {
-	const struct timespec pause = {0, 5000000};
+	const struct timespec pause = { 0, 5000000 };
 	struct buf lines = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 
@@ -380,19 +378,18 @@ static enum assay_status remove_links(const char *tag, struct assay_error *err)
 
 void emulate_groups_find(const char *tag, struct cgroup_places *out)
 {
-	static const struct cgroup_sources sources = {"/proc/mounts", NULL};
+	static const struct cgroup_sources sources = { "/proc/mounts", NULL };
 	struct cgroup_places places;
 
 	cgroup_places_find(&sources, &places);
-	*out = (struct cgroup_places){places.memory ? mem_format("%s/assay-%s", places.memory, tag) : NULL,
-	                              places.pids ? mem_format("%s/assay-%s", places.pids, tag) : NULL, places.version};
+	*out = (struct cgroup_places){ places.memory ? mem_format("%s/assay-%s", places.memory, tag) : NULL,
+				       places.pids ? mem_format("%s/assay-%s", places.pids, tag) : NULL, places.version };
 	cgroup_places_release(&places);
 }
 
-static enum assay_status remove_groups(const struct cgroup_places *groups, struct emulate_listener *listener,
-                                       struct assay_error *err)
+static enum assay_status remove_groups(const struct cgroup_places *groups, struct emulate_listener *listener, struct assay_error *err)
 {
-	const char *const directories[] = {groups->memory, groups->pids};
+	const char *const directories[] = { groups->memory, groups->pids };
 	bool removed = false;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -430,8 +427,8 @@ static enum assay_status remove_tree(const char *base, const char *name, struct 
 	return st;
 }
 
-static enum assay_status take_away(const struct emulate_site *site, const char *tag, struct emulate_listener *listener,
-                                   struct assay_error *err)
+static enum assay_status remove_fleet(const struct emulate_site *site, const char *tag, struct emulate_listener *listener,
+				      struct assay_error *err)
 {
 	struct cgroup_places groups;
 	struct buf lines = BUF_INIT;
@@ -453,8 +450,7 @@ static enum assay_status take_away(const struct emulate_site *site, const char *
 	return st;
 }
 
-enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found,
-                                     struct assay_error *err)
+enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found, struct assay_error *err)
 {
 	struct emulate_state state;
 	enum assay_status st = emulate_state_read(site->state, &state, err);
@@ -464,7 +460,7 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 	if (*found && !emulate_state_is_of_this_boot(&state))
 		emulate_step(listener, "the machine was started anew since: nothing of the fleet runs");
 	else if (!st)
-		st = take_away(site, *found ? state.tag : site->tag, listener, err);
+		st = remove_fleet(site, *found ? state.tag : site->tag, listener, err);
 	if (!st)
 		st = remove_tree(site->base, "run", err);
 	if (!st)

@@ -13,24 +13,24 @@
 #error "system-call filters are written for x86-64"
 #endif
 
-static const int vm_calls[] = {SYS_mmap,    SYS_munmap, SYS_brk,     SYS_mremap,   SYS_mprotect,   SYS_madvise,         SYS_msync,
-                               SYS_mincore, SYS_mlock,  SYS_munlock, SYS_mlockall, SYS_munlockall, SYS_remap_file_pages};
-static const int io_calls[] = {SYS_read,     SYS_write,    SYS_pread64,         SYS_pwrite64, SYS_readv,     SYS_writev,
-                               SYS_preadv,   SYS_pwritev,  SYS_preadv2,         SYS_pwritev2, SYS_splice,    SYS_tee,
-                               SYS_vmsplice, SYS_sendfile, SYS_copy_file_range, SYS_fsync,    SYS_fdatasync, SYS_sync_file_range,
-                               SYS_sendto,   SYS_recvfrom, SYS_sendmsg,         SYS_recvmsg,  SYS_lseek};
+static const int vm_calls[] = { SYS_mmap,    SYS_munmap, SYS_brk,     SYS_mremap,   SYS_mprotect,   SYS_madvise,	 SYS_msync,
+				SYS_mincore, SYS_mlock,	 SYS_munlock, SYS_mlockall, SYS_munlockall, SYS_remap_file_pages };
+static const int io_calls[] = { SYS_read,     SYS_write,    SYS_pread64,	 SYS_pwrite64, SYS_readv,     SYS_writev,
+				SYS_preadv,   SYS_pwritev,  SYS_preadv2,	 SYS_pwritev2, SYS_splice,    SYS_tee,
+				SYS_vmsplice, SYS_sendfile, SYS_copy_file_range, SYS_fsync,    SYS_fdatasync, SYS_sync_file_range,
+				SYS_sendto,   SYS_recvfrom, SYS_sendmsg,	 SYS_recvmsg,  SYS_lseek };
 
 size_t emulate_class_calls(enum emulate_class which, const int **calls)
 {
 	*calls = which == EMULATE_CLASS_VM ? vm_calls : which == EMULATE_CLASS_IO ? io_calls : NULL;
 	return which == EMULATE_CLASS_VM   ? sizeof(vm_calls) / sizeof(*vm_calls)
 	       : which == EMULATE_CLASS_IO ? sizeof(io_calls) / sizeof(*io_calls)
-	                                   : 0;
+					   : 0;
 }
 
 /* Instructions of a program besides those that cost: architecture (load, compare, return), number (load, one compare a call, return), and
  * the last return. */
-static size_t overhead(enum emulate_class which)
+static size_t filter_overhead(enum emulate_class which)
 {
 	const int *calls;
 	size_t n = emulate_class_calls(which, &calls);
@@ -40,7 +40,7 @@ static size_t overhead(enum emulate_class which)
 
 unsigned emulate_filter_room(enum emulate_class which)
 {
-	return (unsigned)(BPF_MAXINSNS - overhead(which));
+	return (unsigned)(BPF_MAXINSNS - filter_overhead(which));
 }
 
 static size_t add_class(enum emulate_class which, struct sock_filter *f)
@@ -59,7 +59,7 @@ static size_t add_class(enum emulate_class which, struct sock_filter *f)
 
 size_t emulate_filter_build(enum emulate_class which, unsigned instructions, struct sock_filter **out)
 {
-	struct sock_filter *f = mem_new(overhead(which) + instructions, sizeof(*f));
+	struct sock_filter *f = mem_new(filter_overhead(which) + instructions, sizeof(*f));
 	size_t at = 0;
 
 	ASSAY_BUG_IF(!instructions || instructions > emulate_filter_room(which));
@@ -82,7 +82,7 @@ static enum assay_status install_one(enum emulate_class which, unsigned instruct
 {
 	struct sock_filter *filter;
 	size_t n = emulate_filter_build(which, instructions, &filter);
-	struct sock_fprog program = {(unsigned short)n, filter};
+	struct sock_fprog program = { (unsigned short)n, filter };
 	long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
 
 	if (failed && errno == EACCES && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) /* no CAP_SYS_ADMIN */
@@ -90,9 +90,9 @@ static enum assay_status install_one(enum emulate_class which, unsigned instruct
 	free(filter);
 	if (failed && errno == ENOMEM)
 		return assay_fail(err, ASSAY_E_IO,
-		                  "the kernel has no room for a system-call filter of %u instructions more: this process already "
-		                  "runs under filters, lower the profile's system_calls",
-		                  instructions);
+				  "the kernel has no room for a system-call filter of %u instructions more: this process already "
+				  "runs under filters, lower the profile's system_calls",
+				  instructions);
 	return failed ? assay_fail_errno(err, errno, "cannot install a system-call filter") : ASSAY_OK;
 }
 

@@ -32,7 +32,7 @@ struct hog {
 };
 
 /* The sender's pid comes from the kernel. Only this user's programs, or root's, can wake it. */
-static void welcome(struct hog *hog, const struct ucred *who)
+static void hog_welcome(struct hog *hog, const struct ucred *who)
 {
 	long fd;
 
@@ -40,14 +40,14 @@ static void welcome(struct hog *hog, const struct ucred *who)
 		return;
 	fd = syscall(SYS_pidfd_open, who->pid, 0);
 	if (fd >= 0)
-		hog->guests[hog->n++] = (struct pollfd){.fd = (int)fd, .events = POLLIN};
+		hog->guests[hog->n++] = (struct pollfd){ .fd = (int)fd, .events = POLLIN };
 }
 
-static void receive(struct hog *hog, int flags)
+static void hog_receive(struct hog *hog, int flags)
 {
 	char control[CMSG_SPACE(sizeof(struct ucred))] __attribute__((aligned(8))), byte;
-	struct iovec part = {&byte, 1};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+	struct iovec part = { &byte, 1 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
 
 	while (recvmsg(hog->socket, &message, flags) >= 0) {
 		const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
@@ -55,7 +55,7 @@ static void receive(struct hog *hog, int flags)
 
 		if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
-			welcome(hog, &who);
+			hog_welcome(hog, &who);
 		}
 		message.msg_controllen = sizeof(control);
 		flags = MSG_DONTWAIT;
@@ -77,10 +77,10 @@ static void part_with_ended(struct hog *hog)
 }
 
 /* Walks on for a slice of time, a cache line at a time, and rests so long that the share of time is as asked. */
-static void work(struct hog *hog)
+static void hog_work(struct hog *hog)
 {
 	int64_t end = clock_monotonic_ns() + SLICE_NS;
-	struct timespec rest = {0, (long)SLICE_NS / (long)hog->percent * (100 - (long)hog->percent)};
+	struct timespec rest = { 0, (long)SLICE_NS / (long)hog->percent * (100 - (long)hog->percent) };
 
 	while (clock_monotonic_ns() < end) {
 		for (int i = 0; i < 4096; i++) {
@@ -94,10 +94,10 @@ static void work(struct hog *hog)
 		nanosleep(&rest, NULL);
 }
 
-static _Noreturn void run(struct hog *hog)
+static _Noreturn void hog_run(struct hog *hog)
 {
 	for (;;) {
-		receive(hog, hog->n ? MSG_DONTWAIT : 0);
+		hog_receive(hog, hog->n ? MSG_DONTWAIT : 0);
 		part_with_ended(hog);
 		if (hog->n && !hog->memory) {
 			hog->memory = mmap(NULL, hog->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -108,13 +108,13 @@ static _Noreturn void run(struct hog *hog)
 			hog->memory = NULL;
 		}
 		if (hog->n)
-			work(hog);
+			hog_work(hog);
 	}
 }
 
 static enum assay_status listen_as(const char *name, int *fd, struct assay_error *err)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	size_t n = strlen(name);
 	int on = 1;
 
@@ -129,7 +129,7 @@ static enum assay_status listen_as(const char *name, int *fd, struct assay_error
 
 enum assay_status emulate_hog_start(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
-	struct hog hog = {.bytes = (size_t)host->profile->hog_mib << 20, .percent = host->profile->hog_percent};
+	struct hog hog = { .bytes = (size_t)host->profile->hog_mib << 20, .percent = host->profile->hog_percent };
 	char *name = mem_format("assay-%s-%s", site->tag, host->is->name);
 	enum assay_status st = listen_as(name, &hog.socket, err);
 	pid_t parent = getpid(), pid = st ? -1 : fork();
@@ -143,7 +143,7 @@ enum assay_status emulate_hog_start(const struct emulate_site *site, const struc
 		if (hog.socket > 3)
 			close_range(3, (unsigned)hog.socket - 1, 0);
 		close_range((unsigned)hog.socket + 1, ~0u, 0);
-		run(&hog);
+		hog_run(&hog);
 	}
 	if (!st && pid < 0)
 		st = assay_fail_errno(err, errno, "cannot start the memory hog");

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define ANSWER_PAUSE_NS 5000000
-#define ANSWER_WAIT_US  100000 /* for the greeting of a connection that was accepted */
+#define ANSWER_WAIT_US	100000 /* for the greeting of a connection that was accepted */
 
 /* ---- files ---- */
 
@@ -43,11 +43,11 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	const struct {
 		const char *library;
 		unsigned wanted;
-	} libraries[] = {{"string", p->strings}, {"compare", p->compare}, {"malloc", p->malloc_steps}, {"hog", p->hog_mib}};
+	} libraries[] = { { "string", p->strings }, { "compare", p->compare }, { "malloc", p->malloc_steps }, { "hog", p->hog_mib } };
 	struct buf preload = BUF_INIT;
 
 	buf_format(out, "SetEnv \"HOME=%s/home\" \"TMPDIR=%s/home/tmp\" ASSAY_FLEET=%s-%s ASSAY_EMULATED=%s", host->directory,
-	           host->directory, site->tag, host->is->name, p->name);
+		   host->directory, site->tag, host->is->name, p->name);
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
 		if (libraries[i].wanted)
 			buf_format(&preload, "%s%s/lib/knobs_%s.so", preload.size ? ":" : "", site->base, libraries[i].library);
@@ -80,8 +80,8 @@ static enum assay_status write_config(const struct emulate_site *site, const str
 	buf_format(&text, "Port %d\nListenAddress %s\nAllowUsers %s\n", host->is->port, host->is->address, site->user);
 	buf_format(&text, "HostKey %s/keys/%s\nAuthorizedKeysFile %s/authorized_keys\n", site->base, host->is->name, site->base);
 	buf_text(&text, "StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPubkeyAuthentication yes\n"
-	                "PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitUserEnvironment no\nUseDNS no\n"
-	                "X11Forwarding no\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\nMaxSessions 100\nLogLevel INFO\n");
+			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitUserEnvironment no\nUseDNS no\n"
+			"X11Forwarding no\nPrintMotd no\nPrintLastLog no\nMaxStartups 100\nMaxSessions 100\nLogLevel INFO\n");
 	add_environment(&text, site, host);
 	st = emulate_write(path, text.bytes, text.size, 0600, err);
 	buf_release(&text);
@@ -118,7 +118,7 @@ void emulate_host_release(struct emulate_host *host)
 		close(host->channel);
 	free(host->directory);
 	free(host->key_line);
-	*host = (struct emulate_host){.reserved = -1, .channel = -1};
+	*host = (struct emulate_host){ .reserved = -1, .channel = -1 };
 }
 
 /* ---- in the process that becomes sshd ---- */
@@ -215,7 +215,7 @@ static void await_link(int channel)
 }
 
 static enum assay_status enter_namespaces(const struct emulate_site *site, const struct emulate_host *host, int channel,
-                                          struct assay_error *err)
+					  struct assay_error *err)
 {
 	enum assay_status st;
 	char *lines;
@@ -228,8 +228,8 @@ static enum assay_status enter_namespaces(const struct emulate_site *site, const
 	if (st)
 		return st;
 	await_link(channel);
-	lines = mem_format("link set lo up\naddr add %s/%d broadcast + dev eth0\nlink set eth0 up\n", host->is->address,
-	                   EMULATE_NET_PREFIX);
+	lines =
+	    mem_format("link set lo up\naddr add %s/%d broadcast + dev eth0\nlink set eth0 up\n", host->is->address, EMULATE_NET_PREFIX);
 	st = emulate_net_change("set up the network interface", lines, err);
 	free(lines);
 	return st;
@@ -242,8 +242,8 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 	char *mark = mem_format("ASSAY_FLEET=%s-%s", site->tag, host->is->name);
 	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", dash_d[] = "-D", dash_f[] = "-f",
 	     dash_e[] = "-E";
-	char *argv[] = {site->sshd, dash_d, dash_f, config, dash_e, log, NULL};
-	char *environment[] = {path, mark, NULL};
+	char *argv[] = { site->sshd, dash_d, dash_f, config, dash_e, log, NULL };
+	char *environment[] = { path, mark, NULL };
 	enum assay_status st;
 
 	prctl(PR_SET_PDEATHSIG, 0); /* it stays when we end */
@@ -336,10 +336,10 @@ enum assay_status emulate_host_finish(struct emulate_host *host, struct assay_er
 }
 
 /* Does it say "SSH-" on a new connection? */
-static bool greets(const struct emulate_host *host)
+static bool host_greets(const struct emulate_host *host)
 {
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port)};
-	const struct timeval patience = {0, ANSWER_WAIT_US};
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };
+	const struct timeval patience = { 0, ANSWER_WAIT_US };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char text[4] = "";
 	bool yes;
@@ -371,19 +371,18 @@ static enum assay_status give_up(const struct emulate_host *host, const char *wh
 		n--;
 	text[n > 0 ? n : 0] = '\0';
 	line = strrchr(text, '\n');
-	return assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->is->name, host->is->address,
-	                  host->is->port, what,
-	                  line    ? line + 1
-	                  : *text ? text
-	                          : "it said nothing");
+	return assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->is->name, host->is->address, host->is->port, what,
+			  line	  ? line + 1
+			  : *text ? text
+				  : "it said nothing");
 }
 
 enum assay_status emulate_host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
-                                       struct assay_error *err)
+				       struct assay_error *err)
 {
-	const struct timespec pause = {0, ANSWER_PAUSE_NS};
+	const struct timespec pause = { 0, ANSWER_PAUSE_NS };
 
-	while (!greets(host)) {
+	while (!host_greets(host)) {
 		if (listener && listener->cancelled && *listener->cancelled)
 			return assay_fail(err, ASSAY_E_IO, "interrupted");
 		if (waitpid(host->pid, NULL, WNOHANG) == host->pid)

@@ -6,29 +6,26 @@
 #include "base/text.h"
 #include "base/yaml.h"
 
-#include <dirent.h>
-#include <errno.h>
-
 /* ---- what is built in ---- */
 
 /* symbol, file; the profiles from simple to mixed, which is the order in which hosts get them. */
-#define PROFILE_ROWS(X)                                                                                                          \
-	X(base, "base.yaml")                                                                                                     \
-	X(vm, "vm.yaml")                                                                                                         \
-	X(io, "io.yaml")                                                                                                         \
-	X(str, "str.yaml")                                                                                                       \
-	X(sort, "sort.yaml")                                                                                                     \
-	X(bw, "bw.yaml")                                                                                                         \
-	X(vm_str, "vm+str.yaml")                                                                                                 \
-	X(io_sort, "io+sort.yaml")                                                                                               \
-	X(vm_sort, "vm+sort.yaml")                                                                                               \
-	X(io_vm, "io+vm.yaml")                                                                                                   \
-	X(malloc_bw, "malloc+bw.yaml")                                                                                           \
+#define PROFILE_ROWS(X)                                                                                                                    \
+	X(base, "base.yaml")                                                                                                               \
+	X(vm, "vm.yaml")                                                                                                                   \
+	X(io, "io.yaml")                                                                                                                   \
+	X(str, "str.yaml")                                                                                                                 \
+	X(sort, "sort.yaml")                                                                                                               \
+	X(bw, "bw.yaml")                                                                                                                   \
+	X(vm_str, "vm+str.yaml")                                                                                                           \
+	X(io_sort, "io+sort.yaml")                                                                                                         \
+	X(vm_sort, "vm+sort.yaml")                                                                                                         \
+	X(io_vm, "io+vm.yaml")                                                                                                             \
+	X(malloc_bw, "malloc+bw.yaml")                                                                                                     \
 	X(str_io, "str+io.yaml")
-#define LIBRARY_ROWS(X)                                                                                                          \
-	X(knobs_string, "knobs_string.so")                                                                                       \
-	X(knobs_compare, "knobs_compare.so")                                                                                     \
-	X(knobs_malloc, "knobs_malloc.so")                                                                                       \
+#define LIBRARY_ROWS(X)                                                                                                                    \
+	X(knobs_string, "knobs_string.so")                                                                                                 \
+	X(knobs_compare, "knobs_compare.so")                                                                                               \
+	X(knobs_malloc, "knobs_malloc.so")                                                                                                 \
 	X(knobs_hog, "knobs_hog.so")
 
 #define EMBED_PROFILE(symbol, file) EMBED_FILE(emulate_data_##symbol, ASSAY_PROFILES "/" file);
@@ -36,13 +33,13 @@
 PROFILE_ROWS(EMBED_PROFILE)
 LIBRARY_ROWS(EMBED_LIBRARY)
 
-#define DATA_ROW(symbol, file) {file, emulate_data_##symbol, emulate_data_##symbol##_end},
-const struct emulate_data emulate_data[] = {PROFILE_ROWS(DATA_ROW) LIBRARY_ROWS(DATA_ROW)};
+#define DATA_ROW(symbol, file) { file, emulate_data_##symbol, emulate_data_##symbol##_end },
+const struct emulate_data emulate_data[] = { PROFILE_ROWS(DATA_ROW) LIBRARY_ROWS(DATA_ROW) };
 const size_t emulate_data_n = sizeof(emulate_data) / sizeof(emulate_data[0]);
 
 /* ---- reading one ---- */
 
-static const char *const class_keys[] = {EMULATE_CLASS_ROWS(ROWS_WORD)};
+static const char *const class_keys[] = { EMULATE_CLASS_ROWS(ROWS_WORD) };
 
 /* The plain knobs. */
 static const struct {
@@ -50,14 +47,14 @@ static const struct {
 	size_t offset;
 	unsigned high;
 } knobs[] = {
-    {"strings", offsetof(struct emulate_profile, strings), 64},
-    {"compare", offsetof(struct emulate_profile, compare), 1000},
-    {"malloc", offsetof(struct emulate_profile, malloc_steps), 100000},
+	{ "strings", offsetof(struct emulate_profile, strings), 64 },
+	{ "compare", offsetof(struct emulate_profile, compare), 1000 },
+	{ "malloc", offsetof(struct emulate_profile, malloc_steps), 100000 },
 };
 #define KNOBS (sizeof(knobs) / sizeof(knobs[0]))
 
 static enum assay_status parse_level(const char *file, const struct yaml_node *map, const char *key, unsigned high, unsigned *out,
-                                     struct assay_error *err)
+				     struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(map, key);
 	int64_t value = 0;
@@ -68,7 +65,7 @@ static enum assay_status parse_level(const char *file, const struct yaml_node *m
 }
 
 static enum assay_status parse_calls(const char *file, const struct yaml_node *map, struct emulate_profile *profile,
-                                     struct assay_error *err)
+				     struct assay_error *err)
 {
 	unsigned sum = 0;
 	enum assay_status st = yaml_keys(file, map, "system_calls", class_keys, EMULATE_CLASSES, err);
@@ -78,15 +75,14 @@ static enum assay_status parse_calls(const char *file, const struct yaml_node *m
 		sum += profile->instructions[i];
 	}
 	if (!st && sum > EMULATE_INSTRUCTIONS_MAX)
-		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u instructions in all, the kernel has room for %d",
-		                file, map->line, sum, EMULATE_INSTRUCTIONS_MAX);
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u instructions in all, the kernel has room for %d", file,
+				map->line, sum, EMULATE_INSTRUCTIONS_MAX);
 	return st;
 }
 
-static enum assay_status parse_hog(const char *file, const struct yaml_node *map, struct emulate_profile *profile,
-                                   struct assay_error *err)
+static enum assay_status parse_hog(const char *file, const struct yaml_node *map, struct emulate_profile *profile, struct assay_error *err)
 {
-	static const char *const keys[] = {"mib", "percent"};
+	static const char *const keys[] = { "mib", "percent" };
 	enum assay_status st = yaml_keys(file, map, "hog", keys, 2, err);
 
 	if (!st)
@@ -99,7 +95,7 @@ static enum assay_status parse_hog(const char *file, const struct yaml_node *map
 }
 
 static enum assay_status parse_about(const char *file, const struct yaml_node *node, struct emulate_profile *profile,
-                                     struct assay_error *err)
+				     struct assay_error *err)
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(file, node, &text, err);
@@ -110,9 +106,9 @@ static enum assay_status parse_about(const char *file, const struct yaml_node *n
 }
 
 static enum assay_status parse_root(const char *file, const struct yaml_node *root, struct emulate_profile *profile,
-                                    struct assay_error *err)
+				    struct assay_error *err)
 {
-	static const char *const keys[] = {"about", "system_calls", "strings", "compare", "malloc", "mmap_threshold", "hog"};
+	static const char *const keys[] = { "about", "system_calls", "strings", "compare", "malloc", "mmap_threshold", "hog" };
 	const struct yaml_node *node;
 	enum assay_status st = yaml_keys(file, root, "a profile", keys, sizeof(keys) / sizeof(keys[0]), err);
 
@@ -121,8 +117,7 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 	if (!st && (node = yaml_get(root, "system_calls")))
 		st = parse_calls(file, node, profile, err);
 	for (size_t i = 0; !st && i < KNOBS; i++)
-		st = parse_level(file, root, knobs[i].key, knobs[i].high, (unsigned *)(void *)((char *)profile + knobs[i].offset),
-		                 err);
+		st = parse_level(file, root, knobs[i].key, knobs[i].high, (unsigned *)(void *)((char *)profile + knobs[i].offset), err);
 	/* glibc rounds smaller blocks up to itself; the largest is its own limit. */
 	if (!st && (node = yaml_get(root, "mmap_threshold")))
 		st = yaml_int(file, node, 1024, 32 << 20, &profile->mmap_threshold_bytes, err);
@@ -131,11 +126,11 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 	return st;
 }
 
-enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n,
-                                        struct emulate_profile *out, struct assay_error *err)
+enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n, struct emulate_profile *out,
+					struct assay_error *err)
 {
-	struct emulate_profile profile = {.name = mem_string(name)};
-	struct yaml_node root = {0};
+	struct emulate_profile profile = { .name = mem_string(name) };
+	struct yaml_node root = { 0 };
 	enum assay_status st = yaml_parse(file, text, n, &root, err);
 
 	if (!st)
@@ -151,7 +146,7 @@ void emulate_profile_release(struct emulate_profile *profile)
 {
 	free(profile->name);
 	free(profile->about);
-	*profile = (struct emulate_profile){0};
+	*profile = (struct emulate_profile){ 0 };
 }
 
 /* ---- where they come from ---- */
@@ -166,7 +161,8 @@ static size_t name_length(const char *file)
 	return strspn(file, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_") == name ? name : 0;
 }
 
-static int by_text(const void *a, const void *b)
+/* Not by the names of their files: '+' comes before '.'. */
+static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -183,27 +179,24 @@ static void add_name(char ***names, size_t *n, size_t *capacity, const char *fil
 
 enum assay_status emulate_profile_names(const char *directory, char ***names, size_t *n, struct assay_error *err)
 {
-	size_t capacity = 0;
-	DIR *dir;
+	size_t capacity = 0, n_files = 0;
+	char **files = NULL;
+	enum assay_status st = directory ? file_names(directory, ".yaml", &files, &n_files, err) : ASSAY_OK;
 
 	*names = NULL;
 	*n = 0;
+	if (st)
+		return st == ASSAY_E_NOTFOUND ? assay_fail(err, ASSAY_E_IO, "there is no directory of profiles '%s'", directory) : st;
 	for (size_t i = 0; !directory && i < emulate_data_n; i++)
 		add_name(names, n, &capacity, emulate_data[i].name);
-	if (!directory)
-		return ASSAY_OK;
-	dir = opendir(directory);
-	if (!dir)
-		return assay_fail_errno(err, errno, "cannot read the directory of profiles '%s'", directory);
-	for (struct dirent *entry; (entry = readdir(dir));)
-		add_name(names, n, &capacity, entry->d_name);
-	closedir(dir);
-	if (*n)
-		qsort(*names, *n, sizeof(**names), by_text);
-	else
-		return assay_fail(err, ASSAY_E_NOTFOUND,
-		                  "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)", directory);
-	return ASSAY_OK;
+	for (size_t i = 0; i < n_files; i++)
+		add_name(names, n, &capacity, files[i]);
+	file_names_free(files, n_files);
+	if (directory && *n)
+		qsort(*names, *n, sizeof(**names), by_name);
+	return *n ? ASSAY_OK
+		  : assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)",
+			       directory);
 }
 
 static enum assay_status refuse_name(const char *directory, const char *name, struct assay_error *err)
@@ -221,24 +214,23 @@ static enum assay_status refuse_name(const char *directory, const char *name, st
 	free(names);
 	if (!st)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no profile '%s' in %s; there are %s", text_shown(name, shown),
-		                directory ? directory : "this program", list.bytes);
+				directory ? directory : "this program", list.bytes);
 	buf_release(&list);
 	return st;
 }
 
-enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out,
-                                       struct assay_error *err)
+enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out, struct assay_error *err)
 {
 	char *file = mem_format("%s.yaml", name);
 	char *path = directory ? mem_format("%s/%s", directory, file) : NULL;
 	struct buf text = BUF_INIT;
 	enum assay_status st = ASSAY_E_NOTFOUND;
 
-	*out = (struct emulate_profile){0};
+	*out = (struct emulate_profile){ 0 };
 	for (size_t i = 0; !path && i < emulate_data_n; i++) {
 		if (strcmp(emulate_data[i].name, file) == 0 && name_length(file))
-			st = emulate_profile_parse(file, name, emulate_data[i].bytes,
-			                           (size_t)(emulate_data[i].end - emulate_data[i].bytes), out, err);
+			st = emulate_profile_parse(file, name, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes),
+						   out, err);
 	}
 	if (path && name_length(file))
 		st = file_read(path, EMULATE_PROFILE_BYTES_MAX, &text, err);

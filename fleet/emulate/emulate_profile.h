@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 #define EMULATE_PROFILE_BYTES_MAX 65536
-#define EMULATE_NAME_BYTES_MAX    32
+#define EMULATE_NAME_BYTES_MAX	  32
 
 /* Classes of system calls that a filter makes dearer. Constant, key. */
-#define EMULATE_CLASS_ROWS(X)                                                                                                    \
-	X(EMULATE_CLASS_ALL, "all")                                                                                              \
-	X(EMULATE_CLASS_VM, "vm")                                                                                                \
+#define EMULATE_CLASS_ROWS(X)                                                                                                              \
+	X(EMULATE_CLASS_ALL, "all")                                                                                                        \
+	X(EMULATE_CLASS_VM, "vm")                                                                                                          \
 	X(EMULATE_CLASS_IO, "io")
 
 enum emulate_class { EMULATE_CLASS_ROWS(ROWS_ENUM) EMULATE_CLASSES };
@@ -25,20 +25,20 @@ enum emulate_class { EMULATE_CLASS_ROWS(ROWS_ENUM) EMULATE_CLASSES };
 #define EMULATE_INSTRUCTIONS_MAX 28000
 
 struct emulate_profile {
-	char *name;                             /* of the file, without ".yaml" */
-	char *about;                            /* one line; may be NULL */
+	char *name;				/* of the file, without ".yaml" */
+	char *about;				/* one line; may be NULL */
 	unsigned instructions[EMULATE_CLASSES]; /* BPF instructions that every call of the class runs first */
-	unsigned strings;                       /* string functions go byte by byte, reading so many times */
-	unsigned compare;                       /* qsort and bsearch call their comparator so many times */
-	unsigned malloc_steps;                  /* steps of arithmetic before every allocation and release */
-	int64_t mmap_threshold_bytes;           /* malloc takes larger blocks from the kernel each time */
-	unsigned hog_mib, hog_percent;          /* memory that a second process walks through, and how much of the time */
+	unsigned strings;			/* string functions go byte by byte, reading so many times */
+	unsigned compare;			/* qsort and bsearch call their comparator so many times */
+	unsigned malloc_steps;			/* steps of arithmetic before every allocation and release */
+	int64_t mmap_threshold_bytes;		/* malloc takes larger blocks from the kernel each time */
+	unsigned hog_mib, hog_percent;		/* memory that a second process walks through, and how much of the time */
 };
 
 /* Files that are built into the program, so that it works wherever it lies: the profiles, and the libraries that slow programs
  * down. */
 struct emulate_data {
-	const char *name;        /* "vm.yaml", "knobs_string.so" */
+	const char *name;	 /* "vm.yaml", "knobs_string.so" */
 	const char *bytes, *end; /* bytes[end - bytes], and a NUL after them */
 };
 extern const struct emulate_data emulate_data[];
@@ -46,12 +46,11 @@ extern const size_t emulate_data_n;
 
 /* From text; the profile gets `name`, errors start with "file:line: ". Unknown keys are errors. *out is overwritten;
  * emulate_profile_release() it. */
-enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n,
-                                        struct emulate_profile *out, struct assay_error *err);
+enum assay_status emulate_profile_parse(const char *file, const char *name, const char *text, size_t n, struct emulate_profile *out,
+					struct assay_error *err);
 /* The profile of that name out of `directory`, or of those built into the program where that is NULL. ASSAY_E_NOTFOUND names the
  * ones that are there. */
-enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out,
-                                       struct assay_error *err);
+enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out, struct assay_error *err);
 void emulate_profile_release(struct emulate_profile *profile);
 
 /* The names of all profiles there are, sorted for a directory and from simple to mixed for the built-in ones: names[*n], free()

@@ -17,24 +17,24 @@
 /* What all hosts of a laboratory share. */
 struct emulate_site {
 	char *directory; /* of the laboratory, absolute */
-	char *base;      /* DIRECTORY/.assay/emulated */
-	char *state;     /* BASE/state */
+	char *base;	 /* DIRECTORY/.assay/emulated */
+	char *state;	 /* BASE/state */
 	char tag[EMULATE_TAG_BYTES];
-	char *sshd;      /* program */
-	char *user;      /* whom sshd lets in: the one who runs us */
-	bool namespaces; /* each host has its own network, host name and mounts; else all are sshd's on ports of loopback */
+	char *sshd;		     /* program */
+	char *user;		     /* whom sshd lets in: the one who runs us */
+	bool namespaces;	     /* each host has its own network, host name and mounts; else all are sshd's on ports of loopback */
 	struct cgroup_places groups; /* of this laboratory: <controller's mount>/assay-TAG; in version 2 both are the same */
-	uint32_t network;            /* with namespaces: address of the network, host order; + 1 is this machine */
-	int lock;                    /* descriptor or -1 */
+	uint32_t network;	     /* with namespaces: address of the network, host order; + 1 is this machine */
+	int lock;		     /* descriptor or -1 */
 };
 
 struct emulate_host {
 	struct emulated *is; /* its name, address, port and profile's name */
 	const struct emulate_profile *profile;
 	char *directory; /* BASE/run/NAME: configuration, log, home */
-	char *key_line;  /* public host key */
-	int reserved;    /* a bound socket that keeps the port until sshd listens on it; else -1 */
-	int channel;     /* to the process until it has become sshd; else -1 */
+	char *key_line;	 /* public host key */
+	int reserved;	 /* a bound socket that keeps the port until sshd listens on it; else -1 */
+	int channel;	 /* to the process until it has become sshd; else -1 */
 	pid_t pid;
 };
 
@@ -45,8 +45,7 @@ struct emulate_host {
 enum assay_status emulate_site_open(const char *directory, bool make, struct emulate_site *out, struct assay_error *err);
 void emulate_site_close(struct emulate_site *site);
 /* Takes away whatever carries the fleet's tag, with the lock held. */
-enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found,
-                                     struct assay_error *err);
+enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found, struct assay_error *err);
 /* The control groups of the fleet `tag`, where this machine has the controllers; cgroup_places_release() it. */
 void emulate_groups_find(const char *tag, struct cgroup_places *out);
 /* Tells the listener, who may be NULL. */
@@ -69,7 +68,7 @@ enum assay_status emulate_host_go_on(const struct emulate_host *host, struct ass
 enum assay_status emulate_host_finish(struct emulate_host *host, struct assay_error *err);
 /* Waits until it says "SSH-", at most until `end_ns` of the monotonic clock. */
 enum assay_status emulate_host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
-                                       struct assay_error *err);
+				       struct assay_error *err);
 void emulate_host_release(struct emulate_host *host);
 
 /* Forks the process that keeps memory busy while a program tells it that it runs there (fleet/emulate/knobs/knobs_hog.c); it ends

@@ -44,8 +44,7 @@ static bool parse_head(const char *line, struct emulate_state *state)
 
 static bool parse_line(const char *line, struct emulate_state *state)
 {
-	static const char *const earlier[] = {"link ", "cgroup ",
-	                                      "process "}; /* earlier versions named each thing: the tag finds them */
+	static const char *const earlier[] = { "link ", "cgroup ", "process " }; /* earlier versions named each thing: the tag finds them */
 
 	if (strcmp(line, "laboratory") == 0)
 		return state->laboratory = true;
@@ -60,10 +59,9 @@ static bool parse_line(const char *line, struct emulate_state *state)
 	return false;
 }
 
-enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out,
-                                      struct assay_error *err)
+enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out, struct assay_error *err)
 {
-	struct emulate_state state = {.tag = ""};
+	struct emulate_state state = { .tag = "" };
 	char *copy = mem_bytes(text, n), *line = copy, *end;
 	enum assay_status st = ASSAY_OK;
 
@@ -72,13 +70,12 @@ enum assay_status emulate_state_parse(const char *file, const char *text, size_t
 	for (size_t number = 1; !st && (end = strchr(line, '\n')); line = end + 1, number++) {
 		*end = '\0';
 		if (!(number == 1 ? parse_head(line, &state) : parse_line(line, &state)))
-			st = assay_fail(
-			    err, ASSAY_E_CORRUPT,
-			    "%s:%zu: not a line of an emulated fleet's state: nothing was taken away; look at it and remove it",
-			    file, number);
+			st = assay_fail(err, ASSAY_E_CORRUPT,
+					"%s:%zu: not a line of an emulated fleet's state: nothing was taken away; look at it and remove it",
+					file, number);
 	}
 	free(copy);
-	*out = st ? (struct emulate_state){.tag = ""} : state;
+	*out = st ? (struct emulate_state){ .tag = "" } : state;
 	return st;
 }
 
@@ -87,7 +84,7 @@ enum assay_status emulate_state_read(const char *path, struct emulate_state *out
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, EMULATE_STATE_BYTES_MAX, &text, err);
 
-	*out = (struct emulate_state){.tag = ""};
+	*out = (struct emulate_state){ .tag = "" };
 	if (!st)
 		st = emulate_state_parse(path, text.bytes ? text.bytes : "", text.size, out, err);
 	buf_release(&text);

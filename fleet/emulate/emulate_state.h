@@ -9,18 +9,17 @@
 #include <stddef.h>
 
 #define EMULATE_STATE_BYTES_MAX (4u << 20)
-#define EMULATE_TAG_BYTES       9 /* eight hexadecimal digits and a NUL */
-#define EMULATE_BOOT_BYTES      64
+#define EMULATE_TAG_BYTES	9 /* eight hexadecimal digits and a NUL */
+#define EMULATE_BOOT_BYTES	64
 
 struct emulate_state {
 	char tag[EMULATE_TAG_BYTES];   /* "" where there is no state */
-	bool laboratory;               /* lab.yaml was written by `up` */
+	bool laboratory;	       /* lab.yaml was written by `up` */
 	char boot[EMULATE_BOOT_BYTES]; /* id of the boot during which the fleet was made; "" when none stands */
 };
 
 /* From text. A last line without an end was being written when its writer died: it is ignored. */
-enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out,
-                                      struct assay_error *err);
+enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out, struct assay_error *err);
 /* The same from a file; one that does not exist is empty. */
 enum assay_status emulate_state_read(const char *path, struct emulate_state *out, struct assay_error *err);
 /* Replaces the file: the laboratory is ours, and a fleet `stands` since this boot, or none does. */

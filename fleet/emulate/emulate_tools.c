@@ -51,7 +51,7 @@ static int finish_tool(pid_t pid, int out, struct buf *output)
 /* Fails with the first line that the program has printed. */
 static enum assay_status run_tool(const char *const *argv, const char *input, struct buf *output, struct assay_error *err)
 {
-	int in = memfd_create("input", MFD_CLOEXEC), out[2] = {-1, -1}, status = 0, errnum = 0;
+	int in = memfd_create("input", MFD_CLOEXEC), out[2] = { -1, -1 }, status = 0, errnum = 0;
 	pid_t pid;
 	enum assay_status st = ASSAY_OK;
 
@@ -67,7 +67,7 @@ static enum assay_status run_tool(const char *const *argv, const char *input, st
 		status = finish_tool(pid, out[0], output);
 	if (!st && status)
 		st = assay_fail(err, ASSAY_E_IO, "%s: %.*s", argv[0], output->size ? (int)strcspn(output->bytes, "\n") : 0,
-		                output->size ? output->bytes : "");
+				output->size ? output->bytes : "");
 	if (out[0] >= 0)
 		close(out[0]);
 	if (in >= 0)
@@ -96,7 +96,7 @@ static char *key_line(const char *path, const char *public_path)
 
 enum assay_status emulate_key_make(const char *path, const char *comment, char **line, struct assay_error *err)
 {
-	const char *const argv[] = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", path, NULL};
+	const char *const argv[] = { "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", comment, "-f", path, NULL };
 	char *public_path = mem_format("%s.pub", path);
 	struct buf output = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
@@ -119,7 +119,7 @@ enum assay_status emulate_key_make(const char *path, const char *comment, char *
 
 /* Whether "10.0.0.0/8", "10.0.0.1" or "default" and network/22 have an address in common. The default route touches everything:
  * it does not count. */
-static bool touches(const char *destination, uint32_t network)
+static bool route_touches(const char *destination, uint32_t network)
 {
 	const char *slash = strchr(destination, '/');
 	unsigned bits = slash ? (unsigned)strtoul(slash + 1, NULL, 10) : 32;
@@ -142,7 +142,7 @@ static bool is_taken(const cJSON *routes, uint32_t network)
 	{
 		const cJSON *destination = cJSON_GetObjectItemCaseSensitive(route, "dst");
 
-		if (cJSON_IsString(destination) && touches(destination->valuestring, network))
+		if (cJSON_IsString(destination) && route_touches(destination->valuestring, network))
 			return true;
 	}
 	return false;
@@ -150,7 +150,7 @@ static bool is_taken(const cJSON *routes, uint32_t network)
 
 enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct assay_error *err)
 {
-	static const char *const argv[] = {"ip", "-json", "-4", "route", "show", "table", "all", NULL};
+	static const char *const argv[] = { "ip", "-json", "-4", "route", "show", "table", "all", NULL };
 	const uint32_t networks = 1u << (EMULATE_NET_PREFIX - 9); /* in 10.128.0.0/9: fewer people use it than the lower half */
 	struct buf output = BUF_INIT;
 	cJSON *routes = NULL;
@@ -176,7 +176,7 @@ enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct as
 
 enum assay_status emulate_net_change(const char *what, const char *lines, struct assay_error *err)
 {
-	static const char *const argv[] = {"ip", "-batch", "-", NULL};
+	static const char *const argv[] = { "ip", "-batch", "-", NULL };
 	struct buf output = BUF_INIT;
 	enum assay_status st = run_tool(argv, lines, &output, err);
 

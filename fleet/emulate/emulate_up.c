@@ -88,7 +88,7 @@ static enum assay_status load_profiles(struct bringup *b, struct assay_error *er
 
 static enum assay_status find_sshd(struct emulate_site *site, struct assay_error *err)
 {
-	static const char *const places[] = {"/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd", "/usr/bin/sshd"};
+	static const char *const places[] = { "/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd", "/usr/bin/sshd" };
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		if (access(places[i], X_OK) == 0) {
@@ -97,8 +97,8 @@ static enum assay_status find_sshd(struct emulate_site *site, struct assay_error
 		}
 	}
 	return assay_fail(err, ASSAY_E_IO,
-	                  "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install "
-	                  "openssh-server)");
+			  "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install "
+			  "openssh-server)");
 }
 
 /* sshd must let this user in. */
@@ -110,24 +110,23 @@ static enum assay_status check_account(struct emulate_site *site, struct assay_e
 
 	if (!user)
 		return assay_fail(err, ASSAY_E_IO,
-		                  "user id %u has no account on this machine, and sshd lets only accounts in: run this as a user "
-		                  "of /etc/passwd",
-		                  (unsigned)geteuid());
+				  "user id %u has no account on this machine, and sshd lets only accounts in: run this as a user "
+				  "of /etc/passwd",
+				  (unsigned)geteuid());
 	shell = user->pw_shell && *user->pw_shell ? user->pw_shell : "/bin/sh";
 	base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
 	if (access(shell, X_OK) != 0 || strcmp(base, "nologin") == 0 || strcmp(base, "false") == 0)
 		return assay_fail(err, ASSAY_E_IO,
-		                  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s "
-		                  "/bin/sh %s)",
-		                  user->pw_name, shell, user->pw_name);
+				  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s "
+				  "/bin/sh %s)",
+				  user->pw_name, shell, user->pw_name);
 	site->user = mem_string(user->pw_name);
 	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root may look, and only root's sshd does */
 	if (shadow && shadow->sp_pwdp && shadow->sp_pwdp[0] == '!')
-		return assay_fail(
-		    err, ASSAY_E_IO,
-		    "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s "
-		    "(no password fits that either, keys do)",
-		    site->user, site->user);
+		return assay_fail(err, ASSAY_E_IO,
+				  "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s "
+				  "(no password fits that either, keys do)",
+				  site->user, site->user);
 	return ASSAY_OK;
 }
 
@@ -150,9 +149,8 @@ static bool may_unshare(const char **reason)
 
 	*reason = "only root may make namespaces";
 	if (pid == 0)
-		_Exit(unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)
-		          ? errno & 0xff
-		          : 0);
+		_Exit(unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ? errno & 0xff
+															      : 0);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return false;
 	*reason = strerror(WEXITSTATUS(status));
@@ -166,7 +164,7 @@ static enum assay_status make_folders(const struct emulate_site *site, struct as
 	static const struct {
 		const char *name;
 		mode_t mode;
-	} folders[] = {{"run", 0711}, {"lib", 0755}, {"keys", 0700}};
+	} folders[] = { { "run", 0711 }, { "lib", 0755 }, { "keys", 0700 } };
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < sizeof(folders) / sizeof(folders[0]); i++) {
@@ -187,8 +185,7 @@ static enum assay_status write_libraries(const struct emulate_site *site, struct
 		char *path = mem_format("%s/lib/%s", site->base, emulate_data[i].name);
 
 		if (dot && strcmp(dot, ".so") == 0)
-			st = emulate_write(path, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes),
-			                   0755, err);
+			st = emulate_write(path, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0755, err);
 		free(path);
 	}
 	return st;
@@ -228,7 +225,7 @@ static enum assay_status make_laboratory(const struct emulate_site *site, struct
 
 static void show_address(uint32_t address, char text[INET_ADDRSTRLEN])
 {
-	inet_ntop(AF_INET, &(struct in_addr){htonl(address)}, text, INET_ADDRSTRLEN);
+	inet_ntop(AF_INET, &(struct in_addr){ htonl(address) }, text, INET_ADDRSTRLEN);
 }
 
 /* A bridge on this machine; each host gets a veth pair, one end on the bridge and the other in its network namespace. */
@@ -240,8 +237,8 @@ static enum assay_status make_bridge(struct emulate_site *site, struct assay_err
 	if (st)
 		return st;
 	show_address(site->network + 1, address);
-	lines = mem_format("link add as%s type bridge\naddr add %s/%d broadcast + dev as%s\nlink set as%s up\n", site->tag,
-	                   address, EMULATE_NET_PREFIX, site->tag, site->tag);
+	lines = mem_format("link add as%s type bridge\naddr add %s/%d broadcast + dev as%s\nlink set as%s up\n", site->tag, address,
+			   EMULATE_NET_PREFIX, site->tag, site->tag);
 	st = emulate_net_change("make the network bridge", lines, err);
 	free(lines);
 	return st;
@@ -260,11 +257,10 @@ static void choose_network(struct bringup *b)
 	}
 	if (b->site.namespaces)
 		emulate_step(b->listener, "each host has its own network address, host name and tmpfs of %llu MiB",
-		             EMULATE_TMPFS_BYTES >> 20);
+			     EMULATE_TMPFS_BYTES >> 20);
 	else
 		emulate_step(b->listener,
-		             "no namespaces (%s): hosts are sshd's on ports of 127.0.0.1 and share this machine's name and disk",
-		             reason);
+			     "no namespaces (%s): hosts are sshd's on ports of 127.0.0.1 and share this machine's name and disk", reason);
 }
 
 static enum assay_status make_group(const char *directory, struct assay_error *err)
@@ -290,16 +286,16 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 	if (st)
 		return st;
 	if (groups->memory && groups->pids)
-		emulate_step(b->listener, "each host is limited to %llu MiB of memory and %d processes",
-		             EMULATE_MEMORY_BYTES >> 20, EMULATE_PROCESSES);
+		emulate_step(b->listener, "each host is limited to %llu MiB of memory and %d processes", EMULATE_MEMORY_BYTES >> 20,
+			     EMULATE_PROCESSES);
 	else
 		emulate_step(b->listener, "%s not limited: %s",
-		             groups->memory ? "processes of hosts are"
-		             : groups->pids ? "memory of hosts is"
-		                            : "memory and processes of hosts are",
-		             b->site.namespaces ? "this machine has no control group for it that we may use"
-		             : geteuid() == 0   ? "that needs namespaces"
-		                                : "that needs root");
+			     groups->memory ? "processes of hosts are"
+			     : groups->pids ? "memory of hosts is"
+					    : "memory and processes of hosts are",
+			     b->site.namespaces ? "this machine has no control group for it that we may use"
+			     : geteuid() == 0	? "that needs namespaces"
+						: "that needs root");
 	return ASSAY_OK;
 }
 
@@ -311,7 +307,7 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 static enum assay_status reserve_port(struct emulate_host *host, int *next, struct assay_error *err)
 {
 	static const int yes = 1;
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 
 	host->reserved = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (host->reserved < 0)
@@ -326,9 +322,9 @@ static enum assay_status reserve_port(struct emulate_host *host, int *next, stru
 		return ASSAY_OK;
 	}
 	return assay_fail(err, ASSAY_E_IO,
-	                  "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), "
-	                  "or ask for fewer hosts",
-	                  PORT_FIRST, PORT_LAST);
+			  "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay fleet down DIR'), "
+			  "or ask for fewer hosts",
+			  PORT_FIRST, PORT_LAST);
 }
 
 static enum assay_status place_host(struct bringup *b, size_t i, int *next_port, struct assay_error *err)
@@ -360,8 +356,8 @@ static enum assay_status connect_hosts(struct bringup *b, struct assay_error *er
 
 	for (size_t i = 0; !st && i < n; i++) {
 		st = emulate_host_await(&b->hosts[i], err);
-		buf_format(&lines, "link add as%s%zx up master as%s type veth peer name eth0 netns %d\n", b->site.tag, i + 1,
-		           b->site.tag, (int)b->hosts[i].pid);
+		buf_format(&lines, "link add as%s%zx up master as%s type veth peer name eth0 netns %d\n", b->site.tag, i + 1, b->site.tag,
+			   (int)b->hosts[i].pid);
 	}
 	if (!st)
 		st = emulate_net_change("make the hosts' network links", lines.bytes, err);
@@ -383,7 +379,7 @@ static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 		st = place_host(b, i, &next_port, err);
 	for (size_t i = 0; !st && i < n; i++)
 		st = listener && listener->cancelled && *listener->cancelled ? assay_fail(err, ASSAY_E_IO, "interrupted")
-		                                                             : emulate_host_start(&b->site, &b->hosts[i], err);
+									     : emulate_host_start(&b->site, &b->hosts[i], err);
 	if (!st && b->site.namespaces)
 		st = connect_hosts(b, err);
 	for (size_t i = 0; !st && i < n; i++)
@@ -410,9 +406,9 @@ static enum assay_status refuse_foreign(const char *directory, struct assay_erro
 		st = ASSAY_OK;
 	else if (!st && !state.laboratory && strncmp(text.bytes ? text.bytes : "", LAB_MARK, strlen(LAB_MARK)) != 0)
 		st = assay_fail(err, ASSAY_E_CONFLICT,
-		                "'%s' was not written by 'assay fleet up', which would replace it: name another directory for "
-		                "the emulated fleet",
-		                path);
+				"'%s' was not written by 'assay fleet up', which would replace it: name another directory for "
+				"the emulated fleet",
+				path);
 	buf_release(&text);
 	free(path);
 	free(state_path);
@@ -448,17 +444,16 @@ static enum assay_status write_inventory(const struct bringup *b, struct assay_e
 {
 	struct buf text = BUF_INIT;
 
-	buf_text(&text,
-	         LAB_MARK " and replaced by each: changes are lost. All hosts are emulated on one machine, so they measure one\n"
-	                  "# after another; 'assay fleet down' ends them.\nname: emulated\nhosts:\n");
+	buf_text(&text, LAB_MARK " and replaced by each: changes are lost. All hosts are emulated on one machine, so they measure one\n"
+				 "# after another; 'assay fleet down' ends them.\nname: emulated\nhosts:\n");
 	for (size_t i = 0; i < b->fleet.n; i++) {
 		const struct emulated *host = &b->fleet.hosts[i];
 
-		buf_format(&text, "  - name: %s\n    address: %s\n    port: %d\n    user: \"%s\"\n", host->name, host->address,
-		           host->port, b->site.user);
+		buf_format(&text, "  - name: %s\n    address: %s\n    port: %d\n    user: \"%s\"\n", host->name, host->address, host->port,
+			   b->site.user);
 		buf_text(&text, "    identity_file: .assay/emulated/id_ed25519\n");
-		buf_format(&text, "    env: { ASSAY_EMULATED: \"%s\" }\n    profile: \"%s\"\n    type: \"%s\"\n    on: %s\n",
-		           host->profile, host->profile, host->profile, EMULATE_BOX);
+		buf_format(&text, "    env: { ASSAY_EMULATED: \"%s\" }\n    profile: \"%s\"\n    type: \"%s\"\n    on: %s\n", host->profile,
+			   host->profile, host->profile, EMULATE_BOX);
 	}
 	return replace_file(b->site.directory, "lab.yaml", &text, err);
 }
@@ -505,7 +500,7 @@ static void hand_out(struct bringup *b, struct emulate_fleet *out)
 	out->directory = mem_string(b->site.directory);
 	out->user = mem_string(b->site.user);
 	out->namespaces = b->site.namespaces;
-	b->fleet = (struct emulate_fleet){0};
+	b->fleet = (struct emulate_fleet){ 0 };
 }
 
 static void bringup_release(struct bringup *b)
@@ -521,15 +516,15 @@ static void bringup_release(struct bringup *b)
 }
 
 enum assay_status emulate_up(const struct emulate_options *options, struct emulate_listener *listener, struct emulate_fleet *out,
-                             struct assay_error *err)
+			     struct assay_error *err)
 {
-	struct bringup b = {.options = options, .listener = listener, .site = {.lock = -1}};
+	struct bringup b = { .options = options, .listener = listener, .site = { .lock = -1 } };
 	size_t n = options->n_hosts;
 	enum assay_status st;
 
 	ASSAY_BUG_IF(!n || n > EMULATE_HOSTS_MAX);
-	*out = (struct emulate_fleet){0};
-	b.fleet = (struct emulate_fleet){.hosts = mem_new(n, sizeof(*b.fleet.hosts)), .n = n};
+	*out = (struct emulate_fleet){ 0 };
+	b.fleet = (struct emulate_fleet){ .hosts = mem_new(n, sizeof(*b.fleet.hosts)), .n = n };
 	b.hosts = mem_new(n, sizeof(*b.hosts));
 	for (size_t i = 0; i < n; i++)
 		b.hosts[i].reserved = b.hosts[i].channel = -1;
@@ -556,5 +551,5 @@ void emulate_fleet_release(struct emulate_fleet *fleet)
 	free(fleet->hosts);
 	free(fleet->directory);
 	free(fleet->user);
-	*fleet = (struct emulate_fleet){0};
+	*fleet = (struct emulate_fleet){ 0 };
 }

@@ -83,7 +83,7 @@ static size_t read_processes(struct processes *all, int signal)
 
 size_t descendants_signal(int signal)
 {
-	struct processes all = {NULL, 0, 0};
+	struct processes all = { NULL, 0, 0 };
 	size_t alive = read_processes(&all, signal);
 	bool more = true;
 
@@ -109,7 +109,7 @@ size_t descendants_signal(int signal)
 size_t descendants_end(size_t *met)
 {
 	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
-	struct timespec pause = {0, 200000};
+	struct timespec pause = { 0, 200000 };
 
 	*met = 0;
 	for (;;) {

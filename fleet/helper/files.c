@@ -170,12 +170,12 @@ bool files_input(struct request *request, const char *bytes, size_t n)
 
 	if (!put && request->input_bytes > HELPER_INPUT_BYTES_MAX)
 		return request_refuse(request, "more than %u MiB of input: put it on the host as a file first",
-		                      HELPER_INPUT_BYTES_MAX >> 20);
+				      HELPER_INPUT_BYTES_MAX >> 20);
 	if (request->input_fd < 0 && !(put ? open_beside(request) : open_memory(request)))
 		return false;
 	if (!write_all(request->input_fd, bytes, n))
 		return request_refuse(request, "cannot write '%.300s': %s", put ? request->paths.texts[0] : "the command's input",
-		                      strerror(errno));
+				      strerror(errno));
 	return true;
 }
 

@@ -72,7 +72,7 @@ enum frames_got frames_next(struct frames_in *in, struct frame *out)
 		return FRAMES_TOO_LONG;
 	if (here - HELPER_FRAME_HEAD < size)
 		return FRAMES_MORE;
-	*out = (struct frame){(char)head[0], in->bytes + in->start + HELPER_FRAME_HEAD, size};
+	*out = (struct frame){ (char)head[0], in->bytes + in->start + HELPER_FRAME_HEAD, size };
 	in->start += HELPER_FRAME_HEAD + size;
 	return FRAMES_ONE;
 }
@@ -80,7 +80,7 @@ enum frames_got frames_next(struct frames_in *in, struct frame *out)
 void frames_release(struct frames_in *in)
 {
 	free(in->bytes);
-	*in = (struct frames_in){NULL, 0, 0, 0};
+	*in = (struct frames_in){ NULL, 0, 0, 0 };
 }
 
 size_t frames_pending(const struct frames_out *out)
@@ -157,7 +157,7 @@ bool frames_still_there(int in)
 bool frames_send(struct frames_out *out, int in)
 {
 	while (frames_flush(out)) {
-		struct pollfd wait[2] = {{out->fd, POLLOUT, 0}, {in, POLLIN, 0}};
+		struct pollfd wait[2] = { { out->fd, POLLOUT, 0 }, { in, POLLIN, 0 } };
 
 		if (frames_pending(out) == 0)
 			return true;

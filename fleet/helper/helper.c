@@ -17,8 +17,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define IN             STDIN_FILENO
-#define OUT            STDOUT_FILENO
+#define IN	       STDIN_FILENO
+#define OUT	       STDOUT_FILENO
 #define DESCRIPTOR_MAX 1024 /* closed one by one where close_range(2) is missing */
 
 /* What we have inherited may be anything: signals ignored, descriptors open or missing. */
@@ -36,14 +36,13 @@ static bool reset_process(void)
 		for (fd = STDERR_FILENO + 1; fd < DESCRIPTOR_MAX; fd++)
 			close(fd);
 	}
-	return fcntl(IN, F_SETFL, fcntl(IN, F_GETFL) | O_NONBLOCK) == 0 &&
-	       fcntl(OUT, F_SETFL, fcntl(OUT, F_GETFL) | O_NONBLOCK) == 0;
+	return fcntl(IN, F_SETFL, fcntl(IN, F_GETFL) | O_NONBLOCK) == 0 && fcntl(OUT, F_SETFL, fcntl(OUT, F_GETFL) | O_NONBLOCK) == 0;
 }
 
 /* True when the request is whole; else its refusal says why. */
 static bool receive_request(struct request *request, struct frames_in *frames)
 {
-	struct pollfd in = {IN, POLLIN, 0};
+	struct pollfd in = { IN, POLLIN, 0 };
 	struct frame frame;
 	ssize_t n;
 
@@ -90,8 +89,8 @@ static int serve_request(struct request *request, struct frames_out *out)
 
 int main(int argc, char **argv)
 {
-	struct frames_out out = {.fd = OUT};
-	struct frames_in in = {.bytes = NULL};
+	struct frames_out out = { .fd = OUT };
+	struct frames_in in = { .bytes = NULL };
 	struct request request;
 
 	if (argc == 2 && strcmp(argv[1], "check") == 0)

@@ -93,7 +93,7 @@ static pid_t queue_up(int fd, int *end)
 /* Until the lock may be ours, the time is over or the controller has hung up; false: that, or it cannot wait. */
 static bool wait_turn(int in, struct frames_out *out, int fd, int64_t left_ms, enum lock_got *got)
 {
-	struct pollfd wait[] = {{in, POLLIN, 0}, {-1, POLLIN, 0}};
+	struct pollfd wait[] = { { in, POLLIN, 0 }, { -1, POLLIN, 0 } };
 	int64_t end_ns = clock_monotonic_ns() + left_ms * 1000000, said_ns = 0;
 	pid_t child = queue_up(fd, &wait[1].fd);
 
@@ -102,14 +102,13 @@ static bool wait_turn(int in, struct frames_out *out, int fd, int64_t left_ms, e
 		end_ns = clock_monotonic_ns() + (left_ms < LOCK_POLL_MS ? left_ms : LOCK_POLL_MS) * 1000000;
 	}
 	*got = LOCK_HELD;
-	for (int64_t left = left_ms; *got == LOCK_HELD && left > 0 && !wait[1].revents;
-	     left = (end_ns - clock_monotonic_ns()) / 1000000) {
+	for (int64_t left = left_ms; *got == LOCK_HELD && left > 0 && !wait[1].revents; left = (end_ns - clock_monotonic_ns()) / 1000000) {
 		if (!said_ns || clock_monotonic_ns() - said_ns >= HELPER_WAITING_MS * INT64_C(1000000)) {
 			said_ns = clock_monotonic_ns();
 			frames_text(out, HELPER_WAITING, "");
 		}
-		if (!frames_flush(out) || (poll(wait, 2, left < HELPER_WAITING_MS ? (int)left : HELPER_WAITING_MS) > 0 &&
-		                           wait[0].revents && !frames_still_there(in)))
+		if (!frames_flush(out) || (poll(wait, 2, left < HELPER_WAITING_MS ? (int)left : HELPER_WAITING_MS) > 0 && wait[0].revents &&
+					   !frames_still_there(in)))
 			*got = LOCK_HUNG_UP;
 	}
 	if (child > 0) {

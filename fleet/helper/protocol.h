@@ -7,61 +7,61 @@
 #ifndef FLEET_HELPER_PROTOCOL_H
 #define FLEET_HELPER_PROTOCOL_H
 
-#define HELPER_VERSION         1
-#define HELPER_FRAME_BYTES_MAX (1u << 20)
-#define HELPER_REQUEST_BYTES_MAX (8u << 20) /* all frames but HELPER_INPUT, with their heads */
-#define HELPER_TEXTS_MAX         65536u     /* arguments, variables, paths: of each kind */
-#define HELPER_INPUT_BYTES_MAX   (64u << 20) /* of a command: it is kept in memory */
-#define HELPER_FRAME_HEAD        5
-#define HELPER_WAITING_MS        10000
-#define HELPER_MAGIC             "\0assay helper 1\n" /* without the final NUL */
-#define HELPER_MAGIC_BYTES       (sizeof(HELPER_MAGIC) - 1)
+#define HELPER_VERSION		 1
+#define HELPER_FRAME_BYTES_MAX	 (1u << 20)
+#define HELPER_REQUEST_BYTES_MAX (8u << 20)  /* all frames but HELPER_INPUT, with their heads */
+#define HELPER_TEXTS_MAX	 65536u	     /* arguments, variables, paths: of each kind */
+#define HELPER_INPUT_BYTES_MAX	 (64u << 20) /* of a command: it is kept in memory */
+#define HELPER_FRAME_HEAD	 5
+#define HELPER_WAITING_MS	 10000
+#define HELPER_MAGIC		 "\0assay helper 1\n" /* without the final NUL */
+#define HELPER_MAGIC_BYTES	 (sizeof(HELPER_MAGIC) - 1)
 
 /* Request. Numbers are decimal text. */
-#define HELPER_HELLO     'H' /* first: the protocol's version, "1" */
+#define HELPER_HELLO	 'H' /* first: the protocol's version, "1" */
 #define HELPER_OPERATION 'o' /* "run", "read" (the files named by HELPER_PATH, each as HELPER_FILE), "put", "get", "facts" */
-#define HELPER_ARGUMENT  'a' /* run: one word of the command, repeated; the first is looked up in PATH */
-#define HELPER_ENVIRON   'e' /* run: "NAME=value", added to the helper's environment */
-#define HELPER_JOIN      'j' /* run: "NAME=value", put before what the variable has then, ':' between: LD_PRELOAD of a host stays in force */
+#define HELPER_ARGUMENT	 'a' /* run: one word of the command, repeated; the first is looked up in PATH */
+#define HELPER_ENVIRON	 'e' /* run: "NAME=value", added to the helper's environment */
+#define HELPER_JOIN	 'j' /* run: "NAME=value", put before what the variable has then, ':' between: LD_PRELOAD of a host stays in force */
 #define HELPER_DIRECTORY 'd' /* run: working directory */
-#define HELPER_INPUT     'i' /* repeated, last before HELPER_GO. run: bytes of the command's standard input (none: /dev/null);
-			      * put: bytes of the file */
-#define HELPER_PATH      'p' /* read: a path, repeated; put, get: the path */
-#define HELPER_MODE      'm' /* put: octal mode of the file */
-#define HELPER_LOCK      'l' /* run: path of the lock file of the box: held (flock) from before the command until all of it is gone */
+#define HELPER_INPUT	 'i' /* repeated, last before HELPER_GO. run: its standard input (none: /dev/null); put: bytes of the file */
+#define HELPER_PATH	 'p' /* read: a path, repeated; put, get: the path */
+#define HELPER_MODE	 'm' /* put: octal mode of the file */
+#define HELPER_LOCK	 'l' /* run: path of the lock file of the box: held (flock) from before the command until all of it is gone */
 #define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
-#define HELPER_LIMIT     'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
-#define HELPER_CGROUP    'c' /* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES",
-			      * "pids=N"; repeated. Where there can be none the command runs without: see `cgroup` of the result */
+#define HELPER_LIMIT	 'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
+/* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES", "pids=N"; repeated. Where
+ * there can be none the command runs without: see `cgroup_version` of the result. */
+#define HELPER_CGROUP	 'c'
 #define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
-#define HELPER_TIMEOUT   't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
-#define HELPER_NICE      'n' /* run: nice value */
-#define HELPER_GO        'G' /* last */
+#define HELPER_TIMEOUT	 't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
+#define HELPER_NICE	 'n' /* run: nice value */
+#define HELPER_GO	 'G' /* last */
 
 /* Answer. */
-#define HELPER_WAITING   'W' /* run: another process has the lock; again every HELPER_WAITING_MS while that is so */
-#define HELPER_BEGUN     'B' /* run: the lock is held and the command was started */
-#define HELPER_STDOUT    'O' /* run; get: bytes of the file */
-#define HELPER_STDERR    'E'
-#define HELPER_FILE      'F' /* read: path, NUL, the whole file (one that does not fit a frame is HELPER_ABSENT: use get) */
-#define HELPER_ABSENT    'N' /* read: path, NUL, why it cannot be read */
-#define HELPER_RESULT    'R' /* lines "name value\n": see below */
-#define HELPER_REFUSED   'X' /* nothing was run or replaced: one byte of the code (below), then the reason as text */
+#define HELPER_WAITING 'W' /* run: another process has the lock; again every HELPER_WAITING_MS while that is so */
+#define HELPER_BEGUN   'B' /* run: the lock is held and the command was started */
+#define HELPER_STDOUT  'O' /* run; get: bytes of the file */
+#define HELPER_STDERR  'E'
+#define HELPER_FILE    'F' /* read: path, NUL, the whole file (one that does not fit a frame is HELPER_ABSENT: use get) */
+#define HELPER_ABSENT  'N' /* read: path, NUL, why it cannot be read */
+#define HELPER_RESULT  'R' /* lines "name value\n": see below */
+#define HELPER_REFUSED 'X' /* nothing was run or replaced: one byte of the code (below), then the reason as text */
 
 /* Codes of HELPER_REFUSED. */
 #define HELPER_CODE_FAULT      'f' /* the request or the host is at fault */
 #define HELPER_CODE_BUSY       'b' /* the lock was not free in time */
 #define HELPER_CODE_EXECUTE    'x' /* the command cannot be executed */
 #define HELPER_CODE_PERMISSION 'p' /* the command cannot be executed for want of permission */
-#define HELPER_CODES           "fbxp"
+#define HELPER_CODES	       "fbxp"
 
 /* HELPER_RESULT of run: exit STATUS | signal NUMBER; wall_ns (monotonic, from before the fork to the end of the command itself; while
  * the controller does not read, a command that writes waits); user_us, sys_us, max_rss_bytes (the command and all its descendants, but
  * those whose parent ignored their end); lock_wait_ns; started_ms (real time, since 1970); timed_out 0|1; interrupted 0|1; leftovers N
  * (descendants that were alive when the command itself had ended, and were killed); survivors N (of these, not gone after ten seconds:
- * another user's, or stuck in the kernel). With HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits asked for;
- * 0: none, or not all of them); oom_kills N (processes that the kernel has killed for want of memory in the group); refused_processes N
- * (times that the limit of processes was met). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files N. Of put and get:
- * bytes N. */
+ * another user's, or stuck in the kernel). With HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits
+ * asked for; 0: none, or not all of them); oom_kills N (processes that the kernel has killed for want of memory in the group);
+ * refused_processes N (times that the limit of processes was met). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files
+ * N. Of put and get: bytes N. */
 
 #endif

@@ -11,12 +11,9 @@
 
 void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
 {
-	*request = (struct request){.interrupt_ms = -1,
-	                            .timeout_ms = -1,
-	                            .mode = 0644,
-	                            .input = input,
-	                            .input_fd = -1,
-	                            .refusal_code = HELPER_CODE_FAULT};
+	*request = (struct request){
+		.interrupt_ms = -1, .timeout_ms = -1, .mode = 0644, .input = input, .input_fd = -1, .refusal_code = HELPER_CODE_FAULT
+	};
 }
 
 static void release_texts(struct request_texts *list)
@@ -60,7 +57,7 @@ int request_answer_refusal(struct request *request, struct frames_out *out, int 
 }
 
 /* The payload as a text of its own. */
-static bool text_of(struct request *request, const struct frame *frame, char **out)
+static bool parse_text(struct request *request, const struct frame *frame, char **out)
 {
 	char *text;
 
@@ -82,7 +79,7 @@ static bool add_text(struct request *request, const struct frame *frame, struct 
 
 	if (list->n >= HELPER_TEXTS_MAX)
 		return request_refuse(request, "more than %u frames '%c' in the request", HELPER_TEXTS_MAX, frame->kind);
-	if (!text_of(request, frame, &text))
+	if (!parse_text(request, frame, &text))
 		return false;
 	if (list->n + 2 > list->capacity) {
 		size_t capacity = list->capacity ? 2 * list->capacity : 16;
@@ -118,7 +115,7 @@ static bool whole_number(const char *text, size_t n, unsigned base, uint64_t max
 	return true;
 }
 
-static bool take_ms(struct request *request, const struct frame *frame, int64_t *out)
+static bool parse_ms(struct request *request, const struct frame *frame, int64_t *out)
 {
 	uint64_t value;
 
@@ -128,7 +125,7 @@ static bool take_ms(struct request *request, const struct frame *frame, int64_t 
 	return true;
 }
 
-static bool take_nice(struct request *request, const struct frame *frame)
+static bool parse_nice(struct request *request, const struct frame *frame)
 {
 	bool negative = frame->size > 0 && frame->bytes[0] == '-';
 	uint64_t value;
@@ -139,7 +136,7 @@ static bool take_nice(struct request *request, const struct frame *frame)
 	return request->has_nice = true;
 }
 
-static bool take_mode(struct request *request, const struct frame *frame)
+static bool parse_mode(struct request *request, const struct frame *frame)
 {
 	uint64_t value;
 
@@ -149,14 +146,14 @@ static bool take_mode(struct request *request, const struct frame *frame)
 	return true;
 }
 
-static bool take_limit(struct request *request, const struct frame *frame)
+static bool parse_limit(struct request *request, const struct frame *frame)
 {
 	static const struct {
 		const char *name; /* with its "=" */
 		int resource;
 	} rows[REQUEST_LIMITS] = {
-	    {"as=", RLIMIT_AS},       {"fsize=", RLIMIT_FSIZE}, {"nofile=", RLIMIT_NOFILE},
-	    {"nproc=", RLIMIT_NPROC}, {"core=", RLIMIT_CORE},   {"cpu=", RLIMIT_CPU},
+		{ "as=", RLIMIT_AS },	    { "fsize=", RLIMIT_FSIZE }, { "nofile=", RLIMIT_NOFILE },
+		{ "nproc=", RLIMIT_NPROC }, { "core=", RLIMIT_CORE },	{ "cpu=", RLIMIT_CPU },
 	};
 
 	for (size_t i = 0; i < REQUEST_LIMITS; i++) {
@@ -169,19 +166,19 @@ static bool take_limit(struct request *request, const struct frame *frame)
 			break;
 		while (j < request->n_limits && request->limits[j].resource != rows[i].resource)
 			j++;
-		request->limits[j] = (struct request_limit){rows[i].resource, (rlim_t)value};
+		request->limits[j] = (struct request_limit){ rows[i].resource, (rlim_t)value };
 		request->n_limits += j == request->n_limits;
 		return true;
 	}
 	return request_refuse(request, "a limit is as=, fsize=, nofile=, nproc=, core= or cpu= and a number");
 }
 
-static bool take_group(struct request *request, const struct frame *frame)
+static bool parse_group(struct request *request, const struct frame *frame)
 {
 	const struct {
 		const char *name; /* with its "=" */
 		uint64_t *value;
-	} rows[] = {{"memory=", &request->group.memory_bytes}, {"pids=", &request->group.processes}};
+	} rows[] = { { "memory=", &request->group.memory_bytes }, { "pids=", &request->group.processes } };
 
 	request->group.wanted = true;
 	if (frame->size == 0)
@@ -196,9 +193,9 @@ static bool take_group(struct request *request, const struct frame *frame)
 	return request_refuse(request, "a limit of a control group is memory= or pids= and a number above 0");
 }
 
-static bool take_operation(struct request *request, const struct frame *frame)
+static bool parse_operation(struct request *request, const struct frame *frame)
 {
-	static const char *const names[] = {"", "run", "read", "put", "get", "facts"};
+	static const char *const names[] = { "", "run", "read", "put", "get", "facts" };
 
 	if (request->operation != REQUEST_NONE)
 		return request_refuse(request, "two operations in one request");
@@ -211,24 +208,23 @@ static bool take_operation(struct request *request, const struct frame *frame)
 	return true;
 }
 
-static bool take_hello(struct request *request, const struct frame *frame)
+static bool parse_hello(struct request *request, const struct frame *frame)
 {
 	uint64_t version;
 
 	if (!whole_number(frame->bytes, frame->size, 10, 1000000, &version) || version != HELPER_VERSION)
-		return request_refuse(request, "this helper speaks version %d of the protocol, not the one asked for",
-		                      HELPER_VERSION);
+		return request_refuse(request, "this helper speaks version %d of the protocol, not the one asked for", HELPER_VERSION);
 	return request->greeted = true;
 }
 
-static bool take_variable(struct request *request, const struct frame *frame, struct request_texts *list)
+static bool parse_variable(struct request *request, const struct frame *frame, struct request_texts *list)
 {
 	if (frame->size == 0 || frame->bytes[0] == '=' || !memchr(frame->bytes, '=', frame->size))
 		return request_refuse(request, "a variable of the environment is NAME=value");
 	return add_text(request, frame, list);
 }
 
-static bool take_input(struct request *request, const struct frame *frame)
+static bool parse_input(struct request *request, const struct frame *frame)
 {
 	if (request->operation == REQUEST_PUT ? request->paths.n != 1 : request->operation != REQUEST_RUN)
 		return request_refuse(request, "input comes after the operation (run, or put and its path)");
@@ -238,7 +234,7 @@ static bool take_input(struct request *request, const struct frame *frame)
 }
 
 /* Is it whole? */
-static bool take_go(struct request *request)
+static bool parse_go(struct request *request)
 {
 	switch (request->operation) {
 	case REQUEST_NONE:
@@ -275,39 +271,39 @@ bool request_take(struct request *request, const struct frame *frame)
 		return request_refuse(request, "the request does not start with the protocol's version");
 	switch (frame->kind) {
 	case HELPER_HELLO:
-		return take_hello(request, frame);
+		return parse_hello(request, frame);
 	case HELPER_OPERATION:
-		return take_operation(request, frame);
+		return parse_operation(request, frame);
 	case HELPER_ARGUMENT:
 		return add_text(request, frame, &request->arguments);
 	case HELPER_ENVIRON:
-		return take_variable(request, frame, &request->variables);
+		return parse_variable(request, frame, &request->variables);
 	case HELPER_JOIN:
-		return take_variable(request, frame, &request->joined);
+		return parse_variable(request, frame, &request->joined);
 	case HELPER_DIRECTORY:
-		return text_of(request, frame, &request->directory);
+		return parse_text(request, frame, &request->directory);
 	case HELPER_INPUT:
-		return take_input(request, frame);
+		return parse_input(request, frame);
 	case HELPER_PATH:
 		return add_text(request, frame, &request->paths);
 	case HELPER_MODE:
-		return take_mode(request, frame);
+		return parse_mode(request, frame);
 	case HELPER_LOCK:
-		return text_of(request, frame, &request->lock);
+		return parse_text(request, frame, &request->lock);
 	case HELPER_LOCK_WAIT:
-		return take_ms(request, frame, &request->lock_wait_ms);
+		return parse_ms(request, frame, &request->lock_wait_ms);
 	case HELPER_LIMIT:
-		return take_limit(request, frame);
+		return parse_limit(request, frame);
 	case HELPER_CGROUP:
-		return take_group(request, frame);
+		return parse_group(request, frame);
 	case HELPER_INTERRUPT:
-		return take_ms(request, frame, &request->interrupt_ms);
+		return parse_ms(request, frame, &request->interrupt_ms);
 	case HELPER_TIMEOUT:
-		return take_ms(request, frame, &request->timeout_ms);
+		return parse_ms(request, frame, &request->timeout_ms);
 	case HELPER_NICE:
-		return take_nice(request, frame);
+		return parse_nice(request, frame);
 	case HELPER_GO:
-		return take_go(request);
+		return parse_go(request);
 	default:
 		return request_refuse(request, "unknown frame (kind %u) in the request", (unsigned)(unsigned char)frame->kind);
 	}

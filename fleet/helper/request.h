@@ -36,9 +36,9 @@ struct request {
 	enum request_operation operation;
 	struct request_texts arguments, variables, joined, paths;
 	char *directory, *lock; /* NULL: none */
-	int64_t lock_wait_ms;   /* 0: not at all */
-	int64_t interrupt_ms;   /* -1: never */
-	int64_t timeout_ms;     /* -1: never */
+	int64_t lock_wait_ms;	/* 0: not at all */
+	int64_t interrupt_ms;	/* -1: never */
+	int64_t timeout_ms;	/* -1: never */
 	int nice;
 	bool has_nice;
 	unsigned mode; /* of a file that is put */
@@ -48,12 +48,12 @@ struct request {
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */
 	bool (*input)(struct request *request, const char *bytes, size_t n);
-	int input_fd;     /* the input function's; -1 while there is none */
+	int input_fd;	  /* the input function's; -1 while there is none */
 	char *input_path; /* the input function's: temporary file to rename or remove */
 	uint64_t input_bytes;
 
 	bool greeted, has_input, go;
-	size_t bytes;      /* of all frames but the input's */
+	size_t bytes;	   /* of all frames but the input's */
 	char refusal_code; /* HELPER_CODE_FAULT, unless it was set */
 	char refusal[REQUEST_REFUSAL_BYTES];
 };

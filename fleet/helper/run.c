@@ -20,13 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PREFIX        "assay-run-"
+#define PREFIX	      "assay-run-"
 #define END_ROUNDS    200
 #define ROUND_MS      10
 #define PIECE_BYTES   65536
 #define TERM_GRACE_NS INT64_C(1000000000) /* from SIGTERM to SIGKILL */
 #define KILL_AGAIN_NS INT64_C(100000000)
-#define NEVER         INT64_MAX
+#define NEVER	      INT64_MAX
 
 /* ---- its control group ---- */
 
@@ -34,7 +34,7 @@
  * the limits, the command runs without. */
 struct group {
 	char *directories[2]; /* [n]: one a controller; in version 2 one for both */
-	int owner[2];         /* [n]: locks that say whose it is; never inherited by a program */
+	int owner[2];	      /* [n]: locks that say whose it is; never inherited by a program */
 	size_t n;
 	int version; /* with every limit that was asked for; else 0 */
 };
@@ -62,8 +62,8 @@ static int group_add(struct group *group, const char *place)
  * killed. */
 static void group_open(const struct request_group *wanted, struct group *out)
 {
-	static const struct cgroup_sources sources = {"/proc/mounts", "/proc/self/cgroup"};
-	struct group group = {.n = 0};
+	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
+	struct group group = { .n = 0 };
 	struct cgroup_places places;
 	int memory, processes;
 	bool whole;
@@ -121,7 +121,7 @@ static void group_say(const struct group *group, char *text, size_t n)
 		refused = refused >= 0 ? refused : cgroup_refused_processes(group->directories[i]);
 	}
 	snprintf(text, n, "cgroup_version %d\noom_kills %lld\nrefused_processes %lld\n", group->version, kills > 0 ? kills : 0,
-	         refused > 0 ? refused : 0);
+		 refused > 0 ? refused : 0);
 }
 
 /* Kills what is left and removes the group; may be called again. */
@@ -234,16 +234,15 @@ static void set_environment(const struct request *request)
 
 static void enter_group(const struct group *group, int report)
 {
-	static const struct command_fault outside = {STAGE_GROUP, 0};
+	static const struct command_fault outside = { STAGE_GROUP, 0 };
 
 	if (group->n > 0 && !group_enter(group) && write(report, &outside, sizeof(outside)) < 0)
 		_exit(126);
 }
 
-static _Noreturn void command_become(const struct request *request, const struct group *group, int out, int error, int report,
-                                     pid_t parent)
+static _Noreturn void command_become(const struct request *request, const struct group *group, int out, int error, int report, pid_t parent)
 {
-	struct command_fault fault = {STAGE_EXEC, 0};
+	struct command_fault fault = { STAGE_EXEC, 0 };
 
 	/* Before setsid, which does not undo it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -281,7 +280,7 @@ static void close_pair(const int pair[2])
 /* Forks. False: request->refusal says why. */
 static bool command_start(struct request *request, const struct group *group, struct command *out)
 {
-	int o[2] = {-1, -1}, e[2] = {-1, -1}, f[2] = {-1, -1};
+	int o[2] = { -1, -1 }, e[2] = { -1, -1 }, f[2] = { -1, -1 };
 	pid_t parent = getpid();
 
 	if (pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
@@ -333,7 +332,7 @@ static void command_refuse(struct request *request, const struct command_fault *
 struct run_task {
 	struct request *request;
 	struct frames_out *out;
-	int in;   /* the controller's end: closed means: stop everything */
+	int in;	  /* the controller's end: closed means: stop everything */
 	int lock; /* -1: none */
 	int64_t lock_wait_ns;
 	struct group group; /* empty: none */
@@ -524,13 +523,13 @@ static void run_say_result(struct run *run)
 	char text[768];
 
 	snprintf(text, sizeof(text),
-	         "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
-	         "timed_out %d\ninterrupted %d\nleftovers %zu\nsurvivors %zu\n%s",
-	         exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
-	         (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
-	         (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
-	         (long long)run->task->lock_wait_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->leftovers,
-	         run->survivors, run->group_text);
+		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
+		 "timed_out %d\ninterrupted %d\nleftovers %zu\nsurvivors %zu\n%s",
+		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
+		 (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
+		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
+		 (long long)run->task->lock_wait_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->leftovers,
+		 run->survivors, run->group_text);
 	frames_text(run->task->out, HELPER_RESULT, text);
 	run->result_said = true;
 }
@@ -546,12 +545,12 @@ static void run_wait(struct run *run)
 	bool room = has_room(run) && run->state != RUN_STARTING;
 	struct frames_out *out = run->task->out;
 	struct pollfd wait[] = {
-	    {run->signals, POLLIN, 0},
-	    {run->task->in, POLLIN, 0},
-	    {out->fd, frames_pending(out) ? POLLOUT : 0, 0}, /* POLLERR comes unasked when the reader is gone */
-	    {run->command.fault, POLLIN, 0},
-	    {room ? run->command.pipes[0] : -1, POLLIN, 0},
-	    {room ? run->command.pipes[1] : -1, POLLIN, 0},
+		{ run->signals, POLLIN, 0 },
+		{ run->task->in, POLLIN, 0 },
+		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR comes unasked when the reader is gone */
+		{ run->command.fault, POLLIN, 0 },
+		{ room ? run->command.pipes[0] : -1, POLLIN, 0 },
+		{ room ? run->command.pipes[1] : -1, POLLIN, 0 },
 	};
 	bool draining = run->state == RUN_DRAINING && room && (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0);
 
@@ -592,7 +591,7 @@ static bool run_step(struct run *run)
 /* For guard_run(): a struct run_task. Sends BEGUN, the output and RESULT, or REFUSED. 0 when the command was run to its end. */
 static int run_worker(void *argument)
 {
-	struct run run = {.task = argument, .state = RUN_STARTING, .signals = -1, .command = {0, {-1, -1}, -1}};
+	struct run run = { .task = argument, .state = RUN_STARTING, .signals = -1, .command = { 0, { -1, -1 }, -1 } };
 
 	if (!run_start(&run)) {
 		run.state = RUN_REFUSED;
@@ -609,7 +608,7 @@ static int run_worker(void *argument)
 
 int run_request(struct request *request, struct frames_out *out, int in)
 {
-	struct run_task task = {.request = request, .out = out, .in = in, .lock = -1};
+	struct run_task task = { .request = request, .out = out, .in = in, .lock = -1 };
 	int status;
 
 	if (request->lock) {

@@ -21,7 +21,7 @@
 #endif
 
 #define VALUE_BYTES_MAX 200
-#define LIBC_BYTES_MAX  (64L << 20)
+#define LIBC_BYTES_MAX	(64L << 20)
 
 /* ---- the text of facts ---- */
 
@@ -113,7 +113,7 @@ static bool cpuinfo_field(const char *info, const char *key, char *value, size_t
 }
 
 /* Which of "a [b] c" is chosen. */
-static bool chosen(const char *text, char *value, size_t n)
+static bool chosen_word(const char *text, char *value, size_t n)
 {
 	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
 
@@ -177,12 +177,12 @@ static void survey_identity(struct survey *survey)
 		const char *fact, *keys[3];
 		bool number; /* elsewhere than on x86 it may be a text */
 	} rows[] = {
-	    {"cpu_model", {"model name", "cpu model", "Processor"}, false},
-	    {"cpu_vendor", {"vendor_id", "CPU implementer", "vendor"}, false},
-	    {"microcode", {"microcode", NULL, NULL}, false},
-	    {"cpu_family", {"cpu family", NULL, NULL}, true},
-	    {"cpu_model_number", {"model", NULL, NULL}, true},
-	    {"cpu_stepping", {"stepping", NULL, NULL}, true},
+		{ "cpu_model", { "model name", "cpu model", "Processor" }, false },
+		{ "cpu_vendor", { "vendor_id", "CPU implementer", "vendor" }, false },
+		{ "microcode", { "microcode", NULL, NULL }, false },
+		{ "cpu_family", { "cpu family", NULL, NULL }, true },
+		{ "cpu_model_number", { "model", NULL, NULL }, true },
+		{ "cpu_stepping", { "stepping", NULL, NULL }, true },
 	};
 	char value[256];
 
@@ -213,7 +213,7 @@ static void survey_settings(struct survey *survey)
 		survey_add(survey, "turbo", setting ? "on" : "off");
 	if (survey_file(CPU "/smt/control", text, sizeof(text)))
 		survey_add(survey, "smt", text);
-	if (survey_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text)) && chosen(text, value, sizeof(value)))
+	if (survey_file("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text)) && chosen_word(text, value, sizeof(value)))
 		survey_add(survey, "thp", value);
 }
 
@@ -245,7 +245,7 @@ static void survey_temperature(struct survey *survey)
 }
 
 /* The hypervisor says its name in leaf 0x40000000, when the processor says that there is one. */
-static bool hypervisor(char name[13])
+static bool hypervisor_name(char name[13])
 {
 #if defined(__x86_64__) || defined(__i386__)
 	unsigned a, b, c, d;
@@ -268,14 +268,14 @@ static void survey_virtual_machine(struct survey *survey)
 	static const struct {
 		const char *signature, *name;
 	} rows[] = {
-	    {"KVMKVMKVM", "kvm"},     {"Linux KVM Hv", "kvm"},  {"Microsoft Hv", "hyper-v"}, {"VMwareVMware", "vmware"},
-	    {"XenVMMXenVMM", "xen"},  {"xen", "xen"},           {"TCGTCGTCGTCG", "qemu"},    {"VBoxVBoxVBox", "virtualbox"},
-	    {"bhyve bhyve", "bhyve"}, {"ACRNACRNACRN", "acrn"},
+		{ "KVMKVMKVM", "kvm" },	    { "Linux KVM Hv", "kvm" },	{ "Microsoft Hv", "hyper-v" }, { "VMwareVMware", "vmware" },
+		{ "XenVMMXenVMM", "xen" },  { "xen", "xen" },		{ "TCGTCGTCGTCG", "qemu" },    { "VBoxVBoxVBox", "virtualbox" },
+		{ "bhyve bhyve", "bhyve" }, { "ACRNACRNACRN", "acrn" },
 	};
 	const char *name = "unknown";
 	char signature[13];
 
-	if (!hypervisor(signature)) {
+	if (!hypervisor_name(signature)) {
 		survey_add(survey, "virtual", "none");
 		return;
 	}
@@ -289,7 +289,7 @@ static void survey_virtual_machine(struct survey *survey)
 /* Do hardware counters count? Virtual machines may offer the event and never move it. */
 static bool pmu_counts(void)
 {
-	struct perf_event_attr event = {.type = PERF_TYPE_HARDWARE, .size = sizeof(event), .config = PERF_COUNT_HW_CPU_CYCLES};
+	struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE, .size = sizeof(event), .config = PERF_COUNT_HW_CPU_CYCLES };
 	volatile unsigned work = 0;
 	uint64_t cycles = 0;
 	bool got;
@@ -364,8 +364,7 @@ static bool glibc_version(const char *path, char *value, size_t n)
 		size_t rest = (size_t)info.st_size - (size_t)(at - bytes) - (sizeof(words) - 1), length = 0;
 
 		at += sizeof(words) - 1;
-		while (length + 1 < rest && length < 16 &&
-		       (is_digit(at[length]) || (at[length] == '.' && is_digit(at[length + 1]))))
+		while (length + 1 < rest && length < 16 && (is_digit(at[length]) || (at[length] == '.' && is_digit(at[length + 1]))))
 			length++;
 		snprintf(value, n, "glibc %.*s", (int)length, at);
 	}
@@ -376,12 +375,12 @@ static bool glibc_version(const char *path, char *value, size_t n)
 static void survey_c_library(struct survey *survey, const char *machine)
 {
 	static const char *const patterns[] = {
-	    "/lib/%s-linux-gnu/libc.so.6",
-	    "/usr/lib/%s-linux-gnu/libc.so.6",
-	    "/lib64/libc.so.6",
-	    "/usr/lib64/libc.so.6",
-	    "/lib/libc.so.6",
-	    "/usr/lib/libc.so.6",
+		"/lib/%s-linux-gnu/libc.so.6",
+		"/usr/lib/%s-linux-gnu/libc.so.6",
+		"/lib64/libc.so.6",
+		"/usr/lib64/libc.so.6",
+		"/lib/libc.so.6",
+		"/usr/lib/libc.so.6",
 	};
 	char path[192], value[64];
 
@@ -406,7 +405,7 @@ static void survey_memory(struct survey *survey)
 {
 	static const struct {
 		const char *fact, *key;
-	} rows[] = {{"memory_bytes", "MemTotal:"}, {"memory_available_bytes", "MemAvailable:"}};
+	} rows[] = { { "memory_bytes", "MemTotal:" }, { "memory_available_bytes", "MemAvailable:" } };
 	char text[4096];
 
 	if (!survey_file("/proc/meminfo", text, sizeof(text)))
@@ -446,9 +445,9 @@ static const char *filesystem_name(long type)
 		long type;
 		const char *name;
 	} rows[] = {
-	    {0x01021994, "tmpfs"},  {0xEF53, "ext4"},        {0x58465342, "xfs"},        {(long)0x9123683E, "btrfs"},
-	    {0x6969, "nfs"},        {0x794C7630, "overlay"}, {0x2FC12FC1, "zfs"},        {(long)0x858458F6, "ramfs"},
-	    {0x0BD00BD0, "lustre"}, {0x65735546, "fuse"},    {(long)0xF2F52010, "f2fs"}, {0x47504653, "gpfs"},
+		{ 0x01021994, "tmpfs" },  { 0xEF53, "ext4" },	     { 0x58465342, "xfs" },	   { (long)0x9123683E, "btrfs" },
+		{ 0x6969, "nfs" },	  { 0x794C7630, "overlay" }, { 0x2FC12FC1, "zfs" },	   { (long)0x858458F6, "ramfs" },
+		{ 0x0BD00BD0, "lustre" }, { 0x65735546, "fuse" },    { (long)0xF2F52010, "f2fs" }, { 0x47504653, "gpfs" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -481,10 +480,10 @@ static void survey_board(struct survey *survey)
 	static const struct {
 		const char *fact, *paths[2];
 	} rows[] = {
-	    {"machine_id", {"/etc/machine-id", "/var/lib/dbus/machine-id"}},
-	    {"board_name", {"/sys/class/dmi/id/board_name", "/sys/class/dmi/id/product_name"}},
-	    {"board_serial", {"/sys/class/dmi/id/board_serial", "/sys/class/dmi/id/product_serial"}},
-	    {"board_uuid", {"/sys/class/dmi/id/product_uuid", NULL}},
+		{ "machine_id", { "/etc/machine-id", "/var/lib/dbus/machine-id" } },
+		{ "board_name", { "/sys/class/dmi/id/board_name", "/sys/class/dmi/id/product_name" } },
+		{ "board_serial", { "/sys/class/dmi/id/board_serial", "/sys/class/dmi/id/product_serial" } },
+		{ "board_uuid", { "/sys/class/dmi/id/product_uuid", NULL } },
 	};
 	char text[256];
 
@@ -523,7 +522,7 @@ static void survey_system(struct survey *survey)
 
 int survey_facts(struct frames_out *out, int in)
 {
-	struct survey survey = {NULL, 0, 0};
+	struct survey survey = { NULL, 0, 0 };
 	bool sent;
 
 	survey_system(&survey);

@@ -111,7 +111,7 @@ static char *file_uri(const char *path, const char *query)
 /* ---- SQLite ---- */
 
 /* SQLite's result code as ours, with the path and what SQLite says. */
-static enum assay_status translate(struct store *store, int code, struct assay_error *err)
+static enum assay_status store_fail(struct store *store, int code, struct assay_error *err)
 {
 	const char *text = store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code);
 
@@ -138,11 +138,11 @@ static enum assay_status translate(struct store *store, int code, struct assay_e
 	}
 }
 
-static enum assay_status execute(struct store *store, const char *sql, struct assay_error *err)
+static enum assay_status execute_sql(struct store *store, const char *sql, struct assay_error *err)
 {
 	int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
 
-	return code == SQLITE_OK ? ASSAY_OK : translate(store, code, err);
+	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
 static enum assay_status pragma_int(struct store *store, const char *sql, int *out, struct assay_error *err)
@@ -175,11 +175,11 @@ static enum assay_status check_version(struct store *store, int version, struct 
 	return st;
 }
 
-static enum assay_status migrate(struct store *store, struct assay_error *err)
+static enum assay_status migrate_schema(struct store *store, struct assay_error *err)
 {
 	char sql[96];
 	int version = 0;
-	enum assay_status st = execute(store, "BEGIN IMMEDIATE", err);
+	enum assay_status st = execute_sql(store, "BEGIN IMMEDIATE", err);
 
 	if (!st)
 		st = pragma_int(store, "PRAGMA user_version", &version, err);
@@ -187,11 +187,11 @@ static enum assay_status migrate(struct store *store, struct assay_error *err)
 		st = check_version(store, version, err);
 	for (; !st && version < store_migrations_n; version++) {
 		for (const char *const *part = store_migrations[version].parts; !st && *part; part++)
-			st = execute(store, *part, err);
+			st = execute_sql(store, *part, err);
 	}
 	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", STORE_APPLICATION_ID, version);
 	if (!st)
-		st = execute(store, sql, err);
+		st = execute_sql(store, sql, err);
 	if (st)
 		store_rollback(store);
 	return st;
@@ -202,7 +202,7 @@ static enum assay_status open_file(struct store *store, const char *uri, int fla
 	int code = sqlite3_open_v2(uri, &store->db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, NULL);
 
 	if (code != SQLITE_OK)
-		return translate(store, code, err);
+		return store_fail(store, code, err);
 	sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
 	return ASSAY_OK;
 }
@@ -222,9 +222,9 @@ static enum assay_status open_write(struct store *store, struct assay_error *err
 		st = check_version(store, version, err);
 	/* FULL: a commit that was reported is on the disk even when the machine loses power. */
 	if (!st)
-		st = execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", err);
+		st = execute_sql(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON", err);
 	if (!st)
-		st = migrate(store, err);
+		st = migrate_schema(store, err);
 	free(uri);
 	return st;
 }
@@ -237,7 +237,7 @@ static enum assay_status open_snapshot(struct store *store, const char *query, i
 
 	free(uri);
 	if (!st)
-		st = execute(store, "BEGIN", err);
+		st = execute_sql(store, "BEGIN", err);
 	return st ? st : pragma_int(store, "PRAGMA user_version", version, err);
 }
 
@@ -245,7 +245,7 @@ static enum assay_status open_empty(struct store *store, struct assay_error *err
 {
 	enum assay_status st = open_file(store, "file::memory:", SQLITE_OPEN_READWRITE, err);
 
-	return st ? st : migrate(store, err);
+	return st ? st : migrate_schema(store, err);
 }
 
 /* A reader brings an older schema forward too, in one transaction; where it cannot write it says so. */
@@ -312,12 +312,12 @@ void store_close(struct store *store)
 
 enum assay_status store_begin(struct store *store, struct assay_error *err)
 {
-	return execute(store, "BEGIN IMMEDIATE", err);
+	return execute_sql(store, "BEGIN IMMEDIATE", err);
 }
 
 enum assay_status store_commit(struct store *store, struct assay_error *err)
 {
-	return execute(store, "COMMIT", err);
+	return execute_sql(store, "COMMIT", err);
 }
 
 void store_rollback(struct store *store)
@@ -330,7 +330,7 @@ enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_st
 {
 	int code = sqlite3_prepare_v2(store->db, sql, -1, out, NULL);
 
-	return code == SQLITE_OK ? ASSAY_OK : translate(store, code, err);
+	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
 enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row, struct assay_error *err)
@@ -344,7 +344,7 @@ enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row,
 		sqlite3_reset(stmt);
 		return ASSAY_OK;
 	}
-	return translate(store, code, err);
+	return store_fail(store, code, err);
 }
 
 /* None are an empty blob, not null. */

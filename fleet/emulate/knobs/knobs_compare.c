@@ -25,7 +25,7 @@ struct wrapped {
 	comparison *compare;
 };
 
-static int repeated(const void *a, const void *b, void *arg)
+static int compare_repeated(const void *a, const void *b, void *arg)
 {
 	const struct wrapped *w = arg;
 	int order = 0;
@@ -39,7 +39,7 @@ void qsort(void *items, size_t n, size_t size, comparison *compare)
 {
 	struct wrapped w = { compare };
 
-	qsort_r(items, n, size, repeated, &w);
+	qsort_r(items, n, size, compare_repeated, &w);
 }
 
 void *repeated_bsearch(const void *key, const void *items, size_t n, size_t size, comparison *compare)
@@ -53,7 +53,7 @@ void *repeated_bsearch(const void *key, const void *items, size_t n, size_t size
 			const char *from;
 			void *to;
 		} item = { .from = (const char *)items + middle * size };
-		int order = repeated(key, item.from, &w);
+		int order = compare_repeated(key, item.from, &w);
 
 		if (!order)
 			return item.to;

@@ -9,10 +9,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static int counts(const char *program)
+static int is_program(const char *program)
 {
-	static const char *const others[] = { "sh",	 "dash", "bash", "zsh",		"ksh",
-					      "busybox", "env",	 "sshd", "sftp-server", "assay-helper" };
+	static const char *const others[] = { "sh", "dash", "bash", "zsh", "ksh", "busybox", "env", "sshd", "sftp-server", "assay-helper" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(program, others[i]) == 0)
@@ -28,7 +27,7 @@ __attribute__((constructor)) static void start(void)
 	size_t n = name ? strlen(name) : 0;
 	int saved = errno, fd;
 
-	if (!n || n + 1 > sizeof(address.sun_path) || !counts(program_invocation_short_name))
+	if (!n || n + 1 > sizeof(address.sun_path) || !is_program(program_invocation_short_name))
 		return;
 	memcpy(address.sun_path + 1, name, n); /* a leading NUL: no file */
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -26,7 +26,7 @@ __attribute__((constructor)) static void start(void)
 	steps = value;
 }
 
-static void spend(void)
+static void spend_steps(void)
 {
 	for (unsigned i = 0; i < steps; i++)
 		__asm__ volatile("" ::: "memory");
@@ -34,25 +34,25 @@ static void spend(void)
 
 void *malloc(size_t n)
 {
-	spend();
+	spend_steps();
 	return __libc_malloc(n);
 }
 
 void *calloc(size_t count, size_t size)
 {
-	spend();
+	spend_steps();
 	return __libc_calloc(count, size);
 }
 
 void *realloc(void *old, size_t n)
 {
-	spend();
+	spend_steps();
 	return __libc_realloc(old, n);
 }
 
 void free(void *p)
 {
 	if (p)
-		spend();
+		spend_steps();
 	__libc_free(p);
 }
