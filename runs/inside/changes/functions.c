@@ -20,7 +20,6 @@ struct reader {
 	struct functions *functions;
 	struct map by_entry; /* offset of the entry at the root of all abstract origins -> function */
 	Dwarf_Die unit;
-	Dwarf_Off unit_offset;
 	const char *directory;	     /* of the unit */
 	const char *raw_path, *path; /* of the last file: as it is written, and cleaned */
 	size_t entries, entries_max; /* of the unit; an entry takes a byte at least, so more of them than bytes means a cycle */
@@ -161,7 +160,7 @@ static size_t add_function(struct functions *functions, const char *symbol, cons
 	if (map_get(&functions->by_key, (uintptr_t)key, &found))
 		return found;
 	functions->items = mem_grow(functions->items, functions->n, &functions->capacity, sizeof(*functions->items));
-	functions->items[functions->n] = (struct function){ .symbol = intern_text(&functions->names, symbol), .global = !place };
+	functions->items[functions->n] = (struct function){ .symbol = intern_text(&functions->names, symbol) };
 	functions->items[functions->n].name = functions->items[functions->n].symbol;
 	map_set(&functions->by_key, (uintptr_t)key, functions->n);
 	return functions->n++;
@@ -403,7 +402,7 @@ static enum assay_status read_subprogram(struct reader *reader, Dwarf_Die *die, 
 	if (function != FUNCTIONS_NONE) {
 		struct body body = { .function = function,
 				     .first_range = first,
-				     .unit = reader->unit_offset,
+				     .unit = dwarf_dieoffset(&reader->unit),
 				     .directory = reader->directory,
 				     .described = true };
 
@@ -648,7 +647,6 @@ static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct
 	if (dwarf_attr(&reader->unit, DW_AT_comp_dir, &attribute))
 		directory = dwarf_formstring(&attribute);
 	reader->directory = directory ? intern_path(&f->names, NULL, directory) : NULL;
-	reader->unit_offset = dwarf_dieoffset(&reader->unit);
 	reader->raw_path = reader->path = NULL;
 	reader->entries = 0;
 	add_producer(f, &reader->unit);

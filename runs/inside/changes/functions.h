@@ -19,15 +19,14 @@ struct range {
 
 /* One function of the source. */
 struct function {
-	const char *symbol;    /* linkage name without a clone's suffix; kept by `names` */
-	const char *name;      /* as the source has it, without scope and parameters; kept by `names` */
-	bool nameless;	       /* the debug information has no linkage name: symbol is that of the symbol table, or the name */
-	const char *file;      /* where it is defined, absolute if that is known, kept by `names`; NULL if there is no debug
-				  information about it */
-	const char *directory; /* in which the compiler ran; NULL: not known */
-	unsigned line;	       /* of its name in its definition; 0: not known */
-	unsigned last_line;    /* the last that has code; set by functions_extents() */
-	bool global;
+	const char *symbol;		/* linkage name without a clone's suffix; kept by `names` */
+	const char *name;		/* as the source has it, without scope and parameters; kept by `names` */
+	bool nameless;			/* the debug information has no linkage name: symbol is that of the symbol table, or the name */
+	const char *file;		/* where it is defined, absolute if that is known, kept by `names`; NULL if there is no debug
+					   information about it */
+	const char *directory;		/* in which the compiler ran; NULL: not known */
+	unsigned line;			/* of its name in its definition; 0: not known */
+	unsigned last_line;		/* the last that has code; set by functions_extents() */
 	bool present;			/* has code or is inlined somewhere; otherwise it is only declared */
 	size_t first_body, n_bodies;	/* into body_order */
 	size_t first_inline, n_inlines; /* into inline_order */
