@@ -94,8 +94,8 @@ void command_help(const struct program *program, const struct command *command, 
 	if (command->examples)
 		buf_format(out, "\n%s:\n%s", strchr(command->examples, '\n')[1] ? "Examples" : "Example", command->examples);
 	if (command->exit_status) {
-		buf_text(out, "\nExit status: ");
-		add_wrapped(command->exit_status, strlen("Exit status: "), 0, out);
+		buf_text(out, "\nExit status:");
+		add_wrapped(command->exit_status, strlen("Exit status:"), 0, out);
 	}
 }
 
