@@ -282,6 +282,15 @@ bool session_judge(struct session *session, const struct helper_answer *answer)
 	return said->exit_status <= 0 || session_fail(session, "exit status %" PRId64, said->exit_status);
 }
 
+bool session_explain(struct session *session, const char *what)
+{
+	char *why = mem_format("%s: %s", what, session->result->message);
+
+	session_fail(session, "%s", why);
+	free(why);
+	return false;
+}
+
 /* ---- what is asked often ---- */
 
 /* Runs a request that has nothing to be judged but a refusal. */

@@ -75,5 +75,7 @@ bool session_host_key(struct session *session, char **line);
 
 /* This host has failed for a reason of the caller's; a lost connection says more, and stays. Returns false. */
 bool session_fail(struct session *session, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same, "WHAT: " before the reason that is there already. */
+bool session_explain(struct session *session, const char *what);
 
 #endif

@@ -35,7 +35,7 @@ void artefact_release(struct artefact *artefact)
 		free(artefact->directories[i]);
 	free(artefact->files);
 	free(artefact->directories);
-	*artefact = (struct artefact){.files = NULL};
+	*artefact = (struct artefact){ .files = NULL };
 }
 
 /* ---- one file, one directory ---- */
@@ -49,23 +49,22 @@ static enum assay_status artefact_add_file(struct walk *w, const char *path, con
 
 	if (a->n == ARTEFACT_FILES_MAX)
 		return assay_fail(w->err, ASSAY_E_LIMIT,
-		                  "'%s' has more than %d files: name what is needed only, such as the directory that a build "
-		                  "installs to",
-		                  w->root, ARTEFACT_FILES_MAX);
+				  "'%s' has more than %d files: name what is needed only, such as the directory that a build "
+				  "installs to",
+				  w->root, ARTEFACT_FILES_MAX);
 	st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, w->err);
 	if (st)
 		return st;
 	if (bytes.size > ARTEFACT_BYTES_MAX - a->bytes) {
 		buf_release(&bytes);
-		return assay_fail(w->err, ASSAY_E_LIMIT, "more than %u MiB of files, of which the last is '%s'",
-		                  ARTEFACT_BYTES_MAX >> 20, source);
+		return assay_fail(w->err, ASSAY_E_LIMIT, "more than %u MiB of files, of which the last is '%s'", ARTEFACT_BYTES_MAX >> 20,
+				  source);
 	}
 	a->files = mem_grow(a->files, a->n, &w->files_capacity, sizeof(*a->files));
 	file = &a->files[a->n++];
-	*file = (struct artefact_file){.path = mem_string(path),
-	                               .source = mem_string(source),
-	                               .mode = info->st_mode & S_IXUSR ? 0755 : 0644,
-	                               .bytes = bytes.size};
+	*file = (struct artefact_file){
+		.path = mem_string(path), .source = mem_string(source), .mode = info->st_mode & S_IXUSR ? 0755 : 0644, .bytes = bytes.size
+	};
 	digest_sha256(bytes.bytes, bytes.size, file->hash);
 	a->bytes += bytes.size;
 	buf_release(&bytes);
@@ -100,8 +99,8 @@ static enum assay_status artefact_check_link(const struct walk *w, const char *s
 	if (!real)
 		st = assay_fail_errno(w->err, errno, "cannot follow the symbolic link '%s'", source);
 	else if (!artefact_is_below(w->root, real))
-		st = assay_fail(w->err, ASSAY_E_FORMAT,
-		                "the symbolic link '%s' leads out of '%s': only what is inside is deployed", source, w->root);
+		st = assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' leads out of '%s': only what is inside is deployed", source,
+				w->root);
 	free(real);
 	return st;
 }
@@ -114,12 +113,12 @@ static enum assay_status artefact_check_name(const struct walk *w, const char *d
 	for (const char *c = name; ok && *c; c++)
 		ok = (unsigned char)*c >= ' ' && *c != 0x7f;
 	return ok ? ASSAY_OK
-	          : assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has a file whose name is not a text of one line ('%s')", directory,
-	                       text_is_utf8(name, strlen(name)) ? text_shown(name, shown) : "not UTF-8");
+		  : assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has a file whose name is not a text of one line ('%s')", directory,
+			       text_is_utf8(name, strlen(name)) ? text_shown(name, shown) : "not UTF-8");
 }
 
-static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path,
-                                                 const struct place *above, const struct stat *info);
+static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
+						 const struct stat *info);
 
 /* One entry of a directory; `path` is what it becomes. */
 static enum assay_status artefact_walk_entry(struct walk *w, const char *source, const char *path, const struct place *above)
@@ -139,8 +138,7 @@ static enum assay_status artefact_walk_entry(struct walk *w, const char *source,
 	if (S_ISREG(info.st_mode))
 		return artefact_add_file(w, path, source, &info);
 	if (!S_ISDIR(info.st_mode))
-		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' is neither a file nor a directory: it cannot be deployed",
-		                  source);
+		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' is neither a file nor a directory: it cannot be deployed", source);
 	st = artefact_add_directory(w, path);
 	return st ? st : artefact_walk_directory(w, source, path, above, &info);
 }
@@ -148,7 +146,7 @@ static enum assay_status artefact_walk_entry(struct walk *w, const char *source,
 /* Without what git and assay keep for themselves: it changes all the time. */
 static int artefact_is_wanted(const struct dirent *entry)
 {
-	static const char *const unwanted[] = {".", "..", ".git", ".assay"};
+	static const char *const unwanted[] = { ".", "..", ".git", ".assay" };
 
 	for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++) {
 		if (strcmp(entry->d_name, unwanted[i]) == 0)
@@ -158,18 +156,17 @@ static int artefact_is_wanted(const struct dirent *entry)
 }
 
 /* path "": its contents stand at the top. */
-static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path,
-                                                 const struct place *above, const struct stat *info)
+static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
+						 const struct stat *info)
 {
-	const struct place here = {above, info->st_dev, info->st_ino};
+	const struct place here = { above, info->st_dev, info->st_ino };
 	struct dirent **entries = NULL;
 	enum assay_status st = ASSAY_OK;
 	int n;
 
 	for (const struct place *p = above; p; p = p->above) {
 		if (p->device == here.device && p->inode == here.inode)
-			return assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' leads to a directory that it is in",
-			                  directory);
+			return assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' leads to a directory that it is in", directory);
 	}
 	n = scandir(directory, &entries, artefact_is_wanted, alphasort);
 	if (n < 0)
@@ -253,22 +250,21 @@ static void artefact_finish(struct artefact *a)
 		buf_format(&text, "d %zu:%s\n", strlen(a->directories[i]), a->directories[i]);
 	for (size_t i = 0; i < a->n; i++)
 		buf_format(&text, "%o %zu:%s %s\n", (unsigned)a->files[i].mode, strlen(a->files[i].path), a->files[i].path,
-		           a->files[i].hash);
+			   a->files[i].hash);
 	if (a->n)
 		digest_sha256(text.bytes, text.size, a->hash);
 	buf_release(&text);
 }
 
 enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
-                                   struct assay_error *err)
+				   struct assay_error *err)
 {
 	char **names = mem_new(n, sizeof(char *));
-	struct walk w = {.err = err};
+	struct walk w = { .err = err };
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < n; i++) {
-		char *full = *paths[i] == '/' ? mem_string(paths[i]) : mem_format("%s/%s", base, paths[i]),
-		     *real = realpath(full, NULL);
+		char *full = *paths[i] == '/' ? mem_string(paths[i]) : mem_format("%s/%s", base, paths[i]), *real = realpath(full, NULL);
 
 		if (!real && (errno == ENOENT || errno == ENOTDIR))
 			st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot deploy '%s': no such file or directory", full);
@@ -279,8 +275,8 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(names[k], names[i]) == 0)
 				st = assay_fail(err, ASSAY_E_FORMAT,
-				                "'%s' and '%s' would both be '%s' on the hosts: give one of them another name",
-				                paths[k], paths[i], names[i]);
+						"'%s' and '%s' would both be '%s' on the hosts: give one of them another name", paths[k],
+						paths[i], names[i]);
 		}
 		if (!st)
 			st = artefact_collect_one(&w, full, real, names[i], flat && n == 1);
@@ -315,7 +311,7 @@ enum assay_status artefact_add_source(struct artefact *artefact, const char *pat
 	if (st)
 		return st;
 	file = artefact_append(artefact);
-	*file = (struct artefact_file){.path = mem_string(path), .source = mem_string(source), .mode = 0644, .bytes = bytes.size};
+	*file = (struct artefact_file){ .path = mem_string(path), .source = mem_string(source), .mode = 0644, .bytes = bytes.size };
 	digest_sha256(bytes.bytes, bytes.size, file->hash);
 	artefact->bytes += bytes.size;
 	buf_release(&bytes);
@@ -326,7 +322,7 @@ void artefact_add_content(struct artefact *artefact, const char *path, const cha
 {
 	struct artefact_file *file = artefact_append(artefact);
 
-	*file = (struct artefact_file){.path = mem_string(path), .content = mem_bytes(content, n), .mode = 0644, .bytes = n};
+	*file = (struct artefact_file){ .path = mem_string(path), .content = mem_bytes(content, n), .mode = 0644, .bytes = n };
 	digest_sha256(content, n, file->hash);
 	artefact->bytes += n;
 }

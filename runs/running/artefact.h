@@ -12,7 +12,7 @@
 
 #define ARTEFACT_FILES_MAX    4096
 #define ARTEFACT_BYTES_MAX    (512u << 20) /* of all files; a single one at most HELPER_INPUT_BYTES_MAX */
-#define ARTEFACT_COMMIT_BYTES 41           /* 40 digits and a NUL */
+#define ARTEFACT_COMMIT_BYTES 41	   /* 40 digits and a NUL */
 
 struct artefact_file {
 	char *path;    /* relative, with '/', no "." and ".." */
@@ -37,7 +37,7 @@ struct artefact {
  * Names that meet are an error; what is not there is ASSAY_E_NOTFOUND. Paths are relative to `base`. *out is overwritten;
  * artefact_release() it. Cost: reads every byte once. */
 enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
-                                   struct assay_error *err);
+				   struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
 /* One more file: a copy of source[path], or content[n]. For artefacts that are put together by hand. */
@@ -49,10 +49,10 @@ void artefact_add_content(struct artefact *artefact, const char *path, const cha
  * the error names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit
  * 40 digits. Leftovers of killed builds are removed first. */
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
-                                 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
-                                 struct assay_error *err);
+				 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
+				 struct assay_error *err);
 /* Whether the version's git repository has its reference; nothing is built or written. The same errors. */
 enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-                                 struct assay_error *err);
+				 struct assay_error *err);
 
 #endif

@@ -22,28 +22,22 @@ static void estimate_past_release(struct past *past)
 	free(past->machines);
 	free(past->versions);
 	free(past->seconds);
-	*past = (struct past){.n = 0};
+	*past = (struct past){ .n = 0 };
 }
 
 static enum assay_status estimate_past_load(struct store *store, const char *application, bool probe, struct past *out,
-                                            struct assay_error *err)
+					    struct assay_error *err)
 {
-	struct past past = {.n = 0};
+	struct past past = { .n = 0 };
 	sqlite3_stmt *stmt = NULL;
-	size_t capacity[3] = {0};
-	bool row = true;
-	enum assay_status st = store_prepare(store,
-	                                     "SELECT machine, version, wall_ns FROM execution WHERE application = ? AND outcome "
-	                                     "= 'ok' AND wall_ns IS NOT NULL AND "
-	                                     "(SELECT probe IS NOT NULL FROM plan WHERE id = plan) = ?",
-	                                     &stmt, err);
+	size_t capacity[3] = { 0 };
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT machine, version, wall_ns FROM execution WHERE application = ? AND outcome "
+					 "= 'ok' AND wall_ns IS NOT NULL AND "
+					 "(SELECT probe IS NOT NULL FROM plan WHERE id = plan) = ?",
+					 "ti", application, (int64_t)probe);
 
-	if (!st)
-		store_bind(stmt, "ti", application, (int64_t)probe);
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err)) {
 		past.machines = mem_grow(past.machines, past.n, &capacity[0], sizeof(char *));
 		past.versions = mem_grow(past.versions, past.n, &capacity[1], sizeof(char *));
 		past.seconds = mem_grow(past.seconds, past.n, &capacity[2], sizeof(double));
@@ -75,13 +69,13 @@ static double estimate_median_of(const struct past *past, const char *version, c
 
 /* seconds[machine x input x version] of one run. */
 static enum assay_status estimate_load_seconds(struct store *store, const struct manifest *manifest, const struct plan *plan,
-                                               double *seconds, struct assay_error *err)
+					       double *seconds, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t input = 0; !st && input < plan->n_inputs; input++) {
 		char *application = manifest_stored_name(manifest, manifest_find_input(manifest, plan->inputs[input]));
-		struct past past = {.n = 0};
+		struct past past = { .n = 0 };
 
 		st = estimate_past_load(store, application, plan->probe != NULL, &past, err);
 		for (size_t v = 0; !st && v < plan->n_versions; v++) {
@@ -99,15 +93,15 @@ static enum assay_status estimate_load_seconds(struct store *store, const struct
 	return st;
 }
 
-static enum assay_status estimate_machine(struct store *store, const struct manifest *manifest, const struct plan *plan,
-                                          size_t machine, const double *seconds, struct estimate *out, struct assay_error *err)
+static enum assay_status estimate_machine(struct store *store, const struct manifest *manifest, const struct plan *plan, size_t machine,
+					  const double *seconds, struct estimate *out, struct assay_error *err)
 {
 	struct plan_cell *cells = NULL;
 	size_t n = 0;
 	bool *done;
 	enum assay_status st;
 
-	*out = (struct estimate){.runs = 0};
+	*out = (struct estimate){ .runs = 0 };
 	plan_order(plan, machine, &cells, &n);
 	done = mem_new(n, sizeof(*done));
 	st = execution_done(store, plan, plan->machines[machine], cells, n, done, err);
@@ -129,8 +123,8 @@ static enum assay_status estimate_machine(struct store *store, const struct mani
 	return st;
 }
 
-enum assay_status estimate_plan(struct store *store, const struct manifest *manifest, const struct plan *plan,
-                                struct estimate *out, struct assay_error *err)
+enum assay_status estimate_plan(struct store *store, const struct manifest *manifest, const struct plan *plan, struct estimate *out,
+				struct assay_error *err)
 {
 	size_t pairs = plan->n_inputs * plan->n_versions;
 	double *seconds = mem_new(plan->n_machines * pairs, sizeof(double));
@@ -144,7 +138,7 @@ enum assay_status estimate_plan(struct store *store, const struct manifest *mani
 
 struct estimate estimate_total(const struct estimate *each, const struct host *const *hosts, size_t n)
 {
-	struct estimate total = {.runs = 0};
+	struct estimate total = { .runs = 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		double seconds = 0, at_most = 0;

@@ -6,7 +6,7 @@
 
 enum assay_status evidence_load(struct lab *lab, struct evidence *out, struct assay_error *err)
 {
-	struct evidence evidence = {0};
+	struct evidence evidence = { 0 };
 	enum assay_status st = fingerprint_load(&lab->store, &evidence.fingerprints, err);
 
 	if (!st)
@@ -74,8 +74,8 @@ static size_t dataset_features_of(const struct fingerprint_set *set, const struc
 		bool occurs = false;
 
 		for (size_t i = 0; !occurs && i < set->n; i++) {
-			for (size_t pass = 0;
-			     !occurs && fingerprint_comparable(&set->items[i], kind) && pass < set->items[i].n_passes; pass++)
+			for (size_t pass = 0; !occurs && fingerprint_comparable(&set->items[i], kind) && pass < set->items[i].n_passes;
+			     pass++)
 				occurs = !isnan(fingerprint_rate(set, &set->items[i], pass, j));
 		}
 		if (occurs)
@@ -86,8 +86,8 @@ static size_t dataset_features_of(const struct fingerprint_set *set, const struc
 
 /* The row of a run: rates of its pass, or the medians of the fingerprint when it belongs to no single pass. False when the
  * fingerprint lacks more than `may_lack` of the stressors. */
-static bool dataset_fill_row(const struct fingerprint_set *set, const struct fingerprint *f, int64_t pass_number,
-                             const size_t *columns, size_t n, size_t may_lack, double *row)
+static bool dataset_fill_row(const struct fingerprint_set *set, const struct fingerprint *f, int64_t pass_number, const size_t *columns,
+			     size_t n, size_t may_lack, double *row)
 {
 	size_t pass = 0, lacks = 0;
 
@@ -107,7 +107,7 @@ static bool dataset_fill_row(const struct fingerprint_set *set, const struct fin
 }
 
 static void dataset_count_distinct(struct dataset *d, size_t n_types, const char *machine, const char **last_machine, bool *seen,
-                                   size_t type)
+				   size_t type)
 {
 	if (type < n_types && !seen[type]) {
 		seen[type] = true;
@@ -119,7 +119,7 @@ static void dataset_count_distinct(struct dataset *d, size_t n_types, const char
 }
 
 static void dataset_fill(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *const *of,
-                         const size_t *columns, const struct fingerprint *kind, size_t may_lack, struct dataset *d)
+			 const size_t *columns, const struct fingerprint *kind, size_t may_lack, struct dataset *d)
 {
 	bool *seen = mem_new(evidence->types.n, sizeof(bool));
 	const char *last_machine = NULL;
@@ -131,14 +131,13 @@ static void dataset_fill(const struct evidence *evidence, const struct run_set *
 		} else if (!fingerprint_comparable(of[i], kind)) {
 			d->left_out[LEFT_OUT_OTHER_BATTERY]++;
 		} else if (!dataset_fill_row(&evidence->fingerprints, of[i], runs->items[i].pass, columns, cols, may_lack,
-		                             &d->X.at[d->X.rows * cols])) {
+					     &d->X.at[d->X.rows * cols])) {
 			d->left_out[LEFT_OUT_INCOMPLETE]++;
 		} else {
 			d->y[d->X.rows] = runs->items[i].metric;
 			d->run[d->X.rows] = i;
 			d->types[d->X.rows] = types_find(&evidence->types, of[i]->id);
-			dataset_count_distinct(d, evidence->types.n, runs->items[i].machine, &last_machine, seen,
-			                       d->types[d->X.rows]);
+			dataset_count_distinct(d, evidence->types.n, runs->items[i].machine, &last_machine, seen, d->types[d->X.rows]);
 			d->X.rows++;
 		}
 	}
@@ -150,7 +149,7 @@ static void dataset_collect(const struct evidence *evidence, const struct run_se
 	const struct fingerprint_set *set = &evidence->fingerprints;
 	const struct fingerprint **of = mem_new(runs->n, sizeof(struct fingerprint *));
 	size_t *columns = mem_new(set->n_stressors, sizeof(size_t));
-	struct dataset d = {0};
+	struct dataset d = { 0 };
 	const struct fingerprint *kind;
 	size_t n = 0;
 
@@ -191,5 +190,5 @@ void dataset_release(struct dataset *dataset)
 	free(dataset->y);
 	free(dataset->types);
 	free(dataset->run);
-	*dataset = (struct dataset){0};
+	*dataset = (struct dataset){ 0 };
 }

@@ -27,9 +27,9 @@ void evidence_release(struct evidence *evidence);
 enum assay_status evidence_runs(struct lab *lab, const char *selector, struct run_set *out, struct assay_error *err);
 
 /* Why runs are not among the rows of a matrix. */
-#define LEFT_OUT_ROWS(X)                                                                                                         \
-	X(LEFT_OUT_NO_FINGERPRINT, "no_fingerprint", "no fingerprint of the machine belongs to the run")                         \
-	X(LEFT_OUT_OTHER_BATTERY, "other_battery", "its fingerprint is of another battery, stress-ng or architecture than most") \
+#define LEFT_OUT_ROWS(X)                                                                                                                   \
+	X(LEFT_OUT_NO_FINGERPRINT, "no_fingerprint", "no fingerprint of the machine belongs to the run")                                   \
+	X(LEFT_OUT_OTHER_BATTERY, "other_battery", "its fingerprint is of another battery, stress-ng or architecture than most")           \
 	X(LEFT_OUT_INCOMPLETE, "incomplete_fingerprint", "its fingerprint lacks a stressor")
 
 enum left_out { LEFT_OUT_ROWS(ROWS_ENUM) LEFT_OUT_COUNT };
@@ -40,12 +40,12 @@ const char *left_out_text(enum left_out reason);
 /* One row a run, one column a stressor. */
 struct dataset {
 	const char **features; /* [X.cols], stressors in name order; borrowed from the evidence */
-	struct mat X;  /* rates per second of usr+sys time, recorded zeros as 0; rows in canonical order (machine, repetition,
-	                * time) */
-	double *y;     /* [X.rows], the metric */
-	size_t *types; /* [X.rows], index into evidence->types.types */
-	size_t *run;   /* [X.rows], index into the runs' items */
-	const char *battery;             /* of all rows; borrowed; NULL when there are none */
+	struct mat X;	       /* rates per second of usr+sys time, recorded zeros as 0; rows in canonical order (machine, repetition,
+				* time) */
+	double *y;	       /* [X.rows], the metric */
+	size_t *types;	       /* [X.rows], index into evidence->types.types */
+	size_t *run;	       /* [X.rows], index into the runs' items */
+	const char *battery;   /* of all rows; borrowed; NULL when there are none */
 	size_t machines, hardware_types; /* distinct ones among the rows */
 	size_t left_out[LEFT_OUT_COUNT]; /* runs by reason */
 };

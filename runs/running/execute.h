@@ -4,7 +4,6 @@
 #define RUNS_RUNNING_EXECUTE_H
 
 #include "base/error.h"
-#include "fleet/agent/agent.h"
 #include "fleet/engine/engine.h"
 #include "fleet/lab/lab.h"
 #include "runs/running/artefact.h"
@@ -15,17 +14,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All files of samples of one run; a file is brought here in one piece. */
-#define EXECUTE_SAMPLES_BYTES_MAX AGENT_ANSWER_BYTES_MAX
-#define EXECUTE_SAMPLES_FILES_MAX 1000 /* processes of one run that have samples */
-
 struct execute_options {
 	const struct manifest *manifest;
-	const struct plan *plan;             /* in the store already; machines are hosts[] in the same order */
-	const struct artefact *files;        /* common to all versions */
+	const struct plan *plan;	     /* in the store already; machines are hosts[] in the same order */
+	const struct artefact *files;	     /* common to all versions */
 	const struct artefact *versions;     /* [plan->n_versions]; without files where a version has none of its own */
 	const struct instrument *instrument; /* of a plan with a probe; else NULL */
-	bool same_stack; /* when hosts differ in what the versions load, all of them are failed before anything runs */
+	bool same_stack;		     /* when hosts differ in what the versions load, all of them are failed before anything runs */
 	const struct fleet_options *fleet;
 	/* May be NULL: a run has ended. done and total count runs of all machines, warm-ups too. */
 	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total);
@@ -33,16 +28,16 @@ struct execute_options {
 
 struct execute_result {
 	struct fleet_result fleet; /* how the host ended; ok even if runs on it failed */
-	size_t ok, failed;         /* results and failures of this session, without warm-ups */
-	size_t known;              /* that an earlier session had */
-	char *stack;               /* hash of the software stack of all versions, or NULL */
+	size_t ok, failed;	   /* results and failures of this session, without warm-ups */
+	size_t known;		   /* that an earlier session had */
+	char *stack;		   /* hash of the software stack of all versions, or NULL */
 	double seconds;
 };
 
 /* To the end of all hosts; results[n], execute_results_release() them. A status other than ASSAY_OK is a fault of this machine or
  * of its store, and ends everything. */
 enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts, size_t n, const struct execute_options *options,
-                               struct execute_result *results, struct assay_error *err);
+			       struct execute_result *results, struct assay_error *err);
 void execute_results_release(struct execute_result *results, size_t n);
 
 #endif

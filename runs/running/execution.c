@@ -14,7 +14,126 @@ void execution_release(struct execution *execution)
 	free(execution->out);
 	free(execution->err);
 	free(execution->samples);
-	*execution = (struct execution){.detail = NULL};
+	*execution = (struct execution){ .detail = NULL };
+}
+
+/* ---- what came of a run ---- */
+
+/* The stream, or its head and tail with a line between them that says what is missing. */
+static void execution_keep_output(const struct spool *spool, enum execution_outcome outcome, char **out, size_t *n)
+{
+	const size_t most = outcome == EXECUTION_OK ? EXECUTION_OK_OUTPUT_BYTES_MAX : EXECUTION_OUTPUT_BYTES_MAX, half = most / 2 - 64;
+	struct assay_error err;
+	size_t got = 0, at;
+
+	*n = 0;
+	*out = mem_new(most + 1, 1);
+	if (spool->size <= most) {
+		if (spool_read(spool, 0, *out, most, &got, &err) == ASSAY_OK)
+			*n = got;
+	} else if (spool_read(spool, 0, *out, half, &got, &err) == ASSAY_OK) {
+		at = got + (size_t)snprintf(*out + got, 64, "\n[%" PRIu64 " bytes are left out here]\n", spool->size - 2 * half);
+		if (spool_read(spool, spool->size - half, *out + at, half, &got, &err) == ASSAY_OK)
+			*n = at + got;
+	}
+	*out = mem_resize(*out, *n + 1, 1);
+}
+
+static void execution_set_numbers(const struct helper_result *result, struct execution *e)
+{
+	e->usage = (struct metric_usage){ result->wall_ns, result->user_us, result->sys_us };
+	e->max_rss_bytes = result->max_rss_bytes;
+	e->exit_status = result->exit_status;
+	e->signal = result->signal;
+	e->taken_ms = result->started_ms;
+}
+
+/* Metrics that are not in the output do not need it. */
+static void execution_read_metric(const struct metric *metric, const struct spool *out, struct execution *e)
+{
+	bool from_output = metric->source != METRIC_WALL && metric->source != METRIC_CPU;
+	const char *warning = NULL;
+	struct assay_error err;
+	char *text = NULL;
+	size_t n = 0;
+	enum assay_status st = from_output ? spool_text(out, METRIC_OUTPUT_BYTES_MAX, &text, &n, &err) : ASSAY_OK;
+
+	if (!st)
+		st = metric_read(metric, &e->usage, text ? text : "", n, &e->metric, &warning, &err);
+	if (st) {
+		e->outcome = EXECUTION_NO_METRIC;
+		e->metric = (double)NAN;
+		e->detail = mem_string(err.text);
+	} else {
+		e->outcome = EXECUTION_OK;
+		e->detail = warning ? mem_string(warning) : NULL;
+	}
+	free(text);
+}
+
+static void execution_judge_end(const struct metric *metric, const struct helper_answer *answer, struct execution *e)
+{
+	const struct helper_result *result = &answer->result;
+
+	if (result->timed_out > 0) {
+		e->outcome = EXECUTION_TIMEOUT;
+		e->detail = mem_string("it did not end within its time limit, and was killed");
+	} else if (result->signal > 0) {
+		const char *name = result->signal < 65 ? sigabbrev_np((int)result->signal) : NULL;
+
+		e->outcome = EXECUTION_KILLED;
+		e->detail = name ? mem_format("ended by SIG%s", name) : mem_format("ended by signal %" PRId64, result->signal);
+	} else if (result->exit_status != 0) {
+		e->outcome = EXECUTION_FAILED;
+		e->detail = mem_format("exit status %" PRId64, result->exit_status);
+	} else {
+		execution_read_metric(metric, &answer->out, e);
+	}
+}
+
+static char *execution_why_not_started(const struct helper_answer *answer)
+{
+	return mem_format("%s%s", answer->refusal,
+			  answer->refusal_code == HELPER_CODE_PERMISSION ? " (is it executable, and are programs allowed where `work` is?)"
+									 : "");
+}
+
+bool execution_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault)
+{
+	struct execution e = { .metric = (double)NAN, .usage = { -1, -1, -1 }, .max_rss_bytes = -1, .exit_status = -1, .signal = -1 };
+
+	if (answer->refusal && answer->refusal_code != HELPER_CODE_EXECUTE && answer->refusal_code != HELPER_CODE_PERMISSION) {
+		*fault = mem_string(answer->refusal);
+		return false;
+	}
+	if (answer->refusal) {
+		e.outcome = EXECUTION_NOT_STARTED;
+		e.detail = execution_why_not_started(answer);
+		e.taken_ms = -1;
+	} else {
+		execution_set_numbers(&answer->result, &e);
+		execution_judge_end(metric, answer, &e);
+	}
+	execution_keep_output(&answer->out, e.outcome, &e.out, &e.out_bytes);
+	execution_keep_output(&answer->err, e.outcome, &e.err, &e.err_bytes);
+	*out = e;
+	return true;
+}
+
+void execution_judge_flood(const struct helper_answer *answer, uint64_t limit_bytes, struct execution *out)
+{
+	struct execution e = { .metric = (double)NAN,
+			       .usage = { -1, -1, -1 },
+			       .max_rss_bytes = -1,
+			       .exit_status = -1,
+			       .signal = -1,
+			       .outcome = EXECUTION_FAILED,
+			       .taken_ms = -1 };
+
+	e.detail = mem_format("it printed more than %" PRIu64 " MiB, and was ended", limit_bytes >> 20);
+	execution_keep_output(&answer->out, e.outcome, &e.out, &e.out_bytes);
+	execution_keep_output(&answer->err, e.outcome, &e.err, &e.err_bytes);
+	*out = e;
 }
 
 /* ---- writing ---- */
@@ -28,15 +147,14 @@ static void execution_bind_number(sqlite3_stmt *stmt, int i, int64_t value)
 }
 
 static enum assay_status execution_check_new(struct store *store, const struct execution_place *place, const struct execution *e,
-                                             struct assay_error *err)
+					     struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
 	const char *version = plan->versions[e->cell.version], *input = plan->inputs[e->cell.input];
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
 	enum assay_status st = store_prepare(
-	    store, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? AND version = ? AND input = ? AND repetition = ?",
-	    &stmt, err);
+	    store, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? AND version = ? AND input = ? AND repetition = ?", &stmt, err);
 
 	if (!st) {
 		store_bind(stmt, "tttti", plan->id, place->machine, version, input, e->cell.repetition);
@@ -45,30 +163,31 @@ static enum assay_status execution_check_new(struct store *store, const struct e
 	sqlite3_finalize(stmt);
 	if (!st && row)
 		st = assay_fail(err, ASSAY_E_CONFLICT, "repetition %" PRId64 " of version '%s' on '%s' is stored already",
-		                e->cell.repetition, version, place->machine);
+				e->cell.repetition, version, place->machine);
 	return st;
 }
 
-static enum assay_status execution_insert_execution(struct store *store, const struct execution_place *place,
-                                                    const struct execution *e, struct assay_error *err)
+static enum assay_status execution_insert_execution(struct store *store, const struct execution_place *place, const struct execution *e,
+						    struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
 	sqlite3_stmt *stmt = NULL;
 	bool row;
 	enum assay_status st =
 	    store_prepare(store,
-	                  "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, "
-	                  "detail, metric, out, err, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) "
-	                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	                  &stmt, err);
+			  "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, "
+			  "detail, metric, out, err, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) "
+			  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			  &stmt, err);
 
 	if (!st) {
-		const int64_t numbers[] = {e->usage.wall_ns, e->usage.user_us, e->usage.sys_us,
-		                           e->max_rss_bytes, e->exit_status,   e->signal};
+		const int64_t numbers[] = {
+			e->usage.wall_ns, e->usage.user_us, e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal
+		};
 
-		store_bind(stmt, "ttttitittdbb", plan->id, place->machine, plan->versions[e->cell.version],
-		           plan->inputs[e->cell.input], e->cell.repetition, place->stored_name, e->taken_ms,
-		           execution_outcome_code(e->outcome), e->detail, e->metric, e->out, e->out_bytes, e->err, e->err_bytes);
+		store_bind(stmt, "ttttitittdbb", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
+			   e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric,
+			   e->out, e->out_bytes, e->err, e->err_bytes);
 		for (int i = 0; i < 6; i++)
 			execution_bind_number(stmt, 13 + i, numbers[i]);
 		st = store_step(store, stmt, &row, err);
@@ -78,15 +197,15 @@ static enum assay_status execution_insert_execution(struct store *store, const s
 }
 
 static enum assay_status execution_find_fingerprint(struct store *store, const struct execution_place *place, int64_t taken_ms,
-                                                    char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
+						    char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
 	enum assay_status st =
 	    store_prepare(store,
-	                  "SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
-	                  "AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
-	                  &stmt, err);
+			  "SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
+			  "AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
+			  &stmt, err);
 
 	id[0] = '\0';
 	if (!st) {
@@ -100,8 +219,8 @@ static enum assay_status execution_find_fingerprint(struct store *store, const s
 }
 
 /* What models see. */
-static enum assay_status execution_insert_result(struct store *store, const struct execution_place *place,
-                                                 const struct execution *e, struct assay_error *err)
+static enum assay_status execution_insert_result(struct store *store, const struct execution_place *place, const struct execution *e,
+						 struct assay_error *err)
 {
 	char fingerprint[FINGERPRINT_ID_BYTES];
 	sqlite3_stmt *stmt = NULL;
@@ -115,36 +234,35 @@ static enum assay_status execution_insert_result(struct store *store, const stru
 		    "VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
 		    &stmt, err);
 	if (!st) {
-		store_bind(stmt, "tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine,
-		           e->taken_ms, e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
+		store_bind(stmt, "tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine, e->taken_ms,
+			   e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
 		st = store_step(store, stmt, &row, err);
 	}
 	sqlite3_finalize(stmt);
 	return st;
 }
 
-static enum assay_status execution_insert_samples(struct store *store, const struct execution_place *place,
-                                                  const struct execution *e, struct assay_error *err)
+static enum assay_status execution_insert_samples(struct store *store, const struct execution_place *place, const struct execution *e,
+						  struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
-	const struct sample_keep_place at = {plan->id,
-	                                     place->machine,
-	                                     plan->versions[e->cell.version],
-	                                     plan->inputs[e->cell.input],
-	                                     e->cell.repetition,
-	                                     place->hardware_type ? place->hardware_type : ""};
+	const struct sample_keep_place at = { plan->id,
+					      place->machine,
+					      plan->versions[e->cell.version],
+					      plan->inputs[e->cell.input],
+					      e->cell.repetition,
+					      place->hardware_type ? place->hardware_type : "" };
 
 	return sample_keep_rows(store, &at, e->samples, e->n_samples, err);
 }
 
 enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
-                                struct assay_error *err)
+				struct assay_error *err)
 {
 	bool ok = execution->outcome == EXECUTION_OK;
 	enum assay_status st;
 
-	ASSAY_BUG_IF(execution->cell.repetition < 1 || ok != isfinite(execution->metric) ||
-	             (execution->n_samples && !place->plan->probe));
+	ASSAY_BUG_IF(execution->cell.repetition < 1 || ok != isfinite(execution->metric) || (execution->n_samples && !place->plan->probe));
 	st = store_begin(store, err);
 	if (!st)
 		st = execution_check_new(store, place, execution, err);
@@ -173,7 +291,7 @@ static size_t execution_index_of(char *const *names, size_t n, const char *name)
 
 /* What the store has, by (input, version, repetition); rows that are not the plan's are nobody's. */
 static enum assay_status execution_load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored,
-                                               struct assay_error *err)
+					       struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = true;
@@ -193,15 +311,14 @@ static enum assay_status execution_load_stored(struct store *store, const struct
 		input = execution_index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
 		repetition = sqlite3_column_int64(stmt, 2);
 		if (version < plan->n_versions && input < plan->n_inputs && repetition <= plan->repetitions)
-			stored[(input * plan->n_versions + version) * (size_t)plan->repetitions + (size_t)(repetition - 1)] =
-			    true;
+			stored[(input * plan->n_versions + version) * (size_t)plan->repetitions + (size_t)(repetition - 1)] = true;
 	}
 	sqlite3_finalize(stmt);
 	return st;
 }
 
-enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells,
-                                 size_t n, bool *done, struct assay_error *err)
+enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
+				 bool *done, struct assay_error *err)
 {
 	size_t pairs = plan->n_inputs * plan->n_versions, repetitions = (size_t)plan->repetitions;
 	bool *stored = mem_new(pairs * repetitions, sizeof(*stored));
@@ -213,8 +330,8 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 	for (size_t i = 0; i < n; i++) {
 		size_t pair = cells[i].input * plan->n_versions + cells[i].version;
 
-		done[i] = cells[i].repetition < 1 ? known[pair] == repetitions
-		                                  : stored[pair * repetitions + (size_t)(cells[i].repetition - 1)];
+		done[i] =
+		    cells[i].repetition < 1 ? known[pair] == repetitions : stored[pair * repetitions + (size_t)(cells[i].repetition - 1)];
 	}
 	free(known);
 	free(stored);
@@ -223,8 +340,8 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 
 /* Executions as the store has them, for people and for reports. */
 
-#define COLUMNS                                                                                                                  \
-	"machine, version, input, application, plan, repetition, taken_ms, outcome, detail, metric, wall_ns, user_us, sys_us, "  \
+#define COLUMNS                                                                                                                            \
+	"machine, version, input, application, plan, repetition, taken_ms, outcome, detail, metric, wall_ns, user_us, sys_us, "            \
 	"max_rss_bytes, exit_status, signal, (SELECT probe IS NOT NULL FROM plan WHERE id = plan)"
 enum {
 	MACHINE,
@@ -274,23 +391,23 @@ static enum execution_outcome execution_outcome_of(const char *code)
 static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 {
 	*out = (struct execution_row){
-	    .machine = mem_string(store_text(stmt, MACHINE)),
-	    .version = mem_string(store_text(stmt, VERSION)),
-	    .input = mem_string(store_text(stmt, INPUT)),
-	    .application = mem_string(store_text(stmt, APPLICATION)),
-	    .plan = mem_string(store_text(stmt, PLAN)),
-	    .repetition = sqlite3_column_int64(stmt, REPETITION),
-	    .taken_ms = sqlite3_column_int64(stmt, TAKEN),
-	    .outcome = execution_outcome_of(store_text(stmt, OUTCOME)),
-	    .detail = mem_string(store_text(stmt, DETAIL)),
-	    .metric = store_double(stmt, METRIC),
-	    .wall_ns = execution_number(stmt, WALL),
-	    .user_us = execution_number(stmt, USER),
-	    .sys_us = execution_number(stmt, SYS),
-	    .max_rss_bytes = execution_number(stmt, RSS),
-	    .exit_status = execution_number(stmt, EXIT),
-	    .signal = execution_number(stmt, SIGNAL),
-	    .instrumented = sqlite3_column_int(stmt, PROBE) != 0,
+		.machine = mem_string(store_text(stmt, MACHINE)),
+		.version = mem_string(store_text(stmt, VERSION)),
+		.input = mem_string(store_text(stmt, INPUT)),
+		.application = mem_string(store_text(stmt, APPLICATION)),
+		.plan = mem_string(store_text(stmt, PLAN)),
+		.repetition = sqlite3_column_int64(stmt, REPETITION),
+		.taken_ms = sqlite3_column_int64(stmt, TAKEN),
+		.outcome = execution_outcome_of(store_text(stmt, OUTCOME)),
+		.detail = mem_string(store_text(stmt, DETAIL)),
+		.metric = store_double(stmt, METRIC),
+		.wall_ns = execution_number(stmt, WALL),
+		.user_us = execution_number(stmt, USER),
+		.sys_us = execution_number(stmt, SYS),
+		.max_rss_bytes = execution_number(stmt, RSS),
+		.exit_status = execution_number(stmt, EXIT),
+		.signal = execution_number(stmt, SIGNAL),
+		.instrumented = sqlite3_column_int(stmt, PROBE) != 0,
 	};
 	if (sqlite3_column_count(stmt) > OUT) {
 		out->out = execution_blob(stmt, OUT, &out->out_bytes);
@@ -299,10 +416,10 @@ static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 }
 
 /* The statement's question marks are a and b. */
-static enum assay_status execution_load_rows(struct store *store, const char *sql, const char *a, const char *b,
-                                             struct execution_rows *out, struct assay_error *err)
+static enum assay_status execution_load_rows(struct store *store, const char *sql, const char *a, const char *b, struct execution_rows *out,
+					     struct assay_error *err)
 {
-	struct execution_rows rows = {NULL, 0};
+	struct execution_rows rows = { NULL, 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
 	bool row = true;
@@ -324,21 +441,19 @@ static enum assay_status execution_load_rows(struct store *store, const char *sq
 	return st;
 }
 
-enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out,
-                                    struct assay_error *err)
+enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err)
 {
-	return execution_load_rows(
-	    store, "SELECT " COLUMNS " FROM execution WHERE plan = ? ORDER BY machine, input, version, repetition", plan->id,
-	    NULL, out, err);
+	return execution_load_rows(store, "SELECT " COLUMNS " FROM execution WHERE plan = ? ORDER BY machine, input, version, repetition",
+				   plan->id, NULL, out, err);
 }
 
 enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
-                                     struct execution_rows *out, struct assay_error *err)
+				     struct execution_rows *out, struct assay_error *err)
 {
-	char *sql = mem_format("SELECT " COLUMNS ", out, err FROM execution WHERE outcome <> 'ok' AND application = ? %s %s "
-	                       "ORDER BY machine, taken_ms, version, repetition",
-	                       version ? "AND version = ?" : "",
-	                       instrumented_too ? "" : "AND plan IN (SELECT id FROM plan WHERE probe IS NULL)");
+	char *sql =
+	    mem_format("SELECT " COLUMNS ", out, err FROM execution WHERE outcome <> 'ok' AND application = ? %s %s "
+		       "ORDER BY machine, taken_ms, version, repetition",
+		       version ? "AND version = ?" : "", instrumented_too ? "" : "AND plan IN (SELECT id FROM plan WHERE probe IS NULL)");
 	enum assay_status st = execution_load_rows(store, sql, application, version, out, err);
 
 	free(sql);
@@ -349,8 +464,7 @@ enum assay_status execution_without_fingerprint(struct store *store, const struc
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
-	enum assay_status st =
-	    store_prepare(store, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", &stmt, err);
+	enum assay_status st = store_prepare(store, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", &stmt, err);
 
 	*n = 0;
 	if (!st) {
@@ -378,5 +492,5 @@ void execution_rows_release(struct execution_rows *rows)
 		free(row->err);
 	}
 	free(rows->items);
-	*rows = (struct execution_rows){NULL, 0};
+	*rows = (struct execution_rows){ NULL, 0 };
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/rows.h"
+#include "fleet/agent/helper_client.h"
 #include "runs/running/metric.h"
 #include "runs/running/plan.h"
 #include "runs/inside/samples/sample_files.h"
@@ -21,13 +22,13 @@
 #define EXECUTION_OK_OUTPUT_BYTES_MAX (8u << 10)
 
 /* Constant, code, for people. */
-#define EXECUTION_OUTCOME_ROWS(X)                                                                                                \
-	X(EXECUTION_OK, "ok", "measured")                                                                                        \
-	X(EXECUTION_FAILED, "failed", "ended with another status than 0")                                                        \
-	X(EXECUTION_KILLED, "killed", "was ended by a signal")                                                                   \
-	X(EXECUTION_TIMEOUT, "timeout", "took longer than its time limit")                                                       \
-	X(EXECUTION_NO_METRIC, "no_metric", "ended well, and printed no metric")                                                 \
-	X(EXECUTION_NOT_STARTED, "not_started", "could not be started")                                                          \
+#define EXECUTION_OUTCOME_ROWS(X)                                                                                                          \
+	X(EXECUTION_OK, "ok", "measured")                                                                                                  \
+	X(EXECUTION_FAILED, "failed", "ended with another status than 0")                                                                  \
+	X(EXECUTION_KILLED, "killed", "was ended by a signal")                                                                             \
+	X(EXECUTION_TIMEOUT, "timeout", "took longer than its time limit")                                                                 \
+	X(EXECUTION_NO_METRIC, "no_metric", "ended well, and printed no metric")                                                           \
+	X(EXECUTION_NOT_STARTED, "not_started", "could not be started")                                                                    \
 	X(EXECUTION_NO_SAMPLES, "no_samples", "ended well, and there are no samples of it")
 
 enum execution_outcome { EXECUTION_OUTCOME_ROWS(ROWS_ENUM) EXECUTION_OUTCOMES };
@@ -37,12 +38,12 @@ const char *execution_outcome_text(enum execution_outcome outcome); /* "took lon
 struct execution {
 	struct plan_cell cell;
 	enum execution_outcome outcome;
-	char *detail;                               /* why it is not ok: one line; NULL when ok (or a warning) */
-	double metric;                              /* NaN unless ok */
-	int64_t taken_ms;                           /* when it was started, since 1970 by this machine's clock */
-	struct metric_usage usage;                  /* -1 where it is not known */
+	char *detail;				    /* why it is not ok: one line; NULL when ok (or a warning) */
+	double metric;				    /* NaN unless ok */
+	int64_t taken_ms;			    /* when it was started, since 1970 by this machine's clock */
+	struct metric_usage usage;		    /* -1 where it is not known */
 	int64_t max_rss_bytes, exit_status, signal; /* -1 where there is none */
-	char *out, *err;                            /* what it printed; bytes, may hold NUL */
+	char *out, *err;			    /* what it printed; bytes, may hold NUL */
 	size_t out_bytes, err_bytes;
 	struct sample_kept
 	    *samples; /* [n_samples], of a plan with a probe: files that are kept already, of all runs that the counters take */
@@ -50,13 +51,19 @@ struct execution {
 };
 void execution_release(struct execution *execution); /* accepts zeroed */
 
+/* From what the helper said of a run. False, with *fault, when nothing was run and the command is not the reason. free() *fault,
+ * execution_release() *out. */
+bool execution_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault);
+/* The connection was cut because the run printed more than the limit of a stream: what had come. */
+void execution_judge_flood(const struct helper_answer *answer, uint64_t limit_bytes, struct execution *out);
+
 /* Where an execution belongs; all is borrowed. */
 struct execution_place {
 	const struct plan *plan;
 	const char *machine;
-	const char *profile;       /* of an emulated host: it has no fingerprint of another profile. NULL for all others */
+	const char *profile;	   /* of an emulated host: it has no fingerprint of another profile. NULL for all others */
 	const char *stored_name;   /* manifest_stored_name() */
-	int64_t max_age_ms;        /* of a fingerprint */
+	int64_t max_age_ms;	   /* of a fingerprint */
 	const char *hardware_type; /* with samples; NULL: not known */
 };
 
@@ -64,23 +71,23 @@ struct execution_place {
  * is found and stored with the result; without one the run counts for times, not for profiles. An execution of the same (plan,
  * machine, version, input, repetition) is ASSAY_E_CONFLICT. */
 enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
-                                struct assay_error *err);
+				struct assay_error *err);
 
 /* Which of the n cells (of plan_order) of this machine the store has: done[n]. Warm-ups are never stored: they are done when
  * nothing of their version and input is left to do. */
-enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells,
-                                 size_t n, bool *done, struct assay_error *err);
+enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
+				 bool *done, struct assay_error *err);
 
 /* What the store has of executions, a row each; texts are owned. */
 struct execution_row {
 	char *machine, *version, *input, *application, *plan;
 	int64_t repetition, taken_ms;
 	enum execution_outcome outcome;
-	char *detail;                                                         /* "" when there is none */
-	double metric;                                                        /* NaN unless ok */
+	char *detail;							      /* "" when there is none */
+	double metric;							      /* NaN unless ok */
 	int64_t wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal; /* -1 where there is none */
-	bool instrumented; /* of a plan with a probe: the metric is no result */
-	char *out, *err;   /* [out_bytes], [err_bytes] and a NUL; NULL unless asked for */
+	bool instrumented;						      /* of a plan with a probe: the metric is no result */
+	char *out, *err; /* [out_bytes], [err_bytes] and a NUL; NULL unless asked for */
 	size_t out_bytes, err_bytes;
 };
 struct execution_rows {
@@ -91,10 +98,9 @@ struct execution_rows {
 /* All of a plan, by machine, input, version, repetition; and those that failed of an application (as stored) and, unless NULL,
  * version, by machine and time, with what they printed; `instrumented_too`: those that could not have given a result as well.
  * *out is overwritten; execution_rows_release() it. */
-enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out,
-                                    struct assay_error *err);
+enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err);
 enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
-                                     struct execution_rows *out, struct assay_error *err);
+				     struct execution_rows *out, struct assay_error *err);
 /* Results of a plan that no fingerprint belongs to. */
 enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err);
 void execution_rows_release(struct execution_rows *rows); /* accepts zeroed */

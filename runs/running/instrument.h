@@ -17,16 +17,16 @@
 
 /* A version of a plan; all is borrowed. */
 struct instrument_version {
-	size_t version;                  /* of the manifest */
-	const struct artefact *build;    /* its own files */
+	size_t version;			 /* of the manifest */
+	const struct artefact *build;	 /* its own files */
 	const char *repository, *commit; /* it was built from; NULL: not by git */
 };
 
 struct instrument {
 	const struct manifest *manifest; /* borrowed; its `probe` is given */
-	struct artefact files;           /* the list of each version and, with the probe, its library */
-	char **lists;                    /* [n] names of lists in files, by version */
-	size_t *listed;                  /* [n] entry points in them */
+	struct artefact files;		 /* the list of each version and, with the probe, its library */
+	char **lists;			 /* [n] names of lists in files, by version */
+	size_t *listed;			 /* [n] entry points in them */
 	size_t n;
 };
 
@@ -34,7 +34,7 @@ struct instrument {
  * of which there are two then (ASSAY_E_USAGE); ASSAY_E_NODATA when nothing does. Else as site_list(), changes_find(),
  * instrument_library(). *out is overwritten; instrument_release() it. */
 enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n,
-                                  const struct artefact *files, struct instrument *out, struct assay_error *err);
+				  const struct artefact *files, struct instrument *out, struct assay_error *err);
 void instrument_release(struct instrument *instrument); /* accepts zeroed */
 
 /* The hash of what a version is measured with, for plan.artefacts. */
@@ -45,9 +45,9 @@ bool instrument_events(const struct manifest_probe *probe, const struct facts *f
 
 /* One run of a version on a host. */
 struct instrument_run {
-	size_t version;                  /* of the plan */
-	const char *input;               /* name */
-	const char *files, *samples;     /* directories on the host: of instrument.files; for files of samples */
+	size_t version;			 /* of the plan */
+	const char *input;		 /* name */
+	const char *files, *samples;	 /* directories on the host: of instrument.files; for files of samples */
 	const struct counting_run *pack; /* NULL: no counters */
 };
 /* "NAME=value" of its environment, for helper_request_variable(); manifest_words_release() it. */

@@ -3,9 +3,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/ssh/reach.h"
+#include "runs/running/samples_fetch.h"
 
-#define OUTPUT_BYTES_MAX  (64u << 20)							 /* of a run: one that prints more is ended */
-#define FETCHED_BYTES_MAX (EXECUTE_SAMPLES_BYTES_MAX + (EXECUTE_SAMPLES_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
+#define OUTPUT_BYTES_MAX  (64u << 20)						     /* of a run: one that prints more is ended */
+#define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
 
 void launch_release(struct launch *launch)
 {

@@ -47,7 +47,7 @@ void manifest_release(struct manifest *manifest)
 	manifest_words_release(&manifest->environment);
 	metric_release(&manifest->metric);
 	manifest_probe_release(&manifest->probe);
-	*manifest = (struct manifest){.file = NULL};
+	*manifest = (struct manifest){ .file = NULL };
 }
 
 size_t manifest_find_version(const struct manifest *manifest, const char *name)
@@ -110,7 +110,7 @@ static int manifest_compare_texts(const void *a, const void *b)
 
 static void manifest_add_set(struct buf *out, const struct manifest_words *words)
 {
-	struct manifest_words sorted = {mem_new(words->n, sizeof(char *)), words->n};
+	struct manifest_words sorted = { mem_new(words->n, sizeof(char *)), words->n };
 
 	for (size_t i = 0; i < words->n; i++)
 		sorted.items[i] = words->items[i];
@@ -192,8 +192,7 @@ static void manifest_update_hash(struct manifest *manifest)
 	buf_release(&text);
 }
 
-void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric,
-                       char hex[DIGEST_HEX_BYTES])
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES])
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	const struct manifest_input *i = &manifest->inputs[input];
@@ -223,7 +222,7 @@ void manifest_terms_of(const struct manifest *manifest, size_t version, size_t i
 	const struct manifest_input *i = &manifest->inputs[input];
 	struct buf metric = BUF_INIT, shared = BUF_INIT, command = BUF_INIT;
 
-	*out = (struct manifest_terms){.higher_is_better = manifest->metric.higher_is_better};
+	*out = (struct manifest_terms){ .higher_is_better = manifest->metric.higher_is_better };
 	manifest_add_metric(&metric, &manifest->metric);
 	manifest_hash_end(&metric, out->metric);
 	manifest_add_set(&shared, &manifest->files);
@@ -274,7 +273,7 @@ enum assay_status manifest_open(const char *laboratory, const char *what, struct
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
 
-	*out = (struct manifest){.file = NULL};
+	*out = (struct manifest){ .file = NULL };
 	if (st == ASSAY_E_NOTFOUND && !is_path)
 		st = manifest_fail_unknown(laboratory, what, err);
 	if (!st)
@@ -298,14 +297,13 @@ static enum assay_status manifest_check_name(const struct manifest_reader *r, si
 	if (run_name_ok(name) && !strpbrk(name, "/,") && *name != '-' && *name != ' ' && name[strlen(name) - 1] != ' ')
 		return ASSAY_OK;
 	return manifest_fail(r, ASSAY_E_FORMAT, line,
-	                     "'%s' cannot be the name of %s: 1 to %d bytes of text, none of @ / and comma, no - in front, no "
-	                     "blanks around it",
-	                     text_shown(name, shown), what, RUN_NAME_BYTES_MAX);
+			     "'%s' cannot be the name of %s: 1 to %d bytes of text, none of @ / and comma, no - in front, no "
+			     "blanks around it",
+			     text_shown(name, shown), what, RUN_NAME_BYTES_MAX);
 }
 
 /* A text of one line that is not empty; absent: *out stays. */
-static enum assay_status manifest_parse_line(const struct manifest_reader *r, const struct yaml_node *map, const char *key,
-                                             char **out)
+static enum assay_status manifest_parse_line(const struct manifest_reader *r, const struct yaml_node *map, const char *key, char **out)
 {
 	const struct yaml_node *node = yaml_get(map, key);
 	const char *text = NULL;
@@ -322,28 +320,26 @@ static enum assay_status manifest_parse_line(const struct manifest_reader *r, co
 
 /* ---- versions ---- */
 
-static enum assay_status manifest_check_git(const struct manifest_reader *r, const struct yaml_node *node,
-                                            const struct manifest_version *v)
+static enum assay_status manifest_check_git(const struct manifest_reader *r, const struct yaml_node *node, const struct manifest_version *v)
 {
 	const char *colon = strchr(v->repository, ':'), *slash = strchr(v->repository, '/');
 
 	if (colon && (!slash || colon < slash))
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-		                     "the repository must be a directory of this machine: clone it first, and name the clone");
+				     "the repository must be a directory of this machine: clone it first, and name the clone");
 	if (!v->reference)
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'git' has no 'reference': a tag, branch or commit");
 	if (*v->reference == '-')
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a reference does not begin with '-'");
 	if (v->directory && (*v->directory == '/' || manifest_leads_up(v->directory)))
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-		                     "the directory of 'git' is below the work tree: no '/' in front, no '..'");
+				     "the directory of 'git' is below the work tree: no '/' in front, no '..'");
 	return ASSAY_OK;
 }
 
-static enum assay_status manifest_parse_git(const struct manifest_reader *r, const struct yaml_node *node,
-                                            struct manifest_version *v)
+static enum assay_status manifest_parse_git(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
 {
-	static const char *const keys[] = {"repository", "reference", "build", "directory"};
+	static const char *const keys[] = { "repository", "reference", "build", "directory" };
 	enum assay_status st = yaml_keys(r->file, node, "git", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *build;
 
@@ -361,10 +357,10 @@ static enum assay_status manifest_parse_git(const struct manifest_reader *r, con
 	return st ? st : manifest_check_git(r, node, v);
 }
 
-static enum assay_status manifest_parse_version(const struct manifest_reader *r, const struct yaml_node *map,
-                                                const struct yaml_node *node, struct manifest_version *v)
+static enum assay_status manifest_parse_version(const struct manifest_reader *r, const struct yaml_node *map, const struct yaml_node *node,
+						struct manifest_version *v)
 {
-	static const char *const keys[] = {"directory", "git", "command", "environment"};
+	static const char *const keys[] = { "directory", "git", "command", "environment" };
 	enum assay_status st = manifest_check_name(r, node->line, "a version", node->key);
 	const struct yaml_node *value;
 
@@ -374,8 +370,7 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 		return st; /* nothing of its own */
 	st = yaml_keys(r->file, node, "a version", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	if (!st && yaml_get(node, "directory") && yaml_get(node, "git"))
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both 'directory' and 'git': one of them",
-		                   v->name);
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both 'directory' and 'git': one of them", v->name);
 	if (!st)
 		st = manifest_parse_line(r, node, "directory", &v->directory);
 	if (!st && v->directory)
@@ -395,8 +390,8 @@ static enum assay_status manifest_parse_versions(const struct manifest_reader *r
 
 	if (map->kind != YAML_MAP || map->n_items == 0)
 		return manifest_fail(r, ASSAY_E_FORMAT, map->line,
-		                     "'versions' is a map with at least one version, such as {old: {directory: build-old}, "
-		                     "new: {directory: build-new}}");
+				     "'versions' is a map with at least one version, such as {old: {directory: build-old}, "
+				     "new: {directory: build-new}}");
 	if (map->n_items > MANIFEST_VERSIONS_MAX)
 		return manifest_fail(r, ASSAY_E_LIMIT, map->line, "more than %d versions", MANIFEST_VERSIONS_MAX);
 	m->versions = mem_new(map->n_items, sizeof(*m->versions));
@@ -405,16 +400,16 @@ static enum assay_status manifest_parse_versions(const struct manifest_reader *r
 
 		st = manifest_parse_version(r, map, &map->items[i], v);
 		if (!st && m->command.n == 0 && v->command.n == 0)
-			st = manifest_fail(r, ASSAY_E_FORMAT, v->line,
-			                   "the version '%s' has no command, and the manifest has none either", v->name);
+			st = manifest_fail(r, ASSAY_E_FORMAT, v->line, "the version '%s' has no command, and the manifest has none either",
+					   v->name);
 	}
 	return st;
 }
 
 /* ---- inputs ---- */
 
-static enum assay_status manifest_parse_input(const struct manifest_reader *r, const struct yaml_node *node,
-                                              const char *const *keys, size_t n_keys, struct manifest_input *in)
+static enum assay_status manifest_parse_input(const struct manifest_reader *r, const struct yaml_node *node, const char *const *keys,
+					      size_t n_keys, struct manifest_input *in)
 {
 	enum assay_status st = yaml_keys(r->file, node, "an input", keys, n_keys, r->err);
 	const struct yaml_node *value;
@@ -429,9 +424,9 @@ static enum assay_status manifest_parse_input(const struct manifest_reader *r, c
 
 /* A map by name, or a list of maps that have a name. */
 static enum assay_status manifest_parse_named_input(const struct manifest_reader *r, const struct yaml_node *all,
-                                                    const struct yaml_node *node, struct manifest_input *in)
+						    const struct yaml_node *node, struct manifest_input *in)
 {
-	static const char *const keys[] = {"arguments", "environment", "name"};
+	static const char *const keys[] = { "arguments", "environment", "name" };
 	enum assay_status st = ASSAY_OK;
 
 	if (all->kind == YAML_MAP) {
@@ -455,8 +450,8 @@ static enum assay_status manifest_parse_inputs(const struct manifest_reader *r, 
 
 	if (all->kind == YAML_SCALAR || all->n_items == 0)
 		return manifest_fail(r, ASSAY_E_FORMAT, all->line,
-		                     "'inputs' is a map with at least one input, such as {small: {arguments: [10]}, large: "
-		                     "{arguments: [1000]}}, or is left out");
+				     "'inputs' is a map with at least one input, such as {small: {arguments: [10]}, large: "
+				     "{arguments: [1000]}}, or is left out");
 	if (all->n_items > MANIFEST_INPUTS_MAX)
 		return manifest_fail(r, ASSAY_E_LIMIT, all->line, "more than %d inputs", MANIFEST_INPUTS_MAX);
 	m->inputs = mem_new(all->n_items, sizeof(*m->inputs));
@@ -466,14 +461,12 @@ static enum assay_status manifest_parse_inputs(const struct manifest_reader *r, 
 		st = manifest_parse_named_input(r, all, &all->items[i], in);
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(m->inputs[k].name, in->name) == 0)
-				st = manifest_fail(r, ASSAY_E_FORMAT, in->line,
-				                   "the input '%s' stands here again (first on line %zu)", in->name,
-				                   m->inputs[k].line);
+				st = manifest_fail(r, ASSAY_E_FORMAT, in->line, "the input '%s' stands here again (first on line %zu)",
+						   in->name, m->inputs[k].line);
 		}
 		if (!st && strlen(m->application) + 1 + strlen(in->name) > RUN_NAME_BYTES_MAX)
 			st = manifest_fail(r, ASSAY_E_FORMAT, in->line,
-			                   "the names of application and input are together longer than %d bytes",
-			                   RUN_NAME_BYTES_MAX - 1);
+					   "the names of application and input are together longer than %d bytes", RUN_NAME_BYTES_MAX - 1);
 	}
 	return st;
 }
@@ -541,7 +534,7 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 		st = manifest_parse_line(r, root, "work", &m->work);
 	if (!st && (*m->work != '/' || manifest_leads_up(m->work)))
 		st = manifest_fail(r, ASSAY_E_FORMAT, yaml_get(root, "work")->line,
-		                   "'work' is a directory of the hosts: it starts with '/', without '..'");
+				   "'work' is a directory of the hosts: it starts with '/', without '..'");
 	if (!st && (node = yaml_get(root, "files")))
 		st = manifest_words_parse(r, node, MANIFEST_LITERAL, &m->files);
 	for (size_t i = 0; !st && i < m->files.n; i++) {
@@ -553,9 +546,8 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 
 static enum assay_status manifest_parse_root(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
 {
-	static const char *const keys[] = {"application", "description", "files",      "command", "environment",
-	                                   "inputs",      "versions",    "time_limit", "metric",  "repetitions",
-	                                   "warm_ups",    "work",        "probe"};
+	static const char *const keys[] = { "application", "description", "files",	 "command",  "environment", "inputs", "versions",
+					    "time_limit",  "metric",	  "repetitions", "warm_ups", "work",	    "probe" };
 	enum assay_status st = yaml_keys(r->file, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *node;
 
@@ -603,12 +595,11 @@ static void manifest_explain_braces(const struct manifest_reader *r, const char 
 enum assay_status manifest_parse(const char *file, const char *text, size_t n, struct manifest *out, struct assay_error *err)
 {
 	struct assay_error local;
-	const struct manifest_reader r = {file, err ? err : &local};
-	struct manifest m = {.file = mem_string(file),
-	                     .directory = manifest_directory_of(file),
-	                     .text = mem_bytes(text ? text : "", n),
-	                     .text_bytes = n};
-	struct yaml_node root = {.kind = YAML_SCALAR};
+	const struct manifest_reader r = { file, err ? err : &local };
+	struct manifest m = {
+		.file = mem_string(file), .directory = manifest_directory_of(file), .text = mem_bytes(text ? text : "", n), .text_bytes = n
+	};
+	struct yaml_node root = { .kind = YAML_SCALAR };
 	enum assay_status st = yaml_parse(file, text, n, &root, r.err);
 
 	if (st)

@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MANIFEST_VERSIONS_MAX    100
-#define MANIFEST_INPUTS_MAX      100
+#define MANIFEST_VERSIONS_MAX	 100
+#define MANIFEST_INPUTS_MAX	 100
 #define MANIFEST_REPETITIONS_MAX 10000
-#define MANIFEST_DIRECTORY       "/dev/shm" /* where runs take place unless the manifest says otherwise */
+#define MANIFEST_DIRECTORY	 "/dev/shm" /* where runs take place unless the manifest says otherwise */
 
 /* How a version comes to be. */
 enum manifest_build {
@@ -27,11 +27,11 @@ enum manifest_build {
 struct manifest_version {
 	char *name;
 	enum manifest_build kind;
-	char *directory; /* MANIFEST_DIR: what is deployed; MANIFEST_GIT: of the work tree, NULL: all of it. Absolute or
-	                  * relative to the manifest (the work tree) */
-	char *repository, *reference;      /* MANIFEST_GIT; the repository relative to the manifest */
-	struct manifest_words build;       /* MANIFEST_GIT: run in the work tree; may be empty */
-	struct manifest_words command;     /* n == 0: the manifest's */
+	char *directory;		   /* MANIFEST_DIR: what is deployed; MANIFEST_GIT: of the work tree, NULL: all of it. Absolute or
+					    * relative to the manifest (the work tree) */
+	char *repository, *reference;	   /* MANIFEST_GIT; the repository relative to the manifest */
+	struct manifest_words build;	   /* MANIFEST_GIT: run in the work tree; may be empty */
+	struct manifest_words command;	   /* n == 0: the manifest's */
 	struct manifest_words environment; /* on top of the manifest's */
 	size_t line;
 };
@@ -43,15 +43,15 @@ struct manifest_input {
 };
 
 struct manifest {
-	char *file;      /* as opened; for messages */
+	char *file;	 /* as opened; for messages */
 	char *directory; /* that it is in: where its relative paths start */
-	char *text;      /* of the whole file: kept with each plan */
+	char *text;	 /* of the whole file: kept with each plan */
 	size_t text_bytes;
 	char hash[DIGEST_HEX_BYTES]; /* of all that is measured: not of comments and blanks, `description`, repetitions, warm_ups;
-	                                not of `probe`, which changes no result */
+					not of `probe`, which changes no result */
 
-	char *application;             /* default: the file's stem */
-	char *description;             /* may be NULL */
+	char *application;	       /* default: the file's stem */
+	char *description;	       /* may be NULL */
 	struct manifest_words files;   /* deployed for every version: files or directories, by their last component */
 	struct manifest_words command; /* may be empty when every version has its own */
 	struct manifest_words environment;
@@ -59,7 +59,7 @@ struct manifest {
 	size_t n_versions;
 	struct manifest_input *inputs; /* [n_inputs], at least one */
 	size_t n_inputs;
-	char *work;            /* directory on the hosts under which everything takes place; absolute */
+	char *work;	       /* directory on the hosts under which everything takes place; absolute */
 	int64_t time_limit_ms; /* of one run; default 10 minutes */
 	int64_t repetitions;   /* default 5 */
 	int64_t warm_ups;      /* runs a version and input before they count; default 1 */
@@ -80,13 +80,12 @@ size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
 /* Of what a run of a version with an input does, beside the files: command, environment, arguments, directory. with_metric: and
  * of what its result is. */
-void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric,
-                       char hex[DIGEST_HEX_BYTES]);
+void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES]);
 
 /* What versions must have in common for their results to be compared, beside what each of them is: hashes. */
 struct manifest_terms {
-	char metric[DIGEST_HEX_BYTES];  /* with its direction; "": nothing is known */
-	char shared[DIGEST_HEX_BYTES];  /* the application's environment and directory, arguments and environment of the input */
+	char metric[DIGEST_HEX_BYTES];	/* with its direction; "": nothing is known */
+	char shared[DIGEST_HEX_BYTES];	/* the application's environment and directory, arguments and environment of the input */
 	char command[DIGEST_HEX_BYTES]; /* the application's; "": the version has its own */
 	bool higher_is_better;
 };
@@ -108,6 +107,6 @@ struct manifest_places {
 	const char *files, *build, *work; /* absolute, on the host; build may be NULL when the version has none */
 };
 void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
-                      struct manifest_words *command, struct manifest_words *environment);
+		      struct manifest_words *command, struct manifest_words *environment);
 
 #endif

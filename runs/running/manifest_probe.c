@@ -7,18 +7,18 @@
 
 #define BUDGET .03
 
-static const char *const back_ends[] = {[MANIFEST_PROBED] = "probe", [MANIFEST_EMULATED] = "emulated"};
+static const char *const back_ends[] = { [MANIFEST_PROBED] = "probe", [MANIFEST_EMULATED] = "emulated" };
 
 void manifest_probe_release(struct manifest_probe *probe)
 {
 	manifest_words_release(&probe->functions);
 	manifest_words_release(&probe->counters);
 	free(probe->module);
-	*probe = (struct manifest_probe){.module = NULL};
+	*probe = (struct manifest_probe){ .module = NULL };
 }
 
 static enum assay_status manifest_probe_parse_back_end(const struct manifest_reader *r, const struct yaml_node *node,
-                                                       enum manifest_back_end *out)
+						       enum manifest_back_end *out)
 {
 	const char *text = NULL;
 	char shown[TEXT_SHOWN_BYTES];
@@ -31,28 +31,28 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 		}
 	}
 	return st ? st
-	          : manifest_fail(r, ASSAY_E_FORMAT, node->line,
-	                          "no back end '%s': there are probe (counters of the processor, next to no "
-	                          "overhead) and emulated (built by 'assay emulate build')",
-	                          text_shown(text, shown));
+		  : manifest_fail(r, ASSAY_E_FORMAT, node->line,
+				  "no back end '%s': there are probe (counters of the processor, next to no "
+				  "overhead) and emulated (built by 'assay emulate build')",
+				  text_shown(text, shown));
 }
 
 /* A word alone ("changed", "default") or a list of names. *word becomes whether it was the word. */
-static enum assay_status manifest_probe_parse_names(const struct manifest_reader *r, const struct yaml_node *node,
-                                                    const char *only, bool *word, struct manifest_words *out)
+static enum assay_status manifest_probe_parse_names(const struct manifest_reader *r, const struct yaml_node *node, const char *only,
+						    bool *word, struct manifest_words *out)
 {
 	*word = node->kind == YAML_SCALAR && strcmp(node->scalar, only) == 0;
 	if (node->kind == YAML_SCALAR && !*word) {
 		char shown[TEXT_SHOWN_BYTES];
 
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s, or a list of names: write [%s]", node->key, only,
-		                     text_shown(node->scalar, shown));
+				     text_shown(node->scalar, shown));
 	}
 	return *word ? ASSAY_OK : manifest_words_parse(r, node, MANIFEST_LITERAL, out);
 }
 
 static enum assay_status manifest_probe_parse_functions(const struct manifest_reader *r, const struct yaml_node *node,
-                                                        struct manifest_probe *out)
+							struct manifest_probe *out)
 {
 	enum assay_status st = manifest_probe_parse_names(r, node, "changed", &out->changed, &out->functions);
 	char shown[TEXT_SHOWN_BYTES];
@@ -64,15 +64,15 @@ static enum assay_status manifest_probe_parse_functions(const struct manifest_re
 
 		if (!*name || *name == '@' || strchr(name, '\n') || strchr(name, '\t'))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
-			                   "'%s' cannot be the name of a function: write symbols, or names of C++ such "
-			                   "as 'ns::f(int)'",
-			                   text_shown(name, shown));
+					   "'%s' cannot be the name of a function: write symbols, or names of C++ such "
+					   "as 'ns::f(int)'",
+					   text_shown(name, shown));
 	}
 	return st;
 }
 
 static enum assay_status manifest_probe_parse_counters(const struct manifest_reader *r, const struct yaml_node *node,
-                                                       struct manifest_probe *out)
+						       struct manifest_probe *out)
 {
 	enum assay_status st = manifest_probe_parse_names(r, node, "default", &out->default_counters, &out->counters);
 	char shown[TEXT_SHOWN_BYTES];
@@ -84,9 +84,9 @@ static enum assay_status manifest_probe_parse_counters(const struct manifest_rea
 
 		if (!counting_is_name(name, strlen(name)))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
-			                   "'%s' is no name of an event: one such as PAPI_TOT_INS ('assay counters' "
-			                   "lists them)",
-			                   text_shown(name, shown));
+					   "'%s' is no name of an event: one such as PAPI_TOT_INS ('assay counters' "
+					   "lists them)",
+					   text_shown(name, shown));
 		for (size_t k = 0; !st && k < i; k++)
 			if (strcmp(out->counters.items[k], name) == 0)
 				st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the event '%s' stands twice", name);
@@ -95,15 +95,15 @@ static enum assay_status manifest_probe_parse_counters(const struct manifest_rea
 }
 
 static enum assay_status manifest_probe_parse_module(const struct manifest_reader *r, const struct yaml_node *node,
-                                                     struct manifest_probe *out)
+						     struct manifest_probe *out)
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
 
 	if (!st && (!manifest_is_line(text) || *text == '/' || manifest_leads_up(text)))
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
-		                   "'module' is a file of the version as it is deployed, such as libmy.so or "
-		                   "lib/libmy.so: no '/' in front, no '..'");
+				   "'module' is a file of the version as it is deployed, such as libmy.so or "
+				   "lib/libmy.so: no '/' in front, no '..'");
 	if (!st)
 		out->module = mem_string(text);
 	return st;
@@ -111,32 +111,32 @@ static enum assay_status manifest_probe_parse_module(const struct manifest_reade
 
 /* What one back end knows and the other does not. */
 static enum assay_status manifest_probe_check(const struct manifest_reader *r, const struct yaml_node *node,
-                                              const struct manifest_probe *probe)
+					      const struct manifest_probe *probe)
 {
-	static const char *const probed[] = {"counters", "budget"};
+	static const char *const probed[] = { "counters", "budget" };
 	const struct yaml_node *wrong = NULL;
 
 	for (size_t i = 0; probe->back_end == MANIFEST_EMULATED && !wrong && i < 2; i++)
 		wrong = yaml_get(node, probed[i]);
 	if (wrong)
 		return manifest_fail(r, ASSAY_E_FORMAT, wrong->line,
-		                     "'%s' belongs to back_end: probe; the emulation counts all that it can: leave it "
-		                     "out",
-		                     wrong->key);
+				     "'%s' belongs to back_end: probe; the emulation counts all that it can: leave it "
+				     "out",
+				     wrong->key);
 	wrong = probe->back_end == MANIFEST_PROBED ? yaml_get(node, "full") : NULL;
 	if (wrong)
 		return manifest_fail(r, ASSAY_E_FORMAT, wrong->line,
-		                     "'full' belongs to back_end: emulated (all windows are simulated): leave it out");
+				     "'full' belongs to back_end: emulated (all windows are simulated): leave it out");
 	return ASSAY_OK;
 }
 
 enum assay_status manifest_probe_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
 {
-	static const char *const keys[] = {"back_end", "functions", "counters", "budget", "module", "full"};
+	static const char *const keys[] = { "back_end", "functions", "counters", "budget", "module", "full" };
 	enum assay_status st = yaml_keys(r->file, node, "probe", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *value;
 
-	*out = (struct manifest_probe){.given = true, .changed = true, .default_counters = true, .budget = BUDGET};
+	*out = (struct manifest_probe){ .given = true, .changed = true, .default_counters = true, .budget = BUDGET };
 	if (!st && (value = yaml_get(node, "back_end")))
 		st = manifest_probe_parse_back_end(r, value, &out->back_end);
 	if (!st && (value = yaml_get(node, "functions")))
@@ -154,8 +154,7 @@ enum assay_status manifest_probe_parse(const struct manifest_reader *r, const st
 
 /* ---- as it is kept with a plan ---- */
 
-static void manifest_probe_add_names(cJSON *object, const char *key, const char *only, bool word,
-                                     const struct manifest_words *words)
+static void manifest_probe_add_names(cJSON *object, const char *key, const char *only, bool word, const struct manifest_words *words)
 {
 	cJSON *list = word ? NULL : cJSON_AddArrayToObject(object, key);
 

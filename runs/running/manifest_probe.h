@@ -13,13 +13,13 @@ enum manifest_back_end {
 struct manifest_probe {
 	bool given; /* the manifest has `probe` */
 	enum manifest_back_end back_end;
-	bool changed;                    /* functions: those that differ between the first two versions of a plan; default */
+	bool changed;			 /* functions: those that differ between the first two versions of a plan; default */
 	struct manifest_words functions; /* else these */
-	bool default_counters;           /* the default list of events; default */
-	struct manifest_words counters;  /* else these; n == 0: time stamps alone */
-	double budget;                   /* [0, 1], of the probe; default .03 */
-	char *module;                    /* the file that has the functions, as it is deployed; NULL: what the command starts */
-	bool full;                       /* the emulation simulates all windows */
+	bool default_counters;		 /* the default list of events; default */
+	struct manifest_words counters;	 /* else these; n == 0: time stamps alone */
+	double budget;			 /* [0, 1], of the probe; default .03 */
+	char *module;			 /* the file that has the functions, as it is deployed; NULL: what the command starts */
+	bool full;			 /* the emulation simulates all windows */
 };
 
 /* *out is overwritten; manifest_probe_release() it, on failure too. */

@@ -16,7 +16,7 @@ void manifest_words_release(struct manifest_words *words)
 	for (size_t i = 0; i < words->n; i++)
 		free(words->items[i]);
 	free(words->items);
-	*words = (struct manifest_words){NULL, 0};
+	*words = (struct manifest_words){ NULL, 0 };
 }
 
 void manifest_words_add(struct manifest_words *words, const char *word)
@@ -57,19 +57,9 @@ bool manifest_leads_up(const char *path)
 
 /* ---- placeholders ---- */
 
-enum words_place {
-	PLACE_FILES,
-	PLACE_BUILD,
-	PLACE_WORK,
-	PLACE_INPUT,
-	PLACE_VERSION,
-	PLACE_ARGUMENTS,
-	PLACES,
-	PLACE_UNKNOWN,
-	PLACE_NONE
-};
+enum words_place { PLACE_FILES, PLACE_BUILD, PLACE_WORK, PLACE_INPUT, PLACE_VERSION, PLACE_ARGUMENTS, PLACES, PLACE_UNKNOWN, PLACE_NONE };
 
-static const char *const names[PLACES] = {"{files}", "{build}", "{work}", "{input}", "{version}", "{arguments}"};
+static const char *const names[PLACES] = { "{files}", "{build}", "{work}", "{input}", "{version}", "{arguments}" };
 
 /* A piece of a word: a placeholder, or text as it is. */
 struct words_piece {
@@ -109,8 +99,7 @@ static bool words_next_piece(const char **at, struct words_piece *out)
 	return out->n > 0;
 }
 
-static enum assay_status words_check_word(const struct manifest_reader *r, size_t line, const char *word,
-                                          enum manifest_braces braces)
+static enum assay_status words_check_word(const struct manifest_reader *r, size_t line, const char *word, enum manifest_braces braces)
 {
 	const char *at = word;
 	struct words_piece piece;
@@ -119,10 +108,9 @@ static enum assay_status words_check_word(const struct manifest_reader *r, size_
 		if (piece.place == PLACE_UNKNOWN) {
 			char shown[TEXT_SHOWN_BYTES], *text = mem_bytes(piece.text, piece.n);
 			const char *nearest = text_nearest(text, names, PLACES);
-			enum assay_status st =
-			    manifest_fail(r, ASSAY_E_FORMAT, line, "'%s' is no placeholder%s%s%s; a brace itself is written '{{'",
-			                  text_shown(text, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "",
-			                  nearest ? "'?)" : "");
+			enum assay_status st = manifest_fail(
+			    r, ASSAY_E_FORMAT, line, "'%s' is no placeholder%s%s%s; a brace itself is written '{{'",
+			    text_shown(text, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 
 			free(text);
 			return st;
@@ -149,13 +137,12 @@ static enum assay_status words_fail_map(const struct manifest_reader *r, const s
 
 	if (node->n_items == 1 && node->items[0].kind == YAML_SCALAR && !*node->items[0].scalar)
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a word with braces needs quotes: '{%s}'",
-		                     text_shown(node->items[0].key, shown));
-	return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-	                     "here a word is expected, not a map (a word with braces or ': ' needs quotes)");
+				     text_shown(node->items[0].key, shown));
+	return manifest_fail(r, ASSAY_E_FORMAT, node->line, "here a word is expected, not a map (a word with braces or ': ' needs quotes)");
 }
 
-static enum assay_status words_parse_word(const struct manifest_reader *r, const struct yaml_node *node,
-                                          enum manifest_braces braces, struct manifest_words *out)
+static enum assay_status words_parse_word(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
+					  struct manifest_words *out)
 {
 	const char *text = NULL;
 	enum assay_status st = node->kind == YAML_MAP ? words_fail_map(r, node) : yaml_string(r->file, node, &text, r->err);
@@ -208,14 +195,13 @@ static enum assay_status words_fail_text(const struct manifest_reader *r, const 
 		buf_text(&list, "[PROGRAM, ARGUMENT]");
 	else
 		words_suggest_list(node->scalar, &list);
-	st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is a list of words, no shell looks at them: write %s", key,
-	                   list.bytes);
+	st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is a list of words, no shell looks at them: write %s", key, list.bytes);
 	buf_release(&list);
 	return st;
 }
 
 enum assay_status manifest_words_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
-                                       struct manifest_words *out)
+				       struct manifest_words *out)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -229,8 +215,8 @@ enum assay_status manifest_words_parse(const struct manifest_reader *r, const st
 	return st;
 }
 
-enum assay_status manifest_command_parse(const struct manifest_reader *r, const struct yaml_node *node,
-                                         enum manifest_braces braces, struct manifest_words *out)
+enum assay_status manifest_command_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
+					 struct manifest_words *out)
 {
 	enum assay_status st = manifest_words_parse(r, node, braces, out);
 	char shown[TEXT_SHOWN_BYTES];
@@ -243,9 +229,9 @@ enum assay_status manifest_command_parse(const struct manifest_reader *r, const 
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'{arguments}' cannot be the program");
 	if (strchr(out->items[0], '='))
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-		                     "'%s' cannot be a program: a variable goes into 'environment', or behind env, "
-		                     "as in [env, NAME=value, PROGRAM]",
-		                     text_shown(out->items[0], shown));
+				     "'%s' cannot be a program: a variable goes into 'environment', or behind env, "
+				     "as in [env, NAME=value, PROGRAM]",
+				     text_shown(out->items[0], shown));
 	return ASSAY_OK;
 }
 
@@ -256,17 +242,14 @@ static bool words_is_variable(const char *name)
 	return *name && !(*name >= '0' && *name <= '9') && name[strspn(name, letters)] == '\0';
 }
 
-enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node,
-                                             struct manifest_words *out)
+enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_words *out)
 {
 	char shown[TEXT_SHOWN_BYTES], *word;
 
 	if (node->kind != YAML_MAP)
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-		                     "'environment' is a map of names and values, such as {LANG: C}");
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'environment' is a map of names and values, such as {LANG: C}");
 	if (node->n_items > MANIFEST_WORDS_MAX)
-		return manifest_fail(r, ASSAY_E_LIMIT, node->line, "'environment' has more than %d variables",
-		                     MANIFEST_WORDS_MAX);
+		return manifest_fail(r, ASSAY_E_LIMIT, node->line, "'environment' has more than %d variables", MANIFEST_WORDS_MAX);
 	for (size_t i = 0; i < node->n_items; i++) {
 		const struct yaml_node *item = &node->items[i];
 		const char *value = NULL;
@@ -274,7 +257,7 @@ enum assay_status manifest_environment_parse(const struct manifest_reader *r, co
 
 		if (!words_is_variable(item->key))
 			return manifest_fail(r, ASSAY_E_FORMAT, item->line, "'%s' cannot be the name of an environment variable",
-			                     text_shown(item->key, shown));
+					     text_shown(item->key, shown));
 		st = item->kind == YAML_MAP ? words_fail_map(r, item) : yaml_string(r->file, item, &value, r->err);
 		if (!st)
 			st = words_check_length(r, item, value);
@@ -321,24 +304,23 @@ enum assay_status manifest_check_places(const struct manifest_reader *r, const s
 		common |= words_places_of(&manifest->inputs[i].arguments) | words_places_of(&manifest->inputs[i].environment);
 	for (size_t i = 0; i < manifest->n_versions; i++) {
 		const struct manifest_version *version = &manifest->versions[i];
-		unsigned mask =
-		    common | words_places_of(words_command_of(manifest, version)) | words_places_of(&version->environment);
+		unsigned mask = common | words_places_of(words_command_of(manifest, version)) | words_places_of(&version->environment);
 
 		if (mask & 1u << PLACE_BUILD && version->kind == MANIFEST_SAME)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
-			                     "'{build}' stands for nothing in the version '%s': it has neither "
-			                     "'directory' nor 'git'",
-			                     version->name);
+					     "'{build}' stands for nothing in the version '%s': it has neither "
+					     "'directory' nor 'git'",
+					     version->name);
 		if (mask & 1u << PLACE_FILES && manifest->files.n == 0)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
-			                     "'{files}' stands for nothing in the version '%s': the manifest has no "
-			                     "'files'",
-			                     version->name);
+					     "'{files}' stands for nothing in the version '%s': the manifest has no "
+					     "'files'",
+					     version->name);
 		if (mask & 1u << PLACE_INPUT && !*manifest->inputs[0].name)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
-			                     "'{input}' stands for nothing in the version '%s': the manifest has no "
-			                     "'inputs'",
-			                     version->name);
+					     "'{input}' stands for nothing in the version '%s': the manifest has no "
+					     "'inputs'",
+					     version->name);
 	}
 	return ASSAY_OK;
 }
@@ -410,13 +392,13 @@ static void words_add_variables(const struct words_expansion *e, const struct ma
 	}
 }
 
-static void words_add_command(const struct words_expansion *e, const struct manifest_words *words,
-                              const struct manifest_input *input, struct manifest_words *out)
+static void words_add_command(const struct words_expansion *e, const struct manifest_words *words, const struct manifest_input *input,
+			      struct manifest_words *out)
 {
 	bool placed = false;
 
 	for (size_t i = 0; i < words->n; i++) {
-		const struct manifest_words one = {&words->items[i], 1};
+		const struct manifest_words one = { &words->items[i], 1 };
 		bool is_arguments = strcmp(words->items[i], names[PLACE_ARGUMENTS]) == 0;
 
 		words_add_expanded(e, is_arguments ? &input->arguments : &one, out);
@@ -427,13 +409,13 @@ static void words_add_command(const struct words_expansion *e, const struct mani
 }
 
 void manifest_command(const struct manifest *manifest, size_t version, size_t input, const struct manifest_places *places,
-                      struct manifest_words *command, struct manifest_words *environment)
+		      struct manifest_words *command, struct manifest_words *environment)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	const struct manifest_input *in = &manifest->inputs[input];
-	const struct words_expansion e = {{places->files, places->build, places->work, in->name, v->name, NULL}};
+	const struct words_expansion e = { { places->files, places->build, places->work, in->name, v->name, NULL } };
 
-	*command = *environment = (struct manifest_words){NULL, 0};
+	*command = *environment = (struct manifest_words){ NULL, 0 };
 	words_add_command(&e, words_command_of(manifest, v), in, command);
 	words_add_variables(&e, &manifest->environment, environment);
 	words_add_variables(&e, &v->environment, environment);

@@ -36,11 +36,10 @@ enum manifest_braces {
 	MANIFEST_ARGUMENTS, /* {arguments} too, as a word of its own */
 };
 enum assay_status manifest_words_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
-                                       struct manifest_words *out);
-enum assay_status manifest_command_parse(const struct manifest_reader *r, const struct yaml_node *node,
-                                         enum manifest_braces braces, struct manifest_words *out);
-enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node,
-                                             struct manifest_words *out);
+				       struct manifest_words *out);
+enum assay_status manifest_command_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
+					 struct manifest_words *out);
+enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_words *out);
 
 /* Does every placeholder of every version stand for something there? */
 struct manifest;

@@ -12,9 +12,9 @@
 
 #define PATTERN_BYTES_MAX 1000
 #define PATTERN_NODES_MAX 2000
-#define VALUES_MAX        1000000 /* of one run */
-#define LINE_BYTES_MAX    65536   /* longer lines are skipped: matching may take the square of their length */
-#define WHERE_BYTES       128
+#define VALUES_MAX	  1000000 /* of one run */
+#define LINE_BYTES_MAX	  65536	  /* longer lines are skipped: matching may take the square of their length */
+#define WHERE_BYTES	  128
 
 /* What a run says of its metric; the median of these is the run's. */
 struct metric_values {
@@ -31,7 +31,7 @@ void metric_release(struct metric *metric)
 	free(metric->pattern);
 	free(metric->name);
 	free(metric->unit);
-	*metric = (struct metric){.source = METRIC_WALL};
+	*metric = (struct metric){ .source = METRIC_WALL };
 }
 
 /* ---- the key `metric` of a manifest ---- */
@@ -52,9 +52,9 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 	if (st)
 		return st;
 	nearest = text_nearest(text, words, METRIC_SOURCES);
-	return manifest_fail(
-	    r, ASSAY_E_FORMAT, node->line, "no metric '%s': there are wall, cpu, regex, google-benchmark and hyperfine%s%s%s",
-	    text_shown(text, shown), nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+	return manifest_fail(r, ASSAY_E_FORMAT, node->line,
+			     "no metric '%s': there are wall, cpu, regex, google-benchmark and hyperfine%s%s%s", text_shown(text, shown),
+			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
 /* The largest number of {n}, {n,} or {n,m}; at least 1. */
@@ -88,7 +88,7 @@ static const char *metric_pattern_bracket_end(const char *at)
  * regcomp()'s business. */
 static bool metric_pattern_is_large(const char *pattern)
 {
-	size_t before[PATTERN_BYTES_MAX + 1] = {0}, depth = 0, item = 0; /* nodes of each open group, and of the last item */
+	size_t before[PATTERN_BYTES_MAX + 1] = { 0 }, depth = 0, item = 0; /* nodes of each open group, and of the last item */
 
 	for (const char *c = pattern; *c; c++) {
 		if (strchr("*?+{", *c)) {
@@ -188,16 +188,16 @@ static enum assay_status metric_parse_pattern(const struct manifest_reader *r, c
 }
 
 /* One of two words. */
-static enum assay_status metric_parse_choice(const struct manifest_reader *r, const struct yaml_node *node, const char *no,
-                                             const char *yes, bool *out)
+static enum assay_status metric_parse_choice(const struct manifest_reader *r, const struct yaml_node *node, const char *no, const char *yes,
+					     bool *out)
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
 	char shown[TEXT_SHOWN_BYTES];
 
 	if (!st && strcmp(text, no) && strcmp(text, yes))
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s or %s, not '%s'", node->key, no, yes,
-		                   text_shown(text, shown));
+		st =
+		    manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s or %s, not '%s'", node->key, no, yes, text_shown(text, shown));
 	if (!st)
 		*out = strcmp(text, yes) == 0;
 	return st;
@@ -216,19 +216,18 @@ static enum assay_status metric_parse_text(const struct manifest_reader *r, cons
 }
 
 /* Which keys belong to which source. */
-static enum assay_status metric_check_keys(const struct manifest_reader *r, const struct yaml_node *node,
-                                           const struct metric *metric)
+static enum assay_status metric_check_keys(const struct manifest_reader *r, const struct yaml_node *node, const struct metric *metric)
 {
-	static const char *const keys[] = {"source", "pattern", "direction", "unit", "name", "time"};
+	static const char *const keys[] = { "source", "pattern", "direction", "unit", "name", "time" };
 	static const struct {
 		const char *key;
 		unsigned sources;
 	} rows[] = {
-	    {"pattern", 1u << METRIC_REGEX},
-	    {"direction", 1u << METRIC_REGEX},
-	    {"unit", 1u << METRIC_REGEX},
-	    {"name", 1u << METRIC_GOOGLE_BENCHMARK | 1u << METRIC_HYPERFINE},
-	    {"time", 1u << METRIC_GOOGLE_BENCHMARK},
+		{ "pattern", 1u << METRIC_REGEX },
+		{ "direction", 1u << METRIC_REGEX },
+		{ "unit", 1u << METRIC_REGEX },
+		{ "name", 1u << METRIC_GOOGLE_BENCHMARK | 1u << METRIC_HYPERFINE },
+		{ "time", 1u << METRIC_GOOGLE_BENCHMARK },
 	};
 	enum assay_status st = yaml_keys(r->file, node, "a metric", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 
@@ -236,8 +235,8 @@ static enum assay_status metric_check_keys(const struct manifest_reader *r, cons
 		const struct yaml_node *value = yaml_get(node, rows[i].key);
 
 		if (value && !(rows[i].sources & 1u << metric->source))
-			st = manifest_fail(r, ASSAY_E_FORMAT, value->line, "'%s' is nothing that the metric '%s' has",
-			                   rows[i].key, metric_source_word(metric->source));
+			st = manifest_fail(r, ASSAY_E_FORMAT, value->line, "'%s' is nothing that the metric '%s' has", rows[i].key,
+					   metric_source_word(metric->source));
 	}
 	return st;
 }
@@ -253,7 +252,7 @@ static enum assay_status metric_parse_map(const struct manifest_reader *r, const
 		out->source = METRIC_REGEX;
 	else
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
-		                   "this metric has no 'source': wall, cpu, regex, google-benchmark or hyperfine");
+				   "this metric has no 'source': wall, cpu, regex, google-benchmark or hyperfine");
 	if (!st)
 		st = metric_check_keys(r, node, out);
 	if (!st && (value = yaml_get(node, "pattern")))
@@ -274,9 +273,8 @@ enum assay_status metric_parse(const struct manifest_reader *r, const struct yam
 	enum assay_status st = node->kind == YAML_MAP ? metric_parse_map(r, node, out) : metric_parse_source(r, node, out);
 
 	if (!st && out->source == METRIC_REGEX && !out->pattern)
-		st = manifest_fail(
-		    r, ASSAY_E_FORMAT, node->line,
-		    "the metric regex needs a pattern, such as metric: {source: regex, pattern: 'took ([0-9.]+) s'}");
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
+				   "the metric regex needs a pattern, such as metric: {source: regex, pattern: 'took ([0-9.]+) s'}");
 	if (!st && out->source != METRIC_REGEX)
 		out->unit = mem_string("s");
 	return st;
@@ -292,11 +290,10 @@ static enum assay_status metric_add(struct metric_values *values, double value, 
 	if (!isfinite(value))
 		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is not a finite number", where);
 	if (value <= 0)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be above 0", where,
-		                  text_from_double(value, shown));
+		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be above 0", where, text_from_double(value, shown));
 	if (value > RUN_METRIC_MAX)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be at most %g", where,
-		                  text_from_double(value, shown), RUN_METRIC_MAX);
+		return assay_fail(err, ASSAY_E_NODATA, "%s: the metric is %s; it must be at most %g", where, text_from_double(value, shown),
+				  RUN_METRIC_MAX);
 	if (values->n == VALUES_MAX)
 		return assay_fail(err, ASSAY_E_NODATA, "%s: more than %d values of one run", where, VALUES_MAX);
 	values->items = mem_grow(values->items, values->n, &values->capacity, sizeof(double));
@@ -306,7 +303,7 @@ static enum assay_status metric_add(struct metric_values *values, double value, 
 
 /* Of what was measured around the command. */
 static enum assay_status metric_read_usage(const struct metric *metric, const struct metric_usage *usage, double *value,
-                                           struct assay_error *err)
+					   struct assay_error *err)
 {
 	bool wall = metric->source == METRIC_WALL;
 
@@ -321,7 +318,7 @@ static enum assay_status metric_read_usage(const struct metric *metric, const st
 /* ---- lines of text ---- */
 
 static enum assay_status metric_read_group(const char *line, const regmatch_t *group, size_t number, struct metric_values *out,
-                                           struct assay_error *err)
+					   struct assay_error *err)
 {
 	char where[32], shown[TEXT_SHOWN_BYTES], *text;
 	enum assay_status st = ASSAY_OK;
@@ -338,10 +335,10 @@ static enum assay_status metric_read_group(const char *line, const regmatch_t *g
 }
 
 /* The first match of one line; a NUL in it is a character as any other. */
-static enum assay_status metric_read_line(const struct metric *metric, const struct buf *line, size_t number,
-                                          struct metric_values *out, struct assay_error *err)
+static enum assay_status metric_read_line(const struct metric *metric, const struct buf *line, size_t number, struct metric_values *out,
+					  struct assay_error *err)
 {
-	regmatch_t groups[2] = {{0, (regoff_t)line->size}, {-1, -1}};
+	regmatch_t groups[2] = { { 0, (regoff_t)line->size }, { -1, -1 } };
 
 	if (regexec(&metric->regex, line->bytes, 2, groups, REG_STARTEND))
 		return ASSAY_OK;
@@ -349,7 +346,7 @@ static enum assay_status metric_read_line(const struct metric *metric, const str
 }
 
 static enum assay_status metric_read_lines(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
-                                           struct assay_error *err)
+					   struct assay_error *err)
 {
 	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = ASSAY_OK;
@@ -373,8 +370,8 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 	}
 	buf_release(&line);
 	if (!st && out->n == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "none of the %zu line%s that it printed matches '%s'", number,
-		                text_plural(number), text_shown(metric->pattern, shown));
+		st = assay_fail(err, ASSAY_E_NODATA, "none of the %zu line%s that it printed matches '%s'", number, text_plural(number),
+				text_shown(metric->pattern, shown));
 	return st;
 }
 
@@ -394,7 +391,7 @@ static enum assay_status metric_find_document(const char *output, size_t n, cJSO
 	}
 	if (!begin || !end)
 		return assay_fail(err, ASSAY_E_NODATA, "the output has no JSON document: no line begins with '{'%s",
-		                  begin ? " and has its '}' behind it" : "");
+				  begin ? " and has its '}' behind it" : "");
 	if (json_parse("its output", begin, (size_t)(end - begin), root, err))
 		return assay_fail(err, ASSAY_E_NODATA, "the output is no whole JSON document: %.200s", err ? err->text : "");
 	return ASSAY_OK;
@@ -407,8 +404,7 @@ static const char *metric_text_of(const cJSON *object, const char *key)
 	return cJSON_IsString(member) ? member->valuestring : NULL;
 }
 
-static enum assay_status metric_number_of(const cJSON *object, const char *key, const char *where, double *out,
-                                          struct assay_error *err)
+static enum assay_status metric_number_of(const cJSON *object, const char *key, const char *where, double *out, struct assay_error *err)
 {
 	const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
 
@@ -425,7 +421,7 @@ static bool metric_is_true(const cJSON *object, const char *key)
 
 /* Is it the one that is asked for? Without a name there must be one only. *first is the first one's name, NULL before. */
 static enum assay_status metric_choose_result(const struct metric *metric, const char *name, const char **first, bool *chosen,
-                                              struct assay_error *err)
+					      struct assay_error *err)
 {
 	char a[TEXT_SHOWN_BYTES], b[TEXT_SHOWN_BYTES];
 
@@ -433,18 +429,17 @@ static enum assay_status metric_choose_result(const struct metric *metric, const
 	*chosen = strcmp(metric->name ? metric->name : *first, name) == 0;
 	if (*chosen || metric->name)
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_NODATA, "the output has several results ('%s', '%s'): name one in 'metric'",
-	                  text_shown(*first, a), text_shown(name, b));
+	return assay_fail(err, ASSAY_E_NODATA, "the output has several results ('%s', '%s'): name one in 'metric'", text_shown(*first, a),
+			  text_shown(name, b));
 }
 
-static enum assay_status metric_fail_nothing(const struct metric *metric, const char *what, const char *first,
-                                             struct assay_error *err)
+static enum assay_status metric_fail_nothing(const struct metric *metric, const char *what, const char *first, struct assay_error *err)
 {
 	char a[TEXT_SHOWN_BYTES], b[TEXT_SHOWN_BYTES];
 
 	if (metric->name && first)
-		return assay_fail(err, ASSAY_E_NODATA, "the output has no %s '%s'; its first is '%s'", what,
-		                  text_shown(metric->name, a), text_shown(first, b));
+		return assay_fail(err, ASSAY_E_NODATA, "the output has no %s '%s'; its first is '%s'", what, text_shown(metric->name, a),
+				  text_shown(first, b));
 	return assay_fail(err, ASSAY_E_NODATA, "the output has no %s", what);
 }
 
@@ -455,7 +450,7 @@ static double metric_seconds_of(const char *unit)
 	static const struct {
 		const char *unit;
 		double seconds;
-	} rows[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+	} rows[] = { { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 } };
 
 	for (size_t i = 0; unit && i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (strcmp(rows[i].unit, unit) == 0)
@@ -464,8 +459,8 @@ static double metric_seconds_of(const char *unit)
 	return 0;
 }
 
-static enum assay_status metric_read_benchmark(const struct metric *metric, const cJSON *item, const char *name,
-                                               struct metric_values *out, struct assay_error *err)
+static enum assay_status metric_read_benchmark(const struct metric *metric, const cJSON *item, const char *name, struct metric_values *out,
+					       struct assay_error *err)
 {
 	double scale = metric_seconds_of(metric_text_of(item, "time_unit")), value = 0;
 	char where[WHERE_BYTES], shown[TEXT_SHOWN_BYTES];
@@ -475,7 +470,7 @@ static enum assay_status metric_read_benchmark(const struct metric *metric, cons
 	snprintf(where, sizeof(where), "the benchmark '%s'", text_shown(name, shown));
 	if (metric_is_true(item, "error_occurred") || metric_is_true(item, "skipped"))
 		return assay_fail(err, ASSAY_E_NODATA, "%s was not measured: %s", where,
-		                  why ? text_shown(why, shown) : "it does not say why");
+				  why ? text_shown(why, shown) : "it does not say why");
 	if (scale <= 0)
 		return assay_fail(err, ASSAY_E_NODATA, "%s has no time_unit of ns, us, ms, s", where);
 	st = metric_number_of(item, metric->cpu_time ? "cpu_time" : "real_time", where, &value, err);
@@ -484,7 +479,7 @@ static enum assay_status metric_read_benchmark(const struct metric *metric, cons
 
 /* A benchmark's own name is in run_name where there is one: `name` has the repetitions in it, or what was aggregated. */
 static enum assay_status metric_read_benchmarks(const struct metric *metric, const cJSON *list, struct metric_values *out,
-                                                struct assay_error *err)
+						struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 	const char *first = NULL;
@@ -510,8 +505,7 @@ static enum assay_status metric_read_benchmarks(const struct metric *metric, con
 			return st;
 	}
 	if (out->n == 0 && aggregates)
-		return assay_fail(err, ASSAY_E_NODATA,
-		                  "the output has aggregates only: leave out --benchmark_report_aggregates_only");
+		return assay_fail(err, ASSAY_E_NODATA, "the output has aggregates only: leave out --benchmark_report_aggregates_only");
 	return out->n ? ASSAY_OK : metric_fail_nothing(metric, "benchmark", first, err);
 }
 
@@ -530,8 +524,7 @@ static enum assay_status metric_check_exits(const cJSON *item, const char *where
 	return ASSAY_OK;
 }
 
-static enum assay_status metric_read_times(const cJSON *item, const char *name, struct metric_values *out,
-                                           struct assay_error *err)
+static enum assay_status metric_read_times(const cJSON *item, const char *name, struct metric_values *out, struct assay_error *err)
 {
 	const cJSON *times = cJSON_GetObjectItemCaseSensitive(item, "times"), *one;
 	char where[WHERE_BYTES], shown[TEXT_SHOWN_BYTES];
@@ -552,7 +545,7 @@ static enum assay_status metric_read_times(const cJSON *item, const char *name, 
 }
 
 static enum assay_status metric_read_results(const struct metric *metric, const cJSON *list, struct metric_values *out,
-                                             struct assay_error *err)
+					     struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 	const char *first = NULL;
@@ -577,7 +570,7 @@ static enum assay_status metric_read_results(const struct metric *metric, const 
 /* ---- both ---- */
 
 static enum assay_status metric_read_json(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
-                                          const char **warning, struct assay_error *err)
+					  const char **warning, struct assay_error *err)
 {
 	bool google = metric->source == METRIC_GOOGLE_BENCHMARK;
 	const char *key = google ? "benchmarks" : "results";
@@ -589,7 +582,7 @@ static enum assay_status metric_read_json(const struct metric *metric, const cha
 	list = cJSON_GetObjectItemCaseSensitive(root, key);
 	if (!cJSON_IsArray(list))
 		st = assay_fail(err, ASSAY_E_NODATA, "the output is JSON, but not of %s: it has no list '%s'",
-		                google ? "Google Benchmark" : "hyperfine", key);
+				google ? "Google Benchmark" : "hyperfine", key);
 	else
 		st = google ? metric_read_benchmarks(metric, list, out, err) : metric_read_results(metric, list, out, err);
 	if (!st && google && metric_is_true(cJSON_GetObjectItemCaseSensitive(root, "context"), "cpu_scaling_enabled"))
@@ -600,10 +593,10 @@ static enum assay_status metric_read_json(const struct metric *metric, const cha
 
 /* ---- all together ---- */
 
-enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n,
-                              double *value, const char **warning, struct assay_error *err)
+enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n, double *value,
+			      const char **warning, struct assay_error *err)
 {
-	struct metric_values values = {NULL, 0, 0};
+	struct metric_values values = { NULL, 0, 0 };
 	enum assay_status st;
 
 	*warning = NULL;
@@ -612,9 +605,8 @@ enum assay_status metric_read(const struct metric *metric, const struct metric_u
 	if (n == 0)
 		return assay_fail(err, ASSAY_E_NODATA, "it printed nothing on standard output");
 	if (n > METRIC_OUTPUT_BYTES_MAX)
-		return assay_fail(err, ASSAY_E_NODATA,
-		                  "it printed %zu bytes on standard output; a metric is looked for in at most %u", n,
-		                  METRIC_OUTPUT_BYTES_MAX);
+		return assay_fail(err, ASSAY_E_NODATA, "it printed %zu bytes on standard output; a metric is looked for in at most %u", n,
+				  METRIC_OUTPUT_BYTES_MAX);
 	if (metric->source == METRIC_REGEX)
 		st = metric_read_lines(metric, output, n, &values, err);
 	else

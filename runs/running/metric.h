@@ -13,24 +13,24 @@
 #define METRIC_OUTPUT_BYTES_MAX (16u << 20) /* of a run's standard output (or result file) that is looked at */
 
 /* Constant, word in manifests. */
-#define METRIC_SOURCE_ROWS(X)                                                                                                    \
-	X(METRIC_WALL, "wall")   /* seconds, monotonic clock around the command, on the host */                                  \
-	X(METRIC_CPU, "cpu")     /* seconds, user + system of the command and its descendants */                                 \
-	X(METRIC_REGEX, "regex") /* first group of a POSIX extended regular expression, on one line of the output */             \
-	X(METRIC_GOOGLE_BENCHMARK, "google-benchmark") /* its JSON: seconds a repetition */                                      \
-	X(METRIC_HYPERFINE, "hyperfine")               /* its JSON (--export-json): seconds */
+#define METRIC_SOURCE_ROWS(X)                                                                                                              \
+	X(METRIC_WALL, "wall")			       /* seconds, monotonic clock around the command, on the host */                      \
+	X(METRIC_CPU, "cpu")			       /* seconds, user + system of the command and its descendants */                     \
+	X(METRIC_REGEX, "regex")		       /* first group of a POSIX extended regular expression, on one line of the output */ \
+	X(METRIC_GOOGLE_BENCHMARK, "google-benchmark") /* its JSON: seconds a repetition */                                                \
+	X(METRIC_HYPERFINE, "hyperfine")	       /* its JSON (--export-json): seconds */
 
 enum metric_source { METRIC_SOURCE_ROWS(ROWS_ENUM) METRIC_SOURCES };
 const char *metric_source_word(enum metric_source source);
 
 struct metric {
 	enum metric_source source;
-	char *pattern; /* METRIC_REGEX */
-	regex_t regex; /* compiled from it */
-	char *name; /* METRIC_GOOGLE_BENCHMARK: of the benchmark; METRIC_HYPERFINE: the command; NULL: there must be one only */
-	bool cpu_time;         /* METRIC_GOOGLE_BENCHMARK: cpu_time and not real_time */
+	char *pattern;	       /* METRIC_REGEX */
+	regex_t regex;	       /* compiled from it */
+	char *name;	       /* METRIC_GOOGLE_BENCHMARK: of the benchmark; METRIC_HYPERFINE: the command; NULL: there must be one only */
+	bool cpu_time;	       /* METRIC_GOOGLE_BENCHMARK: cpu_time and not real_time */
 	bool higher_is_better; /* only METRIC_REGEX may say so */
-	char *unit;            /* for people; "s" where it is a time; may be NULL */
+	char *unit;	       /* for people; "s" where it is a time; may be NULL */
 };
 void metric_release(struct metric *metric); /* accepts zeroed */
 
@@ -48,7 +48,7 @@ struct metric_usage {
  * no metric: no line matches, not a number, 0 or less, no such benchmark, several where one was expected, not JSON. A value that
  * is given several times (regex: lines; Google Benchmark: repetitions, aggregates dropped; hyperfine: times[]) is their median.
  * *warning is set to a constant text or NULL (Google Benchmark says that CPU scaling was on). */
-enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n,
-                              double *value, const char **warning, struct assay_error *err);
+enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n, double *value,
+			      const char **warning, struct assay_error *err);
 
 #endif

@@ -5,29 +5,24 @@
 
 #include <fnmatch.h>
 
-static const char *const built_in[] = {"stream/*", "fio/*"};
+static const char *const built_in[] = { "stream/*", "fio/*" };
 
 static void direction_append(struct metric_rules *rules, const char *glob, bool higher_is_better)
 {
 	rules->items = mem_grow(rules->items, rules->n, &rules->capacity, sizeof(*rules->items));
-	rules->items[rules->n++] = (struct metric_rule){mem_string(glob), higher_is_better};
+	rules->items[rules->n++] = (struct metric_rule){ mem_string(glob), higher_is_better };
 }
 
 enum assay_status metric_rules_load(struct store *store, struct metric_rules *out, struct assay_error *err)
 {
-	struct metric_rules rules = {0};
+	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
-	bool row = true;
 	enum assay_status st = store_prepare(store, "SELECT glob, higher_is_better FROM metric_rule ORDER BY id", &stmt, err);
 
 	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
 		direction_append(&rules, built_in[i], true);
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err))
 		direction_append(&rules, store_text(stmt, 0), sqlite3_column_int(stmt, 1) != 0);
-	}
 	sqlite3_finalize(stmt);
 	*out = rules;
 	if (st)
@@ -40,7 +35,7 @@ void metric_rules_release(struct metric_rules *rules)
 	for (size_t i = 0; i < rules->n; i++)
 		free(rules->items[i].glob);
 	free(rules->items);
-	*rules = (struct metric_rules){0};
+	*rules = (struct metric_rules){ 0 };
 }
 
 bool metric_rules_higher_is_better(const struct metric_rules *rules, const char *application)
@@ -63,24 +58,11 @@ bool metric_rules_granted(const char *application)
 
 enum assay_status metric_rule_put(struct store *store, const char *glob, bool higher_is_better, struct assay_error *err)
 {
-	static const char *const statements[] = {
-	    "DELETE FROM metric_rule WHERE glob = ?",
-	    "INSERT INTO metric_rule (glob, higher_is_better) VALUES (?, ?)",
-	};
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st = store_do(store, err, "DELETE FROM metric_rule WHERE glob = ?", "t", glob);
 
-	for (int i = 0; !st && i < 2; i++) {
-		sqlite3_stmt *stmt = NULL;
-		bool row;
-
-		st = store_prepare(store, statements[i], &stmt, err);
-		if (!st) {
-			store_bind(stmt, i ? "ti" : "t", glob, (int64_t)higher_is_better);
-			st = store_step(store, stmt, &row, err);
-		}
-		sqlite3_finalize(stmt);
-	}
-	return st;
+	return st ? st
+		  : store_do(store, err, "INSERT INTO metric_rule (glob, higher_is_better) VALUES (?, ?)", "ti", glob,
+			     (int64_t)higher_is_better);
 }
 
 /* A name as a pattern that only it matches. */
@@ -96,10 +78,9 @@ static char *direction_exact_glob(const char *name)
 	return glob;
 }
 
-enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better,
-                                       struct assay_error *err)
+enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better, struct assay_error *err)
 {
-	struct metric_rules rules = {0};
+	struct metric_rules rules = { 0 };
 	char *glob = direction_exact_glob(application);
 	enum assay_status st = metric_rules_load(store, &rules, err);
 
@@ -113,7 +94,7 @@ enum assay_status metric_rule_put_name(struct store *store, const char *applicat
 /* The metric belongs to the whole manifest: any of its versions says the same. */
 static void direction_read_manifest(const char *text, struct plan_metric *out)
 {
-	struct manifest manifest = {.file = NULL};
+	struct manifest manifest = { .file = NULL };
 	struct manifest_terms terms;
 	struct assay_error ignored;
 
@@ -133,25 +114,20 @@ static int direction_compare_plans(const void *a, const void *b)
 
 enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *out, struct assay_error *err)
 {
-	struct plan_metrics metrics = {NULL, 0};
+	struct plan_metrics metrics = { NULL, 0 };
 	char manifest_hash[DIGEST_HEX_BYTES] = "";
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
 	enum assay_status st = store_prepare(
-	    store,
-	    "SELECT id, started_ms, manifest_hash, manifest FROM plan WHERE probe IS NULL ORDER BY application, started_ms, id",
+	    store, "SELECT id, started_ms, manifest_hash, manifest FROM plan WHERE probe IS NULL ORDER BY application, started_ms, id",
 	    &stmt, err);
 
-	while (!st) {
+	while (store_next(store, stmt, &st, err)) {
 		struct plan_metric *metric;
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
 		metrics.items = mem_grow(metrics.items, metrics.n, &capacity, sizeof(*metrics.items));
 		metric = &metrics.items[metrics.n++];
-		*metric = metrics.n > 1 ? metrics.items[metrics.n - 2] : (struct plan_metric){.plan = ""};
+		*metric = metrics.n > 1 ? metrics.items[metrics.n - 2] : (struct plan_metric){ .plan = "" };
 		if (strcmp(manifest_hash, store_text(stmt, 2)) != 0)
 			direction_read_manifest(store_text(stmt, 3), metric);
 		snprintf(manifest_hash, sizeof(manifest_hash), "%s", store_text(stmt, 2));
@@ -170,7 +146,7 @@ enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *ou
 void plan_metrics_release(struct plan_metrics *metrics)
 {
 	free(metrics->items);
-	*metrics = (struct plan_metrics){NULL, 0};
+	*metrics = (struct plan_metrics){ NULL, 0 };
 }
 
 const struct plan_metric *plan_metrics_find(const struct plan_metrics *metrics, const char *plan)

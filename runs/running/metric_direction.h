@@ -32,8 +32,7 @@ bool metric_rules_granted(const char *application);
 /* Keeps a rule behind all others (a rule with the same glob moves there); inside the caller's transaction. */
 enum assay_status metric_rule_put(struct store *store, const char *glob, bool higher_is_better, struct assay_error *err);
 /* The same for exactly this name, where the rules do not say so already. */
-enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better,
-                                       struct assay_error *err);
+enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better, struct assay_error *err);
 
 /* What each plan measured. */
 struct plan_metric {

@@ -23,20 +23,19 @@ static struct rng plan_rng_of(const struct plan *plan, size_t machine)
 	return rng;
 }
 
-static struct plan_cell *plan_add_round(const struct plan *plan, size_t input, const size_t *order, bool mirrored,
-                                        int64_t repetition, struct plan_cell *to)
+static struct plan_cell *plan_add_round(const struct plan *plan, size_t input, const size_t *order, bool mirrored, int64_t repetition,
+					struct plan_cell *to)
 {
 	size_t n = plan->n_versions;
 
 	for (size_t i = 0; i < n; i++)
-		*to++ = (struct plan_cell){input, order[mirrored ? n - 1 - i : i], repetition};
+		*to++ = (struct plan_cell){ input, order[mirrored ? n - 1 - i : i], repetition };
 	return to;
 }
 
 /* Repetitions 1 and 2 in one order and its mirror, 3 and 4 in another, ... A machine that becomes steadily slower slows all
  * versions alike in each whole block. */
-static struct plan_cell *plan_add_input(const struct plan *plan, size_t input, struct rng *rng, size_t *order,
-                                        struct plan_cell *to)
+static struct plan_cell *plan_add_input(const struct plan *plan, size_t input, struct rng *rng, size_t *order, struct plan_cell *to)
 {
 	rng_shuffle(rng, order, plan->n_versions);
 	for (int64_t i = 0; i < plan->warm_ups; i++)
@@ -74,14 +73,14 @@ struct plan_list {
 	char ***artefacts; /* NULL: has none */
 };
 
-#define LISTS     3
+#define LISTS	  3
 #define RECENT_MS (INT64_C(2) * 24 * 3600 * 1000)
 
 static void plan_lists_of(struct plan *plan, struct plan_list lists[LISTS])
 {
-	lists[0] = (struct plan_list){"version", &plan->versions, &plan->n_versions, &plan->artefacts};
-	lists[1] = (struct plan_list){"input", &plan->inputs, &plan->n_inputs, NULL};
-	lists[2] = (struct plan_list){"machine", &plan->machines, &plan->n_machines, NULL};
+	lists[0] = (struct plan_list){ "version", &plan->versions, &plan->n_versions, &plan->artefacts };
+	lists[1] = (struct plan_list){ "input", &plan->inputs, &plan->n_inputs, NULL };
+	lists[2] = (struct plan_list){ "machine", &plan->machines, &plan->n_machines, NULL };
 }
 
 /* ---- a new one ---- */
@@ -92,11 +91,11 @@ static enum assay_status plan_find_start(struct store *store, struct plan *plan,
 	sqlite3_stmt *stmt = NULL;
 	struct timespec now;
 	bool row = false;
-	enum assay_status st = store_prepare(
-	    store,
-	    "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = p.id), 0)) "
-	    "AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
-	    &stmt, err);
+	enum assay_status st =
+	    store_prepare(store,
+			  "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = p.id), 0)) "
+			  "AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
+			  &stmt, err);
 
 	if (!st) {
 		store_bind(stmt, "t", plan->application);
@@ -119,13 +118,13 @@ static void plan_identify(struct plan *plan)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	buf_format(&text, "%s\n%s\n%" PRId64 "\n%" PRId64 "\n%" PRIu64 "\n%" PRId64 ".%09ld\n", plan->application,
-	           plan->manifest_hash, plan->repetitions, plan->warm_ups, plan->seed, (int64_t)now.tv_sec, now.tv_nsec);
+	buf_format(&text, "%s\n%s\n%" PRId64 "\n%" PRId64 "\n%" PRIu64 "\n%" PRId64 ".%09ld\n", plan->application, plan->manifest_hash,
+		   plan->repetitions, plan->warm_ups, plan->seed, (int64_t)now.tv_sec, now.tv_nsec);
 	plan_lists_of(plan, lists);
 	for (int k = 0; k < LISTS; k++) {
 		for (size_t i = 0; i < *lists[k].n; i++)
 			buf_format(&text, "%s\n%s\n%s\n", lists[k].kind, (*lists[k].names)[i],
-			           lists[k].artefacts ? (*lists[k].artefacts)[i] : "");
+				   lists[k].artefacts ? (*lists[k].artefacts)[i] : "");
 	}
 	if (plan->probe)
 		buf_text(&text, plan->probe);
@@ -136,19 +135,19 @@ static void plan_identify(struct plan *plan)
 }
 
 static enum assay_status plan_insert_plan(struct store *store, const struct manifest *manifest, const struct plan *plan,
-                                          struct assay_error *err)
+					  struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row;
 	enum assay_status st =
 	    store_prepare(store,
-	                  "INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, "
-	                  "probe) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	                  &stmt, err);
+			  "INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, "
+			  "probe) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			  &stmt, err);
 
 	if (!st) {
 		store_bind(stmt, "ttttiiiit", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions,
-		           plan->warm_ups, (int64_t)plan->seed, plan->started_ms, plan->probe);
+			   plan->warm_ups, (int64_t)plan->seed, plan->started_ms, plan->probe);
 		st = store_step(store, stmt, &row, err);
 	}
 	sqlite3_finalize(stmt);
@@ -156,16 +155,16 @@ static enum assay_status plan_insert_plan(struct store *store, const struct mani
 }
 
 static enum assay_status plan_insert_list(struct store *store, const struct plan *plan, const struct plan_list *list,
-                                          struct assay_error *err)
+					  struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row;
-	enum assay_status st = store_prepare(
-	    store, "INSERT INTO plan_item (plan, kind, ordinal, name, artefact) VALUES (?, ?, ?, ?, ?)", &stmt, err);
+	enum assay_status st =
+	    store_prepare(store, "INSERT INTO plan_item (plan, kind, ordinal, name, artefact) VALUES (?, ?, ?, ?, ?)", &stmt, err);
 
 	for (size_t i = 0; !st && i < *list->n; i++) {
 		store_bind(stmt, "ttitt", plan->id, list->kind, (int64_t)i, (*list->names)[i],
-		           list->artefacts ? (*list->artefacts)[i] : NULL);
+			   list->artefacts ? (*list->artefacts)[i] : NULL);
 		st = store_step(store, stmt, &row, err);
 	}
 	sqlite3_finalize(stmt);
@@ -209,21 +208,15 @@ static void plan_add_item(struct plan_list *list, size_t *capacity, sqlite3_stmt
 	(*list->names)[(*list->n)++] = mem_string(store_text(stmt, 0));
 }
 
-static enum assay_status plan_load_list(struct store *store, const struct plan *plan, struct plan_list *list,
-                                        struct assay_error *err)
+static enum assay_status plan_load_list(struct store *store, const struct plan *plan, struct plan_list *list, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
 	enum assay_status st =
-	    store_prepare(store, "SELECT name, artefact FROM plan_item WHERE plan = ? AND kind = ? ORDER BY ordinal", &stmt, err);
+	    store_ask(store, &stmt, err, "SELECT name, artefact FROM plan_item WHERE plan = ? AND kind = ? ORDER BY ordinal", "tt",
+		      plan->id, list->kind);
 
-	if (!st)
-		store_bind(stmt, "tt", plan->id, list->kind);
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err)) {
 		plan_add_item(list, &capacity, stmt);
 	}
 	sqlite3_finalize(stmt);
@@ -245,27 +238,22 @@ static void plan_load_row(sqlite3_stmt *stmt, const char *application, struct pl
 }
 
 enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out,
-                                         struct assay_error *err)
+					 struct assay_error *err)
 {
-	struct plan plan = {.complete = false};
+	struct plan plan = { .complete = false };
 	struct plan_list lists[LISTS];
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st = store_prepare(
-	    store,
-	    "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe FROM plan WHERE application = ? "
-	    "AND (probe IS NOT NULL) = ? AND complete = 0 ORDER BY started_ms DESC, id LIMIT 1",
-	    &stmt, err);
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe FROM plan WHERE application = ? "
+		      "AND (probe IS NOT NULL) = ? AND complete = 0 ORDER BY started_ms DESC, id LIMIT 1",
+		      "ti", application, (int64_t)probe);
 
-	if (!st) {
-		store_bind(stmt, "ti", application, (int64_t)probe);
-		st = store_step(store, stmt, &row, err);
-	}
-	if (!st && row)
+	if (store_next(store, stmt, &st, err))
 		plan_load_row(stmt, application, &plan);
 	else if (!st)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no %srun of '%s' was interrupted: there is nothing to resume",
-		                probe ? "instrumented " : "", application);
+				probe ? "instrumented " : "", application);
 	sqlite3_finalize(stmt);
 	plan_lists_of(&plan, lists);
 	for (int k = 0; !st && k < LISTS; k++)
@@ -278,16 +266,7 @@ enum assay_status plan_latest_incomplete(struct store *store, const char *applic
 
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	bool row;
-	enum assay_status st = store_prepare(store, "UPDATE plan SET complete = 1 WHERE id = ?", &stmt, err);
-
-	if (!st) {
-		store_bind(stmt, "t", plan->id);
-		st = store_step(store, stmt, &row, err);
-	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_do(store, err, "UPDATE plan SET complete = 1 WHERE id = ?", "t", plan->id);
 }
 
 enum assay_status plan_recent(struct store *store, char ***out, size_t *n, struct assay_error *err)
@@ -295,17 +274,12 @@ enum assay_status plan_recent(struct store *store, char ***out, size_t *n, struc
 	sqlite3_stmt *stmt = NULL;
 	char **ids = NULL;
 	size_t capacity = 0;
-	bool row = true;
-	enum assay_status st = store_prepare(
-	    store, "SELECT id FROM plan WHERE complete = 0 OR started_ms > ? ORDER BY started_ms DESC, id LIMIT ?", &stmt, err);
+	enum assay_status st =
+	    store_ask(store, &stmt, err, "SELECT id FROM plan WHERE complete = 0 OR started_ms > ? ORDER BY started_ms DESC, id LIMIT ?",
+		      "ii", (int64_t)time(NULL) * 1000 - RECENT_MS, (int64_t)PLAN_RECENT_MAX);
 
 	*n = 0;
-	if (!st)
-		store_bind(stmt, "ii", (int64_t)time(NULL) * 1000 - RECENT_MS, (int64_t)PLAN_RECENT_MAX);
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err)) {
 		ids = mem_grow(ids, *n, &capacity, sizeof(*ids));
 		ids[(*n)++] = mem_string(store_text(stmt, 0));
 	}
@@ -330,14 +304,14 @@ void plan_release(struct plan *plan)
 	free(plan->artefacts);
 	free(plan->application);
 	free(plan->probe);
-	*plan = (struct plan){.application = NULL};
+	*plan = (struct plan){ .application = NULL };
 }
 
 void plan_choice_release(struct plan_choice *choice)
 {
 	manifest_words_release(&choice->versions);
 	manifest_words_release(&choice->inputs);
-	*choice = (struct plan_choice){.repetitions = 0};
+	*choice = (struct plan_choice){ .repetitions = 0 };
 }
 
 static bool plan_has_name(char *const *names, size_t n, const char *name)
@@ -349,8 +323,8 @@ static bool plan_has_name(char *const *names, size_t n, const char *name)
 	return false;
 }
 
-static enum assay_status plan_fail_unknown(const struct manifest *manifest, const char *kind, const char *name,
-                                           const char *const *all, size_t n, struct assay_error *err)
+static enum assay_status plan_fail_unknown(const struct manifest *manifest, const char *kind, const char *name, const char *const *all,
+					   size_t n, struct assay_error *err)
 {
 	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* one without a name is all there is */
 	struct buf list = BUF_INIT;
@@ -361,18 +335,17 @@ static enum assay_status plan_fail_unknown(const struct manifest *manifest, cons
 	for (size_t i = 0; i < n && i < 20; i++)
 		buf_format(&list, "%s%s", i ? ", " : "", all[i]);
 	if (nearest)
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no %s '%s' (did you mean '%s'?)", manifest->file, kind, shown,
-		                nearest);
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no %s '%s' (did you mean '%s'?)", manifest->file, kind, shown, nearest);
 	else
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no %s '%s': it has %s", manifest->file, kind, shown,
-		                n && *all[0] ? list.bytes : "none with a name");
+				n && *all[0] ? list.bytes : "none with a name");
 	buf_release(&list);
 	return st;
 }
 
 /* The names wanted (none: all) among those of the manifest. */
 static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_words *wanted,
-                                          const char *const *all, size_t n_all, char ***out, size_t *n, struct assay_error *err)
+					  const char *const *all, size_t n_all, char ***out, size_t *n, struct assay_error *err)
 {
 	size_t n_wanted = wanted->n ? wanted->n : n_all;
 
@@ -402,21 +375,19 @@ static uint64_t plan_draw_seed(void)
 }
 
 static enum assay_status plan_choose_names(const struct manifest *manifest, const struct plan_choice *choice, struct plan *plan,
-                                           struct assay_error *err)
+					   struct assay_error *err)
 {
-	const char **versions = mem_new(manifest->n_versions, sizeof(*versions)),
-	           **inputs = mem_new(manifest->n_inputs, sizeof(*inputs));
+	const char **versions = mem_new(manifest->n_versions, sizeof(*versions)), **inputs = mem_new(manifest->n_inputs, sizeof(*inputs));
 	enum assay_status st;
 
 	for (size_t i = 0; i < manifest->n_versions; i++)
 		versions[i] = manifest->versions[i].name;
 	for (size_t i = 0; i < manifest->n_inputs; i++)
 		inputs[i] = manifest->inputs[i].name;
-	st = plan_choose_list(manifest, "version", &choice->versions, versions, manifest->n_versions, &plan->versions,
-	                      &plan->n_versions, err);
+	st = plan_choose_list(manifest, "version", &choice->versions, versions, manifest->n_versions, &plan->versions, &plan->n_versions,
+			      err);
 	if (!st)
-		st = plan_choose_list(manifest, "input", &choice->inputs, inputs, manifest->n_inputs, &plan->inputs,
-		                      &plan->n_inputs, err);
+		st = plan_choose_list(manifest, "input", &choice->inputs, inputs, manifest->n_inputs, &plan->inputs, &plan->n_inputs, err);
 	free(versions);
 	free(inputs);
 	return st;
@@ -426,24 +397,23 @@ static enum assay_status plan_choose_names(const struct manifest *manifest, cons
 static enum assay_status plan_choose_probe(const struct manifest *manifest, struct plan *plan, struct assay_error *err)
 {
 	if (!manifest->probe.given)
-		return assay_fail(
-		    err, ASSAY_E_USAGE,
-		    "'%s' does not say how functions are measured: add 'probe: {functions: changed}' for programs built "
-		    "with -fpatchable-function-entry=5, or 'probe: {back_end: emulated}' for those of 'assay emulate build'",
-		    manifest->file);
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "'%s' does not say how functions are measured: add 'probe: {functions: changed}' for programs built "
+				  "with -fpatchable-function-entry=5, or 'probe: {back_end: emulated}' for those of 'assay emulate build'",
+				  manifest->file);
 	plan->probe = manifest_probe_text(&manifest->probe);
 	if (manifest->probe.back_end == MANIFEST_EMULATED)
 		plan->warm_ups = 0;
 	return ASSAY_OK;
 }
 
-enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts,
-                              size_t n, struct plan *out, struct assay_error *err)
+enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
+			      struct plan *out, struct assay_error *err)
 {
-	struct plan plan = {.application = mem_string(manifest->application),
-	                    .repetitions = choice->repetitions ? choice->repetitions : manifest->repetitions,
-	                    .warm_ups = manifest->warm_ups,
-	                    .seed = choice->has_seed ? choice->seed : plan_draw_seed()};
+	struct plan plan = { .application = mem_string(manifest->application),
+			     .repetitions = choice->repetitions ? choice->repetitions : manifest->repetitions,
+			     .warm_ups = manifest->warm_ups,
+			     .seed = choice->has_seed ? choice->seed : plan_draw_seed() };
 	enum assay_status st = plan_choose_names(manifest, choice, &plan, err);
 
 	memcpy(plan.manifest_hash, manifest->hash, sizeof(plan.manifest_hash));
@@ -457,8 +427,8 @@ enum assay_status plan_choose(const struct manifest *manifest, const struct plan
 		st = plan_choose_probe(manifest, &plan, err);
 	if (!st && plan.n_versions * plan.n_inputs > PLAN_CELLS_MAX / (size_t)(plan.repetitions + plan.warm_ups))
 		st = assay_fail(err, ASSAY_E_USAGE,
-		                "more than %d runs on each machine: name fewer versions or inputs, or repeat them less often",
-		                PLAN_CELLS_MAX);
+				"more than %d runs on each machine: name fewer versions or inputs, or repeat them less often",
+				PLAN_CELLS_MAX);
 	*out = plan;
 	if (st)
 		plan_release(out);
@@ -485,14 +455,14 @@ static enum assay_status plan_fail_contradiction(const char *option, char *const
 	for (size_t i = 0; i < n; i++)
 		buf_format(&list, "%s%s", i ? "," : "", names[i]);
 	st = assay_fail(err, ASSAY_E_USAGE,
-	                "%s contradicts the runs that are to be resumed (%s): leave it out, or begin anew without --resume",
-	                option, list.size ? list.bytes : "none");
+			"%s contradicts the runs that are to be resumed (%s): leave it out, or begin anew without --resume", option,
+			list.size ? list.bytes : "none");
 	buf_release(&list);
 	return st;
 }
 
-enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts,
-                                    size_t n, struct assay_error *err)
+enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
+				    struct assay_error *err)
 {
 	bool same_hosts = !hosts || n == plan->n_machines;
 
@@ -506,15 +476,13 @@ enum assay_status plan_check_choice(const struct plan *plan, const struct plan_c
 		return plan_fail_contradiction("the choice of hosts", plan->machines, plan->n_machines, err);
 	if (choice->repetitions && choice->repetitions != plan->repetitions)
 		return assay_fail(err, ASSAY_E_USAGE, "--repetitions contradicts the runs that are to be resumed (%" PRId64 ")",
-		                  plan->repetitions);
+				  plan->repetitions);
 	if (choice->has_seed && choice->seed != plan->seed)
-		return assay_fail(err, ASSAY_E_USAGE, "--seed contradicts the runs that are to be resumed (%" PRIu64 ")",
-		                  plan->seed);
+		return assay_fail(err, ASSAY_E_USAGE, "--seed contradicts the runs that are to be resumed (%" PRIu64 ")", plan->seed);
 	return ASSAY_OK;
 }
 
-enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out,
-                             struct assay_error *err)
+enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out, struct assay_error *err)
 {
 	const struct host **hosts = mem_new(plan->n_machines, sizeof(*hosts));
 
@@ -524,9 +492,9 @@ enum assay_status plan_hosts(const struct plan *plan, const struct inventory *in
 		if (!hosts[i]) {
 			free(hosts);
 			return assay_fail(err, ASSAY_E_NOTFOUND,
-			                  "the machine '%s' of these runs is in lab.yaml no more: put it back, or begin anew "
-			                  "without --resume",
-			                  plan->machines[i]);
+					  "the machine '%s' of these runs is in lab.yaml no more: put it back, or begin anew "
+					  "without --resume",
+					  plan->machines[i]);
 		}
 	}
 	*out = hosts;
@@ -579,8 +547,7 @@ static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 }
 
 /* Of what the plan is about. */
-static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now,
-                                   struct buf *list)
+static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now, struct buf *list)
 {
 	plan_add_difference(list, plan_same_words(&before->command, &now->command), "the command", "");
 	plan_add_difference(list, plan_same_words(&before->environment, &now->environment), "the environment", "");
@@ -592,18 +559,17 @@ static void plan_compare_manifests(const struct plan *plan, const struct manifes
 	for (size_t i = 0; i < plan->n_versions; i++) {
 		size_t a = manifest_find_version(before, plan->versions[i]), b = manifest_find_version(now, plan->versions[i]);
 
-		plan_add_difference(list,
-		                    a != SIZE_MAX && b != SIZE_MAX && plan_same_version(&before->versions[a], &now->versions[b]),
-		                    "version", plan->versions[i]);
+		plan_add_difference(list, a != SIZE_MAX && b != SIZE_MAX && plan_same_version(&before->versions[a], &now->versions[b]),
+				    "version", plan->versions[i]);
 	}
 	for (size_t i = 0; i < plan->n_inputs; i++) {
 		size_t a = manifest_find_input(before, plan->inputs[i]), b = manifest_find_input(now, plan->inputs[i]);
 
 		plan_add_difference(list,
-		                    a != SIZE_MAX && b != SIZE_MAX &&
-		                        plan_same_words(&before->inputs[a].arguments, &now->inputs[b].arguments) &&
-		                        plan_same_words(&before->inputs[a].environment, &now->inputs[b].environment),
-		                    *plan->inputs[i] ? "input" : "the inputs", plan->inputs[i]);
+				    a != SIZE_MAX && b != SIZE_MAX &&
+					plan_same_words(&before->inputs[a].arguments, &now->inputs[b].arguments) &&
+					plan_same_words(&before->inputs[a].environment, &now->inputs[b].environment),
+				    *plan->inputs[i] ? "input" : "the inputs", plan->inputs[i]);
 	}
 }
 
@@ -623,10 +589,9 @@ static enum assay_status plan_load_text(struct store *store, const struct plan *
 	return st;
 }
 
-enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest,
-                             struct assay_error *err)
+enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err)
 {
-	struct manifest before = {.file = NULL};
+	struct manifest before = { .file = NULL };
 	struct buf list = BUF_INIT;
 	char *text = NULL;
 	enum assay_status st;
@@ -638,8 +603,8 @@ enum assay_status plan_check(struct store *store, const struct plan *plan, const
 		plan_compare_manifests(plan, &before, manifest, &list);
 	if (!st)
 		st = assay_fail(err, ASSAY_E_CONFLICT,
-		                "'%s' has changed since these runs began (%s): restore it, or begin anew without --resume",
-		                manifest->file, list.size ? list.bytes : "versions or inputs that are not among these runs");
+				"'%s' has changed since these runs began (%s): restore it, or begin anew without --resume", manifest->file,
+				list.size ? list.bytes : "versions or inputs that are not among these runs");
 	manifest_release(&before);
 	buf_release(&list);
 	free(text);
@@ -655,9 +620,9 @@ enum assay_status plan_check_artefacts(const struct plan *plan, char *const *art
 		plan_add_difference(&list, strcmp(plan->artefacts[i], artefacts[i]) == 0, "version", plan->versions[i]);
 	if (list.size)
 		st = assay_fail(err, ASSAY_E_CONFLICT,
-		                "the files that are deployed have changed since these runs began (%s): restore them, or begin "
-		                "anew without --resume",
-		                list.bytes);
+				"the files that are deployed have changed since these runs began (%s): restore them, or begin "
+				"anew without --resume",
+				list.bytes);
 	buf_release(&list);
 	return st;
 }

@@ -14,7 +14,7 @@
 
 struct plan {
 	char id[DIGEST_ID_BYTES]; /* of application, manifest hash, artefacts, versions, inputs, machines, repetitions, seed, time
-	                           */
+				   */
 	char *application;
 	char manifest_hash[DIGEST_HEX_BYTES];
 	char **versions;  /* [n_versions], names, in the order given */
@@ -28,8 +28,7 @@ struct plan {
 	uint64_t seed;
 	int64_t started_ms; /* since 1970 */
 	bool complete;
-	char *
-	    probe; /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
+	char *probe; /* how functions are measured in its runs (manifest_probe_text()), which are no results then; NULL: they are */
 };
 
 /* One run of a plan on a machine. */
@@ -47,14 +46,13 @@ void plan_order(const struct plan *plan, size_t machine, struct plan_cell **out,
  * ASSAY_E_NOTFOUND when there is none. plan_release() what is loaded. */
 enum assay_status plan_new(struct store *store, const struct manifest *manifest, struct plan *plan, struct assay_error *err);
 enum assay_status plan_latest_incomplete(struct store *store, const char *application, bool probe, struct plan *out,
-                                         struct assay_error *err);
+					 struct assay_error *err);
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
 void plan_release(struct plan *plan); /* accepts zeroed */
 
 /* May the plan be gone on with? `manifest` as it is now; artefacts[plan->n_versions] are the hashes of what would be deployed
  * now. ASSAY_E_CONFLICT says what has changed: of the manifest, or which version's files (and what is deployed with them). */
-enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest,
-                             struct assay_error *err);
+enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err);
 enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err);
 
 /* Ids of plans of any application that are incomplete or were begun in the last two days: sessions of this laboratory that may
@@ -69,7 +67,7 @@ enum assay_status plan_recent(struct store *store, char ***out, size_t *n, struc
 /* What the user asked for. */
 struct plan_choice {
 	struct manifest_words versions, inputs; /* names; n == 0: all */
-	int64_t repetitions;                    /* 0: the manifest's */
+	int64_t repetitions;			/* 0: the manifest's */
 	bool has_seed;
 	uint64_t seed; /* else one is drawn */
 	bool probe;    /* functions are measured, as the manifest's `probe` says */
@@ -79,16 +77,15 @@ void plan_choice_release(struct plan_choice *choice); /* accepts zeroed */
 /* A plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the
  * manifest does not have (with the nearest) and names that come twice, and for a probe of which the manifest says nothing. *out
  * is overwritten; plan_release() it. */
-enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts,
-                              size_t n, struct plan *out, struct assay_error *err);
+enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
+			      struct plan *out, struct assay_error *err);
 
 /* Does the choice contradict a plan that is to be gone on with? hosts: NULL when no hosts were named. ASSAY_E_USAGE. */
-enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts,
-                                    size_t n, struct assay_error *err);
+enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
+				    struct assay_error *err);
 
 /* The hosts of a plan's machines, in its order: (*out)[plan->n_machines] borrowed from the inventory; free(*out).
  * ASSAY_E_NOTFOUND when lab.yaml has one of them no more. */
-enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out,
-                             struct assay_error *err);
+enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out, struct assay_error *err);
 
 #endif

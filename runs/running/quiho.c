@@ -60,30 +60,29 @@ static enum quiho_skip quiho_read_values(const struct csv *csv, const size_t *in
 		row->value = 0; /* not -0: equal values must have equal texts */
 	if (!text_timestamp_ms(csv->fields[index[TIMESTAMP]], &row->taken_ms))
 		return QUIHO_BAD_TIME;
-	if (!text_int64(csv->fields[index[REPETITION]], &row->repetition) || row->repetition < 1 ||
-	    row->repetition > REPETITION_MAX)
+	if (!text_int64(csv->fields[index[REPETITION]], &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
 		return QUIHO_BAD_REPETITION;
 	if (!quiho_names_ok(row))
 		return QUIHO_BAD_NAME;
 	return quiho_read_direction(index[DIRECTION] == SIZE_MAX ? "" : csv->fields[index[DIRECTION]], &row->direction)
-	           ? QUIHO_SKIPS
-	           : QUIHO_BAD_DIRECTION;
+		   ? QUIHO_SKIPS
+		   : QUIHO_BAD_DIRECTION;
 }
 
 static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size_t *index)
 {
-	struct quiho_row row = {csv->fields[index[URL]],
-	                        csv->fields[index[REVISION]],
-	                        csv->fields[index[USER]],
-	                        csv->fields[index[MACHINE]],
-	                        csv->fields[index[BENCHMARK]],
-	                        csv->fields[index[TEST]],
-	                        index[VERSION] == SIZE_MAX ? "" : csv->fields[index[VERSION]],
-	                        0,
-	                        0,
-	                        0,
-	                        QUIHO_NO_DIRECTION,
-	                        csv->line};
+	struct quiho_row row = { csv->fields[index[URL]],
+				 csv->fields[index[REVISION]],
+				 csv->fields[index[USER]],
+				 csv->fields[index[MACHINE]],
+				 csv->fields[index[BENCHMARK]],
+				 csv->fields[index[TEST]],
+				 index[VERSION] == SIZE_MAX ? "" : csv->fields[index[VERSION]],
+				 0,
+				 0,
+				 0,
+				 QUIHO_NO_DIRECTION,
+				 csv->line };
 	enum quiho_skip skip = quiho_read_values(csv, index, &row);
 
 	if (skip != QUIHO_SKIPS) {
@@ -97,10 +96,10 @@ static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size
 
 enum assay_status quiho_parse(const char *name, char *text, size_t n, struct quiho *out, struct assay_error *err)
 {
-	static const char *const columns[COLUMNS] = {"giturl",     "commit", "user",   "timestamp", "benchmark", "machine",
-	                                             "repetition", "test",   "result", "?version",  "?direction"};
+	static const char *const columns[COLUMNS] = { "giturl",	    "commit", "user",	"timestamp", "benchmark", "machine",
+						      "repetition", "test",   "result", "?version",  "?direction" };
 	size_t index[COLUMNS];
-	struct quiho quiho = {0};
+	struct quiho quiho = { 0 };
 	struct csv csv;
 	bool more = true;
 	enum assay_status st;
@@ -123,7 +122,7 @@ enum assay_status quiho_parse(const char *name, char *text, size_t n, struct qui
 void quiho_release(struct quiho *quiho)
 {
 	free(quiho->rows);
-	*quiho = (struct quiho){0};
+	*quiho = (struct quiho){ 0 };
 }
 
 /* ---- results in the store ---- */
@@ -143,24 +142,23 @@ static void quiho_run_writer_release(struct quiho_run_writer *w)
 {
 	sqlite3_finalize(w->insert);
 	sqlite3_finalize(w->select);
-	*w = (struct quiho_run_writer){0};
+	*w = (struct quiho_run_writer){ 0 };
 }
 
 static enum assay_status quiho_run_writer_init(struct store *store, struct quiho_run_writer *out, struct assay_error *err)
 {
-	struct quiho_run_writer w = {.store = store};
+	struct quiho_run_writer w = { .store = store };
 	enum assay_status st =
 	    store_prepare(store,
-	                  "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, source) "
-	                  "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-	                  &w.insert, err);
+			  "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, source) "
+			  "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			  &w.insert, err);
 
 	if (!st)
-		st =
-		    store_prepare(store,
-		                  "SELECT metric FROM run WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? "
-		                  "AND repetition = ? AND ordinal = ?",
-		                  &w.select, err);
+		st = store_prepare(store,
+				   "SELECT metric FROM run WHERE application = ? AND version = ? AND machine = ? AND taken_ms = ? "
+				   "AND repetition = ? AND ordinal = ?",
+				   &w.select, err);
 	*out = w;
 	if (st)
 		quiho_run_writer_release(out);
@@ -168,15 +166,14 @@ static enum assay_status quiho_run_writer_init(struct store *store, struct quiho
 }
 
 static enum assay_status quiho_check_known(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric,
-                                           struct assay_error *err)
+					   struct assay_error *err)
 {
 	char here[TEXT_DOUBLE_BYTES], there[TEXT_DOUBLE_BYTES];
 	bool row;
 	double stored;
 	enum assay_status st;
 
-	store_bind(w->select, "tttiii", key->application, key->version, key->machine, key->taken_ms, key->repetition,
-	           key->ordinal);
+	store_bind(w->select, "tttiii", key->application, key->version, key->machine, key->taken_ms, key->repetition, key->ordinal);
 	st = store_step(w->store, w->select, &row, err);
 	if (st)
 		return st;
@@ -184,21 +181,21 @@ static enum assay_status quiho_check_known(struct quiho_run_writer *w, const str
 	sqlite3_reset(w->select);
 	if (stored != metric)
 		return assay_fail(err, ASSAY_E_CONFLICT,
-		                  "the result of '%s' is %s here, but %s is stored for the same version, machine, "
-		                  "time and repetition: nothing was changed (give other data another name with --version)",
-		                  key->application, text_from_double(metric, here), text_from_double(stored, there));
+				  "the result of '%s' is %s here, but %s is stored for the same version, machine, "
+				  "time and repetition: nothing was changed (give other data another name with --version)",
+				  key->application, text_from_double(metric, here), text_from_double(stored, there));
 	w->known++;
 	return ASSAY_OK;
 }
 
-static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric,
-                                         int64_t source, struct assay_error *err)
+static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struct quiho_run_key *key, double metric, int64_t source,
+					 struct assay_error *err)
 {
 	enum assay_status st;
 	bool row;
 
-	store_bind(w->insert, "tttiiidi", key->application, key->version, key->machine, key->taken_ms, key->repetition,
-	           key->ordinal, metric, source);
+	store_bind(w->insert, "tttiiidi", key->application, key->version, key->machine, key->taken_ms, key->repetition, key->ordinal,
+		   metric, source);
 	st = store_step(w->store, w->insert, &row, err);
 	if (st)
 		return st;
@@ -212,22 +209,14 @@ static enum assay_status quiho_run_write(struct quiho_run_writer *w, const struc
  * Only rows that came from files (they have a source): a live run names its fingerprint itself. */
 static enum assay_status quiho_join_runs(struct store *store, struct assay_error *err)
 {
-	static const char sql[] =
-	    "UPDATE run SET pass = repetition, fingerprint = "
-	    "(SELECT f.id FROM fingerprint f WHERE f.machine = run.machine AND f.taken_ms = run.taken_ms "
-	    " AND f.origin = 'imported' AND EXISTS (SELECT 1 FROM rate r WHERE r.fingerprint = f.id AND "
-	    " r.pass = run.repetition) ORDER BY f.id LIMIT 1) "
-	    "WHERE fingerprint IS NULL AND source IS NOT NULL AND EXISTS "
-	    "(SELECT 1 FROM fingerprint f JOIN rate r ON r.fingerprint = f.id WHERE f.machine = run.machine "
-	    " AND f.taken_ms = run.taken_ms AND f.origin = 'imported' AND r.pass = run.repetition)";
-	sqlite3_stmt *stmt = NULL;
-	bool row;
-	enum assay_status st = store_prepare(store, sql, &stmt, err);
-
-	if (!st)
-		st = store_step(store, stmt, &row, err);
-	sqlite3_finalize(stmt);
-	return st;
+	static const char sql[] = "UPDATE run SET pass = repetition, fingerprint = "
+				  "(SELECT f.id FROM fingerprint f WHERE f.machine = run.machine AND f.taken_ms = run.taken_ms "
+				  " AND f.origin = 'imported' AND EXISTS (SELECT 1 FROM rate r WHERE r.fingerprint = f.id AND "
+				  " r.pass = run.repetition) ORDER BY f.id LIMIT 1) "
+				  "WHERE fingerprint IS NULL AND source IS NOT NULL AND EXISTS "
+				  "(SELECT 1 FROM fingerprint f JOIN rate r ON r.fingerprint = f.id WHERE f.machine = run.machine "
+				  " AND f.taken_ms = run.taken_ms AND f.origin = 'imported' AND r.pass = run.repetition)";
+	return store_do(store, err, sql, "");
 }
 
 /* ---- machines.csv ---- */
@@ -255,8 +244,7 @@ static void quiho_set_known(char **out, const char *text)
 	*out = mem_string(text);
 }
 
-static enum assay_status quiho_read_count(const struct csv *csv, const char *what, const char *text, int64_t *out,
-                                          struct assay_error *err)
+static enum assay_status quiho_read_count(const struct csv *csv, const char *what, const char *text, int64_t *out, struct assay_error *err)
 {
 	char shown[TEXT_SHOWN_BYTES];
 	int64_t value;
@@ -264,14 +252,14 @@ static enum assay_status quiho_read_count(const struct csv *csv, const char *wha
 	if (!*text || strcmp(text, "NA") == 0)
 		return ASSAY_OK;
 	if (!text_int64(text, &value) || value < 0 || value > COUNT_MAX)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s is '%s', not a number from 0 to %d", csv->name, csv->line,
-		                  what, text_shown(text, shown), COUNT_MAX);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s is '%s', not a number from 0 to %d", csv->name, csv->line, what,
+				  text_shown(text, shown), COUNT_MAX);
 	*out = value;
 	return ASSAY_OK;
 }
 
 static enum assay_status quiho_read_machine(const struct csv *csv, const size_t *index, struct machine_identity *identity,
-                                            struct assay_error *err)
+					    struct assay_error *err)
 {
 	char *const *fields = csv->fields;
 	enum assay_status st = quiho_read_count(csv, "cores", fields[index[HARDWARE_CORES]], &identity->cores_per_socket, err);
@@ -287,11 +275,11 @@ static enum assay_status quiho_read_machine(const struct csv *csv, const size_t 
 	return st;
 }
 
-enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known,
-                                       size_t *unknown, struct assay_error *err)
+enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known, size_t *unknown,
+				       struct assay_error *err)
 {
-	static const char *const columns[HARDWARE_COLUMNS] = {"machine",          "cpu",        "cores",        "num_cpus",
-	                                                      "threads_per_core", "board_name", "board_serial", "board_uuid"};
+	static const char *const columns[HARDWARE_COLUMNS] = { "machine",	   "cpu",	 "cores",	 "num_cpus",
+							       "threads_per_core", "board_name", "board_serial", "board_uuid" };
 	size_t index[HARDWARE_COLUMNS];
 	struct csv csv;
 	bool more = true;
@@ -318,7 +306,7 @@ enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, s
 }
 
 static enum assay_status quiho_machines_read(const char *directory, struct catalog *catalog, size_t *known, size_t *unknown,
-                                             struct assay_error *err)
+					     struct assay_error *err)
 {
 	char *path = mem_format("%s/machines.csv", directory);
 	struct buf text = BUF_INIT;
@@ -343,14 +331,14 @@ static enum assay_status quiho_machines_read(const char *directory, struct catal
 /* A row with the name of what it measures, in the order in which it is stored. */
 struct quiho_item {
 	const struct quiho_row *row;
-	char *name;          /* of the stressor or the application */
+	char *name;	     /* of the stressor or the application */
 	const char *version; /* of the application */
 	bool fingerprint;
 };
 
 static struct quiho_item quiho_item_of(const struct quiho_row *row, const char *version)
 {
-	struct quiho_item item = {row, NULL, *row->version ? row->version : version, strcmp(row->benchmark, QUIHO_STRESSNG) == 0};
+	struct quiho_item item = { row, NULL, *row->version ? row->version : version, strcmp(row->benchmark, QUIHO_STRESSNG) == 0 };
 
 	if (item.fingerprint)
 		item.name = mem_string(*row->test ? row->test : "null");
@@ -413,12 +401,11 @@ struct quiho_import {
 };
 
 /* The id of a source row, made where it is missing. Rows of one source stand together, mostly: the last one is remembered. */
-static enum assay_status quiho_source_id(struct quiho_import *im, const struct quiho_row *row, const struct quiho_row **last,
-                                         int64_t *id, struct assay_error *err)
+static enum assay_status quiho_source_id(struct quiho_import *im, const struct quiho_row *row, const struct quiho_row **last, int64_t *id,
+					 struct assay_error *err)
 {
-	static const char *const statements[] = {
-	    "INSERT INTO source (url, revision, user) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-	    "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ?"};
+	static const char *const statements[] = { "INSERT INTO source (url, revision, user) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+						  "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ?" };
 	enum assay_status st = ASSAY_OK;
 
 	if (*last && quiho_compare_source(*last, row) == 0)
@@ -440,11 +427,11 @@ static enum assay_status quiho_source_id(struct quiho_import *im, const struct q
 	return st;
 }
 
-static enum assay_status quiho_write_rate(struct quiho_import *im, const struct quiho_item *item, bool new_session,
-                                          int64_t ordinal, int64_t source, struct assay_error *err)
+static enum assay_status quiho_write_rate(struct quiho_import *im, const struct quiho_item *item, bool new_session, int64_t ordinal,
+					  int64_t source, struct assay_error *err)
 {
 	const struct quiho_row *row = item->row;
-	struct fingerprint_key key = {row->machine, QUIHO_BATTERY, im->battery_hash, UNKNOWN, UNKNOWN, row->taken_ms};
+	struct fingerprint_key key = { row->machine, QUIHO_BATTERY, im->battery_hash, UNKNOWN, UNKNOWN, row->taken_ms };
 	char id[FINGERPRINT_ID_BYTES];
 	enum assay_status st = ASSAY_OK;
 
@@ -452,9 +439,7 @@ static enum assay_status quiho_write_rate(struct quiho_import *im, const struct 
 	if (new_session)
 		st = fingerprint_write(&im->fingerprints, &key, "imported", source, err);
 	im->result.recorded_zeros += row->value == 0;
-	return st ? st
-	          : fingerprint_write_rate(&im->fingerprints, id, row->repetition, item->name, ordinal, row->value, (double)NAN,
-	                                   err);
+	return st ? st : fingerprint_write_rate(&im->fingerprints, id, row->repetition, item->name, ordinal, row->value, (double)NAN, err);
 }
 
 static enum assay_status quiho_write_items(struct quiho_import *im, struct assay_error *err)
@@ -472,11 +457,9 @@ static enum assay_status quiho_write_items(struct quiho_import *im, struct assay
 		st = quiho_source_id(im, row, &last_source, &source, err);
 		if (!st && item->fingerprint) {
 			im->result.machines += new_machine;
-			st = quiho_write_rate(im, item, new_machine || before->row->taken_ms != row->taken_ms, ordinal, source,
-			                      err);
+			st = quiho_write_rate(im, item, new_machine || before->row->taken_ms != row->taken_ms, ordinal, source, err);
 		} else if (!st) {
-			struct quiho_run_key key = {item->name,    item->version,   row->machine,
-			                            row->taken_ms, row->repetition, ordinal};
+			struct quiho_run_key key = { item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal };
 
 			st = quiho_run_write(&im->runs, &key, row->value, source, err);
 		}
@@ -514,15 +497,14 @@ static enum assay_status quiho_write_directions(struct quiho_import *im, struct 
 			st = metric_rule_put_name(im->store, items[i]->name, row->direction == QUIHO_HIGHER, err);
 		else if (before->direction != row->direction)
 			st = assay_fail(err, ASSAY_E_FORMAT,
-			                "%s:%zu: higher is better for '%s' in one of lines %zu and %zu, and lower in the other",
-			                im->file, row->line, items[i]->name, before->line, row->line);
+					"%s:%zu: higher is better for '%s' in one of lines %zu and %zu, and lower in the other", im->file,
+					row->line, items[i]->name, before->line, row->line);
 	}
 	free(items);
 	return st;
 }
 
-static enum assay_status quiho_write_rules(struct quiho_import *im, const struct quiho_import_options *options,
-                                           struct assay_error *err)
+static enum assay_status quiho_write_rules(struct quiho_import *im, const struct quiho_import_options *options, struct assay_error *err)
 {
 	enum assay_status st = quiho_write_directions(im, err);
 
@@ -535,7 +517,7 @@ static enum assay_status quiho_write_rules(struct quiho_import *im, const struct
 static enum assay_status quiho_drop_unused_sources(struct quiho_import *im, struct assay_error *err)
 {
 	static const char sql[] = "DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL "
-	                          "UNION SELECT source FROM run WHERE source IS NOT NULL)";
+				  "UNION SELECT source FROM run WHERE source IS NOT NULL)";
 	sqlite3_stmt *stmt = NULL;
 	bool row;
 	enum assay_status st = store_prepare(im->store, sql, &stmt, err);
@@ -546,8 +528,7 @@ static enum assay_status quiho_drop_unused_sources(struct quiho_import *im, stru
 	return st;
 }
 
-static enum assay_status quiho_write_store(struct quiho_import *im, const struct quiho_import_options *options,
-                                           struct assay_error *err)
+static enum assay_status quiho_write_store(struct quiho_import *im, const struct quiho_import_options *options, struct assay_error *err)
 {
 	enum assay_status st = fingerprint_writer_init(im->store, &im->fingerprints, err);
 
@@ -577,8 +558,7 @@ static enum assay_status quiho_count_runs(struct quiho_import *im, struct assay_
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
 	enum assay_status st = store_prepare(
-	    im->store, "SELECT count(DISTINCT application), sum(fingerprint IS NULL) FROM run WHERE source IS NOT NULL", &stmt,
-	    err);
+	    im->store, "SELECT count(DISTINCT application), sum(fingerprint IS NULL) FROM run WHERE source IS NOT NULL", &stmt, err);
 
 	if (!st)
 		st = store_step(im->store, stmt, &row, err);
@@ -618,7 +598,7 @@ static size_t quiho_count_incomplete(const struct fingerprint_set *set)
 }
 
 static enum assay_status quiho_read_types(const char *path, struct catalog *catalog, struct quiho_import_result *result,
-                                          struct assay_error *err)
+					  struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, QUIHO_FILE_BYTES_MAX, &text, err);
@@ -632,10 +612,10 @@ static enum assay_status quiho_read_types(const char *path, struct catalog *cata
 }
 
 /* Everything that goes into the files of the catalog, in memory; nothing is written yet. */
-static enum assay_status quiho_update_catalog(struct quiho_import *im, const struct quiho_import_options *options,
-                                              struct catalog *catalog, struct assay_error *err)
+static enum assay_status quiho_update_catalog(struct quiho_import *im, const struct quiho_import_options *options, struct catalog *catalog,
+					      struct assay_error *err)
 {
-	struct fingerprint_set set = {0};
+	struct fingerprint_set set = { 0 };
 	enum assay_status st = fingerprint_load(im->store, &set, err);
 
 	if (!st) {
@@ -643,8 +623,7 @@ static enum assay_status quiho_update_catalog(struct quiho_import *im, const str
 		catalog_put(catalog, &set);
 	}
 	if (!st)
-		st = quiho_machines_read(options->directory, catalog, &im->result.hardware_known, &im->result.hardware_unknown,
-		                         err);
+		st = quiho_machines_read(options->directory, catalog, &im->result.hardware_known, &im->result.hardware_unknown, err);
 	if (!st && options->types_file)
 		st = quiho_read_types(options->types_file, catalog, &im->result, err);
 	fingerprint_set_release(&set);
@@ -661,8 +640,8 @@ static enum assay_status quiho_fail_nothing_usable(const char *file, const struc
 	for (int i = 0; i < QUIHO_SKIPS; i++) {
 		rows += quiho->skipped[i].count;
 		if (quiho->skipped[i].count)
-			buf_format(&why, "; %zu: %s (first in line %zu)", quiho->skipped[i].count,
-			           quiho_skip_text((enum quiho_skip)i), quiho->skipped[i].first_line);
+			buf_format(&why, "; %zu: %s (first in line %zu)", quiho->skipped[i].count, quiho_skip_text((enum quiho_skip)i),
+				   quiho->skipped[i].first_line);
 	}
 	if (rows == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "%s: there are no rows behind the header", file);
@@ -688,12 +667,12 @@ static void quiho_fill_items(struct quiho_import *im, const struct quiho *quiho,
 }
 
 enum assay_status quiho_import(struct lab *lab, const struct quiho_import_options *options, struct quiho_import_result *out,
-                               struct assay_error *err)
+			       struct assay_error *err)
 {
 	char *path = mem_format("%s/results.csv", options->directory);
-	struct quiho_import im = {.store = &lab->store, .file = path};
-	struct catalog catalog = {0};
-	struct quiho quiho = {0};
+	struct quiho_import im = { .store = &lab->store, .file = path };
+	struct catalog catalog = { 0 };
+	struct quiho quiho = { 0 };
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, QUIHO_FILE_BYTES_MAX, &text, err);
 
@@ -722,8 +701,7 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 		st = store_commit(im.store, err);
 	store_rollback(im.store);
 	if (!st && catalog_save(&catalog, &im.result.catalog_written, err))
-		st = assay_context(err,
-		                   "the measurements are stored, but the catalog is not up to date; import again to complete it");
+		st = assay_context(err, "the measurements are stored, but the catalog is not up to date; import again to complete it");
 	*out = im.result;
 	for (size_t i = 0; i < im.n; i++)
 		free(im.items[i].name);

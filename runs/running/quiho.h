@@ -15,18 +15,18 @@
 #include <stdint.h>
 
 #define QUIHO_FILE_BYTES_MAX (512u << 20)
-#define QUIHO_BATTERY        "quiho-2017"
-#define QUIHO_VERSION        "imported" /* of an application, where nothing names one */
-#define QUIHO_STRESSNG       "stressng" /* the benchmark whose rows are fingerprints */
+#define QUIHO_BATTERY	     "quiho-2017"
+#define QUIHO_VERSION	     "imported" /* of an application, where nothing names one */
+#define QUIHO_STRESSNG	     "stressng" /* the benchmark whose rows are fingerprints */
 
 /* Why a row cannot be used. */
-#define QUIHO_SKIP_ROWS(X)                                                                                                       \
-	X(QUIHO_NOT_A_NUMBER, "not_a_number", "the result is not a finite number")                                               \
-	X(QUIHO_NEGATIVE, "negative", "the result is negative")                                                                  \
-	X(QUIHO_TOO_LARGE, "too_large", "the result is above 1e100")                                                             \
-	X(QUIHO_BAD_TIME, "bad_timestamp", "the time stamp is not seconds or milliseconds since 1970")                           \
-	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")                                \
-	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used")                          \
+#define QUIHO_SKIP_ROWS(X)                                                                                                                 \
+	X(QUIHO_NOT_A_NUMBER, "not_a_number", "the result is not a finite number")                                                         \
+	X(QUIHO_NEGATIVE, "negative", "the result is negative")                                                                            \
+	X(QUIHO_TOO_LARGE, "too_large", "the result is above 1e100")                                                                       \
+	X(QUIHO_BAD_TIME, "bad_timestamp", "the time stamp is not seconds or milliseconds since 1970")                                     \
+	X(QUIHO_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")                                          \
+	X(QUIHO_BAD_NAME, "bad_name", "the name of machine, benchmark, test or version cannot be used")                                    \
 	X(QUIHO_BAD_DIRECTION, "bad_direction", "the direction is neither lower nor higher")
 
 enum quiho_skip { QUIHO_SKIP_ROWS(ROWS_ENUM) QUIHO_SKIPS };
@@ -70,8 +70,8 @@ struct quiho_rule {
 
 struct quiho_import_options {
 	const char *directory;
-	const char *types_file;         /* or NULL */
-	const char *version;            /* of rows without one */
+	const char *types_file;		/* or NULL */
+	const char *version;		/* of rows without one */
 	const struct quiho_rule *rules; /* [n_rules] to keep, in this order */
 	size_t n_rules;
 };
@@ -79,8 +79,8 @@ struct quiho_import_options {
 struct quiho_import_result {
 	size_t rows, skipped[QUIHO_SKIPS], skipped_line[QUIHO_SKIPS];
 	size_t fingerprints_added, fingerprints_known, rates_added, rates_known;
-	size_t recorded_zeros;    /* rates of this file that are 0 */
-	size_t machines;          /* with fingerprints in this file */
+	size_t recorded_zeros;	  /* rates of this file that are 0 */
+	size_t machines;	  /* with fingerprints in this file */
 	size_t incomplete_passes; /* of the laboratory's fingerprints of this battery, that lack a stressor which others have */
 	size_t runs_added, runs_known, applications;
 	size_t runs_without_fingerprint; /* rows of this package's applications in the laboratory that joined none */
@@ -92,17 +92,17 @@ struct quiho_import_result {
 /* Reads DIRECTORY/results.csv (and machines.csv where it is) into the store and the catalog of a laboratory that is open for
  * writing. One transaction: after any error the laboratory is as before. Importing the same again changes nothing. */
 enum assay_status quiho_import(struct lab *lab, const struct quiho_import_options *options, struct quiho_import_result *out,
-                               struct assay_error *err);
+			       struct assay_error *err);
 
 /* machines.csv, from text (see csv.h); `name` is for messages: puts the evidence of a row into the machine of the catalog that
  * has exactly its name: other names are other machines, even of the same model. */
-enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known,
-                                       size_t *unknown, struct assay_error *err);
+enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known, size_t *unknown,
+				       struct assay_error *err);
 
 /* What of the store is not in an export, or not as it is. */
 struct quiho_export_result {
 	size_t fingerprints; /* of other batteries: not in it */
-	size_t failed;       /* runs without a result: not in it */
+	size_t failed;	     /* runs without a result: not in it */
 	size_t other_metric; /* results under another metric than that of the latest results of their application: not in it */
 	size_t other_builds; /* results of earlier builds of their versions: in it, and no reader can tell them from the others */
 };

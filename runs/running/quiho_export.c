@@ -10,9 +10,8 @@
 
 /* Which metric, and in which direction, an export has of each application: a file has no room for two. */
 struct export_application {
-	char *name; /* as the store knows it */
-	const struct plan_metric
-	    *latest; /* of the latest plan of which there are results; NULL: all are imported, or nothing is known */
+	char *name;			  /* as the store knows it */
+	const struct plan_metric *latest; /* of the latest plan of which there are results; NULL: all are imported, or nothing is known */
 	bool higher_is_better;
 };
 
@@ -29,12 +28,12 @@ static void export_metrics_release(struct export_metrics *metrics)
 		free(metrics->items[i].name);
 	free(metrics->items);
 	plan_metrics_release(&metrics->plans);
-	*metrics = (struct export_metrics){.items = NULL};
+	*metrics = (struct export_metrics){ .items = NULL };
 }
 
 /* Rows come by application: the last item is the one at hand, if it is of this row. */
 static void export_metrics_add_row(struct export_metrics *m, size_t *capacity, const char *application, const char *plan,
-                                   const struct metric_rules *rules)
+				   const struct metric_rules *rules)
 {
 	const struct plan_metric *metric = plan_metrics_find(&m->plans, plan);
 	struct export_application *item = m->n ? &m->items[m->n - 1] : NULL;
@@ -42,8 +41,7 @@ static void export_metrics_add_row(struct export_metrics *m, size_t *capacity, c
 	if (!item || strcmp(item->name, application) != 0) {
 		m->items = mem_grow(m->items, m->n, capacity, sizeof(*m->items));
 		item = &m->items[m->n++];
-		*item =
-		    (struct export_application){mem_string(application), NULL, metric_rules_higher_is_better(rules, application)};
+		*item = (struct export_application){ mem_string(application), NULL, metric_rules_higher_is_better(rules, application) };
 	}
 	if (metric && (!item->latest || metric->started_ms > item->latest->started_ms)) {
 		item->latest = metric;
@@ -53,21 +51,17 @@ static void export_metrics_add_row(struct export_metrics *m, size_t *capacity, c
 
 static enum assay_status export_metrics_load(struct store *store, struct export_metrics *out, struct assay_error *err)
 {
-	struct export_metrics m = {.items = NULL};
-	struct metric_rules rules = {0};
+	struct export_metrics m = { .items = NULL };
+	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
 	enum assay_status st = plan_metrics_load(store, &m.plans, err);
 
 	if (!st)
 		st = metric_rules_load(store, &rules, err);
 	if (!st)
 		st = store_prepare(store, "SELECT DISTINCT application, plan FROM run ORDER BY application, plan", &stmt, err);
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err)) {
 		export_metrics_add_row(&m, &capacity, store_text(stmt, 0), store_text(stmt, 1), &rules);
 	}
 	for (size_t i = 0; i < m.n; i++)
@@ -88,7 +82,7 @@ static int export_metrics_compare(const void *a, const void *b)
 static const struct export_application *export_metrics_find(const struct export_metrics *metrics, const char *application)
 {
 	char *name = mem_string(application);
-	const struct export_application key = {name, NULL, false}, *found;
+	const struct export_application key = { name, NULL, false }, *found;
 
 	found = metrics->n ? bsearch(&key, metrics->items, metrics->n, sizeof(*metrics->items), export_metrics_compare) : NULL;
 	ASSAY_BUG_IF(!found);
@@ -197,12 +191,9 @@ static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, bool versi
 static enum assay_status quiho_export_count(struct store *store, const char *sql, size_t *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
 	enum assay_status st = store_prepare(store, sql, &stmt, err);
 
-	if (!st)
-		st = store_step(store, stmt, &row, err);
-	if (!st && row)
+	if (store_next(store, stmt, &st, err))
 		*out = (size_t)sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
 	return st;
@@ -210,7 +201,7 @@ static enum assay_status quiho_export_count(struct store *store, const char *sql
 
 /* Results that are exported and are not of the latest build of their version. */
 static enum assay_status quiho_export_count_builds(struct store *store, const struct export_metrics *metrics, size_t *out,
-                                                   struct assay_error *err)
+						   struct assay_error *err)
 {
 	struct run_listing *list = NULL;
 	size_t n = 0;
@@ -228,21 +219,16 @@ static enum assay_status quiho_export_count_builds(struct store *store, const st
 	return st;
 }
 
-static enum assay_status quiho_export_write_rows(struct store *store, bool versions, const struct export_metrics *metrics,
-                                                 struct buf *out, size_t *other_metric, struct assay_error *err)
+static enum assay_status quiho_export_write_rows(struct store *store, bool versions, const struct export_metrics *metrics, struct buf *out,
+						 size_t *other_metric, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = true;
 	enum assay_status st = store_prepare(store, rows_sql, &stmt, err);
 
 	buf_format(out, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result%s%s\n", versions ? ",version" : "",
-	           metrics->directions ? ",direction" : "");
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
-		if (sqlite3_column_int(stmt, KIND) == 1 &&
-		    !export_metrics_same(metrics, store_text(stmt, NAME), store_text(stmt, PLAN)))
+		   metrics->directions ? ",direction" : "");
+	while (store_next(store, stmt, &st, err)) {
+		if (sqlite3_column_int(stmt, KIND) == 1 && !export_metrics_same(metrics, store_text(stmt, NAME), store_text(stmt, PLAN)))
 			++*other_metric;
 		else
 			quiho_export_add_row(out, stmt, versions, metrics);
@@ -257,18 +243,17 @@ enum assay_status quiho_export(struct store *store, struct buf *out, struct quih
 	bool versions = false;
 	enum assay_status st = export_metrics_load(store, &metrics, err);
 
-	*result = (struct quiho_export_result){0};
+	*result = (struct quiho_export_result){ 0 };
 	if (!st)
 		st = quiho_export_has_versions(store, &versions, err);
 	if (!st)
 		st = quiho_export_write_rows(store, versions, &metrics, out, &result->other_metric, err);
 	if (!st)
 		st = quiho_export_count(store, "SELECT count(*) FROM fingerprint WHERE battery <> '" QUIHO_BATTERY "'",
-		                        &result->fingerprints, err);
+					&result->fingerprints, err);
 	if (!st)
 		st = quiho_export_count(
-		    store,
-		    "SELECT count(*) FROM execution WHERE outcome <> 'ok' AND plan IN (SELECT id FROM plan WHERE probe IS NULL)",
+		    store, "SELECT count(*) FROM execution WHERE outcome <> 'ok' AND plan IN (SELECT id FROM plan WHERE probe IS NULL)",
 		    &result->failed, err);
 	if (!st)
 		st = quiho_export_count_builds(store, &metrics, &result->other_builds, err);

@@ -6,8 +6,7 @@
 #include "runs/running/metric_direction.h"
 #include "runs/running/run_build.h"
 
-#define MEASURED                                                                                                                 \
-	"(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
+#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* what is run under a probe gives no results, and fails no version */
 
 bool run_name_ok(const char *name)
 {
@@ -23,33 +22,27 @@ bool run_name_ok(const char *name)
 }
 
 /* On each machine those of the latest plan of the build that ran there: what is repaired by running again fails no more. */
-static enum assay_status run_set_count_executions(struct store *store, const struct run_builds *builds,
-                                                  const struct run_build *latest, struct run_set *set, struct assay_error *err)
+static enum assay_status run_set_count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
+						  struct run_set *set, struct assay_error *err)
 {
 	const struct run_build *last = NULL; /* of the machine at hand */
 	struct run_executed *at = NULL;
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
-	bool row = true;
-	enum assay_status st =
-	    store_prepare(store,
-	                  "SELECT machine, plan, count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND "
-	                  "version = ? GROUP BY machine, plan ORDER BY machine",
-	                  &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT machine, plan, count(*), sum(outcome <> 'ok') FROM execution WHERE application = ? AND "
+					 "version = ? GROUP BY machine, plan ORDER BY machine",
+					 "tt", set->application, set->version);
 
-	if (!st)
-		store_bind(stmt, "tt", set->application, set->version);
-	while (!st && row) {
-		const struct run_build *build;
+	while (store_next(store, stmt, &st, err)) {
+		const struct run_build *build = run_builds_find(builds, store_text(stmt, 1));
 
-		st = store_step(store, stmt, &row, err);
-		build = st || !row ? NULL : run_builds_find(builds, store_text(stmt, 1));
 		if (!build || strcmp(build->id, latest->id) != 0)
 			continue;
 		if (!at || strcmp(at->machine, store_text(stmt, 0)) != 0) {
 			set->on = mem_grow(set->on, set->n_on, &capacity, sizeof(*set->on));
 			at = &set->on[set->n_on++];
-			*at = (struct run_executed){.machine = mem_string(store_text(stmt, 0))};
+			*at = (struct run_executed){ .machine = mem_string(store_text(stmt, 0)) };
 		} else if (last->last_ms > build->last_ms) {
 			continue;
 		}
@@ -130,43 +123,38 @@ static enum assay_status run_set_find_builds(struct store *store, struct run_set
 	return st;
 }
 
-enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
-                           struct assay_error *err)
+enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out, struct assay_error *err)
 {
-	struct run_set set = {.application = mem_string(application), .version = mem_string(version)};
-	struct metric_rules rules = {0};
+	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
+	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
 	enum assay_status st = metric_rules_load(store, &rules, err);
 
 	/* Ordinals of one key stand together: their mean is taken in that order. */
 	if (!st)
 		st = store_prepare(store,
-		                   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
-		                   "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
-		                   &stmt, err);
+				   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
+				   "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
+				   &stmt, err);
 	if (!st)
 		store_bind(stmt, "tt", application, version);
-	while (!st) {
+	while (store_next(store, stmt, &st, err)) {
 		struct run *last = set.n ? &set.items[set.n - 1] : NULL;
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
-		if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 ||
-		    last->repetition != sqlite3_column_int64(stmt, 1) || last->taken_ms != sqlite3_column_int64(stmt, 2)) {
+		if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != sqlite3_column_int64(stmt, 1) ||
+		    last->taken_ms != sqlite3_column_int64(stmt, 2)) {
 			set.items = mem_grow(set.items, set.n, &capacity, sizeof(*set.items));
 			last = &set.items[set.n++];
-			*last = (struct run){mem_string(store_text(stmt, 0)),
-			                     sqlite3_column_int64(stmt, 2),
-			                     sqlite3_column_int64(stmt, 1),
-			                     0,
-			                     0,
-			                     "",
-			                     sqlite3_column_int64(stmt, 5),
-			                     "",
-			                     ""};
+			*last = (struct run){ mem_string(store_text(stmt, 0)),
+					      sqlite3_column_int64(stmt, 2),
+					      sqlite3_column_int64(stmt, 1),
+					      0,
+					      0,
+					      "",
+					      sqlite3_column_int64(stmt, 5),
+					      "",
+					      "" };
 			snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 			snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 		}
@@ -199,7 +187,7 @@ void run_set_release(struct run_set *set)
 	free(set->others);
 	free(set->application);
 	free(set->version);
-	*set = (struct run_set){0};
+	*set = (struct run_set){ 0 };
 }
 
 static int run_compare_runs(const void *a, const void *b)
@@ -216,7 +204,7 @@ void run_set_join(struct run_set *set)
 {
 	if (!set->n_others)
 		return;
-	set->terms = (struct manifest_terms){.metric = ""};
+	set->terms = (struct manifest_terms){ .metric = "" };
 	set->items = mem_resize(set->items, set->n + set->n_others, sizeof(*set->items));
 	memcpy(set->items + set->n, set->others, set->n_others * sizeof(*set->others));
 	set->n += set->n_others;
@@ -224,8 +212,8 @@ void run_set_join(struct run_set *set)
 	qsort(set->items, set->n, sizeof(*set->items), run_compare_runs);
 }
 
-static enum assay_status run_list_rows(struct store *store, sqlite3_stmt *stmt, const struct metric_rules *rules,
-                                       struct run_listing **list, size_t *n, struct assay_error *err)
+static enum assay_status run_list_rows(struct store *store, sqlite3_stmt *stmt, const struct metric_rules *rules, struct run_listing **list,
+				       size_t *n, struct assay_error *err)
 {
 	size_t capacity = 0;
 	bool row = true;
@@ -238,10 +226,10 @@ static enum assay_status run_list_rows(struct store *store, sqlite3_stmt *stmt, 
 			return st;
 		*list = mem_grow(*list, *n, &capacity, sizeof(**list));
 		item = &(*list)[(*n)++];
-		*item = (struct run_listing){
-		    mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)), false,
-		    sqlite3_column_int64(stmt, 2),   sqlite3_column_int64(stmt, 3),   sqlite3_column_int64(stmt, 4),
-		    sqlite3_column_int64(stmt, 5),   sqlite3_column_int64(stmt, 6),   sqlite3_column_int64(stmt, 7)};
+		*item =
+		    (struct run_listing){ mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)), false,
+					  sqlite3_column_int64(stmt, 2),   sqlite3_column_int64(stmt, 3),   sqlite3_column_int64(stmt, 4),
+					  sqlite3_column_int64(stmt, 5),   sqlite3_column_int64(stmt, 6),   sqlite3_column_int64(stmt, 7) };
 		item->higher_is_better = metric_rules_higher_is_better(rules, item->application);
 	}
 }
@@ -257,23 +245,19 @@ static int run_compare_listings(const void *a, const void *b)
 /* The direction of what was measured: as the latest plan of each version has it. */
 static enum assay_status run_list_directions(struct store *store, struct run_listing *list, size_t n, struct assay_error *err)
 {
-	struct plan_metrics metrics = {NULL, 0};
+	struct plan_metrics metrics = { NULL, 0 };
 	sqlite3_stmt *stmt = NULL;
-	bool row = n > 0;
 	enum assay_status st = plan_metrics_load(store, &metrics, err);
 
 	if (!st)
 		st = store_prepare(store,
-		                   "SELECT application, version, plan, max(taken_ms) FROM execution WHERE plan IN " MEASURED
-		                   " GROUP BY application, version",
-		                   &stmt, err);
-	while (!st && row) {
+				   "SELECT application, version, plan, max(taken_ms) FROM execution WHERE plan IN " MEASURED
+				   " GROUP BY application, version",
+				   &stmt, err);
+	while (n && store_next(store, stmt, &st, err)) {
 		const struct plan_metric *metric;
-		struct run_listing *item, key = {0};
+		struct run_listing *item, key = { 0 };
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
 		metric = plan_metrics_find(&metrics, store_text(stmt, 2));
 		key.application = mem_string(store_text(stmt, 0));
 		key.version = mem_string(store_text(stmt, 1));
@@ -290,7 +274,7 @@ static enum assay_status run_list_directions(struct store *store, struct run_lis
 
 enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err)
 {
-	struct metric_rules rules = {0};
+	struct metric_rules rules = { 0 };
 	struct run_listing *list = NULL;
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = metric_rules_load(store, &rules, err);
@@ -372,8 +356,7 @@ static char *run_inputs_of(const struct run_listing *list, size_t n, const char 
 	return buf_take(&text);
 }
 
-static enum assay_status run_no_application(const struct run_listing *list, size_t n, const char *application,
-                                            struct assay_error *err)
+static enum assay_status run_no_application(const struct run_listing *list, size_t n, const char *application, struct assay_error *err)
 {
 	char *inputs = run_inputs_of(list, n, application);
 	const char **names = mem_new(n, sizeof(char *));
@@ -391,12 +374,12 @@ static enum assay_status run_no_application(const struct run_listing *list, size
 		return st;
 	if (n == 0)
 		return assay_fail(err, ASSAY_E_NOTFOUND,
-		                  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay "
-		                  "import quiho DIR' brings in recorded ones)",
-		                  application);
+				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay "
+				  "import quiho DIR' brings in recorded ones)",
+				  application);
 	if (nearest)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' (did you mean '%s'? 'assay runs list' shows all)",
-		                  application, nearest);
+				  application, nearest);
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' ('assay runs list' shows all)", application);
 }
 
@@ -432,8 +415,8 @@ static char *run_versions_of(const struct run_listing *list, size_t n, const cha
 	return buf_take(&text);
 }
 
-static enum assay_status run_resolve_in_list(const struct run_listing *list, size_t n, const char *application,
-                                             const char *version, char **out, struct assay_error *err)
+static enum assay_status run_resolve_in_list(const struct run_listing *list, size_t n, const char *application, const char *version,
+					     char **out, struct assay_error *err)
 {
 	const struct run_listing *found = NULL;
 	size_t versions = 0;
@@ -456,16 +439,15 @@ static enum assay_status run_resolve_in_list(const struct run_listing *list, siz
 	all = run_versions_of(list, n, application);
 	if (version)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no version '%s': %s%s", application, version,
-		                versions > VERSIONS_SHOWN ? "" : "it has ", all);
+				versions > VERSIONS_SHOWN ? "" : "it has ", all);
 	else
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has several versions, say which as %s@VERSION: %s", application,
-		                application, all);
+		st =
+		    assay_fail(err, ASSAY_E_USAGE, "'%s' has several versions, say which as %s@VERSION: %s", application, application, all);
 	free(all);
 	return st;
 }
 
-enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out,
-                              struct assay_error *err)
+enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out, struct assay_error *err)
 {
 	struct run_listing *list = NULL;
 	size_t n = 0;
@@ -500,15 +482,14 @@ char *run_others_text(const struct run_set *set)
 
 	if (!set->n_others)
 		return NULL;
-	buf_format(&text, "%zu result%s of %s@%s %s of another build than that of its latest runs and %s not count",
-	           set->n_others, text_plural(set->n_others), set->application, set->version, set->n_others > 1 ? "are" : "is",
-	           set->n_others > 1 ? "do" : "does");
+	buf_format(&text, "%zu result%s of %s@%s %s of another build than that of its latest runs and %s not count", set->n_others,
+		   text_plural(set->n_others), set->application, set->version, set->n_others > 1 ? "are" : "is",
+		   set->n_others > 1 ? "do" : "does");
 	for (size_t i = 0; i < set->n_others; i++) {
 		if (!run_others_is_first_of_machine(set, i) || run_others_counts_there(set, set->others[i].machine))
 			continue;
 		if (without < MACHINES_SHOWN)
-			buf_format(&text, "%s%s", without ? ", " : "; its latest build has no result on ",
-			           set->others[i].machine);
+			buf_format(&text, "%s%s", without ? ", " : "; its latest build has no result on ", set->others[i].machine);
 		without++;
 	}
 	if (without > MACHINES_SHOWN)

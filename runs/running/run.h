@@ -16,12 +16,12 @@
 struct run {
 	char *machine;
 	int64_t taken_ms, repetition;
-	double metric;                          /* in the unit of the application; mean of what was recorded several times */
-	size_t recorded;                        /* how many values that mean has */
+	double metric;				/* in the unit of the application; mean of what was recorded several times */
+	size_t recorded;			/* how many values that mean has */
 	char fingerprint[FINGERPRINT_ID_BYTES]; /* "" when none is known */
-	int64_t pass;                           /* of that fingerprint, 0 when the run belongs to no single pass */
-	char plan[DIGEST_ID_BYTES];             /* that it was a part of; "" when it was imported */
-	char build[DIGEST_ID_BYTES];            /* of the version; "" when it was imported */
+	int64_t pass;				/* of that fingerprint, 0 when the run belongs to no single pass */
+	char plan[DIGEST_ID_BYTES];		/* that it was a part of; "" when it was imported */
+	char build[DIGEST_ID_BYTES];		/* of the version; "" when it was imported */
 };
 
 /* How often a build was run on a machine in its latest plan there, and how often without a result. */
@@ -35,10 +35,9 @@ struct run_executed {
  * are later), even when it has no result yet. */
 struct run_set {
 	char *application, *version;
-	bool
-	    higher_is_better; /* as the manifest of the latest plan has it; of what was imported: as the rules on names have it */
+	bool higher_is_better;	     /* as the manifest of the latest plan has it; of what was imported: as the rules on names have it */
 	struct manifest_terms terms; /* of the build that counts; all "" when that was imported, or the builds are joined */
-	struct run *items;           /* [n], by machine, repetition, time: the canonical order of rows */
+	struct run *items;	     /* [n], by machine, repetition, time: the canonical order of rows */
 	size_t n;
 	struct run *others; /* [n_others], in the same order: of other builds; they do not count */
 	size_t n_others;
@@ -54,12 +53,10 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 
 /* The version meant by a selector: `version`, or the only one when it is NULL. Several, or none, is an error that lists what
  * there is (or the nearest name). *out is the caller's to free(). */
-enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out,
-                              struct assay_error *err);
+enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out, struct assay_error *err);
 
 /* *out is overwritten; run_set_release() it. The version must exist (run_resolve). */
-enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out,
-                           struct assay_error *err);
+enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out, struct assay_error *err);
 void run_set_release(struct run_set *set);
 
 /* Is what failed on the machine in this plan among `failed`? */
@@ -73,7 +70,7 @@ struct run_listing {
 	char *application, *version;
 	bool higher_is_better;
 	int64_t runs, machines, with_fingerprint; /* runs counts repetitions */
-	int64_t failed;                           /* executions without a result; where there is nothing else, runs is 0 */
+	int64_t failed;				  /* executions without a result; where there is nothing else, runs is 0 */
 	int64_t first_ms, last_ms;
 };
 /* By application, then version; numbers in names by their value (v2 before v10). *out[*n]; run_list_free() it. */
@@ -82,7 +79,7 @@ void run_list_free(struct run_listing *list, size_t n);
 
 /* Names of applications and versions: 1 to RUN_NAME_BYTES_MAX bytes of UTF-8, no control characters, no '@' (selectors). */
 #define RUN_NAME_BYTES_MAX 200
-#define RUN_METRIC_MAX     1e100 /* no rate or time is larger; sums and squares of such results stay finite */
+#define RUN_METRIC_MAX	   1e100 /* no rate or time is larger; sums and squares of such results stay finite */
 bool run_name_ok(const char *name);
 
 /* Of the results that do not count because they are of another build: a sentence with how many there are, on which machines, and

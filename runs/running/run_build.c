@@ -17,10 +17,10 @@ static const char select_plans[] =
 
 /* What the manifest that is kept with a plan says of one of its versions: a hash. terms: may be NULL; with it the hash is with
  * the metric. Where this program cannot read the manifest any more, both stay as they are. */
-static void hash_manifest(const char *text, const char *version, const char *input, struct manifest_terms *terms,
-                          char hex[DIGEST_HEX_BYTES])
+static void run_hash_manifest(const char *text, const char *version, const char *input, struct manifest_terms *terms,
+			      char hex[DIGEST_HEX_BYTES])
 {
-	struct manifest manifest = {.file = NULL};
+	struct manifest manifest = { .file = NULL };
 	size_t v = SIZE_MAX, i = SIZE_MAX;
 	struct assay_error ignored;
 
@@ -36,7 +36,7 @@ static void hash_manifest(const char *text, const char *version, const char *inp
 	manifest_release(&manifest);
 }
 
-static void identify(sqlite3_stmt *stmt, const char *run_hash, struct run_build *out)
+static void run_identify(sqlite3_stmt *stmt, const char *run_hash, struct run_build *out)
 {
 	char *all = mem_format("%s\n%s\n", store_text(stmt, ARTEFACT), run_hash);
 	char hex[DIGEST_HEX_BYTES];
@@ -46,47 +46,41 @@ static void identify(sqlite3_stmt *stmt, const char *run_hash, struct run_build 
 	free(all);
 }
 
-static int compare_plans(const void *a, const void *b)
+static int run_compare_plans(const void *a, const void *b)
 {
 	return strcmp(((const struct run_build *)a)->plan, ((const struct run_build *)b)->plan);
 }
 
 enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
-                                  struct assay_error *err)
+				  struct assay_error *err)
 {
-	struct run_builds builds = {NULL, 0};
-	struct manifest_terms terms = {.metric = ""};
+	struct run_builds builds = { NULL, 0 };
+	struct manifest_terms terms = { .metric = "" };
 	char manifest[DIGEST_HEX_BYTES] = "", run_hash[DIGEST_HEX_BYTES] = "";
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
-	enum assay_status st = store_prepare(store, select_plans, &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err, select_plans, "tt", application, version);
 
-	if (!st)
-		store_bind(stmt, "tt", application, version);
-	while (!st) {
+	while (store_next(store, stmt, &st, err)) {
 		struct run_build *build;
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
 		if (strcmp(manifest, store_text(stmt, HASH)) != 0) {
 			snprintf(manifest, sizeof(manifest), "%s", store_text(stmt, HASH));
 			snprintf(run_hash, sizeof(run_hash), "%s", manifest); /* where nothing better is known */
-			terms = (struct manifest_terms){.metric = ""};
-			hash_manifest(store_text(stmt, TEXT), version, store_text(stmt, INPUT), &terms, run_hash);
+			terms = (struct manifest_terms){ .metric = "" };
+			run_hash_manifest(store_text(stmt, TEXT), version, store_text(stmt, INPUT), &terms, run_hash);
 		}
 		builds.items = mem_grow(builds.items, builds.n, &capacity, sizeof(*builds.items));
 		build = &builds.items[builds.n++];
-		*build = (struct run_build){.last_ms = sqlite3_column_int64(stmt, STARTED),
-		                            .planned = (size_t)sqlite3_column_int64(stmt, PLANNED),
-		                            .terms = terms};
+		*build = (struct run_build){ .last_ms = sqlite3_column_int64(stmt, STARTED),
+					     .planned = (size_t)sqlite3_column_int64(stmt, PLANNED),
+					     .terms = terms };
 		snprintf(build->plan, sizeof(build->plan), "%s", store_text(stmt, PLAN));
-		identify(stmt, run_hash, build);
+		run_identify(stmt, run_hash, build);
 	}
 	sqlite3_finalize(stmt);
 	if (builds.n)
-		qsort(builds.items, builds.n, sizeof(*builds.items), compare_plans);
+		qsort(builds.items, builds.n, sizeof(*builds.items), run_compare_plans);
 	*out = builds;
 	if (st)
 		run_builds_release(out);
@@ -96,7 +90,7 @@ enum assay_status run_builds_load(struct store *store, const char *application, 
 void run_builds_release(struct run_builds *builds)
 {
 	free(builds->items);
-	*builds = (struct run_builds){NULL, 0};
+	*builds = (struct run_builds){ NULL, 0 };
 }
 
 struct run_build *run_builds_find(const struct run_builds *builds, const char *plan)
@@ -104,7 +98,7 @@ struct run_build *run_builds_find(const struct run_builds *builds, const char *p
 	struct run_build key;
 
 	snprintf(key.plan, sizeof(key.plan), "%s", plan);
-	return builds->n ? bsearch(&key, builds->items, builds->n, sizeof(*builds->items), compare_plans) : NULL;
+	return builds->n ? bsearch(&key, builds->items, builds->n, sizeof(*builds->items), run_compare_plans) : NULL;
 }
 
 const struct run_build *run_builds_latest(const struct run_builds *builds)
@@ -127,19 +121,14 @@ struct ran {
 };
 
 static enum assay_status ran_load(struct store *store, const char *plan, const char *version, const char *input, struct ran *out,
-                                  struct assay_error *err)
+				  struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st = store_prepare(store, "SELECT manifest FROM plan WHERE id = ?", &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", plan);
 
-	*out = (struct ran){.deployed = NULL};
-	if (!st) {
-		store_bind(stmt, "t", plan);
-		st = store_step(store, stmt, &row, err);
-	}
-	if (!st && row)
-		hash_manifest(store_text(stmt, 0), version, input, NULL, out->hash);
+	*out = (struct ran){ .deployed = NULL };
+	if (store_next(store, stmt, &st, err))
+		run_hash_manifest(store_text(stmt, 0), version, input, NULL, out->hash);
 	sqlite3_finalize(stmt);
 	return st ? st : stack_deployed(store, plan, version, &out->deployed, err);
 }
@@ -147,9 +136,9 @@ static enum assay_status ran_load(struct store *store, const char *plan, const c
 /* Of two plans, with a probe or without: is it known that they ran something else for the version with this input (other programs
  * or libraries deployed, another command, environment or arguments)? What is not known is no difference. */
 static enum assay_status run_plans_differ(struct store *store, const char *const plans[2], const char *version, const char *input,
-                                          bool *out, struct assay_error *err)
+					  bool *out, struct assay_error *err)
 {
-	struct ran ran[2] = {{.deployed = NULL}, {.deployed = NULL}};
+	struct ran ran[2] = { { .deployed = NULL }, { .deployed = NULL } };
 	enum assay_status st = ASSAY_OK;
 
 	*out = false;
@@ -173,8 +162,7 @@ static bool build_same_plan(const struct sample_file *a, const struct sample_fil
 }
 
 /* *out: is it known to have been run otherwise than in the latest plan that gives results? */
-static enum assay_status build_differs_from_results(struct store *store, const struct sample_file *file, bool *out,
-                                                    struct assay_error *err)
+static enum assay_status build_differs_from_results(struct store *store, const struct sample_file *file, bool *out, struct assay_error *err)
 {
 	struct run_builds builds;
 	const struct run_build *latest;
@@ -184,7 +172,7 @@ static enum assay_status build_differs_from_results(struct store *store, const s
 		return st;
 	latest = run_builds_latest(&builds);
 	if (latest) {
-		const char *const plans[2] = {latest->plan, file->plan};
+		const char *const plans[2] = { latest->plan, file->plan };
 
 		st = run_plans_differ(store, plans, file->version, file->input, out, err);
 	}
@@ -193,13 +181,13 @@ static enum assay_status build_differs_from_results(struct store *store, const s
 }
 
 /* Which differ from the plan; NULL: from the latest one that gives results. Each plan with an input is looked at once. */
-static enum assay_status build_find_others(struct store *store, const char *plan, const struct sample_file *files, size_t n,
-                                           bool *other, struct assay_error *err)
+static enum assay_status build_find_others(struct store *store, const char *plan, const struct sample_file *files, size_t n, bool *other,
+					   struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; i < n && !st; i++) {
-		const char *const plans[2] = {plan, files[i].plan};
+		const char *const plans[2] = { plan, files[i].plan };
 		size_t k = i;
 
 		while (k > 0 && !build_same_plan(&files[k - 1], &files[i]))
@@ -215,7 +203,7 @@ static enum assay_status build_find_others(struct store *store, const char *plan
 }
 
 enum assay_status run_build_keep_samples(struct store *store, const char *plan, struct sample_file *files, size_t *n,
-                                         struct assay_error *err)
+					 struct assay_error *err)
 {
 	struct sample_file *all = mem_new(*n, sizeof(*all));
 	bool *other = mem_new(*n, sizeof(*other));
@@ -241,7 +229,7 @@ enum assay_status run_build_keep_samples(struct store *store, const char *plan, 
 }
 
 enum assay_status run_build_stale_samples(struct store *store, const struct sample_file *files, size_t n, bool **out,
-                                          struct assay_error *err)
+					  struct assay_error *err)
 {
 	enum assay_status st;
 

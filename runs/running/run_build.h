@@ -14,9 +14,9 @@
 struct run_build {
 	char plan[DIGEST_ID_BYTES];
 	char id[DIGEST_ID_BYTES];    /* of artefact, command, environment, arguments of the input, directory, metric: the same in
-	                                plans of one build */
-	int64_t last_ms;             /* when it began; who knows its runs of the version raises it to the last of them */
-	size_t planned;              /* runs of the version in it */
+					plans of one build */
+	int64_t last_ms;	     /* when it began; who knows its runs of the version raises it to the last of them */
+	size_t planned;		     /* runs of the version in it */
 	struct manifest_terms terms; /* of its manifest */
 };
 
@@ -27,7 +27,7 @@ struct run_builds {
 
 /* *out is overwritten; run_builds_release() it. Cost: parses each manifest that differs from that of the plan behind it. */
 enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
-                                  struct assay_error *err);
+				  struct assay_error *err);
 void run_builds_release(struct run_builds *builds); /* accepts zeroed */
 
 /* NULL when there is none: imported. */
@@ -40,11 +40,11 @@ const struct run_build *run_builds_latest(const struct run_builds *builds);
  * deployed, another command, environment or arguments. *n becomes how many stay, in the same order. Cost: parses both manifests.
  */
 enum assay_status run_build_keep_samples(struct store *store, const char *plan, struct sample_file *files, size_t *n,
-                                         struct assay_error *err);
+					 struct assay_error *err);
 
 /* Which of the files are of plans that are known to have run something else than the latest plan that gives results of the same
  * application and version: (*out)[n], free() it. */
 enum assay_status run_build_stale_samples(struct store *store, const struct sample_file *files, size_t n, bool **out,
-                                          struct assay_error *err);
+					  struct assay_error *err);
 
 #endif

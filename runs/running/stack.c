@@ -47,7 +47,7 @@ static const char script[] =
     "done\n"
     "for file; do libraries \"$file\"; done\n";
 
-const char *const stack_words[STACK_WORDS] = {"sh", "-c", script, "sh"};
+const char *const stack_words[STACK_WORDS] = { "sh", "-c", script, "sh" };
 
 bool stack_is_candidate(const struct artefact_file *file)
 {
@@ -162,7 +162,7 @@ static void stack_add_names(struct names *names, char *const *lines, size_t n, c
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *path = lines[i] + DIGEST_HEX_BYTES + 1, *slash = strrchr(path, '/'),
-		           *name = slash && slash[1] ? slash + 1 : path;
+			   *name = slash && slash[1] ? slash + 1 : path;
 		size_t k = 0;
 
 		if (stack_has_line(others, n_others, lines[i]))
@@ -178,9 +178,9 @@ static void stack_add_names(struct names *names, char *const *lines, size_t n, c
 
 char *stack_difference(const char *a, const char *b)
 {
-	char *texts[2] = {mem_string(a), mem_string(b)}, **lines[2] = {NULL, NULL};
-	size_t n[2] = {stack_split_lines(texts[0], &lines[0]), stack_split_lines(texts[1], &lines[1])};
-	struct names names = {NULL, 0, 0};
+	char *texts[2] = { mem_string(a), mem_string(b) }, **lines[2] = { NULL, NULL };
+	size_t n[2] = { stack_split_lines(texts[0], &lines[0]), stack_split_lines(texts[1], &lines[1]) };
+	struct names names = { NULL, 0, 0 };
 	struct buf out = BUF_INIT;
 
 	stack_add_names(&names, lines[0], n[0], lines[1], n[1]);
@@ -199,64 +199,40 @@ char *stack_difference(const char *a, const char *b)
 
 /* Software stacks in the store: each text once, by its hash. */
 
-static enum assay_status stack_run_sql(struct store *store, const char *sql, const char *const *texts, const char *kinds,
-                                       struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	bool row;
-	enum assay_status st = store_prepare(store, sql, &stmt, err);
-
-	if (!st) {
-		store_bind(stmt, kinds, texts[0], texts[1], texts[2], texts[3]);
-		st = store_step(store, stmt, &row, err);
-	}
-	sqlite3_finalize(stmt);
-	return st;
-}
-
 /* The text that the plan has of this machine and version; NULL when there is none. */
-static enum assay_status stack_find(struct store *store, const struct plan *plan, const char *machine, const char *version,
-                                    char **out, struct assay_error *err)
+static enum assay_status stack_find(struct store *store, const struct plan *plan, const char *machine, const char *version, char **out,
+				    struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st = store_prepare(
-	    store, "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND machine = ? AND version = ?", &stmt,
-	    err);
+	enum assay_status st = store_ask(
+	    store, &stmt, err, "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND machine = ? AND version = ?",
+	    "ttt", plan->id, machine, version);
 
-	*out = NULL;
-	if (!st) {
-		store_bind(stmt, "ttt", plan->id, machine, version);
-		st = store_step(store, stmt, &row, err);
-	}
-	if (!st && row)
-		*out = mem_string(store_text(stmt, 0));
+	*out = store_next(store, stmt, &st, err) ? mem_string(store_text(stmt, 0)) : NULL;
 	sqlite3_finalize(stmt);
 	return st;
 }
 
 static enum assay_status stack_insert(struct store *store, const struct plan *plan, const char *machine, const char *version,
-                                      const char *text, struct assay_error *err)
+				      const char *text, struct assay_error *err)
 {
 	char hash[DIGEST_HEX_BYTES];
-	const char *const stack[] = {hash, text, NULL, NULL}, *const link[] = {plan->id, machine, version, hash};
 	enum assay_status st = store_begin(store, err);
 
 	digest_sha256(text, strlen(text), hash);
 	if (!st)
-		st =
-		    stack_run_sql(store, "INSERT INTO stack (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING", stack, "tt", err);
+		st = store_do(store, err, "INSERT INTO stack (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING", "tt", hash, text);
 	if (!st)
-		st = stack_run_sql(store, "INSERT INTO plan_stack (plan, machine, version, stack) VALUES (?, ?, ?, ?)", link,
-		                   "tttt", err);
+		st = store_do(store, err, "INSERT INTO plan_stack (plan, machine, version, stack) VALUES (?, ?, ?, ?)", "tttt", plan->id,
+			      machine, version, hash);
 	if (!st)
 		st = store_commit(store, err);
 	store_rollback(store);
 	return st;
 }
 
-enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version,
-                            const char *text, struct assay_error *err)
+enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version, const char *text,
+			    struct assay_error *err)
 {
 	char *before = NULL, *difference;
 	enum assay_status st = stack_find(store, plan, machine, version, &before, err);
@@ -266,9 +242,9 @@ enum assay_status stack_put(struct store *store, const struct plan *plan, const 
 	} else if (!st && strcmp(before, text) != 0) {
 		difference = stack_difference(before, text);
 		st = assay_fail(err, ASSAY_E_CONFLICT,
-		                "what version '%s' loads there has changed since these runs began (%s): begin anew without "
-		                "--resume",
-		                version, difference);
+				"what version '%s' loads there has changed since these runs began (%s): begin anew without "
+				"--resume",
+				version, difference);
 		free(difference);
 	}
 	free(before);
@@ -277,28 +253,22 @@ enum assay_status stack_put(struct store *store, const struct plan *plan, const 
 
 enum assay_status stack_load(struct store *store, const struct plan *plan, struct stack_rows *out, struct assay_error *err)
 {
-	struct stack_rows rows = {NULL, 0};
+	struct stack_rows rows = { NULL, 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
-	enum assay_status st =
-	    store_prepare(store,
-	                  "SELECT machine, version, text, hash FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? "
-	                  "ORDER BY version, machine",
-	                  &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT machine, version, text, hash FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? "
+					 "ORDER BY version, machine",
+					 "t", plan->id);
 
-	if (!st)
-		store_bind(stmt, "t", plan->id);
-	while (!st) {
+	while (store_next(store, stmt, &st, err)) {
 		struct stack_row *item;
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
 		rows.items = mem_grow(rows.items, rows.n, &capacity, sizeof(*rows.items));
 		item = &rows.items[rows.n++];
-		*item = (struct stack_row){mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)),
-		                           mem_string(store_text(stmt, 2)), ""};
+		*item = (struct stack_row){ .machine = mem_string(store_text(stmt, 0)),
+					    .version = mem_string(store_text(stmt, 1)),
+					    .text = mem_string(store_text(stmt, 2)) };
 		snprintf(item->hash, sizeof(item->hash), "%s", store_text(stmt, 3));
 	}
 	sqlite3_finalize(stmt);
@@ -316,12 +286,12 @@ void stack_rows_release(struct stack_rows *rows)
 		free(rows->items[i].text);
 	}
 	free(rows->items);
-	*rows = (struct stack_rows){NULL, 0};
+	*rows = (struct stack_rows){ NULL, 0 };
 }
 
 /* ---- what a plan deployed ---- */
 
-#define SESSION  "  {session}/"
+#define SESSION	 "  {session}/"
 #define HEX_SIZE (DIGEST_HEX_BYTES - 1)
 
 /* "{session}/files/x" and "{session}/b003/x" are deployed: the number is that of the version within the plan. */
@@ -340,17 +310,12 @@ enum assay_status stack_deployed(struct store *store, const char *plan, const ch
 {
 	struct buf lines = BUF_INIT;
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st = store_prepare(
-	    store,
-	    "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? ORDER BY machine LIMIT 1",
-	    &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? "
+					 "ORDER BY machine LIMIT 1",
+					 "tt", plan, version);
 
-	if (!st) {
-		store_bind(stmt, "tt", plan, version);
-		st = store_step(store, stmt, &row, err);
-	}
-	if (!st && row) {
+	if (store_next(store, stmt, &st, err)) {
 		for (const char *line = store_text(stmt, 0), *end; *line; line = *end ? end + 1 : end) {
 			end = line + strcspn(line, "\n");
 			stack_add_deployed(line, (size_t)(end - line), &lines);

@@ -48,7 +48,7 @@ void stack_rows_release(struct stack_rows *rows); /* accepts zeroed */
 enum assay_status stack_deployed(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err);
 
 /* Keeps one. ASSAY_E_CONFLICT, with the files, when the plan has another one of this machine and version already. */
-enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version,
-                            const char *text, struct assay_error *err);
+enum assay_status stack_put(struct store *store, const struct plan *plan, const char *machine, const char *version, const char *text,
+			    struct assay_error *err);
 
 #endif

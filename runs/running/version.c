@@ -6,8 +6,8 @@
 
 #include <unistd.h>
 
-#define BUILD       "/build/" /* the places where commands are expanded, to see what they name */
-#define FILES       "/files/"
+#define BUILD	    "/build/" /* the places where commands are expanded, to see what they name */
+#define FILES	    "/files/"
 #define NAMES_SHOWN 12
 
 bool version_is_selector(const char *what)
@@ -20,7 +20,7 @@ bool version_is_selector(const char *what)
 /* The first word of the version's command as a path in BUILD or FILES. */
 static char *program_of(const struct manifest *manifest, size_t version)
 {
-	static const struct manifest_places places = {.files = "/files", .build = "/build", .work = "/work"};
+	static const struct manifest_places places = { .files = "/files", .build = "/build", .work = "/work" };
 	struct manifest_words command, environment;
 	char *program;
 
@@ -53,7 +53,7 @@ static enum assay_status fail_object(const struct version_files *version, const 
 			buf_format(&list, "%s%s", n++ ? ", " : "", file->path);
 	}
 	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is no file of '%s': name one with %s (programs and libraries: %s)",
-	           text_shown(object, shown), version->what, version->remedy, n ? list.bytes : "none");
+		   text_shown(object, shown), version->what, version->remedy, n ? list.bytes : "none");
 	buf_release(&list);
 	return ASSAY_E_NOTFOUND;
 }
@@ -79,17 +79,17 @@ enum assay_status version_file(const struct version_files *version, const char *
 
 /* `directory`: of what the version has for itself; NULL: nothing. */
 static enum assay_status find_object(const struct manifest *manifest, size_t version, const char *directory, const char *selector,
-                                     const char *object, char **path, struct assay_error *err)
+				     const char *object, char **path, struct assay_error *err)
 {
-	const char *const paths[] = {directory};
-	struct artefact build = {.n = 0}, files = {.n = 0};
-	const struct version_files all = {manifest, version, &build, &files, selector, "--object"};
+	const char *const paths[] = { directory };
+	struct artefact build = { .n = 0 }, files = { .n = 0 };
+	const struct version_files all = { manifest, version, &build, &files, selector, "--object" };
 	enum assay_status st;
 
 	st = artefact_collect(manifest->directory, paths, directory ? 1 : 0, true, &build, err);
 	if (!st)
-		st = artefact_collect(manifest->directory, (const char *const *)manifest->files.items, manifest->files.n, false,
-		                      &files, err);
+		st = artefact_collect(manifest->directory, (const char *const *)manifest->files.items, manifest->files.n, false, &files,
+				      err);
 	if (!st)
 		st = version_file(&all, object, path, err);
 	artefact_release(&build);
@@ -109,20 +109,20 @@ static enum assay_status find_version(const struct manifest *manifest, const cha
 	if (*version == SIZE_MAX) {
 		for (size_t i = 0; i < manifest->n_versions; i++)
 			buf_format(&list, "%s%s", i ? ", " : "", manifest->versions[i].name);
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s has no version '%s': it has %s", manifest->file,
-		                text_shown(name, shown), list.bytes);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s has no version '%s': it has %s", manifest->file, text_shown(name, shown),
+				list.bytes);
 	}
 	buf_release(&list);
 	return st;
 }
 
-enum assay_status version_find(const char *laboratory, const char *selector, const char *object,
-                               const volatile sig_atomic_t *cancelled, struct version_object *out, struct assay_error *err)
+enum assay_status version_find(const char *laboratory, const char *selector, const char *object, const volatile sig_atomic_t *cancelled,
+			       struct version_object *out, struct assay_error *err)
 {
-	struct version_object found = {.path = NULL};
+	struct version_object found = { .path = NULL };
 	const char *at = strrchr(selector, '@');
 	char *application = mem_bytes(selector, (size_t)(at - selector)), *directory = NULL;
-	struct manifest manifest = {.file = NULL};
+	struct manifest manifest = { .file = NULL };
 	enum assay_status st = manifest_open(laboratory, application, &manifest, err);
 	size_t version = SIZE_MAX;
 
@@ -149,5 +149,5 @@ void version_object_release(struct version_object *object)
 {
 	free(object->path);
 	free(object->repository);
-	*object = (struct version_object){.path = NULL};
+	*object = (struct version_object){ .path = NULL };
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 struct version_object {
-	char *path;       /* of the program or library, on this machine */
+	char *path;	  /* of the program or library, on this machine */
 	char *repository; /* that it was built from; NULL: not by git */
 	char commit[ARTEFACT_COMMIT_BYTES];
 };
@@ -19,8 +19,8 @@ bool version_is_selector(const char *what);
 /* Builds the version if it comes from git and was not built yet. `object`: the file of the version, as deployed (relative to its
  * directory, or one of the manifest's files); NULL: what its command starts. *out is overwritten; version_object_release() it.
  * ASSAY_E_NOTFOUND lists what there is; else as manifest_open(), artefact_build(), artefact_collect(). */
-enum assay_status version_find(const char *laboratory, const char *selector, const char *object,
-                               const volatile sig_atomic_t *cancelled, struct version_object *out, struct assay_error *err);
+enum assay_status version_find(const char *laboratory, const char *selector, const char *object, const volatile sig_atomic_t *cancelled,
+			       struct version_object *out, struct assay_error *err);
 void version_object_release(struct version_object *object); /* accepts zeroed */
 
 /* A version whose files are collected already; all is borrowed. */
@@ -28,7 +28,7 @@ struct version_files {
 	const struct manifest *manifest;
 	size_t version;
 	const struct artefact *build, *files; /* its own, and those of all versions */
-	const char *what, *remedy;            /* for messages: "sqlite@1.0", "--object" */
+	const char *what, *remedy;	      /* for messages: "sqlite@1.0", "--object" */
 };
 /* The file on this machine of `object`, as version_find(); free() *path. */
 enum assay_status version_file(const struct version_files *version, const char *object, char **path, struct assay_error *err);

@@ -1,0 +1,176 @@
+#include "runs/running/samples_fetch.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/agent/measure.h"
+
+#include <math.h>
+
+#define LIST_BYTES_MAX (1u << 20)
+#define LIST_MS	       (5 * 60 * 1000)
+#define FETCH_MS       (60 * 60 * 1000) /* of one file */
+#define SPARE_MS       (60 * 1000)	/* on top of the host's own limit */
+
+void samples_found_release(struct samples_found *samples)
+{
+	for (size_t i = 0; i < samples->n; i++)
+		free(samples->items[i].name);
+	free(samples->items);
+	*samples = (struct samples_found){ NULL, 0, 0 };
+}
+
+/* PID-N.samples, as the writer calls them; all else is the program's own. */
+static bool is_samples_name(const char *name)
+{
+	static const char digits[] = "0123456789";
+	size_t pid = strspn(name, digits), n = name[pid] == '-' ? strspn(name + pid + 1, digits) : 0;
+
+	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, ".samples") == 0;
+}
+
+bool samples_found_parse(char *text, struct samples_found *out, char **why)
+{
+	uint64_t all = 0;
+
+	for (char *line = text, *next; line; line = next) {
+		char *end;
+		uint64_t bytes;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		bytes = strtoull(line, &end, 10);
+		if (end == line || *end != ' ' || !is_samples_name(end + 1))
+			continue;
+		all += bytes;
+		if (out->n == SAMPLES_FETCH_FILES_MAX || bytes > SAMPLES_FETCH_BYTES_MAX || all > SAMPLES_FETCH_BYTES_MAX) {
+			*why = mem_format("its samples are more than is fetched of a run (%u MiB in %d files): select fewer functions",
+					  SAMPLES_FETCH_BYTES_MAX >> 20, SAMPLES_FETCH_FILES_MAX);
+			return false;
+		}
+		out->items = mem_grow(out->items, out->n, &out->capacity, sizeof(*out->items));
+		out->items[out->n++] = (struct samples_found_file){ .name = mem_string(end + 1), .bytes = bytes };
+	}
+	return true;
+}
+
+void samples_spoil(struct execution *e, const char *why)
+{
+	if (e->outcome != EXECUTION_OK)
+		return; /* there is a better reason */
+	e->outcome = EXECUTION_NO_SAMPLES;
+	e->metric = (double)NAN;
+	free(e->detail);
+	e->detail = mem_string(why);
+}
+
+/* *out stays empty when the execution is spoilt. */
+static bool samples_list(struct session *session, const char *directory, struct execution *e, struct samples_found *out)
+{
+	/* "BYTES NAME" a line; where there is none, the pattern is not a file. */
+	static const char script[] = "cd -- \"$1\" && for f in *.samples; do [ -f \"$f\" ] && echo \"$(wc -c <\"$f\") $f\"; done; :";
+	const char *const words[] = { "sh", "-c", script, "sh", directory };
+	struct helper_request request;
+	struct helper_answer answer;
+	struct assay_error err;
+	char *text = NULL, *why = NULL;
+	size_t n = 0;
+	bool ok;
+
+	measure_request(&request, session->host, words, 5, LIST_MS);
+	measure_request_lock(&request);
+	ok = session_run(session, &request, LIST_MS + SPARE_MS, &answer) && session_judge(session, &answer);
+	if (!ok)
+		session_explain(session, "the files of samples cannot be listed");
+	else if (spool_text(&answer.out, LIST_BYTES_MAX, &text, &n, &err))
+		samples_spoil(e, err.text);
+	else if (!samples_found_parse(text, out, &why)) {
+		samples_spoil(e, why);
+		samples_found_release(out);
+	}
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	free(text);
+	free(why);
+	return ok;
+}
+
+/* Is it whole, and what it should be? One of a process that called none of the functions is neither kept nor wrong. */
+static enum assay_status samples_check(const struct samples_source *source, const char *name, const char *bytes, size_t n,
+				       enum record_back_end *back_end, bool *empty, struct assay_error *err)
+{
+	struct samples samples;
+	enum assay_status st = samples_parse(name, bytes, n, &samples, err);
+
+	if (st)
+		return st;
+	*back_end = samples.back_end;
+	*empty = samples.n == 0 && samples.n_calls == 0;
+	if (source->emulated != (samples.back_end == RECORD_EMULATED))
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: was written by the %s", name,
+				source->emulated ? "probe, not by the emulation" : "emulation, not by the probe");
+	samples_release(&samples);
+	return st;
+}
+
+/* What is wrong with the file itself spoils the execution. */
+static enum assay_status samples_keep(struct session *session, const struct samples_source *source, const char *name, size_t pack,
+				      const char *bytes, size_t n, struct execution *e, struct assay_error *fault)
+{
+	enum record_back_end back_end = RECORD_TIME;
+	struct sample_kept kept;
+	enum assay_status st;
+	struct assay_error err;
+	bool empty = false;
+
+	if (samples_check(source, name, bytes, n, &back_end, &empty, &err)) {
+		samples_spoil(e, err.text);
+		return ASSAY_OK;
+	}
+	if (empty)
+		return ASSAY_OK;
+	fleet_lock(session);
+	st = sample_keep_file(source->lab, bytes, n, back_end, &kept, fault);
+	fleet_unlock(session);
+	if (st)
+		return st;
+	kept.pack = (int64_t)pack;
+	e->samples = mem_grow(e->samples, e->n_samples, &e->samples_capacity, sizeof(kept));
+	e->samples[e->n_samples++] = kept;
+	return ASSAY_OK;
+}
+
+static bool samples_get(struct session *session, const struct samples_source *source, const char *name, size_t pack, struct execution *e,
+			struct assay_error *fault)
+{
+	char *path = mem_format("%s/%s", source->directory, name), *bytes = NULL;
+	struct assay_error err;
+	struct spool spool;
+	size_t n = 0;
+	bool ok =
+	    session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "a file of samples cannot be fetched");
+
+	if (ok && spool_text(&spool, SAMPLES_FETCH_BYTES_MAX, &bytes, &n, &err))
+		ok = session_fail(session, "%s", err.text);
+	if (ok)
+		ok = samples_keep(session, source, name, pack, bytes, n, e, fault) == ASSAY_OK;
+	spool_release(&spool);
+	free(bytes);
+	free(path);
+	return ok;
+}
+
+bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
+		   struct assay_error *fault)
+{
+	struct samples_found files = { NULL, 0, 0 };
+	size_t before = e->n_samples;
+	bool ok = samples_list(session, source->directory, e, &files);
+
+	for (size_t i = 0; ok && i < files.n; i++)
+		ok = samples_get(session, source, files.items[i].name, pack, e, fault);
+	if (ok && e->n_samples == before)
+		samples_spoil(e, "no selected function was called, or its process wrote no file of samples");
+	samples_found_release(&files);
+	return ok;
+}

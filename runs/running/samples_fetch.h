@@ -1,0 +1,45 @@
+/* The files of samples of an instrumented run, brought here one by one and kept with its execution. */
+#ifndef RUNS_RUNNING_SAMPLES_FETCH_H
+#define RUNS_RUNNING_SAMPLES_FETCH_H
+
+#include "fleet/engine/session.h"
+#include "fleet/lab/lab.h"
+#include "runs/running/execution.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All files of samples of one run; a file is fetched in one piece. */
+#define SAMPLES_FETCH_BYTES_MAX (256u << 20)
+#define SAMPLES_FETCH_FILES_MAX 1000 /* processes of one run that have samples */
+
+struct samples_source {
+	const struct lab *lab;
+	const char *directory; /* on the host */
+	bool emulated;	       /* they are the emulation's, not the probe's */
+};
+
+/* Files of one run become part of the execution, which is spoilt where they are missing, wrong or too many. False when the host has failed,
+ * or nothing can be kept here: then *fault, which begins as ASSAY_OK, says why. */
+bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
+		   struct assay_error *fault);
+
+/* The execution has no samples, or not all: that is its outcome, unless there is a worse one. */
+void samples_spoil(struct execution *e, const char *why);
+
+/* Files of samples on a host. */
+struct samples_found {
+	struct samples_found_file {
+		char *name;
+		uint64_t bytes;
+	} * items; /* [n] */
+	size_t n, capacity;
+};
+
+/* From "BYTES NAME" lines (changed) to the files that are fetched; names that the writer does not give are left out. False when they are
+ * more than is fetched of a run: *why says it, free() it. samples_found_release() *out, which begins empty. */
+bool samples_found_parse(char *text, struct samples_found *out, char **why);
+void samples_found_release(struct samples_found *samples); /* accepts zeroed */
+
+#endif
