@@ -99,7 +99,7 @@ const struct command evaluate_command = {
 		"A side may also have `version` and `timestamps`; `label` and `cluster` are optional.\n",
 	.examples = "  assay evaluate pairs.json\n"
 		    "  assay evaluate pairs.json --no-walk --format json | jq .methods.gate\n",
-	.exit_status = "0 all pairs were judged, whatever the decisions; 6 some or all are left out: a version has no result; 1 failure, 2 usage.",
+	.exit_status = "0 all pairs were judged; 6 some or all are left out because a version has no result; 1 failure, 2 usage.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

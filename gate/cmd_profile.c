@@ -13,7 +13,7 @@ struct arguments {
 	bool members, by_type;
 };
 
-/* Whatever can be said is said: only without a single usable result it is an error. */
+/* A profile that cannot be trusted is an answer; only without a single usable result it is an error. */
 static enum assay_status profile_time(const struct cmd_evidence *e, const struct arguments *a, struct document *d, struct assay_error *err)
 {
 	const struct profile_shown shown = { .groups = (size_t)a->top, .members = a->members, .by_type = a->by_type };

@@ -316,7 +316,7 @@ static void cause_find_uniform(const struct cause_types *types, struct cause *ou
 	free(lines);
 }
 
-/* Of a version that costs less: the ratio of the older to the newer one, inverted. */
+/* For a version that costs less the ratio was that of the older to the newer one. */
 static void cause_invert(struct cause *c)
 {
 	double low = c->low;

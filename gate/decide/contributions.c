@@ -14,8 +14,8 @@
 
 /* ---- from machines to rows ---- */
 
-/* What both models see: one row for each machine that ran both and has a fingerprint that may stand beside the others. ratio [types] is the
- * mean, in logs, over the machines of each type. */
+/* What both models see: one row for each machine that ran both and has a fingerprint comparable to the others'. ratio [types] is
+ * the mean, in logs, over the machines of each type. */
 static struct profile_rows common_rows_of(const struct evidence *evidence, const struct verdict *v, double *ratio)
 {
 	size_t p = evidence->fingerprints.n_stressors, n = v->pairing.n, row = 0;
@@ -249,7 +249,7 @@ static void group_answer(const struct contribution *c, struct document *d)
 	doc_set(d, "first_probability", c->first);
 }
 
-/* Of the groups that are not shown. */
+/* The sum of the groups that are not shown. */
 static void rest_answer(const struct contributions *c, size_t rows, struct document *d)
 {
 	size_t hidden = c->n_groups - rows;

@@ -32,7 +32,9 @@ enum doc_tone decision_tone(enum decision decision)
 	return decision_exit(decision) == 0 ? DOC_GOOD : DOC_DOUBTFUL;
 }
 
-enum decision effect_decide(double ratio, double low, double high, double min_effect)
+/* The decision rule alone, on values rounded by stats_round(): regression when low > 1 and ratio >= 1 + min_effect; improved the
+ * mirror (high < 1 and ratio <= 1 / (1 + min_effect)); pass when high < 1 + min_effect; else inconclusive. NaN is inconclusive. */
+static enum decision effect_decide(double ratio, double low, double high, double min_effect)
 {
 	double matters = stats_round(1 + min_effect), mirror = stats_round(1 / (1 + min_effect));
 
@@ -139,7 +141,9 @@ static double effect_with_power(const struct power_design *design, double power)
 	return low + (high - low) / 2;
 }
 
-double effect_minimum_detectable(double error, double df, double min_effect)
+/* The relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, for a normal estimate of a log ratio with this
+ * standard error at df >= 1 degrees of freedom. */
+static double effect_minimum_detectable(double error, double df, double min_effect)
 {
 	struct power_design design = { .df = df };
 
@@ -161,7 +165,7 @@ struct type_mean {
 	size_t noisy; /* machines whose noise is known */
 };
 
-/* Averages the pairs by type into types[n_types], zeroed; those that have machines stand in front. Returns how many these are. */
+/* Averages the pairs by type into types[n_types], zeroed; those that have machines come first. Returns how many these are. */
 static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_mean *types, size_t n_types)
 {
 	size_t present = 0;

@@ -58,12 +58,4 @@ struct effect_common {
  * are EFFECT_TYPES_MIN types. n == 0 gives DECISION_NOTHING_MEASURED. */
 struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect, const struct effect_common *common);
 
-/* The decision rule alone, on values rounded by stats_round(): regression when low > 1 and ratio >= 1 + min_effect; improved the
- * mirror (high < 1 and ratio <= 1 / (1 + min_effect)); pass when high < 1 + min_effect; else inconclusive. NaN is inconclusive. */
-enum decision effect_decide(double ratio, double low, double high, double min_effect);
-
-/* The relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, for a normal estimate of a log ratio with this
- * standard error at df >= 1 degrees of freedom. */
-double effect_minimum_detectable(double error, double df, double min_effect);
-
 #endif

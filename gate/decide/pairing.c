@@ -283,7 +283,7 @@ static int compare_machines(const void *a, const void *b)
 	return order ? order : (x->type > y->type) - (x->type < y->type);
 }
 
-/* By name. NULL: there is no further one. */
+/* In the order of names; NULL after the last. */
 static const char *next_machine(const struct stretch all[LISTS], const size_t at[LISTS])
 {
 	const char *next = NULL;

@@ -18,7 +18,7 @@ struct order_series {
 	size_t n[2];             /* repetitions of the baseline, of the candidate; at least one each */
 	int64_t *repetition[2];  /* [n] their numbers */
 	double *log_cost[2];     /* [n] */
-	bool turns;              /* they took turns: the order cancels out whatever the numbers */
+	bool turns;              /* they took turns: the order cancels out */
 };
 
 struct order_list {
@@ -40,7 +40,7 @@ struct order {
 	double spread;           /* that effect of one repetition as a standard deviation of logs; 0 as above */
 };
 
-/* Fewer than three types say nothing of what they have in common: then error and spread are 0. */
+/* Fewer than three types tell nothing about what they have in common: then error and spread are 0. */
 struct order order_of(const struct order_list *list, size_t n_types);
 
 /* ---- machines ---- */

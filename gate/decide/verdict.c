@@ -162,7 +162,7 @@ size_t verdict_alike(const struct verdict *v)
 
 /* ---- explaining: nothing is decided any more ---- */
 
-/* Codes of reasons, besides those of machines that are left out (PAIRING_ROWS), and whether they belong to the decision. */
+/* Codes of reasons, except those for machines that are left out (PAIRING_ROWS), and whether they belong to the decision. */
 #define VERDICT_REASON_ROWS(X)                                  \
 	X(REASON_NO_COMMON_MACHINE, "no_common_machine", false) \
 	X(REASON_TOO_FEW_TYPES, "too_few_types", false)         \

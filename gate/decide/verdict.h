@@ -1,4 +1,4 @@
-/* All that the gate says of two versions: decision, reasons, effect, machines, and the stressors that the change follows. */
+/* All that the gate says about two versions: decision, reasons, effect, machines, and the stressors that the change follows. */
 #ifndef GATE_DECIDE_VERDICT_H
 #define GATE_DECIDE_VERDICT_H
 
@@ -12,7 +12,7 @@
 
 struct verdict_reason {
 	const char *code; /* stable, for programs (docs/formats.md) */
-	bool of_decision; /* false: it says what the numbers rest on, whatever is decided */
+	bool of_decision; /* false: it says what the numbers rest on */
 	char *text;	  /* a sentence, for people, without its full stop */
 };
 
@@ -36,8 +36,8 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err);
 void verdict_release(struct verdict *verdict);
 
-/* Fingerprints stand in one model when they are comparable to that of the first machine in use (NULL: it has none); whether a machine is in
- * use and has such a fingerprint. */
+/* A model takes fingerprints that are comparable to that of the first machine in use (NULL: it has none); whether a machine is in use and has
+ * such a fingerprint. */
 const struct fingerprint *verdict_kind(const struct verdict *verdict);
 bool verdict_usable(const struct pairing_machine *machine, const struct fingerprint *kind);
 

@@ -15,7 +15,7 @@ static char *size_text(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
 	const struct effect *e = &v->effect;
-	int decimals = fabs(e->ratio - 1) < .1 ? 3 : 2;
+	int decimals = e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
 	char *interval, *text;
 
 	if (!e->types)
@@ -162,12 +162,14 @@ static char *explained_text(const struct verdict *v)
 
 	if (c->feature == SIZE_MAX)
 		return NULL;
-	buf_format(&text, "explained best by time on '%s', ", v->features[c->feature]);
-	if (c->as_well == 1 && alike > 1)
-		buf_format(&text, "but the change follows %zu of %zu stressors equally well: none of these can be singled out", alike,
+	buf_format(&text, "explained best by time on '%s'", v->features[c->feature]);
+	if (c->as_well > 1)
+		buf_format(&text, ", and equally well by %zu other%s of %zu", c->as_well - 1, text_plural(c->as_well - 1), v->n_features);
+	else if (alike > 1)
+		buf_format(&text, ", but the change follows %zu of %zu stressors equally well: none of these can be singled out", alike,
 			   v->n_features);
 	else
-		buf_format(&text, "and equally well by %zu other%s of %zu", c->as_well - 1, text_plural(c->as_well - 1), v->n_features);
+		buf_format(&text, "; none of the other %zu explains it equally well", v->n_features - 1);
 	if (c->word == CAUSE_BOTH && isfinite(c->low))
 		buf_format(&text, "; all of the work costs %s %% as well (95 %% interval %s to %s %%)", text_signed(100 * c->uniform, 1).text,
 			   text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);

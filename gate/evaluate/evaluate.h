@@ -88,9 +88,6 @@ struct evaluate_sample {
 struct evaluate_rate evaluate_rate_of(const struct evaluate_sample *sample, const bool *counts, const bool *flagged);
 /* The probability that a changed pair scores above an unchanged one, ties half: Mann and Whitney's U. A NaN ranks lowest. */
 struct evaluate_area evaluate_area_of(const struct evaluate_sample *sample, const bool *changed, const double *score);
-/* Clopper and Pearson's limits (Biometrika 26(4), 1934) for k of n at 95 %; n > 0. */
-double evaluate_exact_low(double k, double n);
-double evaluate_exact_high(double k, double n);
 
 /* ---- evaluations ---- */
 
@@ -113,7 +110,7 @@ struct evaluate_options {
 	size_t threads;
 };
 
-/* What was said of one pair. */
+/* The answers for one pair. */
 struct evaluate_outcome {
 	struct effect effect;
 	double score[EVALUATE_METHODS]; /* NaN: the method gives no answer */

@@ -27,13 +27,14 @@ static double beta_quantile(double p, double a, double b)
 	return (low + high) / 2;
 }
 
-double evaluate_exact_low(double k, double n)
+/* Clopper and Pearson's limits (Biometrika 26(4), 1934) for k of n at 95 %; n > 0. */
+static double exact_low(double k, double n)
 {
 	ASSAY_BUG_IF(!(n > 0) || !(k >= 0 && k <= n));
 	return k > 0 ? beta_quantile(TAIL, k, n - k + 1) : 0;
 }
 
-double evaluate_exact_high(double k, double n)
+static double exact_high(double k, double n)
 {
 	ASSAY_BUG_IF(!(n > 0) || !(k >= 0 && k <= n));
 	return k < n ? beta_quantile(1 - TAIL, k + 1, n - k) : 1;
@@ -111,12 +112,12 @@ struct evaluate_rate evaluate_rate_of(const struct evaluate_sample *s, const boo
 	r.rate = r.low = r.high = r.independent_low = r.independent_high = nan("");
 	if (r.n) {
 		r.rate = (double)r.flagged / (double)r.n;
-		r.independent_low = evaluate_exact_low((double)r.flagged, (double)r.n);
-		r.independent_high = evaluate_exact_high((double)r.flagged, (double)r.n);
+		r.independent_low = exact_low((double)r.flagged, (double)r.n);
+		r.independent_high = exact_high((double)r.flagged, (double)r.n);
 		/* None or all: no resample differs. Then a cluster counts as one trial, which holds however much its pairs agree. */
 		if (r.flagged == 0 || r.flagged == r.n) {
-			r.low = evaluate_exact_low(r.rate * (double)r.clusters, (double)r.clusters);
-			r.high = evaluate_exact_high(r.rate * (double)r.clusters, (double)r.clusters);
+			r.low = exact_low(r.rate * (double)r.clusters, (double)r.clusters);
+			r.high = exact_high(r.rate * (double)r.clusters, (double)r.clusters);
 		} else {
 			resample_rate(s, pairs, hits, &r);
 		}
@@ -183,7 +184,7 @@ static void resample_area(const struct evaluate_sample *s, const struct scored *
 	for (size_t i = 0; i < s->resamples; i++) {
 		draw(&rng, weight, s->n_clusters);
 		areas[n] = weighted_area(items, s->n, weight);
-		n += isnan(areas[n]) ? 0 : 1; /* a draw that lacks one kind says nothing */
+		n += isnan(areas[n]) ? 0 : 1; /* a draw that lacks one kind has no area */
 	}
 	if (n)
 		percentiles(areas, n, &a->low, &a->high);

@@ -20,7 +20,7 @@ struct predict {
 	bool type_ran;           /* machines of the same type ran it */
 };
 
-/* The machine's latest fingerprint that may stand in one model with `kind`. */
+/* The machine's latest fingerprint that can be used in one model with `kind`. */
 static enum assay_status predict_find_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
 					  const struct fingerprint **out, struct assay_error *err)
 {

@@ -9,9 +9,9 @@
 #include <stdarg.h>
 
 #define NOISE_FLOOR .01 /* relative: what repetitions on one day do not show */
-#define NAMED       2   /* members that stand in the name of a group */
+#define NAMED       2   /* members in the name of a group */
 
-/* Of trust; derived on recorded machines: docs/evidence/statistics.md. */
+/* Thresholds of trust, derived from recorded machines: docs/evidence/statistics.md. */
 #define TYPES_TRUSTED 9    /* hardware types */
 #define Q2_TRUSTED    .5   /* grouped Q2 */
 #define Q2_IDENTIFIED 0.0
@@ -204,7 +204,7 @@ static int compare_shares(const void *a, const void *b)
 	return (x->members[0] > y->members[0]) - (x->members[0] < y->members[0]);
 }
 
-/* By share; small shares are tied after the others: most stand for nothing, and their order means nothing. */
+/* By share; small shares are tied after the others: most of them are noise, and so is their order. */
 static void rank_groups(struct profile *p)
 {
 	double before = (double)NAN;
@@ -316,7 +316,7 @@ static void judge_fit(struct profile *p)
 		trust_limit(
 		    p, q2 < Q2_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_Q2_LOW,
 		    "on hardware types left out, the models explain %.0f %% of the variance (trust needs %.0f %%): perhaps no "
-		    "measured stressor stands for what it uses, or one machine is unlike all others",
+		    "measured stressor represents what it uses, or one machine is unlike all others",
 		    100 * fmax(q2, 0), 100 * Q2_TRUSTED);
 	if (stats_round(p->shares.share[p->shares.groups]) > UNEXPLAINED_TRUSTED)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_UNEXPLAINED, "%.0f %% of the time are not explained",

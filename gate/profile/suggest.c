@@ -94,7 +94,7 @@ static struct suggest_machine *suggest_of_type(struct suggest *s, const char *ty
 	return NULL;
 }
 
-/* Whether fingerprint i may stand in the model, and no later one of its machine does. They are sorted by machine, then time. */
+/* Whether fingerprint i can be used in the model, and no later one of its machine. They are sorted by machine, then time. */
 static bool is_latest(const struct fingerprint_set *set, size_t i, const struct fingerprint *kind)
 {
 	const char *machine = set->items[i].machine;

@@ -1,4 +1,5 @@
 /* Effect, decision, power and resources: reference numbers from scipy 1.10, and rates measured with seeded simulations. */
+#include "gate/decide/effect.c" /* what is static is tested, too */
 #include "gate/decide/cause.h"
 
 #include "base/rng.h"
