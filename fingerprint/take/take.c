@@ -164,14 +164,14 @@ static bool begin_taking(struct take_host *h)
 		host->id,	battery->name, battery->hash, h->version, h->before.architecture ? h->before.architecture : "unknown",
 		clock_real_ms()
 	};
-	const struct taking_resume resume = { h->take->options->events != NULL };
+	enum taking_mode mode = !h->take->options->resume ? TAKING_NEW : h->take->options->events ? TAKING_RESUME_COUNTED : TAKING_RESUME;
 	char *conditions = conditions_text(&h->before, NULL, -1);
 	struct assay_error err;
 	enum assay_status st;
 
 	fleet_lock(h->session);
-	st = taking_open(&h->take->lab->store, &key, battery, host->profile ? "emulated" : "measured", host->profile, conditions,
-			 h->take->options->resume ? &resume : NULL, &h->taking, &err);
+	st = taking_open(&h->take->lab->store, &key, battery, host->profile ? "emulated" : "measured", host->profile, conditions, mode,
+			 &h->taking, &err);
 	if (!st && h->taking.complete)
 		h->take->cells_total -= (size_t)battery->passes * battery->n;
 	free(conditions);
@@ -306,10 +306,7 @@ static bool measure_cell(struct take_host *h, int64_t pass, size_t index)
 	if (going) {
 		why = judge_stressor(h, entry, &answer, &metrics, &text);
 		fleet_lock(h->session);
-		if (why)
-			st = taking_missing(store, &h->taking, pass, index, entry->name, why, &err);
-		else
-			st = taking_measured(store, &h->taking, pass, index, entry->name, &metrics, text, &err);
+		st = taking_keep(store, &h->taking, pass, index, entry->name, why ? NULL : &metrics, why ? why : text, &err);
 		h->result->measured += !why;
 		h->result->missing += why != NULL;
 		show_progress(h);

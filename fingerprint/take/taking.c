@@ -63,11 +63,12 @@ static enum assay_status load_done(struct store *store, const struct battery *ba
 }
 
 enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
-			      const char *profile, const char *conditions, const struct taking_resume *resume, struct taking *out,
+			      const char *profile, const char *conditions, enum taking_mode mode, struct taking *out,
 			      struct assay_error *err)
 {
 	struct taking taking = { .passes = battery->passes, .n = battery->n };
-	enum assay_status st = resume ? find_latest(store, key, profile, resume->counters, &taking, err) : ASSAY_OK;
+	enum assay_status st =
+	    mode != TAKING_NEW ? find_latest(store, key, profile, mode == TAKING_RESUME_COUNTED, &taking, err) : ASSAY_OK;
 
 	taking.done = mem_new((size_t)battery->passes * battery->n, sizeof(bool));
 	if (!st && taking.id[0]) {
@@ -100,33 +101,32 @@ bool taking_next(const struct taking *taking, int64_t *pass, size_t *entry)
 	return false;
 }
 
-enum assay_status taking_measured(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
-				  const struct stressng_metrics *metrics, const char *raw, struct assay_error *err)
+static enum assay_status insert_rate(struct store *store, const struct taking *taking, int64_t pass, const char *name,
+				     const struct stressng_metrics *metrics, const char *raw, struct assay_error *err)
+{
+	enum assay_status st =
+	    store_do(store, err, "INSERT INTO rate (fingerprint, pass, stressor, ordinal, per_s, real_per_s) VALUES (?, ?, ?, 0, ?, ?)",
+		     "titdd", taking->id, pass, name, metrics->per_s, metrics->real_per_s);
+
+	ASSAY_BUG_IF(!metrics->measured);
+	return st ? st
+		  : store_do(store, err, "INSERT INTO raw (fingerprint, pass, stressor, text) VALUES (?, ?, ?, ?)", "titt", taking->id,
+			     pass, name, raw);
+}
+
+enum assay_status taking_keep(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
+			      const struct stressng_metrics *metrics, const char *text, struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
 
-	ASSAY_BUG_IF(!metrics->measured);
-	if (!st)
-		st = store_do(store, err,
-			      "INSERT INTO rate (fingerprint, pass, stressor, ordinal, per_s, real_per_s) VALUES (?, ?, ?, 0, ?, ?)",
-			      "titdd", taking->id, pass, name, metrics->per_s, metrics->real_per_s);
-	if (!st)
-		st = store_do(store, err, "INSERT INTO raw (fingerprint, pass, stressor, text) VALUES (?, ?, ?, ?)", "titt", taking->id,
-			      pass, name, raw);
+	if (!st && metrics)
+		st = insert_rate(store, taking, pass, name, metrics, text, err);
+	else if (!st)
+		st = store_do(store, err, "INSERT INTO missing (fingerprint, pass, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
+			      taking->id, pass, name, text);
 	if (!st)
 		st = store_commit(store, err);
 	store_rollback(store);
-	if (!st)
-		taking->done[(size_t)(pass - 1) * taking->n + entry] = true;
-	return st;
-}
-
-enum assay_status taking_missing(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
-				 const char *reason, struct assay_error *err)
-{
-	enum assay_status st = store_do(store, err, "INSERT INTO missing (fingerprint, pass, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
-					taking->id, pass, name, reason);
-
 	if (!st)
 		taking->done[(size_t)(pass - 1) * taking->n + entry] = true;
 	return st;

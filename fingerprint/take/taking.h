@@ -11,9 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TAKING_RESUME_MS                                                                                                                   \
-	(24 * 3600 *                                                                                                                       \
-	 1000) /* an interrupted fingerprint is resumed within a day, or not at all; and so long a complete one is not taken anew */
+/* An interrupted fingerprint is resumed so long after its beginning, and a complete one not taken anew. */
+#define TAKING_RESUME_MS (24 * 3600 * 1000)
 
 struct taking {
 	char id[FINGERPRINT_ID_BYTES];
@@ -23,26 +22,24 @@ struct taking {
 	size_t n;   /* battery->n */
 };
 
-struct taking_resume {
-	bool counters; /* a complete one without counters of stressors is not complete */
-};
+/* TAKING_RESUME_COUNTED: a complete one without counters of stressors is not complete. */
+enum taking_mode { TAKING_NEW, TAKING_RESUME, TAKING_RESUME_COUNTED };
 
-/* Starts a fingerprint; or, unless `resume` is NULL, goes on with the latest one of the same machine, profile, battery, stress-ng version
- * and architecture that began less than TAKING_RESUME_MS before key->taken_ms, which may be complete. conditions: JSON text; profile: of an
- * emulated host, or NULL. *out is overwritten; taking_release() it. */
+/* Starts a fingerprint; or, unless `mode` is TAKING_NEW, goes on with the latest one of the same machine, profile, battery, stress-ng
+ * version and architecture that began less than TAKING_RESUME_MS before key->taken_ms, which may be complete. conditions: JSON text;
+ * profile: of an emulated host, or NULL. *out is overwritten; taking_release() it. */
 enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery, const char *origin,
-			      const char *profile, const char *conditions, const struct taking_resume *resume, struct taking *out,
+			      const char *profile, const char *conditions, enum taking_mode mode, struct taking *out,
 			      struct assay_error *err);
 void taking_release(struct taking *taking);
 
 /* The next cell to measure, passes first: false when all are done. */
 bool taking_next(const struct taking *taking, int64_t *pass, size_t *entry);
 
-/* What came of a cell; committed before it returns. `raw` is stress-ng's text. */
-enum assay_status taking_measured(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
-				  const struct stressng_metrics *metrics, const char *raw, struct assay_error *err);
-enum assay_status taking_missing(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
-				 const char *reason, struct assay_error *err);
+/* What came of a cell; committed before it returns. With metrics, which are measured, `text` is what stress-ng wrote; without (NULL), why
+ * there are none. */
+enum assay_status taking_keep(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
+			      const struct stressng_metrics *metrics, const char *text, struct assay_error *err);
 
 /* Makes it a fingerprint, with the conditions known by now (NULL: those of the beginning). One in which nothing at all was measured stays
  * incomplete: ASSAY_E_NODATA. */

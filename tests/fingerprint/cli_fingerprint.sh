@@ -71,7 +71,7 @@ run -C "$lab" fingerprint diff "$first" "$id"
 expect_status 0
 expect_stdout stressors "before $first" "after  $id"
 run -C "$lab" fingerprint diff here nobody
-refused 2 "'nobody' is no machine"
+refused 2 "'nobody' is neither a machine"
 run -C "$lab" fingerprint diff here@19 here
 refused 2 "begins with '19'" "$first"
 run -C "$lab" fingerprint diff here@20 here

@@ -24,7 +24,7 @@ static int enter(void **state)
 	lab = scratch_lab("lab");
 	check(battery_parse("tiny", BATTERY, strlen(BATTERY), &battery, &err), &err);
 	key = (struct fingerprint_key){ "m", battery.name, battery.hash, "0.15.06", "x86_64", 1000 };
-	check(taking_open(&lab.store, &key, &battery, "measured", NULL, "{}", false, &session, &err), &err);
+	check(taking_open(&lab.store, &key, &battery, "measured", NULL, "{}", TAKING_NEW, &session, &err), &err);
 	return 0;
 }
 

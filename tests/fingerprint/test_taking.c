@@ -25,11 +25,10 @@ static struct fingerprint_key key_of(const struct battery *battery, const char *
 
 static struct taking open_it(struct lab *lab, const struct fingerprint_key *key, const struct battery *battery, bool resume)
 {
-	static const struct taking_resume without_counters = { false };
 	struct taking session;
 	struct assay_error err;
 
-	check(taking_open(&lab->store, key, battery, "measured", NULL, "{}", resume ? &without_counters : NULL, &session, &err), &err);
+	check(taking_open(&lab->store, key, battery, "measured", NULL, "{}", resume ? TAKING_RESUME : TAKING_NEW, &session, &err), &err);
 	return session;
 }
 
@@ -39,7 +38,7 @@ static enum assay_status measure(struct lab *lab, struct taking *session, const 
 	const struct stressng_metrics metrics = { .version = "0.15.06", .bogo_ops = 5, .per_s = (double)(100 * pass) + (double)entry,
 						  .real_per_s = 50, .measured = true };
 
-	return taking_measured(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", err);
+	return taking_keep(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", err);
 }
 
 /* Measures until `stop` cells are done; returns how many were. */
@@ -75,7 +74,7 @@ static void test_whole(void **state)
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n");
 	check_fails("a cell twice", measure(&lab, &session, &battery, 1, 0, &err), ASSAY_E_IO, &err, "");
 	check_select(&lab.store, "SELECT count(*) FROM raw", "3\n"); /* rolled back whole */
-	check(taking_missing(&lab.store, &session, 2, 0, "cpu", "it hung", &err), &err);
+	check(taking_keep(&lab.store, &session, 2, 0, "cpu", NULL, "it hung", &err), &err);
 	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
 	assert_false(taking_next(&session, &pass, &entry));
 	check(fingerprint_load(&lab.store, &set, &err), &err);
@@ -106,7 +105,7 @@ static void test_nothing_measured(void **state)
 	(void)state;
 	for (int64_t pass = 1; pass <= 2; pass++) {
 		for (size_t i = 0; i < 3; i++)
-			check(taking_missing(&lab.store, &session, pass, i, battery.entries[i].name, "no such thing", &err), &err);
+			check(taking_keep(&lab.store, &session, pass, i, battery.entries[i].name, NULL, "no such thing", &err), &err);
 	}
 	check_fails("no rate", taking_complete(&lab.store, &session, NULL, &err), ASSAY_E_NODATA, &err, "not one stressor");
 	check_select(&lab.store, "SELECT complete FROM fingerprint", "0\n");
@@ -118,7 +117,6 @@ static void test_nothing_measured(void **state)
 /* One that is complete is left alone for a day; where counters are asked for and it has none, another one is begun, and of another profile, too. */
 static void test_resume_complete(void **state)
 {
-	static const struct taking_resume with_counters = { true };
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", DAY), later = key_of(&battery, "m", DAY + 1000);
@@ -133,7 +131,7 @@ static void test_resume_complete(void **state)
 	assert_string_equal(session.id, first.id);
 	taking_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "1\n");
-	check(taking_open(&lab.store, &later, &battery, "measured", NULL, "{}", &with_counters, &session, &err), &err);
+	check(taking_open(&lab.store, &later, &battery, "measured", NULL, "{}", TAKING_RESUME_COUNTED, &session, &err), &err);
 	assert_false(session.complete);
 	assert_string_not_equal(session.id, first.id);
 	taking_release(&session);
@@ -142,7 +140,7 @@ static void test_resume_complete(void **state)
 	assert_false(session.complete);
 	taking_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "2\n");
-	check(taking_open(&lab.store, &later, &battery, "emulated", "slow", "{}", &with_counters, &session, &err), &err);
+	check(taking_open(&lab.store, &later, &battery, "emulated", "slow", "{}", TAKING_RESUME_COUNTED, &session, &err), &err);
 	taking_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "3\n");
 	taking_release(&first);

@@ -95,7 +95,7 @@ static int enter(void **state)
 	check(battery_parse("made", text.bytes, text.size, &battery, &err), &err);
 	buf_release(&text);
 	key = (struct fingerprint_key){ "m", battery.name, battery.hash, "0.15.06", "x86_64", 1000 };
-	check(taking_open(&lab.store, &key, &battery, "measured", NULL, "{}", false, &session, &err), &err);
+	check(taking_open(&lab.store, &key, &battery, "measured", NULL, "{}", TAKING_NEW, &session, &err), &err);
 	/* What the evidence would have of it. */
 	evidence = (struct evidence){ .fingerprints = { .n_stressors = STRESSORS, .n = 1 } };
 	evidence.fingerprints.stressors = mem_new(STRESSORS, sizeof(char *));
