@@ -77,9 +77,7 @@ static void search_begin(struct search *search, struct changes *c)
 	c->old_of_new = mem_new(c->new.functions.n, sizeof(*c->old_of_new));
 	search->changes = c;
 	match_init(&search->match, &c->old, &c->new, c->new_of_old, c->old_of_new);
-	pair_by_name(&c->old.functions, &c->new.functions, c->new_of_old, c->old_of_new);
-	match_find_roots(&search->match);
-	pair_renamed(&search->match, CHANGES_FEW, renamed);
+	pair_functions(&search->match, CHANGES_FEW, renamed);
 	search->n = c->new.functions.n + c->old.functions.n;
 	search->findings = mem_new(search->n, sizeof(*search->findings));
 	for (size_t i = 0; i < search->n; i++)
@@ -97,25 +95,20 @@ static void search_begin(struct search *search, struct changes *c)
 	free(renamed);
 }
 
-/* Sets `touched`, and counts the hunks in no function. */
+/* Sets `touched`. */
 static enum assay_status read_source(struct search *search, struct assay_error *err)
 {
 	const struct changes_options *options = search->options;
 	struct changes *c = search->changes;
 	enum assay_status st = source_read(options->repository, options->old_reference, options->new_reference, &c->source, err);
 	bool *old = mem_new(c->old.functions.n, sizeof(*old)), *new = mem_new(c->new.functions.n, sizeof(*new));
-	bool *in_function = mem_new(c->source.n_hunks, sizeof(*in_function));
 
 	c->has_source = true;
 	if (!st) {
 		functions_extents(&c->old.image, &c->old.functions);
 		functions_extents(&c->new.image, &c->new.functions);
-		st = source_touched(&c->source, &c->old.functions, true, old, in_function, err);
+		st = source_touched(&c->source, &c->old.functions, &c->new.functions, old, new, err);
 	}
-	if (!st)
-		st = source_touched(&c->source, &c->new.functions, false, new, in_function, err);
-	for (size_t i = 0; i < c->source.n_hunks; i++)
-		c->source.outside += !in_function[i];
 	for (size_t i = 0; !st && i < search->n; i++) {
 		const struct change *change = &search->findings[i].change;
 
@@ -124,7 +117,6 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 	}
 	free(old);
 	free(new);
-	free(in_function);
 	return st;
 }
 

@@ -107,17 +107,6 @@ static void pair_chains(const struct functions *old, const struct functions *new
 	free(group_new);
 }
 
-void pair_by_name(const struct functions *old, const struct functions *new, size_t *new_of_old, size_t *old_of_new)
-{
-	for (size_t i = 0; i < old->n; i++)
-		new_of_old[i] = FUNCTIONS_NONE;
-	for (size_t i = 0; i < new->n; i++)
-		old_of_new[i] = FUNCTIONS_NONE;
-	pair_chains(old, new, false, new_of_old, old_of_new);
-	pair_chains(old, new, true, new_of_old,
-		    old_of_new); /* a function that has a symbol in one build and is always inlined in the other */
-}
-
 /* ---- by code ---- */
 
 /* A number that is the same for equal code, whatever it refers to. */
@@ -208,8 +197,19 @@ static bool rename_round(struct match *match, size_t few, bool *renamed)
 	return found;
 }
 
-void pair_renamed(struct match *match, size_t few, bool *renamed)
+/* ---- both ---- */
+
+void pair_functions(struct match *match, size_t few, bool *renamed)
 {
+	const struct functions *old = &match->old->functions, *new = &match->new->functions;
+
+	for (size_t i = 0; i < old->n; i++)
+		match->new_of_old[i] = FUNCTIONS_NONE;
+	for (size_t i = 0; i < new->n; i++)
+		match->old_of_new[i] = FUNCTIONS_NONE;
+	pair_chains(old, new, false, match->new_of_old, match->old_of_new);
+	pair_chains(old, new, true, match->new_of_old, match->old_of_new); /* with a symbol in one build, always inlined in the other */
+	match_find_roots(match);
 	for (int i = 0; i < ROUNDS_MAX && rename_round(match, few, renamed); i++)
 		match_forget(match);
 }

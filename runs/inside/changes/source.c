@@ -314,8 +314,8 @@ static bool touch_function(const struct source *source, const struct function *f
 	return touched;
 }
 
-enum assay_status source_touched(struct source *source, const struct functions *functions, bool is_old, bool *touched, bool *in_hunk,
-				 struct assay_error *err)
+static enum assay_status touch_side(const struct source *source, const struct functions *functions, bool is_old, bool *touched,
+				    bool *in_hunk, struct assay_error *err)
 {
 	const struct source_tree *tree = is_old ? &source->old : &source->new;
 	struct map first = first_hunks(source, is_old);
@@ -342,6 +342,20 @@ enum assay_status source_touched(struct source *source, const struct functions *
 				  "not one source file of the %s build is in commit %.12s: is this the repository that it was built from?",
 				  is_old ? "old" : "new", tree->commit);
 	return ASSAY_OK;
+}
+
+enum assay_status source_touched(struct source *source, const struct functions *old, const struct functions *new, bool *touched_old,
+				 bool *touched_new, struct assay_error *err)
+{
+	bool *in_function = mem_new(source->n_hunks, sizeof(*in_function));
+	enum assay_status st = touch_side(source, old, true, touched_old, in_function, err);
+
+	if (!st)
+		st = touch_side(source, new, false, touched_new, in_function, err);
+	for (size_t i = 0; i < source->n_hunks; i++)
+		source->outside += !in_function[i];
+	free(in_function);
+	return st;
 }
 
 void source_release(struct source *source)
