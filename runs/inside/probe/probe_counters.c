@@ -134,19 +134,15 @@ static const char *software_try(void)
 
 /* ---- PAPI ---- */
 
+#define PAPI_FUNCTIONS(X)                                                                                                                  \
+	X(library_init)                                                                                                                    \
+	X(thread_init) X(register_thread) X(unregister_thread) X(create_eventset) X(add_named_event) X(start) X(stop) X(read)              \
+	    X(cleanup_eventset) X(destroy_eventset) X(strerror)
+#define PAPI_POINTER(name) __typeof__(PAPI_##name) *name;
+#define PAPI_ROW(name)	   { "PAPI_" #name, &papi.name },
+
 static struct {
-	int (*library_init)(int);
-	int (*thread_init)(unsigned long (*)(void));
-	int (*register_thread)(void);
-	int (*unregister_thread)(void);
-	int (*create_eventset)(int *);
-	int (*add_named_event)(int, const char *);
-	int (*start)(int);
-	int (*stop)(int, long long *);
-	int (*read)(int, long long *);
-	int (*cleanup_eventset)(int);
-	int (*destroy_eventset)(int *);
-	char *(*strerror)(int);
+	PAPI_FUNCTIONS(PAPI_POINTER)
 } papi;
 
 static unsigned long thread_id(void)
@@ -159,20 +155,7 @@ static bool papi_find(void)
 	static const struct {
 		const char *name;
 		void *at;
-	} rows[] = {
-		{ "PAPI_library_init", &papi.library_init },
-		{ "PAPI_thread_init", &papi.thread_init },
-		{ "PAPI_register_thread", &papi.register_thread },
-		{ "PAPI_unregister_thread", &papi.unregister_thread },
-		{ "PAPI_create_eventset", &papi.create_eventset },
-		{ "PAPI_add_named_event", &papi.add_named_event },
-		{ "PAPI_start", &papi.start },
-		{ "PAPI_stop", &papi.stop },
-		{ "PAPI_read", &papi.read },
-		{ "PAPI_cleanup_eventset", &papi.cleanup_eventset },
-		{ "PAPI_destroy_eventset", &papi.destroy_eventset },
-		{ "PAPI_strerror", &papi.strerror },
-	};
+	} rows[] = { PAPI_FUNCTIONS(PAPI_ROW) };
 	void *library = probe_library("libpapi.so.7.0", RTLD_NOW | RTLD_LOCAL);
 
 	if (!library)
