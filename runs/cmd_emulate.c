@@ -8,9 +8,7 @@
 #include "runs/inside/instrument/launch.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* ---- build ---- */
 
@@ -30,62 +28,13 @@ static enum assay_status build_check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static enum assay_status write_archive(const char *path, struct assay_error *err)
-{
-	const char *bytes;
-	size_t n;
-
-	emulate_archive(&bytes, &n);
-	return file_replace(path, bytes, n, 0644, err);
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-	(void)info;
-	(void)kind;
-	(void)walk;
-	return remove(path);
-}
-
-static enum assay_status execute_plan(const struct emulate_plan *plan, const char *directory, struct assay_error *err)
-{
-	enum assay_status st = ASSAY_OK;
-
-	if (plan->links) {
-		char *path = mem_format("%s/%s", directory, EMULATE_ARCHIVE);
-
-		st = write_archive(path, err);
-		free(path);
-	}
-	for (size_t i = 0; i < plan->n && !st; i++)
-		st = launch_checked(plan->steps[i].words, err);
-	return st;
-}
-
 static enum assay_status emulate_build_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct build_arguments *a = arguments;
-	const char *parent = getenv("TMPDIR");
-	struct emulate_plan plan = { 0 };
-	enum assay_status st;
-	char *directory;
 
 	(void)lab;
 	(void)d;
-	if (a->archive)
-		return write_archive(a->archive, err);
-	directory = mem_format("%s/assay-emulate-XXXXXX", parent && *parent ? parent : "/tmp");
-	if (mkdtemp(directory)) {
-		st = emulate_plan_make((const char *const *)a->words.items, a->words.n, directory, &plan, err);
-		if (!st)
-			st = execute_plan(&plan, directory, err);
-		nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	} else {
-		st = assay_fail_errno(err, errno, "cannot make a directory '%s'", directory);
-	}
-	emulate_plan_release(&plan);
-	free(directory);
-	return st;
+	return a->archive ? emulate_archive_write(a->archive, err) : emulate_build((const char *const *)a->words.items, a->words.n, err);
 }
 
 static const struct cli_option build_options[] = { CLI_TEXT("archive", "FILE", struct build_arguments, archive,

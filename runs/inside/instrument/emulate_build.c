@@ -1,10 +1,13 @@
 #include "runs/inside/instrument/emulate_build.h"
 
 #include "base/embed.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "runs/inside/emulate/wrapped.h"
 #include "runs/inside/instrument/launch.h"
 
+#include <errno.h>
+#include <ftw.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -20,12 +23,6 @@ static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign",
 #define EXPORT_FLAG(name) "-Wl,--export-dynamic-symbol=" name,
 static const char *const wrap_flags[] = { WRAPPED(WRAP_FLAG) };
 static const char *const program_flags[] = { REPLACED(EXPORT_FLAG) "-pthread", "-ldl", "-fno-lto" };
-
-void emulate_archive(const char **bytes, size_t *n)
-{
-	*bytes = emulate_archive_bytes;
-	*n = (size_t)(emulate_archive_bytes_end - emulate_archive_bytes);
-}
 
 /* ---- words ---- */
 
@@ -286,4 +283,50 @@ void emulate_plan_release(struct emulate_plan *plan)
 	}
 	free(plan->steps);
 	*plan = (struct emulate_plan){ 0 };
+}
+
+/* ---- building ---- */
+
+enum assay_status emulate_archive_write(const char *path, struct assay_error *err)
+{
+	return file_replace(path, emulate_archive_bytes, (size_t)(emulate_archive_bytes_end - emulate_archive_bytes), 0644, err);
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+	(void)info;
+	(void)kind;
+	(void)walk;
+	return remove(path);
+}
+
+static enum assay_status execute_plan(const struct emulate_plan *plan, const char *directory, struct assay_error *err)
+{
+	char *archive = mem_format("%s/%s", directory, EMULATE_ARCHIVE);
+	enum assay_status st = plan->links ? emulate_archive_write(archive, err) : ASSAY_OK;
+
+	for (size_t i = 0; i < plan->n && !st; i++)
+		st = launch_checked(plan->steps[i].words, err);
+	free(archive);
+	return st;
+}
+
+enum assay_status emulate_build(const char *const *words, size_t n, struct assay_error *err)
+{
+	const char *parent = getenv("TMPDIR");
+	char *directory = mem_format("%s/assay-emulate-XXXXXX", parent && *parent ? parent : "/tmp");
+	struct emulate_plan plan = { 0 };
+	enum assay_status st;
+
+	if (mkdtemp(directory)) {
+		st = emulate_plan_make(words, n, directory, &plan, err);
+		if (!st)
+			st = execute_plan(&plan, directory, err);
+		nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	} else {
+		st = assay_fail_errno(err, errno, "cannot make a directory '%s'", directory);
+	}
+	emulate_plan_release(&plan);
+	free(directory);
+	return st;
 }
