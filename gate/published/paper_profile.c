@@ -74,7 +74,7 @@ static void paper_bars(const struct stressor_bar *bars, size_t n, size_t shown, 
 
 static void paper_people(const struct paper_profile *p, size_t shown, struct document *d)
 {
-	const double *importance = gbt_importance_per_tree(p->gbt);
+	const double *importance = gbt_about(p->gbt).importance_per_tree;
 	double sums[CATEGORY_COUNT] = { 0 };
 	size_t cols = p->dataset.X.cols, n = 0;
 	struct stressor_bar *bars = mem_new(cols, sizeof(*bars));
@@ -94,7 +94,7 @@ static void paper_people(const struct paper_profile *p, size_t shown, struct doc
 			   p->runs->version);
 	doc_line(d, "published method, unvalidated, from %zu hardware type%s (%zu machine%s, %zu results);", p->dataset.hardware_types,
 		 text_plural(p->dataset.hardware_types), p->dataset.machines, text_plural(p->dataset.machines), p->dataset.X.rows);
-	doc_line(d, "%.1f features tied a split: stressors that tie share what the data cannot tell apart\n", gbt_tied_per_split(p->gbt));
+	doc_line(d, "%.1f features tied a split: stressors that tie share what the data cannot tell apart\n", gbt_about(p->gbt).tied_per_split);
 	if (p->dataset.hardware_types < 2)
 		doc_line(d, "On a single hardware type nothing differs but noise: do not read anything into these bars.\n");
 	if (n) {
@@ -124,7 +124,7 @@ static void paper_errors(const struct gbt *gbt, struct document *d)
 		char stage[24];
 
 		snprintf(stage, sizeof(stage), "%zu", stages[i]);
-		doc_set(d, stage, gbt_train_mse(gbt, stages[i]));
+		doc_set(d, stage, gbt_about(gbt).mse[stages[i]]);
 	}
 	doc_end(d);
 }
@@ -147,10 +147,10 @@ void paper_profile_answer(const struct paper_profile *p, size_t shown, struct do
 		doc_set(d, NULL, data->features[j]);
 	doc_end(d);
 	paper_errors(p->gbt, d);
-	paper_importances("importances_sum", data, gbt_importance_sum(p->gbt), d);
-	paper_importances("importances_per_tree", data, gbt_importance_per_tree(p->gbt), d);
-	doc_set(d, "tied_per_split", gbt_tied_per_split(p->gbt));
-	doc_set(d, "ambiguous_splits", gbt_ambiguous_splits(p->gbt));
+	paper_importances("importances_sum", data, gbt_about(p->gbt).importance_sum, d);
+	paper_importances("importances_per_tree", data, gbt_about(p->gbt).importance_per_tree, d);
+	doc_set(d, "tied_per_split", gbt_about(p->gbt).tied_per_split);
+	doc_set(d, "ambiguous_splits", gbt_about(p->gbt).ambiguous_splits);
 	doc_object(d, "left_out");
 	profile_left_out(data, 0, d);
 	doc_end(d);

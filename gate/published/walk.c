@@ -24,7 +24,7 @@ enum assay_status walk_profile_of(const struct evidence *evidence, const struct 
 	profile.n = paper.dataset.X.cols;
 	profile.features = mem_new(profile.n, sizeof(char *));
 	profile.points = mem_new(profile.n, sizeof(double));
-	importance = gbt_importance_per_tree(paper.gbt);
+	importance = gbt_about(paper.gbt).importance_per_tree;
 	for (size_t j = 0; j < profile.n; j++)
 		most = fmax(most, importance[j]);
 	for (size_t j = 0; j < profile.n; j++) {

@@ -31,7 +31,7 @@ static void omit_runs(const struct run_set *runs, const struct dataset *d, struc
 static void take_bars(struct report_paper *p)
 {
 	const struct dataset *d = &p->profile.dataset;
-	const double *importance = gbt_importance_per_tree(p->profile.gbt);
+	const double *importance = gbt_about(p->profile.gbt).importance_per_tree;
 
 	p->bars = mem_new(d->X.cols, sizeof(*p->bars));
 	for (size_t j = 0; j < d->X.cols; j++)

@@ -83,7 +83,7 @@ struct detector_about {
 	enum detector_dropped *dropped; /* [columns] */
 	char topology[64];		/* of the largest cluster */
 	double rate_measured;		/* of normal runs that are called anomalous, each by the others if runs are held out */
-	bool sufficient;		/* Algorithm 1 (model/anomaly/termination.h) says that more runs would change nothing */
+	bool sufficient;		/* AutoPerf's algorithm 1 says that more runs would change nothing */
 	size_t runs_chosen;		/* after which it ended; all when not sufficient */
 	size_t runs_more;		/* how many more it would take, about; 0 when sufficient */
 };

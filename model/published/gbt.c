@@ -765,30 +765,13 @@ void gbt_free(struct gbt *gbt)
 
 /* ---- what the fit says ---- */
 
-double gbt_train_mse(const struct gbt *gbt, size_t stage)
+struct gbt_about gbt_about(const struct gbt *gbt)
 {
-	ASSAY_BUG_IF(stage > gbt->trees);
-	return gbt->mse[stage];
-}
-
-const double *gbt_importance_sum(const struct gbt *gbt)
-{
-	return gbt->sum;
-}
-
-const double *gbt_importance_per_tree(const struct gbt *gbt)
-{
-	return gbt->per_tree;
-}
-
-double gbt_tied_per_split(const struct gbt *gbt)
-{
-	return gbt->gain > 0.0 ? gbt->tied / gbt->gain : 0.0;
-}
-
-size_t gbt_ambiguous_splits(const struct gbt *gbt)
-{
-	return gbt->ambiguous;
+	return (struct gbt_about){ .mse = gbt->mse,
+				   .importance_sum = gbt->sum,
+				   .importance_per_tree = gbt->per_tree,
+				   .tied_per_split = gbt->gain > 0.0 ? gbt->tied / gbt->gain : 0.0,
+				   .ambiguous_splits = gbt->ambiguous };
 }
 
 static double gbt_predict_row(const struct gbt *gbt, const double *x)

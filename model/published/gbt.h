@@ -40,21 +40,17 @@ struct gbt; /* the trees and what the fit left behind; immutable */
 enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out, struct assay_error *err);
 void gbt_free(struct gbt *gbt); /* accepts NULL */
 
-/* Mean squared error on the training rows after `stage` trees; 0 = the constant model. stage <= trees. */
-double gbt_train_mse(const struct gbt *gbt, size_t stage);
-
-/* Importances, [p] each, borrowed; they sum to one (all zero when no tree split). By the sum of impurity decreases over all trees
- * (scikit-learn >= 0.20), or normalised within each tree and then averaged (before 0.20, which the paper used). */
-const double *gbt_importance_sum(const struct gbt *gbt);
-const double *gbt_importance_per_tree(const struct gbt *gbt);
-
-/* Mean number of features that tie in a split, weighted by the gain of the split; 1 = every split was decided by one
- * feature, 0 = no tree split. */
-double gbt_tied_per_split(const struct gbt *gbt);
-
-/* Splits in which features, or two cuts of one feature, tied whose partitions of the rows differ: there the data do not decide the
- * tree itself, and another implementation may end elsewhere. */
-size_t gbt_ambiguous_splits(const struct gbt *gbt);
+/* What the fit left behind, borrowed. Importances [p] sum to one (all zero when no tree split). */
+struct gbt_about {
+	const double *mse;	      /* [trees + 1] mean squared error on the training rows after so many trees; 0: the constant model */
+	const double *importance_sum; /* by the sum of impurity decreases over all trees (scikit-learn >= 0.20) */
+	const double *importance_per_tree; /* normalised within each tree and then averaged (before 0.20, which the paper used) */
+	double tied_per_split;	 /* mean number of features that tie in a split, weighted by its gain; 1 = every split was decided by one
+				    feature, 0 = no tree split */
+	size_t ambiguous_splits; /* splits in which features, or two cuts of one feature, tied whose partitions of the rows differ: there
+				    the data do not decide the tree itself, and another implementation may end elsewhere */
+};
+struct gbt_about gbt_about(const struct gbt *gbt);
 
 /* Predictions for X [m x p] (p as in the fit) into out[m]. The profile does not use them; they tell whether the trees are right, which
  * importances do not. */

@@ -77,7 +77,7 @@ static enum assay_status run(const struct data *d, long repeats, struct assay_er
 		if (st)
 			return st;
 		printf("%s%.6f", i ? "," : "", seconds);
-		mse = gbt_train_mse(gbt, gbt_paper.trees);
+		mse = gbt_about(gbt).mse[gbt_paper.trees];
 		gbt_free(gbt);
 	}
 	printf("],\"train_mse\":%.17g}\n", mse);

@@ -155,7 +155,7 @@ static double mse_distance(const struct column *c)
 		char *key = mem_format("%zu", stages[i]);
 		double expected = member(at, key);
 
-		worst = fmax(worst, fabs(gbt_train_mse(c->gbt, stages[i]) / expected - 1.0));
+		worst = fmax(worst, fabs(gbt_about(c->gbt).mse[stages[i]] / expected - 1.0));
 		free(key);
 	}
 	return worst;
@@ -191,13 +191,13 @@ static void test_training_error(void **state)
 		assert_true((double)c.X.rows == member(c.expected, "n"));
 		if (!(distance <= (parts ? .1 : 1e-9)))
 			fail_msg("%s: training error off by %.3g", c.name, distance);
-		if (is_in(c.name, ambiguous, COUNT(ambiguous)) && gbt_ambiguous_splits(c.gbt) == 0)
+		if (is_in(c.name, ambiguous, COUNT(ambiguous)) && gbt_about(c.gbt).ambiguous_splits == 0)
 			fail_msg("%s: partitions tie, and nothing is said of it", c.name);
 		if (!parts)
 			worst = fmax(worst, distance);
-		if (gbt_ambiguous_splits(c.gbt))
+		if (gbt_about(c.gbt).ambiguous_splits)
 			print_message("%s: %zu splits where partitions tie, training error off by %.1e\n", c.name,
-				      gbt_ambiguous_splits(c.gbt), distance);
+				      gbt_about(c.gbt).ambiguous_splits, distance);
 		column_release(&c);
 	}
 	print_message("training errors of %zu applications: off by %.1e at most\n", APPLICATIONS - COUNT(partings), worst);
@@ -214,13 +214,13 @@ static void test_importance(void **state)
 		double distance;
 
 		column_init(&c, i);
-		distance = list_distance(&c, "imp_per_tree_norm_mean20", gbt_importance_per_tree(c.gbt));
+		distance = list_distance(&c, "imp_per_tree_norm_mean20", gbt_about(c.gbt).importance_per_tree);
 		if (distance > .2)
 			fail_msg("%s: importances off by %.3f", c.name, distance);
 		if (distance >= 0.0) {
 			seen++;
 			print_message("%s: importances per tree off by %.3f, %.1f features a split\n", c.name, distance,
-				      gbt_tied_per_split(c.gbt));
+				      gbt_about(c.gbt).tied_per_split);
 		}
 		column_release(&c);
 	}
@@ -250,9 +250,9 @@ static void test_ties(void **state)
 			i++;
 		assert_true(i < COLUMNS);
 		column_init(&c, i);
-		assert_true(fabs(gbt_tied_per_split(c.gbt) - rows[k].tied) < .6);
-		assert_true(list_distance(&c, "imp_per_tree_norm_mean20", gbt_importance_per_tree(c.gbt)) < rows[k].per_tree);
-		assert_true(list_distance(&c, "imp_sklearn12_mean20", gbt_importance_sum(c.gbt)) < rows[k].sum);
+		assert_true(fabs(gbt_about(c.gbt).tied_per_split - rows[k].tied) < .6);
+		assert_true(list_distance(&c, "imp_per_tree_norm_mean20", gbt_about(c.gbt).importance_per_tree) < rows[k].per_tree);
+		assert_true(list_distance(&c, "imp_sklearn12_mean20", gbt_about(c.gbt).importance_sum) < rows[k].sum);
 		column_release(&c);
 	}
 }

@@ -1,5 +1,5 @@
 /* How many runs are enough, on sequences of which it is known. */
-#include "model/anomaly/termination.h"
+#include "model/anomaly/detector.c" /* whether the runs are enough */
 
 #include "base/mem.h"
 #include "base/rng.h"
