@@ -7,7 +7,7 @@
 #include "fingerprint/take/take.h"
 #include "fleet/agent/countable.h"
 #include "fleet/cmd_fleet.h"
-#include "fleet/ssh/reach.h"
+#include "fleet/engine/reach.h"
 
 #include <math.h>
 
@@ -159,7 +159,7 @@ static enum assay_status take_all(struct lab *lab, struct catalog *catalog, cons
 	const struct outcome outcome = { options->battery, catalog, hosts, results, n };
 	struct fleet_options fleet;
 	struct reach reach = { 0 };
-	enum assay_status st = reach_init(lab->directory, hosts, n, &reach, err);
+	enum assay_status st = reach_init(lab->directory, &reach, err);
 
 	if (!st) {
 		fleet = reach_options(&reach);

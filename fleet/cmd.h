@@ -4,12 +4,7 @@
 
 #include "base/command.h"
 
-extern const struct command init_command, fleet_up_command, fleet_down_command, fleet_list_command;
-
-int cmd_fleet_trust(int argc, char **argv, const char *directory);
-int cmd_fleet_check(int argc, char **argv, const char *directory);
-int cmd_fleet_put(int argc, char **argv, const char *directory);
-int cmd_fleet_get(int argc, char **argv, const char *directory);
-int cmd_fleet_exec(int argc, char **argv, const char *directory);
+extern const struct command init_command, fleet_up_command, fleet_down_command, fleet_list_command, fleet_trust_command, fleet_check_command,
+    fleet_put_command, fleet_get_command, fleet_exec_command;
 
 #endif

@@ -1,6 +1,5 @@
 #include "fleet/cmd_fleet.h"
 
-#include "base/cli.h"
 #include "base/mem.h"
 #include "fleet/inventory/nodeset.h"
 
@@ -18,16 +17,6 @@ enum assay_status cmd_fleet_parse_hosts(const char *text, void *to, struct assay
 		return assay_fail(err, ASSAY_E_USAGE, "must name hosts, not '%s'", text);
 	append(to, text);
 	return ASSAY_OK;
-}
-
-error_t cmd_fleet_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_choice *choice)
-{
-	if (key != 'w' && key != 'x')
-		return ARGP_ERR_UNKNOWN;
-	if (!arg[strspn(arg, " ,")])
-		cli_refuse(state, "there is no host behind -%c", key);
-	append(key == 'w' ? &choice->hosts : &choice->exclude, arg);
-	return 0;
 }
 
 void cmd_fleet_release(struct cmd_fleet_choice *choice)

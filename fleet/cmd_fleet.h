@@ -6,14 +6,7 @@
 #include "base/error.h"
 #include "fleet/inventory/inventory.h"
 
-#include <argp.h>
-
-/* Rows for the table of options; -w and -x are then taken. */
-#define CMD_FLEET_OPTIONS                                                                                                          \
-	{ "hosts", 'w', "HOSTS", 0, "Only these hosts: names, ranges, @groups, such as \"node[01-03],@big\" (default: all)", 20 }, \
-	{ "exclude", 'x', "HOSTS", 0, "Not these hosts", 20 }
-
-/* The same for commands that are a row: the member is a struct cmd_fleet_choice, which the row's release() gives to cmd_fleet_release(). */
+/* Rows for the table of options: the member is a struct cmd_fleet_choice, which the row's release() gives to cmd_fleet_release(). */
 #define CMD_FLEET_HOSTS(arguments, member)                                                                                                 \
 	CLI_OPTION(PARSED, "hosts", "HOSTS", arguments, member.hosts,                                                                      \
 		   "Only these hosts: names, ranges, @groups, such as \"node[01-03],@big\" (default: all)", .letter = 'w',                 \
@@ -25,8 +18,6 @@ struct cmd_fleet_choice {
 	char *hosts, *exclude;
 };
 
-/* For the parser of a command: takes the options above, ARGP_ERR_UNKNOWN for all else. Given twice, they add up. */
-error_t cmd_fleet_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_choice *choice);
 /* Appends the text of an option to the list at `to` (char **). */
 enum assay_status cmd_fleet_parse_hosts(const char *text, void *to, struct assay_error *err);
 void cmd_fleet_release(struct cmd_fleet_choice *choice);

@@ -1,44 +1,29 @@
+/* assay fleet check */
 #include "base/mem.h"
-#include "base/table.h"
 #include "base/text.h"
-#include "fleet/agent/checkup.h"
 #include "fleet/agent/measure.h"
+#include "fleet/checkup.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
 #include "fleet/inventory/nodeset.h"
 
 #include <math.h>
 
-static const char doc[] =
-    "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
-    "another "
-    "version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor that is not "
-    "'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one machine-id. Virtual "
-    "machines and "
-    "missing hardware counters are remarked upon, and are no problem."
-    "\vExample:\n"
-    "  assay fleet check\n"
-    "  assay fleet check -w node[01-12] --format json | jq '.problems'\n"
-    "\n"
-    "Exit status: 0 no host has a problem, 7 some have, 1 all have; 2 usage.";
-
 #define TIMEOUT_MS 30000
 #define END_MS     15000 /* that the helper gets to end stress-ng, after its time */
+#define GIB        (1024.0 * 1024 * 1024)
 
-static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
+struct arguments {
+	struct cmd_fleet_options options;
+};
 
 struct check {
 	struct cmd_fleet_job job;
-	struct cmd_fleet_options options;
+	int64_t timeout_ms;
 	struct checkup_host *hosts; /* [n] */
 	char **version_faults;      /* [n] */
 	struct checkup found;
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	return cmd_fleet_job_parse(key, arg, state, &((struct check *)state->input)->options);
-}
 
 /* ---- asking ---- */
 
@@ -75,8 +60,8 @@ static void check_host(struct session *session, void *context)
 
 	if (!session_open(session))
 		return;
-	measure_request(&request, session->host, words, 2, check->options.timeout_ms);
-	ok = session_run(session, &request, check->options.timeout_ms + END_MS, &answer);
+	measure_request(&request, session->host, words, 2, check->timeout_ms);
+	ok = session_run(session, &request, check->timeout_ms + END_MS, &answer);
 	if (ok)
 		check->version_faults[session->index] = judge_version(&answer, h->stress_ng);
 	helper_request_release(&request);
@@ -89,7 +74,7 @@ static void check_host(struct session *session, void *context)
 	h->clock_offset_ms = h->facts.clock_ms - (double)(asked_ms + answered_ms) / 2;
 }
 
-/* ---- what people read ---- */
+/* ---- the answer ---- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -103,7 +88,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Hosts with the same problem share a line. */
-static void print_problems(const struct check *check, bool remarks, struct buf *out)
+static void add_lines(const struct check *check, bool remarks, struct document *d)
 {
 	const struct checkup_problem **sorted = mem_new(check->found.n, sizeof(*sorted));
 	const char **names = mem_new(check->job.n, sizeof(*names));
@@ -121,122 +106,115 @@ static void print_problems(const struct check *check, bool remarks, struct buf *
 		for (same = 0; i + same < n && strcmp(sorted[i]->text, sorted[i + same]->text) == 0; same++)
 			names[same] = check->job.hosts[sorted[i + same]->host]->name;
 		folded = nodeset_fold(names, same);
-		buf_format(out, "%s: %s: %s\n", folded, remarks ? "remark" : "problem", sorted[i]->text);
+		doc_line(d, "%s: %s: %s", folded, remarks ? "remark" : "problem", sorted[i]->text);
 		free(folded);
 	}
 	free(names);
 	free(sorted);
 }
 
-static void cell_number(struct table *table, double value, double unit, int digits, const char *suffix)
+static void add_facts(const struct checkup_host *h, struct document *d)
 {
-	if (isnan(value))
-		table_cell(table, "-");
-	else
-		table_cell(table, "%.*f%s", digits, value / unit, suffix);
-}
-
-static void cell_text(struct table *table, const char *text)
-{
-	table_cell(table, "%s", text && *text ? text : "-");
-}
-
-static void print_row(struct table *table, const struct check *check, size_t i)
-{
-	const struct checkup_host *h = &check->hosts[i];
-	size_t problems = checkup_problems(&check->found, i);
-	const struct facts *f = &h->facts;
-	const double gib = 1024.0 * 1024 * 1024;
-
-	table_cell(table, "%s", h->host->name);
-	if (h->result->outcome != FLEET_OK)
-		table_cell(table, "%s", fleet_outcome_text(h->result->outcome));
-	else if (problems)
-		table_cell(table, "%zu problem%s", problems, text_plural(problems));
-	else
-		table_cell(table, "ok");
-	cell_text(table, h->stress_ng);
-	cell_number(table, f->cpus_online, 1, 0, "");
-	cell_number(table, f->memory_bytes, gib, 1, " GiB");
-	cell_number(table, f->disk_free_bytes, gib, 1, " GiB");
-	cell_number(table, f->shm_free_bytes, gib, 1, " GiB");
-	cell_number(table, f->load1, 1, 2, "");
-	if (isnan(f->clock_ms))
-		table_cell(table, "-");
-	else
-		table_cell(table, "%+.2f s", h->clock_offset_ms / 1000);
-	cell_text(table, f->governor);
-	cell_text(table, f->virtual_machine);
-	cell_text(table, isnan(f->has_pmu) ? NULL : f->has_pmu > 0 ? "yes" : "no");
-	cell_text(table, f->cpu_model);
-	table_cell(table, "%s", h->host->profile ? "emulated" : "");
-}
-
-static void print_human(const struct check *check, size_t good, struct buf *out)
-{
-	static const char *const headings[] = {"host", "state", "stress-ng", "cpus",    "memory", "disk free", "shm free",
-	                                       "load", "clock", "governor",  "virtual", "pmu",    "processor", ""};
-	struct table table;
-
-	print_problems(check, false, out);
-	print_problems(check, true, out);
-	if (out->size)
-		buf_char(out, '\n');
-	table_init(&table, "lllrrrrrrlllll", headings);
-	for (size_t i = 0; i < check->job.n; i++)
-		print_row(&table, check, i);
-	table_print(&table, out);
-	table_release(&table);
-	buf_format(out, "\n%zu of %zu host%s without a problem\n", good, check->job.n, text_plural(check->job.n));
-}
-
-/* ---- what machines read ---- */
-
-static void add_text(cJSON *object, const char *name, const char *text)
-{
-	cJSON_AddItemToObject(object, name, text && *text ? cJSON_CreateString(text) : cJSON_CreateNull());
-}
-
-static void add_host(const struct check *check, size_t i, cJSON *list)
-{
-	const struct checkup_host *h = &check->hosts[i];
-	cJSON *object = cmd_fleet_job_json(&check->job, i, list), *facts;
-
-	cJSON_AddStringToObject(object, "machine", h->host->id);
-	add_text(object, "stress_ng", h->stress_ng);
-	json_add_number(object, "clock_offset_ms", h->clock_offset_ms);
-	json_add_number(object, "round_trip_ms", h->round_trip_ms);
 	if (h->result->outcome != FLEET_OK) {
-		cJSON_AddNullToObject(object, "facts");
+		doc_set(d, "facts", DOC_NOTHING);
 		return;
 	}
-	facts = cJSON_AddObjectToObject(object, "facts");
-#define ADD_TEXT(name)             add_text(facts, #name, h->facts.name);
-#define ADD_NUMBER(name, min, max) json_add_number(facts, #name, h->facts.name);
+	doc_object(d, "facts");
+#define ADD_TEXT(name)             doc_set_empty(d, #name, h->facts.name);
+#define ADD_NUMBER(name, min, max) doc_set(d, #name, h->facts.name);
 	FACTS_TEXT_ROWS(ADD_TEXT)
 	FACTS_NUMBER_ROWS(ADD_NUMBER)
 #undef ADD_TEXT
 #undef ADD_NUMBER
+	doc_end(d);
 }
 
-static void print_json(const struct check *check, struct buf *out)
+static void show_text(struct document *d, const char *label, const char *text)
 {
-	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "hosts"), *problems, *remarks;
+	doc_show(d, NULL, label, text && *text ? text : NULL);
+}
 
-	for (size_t i = 0; i < check->job.n; i++)
-		add_host(check, i, list);
-	problems = cJSON_AddArrayToObject(root, "problems");
-	remarks = cJSON_AddArrayToObject(root, "remarks");
+static void show_state(const struct check *check, size_t i, struct document *d)
+{
+	const struct checkup_host *h = &check->hosts[i];
+	size_t problems = checkup_problems(&check->found, i);
+
+	if (h->result->outcome != FLEET_OK)
+		doc_show(d, NULL, "state", fleet_outcome_text(h->result->outcome));
+	else if (problems)
+		doc_showf(d, NULL, "state", problems, "%zu problem%s", problems, text_plural(problems));
+	else
+		doc_show(d, NULL, "state", "ok");
+}
+
+static void show_facts(const struct checkup_host *h, struct document *d)
+{
+	const struct facts *f = &h->facts;
+
+	doc_showf(d, NULL, "cpus", f->cpus_online, "%.0f", f->cpus_online);
+	doc_showf(d, NULL, "memory", f->memory_bytes, "%.1f GiB", f->memory_bytes / GIB);
+	doc_showf(d, NULL, "disk free", f->disk_free_bytes, "%.1f GiB", f->disk_free_bytes / GIB);
+	doc_showf(d, NULL, "shm free", f->shm_free_bytes, "%.1f GiB", f->shm_free_bytes / GIB);
+	doc_showf(d, NULL, "load", f->load1, "%.2f", f->load1);
+	doc_showf(d, NULL, "clock", f->clock_ms, "%+.2f s", h->clock_offset_ms / 1000);
+	show_text(d, "governor", f->governor);
+	show_text(d, "virtual", f->virtual_machine);
+	show_text(d, "pmu", isnan(f->has_pmu) ? NULL : f->has_pmu > 0 ? "yes" : "no");
+	show_text(d, "processor", f->cpu_model);
+	doc_show(d, NULL, "", h->host->profile ? "emulated" : "");
+}
+
+static void add_host(const struct check *check, size_t i, struct document *d)
+{
+	const struct checkup_host *h = &check->hosts[i];
+	const struct fleet_result *result = h->result;
+
+	doc_row(d);
+	doc_show(d, "host", "host", h->host->name);
+	doc_set_bool(d, "emulated", h->host->profile != NULL);
+	doc_set(d, "outcome", fleet_outcome_text(result->outcome));
+	doc_set(d, "message", result->message);
+	doc_set(d, "connect_ms", result->connect_ms);
+	doc_set(d, "command_ms", result->command_ms);
+	doc_set(d, "machine", h->host->id);
+	show_state(check, i, d);
+	doc_set_empty(d, "stress_ng", h->stress_ng);
+	show_text(d, "stress-ng", h->stress_ng);
+	doc_set(d, "clock_offset_ms", h->clock_offset_ms);
+	doc_set(d, "round_trip_ms", h->round_trip_ms);
+	show_facts(h, d);
+	add_facts(h, d);
+}
+
+static void add_problems(const struct check *check, const char *key, bool remarks, struct document *d)
+{
+	doc_list(d, key);
 	for (size_t i = 0; i < check->found.n; i++) {
 		const struct checkup_problem *p = &check->found.problems[i];
-		cJSON *object = cJSON_CreateObject();
 
-		cJSON_AddItemToArray(p->remark ? remarks : problems, object);
-		cJSON_AddStringToObject(object, "host", check->job.hosts[p->host]->name);
-		cJSON_AddStringToObject(object, "code", p->code);
-		cJSON_AddStringToObject(object, "text", p->text);
+		if (p->remark != remarks)
+			continue;
+		doc_object(d, NULL);
+		doc_set(d, "host", check->job.hosts[p->host]->name);
+		doc_set(d, "code", p->code);
+		doc_set(d, "text", p->text);
+		doc_end(d);
 	}
-	json_add(out, root);
+	doc_end(d);
+}
+
+static void add_all(const struct check *check, size_t good, struct document *d)
+{
+	doc_line(d, "%zu of %zu host%s without a problem", good, check->job.n, text_plural(check->job.n));
+	add_lines(check, false, d);
+	add_lines(check, true, d);
+	doc_line(d, "%s", "");
+	doc_table(d, "hosts");
+	for (size_t i = 0; i < check->job.n; i++)
+		add_host(check, i, d);
+	doc_end(d);
+	add_problems(check, "problems", false, d);
+	add_problems(check, "remarks", true, d);
 }
 
 /* ---- all of it ---- */
@@ -274,48 +252,55 @@ static void check_release(struct check *check)
 	free(check->version_faults);
 	free(check->hosts);
 	checkup_release(&check->found);
-	cmd_fleet_release(&check->options.choice);
 	cmd_fleet_job_release(&check->job);
 }
 
-static enum assay_status run(struct check *check, int *decided, struct assay_error *err)
+static enum assay_status fleet_check_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
-	struct cmd_fleet_job *job = &check->job;
-	struct buf out = BUF_INIT;
-	enum assay_status st;
+	const struct arguments *arguments = input;
+	struct check check = { .timeout_ms = arguments->options.timeout_ms };
+	enum assay_status st = cmd_fleet_job_open(&check.job, lab, &arguments->options, err);
 	size_t good = 0;
 
-	st = cmd_fleet_job_run(job, check_host, check, err);
 	if (!st) {
-		check_settle(check);
-		for (size_t i = 0; i < job->n; i++)
-			good += checkup_problems(&check->found, i) == 0;
-		*decided = good == job->n ? 0 : good ? 7 : 1;
-		if (job->cli->format == CLI_JSON)
-			print_json(check, &out);
-		else
-			print_human(check, good, &out);
-		st = cli_print(&out, err);
+		check_begin(&check);
+		st = cmd_fleet_job_run(&check.job, check_host, &check, err);
 	}
-	buf_release(&out);
+	if (!st) {
+		check_settle(&check);
+		for (size_t i = 0; i < check.job.n; i++)
+			good += checkup_problems(&check.found, i) == 0;
+		d->exit_status = good == check.job.n ? 0 : good ? 7 : 1;
+		add_all(&check, good, d);
+	}
+	check_release(&check);
 	return st;
 }
 
-int cmd_fleet_check(int argc, char **argv, const char *directory)
+static void fleet_check_release(void *input)
 {
-	static const struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
-	struct check check = {.options.timeout_ms = TIMEOUT_MS};
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
-	int decided = 0;
+	struct arguments *arguments = input;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &check);
-	st = cmd_fleet_job_open(&check.job, &cli, &check.options, &err);
-	if (!st) {
-		check_begin(&check);
-		st = run(&check, &decided, &err);
-	}
-	check_release(&check);
-	return cli_end(&cli, st, &err, decided);
+	cmd_fleet_release(&arguments->options.choice);
 }
+
+static const struct arguments defaults = { .options.timeout_ms = TIMEOUT_MS };
+static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
+
+const struct command fleet_check_command = {
+	.name = "fleet check",
+	.summary = "check that the hosts can be reached and are fit to be measured",
+	.about = "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of another "
+		 "version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor that is not "
+		 "'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one machine-id. Virtual machines "
+		 "and missing hardware counters are remarked upon, but are not problems.",
+	.examples = "  assay fleet check\n"
+		    "  assay fleet check -w node[01-12] --format json | jq '.problems'\n",
+	.exit_status = "0 no host has a problem, 7 some have, 1 all have; 2 usage.",
+	.options = options,
+	.defaults = &defaults,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.release = fleet_check_release,
+	.run = fleet_check_run,
+};

@@ -1,3 +1,4 @@
+/* assay fleet exec */
 #include "base/mem.h"
 #include "base/term.h"
 #include "base/text.h"
@@ -7,27 +8,16 @@
 #include <openssl/evp.h>
 #include <unistd.h>
 
-static const char doc[] = "Runs a command on many hosts at once and shows what each says, line by line, behind its name. No "
-                          "shell sees the words, they reach "
-                          "the command as they are here: for pipes and variables of the hosts say sh -c '...'. Each host gets a "
-                          "small program that runs the "
-                          "command and ends all that it has started when this one ends; where it cannot be kept, the host's "
-                          "shell runs the command instead, "
-                          "and that is said."
-                          "\vExample:\n"
-                          "  assay fleet exec -- uname -r\n"
-                          "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
-                          "  assay fleet exec --format json -- hostname | jq -r '.hosts[].stdout'\n"
-                          "\n"
-                          "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
-
 #define JSON_STREAM_BYTES_MAX ((uint64_t)16 << 20)  /* of the output of a host: the document is made in memory */
 #define JSON_ALL_BYTES_MAX    ((uint64_t)128 << 20) /* of the output of all */
 #define JSON_STREAM_BYTES_MIN ((uint64_t)1 << 20)
 #define CHUNK_BYTES           65536
 #define END_MS                15000 /* that the helper gets to end everything, after the command's time */
 
-static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
+struct arguments {
+	struct cmd_fleet_options options;
+	struct cli_list words;
+};
 
 /* What a host has said. */
 struct exec_host {
@@ -38,30 +28,10 @@ struct exec_host {
 
 struct exec {
 	struct cmd_fleet_job job;
-	struct cmd_fleet_options options;
-	const char **words; /* [n_words] */
-	size_t n_words, capacity;
+	const struct arguments *arguments;
 	struct exec_host *hosts; /* [job.n] */
 	bool json, out_terminal, err_terminal;
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct exec *exec = state->input;
-
-	switch (key) {
-	case ARGP_KEY_ARG:
-		exec->words = mem_grow(exec->words, exec->n_words, &exec->capacity, sizeof(*exec->words));
-		exec->words[exec->n_words++] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (exec->n_words == 0 || !*exec->words[0])
-			cli_refuse(state, "there is no command: it stands behind --");
-		return 0;
-	default:
-		return cmd_fleet_job_parse(key, arg, state, &exec->options);
-	}
-}
 
 /* ---- the command ---- */
 
@@ -75,10 +45,10 @@ static char *compose(const struct exec *exec, const struct host *host)
 		text_add_shell_word(&text, host->environment[i]);
 		buf_char(&text, ' ');
 	}
-	for (size_t i = 0; i < exec->n_words; i++) {
-		text_add_shell_word(&text, exec->words[i]);
-		if (i + 1 < exec->n_words)
+	for (size_t i = 0; i < exec->arguments->words.n; i++) {
+		if (i)
 			buf_char(&text, ' ');
+		text_add_shell_word(&text, exec->arguments->words.items[i]);
 	}
 	return buf_take(&text);
 }
@@ -87,7 +57,7 @@ static char *compose(const struct exec *exec, const struct host *host)
 static bool exec_plain(struct session *session, const struct exec *exec)
 {
 	char *line = compose(exec, session->host);
-	const struct fleet_command command = { .command = line, .timeout_ms = exec->options.timeout_ms };
+	const struct fleet_command command = { .command = line, .timeout_ms = exec->arguments->options.timeout_ms };
 	bool ok = session_shell(session, &command, &session->result->out, &session->result->err);
 
 	free(line);
@@ -96,13 +66,13 @@ static bool exec_plain(struct session *session, const struct exec *exec)
 
 static bool exec_by_helper(struct session *session, const struct exec *exec, struct exec_host *h)
 {
-	int64_t timeout_ms = exec->options.timeout_ms;
+	int64_t timeout_ms = exec->arguments->options.timeout_ms;
 	struct helper_request request;
 	bool ok;
 
 	helper_request_init(&request, "run");
-	for (size_t i = 0; i < exec->n_words; i++)
-		helper_request_text(&request, HELPER_ARGUMENT, exec->words[i]);
+	for (size_t i = 0; i < exec->arguments->words.n; i++)
+		helper_request_text(&request, HELPER_ARGUMENT, exec->arguments->words.items[i]);
 	for (size_t i = 0; i < session->host->n_environment; i++)
 		helper_request_variable(&request, session->host->environment[i]);
 	if (timeout_ms)
@@ -118,7 +88,7 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 
 /* ---- what it has said ---- */
 
-/* Every line behind "NAME: "; a last line without its end gets one. */
+/* Every line after "NAME: "; a last line without its end gets one. */
 static void print_stream(const char *name, const struct spool *spool, bool terminal, FILE *to)
 {
 	bool at_start = true;
@@ -189,8 +159,8 @@ static void exec_host(struct session *session, void *context)
 /* ---- the document ---- */
 
 /* Text where it is text, else base64 under another name. */
-static enum assay_status add_stream(cJSON *object, const char *name, const char *name_base64, const struct spool *spool,
-                                    struct assay_error *err)
+static enum assay_status add_stream(const char *name, const char *name_base64, const struct spool *spool, struct document *d,
+				    struct assay_error *err)
 {
 	char *bytes = NULL, *encoded;
 	enum assay_status st;
@@ -200,100 +170,94 @@ static enum assay_status add_stream(cJSON *object, const char *name, const char 
 	if (st)
 		return st;
 	if (text_is_utf8(bytes, n) && !memchr(bytes, '\0', n)) {
-		cJSON_AddStringToObject(object, name, bytes);
+		doc_set(d, name, bytes);
 	} else {
 		encoded = mem_new(4 * ((n + 2) / 3) + 1, 1);
 		EVP_EncodeBlock((unsigned char *)encoded, (const unsigned char *)bytes, (int)n);
-		cJSON_AddStringToObject(object, name_base64, encoded);
+		doc_set(d, name_base64, encoded);
 		free(encoded);
 	}
 	free(bytes);
 	return ASSAY_OK;
 }
 
-static void add_or_null(cJSON *object, const char *name, int64_t number)
+static void set_or_null(struct document *d, const char *name, int64_t number)
 {
-	cJSON_AddItemToObject(object, name, number < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)number));
+	if (number < 0)
+		doc_set(d, name, DOC_NOTHING);
+	else
+		doc_set(d, name, number);
 }
 
 /* What the helper has measured around the command. */
-static void add_usage(cJSON *object, const struct helper_answer *answer)
+static void add_usage(const struct exec_host *h, struct document *d)
 {
-	const struct helper_result *r = &answer->result;
+	const struct helper_result *r = &h->answer.result;
 
-	object = cJSON_AddObjectToObject(object, "usage");
-	add_or_null(object, "wall_ns", r->wall_ns);
-	add_or_null(object, "user_us", r->user_us);
-	add_or_null(object, "sys_us", r->sys_us);
-	add_or_null(object, "max_rss_bytes", r->max_rss_bytes);
-	add_or_null(object, "leftovers", r->leftovers);
-	add_or_null(object, "survivors", r->survivors);
+	if (!h->asked || r->wall_ns < 0) {
+		doc_set(d, "usage", DOC_NOTHING);
+		return;
+	}
+	doc_object(d, "usage");
+	set_or_null(d, "wall_ns", r->wall_ns);
+	set_or_null(d, "user_us", r->user_us);
+	set_or_null(d, "sys_us", r->sys_us);
+	set_or_null(d, "max_rss_bytes", r->max_rss_bytes);
+	set_or_null(d, "leftovers", r->leftovers);
+	set_or_null(d, "survivors", r->survivors);
+	doc_end(d);
 }
 
-static enum assay_status add_host(const struct exec *exec, size_t host, cJSON *list, struct assay_error *err)
+static enum assay_status add_host(const struct exec *exec, size_t host, struct document *d, struct assay_error *err)
 {
 	const struct fleet_result *result = &exec->job.results[host];
 	const struct exec_host *h = &exec->hosts[host];
-	cJSON *object = cmd_fleet_job_json(&exec->job, host, list);
 	enum assay_status st;
 
-	add_or_null(object, "exit_status", result->exit_status);
-	cJSON_AddItemToObject(object, "signal", *result->signal ? cJSON_CreateString(result->signal) : cJSON_CreateNull());
-	cJSON_AddItemToObject(object, "without_helper", h->without ? cJSON_CreateString(h->without) : cJSON_CreateNull());
-	if (h->asked && h->answer.result.wall_ns >= 0)
-		add_usage(object, &h->answer);
-	else
-		cJSON_AddNullToObject(object, "usage");
-	st = add_stream(object, "stdout", "stdout_base64", output_of(exec, host, false), err);
+	cmd_fleet_job_object(&exec->job, host, d);
+	set_or_null(d, "exit_status", result->exit_status);
+	doc_set_empty(d, "signal", result->signal);
+	doc_set(d, "without_helper", h->without);
+	add_usage(h, d);
+	st = add_stream("stdout", "stdout_base64", output_of(exec, host, false), d, err);
 	if (!st)
-		st = add_stream(object, "stderr", "stderr_base64", output_of(exec, host, true), err);
+		st = add_stream("stderr", "stderr_base64", output_of(exec, host, true), d, err);
+	doc_end(d);
 	return st;
 }
 
-static enum assay_status print_json(const struct exec *exec, struct buf *out, struct assay_error *err)
+static enum assay_status add_all(const struct exec *exec, struct document *d, struct assay_error *err)
 {
-	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "command");
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; i < exec->n_words; i++)
-		cJSON_AddItemToArray(list, cJSON_CreateString(exec->words[i]));
-	list = cJSON_AddArrayToObject(root, "hosts");
+	doc_list(d, "command");
+	for (size_t i = 0; i < exec->arguments->words.n; i++)
+		doc_set(d, NULL, exec->arguments->words.items[i]);
+	doc_end(d);
+	doc_list(d, "hosts");
 	for (size_t i = 0; !st && i < exec->job.n; i++)
-		st = add_host(exec, i, list, err);
-	if (st)
-		cJSON_Delete(root);
-	else
-		json_add(out, root);
+		st = add_host(exec, i, d, err);
+	doc_end(d);
 	return st;
 }
 
-/* ---- all of it ---- */
+/* ---- what is said at the end ---- */
 
 static void show_without(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to)
 {
-	(void)to;
-	cli_note(job->cli, "remark: the shell of %s ran the command: %s", folded, text);
-}
-
-/* The output of all hosts together must fit in memory. */
-static uint64_t json_stream_bytes(size_t n)
-{
-	uint64_t share = JSON_ALL_BYTES_MAX / n;
-
-	return share > JSON_STREAM_BYTES_MAX   ? JSON_STREAM_BYTES_MAX
-	       : share < JSON_STREAM_BYTES_MIN ? JSON_STREAM_BYTES_MIN
-	                                       : share;
+	(void)job, (void)to;
+	cli_remark("remark: the shell of %s ran the command: %s", folded, text);
 }
 
 /* A whole line for a shell in one word. */
 static void mention_shell(const struct exec *exec)
 {
-	for (size_t i = 0; i < exec->job.n && strpbrk(exec->words[0], " |&;<>$*"); i++) {
+	for (size_t i = 0; i < exec->job.n && strpbrk(exec->arguments->words.items[0], " |&;<>$*"); i++) {
 		char code = exec->hosts[i].asked ? exec->hosts[i].answer.refusal_code : '\0';
 
 		if (code != HELPER_CODE_EXECUTE && code != HELPER_CODE_PERMISSION)
 			continue;
-		cli_note(exec->job.cli, "remark: no shell sees the words; for a line of one: -- sh -c '...'");
+		cli_remark("remark: no shell sees the words; for a shell's line: -- sh -c '...'");
 		return;
 	}
 }
@@ -309,59 +273,89 @@ static void summarise(const struct exec *exec)
 	cmd_fleet_job_summary(&exec->job);
 }
 
-static enum assay_status run(struct exec *exec, struct buf *out, struct assay_error *err)
+/* ---- all of it ---- */
+
+/* The output of all hosts together must fit in memory. */
+static uint64_t json_stream_bytes(size_t n)
+{
+	uint64_t share = JSON_ALL_BYTES_MAX / n;
+
+	return share > JSON_STREAM_BYTES_MAX ? JSON_STREAM_BYTES_MAX : share < JSON_STREAM_BYTES_MIN ? JSON_STREAM_BYTES_MIN : share;
+}
+
+static enum assay_status exec_all(struct exec *exec, struct document *d, struct assay_error *err)
 {
 	struct cmd_fleet_job *job = &exec->job;
 	enum assay_status st;
 
-	exec->json = job->cli->format == CLI_JSON;
+	exec->json = !cli_for_people();
 	exec->out_terminal = isatty(STDOUT_FILENO);
 	exec->err_terminal = job->progress;
 	exec->hosts = mem_new(job->n, sizeof(*exec->hosts));
 	if (exec->json)
 		job->options.output_bytes_max = json_stream_bytes(job->n);
 	st = cmd_fleet_job_run(job, exec_host, exec, err);
+	if (st)
+		return st;
+	mention_shell(exec);
+	d->exit_status = fleet_exit(job->results, job->n);
+	if (exec->json)
+		return add_all(exec, d, err);
+	summarise(exec);
+	return ASSAY_OK;
+}
+
+static enum assay_status fleet_exec_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct exec exec = { .arguments = arguments };
+	enum assay_status st = cmd_fleet_job_open(&exec.job, lab, &arguments->options, err);
+
 	if (!st)
-		mention_shell(exec);
-	if (!st && exec->json)
-		st = print_json(exec, out, err);
-	if (!st)
-		st = cli_print(out, err);
-	if (!st && !exec->json)
-		summarise(exec);
+		st = exec_all(&exec, d, err);
+	for (size_t i = 0; exec.hosts && i < exec.job.n; i++) {
+		if (exec.hosts[i].asked)
+			helper_answer_release(&exec.hosts[i].answer);
+		free(exec.hosts[i].without);
+	}
+	free(exec.hosts);
+	cmd_fleet_job_release(&exec.job);
 	return st;
 }
 
-static void exec_release(struct exec *exec)
+static enum assay_status fleet_exec_check(void *input, struct assay_error *err)
 {
-	for (size_t i = 0; exec->hosts && i < exec->job.n; i++) {
-		if (exec->hosts[i].asked)
-			helper_answer_release(&exec->hosts[i].answer);
-		free(exec->hosts[i].without);
-	}
-	free(exec->hosts);
-	free(exec->words);
-	cmd_fleet_release(&exec->options.choice);
-	cmd_fleet_job_release(&exec->job);
+	const struct arguments *arguments = input;
+
+	return *arguments->words.items[0] ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "the command after -- is empty");
 }
 
-int cmd_fleet_exec(int argc, char **argv, const char *directory)
+static void fleet_exec_release(void *input)
 {
-	static const struct argp argp = {options, parse, "-- COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
-	struct exec exec = {.capacity = 0};
-	struct buf out = BUF_INIT;
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
-	int decided = 0;
+	struct arguments *arguments = input;
 
-	cli_parse(&cli, &argp, argc, argv, directory, &exec);
-	st = cmd_fleet_job_open(&exec.job, &cli, &exec.options, &err);
-	if (!st)
-		st = run(&exec, &out, &err);
-	if (!st)
-		decided = fleet_exit(exec.job.results, exec.job.n);
-	exec_release(&exec);
-	buf_release(&out);
-	return cli_end(&cli, st, &err, decided);
+	cmd_fleet_release(&arguments->options.choice);
 }
+
+static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
+static const struct cli_option words[] = { CLI_WORDS("COMMAND", struct arguments, words, 1), CLI_END };
+
+const struct command fleet_exec_command = {
+	.name = "fleet exec",
+	.summary = "run a command on many hosts at once",
+	.about = "Runs a command on many hosts at once and shows what each says, line by line, after its name. No shell sees the words, they "
+		 "reach the command as they are here: for pipes and variables of the hosts use sh -c '...'. Each host gets a small program that "
+		 "runs the command and ends all that it has started when this one ends; where it cannot be kept, the host's shell runs the "
+		 "command instead, and that is said.",
+	.examples = "  assay fleet exec -- uname -r\n"
+		    "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
+		    "  assay fleet exec --format json -- hostname | jq -r '.hosts[].stdout'\n",
+	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
+	.options = options,
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.check = fleet_exec_check,
+	.release = fleet_exec_release,
+	.run = fleet_exec_run,
+};

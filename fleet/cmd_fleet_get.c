@@ -1,42 +1,26 @@
+/* assay fleet get */
 #include "base/file.h"
 #include "base/mem.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
 
-static const char doc[] = "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when "
-                          "all of it is there; what came "
-                          "before stays for a host that fails. REMOTE without a / in front starts at the home directory."
-                          "\vExample:\n"
-                          "  assay fleet get /var/log/kern.log logs\n"
-                          "  assay fleet get -w node[01-04] --format json /etc/os-release releases\n"
-                          "\n"
-                          "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
-
 #define GET_BYTES_MAX (256u << 20)
 #define TIMEOUT_MS    (60 * 60 * 1000)
 
-static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
+struct arguments {
+	struct cmd_fleet_options options;
+	const char *words[2]; /* REMOTE, DIRECTORY */
+};
 
 struct get {
 	struct cmd_fleet_job job;
-	struct cmd_fleet_options options;
-	const char *words[2]; /* REMOTE, DIRECTORY */
-	uint64_t *bytes;      /* [job.n] */
+	const struct arguments *arguments;
+	uint64_t *bytes; /* [job.n] */
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct get *get = state->input;
-	error_t taken = cli_words(key, arg, state, get->words, 2, "REMOTE and DIRECTORY");
-
-	if (taken != ARGP_ERR_UNKNOWN)
-		return taken;
-	return cmd_fleet_job_parse(key, arg, state, &get->options);
-}
 
 static enum assay_status keep(const struct get *get, const char *name, const struct spool *spool, struct assay_error *err)
 {
-	char *path = mem_format("%s/%s", get->words[1], name), *bytes = NULL;
+	char *path = mem_format("%s/%s", get->arguments->words[1], name), *bytes = NULL;
 	size_t n = 0;
 	enum assay_status st = spool_text(spool, GET_BYTES_MAX, &bytes, &n, err);
 
@@ -56,7 +40,7 @@ static void get_file(struct session *session, void *context)
 
 	if (!session_open(session))
 		return;
-	ok = session_get(session, get->words[0], get->options.timeout_ms ? get->options.timeout_ms : TIMEOUT_MS, &file);
+	ok = session_get(session, get->arguments->words[0], get->arguments->options.timeout_ms ? get->arguments->options.timeout_ms : TIMEOUT_MS, &file);
 	get->bytes[session->index] = file.size;
 	if (ok && keep(get, session->host->name, &file, &err))
 		session_fail(session, "%.200s", err.text);
@@ -64,49 +48,6 @@ static void get_file(struct session *session, void *context)
 		snprintf(session->result->message, sizeof(session->result->message),
 		         "the file has more than %u MiB: such files are better copied by rsync", GET_BYTES_MAX >> 20);
 	spool_release(&file);
-}
-
-static void print_json(const struct get *get, struct buf *out)
-{
-	cJSON *root = cJSON_CreateObject(), *list;
-
-	cJSON_AddStringToObject(root, "remote", get->words[0]);
-	cJSON_AddStringToObject(root, "directory", get->words[1]);
-	list = cJSON_AddArrayToObject(root, "hosts");
-	for (size_t i = 0; i < get->job.n; i++) {
-		bool ok = get->job.results[i].outcome == FLEET_OK;
-		cJSON *object = cmd_fleet_job_json(&get->job, i, list);
-
-		cJSON_AddItemToObject(object, "bytes",
-		                      ok ? cJSON_CreateNumber((double)get->bytes[i]) : cJSON_CreateNull());
-	}
-	json_add(out, root);
-}
-
-static enum assay_status run(struct get *get, struct assay_error *err)
-{
-	struct cmd_fleet_job *job = &get->job;
-	struct buf out = BUF_INIT;
-	enum assay_status st;
-
-	get->bytes = mem_new(job->n, sizeof(*get->bytes));
-	job->options.output_bytes_max = GET_BYTES_MAX;
-	st = cmd_fleet_job_run(job, get_file, get, err);
-	if (!st && job->cli->format == CLI_JSON)
-		print_json(get, &out);
-	if (!st)
-		st = cli_print(&out, err);
-	if (!st && job->cli->format != CLI_JSON)
-		cmd_fleet_job_summary(job);
-	buf_release(&out);
-	return st;
-}
-
-static void get_release(struct get *get)
-{
-	free(get->bytes);
-	cmd_fleet_release(&get->options.choice);
-	cmd_fleet_job_release(&get->job);
 }
 
 /* A host's name becomes that of a file. */
@@ -122,27 +63,81 @@ static enum assay_status check_names(const struct get *get, struct assay_error *
 	return ASSAY_OK;
 }
 
-int cmd_fleet_get(int argc, char **argv, const char *directory)
+static void add_all(const struct get *get, struct document *d)
 {
-	static const struct argp argp = {options, parse, "REMOTE DIRECTORY", doc, NULL, NULL, NULL};
-	struct get get = {.bytes = NULL};
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
-	int decided = 0;
-
-	cli_parse(&cli, &argp, argc, argv, directory, &get);
-	st = cmd_fleet_job_open(&get.job, &cli, &get.options, &err);
-	if (!st)
-		st = cmd_fleet_job_remote(get.words[0], &err);
-	if (!st)
-		st = check_names(&get, &err);
-	if (!st)
-		st = file_make_directory(get.words[1], 0777, &err);
-	if (!st)
-		st = run(&get, &err);
-	if (!st)
-		decided = fleet_exit(get.job.results, get.job.n);
-	get_release(&get);
-	return cli_end(&cli, st, &err, decided);
+	doc_set(d, "remote", get->arguments->words[0]);
+	doc_set(d, "directory", get->arguments->words[1]);
+	doc_list(d, "hosts");
+	for (size_t i = 0; i < get->job.n; i++) {
+		cmd_fleet_job_object(&get->job, i, d);
+		if (get->job.results[i].outcome == FLEET_OK)
+			doc_set(d, "bytes", get->bytes[i]);
+		else
+			doc_set(d, "bytes", DOC_NOTHING);
+		doc_end(d);
+	}
+	doc_end(d);
 }
+
+static enum assay_status get_all(struct get *get, struct document *d, struct assay_error *err)
+{
+	struct cmd_fleet_job *job = &get->job;
+	enum assay_status st = cmd_fleet_job_remote(get->arguments->words[0], err);
+
+	if (!st)
+		st = check_names(get, err);
+	if (!st)
+		st = file_make_directory(get->arguments->words[1], 0777, err);
+	if (st)
+		return st;
+	get->bytes = mem_new(job->n, sizeof(*get->bytes));
+	job->options.output_bytes_max = GET_BYTES_MAX;
+	st = cmd_fleet_job_run(job, get_file, get, err);
+	if (st)
+		return st;
+	d->exit_status = fleet_exit(job->results, job->n);
+	add_all(get, d);
+	if (cli_for_people())
+		cmd_fleet_job_summary(job);
+	return ASSAY_OK;
+}
+
+static enum assay_status fleet_get_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct get get = { .arguments = arguments };
+	enum assay_status st = cmd_fleet_job_open(&get.job, lab, &arguments->options, err);
+
+	if (!st)
+		st = get_all(&get, d, err);
+	free(get.bytes);
+	cmd_fleet_job_release(&get.job);
+	return st;
+}
+
+static void fleet_get_release(void *input)
+{
+	struct arguments *arguments = input;
+
+	cmd_fleet_release(&arguments->options.choice);
+}
+
+static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
+static const struct cli_option words[] = { CLI_WORD("REMOTE", struct arguments, words[0]), CLI_WORD("DIRECTORY", struct arguments, words[1]),
+					   CLI_END };
+
+const struct command fleet_get_command = {
+	.name = "fleet get",
+	.summary = "copy a file of many hosts into a directory here",
+	.about = "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when all of it is there; what "
+		 "was there before stays for a host that fails. A REMOTE that does not begin with a / starts at the home directory.",
+	.examples = "  assay fleet get /var/log/kern.log logs\n"
+		    "  assay fleet get -w node[01-04] --format json /etc/os-release releases\n",
+	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
+	.options = options,
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.release = fleet_get_release,
+	.run = fleet_get_run,
+};

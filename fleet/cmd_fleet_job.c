@@ -7,50 +7,31 @@
 
 #include <unistd.h>
 
-#define FANOUT_MAX  1000
 #define SECONDS_MAX 1e6
 
-static int64_t milliseconds(struct argp_state *state, const char *option, const char *arg)
+enum assay_status cmd_fleet_parse_seconds(const char *text, void *to, struct assay_error *err)
 {
 	double seconds;
 
-	if (!text_double(arg, &seconds) || seconds < .001 || seconds > SECONDS_MAX)
-		cli_refuse(state, "--%s is a number of seconds from 0.001 to %.0f, not '%s'", option, SECONDS_MAX, arg);
-	return (int64_t)(seconds * 1000);
-}
-
-error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_options *options)
-{
-	switch (key) {
-	case CMD_FLEET_FANOUT:
-		options->fanout = cli_number(state, "--fanout", arg, 1, FANOUT_MAX);
-		return 0;
-	case CMD_FLEET_TIMEOUT:
-		options->timeout_ms = milliseconds(state, "timeout", arg);
-		return 0;
-	case CMD_FLEET_CONNECT:
-		options->connect_timeout_ms = milliseconds(state, "connect-timeout", arg);
-		return 0;
-	default:
-		return cmd_fleet_parse(key, arg, state, &options->choice);
-	}
+	if (!text_double(text, &seconds) || seconds < .001 || seconds > SECONDS_MAX)
+		return assay_fail(err, ASSAY_E_USAGE, "expected a number of seconds from 0.001 to %.0f, not '%s'", SECONDS_MAX, text);
+	*(int64_t *)to = (int64_t)(seconds * 1000);
+	return ASSAY_OK;
 }
 
 /* ---- from the laboratory to its hosts ---- */
 
 static volatile sig_atomic_t cancelled;
 
-enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_options *options,
-                                     struct assay_error *err)
+enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct lab *lab, const struct cmd_fleet_options *options,
+				     struct assay_error *err)
 {
 	enum assay_status st;
 
-	*job = (struct cmd_fleet_job){ .cli = cli, .progress = isatty(STDERR_FILENO) };
-	st = lab_open(cli->directory, STORE_READ, &job->lab, err);
+	*job = (struct cmd_fleet_job){ .progress = isatty(STDERR_FILENO) };
+	st = cmd_fleet_hosts(&lab->config.inventory, &options->choice, &job->hosts, &job->n, err);
 	if (!st)
-		st = cmd_fleet_hosts(&job->lab.config.inventory, &options->choice, &job->hosts, &job->n, err);
-	if (!st)
-		st = reach_init(cli->directory, job->hosts, job->n, &job->reach, err);
+		st = reach_init(cli_directory(), &job->reach, err);
 	if (st)
 		return st;
 	job->options = reach_options(&job->reach);
@@ -67,7 +48,6 @@ void cmd_fleet_job_release(struct cmd_fleet_job *job)
 	free(job->results);
 	free(job->hosts);
 	reach_release(&job->reach);
-	lab_close(&job->lab);
 }
 
 enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err)
@@ -145,13 +125,13 @@ void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
 	free(told);
 }
 
-/* The text is an outcome and, behind ": ", a message. */
+/* The text is an outcome and, after ": ", a message. */
 static void show_end(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to)
 {
 	int outcome = (int)strcspn(text, ":");
 
-	(void)to;
-	cli_note(job->cli, "%.*s: %s%s", outcome, text, folded, text + outcome);
+	(void)job, (void)to;
+	cli_remark("%.*s: %s%s", outcome, text, folded, text + outcome);
 }
 
 void cmd_fleet_job_summary(const struct cmd_fleet_job *job)
@@ -174,17 +154,15 @@ void cmd_fleet_job_summary(const struct cmd_fleet_job *job)
 	free(texts);
 }
 
-cJSON *cmd_fleet_job_json(const struct cmd_fleet_job *job, size_t host, cJSON *list)
+void cmd_fleet_job_object(const struct cmd_fleet_job *job, size_t host, struct document *d)
 {
 	const struct fleet_result *result = &job->results[host];
-	cJSON *object = cJSON_CreateObject();
 
-	cJSON_AddItemToArray(list, object);
-	cJSON_AddStringToObject(object, "host", job->hosts[host]->name);
-	cJSON_AddBoolToObject(object, "emulated", job->hosts[host]->profile != NULL);
-	cJSON_AddStringToObject(object, "outcome", fleet_outcome_text(result->outcome));
-	cJSON_AddStringToObject(object, "message", result->message);
-	cJSON_AddNumberToObject(object, "connect_ms", (double)result->connect_ms);
-	cJSON_AddNumberToObject(object, "command_ms", (double)result->command_ms);
-	return object;
+	doc_object(d, NULL);
+	doc_set(d, "host", job->hosts[host]->name);
+	doc_set_bool(d, "emulated", job->hosts[host]->profile != NULL);
+	doc_set(d, "outcome", fleet_outcome_text(result->outcome));
+	doc_set(d, "message", result->message);
+	doc_set(d, "connect_ms", result->connect_ms);
+	doc_set(d, "command_ms", result->command_ms);
 }

@@ -2,36 +2,32 @@
 #ifndef FLEET_CMD_FLEET_JOB_H
 #define FLEET_CMD_FLEET_JOB_H
 
-#include "base/cli.h"
-#include "base/json.h"
+#include "base/document.h"
 #include "fleet/cmd_fleet.h"
 #include "fleet/engine/session.h"
 #include "fleet/lab/lab.h"
-#include "fleet/ssh/reach.h"
+#include "fleet/engine/reach.h"
 
-/* Rows for the table of options. */
-#define CMD_FLEET_JOB_OPTIONS                                                                                                    \
-	CMD_FLEET_OPTIONS, {"fanout", CMD_FLEET_FANOUT, "N", 0, "Connections at a time (default: 32)", 21},                      \
-	    {"timeout", CMD_FLEET_TIMEOUT, "SECONDS", 0, "The longest that a host may take once it has let us in", 21},          \
-	{                                                                                                                        \
-		"connect-timeout", CMD_FLEET_CONNECT, "SECONDS", 0, "The longest until a host has let us in (default: 10)", 21   \
-	}
+/* Rows for the table of options; the member is a struct cmd_fleet_options. */
+#define CMD_FLEET_JOB_OPTIONS(arguments, member)                                                                                           \
+	CMD_FLEET_HOSTS(arguments, member.choice),                                                                                         \
+	    CLI_INTEGER("fanout", "N", arguments, member.fanout, 1, 1000, "Connections at a time (default: 32)"),                          \
+	    CLI_PARSED("timeout", "SECONDS", arguments, member.timeout_ms, cmd_fleet_parse_seconds,                                        \
+		       "The longest that a host may take once it has let us in"),                                                          \
+	    CLI_PARSED("connect-timeout", "SECONDS", arguments, member.connect_timeout_ms, cmd_fleet_parse_seconds,                        \
+		       "The longest until a host has let us in (default: 10)")
 
-enum { CMD_FLEET_FANOUT = 1000, CMD_FLEET_TIMEOUT, CMD_FLEET_CONNECT };
-
-/* What those options said; 0 where they said nothing. Begins zeroed. */
+/* What those options said; 0 where they said nothing. cmd_fleet_release() its choice. */
 struct cmd_fleet_options {
 	struct cmd_fleet_choice choice;
 	int64_t fanout, timeout_ms, connect_timeout_ms;
 };
 
-/* As cmd_fleet_parse(), for all of CMD_FLEET_JOB_OPTIONS. */
-error_t cmd_fleet_job_parse(int key, char *arg, struct argp_state *state, struct cmd_fleet_options *options);
+/* Seconds to milliseconds (int64_t). */
+enum assay_status cmd_fleet_parse_seconds(const char *text, void *to, struct assay_error *err);
 
 /* One command at work. */
 struct cmd_fleet_job {
-	const struct cli *cli;
-	struct lab lab;
 	struct reach reach;
 	const struct host **hosts; /* [n] */
 	size_t n;
@@ -42,10 +38,9 @@ struct cmd_fleet_job {
 	void *context;
 };
 
-/* Opens the laboratory, chooses the hosts, reads what is needed to reach them. *job is overwritten; cmd_fleet_job_release() it, after
- * a failure too. */
-enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct cli *cli, const struct cmd_fleet_options *options,
-                                     struct assay_error *err);
+/* Chooses the hosts, reads what is needed to reach them. *job is overwritten; cmd_fleet_job_release() it, after a failure too. */
+enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct lab *lab, const struct cmd_fleet_options *options,
+				     struct assay_error *err);
 void cmd_fleet_job_release(struct cmd_fleet_job *job);
 
 /* A path on the hosts, where no shell looks at it: ASSAY_E_USAGE for "~/..." and for "". */
@@ -66,8 +61,8 @@ void cmd_fleet_job_summary(const struct cmd_fleet_job *job);
 void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
                         void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to);
 
-/* A new object with what the JSON of all these commands says of a host: host, emulated, outcome, message, connect_ms, command_ms.
- * It is added to the list. */
-cJSON *cmd_fleet_job_json(const struct cmd_fleet_job *job, size_t host, cJSON *list);
+/* An object of the open list, left open, with what all these commands say of a host: host, emulated, outcome, message, connect_ms,
+ * command_ms. */
+void cmd_fleet_job_object(const struct cmd_fleet_job *job, size_t host, struct document *d);
 
 #endif

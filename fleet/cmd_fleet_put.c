@@ -1,3 +1,4 @@
+/* assay fleet put */
 #include "base/mem.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
@@ -8,41 +9,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char doc[] = "Copies a file to many hosts at once, with its mode. On each the new file takes its name only when all "
-                          "of it is there and on the disk: "
-                          "an interrupted copy leaves the old one. REMOTE without a / in front starts at the home directory; "
-                          "with a / behind it names a "
-                          "directory, and the file keeps its name."
-                          "\vExample:\n"
-                          "  assay fleet put app.tar.gz /tmp/app.tar.gz\n"
-                          "  assay fleet put -w @rack1 bench.sh bin/\n"
-                          "\n"
-                          "Exit status: 0 all ok, 7 some hosts failed, 1 all failed; 2 usage.";
-
 #define PUT_BYTES_MAX ((uint64_t)1 << 30) /* kept in memory, once for all hosts */
 #define PIECE_BYTES   (1u << 20)
 #define TIMEOUT_MS    (60 * 60 * 1000)
 
-static const struct argp_option options[] = {CMD_FLEET_JOB_OPTIONS, {0}};
+struct arguments {
+	struct cmd_fleet_options options;
+	const char *words[2]; /* LOCAL, REMOTE */
+};
 
 struct put {
 	struct cmd_fleet_job job;
-	struct cmd_fleet_options options;
-	const char *words[2]; /* LOCAL, REMOTE */
-	char *path;           /* on the hosts */
+	const struct arguments *arguments;
+	char *path; /* on the hosts */
 	struct buf file;
 	unsigned mode;
 };
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct put *put = state->input;
-	error_t taken = cli_words(key, arg, state, put->words, 2, "LOCAL and REMOTE");
-
-	if (taken != ARGP_ERR_UNKNOWN)
-		return taken;
-	return cmd_fleet_job_parse(key, arg, state, &put->options);
-}
 
 /* ---- the file ---- */
 
@@ -70,12 +52,12 @@ static enum assay_status read_local(struct put *put, int fd, struct assay_error 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			st = assay_fail_errno(err, errno, "cannot read '%s'", put->words[0]);
+			st = assay_fail_errno(err, errno, "cannot read '%s'", put->arguments->words[0]);
 			break;
 		}
 		buf_add(&put->file, piece, (size_t)n);
 		if (put->file.size > PUT_BYTES_MAX)
-			st = assay_fail(err, ASSAY_E_LIMIT, "'%s' grows while it is read", put->words[0]);
+			st = assay_fail(err, ASSAY_E_LIMIT, "'%s' grows while it is read", put->arguments->words[0]);
 	}
 	free(piece);
 	return st;
@@ -87,7 +69,7 @@ static enum assay_status load_local(struct put *put, struct assay_error *err)
 	enum assay_status st;
 	int fd = -1;
 
-	st = open_local(put->words[0], &fd, &info, err);
+	st = open_local(put->arguments->words[0], &fd, &info, err);
 	put->mode = info.st_mode & 0777;
 	if (!st)
 		st = read_local(put, fd, err);
@@ -101,40 +83,23 @@ static enum assay_status load_local(struct put *put, struct assay_error *err)
 static void put_file(struct session *session, void *context)
 {
 	const struct put *put = context;
-	int64_t timeout_ms = put->options.timeout_ms ? put->options.timeout_ms : TIMEOUT_MS;
+	int64_t timeout_ms = put->arguments->options.timeout_ms ? put->arguments->options.timeout_ms : TIMEOUT_MS;
 
 	if (session_open(session))
 		session_put(session, put->path, put->mode, put->file.bytes, put->file.size, timeout_ms);
 }
 
-static void print_json(const struct put *put, struct buf *out)
+static void add_all(const struct put *put, struct document *d)
 {
-	cJSON *root = cJSON_CreateObject(), *list;
-
-	cJSON_AddStringToObject(root, "local", put->words[0]);
-	cJSON_AddStringToObject(root, "remote", put->path);
-	cJSON_AddNumberToObject(root, "bytes", (double)put->file.size);
-	list = cJSON_AddArrayToObject(root, "hosts");
-	for (size_t i = 0; i < put->job.n; i++)
-		cmd_fleet_job_json(&put->job, i, list);
-	json_add(out, root);
-}
-
-static enum assay_status run(struct put *put, struct assay_error *err)
-{
-	struct cmd_fleet_job *job = &put->job;
-	struct buf out = BUF_INIT;
-	enum assay_status st;
-
-	st = cmd_fleet_job_run(job, put_file, put, err);
-	if (!st && job->cli->format == CLI_JSON)
-		print_json(put, &out);
-	if (!st)
-		st = cli_print(&out, err);
-	if (!st && job->cli->format != CLI_JSON)
-		cmd_fleet_job_summary(job);
-	buf_release(&out);
-	return st;
+	doc_set(d, "local", put->arguments->words[0]);
+	doc_set(d, "remote", put->path);
+	doc_set(d, "bytes", put->file.size);
+	doc_list(d, "hosts");
+	for (size_t i = 0; i < put->job.n; i++) {
+		cmd_fleet_job_object(&put->job, i, d);
+		doc_end(d);
+	}
+	doc_end(d);
 }
 
 static char *remote_path(const char *local, const char *remote)
@@ -145,29 +110,61 @@ static char *remote_path(const char *local, const char *remote)
 	return n && remote[n - 1] == '/' ? mem_format("%s%s", remote, name ? name + 1 : local) : mem_string(remote);
 }
 
-int cmd_fleet_put(int argc, char **argv, const char *directory)
+static enum assay_status put_all(struct put *put, struct document *d, struct assay_error *err)
 {
-	static const struct argp argp = {options, parse, "LOCAL REMOTE", doc, NULL, NULL, NULL};
-	struct put put = {.file = BUF_INIT};
-	struct assay_error err;
-	enum assay_status st;
-	struct cli cli;
-	int decided = 0;
+	struct cmd_fleet_job *job = &put->job;
+	enum assay_status st = cmd_fleet_job_remote(put->arguments->words[1], err);
 
-	cli_parse(&cli, &argp, argc, argv, directory, &put);
-	put.path = remote_path(put.words[0], put.words[1]);
-	st = cmd_fleet_job_open(&put.job, &cli, &put.options, &err);
 	if (!st)
-		st = cmd_fleet_job_remote(put.words[1], &err);
+		st = load_local(put, err);
 	if (!st)
-		st = load_local(&put, &err);
+		st = cmd_fleet_job_run(job, put_file, put, err);
+	if (st)
+		return st;
+	d->exit_status = fleet_exit(job->results, job->n);
+	add_all(put, d);
+	if (cli_for_people())
+		cmd_fleet_job_summary(job);
+	return ASSAY_OK;
+}
+
+static enum assay_status fleet_put_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
+{
+	const struct arguments *arguments = input;
+	struct put put = { .arguments = arguments, .path = remote_path(arguments->words[0], arguments->words[1]), .file = BUF_INIT };
+	enum assay_status st = cmd_fleet_job_open(&put.job, lab, &arguments->options, err);
+
 	if (!st)
-		st = run(&put, &err);
-	if (!st)
-		decided = fleet_exit(put.job.results, put.job.n);
-	cmd_fleet_release(&put.options.choice);
+		st = put_all(&put, d, err);
 	cmd_fleet_job_release(&put.job);
 	buf_release(&put.file);
 	free(put.path);
-	return cli_end(&cli, st, &err, decided);
+	return st;
 }
+
+static void fleet_put_release(void *input)
+{
+	struct arguments *arguments = input;
+
+	cmd_fleet_release(&arguments->options.choice);
+}
+
+static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
+static const struct cli_option words[] = { CLI_WORD("LOCAL", struct arguments, words[0]), CLI_WORD("REMOTE", struct arguments, words[1]), CLI_END };
+
+const struct command fleet_put_command = {
+	.name = "fleet put",
+	.summary = "copy a file to many hosts",
+	.about = "Copies a file to many hosts at once, with its mode. On each, the new file takes its name only when all of it is there and on "
+		 "the disk: an interrupted copy leaves the old one. A REMOTE that does not begin with a / starts at the home directory; one that "
+		 "ends with a / names a directory, and the file keeps its name.",
+	.examples = "  assay fleet put app.tar.gz /tmp/app.tar.gz\n"
+		    "  assay fleet put -w @rack1 bench.sh bin/\n",
+	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",
+	.options = options,
+	.words = words,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.release = fleet_put_release,
+	.run = fleet_put_run,
+};

@@ -7,7 +7,7 @@
 #include "fingerprint/counters/counters.h"
 #include "fingerprint/stored/conditions.h"
 #include "fingerprint/take/taking.h"
-#include "fleet/agent/checkup.h"
+#include "fleet/checkup.h"
 #include "fleet/agent/measure.h"
 #include "fleet/engine/session.h"
 

@@ -7,7 +7,7 @@
 #include "fingerprint/battery/battery.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fleet/agent/counting_client.h"
-#include "fleet/engine/engine.h"
+#include "fleet/engine/session.h"
 #include "fleet/lab/lab.h"
 
 #include <stdbool.h>

@@ -77,6 +77,13 @@ void helper_request_limit(struct helper_request *request, const char *name, uint
 	free(text);
 }
 
+void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms)
+{
+	helper_request_text(request, HELPER_LOCK, path);
+	helper_request_number(request, HELPER_LOCK_WAIT, wait_ms);
+	request->lock_wait_ms = wait_ms;
+}
+
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes)
 {
 	char text[64];

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "fleet/helper/protocol.h"
-#include "fleet/engine/spool.h"
+#include "fleet/agent/spool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +45,8 @@ void helper_request_variable(struct helper_request *request, const char *text);
 void helper_request_number(struct helper_request *request, char kind, int64_t value);
 void helper_request_mode(struct helper_request *request, unsigned mode);
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
+/* The command waits for this lock file, and holds it while it runs. */
+void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms);
 /* Asks for a control group; 0: no limit. */
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
 /* May be called again: the pieces are joined. */

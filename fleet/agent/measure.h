@@ -1,5 +1,5 @@
-/* What everything that measures on hosts has in common: hosts of one box take turns, the box's lock is held around each measurement, and
- * commands get the environment that lab.yaml gives the host. */
+/* What everything that measures on hosts has in common: the box's lock is held around each measurement, and commands get the environment
+ * that lab.yaml gives the host. */
 #ifndef FLEET_MEASURE_H
 #define FLEET_MEASURE_H
 
@@ -13,17 +13,6 @@
 /* Held on the host while something is measured: in a directory that all users and, on one kernel, all emulated hosts share. */
 #define MEASURE_LOCK         "/dev/shm/assay-box.lock"
 #define MEASURE_LOCK_WAIT_MS (30 * 60 * 1000)
-
-/* Whose turn it is: of the hosts of one box one at a time, for fleet_driver.may_start. */
-struct measure_turns {
-	const struct host *const *hosts; /* [n], borrowed */
-	size_t n;
-	bool *busy; /* [n], by the first host of the box */
-};
-void measure_turns_init(struct measure_turns *turns, const struct host *const *hosts, size_t n);
-bool measure_turns_take(struct measure_turns *turns, size_t host); /* false: another host of its box is at work */
-void measure_turns_end(struct measure_turns *turns, size_t host);
-void measure_turns_release(struct measure_turns *turns); /* accepts zeroed */
 
 /* A request "run" of the words with the host's environment, without core dumps. helper_request_release() it. */
 void measure_request(struct helper_request *out, const struct host *host, const char *const *words, size_t n, int64_t timeout_ms);

@@ -3,6 +3,7 @@
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #define KEEPALIVE_IDLE_S     30 /* a host that vanishes without a word is noticed after about a minute */
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES     3
-#define WORDS_MAX            32
+#define SETTINGS_BYTES_MAX   (1u << 20)
 
 /* ---- where to, and as whom: lab.yaml first, then ~/.ssh/config, then what OpenSSH takes when nothing is said ---- */
 
@@ -34,43 +35,127 @@ static char *expand_path(const struct fleet *fleet, const char *path)
 	return mem_format("%s/%s", directory, path);
 }
 
-static void find_identities(struct link *link, const struct ssh_settings *settings)
+/* What lab.yaml does not say is taken from the settings. */
+static void find_identities(struct link *link, struct ssh_settings *settings)
 {
 	size_t n_defaults = sizeof(default_keys) / sizeof(default_keys[0]);
 	const char *own = link->host->identity_file;
 	struct ssh_link *ssh = &link->ssh;
 
-	ssh->identities_named = own || settings->n_identity_files;
-	ssh->n_identities = own ? 1 : settings->n_identity_files ? settings->n_identity_files : n_defaults;
-	ssh->identities = mem_new(ssh->n_identities, sizeof(char *));
-	for (size_t i = 0; i < ssh->n_identities; i++) {
-		if (own)
-			ssh->identities[i] = expand_path(link->fleet, own);
-		else if (settings->n_identity_files)
-			ssh->identities[i] = mem_string(settings->identity_files[i]);
-		else
-			ssh->identities[i] = mem_format("%s/.ssh/%s", link->fleet->home, default_keys[i]);
+	ssh->identities_named = own || settings->identities_named;
+	ssh->identities_only = !own && settings->identities_only;
+	if (!own && settings->identities_named) {
+		ssh->identities = settings->identity_files;
+		ssh->n_identities = settings->n_identity_files;
+		settings->identity_files = NULL; /* the link's now */
+		settings->n_identity_files = 0;
+		return;
 	}
+	ssh->n_identities = own ? 1 : n_defaults;
+	ssh->identities = mem_new(ssh->n_identities, sizeof(char *));
+	for (size_t i = 0; i < ssh->n_identities; i++)
+		ssh->identities[i] = own ? expand_path(link->fleet, own) : mem_format("%s/.ssh/%s", link->fleet->home, default_keys[i]);
+}
+
+/* What `ssh -G` says; free() it. NULL: the host has failed. */
+static char *ask_ssh(struct link *link, const char *config)
+{
+	const struct host *host = link->host;
+	char *command = ssh_config_command(config, host->address, host->port, host->user), *text = NULL;
+	struct spool out, said;
+	struct assay_error err;
+	char line[256] = "";
+	size_t n;
+	bool ok;
+
+	spool_init(&out, SETTINGS_BYTES_MAX);
+	spool_init(&said, SETTINGS_BYTES_MAX);
+	ok = link_run_here(link, command, &out, &said) && !spool_text(&out, SETTINGS_BYTES_MAX, &text, &n, &err);
+	if (!ok && !link->broken) {
+		if (spool_read(&said, 0, line, sizeof(line) - 1, &n, &err))
+			n = 0;
+		line[n] = '\0';
+		line[strcspn(line, "\r\n")] = '\0';
+		link_fail(link, FLEET_UNREACHABLE, "~/.ssh/config cannot be read by 'ssh -G' (package openssh-client): %s", line);
+	}
+	spool_release(&out);
+	spool_release(&said);
+	free(command);
+	return text;
+}
+
+/* What ssh takes where nothing is said, asked once. */
+static const char *default_settings(struct link *link)
+{
+	struct fleet *fleet = link->fleet;
+	const char *text;
+
+	pthread_mutex_lock(&fleet->asking);
+	if (!fleet->default_settings)
+		fleet->default_settings = ask_ssh(link, NULL);
+	text = fleet->default_settings;
+	pthread_mutex_unlock(&fleet->asking);
+	return text;
+}
+
+static bool ask_settings(struct link *link, struct ssh_settings *settings)
+{
+	const struct fleet *fleet = link->fleet;
+	const char *defaults;
+	struct assay_error err;
+	char *text;
+	bool ok;
+
+	if (!fleet->options.config)
+		return true;
+	defaults = default_settings(link);
+	text = defaults ? ask_ssh(link, fleet->options.config) : NULL;
+	ok = text && (!ssh_settings_parse(text, defaults, link->host->address, fleet->user, fleet->home, settings, &err) ||
+		      link_fail(link, FLEET_UNREACHABLE, "%s", err.text));
+	free(text);
+	return ok;
+}
+
+/* The files with keys that count for this host: the laboratory's own, and what ~/.ssh/config names. */
+static bool read_known_hosts(struct link *link, struct ssh_settings *settings)
+{
+	struct fleet *fleet = link->fleet;
+	struct ssh_link *ssh = &link->ssh;
+	enum assay_status st = ASSAY_OK;
+	struct assay_error err;
+
+	if (!settings->n_known_hosts_files)
+		return true;
+	ssh->known_files = mem_new(settings->n_known_hosts_files + 1, sizeof(char *));
+	ssh->known_files[ssh->n_known_files++] = mem_format("%s/known_hosts", fleet->options.directory);
+	pthread_mutex_lock(&fleet->inner);
+	for (size_t i = 0; !st && i < settings->n_known_hosts_files; i++) {
+		st = known_hosts_read(fleet->options.known, settings->known_hosts_files[i], &err);
+		ssh->known_files[ssh->n_known_files++] = mem_string(settings->known_hosts_files[i]);
+	}
+	pthread_mutex_unlock(&fleet->inner);
+	return !st || link_fail(link, FLEET_HOSTKEY, "%s", err.text);
 }
 
 bool target_describe(struct link *link)
 {
 	const struct host *host = link->host;
-	const struct ssh_config *config = link->fleet->options.config;
 	struct ssh_settings settings = { 0 };
 	struct ssh_link *ssh = &link->ssh;
-	struct assay_error err;
+	bool ok = ask_settings(link, &settings);
 
-	if (config && ssh_config_look_up(config, host->address, &settings, &err))
-		return link_fail(link, FLEET_UNREACHABLE, "%s", err.text);
-	ssh->address = mem_string(settings.host_name ? settings.host_name : host->address);
-	ssh->port = host->port ? host->port : settings.port ? settings.port : 22;
-	ssh->user = mem_string(host->user ? host->user : settings.user ? settings.user : link->fleet->user);
-	if (settings.proxy_jump && strcmp(settings.proxy_jump, "none") != 0)
-		ssh->jump_through = mem_string(settings.proxy_jump);
-	find_identities(link, &settings);
+	if (ok) {
+		ssh->address = mem_string(settings.host_name ? settings.host_name : host->address);
+		ssh->port = host->port ? host->port : settings.port ? settings.port : 22;
+		ssh->user = mem_string(host->user ? host->user : settings.user ? settings.user : link->fleet->user);
+		ssh->known_as = settings.host_key_alias ? mem_string(settings.host_key_alias) : NULL;
+		ssh->jump_through = settings.proxy_jump ? mem_string(settings.proxy_jump) : NULL;
+		ssh->no_agent = settings.no_agent;
+		find_identities(link, &settings);
+		ok = read_known_hosts(link, &settings);
+	}
 	ssh_settings_release(&settings);
-	return true;
+	return ok;
 }
 
 void target_release(struct link *link)
@@ -79,6 +164,10 @@ void target_release(struct link *link)
 
 	for (size_t i = 0; i < ssh->n_identities; i++)
 		free(ssh->identities[i]);
+	for (size_t i = 0; i < ssh->n_known_files; i++)
+		free(ssh->known_files[i]);
+	free(ssh->known_files);
+	free(ssh->known_as);
 	free(ssh->identities);
 	free(ssh->address);
 	free(ssh->user);
@@ -226,7 +315,7 @@ static int dial_start(const struct addrinfo *at, int port)
 
 static int64_t share_of_time(const struct link *link, const struct addrinfo *at)
 {
-	int64_t now = engine_now_ms(), left = link->deadline_ms - now, addresses = 0;
+	int64_t now = link_now_ms(), left = link->deadline_ms - now, addresses = 0;
 
 	for (; at; at = at->ai_next)
 		addresses++;
@@ -271,70 +360,76 @@ static int dial_directly(struct link *link)
 	for (const struct addrinfo *at = found; at && fd < 0 && error; at = at->ai_next)
 		fd = dial_address(link, at, &error);
 	freeaddrinfo(found);
-	if (fd < 0 && error == ETIMEDOUT && engine_now_ms() >= link->deadline_ms)
+	if (fd < 0 && error == ETIMEDOUT && link_now_ms() >= link->deadline_ms)
 		link_fail(link, FLEET_UNREACHABLE, "no connection within %.3g s", (double)link->fleet->options.connect_timeout_ms / 1000);
 	else if (fd < 0 && error)
 		link_fail(link, FLEET_UNREACHABLE, "cannot connect to %s port %d: %s", link->ssh.address, link->ssh.port, strerror(error));
 	return fd;
 }
 
-/* ---- through another host (ProxyJump): OpenSSH's own client goes there, with its own checks of that host's key, and hands the bytes on.
- * No shell reads any of the words. ---- */
+/* ---- through other hosts (ProxyJump): OpenSSH's own client goes to each of them, with its own strict check of that host's key, and hands
+ * the bytes on (`ssh -W`). Its option -J would check the keys of all but the last one as the configuration says, which may be not at all. ---- */
 
-struct words {
-	const char *items[WORDS_MAX];
-	size_t n;
-	char *owned[4];
-	size_t n_owned;
-};
-
-static void add_word(struct words *words, const char *word)
+/* A text for an option in which '%' begins a token. */
+static void add_escaped(struct buf *out, const char *text)
 {
-	ASSAY_BUG_IF(words->n + 1 >= WORDS_MAX);
-	words->items[words->n++] = word;
+	for (; *text; text++)
+		buf_text(out, *text == '%' ? "%%" : (const char[]){ *text, '\0' });
 }
 
-static const char *own(struct words *words, char *text)
+/* The last hop of "[user@]host[:port],..." (ssh:// may precede each), as words for ssh, which takes a port only as an option. */
+static void add_hop(struct buf *out, const char *hop)
 {
-	words->owned[words->n_owned++] = text;
-	return text;
-}
+	const char *user = strncmp(hop, "ssh://", 6) == 0 ? hop + 6 : hop, *at = strrchr(user, '@'), *host = at ? at + 1 : user;
+	const char *colon = strrchr(host, ':');
+	bool brackets = *host == '[', port = colon && (brackets ? colon[-1] == ']' : strchr(host, ':') == colon);
+	char *word;
 
-/* The last hop, "[user@]host[:port]" or "ssh://...", as words for ssh; `ssh` takes a port after the host only in a URI. */
-static void add_last_hop(struct words *words, const char *hop)
-{
-	const char *host = strrchr(hop, '@'), *colon;
-	char *name;
-
-	host = host ? host + 1 : hop;
-	colon = strrchr(host, ':');
-	if (strncmp(hop, "ssh://", 6) != 0 && colon && (host[0] == '[' ? colon[-1] == ']' : strchr(host, ':') == colon)) {
-		add_word(words, "-p");
-		add_word(words, colon + 1);
-		name = mem_bytes(hop, (size_t)(colon - hop));
-	} else {
-		name = mem_string(hop);
+	if (port) {
+		buf_text(out, " -p ");
+		text_add_shell_word(out, colon + 1);
 	}
-	add_word(words, "--");
-	add_word(words, own(words, name));
+	if (at) {
+		word = mem_bytes(user, (size_t)(at - user));
+		buf_text(out, " -l ");
+		text_add_shell_word(out, word);
+		free(word);
+	}
+	host += brackets;
+	word = mem_bytes(host, port ? (size_t)(colon - host) - brackets : strcspn(host, "]"));
+	buf_text(out, " -- ");
+	text_add_shell_word(out, word);
+	free(word);
 }
 
-static void compose_jump(const struct ssh_link *ssh, struct words *words)
+/* A line for sh that goes through all hops to `target`; free() it. */
+static char *jump_line(const char *hops, const char *target)
 {
-	static const char *const fixed[] = { "ssh", "-a", "-x", "-T", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o",
-					     "ControlMaster=no" };
-	const char *last = strrchr(ssh->jump_through, ',');
-	bool brackets = strchr(ssh->address, ':');
+	const char *last = strrchr(hops, ',');
+	struct buf line = BUF_INIT, option = BUF_INIT;
+	char *before, *through;
 
-	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		add_word(words, fixed[i]);
-	add_word(words, "-W");
-	add_word(words, own(words, mem_format("%s%s%s:%d", brackets ? "[" : "", ssh->address, brackets ? "]" : "", ssh->port)));
+	/* ssh itself puts "exec" in front of a ProxyCommand. */
+	buf_format(&line, "%sssh -a -x -T -o BatchMode=yes -o StrictHostKeyChecking=yes -o ControlMaster=no -o ControlPath=none",
+		   target ? "exec " : "");
 	if (last) {
-		add_word(words, "-J");
-		add_word(words, own(words, mem_bytes(ssh->jump_through, (size_t)(last - ssh->jump_through))));
+		before = mem_bytes(hops, (size_t)(last - hops));
+		through = jump_line(before, NULL);
+		buf_text(&option, "ProxyCommand=");
+		if (target)
+			buf_text(&option, through);
+		else
+			add_escaped(&option, through);
+		buf_text(&line, " -o ");
+		text_add_shell_word(&line, option.bytes);
+		free(through);
+		free(before);
 	}
-	add_last_hop(words, last ? last + 1 : ssh->jump_through);
+	buf_text(&line, " -W ");
+	text_add_shell_word(&line, target ? target : "[%h]:%p"); /* which the next one's ssh knows */
+	add_hop(&line, last ? last + 1 : hops);
+	buf_release(&option);
+	return buf_take(&line);
 }
 
 static void close_two(int *fds)
@@ -348,17 +443,16 @@ static void close_two(int *fds)
 
 static int dial_jump(struct link *link)
 {
+	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *line = jump_line(link->ssh.jump_through, target);
+	const char *const words[] = { "sh", "-c", line, NULL };
 	int ends[2] = { -1, -1 }, err[2] = { -1, -1 }, error = 0, fd;
-	struct words words = { 0 };
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) || pipe2(err, O_CLOEXEC | O_NONBLOCK))
 		error = errno;
-	if (!error) {
-		compose_jump(&link->ssh, &words);
-		error = child_start("ssh", words.items, (const int[]){ ends[1], ends[1], err[1] }, &link->ssh.jump);
-	}
-	for (size_t i = 0; i < words.n_owned; i++)
-		free(words.owned[i]);
+	if (!error)
+		error = child_start("/bin/sh", words, (const int[]){ ends[1], ends[1], err[1] }, &link->ssh.jump);
+	free(target);
+	free(line);
 	if (error) {
 		link->ssh.jump = 0;
 		close_two(ends);
@@ -373,6 +467,19 @@ static int dial_jump(struct link *link)
 	close_two(ends);
 	close_two(err);
 	return fd;
+}
+
+/* The line of text[] that `part` is in, cut out; NULL when it is in none. */
+static char *line_with(char *text, const char *part)
+{
+	char *at = strstr(text, part);
+
+	if (!at)
+		return NULL;
+	at[strcspn(at, "\r\n")] = '\0';
+	while (at > text && at[-1] != '\n')
+		at--;
+	return at;
 }
 
 /* Cuts the last line off and returns it. */
@@ -390,21 +497,25 @@ static char *cut_last_line(char *text)
 	return line + 1;
 }
 
-/* The last line that ssh has said says best what is wrong, but for one that says only what was tried. */
+/* What any of the hops has refused says best what is wrong; else the last line, but for one that says only what was tried. */
 bool jump_explain(struct link *link, const char *text)
 {
-	char said[2048], *line;
+	char said[4096], *line;
 	ssize_t n = read(link->ssh.jump_err, said, sizeof(said) - 1);
-	enum fleet_outcome outcome = FLEET_UNREACHABLE;
+	enum fleet_outcome outcome = FLEET_HOSTKEY;
 
 	said[n > 0 ? n : 0] = '\0';
-	if (strstr(said, "Host key verification failed"))
-		outcome = FLEET_HOSTKEY;
-	else if (strstr(said, "Permission denied"))
+	line = line_with(said, "Host key verification failed");
+	if (!line) {
 		outcome = FLEET_AUTH;
-	line = cut_last_line(said);
-	if (line != said && strstr(line, "stdio forwarding failed"))
+		line = line_with(said, "Permission denied");
+	}
+	if (!line) {
+		outcome = FLEET_UNREACHABLE;
 		line = cut_last_line(said);
+		if (line != said && strstr(line, "stdio forwarding failed"))
+			line = cut_last_line(said);
+	}
 	return link_fail(link, outcome, "through %s: %.150s", link->ssh.jump_through, *line ? line : text);
 }
 

@@ -25,7 +25,7 @@
 
 static int time_left(int64_t until_ms)
 {
-	int64_t left = until_ms - engine_now_ms();
+	int64_t left = until_ms - link_now_ms();
 
 	return !until_ms ? -1 : left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
@@ -52,6 +52,25 @@ static void event_raise(int fd)
 }
 
 /* ---- how hosts end ---- */
+
+ROWS_FUNCTION(fleet_outcome_text, enum fleet_outcome, FLEET_OUTCOME_ROWS, ROWS_WORD)
+
+void fleet_result_release(struct fleet_result *result)
+{
+	spool_release(&result->out);
+	spool_release(&result->err);
+}
+
+int fleet_exit(const struct fleet_result *results, size_t n)
+{
+	size_t ok = 0, bad = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		ok += results[i].outcome == FLEET_OK;
+		bad += results[i].outcome != FLEET_OK && results[i].outcome != FLEET_EXCLUDED;
+	}
+	return bad == 0 ? 0 : ok ? 7 : 1;
+}
 
 /* Bytes from hosts must not break a line or a JSON document. */
 void link_make_printable(char *text)
@@ -94,7 +113,7 @@ bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, .
 	if (outcome == FLEET_UNREACHABLE && link->host->profile)
 		snprintf(result->message + n, sizeof(result->message) - n, " (an emulated host: 'assay fleet up' brings it up again)");
 	if (link->command)
-		result->command_ms = engine_now_ms() - link->command->began_ms;
+		result->command_ms = link_now_ms() - link->command->began_ms;
 	return false;
 }
 
@@ -246,7 +265,7 @@ static bool fleet_is_cancelled(struct fleet *fleet)
 	pthread_mutex_lock(&fleet->inner);
 	stopped = fleet->stopped;
 	pthread_mutex_unlock(&fleet->inner);
-	return stopped || (fleet->options.cancelled && *fleet->options.cancelled);
+	return stopped || (fleet->options.cancelled && __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* by a signal, or another thread */
 }
 
 /* Everything that waits is woken; hosts that have not begun do not. */
@@ -339,6 +358,7 @@ static void fleet_init(struct fleet *fleet)
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));
 	pthread_mutex_init(&fleet->turn, NULL);
 	pthread_mutex_init(&fleet->inner, NULL);
+	pthread_mutex_init(&fleet->asking, NULL);
 	pthread_cond_init(&fleet->freed, NULL);
 	for (size_t i = 0; i < fleet->n; i++) {
 		fleet->results[i] = (struct fleet_result){ .outcome = FLEET_OK, .exit_status = -1 };
@@ -358,8 +378,10 @@ static void fleet_release(struct fleet *fleet)
 	key_files_release(fleet);
 	pthread_mutex_destroy(&fleet->turn);
 	pthread_mutex_destroy(&fleet->inner);
+	pthread_mutex_destroy(&fleet->asking);
 	pthread_cond_destroy(&fleet->freed);
 	free(fleet->states);
+	free(fleet->default_settings);
 	free(fleet->user);
 	free(fleet->home);
 }

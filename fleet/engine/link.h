@@ -8,7 +8,10 @@
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
 
+#include "base/buf.h"
+#include "base/clock.h"
 #include "fleet/engine/session.h"
+#include "fleet/ssh/ssh_config.h"
 
 #include <libssh/callbacks.h>
 #include <libssh/libssh.h>
@@ -65,6 +68,10 @@ struct ssh_link {
 	char **identities;                              /* [n_identities] paths of private keys, in the order in which they are tried */
 	size_t n_identities;
 	bool identities_named;                          /* by the user: then they come before the agent, and a missing one is worth a word */
+	bool identities_only, no_agent;                 /* of the agent's keys only those of the files; none of them */
+	char *known_as;                                 /* its name in known_hosts, without a port; NULL: the address */
+	char **known_files;                             /* [n_known_files] that count for it; none: all that were read */
+	size_t n_known_files;
 	struct buf notes;                               /* why keys were not used */
 };
 
@@ -116,6 +123,8 @@ struct fleet {
 	struct key_file **keys;  /* [n_keys] */
 	size_t n_keys, keys_capacity;
 	char *user, *home;       /* who runs this program */
+	pthread_mutex_t asking;  /* of what follows */
+	char *default_settings;  /* of `ssh -G` */
 	size_t n_agent_keys;     /* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
 	char agent_reason[128];
 	int cancel_fd;           /* readable once everything is to end */
@@ -124,6 +133,11 @@ struct fleet {
 };
 
 /* ---- each.c ---- */
+
+static inline int64_t link_now_ms(void)
+{
+	return clock_monotonic_ns() / 1000000;
+}
 
 /* Waits until one of fds[n] is ready (there must be room for one more), or until_ms (0: for ever) has come. */
 enum link_wait { LINK_READY, LINK_LATE, LINK_CANCELLED };
@@ -143,6 +157,9 @@ int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument);
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
 /* Waits for more of the command. False: late or cancelled, and the host failed. */
 bool link_command_wait(struct link *link);
+
+/* A command of this machine's shell, on the way to the host: false when it failed, or link->broken was set. */
+bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err);
 
 /* ---- dial.c ---- */
 

@@ -40,7 +40,7 @@ static void command_feed(struct link *link, struct link_command *command)
 		if (!written)
 			return;
 		command->fed += written;
-		command->passed_ms = engine_now_ms();
+		command->passed_ms = link_now_ms();
 	}
 	if (command->fed == command->input_bytes && !command->hold_input && !command->input_closed) {
 		link->transport->end_input(link);
@@ -68,7 +68,7 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 
 	if (!command || link->broken)
 		return;
-	command->passed_ms = engine_now_ms();
+	command->passed_ms = link_now_ms();
 	command->received += n;
 	if (!is_err && command->answer)
 		st = helper_answer_add(command->answer, bytes, n, &err);
@@ -87,7 +87,7 @@ static bool command_late(struct link *link, const struct link_command *command, 
 {
 	const char *still = link->host->local ? "" : "; it may still run there";
 
-	if (deadline_ms && engine_now_ms() >= deadline_ms)
+	if (deadline_ms && link_now_ms() >= deadline_ms)
 		return link_fail(link, FLEET_TIMEOUT, "the command did not end within %.4g s%s", (double)command->timeout_ms / 1000, still);
 	return link_fail(link, FLEET_TIMEOUT, "nothing was heard of the command for %.4g s%s", (double)command->silence_ms / 1000, still);
 }
@@ -104,7 +104,7 @@ bool link_command_wait(struct link *link)
 	switch (link_wait(link, fds, n, until_ms)) {
 	case LINK_READY:
 		/* What never ceases to come is late, too. */
-		return !until_ms || engine_now_ms() < until_ms || command_late(link, command, deadline_ms);
+		return !until_ms || link_now_ms() < until_ms || command_late(link, command, deadline_ms);
 	case LINK_LATE:
 		return command_late(link, command, deadline_ms);
 	default:
@@ -120,7 +120,7 @@ static bool command_run(struct link *link, struct link_command *command)
 
 	if (link->broken)
 		return false;
-	command->began_ms = command->passed_ms = engine_now_ms();
+	command->began_ms = command->passed_ms = link_now_ms();
 	command->exit_status = -1;
 	link->command = command;
 	ok = transport->start(link, command->text);
@@ -132,7 +132,7 @@ static bool command_run(struct link *link, struct link_command *command)
 	}
 	transport->finish(link, !ok);
 	link->command = NULL;
-	link->result->command_ms = engine_now_ms() - command->began_ms;
+	link->result->command_ms = link_now_ms() - command->began_ms;
 	return ok;
 }
 
@@ -161,6 +161,19 @@ bool session_shell(struct session *session, const struct fleet_command *command,
 				    .silence_ms = command->silence_ms, .out = out, .err = err };
 
 	return command_run(session->link, &run) && command_judge(session->link, &run);
+}
+
+bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err)
+{
+	struct fleet_result result = { .outcome = FLEET_OK };
+	struct link here = { .fleet = link->fleet, .host = link->host, .result = &result, .transport = &local_transport };
+	struct link_command run = { .text = text, .timeout_ms = link->deadline_ms - link_now_ms(), .out = out, .err = err };
+
+	if (run.timeout_ms <= 0)
+		run.timeout_ms = 1;
+	if (here.transport->open(&here) && command_run(&here, &run))
+		return run.exit_status == 0;
+	return link_fail(link, result.outcome == FLEET_TIMEOUT ? FLEET_UNREACHABLE : result.outcome, "%s", result.message);
 }
 
 /* ---- the helper ---- */
@@ -358,19 +371,19 @@ static void link_begin(struct link *link)
 {
 	ASSAY_BUG_IF(link->open);
 	link->open = true;
-	link->deadline_ms = engine_now_ms() + link->fleet->options.connect_timeout_ms;
+	link->deadline_ms = link_now_ms() + link->fleet->options.connect_timeout_ms;
 }
 
 bool session_open(struct session *session)
 {
 	struct link *link = session->link;
-	int64_t began_ms = engine_now_ms();
+	int64_t began_ms = link_now_ms();
 	bool ok;
 
 	link_begin(link);
 	ok = link->transport->open(link);
 	if (ok && !link->host->local)
-		link->result->connect_ms = engine_now_ms() - began_ms;
+		link->result->connect_ms = link_now_ms() - began_ms;
 	return ok;
 }
 

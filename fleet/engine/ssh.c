@@ -16,6 +16,7 @@
 /* What libssh can verify. */
 static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256";
 
+#define SSH_PORT         22
 #define NO_FILE          "/dev/null/none"
 #define FILE_SHOWN_BYTES 60         /* of known_hosts in a message */
 #define READ_BYTES       4096       /* that libssh reads at a time */
@@ -70,7 +71,7 @@ bool ssh_wait(struct link *link, const char *what)
 
 	switch (link_wait(link, fds, n, link->deadline_ms)) {
 	case LINK_READY:
-		if (engine_now_ms() < link->deadline_ms) {
+		if (link_now_ms() < link->deadline_ms) {
 			ssh_pump(link);
 			return true;
 		}
@@ -115,16 +116,23 @@ static int refuse(ssh_session session, ssh_message message, void *user)
 	return 1;
 }
 
+static struct known_hosts_who link_who(const struct ssh_link *ssh)
+{
+	return (struct known_hosts_who){ ssh->known_as ? ssh->known_as : ssh->address, ssh->known_as ? SSH_PORT : ssh->port,
+					 (const char *const *)ssh->known_files, ssh->n_known_files };
+}
+
 static bool set_options(struct link *link, int fd)
 {
 	const struct ssh_link *ssh = &link->ssh;
+	const struct known_hosts_who who = link_who(ssh);
 	struct fleet *fleet = link->fleet;
 	const bool no = false;
 	char *algorithms;
 	bool ok;
 
 	pthread_mutex_lock(&fleet->inner);
-	algorithms = known_hosts_algorithms(fleet->options.known, ssh->address, ssh->port, offered);
+	algorithms = known_hosts_algorithms(fleet->options.known, &who, offered);
 	pthread_mutex_unlock(&fleet->inner);
 	/* Neither ~/.ssh/config nor known_hosts is libssh's to read: it would do so for every host. Nor is it to look for our home. */
 	ok = !ssh_options_set(ssh->session, SSH_OPTIONS_PROCESS_CONFIG, &no) &&
@@ -218,6 +226,7 @@ static bool refuse_host(struct link *link, enum known_hosts_answer answer, const
 
 static bool check_host_key(struct link *link)
 {
+	const struct known_hosts_who who = link_who(&link->ssh);
 	struct fleet *fleet = link->fleet;
 	enum known_hosts_answer answer;
 	const char *file = NULL;
@@ -228,7 +237,7 @@ static bool check_host_key(struct link *link)
 	if (!host_key(link, &key))
 		return false;
 	pthread_mutex_lock(&fleet->inner);
-	answer = known_hosts_ask(fleet->options.known, link->ssh.address, link->ssh.port, key.type, key.blob, key.n, &file, &line);
+	answer = known_hosts_ask(fleet->options.known, &who, &key, &file, &line);
 	pthread_mutex_unlock(&fleet->inner);
 	ok = refuse_host(link, answer, &key, file, line);
 	hostkey_release(&key);
@@ -250,11 +259,13 @@ static bool ssh_greet(struct link *link)
 
 bool ssh_ask_host_key(struct link *link, char **line)
 {
+	struct known_hosts_who who;
 	struct hostkey key;
 
 	if (!ssh_greet(link) || !host_key(link, &key))
 		return false;
-	*line = known_hosts_line(link->ssh.address, link->ssh.port, key.type, key.blob, key.n);
+	who = link_who(&link->ssh);
+	*line = known_hosts_line(who.host, who.port, &key);
 	hostkey_release(&key);
 	return true;
 }

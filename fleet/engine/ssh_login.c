@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/ssh/hostkey.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -134,7 +135,7 @@ static bool read_until(int fd, unsigned char *bytes, size_t n, int64_t until_ms)
 {
 	while (n) {
 		struct pollfd ready = { .fd = fd, .events = POLLIN };
-		int64_t left = until_ms ? until_ms - engine_now_ms() : -1;
+		int64_t left = until_ms ? until_ms - link_now_ms() : -1;
 		ssize_t got;
 
 		if ((until_ms && left <= 0) || (poll(&ready, 1, (int)left) < 0 && errno != EINTR))
@@ -166,7 +167,7 @@ static bool agent_count_keys(int fd, size_t *n_keys)
 	static const unsigned char request[] = { 0, 0, 0, 1, AGENT_REQUEST_IDENTITIES };
 	unsigned char answer[9];
 
-	if (!send_all(fd, request, sizeof(request)) || !read_until(fd, answer, sizeof(answer), engine_now_ms() + ASK_MS) ||
+	if (!send_all(fd, request, sizeof(request)) || !read_until(fd, answer, sizeof(answer), link_now_ms() + ASK_MS) ||
 	    answer[4] != AGENT_IDENTITIES_ANSWER)
 		return false;
 	*n_keys = number_at(answer + 5);
@@ -194,19 +195,63 @@ void agent_look(struct fleet *fleet)
 		close(fd);
 }
 
-/* libssh waits for the agent for ever. So what it talks to is this thread, which hands messages on, one after another, and closes both ends
- * when the agent takes too long. */
+/* libssh waits for the agent for ever, and offers all of its keys. So what it talks to is this thread, which hands messages on, one after
+ * another: it closes both ends when the agent takes too long, and with IdentitiesOnly leaves out keys that the user has not named. */
 struct agent_guard {
 	int ours, agent;
 	int64_t until_ms;
-	bool late;
+	const struct hostkey *only; /* [n_only] */
+	size_t n_only;
+	bool filter, late;
 };
 
+static void write_number(unsigned char *bytes, size_t number)
+{
+	for (int i = 0; i < 4; i++)
+		bytes[i] = (unsigned char)(number >> (24 - 8 * i) & 255);
+}
+
+static bool is_named(const struct agent_guard *guard, const unsigned char *blob, size_t n)
+{
+	for (size_t i = 0; i < guard->n_only; i++) {
+		if (guard->only[i].n == n && memcmp(guard->only[i].blob, blob, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The list of keys in bytes[*n], after its length: kind, number, then for each key its blob and a comment. */
+static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, size_t *n)
+{
+	size_t at = 5, kept = 5, n_kept = 0;
+
+	for (size_t i = 0, keys = number_at(bytes + 1); i < keys; i++) {
+		size_t start = at, blob = 0;
+
+		for (int part = 0; part < 2; part++) {
+			size_t size = *n - at >= 4 ? number_at(bytes + at) : SIZE_MAX;
+
+			if (*n - at < 4 || size > *n - at - 4)
+				return false;
+			blob = part ? blob : size;
+			at += 4 + size;
+		}
+		if (!is_named(guard, bytes + start + 4, blob))
+			continue;
+		memmove(bytes + kept, bytes + start, at - start);
+		kept += at - start;
+		n_kept++;
+	}
+	write_number(bytes + 1, n_kept);
+	*n = kept;
+	return true;
+}
+
 /* One message from `from` to `to`, with its length in front. */
-static bool pass_on(int from, int to, int64_t until_ms)
+static bool pass_on(const struct agent_guard *guard, int from, int to, int64_t until_ms)
 {
 	unsigned char head[4], *bytes;
-	uint32_t n;
+	size_t n;
 	bool ok;
 
 	if (!read_until(from, head, sizeof(head), until_ms))
@@ -214,9 +259,12 @@ static bool pass_on(int from, int to, int64_t until_ms)
 	n = number_at(head);
 	if (n > AGENT_BYTES_MAX)
 		return false;
-	bytes = mem_new((size_t)n + 4, 1);
-	memcpy(bytes, head, 4);
-	ok = read_until(from, bytes + 4, n, until_ms) && send_all(to, bytes, (size_t)n + 4);
+	bytes = mem_new(n + 4, 1);
+	ok = read_until(from, bytes + 4, n, until_ms);
+	if (ok && guard->filter && from == guard->agent && n >= 5 && bytes[4] == AGENT_IDENTITIES_ANSWER)
+		ok = filter_keys(guard, bytes + 4, &n);
+	write_number(bytes, n);
+	ok = ok && send_all(to, bytes, n + 4);
 	free(bytes);
 	return ok;
 }
@@ -225,10 +273,10 @@ static void *agent_guard_work(void *argument)
 {
 	struct agent_guard *guard = argument;
 
-	while (pass_on(guard->ours, guard->agent, 0)) {
-		int64_t latest_ms = engine_now_ms() + SIGN_MS;
+	while (pass_on(guard, guard->ours, guard->agent, 0)) {
+		int64_t latest_ms = link_now_ms() + SIGN_MS;
 
-		if (pass_on(guard->agent, guard->ours, guard->until_ms < latest_ms ? guard->until_ms : latest_ms))
+		if (pass_on(guard, guard->agent, guard->ours, guard->until_ms < latest_ms ? guard->until_ms : latest_ms))
 			continue;
 		guard->late = true;
 		break;
@@ -236,6 +284,27 @@ static void *agent_guard_work(void *argument)
 	close(guard->ours);
 	close(guard->agent);
 	return NULL;
+}
+
+/* The public keys of the files that the user has named: FILE.pub beside it, or the file itself. *out[the value returned], hostkey_release()
+ * each, and free(). */
+static size_t named_keys(const struct ssh_link *ssh, struct hostkey **out)
+{
+	struct hostkey *keys = mem_new(2 * ssh->n_identities, sizeof(*keys));
+	size_t n = 0;
+
+	for (size_t i = 0; i < 2 * ssh->n_identities; i++) {
+		char *path = mem_format("%s%s", ssh->identities[i / 2], i % 2 ? "" : ".pub"), *word;
+		struct buf text = BUF_INIT;
+		struct assay_error err;
+
+		word = file_read(path, KEY_BYTES_MAX, &text, &err) || !text.size ? NULL : strchr(text.bytes, ' ');
+		n += word && hostkey_from_base64(word + 1, &keys[n]);
+		buf_release(&text);
+		free(path);
+	}
+	*out = keys;
+	return n;
 }
 
 /* ---- logging in ---- */
@@ -293,31 +362,49 @@ static enum tried try_agent_keys(struct link *link)
 	}
 }
 
-static enum tried try_agent(struct link *link)
+static enum tried try_guarded_agent(struct link *link, struct agent_guard *guard)
 {
-	struct agent_guard guard = { .agent = agent_connect(), .until_ms = link->deadline_ms };
 	int ends[2] = { -1, -1 };
 	enum tried tried;
 	pthread_t thread;
 
-	if (guard.agent < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
+	if (guard->agent < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
 		note(link, "the agent cannot be reached");
-		if (guard.agent >= 0)
-			close(guard.agent);
+		if (guard->agent >= 0)
+			close(guard->agent);
 		return TRIED_REFUSED;
 	}
-	guard.ours = ends[1];
-	if (ssh_set_agent_socket(link->ssh.session, ends[0]) != SSH_OK || fleet_thread(&thread, agent_guard_work, &guard)) {
-		close(guard.ours);
-		close(guard.agent);
+	guard->ours = ends[1];
+	if (ssh_set_agent_socket(link->ssh.session, ends[0]) != SSH_OK || fleet_thread(&thread, agent_guard_work, guard)) {
+		close(guard->ours);
+		close(guard->agent);
 		note(link, "the agent cannot be reached");
 		return TRIED_REFUSED;
 	}
 	tried = try_agent_keys(link);
 	shutdown(ends[0], SHUT_RDWR); /* the session closes it */
 	pthread_join(thread, NULL);
-	if (guard.late)
+	if (guard->late)
 		note(link, "the agent of SSH_AUTH_SOCK has stopped answering");
+	return tried;
+}
+
+static enum tried try_agent(struct link *link)
+{
+	struct agent_guard guard = { .until_ms = link->deadline_ms, .filter = link->ssh.identities_only };
+	struct hostkey *named = NULL;
+	enum tried tried = TRIED_REFUSED;
+
+	if (guard.filter)
+		guard.n_only = named_keys(&link->ssh, &named);
+	guard.only = named;
+	if (!guard.filter || guard.n_only) {
+		guard.agent = agent_connect();
+		tried = try_guarded_agent(link, &guard);
+	}
+	for (size_t i = 0; i < guard.n_only; i++)
+		hostkey_release(&named[i]);
+	free(named);
 	return tried;
 }
 
@@ -337,7 +424,7 @@ static enum tried try_file(struct link *link, const char *path, bool *any)
 bool ssh_login(struct link *link)
 {
 	const struct ssh_link *ssh = &link->ssh;
-	bool any = false, agent = link->fleet->n_agent_keys > 0;
+	bool any = false, agent = link->fleet->n_agent_keys > 0 && !ssh->no_agent;
 	size_t steps = ssh->n_identities + 1, agent_at = ssh->identities_named ? ssh->n_identities : 0;
 	enum tried tried = TRIED_REFUSED;
 
@@ -347,7 +434,7 @@ bool ssh_login(struct link *link)
 		} else if (agent) {
 			any = true;
 			tried = try_agent(link);
-		} else {
+		} else if (!ssh->no_agent) {
 			note(link, link->fleet->agent_reason);
 		}
 	}

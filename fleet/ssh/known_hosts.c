@@ -1,12 +1,457 @@
-/* What is known of a host's key. */
+/* Lines of known_hosts files, which of them are about a host, and what they say of a key. */
 #include "fleet/ssh/known_hosts.h"
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
-#include "fleet/ssh/known_hosts_lines.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <openssl/evp.h>
+
+#define HASH_BYTES 20 /* SHA-1; salts are as long */
+
+enum known_hosts_marker { KNOWN_HOSTS_PLAIN, KNOWN_HOSTS_REVOKED_MARK, KNOWN_HOSTS_AUTHORITY_MARK };
+
+struct known_hosts_entry {
+	enum known_hosts_marker marker;
+	char *hosts;           /* holds the patterns, in lower case */
+	const char **patterns; /* [n_patterns]; NULL when the name is hashed */
+	size_t n_patterns;
+	bool literal;          /* one name, without wildcards */
+	unsigned char salt[HASH_BYTES], hash[HASH_BYTES];
+	char *type;            /* of the key */
+	unsigned char *blob;   /* [n_blob] */
+	size_t n_blob;
+	const char *file;      /* of known_hosts.files */
+	size_t line;
+};
+
+/* What has been found about one name: hashed lines are not asked twice. */
+struct known_hosts_matches {
+	char *name;
+	const struct known_hosts_entry **entries; /* [n], in the order of the files */
+	size_t n;
+};
+
+struct known_hosts_cache {
+	struct known_hosts_matches *names; /* [n], sorted */
+	size_t n, capacity;
+};
+
+struct known_hosts {
+	struct known_hosts_entry *entries; /* [n] */
+	size_t n, capacity;
+	char **files; /* [n_files] */
+	size_t n_files, files_capacity;
+	struct known_hosts_cache *cache;
+};
+
+static void forget_matches(struct known_hosts *known)
+{
+	for (size_t i = 0; i < known->cache->n; i++) {
+		free(known->cache->names[i].name);
+		free(known->cache->names[i].entries);
+	}
+	known->cache->n = 0;
+}
+
+/* ---- reading lines ---- */
+
+#define BLANKS " \t\r"
+
+/* The line at work. */
+struct line {
+	const char *name; /* of the file */
+	size_t number;
+	char *rest;       /* what of it has not been read; it is cut into words */
+	struct assay_error *err;
+};
+
+static enum assay_status fail_line(const struct line *line, const char *what, const char *text)
+{
+	char shown[TEXT_SHOWN_BYTES];
+
+	return assay_fail(line->err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s%s", line->name, line->number, what, *text ? " '" : "",
+			  text_shown(text, shown), *text ? "'" : "");
+}
+
+/* "" at the end of the line. */
+static char *next_word(struct line *line)
+{
+	char *word = line->rest + strspn(line->rest, BLANKS), *end = word + strcspn(word, BLANKS);
+
+	line->rest = *end ? end + 1 : end;
+	*end = '\0';
+	return word;
+}
+
+/* ---- base64 ---- */
+
+static bool is_base64(const char *text, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t used = strspn(text, digits), padding = strspn(text + used, "=");
+
+	return n > 0 && n % 4 == 0 && used + padding == n && padding <= 2;
+}
+
+/* NULL when the text is not base64. libcrypto itself takes blanks around it, and counts the padding. */
+static unsigned char *decode(const char *text, size_t *n)
+{
+	size_t length = strlen(text);
+	unsigned char *bytes;
+	int decoded;
+
+	if (!is_base64(text, length))
+		return NULL;
+	bytes = mem_new(length / 4 * 3, 1);
+	decoded = EVP_DecodeBlock(bytes, (const unsigned char *)text, (int)length);
+	ASSAY_BUG_IF(decoded < 0 || (size_t)decoded != length / 4 * 3);
+	*n = (size_t)decoded - (text[length - 1] == '=') - (text[length - 2] == '=');
+	return bytes;
+}
+
+/* ---- names ---- */
+
+static bool decode_hash(const char *text, unsigned char out[HASH_BYTES])
+{
+	size_t n = 0;
+	unsigned char *bytes = decode(text, &n);
+	bool good = bytes && n == HASH_BYTES;
+
+	if (good)
+		memcpy(out, bytes, n);
+	free(bytes);
+	return good;
+}
+
+/* "|1|SALT|HASH" */
+static enum assay_status parse_hashed(struct line *line, char *text, struct known_hosts_entry *entry)
+{
+	char *salt, *hash;
+
+	if (strncmp(text, "|1|", 3) != 0)
+		return fail_line(line, "this hash of a name is of an unknown kind:", text);
+	salt = text + 3;
+	hash = strchr(salt, '|');
+	if (hash)
+		*hash++ = '\0';
+	if (!hash || !decode_hash(salt, entry->salt) || !decode_hash(hash, entry->hash))
+		return fail_line(line, "the hashed name is damaged", "");
+	return ASSAY_OK;
+}
+
+static enum assay_status parse_patterns(struct line *line, const char *text, struct known_hosts_entry *entry)
+{
+	char *rest, *pattern;
+	size_t capacity = 0;
+
+	entry->hosts = mem_string(text);
+	for (char *s = entry->hosts; *s; s++)
+		*s = (char)tolower((unsigned char)*s);
+	rest = entry->hosts;
+	while ((pattern = strsep(&rest, ","))) {
+		if (!*pattern || strcmp(pattern, "!") == 0)
+			return fail_line(line, "an empty name in", text);
+		entry->patterns = mem_grow(entry->patterns, entry->n_patterns, &capacity, sizeof(*entry->patterns));
+		entry->patterns[entry->n_patterns++] = pattern;
+	}
+	entry->literal = entry->n_patterns == 1 && !strpbrk(entry->hosts, "*?!");
+	return ASSAY_OK;
+}
+
+/* ---- keys ---- */
+
+/* The blob begins with the type: four bytes of length, big-endian, then the text. */
+static bool is_of_type(const unsigned char *blob, size_t n, const char *type)
+{
+	size_t length = strlen(type);
+
+	return n >= 4 + length && blob[0] == 0 && blob[1] == 0 && blob[2] == length >> 8 && blob[3] == (length & 0xff) &&
+	       memcmp(blob + 4, type, length) == 0;
+}
+
+static enum assay_status parse_key(struct line *line, const char *type, struct known_hosts_entry *entry)
+{
+	const char *text = next_word(line);
+
+	if (!*text)
+		return fail_line(line, "the key is missing", "");
+	entry->blob = decode(text, &entry->n_blob);
+	if (!entry->blob)
+		return fail_line(line, "the key is not base64:", text);
+	if (!is_of_type(entry->blob, entry->n_blob, type))
+		return fail_line(line, "the key is damaged or not of the type that stands before it:", type);
+	entry->type = mem_string(type);
+	return ASSAY_OK;
+}
+
+/* ---- lines ---- */
+
+static enum assay_status parse_marker(struct line *line, const char *word, enum known_hosts_marker *marker)
+{
+	if (strcmp(word, "@revoked") == 0)
+		*marker = KNOWN_HOSTS_REVOKED_MARK;
+	else if (strcmp(word, "@cert-authority") == 0)
+		*marker = KNOWN_HOSTS_AUTHORITY_MARK;
+	else
+		return fail_line(line, "unknown marker", word);
+	return ASSAY_OK;
+}
+
+/* entry->type stays NULL when there is nothing to keep: a comment, or a key of protocol 1 (numbers), which no host has any more. */
+static enum assay_status parse_line(struct line *line, struct known_hosts_entry *entry)
+{
+	char *word = next_word(line), *type;
+	enum assay_status st = ASSAY_OK;
+
+	if (!*word || *word == '#')
+		return ASSAY_OK;
+	if (*word == '@') {
+		st = parse_marker(line, word, &entry->marker);
+		word = next_word(line);
+	}
+	type = next_word(line);
+	if (st)
+		return st;
+	if (!*type)
+		return fail_line(line, "a name, a type of key and a key are expected", "");
+	if (type[strspn(type, "0123456789")] == '\0')
+		return ASSAY_OK;
+	st = *word == '|' ? parse_hashed(line, word, entry) : parse_patterns(line, word, entry);
+	return st ? st : parse_key(line, type, entry);
+}
+
+static void entry_release(struct known_hosts_entry *entry)
+{
+	free(entry->hosts);
+	free(entry->patterns);
+	free(entry->type);
+	free(entry->blob);
+}
+
+static enum assay_status add_line(struct known_hosts *known, struct line *line)
+{
+	struct known_hosts_entry entry = { .file = known->files[known->n_files - 1], .line = line->number };
+	enum assay_status st = parse_line(line, &entry);
+
+	if (st || !entry.type) {
+		entry_release(&entry);
+		return st;
+	}
+	known->entries = mem_grow(known->entries, known->n, &known->capacity, sizeof(*known->entries));
+	known->entries[known->n++] = entry;
+	return ASSAY_OK;
+}
+
+enum assay_status known_hosts_parse(struct known_hosts *known, const char *name, const char *text, size_t n, struct assay_error *err)
+{
+	char *bytes, *rest, *line;
+	enum assay_status st = ASSAY_OK;
+
+	forget_matches(known); /* they point into entries[] */
+	if (n > KNOWN_HOSTS_BYTES_MAX)
+		return assay_fail(err, ASSAY_E_LIMIT, "%s:1: more than %u bytes", name, KNOWN_HOSTS_BYTES_MAX);
+	if (memchr(text, '\0', n))
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:1: a NUL byte: this is not a text", name);
+	known->files = mem_grow(known->files, known->n_files, &known->files_capacity, sizeof(*known->files));
+	known->files[known->n_files++] = mem_string(name);
+	rest = bytes = mem_bytes(text, n);
+	for (size_t number = 1; !st && (line = strsep(&rest, "\n")); number++)
+		st = add_line(known, &(struct line){ name, number, line, err });
+	free(bytes);
+	return st;
+}
+
+enum assay_status known_hosts_read(struct known_hosts *known, const char *path, struct assay_error *err)
+{
+	struct buf text = BUF_INIT;
+	enum assay_status st;
+
+	if (strcmp(path, "/dev/null") == 0) /* how ssh is told that there is none */
+		return ASSAY_OK;
+	for (size_t i = 0; i < known->n_files; i++) {
+		if (strcmp(known->files[i], path) == 0)
+			return ASSAY_OK;
+	}
+	st = file_read(path, KNOWN_HOSTS_BYTES_MAX, &text, err);
+	if (!st && text.size)
+		st = known_hosts_parse(known, path, text.bytes, text.size, err);
+	buf_release(&text);
+	return st == ASSAY_E_NOTFOUND ? ASSAY_OK : st;
+}
+
+struct known_hosts *known_hosts_new(void)
+{
+	struct known_hosts *known = mem_new(1, sizeof(*known));
+
+	known->cache = mem_new(1, sizeof(*known->cache));
+	return known;
+}
+
+void known_hosts_free(struct known_hosts *known)
+{
+	if (!known)
+		return;
+	forget_matches(known);
+	for (size_t i = 0; i < known->n; i++)
+		entry_release(&known->entries[i]);
+	for (size_t i = 0; i < known->n_files; i++)
+		free(known->files[i]);
+	free(known->entries);
+	free(known->files);
+	free(known->cache->names);
+	free(known->cache);
+	free(known);
+}
+
+/* ---- patterns ---- */
+
+/* It is enough to go back to the last '*': what an earlier one could take as well, the last one can. */
+static bool host_pattern_matches(const char *pattern, const char *text)
+{
+	const char *star = NULL, *resume = text;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = pattern++;
+			resume = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star + 1;
+			text = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static bool host_patterns_match(const char *const *patterns, size_t n, const char *text)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (patterns[i][0] != '!')
+			found = found || host_pattern_matches(patterns[i], text);
+		else if (host_pattern_matches(patterns[i] + 1, text))
+			return false;
+	}
+	return found;
+}
+
+#define BLOCK_BYTES 64 /* of SHA-1 */
+
+/* ---- hashed names ---- */
+
+/* HMAC-SHA1 of many texts. One context for all: setting one up (as HMAC() does) costs several times the hashing. */
+struct hmac {
+	EVP_MD_CTX *context;
+};
+
+static void hmac_init(struct hmac *hmac)
+{
+	hmac->context = EVP_MD_CTX_new();
+	ASSAY_BUG_IF(!hmac->context || EVP_DigestInit_ex2(hmac->context, EVP_sha1(), NULL) != 1);
+}
+
+/* SHA-1 of (key with every byte changed by `pad`), then text. */
+static void hmac_half(struct hmac *hmac, const unsigned char *key, unsigned char pad, const void *text, size_t n,
+		      unsigned char out[HASH_BYTES])
+{
+	unsigned char block[BLOCK_BYTES];
+	unsigned size = 0;
+
+	memset(block, pad, sizeof(block));
+	for (size_t i = 0; i < HASH_BYTES; i++)
+		block[i] ^= key[i];
+	ASSAY_BUG_IF(EVP_DigestInit_ex2(hmac->context, NULL, NULL) != 1 ||
+		     EVP_DigestUpdate(hmac->context, block, sizeof(block)) != 1 || EVP_DigestUpdate(hmac->context, text, n) != 1 ||
+		     EVP_DigestFinal_ex(hmac->context, out, &size) != 1 || size != HASH_BYTES);
+}
+
+/* Source: RFC 2104; the key is a salt, which is shorter than a block. */
+static void hmac_of(struct hmac *hmac, const unsigned char *salt, const char *text, size_t n,
+		    unsigned char out[HASH_BYTES])
+{
+	unsigned char inner[HASH_BYTES];
+
+	hmac_half(hmac, salt, 0x36, text, n, inner);
+	hmac_half(hmac, salt, 0x5c, inner, sizeof(inner), out);
+}
+
+static void hmac_release(struct hmac *hmac)
+{
+	EVP_MD_CTX_free(hmac->context);
+}
+
+/* ---- one name against all lines ---- */
+
+static bool is_about(const struct known_hosts_entry *entry, struct hmac *hmac, const char *name, size_t n)
+{
+	unsigned char hash[HASH_BYTES];
+
+	if (entry->literal)
+		return strcmp(entry->patterns[0], name) == 0;
+	if (entry->patterns)
+		return host_patterns_match(entry->patterns, entry->n_patterns, name);
+	hmac_of(hmac, entry->salt, name, n, hash);
+	return memcmp(hash, entry->hash, sizeof(hash)) == 0;
+}
+
+static struct known_hosts_matches find(const struct known_hosts *known, const char *name)
+{
+	struct known_hosts_matches matches = { .name = mem_string(name) };
+	size_t capacity = 0, n = strlen(name);
+	struct hmac hmac;
+
+	hmac_init(&hmac);
+	for (size_t i = 0; i < known->n; i++) {
+		if (!is_about(&known->entries[i], &hmac, name, n))
+			continue;
+		matches.entries = mem_grow(matches.entries, matches.n, &capacity, sizeof(*matches.entries));
+		matches.entries[matches.n++] = &known->entries[i];
+	}
+	hmac_release(&hmac);
+	return matches;
+}
+
+/* Where the name is in the sorted cache, or belongs. */
+static size_t position(const struct known_hosts_cache *cache, const char *name)
+{
+	size_t low = 0, high = cache->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(cache->names[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static const struct known_hosts_matches *known_hosts_match(const struct known_hosts *known, const char *name)
+{
+	struct known_hosts_cache *cache = known->cache;
+	size_t at = position(cache, name);
+
+	if (at < cache->n && strcmp(cache->names[at].name, name) == 0)
+		return &cache->names[at];
+	cache->names = mem_grow(cache->names, cache->n, &cache->capacity, sizeof(*cache->names));
+	memmove(cache->names + at + 1, cache->names + at, (cache->n - at) * sizeof(*cache->names));
+	cache->names[at] = find(known, name);
+	cache->n++;
+	return &cache->names[at];
+}
+
+/* ---- what is known of a key ---- */
 
 #define PORT_DEFAULT 22
 
@@ -20,35 +465,38 @@ static char *name_of(const char *host, int port)
 	return name;
 }
 
-/* ---- answers ---- */
-
-struct key {
-	const char *type;
-	const unsigned char *blob;
-	size_t n;
-};
-
 /* What the lines about one name say of a key, and which of them. */
 struct finding {
 	enum known_hosts_answer answer;
 	const struct known_hosts_entry *entry; /* NULL when nothing is known */
 };
 
-static bool is_key(const struct known_hosts_entry *entry, const struct key *key)
+/* Is the entry of one of the files that count for this host? */
+static bool counts(const struct known_hosts_entry *entry, const struct known_hosts_who *who)
+{
+	bool found = !who->files;
+
+	for (size_t i = 0; i < who->n_files && !found; i++)
+		found = strcmp(entry->file, who->files[i]) == 0;
+	return found;
+}
+
+static bool is_key(const struct known_hosts_entry *entry, const struct hostkey *key)
 {
 	return entry->n_blob == key->n && memcmp(entry->blob, key->blob, key->n) == 0;
 }
 
 /* Of two lines with other keys, one of the same kind says more. */
 static const struct known_hosts_entry *better_contradiction(const struct known_hosts_entry *old, const struct known_hosts_entry *entry,
-							    const struct key *key)
+							    const struct hostkey *key)
 {
 	bool old_same = old && strcmp(old->type, key->type) == 0;
 
 	return !old || (!old_same && strcmp(entry->type, key->type) == 0) ? entry : old;
 }
 
-static struct finding find_key(const struct known_hosts *known, const char *name, const struct key *key)
+static struct finding find_key(const struct known_hosts *known, const struct known_hosts_who *who, const char *name,
+			       const struct hostkey *key)
 {
 	const struct known_hosts_matches *matches = known_hosts_match(known, name);
 	const struct known_hosts_entry *same = NULL, *other = NULL, *authority = NULL;
@@ -56,6 +504,8 @@ static struct finding find_key(const struct known_hosts *known, const char *name
 	for (size_t i = 0; i < matches->n; i++) {
 		const struct known_hosts_entry *entry = matches->entries[i];
 
+		if (!counts(entry, who))
+			continue;
 		if (entry->marker == KNOWN_HOSTS_REVOKED_MARK) {
 			if (is_key(entry, key))
 				return (struct finding){ KNOWN_HOSTS_REVOKED, entry };
@@ -78,13 +528,13 @@ static struct finding find_key(const struct known_hosts *known, const char *name
 
 /* OpenSSH looks a host of another port up without the port when nothing is known with it, and a key that differs there says
  * nothing. What is revoked is so on every port. */
-static struct finding find_host(const struct known_hosts *known, const char *host, int port, const struct key *key)
+static struct finding find_host(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key)
 {
-	char *name = name_of(host, port), *plain = name_of(host, PORT_DEFAULT);
-	struct finding finding = find_key(known, name, key);
+	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
+	struct finding finding = find_key(known, who, name, key);
 
-	if (port != PORT_DEFAULT) {
-		struct finding without = find_key(known, plain, key);
+	if (who->port != PORT_DEFAULT) {
+		struct finding without = find_key(known, who, plain, key);
 
 		if (without.answer == KNOWN_HOSTS_REVOKED ||
 		    (finding.answer == KNOWN_HOSTS_UNKNOWN && without.answer != KNOWN_HOSTS_CHANGED))
@@ -95,11 +545,10 @@ static struct finding find_host(const struct known_hosts *known, const char *hos
 	return finding;
 }
 
-enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const char *host, int port, const char *type,
-					const unsigned char *blob, size_t n, const char **file, size_t *line)
+enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key,
+					const char **file, size_t *line)
 {
-	const struct key key = { type, blob, n };
-	struct finding finding = find_host(known, host, port, &key);
+	struct finding finding = find_host(known, who, key);
 
 	*file = finding.entry ? finding.entry->file : NULL;
 	*line = finding.entry ? finding.entry->line : 0;
@@ -116,46 +565,35 @@ static bool signs_with(const char *type, const char *algorithm)
 	return strcmp(type, algorithm) == 0;
 }
 
-static bool is_known(const struct known_hosts_matches *matches, const char *algorithm)
+/* Is a key known that signs so; with algorithm NULL: is any key known? */
+static bool is_known(const struct known_hosts_matches *matches, const struct known_hosts_who *who, const char *algorithm)
 {
 	for (size_t i = 0; i < matches->n; i++) {
-		if (matches->entries[i]->marker == KNOWN_HOSTS_PLAIN && signs_with(matches->entries[i]->type, algorithm))
+		const struct known_hosts_entry *entry = matches->entries[i];
+
+		if (entry->marker == KNOWN_HOSTS_PLAIN && counts(entry, who) && (!algorithm || signs_with(entry->type, algorithm)))
 			return true;
 	}
 	return false;
 }
 
-static bool has_plain(const struct known_hosts_matches *matches)
+char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_who *who, const char *offered)
 {
-	for (size_t i = 0; i < matches->n; i++) {
-		if (matches->entries[i]->marker == KNOWN_HOSTS_PLAIN)
-			return true;
-	}
-	return false;
-}
-
-/* Those of `offered` that are known, or those that are not. */
-static void add_algorithms(struct buf *out, const struct known_hosts_matches *matches, const char *offered, bool wanted)
-{
-	char *copy = mem_string(offered), *rest = copy, *algorithm;
-
-	while ((algorithm = strsep(&rest, ","))) {
-		if (*algorithm && is_known(matches, algorithm) == wanted)
-			buf_format(out, "%s%s", out->size ? "," : "", algorithm);
-	}
-	free(copy);
-}
-
-char *known_hosts_algorithms(const struct known_hosts *known, const char *host, int port, const char *offered)
-{
-	char *name = name_of(host, port), *plain = name_of(host, PORT_DEFAULT);
+	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
 	const struct known_hosts_matches *matches = known_hosts_match(known, name);
 	struct buf out = BUF_INIT;
 
-	if (!has_plain(matches))
+	if (!is_known(matches, who, NULL))
 		matches = known_hosts_match(known, plain);
-	add_algorithms(&out, matches, offered, true);
-	add_algorithms(&out, matches, offered, false);
+	for (int first = 1; first >= 0; first--) { /* those that are known, then the others */
+		char *copy = mem_string(offered), *rest = copy, *algorithm;
+
+		while ((algorithm = strsep(&rest, ","))) {
+			if (*algorithm && is_known(matches, who, algorithm) == first)
+				buf_format(&out, "%s%s", out.size ? "," : "", algorithm);
+		}
+		free(copy);
+	}
 	free(name);
 	free(plain);
 	return buf_take(&out);
@@ -163,13 +601,13 @@ char *known_hosts_algorithms(const struct known_hosts *known, const char *host, 
 
 /* ---- writing ---- */
 
-char *known_hosts_line(const char *host, int port, const char *type, const unsigned char *blob, size_t n)
+char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 {
 	char *name = name_of(host, port), *line;
-	unsigned char *text = mem_new((n + 2) / 3 * 4 + 1, 1);
+	unsigned char *text = mem_new((key->n + 2) / 3 * 4 + 1, 1);
 
-	EVP_EncodeBlock(text, blob, (int)n);
-	line = mem_format("%s %s %s", name, type, (const char *)text);
+	EVP_EncodeBlock(text, key->blob, (int)key->n);
+	line = mem_format("%s %s %s", name, key->type, (const char *)text);
 	free(text);
 	free(name);
 	return line;

@@ -7,6 +7,7 @@
 #define FLEET_KNOWN_HOSTS_H
 
 #include "base/error.h"
+#include "fleet/ssh/hostkey.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@ void known_hosts_free(struct known_hosts *known); /* accepts NULL */
 /* Adds the lines of a text. A line that cannot be read is an error that names it (a known_hosts that is half understood is not
  * safe). O(bytes). */
 enum assay_status known_hosts_parse(struct known_hosts *known, const char *name, const char *text, size_t n, struct assay_error *err);
-/* Adds a file; one that does not exist adds nothing. */
+/* Adds a file, once; one that does not exist adds nothing. */
 enum assay_status known_hosts_read(struct known_hosts *known, const char *path, struct assay_error *err);
 
 enum known_hosts_answer {
@@ -32,17 +33,24 @@ enum known_hosts_answer {
 	KNOWN_HOSTS_ONLY_AUTHORITY, /* only a @cert-authority is known, and the host has shown a plain key */
 };
 
-/* host as it was connected to, in lower case; port as number; type "ssh-ed25519" and so on; blob[n] the key as on the wire. *line
- * and *file (borrowed) name the line that decided, when there is one. */
-enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const char *host, int port, const char *type,
-					const unsigned char *blob, size_t n, const char **file, size_t *line);
+/* Whose key it is: the name that was connected to, in any case of letters, and the files that count for it. */
+struct known_hosts_who {
+	const char *host;
+	int port;
+	const char *const *files; /* [n_files], names as given to known_hosts_parse(); NULL: all */
+	size_t n_files;
+};
+
+/* *line and *file (borrowed) name the line that decided, when there is one. */
+enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key,
+					const char **file, size_t *line);
 
 /* The host-key algorithms to ask the host for, those of its known keys first, as a comma-separated list out of `offered`
  * (comma-separated): an attacker's key of another kind is not even asked for, and a known RSA key is met by rsa-sha2-512,
  * rsa-sha2-256. free() it. */
-char *known_hosts_algorithms(const struct known_hosts *known, const char *host, int port, const char *offered);
+char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_who *who, const char *offered);
 
 /* The line for a key, with the name as OpenSSH writes it ("[host]:port" unless the port is 22), no newline. free() it. */
-char *known_hosts_line(const char *host, int port, const char *type, const unsigned char *blob, size_t n);
+char *known_hosts_line(const char *host, int port, const struct hostkey *key);
 
 #endif

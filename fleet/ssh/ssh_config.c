@@ -1,270 +1,313 @@
-/* What ~/.ssh/config says of one host. */
 #include "fleet/ssh/ssh_config.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/ssh/host_pattern.h"
-#include "fleet/ssh/ssh_config_parse.h"
+#include "base/text.h"
 
-#include <pwd.h>
-#include <strings.h>
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-struct look_up {
-	const struct ssh_config *config;
-	const char *host;
-	bool *matches;         /* [blocks] */
-	bool *decided;         /* [keys]: a refused key whose first value was harmless */
-	bool jump_decided;     /* by ProxyJump or ProxyCommand, "none" too */
-	bool known_hosts_decided;
-	struct ssh_settings settings; /* not expanded */
+/* Keys that change what a connection is, and are not honoured unless they have their default value. All others are honoured (below) or
+ * matter to interactive sessions only. */
+static const struct {
+	const char *name, *instead; /* what to do, or NULL */
+} refused[] = {
+	{ "ProxyCommand", "use ProxyJump" },
+	{ "AddressFamily", "write the address into lab.yaml" },
+	{ "BindAddress", NULL },
+	{ "BindInterface", NULL },
+	{ "KnownHostsCommand", NULL },
+	{ "RevokedHostKeys", "write @revoked lines into a known_hosts file" },
+	{ "RequiredRSASize", NULL },
+	{ "CertificateFile", NULL },
+	{ "PKCS11Provider", "use an agent" },
+	{ "PubkeyAuthentication", NULL },
+	{ "PubkeyAcceptedAlgorithms", NULL },
+	{ "Ciphers", NULL },
+	{ "HostKeyAlgorithms", NULL },
+	{ "KexAlgorithms", NULL },
+	{ "MACs", NULL },
+	{ "RemoteCommand", NULL },
+	{ "SessionType", NULL },
+	{ "SetEnv", "use 'env' in lab.yaml" },
+};
+
+/* What ssh has said of one host, at work. */
+struct reading {
+	const char *defaults;
+	const char *host, *user, *home;
+	struct ssh_settings settings;
+	size_t n_identity_lines, n_default_identities;
 	struct assay_error *err;
 };
 
-/* ---- ~ and %h ---- */
-
-static const char *local_user(void)
+char *ssh_config_command(const char *config, const char *host, int port, const char *user)
 {
-	const struct passwd *entry = getpwuid(getuid());
-	const char *name = entry ? entry->pw_name : getenv("USER");
+	struct buf out = BUF_INIT;
 
-	return name ? name : "";
-}
-
-static const char *home_directory(void)
-{
-	const struct passwd *entry;
-	const char *home = getenv("HOME");
-
-	if (home && *home)
-		return home;
-	entry = getpwuid(getuid());
-	return entry ? entry->pw_dir : "";
-}
-
-/* What %LETTER stands for, out of `letters`; NULL when it is not one of them. */
-static const char *token(const struct look_up *l, char letter, const char *letters)
-{
-	if (!letter || !strchr(letters, letter))
-		return NULL;
-	switch (letter) {
-	case '%':
-		return "%";
-	case 'd':
-		return home_directory();
-	case 'u':
-		return local_user();
-	case 'h':
-		return l->settings.host_name ? l->settings.host_name : l->host;
-	default: /* r */
-		return l->settings.user ? l->settings.user : local_user();
+	buf_text(&out, "exec ssh -T -G -F ");
+	text_add_shell_word(&out, config ? config : "none");
+	if (port)
+		buf_format(&out, " -p %d", port);
+	if (user) {
+		buf_text(&out, " -l ");
+		text_add_shell_word(&out, user);
 	}
+	buf_text(&out, " -- ");
+	text_add_shell_word(&out, host);
+	return buf_take(&out);
 }
 
-static enum assay_status fail_value(const struct look_up *l, const struct ssh_config_value *value, const char *what,
-				    const char *text)
+/* ---- ~ and % ---- */
+
+static enum assay_status fail_value(const struct reading *r, const char *what, const char *text)
 {
 	char shown[TEXT_SHOWN_BYTES];
 
-	return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: %s in '%s' is not honoured here", l->config->name, value->line, what,
-			  text_shown(text, shown));
+	return assay_fail(r->err, ASSAY_E_FORMAT, "~/.ssh/config: %s in '%s' is not honoured here", what, text_shown(text, shown));
 }
 
-static enum assay_status expand(const struct look_up *l, const struct ssh_config_value *value, const char *text, const char *letters,
-				char **out)
+static bool add_token(const struct reading *r, char letter, struct buf *out)
+{
+	const struct ssh_settings *s = &r->settings;
+
+	switch (letter) {
+	case '%':
+		buf_char(out, '%');
+		return true;
+	case 'd':
+		buf_text(out, r->home);
+		return true;
+	case 'h':
+		buf_text(out, s->host_name ? s->host_name : r->host);
+		return true;
+	case 'k':
+		buf_text(out, s->host_key_alias ? s->host_key_alias : r->host);
+		return true;
+	case 'n':
+		buf_text(out, r->host);
+		return true;
+	case 'p':
+		buf_format(out, "%d", s->port);
+		return true;
+	case 'r':
+		buf_text(out, s->user ? s->user : r->user);
+		return true;
+	case 'u':
+		buf_text(out, r->user);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* "${NAME}" at *at, which moves to its end. */
+static bool add_variable(const char **at, struct buf *out)
+{
+	const char *start = *at + 2, *end = strchr(start, '}'), *value;
+	char *name;
+
+	if (!end)
+		return false;
+	name = mem_bytes(start, (size_t)(end - start));
+	value = getenv(name);
+	free(name);
+	if (value)
+		buf_text(out, value);
+	*at = end;
+	return value;
+}
+
+static enum assay_status expand(const struct reading *r, const char *text, char **out)
 {
 	struct buf expanded = BUF_INIT;
-	const char *s = text;
+	const char *s = text, *fault = NULL;
 
-	if (strcmp(letters, "%h") != 0 && *s == '~') {
-		if (s[1] && s[1] != '/')
-			return fail_value(l, value, "'~' of another user", text);
-		buf_text(&expanded, home_directory());
+	if (*s == '~' && (s[1] == '/' || !s[1])) {
+		buf_text(&expanded, r->home);
 		s++;
+	} else if (*s == '~') {
+		fault = "'~' of another user";
 	}
-	for (; *s; s++) {
-		const char *meaning = *s == '%' ? token(l, s[1], letters) : NULL;
-
-		if (meaning) {
-			buf_text(&expanded, meaning);
-			s++;
-		} else if (*s == '%' || (*s == '$' && s[1] == '{')) {
-			buf_release(&expanded);
-			return fail_value(l, value, *s == '%' ? "this '%'" : "'${'", text);
-		} else {
+	for (; *s && !fault; s++) {
+		if (*s == '$' && s[1] == '{')
+			fault = add_variable(&s, &expanded) ? NULL : "a variable that is not set";
+		else if (*s != '%')
 			buf_char(&expanded, *s);
-		}
+		else if (!add_token(r, s[1], &expanded))
+			fault = "this '%'";
+		else
+			s++;
+	}
+	if (fault) {
+		buf_release(&expanded);
+		return fail_value(r, fault, text);
 	}
 	*out = buf_take(&expanded);
 	return ASSAY_OK;
 }
 
-/* ---- values ---- */
-
-static enum assay_status refuse(const struct look_up *l, const struct ssh_config_value *value)
+static enum assay_status add_path(const struct reading *r, const char *text, char ***paths, size_t *n)
 {
-	const struct ssh_config_key *key = value->key;
-	char shown[TEXT_SHOWN_BYTES];
+	char *path = NULL;
+	enum assay_status st = expand(r, text, &path);
 
-	return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: '%s' changes the connection to '%s', but is not honoured%s%s "
-			  "(docs/formats.md has the keys that are)", l->config->name, value->line, key->name, text_shown(l->host, shown),
-			  key->instead ? ": " : "", key->instead ? key->instead : "");
-}
-
-static enum assay_status take_refused(struct look_up *l, const struct ssh_config_value *value)
-{
-	bool *decided = &l->decided[value->key - ssh_config_keys];
-
-	if (*decided)
-		return ASSAY_OK;
-	if (!value->key->harmless || value->n_words > 1 || strcasecmp(value->words[0], value->key->harmless) != 0)
-		return refuse(l, value);
-	*decided = true;
-	return ASSAY_OK;
-}
-
-static void take_jump(struct look_up *l, const char *text)
-{
-	if (!l->jump_decided && strcasecmp(text, "none") != 0)
-		l->settings.proxy_jump = mem_string(text);
-	l->jump_decided = true;
-}
-
-static enum assay_status take_identity(struct look_up *l, const struct ssh_config_value *value)
-{
-	struct ssh_settings *settings = &l->settings;
-	char *path;
-	enum assay_status st;
-
-	if (strcasecmp(value->words[0], "none") == 0)
-		return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: 'IdentityFile none' is not honoured", l->config->name,
-				  value->line);
-	st = expand(l, value, value->words[0], "%duhr", &path);
 	if (st)
 		return st;
-	for (size_t i = 0; i < settings->n_identity_files; i++) {
-		if (strcmp(settings->identity_files[i], path) == 0) {
-			free(path);
-			return ASSAY_OK;
+	*paths = mem_resize(*paths, *n + 1, sizeof(char *));
+	(*paths)[(*n)++] = path;
+	return ASSAY_OK;
+}
+
+/* ---- lines ---- */
+
+static bool is_default(const struct reading *r, const char *line)
+{
+	size_t n = strlen(line);
+
+	for (const char *at = r->defaults; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, line, n) == 0 && (at[n] == '\n' || !at[n]))
+			return true;
+	}
+	return false;
+}
+
+static enum assay_status refuse_key(const struct reading *r, const char *key, const char *line)
+{
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		char shown[TEXT_SHOWN_BYTES];
+
+		if (strcasecmp(refused[i].name, key) != 0 || is_default(r, line))
+			continue;
+		return assay_fail(r->err, ASSAY_E_FORMAT,
+				  "~/.ssh/config: '%s' changes the connection to '%s', but is not honoured%s%s (docs/formats.md has the keys "
+				  "that are not)",
+				  refused[i].name, text_shown(r->host, shown), refused[i].instead ? ": " : "",
+				  refused[i].instead ? refused[i].instead : "");
+	}
+	return ASSAY_OK;
+}
+
+static void set_text(char **field, const char *value)
+{
+	free(*field);
+	*field = strcasecmp(value, "none") == 0 ? NULL : mem_string(value);
+}
+
+/* Those that others are expanded with. */
+static enum assay_status first_pass(struct reading *r, const char *key, const char *value)
+{
+	struct ssh_settings *s = &r->settings;
+	int64_t port;
+
+	if (strcmp(key, "hostname") == 0) {
+		set_text(&s->host_name, value);
+	} else if (strcmp(key, "user") == 0) {
+		set_text(&s->user, value);
+	} else if (strcmp(key, "hostkeyalias") == 0) {
+		set_text(&s->host_key_alias, value);
+	} else if (strcmp(key, "proxyjump") == 0) {
+		set_text(&s->proxy_jump, value);
+	} else if (strcmp(key, "identitiesonly") == 0) {
+		s->identities_only = strcmp(value, "yes") == 0;
+	} else if (strcmp(key, "identityagent") == 0) {
+		s->no_agent = strcasecmp(value, "none") == 0;
+		if (!s->no_agent && strcmp(value, "SSH_AUTH_SOCK") != 0)
+			return fail_value(r, "IdentityAgent (set SSH_AUTH_SOCK)", value);
+	} else if (strcmp(key, "port") == 0) {
+		if (!text_int64(value, &port) || port < 1 || port > 65535)
+			return fail_value(r, "this port", value);
+		s->port = (int)port;
+	}
+	return ASSAY_OK;
+}
+
+static enum assay_status second_pass(struct reading *r, const char *key, const char *value)
+{
+	struct ssh_settings *s = &r->settings;
+	enum assay_status st = ASSAY_OK;
+	char *words, *rest, *word;
+
+	if (strcmp(key, "identityfile") == 0 && strcasecmp(value, "none") != 0)
+		return add_path(r, value, &s->identity_files, &s->n_identity_files);
+	if ((strcmp(key, "userknownhostsfile") != 0 && strcmp(key, "globalknownhostsfile") != 0) || strcasecmp(value, "none") == 0)
+		return ASSAY_OK;
+	rest = words = mem_string(value);
+	while (!st && (word = strsep(&rest, " "))) {
+		if (*word)
+			st = add_path(r, word, &s->known_hosts_files, &s->n_known_hosts_files);
+	}
+	free(words);
+	return st;
+}
+
+static bool is_identity_line(const char *line)
+{
+	return strncmp(line, "identityfile ", strlen("identityfile ")) == 0;
+}
+
+/* Are the identity files those that OpenSSH takes when none is named? */
+static void count_identity(struct reading *r, const char *line)
+{
+	if (!is_identity_line(line))
+		return;
+	r->n_identity_lines++;
+	r->n_default_identities += is_default(r, line);
+}
+
+static enum assay_status each_line(struct reading *r, const char *text,
+				   enum assay_status (*take)(struct reading *, const char *key, const char *value), bool check)
+{
+	char *lines = mem_string(text), *rest = lines, *line;
+	enum assay_status st = ASSAY_OK;
+
+	while (!st && (line = strsep(&rest, "\n"))) {
+		char *whole = mem_string(line), *value = strchr(line, ' ');
+
+		if (value) {
+			*value++ = '\0';
+			if (check) {
+				count_identity(r, whole);
+				st = refuse_key(r, line, whole);
+			}
+			if (!st)
+				st = take(r, line, value);
 		}
+		free(whole);
 	}
-	settings->identity_files = mem_resize(settings->identity_files, settings->n_identity_files + 1, sizeof(char *));
-	settings->identity_files[settings->n_identity_files++] = path;
-	return ASSAY_OK;
-}
-
-static enum assay_status take_known_hosts(struct look_up *l, const struct ssh_config_value *value)
-{
-	struct ssh_settings *settings = &l->settings;
-	enum assay_status st = ASSAY_OK;
-
-	settings->known_hosts_files = mem_new(value->n_words, sizeof(char *));
-	for (size_t i = 0; !st && i < value->n_words; i++) {
-		const char *path = strcasecmp(value->words[i], "none") == 0 ? "/dev/null" : value->words[i];
-
-		st = expand(l, value, path, "%duhr", &settings->known_hosts_files[i]);
-		if (!st)
-			settings->n_known_hosts_files++;
-	}
+	free(lines);
 	return st;
 }
 
-/* Those that others are expanded with come first. */
-static enum assay_status take_first(struct look_up *l, const struct ssh_config_value *value)
+static size_t count_default_identities(const char *defaults)
 {
-	struct ssh_settings *settings = &l->settings;
+	size_t n = 0;
 
-	switch (value->key->kind) {
-	case SSH_CONFIG_HOST_NAME:
-		return settings->host_name ? ASSAY_OK : expand(l, value, value->words[0], "%h", &settings->host_name);
-	case SSH_CONFIG_USER:
-		if (!settings->user)
-			settings->user = mem_string(value->words[0]);
-		return ASSAY_OK;
-	case SSH_CONFIG_PORT:
-		if (!settings->port)
-			settings->port = (int)strtol(value->words[0], NULL, 10);
-		return ASSAY_OK;
-	case SSH_CONFIG_PROXY_JUMP:
-		take_jump(l, value->words[0]);
-		return ASSAY_OK;
-	case SSH_CONFIG_PROXY_COMMAND:
-		if (!l->jump_decided && (value->n_words > 1 || strcasecmp(value->words[0], "none") != 0))
-			return refuse(l, value);
-		l->jump_decided = true;
-		return ASSAY_OK;
-	case SSH_CONFIG_REFUSED:
-		return take_refused(l, value);
-	default:
-		return ASSAY_OK;
+	for (const char *at = defaults; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		n += is_identity_line(at);
 	}
+	return n;
 }
 
-static enum assay_status take_second(struct look_up *l, const struct ssh_config_value *value)
+enum assay_status ssh_settings_parse(const char *text, const char *defaults, const char *host, const char *user, const char *home,
+				     struct ssh_settings *out, struct assay_error *err)
 {
-	if (value->key->kind == SSH_CONFIG_IDENTITY_FILE)
-		return take_identity(l, value);
-	if (value->key->kind == SSH_CONFIG_KNOWN_HOSTS && !l->known_hosts_decided) {
-		l->known_hosts_decided = true;
-		return take_known_hosts(l, value);
-	}
-	return ASSAY_OK;
-}
+	struct reading r = { .defaults = defaults, .host = host, .user = user, .home = home, .err = err };
+	enum assay_status st = each_line(&r, text, first_pass, true);
 
-/* ---- blocks ---- */
-
-/* A Match whose lines change nothing may stay; what it asks for is not looked at. */
-static enum assay_status refuse_match(const struct look_up *l, const struct ssh_config_value *value)
-{
-	char shown[TEXT_SHOWN_BYTES];
-
-	return assay_fail(l->err, ASSAY_E_FORMAT, "%s:%zu: 'Match' is not honoured, and '%s' below it (line %zu) may change the "
-			  "connection to '%s': use 'Host'", l->config->name, l->config->blocks[value->block].line, value->key->name, value->line,
-			  text_shown(l->host, shown));
-}
-
-static enum assay_status take_all(struct look_up *l, enum assay_status (*take)(struct look_up *, const struct ssh_config_value *))
-{
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t i = 0; !st && i < l->config->n_values; i++) {
-		const struct ssh_config_value *value = &l->config->values[i];
-		const struct ssh_config_block *block = &l->config->blocks[value->block];
-
-		if (block->key && block->key->kind == SSH_CONFIG_MATCH)
-			st = value->key->kind == SSH_CONFIG_IGNORE_UNKNOWN ? ASSAY_OK : refuse_match(l, value);
-		else if (l->matches[value->block])
-			st = take(l, value);
-	}
-	return st;
-}
-
-static void find_matches(struct look_up *l)
-{
-	for (size_t i = 0; i < l->config->n_blocks; i++) {
-		const struct ssh_config_block *block = &l->config->blocks[i];
-		const char *const *patterns = (const char *const *)block->patterns;
-
-		l->matches[i] = !block->key || (block->key->kind == SSH_CONFIG_HOST &&
-						host_patterns_match(patterns, block->n_patterns, l->host));
-	}
-}
-
-enum assay_status ssh_config_look_up(const struct ssh_config *config, const char *host, struct ssh_settings *out,
-				     struct assay_error *err)
-{
-	struct look_up l = { .config = config, .host = host, .matches = mem_new(config->n_blocks, sizeof(bool)),
-			     .decided = mem_new(ssh_config_keys_n, sizeof(bool)), .err = err };
-	enum assay_status st;
-
-	find_matches(&l);
-	st = take_all(&l, take_first);
 	if (!st)
-		st = take_all(&l, take_second);
-	free(l.matches);
-	free(l.decided);
-	*out = l.settings;
+		st = each_line(&r, text, second_pass, false);
+	if (!st && (!r.settings.host_name || !r.settings.port))
+		st = assay_fail(err, ASSAY_E_FORMAT, "~/.ssh/config: 'ssh -G' gives no host name and port");
+	r.settings.identities_named =
+	    r.n_default_identities != r.n_identity_lines || r.n_identity_lines != count_default_identities(defaults);
+	*out = r.settings;
 	if (st)
 		ssh_settings_release(out);
 	return st;
@@ -281,5 +324,18 @@ void ssh_settings_release(struct ssh_settings *settings)
 	free(settings->host_name);
 	free(settings->user);
 	free(settings->proxy_jump);
+	free(settings->host_key_alias);
 	*settings = (struct ssh_settings){ 0 };
+}
+
+enum assay_status ssh_config_check(const char *path, bool *there, struct assay_error *err)
+{
+	struct stat info;
+
+	*there = stat(path, &info) == 0;
+	if (!*there && errno != ENOENT && errno != ENOTDIR)
+		return assay_fail_errno(err, errno, "cannot read '%s'", path);
+	if (*there && ((info.st_uid != 0 && info.st_uid != geteuid()) || (info.st_mode & 022)))
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' belongs to another user, or others can write it: chown and chmod 600 it", path);
+	return ASSAY_OK;
 }

@@ -1,36 +1,37 @@
-/* The published subset of ~/.ssh/config that assay honours (docs/formats.md): blocks `Host` with patterns, in them HostName, User,
- * Port, IdentityFile, ProxyJump, UserKnownHostsFile; as in OpenSSH the first value found counts. Keys that change what a
- * connection is and are not in the subset (Match, Include, ProxyCommand, HostKeyAlias, CertificateFile, ...) are errors when their
- * block matches a host that is used; keys that change only comfort (ForwardAgent, ServerAliveInterval, ...) are skipped; keys that
- * nobody knows are errors. */
+/* What ~/.ssh/config says of one host, read by OpenSSH itself (`ssh -G`), so that Include, Match, patterns and tokens mean what they mean
+ * there. What we cannot do is refused by name. */
 #ifndef FLEET_SSH_CONFIG_H
 #define FLEET_SSH_CONFIG_H
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#define SSH_CONFIG_BYTES_MAX (1u << 20)
-
-struct ssh_config; /* the file, parsed */
-
 struct ssh_settings {
-	char *host_name, *user, *proxy_jump; /* NULL: not said */
-	int port;                            /* 0: not said */
-	char **identity_files;               /* [n_identity_files], all that match, "~" and %d %u %h %r expanded */
+	char *host_name, *user;
+	int port;
+	char *proxy_jump, *host_key_alias; /* NULL: none */
+	char **identity_files;             /* [n_identity_files], expanded */
 	size_t n_identity_files;
-	char **known_hosts_files;            /* [n_known_hosts_files] of UserKnownHostsFile */
+	bool identities_named;             /* identity_files are the user's; else OpenSSH's default ones count */
+	bool identities_only;              /* of the agent's keys, only those that identity_files name */
+	bool no_agent;
+	char **known_hosts_files;          /* [n_known_hosts_files], of the user and of the system */
 	size_t n_known_hosts_files;
 };
 
-/* From text; `name` is for messages. *out NULL on failure; ssh_config_free() it. */
-enum assay_status ssh_config_parse(const char *name, const char *text, size_t n, struct ssh_config **out, struct assay_error *err);
-/* Of a file; one that does not exist is an empty configuration. */
-enum assay_status ssh_config_read(const char *path, struct ssh_config **out, struct assay_error *err);
-void ssh_config_free(struct ssh_config *config);
+/* The command for sh whose output is the settings of a host as lab.yaml has it: config NULL for OpenSSH's defaults; port 0 and user NULL
+ * where lab.yaml does not say. free() it. */
+char *ssh_config_command(const char *config, const char *host, int port, const char *user);
 
-/* What it says of a host as it is called in lab.yaml (its address there). *out is overwritten; ssh_settings_release() it. */
-enum assay_status ssh_config_look_up(const struct ssh_config *config, const char *host, struct ssh_settings *out, struct assay_error *err);
+/* Its output as settings. `defaults` is that of the command without a config; `host` is as in lab.yaml; user and home are ours. *out is
+ * overwritten; ssh_settings_release() it. ASSAY_E_FORMAT names what cannot be honoured. */
+enum assay_status ssh_settings_parse(const char *text, const char *defaults, const char *host, const char *user, const char *home,
+				     struct ssh_settings *out, struct assay_error *err);
 void ssh_settings_release(struct ssh_settings *settings);
+
+/* Who may write the file decides where connections go: as OpenSSH, one that others may write is refused. *there: it exists. */
+enum assay_status ssh_config_check(const char *path, bool *there, struct assay_error *err);
 
 #endif

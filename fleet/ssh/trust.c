@@ -41,7 +41,7 @@ static enum line_about line_about(const char *line, size_t n, const char *host, 
 	size_t at;
 
 	if (n && line[0] != '@' && !known_hosts_parse(alone, "line", line, n, &err)) {
-		answer = known_hosts_ask(alone, host, port, key->type, key->blob, key->n, &file, &at);
+		answer = known_hosts_ask(alone, &(struct known_hosts_who){ .host = host, .port = port }, key, &file, &at);
 		if (answer != KNOWN_HOSTS_UNKNOWN)
 			about = strcspn(line, ",*?!") < strcspn(line, " \t") ? ABOUT_SEVERAL : ABOUT_HOST;
 	}
@@ -127,7 +127,7 @@ enum assay_status trust_key(struct buf *text, const char *own, const struct know
 		st = assay_fail(err, ASSAY_E_FORMAT, "the host has shown a key that cannot be read");
 		goto out;
 	}
-	switch (known_hosts_ask(known, host, port, key.type, key.blob, key.n, &file, &at)) {
+	switch (known_hosts_ask(known, &(struct known_hosts_who){ .host = host, .port = port }, &key, &file, &at)) {
 	case KNOWN_HOSTS_OK:
 		say(out, TRUST_KNOWN, "known already, by ", file, at, "");
 		break;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "runs/running/artefact.h"
-#include "fleet/agent/local_command.h"
+#include "fleet/engine/local_command.h"
 
 #include <errno.h>
 #include <fcntl.h>

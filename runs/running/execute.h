@@ -4,7 +4,7 @@
 #define RUNS_RUNNING_EXECUTE_H
 
 #include "base/error.h"
-#include "fleet/engine/engine.h"
+#include "fleet/engine/session.h"
 #include "fleet/lab/lab.h"
 #include "runs/running/artefact.h"
 #include "runs/running/execution.h"

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/ssh/reach.h"
+#include "fleet/engine/reach.h"
 #include "runs/running/samples_fetch.h"
 
 #define OUTPUT_BYTES_MAX  (64u << 20)						     /* of a run: one that prints more is ended */
@@ -219,7 +219,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 						 .same_stack = options->same_stack,
 						 .fleet = &fleet,
 						 .progress = options->progress };
-	enum assay_status st = reach_init(launch->lab.directory, launch->hosts, launch->n, &reach, err);
+	enum assay_status st = reach_init(launch->lab.directory, &reach, err);
 
 	if (!st) {
 		fleet = reach_options(&reach);

@@ -67,7 +67,7 @@ cases=$((cases + 1))
 
 what='trust names its hosts'
 fleet trust
-refused 2 '-w @all'
+refused 2 '--hosts HOSTS is required'
 
 what='trust'
 fleet trust -w node1
@@ -106,7 +106,7 @@ expect_stderr "failed: node1: cannot execute 'no-such-command': No such file or 
 what='a whole line for a shell in one word'
 fleet exec -w node1 -- 'ls -l | wc -l'
 expect_status 1
-expect_stderr "failed: node1: cannot execute 'ls -l | wc -l'" "no shell sees the words; for a line of one: -- sh -c '...'"
+expect_stderr "failed: node1: cannot execute 'ls -l | wc -l'" "no shell sees the words; for a shell's line: -- sh -c '...'"
 what='one host fails'
 fleet exec -w node[1-2] -- mkdir "$tmp/one-only"
 expect_status 7
@@ -248,11 +248,11 @@ cp "$tmp/good" "$tmp/lab/known_hosts"
 
 what='wrong usage'
 fleet exec
-refused 2 'there is no command'
+refused 2 'missing argument: COMMAND'
 fleet exec --fanout 0 -- true
 refused 2 '--fanout must be a whole number from 1 to'
 fleet exec --timeout -1 -- true
-refused 2 '--timeout is a number of seconds'
+refused 2 '--timeout: expected a number of seconds'
 fleet exec -w node9 -- true
 refused 2 "node9"
 

@@ -1,6 +1,6 @@
 /* Which hosts are fit to be measured: each rule at its border, and the rules that look at several hosts. */
 #include "tests/scratch.h"
-#include "fleet/agent/checkup.h"
+#include "fleet/checkup.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* Host keys and users: who is let in, who is refused, and what the refusal says. */
 #include "tests/fleet/engine_fixture.h"
 
+#include <pwd.h>
 #include <sys/un.h>
 
 static struct known_hosts *known_with(const char *marker, int port, const char *key)
@@ -328,7 +329,8 @@ static void make_ssh_command(void)
 
 static void configure_jump(const char *known_file, const char *identity)
 {
-	char *text = mem_format("UserKnownHostsFile %s/%s\nGlobalKnownHostsFile /dev/null\nIdentityFile %s/%s\nIdentitiesOnly yes\n",
+	char *text = mem_format("UserKnownHostsFile %s/%s\nGlobalKnownHostsFile /dev/null\nIdentityFile %s/%s\nIdentitiesOnly yes\n"
+				"StrictHostKeyChecking no\n", /* which is not obeyed */
 				directory, known_file, directory, identity);
 
 	scratch_put("jump.conf", text);
@@ -343,23 +345,21 @@ static void test_jump(void **state)
 		const char *message;
 	} rows[] = {
 		{ "jump.known", "user", FLEET_OK, "" },
-		{ "jump.unknown", "user", FLEET_HOSTKEY, "through 127.0.0.1" },
+		{ "jump.unknown", "user", FLEET_HOSTKEY, "through [127.0.0.1]" },
 		{ "jump.known", "stranger", FLEET_AUTH, "Permission denied" },
 	};
 	struct sshd jump = sshd_start("jump", "");
 	struct host host = host_at(server.port);
 	struct fleet_options options = fleet_defaults();
 	char *public = sshd_public(jump.key), *text = mem_format("[127.0.0.1]:%d %s\n", jump.port, public), *config;
-	struct ssh_config *parsed;
-	struct assay_error err;
 
 	(void)state;
 	make_ssh_command();
 	sshd_keygen("stranger", "ed25519", "");
 	scratch_put("jump.known", text);
-	config = mem_format("Host 127.0.0.1\n\tProxyJump 127.0.0.1:%d\n", jump.port);
-	check(ssh_config_parse("config", config, strlen(config), &parsed, &err), &err);
-	options.config = parsed;
+	config = mem_format("Host 127.0.0.1\n\tProxyJump 127.0.0.1:%d\n\tUserKnownHostsFile known_hosts\n", jump.port);
+	scratch_put("config", config);
+	options.config = "config";
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		configure_jump(rows[i].known, rows[i].identity);
 		expect_outcome(&host, "echo through", &options, rows[i].outcome, rows[i].message);
@@ -368,9 +368,39 @@ static void test_jump(void **state)
 	host.port = 1;
 	configure_jump("jump.known", "user");
 	expect_outcome(&host, "true", &options, FLEET_UNREACHABLE, "Connection refused");
-	ssh_config_free(parsed);
 	sshd_stop(&jump);
 	free(public);
+	free(text);
+	free(config);
+}
+
+/* Through two hosts: the key of each is checked. */
+static void test_two_jumps(void **state)
+{
+	struct sshd first = sshd_start("first", ""), second = sshd_start("second", "");
+	struct host host = host_at(server.port);
+	struct fleet_options options = fleet_defaults();
+	char *one = sshd_public(first.key), *two = sshd_public(second.key);
+	char *text = mem_format("[127.0.0.1]:%d %s\n[127.0.0.1]:%d %s\n", second.port, two, first.port, one);
+	char *config = mem_format("Host 127.0.0.1\n\tProxyJump 127.0.0.1:%d,127.0.0.1:%d\n\tUserKnownHostsFile known_hosts\n", first.port,
+				  second.port);
+
+	(void)state;
+	scratch_put("jumps.known", text);
+	scratch_put("config", config);
+	options.config = "config";
+	configure_jump("jumps.known", "user");
+	expect_outcome(&host, "echo through", &options, FLEET_OK, "");
+	assert_int_equal(sshd_logged(&first, "Accepted publickey"), 1);
+	assert_int_equal(sshd_logged(&second, "Accepted publickey"), 1);
+	*strchr(text, '\n') = '\0'; /* the second one's alone: the first is not known */
+	scratch_put("jumps.known", text);
+	expect_outcome(&host, "echo through", &options, FLEET_HOSTKEY, "Host key verification failed");
+	assert_int_equal(sshd_logged(&first, "Accepted publickey"), 1);
+	sshd_stop(&first);
+	sshd_stop(&second);
+	free(one);
+	free(two);
 	free(text);
 	free(config);
 }
@@ -378,29 +408,71 @@ static void test_jump(void **state)
 /* What ~/.ssh/config says of a host is taken, and what it must not say is this host's trouble alone. */
 static void test_config(void **state)
 {
-	static char alias[] = "alias", odd[] = "odd";
-	struct host plain = host_at(0), strange = host_at(0);
-	const struct host *hosts[] = { &plain, &strange };
+	static char alias[] = "alias", odd[] = "odd", wrong[] = "wrong";
+	struct host plain = host_at(0), strange = host_at(0), stranger = host_at(0);
+	const struct host *hosts[] = { &plain, &strange, &stranger };
 	struct once what = once("true");
 	struct fleet_options options = fleet_defaults();
-	struct fleet_result results[2];
-	struct ssh_config *parsed;
-	struct assay_error err;
-	char *text = mem_format("Host odd\n\tProxyCommand nc\nHost alias\n\tHostName 127.0.0.1\n\tPort %d\n\tIdentityFile %s/user\n",
-				server.port, directory);
+	struct fleet_result results[3];
+	char *text = mem_format("Include %s/more\nHost odd\n\tProxyCommand nc\nHost wrong\n\tHostName 127.0.0.1\n\tPort %d\n"
+				"\tIdentityFile %s/user\n\tUserKnownHostsFile %s/others\n",
+				directory, server.port, directory, directory);
+	char *more = mem_format("Match originalhost alias exec \"true\"\n\tHostName 127.0.0.1\n\tPort %d\n\tIdentityFile %s/%%r-key\n"
+				"\tHostKeyAlias the-server\n\tUserKnownHostsFile %s/aliases\n", server.port, directory, directory);
+	char *public = sshd_public(server.key), *line = mem_format("the-server %s\n", public);
+	char *key = mem_format("%s-key", getpwuid(geteuid())->pw_name);
 
 	(void)state;
+	scratch_put("config", text);
+	scratch_put("more", more);
+	scratch_put("aliases", line);
+	scratch_put("others", "");
+	assert_int_equal(symlink("user", key), 0);
 	plain.address = alias;
-	plain.identity_file = NULL;
 	strange.address = odd;
-	check(ssh_config_parse("config", text, strlen(text), &parsed, &err), &err);
-	options.config = parsed;
-	run_hosts(hosts, 2, &what, &options, results);
+	stranger.address = wrong;
+	plain.identity_file = stranger.identity_file = NULL;
+	options.config = "config";
+	run_hosts(hosts, 3, &what, &options, results);
 	expect(&results[0], FLEET_OK, "");
 	expect(&results[1], FLEET_UNREACHABLE, "ProxyCommand");
-	fleet_result_release(&results[0]);
-	fleet_result_release(&results[1]);
-	ssh_config_free(parsed);
+	expect(&results[2], FLEET_HOSTKEY, "is not known"); /* it is, but in a file that does not count for this host */
+	for (size_t i = 0; i < 3; i++)
+		fleet_result_release(&results[i]);
+	unlink(key);
+	free(key);
+	free(public);
+	free(line);
+	free(text);
+	free(more);
+}
+
+/* IdentitiesOnly: of the agent's many keys only the named one is offered. */
+static void test_identities_only(void **state)
+{
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(server.port);
+	char *text = mem_format("Host *\n\tIdentitiesOnly yes\n\tIdentityFile %s/chosen\n\tUserKnownHostsFile known_hosts\n", directory);
+
+	(void)state;
+	start_agent();
+	for (int i = 0; i < 8; i++) {
+		char *key = mem_format("other%d", i);
+
+		sshd_keygen(key, "ed25519", "");
+		add_key(key);
+		free(key);
+	}
+	sshd_keygen("chosen", "ed25519", "");
+	sshd_authorize("chosen");
+	add_key("chosen");
+	unlink("chosen"); /* chosen.pub stays, as with a key that has a passphrase */
+	scratch_put("config", text);
+	options.config = "config";
+	host.identity_file = NULL;
+	expect_outcome(&host, "true", &options, FLEET_OK, "");
+	unlink("chosen.pub");
+	expect_outcome(&host, "true", &options, FLEET_AUTH, "chosen': No such file");
 	free(text);
 }
 
@@ -418,7 +490,9 @@ int suite_engine_login(void)
 		AGENT_TEST(test_agent),
 		AGENT_TEST(test_too_many_keys),
 		AGENT_TEST(test_bad_agents),
+		AGENT_TEST(test_identities_only),
 		ENGINE_TEST(test_jump),
+		ENGINE_TEST(test_two_jumps),
 		ENGINE_TEST(test_config),
 	};
 

@@ -1,10 +1,12 @@
 /* Names that never get an answer hold up no others. The C library's getaddrinfo is replaced by one that is slow on purpose. */
-#include "fleet/engine/engine_resolve.h"
+#include "base/clock.h"
+#include "fleet/engine/session.h"
 #include "tests/scratch.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <netdb.h>
 #include <stdatomic.h>
 
 #define SLOW_MS    30000 /* far from what anything here may take, however busy the machine */
@@ -33,77 +35,90 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
+	return clock_monotonic_ns() / 1000000;
+}
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+static void just_open(struct session *session, void *context)
+{
+	(void)context;
+	session_open(session);
+}
+
+/* How hosts with these names end; nothing listens on port 1 of this machine. */
+static void run_names(const char *const *names, size_t n, int64_t timeout_ms, const volatile sig_atomic_t *cancelled,
+		      struct fleet_result *results)
+{
+	struct known_hosts *known = known_hosts_new();
+	const struct fleet_options options = { .known = known, .connect_timeout_ms = timeout_ms, .fanout = n, .cancelled = cancelled };
+	struct host *items = mem_new(n, sizeof(*items));
+	const struct host **hosts = mem_new(n, sizeof(*hosts));
+	struct assay_error err;
+
+	for (size_t i = 0; i < n; i++) {
+		char *name = (char *)(uintptr_t)names[i];
+
+		items[i] = (struct host){ .name = name, .id = name, .address = name, .box = name, .port = 1 };
+		hosts[i] = &items[i];
+	}
+	check(fleet_each(hosts, n, &options, just_open, NULL, results, &err), &err);
+	for (size_t i = 0; i < n; i++)
+		fleet_result_release(&results[i]);
+	free(hosts);
+	free(items);
+	known_hosts_free(known);
+}
+
+static void expect_part(const struct fleet_result *result, const char *part)
+{
+	assert_int_equal(result->outcome, FLEET_UNREACHABLE);
+	if (!strstr(result->message, part))
+		fail_msg("'%s' is not in '%s'", part, result->message);
 }
 
 static void test_each_kind(void **state)
 {
-	struct engine_resolve_name names[] = { { .name = "name" }, { .name = "none" }, { .name = "10.1.2.3" }, { .name = "::1" } };
+	static const char *const names[] = { "name", "none", "127.0.0.1", "::1" };
+	struct fleet_result results[COUNT(names)];
 
 	(void)state;
-	engine_resolve_all(names, COUNT(names), SLOW_MS, NULL);
-	assert_non_null(names[0].found);
-	assert_null(names[1].found);
-	assert_string_equal(names[1].message, gai_strerror(EAI_NONAME));
-	assert_int_equal(names[2].found->ai_family, AF_INET);
-	assert_int_equal(names[3].found->ai_family, AF_INET6);
-	engine_resolve_release(names, COUNT(names));
-	engine_resolve_all(NULL, 0, TIMEOUT_MS, NULL);
+	run_names(names, COUNT(names), SLOW_MS, NULL, results);
+	expect_part(&results[0], "cannot connect to name port 1: Connection refused");
+	expect_part(&results[1], gai_strerror(EAI_NONAME));
+	expect_part(&results[2], "cannot connect to 127.0.0.1 port 1");
+	expect_part(&results[3], "cannot connect to ::1 port 1");
 }
 
-/* More slow names than threads, in front of those that are well. */
+/* Many slow names, in front of those that are well. */
 static void test_slow_names(void **state)
 {
-	struct engine_resolve_name names[60];
+	const char *names[60];
 	char texts[60][16];
+	struct fleet_result results[60];
 	int64_t started = now_ms();
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {
 		snprintf(texts[i], sizeof(texts[i]), "%s%zu", i < 40 ? "slow" : "good", i);
-		names[i] = (struct engine_resolve_name){ .name = texts[i] };
+		names[i] = texts[i];
 	}
-	engine_resolve_all(names, COUNT(names), TIMEOUT_MS, NULL);
-	assert_true(now_ms() - started < SLOW_MS - 500);
-	for (size_t i = 0; i < COUNT(names); i++) {
-		if (i >= 40) {
-			assert_non_null(names[i].found);
-			continue;
-		}
-		assert_null(names[i].found);
-		assert_string_equal(names[i].message, "no answer about this name within 1 s");
-	}
-	engine_resolve_release(names, COUNT(names));
-}
-
-/* So many that no more threads are started for them: still an end. */
-static void test_nothing_but_slow_names(void **state)
-{
-	struct engine_resolve_name names[200];
-	int64_t started = now_ms();
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(names); i++)
-		names[i] = (struct engine_resolve_name){ .name = "slow" };
-	engine_resolve_all(names, COUNT(names), 50, NULL);
+	run_names(names, COUNT(names), TIMEOUT_MS, NULL, results);
 	assert_true(now_ms() - started < SLOW_MS - 500);
 	for (size_t i = 0; i < COUNT(names); i++)
-		assert_null(names[i].found);
+		expect_part(&results[i], i < 40 ? "no answer about this name within 1 s" : "Connection refused");
 }
 
 static void test_cancelled(void **state)
 {
-	struct engine_resolve_name names[] = { { .name = "slow" } };
+	static const char *const names[] = { "slow" };
+	struct fleet_result results[1];
 	volatile sig_atomic_t cancelled = 1;
 	int64_t started = now_ms();
 
 	(void)state;
-	engine_resolve_all(names, 1, SLOW_MS, &cancelled);
+	run_names(names, 1, SLOW_MS, &cancelled, results);
 	assert_true(now_ms() - started < SLOW_MS / 2);
-	assert_null(names[0].found);
+	assert_int_equal(results[0].outcome, FLEET_FAILED);
+	assert_string_equal(results[0].message, "cancelled");
 }
 
 static size_t threads(void)
@@ -123,7 +138,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_kind),
 		cmocka_unit_test(test_slow_names),
-		cmocka_unit_test(test_nothing_but_slow_names),
 		cmocka_unit_test(test_cancelled),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,15 +48,22 @@ static struct known_hosts *parse(const char *text)
 	return known;
 }
 
-static size_t blob_of(const struct key *key, unsigned char *blob)
+static struct hostkey hostkey_of(const struct key *key)
 {
-	size_t length = strlen(key->text), n = length / 4 * 3;
+	struct hostkey out;
 
-	assert_true(n <= 512);
-	EVP_DecodeBlock(blob, (const unsigned char *)key->text, (int)length);
-	while (length > 0 && key->text[--length] == '=')
-		n--;
-	return n;
+	assert_true(hostkey_from_base64(key->text, &out));
+	return out;
+}
+
+static enum known_hosts_answer ask(const struct known_hosts *known, const char *host, int port, const struct key *key, const char **file,
+				   size_t *line)
+{
+	struct hostkey shown = hostkey_of(key);
+	enum known_hosts_answer answer = known_hosts_ask(known, &(struct known_hosts_who){ .host = host, .port = port }, &shown, file, line);
+
+	hostkey_release(&shown);
+	return answer;
 }
 
 static const char *const answers[] = { "ok", "unknown", "changed", "revoked", "only authority" };
@@ -65,10 +72,9 @@ static const char *const answers[] = { "ok", "unknown", "changed", "revoked", "o
 static void check_answer(const struct known_hosts *known, const char *host, int port, const struct key *key,
 			 enum known_hosts_answer expected, size_t expected_line)
 {
-	unsigned char blob[512];
-	size_t n = blob_of(key, blob), line = 77;
+	size_t line = 77;
 	const char *file = "x";
-	enum known_hosts_answer got = known_hosts_ask(known, host, port, key->type, blob, n, &file, &line);
+	enum known_hosts_answer got = ask(known, host, port, key, &file, &line);
 
 	if (got != expected || line != expected_line)
 		fail_msg("%s:%d, %s: %s (line %zu), not %s (line %zu)", host, port, key->text + 20, answers[got], line, answers[expected],
@@ -162,11 +168,13 @@ static void test_hashed(void **state)
 /* What was found before a file was added is not kept. */
 static void test_several_files(void **state)
 {
+	static const char *const first[] = { "one" };
+	const struct known_hosts_who a_of_one = { "a", 22, first, 1 };
 	struct known_hosts *known = known_hosts_new();
-	unsigned char blob[512];
-	size_t n = blob_of(&ed25519, blob), line;
+	struct hostkey shown = hostkey_of(&ed25519);
 	struct assay_error err;
 	const char *file;
+	size_t line;
 
 	(void)state;
 	scratch_put("one", "# nothing\nb " OTHER);
@@ -174,14 +182,20 @@ static void test_several_files(void **state)
 	check(known_hosts_read(known, "none", &err), &err);
 	check(known_hosts_read(known, "/dev/null", &err), &err);
 	check(known_hosts_read(known, "one", &err), &err);
-	assert_int_equal(known_hosts_ask(known, "a", 22, "ssh-ed25519", blob, n, &file, &line), KNOWN_HOSTS_UNKNOWN);
+	assert_int_equal(ask(known, "a", 22, &ed25519, &file, &line), KNOWN_HOSTS_UNKNOWN);
 	check(known_hosts_read(known, "two", &err), &err);
-	assert_int_equal(known_hosts_ask(known, "a", 22, "ssh-ed25519", blob, n, &file, &line), KNOWN_HOSTS_OK);
+	assert_int_equal(ask(known, "a", 22, &ed25519, &file, &line), KNOWN_HOSTS_OK);
 	assert_string_equal(file, "two");
 	assert_int_equal(line, 1);
-	assert_int_equal(known_hosts_ask(known, "b", 22, "ssh-ed25519", blob, n, &file, &line), KNOWN_HOSTS_CHANGED);
+	assert_int_equal(ask(known, "b", 22, &ed25519, &file, &line), KNOWN_HOSTS_CHANGED);
 	assert_string_equal(file, "one");
 	assert_int_equal(line, 2);
+	/* A file counts for the hosts that it is named for, and is read once. */
+	assert_int_equal(known_hosts_ask(known, &a_of_one, &shown, &file, &line), KNOWN_HOSTS_UNKNOWN);
+	scratch_put("two", "a " OTHER);
+	check(known_hosts_read(known, "two", &err), &err);
+	assert_int_equal(ask(known, "a", 22, &ed25519, &file, &line), KNOWN_HOSTS_OK);
+	hostkey_release(&shown);
 	check_fails("a directory", known_hosts_read(known, ".", &err), ASSAY_E_IO, &err, "'.'");
 	known_hosts_free(known);
 }
@@ -245,7 +259,7 @@ static void test_algorithms(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct known_hosts *known = parse(rows[i].text);
-		char *got = known_hosts_algorithms(known, "a", rows[i].port, OFFERED);
+		char *got = known_hosts_algorithms(known, &(struct known_hosts_who){ .host = "a", .port = rows[i].port }, OFFERED);
 
 		assert_string_equal(got, rows[i].algorithms);
 		free(got);
@@ -270,14 +284,14 @@ static void test_line(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		unsigned char blob[512];
-		size_t n = blob_of(rows[i].key, blob);
-		char *line = known_hosts_line(rows[i].host, rows[i].port, rows[i].key->type, blob, n);
+		struct hostkey key = hostkey_of(rows[i].key);
+		char *line = known_hosts_line(rows[i].host, rows[i].port, &key);
 		struct known_hosts *known = parse(line);
 
 		assert_int_equal(strncmp(line, rows[i].start, strlen(rows[i].start)), 0);
 		assert_string_equal(strrchr(line, ' ') + 1, rows[i].key->text);
 		check_answer(known, rows[i].host, rows[i].port, rows[i].key, KNOWN_HOSTS_OK, 1);
+		hostkey_release(&key);
 		known_hosts_free(known);
 		free(line);
 	}
@@ -301,7 +315,8 @@ static double ask_many(const struct known_hosts *known)
 	double start = cpu_ms();
 
 	for (int i = 0; i < MANY; i++) {
-		char *host = mem_format("host%03d", i * 37 % MANY), *algorithms = known_hosts_algorithms(known, host, 22, OFFERED);
+		char *host = mem_format("host%03d", i * 37 % MANY);
+		char *algorithms = known_hosts_algorithms(known, &(struct known_hosts_who){ .host = host, .port = 22 }, OFFERED);
 
 		check_answer(known, host, 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0);
 		free(algorithms);

@@ -1,5 +1,5 @@
 /* Bytes in memory, beyond it in a file without a name, and not beyond the limit. */
-#include "fleet/engine/spool.h"
+#include "fleet/agent/spool.h"
 
 #include "base/rng.h"
 #include "tests/scratch.h"

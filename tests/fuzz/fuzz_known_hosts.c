@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define OFFERED "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256"
 
 /* A key that no input will hold. */
-static const unsigned char blob[] = { 0, 0, 0, 8, 's', 's', 'h', '-', 'f', 'u', 'z', 'z', 0x9d, 0x17, 0xe3, 0x5c, 0x71, 0x2a, 0xb8, 0x44 };
+static unsigned char blob[] = { 0, 0, 0, 8, 's', 's', 'h', '-', 'f', 'u', 'z', 'z', 0x9d, 0x17, 0xe3, 0x5c, 0x71, 0x2a, 0xb8, 0x44 };
 
 static void check_error(const struct assay_error *err, const char *text, size_t size)
 {
@@ -30,7 +30,9 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 {
 	const char *file;
 	size_t line;
-	enum known_hosts_answer answer = known_hosts_ask(known, host, port, TYPE, blob, sizeof(blob), &file, &line);
+	const struct known_hosts_who who = { .host = host, .port = port };
+	const struct hostkey key = { .blob = blob, .n = sizeof(blob), .type = TYPE };
+	enum known_hosts_answer answer = known_hosts_ask(known, &who, &key, &file, &line);
 
 	ASSAY_BUG_IF((answer == KNOWN_HOSTS_UNKNOWN) != (file == NULL) || (line == 0) != (file == NULL) || line > lines);
 	return answer;
@@ -40,7 +42,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 static void check_algorithms(const struct known_hosts *known, const char *host, int port)
 {
 	static const char *const each[] = { "ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256" };
-	char *list = known_hosts_algorithms(known, host, port, OFFERED), *framed = mem_format(",%s,", list);
+	char *list = known_hosts_algorithms(known, &(struct known_hosts_who){ .host = host, .port = port }, OFFERED), *framed = mem_format(",%s,", list);
 
 	ASSAY_BUG_IF(strlen(list) != strlen(OFFERED));
 	for (size_t i = 0; i < 4; i++) {
@@ -67,7 +69,8 @@ static void check_host(const char *text, size_t size, const char *host, int port
 {
 	struct known_hosts *known = known_hosts_new();
 	struct assay_error err = { .text = "" };
-	char *line = known_hosts_line(host, port, TYPE, blob, sizeof(blob));
+	const struct hostkey key = { .blob = blob, .n = sizeof(blob), .type = TYPE };
+	char *line = known_hosts_line(host, port, &key);
 
 	if (known_hosts_parse(known, "fuzz", text, size, &err)) {
 		check_error(&err, text, size);

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/local_command.h"
+#include "fleet/engine/local_command.h"
 
 #define WORDS_MAX 24
 #define GIT_MS	  (10 * 60 * 1000)

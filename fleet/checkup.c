@@ -1,4 +1,4 @@
-#include "fleet/agent/checkup.h"
+#include "fleet/checkup.h"
 
 #include "base/mem.h"
 #include "fleet/inventory/nodeset.h"

@@ -3,19 +3,17 @@
 #define FLEET_REACH_H
 
 #include "base/error.h"
-#include "fleet/engine/engine.h"
+#include "fleet/engine/session.h"
 
 struct reach {
 	char *directory;          /* of the laboratory */
 	char *own;                /* DIRECTORY/known_hosts, where `assay fleet trust` writes */
-	struct ssh_config *config;
-	struct known_hosts *known; /* own, ~/.ssh/known_hosts, /etc/ssh/ssh_known_hosts, and what UserKnownHostsFile names for
-				    * the hosts */
+	char *config;             /* ~/.ssh/config, or NULL */
+	struct known_hosts *known; /* own, and OpenSSH's default files */
 };
 
 /* *out is overwritten; reach_release() it, but not before the engine has ended. */
-enum assay_status reach_init(const char *directory, const struct host *const *hosts, size_t n, struct reach *out,
-			     struct assay_error *err);
+enum assay_status reach_init(const char *directory, struct reach *out, struct assay_error *err);
 void reach_release(struct reach *reach);
 
 /* Options of the engine with directory, config and known filled in; all else is left to its defaults. */

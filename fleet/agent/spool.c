@@ -1,4 +1,4 @@
-#include "fleet/engine/spool.h"
+#include "fleet/agent/spool.h"
 
 #include "base/mem.h"
 

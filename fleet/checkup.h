@@ -3,7 +3,7 @@
 #ifndef FLEET_CHECKUP_H
 #define FLEET_CHECKUP_H
 
-#include "fleet/engine/engine.h"
+#include "fleet/engine/session.h"
 #include "fleet/agent/facts.h"
 
 #include <stdbool.h>

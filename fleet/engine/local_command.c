@@ -1,0 +1,126 @@
+/* Commands on this machine, as the fleet runs them on others. */
+#include "fleet/engine/local_command.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/agent/measure.h"
+#include "fleet/engine/session.h"
+
+#define LOCK_WAIT_MS (2 * 60 * 1000) /* for the end of what another program has started */
+#define END_MS       (30 * 1000)     /* for the end of a command whose time is over */
+
+/* Variables by which git finds another repository than the one that it is told. */
+static const char *const git_variables[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE" };
+#define GIT_VARIABLES (sizeof(git_variables) / sizeof(git_variables[0]))
+
+static void local_request_run(const struct local_command *command, const struct host *host, struct helper_request *out)
+{
+	const char **words = mem_new(1 + 2 * GIT_VARIABLES + command->n, sizeof(*words));
+	size_t n = 0;
+
+	if (command->git)
+		words[n++] = "env";
+	for (size_t i = 0; command->git && i < GIT_VARIABLES; i++) {
+		words[n++] = "-u";
+		words[n++] = git_variables[i];
+	}
+	for (size_t i = 0; i < command->n; i++)
+		words[n++] = command->words[i];
+	measure_request(out, host, words, n, command->timeout_ms);
+	free(words);
+}
+
+struct local_run {
+	const struct local_command *command;
+	struct local_said *said;
+	enum assay_status st; /* of keeping what it said */
+	struct assay_error err;
+};
+
+static void local_run(struct session *session, void *context)
+{
+	struct local_run *run = context;
+	const struct local_command *command = run->command;
+	struct helper_request request;
+	struct helper_answer answer;
+
+	local_request_run(command, session->host, &request);
+	if (command->directory)
+		helper_request_text(&request, HELPER_DIRECTORY, command->directory);
+	if (command->lock)
+		helper_request_lock(&request, command->lock, LOCK_WAIT_MS);
+	session_open(session); /* this machine is there */
+	if (session_run(session, &request, command->timeout_ms + END_MS, &answer))
+		session_judge(session, &answer);
+	/* Of a command that was cut off there is a part. */
+	run->st = spool_text(&answer.out, LOCAL_OUTPUT_BYTES_MAX, &run->said->out, &run->said->out_bytes, &run->err);
+	if (!run->st)
+		run->st = spool_text(&answer.err, LOCAL_OUTPUT_BYTES_MAX, &run->said->err, &run->said->err_bytes, &run->err);
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+}
+
+enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err)
+{
+	char name[] = "this machine";
+	const struct host host = {.name = name, .id = name, .address = name, .box = name, .local = true}, *const hosts[] = {&host};
+	const struct fleet_options options = {
+	    .output_bytes_max = LOCAL_OUTPUT_BYTES_MAX, .directory = ".", .cancelled = command->cancelled};
+	struct local_run run = {.command = command, .said = out};
+	struct fleet_result result;
+	enum assay_status st;
+
+	*out = (struct local_said){.ok = false};
+	st = fleet_each(hosts, 1, &options, local_run, &run, &result, err);
+	if (!st) {
+		out->ok = result.outcome == FLEET_OK;
+		snprintf(out->fault, sizeof(out->fault), "%s", result.message);
+		fleet_result_release(&result);
+	}
+	if (!st && run.st)
+		st = assay_fail(err, run.st, "%s", run.err.text);
+	if (st)
+		local_said_release(out);
+	return st;
+}
+
+void local_said_release(struct local_said *said)
+{
+	free(said->out);
+	free(said->err);
+	*said = (struct local_said){.ok = false};
+}
+
+static bool local_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static void local_show_line(const char *text, enum local_line which, char *out)
+{
+	size_t begin = strspn(text, " \t\r\n"), end = strlen(text);
+	char *line;
+
+	while (end > begin && local_is_blank(text[end - 1]))
+		end--;
+	for (size_t i = begin; i < end && which == LOCAL_LAST_LINE; i++)
+		begin = text[i] == '\n' ? i + 1 : begin;
+	while (begin < end && local_is_blank(text[begin]))
+		begin++;
+	if (which == LOCAL_FIRST_LINE)
+		end = begin + strcspn(text + begin, "\r\n");
+	line = mem_bytes(text + begin, end - begin);
+	text_shown(line, out);
+	free(line);
+}
+
+const char *local_said_line(const struct local_said *said, enum local_line which, char *out)
+{
+	*out = '\0';
+	if (said->err)
+		local_show_line(said->err, which, out);
+	if (!*out && said->out)
+		local_show_line(said->out, which, out);
+	return out;
+}

@@ -1,0 +1,53 @@
+#include "fleet/engine/reach.h"
+
+#include "base/mem.h"
+#include "fleet/ssh/ssh_config.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+static char *home_file(const char *name)
+{
+	const char *home = getenv("HOME");
+	const struct passwd *me = home && *home ? NULL : getpwuid(getuid());
+
+	return mem_format("%s/.ssh/%s", home && *home ? home : me ? me->pw_dir : "", name);
+}
+
+enum assay_status reach_init(const char *directory, struct reach *out, struct assay_error *err)
+{
+	struct reach reach = { .directory = mem_string(directory), .own = mem_format("%s/known_hosts", directory), .config = home_file("config"),
+			       .known = known_hosts_new() };
+	char *files[] = { mem_string(reach.own), home_file("known_hosts"), home_file("known_hosts2"), mem_string("/etc/ssh/ssh_known_hosts"),
+			  mem_string("/etc/ssh/ssh_known_hosts2") };
+	bool there = false;
+	enum assay_status st = ssh_config_check(reach.config, &there, err);
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (!st)
+			st = known_hosts_read(reach.known, files[i], err);
+		free(files[i]);
+	}
+	if (!there) {
+		free(reach.config);
+		reach.config = NULL;
+	}
+	*out = reach;
+	if (st)
+		reach_release(out);
+	return st;
+}
+
+void reach_release(struct reach *reach)
+{
+	free(reach->config);
+	known_hosts_free(reach->known);
+	free(reach->directory);
+	free(reach->own);
+	*reach = (struct reach){ 0 };
+}
+
+struct fleet_options reach_options(const struct reach *reach)
+{
+	return (struct fleet_options){ .directory = reach->directory, .config = reach->config, .known = reach->known };
+}
