@@ -104,6 +104,24 @@ static void test_map(void **state)
 	map_release(&map);
 }
 
+static void test_sorted(void **state)
+{
+	uint64_t items[][2] = {{7, 1}, {3, 9}, {UINT64_MAX, 0}, {3, 2}, {0, 5}}, numbers[] = {2, 1};
+
+	(void)state;
+	map_sort(items, COUNT(items), sizeof(items[0]));
+	map_sort(numbers, COUNT(numbers), sizeof(numbers[0]));
+	map_sort(NULL, 0, 8);
+	assert_true(numbers[0] == 1 && numbers[1] == 2);
+	assert_true(items[0][0] == 0 && items[1][1] == 2 && items[2][1] == 9 && items[4][0] == UINT64_MAX);
+	assert_int_equal(map_below(items, COUNT(items), sizeof(items[0]), 3), 1);
+	assert_int_equal(map_below(items, COUNT(items), sizeof(items[0]), 8), 4);
+	assert_int_equal(map_last(items, COUNT(items), sizeof(items[0]), 3), 2);
+	assert_int_equal(map_last(items, COUNT(items), sizeof(items[0]), UINT64_MAX), 4);
+	assert_int_equal(map_last(items + 1, COUNT(items) - 1, sizeof(items[0]), 2), SIZE_MAX);
+	assert_int_equal(map_below(NULL, 0, 8, 5), 0);
+}
+
 static void test_demangle(void **state)
 {
 	static const struct {
@@ -281,7 +299,7 @@ int suite_changes(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_labels),          cmocka_unit_test(test_paths),      cmocka_unit_test(test_map),
-	    cmocka_unit_test(test_demangle),        cmocka_unit_test(test_difference), cmocka_unit_test(test_damaged_difference),
+	    cmocka_unit_test(test_sorted), cmocka_unit_test(test_demangle),        cmocka_unit_test(test_difference), cmocka_unit_test(test_damaged_difference),
 	    cmocka_unit_test(test_files_of_a_tree), SCRATCH_TEST(test_headers),    SCRATCH_TEST(test_relocations),
 	};
 

@@ -36,13 +36,6 @@ static void add_call(struct build *build, size_t body, uint64_t address)
 	f->calls[f->n_calls++] = (struct call){ body, callee };
 }
 
-static int compare_addresses(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void read_references(struct build *build)
 {
 	struct code code = { .items = NULL };
@@ -63,8 +56,7 @@ static void read_references(struct build *build)
 	for (size_t i = 0; i < build->image.n_relocations; i++)
 		if (!build->image.relocations[i].symbol)
 			add_referred(build, (uint64_t)build->image.relocations[i].addend);
-	if (build->n_referred)
-		qsort(build->referred, build->n_referred, sizeof(*build->referred), compare_addresses);
+	map_sort(build->referred, build->n_referred, sizeof(*build->referred));
 }
 
 uint64_t build_end_of(const struct build *build, uint64_t address)

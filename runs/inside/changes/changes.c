@@ -567,13 +567,6 @@ static void reach_callers(struct search *search)
 
 /* ---- the list ---- */
 
-static int compare_keys(const void *a, const void *b)
-{
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* Sets inlined_into: hosts in the new build, or for a function that is gone, in the old one. */
 static void find_hosts(const struct changes *c, struct change *change)
 {
@@ -590,7 +583,7 @@ static void find_hosts(const struct changes *c, struct change *change)
 		if (host != change->key) /* a part that was split off and inlined again */
 			keys[n++] = host;
 	}
-	qsort(keys, n, sizeof(*keys), compare_keys);
+	map_sort(keys, n, sizeof(*keys));
 	change->inlined_into = keys;
 	for (size_t i = 0; i < n; i++)
 		if (!i || keys[i] != keys[i - 1])
@@ -612,7 +605,7 @@ static int compare_changes(const void *a, const void *b, void *context)
 	if (f->line != g->line)
 		return f->line < g->line ? -1 : 1;
 	order = strcmp(f->symbol, g->symbol);
-	return order ? order : compare_keys(&x->key, &y->key);
+	return order ? order : x->key < y->key ? -1 : x->key > y->key;
 }
 
 static void collect_changes(struct search *search, struct changes *c)

@@ -10,8 +10,7 @@
 #define HOPS_MAX    16	   /* from an entry to its abstract origin */
 
 struct range_owner {
-	uint64_t low, high;
-	size_t body;
+	uint64_t low, body, high;
 };
 
 /* While a file is read. */
@@ -82,15 +81,6 @@ size_t functions_named(const struct functions *functions, const char *symbol)
 
 /* ---- addresses ---- */
 
-static int compare_owners(const void *a, const void *b)
-{
-	const struct range_owner *x = a, *y = b;
-
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return x->body < y->body ? -1 : x->body > y->body;
-}
-
 static void collect_owners(struct functions *f)
 {
 	size_t n = 0;
@@ -104,9 +94,9 @@ static void collect_owners(struct functions *f)
 		for (size_t j = 0; j < f->bodies[i].n_ranges; j++) {
 			const struct range *range = &f->ranges[f->bodies[i].first_range + j];
 
-			f->owners[f->n_owners++] = (struct range_owner){ range->low, range->high, i };
+			f->owners[f->n_owners++] = (struct range_owner){ range->low, i, range->high };
 		}
-	qsort(f->owners, f->n_owners, sizeof(*f->owners), compare_owners);
+	map_sort(f->owners, f->n_owners, sizeof(*f->owners));
 }
 
 size_t functions_body_at(const struct functions *f, uint64_t address)
@@ -300,15 +290,6 @@ static bool has_code(const struct image *image, uint64_t low, uint64_t high)
 	return section && image_is_code(section) && section->bytes && high - section->address <= section->size;
 }
 
-static int compare_ranges(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	if (x->low != y->low)
-		return x->low < y->low ? -1 : 1;
-	return x->high < y->high ? -1 : x->high > y->high;
-}
-
 static void add_range(struct functions *f, uint64_t low, uint64_t high)
 {
 	f->ranges = mem_grow(f->ranges, f->n_ranges, &f->ranges_capacity, sizeof(*f->ranges));
@@ -336,7 +317,7 @@ static void join_ranges(struct functions *f, size_t first)
 
 	if (f->n_ranges == first)
 		return;
-	qsort(f->ranges + first, f->n_ranges - first, sizeof(*f->ranges), compare_ranges);
+	map_sort(f->ranges + first, f->n_ranges - first, sizeof(*f->ranges));
 	for (size_t i = first + 1; i < f->n_ranges; i++) {
 		if (f->ranges[i].low > f->ranges[n].high)
 			f->ranges[++n] = f->ranges[i];

@@ -69,23 +69,13 @@ static void collect_rows(const struct image *image, const struct functions *f, s
 
 /* A line that a function has code for. */
 struct seen {
-	size_t function;
-	unsigned line;
+	uint64_t function, line;
 };
 
 struct seen_list {
 	struct seen *items; /* [n] */
 	size_t n, capacity;
 };
-
-static int compare_seen(const void *a, const void *b)
-{
-	const struct seen *x = a, *y = b;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
-}
 
 /* Only rows in the file that defines the function count, not those of an included file of statements. If a function has code of
  * its own, its inlined instances do not count. */
@@ -108,7 +98,7 @@ static void note_lines(struct functions *f, const struct body *body, const struc
 		if (path != function->file)
 			continue;
 		seen->items = mem_grow(seen->items, seen->n, &seen->capacity, sizeof(*seen->items));
-		seen->items[seen->n++] = (struct seen){ rows->owners[i], (unsigned)line };
+		seen->items[seen->n++] = (struct seen){ rows->owners[i], (uint64_t)line };
 	}
 }
 
@@ -116,13 +106,13 @@ static void note_lines(struct functions *f, const struct body *body, const struc
  * is always inlined, lines far after the others do not count. */
 static void extend_functions(struct functions *f, struct seen_list *seen)
 {
-	if (seen->n)
-		qsort(seen->items, seen->n, sizeof(*seen->items), compare_seen);
+	map_sort(seen->items, seen->n, sizeof(*seen->items));
 	for (size_t i = 0; i < seen->n; i++) {
 		struct function *function = &f->items[seen->items[i].function];
+		unsigned line = (unsigned)seen->items[i].line;
 
-		if (function->n_bodies || seen->items[i].line - function->last_line <= GAP_LINES)
-			function->last_line = seen->items[i].line;
+		if (function->n_bodies || line - function->last_line <= GAP_LINES)
+			function->last_line = line;
 	}
 }
 

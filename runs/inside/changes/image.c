@@ -108,15 +108,6 @@ static const struct image_section *section_named(const struct image *image, cons
 	return NULL;
 }
 
-static int compare_places(const void *a, const void *b)
-{
-	const struct image_place *x = a, *y = b;
-
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->section < y->section ? -1 : x->section > y->section;
-}
-
 /* The size that the section claims to have uncompressed, 0 if it is not compressed. libelf refuses more than its bytes can hold. */
 static uint64_t unpacked_bytes(Elf_Scn *scn, const struct image_section *section)
 {
@@ -148,7 +139,7 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 		return image_damaged(image, "the name of a section lies outside of the names", err);
 	if (header.sh_addr + header.sh_size < header.sh_addr)
 		return image_damaged(image, "a section is larger than the address space", err);
-	if (header.sh_type == SHT_NOBITS)
+	if (header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL)
 		return ASSAY_OK;
 	data = elf_rawdata(scn, NULL);
 	if (!data && debug && header.sh_flags & SHF_ALLOC)
@@ -185,7 +176,7 @@ static enum assay_status read_sections(struct image *image, bool debug, struct a
 		if (section->flags & SHF_ALLOC && section->size && (section->bytes || !(section->flags & SHF_TLS)))
 			image->places[image->n_places++] = (struct image_place){ section->address, section };
 	}
-	qsort(image->places, image->n_places, sizeof(*image->places), compare_places);
+	map_sort(image->places, image->n_places, sizeof(*image->places));
 	return st;
 }
 

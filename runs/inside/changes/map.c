@@ -81,6 +81,26 @@ void map_release(struct map *map)
 
 /* ---- sorted arrays ---- */
 
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "arrays of indices are sorted and searched, too");
+
+static int compare_numbers(const void *a, const void *b, void *size)
+{
+	uint64_t x[2] = { 0 }, y[2] = { 0 };
+	size_t n = *(const size_t *)size < sizeof(x) ? sizeof(x[0]) : sizeof(x);
+
+	memcpy(x, a, n);
+	memcpy(y, b, n);
+	if (x[0] != y[0])
+		return x[0] < y[0] ? -1 : 1;
+	return x[1] < y[1] ? -1 : x[1] > y[1];
+}
+
+void map_sort(void *items, size_t n, size_t size)
+{
+	if (n)
+		qsort_r(items, n, size, compare_numbers, &size);
+}
+
 /* How many are below the key, or also at it. */
 static size_t map_count(const void *items, size_t n, size_t size, uint64_t key, bool at_key)
 {

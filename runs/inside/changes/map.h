@@ -19,7 +19,9 @@ void map_release(struct map *map);				  /* accepts zeroed */
 uint64_t map_mix(uint64_t a, uint64_t b);	/* one number from two, for keys and hashes */
 uint64_t map_hash(const char *bytes, size_t n); /* of a text */
 
-/* How many of items[n] are below a key. Each has `size` bytes, begins with a uint64_t, and they ascend by it. O(log n). */
+/* Arrays of items that have `size` bytes and begin with a uint64_t. Sorts them by it and, if there is a second one, by that. */
+void map_sort(void *items, size_t n, size_t size);
+/* How many of items[n], which are sorted, are below a key. O(log n). */
 size_t map_below(const void *items, size_t n, size_t size, uint64_t key);
 /* The index of the last item at or below a key; SIZE_MAX if there is none. */
 size_t map_last(const void *items, size_t n, size_t size, uint64_t key);
