@@ -62,7 +62,7 @@ struct doc_value {
 	enum doc_type type;
 	union {
 		const char *text; /* of DOC_PICTURE, SVG */
-		double real; /* finite; of DOC_BAR a part of 1 */
+		double real;	  /* finite; of DOC_BAR a part of 1 */
 		int64_t integer;
 		bool truth;
 		cJSON *json;
@@ -85,7 +85,7 @@ struct document {
 	struct doc_node root; /* an object */
 	struct doc_node *at;  /* the open object, list, table, row, fold or entry */
 	struct doc_node *newest;
-	int exit_status;      /* of the command that answers; 0 at first */
+	int exit_status; /* of the command that answers; 0 at first */
 };
 
 void document_init(struct document *d);
@@ -155,14 +155,15 @@ void doc_raw(struct document *d, const char *text); /* text with its own lines; 
 /* Bytes of the mark that begins here; 0 when none does. */
 size_t doc_mark_bytes(const char *at);
 
-/* A section until the next one: `link` names it in the table of contents (NULL: it is not in it), `lead` says what it is about (or NULL). */
+/* A section until the next one: `link` names it in the table of contents (NULL: it is not in it), `lead` says what it is about (or NULL).
+ */
 void doc_section(struct document *d, const char *id, const char *link, const char *heading, const char *lead);
 void doc_subheading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Each is closed by doc_end(); what is in it is for people only. */
 void doc_fold(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_entry(struct document *d, const char *label);
-/* A cell or a figure; takes the SVG over, in which everything is escaped. Where nothing can be drawn people see the text (fmt may be NULL). In
- * a table itself it heads its column. */
+/* A cell or a figure; takes the SVG over, in which everything is escaped. Where nothing can be drawn people see the text (fmt may be NULL).
+ * In a table itself it heads its column. */
 void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* What the open table shows, for who cannot see it. */
 void doc_caption(struct document *d, const char *text);

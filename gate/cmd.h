@@ -5,8 +5,6 @@
 #include "base/command.h"
 
 extern const struct command profile_command, predict_command, catalog_suggest_command, gate_command, compare_command, evaluate_command,
-    detect_command, model_train_command, model_show_command;
-int cmd_explore(int argc, char **argv, const char *directory);
-int cmd_report(int argc, char **argv, const char *directory);
+    detect_command, model_train_command, model_show_command, report_command, explore_command;
 
 #endif

@@ -1,189 +1,155 @@
+/* assay report */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/cmd_lab.h"
+#include "fleet/lab/lab.h"
 #include "gate/cmd.h"
-#include "gate/cmd_parse.h"
+#include "gate/cmd_evidence.h"
+#include "gate/published/paper_bars.h"
 #include "gate/report/report.h"
-#include "gate/report/report_paper.h"
-#include "gate/report/report_time.h"
 #include "runs/running/execution.h"
 
-static const char doc[] = "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio "
-			  "on each machine, what each version stresses, the machines' fingerprints and conditions, and what was left "
-			  "out and why. The page is one file and loads nothing.\vExample:\n"
-			  "  assay report myapp@1.0 myapp@1.1 -o report.html\n"
-			  "\n"
-			  "The exit status is 0 when the page was written, whatever the decision; 'assay gate' decides by its exit "
-			  "status.";
-
-enum { OPTION_MIN_EFFECT = 256, OPTION_MODEL };
-
-static const struct argp_option options[] = { { "output", 'o', "FILE", 0, "The page, replaced as a whole (needed)", 1 },
-					      { "min-effect", OPTION_MIN_EFFECT, "FRACTION", 0,
-						"The smallest slowdown that matters to you (default: that of lab.yaml, else 0.03)",
-						1 },
-					      { "model", OPTION_MODEL, "NAME", 0,
-						"Of the profiles: time (the default) or paper ('assay profile --help')", 1 },
-					      { 0 } };
+enum { MODEL_TIME, MODEL_PAPER };
 
 struct arguments {
 	const char *selectors[2], *path;
 	double min_effect; /* 0: not given */
-	bool paper;
+	int model;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct arguments *a = state->input;
+/* ---- what is left out ---- */
 
-	switch (key) {
-	case 'o':
-		if (!*arg)
-			cli_refuse(state, "the file behind -o is empty");
-		a->path = arg;
-		return 0;
-	case OPTION_MIN_EFFECT:
-		a->min_effect = cmd_parse_min_effect(arg, state);
-		return 0;
-	case OPTION_MODEL:
-		a->paper = cmd_parse_is_paper(arg, state);
-		return 0;
-	case ARGP_KEY_SUCCESS:
-		if (!a->path)
-			cli_refuse(state, "-o FILE is needed: where to write the page");
-		return 0;
-	default:
-		return cli_words(key, arg, state, a->selectors, 2, "BASELINE and CANDIDATE, as APP[@VERSION]");
-	}
-}
-
-/* Those that failed in one way, with the machines and repetitions. */
-static void omit_outcome(const struct execution_rows *rows, enum execution_outcome outcome, const struct run_set *runs, struct report_omissions *list)
-{
-	struct report_omission *omission = NULL;
-
-	for (size_t i = 0; i < rows->n; i++) {
-		const struct execution_row *row = &rows->items[i];
-
-		if (row->outcome != outcome || !run_set_counts(runs, row->machine, row->plan))
-			continue;
-		if (!omission)
-			omission = report_omit(list, execution_outcome_text(outcome), " ");
-		report_omission_name(omission, "%s, repetition %lld%s%s", row->machine, (long long)row->repetition, *row->detail ? ": " : "", row->detail);
-	}
-	if (omission) {
-		free(omission->what);
-		omission->what = mem_format("%zu run%s of %s@%s", omission->n, text_plural(omission->n), runs->application, runs->version);
-	}
-}
-
-/* Runs that failed of the build that counts: those of which the decision speaks. */
-static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct report_omissions *list, struct assay_error *err)
+/* Runs that failed of the build that counts: those that the decision is about. */
+static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct omissions *list, struct assay_error *err)
 {
 	struct execution_rows rows = { 0 };
 	enum assay_status st = execution_failures(store, runs->application, runs->version, false, &rows, err);
+	char *rest = mem_format(" of %s@%s", runs->application, runs->version);
 
-	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++)
-		omit_outcome(&rows, (enum execution_outcome)outcome, runs, list);
+	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++) {
+		for (size_t i = 0; i < rows.n; i++) {
+			const struct execution_row *row = &rows.items[i];
+
+			if (row->outcome == (enum execution_outcome)outcome && run_set_counts(runs, row->machine, row->plan))
+				omissions_one(list, execution_outcome_text(row->outcome), "run", rest, "%s, repetition %lld%s%s",
+					      row->machine, (long long)row->repetition, *row->detail ? ": " : "", row->detail);
+		}
+	}
+	free(rest);
 	execution_rows_release(&rows);
 	return st;
 }
 
 /* Of a build whose results do not count, executions that have samples. */
-static void omit_samples(const struct function_evidence *functions, struct report_omissions *list)
+static void omit_samples(const struct function_evidence *functions, struct omissions *list)
 {
 	for (int i = 0; i < 2; i++)
 		if (functions->there && functions->sides[i].others)
-			report_omit(list, "of another build than that of its results", "Samples of %zu run%s of %s", functions->sides[i].others,
-				    text_plural(functions->sides[i].others), functions->sides[i].what);
+			omissions_add(list, "of another build than that of its results", "Samples of %zu run%s of %s",
+				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].what);
 }
 
-static enum assay_status write_page(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict, const struct arguments *a,
-				    struct assay_error *err)
+/* ---- the page ---- */
+
+static enum assay_status report_write(struct lab *lab, const struct cmd_evidence *e, const struct verdict *verdict,
+				      const struct arguments *a, struct assay_error *err)
 {
-	const struct run_set *runs[2] = { verdict->baseline, verdict->candidate };
-	struct report_omissions omissions = { 0 };
+	struct omissions omissions = { 0 };
 	struct contributions contributions = { 0 };
 	struct function_evidence functions;
 	struct likeness likeness;
-	struct report_paper papers[2] = { 0 };
-	struct report_time times[2] = { 0 };
+	struct page_profile profiles[2];
 	struct buf page = BUF_INIT;
-	struct report report = { .evidence = evidence, .config = &lab->config, .verdict = verdict, .omissions = &omissions,
-				 .contributions = &contributions, .functions = &functions, .likeness = &likeness };
+	struct report report = { .evidence = &e->evidence,
+				 .config = &lab->config,
+				 .verdict = verdict,
+				 .omissions = &omissions,
+				 .contributions = &contributions,
+				 .functions = &functions,
+				 .likeness = &likeness,
+				 .profiles = profiles };
 	enum assay_status st = ASSAY_OK;
 
-	contributions_of(evidence, verdict, 0, &contributions);
-	function_evidence_of(lab, runs[0], runs[1], true, &functions);
-	likeness_of(lab, evidence, verdict, &contributions, &functions, &likeness);
+	contributions_of(&e->evidence, verdict, 0, &contributions);
+	function_evidence_of(lab, &e->runs[0], &e->runs[1], true, &functions);
+	likeness_of(lab, &e->evidence, verdict, &contributions, &functions, &likeness);
 	for (int i = 0; i < 2; i++) {
-		if (a->paper)
-			report_paper_of(evidence, runs[i], &papers[i], &report.profiles[i], &omissions);
+		if (a->model == MODEL_PAPER)
+			paper_bars_of(&e->evidence, &e->runs[i], &profiles[i], &omissions);
 		else
-			report_time_of(evidence, runs[i], &times[i], &report.profiles[i], &omissions);
+			page_profile_of(&e->evidence, &e->runs[i], ", in its profile only", &profiles[i], &omissions);
 	}
 	for (int i = 0; i < 2; i++)
-		report_omit_others(&omissions, runs[i]);
+		omissions_other_builds(&omissions, &e->runs[i]);
 	omit_samples(&functions, &omissions);
 	for (int i = 0; !st && i < 2; i++)
-		st = omit_failures(&lab->store, runs[i], &omissions, err);
+		st = omit_failures(&lab->store, &e->runs[i], &omissions, err);
 	if (!st) {
 		report_page(&report, &page);
 		st = file_replace(a->path, page.bytes, page.size, 0644, err);
 	}
-	for (int i = 0; i < 2; i++) {
-		report_paper_release(&papers[i]);
-		report_time_release(&times[i]);
-	}
+	for (int i = 0; i < 2; i++)
+		page_profile_release(&profiles[i]);
 	likeness_release(&likeness);
 	function_evidence_release(&functions);
 	contributions_release(&contributions);
-	report_omissions_release(&omissions);
+	omissions_release(&omissions);
 	buf_release(&page);
 	return st;
 }
 
-static void say(const struct verdict *v, const char *path, enum cli_format_old format, struct buf *out)
+static enum assay_status report_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
-	const char *decision = decision_text(v->effect.decision);
-
-	if (format == CLI_JSON) {
-		cJSON *root = cJSON_CreateObject();
-
-		cJSON_AddStringToObject(root, "decision", decision);
-		cJSON_AddStringToObject(root, "file", path);
-		json_add(out, root);
-	} else {
-		buf_format(out, "%s  %s@%s -> %s@%s: the page is %s\n", decision, v->baseline->application, v->baseline->version,
-			   v->candidate->application, v->candidate->version, path);
-	}
-}
-
-int cmd_report(int argc, char **argv, const char *directory)
-{
-	static const struct argp argp = { options, parse, "BASELINE CANDIDATE", doc, NULL, NULL, NULL };
-	struct run_set runs[2] = { 0 };
-	struct evidence evidence = { 0 };
+	const struct arguments *a = arguments;
+	double min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect;
 	struct verdict verdict = { 0 };
-	struct arguments a = { 0 };
-	struct cmd_lab cmd;
-	enum assay_status st = cmd_lab_open(&cmd, &argp, argc, argv, directory, &a, STORE_READ);
+	struct cmd_evidence e;
+	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
-	for (int i = 0; !st && i < 2; i++)
-		st = evidence_runs(&cmd.lab, a.selectors[i], &runs[i], &cmd.err);
 	if (!st)
-		st = evidence_load(&cmd.lab, &evidence, &cmd.err);
+		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], min_effect, &verdict, err);
 	if (!st)
-		st = verdict_of(&evidence, &cmd.lab.config, &runs[0], &runs[1],
-				a.min_effect > 0 ? a.min_effect : cmd.lab.config.min_effect, &verdict, &cmd.err);
-	if (!st)
-		st = write_page(&cmd.lab, &evidence, &verdict, &a, &cmd.err);
-	if (!st)
-		say(&verdict, a.path, cmd.cli.format, &cmd.out);
+		st = report_write(lab, &e, &verdict, a, err);
+	if (!st) {
+		enum decision decision = verdict.effect.decision;
+
+		doc_set(d, "decision", decision_text(decision));
+		doc_set(d, "file", a->path);
+		doc_answer(d, decision_tone(decision), decision_text(decision), "%s@%s -> %s@%s: the page is %s", e.runs[0].application,
+			   e.runs[0].version, e.runs[1].application, e.runs[1].version, a->path);
+	}
 	verdict_release(&verdict);
-	evidence_release(&evidence);
-	run_set_release(&runs[0]);
-	run_set_release(&runs[1]);
-	return cmd_lab_end(&cmd, st, 0);
+	cmd_evidence_release(&e);
+	return st;
 }
+
+static const char *const models[] = { [MODEL_TIME] = "time", [MODEL_PAPER] = "paper", NULL };
+static const struct cli_option words[] = {
+	CLI_WORD("BASELINE", struct arguments, selectors[0]),
+	CLI_WORD("CANDIDATE", struct arguments, selectors[1]),
+	CLI_END,
+};
+static const struct cli_option options[] = {
+	CLI_OPTION(TEXT, "output", "FILE", struct arguments, path, "The page, replaced as a whole (required)", .letter = 'o',
+		   .required = true),
+	CMD_MIN_EFFECT(struct arguments, min_effect),
+	CLI_CHOICE("model", models, struct arguments, model, "Of the profiles: time (the default) or paper ('assay profile --help')"),
+	CLI_END,
+};
+
+const struct command report_command = {
+	.name = "report",
+	.summary = "write the decision and what it rests on as an HTML page",
+	.about =
+	    "Writes one HTML page about two versions of an application: the decision and what it rests on, the ratio on each machine, what "
+	    "each "
+	    "version stresses, the machines' fingerprints and conditions, and what was left out and why. The page is one file and loads "
+	    "nothing.",
+	.examples = "  assay report myapp@1.0 myapp@1.1 -o report.html\n",
+	.exit_status = "0 when the page was written, whatever the decision; 'assay gate' decides by its exit status.",
+	.words = words,
+	.options = options,
+	.arguments_bytes = sizeof(struct arguments),
+	.lab = CLI_LAB_READ,
+	.run = report_run,
+};

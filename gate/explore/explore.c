@@ -4,13 +4,172 @@
 #include "base/linkage.h"
 #include "base/mem.h"
 #include "base/stats.h"
-#include "gate/explore/explore_choose.h"
+#include "base/text.h"
 
 #include <math.h>
+#include <string.h>
+
+/* ---- which fingerprints of a laboratory stand in one picture ---- */
+
+struct candidate {
+	const struct fingerprint *f;
+	size_t type; /* index into the evidence's types */
+};
+
+/* By machine, then hardware type, the latest first. */
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	int order = strcmp(x->f->machine, y->f->machine);
+
+	if (!order)
+		order = (x->type > y->type) - (x->type < y->type);
+	if (!order)
+		order = (x->f->taken_ms < y->f->taken_ms) - (x->f->taken_ms > y->f->taken_ms);
+	return order ? order : strcmp(x->f->id, y->f->id);
+}
+
+static bool candidates_same_machine(const struct candidate *a, const struct candidate *b)
+{
+	return strcmp(a->f->machine, b->f->machine) == 0;
+}
+
+/* Fingerprints of machines that are in use and whose type is known. */
+static size_t candidates_find(const struct evidence *evidence, struct candidate *candidates, struct omissions *omissions)
+{
+	const char *last = NULL;
+	size_t n = 0, untyped = 0;
+
+	for (size_t i = 0; i < evidence->fingerprints.n; i++) {
+		const struct fingerprint *f = &evidence->fingerprints.items[i];
+		const struct machine *machine = catalog_find(&evidence->catalog, f->machine);
+		size_t type = types_find(&evidence->types, f->id);
+
+		if (machine && machine->retired) {
+			if (!last || strcmp(last, f->machine) != 0)
+				omissions_one(omissions, "no longer in use", "retired machine", "", "%s", f->machine);
+			last = f->machine;
+		} else if (type == SIZE_MAX) {
+			untyped++;
+		} else {
+			candidates[n++] = (struct candidate){ f, type };
+		}
+	}
+	if (untyped)
+		omissions_add(omissions, "the catalog does not know their hardware type: 'assay catalog check' says more",
+			      "%zu fingerprint%s", untyped, text_plural(untyped));
+	if (n)
+		qsort(candidates, n, sizeof(*candidates), compare_candidates);
+	return n;
+}
+
+/* Machines that have a fingerprint that is comparable to this one. */
+static size_t candidates_machines(const struct candidate *all, size_t n, const struct fingerprint *kind)
+{
+	const struct candidate *last = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!fingerprint_comparable(all[i].f, kind))
+			continue;
+		count += !last || !candidates_same_machine(last, &all[i]);
+		last = &all[i];
+	}
+	return count;
+}
+
+/* The kind that most machines have; of equals the one that was taken last. */
+static const struct fingerprint *candidates_kind(const struct candidate *all, size_t n)
+{
+	const struct fingerprint *best = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t count;
+
+		if (best && fingerprint_comparable(all[i].f, best)) {
+			best = all[i].f->taken_ms > best->taken_ms ? all[i].f : best;
+			continue;
+		}
+		count = candidates_machines(all, n, all[i].f);
+		if (count > most || (count == most && all[i].f->taken_ms > best->taken_ms)) {
+			most = count;
+			best = all[i].f;
+		}
+	}
+	return best;
+}
+
+/* Whether the rates of a fingerprint are fewer than half of those that any fingerprint of this kind has. */
+static bool *candidates_gaps(const struct fingerprint_set *set, const struct candidate *all, size_t n, const struct fingerprint *kind)
+{
+	bool *has = mem_new(set->n_stressors, sizeof(*has)), *gaps = mem_new(n, sizeof(*gaps));
+	size_t *measured = mem_new(n, sizeof(*measured)), known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = 0; j < set->n_stressors && fingerprint_comparable(all[i].f, kind); j++) {
+			if (!fingerprint_summarise(set, all[i].f, j).measured)
+				continue;
+			measured[i]++;
+			known += !has[j];
+			has[j] = true;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		gaps[i] = !measured[i] || 2 * measured[i] < known;
+	free(has);
+	free(measured);
+	return gaps;
+}
+
+static void omit_gaps(const struct candidate *all, size_t n, const struct fingerprint *kind, const bool *gaps, struct omissions *omissions)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (gaps[i] && fingerprint_comparable(all[i].f, kind))
+			omissions_one(omissions, "more than half of the stressors have no rate in it", "fingerprint", "", "%s (%s)",
+				      all[i].f->machine, all[i].f->id);
+	}
+}
+
+static void omit_others(const struct candidate *all, size_t n, const struct fingerprint *kind, struct omissions *omissions)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!fingerprint_comparable(all[i].f, kind))
+			omissions_one(omissions, "of another battery, version of stress-ng or architecture than most machines have",
+				      "fingerprint", "", "%s (%s, stress-ng %s, %s)", all[i].f->machine, all[i].f->battery,
+				      all[i].f->stress_ng, all[i].f->architecture);
+	}
+}
+
+/* Of the kind (fingerprint_comparable) that most machines have, the latest fingerprint of each machine and hardware type, by machine, then
+ * type. out [fingerprints of the evidence]; returns how many were chosen. What was not is added to the omissions. */
+static size_t explore_choose(const struct evidence *evidence, struct candidate *out, struct omissions *omissions)
+{
+	size_t n = candidates_find(evidence, out, omissions), chosen = 0, earlier = 0;
+	const struct fingerprint *kind = candidates_kind(out, n);
+	bool *gaps = candidates_gaps(&evidence->fingerprints, out, n, kind);
+
+	omit_gaps(out, n, kind, gaps, omissions);
+	omit_others(out, n, kind, omissions);
+	for (size_t i = 0; i < n; i++) {
+		const struct candidate *last = chosen ? &out[chosen - 1] : NULL, this = out[i];
+
+		if (!fingerprint_comparable(this.f, kind) || gaps[i])
+			continue;
+		if (last && candidates_same_machine(last, &this) && last->type == this.type)
+			earlier++;
+		else
+			out[chosen++] = this;
+	}
+	if (earlier)
+		omissions_add(omissions, "the latest one of a machine counts", "%zu earlier fingerprint%s", earlier, text_plural(earlier));
+	free(gaps);
+	return chosen;
+}
 
 /* ---- fingerprints ---- */
 
-static void take_types(struct explore *e, const struct explore_candidate *chosen)
+static void explore_types(struct explore *e, const struct candidate *chosen)
 {
 	const struct types *types = &e->evidence->types;
 	size_t *index = mem_new(types->n, sizeof(*index));
@@ -27,7 +186,7 @@ static void take_types(struct explore *e, const struct explore_candidate *chosen
 	for (size_t i = 0; i < e->n; i++) {
 		e->fingerprints[i] = chosen[i].f;
 		e->type[i] = index[chosen[i].type];
-		e->machines += i == 0 || !explore_same_machine(&chosen[i - 1], &chosen[i]);
+		e->machines += i == 0 || !candidates_same_machine(&chosen[i - 1], &chosen[i]);
 	}
 	free(index);
 }
@@ -76,7 +235,7 @@ static void middle_by_type(const struct explore *e, const double *values, bool m
 	free(of_type);
 }
 
-static size_t close_up(double *x, size_t n)
+static size_t drop_nan(double *x, size_t n)
 {
 	size_t kept = 0;
 
@@ -88,7 +247,7 @@ static size_t close_up(double *x, size_t n)
 }
 
 /* values[n] is room for one number a fingerprint. */
-static void describe(const struct explore *e, size_t stressor, double *values, struct explore_stressor *s)
+static void stressor_describe(const struct explore *e, size_t stressor, double *values, struct explore_stressor *s)
 {
 	const struct fingerprint_set *set = &e->evidence->fingerprints;
 	double *by_type = mem_new(e->n_types, sizeof(*by_type));
@@ -99,18 +258,18 @@ static void describe(const struct explore *e, size_t stressor, double *values, s
 	middle_by_type(e, values, true, s->type_rate);
 	for (size_t t = 0; t < e->n_types; t++)
 		s->type_rate[t] = by_type[t] = exp(s->type_rate[t]);
-	types = close_up(by_type, e->n_types);
+	types = drop_nan(by_type, e->n_types);
 	s->middle = stats_median(by_type, types);
 	s->cv = cv_of(by_type, types);
 	for (size_t i = 0; i < e->n; i++)
 		values[i] = pass_cv(set, e->fingerprints[i], stressor);
 	middle_by_type(e, values, false, by_type);
-	types = close_up(by_type, e->n_types);
+	types = drop_nan(by_type, e->n_types);
 	s->within = median_or_nan(by_type, types);
 	free(by_type);
 }
 
-static void take_stressors(struct explore *e)
+static void explore_stressors(struct explore *e)
 {
 	const struct fingerprint_set *set = &e->evidence->fingerprints;
 	size_t *columns = mem_new(set->n_stressors, sizeof(*columns));
@@ -125,7 +284,7 @@ static void take_stressors(struct explore *e)
 		if (!s.machines)
 			continue;
 		s.type_rate = mem_new(e->n_types, sizeof(double));
-		describe(e, j, values, &s);
+		stressor_describe(e, j, values, &s);
 		columns[e->n_stressors] = j;
 		e->stressors[e->n_stressors++] = s;
 	}
@@ -140,7 +299,7 @@ static void take_stressors(struct explore *e)
 
 /* ---- what moves together ---- */
 
-static void correlate(struct explore *e)
+static void explore_correlate(struct explore *e)
 {
 	size_t n = e->features.n, types = e->n_types;
 	struct mat ranks = mat_new(n, types), distance = mat_new(n, n);
@@ -172,7 +331,6 @@ static void correlate(struct explore *e)
 static void omit_unmeasured(struct explore *e)
 {
 	const struct fingerprint_set *set = &e->evidence->fingerprints;
-	struct report_omission *omission = NULL;
 
 	for (size_t j = 0; j < set->n_stressors; j++) {
 		bool tried = false, measured = false;
@@ -183,49 +341,30 @@ static void omit_unmeasured(struct explore *e)
 			measured = s.measured > 0;
 			tried = tried || s.zero || (e->fingerprints[i]->reasons && e->fingerprints[i]->reasons[j]);
 		}
-		if (measured || !tried)
-			continue;
-		if (!omission)
-			omission = report_omit(&e->omissions, "no rate on any of these machines", "tried");
-		report_omission_name(omission, "%s", set->stressors[j]);
+		if (!measured && tried)
+			omissions_one(&e->omissions, "no rate on any of these machines", "stressor", "", "%s", set->stressors[j]);
 	}
-	if (omission)
-		report_omission_count(omission, "stressor");
 }
 
 /* Stressors of the first picture that are in none of the others. */
 static void omit_state(struct explore *e, enum feature_state state, const char *why)
 {
-	struct report_omission *omission = NULL;
-
 	for (size_t j = 0; j < e->n_stressors; j++) {
-		if (e->features.state[j] != state)
-			continue;
-		if (!omission)
-			omission = report_omit(&e->omissions, why, "features");
-		report_omission_name(omission, "%s (on %zu of %zu)", e->stressors[j].name, e->stressors[j].machines, e->n);
+		if (e->features.state[j] == state)
+			omissions_one(&e->omissions, why, "stressor", "", "%s (on %zu of %zu)", e->stressors[j].name,
+				      e->stressors[j].machines, e->n);
 	}
-	if (omission)
-		report_omission_count(omission, "stressor");
 }
 
 static void omit_copies(struct explore *e)
 {
-	struct report_omission *omission = NULL;
-
 	for (size_t j = 0; j < e->n_stressors; j++) {
 		size_t k = e->features.distinct[j];
 
-		if (k == FEATURES_NONE || e->features.first[k] == j)
-			continue;
-		if (!omission)
-			omission =
-			    report_omit(&e->omissions,
-					"another one is the same on all machines, but for a factor, and stands for it", "copies");
-		report_omission_name(omission, "%s (as %s)", e->stressors[j].name, e->stressors[e->features.first[k]].name);
+		if (k != FEATURES_NONE && e->features.first[k] != j)
+			omissions_one(&e->omissions, "another one is the same on all machines, but for a factor, and stands for it",
+				      "stressor", "", "%s (as %s)", e->stressors[j].name, e->stressors[e->features.first[k]].name);
 	}
-	if (omission)
-		report_omission_count(omission, "stressor");
 }
 
 /* ---- all ---- */
@@ -233,16 +372,16 @@ static void omit_copies(struct explore *e)
 void explore_of(const struct evidence *evidence, struct explore *out)
 {
 	struct explore e = { .evidence = evidence };
-	struct explore_candidate *chosen = mem_new(evidence->fingerprints.n, sizeof(*chosen));
+	struct candidate *chosen = mem_new(evidence->fingerprints.n, sizeof(*chosen));
 
 	e.n = explore_choose(evidence, chosen, &e.omissions);
 	e.fingerprints = mem_new(e.n, sizeof(*e.fingerprints));
 	e.type = mem_new(e.n, sizeof(*e.type));
-	take_types(&e, chosen);
-	take_stressors(&e);
+	explore_types(&e, chosen);
+	explore_stressors(&e);
 	if (e.n) {
 		features_of(&e.rates, e.type, e.n_types, &e.features);
-		correlate(&e);
+		explore_correlate(&e);
 		pca_of(&e.features.type_logs, &e.pca);
 		omit_unmeasured(&e);
 		omit_state(&e, FEATURE_MISSING, "not measured on every machine: only in the table of variability");
@@ -266,6 +405,21 @@ void explore_release(struct explore *e)
 	mat_release(&e->correlation);
 	features_release(&e->features);
 	pca_release(&e->pca);
-	report_omissions_release(&e->omissions);
+	omissions_release(&e->omissions);
 	*e = (struct explore){ 0 };
+}
+
+void explore_application_of(const struct evidence *evidence, struct run_set *runs, struct explore_application *out,
+			    struct omissions *omissions)
+{
+	*out = (struct explore_application){ .runs = *runs };
+	*runs = (struct run_set){ 0 };
+	page_profile_of(evidence, &out->runs, "", &out->shown, omissions);
+	omissions_other_builds(omissions, &out->runs);
+}
+
+void explore_application_release(struct explore_application *a)
+{
+	page_profile_release(&a->shown);
+	run_set_release(&a->runs);
 }

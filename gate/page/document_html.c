@@ -165,7 +165,7 @@ static void write_value(const struct doc_node *node, struct buf *out)
 		buf_text(out, node->value.text);
 		if (!node->shown)
 			return;
-		buf_text(out, "<span class=\"num\">");
+		buf_text(out, "<span class=\"beside\">");
 		write_text(node->shown, true, out);
 		buf_text(out, "</span></div>");
 	} else if (node->value.type == DOC_BAR) {
@@ -266,7 +266,8 @@ static void write_head(const struct columns *columns, struct buf *out)
 	buf_text(out, "</tr></thead>");
 }
 
-static void write_row(const struct columns *columns, const struct doc_node *row, struct buf *out)
+/* The name of a row may be cut where the table scrolls: then it is shown in full when pointed at. */
+static void write_row(const struct columns *columns, const struct doc_node *row, bool wide, struct buf *out)
 {
 	buf_text(out, "<tr role=\"row\"");
 	write_attributes(row->style, NULL, row, out);
@@ -277,6 +278,8 @@ static void write_row(const struct columns *columns, const struct doc_node *row,
 		while (cell && !(is_cell(cell) && strcmp(cell->label, column->label) == 0))
 			cell = cell->next;
 		buf_text(out, j ? "<td role=\"cell\"" : "<th role=\"rowheader\" scope=\"row\"");
+		if (j == 0 && wide && cell && cell->value.type == DOC_TEXT && !cell->shown)
+			html_format(out, " title=\"%s\"", cell->value.text);
 		write_attributes(column->text ? NULL : "num", cell ? cell->style : NULL, cell, out);
 		if (cell)
 			write_value(cell, out);
@@ -310,7 +313,7 @@ static void write_table(const struct doc_node *table, struct buf *out)
 		buf_text(out, "<tbody role=\"rowgroup\">\n");
 		for (const struct doc_node *row = table->first; row; row = row->next) {
 			if (is_row(row))
-				write_row(&columns, row, out);
+				write_row(&columns, row, has_word(table->style, "wide"), out);
 		}
 		buf_text(out, "</tbody></table></div>");
 		if (has_word(table->style, "heat"))
@@ -592,10 +595,9 @@ void html_page(const struct html_page *page, const struct document *d, struct bu
 
 void document_html(const struct document *d, const struct doc_style *style, struct buf *out)
 {
-	static const char *const classes[] = { [DOC_PLAIN] = "d-explore",
-					       [DOC_GOOD] = "d-pass",
-					       [DOC_DOUBTFUL] = "d-inconclusive",
-					       [DOC_BAD] = "d-regression" };
+	static const char *const classes[] = {
+		[DOC_PLAIN] = "d-explore", [DOC_GOOD] = "d-pass", [DOC_DOUBTFUL] = "d-inconclusive", [DOC_BAD] = "d-regression"
+	};
 	const struct doc_node *answer = answer_of(d);
 	const char *name = cli_command_name();
 	struct html_page page = { .title = name,

@@ -27,7 +27,7 @@ static bool is_harmful(const unsigned char *s, size_t n)
 		return between(s, "\xe2\x80\xa8", "\xe2\x80\xae", 3) || /* line separators, bidirectional embeddings */
 		       between(s, "\xe2\x80\x8e", "\xe2\x80\x8f", 3) || /* direction marks */
 		       between(s, "\xe2\x81\xa6", "\xe2\x81\xa9", 3) || /* bidirectional isolates */
-		       between(s, "\xef\xbf\xbe", "\xef\xbf\xbf", 3);   /* not characters */
+		       between(s, "\xef\xbf\xbe", "\xef\xbf\xbf", 3);	/* not characters */
 	default:
 		return false;
 	}

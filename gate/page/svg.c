@@ -97,8 +97,7 @@ struct svg_axis svg_linear_axis(double low, double high)
 
 double svg_x(const struct svg_axis *axis, double ratio)
 {
-	double share = axis->linear ? (ratio - axis->low) / (axis->high - axis->low)
-				    : log(ratio / axis->low) / log(axis->high / axis->low);
+	double share = axis->linear ? (ratio - axis->low) / (axis->high - axis->low) : log(ratio / axis->low) / log(axis->high / axis->low);
 
 	return MARGIN + (100 - 2 * MARGIN) * fmin(fmax(share, 0), 1);
 }
@@ -109,8 +108,7 @@ void svg_grid(const struct svg_axis *axis, struct buf *out)
 		double x = svg_x(axis, axis->ticks[i]);
 		bool one = fabs(axis->ticks[i] - origin_of(axis)) < 1e-9;
 
-		html_format(out, "<line class=\"%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>", one ? "one" : "grid", x,
-			    x);
+		html_format(out, "<line class=\"%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>", one ? "one" : "grid", x, x);
 	}
 }
 
@@ -119,6 +117,42 @@ void svg_labels(const struct svg_axis *axis, unsigned y, struct buf *out)
 	for (size_t i = 0; i < axis->n_ticks; i++)
 		html_format(out, "<text class=\"tick\" x=\"%.2f%%\" y=\"%u\">%s%.6g</text>", svg_x(axis, axis->ticks[i]), y,
 			    axis->ticks[i] < 0 ? "\u2212" : "", fabs(axis->ticks[i]));
+}
+
+void svg_open(unsigned height, struct buf *out)
+{
+	html_format(out,
+		    height ? "<svg width=\"100%%\" height=\"%u\" aria-hidden=\"true\">"
+			   : "<svg width=\"100%%\" height=\"100%%\" aria-hidden=\"true\">",
+		    height);
+}
+
+void svg_close(struct buf *out)
+{
+	buf_text(out, "</svg>");
+}
+
+void svg_scale(const struct svg_axis *axis, struct buf *out)
+{
+	svg_open(18, out);
+	svg_labels(axis, 13, out);
+	svg_close(out);
+}
+
+void svg_bar(const char *class, const char *category, double from, double to, unsigned y, unsigned height, struct buf *out)
+{
+	html_format(out, "<rect class=\"%s%s%s\" x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" height=\"%u\" rx=\"2\"/>", class,
+		    category ? " c-" : "", category ? category : "", from, y, to - from, height);
+}
+
+void svg_whisker(double from, double to, struct buf *out)
+{
+	html_format(out, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"10\" y2=\"10\"/>", from, to);
+}
+
+void svg_middle(struct buf *out)
+{
+	buf_text(out, "<line class=\"one\" x1=\"50%\" x2=\"50%\" y1=\"0\" y2=\"20\"/>");
 }
 
 void svg_interval(const struct svg_axis *axis, double ratio, double low, double high, enum svg_mark mark, struct buf *out)

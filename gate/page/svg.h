@@ -1,5 +1,5 @@
 /* Charts that are as wide as there is room for: places are in per cent of the chart, sizes in pixels, so that text and strokes keep
- * their size on a telephone. */
+ * their size on a telephone. All functions append. */
 #ifndef GATE_PAGE_SVG_H
 #define GATE_PAGE_SVG_H
 
@@ -33,6 +33,19 @@ void svg_grid(const struct svg_axis *axis, struct buf *out);
 
 /* Their labels ("0.5", "1", "2"), the baseline of the text at y. */
 void svg_labels(const struct svg_axis *axis, unsigned y, struct buf *out);
+
+/* The same as a strip of its own, for the head of a column. */
+void svg_scale(const struct svg_axis *axis, struct buf *out);
+
+/* A strip of a table: `height` in pixels, 0 for that of its cell. Readers of the screen skip it: the text beside it says the same. */
+void svg_open(unsigned height, struct buf *out);
+void svg_close(struct buf *out);
+
+/* Places in per cent of the strip. `category` (or NULL) gives the colour. The whisker is half-way down 20 pixels, as is the line in the
+ * middle. */
+void svg_bar(const char *class, const char *category, double from, double to, unsigned y, unsigned height, struct buf *out);
+void svg_whisker(double from, double to, struct buf *out);
+void svg_middle(struct buf *out);
 
 /* An interval with a mark at its middle, half-way down: a line from low to high (not when these are NaN) and a `mark` at ratio. */
 enum svg_mark { SVG_DOT, SVG_RING, SVG_DIAMOND };

@@ -1,17 +1,17 @@
-/* The leading functions of stored samples: errors of old and new with the threshold, counters then and now, the source around
- * them. */
+/* The leading functions of stored samples: errors of old and new with the threshold, counters then and now, the source around them; and by
+ * counters, which of them look like the stressors whose part of the time grew. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/page/html.h"
 #include "gate/page/svg.h"
-#include "gate/report/report_sections.h"
+#include "gate/report/sections.h"
 
 #include <math.h>
 #include <string.h>
 
-#define SHOWN          3
+#define SHOWN	       3
 #define COUNTERS_SHOWN 6
-#define BINS           40
+#define BINS	       40
 #define ERROR_LEAST    1e-4 /* of the threshold: what is below stands at the end */
 #define ERROR_MOST     1e6
 #define LINES_BEFORE   2
@@ -25,7 +25,7 @@ struct errors {
 	size_t n;
 };
 
-static double ratio_of(double error, double threshold)
+static double error_ratio(double error, double threshold)
 {
 	return fmin(fmax(threshold > 0 ? error / threshold : 1, ERROR_LEAST), ERROR_MOST);
 }
@@ -40,7 +40,7 @@ static struct errors errors_before(const struct detected *d, const struct detect
 	detector_normal_errors(d->detector, f->symbol, &errors, &out.n);
 	out.ratio = mem_new(out.n, sizeof(double));
 	for (size_t i = 0; i < out.n; i++)
-		out.ratio[i] = ratio_of(errors[i], f->found->error_threshold);
+		out.ratio[i] = error_ratio(errors[i], f->found->error_threshold);
 	return out;
 }
 
@@ -51,14 +51,15 @@ static struct errors errors_now(const struct detected *d, const struct detected_
 
 	for (size_t i = 0; i < o->values.rows; i++)
 		if (o->function[i] == f->found->function && !isnan(d->detection.errors[i]))
-			out.ratio[out.n++] = ratio_of(d->detection.errors[i], f->found->error_threshold);
+			out.ratio[out.n++] = error_ratio(d->detection.errors[i], f->found->error_threshold);
 	return out;
 }
 
-/* A strip of bars, each as high as its bin's part of the fullest one. */
-static void strip(const char *label, const char *class, const struct errors *errors, const struct svg_axis *axis, struct buf *out)
+/* Bars, each as high as its bin's part of the fullest one. */
+static void error_row(const char *label, const char *class, const struct errors *errors, const struct svg_axis *axis, struct document *d)
 {
 	size_t bins[BINS] = { 0 }, most = 1, above = 0;
+	struct buf svg = BUF_INIT;
 
 	for (size_t i = 0; i < errors->n; i++) {
 		size_t bin = (size_t)(svg_x(axis, errors->ratio[i]) / 100 * BINS);
@@ -67,25 +68,27 @@ static void strip(const char *label, const char *class, const struct errors *err
 		most = ++bins[bin] > most ? bins[bin] : most;
 		above += errors->ratio[i] > 1;
 	}
-	html_format(out,
-	            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th><td role=\"cell\" class=\"num\">%zu of "
-	            "%zu</td><td role=\"cell\" class=\"plot\">"
-	            "<svg width=\"100%%\" height=\"48\" aria-hidden=\"true\">",
-	            label, above, errors->n);
-	svg_grid(axis, out);
+	svg_open(48, &svg);
+	svg_grid(axis, &svg);
 	for (size_t b = 0; b < BINS; b++) {
 		double height = 46. * (double)bins[b] / (double)most;
 
 		if (bins[b])
-			html_format(out, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>", class,
-			            100. * (double)b / BINS, 47 - height, 100. / BINS, height);
+			html_format(&svg, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%.1f\" width=\"%.2f%%\" height=\"%.1f\"/>", class,
+				    100. * (double)b / BINS, 47 - height, 100. / BINS, height);
 	}
-	buf_text(out, "</svg></td></tr>\n");
+	svg_close(&svg);
+	doc_row(d);
+	doc_showf(d, NULL, "Errors of samples (1: the threshold)", label, "%s", label);
+	doc_showf(d, NULL, "Anomalous", above, "%zu of %zu", above, errors->n);
+	doc_picture(d, "Chart of errors", &svg, NULL);
+	doc_style(d, "plot");
 }
 
-static void histograms(const struct detected *d, const struct detected_function *f, struct buf *out)
+static void add_errors(const struct detected *detected, const struct detected_function *f, struct document *d)
 {
-	struct errors before = errors_before(d, f), now = errors_now(d, f);
+	struct errors before = errors_before(detected, f), now = errors_now(detected, f);
+	struct buf scale = BUF_INIT;
 	double low = 1, high = 1;
 	struct svg_axis axis;
 
@@ -96,173 +99,251 @@ static void histograms(const struct detected *d, const struct detected_function 
 		high = fmax(high, ratio);
 	}
 	axis = svg_ratio_axis(low, high);
-	buf_text(out, "<div class=\"scroll\"><table class=\"moves\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\"><th "
-	              "role=\"columnheader\" scope=\"col\">Errors of samples (1: the threshold)"
-	              "</th><th role=\"columnheader\" scope=\"col\" class=\"num\">Anomalous</th><th role=\"columnheader\" "
-	              "scope=\"col\" class=\"plot\"><span class=\"vh\">"
-	              "Chart of errors</span><svg width=\"100%\" height=\"18\" aria-hidden=\"true\">");
-	svg_labels(&axis, 13, out);
-	buf_text(out, "</svg></th></tr></thead><tbody role=\"rowgroup\">\n");
+	svg_scale(&axis, &scale);
+	doc_table(d, NULL);
+	doc_style(d, "moves scroll");
+	doc_picture(d, "Chart of errors", &scale, NULL);
 	if (before.n)
-		strip("before", "rest", &before, &axis, out);
-	strip("now", "part", &now, &axis, out);
-	buf_text(out, "</tbody></table></div>\n");
+		error_row("before", "rest", &before, &axis, d);
+	error_row("now", "part", &now, &axis, d);
+	doc_end(d);
 	free(before.ratio);
 	free(now.ratio);
 }
 
 /* ---- counters ---- */
 
-static void value_bar(const char *class, double value, double most, int y, struct buf *out)
+static void counter_row(const struct detected *detected, const struct detection_column *c, struct document *d)
 {
-	html_format(out, "<rect class=\"%s\" x=\"0%%\" y=\"%d\" width=\"%.2f%%\" height=\"7\"/>", class, y,
-	            most > 0 ? 100 * fmax(value, 0) / most : 0.);
+	struct counter_about about = counter_about(detected->back_end, detected->seen.columns[c->column]);
+	double normal = c->normal * about.scale, now = c->now * about.scale, most = fmax(fmax(normal, now), 1e-300);
+	struct buf svg = BUF_INIT;
+
+	doc_row(d);
+	doc_showf(d, NULL, "Counter", about.text, "%s " DOC_MARK("of-type") "%s" DOC_END, about.text, about.unit);
+	doc_showf(d, NULL, "Normal", normal, "%.4g", normal);
+	doc_showf(d, NULL, "Now", now, "%.4g", now);
+	svg_open(20, &svg);
+	svg_bar("rest", NULL, 0, 100 * fmax(normal, 0) / most, 2, 7, &svg);
+	svg_bar("part", NULL, 0, 100 * fmax(now, 0) / most, 11, 7, &svg);
+	svg_close(&svg);
+	doc_picture(d, "Chart", &svg, NULL);
+	doc_style(d, "plot");
+	doc_showf(d, NULL, "Of the error", c->part, "%.0f\u00a0%%", 100 * c->part);
 }
 
-static void counter_row(const struct detected *d, const struct detection_column *c, struct buf *out)
+static void add_counters(const struct detected *detected, const struct detected_function *f, struct document *d)
 {
-	struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
-	double normal = c->normal * about.scale, now = c->now * about.scale;
-
-	html_format(out,
-	            "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s <span class=\"of-type\">%s</span></th><td "
-	            "role=\"cell\" class=\"num\">%.4g</td>"
-	            "<td role=\"cell\" class=\"num\">%.4g</td><td role=\"cell\" class=\"plot\"><svg width=\"100%%\" "
-	            "height=\"20\" aria-hidden=\"true\">",
-	            about.text, about.unit, normal, now);
-	value_bar("rest", normal, fmax(normal, now), 2, out);
-	value_bar("part", now, fmax(normal, now), 11, out);
-	html_format(out, "</svg></td><td role=\"cell\" class=\"num\">%.0f&nbsp;%%</td></tr>\n", 100 * c->part);
-}
-
-static void counters(const struct detected *d, const struct detected_function *f, struct buf *out)
-{
-	static const char *const headings[] = { "Normal", "Now", "Chart", "Of the error" };
-
-	if (!f->found->n_columns)
-		return;
-	buf_text(out, "<div class=\"scroll\"><table class=\"moves\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\"><th "
-	              "role=\"columnheader\" scope=\"col\">Counter</th>");
-	for (size_t i = 0; i < sizeof(headings) / sizeof(headings[0]); i++)
-		html_format(out, "<th role=\"columnheader\" scope=\"col\" class=\"%s\">%s</th>", i == 2 ? "plot" : "num",
-		            headings[i]);
-	buf_text(out, "</tr></thead><tbody role=\"rowgroup\">\n");
+	doc_table(d, NULL);
+	doc_style(d, "moves scroll");
 	for (size_t i = 0; i < f->found->n_columns && i < COUNTERS_SHOWN; i++)
-		counter_row(d, &f->found->columns[i], out);
-	buf_text(out, "</tbody></table></div>\n");
+		counter_row(detected, &f->found->columns[i], d);
+	doc_end(d);
 }
 
 /* ---- the source ---- */
 
-static void source(const struct place *place, struct buf *out)
+static void add_source(const struct place *place, struct document *d)
 {
 	unsigned first = place->line > LINES_BEFORE ? place->line - LINES_BEFORE : 1, last = place->line + LINES_AFTER, line = 1;
-	int digits;
 	static const char blanks[] = "                                "; /* of eight tabs */
-	struct buf text = BUF_INIT;
+	struct buf text = BUF_INIT, shown = BUF_INIT;
 	char *rest, *one;
 
-	if (!place->line || !place_text(place, &text))
-		goto out;
-	last = place->last_line >= place->line && place->last_line < last ? place->last_line + 1 : last;
-	digits = snprintf(NULL, 0, "%u", last);
-	rest = text.bytes;
-	buf_text(out, "<pre class=\"source\">");
-	for (; rest && line <= last && (one = strsep(&rest, "\n")); line++) {
-		size_t tabs = strspn(one, "\t");
+	if (place->line && place_text(place, &text)) {
+		last = place->last_line >= place->line && place->last_line < last ? place->last_line + 1 : last;
+		rest = text.bytes;
+		for (; rest && line <= last && (one = strsep(&rest, "\n")); line++) {
+			size_t tabs = strspn(one, "\t");
 
-		if (line < first)
-			continue;
-		buf_format(out, "<span class=\"line\">%*u</span>  ", digits, line);
-		html_format(out, "%s%s\n", blanks + strlen(blanks) - 4 * (tabs < 8 ? tabs : 8), one + tabs);
+			if (line >= first)
+				buf_format(&shown, DOC_MARK("line") "%*u" DOC_END "  %s%s\n", snprintf(NULL, 0, "%u", last), line,
+					   blanks + strlen(blanks) - 4 * (tabs < 8 ? tabs : 8), one + tabs);
+		}
+		doc_raw(d, shown.size ? shown.bytes : "");
+		doc_style(d, "source");
 	}
-	buf_text(out, "</pre>\n");
-out:
 	buf_release(&text);
+	buf_release(&shown);
 }
 
-/* ---- the section ---- */
+/* ---- the functions ---- */
 
-static void function(const struct detected *d, const struct detected_function *f, struct buf *out)
+static void add_function(const struct detected *detected, const struct detected_function *f, struct document *d)
 {
 	struct buf kind = BUF_INIT;
 
 	kind_text(&f->kind, "; also ", &kind);
-	html_format(out, "<h3 data-function=\"%s\" data-kind=\"%s\">", f->name, trouble_code(f->kind.trouble));
-	html_name(out, f->name);
-	buf_text(out, "</h3>\n");
-	html_format(out, "<p>Kind of trouble: %s%s. In %zu of %zu run%s; it does %.3g&nbsp;%% of what the measured functions do",
-	            f->kind.improved ? "improved, " : "", kind.bytes, f->found->runs_anomalous, f->found->runs,
-	            text_plural(f->found->runs), 100 * f->share);
+	doc_subheading(d, DOC_NAME "%s" DOC_END, f->name);
+	doc_data(d, "function", "%s", f->name);
+	doc_data(d, "kind", "%s", trouble_code(f->kind.trouble));
+	doc_line(d, "Kind of trouble: %s%s. In %zu of %zu run%s; it does %.3g\u00a0%% of what the measured functions do%s%s.",
+		 f->kind.improved ? "improved, " : "", kind.bytes, f->found->runs_anomalous, f->found->runs, text_plural(f->found->runs),
+		 100 * f->share, f->because_of ? ", and may be so because it calls " : "", f->because_of ? f->because_of : "");
 	buf_release(&kind);
-	if (f->because_of)
-		html_format(out, ", and may be so because it calls %s", f->because_of);
-	buf_text(out, ".</p>\n");
-	counters(d, f, out);
-	histograms(d, f, out);
+	add_counters(detected, f, d);
+	add_errors(detected, f, d);
 	if (!f->place || !f->place->file)
 		return;
-	html_format(out, "<p class=\"muted\">%s:%u</p>\n", f->place->file, f->place->line);
-	source(f->place, out);
+	doc_line(d, "%s:%u", f->place->file, f->place->line);
+	doc_style(d, "muted");
+	add_source(f->place, d);
 }
 
-static void side_effects(const struct detected *d, struct buf *out)
+static void add_side_effects(const struct detected *detected, struct document *d)
 {
-	size_t first = d->n_worse + d->n_improved;
+	size_t first = detected->n_worse + detected->n_improved;
 
-	if (!d->n_side_effects)
+	if (!detected->n_side_effects)
 		return;
-	buf_text(out, "<p>Side effects, of functions that do what they did but find their data evicted: ");
-	for (size_t i = first; i < first + d->n_side_effects; i++) {
-		html_format(out, "%s<span data-side-effect=\"%s\">", i > first ? "; " : "", d->functions[i].name);
-		html_name(out, d->functions[i].name);
-		buf_text(out, "</span>, by ");
-		html_name(out, d->functions[i].side_effect_of);
+	doc_line(d, "Side effects, of functions that do what they did but find their data evicted:");
+	for (size_t i = first; i < first + detected->n_side_effects; i++) {
+		const struct detected_function *f = &detected->functions[i];
+
+		doc_item(d, DOC_NAME "%s" DOC_END ", by " DOC_NAME "%s" DOC_END, f->name, f->side_effect_of);
+		doc_data(d, "side-effect", "%s", f->name);
 	}
-	buf_text(out, ".</p>\n");
 }
 
-static void finding(const struct function_evidence *e, enum decision decision, struct buf *out)
+static void add_finding(const struct function_evidence *e, enum decision decision, struct document *d)
 {
-	const struct detected *d = &e->detected;
-	size_t anomalous = d->n_worse + d->n_improved;
+	const struct detected *detected = &e->detected;
+	size_t anomalous = detected->n_worse + detected->n_improved;
+	bool explains = function_evidence_explains(e, decision);
 
-	if (!d->n)
-		buf_text(out, "<p class=\"empty\">None of the functions could be judged.</p>\n");
-	else if (!anomalous)
-		html_format(out, "<p class=\"finding\">None of %zu function%s behaves otherwise than before.</p>\n", d->n,
-		            text_plural(d->n));
-	else
-		html_format(out, "<p class=\"finding\" data-explains=\"%s\">%zu of %zu function%s behave%s otherwise%s.</p>\n",
-		            function_evidence_explains(e, decision) ? "true" : "false", anomalous, d->n, text_plural(d->n),
-		            anomalous == 1 ? "s" : "",
-		            function_evidence_explains(e, decision) ? ", which explains the change"
-		                                                    : ": the decision does not rest on it");
-	for (size_t i = 0; i < d->n_reasons; i++)
-		if (strcmp(d->reasons[i].code, "too_few_runs") == 0)
-			html_format(out, "<p class=\"note\" data-code=\"%s\">%s.</p>\n", d->reasons[i].code, d->reasons[i].text);
+	if (!detected->n) {
+		doc_line(d, "None of the functions could be judged.");
+		doc_style(d, "empty");
+	} else if (!anomalous) {
+		doc_line(d, "None of %zu function%s changed its behaviour.", detected->n, text_plural(detected->n));
+		doc_style(d, "finding");
+	} else {
+		doc_line(d, "%zu of %zu function%s changed %s behaviour%s.", anomalous, detected->n, text_plural(detected->n),
+			 anomalous == 1 ? "its" : "their", explains ? ", which explains the change" : ": the decision does not rest on it");
+		doc_style(d, "finding");
+		doc_data(d, "explains", "%s", explains ? "true" : "false");
+	}
+	for (size_t i = 0; i < detected->n_reasons; i++) {
+		if (strcmp(detected->reasons[i].code, "too_few_runs") != 0)
+			continue;
+		doc_line(d, "%s.", detected->reasons[i].text);
+		doc_style(d, "note");
+		doc_data(d, "code", "%s", detected->reasons[i].code);
+	}
 }
 
-void report_functions(const struct function_evidence *e, enum decision decision, struct buf *out)
+static void add_functions(const struct function_evidence *e, enum decision decision, struct document *d)
 {
-	const struct detected *d = &e->detected;
-	size_t anomalous = d->n_worse + d->n_improved;
+	size_t anomalous = e->detected.n_worse + e->detected.n_improved;
 
 	if (!e->there && !e->missing)
 		return;
-	page_section(out, "functions", "Functions",
-	             "Samples of the functions that changed: what was normal was learned from the baseline's runs. An error says "
-	             "how far a sample is from that, as a "
-	             "multiple of what separates normal samples from anomalous ones.");
-	if (e->missing)
-		html_format(out, "<p class=\"empty\">Nothing can be said of them: %s.</p>\n", e->missing);
+	doc_section(d, "functions", "Functions", "Functions",
+		    "Samples of the functions that changed: what was normal was learned from the baseline's runs. An error says how far a "
+		    "sample is "
+		    "from that, as a multiple of what separates normal samples from anomalous ones.");
+	if (e->missing) {
+		doc_line(d, "Nothing can be said of them: %s.", e->missing);
+		doc_style(d, "empty");
+	}
 	if (e->there)
-		finding(e, decision, out);
+		add_finding(e, decision, d);
 	for (size_t i = 0; e->there && i < anomalous && i < SHOWN; i++)
-		function(d, &d->functions[i], out);
+		add_function(&e->detected, &e->detected.functions[i], d);
 	if (e->there)
-		side_effects(d, out);
-	if (anomalous > SHOWN)
-		html_format(out, "<p class=\"muted\">And %zu more: 'assay detect' lists them.</p>\n", anomalous - SHOWN);
-	buf_text(out, "</section>\n");
+		add_side_effects(&e->detected, d);
+	if (anomalous > SHOWN) {
+		doc_line(d, "And %zu more: 'assay detect' lists them.", anomalous - SHOWN);
+		doc_style(d, "muted");
+	}
+}
+
+/* ---- which stressors they look like ---- */
+
+static void likeness_row(const struct likeness *l, const struct likeness_function *f, struct document *d)
+{
+	char *group = page_signed(f->group.similarity, 2), *most = page_signed(f->most_similarity, 2);
+
+	doc_row(d);
+	doc_data(d, "matches", "%s", f->matches ? "true" : "false");
+	doc_showf(d, NULL, "Function", f->name, DOC_NAME "%s" DOC_END "%s", f->name,
+		  f->matches ? " " DOC_MARK("of-type") "looks like the group" DOC_END : "");
+	if (l->group) {
+		doc_showf(d, NULL, "Like the group", f->missing ? (double)NAN : f->group.similarity, "%s", group);
+		doc_showf(d, NULL, "p", f->missing ? (double)NAN : f->group.p, "%.2g", f->group.p);
+	}
+	if (f->missing)
+		doc_showf(d, NULL, "Most like", f->missing, "not compared: %s", f->missing);
+	else
+		doc_showf(d, NULL, "Most like", f->most_like, "%s " DOC_ASIDE "%s" DOC_END, f->most_like, most);
+	doc_style(d, "most");
+	free(group);
+	free(most);
+}
+
+static void likeness_finding(const struct likeness *l, struct document *d)
+{
+	size_t matches = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		matches += l->functions[i].matches;
+	if (!l->group) {
+		doc_line(d, "They cannot be matched with a group: %s.", l->no_group);
+		doc_style(d, "note");
+		return;
+	}
+	doc_line(d, "%zu of %zu function%s look%s like the group that %s most: %s.", matches, l->n, text_plural(l->n),
+		 matches == 1 ? "s" : "", l->improved ? "shrank" : "grew", l->group->name);
+	doc_style(d, "finding");
+	doc_data(d, "matches", "%zu", matches);
+}
+
+static void likeness_basis(const struct likeness *l, struct document *d)
+{
+	struct buf text = BUF_INIT;
+	size_t compared = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		compared += !l->functions[i].missing;
+	buf_format(&text, "%zu counters, %zu stressors, %zu fingerprint%s with counters.", l->n_counters, l->stressors, l->fingerprints,
+		   text_plural(l->fingerprints));
+	if (l->group)
+		buf_format(&text, " A function looks like the group from %+.2f on, with p times the %zu function%s compared at most %.2f.",
+			   LIKENESS_LEAST, compared, text_plural(compared), LIKENESS_LEVEL);
+	doc_line(d, "%s", text.bytes);
+	doc_style(d, "muted");
+	buf_release(&text);
+}
+
+static void add_likeness(const struct likeness *l, struct document *d)
+{
+	if (!l->missing && !l->n)
+		return;
+	doc_section(d, "signatures", NULL, l->improved ? "What the time that is gone was made of" : "What the added time is made of",
+		    "Events per unit of the time that the leading functions take more or less than before, against those of stressors on "
+		    "machines of "
+		    "the same kind. Similarity is a cosine: 1 is the same direction, 0 has nothing in common. p says how easily as many "
+		    "stressors at "
+		    "random would be as similar as the group.");
+	if (l->missing) {
+		doc_line(d, "It cannot be told: %s.", l->missing);
+		doc_style(d, "empty");
+		return;
+	}
+	likeness_finding(l, d);
+	doc_table(d, NULL);
+	doc_style(d, "scroll");
+	for (size_t i = 0; i < l->n; i++)
+		likeness_row(l, &l->functions[i], d);
+	doc_end(d);
+	likeness_basis(l, d);
+}
+
+void report_functions(struct document *d, const struct function_evidence *functions, const struct likeness *likeness,
+		      enum decision decision)
+{
+	if (functions)
+		add_functions(functions, decision, d);
+	if (likeness)
+		add_likeness(likeness, d);
 }

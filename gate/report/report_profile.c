@@ -2,9 +2,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/page/html.h"
-#include "gate/report/report_sections.h"
+#include "gate/report/sections.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SHOWN	 15    /* stressors; the rest is folded */
 #define SMALLEST .0005 /* a share that would be shown as 0.0 % everywhere is left to the sum of the others */
@@ -13,11 +14,11 @@
 struct profile_row {
 	const char *label;
 	enum category category;
-	const struct report_bar *bars[2];
+	const struct page_bar *bars[2];
 	double largest;
 };
 
-static const struct report_bar *find_bar(const struct report_profile *profile, const char *label)
+static const struct page_bar *profile_bar(const struct page_profile *profile, const char *label)
 {
 	for (size_t i = 0; i < profile->n; i++) {
 		if (strcmp(profile->bars[i].label, label) == 0)
@@ -26,7 +27,7 @@ static const struct report_bar *find_bar(const struct report_profile *profile, c
 	return NULL;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int compare_profile_rows(const void *a, const void *b)
 {
 	const struct profile_row *x = a, *y = b;
 
@@ -36,14 +37,14 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Both sides by label, largest first; rows that are nothing on both sides are left out. */
-static struct profile_row *join(const struct report_profile profiles[2], size_t *n_rows)
+static struct profile_row *profile_join(const struct page_profile profiles[2], size_t *n_rows)
 {
 	struct profile_row *rows = mem_new(profiles[0].n + profiles[1].n, sizeof(*rows));
 	size_t n = 0;
 
 	for (int side = 0; side < 2; side++) {
 		for (size_t i = 0; i < profiles[side].n; i++) {
-			const struct report_bar *bar = &profiles[side].bars[i], *other = find_bar(&profiles[!side], bar->label);
+			const struct page_bar *bar = &profiles[side].bars[i], *other = profile_bar(&profiles[!side], bar->label);
 			struct profile_row row = { .label = bar->label, .category = bar->category };
 
 			if (side == 1 && other)
@@ -55,7 +56,7 @@ static struct profile_row *join(const struct report_profile profiles[2], size_t 
 				rows[n++] = row;
 		}
 	}
-	qsort(rows, n, sizeof(*rows), compare_rows);
+	qsort(rows, n, sizeof(*rows), compare_profile_rows);
 	*n_rows = n;
 	return rows;
 }
@@ -63,12 +64,12 @@ static struct profile_row *join(const struct report_profile profiles[2], size_t 
 /* ---- by category ---- */
 
 /* Of groups each member counts for its own category, as `assay profile` says it. */
-static void category_sums(const struct report_profile *profile, double sums[CATEGORY_COUNT])
+static void category_sums(const struct page_profile *profile, double sums[CATEGORY_COUNT])
 {
-	const struct profile *p = profile->profile;
+	const struct profile *p = &profile->profile;
 
 	memset(sums, 0, CATEGORY_COUNT * sizeof(*sums));
-	if (p) {
+	if (p->fitted) {
 		memcpy(sums, p->by_category, CATEGORY_COUNT * sizeof(*sums));
 		sums[CATEGORY_UNKNOWN] += p->shares.share[p->shares.groups]; /* unexplained */
 		return;
@@ -90,52 +91,52 @@ static void order_categories(double sums[2][CATEGORY_COUNT], int order[CATEGORY_
 	}
 }
 
-static void stack(const char *name, const char *basis, const double sums[CATEGORY_COUNT], const int order[CATEGORY_COUNT],
-		  struct buf *out)
+static void add_stack(const char *name, const char *basis, const double sums[CATEGORY_COUNT], const int order[CATEGORY_COUNT],
+		      struct document *d)
 {
+	struct buf svg = BUF_INIT, bars = BUF_INIT;
 	double total = 0, x = 0;
 
 	for (int c = 0; c < CATEGORY_COUNT; c++)
 		total += sums[c];
-	html_format(out,
-		    "<div class=\"stack\"><p><bdi>%s</bdi> <span class=\"muted\">%s</span></p><svg width=\"100%%\" height=\"22\" "
-		    "role=\"img\" aria-label=\"",
-		    name, basis ? basis : "");
+	buf_text(&svg, "<svg width=\"100%\" height=\"22\" role=\"img\" aria-label=\"");
 	for (int k = 0; k < CATEGORY_COUNT; k++) {
-		if (sums[order[k]] >= SMALLEST)
-			html_format(out, "%s%s %.0f %%", k ? ", " : "", category_name((enum category)order[k]), 100 * sums[order[k]]);
-	}
-	buf_text(out, "\">");
-	for (int k = 0; k < CATEGORY_COUNT; k++) {
+		const char *category = category_name((enum category)order[k]);
 		double width = total > 0 ? 100 * sums[order[k]] / total : 0;
 
 		if (sums[order[k]] < SMALLEST)
 			continue;
-		html_format(out, "<rect class=\"bar c-%s\" x=\"%.2f%%\" y=\"0\" width=\"%.2f%%\" height=\"22\"/>",
-			    category_name((enum category)order[k]), x, width);
+		html_format(&svg, "%s%s %.0f %%", k ? ", " : "", category, 100 * sums[order[k]]);
+		html_format(&bars, "<rect class=\"bar c-%s\" x=\"%.2f%%\" y=\"0\" width=\"%.2f%%\" height=\"22\"/>", category, x, width);
 		x += width;
 	}
-	buf_text(out, "</svg></div>");
+	buf_format(&svg, "\">%s</svg>", bars.size ? bars.bytes : "");
+	buf_release(&bars);
+	doc_object(d, NULL);
+	doc_style(d, "stack");
+	doc_line(d, DOC_NAME "%s" DOC_END " " DOC_ASIDE "%s" DOC_END, name, basis ? basis : "");
+	doc_picture(d, NULL, &svg, NULL);
+	doc_end(d);
 }
 
-static void legend(double sums[2][CATEGORY_COUNT], const int order[CATEGORY_COUNT], struct buf *out)
+static void add_legend(double sums[2][CATEGORY_COUNT], const int order[CATEGORY_COUNT], struct document *d)
 {
-	buf_text(out, "<div class=\"scroll\"><table class=\"legend\"><thead><tr><th scope=\"col\">Category</th><th scope=\"col\" "
-		      "class=\"num\">Baseline</th><th scope=\"col\" class=\"num\">Candidate</th></tr></thead><tbody>");
+	doc_table(d, NULL);
+	doc_style(d, "legend scroll");
 	for (int k = 0; k < CATEGORY_COUNT; k++) {
 		int c = order[k];
 
 		if (fmax(sums[0][c], sums[1][c]) < SMALLEST)
 			continue;
-		buf_text(out, "<tr><th scope=\"row\">");
-		page_category((enum category)c, out);
-		html_format(out, "</th><td class=\"num\">%.1f %%</td><td class=\"num\">%.1f %%</td></tr>", 100 * sums[0][c],
-			    100 * sums[1][c]);
+		doc_row(d);
+		page_category(d, (enum category)c);
+		doc_showf(d, NULL, "Baseline", sums[0][c], "%.1f %%", 100 * sums[0][c]);
+		doc_showf(d, NULL, "Candidate", sums[1][c], "%.1f %%", 100 * sums[1][c]);
 	}
-	buf_text(out, "</tbody></table></div>\n");
+	doc_end(d);
 }
 
-static void categories(const struct report_profile profiles[2], const struct report_names *names, struct buf *out)
+static void add_categories(const struct page_profile profiles[2], const struct report_names *names, struct document *d)
 {
 	double sums[2][CATEGORY_COUNT];
 	int order[CATEGORY_COUNT];
@@ -143,60 +144,45 @@ static void categories(const struct report_profile profiles[2], const struct rep
 	for (int side = 0; side < 2; side++)
 		category_sums(&profiles[side], sums[side]);
 	order_categories(sums, order);
-	buf_text(out, "<div class=\"by-category\"><div class=\"stacks\">");
+	doc_object(d, NULL);
+	doc_style(d, "by-category");
+	doc_object(d, NULL);
+	doc_style(d, "stacks");
 	for (int side = 0; side < 2; side++) {
 		if (profiles[side].n)
-			stack(names->of[side], profiles[side].basis, sums[side], order, out);
+			add_stack(names->of[side], profiles[side].basis, sums[side], order, d);
 	}
-	buf_text(out, "</div>");
-	legend(sums, order, out);
-	buf_text(out, "</div>");
+	doc_end(d);
+	add_legend(sums, order, d);
+	doc_end(d);
 }
 
-/* ---- by stressor ---- */
+/* ---- by stressor or group ---- */
 
-void report_bar_cell(const struct report_bar *bar, double scale, struct buf *out)
+static void profile_table(const struct profile_row *rows, size_t n, const char *label, const struct report_names *names, double scale,
+			  struct document *d)
 {
-	if (!bar) {
-		buf_text(out, "<td role=\"cell\" class=\"pbar\"><span class=\"muted\">not in this profile</span></td>");
-		return;
-	}
-	html_format(out,
-		    "<td role=\"cell\" class=\"pbar\"><div><svg width=\"100%%\" height=\"20\" aria-hidden=\"true\"><rect class=\"bar "
-		    "c-%s\" x=\"0\" y=\"3\" width=\"%.2f%%\" height=\"14\" rx=\"2\"/>",
-		    category_name(bar->category), 100 * fmax(bar->value, 0) / scale);
-	if (isfinite(bar->low) && isfinite(bar->high))
-		html_format(out, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"10\" y2=\"10\"/>",
-			    100 * fmax(bar->low, 0) / scale, 100 * fmin(bar->high / scale, 1));
-	html_format(out, "</svg><span class=\"num\">%.1f %%</span></div>", 100 * bar->value);
-	if (isfinite(bar->low) && isfinite(bar->high))
-		html_format(out, "<span class=\"vh\">, interval %.1f to %.1f %%</span>", 100 * bar->low, 100 * bar->high);
-	buf_text(out, "</td>");
-}
+	char *columns[2] = { mem_format(DOC_NAME "%s" DOC_END, names->of[0]), mem_format(DOC_NAME "%s" DOC_END, names->of[1]) };
 
-static void table(const struct profile_row *rows, size_t n, bool groups, const struct report_names *names, double scale, struct buf *out)
-{
-	html_format(out, "<table class=\"profile\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\"><th role=\"columnheader\" "
-		      "scope=\"col\">%s</th><th role=\"columnheader\" scope=\"col\">Category</th>", groups ? "Group" : "Stressor");
-	for (int side = 0; side < 2; side++) {
-		buf_text(out, "<th role=\"columnheader\" scope=\"col\">");
-		html_name(out, names->of[side]);
-		buf_text(out, "</th>");
+	if (strcmp(columns[0], columns[1]) == 0) { /* a version against itself */
+		free(columns[1]);
+		columns[1] = mem_format(DOC_NAME "%s" DOC_END " ", names->of[1]);
 	}
-	buf_text(out, "</tr></thead><tbody role=\"rowgroup\">\n");
+	doc_table(d, NULL);
+	doc_style(d, "profile");
 	for (size_t i = 0; i < n; i++) {
-		html_format(out, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">%s</th><td role=\"cell\" class=\"cc\">",
-			    rows[i].label);
-		page_category(rows[i].category, out);
-		buf_text(out, "</td>");
-		report_bar_cell(rows[i].bars[0], scale, out);
-		report_bar_cell(rows[i].bars[1], scale, out);
-		buf_text(out, "</tr>\n");
+		doc_row(d);
+		doc_showf(d, NULL, label, rows[i].label, "%s", rows[i].label);
+		page_category(d, rows[i].category);
+		page_share(d, columns[0], rows[i].bars[0], scale);
+		page_share(d, columns[1], rows[i].bars[1], scale);
 	}
-	buf_text(out, "</tbody></table>");
+	doc_end(d);
+	free(columns[0]);
+	free(columns[1]);
 }
 
-static double scale_of(const struct profile_row *rows, size_t n)
+static double profile_scale(const struct profile_row *rows, size_t n)
 {
 	double scale = 0;
 
@@ -210,79 +196,72 @@ static double scale_of(const struct profile_row *rows, size_t n)
 	return scale;
 }
 
-static void tables(const struct report_profile profiles[2], const struct report_names *names, struct buf *out)
+static void add_tables(const struct page_profile profiles[2], const struct report_names *names, struct document *d)
 {
-	bool groups = profiles[0].profile || profiles[1].profile;
+	bool groups = profiles[0].profile.fitted || profiles[1].profile.fitted;
+	const char *label = groups ? "Group" : "Stressor";
 	size_t n, shown;
-	struct profile_row *rows = join(profiles, &n);
-	double scale = scale_of(rows, n);
+	struct profile_row *rows = profile_join(profiles, &n);
+	double scale = profile_scale(rows, n);
 
 	shown = n < SHOWN ? n : SHOWN;
 	if (n) {
-		categories(profiles, names, out);
-		table(rows, shown, groups, names, scale, out);
+		add_categories(profiles, names, d);
+		profile_table(rows, shown, label, names, scale, d);
 	} else if (profiles[0].n || profiles[1].n) {
-		buf_text(out, "<p class=\"empty\">The metric is the same everywhere: nothing can be inferred from it.</p>");
+		doc_line(d, "The metric is the same everywhere: nothing can be inferred from it.");
+		doc_style(d, "empty");
 	}
 	if (n > shown) {
-		html_format(out, "<details><summary>%zu more, none above %.1f %%</summary>", n - shown, 100 * rows[shown].largest);
-		table(rows + shown, n - shown, groups, names, scale, out);
-		buf_text(out, "</details>");
+		doc_fold(d, "%zu more, none above %.1f %%", n - shown, 100 * rows[shown].largest);
+		profile_table(rows + shown, n - shown, label, names, scale, d);
+		doc_end(d);
 	}
-	if (n && groups)
-		html_format(out, "<p class=\"muted\">Groups below %.0f&nbsp;%% of the time are not ranked: most of them are not used at all.</p>",
-			    100 * PROFILE_RANKED);
+	if (n && groups) {
+		doc_line(d, "Groups below %.0f\u00a0%% of the time are not ranked: most of them are not used at all.",
+			 100 * PROFILE_RANKED);
+		doc_style(d, "muted");
+	}
 	free(rows);
 }
 
 /* ---- how far to trust it ---- */
 
-void report_trust_reasons(const struct profile *p, struct buf *out)
+static void add_trust(const struct profile *p, const char *name, struct document *d)
 {
-	if (!p->n_reasons)
-		return;
-	if (p->fitted)
-		html_format(out, "<details><summary>%s</summary>", p->verdict == PROFILE_TRUSTED ? "to know" : "why not trusted");
-	buf_text(out, "<ul class=\"why\">");
-	for (size_t i = 0; i < p->n_reasons; i++)
-		html_format(out, "<li data-code=\"%s\">%s</li>", p->reasons[i].code, p->reasons[i].text);
-	buf_text(out, p->fitted ? "</ul></details>" : "</ul>");
+	const char *word = profile_verdict_text(p->verdict);
+
+	doc_line(d, DOC_NAME "%s" DOC_END " \1trust v-%d\2%s" DOC_END, name, (int)p->verdict, word);
+	doc_data(d, "trust", "%s", word);
+	page_reasons(d, p);
 }
 
-static void trust(const struct report_profile *p, const char *name, struct buf *out)
-{
-	html_format(out, "<p data-trust=\"%s\"><bdi>%s</bdi> <span class=\"trust v-%d\">%s</span></p>", profile_verdict_text(p->profile->verdict), name,
-		    (int)p->profile->verdict, profile_verdict_text(p->profile->verdict));
-	report_trust_reasons(p->profile, out);
-}
-
-static void notes(const struct report_profile profiles[2], const struct report_names *names, struct buf *out)
+static void add_notes(const struct page_profile profiles[2], const struct report_names *names, struct document *d)
 {
 	bool same = profiles[0].caveat && profiles[1].caveat && strcmp(profiles[0].caveat, profiles[1].caveat) == 0;
 
 	for (int side = 0; side < 2; side++) {
-		const struct report_profile *p = &profiles[side];
+		const struct page_profile *p = &profiles[side];
 
-		if (p->missing)
-			html_format(out, "<p class=\"empty\">There is no profile of <bdi>%s</bdi>: %s.</p>", names->of[side],
-				    p->missing);
-		if (p->profile)
-			trust(p, names->of[side], out);
+		if (p->missing) {
+			doc_line(d, "There is no profile of " DOC_NAME "%s" DOC_END ": %s.", names->of[side], p->missing);
+			doc_style(d, "empty");
+		}
+		if (p->profile.fitted)
+			add_trust(&p->profile, names->of[side], d);
 		if (!p->caveat || (same && side == 1))
 			continue;
-		if (same)
-			html_format(out, "<p class=\"note\">%s</p>", p->caveat);
-		else
-			html_format(out, "<p class=\"note\"><bdi>%s</bdi>: %s</p>", names->of[side], p->caveat);
+		doc_line(d, DOC_NAME "%s" DOC_END "%s%s", same ? "" : names->of[side], same ? "" : ": ", p->caveat);
+		doc_style(d, "note");
 	}
 }
 
-void report_profiles(const struct report_profile profiles[2], const struct report_names *names, struct buf *out)
+void report_profiles(struct document *d, const struct page_profile profiles[2], const struct report_names *names)
 {
-	page_section(out, "profiles", "What each version stresses",
-		       "Inferred from how the performance varies over machines with different fingerprints; nothing was "
-		       "instrumented. Each bar is a share, coloured by its category, both versions on one scale; whiskers are 90 % intervals.");
-	notes(profiles, names, out);
-	tables(profiles, names, out);
-	buf_text(out, "</section>\n");
+	doc_section(d, "profiles", "Profiles", "What each version stresses",
+		    "Inferred from how the performance varies over machines with different fingerprints; nothing was instrumented. Each "
+		    "bar is a share, "
+		    "coloured by its category, both versions on one scale; whiskers are 90 % intervals.");
+	add_notes(profiles, names, d);
+	add_tables(profiles, names, d);
 }

@@ -125,7 +125,7 @@ expect_stdout '  walk: TLB: it touches more pages than the processor remembers; 
 run -C lab report p@a p@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
-expect_stdout 'data-function="walk" data-kind="tlb"' '; also cache capacity: ' '<span data-side-effect="look">'
+expect_stdout 'data-function="walk" data-kind="tlb"' '; also cache capacity: ' '<li data-side-effect="look">'
 
 what='samples of another build than the results'
 cp good lab/built/b/p

@@ -25,10 +25,10 @@ many=$tmp/many.lab
 
 what='explore without a file'
 run -C "$many" explore
-refused 2 '-o FILE'
+refused 2 '--output FILE is required'
 what='explore with a word too many'
 run -C "$many" explore -o "$tmp/x.html" same
-refused 2 "'same'" '--app'
+refused 2 "unexpected argument 'same'"
 what='an application that does not exist'
 run -C "$many" explore -o "$tmp/x.html" --app app/slo@1.0
 refused 2 'app/slow'
@@ -43,7 +43,7 @@ cases=$((cases + 1))
 [ ! -e "$tmp/x.html" ] || fail 'a page was left behind'
 what='explore --help'
 run explore --help
-expect_stdout 'Example:' 'assay explore -o machines.html --app hpccg'
+expect_stdout 'Examples:' 'assay explore -o machines.html --app hpccg'
 
 # ---- pages ----
 
@@ -68,7 +68,7 @@ says_not '1.0</bdi>, '
 make_package "$tmp/three" 3 5
 lab_of three
 explore three "$tmp/three.lab"
-says '3 machines that differ in about 1 thing' 'not identifiable' 'too_few_types' 'some 33 look as if they moved together'
+says '3 machines that differ in about 1 thing' 'not identifiable' 'too_few_types' 'some 33 look correlated'
 make_package "$tmp/one" 1 5
 lab_of one
 explore one "$tmp/one.lab"
@@ -86,7 +86,7 @@ run -C "$tmp/retired.lab" catalog retire node08 --reason sold
 expect_status 0
 explore retired "$tmp/retired.lab"
 expect_stdout '7 machines of 7 hardware types'
-says '1 retired machine' 'in use no more'
+says '1 retired machine' 'no longer in use'
 
 # ---- the same data, the same bytes; no larger than need be; nothing from elsewhere ----
 

@@ -20,7 +20,7 @@ lab_of many
 lab=$tmp/many.lab
 what='report without a file'
 run -C "$lab" report app/slow@1.0 app/slow@1.1
-refused 2 '-o FILE'
+refused 2 '--output FILE is required'
 what='report of one version'
 run -C "$lab" report app/slow@1.0 -o "$tmp/x.html"
 refused 2 'CANDIDATE'
@@ -51,7 +51,7 @@ grep -q 'Published method (quiho, 2018)' "$tmp/paper.html" || fail "the paper's 
 cases=$((cases + 1))
 ! grep -q 'data-trust=' "$tmp/paper.html" || fail 'the paper knows no trust'
 run -C "$lab" report app/slow@1.0 app/slow@1.1 -o "$tmp/paper.html" --model none
-refused 2 "unknown model 'none'"
+refused 2 "--model must be time or paper, not 'none'"
 report pass "$lab" same@1.0 same@1.1
 expect_stdout 'pass  '
 what='report --min-effect, --format json'

@@ -12,7 +12,7 @@ struct world {
 	const char *prefix; /* of every text */
 	struct evidence evidence;
 	struct lab_config config;
-	struct report_omissions omissions;
+	struct omissions omissions;
 	struct explore explore;
 	struct explore_application application;
 	size_t applications;
@@ -54,7 +54,7 @@ static void world_release(struct world *w)
 {
 	explore_application_release(&w->application);
 	explore_release(&w->explore);
-	report_omissions_release(&w->omissions);
+	omissions_release(&w->omissions);
 	evidence_release(&w->evidence);
 }
 
@@ -67,10 +67,10 @@ static void assert_near(double a, double b)
 		fail_msg("%.15g is not %.15g", a, b);
 }
 
-static bool omitted(const struct report_omissions *list, const char *what, const char *why, const char *name)
+static bool omitted(const struct omissions *list, const char *what, const char *why, const char *name)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		const struct report_omission *o = &list->items[i];
+		const struct omission *o = &list->items[i];
 
 		if (strcmp(o->what, what) != 0 || !strstr(o->why, why))
 			continue;
@@ -165,7 +165,7 @@ static void test_choice(void **state)
 {
 	static const double rates[3] = { 1, 2, 3 }, few[3] = { 1, (double)NAN, 0 };
 	struct world w;
-	const struct report_omissions *o = &w.explore.omissions;
+	const struct omissions *o = &w.explore.omissions;
 
 	(void)state;
 	world_init(&w, "", 3);
@@ -184,7 +184,7 @@ static void test_choice(void **state)
 	assert_string_equal(w.explore.fingerprints[0]->id, "0000000000000003"); /* types in name order */
 	assert_string_equal(w.explore.fingerprints[1]->id, "0000000000000002");
 	assert_string_equal(w.explore.fingerprints[2]->id, "0000000000000004");
-	assert_true(omitted(o, "1 retired machine", "no more", "d"));
+	assert_true(omitted(o, "1 retired machine", "no longer", "d"));
 	assert_true(omitted(o, "6 fingerprints", "another battery", "c (quick, stress-ng 1, x)"));
 	assert_true(omitted(o, "1 fingerprint", "more than half", "b (0000000000000005)"));
 	assert_true(omitted(o, "1 earlier fingerprint", "latest", NULL));
@@ -283,16 +283,16 @@ static void test_little(void **state)
 	} rows[] = {
 		{ 0,
 		  { NULL },
-		  { "No machine of this catalog has a fingerprint", "This needs three hardware types",
-		    "This needs two hardware types", "No application has results" } },
+		  { "No machine of this catalog has a fingerprint", "This needs at least three hardware types",
+		    "This needs at least two hardware types", "No application has results" } },
 		{ 1,
 		  { "t" },
 		  { "One machine: there is nothing to compare it with", "There is one hardware type",
-		    "This needs two hardware types" } },
+		    "This needs at least two hardware types" } },
 		{ 3, { "t", "t", "t" }, { "3 machines that are all alike", "There is one hardware type" } },
 		{ 3,
 		  { "t", "u", "u" },
-		  { "3 machines that differ in about 1 thing", "This needs three hardware types", "There is no second one" } },
+		  { "3 machines that differ in about 1 thing", "This needs at least three hardware types", "There is no second one" } },
 	};
 
 	(void)state;

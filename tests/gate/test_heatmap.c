@@ -1,5 +1,5 @@
 /* z-scores, gaps and order of the heat map. */
-#include "gate/page/heatmap.h"
+#include "gate/report/heatmap.h"
 
 #include "base/mem.h"
 #include "base/rng.h"

@@ -1,8 +1,10 @@
 /* Escaping: whatever stands in a name, it stays text; and formats print what they say. */
 #include "base/error.h"
 #include "base/text.h"
+#include "gate/page/document_html.h"
 #include "gate/page/html.h"
 #include "gate/page/svg.h"
+#include "tests/gate/made_up_evidence.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -113,6 +115,71 @@ static void test_axis(void **state)
 	}
 }
 
+#define EVIL "</script><b onload=\"x\">\1vh\3&lt;'"
+
+static void fill_table(struct document *d)
+{
+	doc_table(d, NULL);
+	for (int i = 0; i < 3; i++) {
+		struct buf svg = BUF_INIT;
+
+		doc_row(d);
+		doc_show(d, NULL, "machine", i ? "node" : EVIL);
+		doc_data(d, "code", "%s", EVIL);
+		doc_showf(d, NULL, "change", i - 1, "%+d", i - 1);
+		doc_show(d, NULL, "noise", i == 1 ? (double)NAN : .5);
+		if (i)
+			doc_show(d, NULL, "note", "only here");
+		svg_open(20, &svg);
+		svg_close(&svg);
+		doc_picture(d, "chart", &svg, NULL);
+		doc_bar(d, "part", .25 * i);
+	}
+	doc_end(d);
+}
+
+/* Every kind of node, with markup in all of its texts: well-formed, nothing lost, values aligned as numbers where all of them are. */
+static void test_document(void **state)
+{
+	static const char *const ids[] = { "answer", "here", "section-2", NULL };
+	static const char *const parts[] = { "bad", "runs12", "shown</script>", "a reason", "within", "under it", "raw one\n  two", "\u22121", "25 %",
+					     "only here", NULL };
+	static const struct html_page page = { .title = EVIL, .class = "c", .kind = EVIL, .lab = EVIL, .first = "answer", .about = EVIL };
+	struct buf out = BUF_INIT;
+	struct document d;
+
+	(void)state;
+	document_init(&d);
+	doc_answer(&d, DOC_BAD, "bad", "%s", EVIL);
+	doc_set(&d, "programs", "see this alone");
+	doc_show(&d, "runs", "runs", 12);
+	doc_section(&d, "here", EVIL, EVIL, EVIL);
+	doc_line(&d, DOC_NAME "%s" DOC_END " and " DOC_STRONG "strong" DOC_END DOC_MARK("#here") "link" DOC_END, EVIL);
+	doc_list(&d, "reasons");
+	doc_reason(&d, EVIL, "a reason");
+	doc_item(&d, "shown%s", EVIL);
+	doc_end(&d);
+	doc_heading(&d, "%s", EVIL);
+	doc_fold(&d, "%s", EVIL);
+	doc_line(&d, "within");
+	doc_end(&d);
+	doc_entry(&d, EVIL);
+	doc_line(&d, "under it");
+	doc_end(&d);
+	doc_raw(&d, "raw one\n  two\n" EVIL);
+	fill_table(&d);
+	html_page(&page, &d, &out);
+	check_page("document", out.bytes, ids, parts);
+	assert_null(strstr(out.bytes, "<b onload"));
+	assert_null(strstr(out.bytes, "see this alone"));
+	assert_null(strstr(out.bytes, "class=\"vh\">&lt;"));
+	assert_non_null(strstr(out.bytes, "<th role=\"columnheader\" scope=\"col\" class=\"num\"><span>noise</span></th>"));
+	assert_non_null(strstr(out.bytes, "<td role=\"cell\" class=\"num\">\u2013</td>"));
+	assert_non_null(strstr(out.bytes, "<td role=\"cell\"></td>"));
+	document_release(&d);
+	buf_release(&out);
+}
+
 int suite_html(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +187,7 @@ int suite_html(void)
 		cmocka_unit_test(test_format),
 		cmocka_unit_test(test_name),
 		cmocka_unit_test(test_axis),
+		cmocka_unit_test(test_document),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,8 @@
 
 #include "fingerprint/counters/counters.h"
 #include "fingerprint/take/taking.h"
-#include "gate/report/report_sections.h"
+#include "gate/page/document_html.h"
+#include "gate/report/sections.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -251,6 +252,7 @@ static void test_match(void **state)
 	struct stressor_rates rates;
 	struct likeness l;
 	struct buf text = BUF_INIT;
+	const struct html_page page = { .title = "t", .class = "c", .kind = "k", .first = "f", .about = "a" };
 	struct document d;
 
 	(void)state;
@@ -275,7 +277,10 @@ static void test_match(void **state)
 	assert_non_null(strstr(text.bytes, "misses looks like the group that grew: missing"));
 	assert_non_null(strstr(text.bytes, "same is not compared"));
 	buf_clear(&text);
-	report_signatures(&l, &text);
+	document_init(&d);
+	report_functions(&d, NULL, &l, DECISION_REGRESSION);
+	html_page(&page, &d, &text);
+	document_release(&d);
 	assert_non_null(strstr(text.bytes, "data-matches=\"1\">1 of 3 functions looks like the group that grew most: missing."));
 	assert_non_null(strstr(text.bytes, "not compared: it takes hardly more"));
 	likeness_release(&l);

@@ -1,6 +1,6 @@
 /* The page, from laboratories made in memory: well-formed whatever the names, the same bytes for the same data, nothing left unsaid. */
 #include "gate/report/report.h"
-#include "gate/report/report_paper.h"
+#include "gate/published/paper_bars.h"
 #include "tests/gate/made_up_evidence.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ struct world {
 	struct evidence evidence;
 	struct lab_config config;
 	struct run_set sides[2];
-	struct report_paper papers[2];
-	struct report_omissions omissions;
+	struct page_profile profiles[2];
+	struct omissions omissions;
 	struct verdict verdict;
 	struct report report;
 };
@@ -110,9 +110,10 @@ static char *page_of(struct world *w)
 
 	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &w->verdict, &err), ASSAY_OK);
 	w->report =
-	    (struct report){ .evidence = &w->evidence, .config = &w->config, .verdict = &w->verdict, .omissions = &w->omissions };
+	    (struct report){ .evidence = &w->evidence, .config = &w->config, .verdict = &w->verdict, .omissions = &w->omissions,
+			     .profiles = w->profiles };
 	for (int i = 0; i < 2; i++)
-		report_paper_of(&w->evidence, &w->sides[i], &w->papers[i], &w->report.profiles[i], &w->omissions);
+		paper_bars_of(&w->evidence, &w->sides[i], &w->profiles[i], &w->omissions);
 	report_page(&w->report, &out);
 	return buf_take(&out);
 }
@@ -120,8 +121,8 @@ static char *page_of(struct world *w)
 static void world_release(struct world *w)
 {
 	for (int i = 0; i < 2; i++)
-		report_paper_release(&w->papers[i]);
-	report_omissions_release(&w->omissions);
+		page_profile_release(&w->profiles[i]);
+	omissions_release(&w->omissions);
 	verdict_release(&w->verdict);
 	evidence_release(&w->evidence);
 	lab_config_release(&w->config);
@@ -231,7 +232,7 @@ static void test_hostile_names(void **state)
 	world_init(&w, EVIL, true);
 	run_side(&w, 0, 0, MACHINES, 1, true);
 	run_side(&w, 1, 0, MACHINES - 1, 1.2, true);
-	report_omission_name(report_omit(&w.omissions, EVIL "why", "%swhat", EVIL), "%swhich", EVIL);
+	omission_name(omissions_add(&w.omissions, EVIL "why", "%swhat", EVIL), "%swhich", EVIL);
 	page = page_of(&w);
 	check_page("hostile", page, sections, parts);
 	assert_null(strstr(page, "<b onload"));
@@ -308,9 +309,10 @@ static void test_same_bits(void **state)
 /* Intervals of a profile are drawn, and a bar that only one side has. */
 static void test_profile_of_another_model(void **state)
 {
-	const struct report_bar bars[] = { { "cpu", CATEGORY_CPU, .7, .6, .8 }, { "io", CATEGORY_IO, .3, .2, .4 } };
+	struct page_bar bars[] = { { "cpu", CATEGORY_CPU, .7, .6, .8 }, { "io", CATEGORY_IO, .3, .2, .4 } };
 	static const char *const parts[] = { ", interval 60.0 to 80.0 %", "not in this profile", "old: Trusted enough.",
 					     "There is no profile", NULL };
+	char trusted[] = "Trusted enough.", missing[] = "too few hardware types";
 	struct world w;
 	struct buf out = BUF_INIT;
 
@@ -319,8 +321,7 @@ static void test_profile_of_another_model(void **state)
 	run_side(&w, 0, 0, MACHINES, 1, true);
 	run_side(&w, 1, 0, MACHINES, 1.1, true);
 	free(page_of(&w));
-	w.report.profiles[0] = (struct report_profile){ .bars = bars, .n = 2, .caveat = "Trusted enough." };
-	w.report.profiles[1] = (struct report_profile){ .missing = "too few hardware types" };
+	w.report.profiles = (struct page_profile[]){ { .bars = bars, .n = 2, .caveat = trusted }, { .missing = missing } };
 	report_page(&w.report, &out);
 	check_page("another model", out.bytes, sections, parts);
 	buf_release(&out);

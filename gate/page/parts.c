@@ -1,0 +1,246 @@
+#include "gate/page/parts.h"
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "gate/page/svg.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define COLOURS 11
+
+/* ---- cells ---- */
+
+void page_category(struct document *d, enum category category)
+{
+	const char *name = category_name(category);
+
+	doc_showf(d, NULL, "Category", name, DOC_MARK("cat") "%s" DOC_END, name);
+	doc_style(d, "cc c-%s", name);
+}
+
+void page_share(struct document *d, const char *column, const struct page_bar *bar, double scale)
+{
+	bool known = bar && isfinite(bar->low) && isfinite(bar->high);
+	struct buf svg = BUF_INIT;
+
+	if (!bar) {
+		doc_showf(d, NULL, column, "", DOC_ASIDE "not in this profile" DOC_END);
+		doc_style(d, "pbar");
+		return;
+	}
+	svg_open(20, &svg);
+	svg_bar("bar", category_name(bar->category), 0, 100 * fmax(bar->value, 0) / scale, 3, 14, &svg);
+	if (known)
+		svg_whisker(100 * fmax(bar->low, 0) / scale, 100 * fmin(bar->high / scale, 1), &svg);
+	svg_close(&svg);
+	if (known)
+		doc_picture(d, column, &svg, "%.1f %%" DOC_MARK("vh") ", interval %.1f to %.1f %%" DOC_END, 100 * bar->value,
+			    100 * bar->low, 100 * bar->high);
+	else
+		doc_picture(d, column, &svg, "%.1f %%", 100 * bar->value);
+	doc_style(d, "pbar");
+}
+
+/* ---- lines ---- */
+
+void page_fact(struct document *d, const char *what, const char *value, const char *more)
+{
+	doc_showf(d, NULL, what, value, DOC_STRONG "%s" DOC_END DOC_ASIDE "%s" DOC_END, value, more);
+	doc_style(d, "facts");
+}
+
+void page_days(struct document *d, const char *what, int64_t first_ms, int64_t last_ms, const char *rest)
+{
+	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];
+
+	if (first_ms > last_ms)
+		return;
+	text_from_ms(first_ms, first);
+	text_from_ms(last_ms, last);
+	if (strncmp(first, last, 10) == 0)
+		doc_line(d, "%s on %.10s (UTC)%s", what, first, rest);
+	else
+		doc_line(d, "%s from %.10s to %.10s (UTC)%s", what, first, last, rest);
+	doc_style(d, "muted dates");
+}
+
+char *page_signed(double value, int decimals)
+{
+	char *text = mem_format("%+.*f", decimals, value);
+
+	if (!strpbrk(text, "123456789"))
+		memmove(text, text + 1, strlen(text));
+	return text;
+}
+
+void page_column(struct document *d, const char *stressor)
+{
+	char *style = mem_format("c-%s", category_name(stressor_category(stressor)));
+
+	doc_column(d, stressor, style);
+	free(style);
+}
+
+void page_colour(struct document *d, double value, double most, const char *more)
+{
+	doc_style(d, "h%d%s", (int)fmin(fmax(round(value / most * (COLOURS / 2)) + COLOURS / 2, 0), COLOURS - 1), more);
+}
+
+void page_colours(struct document *d, const char *low, const char *high, double most, const char *note, bool gaps)
+{
+	doc_object(d, NULL);
+	doc_style(d, "heat-legend");
+	doc_object(d, NULL);
+	doc_style(d, "scale");
+	doc_line(d, "%s", low);
+	doc_list(d, NULL);
+	for (int b = 0; b < COLOURS; b++) {
+		char *value = page_signed(most * (b - COLOURS / 2) / (COLOURS / 2), 1);
+
+		doc_item(d, DOC_MARK("vh") "%s" DOC_END, value);
+		doc_style(d, "h h%d", b);
+		free(value);
+	}
+	doc_end(d);
+	doc_line(d, "%s", high);
+	doc_end(d);
+	doc_line(d, "%s", note);
+	doc_style(d, "muted");
+	if (gaps) {
+		doc_line(d, DOC_MARK("h hx") DOC_END "not measured");
+		doc_style(d, "gaps");
+	}
+	doc_end(d);
+}
+
+void page_term(struct document *d, const char *term, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	ASSAY_BUG_IF(vasprintf(&text, fmt, args) < 0);
+	va_end(args);
+	doc_entry(d, term);
+	doc_style(d, "method");
+	doc_line(d, "%s", text);
+	doc_end(d);
+	free(text);
+}
+
+void page_commands(struct document *d, const char *commands)
+{
+	doc_subheading(d, "The same again");
+	doc_raw(d, commands);
+}
+
+char *page_shell_word(const char *application, const char *version)
+{
+	char *plain = mem_format("%s@%s", application, version);
+	struct buf out = BUF_INIT;
+
+	text_add_shell_word(&out, plain);
+	free(plain);
+	return buf_take(&out);
+}
+
+/* ---- what a version stresses ---- */
+
+static void profile_omit(const struct run_set *runs, const struct page_profile *p, const char *where, struct omissions *omissions)
+{
+	const struct profile_rows *rows = &p->rows;
+	struct {
+		size_t n;
+		const char *why;
+	} all[LEFT_OUT_COUNT + 2] = { 0 };
+
+	for (int i = 0; i < LEFT_OUT_COUNT; i++) {
+		all[i].n = p->dataset.left_out[i] + (i == LEFT_OUT_INCOMPLETE ? rows->incomplete : 0);
+		all[i].why = left_out_text((enum left_out)i);
+	}
+	all[LEFT_OUT_COUNT].n = rows->not_positive;
+	all[LEFT_OUT_COUNT].why = "not above 0";
+	all[LEFT_OUT_COUNT + 1].n = rows->untyped;
+	all[LEFT_OUT_COUNT + 1].why = "the catalog does not know their fingerprint";
+	for (size_t i = 0; i < LEFT_OUT_COUNT + 2; i++) {
+		if (all[i].n)
+			omissions_add(omissions, all[i].why, "%zu result%s of %s@%s%s", all[i].n, text_plural(all[i].n), runs->application,
+				      runs->version, where);
+	}
+}
+
+/* A bar for each group, and what stays unexplained. */
+static void profile_bars(struct page_profile *out)
+{
+	const struct profile *p = &out->profile;
+	const struct shares *s = &p->shares;
+
+	out->n = p->n_groups + 1;
+	out->bars = mem_new(out->n, sizeof(*out->bars));
+	for (size_t i = 0; i < p->n_groups; i++) {
+		const struct profile_group *g = &p->groups[i];
+		enum category category = profile_group_category((const char *const *)out->rows.features, g->members, g->n);
+
+		out->bars[i] = (struct page_bar){ g->name, category, g->share, g->low, g->high };
+	}
+	out->bars[p->n_groups] =
+	    (struct page_bar){ "(unexplained)", CATEGORY_UNKNOWN, s->share[s->groups], s->low[s->groups], s->high[s->groups] };
+}
+
+char *page_basis(const struct page_profile *p)
+{
+	struct buf out = BUF_INIT;
+
+	buf_format(&out, "%zu hardware type%s, %zu machine%s, %zu result%s", p->rows.types, text_plural(p->rows.types), p->dataset.machines,
+		   text_plural(p->dataset.machines), p->rows.rates.rows, text_plural(p->rows.rates.rows));
+	if (p->profile.fitted)
+		buf_format(&out, "; on types left out: error %.0f\u00a0%%, Q\u00b2 %.2f", 100 * p->profile.validation.mape,
+			   p->profile.validation.q2);
+	return buf_take(&out);
+}
+
+void page_profile_of(const struct evidence *evidence, const struct run_set *runs, const char *where, struct page_profile *out,
+		     struct omissions *omissions)
+{
+	*out = (struct page_profile){ .n = 0 };
+	dataset_sparse_of(evidence, runs, &out->dataset);
+	profile_rows_of(evidence, runs, &out->dataset, &out->rows);
+	profile_omit(runs, out, where, omissions);
+	profile_of(&out->rows, &profile_defaults, &out->profile);
+	if (out->profile.fitted) {
+		profile_bars(out);
+		out->basis = page_basis(out);
+	} else {
+		out->missing = mem_string(out->profile.n_reasons ? out->profile.reasons[0].text : "nothing was measured");
+	}
+}
+
+void page_profile_release(struct page_profile *p)
+{
+	profile_release(&p->profile);
+	profile_rows_release(&p->rows);
+	dataset_release(&p->dataset);
+	free(p->bars);
+	free(p->caveat);
+	free(p->basis);
+	free(p->missing);
+	*p = (struct page_profile){ .n = 0 };
+}
+
+void page_reasons(struct document *d, const struct profile *p)
+{
+	if (!p->n_reasons)
+		return;
+	if (p->fitted)
+		doc_fold(d, "%s", p->verdict == PROFILE_TRUSTED ? "to know" : "why not trusted");
+	doc_list(d, NULL);
+	doc_style(d, "why");
+	for (size_t i = 0; i < p->n_reasons; i++)
+		doc_reason(d, p->reasons[i].code, p->reasons[i].text);
+	doc_end(d);
+	if (p->fitted)
+		doc_end(d);
+}

@@ -1,0 +1,76 @@
+/* What several pages show. */
+#ifndef GATE_PAGE_PARTS_H
+#define GATE_PAGE_PARTS_H
+
+#include "base/document.h"
+#include "fingerprint/battery/stressor.h"
+#include "gate/page/omissions.h"
+#include "gate/profile/profile.h"
+
+/* ---- cells ---- */
+
+/* The category, after a patch of its colour. */
+void page_category(struct document *d, enum category category);
+
+/* One bar of a profile: a resource's share of what a version stresses. */
+struct page_bar {
+	const char *label;
+	enum category category;
+	double value;	  /* share, 0 to 1 */
+	double low, high; /* its interval; NaN where there is none */
+};
+
+/* The bar, as wide as its part of `scale` > 0; NULL: not in this profile. */
+void page_share(struct document *d, const char *column, const struct page_bar *bar, double scale);
+
+/* ---- lines ---- */
+
+/* One of a few large numbers, with a few words under it. */
+void page_fact(struct document *d, const char *what, const char *value, const char *more);
+
+/* "Measured from 2026-01-01 to 2026-01-02 (UTC)", and the rest. Nothing where last is before first. */
+void page_days(struct document *d, const char *what, int64_t first_ms, int64_t last_ms, const char *rest);
+
+/* The colours h0 to h10 of a heat map, from -most to most; `note` explains, `gaps`: some cells have none. */
+void page_colours(struct document *d, const char *low, const char *high, double most, const char *note, bool gaps);
+/* The heading of a stressor's column in such a map. */
+void page_column(struct document *d, const char *stressor);
+/* The style of a cell of such a map, and more of it ("" or " in"). */
+void page_colour(struct document *d, double value, double most, const char *more);
+/* With as many decimals and a sign, which 0 has not. free() it. */
+char *page_signed(double value, int decimals);
+
+/* What a word of the page means. */
+void page_term(struct document *d, const char *term, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Commands in a frame, under their heading. */
+void page_commands(struct document *d, const char *commands);
+/* A selector as a word for a shell. free() it. */
+char *page_shell_word(const char *application, const char *version);
+
+/* ---- what a version stresses ---- */
+
+/* By whichever model. */
+struct page_profile {
+	struct page_bar *bars; /* [n], in any order; labels are unique; owned, their labels are the model's */
+	size_t n;
+	char *caveat;  /* how far it can be trusted: sentences; or NULL */
+	char *basis;   /* what it was made from: "10 hardware types, 21 machines, 104 results"; or NULL */
+	char *missing; /* why there is none (then n is 0), else NULL */
+	struct dataset dataset;
+	struct profile_rows rows;
+	struct profile profile; /* whose bars are groups and the unexplained, as far as it is fitted; else bars are stressors */
+};
+
+/* The validated profile. The first two arguments must outlive *out, which may not move; what it leaves out is added to the omissions
+ * (`where` follows its number and version: "", or what else it is part of). */
+void page_profile_of(const struct evidence *evidence, const struct run_set *runs, const char *where, struct page_profile *out,
+		     struct omissions *omissions);
+void page_profile_release(struct page_profile *profile); /* accepts zeroed */
+
+/* The list of a profile's reasons, folded where there is something else to see. */
+void page_reasons(struct document *d, const struct profile *profile);
+/* "2 hardware types, 3 machines, 6 results", with its errors where it is fitted. free() it. */
+char *page_basis(const struct page_profile *profile);
+
+#endif

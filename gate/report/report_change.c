@@ -1,0 +1,426 @@
+/* How the cost changed: the ratio on each machine, the stressors that it follows, and the time of each group. */
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "gate/page/html.h"
+#include "gate/page/svg.h"
+#include "gate/report/sections.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RESOURCES_SHOWN 8     /* the rest is folded */
+#define CHANCE		.05   /* p above it is no more than chance */
+#define NAMED_MAX	5     /* in the sentence */
+#define GROUPS_SHOWN	10    /* the sum of the others follows */
+#define SMALLEST	.0005 /* of the baseline's time: what would be shown as 0.0 % */
+
+/* ---- the ratio on each machine, by hardware type: types count once each ---- */
+
+/* A machine that was compared, with the interval that its own repetitions give. */
+struct ratio_row {
+	const struct pairing_machine *machine;
+	const char *type;
+	double ratio, low, high; /* low and high NaN where the noise is not known */
+	double type_mean;	 /* of log ratios, over the machines of its type */
+	size_t type_machines;
+};
+
+static struct ratio_row ratio_row_of(const struct pairing *p, const struct pairing_machine *m)
+{
+	struct ratio_row row = { m, p->types[m->type], exp(m->log_ratio), (double)NAN, (double)NAN, 0, 0 };
+
+	if (m->noise > 0 && m->noise_df > 0) {
+		double half = stats_t_quantile((1 + EFFECT_LEVEL) / 2, m->noise_df) * m->noise;
+
+		row.low = exp(m->log_ratio - half);
+		row.high = exp(m->log_ratio + half);
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->machines[i].reason == PAIRING_USED && p->machines[i].type == m->type) {
+			row.type_mean += p->machines[i].log_ratio;
+			row.type_machines++;
+		}
+	}
+	row.type_mean /= (double)row.type_machines;
+	return row;
+}
+
+/* Worst type first, and in it the worst machine. */
+static int compare_ratios(const void *a, const void *b)
+{
+	const struct ratio_row *x = a, *y = b;
+
+	if (x->type_mean != y->type_mean)
+		return x->type_mean > y->type_mean ? -1 : 1;
+	if (x->machine->type != y->machine->type)
+		return strcmp(x->type, y->type);
+	if (x->ratio != y->ratio)
+		return x->ratio > y->ratio ? -1 : 1;
+	return strcmp(x->machine->machine, y->machine->machine);
+}
+
+static struct svg_axis ratio_axis(const struct verdict *v, const struct ratio_row *rows, size_t n)
+{
+	double low = v->effect.ratio, high = v->effect.ratio;
+
+	for (size_t i = 0; i < n; i++) {
+		low = fmin(low, isnan(rows[i].low) ? rows[i].ratio : rows[i].low);
+		high = fmax(high, isnan(rows[i].high) ? rows[i].ratio : rows[i].high);
+	}
+	if (isfinite(v->effect.low) && isfinite(v->effect.high)) {
+		low = fmin(low, v->effect.low);
+		high = fmax(high, v->effect.high);
+	}
+	return svg_ratio_axis(low, high);
+}
+
+/* A row of the table: the interval on the axis, in front of that of all machines. */
+struct ratio_table {
+	const struct verdict *verdict;
+	struct svg_axis axis;
+	int decimals; /* the same in the whole column */
+	struct document *d;
+};
+
+static void ratio_plot(const struct ratio_table *t, double ratio, double low, double high, enum svg_mark mark)
+{
+	const struct effect *e = &t->verdict->effect;
+	struct buf svg = BUF_INIT;
+
+	svg_open(0, &svg);
+	if (isfinite(e->low) && isfinite(e->high)) {
+		double x = svg_x(&t->axis, e->low);
+
+		html_format(&svg, "<rect class=\"band\" x=\"%.2f%%\" y=\"0\" width=\"%.2f%%\" height=\"100%%\"/>", x,
+			    svg_x(&t->axis, e->high) - x);
+	}
+	svg_grid(&t->axis, &svg);
+	svg_interval(&t->axis, ratio, low, high, mark, &svg);
+	svg_close(&svg);
+	doc_picture(t->d, "Chart", &svg, NULL);
+	doc_style(t->d, "plot");
+}
+
+/* Ratio, interval and chart. */
+static void ratio_cells(const struct ratio_table *t, double ratio, double low, double high, const char *no_interval, enum svg_mark mark)
+{
+	char *texts[] = { report_number(ratio, t->decimals), report_number(low, t->decimals), report_number(high, t->decimals) };
+	char *interval = isfinite(low) ? mem_format("%s to %s", texts[1], texts[2]) : mem_string(no_interval);
+
+	doc_showf(t->d, NULL, "Ratio", ratio, "%s", texts[0]);
+	doc_style(t->d, "ratio");
+	doc_showf(t->d, NULL, "95\u00a0% interval", interval, "%s", interval);
+	doc_style(t->d, "num range");
+	free(interval);
+	for (int i = 0; i < 3; i++)
+		free(texts[i]);
+	ratio_plot(t, ratio, low, high, mark);
+}
+
+static void ratio_total(const struct ratio_table *t)
+{
+	const struct effect *e = &t->verdict->effect;
+
+	doc_row(t->d);
+	doc_style(t->d, "total");
+	doc_showf(t->d, NULL, "Machine", "", "All hardware types");
+	doc_showf(t->d, NULL, "Results", "", DOC_MARK("vh") "of " DOC_END "%zu type%s", e->types, text_plural(e->types));
+	doc_style(t->d, "num runs");
+	ratio_cells(t, e->ratio, e->low, e->high, "not known", SVG_DIAMOND);
+}
+
+static void ratio_type(const struct ratio_table *t, const struct ratio_row *row)
+{
+	doc_row(t->d);
+	doc_style(t->d, "type first");
+	doc_show(t->d, NULL, "Machine", row->type);
+	doc_showf(t->d, NULL, "Results", "", "%zu machines", row->type_machines);
+	doc_style(t->d, "num runs");
+	ratio_cells(t, exp(row->type_mean), (double)NAN, (double)NAN, "mean", SVG_RING);
+}
+
+static void ratio_machine(const struct ratio_table *t, const struct ratio_row *row)
+{
+	const struct pairing_machine *m = row->machine;
+	bool alone = row->type_machines == 1, tag = alone && strcmp(row->type, m->machine) != 0;
+
+	doc_row(t->d);
+	doc_style(t->d, alone ? "first" : "member");
+	doc_showf(t->d, NULL, "Machine", "", tag ? DOC_NAME "%s" DOC_END " " DOC_MARK("of-type") "%s" DOC_END : DOC_NAME "%s" DOC_END,
+		  m->machine, row->type);
+	doc_showf(t->d, NULL, "Results", "", "%zu, %zu", m->baseline_runs, m->candidate_runs);
+	doc_style(t->d, "num runs");
+	ratio_cells(t, row->ratio, row->low, row->high, "not known", SVG_DOT);
+}
+
+static void ratio_table(const struct verdict *v, const struct ratio_row *rows, size_t n, struct document *d)
+{
+	struct ratio_table t = { v, ratio_axis(v, rows, n), report_decimals(v->effect.ratio), d };
+	struct buf scale = BUF_INIT;
+
+	doc_table(d, NULL);
+	doc_style(d, "ratios");
+	doc_caption(d, "Ratio of costs on each machine");
+	svg_scale(&t.axis, &scale);
+	doc_picture(d, "Chart", &scale, NULL);
+	ratio_total(&t);
+	for (size_t i = 0; i < n; i++) {
+		bool first = i == 0 || rows[i].machine->type != rows[i - 1].machine->type;
+
+		if (first && rows[i].type_machines > 1)
+			ratio_type(&t, &rows[i]);
+		ratio_machine(&t, &rows[i]);
+	}
+	doc_end(d);
+}
+
+static void add_ratios(const struct verdict *v, struct document *d)
+{
+	struct ratio_row *rows = mem_new(v->pairing.n, sizeof(*rows));
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->pairing.n; i++) {
+		if (v->pairing.machines[i].reason == PAIRING_USED)
+			rows[n++] = ratio_row_of(&v->pairing, &v->pairing.machines[i]);
+	}
+	qsort(rows, n, sizeof(*rows), compare_ratios);
+	doc_section(
+	    d, "ratios", "Machines", "The ratio on each machine",
+	    !n ? NULL
+	       : "Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 is worse. A "
+		 "machine's interval is that of its own repetitions; machines of one hardware type repeat the same finding, so their "
+		 "mean counts once. The band is the interval of all, on which the decision rests.");
+	if (n) {
+		ratio_table(v, rows, n, d);
+	} else {
+		doc_line(d, "No machine has results of both versions that can be compared; what there is stands under " DOC_MARK(
+				"#left-out") "Left out" DOC_END ".");
+		doc_style(d, "empty");
+	}
+	free(rows);
+}
+
+/* ---- the stressors that the change follows over the hardware types ---- */
+
+/* "rmap, msync and 3 more": those beyond chance with this sign; returns how many. */
+static size_t resource_names(const struct verdict *v, bool positive, struct buf *names)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n_features; i++) {
+		const struct cause_resource *r = &v->resources[i];
+
+		if (r->p > CHANCE || (r->correlation > 0) != positive)
+			continue;
+		if (n < NAMED_MAX)
+			buf_format(names, "%s%s", n ? ", " : "", v->features[r->feature]);
+		n++;
+	}
+	if (n > NAMED_MAX)
+		buf_format(names, " and %zu more", n - NAMED_MAX);
+	return n;
+}
+
+static size_t resource_finding(const struct verdict *v, const struct report_names *names, bool positive, struct document *d)
+{
+	struct buf list = BUF_INIT;
+	size_t n = resource_names(v, positive, &list);
+
+	if (n) {
+		doc_line(d,
+			 DOC_NAME "%s" DOC_END " does relatively worse on machines that are " DOC_STRONG "%s" DOC_END " at " DOC_STRONG
+				  "%s" DOC_END ".",
+			 names->sentence, positive ? "fast" : "slow", list.bytes);
+		doc_style(d, "finding");
+	}
+	buf_release(&list);
+	return n;
+}
+
+static void resource_row(const struct verdict *v, const struct cause_resource *r, struct document *d)
+{
+	enum category category = stressor_category(v->features[r->feature]);
+	double end = 50 + 50 * fmax(fmin(r->correlation, 1), -1);
+	char *texts[] = { page_signed(r->correlation, 2), page_signed(r->low, 2), page_signed(r->high, 2) };
+	struct buf svg = BUF_INIT;
+
+	doc_row(d);
+	doc_showf(d, NULL, "Stressor", "", "%s", v->features[r->feature]);
+	page_category(d, category);
+	doc_showf(d, NULL, "Correlation", r->correlation, isnan(r->low) ? "%s" : "%s " DOC_ASIDE "(%s to %s)" DOC_END, texts[0], texts[1],
+		  texts[2]);
+	svg_open(20, &svg);
+	svg_bar("bar", category_name(category), fmin(end, 50), fmax(end, 50), 4, 12, &svg);
+	svg_middle(&svg);
+	svg_close(&svg);
+	doc_picture(d, "Chart", &svg, NULL);
+	doc_style(d, "plot");
+	doc_showf(d, NULL, "p", r->p, "%.4f", r->p);
+	for (int i = 0; i < 3; i++)
+		free(texts[i]);
+}
+
+static void resource_table(const struct verdict *v, size_t from, size_t to, struct document *d)
+{
+	doc_table(d, NULL);
+	doc_style(d, "sortable moves scroll");
+	for (size_t i = from; i < to; i++)
+		resource_row(v, &v->resources[i], d);
+	doc_end(d);
+}
+
+static void resource_tables(const struct verdict *v, struct document *d)
+{
+	size_t shown = v->n_features < RESOURCES_SHOWN ? v->n_features : RESOURCES_SHOWN;
+
+	resource_table(v, 0, shown, d);
+	if (v->n_features > shown) {
+		doc_fold(d, "%zu more", v->n_features - shown);
+		resource_table(v, shown, v->n_features, d);
+		doc_end(d);
+	}
+	doc_line(
+	    d,
+	    "Correlation of the log ratio with the log rate over %zu hardware types; p by permutation, corrected for having looked at %zu "
+	    "stressors; in brackets 95\u00a0%% intervals. %zu of the others cannot be told apart from the first.",
+	    v->resource_types, v->n_features, verdict_alike(v) - 1);
+	doc_style(d, "muted");
+}
+
+static void add_resources(const struct verdict *v, const struct report_names *names, struct document *d)
+{
+	doc_section(
+	    d, "moves", "Correlated stressors", "Correlated stressors",
+	    "Where the ratio differs from machine to machine, it may follow how fast the machines are at something. That something is a "
+	    "candidate for the cause.");
+	if (v->effect.types < 3) {
+		doc_line(d, "This needs at least three hardware types that ran both versions: over two, every stressor correlates with the "
+			    "change.");
+		doc_style(d, "empty");
+	} else if (!v->n_features) {
+		doc_line(d, "No fingerprint belongs to these results, so there is nothing to compare the ratio with. " DOC_CODE
+			    "assay fingerprint run" DOC_END " takes fingerprints; later results will have one.");
+		doc_style(d, "empty");
+	} else {
+		if (resource_finding(v, names, false, d) + resource_finding(v, names, true, d) == 0) {
+			doc_line(d, "No stressor correlates with the change by more than chance would explain%s.",
+				 v->resource_types < 4 ? "; with fewer than four hardware types none could" : "");
+			doc_style(d, "finding");
+		}
+		resource_tables(v, d);
+	}
+}
+
+/* ---- where the time went ---- */
+
+static void time_row(const char *name, const struct contribution *c, double scale, struct document *d)
+{
+	double end = 50 + 50 * c->change / scale;
+	struct buf svg = BUF_INIT;
+
+	doc_row(d);
+	doc_showf(d, NULL, "Group", name, "%s", name);
+	doc_showf(d, NULL, "Before", c->before, "%s\u00a0%%", text_fixed(fabs(c->before) < .0005 ? 0 : 100 * c->before, 1).text);
+	doc_showf(d, NULL, "After", c->after, "%s\u00a0%%", text_fixed(fabs(c->after) < .0005 ? 0 : 100 * c->after, 1).text);
+	doc_showf(d, NULL, "Change", c->change, "%s\u00a0%%", text_signed(100 * c->change, 1).text);
+	svg_open(20, &svg);
+	svg_bar("bar", category_name(c->category), fmin(end, 50), fmax(end, 50), 4, 12, &svg);
+	svg_whisker(50 + 50 * fmax(c->low / scale, -1), 50 + 50 * fmin(c->high / scale, 1), &svg);
+	svg_middle(&svg);
+	svg_close(&svg);
+	doc_picture(d, "Chart", &svg, NULL);
+	doc_style(d, "plot");
+	doc_showf(d, NULL, "90 % interval", c->low, "%s to %s\u00a0%%%s", text_signed(100 * c->low, 1).text,
+		  text_signed(100 * c->high, 1).text,
+		  c->low > 0	? ", grew"
+		  : c->high < 0 ? ", shrank"
+				: "");
+}
+
+static double time_scale(const struct contributions *c, size_t shown)
+{
+	double scale = fmax(.01, fabs(c->unexplained.change));
+
+	for (size_t i = 0; i < shown; i++) {
+		double whisker = fmax(fabs(c->groups[i].low), fabs(c->groups[i].high));
+
+		scale = fmax(scale, fmax(fabs(c->groups[i].change), fmin(whisker, 2 * fabs(c->total) + .1)));
+	}
+	return scale;
+}
+
+static void time_table(const struct contributions *c, struct document *d)
+{
+	size_t shown = 0;
+	double rest = 0, scale;
+
+	while (shown < c->n_groups && shown < GROUPS_SHOWN && fabs(c->groups[shown].change) >= SMALLEST)
+		shown++;
+	scale = time_scale(c, shown);
+	doc_table(d, NULL);
+	doc_style(d, "moves parts scroll");
+	for (size_t i = 0; i < shown; i++)
+		time_row(c->groups[i].name, &c->groups[i], scale, d);
+	time_row("(unexplained)", &c->unexplained, scale, d);
+	doc_end(d);
+	for (size_t i = shown; i < c->n_groups; i++)
+		rest += c->groups[i].change;
+	if (shown < c->n_groups) {
+		doc_line(d, "And %s\u00a0%% in %zu other group%s.", text_signed(100 * rest, 1).text, c->n_groups - shown,
+			 text_plural(c->n_groups - shown));
+		doc_style(d, "muted");
+	}
+	if (contributions_any_negative(c, shown)) {
+		doc_line(d, "%s", CONTRIBUTIONS_NEGATIVE);
+		doc_style(d, "muted");
+	}
+}
+
+/* The word as programs read it, "other_resource", has blanks for people. */
+static void time_kind(enum cause_word word, struct document *d)
+{
+	char *text = mem_string(cause_text(word));
+
+	for (char *c = text; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+	doc_line(d, "Kind of change: " DOC_STRONG "%s" DOC_END ": %s.", text, cause_sentence(word));
+	doc_style(d, "finding");
+	doc_data(d, "change", "%s", cause_text(word));
+	free(text);
+}
+
+static void add_time(const struct contributions *c, const struct verdict *v, struct document *d)
+{
+	struct buf lead = BUF_INIT;
+
+	doc_section(
+	    d, "time", "Time", "Where the time went",
+	    "The time that each group of stressors explains, in parts of the baseline's, on the machines that ran both versions. What both "
+	    "have in common cancels out: the candidate is modelled as the baseline times a factor, and up to two resources that it uses "
+	    "more or less.");
+	if (v->effect.types)
+		time_kind(v->cause.word, d);
+	if (c->missing) {
+		doc_line(d, "It cannot be told: %s.", c->missing);
+		doc_style(d, "empty");
+		return;
+	}
+	time_table(c, d);
+	contributions_lead(c, &lead);
+	doc_line(d, "%s", lead.bytes);
+	doc_style(d, "finding");
+	buf_release(&lead);
+	doc_line(d, "In all %s\u00a0%% (95\u00a0%% interval %s to %s\u00a0%%) over %zu hardware types, %zu machines.",
+		 text_signed(100 * c->total, 1).text, text_signed(100 * c->total_low, 1).text, text_signed(100 * c->total_high, 1).text,
+		 c->types, c->machines);
+	doc_style(d, "muted");
+}
+
+void report_change(struct document *d, const struct verdict *v, const struct contributions *contributions, const struct report_names *names)
+{
+	add_ratios(v, d);
+	add_resources(v, names, d);
+	if (contributions)
+		add_time(contributions, v, d);
+}

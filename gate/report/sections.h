@@ -1,0 +1,29 @@
+/* The sections of the report, each a function that fills the document. */
+#ifndef GATE_REPORT_SECTIONS_H
+#define GATE_REPORT_SECTIONS_H
+
+#include "gate/page/conditions.h"
+#include "gate/report/heatmap.h"
+#include "gate/report/report.h"
+
+/* What the two versions are called where it must be short: versions of one application by their version, two applications of one
+ * version by their name, else both. In a sentence a version alone ("1.1 costs 3 % more") needs the application before it. */
+struct report_names {
+	char *of[2];
+	char *sentence; /* the candidate, for the beginning of a sentence that ends with of[0] */
+};
+
+/* Decimals for a ratio and those near it, so that at least three digits are significant; and a ratio with so many (as a power of ten where
+ * that would take too much room). free() it. */
+int report_decimals(double ratio);
+char *report_number(double ratio, int decimals);
+
+/* In the order of the page. What is NULL is not mentioned. */
+void report_change(struct document *d, const struct verdict *verdict, const struct contributions *contributions,
+		   const struct report_names *names);
+void report_functions(struct document *d, const struct function_evidence *functions, const struct likeness *likeness,
+		      enum decision decision);
+void report_profiles(struct document *d, const struct page_profile profiles[2], const struct report_names *names);
+void report_heatmap(struct document *d, const struct heatmap *map, const struct fingerprint_set *set, const struct page_machines *machines);
+
+#endif
