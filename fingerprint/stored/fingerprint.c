@@ -452,3 +452,17 @@ void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
 	}
 	free(cells);
 }
+
+enum assay_status fingerprint_before(struct store *store, const char *machine, const char *profile, int64_t time_ms, int64_t earliest_ms,
+				     char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
+					 "AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
+					 "ttii", machine, profile, time_ms, earliest_ms);
+
+	snprintf(id, FINGERPRINT_ID_BYTES, "%s", store_next(store, stmt, &st, err) ? store_text(stmt, 0) : "");
+	sqlite3_finalize(stmt);
+	return st;
+}

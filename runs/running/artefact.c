@@ -144,12 +144,12 @@ static enum assay_status artefact_walk_entry(struct walk *w, const char *source,
 }
 
 /* Without what git and assay keep for themselves: it changes all the time. */
-static int artefact_is_wanted(const struct dirent *entry)
+static int artefact_is_deployed(const struct dirent *entry)
 {
-	static const char *const unwanted[] = { ".", "..", ".git", ".assay" };
+	static const char *const left_out[] = { ".", "..", ".git", ".assay" };
 
-	for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++) {
-		if (strcmp(entry->d_name, unwanted[i]) == 0)
+	for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
+		if (strcmp(entry->d_name, left_out[i]) == 0)
 			return 0;
 	}
 	return 1;
@@ -168,7 +168,7 @@ static enum assay_status artefact_walk_directory(struct walk *w, const char *dir
 		if (p->device == here.device && p->inode == here.inode)
 			return assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' leads to a directory that it is in", directory);
 	}
-	n = scandir(directory, &entries, artefact_is_wanted, alphasort);
+	n = scandir(directory, &entries, artefact_is_deployed, alphasort);
 	if (n < 0)
 		return assay_fail_errno(w->err, errno, "cannot read the directory '%s'", directory);
 	for (int i = 0; i < n; i++) {

@@ -32,7 +32,7 @@ struct artefact {
 	char hash[DIGEST_HEX_BYTES]; /* of paths, modes, contents; "" of an artefact without files */
 };
 
-/* Of files and directories (all below them but ".git" and ".assay"; symbolic links are followed when they stay inside, else
+/* Collects files and directories (all below them but ".git" and ".assay"; symbolic links are followed when they stay inside, else
  * refused; sockets and devices refused), each by its last component; a single directory's contents stand at the top when `flat`.
  * Names that meet are an error; what is not there is ASSAY_E_NOTFOUND. Paths are relative to `base`. *out is overwritten;
  * artefact_release() it. Cost: reads every byte once. */

@@ -2,7 +2,7 @@
  *
  * A commit is laid out and built as HASH.partial and gets its name HASH when all is well, so that a directory of that name is a
  * whole build. One build at a time, by a lock that dies with its holder; a second lock is held by the helper until the last
- * process of a build has gone, so that nobody removes what somebody still writes. */
+ * process of a build has gone, so that nothing is removed that is still being written. */
 #include "runs/running/artefact.h"
 
 #include "base/buf.h"
@@ -319,7 +319,7 @@ static bool build_is_directory(const char *path)
 	return lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Of builds that failed or were killed. Who holds the lock knows that nobody else builds. */
+/* Leftovers of builds that failed or were killed: while we hold the lock, no one else builds. */
 static enum assay_status build_remove_leftovers(struct build *b)
 {
 	char **names;
@@ -354,7 +354,7 @@ static enum assay_status build_make_whole(struct build *b)
 	return st;
 }
 
-/* Also of a build that is there already. A link that leads elsewhere is refused. */
+/* Also for a build that exists already. A link that leads elsewhere is refused. */
 static enum assay_status build_find_output(struct build *b, const char *tree, char **out)
 {
 	const char *directory = b->version->directory;
@@ -433,7 +433,7 @@ static enum assay_status build_find_or_make(struct build *b, const char *laborat
 	build_name_places(b, repository->commit);
 	if (!build_is_directory(b->whole)) {
 		st = build_wait_for_lock(b, &lock);
-		if (!st && !build_is_directory(b->whole)) { /* somebody else may just have built it */
+		if (!st && !build_is_directory(b->whole)) { /* another assay may just have built it */
 			st = build_make(b, repository);
 			build_keep_log(b);
 		}

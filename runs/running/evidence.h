@@ -53,7 +53,7 @@ struct dataset {
 /* The rows of `runs` whose fingerprints can stand in one matrix. Batteries, stress-ng versions and architectures are never mixed:
  * those that most runs have are taken. Both arguments must outlive *out; dataset_release() it. May have no rows. */
 void dataset_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out);
-/* The same, but a row stays when its fingerprint lacks no more than half of the stressors: those are NaN. */
+/* The same, but a row stays if its fingerprint lacks at most half of the stressors: those are NaN. */
 void dataset_sparse_of(const struct evidence *evidence, const struct run_set *runs, struct dataset *out);
 void dataset_release(struct dataset *dataset);
 

@@ -154,7 +154,7 @@ static bool host_look(struct execute_host *h)
 		h->user = facts.uid >= 0 ? (int64_t)facts.uid : 0;
 		h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
 		h->hardware_type = types_of_host(h->host, &facts);
-		/* Of the machine, too: two hosts may share a file system. */
+		/* The machine is in the name, too: two hosts may share a file system. */
 		h->directory =
 		    mem_format("%s/" PREFIX "%" PRId64 "-%s-%04zu", x->options->manifest->work, h->user, x->options->plan->id, h->index);
 		h->work = mem_format("%s/work", h->directory);
@@ -329,7 +329,7 @@ static void add_environment(struct helper_request *request, struct manifest_word
 	manifest_words_release(environment);
 }
 
-/* Emulated hosts preload different libraries on purpose: these are the machine, not the software. */
+/* Emulated hosts deliberately preload different libraries: these are the machine, not the software. */
 static bool host_ask_stack(struct execute_host *h, size_t version, struct helper_answer *answer)
 {
 	struct manifest_words words = { NULL, 0 }, command, environment;

@@ -138,13 +138,7 @@ void execution_judge_flood(const struct helper_answer *answer, uint64_t limit_by
 
 /* ---- writing ---- */
 
-/* Binds a number that is -1 where there is none. */
-static void execution_bind_number(sqlite3_stmt *stmt, int i, int64_t value)
-{
-	int code = value < 0 ? sqlite3_bind_null(stmt, i) : sqlite3_bind_int64(stmt, i, value);
-
-	ASSAY_BUG_IF(code != SQLITE_OK);
-}
+#define KNOWN "nullif(max(?, -1), -1)" /* a number that is -1 where there is none */
 
 static enum assay_status execution_check_new(struct store *store, const struct execution_place *place, const struct execution *e,
 					     struct assay_error *err)
@@ -152,18 +146,14 @@ static enum assay_status execution_check_new(struct store *store, const struct e
 	const struct plan *plan = place->plan;
 	const char *version = plan->versions[e->cell.version], *input = plan->inputs[e->cell.input];
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st = store_prepare(
-	    store, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? AND version = ? AND input = ? AND repetition = ?", &stmt, err);
+	enum assay_status st = store_ask(
+	    store, &stmt, err, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? AND version = ? AND input = ? AND repetition = ?",
+	    "tttti", plan->id, place->machine, version, input, e->cell.repetition);
 
-	if (!st) {
-		store_bind(stmt, "tttti", plan->id, place->machine, version, input, e->cell.repetition);
-		st = store_step(store, stmt, &row, err);
-	}
-	sqlite3_finalize(stmt);
-	if (!st && row)
+	if (store_next(store, stmt, &st, err))
 		st = assay_fail(err, ASSAY_E_CONFLICT, "repetition %" PRId64 " of version '%s' on '%s' is stored already",
 				e->cell.repetition, version, place->machine);
+	sqlite3_finalize(stmt);
 	return st;
 }
 
@@ -171,51 +161,15 @@ static enum assay_status execution_insert_execution(struct store *store, const s
 						    struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
-	sqlite3_stmt *stmt = NULL;
-	bool row;
-	enum assay_status st =
-	    store_prepare(store,
-			  "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, "
-			  "detail, metric, out, err, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) "
-			  "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			  &stmt, err);
 
-	if (!st) {
-		const int64_t numbers[] = {
-			e->usage.wall_ns, e->usage.user_us, e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal
-		};
-
-		store_bind(stmt, "ttttitittdbb", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
-			   e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric,
-			   e->out, e->out_bytes, e->err, e->err_bytes);
-		for (int i = 0; i < 6; i++)
-			execution_bind_number(stmt, 13 + i, numbers[i]);
-		st = store_step(store, stmt, &row, err);
-	}
-	sqlite3_finalize(stmt);
-	return st;
-}
-
-static enum assay_status execution_find_fingerprint(struct store *store, const struct execution_place *place, int64_t taken_ms,
-						    char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st =
-	    store_prepare(store,
-			  "SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
-			  "AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
-			  &stmt, err);
-
-	id[0] = '\0';
-	if (!st) {
-		store_bind(stmt, "ttii", place->machine, place->profile, taken_ms, taken_ms - place->max_age_ms);
-		st = store_step(store, stmt, &row, err);
-	}
-	if (!st && row)
-		snprintf(id, FINGERPRINT_ID_BYTES, "%s", store_text(stmt, 0));
-	sqlite3_finalize(stmt);
-	return st;
+	return store_do(store, err,
+			"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, detail, metric, "
+			"out, err, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+			"?, " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ")",
+			"ttttitittdbbiiiiii", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
+			e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric,
+			e->out, e->out_bytes, e->err, e->err_bytes, e->usage.wall_ns, e->usage.user_us, e->usage.sys_us, e->max_rss_bytes,
+			e->exit_status, e->signal);
 }
 
 /* What models see. */
@@ -223,35 +177,27 @@ static enum assay_status execution_insert_result(struct store *store, const stru
 						 struct assay_error *err)
 {
 	char fingerprint[FINGERPRINT_ID_BYTES];
-	sqlite3_stmt *stmt = NULL;
-	bool row;
-	enum assay_status st = execution_find_fingerprint(store, place, e->taken_ms, fingerprint, err);
+	enum assay_status st =
+	    fingerprint_before(store, place->machine, place->profile, e->taken_ms, e->taken_ms - place->max_age_ms, fingerprint, err);
 
-	if (!st)
-		st = store_prepare(
-		    store,
-		    "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, plan) "
-		    "VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
-		    &stmt, err);
-	if (!st) {
-		store_bind(stmt, "tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine, e->taken_ms,
-			   e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
-		st = store_step(store, stmt, &row, err);
-	}
-	sqlite3_finalize(stmt);
-	return st;
+	return st ? st
+		  : store_do(store, err,
+			     "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, plan) "
+			     "VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
+			     "tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine, e->taken_ms,
+			     e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
 }
 
 static enum assay_status execution_insert_samples(struct store *store, const struct execution_place *place, const struct execution *e,
 						  struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
-	const struct sample_keep_place at = { plan->id,
-					      place->machine,
-					      plan->versions[e->cell.version],
-					      plan->inputs[e->cell.input],
-					      e->cell.repetition,
-					      place->hardware_type ? place->hardware_type : "" };
+	const struct sample_keep_place at = { .plan = plan->id,
+					      .machine = place->machine,
+					      .version = plan->versions[e->cell.version],
+					      .input = plan->inputs[e->cell.input],
+					      .repetition = e->cell.repetition,
+					      .hardware_type = place->hardware_type ? place->hardware_type : "" };
 
 	return sample_keep_rows(store, &at, e->samples, e->n_samples, err);
 }
@@ -289,27 +235,19 @@ static size_t execution_index_of(char *const *names, size_t n, const char *name)
 	return i;
 }
 
-/* What the store has, by (input, version, repetition); rows that are not the plan's are nobody's. */
+/* What the store has, by (input, version, repetition); rows that are not the plan's are left out. */
 static enum assay_status execution_load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored,
 					       struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = true;
-	enum assay_status st =
-	    store_prepare(store, "SELECT version, input, repetition FROM execution WHERE plan = ? AND machine = ?", &stmt, err);
+	enum assay_status st = store_ask(
+	    store, &stmt, err, "SELECT version, input, repetition FROM execution WHERE plan = ? AND machine = ?", "tt", plan->id, machine);
 
-	if (!st)
-		store_bind(stmt, "tt", plan->id, machine);
-	while (!st) {
-		size_t version, input;
-		int64_t repetition;
+	while (store_next(store, stmt, &st, err)) {
+		size_t version = execution_index_of(plan->versions, plan->n_versions, store_text(stmt, 0));
+		size_t input = execution_index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
+		int64_t repetition = sqlite3_column_int64(stmt, 2);
 
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
-		version = execution_index_of(plan->versions, plan->n_versions, store_text(stmt, 0));
-		input = execution_index_of(plan->inputs, plan->n_inputs, store_text(stmt, 1));
-		repetition = sqlite3_column_int64(stmt, 2);
 		if (version < plan->n_versions && input < plan->n_inputs && repetition <= plan->repetitions)
 			stored[(input * plan->n_versions + version) * (size_t)plan->repetitions + (size_t)(repetition - 1)] = true;
 	}
@@ -422,15 +360,9 @@ static enum assay_status execution_load_rows(struct store *store, const char *sq
 	struct execution_rows rows = { NULL, 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
-	enum assay_status st = store_prepare(store, sql, &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err, sql, b ? "tt" : "t", a, b);
 
-	if (!st)
-		store_bind(stmt, b ? "tt" : "t", a, b);
-	while (!st) {
-		st = store_step(store, stmt, &row, err);
-		if (st || !row)
-			break;
+	while (store_next(store, stmt, &st, err)) {
 		rows.items = mem_grow(rows.items, rows.n, &capacity, sizeof(*rows.items));
 		execution_read_row(stmt, &rows.items[rows.n++]);
 	}
@@ -463,16 +395,10 @@ enum assay_status execution_failures(struct store *store, const char *applicatio
 enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st = store_prepare(store, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", &stmt, err);
+	enum assay_status st =
+	    store_ask(store, &stmt, err, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", "t", plan->id);
 
-	*n = 0;
-	if (!st) {
-		store_bind(stmt, "t", plan->id);
-		st = store_step(store, stmt, &row, err);
-	}
-	if (!st && row)
-		*n = (size_t)sqlite3_column_int64(stmt, 0);
+	*n = store_next(store, stmt, &st, err) ? (size_t)sqlite3_column_int64(stmt, 0) : 0;
 	sqlite3_finalize(stmt);
 	return st;
 }

@@ -1,6 +1,6 @@
 /* Executions: every run that was begun and how it ended, with its output; committed as it arrives, in one transaction with the
  * result that models see (runs/running/run.h) where there is one. One that failed never becomes a number. One whose functions
- * were measured (a plan with a probe) is no result: what it gives are files of samples (runs/inside/samples/sample_files.h),
+ * were measured (a plan with a probe) is not a result: what it gives are files of samples (runs/inside/samples/sample_files.h),
  * committed with it. */
 #ifndef RUNS_RUNNING_EXECUTION_H
 #define RUNS_RUNNING_EXECUTION_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of each stream that is kept (its head and its tail, when it is longer): people look for the reason of a failure in it; of a run
+/* How much of each stream is kept (its head and its tail, when it is longer): people look for the reason of a failure in it; of a run
  * that gave its metric, and there may be a hundred thousand of them, little is left to look for. */
 #define EXECUTION_OUTPUT_BYTES_MAX    (1u << 20)
 #define EXECUTION_OK_OUTPUT_BYTES_MAX (8u << 10)
@@ -86,7 +86,7 @@ struct execution_row {
 	char *detail;							      /* "" when there is none */
 	double metric;							      /* NaN unless ok */
 	int64_t wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal; /* -1 where there is none */
-	bool instrumented;						      /* of a plan with a probe: the metric is no result */
+	bool instrumented;						      /* of a plan with a probe: the metric is not a result */
 	char *out, *err; /* [out_bytes], [err_bytes] and a NUL; NULL unless asked for */
 	size_t out_bytes, err_bytes;
 };

@@ -461,7 +461,7 @@ static enum assay_status manifest_parse_inputs(const struct manifest_reader *r, 
 		st = manifest_parse_named_input(r, all, &all->items[i], in);
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(m->inputs[k].name, in->name) == 0)
-				st = manifest_fail(r, ASSAY_E_FORMAT, in->line, "the input '%s' stands here again (first on line %zu)",
+				st = manifest_fail(r, ASSAY_E_FORMAT, in->line, "the input '%s' appears twice (first on line %zu)",
 						   in->name, m->inputs[k].line);
 		}
 		if (!st && strlen(m->application) + 1 + strlen(in->name) > RUN_NAME_BYTES_MAX)
@@ -576,7 +576,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	return st ? st : manifest_check_places(r, m);
 }
 
-/* What YAML says of a placeholder without quotes helps nobody. */
+/* What libyaml says about a placeholder without quotes is of no help. */
 static void manifest_explain_braces(const struct manifest_reader *r, const char *text, size_t n)
 {
 	char said[ASSAY_ERROR_BYTES];

@@ -20,7 +20,7 @@
 /* How a version comes to be. */
 enum manifest_build {
 	MANIFEST_SAME, /* nothing of its own: the common files with another command or environment */
-	MANIFEST_DIR,  /* a directory (or file) that is there already */
+	MANIFEST_DIR,  /* an existing directory (or file) */
 	MANIFEST_GIT,  /* a reference of a git repository, and how to build it */
 };
 
@@ -59,7 +59,7 @@ struct manifest {
 	size_t n_versions;
 	struct manifest_input *inputs; /* [n_inputs], at least one */
 	size_t n_inputs;
-	char *work;	       /* directory on the hosts under which everything takes place; absolute */
+	char *work;	       /* directory on the hosts under which everything happens; absolute */
 	int64_t time_limit_ms; /* of one run; default 10 minutes */
 	int64_t repetitions;   /* default 5 */
 	int64_t warm_ups;      /* runs a version and input before they count; default 1 */
@@ -78,7 +78,7 @@ void manifest_release(struct manifest *manifest); /* accepts zeroed */
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* SIZE_MAX when not there */
 size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
-/* Of what a run of a version with an input does, beside the files: command, environment, arguments, directory. with_metric: and
+/* The hash of what a run of a version with an input does, apart from the files: command, environment, arguments, directory. with_metric: and
  * of what its result is. */
 void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES]);
 

@@ -84,12 +84,12 @@ static enum assay_status manifest_probe_parse_counters(const struct manifest_rea
 
 		if (!counting_is_name(name, strlen(name)))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
-					   "'%s' is no name of an event: one such as PAPI_TOT_INS ('assay counters' "
+					   "'%s' is not the name of an event such as PAPI_TOT_INS ('assay counters' "
 					   "lists them)",
 					   text_shown(name, shown));
 		for (size_t k = 0; !st && k < i; k++)
 			if (strcmp(out->counters.items[k], name) == 0)
-				st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the event '%s' stands twice", name);
+				st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the event '%s' appears twice", name);
 	}
 	return st;
 }

@@ -81,7 +81,7 @@ static enum words_place words_find_place(const char *at, size_t *n)
 	return PLACE_UNKNOWN;
 }
 
-/* Moves *at behind the next piece; false at the end. */
+/* Moves *at past the next piece; false at the end. */
 static bool words_next_piece(const char **at, struct words_piece *out)
 {
 	out->place = PLACE_NONE;
@@ -109,7 +109,7 @@ static enum assay_status words_check_word(const struct manifest_reader *r, size_
 			char shown[TEXT_SHOWN_BYTES], *text = mem_bytes(piece.text, piece.n);
 			const char *nearest = text_nearest(text, names, PLACES);
 			enum assay_status st = manifest_fail(
-			    r, ASSAY_E_FORMAT, line, "'%s' is no placeholder%s%s%s; a brace itself is written '{{'",
+			    r, ASSAY_E_FORMAT, line, "'%s' is not a placeholder%s%s%s; a brace itself is written '{{'",
 			    text_shown(text, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 
 			free(text);
@@ -229,7 +229,7 @@ enum assay_status manifest_command_parse(const struct manifest_reader *r, const 
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'{arguments}' cannot be the program");
 	if (strchr(out->items[0], '='))
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-				     "'%s' cannot be a program: a variable goes into 'environment', or behind env, "
+				     "'%s' cannot be a program: a variable goes into 'environment', or after env, "
 				     "as in [env, NAME=value, PROGRAM]",
 				     text_shown(out->items[0], shown));
 	return ASSAY_OK;
@@ -373,7 +373,7 @@ static void words_add_expanded(const struct words_expansion *e, const struct man
 	}
 }
 
-/* A variable that is there already gets the new value. */
+/* A variable that exists already gets the new value. */
 static void words_add_variables(const struct words_expansion *e, const struct manifest_words *words, struct manifest_words *out)
 {
 	for (size_t i = 0; i < words->n; i++) {

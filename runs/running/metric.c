@@ -118,7 +118,7 @@ static bool metric_pattern_is_large(const char *pattern)
 	return false;
 }
 
-/* Back-references take exponential time and are none of POSIX's extended expressions. */
+/* Back-references take exponential time and are not part of POSIX's extended expressions. */
 static bool metric_pattern_refers_back(const char *pattern)
 {
 	for (const char *c = pattern; *c; c++) {
@@ -143,11 +143,11 @@ static const char *metric_pattern_foreign_class(const char *pattern)
 		if (*c != '\\' || !c[1])
 			continue;
 		if (c[1] == 'd')
-			return "\\d stands for no digit here: write [0-9], in brackets 0-9";
+			return "\\d does not mean a digit here: write [0-9], in brackets 0-9";
 		if (c[1] == 'D')
-			return "\\D stands for nothing here: write [^0-9]";
+			return "\\D means nothing here: write [^0-9]";
 		if (bracket && strchr("swSW", c[1]))
-			return "\\s and \\w stand for nothing between brackets: write [:space:] and [:alnum:]_ there";
+			return "\\s and \\w mean nothing between brackets: write [:space:] and [:alnum:]_ there";
 		c += bracket ? 0 : 1;
 	}
 	return NULL;
@@ -179,7 +179,7 @@ static enum assay_status metric_parse_pattern(const struct manifest_reader *r, c
 	code = regcomp(&out->regex, text, REG_EXTENDED);
 	if (code) {
 		regerror(code, &out->regex, said, sizeof(said));
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "the pattern is no extended regular expression: %s", said);
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "the pattern is not an extended regular expression: %s", said);
 	}
 	out->pattern = mem_string(text); /* from here on metric_release() frees both */
 	if (out->regex.re_nsub == 0)
@@ -235,7 +235,7 @@ static enum assay_status metric_check_keys(const struct manifest_reader *r, cons
 		const struct yaml_node *value = yaml_get(node, rows[i].key);
 
 		if (value && !(rows[i].sources & 1u << metric->source))
-			st = manifest_fail(r, ASSAY_E_FORMAT, value->line, "'%s' is nothing that the metric '%s' has", rows[i].key,
+			st = manifest_fail(r, ASSAY_E_FORMAT, value->line, "'%s' is not a key of the metric '%s'", rows[i].key,
 					   metric_source_word(metric->source));
 	}
 	return st;
@@ -301,7 +301,7 @@ static enum assay_status metric_add(struct metric_values *values, double value, 
 	return ASSAY_OK;
 }
 
-/* Of what was measured around the command. */
+/* From what was measured around the command. */
 static enum assay_status metric_read_usage(const struct metric *metric, const struct metric_usage *usage, double *value,
 					   struct assay_error *err)
 {
@@ -377,7 +377,7 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 
 /* ---- JSON of Google Benchmark and hyperfine ---- */
 
-/* The document in the output: from the last line that begins with '{' to the last '}' behind it. Programs may print other things
+/* The document in the output: from the last line that begins with '{' to the last '}' after it. Programs may print other things
  * before and after, and hyperfine writes its results anew after each command. */
 static enum assay_status metric_find_document(const char *output, size_t n, cJSON **root, struct assay_error *err)
 {
@@ -391,9 +391,9 @@ static enum assay_status metric_find_document(const char *output, size_t n, cJSO
 	}
 	if (!begin || !end)
 		return assay_fail(err, ASSAY_E_NODATA, "the output has no JSON document: no line begins with '{'%s",
-				  begin ? " and has its '}' behind it" : "");
+				  begin ? " and has its '}' after it" : "");
 	if (json_parse("its output", begin, (size_t)(end - begin), root, err))
-		return assay_fail(err, ASSAY_E_NODATA, "the output is no whole JSON document: %.200s", err ? err->text : "");
+		return assay_fail(err, ASSAY_E_NODATA, "the output is not a whole JSON document: %.200s", err ? err->text : "");
 	return ASSAY_OK;
 }
 
@@ -537,7 +537,7 @@ static enum assay_status metric_read_times(const cJSON *item, const char *name, 
 	cJSON_ArrayForEach(one, times)
 	{
 		if (!st && !cJSON_IsNumber(one))
-			st = assay_fail(err, ASSAY_E_NODATA, "%s has a time that is no number", where);
+			st = assay_fail(err, ASSAY_E_NODATA, "%s has a time that is not a number", where);
 		if (!st)
 			st = metric_add(out, one->valuedouble, where, err);
 	}

@@ -29,7 +29,7 @@ bool metric_rules_higher_is_better(const struct metric_rules *rules, const char 
 /* Where a laboratory has no rules of its own: is it better when higher? */
 bool metric_rules_granted(const char *application);
 
-/* Keeps a rule behind all others (a rule with the same glob moves there); inside the caller's transaction. */
+/* Keeps a rule after all others (a rule with the same glob moves there); inside the caller's transaction. */
 enum assay_status metric_rule_put(struct store *store, const char *glob, bool higher_is_better, struct assay_error *err);
 /* The same for exactly this name, where the rules do not say so already. */
 enum assay_status metric_rule_put_name(struct store *store, const char *application, bool higher_is_better, struct assay_error *err);
@@ -52,7 +52,7 @@ struct plan_metrics {
 enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *out, struct assay_error *err);
 void plan_metrics_release(struct plan_metrics *metrics); /* accepts zeroed */
 
-/* NULL: there is no such plan, or its manifest cannot be read. */
+/* NULL if there is no such plan, or its manifest cannot be read. */
 const struct plan_metric *plan_metrics_find(const struct plan_metrics *metrics, const char *plan);
 
 #endif

@@ -1,6 +1,7 @@
 #include "runs/running/plan.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -9,7 +10,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-/* Of the plan's seed and the machine's name, so that other machines do not change its order. */
+/* Seeded by the plan and the machine's name, so that other machines do not change its order. */
 static struct rng plan_rng_of(const struct plan *plan, size_t machine)
 {
 	char *text = mem_format("%" PRIu64 "\n%s", plan->seed, plan->machines[machine]);
@@ -85,25 +86,18 @@ static void plan_lists_of(struct plan *plan, struct plan_list lists[LISTS])
 
 /* ---- a new one ---- */
 
-/* Now; behind all that the application has, even if a clock was wrong at that time: the latest plan says what counts (run.h). */
+/* Now; after all that the application has, even if a clock was wrong at that time: the latest plan says what counts (run.h). */
 static enum assay_status plan_find_start(struct store *store, struct plan *plan, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	struct timespec now;
-	bool row = false;
 	enum assay_status st =
-	    store_prepare(store,
-			  "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = p.id), 0)) "
-			  "AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
-			  &stmt, err);
+	    store_ask(store, &stmt, err,
+		      "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = p.id), 0)) "
+		      "AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
+		      "t", plan->application);
 
-	if (!st) {
-		store_bind(stmt, "t", plan->application);
-		st = store_step(store, stmt, &row, err);
-	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	plan->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-	if (!st && row && sqlite3_column_int64(stmt, 0) >= plan->started_ms)
+	plan->started_ms = clock_real_ms();
+	if (store_next(store, stmt, &st, err) && sqlite3_column_int64(stmt, 0) >= plan->started_ms)
 		plan->started_ms = sqlite3_column_int64(stmt, 0) + 1;
 	sqlite3_finalize(stmt);
 	return st;
@@ -137,37 +131,21 @@ static void plan_identify(struct plan *plan)
 static enum assay_status plan_insert_plan(struct store *store, const struct manifest *manifest, const struct plan *plan,
 					  struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	bool row;
-	enum assay_status st =
-	    store_prepare(store,
-			  "INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, "
-			  "probe) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			  &stmt, err);
-
-	if (!st) {
-		store_bind(stmt, "ttttiiiit", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions,
-			   plan->warm_ups, (int64_t)plan->seed, plan->started_ms, plan->probe);
-		st = store_step(store, stmt, &row, err);
-	}
-	sqlite3_finalize(stmt);
-	return st;
+	return store_do(store, err,
+			"INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, probe) "
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			"ttttiiiit", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions, plan->warm_ups,
+			(int64_t)plan->seed, plan->started_ms, plan->probe);
 }
 
 static enum assay_status plan_insert_list(struct store *store, const struct plan *plan, const struct plan_list *list,
 					  struct assay_error *err)
 {
-	sqlite3_stmt *stmt = NULL;
-	bool row;
-	enum assay_status st =
-	    store_prepare(store, "INSERT INTO plan_item (plan, kind, ordinal, name, artefact) VALUES (?, ?, ?, ?, ?)", &stmt, err);
+	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < *list->n; i++) {
-		store_bind(stmt, "ttitt", plan->id, list->kind, (int64_t)i, (*list->names)[i],
-			   list->artefacts ? (*list->artefacts)[i] : NULL);
-		st = store_step(store, stmt, &row, err);
-	}
-	sqlite3_finalize(stmt);
+	for (size_t i = 0; !st && i < *list->n; i++)
+		st = store_do(store, err, "INSERT INTO plan_item (plan, kind, ordinal, name, artefact) VALUES (?, ?, ?, ?, ?)", "ttitt",
+			      plan->id, list->kind, (int64_t)i, (*list->names)[i], list->artefacts ? (*list->artefacts)[i] : NULL);
 	return st;
 }
 
@@ -343,16 +321,16 @@ static enum assay_status plan_fail_unknown(const struct manifest *manifest, cons
 	return st;
 }
 
-/* The names wanted (none: all) among those of the manifest. */
-static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_words *wanted,
+/* The names asked for (none: all) among those of the manifest. */
+static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_words *asked,
 					  const char *const *all, size_t n_all, char ***out, size_t *n, struct assay_error *err)
 {
-	size_t n_wanted = wanted->n ? wanted->n : n_all;
+	size_t n_asked = asked->n ? asked->n : n_all;
 
-	*out = mem_new(n_wanted, sizeof(char *));
+	*out = mem_new(n_asked, sizeof(char *));
 	*n = 0;
-	for (size_t i = 0; i < n_wanted; i++) {
-		const char *name = wanted->n ? wanted->items[i] : all[i];
+	for (size_t i = 0; i < n_asked; i++) {
+		const char *name = asked->n ? asked->items[i] : all[i];
 		size_t k = 0;
 
 		while (k < n_all && strcmp(all[k], name) != 0)
@@ -437,13 +415,13 @@ enum assay_status plan_choose(const struct manifest *manifest, const struct plan
 
 /* ---- a plan that is there ---- */
 
-/* The same names, in any order? None were wanted: yes. */
-static bool plan_agrees(const struct manifest_words *wanted, char *const *names, size_t n)
+/* The same names, in any order? Yes when none were asked for. */
+static bool plan_agrees(const struct manifest_words *asked, char *const *names, size_t n)
 {
-	bool same = wanted->n == 0 || wanted->n == n;
+	bool same = asked->n == 0 || asked->n == n;
 
-	for (size_t i = 0; same && i < wanted->n; i++)
-		same = plan_has_name(names, n, wanted->items[i]);
+	for (size_t i = 0; same && i < asked->n; i++)
+		same = plan_has_name(names, n, asked->items[i]);
 	return same;
 }
 
@@ -492,7 +470,7 @@ enum assay_status plan_hosts(const struct plan *plan, const struct inventory *in
 		if (!hosts[i]) {
 			free(hosts);
 			return assay_fail(err, ASSAY_E_NOTFOUND,
-					  "the machine '%s' of these runs is in lab.yaml no more: put it back, or begin anew "
+					  "the machine '%s' of these runs is no longer in lab.yaml: put it back, or begin anew "
 					  "without --resume",
 					  plan->machines[i]);
 		}
@@ -536,7 +514,7 @@ static void plan_add_difference(struct buf *list, bool same, const char *what, c
 		buf_format(list, "%s%s%s%s%s", list->size ? ", " : "", what, *name ? " '" : "", name, *name ? "'" : "");
 }
 
-/* Of results nobody wants to know what their probe would be. */
+/* For results the probe does not matter. */
 static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 {
 	char *text = plan->probe && now->probe.given ? manifest_probe_text(&now->probe) : NULL;
@@ -546,7 +524,7 @@ static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 	return same;
 }
 
-/* Of what the plan is about. */
+/* Only of versions and inputs that the plan has. */
 static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now, struct buf *list)
 {
 	plan_add_difference(list, plan_same_words(&before->command, &now->command), "the command", "");
@@ -576,15 +554,9 @@ static void plan_compare_manifests(const struct plan *plan, const struct manifes
 static enum assay_status plan_load_text(struct store *store, const struct plan *plan, char **out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
-	enum assay_status st = store_prepare(store, "SELECT manifest FROM plan WHERE id = ?", &stmt, err);
+	enum assay_status st = store_ask(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", plan->id);
 
-	if (!st) {
-		store_bind(stmt, "t", plan->id);
-		st = store_step(store, stmt, &row, err);
-	}
-	if (!st)
-		*out = mem_string(row ? store_text(stmt, 0) : "");
+	*out = mem_string(store_next(store, stmt, &st, err) ? store_text(stmt, 0) : "");
 	sqlite3_finalize(stmt);
 	return st;
 }

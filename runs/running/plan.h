@@ -50,7 +50,7 @@ enum assay_status plan_latest_incomplete(struct store *store, const char *applic
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
 void plan_release(struct plan *plan); /* accepts zeroed */
 
-/* May the plan be gone on with? `manifest` as it is now; artefacts[plan->n_versions] are the hashes of what would be deployed
+/* May the plan be resumed? `manifest` as it is now; artefacts[plan->n_versions] are the hashes of what would be deployed
  * now. ASSAY_E_CONFLICT says what has changed: of the manifest, or which version's files (and what is deployed with them). */
 enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err);
 enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err);
@@ -80,12 +80,12 @@ void plan_choice_release(struct plan_choice *choice); /* accepts zeroed */
 enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
 			      struct plan *out, struct assay_error *err);
 
-/* Does the choice contradict a plan that is to be gone on with? hosts: NULL when no hosts were named. ASSAY_E_USAGE. */
+/* Does the choice contradict a plan that is to be resumed? hosts: NULL when no hosts were named. ASSAY_E_USAGE. */
 enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts, size_t n,
 				    struct assay_error *err);
 
 /* The hosts of a plan's machines, in its order: (*out)[plan->n_machines] borrowed from the inventory; free(*out).
- * ASSAY_E_NOTFOUND when lab.yaml has one of them no more. */
+ * ASSAY_E_NOTFOUND when one of them is no longer in lab.yaml. */
 enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out, struct assay_error *err);
 
 #endif

@@ -644,7 +644,7 @@ static enum assay_status quiho_fail_nothing_usable(const char *file, const struc
 				   quiho->skipped[i].first_line);
 	}
 	if (rows == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: there are no rows behind the header", file);
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: there are no rows after the header", file);
 	else
 		st = assay_fail(err, ASSAY_E_NODATA, "%s: none of its %zu rows can be used%s", file, rows, why.bytes);
 	buf_release(&why);

@@ -34,7 +34,7 @@ enum quiho_skip { QUIHO_SKIP_ROWS(ROWS_ENUM) QUIHO_SKIPS };
 const char *quiho_skip_code(enum quiho_skip skip);
 const char *quiho_skip_text(enum quiho_skip skip);
 
-/* Of a result, where the file says it. */
+/* The direction of a result, where the file says it. */
 enum quiho_direction { QUIHO_NO_DIRECTION, QUIHO_LOWER, QUIHO_HIGHER };
 
 /* One usable row; the texts lie in the caller's bytes. */

@@ -21,7 +21,7 @@ bool run_name_ok(const char *name)
 	return true;
 }
 
-/* On each machine those of the latest plan of the build that ran there: what is repaired by running again fails no more. */
+/* On each machine, executions of the build's latest plan there: a failure that was repaired by running again no longer counts. */
 static enum assay_status run_set_count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
 						  struct run_set *set, struct assay_error *err)
 {
@@ -94,7 +94,7 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 	return *build;
 }
 
-/* What was behind the name in each run; those that count. */
+/* Which build each run is of, and which build counts. */
 static enum assay_status run_set_find_builds(struct store *store, struct run_set *set, struct assay_error *err)
 {
 	struct run_builds builds;

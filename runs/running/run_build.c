@@ -133,8 +133,8 @@ static enum assay_status ran_load(struct store *store, const char *plan, const c
 	return st ? st : stack_deployed(store, plan, version, &out->deployed, err);
 }
 
-/* Of two plans, with a probe or without: is it known that they ran something else for the version with this input (other programs
- * or libraries deployed, another command, environment or arguments)? What is not known is no difference. */
+/* For two plans, with a probe or without: is it known that they ran something different for the version with this input (other programs
+ * or libraries deployed, another command, environment or arguments)? What is not known does not count as a difference. */
 static enum assay_status run_plans_differ(struct store *store, const char *const plans[2], const char *version, const char *input,
 					  bool *out, struct assay_error *err)
 {
@@ -161,7 +161,7 @@ static bool build_same_plan(const struct sample_file *a, const struct sample_fil
 	return strcmp(a->plan, b->plan) == 0 && strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-/* *out: is it known to have been run otherwise than in the latest plan that gives results? */
+/* *out: is it known to differ from what the latest plan with results ran? */
 static enum assay_status build_differs_from_results(struct store *store, const struct sample_file *file, bool *out, struct assay_error *err)
 {
 	struct run_builds builds;

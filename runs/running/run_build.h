@@ -1,4 +1,4 @@
-/* What was behind the name of a version when it ran: the files that a plan deployed for it, and what was done with them. */
+/* Which build a version's name stood for when it ran: the files that a plan deployed for it, and what was done with them. */
 #ifndef RUNS_RUNNING_RUN_BUILD_H
 #define RUNS_RUNNING_RUN_BUILD_H
 
@@ -15,7 +15,7 @@ struct run_build {
 	char plan[DIGEST_ID_BYTES];
 	char id[DIGEST_ID_BYTES];    /* of artefact, command, environment, arguments of the input, directory, metric: the same in
 					plans of one build */
-	int64_t last_ms;	     /* when it began; who knows its runs of the version raises it to the last of them */
+	int64_t last_ms;	     /* when it began; run_load() raises it to the last run of the version */
 	size_t planned;		     /* runs of the version in it */
 	struct manifest_terms terms; /* of its manifest */
 };
@@ -25,7 +25,7 @@ struct run_builds {
 	size_t n;
 };
 
-/* *out is overwritten; run_builds_release() it. Cost: parses each manifest that differs from that of the plan behind it. */
+/* *out is overwritten; run_builds_release() it. Cost: parses each manifest that differs from that of the plan before it. */
 enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
 				  struct assay_error *err);
 void run_builds_release(struct run_builds *builds); /* accepts zeroed */

@@ -5,7 +5,7 @@
 
 #define NAMES_SHOWN 3
 
-/* Fixed text: the data are arguments. What is no program of the dynamic linker has no libraries: ldd says so on standard error. A
+/* Fixed text: the data are arguments. A file that the dynamic linker does not load has no libraries: ldd says so on standard error. A
  * script may name another script, so five levels of them. */
 static const char script[] =
     "lookup() {\n"

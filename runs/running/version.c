@@ -52,7 +52,7 @@ static enum assay_status fail_object(const struct version_files *version, const 
 		if (file->mode & 0100 || strstr(file->path, ".so"))
 			buf_format(&list, "%s%s", n++ ? ", " : "", file->path);
 	}
-	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is no file of '%s': name one with %s (programs and libraries: %s)",
+	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a file of '%s': name one with %s (programs and libraries: %s)",
 		   text_shown(object, shown), version->what, version->remedy, n ? list.bytes : "none");
 	buf_release(&list);
 	return ASSAY_E_NOTFOUND;

@@ -506,12 +506,12 @@ changes app@old app@ready
 expect_change 'modified squared' 'inline_host host' 'modified alone'
 expect_json .source null
 run -C "$tmp/lab" changes app@new app@shell --object prog
-refused 2 "'prog' is no file of 'app@new'" bin/prog
+refused 2 "'prog' is not a file of 'app@new'" bin/prog
 run -C "$tmp/lab" changes app@ready app@shell --object prog
 expect_status 0
 expect_stdout 'Nothing changed.'
 run -C "$tmp/lab" changes app@old app@shell
-refused 2 "'sh' is no file of 'app@shell'" '--object'
+refused 2 "'sh' is not a file of 'app@shell'" '--object'
 run -C "$tmp/lab" changes app@old app@none
 refused 2 "no version 'none'" 'old, new, ready, shell'
 run -C "$tmp/lab" changes other@old app@old

@@ -293,7 +293,7 @@ run -C "$lab" run wrong --probe
 refused 2 "did you mean 'changed'"
 manifest wrong p '{ functions: [changed], module: libx.so }'
 run -C "$lab" run wrong --probe
-refused 2 "'libx.so' is no file of" "'module' of 'probe'"
+refused 2 "'libx.so' is not a file of" "'module' of 'probe'"
 manifest wrong p '{ functions: changed }'
 sed -i "s|{ directory: $tmp/built/p-b }|{ directory: $tmp/built/p-a }|" "$lab/apps/wrong.yaml"
 run -C "$lab" run wrong --probe

@@ -121,7 +121,7 @@ cp -p "$tmp/run.sh" "$lab/apps/tiny/run.sh"
 what='a host that is gone'
 sed 's/name: here/name: there/' "$lab/lab.yaml" >"$tmp/lab.yaml" && cp "$lab/lab.yaml" "$tmp/lab.saved" && cp "$tmp/lab.yaml" "$lab/lab.yaml"
 run -C "$lab" run tiny --resume
-refused 2 "machine 'here' of these runs is in lab.yaml no more"
+refused 2 "machine 'here' of these runs is no longer in lab.yaml"
 cp "$tmp/lab.saved" "$lab/lab.yaml"
 what='a new run beside an interrupted one'
 results_of tiny/x

@@ -236,15 +236,15 @@ static void test_google_benchmark(void **state)
 		{ "an odd unit", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "min") END, 0, "no time_unit" },
 		{ "no time", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\"}]}", 0, "no number 'real_time'" },
 		{ "zero", GOOGLE, CONTEXT("false") ITERATION("x", "0", "0", "1", "s") END, 0, "'x': the metric is 0" },
-		{ "NaN, as the library writes it", GOOGLE, CONTEXT("false") ITERATION("x", "0", "NaN", "1", "s") END, 0, "no whole JSON document" },
-		{ "cut", GOOGLE, CONTEXT("false") "    {\n      \"name\": \"x\"\n    }", 0, "no whole JSON document" },
+		{ "NaN, as the library writes it", GOOGLE, CONTEXT("false") ITERATION("x", "0", "NaN", "1", "s") END, 0, "not a whole JSON document" },
+		{ "cut", GOOGLE, CONTEXT("false") "    {\n      \"name\": \"x\"\n    }", 0, "not a whole JSON document" },
 		{ "no JSON", GOOGLE, "BM_sort   12341 ns\n", 0, "no line begins with '{'" },
-		{ "a brace without its end", GOOGLE, "}\n{ \"a\": 1\n", 0, "no line begins with '{' and has its '}' behind it" },
+		{ "a brace without its end", GOOGLE, "}\n{ \"a\": 1\n", 0, "no line begins with '{' and has its '}' after it" },
 		{ "hyperfine's", GOOGLE, "{\"results\": []}", 0, "not of Google Benchmark" },
 		{ "a nameless one", GOOGLE, "{\"benchmarks\": [{\"real_time\": 1}]}", 0, "has no name" },
 		{ "not objects", GOOGLE, "{\"benchmarks\": [1, []]}", 0, "has no name" },
 		{ "a list", GOOGLE, "[]\n", 0, "no line begins" },
-		{ "a key twice", GOOGLE, "{\"benchmarks\": [], \"benchmarks\": []}", 0, "no whole JSON document" },
+		{ "a key twice", GOOGLE, "{\"benchmarks\": [], \"benchmarks\": []}", 0, "not a whole JSON document" },
 	};
 	double value = 0;
 	const char *warning;
@@ -288,7 +288,7 @@ static void test_hyperfine(void **state)
 		{ "ended by a signal", "hyperfine", RESULTS RESULT("true", TIMES, "0, null, 0") END, 0, "did not always end" },
 		{ "no times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"mean\": 1}]}", 0, "'x' has no 'times'" },
 		{ "empty times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": []}]}", 0, "'x' has no 'times'" },
-		{ "no number", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, \"2\"]}]}", 0, "no number" },
+		{ "no number", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, \"2\"]}]}", 0, "not a number" },
 		{ "zero", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, 0]}]}", 0, "the metric is 0" },
 		{ "no results", "hyperfine", RESULTS END, 0, "the output has no command" },
 		{ "Google's", "hyperfine", THREE, 0, "not of hyperfine" },
