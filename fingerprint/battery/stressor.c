@@ -60,15 +60,6 @@ static const struct stressor stressors[] = {
 	{ "zero", THREE(DEVICE, MEMORY, OS), false },
 };
 
-static const struct {
-	const char *name;
-	int colour;
-} categories[] = {
-#define ROW(constant, name, colour) [constant] = { name, colour },
-	CATEGORY_ROWS(ROW)
-#undef ROW
-};
-
 static int compare_name(const void *name, const void *stressor)
 {
 	return strcmp(name, ((const struct stressor *)stressor)->name);
@@ -88,10 +79,7 @@ enum category stressor_category(const char *name)
 
 const char *category_name(enum category category)
 {
-	return categories[category].name;
-}
+	static const char *const names[] = { CATEGORY_ROWS(ROWS_WORD) };
 
-int category_colour(enum category category)
-{
-	return categories[category].colour;
+	return names[category];
 }

@@ -8,22 +8,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Constant, name, terminal colour (of the 256; chosen to be told apart by colour-blind people: Okabe and Ito). */
+/* Constant, name. */
 #define CATEGORY_ROWS(X)                                                                                                                   \
-	X(CATEGORY_CPU, "cpu", 32)                                                                                                         \
-	X(CATEGORY_CPU_CACHE, "cpu-cache", 74)                                                                                             \
-	X(CATEGORY_MEMORY, "memory", 214)                                                                                                  \
-	X(CATEGORY_VM, "vm", 166)                                                                                                          \
-	X(CATEGORY_OS, "os", 175)                                                                                                          \
-	X(CATEGORY_DEVICE, "device", 227)                                                                                                  \
-	X(CATEGORY_FILESYSTEM, "filesystem", 36)                                                                                           \
-	X(CATEGORY_IO, "io", 29)                                                                                                           \
-	X(CATEGORY_NETWORK, "network", 61)                                                                                                 \
-	X(CATEGORY_PIPE, "pipe", 132)                                                                                                      \
-	X(CATEGORY_SCHEDULER, "scheduler", 138)                                                                                            \
-	X(CATEGORY_INTERRUPT, "interrupt", 102)                                                                                            \
-	X(CATEGORY_SECURITY, "security", 95)                                                                                               \
-	X(CATEGORY_UNKNOWN, "unknown", 245)
+	X(CATEGORY_CPU, "cpu")                                                                                                             \
+	X(CATEGORY_CPU_CACHE, "cpu-cache")                                                                                                 \
+	X(CATEGORY_MEMORY, "memory")                                                                                                       \
+	X(CATEGORY_VM, "vm")                                                                                                               \
+	X(CATEGORY_OS, "os")                                                                                                               \
+	X(CATEGORY_DEVICE, "device")                                                                                                       \
+	X(CATEGORY_FILESYSTEM, "filesystem")                                                                                               \
+	X(CATEGORY_IO, "io")                                                                                                               \
+	X(CATEGORY_NETWORK, "network")                                                                                                     \
+	X(CATEGORY_PIPE, "pipe")                                                                                                           \
+	X(CATEGORY_SCHEDULER, "scheduler")                                                                                                 \
+	X(CATEGORY_INTERRUPT, "interrupt")                                                                                                 \
+	X(CATEGORY_SECURITY, "security")                                                                                                   \
+	X(CATEGORY_UNKNOWN, "unknown")
 
 enum category { CATEGORY_ROWS(ROWS_ENUM) CATEGORY_COUNT };
 
@@ -40,6 +40,5 @@ const struct stressor *stressor_find(const char *name); /* NULL when unknown */
 enum category stressor_category(const char *name);	/* main category; CATEGORY_UNKNOWN when unknown */
 
 const char *category_name(enum category category);
-int category_colour(enum category category);
 
 #endif

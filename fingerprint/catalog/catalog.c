@@ -13,7 +13,7 @@
 
 #define TIMES_SHOWN 8
 
-void catalog_problem(struct catalog_problems *problems, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) catalog_problem(struct catalog_problems *problems, const char *fmt, ...)
 {
 	va_list args;
 	char *text = NULL;

@@ -21,7 +21,6 @@ struct catalog_problems {
 	char **texts; /* [n] */
 	size_t n, capacity;
 };
-void catalog_problem(struct catalog_problems *problems, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void catalog_problems_release(struct catalog_problems *problems);
 
 /* Reads all machines; a directory that is missing is an empty catalog. With problems == NULL the first file that is not valid is

@@ -95,7 +95,7 @@ static struct side *sides_of(const struct fingerprint_set *set, const struct fin
 	return sides;
 }
 
-enum assay_status compare_allowed(const struct fingerprint *a, const struct fingerprint *b, struct assay_error *err)
+static enum assay_status compare_allowed(const struct fingerprint *a, const struct fingerprint *b, struct assay_error *err)
 {
 	if (strcmp(a->battery_hash, b->battery_hash) != 0)
 		return assay_fail(err, ASSAY_E_USAGE,

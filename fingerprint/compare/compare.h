@@ -28,11 +28,8 @@ struct compare {
 	bool has_noise; /* false when no stressor has two passes in one of them: nothing can be said to differ */
 };
 
-/* What forbids to compare them, which fingerprints of different batteries, stress-ng versions or architectures do: ASSAY_E_USAGE, and
- * the text says which. */
-enum assay_status compare_allowed(const struct fingerprint *a, const struct fingerprint *b, struct assay_error *err);
-
-/* looks: among how many comparisons the caller looks for one that differs, at least 1; the level holds for all of them together. *out is
+/* ASSAY_E_USAGE for fingerprints of different batteries, stress-ng versions or architectures: the text says which.
+ * looks: among how many comparisons the caller looks for one that differs, at least 1; the level holds for all of them together. *out is
  * overwritten; compare_release() it. O(stressors * passes). */
 enum assay_status compare_fingerprints(const struct fingerprint_set *set, const struct fingerprint *a, const struct fingerprint *b,
 				       size_t looks, struct compare *out, struct assay_error *err);

@@ -1,6 +1,6 @@
 /* The fleet's helper: one static program that a controller runs on a host, over ssh or on its own machine, and talks to over
  * standard input and output (protocol.h). It runs what is to be measured: no shell parses the arguments, the clock stands around
- *the command itself, and when standard input closes nothing of it stays behind.
+ * the command itself, and when standard input closes nothing of it is left.
  *
  *	helper          serves one request
  *	helper check    does nothing: can this machine execute it? */
@@ -9,9 +9,7 @@
 #include "fleet/helper/run.h"
 #include "fleet/helper/survey.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -39,35 +37,6 @@ static bool reset_process(void)
 	return fcntl(IN, F_SETFL, fcntl(IN, F_GETFL) | O_NONBLOCK) == 0 && fcntl(OUT, F_SETFL, fcntl(OUT, F_GETFL) | O_NONBLOCK) == 0;
 }
 
-/* True when the request is whole; else its refusal says why. */
-static bool receive_request(struct request *request, struct frames_in *frames)
-{
-	struct pollfd in = { IN, POLLIN, 0 };
-	struct frame frame;
-	ssize_t n;
-
-	while (!request->go) {
-		switch (frames_next(frames, &frame)) {
-		case FRAMES_ONE:
-			if (!request_take(request, &frame))
-				return false;
-			continue;
-		case FRAMES_TOO_LONG:
-			return request_refuse(request, "a frame of the request has more than %u bytes", HELPER_FRAME_BYTES_MAX);
-		case FRAMES_MORE:
-			break;
-		}
-		n = frames_fill(frames, IN);
-		if (n == 0)
-			return request_refuse(request, "the request ends in the middle");
-		if (n < 0 && errno != EAGAIN)
-			return request_refuse(request, "cannot read the request: %s", strerror(errno));
-		if (n < 0)
-			poll(&in, 1, -1);
-	}
-	return true;
-}
-
 static int serve_request(struct request *request, struct frames_out *out)
 {
 	switch (request->operation) {
@@ -90,7 +59,6 @@ static int serve_request(struct request *request, struct frames_out *out)
 int main(int argc, char **argv)
 {
 	struct frames_out out = { .fd = OUT };
-	struct frames_in in = { .bytes = NULL };
 	struct request request;
 
 	if (argc == 2 && strcmp(argv[1], "check") == 0)
@@ -100,8 +68,7 @@ int main(int argc, char **argv)
 	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);
 	frames_flush(&out);
 	request_init(&request, files_input);
-	if (!receive_request(&request, &in))
+	if (!request_receive(&request, IN))
 		return request_answer_refusal(&request, &out, IN);
-	frames_release(&in);
 	return serve_request(&request, &out);
 }

@@ -2,7 +2,6 @@
 #ifndef FLEET_HELPER_LOCK_H
 #define FLEET_HELPER_LOCK_H
 
-#include "fleet/helper/frames.h"
 #include "fleet/helper/request.h"
 
 #include <stdint.h>

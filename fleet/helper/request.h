@@ -2,12 +2,38 @@
 #ifndef FLEET_HELPER_REQUEST_H
 #define FLEET_HELPER_REQUEST_H
 
-#include "fleet/helper/frames.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/types.h>
+
+/* ---- frames to the controller (protocol.h); nothing blocks but frames_send() ---- */
+
+/* What waits to be written to fd. */
+struct frames_out {
+	int fd;
+	char *bytes;
+	size_t start, end, capacity;
+};
+
+size_t frames_pending(const struct frames_out *out);
+void frames_raw(struct frames_out *out, const char *bytes, size_t n);
+/* A frame of two parts; the second may be empty. */
+void frames_put(struct frames_out *out, char kind, const char *first, size_t n_first, const char *second, size_t n_second);
+void frames_text(struct frames_out *out, char kind, const char *text);
+/* Room for n bytes of a frame, written by the caller; then frames_commit() with as many as there are. */
+char *frames_reserve(struct frames_out *out, size_t n);
+void frames_commit(struct frames_out *out, char kind, size_t n);
+/* Writes what goes without blocking. False: the other side is gone. */
+bool frames_flush(struct frames_out *out);
+/* Writes all of it, and watches `in` while it does. False: the other side is gone, or has closed `in`. */
+bool frames_send(struct frames_out *out, int in);
+
+/* Reads and drops what comes on `in` after the request. False: it was closed. */
+bool frames_still_there(int in);
+
+/* ---- the request ---- */
 
 #define REQUEST_REFUSAL_BYTES 512
 
@@ -59,12 +85,11 @@ struct request {
 };
 
 void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t));
-/* False when the frame cannot be part of a request: then `refusal` says why. */
-bool request_take(struct request *request, const struct frame *frame);
+/* Takes it frame by frame from the descriptor `in`, which does not block. True when it is whole; else `refusal` says why. */
+bool request_receive(struct request *request, int in);
 /* Keeps the reason; always false. */
 bool request_refuse(struct request *request, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Removes the temporary file of the input, and sends HELPER_REFUSED. Always 1, an exit status. */
 int request_answer_refusal(struct request *request, struct frames_out *out, int in);
-void request_release(struct request *request);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef FLEET_HELPER_SURVEY_H
 #define FLEET_HELPER_SURVEY_H
 
-#include "fleet/helper/frames.h"
+#include "fleet/helper/request.h"
 
 /* Sends RESULT with a line "name value" a fact (fleet/agent/facts.h); what cannot be read is left out. 0, or 1 when the
  * controller on `in` is gone. */

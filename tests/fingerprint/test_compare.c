@@ -1,7 +1,7 @@
 /* Comparing fingerprints: what must not be compared, false alarms and power by simulation, drift against the past and the type. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "fingerprint/compare/compare.h"
+#include "fingerprint/compare/compare.c"
 #include "fingerprint/compare/drift.h"
 #include "tests/scratch.h"
 

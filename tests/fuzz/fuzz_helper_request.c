@@ -1,6 +1,5 @@
 /* The helper's side: whatever a controller sends, a request is refused with a reason or is whole and inside its limits, and the same
- * in whatever pieces it arrives. The helper is a program of its own, so its two files come in here. */
-#include "fleet/helper/frames.c"
+ * in whatever pieces it arrives. The helper is a program of its own, so its file comes in here. */
 #include "fleet/helper/request.c"
 
 #include "base/error.h"
@@ -8,6 +7,34 @@
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void frames_add(struct frames_in *in, const char *bytes, size_t n)
+{
+	if (n == 0)
+		return;
+	make_room(&in->bytes, &in->start, &in->end, &in->capacity, n);
+	memcpy(in->bytes + in->end, bytes, n);
+	in->end += n;
+}
+
+static void release_texts(struct request_texts *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		free(list->texts[i]);
+	free(list->texts);
+}
+
+static void request_release(struct request *request)
+{
+	release_texts(&request->arguments);
+	release_texts(&request->variables);
+	release_texts(&request->joined);
+	release_texts(&request->paths);
+	free(request->directory);
+	free(request->lock);
+	free(request->input_path);
+	request_init(request, request->input);
+}
 
 static bool count_input(struct request *request, const char *bytes, size_t n)
 {
