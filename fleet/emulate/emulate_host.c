@@ -22,6 +22,8 @@
 #include <unistd.h>
 
 #define ANSWER_PAUSE_NS 5000000
+#define ANSWER_MS	10000 /* until all answer, and so much more for each */
+#define ANSWER_HOST_MS	200
 #define ANSWER_WAIT_US	100000 /* for the greeting of a connection that was accepted */
 
 /* ---- files ---- */
@@ -282,7 +284,12 @@ static _Noreturn void run_child(const struct emulate_site *site, const struct em
 
 /* ---- in ours ---- */
 
-enum assay_status emulate_host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
+static bool is_cancelled(const struct emulate_listener *listener)
+{
+	return listener && listener->cancelled && *listener->cancelled;
+}
+
+static enum assay_status host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
 {
 	pid_t parent = getpid();
 	int pair[2];
@@ -314,19 +321,28 @@ static enum assay_status expect_word(const struct emulate_host *host, const char
 	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process has ended");
 }
 
-enum assay_status emulate_host_await(const struct emulate_host *host, struct assay_error *err)
+/* All links at once, when all namespaces are there. */
+static enum assay_status connect_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
 {
-	return expect_word(host, "r", err);
+	struct buf lines = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++) {
+		st = expect_word(&hosts[i], "r", err);
+		buf_format(&lines, "link add as%s%zx up master as%s type veth peer name eth0 netns %d\n", site->tag, i + 1, site->tag,
+			   (int)hosts[i].pid);
+	}
+	if (!st)
+		st = emulate_net_change("make the hosts' network links", lines.bytes, err);
+	for (size_t i = 0; !st && i < n; i++) {
+		if (send(hosts[i].channel, "g", 1, MSG_NOSIGNAL) != 1)
+			st = assay_fail_errno(err, errno, "host %s: its process has ended", hosts[i].is->name);
+	}
+	buf_release(&lines);
+	return st;
 }
 
-enum assay_status emulate_host_go_on(const struct emulate_host *host, struct assay_error *err)
-{
-	if (send(host->channel, "g", 1, MSG_NOSIGNAL) == 1)
-		return ASSAY_OK;
-	return assay_fail_errno(err, errno, "host %s: its process has ended", host->is->name);
-}
-
-enum assay_status emulate_host_finish(struct emulate_host *host, struct assay_error *err)
+static enum assay_status host_finish(struct emulate_host *host, struct assay_error *err)
 {
 	enum assay_status st = expect_word(host, "", err);
 
@@ -377,13 +393,13 @@ static enum assay_status give_up(const struct emulate_host *host, const char *wh
 				  : "it said nothing");
 }
 
-enum assay_status emulate_host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
-				       struct assay_error *err)
+static enum assay_status host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
+				      struct assay_error *err)
 {
 	const struct timespec pause = { 0, ANSWER_PAUSE_NS };
 
 	while (!host_greets(host)) {
-		if (listener && listener->cancelled && *listener->cancelled)
+		if (is_cancelled(listener))
 			return assay_fail(err, ASSAY_E_IO, "interrupted");
 		if (waitpid(host->pid, NULL, WNOHANG) == host->pid)
 			return give_up(host, "ended", err);
@@ -392,4 +408,22 @@ enum assay_status emulate_host_answers(const struct emulate_host *host, int64_t 
 		nanosleep(&pause, NULL);
 	}
 	return ASSAY_OK;
+}
+
+enum assay_status emulate_hosts_start(const struct emulate_site *site, struct emulate_host *hosts, size_t n,
+				      struct emulate_listener *listener, struct assay_error *err)
+{
+	int64_t end_ns;
+	enum assay_status st = ASSAY_OK;
+
+	for (size_t i = 0; !st && i < n; i++)
+		st = is_cancelled(listener) ? assay_fail(err, ASSAY_E_IO, "interrupted") : host_start(site, &hosts[i], err);
+	if (!st && site->namespaces)
+		st = connect_hosts(site, hosts, n, err);
+	for (size_t i = 0; !st && i < n; i++)
+		st = host_finish(&hosts[i], err);
+	end_ns = clock_monotonic_ns() + (ANSWER_MS + ANSWER_HOST_MS * (int64_t)n) * 1000000;
+	for (size_t i = 0; !st && i < n; i++)
+		st = host_answers(&hosts[i], end_ns, listener, err);
+	return st;
 }

@@ -58,17 +58,10 @@ enum assay_status emulate_write(const char *path, const char *bytes, size_t n, u
 
 /* Its directory, host key and sshd_config. */
 enum assay_status emulate_host_prepare(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err);
-/* Starts its process, which ends with this one until it has become sshd. */
-enum assay_status emulate_host_start(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err);
-/* With namespaces: waits until its process has them. */
-enum assay_status emulate_host_await(const struct emulate_host *host, struct assay_error *err);
-/* With namespaces: tells its process that its link is there. */
-enum assay_status emulate_host_go_on(const struct emulate_host *host, struct assay_error *err);
-/* Waits until its process has become sshd. */
-enum assay_status emulate_host_finish(struct emulate_host *host, struct assay_error *err);
-/* Waits until it says "SSH-", at most until `end_ns` of the monotonic clock. */
-enum assay_status emulate_host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
-				       struct assay_error *err);
+/* Starts the processes of all, which end with this one until they have become sshd, and connects them to the network; waits until all
+ * answer. */
+enum assay_status emulate_hosts_start(const struct emulate_site *site, struct emulate_host *hosts, size_t n,
+				      struct emulate_listener *listener, struct assay_error *err);
 void emulate_host_release(struct emulate_host *host);
 
 /* Forks the process that keeps memory busy while a program tells it that it runs there (fleet/emulate/knobs/knobs_hog.c); it ends

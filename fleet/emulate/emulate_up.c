@@ -1,7 +1,6 @@
 #include "fleet/emulate/emulate_site.h"
 #include "fleet/emulate/emulate_tools.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/yaml.h"
@@ -18,11 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ANSWER_MS      10000 /* until all answer, and so much more for each */
-#define ANSWER_HOST_MS 200
-#define PORT_FIRST     22001
-#define PORT_LAST      32000
-#define LAB_MARK       "# Written by 'assay fleet up'"
+#define PORT_FIRST 22001
+#define PORT_LAST  32000
+#define LAB_MARK   "# Written by 'assay fleet up'"
 
 /* A fleet that is being brought up. */
 struct bringup {
@@ -347,47 +344,14 @@ static enum assay_status place_host(struct bringup *b, size_t i, int *next_port,
 	return st ? st : emulate_host_prepare(&b->site, host, err);
 }
 
-/* All links at once, when all namespaces are there. */
-static enum assay_status connect_hosts(struct bringup *b, struct assay_error *err)
-{
-	size_t n = b->options->n_hosts;
-	struct buf lines = BUF_INIT;
-	enum assay_status st = ASSAY_OK;
-
-	for (size_t i = 0; !st && i < n; i++) {
-		st = emulate_host_await(&b->hosts[i], err);
-		buf_format(&lines, "link add as%s%zx up master as%s type veth peer name eth0 netns %d\n", b->site.tag, i + 1, b->site.tag,
-			   (int)b->hosts[i].pid);
-	}
-	if (!st)
-		st = emulate_net_change("make the hosts' network links", lines.bytes, err);
-	for (size_t i = 0; !st && i < n; i++)
-		st = emulate_host_go_on(&b->hosts[i], err);
-	buf_release(&lines);
-	return st;
-}
-
 static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 {
-	const struct emulate_listener *listener = b->listener;
-	size_t n = b->options->n_hosts;
 	int next_port = PORT_FIRST;
-	int64_t end_ns;
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < n; i++)
+	for (size_t i = 0; !st && i < b->fleet.n; i++)
 		st = place_host(b, i, &next_port, err);
-	for (size_t i = 0; !st && i < n; i++)
-		st = listener && listener->cancelled && *listener->cancelled ? assay_fail(err, ASSAY_E_IO, "interrupted")
-									     : emulate_host_start(&b->site, &b->hosts[i], err);
-	if (!st && b->site.namespaces)
-		st = connect_hosts(b, err);
-	for (size_t i = 0; !st && i < n; i++)
-		st = emulate_host_finish(&b->hosts[i], err);
-	end_ns = clock_monotonic_ns() + (ANSWER_MS + ANSWER_HOST_MS * (int64_t)n) * 1000000;
-	for (size_t i = 0; !st && i < n; i++)
-		st = emulate_host_answers(&b->hosts[i], end_ns, b->listener, err);
-	return st;
+	return st ? st : emulate_hosts_start(&b->site, b->hosts, b->fleet.n, b->listener, err);
 }
 
 /* ---- the files of the laboratory ---- */

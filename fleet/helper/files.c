@@ -77,7 +77,7 @@ static void read_one(const char *path, struct frames_out *out)
 		frames_put(out, HELPER_ABSENT, path, name, why, strlen(why));
 }
 
-int files_read(struct request *request, struct frames_out *out, int in)
+static int files_read(struct request *request, struct frames_out *out, int in)
 {
 	uint64_t files = 0;
 
@@ -96,7 +96,7 @@ int files_read(struct request *request, struct frames_out *out, int in)
 	return say_number(out, in, "files", files);
 }
 
-int files_get(struct request *request, struct frames_out *out, int in)
+static int files_get(struct request *request, struct frames_out *out, int in)
 {
 	const char *path = request->paths.texts[0];
 	int fd = open_regular(path);
@@ -180,7 +180,7 @@ bool files_input(struct request *request, const char *bytes, size_t n)
 }
 
 /* The new file is whole and on the disk before it takes the name. */
-int files_put(struct request *request, struct frames_out *out, int in)
+static int files_put(struct request *request, struct frames_out *out, int in)
 {
 	const char *path = request->paths.texts[0];
 
@@ -193,4 +193,16 @@ int files_put(struct request *request, struct frames_out *out, int in)
 	free(request->input_path);
 	request->input_path = NULL;
 	return say_number(out, in, "bytes", request->input_bytes);
+}
+
+int files_serve(struct request *request, struct frames_out *out, int in)
+{
+	switch (request->operation) {
+	case REQUEST_READ:
+		return files_read(request, out, in);
+	case REQUEST_GET:
+		return files_get(request, out, in);
+	default:
+		return files_put(request, out, in);
+	}
 }

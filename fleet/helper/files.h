@@ -4,10 +4,8 @@
 
 #include "fleet/helper/request.h"
 
-/* Answer the request; 0, or 1 when it was refused or the controller on `in` is gone. */
-int files_read(struct request *request, struct frames_out *out, int in);
-int files_get(struct request *request, struct frames_out *out, int in);
-int files_put(struct request *request, struct frames_out *out, int in);
+/* Answers the request; 0, or 1 when it was refused or the controller on `in` is gone. */
+int files_serve(struct request *request, struct frames_out *out, int in);
 
 /* The request's input function: a command's input goes to memory, the bytes of a file to a temporary one beside it. */
 bool files_input(struct request *request, const char *bytes, size_t n);

@@ -43,11 +43,9 @@ static int serve_request(struct request *request, struct frames_out *out)
 	case REQUEST_RUN:
 		return run_request(request, out, IN);
 	case REQUEST_READ:
-		return files_read(request, out, IN);
 	case REQUEST_GET:
-		return files_get(request, out, IN);
 	case REQUEST_PUT:
-		return files_put(request, out, IN);
+		return files_serve(request, out, IN);
 	case REQUEST_FACTS:
 		return survey_facts(out, IN);
 	case REQUEST_NONE:
