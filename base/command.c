@@ -219,6 +219,7 @@ static void store_choice(const struct cli_option *o, const char *text, int *to)
 	for (int i = 0; o->choices[i]; i++) {
 		if (strcmp(o->choices[i], text) == 0) {
 			*to = i;
+			buf_release(&names);
 			return;
 		}
 		buf_format(&names, "%s%s", i == 0 ? "" : o->choices[i + 1] ? ", " : " or ", o->choices[i]);
