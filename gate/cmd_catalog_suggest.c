@@ -33,8 +33,9 @@ static const struct arguments defaults = { .top = 10 };
 const struct command catalog_suggest_command = {
 	.name = "catalog suggest",
 	.summary = "suggest the machine that would sharpen a profile most",
-	.about = "Suggests which machine of the catalog, on which an application has not run, would sharpen its profile most, and by how much; "
-		 "and which kind of machine would, if there were one.",
+	.about =
+	    "Suggests which machine of the catalog, on which an application has not run, would sharpen its profile most, and by how much; "
+	    "and which kind of machine would, if there were one.",
 	.examples = "  assay catalog suggest hpccg\n"
 		    "  assay catalog suggest stream/add-1@imported --top 3 --format json\n",
 	.words = words,

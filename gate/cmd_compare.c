@@ -48,8 +48,10 @@ static const struct arguments defaults = { .top = 8 };
 const struct command compare_command = {
 	.name = "compare",
 	.summary = "compare the resource use of two versions",
-	.about = "Compares how A and B use the machines, and decides nothing: the ratio of costs; whether all of the work changed alike (uniform), "
-		 "the use of a resource (other_resource), both or neither; how much more or less of the time each group of stressors explains, with "
+	.about = "Compares how A and B use the machines, and decides nothing: the ratio of costs; whether all of the work changed alike "
+		 "(uniform), "
+		 "the use of a resource (other_resource), both or neither; how much more or less of the time each group of stressors "
+		 "explains, with "
 		 "intervals; and the stressors that the ratio is correlated with. A and B are APP[@VERSION].",
 	.examples = "  assay compare mysqlslap/innodb_load mysqlslap/memory_load\n"
 		    "  assay compare myapp@1.0 myapp@1.1 --top 10\n"

@@ -27,8 +27,8 @@ static void evaluate_remark_shared(const struct evaluation *e)
 		}
 	}
 	if (pairs)
-		cli_remark("%zu pair%s the same results on both sides (the first is number %zu): they tell nothing about false positives", pairs,
-			   pairs == 1 ? " has" : "s have", first);
+		cli_remark("%zu pair%s the same results on both sides (the first is number %zu): they tell nothing about false positives",
+			   pairs, pairs == 1 ? " has" : "s have", first);
 }
 
 static enum assay_status evaluate_answer(struct lab *lab, const struct arguments *a, struct evaluate_pairs *pairs, struct document *d,
@@ -89,8 +89,10 @@ static const struct arguments defaults = { .epsilon = WALK_EPSILON, .resamples =
 const struct command evaluate_command = {
 	.name = "evaluate",
 	.summary = "measure the gate's accuracy on labelled pairs",
-	.about = "Measures how often the gate is right: compares pairs of versions that are known to have changed or not, by the gate and by simpler "
-		 "methods, and says for each method how many unchanged pairs it took for changed, how many changed ones it found, and how well its "
+	.about = "Measures how often the gate is right: compares pairs of versions that are known to have changed or not, by the gate and "
+		 "by simpler "
+		 "methods, and says for each method how many unchanged pairs it took for changed, how many changed ones it found, and how "
+		 "well its "
 		 "score separates them. Pairs that share an application are not independent, and the intervals take that into account.",
 	.more = "PAIRS.json is a list:\n"
 		"  [{\"baseline\": \"myapp@1.0\", \"candidate\": \"myapp@1.1\", \"changed\": true, \"label\": \"cache removed\"},\n"

@@ -113,7 +113,8 @@ static const struct arguments defaults = { .epsilon = -1 };
 const struct command gate_command = {
 	.name = "gate",
 	.summary = "decide whether a candidate is slower than a baseline",
-	.about = "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with themselves, each "
+	.about = "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with "
+		 "themselves, each "
 		 "hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
 		 "inconclusive.",
 	.more = "Methods:\n"

@@ -21,15 +21,18 @@ static enum assay_status predict_run(struct lab *lab, void *arguments, struct do
 
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
-	CLI_OPTION(TEXT, "machine", "MACHINE", struct arguments, machine, "A machine of the catalog that has a fingerprint", .required = true),
+	CLI_OPTION(TEXT, "machine", "MACHINE", struct arguments, machine, "A machine of the catalog that has a fingerprint",
+		   .required = true),
 	CLI_END,
 };
 
 const struct command predict_command = {
 	.name = "predict",
 	.summary = "predict the performance of a version on a machine where it never ran",
-	.about = "Predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint and the results on others. "
-		 "The interval contains the true value in nine of ten cases; its width comes from the errors on hardware types that were left out.",
+	.about = "Predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint and the results on "
+		 "others. "
+		 "The interval contains the true value in nine of ten cases; its width comes from the errors on hardware types that were "
+		 "left out.",
 	.examples = "  assay predict miniamr --machine issdm-41\n"
 		    "  assay predict stream/add-1@imported --machine scruffy.soe.ucsc.edu --format json\n",
 	.words = words,

@@ -77,9 +77,11 @@ static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMP
 const struct command profile_command = {
 	.name = "profile",
 	.summary = "infer which resources a version stresses",
-	.about = "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "
-		 "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time that "
-		 "it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help.",
+	.about =
+	    "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "
+	    "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time "
+	    "that "
+	    "it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help.",
 	.more = "Models:\n"
 		"  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n"
 		"          validated on hardware types left out\n"

@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-#define SPREAD_MIN .01 /* of the log ratios over types: less than what differs from day to day (effect.c) follows nothing */
-#define SINGULAR 1e-9 /* spread of a regressor, relative to its mean */
-#define COLUMN_SPREAD_MIN 1e-12   /* of a column, relative to its largest entry; below it there is only rounding */
-#define NEARLY_ONE .999999999 /* beyond it a transformed correlation means nothing */
-#define SAME_RELATIVE 1e-9 /* correlations this close are equal, so that a permutation that changes nothing counts */
+#define SPREAD_MIN	  .01	     /* of the log ratios over types: less than what differs from day to day (effect.c) follows nothing */
+#define SINGULAR	  1e-9	     /* spread of a regressor, relative to its mean */
+#define COLUMN_SPREAD_MIN 1e-12	     /* of a column, relative to its largest entry; below it there is only rounding */
+#define NEARLY_ONE	  .999999999 /* beyond it a transformed correlation means nothing */
+#define SAME_RELATIVE	  1e-9	     /* correlations this close are equal, so that a permutation that changes nothing counts */
 
 ROWS_FUNCTION(cause_text, enum cause_word, CAUSE_ROWS, ROWS_CODE)
 ROWS_FUNCTION(cause_sentence, enum cause_word, CAUSE_ROWS, ROWS_TEXT)
@@ -20,11 +20,11 @@ ROWS_FUNCTION(cause_sentence, enum cause_word, CAUSE_ROWS, ROWS_TEXT)
 /* z and y standardised, so that a correlation is the sum of products. */
 struct maxt {
 	size_t types, features;
-	double *z;           /* [types x features] */
-	double *y;           /* [types] */
+	double *z;	     /* [types x features] */
+	double *y;	     /* [types] */
 	double *correlation; /* [features], of the data as they are */
-	size_t *hits;        /* [features], permutations whose largest correlation reaches this one's */
-	size_t *order;       /* [types], the permutation */
+	size_t *hits;	     /* [features], permutations whose largest correlation reaches this one's */
+	size_t *order;	     /* [types], the permutation */
 	double *permuted;    /* [features], scratch */
 };
 
@@ -204,8 +204,7 @@ static void mark_alike(const struct maxt *m, struct cause_resource *out)
 	}
 }
 
-void cause_resources(const double *log_ratio, const struct mat *log_rate, size_t permutations, uint64_t seed,
-		     struct cause_resource *out)
+void cause_resources(const double *log_ratio, const struct mat *log_rate, size_t permutations, uint64_t seed, struct cause_resource *out)
 {
 	struct maxt m = maxt_new(log_ratio, log_rate);
 	size_t total = m.types >= CAUSE_TYPES_MIN ? maxt_permute(&m, permutations, seed) : 0;

@@ -8,9 +8,9 @@
 
 #include <math.h>
 
-#define SEED     20189
+#define SEED	 20189
 #define SMALLEST .0005 /* of the baseline's time: what would be shown as 0.0 % */
-#define NAMED    4     /* of the groups that cannot be told apart; the number of the others is not shown */
+#define NAMED	 4     /* of the groups that cannot be told apart; the number of the others is not shown */
 
 /* ---- from machines to rows ---- */
 
@@ -61,8 +61,12 @@ static bool common_rows_finite(const struct profile_rows *r, const double *ratio
 
 static struct contribution numbers_of(const struct growth *g, size_t group)
 {
-	return (struct contribution){ .before = g->before[group], .after = g->after[group], .change = g->after[group] - g->before[group],
-				      .low = g->low[group], .high = g->high[group], .first = g->lead[group] };
+	return (struct contribution){ .before = g->before[group],
+				      .after = g->after[group],
+				      .change = g->after[group] - g->before[group],
+				      .low = g->low[group],
+				      .high = g->high[group],
+				      .first = g->lead[group] };
 }
 
 static int by_change(const void *a, const void *b)
@@ -123,7 +127,8 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 	for (size_t k = 0; k < c->n_groups; k++)
 		c->leading[k] = &c->groups[k];
 	qsort(c->leading, c->n_groups, sizeof(const struct contribution *), by_first);
-	while (c->n_leading < c->n_groups && stats_round(sum) < CONTRIBUTIONS_LEADING && stats_round(c->leading[c->n_leading]->first) > none)
+	while (c->n_leading < c->n_groups && stats_round(sum) < CONTRIBUTIONS_LEADING &&
+	       stats_round(c->leading[c->n_leading]->first) > none)
 		sum += c->leading[c->n_leading++]->first;
 	if (stats_round(sum) < CONTRIBUTIONS_LEADING)
 		c->n_leading = 0;
@@ -201,15 +206,18 @@ void contributions_lead(const struct contributions *c, struct buf *out)
 	for (size_t i = 0; i < c->n_leading; i++)
 		sum += c->leading[i]->first;
 	if (!c->n_leading && c->resource && most && c->unexplained.first <= 1 - CONTRIBUTIONS_LEADING)
-		buf_format(out, "Apart from a factor for all of the work, it cannot be said which group changed most; the most probable is %s (%s).",
-			   most->name, text_probability(most->first).text);
+		buf_format(
+		    out,
+		    "Apart from a factor for all of the work, it cannot be said which group changed most; the most probable is %s (%s).",
+		    most->name, text_probability(most->first).text);
 	else if (!c->n_leading)
 		buf_text(out, "Apart from a factor for all of the work, no group can be said to have changed.");
 	else if (c->n_leading == 1)
 		buf_format(out, "Apart from a factor for all of the work, what changed most is %s (probability %s).", c->leading[0]->name,
 			   text_probability(sum).text);
 	else
-		buf_format(out, "Apart from a factor for all of the work, what changed most is one of %zu groups (together probability %s):",
+		buf_format(out,
+			   "Apart from a factor for all of the work, what changed most is one of %zu groups (together probability %s):",
 			   c->n_leading, text_probability(sum).text);
 	for (size_t i = 0; c->n_leading > 1 && i < named; i++)
 		buf_format(out, " %s (%s)%s", c->leading[i]->name, text_probability(c->leading[i]->first).text, i + 1 < named ? "," : "");
@@ -307,11 +315,12 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 	if (c->missing)
 		doc_line(d, "\nWhere the time went cannot be told: %s.", c->missing);
 	else
-		doc_heading(d,
-			    "Where the time went, as parts of the baseline's, over %zu hardware types: %s %% in all (95 %% interval %s to %s "
-			    "%%, arithmetic mean over types)",
-			    c->types, text_signed(percent(c->total), 1).text, text_signed(percent(c->total_low), 1).text,
-			    text_signed(percent(c->total_high), 1).text);
+		doc_heading(
+		    d,
+		    "Where the time went, as parts of the baseline's, over %zu hardware types: %s %% in all (95 %% interval %s to %s "
+		    "%%, arithmetic mean over types)",
+		    c->types, text_signed(percent(c->total), 1).text, text_signed(percent(c->total_low), 1).text,
+		    text_signed(percent(c->total_high), 1).text);
 	doc_object(d, "contributions");
 	doc_set(d, "hardware_types", c->types);
 	doc_set(d, "machines", c->machines);

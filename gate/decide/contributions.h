@@ -8,7 +8,7 @@
 #include "gate/decide/verdict.h"
 #include "model/profile/growth.h"
 
-#define CONTRIBUTIONS_SHOWN   5  /* groups, to people */
+#define CONTRIBUTIONS_SHOWN   5	 /* groups, to people */
 #define CONTRIBUTIONS_LEADING .9 /* probability that the group that changed most is among those named */
 
 /* Below a table that shows a part below 0, which is not a time. */
@@ -17,24 +17,24 @@
 /* In parts of the baseline's time, mean over hardware types. */
 struct contribution {
 	char *name;
-	const char **members;    /* [n], names of stressors; borrowed from the evidence */
+	const char **members; /* [n], names of stressors; borrowed from the evidence */
 	size_t n;
-	enum category category;  /* the main one of most members */
+	enum category category; /* the main one of most members */
 	double before, after;
 	double change, low, high; /* after - before, and its 90 % interval */
-	double first;             /* probability that it changed most, apart from a change of all of the work */
+	double first;		  /* probability that it changed most, apart from a change of all of the work */
 };
 
 struct contributions {
-	const char *missing;       /* why there are none (a sentence without its end), else NULL */
+	const char *missing;	     /* why there are none (a sentence without its end), else NULL */
 	struct contribution *groups; /* [n_groups], the largest change first */
 	size_t n_groups;
-	struct contribution unexplained; /* without name and members; first is the probability that no group changed */
+	struct contribution unexplained;     /* without name and members; first is the probability that no group changed */
 	const struct contribution **leading; /* [n_leading] the fewest groups of which one changed most with CONTRIBUTIONS_LEADING, the most
 					      * probable first; none where perhaps no group changed, or unless the kind of change says
 					      * that the use of a resource did */
 	size_t n_leading;
-	bool resource;             /* the kind of change says that the use of a resource did */
+	bool resource;			     /* the kind of change says that the use of a resource did */
 	double total, total_low, total_high; /* mean ratio less one, its 95 % interval over types */
 	size_t types, machines;
 };

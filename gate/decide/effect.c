@@ -6,9 +6,9 @@
 #include <math.h>
 
 /* The shape test: see the comment above shape_p(). */
-#define NOISE_FLOOR .01      /* of a type's standard error, added in quadrature: what repetitions on one day do not show */
-#define NOISE_SHRINK .5      /* share of the mean variance of all types in each type's own */
-#define WITHIN_DF_MIN 4.0    /* of all machines together, for an interval from the noise within machines */
+#define NOISE_FLOOR	 .01 /* of a type's standard error, added in quadrature: what repetitions on one day do not show */
+#define NOISE_SHRINK	 .5  /* share of the mean variance of all types in each type's own */
+#define WITHIN_DF_MIN	 4.0 /* of all machines together, for an interval from the noise within machines */
 #define NOISE_DF_MACHINE 4.0 /* degrees of freedom of a machine's noise: three repetitions of each of two versions */
 
 /* ---- decisions ---- */
@@ -63,7 +63,7 @@ static const struct {
 /* Everything in units of the mean's standard error, sd / sqrt(types). */
 struct power_design {
 	double df;
-	double t;         /* quantile of the interval */
+	double t;	  /* quantile of the interval */
 	double threshold; /* log(1 + min_effect) */
 };
 
@@ -83,7 +83,8 @@ static double power_panel(const struct power_design *design, double effect, doub
 	for (size_t i = 0; i < sizeof(legendre) / sizeof(legendre[0]); i++) {
 		double away = half * legendre[i].node;
 
-		sum += legendre[i].weight * (power_integrand(design, effect, middle - away) + power_integrand(design, effect, middle + away));
+		sum +=
+		    legendre[i].weight * (power_integrand(design, effect, middle - away) + power_integrand(design, effect, middle + away));
 	}
 	return sum * half;
 }
@@ -141,8 +142,8 @@ static double effect_with_power(const struct power_design *design, double power)
 	return low + (high - low) / 2;
 }
 
-/* The relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, for a normal estimate of a log ratio with this
- * standard error at df >= 1 degrees of freedom. */
+/* The relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER, for a normal estimate of a log ratio with
+ * this standard error at df >= 1 degrees of freedom. */
 static double effect_minimum_detectable(double error, double df, double min_effect)
 {
 	struct power_design design = { .df = df };
@@ -238,8 +239,8 @@ static void set_interval(struct effect *e, double mean, double error, double df)
 	e->high = exp(mean + half);
 }
 
-/* The interval when the types may have an error in common, which does not average out: its variance is added; degrees of freedom by Welch and
- * Satterthwaite. */
+/* The interval when the types may have an error in common, which does not average out: its variance is added; degrees of freedom by Welch
+ * and Satterthwaite. */
 static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, double min_effect)
 {
 	double df = (double)e->types - 1, own = sd * sd / (common->as_one ? 1 : (double)e->types), more = common->error * common->error;
@@ -272,8 +273,8 @@ static void effect_interval(struct effect *e, const struct type_mean *types, dou
 }
 
 /* One or two types tell next to nothing about others (t at one degree of freedom is 12.7), but repetitions on these machines tell something
- * about these machines: the mean keeps its weights, its error comes from the noise within machines and the floor, its degrees of freedom from
- * Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
+ * about these machines: the mean keeps its weights, its error comes from the noise within machines and the floor, its degrees of freedom
+ * from Welch and Satterthwaite (Biometrika 34, 1947). Does nothing where a machine's noise is unknown. */
 static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect)
 {
 	double *machines = mem_new(n_types, sizeof(*machines));

@@ -8,18 +8,18 @@
 
 #include <stdbool.h>
 
-#define EFFECT_LEVEL .95 /* of the two-sided interval */
-#define EFFECT_POWER .80 /* at which the minimum detectable effect is stated */
-#define EFFECT_TYPES_MIN 3 /* with fewer hardware types the repetitions within machines are tested instead */
+#define EFFECT_LEVEL	   .95 /* of the two-sided interval */
+#define EFFECT_POWER	   .80 /* at which the minimum detectable effect is stated */
+#define EFFECT_TYPES_MIN   3   /* with fewer hardware types the repetitions within machines are tested instead */
 #define EFFECT_SHAPE_LEVEL .05 /* of the test whether the ratio is the same on all types */
 
 /* The decisions, in the order of the documentation: constant, word in answers, exit status. */
-#define DECISION_ROWS(X)                                   \
-	X(DECISION_PASS, "pass", 0)                        \
-	X(DECISION_IMPROVED, "improved", 0)                \
-	X(DECISION_REGRESSION, "regression", 3)            \
-	X(DECISION_INCONCLUSIVE, "inconclusive", 4)        \
-	X(DECISION_ENVIRONMENT, "environment", 5)          \
+#define DECISION_ROWS(X)                                                                                                                   \
+	X(DECISION_PASS, "pass", 0)                                                                                                        \
+	X(DECISION_IMPROVED, "improved", 0)                                                                                                \
+	X(DECISION_REGRESSION, "regression", 3)                                                                                            \
+	X(DECISION_INCONCLUSIVE, "inconclusive", 4)                                                                                        \
+	X(DECISION_ENVIRONMENT, "environment", 5)                                                                                          \
 	X(DECISION_NOTHING_MEASURED, "nothing_measured", 6)
 
 enum decision { DECISION_ROWS(ROWS_ENUM) DECISIONS };
@@ -30,27 +30,27 @@ enum doc_tone decision_tone(enum decision decision);
 
 /* One machine that ran both versions: log of cost(candidate) / cost(baseline), above 0 is worse. */
 struct effect_pair {
-	size_t type;      /* index of the machine's hardware type, < n_types */
+	size_t type;	  /* index of the machine's hardware type, < n_types */
 	double log_ratio; /* of medians of repetitions */
-	double noise;     /* standard error of log_ratio (of medians: docs/evidence/statistics.md has the factor) from the repetitions within
-			   * the machine; 0 when unknown */
-	double noise_df;  /* degrees of freedom of noise; 0 when unknown */
+	double noise;	 /* standard error of log_ratio (of medians: docs/evidence/statistics.md has the factor) from the repetitions within
+			  * the machine; 0 when unknown */
+	double noise_df; /* degrees of freedom of noise; 0 when unknown */
 };
 
 struct effect {
-	size_t types;            /* hardware types with at least one pair */
-	double ratio, low, high; /* of costs; low and high NaN with one type and unknown noise */
+	size_t types;		   /* hardware types with at least one pair */
+	double ratio, low, high;   /* of costs; low and high NaN with one type and unknown noise */
 	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN as low and high */
-	bool within;             /* the interval is of the repetitions within machines, since there are fewer than EFFECT_TYPES_MIN types:
-				  * it holds for these machines only */
-	bool uniform;            /* the ratio is the same on all types within the noise; true, and meaningless, when shape_p is NaN */
-	double shape_p;          /* p of that: the spread over types against the noise within machines; NaN when it cannot be tested */
+	bool within;		   /* the interval is of the repetitions within machines, since there are fewer than EFFECT_TYPES_MIN types:
+				    * it holds for these machines only */
+	bool uniform;		   /* the ratio is the same on all types within the noise; true, and meaningless, when shape_p is NaN */
+	double shape_p;		   /* p of that: the spread over types against the noise within machines; NaN when it cannot be tested */
 	enum decision decision;
 };
 
 /* An error that all types' log ratios may have in common (order.h). Zeroed: none. */
 struct effect_common {
-	bool as_one;      /* the types' errors may be one and the same: their mean is known no better than a single type */
+	bool as_one;	  /* the types' errors may be one and the same: their mean is known no better than a single type */
 	double error, df; /* a further standard error of the mean, with its degrees of freedom (at least 1 unless the error is 0) */
 };
 

@@ -131,7 +131,7 @@ static bool deviation(const struct order_series *s, int side, int64_t repetition
 
 /* The mean of a repetition's deviations over the types, squared, and the square of its standard error; false with few types. */
 static bool order_common(const struct order_list *list, size_t n_types, int side, int64_t repetition, size_t repetitions, double *squared,
-		   double *noise)
+			 double *noise)
 {
 	double *sum = mem_new(n_types, sizeof(*sum)), *count = mem_new(n_types, sizeof(*count)), d;
 	size_t types = 0;

@@ -32,8 +32,8 @@ struct pairing_input {
 	const struct lab_config *config;
 	bool higher_is_better, same_application;
 	struct pairing *pairing;
-	const char *plan; /* of the machine at hand: only its runs count; NULL: all */
-	double *values[2]; /* scratch, large enough for all runs of a version */
+	const char *plan;	 /* of the machine at hand: only its runs count; NULL: all */
+	double *values[2];	 /* scratch, large enough for all runs of a version */
 	int64_t *repetitions[2]; /* of the values */
 	struct order_list series;
 	double squares; /* of the machine at hand: squared deviations of logs from the means of their sides, summed */
@@ -83,7 +83,8 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 }
 
 /* Variance of the median of n values in units of that of one of them. The median of few normal values is less precise than their mean,
- * by the factor c on its standard error (docs/evidence/statistics.md has the table; for more values the limit, which is on the safe side). */
+ * by the factor c on its standard error (docs/evidence/statistics.md has the table; for more values the limit, which is on the safe side).
+ */
 static double median_part(size_t n)
 {
 	static const double c[] = { 0, 1, 1, 1.160, 1.092, 1.198 };
@@ -141,8 +142,8 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 }
 
 /* Compares session by session, a session being the runs under one fingerprint. Returns the number of sessions that both have. */
-static size_t compare_sessions(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate,
-			       const char *type, struct pairing_machine *m, bool *positive)
+static size_t compare_sessions(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type,
+			       struct pairing_machine *m, bool *positive)
 {
 	size_t sessions = 0;
 
@@ -175,8 +176,9 @@ static void add_machine(struct pairing *p, const struct pairing_machine *m)
 
 static void leave_out(struct pairing *p, const char *machine, enum pairing_reason reason)
 {
-	struct pairing_machine m = { .machine = machine, .type = SIZE_MAX, .reason = reason, .log_ratio = (double)NAN,
-				     .log_cost = (double)NAN };
+	struct pairing_machine m = {
+		.machine = machine, .type = SIZE_MAX, .reason = reason, .log_ratio = (double)NAN, .log_cost = (double)NAN
+	};
 
 	add_machine(p, &m);
 }
@@ -223,7 +225,8 @@ static enum pairing_turns turns_of(const struct pairing_input *in, const struct 
 /* One machine under one type that both versions have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
-	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED,
+	struct pairing_machine m = { .machine = baseline->runs[0].machine,
+				     .reason = PAIRING_USED,
 				     .turns = turns_of(in, baseline, candidate) };
 	bool positive = true;
 	size_t sessions;
@@ -329,12 +332,21 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 		const struct run_set *candidate, struct pairing *out)
 {
 	struct pairing pairing = { 0 };
-	struct pairing_input in = { evidence, config, baseline->higher_is_better,
-				    strcmp(baseline->application, candidate->application) == 0, &pairing, NULL,
+	struct pairing_input in = { evidence,
+				    config,
+				    baseline->higher_is_better,
+				    strcmp(baseline->application, candidate->application) == 0,
+				    &pairing,
+				    NULL,
 				    { mem_new(baseline->n, sizeof(double)), mem_new(candidate->n, sizeof(double)) },
-				    { mem_new(baseline->n, sizeof(int64_t)), mem_new(candidate->n, sizeof(int64_t)) }, { 0 }, 0, 0 };
-	const struct stretch all[LISTS] = { { baseline->items, baseline->n }, { baseline->others, baseline->n_others },
-					    { candidate->items, candidate->n }, { candidate->others, candidate->n_others } };
+				    { mem_new(baseline->n, sizeof(int64_t)), mem_new(candidate->n, sizeof(int64_t)) },
+				    { 0 },
+				    0,
+				    0 };
+	const struct stretch all[LISTS] = { { baseline->items, baseline->n },
+					    { baseline->others, baseline->n_others },
+					    { candidate->items, candidate->n },
+					    { candidate->others, candidate->n_others } };
 	enum pairing_reason terms = pairing_terms(baseline, candidate);
 	size_t at[LISTS] = { 0 };
 	const char *machine;
@@ -354,7 +366,8 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 		else
 			leave_out(&pairing, machine, why_not(here));
 	}
-	qsort(pairing.machines, pairing.n, sizeof(*pairing.machines), compare_machines);
+	if (pairing.n)
+		qsort(pairing.machines, pairing.n, sizeof(*pairing.machines), compare_machines);
 	pairing.order = order_of(&in.series, pairing.n_types);
 	for (int side = 0; side < 2; side++) {
 		free(in.values[side]);

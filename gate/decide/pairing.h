@@ -14,11 +14,11 @@
 
 /* Results of both versions that were compared with each other: on one machine, in one session. */
 struct order_series {
-	size_t type;             /* hardware type */
-	size_t n[2];             /* repetitions of the baseline, of the candidate; at least one each */
-	int64_t *repetition[2];  /* [n] their numbers */
-	double *log_cost[2];     /* [n] */
-	bool turns;              /* they took turns: the order cancels out */
+	size_t type;		/* hardware type */
+	size_t n[2];		/* repetitions of the baseline, of the candidate; at least one each */
+	int64_t *repetition[2]; /* [n] their numbers */
+	double *log_cost[2];	/* [n] */
+	bool turns;		/* they took turns: the order cancels out */
 };
 
 struct order_list {
@@ -32,12 +32,12 @@ void order_add(struct order_list *list, size_t type, bool turns, const size_t n[
 void order_release(struct order_list *list); /* accepts zeroed */
 
 struct order {
-	size_t series, apart;    /* all of them, and those in which the sides' repetitions are not the same ones */
-	bool apart_mostly;       /* more than half are */
-	int direction;           /* 1: in most series all of the candidate's come after the baseline's, -1: before; 0: neither */
-	double error, df;        /* standard error of the log ratio by what repetitions of one side do on all types together, and its degrees
-				  * of freedom; 0 when they do nothing, or it cannot be told */
-	double spread;           /* that effect of one repetition as a standard deviation of logs; 0 as above */
+	size_t series, apart; /* all of them, and those in which the sides' repetitions are not the same ones */
+	bool apart_mostly;    /* more than half are */
+	int direction;	      /* 1: in most series all of the candidate's come after the baseline's, -1: before; 0: neither */
+	double error, df;     /* standard error of the log ratio by what repetitions of one side do on all types together, and its degrees
+			       * of freedom; 0 when they do nothing, or it cannot be told */
+	double spread;	      /* that effect of one repetition as a standard deviation of logs; 0 as above */
 };
 
 /* Fewer than three types tell nothing about what they have in common: then error and spread are 0. */
@@ -46,15 +46,15 @@ struct order order_of(const struct order_list *list, size_t n_types);
 /* ---- machines ---- */
 
 /* Why a machine is left out. */
-#define PAIRING_ROWS(X)                                                                                                 \
-	X(PAIRING_USED, "used", "")                                                                                     \
-	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate has no result there")                                  \
-	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline has no result there")                                 \
-	X(PAIRING_OTHER_BUILD, "other_build", "the latest build of a version has no result there, another build of it has") \
-	X(PAIRING_OTHER_METRIC, "other_metric", "the manifest had another metric when the one was run than when the other was") \
-	X(PAIRING_OTHER_TERMS, "other_terms",                                                                           \
-	  "the command, the environment, the input or the directory that all versions share changed between the runs of the two") \
-	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")       \
+#define PAIRING_ROWS(X)                                                                                                                    \
+	X(PAIRING_USED, "used", "")                                                                                                        \
+	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate has no result there")                                                     \
+	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline has no result there")                                                    \
+	X(PAIRING_OTHER_BUILD, "other_build", "the latest build of a version has no result there, another build of it has")                \
+	X(PAIRING_OTHER_METRIC, "other_metric", "the manifest had another metric when the one was run than when the other was")            \
+	X(PAIRING_OTHER_TERMS, "other_terms",                                                                                              \
+	  "the command, the environment, the input or the directory that all versions share changed between the runs of the two")          \
+	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")                          \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")
 
 enum pairing_reason { PAIRING_ROWS(ROWS_ENUM) PAIRING_REASONS };
@@ -68,15 +68,15 @@ enum pairing_turns { PAIRING_TURNS_UNKNOWN, PAIRING_TURNS_TAKEN, PAIRING_TURNS_N
 /* One machine as one hardware type: a machine that changed its type over time has an entry for each. */
 struct pairing_machine {
 	const char *machine; /* borrowed from the runs */
-	size_t type;         /* index into types; SIZE_MAX when it is not used */
+	size_t type;	     /* index into types; SIZE_MAX when it is not used */
 	enum pairing_reason reason;
-	double log_ratio;    /* of medians of repetitions, above 0 is worse; NaN when not used */
-	double log_cost;     /* of the baseline: the log of its median; NaN when not used */
-	double noise;        /* standard error of log_ratio by the repetitions; 0 when there are too few of them, or all exactly alike */
-	double noise_df;     /* degrees of freedom of noise: repetitions but one of each version and session */
-	size_t baseline_runs, candidate_runs;             /* repetitions that were compared */
+	double log_ratio; /* of medians of repetitions, above 0 is worse; NaN when not used */
+	double log_cost;  /* of the baseline: the log of its median; NaN when not used */
+	double noise;	  /* standard error of log_ratio by the repetitions; 0 when there are too few of them, or all exactly alike */
+	double noise_df;  /* degrees of freedom of noise: repetitions but one of each version and session */
+	size_t baseline_runs, candidate_runs; /* repetitions that were compared */
 	enum pairing_turns turns;
-	const struct fingerprint *fingerprint;            /* under which it was measured; NULL when there is none */
+	const struct fingerprint *fingerprint; /* under which it was measured; NULL when there is none */
 };
 
 struct pairing {
@@ -84,8 +84,8 @@ struct pairing {
 	size_t n, capacity;
 	char **types; /* [n_types], names of the hardware types; a machine whose type is not known is a type of its own */
 	size_t n_types, types_capacity;
-	size_t used;    /* machines with PAIRING_USED */
-	size_t untyped; /* of these, machines whose type is not known */
+	size_t used;	    /* machines with PAIRING_USED */
+	size_t untyped;	    /* of these, machines whose type is not known */
 	struct order order; /* of the repetitions that were compared */
 };
 

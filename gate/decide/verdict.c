@@ -163,26 +163,26 @@ size_t verdict_alike(const struct verdict *v)
 /* ---- explaining: nothing is decided any more ---- */
 
 /* Codes of reasons, except those for machines that are left out (PAIRING_ROWS), and whether they belong to the decision. */
-#define VERDICT_REASON_ROWS(X)                                  \
-	X(REASON_NO_COMMON_MACHINE, "no_common_machine", false) \
-	X(REASON_TOO_FEW_TYPES, "too_few_types", false)         \
-	X(REASON_SLOWER, "slower", true)                        \
-	X(REASON_FASTER, "faster", true)                        \
-	X(REASON_BELOW_MIN_EFFECT, "below_min_effect", true)    \
-	X(REASON_SMALL, "detected_but_small", true)             \
-	X(REASON_WIDE, "interval_too_wide", true)               \
-	X(REASON_THESE_MACHINES, "these_machines_only", false)  \
-	X(REASON_SHAPE_CHANGED, "shape_changed", false)         \
-	X(REASON_SHAPE_NOT_TESTED, "shape_not_tested", false)   \
-	X(REASON_UNIFORM_CHANGE, "uniform_change", false)       \
-	X(REASON_UNIFORM_PART, "uniform_part", false)           \
-	X(REASON_RUNS_FAILED, "runs_failed", false)             \
-	X(REASON_FAILS, "candidate_fails", true)                \
-	X(REASON_RUNS_MISSING, "runs_missing", false)           \
-	X(REASON_NOT_INTERLEAVED, "not_interleaved", false)     \
-	X(REASON_ORDER, "order_confounded", false)              \
-	X(REASON_DRIFT, "repetitions_drift", false)             \
-	X(REASON_EMULATED, VERDICT_EMULATED, false)             \
+#define VERDICT_REASON_ROWS(X)                                                                                                             \
+	X(REASON_NO_COMMON_MACHINE, "no_common_machine", false)                                                                            \
+	X(REASON_TOO_FEW_TYPES, "too_few_types", false)                                                                                    \
+	X(REASON_SLOWER, "slower", true)                                                                                                   \
+	X(REASON_FASTER, "faster", true)                                                                                                   \
+	X(REASON_BELOW_MIN_EFFECT, "below_min_effect", true)                                                                               \
+	X(REASON_SMALL, "detected_but_small", true)                                                                                        \
+	X(REASON_WIDE, "interval_too_wide", true)                                                                                          \
+	X(REASON_THESE_MACHINES, "these_machines_only", false)                                                                             \
+	X(REASON_SHAPE_CHANGED, "shape_changed", false)                                                                                    \
+	X(REASON_SHAPE_NOT_TESTED, "shape_not_tested", false)                                                                              \
+	X(REASON_UNIFORM_CHANGE, "uniform_change", false)                                                                                  \
+	X(REASON_UNIFORM_PART, "uniform_part", false)                                                                                      \
+	X(REASON_RUNS_FAILED, "runs_failed", false)                                                                                        \
+	X(REASON_FAILS, "candidate_fails", true)                                                                                           \
+	X(REASON_RUNS_MISSING, "runs_missing", false)                                                                                      \
+	X(REASON_NOT_INTERLEAVED, "not_interleaved", false)                                                                                \
+	X(REASON_ORDER, "order_confounded", false)                                                                                         \
+	X(REASON_DRIFT, "repetitions_drift", false)                                                                                        \
+	X(REASON_EMULATED, VERDICT_EMULATED, false)                                                                                        \
 	X(REASON_UNTYPED, "hardware_type_unknown", false)
 
 enum reason { VERDICT_REASON_ROWS(ROWS_ENUM) };
@@ -259,10 +259,11 @@ static void explain_no_interval(struct verdict *v)
 	for (size_t i = 0; i < v->pairing.n; i++)
 		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
 	reason_add(v, REASON_TOO_FEW_TYPES, "only one hardware type ran both versions, and %s",
-		   alike ? "repetitions on it are exactly alike, which tells nothing about the noise: an interval needs a metric with finer "
-			   "steps, or machines of another type" :
-			   "too few times to know the noise within its machines: an interval needs two repetitions of each version on two "
-			   "machines, or three on one, or machines of another type");
+		   alike
+		       ? "repetitions on it are exactly alike, which tells nothing about the noise: an interval needs a metric with finer "
+			 "steps, or machines of another type"
+		       : "too few times to know the noise within its machines: an interval needs two repetitions of each version on two "
+			 "machines, or three on one, or machines of another type");
 }
 
 static void explain_interval(struct verdict *v)
@@ -282,24 +283,25 @@ static void explain_interval(struct verdict *v)
 			   high.text);
 		break;
 	case DECISION_PASS:
-		reason_add(v, REASON_BELOW_MIN_EFFECT,
-			   "a slowdown of %.1f %% or more is ruled out (ratio %s, 95 %% interval %s to %s)", 100 * v->min_effect, ratio.text,
-			   low.text, high.text);
+		reason_add(v, REASON_BELOW_MIN_EFFECT, "a slowdown of %.1f %% or more is ruled out (ratio %s, 95 %% interval %s to %s)",
+			   100 * v->min_effect, ratio.text, low.text, high.text);
 		if (stats_round(e->low) > 1)
 			reason_add(v, REASON_SMALL, "a slowdown is statistically detected, but it is below your threshold");
 		break;
 	default:
-		reason_add(v, REASON_WIDE,
-			   "the 95 %% interval, %s to %s, neither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
-			   "power .8",
-			   low.text, high.text, 100 * v->min_effect,
-			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
+		reason_add(
+		    v, REASON_WIDE,
+		    "the 95 %% interval, %s to %s, neither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
+		    "power .8",
+		    low.text, high.text, 100 * v->min_effect,
+		    text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
 	}
 	if (e->within)
-		reason_add(v, REASON_THESE_MACHINES,
-			   "fewer than %d hardware types: the interval rests on the repetitions within these machines, and the decision holds "
-			   "for these machines only",
-			   EFFECT_TYPES_MIN);
+		reason_add(
+		    v, REASON_THESE_MACHINES,
+		    "fewer than %d hardware types: the interval rests on the repetitions within these machines, and the decision holds "
+		    "for these machines only",
+		    EFFECT_TYPES_MIN);
 }
 
 static void explain_shape(struct verdict *v)
@@ -309,10 +311,11 @@ static void explain_shape(struct verdict *v)
 	bool other = c->word == CAUSE_OTHER_RESOURCE || c->word == CAUSE_BOTH;
 
 	if (!isnan(e->shape_p) && !e->uniform)
-		reason_add(v, REASON_SHAPE_CHANGED,
-			   "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource is "
-			   "used, or used more",
-			   e->shape_p < 1e-9 ? "<" : "=", fmax(e->shape_p, 1e-9));
+		reason_add(
+		    v, REASON_SHAPE_CHANGED,
+		    "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource is "
+		    "used, or used more",
+		    e->shape_p < 1e-9 ? "<" : "=", fmax(e->shape_p, 1e-9));
 	else if (other)
 		reason_add(v, REASON_SHAPE_CHANGED,
 			   "the ratio follows how fast the hardware types are at '%s' (p = %.2g): another resource is used, or used more",
@@ -343,14 +346,14 @@ static void explain_runs(struct verdict *v)
 				   sides[i]->application, sides[i]->version);
 	}
 	if (v->effect.decision != v->by_interval)
-		reason_add(v, REASON_FAILS,
-			   "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
+		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
-			reason_add(v, REASON_RUNS_MISSING,
-				   "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same build replace "
-				   "them where there are any ('assay run --resume' makes them, or another 'assay run')",
-				   sides[i]->missing, sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
+			reason_add(
+			    v, REASON_RUNS_MISSING,
+			    "%zu of %zu runs of the %s in its latest 'assay run' %s not made: earlier results of the same build replace "
+			    "them where there are any ('assay run --resume' makes them, or another 'assay run')",
+			    sides[i]->missing, sides[i]->planned, names[i], sides[i]->missing > 1 ? "were" : "was");
 	}
 }
 
@@ -367,10 +370,11 @@ static void explain_order(struct verdict *v)
 			   "run' lets versions take turns)",
 			   o->direction > 0 ? "after" : "before");
 	if (o->error > 0)
-		reason_add(v, REASON_DRIFT,
-			   "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions do "
-			   "not have the same repetitions: the interval is wider by that",
-			   100 * expm1(o->spread));
+		reason_add(
+		    v, REASON_DRIFT,
+		    "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions do "
+		    "not have the same repetitions: the interval is wider by that",
+		    100 * expm1(o->spread));
 }
 
 static void explain_left_out(struct verdict *v, enum pairing_reason reason, size_t n)
@@ -379,10 +383,9 @@ static void explain_left_out(struct verdict *v, enum pairing_reason reason, size
 	bool same = strcmp(a, b) == 0;
 
 	if (reason == PAIRING_OTHER_METRIC || reason == PAIRING_OTHER_TERMS)
-		reason_left_out(v, reason,
-				"%zu machine%s left out: %s ('assay run %.*s --versions %s%s%s' makes results that can be compared)", n,
-				text_plural(n), pairing_text(reason), (int)strcspn(application, "/"), application, a, same ? "" : ",",
-				same ? "" : b);
+		reason_left_out(
+		    v, reason, "%zu machine%s left out: %s ('assay run %.*s --versions %s%s%s' makes results that can be compared)", n,
+		    text_plural(n), pairing_text(reason), (int)strcspn(application, "/"), application, a, same ? "" : ",", same ? "" : b);
 	else
 		reason_left_out(v, reason, "%zu machine%s left out: %s", n, text_plural(n), pairing_text(reason));
 }
@@ -399,25 +402,28 @@ static void explain_machines(struct verdict *v)
 		emulated += m->reason == PAIRING_USED && m->fingerprint && m->fingerprint->profile;
 	}
 	if (apart)
-		reason_add(v, REASON_NOT_INTERLEAVED,
-			   "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks like a "
-			   "change of the version",
-			   apart, text_plural(apart));
+		reason_add(
+		    v, REASON_NOT_INTERLEAVED,
+		    "on %zu machine%s the two did not take turns in one 'assay run': what changed there in the meantime looks like a "
+		    "change of the version",
+		    apart, text_plural(apart));
 	explain_order(v);
 	if (emulated)
-		reason_add(v, REASON_EMULATED,
-			   "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results hold for them "
-			   "and tell nothing about real hardware",
-			   emulated, v->pairing.used);
+		reason_add(
+		    v, REASON_EMULATED,
+		    "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results hold for them "
+		    "and tell nothing about real hardware",
+		    emulated, v->pairing.used);
 	for (int i = PAIRING_USED + 1; i < PAIRING_REASONS; i++) {
 		if (count[i])
 			explain_left_out(v, (enum pairing_reason)i, count[i]);
 	}
 	if (untyped)
-		reason_add(v, REASON_UNTYPED,
-			   "%zu machine%s no known hardware type and count%s as one each: without fingerprints, machines that are alike may "
-			   "be counted several times",
-			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s");
+		reason_add(
+		    v, REASON_UNTYPED,
+		    "%zu machine%s no known hardware type and count%s as one each: without fingerprints, machines that are alike may "
+		    "be counted several times",
+		    untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s");
 }
 
 static void verdict_explain(struct verdict *v)

@@ -36,8 +36,8 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err);
 void verdict_release(struct verdict *verdict);
 
-/* A model takes fingerprints that are comparable to that of the first machine in use (NULL: it has none); whether a machine is in use and has
- * such a fingerprint. */
+/* A model takes fingerprints that are comparable to that of the first machine in use (NULL: it has none); whether a machine is in use and
+ * has such a fingerprint. */
 const struct fingerprint *verdict_kind(const struct verdict *verdict);
 bool verdict_usable(const struct pairing_machine *machine, const struct fingerprint *kind);
 

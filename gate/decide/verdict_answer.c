@@ -20,8 +20,8 @@ static char *size_text(const struct verdict *v)
 
 	if (!e->types)
 		return mem_format("%s@%s cannot be compared with %s@%s", b->application, b->version, a->application, a->version);
-	interval = isnan(e->low) ? mem_string("no interval") :
-				   mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
+	interval = isnan(e->low) ? mem_string("no interval")
+				 : mem_format("%s to %s", text_fixed(e->low, decimals).text, text_fixed(e->high, decimals).text);
 	text = mem_format("%s@%s costs %s times as much as %s@%s (%s)", b->application, b->version, text_fixed(e->ratio, decimals).text,
 			  a->application, a->version, interval);
 	free(interval);
@@ -68,9 +68,9 @@ static void answer_effect(const struct verdict *v, struct document *d)
 		doc_showf(d, NULL, "ratio of costs", e->ratio, "%s, above 1 is worse; from %zu hardware type%s",
 			  text_fixed(e->ratio, 4).text, e->types, text_plural(e->types));
 	else
-		doc_showf(d, NULL, "ratio of costs", e->ratio,
-			  "%s (95 %% interval %s to %s), above 1 is worse; from %zu hardware type%s", text_fixed(e->ratio, 4).text,
-			  text_fixed(e->low, 4).text, text_fixed(e->high, 4).text, e->types, text_plural(e->types));
+		doc_showf(d, NULL, "ratio of costs", e->ratio, "%s (95 %% interval %s to %s), above 1 is worse; from %zu hardware type%s",
+			  text_fixed(e->ratio, 4).text, text_fixed(e->low, 4).text, text_fixed(e->high, 4).text, e->types,
+			  text_plural(e->types));
 }
 
 /* ---- machines ---- */
@@ -84,7 +84,8 @@ static int compare_ratios(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Which machines people see: all, or those in use, or, where these are many, those with the largest and the smallest ratios. [n], free() it. */
+/* Which machines people see: all, or those in use, or, where these are many, those with the largest and the smallest ratios. [n], free()
+ * it. */
 static bool *shown_machines(const struct pairing *p, bool all)
 {
 	const struct pairing_machine **order = mem_new(p->n, sizeof(*order));
@@ -99,8 +100,7 @@ static bool *shown_machines(const struct pairing *p, bool all)
 	if (used)
 		qsort(order, used, sizeof(*order), compare_ratios);
 	for (size_t i = 0; i < used; i++)
-		shown[order[i] - p->machines] =
-		    all || used <= MACHINES_SHOWN || i < MACHINES_SHOWN / 2 || i >= used - MACHINES_SHOWN / 2;
+		shown[order[i] - p->machines] = all || used <= MACHINES_SHOWN || i < MACHINES_SHOWN / 2 || i >= used - MACHINES_SHOWN / 2;
 	free(order);
 	return shown;
 }
@@ -171,8 +171,8 @@ static char *explained_text(const struct verdict *v)
 	else
 		buf_format(&text, "; none of the other %zu explains it equally well", v->n_features - 1);
 	if (c->word == CAUSE_BOTH && isfinite(c->low))
-		buf_format(&text, "; all of the work costs %s %% as well (95 %% interval %s to %s %%)", text_signed(100 * c->uniform, 1).text,
-			   text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
+		buf_format(&text, "; all of the work costs %s %% as well (95 %% interval %s to %s %%)",
+			   text_signed(100 * c->uniform, 1).text, text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
 	return buf_take(&text);
 }
 
@@ -223,9 +223,11 @@ static void answer_resources_notes(const struct verdict *v, struct document *d)
 {
 	size_t alike = verdict_alike(v);
 
-	doc_line(d, "correlation: of the log ratio with the log rate, negative: worse where the machine is slower at it; p: by permutation, for "
-		    "the largest of all %zu",
-		 v->n_features);
+	doc_line(
+	    d,
+	    "correlation: of the log ratio with the log rate, negative: worse where the machine is slower at it; p: by permutation, for "
+	    "the largest of all %zu",
+	    v->n_features);
 	if (v->resources[0].p > .05)
 		doc_line(d, "No correlation is larger than chance would make it.");
 	else if (alike > 1)

@@ -68,9 +68,10 @@ static enum assay_status load_side(struct lab *lab, const struct evaluate_side *
 	restrict_runs(side, out);
 	if (out->n)
 		return ASSAY_OK;
-	st = assay_fail(err, none || others_only ? ASSAY_E_NODATA : ASSAY_E_NOTFOUND, none        ? "'%s@%s' has no result" :
-			                       others_only ? "'%s@%s' has no result of its latest build ('timestamps' choose those of others)" :
-			                                     "no result of '%s@%s' is of these repetitions and time stamps",
+	st = assay_fail(err, none || others_only ? ASSAY_E_NODATA : ASSAY_E_NOTFOUND,
+			none	      ? "'%s@%s' has no result"
+			: others_only ? "'%s@%s' has no result of its latest build ('timestamps' choose those of others)"
+				      : "no result of '%s@%s' is of these repetitions and time stamps",
 			out->application, out->version);
 	run_set_release(out);
 	return st;
@@ -195,7 +196,8 @@ static void judge_verdict(const struct verdict *v, struct evaluate_outcome *o)
 	score[METHOD_GATE] = gate_score(&v->effect, v->min_effect);
 	score[METHOD_MEAN] = mean_score(&v->pairing);
 	score[METHOD_SHAPE] = shape_score(&v->effect);
-	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(EFFECT_SHAPE_LEVEL)); /* of one that is NaN: the other */
+	score[METHOD_EITHER] =
+	    fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(EFFECT_SHAPE_LEVEL)); /* of one that is NaN: the other */
 	o->flagged[METHOD_GATE] = v->effect.decision == DECISION_REGRESSION || v->effect.decision == DECISION_IMPROVED;
 	o->flagged[METHOD_MEAN] = stats_round(score[METHOD_MEAN]) >= stats_round(log1p(v->min_effect));
 	o->flagged[METHOD_SHAPE] = !isnan(v->effect.shape_p) && !v->effect.uniform;
@@ -472,8 +474,11 @@ static void fill_area(struct evaluation *e, struct columns *c, int m)
 static void evaluate_summary(struct evaluation *e)
 {
 	size_t n = e->pairs->n;
-	struct columns c = { .cluster = mem_new(n, sizeof(size_t)), .counts = mem_new(n, sizeof(bool)), .flagged = mem_new(n, sizeof(bool)),
-			     .changed = mem_new(n, sizeof(bool)), .score = mem_new(n, sizeof(double)) };
+	struct columns c = { .cluster = mem_new(n, sizeof(size_t)),
+			     .counts = mem_new(n, sizeof(bool)),
+			     .flagged = mem_new(n, sizeof(bool)),
+			     .changed = mem_new(n, sizeof(bool)),
+			     .score = mem_new(n, sizeof(double)) };
 
 	c.sample = (struct evaluate_sample){ c.cluster, n, e->n_clusters, e->options.resamples, e->options.seed };
 	for (size_t i = 0; i < n; i++) {

@@ -55,9 +55,9 @@ struct evaluate_runs {
 	size_t n;
 };
 
-/* Loads the runs of all pairs. A pair with a version that has no result, or none of its latest build, is moved to the end, the others stay in
- * their order; ASSAY_E_NODATA when none is left. A side that does not exist, or whose repetitions and time stamps leave nothing of it, is an
- * error that names the pair. *out is overwritten; evaluate_runs_release() it. */
+/* Loads the runs of all pairs. A pair with a version that has no result, or none of its latest build, is moved to the end, the others stay
+ * in their order; ASSAY_E_NODATA when none is left. A side that does not exist, or whose repetitions and time stamps leave nothing of it,
+ * is an error that names the pair. *out is overwritten; evaluate_runs_release() it. */
 enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out, struct assay_error *err);
 void evaluate_runs_release(struct evaluate_runs *runs);
 
@@ -92,11 +92,11 @@ struct evaluate_area evaluate_area_of(const struct evaluate_sample *sample, cons
 /* ---- evaluations ---- */
 
 /* Methods: constant, name, when it says "changed", what its score is. Scores grow with the evidence of a change. */
-#define EVALUATE_METHOD_ROWS(X)                                                                                                           \
-	X(METHOD_GATE, "gate", "decision is regression or improved", "|log ratio| / larger of log(1 + min_effect) and half the interval") \
-	X(METHOD_MEAN, "mean", "score >= log(1 + min_effect)", "mean of |log ratio| over machines")                                       \
-	X(METHOD_SHAPE, "shape", "shape_p < .05", "-log10(shape_p)")                                                                      \
-	X(METHOD_EITHER, "gate+shape", "gate or shape", "larger of the gate's score and the shape's / -log10(.05)")                       \
+#define EVALUATE_METHOD_ROWS(X)                                                                                                            \
+	X(METHOD_GATE, "gate", "decision is regression or improved", "|log ratio| / larger of log(1 + min_effect) and half the interval")  \
+	X(METHOD_MEAN, "mean", "score >= log(1 + min_effect)", "mean of |log ratio| over machines")                                        \
+	X(METHOD_SHAPE, "shape", "shape_p < .05", "-log10(shape_p)")                                                                       \
+	X(METHOD_EITHER, "gate+shape", "gate or shape", "larger of the gate's score and the shape's / -log10(.05)")                        \
 	X(METHOD_WALK, "walk", "score > epsilon", "largest difference of importances, in points")
 
 enum evaluate_method { EVALUATE_METHOD_ROWS(ROWS_ENUM) EVALUATE_METHODS };

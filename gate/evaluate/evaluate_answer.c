@@ -214,7 +214,8 @@ static void answer_left_out(const struct evaluate_pairs *pairs, struct document 
 static void answer_sentence(const struct evaluation *e, struct document *d)
 {
 	const struct evaluate_rate *wrong = &e->total[0].rates[METHOD_GATE], *found = &e->total[1].rates[METHOD_GATE];
-	char *right = interval_text(found->rate, found->low, found->high), *false_alarm = interval_text(wrong->rate, wrong->low, wrong->high);
+	char *right = interval_text(found->rate, found->low, found->high),
+	     *false_alarm = interval_text(wrong->rate, wrong->low, wrong->high);
 
 	if (wrong->n && found->n)
 		doc_answer(d, DOC_PLAIN, "", "the gate finds %s of the changed pairs and takes %s of the unchanged ones for changed", right,
@@ -222,7 +223,8 @@ static void answer_sentence(const struct evaluation *e, struct document *d)
 	else if (found->n)
 		doc_answer(d, DOC_PLAIN, "", "the gate finds %s of the changed pairs; there are no unchanged ones", right);
 	else
-		doc_answer(d, DOC_PLAIN, "", "the gate takes %s of the unchanged pairs for changed; there are no changed ones", false_alarm);
+		doc_answer(d, DOC_PLAIN, "", "the gate takes %s of the unchanged pairs for changed; there are no changed ones",
+			   false_alarm);
 	doc_line(d, "%zu pair%s, %zu changed and %zu unchanged, in %zu cluster%s of applications; min_effect %g, epsilon %g\n", e->pairs->n,
 		 text_plural(e->pairs->n), e->total[1].pairs, e->total[0].pairs, e->n_clusters, text_plural(e->n_clusters),
 		 e->options.min_effect, e->options.epsilon);

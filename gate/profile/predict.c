@@ -9,20 +9,20 @@
 #include <math.h>
 
 #define TYPES_MIN 10 /* hardware types that ran it; with fewer the error of a prediction is unknown */
-#define LEVEL     .90
+#define LEVEL	  .90
 
 struct predict {
-	const char *fingerprint; /* id under which it was predicted; borrowed */
-	const char *type;        /* hardware type of the machine, NULL when not known; borrowed */
-	double value, low, high; /* in the unit of the metric; high may be infinite */
-	double mape, q2;         /* on types left out */
+	const char *fingerprint;       /* id under which it was predicted; borrowed */
+	const char *type;	       /* hardware type of the machine, NULL when not known; borrowed */
+	double value, low, high;       /* in the unit of the metric; high may be infinite */
+	double mape, q2;	       /* on types left out */
 	size_t types, rows, stressors; /* on which it rests */
-	bool type_ran;           /* machines of the same type ran it */
+	bool type_ran;		       /* machines of the same type ran it */
 };
 
 /* The machine's latest fingerprint that can be used in one model with `kind`. */
 static enum assay_status predict_find_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
-					  const struct fingerprint **out, struct assay_error *err)
+						  const struct fingerprint **out, struct assay_error *err)
 {
 	bool known = false;
 
@@ -38,8 +38,8 @@ static enum assay_status predict_find_fingerprint(const struct fingerprint_set *
 		return ASSAY_OK;
 	if (known)
 		return assay_fail(err, ASSAY_E_NODATA,
-		                  "machine '%s' has no fingerprint with battery '%s' and stress-ng %s, like those of the results",
-		                  machine, kind->battery, kind->stress_ng);
+				  "machine '%s' has no fingerprint with battery '%s' and stress-ng %s, like those of the results", machine,
+				  kind->battery, kind->stress_ng);
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' with a fingerprint ('assay catalog list' has them)", machine);
 }
 
@@ -55,8 +55,7 @@ static void predict_drop_columns(struct profile_rows *rows, const double *rates)
 /* Half of the width of the interval of a log cost: the root mean square error on types left out, times a t quantile. */
 static double predict_half_width(const struct blend_data *d, const struct blend_validation *v)
 {
-	double *error = mem_new(d->types, sizeof(*error)), *rows = mem_new(d->types, sizeof(*rows)), sum = 0.0,
-	       n = (double)d->types;
+	double *error = mem_new(d->types, sizeof(*error)), *rows = mem_new(d->types, sizeof(*rows)), sum = 0.0, n = (double)d->types;
 
 	for (size_t i = 0; i < d->rows; i++) {
 		error[d->type[i]] += v->predicted[i] - d->log_cost[i];
@@ -130,18 +129,21 @@ static void predict_people(const struct predict *p, const struct run_set *runs, 
 	const char *direction = runs->higher_is_better ? "higher" : "lower";
 
 	if (isfinite(p->high))
-		doc_answer(d, DOC_PLAIN, "", "%s@%s on %s: %.4g, 90 %% interval %.4g to %.4g (%s is better)", runs->application, runs->version,
-			   machine, p->value, p->low, p->high, direction);
+		doc_answer(d, DOC_PLAIN, "", "%s@%s on %s: %.4g, 90 %% interval %.4g to %.4g (%s is better)", runs->application,
+			   runs->version, machine, p->value, p->low, p->high, direction);
 	else
-		doc_answer(d, DOC_PLAIN, "",
-			   "%s@%s on %s: %.4g, 90 %% interval from %.4g on, no upper limit, because the results are too far apart (%s is better)",
-			   runs->application, runs->version, machine, p->value, p->low, direction);
+		doc_answer(
+		    d, DOC_PLAIN, "",
+		    "%s@%s on %s: %.4g, 90 %% interval from %.4g on, no upper limit, because the results are too far apart (%s is better)",
+		    runs->application, runs->version, machine, p->value, p->low, direction);
 	doc_line(d, "from %zu hardware types (%zu results, %zu stressors); on types left out: error %.0f %%, Q2 %.2f", p->types, p->rows,
 		 p->stressors, 100 * p->mape, p->q2);
 	if (p->type_ran)
-		doc_line(d, "machines of its own hardware type (%s) ran it: the true value should be nearer than the interval says", p->type);
+		doc_line(d, "machines of its own hardware type (%s) ran it: the true value should be nearer than the interval says",
+			 p->type);
 	if (p->q2 < .5)
-		doc_line(d, "on types left out these models explain less than half of the variance: rely on the interval, not on the value");
+		doc_line(d,
+			 "on types left out these models explain less than half of the variance: rely on the interval, not on the value");
 }
 
 static void predict_add(const struct predict *p, const struct run_set *runs, const char *machine, struct document *d)
@@ -183,8 +185,8 @@ enum assay_status predict_answer(const struct evidence *evidence, const struct r
 				"'%s@%s' ran on %zu hardware type%s with a fingerprint: a prediction needs %d; run it on %zu more",
 				runs->application, runs->version, rows.types, text_plural(rows.types), TYPES_MIN, TYPES_MIN - rows.types);
 	if (!st)
-		st = predict_find_fingerprint(fingerprints, machine, fingerprint_find(fingerprints, runs->items[dataset.run[0]].fingerprint),
-					      &f, err);
+		st = predict_find_fingerprint(fingerprints, machine,
+					      fingerprint_find(fingerprints, runs->items[dataset.run[0]].fingerprint), &f, err);
 	if (!st)
 		st = predict_with(evidence, runs, f, &rows, &predict, err);
 	if (!st)

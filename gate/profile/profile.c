@@ -9,16 +9,16 @@
 #include <stdarg.h>
 
 #define NOISE_FLOOR .01 /* relative: what repetitions on one day do not show */
-#define NAMED       2   /* members in the name of a group */
+#define NAMED	    2	/* members in the name of a group */
 
 /* Thresholds of trust, derived from recorded machines: docs/evidence/statistics.md. */
-#define TYPES_TRUSTED 9    /* hardware types */
-#define Q2_TRUSTED    .5   /* grouped Q2 */
-#define Q2_IDENTIFIED 0.0
-#define FIRST_TRUSTED .80  /* probability that the leading group leads */
-#define FIRST_IDENTIFIED .4
-#define LEAST_TRUSTED .20  /* smallest share of the leading group over the fits that are nearly as good */
-#define TIED_TRUSTED  25.0 /* features that tie in a split */
+#define TYPES_TRUSTED	    9  /* hardware types */
+#define Q2_TRUSTED	    .5 /* grouped Q2 */
+#define Q2_IDENTIFIED	    0.0
+#define FIRST_TRUSTED	    .80 /* probability that the leading group leads */
+#define FIRST_IDENTIFIED    .4
+#define LEAST_TRUSTED	    .20	 /* smallest share of the leading group over the fits that are nearly as good */
+#define TIED_TRUSTED	    25.0 /* features that tie in a split */
 #define UNEXPLAINED_TRUSTED .25
 
 ROWS_FUNCTION(profile_verdict_text, enum profile_verdict, PROFILE_TRUST_ROWS, ROWS_WORD)
@@ -66,12 +66,13 @@ static bool row_is_incomplete(const struct dataset *d, size_t row)
 	return false;
 }
 
-void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d,
-                     struct profile_rows *out)
+void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d, struct profile_rows *out)
 {
 	size_t n_types = evidence->types.n, *index = mem_new(n_types, sizeof(*index)), cols = d->X.cols;
-	struct profile_rows r = { .features = mem_new(cols, sizeof(char *)), .rates = mat_new(d->X.rows, cols),
-				  .cost = mem_new(d->X.rows, sizeof(double)), .type = mem_new(d->X.rows, sizeof(size_t)),
+	struct profile_rows r = { .features = mem_new(cols, sizeof(char *)),
+				  .rates = mat_new(d->X.rows, cols),
+				  .cost = mem_new(d->X.rows, sizeof(double)),
+				  .type = mem_new(d->X.rows, sizeof(size_t)),
 				  .type_names = mem_new(n_types, sizeof(char *)) };
 
 	memcpy(r.features, d->features, cols * sizeof(char *));
@@ -134,8 +135,8 @@ enum assay_status profile_no_rows(const struct run_set *runs, const struct datas
 		if (d->left_out[i])
 			buf_format(&why, "; %zu: %s", d->left_out[i], left_out_text((enum left_out)i));
 	}
-	st = assay_fail(err, ASSAY_E_NODATA, "a profile of '%s@%s' needs %s: %zu of %zu can be used%s", runs->application, runs->version, what,
-			usable, runs->n, why.bytes ? why.bytes : "");
+	st = assay_fail(err, ASSAY_E_NODATA, "a profile of '%s@%s' needs %s: %zu of %zu can be used%s", runs->application, runs->version,
+			what, usable, runs->n, why.bytes ? why.bytes : "");
 	buf_release(&why);
 	return st;
 }
@@ -226,13 +227,13 @@ static void profile_group(struct profile *p)
 	p->n_groups = f->groups;
 	p->groups = mem_new(f->groups, sizeof(*p->groups));
 	for (size_t g = 0; g < f->groups; g++) {
-		p->groups[g] = (struct profile_group){.members = mem_new(f->p, sizeof(size_t)),
-		                                      .share = s->share[g],
-		                                      .low = s->low[g],
-		                                      .high = s->high[g],
-		                                      .least = s->least[g],
-		                                      .most = s->most[g],
-		                                      .first = s->first[g]};
+		p->groups[g] = (struct profile_group){ .members = mem_new(f->p, sizeof(size_t)),
+						       .share = s->share[g],
+						       .low = s->low[g],
+						       .high = s->high[g],
+						       .least = s->least[g],
+						       .most = s->most[g],
+						       .first = s->first[g] };
 	}
 	for (size_t j = 0; j < f->p; j++) {
 		size_t k = f->distinct[j];
@@ -255,16 +256,16 @@ static void profile_group(struct profile *p)
 /* ---- how far it can be trusted ---- */
 
 /* Why it is not trusted: constant, code, the end of "... because". */
-#define TRUST_ROWS(X)                                                                                                \
-	X(TRUST_TOO_FEW_TYPES, "too_few_types", "it ran on too few hardware types")                                         \
-	X(TRUST_NO_FEATURES, "no_features", "no stressor was measured on all of its machines and differs between them")     \
-	X(TRUST_RANGE_BELOW_NOISE, "range_below_noise", "its cost hardly differs between machines")                         \
-	X(TRUST_Q2_LOW, "q2_low", "the models predict other hardware types poorly")                                         \
-	X(TRUST_UNEXPLAINED, "unexplained", "much of the time is not explained")                                            \
-	X(TRUST_LEADING_UNCERTAIN, "leading_group_uncertain", "another group may be the largest")                           \
-	X(TRUST_NOT_SEPARABLE, "not_separable", "models with other shares fit nearly as well")                              \
-	X(TRUST_RANK_TOO_SMALL, "rank_too_small", "the machines differ in too few ways")                                    \
-	X(TRUST_FEATURES_TIED, "features_tied", "many stressors separate the machines equally well")                        \
+#define TRUST_ROWS(X)                                                                                                                      \
+	X(TRUST_TOO_FEW_TYPES, "too_few_types", "it ran on too few hardware types")                                                        \
+	X(TRUST_NO_FEATURES, "no_features", "no stressor was measured on all of its machines and differs between them")                    \
+	X(TRUST_RANGE_BELOW_NOISE, "range_below_noise", "its cost hardly differs between machines")                                        \
+	X(TRUST_Q2_LOW, "q2_low", "the models predict other hardware types poorly")                                                        \
+	X(TRUST_UNEXPLAINED, "unexplained", "much of the time is not explained")                                                           \
+	X(TRUST_LEADING_UNCERTAIN, "leading_group_uncertain", "another group may be the largest")                                          \
+	X(TRUST_NOT_SEPARABLE, "not_separable", "models with other shares fit nearly as well")                                             \
+	X(TRUST_RANK_TOO_SMALL, "rank_too_small", "the machines differ in too few ways")                                                   \
+	X(TRUST_FEATURES_TIED, "features_tied", "many stressors separate the machines equally well")                                       \
 	X(TRUST_MODELS_DISAGREE, "models_disagree", "two kinds of models disagree on the largest group")
 
 enum trust_reason { TRUST_ROWS(ROWS_ENUM) };
@@ -290,11 +291,11 @@ static void judge_types(struct profile *p)
 
 	if (types < PROFILE_TYPES_MIN)
 		trust_limit(p, PROFILE_NOT_IDENTIFIABLE, TRUST_TOO_FEW_TYPES,
-		           "%zu hardware type%s: a profile needs at least %d, and trust needs %d; run it on %zu more",
-		           types, text_plural(types), PROFILE_TYPES_MIN, TYPES_TRUSTED, TYPES_TRUSTED - types);
+			    "%zu hardware type%s: a profile needs at least %d, and trust needs %d; run it on %zu more", types,
+			    text_plural(types), PROFILE_TYPES_MIN, TYPES_TRUSTED, TYPES_TRUSTED - types);
 	else if (types < TYPES_TRUSTED)
-		trust_limit(p, PROFILE_INDICATIVE, TRUST_TOO_FEW_TYPES, "%zu hardware types: trust needs %d; run it on %zu more",
-		           types, TYPES_TRUSTED, TYPES_TRUSTED - types);
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_TOO_FEW_TYPES, "%zu hardware types: trust needs %d; run it on %zu more", types,
+			    TYPES_TRUSTED, TYPES_TRUSTED - types);
 }
 
 /* Standard deviation of the types' log costs. */
@@ -309,18 +310,17 @@ static void judge_fit(struct profile *p)
 
 	if (spread < 2.0 * noise)
 		trust_limit(p, PROFILE_NOT_IDENTIFIABLE, TRUST_RANGE_BELOW_NOISE,
-		           "its cost varies by %.1f %% over the hardware types and by %.1f %% between repetitions: "
-		           "nothing can be inferred from that",
-		           100 * spread, 100 * noise);
+			    "its cost varies by %.1f %% over the hardware types and by %.1f %% between repetitions: "
+			    "nothing can be inferred from that",
+			    100 * spread, 100 * noise);
 	if (q2 < Q2_TRUSTED)
-		trust_limit(
-		    p, q2 < Q2_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_Q2_LOW,
-		    "on hardware types left out, the models explain %.0f %% of the variance (trust needs %.0f %%): perhaps no "
-		    "measured stressor represents what it uses, or one machine is unlike all others",
-		    100 * fmax(q2, 0), 100 * Q2_TRUSTED);
+		trust_limit(p, q2 < Q2_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_Q2_LOW,
+			    "on hardware types left out, the models explain %.0f %% of the variance (trust needs %.0f %%): perhaps no "
+			    "measured stressor represents what it uses, or one machine is unlike all others",
+			    100 * fmax(q2, 0), 100 * Q2_TRUSTED);
 	if (stats_round(p->shares.share[p->shares.groups]) > UNEXPLAINED_TRUSTED)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_UNEXPLAINED, "%.0f %% of the time are not explained",
-			   100 * p->shares.share[p->shares.groups]);
+			    100 * p->shares.share[p->shares.groups]);
 }
 
 /* The group with the largest importance of the stumps; 0 when nothing was split. */
@@ -341,25 +341,24 @@ static void judge_groups(struct profile *p)
 
 	if (!(first >= FIRST_TRUSTED))
 		trust_limit(p, first < FIRST_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_LEADING_UNCERTAIN,
-		           "'%s' leads in %.0f %% of the resampled models (trust needs %.0f %%): machines that differ in it, but "
-		           "not in the groups after it, would decide",
-		           lead->name, 100 * first, 100 * FIRST_TRUSTED);
+			    "'%s' leads in %.0f %% of the resampled models (trust needs %.0f %%): machines that differ in it, but "
+			    "not in the groups after it, would decide",
+			    lead->name, 100 * first, 100 * FIRST_TRUSTED);
 	if (stats_round(lead->least) < LEAST_TRUSTED)
-		trust_limit(
-		    p, PROFILE_INDICATIVE, TRUST_NOT_SEPARABLE,
-		    "fits that are nearly as good give '%s' between %.0f and %.0f %% of the time (trust needs %.0f %% at least)",
-		    lead->name, 100 * lead->least, 100 * lead->most, 100 * LEAST_TRUSTED);
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_NOT_SEPARABLE,
+			    "fits that are nearly as good give '%s' between %.0f and %.0f %% of the time (trust needs %.0f %% at least)",
+			    lead->name, 100 * lead->least, 100 * lead->most, 100 * LEAST_TRUSTED);
 	if (stats_round(rank) + 1.0 < (double)p->n_ranked)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_RANK_TOO_SMALL,
-		           "the machines differ in about %.1f independent ways, and %zu groups are ranked: their shares trade "
-		           "against each other",
-		           rank, p->n_ranked);
+			    "the machines differ in about %.1f independent ways, and %zu groups are ranked: their shares trade "
+			    "against each other",
+			    rank, p->n_ranked);
 	if (stats_round(p->blend.stumps.tied) > TIED_TRUSTED)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_FEATURES_TIED,
-		           "%.0f stressors separate the machines equally well: none stands out", p->blend.stumps.tied);
+			    "%.0f stressors separate the machines equally well: none stands out", p->blend.stumps.tied);
 	if (other != 0 && p->blend.stumps.tied > 0)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_MODELS_DISAGREE, "boosted trees put '%s' first, the additive model '%s'",
-			   p->groups[other].name, lead->name);
+			    p->groups[other].name, lead->name);
 }
 
 static void profile_judge(struct profile *p)
@@ -368,7 +367,7 @@ static void profile_judge(struct profile *p)
 	judge_types(p);
 	if (p->rows->types >= PROFILE_TYPES_MIN && p->data.features.n == 0)
 		trust_limit(p, PROFILE_NOT_IDENTIFIABLE, TRUST_NO_FEATURES,
-		           "no stressor was measured on all of its machines and differs between them");
+			    "no stressor was measured on all of its machines and differs between them");
 	if (!p->fitted)
 		return;
 	judge_fit(p);

@@ -9,40 +9,40 @@
 #include "model/profile/shares.h"
 #include "runs/running/evidence.h"
 
-#define PROFILE_TYPES_MIN     4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
-#define PROFILE_REASONS_MAX  10
-#define PROFILE_SEED         20185
-#define PROFILE_RANKED        .10 /* share from which on a group is ranked: at least .9 of those are really used */
+#define PROFILE_TYPES_MIN   4 /* hardware types: with fewer nothing can be left out, and nothing is fitted */
+#define PROFILE_REASONS_MAX 10
+#define PROFILE_SEED	    20185
+#define PROFILE_RANKED	    .10 /* share from which on a group is ranked: at least .9 of those are really used */
 
 /* What a model sees: from the runs of a version (profile_rows_of), or made up by a test. */
 struct profile_rows {
-	const char **features;  /* [rates.cols], in name order; the strings are borrowed */
-	struct mat rates;       /* [rows x features]; not above 0 or NaN = not measured */
-	double *cost;           /* [rows] > 0, lower is better */
-	size_t *type;           /* [rows] < types */
+	const char **features; /* [rates.cols], in name order; the strings are borrowed */
+	struct mat rates;      /* [rows x features]; not above 0 or NaN = not measured */
+	double *cost;	       /* [rows] > 0, lower is better */
+	size_t *type;	       /* [rows] < types */
 	size_t types;
 	const char **type_names; /* [types], borrowed; ascending */
-	size_t not_positive;     /* runs whose metric is not above 0, which are left out */
-	size_t untyped;          /* runs whose hardware type is not known, which are left out */
-	size_t incomplete;       /* runs whose fingerprint lacks what others of their type have, which are left out */
-	double noise;            /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
+	size_t not_positive;	 /* runs whose metric is not above 0, which are left out */
+	size_t untyped;		 /* runs whose hardware type is not known, which are left out */
+	size_t incomplete;	 /* runs whose fingerprint lacks what others of their type have, which are left out */
+	double noise;		 /* typical relative standard deviation of repetitions on one machine; 0 when unknown */
 };
 
 /* Rows of a version, types numbered in the order of their names. *dataset (as of dataset_sparse_of) must outlive *out. */
-void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset,
-                     struct profile_rows *out);
+void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset, struct profile_rows *out);
 void profile_rows_release(struct profile_rows *rows); /* accepts zeroed */
 
 /* The rates of a fingerprint in the columns of the rows, medians over its passes; NaN where it was not measured. */
-void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *fingerprint, const struct profile_rows *rows, double *rates);
+void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *fingerprint, const struct profile_rows *rows,
+		      double *rates);
 
 /* ASSAY_E_NODATA: a profile of these runs needs `what`, only so many are usable, and why. */
 enum assay_status profile_no_rows(const struct run_set *runs, const struct dataset *dataset, const char *what, size_t usable,
 				  struct assay_error *err);
 
-#define PROFILE_TRUST_ROWS(X)                        \
-	X(PROFILE_TRUSTED, "trusted")                \
-	X(PROFILE_INDICATIVE, "indicative")          \
+#define PROFILE_TRUST_ROWS(X)                                                                                                              \
+	X(PROFILE_TRUSTED, "trusted")                                                                                                      \
+	X(PROFILE_INDICATIVE, "indicative")                                                                                                \
 	X(PROFILE_NOT_IDENTIFIABLE, "not identifiable")
 
 enum profile_verdict { PROFILE_TRUST_ROWS(ROWS_ENUM) };
@@ -57,24 +57,24 @@ struct profile_reason {
 };
 
 struct profile_group {
-	char *name;                    /* of its members and their main categories */
+	char *name;			 /* of its members and their main categories */
 	bool categories[CATEGORY_COUNT]; /* of any member */
-	size_t *members;               /* [n] columns of the rows, ascending */
+	size_t *members;		 /* [n] columns of the rows, ascending */
 	size_t n;
 	double share, low, high, least, most, first, importance;
-	size_t rank;                   /* 1 = the largest share; all below PROFILE_RANKED are tied after the others */
+	size_t rank; /* 1 = the largest share; all below PROFILE_RANKED are tied after the others */
 };
 
 struct profile {
 	const struct profile_rows *rows; /* borrowed */
-	bool fitted;                     /* false: too few types or no usable column; only the verdict stands */
+	bool fitted;			 /* false: too few types or no usable column; only the verdict stands */
 	struct blend_data data;
 	struct blend blend;
 	struct blend_validation validation;
 	struct shares shares;
-	struct profile_group *groups;    /* [n_groups], by share */
-	size_t n_groups, n_ranked;       /* the first n_ranked are not tied for their small share */
-	double *importance;              /* [rates.cols] of the stumps, copies share */
+	struct profile_group *groups;	    /* [n_groups], by share */
+	size_t n_groups, n_ranked;	    /* the first n_ranked are not tied for their small share */
+	double *importance;		    /* [rates.cols] of the stumps, copies share */
 	double by_category[CATEGORY_COUNT]; /* shares by main category of the columns */
 	enum profile_verdict verdict;
 	struct profile_reason reasons[PROFILE_REASONS_MAX];

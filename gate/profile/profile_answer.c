@@ -34,8 +34,8 @@ static void answer_sentence(const struct profile *p, const struct run_set *runs,
 			   runs->version, because);
 	else
 		doc_answer(d, p->verdict == PROFILE_TRUSTED ? DOC_GOOD : DOC_DOUBTFUL, "",
-			   "%s@%s spends about %.0f %% of its time in '%s' (90 %% interval %.0f to %.0f %%); %s%s%s",
-			   runs->application, runs->version, 100 * lead->share, lead->name, 100 * lead->low, 100 * lead->high,
+			   "%s@%s spends about %.0f %% of its time in '%s' (90 %% interval %.0f to %.0f %%); %s%s%s", runs->application,
+			   runs->version, 100 * lead->share, lead->name, 100 * lead->low, 100 * lead->high,
 			   profile_verdict_text(p->verdict), *because ? " because " : "", because);
 	free(because);
 }
@@ -166,7 +166,8 @@ static void answer_groups(const struct profile *p, size_t shown, struct document
 	if (shown < p->n_groups)
 		doc_line(d, "and %.1f %% in %zu other group%s (--top)", 100 * rest, p->n_groups - shown, text_plural(p->n_groups - shown));
 	if (p->fitted) {
-		doc_line(d, "\nshare: of its time; other fits: what models say that fit nearly as well; first: how often it is the largest");
+		doc_line(d,
+			 "\nshare: of its time; other fits: what models say that fit nearly as well; first: how often it is the largest");
 		doc_line(d, "rank: by share; groups below %.0f %% are tied: most of them are not used at all", 100 * PROFILE_RANKED);
 	}
 }

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #define NOISE_MIN .05 /* of a log time, when the models seem to miss less */
-#define KINDS     3
+#define KINDS	  3
 
 /* One hardware type that has not run it, by the machine of it that is first in name order. */
 struct suggest_machine {
@@ -218,7 +218,8 @@ static void suggest_add_table(const struct suggest *s, size_t shown, struct docu
 	}
 	doc_end(d);
 	if (s->n)
-		doc_line(d, "\nsharper by: expected fall of the shares' uncertainty; unlike: from the nearest type that ran it, over all stressors");
+		doc_line(d, "\nsharper by: expected fall of the shares' uncertainty; unlike: from the nearest type that ran it, over all "
+			    "stressors");
 	if (!s->profile->fitted)
 		doc_line(d, "nothing is fitted yet: the types that are most unlike come first");
 }

@@ -101,17 +101,19 @@ static void walk_reasons(const struct walk *w, struct document *d)
 {
 	bool stopped = w->stopped < w->n;
 	const struct walk_step *step = &w->steps[w->stopped];
-	char *text = stopped ? mem_format("the importance of '%s', number %zu of the baseline's ranking, goes from %.1f to %.1f points: more "
-					  "than %g",
-					  step->feature, w->stopped + 1, step->baseline, step->candidate, w->epsilon) :
-			       mem_format("no stressor's importance differs by more than %g points (the largest difference is %.1f)",
-					  w->epsilon, w->distance);
+	char *text = stopped
+			 ? mem_format("the importance of '%s', number %zu of the baseline's ranking, goes from %.1f to %.1f points: more "
+				      "than %g",
+				      step->feature, w->stopped + 1, step->baseline, step->candidate, w->epsilon)
+			 : mem_format("no stressor's importance differs by more than %g points (the largest difference is %.1f)",
+				      w->epsilon, w->distance);
 
 	doc_list(d, "reasons");
 	doc_reason(d, stopped ? "profiles_differ" : "profiles_alike", text);
-	doc_reason(d, "as_published",
-		   "the method of the quiho paper, for comparison: it considers neither noise nor direction, takes most unchanged versions for "
-		   "changed, and misses a uniform slowdown");
+	doc_reason(
+	    d, "as_published",
+	    "the method of the quiho paper, for comparison: it considers neither noise nor direction, takes most unchanged versions for "
+	    "changed, and misses a uniform slowdown");
 	doc_end(d);
 	free(text);
 }
@@ -141,8 +143,8 @@ void walk_answer(const struct walk *w, const struct run_set *baseline, const str
 	bool stopped = w->stopped < w->n;
 
 	doc_answer(d, decision_tone(w->decision), decision_text(w->decision),
-		   stopped ? "the profile of %s@%s differs from that of %s@%s by more than %g points" :
-			     "the profile of %s@%s differs from that of %s@%s by no more than %g points",
+		   stopped ? "the profile of %s@%s differs from that of %s@%s by more than %g points"
+			   : "the profile of %s@%s differs from that of %s@%s by no more than %g points",
 		   candidate->application, candidate->version, baseline->application, baseline->version, w->epsilon);
 	doc_set(d, "method", "walk");
 	doc_set(d, "decision", decision_text(w->decision));

@@ -1,7 +1,7 @@
 /* The comparison of two versions as published with quiho: walk down the ranking of the baseline's profile (paper_profile.h) and stop at the
- * first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to it, a uniform slowdown does
- * not, and it cannot tell whether a change is for the worse. docs/evidence/statistics.md has the measurements.
- * Source: Jimenez et al., "quiho", ICPE 2018, section 3.3. */
+ * first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to it, a uniform slowdown
+ * does not, and it cannot tell whether a change is for the worse. docs/evidence/statistics.md has the measurements. Source: Jimenez et al.,
+ * "quiho", ICPE 2018, section 3.3. */
 #ifndef GATE_PUBLISHED_WALK_H
 #define GATE_PUBLISHED_WALK_H
 
@@ -13,7 +13,7 @@
 /* Importances of the paper's model, in points. */
 struct walk_profile {
 	const char **features; /* [n], in name order; borrowed from the evidence */
-	double *points;        /* [n]; all 0 when no tree split */
+	double *points;	       /* [n]; all 0 when no tree split */
 	size_t n;
 };
 
@@ -23,7 +23,7 @@ enum assay_status walk_profile_of(const struct evidence *evidence, const struct 
 void walk_profile_release(struct walk_profile *profile);
 
 struct walk_step {
-	const char *feature;        /* borrowed */
+	const char *feature;	    /* borrowed */
 	double baseline, candidate; /* points; 0 where a profile does not have it */
 };
 
@@ -31,9 +31,9 @@ struct walk {
 	double epsilon;
 	struct walk_step *steps; /* [n], most important of the baseline first, ties by name */
 	size_t n;
-	size_t stopped;          /* the step at which it stopped; n: it did not */
-	double distance;         /* the largest difference of all steps: with an epsilon of at least that it does not stop */
-	enum decision decision;  /* regression when it stopped, else pass */
+	size_t stopped;		/* the step at which it stopped; n: it did not */
+	double distance;	/* the largest difference of all steps: with an epsilon of at least that it does not stop */
+	enum decision decision; /* regression when it stopped, else pass */
 };
 
 /* epsilon >= 0. walk_release() *out. */
