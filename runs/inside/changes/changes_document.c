@@ -48,15 +48,15 @@ static void add_line(const struct changes *c, const struct change *change, struc
 {
 	char *name = demangle(changes_function(c, change->key)->symbol);
 	char *before = change->kind == CHANGE_RENAMED ? demangle(c->old.functions.items[change->old].symbol) : NULL;
-	char *old = place_of(c, true, change->old), *new = place_of(c, false, change->new);
-	bool both = *old && *new &&strcmp(old, new) != 0;
+	char *place = place_of(c, true, change->old), *place_now = place_of(c, false, change->new);
+	bool both = *place && *place_now && strcmp(place, place_now) != 0;
 
-	doc_line(d, "  %s%s%s  %s%s%s", before ? before : "", before ? " -> " : "", name, both || !*new ? old : "", both ? " -> " : "",
-		 new);
+	doc_line(d, "  %s%s%s  %s%s%s", before ? before : "", before ? " -> " : "", name, both || !*place_now ? place : "",
+		 both ? " -> " : "", place_now);
 	free(name);
 	free(before);
-	free(old);
-	free(new);
+	free(place);
+	free(place_now);
 }
 
 static void add_names_line(const struct changes *c, const char *what, const size_t *keys, size_t n, struct document *d)

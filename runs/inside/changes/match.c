@@ -595,11 +595,11 @@ static bool moved_with_function(const struct match *match, int64_t value, int64_
 	const struct body *body = &f->bodies[match->old_body];
 
 	for (size_t i = 0; i <= body->n_inlined; i++) {
-		size_t old = i ? f->inlines[body->first_inlined + i - 1].function : body->function;
-		size_t new = i ? match->new_of_old[old] : match->new_function;
-		int64_t line = f->items[old].line;
+		size_t before = i ? f->inlines[body->first_inlined + i - 1].function : body->function;
+		size_t now = i ? match->new_of_old[before] : match->new_function;
+		int64_t line = f->items[before].line;
 
-		if (new != FUNCTIONS_NONE && line &&value >= line &&value < line + FUNCTION_LINES &&moved == g->items[new].line - line)
+		if (line && value >= line && value < line + FUNCTION_LINES && now != FUNCTIONS_NONE && moved == g->items[now].line - line)
 			return true;
 	}
 	return false;
