@@ -105,7 +105,7 @@ static const struct run_arguments run_defaults = { .samples = "samples" };
 
 static const struct cli_option run_options[] = {
 	CLI_OPTION(TEXT, "output", "DIRECTORY", struct run_arguments, samples,
-		   "Directory for the files of samples (default: samples); it is made if need be, its parents are not", .letter = 'o'),
+		   "Directory for the sample files (default: samples); it is made if need be, its parents are not", .letter = 'o'),
 	CLI_FLAG("full", struct run_arguments, full, "Simulate all windows: slower, with less noise in short functions"),
 	CLI_TEXT("functions", "NAME,...|@FILE", struct run_arguments, functions, "Take samples of these functions only (default: of all)"),
 	CLI_INTEGER("nodes", "N", struct run_arguments, nodes, 1, 64, "Nodes of memory among which threads are distributed (default: 2)"),
@@ -117,7 +117,7 @@ static const struct cli_option run_words[] = { CLI_WORDS("-- PROGRAM [ARG]", str
 const struct command emulate_run_command = {
 	.name = "emulate run",
 	.summary = "run a program built for the emulation and keep what it counted",
-	.about = "Runs a program that 'assay emulate build' has built, and keeps what it counted: a file of samples for each process, in a "
+	.about = "Runs a program that 'assay emulate build' has built, and keeps what it counted: a sample file for each process, in a "
 		 "directory. One window of time in sixteen is simulated, the same ones in all threads.",
 	.examples = "  assay emulate run -o samples -- ./main 4 1000\n"
 		    "  assay emulate run -o samples --full --functions work,merge -- ./main 4 1000\n",

@@ -1,4 +1,4 @@
-/* Files of samples that a program has left in a directory: `assay probe` and `assay emulate run`. */
+/* Sample files that a program has left in a directory: `assay probe` and `assay emulate run`. */
 #ifndef RUNS_CMD_MADE_H
 #define RUNS_CMD_MADE_H
 
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* The files of samples that are in the directory before the program runs. */
+/* The sample files that are in the directory before the program runs. */
 struct cmd_made {
 	char **names; /* [n] */
 	size_t n;

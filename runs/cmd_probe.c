@@ -200,7 +200,7 @@ static const struct cli_option options[] = {
 	CLI_TEXT("input", "NAME", struct arguments, input,
 		 "Name of the input, kept with the samples: those of different inputs are never joined"),
 	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,
-		   "Directory for the files of samples (default: samples); it is made if need be, its parents are not", .letter = 'o'),
+		   "Directory for the sample files (default: samples); it is made if need be, its parents are not", .letter = 'o'),
 	CLI_TEXT("list", "FILE", struct arguments, list,
 		 "Only write the list that the probe's library takes, for programs that are started in another way"),
 	CLI_TEXT("library", "FILE", struct arguments, library, "The probe's library (default: the one that came with this program)"),

@@ -232,7 +232,7 @@ static void add_samples(const struct launch *launch, const char *version, const 
 		files++;
 		bytes += (double)launch->samples[i].bytes;
 	}
-	doc_show(d, "samples_files", "files of samples", files);
+	doc_show(d, "samples_files", "sample files", files);
 	doc_showf(d, "samples_bytes", "MiB", bytes, "%.1f", bytes / (1 << 20));
 }
 

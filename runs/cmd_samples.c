@@ -175,7 +175,7 @@ static enum assay_status read_directory(const char *directory, struct document *
 	enum assay_status st = file_names(directory, ".samples", &names, &n, err);
 
 	if (!st && n == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "there are no files of samples (*.samples) in '%s'; subdirectories are not searched",
+		st = assay_fail(err, ASSAY_E_NODATA, "there are no sample files (*.samples) in '%s'; subdirectories are not searched",
 				directory);
 	for (size_t i = 0; i < n && !st; i++) {
 		char *path = mem_format("%s/%s", directory, names[i]);
@@ -307,7 +307,7 @@ static enum assay_status list_kept(struct lab *lab, const char *application, con
 
 	if (st)
 		return st;
-	doc_line(d, "%zu file%s of samples of %s@%s\n", n, text_plural(n), application, files[0].version);
+	doc_line(d, "%zu sample file%s of %s@%s\n", n, text_plural(n), application, files[0].version);
 	doc_table(d, "files");
 	for (size_t i = 0; i < n; i++)
 		add_kept(lab, &files[i], stale[i], d);
@@ -399,7 +399,7 @@ const struct command samples_command = {
 	.name = "samples",
 	.summary = "summarise sample files",
 	.about =
-	    "Shows files of samples, which 'assay probe' and 'assay emulate run' write: for each function how often it was called, how "
+	    "Shows sample files, which 'assay probe' and 'assay emulate run' write: for each function how often it was called, how "
 	    "many "
 	    "calls were measured, and their mean time, with and without other measured functions that it called. Means are weighted by the "
 	    "calls that a sample stands for. Of a directory it shows all *.samples in it; of an application it lists the files that the "
@@ -429,7 +429,7 @@ static enum assay_status samples_prune_run(struct lab *lab, void *arguments, str
 
 	if (st)
 		return st;
-	doc_line(d, "%zu file%s of samples removed, %.1f MiB when they are not compressed", pruned.files, text_plural(pruned.files),
+	doc_line(d, "%zu sample file%s removed, %.1f MiB when they are not compressed", pruned.files, text_plural(pruned.files),
 		 (double)pruned.bytes / (1 << 20));
 	doc_set(d, "files", pruned.files);
 	doc_set(d, "bytes", pruned.bytes);
@@ -443,9 +443,9 @@ static const struct cli_option samples_prune_options[] = { CLI_OPTION(REAL, "old
 
 const struct command samples_prune_command = {
 	.name = "samples prune",
-	.summary = "remove old files of samples",
+	.summary = "remove old sample files",
 	.about =
-	    "Removes files of samples that are older than so many days. Their rows stay, marked: decisions that rested on them remain, but "
+	    "Removes sample files that are older than so many days. Their rows stay, marked: decisions that rested on them remain, but "
 	    "can no longer be verified.",
 	.examples = "  assay samples prune --older-than 90\n",
 	.options = samples_prune_options,

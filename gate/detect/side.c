@@ -196,7 +196,7 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 		}
 	}
 	if (!first)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no files of samples (RUN/FILE" SUFFIX " or FILE" SUFFIX ")",
+		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no sample files (RUN/FILE" SUFFIX " or FILE" SUFFIX ")",
 				  side->what);
 	return side_check_counters(side, err);
 }
@@ -216,7 +216,7 @@ static enum assay_status side_add_path(struct side *side, const char *path, size
 	enum assay_status st;
 
 	if (++*files > SIDE_FILES_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "%s: more than %d files of samples", side->what, SIDE_FILES_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "%s: more than %d sample files", side->what, SIDE_FILES_MAX);
 	st = file_read(path, SAMPLES_FILE_BYTES_MAX, &bytes, err);
 	if (!st)
 		st = side_add_file(side, path, bytes.bytes ? bytes.bytes : "", bytes.size, err);

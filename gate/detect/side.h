@@ -29,7 +29,7 @@ struct side {
 };
 
 /* directory/RUN/FILE.samples (a run a directory), or directory/FILE.samples (a run a file). Files of several back ends, or runs with other
- * counters, are ASSAY_E_USAGE that names two of them; no file of samples is ASSAY_E_NODATA. *out is overwritten; side_release() it. */
+ * counters, are ASSAY_E_USAGE that names two of them; no sample file is ASSAY_E_NODATA. *out is overwritten; side_release() it. */
 enum assay_status side_read(const char *directory, struct side *out, struct assay_error *err);
 void side_release(struct side *side); /* accepts zeroed */
 

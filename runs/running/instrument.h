@@ -47,7 +47,7 @@ bool instrument_events(const struct manifest_probe *probe, const struct facts *f
 struct instrument_run {
 	size_t version;			 /* of the plan */
 	const char *input;		 /* name */
-	const char *files, *samples;	 /* directories on the host: of instrument.files; for files of samples */
+	const char *files, *samples;	 /* directories on the host: of instrument.files; for sample files */
 	const struct counting_run *pack; /* NULL: no counters */
 };
 /* "NAME=value" of its environment, for helper_request_variable(); manifest_words_release() it. */

@@ -236,7 +236,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 	return st;
 }
 
-/* The plan's files of samples come first, of all that the application has. */
+/* The plan's sample files come first, of all that the application has. */
 static enum assay_status launch_load_samples(struct launch *launch, struct assay_error *err)
 {
 	size_t kept = 0;

@@ -154,7 +154,7 @@ static enum assay_status run_plans_differ(struct store *store, const char *const
 	return st;
 }
 
-/* ---- files of samples ---- */
+/* ---- sample files ---- */
 
 static bool build_same_plan(const struct sample_file *a, const struct sample_file *b)
 {

@@ -35,7 +35,7 @@ struct run_build *run_builds_find(const struct run_builds *builds, const char *p
 /* The one with the largest last_ms; NULL when there is none. */
 const struct run_build *run_builds_latest(const struct run_builds *builds);
 
-/* Files of samples of one version, whose name stays while the build under it changes. Of files[*n], moves those to the end whose
+/* Sample files of one version, whose name stays while the build under it changes. Of files[*n], moves those to the end whose
  * plans are known to have run something else than `plan` (NULL: than the plan of the latest file): other programs or libraries
  * deployed, another command, environment or arguments. *n becomes how many stay, in the same order. Cost: parses both manifests.
  */

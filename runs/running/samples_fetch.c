@@ -81,7 +81,7 @@ static bool samples_list(struct session *session, const char *directory, struct 
 	measure_request_lock(&request);
 	ok = session_run(session, &request, LIST_MS + SPARE_MS, &answer) && session_judge(session, &answer);
 	if (!ok)
-		session_explain(session, "the files of samples cannot be listed");
+		session_explain(session, "the sample files cannot be listed");
 	else if (spool_text(&answer.out, LIST_BYTES_MAX, &text, &n, &err))
 		samples_spoil(e, err.text);
 	else if (!samples_found_parse(text, out, &why)) {
@@ -148,7 +148,7 @@ static bool samples_get(struct session *session, const struct samples_source *so
 	struct spool spool;
 	size_t n = 0;
 	bool ok =
-	    session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "a file of samples cannot be fetched");
+	    session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "a sample file cannot be fetched");
 
 	if (ok && spool_text(&spool, SAMPLES_FETCH_BYTES_MAX, &bytes, &n, &err))
 		ok = session_fail(session, "%s", err.text);
@@ -170,7 +170,7 @@ bool samples_fetch(struct session *session, const struct samples_source *source,
 	for (size_t i = 0; ok && i < files.n; i++)
 		ok = samples_get(session, source, files.items[i].name, pack, e, fault);
 	if (ok && e->n_samples == before)
-		samples_spoil(e, "no selected function was called, or its process wrote no file of samples");
+		samples_spoil(e, "no selected function was called, or its process wrote no sample file");
 	samples_found_release(&files);
 	return ok;
 }

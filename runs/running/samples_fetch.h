@@ -1,4 +1,4 @@
-/* The files of samples of an instrumented run, brought here one by one and kept with its execution. */
+/* The sample files of an instrumented run, brought here one by one and kept with its execution. */
 #ifndef RUNS_RUNNING_SAMPLES_FETCH_H
 #define RUNS_RUNNING_SAMPLES_FETCH_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All files of samples of one run; a file is fetched in one piece. */
+/* All sample files of one run; a file is fetched in one piece. */
 #define SAMPLES_FETCH_BYTES_MAX (256u << 20)
 #define SAMPLES_FETCH_FILES_MAX 1000 /* processes of one run that have samples */
 
@@ -28,7 +28,7 @@ bool samples_fetch(struct session *session, const struct samples_source *source,
 /* The execution has no samples, or not all: that is its outcome, unless there is a worse one. */
 void samples_spoil(struct execution *e, const char *why);
 
-/* Files of samples on a host. */
+/* Sample files on a host. */
 struct samples_found {
 	struct samples_found_file {
 		char *name;

@@ -1,4 +1,4 @@
-"""Reads a file of samples (runs/inside/record/record.h), for tables."""
+"""Reads a sample file (runs/inside/record/record.h), for tables."""
 import struct
 
 HEADER = struct.Struct("<8sIIIIIIQQQQQQQQ")

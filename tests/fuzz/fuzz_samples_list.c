@@ -1,4 +1,4 @@
-/* The list of a host's files of samples: what is to be fetched are the writer's names only, none of which leads out of the directory, and is
+/* The list of a host's sample files: what is to be fetched are the writer's names only, none of which leads out of the directory, and is
  * inside the limits; else it is said why not. Read again from what was taken, it is the same. */
 #include "base/buf.h"
 #include "base/mem.h"

@@ -343,7 +343,7 @@ expect_stdout 'There are samples of functions, but:'
 what='nothing there'
 mkdir empty
 run detect empty new
-refused 6 'no files of samples'
+refused 6 'no sample files'
 run detect nonesuch new
 refused 2 "there is no directory 'nonesuch'"
 mkdir -p damaged/1

@@ -325,7 +325,7 @@ static void test_refused(void **state)
 	struct observed o;
 
 	(void)state;
-	check_fails("nothing", side_check(&side, &err), ASSAY_E_NODATA, &err, "there are no files of samples");
+	check_fails("nothing", side_check(&side, &err), ASSAY_E_NODATA, &err, "there are no sample files");
 	made_run(&side, "one", emulated(rows, 1));
 	made_run(&side, "two", made_samples(RECORD_EMULATED, other, functions, rows, 1));
 	check_fails("other counters", side_check(&side, &err), ASSAY_E_USAGE, &err, "emulated:hitm_false_milli is in 'one' and not in 'two'");

@@ -31,7 +31,7 @@ expect_status 0
 expect_same_files expected out
 expect_error "samples in 1 file of 'samples': 'assay samples samples' shows them, 'assay detect OLD NEW' compares those of two builds"
 cases=$((cases + 1))
-[ "$(ls samples | wc -l)" -eq 1 ] || fail 'one file of samples expected'
+[ "$(ls samples | wc -l)" -eq 1 ] || fail 'one sample file expected'
 
 what='what was not built for it writes nothing, and that is said'
 printf 'int main(void) { return 0; }\n' >plain.c

@@ -175,9 +175,9 @@ refused 2 truncated
 gcc $flags -static "$source/calls.c" -o static && run doctor ./static
 refused 2 'static program'
 run samples calls
-refused 2 'not a file of samples'
+refused 2 'not a sample file'
 mkdir empty && run samples empty
-refused 6 'no files of samples (*.samples)' empty
+refused 6 'no sample files (*.samples)' empty
 
 what='doctor'
 run doctor ./calls

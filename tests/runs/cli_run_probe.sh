@@ -64,7 +64,7 @@ probe: $3
 END
 }
 
-# rows: every file of samples of $1 in $lab: version, input, repetition, pack, sorted, in $tmp/rows; what was counted in them is there.
+# rows: every sample file of $1 in $lab: version, input, repetition, pack, sorted, in $tmp/rows; what was counted in them is there.
 rows() {
 	: >"$tmp/rows"
 	for version in a b; do
@@ -130,7 +130,7 @@ function=same
 cases=$((cases + 1))
 [ -z "$(sample_count p@a)" ] || fail 'a function that did not change was measured'
 run -C "$lab" samples p/x@a
-expect_stdout software here '2 files of samples of p/x@a'
+expect_stdout software here '2 sample files of p/x@a'
 run -C "$lab" samples p
 refused 2 'several versions' 'a, b'
 run -C "$lab" samples p@c
@@ -258,7 +258,7 @@ expect_status 1
 expect_json .failures[0].outcome no_samples
 expect_stdout 'no selected function was called'
 
-# its_files NAME SCRIPT: the program, and then files of samples that it made itself.
+# its_files NAME SCRIPT: the program, and then sample files that it made itself.
 its_files() {
 	manifest "$1" p '{ functions: [changed], budget: 0, counters: [] }'
 	sed -i "s|^command:.*|command: [sh, -c, 'n=\$2; \"\$1/p\" \$n; cd \"\$ASSAY_PROBE_DIRECTORY\"; $2', sh, '{build}', '{arguments}']|; s/^probe: {/probe: { module: p,/" "$lab/apps/$1.yaml"
@@ -267,7 +267,7 @@ its_files() {
 what='files that are none'
 its_files garbage 'echo garbage >1-1.samples'
 expect_json .failures[0].outcome no_samples
-expect_stdout '1-1.samples: not a file of samples'
+expect_stdout '1-1.samples: not a sample file'
 its_files large 'truncate -s 150M 1-1.samples 2-1.samples'
 expect_json .failures[0].outcome no_samples
 expect_stdout 'its samples are more than is fetched of a run (256 MiB in 1000 files)'

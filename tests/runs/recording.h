@@ -1,4 +1,4 @@
-/* A file of samples that a test writes, and reads again. */
+/* A sample file that a test writes, and reads again. */
 #ifndef TESTS_RECORDING_H
 #define TESTS_RECORDING_H
 

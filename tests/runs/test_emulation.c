@@ -58,7 +58,7 @@ static int is_file(const struct dirent *entry)
 /* Before a command of the shell: on the first processor that this process may use, which need not be that with number 0. */
 #define ONE_PROCESSOR "taskset -c \"$(taskset -cp $$ | sed 's/.*: \\([0-9]*\\).*/\\1/')\" "
 
-/* All files of samples of a run, smallest process id first; returns how many. */
+/* All sample files of a run, smallest process id first; returns how many. */
 static size_t run(const char *options, const char *command, struct samples *out, size_t n_max)
 {
 	struct dirent **names;

@@ -1,4 +1,4 @@
-/* Files of samples in the laboratory: kept with their execution or not at all, read back as they were, refused when they are not what they were; what has no
+/* Sample files in the laboratory: kept with their execution or not at all, read back as they were, refused when they are not what they were; what has no
  * row is removed, and what has one stays. */
 #include "runs/inside/samples/sample_files.c"
 

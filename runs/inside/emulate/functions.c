@@ -1,4 +1,4 @@
-/* Numbers of functions in the file of samples, by the place from where they call __tsan_func_entry(): one in each. Names are
+/* Numbers of functions in the sample file, by the place from where they call __tsan_func_entry(): one in each. Names are
  * looked up once for each function, in the symbol table of the program or library. */
 #include "runs/inside/emulate/emulate.h"
 

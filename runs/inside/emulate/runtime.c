@@ -1,4 +1,4 @@
-/* Start and end of the emulation in a process. It is on when ASSAY_EMULATE_DIRECTORY names a directory for the file of samples;
+/* Start and end of the emulation in a process. It is on when ASSAY_EMULATE_DIRECTORY names a directory for the sample file;
  * otherwise the program runs as it is. */
 #include "runs/inside/emulate/emulate.h"
 

@@ -189,7 +189,7 @@ void probe_modules_scan(const struct probe_list *list);
 void *probe_library(const char *file, int mode); /* dlopen() for ourselves: nothing is looked for in it */
 
 /* probe_start.c */
-bool probe_begin(void);	 /* opens the file of samples when the first function is found; false: it cannot be written */
+bool probe_begin(void);	 /* opens the sample file when the first function is found; false: it cannot be written */
 void probe_loaded(void); /* modules have come */
 void probe_say(const char *text, const char *more, int errnum);
 

@@ -1,4 +1,4 @@
-/* The list of selected functions: lines "f ADDRESS MODULE NAME" as in the file of samples; all other lines are remarks. */
+/* The list of selected functions: lines "f ADDRESS MODULE NAME" as in the sample file; all other lines are remarks. */
 #include "runs/inside/probe/probe.h"
 
 #include <ctype.h>

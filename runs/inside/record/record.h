@@ -1,4 +1,4 @@
-/* The file of samples, as libraries inside other people's processes write it (runs/inside/probe, runs/inside/emulate) and
+/* The sample file, as libraries inside other people's processes write it (runs/inside/probe, runs/inside/emulate) and
  * runs/inside/samples/samples.h reads it. A sample is what one dynamic invocation of one selected function counted.
  *
  * The file is mapped and written in place: what was there when the process was killed is whole. One file a process

@@ -1,4 +1,4 @@
-/* The writer of a file of samples: the file and its place on the disk, names in it, the clock, chunks and samples, and all of it from the
+/* The writer of a sample file: the file and its place on the disk, names in it, the clock, chunks and samples, and all of it from the
  * beginning to the end. */
 #include "runs/inside/record/record_writer.h"
 

@@ -1,4 +1,4 @@
-/* Writes a file of samples (record.h) from inside another program's process. After record_open() nothing here allocates, locks, prints or
+/* Writes a sample file (record.h) from inside another program's process. After record_open() nothing here allocates, locks, prints or
  * calls what that program may have replaced: system calls are made directly, and are not cancellation points. Everything may be called in a
  * signal handler, except that a thread between record_begin() and record_commit() must not call record_begin() again (keep a busy flag for
  * each thread).

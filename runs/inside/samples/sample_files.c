@@ -307,7 +307,7 @@ static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt
 	if (strlen(hash) == DIGEST_HEX_BYTES - 1 && hash[strspn(hash, HEX_DIGITS)] == '\0' && bytes >= 0 &&
 	    (uint64_t)bytes <= SAMPLES_FILE_BYTES_MAX && back_end_of(store_text(stmt, BACK_END), &back_end))
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a file of samples that cannot be: hash, size or back end", store->path);
+	return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a sample file that cannot be: hash, size or back end", store->path);
 }
 
 static void row_read(sqlite3_stmt *stmt, struct sample_file *out)
@@ -398,7 +398,7 @@ enum assay_status sample_files_read(const struct lab *lab, const struct sample_f
 		st = file_read(path, SAMPLES_FILE_BYTES_MAX, &packed, err);
 	if (st == ASSAY_E_NOTFOUND)
 		st =
-		    assay_fail(err, ASSAY_E_CORRUPT, "the file of samples '%s' is missing: restore it from a copy, or measure again", path);
+		    assay_fail(err, ASSAY_E_CORRUPT, "the sample file '%s' is missing: restore it from a copy, or measure again", path);
 	if (!st)
 		st = sample_unpack(path, packed.bytes, packed.size, (size_t)file->bytes, &bytes, err);
 	buf_release(&packed);

@@ -1,4 +1,4 @@
-/* Files of samples in the laboratory: compressed, named by the hash of their content (.assay/samples/HH/HASH.samples.zst); the store knows
+/* Sample files in the laboratory: compressed, named by the hash of their content (.assay/samples/HH/HASH.samples.zst); the store knows
  * which execution each belongs to. First the file is written, as a whole and on the disk, then its row, in the transaction of the
  * execution. A file without a row was left by a session that was killed in between, and is removed by the next one. */
 #ifndef RUNS_SAMPLES_SAMPLE_FILES_H

@@ -1,4 +1,4 @@
-/* From the bytes of a file of samples to arrays by function: header and names, chunks, what was spent in each function itself, the order.
+/* From the bytes of a sample file to arrays by function: header and names, chunks, what was spent in each function itself, the order.
  * Every size in the file is checked before it is used. */
 #include "runs/inside/samples/samples.h"
 
@@ -42,7 +42,7 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	const struct record_header *h = &s->header;
 
 	if (s->size < sizeof(*h) || memcmp(s->bytes, RECORD_MAGIC, 8) != 0)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a file of samples", name);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a sample file", name);
 	memcpy(&s->header, s->bytes, sizeof(*h));
 	if (h->version > RECORD_VERSION_BRIEF)
 		return assay_fail(err, ASSAY_E_VERSION, "%s: samples of version %u, this program reads %u", name, h->version,

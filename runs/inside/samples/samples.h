@@ -1,4 +1,4 @@
-/* Files of samples (runs/inside/record/record.h) read into arrays by function, whichever back end wrote them. The process that wrote a file
+/* Sample files (runs/inside/record/record.h) read into arrays by function, whichever back end wrote them. The process that wrote a file
  * may have been killed: the file is read as far as it is whole, and what is missing is counted. */
 #ifndef RUNS_SAMPLES_SAMPLES_H
 #define RUNS_SAMPLES_SAMPLES_H
