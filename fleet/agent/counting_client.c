@@ -37,7 +37,7 @@ bool counting_is_name(const char *text, size_t n)
 	return n > 0 && n < COUNTING_NAME_BYTES && text[0] != '-';
 }
 
-bool counting_has(const struct counting_events *events, const char *name, size_t n)
+static bool counting_has(const struct counting_events *events, const char *name, size_t n)
 {
 	for (size_t i = 0; i < events->n; i++) {
 		if (strlen(events->names[i]) == n && memcmp(events->names[i], name, n) == 0)
@@ -142,4 +142,202 @@ void counting_words(const char *report, const char *family, const struct countin
 bool counting_is_missing(const struct helper_answer *answer)
 {
 	return !answer->refusal && answer->result.exit_status == 127;
+}
+
+/* ---- answers: bytes of a host, which may send anything ---- */
+
+static enum assay_status no_answer(struct assay_error *err, const char *what, const char *line)
+{
+	char shown[TEXT_SHOWN_BYTES];
+
+	return assay_fail(err, ASSAY_E_FORMAT, "that is no answer of the counting program: %s: '%s'", what, text_shown(line, shown));
+}
+
+/* Lines with words of visible ASCII and single blanks between them, the magic first; `rest` is what follows it, cut into lines by NULs.
+ * Both are NULL on failure; free(*lines). */
+static enum assay_status cut(const char *text, size_t n, char **lines, char **rest, struct assay_error *err)
+{
+	size_t magic = strlen(COUNTING_MAGIC);
+	bool good = n <= COUNTING_PLAN_BYTES_MAX && n > magic && memcmp(text, COUNTING_MAGIC "\n", magic + 1) == 0 && text[n - 1] == '\n';
+
+	*lines = *rest = NULL;
+	for (size_t i = 0; good && i < n; i++)
+		good = text[i] == '\n' || (text[i] >= ' ' && text[i] <= '~');
+	if (!good) {
+		char *start = mem_bytes(text, n < TEXT_SHOWN_BYTES ? n : TEXT_SHOWN_BYTES);
+		enum assay_status st = no_answer(err, n > COUNTING_PLAN_BYTES_MAX ? "it is too long" : "it does not look like one", start);
+
+		free(start);
+		return st;
+	}
+	*lines = mem_bytes(text, n);
+	for (size_t i = 0; i < n; i++) {
+		if ((*lines)[i] == '\n')
+			(*lines)[i] = '\0';
+	}
+	*rest = *lines + magic + 1;
+	return ASSAY_OK;
+}
+
+/* The next word of a line, ended by NUL; "" at its end. */
+static char *word(char **line)
+{
+	char *at = *line, *blank = strchr(at, ' ');
+
+	if (blank) {
+		*blank = '\0';
+		*line = blank + 1;
+	} else {
+		*line = at + strlen(at);
+	}
+	return at;
+}
+
+static enum assay_status take_reason(const char *line, char **out, struct assay_error *err)
+{
+	if (!*line || strlen(line) >= COUNTING_REASON_BYTES)
+		return no_answer(err, "a reason is missing or too long", line);
+	*out = mem_string(line);
+	return ASSAY_OK;
+}
+
+static enum assay_status take_absent(char *line, struct counting_plan *plan, struct assay_error *err)
+{
+	char *name = word(&line), *reason = NULL;
+	enum assay_status st = counting_is_name(name, strlen(name)) ? take_reason(line, &reason, err) : no_answer(err, "no name of an event", name);
+
+	for (size_t i = 0; !st && i < plan->n_absent; i++) {
+		if (strcmp(plan->absent[i].event, name) == 0)
+			st = no_answer(err, "it is left out twice", name);
+	}
+	if (!st && plan->n_absent == COUNTING_EVENTS_MAX)
+		st = no_answer(err, "too many events", name);
+	if (st) {
+		free(reason);
+		return st;
+	}
+	plan->absent = mem_resize(plan->absent, plan->n_absent + 1, sizeof(*plan->absent));
+	plan->absent[plan->n_absent++] = (struct counting_absent){ mem_string(name), reason };
+	return ASSAY_OK;
+}
+
+static const char *one_of(const char *text, const char *a, const char *b)
+{
+	return strcmp(text, a) == 0 ? a : strcmp(text, b) == 0 ? b : NULL;
+}
+
+static enum assay_status take_run(char *line, struct counting_plan *plan, struct assay_error *err)
+{
+	struct counting_run run = { .family = NULL };
+	int64_t number = 0;
+
+	if (!text_int64(word(&line), &number) || number != (int64_t)plan->n + 1 || plan->n == COUNTING_EVENTS_MAX)
+		return no_answer(err, "runs are not counted from 1", line);
+	run.family = one_of(word(&line), COUNTING_HARDWARE, COUNTING_SOFTWARE);
+	run.domain = one_of(word(&line), "user", "all");
+	if (!run.family || !run.domain || !*line)
+		return no_answer(err, "a run without its words", line);
+	plan->runs = mem_resize(plan->runs, plan->n + 1, sizeof(*plan->runs));
+	plan->runs[plan->n++] = run;
+	while (*line) {
+		struct counting_events *events = &plan->runs[plan->n - 1].events;
+		const char *name = word(&line);
+		size_t n = strlen(name);
+
+		if (!counting_is_name(name, n) || counting_has(events, name, n) || events->n == COUNTING_EVENTS_MAX)
+			return no_answer(err, "no name of an event, or twice in a run", name);
+		events->names[events->n++] = mem_string(name);
+	}
+	return ASSAY_OK;
+}
+
+enum assay_status counting_plan_parse(const char *text, size_t n, struct counting_plan *out, struct assay_error *err)
+{
+	struct counting_plan plan = { .n = 0 };
+	char *lines, *line, *next;
+	enum assay_status st = cut(text, n, &lines, &line, err);
+
+	for (; !st && line < lines + n; line = next) {
+		const char *kind;
+
+		next = line + strlen(line) + 1;
+		kind = word(&line);
+		if (strcmp(kind, "none") == 0 && !plan.none)
+			st = take_reason(line, &plan.none, err);
+		else if (strcmp(kind, "absent") == 0)
+			st = take_absent(line, &plan, err);
+		else if (strcmp(kind, "run") == 0)
+			st = take_run(line, &plan, err);
+		else
+			st = no_answer(err, "an unknown line", kind);
+	}
+	free(lines);
+	*out = plan;
+	if (st)
+		counting_plan_release(out);
+	return st;
+}
+
+void counting_plan_release(struct counting_plan *plan)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		counting_events_release(&plan->runs[i].events);
+	for (size_t i = 0; i < plan->n_absent; i++) {
+		free(plan->absent[i].event);
+		free(plan->absent[i].reason);
+	}
+	free(plan->runs);
+	free(plan->absent);
+	free(plan->none);
+	*plan = (struct counting_plan){ .n = 0 };
+}
+
+static enum assay_status take_count(char *line, const struct counting_events *events, int64_t *values, struct assay_error *err)
+{
+	const char *name = word(&line);
+
+	for (size_t i = 0; i < events->n; i++) {
+		if (strcmp(events->names[i], name) != 0)
+			continue;
+		if (values[i] != -1 || !text_int64(line, &values[i]) || values[i] < 0) {
+			values[i] = -1;
+			return no_answer(err, "no number, or the second of one event", name);
+		}
+		return ASSAY_OK;
+	}
+	return no_answer(err, "an event that was not asked for", name);
+}
+
+enum assay_status counting_report_parse(const char *text, size_t n, const struct counting_events *events, int64_t *values, char **failed,
+					struct assay_error *err)
+{
+	char *lines, *line, *next, *why = NULL;
+	enum assay_status st = cut(text, n, &lines, &line, err);
+	size_t counts = 0;
+
+	for (size_t i = 0; i < events->n; i++)
+		values[i] = -1;
+	for (; !st && line < lines + n; line = next) {
+		const char *kind;
+
+		next = line + strlen(line) + 1;
+		kind = word(&line);
+		if (strcmp(kind, "failed") == 0 && !why) {
+			st = take_reason(line, &why, err);
+		} else if (strcmp(kind, "count") == 0) {
+			st = take_count(line, events, values, err);
+			counts++;
+		} else {
+			st = no_answer(err, "an unknown line", kind);
+		}
+	}
+	if (!st && (why ? counts > 0 : counts != events->n))
+		st = no_answer(err, "not every event, or some and a failure", "");
+	if (st) {
+		free(why);
+		why = NULL;
+	}
+	free(lines);
+	*failed = why;
+	return st;
 }

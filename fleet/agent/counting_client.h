@@ -21,7 +21,6 @@ struct counting_events {
 };
 
 bool counting_is_name(const char *text, size_t n); /* of n bytes; it may exist or not */
-bool counting_has(const struct counting_events *events, const char *name, size_t n);
 
 /* Names with commas between them. ASSAY_E_USAGE for what is no event's name, or stands twice. */
 enum assay_status counting_events_parse(const char *text, struct counting_events *out, struct assay_error *err);

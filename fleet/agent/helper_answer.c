@@ -7,7 +7,6 @@
 #define REFUSAL_BYTES_MAX 500
 #define FILES_MAX         HELPER_TEXTS_MAX
 #define EXCERPT_BYTES     60
-#define PIECE_BYTES       65536
 #define STARTED_MS_MAX    INT64_C(1000000000000000) /* as of the clock in facts.h: differences of the two fit 64 bits */
 
 void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
@@ -282,23 +281,6 @@ enum assay_status helper_answer_add(struct helper_answer *answer, const char *by
 	while (!st && n > 0)
 		st = answer->greeted ? take_some(answer, &bytes, &n) : take_noise(answer, &bytes, &n);
 	return st ? kept_fault(answer, err) : ASSAY_OK;
-}
-
-enum assay_status helper_answer_read(struct helper_answer *answer, const struct spool *spool, struct assay_error *err)
-{
-	char *piece = mem_new(PIECE_BYTES, 1);
-	enum assay_status st;
-	uint64_t at = 0;
-	size_t n;
-
-	do {
-		st = spool_read(spool, at, piece, PIECE_BYTES, &n, err);
-		if (!st)
-			st = helper_answer_add(answer, piece, n, err);
-		at += n;
-	} while (!st && n > 0);
-	free(piece);
-	return st;
 }
 
 enum assay_status helper_answer_finish(struct helper_answer *answer, struct assay_error *err)

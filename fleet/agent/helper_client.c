@@ -20,7 +20,6 @@ static void add_head(struct buf *out, char kind, size_t n)
 
 static void add_frame(struct helper_request *request, char kind, const char *bytes, size_t n)
 {
-	ASSAY_BUG_IF(request->has_input && kind != HELPER_GO);
 	if (request->fault.status)
 		return;
 	request->counted += HELPER_FRAME_HEAD + n;
@@ -99,44 +98,21 @@ void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes
 
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n)
 {
-	request->has_input = true;
-	while (n > 0) {
-		size_t piece = n < HELPER_FRAME_BYTES_MAX ? n : HELPER_FRAME_BYTES_MAX;
-
-		add_head(&request->bytes, HELPER_INPUT, piece);
-		buf_add(&request->bytes, bytes, piece);
-		bytes += piece;
-		n -= piece;
-	}
-}
-
-void helper_request_borrow_input(struct helper_request *request, const char *bytes, size_t n)
-{
-	request->has_input = true;
 	request->body = bytes;
 	request->n_body = n;
 }
 
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err)
 {
-	if (request->borrowed)
-		return ASSAY_OK;
 	add_frame(request, HELPER_GO, "", 0);
 	if (request->fault.status)
 		return assay_fail(err, request->fault.status, "%s", request->fault.text);
 	return ASSAY_OK;
 }
 
-void helper_request_borrow(struct helper_request *request, const struct helper_request *whole)
-{
-	*request = *whole;
-	request->borrowed = true;
-}
-
 void helper_request_release(struct helper_request *request)
 {
-	if (!request->borrowed)
-		buf_release(&request->bytes);
+	buf_release(&request->bytes);
 	request->bytes = (struct buf)BUF_INIT;
 }
 

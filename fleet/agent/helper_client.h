@@ -28,9 +28,7 @@ const char *helper_command_deploy(void);
 struct helper_request {
 	struct buf bytes; /* what to send, once helper_request_go() has said ASSAY_OK */
 	size_t counted;   /* of HELPER_REQUEST_BYTES_MAX */
-	bool has_input;
-	bool borrowed;    /* bytes of another request, which is whole */
-	const char *body; /* [n_body] of helper_request_borrow_input() */
+	const char *body; /* [n_body] of helper_request_input() */
 	size_t n_body;
 	int64_t lock_wait_ms; /* so long may it wait for a lock */
 	struct assay_error fault;
@@ -38,7 +36,7 @@ struct helper_request {
 
 /* operation: "run", "read", "put", "get", "facts". helper_request_release() it. */
 void helper_request_init(struct helper_request *request, const char *operation);
-/* kind: HELPER_ARGUMENT and so on, in any order, but input comes last. */
+/* kind: HELPER_ARGUMENT and so on, in any order. */
 void helper_request_text(struct helper_request *request, char kind, const char *text);
 /* "NAME=value" for the environment. LD_PRELOAD goes before what the host has there already, such as what slows an emulated host down. */
 void helper_request_variable(struct helper_request *request, const char *text);
@@ -49,13 +47,9 @@ void helper_request_limit(struct helper_request *request, const char *name, uint
 void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms);
 /* Asks for a control group; 0: no limit. */
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
-/* May be called again: the pieces are joined. */
+/* Not copied: the bytes must live until the request was answered. */
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n);
-/* The same without a copy, instead of helper_request_input(): the bytes must live until the request was answered. */
-void helper_request_borrow_input(struct helper_request *request, const char *bytes, size_t n);
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err);
-/* The same request for many hosts, its bytes kept once: `whole` has had its go, and must outlive *request. */
-void helper_request_borrow(struct helper_request *request, const struct helper_request *whole);
 void helper_request_release(struct helper_request *request); /* accepts zeroed */
 
 /* All that is to be sent, after helper_request_go(), piece by piece: *bytes[the value returned] from `at` on; `head` is room for a piece. */
@@ -105,8 +99,6 @@ void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes);
 /* Takes bytes as they arrive, in pieces of any size. ASSAY_E_FORMAT for what no helper says, ASSAY_E_LIMIT for too much output; the
  * answer stays as it was before the fault, and every further call says the same. */
 enum assay_status helper_answer_add(struct helper_answer *answer, const char *bytes, size_t n, struct assay_error *err);
-/* All of a spool. */
-enum assay_status helper_answer_read(struct helper_answer *answer, const struct spool *spool, struct assay_error *err);
 /* The host has closed its end: ASSAY_E_FORMAT when the answer is not whole. */
 enum assay_status helper_answer_finish(struct helper_answer *answer, struct assay_error *err);
 void helper_answer_release(struct helper_answer *answer); /* after helper_answer_init only */

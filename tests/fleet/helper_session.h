@@ -180,14 +180,27 @@ static inline void session_write(struct session *s, const char *bytes, size_t n)
 	}
 }
 
-/* Sends the request, which is released, and leaves standard input open. */
-static inline void session_start_as(struct session *s, struct helper_request *request, uid_t user)
+/* Sends what the request says, but for the last bytes. */
+static inline void session_send(struct session *s, struct helper_request *request, size_t without)
 {
 	struct assay_error err;
 
 	check(helper_request_go(request, &err), &err);
+	for (uint64_t at = 0, end = helper_request_size(request) - without; at < end;) {
+		char head[HELPER_FRAME_HEAD];
+		const char *bytes;
+		size_t n = helper_request_piece(request, at, head, &bytes);
+
+		session_write(s, bytes, n);
+		at += n;
+	}
+}
+
+/* Sends the request, which is released, and leaves standard input open. */
+static inline void session_start_as(struct session *s, struct helper_request *request, uid_t user)
+{
 	session_spawn(s, user);
-	session_write(s, request->bytes.bytes, request->bytes.size);
+	session_send(s, request, 0);
 	helper_request_release(request);
 }
 

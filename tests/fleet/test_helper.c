@@ -135,8 +135,7 @@ static void test_input(void **state)
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = (char)(i * 7 >> 3);
 	shell_request(&request, "cat");
-	helper_request_input(&request, bytes, 5);
-	helper_request_input(&request, bytes + 5, n - 5);
+	helper_request_input(&request, bytes, n);
 	session_run(&s, &request);
 	check_spool(&s.answer.out, bytes, n);
 	session_release(&s);
@@ -429,7 +428,7 @@ static void test_put_whole_or_not(void **state)
 	helper_request_text(&request, HELPER_PATH, "file");
 	helper_request_input(&request, "new", 3);
 	session_spawn(&s, 0);
-	session_write(&s, request.bytes.bytes, request.bytes.size);
+	session_send(&s, &request, HELPER_FRAME_HEAD); /* all but the go */
 	helper_request_release(&request);
 	session_close(&s.in);
 	session_end(&s);
