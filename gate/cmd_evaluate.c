@@ -20,10 +20,10 @@ static void evaluate_remark_shared(const struct evaluation *e)
 {
 	size_t pairs = 0, first = 0;
 
-	for (size_t i = e->pairs->n; i-- > 0;) {
+	for (size_t i = e->pairs.n; i-- > 0;) {
 		if (e->outcomes[i].shared) {
 			pairs++;
-			first = e->pairs->items[i].number;
+			first = e->pairs.items[i].number;
 		}
 	}
 	if (pairs)
@@ -31,9 +31,9 @@ static void evaluate_remark_shared(const struct evaluation *e)
 			   pairs, pairs == 1 ? " has" : "s have", first);
 }
 
-static enum assay_status evaluate_answer(struct lab *lab, const struct arguments *a, struct evaluate_pairs *pairs, struct document *d,
-					 struct assay_error *err)
+static enum assay_status evaluate_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
+	const struct arguments *a = arguments;
 	const struct evaluate_options how = {
 		.min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect,
 		.epsilon = a->epsilon,
@@ -42,35 +42,15 @@ static enum assay_status evaluate_answer(struct lab *lab, const struct arguments
 		.seed = (uint64_t)a->seed,
 		.threads = parallel_threads(),
 	};
-	struct evaluation evaluation = { 0 };
-	struct evaluate_runs runs = { 0 };
-	struct evidence evidence = { 0 };
-	enum assay_status st = evaluate_load(lab, pairs, &runs, err);
+	struct evaluation evaluation;
+	enum assay_status st = evaluation_of(lab, a->path, &how, &evaluation, err);
 
-	if (!st)
-		st = evidence_load(lab, &evidence, err);
-	if (!st)
-		st = evaluate(&evidence, &lab->config, pairs, &runs, &how, &evaluation, err);
 	if (!st) {
 		evaluate_remark_shared(&evaluation);
 		evaluation_answer(&evaluation, a->all, d);
-		d->exit_status = pairs->n_left_out ? decision_exit(DECISION_NOTHING_MEASURED) : 0;
+		d->exit_status = evaluation.pairs.n_left_out ? decision_exit(DECISION_NOTHING_MEASURED) : 0;
 	}
 	evaluation_release(&evaluation);
-	evidence_release(&evidence);
-	evaluate_runs_release(&runs);
-	return st;
-}
-
-static enum assay_status evaluate_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
-{
-	const struct arguments *a = arguments;
-	struct evaluate_pairs pairs;
-	enum assay_status st = evaluate_pairs_read(a->path, &pairs, err);
-
-	if (!st)
-		st = evaluate_answer(lab, a, &pairs, d, err);
-	evaluate_pairs_release(&pairs);
 	return st;
 }
 

@@ -122,41 +122,30 @@ static enum assay_status load_once(struct lab *lab, struct evaluate_side *side, 
 	return st == ASSAY_E_NODATA ? ASSAY_OK : st;
 }
 
-enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out, struct assay_error *err)
+/* Loads the runs of all pairs. */
+static enum assay_status evaluation_load(struct lab *lab, struct evaluation *e, struct assay_error *err)
 {
-	struct evaluate_runs runs = { .sets = mem_new(2 * pairs->n, sizeof(struct run_set)) };
-	struct known_side *known = mem_new(2 * pairs->n, sizeof(*known));
+	size_t n = 2 * e->pairs.n;
+	struct known_side *known = mem_new(n, sizeof(*known));
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t i = 0; !st && i < 2 * pairs->n; i++) {
-		struct evaluate_pair *pair = &pairs->items[i / 2];
+	e->runs.sets = mem_new(n, sizeof(struct run_set));
+	for (size_t i = 0; !st && i < n; i++) {
+		struct evaluate_pair *pair = &e->pairs.items[i / 2];
 		struct evaluate_side *side = &pair->sides[i % 2];
 
-		st = load_once(lab, side, known, &runs, err);
+		st = load_once(lab, side, known, &e->runs, err);
 		if (st)
 			st = assay_context(err, "pair %zu, %s", pair->number, i % 2 ? "candidate" : "baseline");
 		else if (known[side->runs].missing && !pair->left_out)
 			pair->left_out = mem_string(known[side->runs].missing);
 	}
-	for (size_t i = 0; i < runs.n; i++) {
+	for (size_t i = 0; i < e->runs.n; i++) {
 		free(known[i].text);
 		free(known[i].missing);
 	}
 	free(known);
-	if (!st)
-		st = pairs_leave_out(pairs, err);
-	*out = runs;
-	if (st)
-		evaluate_runs_release(out);
-	return st;
-}
-
-void evaluate_runs_release(struct evaluate_runs *runs)
-{
-	for (size_t i = 0; i < runs->n; i++)
-		run_set_release(&runs->sets[i]);
-	free(runs->sets);
-	*runs = (struct evaluate_runs){ 0 };
+	return st ? st : pairs_leave_out(&e->pairs, err);
 }
 
 /* ---- scores ---- */
@@ -261,7 +250,7 @@ struct job {
 static void fit_profile(void *context, size_t i)
 {
 	struct job *job = context;
-	const struct run_set *set = &job->evaluation->runs->sets[i];
+	const struct run_set *set = &job->evaluation->runs.sets[i];
 	struct assay_error ignored;
 
 	if (set->n == 0 || walk_profile_of(job->evidence, set, &job->profiles[i], &ignored))
@@ -271,9 +260,9 @@ static void fit_profile(void *context, size_t i)
 static enum assay_status pair_verdict(const struct job *job, size_t i, struct verdict *out, struct assay_error *err)
 {
 	const struct evaluation *e = job->evaluation;
-	const struct evaluate_side *sides = e->pairs->items[i].sides;
+	const struct evaluate_side *sides = e->pairs.items[i].sides;
 
-	return verdict_of(job->evidence, job->config, &e->runs->sets[sides[0].runs], &e->runs->sets[sides[1].runs], e->options.min_effect,
+	return verdict_of(job->evidence, job->config, &e->runs.sets[sides[0].runs], &e->runs.sets[sides[1].runs], e->options.min_effect,
 			  out, err);
 }
 
@@ -281,7 +270,7 @@ static void judge_pair(void *context, size_t i)
 {
 	struct job *job = context;
 	const struct evaluation *e = job->evaluation;
-	const struct evaluate_side *sides = e->pairs->items[i].sides;
+	const struct evaluate_side *sides = e->pairs.items[i].sides;
 	struct evaluate_outcome *o = &e->outcomes[i];
 	struct assay_error ignored;
 	struct verdict verdict;
@@ -302,18 +291,18 @@ static enum assay_status judge_all(struct job *job, struct assay_error *err)
 	enum assay_status st = ASSAY_OK;
 	struct verdict verdict;
 
-	job->profiles = mem_new(e->runs->n, sizeof(*job->profiles));
-	job->status = mem_new(e->pairs->n, sizeof(*job->status));
+	job->profiles = mem_new(e->runs.n, sizeof(*job->profiles));
+	job->status = mem_new(e->pairs.n, sizeof(*job->status));
 	if (e->options.walk)
-		parallel_for(e->runs->n, e->options.threads, fit_profile, job);
-	parallel_for(e->pairs->n, e->options.threads, judge_pair, job);
-	for (size_t i = 0; !st && i < e->pairs->n; i++) {
+		parallel_for(e->runs.n, e->options.threads, fit_profile, job);
+	parallel_for(e->pairs.n, e->options.threads, judge_pair, job);
+	for (size_t i = 0; !st && i < e->pairs.n; i++) {
 		st = job->status[i] ? pair_verdict(job, i, &verdict, err) : ASSAY_OK;
 		ASSAY_BUG_IF(st != job->status[i]);
 		if (st)
-			st = assay_context(err, "pair %zu", e->pairs->items[i].number);
+			st = assay_context(err, "pair %zu", e->pairs.items[i].number);
 	}
-	for (size_t i = 0; i < e->runs->n; i++)
+	for (size_t i = 0; i < e->runs.n; i++)
 		walk_profile_release(&job->profiles[i]);
 	free(job->profiles);
 	free(job->status);
@@ -358,19 +347,19 @@ static void ties_join(struct ties *t, const char *a, const char *b)
 
 static const char *pair_application(const struct evaluation *e, size_t pair, int side)
 {
-	return e->runs->sets[e->pairs->items[pair].sides[side].runs].application;
+	return e->runs.sets[e->pairs.items[pair].sides[side].runs].application;
 }
 
 static struct ties collect_ties(const struct evaluation *e)
 {
-	struct ties t = { .names = mem_new(3 * e->pairs->n, sizeof(char *)) };
+	struct ties t = { .names = mem_new(3 * e->pairs.n, sizeof(char *)) };
 	size_t n = 0;
 
-	for (size_t i = 0; i < e->pairs->n; i++) {
+	for (size_t i = 0; i < e->pairs.n; i++) {
 		t.names[t.n++] = pair_application(e, i, 0);
 		t.names[t.n++] = pair_application(e, i, 1);
-		if (e->pairs->items[i].cluster)
-			t.names[t.n++] = e->pairs->items[i].cluster;
+		if (e->pairs.items[i].cluster)
+			t.names[t.n++] = e->pairs.items[i].cluster;
 	}
 	qsort(t.names, t.n, sizeof(char *), compare_names);
 	for (size_t i = 0; i < t.n; i++) {
@@ -391,10 +380,10 @@ static void evaluate_clusters(struct evaluation *e)
 	struct ties t = collect_ties(e);
 	size_t *number = mem_new(t.n, sizeof(size_t));
 
-	for (size_t i = 0; i < e->pairs->n; i++) {
+	for (size_t i = 0; i < e->pairs.n; i++) {
 		ties_join(&t, pair_application(e, i, 0), pair_application(e, i, 1));
-		if (e->pairs->items[i].cluster)
-			ties_join(&t, pair_application(e, i, 0), e->pairs->items[i].cluster);
+		if (e->pairs.items[i].cluster)
+			ties_join(&t, pair_application(e, i, 0), e->pairs.items[i].cluster);
 	}
 	e->clusters = mem_new(t.n, sizeof(char *));
 	for (size_t i = 0; i < t.n; i++) {
@@ -403,7 +392,7 @@ static void evaluate_clusters(struct evaluation *e)
 		number[i] = e->n_clusters;
 		e->clusters[e->n_clusters++] = t.names[i];
 	}
-	for (size_t i = 0; i < e->pairs->n; i++)
+	for (size_t i = 0; i < e->pairs.n; i++)
 		e->outcomes[i].cluster = number[root_of(&t, name_find(&t, pair_application(e, i, 0)))];
 	free(number);
 	free(t.names);
@@ -414,7 +403,7 @@ static void evaluate_clusters(struct evaluation *e)
 
 static const char *label_of(const struct evaluation *e, size_t pair)
 {
-	return e->pairs->items[pair].label ? e->pairs->items[pair].label : "";
+	return e->pairs.items[pair].label ? e->pairs.items[pair].label : "";
 }
 
 static int compare_kinds(const void *a, const void *b)
@@ -428,11 +417,11 @@ static void collect_kinds(struct evaluation *e)
 {
 	size_t n = 0;
 
-	e->kinds = mem_new(e->pairs->n, sizeof(*e->kinds));
-	for (size_t i = 0; i < e->pairs->n; i++)
-		e->kinds[i] = (struct evaluate_kind){ .label = label_of(e, i), .changed = e->pairs->items[i].changed };
-	qsort(e->kinds, e->pairs->n, sizeof(*e->kinds), compare_kinds);
-	for (size_t i = 0; i < e->pairs->n; i++) {
+	e->kinds = mem_new(e->pairs.n, sizeof(*e->kinds));
+	for (size_t i = 0; i < e->pairs.n; i++)
+		e->kinds[i] = (struct evaluate_kind){ .label = label_of(e, i), .changed = e->pairs.items[i].changed };
+	qsort(e->kinds, e->pairs.n, sizeof(*e->kinds), compare_kinds);
+	for (size_t i = 0; i < e->pairs.n; i++) {
 		if (i == 0 || compare_kinds(&e->kinds[i], &e->kinds[n - 1]) != 0)
 			e->kinds[n++] = e->kinds[i];
 	}
@@ -449,13 +438,13 @@ struct columns {
 
 static void fill_kind(const struct evaluation *e, struct columns *c, struct evaluate_kind *kind, bool any_label)
 {
-	for (size_t i = 0; i < e->pairs->n; i++) {
-		c->counts[i] = e->pairs->items[i].changed == kind->changed && (any_label || strcmp(label_of(e, i), kind->label) == 0);
+	for (size_t i = 0; i < e->pairs.n; i++) {
+		c->counts[i] = e->pairs.items[i].changed == kind->changed && (any_label || strcmp(label_of(e, i), kind->label) == 0);
 		kind->pairs += c->counts[i];
 		kind->decisions[e->outcomes[i].effect.decision] += c->counts[i];
 	}
 	for (int m = 0; m < EVALUATE_METHODS; m++) {
-		for (size_t i = 0; i < e->pairs->n; i++)
+		for (size_t i = 0; i < e->pairs.n; i++)
 			c->flagged[i] = e->outcomes[i].flagged[m];
 		kind->rates[m] = evaluate_rate_of(&c->sample, c->counts, c->flagged);
 	}
@@ -463,7 +452,7 @@ static void fill_kind(const struct evaluation *e, struct columns *c, struct eval
 
 static void fill_area(struct evaluation *e, struct columns *c, int m)
 {
-	for (size_t i = 0; i < e->pairs->n; i++) {
+	for (size_t i = 0; i < e->pairs.n; i++) {
 		c->score[i] = e->outcomes[i].score[m];
 		e->scored[m] += isnan(c->score[i]) ? 0 : 1;
 	}
@@ -473,7 +462,7 @@ static void fill_area(struct evaluation *e, struct columns *c, int m)
 /* Sets kinds, total, areas and scored from the outcomes. */
 static void evaluate_summary(struct evaluation *e)
 {
-	size_t n = e->pairs->n;
+	size_t n = e->pairs.n;
 	struct columns c = { .cluster = mem_new(n, sizeof(size_t)),
 			     .counts = mem_new(n, sizeof(bool)),
 			     .flagged = mem_new(n, sizeof(bool)),
@@ -483,7 +472,7 @@ static void evaluate_summary(struct evaluation *e)
 	c.sample = (struct evaluate_sample){ c.cluster, n, e->n_clusters, e->options.resamples, e->options.seed };
 	for (size_t i = 0; i < n; i++) {
 		c.cluster[i] = e->outcomes[i].cluster;
-		c.changed[i] = e->pairs->items[i].changed;
+		c.changed[i] = e->pairs.items[i].changed;
 	}
 	collect_kinds(e);
 	for (size_t k = 0; k < e->n_kinds; k++)
@@ -503,29 +492,47 @@ static void evaluate_summary(struct evaluation *e)
 
 /* ---- all ---- */
 
-enum assay_status evaluate(const struct evidence *evidence, const struct lab_config *config, const struct evaluate_pairs *pairs,
-			   const struct evaluate_runs *runs, const struct evaluate_options *options, struct evaluation *out,
-			   struct assay_error *err)
+/* With pairs, runs and options: the rest. */
+static enum assay_status evaluation_judge(const struct evidence *evidence, const struct lab_config *config, struct evaluation *e,
+					  struct assay_error *err)
 {
-	struct evaluation e = { .pairs = pairs, .runs = runs, .options = *options };
-	struct job job = { .evidence = evidence, .config = config, .evaluation = &e };
+	struct job job = { .evidence = evidence, .config = config, .evaluation = e };
 	enum assay_status st;
 
-	ASSAY_BUG_IF(pairs->n == 0 || options->resamples == 0);
-	e.outcomes = mem_new(pairs->n, sizeof(*e.outcomes));
+	ASSAY_BUG_IF(e->pairs.n == 0 || e->options.resamples == 0);
+	e->outcomes = mem_new(e->pairs.n, sizeof(*e->outcomes));
 	st = judge_all(&job, err);
 	if (!st) {
-		evaluate_clusters(&e);
-		evaluate_summary(&e);
+		evaluate_clusters(e);
+		evaluate_summary(e);
 	}
-	*out = e;
-	if (st)
-		evaluation_release(out);
+	return st;
+}
+
+enum assay_status evaluation_of(struct lab *lab, const char *path, const struct evaluate_options *options, struct evaluation *out,
+				struct assay_error *err)
+{
+	struct evidence evidence = { 0 };
+	enum assay_status st;
+
+	*out = (struct evaluation){ .options = *options };
+	st = evaluate_pairs_read(path, &out->pairs, err);
+	if (!st)
+		st = evaluation_load(lab, out, err);
+	if (!st)
+		st = evidence_load(lab, &evidence, err);
+	if (!st)
+		st = evaluation_judge(&evidence, &lab->config, out, err);
+	evidence_release(&evidence);
 	return st;
 }
 
 void evaluation_release(struct evaluation *e)
 {
+	for (size_t i = 0; i < e->runs.n; i++)
+		run_set_release(&e->runs.sets[i]);
+	free(e->runs.sets);
+	evaluate_pairs_release(&e->pairs);
 	free(e->outcomes);
 	free(e->clusters);
 	free(e->kinds);

@@ -24,7 +24,7 @@ struct evaluate_side {
 	char *application, *version; /* version NULL: the only one */
 	struct evaluate_list repetitions;
 	struct evaluate_list timestamps; /* milliseconds since 1970 */
-	size_t runs;			 /* index into the sets of evaluate_load() */
+	size_t runs;			 /* index into the sets of the evaluation */
 };
 
 struct evaluate_pair {
@@ -33,7 +33,7 @@ struct evaluate_pair {
 	char *label;		       /* what kind of pair it is, for tables by kind; NULL when not given */
 	char *cluster;		       /* pairs of one name are not independent; NULL: by their applications alone */
 	size_t number;		       /* in the file, from 1 */
-	char *left_out;		       /* why it cannot be judged (evaluate_load()); NULL: it can */
+	char *left_out;		       /* why it cannot be judged; NULL: it can */
 };
 
 struct evaluate_pairs {
@@ -54,12 +54,6 @@ struct evaluate_runs {
 	struct run_set *sets; /* [n]; empty when the side has no result */
 	size_t n;
 };
-
-/* Loads the runs of all pairs. A pair with a version that has no result, or none of its latest build, is moved to the end, the others stay
- * in their order; ASSAY_E_NODATA when none is left. A side that does not exist, or whose repetitions and time stamps leave nothing of it,
- * is an error that names the pair. *out is overwritten; evaluate_runs_release() it. */
-enum assay_status evaluate_load(struct lab *lab, struct evaluate_pairs *pairs, struct evaluate_runs *out, struct assay_error *err);
-void evaluate_runs_release(struct evaluate_runs *runs);
 
 /* ---- rates: docs/evidence/statistics.md, "How often is the gate right?" ---- */
 
@@ -129,10 +123,10 @@ struct evaluate_kind {
 };
 
 struct evaluation {
-	const struct evaluate_pairs *pairs; /* borrowed */
-	const struct evaluate_runs *runs;   /* borrowed */
+	struct evaluate_pairs pairs;
+	struct evaluate_runs runs;
 	struct evaluate_options options;
-	struct evaluate_outcome *outcomes; /* [pairs->n] */
+	struct evaluate_outcome *outcomes; /* [pairs.n] */
 	const char **clusters;		   /* [n_clusters], ascending; borrowed: the first application of each, or its given name */
 	size_t n_clusters;
 	struct evaluate_kind *kinds; /* [n_kinds], unchanged ones first, then by label */
@@ -142,10 +136,11 @@ struct evaluation {
 	size_t scored[EVALUATE_METHODS]; /* pairs for which the method gives an answer */
 };
 
-/* ASSAY_E_USAGE when the sides of a pair have different directions. All arguments must outlive *out; evaluation_release() it. */
-enum assay_status evaluate(const struct evidence *evidence, const struct lab_config *config, const struct evaluate_pairs *pairs,
-			   const struct evaluate_runs *runs, const struct evaluate_options *options, struct evaluation *out,
-			   struct assay_error *err);
+/* Of the pairs in a file. A pair with a version that has no result, or none of its latest build, is left out; ASSAY_E_NODATA when none is left.
+ * A side that does not exist, or whose repetitions and time stamps leave nothing of it, and sides of different directions are errors that name
+ * the pair. evaluation_release() *out, whatever is returned. */
+enum assay_status evaluation_of(struct lab *lab, const char *path, const struct evaluate_options *options, struct evaluation *out,
+				struct assay_error *err);
 void evaluation_release(struct evaluation *evaluation);
 
 /* The answer of `assay evaluate`; all_pairs: list the pairs for people, too. */

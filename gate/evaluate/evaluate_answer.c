@@ -63,7 +63,7 @@ static void answer_method(const struct evaluation *e, int m, struct document *d)
 	cell_interval("false positives", false_positives->rate, false_positives->low, false_positives->high, d);
 	cell_interval("true positives", true_positives->rate, true_positives->low, true_positives->high, d);
 	cell_interval("area under the curve", area->area, area->low, area->high, d);
-	doc_show(d, NULL, "no answer", e->pairs->n - e->scored[m]);
+	doc_show(d, NULL, "no answer", e->pairs.n - e->scored[m]);
 	doc_show(d, "changed_when", "changed when", methods[m].changed_when);
 	doc_set(d, "score", methods[m].score);
 	doc_set(d, "scored", e->scored[m]);
@@ -163,13 +163,13 @@ static void answer_outcome(const struct evaluate_outcome *o, struct document *d)
 
 static void answer_pair(const struct evaluation *e, size_t i, struct document *d)
 {
-	const struct evaluate_pair *pair = &e->pairs->items[i];
+	const struct evaluate_pair *pair = &e->pairs.items[i];
 	const struct evaluate_outcome *o = &e->outcomes[i];
 
 	doc_row(d);
 	doc_set(d, "pair", pair->number);
-	answer_side("baseline", &pair->sides[0], &e->runs->sets[pair->sides[0].runs], d);
-	answer_side("candidate", &pair->sides[1], &e->runs->sets[pair->sides[1].runs], d);
+	answer_side("baseline", &pair->sides[0], &e->runs.sets[pair->sides[0].runs], d);
+	answer_side("candidate", &pair->sides[1], &e->runs.sets[pair->sides[1].runs], d);
 	doc_set_bool(d, "changed", pair->changed);
 	doc_show(d, NULL, "truth", pair->changed ? "changed" : "unchanged");
 	doc_set(d, "label", pair->label);
@@ -225,8 +225,8 @@ static void answer_sentence(const struct evaluation *e, struct document *d)
 	else
 		doc_answer(d, DOC_PLAIN, "", "the gate takes %s of the unchanged pairs for changed; there are no changed ones",
 			   false_alarm);
-	doc_line(d, "%zu pair%s, %zu changed and %zu unchanged, in %zu cluster%s of applications; min_effect %g, epsilon %g\n", e->pairs->n,
-		 text_plural(e->pairs->n), e->total[1].pairs, e->total[0].pairs, e->n_clusters, text_plural(e->n_clusters),
+	doc_line(d, "%zu pair%s, %zu changed and %zu unchanged, in %zu cluster%s of applications; min_effect %g, epsilon %g\n", e->pairs.n,
+		 text_plural(e->pairs.n), e->total[1].pairs, e->total[0].pairs, e->n_clusters, text_plural(e->n_clusters),
 		 e->options.min_effect, e->options.epsilon);
 	free(right);
 	free(false_alarm);
@@ -269,8 +269,8 @@ void evaluation_answer(const struct evaluation *e, bool all_pairs, struct docume
 	doc_table(d, "pairs");
 	if (!all_pairs)
 		doc_hide(d);
-	for (size_t i = 0; i < e->pairs->n; i++)
+	for (size_t i = 0; i < e->pairs.n; i++)
 		answer_pair(e, i, d);
 	doc_end(d);
-	answer_left_out(e->pairs, d);
+	answer_left_out(&e->pairs, d);
 }

@@ -1,7 +1,8 @@
 /* Labelled pairs, clusters of applications, rates and areas with their intervals. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "gate/evaluate/evaluate_rates.c" /* what is static is tested, too */
+#include "gate/evaluate/evaluate.c" /* what is static is tested, too */
+#include "gate/evaluate/evaluate_rates.c"
 
 #include <math.h>
 #include <setjmp.h>
@@ -296,23 +297,21 @@ static void test_evaluation(void **state)
 				   "{\"baseline\": \"e\", \"candidate\": \"d\", \"changed\": false, \"label\": \"other\"},"
 				   "{\"baseline\": \"f\", \"candidate\": \"g\", \"changed\": true, \"label\": \"fast\"}]";
 	static const size_t of[5][2] = { { 1, 0 }, { 2, 1 }, { 3, 3 }, { 4, 3 }, { 5, 6 } };
-	struct evaluate_runs runs = { .sets = mem_new(7, sizeof(struct run_set)), .n = 7 };
+	struct evaluation e = { .options = quick, .runs = { .sets = mem_new(7, sizeof(struct run_set)), .n = 7 } }, wrong = { .options = quick };
 	struct evidence evidence = { 0 };
 	struct lab_config config = { .min_effect = .03 };
-	struct evaluate_pairs pairs;
-	struct evaluation e;
 	struct assay_error err;
 
 	(void)state;
-	assert_int_equal(evaluate_pairs_parse("f", text, strlen(text), &pairs, &err), ASSAY_OK);
+	assert_int_equal(evaluate_pairs_parse("f", text, strlen(text), &e.pairs, &err), ASSAY_OK);
 	for (size_t i = 0; i < 7; i++) {
 		char name[2] = { (char)('a' + (int)i), '\0' };
 
-		runs.sets[i] = make_runs(name, "1", i == 2 || i == 6 ? 1 : 1.2); /* c and g are faster than all others */
+		e.runs.sets[i] = make_runs(name, "1", i == 2 || i == 6 ? 1 : 1.2); /* c and g are faster than all others */
 	}
 	for (size_t i = 0; i < 10; i++)
-		pairs.items[i / 2].sides[i % 2].runs = of[i / 2][i % 2];
-	assert_int_equal(evaluate(&evidence, &config, &pairs, &runs, &quick, &e, &err), ASSAY_OK);
+		e.pairs.items[i / 2].sides[i % 2].runs = of[i / 2][i % 2];
+	assert_int_equal(evaluation_judge(&evidence, &config, &e, &err), ASSAY_OK);
 	assert_int_equal(e.n_clusters, 2);
 	assert_string_equal(e.clusters[0], "a");
 	assert_string_equal(e.clusters[1], "f");
@@ -339,12 +338,13 @@ static void test_evaluation(void **state)
 	assert_true(e.total[1].rates[METHOD_GATE].flagged == 2 && e.total[0].rates[METHOD_GATE].flagged == 0);
 	assert_int_equal(e.total[1].decisions[DECISION_REGRESSION], 1);
 	assert_true(e.scored[METHOD_WALK] == 0 && e.scored[METHOD_GATE] == 5);
-	evaluation_release(&e);
-	runs.sets[0].higher_is_better = true;
-	assert_int_equal(evaluate(&evidence, &config, &pairs, &runs, &quick, &e, &err), ASSAY_E_USAGE);
+	e.runs.sets[0].higher_is_better = true;
+	wrong.pairs = e.pairs;
+	wrong.runs = e.runs;
+	assert_int_equal(evaluation_judge(&evidence, &config, &wrong, &err), ASSAY_E_USAGE);
 	assert_true(strncmp(err.text, "pair 1: ", 8) == 0);
-	evaluate_runs_release(&runs);
-	evaluate_pairs_release(&pairs);
+	free(wrong.outcomes);
+	evaluation_release(&e);
 }
 
 int suite_evaluate(void)
