@@ -48,7 +48,7 @@ struct effect {
 	enum decision decision;
 };
 
-/* An error that all types' log ratios may have in common (order.h). Zeroed: none. */
+/* An error that all types' log ratios may have in common (pairing.h). Zeroed: none. */
 struct effect_common {
 	bool as_one;	  /* the types' errors may be one and the same: their mean is known no better than a single type */
 	double error, df; /* a further standard error of the mean, with its degrees of freedom (at least 1 unless the error is 0) */

@@ -6,31 +6,8 @@
 #include "gate/decide/effect.h"
 #include "runs/running/evidence.h"
 
-/* ---- the order of repetitions ---- */
-
 /* Do the repetitions of the two versions take the same places in their order? If not, what changes from one repetition to the next on many
- * machines at once (caches that are still cold, a disk that fills up) looks like a change of the version. docs/evidence/statistics.md:
- * "Repetitions that did not take turns". */
-
-/* Results of both versions that were compared with each other: on one machine, in one session. */
-struct order_series {
-	size_t type;		/* hardware type */
-	size_t n[2];		/* repetitions of the baseline, of the candidate; at least one each */
-	int64_t *repetition[2]; /* [n] their numbers */
-	double *log_cost[2];	/* [n] */
-	bool turns;		/* they took turns: the order cancels out */
-};
-
-struct order_list {
-	struct order_series *items; /* [n] */
-	size_t n, capacity;
-};
-
-/* Copies the numbers and the values; all of them above 0. */
-void order_add(struct order_list *list, size_t type, bool turns, const size_t n[2], const int64_t *const repetition[2],
-	       const double *const cost[2], bool higher_is_better);
-void order_release(struct order_list *list); /* accepts zeroed */
-
+ * machines at once looks like a change of the version. */
 struct order {
 	size_t series, apart; /* all of them, and those in which the sides' repetitions are not the same ones */
 	bool apart_mostly;    /* more than half are */
@@ -39,11 +16,6 @@ struct order {
 			       * of freedom; 0 when they do nothing, or it cannot be told */
 	double spread;	      /* that effect of one repetition as a standard deviation of logs; 0 as above */
 };
-
-/* Fewer than three types tell nothing about what they have in common: then error and spread are 0. */
-struct order order_of(const struct order_list *list, size_t n_types);
-
-/* ---- machines ---- */
 
 /* Why a machine is left out. */
 #define PAIRING_ROWS(X)                                                                                                                    \
