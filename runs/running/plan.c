@@ -285,13 +285,6 @@ void plan_release(struct plan *plan)
 	*plan = (struct plan){ .application = NULL };
 }
 
-void plan_choice_release(struct plan_choice *choice)
-{
-	manifest_words_release(&choice->versions);
-	manifest_words_release(&choice->inputs);
-	*choice = (struct plan_choice){ .repetitions = 0 };
-}
-
 static bool plan_has_name(char *const *names, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {

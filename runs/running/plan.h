@@ -64,7 +64,7 @@ enum assay_status plan_recent(struct store *store, char ***out, size_t *n, struc
 
 #define PLAN_CELLS_MAX 1000000 /* runs of one machine */
 
-/* What the user asked for. */
+/* What the user asked for; all is borrowed. */
 struct plan_choice {
 	struct manifest_words versions, inputs; /* names; n == 0: all */
 	int64_t repetitions;			/* 0: the manifest's */
@@ -72,7 +72,6 @@ struct plan_choice {
 	uint64_t seed; /* else one is drawn */
 	bool probe;    /* functions are measured, as the manifest's `probe` says */
 };
-void plan_choice_release(struct plan_choice *choice); /* accepts zeroed */
 
 /* A plan that is not in the store yet: all but id, time and the artefacts' hashes, which are "". ASSAY_E_USAGE for names that the
  * manifest does not have (with the nearest) and names that come twice, and for a probe of which the manifest says nothing. *out

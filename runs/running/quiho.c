@@ -71,18 +71,15 @@ static enum quiho_skip quiho_read_values(const struct csv *csv, const size_t *in
 
 static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size_t *index)
 {
-	struct quiho_row row = { csv->fields[index[URL]],
-				 csv->fields[index[REVISION]],
-				 csv->fields[index[USER]],
-				 csv->fields[index[MACHINE]],
-				 csv->fields[index[BENCHMARK]],
-				 csv->fields[index[TEST]],
-				 index[VERSION] == SIZE_MAX ? "" : csv->fields[index[VERSION]],
-				 0,
-				 0,
-				 0,
-				 QUIHO_NO_DIRECTION,
-				 csv->line };
+	char *const *fields = csv->fields;
+	struct quiho_row row = { .url = fields[index[URL]],
+				 .revision = fields[index[REVISION]],
+				 .user = fields[index[USER]],
+				 .machine = fields[index[MACHINE]],
+				 .benchmark = fields[index[BENCHMARK]],
+				 .test = fields[index[TEST]],
+				 .version = index[VERSION] == SIZE_MAX ? "" : fields[index[VERSION]],
+				 .line = csv->line };
 	enum quiho_skip skip = quiho_read_values(csv, index, &row);
 
 	if (skip != QUIHO_SKIPS) {
@@ -431,7 +428,12 @@ static enum assay_status quiho_write_rate(struct quiho_import *im, const struct 
 					  int64_t source, struct assay_error *err)
 {
 	const struct quiho_row *row = item->row;
-	struct fingerprint_key key = { row->machine, QUIHO_BATTERY, im->battery_hash, UNKNOWN, UNKNOWN, row->taken_ms };
+	struct fingerprint_key key = { .machine = row->machine,
+				       .battery = QUIHO_BATTERY,
+				       .battery_hash = im->battery_hash,
+				       .stress_ng = UNKNOWN,
+				       .architecture = UNKNOWN,
+				       .taken_ms = row->taken_ms };
 	char id[FINGERPRINT_ID_BYTES];
 	enum assay_status st = ASSAY_OK;
 
@@ -459,7 +461,12 @@ static enum assay_status quiho_write_items(struct quiho_import *im, struct assay
 			im->result.machines += new_machine;
 			st = quiho_write_rate(im, item, new_machine || before->row->taken_ms != row->taken_ms, ordinal, source, err);
 		} else if (!st) {
-			struct quiho_run_key key = { item->name, item->version, row->machine, row->taken_ms, row->repetition, ordinal };
+			struct quiho_run_key key = { .application = item->name,
+						     .version = item->version,
+						     .machine = row->machine,
+						     .taken_ms = row->taken_ms,
+						     .repetition = row->repetition,
+						     .ordinal = ordinal };
 
 			st = quiho_run_write(&im->runs, &key, row->value, source, err);
 		}

@@ -123,50 +123,47 @@ static enum assay_status run_set_find_builds(struct store *store, struct run_set
 	return st;
 }
 
+/* A row of the store: another value of the last run (ordinals of one key stand together), or the next run. */
+static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt *stmt)
+{
+	struct run *last = set->n ? &set->items[set->n - 1] : NULL;
+	int64_t repetition = sqlite3_column_int64(stmt, 1), taken_ms = sqlite3_column_int64(stmt, 2);
+
+	if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != repetition || last->taken_ms != taken_ms) {
+		set->items = mem_grow(set->items, set->n, capacity, sizeof(*set->items));
+		last = &set->items[set->n++];
+		*last = (struct run){ .machine = mem_string(store_text(stmt, 0)),
+				      .taken_ms = taken_ms,
+				      .repetition = repetition,
+				      .pass = sqlite3_column_int64(stmt, 5) };
+		snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
+		snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
+	}
+	last->metric += store_double(stmt, 3); /* the sum for now */
+	last->recorded++;
+}
+
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out, struct assay_error *err)
 {
 	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
 	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = metric_rules_load(store, &rules, err);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
+					 "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
+					 "tt", application, version);
 
-	/* Ordinals of one key stand together: their mean is taken in that order. */
-	if (!st)
-		st = store_prepare(store,
-				   "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
-				   "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
-				   &stmt, err);
-	if (!st)
-		store_bind(stmt, "tt", application, version);
-	while (store_next(store, stmt, &st, err)) {
-		struct run *last = set.n ? &set.items[set.n - 1] : NULL;
-
-		if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != sqlite3_column_int64(stmt, 1) ||
-		    last->taken_ms != sqlite3_column_int64(stmt, 2)) {
-			set.items = mem_grow(set.items, set.n, &capacity, sizeof(*set.items));
-			last = &set.items[set.n++];
-			*last = (struct run){ mem_string(store_text(stmt, 0)),
-					      sqlite3_column_int64(stmt, 2),
-					      sqlite3_column_int64(stmt, 1),
-					      0,
-					      0,
-					      "",
-					      sqlite3_column_int64(stmt, 5),
-					      "",
-					      "" };
-			snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
-			snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
-		}
-		last->metric += store_double(stmt, 3); /* the sum for now */
-		last->recorded++;
-	}
+	while (store_next(store, stmt, &st, err))
+		run_set_add_row(&set, &capacity, stmt);
+	sqlite3_finalize(stmt);
 	for (size_t i = 0; i < set.n; i++)
 		set.items[i].metric /= (double)set.items[i].recorded;
+	if (!st)
+		st = metric_rules_load(store, &rules, err);
 	set.higher_is_better = metric_rules_higher_is_better(&rules, application);
 	if (!st)
 		st = run_set_find_builds(store, &set, err);
-	sqlite3_finalize(stmt);
 	metric_rules_release(&rules);
 	*out = set;
 	if (st)
@@ -212,26 +209,40 @@ void run_set_join(struct run_set *set)
 	qsort(set->items, set->n, sizeof(*set->items), run_compare_runs);
 }
 
-static enum assay_status run_list_rows(struct store *store, sqlite3_stmt *stmt, const struct metric_rules *rules, struct run_listing **list,
-				       size_t *n, struct assay_error *err)
+static enum assay_status run_list_rows(struct store *store, struct run_listing **list, size_t *n, struct assay_error *err)
 {
+	struct metric_rules rules = { 0 };
+	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	bool row = true;
+	enum assay_status st = metric_rules_load(store, &rules, err);
 
-	for (;;) {
-		enum assay_status st = store_step(store, stmt, &row, err);
+	if (!st)
+		st = store_prepare(
+		    store,
+		    "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), "
+		    "min(taken_ms), max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
+		    "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
+		    "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok' AND plan "
+		    "IN " MEASURED ") GROUP BY application, version",
+		    &stmt, err);
+	while (store_next(store, stmt, &st, err)) {
 		struct run_listing *item;
 
-		if (st || !row)
-			return st;
 		*list = mem_grow(*list, *n, &capacity, sizeof(**list));
 		item = &(*list)[(*n)++];
-		*item =
-		    (struct run_listing){ mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)), false,
-					  sqlite3_column_int64(stmt, 2),   sqlite3_column_int64(stmt, 3),   sqlite3_column_int64(stmt, 4),
-					  sqlite3_column_int64(stmt, 5),   sqlite3_column_int64(stmt, 6),   sqlite3_column_int64(stmt, 7) };
-		item->higher_is_better = metric_rules_higher_is_better(rules, item->application);
+		*item = (struct run_listing){ .application = mem_string(store_text(stmt, 0)),
+					      .version = mem_string(store_text(stmt, 1)),
+					      .runs = sqlite3_column_int64(stmt, 2),
+					      .machines = sqlite3_column_int64(stmt, 3),
+					      .with_fingerprint = sqlite3_column_int64(stmt, 4),
+					      .failed = sqlite3_column_int64(stmt, 5),
+					      .first_ms = sqlite3_column_int64(stmt, 6),
+					      .last_ms = sqlite3_column_int64(stmt, 7) };
+		item->higher_is_better = metric_rules_higher_is_better(&rules, item->application);
 	}
+	sqlite3_finalize(stmt);
+	metric_rules_release(&rules);
+	return st;
 }
 
 static int run_compare_listings(const void *a, const void *b)
@@ -274,27 +285,12 @@ static enum assay_status run_list_directions(struct store *store, struct run_lis
 
 enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err)
 {
-	struct metric_rules rules = { 0 };
 	struct run_listing *list = NULL;
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = metric_rules_load(store, &rules, err);
+	enum assay_status st;
 
 	*out = NULL;
 	*n = 0;
-	if (!st)
-		st = store_prepare(
-		    store,
-		    "SELECT application, version, sum(result), count(DISTINCT machine), sum(known), sum(failed), min(taken_ms), "
-		    "max(taken_ms) FROM (SELECT application, version, machine, taken_ms, ordinal = 0 AS result, "
-		    "ordinal = 0 AND fingerprint IS NOT NULL AS known, 0 AS failed FROM run UNION ALL "
-		    "SELECT application, version, machine, taken_ms, 0, 0, 1 FROM execution WHERE outcome <> 'ok' AND plan "
-		    "IN " MEASURED ") "
-		    "GROUP BY application, version",
-		    &stmt, err);
-	if (!st)
-		st = run_list_rows(store, stmt, &rules, &list, n, err);
-	sqlite3_finalize(stmt);
-	metric_rules_release(&rules);
+	st = run_list_rows(store, &list, n, err);
 	if (!st && *n)
 		qsort(list, *n, sizeof(*list), run_compare_listings);
 	if (!st)
