@@ -1,4 +1,5 @@
 /* assay fleet check */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/measure.h"
@@ -66,10 +67,10 @@ static void check_host(struct session *session, void *context)
 		check->version_faults[session->index] = judge_version(&answer, h->stress_ng);
 	helper_request_release(&request);
 	helper_answer_release(&answer);
-	asked_ms = measure_now_ms();
+	asked_ms = clock_real_ms();
 	if (!ok || !session_facts(session, &h->facts))
 		return;
-	answered_ms = measure_now_ms();
+	answered_ms = clock_real_ms();
 	h->round_trip_ms = (double)(answered_ms - asked_ms);
 	h->clock_offset_ms = h->facts.clock_ms - (double)(asked_ms + answered_ms) / 2;
 }

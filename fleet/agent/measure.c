@@ -1,7 +1,5 @@
 #include "fleet/agent/measure.h"
 
-#include "base/clock.h"
-
 void measure_request(struct helper_request *out, const struct host *host, const char *const *words, size_t n, int64_t timeout_ms)
 {
 	helper_request_init(out, "run");
@@ -16,9 +14,4 @@ void measure_request(struct helper_request *out, const struct host *host, const 
 void measure_request_lock(struct helper_request *request)
 {
 	helper_request_lock(request, MEASURE_LOCK, MEASURE_LOCK_WAIT_MS);
-}
-
-int64_t measure_now_ms(void)
-{
-	return clock_real_ms();
 }

@@ -19,6 +19,4 @@ void measure_request(struct helper_request *out, const struct host *host, const 
 /* It waits for the box's lock and holds it while it runs. */
 void measure_request_lock(struct helper_request *request);
 
-int64_t measure_now_ms(void); /* real time, since 1970 */
-
 #endif

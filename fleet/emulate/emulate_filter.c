@@ -1,9 +1,12 @@
-#include "fleet/emulate/emulate_filter.h"
+/* System-call filters that refuse nothing and cost time: seccomp programs of a chosen length (seccomp(2), and classic BPF as in McCanne and
+ * Jacobson, USENIX Winter 1993). */
+#include "fleet/emulate/emulate_site.h"
 
 #include "base/mem.h"
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -20,7 +23,8 @@ static const int io_calls[] = { SYS_read,     SYS_write,    SYS_pread64,	 SYS_pw
 				SYS_vmsplice, SYS_sendfile, SYS_copy_file_range, SYS_fsync,    SYS_fdatasync, SYS_sync_file_range,
 				SYS_sendto,   SYS_recvfrom, SYS_sendmsg,	 SYS_recvmsg,  SYS_lseek };
 
-size_t emulate_class_calls(enum emulate_class which, const int **calls)
+/* Number of calls of a class and their numbers; 0 for EMULATE_CLASS_ALL, which is every call. */
+static size_t class_calls(enum emulate_class which, const int **calls)
 {
 	*calls = which == EMULATE_CLASS_VM ? vm_calls : which == EMULATE_CLASS_IO ? io_calls : NULL;
 	return which == EMULATE_CLASS_VM   ? sizeof(vm_calls) / sizeof(*vm_calls)
@@ -33,12 +37,13 @@ size_t emulate_class_calls(enum emulate_class which, const int **calls)
 static size_t filter_overhead(enum emulate_class which)
 {
 	const int *calls;
-	size_t n = emulate_class_calls(which, &calls);
+	size_t n = class_calls(which, &calls);
 
 	return 3 + (n ? n + 2 : 0) + 1;
 }
 
-unsigned emulate_filter_room(enum emulate_class which)
+/* The longest `instructions` that one program can hold. */
+static unsigned filter_room(enum emulate_class which)
 {
 	return (unsigned)(BPF_MAXINSNS - filter_overhead(which));
 }
@@ -46,7 +51,7 @@ unsigned emulate_filter_room(enum emulate_class which)
 static size_t add_class(enum emulate_class which, struct sock_filter *f)
 {
 	const int *calls;
-	size_t n = emulate_class_calls(which, &calls), at = 0;
+	size_t n = class_calls(which, &calls), at = 0;
 
 	if (!n)
 		return 0;
@@ -57,12 +62,14 @@ static size_t add_class(enum emulate_class which, struct sock_filter *f)
 	return at;
 }
 
-size_t emulate_filter_build(enum emulate_class which, unsigned instructions, struct sock_filter **out)
+/* One program: calls of the class run `instructions` (at least 1) of them before they are allowed; all others are allowed by a verdict that
+ * depends on the number alone, which the kernel keeps and does not compute again. free() *out. Returns its length. */
+static size_t filter_build(enum emulate_class which, unsigned instructions, struct sock_filter **out)
 {
 	struct sock_filter *f = mem_new(filter_overhead(which) + instructions, sizeof(*f));
 	size_t at = 0;
 
-	ASSAY_BUG_IF(!instructions || instructions > emulate_filter_room(which));
+	ASSAY_BUG_IF(!instructions || instructions > filter_room(which));
 	/* Calls of another architecture have other numbers: they go free. */
 	f[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
 	f[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
@@ -81,7 +88,7 @@ size_t emulate_filter_build(enum emulate_class which, unsigned instructions, str
 static enum assay_status install_one(enum emulate_class which, unsigned instructions, struct assay_error *err)
 {
 	struct sock_filter *filter;
-	size_t n = emulate_filter_build(which, instructions, &filter);
+	size_t n = filter_build(which, instructions, &filter);
 	struct sock_fprog program = { (unsigned short)n, filter };
 	long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
 
@@ -96,15 +103,14 @@ static enum assay_status install_one(enum emulate_class which, unsigned instruct
 	return failed ? assay_fail_errno(err, errno, "cannot install a system-call filter") : ASSAY_OK;
 }
 
-enum assay_status emulate_filter_install(const struct emulate_profile *profile, unsigned *installed, struct assay_error *err)
+enum assay_status emulate_filter_install(const struct emulate_profile *profile, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
-	*installed = 0;
 	for (int which = 0; which < EMULATE_CLASSES; which++) {
-		unsigned left = profile->instructions[which], room = emulate_filter_room((enum emulate_class)which);
+		unsigned left = profile->instructions[which], room = filter_room((enum emulate_class)which);
 
-		for (; !st && left; (*installed)++) {
+		while (!st && left) {
 			unsigned n = left < room ? left : room;
 
 			st = install_one((enum emulate_class)which, n, err);

@@ -1,5 +1,4 @@
 /* One emulated host: its files, and the process that becomes its sshd. */
-#include "fleet/emulate/emulate_filter.h"
 #include "fleet/emulate/emulate_site.h"
 #include "fleet/emulate/emulate_tools.h"
 
@@ -262,7 +261,6 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 static _Noreturn void run_child(const struct emulate_site *site, const struct emulate_host *host, int channel, pid_t parent)
 {
 	struct assay_error err;
-	unsigned filters;
 	enum assay_status st;
 
 	leave_parent(host, channel, parent);
@@ -275,7 +273,7 @@ static _Noreturn void run_child(const struct emulate_site *site, const struct em
 	if (!st && host->profile->hog_mib)
 		st = emulate_hog_start(site, host, &err);
 	if (!st)
-		st = emulate_filter_install(host->profile, &filters, &err);
+		st = emulate_filter_install(host->profile, &err);
 	if (!st)
 		st = become_sshd(site, host, &err);
 	send(channel, err.text, strlen(err.text), MSG_NOSIGNAL);

@@ -51,7 +51,7 @@ void emulate_groups_find(const char *tag, struct cgroup_places *out);
 /* Tells the listener, who may be NULL. */
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- emulate_host.c, emulate_hog.c ---- */
+/* ---- emulate_host.c, emulate_filter.c, emulate_hog.c ---- */
 
 /* Writes a file of the fleet with this mode; not synced, since the next `up` makes it again. */
 enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err);
@@ -63,6 +63,10 @@ enum assay_status emulate_host_prepare(const struct emulate_site *site, struct e
 enum assay_status emulate_hosts_start(const struct emulate_site *site, struct emulate_host *hosts, size_t n,
 				      struct emulate_listener *listener, struct assay_error *err);
 void emulate_host_release(struct emulate_host *host);
+
+/* Installs the profile's system-call filters on the calling process, for it and all its descendants, for good. Sets no_new_privs where the
+ * process has no right to do without. */
+enum assay_status emulate_filter_install(const struct emulate_profile *profile, struct assay_error *err);
 
 /* Forks the process that keeps memory busy while a program tells it that it runs there (fleet/emulate/knobs/knobs_hog.c); it ends
  * with its parent. */

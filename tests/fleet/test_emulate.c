@@ -1,5 +1,5 @@
 #include "fleet/cgroup/process.h"
-#include "fleet/emulate/emulate_filter.h"
+#include "fleet/emulate/emulate_filter.c"
 #include "fleet/emulate/emulate_profile.h"
 #include "fleet/emulate/emulate_site.h"
 #include "fleet/emulate/emulate_tools.h"
@@ -173,7 +173,7 @@ static bool depends_on_arguments(const struct sock_filter *f, size_t n, const st
 static bool is_of_class(enum emulate_class which, int call)
 {
 	const int *calls;
-	size_t n = emulate_class_calls(which, &calls);
+	size_t n = class_calls(which, &calls);
 	bool found = n == 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -184,7 +184,7 @@ static bool is_of_class(enum emulate_class which, int call)
 static void check_filter(enum emulate_class which, unsigned instructions)
 {
 	struct sock_filter *f;
-	size_t n = emulate_filter_build(which, instructions, &f), steps, bare;
+	size_t n = filter_build(which, instructions, &f), steps, bare;
 	struct seccomp_data data = { .arch = AUDIT_ARCH_I386, .nr = SYS_mmap };
 
 	assert_in_range(n, instructions + 1, BPF_MAXINSNS);
@@ -214,7 +214,7 @@ static void test_filter(void **state)
 	for (int which = 0; which < EMULATE_CLASSES; which++) {
 		for (size_t i = 0; i < COUNT(counts); i++)
 			check_filter((enum emulate_class)which, counts[i]);
-		check_filter((enum emulate_class)which, emulate_filter_room((enum emulate_class)which));
+		check_filter((enum emulate_class)which, filter_room((enum emulate_class)which));
 	}
 	assert_true(is_of_class(EMULATE_CLASS_VM, SYS_mincore) && !is_of_class(EMULATE_CLASS_VM, SYS_read));
 	assert_true(is_of_class(EMULATE_CLASS_IO, SYS_read) && !is_of_class(EMULATE_CLASS_IO, SYS_mmap));

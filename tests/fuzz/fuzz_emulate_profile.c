@@ -2,7 +2,7 @@
  * asks for can be built. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "fleet/emulate/emulate_filter.h"
+#include "fleet/emulate/emulate_filter.c"
 #include "fleet/emulate/emulate_profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,13 +22,13 @@ static void check_filters(const struct emulate_profile *p)
 	unsigned sum = 0;
 
 	for (int i = 0; i < EMULATE_CLASSES; i++) {
-		unsigned room = emulate_filter_room((enum emulate_class)i), n = p->instructions[i] < room ? p->instructions[i] : room;
+		unsigned room = filter_room((enum emulate_class)i), n = p->instructions[i] < room ? p->instructions[i] : room;
 		struct sock_filter *filter;
 
 		sum += p->instructions[i];
 		if (!n)
 			continue;
-		ASSAY_BUG_IF(emulate_filter_build((enum emulate_class)i, n, &filter) > BPF_MAXINSNS);
+		ASSAY_BUG_IF(filter_build((enum emulate_class)i, n, &filter) > BPF_MAXINSNS);
 		free(filter);
 	}
 	ASSAY_BUG_IF(sum > EMULATE_INSTRUCTIONS_MAX);
