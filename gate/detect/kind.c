@@ -42,7 +42,7 @@ struct change {
 	double share; /* of the samples that are anomalous: what their median moved by, the mean moved by about so much of it */
 };
 
-static double more_of(const struct change *c, double work_normal, double work_now)
+static double change_more(const struct change *c, double work_normal, double work_now)
 {
 	double by_rate = (c->now - c->normal) * work_now, by_call = c->now * work_now - c->normal * work_normal;
 
@@ -57,14 +57,14 @@ static double more_of(const struct change *c, double work_normal, double work_no
 	return fabs(by_call) >= LEAST_OTHER * c->normal * work_normal ? by_call : 0;
 }
 
-static bool matters(const struct change *c)
+static bool change_matters(const struct change *c)
 {
 	double difference = fabs(c->now - c->normal) * c->share;
 
 	return c->there && difference >= c->about.min_relevant_delta && difference >= LEAST_OTHER * fmax(fabs(c->normal), fabs(c->now));
 }
 
-static void subtract_consequences(const char *const *columns, size_t p, struct change *changes)
+static void changes_subtract_consequences(const char *const *columns, size_t p, struct change *changes)
 {
 	for (size_t r = 0; r < sizeof(consequences) / sizeof(consequences[0]); r++) {
 		const struct change *cause = NULL;
@@ -82,7 +82,7 @@ static void subtract_consequences(const char *const *columns, size_t p, struct c
 }
 
 /* For a column that is not anomalous: its median now is what it was. */
-static double median_of(const struct observations *seen, size_t function, size_t column)
+static double kind_median(const struct observations *seen, size_t function, size_t column)
 {
 	double *values = mem_new(seen->values.rows, sizeof(double)), median = 0;
 	size_t n = 0;
@@ -106,7 +106,7 @@ static void changes_find(enum record_back_end back_end, const struct observation
 	for (size_t c = 0; c < p; c++) {
 		changes[c].about = counter_about(back_end, seen->columns[c]);
 		if (changes[c].about.role == COUNTER_WORK)
-			changes[c].normal = changes[c].now = median_of(seen, f->function, c);
+			changes[c].normal = changes[c].now = kind_median(seen, f->function, c);
 	}
 	for (size_t i = 0; i < f->n_columns; i++) {
 		const struct detection_column *d = &f->columns[i];
@@ -123,22 +123,22 @@ static void changes_find(enum record_back_end back_end, const struct observation
 		work_now += changes[c].about.role == COUNTER_WORK ? changes[c].now : 0;
 	}
 	for (size_t c = 0; c < p; c++) {
-		changes[c].raw = more_of(&changes[c], has_work ? work_normal : 1, has_work ? work_now : 1);
+		changes[c].raw = change_more(&changes[c], has_work ? work_normal : 1, has_work ? work_now : 1);
 		changes[c].more = changes[c].there ? changes[c].raw : 0;
 	}
 	/* Causes that are too small to matter as well: misses just below, on pages just above. */
-	subtract_consequences(seen->columns, p, changes);
+	changes_subtract_consequences(seen->columns, p, changes);
 	for (size_t c = 0; c < p; c++)
-		if (!matters(&changes[c]))
+		if (!change_matters(&changes[c]))
 			changes[c].more = 0;
 }
 
-static double cost_of(const struct change *change)
+static double change_cost(const struct change *change)
 {
 	return change->more * change->about.cost_ns;
 }
 
-static bool is_named(const struct kind *kind, enum trouble trouble)
+static bool kind_is_named(const struct kind *kind, enum trouble trouble)
 {
 	bool named = kind->trouble == trouble || trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER;
 
@@ -148,16 +148,16 @@ static bool is_named(const struct kind *kind, enum trouble trouble)
 }
 
 /* Of the kinds without a name so far, the column whose events cost most, of those that moved as the leading one did; SIZE_MAX: none. */
-static size_t next_further(const struct change *changes, size_t p, const struct kind *kind)
+static size_t kind_next_further(const struct change *changes, size_t p, const struct kind *kind)
 {
-	double lead = cost_of(&changes[kind->column]), most = 0;
+	double lead = change_cost(&changes[kind->column]), most = 0;
 	size_t next = SIZE_MAX;
 
 	for (size_t c = 0; c < p; c++) {
-		double part = cost_of(&changes[c]) / lead;
+		double part = change_cost(&changes[c]) / lead;
 
 		if (part < KIND_FURTHER_PART || part <= most || changes[c].about.role == COUNTER_EFFECT ||
-		    is_named(kind, changes[c].about.trouble))
+		    kind_is_named(kind, changes[c].about.trouble))
 			continue;
 		most = part;
 		next = c;
@@ -165,16 +165,16 @@ static size_t next_further(const struct change *changes, size_t p, const struct 
 	return next;
 }
 
-static void add_further(const struct change *changes, size_t p, struct kind *kind)
+static void kind_add_further(const struct change *changes, size_t p, struct kind *kind)
 {
 	size_t c;
 
-	while (kind->n_further < KIND_FURTHER_MAX && (c = next_further(changes, p, kind)) != SIZE_MAX)
+	while (kind->n_further < KIND_FURTHER_MAX && (c = kind_next_further(changes, p, kind)) != SIZE_MAX)
 		kind->further[kind->n_further++] = changes[c].about.trouble;
 }
 
 /* Misses, which another function may have caused; and whether there is anything else. */
-static void add_misses(const struct change *changes, size_t p, struct kind *kind)
+static void kind_add_misses(const struct change *changes, size_t p, struct kind *kind)
 {
 	bool own = false, missed = false;
 
@@ -190,31 +190,31 @@ static void add_misses(const struct change *changes, size_t p, struct kind *kind
 }
 
 /* The column whose events on top cost most; SIZE_MAX: none whose cost is not small beside all that became less. */
-static size_t most_costly(const struct change *changes, size_t p)
+static size_t changes_most_costly(const struct change *changes, size_t p)
 {
 	size_t most = SIZE_MAX;
 	double less = 0;
 
 	for (size_t c = 0; c < p; c++)
 		if (changes[c].about.role != COUNTER_EFFECT) {
-			double cost = cost_of(&changes[c]);
+			double cost = change_cost(&changes[c]);
 
 			less += fmax(0, -cost);
-			if (cost > 0 && (most == SIZE_MAX || cost > cost_of(&changes[most])))
+			if (cost > 0 && (most == SIZE_MAX || cost > change_cost(&changes[most])))
 				most = c;
 		}
-	return most != SIZE_MAX && cost_of(&changes[most]) >= LEAST_AGAINST * less ? most : SIZE_MAX;
+	return most != SIZE_MAX && change_cost(&changes[most]) >= LEAST_AGAINST * less ? most : SIZE_MAX;
 }
 
 /* The column by which a call saves most; SIZE_MAX: none. */
-static size_t least_costly(const struct change *changes, size_t p)
+static size_t changes_least_costly(const struct change *changes, size_t p)
 {
 	size_t least = SIZE_MAX;
 
 	for (size_t c = 0; c < p; c++) {
-		double cost = changes[c].about.role == COUNTER_EFFECT ? 0 : cost_of(&changes[c]);
+		double cost = changes[c].about.role == COUNTER_EFFECT ? 0 : change_cost(&changes[c]);
 
-		if (cost < 0 && (least == SIZE_MAX || cost < cost_of(&changes[least])))
+		if (cost < 0 && (least == SIZE_MAX || cost < change_cost(&changes[least])))
 			least = c;
 	}
 	return least;
@@ -233,26 +233,26 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 		const struct change *change = &changes[c];
 
 		if (change->about.role != COUNTER_EFFECT) {
-			kind.more_ns += cost_of(change);
+			kind.more_ns += change_cost(change);
 		} else {
-			slower = slower || (matters(change) && change->now > change->normal);
-			faster = faster || (matters(change) && change->now < change->normal);
+			slower = slower || (change_matters(change) && change->now > change->normal);
+			faster = faster || (change_matters(change) && change->now < change->normal);
 			time_ns = strcmp(seen->columns[c], COUNTERS_TIME) == 0 ? change->now - change->normal : time_ns;
 		}
 	}
-	most = most_costly(changes, p);
-	least = least_costly(changes, p);
+	most = changes_most_costly(changes, p);
+	least = changes_least_costly(changes, p);
 	kind.more_ns = isnan(time_ns) ? kind.more_ns : time_ns;
 	kind.small = function->small || (most == SIZE_MAX && least == SIZE_MAX && !slower && !faster);
 	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
 	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
 	if (kind.column != SIZE_MAX) {
 		kind.trouble = changes[kind.column].about.trouble;
-		add_further(changes, p, &kind);
+		kind_add_further(changes, p, &kind);
 	} else if (slower) {
 		kind.trouble = TROUBLE_SLOWER;
 	}
-	add_misses(changes, p, &kind);
+	kind_add_misses(changes, p, &kind);
 	free(changes);
 	return kind;
 }

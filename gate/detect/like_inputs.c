@@ -363,7 +363,7 @@ void like_inputs_release(struct like_inputs *like)
 
 /* ---- what is judged ---- */
 
-static size_t name_find(char *const *names, size_t n, const char *name)
+static size_t names_find(char *const *names, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(names[i], name) == 0)
@@ -407,8 +407,8 @@ size_t like_inputs_apply(const struct like_inputs *like, const struct side *side
 
 	for (size_t i = 0; i < like->n; i++) {
 		const struct like_column *column = &like->columns[i];
-		size_t f = name_find(seen->functions, seen->observations.functions, column->function);
-		size_t c = name_find(seen->columns, seen->observations.values.cols, column->column);
+		size_t f = names_find(seen->functions, seen->observations.functions, column->function);
+		size_t c = names_find(seen->columns, seen->observations.values.cols, column->column);
 		struct cell cell;
 
 		if (f == SIZE_MAX || c == SIZE_MAX)

@@ -11,7 +11,7 @@ struct threads {
 	size_t n, capacity;
 };
 
-static void add_thread(struct threads *threads, uint64_t thread)
+static void threads_add(struct threads *threads, uint64_t thread)
 {
 	if (threads->n && threads->at[threads->n - 1] == thread)
 		return;
@@ -26,7 +26,7 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void sort_threads(struct threads *threads)
+static void threads_sort(struct threads *threads)
 {
 	size_t n = threads->n;
 
@@ -34,10 +34,10 @@ static void sort_threads(struct threads *threads)
 		qsort(threads->at, n, sizeof(threads->at[0]), by_number);
 	threads->n = 0;
 	for (size_t i = 0; i < n; i++)
-		add_thread(threads, threads->at[i]);
+		threads_add(threads, threads->at[i]);
 }
 
-static bool is_named(const char *symbol, const char *stem)
+static bool symbol_is(const char *symbol, const char *stem)
 {
 	size_t length = functions_stem(symbol);
 
@@ -54,16 +54,16 @@ static struct threads threads_of(const struct side *side, const char *stem)
 			const struct samples *s = &side->runs[r].files[f];
 
 			for (size_t k = 0; k < s->n_functions; k++)
-				for (size_t i = 0; i < s->functions[k].n && is_named(s->functions[k].name, stem); i++)
-					add_thread(&threads, file << 32 | s->items[s->functions[k].first + i].thread);
+				for (size_t i = 0; i < s->functions[k].n && symbol_is(s->functions[k].name, stem); i++)
+					threads_add(&threads, file << 32 | s->items[s->functions[k].first + i].thread);
 		}
 	}
-	sort_threads(&threads);
+	threads_sort(&threads);
 	return threads;
 }
 
 /* Does b run in at least half of a's threads? */
-static bool together(const struct threads *a, const struct threads *b)
+static bool threads_overlap(const struct threads *a, const struct threads *b)
 {
 	size_t both = 0;
 
@@ -77,7 +77,7 @@ static bool together(const struct threads *a, const struct threads *b)
 	return 2 * both >= a->n && both > 0;
 }
 
-static double misses_of(const struct side_effect_row *row)
+static double row_misses(const struct side_effect_row *row)
 {
 	return row->kind.misses_ns * row->calls;
 }
@@ -92,9 +92,9 @@ void side_effects_find(const struct side *side, const struct side_effect_row *ro
 	}
 	for (size_t i = 0; i < n; i++) {
 		for (size_t c = 0; c < n && rows[i].kind.only_misses; c++) {
-			double most = cause[i] == SIZE_MAX ? 0 : misses_of(&rows[cause[i]]), misses = misses_of(&rows[c]);
+			double most = cause[i] == SIZE_MAX ? 0 : row_misses(&rows[cause[i]]), misses = row_misses(&rows[c]);
 
-			if (misses > most && misses_of(&rows[i]) <= SIDE_EFFECT_PART * misses && together(&threads[i], &threads[c]))
+			if (misses > most && row_misses(&rows[i]) <= SIDE_EFFECT_PART * misses && threads_overlap(&threads[i], &threads[c]))
 				cause[i] = c;
 		}
 	}

@@ -200,12 +200,15 @@ static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const
 	}
 }
 
-void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
+/* Some rows at a time through the network. out: what it makes of each row, or NULL: then the sum of
+ * the squared differences is returned. */
+static double autoencoder_pass(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	size_t p = ae->shape.columns, wide = lanes_padded(p);
 	struct autoencoder_batch batch;
+	double squares = 0.0;
 
-	ASSAY_BUG_IF(rows->cols != p || out->rows != rows->rows || out->cols != p);
+	ASSAY_BUG_IF(rows->cols != p);
 	autoencoder_batch_init(ae, rows->rows < JUDGED_AT_ONCE ? rows->rows : JUDGED_AT_ONCE, &batch);
 	for (size_t first = 0; first < rows->rows; first += batch.rows) {
 		size_t n = rows->rows - first < batch.rows ? rows->rows - first : batch.rows;
@@ -213,23 +216,29 @@ void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, st
 		for (size_t i = 0; i < n; i++)
 			memcpy(batch.value[0] + i * wide, rows->at + (first + i) * p, p * sizeof(double));
 		autoencoder_forward(ae, n, &batch);
-		for (size_t i = 0; i < n; i++)
-			memcpy(out->at + (first + i) * p, batch.value[ae->layers] + i * wide, p * sizeof(double));
+		for (size_t i = 0; i < n; i++) {
+			const double *x = rows->at + (first + i) * p, *expected = batch.value[ae->layers] + i * wide;
+
+			for (size_t j = 0; j < p && !out; j++)
+				squares += (x[j] - expected[j]) * (x[j] - expected[j]);
+			if (out)
+				memcpy(out->at + (first + i) * p, expected, p * sizeof(double));
+		}
 	}
 	autoencoder_block_release(&batch.block);
+	return squares;
+}
+
+void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
+{
+	ASSAY_BUG_IF(out->rows != rows->rows || out->cols != rows->cols);
+	autoencoder_pass(ae, rows, out);
 }
 
 double autoencoder_error(const struct autoencoder *ae, const struct mat *rows)
 {
-	struct mat expected = mat_new(rows->rows, rows->cols);
-	double squares = 0.0;
-
 	ASSAY_BUG_IF(!rows->rows);
-	autoencoder_expect(ae, rows, &expected);
-	for (size_t i = 0; i < rows->rows * rows->cols; i++)
-		squares += (rows->at[i] - expected.at[i]) * (rows->at[i] - expected.at[i]);
-	mat_release(&expected);
-	return squares / (double)(rows->rows * rows->cols);
+	return autoencoder_pass(ae, rows, NULL) / (double)(rows->rows * rows->cols);
 }
 
 /* ---- training ---- */

@@ -31,13 +31,13 @@ void expect_release(struct expect *e)
 	*e = (struct expect){ .by = EXPECT_BY_NOTHING };
 }
 
-static double factor(const struct fitting *f, const struct expect *e, size_t run, size_t k)
+static double fitting_factor(const struct fitting *f, const struct expect *e, size_t run, size_t k)
 {
 	return k ? mat_get(&f->runs->numbers, run, e->number[k - 1]) - e->low[k - 1] : 1.0;
 }
 
 /* a becomes its inverse, by Gauss and Jordan; false: it has none. Positive definite: no pivots are needed. */
-static bool invert(double a[COEFFICIENTS][COEFFICIENTS], size_t m)
+static bool fitting_invert(double a[COEFFICIENTS][COEFFICIENTS], size_t m)
 {
 	for (size_t k = 0; k < m; k++) {
 		double pivot = a[k][k];
@@ -61,7 +61,7 @@ static bool invert(double a[COEFFICIENTS][COEFFICIENTS], size_t m)
 }
 
 /* Weighted least squares, and what is left. inverse: of the weighted products of the factors. */
-static bool fit_weighted(struct fitting *f, struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
+static bool fitting_weighted(struct fitting *f, struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
 {
 	double right[COEFFICIENTS] = { 0 }, c[COEFFICIENTS] = { 0 };
 	size_t m = e->n + 1;
@@ -69,14 +69,14 @@ static bool fit_weighted(struct fitting *f, struct expect *e, double inverse[COE
 	memset(inverse, 0, COEFFICIENTS * sizeof(inverse[0]));
 	for (size_t i = 0; i < f->n; i++) {
 		for (size_t k = 0; k < m; k++) {
-			double x = f->weight[i] * factor(f, e, f->run[i], k);
+			double x = f->weight[i] * fitting_factor(f, e, f->run[i], k);
 
 			right[k] += x * f->y[f->run[i]];
 			for (size_t j = 0; j < m; j++)
-				inverse[k][j] += x * factor(f, e, f->run[i], j);
+				inverse[k][j] += x * fitting_factor(f, e, f->run[i], j);
 		}
 	}
-	if (!invert(inverse, m))
+	if (!fitting_invert(inverse, m))
 		return false;
 	for (size_t k = 0; k < m; k++) {
 		for (size_t j = 0; j < m; j++)
@@ -85,7 +85,7 @@ static bool fit_weighted(struct fitting *f, struct expect *e, double inverse[COE
 	for (size_t i = 0; i < f->n; i++) {
 		f->residual[i] = f->y[f->run[i]];
 		for (size_t k = 0; k < m; k++)
-			f->residual[i] -= c[k] * factor(f, e, f->run[i], k);
+			f->residual[i] -= c[k] * fitting_factor(f, e, f->run[i], k);
 	}
 	e->intercept = c[0];
 	memcpy(e->slope, &c[1], sizeof(e->slope));
@@ -93,7 +93,7 @@ static bool fit_weighted(struct fitting *f, struct expect *e, double inverse[COE
 }
 
 /* The mean distance of the runs from what the others would say of them: a residual over what its own weight in the fit leaves of it. */
-static double left_out(const struct fitting *f, const struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
+static double fitting_left_out(const struct fitting *f, const struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
 {
 	double sum = 0.0;
 
@@ -102,7 +102,7 @@ static double left_out(const struct fitting *f, const struct expect *e, double i
 
 		for (size_t k = 0; k <= e->n; k++) {
 			for (size_t j = 0; j <= e->n; j++)
-				own += inverse[k][j] * factor(f, e, f->run[i], k) * factor(f, e, f->run[i], j);
+				own += inverse[k][j] * fitting_factor(f, e, f->run[i], k) * fitting_factor(f, e, f->run[i], j);
 		}
 		sum += fabs(f->residual[i]) / fmax(1.0 - f->weight[i] * own, SAME);
 	}
@@ -110,7 +110,7 @@ static double left_out(const struct fitting *f, const struct expect *e, double i
 }
 
 /* Returns the error for runs that are left out; INFINITY: the numbers cannot be told apart. */
-static double fit_line(struct fitting *f, struct expect *e)
+static double fitting_line(struct fitting *f, struct expect *e)
 {
 	double inverse[COEFFICIENTS][COEFFICIENTS];
 
@@ -119,7 +119,7 @@ static double fit_line(struct fitting *f, struct expect *e)
 	for (size_t round = 0; round < ROUNDS; round++) {
 		double unit;
 
-		if (!fit_weighted(f, e, inverse))
+		if (!fitting_weighted(f, e, inverse))
 			return (double)INFINITY;
 		for (size_t i = 0; i < f->n; i++)
 			f->work[i] = fabs(f->residual[i]);
@@ -129,10 +129,10 @@ static double fit_line(struct fitting *f, struct expect *e)
 		for (size_t i = 0; i < f->n; i++)
 			f->weight[i] = f->work[i] <= unit ? 1.0 : unit / f->work[i];
 	}
-	return left_out(f, e, inverse);
+	return fitting_left_out(f, e, inverse);
 }
 
-static void add_number(const struct fitting *f, struct expect *e, size_t number)
+static void expect_add_number(const struct fitting *f, struct expect *e, size_t number)
 {
 	size_t k = e->n++;
 
@@ -147,15 +147,15 @@ static void add_number(const struct fitting *f, struct expect *e, size_t number)
 
 /* The best of many numbers helps by chance where runs are few: seeds and dates are among them. With this bound that was seen in at most one
  * of 200 (12 to 40 runs of noise, up to 16 numbers). */
-static double worth(const struct fitting *f)
+static double fitting_worth(const struct fitting *f)
 {
 	return fmin(WORTH_MOST, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));
 }
 
 /* One number after the other, as long as the error falls. *error: with those. */
-static void choose_numbers(struct fitting *f, struct expect *e, double *error)
+static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *error)
 {
-	*error = fit_line(f, e);
+	*error = fitting_line(f, e);
 	while (e->n < EXPECT_NUMBERS_USED && f->n >= RUNS_EACH * (e->n + 2)) {
 		struct expect best = *e;
 		double least = (double)INFINITY;
@@ -164,14 +164,14 @@ static void choose_numbers(struct fitting *f, struct expect *e, double *error)
 			struct expect trial = *e;
 			double own;
 
-			add_number(f, &trial, j);
-			own = trial.high[e->n] - trial.low[e->n] > SAME ? fit_line(f, &trial) : (double)INFINITY;
+			expect_add_number(f, &trial, j);
+			own = trial.high[e->n] - trial.low[e->n] > SAME ? fitting_line(f, &trial) : (double)INFINITY;
 			if (own < least) {
 				best = trial;
 				least = own;
 			}
 		}
-		if (!(least <= worth(f) * *error))
+		if (!(least <= fitting_worth(f) * *error))
 			return;
 		*e = best;
 		*error = least;
@@ -195,7 +195,7 @@ static int compare_values(const void *a, const void *b)
 }
 
 /* The median of sorted v[n] without its i-th; n for i: of all. n > 1, or i is n. */
-static double median_without(const struct value *v, size_t n, size_t i)
+static double values_median_without(const struct value *v, size_t n, size_t i)
 {
 	size_t left = n - (i < n), low = (left - 1) / 2, high = left / 2;
 
@@ -203,7 +203,7 @@ static double median_without(const struct value *v, size_t n, size_t i)
 }
 
 /* Returns the error for runs that are left out; those whose input too few others had are compared with `middle`. */
-static double fit_inputs(const struct fitting *f, double middle, struct expect *e)
+static double fitting_inputs(const struct fitting *f, double middle, struct expect *e)
 {
 	struct value *v = mem_new(f->n, sizeof(*v));
 	double sum = 0.0;
@@ -219,9 +219,9 @@ static double fit_inputs(const struct fitting *f, double middle, struct expect *
 		for (n = 1; first + n < f->n && v[first + n].input == v[first].input;)
 			n++;
 		for (size_t i = 0; i < n; i++)
-			sum += fabs(v[first + i].y - (n > INPUT_RUNS ? median_without(&v[first], n, i) : middle));
+			sum += fabs(v[first + i].y - (n > INPUT_RUNS ? values_median_without(&v[first], n, i) : middle));
 		if (n >= INPUT_RUNS && v[first].input < e->inputs)
-			e->median[v[first].input] = median_without(&v[first], n, n);
+			e->median[v[first].input] = values_median_without(&v[first], n, n);
 	}
 	free(v);
 	return sum / (double)f->n;
@@ -229,16 +229,16 @@ static double fit_inputs(const struct fitting *f, double middle, struct expect *
 
 /* ---- the better one ---- */
 
-static void choose(struct fitting *f, struct expect *out)
+static void fitting_choose(struct fitting *f, struct expect *out)
 {
 	struct expect line = { .by = EXPECT_BY_NOTHING }, input = { .inputs = f->runs->inputs };
-	double without = fit_line(f, &line), by_numbers, by_input;
+	double without = fitting_line(f, &line), by_numbers, by_input;
 
 	*out = line;
 	if (!(without > SAME)) /* always the same */
 		return;
-	by_input = fit_inputs(f, line.intercept, &input);
-	choose_numbers(f, &line, &by_numbers);
+	by_input = fitting_inputs(f, line.intercept, &input);
+	fitting_choose_numbers(f, &line, &by_numbers);
 	line.by = line.n ? EXPECT_BY_NUMBERS : EXPECT_BY_NOTHING;
 	if (by_input <= WORTH_MOST * without && by_input < by_numbers) {
 		*out = input;
@@ -263,7 +263,7 @@ void expect_fit(const struct expect_inputs *runs, const double *y, const bool *u
 	}
 	*out = (struct expect){ .by = EXPECT_BY_NOTHING };
 	if (f.n >= RUNS_EACH)
-		choose(&f, out);
+		fitting_choose(&f, out);
 	free(f.run);
 	free(f.weight);
 }

@@ -45,13 +45,13 @@ static void start_release(struct start *s)
 	free(s->to);
 }
 
-static void center_set(struct start *s, size_t c, size_t row)
+static void start_set_center(struct start *s, size_t c, size_t row)
 {
 	for (size_t j = 0; j < s->rows->cols; j++)
 		s->centers[j * s->k + c] = mat_get(s->rows, row, j);
 }
 
-static double distance_to(const struct start *s, size_t row, size_t c)
+static double start_distance(const struct start *s, size_t row, size_t c)
 {
 	double sum = 0.0;
 
@@ -64,7 +64,7 @@ static double distance_to(const struct start *s, size_t row, size_t c)
 }
 
 /* A row by its squared distance to the nearest center so far. All distances zero: the first row, whose cluster stays empty. */
-static size_t draw(struct start *s, double total)
+static size_t start_draw(struct start *s, double total)
 {
 	double at = rng_double(&s->rng) * total;
 	size_t last = 0;
@@ -81,7 +81,7 @@ static size_t draw(struct start *s, double total)
 }
 
 /* What the squared distances would be with this row as one more center, into out[n]: returns their sum. */
-static double distances_with(const struct start *s, size_t row, double *out)
+static double start_distances_with(const struct start *s, size_t row, double *out)
 {
 	size_t p = s->rows->cols;
 	const double *center = s->rows->at + row * p;
@@ -108,30 +108,30 @@ static void start_seed(struct start *s)
 
 	for (size_t i = 0; i < n; i++)
 		s->distance[i] = DBL_MAX;
-	center_set(s, 0, row);
-	total = distances_with(s, row, with);
+	start_set_center(s, 0, row);
+	total = start_distances_with(s, row, with);
 	memcpy(s->distance, with, n * sizeof(*with));
 	for (size_t c = 1; c < s->k; c++) {
 		double least = DBL_MAX;
 
 		for (size_t t = 0; t < tries; t++) {
-			size_t drawn = draw(s, total);
-			double then = distances_with(s, drawn, with);
+			size_t drawn = start_draw(s, total);
+			double then = start_distances_with(s, drawn, with);
 
 			if (then < least) {
 				least = then;
 				row = drawn;
 			}
 		}
-		center_set(s, c, row);
-		total = distances_with(s, row, with);
+		start_set_center(s, c, row);
+		total = start_distances_with(s, row, with);
 		memcpy(s->distance, with, n * sizeof(*with));
 	}
 	free(with);
 }
 
 /* The nearest center; of equally near ones the first. */
-static size_t nearest(struct start *s, size_t row)
+static size_t start_nearest(struct start *s, size_t row)
 {
 	size_t k = s->k, best = 0;
 
@@ -151,13 +151,13 @@ static size_t nearest(struct start *s, size_t row)
 }
 
 /* Says whether any row changed its cluster. */
-static bool assign(struct start *s)
+static bool start_assign(struct start *s)
 {
 	bool changed = false;
 
 	memset(s->count, 0, s->k * sizeof(*s->count));
 	for (size_t i = 0; i < s->rows->rows; i++) {
-		size_t c = nearest(s, i);
+		size_t c = start_nearest(s, i);
 
 		changed |= c != s->cluster[i];
 		s->cluster[i] = c;
@@ -168,7 +168,7 @@ static bool assign(struct start *s)
 
 /* The row that is worst off, of those that are not alone, becomes the center of an empty cluster, which makes the sum smaller. False when
  * none of them is off its center: then there are fewer distinct rows than clusters. */
-static bool refill(struct start *s, size_t empty)
+static bool start_refill(struct start *s, size_t empty)
 {
 	size_t far = SIZE_MAX;
 
@@ -185,7 +185,7 @@ static bool refill(struct start *s, size_t empty)
 }
 
 /* Centers become means; those of clusters that stay empty are left where they are, which is on another. */
-static void update(struct start *s)
+static void start_update(struct start *s)
 {
 	size_t k = s->k, p = s->rows->cols;
 
@@ -207,20 +207,20 @@ static void start_run(struct start *s)
 
 	for (size_t i = 0; i < s->rows->rows; i++)
 		s->cluster[i] = s->k; /* none */
-	while (s->iterations < ITERATIONS_MAX && (changed = assign(s))) {
+	while (s->iterations < ITERATIONS_MAX && (changed = start_assign(s))) {
 		s->iterations++;
 		for (size_t c = 0; c < s->k; c++)
-			if (!s->count[c] && !refill(s, c))
+			if (!s->count[c] && !start_refill(s, c))
 				break;
-		update(s);
+		start_update(s);
 	}
 	if (changed)
-		assign(s);
+		start_assign(s);
 	for (size_t i = 0; i < s->rows->rows; i++)
-		s->within += distance_to(s, i, s->cluster[i]);
+		s->within += start_distance(s, i, s->cluster[i]);
 }
 
-static void run_one(void *context, size_t i)
+static void start_both(void *context, size_t i)
 {
 	struct start *all = context;
 
@@ -229,7 +229,7 @@ static void run_one(void *context, size_t i)
 }
 
 /* Moved out of the start. */
-static struct kmeans result_of(struct start *s)
+static struct kmeans start_result(struct start *s)
 {
 	struct kmeans result = { mat_new(s->k, s->rows->cols), s->rows->rows, s->cluster, s->within, s->iterations };
 
@@ -250,11 +250,11 @@ void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, 
 	rng_seed(&seeds, seed);
 	for (size_t i = 0; i < starts; i++)
 		start_init(&all[i], rows, k, rng_next(&seeds));
-	parallel_for(starts, threads, run_one, all);
+	parallel_for(starts, threads, start_both, all);
 	for (size_t i = 1; i < starts; i++)
 		if (all[i].within < all[best].within)
 			best = i;
-	*out = result_of(&all[best]);
+	*out = start_result(&all[best]);
 	for (size_t i = 0; i < starts; i++)
 		start_release(&all[i]);
 	free(all);
@@ -268,7 +268,7 @@ void kmeans_release(struct kmeans *kmeans)
 }
 
 /* Numbers of clusters without those that no function belongs to, in the same order. */
-static size_t close_up(size_t *of, size_t functions, size_t k)
+static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
 {
 	size_t *place = mem_new(k, sizeof(*place)), left = 0;
 
@@ -297,5 +297,5 @@ size_t kmeans_functions(const struct kmeans *kmeans, const size_t *function, siz
 				of[f] = c;
 	}
 	free(votes);
-	return close_up(of, functions, k);
+	return clusters_close_up(of, functions, k);
 }

@@ -15,7 +15,7 @@ ROWS_FUNCTION(feature_text, enum feature_state, FEATURE_ROWS, ROWS_TEXT)
 /* ---- columns ---- */
 
 /* The means of column[rows] over the rows of each type. */
-static void means_by_type(const double *column, const size_t *type, size_t rows, size_t types, double *mean)
+static void features_type_means(const double *column, const size_t *type, size_t rows, size_t types, double *mean)
 {
 	size_t *count = mem_new(types, sizeof(*count));
 
@@ -32,7 +32,7 @@ static void means_by_type(const double *column, const size_t *type, size_t rows,
 }
 
 /* Fills logs[rows]; false when one of them is missing. */
-static bool logs_of(const struct mat *rates, size_t j, double *logs)
+static bool column_logs(const struct mat *rates, size_t j, double *logs)
 {
 	for (size_t i = 0; i < rates->rows; i++) {
 		double rate = mat_get(rates, i, j);
@@ -45,7 +45,7 @@ static bool logs_of(const struct mat *rates, size_t j, double *logs)
 }
 
 /* The same number for every type, but for rounding? */
-static bool is_constant(const double *mean, size_t types)
+static bool column_is_constant(const double *mean, size_t types)
 {
 	double low = mean[0], high = mean[0];
 
@@ -56,7 +56,7 @@ static bool is_constant(const double *mean, size_t types)
 	return high - low < 1e-9;
 }
 
-static bool same_column(const struct mat *m, size_t a, const double *column)
+static bool column_is_copy(const struct mat *m, size_t a, const double *column)
 {
 	for (size_t i = 0; i < m->rows; i++) {
 		if (mat_get(m, i, a) != column[i])
@@ -66,11 +66,11 @@ static bool same_column(const struct mat *m, size_t a, const double *column)
 }
 
 /* Adds column j with these centred logs, or finds the one that it is a copy of. f->logs has room for p columns. */
-static void add_column(struct features *f, size_t j, const double *logs)
+static void features_add_column(struct features *f, size_t j, const double *logs)
 {
 	size_t k = 0;
 
-	while (k < f->n && !same_column(&f->logs, k, logs))
+	while (k < f->n && !column_is_copy(&f->logs, k, logs))
 		k++;
 	f->distinct[j] = k;
 	f->copies[k]++;
@@ -82,25 +82,25 @@ static void add_column(struct features *f, size_t j, const double *logs)
 	f->n++;
 }
 
-static void take_columns(struct features *f, const struct mat *rates, const size_t *type, size_t types)
+static void features_columns(struct features *f, const struct mat *rates, const size_t *type, size_t types)
 {
 	double *logs = mem_new(rates->rows, sizeof(*logs)), *mean = mem_new(types, sizeof(*mean));
 
 	for (size_t j = 0; j < f->p; j++) {
 		f->distinct[j] = FEATURES_NONE;
-		if (!logs_of(rates, j, logs)) {
+		if (!column_logs(rates, j, logs)) {
 			f->state[j] = FEATURE_MISSING;
 			continue;
 		}
-		means_by_type(logs, type, rates->rows, types, mean);
+		features_type_means(logs, type, rates->rows, types, mean);
 		f->centre[j] = stats_mean(mean, types);
-		if (is_constant(mean, types)) {
+		if (column_is_constant(mean, types)) {
 			f->state[j] = FEATURE_CONSTANT;
 			continue;
 		}
 		for (size_t i = 0; i < rates->rows; i++)
 			logs[i] = stats_round(logs[i] - f->centre[j]);
-		add_column(f, j, logs);
+		features_add_column(f, j, logs);
 	}
 	free(logs);
 	free(mean);
@@ -108,7 +108,7 @@ static void take_columns(struct features *f, const struct mat *rates, const size
 
 /* ---- groups ---- */
 
-static struct mat shrink(struct mat *wide, size_t cols)
+static struct mat mat_narrow(struct mat *wide, size_t cols)
 {
 	struct mat m = mat_new(wide->rows, cols);
 
@@ -118,7 +118,7 @@ static struct mat shrink(struct mat *wide, size_t cols)
 	return m;
 }
 
-static struct mat type_means(const struct mat *logs, const size_t *type, size_t types)
+static struct mat mat_type_means(const struct mat *logs, const size_t *type, size_t types)
 {
 	struct mat m = mat_new(types, logs->cols);
 	double *column = mem_new(logs->rows, sizeof(*column)), *mean = mem_new(types, sizeof(*mean));
@@ -126,7 +126,7 @@ static struct mat type_means(const struct mat *logs, const size_t *type, size_t 
 	for (size_t j = 0; j < logs->cols; j++) {
 		for (size_t i = 0; i < logs->rows; i++)
 			column[i] = mat_get(logs, i, j);
-		means_by_type(column, type, logs->rows, types, mean);
+		features_type_means(column, type, logs->rows, types, mean);
 		for (size_t t = 0; t < types; t++)
 			mat_set(&m, t, j, mean[t]);
 	}
@@ -136,7 +136,7 @@ static struct mat type_means(const struct mat *logs, const size_t *type, size_t 
 }
 
 /* Columns as rows: [cols x rows]. */
-static struct mat transposed(const struct mat *m)
+static struct mat mat_transposed(const struct mat *m)
 {
 	struct mat t = mat_new(m->cols, m->rows);
 
@@ -147,7 +147,7 @@ static struct mat transposed(const struct mat *m)
 	return t;
 }
 
-static double participation(const struct mat *columns)
+static double columns_participation(const struct mat *columns)
 {
 	double squares = 0.0, n = (double)columns->rows;
 
@@ -163,12 +163,12 @@ static double participation(const struct mat *columns)
 	return squares > 0.0 ? n * n / squares : 0.0;
 }
 
-static void find_groups(struct features *f)
+static void features_find_groups(struct features *f)
 {
-	struct mat columns = transposed(&f->type_logs), ranks = mat_new(f->n, f->type_logs.rows), distance = mat_new(f->n, f->n);
+	struct mat columns = mat_transposed(&f->type_logs), ranks = mat_new(f->n, f->type_logs.rows), distance = mat_new(f->n, f->n);
 	size_t types = f->type_logs.rows;
 
-	f->effective_rank = participation(&columns);
+	f->effective_rank = columns_participation(&columns);
 	for (size_t k = 0; k < f->n; k++)
 		stats_ranks(&columns.at[k * types], types, &ranks.at[k * types]);
 	for (size_t a = 0; a < f->n; a++) {
@@ -197,10 +197,10 @@ void features_of(const struct mat *rates, const size_t *type, size_t types, stru
 	f.copies = mem_new(f.p, sizeof(*f.copies));
 	f.group = mem_new(f.p, sizeof(*f.group));
 	f.logs = mat_new(rates->rows, f.p);
-	take_columns(&f, rates, type, types);
-	f.logs = shrink(&f.logs, f.n);
-	f.type_logs = type_means(&f.logs, type, types);
-	find_groups(&f);
+	features_columns(&f, rates, type, types);
+	f.logs = mat_narrow(&f.logs, f.n);
+	f.type_logs = mat_type_means(&f.logs, type, types);
+	features_find_groups(&f);
 	*out = f;
 }
 

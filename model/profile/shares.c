@@ -19,7 +19,7 @@
 /* The shares of the columns on every type, [cols] with the unexplained last. What the fit misses is unexplained: of a type whose
  * time is predicted to be a fifth too short or too long, a fifth, or a sixth, and the columns share the rest. With
  * `all_explained` they share what is missed, too: it may well be theirs. */
-static void column_shares(const struct blend_data *d, const struct additive *fit, bool all_explained, struct mat *out)
+static void shares_of_columns(const struct blend_data *d, const struct additive *fit, bool all_explained, struct mat *out)
 {
 	size_t n = d->features.n;
 
@@ -37,7 +37,7 @@ static void column_shares(const struct blend_data *d, const struct additive *fit
 }
 
 /* Sums over the columns of each group; [types x groups + 1]. */
-static void group_shares(const struct blend_data *d, const struct mat *columns, struct mat *out)
+static void shares_of_groups(const struct blend_data *d, const struct mat *columns, struct mat *out)
 {
 	memset(out->at, 0, out->rows * out->cols * sizeof(double));
 	for (size_t t = 0; t < out->rows; t++) {
@@ -50,12 +50,12 @@ void shares_by_group(const struct blend_data *d, const struct additive *fit, boo
 {
 	struct mat columns = mat_new(d->types, d->sums.cols);
 
-	column_shares(d, fit, all_explained, &columns);
-	group_shares(d, &columns, out);
+	shares_of_columns(d, fit, all_explained, &columns);
+	shares_of_groups(d, &columns, out);
 	mat_release(&columns);
 }
 
-static void column_means(const struct mat *m, double *mean)
+static void mat_column_means(const struct mat *m, double *mean)
 {
 	memset(mean, 0, m->cols * sizeof(*mean));
 	for (size_t i = 0; i < m->rows; i++) {
@@ -123,9 +123,9 @@ static void shares_draw_models(void *context, size_t i)
 		for (size_t side = 0; side < 2; side++) {
 			struct mat *drawn = side ? &r->out->drawn_above : &r->out->drawn;
 
-			column_shares(d, &one, side == 1, &columns);
-			group_shares(d, &columns, &groups);
-			column_means(&groups, &drawn->at[k * drawn->cols]);
+			shares_of_columns(d, &one, side == 1, &columns);
+			shares_of_groups(d, &columns, &groups);
+			mat_column_means(&groups, &drawn->at[k * drawn->cols]);
 		}
 	}
 	additive_release(&fit);
@@ -495,10 +495,10 @@ void shares_of(const struct blend_data *d, const struct blend *blend, double noi
 	s.drawn = mat_new(options->resamples * SHARES_DRAWS, s.groups + 1);
 	s.drawn_above = mat_new(options->resamples * SHARES_DRAWS, s.groups + 1);
 
-	column_shares(d, &blend->additive, false, &columns);
-	group_shares(d, &columns, &s.by_type);
-	column_means(&s.by_type, s.share);
-	column_means(&columns, mean);
+	shares_of_columns(d, &blend->additive, false, &columns);
+	shares_of_groups(d, &columns, &s.by_type);
+	mat_column_means(&s.by_type, s.share);
+	mat_column_means(&columns, mean);
 	memcpy(s.column, mean, d->features.n * sizeof(double));
 	parallel_for(options->resamples, options->threads, shares_draw_models, &(struct resampling){ d, blend, options->seed, &s });
 	shares_summarise(&s);

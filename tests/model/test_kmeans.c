@@ -24,7 +24,7 @@ static void kmeans_from(const struct mat *rows, const struct mat *centers, struc
 		for (size_t j = 0; j < rows->cols; j++)
 			s.centers[j * s.k + c] = mat_get(centers, c, j);
 	start_run(&s);
-	*out = result_of(&s);
+	*out = start_result(&s);
 	start_release(&s);
 }
 
