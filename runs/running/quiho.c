@@ -401,25 +401,19 @@ struct quiho_import {
 static enum assay_status quiho_source_id(struct quiho_import *im, const struct quiho_row *row, const struct quiho_row **last, int64_t *id,
 					 struct assay_error *err)
 {
-	static const char *const statements[] = { "INSERT INTO source (url, revision, user) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-						  "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ?" };
-	enum assay_status st = ASSAY_OK;
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st;
 
 	if (*last && quiho_compare_source(*last, row) == 0)
 		return ASSAY_OK;
-	for (int i = 0; !st && i < 2; i++) {
-		sqlite3_stmt *stmt = NULL;
-		bool found;
-
-		st = store_prepare(im->store, statements[i], &stmt, err);
-		if (!st) {
-			store_bind(stmt, "ttt", row->url, row->revision, row->user);
-			st = store_step(im->store, stmt, &found, err);
-		}
-		if (!st && found)
-			*id = sqlite3_column_int64(stmt, 0);
-		sqlite3_finalize(stmt);
-	}
+	st = store_do(im->store, err, "INSERT INTO source (url, revision, user) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", "ttt", row->url,
+		      row->revision, row->user);
+	if (!st)
+		st = store_ask(im->store, &stmt, err, "SELECT id FROM source WHERE url = ? AND revision = ? AND user = ?", "ttt", row->url,
+			       row->revision, row->user);
+	if (store_next(im->store, stmt, &st, err))
+		*id = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
 	*last = row;
 	return st;
 }
@@ -523,16 +517,10 @@ static enum assay_status quiho_write_rules(struct quiho_import *im, const struct
 /* A fingerprint keeps the source of its first row, and what was known before keeps its own: the others are not of use. */
 static enum assay_status quiho_drop_unused_sources(struct quiho_import *im, struct assay_error *err)
 {
-	static const char sql[] = "DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL "
-				  "UNION SELECT source FROM run WHERE source IS NOT NULL)";
-	sqlite3_stmt *stmt = NULL;
-	bool row;
-	enum assay_status st = store_prepare(im->store, sql, &stmt, err);
-
-	if (!st)
-		st = store_step(im->store, stmt, &row, err);
-	sqlite3_finalize(stmt);
-	return st;
+	return store_do(im->store, err,
+			"DELETE FROM source WHERE id NOT IN (SELECT source FROM fingerprint WHERE source IS NOT NULL "
+			"UNION SELECT source FROM run WHERE source IS NOT NULL)",
+			"");
 }
 
 static enum assay_status quiho_write_store(struct quiho_import *im, const struct quiho_import_options *options, struct assay_error *err)
@@ -563,13 +551,10 @@ static enum assay_status quiho_write_store(struct quiho_import *im, const struct
 static enum assay_status quiho_count_runs(struct quiho_import *im, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	bool row = false;
 	enum assay_status st = store_prepare(
 	    im->store, "SELECT count(DISTINCT application), sum(fingerprint IS NULL) FROM run WHERE source IS NOT NULL", &stmt, err);
 
-	if (!st)
-		st = store_step(im->store, stmt, &row, err);
-	if (!st && row) {
+	if (store_next(im->store, stmt, &st, err)) {
 		im->result.applications = (size_t)sqlite3_column_int64(stmt, 0);
 		im->result.runs_without_fingerprint = (size_t)sqlite3_column_int64(stmt, 1);
 	}

@@ -120,14 +120,23 @@ static const char rows_sql[] =
 
 enum { URL, REVISION, USER, TAKEN, NAME, MACHINE, REPETITION, STRESSOR, VALUE, VERSION, KIND, ORDINAL, PLAN };
 
-static enum assay_status quiho_export_has_versions(struct store *store, bool *out, struct assay_error *err)
+static enum assay_status quiho_export_count(struct store *store, const char *sql, size_t *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store, "SELECT 1 FROM run WHERE version <> '" QUIHO_VERSION "' LIMIT 1", &stmt, err);
+	enum assay_status st = store_prepare(store, sql, &stmt, err);
 
-	if (!st)
-		st = store_step(store, stmt, out, err);
+	if (store_next(store, stmt, &st, err))
+		*out = (size_t)sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
+	return st;
+}
+
+static enum assay_status quiho_export_has_versions(struct store *store, bool *out, struct assay_error *err)
+{
+	size_t n = 0;
+	enum assay_status st = quiho_export_count(store, "SELECT count(*) FROM run WHERE version <> '" QUIHO_VERSION "'", &n, err);
+
+	*out = n > 0;
 	return st;
 }
 
@@ -186,17 +195,6 @@ static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, bool versi
 		csv_add(out, direction, false);
 	buf_char(out, '\n');
 	free(benchmark);
-}
-
-static enum assay_status quiho_export_count(struct store *store, const char *sql, size_t *out, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store, sql, &stmt, err);
-
-	if (store_next(store, stmt, &st, err))
-		*out = (size_t)sqlite3_column_int64(stmt, 0);
-	sqlite3_finalize(stmt);
-	return st;
 }
 
 /* Results that are exported and are not of the latest build of their version. */

@@ -1,0 +1,619 @@
+/* One host is one straight line: execute_host() reads downwards, and what it calls waits until the host has answered. The store has one
+ * lock; each result is stored the moment it is there, so that after a kill the store alone says what is missing. */
+#include "runs/running/execute_host.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "fingerprint/catalog/identity.h"
+#include "fingerprint/catalog/types.h"
+#include "fleet/agent/measure.h"
+#include "runs/running/samples_fetch.h"
+#include "runs/running/stack.h"
+
+#include <inttypes.h>
+
+#define COMMAND_MS (5 * 60 * 1000) /* of what prepares and cleans up */
+#define SPARE_MS   (60 * 1000)	   /* on top of a command's own time limit, which the host keeps */
+#define PREFIX	   "assay-run-"	   /* of directories on hosts; user, plan and machine follow */
+#define DAY_MS	   86400000.0
+
+/* ---- asking ---- */
+
+static bool host_is_well(const struct helper_answer *answer)
+{
+	return !answer->refusal && answer->result.exit_status == 0;
+}
+
+/* The host ends early, with what it said why not in one line. False. */
+static bool host_complain(struct execute_host *h, const struct helper_answer *answer, const char *what)
+{
+	char said[128];
+	struct assay_error err;
+	size_t got = 0;
+
+	if (answer->refusal)
+		return session_fail(h->session, "%s: %s", what, answer->refusal);
+	if (spool_read(&answer->err, 0, said, sizeof(said) - 1, &got, &err))
+		got = 0;
+	said[got] = '\0';
+	said[strcspn(said, "\n")] = '\0';
+	return session_fail(h->session, "%s%s%s", what, *said ? ": " : "", said);
+}
+
+/* Releases the request. */
+static bool host_ask(struct execute_host *h, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
+{
+	bool ok = session_run(h->session, request, timeout_ms + SPARE_MS, answer);
+
+	helper_request_release(request);
+	return ok;
+}
+
+/* A command that prepares or cleans up: under the lock of the box, for it must not disturb what others measure. Releases the words.
+ * *answer: helper_answer_release() it in any case. */
+static bool host_command(struct execute_host *h, struct manifest_words *words, struct helper_answer *answer)
+{
+	struct helper_request request;
+
+	measure_request(&request, h->host, (const char *const *)words->items, words->n, COMMAND_MS);
+	measure_request_lock(&request);
+	manifest_words_release(words);
+	return host_ask(h, &request, COMMAND_MS, answer);
+}
+
+/* The same; where it does not go well the host ends early, for `what` (NULL: then it does not matter). */
+static bool host_do(struct execute_host *h, struct manifest_words *words, const char *what)
+{
+	struct helper_answer answer;
+	bool ok = host_command(h, words, &answer);
+
+	if (ok && what && !host_is_well(&answer))
+		ok = host_complain(h, &answer, what);
+	helper_answer_release(&answer);
+	return ok;
+}
+
+static void add_words(struct manifest_words *words, const char *const *items)
+{
+	for (; *items; items++)
+		manifest_words_add(words, *items);
+}
+
+static void add_path(struct manifest_words *words, const char *directory, const char *name)
+{
+	char *path = mem_format("%s/%s", directory, name);
+
+	manifest_words_add(words, path);
+	free(path);
+}
+
+/* A fault of our own store: nothing can be kept any more, so every host ends. False. */
+static bool host_store_failed(struct execute_host *h, const struct assay_error *err)
+{
+	struct execute *x = h->x;
+
+	fleet_lock(h->session);
+	if (!x->failed)
+		x->fault = *err;
+	x->failed = true;
+	fleet_unlock(h->session);
+	fleet_stop(h->session);
+	return session_fail(h->session, "%s", err->text);
+}
+
+/* ---- who it is, and an empty directory ---- */
+
+static bool host_look(struct execute_host *h)
+{
+	const struct execute *x = h->x;
+	struct facts facts;
+	struct assay_error err;
+	bool ok = session_facts(h->session, &facts);
+
+	/* Emulated hosts all have the identity of the one machine that they are on. */
+	if (ok && !h->host->profile && identity_check(&x->catalog, h->host->id, &facts, &err))
+		ok = session_fail(h->session, "%s", err.text);
+	if (ok) {
+		h->user = facts.uid >= 0 ? (int64_t)facts.uid : 0;
+		h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
+		h->hardware_type = types_of_host(h->host, &facts);
+		/* The machine is in the name, too: two hosts may share a file system. */
+		h->directory =
+		    mem_format("%s/" PREFIX "%" PRId64 "-%s-%04zu", x->options->manifest->work, h->user, x->options->plan->id, h->index);
+		h->work = mem_format("%s/work", h->directory);
+		h->samples = mem_format("%s/samples", h->directory);
+		if (x->options->instrument)
+			instrument_events(&x->options->manifest->probe, &facts, &h->events);
+	}
+	facts_release(&facts);
+	return ok;
+}
+
+/* Removes directories whose sessions will not come back. One of another laboratory: its session would have changed it between runs, and
+ * would hold the lock while one runs; eight days are more than the longest run and the wait for the lock. Those of this laboratory are
+ * known to be dead. What others left is not our fault. */
+static bool host_sweep(struct execute_host *h)
+{
+	const struct execute *x = h->x;
+	char *base = mem_format("%s/", x->options->manifest->work), *pattern = mem_format(PREFIX "%" PRId64 "-*", h->user);
+	struct manifest_words words = { NULL, 0 };
+
+	add_words(&words,
+		  (const char *const[]){ "find", base, "-maxdepth", "1", "(", "(", "-name", pattern, "-mmin", "+11520", ")", NULL });
+	for (size_t i = 0; i < x->n_stale; i++) {
+		char *name = mem_format(PREFIX "%" PRId64 "-%s-*", h->user, x->stale[i]);
+
+		if (strcmp(x->stale[i], x->options->plan->id) != 0) /* another host of this very session may share the directory */
+			add_words(&words, (const char *const[]){ "-o", "-name", name, NULL });
+		free(name);
+	}
+	add_words(&words, (const char *const[]){ ")", "-exec", "rm", "-rf", "--", "{}", "+", NULL });
+	free(pattern);
+	free(base);
+	return host_do(h, &words, NULL);
+}
+
+/* New, empty directories in the place of what is there: fixed text, the paths are arguments. */
+static bool host_renew(struct execute_host *h, const char *path, const char *second, const char *what)
+{
+	struct manifest_words words = { NULL, 0 };
+
+	add_words(&words, (const char *const[]){ "sh", "-c", "rm -rf -- \"$@\" && mkdir -m 700 -- \"$@\"", "sh", path, second, NULL });
+	return host_do(h, &words, what);
+}
+
+static bool host_clean_up(struct execute_host *h)
+{
+	bool failed = h->session->result->outcome != FLEET_OK; /* the first reason counts */
+	struct manifest_words words = { NULL, 0 };
+
+	add_words(&words, (const char *const[]){ "rm", "-rf", "--", h->directory, NULL });
+	return host_do(h, &words, failed ? NULL : "what the runs left cannot be removed");
+}
+
+/* ---- the files ---- */
+
+/* 0 the common files, then those of each version, then what measures them. */
+static const struct artefact *files_of(const struct execute *x, size_t set)
+{
+	if (set > x->options->plan->n_versions)
+		return &x->options->instrument->files;
+	return set == 0 ? x->options->files : &x->options->versions[set - 1];
+}
+
+static size_t sets_of(const struct execute *x)
+{
+	return 1 + x->options->plan->n_versions + (x->options->instrument != NULL);
+}
+
+static bool is_empty(const struct artefact *files)
+{
+	return !files->n && !files->n_directories;
+}
+
+/* Names of one length for all versions: a program's speed may depend on the length of its path. */
+static char *set_directory(const struct execute_host *h, size_t set)
+{
+	if (set > h->x->options->plan->n_versions)
+		return mem_format("%s/probe", h->directory);
+	return set == 0 ? mem_format("%s/files", h->directory) : mem_format("%s/b%03zu", h->directory, set - 1);
+}
+
+static bool host_make_tree(struct execute_host *h)
+{
+	struct manifest_words words = { NULL, 0 };
+
+	add_words(&words, (const char *const[]){ "mkdir", "-p", "--", h->work, NULL });
+	for (size_t set = 0; set < sets_of(h->x); set++) {
+		const struct artefact *files = files_of(h->x, set);
+		char *top = set_directory(h, set);
+
+		if (set == 0 || !is_empty(files))
+			manifest_words_add(&words, top);
+		for (size_t i = 0; i < files->n_directories; i++)
+			add_path(&words, top, files->directories[i]);
+		free(top);
+	}
+	return host_do(h, &words, "no directory can be made for the runs");
+}
+
+/* What is deployed is what was hashed, or nothing. */
+static bool host_put_file(struct execute_host *h, const char *top, const struct artefact_file *file)
+{
+	char *path = mem_format("%s/%s", top, file->path), hash[DIGEST_HEX_BYTES];
+	struct buf bytes = BUF_INIT;
+	struct assay_error err;
+	bool ok = true;
+
+	if (file->content)
+		buf_add(&bytes, file->content, file->bytes);
+	else if (file_read(file->source, HELPER_INPUT_BYTES_MAX, &bytes, &err))
+		ok = session_fail(h->session, "%s", err.text);
+	digest_sha256(bytes.bytes ? bytes.bytes : "", bytes.size, hash);
+	if (ok && strcmp(hash, file->hash) != 0)
+		ok = session_fail(h->session, "'%s' was changed while it was deployed", file->source);
+	if (ok)
+		ok = session_put(h->session, path, file->mode, bytes.bytes ? bytes.bytes : "", bytes.size, COMMAND_MS + SPARE_MS) ||
+		     session_explain(h->session, "the files cannot be deployed");
+	buf_release(&bytes);
+	free(path);
+	return ok;
+}
+
+static bool host_put_files(struct execute_host *h)
+{
+	bool ok = true;
+
+	for (size_t set = 0; ok && set < sets_of(h->x); set++) {
+		const struct artefact *files = files_of(h->x, set);
+		char *top = set_directory(h, set);
+
+		for (size_t i = 0; ok && i < files->n; i++)
+			ok = host_put_file(h, top, &files->files[i]);
+		free(top);
+	}
+	return ok;
+}
+
+/* ---- what the versions load ---- */
+
+static void host_expand(const struct execute_host *h, size_t version, size_t input, struct manifest_words *words,
+			struct manifest_words *environment)
+{
+	const struct manifest *manifest = h->x->options->manifest;
+	const struct plan *plan = h->x->options->plan;
+	char *files = set_directory(h, 0), *build = set_directory(h, version + 1);
+	const struct manifest_places places = { .files = files,
+						.build = is_empty(files_of(h->x, version + 1)) ? NULL : build,
+						.work = h->work };
+
+	manifest_command(manifest, manifest_find_version(manifest, plan->versions[version]),
+			 manifest_find_input(manifest, plan->inputs[input]), &places, words, environment);
+	free(files);
+	free(build);
+}
+
+static void add_candidates(const struct execute_host *h, size_t set, struct manifest_words *words)
+{
+	const struct artefact *files = files_of(h->x, set);
+	char *top = set_directory(h, set);
+
+	for (size_t i = 0; i < files->n; i++) {
+		if (stack_is_candidate(&files->files[i]))
+			add_path(words, top, files->files[i].path);
+	}
+	free(top);
+}
+
+static void add_environment(struct helper_request *request, struct manifest_words *environment)
+{
+	for (size_t i = 0; i < environment->n; i++)
+		helper_request_variable(request, environment->items[i]);
+	manifest_words_release(environment);
+}
+
+/* Emulated hosts deliberately preload different libraries: these are the machine, not the software. */
+static bool host_ask_stack(struct execute_host *h, size_t version, struct helper_answer *answer)
+{
+	struct manifest_words words = { NULL, 0 }, command, environment;
+	struct helper_request request;
+
+	host_expand(h, version, 0, &command, &environment);
+	for (size_t i = 0; i < STACK_WORDS; i++)
+		manifest_words_add(&words, stack_words[i]);
+	manifest_words_add(&words, command.items[0]);
+	add_candidates(h, 0, &words);
+	add_candidates(h, version + 1, &words);
+	measure_request(&request, h->host, (const char *const *)words.items, words.n, COMMAND_MS);
+	measure_request_lock(&request);
+	if (h->host->profile)
+		helper_request_text(&request, HELPER_ENVIRON, "LD_PRELOAD=");
+	add_environment(&request, &environment);
+	helper_request_text(&request, HELPER_DIRECTORY, h->work);
+	manifest_words_release(&words);
+	manifest_words_release(&command);
+	return host_ask(h, &request, COMMAND_MS, answer);
+}
+
+/* *out stays NULL when it cannot be told. */
+static void read_stack(const struct execute_host *h, const struct helper_answer *answer, char **out)
+{
+	struct assay_error err;
+	char *text = NULL;
+	size_t n = 0;
+
+	if (host_is_well(answer) && spool_text(&answer->out, STACK_BYTES_MAX, &text, &n, &err) == ASSAY_OK)
+		(void)stack_parse(text, n, h->directory, out, &err);
+	free(text);
+}
+
+static bool host_keep_stack(struct execute_host *h, size_t version)
+{
+	const struct plan *plan = h->x->options->plan;
+	struct assay_error err;
+	enum assay_status st;
+
+	fleet_lock(h->session);
+	st = stack_put(&h->x->lab->store, plan, h->host->id, plan->versions[version], h->stacks[version], &err);
+	fleet_unlock(h->session);
+	if (st == ASSAY_E_CONFLICT)
+		return session_fail(h->session, "%s", err.text);
+	return !st || host_store_failed(h, &err);
+}
+
+static bool host_look_at_stacks(struct execute_host *h)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < h->x->options->plan->n_versions; i++) {
+		struct helper_answer answer;
+
+		free(h->stacks[i]);
+		h->stacks[i] = NULL;
+		ok = host_ask_stack(h, i, &answer);
+		if (ok)
+			read_stack(h, &answer, &h->stacks[i]);
+		if (ok && h->stacks[i])
+			ok = host_keep_stack(h, i);
+		else if (ok && h->x->options->same_stack)
+			ok = host_complain(h, &answer, "what it loads cannot be told");
+		helper_answer_release(&answer);
+	}
+	return ok;
+}
+
+/* ---- which runs the counters take ---- */
+
+static bool host_read_counters(struct execute_host *h, const struct helper_answer *answer)
+{
+	struct assay_error err;
+	char *text = NULL;
+	size_t n = 0;
+	bool ok = true;
+
+	if (!host_is_well(answer))
+		return host_complain(h, answer, "the counting program does not run there");
+	if (spool_text(&answer->out, COUNTING_PLAN_BYTES_MAX, &text, &n, &err) || counting_plan_parse(text, n, &h->packs, &err))
+		ok = session_fail(h->session, "%s", err.text);
+	free(text);
+	return ok;
+}
+
+static bool host_deploy_counting(struct execute_host *h)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	bool ok;
+
+	counting_request_deploy(&request, h->host);
+	ok = host_ask(h, &request, COMMAND_MS, &answer) &&
+	     (host_is_well(&answer) || host_complain(h, &answer, "the counting program could not be deployed"));
+	helper_answer_release(&answer);
+	return ok;
+}
+
+static bool host_ask_counters(struct execute_host *h)
+{
+	bool ok = true, missing = true;
+
+	for (int i = 0; h->events.n && ok && missing && i < 2; i++) {
+		struct helper_request request;
+		struct helper_answer answer;
+
+		ok = i == 0 || host_deploy_counting(h);
+		if (!ok)
+			break;
+		counting_request_plan(&request, h->host, &h->events);
+		ok = host_ask(h, &request, COMMAND_MS, &answer);
+		missing = ok && counting_is_missing(&answer);
+		if (ok && (!missing || i == 1))
+			ok = host_read_counters(h, &answer);
+		helper_answer_release(&answer);
+	}
+	return ok;
+}
+
+/* ---- one run ---- */
+
+enum host_run {
+	HOST_RUN_ENDED,
+	HOST_RUN_SURVIVED, /* processes of it could not be ended */
+	HOST_RUN_CUT,	   /* it printed too much: the connection is closed */
+	HOST_RUN_NONE,	   /* nothing was run, and the command is not the reason */
+};
+
+static void add_instrument(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
+{
+	const struct execute *x = h->x;
+	char *files = set_directory(h, x->options->plan->n_versions + 1);
+	const struct instrument_run run = { .version = cell->version,
+					    .input = x->options->plan->inputs[cell->input],
+					    .files = files,
+					    .samples = h->samples,
+					    .pack = h->packs.n ? &h->packs.runs[pack] : NULL };
+	struct manifest_words environment;
+
+	instrument_environment(x->options->instrument, &run, &environment);
+	add_environment(request, &environment);
+	free(files);
+}
+
+static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_answer *answer)
+{
+	int64_t limit_ms = h->x->options->manifest->time_limit_ms;
+	struct manifest_words words, environment;
+	struct helper_request request;
+
+	host_expand(h, cell->version, cell->input, &words, &environment);
+	measure_request(&request, h->host, (const char *const *)words.items, words.n, limit_ms);
+	measure_request_lock(&request);
+	add_environment(&request, &environment);
+	if (h->x->options->instrument)
+		add_instrument(h, cell, pack, &request);
+	helper_request_text(&request, HELPER_DIRECTORY, h->work);
+	manifest_words_release(&words);
+	return host_ask(h, &request, limit_ms, answer);
+}
+
+/* In a new, empty directory. *out is overwritten; execution_release() it. */
+static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
+{
+	uint64_t limit = h->x->options->fleet->output_bytes_max;
+	enum host_run how = HOST_RUN_NONE;
+	struct helper_answer answer;
+	char *fault = NULL;
+
+	*out = (struct execution){ .detail = NULL };
+	if (!host_renew(h, h->work, h->x->options->instrument ? h->samples : NULL, "no new directory can be made for a run"))
+		return HOST_RUN_NONE;
+	if (host_ask_run(h, cell, pack, &answer)) {
+		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
+			how = answer.result.survivors > 0 ? HOST_RUN_SURVIVED : HOST_RUN_ENDED;
+		else
+			session_fail(h->session, "%s", fault);
+	} else if (answer.out.size >= limit || answer.err.size >= limit) {
+		execution_judge_flood(&answer, limit, out);
+		how = HOST_RUN_CUT;
+	}
+	helper_answer_release(&answer);
+	free(fault);
+	return how;
+}
+
+/* The first run's numbers and output stand for the repetition, or those of the first that did not end well. */
+static void join_runs(struct execution *all, struct execution *next)
+{
+	if (next->outcome != EXECUTION_OK) {
+		next->samples = all->samples;
+		next->n_samples = all->n_samples;
+		next->samples_capacity = all->samples_capacity;
+		all->samples = NULL;
+		execution_release(all);
+		*all = *next;
+	} else {
+		execution_release(next);
+	}
+}
+
+static bool host_fetch_samples(struct execute_host *h, size_t pack, struct execution *e)
+{
+	const struct samples_source source = { .lab = h->x->lab,
+					       .directory = h->samples,
+					       .emulated = h->x->options->manifest->probe.back_end == MANIFEST_EMULATED };
+	struct assay_error fault = { .status = ASSAY_OK };
+
+	if (samples_fetch(h->session, &source, pack, e, &fault))
+		return true;
+	return fault.status ? host_store_failed(h, &fault) : false;
+}
+
+/* A repetition is one execution, however many runs the counters take. */
+static enum host_run host_run_packs(struct execute_host *h, const struct plan_cell *cell, struct execution *out)
+{
+	enum host_run how = host_run_once(h, cell, 0, out);
+
+	for (size_t pack = 0; how == HOST_RUN_ENDED; pack++) {
+		struct execution next;
+
+		if (!host_fetch_samples(h, pack, out))
+			return HOST_RUN_NONE;
+		if (out->outcome != EXECUTION_OK || pack + 1 >= h->packs.n)
+			return HOST_RUN_ENDED;
+		how = host_run_once(h, cell, pack + 1, &next);
+		join_runs(out, &next);
+	}
+	if (how == HOST_RUN_SURVIVED)
+		samples_spoil(out, "processes of it could not be ended, and would go on writing samples");
+	return how;
+}
+
+/* ---- run after run ---- */
+
+/* Commits it, unless it was a warm-up, and counts it. */
+static bool host_store(struct execute_host *h, size_t i, struct execution *e)
+{
+	struct execute *x = h->x;
+	struct execute_result *result = &x->results[h->index];
+	const struct plan *plan = x->options->plan;
+	const struct manifest *manifest = x->options->manifest;
+	char *stored_name = manifest_stored_name(manifest, manifest_find_input(manifest, plan->inputs[h->cells[i].input]));
+	const struct execution_place place = { .plan = plan,
+					       .machine = h->host->id,
+					       .profile = h->host->profile,
+					       .stored_name = stored_name,
+					       .max_age_ms = (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS),
+					       .hardware_type = h->hardware_type };
+	enum assay_status st = ASSAY_OK;
+	struct assay_error err;
+
+	e->cell = h->cells[i];
+	e->taken_ms = e->taken_ms < 0 ? clock_real_ms() : e->taken_ms - h->clock_ahead_ms;
+	fleet_lock(h->session);
+	if (e->cell.repetition >= 1) {
+		st = execution_put(&x->lab->store, &place, e, &err);
+		result->ok += !st && e->outcome == EXECUTION_OK;
+		result->failed += !st && e->outcome != EXECUTION_OK;
+	}
+	h->done[i] = !st;
+	x->cells_done += !st;
+	if (!st && x->options->progress)
+		x->options->progress(h->host, e, x->cells_done, x->cells);
+	fleet_unlock(h->session);
+	free(stored_name);
+	return !st || host_store_failed(h, &err);
+}
+
+static bool host_run_cell(struct execute_host *h, size_t i)
+{
+	bool samples = h->x->options->instrument && h->cells[i].repetition >= 1;
+	struct execution e;
+	enum host_run how = samples ? host_run_packs(h, &h->cells[i], &e) : host_run_once(h, &h->cells[i], 0, &e);
+	bool ok = how != HOST_RUN_NONE && host_store(h, i, &e);
+
+	if (ok && how == HOST_RUN_SURVIVED)
+		ok = session_fail(h->session, "processes of a run could not be ended: what runs after them would measure them, too");
+	execution_release(&e);
+	return ok && how != HOST_RUN_CUT;
+}
+
+static bool host_run_cells(struct execute_host *h)
+{
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < h->n_cells; i++)
+		ok = h->done[i] || host_run_cell(h, i);
+	return ok;
+}
+
+void execute_host(struct session *session, void *context)
+{
+	struct execute *x = context;
+	struct execute_host *h = &x->hosts[session->index];
+	int64_t started_ns;
+
+	h->session = session;
+	if (!session_open(session))
+		return;
+	started_ns = clock_monotonic_ns();
+	if (host_look(h)) {
+		/* In the place of what an earlier session of this plan left: the lock was free, so nothing of it runs any more. */
+		if (host_sweep(h) && host_renew(h, h->directory, NULL, "no directory can be made for the runs") && host_make_tree(h) &&
+		    host_put_files(h) && host_look_at_stacks(h) && !x->look_only && host_ask_counters(h))
+			host_run_cells(h);
+		host_clean_up(h);
+	}
+	x->results[h->index].seconds += (double)(clock_monotonic_ns() - started_ns) / 1e9;
+}
+
+void execute_host_start_over(struct execute_host *h)
+{
+	free(h->directory);
+	free(h->work);
+	free(h->samples);
+	free(h->hardware_type);
+	h->directory = h->work = h->samples = h->hardware_type = NULL;
+	counting_events_release(&h->events);
+	counting_plan_release(&h->packs);
+}

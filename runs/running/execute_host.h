@@ -1,0 +1,48 @@
+/* One host while its part of a plan is executed; what all hosts share. */
+#ifndef RUNS_RUNNING_EXECUTE_HOST_H
+#define RUNS_RUNNING_EXECUTE_HOST_H
+
+#include "fingerprint/catalog/catalog.h"
+#include "fleet/agent/counting_client.h"
+#include "fleet/engine/session.h"
+#include "runs/running/execute.h"
+
+struct execute {
+	struct lab *lab;
+	const struct execute_options *options;
+	struct execute_result *results; /* by index */
+	struct execute_host *hosts;	/* [n], those that have something to do; the first `active` of them are run */
+	size_t n, active;
+	struct catalog catalog;
+	char **stale; /* [n_stale], plans of which something may be left on hosts */
+	size_t n_stale;
+	bool look_only;		  /* at the software stack */
+	size_t cells_done, cells; /* of all hosts */
+	struct assay_error fault; /* of the store: ends everything */
+	bool failed;
+};
+
+struct execute_host {
+	struct execute *x;
+	const struct host *host;
+	struct session *session; /* while its function runs */
+	size_t index;		 /* of the plan's machines and of the results */
+	struct plan_cell *cells; /* [n_cells], in the order in which they are run */
+	bool *done;		 /* [n_cells] */
+	size_t n_cells;
+	char *directory, *work, *samples; /* absolute, on the host; NULL while its user is not known */
+	int64_t user, clock_ahead_ms;
+	char *hardware_type;	       /* NULL: not known */
+	char **stacks;		       /* [n_versions], NULL where it is not known */
+	char *unlike;		       /* how what it loads differs from what another host loads; NULL: it does not */
+	struct counting_events events; /* of an instrumented plan: to be counted; n == 0: none */
+	struct counting_plan packs;    /* the runs that they take, all in each repetition */
+};
+
+/* All that is done on one host, from the way there to cleaning up; for fleet_each(), whose context is the struct execute. */
+void execute_host(struct session *session, void *context);
+
+/* Forgets what is known of the host, for another pass. */
+void execute_host_start_over(struct execute_host *h);
+
+#endif
