@@ -90,11 +90,20 @@ static enum assay_status write_config(const struct emulate_site *site, const str
 	return st;
 }
 
+/* The host's key, made where there is none yet; its line goes into *line. */
+static enum assay_status host_key(const struct emulate_site *site, const struct emulate_host *host, char **line, struct assay_error *err)
+{
+	char *path = mem_format("%s/keys/%s", site->base, host->is->name);
+	enum assay_status st = emulate_key_make(path, host->is->name, line, err);
+
+	free(path);
+	return st;
+}
+
 enum assay_status emulate_host_prepare(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
 {
 	char *home = mem_format("%s/home", host->directory);
 	char *temporary = mem_format("%s/home/tmp", host->directory);
-	char *key = mem_format("%s/keys/%s", site->base, host->is->name);
 	enum assay_status st = file_make_directory(host->directory, 0711, err);
 
 	if (!st)
@@ -102,10 +111,7 @@ enum assay_status emulate_host_prepare(const struct emulate_site *site, struct e
 	if (!st && !site->namespaces)
 		st = file_make_directory(temporary, 0700, err);
 	if (!st)
-		st = emulate_key_make(key, host->is->name, &host->key_line, err);
-	if (!st)
 		st = write_config(site, host, err);
-	free(key);
 	free(temporary);
 	free(home);
 	return st;
@@ -261,10 +267,14 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 static _Noreturn void run_child(const struct emulate_site *site, const struct emulate_host *host, int channel, pid_t parent)
 {
 	struct assay_error err;
+	char *key_line = NULL;
 	enum assay_status st;
 
 	leave_parent(host, channel, parent);
-	st = join_groups(site, host->is->name, &err);
+	st = host_key(site, host, &key_line, &err); /* here, so that those of all hosts are made at the same time */
+	free(key_line);
+	if (!st)
+		st = join_groups(site, host->is->name, &err);
 	if (!st && site->namespaces)
 		st = enter_namespaces(site, host, channel, &err);
 	/* sshd inherits this: what its sessions leave behind becomes its child, not init's, and can be found below it. */
@@ -420,6 +430,8 @@ enum assay_status emulate_hosts_start(const struct emulate_site *site, struct em
 		st = connect_hosts(site, hosts, n, err);
 	for (size_t i = 0; !st && i < n; i++)
 		st = host_finish(&hosts[i], err);
+	for (size_t i = 0; !st && i < n; i++)
+		st = host_key(site, &hosts[i], &hosts[i].key_line, err);
 	end_ns = clock_monotonic_ns() + (ANSWER_MS + ANSWER_HOST_MS * (int64_t)n) * 1000000;
 	for (size_t i = 0; !st && i < n; i++)
 		st = host_answers(&hosts[i], end_ns, listener, err);

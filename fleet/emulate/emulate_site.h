@@ -56,10 +56,10 @@ void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __att
 /* Writes a file of the fleet with this mode; not synced, since the next `up` makes it again. */
 enum assay_status emulate_write(const char *path, const char *bytes, size_t n, unsigned mode, struct assay_error *err);
 
-/* Its directory, host key and sshd_config. */
+/* Its directory and sshd_config. */
 enum assay_status emulate_host_prepare(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err);
 /* Starts the processes of all, which end with this one until they have become sshd, and connects them to the network; waits until all
- * answer. */
+ * answer. Their keys are made, too. */
 enum assay_status emulate_hosts_start(const struct emulate_site *site, struct emulate_host *hosts, size_t n,
 				      struct emulate_listener *listener, struct assay_error *err);
 void emulate_host_release(struct emulate_host *host);
