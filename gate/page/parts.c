@@ -149,23 +149,13 @@ char *page_shell_word(const char *application, const char *version)
 
 /* ---- what a version stresses ---- */
 
-static void profile_omit(const struct run_set *runs, const struct page_profile *p, const char *where, struct omissions *omissions)
+void page_omit(const struct run_set *runs, const struct dataset *dataset, const struct profile_rows *rows, const char *where,
+	       struct omissions *omissions)
 {
-	const struct profile_rows *rows = &p->rows;
-	struct {
-		size_t n;
-		const char *why;
-	} all[LEFT_OUT_COUNT + 2] = { 0 };
+	struct profile_left_out all[PROFILE_LEFT_OUT];
+	size_t n = profile_left_out(dataset, rows, all);
 
-	for (int i = 0; i < LEFT_OUT_COUNT; i++) {
-		all[i].n = p->dataset.left_out[i] + (i == LEFT_OUT_INCOMPLETE ? rows->incomplete : 0);
-		all[i].why = left_out_text((enum left_out)i);
-	}
-	all[LEFT_OUT_COUNT].n = rows->not_positive;
-	all[LEFT_OUT_COUNT].why = "not above 0";
-	all[LEFT_OUT_COUNT + 1].n = rows->untyped;
-	all[LEFT_OUT_COUNT + 1].why = "the catalog does not know their fingerprint";
-	for (size_t i = 0; i < LEFT_OUT_COUNT + 2; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (all[i].n)
 			omissions_add(omissions, all[i].why, "%zu result%s of %s@%s%s", all[i].n, text_plural(all[i].n), runs->application,
 				      runs->version, where);
@@ -208,7 +198,7 @@ void page_profile_of(const struct evidence *evidence, const struct run_set *runs
 	*out = (struct page_profile){ .n = 0 };
 	dataset_sparse_of(evidence, runs, &out->dataset);
 	profile_rows_of(evidence, runs, &out->dataset, &out->rows);
-	profile_omit(runs, out, where, omissions);
+	page_omit(runs, &out->dataset, &out->rows, where, omissions);
 	profile_of(&out->rows, &profile_defaults, &out->profile);
 	if (out->profile.fitted) {
 		profile_bars(out);

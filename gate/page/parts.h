@@ -62,6 +62,10 @@ struct page_profile {
 	struct profile profile; /* whose bars are groups and the unexplained, as far as it is fitted; else bars are stressors */
 };
 
+/* Adds the results that are left out: rows as profile_left_out() has them; `where` ends the sentence. */
+void page_omit(const struct run_set *runs, const struct dataset *dataset, const struct profile_rows *rows, const char *where,
+	       struct omissions *omissions);
+
 /* The validated profile. The first two arguments must outlive *out, which may not move; what it leaves out is added to the omissions
  * (`where` follows its number and version: "", or what else it is part of). */
 void page_profile_of(const struct evidence *evidence, const struct run_set *runs, const char *where, struct page_profile *out,

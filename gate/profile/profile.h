@@ -32,6 +32,15 @@ struct profile_rows {
 void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset, struct profile_rows *out);
 void profile_rows_release(struct profile_rows *rows); /* accepts zeroed */
 
+/* Results that are left out, by reason; a few of them 0. */
+#define PROFILE_LEFT_OUT (LEFT_OUT_COUNT + 2)
+struct profile_left_out {
+	const char *code, *why;
+	size_t n;
+};
+/* Returns how many entries there are: rows NULL, those of the data set alone. */
+size_t profile_left_out(const struct dataset *dataset, const struct profile_rows *rows, struct profile_left_out out[PROFILE_LEFT_OUT]);
+
 /* The rates of a fingerprint in the columns of the rows, medians over its passes; NaN where it was not measured. */
 void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *fingerprint, const struct profile_rows *rows,
 		      double *rates);
@@ -112,7 +121,7 @@ void profile_answer(const struct profile *profile, const struct run_set *runs, c
 /* "cpu 34 %, vm 23 %", the largest first; free() it. */
 char *profile_categories_text(const double shares[CATEGORY_COUNT]);
 
-/* The results that are left out, `incomplete` more than the data set knows: members of the open object, and lines for people. */
-void profile_left_out(const struct dataset *dataset, size_t incomplete, struct document *d);
+/* The same, those of a data set alone where rows is NULL: members of the open object, and lines for people. */
+void profile_left_out_answer(const struct dataset *dataset, const struct profile_rows *rows, struct document *d);
 
 #endif

@@ -293,14 +293,15 @@ static void answer_types(const struct profile *p, bool shown, struct document *d
 
 /* ---- what is left out ---- */
 
-void profile_left_out(const struct dataset *data, size_t incomplete, struct document *d)
+void profile_left_out_answer(const struct dataset *data, const struct profile_rows *rows, struct document *d)
 {
-	for (int i = 0; i < LEFT_OUT_COUNT; i++) {
-		size_t n = data->left_out[i] + (i == LEFT_OUT_INCOMPLETE ? incomplete : 0);
+	struct profile_left_out all[PROFILE_LEFT_OUT];
+	size_t n = profile_left_out(data, rows, all);
 
-		doc_set(d, left_out_code((enum left_out)i), n);
-		if (n)
-			doc_line(d, "left out: %zu results: %s", n, left_out_text((enum left_out)i));
+	for (size_t i = 0; i < n; i++) {
+		doc_set(d, all[i].code, all[i].n);
+		if (all[i].n)
+			doc_line(d, "left out: %zu results: %s", all[i].n, all[i].why);
 	}
 }
 
@@ -309,13 +310,7 @@ static void answer_left_out(const struct profile *p, const struct dataset *data,
 	const struct features *f = &p->data.features;
 
 	doc_object(d, "left_out");
-	profile_left_out(data, p->rows->incomplete, d);
-	doc_set(d, "metric_not_positive", p->rows->not_positive);
-	if (p->rows->not_positive)
-		doc_line(d, "left out: %zu results: not above 0", p->rows->not_positive);
-	doc_set(d, "hardware_type_unknown", p->rows->untyped);
-	if (p->rows->untyped)
-		doc_line(d, "left out: %zu results: the catalog does not know their fingerprint", p->rows->untyped);
+	profile_left_out_answer(data, p->rows, d);
 	doc_end(d);
 	for (size_t state = FEATURE_USED + 1; state < FEATURE_STATES; state++) {
 		struct buf names = BUF_INIT;

@@ -30,10 +30,6 @@ void paper_bars_of(const struct evidence *evidence, const struct run_set *runs, 
 				     : "Published method (quiho, 2018), not validated on machines that it did not see: read it as a hint.");
 	out->basis = mem_format("%zu hardware type%s, %zu machine%s, %zu results", d->hardware_types, text_plural(d->hardware_types),
 				d->machines, text_plural(d->machines), d->X.rows);
-	for (int i = 0; i < LEFT_OUT_COUNT; i++) {
-		if (d->left_out[i])
-			omissions_add(omissions, left_out_text((enum left_out)i), "%zu result%s of %s@%s, in its profile only",
-				      d->left_out[i], text_plural(d->left_out[i]), runs->application, runs->version);
-	}
+	page_omit(runs, d, NULL, ", in its profile only", omissions);
 	paper_profile_release(&paper);
 }

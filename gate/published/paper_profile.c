@@ -152,7 +152,7 @@ void paper_profile_answer(const struct paper_profile *p, size_t shown, struct do
 	doc_set(d, "tied_per_split", gbt_about(p->gbt).tied_per_split);
 	doc_set(d, "ambiguous_splits", gbt_about(p->gbt).ambiguous_splits);
 	doc_object(d, "left_out");
-	profile_left_out(data, 0, d);
+	profile_left_out_answer(data, NULL, d);
 	doc_end(d);
 	doc_set_json(d, "other_builds", run_others_json(p->runs));
 }
