@@ -52,7 +52,7 @@ expect_stdout scruffy.soe.ucsc.edu quiho-2017 '51 machines, 105 fingerprints, 22
 what='catalog show'
 run -C "$lab" catalog show issdm-41
 expect_status 0
-expect_stdout issdm-41 'battery quiho-2017, stress-ng unknown' 'hardware type t01 (given by types.csv)' 'recorded 0' stackmmap
+expect_stdout issdm-41 'quiho-2017, stress-ng unknown' 't01 (given by types.csv)' 'recorded 0' stackmmap
 run -C "$lab" catalog show issdm-41 --format json
 expect_json '.fingerprints[0].rates.oom-pipe.not_measured' 'recorded 0'
 expect_json '.fingerprints[0].stress_ng' unknown
