@@ -1,7 +1,6 @@
 /* The table of sub-commands and of formats, and nothing else. */
-#include "base/cli.h"
+#include "base/command.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "fingerprint/cmd.h"
 #include "fleet/cmd.h"
 #include "fleet/lab/lab.h"
@@ -9,17 +8,9 @@
 #include "gate/page/document_html.h"
 #include "runs/cmd.h"
 
-#define HEADING(text)                                                                                                                      \
-	&(const struct command)                                                                                                            \
-	{                                                                                                                                  \
-		.name = text                                                                                                               \
-	}
-#define OLD(name_, text, old)                                                                                                              \
-	&(const struct command)                                                                                                            \
-	{                                                                                                                                  \
-		.name = name_, .summary = text, .run_old = old                                                                             \
-	} /* not moved to a row yet */
-
+/* clang-format off */
+#define HEADING(text) &(const struct command){ .name = text }
+/* clang-format on */
 static const struct command *const commands[] = {
 	HEADING("The laboratory and its hosts"),
 	&init_command,
@@ -75,7 +66,8 @@ static const struct command *const commands[] = {
 	&manual_command,
 };
 
-static const struct cli_format formats[] = { { "human", document_human }, { "json", document_json }, { "html", document_html } };
+static const char *const formats[] = { "human", "json", "html", NULL };
+static doc_renderer *const renderers[] = { document_human, document_json, document_html };
 
 static enum assay_status open_lab(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err)
 {
@@ -100,10 +92,10 @@ int main(int argc, char **argv)
 		.commands = commands,
 		.n = sizeof(commands) / sizeof(commands[0]),
 		.formats = formats,
-		.n_formats = sizeof(formats) / sizeof(formats[0]),
+		.renderers = renderers,
 		.lab_open = open_lab,
 		.lab_close = close_lab,
 	};
 
-	return cli_main(&program, argc, argv);
+	return program_main(&program, argc, argv);
 }

@@ -10,14 +10,17 @@ struct buf {
 	size_t capacity;
 };
 
-#define BUF_INIT { NULL, 0, 0 }
+#define BUF_INIT                                                                                                                           \
+	{                                                                                                                                  \
+		NULL, 0, 0                                                                                                                 \
+	}
 
 void buf_add(struct buf *b, const char *bytes, size_t n);
 void buf_text(struct buf *b, const char *text);
 void buf_char(struct buf *b, char c);
 void buf_format(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void buf_clear(struct buf *b);               /* keeps the memory */
-char *buf_take(struct buf *b);               /* the caller's to free(); "" when nothing was added; *b is empty after */
+void buf_clear(struct buf *b); /* keeps the memory */
+char *buf_take(struct buf *b); /* the caller's to free(); "" when nothing was added; *b is empty after */
 void buf_release(struct buf *b);
 
 #endif

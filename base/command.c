@@ -1,7 +1,6 @@
 /* Parsing the words and options of a command, and running it: one line on standard error says what is wrong. */
 #include "base/command.h"
 
-#include "base/cli.h"
 #include "base/mem.h"
 #include "base/term.h"
 #include "base/text.h"
@@ -14,10 +13,11 @@
 
 #define OPTIONS_MAX 64
 
-/* The command at work; a process has one. */
-static struct {
+/* The command at work, of which a process has one, and what the shared options say. */
+static struct at_work {
 	const char *name, *directory;
-	size_t format;
+	int format;
+	bool help;
 } at_work;
 
 const char *cli_directory(void)
@@ -74,29 +74,23 @@ static void refuse(const char *fmt, ...)
 /* ---- the options of a command: its own and the shared ones ---- */
 
 static const struct cli_option shared_options[] = {
-	{ .name = "directory",
-	  .letter = 'C',
-	  .value = "DIR",
-	  .help = "The laboratory's directory (default: the current one); other paths stay relative to where you are",
-	  .type = CLI_TYPE_TEXT },
-	{ .name = "format",
-	  .letter = 'f',
-	  .value = "FORMAT",
-	  .help = "The format of the answer: human (default), json or html",
-	  .type = CLI_TYPE_TEXT },
-	{ .name = "help", .letter = 'h', .help = "Show this", .type = CLI_TYPE_FLAG },
-	CLI_END
+	CLI_OPTION(TEXT, "directory", "DIR", struct at_work, directory,
+		   "The laboratory's directory (default: the current one); other paths stay relative to where you are", .letter = 'C'),
+	CLI_OPTION(CHOICE, "format", "NAME", struct at_work, format, "The format of the answer; the first is the default", .letter = 'f'),
+	CLI_OPTION(FLAG, "help", NULL, struct at_work, help, "Show this", .letter = 'h'), CLI_END
 };
 
-void command_shared(const struct command *command, struct cli_option out[CLI_SHARED_MAX])
+void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX])
 {
 	size_t n = 0;
 
 	for (const struct cli_option *o = shared_options; o->name; o++) {
-		bool lacks = (o->letter == 'C' && command->lab == CLI_LAB_NONE) || (o->letter == 'f' && command->flags & CLI_NO_FORMAT);
-
-		if (!lacks)
-			out[n++] = *o;
+		if ((o->letter == 'C' && command->lab == CLI_LAB_NONE) || (o->letter == 'f' && command->flags & CLI_NO_FORMAT))
+			continue;
+		out[n] = *o;
+		if (o->letter == 'f')
+			out[n].choices = program->formats;
+		n++;
 	}
 	out[n] = (struct cli_option)CLI_END;
 }
@@ -108,7 +102,6 @@ struct parser {
 	struct cli_option options[OPTIONS_MAX];
 	size_t n, n_own; /* the first n_own are the command's */
 	bool given[OPTIONS_MAX];
-	bool has_help;
 };
 
 static void parser_init(struct parser *p)
@@ -120,7 +113,7 @@ static void parser_init(struct parser *p)
 		p->options[p->n_own++] = *o;
 	}
 	p->n = p->n_own;
-	command_shared(p->command, shared);
+	command_shared(p->program, p->command, shared);
 	for (const struct cli_option *o = shared; o->name; o++)
 		p->options[p->n++] = *o;
 	p->arguments = mem_new(p->command->arguments_bytes + 1, 1);
@@ -292,27 +285,6 @@ static void store(const struct cli_option *o, const char *text, const char *show
 	}
 }
 
-static void store_shared(struct parser *p, const struct cli_option *o, const char *text)
-{
-	switch (o->letter) {
-	case 'C':
-		if (!*text)
-			refuse("the directory after -C is empty");
-		at_work.directory = text;
-		return;
-	case 'f':
-		for (size_t i = 0; i < p->program->n_formats; i++) {
-			if (strcmp(text, p->program->formats[i].name) == 0) {
-				at_work.format = i;
-				return;
-			}
-		}
-		refuse("unknown format '%s': it is human, json or html", text);
-	default:
-		p->has_help = true;
-	}
-}
-
 /* ---- the words of the command line ---- */
 
 static void parse_options(struct parser *p, int argc, char **argv)
@@ -334,7 +306,7 @@ static void parse_options(struct parser *p, int argc, char **argv)
 	}
 	opterr = 0;
 	optind = 1;
-	while (!p->has_help && (code = getopt_long(argc, argv, letters.bytes, table, NULL)) != -1) {
+	while (!at_work.help && (code = getopt_long(argc, argv, letters.bytes, table, NULL)) != -1) {
 		size_t i = code >= 256 ? (size_t)code - 256 : 0;
 		char *shown;
 
@@ -342,13 +314,9 @@ static void parse_options(struct parser *p, int argc, char **argv)
 			i++;
 		if (code == '?' || i == p->n)
 			refuse_option(p, argv[optind - 1][0] == '-' || optind == argc ? argv[optind - 1] : argv[optind], optopt);
-		if (i >= p->n_own) {
-			store_shared(p, &p->options[i], optarg);
-			continue;
-		}
 		p->given[i] = true;
 		shown = mem_format("--%s", p->options[i].name);
-		store(&p->options[i], optarg ? optarg : p->options[i].implied, shown, p->arguments);
+		store(&p->options[i], optarg ? optarg : p->options[i].implied, shown, i < p->n_own ? p->arguments : (char *)&at_work);
 		free(shown);
 	}
 	buf_release(&letters);
@@ -395,7 +363,7 @@ static void parse(struct parser *p, int argc, char **argv)
 
 	parser_init(p);
 	parse_options(p, argc, argv);
-	if (p->has_help)
+	if (at_work.help)
 		return;
 	parse_words(p, argc, argv);
 	if (p->command->check && p->command->check(p->arguments, &err))
@@ -444,12 +412,12 @@ int command_main(const struct program *program, const struct command *command, i
 	at_work.directory = directory;
 	document_init(&d);
 	parse(&parser, argc, argv);
-	if (parser.has_help) {
+	if (at_work.help) {
 		command_help(program, command, &text);
 	} else {
 		st = run(&parser, &d, &err);
 		if (!st)
-			program->formats[at_work.format].render(&d, &style, &text);
+			program->renderers[at_work.format](&d, &style, &text);
 	}
 	if (!st)
 		st = print(&text, &err);

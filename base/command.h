@@ -48,7 +48,7 @@ struct cli_list {
 struct cli_option {
 	const char *name;  /* "top"; of a word, what help calls it: "BASELINE" */
 	char letter;	   /* 'w' for -w; or 0 */
-	const char *value; /* what help calls its value: "N"; NULL for a flag */
+	const char *value; /* what help calls its value, where it does not list the choices: "N"; NULL for a flag */
 	const char *help;
 	enum cli_type type;
 	size_t offset;		    /* in the command's arguments */
@@ -123,7 +123,6 @@ struct command {
 	enum assay_status (*check)(void *arguments, struct assay_error *err);
 	void (*release)(void *arguments); /* what parse() has allocated; lists are released anyway; may be NULL */
 	command_run *run;		  /* NULL: a heading */
-	int (*run_old)(int argc, char **argv, const char *directory); /* while commands move to this table */
 };
 
 /* ---- for commands at work ---- */
@@ -136,20 +135,21 @@ const char *cli_command_name(void);
 
 /* ---- for the program ---- */
 
-struct cli_format {
-	const char *name; /* of --format */
-	doc_renderer *render;
-};
-
 struct program {
 	const struct command *const *commands; /* [n], headings before what they are of */
 	size_t n;
-	const struct cli_format *formats; /* [n_formats], the first is the default */
-	size_t n_formats;
+	const char *const *formats;	/* of --format: names, the first is the default; ends with NULL */
+	doc_renderer *const *renderers; /* of each format */
 	/* Opens the laboratory (write: with its lock) in the name of the command. lab_close() is given what it returned. */
 	enum assay_status (*lab_open)(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err);
 	void (*lab_close)(struct lab *lab);
 };
+
+/* The program: finds the sub-command that argv names and runs it; handles --help, --version and a leading -C DIR. */
+int program_main(const struct program *program, int argc, char **argv);
+
+/* Commands about commands. */
+extern const struct command completion_command, manual_command;
 
 /* Runs one command: argv[0] is its whole name. Returns the exit status. */
 int command_main(const struct program *program, const struct command *command, int argc, char **argv, const char *directory);
@@ -163,6 +163,6 @@ bool command_completion(const struct program *program, const char *shell, struct
 
 /* Options that every command has, those that this one lacks left out: at most CLI_SHARED_MAX, ended by CLI_END. */
 #define CLI_SHARED_MAX 6
-void command_shared(const struct command *command, struct cli_option out[CLI_SHARED_MAX]);
+void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX]);
 
 #endif

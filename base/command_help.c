@@ -45,12 +45,25 @@ static void add_usage_words(const struct command *command, struct buf *out)
 	}
 }
 
+/* "N", or "human|json" of a choice. */
+static void add_value(const struct cli_option *o, struct buf *out)
+{
+	if (o->type != CLI_TYPE_CHOICE)
+		buf_text(out, o->value);
+	else
+		for (size_t i = 0; o->choices[i]; i++)
+			buf_format(out, "%s%s", i ? "|" : "", o->choices[i]);
+}
+
 static void add_option_name(const struct cli_option *o, struct buf *out)
 {
 	buf_format(out, o->letter ? "-%c, " : "    ", o->letter);
 	buf_format(out, "--%s", o->name);
-	if (o->value)
-		buf_format(out, o->implied ? "[=%s]" : "=%s", o->value);
+	if (o->value) {
+		buf_text(out, o->implied ? "[=" : "=");
+		add_value(o, out);
+		buf_text(out, o->implied ? "]" : "");
+	}
 }
 
 static void add_option_help(const struct cli_option *o, struct buf *out)
@@ -69,11 +82,12 @@ static void add_option_help(const struct cli_option *o, struct buf *out)
 }
 
 /* Calls add() for every option of the command, its own first. */
-static void each_option(const struct command *command, void (*add)(const struct cli_option *o, struct buf *out), struct buf *out)
+static void each_option(const struct program *program, const struct command *command,
+			void (*add)(const struct cli_option *o, struct buf *out), struct buf *out)
 {
 	struct cli_option shared[CLI_SHARED_MAX];
 
-	command_shared(command, shared);
+	command_shared(program, command, shared);
 	for (const struct cli_option *o = command->options; o && o->name; o++)
 		add(o, out);
 	for (const struct cli_option *o = shared; o->name; o++)
@@ -82,13 +96,12 @@ static void each_option(const struct command *command, void (*add)(const struct 
 
 void command_help(const struct program *program, const struct command *command, struct buf *out)
 {
-	(void)program;
 	buf_format(out, "Usage: assay %s [OPTION...]", command->name);
 	add_usage_words(command, out);
 	buf_text(out, "\n");
 	add_wrapped(command->about, 0, 0, out);
 	buf_text(out, "\n");
-	each_option(command, add_option_help, out);
+	each_option(program, command, add_option_help, out);
 	if (command->more)
 		buf_format(out, "\n%s", command->more);
 	if (command->examples)
@@ -128,7 +141,7 @@ static void add_roff_option(const struct cli_option *o, struct buf *out)
 	add_roff(o->name, false, out);
 	if (o->value) {
 		buf_text(out, o->implied ? "\\fR[=\\fI" : "\\fR=\\fI");
-		add_roff(o->value, false, out);
+		add_value(o, out);
 		if (o->implied)
 			buf_text(out, "\\fR]");
 	}
@@ -182,7 +195,7 @@ void command_manual(const struct program *program, const struct command *command
 	buf_text(out, "\n.SH DESCRIPTION\n");
 	add_roff(command->about, true, out);
 	buf_text(out, "\n.SH OPTIONS\n");
-	each_option(command, add_roff_option, out);
+	each_option(program, command, add_roff_option, out);
 	if (command->more)
 		add_roff_literal("NOTES", command->more, out);
 	if (command->examples)
@@ -211,16 +224,15 @@ static void add_long_option(const struct cli_option *o, struct buf *out)
 	buf_format(out, " --%s", o->name);
 }
 
-static void add_choices(const struct cli_option *options, struct buf *out)
+static void add_choices(const struct cli_option *o, struct buf *out)
 {
-	for (const struct cli_option *o = options; o && o->name; o++) {
-		if (o->type != CLI_TYPE_CHOICE)
-			continue;
-		buf_format(out, "\t\t--%s) choices='", o->name);
-		for (size_t i = 0; o->choices[i]; i++)
-			buf_format(out, "%s%s", i ? " " : "", o->choices[i]);
-		buf_text(out, "' ;;\n");
-	}
+	if (o->type != CLI_TYPE_CHOICE)
+		return;
+	buf_format(out, o->letter ? "\t\t-%c | " : "\t\t", o->letter);
+	buf_format(out, "--%s) choices='", o->name);
+	for (size_t i = 0; o->choices[i]; i++)
+		buf_format(out, "%s%s", i ? " " : "", o->choices[i]);
+	buf_text(out, "' ;;\n");
 }
 
 /* The second words of the commands that share the first word of the i-th, when it is the first of them. */
@@ -256,10 +268,10 @@ static void completion_of_bash(const struct program *program, struct buf *out)
 			if (!command->run || (strchr(command->name, ' ') != NULL) != (words == 2))
 				continue;
 			buf_format(out, words == 2 ? "\t'%s')\n\t\toptions='" : "\t'%s '*)\n\t\toptions='", command->name);
-			each_option(command, add_long_option, out);
+			each_option(program, command, add_long_option, out);
 			buf_text(out, "'\n\t\tcase $previous in\n");
-			add_choices(command->options, out);
-			buf_text(out, "\t\t--format | -f) choices='human json html' ;;\n\t\tesac ;;\n");
+			each_option(program, command, add_choices, out);
+			buf_text(out, "\t\tesac ;;\n");
 		}
 	}
 	buf_text(out, "\tesac\n\tif [ \"$COMP_CWORD\" = 1 ]; then words='");
@@ -320,7 +332,7 @@ static void completion_of_fish(const struct program *program, struct buf *out)
 		buf_text(out, "'\n");
 		if (blank)
 			buf_format(out, "complete -c assay -f -n __fish_use_subcommand -a %.*s\n", first, command->name);
-		command_shared(command, shared);
+		command_shared(program, command, shared);
 		for (const struct cli_option *o = command->options; o && o->name; o++)
 			fish_option(condition, o, out);
 		for (const struct cli_option *o = shared; o->name; o++)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
-#define COLUMNS_NAMED   20 /* in a message, of those that are there */
+#define COLUMNS_NAMED	20 /* in a message, of those that are there */
 
 void csv_init(struct csv *csv, const char *name, char *bytes, size_t n)
 {
@@ -56,13 +56,12 @@ static enum assay_status check_field(const struct csv *csv, const char *field, s
 {
 	if (n > CSV_FIELD_BYTES_MAX)
 		return assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: a field of %zu bytes; at most %d are read", csv->name, line, n,
-		                  CSV_FIELD_BYTES_MAX);
+				  CSV_FIELD_BYTES_MAX);
 	if (memchr(field, '\0', n))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: NUL byte: this is not a text file", csv->name,
-		                  bad_line(field, n, line));
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: NUL byte: this is not a text file", csv->name, bad_line(field, n, line));
 	if (!text_is_utf8(field, n))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: not UTF-8 (convert the file, as with iconv)", csv->name,
-		                  bad_line(field, n, line));
+				  bad_line(field, n, line));
 	return ASSAY_OK;
 }
 
@@ -75,8 +74,7 @@ static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_er
 
 	for (;; from++) {
 		if (from == csv->end)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the quote that opens here is never closed", csv->name,
-			                  line);
+			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the quote that opens here is never closed", csv->name, line);
 		if (*from == '\n')
 			csv->next_line++;
 		if (*from == '"') {
@@ -118,14 +116,14 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 		return ASSAY_OK;
 	}
 	if (quoted)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: text behind a closing quote (a quote inside a field is doubled)",
-		                  csv->name, csv->next_line);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: text behind a closing quote (a quote inside a field is doubled)", csv->name,
+				  csv->next_line);
 	if (*p == '"')
 		return assay_fail(err, ASSAY_E_FORMAT,
-		                  "%s:%zu: quote inside a field (put the whole field in quotes and double the inner one)",
-		                  csv->name, csv->next_line);
-	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: carriage return without a line feed (lines end with LF or CRLF)",
-	                  csv->name, csv->next_line);
+				  "%s:%zu: quote inside a field (put the whole field in quotes and double the inner one)", csv->name,
+				  csv->next_line);
+	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: carriage return without a line feed (lines end with LF or CRLF)", csv->name,
+			  csv->next_line);
 }
 
 static enum assay_status read_field(struct csv *csv, bool *last, struct assay_error *err)
@@ -136,8 +134,7 @@ static enum assay_status read_field(struct csv *csv, bool *last, struct assay_er
 	enum assay_status st = ASSAY_OK;
 
 	if (csv->n_fields == CSV_COLUMNS_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: a row of more than %d fields", csv->name, csv->line,
-		                  CSV_COLUMNS_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: a row of more than %d fields", csv->name, csv->line, CSV_COLUMNS_MAX);
 	if (quoted)
 		st = read_quoted(csv, &n, err);
 	else
@@ -171,8 +168,8 @@ enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err)
 			return st;
 	}
 	if (csv->width && csv->n_fields != csv->width)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %zu field%s where the header has %zu", csv->name, csv->line,
-		                  csv->n_fields, text_plural(csv->n_fields), csv->width);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %zu field%s where the header has %zu", csv->name, csv->line, csv->n_fields,
+				  text_plural(csv->n_fields), csv->width);
 	*more = true;
 	return ASSAY_OK;
 }
@@ -194,7 +191,7 @@ static enum assay_status refuse_twice(const struct csv *csv, struct assay_error 
 	for (size_t i = 1; i < csv->n_fields && !st; i++)
 		if (!strcmp(sorted[i - 1], sorted[i]))
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: two columns are named '%s'", csv->name, csv->line,
-			                text_shown(sorted[i], shown));
+					text_shown(sorted[i], shown));
 	free(sorted);
 	return st;
 }

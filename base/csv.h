@@ -8,17 +8,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CSV_COLUMNS_MAX 4096
+#define CSV_COLUMNS_MAX	    4096
 #define CSV_FIELD_BYTES_MAX 65536
 
 struct csv {
-	const char *name;   /* of the file, for messages; borrowed */
-	char *next, *end;   /* unread bytes */
-	size_t line;        /* line on which the current row starts, from 1 */
+	const char *name; /* of the file, for messages; borrowed */
+	char *next, *end; /* unread bytes */
+	size_t line;	  /* line on which the current row starts, from 1 */
 	size_t next_line;
-	char **fields;      /* of the current row, NUL-terminated, inside the caller's bytes */
+	char **fields; /* of the current row, NUL-terminated, inside the caller's bytes */
 	size_t n_fields;
-	size_t width;       /* fields of the header, once csv_header() has read it */
+	size_t width; /* fields of the header, once csv_header() has read it */
 	size_t capacity;
 };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #define DIGEST_HEX_BYTES 65
-#define DIGEST_ID_BYTES  17 /* an id: the first 16 digits and a NUL */
+#define DIGEST_ID_BYTES	 17 /* an id: the first 16 digits and a NUL */
 
 /* 64 lower-case hexadecimal digits and a NUL into hex. */
 void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);

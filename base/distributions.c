@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #define HALF_LOG_2PI .91893853320467274178 /* log(2 pi) / 2 */
-#define TERMS_MAX 1000000                  /* they grow as the root of the parameters */
+#define TERMS_MAX    1000000		   /* they grow as the root of the parameters */
 
 /* log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2); DLMF 5.11.1. */
 static double stirling_rest(double z)
@@ -39,8 +39,7 @@ static double beta_factor(double x, double y, double a, double b)
 	double u = (x * b - a * y) / a, v = (a * y - x * b) / b; /* they cancel: a u + b v = 0 */
 	double deviance = a * log_rest(x * (a + b) / a, u) + b * log_rest(y * (a + b) / b, v);
 
-	return sqrt(a / (a + b) * b) / sqrt(2 * M_PI) *
-	       exp(deviance + stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b));
+	return sqrt(a / (a + b) * b) / sqrt(2 * M_PI) * exp(deviance + stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b));
 }
 
 /* x^a e^-x / Gamma(a). */

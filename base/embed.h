@@ -4,14 +4,14 @@
 #ifndef BASE_EMBED_H
 #define BASE_EMBED_H
 
-#define EMBED_FILE(symbol, path)                                                                                                         \
-	__asm__(".pushsection .rodata\n"                                                                                                 \
-		".balign 16\n"                                                                                                           \
-		".globl " #symbol "\n" #symbol ":\n"                                                                                     \
-		".incbin \"" path "\"\n"                                                                                                 \
-		".globl " #symbol "_end\n" #symbol "_end:\n"                                                                             \
-		".byte 0\n"                                                                                                              \
-		".popsection\n");                                                                                                        \
+#define EMBED_FILE(symbol, path)                                                                                                           \
+	__asm__(".pushsection .rodata\n"                                                                                                   \
+		".balign 16\n"                                                                                                             \
+		".globl " #symbol "\n" #symbol ":\n"                                                                                       \
+		".incbin \"" path "\"\n"                                                                                                   \
+		".globl " #symbol "_end\n" #symbol "_end:\n"                                                                               \
+		".byte 0\n"                                                                                                                \
+		".popsection\n");                                                                                                          \
 	extern const char symbol[], symbol##_end[]
 
 #endif

@@ -4,17 +4,17 @@
 #define BASE_ERROR_H
 
 /* name, text, exit status of a command that ends with it (docs/formats.md). */
-#define ASSAY_STATUS_ROWS(X)                                             \
-	X(ASSAY_OK, "ok", 0)                                             \
-	X(ASSAY_E_IO, "input or output failed", 1)                       \
-	X(ASSAY_E_USAGE, "wrong usage", 2)                               \
-	X(ASSAY_E_FORMAT, "malformed input", 2)                          \
-	X(ASSAY_E_LIMIT, "input beyond a limit", 2)                      \
-	X(ASSAY_E_NOTFOUND, "no such thing", 2)                          \
-	X(ASSAY_E_CONFLICT, "contradicts what is stored", 2)             \
-	X(ASSAY_E_BUSY, "in use by another process", 1)                  \
-	X(ASSAY_E_VERSION, "made by a newer version", 1)                 \
-	X(ASSAY_E_CORRUPT, "stored data are damaged", 1)                 \
+#define ASSAY_STATUS_ROWS(X)                                                                                                               \
+	X(ASSAY_OK, "ok", 0)                                                                                                               \
+	X(ASSAY_E_IO, "input or output failed", 1)                                                                                         \
+	X(ASSAY_E_USAGE, "wrong usage", 2)                                                                                                 \
+	X(ASSAY_E_FORMAT, "malformed input", 2)                                                                                            \
+	X(ASSAY_E_LIMIT, "input beyond a limit", 2)                                                                                        \
+	X(ASSAY_E_NOTFOUND, "no such thing", 2)                                                                                            \
+	X(ASSAY_E_CONFLICT, "contradicts what is stored", 2)                                                                               \
+	X(ASSAY_E_BUSY, "in use by another process", 1)                                                                                    \
+	X(ASSAY_E_VERSION, "made by a newer version", 1)                                                                                   \
+	X(ASSAY_E_CORRUPT, "stored data are damaged", 1)                                                                                   \
 	X(ASSAY_E_NODATA, "nothing measured that could be used", 6)
 
 #define ASSAY_STATUS_ENUM(name, text, exit_status) name,
@@ -34,21 +34,19 @@ int assay_status_exit(enum assay_status status);
 
 /* Fills *err (which may be NULL) and returns `status`, so that `return assay_fail(...)` and
  * `st = assay_fail(...); goto out;` both read well. */
-enum assay_status assay_fail(struct assay_error *err, enum assay_status status, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+enum assay_status assay_fail(struct assay_error *err, enum assay_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* As assay_fail, for a failed system call: appends ": " and the text of `errnum`. */
-enum assay_status assay_fail_errno(struct assay_error *err, int errnum, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+enum assay_status assay_fail_errno(struct assay_error *err, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "context: " before the text that is there; the status stays. Returns err->status (err must not be NULL). */
 enum assay_status assay_context(struct assay_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A caller's bug: prints the condition and its place, then aborts. In release builds too. */
-#define ASSAY_BUG_IF(condition)                                          \
-	do {                                                             \
-		if (condition)                                           \
-			assay_bug(#condition, __FILE__, __LINE__);       \
+#define ASSAY_BUG_IF(condition)                                                                                                            \
+	do {                                                                                                                               \
+		if (condition)                                                                                                             \
+			assay_bug(#condition, __FILE__, __LINE__);                                                                         \
 	} while (0)
 _Noreturn void assay_bug(const char *condition, const char *file, int line);
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES 65536
+#define CHUNK_BYTES	 65536
 #define TEMPORARY_PREFIX ".assay-"
 
 static enum assay_status check_regular(int fd, const char *path, size_t limit, struct assay_error *err)
@@ -23,8 +23,8 @@ static enum assay_status check_regular(int fd, const char *path, size_t limit, s
 	if (!S_ISREG(st.st_mode))
 		return assay_fail(err, ASSAY_E_IO, "cannot read '%s': it is not a regular file", path);
 	if (st.st_size > 0 && (size_t)st.st_size > limit)
-		return assay_fail(err, ASSAY_E_LIMIT, "cannot read '%s': %lld bytes; at most %zu are read", path,
-		                  (long long)st.st_size, limit);
+		return assay_fail(err, ASSAY_E_LIMIT, "cannot read '%s': %lld bytes; at most %zu are read", path, (long long)st.st_size,
+				  limit);
 	return ASSAY_OK;
 }
 
@@ -40,8 +40,7 @@ static enum assay_status read_all(int fd, const char *path, size_t limit, struct
 		if (n < 0)
 			return assay_fail_errno(err, errno, "cannot read '%s'", path);
 		if ((size_t)n > limit - out->size)
-			return assay_fail(err, ASSAY_E_LIMIT, "cannot read '%s': more than the %zu bytes that are read", path,
-			                  limit);
+			return assay_fail(err, ASSAY_E_LIMIT, "cannot read '%s': more than the %zu bytes that are read", path, limit);
 		buf_add(out, chunk, (size_t)n);
 	}
 	return ASSAY_OK;
@@ -109,7 +108,7 @@ static char *resolve_target(const char *path, struct assay_error *err)
 	}
 	if (!S_ISREG(st.st_mode)) {
 		assay_fail(err, ASSAY_E_IO, "cannot write '%s': it is %s", path,
-		           S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+			   S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
 		return NULL;
 	}
 	real = realpath(path, NULL);
@@ -183,7 +182,8 @@ static enum assay_status fail_to_make(struct assay_error *err, int error, const 
 	const char *slash = strrchr(path, '/');
 
 	if (error == ENOENT && slash && slash != path)
-		return assay_fail(err, ASSAY_E_IO, "%s '%s': there is no directory '%.*s' (mkdir -p makes it)", what, path, (int)(slash - path), path);
+		return assay_fail(err, ASSAY_E_IO, "%s '%s': there is no directory '%.*s' (mkdir -p makes it)", what, path,
+				  (int)(slash - path), path);
 	return assay_fail_errno(err, error, "%s '%s'", what, path);
 }
 

@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-#define DEPTH_MAX        200 /* cJSON's own limit is 1000; nothing of ours is deeper than 10 */
+#define DEPTH_MAX	 200 /* cJSON's own limit is 1000; nothing of ours is deeper than 10 */
 #define NUMBER_BYTES_MAX 63  /* cJSON cuts longer ones off */
 
 /* cJSON takes more than RFC 8259 allows and does not know its lines, so the text is first looked through by this scanner, which
@@ -32,8 +32,8 @@ static enum assay_status expected(const struct scan *s, const char *what)
 	unsigned char c;
 
 	if (s->at == s->end)
-		return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: expected %s, found the end: the file is not whole", s->name,
-		                  s->line, what);
+		return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: expected %s, found the end: the file is not whole", s->name, s->line,
+				  what);
 	c = (unsigned char)*s->at;
 	if (c > 0x20 && c < 0x7f)
 		return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: expected %s, found '%c'", s->name, s->line, what, c);
@@ -260,7 +260,7 @@ static enum assay_status refuse_twice(const struct scan *s, struct named *names,
 	if (!again)
 		return ASSAY_OK;
 	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' stands here again (first on line %zu)", s->name, again->line,
-	                  text_shown(again->key, shown), again[-1].line);
+			  text_shown(again->key, shown), again[-1].line);
 }
 
 /* Walks the tree in the order of the text, so that *key counts the keys as the scanner did. */

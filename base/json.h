@@ -24,8 +24,7 @@ enum assay_status json_keys(const char *name, const cJSON *object, const char *w
  * otherwise *out is left alone and ASSAY_OK returned. Strings are borrowed from the object. */
 enum assay_status json_string(const char *name, const cJSON *object, const char *key, bool required, const char **out,
 			      struct assay_error *err);
-enum assay_status json_number(const char *name, const cJSON *object, const char *key, bool required, double *out,
-			      struct assay_error *err);
+enum assay_status json_number(const char *name, const cJSON *object, const char *key, bool required, double *out, struct assay_error *err);
 enum assay_status json_integer(const char *name, const cJSON *object, const char *key, bool required, int64_t low, int64_t high,
 			       int64_t *out, struct assay_error *err);
 enum assay_status json_object(const char *name, const cJSON *object, const char *key, bool required, const cJSON **out,

@@ -29,7 +29,7 @@ static bool is_known(const char *key, const char *const *keys, size_t n)
 }
 
 enum assay_status json_keys(const char *name, const cJSON *object, const char *what, const char *const *keys, size_t n,
-                            struct assay_error *err)
+			    struct assay_error *err)
 {
 	const cJSON *member;
 
@@ -43,23 +43,21 @@ enum assay_status json_keys(const char *name, const cJSON *object, const char *w
 		if (is_known(member->string, keys, n))
 			continue;
 		nearest = text_nearest(member->string, keys, n);
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: unknown key '%s' in %s%s%s%s", name,
-		                  text_shown(member->string, shown), what, nearest ? " (did you mean '" : "",
-		                  nearest ? nearest : "", nearest ? "'?)" : "");
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: unknown key '%s' in %s%s%s%s", name, text_shown(member->string, shown), what,
+				  nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 	}
 	return ASSAY_OK;
 }
 
 /* *out is NULL when the member is absent (or null) and need not be there. */
 static enum assay_status find(const char *name, const cJSON *object, const char *key, bool required, const cJSON **out,
-                              struct assay_error *err)
+			      struct assay_error *err)
 {
 	const cJSON *member;
 
 	*out = NULL;
 	if (!cJSON_IsObject(object))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: expected an object with '%s', found %s", name, key,
-		                  type_text(object));
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: expected an object with '%s', found %s", name, key, type_text(object));
 	member = cJSON_GetObjectItemCaseSensitive(object, key);
 	if (member && !cJSON_IsNull(member))
 		*out = member;
@@ -68,14 +66,13 @@ static enum assay_status find(const char *name, const cJSON *object, const char 
 	return ASSAY_OK;
 }
 
-static enum assay_status fail_type(const char *name, const char *key, const char *wanted, const cJSON *there,
-                                   struct assay_error *err)
+static enum assay_status fail_type(const char *name, const char *key, const char *wanted, const cJSON *there, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_FORMAT, "%s: '%s' must be %s, not %s", name, key, wanted, type_text(there));
 }
 
 enum assay_status json_string(const char *name, const cJSON *object, const char *key, bool required, const char **out,
-                              struct assay_error *err)
+			      struct assay_error *err)
 {
 	const cJSON *member;
 	enum assay_status st = find(name, object, key, required, &member, err);
@@ -88,8 +85,7 @@ enum assay_status json_string(const char *name, const cJSON *object, const char 
 	return ASSAY_OK;
 }
 
-enum assay_status json_number(const char *name, const cJSON *object, const char *key, bool required, double *out,
-                              struct assay_error *err)
+enum assay_status json_number(const char *name, const cJSON *object, const char *key, bool required, double *out, struct assay_error *err)
 {
 	const cJSON *member;
 	enum assay_status st = find(name, object, key, required, &member, err);
@@ -103,7 +99,7 @@ enum assay_status json_number(const char *name, const cJSON *object, const char 
 }
 
 enum assay_status json_integer(const char *name, const cJSON *object, const char *key, bool required, int64_t low, int64_t high,
-                               int64_t *out, struct assay_error *err)
+			       int64_t *out, struct assay_error *err)
 {
 	const cJSON *member;
 	enum assay_status st = find(name, object, key, required, &member, err);
@@ -117,14 +113,14 @@ enum assay_status json_integer(const char *name, const cJSON *object, const char
 	value = member->valuedouble;
 	/* 2^53 itself may have been 2^53 + 1 in the file */
 	if (fabs(value) >= EXACT_MAX || value != trunc(value) || (int64_t)value < low || (int64_t)value > high)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: '%s' must be an integer from %lld to %lld, not %s", name, key,
-		                  (long long)low, (long long)high, text_from_double(value, there));
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: '%s' must be an integer from %lld to %lld, not %s", name, key, (long long)low,
+				  (long long)high, text_from_double(value, there));
 	*out = (int64_t)value;
 	return ASSAY_OK;
 }
 
 enum assay_status json_object(const char *name, const cJSON *object, const char *key, bool required, const cJSON **out,
-                              struct assay_error *err)
+			      struct assay_error *err)
 {
 	const cJSON *member;
 	enum assay_status st = find(name, object, key, required, &member, err);
@@ -138,7 +134,7 @@ enum assay_status json_object(const char *name, const cJSON *object, const char 
 }
 
 enum assay_status json_array(const char *name, const cJSON *object, const char *key, bool required, const cJSON **out,
-                             struct assay_error *err)
+			     struct assay_error *err)
 {
 	const cJSON *member;
 	enum assay_status st = find(name, object, key, required, &member, err);

@@ -11,12 +11,12 @@
 /* A cluster is known by its lowest item. Distances between clusters overwrite those of their lowest items. */
 struct clusters {
 	struct mat distance; /* our copy */
-	size_t *size;        /* items in it; 0 when it became part of another */
-	double *height;      /* of the last merge within it */
-	size_t *root;        /* of each item in what lies below the cut: itself, or an item that is nearer to the root */
-	size_t *chain;       /* each one's nearest neighbour is the next; distances fall along it */
+	size_t *size;	     /* items in it; 0 when it became part of another */
+	double *height;	     /* of the last merge within it */
+	size_t *root;	     /* of each item in what lies below the cut: itself, or an item that is nearer to the root */
+	size_t *chain;	     /* each one's nearest neighbour is the next; distances fall along it */
 	size_t depth;
-	struct ends *ends;   /* of the row of leaves of each cluster */
+	struct ends *ends;    /* of the row of leaves of each cluster */
 	struct sides *beside; /* of each item, its neighbours in that row */
 };
 
@@ -32,8 +32,14 @@ struct sides {
 static struct clusters clusters_new(const struct mat *distance)
 {
 	size_t n = distance->rows;
-	struct clusters c = { mat_new(n, n), mem_new(n, sizeof(size_t)), mem_new(n, sizeof(double)), mem_new(n, sizeof(size_t)),
-			      mem_new(n, sizeof(size_t)), 0, mem_new(n, sizeof(struct ends)), mem_new(n, sizeof(struct sides)) };
+	struct clusters c = { mat_new(n, n),
+			      mem_new(n, sizeof(size_t)),
+			      mem_new(n, sizeof(double)),
+			      mem_new(n, sizeof(size_t)),
+			      mem_new(n, sizeof(size_t)),
+			      0,
+			      mem_new(n, sizeof(struct ends)),
+			      mem_new(n, sizeof(struct sides)) };
 
 	memcpy(c.distance.at, distance->at, n * n * sizeof(double));
 	for (size_t i = 0; i < n; i++) {

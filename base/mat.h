@@ -10,7 +10,7 @@ struct mat {
 };
 
 struct mat mat_new(size_t rows, size_t cols); /* zeros; aborts when the machine has no memory */
-void mat_release(struct mat *m);              /* accepts zeroed */
+void mat_release(struct mat *m);	      /* accepts zeroed */
 
 static inline double mat_get(const struct mat *m, size_t i, size_t j)
 {

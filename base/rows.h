@@ -17,19 +17,19 @@
 
 #include <stddef.h>
 
-#define ROWS_ENUM(constant, ...) constant,
-#define ROWS_WORD(constant, word) word,           /* of rows that have nothing else */
+#define ROWS_ENUM(constant, ...)	constant,
+#define ROWS_WORD(constant, word)	word, /* of rows that have nothing else */
 #define ROWS_CODE(constant, code, text) code,
 #define ROWS_TEXT(constant, code, text) text,
 
 /* Defines `const char *name(type of)`, which gives the entry of one column. What is no row is a caller's bug. */
-#define ROWS_FUNCTION(name, type, rows, column)                                           \
-	const char *name(type of)                                                         \
-	{                                                                                 \
-		static const char *const entries[] = { rows(column) };                    \
-                                                                                          \
-		ASSAY_BUG_IF((size_t)of >= sizeof(entries) / sizeof(entries[0]));         \
-		return entries[of];                                                       \
+#define ROWS_FUNCTION(name, type, rows, column)                                                                                            \
+	const char *name(type of)                                                                                                          \
+	{                                                                                                                                  \
+		static const char *const entries[] = { rows(column) };                                                                     \
+                                                                                                                                           \
+		ASSAY_BUG_IF((size_t)of >= sizeof(entries) / sizeof(entries[0]));                                                          \
+		return entries[of];                                                                                                        \
 	}
 
 #endif

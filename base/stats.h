@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-double stats_mean(const double *x, size_t n);      /* n > 0 */
-double stats_sd(const double *x, size_t n);        /* n - 1 in the denominator; 0 for n < 2 */
-double stats_median(const double *x, size_t n);    /* n > 0; mean of the middle two for even n; x is not changed */
-double stats_mad(const double *x, size_t n);       /* median absolute deviation from the median, not scaled */
+double stats_mean(const double *x, size_t n);		    /* n > 0 */
+double stats_sd(const double *x, size_t n);		    /* n - 1 in the denominator; 0 for n < 2 */
+double stats_median(const double *x, size_t n);		    /* n > 0; mean of the middle two for even n; x is not changed */
+double stats_mad(const double *x, size_t n);		    /* median absolute deviation from the median, not scaled */
 double stats_quantile(const double *x, size_t n, double p); /* type 7 of Hyndman and Fan; n > 0, p in [0, 1] */
 
 /* Pearson's r of x[n] and y[n]; 0 when either is constant or n < 2. */
@@ -17,13 +17,13 @@ double stats_correlation(const double *x, const double *y, size_t n);
 void stats_ranks(const double *x, size_t n, double *ranks);
 
 double stats_normal_cdf(double z);
-double stats_normal_quantile(double p);                 /* p in (0, 1) */
-double stats_t_cdf(double t, double df);                /* df > 0 */
-double stats_t_quantile(double p, double df);           /* p in (0, 1), df > 0 */
-double stats_f_cdf(double f, double df1, double df2);   /* f >= 0 */
-double stats_chi2_cdf(double x, double df);             /* x >= 0 */
+double stats_normal_quantile(double p);		      /* p in (0, 1) */
+double stats_t_cdf(double t, double df);	      /* df > 0 */
+double stats_t_quantile(double p, double df);	      /* p in (0, 1), df > 0 */
+double stats_f_cdf(double f, double df1, double df2); /* f >= 0 */
+double stats_chi2_cdf(double x, double df);	      /* x >= 0 */
 double stats_chi2_quantile(double p, double df);
-double stats_beta_inc(double x, double a, double b);    /* regularised incomplete beta I_x(a, b) */
+double stats_beta_inc(double x, double a, double b); /* regularised incomplete beta I_x(a, b) */
 
 /* Rounded to a multiple of 1e-9: what is compared with a threshold is rounded first, so that machines whose arithmetic
  * differs in the last bits decide alike. */

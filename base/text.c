@@ -237,7 +237,8 @@ const char *text_from_measured(double value, double noise, char *out)
 	else if (!(noise > 0) || first < -5 || first >= 15)
 		snprintf(out, TEXT_DOUBLE_BYTES, "%.*g", (int)(first - last) + 1, value);
 	else
-		snprintf(out, TEXT_DOUBLE_BYTES, "%.*f", last < 0 ? (int)-last : 0, last > 0 ? round(value / pow(10, last)) * pow(10, last) : value);
+		snprintf(out, TEXT_DOUBLE_BYTES, "%.*f", last < 0 ? (int)-last : 0,
+			 last > 0 ? round(value / pow(10, last)) * pow(10, last) : value);
 	return out;
 }
 

@@ -25,8 +25,9 @@ const char *text_from_double(double value, char *out);
  * with 3 is "1235", with 300 "1200"); six digits at most, and where the noise is 0. Finite; `out` needs TEXT_DOUBLE_BYTES. */
 const char *text_from_measured(double value, double noise, char *out);
 
-/* A number for people, with so many decimals; with three digits and an exponent from a million on, and where the decimals would show nothing of it but
- * zeros. As an argument of a format: text_fixed(x, 3).text. text_signed(): with a sign, and 0 where the decimals show nothing. */
+/* A number for people, with so many decimals; with three digits and an exponent from a million on, and where the decimals would show
+ * nothing of it but zeros. As an argument of a format: text_fixed(x, 3).text. text_signed(): with a sign, and 0 where the decimals show
+ * nothing. */
 struct text_number {
 	char text[TEXT_DOUBLE_BYTES];
 };
@@ -59,8 +60,8 @@ size_t text_control(const char *text);
 #define TEXT_SHOWN_BYTES 80
 const char *text_shown(const char *text, char *out);
 
-/* Adds a word as a shell reads it back: as it is where that is safe, else in single quotes. For commands on other machines, and for those that
- * we suggest to people. */
+/* Adds a word as a shell reads it back: as it is where that is safe, else in single quotes. For commands on other machines, and for those
+ * that we suggest to people. */
 void text_add_shell_word(struct buf *out, const char *word);
 char *text_shell_line(const char *const *words); /* all of them, NULL after the last one, as one line; free() it */
 

@@ -59,17 +59,17 @@ static enum assay_status fail_parser(const struct reader *r)
 	size_t line = p->problem_mark.line + 1, last = line_at(r, r->n);
 
 	if (p->error == YAML_READER_ERROR)
-		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: not plain UTF-8 text: %s", r->name,
-		                  line_at(r, p->problem_offset), p->problem);
+		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: not plain UTF-8 text: %s", r->name, line_at(r, p->problem_offset),
+				  p->problem);
 	if (line > last)
 		line = last;
 	if (tab_indents(r, line))
 		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: a tab cannot indent in YAML (use blanks)", r->name, line);
 	if (p->error == YAML_SCANNER_ERROR && is_reserved(r))
-		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: no text begins with '@' or '`' in YAML but in quotes (groups have no '@' here)",
-				  r->name, line);
+		return assay_fail(r->err, ASSAY_E_FORMAT,
+				  "%s:%zu: no text begins with '@' or '`' in YAML but in quotes (groups have no '@' here)", r->name, line);
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s", r->name, line, p->problem ? p->problem : "cannot be read",
-	                  p->context ? " " : "", p->context ? p->context : "");
+			  p->context ? " " : "", p->context ? p->context : "");
 }
 
 static enum assay_status next_event(struct reader *r, yaml_event_t *event)
@@ -143,7 +143,7 @@ static enum assay_status refuse_duplicates(const struct reader *r, const struct 
 	if (!again)
 		return ASSAY_OK;
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' stands here again (first on line %zu)", r->name, again->line,
-	                  text_shown(again->key, shown), first->line);
+			  text_shown(again->key, shown), first->line);
 }
 
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out);
@@ -226,8 +226,7 @@ static enum assay_status read_node(struct reader *r, const yaml_event_t *event, 
 /* What a document of nothing but "---", "~" or "null" has for its node. */
 static bool is_nothing(const struct yaml_node *node)
 {
-	return node->kind == YAML_SCALAR && node->plain &&
-	       (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
+	return node->kind == YAML_SCALAR && node->plain && (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
 }
 
 /* The events of a stream: its start; for every document a start, one node, an end; its end. */
@@ -247,7 +246,7 @@ static enum assay_status read_stream(struct reader *r, struct yaml_node *out)
 		if (event.type == YAML_DOCUMENT_START_EVENT && documents++)
 			st = refuse(r, &event, "a second document starts here: one a file");
 		else if (event.type != YAML_STREAM_START_EVENT && event.type != YAML_DOCUMENT_START_EVENT &&
-		         event.type != YAML_DOCUMENT_END_EVENT && !end)
+			 event.type != YAML_DOCUMENT_END_EVENT && !end)
 			st = read_node(r, &event, 0, out);
 		yaml_event_delete(&event);
 	}

@@ -17,11 +17,11 @@ enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
 
 struct yaml_node {
 	enum yaml_kind kind;
-	size_t line;              /* from 1 */
-	char *key;                /* inside a map, else NULL */
-	char *scalar;             /* YAML_SCALAR */
-	bool plain;               /* scalar written without quotes: "null", "~" and "" then mean absent */
-	struct yaml_node *items;  /* YAML_LIST, YAML_MAP, in the order of the file */
+	size_t line;		 /* from 1 */
+	char *key;		 /* inside a map, else NULL */
+	char *scalar;		 /* YAML_SCALAR */
+	bool plain;		 /* scalar written without quotes: "null", "~" and "" then mean absent */
+	struct yaml_node *items; /* YAML_LIST, YAML_MAP, in the order of the file */
 	size_t n_items;
 };
 

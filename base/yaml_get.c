@@ -8,8 +8,7 @@
 
 static bool is_null(const struct yaml_node *node)
 {
-	return node->kind == YAML_SCALAR && node->plain &&
-	       (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
+	return node->kind == YAML_SCALAR && node->plain && (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
 }
 
 /* "name:line: 'key' must be WANTED, not what is there". */
@@ -19,13 +18,13 @@ static enum assay_status fail_type(const char *name, const struct yaml_node *nod
 	const char *quote = node->key ? "'" : "", *what = node->key ? text_shown(node->key, key) : "the value";
 
 	if (node->kind != YAML_SCALAR)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not a %s", name, node->line, quote, what,
-		                  quote, wanted, node->kind == YAML_MAP ? "map" : "list");
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not a %s", name, node->line, quote, what, quote, wanted,
+				  node->kind == YAML_MAP ? "map" : "list");
 	if (is_null(node))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, but nothing is there", name, node->line, quote,
-		                  what, quote, wanted);
-	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not '%s'", name, node->line, quote, what, quote,
-	                  wanted, text_shown(node->scalar, there));
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, but nothing is there", name, node->line, quote, what,
+				  quote, wanted);
+	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not '%s'", name, node->line, quote, what, quote, wanted,
+			  text_shown(node->scalar, there));
 }
 
 static bool is_known(const char *key, const char *const *keys, size_t n)
@@ -36,8 +35,8 @@ static bool is_known(const char *key, const char *const *keys, size_t n)
 	return false;
 }
 
-static enum assay_status fail_unknown(const char *name, const struct yaml_node *item, const char *what, const char *const *keys,
-                                      size_t n, struct assay_error *err)
+static enum assay_status fail_unknown(const char *name, const struct yaml_node *item, const char *what, const char *const *keys, size_t n,
+				      struct assay_error *err)
 {
 	const char *nearest = text_nearest(item->key, keys, n);
 	char shown[TEXT_SHOWN_BYTES];
@@ -49,18 +48,18 @@ static enum assay_status fail_unknown(const char *name, const struct yaml_node *
 	else
 		for (size_t i = 0; i < n; i++)
 			buf_format(&hint, "%s%s", i ? ", " : "known: ", keys[i]);
-	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown key '%s' in %s (%s)", name, item->line,
-	                text_shown(item->key, shown), what, hint.bytes ? hint.bytes : "none is known");
+	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown key '%s' in %s (%s)", name, item->line, text_shown(item->key, shown), what,
+			hint.bytes ? hint.bytes : "none is known");
 	buf_release(&hint);
 	return st;
 }
 
 enum assay_status yaml_keys(const char *name, const struct yaml_node *map, const char *what, const char *const *keys, size_t n,
-                            struct assay_error *err)
+			    struct assay_error *err)
 {
 	if (map->kind != YAML_MAP)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s must be a map of keys and values, not a %s", name, map->line,
-		                  what, map->kind == YAML_LIST ? "list" : "text");
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s must be a map of keys and values, not a %s", name, map->line, what,
+				  map->kind == YAML_LIST ? "list" : "text");
 	for (size_t i = 0; i < map->n_items; i++)
 		if (!is_known(map->items[i].key, keys, n))
 			return fail_unknown(name, &map->items[i], what, keys, n, err);
@@ -101,8 +100,7 @@ static const char *range_text(double low, double high, char *out, size_t bytes)
 	return out;
 }
 
-enum assay_status yaml_double(const char *name, const struct yaml_node *node, double low, double high, double *out,
-                              struct assay_error *err)
+enum assay_status yaml_double(const char *name, const struct yaml_node *node, double low, double high, double *out, struct assay_error *err)
 {
 	char wanted[128];
 	double value;
@@ -113,8 +111,7 @@ enum assay_status yaml_double(const char *name, const struct yaml_node *node, do
 	return ASSAY_OK;
 }
 
-enum assay_status yaml_int(const char *name, const struct yaml_node *node, int64_t low, int64_t high, int64_t *out,
-                           struct assay_error *err)
+enum assay_status yaml_int(const char *name, const struct yaml_node *node, int64_t low, int64_t high, int64_t *out, struct assay_error *err)
 {
 	char wanted[128];
 	int64_t value;

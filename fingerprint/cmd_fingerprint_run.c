@@ -1,6 +1,6 @@
 /* assay fingerprint run */
 #include "base/cancel.h"
-#include "base/cli_progress.h"
+#include "base/progress.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"

@@ -1,6 +1,6 @@
 /* assay run */
 #include "base/cancel.h"
-#include "base/cli_progress.h"
+#include "base/progress.h"
 #include "base/command.h"
 #include "base/mem.h"
 #include "base/stats.h"

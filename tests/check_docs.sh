@@ -38,7 +38,7 @@ done <"$tmp/codes"
 # The other way round: codes of the sources' tables (rows of X-macros) are documented.
 grep -rhoE --include='*.[ch]' '^[[:space:]]*X\([A-Z_0-9]+, *"[a-z_0-9]+"' base fleet fingerprint runs gate | sed 's/.*"\([a-z_0-9]*\)"/\1/' | sort -u |
 	while read -r code; do
-		grep -qwF "$code" README.md docs/*.md || echo "docs/ has no code '$code'"
+		grep -qwF "$code" README.md docs/*.md docs/evidence/statistics.md || echo "docs/ has no code '$code'"
 	done >"$tmp/undocumented"
 [ ! -s "$tmp/undocumented" ] || { cat "$tmp/undocumented"; status=1; }
 

@@ -132,7 +132,7 @@ profile -x a|unknown option '-x'
 runs list -xf|'-xf'
 profile --help=3|'--help' takes no value
 profile a --model papr|'papr'|paper
-runs list --format jsno|unknown format 'jsno'|human, json or html
+runs list --format jsno|--format must be human, json or html, not 'jsno'
 runs list --format|'--format' needs a value
 runs list -f|'-f' needs a value
 profile a --top 0|--top must be a whole number from 1 to 10000, not '0'

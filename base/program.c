@@ -1,5 +1,5 @@
 /* The program: finds the sub-command among its rows. */
-#include "base/cli.h"
+#include "base/command.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -11,15 +11,10 @@
 
 static const struct program *the_program; /* for the commands about commands */
 
-static bool cli_runs(const struct command *command)
-{
-	return command->run || command->run_old;
-}
-
 /* Whether the command is `group` and another word. */
 static bool is_in_group(const struct command *command, const char *group, size_t n)
 {
-	return cli_runs(command) && strncmp(command->name, group, n) == 0 && command->name[n] == ' ';
+	return command->run && strncmp(command->name, group, n) == 0 && command->name[n] == ' ';
 }
 
 /* Commands that begin with `prefix`; all of them with their headings when it is empty. */
@@ -28,16 +23,16 @@ static void print_rows(const struct program *program, const char *prefix)
 	size_t width = 0;
 
 	for (size_t i = 0; i < program->n; i++) {
-		size_t n = cli_runs(program->commands[i]) ? strlen(program->commands[i]->name) : 0;
+		size_t n = program->commands[i]->run ? strlen(program->commands[i]->name) : 0;
 
 		width = n > width ? n : width;
 	}
 	for (size_t i = 0; i < program->n; i++) {
 		const struct command *command = program->commands[i];
 
-		if (!cli_runs(command) && !*prefix)
+		if (!command->run && !*prefix)
 			printf("%s%s:\n", i ? "\n" : "", command->name);
-		else if (cli_runs(command) && strncmp(command->name, prefix, strlen(prefix)) == 0)
+		else if (command->run && strncmp(command->name, prefix, strlen(prefix)) == 0)
 			printf("  %-*s  %s\n", (int)width, command->name, command->summary);
 	}
 }
@@ -130,7 +125,7 @@ static int unknown(const struct program *program, int argc, char **argv)
 	size_t commands = 0;
 
 	for (size_t i = 0; i < program->n; i++) {
-		if (cli_runs(program->commands[i]))
+		if (program->commands[i]->run)
 			names[commands++] = program->commands[i]->name;
 	}
 	nearest = text_nearest(text, names, commands);
@@ -152,7 +147,7 @@ static int dispatch(const struct program *program, int argc, char **argv, const 
 {
 	for (size_t i = 0; i < program->n; i++) {
 		const struct command *command = program->commands[i];
-		int words = cli_runs(command) ? words_matched(command->name, argc, argv) : 0;
+		int words = command->run ? words_matched(command->name, argc, argv) : 0;
 		char *name;
 		int status;
 
@@ -160,10 +155,7 @@ static int dispatch(const struct program *program, int argc, char **argv, const 
 			continue;
 		name = mem_format("assay %s", command->name);
 		argv[words - 1] = name;
-		if (command->run_old)
-			status = command->run_old(argc - words + 1, argv + words - 1, directory);
-		else
-			status = command_main(program, command, argc - words + 1, argv + words - 1, directory);
+		status = command_main(program, command, argc - words + 1, argv + words - 1, directory);
 		free(name);
 		return status;
 	}
@@ -212,7 +204,7 @@ static void prepare_process(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-int cli_main(const struct program *program, int argc, char **argv)
+int program_main(const struct program *program, int argc, char **argv)
 {
 	const char *directory = ".";
 	int i = 1;

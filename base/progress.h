@@ -1,7 +1,7 @@
 /* How far long work is, on standard error: on a terminal one line that rewrites itself; else, for logs, a line a minute at most, the first
  * when the work has taken a minute. */
-#ifndef BASE_CLI_PROGRESS_H
-#define BASE_CLI_PROGRESS_H
+#ifndef BASE_PROGRESS_H
+#define BASE_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdio.h>

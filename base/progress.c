@@ -1,4 +1,4 @@
-#include "base/cli_progress.h"
+#include "base/progress.h"
 
 #include <stdarg.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* Progress: a line that rewrites itself on a terminal, a line a minute in a log. */
-#include "base/cli_progress.h"
+#include "base/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void test_begin(void **state)
 	fclose(log);
 }
 
-int suite_cli_progress(void)
+int suite_progress(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_terminal), cmocka_unit_test(test_log), cmocka_unit_test(test_begin) };
 
