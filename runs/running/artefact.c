@@ -293,36 +293,3 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 		artefact_release(out);
 	return st;
 }
-
-/* ---- by hand ---- */
-
-static struct artefact_file *artefact_append(struct artefact *artefact)
-{
-	artefact->files = mem_resize(artefact->files, artefact->n + 1, sizeof(*artefact->files));
-	return &artefact->files[artefact->n++];
-}
-
-enum assay_status artefact_add_source(struct artefact *artefact, const char *path, const char *source, struct assay_error *err)
-{
-	struct buf bytes = BUF_INIT;
-	struct artefact_file *file;
-	enum assay_status st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, err);
-
-	if (st)
-		return st;
-	file = artefact_append(artefact);
-	*file = (struct artefact_file){ .path = mem_string(path), .source = mem_string(source), .mode = 0644, .bytes = bytes.size };
-	digest_sha256(bytes.bytes, bytes.size, file->hash);
-	artefact->bytes += bytes.size;
-	buf_release(&bytes);
-	return ASSAY_OK;
-}
-
-void artefact_add_content(struct artefact *artefact, const char *path, const char *content, size_t n)
-{
-	struct artefact_file *file = artefact_append(artefact);
-
-	*file = (struct artefact_file){ .path = mem_string(path), .content = mem_bytes(content, n), .mode = 0644, .bytes = n };
-	digest_sha256(content, n, file->hash);
-	artefact->bytes += n;
-}

@@ -40,10 +40,6 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 				   struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
-/* One more file: a copy of source[path], or content[n]. For artefacts that are put together by hand. */
-enum assay_status artefact_add_source(struct artefact *artefact, const char *path, const char *source, struct assay_error *err);
-void artefact_add_content(struct artefact *artefact, const char *path, const char *content, size_t n);
-
 /* The files of a version with a git reference: LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory. Built
  * once: a build that is complete is used again. git and the build run without a shell, their output goes to LOG beside it, which
  * the error names (with its last line) when they fail. `cancelled`: ends them. *directory (free() it) is what to deploy; *commit

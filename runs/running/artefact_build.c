@@ -18,45 +18,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GIT_MS       (10 * 60 * 1000)
+#define GIT_MS	     (10 * 60 * 1000)
 #define REMOVE_MS    (10 * 60 * 1000)
 #define BUILD_MS     (2 * 60 * 60 * 1000)
 #define LOCK_LOOK_US 100000
 #define HASH_DIGITS  32
 
-struct build {
+struct artefact_build {
 	const struct manifest *manifest;
 	const struct manifest_version *version;
 	const volatile sig_atomic_t *cancelled;
 	char *repository; /* as git is told */
-	char *folder;     /* LABORATORY/.assay/builds, absolute */
-	char *running;    /* locked while anything of the build is alive; NULL before it begins */
+	char *folder;	  /* LABORATORY/.assay/builds, absolute */
+	char *running;	  /* locked while anything of the build is alive; NULL before it begins */
 	char *partial, *whole, *log;
 	struct buf said; /* for the log */
 	struct assay_error *err;
 };
 
 /* "apps/x.yaml:7: " and the text. */
-#define BUILD_FAIL(b, status, fmt, ...)                                                                                          \
-	assay_fail((b)->err, status, "%s:%zu: " fmt, (b)->manifest->file, (b)->version->line, __VA_ARGS__)
+#define BUILD_FAIL(b, status, fmt, ...) assay_fail((b)->err, status, "%s:%zu: " fmt, (b)->manifest->file, (b)->version->line, __VA_ARGS__)
 
-static bool build_is_cancelled(const struct build *b)
+static bool artefact_build_is_cancelled(const struct artefact_build *b)
 {
 	return b->cancelled && *b->cancelled;
 }
 
 /* ---- commands ---- */
 
-static enum assay_status build_run(struct build *b, const char *const *words, size_t n, int64_t timeout_ms, const char *directory,
-                                   struct local_said *out)
+static enum assay_status artefact_build_run(struct artefact_build *b, const char *const *words, size_t n, int64_t timeout_ms,
+					    const char *directory, struct local_said *out)
 {
-	const struct local_command command = {.words = words,
-	                                      .n = n,
-	                                      .git = true,
-	                                      .directory = directory,
-	                                      .lock = b->running,
-	                                      .timeout_ms = timeout_ms,
-	                                      .cancelled = b->cancelled};
+	const struct local_command command = { .words = words,
+					       .n = n,
+					       .git = true,
+					       .directory = directory,
+					       .lock = b->running,
+					       .timeout_ms = timeout_ms,
+					       .cancelled = b->cancelled };
 	enum assay_status st;
 
 	buf_char(&b->said, '$');
@@ -70,24 +69,24 @@ static enum assay_status build_run(struct build *b, const char *const *words, si
 	buf_add(&b->said, out->err ? out->err : "", out->err_bytes);
 	if (!out->ok)
 		buf_format(&b->said, "assay: %s\n", out->fault);
-	if (build_is_cancelled(b)) {
+	if (artefact_build_is_cancelled(b)) {
 		local_said_release(out);
 		return BUILD_FAIL(b, ASSAY_E_IO, "%s", "cancelled");
 	}
 	return ASSAY_OK;
 }
 
-static enum assay_status build_must(struct build *b, const char *what, const char *const *words, size_t n, int64_t timeout_ms,
-                                    const char *directory)
+static enum assay_status artefact_build_must(struct artefact_build *b, const char *what, const char *const *words, size_t n,
+					     int64_t timeout_ms, const char *directory)
 {
-	struct local_said said = {.ok = false};
+	struct local_said said = { .ok = false };
 	char shown[TEXT_SHOWN_BYTES];
-	enum assay_status st = build_run(b, words, n, timeout_ms, directory, &said);
+	enum assay_status st = artefact_build_run(b, words, n, timeout_ms, directory, &said);
 
 	if (!st && !said.ok) {
 		local_said_line(&said, LOCAL_LAST_LINE, shown);
-		st = BUILD_FAIL(b, ASSAY_E_IO, "%s failed: %s%s%s%s; see '%s'", what, said.fault, *shown ? ", last line '" : "",
-		                shown, *shown ? "'" : "", b->log);
+		st = BUILD_FAIL(b, ASSAY_E_IO, "%s failed: %s%s%s%s; see '%s'", what, said.fault, *shown ? ", last line '" : "", shown,
+				*shown ? "'" : "", b->log);
 	}
 	local_said_release(&said);
 	return st;
@@ -96,7 +95,7 @@ static enum assay_status build_must(struct build *b, const char *what, const cha
 /* ---- git ---- */
 
 /* What git knows of a version's reference. */
-struct build_repository {
+struct artefact_build_repository {
 	char *objects, *shallow; /* absolute paths; the second need not exist */
 	char commit[ARTEFACT_COMMIT_BYTES];
 };
@@ -108,12 +107,12 @@ struct build_repository {
  * git 2.39.4 and later want a permission of its own (safe.directory) for cloning a repository of another user, although it may be
  * read. */
 
-#define RUN(b, said, ...)                                                                                                        \
-	build_run(b, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), GIT_MS,    \
-	          NULL, said)
+#define RUN(b, said, ...)                                                                                                                  \
+	artefact_build_run(b, (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *), GIT_MS, \
+			   NULL, said)
 
 /* What git says without its last line end; NULL when it failed. free() it. */
-static char *build_answer_of(const struct local_said *said)
+static char *artefact_build_answer_of(const struct local_said *said)
 {
 	size_t end = said->out_bytes;
 
@@ -125,20 +124,20 @@ static char *build_answer_of(const struct local_said *said)
 }
 
 /* Where the objects are, and the list of commits whose parents are missing: of a linked work tree, those of the main one. */
-static enum assay_status build_find_objects(struct build *b, struct build_repository *out)
+static enum assay_status artefact_build_find_objects(struct artefact_build *b, struct artefact_build_repository *out)
 {
-	struct local_said said = {.ok = false};
+	struct local_said said = { .ok = false };
 	char shown[TEXT_SHOWN_BYTES], *answer = NULL, *shallow;
-	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--path-format=absolute", "--git-path",
-	                           "objects", "--git-path", "shallow");
+	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--path-format=absolute", "--git-path", "objects",
+				   "--git-path", "shallow");
 
 	if (!st)
-		answer = build_answer_of(&said);
+		answer = artefact_build_answer_of(&said);
 	shallow = answer ? strchr(answer, '\n') : NULL;
 	if (!st && !answer) {
 		local_said_line(&said, LOCAL_FIRST_LINE, shown);
 		st = BUILD_FAIL(b, ASSAY_E_NOTFOUND, "'%s' cannot be used as git repository: %s", b->repository,
-		                *shown ? shown : said.fault);
+				*shown ? shown : said.fault);
 	} else if (!st && (!shallow || strchr(shallow + 1, '\n') || *answer != '/' || shallow[1] != '/')) {
 		st = BUILD_FAIL(b, ASSAY_E_FORMAT, "the repository '%s' has a line break in its path", b->repository);
 	} else if (!st) {
@@ -150,28 +149,26 @@ static enum assay_status build_find_objects(struct build *b, struct build_reposi
 	return st;
 }
 
-static bool build_is_commit(const char *text)
+static bool artefact_build_is_commit(const char *text)
 {
 	return strlen(text) == ARTEFACT_COMMIT_BYTES - 1 && strspn(text, "0123456789abcdef") == ARTEFACT_COMMIT_BYTES - 1;
 }
 
-static enum assay_status build_find_commit(struct build *b, struct build_repository *out)
+static enum assay_status artefact_build_find_commit(struct artefact_build *b, struct artefact_build_repository *out)
 {
 	char *name = mem_format("%s^{commit}", b->version->reference), *found = NULL, shown[TEXT_SHOWN_BYTES];
-	struct local_said said = {.ok = false};
-	enum assay_status st =
-	    RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name);
+	struct local_said said = { .ok = false };
+	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name);
 
 	if (!st)
-		found = build_answer_of(&said);
+		found = artefact_build_answer_of(&said);
 	if (!st && !found) {
 		local_said_line(&said, LOCAL_FIRST_LINE, shown);
-		st = BUILD_FAIL(b, ASSAY_E_NOTFOUND, "the repository '%s' has no commit '%s'%s%s", b->repository,
-		                b->version->reference, *shown ? ": " : "", shown);
-	} else if (!st && !build_is_commit(found)) {
-		st =
-		    BUILD_FAIL(b, ASSAY_E_FORMAT,
-		               "the repository '%s' does not name its commits by SHA-1, which alone is supported", b->repository);
+		st = BUILD_FAIL(b, ASSAY_E_NOTFOUND, "the repository '%s' has no commit '%s'%s%s", b->repository, b->version->reference,
+				*shown ? ": " : "", shown);
+	} else if (!st && !artefact_build_is_commit(found)) {
+		st = BUILD_FAIL(b, ASSAY_E_FORMAT, "the repository '%s' does not name its commits by SHA-1, which alone is supported",
+				b->repository);
 	} else if (!st) {
 		memcpy(out->commit, found, ARTEFACT_COMMIT_BYTES);
 	}
@@ -181,23 +178,23 @@ static enum assay_status build_find_commit(struct build *b, struct build_reposit
 	return st;
 }
 
-static enum assay_status build_find_commit_of(struct build *b, struct build_repository *out)
+static enum assay_status artefact_build_find_commit_of(struct artefact_build *b, struct artefact_build_repository *out)
 {
-	enum assay_status st = build_find_objects(b, out);
+	enum assay_status st = artefact_build_find_objects(b, out);
 
-	return st ? st : build_find_commit(b, out);
+	return st ? st : artefact_build_find_commit(b, out);
 }
 
-static void build_repository_release(struct build_repository *repository)
+static void artefact_build_repository_release(struct artefact_build_repository *repository)
 {
 	free(repository->objects);
 	free(repository->shallow);
-	*repository = (struct build_repository){.objects = NULL};
+	*repository = (struct artefact_build_repository){ .objects = NULL };
 }
 
 /* ---- the work tree ---- */
 
-static enum assay_status build_put_git_file(struct build *b, const char *name, const char *bytes, size_t n)
+static enum assay_status artefact_build_put_git_file(struct artefact_build *b, const char *name, const char *bytes, size_t n)
 {
 	char *path = mem_format("%s/.git/%s", b->partial, name);
 	enum assay_status st = file_replace(path, bytes, n, 0644, b->err);
@@ -206,61 +203,53 @@ static enum assay_status build_put_git_file(struct build *b, const char *name, c
 	return st;
 }
 
-static enum assay_status build_borrow_objects(struct build *b, const struct build_repository *repository)
+static enum assay_status artefact_build_borrow_objects(struct artefact_build *b, const struct artefact_build_repository *repository)
 {
 	char *line = mem_format("%s\n", repository->objects);
 	struct buf commits = BUF_INIT;
 	struct assay_error missing;
-	enum assay_status st = build_put_git_file(b, "objects/info/alternates", line, strlen(line));
+	enum assay_status st = artefact_build_put_git_file(b, "objects/info/alternates", line, strlen(line));
 
 	if (!st && !file_read(repository->shallow, LOCAL_OUTPUT_BYTES_MAX, &commits, &missing))
-		st = build_put_git_file(b, "shallow", commits.bytes, commits.size);
+		st = artefact_build_put_git_file(b, "shallow", commits.bytes, commits.size);
 	buf_release(&commits);
 	free(line);
 	return st;
 }
 
 /* For builds that ask `git describe`. */
-static enum assay_status build_copy_tags(struct build *b)
+static enum assay_status artefact_build_copy_tags(struct artefact_build *b)
 {
-	struct local_said said = {.ok = false};
-	enum assay_status st =
-	    RUN(b, &said, "git", "-C", b->repository, "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags");
+	struct local_said said = { .ok = false };
+	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags");
 
 	if (!st && said.ok && said.out_bytes)
-		st = build_put_git_file(b, "packed-refs", said.out, said.out_bytes);
+		st = artefact_build_put_git_file(b, "packed-refs", said.out, said.out_bytes);
 	local_said_release(&said);
 	return st;
 }
 
-static enum assay_status build_check_out(struct build *b, const struct build_repository *repository)
+static enum assay_status artefact_build_check_out(struct artefact_build *b, const struct artefact_build_repository *repository)
 {
-	const char *const init[] = {"git", "init",    "--quiet", "--template=", "--object-format=sha1", "--initial-branch=none",
-	                            "--",  b->partial};
-	const char *const check_out[] = {"git",
-	                                 "-C",
-	                                 b->partial,
-	                                 "-c",
-	                                 "core.hooksPath=/dev/null",
-	                                 "-c",
-	                                 "advice.detachedHead=false",
-	                                 "checkout",
-	                                 "--quiet",
-	                                 "--detach",
-	                                 repository->commit};
-	enum assay_status st = build_must(b, "git init", init, sizeof(init) / sizeof(init[0]), GIT_MS, NULL);
+	const char *const init[] = { "git", "init",    "--quiet", "--template=", "--object-format=sha1", "--initial-branch=none",
+				     "--",  b->partial };
+	const char *const check_out[] = {
+		"git",	   "-C",       b->partial,	  "-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false", "checkout",
+		"--quiet", "--detach", repository->commit
+	};
+	enum assay_status st = artefact_build_must(b, "git init", init, sizeof(init) / sizeof(init[0]), GIT_MS, NULL);
 
 	if (!st)
-		st = build_borrow_objects(b, repository);
+		st = artefact_build_borrow_objects(b, repository);
 	if (!st)
-		st = build_copy_tags(b);
-	return st ? st : build_must(b, "git checkout", check_out, sizeof(check_out) / sizeof(check_out[0]), GIT_MS, NULL);
+		st = artefact_build_copy_tags(b);
+	return st ? st : artefact_build_must(b, "git checkout", check_out, sizeof(check_out) / sizeof(check_out[0]), GIT_MS, NULL);
 }
 
 /* ---- places ---- */
 
 /* Length before text: no two builds give the same bytes. */
-static void build_name_places(struct build *b, const char *commit)
+static void artefact_build_name_places(struct artefact_build *b, const char *commit)
 {
 	const char *directory = b->version->directory ? b->version->directory : "";
 	struct buf text = BUF_INIT;
@@ -276,7 +265,7 @@ static void build_name_places(struct build *b, const char *commit)
 	b->log = mem_format("%s.log", b->whole);
 }
 
-static enum assay_status build_make_folder(struct build *b, const char *laboratory)
+static enum assay_status artefact_build_make_folder(struct artefact_build *b, const char *laboratory)
 {
 	char *private = mem_format("%s/.assay", laboratory), *builds = mem_format("%s/builds", private);
 	enum assay_status st = file_make_directory(private, 0755, b->err);
@@ -290,7 +279,7 @@ static enum assay_status build_make_folder(struct build *b, const char *laborato
 	return st;
 }
 
-static enum assay_status build_wait_for_lock(struct build *b, int *fd)
+static enum assay_status artefact_build_wait_for_lock(struct artefact_build *b, int *fd)
 {
 	char *path = mem_format("%s/lock", b->folder);
 	enum assay_status st = ASSAY_OK;
@@ -299,7 +288,7 @@ static enum assay_status build_wait_for_lock(struct build *b, int *fd)
 	if (*fd < 0)
 		st = assay_fail_errno(b->err, errno, "cannot write '%s'", path);
 	while (!st && flock(*fd, LOCK_EX | LOCK_NB)) {
-		if (build_is_cancelled(b))
+		if (artefact_build_is_cancelled(b))
 			st = BUILD_FAIL(b, ASSAY_E_IO, "%s", "cancelled while another assay builds");
 		else if (errno != EWOULDBLOCK && errno != EINTR)
 			st = assay_fail_errno(b->err, errno, "cannot lock '%s'", path);
@@ -312,7 +301,7 @@ static enum assay_status build_wait_for_lock(struct build *b, int *fd)
 	return st;
 }
 
-static bool build_is_directory(const char *path)
+static bool artefact_build_is_directory(const char *path)
 {
 	struct stat info;
 
@@ -320,7 +309,7 @@ static bool build_is_directory(const char *path)
 }
 
 /* Leftovers of builds that failed or were killed: while we hold the lock, no one else builds. */
-static enum assay_status build_remove_leftovers(struct build *b)
+static enum assay_status artefact_build_remove_leftovers(struct artefact_build *b)
 {
 	char **names;
 	size_t n;
@@ -329,7 +318,8 @@ static enum assay_status build_remove_leftovers(struct build *b)
 	for (size_t i = 0; i < n && !st; i++) {
 		char *path = mem_format("%s/%s", b->folder, names[i]);
 
-		st = build_must(b, "removing an earlier build", (const char *const[]){ "rm", "-rf", "--", path }, 4, REMOVE_MS, NULL);
+		st = artefact_build_must(b, "removing an earlier build", (const char *const[]){ "rm", "-rf", "--", path }, 4, REMOVE_MS,
+					 NULL);
 		free(path);
 	}
 	file_names_free(names, n);
@@ -339,10 +329,9 @@ static enum assay_status build_remove_leftovers(struct build *b)
 /* ---- the build ---- */
 
 /* After a power failure, too, what has the name is whole. */
-static enum assay_status build_make_whole(struct build *b)
+static enum assay_status artefact_build_make_whole(struct artefact_build *b)
 {
-	int fd = open(b->partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-	    folder = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = open(b->partial, O_RDONLY | O_DIRECTORY | O_CLOEXEC), folder = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum assay_status st = ASSAY_OK;
 
 	if (fd < 0 || folder < 0 || syncfs(fd) || rename(b->partial, b->whole) || (fsync(folder) && errno != EINVAL))
@@ -355,7 +344,7 @@ static enum assay_status build_make_whole(struct build *b)
 }
 
 /* Also for a build that exists already. A link that leads elsewhere is refused. */
-static enum assay_status build_find_output(struct build *b, const char *tree, char **out)
+static enum assay_status artefact_build_find_output(struct artefact_build *b, const char *tree, char **out)
 {
 	const char *directory = b->version->directory;
 	char *path = directory ? mem_format("%s/%s", tree, directory) : mem_string(tree), *real = realpath(path, NULL);
@@ -373,7 +362,7 @@ static enum assay_status build_find_output(struct build *b, const char *tree, ch
 	return st;
 }
 
-static enum assay_status build_command(struct build *b)
+static enum assay_status artefact_build_command(struct artefact_build *b)
 {
 	const struct manifest_words *build = &b->version->build;
 	const char **words = mem_new(build->n, sizeof(*words));
@@ -388,7 +377,7 @@ static enum assay_status build_command(struct build *b)
 	if (build->n) {
 		char *name = mem_format("its build '%s'", text_shown(what.bytes, shown));
 
-		st = build_must(b, name, words, build->n, BUILD_MS, b->partial);
+		st = artefact_build_must(b, name, words, build->n, BUILD_MS, b->partial);
 		free(name);
 	}
 	buf_release(&what);
@@ -396,23 +385,23 @@ static enum assay_status build_command(struct build *b)
 	return st;
 }
 
-static enum assay_status build_make(struct build *b, const struct build_repository *repository)
+static enum assay_status artefact_build_make(struct artefact_build *b, const struct artefact_build_repository *repository)
 {
 	char *output = NULL;
-	enum assay_status st = build_remove_leftovers(b);
+	enum assay_status st = artefact_build_remove_leftovers(b);
 
 	if (!st)
-		st = build_check_out(b, repository);
+		st = artefact_build_check_out(b, repository);
 	if (!st)
-		st = build_command(b);
+		st = artefact_build_command(b);
 	if (!st)
-		st = build_find_output(b, b->partial, &output);
+		st = artefact_build_find_output(b, b->partial, &output);
 	free(output);
-	return st ? st : build_make_whole(b);
+	return st ? st : artefact_build_make_whole(b);
 }
 
 /* The log is for people who look for a reason: it replaces the reason of nothing. */
-static void build_keep_log(struct build *b)
+static void artefact_build_keep_log(struct artefact_build *b)
 {
 	struct assay_error ignored;
 
@@ -420,63 +409,63 @@ static void build_keep_log(struct build *b)
 		file_replace(b->log, b->said.bytes, b->said.size, 0644, &ignored);
 }
 
-static enum assay_status build_find_or_make(struct build *b, const char *laboratory, struct build_repository *repository,
-                                            char **directory)
+static enum assay_status artefact_build_find_or_make(struct artefact_build *b, const char *laboratory,
+						     struct artefact_build_repository *repository, char **directory)
 {
-	enum assay_status st = build_make_folder(b, laboratory);
+	enum assay_status st = artefact_build_make_folder(b, laboratory);
 	int lock = -1;
 
 	if (!st)
-		st = build_find_commit_of(b, repository);
+		st = artefact_build_find_commit_of(b, repository);
 	if (st)
 		return st;
-	build_name_places(b, repository->commit);
-	if (!build_is_directory(b->whole)) {
-		st = build_wait_for_lock(b, &lock);
-		if (!st && !build_is_directory(b->whole)) { /* another assay may just have built it */
-			st = build_make(b, repository);
-			build_keep_log(b);
+	artefact_build_name_places(b, repository->commit);
+	if (!artefact_build_is_directory(b->whole)) {
+		st = artefact_build_wait_for_lock(b, &lock);
+		if (!st && !artefact_build_is_directory(b->whole)) { /* another assay may just have built it */
+			st = artefact_build_make(b, repository);
+			artefact_build_keep_log(b);
 		}
 	}
 	if (!st)
-		st = build_find_output(b, b->whole, directory);
+		st = artefact_build_find_output(b, b->whole, directory);
 	if (lock >= 0)
 		close(lock);
 	return st;
 }
 
 enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-                                 struct assay_error *err)
+				 struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
-	struct build b = {.manifest = manifest, .version = v, .cancelled = cancelled, .err = err};
-	struct build_repository repository = {.objects = NULL};
+	struct artefact_build b = { .manifest = manifest, .version = v, .cancelled = cancelled, .err = err };
+	struct artefact_build_repository repository = { .objects = NULL };
 	enum assay_status st;
 
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
 	b.repository = manifest_repository(manifest, v);
-	st = build_find_commit_of(&b, &repository);
-	build_repository_release(&repository);
+	st = artefact_build_find_commit_of(&b, &repository);
+	artefact_build_repository_release(&repository);
 	free(b.repository);
 	buf_release(&b.said);
 	return st;
 }
 
 enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
-                                 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
-                                 struct assay_error *err)
+				 const volatile sig_atomic_t *cancelled, char **directory, char commit[ARTEFACT_COMMIT_BYTES],
+				 struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
-	struct build b = {.manifest = manifest, .version = v, .cancelled = cancelled, .err = err};
-	struct build_repository repository = {.objects = NULL};
+	struct artefact_build b = { .manifest = manifest, .version = v, .cancelled = cancelled, .err = err };
+	struct artefact_build_repository repository = { .objects = NULL };
 	enum assay_status st;
 
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
 	*directory = NULL;
 	b.repository = manifest_repository(manifest, v);
-	st = build_find_or_make(&b, laboratory, &repository, directory);
+	st = artefact_build_find_or_make(&b, laboratory, &repository, directory);
 	memcpy(commit, repository.commit, sizeof(repository.commit));
-	build_repository_release(&repository);
+	artefact_build_repository_release(&repository);
 	free(b.repository);
 	free(b.folder);
 	free(b.running);

@@ -1,8 +1,10 @@
 #include "runs/running/instrument.h"
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/helper/protocol.h"
 #include "runs/inside/changes/changes.h"
 #include "runs/running/version.h"
 #include "runs/inside/instrument/site.h"
@@ -12,15 +14,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define EMULATION_ENTRY    "__tsan_func_entry" /* a program with the emulation in it defines it */
-#define EMULATION_LIST_MAX (1u << 20)          /* bytes: runs/inside/emulate/functions.c */
+#define EMULATION_ENTRY	   "__tsan_func_entry" /* a program with the emulation in it defines it */
+#define EMULATION_LIST_MAX (1u << 20)	       /* bytes: runs/inside/emulate/functions.c */
 
 struct maker {
 	const struct manifest *manifest;
 	const struct instrument_version *versions; /* [n] */
 	size_t n;
 	const struct artefact *files;
-	char **paths;        /* [n] of the programs or libraries */
+	char **paths;	     /* [n] of the programs or libraries */
 	struct buf *changed; /* [2] lists of `assay changes` */
 	struct assay_error *err;
 };
@@ -35,6 +37,39 @@ static const char *name_of(const struct maker *m, size_t i)
 	return m->manifest->versions[m->versions[i].version].name;
 }
 
+/* ---- files that the instrument adds ---- */
+
+static struct artefact_file *instrument_append_file(struct artefact *artefact)
+{
+	artefact->files = mem_resize(artefact->files, artefact->n + 1, sizeof(*artefact->files));
+	return &artefact->files[artefact->n++];
+}
+
+static enum assay_status instrument_add_copy(struct artefact *artefact, const char *path, const char *source, struct assay_error *err)
+{
+	struct buf bytes = BUF_INIT;
+	struct artefact_file *file;
+	enum assay_status st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, err);
+
+	if (st)
+		return st;
+	file = instrument_append_file(artefact);
+	*file = (struct artefact_file){ .path = mem_string(path), .source = mem_string(source), .mode = 0644, .bytes = bytes.size };
+	digest_sha256(bytes.bytes, bytes.size, file->hash);
+	artefact->bytes += bytes.size;
+	buf_release(&bytes);
+	return ASSAY_OK;
+}
+
+static void instrument_add_text(struct artefact *artefact, const char *path, const char *content, size_t n)
+{
+	struct artefact_file *file = instrument_append_file(artefact);
+
+	*file = (struct artefact_file){ .path = mem_string(path), .content = mem_bytes(content, n), .mode = 0644, .bytes = n };
+	digest_sha256(content, n, file->hash);
+	artefact->bytes += n;
+}
+
 /* ---- which functions ---- */
 
 static enum assay_status find_files(struct maker *m)
@@ -42,8 +77,8 @@ static enum assay_status find_files(struct maker *m)
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < m->n; i++) {
-		const struct version_files all = {m->manifest, m->versions[i].version, m->versions[i].build,
-		                                  m->files,    name_of(m, i),          "'module' of 'probe'"};
+		const struct version_files all = { m->manifest, m->versions[i].version, m->versions[i].build,
+						   m->files,	name_of(m, i),		"'module' of 'probe'" };
 
 		st = version_file(&all, probe_of(m)->module, &m->paths[i], m->err);
 	}
@@ -58,18 +93,17 @@ static bool same_repository(const struct instrument_version *a, const struct ins
 /* As `assay changes` says; versions of one repository bring their sources along. */
 static enum assay_status find_changes(struct maker *m)
 {
-	struct changes_options options = {.wrapper = CHANGES_WRAPPER};
-	struct build builds[2] = {{.referred = NULL}, {.referred = NULL}};
-	struct changes changes = {.items = NULL};
+	struct changes_options options = { .wrapper = CHANGES_WRAPPER };
+	struct build builds[2] = { { .referred = NULL }, { .referred = NULL } };
+	struct changes changes = { .items = NULL };
 	enum assay_status st = ASSAY_OK;
 	size_t n = 0;
 
 	if (m->n != 2)
-		return assay_fail(
-		    m->err, ASSAY_E_USAGE,
-		    "'functions: changed' is what lies between two versions: name them with --versions BASELINE,CANDIDATE, "
-		    "or the functions in '%s'",
-		    m->manifest->file);
+		return assay_fail(m->err, ASSAY_E_USAGE,
+				  "'functions: changed' is what lies between two versions: name them with --versions BASELINE,CANDIDATE, "
+				  "or the functions in '%s'",
+				  m->manifest->file);
 	if (same_repository(&m->versions[0], &m->versions[1])) {
 		options.repository = m->versions[0].repository;
 		options.old_reference = m->versions[0].commit;
@@ -85,10 +119,9 @@ static enum assay_status find_changes(struct maker *m)
 	for (int i = 0; !st && i < 2; i++)
 		n += changes_list(&changes, i == 0, &m->changed[i]);
 	if (!st && n == 0)
-		st = assay_fail(
-		    m->err, ASSAY_E_NODATA,
-		    "no function differs between '%s' and '%s' ('assay changes' says more): there is nothing to measure",
-		    name_of(m, 0), name_of(m, 1));
+		st = assay_fail(m->err, ASSAY_E_NODATA,
+				"no function differs between '%s' and '%s' ('assay changes' says more): there is nothing to measure",
+				name_of(m, 0), name_of(m, 1));
 	changes_release(&changes);
 	for (int i = 0; i < 2; i++)
 		build_release(&builds[i]);
@@ -122,9 +155,9 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 		return site_module_check(module, m->err);
 	if (!probe_of(m)->module && !is_emulated(module))
 		return assay_fail(m->err, ASSAY_E_USAGE,
-		                  "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say "
-		                  "'back_end: probe'",
-		                  module->image.path);
+				  "'%s' was not built with the emulation: build it with 'assay emulate build -- CC ...', or say "
+				  "'back_end: probe'",
+				  module->image.path);
 	return ASSAY_OK;
 }
 
@@ -132,8 +165,8 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 static enum assay_status make_list(const struct maker *m, size_t i, struct instrument *out)
 {
 	enum site_for whom = probe_of(m)->back_end == MANIFEST_PROBED ? SITE_FOR_PROBE : SITE_FOR_EMULATION;
-	struct site_module module = {.n = 0};
-	struct site_selection selection = {.items = NULL};
+	struct site_module module = { .n = 0 };
+	struct site_selection selection = { .items = NULL };
 	struct buf list = BUF_INIT;
 	enum assay_status st = site_module_open(m->paths[i], &module, m->err);
 
@@ -144,11 +177,10 @@ static enum assay_status make_list(const struct maker *m, size_t i, struct instr
 	if (!st)
 		st = site_list(&module, 1, &selection, whom, &list, &out->listed[i], m->err);
 	if (!st && whom == SITE_FOR_EMULATION && list.size > EMULATION_LIST_MAX)
-		st = assay_fail(m->err, ASSAY_E_LIMIT, "%zu functions are more than the emulation takes: select fewer",
-		                out->listed[i]);
+		st = assay_fail(m->err, ASSAY_E_LIMIT, "%zu functions are more than the emulation takes: select fewer", out->listed[i]);
 	if (!st) {
 		out->lists[i] = mem_format("b%03zu.list", i);
-		artefact_add_content(&out->files, out->lists[i], list.bytes ? list.bytes : "", list.size);
+		instrument_add_text(&out->files, out->lists[i], list.bytes ? list.bytes : "", list.size);
 	}
 	site_selection_release(&selection);
 	site_module_release(&module);
@@ -162,18 +194,19 @@ static enum assay_status add_library(struct instrument *out, struct assay_error 
 	enum assay_status st = instrument_library(NULL, &path, err);
 
 	if (!st)
-		st = artefact_add_source(&out->files, INSTRUMENT_LIBRARY, path, err);
+		st = instrument_add_copy(&out->files, INSTRUMENT_LIBRARY, path, err);
 	free(path);
 	return st;
 }
 
 enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n,
-                                  const struct artefact *files, struct instrument *out, struct assay_error *err)
+				  const struct artefact *files, struct instrument *out, struct assay_error *err)
 {
-	struct buf changed[2] = {BUF_INIT, BUF_INIT};
-	struct maker m = {manifest, versions, n, files, mem_new(n, sizeof(char *)), changed, err};
+	struct buf changed[2] = { BUF_INIT, BUF_INIT };
+	struct maker m = { manifest, versions, n, files, mem_new(n, sizeof(char *)), changed, err };
 	struct instrument made = {
-	    .manifest = manifest, .lists = mem_new(n, sizeof(char *)), .listed = mem_new(n, sizeof(size_t)), .n = n};
+		.manifest = manifest, .lists = mem_new(n, sizeof(char *)), .listed = mem_new(n, sizeof(size_t)), .n = n
+	};
 	enum assay_status st = ASSAY_OK;
 
 	ASSAY_BUG_IF(!manifest->probe.given);
@@ -203,7 +236,7 @@ void instrument_release(struct instrument *instrument)
 	free(instrument->lists);
 	free(instrument->listed);
 	artefact_release(&instrument->files);
-	*instrument = (struct instrument){.manifest = NULL};
+	*instrument = (struct instrument){ .manifest = NULL };
 }
 
 void instrument_hash(const struct instrument *instrument, size_t version, char hash[DIGEST_HEX_BYTES])
@@ -224,18 +257,16 @@ void instrument_hash(const struct instrument *instrument, size_t version, char h
 
 bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out)
 {
-	bool known =
-	    facts->cpu_vendor && !isnan(facts->cpu_family) && !isnan(facts->cpu_model_number) && !isnan(facts->cpu_stepping);
+	bool known = facts->cpu_vendor && !isnan(facts->cpu_family) && !isnan(facts->cpu_model_number) && !isnan(facts->cpu_stepping);
 
-	*out = (struct counting_events){.n = 0};
+	*out = (struct counting_events){ .n = 0 };
 	if (probe->back_end != MANIFEST_PROBED)
 		return false;
 	if (probe->default_counters)
-		countable_default(known
-		                      ? countable_pmu(strcmp(facts->cpu_vendor, "AuthenticAMD") == 0, (unsigned)facts->cpu_family,
-		                                      (unsigned)facts->cpu_model_number, (unsigned)facts->cpu_stepping)
-		                      : NULL,
-		                  out);
+		countable_default(known ? countable_pmu(strcmp(facts->cpu_vendor, "AuthenticAMD") == 0, (unsigned)facts->cpu_family,
+							(unsigned)facts->cpu_model_number, (unsigned)facts->cpu_stepping)
+					: NULL,
+				  out);
 	for (size_t i = 0; !probe->default_counters && i < probe->counters.n; i++)
 		out->names[out->n++] = mem_string(probe->counters.items[i]);
 	return out->n > 0;
@@ -274,7 +305,7 @@ static void add_probe(const struct instrument *instrument, const struct instrume
 
 void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out)
 {
-	*out = (struct manifest_words){NULL, 0};
+	*out = (struct manifest_words){ NULL, 0 };
 	if (instrument->manifest->probe.back_end == MANIFEST_PROBED) {
 		add_probe(instrument, run, out);
 		return;
@@ -288,7 +319,7 @@ void instrument_environment(const struct instrument *instrument, const struct in
 
 enum assay_status instrument_library(const char *given, char **path, struct assay_error *err)
 {
-	static const char *const places[] = {INSTRUMENT_LIBRARY, "../lib/" INSTRUMENT_LIBRARY};
+	static const char *const places[] = { INSTRUMENT_LIBRARY, "../lib/" INSTRUMENT_LIBRARY };
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -307,6 +338,5 @@ enum assay_status instrument_library(const char *given, char **path, struct assa
 			return ASSAY_OK;
 	}
 	return assay_fail(err, ASSAY_E_NOTFOUND,
-	                  INSTRUMENT_LIBRARY
-	                  " is not beside this program, with which it came ('assay probe' takes another by --library)");
+			  INSTRUMENT_LIBRARY " is not beside this program, with which it came ('assay probe' takes another by --library)");
 }
