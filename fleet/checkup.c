@@ -11,7 +11,7 @@
 bool checkup_version(const char *said, char version[CHECKUP_VERSION_BYTES])
 {
 	static const char before[] = "stress-ng, version ",
-	                  allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-";
+			  allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-";
 	const char *start;
 	size_t n;
 
@@ -36,7 +36,7 @@ add(struct checkup *checkup, size_t host, bool remark, const char *code, const c
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	checkup->problems = mem_grow(checkup->problems, checkup->n, &checkup->capacity, sizeof(*checkup->problems));
-	checkup->problems[checkup->n++] = (struct checkup_problem){host, remark, code, mem_string(text)};
+	checkup->problems[checkup->n++] = (struct checkup_problem){ host, remark, code, mem_string(text) };
 }
 
 static bool answered(const struct checkup_host *h)
@@ -49,7 +49,7 @@ static bool answered(const struct checkup_host *h)
 static void find_unfit_space(struct checkup *out, size_t i, const struct facts *f)
 {
 	if (isnan(f->shm_free_bytes))
-		add(out, i, false, "shm", "/dev/shm is no tmpfs: stressors need one, where they cannot fill a disk");
+		add(out, i, false, "shm", "/dev/shm is not a tmpfs: stressors need one, where they cannot fill a disk");
 	else if (f->shm_free_bytes < CHECKUP_SHM_BYTES_MIN)
 		add(out, i, false, "shm", "%.0f MiB free in /dev/shm: stressors need 128 MiB", f->shm_free_bytes / MIB);
 	if (f->disk_free_bytes < CHECKUP_DISK_BYTES_MIN)
@@ -63,13 +63,13 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 	const struct facts *f = &h->facts;
 
 	if (f->governor && strcmp(f->governor, "performance") != 0)
-		add(out, i, false, "governor",
-		    "the governor of its processors is '%.40s': 'cpupower frequency-set -g performance' as root", f->governor);
+		add(out, i, false, "governor", "the governor of its processors is '%.40s': 'cpupower frequency-set -g performance' as root",
+		    f->governor);
 	if (fabs(h->clock_offset_ms) > CHECKUP_CLOCK_MS_MAX + h->round_trip_ms / 2)
 		add(out, i, false, "clock", "its clock is %.1f s %s: let NTP set it", fabs(h->clock_offset_ms) / 1000,
 		    h->clock_offset_ms > 0 ? "ahead of ours" : "behind ours");
 	if (f->load1 > f->cpus_online / 2)
-		add(out, i, false, "load", "its load is %.2f on %.0f processors: somebody works there", f->load1, f->cpus_online);
+		add(out, i, false, "load", "its load is %.2f on %.0f processors: other work is running there", f->load1, f->cpus_online);
 }
 
 static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
@@ -163,13 +163,13 @@ static int by_host(const void *a, const void *b)
 
 void checkup_find(const struct checkup_host *hosts, size_t n, struct checkup *out)
 {
-	*out = (struct checkup){.problems = NULL};
+	*out = (struct checkup){ .problems = NULL };
 	for (size_t i = 0; i < n; i++) {
 		const struct checkup_host *h = &hosts[i];
 
 		if (!answered(h)) {
-			add(out, i, false, fleet_outcome_text(h->result->outcome), "%s: %s",
-			    fleet_outcome_text(h->result->outcome), h->result->message);
+			add(out, i, false, fleet_outcome_text(h->result->outcome), "%s: %s", fleet_outcome_text(h->result->outcome),
+			    h->result->message);
 			continue;
 		}
 		if (!*h->stress_ng)
@@ -198,5 +198,5 @@ void checkup_release(struct checkup *checkup)
 	for (size_t i = 0; i < checkup->n; i++)
 		free(checkup->problems[i].text);
 	free(checkup->problems);
-	*checkup = (struct checkup){.problems = NULL};
+	*checkup = (struct checkup){ .problems = NULL };
 }

@@ -1,4 +1,4 @@
-/* Are hosts fit to be measured? From what they said to a list of problems, and of remarks on what is no problem but good to know.
+/* Are hosts fit to be measured? From what they said to a list of problems, and of remarks on what is not a problem but good to know.
  */
 #ifndef FLEET_CHECKUP_H
 #define FLEET_CHECKUP_H
@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CHECKUP_SHM_BYTES_MIN    (128.0 * 1024 * 1024) /* stressors work in files there */
-#define CHECKUP_DISK_BYTES_MIN   (1024.0 * 1024 * 1024)
+#define CHECKUP_SHM_BYTES_MIN	 (128.0 * 1024 * 1024) /* stressors work in files there */
+#define CHECKUP_DISK_BYTES_MIN	 (1024.0 * 1024 * 1024)
 #define CHECKUP_MEMORY_BYTES_MIN (1024.0 * 1024 * 1024)
-#define CHECKUP_CLOCK_MS_MAX     2000.0
-#define CHECKUP_PARANOID_MAX     2 /* above it the kernel refuses counters to all but root */
-#define CHECKUP_VERSION_BYTES    32
+#define CHECKUP_CLOCK_MS_MAX	 2000.0
+#define CHECKUP_PARANOID_MAX	 2 /* above it the kernel refuses counters to all but root */
+#define CHECKUP_VERSION_BYTES	 32
 
 /* What is known of one host. */
 struct checkup_host {
@@ -22,8 +22,8 @@ struct checkup_host {
 	const struct fleet_result *result; /* how it ended; facts and stress-ng count only when it is ok */
 	struct facts facts;
 	char stress_ng[CHECKUP_VERSION_BYTES]; /* its version; "" when there is none */
-	const char *stress_ng_fault;           /* why there is none */
-	double clock_offset_ms;                /* of its clock to ours, in the middle between question and answer */
+	const char *stress_ng_fault;	       /* why there is none */
+	double clock_offset_ms;		       /* of its clock to ours, in the middle between question and answer */
 	double round_trip_ms;
 };
 

@@ -11,8 +11,8 @@
 #include <math.h>
 
 #define TIMEOUT_MS 30000
-#define END_MS     15000 /* that the helper gets to end stress-ng, after its time */
-#define GIB        (1024.0 * 1024 * 1024)
+#define END_MS	   15000 /* that the helper gets to end stress-ng, after its time */
+#define GIB	   (1024.0 * 1024 * 1024)
 
 struct arguments {
 	struct cmd_fleet_options options;
@@ -22,7 +22,7 @@ struct check {
 	struct cmd_fleet_job job;
 	int64_t timeout_ms;
 	struct checkup_host *hosts; /* [n] */
-	char **version_faults;      /* [n] */
+	char **version_faults;	    /* [n] */
 	struct checkup found;
 };
 
@@ -79,8 +79,7 @@ static void check_host(struct session *session, void *context)
 
 static int by_text(const void *a, const void *b)
 {
-	const struct checkup_problem *left = *(const struct checkup_problem *const *)a,
-	                             *right = *(const struct checkup_problem *const *)b;
+	const struct checkup_problem *left = *(const struct checkup_problem *const *)a, *right = *(const struct checkup_problem *const *)b;
 	int order = strcmp(left->code, right->code);
 
 	if (!order)
@@ -121,7 +120,7 @@ static void add_facts(const struct checkup_host *h, struct document *d)
 		return;
 	}
 	doc_object(d, "facts");
-#define ADD_TEXT(name)             doc_set_empty(d, #name, h->facts.name);
+#define ADD_TEXT(name)		   doc_set_empty(d, #name, h->facts.name);
 #define ADD_NUMBER(name, min, max) doc_set(d, #name, h->facts.name);
 	FACTS_TEXT_ROWS(ADD_TEXT)
 	FACTS_NUMBER_ROWS(ADD_NUMBER)
@@ -229,8 +228,7 @@ static void check_begin(struct check *check)
 	for (size_t i = 0; i < check->job.n; i++) {
 		struct checkup_host *h = &check->hosts[i];
 
-		*h = (struct checkup_host){
-		    .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN};
+		*h = (struct checkup_host){ .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN };
 		facts_parse("", 0, &h->facts, &err); /* nothing is known */
 	}
 }
@@ -291,10 +289,13 @@ static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct argume
 const struct command fleet_check_command = {
 	.name = "fleet check",
 	.summary = "check that the hosts can be reached and are fit to be measured",
-	.about = "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of another "
-		 "version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor that is not "
-		 "'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one machine-id. Virtual machines "
-		 "and missing hardware counters are remarked upon, but are not problems.",
+	.about =
+	    "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
+	    "another "
+	    "version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor that is not "
+	    "'performance', a clock more than 2 s off, a load above half of the processors, two hosts with one machine-id. Virtual "
+	    "machines "
+	    "and missing hardware counters are remarked upon, but are not problems.",
 	.examples = "  assay fleet check\n"
 		    "  assay fleet check -w node[01-12] --format json | jq '.problems'\n",
 	.exit_status = "0 no host has a problem, 7 some have, 1 all have; 2 usage.",

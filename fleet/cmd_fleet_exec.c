@@ -11,8 +11,8 @@
 #define JSON_STREAM_BYTES_MAX ((uint64_t)16 << 20)  /* of the output of a host: the document is made in memory */
 #define JSON_ALL_BYTES_MAX    ((uint64_t)128 << 20) /* of the output of all */
 #define JSON_STREAM_BYTES_MIN ((uint64_t)1 << 20)
-#define CHUNK_BYTES           65536
-#define END_MS                15000 /* that the helper gets to end everything, after the command's time */
+#define CHUNK_BYTES	      65536
+#define END_MS		      15000 /* that the helper gets to end everything, after the command's time */
 
 struct arguments {
 	struct cmd_fleet_options options;
@@ -23,7 +23,7 @@ struct arguments {
 struct exec_host {
 	struct helper_answer answer; /* of the helper; a part when the host was cut off */
 	bool asked;
-	char *without;               /* why the shell has run the command, else NULL */
+	char *without; /* why the shell has run the command, else NULL */
 };
 
 struct exec {
@@ -82,7 +82,7 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 	helper_request_release(&request);
 	if (session->result->outcome == FLEET_TIMEOUT && h->answer.result.timed_out > 0)
 		snprintf(session->result->message, sizeof(session->result->message), "the command did not end within %.4g s and was killed",
-		         (double)timeout_ms / 1000);
+			 (double)timeout_ms / 1000);
 	return ok;
 }
 
@@ -343,10 +343,11 @@ static const struct cli_option words[] = { CLI_WORDS("COMMAND", struct arguments
 const struct command fleet_exec_command = {
 	.name = "fleet exec",
 	.summary = "run a command on many hosts at once",
-	.about = "Runs a command on many hosts at once and shows what each says, line by line, after its name. No shell sees the words, they "
-		 "reach the command as they are here: for pipes and variables of the hosts use sh -c '...'. Each host gets a small program that "
-		 "runs the command and ends all that it has started when this one ends; where it cannot be kept, the host's shell runs the "
-		 "command instead, and that is said.",
+	.about =
+	    "Runs a command on many hosts at once and shows what each says, line by line, after its name. No shell sees the words, they "
+	    "reach the command as they are here: for pipes and variables of the hosts use sh -c '...'. Each host gets a small program that "
+	    "runs the command and ends all that it has started when this one ends; where it cannot be kept, the host's shell runs the "
+	    "command instead, and that is said.",
 	.examples = "  assay fleet exec -- uname -r\n"
 		    "  assay fleet exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
 		    "  assay fleet exec --format json -- hostname | jq -r '.hosts[].stdout'\n",

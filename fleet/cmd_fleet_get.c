@@ -40,13 +40,14 @@ static void get_file(struct session *session, void *context)
 
 	if (!session_open(session))
 		return;
-	ok = session_get(session, get->arguments->words[0], get->arguments->options.timeout_ms ? get->arguments->options.timeout_ms : TIMEOUT_MS, &file);
+	ok = session_get(session, get->arguments->words[0],
+			 get->arguments->options.timeout_ms ? get->arguments->options.timeout_ms : TIMEOUT_MS, &file);
 	get->bytes[session->index] = file.size;
 	if (ok && keep(get, session->host->name, &file, &err))
 		session_fail(session, "%.200s", err.text);
 	else if (!ok && session->result->outcome == FLEET_FAILED && file.size >= GET_BYTES_MAX)
 		snprintf(session->result->message, sizeof(session->result->message),
-		         "the file has more than %u MiB: such files are better copied by rsync", GET_BYTES_MAX >> 20);
+			 "the file has more than %u MiB: such files are better copied by rsync", GET_BYTES_MAX >> 20);
 	spool_release(&file);
 }
 
@@ -57,8 +58,7 @@ static enum assay_status check_names(const struct get *get, struct assay_error *
 		const char *name = get->job.hosts[i]->name;
 
 		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-			return assay_fail(err, ASSAY_E_USAGE, "the host '%s' cannot be the name of a file: exclude it with -x",
-			                  name);
+			return assay_fail(err, ASSAY_E_USAGE, "the host '%s' cannot be the name of a file: exclude it with -x", name);
 	}
 	return ASSAY_OK;
 }
@@ -123,13 +123,14 @@ static void fleet_get_release(void *input)
 }
 
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
-static const struct cli_option words[] = { CLI_WORD("REMOTE", struct arguments, words[0]), CLI_WORD("DIRECTORY", struct arguments, words[1]),
-					   CLI_END };
+static const struct cli_option words[] = { CLI_WORD("REMOTE", struct arguments, words[0]),
+					   CLI_WORD("DIRECTORY", struct arguments, words[1]), CLI_END };
 
 const struct command fleet_get_command = {
 	.name = "fleet get",
 	.summary = "copy a file of many hosts into a directory here",
-	.about = "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when all of it is there; what "
+	.about = "Copies a file of many hosts into a directory here, as DIRECTORY/HOST. A file takes its name only when all of it is "
+		 "there; what "
 		 "was there before stays for a host that fails. A REMOTE that does not begin with a / starts at the home directory.",
 	.examples = "  assay fleet get /var/log/kern.log logs\n"
 		    "  assay fleet get -w node[01-04] --format json /etc/os-release releases\n",

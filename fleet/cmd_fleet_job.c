@@ -56,9 +56,9 @@ enum assay_status cmd_fleet_job_remote(const char *path, struct assay_error *err
 		return assay_fail(err, ASSAY_E_USAGE, "the path on the hosts is empty");
 	if (*path == '~')
 		return assay_fail(err, ASSAY_E_USAGE,
-		                  "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at "
-		                  "the home directory",
-		                  path);
+				  "no shell expands the '~' of '%.100s' on the hosts: a path without a / in front starts at "
+				  "the home directory",
+				  path);
 	return ASSAY_OK;
 }
 
@@ -100,7 +100,7 @@ enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function fu
 /* ---- how they have ended ---- */
 
 void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
-                        void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to)
+			void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to)
 {
 	const char **names = mem_new(job->n, sizeof(*names));
 	bool *told = mem_new(job->n, sizeof(*told));

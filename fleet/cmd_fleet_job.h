@@ -33,7 +33,7 @@ struct cmd_fleet_job {
 	size_t n;
 	struct fleet_options options;
 	struct fleet_result *results; /* [n], after cmd_fleet_job_run() */
-	bool progress;                /* standard error is a terminal */
+	bool progress;		      /* standard error is a terminal */
 	fleet_function function;      /* private */
 	void *context;
 };
@@ -59,7 +59,7 @@ void cmd_fleet_job_summary(const struct cmd_fleet_job *job);
 /* Hosts that have a text in common, as "node[01-12]": (*texts)[i] of each host, NULL for none. Calls show() once for each
  * different text, in order of appearance. */
 void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
-                        void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to);
+			void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to);
 
 /* An object of the open list, left open, with what all these commands say of a host: host, emulated, outcome, message, connect_ms,
  * command_ms. */

@@ -32,13 +32,12 @@ static enum assay_status open_local(const char *path, int *fd, struct stat *info
 {
 	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (*fd < 0 || fstat(*fd, info))
-		return assay_fail(err, errno == ENOENT ? ASSAY_E_NOTFOUND : ASSAY_E_IO, "cannot read '%s': %s", path,
-		                  strerror(errno));
+		return assay_fail(err, errno == ENOENT ? ASSAY_E_NOTFOUND : ASSAY_E_IO, "cannot read '%s': %s", path, strerror(errno));
 	if (!S_ISREG(info->st_mode))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is no regular file: one file at a time is copied", path);
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not a regular file: one file at a time is copied", path);
 	if ((uint64_t)info->st_size > PUT_BYTES_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: such files are better copied by rsync",
-		                  path, PUT_BYTES_MAX >> 20);
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: such files are better copied by rsync", path,
+				  PUT_BYTES_MAX >> 20);
 	return ASSAY_OK;
 }
 
@@ -65,7 +64,7 @@ static enum assay_status read_local(struct put *put, int fd, struct assay_error 
 
 static enum assay_status load_local(struct put *put, struct assay_error *err)
 {
-	struct stat info = {0};
+	struct stat info = { 0 };
 	enum assay_status st;
 	int fd = -1;
 
@@ -150,14 +149,17 @@ static void fleet_put_release(void *input)
 }
 
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
-static const struct cli_option words[] = { CLI_WORD("LOCAL", struct arguments, words[0]), CLI_WORD("REMOTE", struct arguments, words[1]), CLI_END };
+static const struct cli_option words[] = { CLI_WORD("LOCAL", struct arguments, words[0]), CLI_WORD("REMOTE", struct arguments, words[1]),
+					   CLI_END };
 
 const struct command fleet_put_command = {
 	.name = "fleet put",
 	.summary = "copy a file to many hosts",
-	.about = "Copies a file to many hosts at once, with its mode. On each, the new file takes its name only when all of it is there and on "
-		 "the disk: an interrupted copy leaves the old one. A REMOTE that does not begin with a / starts at the home directory; one that "
-		 "ends with a / names a directory, and the file keeps its name.",
+	.about =
+	    "Copies a file to many hosts at once, with its mode. On each, the new file takes its name only when all of it is there and on "
+	    "the disk: an interrupted copy leaves the old one. A REMOTE that does not begin with a / starts at the home directory; one "
+	    "that "
+	    "ends with a / names a directory, and the file keeps its name.",
 	.examples = "  assay fleet put app.tar.gz /tmp/app.tar.gz\n"
 		    "  assay fleet put -w @rack1 bench.sh bin/\n",
 	.exit_status = "0 all hosts succeeded, 7 some failed, 1 all failed; 2 usage.",

@@ -14,7 +14,7 @@ EMBED_FILE(counting_program_bytes, ASSAY_COUNTING_PROGRAM);
 static const struct program counting = { "counting", counting_program_bytes, counting_program_bytes_end };
 
 #define SCRIPT_BYTES_MAX  2048
-#define PLAN_TIMEOUT_MS   (60 * 1000)
+#define PLAN_TIMEOUT_MS	  (60 * 1000)
 #define DEPLOY_TIMEOUT_MS (120 * 1000)
 
 /* ---- events ---- */
@@ -56,7 +56,8 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 		size_t n = strcspn(at, ",");
 
 		if (!counting_is_name(at, n))
-			st = assay_fail(err, ASSAY_E_USAGE, "'%s' is no list of events: names such as PAPI_TOT_INS, with commas between them",
+			st = assay_fail(err, ASSAY_E_USAGE,
+					"'%s' is not a list of events: names such as PAPI_TOT_INS, with commas between them",
 					text_shown(text, shown));
 		else if (counting_has(&events, at, n))
 			st = assay_fail(err, ASSAY_E_USAGE, "the event '%.*s' stands twice", (int)n, at);
@@ -150,7 +151,7 @@ static enum assay_status no_answer(struct assay_error *err, const char *what, co
 {
 	char shown[TEXT_SHOWN_BYTES];
 
-	return assay_fail(err, ASSAY_E_FORMAT, "that is no answer of the counting program: %s: '%s'", what, text_shown(line, shown));
+	return assay_fail(err, ASSAY_E_FORMAT, "this is not an answer of the counting program: %s: '%s'", what, text_shown(line, shown));
 }
 
 /* Lines with words of visible ASCII and single blanks between them, the magic first; `rest` is what follows it, cut into lines by NULs.
@@ -204,7 +205,8 @@ static enum assay_status take_reason(const char *line, char **out, struct assay_
 static enum assay_status take_absent(char *line, struct counting_plan *plan, struct assay_error *err)
 {
 	char *name = word(&line), *reason = NULL;
-	enum assay_status st = counting_is_name(name, strlen(name)) ? take_reason(line, &reason, err) : no_answer(err, "no name of an event", name);
+	enum assay_status st =
+	    counting_is_name(name, strlen(name)) ? take_reason(line, &reason, err) : no_answer(err, "no name of an event", name);
 
 	for (size_t i = 0; !st && i < plan->n_absent; i++) {
 		if (strcmp(plan->absent[i].event, name) == 0)

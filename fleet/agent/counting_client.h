@@ -22,7 +22,7 @@ struct counting_events {
 
 bool counting_is_name(const char *text, size_t n); /* of n bytes; it may exist or not */
 
-/* Names with commas between them. ASSAY_E_USAGE for what is no event's name, or stands twice. */
+/* Names with commas between them. ASSAY_E_USAGE for what is not an event's name, or stands twice. */
 enum assay_status counting_events_parse(const char *text, struct counting_events *out, struct assay_error *err);
 void counting_events_release(struct counting_events *events); /* accepts zeroed */
 
@@ -47,9 +47,9 @@ struct counting_plan {
 	size_t n;
 	struct counting_absent {
 		char *event, *reason;
-	} *absent;                 /* [n_absent]: left out */
+	} * absent; /* [n_absent]: left out */
 	size_t n_absent;
-	char *none;                /* why there are no hardware counters at all; NULL: there are, or none was asked for */
+	char *none; /* why there are no hardware counters at all; NULL: there are, or none was asked for */
 };
 
 /* What a host says: bytes of another machine. *out is overwritten; counting_plan_release() it. */

@@ -19,8 +19,7 @@ static enum assay_status set_text(char **field, const char *name, const char *va
 	return ASSAY_OK;
 }
 
-static enum assay_status set_number(double *field, const char *name, const char *value, double min, double max,
-				    struct assay_error *err)
+static enum assay_status set_number(double *field, const char *name, const char *value, double min, double max, struct assay_error *err)
 {
 	char shown[TEXT_SHOWN_BYTES];
 	double number;
@@ -28,19 +27,18 @@ static enum assay_status set_number(double *field, const char *name, const char 
 	if (!isnan(*field))
 		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' twice", name);
 	if (!text_double(value, &number) || number < min || number > max)
-		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' of its %s, which cannot be", text_shown(value, shown),
-				  name);
+		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' of its %s, which cannot be", text_shown(value, shown), name);
 	*field = number;
 	return ASSAY_OK;
 }
 
 static enum assay_status set(struct facts *facts, const char *name, const char *value, struct assay_error *err)
 {
-#define SET_TEXT(field)                              \
-	if (strcmp(name, name_of(#field)) == 0)      \
+#define SET_TEXT(field)                                                                                                                    \
+	if (strcmp(name, name_of(#field)) == 0)                                                                                            \
 		return set_text(&facts->field, name, value, err);
-#define SET_NUMBER(field, min, max)                  \
-	if (strcmp(name, #field) == 0)               \
+#define SET_NUMBER(field, min, max)                                                                                                        \
+	if (strcmp(name, #field) == 0)                                                                                                     \
 		return set_number(&facts->field, name, value, min, max, err);
 	FACTS_TEXT_ROWS(SET_TEXT)
 	FACTS_NUMBER_ROWS(SET_NUMBER)
@@ -61,7 +59,7 @@ static enum assay_status parse_line(struct facts *facts, char *line, struct assa
 	char *value = strchr(line, ' '), shown[TEXT_SHOWN_BYTES];
 
 	if (!value || value == line || !value[1])
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is no fact", text_shown(line, shown));
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is not a fact", text_shown(line, shown));
 	*value++ = 0;
 	return set(facts, line, value, err);
 }

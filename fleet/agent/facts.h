@@ -10,50 +10,50 @@
 #define FACTS_BYTES_MAX (1u << 20)
 
 /* Texts: name. */
-#define FACTS_TEXT_ROWS(X) \
-	X(kernel)          \
-	X(architecture)    \
-	X(libc)            \
-	X(hostname)        \
-	X(machine_id)      \
-	X(cpu_model)       \
-	X(cpu_vendor)      \
-	X(microcode)       \
-	X(governor)        \
-	X(turbo)           /* on, off */ \
-	X(smt)             /* on, off, forceoff, notsupported */ \
-	X(thp)             /* always, madvise, never */ \
-	X(virtual_machine) /* none, or kvm, vmware, ..., unknown */ \
-	X(board_name)      \
-	X(board_serial)    /* often for root only, as the next */ \
-	X(board_uuid)      \
-	X(tmp_filesystem)  /* of /tmp: tmpfs, ext4, ..., 0xMAGIC */ \
-	X(cgroup)          /* v1, v2, hybrid */
+#define FACTS_TEXT_ROWS(X)                                                                                                                 \
+	X(kernel)                                                                                                                          \
+	X(architecture)                                                                                                                    \
+	X(libc)                                                                                                                            \
+	X(hostname)                                                                                                                        \
+	X(machine_id)                                                                                                                      \
+	X(cpu_model)                                                                                                                       \
+	X(cpu_vendor)                                                                                                                      \
+	X(microcode)                                                                                                                       \
+	X(governor)                                                                                                                        \
+	X(turbo)	   /* on, off */                                                                                                   \
+	X(smt)		   /* on, off, forceoff, notsupported */                                                                           \
+	X(thp)		   /* always, madvise, never */                                                                                    \
+	X(virtual_machine) /* none, or kvm, vmware, ..., unknown */                                                                        \
+	X(board_name)                                                                                                                      \
+	X(board_serial) /* often for root only, as the next */                                                                             \
+	X(board_uuid)                                                                                                                      \
+	X(tmp_filesystem) /* of /tmp: tmpfs, ext4, ..., 0xMAGIC */                                                                         \
+	X(cgroup)	  /* v1, v2, hybrid */
 
 /* Numbers: name, smallest, largest. */
-#define FACTS_NUMBER_ROWS(X)                 \
-	X(sockets, 1, 1e6)                   \
-	X(cores_per_socket, 1, 1e6)          \
-	X(threads_per_core, 1, 1e6)          \
-	X(cpus_online, 1, 1e6)               \
-	X(cpu_family, 0, 1e6)                /* as CPUID tells them: what such a processor can count */ \
-	X(cpu_model_number, 0, 1e6)          \
-	X(cpu_stepping, 0, 1e6)              \
-	X(memory_bytes, 1, 1e18)             \
-	X(memory_available_bytes, 0, 1e18)   \
-	X(load1, 0, 1e9)                     \
-	X(steal_ticks, 0, 1e18)              /* since boot, all processors: steal is the ratio of two differences */ \
-	X(total_ticks, 0, 1e18)              \
-	X(temperature_c, -273, 1000)         /* the warmest thermal zone */ \
-	X(disk_free_bytes, 0, 1e20)          /* of / */ \
-	X(tmp_free_bytes, 0, 1e20)           \
-	X(shm_free_bytes, 0, 1e20)           /* of /dev/shm, where it is a tmpfs */ \
-	X(perf_event_paranoid, -100, 100)    \
-	X(has_pmu, 0, 1)                     /* hardware counters count for this user */ \
-	X(uid, 0, 4294967295.)               \
-	X(clock_ms, 0, 1e15)                 /* real time there, when it answered */
+#define FACTS_NUMBER_ROWS(X)                                                                                                               \
+	X(sockets, 1, 1e6)                                                                                                                 \
+	X(cores_per_socket, 1, 1e6)                                                                                                        \
+	X(threads_per_core, 1, 1e6)                                                                                                        \
+	X(cpus_online, 1, 1e6)                                                                                                             \
+	X(cpu_family, 0, 1e6) /* as CPUID tells them: what such a processor can count */                                                   \
+	X(cpu_model_number, 0, 1e6)                                                                                                        \
+	X(cpu_stepping, 0, 1e6)                                                                                                            \
+	X(memory_bytes, 1, 1e18)                                                                                                           \
+	X(memory_available_bytes, 0, 1e18)                                                                                                 \
+	X(load1, 0, 1e9)                                                                                                                   \
+	X(steal_ticks, 0, 1e18) /* since boot, all processors: steal is the ratio of two differences */                                    \
+	X(total_ticks, 0, 1e18)                                                                                                            \
+	X(temperature_c, -273, 1000) /* the warmest thermal zone */                                                                        \
+	X(disk_free_bytes, 0, 1e20)  /* of / */                                                                                            \
+	X(tmp_free_bytes, 0, 1e20)                                                                                                         \
+	X(shm_free_bytes, 0, 1e20) /* of /dev/shm, where it is a tmpfs */                                                                  \
+	X(perf_event_paranoid, -100, 100)                                                                                                  \
+	X(has_pmu, 0, 1) /* hardware counters count for this user */                                                                       \
+	X(uid, 0, 4294967295.)                                                                                                             \
+	X(clock_ms, 0, 1e15) /* real time there, when it answered */
 
-#define FACTS_TEXT_FIELD(name)             char *name;
+#define FACTS_TEXT_FIELD(name)		   char *name;
 #define FACTS_NUMBER_FIELD(name, min, max) double name;
 struct facts {
 	FACTS_TEXT_ROWS(FACTS_TEXT_FIELD)

@@ -3,11 +3,11 @@
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
 
-#define NOISE_BYTES_MAX   65536
+#define NOISE_BYTES_MAX	  65536
 #define REFUSAL_BYTES_MAX 500
-#define FILES_MAX         HELPER_TEXTS_MAX
-#define EXCERPT_BYTES     60
-#define STARTED_MS_MAX    INT64_C(1000000000000000) /* as of the clock in facts.h: differences of the two fit 64 bits */
+#define FILES_MAX	  HELPER_TEXTS_MAX
+#define EXCERPT_BYTES	  60
+#define STARTED_MS_MAX	  INT64_C(1000000000000000) /* as of the clock in facts.h: differences of the two fit 64 bits */
 
 void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
 {
@@ -53,7 +53,7 @@ static enum assay_status no_answer(struct helper_answer *answer, const char *wha
 {
 	char *excerpt = harmless(bytes, n, EXCERPT_BYTES);
 
-	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent what is no answer of the helper: %s%s%s%s%s", what,
+	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent no answer of the helper: %s%s%s%s%s", what,
 		   n ? ": \"" : "", excerpt, n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "");
 	free(excerpt);
 	return answer->fault.status;
@@ -220,7 +220,7 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 	if (*size > HELPER_FRAME_BYTES_MAX)
 		return no_answer(answer, "a frame that is too long", answer->pending.bytes, HELPER_FRAME_HEAD);
 	if (answer->ended)
-		return no_answer(answer, "more behind its end", answer->pending.bytes, HELPER_FRAME_HEAD);
+		return no_answer(answer, "more after its end", answer->pending.bytes, HELPER_FRAME_HEAD);
 	if (kind == HELPER_STDOUT || kind == HELPER_STDERR) {
 		answer->streaming = *size;
 		answer->streaming_kind = kind;

@@ -25,8 +25,8 @@ static void add_frame(struct helper_request *request, char kind, const char *byt
 	request->counted += HELPER_FRAME_HEAD + n;
 	if (n > HELPER_FRAME_BYTES_MAX || request->counted > HELPER_REQUEST_BYTES_MAX - 2 * HELPER_FRAME_HEAD) {
 		assay_fail(&request->fault, ASSAY_E_LIMIT,
-			   "the command with its environment is too long for one request (%u bytes, %u a piece)",
-			   HELPER_REQUEST_BYTES_MAX, HELPER_FRAME_BYTES_MAX);
+			   "the command with its environment is too long for one request (%u bytes, %u a piece)", HELPER_REQUEST_BYTES_MAX,
+			   HELPER_FRAME_BYTES_MAX);
 		return;
 	}
 	add_head(&request->bytes, kind, n);

@@ -27,7 +27,7 @@ const char *helper_command_deploy(void);
 /* A request. Faults (too long, too many) are kept and told by helper_request_go(). */
 struct helper_request {
 	struct buf bytes; /* what to send, once helper_request_go() has said ASSAY_OK */
-	size_t counted;   /* of HELPER_REQUEST_BYTES_MAX */
+	size_t counted;	  /* of HELPER_REQUEST_BYTES_MAX */
 	const char *body; /* [n_body] of helper_request_input() */
 	size_t n_body;
 	int64_t lock_wait_ms; /* so long may it wait for a lock */
@@ -52,14 +52,15 @@ void helper_request_input(struct helper_request *request, const char *bytes, siz
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err);
 void helper_request_release(struct helper_request *request); /* accepts zeroed */
 
-/* All that is to be sent, after helper_request_go(), piece by piece: *bytes[the value returned] from `at` on; `head` is room for a piece. */
+/* All that is to be sent, after helper_request_go(), piece by piece: *bytes[the value returned] from `at` on; `head` is room for a piece.
+ */
 uint64_t helper_request_size(const struct helper_request *request);
 size_t helper_request_piece(const struct helper_request *request, uint64_t at, char head[HELPER_FRAME_HEAD], const char **bytes);
 
 /* What RESULT says; numbers that it does not say are -1. */
 struct helper_result {
 	int64_t exit_status; /* -1 when a signal ended it */
-	int64_t signal;      /* -1 when it ended by itself */
+	int64_t signal;	     /* -1 when it ended by itself */
 	int64_t wall_ns, user_us, sys_us, max_rss_bytes, lock_wait_ns, started_ms;
 	int64_t timed_out, interrupted; /* 0, 1 */
 	int64_t leftovers, survivors;
@@ -76,19 +77,19 @@ struct helper_file {
 };
 
 struct helper_answer {
-	struct spool out, err;      /* of the command; "get": the file is in `out` */
-	struct helper_file *files;  /* [n_files], in the order of the request */
+	struct spool out, err;	   /* of the command; "get": the file is in `out` */
+	struct helper_file *files; /* [n_files], in the order of the request */
 	size_t n_files;
-	bool greeted, begun;        /* the helper is there; the command was started */
-	bool ended;                 /* with `result` or `refusal` */
+	bool greeted, begun; /* the helper is there; the command was started */
+	bool ended;	     /* with `result` or `refusal` */
 	struct helper_result result;
-	char *result_text;          /* as it came; of "facts" for facts_parse(). NULL while there is none */
-	char *refusal;              /* one line; NULL unless nothing was run */
-	char refusal_code;          /* HELPER_CODE_...; 0 unless refused */
+	char *result_text; /* as it came; of "facts" for facts_parse(). NULL while there is none */
+	char *refusal;	   /* one line; NULL unless nothing was run */
+	char refusal_code; /* HELPER_CODE_...; 0 unless refused */
 
 	/* Private to helper_answer.c. */
-	struct buf pending;         /* noise before the greeting, then the frame that is not whole yet */
-	uint64_t streaming;         /* bytes of an output frame that are still to come */
+	struct buf pending; /* noise before the greeting, then the frame that is not whole yet */
+	uint64_t streaming; /* bytes of an output frame that are still to come */
 	char streaming_kind;
 	size_t files_capacity, files_bytes;
 	struct assay_error fault;

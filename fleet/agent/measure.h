@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Held on the host while something is measured: in a directory that all users and, on one kernel, all emulated hosts share. */
-#define MEASURE_LOCK         "/dev/shm/assay-box.lock"
+#define MEASURE_LOCK	     "/dev/shm/assay-box.lock"
 #define MEASURE_LOCK_WAIT_MS (30 * 60 * 1000)
 
 /* A request "run" of the words with the host's environment, without core dumps. helper_request_release() it. */

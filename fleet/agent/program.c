@@ -1,15 +1,14 @@
 #include "fleet/agent/program.h"
 
-/* The directories below /tmp and /dev/shm anybody could have made: a link or somebody else's is not touched. */
-static const char run_format[] =
-    "h=\"${XDG_CACHE_HOME:-$HOME/.cache}/assay/%s-%s\"; "
-    "[ -x \"$h\" ] && exec \"$h\" \"$@\"; "
-    "u=$(id -u); "
-    "for d in /tmp/assay-$u /dev/shm/assay-$u; do "
-    "h=\"$d/%s-%s\"; "
-    "[ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] && [ -x \"$h\" ] && exec \"$h\" \"$@\"; "
-    "done; "
-    "exit 127";
+/* Any user could have made the directories below /tmp and /dev/shm: a link, or another user's, is not touched. */
+static const char run_format[] = "h=\"${XDG_CACHE_HOME:-$HOME/.cache}/assay/%s-%s\"; "
+				 "[ -x \"$h\" ] && exec \"$h\" \"$@\"; "
+				 "u=$(id -u); "
+				 "for d in /tmp/assay-$u /dev/shm/assay-$u; do "
+				 "h=\"$d/%s-%s\"; "
+				 "[ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] && [ -x \"$h\" ] && exec \"$h\" \"$@\"; "
+				 "done; "
+				 "exit 127";
 
 /* Each place is tried with a small script first (full? mounted noexec?), since standard input can be read only once. A part of the
  * program never gets the name. */

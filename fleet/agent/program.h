@@ -6,7 +6,7 @@
 #include "base/digest.h"
 
 struct program {
-	const char *name;        /* "helper", "counting"; on the host NAME-HASH */
+	const char *name;	 /* "helper", "counting"; on the host NAME-HASH */
 	const char *bytes, *end; /* bytes[end - bytes] */
 };
 

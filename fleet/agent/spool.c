@@ -37,7 +37,7 @@ static void add_to_memory(struct spool *spool, const char *bytes, size_t n)
 	spool->size += n;
 }
 
-/* ---- the part in the file: what comes behind ---- */
+/* ---- the part in the file: what follows ---- */
 
 static const char *temporary_directory(void)
 {
@@ -46,7 +46,7 @@ static const char *temporary_directory(void)
 	return directory && *directory ? directory : "/tmp";
 }
 
-/* Has no name: nothing is left behind, however this program ends. */
+/* Has no name: nothing is left over, however this program ends. */
 static enum assay_status open_file(struct spool *spool, struct assay_error *err)
 {
 	char *path;
@@ -149,8 +149,8 @@ enum assay_status spool_text(const struct spool *spool, size_t limit, char **out
 	*out = NULL;
 	*n = 0;
 	if (spool->size > limit)
-		return assay_fail(err, ASSAY_E_LIMIT, "%llu bytes of output, but at most %zu are expected",
-				  (unsigned long long)spool->size, limit);
+		return assay_fail(err, ASSAY_E_LIMIT, "%llu bytes of output, but at most %zu are expected", (unsigned long long)spool->size,
+				  limit);
 	text = mem_new((size_t)spool->size + 1, 1);
 	st = spool_read(spool, 0, text, (size_t)spool->size, n, err);
 	if (st)

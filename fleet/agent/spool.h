@@ -12,8 +12,8 @@
 struct spool {
 	char *memory;
 	size_t in_memory;
-	int fd;          /* of the temporary file, -1 while there is none */
-	uint64_t size;   /* all bytes */
+	int fd;	       /* of the temporary file, -1 while there is none */
+	uint64_t size; /* all bytes */
 	uint64_t limit;
 };
 

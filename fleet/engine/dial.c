@@ -368,7 +368,8 @@ static int dial_directly(struct link *link)
 }
 
 /* ---- through other hosts (ProxyJump): OpenSSH's own client goes to each of them, with its own strict check of that host's key, and hands
- * the bytes on (`ssh -W`). Its option -J would check the keys of all but the last one as the configuration says, which may be not at all. ---- */
+ * the bytes on (`ssh -W`). Its option -J would check the keys of all but the last one as the configuration says, which may be not at all.
+ * ---- */
 
 /* A text for an option in which '%' begins a token. */
 static void add_escaped(struct buf *out, const char *text)

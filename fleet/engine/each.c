@@ -12,14 +12,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define FANOUT             32
+#define FANOUT		   32
 #define CONNECT_TIMEOUT_MS 10000
 #define OUTPUT_BYTES_MAX   ((uint64_t)256 << 20)
-#define STACK_BYTES        (1u << 20) /* address space: what is not touched costs nothing */
-#define CANCEL_LOOK_MS     100        /* a signal between a look at the flag and the wait is seen after so long */
-#define FDS_OF_HOST        8          /* socket, agent, jump, or pipes and process; spools */
-#define FDS_OF_RESULT      2          /* spools that have gone to disk */
-#define FDS_RESERVE        64
+#define STACK_BYTES	   (1u << 20) /* address space: what is not touched costs nothing */
+#define CANCEL_LOOK_MS	   100	      /* a signal between a look at the flag and the wait is seen after so long */
+#define FDS_OF_HOST	   8	      /* socket, agent, jump, or pipes and process; spools */
+#define FDS_OF_RESULT	   2	      /* spools that have gone to disk */
+#define FDS_RESERVE	   64
 
 /* ---- waiting ---- */
 
@@ -168,8 +168,9 @@ static void fleet_tell_end(struct fleet *fleet, size_t index)
 static void serve_host(struct fleet *fleet, size_t index)
 {
 	const struct host *host = fleet->hosts[index];
-	struct link link = { .fleet = fleet, .host = host, .result = &fleet->results[index],
-			     .transport = host->local ? &local_transport : &ssh_transport };
+	struct link link = {
+		.fleet = fleet, .host = host, .result = &fleet->results[index], .transport = host->local ? &local_transport : &ssh_transport
+	};
 	struct session session = { .host = host, .index = index, .result = link.result, .link = &link };
 
 	fleet->function(&session, fleet->context);
@@ -265,7 +266,8 @@ static bool fleet_is_cancelled(struct fleet *fleet)
 	pthread_mutex_lock(&fleet->inner);
 	stopped = fleet->stopped;
 	pthread_mutex_unlock(&fleet->inner);
-	return stopped || (fleet->options.cancelled && __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* by a signal, or another thread */
+	return stopped || (fleet->options.cancelled &&
+			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* by a signal, or another thread */
 }
 
 /* Everything that waits is woken; hosts that have not begun do not. */

@@ -28,11 +28,11 @@ struct link_command {
 	const char *input;
 	uint64_t fed, input_bytes, received;
 	bool hold_input, input_closed;
-	struct helper_answer *answer;         /* takes what it says on standard output, or NULL: out does */
+	struct helper_answer *answer; /* takes what it says on standard output, or NULL: out does */
 	struct spool *out, *err;
 	int64_t timeout_ms, silence_ms, began_ms, passed_ms;
 	bool ended;
-	int exit_status;                      /* -1: none */
+	int exit_status; /* -1: none */
 	char signal[16];
 };
 
@@ -40,13 +40,14 @@ struct link_command {
 struct transport {
 	bool (*open)(struct link *link); /* the way to the host, until link->deadline_ms */
 	bool (*start)(struct link *link, const char *text);
-	/* As much of the input as goes now. Less than n means: later; or never, where nobody reads any more, which is no failure. */
+	/* As much of the input as goes now. Less than n means: later; or never, where the command no longer reads, which is not a failure.
+	 */
 	size_t (*write)(struct link *link, const char *bytes, size_t n);
 	void (*end_input)(struct link *link);
 	/* Hands what has come to link_output(), and sees whether the command has ended: command->ended, exit_status, signal. */
 	bool (*read)(struct link *link);
 	size_t (*watch)(struct link *link, bool to_write, struct pollfd *fds); /* what to wait for: up to LINK_FDS_MAX - 1 */
-	void (*finish)(struct link *link, bool stop);                         /* the command is over, or to be stopped */
+	void (*finish)(struct link *link, bool stop);			       /* the command is over, or to be stopped */
 	void (*close)(struct link *link);
 };
 
@@ -59,25 +60,25 @@ struct ssh_link {
 	ssh_channel channel;
 	struct ssh_channel_callbacks_struct callbacks;
 	struct ssh_counter_struct counted, counted_raw; /* bytes on the socket */
-	uint64_t in_flushed_bytes;                      /* counted.in_bytes when nothing was waiting to be written */
-	bool closed;                                    /* the host has closed the channel */
-	pid_t jump;                                     /* `ssh -W`, 0: none */
-	int jump_err;                                   /* its standard error, -1: none */
-	char *address, *user, *jump_through;            /* where to and as whom; jump_through NULL: directly */
+	uint64_t in_flushed_bytes;			/* counted.in_bytes when nothing was waiting to be written */
+	bool closed;					/* the host has closed the channel */
+	pid_t jump;					/* `ssh -W`, 0: none */
+	int jump_err;					/* its standard error, -1: none */
+	char *address, *user, *jump_through;		/* where to and as whom; jump_through NULL: directly */
 	int port;
-	char **identities;                              /* [n_identities] paths of private keys, in the order in which they are tried */
+	char **identities; /* [n_identities] paths of private keys, in the order in which they are tried */
 	size_t n_identities;
-	bool identities_named;                          /* by the user: then they come before the agent, and a missing one is worth a word */
-	bool identities_only, no_agent;                 /* of the agent's keys only those of the files; none of them */
-	char *known_as;                                 /* its name in known_hosts, without a port; NULL: the address */
-	char **known_files;                             /* [n_known_files] that count for it; none: all that were read */
+	bool identities_named;		/* by the user: then they come before the agent, and a missing one is worth a word */
+	bool identities_only, no_agent; /* of the agent's keys only those of the files; none of them */
+	char *known_as;			/* its name in known_hosts, without a port; NULL: the address */
+	char **known_files;		/* [n_known_files] that count for it; none: all that were read */
 	size_t n_known_files;
-	struct buf notes;                               /* why keys were not used */
+	struct buf notes; /* why keys were not used */
 };
 
 struct local_link {
 	int in, out, err, child; /* descriptors, -1: closed */
-	pid_t pid;               /* and process group; 0: none */
+	pid_t pid;		 /* and process group; 0: none */
 	bool exited;
 };
 
@@ -86,9 +87,9 @@ struct link {
 	const struct host *host;
 	struct fleet_result *result;
 	const struct transport *transport;
-	int64_t deadline_ms;  /* until the session stands */
-	bool open, broken;    /* broken: nothing more can be done on this host */
-	bool output_failed;   /* link_output() has failed the host */
+	int64_t deadline_ms; /* until the session stands */
+	bool open, broken;   /* broken: nothing more can be done on this host */
+	bool output_failed;  /* link_output() has failed the host */
 	struct link_command *command;
 	char *without_helper;
 	union {
@@ -100,8 +101,8 @@ struct link {
 /* A private key, read once. */
 struct key_file {
 	char *path;
-	ssh_key key;      /* NULL: cannot be used */
-	bool absent;      /* there is no such file */
+	ssh_key key;	  /* NULL: cannot be used */
+	bool absent;	  /* there is no such file */
 	char reason[256]; /* why it cannot be used, with the remedy; never anything of its contents */
 };
 
@@ -115,21 +116,21 @@ struct fleet {
 	void *context;
 	struct fleet_result *results;
 	size_t n_done;
-	pthread_mutex_t turn;    /* fleet_lock() */
-	pthread_mutex_t inner;   /* of what follows, and of options.known */
+	pthread_mutex_t turn;	 /* fleet_lock() */
+	pthread_mutex_t inner;	 /* of what follows, and of options.known */
 	enum host_state *states; /* [n] */
-	size_t n_serving;        /* threads that serve hosts */
-	pthread_cond_t freed;    /* a host has ended */
-	struct key_file **keys;  /* [n_keys] */
+	size_t n_serving;	 /* threads that serve hosts */
+	pthread_cond_t freed;	 /* a host has ended */
+	struct key_file **keys;	 /* [n_keys] */
 	size_t n_keys, keys_capacity;
-	char *user, *home;       /* who runs this program */
-	pthread_mutex_t asking;  /* of what follows */
-	char *default_settings;  /* of `ssh -G` */
-	size_t n_agent_keys;     /* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
+	char *user, *home;	/* who runs this program */
+	pthread_mutex_t asking; /* of what follows */
+	char *default_settings; /* of `ssh -G` */
+	size_t n_agent_keys;	/* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
 	char agent_reason[128];
-	int cancel_fd;           /* readable once everything is to end */
-	int ended_fd;            /* readable when the last thread has ended */
-	bool stopped;            /* fleet_stop() */
+	int cancel_fd; /* readable once everything is to end */
+	int ended_fd;  /* readable when the last thread has ended */
+	bool stopped;  /* fleet_stop() */
 };
 
 /* ---- each.c ---- */
@@ -166,7 +167,7 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 /* What lab.yaml and ~/.ssh/config together say of the host, into link->ssh. */
 bool target_describe(struct link *link);
 void target_release(struct link *link);
-int dial(struct link *link); /* a connected, non-blocking socket to it, or -1 */
+int dial(struct link *link);				/* a connected, non-blocking socket to it, or -1 */
 bool jump_explain(struct link *link, const char *text); /* fails a host whose session through a jump host failed */
 void jump_release(struct link *link);
 

@@ -11,7 +11,7 @@
 
 #define READ_BYTES   16384
 #define READS_A_TURN 64 /* then the other stream */
-#define REAP_MS      2000
+#define REAP_MS	     2000
 
 /* ---- programs ---- */
 
@@ -207,5 +207,5 @@ static void local_close(struct link *link)
 	(void)link;
 }
 
-const struct transport local_transport = { local_open, local_start, local_write, local_end_input, local_read, local_watch, local_finish,
-					   local_close };
+const struct transport local_transport = { local_open, local_start, local_write,  local_end_input,
+					   local_read, local_watch, local_finish, local_close };

@@ -7,11 +7,13 @@
 #include "fleet/engine/session.h"
 
 #define LOCK_WAIT_MS (2 * 60 * 1000) /* for the end of what another program has started */
-#define END_MS       (30 * 1000)     /* for the end of a command whose time is over */
+#define END_MS	     (30 * 1000)     /* for the end of a command whose time is over */
 
 /* Variables by which git finds another repository than the one that it is told. */
-static const char *const git_variables[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_SHALLOW_FILE" };
+static const char *const git_variables[] = {
+	"GIT_DIR",	 "GIT_WORK_TREE", "GIT_INDEX_FILE",  "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_NAMESPACE", "GIT_PREFIX",	  "GIT_SHALLOW_FILE"
+};
 #define GIT_VARIABLES (sizeof(git_variables) / sizeof(git_variables[0]))
 
 static void local_request_run(const struct local_command *command, const struct host *host, struct helper_request *out)
@@ -64,14 +66,15 @@ static void local_run(struct session *session, void *context)
 enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err)
 {
 	char name[] = "this machine";
-	const struct host host = {.name = name, .id = name, .address = name, .box = name, .local = true}, *const hosts[] = {&host};
-	const struct fleet_options options = {
-	    .output_bytes_max = LOCAL_OUTPUT_BYTES_MAX, .directory = ".", .cancelled = command->cancelled};
-	struct local_run run = {.command = command, .said = out};
+	const struct host host = { .name = name, .id = name, .address = name, .box = name, .local = true }, *const hosts[] = { &host };
+	const struct fleet_options options = { .output_bytes_max = LOCAL_OUTPUT_BYTES_MAX,
+					       .directory = ".",
+					       .cancelled = command->cancelled };
+	struct local_run run = { .command = command, .said = out };
 	struct fleet_result result;
 	enum assay_status st;
 
-	*out = (struct local_said){.ok = false};
+	*out = (struct local_said){ .ok = false };
 	st = fleet_each(hosts, 1, &options, local_run, &run, &result, err);
 	if (!st) {
 		out->ok = result.outcome == FLEET_OK;
@@ -89,7 +92,7 @@ void local_said_release(struct local_said *said)
 {
 	free(said->out);
 	free(said->err);
-	*said = (struct local_said){.ok = false};
+	*said = (struct local_said){ .ok = false };
 }
 
 static bool local_is_blank(char c)

@@ -1,5 +1,5 @@
-/* A command on this machine, run as the fleet runs them on others, by the helper: without a shell, without input, and ended with all that it
- * has started when its time is over, when *cancelled is set, and when this program dies, however it dies. */
+/* A command on this machine, run as the fleet runs them on others, by the helper: without a shell, without input, and ended with all that
+ * it has started when its time is over, when *cancelled is set, and when this program dies, however it dies. */
 #ifndef FLEET_LOCAL_COMMAND_H
 #define FLEET_LOCAL_COMMAND_H
 
@@ -15,7 +15,7 @@
 struct local_command {
 	const char *const *words; /* [n] */
 	size_t n;
-	bool git;              /* without the variables that lead git to another repository: our caller may be one of its hooks */
+	bool git;	       /* without the variables that lead git to another repository: our caller may be one of its hooks */
 	const char *directory; /* NULL: ours */
 	const char *lock;      /* a file that is locked until all of it is gone; NULL: none */
 	int64_t timeout_ms;
@@ -23,7 +23,7 @@ struct local_command {
 };
 
 struct local_said {
-	bool ok;         /* it ended with status 0 */
+	bool ok;	 /* it ended with status 0 */
 	char fault[256]; /* why it is not ok: "exit status 2", "cannot execute 'git': ..."; "" when ok */
 	char *out, *err; /* [out_bytes] and [err_bytes], and a NUL */
 	size_t out_bytes, err_bytes;

@@ -16,10 +16,12 @@ static char *home_file(const char *name)
 
 enum assay_status reach_init(const char *directory, struct reach *out, struct assay_error *err)
 {
-	struct reach reach = { .directory = mem_string(directory), .own = mem_format("%s/known_hosts", directory), .config = home_file("config"),
+	struct reach reach = { .directory = mem_string(directory),
+			       .own = mem_format("%s/known_hosts", directory),
+			       .config = home_file("config"),
 			       .known = known_hosts_new() };
-	char *files[] = { mem_string(reach.own), home_file("known_hosts"), home_file("known_hosts2"), mem_string("/etc/ssh/ssh_known_hosts"),
-			  mem_string("/etc/ssh/ssh_known_hosts2") };
+	char *files[] = { mem_string(reach.own), home_file("known_hosts"), home_file("known_hosts2"),
+			  mem_string("/etc/ssh/ssh_known_hosts"), mem_string("/etc/ssh/ssh_known_hosts2") };
 	bool there = false;
 	enum assay_status st = ssh_config_check(reach.config, &there, err);
 

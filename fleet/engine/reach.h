@@ -6,9 +6,9 @@
 #include "fleet/engine/session.h"
 
 struct reach {
-	char *directory;          /* of the laboratory */
-	char *own;                /* DIRECTORY/known_hosts, where `assay fleet trust` writes */
-	char *config;             /* ~/.ssh/config, or NULL */
+	char *directory;	   /* of the laboratory */
+	char *own;		   /* DIRECTORY/known_hosts, where `assay fleet trust` writes */
+	char *config;		   /* ~/.ssh/config, or NULL */
 	struct known_hosts *known; /* own, and OpenSSH's default files */
 };
 

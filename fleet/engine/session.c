@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <signal.h>
 
-#define DEPLOY_MS    (60 * 1000)
-#define FACTS_MS     (60 * 1000)
-#define WRITE_BYTES  (64u << 10)
+#define DEPLOY_MS     (60 * 1000)
+#define FACTS_MS      (60 * 1000)
+#define WRITE_BYTES   (64u << 10)
 #define WRITES_A_TURN 8 /* then what comes back */
 
 /* ---- a command ---- */
@@ -156,9 +156,14 @@ static bool command_judge(struct link *link, const struct link_command *command)
 
 bool session_shell(struct session *session, const struct fleet_command *command, struct spool *out, struct spool *err)
 {
-	struct link_command run = { .text = command->command, .input = command->input, .input_bytes = command->input_bytes,
-				    .hold_input = command->hold_input, .timeout_ms = command->timeout_ms,
-				    .silence_ms = command->silence_ms, .out = out, .err = err };
+	struct link_command run = { .text = command->command,
+				    .input = command->input,
+				    .input_bytes = command->input_bytes,
+				    .hold_input = command->hold_input,
+				    .timeout_ms = command->timeout_ms,
+				    .silence_ms = command->silence_ms,
+				    .out = out,
+				    .err = err };
 
 	return command_run(session->link, &run) && command_judge(session->link, &run);
 }
@@ -226,8 +231,13 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 {
 	struct link *link = session->link;
 	struct spool noise;
-	struct link_command run = { .text = helper_command_run(), .request = request, .input_bytes = helper_request_size(request),
-				    .hold_input = true, .timeout_ms = timeout_ms, .answer = answer, .err = &noise };
+	struct link_command run = { .text = helper_command_run(),
+				    .request = request,
+				    .input_bytes = helper_request_size(request),
+				    .hold_input = true,
+				    .timeout_ms = timeout_ms,
+				    .answer = answer,
+				    .err = &noise };
 	struct assay_error err;
 	bool ok;
 

@@ -26,13 +26,13 @@
 
 /* How a host ends: exactly one of these. Constant, code. Unreachable (also: no session in time), auth and hostkey say that nothing was
  * run there; failed, timeout: something may have been. Excluded is the commands' word. */
-#define FLEET_OUTCOME_ROWS(X)               \
-	X(FLEET_OK, "ok")                   \
-	X(FLEET_FAILED, "failed")           \
-	X(FLEET_TIMEOUT, "timeout")         \
-	X(FLEET_UNREACHABLE, "unreachable") \
-	X(FLEET_AUTH, "auth")               \
-	X(FLEET_HOSTKEY, "hostkey")         \
+#define FLEET_OUTCOME_ROWS(X)                                                                                                              \
+	X(FLEET_OK, "ok")                                                                                                                  \
+	X(FLEET_FAILED, "failed")                                                                                                          \
+	X(FLEET_TIMEOUT, "timeout")                                                                                                        \
+	X(FLEET_UNREACHABLE, "unreachable")                                                                                                \
+	X(FLEET_AUTH, "auth")                                                                                                              \
+	X(FLEET_HOSTKEY, "hostkey")                                                                                                        \
 	X(FLEET_EXCLUDED, "excluded")
 
 enum fleet_outcome { FLEET_OUTCOME_ROWS(ROWS_ENUM) FLEET_OUTCOMES };
@@ -45,7 +45,7 @@ struct fleet_result {
 	char signal[16];       /* "KILL" when a signal ended it, else "" */
 	struct spool out, err; /* for the function to fill, output_bytes_max at most; begin empty */
 	int64_t connect_ms, command_ms;
-	char message[256];     /* why it is not ok: one line with the remedy where there is one; "" when ok */
+	char message[256]; /* why it is not ok: one line with the remedy where there is one; "" when ok */
 };
 void fleet_result_release(struct fleet_result *result);
 
@@ -53,37 +53,37 @@ void fleet_result_release(struct fleet_result *result);
 int fleet_exit(const struct fleet_result *results, size_t n);
 
 struct fleet_options {
-	size_t fanout;                   /* connections at a time; 0: 32 */
-	int64_t connect_timeout_ms;      /* until the session is authenticated; 0: 10,000 */
-	uint64_t output_bytes_max;       /* of each stream of each answer; 0: 256 MiB; more ends the host as failed */
-	const char *directory;           /* of the laboratory: relative identity files start here */
-	struct known_hosts *known;       /* keys of hosts; files that the config names for a host are added */
-	const char *config;              /* ~/.ssh/config; NULL: there is none */
-	bool one_a_box;                  /* hosts of one box one after another */
+	size_t fanout;		    /* connections at a time; 0: 32 */
+	int64_t connect_timeout_ms; /* until the session is authenticated; 0: 10,000 */
+	uint64_t output_bytes_max;  /* of each stream of each answer; 0: 256 MiB; more ends the host as failed */
+	const char *directory;	    /* of the laboratory: relative identity files start here */
+	struct known_hosts *known;  /* keys of hosts; files that the config names for a host are added */
+	const char *config;	    /* ~/.ssh/config; NULL: there is none */
+	bool one_a_box;		    /* hosts of one box one after another */
 	/* May be NULL. A host has ended with *result (final); n_done of n hosts have. */
 	void (*ended)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
-	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: every connection is closed, hosts that had not ended are failed with the
-						 * message "cancelled" */
+	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: every connection is closed, hosts that had not ended are failed with
+						 * the message "cancelled" */
 };
 
 /* One command of a shell. */
 struct fleet_command {
 	const char *command;
-	const char *input;     /* fed to its standard input */
+	const char *input; /* fed to its standard input */
 	size_t input_bytes;
-	bool hold_input;       /* leave standard input open after the input until the command ends: a program that ends when it is closed
-				* cannot outlive us */
-	int64_t timeout_ms;    /* 0: none */
-	int64_t silence_ms;    /* so long may nothing pass in either direction; 0: any time */
+	bool hold_input;    /* leave standard input open after the input until the command ends: a program that ends when it is closed
+			     * cannot outlive us */
+	int64_t timeout_ms; /* 0: none */
+	int64_t silence_ms; /* so long may nothing pass in either direction; 0: any time */
 };
 
 /* A host while its function runs. */
 struct session {
 	const struct host *host;
-	size_t index;                /* of hosts[] and results[] */
+	size_t index;		     /* of hosts[] and results[] */
 	struct fleet_result *result; /* ok until something says otherwise */
 	const char *without_helper;  /* why the helper cannot be had on this host, once that is known; else NULL */
-	struct link *link;           /* private */
+	struct link *link;	     /* private */
 };
 
 typedef void (*fleet_function)(struct session *session, void *context);
@@ -107,8 +107,8 @@ void fleet_stop(const struct session *session);
 bool session_open(struct session *session);
 
 /* Brings the helper there if it is missing, sends the request (without its go) and waits for the answer, timeout_ms at most (0: any time);
- * what a request with a lock waits for the lock comes on top. True when there is a whole answer: a result or a refusal. *answer is overwritten;
- * helper_answer_release() it in any case (a host that was cut off leaves a part). */
+ * what a request with a lock waits for the lock comes on top. True when there is a whole answer: a result or a refusal. *answer is
+ * overwritten; helper_answer_release() it in any case (a host that was cut off leaves a part). */
 bool session_run(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer);
 
 /* How the command of an answer to "run" has ended: true for exit status 0. Otherwise, and after a refusal, the host has failed, with exit

@@ -1,4 +1,4 @@
-/* A host behind ssh: a session of libssh on a connected socket. Before the host key is found good, nothing of ours is sent.
+/* A host over ssh: a session of libssh on a connected socket. Before the host key is found good, nothing of ours is sent.
  *
  * libssh's own waiting cannot be cancelled, so its calls do not block, and ssh_wait() stands between them. libssh 0.10 makes the
  * descriptor that it was given a blocking one once it is writable (ssh_socket_pollcallback): it is made non-blocking again while the
@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/ssh/hostkey.h"
+#include "fleet/ssh/known_hosts.h"
 
 #include <fcntl.h>
 #include <libssh/server.h>
@@ -16,11 +16,11 @@
 /* What libssh can verify. */
 static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256";
 
-#define SSH_PORT         22
-#define NO_FILE          "/dev/null/none"
-#define FILE_SHOWN_BYTES 60         /* of known_hosts in a message */
-#define READ_BYTES       4096       /* that libssh reads at a time */
-#define POLLS_A_TURN     32         /* then what is to be sent */
+#define SSH_PORT	 22
+#define NO_FILE		 "/dev/null/none"
+#define FILE_SHOWN_BYTES 60	    /* of known_hosts in a message */
+#define READ_BYTES	 4096	    /* that libssh reads at a time */
+#define POLLS_A_TURN	 32	    /* then what is to be sent */
 #define IN_UNFLUSHED_MAX (1u << 20) /* bytes read from a host that does not read our answers */
 
 /* ---- waiting ---- */
@@ -60,7 +60,8 @@ static size_t ssh_watch(struct link *link, bool to_write, struct pollfd *fds)
 	bool writes = (ssh_get_poll_flags(ssh->session) & SSH_WRITE_PENDING) ||
 		      (to_write && ssh->channel && !ssh->closed && ssh_channel_window_size(ssh->channel) > 0);
 
-	fds[0] = (struct pollfd){ .fd = ssh_get_fd(ssh->session), .events = (short)((may_read(ssh) ? POLLIN : 0) | (writes ? POLLOUT : 0)) };
+	fds[0] =
+	    (struct pollfd){ .fd = ssh_get_fd(ssh->session), .events = (short)((may_read(ssh) ? POLLIN : 0) | (writes ? POLLOUT : 0)) };
 	return 1;
 }
 

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/ssh/hostkey.h"
+#include "fleet/ssh/known_hosts.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -13,19 +13,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define KEY_BYTES_MAX    (64u << 10)
+#define KEY_BYTES_MAX	 (64u << 10)
 #define PATH_SHOWN_BYTES 80
-#define ASK_MS           1000
-#define SIGN_MS          5000
-#define AGENT_BYTES_MAX  (256u << 10) /* of a message, as OpenSSH */
-#define AGENT_KEYS_MAX   2048         /* as OpenSSH */
+#define ASK_MS		 1000
+#define SIGN_MS		 5000
+#define AGENT_BYTES_MAX	 (256u << 10) /* of a message, as OpenSSH */
+#define AGENT_KEYS_MAX	 2048	      /* as OpenSSH */
 
 #define AGENT_REQUEST_IDENTITIES 11
-#define AGENT_IDENTITIES_ANSWER  12
+#define AGENT_IDENTITIES_ANSWER	 12
 
 /* ---- private keys in files, each read once ---- */
 
-/* libssh asks for a passphrase: there is nobody to type one. */
+/* libssh asks for a passphrase, which cannot be typed here. */
 static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, int verify, void *asked)
 {
 	(void)prompt, (void)buf, (void)len, (void)echo, (void)verify;
@@ -325,7 +325,8 @@ static enum tried judge_answer(struct link *link, int rc)
 	if (rc == SSH_AUTH_SUCCESS)
 		return TRIED_ACCEPTED;
 	if (rc == SSH_AUTH_PARTIAL) {
-		link_fail(link, FLEET_AUTH, "the host takes the key of '%s', but wants a password or something else as well", link->ssh.user);
+		link_fail(link, FLEET_AUTH, "the host takes the key of '%s', but wants a password or something else as well",
+			  link->ssh.user);
 		return TRIED_FAILED;
 	}
 	if (!ssh_is_dead(link))

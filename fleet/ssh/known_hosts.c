@@ -15,15 +15,15 @@ enum known_hosts_marker { KNOWN_HOSTS_PLAIN, KNOWN_HOSTS_REVOKED_MARK, KNOWN_HOS
 
 struct known_hosts_entry {
 	enum known_hosts_marker marker;
-	char *hosts;           /* holds the patterns, in lower case */
+	char *hosts;	       /* holds the patterns, in lower case */
 	const char **patterns; /* [n_patterns]; NULL when the name is hashed */
 	size_t n_patterns;
-	bool literal;          /* one name, without wildcards */
+	bool literal; /* one name, without wildcards */
 	unsigned char salt[HASH_BYTES], hash[HASH_BYTES];
-	char *type;            /* of the key */
-	unsigned char *blob;   /* [n_blob] */
+	char *type;	     /* of the key */
+	unsigned char *blob; /* [n_blob] */
 	size_t n_blob;
-	const char *file;      /* of known_hosts.files */
+	const char *file; /* of known_hosts.files */
 	size_t line;
 };
 
@@ -64,7 +64,7 @@ static void forget_matches(struct known_hosts *known)
 struct line {
 	const char *name; /* of the file */
 	size_t number;
-	char *rest;       /* what of it has not been read; it is cut into words */
+	char *rest; /* what of it has not been read; it is cut into words */
 	struct assay_error *err;
 };
 
@@ -370,14 +370,13 @@ static void hmac_half(struct hmac *hmac, const unsigned char *key, unsigned char
 	memset(block, pad, sizeof(block));
 	for (size_t i = 0; i < HASH_BYTES; i++)
 		block[i] ^= key[i];
-	ASSAY_BUG_IF(EVP_DigestInit_ex2(hmac->context, NULL, NULL) != 1 ||
-		     EVP_DigestUpdate(hmac->context, block, sizeof(block)) != 1 || EVP_DigestUpdate(hmac->context, text, n) != 1 ||
-		     EVP_DigestFinal_ex(hmac->context, out, &size) != 1 || size != HASH_BYTES);
+	ASSAY_BUG_IF(EVP_DigestInit_ex2(hmac->context, NULL, NULL) != 1 || EVP_DigestUpdate(hmac->context, block, sizeof(block)) != 1 ||
+		     EVP_DigestUpdate(hmac->context, text, n) != 1 || EVP_DigestFinal_ex(hmac->context, out, &size) != 1 ||
+		     size != HASH_BYTES);
 }
 
 /* Source: RFC 2104; the key is a salt, which is shorter than a block. */
-static void hmac_of(struct hmac *hmac, const unsigned char *salt, const char *text, size_t n,
-		    unsigned char out[HASH_BYTES])
+static void hmac_of(struct hmac *hmac, const unsigned char *salt, const char *text, size_t n, unsigned char out[HASH_BYTES])
 {
 	unsigned char inner[HASH_BYTES];
 
@@ -611,4 +610,69 @@ char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 	free(text);
 	free(name);
 	return line;
+}
+
+/* ---- keys ---- */
+
+#define KEY_TEXT_BYTES_MAX 65536
+#define SHA256_BYTES	   32
+
+/* The blob begins with the name of its kind: four bytes of length, then the name. */
+static bool hostkey_read_type(struct hostkey *key)
+{
+	size_t n;
+
+	if (key->n < 4)
+		return false;
+	n = (size_t)key->blob[0] << 24 | (size_t)key->blob[1] << 16 | (size_t)key->blob[2] << 8 | key->blob[3];
+	if (n == 0 || n > key->n - 4 || n >= sizeof(key->type))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (key->blob[4 + i] <= 0x20 || key->blob[4 + i] >= 0x7f)
+			return false;
+		key->type[i] = (char)key->blob[4 + i];
+	}
+	key->type[n] = '\0';
+	return true;
+}
+
+static bool hostkey_show(struct hostkey *key)
+{
+	unsigned char digest[SHA256_BYTES], text[4 * ((SHA256_BYTES + 2) / 3) + 1];
+	size_t size = 0;
+
+	if (!EVP_Q_digest(NULL, "SHA256", NULL, key->blob, key->n, digest, &size) || size != sizeof(digest))
+		return false;
+	EVP_EncodeBlock(text, digest, sizeof(digest));
+	snprintf(key->shown, sizeof(key->shown), "SHA256:%.*s", (int)strcspn((const char *)text, "="), (const char *)text);
+	return true;
+}
+
+bool hostkey_from_base64(const char *text, struct hostkey *out)
+{
+	struct hostkey key = { .n = strcspn(text, " \t\r\n") };
+	size_t padding = 0;
+	int n;
+
+	*out = (struct hostkey){ 0 };
+	if (key.n == 0 || key.n % 4 || key.n > KEY_TEXT_BYTES_MAX)
+		return false;
+	while (padding < 2 && text[key.n - 1 - padding] == '=')
+		padding++;
+	key.blob = mem_new(key.n / 4 * 3, 1);
+	n = EVP_DecodeBlock(key.blob, (const unsigned char *)text, (int)key.n);
+	if (n >= 0)
+		key.n = (size_t)n - padding;
+	if (n < 0 || !hostkey_read_type(&key) || !hostkey_show(&key)) {
+		hostkey_release(&key);
+		return false;
+	}
+	*out = key;
+	return true;
+}
+
+void hostkey_release(struct hostkey *key)
+{
+	free(key->blob);
+	*key = (struct hostkey){ 0 };
 }

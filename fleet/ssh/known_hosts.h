@@ -7,10 +7,27 @@
 #define FLEET_KNOWN_HOSTS_H
 
 #include "base/error.h"
-#include "fleet/ssh/hostkey.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* ---- a key, as on the wire and as people compare it ---- */
+
+#define HOSTKEY_TYPE_BYTES  64
+#define HOSTKEY_SHOWN_BYTES 64
+
+struct hostkey {
+	unsigned char *blob; /* [n] as on the wire; free() it */
+	size_t n;
+	char type[HOSTKEY_TYPE_BYTES];	 /* "ssh-ed25519" */
+	char shown[HOSTKEY_SHOWN_BYTES]; /* "SHA256:...", as ssh-keygen -l shows it */
+};
+
+/* From base64 text (up to a blank or the end). False when it is not a key. *out is overwritten; hostkey_release() it. */
+bool hostkey_from_base64(const char *text, struct hostkey *out);
+void hostkey_release(struct hostkey *key);
+
+/* ---- what is known ---- */
 
 #define KNOWN_HOSTS_BYTES_MAX (64u << 20)
 
@@ -27,9 +44,9 @@ enum assay_status known_hosts_read(struct known_hosts *known, const char *path, 
 
 enum known_hosts_answer {
 	KNOWN_HOSTS_OK,
-	KNOWN_HOSTS_UNKNOWN,        /* nothing is known of this host */
-	KNOWN_HOSTS_CHANGED,        /* another key of this kind, or only keys of other kinds, are known */
-	KNOWN_HOSTS_REVOKED,        /* the key is marked @revoked (for this host) */
+	KNOWN_HOSTS_UNKNOWN,	    /* nothing is known of this host */
+	KNOWN_HOSTS_CHANGED,	    /* another key of this kind, or only keys of other kinds, are known */
+	KNOWN_HOSTS_REVOKED,	    /* the key is marked @revoked (for this host) */
 	KNOWN_HOSTS_ONLY_AUTHORITY, /* only a @cert-authority is known, and the host has shown a plain key */
 };
 

@@ -184,11 +184,12 @@ static enum assay_status refuse_key(const struct reading *r, const char *key, co
 
 		if (strcasecmp(refused[i].name, key) != 0 || is_default(r, line))
 			continue;
-		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "~/.ssh/config: '%s' changes the connection to '%s', but is not honoured%s%s (docs/formats.md has the keys "
-				  "that are not)",
-				  refused[i].name, text_shown(r->host, shown), refused[i].instead ? ": " : "",
-				  refused[i].instead ? refused[i].instead : "");
+		return assay_fail(
+		    r->err, ASSAY_E_FORMAT,
+		    "~/.ssh/config: '%s' changes the connection to '%s', but is not honoured%s%s (docs/formats.md has the keys "
+		    "that are not)",
+		    refused[i].name, text_shown(r->host, shown), refused[i].instead ? ": " : "",
+		    refused[i].instead ? refused[i].instead : "");
 	}
 	return ASSAY_OK;
 }
@@ -336,6 +337,7 @@ enum assay_status ssh_config_check(const char *path, bool *there, struct assay_e
 	if (!*there && errno != ENOENT && errno != ENOTDIR)
 		return assay_fail_errno(err, errno, "cannot read '%s'", path);
 	if (*there && ((info.st_uid != 0 && info.st_uid != geteuid()) || (info.st_mode & 022)))
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' belongs to another user, or others can write it: chown and chmod 600 it", path);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' belongs to another user, or others can write it: chown and chmod 600 it",
+				  path);
 	return ASSAY_OK;
 }

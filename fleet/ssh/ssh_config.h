@@ -12,12 +12,12 @@ struct ssh_settings {
 	char *host_name, *user;
 	int port;
 	char *proxy_jump, *host_key_alias; /* NULL: none */
-	char **identity_files;             /* [n_identity_files], expanded */
+	char **identity_files;		   /* [n_identity_files], expanded */
 	size_t n_identity_files;
-	bool identities_named;             /* identity_files are the user's; else OpenSSH's default ones count */
-	bool identities_only;              /* of the agent's keys, only those that identity_files name */
+	bool identities_named; /* identity_files are the user's; else OpenSSH's default ones count */
+	bool identities_only;  /* of the agent's keys, only those that identity_files name */
 	bool no_agent;
-	char **known_hosts_files;          /* [n_known_hosts_files], of the user and of the system */
+	char **known_hosts_files; /* [n_known_hosts_files], of the user and of the system */
 	size_t n_known_hosts_files;
 };
 

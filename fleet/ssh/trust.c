@@ -104,12 +104,12 @@ static void add_line(struct buf *text, const char *line)
 	buf_char(text, '\n');
 }
 
-/* "BEFORE FILE:LINE BEHIND" */
-static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line,
-		const char *behind)
+/* "BEFORE FILE:LINE AFTER" */
+static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line, const char *after)
 {
 	step->action = action;
-	snprintf(step->message, sizeof(step->message), "%s%s:%zu%s", before, text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES), line, behind);
+	snprintf(step->message, sizeof(step->message), "%s%s:%zu%s", before, text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES),
+		 line, after);
 }
 
 enum assay_status trust_key(struct buf *text, const char *own, const struct known_hosts *known, const char *line, bool replace,
@@ -136,7 +136,8 @@ enum assay_status trust_key(struct buf *text, const char *own, const struct know
 		break;
 	case KNOWN_HOSTS_CHANGED:
 		if (!replace) {
-			say(out, TRUST_REFUSED, "", file, at, " has another key of this host: find out why it has changed (installed "
+			say(out, TRUST_REFUSED, "", file, at,
+			    " has another key of this host: find out why it has changed (installed "
 			    "anew? another machine?), then --replace");
 			break;
 		}

@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "fleet/ssh/hostkey.h"
 #include "fleet/ssh/known_hosts.h"
 
 #include <stdbool.h>

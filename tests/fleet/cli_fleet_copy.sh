@@ -82,7 +82,7 @@ expect_status 1
 cases=$((cases + 1))
 grep -q "failed: node1: cannot make a file beside '$tmp/nowhere/file': No such" "$tmp/err" || fail 'the reason should be there'
 put -w node1 "$tmp/there" "$tmp/other"
-refused 2 'is no regular file'
+refused 2 'is not a regular file'
 put -w node1 "$tmp/not-there" "$tmp/other"
 refused 2 'not-there'
 truncate -s 2G "$tmp/huge"

@@ -121,7 +121,8 @@ static void test_values(void **state)
 		/* Who it is, and as whom. */
 		{ "HostKeyAlias b\nIdentitiesOnly yes\nIdentityAgent none\n", "a", "a - 22 - b | | only no-agent" },
 		/* What changes nothing. */
-		{ "ForwardAgent yes\nServerAliveInterval 5\nControlPath ~/%C\nSendEnv LANG LC_*\nStrictHostKeyChecking no\n", "a", "a - 22 - - | |" },
+		{ "ForwardAgent yes\nServerAliveInterval 5\nControlPath ~/%C\nSendEnv LANG LC_*\nStrictHostKeyChecking no\n", "a",
+		  "a - 22 - - | |" },
 		{ "AddressFamily any\nPubkeyAuthentication yes\nHost b\n ProxyCommand nc\n SetEnv A=1\n", "a", "a - 22 - - | |" },
 		{ "IgnoreUnknown UseKeychain,apple*\nUseKeychain yes\nAppleThing a b c\nUser x\n", "a", "a x 22 - - | |" },
 	};
@@ -202,14 +203,15 @@ static void test_owner(void **state)
 	check(ssh_config_check("config", &there, &err), &err);
 	assert_true(there);
 	assert_int_equal(chmod("config", 0666), 0);
-	check_fails("anybody's", ssh_config_check("config", &there, &err), ASSAY_E_FORMAT, &err, "'config' belongs to another user, or others can");
+	check_fails("anybody's", ssh_config_check("config", &there, &err), ASSAY_E_FORMAT, &err,
+		    "'config' belongs to another user, or others can");
 }
 
 int suite_ssh_config(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_values), SCRATCH_TEST(test_refused), SCRATCH_TEST(test_nothing), cmocka_unit_test(test_command),
-		SCRATCH_TEST(test_owner),
+		SCRATCH_TEST(test_values),	SCRATCH_TEST(test_refused), SCRATCH_TEST(test_nothing),
+		cmocka_unit_test(test_command), SCRATCH_TEST(test_owner),
 	};
 
 	char *there = output_of("command -v ssh");
