@@ -230,10 +230,8 @@ void doc_section(struct document *d, const char *id, const char *link, const cha
 
 	node->label = link ? mem_string(link) : NULL;
 	node->shown = mem_string(heading);
-	if (lead) {
-		doc_line(d, "%s", lead);
-		doc_style(d, "lead");
-	}
+	if (lead)
+		doc_styled(d, "lead", "%s", lead);
 }
 
 void doc_fold(struct document *d, const char *fmt, ...)
@@ -282,6 +280,17 @@ void doc_style(struct document *d, const char *fmt, ...)
 	va_start(args, fmt);
 	free(d->newest->style);
 	d->newest->style = format_text(fmt, args);
+	va_end(args);
+}
+
+void doc_styled(struct document *d, const char *style, const char *fmt, ...)
+{
+	struct doc_node *node = append(d, DOC_LINE, NULL);
+	va_list args;
+
+	node->style = mem_string(style);
+	va_start(args, fmt);
+	node->shown = format_text(fmt, args);
 	va_end(args);
 }
 

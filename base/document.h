@@ -142,6 +142,8 @@ void doc_row_named(struct document *d, const char *key);
 void doc_answer(struct document *d, enum doc_tone tone, const char *word, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void doc_heading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_line(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* "" is an empty line */
+void doc_styled(struct document *d, const char *style, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4))); /* a line with its style */
 void doc_item(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_raw(struct document *d, const char *text); /* text with its own lines; what a terminal must not get is taken out later */
 

@@ -228,7 +228,6 @@ static void plane_key(const struct plane *plane, size_t type, struct document *d
 	const struct explore *e = plane->e;
 	size_t k = plane->number[type] - 1;
 	const double *mean = &plane->mean[2 * type];
-	char *means[] = { page_signed(mean[0], 2), page_signed(mean[1], 2) };
 	struct buf names = BUF_INIT, svg = BUF_INIT;
 
 	for (size_t i = 0; i < e->n; i++) {
@@ -243,10 +242,8 @@ static void plane_key(const struct plane *plane, size_t type, struct document *d
 	doc_show(d, NULL, "No.", k + 1);
 	doc_picture(d, "Hardware type", &svg, DOC_NAME "%s" DOC_END, e->types[type]);
 	doc_style(d, "t%zu", k % COLOURS);
-	for (int c = 0; c < 2; c++) {
-		doc_showf(d, NULL, c ? "Comp. 2" : "Comp. 1", mean[c], "%s", means[c]);
-		free(means[c]);
-	}
+	doc_showf(d, NULL, "Comp. 1", mean[0], "%s", page_signed(mean[0], 2).text);
+	doc_showf(d, NULL, "Comp. 2", mean[1], "%s", page_signed(mean[1], 2).text);
 	doc_showf(d, NULL, "Machines", "", "%s", names.bytes);
 	doc_style(d, "names-of");
 	buf_release(&names);
@@ -314,7 +311,6 @@ static void component_row(const struct explore *e, size_t component, double shar
 	svg_bar("part", NULL, 100 * (sum - share), 100 * sum, 3, 14, &svg);
 	svg_close(&svg);
 	doc_picture(d, "Chart", &svg, NULL);
-	doc_style(d, "plot");
 	doc_showf(d, NULL, "Sum", sum, "%.1f\u00a0%%", 100 * sum);
 	doc_showf(d, NULL, "Loads most on", loadings, "%s", loadings);
 	doc_style(d, "loads");
@@ -335,10 +331,8 @@ static void add_components(const struct explore *e, struct document *d)
 		component_row(e, shown, share, sum, d);
 	}
 	doc_end(d);
-	if (shown < e->pca.n) {
-		doc_line(d, "The other %zu of %zu hold %.1f\u00a0%% together.", e->pca.n - shown, e->pca.n, 100 * (1 - sum));
-		doc_style(d, "muted");
-	}
+	if (shown < e->pca.n)
+		doc_styled(d, "muted", "The other %zu of %zu hold %.1f\u00a0%% together.", e->pca.n - shown, e->pca.n, 100 * (1 - sum));
 }
 
 void explore_components(struct document *d, const struct explore *e)
@@ -350,13 +344,10 @@ void explore_components(struct document *d, const struct explore *e)
 	    "profile "
 	    "can hardly tell more resources apart than that.");
 	if (e->pca.n) {
-		doc_line(d, "Effective rank " DOC_STRONG "%.1f" DOC_END ", from %zu stressors over %zu hardware types.",
-			 e->features.effective_rank, e->features.n, e->n_types);
-		doc_style(d, "finding");
+		doc_styled(d, "finding", "Effective rank " DOC_STRONG "%.1f" DOC_END ", from %zu stressors over %zu hardware types.",
+			   e->features.effective_rank, e->features.n, e->n_types);
 		add_components(e, d);
 		add_plane(e, d);
-	} else {
-		doc_line(d, "This needs at least two hardware types that differ in a stressor measured on every machine.");
-		doc_style(d, "empty");
-	}
+	} else
+		doc_styled(d, "empty", "This needs at least two hardware types that differ in a stressor measured on every machine.");
 }

@@ -127,7 +127,6 @@ static void variability_plot(const struct explore *e, const struct explore_stres
 		html_format(&svg, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"50%%\" r=\"3\"/>", svg_x(axis, ratios[i]));
 	svg_close(&svg);
 	doc_picture(d, "Rate over its median", &svg, NULL);
-	doc_style(d, "plot");
 	free(ratios);
 }
 
@@ -173,15 +172,12 @@ static void add_variability(const struct explore *e, struct document *d)
 	for (size_t j = 0; j < e->n_stressors; j++)
 		sorted[j] = &e->stressors[j];
 	qsort(sorted, e->n_stressors, sizeof(*sorted), compare_stressors);
-	if (e->n_types == 1) {
-		doc_line(d, "There is one hardware type: nothing can vary over one.");
-		doc_style(d, "note");
-	}
-	if (!e->n_stressors) {
-		doc_line(d, "No machine of this catalog has a fingerprint with a rate in it. " DOC_CODE "assay fingerprint run" DOC_END
-			    " takes fingerprints.");
-		doc_style(d, "empty");
-	}
+	if (e->n_types == 1)
+		doc_styled(d, "note", "There is one hardware type: nothing can vary over one.");
+	if (!e->n_stressors)
+		doc_styled(d, "empty",
+			   "No machine of this catalog has a fingerprint with a rate in it. " DOC_CODE "assay fingerprint run" DOC_END
+			   " takes fingerprints.");
 	variability_table(e, sorted, shown, &axis, d);
 	if (e->n_stressors > shown) {
 		doc_fold(d, "%zu more", e->n_stressors - shown);
@@ -205,11 +201,9 @@ static void correlation_row(const struct explore *e, size_t a, struct document *
 	for (size_t k = 0; k < e->features.n; k++) {
 		size_t b = e->order[k];
 		double r = mat_get(&e->correlation, a, b);
-		char *text = page_signed(r, 2);
 
-		doc_showf(d, NULL, distinct_name(e, b), r, "%s", text);
+		doc_showf(d, NULL, distinct_name(e, b), r, "%s", page_signed(r, 2).text);
 		page_colour(d, r, 1, a != b && e->features.group[a] == e->features.group[b] ? " in" : "");
-		free(text);
 	}
 }
 
@@ -270,9 +264,9 @@ static void add_groups(const struct explore *e, struct document *d)
 	for (size_t g = 0; g < e->features.groups; g++)
 		alone += group_size(e, g) == 1;
 	doc_subheading(d, "Groups");
-	doc_line(d, "%zu stressors in %zu group%s, %zu of one stressor alone%s", e->features.n, e->features.groups,
-		 text_plural(e->features.groups), alone, alone < e->features.groups ? "; these have several, which are correlated:" : ".");
-	doc_style(d, "muted");
+	doc_styled(d, "muted", "%zu stressors in %zu group%s, %zu of one stressor alone%s", e->features.n, e->features.groups,
+		   text_plural(e->features.groups), alone,
+		   alone < e->features.groups ? "; these have several, which are correlated:" : ".");
 	doc_list(d, NULL);
 	doc_style(d, "groups");
 	for (size_t k = 0; k < e->features.n; k++) {
@@ -347,9 +341,9 @@ static void share_table(const struct page_profile *shown, struct document *d)
 		rest += p->groups[i].share;
 	if (n == p->n_groups)
 		return;
-	doc_line(d, "And %.1f\u00a0%% in %zu other group%s. Groups below %.0f\u00a0%% are not ranked: most of them are not used at all.",
-		 100 * rest, p->n_groups - n, text_plural(p->n_groups - n), 100 * PROFILE_RANKED);
-	doc_style(d, "muted");
+	doc_styled(d, "muted",
+		   "And %.1f\u00a0%% in %zu other group%s. Groups below %.0f\u00a0%% are not ranked: most of them are not used at all.",
+		   100 * rest, p->n_groups - n, text_plural(p->n_groups - n), 100 * PROFILE_RANKED);
 }
 
 static void add_application(const struct explore_application *a, struct document *d)
@@ -359,8 +353,7 @@ static void add_application(const struct explore_application *a, struct document
 
 	doc_subheading(d, DOC_NAME "%s@%s" DOC_END " \1trust v-%d\2%s" DOC_END, a->runs.application, a->runs.version, (int)p->verdict,
 		       profile_verdict_text(p->verdict));
-	doc_line(d, "%s.", basis);
-	doc_style(d, "muted");
+	doc_styled(d, "muted", "%s.", basis);
 	free(basis);
 	if (p->fitted)
 		share_table(&a->shown, d);
@@ -374,10 +367,8 @@ static void add_profiles(const struct explore_application *applications, size_t 
 	    "Inferred from how their performance varies over the machines; nothing was instrumented. Whiskers are 90 % intervals; other "
 	    "fits "
 	    "is what any fit says that is nearly as good, so a group that could be nothing as well as most of it is shown like that.");
-	if (!n) {
-		doc_line(d, "No application has results on machines with a fingerprint.");
-		doc_style(d, "empty");
-	}
+	if (!n)
+		doc_styled(d, "empty", "No application has results on machines with a fingerprint.");
 	for (size_t i = 0; i < n; i++)
 		add_application(&applications[i], d);
 }

@@ -256,10 +256,8 @@ static void add_unknown(const struct conditions *all, struct document *d)
 		if (!known_here)
 			buf_format(&list, "%s%s", list.size ? ", " : "", known[condition_rank(keys[i])].label);
 	}
-	if (list.size) {
-		doc_line(d, "Not said by any of them: %s.", list.bytes);
-		doc_style(d, "muted not-said");
-	}
+	if (list.size)
+		doc_styled(d, "muted not-said", "Not said by any of them: %s.", list.bytes);
 	buf_release(&list);
 }
 
@@ -293,11 +291,10 @@ void page_conditions(struct document *d, const struct evidence *evidence, const 
 	    d, "conditions", "Conditions", "Conditions",
 	    "What the machines reported about themselves when their fingerprints were taken. A difference that goes with the result may "
 	    "explain it.");
-	if (machines->emulated) {
-		doc_line(d, "%zu of %zu machines are emulated hosts: programs on one computer, so that all its conditions are shared.",
-			 machines->emulated, machines->n);
-		doc_style(d, "note");
-	}
+	if (machines->emulated)
+		doc_styled(d, "note",
+			   "%zu of %zu machines are emulated hosts: programs on one computer, so that all its conditions are shared.",
+			   machines->emulated, machines->n);
 	if (!machines->n)
 		doc_line(d, "There is no fingerprint, so nothing is known of the machines.");
 	else if (!all.n)

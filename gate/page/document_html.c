@@ -199,6 +199,14 @@ static bool is_cell(const struct doc_node *node)
 	return node->kind == DOC_VALUE && node->label;
 }
 
+/* Classes of a cell; a picture alone is a plot. */
+static const char *cell_style(const struct doc_node *cell)
+{
+	if (cell && !cell->style && cell->value.type == DOC_PICTURE && !cell->shown)
+		return "plot";
+	return cell ? cell->style : NULL;
+}
+
 static bool is_row(const struct doc_node *node)
 {
 	return node->kind == DOC_ROW && !node->hidden;
@@ -220,7 +228,7 @@ static void column_see(struct columns *columns, const struct doc_node *cell)
 	if (!column) {
 		columns->items = mem_grow(columns->items, columns->n, &columns->capacity, sizeof(*columns->items));
 		column = &columns->items[columns->n++];
-		*column = (struct column){ .label = cell->label, .style = cell->style };
+		*column = (struct column){ .label = cell->label, .style = cell_style(cell) };
 	}
 	column->text |= !is_number(cell) && cell->value.type != DOC_NULL;
 }
@@ -280,7 +288,7 @@ static void write_row(const struct columns *columns, const struct doc_node *row,
 		buf_text(out, j ? "<td role=\"cell\"" : "<th role=\"rowheader\" scope=\"row\"");
 		if (j == 0 && wide && cell && cell->value.type == DOC_TEXT && !cell->shown)
 			html_format(out, " title=\"%s\"", cell->value.text);
-		write_attributes(column->text ? NULL : "num", cell ? cell->style : NULL, cell, out);
+		write_attributes(column->text ? NULL : "num", cell_style(cell), cell, out);
 		if (cell)
 			write_value(cell, out);
 		buf_text(out, j ? "</td>" : "</th>");

@@ -63,17 +63,16 @@ void page_days(struct document *d, const char *what, int64_t first_ms, int64_t l
 	if (strncmp(first, last, 10) == 0)
 		doc_line(d, "%s on %.10s (UTC)%s", what, first, rest);
 	else
-		doc_line(d, "%s from %.10s to %.10s (UTC)%s", what, first, last, rest);
-	doc_style(d, "muted dates");
+		doc_styled(d, "muted dates", "%s from %.10s to %.10s (UTC)%s", what, first, last, rest);
 }
 
-char *page_signed(double value, int decimals)
+struct text_number page_signed(double value, int decimals)
 {
-	char *text = mem_format("%+.*f", decimals, value);
+	struct text_number out = text_signed(value, decimals);
 
-	if (!strpbrk(text, "123456789"))
-		memmove(text, text + 1, strlen(text));
-	return text;
+	if (!strpbrk(out.text, "123456789"))
+		memmove(out.text, out.text + 1, strlen(out.text));
+	return out;
 }
 
 void page_column(struct document *d, const char *stressor)
@@ -98,21 +97,15 @@ void page_colours(struct document *d, const char *low, const char *high, double 
 	doc_line(d, "%s", low);
 	doc_list(d, NULL);
 	for (int b = 0; b < COLOURS; b++) {
-		char *value = page_signed(most * (b - COLOURS / 2) / (COLOURS / 2), 1);
-
-		doc_item(d, DOC_MARK("vh") "%s" DOC_END, value);
+		doc_item(d, DOC_MARK("vh") "%s" DOC_END, page_signed(most * (b - COLOURS / 2) / (COLOURS / 2), 1).text);
 		doc_style(d, "h h%d", b);
-		free(value);
 	}
 	doc_end(d);
 	doc_line(d, "%s", high);
 	doc_end(d);
-	doc_line(d, "%s", note);
-	doc_style(d, "muted");
-	if (gaps) {
-		doc_line(d, DOC_MARK("h hx") DOC_END "not measured");
-		doc_style(d, "gaps");
-	}
+	doc_styled(d, "muted", "%s", note);
+	if (gaps)
+		doc_styled(d, "gaps", DOC_MARK("h hx") DOC_END "not measured");
 	doc_end(d);
 }
 

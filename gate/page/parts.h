@@ -3,6 +3,7 @@
 #define GATE_PAGE_PARTS_H
 
 #include "base/document.h"
+#include "base/text.h"
 #include "fingerprint/battery/stressor.h"
 #include "gate/page/omissions.h"
 #include "gate/profile/profile.h"
@@ -37,8 +38,8 @@ void page_colours(struct document *d, const char *low, const char *high, double 
 void page_column(struct document *d, const char *stressor);
 /* The style of a cell of such a map, and more of it ("" or " in"). */
 void page_colour(struct document *d, double value, double most, const char *more);
-/* With as many decimals and a sign, which 0 has not. free() it. */
-char *page_signed(double value, int decimals);
+/* With as many decimals and a sign, which 0 has not. */
+struct text_number page_signed(double value, int decimals);
 
 /* What a word of the page means. */
 void page_term(struct document *d, const char *term, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -209,10 +209,8 @@ static void heatmap_row(const struct heatmap *map, size_t i, const struct finger
 	for (size_t j = 0; j < map->z.cols; j++) {
 		const char *stressor = set->stressors[map->stressors[j]];
 		double z = mat_get(&map->z, i, j);
-		char *text = page_signed(z, 1);
 
-		doc_showf(d, NULL, stressor, z, "%s", text);
-		free(text);
+		doc_showf(d, NULL, stressor, z, "%s", page_signed(z, 1).text);
 		if (isnan(z)) {
 			doc_style(d, "hx");
 			continue;
@@ -249,8 +247,7 @@ static void heatmap_table(const struct heatmap *map, const struct fingerprint_se
 		   text_plural(map->z.rows), map->z.cols, f->battery, f->stress_ng, f->architecture);
 	if (unused)
 		buf_format(&text, " %zu of the machines, in italics, %s not part of the comparison.", unused, unused == 1 ? "is" : "are");
-	doc_line(d, "%s", text.bytes);
-	doc_style(d, "muted");
+	doc_styled(d, "muted", "%s", text.bytes);
 	buf_release(&text);
 }
 
@@ -262,9 +259,8 @@ void report_heatmap(struct document *d, const struct heatmap *map, const struct 
 	    "Machines that are alike stand together, and so do stressors.");
 	if (map->z.rows && map->z.cols) {
 		heatmap_table(map, set, machines, d);
-	} else {
-		doc_line(d, "None of these results belongs to a fingerprint. " DOC_CODE "assay fingerprint run" DOC_END
-			    " takes fingerprints.");
-		doc_style(d, "empty");
-	}
+	} else
+		doc_styled(d, "empty",
+			   "None of these results belongs to a fingerprint. " DOC_CODE "assay fingerprint run" DOC_END
+			   " takes fingerprints.");
 }

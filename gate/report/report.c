@@ -51,9 +51,15 @@ int report_decimals(double ratio)
 	return ratio >= 10 ? 2 : decimals;
 }
 
-char *report_number(double ratio, int decimals)
+struct text_number report_number(double ratio, int decimals)
 {
-	return ratio >= 1e6 || ratio < 1e-6 ? mem_format("%.3g", ratio) : mem_format("%.*f", decimals, ratio);
+	struct text_number out;
+
+	if (ratio >= 1e6 || ratio < 1e-6)
+		snprintf(out.text, sizeof(out.text), "%.3g", ratio);
+	else
+		snprintf(out.text, sizeof(out.text), "%.*f", decimals, ratio);
+	return out;
 }
 
 /* ---- machines ---- */
@@ -185,10 +191,9 @@ static void add_answer(const struct verdict *v, const struct report_names *names
 
 	doc_answer(d, looks[decision].tone, looks[decision].word, "%s", headline);
 	doc_style(d, "%s", decision_text(decision));
-	doc_line(d, DOC_NAME "%s@%s" DOC_END " \u2192 " DOC_NAME "%s@%s" DOC_END DOC_ASIDE " \u00b7 %s is better" DOC_END,
-		 v->baseline->application, v->baseline->version, v->candidate->application, v->candidate->version,
-		 v->baseline->higher_is_better ? "higher" : "lower");
-	doc_style(d, "subject");
+	doc_styled(d, "subject", DOC_NAME "%s@%s" DOC_END " \u2192 " DOC_NAME "%s@%s" DOC_END DOC_ASIDE " \u00b7 %s is better" DOC_END,
+		   v->baseline->application, v->baseline->version, v->candidate->application, v->candidate->version,
+		   v->baseline->higher_is_better ? "higher" : "lower");
 	free(headline);
 }
 
@@ -253,14 +258,11 @@ static void add_interval(const struct verdict *v, struct document *d)
 static void add_ratio(const struct effect *e, struct document *d)
 {
 	int digits = report_decimals(e->ratio);
-	char *value = report_number(e->ratio, digits), *low = report_number(e->low, digits), *high = report_number(e->high, digits);
-	char *more =
-	    isfinite(e->low) ? mem_format("95\u00a0%% interval %s to %s", low, high) : mem_string("no interval: too little was measured");
+	char *more = isfinite(e->low) ? mem_format("95\u00a0%% interval %s to %s", report_number(e->low, digits).text,
+						   report_number(e->high, digits).text)
+				      : mem_string("no interval: too little was measured");
 
-	page_fact(d, "Ratio of costs", value, more);
-	free(value);
-	free(low);
-	free(high);
+	page_fact(d, "Ratio of costs", report_number(e->ratio, digits).text, more);
 	free(more);
 }
 
@@ -315,10 +317,8 @@ static void add_reasons(const struct verdict *v, struct document *d)
 		doc_data(d, "code", "%s", v->reasons[i].code);
 	}
 	doc_end(d);
-	if (emulated) {
-		doc_line(d, DOC_STRONG "Emulated hosts." DOC_END " %s.", emulated);
-		doc_style(d, "note");
-	}
+	if (emulated)
+		doc_styled(d, "note", DOC_STRONG "Emulated hosts." DOC_END " %s.", emulated);
 }
 
 static void add_days(const struct verdict *v, struct document *d)

@@ -99,22 +99,19 @@ static void ratio_plot(const struct ratio_table *t, double ratio, double low, do
 	svg_interval(&t->axis, ratio, low, high, mark, &svg);
 	svg_close(&svg);
 	doc_picture(t->d, "Chart", &svg, NULL);
-	doc_style(t->d, "plot");
 }
 
 /* Ratio, interval and chart. */
 static void ratio_cells(const struct ratio_table *t, double ratio, double low, double high, const char *no_interval, enum svg_mark mark)
 {
-	char *texts[] = { report_number(ratio, t->decimals), report_number(low, t->decimals), report_number(high, t->decimals) };
-	char *interval = isfinite(low) ? mem_format("%s to %s", texts[1], texts[2]) : mem_string(no_interval);
-
-	doc_showf(t->d, NULL, "Ratio", ratio, "%s", texts[0]);
+	doc_showf(t->d, NULL, "Ratio", ratio, "%s", report_number(ratio, t->decimals).text);
 	doc_style(t->d, "ratio");
-	doc_showf(t->d, NULL, "95\u00a0% interval", interval, "%s", interval);
+	if (isfinite(low))
+		doc_showf(t->d, NULL, "95\u00a0% interval", "", "%s to %s", report_number(low, t->decimals).text,
+			  report_number(high, t->decimals).text);
+	else
+		doc_showf(t->d, NULL, "95\u00a0% interval", "", "%s", no_interval);
 	doc_style(t->d, "num range");
-	free(interval);
-	for (int i = 0; i < 3; i++)
-		free(texts[i]);
 	ratio_plot(t, ratio, low, high, mark);
 }
 
@@ -193,11 +190,10 @@ static void add_ratios(const struct verdict *v, struct document *d)
 		 "mean counts once. The band is the interval of all, on which the decision rests.");
 	if (n) {
 		ratio_table(v, rows, n, d);
-	} else {
-		doc_line(d, "No machine has results of both versions that can be compared; what there is stands under " DOC_MARK(
-				"#left-out") "Left out" DOC_END ".");
-		doc_style(d, "empty");
-	}
+	} else
+		doc_styled(d, "empty",
+			   "No machine has results of both versions that can be compared; what there is stands under " DOC_MARK(
+			       "#left-out") "Left out" DOC_END ".");
 	free(rows);
 }
 
@@ -242,23 +238,19 @@ static void resource_row(const struct verdict *v, const struct cause_resource *r
 {
 	enum category category = stressor_category(v->features[r->feature]);
 	double end = 50 + 50 * fmax(fmin(r->correlation, 1), -1);
-	char *texts[] = { page_signed(r->correlation, 2), page_signed(r->low, 2), page_signed(r->high, 2) };
 	struct buf svg = BUF_INIT;
 
 	doc_row(d);
 	doc_showf(d, NULL, "Stressor", "", "%s", v->features[r->feature]);
 	page_category(d, category);
-	doc_showf(d, NULL, "Correlation", r->correlation, isnan(r->low) ? "%s" : "%s " DOC_ASIDE "(%s to %s)" DOC_END, texts[0], texts[1],
-		  texts[2]);
+	doc_showf(d, NULL, "Correlation", r->correlation, isnan(r->low) ? "%s" : "%s " DOC_ASIDE "(%s to %s)" DOC_END,
+		  page_signed(r->correlation, 2).text, page_signed(r->low, 2).text, page_signed(r->high, 2).text);
 	svg_open(20, &svg);
 	svg_bar("bar", category_name(category), fmin(end, 50), fmax(end, 50), 4, 12, &svg);
 	svg_middle(&svg);
 	svg_close(&svg);
 	doc_picture(d, "Chart", &svg, NULL);
-	doc_style(d, "plot");
 	doc_showf(d, NULL, "p", r->p, "%.4f", r->p);
-	for (int i = 0; i < 3; i++)
-		free(texts[i]);
 }
 
 static void resource_table(const struct verdict *v, size_t from, size_t to, struct document *d)
@@ -295,19 +287,17 @@ static void add_resources(const struct verdict *v, const struct report_names *na
 	    "Where the ratio differs from machine to machine, it may follow how fast the machines are at something. That something is a "
 	    "candidate for the cause.");
 	if (v->effect.types < 3) {
-		doc_line(d, "This needs at least three hardware types that ran both versions: over two, every stressor correlates with the "
-			    "change.");
-		doc_style(d, "empty");
+		doc_styled(d, "empty",
+			   "This needs at least three hardware types that ran both versions: over two, every stressor correlates with the "
+			   "change.");
 	} else if (!v->n_features) {
-		doc_line(d, "No fingerprint belongs to these results, so there is nothing to compare the ratio with. " DOC_CODE
-			    "assay fingerprint run" DOC_END " takes fingerprints; later results will have one.");
-		doc_style(d, "empty");
+		doc_styled(d, "empty",
+			   "No fingerprint belongs to these results, so there is nothing to compare the ratio with. " DOC_CODE
+			   "assay fingerprint run" DOC_END " takes fingerprints; later results will have one.");
 	} else {
-		if (resource_finding(v, names, false, d) + resource_finding(v, names, true, d) == 0) {
-			doc_line(d, "No stressor correlates with the change by more than chance would explain%s.",
-				 v->resource_types < 4 ? "; with fewer than four hardware types none could" : "");
-			doc_style(d, "finding");
-		}
+		if (resource_finding(v, names, false, d) + resource_finding(v, names, true, d) == 0)
+			doc_styled(d, "finding", "No stressor correlates with the change by more than chance would explain%s.",
+				   v->resource_types < 4 ? "; with fewer than four hardware types none could" : "");
 		resource_tables(v, d);
 	}
 }
@@ -330,7 +320,6 @@ static void time_row(const char *name, const struct contribution *c, double scal
 	svg_middle(&svg);
 	svg_close(&svg);
 	doc_picture(d, "Chart", &svg, NULL);
-	doc_style(d, "plot");
 	doc_showf(d, NULL, "90 % interval", c->low, "%s to %s\u00a0%%%s", text_signed(100 * c->low, 1).text,
 		  text_signed(100 * c->high, 1).text,
 		  c->low > 0	? ", grew"
@@ -366,15 +355,11 @@ static void time_table(const struct contributions *c, struct document *d)
 	doc_end(d);
 	for (size_t i = shown; i < c->n_groups; i++)
 		rest += c->groups[i].change;
-	if (shown < c->n_groups) {
-		doc_line(d, "And %s\u00a0%% in %zu other group%s.", text_signed(100 * rest, 1).text, c->n_groups - shown,
-			 text_plural(c->n_groups - shown));
-		doc_style(d, "muted");
-	}
-	if (contributions_any_negative(c, shown)) {
-		doc_line(d, "%s", CONTRIBUTIONS_NEGATIVE);
-		doc_style(d, "muted");
-	}
+	if (shown < c->n_groups)
+		doc_styled(d, "muted", "And %s\u00a0%% in %zu other group%s.", text_signed(100 * rest, 1).text, c->n_groups - shown,
+			   text_plural(c->n_groups - shown));
+	if (contributions_any_negative(c, shown))
+		doc_styled(d, "muted", "%s", CONTRIBUTIONS_NEGATIVE);
 }
 
 /* The word as programs read it, "other_resource", has blanks for people. */
@@ -384,8 +369,7 @@ static void time_kind(enum cause_word word, struct document *d)
 
 	for (char *c = text; *c; c++)
 		*c = *c == '_' ? ' ' : *c;
-	doc_line(d, "Kind of change: " DOC_STRONG "%s" DOC_END ": %s.", text, cause_sentence(word));
-	doc_style(d, "finding");
+	doc_styled(d, "finding", "Kind of change: " DOC_STRONG "%s" DOC_END ": %s.", text, cause_sentence(word));
 	doc_data(d, "change", "%s", cause_text(word));
 	free(text);
 }
@@ -402,19 +386,16 @@ static void add_time(const struct contributions *c, const struct verdict *v, str
 	if (v->effect.types)
 		time_kind(v->cause.word, d);
 	if (c->missing) {
-		doc_line(d, "It cannot be told: %s.", c->missing);
-		doc_style(d, "empty");
+		doc_styled(d, "empty", "It cannot be told: %s.", c->missing);
 		return;
 	}
 	time_table(c, d);
 	contributions_lead(c, &lead);
-	doc_line(d, "%s", lead.bytes);
-	doc_style(d, "finding");
+	doc_styled(d, "finding", "%s", lead.bytes);
 	buf_release(&lead);
-	doc_line(d, "In all %s\u00a0%% (95\u00a0%% interval %s to %s\u00a0%%) over %zu hardware types, %zu machines.",
-		 text_signed(100 * c->total, 1).text, text_signed(100 * c->total_low, 1).text, text_signed(100 * c->total_high, 1).text,
-		 c->types, c->machines);
-	doc_style(d, "muted");
+	doc_styled(d, "muted", "In all %s\u00a0%% (95\u00a0%% interval %s to %s\u00a0%%) over %zu hardware types, %zu machines.",
+		   text_signed(100 * c->total, 1).text, text_signed(100 * c->total_low, 1).text, text_signed(100 * c->total_high, 1).text,
+		   c->types, c->machines);
 }
 
 void report_change(struct document *d, const struct verdict *v, const struct contributions *contributions, const struct report_names *names)

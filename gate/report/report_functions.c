@@ -82,7 +82,6 @@ static void error_row(const char *label, const char *class, const struct errors 
 	doc_showf(d, NULL, "Errors of samples (1: the threshold)", label, "%s", label);
 	doc_showf(d, NULL, "Anomalous", above, "%zu of %zu", above, errors->n);
 	doc_picture(d, "Chart of errors", &svg, NULL);
-	doc_style(d, "plot");
 }
 
 static void add_errors(const struct detected *detected, const struct detected_function *f, struct document *d)
@@ -128,7 +127,6 @@ static void counter_row(const struct detected *detected, const struct detection_
 	svg_bar("part", NULL, 0, 100 * fmax(now, 0) / most, 11, 7, &svg);
 	svg_close(&svg);
 	doc_picture(d, "Chart", &svg, NULL);
-	doc_style(d, "plot");
 	doc_showf(d, NULL, "Of the error", c->part, "%.0f\u00a0%%", 100 * c->part);
 }
 
@@ -185,8 +183,7 @@ static void add_function(const struct detected *detected, const struct detected_
 	add_errors(detected, f, d);
 	if (!f->place || !f->place->file)
 		return;
-	doc_line(d, "%s:%u", f->place->file, f->place->line);
-	doc_style(d, "muted");
+	doc_styled(d, "muted", "%s:%u", f->place->file, f->place->line);
 	add_source(f->place, d);
 }
 
@@ -212,22 +209,19 @@ static void add_finding(const struct function_evidence *e, enum decision decisio
 	bool explains = function_evidence_explains(e, decision);
 
 	if (!detected->n) {
-		doc_line(d, "None of the functions could be judged.");
-		doc_style(d, "empty");
+		doc_styled(d, "empty", "None of the functions could be judged.");
 	} else if (!anomalous) {
-		doc_line(d, "None of %zu function%s changed its behaviour.", detected->n, text_plural(detected->n));
-		doc_style(d, "finding");
+		doc_styled(d, "finding", "None of %zu function%s changed its behaviour.", detected->n, text_plural(detected->n));
 	} else {
-		doc_line(d, "%zu of %zu function%s changed %s behaviour%s.", anomalous, detected->n, text_plural(detected->n),
-			 anomalous == 1 ? "its" : "their", explains ? ", which explains the change" : ": the decision does not rest on it");
-		doc_style(d, "finding");
+		doc_styled(d, "finding", "%zu of %zu function%s changed %s behaviour%s.", anomalous, detected->n, text_plural(detected->n),
+			   anomalous == 1 ? "its" : "their",
+			   explains ? ", which explains the change" : ": the decision does not rest on it");
 		doc_data(d, "explains", "%s", explains ? "true" : "false");
 	}
 	for (size_t i = 0; i < detected->n_reasons; i++) {
 		if (strcmp(detected->reasons[i].code, "too_few_runs") != 0)
 			continue;
-		doc_line(d, "%s.", detected->reasons[i].text);
-		doc_style(d, "note");
+		doc_styled(d, "note", "%s.", detected->reasons[i].text);
 		doc_data(d, "code", "%s", detected->reasons[i].code);
 	}
 }
@@ -242,43 +236,37 @@ static void add_functions(const struct function_evidence *e, enum decision decis
 		    "Samples of the functions that changed: what was normal was learned from the baseline's runs. An error says how far a "
 		    "sample is "
 		    "from that, as a multiple of what separates normal samples from anomalous ones.");
-	if (e->missing) {
-		doc_line(d, "Nothing can be said of them: %s.", e->missing);
-		doc_style(d, "empty");
-	}
+	if (e->missing)
+		doc_styled(d, "empty", "Nothing can be said of them: %s.", e->missing);
 	if (e->there)
 		add_finding(e, decision, d);
 	for (size_t i = 0; e->there && i < anomalous && i < SHOWN; i++)
 		add_function(&e->detected, &e->detected.functions[i], d);
 	if (e->there)
 		add_side_effects(&e->detected, d);
-	if (anomalous > SHOWN) {
-		doc_line(d, "And %zu more: 'assay detect' lists them.", anomalous - SHOWN);
-		doc_style(d, "muted");
-	}
+	if (anomalous > SHOWN)
+		doc_styled(d, "muted", "And %zu more: 'assay detect' lists them.", anomalous - SHOWN);
 }
 
 /* ---- which stressors they look like ---- */
 
 static void likeness_row(const struct likeness *l, const struct likeness_function *f, struct document *d)
 {
-	char *group = page_signed(f->group.similarity, 2), *most = page_signed(f->most_similarity, 2);
-
 	doc_row(d);
 	doc_data(d, "matches", "%s", f->matches ? "true" : "false");
 	doc_showf(d, NULL, "Function", f->name, DOC_NAME "%s" DOC_END "%s", f->name,
 		  f->matches ? " " DOC_MARK("of-type") "looks like the group" DOC_END : "");
 	if (l->group) {
-		doc_showf(d, NULL, "Like the group", f->missing ? (double)NAN : f->group.similarity, "%s", group);
+		doc_showf(d, NULL, "Like the group", f->missing ? (double)NAN : f->group.similarity, "%s",
+			  page_signed(f->group.similarity, 2).text);
 		doc_showf(d, NULL, "p", f->missing ? (double)NAN : f->group.p, "%.2g", f->group.p);
 	}
 	if (f->missing)
 		doc_showf(d, NULL, "Most like", f->missing, "not compared: %s", f->missing);
 	else
-		doc_showf(d, NULL, "Most like", f->most_like, "%s " DOC_ASIDE "%s" DOC_END, f->most_like, most);
+		doc_showf(d, NULL, "Most like", f->most_like, "%s " DOC_ASIDE "%s" DOC_END, f->most_like,
+			  page_signed(f->most_similarity, 2).text);
 	doc_style(d, "most");
-	free(group);
-	free(most);
 }
 
 static void likeness_finding(const struct likeness *l, struct document *d)
@@ -288,13 +276,11 @@ static void likeness_finding(const struct likeness *l, struct document *d)
 	for (size_t i = 0; i < l->n; i++)
 		matches += l->functions[i].matches;
 	if (!l->group) {
-		doc_line(d, "They cannot be matched with a group: %s.", l->no_group);
-		doc_style(d, "note");
+		doc_styled(d, "note", "They cannot be matched with a group: %s.", l->no_group);
 		return;
 	}
-	doc_line(d, "%zu of %zu function%s look%s like the group that %s most: %s.", matches, l->n, text_plural(l->n),
-		 matches == 1 ? "s" : "", l->improved ? "shrank" : "grew", l->group->name);
-	doc_style(d, "finding");
+	doc_styled(d, "finding", "%zu of %zu function%s look%s like the group that %s most: %s.", matches, l->n, text_plural(l->n),
+		   matches == 1 ? "s" : "", l->improved ? "shrank" : "grew", l->group->name);
 	doc_data(d, "matches", "%zu", matches);
 }
 
@@ -310,8 +296,7 @@ static void likeness_basis(const struct likeness *l, struct document *d)
 	if (l->group)
 		buf_format(&text, " A function looks like the group from %+.2f on, with p times the %zu function%s compared at most %.2f.",
 			   LIKENESS_LEAST, compared, text_plural(compared), LIKENESS_LEVEL);
-	doc_line(d, "%s", text.bytes);
-	doc_style(d, "muted");
+	doc_styled(d, "muted", "%s", text.bytes);
 	buf_release(&text);
 }
 
@@ -326,8 +311,7 @@ static void add_likeness(const struct likeness *l, struct document *d)
 		    "stressors at "
 		    "random would be as similar as the group.");
 	if (l->missing) {
-		doc_line(d, "It cannot be told: %s.", l->missing);
-		doc_style(d, "empty");
+		doc_styled(d, "empty", "It cannot be told: %s.", l->missing);
 		return;
 	}
 	likeness_finding(l, d);

@@ -208,20 +208,16 @@ static void add_tables(const struct page_profile profiles[2], const struct repor
 	if (n) {
 		add_categories(profiles, names, d);
 		profile_table(rows, shown, label, names, scale, d);
-	} else if (profiles[0].n || profiles[1].n) {
-		doc_line(d, "The metric is the same everywhere: nothing can be inferred from it.");
-		doc_style(d, "empty");
-	}
+	} else if (profiles[0].n || profiles[1].n)
+		doc_styled(d, "empty", "The metric is the same everywhere: nothing can be inferred from it.");
 	if (n > shown) {
 		doc_fold(d, "%zu more, none above %.1f %%", n - shown, 100 * rows[shown].largest);
 		profile_table(rows + shown, n - shown, label, names, scale, d);
 		doc_end(d);
 	}
-	if (n && groups) {
-		doc_line(d, "Groups below %.0f\u00a0%% of the time are not ranked: most of them are not used at all.",
-			 100 * PROFILE_RANKED);
-		doc_style(d, "muted");
-	}
+	if (n && groups)
+		doc_styled(d, "muted", "Groups below %.0f\u00a0%% of the time are not ranked: most of them are not used at all.",
+			   100 * PROFILE_RANKED);
 	free(rows);
 }
 
@@ -243,16 +239,13 @@ static void add_notes(const struct page_profile profiles[2], const struct report
 	for (int side = 0; side < 2; side++) {
 		const struct page_profile *p = &profiles[side];
 
-		if (p->missing) {
-			doc_line(d, "There is no profile of " DOC_NAME "%s" DOC_END ": %s.", names->of[side], p->missing);
-			doc_style(d, "empty");
-		}
+		if (p->missing)
+			doc_styled(d, "empty", "There is no profile of " DOC_NAME "%s" DOC_END ": %s.", names->of[side], p->missing);
 		if (p->profile.fitted)
 			add_trust(&p->profile, names->of[side], d);
 		if (!p->caveat || (same && side == 1))
 			continue;
-		doc_line(d, DOC_NAME "%s" DOC_END "%s%s", same ? "" : names->of[side], same ? "" : ": ", p->caveat);
-		doc_style(d, "note");
+		doc_styled(d, "note", DOC_NAME "%s" DOC_END "%s%s", same ? "" : names->of[side], same ? "" : ": ", p->caveat);
 	}
 }
 

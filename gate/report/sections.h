@@ -14,9 +14,9 @@ struct report_names {
 };
 
 /* Decimals for a ratio and those near it, so that at least three digits are significant; and a ratio with so many (as a power of ten where
- * that would take too much room). free() it. */
+ * that would take too much room). */
 int report_decimals(double ratio);
-char *report_number(double ratio, int decimals);
+struct text_number report_number(double ratio, int decimals);
 
 /* In the order of the page. What is NULL is not mentioned. */
 void report_change(struct document *d, const struct verdict *verdict, const struct contributions *contributions,
