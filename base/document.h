@@ -157,8 +157,8 @@ void doc_raw(struct document *d, const char *text); /* text with its own lines; 
 /* Bytes of the mark that begins here; 0 when none does. */
 size_t doc_mark_bytes(const char *at);
 
-/* A section until the next one: `link` names it in the table of contents (NULL: it is not in it), `lead` says what it is about (or NULL).
- */
+/* A section until the next one: `link` names it in the table of contents (NULL: it is not in it), `lead` explains it (or
+ * NULL; not to people at a terminal). */
 void doc_section(struct document *d, const char *id, const char *link, const char *heading, const char *lead);
 void doc_subheading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Each is closed by doc_end(); what is in it is for people only. */

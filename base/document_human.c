@@ -225,7 +225,8 @@ static void print_children(const struct doc_node *node, const struct doc_style *
 			print_line(out->size ? "\n" : "", child->shown, out);
 			break;
 		case DOC_LINE:
-			print_line("", child->shown, out);
+			if (!child->style || strcmp(child->style, "lead") != 0)
+				print_line("", child->shown, out);
 			break;
 		case DOC_ITEM:
 			print_line("  - ", child->shown, out);

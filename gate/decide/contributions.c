@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
+#include "gate/page/svg.h"
 #include "gate/profile/profile.h"
 #include "model/parallel.h"
 
@@ -197,7 +198,7 @@ static const struct contribution *most_probable(const struct contributions *c)
 	return most;
 }
 
-void contributions_lead(const struct contributions *c, struct buf *out)
+static void contributions_lead(const struct contributions *c, struct buf *out)
 {
 	size_t named = c->n_leading > NAMED ? NAMED : c->n_leading;
 	const struct contribution *most = most_probable(c);
@@ -225,7 +226,7 @@ void contributions_lead(const struct contributions *c, struct buf *out)
 		buf_text(out, named < c->n_leading ? ", ..." : ".");
 }
 
-bool contributions_any_negative(const struct contributions *c, size_t shown)
+static bool contributions_any_negative(const struct contributions *c, size_t shown)
 {
 	for (size_t i = 0; i < shown && i < c->n_groups; i++)
 		if (percent(fmin(c->groups[i].before, c->groups[i].after)) < 0)
@@ -233,28 +234,55 @@ bool contributions_any_negative(const struct contributions *c, size_t shown)
 	return false;
 }
 
+/* From the largest shrinking to the largest growing, 0 in the middle. */
+static void contribution_chart(const struct contribution *c, double scale, struct document *d)
+{
+	double end = 50 + 50 * c->change / scale;
+	struct buf svg = BUF_INIT;
+
+	svg_open(20, &svg);
+	svg_bar("bar", category_name(c->category), fmin(end, 50), fmax(end, 50), 4, 12, &svg);
+	svg_whisker(50 + 50 * fmax(c->low / scale, -1), 50 + 50 * fmin(c->high / scale, 1), &svg);
+	svg_middle(&svg);
+	svg_close(&svg);
+	doc_picture(d, "chart", &svg, NULL);
+}
+
 /* Its numbers, as members and as cells. */
-static void contribution_answer(const struct contribution *c, struct document *d)
+static void contribution_answer(const struct contribution *c, double scale, struct document *d)
 {
 	doc_showf(d, "before", "before", c->before, "%s %%", text_fixed(percent(c->before), 1).text);
 	doc_showf(d, "after", "after", c->after, "%s %%", text_fixed(percent(c->after), 1).text);
 	doc_showf(d, "change", "change", c->change, "%s %%", text_signed(percent(c->change), 1).text);
-	doc_showf(d, NULL, "90 % interval", c->low, "%s to %s %%", text_signed(percent(c->low), 1).text,
-		  text_signed(percent(c->high), 1).text);
-	doc_show(d, NULL, "", c->low > 0 ? "grew" : c->high < 0 ? "shrank" : "");
+	contribution_chart(c, scale, d);
+	doc_showf(d, NULL, "90 % interval", c->low, "%s to %s %%%s", text_signed(percent(c->low), 1).text,
+		  text_signed(percent(c->high), 1).text, c->low > 0 ? ", grew" : (c->high < 0 ? ", shrank" : ""));
 	doc_set(d, "low", c->low);
 	doc_set(d, "high", c->high);
 }
 
-static void group_answer(const struct contribution *c, struct document *d)
+static void group_answer(const struct contribution *c, double scale, struct document *d)
 {
-	doc_show(d, "name", "group", c->name);
+	doc_showf(d, "name", "group", c->name, "%s", c->name);
 	doc_list(d, "members");
 	for (size_t i = 0; i < c->n; i++)
 		doc_set(d, NULL, c->members[i]);
 	doc_end(d);
-	contribution_answer(c, d);
+	contribution_answer(c, scale, d);
 	doc_set(d, "first_probability", c->first);
+}
+
+/* Of the charts: the largest change, and its interval as far as that is not much more. */
+static double contributions_scale(const struct contributions *c, size_t shown)
+{
+	double scale = fmax(.01, fabs(c->unexplained.change));
+
+	for (size_t i = 0; i < shown; i++) {
+		double whisker = fmax(fabs(c->groups[i].low), fabs(c->groups[i].high));
+
+		scale = fmax(scale, fmax(fabs(c->groups[i].change), fmin(whisker, 2 * fabs(c->total) + .1)));
+	}
+	return scale;
 }
 
 /* The sum of the groups that are not shown. */
@@ -266,30 +294,35 @@ static void rest_answer(const struct contributions *c, size_t rows, struct docum
 	for (size_t i = rows; i < c->n_groups; i++)
 		rest += c->groups[i].change;
 	if (hidden)
-		doc_line(d, "and %s %% in %zu other group%s", text_signed(percent(rest), 1).text, hidden, text_plural(hidden));
+		doc_styled(d, "muted", "And %s\u00a0%% in %zu other group%s.", text_signed(percent(rest), 1).text, hidden,
+			   text_plural(hidden));
 	if (contributions_any_negative(c, rows))
-		doc_line(d, CONTRIBUTIONS_NEGATIVE);
+		doc_styled(d, "muted",
+			   "A part below 0 is not a time: the machines do not tell this group from others; rely on the intervals.");
 }
 
 /* Without groups it is an empty list. */
 static void groups_answer(const struct contributions *c, size_t shown, struct document *d)
 {
 	size_t rows = 0;
+	double scale;
 
 	while (rows < c->n_groups && rows < shown && fabs(c->groups[rows].change) >= SMALLEST)
 		rows++;
+	scale = contributions_scale(c, rows);
 	doc_table(d, "groups");
+	doc_style(d, "moves parts scroll");
 	for (size_t i = 0; i < c->n_groups; i++) {
 		doc_row(d);
 		if (i >= rows)
 			doc_hide(d);
-		group_answer(&c->groups[i], d);
+		group_answer(&c->groups[i], scale, d);
 	}
 	if (!c->missing) {
 		doc_row(d);
 		doc_aside(d);
 		doc_show(d, NULL, "group", "(unexplained)");
-		contribution_answer(&c->unexplained, d);
+		contribution_answer(&c->unexplained, scale, d);
 	}
 	doc_end(d);
 	rest_answer(c, rows, d);
@@ -304,7 +337,7 @@ static void lead_answer(const struct contributions *c, struct document *d)
 	struct buf text = BUF_INIT;
 
 	contributions_lead(c, &text);
-	doc_line(d, "%s", text.bytes);
+	doc_styled(d, "finding", "%s", text.bytes);
 	buf_release(&text);
 }
 
@@ -312,15 +345,20 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 {
 	double none = (double)NAN;
 
+	doc_section(
+	    d, "time", "Time", "Where the time went",
+	    "The time that each group of stressors explains, in parts of the baseline's, on the machines that ran both versions. What both "
+	    "have in common cancels out: the candidate is modelled as the baseline times a factor, and up to two resources that it uses "
+	    "more or less.");
 	if (c->missing)
-		doc_line(d, "\nWhere the time went cannot be told: %s.", c->missing);
+		doc_styled(d, "empty", "It cannot be told: %s.", c->missing);
 	else
-		doc_heading(
-		    d,
-		    "Where the time went, as parts of the baseline's, over %zu hardware types: %s %% in all (95 %% interval %s to %s "
-		    "%%, arithmetic mean over types)",
-		    c->types, text_signed(percent(c->total), 1).text, text_signed(percent(c->total_low), 1).text,
-		    text_signed(percent(c->total_high), 1).text);
+		doc_styled(d, "finding",
+			   "In all %s\u00a0%% of the baseline's time (95\u00a0%% interval %s to %s\u00a0%%, arithmetic mean) over %zu "
+			   "hardware types, "
+			   "%zu machines.",
+			   text_signed(percent(c->total), 1).text, text_signed(percent(c->total_low), 1).text,
+			   text_signed(percent(c->total_high), 1).text, c->types, c->machines);
 	doc_object(d, "contributions");
 	doc_set(d, "hardware_types", c->types);
 	doc_set(d, "machines", c->machines);
@@ -336,7 +374,7 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 		lead_answer(c, d);
 		doc_object(d, "unexplained");
 		doc_hide(d);
-		contribution_answer(&c->unexplained, d);
+		contribution_answer(&c->unexplained, 1, d);
 		doc_end(d);
 	}
 	doc_end(d);

@@ -11,9 +11,6 @@
 #define CONTRIBUTIONS_SHOWN   5	 /* groups, to people */
 #define CONTRIBUTIONS_LEADING .9 /* probability that the group that changed most is among those named */
 
-/* Below a table that shows a part below 0, which is not a time. */
-#define CONTRIBUTIONS_NEGATIVE "A part below 0 is not a time: the machines do not tell this group from others; rely on the intervals."
-
 /* In parts of the baseline's time, mean over hardware types. */
 struct contribution {
 	char *name;
@@ -44,13 +41,7 @@ struct contributions {
 void contributions_of(const struct evidence *evidence, const struct verdict *verdict, size_t threads, struct contributions *out);
 void contributions_release(struct contributions *contributions); /* accepts zeroed */
 
-/* "Apart from a factor for all of the work, what changed most is ...": a sentence. Not where groups are missing. */
-void contributions_lead(const struct contributions *contributions, struct buf *out);
-
-/* Is a part of the first `shown` groups below 0, as shown? */
-bool contributions_any_negative(const struct contributions *contributions, size_t shown);
-
-/* The object of the answer, and the table of the `shown` groups that changed most. */
+/* A section, the object of the answer, and the table of the `shown` groups that changed most. */
 void contributions_answer(const struct contributions *contributions, size_t shown, struct document *d);
 
 #endif

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- counters of stressors, as functions have them: events per unit of time, from the fingerprints of machines like those on which the functions
- * were measured ---- */
+/* ---- counters of stressors, as functions have them: events per unit of time, from the fingerprints of machines like those on which the
+ * functions were measured ---- */
 
 #define STRESSOR_EVENTS_MIN 100 /* a counter that comes to no more in any stressor's run says nothing of them */
 
@@ -231,9 +231,10 @@ static char *rates_why_none(const struct stressor_rates_query *q)
 	return text.bytes;
 }
 
-/* Of all fingerprints that are asked for and have counters. The evidence must outlive *out, which is overwritten; stressor_rates_release() it. */
+/* Of all fingerprints that are asked for and have counters. The evidence must outlive *out, which is overwritten; stressor_rates_release()
+ * it. */
 static enum assay_status stressor_rates_load(struct lab *lab, const struct evidence *evidence, const struct stressor_rates_query *query,
-				      struct stressor_rates *out, struct assay_error *err)
+					     struct stressor_rates *out, struct assay_error *err)
 {
 	struct rates_work w = { .evidence = evidence, .query = query, .most = mem_new(query->n_counters, sizeof(double)) };
 	struct stressor_rates rates = { .unit = NOT_THERE };
@@ -436,7 +437,7 @@ static void likeness_judge(struct likeness *l)
 
 /* With rates that are at hand. */
 static void likeness_compare(const struct stressor_rates *rates, enum decision decision, const struct contributions *contributions,
-		      const struct function_evidence *evidence, struct likeness *out)
+			     const struct function_evidence *evidence, struct likeness *out)
 {
 	const struct detected *d = &evidence->detected;
 	struct likeness l = { .improved = decision == DECISION_IMPROVED, .fingerprints = rates->fingerprints };
@@ -501,16 +502,21 @@ void likeness_of(struct lab *lab, const struct evidence *evidence, const struct 
 static void add_function(const struct likeness *l, const struct likeness_function *f, struct document *d)
 {
 	doc_row(d);
-	if (f->missing)
-		doc_hide(d);
-	doc_show(d, "name", "function", f->name);
+	doc_data(d, "matches", "%s", f->matches ? "true" : "false");
+	doc_showf(d, "name", "function", f->name, DOC_NAME "%s" DOC_END "%s", f->name,
+		  f->matches ? " " DOC_MARK("of-type") "looks like the group" DOC_END : "");
 	doc_set(d, "missing", f->missing);
 	if (l->group) {
 		doc_showf(d, NULL, "like the group", f->group.similarity, "%+.2f", f->group.similarity);
 		doc_showf(d, NULL, "p", f->group.p, "%.2g", f->group.p);
 	}
-	doc_show(d, "most_like", "most like", f->most_like);
-	doc_showf(d, "most_similarity", "", f->most_similarity, "%+.2f", f->most_similarity);
+	doc_set(d, "most_like", f->most_like);
+	if (f->missing)
+		doc_showf(d, NULL, "most like", f->missing, "not compared: %s", f->missing);
+	else
+		doc_showf(d, NULL, "most like", f->most_like, "%s " DOC_ASIDE "%+.2f" DOC_END, f->most_like, f->most_similarity);
+	doc_style(d, "most");
+	doc_set(d, "most_similarity", f->most_similarity);
 	doc_set(d, "similarity", f->group.similarity);
 	doc_set(d, "p", f->group.p);
 	doc_set(d, "as_similar", l->group && !f->missing ? doc_value_size(f->group.as_similar) : DOC_NOTHING);
@@ -521,21 +527,24 @@ static void add_function(const struct likeness *l, const struct likeness_functio
 static void add_conclusions(const struct likeness *l, struct document *d)
 {
 	const char *moved = l->improved ? "shrank" : "grew";
-	size_t matches = 0;
+	size_t matches = 0, compared = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		const struct likeness_function *f = &l->functions[i];
-
-		matches += f->matches;
-		if (f->missing)
-			doc_line(d, "  %s is not compared: %s", f->name, f->missing);
-		if (f->matches)
-			doc_line(d, "  %s looks like the group that %s: %s", f->name, moved, l->group->name);
+		matches += l->functions[i].matches;
+		compared += !l->functions[i].missing;
+		if (l->functions[i].matches)
+			doc_styled(d, "finding", "%s looks like the group that %s: %s.", l->functions[i].name, moved, l->group->name);
 	}
 	if (!l->group)
-		doc_line(d, "  they cannot be matched with a group: %s", l->no_group);
+		doc_styled(d, "note", "They cannot be matched with a group: %s.", l->no_group);
 	else if (!matches)
-		doc_line(d, "  none of them surely looks like the group that %s: %s", moved, l->group->name);
+		doc_styled(d, "finding", "None of them surely looks like the group that %s: %s.", moved, l->group->name);
+	doc_styled(d, "muted", "%zu counters, %zu stressors, %zu fingerprint%s with counters.", l->n_counters, l->stressors,
+		   l->fingerprints, text_plural(l->fingerprints));
+	if (l->group)
+		doc_styled(d, "muted",
+			   "A function looks like the group from %+.2f on, with p times the %zu function%s compared at most %.2f.",
+			   LIKENESS_LEAST, compared, text_plural(compared), LIKENESS_LEVEL);
 }
 
 void likeness_add(const struct likeness *l, struct document *d)
@@ -544,12 +553,14 @@ void likeness_add(const struct likeness *l, struct document *d)
 		doc_set(d, "signatures", DOC_NOTHING);
 		return;
 	}
-	doc_object(d, "signatures");
+	doc_section(
+	    d, "signatures", NULL, l->improved ? "What the time that is gone was made of" : "What the added time is made of",
+	    "Events per unit of the time that the leading functions take more or less than before, against those of stressors on "
+	    "machines of the same kind. Similarity is a cosine: 1 is the same direction, 0 has nothing in common. p says how easily as "
+	    "many stressors at random would be as similar as the group.");
 	if (l->missing)
-		doc_line(d, "\nWhich resource these functions look like cannot be told: %s.", l->missing);
-	else
-		doc_heading(d, "What the time that is %s these functions is made of, by %zu counters, against %zu stressors:",
-			    l->improved ? "gone from" : "new in", l->n_counters, l->stressors);
+		doc_styled(d, "empty", "Which resource these functions look like cannot be told: %s.", l->missing);
+	doc_object(d, "signatures");
 	doc_set(d, "missing", l->missing);
 	doc_set(d, "group", l->group ? l->group->name : (const char *)NULL);
 	doc_set(d, "no_group", l->no_group);
@@ -562,6 +573,7 @@ void likeness_add(const struct likeness *l, struct document *d)
 	doc_set(d, "stressors", l->stressors);
 	doc_set(d, "fingerprints", l->fingerprints);
 	doc_table(d, "functions");
+	doc_style(d, "scroll");
 	for (size_t i = 0; i < l->n; i++)
 		add_function(l, &l->functions[i], d);
 	doc_end(d);

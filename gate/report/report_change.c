@@ -9,11 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#define RESOURCES_SHOWN 8     /* the rest is folded */
-#define CHANCE		.05   /* p above it is no more than chance */
-#define NAMED_MAX	5     /* in the sentence */
-#define GROUPS_SHOWN	10    /* the sum of the others follows */
-#define SMALLEST	.0005 /* of the baseline's time: what would be shown as 0.0 % */
+#define RESOURCES_SHOWN 8   /* the rest is folded */
+#define CHANCE		.05 /* p above it is no more than chance */
+#define NAMED_MAX	5   /* in the sentence */
+#define GROUPS_SHOWN	10  /* of where the time went */
 
 /* ---- the ratio on each machine, by hardware type: types count once each ---- */
 
@@ -304,64 +303,6 @@ static void add_resources(const struct verdict *v, const struct report_names *na
 
 /* ---- where the time went ---- */
 
-static void time_row(const char *name, const struct contribution *c, double scale, struct document *d)
-{
-	double end = 50 + 50 * c->change / scale;
-	struct buf svg = BUF_INIT;
-
-	doc_row(d);
-	doc_showf(d, NULL, "Group", name, "%s", name);
-	doc_showf(d, NULL, "Before", c->before, "%s\u00a0%%", text_fixed(fabs(c->before) < .0005 ? 0 : 100 * c->before, 1).text);
-	doc_showf(d, NULL, "After", c->after, "%s\u00a0%%", text_fixed(fabs(c->after) < .0005 ? 0 : 100 * c->after, 1).text);
-	doc_showf(d, NULL, "Change", c->change, "%s\u00a0%%", text_signed(100 * c->change, 1).text);
-	svg_open(20, &svg);
-	svg_bar("bar", category_name(c->category), fmin(end, 50), fmax(end, 50), 4, 12, &svg);
-	svg_whisker(50 + 50 * fmax(c->low / scale, -1), 50 + 50 * fmin(c->high / scale, 1), &svg);
-	svg_middle(&svg);
-	svg_close(&svg);
-	doc_picture(d, "Chart", &svg, NULL);
-	doc_showf(d, NULL, "90 % interval", c->low, "%s to %s\u00a0%%%s", text_signed(100 * c->low, 1).text,
-		  text_signed(100 * c->high, 1).text,
-		  c->low > 0	? ", grew"
-		  : c->high < 0 ? ", shrank"
-				: "");
-}
-
-static double time_scale(const struct contributions *c, size_t shown)
-{
-	double scale = fmax(.01, fabs(c->unexplained.change));
-
-	for (size_t i = 0; i < shown; i++) {
-		double whisker = fmax(fabs(c->groups[i].low), fabs(c->groups[i].high));
-
-		scale = fmax(scale, fmax(fabs(c->groups[i].change), fmin(whisker, 2 * fabs(c->total) + .1)));
-	}
-	return scale;
-}
-
-static void time_table(const struct contributions *c, struct document *d)
-{
-	size_t shown = 0;
-	double rest = 0, scale;
-
-	while (shown < c->n_groups && shown < GROUPS_SHOWN && fabs(c->groups[shown].change) >= SMALLEST)
-		shown++;
-	scale = time_scale(c, shown);
-	doc_table(d, NULL);
-	doc_style(d, "moves parts scroll");
-	for (size_t i = 0; i < shown; i++)
-		time_row(c->groups[i].name, &c->groups[i], scale, d);
-	time_row("(unexplained)", &c->unexplained, scale, d);
-	doc_end(d);
-	for (size_t i = shown; i < c->n_groups; i++)
-		rest += c->groups[i].change;
-	if (shown < c->n_groups)
-		doc_styled(d, "muted", "And %s\u00a0%% in %zu other group%s.", text_signed(100 * rest, 1).text, c->n_groups - shown,
-			   text_plural(c->n_groups - shown));
-	if (contributions_any_negative(c, shown))
-		doc_styled(d, "muted", "%s", CONTRIBUTIONS_NEGATIVE);
-}
-
 /* The word as programs read it, "other_resource", has blanks for people. */
 static void time_kind(enum cause_word word, struct document *d)
 {
@@ -374,34 +315,12 @@ static void time_kind(enum cause_word word, struct document *d)
 	free(text);
 }
 
-static void add_time(const struct contributions *c, const struct verdict *v, struct document *d)
-{
-	struct buf lead = BUF_INIT;
-
-	doc_section(
-	    d, "time", "Time", "Where the time went",
-	    "The time that each group of stressors explains, in parts of the baseline's, on the machines that ran both versions. What both "
-	    "have in common cancels out: the candidate is modelled as the baseline times a factor, and up to two resources that it uses "
-	    "more or less.");
-	if (v->effect.types)
-		time_kind(v->cause.word, d);
-	if (c->missing) {
-		doc_styled(d, "empty", "It cannot be told: %s.", c->missing);
-		return;
-	}
-	time_table(c, d);
-	contributions_lead(c, &lead);
-	doc_styled(d, "finding", "%s", lead.bytes);
-	buf_release(&lead);
-	doc_styled(d, "muted", "In all %s\u00a0%% (95\u00a0%% interval %s to %s\u00a0%%) over %zu hardware types, %zu machines.",
-		   text_signed(100 * c->total, 1).text, text_signed(100 * c->total_low, 1).text, text_signed(100 * c->total_high, 1).text,
-		   c->types, c->machines);
-}
-
 void report_change(struct document *d, const struct verdict *v, const struct contributions *contributions, const struct report_names *names)
 {
 	add_ratios(v, d);
 	add_resources(v, names, d);
 	if (contributions)
-		add_time(contributions, v, d);
+		contributions_answer(contributions, GROUPS_SHOWN, d);
+	if (contributions && v->effect.types)
+		time_kind(v->cause.word, d);
 }

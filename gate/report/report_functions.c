@@ -1,5 +1,4 @@
-/* The leading functions of stored samples: errors of old and new with the threshold, counters then and now, the source around them; and by
- * counters, which of them look like the stressors whose part of the time grew. */
+/* The leading functions of stored samples: errors of old and new with the threshold, counters then and now, the source around them. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/page/html.h"
@@ -248,86 +247,11 @@ static void add_functions(const struct function_evidence *e, enum decision decis
 		doc_styled(d, "muted", "And %zu more: 'assay detect' lists them.", anomalous - SHOWN);
 }
 
-/* ---- which stressors they look like ---- */
-
-static void likeness_row(const struct likeness *l, const struct likeness_function *f, struct document *d)
-{
-	doc_row(d);
-	doc_data(d, "matches", "%s", f->matches ? "true" : "false");
-	doc_showf(d, NULL, "Function", f->name, DOC_NAME "%s" DOC_END "%s", f->name,
-		  f->matches ? " " DOC_MARK("of-type") "looks like the group" DOC_END : "");
-	if (l->group) {
-		doc_showf(d, NULL, "Like the group", f->missing ? (double)NAN : f->group.similarity, "%s",
-			  page_signed(f->group.similarity, 2).text);
-		doc_showf(d, NULL, "p", f->missing ? (double)NAN : f->group.p, "%.2g", f->group.p);
-	}
-	if (f->missing)
-		doc_showf(d, NULL, "Most like", f->missing, "not compared: %s", f->missing);
-	else
-		doc_showf(d, NULL, "Most like", f->most_like, "%s " DOC_ASIDE "%s" DOC_END, f->most_like,
-			  page_signed(f->most_similarity, 2).text);
-	doc_style(d, "most");
-}
-
-static void likeness_finding(const struct likeness *l, struct document *d)
-{
-	size_t matches = 0;
-
-	for (size_t i = 0; i < l->n; i++)
-		matches += l->functions[i].matches;
-	if (!l->group) {
-		doc_styled(d, "note", "They cannot be matched with a group: %s.", l->no_group);
-		return;
-	}
-	doc_styled(d, "finding", "%zu of %zu function%s look%s like the group that %s most: %s.", matches, l->n, text_plural(l->n),
-		   matches == 1 ? "s" : "", l->improved ? "shrank" : "grew", l->group->name);
-	doc_data(d, "matches", "%zu", matches);
-}
-
-static void likeness_basis(const struct likeness *l, struct document *d)
-{
-	struct buf text = BUF_INIT;
-	size_t compared = 0;
-
-	for (size_t i = 0; i < l->n; i++)
-		compared += !l->functions[i].missing;
-	buf_format(&text, "%zu counters, %zu stressors, %zu fingerprint%s with counters.", l->n_counters, l->stressors, l->fingerprints,
-		   text_plural(l->fingerprints));
-	if (l->group)
-		buf_format(&text, " A function looks like the group from %+.2f on, with p times the %zu function%s compared at most %.2f.",
-			   LIKENESS_LEAST, compared, text_plural(compared), LIKENESS_LEVEL);
-	doc_styled(d, "muted", "%s", text.bytes);
-	buf_release(&text);
-}
-
-static void add_likeness(const struct likeness *l, struct document *d)
-{
-	if (!l->missing && !l->n)
-		return;
-	doc_section(d, "signatures", NULL, l->improved ? "What the time that is gone was made of" : "What the added time is made of",
-		    "Events per unit of the time that the leading functions take more or less than before, against those of stressors on "
-		    "machines of "
-		    "the same kind. Similarity is a cosine: 1 is the same direction, 0 has nothing in common. p says how easily as many "
-		    "stressors at "
-		    "random would be as similar as the group.");
-	if (l->missing) {
-		doc_styled(d, "empty", "It cannot be told: %s.", l->missing);
-		return;
-	}
-	likeness_finding(l, d);
-	doc_table(d, NULL);
-	doc_style(d, "scroll");
-	for (size_t i = 0; i < l->n; i++)
-		likeness_row(l, &l->functions[i], d);
-	doc_end(d);
-	likeness_basis(l, d);
-}
-
 void report_functions(struct document *d, const struct function_evidence *functions, const struct likeness *likeness,
 		      enum decision decision)
 {
 	if (functions)
 		add_functions(functions, decision, d);
 	if (likeness)
-		add_likeness(likeness, d);
+		likeness_add(likeness, d);
 }
