@@ -15,6 +15,9 @@ struct progress {
 	double next_s; /* of a log: no line before it */
 };
 
+/* Whether a line that rewrites itself has a place: the stream is a terminal. */
+bool progress_on_terminal(FILE *stream);
+
 /* now_s: of progress_now(). */
 struct progress progress_begin(FILE *stream, double now_s);
 

@@ -303,6 +303,7 @@ const struct command fleet_check_command = {
 	.defaults = &defaults,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
+	.flags = CLI_PROGRESS,
 	.release = fleet_check_release,
 	.run = fleet_check_run,
 };

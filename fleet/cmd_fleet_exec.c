@@ -356,6 +356,7 @@ const struct command fleet_exec_command = {
 	.words = words,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
+	.flags = CLI_PROGRESS,
 	.check = fleet_exec_check,
 	.release = fleet_exec_release,
 	.run = fleet_exec_run,

@@ -139,6 +139,7 @@ const struct command fleet_get_command = {
 	.words = words,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
+	.flags = CLI_PROGRESS,
 	.release = fleet_get_release,
 	.run = fleet_get_run,
 };

@@ -2,10 +2,9 @@
 
 #include "base/cancel.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/text.h"
 #include "fleet/inventory/nodeset.h"
-
-#include <unistd.h>
 
 #define SECONDS_MAX 1e6
 
@@ -28,7 +27,7 @@ enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct lab
 {
 	enum assay_status st;
 
-	*job = (struct cmd_fleet_job){ .progress = isatty(STDERR_FILENO) };
+	*job = (struct cmd_fleet_job){ .progress = progress_on_terminal(stderr) };
 	st = cmd_fleet_hosts(&lab->config.inventory, &options->choice, &job->hosts, &job->n, err);
 	if (!st)
 		st = reach_init(cli_directory(), &job->reach, err);

@@ -167,6 +167,7 @@ const struct command fleet_put_command = {
 	.words = words,
 	.arguments_bytes = sizeof(struct arguments),
 	.lab = CLI_LAB_READ,
+	.flags = CLI_PROGRESS,
 	.release = fleet_put_release,
 	.run = fleet_put_run,
 };
