@@ -17,12 +17,17 @@
 static struct at_work {
 	const char *name, *directory;
 	int format;
-	bool help;
+	bool quiet, help;
 } at_work;
 
 const char *cli_directory(void)
 {
 	return at_work.directory;
+}
+
+bool cli_quiet(void)
+{
+	return at_work.quiet;
 }
 
 bool cli_for_people(void)
@@ -77,6 +82,7 @@ static const struct cli_option shared_options[] = {
 	CLI_OPTION(TEXT, "directory", "DIR", struct at_work, directory,
 		   "The laboratory's directory (default: the current one); other paths stay relative to where you are", .letter = 'C'),
 	CLI_OPTION(CHOICE, "format", "NAME", struct at_work, format, "The format of the answer; the first is the default", .letter = 'f'),
+	CLI_OPTION(FLAG, "quiet", NULL, struct at_work, quiet, "Show no progress", .letter = 'q'),
 	CLI_OPTION(FLAG, "help", NULL, struct at_work, help, "Show this", .letter = 'h'), CLI_END
 };
 
@@ -85,7 +91,8 @@ void command_shared(const struct program *program, const struct command *command
 	size_t n = 0;
 
 	for (const struct cli_option *o = shared_options; o->name; o++) {
-		if ((o->letter == 'C' && command->lab == CLI_LAB_NONE) || (o->letter == 'f' && command->flags & CLI_NO_FORMAT))
+		if ((o->letter == 'C' && command->lab == CLI_LAB_NONE) || (o->letter == 'f' && command->flags & CLI_NO_FORMAT) ||
+		    (o->letter == 'q' && !(command->flags & CLI_PROGRESS)))
 			continue;
 		out[n] = *o;
 		if (o->letter == 'f')

@@ -101,7 +101,7 @@ enum cli_lab {
 };
 
 #define CLI_NO_FORMAT 1u /* answers in one format only: --format is refused */
-#define CLI_PROGRESS  2u /* long work that shows its progress */
+#define CLI_PROGRESS  2u /* long work that shows its progress: has --quiet */
 
 /* Answers into the document; its exit_status is that of the command. A failure prints its error as one line, and no document. */
 typedef enum assay_status command_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err);
@@ -128,6 +128,7 @@ struct command {
 /* ---- for commands at work ---- */
 
 const char *cli_directory(void); /* of the laboratory: -C, else "." */
+bool cli_quiet(void);		 /* --quiet: no progress */
 bool cli_for_people(void);	 /* --format human: a command whose output streams as it arrives does so only for people */
 void cli_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* a line on standard error, "assay NAME: ..." */
 /* The command at work: "assay catalog list". */

@@ -1,5 +1,8 @@
 #include "base/progress.h"
 
+#include "base/command.h"
+
+#include <math.h>
 #include <stdarg.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,12 +17,14 @@ double progress_now(void)
 
 bool progress_on_terminal(FILE *stream)
 {
-	return isatty(fileno(stream));
+	return !cli_quiet() && isatty(fileno(stream));
 }
 
 struct progress progress_begin(FILE *stream, double now_s)
 {
-	return (struct progress){ .stream = stream, .terminal = progress_on_terminal(stream), .next_s = now_s + PROGRESS_LOG_S };
+	double next_s = cli_quiet() ? (double)INFINITY : now_s + PROGRESS_LOG_S;
+
+	return (struct progress){ .stream = stream, .terminal = progress_on_terminal(stream), .next_s = next_s };
 }
 
 void progress_show(struct progress *progress, double now_s, bool last, const char *format, ...)

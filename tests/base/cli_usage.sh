@@ -32,10 +32,16 @@ without_format() {
 	probe | 'emulate build' | 'emulate run' | 'runs export' | completion | manual) echo yes ;;
 	esac
 }
+without_progress() {
+	case $1 in
+	run | detect | 'fingerprint run' | 'fleet check' | 'fleet exec' | 'fleet get' | 'fleet put') ;;
+	*) echo yes ;;
+	esac
+}
 # shared OPTION WITHOUT: the help has it, unless it would have no effect.
 shared() {
 	cases=$((cases + 1))
-	if grep -q -e "$1=" "$tmp/out"; then
+	if grep -q -e "$1[= ]" "$tmp/out"; then
 		[ -z "$2" ] || fail "$1 has no effect, and should not be there"
 	else
 		[ -n "$2" ] || fail "$1 should be there"
@@ -53,6 +59,7 @@ while read -r command; do
 	done
 	shared --directory "$(without_directory "$command")"
 	shared --format "$(without_format "$command")"
+	shared --quiet "$(without_progress "$command")"
 	cases=$((cases + 1))
 	awk 'length > 130' "$tmp/out" | grep -q . && fail 'a line is too long to be read'
 	cases=$((cases + 1))

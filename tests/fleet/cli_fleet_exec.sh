@@ -296,6 +296,10 @@ if command -v script >/dev/null 2>&1; then
 	what='on a terminal: progress, and no escape sequences from hosts'
 	script -qec "'$ASSAY' -C '$tmp/lab' fleet exec -w node1,here -- printf '\\033[31mred\\a\\n'" /dev/null >"$tmp/out" 2>&1 </dev/null
 	expect_stdout 'node1: ?[31mred?' '1/2 hosts'
+	what='on a terminal: --quiet shows no progress'
+	script -qec "'$ASSAY' -C '$tmp/lab' fleet exec --quiet -w node1,here -- true" /dev/null >"$tmp/out" 2>&1 </dev/null
+	cases=$((cases + 1))
+	grep -q hosts "$tmp/out" && fail 'no progress is expected'
 	what='on a terminal: a sequence that lies across two pieces of the output'
 	script -qec "'$ASSAY' -C '$tmp/lab' fleet exec -w here -- sh -c 'head -c 65535 /dev/zero | tr \\\\0 a; printf \"\\\\302\\\\23331m\"'" /dev/null 2>&1 </dev/null | tail -c 200 >"$tmp/out"
 	expect_stdout 'aaa?31m'
