@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 
@@ -15,7 +14,7 @@ static bool between(const unsigned char *s, const char *low, const char *high, s
 	return memcmp(s, low, n) >= 0 && memcmp(s, high, n) <= 0;
 }
 
-/* Characters that are no text, or that change how the text around them is shown. */
+/* Characters that are not text, or that change how the text around them is shown. */
 static bool is_harmful(const unsigned char *s, size_t n)
 {
 	switch (n) {
@@ -33,7 +32,7 @@ static bool is_harmful(const unsigned char *s, size_t n)
 	}
 }
 
-/* Bytes of the character that begins with this byte, as it claims; 1 where it can begin none. */
+/* Bytes of the character that begins with this byte, as it claims; 1 where it cannot begin one. */
 static size_t claimed_bytes(unsigned char c)
 {
 	return c >= 0xf0 ? 4 : (c >= 0xe0 ? 3 : (c >= 0xc0 ? 2 : 1));
@@ -110,53 +109,24 @@ void html_name(struct buf *out, const char *name)
 /* ---- formats ---- */
 
 struct conversion {
-	bool sign;
 	int precision; /* -1: none */
-	char length;   /* 0, 'l', 'z' */
+	bool size;     /* a size_t */
 	char kind;
 };
 
-/* Reads what stands behind a '%'; returns the first byte after it. */
+/* Reads what follows a '%'; returns the first byte after it. */
 static const char *read_conversion(const char *at, struct conversion *c)
 {
 	*c = (struct conversion){ .precision = -1 };
-	if (*at == '+') {
-		c->sign = true;
-		at++;
-	}
 	if (*at == '.') {
 		c->precision = 0;
 		for (at++; *at >= '0' && *at <= '9' && c->precision < 10; at++)
 			c->precision = 10 * c->precision + (*at - '0');
 	}
-	if (*at == 'l' || *at == 'z')
-		c->length = *at++;
+	c->size = *at == 'z';
+	at += c->size;
 	c->kind = *at;
 	return *at ? at + 1 : at;
-}
-
-static void add_double(struct buf *out, const struct conversion *c, double value)
-{
-	int precision = c->precision < 0 ? 6 : c->precision;
-
-	if (c->kind == 'f')
-		buf_format(out, "%.*f", precision, value);
-	else if (c->kind == 'g')
-		buf_format(out, "%.*g", precision, value);
-	else
-		buf_format(out, "%.*e", precision, value);
-}
-
-/* With its sign as it is set in texts: a minus is none of the hyphens, and what is shown as 0 has none. */
-static void add_signed(struct buf *out, const struct conversion *c, double value)
-{
-	struct buf digits = BUF_INIT;
-	const char *sign;
-
-	add_double(&digits, c, fabs(value));
-	sign = !strpbrk(digits.bytes, "123456789") ? "" : value < 0 ? "\u2212" : "+";
-	buf_format(out, "%s%s", sign, digits.bytes);
-	buf_release(&digits);
 }
 
 void html_format(struct buf *out, const char *markup, ...)
@@ -176,16 +146,14 @@ void html_format(struct buf *out, const char *markup, ...)
 			buf_char(out, '%');
 		else if (c.kind == 's')
 			html_text(out, va_arg(args, const char *));
-		else if (c.kind == 'f' || c.kind == 'g' || c.kind == 'e')
-			(c.sign ? add_signed : add_double)(out, &c, va_arg(args, double));
-		else if (c.kind == 'u' && c.length == 'z')
+		else if (c.kind == 'f')
+			buf_format(out, "%.*f", c.precision, va_arg(args, double));
+		else if (c.kind == 'g')
+			buf_format(out, "%.*g", c.precision, va_arg(args, double));
+		else if (c.kind == 'u' && c.size)
 			buf_format(out, "%zu", va_arg(args, size_t));
-		else if (c.kind == 'u' && !c.length)
+		else if (c.kind == 'u')
 			buf_format(out, "%u", va_arg(args, unsigned));
-		else if (c.kind == 'd' && !c.length)
-			buf_format(out, "%d", va_arg(args, int));
-		else if (c.kind == 'd' && c.length == 'l')
-			buf_format(out, "%ld", va_arg(args, long));
 		else
 			assay_bug("conversion of html_format()", __FILE__, __LINE__);
 	}

@@ -57,9 +57,9 @@ static void test_format(void **state)
 	struct buf out = BUF_INIT;
 
 	(void)state;
-	html_format(&out, "<b id=\"%s\">%d %u %zu %ld %s%%</b>", "a\"b", -3, 4u, (size_t)5, -6l, "<i>");
-	html_format(&out, " %.2f%% %+.1f %+.0f %+.1f %.0f %.3g %g %.1e %f", 1.005, 2.25, -3.0, -.04, -3.0, 1234.5, .5, 12345., 1.5);
-	assert_string_equal(out.bytes, "<b id=\"a&quot;b\">-3 4 5 -6 &lt;i&gt;%</b> 1.00% +2.2 \u22123 0.0 -3 1.23e+03 0.5 1.2e+04 1.500000");
+	html_format(&out, "<b id=\"%s\">%u %zu %s%%</b>", "a\"b", 4u, (size_t)5, "<i>");
+	html_format(&out, " %.2f%% %.0f %.3g %g %f", 1.005, -3.0, 1234.5, .5, 1.5);
+	assert_string_equal(out.bytes, "<b id=\"a&quot;b\">4 5 &lt;i&gt;%</b> 1.00% -3 1.23e+03 0.5 1.500000");
 	buf_release(&out);
 }
 
