@@ -61,7 +61,7 @@ void page_days(struct document *d, const char *what, int64_t first_ms, int64_t l
 	text_from_ms(first_ms, first);
 	text_from_ms(last_ms, last);
 	if (strncmp(first, last, 10) == 0)
-		doc_line(d, "%s on %.10s (UTC)%s", what, first, rest);
+		doc_styled(d, "muted dates", "%s on %.10s (UTC)%s", what, first, rest);
 	else
 		doc_styled(d, "muted dates", "%s from %.10s to %.10s (UTC)%s", what, first, last, rest);
 }
