@@ -128,14 +128,14 @@ static void test_events(void **state)
 	} rows[] = {
 		{ "PAPI_TOT_INS", NULL },
 		{ "PAPI_TOT_INS,perf::PAGE-FAULTS,amd64_fam17h_zen2::RETIRED_INSTRUCTIONS:u=1", NULL },
-		{ "", "no list of events" },
-		{ ",", "no list of events" },
-		{ "A,", "no list of events" },
-		{ "A,,B", "no list of events" },
-		{ "A B", "no list of events" },
-		{ "-A", "no list of events" },
-		{ "A,'B'", "no list of events" },
-		{ LONG64, "no list of events" },
+		{ "", "not a list of events" },
+		{ ",", "not a list of events" },
+		{ "A,", "not a list of events" },
+		{ "A,,B", "not a list of events" },
+		{ "A B", "not a list of events" },
+		{ "-A", "not a list of events" },
+		{ "A,'B'", "not a list of events" },
+		{ LONG64, "not a list of events" },
 		{ "A,B,A", "'A' stands twice" },
 	};
 	struct counting_events events;
