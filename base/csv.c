@@ -66,7 +66,7 @@ static enum assay_status check_field(const struct csv *csv, const char *field, s
 }
 
 /* Moves the content of a quoted field one byte down, over its opening quote, and doubled quotes together. Leaves csv->next
- * behind the closing quote; *n is what is left of the field, which starts where the quote was. */
+ * after the closing quote; *n is what is left of the field, which starts where the quote was. */
 static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_error *err)
 {
 	char *start = csv->next, *to = start, *from = start + 1;
@@ -99,7 +99,7 @@ static void read_plain(struct csv *csv, size_t *n)
 	csv->next = p;
 }
 
-/* What stands behind a field: a comma, the end of the line or of the file. */
+/* What follows a field: a comma, the end of the line or of the file. */
 static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last, struct assay_error *err)
 {
 	char *p = csv->next;

@@ -1,5 +1,5 @@
 /* Files that are part of the program: EMBED_FILE(symbol, "path") defines the bytes symbol[0 .. symbol_end - symbol), with a NUL
- * behind them. The path is that of a file below the project's directory; the source that embeds it names it among its OBJECT_DEPENDS
+ * after them. The path is that of a file below the project's directory; the source that embeds it names it among its OBJECT_DEPENDS
  * in CMakeLists.txt, so that it is built anew when the file changes. */
 #ifndef BASE_EMBED_H
 #define BASE_EMBED_H

@@ -54,7 +54,7 @@ static bool skip_char(struct scan *s, char c)
 	return true;
 }
 
-/* Four hexadecimal digits behind "\u", or -1. */
+/* Four hexadecimal digits after "\u", or -1. */
 static int scan_hex(struct scan *s)
 {
 	int value = 0;
@@ -187,7 +187,7 @@ static enum assay_status scan_key(struct scan *s)
 	return skip_char(s, ':') ? ASSAY_OK : expected(s, "':'");
 }
 
-/* An object or an array, behind its opening bracket. */
+/* An object or an array, after its opening bracket. */
 static enum assay_status scan_items(struct scan *s, char close, const char *separators)
 {
 	enum assay_status st = ASSAY_OK;

@@ -91,7 +91,7 @@ static void put_beside(struct sides *sides, size_t item)
 static void join_rows(struct clusters *c, const struct mat *distance, size_t kept, size_t gone)
 {
 	struct ends a = c->ends[kept], b = c->ends[gone];
-	size_t x = 1, y = 0; /* as they stand: behind each other */
+	size_t x = 1, y = 0; /* as they stand: one after the other */
 
 	for (size_t i = 0; i < 4; i++) {
 		if (mat_get(distance, a.at[1 - i / 2], b.at[i % 2]) < mat_get(distance, a.at[x], b.at[y])) {

@@ -13,7 +13,7 @@ char *mem_string(const char *text) __attribute__((malloc, returns_nonnull));
 char *mem_bytes(const char *bytes, size_t n) __attribute__((malloc, returns_nonnull)); /* n bytes and a final NUL */
 char *mem_format(const char *fmt, ...) __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 
-/* Room for one more element behind `used` ones: returns `array`, moved when full, and updates *capacity. */
+/* Room for one more element after `used` ones: returns `array`, moved when full, and updates *capacity. */
 void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attribute__((returns_nonnull, warn_unused_result));
 
 #endif

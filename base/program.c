@@ -91,7 +91,7 @@ static bool is_group(const struct program *program, const char *word)
 	return false;
 }
 
-/* A first word of several commands, and nothing behind it that chooses one. */
+/* A first word of several commands, and nothing after it that chooses one. */
 static int group_alone(const struct program *program, int argc, char **argv)
 {
 	const char *between = " '";
@@ -130,7 +130,7 @@ static int unknown(const struct program *program, int argc, char **argv)
 	}
 	nearest = text_nearest(text, names, commands);
 	if (!nearest && two && !is_group(program, argv[0])) {
-		text[strlen(argv[0])] = '\0'; /* what stands behind is an argument */
+		text[strlen(argv[0])] = '\0'; /* what follows is an argument */
 		nearest = text_nearest(text, names, commands);
 	}
 	text_shown(text, shown);

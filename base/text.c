@@ -144,7 +144,7 @@ static struct decimal decimal_from(double value, size_t n)
 	for (size_t i = 0; i < n; s++)
 		if (*s != '.')
 			d.digits[i++] = *s;
-	d.exponent = (int)strtol(s + 1, NULL, 10); /* behind the 'e' */
+	d.exponent = (int)strtol(s + 1, NULL, 10); /* after the 'e' */
 	return d;
 }
 
