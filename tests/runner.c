@@ -1,4 +1,5 @@
-/* The unit tests of one folder. Each suite is one file and runs in a process of its own: `runner_base test_csv`; without a name they are listed. */
+/* The unit tests of one folder. Each suite is one file and runs in a process of its own: `runner_base test_csv`; without a name they are
+ * listed. */
 #include <stdio.h>
 #include <string.h>
 

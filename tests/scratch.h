@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #define SCRATCH_TEST(name) cmocka_unit_test_setup_teardown(name, scratch_enter, scratch_leave)
-#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define COUNT(rows)	   (sizeof(rows) / sizeof((rows)[0]))
 
 static inline int scratch_enter(void **state)
 {

@@ -200,7 +200,8 @@ static void merge_identity(struct machine_identity *into, struct machine_identit
 	TEXT(board_name)
 	TEXT(board_serial)
 	TEXT(board_uuid)
-	TEXT(cpu_vendor) TEXT(cpu_model)
+	TEXT(cpu_vendor)
+	TEXT(cpu_model)
 #undef TEXT
 #define NUMBER(member) into->member = into->member ? into->member : from->member;
 	    NUMBER(sockets) NUMBER(cores_per_socket) NUMBER(threads_per_core) NUMBER(memory_bytes)

@@ -87,8 +87,8 @@ enum assay_status fingerprint_write_rate(struct fingerprint_writer *w, const cha
 					 double per_s, double real_per_s, struct assay_error *err);
 void fingerprint_writer_release(struct fingerprint_writer *w);
 
-/* Which fingerprint belongs to what a machine ran at a time: the id of its latest complete one until then, not before earliest_ms, and of the
- * same profile (of an emulated host; NULL for all others); "" when there is none. */
+/* Which fingerprint belongs to what a machine ran at a time: the id of its latest complete one until then, not before earliest_ms, and of
+ * the same profile (of an emulated host; NULL for all others); "" when there is none. */
 enum assay_status fingerprint_before(struct store *store, const char *machine, const char *profile, int64_t time_ms, int64_t earliest_ms,
 				     char id[FINGERPRINT_ID_BYTES], struct assay_error *err);
 

@@ -53,8 +53,8 @@ static enum assay_status no_answer(struct helper_answer *answer, const char *wha
 {
 	char *excerpt = harmless(bytes, n, EXCERPT_BYTES);
 
-	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent no answer of the helper: %s%s%s%s%s", what,
-		   n ? ": \"" : "", excerpt, n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "");
+	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent no answer of the helper: %s%s%s%s%s", what, n ? ": \"" : "", excerpt,
+		   n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "");
 	free(excerpt);
 	return answer->fault.status;
 }

@@ -196,8 +196,7 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 		}
 	}
 	if (!first)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no sample files (RUN/FILE" SUFFIX " or FILE" SUFFIX ")",
-				  side->what);
+		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no sample files (RUN/FILE" SUFFIX " or FILE" SUFFIX ")", side->what);
 	return side_check_counters(side, err);
 }
 

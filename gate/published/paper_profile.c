@@ -94,7 +94,8 @@ static void paper_people(const struct paper_profile *p, size_t shown, struct doc
 			   p->runs->version);
 	doc_line(d, "published method, unvalidated, from %zu hardware type%s (%zu machine%s, %zu results);", p->dataset.hardware_types,
 		 text_plural(p->dataset.hardware_types), p->dataset.machines, text_plural(p->dataset.machines), p->dataset.X.rows);
-	doc_line(d, "%.1f features tied a split: stressors that tie share what the data cannot tell apart\n", gbt_about(p->gbt).tied_per_split);
+	doc_line(d, "%.1f features tied a split: stressors that tie share what the data cannot tell apart\n",
+		 gbt_about(p->gbt).tied_per_split);
 	if (p->dataset.hardware_types < 2)
 		doc_line(d, "On a single hardware type nothing differs but noise: do not read anything into these bars.\n");
 	if (n) {

@@ -78,8 +78,8 @@ void manifest_release(struct manifest *manifest); /* accepts zeroed */
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* SIZE_MAX when not there */
 size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
-/* The hash of what a run of a version with an input does, apart from the files: command, environment, arguments, directory. with_metric: and
- * of what its result is. */
+/* The hash of what a run of a version with an input does, apart from the files: command, environment, arguments, directory. with_metric:
+ * and of what its result is. */
 void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES]);
 
 /* What versions must have in common for their results to be compared, beside what each of them is: hashes. */

@@ -147,8 +147,7 @@ static bool samples_get(struct session *session, const struct samples_source *so
 	struct assay_error err;
 	struct spool spool;
 	size_t n = 0;
-	bool ok =
-	    session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "a sample file cannot be fetched");
+	bool ok = session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "a sample file cannot be fetched");
 
 	if (ok && spool_text(&spool, SAMPLES_FETCH_BYTES_MAX, &bytes, &n, &err))
 		ok = session_fail(session, "%s", err.text);

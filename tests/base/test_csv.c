@@ -46,7 +46,10 @@ static void test_rows(void **state)
 		{ "no newline at the end", "a,b\nc,d", ASSAY_OK, "<a><b>|<c><d>|" },
 		{ "empty fields", ",\n,,", ASSAY_OK, "<><>|<><><>|" },
 		{ "empty lines are skipped", "\n\r\na\n\n\nb\n\n", ASSAY_OK, "<a>|<b>|" },
-		{ "a byte order mark", "\xef\xbb\xbf" "a,b\n", ASSAY_OK, "<a><b>|" },
+		{ "a byte order mark",
+		  "\xef\xbb\xbf"
+		  "a,b\n",
+		  ASSAY_OK, "<a><b>|" },
 		{ "only a byte order mark", "\xef\xbb\xbf", ASSAY_OK, "" },
 		{ "quoted comma and newline", "\"a,b\",\"c\nd\"\ne", ASSAY_OK, "<a,b><c\nd>|<e>|" },
 		{ "CRLF inside quotes stays", "\"a\r\nb\"\r\n", ASSAY_OK, "<a\r\nb>|" },
@@ -134,8 +137,7 @@ static void test_lines(void **state)
 	csv_release(&csv);
 }
 
-static enum assay_status read_header(const char *text, const char *const *columns, size_t n, size_t *index,
-                                     struct assay_error *err)
+static enum assay_status read_header(const char *text, const char *const *columns, size_t n, size_t *index, struct assay_error *err)
 {
 	size_t bytes = strlen(text);
 	char *copy = mem_bytes(text, bytes);
@@ -219,9 +221,8 @@ static void test_add(void **state)
 int suite_csv(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),  cmocka_unit_test(test_nul),    cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_lines), cmocka_unit_test(test_header), cmocka_unit_test(test_width),
-		cmocka_unit_test(test_add),
+		cmocka_unit_test(test_rows),   cmocka_unit_test(test_nul),   cmocka_unit_test(test_limits), cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_header), cmocka_unit_test(test_width), cmocka_unit_test(test_add),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,8 +253,8 @@ static bool mount_small_disk(void)
 	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return false;
 	return !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && !mkdir("disk", 0700) &&
-	       !mount("none", "disk", "tmpfs", 0, "size=64k") && !chdir("disk") &&
-	       !mknod("x", S_IFREG | 0600, 0) && !unlink("x"); /* nobody may where this user has no number in the new name space */
+	       !mount("none", "disk", "tmpfs", 0, "size=64k") && !chdir("disk") && !mknod("x", S_IFREG | 0600, 0) &&
+	       !unlink("x"); /* nobody may where this user has no number in the new name space */
 }
 
 static void test_full_disk(void **state)
@@ -351,9 +351,9 @@ static void test_names(void **state)
 int suite_file(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_read),          TEST(test_read_size_unknown), TEST(test_read_standard_input), TEST(test_replace),
-		TEST(test_replace_mode),  TEST(test_replace_link),  TEST(test_replace_refused),   TEST(test_size_limit),          TEST(test_full_disk),
-		TEST(test_no_permission), TEST(test_make_directory), TEST(test_names),
+		TEST(test_read),	 TEST(test_read_size_unknown), TEST(test_read_standard_input), TEST(test_replace),
+		TEST(test_replace_mode), TEST(test_replace_link),      TEST(test_replace_refused),     TEST(test_size_limit),
+		TEST(test_full_disk),	 TEST(test_no_permission),     TEST(test_make_directory),      TEST(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

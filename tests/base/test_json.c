@@ -293,7 +293,7 @@ static void test_add_number(void **state)
 static void test_members(void **state)
 {
 	static const char text[] = "{\"name\":\"m1\",\"n\":3,\"x\":1.5,\"none\":null,\"o\":{},\"l\":[1],\"big\":9007199254740992,"
-	                           "\"b\":true}";
+				   "\"b\":true}";
 	struct assay_error err;
 	const char *string = "old";
 	const cJSON *node = NULL;
@@ -359,11 +359,10 @@ static void test_keys(void **state)
 int suite_json(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accepted), cmocka_unit_test(test_refused), cmocka_unit_test(test_nul),
-		cmocka_unit_test(test_nesting),  cmocka_unit_test(test_layout),  cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_add),      cmocka_unit_test(test_mended),  cmocka_unit_test(test_not_finite),
-		cmocka_unit_test(test_add_number),
-		cmocka_unit_test(test_members),  cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_accepted),   cmocka_unit_test(test_refused), cmocka_unit_test(test_nul),
+		cmocka_unit_test(test_nesting),	   cmocka_unit_test(test_layout),  cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_add),	   cmocka_unit_test(test_mended),  cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_add_number), cmocka_unit_test(test_members), cmocka_unit_test(test_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

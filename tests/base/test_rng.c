@@ -12,9 +12,16 @@
 /* First outputs of the authors' xoshiro256starstar.c from the state 1, 2, 3, 4, as published in the tests of rand_xoshiro. */
 static void test_published_outputs(void **state)
 {
-	static const uint64_t expected[] = { 11520u, 0u, 1509978240u, 1215971899390074240u, 1216172134540287360u,
-					     607988272756665600u, 16172922978634559625u, 8476171486693032832u,
-					     10595114339597558777u, 2904607092377533576u };
+	static const uint64_t expected[] = { 11520u,
+					     0u,
+					     1509978240u,
+					     1215971899390074240u,
+					     1216172134540287360u,
+					     607988272756665600u,
+					     16172922978634559625u,
+					     8476171486693032832u,
+					     10595114339597558777u,
+					     2904607092377533576u };
 	struct rng rng = { { 1, 2, 3, 4 } };
 
 	(void)state;
@@ -25,8 +32,7 @@ static void test_published_outputs(void **state)
 /* First outputs of the author's splitmix64.c, as published in the tests of rand_xoshiro. */
 static void test_seed(void **state)
 {
-	static const uint64_t expected[] = { 1985237415132408290u, 2979275885539914483u, 13511426838097143398u,
-					     8488337342461049707u };
+	static const uint64_t expected[] = { 1985237415132408290u, 2979275885539914483u, 13511426838097143398u, 8488337342461049707u };
 	struct rng rng;
 
 	(void)state;

@@ -134,22 +134,18 @@ static void test_t(void **state)
 	static const struct {
 		double t, df, p, tolerance;
 	} quantile[] = {
-		{ 12.706204736174704, 1, .975, 1e-14 },     /* tan(.475 pi) */
-		{ 4.30265272974946189, 2, .975, 1e-14 },    /* exact, as the next three */
-		{ 2.30600413520416611, 8, .975, 1e-14 },
-		{ 2.04227245630123778, 30, .975, 1e-14 },
-		{ -416.175140329604124, 4, 1e-10, 1e-14 },
-		{ 1.5765766039594717, 3.5, .9, 1e-9 },
-		{ 2.5758342201053339, 1e6, .995, 1e-9 },
-		{ -1.5537739732668501, .5, .25, 1e-9 },
+		{ 12.706204736174704, 1, .975, 1e-14 },	 /* tan(.475 pi) */
+		{ 4.30265272974946189, 2, .975, 1e-14 }, /* exact, as the next three */
+		{ 2.30600413520416611, 8, .975, 1e-14 },   { 2.04227245630123778, 30, .975, 1e-14 },
+		{ -416.175140329604124, 4, 1e-10, 1e-14 }, { 1.5765766039594717, 3.5, .9, 1e-9 },
+		{ 2.5758342201053339, 1e6, .995, 1e-9 },   { -1.5537739732668501, .5, .25, 1e-9 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cdf); i++)
 		assert_relative("t cdf", stats_t_cdf(cdf[i].t, cdf[i].df), cdf[i].p, 1e-13);
 	for (size_t i = 0; i < COUNT(quantile); i++)
-		assert_relative("t quantile", stats_t_quantile(quantile[i].p, quantile[i].df), quantile[i].t,
-				quantile[i].tolerance);
+		assert_relative("t quantile", stats_t_quantile(quantile[i].p, quantile[i].df), quantile[i].t, quantile[i].tolerance);
 	assert_near("t quantile of one half", stats_t_quantile(.5, 3), 0, 0);
 	assert_near("infinite df is normal", stats_t_cdf(.5, HUGE_VAL), 0.69146246127401312, 1e-15);
 	assert_near("infinite df is normal", stats_t_quantile(.975, HUGE_VAL), 1.959963984540054, 1e-14);
@@ -256,10 +252,18 @@ static void test_round(void **state)
 int suite_stats(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_summaries),  cmocka_unit_test(test_sd_far_from_zero), cmocka_unit_test(test_correlation),
-		cmocka_unit_test(test_ranks),      cmocka_unit_test(test_beta),             cmocka_unit_test(test_normal),
-		cmocka_unit_test(test_t),          cmocka_unit_test(test_f),                cmocka_unit_test(test_chi2),
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_f_is_t_squared),   cmocka_unit_test(test_round),
+		cmocka_unit_test(test_summaries),
+		cmocka_unit_test(test_sd_far_from_zero),
+		cmocka_unit_test(test_correlation),
+		cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_beta),
+		cmocka_unit_test(test_normal),
+		cmocka_unit_test(test_t),
+		cmocka_unit_test(test_f),
+		cmocka_unit_test(test_chi2),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_f_is_t_squared),
+		cmocka_unit_test(test_round),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

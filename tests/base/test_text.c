@@ -189,11 +189,21 @@ static void test_measured(void **state)
 		double value, noise;
 		const char *text;
 	} rows[] = {
-		{ 1234.56, 3, "1235" },       { 1234.56, 300, "1200" },     { 1234.56, .3, "1234.6" },
-		{ 1234.56, 1e-9, "1234.56" }, { 1234567.8, .1, "1234570" }, { 9.996, .01, "10.00" },
-		{ .0012345, .0002, "0.0012" }, { .5, 3, "0.5" },            { 7, 80, "7" },
-		{ 12.5, 0, "12.5" },          { 1 / 3., 0, "0.333333" },    { 0, .1, "0" },
-		{ -25.25, 2, "-25" },         { 1e-9, 1e-12, "1e-09" },     { 3.14159e20, 2e18, "3.14e+20" },
+		{ 1234.56, 3, "1235" },
+		{ 1234.56, 300, "1200" },
+		{ 1234.56, .3, "1234.6" },
+		{ 1234.56, 1e-9, "1234.56" },
+		{ 1234567.8, .1, "1234570" },
+		{ 9.996, .01, "10.00" },
+		{ .0012345, .0002, "0.0012" },
+		{ .5, 3, "0.5" },
+		{ 7, 80, "7" },
+		{ 12.5, 0, "12.5" },
+		{ 1 / 3., 0, "0.333333" },
+		{ 0, .1, "0" },
+		{ -25.25, 2, "-25" },
+		{ 1e-9, 1e-12, "1e-09" },
+		{ 3.14159e20, 2e18, "3.14e+20" },
 		{ DBL_MAX, 1, "1.79769e+308" },
 	};
 	char text[TEXT_DOUBLE_BYTES];
@@ -211,14 +221,15 @@ static void test_bounded(void **state)
 		int decimals;
 		const char *fixed, *with_sign;
 	} rows[] = {
-		{ 1.23456, 3, "1.235", "+1.235" }, { -2.5, 1, "-2.5", "-2.5" },        { 0, 3, "0.000", "+0.000" },
-		{ 999999, 1, "999999.0", "+999999.0" }, { 1e99, 3, "1e+99", "+1e+99" }, { -1.2345e12, 1, "-1.23e+12", "-1.23e+12" },
-		{ 1e-9, 4, "1e-09", "+0.0000" },   { .0005, 3, "0.001", "+0.001" },
+		{ 1.23456, 3, "1.235", "+1.235" },	{ -2.5, 1, "-2.5", "-2.5" },	 { 0, 3, "0.000", "+0.000" },
+		{ 999999, 1, "999999.0", "+999999.0" }, { 1e99, 3, "1e+99", "+1e+99" },	 { -1.2345e12, 1, "-1.23e+12", "-1.23e+12" },
+		{ 1e-9, 4, "1e-09", "+0.0000" },	{ .0005, 3, "0.001", "+0.001" },
 	};
 	static const struct {
 		double p;
 		const char *text;
-	} probabilities[] = { { 1, ">0.99" }, { .996, ">0.99" }, { .994, "0.99" }, { .5, "0.50" }, { .005, "0.01" }, { .004, "<0.01" }, { 0, "<0.01" } };
+	} probabilities[] = { { 1, ">0.99" },	{ .996, ">0.99" }, { .994, "0.99" }, { .5, "0.50" },
+			      { .005, "0.01" }, { .004, "<0.01" }, { 0, "<0.01" } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -323,7 +334,10 @@ static void test_shown(void **state)
 	(void)state;
 	assert_string_equal(text_shown("port", out), "port");
 	assert_string_equal(text_shown("a\nb\033[31m\x7f", out), "a?b?[31m?");
-	assert_string_equal(text_shown("a\xc2\x9b" "31m\xc2\xa0\xc3\x9b", out), "a?31m\xc2\xa0\xc3\x9b"); /* a terminal's CSI; no-break space, a letter */
+	assert_string_equal(text_shown("a\xc2\x9b"
+				       "31m\xc2\xa0\xc3\x9b",
+				       out),
+			    "a?31m\xc2\xa0\xc3\x9b"); /* a terminal's CSI; no-break space, a letter */
 	for (size_t i = 0; i < 80; i++)
 		memcpy(text + 2 * i, "\xc3\xa9", 2);
 	text[160] = '\0';
@@ -359,9 +373,10 @@ static void test_path_end(void **state)
 int suite_text(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_double),      cmocka_unit_test(test_int64), cmocka_unit_test(test_nearest),
-		cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured), cmocka_unit_test(test_bounded), cmocka_unit_test(test_dates), cmocka_unit_test(test_timestamps),
-		cmocka_unit_test(test_utf8),        cmocka_unit_test(test_shown),       cmocka_unit_test(test_path_end),
+		cmocka_unit_test(test_double),	    cmocka_unit_test(test_int64),      cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_from_double), cmocka_unit_test(test_measured),   cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_dates),	    cmocka_unit_test(test_timestamps), cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_shown),	    cmocka_unit_test(test_path_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,10 @@ static void test_parse(void **state)
 		{ "a block of text", "a: |\n  x\n  y\nb: 1", ASSAY_OK, "{a:'x\ny\n'@1,b:1@4}@1" },
 		{ "an explicit start", "%YAML 1.1\n---\na: 1\n...\n", ASSAY_OK, "{a:1@3}@3" },
 		{ "a list at the root", "- a\n- b: 1\n  c: 2\n", ASSAY_OK, "[a@1,{b:1@2,c:2@3}@2]@1" },
-		{ "a byte order mark", "\xef\xbb\xbf" "a: \xc3\xa9\n", ASSAY_OK, "{a:\xc3\xa9@1}@1" },
+		{ "a byte order mark",
+		  "\xef\xbb\xbf"
+		  "a: \xc3\xa9\n",
+		  ASSAY_OK, "{a:\xc3\xa9@1}@1" },
 		{ "duplicate key", "a: 1\nb: 2\na: 3\n", ASSAY_E_FORMAT, "f.yaml:3: key 'a' stands here again (first on line 1)" },
 		{ "duplicate in an inner map", "x:\n  - b: 1\n    c: 1\n    \"b\": 2\n", ASSAY_E_FORMAT, "f.yaml:4: key 'b'" },
 		{ "the same key elsewhere", "a: {b: 1}\nc: {b: 1}\n", ASSAY_OK, "{a:{b:1@1}@1,c:{b:1@2}@2}@1" },
@@ -207,7 +210,7 @@ static void test_values(void **state)
 {
 	struct yaml_node root = parse("port: 70000\nrate: 0.5\nname: m1\nlist: [x,  ]\non: yes\noff: False\n");
 	const struct yaml_node *port = yaml_get(&root, "port"), *rate = yaml_get(&root, "rate"), *name = yaml_get(&root, "name"),
-	                       *list = yaml_get(&root, "list");
+			       *list = yaml_get(&root, "list");
 	struct assay_error err;
 	const char *text = NULL;
 	int64_t i = 0;
@@ -272,8 +275,8 @@ static void test_empty_items(void **state)
 int suite_yaml(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),       cmocka_unit_test(test_limits), cmocka_unit_test(test_many_keys),
-		cmocka_unit_test(test_keys),        cmocka_unit_test(test_get),    cmocka_unit_test(test_values),
+		cmocka_unit_test(test_parse),	    cmocka_unit_test(test_limits), cmocka_unit_test(test_many_keys),
+		cmocka_unit_test(test_keys),	    cmocka_unit_test(test_get),	   cmocka_unit_test(test_values),
 		cmocka_unit_test(test_empty_items),
 	};
 

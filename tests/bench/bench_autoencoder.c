@@ -17,10 +17,10 @@
 #include <string.h>
 #include <time.h>
 
-#define COLUMNS          32
-#define ROWS             ((size_t)10000)
-#define HELD             ((size_t)2000)
-#define HIDDEN           6
+#define COLUMNS		 32
+#define ROWS		 ((size_t)10000)
+#define HELD		 ((size_t)2000)
+#define HIDDEN		 6
 #define SIDE_BY_SIDE_MAX 16
 
 static const struct autoencoder_shape shape = { COLUMNS, 2, { 16, 8 }, LANES_TANH, LANES_LINEAR, false };
@@ -120,8 +120,8 @@ static int fit(const char *path, uint64_t seed, size_t n)
 	parallel_for(n, n, fit_one, &fits);
 	wall = seconds(CLOCK_MONOTONIC) - wall;
 	cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-	printf("{\"program\":\"assay\",\"fits\":%zu,\"threads\":%zu,\"wall_s\":%.6f,\"cpu_s\":%.6f,\"held_out\":%.9g}\n", n, n,
-	       wall, cpu, fits.loss[0]);
+	printf("{\"program\":\"assay\",\"fits\":%zu,\"threads\":%zu,\"wall_s\":%.6f,\"cpu_s\":%.6f,\"held_out\":%.9g}\n", n, n, wall, cpu,
+	       fits.loss[0]);
 	free(rows);
 	return 0;
 }
@@ -143,8 +143,8 @@ static void by_blas(double *a, double *b, double *c)
 		int m = products[i].rows, n = products[i].columns, k = products[i].depth;
 
 		cblas_dgemm(CblasRowMajor, products[i].transposed ? CblasTrans : CblasNoTrans,
-		            products[i].other ? CblasTrans : CblasNoTrans, m, n, k, 1.0, a, products[i].transposed ? m : k, b,
-		            products[i].other ? k : n, 0.0, c, n);
+			    products[i].other ? CblasTrans : CblasNoTrans, m, n, k, 1.0, a, products[i].transposed ? m : k, b,
+			    products[i].other ? k : n, 0.0, c, n);
 	}
 }
 
@@ -158,7 +158,7 @@ static void by_lanes(double *a, double *b, double *c)
 			for (size_t j = 0; j < n; j++)
 				turned[r * n + j] = b[j * k + r];
 		lanes_here()->product(m, n, k, a, products[i].transposed ? 1 : k, products[i].transposed ? m : 1,
-		                      products[i].other ? turned : b, NULL, c);
+				      products[i].other ? turned : b, NULL, c);
 	}
 }
 

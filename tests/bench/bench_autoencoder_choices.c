@@ -130,18 +130,14 @@ struct variant {
 };
 
 static const struct variant variants[] = {
-	{ false, LANES_LINEAR, 1, { 10 }, 0 },     { false, LANES_SIGMOID, 1, { 10 }, 0 },
-	{ false, LANES_TANH, 1, { 3 }, 0 },        { false, LANES_TANH, 1, { 5 }, 0 },
-	{ false, LANES_TANH, 1, { 10 }, 0 },       { false, LANES_TANH, 1, { 15 }, 0 },
-	{ false, LANES_LINEAR, 2, { 20, 10 }, 0 }, { false, LANES_SIGMOID, 2, { 20, 10 }, 0 },
-	{ false, LANES_TANH, 2, { 20, 5 }, 0 },    { false, LANES_TANH, 2, { 20, 10 }, 0 },
-	{ false, LANES_TANH, 2, { 40, 10 }, 0 },   { false, LANES_TANH, 2, { 40, 14 }, 0 },
-	{ false, LANES_TANH, 2, { 20, 10 }, .2 },  { false, LANES_TANH, 2, { 40, 10 }, .2 },
-	{ false, LANES_TANH, 2, { 20, 10 }, 1 },   { false, LANES_TANH, 2, { 40, 10 }, 1 },
-	{ true, LANES_TANH, 1, { 3 }, 0 },         { true, LANES_TANH, 1, { 3 }, .2 },
-	{ true, LANES_TANH, 1, { 5 }, 0 },         { true, LANES_TANH, 1, { 5 }, .2 },
-	{ true, LANES_TANH, 2, { 18, 5 }, 0 },     { true, LANES_TANH, 2, { 18, 5 }, .2 },
-	{ true, LANES_TANH, 2, { 18, 5 }, 1 },
+	{ false, LANES_LINEAR, 1, { 10 }, 0 },	   { false, LANES_SIGMOID, 1, { 10 }, 0 },     { false, LANES_TANH, 1, { 3 }, 0 },
+	{ false, LANES_TANH, 1, { 5 }, 0 },	   { false, LANES_TANH, 1, { 10 }, 0 },	       { false, LANES_TANH, 1, { 15 }, 0 },
+	{ false, LANES_LINEAR, 2, { 20, 10 }, 0 }, { false, LANES_SIGMOID, 2, { 20, 10 }, 0 }, { false, LANES_TANH, 2, { 20, 5 }, 0 },
+	{ false, LANES_TANH, 2, { 20, 10 }, 0 },   { false, LANES_TANH, 2, { 40, 10 }, 0 },    { false, LANES_TANH, 2, { 40, 14 }, 0 },
+	{ false, LANES_TANH, 2, { 20, 10 }, .2 },  { false, LANES_TANH, 2, { 40, 10 }, .2 },   { false, LANES_TANH, 2, { 20, 10 }, 1 },
+	{ false, LANES_TANH, 2, { 40, 10 }, 1 },   { true, LANES_TANH, 1, { 3 }, 0 },	       { true, LANES_TANH, 1, { 3 }, .2 },
+	{ true, LANES_TANH, 1, { 5 }, 0 },	   { true, LANES_TANH, 1, { 5 }, .2 },	       { true, LANES_TANH, 2, { 18, 5 }, 0 },
+	{ true, LANES_TANH, 2, { 18, 5 }, .2 },	   { true, LANES_TANH, 2, { 18, 5 }, 1 },
 };
 
 struct result {
@@ -171,8 +167,8 @@ static void errors_of(const struct autoencoder *ae, const struct mat *rows, doub
 }
 
 /* Plants a fault of one size into each held-out row. */
-static void plant(const struct autoencoder *ae, const struct mat *held, double threshold, double by, struct rng *rng,
-                  double *found, double *right)
+static void plant(const struct autoencoder *ae, const struct mat *held, double threshold, double by, struct rng *rng, double *found,
+		  double *right)
 {
 	struct mat off = mat_new(held->rows, held->cols);
 	double *error = mem_new(held->rows, sizeof(*error)), n_found = 0.0, n_right = 0.0;
@@ -211,9 +207,7 @@ static void try(const struct variant *v, uint64_t seed, struct result *out)
 	struct rng rng;
 	struct mat train, held;
 	struct autoencoder_shape shape = { .depth = v->depth, .hidden = v->hidden, .output = LANES_LINEAR };
-	struct autoencoder_training how = {
-		.rule = AUTOENCODER_ADAM, .rate = .02, .cooling = true, .batch = BATCH, .swapped = v->swapped
-	};
+	struct autoencoder_training how = { .rule = AUTOENCODER_ADAM, .rate = .02, .cooling = true, .batch = BATCH, .swapped = v->swapped };
 	struct autoencoder *ae;
 	double scale, *error, threshold, started;
 	size_t *largest;
@@ -260,8 +254,8 @@ int main(void)
 		printf("| %s | %zu", v->curved ? "B" : "A", v->width[0]);
 		for (size_t d = 1; d < v->depth; d++)
 			printf("-%zu", v->width[d]);
-		printf(" | %s | %g | %.4f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.0f |\n", names[v->hidden], v->swapped,
-		       r.held, r.found[0], r.found[1], r.found[2], r.right[0], r.right[1], r.right[2], r.milliseconds);
+		printf(" | %s | %g | %.4f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f | %.0f |\n", names[v->hidden], v->swapped, r.held,
+		       r.found[0], r.found[1], r.found[2], r.right[0], r.right[1], r.right[2], r.milliseconds);
 	}
 	return 0;
 }

@@ -1,14 +1,13 @@
 /* Uniform, or another resource? How often cause_of() says what was planted, on recorded machines: bench_cause LAB ROUNDS SEED
  * Costs are those of the recorded applications, by machine; both versions get repetitions with fresh noise, and the candidate what is
- * planted. Each line of output is a JSON object: kind, size, repetitions, noise, the word; whether the stressor is among those that cannot be
- * told apart from the leading one (named), and the uniform part in its interval (within).
- *   bench_cause LAB ROUNDS SEED growth
- * The contributions (model/profile/growth.h) where nothing changed, everything alike, or work on one resource was added: whether the
- * planted group is said to have grown, how many others are said to have changed, and how many intervals contain the truth.
- *   bench_cause LAB ROUNDS SEED lead
- * The group that changed most: the planted stressor in the fingerprint, or left out of it; then the right group is one with another stressor
- * that moves with it. Rank and probability of the right group, the size of the set that is named (0: none), and whether it is in there. `oracle`
- * is the same set for who knows how much work was added and what the noise is, and `oracle_right` whether it leads there. */
+ * planted. Each line of output is a JSON object: kind, size, repetitions, noise, the word; whether the stressor is among those that cannot
+ * be told apart from the leading one (named), and the uniform part in its interval (within). bench_cause LAB ROUNDS SEED growth The
+ * contributions (model/profile/growth.h) where nothing changed, everything alike, or work on one resource was added: whether the planted
+ * group is said to have grown, how many others are said to have changed, and how many intervals contain the truth. bench_cause LAB ROUNDS
+ * SEED lead The group that changed most: the planted stressor in the fingerprint, or left out of it; then the right group is one with
+ * another stressor that moves with it. Rank and probability of the right group, the size of the set that is named (0: none), and whether it
+ * is in there. `oracle` is the same set for who knows how much work was added and what the noise is, and `oracle_right` whether it leads
+ * there. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -21,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PERMUTATIONS 999
+#define PERMUTATIONS	999
 #define REPETITIONS_MAX 5
 
 static struct lab lab = { .lock_fd = -1 };
@@ -105,8 +104,11 @@ static void plant(const struct ground *g, int kind, double size, size_t resource
 	for (size_t t = 0; t < n; t++) {
 		double work = exp(centre - mat_get(&g->log_rate, t, resource) - g->log_cost[t]);
 
-		ratio[t] = kind == UNIFORM ? 1 + size : kind == ADDED ? 1 + size * work : kind == MOVED ? 1 - size + size * work :
-			   kind == BOTH ? 1 + size + size * work : 1;
+		ratio[t] = kind == UNIFORM ? 1 + size
+			   : kind == ADDED ? 1 + size * work
+			   : kind == MOVED ? 1 - size + size * work
+			   : kind == BOTH  ? 1 + size + size * work
+					   : 1;
 	}
 }
 
@@ -150,8 +152,15 @@ static void one(const char *name, const struct ground *g, int kind, double size,
 	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"repetitions\":%zu,\"noise\":%g,\"types\":%zu,\"word\":\"%s\",\"alike\":%zu,"
 	       "\"named\":%s,\"within\":%s}\n",
 	       name, kinds[kind], size, repetitions, noise, n, cause_text(c.word), alike, named ? "true" : "false",
-	       isnan(c.low) ? "null" : c.low <= (kind == BOTH || kind == UNIFORM ? size : kind == MOVED ? -size : 0) &&
-	       (kind == BOTH || kind == UNIFORM ? size : kind == MOVED ? -size : 0) <= c.high ? "true" : "false");
+	       isnan(c.low) ? "null"
+	       : c.low <= (kind == BOTH || kind == UNIFORM ? size
+			   : kind == MOVED		   ? -size
+							   : 0) &&
+		       (kind == BOTH || kind == UNIFORM ? size
+			: kind == MOVED			? -size
+							: 0) <= c.high
+		   ? "true"
+		   : "false");
 	free(ratio);
 	free(log_ratio);
 	free(pairs);
@@ -202,7 +211,8 @@ static void one_growth(const char *name, const struct ground *g, int kind, doubl
 	}
 	growth_of(&data, ratio, &options, &growth);
 	count_growth(&growth, &growth, group, truth, kind, counts);
-	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"noise\":%g,\"truth\":%g,\"groups\":%zu,\"within\":%zu,\"grew\":%zu,\"others\":%zu,"
+	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"noise\":%g,\"truth\":%g,\"groups\":%zu,\"within\":%zu,\"grew\":%zu,"
+	       "\"others\":%zu,"
 	       "\"planted_low\":%g,\"planted_high\":%g}\n",
 	       name, kinds[kind], size, noise, truth, counts[1], counts[0], counts[2], counts[3], group == SIZE_MAX ? 0 : growth.low[group],
 	       group == SIZE_MAX ? 0 : growth.high[group]);
@@ -228,7 +238,8 @@ static void growths(const char *name, const struct ground *g, size_t rounds, str
 #define COVER .9 /* as CONTRIBUTIONS_LEADING */
 
 /* By likelihood: work was added on one of the stressors, it is known how much and with which noise. */
-static void oracle_of(const struct ground *g, const struct features *f, int kind, double size, double noise, const double *ratio, double *lead)
+static void oracle_of(const struct ground *g, const struct features *f, int kind, double size, double noise, const double *ratio,
+		      double *lead)
 {
 	double *planted = mem_new(g->log_rate.rows, sizeof(double)), *likelihood = mem_new(f->p, sizeof(double)), best = -HUGE_VAL, sum = 0;
 	double variance = 2 * pow(.6698 * noise, 2); /* of the difference of two medians of three */
@@ -244,7 +255,8 @@ static void oracle_of(const struct ground *g, const struct features *f, int kind
 	for (size_t j = 0; j < f->p; j++)
 		sum += f->distinct[j] == FEATURES_NONE ? 0 : exp(likelihood[j] - best);
 	for (size_t j = 0; j < f->p; j++)
-		lead[f->distinct[j] == FEATURES_NONE ? f->groups : f->group[f->distinct[j]]] += f->distinct[j] == FEATURES_NONE ? 0 : exp(likelihood[j] - best) / sum;
+		lead[f->distinct[j] == FEATURES_NONE ? f->groups : f->group[f->distinct[j]]] +=
+		    f->distinct[j] == FEATURES_NONE ? 0 : exp(likelihood[j] - best) / sum;
 	free(planted);
 	free(likelihood);
 }
@@ -335,10 +347,12 @@ static enum cause_word word_of(const struct ground *g, const double *ratio, cons
 	return word;
 }
 
-static void one_lead(const char *name, const struct ground *g, int kind, double size, double noise, bool left_out, bool removed, struct rng *rng)
+static void one_lead(const char *name, const struct ground *g, int kind, double size, double noise, bool left_out, bool removed,
+		     struct rng *rng)
 {
 	size_t n = g->log_rate.rows, p = g->log_rate.cols, *type = mem_new(n, sizeof(*type)), resource = 0;
-	double *ratio = mem_new(n, sizeof(*ratio)), *cost = mem_new(n, sizeof(*cost)), ignored = 0, *oracle = mem_new(p + 1, sizeof(*oracle));
+	double *ratio = mem_new(n, sizeof(*ratio)), *cost = mem_new(n, sizeof(*cost)), ignored = 0,
+	       *oracle = mem_new(p + 1, sizeof(*oracle));
 	bool *right = mem_new(p + 1, sizeof(*right)), *in = mem_new(p + 1, sizeof(*in));
 	struct shares_options options = { 0, 1, 1 };
 	struct mat rates = mat_new(n, p);
@@ -388,10 +402,10 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 		in_oracle = set_of(oracle, growth.groups, in);
 		printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"noise\":%g,\"types\":%zu,\"left_out\":%s,\"set\":%zu,\"covers\":%s,"
 		       "\"right\":%s,\"probability\":%g,\"none\":%g,\"oracle\":%zu,\"oracle_right\":%s,\"oracle_covers\":%s}\n",
-		       name, removed ? "removed" : kinds[kind], size, noise, n, left_out ? "true" : "false", in_set, covers ? "true" : "false",
-		       right[first_of(growth.lead, growth.groups)] ? "true" : "false", growth.lead[first_of(growth.lead, growth.groups)],
-		       growth.lead[growth.groups], in_oracle, right[first_of(oracle, growth.groups)] ? "true" : "false",
-		       any(in, right, growth.groups) ? "true" : "false");
+		       name, removed ? "removed" : kinds[kind], size, noise, n, left_out ? "true" : "false", in_set,
+		       covers ? "true" : "false", right[first_of(growth.lead, growth.groups)] ? "true" : "false",
+		       growth.lead[first_of(growth.lead, growth.groups)], growth.lead[growth.groups], in_oracle,
+		       right[first_of(oracle, growth.groups)] ? "true" : "false", any(in, right, growth.groups) ? "true" : "false");
 		growth_release(&growth);
 	}
 	blend_data_release(&data);
@@ -411,12 +425,13 @@ static void leads(const char *name, const struct ground *g, size_t rounds, struc
 	static const struct {
 		int kind;
 		bool left_out, removed;
-	} planted[] = { { NONE, false, false }, { UNIFORM, false, false }, { ADDED, false, false }, { MOVED, false, false }, { BOTH, false, false },
-			{ ADDED, false, true }, { ADDED, true, false } };
+	} planted[] = { { NONE, false, false }, { UNIFORM, false, false }, { ADDED, false, false }, { MOVED, false, false },
+			{ BOTH, false, false }, { ADDED, false, true },	   { ADDED, true, false } };
 	size_t n = sizeof(planted) / sizeof(planted[0]);
 
 	for (size_t k = 0; k < rounds * n * 8; k++)
-		one_lead(name, g, planted[k % n].kind, sizes[k / n % 4], noises[k / n / 4 % 2], planted[k % n].left_out, planted[k % n].removed, rng);
+		one_lead(name, g, planted[k % n].kind, sizes[k / n % 4], noises[k / n / 4 % 2], planted[k % n].left_out,
+			 planted[k % n].removed, rng);
 }
 
 static void application(const char *name, size_t rounds, const char *mode, struct rng *rng)

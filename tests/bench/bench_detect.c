@@ -3,9 +3,8 @@
  *   bench_detect METHOD,... RATE,... SEED TRAIN DIRECTORY...
  *       fit METHOD RATE DIRECTORY runs samples functions columns clusters topology measured sufficient chosen fit_s judge_s
  *       run METHOD RATE DIRECTORY NAME anomalous p
- *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold excess part-of-time kind      (by what matters)
- *           COUNTER:votes:part:direction:normal:now,... small side-effect-of
- *       error METHOD RATE DIRECTORY text */
+ *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold excess part-of-time kind      (by what
+ * matters) COUNTER:votes:part:direction:normal:now,... small side-effect-of error METHOD RATE DIRECTORY text */
 #include "base/mem.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
@@ -28,11 +27,11 @@ static const struct method {
 	const char *name;
 	enum how how;
 	const struct scorer_kind *scorer; /* NULL: as it is */
-	double t, fixed;                  /* of BY_PAPER; 0 and 0: t as it is */
-	size_t clusters;                  /* of BY_DEFAULT and BY_PAPER; 0: chosen */
-	bool share;                       /* of BY_PAPER: a run by its share of anomalous samples, not by one */
-	bool strict;                      /* differences matter however small they are */
-	bool as_is;                       /* not compared at like inputs */
+	double t, fixed;		  /* of BY_PAPER; 0 and 0: t as it is */
+	size_t clusters;		  /* of BY_DEFAULT and BY_PAPER; 0: chosen */
+	bool share;			  /* of BY_PAPER: a run by its share of anomalous samples, not by one */
+	bool strict;			  /* differences matter however small they are */
+	bool as_is;			  /* not compared at like inputs */
 } methods[] = {
 	{ .name = "default", .how = BY_DEFAULT },
 	{ .name = "default-as-is", .how = BY_DEFAULT, .as_is = true },
@@ -135,11 +134,10 @@ static void print_function(const char *head, const struct observed *seen, const 
 
 	printf("function\t%s\t%s\t%d\t%d\t%zu\t%zu\t%g\t%g\t%g\t%g\t%s%s\t", head, o->functions_names[f->function], f->known,
 	       f->anomalous && !f->small, f->runs_anomalous - f->runs_small, f->runs, f->score, f->threshold, f->excess,
-	       part_of_time(seen, f->function), kind->improved ? "-" : "",
-	       trouble_code(kind->trouble));
+	       part_of_time(seen, f->function), kind->improved ? "-" : "", trouble_code(kind->trouble));
 	for (size_t i = 0; i < f->n_columns; i++)
-		printf("%s%s:%.3f:%.3f:%+d:%.4g:%.4g", i ? "," : "", strrchr(o->columns[f->columns[i].column], ':') + 1, f->columns[i].votes,
-		       f->columns[i].part, f->columns[i].direction, f->columns[i].normal, f->columns[i].now);
+		printf("%s%s:%.3f:%.3f:%+d:%.4g:%.4g", i ? "," : "", strrchr(o->columns[f->columns[i].column], ':') + 1,
+		       f->columns[i].votes, f->columns[i].part, f->columns[i].direction, f->columns[i].normal, f->columns[i].now);
 	printf("\t%d\t%s\n", kind->small, cause ? cause : "");
 }
 
@@ -206,7 +204,7 @@ static struct kept {
 	double rate, seconds;
 	uint64_t digest;
 	struct detector *detector;
-} *kept;
+} * kept;
 static size_t n_kept, kept_capacity;
 
 static enum assay_status fit(const struct method *m, double rate, uint64_t seed, const struct observations *normal, struct kept *out,
@@ -240,8 +238,8 @@ static enum assay_status fit(const struct method *m, double rate, uint64_t seed,
 }
 
 /* One method, one rate: fits, judges, prints. */
-static void judge(const struct method *m, double rate, uint64_t seed, const char *directory, const struct observed *normal, const struct side *side,
-		  const struct observed *seen)
+static void judge(const struct method *m, double rate, uint64_t seed, const char *directory, const struct observed *normal,
+		  const struct side *side, const struct observed *seen)
 {
 	struct kept fitted = { 0 };
 	struct detection found = { 0 };
@@ -264,9 +262,9 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 		if (fitted.detector) {
 			const struct detector_about *a = detector_about(fitted.detector);
 
-			printf("fit\t%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%s\t%g\t%d\t%zu\t%.3f\t%.3f\n", head, a->runs, a->samples, a->functions, a->columns,
-			       a->clusters, a->topology, a->rate_measured, a->sufficient, a->runs_chosen,
-			       fitted.seconds, now_s() - begin);
+			printf("fit\t%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%s\t%g\t%d\t%zu\t%.3f\t%.3f\n", head, a->runs, a->samples, a->functions,
+			       a->columns, a->clusters, a->topology, a->rate_measured, a->sufficient, a->runs_chosen, fitted.seconds,
+			       now_s() - begin);
 		}
 		print_detection(head, side, seen, &found);
 	}

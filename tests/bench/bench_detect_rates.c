@@ -1,7 +1,7 @@
-/* How often a normal run is called anomalous, and a function of it: blocks of made-up normal runs (tests/model/made_up_runs.h), a detector fitted in each, one
- * new normal run, and one with a fault. A line a kind of data and number of runs, and one for all; docs/evidence/statistics.md has the table. Arguments: blocks
- * (default 300: what is asked for differs from what all lines together show by little more than a hundredth), "autoencoder" or "mahalanobis"
- * (default), folds, first kind of data (0 to 3). */
+/* How often a normal run is called anomalous, and a function of it: blocks of made-up normal runs (tests/model/made_up_runs.h), a detector
+ * fitted in each, one new normal run, and one with a fault. A line a kind of data and number of runs, and one for all;
+ * docs/evidence/statistics.md has the table. Arguments: blocks (default 300: what is asked for differs from what all lines together show by
+ * little more than a hundredth), "autoencoder" or "mahalanobis" (default), folds, first kind of data (0 to 3). */
 #include "base/stats.h"
 #include "base/text.h"
 #include "model/published/published.h"
@@ -13,7 +13,10 @@
 #define FUNCTIONS 3
 
 static const char *const kinds[] = { "noise", "heavy", "exact", "inputs" };
-static const struct { size_t runs; double rate; } rows[] = { { 10, 1.0 / 11 }, { 20, .1 }, { 40, .05 } };
+static const struct {
+	size_t runs;
+	double rate;
+} rows[] = { { 10, 1.0 / 11 }, { 20, .1 }, { 40, .05 } };
 
 struct work {
 	enum kind kind;
@@ -25,7 +28,11 @@ struct work {
 static void one_block(void *context, size_t b)
 {
 	struct work *k = context;
-	struct world w = { .kind = k->kind, .functions = FUNCTIONS, .runs = k->runs, .fault = SIZE_MAX, .missing = k->kind == INPUTS ? .1 : 0,
+	struct world w = { .kind = k->kind,
+			   .functions = FUNCTIONS,
+			   .runs = k->runs,
+			   .fault = SIZE_MAX,
+			   .missing = k->kind == INPUTS ? .1 : 0,
 			   .seed = 3 * b };
 	struct made normal = make(&w), sides[2];
 	struct detector_options options = k->options;
@@ -78,7 +85,8 @@ static double bound(double hits, double n, bool upper)
 	if (upper ? hits >= n : hits <= 0)
 		return upper;
 	for (int i = 0; i < 60; i++) {
-		double p = (low + high) / 2, tail = upper ? 1 - stats_beta_inc(p, hits + 1, n - hits) : stats_beta_inc(p, hits, n - hits + 1);
+		double p = (low + high) / 2,
+		       tail = upper ? 1 - stats_beta_inc(p, hits + 1, n - hits) : stats_beta_inc(p, hits, n - hits + 1);
 
 		if ((tail > .025) == upper)
 			low = p;
@@ -95,7 +103,11 @@ struct sums {
 
 static void measure(enum kind kind, size_t runs, double rate, size_t blocks, const struct detector_options *options, struct sums *sums)
 {
-	struct work k = { .kind = kind, .runs = runs, .options = *options, .anomalous = mem_new(blocks, 1), .function = mem_new(blocks, 1),
+	struct work k = { .kind = kind,
+			  .runs = runs,
+			  .options = *options,
+			  .anomalous = mem_new(blocks, 1),
+			  .function = mem_new(blocks, 1),
 			  .found = mem_new(blocks, 1) };
 	double asked = floor(rate * (double)(runs + 1) + 1e-9) / (double)(runs + 1), measured, hits, n = (double)blocks;
 

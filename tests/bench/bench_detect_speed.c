@@ -1,6 +1,6 @@
-/* How long a whole detection takes: 50 functions with 2,000 samples of 16 counters each on either side, topology, clusters, thresholds and judging;
- * a fault is planted in one function, and the benchmark fails when it is not found there, or the topology or the clusters were not chosen. Prints each
- * time. */
+/* How long a whole detection takes: 50 functions with 2,000 samples of 16 counters each on either side, topology, clusters, thresholds and
+ * judging; a fault is planted in one function, and the benchmark fails when it is not found there, or the topology or the clusters were not
+ * chosen. Prints each time. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/anomaly/detector.h"
@@ -111,10 +111,11 @@ static int detect(const struct side *normal, const struct side *seen, size_t thr
 	cpu_s = (double)(clock() - cpu) / CLOCKS_PER_SEC;
 	failed = !detection.functions[FAULTY].anomalous || detection.functions[FAULTY].columns[0].column != 0 ||
 		 !strchr(detector_about(detector)->topology, '-');
-	printf("{\"sample\": %zu, \"threads\": %zu, \"fit_s\": %.3f, \"judge_s\": %.3f, \"total_s\": %.3f, \"cpu_s\": %.3f, \"topology\": \"%s\", \"clusters\": %zu, "
+	printf("{\"sample\": %zu, \"threads\": %zu, \"fit_s\": %.3f, \"judge_s\": %.3f, \"total_s\": %.3f, \"cpu_s\": %.3f, \"topology\": "
+	       "\"%s\", \"clusters\": %zu, "
 	       "\"samples\": %zu, \"found\": %s}\n",
-	       i, threads, fitted - start, end - fitted, end - start, cpu_s, detector_about(detector)->topology, detector_about(detector)->clusters,
-	       detector_about(detector)->samples, failed ? "false" : "true");
+	       i, threads, fitted - start, end - fitted, end - start, cpu_s, detector_about(detector)->topology,
+	       detector_about(detector)->clusters, detector_about(detector)->samples, failed ? "false" : "true");
 	fflush(stdout);
 	detection_release(&detection);
 	detector_free(detector);

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH  8
-#define LEAF   2
+#define DEPTH	   8
+#define LEAF	   2
 #define LABELS_MAX 32
 
 struct row {
 	size_t program, label; /* what it is */
 	bool learn;
-	char *text;            /* program, label of the run, its name, function */
+	char *text; /* program, label of the run, its name, function */
 	double *values;
 };
 

@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "model/published/gbt.h"
 
-#define FEATURES 43
+#define FEATURES	 43
 #define MATRIX_BYTES_MAX (64u << 20)
-#define REPEATS_MAX 100000
+#define REPEATS_MAX	 100000
 
 struct data {
 	struct mat X;

@@ -209,8 +209,7 @@ static void add_first_groups(cJSON *o, const struct profile *p, const char *name
 
 static void left_out_one(const struct profile_rows *all, size_t column, int64_t taken_ms)
 {
-	struct profile_rows r = {.features = mem_new(all->rates.cols, sizeof(char *)),
-	                         .type_names = mem_new(all->types, sizeof(char *))};
+	struct profile_rows r = { .features = mem_new(all->rates.cols, sizeof(char *)), .type_names = mem_new(all->types, sizeof(char *)) };
 	size_t cols = all->rates.cols - 1, *index = mem_new(all->types, sizeof(*index));
 	struct profile profile = { 0 };
 	cJSON *o;
@@ -293,8 +292,9 @@ static void planted_one(struct profile_rows *r, const struct features *f, size_t
 			leading = g;
 		}
 		if (shares[g] > 0.0 || g == 0)
-			cJSON_AddItemToArray(list, cJSON_CreateDoubleArray((double[]){ shares[g], group->share, group->low, group->high,
-										       group->least, group->most }, 6));
+			cJSON_AddItemToArray(
+			    list, cJSON_CreateDoubleArray(
+				      (double[]){ shares[g], group->share, group->low, group->high, group->least, group->most }, 6));
 	}
 	cJSON_AddBoolToObject(o, "right", leading == 0);
 	add_truth(o, &profile, shares);

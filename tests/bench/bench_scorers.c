@@ -2,8 +2,8 @@
  *
  * samples: scorers alone. They learn from 24 runs of 40 samples; 100 runs set the threshold at 1 % of normal samples, 50 are shifted.
  * runs: in the detector. It learns from 40 runs of 10 samples, at a rate of .05; 50 runs are normal, 50 shifted.
- * For each kind of normal rows and of shift: the share of shifted samples (runs) above the threshold, that of other normal ones, and how often a column
- * that was moved leads. Means over the repeats, in each of which everything is drawn anew. Prints a line of JSON each. */
+ * For each kind of normal rows and of shift: the share of shifted samples (runs) above the threshold, that of other normal ones, and how
+ * often a column that was moved leads. Means over the repeats, in each of which everything is drawn anew. Prints a line of JSON each. */
 #include "base/mem.h"
 #include "base/stats.h"
 #include "model/published/published.h"
@@ -129,7 +129,9 @@ static void measure_samples(const struct kind *kind, const struct scorer_kind *w
 
 /* ---- runs ---- */
 
-static const char *const columns[P] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t" };
+static const char *const columns[P] = {
+	"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"
+};
 static const char *const function = "f";
 static double min_relevant_delta[P];
 
@@ -137,7 +139,11 @@ static double min_relevant_delta[P];
 static struct observations observations_of(struct world *w, const struct kind *kind, size_t runs, const struct shift *shift, size_t moved)
 {
 	struct mat rows = rows_make(w, kind, runs, LEARN_SAMPLES);
-	struct observations o = { .values = rows, .functions = 1, .runs = runs, .functions_names = &function, .columns = columns,
+	struct observations o = { .values = rows,
+				  .functions = 1,
+				  .runs = runs,
+				  .functions_names = &function,
+				  .columns = columns,
 				  .min_relevant_delta = min_relevant_delta };
 	size_t *of = mem_new(rows.rows, sizeof(*of)), *run = mem_new(rows.rows, sizeof(*run));
 	double *weight = mem_new(rows.rows, sizeof(*weight));
@@ -219,11 +225,12 @@ static void measure_runs(const struct kind *kind, const struct scorer_kind *with
 static void print(const char *mode, const char *normal, const struct shift *shifts, const char *scorer, const struct results *r, size_t n)
 {
 	for (size_t s = 0; s < SHIFTS; s++)
-		printf("{\"of\":\"%s\",\"normal\":\"%s\",\"shift\":\"%s\",\"scorer\":\"%s\",\"repeats\":%zu,\"found\":%.3f,\"found_se\":%.3f,"
-		       "\"column_right\":%.3f,\"false_positives\":%.4f,\"false_positives_se\":%.4f,\"fit_cpu_s\":%.4f}\n",
-		       mode, normal, shifts[s].name, scorer, n, stats_mean(r->of[s].found, n), stats_sd(r->of[s].found, n) / sqrt((double)n),
-		       stats_mean(r->of[s].column, n), stats_mean(r->false_positives, n),
-		       stats_sd(r->false_positives, n) / sqrt((double)n), stats_median(r->seconds, n));
+		printf(
+		    "{\"of\":\"%s\",\"normal\":\"%s\",\"shift\":\"%s\",\"scorer\":\"%s\",\"repeats\":%zu,\"found\":%.3f,\"found_se\":%.3f,"
+		    "\"column_right\":%.3f,\"false_positives\":%.4f,\"false_positives_se\":%.4f,\"fit_cpu_s\":%.4f}\n",
+		    mode, normal, shifts[s].name, scorer, n, stats_mean(r->of[s].found, n), stats_sd(r->of[s].found, n) / sqrt((double)n),
+		    stats_mean(r->of[s].column, n), stats_mean(r->false_positives, n), stats_sd(r->false_positives, n) / sqrt((double)n),
+		    stats_median(r->seconds, n));
 	fflush(stdout);
 }
 

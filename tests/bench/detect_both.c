@@ -1,5 +1,5 @@
-/* One function into which faults of seven kinds can be switched, one or several at once: -DFAULTS=27 has the second and the seventh, numbered as in
- * tests/apps/seven.c. */
+/* One function into which faults of seven kinds can be switched, one or several at once: -DFAULTS=27 has the second and the seventh,
+ * numbered as in tests/apps/seven.c. */
 #include "../apps/app.h"
 
 #include <stdatomic.h>
@@ -9,19 +9,19 @@
 #define FAULTS 0
 #endif
 #define FAULTY(n) (FAULTS / 10 == (n) || FAULTS % 10 == (n))
-#define ITEMS     4096
-#define PAGE      1024 /* numbers of 4 bytes */
+#define ITEMS	  4096
+#define PAGE	  1024 /* numbers of 4 bytes */
 
 static struct {
 	volatile uint64_t value;
 #if !FAULTY(1)
 	char apart[LINE - sizeof(uint64_t)];
 #endif
-} *tallies;
+} * tallies;
 static struct own {
 	_Alignas(LINE) volatile uint64_t odd, even, last, sum;
 	_Alignas(LINE) char buffer[ITEMS];
-} *owns;
+} * owns;
 static uint8_t *items;
 static uint32_t *following; /* the next item's place */
 

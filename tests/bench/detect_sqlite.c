@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #define THREADS_MAX 16
-#define ROWS        300
-#define BUSY_US     300
+#define ROWS	    300
+#define BUSY_US	    300
 
 static const char *path;
 static long rounds;

@@ -1,5 +1,5 @@
-/* Two functions that only miss more, neither for the other's sake: what of them is called a side effect? WALK and SCAN (0 to 4096): of so many of its steps
- * each is on a page of its own, the others are one after the other. */
+/* Two functions that only miss more, neither for the other's sake: what of them is called a side effect? WALK and SCAN (0 to 4096): of so
+ * many of its steps each is on a page of its own, the others are one after the other. */
 #include "../apps/app.h"
 
 #ifndef WALK
@@ -8,14 +8,14 @@
 #ifndef SCAN
 #define SCAN 0
 #endif
-#define STEPS 4096
+#define STEPS	  4096
 #define PAGE_BITS 10 /* numbers of 4 bytes */
 
 static volatile int walk_far = WALK, scan_far = SCAN; /* so that the code, and its branches, are the same */
 static uint32_t *walked, *scanned;
 static struct own {
 	_Alignas(LINE) volatile uint64_t sum;
-} *owns;
+} * owns;
 
 FUNCTION void walk(struct own *own)
 {

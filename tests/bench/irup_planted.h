@@ -13,8 +13,8 @@
 static void fingerprints(const struct evidence *evidence, int64_t taken_ms, struct profile_rows *out)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
-	struct profile_rows r = {.features = mem_new(set->n_stressors, sizeof(char *)),
-	                         .type_names = mem_new(evidence->types.n, sizeof(char *))};
+	struct profile_rows r = { .features = mem_new(set->n_stressors, sizeof(char *)),
+				  .type_names = mem_new(evidence->types.n, sizeof(char *)) };
 	size_t passes = 0, *seen = mem_new(evidence->types.n, sizeof(*seen));
 
 	for (size_t i = 0; i < set->n; i++)

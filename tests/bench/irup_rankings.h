@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FLATTER     .25 /* of the sharpness */
-#define CORRELATION .1  /* weight of the correlation beside the share */
+#define FLATTER	    .25 /* of the sharpness */
+#define CORRELATION .1	/* weight of the correlation beside the share */
 
 enum key { BY_SHARE, BY_IMPORTANCE, BY_BOTH, BY_CORRELATION, BY_FLATTER, KEYS };
 
@@ -256,8 +256,8 @@ static void add_truth(cJSON *o, const struct profile *p, const double *truth)
 
 		for (size_t g = 0; g < n; g++)
 			used += key[g] > -DBL_MAX && truth[g] > 0.0 ? 1 : 0;
-		cJSON_AddItemToArray(
-		    list, cJSON_CreateDoubleArray((double[]){ right, kendall(truth, key, n), (double)ranked, (double)used }, 4));
+		cJSON_AddItemToArray(list,
+				     cJSON_CreateDoubleArray((double[]){ right, kendall(truth, key, n), (double)ranked, (double)used }, 4));
 	}
 	free(key);
 	mat_release(&all);

@@ -8,7 +8,8 @@
 #include "model/anomaly/scorer.h"
 #include "model/pca.h"
 
-/* What is left of a row beside the principal components that have nine tenths of the variance (Jackson and Mudholkar, Technometrics 21(3), 1979). */
+/* What is left of a row beside the principal components that have nine tenths of the variance (Jackson and Mudholkar, Technometrics 21(3),
+ * 1979). */
 struct components {
 	struct scorer scorer;
 	struct pca pca;
@@ -63,8 +64,9 @@ static void components_free(struct scorer *scorer)
 	free(c);
 }
 
-static const struct scorer_kind scorer_components = { .name = "components", .fit = components_fit, .parts = components_parts,
-						      .free = components_free };
+static const struct scorer_kind scorer_components = {
+	.name = "components", .fit = components_fit, .parts = components_parts, .free = components_free
+};
 
 /* Heaps by k-means, and Mahalanobis' distance from the nearest. */
 enum { HEAPS = 4 };

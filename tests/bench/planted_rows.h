@@ -1,5 +1,5 @@
-/* Rows that are made up, and shifts that are planted in them, for bench_scorers.c. Their unit is that which scorers get (model/anomaly/scale.h): the
- * spread within runs is 1. */
+/* Rows that are made up, and shifts that are planted in them, for bench_scorers.c. Their unit is that which scorers get
+ * (model/anomaly/scale.h): the spread within runs is 1. */
 #ifndef TESTS_BENCH_PLANTED_ROWS_H
 #define TESTS_BENCH_PLANTED_ROWS_H
 
@@ -148,13 +148,17 @@ static void tear(struct world *w, struct mat *rows, const struct shift *shift, s
 	}
 }
 
-static const struct shift shifts_of_samples[] = { { "one column by 2", add, 1, 2.0 },    { "one column by 5", add, 1, 5.0 },
-						  { "three columns by 3", add, 3, 3.0 }, { "all columns by 1", add, P, 1.0 },
+static const struct shift shifts_of_samples[] = { { "one column by 2", add, 1, 2.0 },
+						  { "one column by 5", add, 1, 5.0 },
+						  { "three columns by 3", add, 3, 3.0 },
+						  { "all columns by 1", add, P, 1.0 },
 						  { "one column torn off", tear, 1, 0.0 } };
 
 /* Runs of many samples show smaller ones. */
-static const struct shift shifts_of_runs[] = { { "one column by 1", add, 1, 1.0 },      { "one column by 2", add, 1, 2.0 },
-					       { "three columns by 1", add, 3, 1.0 }, { "all columns by .5", add, P, .5 },
+static const struct shift shifts_of_runs[] = { { "one column by 1", add, 1, 1.0 },
+					       { "one column by 2", add, 1, 2.0 },
+					       { "three columns by 1", add, 3, 1.0 },
+					       { "all columns by .5", add, P, .5 },
 					       { "one column torn off", tear, 1, 0.0 } };
 
 /* Which column is moved: none with bursts, those are another matter. */

@@ -1,6 +1,6 @@
 /* Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984: the split that leaves the least Gini impurity, no
- * pruning. As in scikit-learn, thresholds lie half-way between two values, `at most` goes left, and a node that is not pure is split even where
- * that leaves as much impurity as before. Of equally good splits: the first column, then the lowest threshold. */
+ * pruning. As in scikit-learn, thresholds lie half-way between two values, `at most` goes left, and a node that is not pure is split even
+ * where that leaves as much impurity as before. Of equally good splits: the first column, then the lowest threshold. */
 #include "tests/bench/tree.h"
 
 #include "base/error.h"
@@ -28,8 +28,8 @@ struct growth {
 	const struct mat *rows;
 	const size_t *label;
 	size_t labels, depth, leaf;
-	size_t *order;        /* [n] rows; those of a node stand together */
-	size_t *spare;        /* [n] */
+	size_t *order;	      /* [n] rows; those of a node stand together */
+	size_t *spare;	      /* [n] */
 	struct value *values; /* [n] of one column, sorted */
 	double *left, *right; /* [labels] rows of each label on each side */
 	struct tree *tree;

@@ -1,5 +1,5 @@
-/* A classification tree on counter ratios, as Jayasena and others (SC 2013): Gini, grown to `depth`, leaves of at least `leaf` rows. Supervised: it has to
- * see faults of other programs, so that a detector cannot be this; it is what one is compared with. */
+/* A classification tree on counter ratios, as Jayasena and others (SC 2013): Gini, grown to `depth`, leaves of at least `leaf` rows.
+ * Supervised: it has to see faults of other programs, so that a detector cannot be this; it is what one is compared with. */
 #ifndef TESTS_BENCH_TREE_H
 #define TESTS_BENCH_TREE_H
 

@@ -21,7 +21,8 @@ static void test_parse(void **state)
 		{ "smallest", ONE, ASSAY_OK, NULL },
 		{ "all keys",
 		  "name: b\npasses: 5\nseconds: 0.5\nlimits: { memory_bytes: 1000000, file_bytes: 4096, open_files: 64, processes: 32 }\n"
-		  "stressors:\n  - { name: n, stressor: stream, arguments: [--stream-l3-size, 4M], categories: [memory, cpu], seconds: 1, dangerous: yes }\n",
+		  "stressors:\n  - { name: n, stressor: stream, arguments: [--stream-l3-size, 4M], categories: [memory, cpu], seconds: 1, "
+		  "dangerous: yes }\n",
 		  ASSAY_OK, NULL },
 		{ "unknown key", "name: b\nstressors:\n  - { stresor: cpu }\n", ASSAY_E_FORMAT, "did you mean 'stressor'" },
 		{ "no name", "stressors:\n  - { stressor: cpu }\n", ASSAY_E_FORMAT, "no name" },
@@ -31,9 +32,12 @@ static void test_parse(void **state)
 		{ "twice", ONE "  - { stressor: cpu }\n", ASSAY_E_FORMAT, "line 3" },
 		{ "twice, but named", ONE "  - { stressor: cpu, name: cpu2, arguments: [--cpu-method, pi] }\n", ASSAY_OK, NULL },
 		{ "an option as stressor", "name: b\nstressors:\n  - { stressor: --help }\n", ASSAY_E_FORMAT, "does not start with '-'" },
-		{ "writes elsewhere", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--temp-path, /etc] }\n", ASSAY_E_FORMAT, "--temp-path" },
-		{ "writes elsewhere, abbreviated", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--temp-p, /etc] }\n", ASSAY_E_FORMAT, "--temp-p" },
-		{ "with equals sign", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--yaml=/etc/passwd] }\n", ASSAY_E_FORMAT, "--yaml" },
+		{ "writes elsewhere", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--temp-path, /etc] }\n", ASSAY_E_FORMAT,
+		  "--temp-path" },
+		{ "writes elsewhere, abbreviated", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--temp-p, /etc] }\n",
+		  ASSAY_E_FORMAT, "--temp-p" },
+		{ "with equals sign", "name: b\nstressors:\n  - { stressor: cpu, arguments: [--yaml=/etc/passwd] }\n", ASSAY_E_FORMAT,
+		  "--yaml" },
 		{ "short option", "name: b\nstressors:\n  - { stressor: cpu, arguments: [-t, 9999] }\n", ASSAY_E_FORMAT, "-t" },
 		{ "negative number is no option", "name: b\nstressors:\n  - { stressor: cpu, arguments: [\"-1\"] }\n", ASSAY_OK, NULL },
 		{ "no time", ONE "seconds: 0\n", ASSAY_E_FORMAT, "seconds" },
@@ -75,15 +79,31 @@ static void test_hash(void **state)
 		bool same; /* as the first */
 	} rows[] = {
 		{ "first", "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n", true },
-		{ "comment and order", "# c\nname: b\nstressors:\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n  - { stressor: cpu }\n", true },
-		{ "another name of the battery", "name: c\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n", true },
-		{ "categories", "name: b\nstressors:\n  - { stressor: cpu, categories: [os] }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n", true },
-		{ "a dangerous one beside", "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n  - { stressor: vm, dangerous: true }\n", true },
-		{ "an argument", "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1025] }\n", false },
-		{ "words apart", "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [\"--qsort-size 1024\"] }\n", false },
-		{ "seconds", "name: b\nseconds: 0.3\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n", false },
-		{ "passes", "name: b\npasses: 4\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n", false },
-		{ "a feature's name", "name: b\nstressors:\n  - { stressor: cpu, name: c }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n", false },
+		{ "comment and order",
+		  "# c\nname: b\nstressors:\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n  - { stressor: cpu }\n", true },
+		{ "another name of the battery",
+		  "name: c\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n", true },
+		{ "categories",
+		  "name: b\nstressors:\n  - { stressor: cpu, categories: [os] }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] "
+		  "}\n",
+		  true },
+		{ "a dangerous one beside",
+		  "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n  - { stressor: "
+		  "vm, dangerous: true }\n",
+		  true },
+		{ "an argument", "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1025] }\n",
+		  false },
+		{ "words apart",
+		  "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [\"--qsort-size 1024\"] }\n", false },
+		{ "seconds",
+		  "name: b\nseconds: 0.3\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n",
+		  false },
+		{ "passes",
+		  "name: b\npasses: 4\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n",
+		  false },
+		{ "a feature's name",
+		  "name: b\nstressors:\n  - { stressor: cpu, name: c }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n",
+		  false },
 	};
 	char first[FINGERPRINT_ID_BYTES], other[FINGERPRINT_ID_BYTES];
 
@@ -126,8 +146,9 @@ static void test_built_in(void **state)
 
 static void test_dangerous(void **state)
 {
-	static const char text[] = "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: resources, dangerous: true }\n  - { stressor: opcode, "
-				   "dangerous: true }\n";
+	static const char text[] =
+	    "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: resources, dangerous: true }\n  - { stressor: opcode, "
+	    "dangerous: true }\n";
 	const char *const named[] = { "opcode" }, *const safe[] = { "cpu" };
 	char hash[FINGERPRINT_ID_BYTES];
 	struct assay_error err;
@@ -150,8 +171,8 @@ static void test_dangerous(void **state)
 }
 
 #define INFO "---\nsystem-info:\n      stress-ng-version: 0.15.06\n      hostname: x\n\n"
-#define GOOD                                                                                                                                 \
-	"metrics:\n    - stressor: qsort\n      bogo-ops: 13\n      bogo-ops-per-second-usr-sys-time: 47.5\n"                                \
+#define GOOD                                                                                                                               \
+	"metrics:\n    - stressor: qsort\n      bogo-ops: 13\n      bogo-ops-per-second-usr-sys-time: 47.5\n"                              \
 	"      bogo-ops-per-second-real-time: 46.5\n      wall-clock-time: 0.28\n      user-time: 0.27\n      system-time: 0.003\n\n...\n"
 
 static void test_metrics(void **state)
@@ -164,20 +185,29 @@ static void test_metrics(void **state)
 	} rows[] = {
 		{ "as it is written", INFO GOOD, ASSAY_OK, true, 47.5 },
 		{ "no operations",
-		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 0\n      bogo-ops-per-second-usr-sys-time: 0.000000\n"
-		       "      bogo-ops-per-second-real-time: 0.0\n      wall-clock-time: 0.28\n      user-time: 0.0\n      system-time: 0.0\n",
+		  INFO
+		  "metrics:\n    - stressor: qsort\n      bogo-ops: 0\n      bogo-ops-per-second-usr-sys-time: 0.000000\n"
+		  "      bogo-ops-per-second-real-time: 0.0\n      wall-clock-time: 0.28\n      user-time: 0.0\n      system-time: 0.0\n",
 		  ASSAY_OK, false, 0 },
-		{ "rate left out", INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0.15\n"
-					"      system-time: 0.05\n", ASSAY_OK, true, 50 },
-		{ "no times", INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0\n"
-				   "      system-time: 0\n", ASSAY_OK, false, 0 },
+		{ "rate left out",
+		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0.15\n"
+		       "      system-time: 0.05\n",
+		  ASSAY_OK, true, 50 },
+		{ "no times",
+		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0\n"
+		       "      system-time: 0\n",
+		  ASSAY_OK, false, 0 },
 		{ "another stressor", INFO "metrics:\n    - stressor: cpu\n      bogo-ops: 1\n", ASSAY_E_FORMAT, false, 0 },
 		{ "empty metrics", INFO "metrics:\n", ASSAY_E_FORMAT, false, 0 },
 		{ "no version", GOOD, ASSAY_E_FORMAT, false, 0 },
 		{ "version with a shell in it", "system-info:\n  stress-ng-version: \"$(x)\"\n" GOOD, ASSAY_E_FORMAT, false, 0 },
-		{ "negative", INFO "metrics:\n    - stressor: qsort\n      bogo-ops: -1\n      wall-clock-time: 1\n      user-time: 1\n      system-time: 1\n",
+		{ "negative",
+		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: -1\n      wall-clock-time: 1\n      user-time: 1\n      "
+		       "system-time: 1\n",
 		  ASSAY_E_FORMAT, false, 0 },
-		{ "not a number", INFO "metrics:\n    - stressor: qsort\n      bogo-ops: nan\n      wall-clock-time: 1\n      user-time: 1\n      system-time: 1\n",
+		{ "not a number",
+		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: nan\n      wall-clock-time: 1\n      user-time: 1\n      "
+		       "system-time: 1\n",
 		  ASSAY_E_FORMAT, false, 0 },
 		{ "rubbish", "\x01\x02", ASSAY_E_FORMAT, false, 0 },
 		{ "nothing", "", ASSAY_E_FORMAT, false, 0 },
@@ -199,8 +229,9 @@ static void test_metrics(void **state)
 /* The stressor null stands unquoted in the file, which YAML reads as nothing. */
 static void test_stressor_null(void **state)
 {
-	static const char text[] = INFO "metrics:\n    - stressor: null\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0.15\n"
-					"      system-time: 0.05\n";
+	static const char text[] =
+	    INFO "metrics:\n    - stressor: null\n      bogo-ops: 10\n      wall-clock-time: 0.5\n      user-time: 0.15\n"
+		 "      system-time: 0.05\n";
 	struct assay_error err;
 	struct stressng_metrics m;
 
@@ -226,8 +257,8 @@ static void test_trust(void **state)
 int suite_battery(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),    cmocka_unit_test(test_hash),  cmocka_unit_test(test_built_in),
-		cmocka_unit_test(test_dangerous), cmocka_unit_test(test_metrics), cmocka_unit_test(test_trust),
+		cmocka_unit_test(test_parse),	      cmocka_unit_test(test_hash),    cmocka_unit_test(test_built_in),
+		cmocka_unit_test(test_dangerous),     cmocka_unit_test(test_metrics), cmocka_unit_test(test_trust),
 		cmocka_unit_test(test_stressor_null),
 	};
 

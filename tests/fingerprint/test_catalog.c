@@ -258,8 +258,7 @@ static void test_bad_files(void **state)
 		    "lab/machines/other.json: this is the machine 'm1', its file must be called m1.json");
 	expect_problems(&set, 1, "its file must be called m1.json");
 	scratch_put("lab/machines/other.json", "{");
-	check_fails("broken", catalog_load("lab/machines", NULL, &loaded, &err), ASSAY_E_FORMAT, &err,
-		    "lab/machines/other.json:1: ");
+	check_fails("broken", catalog_load("lab/machines", NULL, &loaded, &err), ASSAY_E_FORMAT, &err, "lab/machines/other.json:1: ");
 	scratch_put("lab/machines/other.json", "{\"format\":\"assay machine\",\"version\":9}");
 	check_fails("newer", catalog_load("lab/machines", NULL, &loaded, &err), ASSAY_E_VERSION, &err,
 		    "lab/machines/other.json: version 9");
@@ -304,9 +303,9 @@ static void test_machines_in_order(void **state)
 int suite_catalog(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_summaries),      SCRATCH_TEST(test_save_what_changed), SCRATCH_TEST(test_put_again),
-		SCRATCH_TEST(test_check_summaries), SCRATCH_TEST(test_check_records), SCRATCH_TEST(test_check_future),    SCRATCH_TEST(test_check_identity),
-		SCRATCH_TEST(test_bad_files),      SCRATCH_TEST(test_machines_in_order),
+		SCRATCH_TEST(test_summaries),	    SCRATCH_TEST(test_save_what_changed), SCRATCH_TEST(test_put_again),
+		SCRATCH_TEST(test_check_summaries), SCRATCH_TEST(test_check_records),	  SCRATCH_TEST(test_check_future),
+		SCRATCH_TEST(test_check_identity),  SCRATCH_TEST(test_bad_files),	  SCRATCH_TEST(test_machines_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,9 +33,16 @@ static void make(struct made *m, size_t fingerprints, size_t stressors, size_t p
 	for (size_t i = 0; i < passes; i++)
 		m->passes[i] = (int64_t)i + 1;
 	for (size_t i = 0; i < fingerprints; i++) {
-		m->items[i] = (struct fingerprint){ .machine = m->texts[i], .battery = battery, .battery_hash = hash, .stress_ng = version,
-						    .architecture = architecture, .origin = origin, .taken_ms = (int64_t)i,
-						    .passes = m->passes, .n_passes = passes, .rates = m->rates[i] };
+		m->items[i] = (struct fingerprint){ .machine = m->texts[i],
+						    .battery = battery,
+						    .battery_hash = hash,
+						    .stress_ng = version,
+						    .architecture = architecture,
+						    .origin = origin,
+						    .taken_ms = (int64_t)i,
+						    .passes = m->passes,
+						    .n_passes = passes,
+						    .rates = m->rates[i] };
 		snprintf(m->items[i].id, sizeof(m->items[i].id), "%016zx", i);
 	}
 	m->set = (struct fingerprint_set){ m->names, stressors, m->items, fingerprints };
@@ -50,7 +57,8 @@ static void draw(struct made *m, size_t index, struct rng *rng, double low, doub
 		double noise = low * pow(high / low, ((double)j + .5) / (double)n), session = COMPARE_FLOOR * rng_normal(rng);
 
 		for (size_t i = 0; i < m->items[index].n_passes; i++)
-			m->rates[index][i * n + j] = 1000 * (double)(j + 1) * exp(session + (j == n / 4 ? shift : 0) + noise * rng_normal(rng));
+			m->rates[index][i * n + j] =
+			    1000 * (double)(j + 1) * exp(session + (j == n / 4 ? shift : 0) + noise * rng_normal(rng));
 	}
 }
 
@@ -77,7 +85,8 @@ static void test_refused(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		changed = m.items[1];
 		*rows[i].text = other;
-		check_fails(rows[i].what, compare_fingerprints(&m.set, &m.items[0], &changed, 1, &c, &err), ASSAY_E_USAGE, &err, rows[i].part);
+		check_fails(rows[i].what, compare_fingerprints(&m.set, &m.items[0], &changed, 1, &c, &err), ASSAY_E_USAGE, &err,
+			    rows[i].part);
 		assert_non_null(strstr(err.text, "other"));
 		assert_null(c.rows);
 	}
@@ -191,11 +200,11 @@ static void test_simulated(void **state)
 				double found = share(stressors, p, noises[i].low, noises[i].high, .2, times, 11 + i);
 
 				if (given)
-					print_message("%zu passes, %2zu stressors, noise %g to %g: false alarms %.4f, 22 %% found %.3f\n", p, stressors,
-						      noises[i].low, noises[i].high, wrong, found);
+					print_message("%zu passes, %2zu stressors, noise %g to %g: false alarms %.4f, 22 %% found %.3f\n",
+						      p, stressors, noises[i].low, noises[i].high, wrong, found);
 				if (wrong > .05 + margin)
-					fail_msg("%zu passes, %zu stressors, noise %g to %g: false alarms %.3f", p, stressors, noises[i].low,
-						 noises[i].high, wrong);
+					fail_msg("%zu passes, %zu stressors, noise %g to %g: false alarms %.3f", p, stressors,
+						 noises[i].low, noises[i].high, wrong);
 				if (i == 0 && found < .93)
 					fail_msg("%zu passes, %zu stressors: 22 %% were found in %.2f only", p, stressors, found);
 			}
@@ -270,7 +279,8 @@ static void test_drift(void **state)
 	catalog_release(&catalog);
 }
 
-/* A clock was wrong once: what was taken then is neither the latest nor the first, and what was accepted under it counts no longer than any other. */
+/* A clock was wrong once: what was taken then is neither the latest nor the first, and what was accepted under it counts no longer than any
+ * other. */
 static void test_drift_future(void **state)
 {
 	static const size_t machine_of[] = { 0, 0, 0 };
@@ -319,7 +329,9 @@ static void test_marks(void **state)
 		{ "not a list", "\"accepted\":{}", "accepted" },
 		{ "without a reason", "\"accepted\":[{\"fingerprint\":\"x\",\"at_ms\":1}]", "reason" },
 		{ "an empty reason", "\"accepted\":[{\"fingerprint\":\"x\",\"at_ms\":1,\"reason\":\"\"}]", "reason" },
-		{ "not in order", "\"accepted\":[{\"fingerprint\":\"x\",\"at_ms\":2,\"reason\":\"r\"},{\"fingerprint\":\"x\",\"at_ms\":1,\"reason\":\"r\"}]",
+		{ "not in order",
+		  "\"accepted\":[{\"fingerprint\":\"x\",\"at_ms\":2,\"reason\":\"r\"},{\"fingerprint\":\"x\",\"at_ms\":1,\"reason\":\"r\"}"
+		  "]",
 		  "order" },
 		{ "date changed by hand", "\"retired\":{\"at\":\"2020-01-01T00:00:00Z\",\"at_ms\":1}", "at_ms" },
 		{ "unknown key", "\"retired\":{\"at_ms\":1,\"resaon\":\"r\"}", "did you mean 'reason'" },
@@ -363,8 +375,9 @@ static void test_marks(void **state)
 int suite_compare(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_numbers), cmocka_unit_test(test_few_passes),
-		cmocka_unit_test(test_simulated), cmocka_unit_test(test_drift), cmocka_unit_test(test_drift_future), cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_numbers), cmocka_unit_test(test_few_passes),
+		cmocka_unit_test(test_simulated), cmocka_unit_test(test_drift),	  cmocka_unit_test(test_drift_future),
+		cmocka_unit_test(test_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,8 @@
 #include <math.h>
 
 #define BATTERY "name: tiny\nstressors:\n  - { stressor: cpu }\n  - { stressor: str }\n"
-#define PLAN                                                                                             \
-	COUNTING_MAGIC "\nrun 1 hardware user PAPI_TOT_INS PAPI_TOT_CYC\nrun 2 hardware user PAPI_TOT_INS PAPI_L1_DCM\n" \
+#define PLAN                                                                                                                               \
+	COUNTING_MAGIC "\nrun 1 hardware user PAPI_TOT_INS PAPI_TOT_CYC\nrun 2 hardware user PAPI_TOT_INS PAPI_L1_DCM\n"                   \
 		       "run 3 software all perf::PAGE-FAULTS\nabsent PAPI_L3_TCM it has none\n"
 
 static struct lab lab;
@@ -131,8 +131,8 @@ static void test_runs_that_are_not_counted_from_1(void **state)
 	struct counting_plan plan;
 	struct assay_error err;
 	bool found;
-	char *sql = mem_format("INSERT INTO counter_event (fingerprint, run, event, family, domain) VALUES ('%s', 2, 'A', 'hardware', 'user')",
-			       session.id);
+	char *sql = mem_format(
+	    "INSERT INTO counter_event (fingerprint, run, event, family, domain) VALUES ('%s', 2, 'A', 'hardware', 'user')", session.id);
 
 	(void)state;
 	assert_int_equal(sqlite3_exec(lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);

@@ -33,7 +33,8 @@ static void test_identity(void **state)
 		{ "another CPU", "a", "cpu_model faster\n", ASSAY_E_CONFLICT, "CPU model was" },
 		{ "a clone under a new name", "c", "machine_id id-a\n", ASSAY_E_CONFLICT, "assay catalog rename a c --merge" },
 		{ "the board of another", "a", "board_uuid uuid-b\n", ASSAY_E_CONFLICT, "'b' in the catalog" },
-		{ "a and b changed places", "b", "machine_id id-a\nboard_serial serial-a\n", ASSAY_E_CONFLICT, "same machine-id 'id-a' as 'a'" },
+		{ "a and b changed places", "b", "machine_id id-a\nboard_serial serial-a\n", ASSAY_E_CONFLICT,
+		  "same machine-id 'id-a' as 'a'" },
 	};
 	struct catalog catalog = two_machines();
 	struct assay_error err;
@@ -43,7 +44,8 @@ static void test_identity(void **state)
 		struct facts facts;
 
 		check(facts_parse(rows[i].facts, strlen(rows[i].facts), &facts, &err), &err);
-		check_fails(rows[i].what, identity_check(&catalog, rows[i].id, &facts, &err), rows[i].status, &err, rows[i].part ? rows[i].part : "");
+		check_fails(rows[i].what, identity_check(&catalog, rows[i].id, &facts, &err), rows[i].status, &err,
+			    rows[i].part ? rows[i].part : "");
 		facts_release(&facts);
 	}
 	/* Nothing was merged or changed by looking. */
@@ -72,9 +74,9 @@ static void test_take(void **state)
 
 /* ---- renaming ---- */
 
-#define FINGERPRINT(id, machine)                                                                                                          \
-	"INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin) VALUES ('" id "', '" machine \
-	"', 'b', 'h', '1', 5, 'x', 'measured');"                                                                                          \
+#define FINGERPRINT(id, machine)                                                                                                           \
+	"INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin) VALUES ('" id             \
+	"', '" machine "', 'b', 'h', '1', 5, 'x', 'measured');"                                                                            \
 	"INSERT INTO rate VALUES ('" id "', 1, 'cpu', 0, 10, 20);"
 #define RUN(machine, at) "INSERT INTO run VALUES ('app', '1', '" machine "', " at ", 1, 0, 3.5, NULL, NULL, NULL, NULL);"
 
@@ -164,7 +166,8 @@ static void check_renamed(struct lab *lab, const char *to)
 	assert_string_equal(m->identity.machine_id, "id-1");
 	catalog_release(&catalog);
 	assert_int_equal(problems_of(lab, NULL), 0);
-	check_select(&lab->store, "SELECT count(*) FROM fingerprint WHERE machine = 'old' UNION ALL SELECT count(*) FROM run WHERE machine = 'old'",
+	check_select(&lab->store,
+		     "SELECT count(*) FROM fingerprint WHERE machine = 'old' UNION ALL SELECT count(*) FROM run WHERE machine = 'old'",
 		     "0\n0\n");
 	check_select(&lab->store, "SELECT id FROM fingerprint WHERE id = '00000000000000f1'", "00000000000000f1\n"); /* ids stay */
 }
@@ -338,7 +341,8 @@ static void test_differ(void **state)
 {
 	char one[] = "x86_64", other[] = "aarch64", none[] = "", type[] = "xeon", type2[] = "epyc";
 	struct machine_fingerprint f = { .architecture = one }, g = { .architecture = one };
-	struct machine a = { .id = one, .fingerprints = &f, .n_fingerprints = 1 }, b = { .id = other, .fingerprints = &g, .n_fingerprints = 1 };
+	struct machine a = { .id = one, .fingerprints = &f, .n_fingerprints = 1 },
+		       b = { .id = other, .fingerprints = &g, .n_fingerprints = 1 };
 	struct assay_error err;
 
 	(void)state;
@@ -372,12 +376,12 @@ static void test_same_results(void **state)
 	lab_close(&lab);
 }
 
-#define PLAN                                                                                                        \
-	"INSERT INTO plan VALUES ('p', 'app', '', '', 1, 0, 0, 5, 0, 'probe');"                                     \
-	"INSERT INTO plan_item VALUES ('p', 'machine', 0, 'old', NULL);"                                            \
-	"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err)" \
-	" VALUES ('p', 'old', '1', '', 1, 'app', 5, 'failed', '', '');"                                             \
-	"INSERT INTO sample_file VALUES ('p', 'old', '1', '', 1, 0, 'hash', 5, 'time', '', 0);"                     \
+#define PLAN                                                                                                                               \
+	"INSERT INTO plan VALUES ('p', 'app', '', '', 1, 0, 0, 5, 0, 'probe');"                                                            \
+	"INSERT INTO plan_item VALUES ('p', 'machine', 0, 'old', NULL);"                                                                   \
+	"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err)"                      \
+	" VALUES ('p', 'old', '1', '', 1, 'app', 5, 'failed', '', '');"                                                                    \
+	"INSERT INTO sample_file VALUES ('p', 'old', '1', '', 1, 0, 'hash', 5, 'time', '', 0);"                                            \
 	"INSERT INTO stack VALUES ('s', 'text'); INSERT INTO plan_stack VALUES ('p', 'old', '1', 's');"
 
 /* What is to be run there, and what failed there, follows; two machines of one plan were never one. */
@@ -391,18 +395,29 @@ static void test_plans(void **state)
 	execute(&lab, PLAN "INSERT INTO plan_item VALUES ('p', 'machine', 1, 'new', NULL);" RUN("new", "8"));
 	check_fails("both in one plan", rename_it(&lab, "new", true, true, &result, &err), ASSAY_E_CONFLICT, &err, "two machines");
 	check(rename_it(&lab, "other", false, true, &result, &err), &err);
-	check_select(&lab.store, "SELECT machine FROM execution UNION ALL SELECT machine FROM plan_stack UNION ALL "
-				 "SELECT machine FROM sample_file UNION ALL SELECT name FROM plan_item ORDER BY 1", "new\nother\nother\nother\nother\n");
+	check_select(&lab.store,
+		     "SELECT machine FROM execution UNION ALL SELECT machine FROM plan_stack UNION ALL "
+		     "SELECT machine FROM sample_file UNION ALL SELECT name FROM plan_item ORDER BY 1",
+		     "new\nother\nother\nother\nother\n");
 	lab_close(&lab);
 }
 
 int suite_identity(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_plans),         SCRATCH_TEST(test_advice),       SCRATCH_TEST(test_merge_forced),  cmocka_unit_test(test_differ),
+		SCRATCH_TEST(test_plans),
+		SCRATCH_TEST(test_advice),
+		SCRATCH_TEST(test_merge_forced),
+		cmocka_unit_test(test_differ),
 		cmocka_unit_test(test_command_quoted),
-		cmocka_unit_test(test_identity),  cmocka_unit_test(test_take),     SCRATCH_TEST(test_rename),        SCRATCH_TEST(test_interrupted),
-		SCRATCH_TEST(test_both_files),    SCRATCH_TEST(test_merge),        SCRATCH_TEST(test_merge_refused), SCRATCH_TEST(test_same_results),
+		cmocka_unit_test(test_identity),
+		cmocka_unit_test(test_take),
+		SCRATCH_TEST(test_rename),
+		SCRATCH_TEST(test_interrupted),
+		SCRATCH_TEST(test_both_files),
+		SCRATCH_TEST(test_merge),
+		SCRATCH_TEST(test_merge_refused),
+		SCRATCH_TEST(test_same_results),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

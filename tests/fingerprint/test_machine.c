@@ -7,13 +7,13 @@
 
 /* A file with `rates` for its rates, `more` behind the fingerprint's other members, and `top` behind the machine's. */
 #define HEAD "{\"format\":\"assay machine\",\"version\":1,\"id\":\"m1\""
-#define FINGERPRINT(id, ms, more, rates)                                                                                        \
-	"{\"id\":\"" id "\",\"taken_ms\":" ms ",\"battery\":\"b\",\"battery_hash\":\"h\",\"stress_ng\":\"unknown\","             \
+#define FINGERPRINT(id, ms, more, rates)                                                                                                   \
+	"{\"id\":\"" id "\",\"taken_ms\":" ms ",\"battery\":\"b\",\"battery_hash\":\"h\",\"stress_ng\":\"unknown\","                       \
 	"\"architecture\":\"unknown\",\"origin\":\"imported\",\"passes\":3" more ",\"rates\":{" rates "}}"
 #define FILE_OF(list) HEAD ",\"fingerprints\":[" list "]}"
-#define RATES(rates) FILE_OF(FINGERPRINT("f1", "1000", "", rates))
-#define MORE(more) FILE_OF(FINGERPRINT("f1", "1000", more, ""))
-#define TOP(top) HEAD "," top ",\"fingerprints\":[]}"
+#define RATES(rates)  FILE_OF(FINGERPRINT("f1", "1000", "", rates))
+#define MORE(more)    FILE_OF(FINGERPRINT("f1", "1000", more, ""))
+#define TOP(top)      HEAD "," top ",\"fingerprints\":[]}"
 
 static void test_parse(void **state)
 {
@@ -38,24 +38,19 @@ static void test_parse(void **state)
 		{ "other format", "{\"format\":\"other\",\"version\":1}", ASSAY_E_FORMAT, "f: format is 'other'" },
 		{ "a format with a line end", "{\"format\":\"a\\nb\",\"version\":1}", ASSAY_E_FORMAT, "f: format is 'a?b'" },
 		{ "no version", "{\"format\":\"assay machine\"}", ASSAY_E_FORMAT, "f: 'version' is missing" },
-		{ "version 0", "{\"format\":\"assay machine\",\"version\":0}", ASSAY_E_FORMAT,
-		  "f: 'version' must be an integer from 1" },
-		{ "version text", "{\"format\":\"assay machine\",\"version\":\"1\"}", ASSAY_E_FORMAT,
-		  "'version' must be an integer" },
+		{ "version 0", "{\"format\":\"assay machine\",\"version\":0}", ASSAY_E_FORMAT, "f: 'version' must be an integer from 1" },
+		{ "version text", "{\"format\":\"assay machine\",\"version\":\"1\"}", ASSAY_E_FORMAT, "'version' must be an integer" },
 		{ "newer, with keys that we do not know", "{\"format\":\"assay machine\",\"version\":2,\"new\":1}", ASSAY_E_VERSION,
 		  "f: version 2 of the format, this assay knows up to 1: use a newer assay" },
 
-		{ "unknown key", TOP("\"note\":\"x\""), ASSAY_E_FORMAT,
-		  "f: unknown key 'note' in a machine (did you mean 'notes'?)" },
+		{ "unknown key", TOP("\"note\":\"x\""), ASSAY_E_FORMAT, "f: unknown key 'note' in a machine (did you mean 'notes'?)" },
 		{ "unknown evidence", TOP("\"identity\":{\"cpu_modell\":\"x\"}"), ASSAY_E_FORMAT, "(did you mean 'cpu_model'?)" },
-		{ "unknown in a fingerprint", MORE(",\"pases\":1"), ASSAY_E_FORMAT,
-		  "'pases' in a fingerprint (did you mean 'passes'?)" },
+		{ "unknown in a fingerprint", MORE(",\"pases\":1"), ASSAY_E_FORMAT, "'pases' in a fingerprint (did you mean 'passes'?)" },
 		{ "unknown in a rate", RATES("\"cpu\":{\"medain\":1,\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT,
 		  "f: rate of 'cpu': unknown key 'medain' in a rate (did you mean 'median'?)" },
 		{ "a key twice", TOP("\"notes\":\"a\",\"notes\":\"b\""), ASSAY_E_FORMAT, "f:1: " },
 
-		{ "no id", "{\"format\":\"assay machine\",\"version\":1,\"fingerprints\":[]}", ASSAY_E_FORMAT,
-		  "f: 'id' is missing" },
+		{ "no id", "{\"format\":\"assay machine\",\"version\":1,\"fingerprints\":[]}", ASSAY_E_FORMAT, "f: 'id' is missing" },
 		{ "empty id", "{\"format\":\"assay machine\",\"version\":1,\"id\":\"\",\"fingerprints\":[]}", ASSAY_E_FORMAT,
 		  "f: a machine's name must have 1 to 200 bytes" },
 		{ "id with a line end", "{\"format\":\"assay machine\",\"version\":1,\"id\":\" a\\n\",\"fingerprints\":[]}", ASSAY_E_FORMAT,
@@ -65,23 +60,17 @@ static void test_parse(void **state)
 		{ "no fingerprints", HEAD "}", ASSAY_E_FORMAT, "f: 'fingerprints' is missing" },
 		{ "fingerprints by name", HEAD ",\"fingerprints\":{}}", ASSAY_E_FORMAT,
 		  "f: 'fingerprints' must be an array, not an object" },
-		{ "a fingerprint that is a number", FILE_OF("7"), ASSAY_E_FORMAT,
-		  "f: a fingerprint must be an object, not a number" },
-		{ "identity that is a list", TOP("\"identity\":[]"), ASSAY_E_FORMAT,
-		  "f: 'identity' must be an object, not an array" },
+		{ "a fingerprint that is a number", FILE_OF("7"), ASSAY_E_FORMAT, "f: a fingerprint must be an object, not a number" },
+		{ "identity that is a list", TOP("\"identity\":[]"), ASSAY_E_FORMAT, "f: 'identity' must be an object, not an array" },
 		{ "notes that are a number", TOP("\"notes\":1"), ASSAY_E_FORMAT, "f: 'notes' must be a string" },
-		{ "fractions of sockets", TOP("\"identity\":{\"sockets\":1.5}"), ASSAY_E_FORMAT,
-		  "f: 'sockets' must be an integer" },
-		{ "negative memory", TOP("\"identity\":{\"memory_bytes\":-1}"), ASSAY_E_FORMAT,
-		  "f: 'memory_bytes' must be an integer" },
-		{ "huge memory", TOP("\"identity\":{\"memory_bytes\":1e300}"), ASSAY_E_FORMAT,
-		  "f: 'memory_bytes' must be an integer" },
+		{ "fractions of sockets", TOP("\"identity\":{\"sockets\":1.5}"), ASSAY_E_FORMAT, "f: 'sockets' must be an integer" },
+		{ "negative memory", TOP("\"identity\":{\"memory_bytes\":-1}"), ASSAY_E_FORMAT, "f: 'memory_bytes' must be an integer" },
+		{ "huge memory", TOP("\"identity\":{\"memory_bytes\":1e300}"), ASSAY_E_FORMAT, "f: 'memory_bytes' must be an integer" },
 
 		{ "half a type", MORE(",\"type\":\"t\""), ASSAY_E_FORMAT, "f: type and type_given_by go together" },
 		{ "another date", MORE(",\"taken\":\"1970-01-01T00:00:02Z\""), ASSAY_E_FORMAT,
 		  "f: taken is '1970-01-01T00:00:02Z', but taken_ms is 1970-01-01T00:00:01Z" },
-		{ "year 10000", FILE_OF(FINGERPRINT("f1", "253402300800000", "", "")), ASSAY_E_FORMAT,
-		  "f: 'taken_ms' must be an integer" },
+		{ "year 10000", FILE_OF(FINGERPRINT("f1", "253402300800000", "", "")), ASSAY_E_FORMAT, "f: 'taken_ms' must be an integer" },
 		{ "negative time", FILE_OF(FINGERPRINT("f1", "-1", "", "")), ASSAY_E_FORMAT, "f: 'taken_ms' must be an integer" },
 		{ "not in order", FILE_OF(FINGERPRINT("a", "6", "", "") "," FINGERPRINT("b", "5", "", "")), ASSAY_E_FORMAT,
 		  "f: fingerprints are not in the order of their time (at 'b')" },
@@ -90,22 +79,20 @@ static void test_parse(void **state)
 		{ "the same at two times", FILE_OF(FINGERPRINT("a", "5", "", "") "," FINGERPRINT("a", "6", "", "")), ASSAY_E_FORMAT,
 		  "f: fingerprint 'a' stands twice" },
 
-		{ "rates that are a list", HEAD ",\"fingerprints\":[{\"id\":\"f\",\"taken_ms\":1,\"battery\":\"b\",\"battery_hash\":\"h\","
-		  "\"stress_ng\":\"u\",\"architecture\":\"u\",\"origin\":\"imported\",\"passes\":1,\"rates\":[]}]}", ASSAY_E_FORMAT,
-		  "f: 'rates' must be an object, not an array" },
+		{ "rates that are a list",
+		  HEAD ",\"fingerprints\":[{\"id\":\"f\",\"taken_ms\":1,\"battery\":\"b\",\"battery_hash\":\"h\","
+		       "\"stress_ng\":\"u\",\"architecture\":\"u\",\"origin\":\"imported\",\"passes\":1,\"rates\":[]}]}",
+		  ASSAY_E_FORMAT, "f: 'rates' must be an object, not an array" },
 		{ "a rate that is a number", RATES("\"cpu\":1"), ASSAY_E_FORMAT,
 		  "f: rate of 'cpu': a rate must be an object, not a number" },
 		{ "no median", RATES("\"cpu\":{\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT, "f: rate of 'cpu': 'median' is missing" },
 		{ "no passes", RATES("\"cpu\":{\"median\":1,\"mad\":0}"), ASSAY_E_FORMAT, "f: rate of 'cpu': 'n' is missing" },
 		{ "zero is not a rate", RATES("\"cpu\":{\"median\":0,\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT,
 		  "f: rate of 'cpu': a median that is not above 0" },
-		{ "negative", RATES("\"cpu\":{\"median\":-1,\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT,
-		  "a median that is not above 0" },
-		{ "negative dispersion", RATES("\"cpu\":{\"median\":1,\"mad\":-1,\"n\":1}"), ASSAY_E_FORMAT,
-		  "a negative dispersion" },
+		{ "negative", RATES("\"cpu\":{\"median\":-1,\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT, "a median that is not above 0" },
+		{ "negative dispersion", RATES("\"cpu\":{\"median\":1,\"mad\":-1,\"n\":1}"), ASSAY_E_FORMAT, "a negative dispersion" },
 		{ "NaN", RATES("\"cpu\":{\"median\":NaN,\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT, "f:1: " },
-		{ "NaN as text", RATES("\"cpu\":{\"median\":\"nan\",\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT,
-		  "'median' must be a number" },
+		{ "NaN as text", RATES("\"cpu\":{\"median\":\"nan\",\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT, "'median' must be a number" },
 		{ "null for NaN", RATES("\"cpu\":{\"median\":null,\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT, "'median' is missing" },
 		{ "infinite", RATES("\"cpu\":{\"median\":1e999,\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT, "f:1: " },
 		{ "too many passes", RATES("\"cpu\":{\"median\":1,\"mad\":0,\"n\":1e12}"), ASSAY_E_FORMAT,
@@ -115,8 +102,8 @@ static void test_parse(void **state)
 		  "f: rate of 'cpu': both measured and not measured" },
 		{ "any reason", RATES("\"cpu\":{\"not_measured\":\"rain\",\"n\":1}"), ASSAY_OK, "" },
 		{ "empty reason", RATES("\"cpu\":{\"not_measured\":\"\",\"n\":1}"), ASSAY_E_FORMAT, "a reason of no" },
-		{ "real rate of what was not measured", RATES("\"cpu\":{\"not_measured\":\"rain\",\"real_median\":1,\"n\":1}"), ASSAY_E_FORMAT,
-		  "both measured and not measured" },
+		{ "real rate of what was not measured", RATES("\"cpu\":{\"not_measured\":\"rain\",\"real_median\":1,\"n\":1}"),
+		  ASSAY_E_FORMAT, "both measured and not measured" },
 		{ "real rate of 0", RATES("\"cpu\":{\"median\":1,\"mad\":0,\"real_median\":0,\"n\":1}"), ASSAY_E_FORMAT, "not above 0" },
 		{ "stressor without name", RATES("\"\":{\"median\":1,\"mad\":0,\"n\":1}"), ASSAY_E_FORMAT,
 		  "f: a stressor's name must have" },
@@ -150,7 +137,8 @@ static const char whole[] =
     "      \"passes\": 3,\n      \"rates\": {\n"
     "        \"a\": {\n          \"median\": 0.1,\n          \"mad\": 1e-300,\n          \"n\": 3\n        },\n"
     "        \"b\": {\n          \"not_measured\": \"recorded 0\",\n          \"n\": 1000000000\n        },\n"
-    "        \"c\": {\n          \"median\": 1.7976931348623157e308,\n          \"mad\": 0.30000000000000004,\n          \"n\": 2\n        }\n"
+    "        \"c\": {\n          \"median\": 1.7976931348623157e308,\n          \"mad\": 0.30000000000000004,\n          \"n\": 2\n        "
+    "}\n"
     "      }\n    }\n  ]\n}\n";
 
 /* What does not depend on blanks and line ends outside of texts. */
@@ -200,8 +188,10 @@ static void test_identity_of_text(void **state)
 static void test_file_names(void **state)
 {
 	char longest[MACHINE_ID_BYTES_MAX + 1], other[MACHINE_ID_BYTES_MAX + 1], umlauts[MACHINE_ID_BYTES_MAX + 1];
-	const char *const ids[] = { "node01", "Node01", "a b", "a_b", "a/b", "a%2Fb", "a%b", ".", "..", ".hidden", "a.json", "a", "../../etc/passwd",
-				    "-rf", "\xc3\xa4", "a\\b", "x:y", "*", "~", "a%-b", longest, other, umlauts };
+	const char *const ids[] = {
+		"node01",	    "Node01", "a b",	  "a_b",  "a/b", "a%2Fb", "a%b", ".",	 "..",	  ".hidden", "a.json", "a",
+		"../../etc/passwd", "-rf",    "\xc3\xa4", "a\\b", "x:y", "*",	  "~",	 "a%-b", longest, other,     umlauts
+	};
 	char *names[COUNT(ids)];
 
 	(void)state;
@@ -234,9 +224,14 @@ static void test_ids(void **state)
 	static const struct {
 		const char *id, *part;
 	} rows[] = {
-		{ "", "1 to 200 bytes" },       { " a", "must not start or end with a blank: ' a'" }, { "a ", "must not start or end" },
-		{ "a\tb", "control characters" }, { "a\x7f", "control characters" },                  { "\n", "control characters" },
-		{ "a\xff", "UTF-8" },           { "\xc3", "UTF-8" },
+		{ "", "1 to 200 bytes" },
+		{ " a", "must not start or end with a blank: ' a'" },
+		{ "a ", "must not start or end" },
+		{ "a\tb", "control characters" },
+		{ "a\x7f", "control characters" },
+		{ "\n", "control characters" },
+		{ "a\xff", "UTF-8" },
+		{ "\xc3", "UTF-8" },
 	};
 	char long_id[MACHINE_ID_BYTES_MAX + 2];
 	struct assay_error err;

@@ -35,8 +35,9 @@ static struct taking open_it(struct lab *lab, const struct fingerprint_key *key,
 static enum assay_status measure(struct lab *lab, struct taking *session, const struct battery *battery, int64_t pass, size_t entry,
 				 struct assay_error *err)
 {
-	const struct stressng_metrics metrics = { .version = "0.15.06", .bogo_ops = 5, .per_s = (double)(100 * pass) + (double)entry,
-						  .real_per_s = 50, .measured = true };
+	const struct stressng_metrics metrics = {
+		.version = "0.15.06", .bogo_ops = 5, .per_s = (double)(100 * pass) + (double)entry, .real_per_s = 50, .measured = true
+	};
 
 	return taking_keep(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", err);
 }
@@ -114,7 +115,8 @@ static void test_nothing_measured(void **state)
 	lab_close(&lab);
 }
 
-/* One that is complete is left alone for a day; where counters are asked for and it has none, another one is begun, and of another profile, too. */
+/* One that is complete is left alone for a day; where counters are asked for and it has none, another one is begun, and of another profile,
+ * too. */
 static void test_resume_complete(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -186,7 +188,7 @@ static void test_resume(void **state)
 	static const struct {
 		const char *what;
 		bool same, resume;
-	} expected[] = { { "an hour later", true, true },      { "not asked for", false, false },       { "another machine", false, true },
+	} expected[] = { { "an hour later", true, true },      { "not asked for", false, false },	{ "another machine", false, true },
 			 { "another stress-ng", false, true }, { "another architecture", false, true }, { "a day later", false, true } };
 
 	(void)state;
@@ -204,8 +206,10 @@ static void test_resume(void **state)
 		if (expected[i].same)
 			assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
 		else
-			assert_int_equal(sqlite3_exec(lab.store.db, "DELETE FROM fingerprint WHERE id NOT IN (SELECT fingerprint FROM rate)", NULL,
-						      NULL, NULL), 0);
+			assert_int_equal(sqlite3_exec(lab.store.db,
+						      "DELETE FROM fingerprint WHERE id NOT IN (SELECT fingerprint FROM rate)", NULL, NULL,
+						      NULL),
+					 0);
 		taking_release(&session);
 	}
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n2|memcpy|1\n2|str|1\n");
@@ -290,8 +294,9 @@ static void test_killed(void **state)
 int suite_taking(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_whole),  SCRATCH_TEST(test_nothing_measured), SCRATCH_TEST(test_resume), cmocka_unit_test(test_busy), SCRATCH_TEST(test_resume_complete),
-		SCRATCH_TEST(test_latest), SCRATCH_TEST(test_killed),
+		SCRATCH_TEST(test_whole),    SCRATCH_TEST(test_nothing_measured), SCRATCH_TEST(test_resume),
+		cmocka_unit_test(test_busy), SCRATCH_TEST(test_resume_complete),  SCRATCH_TEST(test_latest),
+		SCRATCH_TEST(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

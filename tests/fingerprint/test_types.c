@@ -17,13 +17,20 @@ static struct machine_fingerprint *add(struct catalog *catalog, const char *mach
 
 	m->fingerprints = mem_resize(m->fingerprints, m->n_fingerprints + 1, sizeof(*f));
 	f = &m->fingerprints[m->n_fingerprints++];
-	*f = (struct machine_fingerprint){ .id = mem_format("%s %d", machine, (int)taken_ms), .taken_ms = taken_ms,
-					   .battery = mem_string("b"), .battery_hash = mem_string(hash), .stress_ng = mem_string("unknown"),
-					   .architecture = mem_string("unknown"), .origin = mem_string("imported"), .passes = 1 };
+	*f = (struct machine_fingerprint){ .id = mem_format("%s %d", machine, (int)taken_ms),
+					   .taken_ms = taken_ms,
+					   .battery = mem_string("b"),
+					   .battery_hash = mem_string(hash),
+					   .stress_ng = mem_string("unknown"),
+					   .architecture = mem_string("unknown"),
+					   .origin = mem_string("imported"),
+					   .passes = 1 };
 	f->rates = mem_new(STEADY + 1, sizeof(*f->rates));
 	for (; speed > 0 && f->n_rates <= STEADY; f->n_rates++)
-		f->rates[f->n_rates] = (struct machine_rate){ .stressor = mem_string(names[f->n_rates]), .n = 1,
-							      .median = (double)(f->n_rates + 1) * speed, .real_median = (double)NAN };
+		f->rates[f->n_rates] = (struct machine_rate){ .stressor = mem_string(names[f->n_rates]),
+							      .n = 1,
+							      .median = (double)(f->n_rates + 1) * speed,
+							      .real_median = (double)NAN };
 	return f;
 }
 
@@ -76,7 +83,7 @@ static void test_order_of_rules(void **state)
 	describe(&catalog, "m3", "CPU", INT64_C(3) << 30);
 	add(&catalog, "m4", 1, "h", 1);
 	describe(&catalog, "m4", "CPU", 0); /* memory is not known */
-	add(&catalog, "m5", 1, "h", 1);     /* in lab.yaml without a type */
+	add(&catalog, "m5", 1, "h", 1);	    /* in lab.yaml without a type */
 	add(&catalog, "m6", 1, "h", 1)->profile = mem_string("vm+str");
 	describe(&catalog, "m6", "CPU", 1 << 30);
 	types_of(&catalog, &config, &types);
@@ -230,7 +237,9 @@ static void test_common_stressors(void **state)
 static void test_of_host(void **state)
 {
 	static char type[] = "given", profile[] = "slow", model[] = "Fast CPU";
-	struct facts facts = { .cpu_model = model, .sockets = 2, .cores_per_socket = 8, .threads_per_core = 2, .memory_bytes = 64.0 * (1 << 30) };
+	struct facts facts = {
+		.cpu_model = model, .sockets = 2, .cores_per_socket = 8, .threads_per_core = 2, .memory_bytes = 64.0 * (1 << 30)
+	};
 	struct host host = { .type = type, .profile = profile };
 	char *text;
 
@@ -293,20 +302,16 @@ static void test_file(void **state)
 	} rows[] = {
 		{ "nothing but names", "machine,timestamp,type\n", ASSAY_OK, 0, 0, "" },
 		{ "seconds", "machine,timestamp,type\nm1,1500000000,t1\n", ASSAY_OK, 1, 0, "" },
-		{ "milliseconds, other order of columns", "type,x,machine,timestamp\nt1,,m1,1500000000000\n", ASSAY_OK, 1, 0,
-		  "" },
-		{ "unknown machine, unknown time", "machine,timestamp,type\nm2,1500000000,t\nm1,1500000001,t\n", ASSAY_OK, 0, 2,
-		  "" },
+		{ "milliseconds, other order of columns", "type,x,machine,timestamp\nt1,,m1,1500000000000\n", ASSAY_OK, 1, 0, "" },
+		{ "unknown machine, unknown time", "machine,timestamp,type\nm2,1500000000,t\nm1,1500000001,t\n", ASSAY_OK, 0, 2, "" },
 		{ "the last one counts", "machine,timestamp,type\nm1,1500000000,t0\nm1,1500000000,t1\n", ASSAY_OK, 2, 0, "" },
 		{ "empty", "", ASSAY_E_FORMAT, 0, 0, "d/t.csv" },
 		{ "a column is missing", "machine,type\nm1,t\n", ASSAY_E_FORMAT, 0, 0, "timestamp" },
 		{ "a field is missing", "machine,timestamp,type\nm1,1500000000\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: " },
 		{ "open quote", "machine,timestamp,type\n\"m1,1500000000,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: " },
-		{ "no time", "machine,timestamp,type\nm1,yesterday,t\n", ASSAY_E_FORMAT, 0, 0,
-		  "d/t.csv:2: timestamp 'yesterday' is not" },
+		{ "no time", "machine,timestamp,type\nm1,yesterday,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: timestamp 'yesterday' is not" },
 		{ "negative time", "machine,timestamp,type\nm1,-1,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: timestamp" },
-		{ "huge time", "machine,timestamp,type\nm1,99999999999999999999,t\n", ASSAY_E_FORMAT, 0, 0,
-		  "d/t.csv:2: timestamp" },
+		{ "huge time", "machine,timestamp,type\nm1,99999999999999999999,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: timestamp" },
 		{ "no type", "machine,timestamp,type\nm1,1500000000,\n", ASSAY_E_FORMAT, 0, 0,
 		  "d/t.csv:2: a type must have 1 to 200 bytes" },
 		{ "no machine", "machine,timestamp,type\n,1500000000,t\n", ASSAY_E_FORMAT, 0, 0, "d/t.csv:2: a machine's name" },
@@ -322,8 +327,8 @@ static void test_file(void **state)
 
 		f = add(&catalog, "m1", INT64_C(1500000000000), "h", 1);
 		give(f, "old", "old.csv");
-		check_fails(rows[i].what, types_read_file("d/t.csv", text, strlen(text), &catalog, &used, &unknown, &err), rows[i].status, &err,
-			    rows[i].part);
+		check_fails(rows[i].what, types_read_file("d/t.csv", text, strlen(text), &catalog, &used, &unknown, &err), rows[i].status,
+			    &err, rows[i].part);
 		if (!rows[i].status && (used != rows[i].used || unknown != rows[i].unknown))
 			fail_msg("%s: %zu used, %zu unknown", rows[i].what, used, unknown);
 		f = &catalog.machines[0].fingerprints[0];
@@ -358,10 +363,11 @@ static void test_file_name(void **state)
 int suite_types(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order_of_rules), cmocka_unit_test(test_clusters_without_order), cmocka_unit_test(test_not_comparable),
-		cmocka_unit_test(test_of_host),
-		cmocka_unit_test(test_nothing_steady), cmocka_unit_test(test_common_stressors),       cmocka_unit_test(test_names_taken),
-		cmocka_unit_test(test_empty),          cmocka_unit_test(test_file),                   cmocka_unit_test(test_file_name),
+		cmocka_unit_test(test_order_of_rules), cmocka_unit_test(test_clusters_without_order),
+		cmocka_unit_test(test_not_comparable), cmocka_unit_test(test_of_host),
+		cmocka_unit_test(test_nothing_steady), cmocka_unit_test(test_common_stressors),
+		cmocka_unit_test(test_names_taken),    cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_file),	       cmocka_unit_test(test_file_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #define SESSION_PATIENCE_MS 20000
-#define SESSION_PROGRAM     "./helper" /* in the test's directory */
+#define SESSION_PROGRAM	    "./helper" /* in the test's directory */
 
 struct session {
 	pid_t helper;

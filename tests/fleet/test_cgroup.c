@@ -405,9 +405,14 @@ static void test_version_2_for_real(void **state)
 int suite_cgroup(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_places_of_version_2), SCRATCH_TEST(test_handing_on),       SCRATCH_TEST(test_places_of_version_1),
-		SCRATCH_TEST(test_delegated_to_a_user), SCRATCH_TEST(test_limits),           SCRATCH_TEST(test_kill_played),
-		SCRATCH_TEST(test_claim_and_sweep),     SCRATCH_TEST(test_version_2_for_real),
+		SCRATCH_TEST(test_places_of_version_2),
+		SCRATCH_TEST(test_handing_on),
+		SCRATCH_TEST(test_places_of_version_1),
+		SCRATCH_TEST(test_delegated_to_a_user),
+		SCRATCH_TEST(test_limits),
+		SCRATCH_TEST(test_kill_played),
+		SCRATCH_TEST(test_claim_and_sweep),
+		SCRATCH_TEST(test_version_2_for_real),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,25 +7,25 @@
 static const struct {
 	const char *name, *value;
 } healthy[] = {
-    {"kernel", "6.1.0"},
-    {"machine_id", "0123"},
-    {"governor", "performance"},
-    {"virtual", "none"},
-    {"cpus_online", "8"},
-    {"load1", "4"},
-    {"memory_available_bytes", "1073741824"},
-    {"disk_free_bytes", "1073741824"},
-    {"shm_free_bytes", "134217728"},
-    {"perf_event_paranoid", "2"},
-    {"has_pmu", "1"},
-    {"uid", "1000"},
+	{ "kernel", "6.1.0" },
+	{ "machine_id", "0123" },
+	{ "governor", "performance" },
+	{ "virtual", "none" },
+	{ "cpus_online", "8" },
+	{ "load1", "4" },
+	{ "memory_available_bytes", "1073741824" },
+	{ "disk_free_bytes", "1073741824" },
+	{ "shm_free_bytes", "134217728" },
+	{ "perf_event_paranoid", "2" },
+	{ "has_pmu", "1" },
+	{ "uid", "1000" },
 };
 
 /* The healthy facts, but for one; value NULL: the host does not say it. */
 static struct facts facts_with(const char *name, const char *value)
 {
 	struct buf text = BUF_INIT;
-	struct assay_error err = {.text = ""};
+	struct assay_error err = { .text = "" };
 	struct facts facts;
 
 	for (size_t i = 0; i < COUNT(healthy); i++) {
@@ -69,27 +69,27 @@ static void test_one_host(void **state)
 	static const struct {
 		const char *what, *name, *value, *codes;
 	} rows[] = {
-	    {"all at the border", NULL, NULL, ""},
-	    {"shm", "shm_free_bytes", "134217727", "shm"},
-	    {"no shm", "shm_free_bytes", NULL, "shm"},
-	    {"disk", "disk_free_bytes", "1073741823", "disk"},
-	    {"disk not known", "disk_free_bytes", NULL, ""},
-	    {"memory", "memory_available_bytes", "0", "memory"},
-	    {"governor", "governor", "powersave", "governor"},
-	    {"no governor", "governor", NULL, ""},
-	    {"load", "load1", "4.01", "load"},
-	    {"load not known", "load1", NULL, ""},
-	    {"virtual", "virtual", "kvm", "virtual_machine!"},
-	    {"virtual not known", "virtual", NULL, ""},
-	    {"no counters", "has_pmu", "0", "no_pmu!"},
-	    {"counters not allowed", "perf_event_paranoid", "3", "perf_event_paranoid!"},
+		{ "all at the border", NULL, NULL, "" },
+		{ "shm", "shm_free_bytes", "134217727", "shm" },
+		{ "no shm", "shm_free_bytes", NULL, "shm" },
+		{ "disk", "disk_free_bytes", "1073741823", "disk" },
+		{ "disk not known", "disk_free_bytes", NULL, "" },
+		{ "memory", "memory_available_bytes", "0", "memory" },
+		{ "governor", "governor", "powersave", "governor" },
+		{ "no governor", "governor", NULL, "" },
+		{ "load", "load1", "4.01", "load" },
+		{ "load not known", "load1", NULL, "" },
+		{ "virtual", "virtual", "kvm", "virtual_machine!" },
+		{ "virtual not known", "virtual", NULL, "" },
+		{ "no counters", "has_pmu", "0", "no_pmu!" },
+		{ "counters not allowed", "perf_event_paranoid", "3", "perf_event_paranoid!" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		const struct host host = {.name = (char[]){"a"}};
-		const struct fleet_result result = {.outcome = FLEET_OK};
-		struct checkup_host h = {.host = &host, .result = &result, .stress_ng = "0.15.06"};
+		const struct host host = { .name = (char[]){ "a" } };
+		const struct fleet_result result = { .outcome = FLEET_OK };
+		struct checkup_host h = { .host = &host, .result = &result, .stress_ng = "0.15.06" };
 		struct checkup checkup;
 
 		h.facts = facts_with(rows[i].name, rows[i].value);
@@ -107,23 +107,23 @@ static void test_clock(void **state)
 		double offset_ms, round_trip_ms;
 		const char *codes, *text;
 	} rows[] = {
-	    {2000, 0, "", NULL},
-	    {2001, 0, "clock", "ahead"},
-	    {-2001, 0, "clock", "behind"},
-	    {-2400, 1000, "", NULL},
-	    {-2501, 1000, "clock", "2.5 s behind"},
-	    {(double)NAN, (double)NAN, "", NULL},
+		{ 2000, 0, "", NULL },
+		{ 2001, 0, "clock", "ahead" },
+		{ -2001, 0, "clock", "behind" },
+		{ -2400, 1000, "", NULL },
+		{ -2501, 1000, "clock", "2.5 s behind" },
+		{ (double)NAN, (double)NAN, "", NULL },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		const struct host host = {.name = (char[]){"a"}};
-		const struct fleet_result result = {.outcome = FLEET_OK};
-		struct checkup_host h = {.host = &host,
-		                         .result = &result,
-		                         .stress_ng = "1",
-		                         .clock_offset_ms = rows[i].offset_ms,
-		                         .round_trip_ms = rows[i].round_trip_ms};
+		const struct host host = { .name = (char[]){ "a" } };
+		const struct fleet_result result = { .outcome = FLEET_OK };
+		struct checkup_host h = { .host = &host,
+					  .result = &result,
+					  .stress_ng = "1",
+					  .clock_offset_ms = rows[i].offset_ms,
+					  .round_trip_ms = rows[i].round_trip_ms };
 		struct checkup checkup;
 
 		h.facts = facts_with(NULL, NULL);
@@ -140,22 +140,22 @@ static void test_clock(void **state)
 static void test_many_hosts(void **state)
 {
 	struct host hosts[] = {
-	    {.name = (char[]){"n1"}},
-	    {.name = (char[]){"n2"}},
-	    {.name = (char[]){"n3"}},
-	    {.name = (char[]){"n4"}},
-	    {.name = (char[]){"e1"}, .profile = (char[]){"base"}},
-	    {.name = (char[]){"l1"}, .local = true},
-	    {.name = (char[]){"l2"}, .local = true},
+		{ .name = (char[]){ "n1" } },
+		{ .name = (char[]){ "n2" } },
+		{ .name = (char[]){ "n3" } },
+		{ .name = (char[]){ "n4" } },
+		{ .name = (char[]){ "e1" }, .profile = (char[]){ "base" } },
+		{ .name = (char[]){ "l1" }, .local = true },
+		{ .name = (char[]){ "l2" }, .local = true },
 	};
 	static const struct {
 		enum fleet_outcome outcome;
 		const char *stress_ng, *machine_id, *codes;
 	} rows[COUNT(hosts)] = {
-	    {FLEET_OK, "0.15.06", "a", "clone"},      {FLEET_OK, "0.17.08", "a", "clone,stress_ng_version"},
-	    {FLEET_OK, "", "b", "stress_ng_missing"}, {FLEET_AUTH, "", "a", "auth"},
-	    {FLEET_OK, "0.15.06", "a", ""},           {FLEET_OK, "0.15.06", "c", ""},
-	    {FLEET_OK, "0.15.06", "c", ""},
+		{ FLEET_OK, "0.15.06", "a", "clone" },	    { FLEET_OK, "0.17.08", "a", "clone,stress_ng_version" },
+		{ FLEET_OK, "", "b", "stress_ng_missing" }, { FLEET_AUTH, "", "a", "auth" },
+		{ FLEET_OK, "0.15.06", "a", "" },	    { FLEET_OK, "0.15.06", "c", "" },
+		{ FLEET_OK, "0.15.06", "c", "" },
 	};
 	struct fleet_result results[COUNT(hosts)];
 	struct checkup_host h[COUNT(hosts)];
@@ -163,8 +163,8 @@ static void test_many_hosts(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(hosts); i++) {
-		results[i] = (struct fleet_result){.outcome = rows[i].outcome, .message = "why it is not"};
-		h[i] = (struct checkup_host){.host = &hosts[i], .result = &results[i], .stress_ng_fault = "not installed"};
+		results[i] = (struct fleet_result){ .outcome = rows[i].outcome, .message = "why it is not" };
+		h[i] = (struct checkup_host){ .host = &hosts[i], .result = &results[i], .stress_ng_fault = "not installed" };
 		memcpy(h[i].stress_ng, rows[i].stress_ng, strlen(rows[i].stress_ng));
 		h[i].facts = facts_with("machine_id", rows[i].machine_id);
 	}
@@ -172,8 +172,8 @@ static void test_many_hosts(void **state)
 	for (size_t i = 0; i < COUNT(hosts); i++)
 		expect_codes("many", &checkup, i, rows[i].codes);
 	assert_string_equal(checkup.problems[0].text,
-	                    "it has the machine-id of n2: a clone (give it an /etc/machine-id of its own), or one "
-	                    "machine under two names");
+			    "it has the machine-id of n2: a clone (give it an /etc/machine-id of its own), or one "
+			    "machine under two names");
 	assert_non_null(strstr(checkup.problems[2].text, "is 0.17.08, but 4 of 5 hosts have 0.15.06"));
 	assert_string_equal(checkup.problems[4].text, "auth: why it is not");
 	checkup_release(&checkup);
@@ -219,14 +219,14 @@ static void test_version(void **state)
 	static const struct {
 		const char *said, *version;
 	} rows[] = {
-	    {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux)\n", "0.15.06"},
-	    {"stress-ng, version 0.18.12-dev\n", "0.18.12-dev"},
-	    {"stress-ng, version \n", NULL},
-	    {"stress-ng, version 0.15", NULL}, /* cut */
-	    {"stress-ng, version 0.15\033[31m (x)\n", NULL},
-	    {"stress-ng, version 01234567890123456789012345678901 (x)\n", NULL},
-	    {"stress, version 1.0 (x)\n", NULL},
-	    {"", NULL},
+		{ "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux)\n", "0.15.06" },
+		{ "stress-ng, version 0.18.12-dev\n", "0.18.12-dev" },
+		{ "stress-ng, version \n", NULL },
+		{ "stress-ng, version 0.15", NULL }, /* cut */
+		{ "stress-ng, version 0.15\033[31m (x)\n", NULL },
+		{ "stress-ng, version 01234567890123456789012345678901 (x)\n", NULL },
+		{ "stress, version 1.0 (x)\n", NULL },
+		{ "", NULL },
 	};
 
 	(void)state;
@@ -241,8 +241,8 @@ static void test_version(void **state)
 int suite_checkup(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_one_host),    cmocka_unit_test(test_clock),   cmocka_unit_test(test_many_hosts),
-	    cmocka_unit_test(test_version_tie), cmocka_unit_test(test_version),
+		cmocka_unit_test(test_one_host),    cmocka_unit_test(test_clock),   cmocka_unit_test(test_many_hosts),
+		cmocka_unit_test(test_version_tie), cmocka_unit_test(test_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,10 @@
 #include <math.h>
 
 #define M COUNTING_MAGIC "\n"
-#define ROW(what, bytes, part) { what, bytes, sizeof(bytes) - 1, part }
+#define ROW(what, bytes, part)                                                                                                             \
+	{                                                                                                                                  \
+		what, bytes, sizeof(bytes) - 1, part                                                                                       \
+	}
 #define LONG64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 /* ---- answers ---- */
@@ -143,8 +146,8 @@ static void test_events(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		check_fails(rows[i].text, counting_events_parse(rows[i].text, &events, &err), rows[i].fault ? ASSAY_E_USAGE : ASSAY_OK, &err,
-			    rows[i].fault ? rows[i].fault : "");
+		check_fails(rows[i].text, counting_events_parse(rows[i].text, &events, &err), rows[i].fault ? ASSAY_E_USAGE : ASSAY_OK,
+			    &err, rows[i].fault ? rows[i].fault : "");
 		counting_events_release(&events);
 	}
 	countable_default_of_stressors(&events);
@@ -277,7 +280,8 @@ static void assert_faults(const int64_t *values)
 	int64_t done = values[1] + values[2];
 
 	if (values[0] < done - done / 100 - 2 || values[0] > done + done / 5 + 10)
-		fail_msg("%lld page faults, of them %lld minor and %lld major", (long long)values[0], (long long)values[1], (long long)values[2]);
+		fail_msg("%lld page faults, of them %lld minor and %lld major", (long long)values[0], (long long)values[1],
+			 (long long)values[2]);
 }
 
 static void test_counts(void **state)
@@ -450,15 +454,9 @@ static void test_another_user(void **state)
 int suite_counting(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plans),
-		cmocka_unit_test(test_what_a_plan_holds),
-		cmocka_unit_test(test_reports),
-		cmocka_unit_test(test_events),
-		COUNTING_TEST(test_deployed_once),
-		COUNTING_TEST(test_counts),
-		COUNTING_TEST(test_how_it_ends),
-		COUNTING_TEST(test_cannot_be_counted),
-		COUNTING_TEST(test_plan_of_this_machine),
+		cmocka_unit_test(test_plans),	  cmocka_unit_test(test_what_a_plan_holds), cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_events),	  COUNTING_TEST(test_deployed_once),	    COUNTING_TEST(test_counts),
+		COUNTING_TEST(test_how_it_ends),  COUNTING_TEST(test_cannot_be_counted),    COUNTING_TEST(test_plan_of_this_machine),
 		COUNTING_TEST(test_another_user),
 	};
 

@@ -16,9 +16,8 @@
 static char *show(const struct emulate_profile *p)
 {
 	return mem_format("%s all=%u vm=%u io=%u strings=%u compare=%u malloc=%u mmap=%lld hog=%u/%u", p->name,
-			  p->instructions[EMULATE_CLASS_ALL], p->instructions[EMULATE_CLASS_VM],
-			  p->instructions[EMULATE_CLASS_IO], p->strings, p->compare, p->malloc_steps,
-			  (long long)p->mmap_threshold_bytes, p->hog_mib, p->hog_percent);
+			  p->instructions[EMULATE_CLASS_ALL], p->instructions[EMULATE_CLASS_VM], p->instructions[EMULATE_CLASS_IO],
+			  p->strings, p->compare, p->malloc_steps, (long long)p->mmap_threshold_bytes, p->hog_mib, p->hog_percent);
 }
 
 static void test_profile(void **state)
@@ -222,8 +221,9 @@ static void test_filter(void **state)
 
 /* ---- the libraries change no result ---- */
 
-static const char samples[][40] = { "",	   "a",	  "b",	       "ab",	    "abc",
-				    "abd", "ABC", "abcabcabc", "\xff\x01z", "a long text, longer than 32 bytes" };
+static const char samples[][40] = {
+	"", "a", "b", "ab", "abc", "abd", "ABC", "abcabcabc", "\xff\x01z", "a long text, longer than 32 bytes"
+};
 
 static void *open_library(const char *name)
 {
@@ -235,9 +235,7 @@ static void *open_library(const char *name)
 
 		if (strcmp(emulate_data[i].name, name) != 0)
 			continue;
-		check(emulate_write(name, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0755,
-				    &err),
-		      &err);
+		check(emulate_write(name, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0755, &err), &err);
 		path = mem_format("./%s", name);
 		library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 		free(path);
@@ -248,12 +246,12 @@ static void *open_library(const char *name)
 }
 
 /* A function of the library by its type: ISO C has no cast from an object pointer. */
-#define FIND(function, library, name)                                                                                            \
-	do {                                                                                                                     \
-		void *symbol = dlsym(library, name);                                                                             \
-                                                                                                                                 \
-		assert_non_null(symbol);                                                                                         \
-		memcpy(&(function), &symbol, sizeof(symbol));                                                                    \
+#define FIND(function, library, name)                                                                                                      \
+	do {                                                                                                                               \
+		void *symbol = dlsym(library, name);                                                                                       \
+                                                                                                                                           \
+		assert_non_null(symbol);                                                                                                   \
+		memcpy(&(function), &symbol, sizeof(symbol));                                                                              \
 	} while (0)
 
 static int sign(int x)
@@ -428,8 +426,8 @@ static void test_state(void **state)
 		{ "a head", HEAD, ASSAY_OK, false, "", NULL },
 		{ "a fleet", HEAD "laboratory\nboot x\n", ASSAY_OK, true, "x", NULL },
 		{ "an earlier version's",
-		  HEAD "laboratory\nboot x\nlink as0123abcd1\ncgroup /sys/fs/cgroup/assay-0123abcd/emu01\nprocess 12 345\n",
-		  ASSAY_OK, true, "x", NULL },
+		  HEAD "laboratory\nboot x\nlink as0123abcd1\ncgroup /sys/fs/cgroup/assay-0123abcd/emu01\nprocess 12 345\n", ASSAY_OK, true,
+		  "x", NULL },
 		{ "torn at the end", HEAD "laboratory\nboot 1", ASSAY_OK, true, "", NULL },
 		{ "no head", "laboratory\n", ASSAY_E_CORRUPT, false, "", "state:1" },
 		{ "another's head", "assay-emulated-2 0123abcd\n", ASSAY_E_CORRUPT, false, "", "state:1" },
@@ -437,8 +435,8 @@ static void test_state(void **state)
 		{ "a tag that is too long", "assay-emulated-1 0123abcdef\n", ASSAY_E_CORRUPT, false, "", "state:1" },
 		{ "unknown", HEAD "user root\n", ASSAY_E_CORRUPT, false, "", "state:2" },
 		{ "a boot without an id", HEAD "boot \n", ASSAY_E_CORRUPT, false, "", "state:2" },
-		{ "an id that is too long", HEAD "boot 0123456789012345678901234567890123456789012345678901234567890123\n", ASSAY_E_CORRUPT, false, "",
-		  "state:2" },
+		{ "an id that is too long", HEAD "boot 0123456789012345678901234567890123456789012345678901234567890123\n", ASSAY_E_CORRUPT,
+		  false, "", "state:2" },
 	};
 
 	(void)state;

@@ -153,7 +153,8 @@ static void test_hold_input(void **state)
 static bool alive(const char *marker)
 {
 	char *command = mem_format("exec 2>/dev/null; for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline | grep -qx '%s ' && exit 7; "
-				   "done; exit 0", marker);
+				   "done; exit 0",
+				   marker);
 	pid_t child = fork();
 	int status;
 
@@ -390,7 +391,8 @@ static void test_fanout(void **state)
 	struct host host = host_at(server.port);
 	struct fleet_options options = fleet_defaults();
 	struct fleet_result results[MANY];
-	char *command = mem_format("cd '%s' && mkdir crowd.$$ && while set -- crowd.*; [ $# -lt 2 ]; do sleep .01; done; echo $$", directory);
+	char *command =
+	    mem_format("cd '%s' && mkdir crowd.$$ && while set -- crowd.*; [ $# -lt 2 ]; do sleep .01; done; echo $$", directory);
 
 	(void)state;
 	crowd.command = command;
@@ -511,7 +513,8 @@ static void test_bad_neighbours(void **state)
 	refused.profile = slow;
 	options.connect_timeout_ms = 1500;
 	run_hosts(hosts, 3, &what, &options, results);
-	expect(&results[0], FLEET_UNREACHABLE, "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: 'assay fleet up'");
+	expect(&results[0], FLEET_UNREACHABLE,
+	       "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: 'assay fleet up'");
 	expect(&results[1], FLEET_UNREACHABLE, "no address for 'no-such-host.invalid'");
 	expect(&results[2], FLEET_OK, "");
 	assert_int_equal(fleet_exit(results, 3), 7);

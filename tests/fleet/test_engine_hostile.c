@@ -172,14 +172,14 @@ static void test_before_the_session(void **state)
 /* ---- a server that knows the right key, takes everybody, and lies ---- */
 
 enum lie {
-	LIE_NO_STATUS,      /* closes the channel, and says nothing of an exit */
-	LIE_NO_CHANNEL,     /* refuses channels */
+	LIE_NO_STATUS,	/* closes the channel, and says nothing of an exit */
+	LIE_NO_CHANNEL, /* refuses channels */
 	LIE_NO_EXEC,
-	LIE_SIGNAL,         /* a name of a signal that would break a line */
+	LIE_SIGNAL, /* a name of a signal that would break a line */
 	LIE_TWO_EXITS,
 	LIE_BREAK_OFF,
-	LIE_MANY_CHANNELS,  /* opens channels towards us, for as long as it lasts */
-	LIE_DEAF,           /* the same, and never reads our answers */
+	LIE_MANY_CHANNELS, /* opens channels towards us, for as long as it lasts */
+	LIE_DEAF,	   /* the same, and never reads our answers */
 	LIE_TRUTH,
 };
 
@@ -242,7 +242,7 @@ static _Noreturn void flood(struct liar *liar)
 #define KEEPS_NOTHING
 #endif
 
-#define INPUT_BYTES      (8u << 20)
+#define INPUT_BYTES	 (8u << 20)
 #define DEAF_AFTER_BYTES 6000 /* a login and a request for a command are shorter */
 
 /* Hands on what the liar says, and what it is told until that is enough. */
@@ -299,7 +299,8 @@ static void tell(struct liar *liar)
 static _Noreturn void tell_lies(int fd)
 {
 	struct liar liar = { .session = ssh_new() };
-	struct ssh_server_callbacks_struct callbacks = { .userdata = &liar, .auth_pubkey_function = accept_key,
+	struct ssh_server_callbacks_struct callbacks = { .userdata = &liar,
+							 .auth_pubkey_function = accept_key,
 							 .channel_open_request_session_function = on_channel };
 	ssh_bind bind = ssh_bind_new();
 	ssh_event event = ssh_event_new();

@@ -196,8 +196,8 @@ static void start_agent(void)
 	if (!child) {
 		dup2(hold[0], 0);
 		dup2(answer[1], 1);
-		execlp("ssh-agent", "ssh-agent", "-a", "agent", "sh", "-c",
-		       "echo $SSH_AGENT_PID; read line; kill $SSH_AGENT_PID", (char *)NULL);
+		execlp("ssh-agent", "ssh-agent", "-a", "agent", "sh", "-c", "echo $SSH_AGENT_PID; read line; kill $SSH_AGENT_PID",
+		       (char *)NULL);
 		_exit(127);
 	}
 	close(hold[0]);
@@ -292,7 +292,7 @@ static void agent_says(const char *answer, size_t n, const char *message)
 	}
 	close(listener);
 	setenv("SSH_AUTH_SOCK", "agent", 1);
-	if (n) /* else it only takes longer */
+	if (n)							       /* else it only takes longer */
 		expect_outcome(&host, "true", &options, FLEET_OK, ""); /* the file is enough */
 	host.identity_file = NULL;
 	expect_outcome(&host, "true", &options, FLEET_AUTH, message);
@@ -418,7 +418,8 @@ static void test_config(void **state)
 				"\tIdentityFile %s/user\n\tUserKnownHostsFile %s/others\n",
 				directory, server.port, directory, directory);
 	char *more = mem_format("Match originalhost alias exec \"true\"\n\tHostName 127.0.0.1\n\tPort %d\n\tIdentityFile %s/%%r-key\n"
-				"\tHostKeyAlias the-server\n\tUserKnownHostsFile %s/aliases\n", server.port, directory, directory);
+				"\tHostKeyAlias the-server\n\tUserKnownHostsFile %s/aliases\n",
+				server.port, directory, directory);
 	char *public = sshd_public(server.key), *line = mem_format("the-server %s\n", public);
 	char *key = mem_format("%s-key", getpwuid(geteuid())->pw_name);
 

@@ -9,8 +9,8 @@
 #include <netdb.h>
 #include <stdatomic.h>
 
-#define SLOW_MS    30000 /* far from what anything here may take, however busy the machine */
-#define TIMEOUT_MS 1000 /* far from what a thread needs for a name that is known */
+#define SLOW_MS	   30000 /* far from what anything here may take, however busy the machine */
+#define TIMEOUT_MS 1000	 /* far from what a thread needs for a name that is known */
 
 static atomic_bool enough; /* the tests are over: who waits may go */
 

@@ -90,7 +90,8 @@ static void test_this_machine(void **state)
 
 	assert_true(__get_cpuid(1, &a, &b, &c, &d));
 	family = (a >> 8 & 0xf) == 0xf ? 0xf + (a >> 20 & 0xff) : a >> 8 & 0xf;
-	assert_true(facts.cpu_family == family && facts.cpu_model_number == ((a >> 4 & 0xf) | (a >> 12 & 0xf0)) && facts.cpu_stepping == (a & 0xf));
+	assert_true(facts.cpu_family == family && facts.cpu_model_number == ((a >> 4 & 0xf) | (a >> 12 & 0xf0)) &&
+		    facts.cpu_stepping == (a & 0xf));
 #endif
 #ifdef __GLIBC__
 	char libc[64];

@@ -48,8 +48,7 @@ static void test_signal(void **state)
 
 static void test_arguments(void **state)
 {
-	static const char *const words[] = { "a b", "$(touch x)", "`touch x`", "'",  "\"",        "",  "*",
-					     ";",   "&",          "\n",        "\\", "\303\251", "-n" };
+	static const char *const words[] = { "a b", "$(touch x)", "`touch x`", "'", "\"", "", "*", ";", "&", "\n", "\\", "\303\251", "-n" };
 	struct helper_request request;
 	struct buf expected = BUF_INIT;
 
@@ -228,7 +227,7 @@ static void test_planned_end(void **state)
 }
 
 static const char tree[] = "trap '' TERM HUP INT;"
-			   "(setsid sh -c 'sleep 1000 & sleep 1000' &);"  /* double fork, then a session of its own */
+			   "(setsid sh -c 'sleep 1000 & sleep 1000' &);" /* double fork, then a session of its own */
 			   "setsid setsid sleep 1000 &"
 			   "sh -c 'trap \"\" TERM; sleep 1000; true' &"
 			   "while :; do sleep 1000; done";
@@ -291,7 +290,7 @@ static void test_leftovers(void **state)
 }
 
 #define HOPPING_MS 10000
-#define HOP        "ASSAY_TEST_HOP" /* in the environment: this test is its own runaway program */
+#define HOP	   "ASSAY_TEST_HOP" /* in the environment: this test is its own runaway program */
 
 /* Forks and leaves, each time into a session of its own, faster than anybody can look; for some seconds. */
 static int hop(void)
@@ -323,7 +322,7 @@ static void test_runaway(void **state)
 	while (!s.answer.ended)
 		assert_true(session_read(&s));
 	assert_true(now_ms() - begun < HOPPING_MS); /* they did not end by themselves */
-	none_left(0); /* when it says so, not only when it has ended */
+	none_left(0);				    /* when it says so, not only when it has ended */
 	session_end(&s);
 	assert_true(s.answer.result.leftovers > 0);
 	assert_int_equal(s.answer.result.survivors, 0);
@@ -454,24 +453,12 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),
-		SESSION_TEST(test_much_output),
-		SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),
-		SESSION_TEST(test_surroundings),
-		SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited),
-		SESSION_TEST(test_input),
-		SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),
-		SESSION_TEST(test_measures),
-		SESSION_TEST(test_planned_end),
-		SESSION_TEST(test_timeout),
-		SESSION_TEST(test_timeout_obeyed),
-		SESSION_TEST(test_leftovers),
-		SESSION_TEST(test_runaway),
-		SESSION_TEST(test_output_held),
-		SESSION_TEST(test_files),
+		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	 SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	 SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		 SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	 SESSION_TEST(test_planned_end),
+		SESSION_TEST(test_timeout),	      SESSION_TEST(test_timeout_obeyed), SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),	      SESSION_TEST(test_output_held),	 SESSION_TEST(test_files),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 

@@ -8,7 +8,10 @@
 #define M "\0assay helper 1\n"
 #define B "B\0\0\0\0"
 #define R "R\0\0\0\007exit 0\n"
-#define ROW(what, bytes, part) { what, bytes, sizeof(bytes) - 1, part }
+#define ROW(what, bytes, part)                                                                                                             \
+	{                                                                                                                                  \
+		what, bytes, sizeof(bytes) - 1, part                                                                                       \
+	}
 
 /* In pieces of any size the outcome is the same. */
 static enum assay_status feed(struct helper_answer *answer, const char *bytes, size_t n, size_t piece, struct assay_error *err)
@@ -31,11 +34,22 @@ static void test_answers(void **state)
 		ROW("smallest", M B R, NULL),
 		ROW("noise before it", "Welcome to\nnode01\n" M B R, NULL),
 		ROW("noise with the start of a greeting", "\0assay \0assay helper" M B R, NULL),
-		ROW("output", M B "O\0\0\0\2ab" "E\0\0\0\0" "E\0\0\0\1c" R, NULL),
+		ROW("output",
+		    M B "O\0\0\0\2ab"
+			"E\0\0\0\0"
+			"E\0\0\0\1c" R,
+		    NULL),
 		ROW("facts", M "R\0\0\0\011kernel 6\n", NULL),
 		ROW("no facts", M "R\0\0\0\0", NULL),
-		ROW("files", M "F\0\0\0\5a\0b\0c" "N\0\0\0\4b\0no" "R\0\0\0\010files 2\n", NULL),
-		ROW("waited for the lock", M "W\0\0\0\0" "W\0\0\0\0" B R, NULL),
+		ROW("files",
+		    M "F\0\0\0\5a\0b\0c"
+		      "N\0\0\0\4b\0no"
+		      "R\0\0\0\010files 2\n",
+		    NULL),
+		ROW("waited for the lock",
+		    M "W\0\0\0\0"
+		      "W\0\0\0\0" B R,
+		    NULL),
 		ROW("waits for what has begun", M B "W\0\0\0\0" R, "waiting for what has begun"),
 		ROW("waits with bytes", M "W\0\0\0\1x" B R, "waiting for"),
 		ROW("refused", M "X\0\0\0\5bbusy", NULL),
@@ -77,8 +91,7 @@ static void test_answers(void **state)
 			struct helper_answer answer;
 			enum assay_status st = feed(&answer, rows[i].bytes, rows[i].n, piece, &err);
 
-			check_fails(rows[i].what, st, rows[i].fault ? ASSAY_E_FORMAT : ASSAY_OK, &err,
-				    rows[i].fault ? rows[i].fault : "");
+			check_fails(rows[i].what, st, rows[i].fault ? ASSAY_E_FORMAT : ASSAY_OK, &err, rows[i].fault ? rows[i].fault : "");
 			helper_answer_release(&answer);
 		}
 	}
@@ -86,10 +99,14 @@ static void test_answers(void **state)
 
 static void test_what_an_answer_holds(void **state)
 {
-	static const char bytes[] = "noise" M B "O\0\0\0\3a\0b" "E\0\0\0\1c" "O\0\0\0\1d"
+	static const char bytes[] = "noise" M B "O\0\0\0\3a\0b"
+				    "E\0\0\0\1c"
+				    "O\0\0\0\1d"
 				    "R\0\0\0\075signal 9\nwall_ns 5000000000\nuser_us 7\nnew_name x\ntimed_out 1\n";
 	static const char group[] = M B "R\0\0\0\071exit 0\ncgroup_version 2\noom_kills 1\nrefused_processes 12\n";
-	static const char files[] = M "F\0\0\0\5a\0b\0c" "N\0\0\0\005b\0no\n" "R\0\0\0\010files 2\n";
+	static const char files[] = M "F\0\0\0\5a\0b\0c"
+				      "N\0\0\0\005b\0no\n"
+				      "R\0\0\0\010files 2\n";
 	struct helper_answer answer;
 	struct assay_error err;
 
@@ -428,15 +445,9 @@ static void test_program(void **state)
 int suite_helper_client(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_answers),
-		SESSION_TEST(test_what_an_answer_holds),
-		SESSION_TEST(test_flood),
-		SESSION_TEST(test_missing),
-		SESSION_TEST(test_request_limits),
-		SESSION_TEST(test_program),
-		SESSION_TEST(test_deploy),
-		SESSION_TEST(test_deploy_cannot_write),
-		SESSION_TEST(test_deploy_elsewhere),
+		SESSION_TEST(test_answers), SESSION_TEST(test_what_an_answer_holds), SESSION_TEST(test_flood),
+		SESSION_TEST(test_missing), SESSION_TEST(test_request_limits),	     SESSION_TEST(test_program),
+		SESSION_TEST(test_deploy),  SESSION_TEST(test_deploy_cannot_write),  SESSION_TEST(test_deploy_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

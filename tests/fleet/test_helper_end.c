@@ -410,11 +410,16 @@ static void test_lock_of_another_user(void **state)
 }
 
 /* A frame as bytes of a string literal: kind, length, payload. */
-#define HELLO  "H\0\0\0\0011"
-#define RUN    "o\0\0\0\3run"
-#define TOUCH  "a\0\0\0\5touch" "a\0\0\0\3ran"
-#define GO     "G\0\0\0\0"
-#define ROW(what, bytes, part) { what, bytes, sizeof(bytes) - 1, part }
+#define HELLO "H\0\0\0\0011"
+#define RUN   "o\0\0\0\3run"
+#define TOUCH                                                                                                                              \
+	"a\0\0\0\5touch"                                                                                                                   \
+	"a\0\0\0\3ran"
+#define GO "G\0\0\0\0"
+#define ROW(what, bytes, part)                                                                                                             \
+	{                                                                                                                                  \
+		what, bytes, sizeof(bytes) - 1, part                                                                                       \
+	}
 
 static void test_malformed(void **state)
 {
@@ -451,8 +456,16 @@ static void test_malformed(void **state)
 		ROW("text after the input", HELLO RUN "i\0\0\0\1x" TOUCH GO, "may follow its input"),
 		ROW("input of nothing", HELLO "i\0\0\0\1x" RUN TOUCH GO, "input comes after"),
 		ROW("put nowhere", HELLO "o\0\0\0\3put" GO, "one path"),
-		ROW("input of get", HELLO "o\0\0\0\3get" "p\0\0\0\3ran" "i\0\0\0\1x" GO, "input comes after"),
-		ROW("mode", HELLO "o\0\0\0\3put" "p\0\0\0\3ran" "m\0\0\0\0018" GO, "octal"),
+		ROW("input of get",
+		    HELLO "o\0\0\0\3get"
+			  "p\0\0\0\3ran"
+			  "i\0\0\0\1x" GO,
+		    "input comes after"),
+		ROW("mode",
+		    HELLO "o\0\0\0\3put"
+			  "p\0\0\0\3ran"
+			  "m\0\0\0\0018" GO,
+		    "octal"),
 	};
 
 	(void)state;

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#define MEMORY  (64u << 20)
+#define MEMORY	(64u << 20)
 #define GONE_MS SESSION_PATIENCE_MS
 
 static struct cgroup_places places_here(void)
@@ -274,9 +274,9 @@ static void test_without_rights(void **state)
 int suite_helper_group(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_runs_in_it),   SESSION_TEST(test_memory),        SESSION_TEST(test_processes),
-		SESSION_TEST(test_fork_bomb),    SESSION_TEST(test_hang_up),       SESSION_TEST(test_worker_killed),
-		SESSION_TEST(test_both_killed),  SESSION_TEST(test_two_at_once),   SESSION_TEST(test_without_rights),
+		SESSION_TEST(test_runs_in_it),	SESSION_TEST(test_memory),	SESSION_TEST(test_processes),
+		SESSION_TEST(test_fork_bomb),	SESSION_TEST(test_hang_up),	SESSION_TEST(test_worker_killed),
+		SESSION_TEST(test_both_killed), SESSION_TEST(test_two_at_once), SESSION_TEST(test_without_rights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

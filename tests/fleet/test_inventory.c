@@ -80,7 +80,8 @@ static void test_defaults(void **state)
 	check_fails("one name, two ids", parse(text, &inventory, &err), ASSAY_E_FORMAT, &err, "f:8: the range of 'id' has the length 2");
 	check(parse("hosts:\n - id: a\n - name: b[1-2]\n   address: gate\n   port: '[22,23]'\n   on: box\n   type: t, u\n"
 		    " - {name: here, transport: local}\n - {name: emu, profile: slow}\n - {name: fast, profile: slow, type: quick}\n",
-		    &inventory, &err), &err);
+		    &inventory, &err),
+	      &err);
 	hosts = inventory.hosts;
 	assert_int_equal(inventory.n, 6);
 	assert_string_equal(hosts[0].name, "a");
@@ -120,11 +121,14 @@ static void test_refused(void **state)
 		{ "also when it is the first by name", " - name: a\n - name: b\n - name: a\n - name: b\n", ASSAY_E_FORMAT,
 		  "f:4: host 'a' stands twice (first in line 2)" },
 		{ "name twice in one range", " - name: a[1,1]\n", ASSAY_E_FORMAT, "f:2: host 'a1' stands twice (first in line 2)" },
-		{ "ranges that meet", " - name: a[1-5]\n - name: a[5-9]\n", ASSAY_E_FORMAT, "f:3: host 'a5' stands twice (first in line 2)" },
-		{ "id twice", " - name: a\n   id: x\n - name: b\n   id: x\n", ASSAY_E_FORMAT, "f:4: host id 'x' stands twice (first in line 2)" },
+		{ "ranges that meet", " - name: a[1-5]\n - name: a[5-9]\n", ASSAY_E_FORMAT,
+		  "f:3: host 'a5' stands twice (first in line 2)" },
+		{ "id twice", " - name: a\n   id: x\n - name: b\n   id: x\n", ASSAY_E_FORMAT,
+		  "f:4: host id 'x' stands twice (first in line 2)" },
 		{ "id like another's name", " - name: a\n - name: b\n   id: a\n", ASSAY_E_FORMAT, "f:3: host id 'a' stands twice" },
 		{ "one id for two", " - name: a[1-2]\n   id: x\n", ASSAY_E_FORMAT, "f:3: the range of 'id' has the length 1" },
-		{ "too few addresses", " - name: a[1-3]\n   address: 10.0.0.[1-2]\n", ASSAY_E_FORMAT, "f:3: the range of 'address' has the length 2" },
+		{ "too few addresses", " - name: a[1-3]\n   address: 10.0.0.[1-2]\n", ASSAY_E_FORMAT,
+		  "f:3: the range of 'address' has the length 2" },
 		{ "too many ports", " - name: a\n   port: 22,23\n", ASSAY_E_FORMAT, "f:3: the range of 'port' has the length 2" },
 		{ "too many types", " - name: a[1-3]\n   type: t[1-4]\n", ASSAY_E_FORMAT, "f:3: the range of 'type' has the length 4" },
 		{ "port 0", " - name: a\n   port: 0\n", ASSAY_E_FORMAT, "f:3: 'port' must be an integer from 1 to 65535, not '0'" },
@@ -149,7 +153,8 @@ static void test_refused(void **state)
 		{ "a user with a blank", " - name: a\n   user: a b\n", ASSAY_E_FORMAT, "f:3: 'user' has a blank" },
 		{ "a user that is a list", " - name: a\n   user: [b]\n", ASSAY_E_FORMAT, "f:3: 'user' must be a text" },
 		{ "an escape in a type", " - name: a\n   type: \"\\e[2J\"\n", ASSAY_E_FORMAT, "f:3: type: " },
-		{ "an escape in a type without range", " - name: a\n   type: \"\\eM\"\n", ASSAY_E_FORMAT, "f:3: type has a control character" },
+		{ "an escape in a type without range", " - name: a\n   type: \"\\eM\"\n", ASSAY_E_FORMAT,
+		  "f:3: type has a control character" },
 		{ "an escape in a name", " - name: \"a\\eM\"\n", ASSAY_E_FORMAT, "a control character" },
 		{ "transport", " - name: a\n   transport: rsh\n", ASSAY_E_FORMAT, "f:3: 'transport' must be ssh or local, not 'rsh'" },
 		{ "a local port", " - name: a\n   transport: local\n   port: 22\n", ASSAY_E_FORMAT, "f:4: 'port' means nothing" },
@@ -162,7 +167,8 @@ static void test_refused(void **state)
 		{ "a group that is reserved", " - name: a\n   groups: [all]\n", ASSAY_E_FORMAT, "f:3: '@all' is every host already" },
 		{ "a group that is a list", " - name: a\n   groups: [[b]]\n", ASSAY_E_FORMAT, "f:3: " },
 		{ "env that is a list", " - name: a\n   env: [A=1]\n", ASSAY_E_FORMAT, "f:3: 'env' must be a map" },
-		{ "a variable with a sign", " - name: a\n   env: {A=B: 1}\n", ASSAY_E_FORMAT, "f:3: 'A=B' cannot be the name of an environment variable" },
+		{ "a variable with a sign", " - name: a\n   env: {A=B: 1}\n", ASSAY_E_FORMAT,
+		  "f:3: 'A=B' cannot be the name of an environment variable" },
 		{ "a variable with a digit", " - name: a\n   env: {1A: 1}\n", ASSAY_E_FORMAT, "f:3: '1A' cannot be" },
 		{ "a variable without value", " - name: a\n   env:\n     A:\n", ASSAY_E_FORMAT, "f:4: 'A' must be a text" },
 		{ "a profile with a slash", " - name: a\n   profile: a/b\n", ASSAY_E_FORMAT, "f:3: 'a/b' cannot be the name of a profile" },

@@ -7,30 +7,29 @@
 #include <time.h>
 
 #define KEY_ED25519 "AAAAC3NzaC1lZDI1NTE5AAAAIG8Od9na8UBIpNJaRLPZV5TQpZ0stdEW4hSuLtgAty9d"
-#define KEY_ECDSA \
-	"AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBAPPnxjW7agiblekrPAg7QOkI7VuJqh0HFMPup9Kc1w+d/I8" \
+#define KEY_ECDSA                                                                                                                          \
+	"AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBAPPnxjW7agiblekrPAg7QOkI7VuJqh0HFMPup9Kc1w+d/I8"                             \
 	"VlLMAu196fDZdYnWPF9/RnqoNoV+gggICKB/n6M="
-#define KEY_RSA \
-	"AAAAB3NzaC1yc2EAAAADAQABAAAAgQC7I8mHFyWGwTnOkg6KH8zTIXFRBxZ3JVrQCz8Ne2c2Jt0BJ0P7h2AuF8kUc+uFxy5ZM3S1" \
-	"/iEHDNDIq5wlXCPwhKHttQLJjRmMgCQQD9iPUqWgiDZj9KFADthsYsKiS9hMuxGOyc2AESwLPdklSpgYlMlgCnki9DDCMek3fRbW" \
+#define KEY_RSA                                                                                                                            \
+	"AAAAB3NzaC1yc2EAAAADAQABAAAAgQC7I8mHFyWGwTnOkg6KH8zTIXFRBxZ3JVrQCz8Ne2c2Jt0BJ0P7h2AuF8kUc+uFxy5ZM3S1"                             \
+	"/iEHDNDIq5wlXCPwhKHttQLJjRmMgCQQD9iPUqWgiDZj9KFADthsYsKiS9hMuxGOyc2AESwLPdklSpgYlMlgCnki9DDCMek3fRbW"                             \
 	"ww=="
 #define KEY_OTHER "AAAAC3NzaC1lZDI1NTE5AAAAIKohInpKrIWwisx5Dsi8FzZoJGI4xXJk3Ztg1drOiWno"
-#define KEY_CA "AAAAC3NzaC1lZDI1NTE5AAAAIJ/XyHnNkpJmwaIHpdILH2VfwPh4FZBB3xkgGznssrzy"
+#define KEY_CA	  "AAAAC3NzaC1lZDI1NTE5AAAAIJ/XyHnNkpJmwaIHpdILH2VfwPh4FZBB3xkgGznssrzy"
 
 /* node01,10.0.0.1 (ed25519 and ecdsa), [node02]:2222 (rsa) and NodE03.Example.ORG (other), by ssh-keygen -H. */
-static const char hashed[] =
-	"|1|lcnln/4YaCPDUXTsBi4R/SCzNYo=|nu90KZydWme7GkA/ml6MM/+M9QQ= ssh-ed25519 " KEY_ED25519 "\n"
-	"|1|7+SkeA4dUG6SH0+1Fw8jWJSgC7E=|SnLT4X8Aqx0GxxY+GOYS7a8HZ5E= ssh-ed25519 " KEY_ED25519 "\n"
-	"|1|RcLS6qnA2djtZeVrkF0Kgdd4pU0=|W1n1PrPEkocShzBTli38tXwzSgA= ecdsa-sha2-nistp256 " KEY_ECDSA "\n"
-	"|1|pANnjXoWYeqcTNsyqBG2dyq3LcY=|9pvnm+Z95JGDCOJkY8Br+GdHLkk= ecdsa-sha2-nistp256 " KEY_ECDSA "\n"
-	"|1|wwwNL5CZBQroLKooXuoJlzFz09g=|SvBGGBcltAUNTXT4O9SKD8Ny/10= ssh-rsa " KEY_RSA "\n"
-	"|1|DjMZSSg3zNeNV9OKa6B6yYD2ILo=|Rut8oQipbZnwPEHcOAmC5sG1hbI= ssh-ed25519 " KEY_OTHER "\n";
+static const char hashed[] = "|1|lcnln/4YaCPDUXTsBi4R/SCzNYo=|nu90KZydWme7GkA/ml6MM/+M9QQ= ssh-ed25519 " KEY_ED25519 "\n"
+			     "|1|7+SkeA4dUG6SH0+1Fw8jWJSgC7E=|SnLT4X8Aqx0GxxY+GOYS7a8HZ5E= ssh-ed25519 " KEY_ED25519 "\n"
+			     "|1|RcLS6qnA2djtZeVrkF0Kgdd4pU0=|W1n1PrPEkocShzBTli38tXwzSgA= ecdsa-sha2-nistp256 " KEY_ECDSA "\n"
+			     "|1|pANnjXoWYeqcTNsyqBG2dyq3LcY=|9pvnm+Z95JGDCOJkY8Br+GdHLkk= ecdsa-sha2-nistp256 " KEY_ECDSA "\n"
+			     "|1|wwwNL5CZBQroLKooXuoJlzFz09g=|SvBGGBcltAUNTXT4O9SKD8Ny/10= ssh-rsa " KEY_RSA "\n"
+			     "|1|DjMZSSg3zNeNV9OKa6B6yYD2ILo=|Rut8oQipbZnwPEHcOAmC5sG1hbI= ssh-ed25519 " KEY_OTHER "\n";
 
 #define ED25519 "ssh-ed25519 " KEY_ED25519 "\n"
-#define OTHER   "ssh-ed25519 " KEY_OTHER "\n"
-#define CA      "ssh-ed25519 " KEY_CA "\n"
-#define ECDSA   "ecdsa-sha2-nistp256 " KEY_ECDSA "\n"
-#define RSA     "ssh-rsa " KEY_RSA "\n"
+#define OTHER	"ssh-ed25519 " KEY_OTHER "\n"
+#define CA	"ssh-ed25519 " KEY_CA "\n"
+#define ECDSA	"ecdsa-sha2-nistp256 " KEY_ECDSA "\n"
+#define RSA	"ssh-rsa " KEY_RSA "\n"
 
 struct key {
 	const char *type, *text;
@@ -60,7 +59,8 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 				   size_t *line)
 {
 	struct hostkey shown = hostkey_of(key);
-	enum known_hosts_answer answer = known_hosts_ask(known, &(struct known_hosts_who){ .host = host, .port = port }, &shown, file, line);
+	enum known_hosts_answer answer =
+	    known_hosts_ask(known, &(struct known_hosts_who){ .host = host, .port = port }, &shown, file, line);
 
 	hostkey_release(&shown);
 	return answer;
@@ -98,14 +98,14 @@ static void test_answers(void **state)
 		{ "# a comment\n\n  \t\na " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 4 },
 		{ "a " ED25519, "b", 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
 		{ "a " ED25519, "a", 22, &other, KNOWN_HOSTS_CHANGED, 1 },
-		{ "a " ED25519, "a", 22, &rsa, KNOWN_HOSTS_CHANGED, 1 }, /* only a key of another kind */
+		{ "a " ED25519, "a", 22, &rsa, KNOWN_HOSTS_CHANGED, 1 },	    /* only a key of another kind */
 		{ "a " RSA "a " ED25519, "a", 22, &other, KNOWN_HOSTS_CHANGED, 2 }, /* the line of the same kind says more */
 		{ "a " ED25519 "a " OTHER, "a", 22, &other, KNOWN_HOSTS_OK, 2 },
 		{ "x,a,y " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ "A.Example.ORG " ED25519, "a.example.org", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ "a\tssh-ed25519\t" KEY_ED25519 "\tcomment with blanks\r\n", "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ " a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
-		{ "a ssh-ed25519 " KEY_ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 }, /* no line end */
+		{ "a ssh-ed25519 " KEY_ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },	      /* no line end */
 		{ "a 1024 65537 1234567\na " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 2 }, /* protocol 1 */
 		/* Patterns. */
 		{ "*.org " ED25519, "a.b.org", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
@@ -121,8 +121,8 @@ static void test_answers(void **state)
 		{ "[a]:2222 " ED25519, "a", 2223, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
 		{ "[::1]:2222 " ED25519, "::1", 2222, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ "[*.org]:2222 " ED25519, "a.org", 2222, &ed25519, KNOWN_HOSTS_OK, 1 },
-		{ "a " ED25519, "a", 2222, &ed25519, KNOWN_HOSTS_OK, 1 },          /* as OpenSSH: without the port too, */
-		{ "a " ED25519, "a", 2222, &other, KNOWN_HOSTS_UNKNOWN, 0 },       /* but another key there says nothing, */
+		{ "a " ED25519, "a", 2222, &ed25519, KNOWN_HOSTS_OK, 1 },		       /* as OpenSSH: without the port too, */
+		{ "a " ED25519, "a", 2222, &other, KNOWN_HOSTS_UNKNOWN, 0 },		       /* but another key there says nothing, */
 		{ "a " OTHER "[a]:2222 " ED25519, "a", 2222, &other, KNOWN_HOSTS_CHANGED, 2 }, /* and with the port counts first */
 		/* Markers. */
 		{ "@revoked * " ED25519 "a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_REVOKED, 1 },
@@ -219,7 +219,8 @@ static void test_malformed(void **state)
 		{ "a,,b " ED25519, "f:1: an empty name in 'a,,b'" },
 		{ "a, " ED25519, "f:1: an empty name in 'a,'" },
 		{ "! " ED25519, "f:1: an empty name in '!'" },
-		{ "|2|lcnln/4YaCPDUXTsBi4R/SCzNYo=|nu90KZydWme7GkA/ml6MM/+M9QQ= " ED25519, "f:1: this hash of a name is of an unknown kind: '|2|" },
+		{ "|2|lcnln/4YaCPDUXTsBi4R/SCzNYo=|nu90KZydWme7GkA/ml6MM/+M9QQ= " ED25519,
+		  "f:1: this hash of a name is of an unknown kind: '|2|" },
 		{ "|1|lcnln/4YaCPDUXTsBi4R/SCzNYo= " ED25519, "f:1: the hashed name is damaged" },
 		{ "|1||nu90KZydWme7GkA/ml6MM/+M9QQ= " ED25519, "f:1: the hashed name is damaged" },
 		{ "|1|lcnln/4YaCPDUXTsBi4R/SCzNYo=|nu90KZydWme7GkA/ml6MM/+M " ED25519, "f:1: the hashed name is damaged" },
@@ -359,7 +360,7 @@ static void test_many(void **state)
 int suite_known_hosts(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers),   cmocka_unit_test(test_hashed),     SCRATCH_TEST(test_several_files),
+		cmocka_unit_test(test_answers),	  cmocka_unit_test(test_hashed),     SCRATCH_TEST(test_several_files),
 		cmocka_unit_test(test_malformed), cmocka_unit_test(test_algorithms), cmocka_unit_test(test_line),
 		cmocka_unit_test(test_many),
 	};

@@ -103,8 +103,7 @@ static void test_create(void **state)
 
 	(void)state;
 	check(lab_create("lab", &err), &err);
-	check_fails("again", lab_create("lab", &err), ASSAY_E_CONFLICT, &err,
-		    "'lab/lab.yaml' exists: this is a laboratory already");
+	check_fails("again", lab_create("lab", &err), ASSAY_E_CONFLICT, &err, "'lab/lab.yaml' exists: this is a laboratory already");
 	check(lab_open("lab", STORE_READ, &lab, &err), &err);
 	check_select(&lab.store, "SELECT count(*) FROM run", "0\n");
 	lab_close(&lab);
@@ -175,8 +174,7 @@ static void test_broken_config(void **state)
 	(void)state;
 	check(lab_create("lab", &err), &err);
 	scratch_put("lab/lab.yaml", "nmae: x\n");
-	check_fails("broken", lab_open("lab", STORE_WRITE, &lab, &err), ASSAY_E_FORMAT, &err,
-		    "lab/lab.yaml:1: unknown key 'nmae'");
+	check_fails("broken", lab_open("lab", STORE_WRITE, &lab, &err), ASSAY_E_FORMAT, &err, "lab/lab.yaml:1: unknown key 'nmae'");
 	assert_int_equal(lab.lock_fd, -1);
 	scratch_put("lab/lab.yaml", "name: x\n");
 	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
@@ -186,8 +184,18 @@ static void test_broken_config(void **state)
 static void test_lock(void **state)
 {
 	/* Not of one who is alive, or of nobody. */
-	static const char *const lines[] = { "", "x", "2147483647 0 assay run\n", "1\n", "1 2\n", "1 2 \n", "-1 2 assay\n", "1 -2 assay\n", "1 x assay\n",
-					     "1 9999999999999999999 assay\n", "99999999999 0 assay\n", "1 0 \xff\n" };
+	static const char *const lines[] = { "",
+					     "x",
+					     "2147483647 0 assay run\n",
+					     "1\n",
+					     "1 2\n",
+					     "1 2 \n",
+					     "-1 2 assay\n",
+					     "1 -2 assay\n",
+					     "1 x assay\n",
+					     "1 9999999999999999999 assay\n",
+					     "99999999999 0 assay\n",
+					     "1 0 \xff\n" };
 	struct lab first = scratch_lab("lab"), second;
 	struct assay_error err;
 	char part[80];
@@ -240,9 +248,15 @@ static void test_lock_dies(void **state)
 int suite_lab(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_config),    cmocka_unit_test(test_config_values), cmocka_unit_test(test_too_many_hosts),
-		SCRATCH_TEST(test_create),        SCRATCH_TEST(test_create_keeps),      SCRATCH_TEST(test_broken_config),
-		SCRATCH_TEST(test_example),       SCRATCH_TEST(test_lock),              SCRATCH_TEST(test_lock_dies),
+		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_config_values),
+		cmocka_unit_test(test_too_many_hosts),
+		SCRATCH_TEST(test_create),
+		SCRATCH_TEST(test_create_keeps),
+		SCRATCH_TEST(test_broken_config),
+		SCRATCH_TEST(test_example),
+		SCRATCH_TEST(test_lock),
+		SCRATCH_TEST(test_lock_dies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -38,7 +38,9 @@ static void test_expand(void **state)
 		{ "@big,@rack[1-2]", "@big @rack1 @rack2" },
 		{ "a,a", "a a" },
 		{ "n[999999999999999998-999999999999999999]", "n999999999999999998 n999999999999999999" },
-		{ "\xc3\xa9[1-2]", "\xc3\xa9" "1 \xc3\xa9" "2" },
+		{ "\xc3\xa9[1-2]", "\xc3\xa9"
+				   "1 \xc3\xa9"
+				   "2" },
 	};
 
 	(void)state;
@@ -247,7 +249,7 @@ static void test_fold_is_inverse(void **state)
 int suite_nodeset(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_expand),  cmocka_unit_test(test_errors), cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_expand),	cmocka_unit_test(test_errors), cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_largest), cmocka_unit_test(test_fold),   cmocka_unit_test(test_fold_is_inverse),
 	};
 

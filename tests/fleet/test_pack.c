@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define PARTS_MAX 2
+#define PARTS_MAX   2
 
 /* Each part of an event needs a counter of its own, out of a set. A part with no counters makes the event impossible. */
 struct fake_event {
@@ -95,12 +95,14 @@ static void test_tables(void **state)
 	static const struct fake_event four[] = { { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 },
 						  { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 } };
 	/* Instructions and cycles have counters of their own (bits 4 and 5). */
-	static const struct fake_event fixed[] = { { { 0x10 | ANY }, 1 }, { { 0x20 | ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 },
-						   { { ANY }, 1 } };
+	static const struct fake_event fixed[] = { { { 0x10 | ANY }, 1 }, { { 0x20 | ANY }, 1 }, { { ANY }, 1 },
+						   { { ANY }, 1 },	  { { ANY }, 1 },	 { { ANY }, 1 } };
 	/* Three that only the first counter can count, and three for any. */
-	static const struct fake_event picky[] = { { { 0x10 }, 1 }, { { 0x1 }, 1 }, { { 0x1 }, 1 }, { { 0x1 }, 1 }, { { 0x3 }, 1 },
-						   { { 0x3 }, 1 },  { { 0x3 }, 1 } };
-	static const struct fake_event derived[] = { { { ANY }, 1 }, { { ANY, ANY }, 2 }, { { ANY, ANY }, 2 }, { { ANY }, 1 }, { { 0 }, 1 } };
+	static const struct fake_event picky[] = { { { 0x10 }, 1 }, { { 0x1 }, 1 }, { { 0x1 }, 1 }, { { 0x1 }, 1 },
+						   { { 0x3 }, 1 },  { { 0x3 }, 1 }, { { 0x3 }, 1 } };
+	static const struct fake_event derived[] = {
+		{ { ANY }, 1 }, { { ANY, ANY }, 2 }, { { ANY, ANY }, 2 }, { { ANY }, 1 }, { { 0 }, 1 }
+	};
 	static const struct fake_event one[] = { { { 0x1 }, 1 }, { { 0x1 }, 1 }, { { 0x1 }, 1 } };
 	static const struct fake_event none[] = { { { 0 }, 1 }, { { ANY }, 1 } };
 	static const struct {

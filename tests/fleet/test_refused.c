@@ -13,15 +13,33 @@ static void test_who_refuses(void **state)
 		int errnum, most;
 		const char *said;
 	} rows[] = {
-		{ { 3, false, false }, EACCES, 2, "this user may not: kernel.perf_event_paranoid is 3, 2 would allow it (or the capability CAP_PERFMON)" },
-		{ { 2, false, true }, EACCES, 1, "this user may not: kernel.perf_event_paranoid is 2, 1 would allow it (or the capability CAP_PERFMON)" },
-		{ { 2, false, true }, EPERM, 2, "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
+		{ { 3, false, false },
+		  EACCES,
+		  2,
+		  "this user may not: kernel.perf_event_paranoid is 3, 2 would allow it (or the capability CAP_PERFMON)" },
+		{ { 2, false, true },
+		  EACCES,
+		  1,
+		  "this user may not: kernel.perf_event_paranoid is 2, 1 would allow it (or the capability CAP_PERFMON)" },
+		{ { 2, false, true },
+		  EPERM,
+		  2,
+		  "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
 		  "or another profile for it), for kernel.perf_event_paranoid=2 does not" },
-		{ { 4, true, true }, EPERM, 2, "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
+		{ { 4, true, true },
+		  EPERM,
+		  2,
+		  "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
 		  "or another profile for it), for kernel.perf_event_paranoid=4 does not" },
-		{ { 3, false, true }, EPERM, 2, "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
+		{ { 3, false, true },
+		  EPERM,
+		  2,
+		  "a filter of system calls (seccomp), as containers have, forbids it (docker run --cap-add PERFMON, "
 		  "or another profile for it), and kernel.perf_event_paranoid is 3: 2 would be needed, too" },
-		{ { 1, false, false }, EACCES, 1, "a container or a security module forbids it (docker run --cap-add PERFMON, or another profile "
+		{ { 1, false, false },
+		  EACCES,
+		  1,
+		  "a container or a security module forbids it (docker run --cap-add PERFMON, or another profile "
 		  "for it), for kernel.perf_event_paranoid=1 does not" },
 		{ { 3, false, false }, EMFILE, 2, "the kernel refuses: Too many open files" },
 		{ { 3, false, false }, 9999, 2, "the kernel refuses: for no known reason" },

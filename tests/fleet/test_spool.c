@@ -80,7 +80,8 @@ static void test_one_piece(void **state)
 	fill(bytes, 0, n);
 	spool_init(&spool, UINT64_MAX);
 	check(spool_add(&spool, bytes, n, &err), &err);
-	check_fails("too long", spool_text(&spool, n - 1, &text, &got, &err), ASSAY_E_LIMIT, &err, "196608 bytes of output, but at most 196607");
+	check_fails("too long", spool_text(&spool, n - 1, &text, &got, &err), ASSAY_E_LIMIT, &err,
+		    "196608 bytes of output, but at most 196607");
 	assert_null(text);
 	check(spool_text(&spool, n, &text, &got, &err), &err);
 	assert_int_equal(got, n);
@@ -200,7 +201,7 @@ int suite_spool(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pieces), cmocka_unit_test(test_one_piece), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_limit),  SCRATCH_TEST(test_no_trace),      cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_limit),  SCRATCH_TEST(test_no_trace),	 cmocka_unit_test(test_full_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#define NOBODY 65534
+#define NOBODY	65534
 #define SKIPPED 77
 
 static struct store open_store(const char *path, enum store_access access)
@@ -461,8 +461,8 @@ static int fill_small_disk(void)
 	int failed;
 
 	if ((unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mkdir("disk", 0700) || mount("none", "disk", "tmpfs", 0, "size=1m") || chdir("disk") ||
-	    mknod("x", S_IFREG | 0600, 0) || unlink("x")) /* nobody may where this user has no number in the new name space */
+	    mkdir("disk", 0700) || mount("none", "disk", "tmpfs", 0, "size=1m") || chdir("disk") || mknod("x", S_IFREG | 0600, 0) ||
+	    unlink("x")) /* nobody may where this user has no number in the new name space */
 		return SKIPPED;
 	if (store_open("s.db", STORE_WRITE, &store, &err) || store_begin(&store, &err) || add_rules(&store, "a", 3, 5) ||
 	    store_commit(&store, &err))
@@ -521,12 +521,14 @@ static void test_statements(void **state)
 int suite_store(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_new_and_again),      SCRATCH_TEST(test_read_missing),        SCRATCH_TEST(test_odd_paths),
-		SCRATCH_TEST(test_newer_version),      SCRATCH_TEST(test_migration),           SCRATCH_TEST(test_foreign),
-		SCRATCH_TEST(test_no_tables),
-		SCRATCH_TEST(test_damaged),            SCRATCH_TEST(test_killed_writer),       SCRATCH_TEST(test_snapshot),
-		SCRATCH_TEST(test_read_only_directory), SCRATCH_TEST(test_read_beside_writer), SCRATCH_TEST(test_page_limit),
-		SCRATCH_TEST(test_file_limit),         SCRATCH_TEST(test_full_disk),           SCRATCH_TEST(test_statements),
+		SCRATCH_TEST(test_new_and_again),	SCRATCH_TEST(test_read_missing),
+		SCRATCH_TEST(test_odd_paths),		SCRATCH_TEST(test_newer_version),
+		SCRATCH_TEST(test_migration),		SCRATCH_TEST(test_foreign),
+		SCRATCH_TEST(test_no_tables),		SCRATCH_TEST(test_damaged),
+		SCRATCH_TEST(test_killed_writer),	SCRATCH_TEST(test_snapshot),
+		SCRATCH_TEST(test_read_only_directory), SCRATCH_TEST(test_read_beside_writer),
+		SCRATCH_TEST(test_page_limit),		SCRATCH_TEST(test_file_limit),
+		SCRATCH_TEST(test_full_disk),		SCRATCH_TEST(test_statements),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,8 +41,8 @@ static bool add_entry(struct buf *out, const struct battery_entry *e)
 	bool plain = true;
 
 	ASSAY_BUG_IF(!*e->name || !*e->stressor || *e->stressor == '-' || e->milliseconds <= 0);
-	buf_format(out, "  - { name: \"%s\", stressor: \"%s\", seconds: %" PRId64 ".%03" PRId64 ", dangerous: %s, arguments: [", e->name, e->stressor,
-		   e->milliseconds / 1000, e->milliseconds % 1000, e->dangerous ? "true" : "false");
+	buf_format(out, "  - { name: \"%s\", stressor: \"%s\", seconds: %" PRId64 ".%03" PRId64 ", dangerous: %s, arguments: [", e->name,
+		   e->stressor, e->milliseconds / 1000, e->milliseconds % 1000, e->dangerous ? "true" : "false");
 	for (size_t i = 0; i < e->n_arguments; i++) {
 		const char *a = e->arguments[i];
 

@@ -22,7 +22,10 @@ static char *text_of(const struct detector *d)
 static void judge(const struct detector *d)
 {
 	size_t functions = d->about.functions, p = d->about.columns, n = 2 * functions;
-	struct observations o = { .values = mat_new(n, p), .functions = functions, .runs = 2, .functions_names = (const char *const *)d->names.functions,
+	struct observations o = { .values = mat_new(n, p),
+				  .functions = functions,
+				  .runs = 2,
+				  .functions_names = (const char *const *)d->names.functions,
 				  .columns = (const char *const *)d->names.columns };
 	size_t *function = mem_new(n, sizeof(*function)), *run = mem_new(n, sizeof(*run));
 	double *weight = mem_new(n, sizeof(*weight)), *min_relevant_delta = mem_new(p, sizeof(*min_relevant_delta));

@@ -35,13 +35,13 @@ static void check_bodies(const struct build *build)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct changes_options options = {.wrapper = CHANGES_WRAPPER};
+	static const struct changes_options options = { .wrapper = CHANGES_WRAPPER };
 	struct build old, new;
 	struct changes changes;
-	const struct doc_style style = {.columns = 80};
+	const struct doc_style style = { .columns = 80 };
 	struct buf out = BUF_INIT;
 	struct document d;
-	struct assay_error err = {.text = ""};
+	struct assay_error err = { .text = "" };
 	int file = memfd_create("fuzz", MFD_CLOEXEC);
 	char path[64];
 

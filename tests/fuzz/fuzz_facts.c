@@ -19,11 +19,11 @@ static void add_number(struct buf *out, const char *name, double value)
 
 static void write_facts(struct buf *out, const struct facts *facts)
 {
-#define WRITE_TEXT(name)                                                                                        \
-	if (facts->name)                                                                                        \
+#define WRITE_TEXT(name)                                                                                                                   \
+	if (facts->name)                                                                                                                   \
 		buf_format(out, "%s %s\n", strcmp(#name, "virtual_machine") ? #name : "virtual", facts->name);
-#define WRITE_NUMBER(name, min, max)                                               \
-	ASSAY_BUG_IF(!isnan(facts->name) && !(facts->name >= min && facts->name <= max)); \
+#define WRITE_NUMBER(name, min, max)                                                                                                       \
+	ASSAY_BUG_IF(!isnan(facts->name) && !(facts->name >= min && facts->name <= max));                                                  \
 	add_number(out, #name, facts->name);
 	FACTS_TEXT_ROWS(WRITE_TEXT)
 	FACTS_NUMBER_ROWS(WRITE_NUMBER)

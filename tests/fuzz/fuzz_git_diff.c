@@ -6,8 +6,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct source source = {.hunks = NULL};
-	struct assay_error err = {.text = ""};
+	struct source source = { .hunks = NULL };
+	struct assay_error err = { .text = "" };
 	size_t lines = 1, claimed = 0;
 
 	for (size_t i = 0; i < size; i++)
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		claimed += (size_t)hunk->old.lines + hunk->new.lines + 1;
 		ASSAY_BUG_IF(hunk->old.file && strlen(hunk->old.file) > size);
-		ASSAY_BUG_IF(hunk->new.file && strlen(hunk->new.file) > size);
+		ASSAY_BUG_IF(hunk->new.file &&strlen(hunk->new.file) > size);
 	}
 	ASSAY_BUG_IF(claimed > lines);
 	source_release(&source);

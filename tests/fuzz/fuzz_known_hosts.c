@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define TYPE    "ssh-fuzz"
+#define TYPE	"ssh-fuzz"
 #define OFFERED "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256"
 
 /* A key that no input will hold. */
@@ -42,7 +42,8 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 static void check_algorithms(const struct known_hosts *known, const char *host, int port)
 {
 	static const char *const each[] = { "ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256" };
-	char *list = known_hosts_algorithms(known, &(struct known_hosts_who){ .host = host, .port = port }, OFFERED), *framed = mem_format(",%s,", list);
+	char *list = known_hosts_algorithms(known, &(struct known_hosts_who){ .host = host, .port = port }, OFFERED),
+	     *framed = mem_format(",%s,", list);
 
 	ASSAY_BUG_IF(strlen(list) != strlen(OFFERED));
 	for (size_t i = 0; i < 4; i++) {

@@ -9,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = mem_bytes((const char *)data, size), *who = lab_lock_holder(text);
 
-	ASSAY_BUG_IF(who && (!text_is_utf8(who, strlen(who)) || strchr(who, '\n') || !strstr(who, ", process ") || !strstr(who, ", since ")));
+	ASSAY_BUG_IF(who &&
+		     (!text_is_utf8(who, strlen(who)) || strchr(who, '\n') || !strstr(who, ", process ") || !strstr(who, ", since ")));
 	free(who);
 	free(text);
 	return 0;

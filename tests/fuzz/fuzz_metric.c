@@ -8,8 +8,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const metrics[] = {
-	"{pattern: '([-+0-9.e]+)'}", "{pattern: 'took (.*) s|([0-9]+)$'}", "{pattern: '^[a-z]+: *([0-9.]*)'}",
-	"google-benchmark", "{source: google-benchmark, name: x, time: cpu}", "hyperfine", "{source: hyperfine, name: x}",
+	"{pattern: '([-+0-9.e]+)'}",
+	"{pattern: 'took (.*) s|([0-9]+)$'}",
+	"{pattern: '^[a-z]+: *([0-9.]*)'}",
+	"google-benchmark",
+	"{source: google-benchmark, name: x, time: cpu}",
+	"hyperfine",
+	"{source: hyperfine, name: x}",
 };
 #define METRICS (sizeof(metrics) / sizeof(metrics[0]))
 

@@ -9,11 +9,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void judge(const struct model_file *model)
 {
-	double *values = mem_new(2 * model->n_counters, sizeof(double)), *min_relevant_delta = mem_new(model->n_counters, sizeof(double)), weight[2] = { 1, 2 };
+	double *values = mem_new(2 * model->n_counters, sizeof(double)), *min_relevant_delta = mem_new(model->n_counters, sizeof(double)),
+	       weight[2] = { 1, 2 };
 	size_t function[2] = { 0, 1 }, run[2] = { 0, 0 };
 	const char *names[2] = { "sum_part", "nobody knows it" };
-	struct observations seen = { .values = { 2, model->n_counters, values }, .function = function, .run = run, .weight = weight, .functions = 2,
-				     .runs = 1, .functions_names = names, .columns = (const char *const *)model->counters, .min_relevant_delta = min_relevant_delta };
+	struct observations seen = { .values = { 2, model->n_counters, values },
+				     .function = function,
+				     .run = run,
+				     .weight = weight,
+				     .functions = 2,
+				     .runs = 1,
+				     .functions_names = names,
+				     .columns = (const char *const *)model->counters,
+				     .min_relevant_delta = min_relevant_delta };
 	struct detection detection = { .n = 0 };
 	struct assay_error err;
 

@@ -23,8 +23,9 @@ static void add_list(cJSON *object, const char *key, const struct evaluate_list 
 	array = cJSON_AddArrayToObject(object, key);
 	/* a time stamp below 1e11 is read as seconds */
 	for (size_t i = 0; i < list->n; i++)
-		cJSON_AddItemToArray(array, cJSON_CreateNumber((double)(timestamps && list->items[i] < INT64_C(100000000000)
-									? list->items[i] / 1000 : list->items[i])));
+		cJSON_AddItemToArray(
+		    array, cJSON_CreateNumber(
+			       (double)(timestamps && list->items[i] < INT64_C(100000000000) ? list->items[i] / 1000 : list->items[i])));
 }
 
 static void add_side(cJSON *pair, const char *key, const struct evaluate_side *side)

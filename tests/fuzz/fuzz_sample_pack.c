@@ -1,5 +1,5 @@
-/* What is unpacked is never more than the limit, says the same when it is packed and unpacked again, and is refused when a byte is missing; any bytes come back from
- * packing as they were. */
+/* What is unpacked is never more than the limit, says the same when it is packed and unpacked again, and is refused when a byte is missing;
+ * any bytes come back from packing as they were. */
 #include "runs/inside/samples/sample_files.c"
 
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #include <math.h>
 
 #define COLUMNS 3
-#define ROWS    3
+#define ROWS	3
 
 static inline void scorer_judge(const struct scorer *scorer, double *at, struct mat *parts)
 {

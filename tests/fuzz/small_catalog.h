@@ -7,9 +7,14 @@
 
 static inline struct machine_fingerprint small_fingerprint(const char *id, int64_t taken_ms)
 {
-	return (struct machine_fingerprint){ .id = mem_string(id), .taken_ms = taken_ms, .battery = mem_string("b"),
-					     .battery_hash = mem_string("h"), .stress_ng = mem_string("unknown"),
-					     .architecture = mem_string("unknown"), .origin = mem_string("imported"), .passes = 1 };
+	return (struct machine_fingerprint){ .id = mem_string(id),
+					     .taken_ms = taken_ms,
+					     .battery = mem_string("b"),
+					     .battery_hash = mem_string("h"),
+					     .stress_ng = mem_string("unknown"),
+					     .architecture = mem_string("unknown"),
+					     .origin = mem_string("imported"),
+					     .passes = 1 };
 }
 
 static inline struct catalog small_catalog(void)

@@ -38,13 +38,12 @@ static inline bool html_scan_known(const char *const *names, const char *name, s
 	return false;
 }
 
-static const char *const html_scan_tags[] = { "html", "head",	"meta",	   "title",   "style",	 "script",     "body",	"header",
-					      "nav",  "main",	"section", "footer",  "figure",	 "figcaption", "div",	"p",
-					      "h1",   "h2",	"h3",	   "a",	      "b",	 "i",	       "ul",	"ol",
-					      "li",   "dl",	"dt",	   "dd",      "span",	 "bdi",	       "wbr",	"abbr",
-					      "time", "code",	"pre",	   "table",   "caption", "thead",      "tbody", "tr",
-					      "th",   "td",	"details", "summary", "svg",	 "g",	       "path",	"rect",
-					      "line", "circle", "text",	   NULL };
+static const char *const html_scan_tags[] = {
+	"html",	      "head", "meta", "title",	 "style",   "script", "body", "header", "nav",	"main",	 "section", "footer", "figure",
+	"figcaption", "div",  "p",    "h1",	 "h2",	    "h3",     "a",    "b",	"i",	"ul",	 "ol",	    "li",     "dl",
+	"dt",	      "dd",   "span", "bdi",	 "wbr",	    "abbr",   "time", "code",	"pre",	"table", "caption", "thead",  "tbody",
+	"tr",	      "th",   "td",   "details", "summary", "svg",    "g",    "path",	"rect", "line",	 "circle",  "text",   NULL
+};
 static const char *const html_scan_void[] = { "meta", "wbr", NULL };
 static const char *const html_scan_attributes[] = { "lang",	   "charset",
 						    "http-equiv",  "content",

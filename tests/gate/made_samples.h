@@ -50,8 +50,13 @@ static inline struct samples made_samples(enum record_back_end back_end, const c
 
 		f->first = f->n ? f->first : i;
 		f->n++;
-		s.items[i] = (struct sample){ .function = rows[i].function, .thread = rows[i].thread, .weight = rows[i].weight ? rows[i].weight : 1,
-					      .threads = rows[i].threads, .estimated = rows[i].estimated, .ns = rows[i].ns, .alone_ns = rows[i].ns,
+		s.items[i] = (struct sample){ .function = rows[i].function,
+					      .thread = rows[i].thread,
+					      .weight = rows[i].weight ? rows[i].weight : 1,
+					      .threads = rows[i].threads,
+					      .estimated = rows[i].estimated,
+					      .ns = rows[i].ns,
+					      .alone_ns = rows[i].ns,
 					      .ordinal = first ? 0 : s.items[i - 1].ordinal + 1 };
 		for (size_t c = 0; c < s.n_counters; c++) {
 			s.values[i * s.n_counters + c] = rows[i].values[c];

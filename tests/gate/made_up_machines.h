@@ -14,21 +14,21 @@
 
 /* Columns 0-3 move together, 4-6, 7-8, and each of the rest alone. */
 static const size_t made_group[MADE_FEATURES] = { 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5 };
-static const char *const made_names[MADE_FEATURES] = { "bsearch", "cpu", "crypt", "hsearch", "memcpy", "stream", "vm",
-						       "msync", "mmap", "cache", "malloc", "null" };
-static const char *const made_types[] = {"t01", "t02", "t03", "t04", "t05", "t06", "t07", "t08", "t09", "t10",
-                                         "t11", "t12", "t13", "t14", "t15", "t16", "t17", "t18", "t19", "t20"};
+static const char *const made_names[MADE_FEATURES] = { "bsearch", "cpu",   "crypt", "hsearch", "memcpy", "stream",
+						       "vm",	  "msync", "mmap",  "cache",   "malloc", "null" };
+static const char *const made_types[] = { "t01", "t02", "t03", "t04", "t05", "t06", "t07", "t08", "t09", "t10",
+					  "t11", "t12", "t13", "t14", "t15", "t16", "t17", "t18", "t19", "t20" };
 
 /* Time = sum of weight[j] / (rate_j / typical rate_j), noise relative. */
 static inline struct profile_rows made_rows(size_t types, const double *weight, double noise, uint64_t seed)
 {
-	struct profile_rows r = {.features = mem_new(MADE_FEATURES, sizeof(char *)),
-	                         .rates = mat_new(types * MADE_REPEATS, MADE_FEATURES),
-	                         .cost = mem_new(types * MADE_REPEATS, sizeof(double)),
-	                         .type = mem_new(types * MADE_REPEATS, sizeof(size_t)),
-	                         .types = types,
-	                         .type_names = mem_new(types, sizeof(char *)),
-	                         .noise = noise};
+	struct profile_rows r = { .features = mem_new(MADE_FEATURES, sizeof(char *)),
+				  .rates = mat_new(types * MADE_REPEATS, MADE_FEATURES),
+				  .cost = mem_new(types * MADE_REPEATS, sizeof(double)),
+				  .type = mem_new(types * MADE_REPEATS, sizeof(size_t)),
+				  .types = types,
+				  .type_names = mem_new(types, sizeof(char *)),
+				  .noise = noise };
 	struct rng rng;
 
 	rng_seed(&rng, seed);

@@ -1,5 +1,5 @@
 /* The additive time model, boosted stumps with shared ties, and their blend. */
-#include "model/profile/blend.c" /* the stumps */
+#include "model/profile/blend.c"  /* the stumps */
 #include "model/profile/shares.c" /* the range */
 #include "tests/gate/made_up_machines.h"
 
@@ -100,8 +100,8 @@ static void test_left_out_type_is_not_seen(void **state)
 		blend_fit(&d[i], count, &choices[i], &blend[i]);
 	}
 	assert_true(fabs(choices[0].stumps - choices[1].stumps) < 1e-6);
-	assert_true(fabs(blend_predict(&blend[0], logs) + log(d[0].sums.y_scale) - blend_predict(&blend[1], logs) -
-	                 log(d[1].sums.y_scale)) < 1e-6);
+	assert_true(
+	    fabs(blend_predict(&blend[0], logs) + log(d[0].sums.y_scale) - blend_predict(&blend[1], logs) - log(d[1].sums.y_scale)) < 1e-6);
 	for (size_t i = 0; i < 2; i++) {
 		blend_release(&blend[i]);
 		blend_data_release(&d[i]);
@@ -201,8 +201,7 @@ static void test_credit_by_group(void **state)
 	assert_int_equal(f.groups, 2);
 	stumps_fit(&f, y, ones, &s);
 	assert_true(fabs(s.tied - 3.0) < 1e-12);
-	assert_true(fabs(s.importance[0] - .25) < 1e-12 && fabs(s.importance[1] - .25) < 1e-12 &&
-	            fabs(s.importance[2] - .5) < 1e-12);
+	assert_true(fabs(s.importance[0] - .25) < 1e-12 && fabs(s.importance[1] - .25) < 1e-12 && fabs(s.importance[2] - .5) < 1e-12);
 	stumps_release(&s);
 	features_release(&f);
 }
@@ -229,14 +228,14 @@ static void test_range(void **state)
 int suite_additive(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_models_are_minima),
-	    cmocka_unit_test(test_left_out),
-	    cmocka_unit_test(test_left_out_type_is_not_seen),
-	    cmocka_unit_test(test_finds_the_truth),
-	    cmocka_unit_test(test_stumps),
-	    cmocka_unit_test(test_credit_by_group),
-	    cmocka_unit_test(test_range),
-	    cmocka_unit_test(test_validation_does_not_peep),
+		cmocka_unit_test(test_models_are_minima),
+		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_left_out_type_is_not_seen),
+		cmocka_unit_test(test_finds_the_truth),
+		cmocka_unit_test(test_stumps),
+		cmocka_unit_test(test_credit_by_group),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_validation_does_not_peep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

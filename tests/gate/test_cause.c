@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#define TYPES    10
+#define TYPES	 10
 #define FEATURES 6
-#define ROUNDS   200
+#define ROUNDS	 200
 
 /* Machines that differ in everything. */
 static struct mat machines(struct rng *rng, double *log_cost)
@@ -48,7 +48,8 @@ static struct cause say(struct rng *rng, double all, double extra, double noise,
 	cause_resources(log_ratio, &log_rate, 999, 7, resources);
 	cause = cause_of(&effect, log_ratio, log_cost, &log_rate, resources);
 	/* Both tests, or the first alone where the spread is below what may follow a stressor. */
-	assert_true(fabs(cause.p - fmin(1, 2 * fmin(effect.shape_p, resources[0].p))) < 1e-12 || fabs(cause.p - fmin(1, 2 * effect.shape_p)) < 1e-12);
+	assert_true(fabs(cause.p - fmin(1, 2 * fmin(effect.shape_p, resources[0].p))) < 1e-12 ||
+		    fabs(cause.p - fmin(1, 2 * effect.shape_p)) < 1e-12);
 	mat_release(&log_rate);
 	return cause;
 }
@@ -164,8 +165,10 @@ static void test_rates(void **state)
 		enum cause_word word;
 		size_t least;
 	} rows[] = {
-		{ 0, 0, CAUSE_NEITHER, ROUNDS * 85 / 100 },	{ .2, 0, CAUSE_UNIFORM, ROUNDS * 88 / 100 },
-		{ 0, .5, CAUSE_OTHER_RESOURCE, ROUNDS * 85 / 100 }, { .3, .5, CAUSE_BOTH, ROUNDS * 75 / 100 },
+		{ 0, 0, CAUSE_NEITHER, ROUNDS * 85 / 100 },
+		{ .2, 0, CAUSE_UNIFORM, ROUNDS * 88 / 100 },
+		{ 0, .5, CAUSE_OTHER_RESOURCE, ROUNDS * 85 / 100 },
+		{ .3, .5, CAUSE_BOTH, ROUNDS * 75 / 100 },
 	};
 	struct rng rng;
 

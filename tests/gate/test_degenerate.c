@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#define SEEDS 400
+#define SEEDS	  400
 #define TYPES_MAX 9
-#define NEAR 1e-9
+#define NEAR	  1e-9
 
 enum kind { ALIKE, TIED, APART, ORDINARY, KINDS };
 
@@ -25,10 +25,14 @@ static double number(struct rng *rng, enum kind kind)
 	static const double tied[] = { .5, 1, 1, 1, 2, 1000 }, apart[] = { 1e-300, 1e-150, 1e-12, .5, 1, 1, 2, 1e12, 1e150, 1e300 };
 
 	switch (kind) {
-	case ALIKE: return 1;
-	case TIED: return tied[rng_below(rng, sizeof(tied) / sizeof(tied[0]))];
-	case APART: return apart[rng_below(rng, sizeof(apart) / sizeof(apart[0]))];
-	default: return exp(rng_normal(rng));
+	case ALIKE:
+		return 1;
+	case TIED:
+		return tied[rng_below(rng, sizeof(tied) / sizeof(tied[0]))];
+	case APART:
+		return apart[rng_below(rng, sizeof(apart) / sizeof(apart[0]))];
+	default:
+		return exp(rng_normal(rng));
 	}
 }
 
@@ -311,11 +315,8 @@ static void test_components(void **state)
 int suite_degenerate(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_far_apart),
-		cmocka_unit_test(test_profiles),
-		cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_components),
+		cmocka_unit_test(test_changes), cmocka_unit_test(test_far_apart),  cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_rates),	cmocka_unit_test(test_components),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define UNKNOWN ((double)NAN)
+#define UNKNOWN	    ((double)NAN)
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 static void assert_near(const char *what, double got, double expected, double tolerance)
@@ -111,8 +111,8 @@ static void test_machines_within_types(void **state)
 	assert_near("shape_p", e.shape_p, 0.0125415041884257, 1e-12);
 	assert_false(e.uniform);
 	assert_int_equal(e.decision, DECISION_INCONCLUSIVE);
-	assert_near("minimum detectable", e.minimum_detectable,
-		    effect_minimum_detectable(sqrt(.0049 / 3) / sqrt(3), 2, .03), 1e-12); /* logs .03 .10 .03 */
+	assert_near("minimum detectable", e.minimum_detectable, effect_minimum_detectable(sqrt(.0049 / 3) / sqrt(3), 2, .03),
+		    1e-12); /* logs .03 .10 .03 */
 }
 
 static void test_too_little(void **state)
@@ -134,7 +134,8 @@ static void test_too_little(void **state)
 static void test_within_machines(void **state)
 {
 	static const struct effect_pair pairs[] = { { 0, .02, .01, 4 }, { 0, .04, .02, 4 }, { 1, .10, .015, 6 } },
-					three[] = { { 0, .02, .01, 4 }, { 1, .04, .02, 4 }, { 2, .10, .015, 6 } }, one[] = { { 0, .08, .01, 4 } };
+					three[] = { { 0, .02, .01, 4 }, { 1, .04, .02, 4 }, { 2, .10, .015, 6 } },
+					one[] = { { 0, .08, .01, 4 } };
 	struct effect e = effect_of(pairs, 3, 2, .03, NULL), single = effect_of(one, 1, 1, .03, NULL);
 
 	(void)state;
@@ -189,8 +190,8 @@ static double measure(struct rng *rng, double noise, double *variance)
 }
 
 struct world {
-	size_t types, machines;  /* machines of each type */
-	double effect, spread;   /* log; the types' true effects are normal around `effect` */
+	size_t types, machines;	      /* machines of each type */
+	double effect, spread;	      /* log; the types' true effects are normal around `effect` */
 	double noise_low, noise_high; /* sd of a repetition, log-uniform over machines */
 };
 
@@ -249,7 +250,8 @@ static void test_coverage(void **state)
 static void test_coverage_within(void **state)
 {
 	static const struct world rows[] = {
-		{ 1, 1, 0, 0, .01, .01 }, { 1, 1, 0, 0, .05, .05 }, { 1, 2, 0, 0, .02, .1 }, { 2, 1, 0, 0, .05, .05 }, { 2, 2, 0, 0, .01, .1 },
+		{ 1, 1, 0, 0, .01, .01 }, { 1, 1, 0, 0, .05, .05 }, { 1, 2, 0, 0, .02, .1 },
+		{ 2, 1, 0, 0, .05, .05 }, { 2, 2, 0, 0, .01, .1 },
 	};
 	enum { RUNS = 4000 };
 
@@ -287,9 +289,9 @@ static void test_false_alarms(void **state)
 static void test_shape_level(void **state)
 {
 	static const struct world rows[] = {
-		{ 3, 1, .05, 0, .05, .05 }, { 5, 1, .05, 0, .05, .05 },  { 9, 1, .05, 0, .05, .05 },  { 20, 1, .05, 0, .05, .05 },
+		{ 3, 1, .05, 0, .05, .05 }, { 5, 1, .05, 0, .05, .05 },	 { 9, 1, .05, 0, .05, .05 },  { 20, 1, .05, 0, .05, .05 },
 		{ 3, 1, .05, 0, .01, .05 }, { 20, 1, .05, 0, .01, .05 }, { 5, 3, .05, 0, .05, .05 },  { 9, 1, .05, 0, .02, .02 },
-		{ 9, 1, .05, 0, .01, .01 }, { 9, 1, .05, 0, .01, .2 },   { 20, 3, .05, 0, .05, .05 },
+		{ 9, 1, .05, 0, .01, .01 }, { 9, 1, .05, 0, .01, .2 },	 { 20, 3, .05, 0, .05, .05 },
 	};
 
 	(void)state;
@@ -322,20 +324,29 @@ static void test_minimum_detectable(void **state)
 		size_t types;
 		double min_effect, expected;
 	} rows[] = {
-		{ .05, 2, 0, 0.7815689734295244 },       { .05, 3, 0, 0.17727468407768834 },
-		{ .05, 5, 0, 0.08773751432472834 },      { .05, 9, 0, 0.054797393038885055 },
-		{ .05, 20, 0, 0.03357340213950692 },     { .05, 200, 0, 0.010002919004800069 },
-		{ .02, 3, .03, 0.06748590136726383 },    { .05, 9, .03, 0.05524233255961933 },
-		{ .02, 20, .03, 0.033884064839414856 },  { .1, 5, .05, 0.18319050744766058 },
-		{ .01, 40, .03, 0.03137155398779985 },   { .03, 2, .03, 0.4141047609318186 },
-		{ .3, 300, .03, 0.0498859708987053 },    { 0, 5, .03, .03 },
+		{ .05, 2, 0, 0.7815689734295244 },
+		{ .05, 3, 0, 0.17727468407768834 },
+		{ .05, 5, 0, 0.08773751432472834 },
+		{ .05, 9, 0, 0.054797393038885055 },
+		{ .05, 20, 0, 0.03357340213950692 },
+		{ .05, 200, 0, 0.010002919004800069 },
+		{ .02, 3, .03, 0.06748590136726383 },
+		{ .05, 9, .03, 0.05524233255961933 },
+		{ .02, 20, .03, 0.033884064839414856 },
+		{ .1, 5, .05, 0.18319050744766058 },
+		{ .01, 40, .03, 0.03137155398779985 },
+		{ .03, 2, .03, 0.4141047609318186 },
+		{ .3, 300, .03, 0.0498859708987053 },
+		{ 0, 5, .03, .03 },
 		{ 1e-15, 5, .03, .03 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_near("minimum detectable", effect_minimum_detectable(rows[i].sd / sqrt((double)rows[i].types), (double)rows[i].types - 1, rows[i].min_effect),
-			    rows[i].expected, 1e-7);
+		assert_near(
+		    "minimum detectable",
+		    effect_minimum_detectable(rows[i].sd / sqrt((double)rows[i].types), (double)rows[i].types - 1, rows[i].min_effect),
+		    rows[i].expected, 1e-7);
 }
 
 /* The decision rule itself, on normal log ratios with the minimum detectable effect, finds a regression in 80 % of the cases. */
@@ -351,7 +362,8 @@ static void test_power_by_simulation(void **state)
 	(void)state;
 	rng_seed(&rng, 8);
 	for (size_t r = 0; r < COUNT(rows); r++) {
-		double truth = log1p(effect_minimum_detectable(rows[r].sd / sqrt((double)rows[r].types), (double)rows[r].types - 1, .03)), found = 0;
+		double truth = log1p(effect_minimum_detectable(rows[r].sd / sqrt((double)rows[r].types), (double)rows[r].types - 1, .03)),
+		       found = 0;
 		double root = sqrt((double)rows[r].types), t = stats_t_quantile(.975, (double)rows[r].types - 1);
 
 		for (size_t i = 0; i < RUNS; i++) {

@@ -28,18 +28,21 @@ static void test_pairs_refused(void **state)
 		{ "no truth", "[{\"baseline\": \"a\", \"candidate\": \"b\"}]", "'changed' must be true or false", ASSAY_E_FORMAT },
 		{ "truth as a string", "[{\"baseline\": \"a\", \"candidate\": \"b\", \"changed\": \"no\"}]", "'changed'", ASSAY_E_FORMAT },
 		{ "unknown key", PAIR("\"a\"", "\"b\"", ", \"lable\": \"x\""), "did you mean 'label'?", ASSAY_E_FORMAT },
-		{ "unknown key of a side", PAIR("{\"application\": \"a\", \"repetition\": [1]}", "\"b\"", ""), "did you mean 'repetitions'?",
-		  ASSAY_E_FORMAT },
+		{ "unknown key of a side", PAIR("{\"application\": \"a\", \"repetition\": [1]}", "\"b\"", ""),
+		  "did you mean 'repetitions'?", ASSAY_E_FORMAT },
 		{ "bad selector", PAIR("\"a@\"", "\"b\"", ""), "pair 1, baseline", ASSAY_E_USAGE },
 		{ "no application", PAIR("\"a\"", "{\"version\": \"1\"}", ""), "pair 1, candidate", ASSAY_E_FORMAT },
-		{ "version twice", PAIR("{\"application\": \"a@1\", \"version\": \"1\"}", "\"b\"", ""), "version is given twice", ASSAY_E_FORMAT },
-		{ "one repetition without its list", PAIR("{\"application\": \"a\", \"repetitions\": 1}", "\"b\"", ""), "repetitions", ASSAY_E_FORMAT },
+		{ "version twice", PAIR("{\"application\": \"a@1\", \"version\": \"1\"}", "\"b\"", ""), "version is given twice",
+		  ASSAY_E_FORMAT },
+		{ "one repetition without its list", PAIR("{\"application\": \"a\", \"repetitions\": 1}", "\"b\"", ""), "repetitions",
+		  ASSAY_E_FORMAT },
 		{ "no repetition", PAIR("{\"application\": \"a\", \"repetitions\": []}", "\"b\"", ""), "leave it out", ASSAY_E_FORMAT },
-		{ "half a repetition", PAIR("{\"application\": \"a\", \"repetitions\": [1, 1.5]}", "\"b\"", ""), "element 2 of 'repetitions'",
+		{ "half a repetition", PAIR("{\"application\": \"a\", \"repetitions\": [1, 1.5]}", "\"b\"", ""),
+		  "element 2 of 'repetitions'", ASSAY_E_FORMAT },
+		{ "a time stamp as text", PAIR("{\"application\": \"a\", \"timestamps\": [\"1\"]}", "\"b\"", ""),
+		  "element 1 of 'timestamps'", ASSAY_E_FORMAT },
+		{ "past the year 9999", PAIR("{\"application\": \"a\", \"timestamps\": [900000000000000]}", "\"b\"", ""), "9999",
 		  ASSAY_E_FORMAT },
-		{ "a time stamp as text", PAIR("{\"application\": \"a\", \"timestamps\": [\"1\"]}", "\"b\"", ""), "element 1 of 'timestamps'",
-		  ASSAY_E_FORMAT },
-		{ "past the year 9999", PAIR("{\"application\": \"a\", \"timestamps\": [900000000000000]}", "\"b\"", ""), "9999", ASSAY_E_FORMAT },
 		{ "an empty label", PAIR("\"a\"", "\"b\"", ", \"label\": \"\""), "'label'", ASSAY_E_FORMAT },
 	};
 
@@ -67,9 +70,10 @@ static void expect_side(const struct evaluate_side *side, const char *text)
 
 static void test_pairs_read(void **state)
 {
-	static const char text[] = "[{\"baseline\": \"x/a@1.0\", \"candidate\": \"x/a\", \"changed\": true, \"label\": \"l\", \"cluster\": \"c\"},\n"
-				   " {\"baseline\": {\"application\": \"b\", \"repetitions\": [3, 1, 3]}, \"changed\": false,\n"
-				   "  \"candidate\": {\"application\": \"b\", \"version\": \"2\", \"timestamps\": [1498013938000, 1498013938, 1512873230]}}]";
+	static const char text[] =
+	    "[{\"baseline\": \"x/a@1.0\", \"candidate\": \"x/a\", \"changed\": true, \"label\": \"l\", \"cluster\": \"c\"},\n"
+	    " {\"baseline\": {\"application\": \"b\", \"repetitions\": [3, 1, 3]}, \"changed\": false,\n"
+	    "  \"candidate\": {\"application\": \"b\", \"version\": \"2\", \"timestamps\": [1498013938000, 1498013938, 1512873230]}}]";
 	struct evaluate_pairs pairs;
 	struct assay_error err;
 
@@ -280,8 +284,11 @@ static struct run_set make_runs(const char *application, const char *version, do
 	for (size_t i = 0; i < (size_t)MACHINES * 3; i++) {
 		size_t machine = i / 3;
 
-		set.items[set.n++] = (struct run){ .machine = mem_format("m%zu", machine), .taken_ms = 1000, .repetition = (int64_t)(i % 3) + 1,
-						   .metric = (10 + (double)machine) * factor * (1 + .01 * ((double)((i * 7) % 5) - 2)), .recorded = 1 };
+		set.items[set.n++] = (struct run){ .machine = mem_format("m%zu", machine),
+						   .taken_ms = 1000,
+						   .repetition = (int64_t)(i % 3) + 1,
+						   .metric = (10 + (double)machine) * factor * (1 + .01 * ((double)((i * 7) % 5) - 2)),
+						   .recorded = 1 };
 	}
 	return set;
 }
@@ -291,13 +298,15 @@ static const struct evaluate_options quick = { .min_effect = .03, .epsilon = 10,
 /* a and b are compared with each other, b and c too, d has the cluster of c: all one. e is alone. */
 static void test_evaluation(void **state)
 {
-	static const char text[] = "[{\"baseline\": \"b\", \"candidate\": \"a\", \"changed\": false},"
-				   "{\"baseline\": \"c\", \"candidate\": \"b\", \"changed\": true, \"label\": \"slow\", \"cluster\": \"program\"},"
-				   "{\"baseline\": \"d\", \"candidate\": \"d\", \"changed\": false, \"cluster\": \"program\"},"
-				   "{\"baseline\": \"e\", \"candidate\": \"d\", \"changed\": false, \"label\": \"other\"},"
-				   "{\"baseline\": \"f\", \"candidate\": \"g\", \"changed\": true, \"label\": \"fast\"}]";
+	static const char text[] =
+	    "[{\"baseline\": \"b\", \"candidate\": \"a\", \"changed\": false},"
+	    "{\"baseline\": \"c\", \"candidate\": \"b\", \"changed\": true, \"label\": \"slow\", \"cluster\": \"program\"},"
+	    "{\"baseline\": \"d\", \"candidate\": \"d\", \"changed\": false, \"cluster\": \"program\"},"
+	    "{\"baseline\": \"e\", \"candidate\": \"d\", \"changed\": false, \"label\": \"other\"},"
+	    "{\"baseline\": \"f\", \"candidate\": \"g\", \"changed\": true, \"label\": \"fast\"}]";
 	static const size_t of[5][2] = { { 1, 0 }, { 2, 1 }, { 3, 3 }, { 4, 3 }, { 5, 6 } };
-	struct evaluation e = { .options = quick, .runs = { .sets = mem_new(7, sizeof(struct run_set)), .n = 7 } }, wrong = { .options = quick };
+	struct evaluation e = { .options = quick, .runs = { .sets = mem_new(7, sizeof(struct run_set)), .n = 7 } },
+			  wrong = { .options = quick };
 	struct evidence evidence = { 0 };
 	struct lab_config config = { .min_effect = .03 };
 	struct assay_error err;
@@ -350,15 +359,9 @@ static void test_evaluation(void **state)
 int suite_evaluate(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairs_refused),
-		cmocka_unit_test(test_pairs_read),
-		cmocka_unit_test(test_exact_limits),
-		cmocka_unit_test(test_no_false_positive),
-		cmocka_unit_test(test_clusters_widen),
-		cmocka_unit_test(test_area),
-		cmocka_unit_test(test_same_bits),
-		cmocka_unit_test(test_coverage),
-		cmocka_unit_test(test_evaluation),
+		cmocka_unit_test(test_pairs_refused),	  cmocka_unit_test(test_pairs_read),	 cmocka_unit_test(test_exact_limits),
+		cmocka_unit_test(test_no_false_positive), cmocka_unit_test(test_clusters_widen), cmocka_unit_test(test_area),
+		cmocka_unit_test(test_same_bits),	  cmocka_unit_test(test_coverage),	 cmocka_unit_test(test_evaluation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,10 +25,11 @@ static void world_init(struct world *w, const char *prefix, size_t stressors)
 }
 
 /* rates [passes x stressors]. Call in the order of machines, then days. */
-static struct fingerprint *add(struct world *w, const char *machine, const char *type, int day, const char *battery,
-			       size_t passes, const double *rates)
+static struct fingerprint *add(struct world *w, const char *machine, const char *type, int day, const char *battery, size_t passes,
+			       const double *rates)
 {
-	struct fingerprint *f = made_fingerprint(&w->evidence, w->prefix, machine, battery, INT64_C(1500000000000) + day * DAY, passes, rates);
+	struct fingerprint *f =
+	    made_fingerprint(&w->evidence, w->prefix, machine, battery, INT64_C(1500000000000) + day * DAY, passes, rates);
 
 	made_type(&w->evidence, f, w->prefix, type);
 	return f;
@@ -58,8 +59,8 @@ static void world_release(struct world *w)
 	evidence_release(&w->evidence);
 }
 
-static const char *const sections[] = { "catalog",  "variability", "correlation", "components", "profiles",
-					"conditions", "left-out",  "method",	  NULL };
+static const char *const sections[] = { "catalog",    "variability", "correlation", "components", "profiles",
+					"conditions", "left-out",    "method",	    NULL };
 
 static void assert_near(double a, double b)
 {
@@ -255,8 +256,7 @@ static void test_page(void **state)
 
 static void test_hostile_names(void **state)
 {
-	static const char *const parts[] = { EVIL "m0", EVIL "t0",  EVIL "s01", EVIL "b", EVIL "1",
-					     EVIL "x",	EVIL "app", EVIL "lab", NULL };
+	static const char *const parts[] = { EVIL "m0", EVIL "t0", EVIL "s01", EVIL "b", EVIL "1", EVIL "x", EVIL "app", EVIL "lab", NULL };
 	struct world w;
 	char *page;
 

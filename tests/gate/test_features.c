@@ -35,8 +35,8 @@ static void test_states(void **state)
 	mat_set(&r.rates, 7, 2, 0);
 	mat_set(&r.rates, 8, 5, (double)NAN);
 	for (size_t i = 0; i < r.rates.rows; i++) {
-		mat_set(&r.rates, i, 9, 42);                                    /* constant */
-		mat_set(&r.rates, i, 10, 1000 * mat_get(&r.rates, i, 3));       /* a copy in another unit */
+		mat_set(&r.rates, i, 9, 42);				  /* constant */
+		mat_set(&r.rates, i, 10, 1000 * mat_get(&r.rates, i, 3)); /* a copy in another unit */
 	}
 	features_of(&r.rates, r.type, r.types, &f);
 	assert_int_equal(f.state[2], FEATURE_MISSING);
@@ -73,8 +73,7 @@ static void test_centre(void **state)
 
 int suite_features(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_groups), cmocka_unit_test(test_states),
-	                                   cmocka_unit_test(test_centre)};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_groups), cmocka_unit_test(test_states), cmocka_unit_test(test_centre) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

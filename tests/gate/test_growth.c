@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#define TYPES     12
+#define TYPES	  12
 #define NOISE_MAX .05
 
 static const double two[MADE_FEATURES] = { [1] = .7, [7] = .3 };
@@ -248,14 +248,10 @@ static void test_far_apart_resampled(void **state)
 int suite_growth(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_uniform),
-		cmocka_unit_test(test_total),
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_added),
-		cmocka_unit_test(test_removed),
-		cmocka_unit_test(test_invariants),
-		cmocka_unit_test(test_far_apart),
-		cmocka_unit_test(test_far_apart_resampled),
+		cmocka_unit_test(test_uniform),	  cmocka_unit_test(test_total),
+		cmocka_unit_test(test_noise),	  cmocka_unit_test(test_added),
+		cmocka_unit_test(test_removed),	  cmocka_unit_test(test_invariants),
+		cmocka_unit_test(test_far_apart), cmocka_unit_test(test_far_apart_resampled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,8 +90,7 @@ static void test_scores(void **state)
 		assert_true(mat_get(&map.z, row, column_of(&map, 1)) == 0); /* the same everywhere */
 		assert_true(fabs(mat_get(&map.rate, row, column_of(&map, 0)) - rates[3 * i]) < 1e-12);
 		/* Absent, and recorded 0, are gaps; one value alone is the mean. */
-		assert_true(i == 0 ? mat_get(&map.z, row, column_of(&map, 2)) == 0
-				   : isnan(mat_get(&map.z, row, column_of(&map, 2))) != 0);
+		assert_true(i == 0 ? mat_get(&map.z, row, column_of(&map, 2)) == 0 : isnan(mat_get(&map.z, row, column_of(&map, 2))) != 0);
 	}
 	heatmap_release(&map);
 }
@@ -106,8 +105,7 @@ static void test_unmeasured(void **state)
 	sample_init(&s, 2, 3, rates);
 	heatmap_of(&s.set, s.chosen, 2, &map);
 	assert_int_equal(map.z.cols, 1);
-	assert_int_equal(map.n_unmeasured,
-			 1); /* tried and 0; the third belongs to another battery, as far as these fingerprints say */
+	assert_int_equal(map.n_unmeasured, 1); /* tried and 0; the third belongs to another battery, as far as these fingerprints say */
 	assert_int_equal(map.unmeasured[0], 1);
 	heatmap_release(&map);
 }

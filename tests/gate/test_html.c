@@ -27,11 +27,25 @@ static void test_text(void **state)
 		{ "an attribute's end", "a' b\" c&d", "a&#39; b&quot; c&amp;d" },
 		{ "an entity is not one", "&lt;&#60;", "&amp;lt;&amp;#60;" },
 		{ "line ends and tabs are blanks", "a\tb\nc\rd", "a b c d" },
-		{ "control characters", "a\x01" "b\x1b[31mc\x7f", "a" REPLACED "b" REPLACED "[31mc" REPLACED },
+		{ "control characters",
+		  "a\x01"
+		  "b\x1b[31mc\x7f",
+		  "a" REPLACED "b" REPLACED "[31mc" REPLACED },
 		{ "other alphabets", "größe ノード 🜁", "größe ノード 🜁" },
-		{ "C1 controls", "a\xc2\x9b" "b\xc2\xa0", "a" REPLACED "b\xc2\xa0" },
-		{ "direction overrides", "a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\x8f", "a" REPLACED "b" REPLACED "c" REPLACED },
-		{ "a zero width joiner is text", "a\xe2\x80\x8d" "b", "a\xe2\x80\x8d" "b" },
+		{ "C1 controls",
+		  "a\xc2\x9b"
+		  "b\xc2\xa0",
+		  "a" REPLACED "b\xc2\xa0" },
+		{ "direction overrides",
+		  "a\xe2\x80\xae"
+		  "b\xe2\x81\xa6"
+		  "c\xe2\x80\x8f",
+		  "a" REPLACED "b" REPLACED "c" REPLACED },
+		{ "a zero width joiner is text",
+		  "a\xe2\x80\x8d"
+		  "b",
+		  "a\xe2\x80\x8d"
+		  "b" },
 		{ "not characters", "\xef\xbf\xbe\xef\xbf\xbf", REPLACED REPLACED },
 		{ "a lone byte of more", "a\x80<", "a" REPLACED "&lt;" },
 		{ "a start without its rest", "a\xe2\x82<b", "a" REPLACED REPLACED "&lt;b" },
@@ -92,9 +106,9 @@ static void test_axis(void **state)
 {
 	static const struct {
 		double low, high;
-	} rows[] = { { 1, 1 },	     { .97, 1.02 },    { .999, 1.0001 }, { 1.5, 1.6 },	 { .5, .6 },	{ .3, 4 },
-		     { .0068, .04 }, { 1e-6, 1e-5 },   { 1e-12, 1e12 },	 { 1e-300, 1e300 }, { 3, 5000 }, { 1.9, 2 },
-		     { 0, .5 },	     { 2, HUGE_VAL },  { 0, HUGE_VAL } };
+	} rows[] = { { 1, 1 },	  { .97, 1.02 },  { .999, 1.0001 }, { 1.5, 1.6 },    { .5, .6 },
+		     { .3, 4 },	  { .0068, .04 }, { 1e-6, 1e-5 },   { 1e-12, 1e12 }, { 1e-300, 1e300 },
+		     { 3, 5000 }, { 1.9, 2 },	  { 0, .5 },	    { 2, HUGE_VAL }, { 0, HUGE_VAL } };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -142,8 +156,8 @@ static void fill_table(struct document *d)
 static void test_document(void **state)
 {
 	static const char *const ids[] = { "answer", "here", "section-2", NULL };
-	static const char *const parts[] = { "bad", "runs12", "shown</script>", "a reason", "within", "under it", "raw one\n  two", "\u22121", "25 %",
-					     "only here", NULL };
+	static const char *const parts[] = { "bad",	"runs12", "shown</script>", "a reason", "within", "under it", "raw one\n  two",
+					     "\u22121", "25 %",	  "only here",	    NULL };
 	static const struct html_page page = { .title = EVIL, .class = "c", .kind = EVIL, .lab = EVIL, .first = "answer", .about = EVIL };
 	struct buf out = BUF_INIT;
 	struct document d;
@@ -183,11 +197,8 @@ static void test_document(void **state)
 int suite_html(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_format),
-		cmocka_unit_test(test_name),
-		cmocka_unit_test(test_axis),
-		cmocka_unit_test(test_document),
+		cmocka_unit_test(test_text), cmocka_unit_test(test_format),   cmocka_unit_test(test_name),
+		cmocka_unit_test(test_axis), cmocka_unit_test(test_document),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

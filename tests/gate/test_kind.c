@@ -16,37 +16,154 @@ static const struct {
 	const char *what;
 	enum record_back_end back_end;
 	struct moved moved[COLUMNS]; /* of work that did not move nothing is said: it stays 300 */
-	double anomalous;            /* share of its samples */
+	double anomalous;	     /* share of its samples */
 	enum trouble trouble;
 	bool improved, small;
 } rows[] = {
-	{ "false sharing brings misses with it", RECORD_EMULATED, { { "emulated:hitm_false_milli", 0, 280, .5, .5 }, { "emulated:l2_misses", 0, .28, .5, .4 }, { "emulated:l1_misses", 0, .28, 0, .1 } }, 1, TROUBLE_FALSE_SHARING, false, false },
-	{ "true sharing with atomics", RECORD_EMULATED, { { "emulated:atomics", .004, .5, 1, .6 }, { "emulated:hitm_true_milli", 3, 370, 0, .4 } }, 1, TROUBLE_TRUE_SHARING, false, false },
+	{ "false sharing brings misses with it",
+	  RECORD_EMULATED,
+	  { { "emulated:hitm_false_milli", 0, 280, .5, .5 },
+	    { "emulated:l2_misses", 0, .28, .5, .4 },
+	    { "emulated:l1_misses", 0, .28, 0, .1 } },
+	  1,
+	  TROUBLE_FALSE_SHARING,
+	  false,
+	  false },
+	{ "true sharing with atomics",
+	  RECORD_EMULATED,
+	  { { "emulated:atomics", .004, .5, 1, .6 }, { "emulated:hitm_true_milli", 3, 370, 0, .4 } },
+	  1,
+	  TROUBLE_TRUE_SHARING,
+	  false,
+	  false },
 	{ "the same misses on another node", RECORD_EMULATED, { { "emulated:remote", 0, .04, 1, 1 } }, 1, TROUBLE_REMOTE, false, false },
-	{ "more misses, some of them on another node", RECORD_EMULATED, { { "emulated:remote", 0, .04, .6, .6 }, { "emulated:l2_misses", .01, .09, .4, .4 } }, 1, TROUBLE_CACHE, false, false },
-	{ "a walk over many pages", RECORD_EMULATED, { { "emulated:tlb_misses", .003, .11, .9, .8 }, { "emulated:l1_misses", .33, .33, .1, .2 } }, 1, TROUBLE_TLB, false, false },
+	{ "more misses, some of them on another node",
+	  RECORD_EMULATED,
+	  { { "emulated:remote", 0, .04, .6, .6 }, { "emulated:l2_misses", .01, .09, .4, .4 } },
+	  1,
+	  TROUBLE_CACHE,
+	  false,
+	  false },
+	{ "a walk over many pages",
+	  RECORD_EMULATED,
+	  { { "emulated:tlb_misses", .003, .11, .9, .8 }, { "emulated:l1_misses", .33, .33, .1, .2 } },
+	  1,
+	  TROUBLE_TLB,
+	  false,
+	  false },
 	{ "branches", RECORD_EMULATED, { { "emulated:branch_misses", 0, .075, 1, 1 } }, 1, TROUBLE_BRANCH, false, false },
 	{ "system calls", RECORD_EMULATED, { { "emulated:system_calls", 0, .01, 1, 1 } }, 1, TROUBLE_SYSTEM_CALLS, false, false },
-	{ "allocation", RECORD_EMULATED, { { "emulated:allocations", 0, .02, .5, .5 }, { "emulated:allocated_bytes", 0, .5, .5, .5 } }, 1, TROUBLE_ALLOCATION, false, false },
-	{ "copying is accesses, too", RECORD_EMULATED, { { "emulated:copied_bytes", 0, 6.38, 1, .87 }, { "emulated:accesses", 64, 576, 0, .13 } }, 1, TROUBLE_COPYING, false, false },
-	{ "more work with the same misses", RECORD_EMULATED, { { "emulated:accesses", 150, 600, .6, .5 }, { "emulated:blocks", 150, 600, .4, .5 } }, 1, TROUBLE_MORE_WORK, false, false },
-	{ "less work, so that what it misses stands out", RECORD_EMULATED, { { "emulated:accesses", 150, 75, .6, .4 }, { "emulated:blocks", 150, 75, 0, .3 }, { "emulated:l2_misses", .01, .02, .4, .3 } }, 1, TROUBLE_MORE_WORK, true, false },
-	{ "less work, and hardly more misses a call", RECORD_EMULATED, { { "emulated:accesses", 150, 75, .3, .2 }, { "emulated:blocks", 150, 75, 0, .2 }, { "emulated:l2_misses", .1, .21, .4, .3 }, { "emulated:branch_misses", 0, .1, .3, .3 } }, 1, TROUBLE_BRANCH, false, false },
-	{ "less work, and as many allocations a call but for the last event", RECORD_EMULATED, { { "emulated:accesses", 150, 30, .2, .2 }, { "emulated:blocks", 150, 30, .2, .2 }, { "emulated:allocations", .02, .1001, .6, .6 } }, 1, TROUBLE_MORE_WORK, true, false },
-	{ "much less work, and a trifle more misses a call", RECORD_EMULATED, { { "emulated:accesses", 1500, 150, .3, .3 }, { "emulated:blocks", 150, 150, 0, .1 }, { "emulated:branch_misses", .01, .07, .6, .6 } }, 1, TROUBLE_MORE_WORK, true, false },
+	{ "allocation",
+	  RECORD_EMULATED,
+	  { { "emulated:allocations", 0, .02, .5, .5 }, { "emulated:allocated_bytes", 0, .5, .5, .5 } },
+	  1,
+	  TROUBLE_ALLOCATION,
+	  false,
+	  false },
+	{ "copying is accesses, too",
+	  RECORD_EMULATED,
+	  { { "emulated:copied_bytes", 0, 6.38, 1, .87 }, { "emulated:accesses", 64, 576, 0, .13 } },
+	  1,
+	  TROUBLE_COPYING,
+	  false,
+	  false },
+	{ "more work with the same misses",
+	  RECORD_EMULATED,
+	  { { "emulated:accesses", 150, 600, .6, .5 }, { "emulated:blocks", 150, 600, .4, .5 } },
+	  1,
+	  TROUBLE_MORE_WORK,
+	  false,
+	  false },
+	{ "less work, so that what it misses stands out",
+	  RECORD_EMULATED,
+	  { { "emulated:accesses", 150, 75, .6, .4 }, { "emulated:blocks", 150, 75, 0, .3 }, { "emulated:l2_misses", .01, .02, .4, .3 } },
+	  1,
+	  TROUBLE_MORE_WORK,
+	  true,
+	  false },
+	{ "less work, and hardly more misses a call",
+	  RECORD_EMULATED,
+	  { { "emulated:accesses", 150, 75, .3, .2 },
+	    { "emulated:blocks", 150, 75, 0, .2 },
+	    { "emulated:l2_misses", .1, .21, .4, .3 },
+	    { "emulated:branch_misses", 0, .1, .3, .3 } },
+	  1,
+	  TROUBLE_BRANCH,
+	  false,
+	  false },
+	{ "less work, and as many allocations a call but for the last event",
+	  RECORD_EMULATED,
+	  { { "emulated:accesses", 150, 30, .2, .2 },
+	    { "emulated:blocks", 150, 30, .2, .2 },
+	    { "emulated:allocations", .02, .1001, .6, .6 } },
+	  1,
+	  TROUBLE_MORE_WORK,
+	  true,
+	  false },
+	{ "much less work, and a trifle more misses a call",
+	  RECORD_EMULATED,
+	  { { "emulated:accesses", 1500, 150, .3, .3 },
+	    { "emulated:blocks", 150, 150, 0, .1 },
+	    { "emulated:branch_misses", .01, .07, .6, .6 } },
+	  1,
+	  TROUBLE_MORE_WORK,
+	  true,
+	  false },
 	{ "misses fewer", RECORD_EMULATED, { { "emulated:l2_misses", .2, .01, 1, 1 } }, 1, TROUBLE_CACHE, true, false },
-	{ "one became more, another less", RECORD_EMULATED, { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } }, 1, TROUBLE_BRANCH, false, false },
+	{ "one became more, another less",
+	  RECORD_EMULATED,
+	  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } },
+	  1,
+	  TROUBLE_BRANCH,
+	  false,
+	  false },
 	{ "less than matters", RECORD_EMULATED, { { "emulated:hitm_false_milli", 0, .3, 1, 1 } }, 1, TROUBLE_UNKNOWN, false, true },
 	{ "rarely", RECORD_EMULATED, { { "emulated:tlb_misses", 0, .0008, 1, 1 } }, .2, TROUBLE_UNKNOWN, false, true },
 	{ "a few per cent", RECORD_EMULATED, { { "emulated:l2_misses", .2, .204, 1, 1 } }, 1, TROUBLE_UNKNOWN, false, true },
-	{ "no part in it", RECORD_EMULATED, { { "emulated:hitm_true_milli", 0, 100, 0, .01 }, { "emulated:branch_misses", 0, .1, 1, .99 } }, 1, TROUBLE_BRANCH, false, false },
-	{ "page faults", RECORD_SOFTWARE, { { "perf::PAGE-FAULTS", 0, 2, .4, .4 }, { "time:ns", 500, 3000, .6, .6 } }, 1, TROUBLE_PAGE_FAULTS, false, false },
+	{ "no part in it",
+	  RECORD_EMULATED,
+	  { { "emulated:hitm_true_milli", 0, 100, 0, .01 }, { "emulated:branch_misses", 0, .1, 1, .99 } },
+	  1,
+	  TROUBLE_BRANCH,
+	  false,
+	  false },
+	{ "page faults",
+	  RECORD_SOFTWARE,
+	  { { "perf::PAGE-FAULTS", 0, 2, .4, .4 }, { "time:ns", 500, 3000, .6, .6 } },
+	  1,
+	  TROUBLE_PAGE_FAULTS,
+	  false,
+	  false },
 	{ "slower, and nothing says why", RECORD_SOFTWARE, { { "time:ns", 500, 3000, 1, 1 } }, 1, TROUBLE_SLOWER, false, false },
-	{ "waits", RECORD_SOFTWARE, { { "time:ns", 500, 9000, .5, .5 }, { "perf::CONTEXT-SWITCHES", 0, 1, .5, .5 } }, 1, TROUBLE_SLOWER, false, false },
-	{ "some misses, just too few to matter, on pages that lie elsewhere", RECORD_EMULATED, { { "emulated:remote", 0, .0009, .6, .6 }, { "emulated:l2_misses", 0, .00095, .4, .4 } }, 1, TROUBLE_UNKNOWN, false, true },
+	{ "waits",
+	  RECORD_SOFTWARE,
+	  { { "time:ns", 500, 9000, .5, .5 }, { "perf::CONTEXT-SWITCHES", 0, 1, .5, .5 } },
+	  1,
+	  TROUBLE_SLOWER,
+	  false,
+	  false },
+	{ "some misses, just too few to matter, on pages that lie elsewhere",
+	  RECORD_EMULATED,
+	  { { "emulated:remote", 0, .0009, .6, .6 }, { "emulated:l2_misses", 0, .00095, .4, .4 } },
+	  1,
+	  TROUBLE_UNKNOWN,
+	  false,
+	  true },
 	{ "faster", RECORD_TIME, { { "time:ns", 3000, 500, 1, 1 } }, 1, TROUBLE_UNKNOWN, true, false },
-	{ "processors do not tell true from false", RECORD_PAPI, { { "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM", 0, .01, .7, .7 }, { "PAPI_TOT_CYC", 1, 3, .3, .3 } }, 1, TROUBLE_SHARING, false, false },
-	{ "memory of another node", RECORD_PAPI, { { "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM", 0, .01, 1, 1 } }, 1, TROUBLE_REMOTE, false, false },
+	{ "processors do not tell true from false",
+	  RECORD_PAPI,
+	  { { "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM", 0, .01, .7, .7 }, { "PAPI_TOT_CYC", 1, 3, .3, .3 } },
+	  1,
+	  TROUBLE_SHARING,
+	  false,
+	  false },
+	{ "memory of another node",
+	  RECORD_PAPI,
+	  { { "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM", 0, .01, 1, 1 } },
+	  1,
+	  TROUBLE_REMOTE,
+	  false,
+	  false },
 	{ "more instructions", RECORD_PAPI, { { "PAPI_TOT_INS", 300, 3000, 1, 1 } }, 1, TROUBLE_MORE_WORK, false, false },
 };
 
@@ -56,7 +173,9 @@ static void test_rows(void **state)
 	for (size_t r = 0; r < COUNT(rows); r++) {
 		const char *columns[COLUMNS + 3] = { "emulated:accesses", "emulated:blocks", "PAPI_TOT_INS" };
 		struct detection_column moved[COLUMNS];
-		struct detection_function f = { .samples = 1000, .samples_anomalous = (size_t)(1000 * rows[r].anomalous), .columns = moved };
+		struct detection_function f = { .samples = 1000,
+						.samples_anomalous = (size_t)(1000 * rows[r].anomalous),
+						.columns = moved };
 		size_t function[1] = { 0 }, p = 3;
 		double values[COLUMNS + 3] = { 150, 150, 300 };
 		struct observations seen = { .function = function, .columns = columns };
@@ -71,14 +190,17 @@ static void test_rows(void **state)
 			p = c == p ? p + 1 : p;
 			columns[c] = m->column;
 			values[c] = m->now;
-			moved[f.n_columns++] = (struct detection_column){ .column = c, .votes = m->votes, .part = m->part, .normal = m->normal, .now = m->now };
+			moved[f.n_columns++] = (struct detection_column){
+				.column = c, .votes = m->votes, .part = m->part, .normal = m->normal, .now = m->now
+			};
 		}
 		if (rows[r].back_end == RECORD_EMULATED)
 			values[2] = 0;
 		seen.values = (struct mat){ 1, p, values };
 		kind = kind_of(rows[r].back_end, &seen, &f);
 		if (kind.trouble != rows[r].trouble || kind.improved != rows[r].improved || kind.small != rows[r].small)
-			fail_msg("%s: %s%s%s", rows[r].what, trouble_code(kind.trouble), kind.improved ? ", improved" : "", kind.small ? ", small" : "");
+			fail_msg("%s: %s%s%s", rows[r].what, trouble_code(kind.trouble), kind.improved ? ", improved" : "",
+				 kind.small ? ", small" : "");
 	}
 }
 
@@ -90,15 +212,43 @@ static void test_further(void **state)
 		struct moved moved[COLUMNS];
 		const char *text;
 	} cases[] = {
-		{ "two faults", { { "emulated:hitm_false_milli", 0, 280, .9, .9 }, { "emulated:system_calls", 0, .01, .1, .1 } }, "false_sharing system_calls" },
-		{ "by cost, and each once", { { "emulated:allocations", 0, .02, .3, .3 }, { "emulated:allocated_bytes", 0, .5, .2, .2 }, { "emulated:branch_misses", 0, .5, .2, .2 }, { "emulated:system_calls", 0, .1, .3, .3 } }, "system_calls branch allocation" },
-		{ "consequences are no faults", { { "emulated:hitm_false_milli", 0, 280, .5, .5 }, { "emulated:l2_misses", 0, .28, .5, .4 }, { "emulated:remote", 0, .14, 0, .1 } }, "false_sharing" },
-		{ "hardly anything beside the first", { { "emulated:hitm_false_milli", 0, 280, .9, .9 }, { "emulated:branch_misses", 0, .1, .1, .1 } }, "false_sharing" },
-		{ "no part in what is wrong", { { "emulated:branch_misses", 0, .1, 1, .99 }, { "emulated:system_calls", 0, .01, 0, .01 } }, "branch" },
-		{ "one became more, another less", { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } }, "branch" },
-		{ "both became less", { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", .3, 0, .3, .3 } }, "less: cache_capacity branch" },
-		{ "a counter that stands for no kind", { { "emulated:branch_misses", 0, .1, .5, .5 }, { "emulated:atomics", 0, .5, .5, .5 } }, "unknown branch" },
-		{ "at most so many", { { "emulated:system_calls", 0, .1, .3, .3 }, { "emulated:allocations", 0, .3, .3, .3 }, { "emulated:branch_misses", 0, 2, .2, .2 }, { "emulated:copied_bytes", 0, 40, .2, .2 }, { "emulated:tlb_misses", 0, .1, .2, .2 }, { "emulated:l2_misses", 0, .1, .2, .2 } }, "system_calls allocation branch tlb copying" },
+		{ "two faults",
+		  { { "emulated:hitm_false_milli", 0, 280, .9, .9 }, { "emulated:system_calls", 0, .01, .1, .1 } },
+		  "false_sharing system_calls" },
+		{ "by cost, and each once",
+		  { { "emulated:allocations", 0, .02, .3, .3 },
+		    { "emulated:allocated_bytes", 0, .5, .2, .2 },
+		    { "emulated:branch_misses", 0, .5, .2, .2 },
+		    { "emulated:system_calls", 0, .1, .3, .3 } },
+		  "system_calls branch allocation" },
+		{ "consequences are no faults",
+		  { { "emulated:hitm_false_milli", 0, 280, .5, .5 },
+		    { "emulated:l2_misses", 0, .28, .5, .4 },
+		    { "emulated:remote", 0, .14, 0, .1 } },
+		  "false_sharing" },
+		{ "hardly anything beside the first",
+		  { { "emulated:hitm_false_milli", 0, 280, .9, .9 }, { "emulated:branch_misses", 0, .1, .1, .1 } },
+		  "false_sharing" },
+		{ "no part in what is wrong",
+		  { { "emulated:branch_misses", 0, .1, 1, .99 }, { "emulated:system_calls", 0, .01, 0, .01 } },
+		  "branch" },
+		{ "one became more, another less",
+		  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } },
+		  "branch" },
+		{ "both became less",
+		  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", .3, 0, .3, .3 } },
+		  "less: cache_capacity branch" },
+		{ "a counter that stands for no kind",
+		  { { "emulated:branch_misses", 0, .1, .5, .5 }, { "emulated:atomics", 0, .5, .5, .5 } },
+		  "unknown branch" },
+		{ "at most so many",
+		  { { "emulated:system_calls", 0, .1, .3, .3 },
+		    { "emulated:allocations", 0, .3, .3, .3 },
+		    { "emulated:branch_misses", 0, 2, .2, .2 },
+		    { "emulated:copied_bytes", 0, 40, .2, .2 },
+		    { "emulated:tlb_misses", 0, .1, .2, .2 },
+		    { "emulated:l2_misses", 0, .1, .2, .2 } },
+		  "system_calls allocation branch tlb copying" },
 	};
 
 	(void)state;
@@ -117,7 +267,9 @@ static void test_further(void **state)
 
 			columns[i + 1] = m->column;
 			values[i + 1] = m->now;
-			moved[f.n_columns++] = (struct detection_column){ .column = i + 1, .votes = m->votes, .part = m->part, .normal = m->normal, .now = m->now };
+			moved[f.n_columns++] = (struct detection_column){
+				.column = i + 1, .votes = m->votes, .part = m->part, .normal = m->normal, .now = m->now
+			};
 		}
 		seen.values = (struct mat){ 1, f.n_columns + 1, values };
 		kind = kind_of(RECORD_EMULATED, &seen, &f);
@@ -137,7 +289,8 @@ static void test_text(void **state)
 		struct kind kind;
 		const char *text;
 	} cases[] = {
-		{ { .trouble = TROUBLE_COPYING, .further = { TROUBLE_SYSTEM_CALLS, TROUBLE_PAGE_FAULTS }, .n_further = 2 }, "copying of memory; also system calls; also page faults" },
+		{ { .trouble = TROUBLE_COPYING, .further = { TROUBLE_SYSTEM_CALLS, TROUBLE_PAGE_FAULTS }, .n_further = 2 },
+		  "copying of memory; also system calls; also page faults" },
 		{ { .trouble = TROUBLE_COPYING, .improved = true }, "less: copying of memory" },
 		{ { .trouble = TROUBLE_UNKNOWN, .improved = true, .column = SIZE_MAX }, "takes less time" },
 		{ { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX }, "unknown" },
@@ -199,7 +352,8 @@ static void test_table(void **state)
 
 int suite_kind(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_further), cmocka_unit_test(test_text), cmocka_unit_test(test_cost), cmocka_unit_test(test_table) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_further), cmocka_unit_test(test_text),
+					    cmocka_unit_test(test_cost), cmocka_unit_test(test_table) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Runs with inputs of different sizes: what is slower is found all the same, what is not, as often called so as was asked, and what nothing is known of is not judged. */
+/* Runs with inputs of different sizes: what is slower is found all the same, what is not, as often called so as was asked, and what nothing
+ * is known of is not judged. */
 #include "model/published/published.h"
 #include "gate/detect/detect.h"
 
@@ -113,7 +114,8 @@ static void slower_at_any_size(void **state)
 	side_release(&old);
 }
 
-/* Blocks of few runs, each with a fit of its own; 75 of 1500 are asked for. Runs of one size give 51 or so (one sample a run, of which not all matter). */
+/* Blocks of few runs, each with a fit of its own; 75 of 1500 are asked for. Runs of one size give 51 or so (one sample a run, of which not
+ * all matter). */
 static void normal_runs_are_called_so(void **state)
 {
 	size_t blocks = 300, each = 5, anomalous = 0;
@@ -158,7 +160,8 @@ static void runs_of_the_same_input(void **state)
 	judge(&old, &new, &d);
 	assert_int_equal(d.decision, DECISION_PASS);
 	assert_int_equal(d.runs_unlike, SEEN / 2);
-	assert_string_equal(reason(&d, "inputs_unlike"), "5 runs had inputs unlike those of normal runs: what follows the input was not judged there");
+	assert_string_equal(reason(&d, "inputs_unlike"),
+			    "5 runs had inputs unlike those of normal runs: what follows the input was not judged there");
 	release(&d);
 	side_release(&new);
 	side_release(&old);
@@ -276,8 +279,10 @@ static void kept(void **state)
 			assert_int_equal(like_inputs_apply(i ? &again : &like, &old, &seen[i]), 0);
 		}
 		for (size_t i = 0; i < 19; i++) {
-			assert_memory_equal(&seen[0].observations.values.at[2 * i], &seen[1].observations.values.at[2 * i], 2 * sizeof(double));
-			assert_true(fabs(log(mat_get(&seen[0].observations.values, i, 1) / mat_get(&normal.observations.values, i, 1))) < .2);
+			assert_memory_equal(&seen[0].observations.values.at[2 * i], &seen[1].observations.values.at[2 * i],
+					    2 * sizeof(double));
+			assert_true(fabs(log(mat_get(&seen[0].observations.values, i, 1) / mat_get(&normal.observations.values, i, 1))) <
+				    .2);
 		}
 		observed_release(&seen[0]);
 		observed_release(&seen[1]);
@@ -293,15 +298,25 @@ static void kept(void **state)
 
 static void what_cannot_be_kept(void **state)
 {
-	static const struct { const char *what, *text, *says; } rows[] = {
-		{ "a number that no input has", "{\"numbers\":1,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,"
-		  "\"intercept\":0,\"by_numbers\":[{\"number\":1,\"slope\":1,\"low\":0,\"high\":1}]}]}", "number" },
-		{ "high below low", "{\"numbers\":1,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,"
-		  "\"intercept\":0,\"by_numbers\":[{\"number\":0,\"slope\":1,\"low\":2,\"high\":1}]}]}", "high" },
-		{ "not as many medians", "{\"numbers\":0,\"inputs\":[\"a\"],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,\"by_input\":[1,2]}]}",
+	static const struct {
+		const char *what, *text, *says;
+	} rows[] = {
+		{ "a number that no input has",
+		  "{\"numbers\":1,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,"
+		  "\"intercept\":0,\"by_numbers\":[{\"number\":1,\"slope\":1,\"low\":0,\"high\":1}]}]}",
+		  "number" },
+		{ "high below low",
+		  "{\"numbers\":1,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,"
+		  "\"intercept\":0,\"by_numbers\":[{\"number\":0,\"slope\":1,\"low\":2,\"high\":1}]}]}",
+		  "high" },
+		{ "not as many medians",
+		  "{\"numbers\":0,\"inputs\":[\"a\"],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":1,\"typical\":1,\"by_"
+		  "input\":[1,2]}]}",
 		  "by_input" },
 		{ "no order", "{\"numbers\":0,\"inputs\":[\"b\",\"a\"],\"columns\":[]}", "in order" },
-		{ "no stretch", "{\"numbers\":0,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":0,\"typical\":1}]}", "stretch" },
+		{ "no stretch",
+		  "{\"numbers\":0,\"inputs\":[],\"columns\":[{\"function\":\"f\",\"column\":\"c\",\"stretch\":0,\"typical\":1}]}",
+		  "stretch" },
 		{ "too many numbers", "{\"numbers\":17,\"inputs\":[],\"columns\":[]}", "numbers" },
 	};
 
@@ -320,9 +335,14 @@ static void what_cannot_be_kept(void **state)
 int suite_like_inputs(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slower_at_any_size), cmocka_unit_test(normal_runs_are_called_so), cmocka_unit_test(runs_of_the_same_input),
-		cmocka_unit_test(many_inputs_in_turn), cmocka_unit_test(arguments_that_name_the_build),
-		cmocka_unit_test(unlike_all), cmocka_unit_test(kept), cmocka_unit_test(what_cannot_be_kept),
+		cmocka_unit_test(slower_at_any_size),
+		cmocka_unit_test(normal_runs_are_called_so),
+		cmocka_unit_test(runs_of_the_same_input),
+		cmocka_unit_test(many_inputs_in_turn),
+		cmocka_unit_test(arguments_that_name_the_build),
+		cmocka_unit_test(unlike_all),
+		cmocka_unit_test(kept),
+		cmocka_unit_test(what_cannot_be_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,15 +12,13 @@
 
 #define STRESSORS 10
 #define COUNTERS  4
-#define RUNS      3
-#define PLAN                                                                                                                     \
-	COUNTING_MAGIC                                                                                                           \
-	"\nrun 1 hardware user PAPI_TOT_INS PAPI_TOT_CYC PAPI_L2_TCM\nrun 2 hardware user PAPI_TOT_INS PAPI_BR_MSP\n"            \
+#define RUNS	  3
+#define PLAN                                                                                                                               \
+	COUNTING_MAGIC                                                                                                                     \
+	"\nrun 1 hardware user PAPI_TOT_INS PAPI_TOT_CYC PAPI_L2_TCM\nrun 2 hardware user PAPI_TOT_INS PAPI_BR_MSP\n"                      \
 	"run 3 software all perf::PAGE-FAULTS\n"
 
-static const char *const names[STRESSORS] = {
-	"brk", "cache", "cpu", "crypt", "memcpy", "hsearch", "qsort", "str", "stream", "vm"
-};
+static const char *const names[STRESSORS] = { "brk", "cache", "cpu", "crypt", "memcpy", "hsearch", "qsort", "str", "stream", "vm" };
 static const char *const columns[COUNTERS] = { "PAPI_BR_MSP", "PAPI_L2_TCM", "PAPI_TOT_CYC", "PAPI_TOT_INS" };
 
 /* What each does: per 1000 instructions. cache, memcpy and stream miss, qsort and hsearch are mispredicted. */
@@ -56,9 +54,9 @@ static void put_run(const struct counting_plan *plan, size_t run, size_t stresso
 	for (size_t k = 0; k < events->n; k++) {
 		const char *event = events->names[k];
 		double each = strcmp(event, "PAPI_TOT_CYC") == 0  ? cycles_of(stressor)
-		              : strcmp(event, "PAPI_L2_TCM") == 0 ? misses_of(stressor)
-		              : strcmp(event, "PAPI_BR_MSP") == 0 ? branches_of(stressor)
-		                                                  : 1000;
+			      : strcmp(event, "PAPI_L2_TCM") == 0 ? misses_of(stressor)
+			      : strcmp(event, "PAPI_BR_MSP") == 0 ? branches_of(stressor)
+								  : 1000;
 
 		values[k] = (int64_t)(1e5 * factor * each);
 	}
@@ -193,8 +191,7 @@ static void call(size_t f, bool bad, double *row)
 /* One of the bad runs was disturbed: it took long, and did nothing else. */
 static struct observed observed_of(bool bad)
 {
-	struct observed o = { .observations = {
-		                  .values = mat_new(RUNS * FUNCTIONS, COUNTERS), .functions = FUNCTIONS, .runs = RUNS } };
+	struct observed o = { .observations = { .values = mat_new(RUNS * FUNCTIONS, COUNTERS), .functions = FUNCTIONS, .runs = RUNS } };
 
 	o.function = mem_new(RUNS * FUNCTIONS, sizeof(size_t));
 	o.run = mem_new(RUNS * FUNCTIONS, sizeof(size_t));
@@ -235,8 +232,7 @@ static struct function_evidence evidence_of(bool improved)
 }
 
 /* Two groups; which of them grew most (or shrank), by the order. */
-static const char *missing_ones[] = { "cache", "stream", "memcpy" }, *branching_ones[] = { "qsort", "hsearch" },
-                  *others[] = { "nothing" };
+static const char *missing_ones[] = { "cache", "stream", "memcpy" }, *branching_ones[] = { "qsort", "hsearch" }, *others[] = { "nothing" };
 
 static struct contribution group_of(char *name, const char **members, size_t n, double change)
 {
@@ -265,11 +261,9 @@ static void test_match(void **state)
 	assert_int_equal(l.members, 3);
 	assert_int_equal(l.n_counters, 3); /* cycles are the unit */
 	assert_int_equal(l.n, FUNCTIONS);
-	assert_true(l.functions[MISSES].matches && l.functions[MISSES].group.similarity > .95 &&
-	            l.functions[MISSES].group.p < .02);
+	assert_true(l.functions[MISSES].matches && l.functions[MISSES].group.similarity > .95 && l.functions[MISSES].group.p < .02);
 	assert_true(!l.functions[BRANCHES].matches && l.functions[BRANCHES].group.similarity < .1);
-	assert_true(strcmp(l.functions[BRANCHES].most_like, "qsort") == 0 ||
-	            strcmp(l.functions[BRANCHES].most_like, "hsearch") == 0);
+	assert_true(strcmp(l.functions[BRANCHES].most_like, "qsort") == 0 || strcmp(l.functions[BRANCHES].most_like, "hsearch") == 0);
 	assert_non_null(strstr(l.functions[SAME].missing, "hardly more"));
 	likeness_add(&l, &d);
 	document_human(&d, &(struct doc_style){ .columns = 80 }, &text);

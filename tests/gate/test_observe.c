@@ -6,7 +6,8 @@
 
 #include <math.h>
 
-static const char *const counters[] = { "emulated:accesses", "emulated:blocks", "emulated:hitm_false_milli", "emulated:hitm_seen", "emulated:simulated", NULL };
+static const char *const counters[] = { "emulated:accesses",  "emulated:blocks",    "emulated:hitm_false_milli",
+					"emulated:hitm_seen", "emulated:simulated", NULL };
 static const char *const functions[] = { "f.constprop.0", "g", NULL };
 
 static struct samples emulated(const struct made *rows, size_t n)
@@ -167,7 +168,8 @@ static void test_limit(void **state)
 	assert_int_equal(again.observations.values.rows, 20);
 	assert_int_equal(again.aside[0].why, OBSERVE_UNASKED);
 	for (size_t i = 0; i < 10; i++)
-		near("the same choice, whatever else is there", mat_get(&again.observations.values, i, 2), mat_get(&o.observations.values, i, 2));
+		near("the same choice, whatever else is there", mat_get(&again.observations.values, i, 2),
+		     mat_get(&o.observations.values, i, 2));
 	observed_release(&again);
 	first = mat_get(&o.observations.values, 0, 2);
 	options.seed = 5;
@@ -263,7 +265,8 @@ static void test_contended(void **state)
 /* Counters that took two executions: invocations side by side. */
 static void test_join(void **state)
 {
-	static const char *const first[] = { "PAPI_TOT_INS", "PAPI_BR_MSP", NULL }, *const second[] = { "PAPI_TOT_INS", "PAPI_L3_TCM", NULL };
+	static const char *const first[] = { "PAPI_TOT_INS", "PAPI_BR_MSP", NULL }, *const second[] = { "PAPI_TOT_INS", "PAPI_L3_TCM",
+													NULL };
 	struct made rows[] = {
 		{ .function = 0, .values = { 1000, 10 } },
 		{ .function = 0, .values = { 2000, 40 } },
@@ -290,7 +293,8 @@ static void test_join(void **state)
 
 	s = made_samples(RECORD_PAPI, second, functions, rows, 2);
 	side_add_samples(&side, "y", &s);
-	check_fails("two processes here, one there", observe(&side, &options, &o, &err), ASSAY_E_USAGE, &err, "did not have equally many processes");
+	check_fails("two processes here, one there", observe(&side, &options, &o, &err), ASSAY_E_USAGE, &err,
+		    "did not have equally many processes");
 	side_release(&side);
 }
 
@@ -328,7 +332,8 @@ static void test_refused(void **state)
 	check_fails("nothing", side_check(&side, &err), ASSAY_E_NODATA, &err, "there are no sample files");
 	made_run(&side, "one", emulated(rows, 1));
 	made_run(&side, "two", made_samples(RECORD_EMULATED, other, functions, rows, 1));
-	check_fails("other counters", side_check(&side, &err), ASSAY_E_USAGE, &err, "emulated:hitm_false_milli is in 'one' and not in 'two'");
+	check_fails("other counters", side_check(&side, &err), ASSAY_E_USAGE, &err,
+		    "emulated:hitm_false_milli is in 'one' and not in 'two'");
 	side_release(&side);
 	side = made_side("here");
 	made_run(&side, "one", emulated(rows, 1));
@@ -339,15 +344,17 @@ static void test_refused(void **state)
 	made_run(&side, "one", emulated(rows, 1));
 	options.only = (const char *const[]){ "h" };
 	options.n_only = 1;
-	check_fails("not there", observe(&side, &options, &o, &err), ASSAY_E_NODATA, &err, "none of the functions that changed or were asked for");
+	check_fails("not there", observe(&side, &options, &o, &err), ASSAY_E_NODATA, &err,
+		    "none of the functions that changed or were asked for");
 	side_release(&side);
 }
 
 int suite_observe(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_vectors), cmocka_unit_test(test_pooling), cmocka_unit_test(test_left_out), cmocka_unit_test(test_limit),
-		cmocka_unit_test(test_inclusive), cmocka_unit_test(test_small), cmocka_unit_test(test_contended), cmocka_unit_test(test_join), cmocka_unit_test(test_time),
+		cmocka_unit_test(test_vectors),	  cmocka_unit_test(test_pooling),   cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_limit),	  cmocka_unit_test(test_inclusive), cmocka_unit_test(test_small),
+		cmocka_unit_test(test_contended), cmocka_unit_test(test_join),	    cmocka_unit_test(test_time),
 		cmocka_unit_test(test_refused),
 	};
 

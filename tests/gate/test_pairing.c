@@ -284,7 +284,8 @@ static void test_other_build(void **state)
 	leave(&w);
 }
 
-/* What was measured under another metric, or with another command that all share, is not compared, and not with another direction either. */
+/* What was measured under another metric, or with another command that all share, is not compared, and not with another direction either.
+ */
 static void test_terms(void **state)
 {
 	static const struct {
@@ -295,8 +296,8 @@ static void test_terms(void **state)
 		{ { "app", "app" }, { "m", "n" }, { "s", "s" }, { "c", "c" }, PAIRING_OTHER_METRIC },
 		{ { "app", "app" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_OTHER_TERMS },
 		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "d" }, PAIRING_OTHER_TERMS },
-		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "" }, PAIRING_USED },   /* a command of its own */
-		{ { "app", "app" }, { "", "n" }, { "", "t" }, { "", "c" }, PAIRING_USED },     /* imported */
+		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "" }, PAIRING_USED },	  /* a command of its own */
+		{ { "app", "app" }, { "", "n" }, { "", "t" }, { "", "c" }, PAIRING_USED },	  /* imported */
 		{ { "app/x", "app/y" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_USED }, /* inputs differ, as they do */
 		{ { "app/x", "app/y" }, { "m", "n" }, { "s", "t" }, { "c", "c" }, PAIRING_OTHER_METRIC },
 		{ { "app", "apple" }, { "m", "n" }, { "s", "t" }, { "c", "d" }, PAIRING_USED },
@@ -348,9 +349,15 @@ static void test_missing(void **state)
 int suite_pairing(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_latest_common_plan), cmocka_unit_test(test_no_common_plan), cmocka_unit_test(test_imported),
-		cmocka_unit_test(test_two_inputs),         cmocka_unit_test(test_left_out),       cmocka_unit_test(test_session_of_one),
-		cmocka_unit_test(test_exactly_alike),      cmocka_unit_test(test_other_build),    cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_latest_common_plan),
+		cmocka_unit_test(test_no_common_plan),
+		cmocka_unit_test(test_imported),
+		cmocka_unit_test(test_two_inputs),
+		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_session_of_one),
+		cmocka_unit_test(test_exactly_alike),
+		cmocka_unit_test(test_other_build),
+		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_terms),
 	};
 

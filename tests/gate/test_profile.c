@@ -228,11 +228,11 @@ static void test_refusals(void **state)
 		size_t types;
 		enum profile_verdict at_least;
 		bool fitted;
-	} rows[] = {{1, PROFILE_NOT_IDENTIFIABLE, false},
-	            {2, PROFILE_NOT_IDENTIFIABLE, false},
-	            {3, PROFILE_NOT_IDENTIFIABLE, false},
-	            {4, PROFILE_INDICATIVE, true},
-	            {8, PROFILE_INDICATIVE, true}};
+	} rows[] = { { 1, PROFILE_NOT_IDENTIFIABLE, false },
+		     { 2, PROFILE_NOT_IDENTIFIABLE, false },
+		     { 3, PROFILE_NOT_IDENTIFIABLE, false },
+		     { 4, PROFILE_INDICATIVE, true },
+		     { 8, PROFILE_INDICATIVE, true } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -280,9 +280,15 @@ static void test_nothing_to_infer(void **state)
 int suite_profile(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums_to_one),         cmocka_unit_test(test_small_share), cmocka_unit_test(test_nothing_ranked),
-		cmocka_unit_test(test_threads),             cmocka_unit_test(test_units),       cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_types_weigh_equally), cmocka_unit_test(test_refusals),    cmocka_unit_test(test_nothing_to_infer),
+		cmocka_unit_test(test_sums_to_one),
+		cmocka_unit_test(test_small_share),
+		cmocka_unit_test(test_nothing_ranked),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_units),
+		cmocka_unit_test(test_twice),
+		cmocka_unit_test(test_types_weigh_equally),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_nothing_to_infer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,9 +109,9 @@ static char *page_of(struct world *w)
 	struct assay_error err;
 
 	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &w->verdict, &err), ASSAY_OK);
-	w->report =
-	    (struct report){ .evidence = &w->evidence, .config = &w->config, .verdict = &w->verdict, .omissions = &w->omissions,
-			     .profiles = w->profiles };
+	w->report = (struct report){
+		.evidence = &w->evidence, .config = &w->config, .verdict = &w->verdict, .omissions = &w->omissions, .profiles = w->profiles
+	};
 	for (int i = 0; i < 2; i++)
 		paper_bars_of(&w->evidence, &w->sides[i], &w->profiles[i], &w->omissions);
 	report_page(&w->report, &out);
@@ -130,8 +130,9 @@ static void world_release(struct world *w)
 	run_set_release(&w->sides[1]);
 }
 
-static const char *const sections[] = { "decision",	"ratios",     "moves",	  "profiles", "fingerprints",
-					"conditions", "left-out", "method", NULL };
+static const char *const sections[] = {
+	"decision", "ratios", "moves", "profiles", "fingerprints", "conditions", "left-out", "method", NULL
+};
 
 /* ---- cases ---- */
 
@@ -177,14 +178,41 @@ static void test_other_decisions(void **state)
 	} rows[] = {
 		{ "pass", 1, { 0, 0 }, { 6, 6 }, true, 3, { "Pass", "app new is not slower than old by 3\u00a0% or more" } },
 		{ "improved", .5, { 0, 0 }, { 6, 6 }, true, 3, { "Improved", "app new costs 50.0\u00a0% less than old" } },
-		{ "one type", 1.2, { 0, 0 }, { 2, 2 }, true, 5, { "Regression", "interval on these machines", "holds for these machines only" } },
-		{ "too little", 1.2, { 0, 0 }, { 1, 1 }, true, 1,
+		{ "one type",
+		  1.2,
+		  { 0, 0 },
+		  { 2, 2 },
+		  true,
+		  5,
+		  { "Regression", "interval on these machines", "holds for these machines only" } },
+		{ "too little",
+		  1.2,
+		  { 0, 0 },
+		  { 1, 1 },
+		  true,
+		  1,
 		  { "Inconclusive", "Too little was measured to compare app new with old", "no interval: too little was measured" } },
-		{ "nothing in common", 1.2, { 0, 3 }, { 3, 6 }, true, 3, { "Nothing measured", "3 machines", "the candidate has no result there" } },
-		{ "no fingerprints", 1.2, { 0, 0 }, { 6, 6 }, false, 3,
+		{ "nothing in common",
+		  1.2,
+		  { 0, 3 },
+		  { 3, 6 },
+		  true,
+		  3,
+		  { "Nothing measured", "3 machines", "the candidate has no result there" } },
+		{ "no fingerprints",
+		  1.2,
+		  { 0, 0 },
+		  { 6, 6 },
+		  false,
+		  3,
 		  { "Regression", "No fingerprint belongs to these results", "There is no profile of old",
 		    "None of these results belongs to a fingerprint" } },
-		{ "left out", 1.2, { 0, 0 }, { 6, 5 }, true, 3,
+		{ "left out",
+		  1.2,
+		  { 0, 0 },
+		  { 6, 5 },
+		  true,
+		  3,
 		  { "Left out, and why1 machinethe candidate has no result there.m5", "in italics" } },
 	};
 
@@ -205,7 +233,8 @@ static void test_other_decisions(void **state)
 
 static void test_emulated_is_said(void **state)
 {
-	static const char *const parts[] = { "Emulated hosts. 6 of 6 machines are hosts emulated on one computer", "emulated, profile", NULL };
+	static const char *const parts[] = { "Emulated hosts. 6 of 6 machines are hosts emulated on one computer", "emulated, profile",
+					     NULL };
 	struct world w;
 	char *page;
 

@@ -144,8 +144,7 @@ static double difference(const struct colour *a, const struct colour *b, enum vi
 /* Published values: black on white is 21:1; white is L* 100. */
 static void test_formulas(void **state)
 {
-	const struct colour black = { { 0, 0, 0 } }, white = { { 1, 1, 1 } }, red = { { 1, 0, 0 } },
-			    green = { { 0, linear(0x9b), 0 } };
+	const struct colour black = { { 0, 0, 0 } }, white = { { 1, 1, 1 } }, red = { { 1, 0, 0 } }, green = { { 0, linear(0x9b), 0 } };
 	double lab[3];
 
 	(void)state;

@@ -8,8 +8,14 @@ enum { WALK, SCAN, REST, MAIN, FUNCTIONS };
 static const char *const functions[] = { "walk", "scan.constprop.0", "rest", "main", NULL };
 static const char *const counters[] = { "emulated:accesses", NULL };
 
-#define AT(function_, thread_) { .function = function_, .thread = thread_ }
-#define ROW(symbol_, ns, only, n) { .symbol = symbol_, .kind = { .misses_ns = ns, .only_misses = only }, .calls = n }
+#define AT(function_, thread_)                                                                                                             \
+	{                                                                                                                                  \
+		.function = function_, .thread = thread_                                                                                   \
+	}
+#define ROW(symbol_, ns, only, n)                                                                                                          \
+	{                                                                                                                                  \
+		.symbol = symbol_, .kind = { .misses_ns = ns, .only_misses = only }, .calls = n                                            \
+	}
 
 /* walk, scan and rest in threads 1 and 2, main in 0. */
 static struct side threads(void)
@@ -28,14 +34,30 @@ static void test_rows(void **state)
 		struct side_effect_row rows[3];
 		size_t cause[3];
 	} cases[] = {
-		{ "a neighbour's data were evicted", { ROW("walk", 1000, true, 10), ROW("scan", 50, true, 10), ROW("rest", 0, false, 10) }, { SIZE_MAX, 0, SIZE_MAX } },
-		{ "in any order", { ROW("scan", 50, true, 10), ROW("rest", 5, true, 10), ROW("walk", 1000, true, 10) }, { 2, 2, SIZE_MAX } },
-		{ "too much for that: a fault of its own", { ROW("walk", 1000, true, 10), ROW("scan", 500, true, 10), ROW("rest", 30, true, 10) }, { SIZE_MAX, SIZE_MAX, 0 } },
-		{ "as much in all, by more calls", { ROW("walk", 1000, true, 10), ROW("scan", 50, true, 200), ROW("rest", 0, false, 1) }, { SIZE_MAX, SIZE_MAX, SIZE_MAX } },
-		{ "it does more itself, too", { ROW("walk", 1000, true, 10), ROW("scan", 50, false, 10), ROW("rest", 0, false, 1) }, { SIZE_MAX, SIZE_MAX, SIZE_MAX } },
-		{ "the cause does more itself", { ROW("walk", 1000, false, 10), ROW("scan", 50, true, 10), ROW("rest", 0, false, 1) }, { SIZE_MAX, 0, SIZE_MAX } },
-		{ "in other threads", { ROW("main", 1000, true, 10), ROW("scan", 50, true, 10), ROW("walk", 1, true, 1) }, { SIZE_MAX, SIZE_MAX, 1 } },
-		{ "of a side effect's cause", { ROW("walk", 1000, true, 10), ROW("scan", 90, true, 10), ROW("rest", 5, true, 10) }, { SIZE_MAX, 0, 0 } },
+		{ "a neighbour's data were evicted",
+		  { ROW("walk", 1000, true, 10), ROW("scan", 50, true, 10), ROW("rest", 0, false, 10) },
+		  { SIZE_MAX, 0, SIZE_MAX } },
+		{ "in any order",
+		  { ROW("scan", 50, true, 10), ROW("rest", 5, true, 10), ROW("walk", 1000, true, 10) },
+		  { 2, 2, SIZE_MAX } },
+		{ "too much for that: a fault of its own",
+		  { ROW("walk", 1000, true, 10), ROW("scan", 500, true, 10), ROW("rest", 30, true, 10) },
+		  { SIZE_MAX, SIZE_MAX, 0 } },
+		{ "as much in all, by more calls",
+		  { ROW("walk", 1000, true, 10), ROW("scan", 50, true, 200), ROW("rest", 0, false, 1) },
+		  { SIZE_MAX, SIZE_MAX, SIZE_MAX } },
+		{ "it does more itself, too",
+		  { ROW("walk", 1000, true, 10), ROW("scan", 50, false, 10), ROW("rest", 0, false, 1) },
+		  { SIZE_MAX, SIZE_MAX, SIZE_MAX } },
+		{ "the cause does more itself",
+		  { ROW("walk", 1000, false, 10), ROW("scan", 50, true, 10), ROW("rest", 0, false, 1) },
+		  { SIZE_MAX, 0, SIZE_MAX } },
+		{ "in other threads",
+		  { ROW("main", 1000, true, 10), ROW("scan", 50, true, 10), ROW("walk", 1, true, 1) },
+		  { SIZE_MAX, SIZE_MAX, 1 } },
+		{ "of a side effect's cause",
+		  { ROW("walk", 1000, true, 10), ROW("scan", 90, true, 10), ROW("rest", 5, true, 10) },
+		  { SIZE_MAX, 0, 0 } },
 	};
 	struct side side = threads();
 

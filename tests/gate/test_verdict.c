@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#define MACHINES 12
+#define MACHINES  12
 #define STRESSORS 6
 
 /* Machines m00..m11; machine i is of type i % types; each has one fingerprint of one pass. */
@@ -43,9 +43,14 @@ static void world_init(struct world *w, int types)
 		struct fingerprint *f = &set->items[i];
 		struct machine *machine;
 
-		*f = (struct fingerprint){ .machine = mem_format("m%02d", i), .battery = mem_string("b"), .battery_hash = mem_string("h"),
-					   .stress_ng = mem_string("1"), .architecture = mem_string("x"), .origin = mem_string("imported"),
-					   .passes = mem_new(1, sizeof(int64_t)), .n_passes = 1,
+		*f = (struct fingerprint){ .machine = mem_format("m%02d", i),
+					   .battery = mem_string("b"),
+					   .battery_hash = mem_string("h"),
+					   .stress_ng = mem_string("1"),
+					   .architecture = mem_string("x"),
+					   .origin = mem_string("imported"),
+					   .passes = mem_new(1, sizeof(int64_t)),
+					   .n_passes = 1,
 					   .rates = mem_new(STRESSORS, sizeof(double)) };
 		snprintf(f->id, sizeof(f->id), "%016d", i);
 		f->passes[0] = 1;
@@ -256,12 +261,9 @@ static void test_failures(void **state)
 		enum decision decision;
 		bool imported; /* the baseline: nothing is known of its failures */
 	} rows[] = {
-		{ 0, 1, false, DECISION_INCONCLUSIVE, true },
-		{ 0, 0, false, DECISION_PASS, false },
-		{ 0, 1, false, DECISION_INCONCLUSIVE, false },
-		{ 1, 1, false, DECISION_PASS, false },
-		{ 2, 1, false, DECISION_PASS, false },
-		{ 1, 2, false, DECISION_INCONCLUSIVE, false },
+		{ 0, 1, false, DECISION_INCONCLUSIVE, true },  { 0, 0, false, DECISION_PASS, false },
+		{ 0, 1, false, DECISION_INCONCLUSIVE, false }, { 1, 1, false, DECISION_PASS, false },
+		{ 2, 1, false, DECISION_PASS, false },	       { 1, 2, false, DECISION_INCONCLUSIVE, false },
 		{ 0, 3, true, DECISION_REGRESSION, false },
 	};
 
@@ -442,7 +444,8 @@ int suite_verdict(void)
 		cmocka_unit_test(test_types_weigh_equally),
 		cmocka_unit_test(test_these_machines),
 		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_too_little), cmocka_unit_test(test_no_ratio),
+		cmocka_unit_test(test_too_little),
+		cmocka_unit_test(test_no_ratio),
 		cmocka_unit_test(test_without_fingerprints),
 		cmocka_unit_test(test_sessions),
 		cmocka_unit_test(test_directions_must_agree),

@@ -27,9 +27,9 @@ enum kind {
 struct world {
 	enum kind kind;
 	size_t functions, runs;
-	size_t fault, column; /* function, column */
+	size_t fault, column;	  /* function, column */
 	double factor, add, part; /* of it, in a part of the samples */
-	double missing; /* probability that a function, other than the first, is not called in a run */
+	double missing;		  /* probability that a function, other than the first, is not called in a run */
 	uint64_t seed;
 };
 
@@ -93,7 +93,11 @@ static struct made make(const struct world *w)
 	struct rng rng;
 
 	rng_seed(&rng, w->seed);
-	m.o = (struct observations){ .functions = w->functions, .runs = w->runs, .functions_names = functions, .columns = columns, .min_relevant_delta = min_relevant_delta };
+	m.o = (struct observations){ .functions = w->functions,
+				     .runs = w->runs,
+				     .functions_names = functions,
+				     .columns = columns,
+				     .min_relevant_delta = min_relevant_delta };
 	m.o.values = mat_new(m.capacity, COLUMNS);
 	m.o.values.rows = 0;
 	m.function = mem_new(m.capacity, sizeof(size_t));

@@ -171,9 +171,7 @@ static void test_linear_is_pca(void **state)
 {
 	static const bool tied[] = { false, true };
 	struct mat rows = curved(200, 6, 11);
-	struct autoencoder_training how = {
-		.rule = AUTOENCODER_ADAM, .rate = .02, .cooling = true, .batch = 200, .epochs = 4000
-	};
+	struct autoencoder_training how = { .rule = AUTOENCODER_ADAM, .rate = .02, .cooling = true, .batch = 200, .epochs = 4000 };
 	struct pca pca;
 	double left = 0.0;
 
@@ -362,16 +360,12 @@ static const struct {
 	{ "tied is a word", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":\"no\"}", "'tied' must be true or false" },
 	{ "no widths", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[],\"layers\":[]}",
 	  "'widths' has 0 elements, not 1 to 5" },
-	{ "a width of 0", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[0],\"layers\":[]}",
-	  "integers from 1" },
-	{ "half a neuron", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1.5],\"layers\":[]}",
-	  "integers from 1" },
+	{ "a width of 0", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[0],\"layers\":[]}", "integers from 1" },
+	{ "half a neuron", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1.5],\"layers\":[]}", "integers from 1" },
 	{ "too many neurons", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1e9],\"layers\":[]}",
 	  "integers from 1" },
-	{ "too many layers", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1,1,1,1,1,1],\"layers\":[]}",
-	  "1 to 5" },
-	{ "too many weights",
-	  "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":false,\"widths\":[1024,1024,1024,1024],\"layers\":[]}",
+	{ "too many layers", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":true,\"widths\":[1,1,1,1,1,1],\"layers\":[]}", "1 to 5" },
+	{ "too many weights", "{\"hidden\":\"tanh\",\"output\":\"linear\",\"tied\":false,\"widths\":[1024,1024,1024,1024],\"layers\":[]}",
 	  "more than" },
 	{ "one way only", HEAD WAY "]}", "'layers' has 1 element, not 2" },
 	{ "a number too few", HEAD "{\"weights\":[1],\"biases\":[3]}," BACK "]}", "'weights' has 1 element, not 2" },
@@ -405,8 +399,8 @@ static void test_unreadable(void **state)
 int suite_autoencoder(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slopes),    cmocka_unit_test(test_first_step),       cmocka_unit_test(test_linear_is_pca),
-		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_row_alone),        cmocka_unit_test(test_held_out),
+		cmocka_unit_test(test_slopes),	  cmocka_unit_test(test_first_step),	   cmocka_unit_test(test_linear_is_pca),
+		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_row_alone),	   cmocka_unit_test(test_held_out),
 		cmocka_unit_test(test_published), cmocka_unit_test(test_written_and_read), cmocka_unit_test(test_unreadable),
 	};
 

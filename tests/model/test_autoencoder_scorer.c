@@ -41,7 +41,7 @@ static void test_shapes(void **state)
 			assert_true(!s || autoencoder_weights(&shapes[s]) >= autoencoder_weights(&shapes[s - 1]));
 			for (size_t o = 0; o < s; o++)
 				assert_true(shapes[o].depth != shapes[s].depth ||
-				            memcmp(shapes[o].width, shapes[s].width, shapes[s].depth * sizeof(size_t)));
+					    memcmp(shapes[o].width, shapes[s].width, shapes[s].depth * sizeof(size_t)));
 		}
 	}
 }
@@ -241,9 +241,7 @@ static void to_unit(struct mat *rows)
 
 static void test_right_column(void **state)
 {
-	static const double moves[] = {
-		1.5, 40.0
-	}; /* of rows whose columns vary by 1 and agree to .02; the published one: of [0, 1] */
+	static const double moves[] = { 1.5, 40.0 }; /* of rows whose columns vary by 1 and agree to .02; the published one: of [0, 1] */
 	struct mat rows = follows(600, 9, 5), parts = mat_new(600, 9), seen = follows(600, 9, 6);
 	size_t *run = runs_of(600, 50);
 
@@ -267,8 +265,7 @@ static void test_right_column(void **state)
 				mat_set(&seen, i, i % 9, mat_get(&seen, i, i % 9) - moves[m] / 8.0);
 			}
 			if (right < (m ? 600 : 510))
-				fail_msg("%s: the right column leads in %zu of 600 rows moved by %g", kinds[k]->name, right,
-				         moves[m]);
+				fail_msg("%s: the right column leads in %zu of 600 rows moved by %g", kinds[k]->name, right, moves[m]);
 			kinds[k]->free(scorer);
 		}
 	mat_release(&rows);
@@ -422,7 +419,7 @@ static void test_written_and_read(void **state)
 static const struct {
 	const char *what;
 	size_t rows, columns, run_rows; /* rows of a run */
-	double value[4];                /* in turn */
+	double value[4];		/* in turn */
 } strange[] = {
 	{ "two rows, one column", 2, 1, 1, { 0, 1, 2, 3 } },
 	{ "two rows of one run", 2, 3, 2, { 0, 1, 2, 3 } },

@@ -36,7 +36,7 @@ static void one_unit_is_what_matters(void **state)
 	}
 }
 
-#define RUNS 12
+#define RUNS	12
 #define PER_RUN 40
 
 struct made {
@@ -45,8 +45,8 @@ struct made {
 	bool use[RUNS];
 };
 
-/* Function 0: column 0 moves by 10 from run to run and has the standard deviation .3 within one, column 1 is 5, column 2 is 0 but for one sample in 50;
- * function 1 is 7 everywhere. */
+/* Function 0: column 0 moves by 10 from run to run and has the standard deviation .3 within one, column 1 is 5, column 2 is 0 but for one
+ * sample in 50; function 1 is 7 everywhere. */
 static void make(struct made *m, uint64_t seed)
 {
 	struct rng rng;
@@ -77,9 +77,9 @@ static void the_unit_is_the_spread_within_runs(void **state)
 	s = scale_new(3, 3);
 	scale_learn(&rows, m.use, .05, &s);
 	assert_true(s.known[0] && s.known[1] && !s.known[2]);
-	assert_near(s.unit[0], .3, .03);    /* not that between runs */
-	assert_near(s.unit[1], .05, 0);     /* at least the tolerance */
-	assert_near(s.unit[2], .05, 0);     /* one in 50 is not a spread */
+	assert_near(s.unit[0], .3, .03); /* not that between runs */
+	assert_near(s.unit[1], .05, 0);	 /* at least the tolerance */
+	assert_near(s.unit[2], .05, 0);	 /* one in 50 is not a spread */
 	assert_near(s.high[2] * s.unit[2], 1, 1e-12);
 	assert_near(s.center[1], 5, 0);
 	assert_false(scale_is_constant(&s, 0, 0));
@@ -130,7 +130,8 @@ static void one_sample_a_run(void **state)
 	assert_near(s.center[0], stats_median(z.at, 101), 0);
 	for (size_t i = 0; i < 101; i++)
 		distance[i] = fabs(z.at[i] - s.center[0]);
-	assert_near(s.unit[0], fmax(1.4826 * stats_median(distance, 101), (stats_quantile(z.at, 101, .95) - stats_quantile(z.at, 101, .05)) / 3.2897),
+	assert_near(s.unit[0],
+		    fmax(1.4826 * stats_median(distance, 101), (stats_quantile(z.at, 101, .95) - stats_quantile(z.at, 101, .05)) / 3.2897),
 		    1e-12);
 	scale_release(&s);
 	mat_release(&z);
@@ -152,7 +153,8 @@ static void rates_and_runs(void **state)
 	}
 }
 
-/* Every order of 5 normal and 4 new runs is as likely as any other: count those in which so many new ones come before the allowed-th normal one. */
+/* Every order of 5 normal and 4 new runs is as likely as any other: count those in which so many new ones come before the allowed-th normal
+ * one. */
 static void chance_is_counted(void **state)
 {
 	(void)state;
@@ -249,10 +251,16 @@ static struct verdict verdict_on_last(const struct row_group *groups, size_t run
 /* A/A: of 1,000 new runs as normal as the others, the share that is called anomalous. */
 static void normal_runs_keep_the_rate(void **state)
 {
-	static const struct { enum kind kind; size_t runs; double rate; bool single, exact; } rows[] = {
-		{ NOISE, 9, .1, false, true },	{ NOISE, 19, .05, false, true }, { NOISE, 19, .25, false, true }, { NOISE, 39, .05, true, true },
-		{ HEAVY, 9, .1, false, true },	{ HEAVY, 39, .05, false, true }, { TIES, 9, .1, false, false },	  { TIES, 39, .05, false, false },
-		{ TIES, 19, .1, true, false },	{ SAME, 19, .2, false, false },	 { SMALL, 9, .1, false, true },	  { SMALL, 19, .05, false, true },
+	static const struct {
+		enum kind kind;
+		size_t runs;
+		double rate;
+		bool single, exact;
+	} rows[] = {
+		{ NOISE, 9, .1, false, true },	{ NOISE, 19, .05, false, true }, { NOISE, 19, .25, false, true },
+		{ NOISE, 39, .05, true, true }, { HEAVY, 9, .1, false, true },	 { HEAVY, 39, .05, false, true },
+		{ TIES, 9, .1, false, false },	{ TIES, 39, .05, false, false }, { TIES, 19, .1, true, false },
+		{ SAME, 19, .2, false, false }, { SMALL, 9, .1, false, true },	 { SMALL, 19, .05, false, true },
 	};
 	static struct row_group groups[120];
 	static double error[ERRORS_MAX], weight[ERRORS_MAX];
@@ -384,11 +392,11 @@ static void causes_are_voted_for(void **state)
 int suite_calibrate(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_unit_is_what_matters),   cmocka_unit_test(the_unit_is_the_spread_within_runs),
-		cmocka_unit_test(one_sample_a_run),	      cmocka_unit_test(rates_and_runs),
-		cmocka_unit_test(chance_is_counted),	      cmocka_unit_test(normal_runs_keep_the_rate),
-		cmocka_unit_test(strange_runs_are_found),     cmocka_unit_test(what_matters_comes_first),
-		cmocka_unit_test(the_new_run_is_one_of_all),  cmocka_unit_test(causes_are_voted_for),
+		cmocka_unit_test(one_unit_is_what_matters),  cmocka_unit_test(the_unit_is_the_spread_within_runs),
+		cmocka_unit_test(one_sample_a_run),	     cmocka_unit_test(rates_and_runs),
+		cmocka_unit_test(chance_is_counted),	     cmocka_unit_test(normal_runs_keep_the_rate),
+		cmocka_unit_test(strange_runs_are_found),    cmocka_unit_test(what_matters_comes_first),
+		cmocka_unit_test(the_new_run_is_one_of_all), cmocka_unit_test(causes_are_voted_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static struct counter_likeness_match match(const struct counter_likeness_space *
 static void test_groups(void **state)
 {
 	const double like_first[COUNTERS] = { -10, -3, -10, -10, 7 }, like_second[COUNTERS] = { -10, -10, -6, -5, -3 },
-	             beyond[COUNTERS] = { -10, 9, -10, -10, -3 };
+		     beyond[COUNTERS] = { -10, 9, -10, -10, -3 };
 	struct mat m = stressors(1);
 	struct counter_likeness_space s;
 	struct counter_likeness_match found;
@@ -96,8 +96,7 @@ static void test_invariants(void **state)
 
 static void test_what_is_missing(void **state)
 {
-	const double nan = (double)NAN, rates[COUNTERS] = { -10, -3, nan, -10, -3 },
-	             nothing[COUNTERS] = { nan, nan, nan, nan, nan };
+	const double nan = (double)NAN, rates[COUNTERS] = { -10, -3, nan, -10, -3 }, nothing[COUNTERS] = { nan, nan, nan, nan, nan };
 	struct mat m = stressors(3), empty = mat_new(STRESSORS, COUNTERS);
 	double similarity[STRESSORS];
 	struct counter_likeness_space s;

@@ -43,7 +43,13 @@ static struct detection judge(const struct detector *d, const struct observation
 
 static void faults_are_found_and_named(void **state)
 {
-	static const struct { const char *what; enum kind kind; size_t fault, column; double factor, add, part; int direction; } rows[] = {
+	static const struct {
+		const char *what;
+		enum kind kind;
+		size_t fault, column;
+		double factor, add, part;
+		int direction;
+	} rows[] = {
 		{ "a constant counter jumps, two samples a run", EXACT, 0, 2, 1, 188, 1, 1 },
 		{ "a constant counter jumps in some samples", EXACT, 2, 3, 1, 20, .3, 1 },
 		{ "in exact data, a tenth more", EXACT, 1, 0, 1.1, 0, 1, 1 },
@@ -63,8 +69,15 @@ static void faults_are_found_and_named(void **state)
 		struct detector *d = fit(&normal.o, &o);
 		struct detection got;
 
-		w = (struct world){ .kind = rows[i].kind, .functions = 3, .runs = 3, .fault = rows[i].fault, .column = rows[i].column,
-				    .factor = rows[i].factor, .add = rows[i].add, .part = rows[i].part, .seed = 100 + i };
+		w = (struct world){ .kind = rows[i].kind,
+				    .functions = 3,
+				    .runs = 3,
+				    .fault = rows[i].fault,
+				    .column = rows[i].column,
+				    .factor = rows[i].factor,
+				    .add = rows[i].add,
+				    .part = rows[i].part,
+				    .seed = 100 + i };
 		seen = make(&w);
 		got = judge(d, &seen.o);
 		print_message("%s: %zu of %zu runs\n", rows[i].what, got.runs_anomalous, got.runs);
@@ -89,7 +102,8 @@ static void faults_are_found_and_named(void **state)
 	}
 }
 
-/* A difference that matters to nobody is said to be small, however certain it is in exact data; a column that only the paper does not watch is none. */
+/* A difference that matters to nobody is said to be small, however certain it is in exact data; a column that only the paper does not watch
+ * is none. */
 static void what_is_immaterial_is_small(void **state)
 {
 	struct world w = { .kind = EXACT, .functions = 3, .runs = 20, .fault = SIZE_MAX, .seed = 1 };
@@ -110,7 +124,9 @@ static void what_is_immaterial_is_small(void **state)
 	detection_release(&got);
 	detector_free(d);
 
-	w = (struct world){ .kind = EXACT, .functions = 3, .runs = 4, .fault = 1, .column = 2, .factor = 1, .add = 50, .part = 1, .seed = 2 };
+	w = (struct world){
+		.kind = EXACT, .functions = 3, .runs = 4, .fault = 1, .column = 2, .factor = 1, .add = 50, .part = 1, .seed = 2
+	};
 	jump = make(&w);
 	for (int watch = 0; watch < 2; watch++) {
 		o.watch_constant = watch;
@@ -133,8 +149,15 @@ static void constant_data_are_watched(void **state)
 	double values[12 * 2] = { 0 };
 	size_t function[12] = { 0 }, run[12];
 	double weight[12];
-	struct observations o = { .values = { 12, 2, values }, .function = function, .run = run, .weight = weight, .functions = 1, .runs = 12,
-				  .functions_names = functions, .columns = columns, .min_relevant_delta = min_relevant_delta };
+	struct observations o = { .values = { 12, 2, values },
+				  .function = function,
+				  .run = run,
+				  .weight = weight,
+				  .functions = 1,
+				  .runs = 12,
+				  .functions_names = functions,
+				  .columns = columns,
+				  .min_relevant_delta = min_relevant_delta };
 	struct detector_options options = quick();
 	struct detection got;
 	struct detector *d;
@@ -165,8 +188,15 @@ static void constant_data_are_watched(void **state)
 /* A/A with a detector fitted for each block; docs/evidence/statistics.md has the long version. */
 static void normal_runs_keep_the_rate(void **state)
 {
-	static const struct { enum kind kind; size_t runs; double rate, missing; } rows[] = {
-		{ NOISE, 9, .1, 0 }, { HEAVY, 9, .1, .1 }, { EXACT, 9, .1, 0 }, { INPUTS, 19, .1, .2 },
+	static const struct {
+		enum kind kind;
+		size_t runs;
+		double rate, missing;
+	} rows[] = {
+		{ NOISE, 9, .1, 0 },
+		{ HEAVY, 9, .1, .1 },
+		{ EXACT, 9, .1, 0 },
+		{ INPUTS, 19, .1, .2 },
 	};
 	size_t blocks = 60;
 
@@ -176,7 +206,11 @@ static void normal_runs_keep_the_rate(void **state)
 		double rate, sd = sqrt(rows[i].rate * (1 - rows[i].rate) / (double)blocks);
 
 		for (size_t b = 0; b < blocks; b++) {
-			struct world w = { .kind = rows[i].kind, .functions = 3, .runs = rows[i].runs, .fault = SIZE_MAX, .missing = rows[i].missing,
+			struct world w = { .kind = rows[i].kind,
+					   .functions = 3,
+					   .runs = rows[i].runs,
+					   .fault = SIZE_MAX,
+					   .missing = rows[i].missing,
 					   .seed = 2 * b + 1000 };
 			struct made normal = make(&w), seen;
 			struct detector_options o = quick();
@@ -209,7 +243,10 @@ static void shuffle_observations(const struct made *from, struct made *to, const
 	struct rng rng;
 
 	rng_seed(&rng, seed);
-	*to = (struct made){ .o = from->o, .capacity = n, .function = mem_new(n, sizeof(size_t)), .run = mem_new(n, sizeof(size_t)),
+	*to = (struct made){ .o = from->o,
+			     .capacity = n,
+			     .function = mem_new(n, sizeof(size_t)),
+			     .run = mem_new(n, sizeof(size_t)),
 			     .weight = mem_new(n, sizeof(double)) };
 	to->o.values = mat_new(n, COLUMNS);
 	for (size_t i = 0; i < n; i++)
@@ -479,7 +516,8 @@ static void bad_training_data_are_refused(void **state)
 		if (m.run[i] != 3)
 			mat_set(&o.values, i, 1, (double)NAN);
 	}
-	assert_refused(&o, &options, ASSAY_E_NODATA, "1 normal run with usable samples (others lack counters): at least 3 are needed, 2 more");
+	assert_refused(&o, &options, ASSAY_E_NODATA,
+		       "1 normal run with usable samples (others lack counters): at least 3 are needed, 2 more");
 	for (size_t i = 0; i < o.values.rows * COLUMNS; i++)
 		o.values.at[i] = (double)NAN;
 	assert_refused(&o, &options, ASSAY_E_NODATA, "nothing was counted in any of 798 samples");
@@ -553,7 +591,10 @@ static void bad_samples_are_refused_or_left_out(void **state)
 
 static void hostile_models_are_refused(void **state)
 {
-	static const struct { const char *from, *to, *text; enum assay_status status; } rows[] = {
+	static const struct {
+		const char *from, *to, *text;
+		enum assay_status status;
+	} rows[] = {
 		{ "\"version\": 2", "\"version\": 3", "newer program", ASSAY_E_VERSION },
 		{ "\"version\": 2", "\"version\": 1", "train the model again", ASSAY_E_VERSION },
 		{ "assay detector", "assay machine", "'format'", ASSAY_E_FORMAT },

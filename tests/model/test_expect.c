@@ -159,7 +159,10 @@ static void runs_of_one_input_have_its_median(void **state)
 
 static void far_outside_nothing_is_known(void **state)
 {
-	static const struct { double size; bool known; } rows[] = { { 10, true }, { 13, true }, { 14, true }, { 8.8, true }, { 15, false }, { 8, false } };
+	static const struct {
+		double size;
+		bool known;
+	} rows[] = { { 10, true }, { 13, true }, { 14, true }, { 8.8, true }, { 15, false }, { 8, false } };
 	struct planted p;
 	struct expect e;
 	double should;
@@ -172,7 +175,7 @@ static void far_outside_nothing_is_known(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(ask(&p, &e, 1, rows[i].size, &should), rows[i].known);
 	assert_false(ask(&p, &e, 1, (double)NAN, &should)); /* not as many numbers */
-	assert_true(ask(&p, &e, 100, 11, &should)); /* which does not matter */
+	assert_true(ask(&p, &e, 100, 11, &should));	    /* which does not matter */
 	assert_near(should, 11, 1e-6);
 	expect_release(&e);
 	mat_release(&p.inputs.numbers);
@@ -182,7 +185,7 @@ int suite_expect(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_that_matter_are_found), cmocka_unit_test(noise_alone_says_nothing),
-		cmocka_unit_test(few_runs_say_nothing), cmocka_unit_test(runs_of_one_input_have_its_median),
+		cmocka_unit_test(few_runs_say_nothing),		 cmocka_unit_test(runs_of_one_input_have_its_median),
 		cmocka_unit_test(far_outside_nothing_is_known),
 	};
 

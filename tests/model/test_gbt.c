@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define MAX_ROWS 80
-#define MAX_COLS 12
+#define MAX_ROWS    80
+#define MAX_COLS    12
 
 static void assert_near(const char *what, double got, double expected, double tolerance)
 {
@@ -52,8 +52,7 @@ static const struct {
 	{ "the second feature", 4, 2, { 0, 0, 1, 1, 0, 1, 1, 0 }, { 0, 2, 2, 0 }, 1, 1, 1, { 1, 0 }, { 0, 1 }, 1, 0 },
 	{ "a feature and its reverse", 3, 2, { 0, 9, 1, 8, 2, 7 }, { 0, 0, 3 }, 1, 1, 1, { 2, 0 }, { .5, .5 }, 2, 0 },
 	{ "two partitions tie", 4, 2, { 0, 0, 0, 1, 1, 0, 1, 1 }, { 0, 1, 1, 2 }, 1, 1, 1, { .5, .25 }, { .5, .5 }, 2, 1 },
-	{ "they tie once", 4, 2, { 0, 0, 0, 1, 1, 0, 1, 1 }, { 0, 1, 1, 2 }, 1, 2, .5, { .5, .3125, .125 }, { .25, .75 },
-	  1.5, 1 },
+	{ "they tie once", 4, 2, { 0, 0, 0, 1, 1, 0, 1, 1 }, { 0, 1, 1, 2 }, 1, 2, .5, { .5, .3125, .125 }, { .25, .75 }, 1.5, 1 },
 	{ "nested partitions tie", 3, 2, { 0, 0, 0, 1, 1, 1 }, { 0, 3, 0 }, 1, 1, 1, { 2, 1.5 }, { .5, .5 }, 2, 1 },
 	{ "two cuts of one feature tie", 3, 1, { 0, 1, 2 }, { 0, 3, 0 }, 1, 1, 1, { 2, 1.5 }, { 1 }, 1, 1 },
 	{ "values 5e-8 apart are one", 2, 1, { 0, 5e-8 }, { 0, 2 }, 4, 1, 1, { 1, 1 }, { 0 }, 0, 0 },
@@ -138,8 +137,7 @@ static void test_refused(void **state)
 	static const struct {
 		size_t rows, cols;
 		enum assay_status expected;
-	} rows[] = { { 0, 3, ASSAY_E_NODATA }, { 1, 3, ASSAY_E_NODATA }, { 5, 0, ASSAY_E_NODATA },
-		     { GBT_ROWS_MAX + 1, 1, ASSAY_E_LIMIT } };
+	} rows[] = { { 0, 3, ASSAY_E_NODATA }, { 1, 3, ASSAY_E_NODATA }, { 5, 0, ASSAY_E_NODATA }, { GBT_ROWS_MAX + 1, 1, ASSAY_E_LIMIT } };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -322,7 +320,7 @@ static void test_plain(void **state)
 		struct gbt_options opts;
 	} rows[] = {
 		{ 40, 7, 0.0, { 300, 4, 2, .01 } },  { 40, 7, .25, { 300, 4, 2, .01 } }, { 60, 12, .5, { 100, 6, 2, .05 } },
-		{ 30, 1, 0.0, { 100, 3, 2, .1 } },   { 25, 3, 0.0, { 20, 5, 2, .5 } },   { 50, 5, .1, { 200, 1, 2, .05 } },
+		{ 30, 1, 0.0, { 100, 3, 2, .1 } },   { 25, 3, 0.0, { 20, 5, 2, .5 } },	 { 50, 5, .1, { 200, 1, 2, .05 } },
 		{ 50, 9, 0.0, { 100, 4, 10, .02 } },
 	};
 

@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
-#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define FEATURES 43
-#define APPLICATIONS 60
+#define COUNT(rows)	  (sizeof(rows) / sizeof((rows)[0]))
+#define FEATURES	  43
+#define APPLICATIONS	  60
 #define FIRST_APPLICATION (1 + FEATURES)
-#define COLUMNS (FIRST_APPLICATION + APPLICATIONS)
-#define MATRIX_BYTES_MAX (16u << 20)
+#define COLUMNS		  (FIRST_APPLICATION + APPLICATIONS)
+#define MATRIX_BYTES_MAX  (16u << 20)
 
 /* There two partitions tie in exact arithmetic and the rounding of either program decides, so the trees part. */
 static const char *const partings[] = { "innodb_key", "memory_key" };
@@ -28,7 +28,7 @@ static const size_t stages[] = { 1, 2, 3, 10, 100, 500, 1000 };
 
 static struct {
 	struct buf text;       /* matrix.csv, cut into fields */
-	char **fields;         /* [rows x COLUMNS] */
+	char **fields;	       /* [rows x COLUMNS] */
 	size_t rows, capacity; /* the first row is the header */
 	cJSON *json;
 	const cJSON *apps;
@@ -170,8 +170,7 @@ static double list_distance(const struct column *c, const char *key, const doubl
 	if (!list)
 		return -1.0;
 	assert_int_equal(cJSON_GetArraySize(list), FEATURES);
-	cJSON_ArrayForEach(item, list)
-		sum += fabs(item->valuedouble - *got++);
+	cJSON_ArrayForEach(item, list) sum += fabs(item->valuedouble - *got++);
 	return sum;
 }
 
@@ -270,7 +269,8 @@ static void test_scaler(void **state)
 			const double *got = k ? c.scale : c.mean;
 
 			assert_int_equal(cJSON_GetArraySize(list), FEATURES);
-			cJSON_ArrayForEach(item, list) {
+			cJSON_ArrayForEach(item, list)
+			{
 				if (!(fabs(*got - item->valuedouble) <= 1e-14 * fabs(item->valuedouble)))
 					fail_msg("%s, %s: %.17g, expected %.17g", c.name, keys[k], *got, item->valuedouble);
 				got++;

@@ -29,10 +29,9 @@ static void kmeans_from(const struct mat *rows, const struct mat *centers, struc
 }
 
 static const signed char points[][2] = {
-	{ 17, -4 }, { 12, 7 },	{ 47, 9 },  { 85, 94 },	 { 77, 12 }, { 94, 93 }, { 22, 71 }, { 80, 75 },
-	{ 62, 18 }, { 97, 97 }, { 88, 75 }, { 0, 7 },	 { -7, -3 }, { 40, 69 }, { -2, 10 }, { 5, 7 },
-	{ 37, 64 }, { 86, 77 }, { 14, -21 }, { 85, 76 }, { 64, 11 }, { 48, 20 }, { 27, 73 }, { 35, 73 },
-	{ 19, 18 }, { 54, 2 },	{ 7, 53 },  { 88, 95 },	 { 71, 12 }, { 34, 79 }, { 10, 87 }, { 55, 31 },
+	{ 17, -4 }, { 12, 7 },	{ 47, 9 },  { 85, 94 }, { 77, 12 }, { 94, 93 }, { 22, 71 }, { 80, 75 },	 { 62, 18 }, { 97, 97 }, { 88, 75 },
+	{ 0, 7 },   { -7, -3 }, { 40, 69 }, { -2, 10 }, { 5, 7 },   { 37, 64 }, { 86, 77 }, { 14, -21 }, { 85, 76 }, { 64, 11 }, { 48, 20 },
+	{ 27, 73 }, { 35, 73 }, { 19, 18 }, { 54, 2 },	{ 7, 53 },  { 88, 95 }, { 71, 12 }, { 34, 79 },	 { 10, 87 }, { 55, 31 },
 };
 
 static struct mat planted(void)
@@ -57,8 +56,8 @@ static double squared(const struct mat *a, size_t i, const struct mat *b, size_t
 /* inertia_ of KMeans(k, n_init=200, tol=0) of scikit-learn 1.2.1. */
 static void test_scikit_learn(void **state)
 {
-	static const double within[] = { 76476.4375, 32298.172549019608, 17271.25, 5694.0, 4816.191666666666, 4016.0666666666666,
-					 3224.5249999999996 };
+	static const double within[] = { 76476.4375,	    32298.172549019608, 17271.25,	   5694.0,
+					 4816.191666666666, 4016.0666666666666, 3224.5249999999996 };
 	static const size_t labels[] = { 0, 0, 1, 2, 1, 2, 3, 2, 1, 2, 2, 0, 0, 3, 0, 0, 3, 2, 0, 2, 1, 1, 3, 3, 0, 1, 3, 2, 1, 3, 3, 1 };
 	struct mat rows = planted();
 	struct kmeans kmeans;
@@ -229,7 +228,7 @@ static void test_functions(void **state)
 int suite_kmeans(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scikit_learn), cmocka_unit_test(test_any),       cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_scikit_learn), cmocka_unit_test(test_any),	cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_functions),    cmocka_unit_test(test_runs_empty),
 	};
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #define VARIANTS 3
-#define N        4096
+#define N	 4096
 
 static double a[N], b[N], c[VARIANTS][N], start[64];
 
@@ -58,8 +58,8 @@ static void test_products(void **state)
 			expected[k] = start[k % columns];
 		if (depth)
 			cblas_dgemm(CblasRowMajor, products[i].transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)rows,
-			            (int)columns, (int)depth, 1.0, a, (int)(products[i].transposed ? rows : depth), b,
-			            (int)columns, 1.0, expected, (int)columns);
+				    (int)columns, (int)depth, 1.0, a, (int)(products[i].transposed ? rows : depth), b, (int)columns, 1.0,
+				    expected, (int)columns);
 		for (size_t v = 0; v < variants; v++) {
 			all[v]->product(rows, columns, depth, a, a_row, a_depth, b, start, c[v]);
 			assert_same("product", all[v]->name, c[v], c[0], rows * columns);
@@ -122,8 +122,8 @@ static double curve_of(enum lanes_curve curve, double x)
 
 static void test_curves(void **state)
 {
-	static const double odd[] = { 0.0,    -0.0,  1e-300, -1e-300, 5e-324, 20.0,     -20.0,     349.9,
-		                      -350.1, 710.0, -745.0, 1e300,   -1e300, HUGE_VAL, -HUGE_VAL, 1.0 };
+	static const double odd[] = { 0.0,    -0.0,  1e-300, -1e-300, 5e-324, 20.0,	-20.0,	   349.9,
+				      -350.1, 710.0, -745.0, 1e300,   -1e300, HUGE_VAL, -HUGE_VAL, 1.0 };
 	const struct lanes *all[VARIANTS];
 	size_t variants = lanes_all(all, VARIANTS);
 
@@ -197,7 +197,7 @@ int suite_lanes(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_products), cmocka_unit_test(test_row_alone), cmocka_unit_test(test_sum_rows),
-		cmocka_unit_test(test_curves),   cmocka_unit_test(test_elements),
+		cmocka_unit_test(test_curves),	 cmocka_unit_test(test_elements),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

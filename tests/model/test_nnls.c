@@ -21,8 +21,8 @@ static void make_case(struct rng *rng, size_t n, size_t p, struct mat *G, double
 	for (size_t i = 0; i < n; i++) {
 		y[i] = rng_normal(rng) + 1.0;
 		for (size_t j = 0; j < p; j++)
-			mat_set(&A, i, j, j % 5 == 4 ? mat_get(&A, i, j - 1) * (1.0 + (p % 2 ? 1e-4 * rng_normal(rng) : 0.0))
-						     : rng_double(rng) + .1);
+			mat_set(&A, i, j,
+				j % 5 == 4 ? mat_get(&A, i, j - 1) * (1.0 + (p % 2 ? 1e-4 * rng_normal(rng) : 0.0)) : rng_double(rng) + .1);
 	}
 	for (size_t a = 0; a < p; a++) {
 		h[a] = 0.0;
@@ -116,8 +116,7 @@ static void test_edges(void **state)
 
 int suite_nnls(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_minimum), cmocka_unit_test(test_by_hand),
-	                                   cmocka_unit_test(test_edges)};
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_minimum), cmocka_unit_test(test_by_hand), cmocka_unit_test(test_edges) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,13 +39,13 @@ static void normal_rows(struct rng *rng, struct mat *m)
 /* ---- covariance, Mahalanobis ---- */
 
 static const short narrow[] = {
-	-303, 13, -286, 206, 101, 189, 51, 152, 32, 88, 89, 82, 128, 114, 106, 162, 134, 157,
-	-112, -100, -103, -546, -215, -490, 558, 182, 504, 379, -17, 329, -181, -2, -159, 16, -20, 11,
+	-303, 13,   -286, 206,	101,  189,  51,	 152, 32,  88,	89,  82,  128,	114, 106,  162, 134, 157,
+	-112, -100, -103, -546, -215, -490, 558, 182, 504, 379, -17, 329, -181, -2,  -159, 16,	-20, 11,
 };
 
 static const short wide[] = {
-	-34, 42, -74, 11, 19, -109, -51, 118, -31, -3, 4, -4, 41, -27, -37, 170, -89, 79, 17, 115, 89, -92, -67, -31,
-	27, -2, 30, 74, 51, -193, -134, 38, -2, -45, -185, 42, 30, 67, -148, -111,
+	-34, 42,  -74, 11,  19, -109, -51, 118, -31, -3,   4,	 -4, 41, -27, -37,  170, -89, 79, 17,	115,
+	89,  -92, -67, -31, 27, -2,   30,  74,	51,  -193, -134, 38, -2, -45, -185, 42,	 30,  67, -148, -111,
 };
 
 /* sklearn.covariance.LedoitWolf: shrinkage_, covariance_, location_. */
@@ -89,9 +89,9 @@ static void test_covariance(void **state)
 static void test_mahalanobis(void **state)
 {
 	static const double distance[] = { 3.085114630136688, 0.9226070610679878 };
-	static const double part[] = { 1.0812629516965262, 0.6160438664408686, 1.387807811999293,
+	static const double part[] = { 1.0812629516965262, 0.6160438664408686,	 1.387807811999293,
 				       0.5043078630789879, 0.012167791775384287, 0.4061314062136156 };
-	static const double expected[] = { 2.908968327717004, 0.7869098190802395, 1.001040098192902,
+	static const double expected[] = { 2.908968327717004,  0.7869098190802395,  1.001040098192902,
 					   0.4567460850380427, 0.19050048302517095, -0.7083023889537474 };
 	struct mat rows = hundredths(narrow, 12, 3), judged = mat_new(2, 3), parts = mat_new(2, 3), normal = mat_new(2, 3);
 	struct scorer *scorer = scorer_mahalanobis.fit(&rows, NULL, 0);
@@ -349,9 +349,12 @@ static void test_not_kept(void **state)
 		{ "[]", "must be an object" },
 		{ "{\"centers\":[[0,0]],\"precision\":[[1],[0,1]]}", "'shrinkage' is missing" },
 		{ "{\"shrinkage\":0,\"centers\":[[0]],\"precision\":[[1],[0,1]]}", "'centers' must be a list of 2 numbers" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0],[0,\"1\"]],\"precision\":[[1],[0,1]]}", "element 2 of 'centers' must be a number from -1e+100 to 1e+100" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,1e101]],\"precision\":[[1],[0,1]]}", "element 2 of 'centers' must be a number from -1e+100 to 1e+100" },
-		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1001]]}", "element 2 of 'precision' must be a number from -1000 to 1000" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,0],[0,\"1\"]],\"precision\":[[1],[0,1]]}",
+		  "element 2 of 'centers' must be a number from -1e+100 to 1e+100" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,1e101]],\"precision\":[[1],[0,1]]}",
+		  "element 2 of 'centers' must be a number from -1e+100 to 1e+100" },
+		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[0,1001]]}",
+		  "element 2 of 'precision' must be a number from -1000 to 1000" },
 		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1],[1]]}", "'precision' must be a list of 2 numbers" },
 		{ "{\"shrinkage\":0,\"centers\":[[0,0]],\"precision\":[[1]]}", "'precision' has 1 element, not 2" },
 		{ "{\"shrinkage\":0,\"centers\":[],\"precision\":[[1],[0,1]]}", "'centers' has 0 elements, not 1 to 64" },
@@ -423,7 +426,7 @@ static void test_areas(void **state)
 	row = 13.0;
 	scorer_som.parts(&som.scorer, &rows, &parts, &expected);
 	assert_near(parts.at[0], 1.0 + 10.5); /* off the best matching unit by 1, and that one's area */
-	assert_near(expected.at[0], 2.0); /* the nearest that does not stand alone */
+	assert_near(expected.at[0], 2.0);     /* the nearest that does not stand alone */
 	row = 0.25;
 	scorer_som.parts(&som.scorer, &rows, &parts, &expected);
 	assert_near(parts.at[0], .0625 + .5);
@@ -467,9 +470,9 @@ static void test_map(void **state)
 int suite_scorers(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_covariance), cmocka_unit_test(test_mahalanobis),	 cmocka_unit_test(test_alone),
-		cmocka_unit_test(test_tails),	   cmocka_unit_test(test_centers),	 cmocka_unit_test(test_any_rows),
-		cmocka_unit_test(test_kept),	   cmocka_unit_test(test_not_kept),	 cmocka_unit_test(test_map_not_kept),
+		cmocka_unit_test(test_covariance), cmocka_unit_test(test_mahalanobis), cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_tails),	   cmocka_unit_test(test_centers),     cmocka_unit_test(test_any_rows),
+		cmocka_unit_test(test_kept),	   cmocka_unit_test(test_not_kept),    cmocka_unit_test(test_map_not_kept),
 		cmocka_unit_test(test_areas),	   cmocka_unit_test(test_map),
 	};
 

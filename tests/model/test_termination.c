@@ -22,12 +22,15 @@ static struct termination after(const double *error, size_t n)
 	return t;
 }
 
-/* By hand, with a goal of 1: errors 1 3 1 3 1 3 1 3 ...; the standard deviations after 1, 2, ... runs are 0, 1.4142, 1.1547, 1.1547, 1.0954,
- * 1.0954, 1.0690, 1.0690. After 4 runs: last quarter 1.1547, last half 1.1547. After 8: 1.0690 and 1.0822, mean error 2, scale 2 + 2 * 1.0690: .0032. */
+/* By hand, with a goal of 1: errors 1 3 1 3 1 3 1 3 ...; the standard deviations after 1, 2, ... runs are
+ * 0, 1.4142, 1.1547, 1.1547, 1.0954, 1.0954, 1.0690, 1.0690. After 4 runs: last quarter 1.1547, last half 1.1547. After 8: 1.0690
+ * and 1.0822, mean error 2, scale 2 + 2 * 1.0690: .0032. */
 static void test_by_hand(void **state)
 {
 	static const double same[] = { 1, 3, 1, 3, 1, 3, 1, 3 };
-	static const double early[] = { 1, 1, 1, 5, 1, 1, 1, 1 }; /* after 4: 2 and 1, scale 6: .1667; after 5: 1.7889 and 1.8944, scale 5.3777: .0196 */
+	static const double early[] = {
+		1, 1, 1, 5, 1, 1, 1, 1
+	}; /* after 4: 2 and 1, scale 6: .1667; after 5: 1.7889 and 1.8944, scale 5.3777: .0196 */
 	static const double apart[] = { 1, 3, 1, 3, 4, 3, 2, 2 };
 	struct termination_options o = { .eps = .0001, .goal = 1, .max = 100 };
 	struct termination t;
@@ -157,14 +160,16 @@ static void test_estimate(void **state)
 	}
 	assert_true(n > 150);
 	print_message("said / needed, of %zu: lower quartile %.2f, median %.2f, upper quartile %.2f\n", n, stats_quantile(ratio, n, .25),
-	              stats_median(ratio, n), stats_quantile(ratio, n, .75));
+		      stats_median(ratio, n), stats_quantile(ratio, n, .75));
 	assert_true(stats_median(ratio, n) > 1.0 / 3.0 && stats_median(ratio, n) < 3.0);
 }
 
 int suite_termination(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_hand),	   cmocka_unit_test(test_sequences), cmocka_unit_test(test_properties),
+		cmocka_unit_test(test_by_hand),
+		cmocka_unit_test(test_sequences),
+		cmocka_unit_test(test_properties),
 		cmocka_unit_test(test_estimate),
 	};
 

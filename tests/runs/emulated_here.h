@@ -1,5 +1,5 @@
-/* The emulation inside a test's own process: its hooks, which compilers call otherwise, called from C, compiled as everything else here, with
- * sanitizers too. Included by one file of a test, which says what is emulated. What real programs count: test_emulation.c. */
+/* The emulation inside a test's own process: its hooks, which compilers call otherwise, called from C, compiled as everything else here,
+ * with sanitizers too. Included by one file of a test, which says what is emulated. What real programs count: test_emulation.c. */
 #ifndef TESTS_EMULATED_HERE_H
 #define TESTS_EMULATED_HERE_H
 
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TIMES   60000
+#define TIMES	60000
 #define THREADS 4
 
 /* runs/inside/emulate/emulate.h, as far as programs know it. */

@@ -49,16 +49,25 @@ static inline uintptr_t *stack_begin(void)
 static inline uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 {
 	const struct record_options options = {
-		.directory = ".", .back_end = RECORD_TIME, .ticks_per_s = 1000000000u, .brief = true, .chunk_bytes = 65536,
-		.names_bytes_max = 8192, .file_bytes_max = file_bytes_max,
+		.directory = ".",
+		.back_end = RECORD_TIME,
+		.ticks_per_s = 1000000000u,
+		.brief = true,
+		.chunk_bytes = 65536,
+		.names_bytes_max = 8192,
+		.file_bytes_max = file_bytes_max,
 	};
 
 	probe = (struct probe){
-		.frame_bytes = sizeof(struct probe_frame), .threads = 1, .budget_ppm = budget_ppm,
-		.cost_sampled = 300, .cost_counted = 2, .cost_clock = 40,
+		.frame_bytes = sizeof(struct probe_frame),
+		.threads = 1,
+		.budget_ppm = budget_ppm,
+		.cost_sampled = 300,
+		.cost_counted = 2,
+		.cost_clock = 40,
 	};
-	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	probe.functions =
+	    mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(probe.functions != MAP_FAILED);
 	assert_int_equal(record_open(&probe.writer, &options), 0);
 	for (uint32_t i = 0; i < 600; i++) {

@@ -10,7 +10,9 @@
 
 static const char *const counters[] = { "one", "two" };
 
-static const struct record_options options = { .directory = ".", .counters = counters, .n_counters = 2, .back_end = RECORD_PAPI, .ticks_per_s = TICKS };
+static const struct record_options options = {
+	.directory = ".", .counters = counters, .n_counters = 2, .back_end = RECORD_PAPI, .ticks_per_s = TICKS
+};
 
 static inline bool put(struct record_writer *w, struct record_thread *t, uint32_t function, uint64_t ordinal, uint64_t value)
 {

@@ -104,11 +104,20 @@ static void test_hash(void **state)
 	artefact_release(&a);
 	for (int i = 0; i < 5; i++) {
 		switch (i) {
-		case 0: scratch_put("u/b", "bc"); break; /* a content; it loses its mode, too */
-		case 1: scratch_put("u/b", "bb"); break; /* only the mode */
-		case 2: assert_int_equal(chmod("u/b", 0755) | rename("u/b", "u/c"), 0); break; /* a name */
-		case 3: assert_int_equal(rename("u/c", "u/b") | mkdir("u/more", 0755), 0); break; /* an empty directory */
-		default: assert_int_equal(rmdir("u/more") | rename("u/sub/a", "u/a"), 0); /* the same name elsewhere */
+		case 0:
+			scratch_put("u/b", "bc");
+			break; /* a content; it loses its mode, too */
+		case 1:
+			scratch_put("u/b", "bb");
+			break; /* only the mode */
+		case 2:
+			assert_int_equal(chmod("u/b", 0755) | rename("u/b", "u/c"), 0);
+			break; /* a name */
+		case 3:
+			assert_int_equal(rename("u/c", "u/b") | mkdir("u/more", 0755), 0);
+			break; /* an empty directory */
+		default:
+			assert_int_equal(rmdir("u/more") | rename("u/sub/a", "u/a"), 0); /* the same name elsewhere */
 		}
 		a = collected(".", "u", true);
 		assert_string_not_equal(a.hash, first);
@@ -150,7 +159,8 @@ static void test_links(void **state)
 	check_refused("dangling", "t", ASSAY_E_IO, "cannot follow the symbolic link");
 	assert_int_equal(unlink("t/out") | symlink("..", "t/sub/up"), 0);
 	check_refused("up", "t", ASSAY_E_FORMAT, "leads to a directory that it is in");
-	assert_int_equal(unlink("t/sub/up") | unlink("t/l2") | mkdir("t/x", 0755) | symlink("../sub", "t/x/y") | symlink("../x", "t/sub/z"), 0);
+	assert_int_equal(unlink("t/sub/up") | unlink("t/l2") | mkdir("t/x", 0755) | symlink("../sub", "t/x/y") | symlink("../x", "t/sub/z"),
+			 0);
 	check_refused("two links in a circle", "t", ASSAY_E_FORMAT, "leads to a directory that it is in");
 }
 
@@ -165,7 +175,8 @@ static void test_refused(void **state)
 	(void)state;
 	assert_int_equal(mkdir("t", 0755) | mkdir("a", 0755) | mkdir("b", 0755) | mkdir("b/data", 0755), 0);
 	scratch_put("a/data", "x");
-	check_fails("same", artefact_collect(".", same, 2, false, &a, &err), ASSAY_E_FORMAT, &err, "'a/data' and 'b/data/' would both be 'data'");
+	check_fails("same", artefact_collect(".", same, 2, false, &a, &err), ASSAY_E_FORMAT, &err,
+		    "'a/data' and 'b/data/' would both be 'data'");
 	check_refused("missing", "nowhere", ASSAY_E_NOTFOUND, "cannot deploy './nowhere'");
 	check_refused("a device", "/dev/null", ASSAY_E_FORMAT, "neither a file nor a directory");
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -209,7 +220,8 @@ static void test_limits(void **state)
 int suite_artefact(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_collect), SCRATCH_TEST(test_hash), SCRATCH_TEST(test_links), SCRATCH_TEST(test_refused), SCRATCH_TEST(test_limits),
+		SCRATCH_TEST(test_collect), SCRATCH_TEST(test_hash),   SCRATCH_TEST(test_links),
+		SCRATCH_TEST(test_refused), SCRATCH_TEST(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

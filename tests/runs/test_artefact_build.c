@@ -165,8 +165,8 @@ static void test_another_user(void **state)
 		skip();
 	}
 	RUN("chown", "-R", "nobody", "repo");
-	check_fails("not allowed", build_with("repository: ../../repo, reference: v1", NULL, &directory, commit, &err), ASSAY_E_NOTFOUND, &err,
-		    "cannot be used as git repository: fatal: detected dubious ownership");
+	check_fails("not allowed", build_with("repository: ../../repo, reference: v1", NULL, &directory, commit, &err), ASSAY_E_NOTFOUND,
+		    &err, "cannot be used as git repository: fatal: detected dubious ownership");
 	scratch_put("permission", permission);
 	config = mem_format("%s/permission", (const char *)*state);
 	setenv("GIT_CONFIG_GLOBAL", config, 1);
@@ -178,8 +178,9 @@ static void test_another_user(void **state)
 /* Everything of the repository but what reading it changes anyway. */
 static char *state_of_repository(void)
 {
-	RUN("sh", "-c", "cd repo && { git status --porcelain; git worktree list; git for-each-ref; git config --list --local; cat text; "
-			"find . -path ./.git/index -prune -o -type f -printf '%p %s %T@\\n' | sort; } >../state");
+	RUN("sh", "-c",
+	    "cd repo && { git status --porcelain; git worktree list; git for-each-ref; git config --list --local; cat text; "
+	    "find . -path ./.git/index -prune -o -type f -printf '%p %s %T@\\n' | sort; } >../state");
 	return scratch_text("state");
 }
 
@@ -202,8 +203,9 @@ static void test_repository_stays(void **state)
 
 static void test_built_once(void **state)
 {
-	static const char git[] = "repository: ../../repo, reference: v1, build: [sh, -c, 'echo x >>../../../../count; mkdir out; echo y >out/z'], "
-				  "directory: out";
+	static const char git[] =
+	    "repository: ../../repo, reference: v1, build: [sh, -c, 'echo x >>../../../../count; mkdir out; echo y >out/z'], "
+	    "directory: out";
 	char *first = built(git), *second = built(git);
 
 	(void)state;
@@ -222,13 +224,17 @@ static void test_failures(void **state)
 		enum assay_status status;
 		const char *error;
 	} rows[] = {
-		{ "repository: ../../repo, reference: v3", ASSAY_E_NOTFOUND, "lab/apps/app.yaml:3: the repository 'lab/apps/../../repo' "
-									     "has no commit 'v3'" },
+		{ "repository: ../../repo, reference: v3", ASSAY_E_NOTFOUND,
+		  "lab/apps/app.yaml:3: the repository 'lab/apps/../../repo' "
+		  "has no commit 'v3'" },
 		{ "repository: ../../repo, reference: 'HEAD:text'", ASSAY_E_NOTFOUND, "has no commit 'HEAD:text'" },
-		{ "repository: ../../nowhere, reference: v1", ASSAY_E_NOTFOUND, "cannot be used as git repository: fatal: cannot change to" },
-		{ "repository: ../../home, reference: v1", ASSAY_E_NOTFOUND, "cannot be used as git repository: fatal: not a git repository" },
+		{ "repository: ../../nowhere, reference: v1", ASSAY_E_NOTFOUND,
+		  "cannot be used as git repository: fatal: cannot change to" },
+		{ "repository: ../../home, reference: v1", ASSAY_E_NOTFOUND,
+		  "cannot be used as git repository: fatal: not a git repository" },
 		{ "repository: ../../repo, reference: v1, directory: out", ASSAY_E_NOTFOUND, "the build has no 'out'" },
-		{ "repository: ../../repo, reference: v1, directory: l, build: [ln, -s, /etc, l]", ASSAY_E_FORMAT, "'l' leads out of the build" },
+		{ "repository: ../../repo, reference: v1, directory: l, build: [ln, -s, /etc, l]", ASSAY_E_FORMAT,
+		  "'l' leads out of the build" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo first; echo the reason >&2; exit 3']", ASSAY_E_IO,
 		  "failed: exit status 3, last line 'the reason'; see '" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo said; kill -9 $$']", ASSAY_E_IO,
@@ -242,13 +248,15 @@ static void test_failures(void **state)
 		struct assay_error err;
 
 		for (int k = 0; k < 2; k++) { /* what failed is not taken for a build the second time */
-			check_fails(rows[i].git, build_with(rows[i].git, NULL, &directory, commit, &err), rows[i].status, &err, rows[i].error);
+			check_fails(rows[i].git, build_with(rows[i].git, NULL, &directory, commit, &err), rows[i].status, &err,
+				    rows[i].error);
 			assert_null(directory);
 			assert_null(strchr(err.text, '\n'));
 		}
 	}
-	RUN("sh", "-c", "grep -q '^the reason$' lab/.assay/builds/*.log && grep -q '^assay: exit status 3$' lab/.assay/builds/*.log && "
-			"grep -q '^\\$ git .* checkout ' lab/.assay/builds/*.log");
+	RUN("sh", "-c",
+	    "grep -q '^the reason$' lab/.assay/builds/*.log && grep -q '^assay: exit status 3$' lab/.assay/builds/*.log && "
+	    "grep -q '^\\$ git .* checkout ' lab/.assay/builds/*.log");
 	check_built("repository: ../../repo, reference: v2", "text", "two"); /* and is removed by the next one */
 	RUN("sh", "-c", "! ls lab/.assay/builds/*.partial 2>/dev/null");
 }
@@ -288,8 +296,9 @@ static void check_gone(void)
 
 /* A build that does not end, with processes that do not want to; where ./go is it ends at once. */
 static const char endless[] =
-	"repository: ../../repo, reference: v1, directory: out, build: [sh, -c, 'top=../../../..; mkdir out; if [ -e $top/go ]; then echo x >out/y; exit; fi; "
-	"trap \"\" TERM HUP; sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! >$top/pids.new; mv $top/pids.new $top/pids; wait']";
+    "repository: ../../repo, reference: v1, directory: out, build: [sh, -c, 'top=../../../..; mkdir out; if [ -e $top/go ]; then echo x "
+    ">out/y; exit; fi; "
+    "trap \"\" TERM HUP; sleep 1000 & a=$!; setsid sleep 1000 & echo $$ $a $! >$top/pids.new; mv $top/pids.new $top/pids; wait']";
 
 static volatile sig_atomic_t cancelled;
 
@@ -351,7 +360,8 @@ static void test_kill(void **state)
 
 static void test_two_at_once(void **state)
 {
-	static const char git[] = "repository: ../../repo, reference: v1, build: [sh, -c, 'echo x >>../../../../count; sleep 0.3; echo y >out']";
+	static const char git[] =
+	    "repository: ../../repo, reference: v1, build: [sh, -c, 'echo x >>../../../../count; sleep 0.3; echo y >out']";
 	pid_t children[3];
 	int status;
 
@@ -377,8 +387,9 @@ static void test_two_at_once(void **state)
 int suite_artefact_build(void)
 {
 	const struct CMUnitTest tests[] = {
-		BUILD_TEST(test_references), BUILD_TEST(test_repositories), BUILD_TEST(test_another_user), BUILD_TEST(test_repository_stays), BUILD_TEST(test_built_once),
-		BUILD_TEST(test_failures),   BUILD_TEST(test_cancel),	    BUILD_TEST(test_kill),	       BUILD_TEST(test_two_at_once),
+		BUILD_TEST(test_references),	   BUILD_TEST(test_repositories), BUILD_TEST(test_another_user),
+		BUILD_TEST(test_repository_stays), BUILD_TEST(test_built_once),	  BUILD_TEST(test_failures),
+		BUILD_TEST(test_cancel),	   BUILD_TEST(test_kill),	  BUILD_TEST(test_two_at_once),
 	};
 
 	if (access("/usr/bin/git", X_OK)) {

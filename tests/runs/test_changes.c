@@ -13,20 +13,20 @@ static void test_labels(void **state)
 	static const struct {
 		const char *symbol, *stem, *label;
 	} rows[] = {
-	    {"f", "f", ""},
-	    {"f.constprop.0", "f", ".constprop"},
-	    {"f.isra.0.constprop.12", "f", ".isra.constprop"},
-	    {"f.part.3", "f", ".part"},
-	    {"f.cold", "f", ".cold"},
-	    {"f.lto_priv.7", "f", ""},
-	    {"f.llvm.1234567890", "f", ""},
-	    {"f.part.0.lto_priv.1", "f", ".part"},
-	    {"_ZN1a1bEv.constprop.0", "_ZN1a1bEv", ".constprop"},
-	    {".hidden.part.0", ".hidden", ".part"},
-	    {"f.", "f", ""},
-	    {"", "", ""},
+		{ "f", "f", "" },
+		{ "f.constprop.0", "f", ".constprop" },
+		{ "f.isra.0.constprop.12", "f", ".isra.constprop" },
+		{ "f.part.3", "f", ".part" },
+		{ "f.cold", "f", ".cold" },
+		{ "f.lto_priv.7", "f", "" },
+		{ "f.llvm.1234567890", "f", "" },
+		{ "f.part.0.lto_priv.1", "f", ".part" },
+		{ "_ZN1a1bEv.constprop.0", "_ZN1a1bEv", ".constprop" },
+		{ ".hidden.part.0", ".hidden", ".part" },
+		{ "f.", "f", "" },
+		{ "", "", "" },
 	};
-	struct intern names = {.texts = NULL};
+	struct intern names = { .texts = NULL };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -41,27 +41,27 @@ static void test_paths(void **state)
 	static const struct {
 		const char *path, *clean;
 	} rows[] = {
-	    {"/a//b/./c.c", "/a/b/c.c"},
-	    {"/a/../b.c", "/b.c"},
-	    {"../a/b/../c.c", "../a/c.c"},
-	    {"./a.c", "a.c"},
-	    {"/../a.c", "/a.c"},
-	    {"../../a.c", "../../a.c"},
-	    {"a/..", ""},
-	    {"/", "/"},
-	    {"/a/b/../../c.c", "/c.c"},
-	    {"a/../../b.c", "../b.c"},
-	    {"/a/b/", "/a/b"},
-	    {"", ""},
+		{ "/a//b/./c.c", "/a/b/c.c" },
+		{ "/a/../b.c", "/b.c" },
+		{ "../a/b/../c.c", "../a/c.c" },
+		{ "./a.c", "a.c" },
+		{ "/../a.c", "/a.c" },
+		{ "../../a.c", "../../a.c" },
+		{ "a/..", "" },
+		{ "/", "/" },
+		{ "/a/b/../../c.c", "/c.c" },
+		{ "a/../../b.c", "../b.c" },
+		{ "/a/b/", "/a/b" },
+		{ "", "" },
 	};
 	static const struct {
 		const char *a, *b;
 		size_t components, rest_a, rest_b;
 	} tails[] = {
-	    {"/x/src/a.c", "/y/z/src/a.c", 2, 3, 5}, {"/x/a.c", "/x/b.c", 0, 6, 6}, {"a.c", "/y/a.c", 1, 0, 3},
-	    {"/x/ba.c", "/x/a.c", 0, 7, 6},          {"/x/a.c", "/x/a.c", 3, 0, 0}, {"/p/xx/a.c", "/p/yx/a.c", 1, 6, 6},
+		{ "/x/src/a.c", "/y/z/src/a.c", 2, 3, 5 }, { "/x/a.c", "/x/b.c", 0, 6, 6 }, { "a.c", "/y/a.c", 1, 0, 3 },
+		{ "/x/ba.c", "/x/a.c", 0, 7, 6 },	   { "/x/a.c", "/x/a.c", 3, 0, 0 }, { "/p/xx/a.c", "/p/yx/a.c", 1, 6, 6 },
 	};
-	struct intern names = {.texts = NULL};
+	struct intern names = { .texts = NULL };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -84,7 +84,7 @@ static void test_paths(void **state)
 
 static void test_map(void **state)
 {
-	struct map map = {.slots = NULL};
+	struct map map = { .slots = NULL };
 	size_t value = 77;
 
 	(void)state;
@@ -106,7 +106,7 @@ static void test_map(void **state)
 
 static void test_sorted(void **state)
 {
-	uint64_t items[][2] = {{7, 1}, {3, 9}, {UINT64_MAX, 0}, {3, 2}, {0, 5}}, numbers[] = {2, 1};
+	uint64_t items[][2] = { { 7, 1 }, { 3, 9 }, { UINT64_MAX, 0 }, { 3, 2 }, { 0, 5 } }, numbers[] = { 2, 1 };
 
 	(void)state;
 	map_sort(items, COUNT(items), sizeof(items[0]));
@@ -127,13 +127,13 @@ static void test_demangle(void **state)
 	static const struct {
 		const char *symbol, *name;
 	} rows[] = {
-	    {"main", "main"},
-	    {"_Z3maxii", "max(int, int)"},
-	    {"_ZN1aC4Ev", "a::a()"},
-	    {"_ZN12_GLOBAL__N_13oneEv", "(anonymous namespace)::one()"},
-	    {"_Zx", "_Zx"},
-	    {"tab\there", "tab?here"},
-	    {"", ""},
+		{ "main", "main" },
+		{ "_Z3maxii", "max(int, int)" },
+		{ "_ZN1aC4Ev", "a::a()" },
+		{ "_ZN12_GLOBAL__N_13oneEv", "(anonymous namespace)::one()" },
+		{ "_Zx", "_Zx" },
+		{ "tab\there", "tab?here" },
+		{ "", "" },
 	};
 
 	(void)state;
@@ -151,25 +151,25 @@ static void test_difference(void **state)
 {
 	static const char text[] =
 	    HEAD "@@ -3 +3,2 @@ int f(void)\n-a\n+b\n+@@ -9 +9 @@\n@@ -7,2 +8,0 @@\n---- a/never\n-+++ b/never\n"
-	         "\\ No newline at end of file\n"
-	         "diff --git a/y b/z\nsimilarity index 90%\nrename from y\nrename to z\n--- a/y\n+++ b/z\n@@ -1 +1 @@\n-1\n+2\n"
-	         "diff --git \"a/t\\tab\" \"b/t\\tab\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/t\\tab\\303\\244\"\n@@ -0,0 "
-	         "+1 @@\n+x\n";
+		 "\\ No newline at end of file\n"
+		 "diff --git a/y b/z\nsimilarity index 90%\nrename from y\nrename to z\n--- a/y\n+++ b/z\n@@ -1 +1 @@\n-1\n+2\n"
+		 "diff --git \"a/t\\tab\" \"b/t\\tab\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/t\\tab\\303\\244\"\n@@ -0,0 "
+		 "+1 @@\n+x\n";
 	static const struct hunk expected[] = {
-	    {{"x.c", 3, 1}, {"x.c", 3, 2}},
-	    {{"x.c", 7, 2}, {"x.c", 8, 0}},
-	    {{"y", 1, 1}, {"z", 1, 1}},
-	    {{NULL, 0, 0}, {"t\tab\xc3\xa4", 1, 1}},
+		{ { "x.c", 3, 1 }, { "x.c", 3, 2 } },
+		{ { "x.c", 7, 2 }, { "x.c", 8, 0 } },
+		{ { "y", 1, 1 }, { "z", 1, 1 } },
+		{ { NULL, 0, 0 }, { "t\tab\xc3\xa4", 1, 1 } },
 	};
-	struct source source = {.hunks = NULL};
+	struct source source = { .hunks = NULL };
 	struct assay_error err;
 
 	(void)state;
 	check(source_parse(text, sizeof(text) - 1, &source, &err), &err);
 	assert_int_equal(source.n_hunks, COUNT(expected));
 	for (size_t i = 0; i < COUNT(expected); i++) {
-		const struct hunk_side *sides[] = {&source.hunks[i].old, &source.hunks[i].new};
-		const struct hunk_side *others[] = {&expected[i].old, &expected[i].new};
+		const struct hunk_side *sides[] = { &source.hunks[i].old, &source.hunks[i].new };
+		const struct hunk_side *others[] = { &expected[i].old, &expected[i].new };
 
 		for (int k = 0; k < 2; k++) {
 			assert_true(!sides[k]->file == !others[k]->file && (!sides[k]->file || !strcmp(sides[k]->file, others[k]->file)));
@@ -184,34 +184,34 @@ static void test_damaged_difference(void **state)
 	static const struct {
 		const char *what, *text, *part;
 	} rows[] = {
-	    {"cut off", HEAD "@@ -3,4 +3 @@\n-a\n", "incomplete hunk"},
-	    {"no signs", HEAD "@@ -3 +3 @@\na\n+b\n", "line 6: incomplete hunk"},
-	    {"no numbers", HEAD "@@ -x +3 @@\n", "line 5 is not a hunk header"},
-	    {"huge numbers", HEAD "@@ -99999999999999999999 +3 @@\n", "line 5 is not a hunk header"},
-	    {"no end", HEAD "@@ -1 +1\n", "line 5 is not a hunk header"},
+		{ "cut off", HEAD "@@ -3,4 +3 @@\n-a\n", "incomplete hunk" },
+		{ "no signs", HEAD "@@ -3 +3 @@\na\n+b\n", "line 6: incomplete hunk" },
+		{ "no numbers", HEAD "@@ -x +3 @@\n", "line 5 is not a hunk header" },
+		{ "huge numbers", HEAD "@@ -99999999999999999999 +3 @@\n", "line 5 is not a hunk header" },
+		{ "no end", HEAD "@@ -1 +1\n", "line 5 is not a hunk header" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct source source = {.hunks = NULL};
+		struct source source = { .hunks = NULL };
 		struct assay_error err;
 
 		check_fails(rows[i].what, source_parse(rows[i].text, strlen(rows[i].text), &source, &err), ASSAY_E_FORMAT, &err,
-		            rows[i].part);
+			    rows[i].part);
 		source_release(&source);
 	}
 }
 
 static void test_files_of_a_tree(void **state)
 {
-	static const char *const files[] = {"a.c", "src/a.c", "deep/src/a.c", "src/b.c"};
+	static const char *const files[] = { "a.c", "src/a.c", "deep/src/a.c", "src/b.c" };
 	static const struct {
 		const char *path, *file;
 	} rows[] = {
-	    {"/home/x/src/a.c", "src/a.c"}, {"/home/x/deep/src/a.c", "deep/src/a.c"}, {"/home/x/a.c", "a.c"}, {"a.c", "a.c"},
-	    {"/home/xsrc/b.c", NULL},       {"/usr/include/stdio.h", NULL},
+		{ "/home/x/src/a.c", "src/a.c" }, { "/home/x/deep/src/a.c", "deep/src/a.c" }, { "/home/x/a.c", "a.c" }, { "a.c", "a.c" },
+		{ "/home/xsrc/b.c", NULL },	  { "/usr/include/stdio.h", NULL },
 	};
-	struct source_tree tree = {.commit = ""};
+	struct source_tree tree = { .commit = "" };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(files); i++)
@@ -235,18 +235,18 @@ static void test_headers(void **state)
 		uint8_t byte;
 		const char *part;
 	} rows[] = {
-	    {"no sections", 0, 0x7f, "no sections"},
-	    {"class", 4, 1, "x32"},
-	    {"byte order", 5, 2, "machine 15872"},
-	    {"object file", 16, 1, "object file"},
-	    {"core dump", 16, 4, "neither a program"},
-	    {"machine", 18, 183, "AArch64"},
-	    {"section headers past the end", 40, 200, "truncated"},
+		{ "no sections", 0, 0x7f, "no sections" },
+		{ "class", 4, 1, "x32" },
+		{ "byte order", 5, 2, "machine 15872" },
+		{ "object file", 16, 1, "object file" },
+		{ "core dump", 16, 4, "neither a program" },
+		{ "machine", 18, 183, "AArch64" },
+		{ "section headers past the end", 40, 200, "truncated" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		uint8_t bytes[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 3, [18] = 62, [20] = 1, [52] = 64, [58] = 64};
+		uint8_t bytes[64] = { 0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 3, [18] = 62, [20] = 1, [52] = 64, [58] = 64 };
 		struct assay_error err;
 		struct image image;
 
@@ -262,22 +262,23 @@ static enum assay_status open_relocations(size_t n, size_t each, struct assay_er
 	struct {
 		Elf64_Ehdr header;
 		Elf64_Shdr sections[8];
-	} file = {.header = {.e_ident = {0x7f, 'E', 'L', 'F', 2, 1, 1},
-	                     .e_type = ET_DYN,
-	                     .e_machine = EM_X86_64,
-	                     .e_version = 1,
-	                     .e_shoff = sizeof(Elf64_Ehdr),
-	                     .e_ehsize = sizeof(Elf64_Ehdr),
-	                     .e_shentsize = sizeof(Elf64_Shdr),
-	                     .e_shnum = (uint16_t)(n + 2),
-	                     .e_shstrndx = 1}};
+	} file = { .header = { .e_ident = { 0x7f, 'E', 'L', 'F', 2, 1, 1 },
+			       .e_type = ET_DYN,
+			       .e_machine = EM_X86_64,
+			       .e_version = 1,
+			       .e_shoff = sizeof(Elf64_Ehdr),
+			       .e_ehsize = sizeof(Elf64_Ehdr),
+			       .e_shentsize = sizeof(Elf64_Shdr),
+			       .e_shnum = (uint16_t)(n + 2),
+			       .e_shstrndx = 1 } };
 	struct image image;
 	enum assay_status st;
 
-	file.sections[1] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_size = 1, .sh_offset = sizeof(file) - 1};
+	file.sections[1] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_size = 1, .sh_offset = sizeof(file) - 1 };
 	for (size_t i = 2; i < n + 2; i++)
-		file.sections[i] =
-		    (Elf64_Shdr){.sh_type = SHT_RELA, .sh_flags = SHF_ALLOC, .sh_size = each * sizeof(Elf64_Rela), .sh_entsize = sizeof(Elf64_Rela)};
+		file.sections[i] = (Elf64_Shdr){
+			.sh_type = SHT_RELA, .sh_flags = SHF_ALLOC, .sh_size = each * sizeof(Elf64_Rela), .sh_entsize = sizeof(Elf64_Rela)
+		};
 	check(file_replace("x", (const char *)&file, sizeof(file), 0644, err), err);
 	st = image_open("x", &image, err);
 	image_release(&image);
@@ -298,9 +299,16 @@ static void test_relocations(void **state)
 int suite_changes(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_labels),          cmocka_unit_test(test_paths),      cmocka_unit_test(test_map),
-	    cmocka_unit_test(test_sorted), cmocka_unit_test(test_demangle),        cmocka_unit_test(test_difference), cmocka_unit_test(test_damaged_difference),
-	    cmocka_unit_test(test_files_of_a_tree), SCRATCH_TEST(test_headers),    SCRATCH_TEST(test_relocations),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_sorted),
+		cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_difference),
+		cmocka_unit_test(test_damaged_difference),
+		cmocka_unit_test(test_files_of_a_tree),
+		SCRATCH_TEST(test_headers),
+		SCRATCH_TEST(test_relocations),
 	};
 
 	return cmocka_run_group_tests_name("changes", tests, NULL, NULL);

@@ -36,8 +36,8 @@ static bool pmu_has(const char *pmu, const char *name)
 		for (int e = info.first_event; e >= 0; e = pfm_get_event_next(e)) {
 			pfm_event_info_t event = { .size = sizeof(event) };
 
-			if (pfm_get_event_info(e, PFM_OS_NONE, &event) == PFM_SUCCESS && strlen(event.name) == n && !memcmp(event.name, name, n) &&
-			    (!colon || has_umask(e, &event, colon + 1)))
+			if (pfm_get_event_info(e, PFM_OS_NONE, &event) == PFM_SUCCESS && strlen(event.name) == n &&
+			    !memcmp(event.name, name, n) && (!colon || has_umask(e, &event, colon + 1)))
 				return true;
 		}
 	}
@@ -74,10 +74,17 @@ static void test_processors(void **state)
 		unsigned family, model, stepping;
 		const char *pmu;
 	} rows[] = {
-		{ false, 6, 63, 2, "hsw_ep" },  { false, 6, 79, 1, "bdw_ep" },  { false, 6, 85, 4, "skx" },
-		{ false, 6, 85, 7, "clx" },     { false, 6, 106, 6, "icx" },    { false, 6, 143, 8, "spr" },
-		{ true, 0x17, 0x31, 0, "amd64_fam17h_zen2" }, { true, 0x19, 0x01, 1, "amd64_fam19h_zen3" },
-		{ true, 0x19, 0x11, 1, "amd64_fam19h_zen4" }, { true, 6, 85, 4, NULL }, { false, 6, 1, 0, NULL },
+		{ false, 6, 63, 2, "hsw_ep" },
+		{ false, 6, 79, 1, "bdw_ep" },
+		{ false, 6, 85, 4, "skx" },
+		{ false, 6, 85, 7, "clx" },
+		{ false, 6, 106, 6, "icx" },
+		{ false, 6, 143, 8, "spr" },
+		{ true, 0x17, 0x31, 0, "amd64_fam17h_zen2" },
+		{ true, 0x19, 0x01, 1, "amd64_fam19h_zen3" },
+		{ true, 0x19, 0x11, 1, "amd64_fam19h_zen4" },
+		{ true, 6, 85, 4, NULL },
+		{ false, 6, 1, 0, NULL },
 	};
 
 	(void)state;
@@ -102,8 +109,9 @@ static bool list_has(const struct counting_events *events, enum countable_kind k
 /* Every kind on every processor that has a row, no event twice, never more than fit into a request. */
 static void test_default_list(void **state)
 {
-	static const char *const pmus[] = { "hsw_ep", "bdw_ep", "skx", "clx", "icx", "spr", "amd64_fam17h_zen2", "amd64_fam19h_zen3",
-					    "amd64_fam19h_zen4" };
+	static const char *const pmus[] = {
+		"hsw_ep", "bdw_ep", "skx", "clx", "icx", "spr", "amd64_fam17h_zen2", "amd64_fam19h_zen3", "amd64_fam19h_zen4"
+	};
 
 	(void)state;
 	for (size_t p = 0; p < sizeof(pmus) / sizeof(pmus[0]); p++) {
@@ -193,8 +201,8 @@ static void test_work_has_names(void **state)
 int suite_countable(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events_exist), cmocka_unit_test(test_processors), cmocka_unit_test(test_default_list),
-		cmocka_unit_test(test_packing),      cmocka_unit_test(test_work_has_names),
+		cmocka_unit_test(test_events_exist), cmocka_unit_test(test_processors),	    cmocka_unit_test(test_default_list),
+		cmocka_unit_test(test_packing),	     cmocka_unit_test(test_work_has_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

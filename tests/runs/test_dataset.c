@@ -10,7 +10,7 @@
 #include <math.h>
 
 #define FEATURES 43
-#define HEAD "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result\n"
+#define HEAD	 "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result\n"
 
 static void import(struct lab *lab, const char *directory)
 {
@@ -122,8 +122,10 @@ static void matrix_release(struct matrix *m)
 /* The application of the store whose test, or own, name this is: exactly one. free() it. */
 static char *application_of(struct store *store, const char *name)
 {
-	char *sql = mem_format("SELECT DISTINCT application FROM run WHERE application = '%s' OR substr(application, instr(application, '/') + 1) "
-			       "= '%s'", name, name);
+	char *sql =
+	    mem_format("SELECT DISTINCT application FROM run WHERE application = '%s' OR substr(application, instr(application, '/') + 1) "
+		       "= '%s'",
+		       name, name);
 	char *found = scratch_select(store, sql), *end = strchr(found, '\n');
 
 	if (!end || end[1])
@@ -224,8 +226,8 @@ static void release(struct dataset *d, struct run_set *runs, struct evidence *ev
 	evidence_release(evidence);
 }
 
-#define SESSION(machine, pass, cpu, vm)                                    \
-	"u,c,me,1500000000,stressng," machine "," pass ",cpu," cpu "\n"   \
+#define SESSION(machine, pass, cpu, vm)                                                                                                    \
+	"u,c,me,1500000000,stressng," machine "," pass ",cpu," cpu "\n"                                                                    \
 	"u,c,me,1500000000,stressng," machine "," pass ",vm," vm "\n"
 #define RUN(machine, pass, result) "u,c,me,1500000000,a," machine "," pass ",a," result "\n"
 
@@ -238,8 +240,8 @@ static void test_rows(void **state)
 	struct dataset d;
 
 	(void)state;
-	import_text(&lab, HEAD SESSION("m2", "1", "20", "2") SESSION("m1", "2", "11", "0") SESSION("m1", "1", "10", "1")
-			      RUN("m2", "1", "7") RUN("m1", "1", "4") RUN("m1", "2", "5") RUN("m1", "2", "6"));
+	import_text(&lab, HEAD SESSION("m2", "1", "20", "2") SESSION("m1", "2", "11", "0") SESSION("m1", "1", "10", "1") RUN("m2", "1", "7")
+			      RUN("m1", "1", "4") RUN("m1", "2", "5") RUN("m1", "2", "6"));
 	d = dataset_for(&lab, "a", &evidence, &runs);
 	assert_int_equal(d.X.rows, 3);
 	assert_int_equal(d.X.cols, 2);
@@ -264,10 +266,11 @@ static void test_left_out(void **state)
 	struct dataset d;
 
 	(void)state;
-	import_text(&lab, HEAD SESSION("m1", "1", "10", "1") SESSION("m1", "2", "10", "1") SESSION("m3", "1", "10", "1")
-			      "u,c,me,1500000000,stressng,m2,1,cpu,10\nu,c,me,1500000000,stressng,m2,2,cpu,10\n"
-			      RUN("m1", "1", "1") RUN("m1", "2", "2") RUN("m2", "1", "3") RUN("m2", "2", "4") RUN("m4", "1", "5")
-			      RUN("m1", "3", "6"));
+	import_text(&lab,
+		    HEAD SESSION("m1", "1", "10", "1") SESSION("m1", "2", "10", "1")
+			SESSION("m3", "1", "10",
+				"1") "u,c,me,1500000000,stressng,m2,1,cpu,10\nu,c,me,1500000000,stressng,m2,2,cpu,10\n" RUN("m1", "1", "1")
+			    RUN("m1", "2", "2") RUN("m2", "1", "3") RUN("m2", "2", "4") RUN("m4", "1", "5") RUN("m1", "3", "6"));
 	d = dataset_for(&lab, "a@imported", &evidence, &runs);
 	assert_int_equal(d.X.rows, 2);
 	assert_true(d.y[0] == 1 && d.y[1] == 2);
@@ -324,7 +327,8 @@ static void test_no_pass(void **state)
 	struct dataset d;
 
 	(void)state;
-	import_text(&lab, HEAD SESSION("m1", "1", "10", "1") SESSION("m1", "2", "12", "0") SESSION("m1", "3", "17", "3") RUN("m1", "1", "1"));
+	import_text(&lab,
+		    HEAD SESSION("m1", "1", "10", "1") SESSION("m1", "2", "12", "0") SESSION("m1", "3", "17", "3") RUN("m1", "1", "1"));
 	free(scratch_select(&lab.store, "UPDATE run SET pass = NULL"));
 	d = dataset_for(&lab, "a", &evidence, &runs);
 	assert_int_equal(d.X.rows, 1);
@@ -352,10 +356,8 @@ static void test_nothing(void **state)
 	assert_null(d.battery);
 	assert_int_equal(d.left_out[LEFT_OUT_NO_FINGERPRINT], 1);
 	release(&d, &runs, &evidence);
-	check_fails("nearest", evidence_runs(&lab, "bench/mrak", &runs, &err), ASSAY_E_NOTFOUND, &err,
-		    "did you mean 'bench/mark'?");
-	check_fails("version", evidence_runs(&lab, "a@2", &runs, &err), ASSAY_E_NOTFOUND, &err,
-		    "'a' has no version '2': it has imported");
+	check_fails("nearest", evidence_runs(&lab, "bench/mrak", &runs, &err), ASSAY_E_NOTFOUND, &err, "did you mean 'bench/mark'?");
+	check_fails("version", evidence_runs(&lab, "a@2", &runs, &err), ASSAY_E_NOTFOUND, &err, "'a' has no version '2': it has imported");
 	check_fails("no selector", evidence_runs(&lab, "@2", &runs, &err), ASSAY_E_USAGE, &err, "'@2' is not APP or APP@VERSION");
 	import_text(&lab,
 		    "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,version\nu,c,me,1500000000,a,m1,1,,1,2.0\n");
@@ -367,7 +369,7 @@ static void test_nothing(void **state)
 int suite_dataset(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_real_matrix), SCRATCH_TEST(test_rows),    SCRATCH_TEST(test_left_out),
+		SCRATCH_TEST(test_real_matrix),	    SCRATCH_TEST(test_rows),	SCRATCH_TEST(test_left_out),
 		SCRATCH_TEST(test_mixed_batteries), SCRATCH_TEST(test_no_pass), SCRATCH_TEST(test_nothing),
 	};
 

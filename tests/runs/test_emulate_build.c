@@ -24,7 +24,8 @@ static char *show(const struct emulate_plan *plan)
 			} else if (strcmp(word, "-fsanitize=thread") == 0) {
 				buf_text(&out, " <compile>");
 			} else if (strncmp(word, "-fsanitize-cov", 14) != 0 && strcmp(word, "-fno-lto") != 0 && word[1] != 'U' &&
-				   strncmp(word, "-mmem", 5) != 0 && strcmp(word, "-ldl") != 0 && !(exported && strcmp(word, "-pthread") == 0)) {
+				   strncmp(word, "-mmem", 5) != 0 && strcmp(word, "-ldl") != 0 &&
+				   !(exported && strcmp(word, "-pthread") == 0)) {
 				buf_format(&out, "%s%s", k ? " " : i ? " ; " : "", word);
 			}
 		}
@@ -37,7 +38,7 @@ static void test_plan(void **state)
 	static const struct {
 		const char *what, *words; /* apart by blanks */
 		enum assay_status status;
-		const char *expected;     /* of an error, a part of it */
+		const char *expected; /* of an error, a part of it */
 	} rows[] = {
 		{ "compiling", "gcc -O2 -c a.c -o a.o", ASSAY_OK, "gcc -O2 -c a.c -o a.o <compile>" },
 		{ "dependencies only", "gcc -MM a.c", ASSAY_OK, "gcc -MM a.c <compile>" },
@@ -47,7 +48,8 @@ static void test_plan(void **state)
 		{ "both at once", "gcc -O2 -I x a.c b.o c.cc -o a -lm -Wl,-z,now", ASSAY_OK,
 		  "gcc -O2 -I x a.c <compile> -c -o D/0.o ; gcc -O2 -I x c.cc <compile> -c -o D/1.o ; "
 		  "gcc -O2 -I x D/0.o b.o D/1.o -o a -lm -Wl,-z,now <wrap> D/libassay-emulate.a <program>" },
-		{ "output in one word", "gcc a.c -oa", ASSAY_OK, "gcc a.c <compile> -c -o D/0.o ; gcc D/0.o -oa <wrap> D/libassay-emulate.a <program>" },
+		{ "output in one word", "gcc a.c -oa", ASSAY_OK,
+		  "gcc a.c <compile> -c -o D/0.o ; gcc D/0.o -oa <wrap> D/libassay-emulate.a <program>" },
 		{ "a language", "gcc -x c - -x none b.o", ASSAY_OK,
 		  "gcc -x c - -x none <compile> -c -o D/0.o ; gcc D/0.o b.o <wrap> D/libassay-emulate.a <program>" },
 		{ "an option's word that looks like a source", "gcc -include a.c -c b.c", ASSAY_OK, "gcc -include a.c -c b.c <compile>" },

@@ -179,7 +179,10 @@ static void test_child(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_exact), cmocka_unit_test(test_sharing), cmocka_unit_test(test_jumps), cmocka_unit_test(test_child),
+		cmocka_unit_test(test_exact),
+		cmocka_unit_test(test_sharing),
+		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_child),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

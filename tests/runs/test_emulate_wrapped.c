@@ -47,7 +47,7 @@ static __attribute__((noinline)) void memory(void)
 	if (!exact || !other || !string)
 		abort();
 	__tsan_func_entry(__builtin_return_address(0));
-	__wrap_memcpy(exact, text, 24);             /* no NUL */
+	__wrap_memcpy(exact, text, 24); /* no NUL */
 	__wrap_memcpy(other, exact, 24);
 	__wrap_memmove(other + 1, other, 23);
 	__wrap_memset(other, 'f', 1);
@@ -58,7 +58,7 @@ static __attribute__((noinline)) void memory(void)
 	if (__wrap_strlen(string) != 24 || __wrap_strcmp(string, text) || __wrap_strchr(string, 'q') ||
 	    __wrap_strstr(string, "now") != string + 21)
 		abort();
-	__wrap_strncpy(string, exact, 12);          /* of a text without an end */
+	__wrap_strncpy(string, exact, 12); /* of a text without an end */
 	string[12] = '\0';
 	__wrap_strncat(string, exact + 12, 6);
 	__wrap_strcat(string, "!");
@@ -251,7 +251,8 @@ static void test_openmp(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_libraries), cmocka_unit_test(test_openmp),
+		cmocka_unit_test(test_libraries),
+		cmocka_unit_test(test_openmp),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Programs of tests/apps, built by `assay emulate build` and run; what they counted, as runs/inside/samples/samples.h reads it. All of them, larger and with
- * their costs: tests/evidence/emulation.sh. */
+/* Programs of tests/apps, built by `assay emulate build` and run; what they counted, as runs/inside/samples/samples.h reads it. All of
+ * them, larger and with their costs: tests/evidence/emulation.sh. */
 #include "runs/inside/samples/samples.h"
 
 #include "tests/scratch.h"
@@ -125,7 +125,8 @@ static void test_potential(void **state)
 	} rows[] = {
 		{ "apart", "gcc", "", "scalar_sum.c", "4 400000", 0, 0, "sum_part" },
 		/* Of 3 steps a turn (read, write, block), 2 accesses; 8 of all on the line, each other thread reads 1 and writes 1. */
-		{ "beside each other", "gcc", "-DBAD", "scalar_sum.c", "4 400000", 0, 2 * 3 * (1 / 8.) / (1 - 1 / 8.) / 3 * 1000, "sum_part" },
+		{ "beside each other", "gcc", "-DBAD", "scalar_sum.c", "4 400000", 0, 2 * 3 * (1 / 8.) / (1 - 1 / 8.) / 3 * 1000,
+		  "sum_part" },
 		{ "two of them", "gcc", "-DBAD", "scalar_sum.c", "2 200000", 0, 2 * 1 * (1 / 4.) / (1 - 1 / 4.) / 3 * 1000, "sum_part" },
 		{ "on purpose", "gcc", "-DBAD", "ticket.c", "4 102400", 3 / 4. / 2 * 1000, 0, "draw" },
 	};
@@ -162,11 +163,15 @@ static void test_determinism(void **state)
 {
 	static const struct {
 		const char *before, *behind;
-	} ways[] = { { "", "" }, { "", "" }, { ONE_PROCESSOR, "" },
+	} ways[] = { { "", "" },
+		     { "", "" },
+		     { ONE_PROCESSOR, "" },
 		     { "sh -c 'yes >/dev/null & a=$!; yes >/dev/null & b=$!; ", "; s=$?; kill $a $b; exit $s'" } };
 	static const struct {
 		const char *source, *flags, *arguments;
-	} rows[] = { { "histogram.c", "-DBAD", "4 3000000" }, { "histogram.c", "-DBAD", "12 900000" }, { "scalar_sum.c", "-DBAD", "9 2000000" },
+	} rows[] = { { "histogram.c", "-DBAD", "4 3000000" },
+		     { "histogram.c", "-DBAD", "12 900000" },
+		     { "scalar_sum.c", "-DBAD", "9 2000000" },
 		     { "special/openmp.c", "-fopenmp -DBAD", "" } };
 	double first = 0, accesses = 0;
 	struct samples s;
@@ -292,8 +297,9 @@ static void test_forks(void **state)
 	check_calls(&s[1], "work", 1, 1);
 	check_near("the parent's", total(&s[0], "accesses"), 6005, 100);
 	check_near("the child's own", total(&s[1], "accesses"), 6000, 100);
-	check_near("its sample", s[1].values[s[1].functions[function_of(&s[1], "work")].first * s[1].n_counters + samples_counter(&s[1], work)],
-		   6000, 100);
+	check_near("its sample",
+		   s[1].values[s[1].functions[function_of(&s[1], "work")].first * s[1].n_counters + samples_counter(&s[1], work)], 6000,
+		   100);
 	assert_true(s[0].finished && s[1].finished && !s[2].finished);
 	assert_true(s[2].n > 10); /* it was killed */
 	for (size_t i = 0; i < 3; i++)
@@ -305,8 +311,10 @@ static void test_languages(void **state)
 	static const struct {
 		const char *compiler, *flags, *source;
 	} rows[] = {
-		{ "g++", "-std=c++17", "special/objects.cc" }, { "clang++-14", "-std=c++17", "special/objects.cc" },
-		{ "gcc", "-mcx16", "special/wide.c" },	       { "clang-14", "-mcx16", "special/wide.c" },
+		{ "g++", "-std=c++17", "special/objects.cc" },
+		{ "clang++-14", "-std=c++17", "special/objects.cc" },
+		{ "gcc", "-mcx16", "special/wide.c" },
+		{ "clang-14", "-mcx16", "special/wide.c" },
 	};
 	struct samples s;
 
@@ -375,8 +383,8 @@ static void test_library(void **state)
 int suite_emulation(void)
 {
 	static const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_others),  SCRATCH_TEST(test_jumps),
-		SCRATCH_TEST(test_forks),     SCRATCH_TEST(test_languages),   SCRATCH_TEST(test_openmp),  SCRATCH_TEST(test_library),
+		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_others), SCRATCH_TEST(test_jumps),
+		SCRATCH_TEST(test_forks),     SCRATCH_TEST(test_languages),   SCRATCH_TEST(test_openmp), SCRATCH_TEST(test_library),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

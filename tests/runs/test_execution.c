@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#define DAY INT64_C(86400000)
+#define DAY  INT64_C(86400000)
 #define TEXT "command: [run]\nversions: { a: , b: }\nwarm_ups: 1\nrepetitions: 3\ntime_limit: 100\n"
 
 struct fixture {
@@ -28,8 +28,16 @@ static void enter(struct fixture *f)
 
 	f->lab = scratch_lab("lab");
 	check(manifest_parse("app.yaml", TEXT, strlen(TEXT), &f->manifest, &err), &err);
-	f->plan = (struct plan){ .application = texts[7], .versions = versions, .artefacts = versions, .n_versions = 2, .inputs = inputs,
-				 .n_inputs = 1, .machines = machines, .n_machines = 2, .repetitions = 3, .warm_ups = 1 };
+	f->plan = (struct plan){ .application = texts[7],
+				 .versions = versions,
+				 .artefacts = versions,
+				 .n_versions = 2,
+				 .inputs = inputs,
+				 .n_inputs = 1,
+				 .machines = machines,
+				 .n_machines = 2,
+				 .repetitions = 3,
+				 .warm_ups = 1 };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
 	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app", 30 * DAY, NULL };
 }
@@ -42,9 +50,19 @@ static void leave(struct fixture *f)
 
 static struct execution execution_of(size_t version, int64_t repetition, enum execution_outcome outcome, int64_t taken_ms)
 {
-	return (struct execution){ .cell = { 0, version, repetition }, .outcome = outcome, .detail = outcome ? texts[8] : NULL,
-				   .metric = outcome ? (double)NAN : 1.5, .taken_ms = taken_ms, .usage = { 1500000000, 7, 8 }, .max_rss_bytes = 99,
-				   .exit_status = 0, .signal = -1, .out = texts[9], .out_bytes = 4, .err = NULL, .err_bytes = 0 };
+	return (struct execution){ .cell = { 0, version, repetition },
+				   .outcome = outcome,
+				   .detail = outcome ? texts[8] : NULL,
+				   .metric = outcome ? (double)NAN : 1.5,
+				   .taken_ms = taken_ms,
+				   .usage = { 1500000000, 7, 8 },
+				   .max_rss_bytes = 99,
+				   .exit_status = 0,
+				   .signal = -1,
+				   .out = texts[9],
+				   .out_bytes = 4,
+				   .err = NULL,
+				   .err_bytes = 0 };
 }
 
 static void put(struct fixture *f, size_t version, int64_t repetition, enum execution_outcome outcome, int64_t taken_ms)
@@ -69,11 +87,13 @@ static void test_put(void **state)
 		f.place.machine = i % 2 ? "m1" : "m2";
 		put(&f, 1, i / 2 + 1, (enum execution_outcome)i, 2000 + i);
 	}
-	check_select(&f.lab.store, "SELECT application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, pass FROM run",
+	check_select(&f.lab.store,
+		     "SELECT application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, pass FROM run",
 		     "app|a|m1|1000|1|0|1.5||\n");
 	check_select(&f.lab.store, "SELECT count(*) FROM run JOIN plan ON plan.id = run.plan", "1\n");
 	check_select(&f.lab.store, "SELECT outcome, metric IS NULL, detail FROM execution ORDER BY taken_ms",
-		     "ok|0|\nfailed|1|because\nkilled|1|because\ntimeout|1|because\nno_metric|1|because\nnot_started|1|because\nno_samples|1|because\n");
+		     "ok|0|\nfailed|1|because\nkilled|1|because\ntimeout|1|because\nno_metric|1|because\nnot_started|1|because\nno_samples|"
+		     "1|because\n");
 	check(execution_of_plan(&f.lab.store, &f.plan, &rows, &err), &err);
 	assert_int_equal(rows.n, EXECUTION_OUTCOMES);
 	assert_int_equal(rows.items[0].outcome, EXECUTION_OK);
@@ -92,7 +112,8 @@ static void test_put(void **state)
 	e = execution_of(0, 1, EXECUTION_OK, 5000);
 	check_fails("twice", execution_put(&f.lab.store, &f.place, &e, &err), ASSAY_E_CONFLICT, &err, "stored already");
 	e = execution_of(1, 1, EXECUTION_OK, 5000);
-	check_fails("a failure is not measured again", execution_put(&f.lab.store, &f.place, &e, &err), ASSAY_E_CONFLICT, &err, "stored already");
+	check_fails("a failure is not measured again", execution_put(&f.lab.store, &f.place, &e, &err), ASSAY_E_CONFLICT, &err,
+		    "stored already");
 	check_select(&f.lab.store, "SELECT count(*) FROM run", "1\n");
 	leave(&f);
 }
@@ -106,8 +127,10 @@ static void test_never_a_number(void **state)
 	enter(&f);
 	put(&f, 0, 1, EXECUTION_OK, 1000);
 	put(&f, 0, 2, EXECUTION_TIMEOUT, 1000);
-	assert_int_not_equal(sqlite3_exec(f.lab.store.db, "UPDATE execution SET metric = 1 WHERE outcome = 'timeout'", NULL, NULL, NULL), SQLITE_OK);
-	assert_int_not_equal(sqlite3_exec(f.lab.store.db, "UPDATE execution SET metric = NULL WHERE outcome = 'ok'", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_not_equal(sqlite3_exec(f.lab.store.db, "UPDATE execution SET metric = 1 WHERE outcome = 'timeout'", NULL, NULL, NULL),
+			     SQLITE_OK);
+	assert_int_not_equal(sqlite3_exec(f.lab.store.db, "UPDATE execution SET metric = NULL WHERE outcome = 'ok'", NULL, NULL, NULL),
+			     SQLITE_OK);
 	leave(&f);
 }
 
@@ -156,10 +179,11 @@ static void test_done(void **state)
 
 static void fingerprint(struct fixture *f, const char *id, const char *machine, int64_t taken_ms, int complete, const char *profile)
 {
-	char *sql = mem_format("INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, complete, "
-			       "profile) VALUES ('%s', '%s', 'b', 'h', '1', %lld, 'x', 'measured', %d, %s%s%s);"
-			       "INSERT INTO rate VALUES ('%s', 1, 's', 0, 10, NULL), ('%s', 2, 's', 0, 30, NULL), ('%s', 3, 's', 0, 20, NULL)",
-			       id, machine, (long long)taken_ms, complete, profile ? "'" : "", profile ? profile : "NULL", profile ? "'" : "", id, id, id);
+	char *sql = mem_format(
+	    "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, complete, "
+	    "profile) VALUES ('%s', '%s', 'b', 'h', '1', %lld, 'x', 'measured', %d, %s%s%s);"
+	    "INSERT INTO rate VALUES ('%s', 1, 's', 0, 10, NULL), ('%s', 2, 's', 0, 30, NULL), ('%s', 3, 's', 0, 20, NULL)",
+	    id, machine, (long long)taken_ms, complete, profile ? "'" : "", profile ? profile : "NULL", profile ? "'" : "", id, id, id);
 
 	assert_int_equal(sqlite3_exec(f->lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
 	free(sql);
@@ -181,9 +205,9 @@ static void test_fingerprint(void **state)
 	fingerprint(&f, "half", "m1", 106 * DAY, 0, NULL);
 	fingerprint(&f, "emu", "m1", 106 * DAY, 1, "vm");
 	fingerprint(&f, "other", "m2", 107 * DAY, 1, NULL);
-	put(&f, 0, 1, EXECUTION_OK, 99 * DAY);      /* before any */
-	put(&f, 0, 2, EXECUTION_OK, 104 * DAY);     /* between */
-	put(&f, 0, 3, EXECUTION_OK, 115 * DAY);     /* the oldest that counts */
+	put(&f, 0, 1, EXECUTION_OK, 99 * DAY);	    /* before any */
+	put(&f, 0, 2, EXECUTION_OK, 104 * DAY);	    /* between */
+	put(&f, 0, 3, EXECUTION_OK, 115 * DAY);	    /* the oldest that counts */
 	put(&f, 1, 1, EXECUTION_OK, 115 * DAY + 1); /* too old */
 	f.place.profile = "vm";
 	put(&f, 1, 2, EXECUTION_OK, 107 * DAY);
@@ -243,7 +267,7 @@ static void test_estimate(void **state)
 	assert_int_equal(each[0].runs, 8);
 	assert_int_equal(each[0].unknown, 8);
 	assert_true(each[0].seconds == 0 && each[0].at_most_s == 800);
-	put(&f, 0, 1, EXECUTION_OK, 1000);      /* 1.5 s */
+	put(&f, 0, 1, EXECUTION_OK, 1000);	/* 1.5 s */
 	put(&f, 1, 1, EXECUTION_TIMEOUT, 1000); /* says nothing of how long a good one takes */
 	check(estimate_plan(&f.lab.store, &f.manifest, &f.plan, each, &err), &err);
 	assert_int_equal(each[0].runs, 6);
@@ -271,7 +295,8 @@ static void test_stack_parse(void **state)
 		enum assay_status status;
 		const char *expected; /* or a part of the error */
 	} rows[] = {
-		{ "sorted by path, once", H2 "  /b\n" H1 "  /c\n" H2 "  /a x\n" H2 "  /b\n", ASSAY_OK, H2 "  /a x\n" H2 "  /b\n" H1 "  /c\n" },
+		{ "sorted by path, once", H2 "  /b\n" H1 "  /c\n" H2 "  /a x\n" H2 "  /b\n", ASSAY_OK,
+		  H2 "  /a x\n" H2 "  /b\n" H1 "  /c\n" },
 		{ "binary mark", H1 " */a\n", ASSAY_OK, H1 "  /a\n" },
 		{ "of the session", H1 "  /dev/s/files/x\n" H1 "  /dev/sh\n", ASSAY_OK, H1 "  /dev/sh\n" H1 "  {session}/files/x\n" },
 		{ "no end", H1 "  /a", ASSAY_OK, H1 "  /a\n" },
@@ -330,7 +355,8 @@ static void test_stack_store(void **state)
 	check(stack_put(&f.lab.store, &f.plan, "m2", "a", H1 "  /lib/libc.so\n", &err), &err);
 	check(stack_put(&f.lab.store, &f.plan, "m1", "a", H1 "  /lib/libc.so\n", &err), &err);
 	check(stack_put(&f.lab.store, &f.plan, "m1", "a", H1 "  /lib/libc.so\n", &err), &err); /* resumed: still the same */
-	check_fails("changed", stack_put(&f.lab.store, &f.plan, "m1", "a", H2 "  /lib/libc.so\n", &err), ASSAY_E_CONFLICT, &err, "(libc.so)");
+	check_fails("changed", stack_put(&f.lab.store, &f.plan, "m1", "a", H2 "  /lib/libc.so\n", &err), ASSAY_E_CONFLICT, &err,
+		    "(libc.so)");
 	check(stack_load(&f.lab.store, &f.plan, &rows, &err), &err);
 	assert_int_equal(rows.n, 2);
 	assert_string_equal(rows.items[0].machine, "m1");

@@ -145,8 +145,8 @@ static void test_refused(void **state)
 		struct assay_error err;
 		char where[64];
 
-		check_fails(rows[i].text, manifest_parse("apps/app.yaml", rows[i].text, strlen(rows[i].text), &m, &err), ASSAY_E_FORMAT, &err,
-			    rows[i].error);
+		check_fails(rows[i].text, manifest_parse("apps/app.yaml", rows[i].text, strlen(rows[i].text), &m, &err), ASSAY_E_FORMAT,
+			    &err, rows[i].error);
 		snprintf(where, sizeof(where), "apps/app.yaml:%zu: ", rows[i].line);
 		if (strncmp(err.text, where, strlen(where)) != 0 || strchr(err.text, '\n'))
 			fail_msg("'%s' does not start with '%s'", err.text, where);
@@ -219,7 +219,12 @@ static void test_patterns(void **state)
 {
 	static const char *const patterns[] = {
 		"^ *([A-Za-z_]+) +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +([0-9.]+)",
-		"(\\.[0-9]{1,300})", "[[:digit:]{99999}[]([0-9]+)", "[]a{99999]([0-9]+)", "[^]a{99999]([0-9]+)", "((a|b{3}|c)*d?)+", "\\{99999(x)",
+		"(\\.[0-9]{1,300})",
+		"[[:digit:]{99999}[]([0-9]+)",
+		"[]a{99999]([0-9]+)",
+		"[^]a{99999]([0-9]+)",
+		"((a|b{3}|c)*d?)+",
+		"\\{99999(x)",
 	};
 
 	(void)state;
@@ -293,8 +298,7 @@ static void test_words_on_a_host(void **state)
 				   "  v2: {directory: d, command: [other, '{input}']}\n"
 				   "inputs:\n"
 				   "  one: {arguments: ['{input}', ''], environment: {C: '{input}'}}\n"
-				   "  two:\n"
-				   );
+				   "  two:\n");
 	struct manifest_words command, environment;
 
 	(void)state;
@@ -324,9 +328,11 @@ static void test_probe(void **state)
 	} rows[] = {
 		{ "{}", "{\"back_end\":\"probe\",\"functions\":\"changed\",\"counters\":\"default\",\"budget\":0.03}" },
 		{ "{functions: [f, 'ns::g(int, long)'], counters: [], budget: 0, module: lib/libx.so}",
-		  "{\"back_end\":\"probe\",\"functions\":[\"f\",\"ns::g(int,long)\"],\"module\":\"lib/libx.so\",\"counters\":[],\"budget\":0}" },
+		  "{\"back_end\":\"probe\",\"functions\":[\"f\",\"ns::g(int,long)\"],\"module\":\"lib/"
+		  "libx.so\",\"counters\":[],\"budget\":0}" },
 		{ "{counters: [PAPI_TOT_INS, 'perf::PAGE-FAULTS'], functions: changed}",
-		  "{\"back_end\":\"probe\",\"functions\":\"changed\",\"counters\":[\"PAPI_TOT_INS\",\"perf::PAGE-FAULTS\"],\"budget\":0.03}" },
+		  "{\"back_end\":\"probe\",\"functions\":\"changed\",\"counters\":[\"PAPI_TOT_INS\",\"perf::PAGE-FAULTS\"],\"budget\":0."
+		  "03}" },
 		{ "{back_end: emulated}", "{\"back_end\":\"emulated\",\"functions\":\"changed\",\"full\":false}" },
 		{ "{back_end: emulated, full: true, functions: [f]}", "{\"back_end\":\"emulated\",\"functions\":[\"f\"],\"full\":true}" },
 	};
@@ -367,24 +373,40 @@ static void test_hash(void **state)
 		bool same;
 	} rows[] = {
 		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\n", true },
-		{ "# a comment\n\nversions:\n  y:\n    directory: d\n  x:\nenvironment: {B: 2, A: 1}\ncommand: [a, b]\ninputs:\n  - name: j\n  - name: i\n", true },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nrepetitions: 9\nwarm_ups: 4\n"
-		  "description: other\nmetric: wall\napplication: app\nwork: /dev/shm\ntime_limit: 600.0\n", true },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nprobe: {budget: .5}\n", true },
+		{ "# a comment\n\nversions:\n  y:\n    directory: d\n  x:\nenvironment: {B: 2, A: 1}\ncommand: [a, b]\ninputs:\n  - name: "
+		  "j\n  - name: i\n",
+		  true },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nrepetitions: "
+		  "9\nwarm_ups: 4\n"
+		  "description: other\nmetric: wall\napplication: app\nwork: /dev/shm\ntime_limit: 600.0\n",
+		  true },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nprobe: {budget: "
+		  ".5}\n",
+		  true },
 		{ "command: [b, a]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\n", false },
 		{ "command: [a b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\n", false },
 		{ "command: [a, b]\nenvironment: {A: 1, B: 3}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\n", false },
 		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: e}}\ninputs: {i: , j: }\n", false },
 		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {git: {reference: d}}}\ninputs: {i: , j: }\n", false },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d, environment: {}}}\ninputs: {i: , j: }\n", true },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d, command: [a]}}\ninputs: {i: , j: }\n", false },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d, environment: {C: 1}}}\ninputs: {i: , j: }\n", false },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: {arguments: [x]}}\n", false },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nmetric: cpu\n", false },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nfiles: [f]\n", false },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nwork: /tmp\n", false },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\ntime_limit: 3\n", false },
-		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\napplication: z\n", false },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d, environment: {}}}\ninputs: {i: , j: }\n",
+		  true },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d, command: [a]}}\ninputs: {i: , j: }\n",
+		  false },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d, environment: {C: 1}}}\ninputs: {i: , j: "
+		  "}\n",
+		  false },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: {arguments: [x]}}\n",
+		  false },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nmetric: cpu\n",
+		  false },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nfiles: [f]\n",
+		  false },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nwork: /tmp\n",
+		  false },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\ntime_limit: 3\n",
+		  false },
+		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\napplication: z\n",
+		  false },
 	};
 	char first[DIGEST_HEX_BYTES];
 
@@ -422,9 +444,15 @@ static void check_differ(const char *const *endings, size_t n)
 static void test_hash_of_versions(void **state)
 {
 	static const char *const endings[] = {
-		"versions: {a: {git: {reference: r}}}", "versions: {a: {git: {reference: r2}}}", "versions: {a: {git: {reference: r, repository: r}}}",
-		"versions: {a: {git: {reference: r, directory: d}}}", "versions: {a: {git: {reference: r, build: [d]}}}",
-		"versions: {a: {git: {reference: r, build: [d, d]}}}", "versions: {a: {directory: r}}", "versions: {a: }", "versions: {b: }",
+		"versions: {a: {git: {reference: r}}}",
+		"versions: {a: {git: {reference: r2}}}",
+		"versions: {a: {git: {reference: r, repository: r}}}",
+		"versions: {a: {git: {reference: r, directory: d}}}",
+		"versions: {a: {git: {reference: r, build: [d]}}}",
+		"versions: {a: {git: {reference: r, build: [d, d]}}}",
+		"versions: {a: {directory: r}}",
+		"versions: {a: }",
+		"versions: {b: }",
 		"versions: {a: , b: }",
 	};
 
@@ -497,10 +525,18 @@ static void test_example(void **state)
 int suite_manifest(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_limits), cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_all_keys),  cmocka_unit_test(test_patterns), cmocka_unit_test(test_words_on_a_host),
-		cmocka_unit_test(test_probe), cmocka_unit_test(test_hash),	  cmocka_unit_test(test_hash_of_metrics), cmocka_unit_test(test_hash_of_versions),
-		SCRATCH_TEST(test_open),	  SCRATCH_TEST(test_example),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_all_keys),
+		cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_words_on_a_host),
+		cmocka_unit_test(test_probe),
+		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_hash_of_metrics),
+		cmocka_unit_test(test_hash_of_versions),
+		SCRATCH_TEST(test_open),
+		SCRATCH_TEST(test_example),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,14 +65,10 @@ static void test_usage(void **state)
 		double value;
 		const char *error;
 	} rows[] = {
-		{ "wall", { 1500000000, 1, 1 }, 1.5, NULL },
-		{ "cpu", { 1, 250000, 500000 }, .75, NULL },
-		{ "{source: cpu}", { 1, 0, 1 }, 1e-6, NULL },
-		{ "wall", { -1, 1, 1 }, 0, "did not say" },
-		{ "cpu", { 1, -1, 5 }, 0, "did not say" },
-		{ "cpu", { 1, 5, -1 }, 0, "did not say" },
-		{ "wall", { 0, 1, 1 }, 0, "less wall time" },
-		{ "cpu", { 1, 0, 0 }, 0, "less processor time" },
+		{ "wall", { 1500000000, 1, 1 }, 1.5, NULL },  { "cpu", { 1, 250000, 500000 }, .75, NULL },
+		{ "{source: cpu}", { 1, 0, 1 }, 1e-6, NULL }, { "wall", { -1, 1, 1 }, 0, "did not say" },
+		{ "cpu", { 1, -1, 5 }, 0, "did not say" },    { "cpu", { 1, 5, -1 }, 0, "did not say" },
+		{ "wall", { 0, 1, 1 }, 0, "less wall time" }, { "cpu", { 1, 0, 0 }, 0, "less processor time" },
 	};
 
 	(void)state;
@@ -91,13 +87,13 @@ static void test_usage(void **state)
 }
 
 /* As STREAM prints it. */
-#define STREAM                                                                       \
-	"-------------------------------------------------------------\n"            \
-	"Function    Best Rate MB/s  Avg time     Min time     Max time\n"            \
-	"Copy:           11289.6     0.014400     0.014172     0.014701\n"            \
-	"Scale:          10931.6     0.014856     0.014636     0.015113\n"            \
-	"Add:            12468.7     0.019519     0.019248     0.019951\n"            \
-	"Triad:          12396.2     0.019583     0.019361     0.019826\n"            \
+#define STREAM                                                                                                                             \
+	"-------------------------------------------------------------\n"                                                                  \
+	"Function    Best Rate MB/s  Avg time     Min time     Max time\n"                                                                 \
+	"Copy:           11289.6     0.014400     0.014172     0.014701\n"                                                                 \
+	"Scale:          10931.6     0.014856     0.014636     0.015113\n"                                                                 \
+	"Add:            12468.7     0.019519     0.019248     0.019951\n"                                                                 \
+	"Triad:          12396.2     0.019583     0.019361     0.019826\n"                                                                 \
 	"-------------------------------------------------------------\n"
 
 static void test_regex(void **state)
@@ -120,7 +116,8 @@ static void test_regex(void **state)
 		{ "infinity", "{pattern: 'took (.*)'}", "took inf\n", 0, "'inf' is not a number" },
 		{ "too large", "{pattern: 'took (.*)'}", "took 1e999\n", 0, "is not a number" },
 		{ "zero", "{pattern: 'took (.*)'}", "took 1\ntook 0.0\n", 0, "line 2: the metric is 0; it must be above 0" },
-		{ "beyond any rate or time", "{pattern: 'took (.*)'}", "took 1e101\n", 0, "the metric is 1e101; it must be at most 1e+100" },
+		{ "beyond any rate or time", "{pattern: 'took (.*)'}", "took 1e101\n", 0,
+		  "the metric is 1e101; it must be at most 1e+100" },
 		{ "negative", "{pattern: 'took (.*)'}", "took -3\n", 0, "the metric is -3" },
 	};
 	char *line = mem_new(70000, 1);
@@ -139,78 +136,79 @@ static void test_regex(void **state)
 	free(line);
 }
 
-#define CONTEXT(scaling)                                         \
-	"{\n"                                                        \
-	"  \"context\": {\n"                                         \
-	"    \"date\": \"2026-11-20T12:34:56+00:00\",\n"             \
-	"    \"host_name\": \"node01\",\n"                           \
-	"    \"executable\": \"./sort_benchmark\",\n"                \
-	"    \"num_cpus\": 8,\n"                                     \
-	"    \"mhz_per_cpu\": 2394,\n"                               \
-	"    \"cpu_scaling_enabled\": " scaling ",\n"                \
-	"    \"caches\": [\n"                                        \
-	"      {\n"                                                  \
-	"        \"type\": \"Data\",\n"                              \
-	"        \"level\": 1,\n"                                    \
-	"        \"size\": 32768,\n"                                 \
-	"        \"num_sharing\": 2\n"                               \
-	"      }\n"                                                  \
-	"    ],\n"                                                   \
-	"    \"load_avg\": [0.52,0.58,0.59],\n"                      \
-	"    \"library_build_type\": \"release\"\n"                  \
-	"  },\n"                                                     \
+#define CONTEXT(scaling)                                                                                                                   \
+	"{\n"                                                                                                                              \
+	"  \"context\": {\n"                                                                                                               \
+	"    \"date\": \"2026-11-20T12:34:56+00:00\",\n"                                                                                   \
+	"    \"host_name\": \"node01\",\n"                                                                                                 \
+	"    \"executable\": \"./sort_benchmark\",\n"                                                                                      \
+	"    \"num_cpus\": 8,\n"                                                                                                           \
+	"    \"mhz_per_cpu\": 2394,\n"                                                                                                     \
+	"    \"cpu_scaling_enabled\": " scaling ",\n"                                                                                      \
+	"    \"caches\": [\n"                                                                                                              \
+	"      {\n"                                                                                                                        \
+	"        \"type\": \"Data\",\n"                                                                                                    \
+	"        \"level\": 1,\n"                                                                                                          \
+	"        \"size\": 32768,\n"                                                                                                       \
+	"        \"num_sharing\": 2\n"                                                                                                     \
+	"      }\n"                                                                                                                        \
+	"    ],\n"                                                                                                                         \
+	"    \"load_avg\": [0.52,0.58,0.59],\n"                                                                                            \
+	"    \"library_build_type\": \"release\"\n"                                                                                        \
+	"  },\n"                                                                                                                           \
 	"  \"benchmarks\": [\n"
-#define ITERATION(name, index, real, cpu, unit)                  \
-	"    {\n"                                                    \
-	"      \"name\": \"" name "\",\n"                            \
-	"      \"family_index\": 0,\n"                               \
-	"      \"per_family_instance_index\": 0,\n"                  \
-	"      \"run_name\": \"" name "\",\n"                        \
-	"      \"run_type\": \"iteration\",\n"                       \
-	"      \"repetitions\": 3,\n"                                \
-	"      \"repetition_index\": " index ",\n"                   \
-	"      \"threads\": 1,\n"                                    \
-	"      \"iterations\": 56532,\n"                             \
-	"      \"real_time\": " real ",\n"                           \
-	"      \"cpu_time\": " cpu ",\n"                             \
-	"      \"time_unit\": \"" unit "\"\n"                        \
+#define ITERATION(name, index, real, cpu, unit)                                                                                            \
+	"    {\n"                                                                                                                          \
+	"      \"name\": \"" name "\",\n"                                                                                                  \
+	"      \"family_index\": 0,\n"                                                                                                     \
+	"      \"per_family_instance_index\": 0,\n"                                                                                        \
+	"      \"run_name\": \"" name "\",\n"                                                                                              \
+	"      \"run_type\": \"iteration\",\n"                                                                                             \
+	"      \"repetitions\": 3,\n"                                                                                                      \
+	"      \"repetition_index\": " index ",\n"                                                                                         \
+	"      \"threads\": 1,\n"                                                                                                          \
+	"      \"iterations\": 56532,\n"                                                                                                   \
+	"      \"real_time\": " real ",\n"                                                                                                 \
+	"      \"cpu_time\": " cpu ",\n"                                                                                                   \
+	"      \"time_unit\": \"" unit "\"\n"                                                                                              \
 	"    }"
-#define AGGREGATE(name, of, real, cpu)                           \
-	"    {\n"                                                    \
-	"      \"name\": \"" name "_" of "\",\n"                     \
-	"      \"family_index\": 0,\n"                               \
-	"      \"per_family_instance_index\": 0,\n"                  \
-	"      \"run_name\": \"" name "\",\n"                        \
-	"      \"run_type\": \"aggregate\",\n"                       \
-	"      \"repetitions\": 3,\n"                                \
-	"      \"threads\": 1,\n"                                    \
-	"      \"aggregate_name\": \"" of "\",\n"                    \
-	"      \"aggregate_unit\": \"time\",\n"                      \
-	"      \"iterations\": 3,\n"                                 \
-	"      \"real_time\": " real ",\n"                           \
-	"      \"cpu_time\": " cpu ",\n"                             \
-	"      \"time_unit\": \"ns\"\n"                              \
+#define AGGREGATE(name, of, real, cpu)                                                                                                     \
+	"    {\n"                                                                                                                          \
+	"      \"name\": \"" name "_" of "\",\n"                                                                                           \
+	"      \"family_index\": 0,\n"                                                                                                     \
+	"      \"per_family_instance_index\": 0,\n"                                                                                        \
+	"      \"run_name\": \"" name "\",\n"                                                                                              \
+	"      \"run_type\": \"aggregate\",\n"                                                                                             \
+	"      \"repetitions\": 3,\n"                                                                                                      \
+	"      \"threads\": 1,\n"                                                                                                          \
+	"      \"aggregate_name\": \"" of "\",\n"                                                                                          \
+	"      \"aggregate_unit\": \"time\",\n"                                                                                            \
+	"      \"iterations\": 3,\n"                                                                                                       \
+	"      \"real_time\": " real ",\n"                                                                                                 \
+	"      \"cpu_time\": " cpu ",\n"                                                                                                   \
+	"      \"time_unit\": \"ns\"\n"                                                                                                    \
 	"    }"
 #define END "\n  ]\n}\n"
-#define THREE                                                                                                                       \
-	CONTEXT("false") ITERATION("BM_sort", "0", "1.2341e+04", "1.21e+04", "ns") ",\n" ITERATION("BM_sort", "1", "12000", "11000", "ns") \
-	",\n" ITERATION("BM_sort", "2", "15000", "14000", "ns") ",\n" AGGREGATE("BM_sort", "mean", "1", "1") ",\n"                  \
-	AGGREGATE("BM_sort", "cv", "0.1", "0.1") END
-#define ERROR_ITEM                                               \
-	"    {\n"                                                    \
-	"      \"name\": \"BM_open\",\n"                             \
-	"      \"run_name\": \"BM_open\",\n"                         \
-	"      \"run_type\": \"iteration\",\n"                       \
-	"      \"repetitions\": 1,\n"                                \
-	"      \"threads\": 1,\n"                                    \
-	"      \"error_occurred\": true,\n"                          \
-	"      \"error_message\": \"cannot open the file\",\n"       \
-	"      \"iterations\": 0,\n"                                 \
-	"      \"real_time\": 0.0000000000000000e+00,\n"             \
-	"      \"cpu_time\": 0.0000000000000000e+00,\n"              \
-	"      \"time_unit\": \"ns\"\n"                              \
+#define THREE                                                                                                                              \
+	CONTEXT("false")                                                                                                                   \
+	ITERATION("BM_sort", "0", "1.2341e+04", "1.21e+04", "ns") ",\n" ITERATION("BM_sort", "1", "12000", "11000", "ns") ",\n" ITERATION( \
+	    "BM_sort", "2", "15000", "14000", "ns") ",\n" AGGREGATE("BM_sort", "mean", "1", "1") ",\n" AGGREGATE("BM_sort", "cv", "0.1",   \
+														 "0.1") END
+#define ERROR_ITEM                                                                                                                         \
+	"    {\n"                                                                                                                          \
+	"      \"name\": \"BM_open\",\n"                                                                                                   \
+	"      \"run_name\": \"BM_open\",\n"                                                                                               \
+	"      \"run_type\": \"iteration\",\n"                                                                                             \
+	"      \"repetitions\": 1,\n"                                                                                                      \
+	"      \"threads\": 1,\n"                                                                                                          \
+	"      \"error_occurred\": true,\n"                                                                                                \
+	"      \"error_message\": \"cannot open the file\",\n"                                                                             \
+	"      \"iterations\": 0,\n"                                                                                                       \
+	"      \"real_time\": 0.0000000000000000e+00,\n"                                                                                   \
+	"      \"cpu_time\": 0.0000000000000000e+00,\n"                                                                                    \
+	"      \"time_unit\": \"ns\"\n"                                                                                                    \
 	"    }"
-#define TWO CONTEXT("false") ITERATION("BM_a/8", "0", "3", "2", "ms") ",\n" ITERATION("BM_b", "0", "5", "4", "us") END
+#define TWO    CONTEXT("false") ITERATION("BM_a/8", "0", "3", "2", "ms") ",\n" ITERATION("BM_b", "0", "5", "4", "us") END
 #define GOOGLE "google-benchmark"
 
 static void test_google_benchmark(void **state)
@@ -224,7 +222,8 @@ static void test_google_benchmark(void **state)
 		{ "seconds", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "s") END, 2, NULL },
 		{ "other lines around it", GOOGLE, "Running ./x\n{starting}\n" THREE "done {really\n", 12341e-9, NULL },
 		{ "an old library without run_name and run_type", GOOGLE,
-		  "{\"benchmarks\": [{\"name\": \"x\", \"iterations\": 1, \"real_time\": 7, \"cpu_time\": 6, \"time_unit\": \"ns\"}]}", 7e-9, NULL },
+		  "{\"benchmarks\": [{\"name\": \"x\", \"iterations\": 1, \"real_time\": 7, \"cpu_time\": 6, \"time_unit\": \"ns\"}]}",
+		  7e-9, NULL },
 		{ "several", GOOGLE, TWO, 0, "several results ('BM_a/8', 'BM_b'): name one" },
 		{ "another", "{source: google-benchmark, name: BM_c}", TWO, 0, "no benchmark 'BM_c'; its first is 'BM_a/8'" },
 		{ "none", GOOGLE, CONTEXT("false") END, 0, "no benchmark" },
@@ -232,11 +231,13 @@ static void test_google_benchmark(void **state)
 		{ "an error", GOOGLE, CONTEXT("false") ERROR_ITEM END, 0, "'BM_open' was not measured: cannot open the file" },
 		{ "an error of another", "{source: google-benchmark, name: BM_b}",
 		  CONTEXT("false") ERROR_ITEM ",\n" ITERATION("BM_b", "0", "5", "4", "us") END, 5e-6, NULL },
-		{ "skipped", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"skipped\": true, \"skip_message\": \"no GPU\"}]}", 0, "not measured: no GPU" },
+		{ "skipped", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"skipped\": true, \"skip_message\": \"no GPU\"}]}", 0,
+		  "not measured: no GPU" },
 		{ "an odd unit", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "min") END, 0, "no time_unit" },
 		{ "no time", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\"}]}", 0, "no number 'real_time'" },
 		{ "zero", GOOGLE, CONTEXT("false") ITERATION("x", "0", "0", "1", "s") END, 0, "'x': the metric is 0" },
-		{ "NaN, as the library writes it", GOOGLE, CONTEXT("false") ITERATION("x", "0", "NaN", "1", "s") END, 0, "not a whole JSON document" },
+		{ "NaN, as the library writes it", GOOGLE, CONTEXT("false") ITERATION("x", "0", "NaN", "1", "s") END, 0,
+		  "not a whole JSON document" },
 		{ "cut", GOOGLE, CONTEXT("false") "    {\n      \"name\": \"x\"\n    }", 0, "not a whole JSON document" },
 		{ "no JSON", GOOGLE, "BM_sort   12341 ns\n", 0, "no line begins with '{'" },
 		{ "a brace without its end", GOOGLE, "}\n{ \"a\": 1\n", 0, "no line begins with '{' and has its '}' after it" },
@@ -253,38 +254,42 @@ static void test_google_benchmark(void **state)
 	(void)state;
 	check_rows(rows, COUNT(rows));
 	check(read_text(GOOGLE, CONTEXT("true") ITERATION("x", "0", "2", "1", "s") END,
-			strlen(CONTEXT("true") ITERATION("x", "0", "2", "1", "s") END), &value, &warning, &err), &err);
+			strlen(CONTEXT("true") ITERATION("x", "0", "2", "1", "s") END), &value, &warning, &err),
+	      &err);
 	check_value(value, 2);
 	assert_non_null(strstr(warning, "CPU scaling"));
 }
 
-#define RESULT(command, times, exits)                            \
-	"    {\n"                                                    \
-	"      \"command\": \"" command "\",\n"                      \
-	"      \"mean\": 0.0025234870000000003,\n"                   \
-	"      \"stddev\": 0.0016273091931762692,\n"                 \
-	"      \"median\": 0.002842961,\n"                           \
-	"      \"user\": 0.0007383333333333334,\n"                   \
-	"      \"system\": 0.0,\n"                                   \
-	"      \"min\": 0.0007601330000000001,\n"                    \
-	"      \"max\": 0.003967367,\n"                              \
-	"      \"times\": [\n" times "\n      ],\n"                  \
-	"      \"exit_codes\": [\n" exits "\n      ]\n"              \
+#define RESULT(command, times, exits)                                                                                                      \
+	"    {\n"                                                                                                                          \
+	"      \"command\": \"" command "\",\n"                                                                                            \
+	"      \"mean\": 0.0025234870000000003,\n"                                                                                         \
+	"      \"stddev\": 0.0016273091931762692,\n"                                                                                       \
+	"      \"median\": 0.002842961,\n"                                                                                                 \
+	"      \"user\": 0.0007383333333333334,\n"                                                                                         \
+	"      \"system\": 0.0,\n"                                                                                                         \
+	"      \"min\": 0.0007601330000000001,\n"                                                                                          \
+	"      \"max\": 0.003967367,\n"                                                                                                    \
+	"      \"times\": [\n" times "\n      ],\n"                                                                                        \
+	"      \"exit_codes\": [\n" exits "\n      ]\n"                                                                                    \
 	"    }"
 #define RESULTS "{\n  \"results\": [\n"
-#define TIMES "        0.003967367,\n        0.0007601330000000001,\n        0.002842961"
-#define EXITS "        0,\n        0,\n        0"
+#define TIMES	"        0.003967367,\n        0.0007601330000000001,\n        0.002842961"
+#define EXITS	"        0,\n        0,\n        0"
 
 static void test_hyperfine(void **state)
 {
 	static const struct row rows[] = {
 		{ "one command", "hyperfine", RESULTS RESULT("true", TIMES, EXITS) END, .002842961, NULL },
 		{ "written anew after each command", "{source: hyperfine, name: false}",
-		  RESULTS RESULT("true", TIMES, EXITS) END RESULTS RESULT("true", TIMES, EXITS) ",\n" RESULT("false", "3, 4", "0, 0") END, 3.5, NULL },
+		  RESULTS RESULT("true", TIMES, EXITS) END RESULTS RESULT("true", TIMES, EXITS) ",\n" RESULT("false", "3, 4", "0, 0") END,
+		  3.5, NULL },
 		{ "several", "hyperfine", RESULTS RESULT("true", TIMES, EXITS) ",\n" RESULT("false", "3, 4", "0, 0") END, 0,
 		  "several results ('true', 'false')" },
-		{ "another", "{source: hyperfine, name: x}", RESULTS RESULT("true", TIMES, EXITS) END, 0, "no command 'x'; its first is 'true'" },
-		{ "with --ignore-failure", "hyperfine", RESULTS RESULT("true", TIMES, "0, 1, 0") END, 0, "'true' did not always end with status 0" },
+		{ "another", "{source: hyperfine, name: x}", RESULTS RESULT("true", TIMES, EXITS) END, 0,
+		  "no command 'x'; its first is 'true'" },
+		{ "with --ignore-failure", "hyperfine", RESULTS RESULT("true", TIMES, "0, 1, 0") END, 0,
+		  "'true' did not always end with status 0" },
 		{ "ended by a signal", "hyperfine", RESULTS RESULT("true", TIMES, "0, null, 0") END, 0, "did not always end" },
 		{ "no times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"mean\": 1}]}", 0, "'x' has no 'times'" },
 		{ "empty times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": []}]}", 0, "'x' has no 'times'" },

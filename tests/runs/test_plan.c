@@ -3,8 +3,8 @@
 
 #include "tests/scratch.h"
 
-#define MANIFEST                                                          \
-	"command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n" \
+#define MANIFEST                                                                                                                           \
+	"command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n"                                                         \
 	"versions:\n  a:\n  b:\n  c: { command: [other] }\nrepetitions: 4\nwarm_ups: 1\ntime_limit: 9\n"
 
 static struct manifest manifest_of(const char *text)
@@ -24,8 +24,16 @@ static char *machines[] = { texts[7], texts[8], texts[9], texts[10], texts[11], 
 
 static struct plan plan_of(size_t versions, size_t n_inputs, int64_t repetitions, int64_t warm_ups, uint64_t seed)
 {
-	return (struct plan){ .application = app, .versions = names, .n_versions = versions, .artefacts = names, .inputs = inputs,
-			      .n_inputs = n_inputs, .machines = machines, .n_machines = 8, .repetitions = repetitions, .warm_ups = warm_ups,
+	return (struct plan){ .application = app,
+			      .versions = names,
+			      .n_versions = versions,
+			      .artefacts = names,
+			      .inputs = inputs,
+			      .n_inputs = n_inputs,
+			      .machines = machines,
+			      .n_machines = 8,
+			      .repetitions = repetitions,
+			      .warm_ups = warm_ups,
 			      .seed = seed };
 }
 
@@ -169,7 +177,8 @@ static void test_round_trip(void **state)
 	size_t n;
 
 	(void)state;
-	check_fails("nothing there", plan_latest_incomplete(&lab.store, "app", false, &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
+	check_fails("nothing there", plan_latest_incomplete(&lab.store, "app", false, &back, &err), ASSAY_E_NOTFOUND, &err,
+		    "nothing to resume");
 	free(plan.artefacts[1]);
 	plan.artefacts[1] = mem_string("1234");
 	check(plan_new(&lab.store, &manifest, &plan, &err), &err);
@@ -233,16 +242,27 @@ static void test_changed_manifest(void **state)
 		const char *what, *text, *part;
 	} rows[] = {
 		{ "same", MANIFEST, NULL },
-		{ "only how often", "command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n# a comment\n"
-		  "versions: { a: , b: , c: { command: [other] } }\nrepetitions: 7\nwarm_ups: 0\ntime_limit: 9\n", NULL },
-		{ "command", "command: [run, '{version}', -x]\ninputs:\n  x: { arguments: [1] }\n  y: {}\nversions: { a: , b: , c: { command: [other] } }\n"
-		  "time_limit: 9\n", "(the command)" },
-		{ "limit and version", "command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n"
-		  "versions: { a: , b: { environment: { X: 1 } }, c: { command: [other] } }\ntime_limit: 10\n", "(the time limit, version 'b')" },
-		{ "input gone", "command: [run, '{version}']\ninputs:\n  x: { arguments: [2] }\n"
-		  "versions: { a: , b: , c: { command: [other] } }\ntime_limit: 9\n", "(input 'x', input 'y')" },
-		{ "a version that was not run", "command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n"
-		  "versions: { a: , b: , c: { command: [other] }, d: }\ntime_limit: 9\n", "not among these runs" },
+		{ "only how often",
+		  "command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n# a comment\n"
+		  "versions: { a: , b: , c: { command: [other] } }\nrepetitions: 7\nwarm_ups: 0\ntime_limit: 9\n",
+		  NULL },
+		{ "command",
+		  "command: [run, '{version}', -x]\ninputs:\n  x: { arguments: [1] }\n  y: {}\nversions: { a: , b: , c: { command: [other] "
+		  "} }\n"
+		  "time_limit: 9\n",
+		  "(the command)" },
+		{ "limit and version",
+		  "command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n"
+		  "versions: { a: , b: { environment: { X: 1 } }, c: { command: [other] } }\ntime_limit: 10\n",
+		  "(the time limit, version 'b')" },
+		{ "input gone",
+		  "command: [run, '{version}']\ninputs:\n  x: { arguments: [2] }\n"
+		  "versions: { a: , b: , c: { command: [other] } }\ntime_limit: 9\n",
+		  "(input 'x', input 'y')" },
+		{ "a version that was not run",
+		  "command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n"
+		  "versions: { a: , b: , c: { command: [other] }, d: }\ntime_limit: 9\n",
+		  "not among these runs" },
 	};
 	struct lab lab = scratch_lab("lab");
 	struct manifest manifest = manifest_of(MANIFEST);
@@ -343,8 +363,8 @@ static void test_choose(void **state)
 	}
 	manifest.repetitions = MANIFEST_REPETITIONS_MAX;
 	manifest.warm_ups = PLAN_CELLS_MAX;
-	check_fails("too many", plan_choose(&manifest, &(struct plan_choice){ .repetitions = 0 }, hosts, 1, &plan, &err), ASSAY_E_USAGE, &err,
-		    "more than 1000000 runs");
+	check_fails("too many", plan_choose(&manifest, &(struct plan_choice){ .repetitions = 0 }, hosts, 1, &plan, &err), ASSAY_E_USAGE,
+		    &err, "more than 1000000 runs");
 	manifest_release(&manifest);
 }
 
@@ -364,7 +384,8 @@ static void test_contradictions(void **state)
 	check_fails("hosts", plan_check_choice(&plan, &choice, other, 2, &err), ASSAY_E_USAGE, &err, "hosts contradicts the runs");
 	check_fails("fewer hosts", plan_check_choice(&plan, &choice, both, 1, &err), ASSAY_E_USAGE, &err, "(m1,m2)");
 	choice.versions.items = ac;
-	check_fails("versions", plan_check_choice(&plan, &choice, NULL, 0, &err), ASSAY_E_USAGE, &err, "--versions contradicts the runs that are to be "
+	check_fails("versions", plan_check_choice(&plan, &choice, NULL, 0, &err), ASSAY_E_USAGE, &err,
+		    "--versions contradicts the runs that are to be "
 		    "resumed (a,b)");
 	choice.versions.n = 0;
 	choice.inputs = (struct manifest_words){ ba, 1 };
@@ -374,7 +395,8 @@ static void test_contradictions(void **state)
 	check_fails("repetitions", plan_check_choice(&plan, &choice, NULL, 0, &err), ASSAY_E_USAGE, &err, "--repetitions");
 	choice.repetitions = 3;
 	choice.seed = 8;
-	check_fails("seed", plan_check_choice(&plan, &choice, NULL, 0, &err), ASSAY_E_USAGE, &err, "--seed contradicts the runs that are to be resumed (7)");
+	check_fails("seed", plan_check_choice(&plan, &choice, NULL, 0, &err), ASSAY_E_USAGE, &err,
+		    "--seed contradicts the runs that are to be resumed (7)");
 }
 
 int suite_plan(void)
@@ -385,7 +407,8 @@ int suite_plan(void)
 		cmocka_unit_test(test_order_balanced),
 		SCRATCH_TEST(test_round_trip),
 		SCRATCH_TEST(test_latest),
-		SCRATCH_TEST(test_changed_probe), SCRATCH_TEST(test_changed_manifest),
+		SCRATCH_TEST(test_changed_probe),
+		SCRATCH_TEST(test_changed_manifest),
 		cmocka_unit_test(test_changed_artefacts),
 		cmocka_unit_test(test_choose),
 		cmocka_unit_test(test_contradictions),

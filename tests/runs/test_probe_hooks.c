@@ -210,8 +210,14 @@ static void test_instrumented(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_handler_on_another_stack), SCRATCH_TEST(test_nested), SCRATCH_TEST(test_jump), SCRATCH_TEST(test_tail_call),
-		SCRATCH_TEST(test_budget), SCRATCH_TEST(test_not_measured), SCRATCH_TEST(test_full), SCRATCH_TEST(test_instrumented),
+		SCRATCH_TEST(test_handler_on_another_stack),
+		SCRATCH_TEST(test_nested),
+		SCRATCH_TEST(test_jump),
+		SCRATCH_TEST(test_tail_call),
+		SCRATCH_TEST(test_budget),
+		SCRATCH_TEST(test_not_measured),
+		SCRATCH_TEST(test_full),
+		SCRATCH_TEST(test_instrumented),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,8 +160,12 @@ static void test_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_of_each_block), cmocka_unit_test(test_levels_are_nested), cmocka_unit_test(test_places_vary),
-		cmocka_unit_test(test_budget),            cmocka_unit_test(test_outlier),          cmocka_unit_test(test_level_is_the_means),
+		cmocka_unit_test(test_one_of_each_block),
+		cmocka_unit_test(test_levels_are_nested),
+		cmocka_unit_test(test_places_vary),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_outlier),
+		cmocka_unit_test(test_level_is_the_means),
 		cmocka_unit_test(test_bound),
 	};
 

@@ -10,11 +10,11 @@
 #include <errno.h>
 #include <pthread.h>
 
-#define PAGE        4096u
-#define MODULE      "/somewhere/=module"
-#define NAME        "==module"
-#define ID          "000102030405060708090a0b0c0d0e0f10111213"
-#define FUNCTIONS   64u
+#define PAGE	  4096u
+#define MODULE	  "/somewhere/=module"
+#define NAME	  "==module"
+#define ID	  "000102030405060708090a0b0c0d0e0f10111213"
+#define FUNCTIONS 64u
 
 struct probe probe;
 
@@ -37,13 +37,21 @@ void probe_loaded(void)
 bool probe_begin(void)
 {
 	const struct record_options options = {
-		.directory = ".", .back_end = RECORD_TIME, .ticks_per_s = 1000000000u, .brief = true, .names_bytes_max = 4u << 20,
+		.directory = ".",
+		.back_end = RECORD_TIME,
+		.ticks_per_s = 1000000000u,
+		.brief = true,
+		.names_bytes_max = 4u << 20,
 	};
 
 	if (probe.writer.header)
 		return true;
 	probe = (struct probe){
-		.frame_bytes = sizeof(struct probe_frame), .threads = 1, .cost_sampled = 300, .cost_counted = 2, .cost_clock = 40,
+		.frame_bytes = sizeof(struct probe_frame),
+		.threads = 1,
+		.cost_sampled = 300,
+		.cost_counted = 2,
+		.cost_clock = 40,
 	};
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -174,7 +182,10 @@ static void make(struct made *m, size_t code_pages)
 	m->parts[2] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_vaddr = 0, .p_filesz = 36, .p_memsz = 36, .p_flags = PF_R };
 	m->parts[3] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_vaddr = PAGE, .p_memsz = m->code_bytes, .p_flags = PF_R | PF_X };
 	m->info = (struct dl_phdr_info){
-		.dlpi_addr = (uintptr_t)m->memory, .dlpi_name = MODULE, .dlpi_phdr = m->parts, .dlpi_phnum = COUNT(m->parts),
+		.dlpi_addr = (uintptr_t)m->memory,
+		.dlpi_name = MODULE,
+		.dlpi_phdr = m->parts,
+		.dlpi_phnum = COUNT(m->parts),
 	};
 }
 
@@ -208,8 +219,10 @@ static void test_patch(void **state)
 		const char *bytes;
 		size_t n;
 	} begins[] = {
-		{ "\x90\x90\x90\x90\x90", 5 }, { "\x0f\x1f\x44\x00\x08", 5 },
-		{ "\xf3\x0f\x1e\xfa\x90\x90\x90\x90\x90", 9 }, { "\xf3\x0f\x1e\xfa\x0f\x1f\x44\x00\x08", 9 },
+		{ "\x90\x90\x90\x90\x90", 5 },
+		{ "\x0f\x1f\x44\x00\x08", 5 },
+		{ "\xf3\x0f\x1e\xfa\x90\x90\x90\x90\x90", 9 },
+		{ "\xf3\x0f\x1e\xfa\x0f\x1f\x44\x00\x08", 9 },
 	};
 	struct probe_entry items[5 * FUNCTIONS];
 	struct probe_list list = { items, 5 * FUNCTIONS };
@@ -253,14 +266,10 @@ static void test_addresses_of_another_build(void **state)
 {
 	struct made m;
 	struct probe_entry items[] = {
-		{ UINT64_MAX - 7, NAME, "beyond all", UINT32_MAX },
-		{ 0, NAME, "notes", UINT32_MAX },
-		{ PAGE - 1, NAME, "before", UINT32_MAX },
-		{ 2 * PAGE - 15, NAME, "end", UINT32_MAX },
-		{ 2 * PAGE, NAME, "behind", UINT32_MAX },
-		{ PAGE + 64, NAME, "jump", UINT32_MAX },
-		{ 2 * PAGE - 16, NAME, "last", UINT32_MAX },
-		{ PAGE, "another", "module", UINT32_MAX },
+		{ UINT64_MAX - 7, NAME, "beyond all", UINT32_MAX }, { 0, NAME, "notes", UINT32_MAX },
+		{ PAGE - 1, NAME, "before", UINT32_MAX },	    { 2 * PAGE - 15, NAME, "end", UINT32_MAX },
+		{ 2 * PAGE, NAME, "behind", UINT32_MAX },	    { PAGE + 64, NAME, "jump", UINT32_MAX },
+		{ 2 * PAGE - 16, NAME, "last", UINT32_MAX },	    { PAGE, "another", "module", UINT32_MAX },
 	};
 	struct probe_list list = { items, COUNT(items) };
 	struct samples s;
@@ -394,8 +403,13 @@ static void test_instrumented_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_list), SCRATCH_TEST(test_list_file), SCRATCH_TEST(test_patch), SCRATCH_TEST(test_addresses_of_another_build),
-		SCRATCH_TEST(test_more_than_fit), SCRATCH_TEST(test_own_code), SCRATCH_TEST(test_instrumented_full),
+		SCRATCH_TEST(test_list),
+		SCRATCH_TEST(test_list_file),
+		SCRATCH_TEST(test_patch),
+		SCRATCH_TEST(test_addresses_of_another_build),
+		SCRATCH_TEST(test_more_than_fit),
+		SCRATCH_TEST(test_own_code),
+		SCRATCH_TEST(test_instrumented_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

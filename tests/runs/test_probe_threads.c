@@ -33,7 +33,8 @@ static void test_fork(void **state)
 	leave(&slots[40]);
 	if (child == 0) {
 		end(&s, slots);
-		_exit(s.n == 3 && s.items[0].function == 1 && s.items[0].ordinal == 0 && calls_of(&s, 1) == 3 && calls_of(&s, 0) == 0 ? 0 : 1);
+		_exit(s.n == 3 && s.items[0].function == 1 && s.items[0].ordinal == 0 && calls_of(&s, 1) == 3 && calls_of(&s, 0) == 0 ? 0
+																      : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -299,9 +300,14 @@ static void test_software_files_replaced(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_fork), SCRATCH_TEST(test_fork_with_budget), SCRATCH_TEST(test_fork_without_a_file), SCRATCH_TEST(test_threads),
+		SCRATCH_TEST(test_fork),
+		SCRATCH_TEST(test_fork_with_budget),
+		SCRATCH_TEST(test_fork_without_a_file),
+		SCRATCH_TEST(test_threads),
 		SCRATCH_TEST(test_fork_then_threads),
-		SCRATCH_TEST(test_threads_of_others), SCRATCH_TEST(test_handler_before_thread), SCRATCH_TEST(test_software_files_replaced),
+		SCRATCH_TEST(test_threads_of_others),
+		SCRATCH_TEST(test_handler_before_thread),
+		SCRATCH_TEST(test_software_files_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,14 +10,14 @@
 
 #include <math.h>
 
-#define HEAD "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result\n"
+#define HEAD	     "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result\n"
 #define HEAD_VERSION "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,version\n"
 
 static void test_rows(void **state)
 {
 	static const struct {
 		const char *what, *row; /* timestamp, benchmark, machine, repetition, test, result */
-		enum quiho_skip skip;   /* QUIHO_SKIPS: used */
+		enum quiho_skip skip;	/* QUIHO_SKIPS: used */
 	} rows[] = {
 		{ "good", "1500000000,stressng,m,1,cpu,2.5", QUIHO_SKIPS },
 		{ "milliseconds", "1500000000000,stressng,m,1,cpu,2.5", QUIHO_SKIPS },
@@ -82,7 +82,7 @@ static void test_long_names(void **state)
 	text = mem_format(HEAD "u,c,me,1500000000,%s,m,1,%sy,1\nu,c,me,1500000000,%s,m,1,%s,1\n", name, name, name, name);
 	check(quiho_parse("f", text, strlen(text), &quiho, &err), &err);
 	assert_int_equal(quiho.skipped[QUIHO_BAD_NAME].count, 1); /* 150 and 151 bytes make an application of 302 */
-	assert_int_equal(quiho.n, 1);                             /* equal ones one of 150 */
+	assert_int_equal(quiho.n, 1);				  /* equal ones one of 150 */
 	quiho_release(&quiho);
 	free(text);
 }
@@ -119,8 +119,12 @@ static void test_application(void **state)
 	static const struct {
 		const char *benchmark, *test, *expected;
 	} rows[] = {
-		{ "stream", "add-1", "stream/add-1" }, { "hpccg", "hpccg", "hpccg" }, { "a", "", "a" }, { "a", "a/b", "a/a/b" },
-		{ "a/a", "a/a", "a/a" },               { "x/", "x/", "x/" },
+		{ "stream", "add-1", "stream/add-1" },
+		{ "hpccg", "hpccg", "hpccg" },
+		{ "a", "", "a" },
+		{ "a", "a/b", "a/a/b" },
+		{ "a/a", "a/a", "a/a" },
+		{ "x/", "x/", "x/" },
 	};
 
 	(void)state;
@@ -141,7 +145,8 @@ static char *dump(struct store *store)
 		"SELECT f.id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, url, revision, user "
 		"FROM fingerprint f LEFT JOIN source s ON s.id = f.source ORDER BY f.id",
 		"SELECT fingerprint, pass, stressor, ordinal, quote(per_s), quote(real_per_s) FROM rate ORDER BY 1, 2, 3, 4",
-		"SELECT application, version, machine, taken_ms, repetition, ordinal, quote(metric), fingerprint, pass, url, revision, user "
+		"SELECT application, version, machine, taken_ms, repetition, ordinal, quote(metric), fingerprint, pass, url, revision, "
+		"user "
 		"FROM run r LEFT JOIN source s ON s.id = r.source ORDER BY 1, 2, 3, 4, 5, 6",
 		"SELECT url, revision, user FROM source ORDER BY 1, 2, 3",
 		"SELECT glob, higher_is_better FROM metric_rule ORDER BY id",
@@ -165,8 +170,8 @@ static void expect_dump(struct store *store, const char *expected)
 	free(got);
 }
 
-static enum assay_status try_import(struct lab *lab, const char *csv, struct quiho_import_options options, struct quiho_import_result *result,
-				    struct assay_error *err)
+static enum assay_status try_import(struct lab *lab, const char *csv, struct quiho_import_options options,
+				    struct quiho_import_result *result, struct assay_error *err)
 {
 	if (!options.directory)
 		options.directory = "package";
@@ -192,16 +197,23 @@ static struct quiho_import_result import(struct lab *lab, const char *csv)
 static const char *const fingerprint_rows[] = {
 	"u,c,me,1500000000,stressng,m1,1,cpu,100,", "u,c,me,1500000000,stressng,m1,1,,7,",     "u,c,me,1500000000,stressng,m1,2,cpu,101.5,",
 	"u,c,me,1500000000,stressng,m1,2,null,0,",  "u,c,me,1500000000,stressng,m1,1,cpu,90,", "u,d,me,1500000000,stressng,m1,1,cpu,100,",
-	"u,c,me,50000,stressng,m2,1,cpu,0.1,",      "u,c,me,50000,stressng,m2,1,stressng,3,",  "x,c,me,50000,stressng,m2,1,cpu,0.1,",
+	"u,c,me,50000,stressng,m2,1,cpu,0.1,",	    "u,c,me,50000,stressng,m2,1,stressng,3,",  "x,c,me,50000,stressng,m2,1,cpu,0.1,",
 };
 static const char *const run_rows[] = {
-	"u,c,me,1500000000,stream,m1,1,add-1,5,",         "u,c,me,1500000000,stream,m1,1,add-1,5,",
-	"v,c,me,1500000000,stream,m1,1,add-1,5,",         "u,c,me,1500000000,stream,m1,1,add-1,4,imported",
-	"u,c,me,1500000000,stream,m1,2,add-1,6,2.0",      "u,c,me,1500000000000,hpccg,m1,1,hpccg,6,",
-	"u,c,me,50000,hpccg,m2,1,,7.5,",                  "u,c,me,50000,hpccg,m3,1,,7.5,",
-	"u,c,me,1500000000,a/a,m1,1,a/a,1,",              "u,c,me,1500000000,a,m1,1,a/b,1e-300,",
-	"u,c,me,1500000000,x/,m1,1,,2,",                  "u,c,me,1500000000,stressng/x,m1,1,,3,1",
-	"u,c,me,1500000000,/y,m1,1,,0,",                  "u,c,me,1500000000,\"q,\"\"r\",m1,1,t t,3,\"v,1\"",
+	"u,c,me,1500000000,stream,m1,1,add-1,5,",
+	"u,c,me,1500000000,stream,m1,1,add-1,5,",
+	"v,c,me,1500000000,stream,m1,1,add-1,5,",
+	"u,c,me,1500000000,stream,m1,1,add-1,4,imported",
+	"u,c,me,1500000000,stream,m1,2,add-1,6,2.0",
+	"u,c,me,1500000000000,hpccg,m1,1,hpccg,6,",
+	"u,c,me,50000,hpccg,m2,1,,7.5,",
+	"u,c,me,50000,hpccg,m3,1,,7.5,",
+	"u,c,me,1500000000,a/a,m1,1,a/a,1,",
+	"u,c,me,1500000000,a,m1,1,a/b,1e-300,",
+	"u,c,me,1500000000,x/,m1,1,,2,",
+	"u,c,me,1500000000,stressng/x,m1,1,,3,1",
+	"u,c,me,1500000000,/y,m1,1,,0,",
+	"u,c,me,1500000000,\"q,\"\"r\",m1,1,t t,3,\"v,1\"",
 	"\"u\nv\",,,1500000000,last,m1,3,test/,123456789.125,",
 };
 
@@ -263,10 +275,12 @@ static void test_import(void **state)
 	assert_int_equal(result.catalog_written, 2);
 	check_select(&lab.store, "SELECT DISTINCT application FROM run ORDER BY 1",
 		     "/y\na/a\na/a/b\nhpccg\nlast/test/\nq,\"r/t t\nstream/add-1\nstressng/x\nx/\n");
-	check_select(&lab.store, "SELECT pass, stressor, ordinal, per_s FROM rate r JOIN fingerprint f ON f.id = r.fingerprint "
-				 "WHERE machine = 'm1' ORDER BY 1, 2, 3",
+	check_select(&lab.store,
+		     "SELECT pass, stressor, ordinal, per_s FROM rate r JOIN fingerprint f ON f.id = r.fingerprint "
+		     "WHERE machine = 'm1' ORDER BY 1, 2, 3",
 		     "1|cpu|0|90.0\n1|cpu|1|100.0\n1|cpu|2|100.0\n1|null|0|7.0\n2|cpu|0|101.5\n2|null|0|0.0\n");
-	check_select(&lab.store, "SELECT version, repetition, ordinal, metric, pass FROM run WHERE application = 'stream/add-1' ORDER BY 1, 2, 3",
+	check_select(&lab.store,
+		     "SELECT version, repetition, ordinal, metric, pass FROM run WHERE application = 'stream/add-1' ORDER BY 1, 2, 3",
 		     "2.0|2|0|6.0|2\nimported|1|0|4.0|1\nimported|1|1|5.0|1\nimported|1|2|5.0|1\nimported|1|3|5.0|1\n");
 	check_select(&lab.store, "SELECT count(*) FROM run WHERE (fingerprint IS NULL) <> (pass IS NULL)", "0\n");
 	lab_close(&lab);
@@ -402,7 +416,8 @@ static void test_export_direction(void **state)
 	struct quiho_import_result read;
 	struct assay_error err;
 	char *csv = mem_format("%su,c,me,1500000000000,a*b,m1,1,a*b,7,higher\nu,c,me,1500000000000,axb,m1,1,axb,7,lower\n"
-			       "u,c,me,1500000000000,fio,m1,1,x,7,lower\nu,c,me,1500000000000,plain,m1,1,plain,7,lower\n", head);
+			       "u,c,me,1500000000000,fio,m1,1,x,7,lower\nu,c,me,1500000000000,plain,m1,1,plain,7,lower\n",
+			       head);
 	char *bad = mem_format("%su,c,me,1500000000000,z,m1,1,z,7,up\nu,c,me,1500000000000,y,m1,1,y,7,\n", head);
 	char *both = mem_format("%su,c,me,1500000000000,z,m1,1,z,7,lower\nu,c,me,1500000000000,z,m2,1,z,7,higher\n", head);
 
@@ -515,13 +530,13 @@ static void test_refused(void **state)
 	refuse(&lab, "no types", HEAD NEW_MACHINE, types, ASSAY_E_NOTFOUND, "types.csv");
 	scratch_put("types.csv", "machine,timestamp,type\nm1,1500000000,t\nm0,x,t\n");
 	refuse(&lab, "broken types", HEAD NEW_MACHINE, types, ASSAY_E_FORMAT, "types.csv:3: timestamp 'x'");
-	scratch_put("package/machines.csv", "machine,cpu,cores,num_cpus,threads_per_core,board_name,board_serial,board_uuid\nm1,X,many,1,1,,,\n");
+	scratch_put("package/machines.csv",
+		    "machine,cpu,cores,num_cpus,threads_per_core,board_name,board_serial,board_uuid\nm1,X,many,1,1,,,\n");
 	refuse(&lab, "broken hardware", HEAD NEW_MACHINE, plain, ASSAY_E_FORMAT, "package/machines.csv:2: cores is 'many'");
 	scratch_put("package/machines.csv", "machine\n");
 	refuse(&lab, "columns of hardware", HEAD NEW_MACHINE, plain, ASSAY_E_FORMAT, "package/machines.csv");
 	scratch_put("lab/machines/bad.json", "{");
-	check_fails("broken catalog", try_import(&lab, HEAD NEW_MACHINE, plain, &result, &err), ASSAY_E_FORMAT, &err,
-		    "bad.json:1: ");
+	check_fails("broken catalog", try_import(&lab, HEAD NEW_MACHINE, plain, &result, &err), ASSAY_E_FORMAT, &err, "bad.json:1: ");
 	check_select(&lab.store, "SELECT machine FROM fingerprint", "m1\n");
 	lab_close(&lab);
 }
@@ -536,7 +551,8 @@ static void test_version_option(void **state)
 	(void)state;
 	import(&lab, HEAD "u,c,me,1500000000,a,m1,1,t,1\n");
 	check(try_import(&lab, HEAD_VERSION "u,c,me,1500000000,a,m1,1,t,2,\nu,c,me,1500000000,a,m1,1,t,3,own\n",
-			 (struct quiho_import_options){ .version = "2.0" }, &result, &err), &err);
+			 (struct quiho_import_options){ .version = "2.0" }, &result, &err),
+	      &err);
 	check_select(&lab.store, "SELECT version, metric FROM run ORDER BY 1", "2.0|2.0\nimported|1.0\nown|3.0\n");
 	lab_close(&lab);
 }
@@ -554,7 +570,8 @@ static void test_types_and_hardware(void **state)
 	scratch_put("package/machines.csv", "machine,cpu,cores,num_cpus,threads_per_core,board_name,board_serial,board_uuid\n"
 					    "m1,Intel,8,2,1,NA,None,u-1\nm9,Intel,-,-,-,,,\n");
 	check(try_import(&lab, HEAD "u,c,me,1500000000,stressng,m1,1,cpu,100\n", (struct quiho_import_options){ .types_file = "types.csv" },
-			 &result, &err), &err);
+			 &result, &err),
+	      &err);
 	assert_int_equal(result.types_given, 1);
 	assert_int_equal(result.types_unknown, 1);
 	assert_int_equal(result.hardware_known, 1);
@@ -589,7 +606,9 @@ static void keep_rules(struct lab *lab, const struct quiho_rule *rules, size_t n
 	struct quiho_import_result result;
 	struct assay_error err;
 
-	check(try_import(lab, HEAD "u,c,me,1500000000,a,m1,1,t,1\n", (struct quiho_import_options){ .rules = rules, .n_rules = n }, &result, &err), &err);
+	check(try_import(lab, HEAD "u,c,me,1500000000,a,m1,1,t,1\n", (struct quiho_import_options){ .rules = rules, .n_rules = n }, &result,
+			 &err),
+	      &err);
 }
 
 /* The last rule that matches counts: of one command, and of all commands. */
@@ -610,8 +629,7 @@ static void test_rules(void **state)
 	assert_false(higher(&lab, "a/b"));
 	keep_rules(&lab, third, COUNT(third)); /* said again: now the last one */
 	assert_true(higher(&lab, "a/b"));
-	check_select(&lab.store, "SELECT glob, higher_is_better FROM metric_rule ORDER BY id",
-		     "a/*|0\nstream/copy*|0\na/?|0\na/b|1\n");
+	check_select(&lab.store, "SELECT glob, higher_is_better FROM metric_rule ORDER BY id", "a/*|0\nstream/copy*|0\na/?|0\na/b|1\n");
 	lab_close(&lab);
 }
 
@@ -624,8 +642,7 @@ static void test_nothing_usable(void **state)
 	char *csv = mem_format(HEAD "%s", bad);
 
 	(void)state;
-	refuse(&lab, "no rows", HEAD, (struct quiho_import_options){ 0 }, ASSAY_E_NODATA,
-	       "package/results.csv: there are no rows");
+	refuse(&lab, "no rows", HEAD, (struct quiho_import_options){ 0 }, ASSAY_E_NODATA, "package/results.csv: there are no rows");
 	refuse(&lab, "bad rows", csv, (struct quiho_import_options){ 0 }, ASSAY_E_NODATA,
 	       "the result is not a finite number (first in line 2)");
 	free(csv);
@@ -636,7 +653,8 @@ static void test_nothing_usable(void **state)
 	assert_int_equal(result.skipped[QUIHO_BAD_TIME], 1);
 	assert_int_equal(result.skipped_line[QUIHO_BAD_TIME], 3);
 	assert_int_equal(result.runs_added, 1);
-	check_select(&lab.store, "SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM source), (SELECT count(*) FROM fingerprint)", "1|1|0\n");
+	check_select(&lab.store, "SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM source), (SELECT count(*) FROM fingerprint)",
+		     "1|1|0\n");
 	free(csv);
 	lab_close(&lab);
 }
@@ -644,14 +662,12 @@ static void test_nothing_usable(void **state)
 int suite_quiho(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),         cmocka_unit_test(test_long_names),
-		cmocka_unit_test(test_broken_structure), cmocka_unit_test(test_application),
-		SCRATCH_TEST(test_import),           SCRATCH_TEST(test_twice),
-		SCRATCH_TEST(test_order_of_rows),    SCRATCH_TEST(test_order_of_imports),
-		SCRATCH_TEST(test_export),           SCRATCH_TEST(test_export_plain), SCRATCH_TEST(test_export_direction),
-		SCRATCH_TEST(test_duplicates_averaged), SCRATCH_TEST(test_refused),
-		SCRATCH_TEST(test_version_option),   SCRATCH_TEST(test_types_and_hardware),
-		SCRATCH_TEST(test_rules),            SCRATCH_TEST(test_nothing_usable),
+		cmocka_unit_test(test_rows),	    cmocka_unit_test(test_long_names),	 cmocka_unit_test(test_broken_structure),
+		cmocka_unit_test(test_application), SCRATCH_TEST(test_import),		 SCRATCH_TEST(test_twice),
+		SCRATCH_TEST(test_order_of_rows),   SCRATCH_TEST(test_order_of_imports), SCRATCH_TEST(test_export),
+		SCRATCH_TEST(test_export_plain),    SCRATCH_TEST(test_export_direction), SCRATCH_TEST(test_duplicates_averaged),
+		SCRATCH_TEST(test_refused),	    SCRATCH_TEST(test_version_option),	 SCRATCH_TEST(test_types_and_hardware),
+		SCRATCH_TEST(test_rules),	    SCRATCH_TEST(test_nothing_usable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

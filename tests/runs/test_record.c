@@ -185,9 +185,9 @@ static void test_build_id(void **state)
 		{ { 4, 4, 3, 0x554e47, 0x04030201 }, 20, "01020304" },
 		{ { 4, 4, 3, 0x554e47, 0x04030201 }, 19, "" },
 		{ { 4, 4, 3 }, 12, "" },
-		{ { 4, 4, 3, 0x6f47, 0x04030201 }, 20, "" },                                       /* "Go" */
+		{ { 4, 4, 3, 0x6f47, 0x04030201 }, 20, "" }, /* "Go" */
 		{ { 4, 4, 1, 0x554e47, 0x04030201, 4, 4, 3, 0x554e47, 0x08070605 }, 40, "05060708" },
-		{ { 5, 3, 1, 0x554e47, 0, 0x04030201, 4, 1, 3, 0x554e47, 0x08 }, 44, "08" },       /* sizes are rounded up */
+		{ { 5, 3, 1, 0x554e47, 0, 0x04030201, 4, 1, 3, 0x554e47, 0x08 }, 44, "08" }, /* sizes are rounded up */
 		{ { UINT32_MAX, 4, 3, 0x554e47, 0 }, 20, "" },
 		{ { 4, UINT32_MAX, 3, 0x554e47, 0 }, 20, "" },
 		{ { 4, 0x7ffffffc, 3, 0x554e47, 0 }, 20, "" },
@@ -219,7 +219,9 @@ static void test_brief(void **state)
 	assert_int_equal(record_open(&w, &brief), 0);
 	record_function(&w, 1, "m", "f");
 	for (uint64_t i = 0; i < 40000; i++) { /* several chunks */
-		const struct record_sample head = { .weight = 1u << i % 17, .ordinal = i, .duration = 3 * i, .flags = i & 1 ? RECORD_ESTIMATED : 0 };
+		const struct record_sample head = {
+			.weight = 1u << i % 17, .ordinal = i, .duration = 3 * i, .flags = i & 1 ? RECORD_ESTIMATED : 0
+		};
 		struct record_brief *sample = (struct record_brief *)record_begin(&w, &t);
 
 		if (!sample)
@@ -266,14 +268,11 @@ static void test_module_id(void **state)
 		uint32_t flags; /* of the segment from 0x1000 to 0x1fff */
 		const char *id;
 	} rows[] = {
-		{ 0x1fec, 20, PF_R, "01020304" },
-		{ 0x1fec, 21, PF_R, "" },                  /* beyond the file's part */
-		{ 0x1fec, 20, PF_X, "" },                  /* cannot be read */
-		{ 0x3000, 20, PF_R, "" },                  /* between two segments */
-		{ 0xfec, 20, PF_R, "" },                   /* before the first one */
-		{ 0x7fffffff0000, 20, PF_R, "" },
-		{ UINT64_MAX - 8, 20, PF_R, "" },
-		{ 0x1fec, UINT64_MAX - 8, PF_R, "" },
+		{ 0x1fec, 20, PF_R, "01020304" }, { 0x1fec, 21, PF_R, "" }, /* beyond the file's part */
+		{ 0x1fec, 20, PF_X, "" },				    /* cannot be read */
+		{ 0x3000, 20, PF_R, "" },				    /* between two segments */
+		{ 0xfec, 20, PF_R, "" },				    /* before the first one */
+		{ 0x7fffffff0000, 20, PF_R, "" }, { UINT64_MAX - 8, 20, PF_R, "" }, { 0x1fec, UINT64_MAX - 8, PF_R, "" },
 		{ 0x2000, 0, PF_R, "" },
 	};
 	char *memory = mmap(NULL, 0x6000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), id[RECORD_BUILD_ID_BYTES];
@@ -299,9 +298,15 @@ static void test_module_id(void **state)
 int suite_record(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_what_is_written_is_read), SCRATCH_TEST(test_threads_do_not_wait), SCRATCH_TEST(test_killed),
-		SCRATCH_TEST(test_fork),                    SCRATCH_TEST(test_refused),             SCRATCH_TEST(test_brief),
-		SCRATCH_TEST(test_clock_goes_backwards),    SCRATCH_TEST(test_build_id),            SCRATCH_TEST(test_module_id),
+		SCRATCH_TEST(test_what_is_written_is_read),
+		SCRATCH_TEST(test_threads_do_not_wait),
+		SCRATCH_TEST(test_killed),
+		SCRATCH_TEST(test_fork),
+		SCRATCH_TEST(test_refused),
+		SCRATCH_TEST(test_brief),
+		SCRATCH_TEST(test_clock_goes_backwards),
+		SCRATCH_TEST(test_build_id),
+		SCRATCH_TEST(test_module_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* The writer where there is no room: the file's limit, a full disk, no descriptor, a name that leads nowhere any more. It costs samples, which
- * are counted, and never the program. */
+/* The writer where there is no room: the file's limit, a full disk, no descriptor, a name that leads nowhere any more. It costs samples,
+ * which are counted, and never the program. */
 #include "tests/runs/recording.h"
 
 #include <errno.h>
@@ -231,9 +231,13 @@ static void test_cannot_be_opened(void **state)
 int suite_record_room(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_full),               SCRATCH_TEST(test_many_threads),   SCRATCH_TEST(test_names_full),
-		SCRATCH_TEST(test_full_disk),          SCRATCH_TEST(test_descriptors_closed),
-		SCRATCH_TEST(test_no_descriptors),     SCRATCH_TEST(test_cannot_be_opened),
+		SCRATCH_TEST(test_full),
+		SCRATCH_TEST(test_many_threads),
+		SCRATCH_TEST(test_names_full),
+		SCRATCH_TEST(test_full_disk),
+		SCRATCH_TEST(test_descriptors_closed),
+		SCRATCH_TEST(test_no_descriptors),
+		SCRATCH_TEST(test_cannot_be_opened),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,8 +49,16 @@ static void plan_now(struct fixture *f, char *main_hash, char *branch_hash, char
 	char *artefacts[] = { main_hash, branch_hash };
 	struct assay_error err;
 
-	f->plan = (struct plan){ .application = names[6], .versions = versions, .artefacts = artefacts, .n_versions = 2, .inputs = inputs,
-				 .n_inputs = 1, .machines = machines, .n_machines = 3, .repetitions = 2, .probe = probe };
+	f->plan = (struct plan){ .application = names[6],
+				 .versions = versions,
+				 .artefacts = artefacts,
+				 .n_versions = 2,
+				 .inputs = inputs,
+				 .n_inputs = 1,
+				 .machines = machines,
+				 .n_machines = 3,
+				 .repetitions = 2,
+				 .probe = probe };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
 	f->plan.artefacts = NULL;
 }
@@ -72,8 +80,12 @@ static void put(struct fixture *f, size_t version, const char *machine, enum exe
 	struct assay_error err;
 
 	for (int64_t repetition = 1; repetition <= 2; repetition++) {
-		struct execution e = { .cell = { 0, version, repetition }, .outcome = outcome, .detail = outcome ? names[7] : NULL,
-				       .metric = outcome ? (double)NAN : 1, .taken_ms = f->now_ms += HOUR, .signal = -1 };
+		struct execution e = { .cell = { 0, version, repetition },
+				       .outcome = outcome,
+				       .detail = outcome ? names[7] : NULL,
+				       .metric = outcome ? (double)NAN : 1,
+				       .taken_ms = f->now_ms += HOUR,
+				       .signal = -1 };
 
 		check(execution_put(&f->lab.store, &place, &e, &err), &err);
 	}
@@ -200,8 +212,11 @@ static void test_terms(void **state)
 		plan(&f, names[7], names[7], NULL);
 		put_all(&f, 1);
 		/* The second plan is the latest of branch alone. */
-		assert_int_equal(sqlite3_exec(f.lab.store.db, "DELETE FROM plan_item WHERE name = 'main' AND plan = (SELECT id FROM plan ORDER BY "
-					      "started_ms DESC LIMIT 1)", NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(f.lab.store.db,
+					      "DELETE FROM plan_item WHERE name = 'main' AND plan = (SELECT id FROM plan ORDER BY "
+					      "started_ms DESC LIMIT 1)",
+					      NULL, NULL, NULL),
+				 SQLITE_OK);
 		check(run_load(&f.lab.store, "app/x", "main", &sets[0], &err), &err);
 		check(run_load(&f.lab.store, "app/x", "branch", &sets[1], &err), &err);
 		if ((strcmp(sets[0].terms.metric, sets[1].terms.metric) == 0) != rows[i].metric ||
@@ -235,7 +250,8 @@ static void test_order(void **state)
 	enter(&f);
 	for (int i = 1; i <= 30; i++) {
 		char *sql = mem_format("INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) VALUES "
-				       "('app', 'v%d', 'm', %d, 1, 0, 5)", i, 1000 * i);
+				       "('app', 'v%d', 'm', %d, 1, 0, 5)",
+				       i, 1000 * i);
 
 		assert_int_equal(sqlite3_exec(f.lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
 		free(sql);
@@ -260,7 +276,8 @@ static void test_unreadable_manifest(void **state)
 	enter(&f);
 	plan(&f, names[7], names[7], NULL);
 	put_all(&f, 1);
-	assert_int_equal(sqlite3_exec(f.lab.store.db, "UPDATE plan SET manifest = 'old: style', manifest_hash = 'h'", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(f.lab.store.db, "UPDATE plan SET manifest = 'old: style', manifest_hash = 'h'", NULL, NULL, NULL),
+			 SQLITE_OK);
 	expect(&f, "alone", 6, 0, 0, 0);
 	plan(&f, names[7], names[7], NULL);
 	put(&f, 1, "m1", EXECUTION_OK);
@@ -286,7 +303,8 @@ static void test_probe(void **state)
 static void import(struct fixture *f, const char *machine, int64_t taken_ms)
 {
 	char *sql = mem_format("INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric) VALUES "
-			       "('app/x', 'branch', '%s', %" PRId64 ", 1, 0, 5)", machine, taken_ms);
+			       "('app/x', 'branch', '%s', %" PRId64 ", 1, 0, 5)",
+			       machine, taken_ms);
 
 	assert_int_equal(sqlite3_exec(f->lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
 	free(sql);
@@ -361,8 +379,9 @@ static void test_clock(void **state)
 int suite_run_build(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_nightly), SCRATCH_TEST(test_manifest), SCRATCH_TEST(test_unreadable_manifest), SCRATCH_TEST(test_probe),
-		SCRATCH_TEST(test_imported), SCRATCH_TEST(test_failures), SCRATCH_TEST(test_clock), SCRATCH_TEST(test_terms), SCRATCH_TEST(test_order),
+		SCRATCH_TEST(test_nightly), SCRATCH_TEST(test_manifest), SCRATCH_TEST(test_unreadable_manifest),
+		SCRATCH_TEST(test_probe),   SCRATCH_TEST(test_imported), SCRATCH_TEST(test_failures),
+		SCRATCH_TEST(test_clock),   SCRATCH_TEST(test_terms),	 SCRATCH_TEST(test_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Sample files in the laboratory: kept with their execution or not at all, read back as they were, refused when they are not what they were; what has no
- * row is removed, and what has one stays. */
+/* Sample files in the laboratory: kept with their execution or not at all, read back as they were, refused when they are not what they
+ * were; what has no row is removed, and what has one stays. */
 #include "runs/inside/samples/sample_files.c"
 
 #include "runs/running/run_build.h"
@@ -31,8 +31,16 @@ static void enter(struct fixture *f)
 
 	f->lab = scratch_lab("lab");
 	check(manifest_parse("app.yaml", TEXT, strlen(TEXT), &f->manifest, &err), &err);
-	f->plan = (struct plan){ .application = texts[4], .versions = versions, .artefacts = versions, .n_versions = 2, .inputs = inputs,
-				 .n_inputs = 1, .machines = machines, .n_machines = 1, .repetitions = 9, .probe = texts[5] };
+	f->plan = (struct plan){ .application = texts[4],
+				 .versions = versions,
+				 .artefacts = versions,
+				 .n_versions = 2,
+				 .inputs = inputs,
+				 .n_inputs = 1,
+				 .machines = machines,
+				 .n_machines = 1,
+				 .repetitions = 9,
+				 .probe = texts[5] };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
 	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app/x", 0, "type" };
 }
@@ -47,8 +55,9 @@ static void leave(struct fixture *f)
 static void samples_make(size_t n, struct buf *out)
 {
 	static const char *const counters[] = { "one" };
-	const struct record_options options = { .directory = ".", .counters = counters, .n_counters = 1, .back_end = RECORD_EMULATED,
-						.ticks_per_s = 1000000000 };
+	const struct record_options options = {
+		.directory = ".", .counters = counters, .n_counters = 1, .back_end = RECORD_EMULATED, .ticks_per_s = 1000000000
+	};
 	struct record_thread t = { 0 };
 	struct record_writer w;
 	struct assay_error err;
@@ -87,9 +96,16 @@ static struct sample_kept keep(struct fixture *f, size_t n, int64_t pack)
 
 static void execute(struct fixture *f, size_t version, int64_t repetition, bool ok, int64_t taken_ms, struct sample_kept *kept, size_t n)
 {
-	const struct execution e = { .cell = { 0, version, repetition }, .outcome = ok ? EXECUTION_OK : EXECUTION_KILLED, .metric = ok ? 1 : (double)NAN,
-				     .taken_ms = taken_ms, .usage = { -1, -1, -1 }, .max_rss_bytes = -1, .exit_status = -1, .signal = -1,
-				     .samples = kept, .n_samples = n };
+	const struct execution e = { .cell = { 0, version, repetition },
+				     .outcome = ok ? EXECUTION_OK : EXECUTION_KILLED,
+				     .metric = ok ? 1 : (double)NAN,
+				     .taken_ms = taken_ms,
+				     .usage = { -1, -1, -1 },
+				     .max_rss_bytes = -1,
+				     .exit_status = -1,
+				     .signal = -1,
+				     .samples = kept,
+				     .n_samples = n };
 	struct assay_error err;
 
 	check(execution_put(&f->lab.store, &f->place, &e, &err), &err);
@@ -158,7 +174,8 @@ static void test_which(void **state)
 	static const struct {
 		const char *application, *version;
 		size_t n;
-	} rows[] = { { "app", NULL, 2 }, { "app", "a", 1 }, { "app/x", "b", 1 }, { "app/x", NULL, 2 }, { "app/y", NULL, 0 }, { "ap", NULL, 0 } };
+	} rows[] = { { "app", NULL, 2 },   { "app", "a", 1 },	 { "app/x", "b", 1 },
+		     { "app/x", NULL, 2 }, { "app/y", NULL, 0 }, { "ap", NULL, 0 } };
 	struct fixture f;
 	struct sample_kept kept[2];
 	struct sample_file *files;
@@ -206,7 +223,8 @@ static void test_no_result(void **state)
 	assert_int_equal(rows.n, 1);
 	assert_true(rows.items[0].instrumented);
 	execution_rows_release(&rows);
-	check_fails("no plan without a probe", plan_latest_incomplete(&f.lab.store, "app", false, &plan, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
+	check_fails("no plan without a probe", plan_latest_incomplete(&f.lab.store, "app", false, &plan, &err), ASSAY_E_NOTFOUND, &err,
+		    "nothing to resume");
 	/* Of a plan of results, a run that went well; before the instrumented ones, the last of which failed. */
 	results = f.plan;
 	results.probe = NULL;
@@ -226,11 +244,11 @@ static void test_no_result(void **state)
 }
 
 #define HASH(digit) digit digit digit digit digit digit digit digit
-#define H1 HASH("11111111")
-#define H2 HASH("22222222")
+#define H1	    HASH("11111111")
+#define H2	    HASH("22222222")
 
-/* Each night a plan with its stack and its manifest; what is kept apart is what is known to have been another program, or run otherwise: than in the
- * latest plan, and than in the first one when that is asked for. */
+/* Each night a plan with its stack and its manifest; what is kept apart is what is known to have been another program, or run otherwise:
+ * than in the latest plan, and than in the first one when that is asked for. */
 static void test_builds(void **state)
 {
 	static const struct {
@@ -244,7 +262,8 @@ static void test_builds(void **state)
 		{ "another library of the machine", H1 "  /lib/libc.so.6\n" H1 "  {session}/b000/app\n",
 		  H2 "  /lib/libc.so.6\n" H1 "  {session}/b000/app\n", 4, NULL },
 		{ "a file more", H1 "  {session}/b000/app\n", H1 "  {session}/b000/app\n" H1 "  {session}/b000/app2\n", 2, NULL },
-		{ "another command", H1 "  {session}/b000/app\n", H1 "  {session}/b000/app\n", 2, "command: [run, faster]\nversions: { a: , b: }\ninputs: { x: }\n" },
+		{ "another command", H1 "  {session}/b000/app\n", H1 "  {session}/b000/app\n", 2,
+		  "command: [run, faster]\nversions: { a: , b: }\ninputs: { x: }\n" },
 		{ "another environment", NULL, NULL, 2, TEXT "environment: { FAST: 1 }\n" },
 		{ "another metric", NULL, NULL, 4, TEXT "metric: { source: regex, pattern: '([0-9]+)' }\n" },
 		{ "the first is not known", NULL, H1 "  {session}/b000/app\n", 4, NULL },
@@ -472,7 +491,8 @@ static void test_damaged_rows(void **state)
 
 		check(store_begin(&f.lab.store, &err), &err);
 		check_select(&f.lab.store, sql, "");
-		check_fails(changes[i], sample_files_list(&f.lab.store, "app", NULL, &files, &n, &err), ASSAY_E_CORRUPT, &err, "that cannot be");
+		check_fails(changes[i], sample_files_list(&f.lab.store, "app", NULL, &files, &n, &err), ASSAY_E_CORRUPT, &err,
+			    "that cannot be");
 		store_rollback(&f.lab.store);
 		free(sql);
 	}
@@ -491,9 +511,11 @@ static void test_bounded(void **state)
 	zeros.size = 32u << 20;
 	check(sample_pack(zeros.bytes, zeros.size, &packed, &err), &err);
 	assert_true(packed.size < 8192);
-	check_fails("one less", sample_unpack("bomb", packed.bytes, packed.size, zeros.size - 1, &out, &err), ASSAY_E_CORRUPT, &err, "more than 33554431");
+	check_fails("one less", sample_unpack("bomb", packed.bytes, packed.size, zeros.size - 1, &out, &err), ASSAY_E_CORRUPT, &err,
+		    "more than 33554431");
 	buf_release(&out);
-	check_fails("much less", sample_unpack("bomb", packed.bytes, packed.size, 1000, &out, &err), ASSAY_E_CORRUPT, &err, "more than 1000");
+	check_fails("much less", sample_unpack("bomb", packed.bytes, packed.size, 1000, &out, &err), ASSAY_E_CORRUPT, &err,
+		    "more than 1000");
 	assert_true(out.capacity < 8192);
 	check(sample_unpack("all", packed.bytes, packed.size, zeros.size, &out, &err), &err);
 	assert_true(out.size == zeros.size && out.bytes[out.size - 1] == '\0');
@@ -506,9 +528,10 @@ static void test_bounded(void **state)
 int suite_sample_files(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_kept),           SCRATCH_TEST(test_which), SCRATCH_TEST(test_no_result), SCRATCH_TEST(test_all_or_nothing),
-		SCRATCH_TEST(test_nothing_there),  SCRATCH_TEST(test_prune), SCRATCH_TEST(test_damaged),   SCRATCH_TEST(test_damaged_rows),
-		SCRATCH_TEST(test_builds),         cmocka_unit_test(test_bounded),
+		SCRATCH_TEST(test_kept),	   SCRATCH_TEST(test_which),	     SCRATCH_TEST(test_no_result),
+		SCRATCH_TEST(test_all_or_nothing), SCRATCH_TEST(test_nothing_there), SCRATCH_TEST(test_prune),
+		SCRATCH_TEST(test_damaged),	   SCRATCH_TEST(test_damaged_rows),  SCRATCH_TEST(test_builds),
+		cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

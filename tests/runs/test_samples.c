@@ -55,8 +55,16 @@ static void pad(struct buf *out, size_t to)
 static void finish(struct file *f, struct buf *out)
 {
 	struct record_header header = {
-		.version = f->brief ? RECORD_VERSION_BRIEF : RECORD_VERSION, .back_end = f->back_end, .header_bytes = 4096, .names_bytes_max = 4096, .chunk_bytes = CHUNK_BYTES,
-		.n_counters = f->n_counters, .ticks_per_s = 1000000000u, .names_bytes = f->names.size, .chunks = f->n_chunks, .finished = 1,
+		.version = f->brief ? RECORD_VERSION_BRIEF : RECORD_VERSION,
+		.back_end = f->back_end,
+		.header_bytes = 4096,
+		.names_bytes_max = 4096,
+		.chunk_bytes = CHUNK_BYTES,
+		.n_counters = f->n_counters,
+		.ticks_per_s = 1000000000u,
+		.names_bytes = f->names.size,
+		.chunks = f->n_chunks,
+		.finished = 1,
 	};
 
 	memcpy(header.magic, RECORD_MAGIC, sizeof(header.magic));
@@ -100,11 +108,16 @@ static void nested(struct file *f)
 	name(f, "f 1 m main");
 	name(f, "f 2 m a");
 	name(f, "f 3 m b");
-	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 0, .start = 200, .duration = 50, .depth = 2 }, (uint64_t[]){ 5 });
-	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 1, .start = 300, .duration = 50, .depth = 2 }, (uint64_t[]){ 5 });
-	add(f, 0, &(struct record_sample){ .function = 1, .weight = 1, .ordinal = 0, .start = 100, .duration = 300, .depth = 1 }, (uint64_t[]){ 30 });
-	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 2, .start = 500, .duration = 100, .depth = 1 }, (uint64_t[]){ 10 });
-	add(f, 0, &(struct record_sample){ .function = 0, .weight = 1, .ordinal = 0, .start = 0, .duration = 1000, .depth = 0 }, (uint64_t[]){ 100 });
+	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 0, .start = 200, .duration = 50, .depth = 2 },
+	    (uint64_t[]){ 5 });
+	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 1, .start = 300, .duration = 50, .depth = 2 },
+	    (uint64_t[]){ 5 });
+	add(f, 0, &(struct record_sample){ .function = 1, .weight = 1, .ordinal = 0, .start = 100, .duration = 300, .depth = 1 },
+	    (uint64_t[]){ 30 });
+	add(f, 0, &(struct record_sample){ .function = 2, .weight = 1, .ordinal = 2, .start = 500, .duration = 100, .depth = 1 },
+	    (uint64_t[]){ 10 });
+	add(f, 0, &(struct record_sample){ .function = 0, .weight = 1, .ordinal = 0, .start = 0, .duration = 1000, .depth = 0 },
+	    (uint64_t[]){ 100 });
 }
 
 static void test_alone(void **state)
@@ -140,7 +153,9 @@ static void test_alone_is_estimated(void **state)
 	(void)state;
 	name(&f, "f 1 m a");
 	name(&f, "f 2 m b");
-	add(&f, 0, &(struct record_sample){ .function = 1, .weight = 8, .start = 200, .duration = 10, .depth = 1, .flags = RECORD_ESTIMATED }, NULL);
+	add(&f, 0,
+	    &(struct record_sample){ .function = 1, .weight = 8, .start = 200, .duration = 10, .depth = 1, .flags = RECORD_ESTIMATED },
+	    NULL);
 	add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1, .start = 100, .duration = 300, .flags = RECORD_ESTIMATED }, NULL);
 	/* its caller was dropped: it is no part of the next one, which began later */
 	add(&f, 0, &(struct record_sample){ .function = 1, .weight = 8, .ordinal = 9, .start = 500, .duration = 10, .depth = 1 }, NULL);
@@ -281,9 +296,16 @@ static void test_brief(void **state)
 		name(&f, "f 1 m a");
 		name(&f, "f 2 m b");
 		for (size_t i = 0; i < COUNT(rows); i++)
-			add(&f, 0, &(struct record_sample){ .function = rows[i].function, .weight = rows[i].weight, .ordinal = rows[i].ordinal,
-				.start = rows[i].start, .duration = rows[i].duration, .depth = rows[i].depth, .threads = rows[i].threads,
-				.flags = rows[i].flags }, NULL);
+			add(&f, 0,
+			    &(struct record_sample){ .function = rows[i].function,
+						     .weight = rows[i].weight,
+						     .ordinal = rows[i].ordinal,
+						     .start = rows[i].start,
+						     .duration = rows[i].duration,
+						     .depth = rows[i].depth,
+						     .threads = rows[i].threads,
+						     .flags = rows[i].flags },
+			    NULL);
 		finish(&f, &bytes);
 		parse(&bytes, &read[brief]);
 		buf_release(&bytes);
@@ -425,9 +447,11 @@ static void test_join(void **state)
 int suite_samples(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_alone),     cmocka_unit_test(test_alone_is_estimated), cmocka_unit_test(test_vector),
-		cmocka_unit_test(test_damaged),   cmocka_unit_test(test_truncated),          cmocka_unit_test(test_unknown_function),
-		cmocka_unit_test(test_join),      cmocka_unit_test(test_brief),             cmocka_unit_test(test_brief_damaged),
+		cmocka_unit_test(test_alone),	      cmocka_unit_test(test_alone_is_estimated),
+		cmocka_unit_test(test_vector),	      cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_truncated),     cmocka_unit_test(test_unknown_function),
+		cmocka_unit_test(test_join),	      cmocka_unit_test(test_brief),
+		cmocka_unit_test(test_brief_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,8 +296,8 @@ static void module_patch(const struct module *m, const struct range *code, const
 
 	if (failed && !probe.patching_refused) {
 		probe.patching_refused = failed;
-		probe_say("the system refuses to let this program's code be changed (build it with -finstrument-functions instead): ", m->name + 1,
-			  failed);
+		probe_say("the system refuses to let this program's code be changed (build it with -finstrument-functions instead): ",
+			  m->name + 1, failed);
 		record_info(&probe.writer, "patching", "refused");
 	}
 }

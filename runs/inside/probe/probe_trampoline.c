@@ -1,5 +1,5 @@
-/* What runs between the program and the hooks in C. Every register stays as it was, for a compiler that knows the callee may keep values in any of them
- * (gcc's -fipa-ra). */
+/* What runs between the program and the hooks in C. Every register stays as it was, for a compiler that knows the callee may keep values in
+ * any of them (gcc's -fipa-ra). */
 #include "runs/inside/probe/probe.h"
 
 #include <cpuid.h>

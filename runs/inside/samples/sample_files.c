@@ -397,8 +397,7 @@ enum assay_status sample_files_read(const struct lab *lab, const struct sample_f
 	else
 		st = file_read(path, SAMPLES_FILE_BYTES_MAX, &packed, err);
 	if (st == ASSAY_E_NOTFOUND)
-		st =
-		    assay_fail(err, ASSAY_E_CORRUPT, "the sample file '%s' is missing: restore it from a copy, or measure again", path);
+		st = assay_fail(err, ASSAY_E_CORRUPT, "the sample file '%s' is missing: restore it from a copy, or measure again", path);
 	if (!st)
 		st = sample_unpack(path, packed.bytes, packed.size, (size_t)file->bytes, &bytes, err);
 	buf_release(&packed);
