@@ -235,10 +235,10 @@ static _Noreturn void flood(struct liar *liar)
 }
 
 #ifdef __has_feature
-#if !__has_feature(address_sanitizer)
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 #define KEEPS_NOTHING
 #endif
-#elif !defined(__SANITIZE_ADDRESS__) /* it keeps what was freed: memory says nothing then */
+#elif !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they keep what was freed: memory says nothing then */
 #define KEEPS_NOTHING
 #endif
 
