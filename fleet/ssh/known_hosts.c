@@ -245,9 +245,18 @@ static enum assay_status add_line(struct known_hosts *known, struct line *line)
 	return ASSAY_OK;
 }
 
+/* A text that was half understood is forgotten: asked for again, it must fail again. */
+static void forget_last_file(struct known_hosts *known, size_t n_before)
+{
+	while (known->n > n_before)
+		entry_release(&known->entries[--known->n]);
+	free(known->files[--known->n_files]);
+}
+
 enum assay_status known_hosts_parse(struct known_hosts *known, const char *name, const char *text, size_t n, struct assay_error *err)
 {
 	char *bytes, *rest, *line;
+	size_t n_before = known->n;
 	enum assay_status st = ASSAY_OK;
 
 	forget_matches(known); /* they point into entries[] */
@@ -261,6 +270,8 @@ enum assay_status known_hosts_parse(struct known_hosts *known, const char *name,
 	for (size_t number = 1; !st && (line = strsep(&rest, "\n")); number++)
 		st = add_line(known, &(struct line){ name, number, line, err });
 	free(bytes);
+	if (st)
+		forget_last_file(known, n_before);
 	return st;
 }
 

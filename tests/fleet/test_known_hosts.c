@@ -197,6 +197,11 @@ static void test_several_files(void **state)
 	assert_int_equal(ask(known, "a", 22, &ed25519, &file, &line), KNOWN_HOSTS_OK);
 	hostkey_release(&shown);
 	check_fails("a directory", known_hosts_read(known, ".", &err), ASSAY_E_IO, &err, "'.'");
+	/* One that cannot be read fails every host that names it, not only the first. */
+	scratch_put("damaged", "c " ED25519 "@revoke c\n@revoked c " ED25519);
+	for (int i = 0; i < 2; i++)
+		check_fails("damaged", known_hosts_read(known, "damaged", &err), ASSAY_E_FORMAT, &err, "damaged:2: ");
+	assert_int_equal(ask(known, "c", 22, &ed25519, &file, &line), KNOWN_HOSTS_UNKNOWN);
 	known_hosts_free(known);
 }
 
