@@ -130,15 +130,15 @@ static int agent_connect(void)
 	return fd;
 }
 
-/* Reads exactly n bytes; until_ms 0: whenever they come. */
-static bool read_until(int fd, unsigned char *bytes, size_t n, int64_t until_ms)
+/* Reads exactly n bytes; until_ms 0: whenever they come. No longer once cancel_fd can be read (-1: there is none). */
+static bool read_until(int fd, unsigned char *bytes, size_t n, int64_t until_ms, int cancel_fd)
 {
 	while (n) {
-		struct pollfd ready = { .fd = fd, .events = POLLIN };
+		struct pollfd ready[] = { { .fd = fd, .events = POLLIN }, { .fd = cancel_fd, .events = POLLIN } };
 		int64_t left = until_ms ? until_ms - link_now_ms() : -1;
 		ssize_t got;
 
-		if ((until_ms && left <= 0) || (poll(&ready, 1, (int)left) < 0 && errno != EINTR))
+		if ((until_ms && left <= 0) || (poll(ready, 2, (int)left) < 0 && errno != EINTR) || ready[1].revents)
 			return false;
 		got = recv(fd, bytes, n, 0);
 		if (got > 0) {
@@ -167,7 +167,7 @@ static bool agent_count_keys(int fd, size_t *n_keys)
 	static const unsigned char request[] = { 0, 0, 0, 1, AGENT_REQUEST_IDENTITIES };
 	unsigned char answer[9];
 
-	if (!send_all(fd, request, sizeof(request)) || !read_until(fd, answer, sizeof(answer), link_now_ms() + ASK_MS) ||
+	if (!send_all(fd, request, sizeof(request)) || !read_until(fd, answer, sizeof(answer), link_now_ms() + ASK_MS, -1) ||
 	    answer[4] != AGENT_IDENTITIES_ANSWER)
 		return false;
 	*n_keys = number_at(answer + 5);
@@ -196,9 +196,10 @@ void agent_look(struct fleet *fleet)
 }
 
 /* libssh waits for the agent for ever, and offers all of its keys. So what it talks to is this thread, which hands messages on, one after
- * another: it closes both ends when the agent takes too long, and with IdentitiesOnly leaves out keys that the user has not named. */
+ * another: it closes both ends when the agent takes too long or everything is cancelled, and with IdentitiesOnly leaves out keys that the
+ * user has not named. */
 struct agent_guard {
-	int ours, agent;
+	int ours, agent, cancel_fd;
 	int64_t until_ms;
 	const struct hostkey *only; /* [n_only] */
 	size_t n_only;
@@ -254,13 +255,13 @@ static bool pass_on(const struct agent_guard *guard, int from, int to, int64_t u
 	size_t n;
 	bool ok;
 
-	if (!read_until(from, head, sizeof(head), until_ms))
+	if (!read_until(from, head, sizeof(head), until_ms, guard->cancel_fd))
 		return false;
 	n = number_at(head);
 	if (n > AGENT_BYTES_MAX)
 		return false;
 	bytes = mem_new(n + 4, 1);
-	ok = read_until(from, bytes + 4, n, until_ms);
+	ok = read_until(from, bytes + 4, n, until_ms, guard->cancel_fd);
 	if (ok && guard->filter && from == guard->agent && n >= 5 && bytes[4] == AGENT_IDENTITIES_ANSWER)
 		ok = filter_keys(guard, bytes + 4, &n);
 	write_number(bytes, n);
@@ -366,6 +367,7 @@ static enum tried try_agent_keys(struct link *link)
 static enum tried try_guarded_agent(struct link *link, struct agent_guard *guard)
 {
 	int ends[2] = { -1, -1 };
+	struct pollfd none;
 	enum tried tried;
 	pthread_t thread;
 
@@ -376,7 +378,11 @@ static enum tried try_guarded_agent(struct link *link, struct agent_guard *guard
 		return TRIED_REFUSED;
 	}
 	guard->ours = ends[1];
-	if (ssh_set_agent_socket(link->ssh.session, ends[0]) != SSH_OK || fleet_thread(&thread, agent_guard_work, guard)) {
+	if (ssh_set_agent_socket(link->ssh.session, ends[0]) != SSH_OK) {
+		close(ends[0]);
+		ends[0] = -1;
+	}
+	if (ends[0] < 0 || fleet_thread(&thread, agent_guard_work, guard)) {
 		close(guard->ours);
 		close(guard->agent);
 		note(link, "the agent cannot be reached");
@@ -385,6 +391,10 @@ static enum tried try_guarded_agent(struct link *link, struct agent_guard *guard
 	tried = try_agent_keys(link);
 	shutdown(ends[0], SHUT_RDWR); /* the session closes it */
 	pthread_join(thread, NULL);
+	if (tried == TRIED_REFUSED && link_wait(link, &none, 0, link_now_ms()) == LINK_CANCELLED) {
+		link_cancelled(link);
+		return TRIED_FAILED;
+	}
 	if (guard->late)
 		note(link, "the agent of SSH_AUTH_SOCK has stopped answering");
 	return tried;
@@ -392,7 +402,9 @@ static enum tried try_guarded_agent(struct link *link, struct agent_guard *guard
 
 static enum tried try_agent(struct link *link)
 {
-	struct agent_guard guard = { .until_ms = link->deadline_ms, .filter = link->ssh.identities_only };
+	struct agent_guard guard = { .cancel_fd = link->fleet->cancel_fd,
+				     .until_ms = link->deadline_ms,
+				     .filter = link->ssh.identities_only };
 	struct hostkey *named = NULL;
 	enum tried tried = TRIED_REFUSED;
 

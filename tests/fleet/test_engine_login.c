@@ -1,7 +1,9 @@
 /* Host keys and users: who is let in, who is refused, and what the refusal says. */
+#include "base/clock.h"
 #include "tests/fleet/engine_fixture.h"
 
 #include <pwd.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
 static struct known_hosts *known_with(const char *marker, int port, const char *key)
@@ -269,15 +271,12 @@ static void test_too_many_keys(void **state)
 	expect_outcome(&host, "true", &options, FLEET_AUTH, "too many keys");
 }
 
-/* An agent that accepts and is silent: known within a moment, and said. Answers of another kind: the same. */
-static void agent_says(const char *answer, size_t n, const char *message)
+/* Says one thing to each that connects, and then nothing. */
+static void start_fake_agent(const char *answer, size_t n)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "agent" };
 	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct fleet_options options = fleet_defaults();
-	struct host host = host_at(server.port);
 
-	options.connect_timeout_ms = 600;
 	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(listener, 8), 0);
 	agent_child = fork();
@@ -292,6 +291,16 @@ static void agent_says(const char *answer, size_t n, const char *message)
 	}
 	close(listener);
 	setenv("SSH_AUTH_SOCK", "agent", 1);
+}
+
+/* An agent that accepts and is silent: known within a moment, and said. Answers of another kind: the same. */
+static void agent_says(const char *answer, size_t n, const char *message)
+{
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(server.port);
+
+	options.connect_timeout_ms = 600;
+	start_fake_agent(answer, n);
 	if (n)							       /* else it only takes longer */
 		expect_outcome(&host, "true", &options, FLEET_OK, ""); /* the file is enough */
 	host.identity_file = NULL;
@@ -309,6 +318,33 @@ static void test_bad_agents(void **state)
 	agent_says("\0\0\0\x05\x05\0\0\0\0", 9, "does not answer");
 	agent_says(one_key, sizeof(one_key) - 1, "none of the keys"); /* and then nothing about that key */
 	agent_says(half, sizeof(half) - 1, "has stopped answering");
+}
+
+static volatile sig_atomic_t cancelled;
+
+static void on_alarm(int number)
+{
+	cancelled = number;
+}
+
+/* The user does not wait for an agent that has stopped answering. */
+static void test_cancel_at_agent(void **state)
+{
+	static const char half[] = "\0\0\0\x55\x0c\0\0\0\x01";
+	const struct itimerval soon = { .it_value = { .tv_usec = 500000 } };
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(server.port);
+	int64_t began_ns = clock_monotonic_ns();
+
+	(void)state;
+	start_fake_agent(half, sizeof(half) - 1);
+	host.identity_file = NULL;
+	options.cancelled = &cancelled;
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	expect_outcome(&host, "true", &options, FLEET_FAILED, "cancelled");
+	assert_true(clock_monotonic_ns() - began_ns < 3000000000);
+	signal(SIGALRM, SIG_DFL);
 }
 
 /* ---- through another host ---- */
@@ -482,19 +518,11 @@ static void test_identities_only(void **state)
 int suite_engine_login(void)
 {
 	const struct CMUnitTest tests[] = {
-		ENGINE_TEST(test_host_keys),
-		ENGINE_TEST(test_kind_of_host_key),
-		ENGINE_TEST(test_ask_for_host_keys),
-		ENGINE_TEST(test_users),
-		ENGINE_TEST(test_default_keys),
-		ENGINE_TEST(test_more_than_a_key),
-		AGENT_TEST(test_agent),
-		AGENT_TEST(test_too_many_keys),
-		AGENT_TEST(test_bad_agents),
-		AGENT_TEST(test_identities_only),
-		ENGINE_TEST(test_jump),
-		ENGINE_TEST(test_two_jumps),
-		ENGINE_TEST(test_config),
+		ENGINE_TEST(test_host_keys),	  ENGINE_TEST(test_kind_of_host_key), ENGINE_TEST(test_ask_for_host_keys),
+		ENGINE_TEST(test_users),	  ENGINE_TEST(test_default_keys),     ENGINE_TEST(test_more_than_a_key),
+		AGENT_TEST(test_agent),		  AGENT_TEST(test_too_many_keys),     AGENT_TEST(test_bad_agents),
+		AGENT_TEST(test_cancel_at_agent), AGENT_TEST(test_identities_only),   ENGINE_TEST(test_jump),
+		ENGINE_TEST(test_two_jumps),	  ENGINE_TEST(test_config),
 	};
 
 	if (!sshd_available()) {
