@@ -154,6 +154,7 @@ int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument);
 
 /* ---- session.c ---- */
 
+void link_name_signal(int64_t number, char name[16]); /* Linux's names; others by number */
 /* Output of the command; too much of it ends the host. */
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
 /* Waits for more of the command. False: late or cancelled, and the host failed. */

@@ -163,7 +163,7 @@ static void look_at_child(struct link *link)
 	if (info.si_code == CLD_EXITED)
 		command->exit_status = info.si_status;
 	else
-		snprintf(command->signal, sizeof(command->signal), "%s", sigabbrev_np(info.si_status));
+		link_name_signal(info.si_status, command->signal);
 }
 
 static bool local_read(struct link *link)

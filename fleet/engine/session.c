@@ -14,6 +14,16 @@
 
 /* ---- a command ---- */
 
+void link_name_signal(int64_t number, char name[16])
+{
+	const char *abbreviation = number > 0 && number < 65 ? sigabbrev_np((int)number) : NULL;
+
+	if (abbreviation)
+		snprintf(name, 16, "%s", abbreviation);
+	else
+		snprintf(name, 16, "%d", (int)(number & 0xff));
+}
+
 /* The next bytes of what it reads. `head` holds a frame's head. */
 static size_t command_input(const struct link_command *command, char head[HELPER_FRAME_HEAD], const char **bytes)
 {
@@ -274,17 +284,6 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 	       (missing && do_without(session, "the helper was deployed and is still not found"));
 }
 
-/* Linux's names; others by number. */
-static void name_signal(int64_t number, char name[16])
-{
-	const char *abbreviation = number > 0 && number < 65 ? sigabbrev_np((int)number) : NULL;
-
-	if (abbreviation)
-		snprintf(name, 16, "%s", abbreviation);
-	else
-		snprintf(name, 16, "%d", (int)(number & 0xff));
-}
-
 bool session_judge(struct session *session, const struct helper_answer *answer)
 {
 	const struct helper_result *said = &answer->result;
@@ -294,7 +293,7 @@ bool session_judge(struct session *session, const struct helper_answer *answer)
 		return session_fail(session, "%s", answer->refusal);
 	result->exit_status = (int)said->exit_status;
 	if (said->signal > 0)
-		name_signal(said->signal, result->signal);
+		link_name_signal(said->signal, result->signal);
 	if (said->timed_out > 0) {
 		session_fail(session, "the command did not end in time and was killed");
 		result->outcome = FLEET_TIMEOUT;

@@ -99,6 +99,16 @@ static void test_ends(void **state)
 	}
 }
 
+/* Signals that have only a number. */
+static void test_unnamed_signal(void **state)
+{
+	struct host host = host_here();
+	struct fleet_options options = fleet_defaults();
+
+	(void)state;
+	expect_outcome(&host, "kill -40 $$", &options, FLEET_FAILED, "ended by signal 40");
+}
+
 /* A command that does not read its input ends like any other. */
 static void test_input_unread(void **state)
 {
@@ -556,6 +566,7 @@ int suite_engine(void)
 		ENGINE_TEST(test_ok),
 		ENGINE_TEST(test_both_ways),
 		ENGINE_TEST(test_ends),
+		ENGINE_TEST(test_unnamed_signal),
 		ENGINE_TEST(test_input_unread),
 		ENGINE_TEST(test_hold_input),
 		ENGINE_TEST(test_timeout),
