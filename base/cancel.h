@@ -5,8 +5,8 @@
 #include <signal.h>
 
 /* From now on *flag becomes the number of the first of these signals; it must live as long as the program. A SIGHUP that was ignored
- * when the program started stays ignored: nohup wants that. A SIGINT is not, although scripts start their background jobs so: whoever
- * sends one to them means it. */
+ * when the program started stays ignored: nohup relies on that. A SIGINT does not, although scripts start background jobs with it
+ * ignored: sending one to them is deliberate. */
 void cancel_on_signals(volatile sig_atomic_t *flag);
 
 #endif

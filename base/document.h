@@ -171,7 +171,7 @@ void doc_picture(struct document *d, const char *label, struct buf *svg, const c
 void doc_caption(struct document *d, const char *text);
 /* How the column with this label is headed, where it is not as its first cell. */
 void doc_column(struct document *d, const char *label, const char *style);
-/* Of the node that was added last: classes, and a name with a value for scripts and tests. */
+/* Give the node that was added last classes, and a name with a value for scripts and tests. */
 void doc_style(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_data(struct document *d, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

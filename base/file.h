@@ -16,8 +16,8 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
  * gets none of the bits that it lacked. */
 enum assay_status file_replace(const char *path, const char *bytes, size_t n, mode_t mode, struct assay_error *err);
 
-/* Removes the temporary files that file_replace() leaves in a directory when its process is killed. Only for who knows that nobody
- * else writes there. What cannot be removed stays. */
+/* Removes the temporary files that file_replace() leaves in a directory when its process is killed. The caller must be
+ * the only one that writes there. What cannot be removed stays. */
 void file_sweep(const char *directory);
 
 /* Creates the directory if it is not there; its parents are not made, and the error says which one is missing. */

@@ -27,7 +27,7 @@ void progress_show(struct progress *progress, double now_s, bool last, const cha
 /* Ends a line that is open, so that a message can follow. */
 void progress_end(struct progress *progress);
 
-/* Seconds on a clock that nobody sets. */
+/* Seconds of the monotonic clock. */
 double progress_now(void);
 
 #endif

@@ -40,7 +40,7 @@ static enum assay_status omit_failures(struct store *store, const struct run_set
 	return st;
 }
 
-/* Of a build whose results do not count, executions that have samples. */
+/* Executions that have samples, of a build whose results do not count. */
 static void omit_samples(const struct function_evidence *functions, struct omissions *list)
 {
 	for (int i = 0; i < 2; i++)

@@ -49,7 +49,7 @@ struct counter_about {
 	const char *text;	   /* "potential HITM by false sharing" */
 };
 
-/* Of a column as samples_vector() has it, or COUNTERS_TIME. Unknown names get a row for unknown ones. The texts live as long as the
+/* Describes a column as samples_vector() has it, or COUNTERS_TIME. Unknown names get a row for unknown ones. The texts live as long as the
  * program. */
 struct counter_about counter_about(enum record_back_end back_end, const char *name);
 

@@ -278,7 +278,7 @@ static const char *detected_cause(const struct detected *d, const struct detecte
 	return NULL;
 }
 
-/* Of those that are worse. */
+/* Among the functions that became worse. */
 static void detected_find_side_effects(struct detected *d)
 {
 	struct side_effect_row *rows = mem_new(d->n, sizeof(rows[0]));

@@ -18,8 +18,8 @@ struct function_evidence {
 	struct detected detected;
 };
 
-/* Of the two versions' stored samples. with_places: looks for the candidate's build, for files and lines of functions. *out is overwritten
- * and must not be moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
+/* Judges the two versions' stored samples. with_places: looks for the candidate's build, for files and lines of functions. *out is
+ * overwritten and must not be moved; function_evidence_release() it. Never fails: what goes wrong is `missing`. Cost: that of detect(). */
 void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, bool with_places,
 			  struct function_evidence *out);
 void function_evidence_release(struct function_evidence *evidence); /* accepts zeroed */

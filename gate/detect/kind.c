@@ -147,7 +147,7 @@ static bool kind_is_named(const struct kind *kind, enum trouble trouble)
 	return named;
 }
 
-/* Of the kinds without a name so far, the column whose events cost most, of those that moved as the leading one did; SIZE_MAX: none. */
+/* The column whose events cost most, among kinds not named so far that moved as the leading one did; SIZE_MAX: none. */
 static size_t kind_next_further(const struct change *changes, size_t p, const struct kind *kind)
 {
 	double lead = change_cost(&changes[kind->column]), most = 0;

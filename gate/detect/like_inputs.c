@@ -47,7 +47,7 @@ static size_t text_numbers(const char *text, double *numbers)
 	return n;
 }
 
-/* Of the arguments; where they are not known, of the input's name. */
+/* Numbers in the arguments or, where these are not known, in the input's name. */
 static size_t run_numbers(const struct side_run *run, double *numbers)
 {
 	const char *arguments = run->n_files ? run_arguments(run) : "";

@@ -231,8 +231,8 @@ static char *rates_why_none(const struct stressor_rates_query *q)
 	return text.bytes;
 }
 
-/* Of all fingerprints that are asked for and have counters. The evidence must outlive *out, which is overwritten; stressor_rates_release()
- * it. */
+/* Loads the rates of all fingerprints that are asked for and have counters. The evidence must outlive *out, which is overwritten;
+ * stressor_rates_release() it. */
 static enum assay_status stressor_rates_load(struct lab *lab, const struct evidence *evidence, const struct stressor_rates_query *query,
 					     struct stressor_rates *out, struct assay_error *err)
 {

@@ -32,8 +32,8 @@ void places_of_build(const struct build *build, struct places *out); /* files an
 /* ASSAY_E_FORMAT when it is not what `assay changes --format json` writes. */
 enum assay_status places_read(const char *path, struct places *out, struct assay_error *err);
 enum assay_status places_parse(const char *name, const char *text, size_t n, struct places *out, struct assay_error *err);
-/* Of the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built again if it is gone.
- * Files and lines alone; none are found, without an error, where there is no such program or no debug information. */
+/* Finds the places in the program of APP@VERSION, or APP/INPUT@VERSION, of the laboratory's manifests; what git has to build is built again
+ * if it is gone. Files and lines alone; none are found, without an error, where there is no such program or no debug information. */
 void places_of_version(const char *laboratory, const char *selector, struct places *out);
 void places_release(struct places *places); /* accepts zeroed */
 

@@ -164,7 +164,7 @@ static size_t source_columns(const struct source *source)
 	return source->n == 1 ? source->files[0]->n_counters : source->join.n_columns;
 }
 
-/* Of the first execution. */
+/* The work in the first execution. */
 static double source_work(const struct samples *file, size_t i, bool alone)
 {
 	const double *values = (alone ? file->alone : file->values) + i * file->n_counters;

@@ -292,7 +292,7 @@ struct listing {
 	size_t n, all;
 };
 
-/* Of the same execution? They stand together. */
+/* Whether they are of the same execution: its files are adjacent. */
 static bool same_execution(const struct sample_file *a, const struct sample_file *b)
 {
 	return a->repetition == b->repetition && strcmp(a->plan, b->plan) == 0 && strcmp(a->machine, b->machine) == 0 &&

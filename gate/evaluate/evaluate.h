@@ -136,9 +136,9 @@ struct evaluation {
 	size_t scored[EVALUATE_METHODS]; /* pairs for which the method gives an answer */
 };
 
-/* Of the pairs in a file. A pair with a version that has no result, or none of its latest build, is left out; ASSAY_E_NODATA when none is
- * left. A side that does not exist, or whose repetitions and time stamps leave nothing of it, and sides of different directions are errors
- * that name the pair. evaluation_release() *out, whatever is returned. */
+/* Evaluates the pairs in a file. A pair with a version that has no result, or none of its latest build, is left out; ASSAY_E_NODATA when
+ * none is left. A side that does not exist, or whose repetitions and time stamps leave nothing of it, and sides of different directions are
+ * errors that name the pair. evaluation_release() *out, whatever is returned. */
 enum assay_status evaluation_of(struct lab *lab, const char *path, const struct evaluate_options *options, struct evaluation *out,
 				struct assay_error *err);
 void evaluation_release(struct evaluation *evaluation);
