@@ -362,7 +362,8 @@ char *doc_shown(const struct doc_node *node, const struct doc_style *style)
 
 /* ---- for programs ---- */
 
-bool doc_is_data(const struct doc_node *node)
+/* Whether programs see the node: it has a key, or it stands in a list or table that they see. */
+static bool doc_is_data(const struct doc_node *node)
 {
 	const struct doc_node *parent = node->parent;
 

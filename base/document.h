@@ -189,8 +189,6 @@ struct doc_style {
 typedef void doc_renderer(const struct document *d, const struct doc_style *style, struct buf *out);
 doc_renderer document_human, document_json;
 
-/* Whether programs see the node: it has a key, or it stands in a list or table that they see. */
-bool doc_is_data(const struct doc_node *node);
 /* The value as people see it. free() it. */
 char *doc_shown(const struct doc_node *node, const struct doc_style *style);
 /* The members for programs, as cJSON; cJSON_Delete() it. */

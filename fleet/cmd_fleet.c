@@ -26,8 +26,8 @@ void cmd_fleet_release(struct cmd_fleet_choice *choice)
 	*choice = (struct cmd_fleet_choice){ 0 };
 }
 
-enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice,
-				  const struct host ***out, size_t *n, struct assay_error *err)
+enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice, const struct host ***out,
+				  size_t *n, struct assay_error *err)
 {
 	bool *selected = mem_new(inventory->n, sizeof(*selected));
 	const struct host **hosts = mem_new(inventory->n, sizeof(*hosts));
@@ -35,8 +35,9 @@ enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struc
 	size_t found = 0;
 
 	if (inventory->n == 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "lab.yaml has no hosts yet: write them into it, as in its example: the lines "
-			"from '# hosts:' on count without their '# '");
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"lab.yaml has no hosts yet: write them into it, as in its example: the lines "
+				"from '# hosts:' on count without their '# '");
 	if (!st)
 		st = inventory_select(inventory, choice->hosts, choice->exclude, selected, err);
 	for (size_t i = 0; !st && i < inventory->n; i++) {

@@ -11,7 +11,8 @@
 	CLI_OPTION(PARSED, "hosts", "HOSTS", arguments, member.hosts,                                                                      \
 		   "Only these hosts: names, ranges, @groups, such as \"node[01-03],@big\" (default: all)", .letter = 'w',                 \
 		   .parse = cmd_fleet_parse_hosts),                                                                                        \
-	    CLI_OPTION(PARSED, "exclude", "HOSTS", arguments, member.exclude, "Not these hosts", .letter = 'x', .parse = cmd_fleet_parse_hosts)
+	    CLI_OPTION(PARSED, "exclude", "HOSTS", arguments, member.exclude, "Not these hosts", .letter = 'x',                            \
+		       .parse = cmd_fleet_parse_hosts)
 
 /* What -w and -x said; NULL when not given. Begins zeroed. */
 struct cmd_fleet_choice {
@@ -24,8 +25,8 @@ void cmd_fleet_release(struct cmd_fleet_choice *choice);
 
 /* The chosen hosts, in the order of the inventory: (*out)[*n] borrowed from it; free(*out). ASSAY_E_USAGE when none is left or
  * there is none at all. */
-enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice,
-				  const struct host ***out, size_t *n, struct assay_error *err);
+enum assay_status cmd_fleet_hosts(const struct inventory *inventory, const struct cmd_fleet_choice *choice, const struct host ***out,
+				  size_t *n, struct assay_error *err);
 
 /* "node[01-12],here" for messages and summaries. free() it. */
 char *cmd_fleet_fold(const struct host *const *hosts, size_t n);

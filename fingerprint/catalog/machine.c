@@ -204,7 +204,7 @@ static void merge_identity(struct machine_identity *into, struct machine_identit
 	TEXT(cpu_model)
 #undef TEXT
 #define NUMBER(member) into->member = into->member ? into->member : from->member;
-	    NUMBER(sockets) NUMBER(cores_per_socket) NUMBER(threads_per_core) NUMBER(memory_bytes)
+	NUMBER(sockets) NUMBER(cores_per_socket) NUMBER(threads_per_core) NUMBER(memory_bytes)
 #undef NUMBER
 }
 

@@ -32,7 +32,8 @@ static const char deploy_format[] =
     "tried ${XDG_CACHE_HOME:-$HOME/.cache}/assay, /tmp/assay-$u, /dev/shm/assay-$u\" >&2; "
     "exit 1";
 
-void program_hash(const struct program *program, char hex[DIGEST_HEX_BYTES])
+/* SHA-256, 64 hexadecimal digits. */
+static void program_hash(const struct program *program, char hex[DIGEST_HEX_BYTES])
 {
 	digest_sha256(program->bytes, (size_t)(program->end - program->bytes), hex);
 }

@@ -10,9 +10,6 @@ struct program {
 	const char *bytes, *end; /* bytes[end - bytes] */
 };
 
-/* SHA-256, 64 hexadecimal digits. */
-void program_hash(const struct program *program, char hex[DIGEST_HEX_BYTES]);
-
 /* Scripts for /bin/sh; in them only name, hash and size vary. They may stand in single quotes on any login shell's command line: no
  * single quote, no line end, and no '!' before a letter or '/' (csh).
  *

@@ -191,9 +191,9 @@ static void test_regex(void **state)
 #define END "\n  ]\n}\n"
 #define THREE                                                                                                                              \
 	CONTEXT("false")                                                                                                                   \
-	ITERATION("BM_sort", "0", "1.2341e+04", "1.21e+04", "ns") ",\n" ITERATION("BM_sort", "1", "12000", "11000", "ns") ",\n" ITERATION( \
-	    "BM_sort", "2", "15000", "14000", "ns") ",\n" AGGREGATE("BM_sort", "mean", "1", "1") ",\n" AGGREGATE("BM_sort", "cv", "0.1",   \
-														 "0.1") END
+	ITERATION("BM_sort", "0", "1.2341e+04", "1.21e+04", "ns")                                                                          \
+	",\n" ITERATION("BM_sort", "1", "12000", "11000", "ns") ",\n" ITERATION("BM_sort", "2", "15000", "14000", "ns") ",\n" AGGREGATE(   \
+	    "BM_sort", "mean", "1", "1") ",\n" AGGREGATE("BM_sort", "cv", "0.1", "0.1") END
 #define ERROR_ITEM                                                                                                                         \
 	"    {\n"                                                                                                                          \
 	"      \"name\": \"BM_open\",\n"                                                                                                   \
