@@ -134,12 +134,21 @@ static const char *software_try(void)
 
 /* ---- PAPI ---- */
 
-#define PAPI_FUNCTIONS(X)                                                                                                                  \
-	X(library_init)                                                                                                                    \
-	X(thread_init)                                                                                                                     \
-	X(register_thread)                                                                                                                 \
-	X(unregister_thread) X(create_eventset) X(add_named_event) X(start) X(stop) X(read) X(cleanup_eventset) X(destroy_eventset)        \
-	    X(strerror)
+/* clang-format off: it is of two minds about these rows */
+#define PAPI_FUNCTIONS(X) \
+	X(library_init) \
+	X(thread_init) \
+	X(register_thread) \
+	X(unregister_thread) \
+	X(create_eventset) \
+	X(add_named_event) \
+	X(start) \
+	X(stop) \
+	X(read) \
+	X(cleanup_eventset) \
+	X(destroy_eventset) \
+	X(strerror)
+/* clang-format on */
 #define PAPI_POINTER(name) __typeof__(PAPI_##name) *name;
 #define PAPI_ROW(name)	   { "PAPI_" #name, &papi.name },
 
