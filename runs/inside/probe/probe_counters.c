@@ -134,7 +134,8 @@ static const char *software_try(void)
 
 /* ---- PAPI ---- */
 
-/* clang-format off: it is of two minds about these rows */
+/* A row each; the formatter is of two minds about them. */
+/* clang-format off */
 #define PAPI_FUNCTIONS(X) \
 	X(library_init) \
 	X(thread_init) \
