@@ -163,17 +163,30 @@ out:
 	return error;
 }
 
+/* What umask() would say if it did not change it: for a moment that would count for all threads, and for children that they start. Where
+ * /proc is missing, nobody else may read what is new. */
+static mode_t file_mask(void)
+{
+	static const char key[] = "\nUmask:\t";
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	ssize_t n = -1;
+	char text[256], *at;
+
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, key);
+	return at ? (mode_t)strtoul(at + sizeof(key) - 1, NULL, 8) : 077;
+}
+
 /* What the umask takes from a new file, and what its owner has taken from one that is there, stays taken. */
 static mode_t allowed(const char *target, mode_t mode)
 {
 	struct stat st;
-	mode_t mask;
 
-	if (stat(target, &st) == 0)
-		return mode & st.st_mode;
-	mask = umask(0);
-	umask(mask);
-	return mode & ~mask;
+	return mode & (stat(target, &st) == 0 ? st.st_mode : ~file_mask());
 }
 
 /* A file or directory that is to be made; its parents are not. */

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -183,6 +184,36 @@ static void test_replace_mode(void **state)
 	umask(old);
 }
 
+static void *put_many(void *name)
+{
+	struct assay_error err;
+
+	for (int i = 0; i < 200; i++) {
+		unlink(name);
+		if (file_replace(name, "new", 3, 0666, &err) || mode_of(name) != 0644)
+			return name;
+	}
+	return NULL;
+}
+
+/* Several threads at once: neither their files nor what the program makes later gets another mode. */
+static void test_replace_mode_threads(void **state)
+{
+	static char names[4][2] = { "a", "b", "c", "d" };
+	mode_t old = umask(022);
+	pthread_t threads[4];
+	void *failed;
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, put_many, names[i]), 0);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(pthread_join(threads[i], &failed), 0);
+		assert_null(failed);
+	}
+	assert_int_equal(umask(old), 022);
+}
+
 static void test_replace_link(void **state)
 {
 	struct stat st;
@@ -351,9 +382,11 @@ static void test_names(void **state)
 int suite_file(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_read),	 TEST(test_read_size_unknown), TEST(test_read_standard_input), TEST(test_replace),
-		TEST(test_replace_mode), TEST(test_replace_link),      TEST(test_replace_refused),     TEST(test_size_limit),
-		TEST(test_full_disk),	 TEST(test_no_permission),     TEST(test_make_directory),      TEST(test_names),
+		TEST(test_read),	 TEST(test_read_size_unknown), TEST(test_read_standard_input),
+		TEST(test_replace),	 TEST(test_replace_mode),      TEST(test_replace_mode_threads),
+		TEST(test_replace_link), TEST(test_replace_refused),   TEST(test_size_limit),
+		TEST(test_full_disk),	 TEST(test_no_permission),     TEST(test_make_directory),
+		TEST(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
