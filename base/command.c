@@ -355,8 +355,11 @@ static void parse_words(struct parser *p, int argc, char **argv)
 			n = 0;
 		}
 	}
-	if (word && word->name && (word->required || n < word->low))
+	if (word && word->name && (word->required || n < word->low)) {
+		if (word > p->command->words)
+			refuse("missing argument: %s (expected %s)", word->name, all);
 		refuse("missing argument: %s", all);
+	}
 	free(all);
 	for (size_t i = 0; i < p->n_own; i++) {
 		if (p->options[i].required && !p->given[i])

@@ -116,7 +116,7 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 		return ASSAY_OK;
 	}
 	if (quoted)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: text behind a closing quote (a quote inside a field is doubled)", csv->name,
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: text after a closing quote (a quote inside a field is doubled)", csv->name,
 				  csv->next_line);
 	if (*p == '"')
 		return assay_fail(err, ASSAY_E_FORMAT,

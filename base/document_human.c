@@ -53,7 +53,7 @@ static void end_line(struct buf *out)
 struct column {
 	const char *label;
 	size_t width;
-	bool left; /* some cell is not a number */
+	bool texts, numbers; /* some cell is one; of numbers alone, a column stands at the right */
 };
 
 struct grid {
@@ -113,7 +113,8 @@ static void grid_cells(const struct doc_node *table, const struct doc_style *sty
 			grid->cells[i * grid->n_columns + j] = doc_shown(cell, style);
 			width = width_of(grid->cells[i * grid->n_columns + j]);
 			grid->columns[j].width = width > grid->columns[j].width ? width : grid->columns[j].width;
-			grid->columns[j].left |= cell->value.type == DOC_TEXT || cell->value.type >= DOC_BAR;
+			grid->columns[j].texts |= cell->value.type == DOC_TEXT || cell->value.type >= DOC_BAR;
+			grid->columns[j].numbers |= cell->value.type == DOC_REAL || cell->value.type == DOC_INTEGER;
 		}
 		i++;
 	}
@@ -125,10 +126,11 @@ static void print_cells(const struct grid *grid, char *const *cells, struct buf 
 		const struct column *column = &grid->columns[j];
 		const char *text = cells ? (cells[j] ? cells[j] : "") : column->label;
 		size_t blank = column->width - width_of(text);
+		bool left = column->texts || !column->numbers;
 
-		pad(column->left ? 0 : blank, out);
+		pad(left ? 0 : blank, out);
 		print_text(text, out);
-		pad((column->left ? blank : 0) + 2, out);
+		pad((left ? blank : 0) + 2, out);
 	}
 	end_line(out);
 }

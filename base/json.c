@@ -295,7 +295,7 @@ static enum assay_status scan_document(struct scan *s)
 		return fail(s, "starts with a byte order mark, which JSON does not have: remove it");
 	st = scan_value(s);
 	if (!st && s->at < s->end)
-		st = expected(s, "nothing behind the value");
+		st = expected(s, "nothing after the value");
 	return st;
 }
 

@@ -338,7 +338,7 @@ static void fleet_exec_release(void *input)
 }
 
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
-static const struct cli_option words[] = { CLI_WORDS("COMMAND", struct arguments, words, 1), CLI_END };
+static const struct cli_option words[] = { CLI_WORDS("-- COMMAND", struct arguments, words, 1), CLI_END };
 
 const struct command fleet_exec_command = {
 	.name = "fleet exec",

@@ -117,7 +117,8 @@ runs list extra|unexpected argument 'extra'
 catalog types --format=json extra|unexpected argument 'extra'
 profile|missing argument: APP[@VERSION]
 profile a b|unexpected argument 'b'
-gate a|missing argument: BASELINE and CANDIDATE
+gate|missing argument: BASELINE and CANDIDATE
+gate a|missing argument: CANDIDATE (expected BASELINE and CANDIDATE)
 gate a b c|unexpected argument 'c'
 import quiho|missing argument: DIR
 catalog show|missing argument: MACHINE
@@ -126,9 +127,9 @@ catalog accept-drift m|--reason
 catalog accept-drift m --reason=|a reason must have
 catalog retire|missing argument: MACHINE
 catalog retire m --undo --reason x|do not go together
-catalog rename a|missing argument: OLD and NEW
+catalog rename a|missing argument: NEW (expected OLD and NEW)
 catalog drift x|unexpected argument 'x'
-fingerprint diff a|missing argument: A and B
+fingerprint diff a|missing argument: B (expected A and B)
 fingerprint diff a b c|unexpected argument 'c'
 fingerprint show a b|unexpected argument 'b'
 init a b|unexpected argument 'b'
@@ -305,5 +306,55 @@ refused 2 "did you mean 'app/slow'"
 what='a machine that is not there'
 run -C "$tmp/lab" catalog show node99
 refused 2 "no machine 'node99'" 'did you mean'
+
+# ---- completion and manual pages ----
+
+what='completion for bash'
+run completion bash
+expect_status 0
+if command -v bash >/dev/null 2>&1; then
+	# completes WORD...: what is offered for the last word.
+	completes() {
+		bash -c 'source "$1"; shift; COMP_WORDS=(assay "$@"); COMP_CWORD=$#; _assay; echo "${COMPREPLY[@]}"' - "$tmp/assay.bash" "$@" >"$tmp/out"
+	}
+	cp "$tmp/out" "$tmp/assay.bash"
+	completes cata
+	expect_stdout catalog
+	completes catalog li
+	expect_stdout list
+	completes gate --min
+	expect_stdout --min-effect
+	completes gate --format ''
+	expect_stdout human json html
+	completes profile --model p
+	expect_stdout paper
+fi
+for shell in zsh fish; do
+	what="completion for $shell"
+	run completion $shell
+	expect_status 0
+	expect_stdout catalog min-effect
+	expect_no_stderr
+done
+what='completion for a shell that we do not know'
+run completion tcsh
+refused 2 tcsh 'bash, zsh and fish'
+
+while read -r command; do
+	what="manual $command"
+	# shellcheck disable=SC2086
+	run manual $command
+	expect_status 0
+	expect_stdout '.SH NAME' '.SH SYNOPSIS' '.SH OPTIONS' '.SH EXAMPLES' '.SH EXIT STATUS'
+done <<END
+$COMMANDS
+END
+what='the manual of the program'
+run manual
+expect_status 0
+expect_stdout '.TH ASSAY 1' '.B assay fleet exec'
+what='a manual that is not there'
+run manual frobnicate
+refused 2 frobnicate
 
 finish

@@ -63,7 +63,7 @@ static void test_refused(void **state)
 	} rows[] = {
 		{ "", "f.json:1: expected a value, found the end" },
 		{ "\n\n", "f.json:3: expected a value, found the end" },
-		{ "{\"a\":1}\nx", "f.json:2: expected nothing behind the value, found 'x'" },
+		{ "{\"a\":1}\nx", "f.json:2: expected nothing after the value, found 'x'" },
 		{ "1 2", "f.json:1: expected nothing" },
 		{ "{\n\"a\":1,\n}", "f.json:3: expected a key in double quotes, found '}'" },
 		{ "[1,\n2,]", "f.json:2: expected a value, found ']'" },
@@ -126,7 +126,7 @@ static void test_nul(void **state)
 
 	(void)state;
 	assert_int_equal(parse_bytes("1\0", 2, &root, &err), ASSAY_E_FORMAT);
-	assert_string_equal(err.text, "f.json:1: expected nothing behind the value, found byte 0x00");
+	assert_string_equal(err.text, "f.json:1: expected nothing after the value, found byte 0x00");
 	assert_int_equal(parse_bytes("\"\0\"", 3, &root, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "f.json:1: control character in a string");
 }

@@ -248,7 +248,7 @@ cp "$tmp/good" "$tmp/lab/known_hosts"
 
 what='wrong usage'
 fleet exec
-refused 2 'missing argument: COMMAND'
+refused 2 'missing argument: -- COMMAND'
 fleet exec --fanout 0 -- true
 refused 2 '--fanout must be a whole number from 1 to'
 fleet exec --timeout -1 -- true
