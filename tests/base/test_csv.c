@@ -59,7 +59,7 @@ static void test_rows(void **state)
 		{ "UTF-8", "\xc3\xa9,\"\xe2\x82\xac\"", ASSAY_OK, "<\xc3\xa9><\xe2\x82\xac>|" },
 		{ "open quote", "a\nb,\"c\nd", ASSAY_E_FORMAT, "f.csv:2: the quote" },
 		{ "quote at the very end", "a,\"", ASSAY_E_FORMAT, "f.csv:1: the quote" },
-		{ "text behind a quote", "x\n\"a\nb\" c,d", ASSAY_E_FORMAT, "f.csv:3: text behind" },
+		{ "text after a quote", "x\n\"a\nb\" c,d", ASSAY_E_FORMAT, "f.csv:3: text after" },
 		{ "quote inside", "a\n5\" disk", ASSAY_E_FORMAT, "f.csv:2: quote inside" },
 		{ "lone carriage return", "a\rb", ASSAY_E_FORMAT, "f.csv:1: carriage" },
 		{ "carriage return at the end", "a\r", ASSAY_E_FORMAT, "f.csv:1: carriage" },

@@ -198,7 +198,7 @@ refused_package 2 results.csv:7
 what='package: a quote that is not closed'
 sed '7s/node/"node/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
 refused_package 2 results.csv:7 quote
-what='package: text behind a quote'
+what='package: text after a quote'
 sed '7s/node01/"node"01/' "$tmp/package/results.csv" >"$tmp/bad/results.csv"
 refused_package 2 results.csv:7 quote
 what='package: NUL'
