@@ -77,6 +77,7 @@ static bool take_number(struct helper_result *result, const char *name, const ch
 		{ "started_ms", &result->started_ms, STARTED_MS_MAX },
 		{ "timed_out", &result->timed_out, 1 },
 		{ "interrupted", &result->interrupted, 1 },
+		{ "flooded", &result->flooded, 2 },
 		{ "leftovers", &result->leftovers, INT64_MAX },
 		{ "survivors", &result->survivors, INT64_MAX },
 		{ "cgroup_version", &result->cgroup, 2 },

@@ -104,7 +104,9 @@ void helper_request_input(struct helper_request *request, const char *bytes, siz
 
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err)
 {
-	add_frame(request, HELPER_GO, "", 0);
+	if (!request->whole)
+		add_frame(request, HELPER_GO, "", 0);
+	request->whole = true;
 	if (request->fault.status)
 		return assay_fail(err, request->fault.status, "%s", request->fault.text);
 	return ASSAY_OK;

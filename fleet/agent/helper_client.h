@@ -31,6 +31,7 @@ struct helper_request {
 	const char *body; /* [n_body] of helper_request_input() */
 	size_t n_body;
 	int64_t lock_wait_ms; /* so long may it wait for a lock */
+	bool whole;	      /* helper_request_go() was called */
 	struct assay_error fault;
 };
 
@@ -42,6 +43,7 @@ void helper_request_text(struct helper_request *request, char kind, const char *
 void helper_request_variable(struct helper_request *request, const char *text);
 void helper_request_number(struct helper_request *request, char kind, int64_t value);
 void helper_request_mode(struct helper_request *request, unsigned mode);
+/* name: of HELPER_LIMIT. */
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
 /* The command waits for this lock file, and holds it while it runs. */
 void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms);
@@ -49,6 +51,7 @@ void helper_request_lock(struct helper_request *request, const char *path, int64
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
 /* Not copied: the bytes must live until the request was answered. */
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n);
+/* May be called again: a request can be sent several times. */
 enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err);
 void helper_request_release(struct helper_request *request); /* accepts zeroed */
 
@@ -63,6 +66,7 @@ struct helper_result {
 	int64_t signal;	     /* -1 when it ended by itself */
 	int64_t wall_ns, user_us, sys_us, max_rss_bytes, lock_wait_ns, started_ms;
 	int64_t timed_out, interrupted; /* 0, 1 */
+	int64_t flooded;		/* of its limit "output": 0, 1 standard output, 2 standard error */
 	int64_t leftovers, survivors;
 	int64_t cgroup, oom_kills, refused_processes; /* of helper_request_cgroup(): see protocol.h */
 	int64_t bytes, files;

@@ -30,6 +30,7 @@
 #define HELPER_LOCK	 'l' /* run: path of the lock file of the box: held (flock) from before the command until all of it is gone */
 #define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
 #define HELPER_LIMIT	 'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
+/* ... "output=BYTES": so many of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded`. */
 /* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES", "pids=N"; repeated. Where
  * there can be none the command runs without: see `cgroup_version` of the result. */
 #define HELPER_CGROUP	 'c'
@@ -57,7 +58,8 @@
 
 /* HELPER_RESULT of run: exit STATUS | signal NUMBER; wall_ns (monotonic, from before the fork to the end of the command itself; while
  * the controller does not read, a command that writes waits); user_us, sys_us, max_rss_bytes (the command and all its descendants, but
- * those whose parent ignored their end); lock_wait_ns; started_ms (real time, since 1970); timed_out 0|1; interrupted 0|1; leftovers N
+ * those whose parent ignored their end); lock_wait_ns; started_ms (real time, since 1970); timed_out 0|1; interrupted 0|1; flooded 0|1|2
+ * (of what there was more than its limit: 1 standard output, 2 standard error); leftovers N
  * (descendants that were alive when the command itself had ended, and were killed); survivors N (of these, not gone after ten seconds:
  * another user's, or stuck in the kernel). With HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits
  * asked for; 0: none, or not all of them); oom_kills N (processes that the kernel has killed for want of memory in the group);

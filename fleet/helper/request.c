@@ -184,9 +184,13 @@ bool frames_send(struct frames_out *out, int in)
 
 void request_init(struct request *request, bool (*input)(struct request *, const char *, size_t))
 {
-	*request = (struct request){
-		.interrupt_ms = -1, .timeout_ms = -1, .mode = 0644, .input = input, .input_fd = -1, .refusal_code = HELPER_CODE_FAULT
-	};
+	*request = (struct request){ .interrupt_ms = -1,
+				     .timeout_ms = -1,
+				     .output_max = UINT64_MAX,
+				     .mode = 0644,
+				     .input = input,
+				     .input_fd = -1,
+				     .refusal_code = HELPER_CODE_FAULT };
 }
 
 bool request_refuse(struct request *request, const char *fmt, ...)
@@ -309,7 +313,12 @@ static bool parse_limit(struct request *request, const struct frame *frame)
 		{ "as=", RLIMIT_AS },	    { "fsize=", RLIMIT_FSIZE }, { "nofile=", RLIMIT_NOFILE },
 		{ "nproc=", RLIMIT_NPROC }, { "core=", RLIMIT_CORE },	{ "cpu=", RLIMIT_CPU },
 	};
+	static const char output[] = "output=";
+	const size_t n_output = sizeof(output) - 1;
 
+	if (frame->size > n_output && memcmp(frame->bytes, output, n_output) == 0 &&
+	    whole_number(frame->bytes + n_output, frame->size - n_output, 10, INT64_MAX, &request->output_max))
+		return true;
 	for (size_t i = 0; i < REQUEST_LIMITS; i++) {
 		size_t n = strlen(rows[i].name), j = 0;
 		uint64_t value;
@@ -324,7 +333,7 @@ static bool parse_limit(struct request *request, const struct frame *frame)
 		request->n_limits += j == request->n_limits;
 		return true;
 	}
-	return request_refuse(request, "a limit is as=, fsize=, nofile=, nproc=, core= or cpu= and a number");
+	return request_refuse(request, "a limit is as=, fsize=, nofile=, nproc=, core=, cpu= or output= and a number");
 }
 
 static bool parse_group(struct request *request, const struct frame *frame)

@@ -355,6 +355,8 @@ struct run {
 	int64_t started_ns, started_ms, ended_ns;
 	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* when; NEVER */
 	bool timed_out, interrupted, result_said;
+	uint64_t sent[2]; /* bytes of standard output and standard error */
+	int flooded;	  /* 1, 2: which of them was too much, first */
 	size_t leftovers, survivors;
 	struct rusage usage;
 	char group_text[128]; /* of the result */
@@ -457,6 +459,17 @@ static void run_hear_fault(struct run *run)
 	}
 }
 
+/* SIGTERM to its group; SIGKILL to all of it a little later. */
+static void run_end_early(struct run *run, int64_t now)
+{
+	kill(-run->command.id, SIGTERM);
+	kill(-run->command.id, SIGCONT);
+	if (run->kill_ns != NEVER)
+		return;
+	run->kill_ns = now + TERM_GRACE_NS;
+	run->give_up_ns = run->kill_ns + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
+}
+
 static void run_timers(struct run *run)
 {
 	int64_t now = clock_monotonic_ns();
@@ -471,10 +484,7 @@ static void run_timers(struct run *run)
 	if (now >= run->timeout_ns) {
 		run->timeout_ns = NEVER;
 		run->timed_out = true;
-		kill(-run->command.id, SIGTERM);
-		kill(-run->command.id, SIGCONT);
-		run->kill_ns = now + TERM_GRACE_NS;
-		run->give_up_ns = run->kill_ns + INT64_C(1000000) * DESCENDANTS_PATIENCE_MS;
+		run_end_early(run, now);
 	}
 	if (now >= run->kill_ns) {
 		run->kill_ns = now + KILL_AGAIN_NS;
@@ -503,15 +513,30 @@ static int run_until_timer(const struct run *run)
 	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
 
-/* One piece of a pipe becomes one frame. At its end, and when nothing is left that could write, the pipe is closed. */
+/* One piece of a pipe becomes one frame, as far as it may be sent. */
+static void run_send(struct run *run, int which, size_t n)
+{
+	uint64_t left = run->task->request->output_max - run->sent[which];
+
+	if (left > 0)
+		frames_commit(run->task->out, which == 0 ? HELPER_STDOUT : HELPER_STDERR, n < left ? n : (size_t)left);
+	run->sent[which] += n < left ? n : left;
+	if (n <= left)
+		return;
+	run->flooded = run->flooded ? run->flooded : which + 1;
+	close_once(&run->command.pipes[which]);
+	if (run->state == RUN_RUNNING && run->ended_ns == 0)
+		run_end_early(run, clock_monotonic_ns());
+}
+
+/* At its end, and when nothing is left that could write, the pipe is closed. */
 static void run_pass_output(struct run *run, int which)
 {
-	struct frames_out *out = run->task->out;
 	int *fd = &run->command.pipes[which];
-	ssize_t n = read(*fd, frames_reserve(out, PIECE_BYTES), PIECE_BYTES);
+	ssize_t n = read(*fd, frames_reserve(run->task->out, PIECE_BYTES), PIECE_BYTES);
 
 	if (n > 0)
-		frames_commit(out, which == 0 ? HELPER_STDOUT : HELPER_STDERR, (size_t)n);
+		run_send(run, which, (size_t)n);
 	else if (n == 0 || (errno != EINTR && (errno != EAGAIN || run->state == RUN_DRAINING)))
 		close_once(fd);
 }
@@ -524,12 +549,12 @@ static void run_say_result(struct run *run)
 
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
-		 "timed_out %d\ninterrupted %d\nleftovers %zu\nsurvivors %zu\n%s",
+		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\n%s",
 		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
 		 (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
 		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
-		 (long long)run->task->lock_wait_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->leftovers,
-		 run->survivors, run->group_text);
+		 (long long)run->task->lock_wait_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded,
+		 run->leftovers, run->survivors, run->group_text);
 	frames_text(run->task->out, HELPER_RESULT, text);
 	run->result_said = true;
 }

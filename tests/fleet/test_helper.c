@@ -2,6 +2,8 @@
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 
+#include <inttypes.h>
+
 static void test_streams(void **state)
 {
 	struct helper_request request;
@@ -273,6 +275,39 @@ static void test_timeout_obeyed(void **state)
 	assert_in_range(shortest, 100000000, 1099999999);
 }
 
+/* More than was asked for: exactly so much of it arrives, the other stream whole, and nothing of the command is left. */
+static void test_flood(void **state)
+{
+	static const struct {
+		const char *script;
+		size_t out, err;
+		int64_t flooded;
+	} rows[] = {
+		{ "head -c 100000 /dev/zero", 100000, 0, 0 }, /* as much as may be */
+		{ "head -c 100001 /dev/zero", 100000, 0, 1 },
+		{ "yes; exit 0", 100000, 0, 1 },
+		{ "trap '' PIPE; echo 'on error' >&2; while :; do printf '%5000s' x; done 2>/dev/null", 100000, 9, 1 },
+		{ "echo out; exec yes >&2", 4, 100000, 2 },
+		{ "trap '' TERM PIPE; sleep 1000 & setsid yes 2>/dev/null & exec yes 2>/dev/null", 100000, 0, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct helper_request request;
+		struct session s;
+
+		shell_request(&request, rows[i].script);
+		helper_request_limit(&request, "output", 100000);
+		session_run(&s, &request);
+		none_left(0);
+		if (s.answer.out.size != rows[i].out || s.answer.err.size != rows[i].err || s.answer.result.flooded != rows[i].flooded)
+			fail_msg("%s: %" PRIu64 " and %" PRIu64 " bytes, flooded %" PRId64, rows[i].script, s.answer.out.size,
+				 s.answer.err.size, s.answer.result.flooded);
+		assert_int_equal(s.answer.result.survivors, 0);
+		session_release(&s);
+	}
+}
+
 static void test_leftovers(void **state)
 {
 	struct helper_request request;
@@ -453,12 +488,25 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	 SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	 SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		 SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	 SESSION_TEST(test_planned_end),
-		SESSION_TEST(test_timeout),	      SESSION_TEST(test_timeout_obeyed), SESSION_TEST(test_leftovers),
-		SESSION_TEST(test_runaway),	      SESSION_TEST(test_output_held),	 SESSION_TEST(test_files),
+		SESSION_TEST(test_streams),
+		SESSION_TEST(test_much_output),
+		SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),
+		SESSION_TEST(test_surroundings),
+		SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited),
+		SESSION_TEST(test_input),
+		SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),
+		SESSION_TEST(test_measures),
+		SESSION_TEST(test_planned_end),
+		SESSION_TEST(test_flood),
+		SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),
+		SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),
+		SESSION_TEST(test_output_held),
+		SESSION_TEST(test_files),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 

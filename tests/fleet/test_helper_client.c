@@ -201,6 +201,7 @@ static void test_request_limits(void **state)
 	char *text = mem_new(HELPER_FRAME_BYTES_MAX + 2, 1);
 	struct helper_request request;
 	struct assay_error err;
+	uint64_t once;
 
 	(void)state;
 	memset(text, 'x', HELPER_FRAME_BYTES_MAX + 1);
@@ -215,6 +216,9 @@ static void test_request_limits(void **state)
 	for (int i = 0; i < 7; i++)
 		helper_request_text(&request, HELPER_ARGUMENT, text);
 	check(helper_request_go(&request, &err), &err);
+	once = helper_request_size(&request);
+	check(helper_request_go(&request, &err), &err);
+	assert_int_equal(helper_request_size(&request), once); /* it is sent again as it was */
 	helper_request_release(&request);
 	helper_request_init(&request, "run");
 	for (int i = 0; i < 8; i++)
