@@ -77,6 +77,8 @@ static enum assay_status open_lab(const char *directory, bool write, const char 
 	*out = lab; /* closed after a failure, too */
 	if (!st)
 		lab_sign(lab, command);
+	if (!st && lab->tightened)
+		cli_remark("remark: '%s/.assay' could be read by other users, and is its owner's alone from now on", directory);
 	return st;
 }
 

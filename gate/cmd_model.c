@@ -110,7 +110,7 @@ static enum assay_status model_path(const char *samples, char **out, struct assa
 			*c = '_';
 	if (stat(samples, &info) == 0)
 		st = assay_fail(err, ASSAY_E_USAGE, "-o FILE is needed: where to keep a model of a directory's samples");
-	else if (mkdir(models, 0755) != 0 && errno != EEXIST)
+	else if (mkdir(models, 0700) != 0 && errno != EEXIST)
 		st = assay_fail_errno(err, errno, "cannot make the directory '%s'", models);
 	*out = st ? NULL : mem_format("%s/%s.model", models, name);
 	free(models);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/cgroup/process.h"
+#include "fleet/lab/lab.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -81,10 +82,11 @@ static enum assay_status find_directory(const char *directory, bool make, struct
 static enum assay_status make_base(const struct emulate_site *site, struct assay_error *err)
 {
 	char *private = mem_format("%s/.assay", site->directory);
-	enum assay_status st = file_make_directory(private, 0755, err);
+	bool tightened;
+	enum assay_status st = lab_make_private(private, &tightened, err);
 
-	if (!st) /* hosts' users must get to the libraries and homes in it, but need not list it */
-		st = file_make_directory(site->base, 0711, err);
+	if (!st)
+		st = file_make_directory(site->base, 0700, err);
 	free(private);
 	return st;
 }

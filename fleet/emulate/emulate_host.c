@@ -104,10 +104,10 @@ enum assay_status emulate_host_prepare(const struct emulate_site *site, struct e
 {
 	char *home = mem_format("%s/home", host->directory);
 	char *temporary = mem_format("%s/home/tmp", host->directory);
-	enum assay_status st = file_make_directory(host->directory, 0711, err);
+	enum assay_status st = file_make_directory(host->directory, 0700, err);
 
 	if (!st)
-		st = file_make_directory(home, 0755, err);
+		st = file_make_directory(home, 0700, err);
 	if (!st && !site->namespaces)
 		st = file_make_directory(temporary, 0700, err);
 	if (!st)

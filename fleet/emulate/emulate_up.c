@@ -158,16 +158,13 @@ static bool may_unshare(const char **reason)
 
 static enum assay_status make_folders(const struct emulate_site *site, struct assay_error *err)
 {
-	static const struct {
-		const char *name;
-		mode_t mode;
-	} folders[] = { { "run", 0711 }, { "lib", 0755 }, { "keys", 0700 } };
+	static const char *const folders[] = { "run", "lib", "keys" };
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < sizeof(folders) / sizeof(folders[0]); i++) {
-		char *path = mem_format("%s/%s", site->base, folders[i].name);
+		char *path = mem_format("%s/%s", site->base, folders[i]);
 
-		st = file_make_directory(path, folders[i].mode, err);
+		st = file_make_directory(path, 0700, err);
 		free(path);
 	}
 	return st;
@@ -182,7 +179,7 @@ static enum assay_status write_libraries(const struct emulate_site *site, struct
 		char *path = mem_format("%s/lib/%s", site->base, emulate_data[i].name);
 
 		if (dot && strcmp(dot, ".so") == 0)
-			st = emulate_write(path, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0755, err);
+			st = emulate_write(path, emulate_data[i].bytes, (size_t)(emulate_data[i].end - emulate_data[i].bytes), 0700, err);
 		free(path);
 	}
 	return st;
@@ -196,7 +193,7 @@ static enum assay_status write_client_key(const struct emulate_site *site, struc
 
 	if (!st) {
 		text = mem_format("%s assay\n", line);
-		st = emulate_write(authorized, text, strlen(text), 0644, err);
+		st = emulate_write(authorized, text, strlen(text), 0600, err);
 	}
 	free(text);
 	free(line);

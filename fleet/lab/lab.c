@@ -9,14 +9,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME_BYTES_MAX	 200
-#define HOLDER_BYTES_MAX 128			  /* "PID MILLISECONDS COMMAND\n" */
+#define HOLDER_BYTES_MAX 128 /* "PID MILLISECONDS COMMAND\n" */
+#define OTHERS		 ((mode_t)(S_IRWXG | S_IRWXO))
+#define WALK_FDS	 16
 #define MS_MAX		 INT64_C(253402300799999) /* the end of the year 9999 */
 
 /* ---- lab.yaml ---- */
@@ -119,7 +123,7 @@ static enum assay_status lab_lock(const char *directory, int *fd, struct assay_e
 {
 	char *path = mem_format("%s/.assay/lock", directory);
 	enum assay_status st = ASSAY_OK;
-	int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
 	if (lock < 0) {
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
@@ -155,6 +159,49 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 	return st;
 }
 
+/* ---- what it keeps is its owner's alone: environments and outputs of measured programs are in it ---- */
+
+static int take_from_others(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+	/* What is not ours in it stays as it is, behind a directory that only its owner enters. */
+	bool open = (kind == FTW_F || kind == FTW_DP) && (info->st_mode & OTHERS);
+
+	return open && fchmodat(AT_FDCWD, path, info->st_mode & 07700, AT_SYMLINK_NOFOLLOW) && !place->level ? -1 : 0;
+}
+
+static enum assay_status fail_private(const char *path, const struct stat *info, struct assay_error *err)
+{
+	const struct passwd *owner = getpwuid(info->st_uid);
+
+	return assay_fail(err, ASSAY_E_IO, "'%s' is its owner's alone: run this as user '%s'", path, owner ? owner->pw_name : "?");
+}
+
+enum assay_status lab_make_private(const char *path, bool *tightened, struct assay_error *err)
+{
+	enum assay_status st = file_make_directory(path, 0700, err);
+	struct stat info;
+
+	*tightened = false;
+	if (st || stat(path, &info))
+		return st;
+	if (info.st_uid != geteuid() && geteuid() != 0)
+		return fail_private(path, &info, err);
+	if (!(info.st_mode & OTHERS))
+		return ASSAY_OK;
+	if (nftw(path, take_from_others, WALK_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT))
+		return assay_fail_errno(err, errno, "cannot take '%s' from other users (chmod -R go= does that)", path);
+	*tightened = true;
+	return ASSAY_OK;
+}
+
+/* For a reader, who changes nothing. */
+static enum assay_status lab_check_private(const char *path, struct assay_error *err)
+{
+	struct stat info;
+
+	return stat(path, &info) || !faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) ? ASSAY_OK : fail_private(path, &info, err);
+}
+
 enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err)
 {
 	struct lab lab = { .directory = mem_string(directory), .machines = mem_format("%s/machines", directory), .lock_fd = -1 };
@@ -163,13 +210,15 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 	enum assay_status st = read_config(directory, &lab.config, err);
 
 	if (!st && access == STORE_WRITE) {
-		st = file_make_directory(private, 0755, err);
+		st = lab_make_private(private, &lab.tightened, err);
 		if (!st)
 			st = file_make_directory(lab.machines, 0755, err);
 		if (!st)
 			st = lab_lock(directory, &lab.lock_fd, err);
 		if (!st)
 			file_sweep(lab.machines);
+	} else if (!st) {
+		st = lab_check_private(private, err);
 	}
 	if (!st)
 		st = store_open(database, access, &lab.store, err);
@@ -208,7 +257,10 @@ EMBED_FILE(init_ignore, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/ignore.txt");
 
 enum assay_status lab_create(const char *directory, struct assay_error *err)
 {
-	static const char *const folders[] = { "", "/machines", "/apps", "/.assay" };
+	static const struct {
+		const char *name;
+		mode_t mode;
+	} folders[] = { { "", 0755 }, { "/machines", 0755 }, { "/apps", 0755 }, { "/.assay", 0700 } };
 	static const struct {
 		const char *name, *text;
 	} files[] = { { "machines/README", init_machines },
@@ -224,8 +276,8 @@ enum assay_status lab_create(const char *directory, struct assay_error *err)
 		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' exists: this is a laboratory already", path);
 	free(path);
 	for (size_t i = 0; !st && i < sizeof(folders) / sizeof(folders[0]); i++) {
-		path = mem_format("%s%s", directory, folders[i]);
-		st = file_make_directory(path, 0755, err);
+		path = mem_format("%s%s", directory, folders[i].name);
+		st = file_make_directory(path, folders[i].mode, err);
 		free(path);
 	}
 	for (size_t i = 0; !st && i < sizeof(files) / sizeof(files[0]); i++) {

@@ -25,7 +25,8 @@ struct lab {
 	char *machines; /* DIRECTORY/machines */
 	struct lab_config config;
 	struct store store;
-	int lock_fd; /* held while open for writing, else -1 */
+	int lock_fd;	/* held while open for writing, else -1 */
+	bool tightened; /* what others could read of .assay was taken from them just now */
 };
 
 /* Opens an existing laboratory. STORE_WRITE takes the lock of the laboratory, which dies with the process: ASSAY_E_BUSY, with its
@@ -43,6 +44,10 @@ void lab_close(struct lab *lab); /* accepts zeroed, provided that lock_fd is -1 
 
 /* Makes a laboratory: the directory, its folders, lab.yaml and examples with comments. Refuses where a lab.yaml is. */
 enum assay_status lab_create(const char *directory, struct assay_error *err);
+
+/* Makes the directory `path` (DIRECTORY/.assay) its owner's alone, and everything in it where it is there already: *tightened says that
+ * others could read it. */
+enum assay_status lab_make_private(const char *path, bool *tightened, struct assay_error *err);
 
 /* lab.yaml from its text; *out is overwritten. */
 enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err);

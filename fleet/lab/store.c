@@ -1,10 +1,12 @@
 #include "fleet/lab/store.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "fleet/lab/store_schema.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -13,10 +15,17 @@
 #include <unistd.h>
 
 #define BUSY_TIMEOUT_MS 10000
+#define COPY_BYTES_MAX	((size_t)4 << 30) /* of a database that is read from memory */
+#define COPY_TURNS	5
+
+/* SQLite's file header (https://sqlite.org/fileformat2.html, section 1.3). */
+#define HEADER_BYTES	     100
+#define HEADER_WRITE_VERSION 18
+#define HEADER_READ_VERSION  19
 
 /* ---- the file, as it can be judged before SQLite sees it ---- */
 
-/* Big-endian 32 bits of SQLite's file header (https://sqlite.org/fileformat2.html, section 1.3). */
+/* Big-endian 32 bits of the header. */
 static uint32_t header_u32(const unsigned char *header, size_t offset)
 {
 	return (uint32_t)header[offset] << 24 | (uint32_t)header[offset + 1] << 16 | (uint32_t)header[offset + 2] << 8 | header[offset + 3];
@@ -37,7 +46,7 @@ static bool file_has_log(const char *path)
  * write-ahead log: then the file may rightly be shorter than its header says. */
 static enum assay_status file_check(const char *path, struct assay_error *err)
 {
-	unsigned char header[100];
+	unsigned char header[HEADER_BYTES];
 	struct stat file;
 	uint64_t page_bytes, expected;
 	ssize_t n;
@@ -66,15 +75,34 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* The write-ahead log needs shared memory between all its users, which network file systems do not give. */
+/* The write-ahead log needs shared memory between all its users, and locks that hold between them: what is not known to be this machine's
+ * alone is refused, for readers too, who would see a part of what another machine writes. */
 static enum assay_status file_must_be_local(const char *path, struct assay_error *err)
 {
-	static const struct {
-		long magic;
-		const char *name;
-	} networks[] = { { 0x6969, "NFS" },	 { 0x517b, "SMB" },	   { (long)0xff534d42, "CIFS" }, { (long)0xfe534d42, "SMB2" },
-			 { 0x5346414f, "AFS" },	 { 0x00c36400, "Ceph" },   { 0x0bd00bd0, "Lustre" },	 { 0x47504653, "GPFS" },
-			 { 0x73757245, "Coda" }, { 0x19830326, "BeeGFS" }, { 0x7461636f, "OCFS2" } };
+	static const uint32_t local[] = {
+		EXT4_SUPER_MAGIC,
+		XFS_SUPER_MAGIC,
+		BTRFS_SUPER_MAGIC,
+		F2FS_SUPER_MAGIC,
+		TMPFS_MAGIC,
+		RAMFS_MAGIC,
+		NILFS_SUPER_MAGIC,
+		REISERFS_SUPER_MAGIC,
+		MSDOS_SUPER_MAGIC,
+		EXFAT_SUPER_MAGIC,
+		OVERLAYFS_SUPER_MAGIC,
+		ECRYPTFS_SUPER_MAGIC,
+		SQUASHFS_MAGIC,
+		EROFS_SUPER_MAGIC_V1,
+		ISOFS_SUPER_MAGIC,
+		0xca451a4e /* bcachefs */,
+		0x2fc12fc1 /* ZFS */,
+		0x3153464a /* JFS */,
+		0x24051905 /* UBIFS */,
+		0x7366746e /* NTFS */,
+		0x15013346 /* UDF */,
+		0x61756673 /* aufs */
+	};
 	char *directory = mem_string(path);
 	char *slash = strrchr(directory, '/');
 	struct statfs fs;
@@ -84,18 +112,21 @@ static enum assay_status file_must_be_local(const char *path, struct assay_error
 		*slash = '\0';
 	failed = statfs(slash ? directory : ".", &fs);
 	free(directory);
-	for (size_t i = 0; !failed && i < sizeof(networks) / sizeof(networks[0]); i++) {
-		if (fs.f_type == networks[i].magic)
-			return assay_fail(err, ASSAY_E_IO, "'%s' is on a network file system (%s): keep the laboratory on a local disk",
-					  path, networks[i].name);
+	for (size_t i = 0; !failed && i < sizeof(local) / sizeof(local[0]); i++) {
+		if ((uint32_t)fs.f_type == local[i])
+			return ASSAY_OK;
 	}
-	return ASSAY_OK;
+	return failed ? ASSAY_OK /* to open it says why */
+		      : assay_fail(err, ASSAY_E_IO,
+				   "'%s' is not on a file system that is known as a local one (stat -f says %x): one that other machines "
+				   "write, too, would damage it; keep the laboratory on a local disk (ext4, xfs, btrfs, zfs...) or tmpfs",
+				   path, (unsigned)fs.f_type);
 }
 
 /* file: URI of a path: '%', '?' and '#' would be read as syntax. free() it. */
-static char *file_uri(const char *path, const char *query)
+static char *file_uri(const char *path)
 {
-	char *uri = mem_new(3 * strlen(path) + strlen(query) + 8, 1);
+	char *uri = mem_new(3 * strlen(path) + 8, 1);
 	size_t n = (size_t)snprintf(uri, 6, "file:");
 
 	for (; *path; path++) {
@@ -104,7 +135,6 @@ static char *file_uri(const char *path, const char *query)
 		else
 			uri[n++] = *path;
 	}
-	memcpy(uri + n, query, strlen(query));
 	return uri;
 }
 
@@ -209,12 +239,13 @@ static enum assay_status open_file(struct store *store, const char *uri, int fla
 
 static enum assay_status open_write(struct store *store, struct assay_error *err)
 {
-	char *uri = file_uri(store->path, "");
-	int version = 0;
-	enum assay_status st = file_must_be_local(store->path, err);
+	char *uri = file_uri(store->path);
+	int version = 0, made = open(store->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* the log gets the mode of the file */
+	enum assay_status st;
 
-	if (!st)
-		st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+	if (made >= 0)
+		close(made);
+	st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
 	/* Before anything is written: what is not ours stays as it is. */
 	if (!st)
 		st = pragma_int(store, "PRAGMA user_version", &version, err);
@@ -229,16 +260,62 @@ static enum assay_status open_write(struct store *store, struct assay_error *err
 	return st;
 }
 
-/* Opens for reading and begins the one snapshot that all of a command sees. */
-static enum assay_status open_snapshot(struct store *store, const char *query, int *version, struct assay_error *err)
+/* Begins the one snapshot that all of a command sees. */
+static enum assay_status begin_snapshot(struct store *store, int *version, struct assay_error *err)
 {
-	char *uri = file_uri(store->path, query);
+	enum assay_status st = execute_sql(store, "BEGIN", err);
+
+	return st ? st : pragma_int(store, "PRAGMA user_version", version, err);
+}
+
+static enum assay_status open_snapshot(struct store *store, int *version, struct assay_error *err)
+{
+	char *uri = file_uri(store->path);
 	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY, err);
 
 	free(uri);
+	return st ? st : begin_snapshot(store, version, err);
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* All of the file, while no writer was at work: one has a log before it changes the file, and removes it afterwards only. */
+static enum assay_status read_whole(struct store *store, struct assay_error *err)
+{
+	struct stat before, after;
+	enum assay_status st = ASSAY_OK;
+
+	for (int i = 0; !st && i < COPY_TURNS; i++) {
+		if (stat(store->path, &before))
+			return assay_fail_errno(err, errno, "cannot read '%s'", store->path);
+		st = file_read(store->path, COPY_BYTES_MAX, &store->copy, err);
+		if (!st && !file_has_log(store->path) && !stat(store->path, &after) && is_same_file(&before, &after))
+			return ASSAY_OK;
+	}
+	return st ? st : assay_fail(err, ASSAY_E_BUSY, "'%s' is being written just now: read it when that has ended", store->path);
+}
+
+/* Where the directory is read-only, or its disk full, the log's shared memory cannot be made. As long as there is no log the file is whole
+ * by itself: what is read then is a copy of it in memory, for SQLite would read the file itself without seeing that somebody begins to
+ * write. */
+static enum assay_status open_copy(struct store *store, int *version, struct assay_error *err)
+{
+	enum assay_status st = read_whole(store, err);
+	int code;
+
 	if (!st)
-		st = execute_sql(store, "BEGIN", err);
-	return st ? st : pragma_int(store, "PRAGMA user_version", version, err);
+		st = open_file(store, "file::memory:", SQLITE_OPEN_READWRITE, err);
+	if (st)
+		return st;
+	if (store->copy.size >= HEADER_BYTES) /* a database in memory has no log */
+		store->copy.bytes[HEADER_WRITE_VERSION] = store->copy.bytes[HEADER_READ_VERSION] = 1;
+	code = sqlite3_deserialize(store->db, "main", (unsigned char *)store->copy.bytes, (sqlite3_int64)store->copy.size,
+				   (sqlite3_int64)store->copy.size, SQLITE_DESERIALIZE_READONLY);
+	return code == SQLITE_OK ? begin_snapshot(store, version, err) : store_fail(store, code, err);
 }
 
 static enum assay_status open_empty(struct store *store, struct assay_error *err)
@@ -260,20 +337,19 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	store->db = NULL;
 	if (st)
 		return assay_context(err, "the schema version %d is to be brought to %d first", version, store_migrations_n);
-	return open_snapshot(store, "", &version, err);
+	return open_snapshot(store, &version, err);
 }
 
-/* Reading needs no lock of the laboratory, but shared memory for the log, which cannot be made in a directory that is read-only or
- * on a full disk: where there is no log, which means that no writer is at work, the file is read as it lies. */
+/* Reading needs no lock of the laboratory, but shared memory for the log. */
 static enum assay_status open_read(struct store *store, struct assay_error *err)
 {
 	int version = 0;
-	enum assay_status st = open_snapshot(store, "", &version, err);
+	enum assay_status st = open_snapshot(store, &version, err);
 
 	if (st == ASSAY_E_IO && !file_has_log(store->path)) {
 		sqlite3_close_v2(store->db);
 		store->db = NULL;
-		st = open_snapshot(store, "?immutable=1", &version, err);
+		st = open_copy(store, &version, err);
 	}
 	if (!st)
 		st = check_version(store, version, err);
@@ -287,11 +363,14 @@ static enum assay_status open_read(struct store *store, struct assay_error *err)
 
 enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err)
 {
-	struct store store = { NULL, mem_string(path) };
+	struct store store = { .path = mem_string(path) };
 	struct stat file;
-	bool exists = stat(path, &file) == 0 && file.st_size > 0;
-	enum assay_status st = exists ? file_check(path, err) : ASSAY_OK;
+	bool failed = stat(path, &file), exists = !failed && file.st_size > 0;
+	enum assay_status st =
+	    failed && errno != ENOENT ? assay_fail_errno(err, errno, "cannot read '%s'", path) : file_must_be_local(path, err);
 
+	if (!st && exists)
+		st = file_check(path, err);
 	if (!st && access == STORE_WRITE)
 		st = open_write(&store, err);
 	else if (!st)
@@ -306,8 +385,9 @@ void store_close(struct store *store)
 {
 	if (store->db)
 		sqlite3_close_v2(store->db);
+	buf_release(&store->copy);
 	free(store->path);
-	*store = (struct store){ NULL, NULL };
+	*store = (struct store){ 0 };
 }
 
 enum assay_status store_begin(struct store *store, struct assay_error *err)

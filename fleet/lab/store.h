@@ -3,6 +3,7 @@
 #ifndef FLEET_STORE_H
 #define FLEET_STORE_H
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #include <sqlite3.h>
@@ -11,7 +12,8 @@
 
 struct store {
 	sqlite3 *db;
-	char *path; /* for messages */
+	char *path;	 /* for messages */
+	struct buf copy; /* what db reads, where the file itself cannot be read safely */
 };
 
 enum store_access { STORE_READ, STORE_WRITE };

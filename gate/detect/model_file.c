@@ -122,7 +122,7 @@ enum assay_status model_file_write(const struct model_file *model, const char *p
 {
 	cJSON *root = model_file_json(model);
 	char *text = json_text(root);
-	enum assay_status st = file_replace(path, text, strlen(text), 0644, err);
+	enum assay_status st = file_replace(path, text, strlen(text), 0600, err);
 
 	free(text);
 	cJSON_Delete(root);

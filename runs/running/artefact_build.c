@@ -197,7 +197,7 @@ static void artefact_build_repository_release(struct artefact_build_repository *
 static enum assay_status artefact_build_put_git_file(struct artefact_build *b, const char *name, const char *bytes, size_t n)
 {
 	char *path = mem_format("%s/.git/%s", b->partial, name);
-	enum assay_status st = file_replace(path, bytes, n, 0644, b->err);
+	enum assay_status st = file_replace(path, bytes, n, 0600, b->err);
 
 	free(path);
 	return st;
@@ -268,10 +268,10 @@ static void artefact_build_name_places(struct artefact_build *b, const char *com
 static enum assay_status artefact_build_make_folder(struct artefact_build *b, const char *laboratory)
 {
 	char *private = mem_format("%s/.assay", laboratory), *builds = mem_format("%s/builds", private);
-	enum assay_status st = file_make_directory(private, 0755, b->err);
+	enum assay_status st = file_make_directory(private, 0700, b->err);
 
 	if (!st)
-		st = file_make_directory(builds, 0755, b->err);
+		st = file_make_directory(builds, 0700, b->err);
 	if (!st && !(b->folder = realpath(builds, NULL)))
 		st = assay_fail_errno(b->err, errno, "cannot use '%s'", builds);
 	free(builds);
@@ -406,7 +406,7 @@ static void artefact_build_keep_log(struct artefact_build *b)
 	struct assay_error ignored;
 
 	if (b->log)
-		file_replace(b->log, b->said.bytes, b->said.size, 0644, &ignored);
+		file_replace(b->log, b->said.bytes, b->said.size, 0600, &ignored);
 }
 
 static enum assay_status artefact_build_find_or_make(struct artefact_build *b, const char *laboratory,

@@ -245,6 +245,84 @@ static void test_lock_dies(void **state)
 	lab_close(&lab);
 }
 
+static size_t n_open; /* that others may read or enter */
+
+static int count_open(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+	(void)path, (void)place;
+	n_open += kind != FTW_SL && (info->st_mode & 077);
+	return 0;
+}
+
+static size_t open_to_others(const char *path)
+{
+	n_open = 0;
+	assert_int_equal(nftw(path, count_open, 16, FTW_PHYS), 0);
+	return n_open;
+}
+
+/* .assay and all in it is its owner's alone, whatever the umask; what is older becomes so, and nothing outside of it. */
+static void test_private(void **state)
+{
+	struct assay_error err;
+	struct stat info;
+	struct lab lab;
+
+	(void)state;
+	umask(0);
+	lab = scratch_lab("lab");
+	assert_int_equal(open_to_others("lab/.assay"), 0);
+	assert_false(lab.tightened);
+	lab_close(&lab);
+	scratch_put("outside", "x");
+	assert_int_equal(chmod("outside", 0666) || chmod("lab/.assay", 0755) || chmod("lab/.assay/runs.db", 0644), 0);
+	assert_int_equal(mkdir("lab/.assay/samples", 0755) || symlink("../../outside", "lab/.assay/link"), 0);
+	scratch_put("lab/.assay/samples/a", "x");
+	assert_int_equal(chmod("lab/.assay/samples/a", 0754), 0);
+	assert_int_equal(open_to_others("lab/.assay"), 4);
+	check(lab_open("lab", STORE_READ, &lab, &err), &err);
+	lab_close(&lab);
+	assert_true(open_to_others("lab/.assay") >= 4); /* a reader changes nothing */
+	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
+	assert_true(lab.tightened);
+	lab_close(&lab);
+	assert_int_equal(open_to_others("lab/.assay"), 0);
+	assert_int_equal(stat("lab/.assay/samples/a", &info) || (info.st_mode & 07777) != 0700, 0);
+	assert_int_equal(stat("outside", &info) || (info.st_mode & 07777) != 0666, 0);
+	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
+	assert_false(lab.tightened);
+	lab_close(&lab);
+}
+
+static int open_as_other(void)
+{
+	static const enum store_access all[] = { STORE_READ, STORE_WRITE };
+	struct assay_error err;
+	struct lab lab;
+
+	if (setgid(65534) || setuid(65534))
+		return 1;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		if (lab_open("lab", all[i], &lab, &err) != ASSAY_E_IO ||
+		    !strstr(err.text, "'lab/.assay' is its owner's alone: run this as user 'root'"))
+			return 2;
+	}
+	return 0;
+}
+
+/* Another user is told whose it is: it does not look like an empty one. */
+static void test_other_user(void **state)
+{
+	struct lab lab;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	lab = scratch_lab("lab");
+	lab_close(&lab);
+	assert_int_equal(scratch_child(open_as_other), 0);
+}
+
 int suite_lab(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +335,8 @@ int suite_lab(void)
 		SCRATCH_TEST(test_example),
 		SCRATCH_TEST(test_lock),
 		SCRATCH_TEST(test_lock_dies),
+		SCRATCH_TEST(test_private),
+		SCRATCH_TEST(test_other_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

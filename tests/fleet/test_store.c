@@ -68,6 +68,13 @@ static void commit_rules(const char *path, const char *prefix, int n, int bytes)
 	store_close(&store);
 }
 
+/* As earlier versions made it: others may read it. */
+static void commit_open_rules(const char *path, const char *prefix, int n, int bytes)
+{
+	commit_rules(path, prefix, n, bytes);
+	assert_int_equal(chmod(path, 0644), 0);
+}
+
 static void expect_rules(const char *path, enum store_access access, const char *expected)
 {
 	struct store store = open_store(path, access);
@@ -278,7 +285,7 @@ static void test_killed_writer(void **state)
 	pid_t writer;
 
 	(void)state;
-	commit_rules("s.db", "before", 7, 5);
+	commit_open_rules("s.db", "before", 7, 5);
 	writer = scratch_start(write_half);
 	expect_rules("s.db", STORE_READ, "507\n"); /* a reader beside it sees what is committed */
 	scratch_kill(writer);
@@ -356,7 +363,7 @@ static void test_read_only_directory(void **state)
 	int status;
 
 	(void)state;
-	commit_rules("s.db", "a", 3, 5);
+	commit_open_rules("s.db", "a", 3, 5);
 	status = scratch_child(use_read_only);
 	chmod(".", 0755);
 	if (status == SKIPPED)
@@ -382,7 +389,7 @@ static void test_read_beside_writer(void **state)
 	int alive, killed;
 
 	(void)state;
-	commit_rules("s.db", "before", 7, 5);
+	commit_open_rules("s.db", "before", 7, 5);
 	writer = scratch_start(write_half);
 	alive = scratch_child(count_507_unwritable);
 	scratch_kill(writer);
@@ -392,6 +399,83 @@ static void test_read_beside_writer(void **state)
 		skip();
 	assert_int_equal(alive, 0);
 	assert_int_equal(killed, 0);
+}
+
+/* Where the log's shared memory cannot be made: what is seen is one snapshot, although somebody else begins to write. */
+static int read_twice(int tell, int go)
+{
+	struct store store;
+	struct assay_error err;
+	sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	char byte;
+	int n;
+
+	if (become_nobody() || store_open("s.db", STORE_READ, &store, &err))
+		return SKIPPED;
+	if (write(tell, "", 1) != 1 || read(go, &byte, 1) != 1)
+		return 1;
+	if (store_prepare(&store, "SELECT count(*) FROM metric_rule", &stmt, &err) || store_step(&store, stmt, &row, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		return 2;
+	}
+	n = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	store_close(&store);
+	return n == 3 ? 0 : 3;
+}
+
+static void test_snapshot_without_memory(void **state)
+{
+	int told[2], go[2], status;
+	pid_t reader;
+	char byte;
+
+	(void)state;
+	if (geteuid() != 0) /* somebody who may write where the reader may not */
+		skip();
+	commit_open_rules("s.db", "a", 3, 5);
+	assert_int_equal(chmod(".", 0555), 0);
+	assert_int_equal(pipe(told) || pipe(go), 0);
+	reader = fork();
+	if (reader == 0)
+		_exit(read_twice(told[1], go[0]));
+	close(told[1]);
+	if (read(told[0], &byte, 1) == 1) {
+		commit_rules("s.db", "b", 1000, 200);
+		assert_int_equal(write(go[1], "", 1), 1);
+	}
+	assert_int_equal(waitpid(reader, &status, 0), reader);
+	chmod(".", 0755);
+	close(told[0]);
+	close(go[0]);
+	close(go[1]);
+	assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
+/* Nobody else reads it, whatever the umask. */
+static void test_modes(void **state)
+{
+	static const char *const files[] = { "s.db", "s.db-wal", "s.db-shm" };
+	mode_t mask = umask(0);
+	struct store store = open_store("s.db", STORE_WRITE);
+	struct stat info;
+
+	(void)state;
+	umask(mask);
+	for (size_t i = 0; i < COUNT(files); i++) {
+		assert_int_equal(stat(files[i], &info), 0);
+		assert_int_equal(info.st_mode & 07777, 0600);
+	}
+	store_close(&store);
+}
+
+/* Not only those that are known to be shared between machines: FUSE, 9P, GFS2 and what comes later, too. */
+static void test_other_file_systems(void **state)
+{
+	(void)state;
+	refuse("to write", "/proc/self/s.db", STORE_WRITE, ASSAY_E_IO, "not on a file system that is known as a local one");
+	refuse("to read", "/sys/kernel/profiling", STORE_READ, ASSAY_E_IO, "not on a file system that is known as a local one");
 }
 
 /* Fills up until an error comes; it must be the disk's, and nothing that was committed is lost. */
@@ -521,14 +605,25 @@ static void test_statements(void **state)
 int suite_store(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_new_and_again),	SCRATCH_TEST(test_read_missing),
-		SCRATCH_TEST(test_odd_paths),		SCRATCH_TEST(test_newer_version),
-		SCRATCH_TEST(test_migration),		SCRATCH_TEST(test_foreign),
-		SCRATCH_TEST(test_no_tables),		SCRATCH_TEST(test_damaged),
-		SCRATCH_TEST(test_killed_writer),	SCRATCH_TEST(test_snapshot),
-		SCRATCH_TEST(test_read_only_directory), SCRATCH_TEST(test_read_beside_writer),
-		SCRATCH_TEST(test_page_limit),		SCRATCH_TEST(test_file_limit),
-		SCRATCH_TEST(test_full_disk),		SCRATCH_TEST(test_statements),
+		SCRATCH_TEST(test_new_and_again),
+		SCRATCH_TEST(test_read_missing),
+		SCRATCH_TEST(test_odd_paths),
+		SCRATCH_TEST(test_newer_version),
+		SCRATCH_TEST(test_migration),
+		SCRATCH_TEST(test_foreign),
+		SCRATCH_TEST(test_no_tables),
+		SCRATCH_TEST(test_damaged),
+		SCRATCH_TEST(test_killed_writer),
+		SCRATCH_TEST(test_snapshot),
+		SCRATCH_TEST(test_read_only_directory),
+		SCRATCH_TEST(test_read_beside_writer),
+		SCRATCH_TEST(test_snapshot_without_memory),
+		SCRATCH_TEST(test_modes),
+		SCRATCH_TEST(test_other_file_systems),
+		SCRATCH_TEST(test_page_limit),
+		SCRATCH_TEST(test_file_limit),
+		SCRATCH_TEST(test_full_disk),
+		SCRATCH_TEST(test_statements),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
