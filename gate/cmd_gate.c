@@ -34,7 +34,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);
 	verdict_answer(&v, a->all, d);
 	contributions_answer(&contributions, CONTRIBUTIONS_SHOWN, d);
-	function_evidence_add(&functions, v.effect.decision, d);
+	function_evidence_add(&functions, verdict_of_cost(&v), d);
 	likeness_add(&likeness, d);
 	d->exit_status = decision_exit(v.effect.decision);
 	likeness_release(&likeness);

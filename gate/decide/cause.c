@@ -223,16 +223,19 @@ void cause_resources(const double *log_ratio, const struct mat *log_rate, size_t
 /* ---- does the ratio differ by type? ---- */
 
 /* Two tests of one question: the spread against the noise of repetitions, and whether the ratio follows a stressor. Either may be
- * impossible; Bonferroni where both are possible. */
-static double shape_of(const struct effect *e, const double *log_ratio, const struct mat *log_rate, const struct cause_resource *resources)
+ * impossible; Bonferroni where both are possible. Fills p, follows and by_type. */
+static void cause_test(const struct effect *e, const double *log_ratio, const struct mat *log_rate, const struct cause_resource *resources,
+		       struct cause *c)
 {
 	double moves = log_rate->rows >= CAUSE_TYPES_MIN && log_rate->cols > 0 ? resources[0].p : (double)NAN;
 
 	if (!isnan(moves) && stats_round(stats_sd(log_ratio, log_rate->rows)) < SPREAD_MIN)
 		moves = 1;
-	if (isnan(e->shape_p) || isnan(moves))
-		return fmin(e->shape_p, moves); /* of one that is NaN: the other */
-	return fmin(1, 2 * fmin(e->shape_p, moves));
+	c->p = fmin(e->shape_p, moves); /* of one that is NaN: the other */
+	if (!isnan(e->shape_p) && !isnan(moves))
+		c->p = fmin(1, 2 * c->p);
+	c->follows = isnan(e->shape_p) || moves < e->shape_p;
+	c->by_type = stats_round(c->p) < CAUSE_LEVEL;
 }
 
 /* ---- how did the rest of the work change, one resource aside? ---- */
@@ -348,13 +351,14 @@ static void cause_find_part(bool faster, const double *log_ratio, const double *
 struct cause cause_of(const struct effect *e, const double *log_ratio, const double *log_cost, const struct mat *log_rate,
 		      const struct cause_resource *resources)
 {
-	struct cause c = { CAUSE_NOT_TESTED, (double)NAN, (double)NAN, (double)NAN, (double)NAN, SIZE_MAX, 0 };
+	struct cause c = { .word = CAUSE_NOT_TESTED, .uniform = (double)NAN, .low = (double)NAN, .high = (double)NAN, .feature = SIZE_MAX };
 	bool slower = stats_round(e->low) > 1, faster = stats_round(e->high) < 1;
 
-	c.p = shape_of(e, log_ratio, log_rate, resources);
+	cause_test(e, log_ratio, log_rate, resources, &c);
+	c.by_type = c.by_type && !isnan(e->low);
 	if (isnan(c.p) || isnan(e->low))
 		return c;
-	if (!(stats_round(c.p) < CAUSE_LEVEL)) {
+	if (!c.by_type) {
 		/* When the noise of repetitions is unknown, little would be found: finding nothing means nothing. */
 		if (!isnan(e->shape_p))
 			c.word = slower || faster ? CAUSE_UNIFORM : CAUSE_NEITHER;

@@ -9,7 +9,7 @@
 #include "base/rows.h"
 #include "gate/decide/effect.h"
 
-#define CAUSE_LEVEL	.05 /* of the test whether the ratio differs by type */
+#define CAUSE_LEVEL	.05 /* of the test whether the ratio differs by type, and then of what it follows */
 #define CAUSE_TYPES_MIN 4   /* fewer have at most 3! = 6 permutations, and no residual when a line is fitted */
 
 /* One stressor's part in how the ratio varies over hardware types. */
@@ -44,7 +44,9 @@ const char *cause_sentence(enum cause_word word);
 
 struct cause {
 	enum cause_word word;
-	double p;	  /* that the ratio is the same on all types; NaN: not tested */
+	double p;	  /* that the ratio is the same on all types, corrected for testing that in two ways; NaN: not tested */
+	bool by_type;	  /* it is not: p is below CAUSE_LEVEL. All that speaks of it asks this */
+	bool follows;	  /* p is that of the leading correlation; false: of the spread against the noise within machines */
 	double uniform;	  /* relative change of all other work, .05 = 5 %; NaN where the ratio does not differ by type */
 	double low, high; /* its 95 % interval, over all resources that explain the rest nearly as well */
 	size_t feature;	  /* the resource that explains the rest best; SIZE_MAX: none was sought */

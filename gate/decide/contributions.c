@@ -9,9 +9,10 @@
 
 #include <math.h>
 
-#define SEED	 20189
-#define SMALLEST .0005 /* of the baseline's time: what would be shown as 0.0 % */
-#define NAMED	 4     /* of the groups that cannot be told apart; the number of the others is not shown */
+#define SEED	      20189
+#define SMALLEST      .0005 /* of the baseline's time: what would be shown as 0.0 % */
+#define CANCELLED_MAX .5    /* of the candidate's time */
+#define NAMED	      4	    /* of the groups that cannot be told apart; the number of the others is not shown */
 
 /* ---- from machines to rows ---- */
 
@@ -121,7 +122,7 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 {
 	double none = stats_round(c->unexplained.first), sum = 0;
 
-	c->resource = v->cause.word == CAUSE_OTHER_RESOURCE || v->cause.word == CAUSE_BOTH;
+	c->resource = v->cause.by_type;
 	if (!c->resource)
 		return;
 	c->leading = mem_new(c->n_groups, sizeof(const struct contribution *));
@@ -133,6 +134,28 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 		sum += c->leading[c->n_leading++]->first;
 	if (stats_round(sum) < CONTRIBUTIONS_LEADING)
 		c->n_leading = 0;
+}
+
+/* Do the parts that are below 0, which no time is, take away more than half of the candidate's time? Then models fit by adding to one group
+ * what they take from another. */
+static bool contributions_cancel(const struct contributions *c, double total)
+{
+	double below = fmin(c->unexplained.after, 0);
+
+	for (size_t k = 0; k < c->n_groups; k++)
+		below += fmin(c->groups[k].after, 0);
+	return stats_round(-below) > stats_round(CANCELLED_MAX * (1 + total));
+}
+
+static void contributions_groups_release(struct contributions *c)
+{
+	for (size_t i = 0; i < c->n_groups; i++) {
+		free(c->groups[i].name);
+		free(c->groups[i].members);
+	}
+	free(c->groups);
+	c->groups = NULL;
+	c->n_groups = 0;
 }
 
 /* ---- all ---- */
@@ -157,6 +180,10 @@ void contributions_of(const struct evidence *evidence, const struct verdict *v, 
 	} else {
 		growth_of(&data, ratio, &options, &growth);
 		contributions_group(&data.features, (const char *const *)evidence->fingerprints.stressors, &growth, &c);
+		if (contributions_cancel(&c, growth.total)) {
+			c.missing = "on these machines one group of stressors gains what another loses, and more than there is time for";
+			contributions_groups_release(&c);
+		}
 		contributions_lead_find(v, &c);
 		c.total = growth.total;
 		c.total_low = growth.total_low;
@@ -171,11 +198,7 @@ void contributions_of(const struct evidence *evidence, const struct verdict *v, 
 
 void contributions_release(struct contributions *c)
 {
-	for (size_t i = 0; i < c->n_groups; i++) {
-		free(c->groups[i].name);
-		free(c->groups[i].members);
-	}
-	free(c->groups);
+	contributions_groups_release(c);
 	free(c->leading);
 	*c = (struct contributions){ 0 };
 }

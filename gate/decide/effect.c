@@ -302,7 +302,7 @@ static void within_interval(struct effect *e, const struct effect_pair *pairs, s
 
 struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, double min_effect, const struct effect_common *common)
 {
-	struct effect e = { .uniform = true, .decision = DECISION_NOTHING_MEASURED };
+	struct effect e = { .decision = DECISION_NOTHING_MEASURED };
 	struct type_mean *types;
 
 	ASSAY_BUG_IF(!(min_effect > 0));
@@ -316,7 +316,6 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 		within_interval(&e, pairs, n, n_types, min_effect);
 	if (e.types >= 2)
 		e.shape_p = shape_p(types, e.types);
-	e.uniform = !(stats_round(e.shape_p) < EFFECT_SHAPE_LEVEL);
 	e.decision = effect_decide(e.ratio, e.low, e.high, min_effect);
 	free(types);
 	return e;

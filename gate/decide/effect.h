@@ -8,10 +8,9 @@
 
 #include <stdbool.h>
 
-#define EFFECT_LEVEL	   .95 /* of the two-sided interval */
-#define EFFECT_POWER	   .80 /* at which the minimum detectable effect is stated */
-#define EFFECT_TYPES_MIN   3   /* with fewer hardware types the repetitions within machines are tested instead */
-#define EFFECT_SHAPE_LEVEL .05 /* of the test whether the ratio is the same on all types */
+#define EFFECT_LEVEL	 .95 /* of the two-sided interval */
+#define EFFECT_POWER	 .80 /* at which the minimum detectable effect is stated */
+#define EFFECT_TYPES_MIN 3   /* with fewer hardware types the repetitions within machines are tested instead */
 
 /* The decisions, in the order of the documentation: constant, word in answers, exit status. */
 #define DECISION_ROWS(X)                                                                                                                   \
@@ -43,8 +42,8 @@ struct effect {
 	double minimum_detectable; /* relative slowdown, .05 = 5 %; NaN as low and high */
 	bool within;		   /* the interval is of the repetitions within machines, since there are fewer than EFFECT_TYPES_MIN types:
 				    * it holds for these machines only */
-	bool uniform;		   /* the ratio is the same on all types within the noise; true, and meaningless, when shape_p is NaN */
-	double shape_p;		   /* p of that: the spread over types against the noise within machines; NaN when it cannot be tested */
+	double shape_p;		   /* p of the spread over types against the noise within machines; NaN when it cannot be tested. Whether
+				    * the ratio differs by type is said once, by cause.h */
 	enum decision decision;
 };
 

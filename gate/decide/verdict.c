@@ -30,14 +30,29 @@ static struct effect verdict_measure(const struct pairing *pairing, double min_e
 	return effect;
 }
 
-/* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass. */
+bool verdict_always_fails(const struct verdict *v)
+{
+	const struct run_set *a = v->baseline, *b = v->candidate;
+
+	return b->executed && b->failed == b->executed && !b->n && a->n && !pairing_terms(a, b);
+}
+
+/* A version that fails has no cost, and the runs that are left may be its easy ones: more failures than the baseline's never pass. One
+ * that always fails where the other never does is worse by any measure. */
 static enum decision verdict_decide(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
 	bool good = v->by_interval == DECISION_PASS || v->by_interval == DECISION_IMPROVED;
 	bool fails_more = b->failed && (!a->executed || b->failed * a->executed > a->failed * b->executed);
 
+	if (v->by_interval == DECISION_NOTHING_MEASURED && fails_more && verdict_always_fails(v))
+		return a->failed ? DECISION_INCONCLUSIVE : DECISION_REGRESSION;
 	return good && fails_more ? DECISION_INCONCLUSIVE : v->by_interval;
+}
+
+enum decision verdict_of_cost(const struct verdict *v)
+{
+	return v->effect.types ? v->effect.decision : v->by_interval;
 }
 
 /* ---- the stressors that the change follows ---- */
@@ -160,6 +175,18 @@ size_t verdict_alike(const struct verdict *v)
 	return alike;
 }
 
+bool verdict_follows(const struct verdict *v, size_t resource)
+{
+	return v->cause.by_type && stats_round(v->resources[resource].p) < CAUSE_LEVEL;
+}
+
+const char *verdict_no_correlation(const struct verdict *v)
+{
+	if (!(stats_round(v->resources[0].p) < CAUSE_LEVEL))
+		return "No correlation is larger than chance would make it";
+	return "The ratio is not shown to differ between hardware types, so these correlations explain nothing";
+}
+
 /* ---- explaining: nothing is decided any more ---- */
 
 /* Codes of reasons, except those for machines that are left out (PAIRING_ROWS), and whether they belong to the decision. */
@@ -170,6 +197,7 @@ size_t verdict_alike(const struct verdict *v)
 	X(REASON_FASTER, "faster", true)                                                                                                   \
 	X(REASON_BELOW_MIN_EFFECT, "below_min_effect", true)                                                                               \
 	X(REASON_SMALL, "detected_but_small", true)                                                                                        \
+	X(REASON_AROUND, "around_min_effect", true)                                                                                        \
 	X(REASON_WIDE, "interval_too_wide", true)                                                                                          \
 	X(REASON_THESE_MACHINES, "these_machines_only", false)                                                                             \
 	X(REASON_SHAPE_CHANGED, "shape_changed", false)                                                                                    \
@@ -178,6 +206,7 @@ size_t verdict_alike(const struct verdict *v)
 	X(REASON_UNIFORM_PART, "uniform_part", false)                                                                                      \
 	X(REASON_RUNS_FAILED, "runs_failed", false)                                                                                        \
 	X(REASON_FAILS, "candidate_fails", true)                                                                                           \
+	X(REASON_ALWAYS_FAILS, "candidate_always_fails", false)                                                                            \
 	X(REASON_RUNS_MISSING, "runs_missing", false)                                                                                      \
 	X(REASON_NOT_INTERLEAVED, "not_interleaved", false)                                                                                \
 	X(REASON_ORDER, "order_confounded", false)                                                                                         \
@@ -238,6 +267,13 @@ static void explain_nothing(struct verdict *v)
 	bool fails = v->candidate->executed && v->candidate->failed == v->candidate->executed;
 	const char *restriction = "";
 
+	if (v->effect.decision != v->by_interval) {
+		reason_add(v, REASON_ALWAYS_FAILS,
+			   "every run of the candidate failed, and %s of the baseline: there is no cost to compare, %s",
+			   v->baseline->failed ? "some" : "none",
+			   v->baseline->failed ? "and it need not be the candidate's fault" : "but the candidate is worse by any measure");
+		return;
+	}
 	if (explain_any_ran_both(&v->pairing)) {
 		reason_add(v, REASON_NO_COMMON_MACHINE,
 			   "no machine that ran both versions gives a ratio of them, so nothing can be compared");
@@ -266,6 +302,35 @@ static void explain_no_interval(struct verdict *v)
 			 "machines, or three on one, or machines of another type");
 }
 
+bool verdict_around(const struct verdict *v)
+{
+	return v->by_interval == DECISION_INCONCLUSIVE && stats_round(v->effect.low) > 1;
+}
+
+/* The interval shrinks with the square root of what is measured, and is to become shorter than the way from the estimate to the threshold.
+ * What the decision would be with another threshold is known already. */
+static void explain_around(struct verdict *v)
+{
+	const struct effect *e = &v->effect;
+	double way = log1p(v->min_effect) - log(e->ratio), more = log(e->high / e->ratio) / way;
+	double below = floor(1e4 * stats_round(e->ratio - 1)) / 100, above = floor(1e4 * stats_round(e->high - 1)) / 100 + .01;
+	struct buf text = BUF_INIT;
+
+	buf_format(&text,
+		   "a slowdown is statistically detected, but not on which side of your threshold of %.4g %% it lies (ratio %s, 95 %% "
+		   "interval %s to %s): ",
+		   100 * v->min_effect, text_fixed(e->ratio, 4).text, text_fixed(e->low, 4).text, text_fixed(e->high, 4).text);
+	if (more > 10)
+		buf_text(&text, "to tell takes more than a hundred times as many measurements");
+	else
+		buf_format(&text, "to tell takes about %s times as many measurements", text_fixed(more * more, more < 3 ? 1 : 0).text);
+	if (below > 0)
+		buf_format(&text, "; with a threshold of %s %% it is a regression, with one of %s %% it passes ('--min-effect')",
+			   text_fixed(below, 2).text, text_fixed(above, 2).text);
+	reason_add(v, REASON_AROUND, "%s", text.bytes);
+	buf_release(&text);
+}
+
 static void explain_interval(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -289,6 +354,10 @@ static void explain_interval(struct verdict *v)
 			reason_add(v, REASON_SMALL, "a slowdown is statistically detected, but it is below your threshold");
 		break;
 	default:
+		if (verdict_around(v)) {
+			explain_around(v);
+			break;
+		}
 		reason_add(
 		    v, REASON_WIDE,
 		    "the 95 %% interval, %s to %s, neither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
@@ -306,21 +375,21 @@ static void explain_interval(struct verdict *v)
 
 static void explain_shape(struct verdict *v)
 {
-	const struct effect *e = &v->effect;
 	const struct cause *c = &v->cause;
-	bool other = c->word == CAUSE_OTHER_RESOURCE || c->word == CAUSE_BOTH;
+	const char *sign = c->p < 1e-9 ? "<" : "=";
+	double p = fmax(c->p, 1e-9);
 
-	if (!isnan(e->shape_p) && !e->uniform)
+	if (c->by_type && c->follows)
+		reason_add(v, REASON_SHAPE_CHANGED,
+			   "the ratio follows how fast the hardware types are at '%s' (p %s %.2g): another resource is used, or used more",
+			   v->features[v->resources[0].feature], sign, p);
+	else if (c->by_type)
 		reason_add(
 		    v, REASON_SHAPE_CHANGED,
 		    "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource is "
 		    "used, or used more",
-		    e->shape_p < 1e-9 ? "<" : "=", fmax(e->shape_p, 1e-9));
-	else if (other)
-		reason_add(v, REASON_SHAPE_CHANGED,
-			   "the ratio follows how fast the hardware types are at '%s' (p = %.2g): another resource is used, or used more",
-			   v->features[v->resources[0].feature], v->resources[0].p);
-	else if (isnan(e->shape_p))
+		    sign, p);
+	else if (c->word == CAUSE_NOT_TESTED)
 		reason_add(v, REASON_SHAPE_NOT_TESTED,
 			   "too few repetitions to tell a uniform change from one that differs between machines");
 	else if (c->word == CAUSE_UNIFORM)
@@ -345,7 +414,7 @@ static void explain_runs(struct verdict *v)
 				   sides[i]->failed, sides[i]->executed, names[i], sides[i]->failed > 1 ? "are" : "is",
 				   sides[i]->application, sides[i]->version);
 	}
-	if (v->effect.decision != v->by_interval)
+	if (v->effect.decision != v->by_interval && v->effect.types)
 		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)

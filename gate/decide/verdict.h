@@ -20,7 +20,7 @@ struct verdict {
 	const struct run_set *baseline, *candidate; /* borrowed */
 	double min_effect;
 	struct pairing pairing;
-	struct effect effect;	   /* its decision is the verdict's: that of the interval, unless the candidate fails more often */
+	struct effect effect; /* its decision is the verdict's: that of the interval, unless the candidate fails more often, or always */
 	enum decision by_interval; /* what the interval alone says */
 	struct verdict_reason reasons[VERDICT_REASONS_MAX];
 	size_t n_reasons;
@@ -36,6 +36,13 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 			     const struct run_set *candidate, double min_effect, struct verdict *out, struct assay_error *err);
 void verdict_release(struct verdict *verdict);
 
+/* Has the candidate no result because all of its runs failed, while the baseline has some that could be compared? */
+bool verdict_always_fails(const struct verdict *verdict);
+/* Inconclusive by the interval, which shows a slowdown but not on which side of the smallest one that matters it lies. */
+bool verdict_around(const struct verdict *verdict);
+/* What was decided about cost: nothing was measured where the candidate always fails. */
+enum decision verdict_of_cost(const struct verdict *verdict);
+
 /* A model takes fingerprints that are comparable to that of the first machine in use (NULL: it has none); whether a machine is in use and
  * has such a fingerprint. */
 const struct fingerprint *verdict_kind(const struct verdict *verdict);
@@ -43,6 +50,11 @@ bool verdict_usable(const struct pairing_machine *machine, const struct fingerpr
 
 /* How many stressors cannot be told apart from the leading one, itself included; 0 without any. */
 size_t verdict_alike(const struct verdict *verdict);
+
+/* Does the change follow this one of resources? Only where the ratio differs by type does it follow any. The sentence, without its full
+ * stop, that is said where it does not follow the first. */
+bool verdict_follows(const struct verdict *verdict, size_t resource);
+const char *verdict_no_correlation(const struct verdict *verdict);
 
 /* The whole verdict as an answer. */
 void verdict_answer(const struct verdict *verdict, bool all_machines, struct document *d);

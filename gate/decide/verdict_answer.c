@@ -18,6 +18,9 @@ static char *size_text(const struct verdict *v)
 	int decimals = e->ratio < .5 || fabs(e->ratio - 1) < .1 ? 3 : 2;
 	char *interval, *text;
 
+	if (verdict_always_fails(v))
+		return mem_format("every run of %s@%s failed (%zu of %zu); of %s@%s %zu", b->application, b->version, b->failed,
+				  b->executed, a->application, a->version, a->failed);
 	if (!e->types)
 		return mem_format("%s@%s cannot be compared with %s@%s", b->application, b->version, a->application, a->version);
 	interval = isnan(e->low) ? mem_string("no interval")
@@ -58,7 +61,7 @@ static void answer_effect(const struct verdict *v, struct document *d)
 	doc_set(d, "high", e->high);
 	doc_set(d, "hardware_types", e->types);
 	doc_set_bool(d, "these_machines_only", e->within);
-	doc_set(d, "uniform", isnan(e->shape_p) ? DOC_NOTHING : doc_value_bool(e->uniform));
+	doc_set(d, "uniform", v->cause.word == CAUSE_NOT_TESTED ? DOC_NOTHING : doc_value_bool(!v->cause.by_type));
 	doc_set(d, "shape_p", e->shape_p);
 	doc_end(d);
 	if (!e->types)
@@ -228,8 +231,8 @@ static void answer_resources_notes(const struct verdict *v, struct document *d)
 	    "correlation: of the log ratio with the log rate, negative: worse where the machine is slower at it; p: by permutation, for "
 	    "the largest of all %zu",
 	    v->n_features);
-	if (v->resources[0].p > .05)
-		doc_line(d, "No correlation is larger than chance would make it.");
+	if (!verdict_follows(v, 0))
+		doc_line(d, "%s.", verdict_no_correlation(v));
 	else if (alike > 1)
 		doc_line(d, "%zu of %zu cannot be told apart from the first.", alike - 1, v->n_features - 1);
 }

@@ -485,7 +485,7 @@ void likeness_of(struct lab *lab, const struct evidence *evidence, const struct 
 	size_t first;
 
 	*out = (struct likeness){ .missing = NULL };
-	if (!function_evidence_leading(functions, verdict->effect.decision, &first))
+	if (!function_evidence_leading(functions, verdict_of_cost(verdict), &first))
 		return;
 	query.hardware_type = functions->sides[1].hardware_type;
 	if (stressor_rates_load(lab, evidence, &query, &rates, &err))
@@ -493,7 +493,7 @@ void likeness_of(struct lab *lab, const struct evidence *evidence, const struct 
 	else if (rates.missing)
 		out->missing = mem_string(rates.missing);
 	else
-		likeness_compare(&rates, verdict->effect.decision, contributions, functions, out);
+		likeness_compare(&rates, verdict_of_cost(verdict), contributions, functions, out);
 	stressor_rates_release(&rates);
 }
 

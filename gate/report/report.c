@@ -152,6 +152,12 @@ static char *headline_of(const struct verdict *v, const struct report_names *nam
 	const char *baseline = names->of[0], *candidate = names->sentence;
 	char *change, *out;
 
+	if (verdict_always_fails(v))
+		return mem_format("Every run of " DOC_NAME "%s" DOC_END " failed, %zu of " DOC_NAME "%s" DOC_END, candidate,
+				  v->baseline->failed, baseline);
+	if (verdict_around(v))
+		return mem_format(DOC_NAME "%s" DOC_END " is slower than " DOC_NAME "%s" DOC_END ", by about %.3g\u00a0%%", candidate,
+				  baseline, 100 * v->min_effect);
 	switch (e->decision) {
 	case DECISION_REGRESSION:
 	case DECISION_IMPROVED:
@@ -438,7 +444,7 @@ static void report_fill(const struct report *report, const struct report_names *
 	heatmap_of(&report->evidence->fingerprints, machines.fingerprints, machines.n, &map);
 	add_decision(v, names, d);
 	report_change(d, v, report->contributions, names);
-	report_functions(d, report->functions, report->likeness, v->effect.decision);
+	report_functions(d, report->functions, report->likeness, verdict_of_cost(v));
 	report_profiles(d, report->profiles, names);
 	report_heatmap(d, &map, &report->evidence->fingerprints, &machines);
 	page_conditions(d, report->evidence, &machines);

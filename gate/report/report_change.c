@@ -9,10 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#define RESOURCES_SHOWN 8   /* the rest is folded */
-#define CHANCE		.05 /* p above it is no more than chance */
-#define NAMED_MAX	5   /* in the sentence */
-#define GROUPS_SHOWN	10  /* of where the time went */
+#define RESOURCES_SHOWN 8  /* the rest is folded */
+#define NAMED_MAX	5  /* in the sentence */
+#define GROUPS_SHOWN	10 /* of where the time went */
 
 /* ---- the ratio on each machine, by hardware type: types count once each ---- */
 
@@ -206,7 +205,7 @@ static size_t resource_names(const struct verdict *v, bool positive, struct buf 
 	for (size_t i = 0; i < v->n_features; i++) {
 		const struct cause_resource *r = &v->resources[i];
 
-		if (r->p > CHANCE || (r->correlation > 0) != positive)
+		if (!verdict_follows(v, i) || (r->correlation > 0) != positive)
 			continue;
 		if (n < NAMED_MAX)
 			buf_format(names, "%s%s", n ? ", " : "", v->features[r->feature]);
@@ -295,8 +294,8 @@ static void add_resources(const struct verdict *v, const struct report_names *na
 			   "assay fingerprint run" DOC_END " takes fingerprints; later results will have one.");
 	} else {
 		if (resource_finding(v, names, false, d) + resource_finding(v, names, true, d) == 0)
-			doc_styled(d, "finding", "No stressor correlates with the change by more than chance would explain%s.",
-				   v->resource_types < 4 ? "; with fewer than four hardware types none could" : "");
+			doc_styled(d, "finding", "%s%s.", verdict_no_correlation(v),
+				   v->resource_types < 4 ? "; with fewer than four hardware types none could be" : "");
 		resource_tables(v, d);
 	}
 }

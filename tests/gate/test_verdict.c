@@ -1,6 +1,7 @@
 /* Pairing of machines, decisions and reasons, on laboratories made in memory. */
 #include "base/mem.h"
-#include "gate/decide/verdict.h"
+#include "base/rng.h"
+#include "gate/decide/contributions.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -252,6 +253,168 @@ static void test_types_weigh_equally(void **state)
 	world_release(&w);
 }
 
+static double spread; /* of by_spread */
+
+/* Slower by almost 3 %, with the interval 1.0295 times exp(+- 1.05 spread). */
+static double by_spread(int type)
+{
+	return 1.0295 * exp(type % 2 ? spread : -spread);
+}
+
+/* Around the smallest effect that matters (3 %) there is one reason for each answer, and each is true of its interval. */
+static void test_around(void **state)
+{
+	static const struct {
+		double spread;
+		enum decision decision;
+		const char *reason, *part;
+	} rows[] = {
+		{ .0001, DECISION_PASS, "below_min_effect",
+		  "a slowdown of 3.0 % or more is ruled out (ratio 1.030, 95 % interval 1.029 to 1.030)" },
+		{ .0012, DECISION_INCONCLUSIVE, "around_min_effect",
+		  "not on which side of your threshold of 3 % it lies (ratio 1.0295, 95 % interval 1.0281 to 1.0309): to tell takes about "
+		  "8.1 times "
+		  "as many measurements; with a threshold of 2.95 % it is a regression, with one of 3.10 % it passes" },
+		{ .01, DECISION_INCONCLUSIVE, "around_min_effect", "more than a hundred times as many measurements" },
+		{ .05, DECISION_INCONCLUSIVE, "interval_too_wide", "neither shows nor rules out a slowdown of 3.0 %" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, 6);
+		spread = rows[i].spread;
+		run_all(&w, 6, by_spread);
+		v = decide(&w);
+		assert_int_equal(v.effect.decision, rows[i].decision);
+		assert_string_equal(v.reasons[0].code, rows[i].reason);
+		if (!strstr(v.reasons[0].text, rows[i].part))
+			fail_msg("%g: '%s'", spread, v.reasons[0].text);
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
+/* Whether the ratio differs by type is said once, at one level: reasons, kind of change and correlations agree whatever the spread. */
+static void test_one_statement(void **state)
+{
+	size_t said = 0, nearly = 0;
+
+	(void)state;
+	for (spread = 0; spread < .03; spread += .0005) {
+		struct document d;
+		struct verdict v;
+		struct world w;
+		const cJSON *uniform;
+		cJSON *json;
+		bool other;
+
+		world_init(&w, 6);
+		run_all(&w, 6, by_spread);
+		v = decide(&w);
+		other = v.cause.word == CAUSE_OTHER_RESOURCE || v.cause.word == CAUSE_BOTH;
+		assert_int_equal(has_reason(&v, "shape_changed"), other);
+		assert_false(other && has_reason(&v, "uniform_change"));
+		for (size_t j = 0; j < v.n_features; j++)
+			assert_true(!verdict_follows(&v, j) || other);
+		document_init(&d);
+		verdict_answer(&v, false, &d);
+		json = document_cjson(&d);
+		uniform = cJSON_GetObjectItem(cJSON_GetObjectItem(json, "effect"), "uniform");
+		assert_true(other ? cJSON_IsFalse(uniform) : cJSON_IsTrue(uniform));
+		said += other;
+		nearly += !other && v.effect.shape_p < .05;
+		cJSON_Delete(json);
+		document_release(&d);
+		verdict_release(&v);
+		world_release(&w);
+	}
+	assert_true(said > 0 && nearly > 0); /* what the two tests say at different levels was among them */
+}
+
+static double chance[4]; /* of by_chance */
+
+static double by_chance(int type)
+{
+	return chance[type];
+}
+
+/* Four machines tell few groups apart: parts that are many times the whole, and cancel each other, are no answer. */
+static void test_contributions_cancel(void **state)
+{
+	size_t refused = 0, answered = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 5);
+	for (int i = 0; i < 20; i++) {
+		struct contributions c;
+		double parts;
+		struct verdict v;
+		struct world w;
+
+		for (int t = 0; t < 4; t++)
+			chance[t] = .3 * exp(.3 * rng_normal(&rng));
+		world_init(&w, 4);
+		run_all(&w, 4, by_chance);
+		v = decide(&w);
+		contributions_of(&w.evidence, &v, 1, &c);
+		parts = fabs(c.unexplained.after);
+		for (size_t k = 0; k < c.n_groups; k++)
+			parts += fabs(c.groups[k].after);
+		assert_true(c.missing || parts < 2 * (1 + c.total) + 1e-9);
+		refused += c.missing != NULL;
+		answered += c.missing == NULL;
+		contributions_release(&c);
+		verdict_release(&v);
+		world_release(&w);
+	}
+	assert_true(refused > 0 && answered > 0);
+}
+
+/* A candidate that never gives a result where the baseline always does is a regression; where that fails, too, nobody knows. */
+static void test_always_fails(void **state)
+{
+	static const struct {
+		size_t executed, failed; /* of the baseline */
+		bool results;
+		enum decision decision;
+		const char *reason;
+	} rows[] = {
+		{ 36, 0, true, DECISION_REGRESSION, "candidate_always_fails" },
+		{ 0, 0, true, DECISION_REGRESSION, "candidate_always_fails" }, /* imported */
+		{ 36, 2, true, DECISION_INCONCLUSIVE, "candidate_always_fails" },
+		{ 36, 36, false, DECISION_NOTHING_MEASURED, "no_common_machine" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, 6);
+		run_all(&w, 6, same);
+		for (int side = rows[i].results ? 1 : 0; side < 2; side++) {
+			for (size_t k = 0; k < w.sides[side].n; k++)
+				free(w.sides[side].items[k].machine);
+			w.sides[side].n = 0;
+		}
+		w.sides[0].executed = rows[i].executed;
+		w.sides[0].failed = rows[i].failed;
+		w.sides[1].executed = w.sides[1].failed = 36;
+		v = decide(&w);
+		assert_int_equal(v.effect.decision, rows[i].decision);
+		assert_string_equal(v.reasons[0].code, rows[i].reason);
+		assert_int_equal(verdict_of_cost(&v), DECISION_NOTHING_MEASURED);
+		assert_true(has_reason(&v, "runs_failed"));
+		assert_false(has_reason(&v, "candidate_fails"));
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
 /* A candidate that fails more often than the baseline never passes, and a regression stays one. */
 static void test_failures(void **state)
 {
@@ -443,6 +606,10 @@ int suite_verdict(void)
 		cmocka_unit_test(test_hardware_changed),
 		cmocka_unit_test(test_types_weigh_equally),
 		cmocka_unit_test(test_these_machines),
+		cmocka_unit_test(test_around),
+		cmocka_unit_test(test_one_statement),
+		cmocka_unit_test(test_always_fails),
+		cmocka_unit_test(test_contributions_cancel),
 		cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_too_little),
 		cmocka_unit_test(test_no_ratio),
