@@ -51,6 +51,37 @@ static struct mat curved(size_t n, size_t p, uint64_t seed)
 	return m;
 }
 
+/* ---- where training starts ---- */
+
+/* Every layer's weights are uniform and of variance 2 / (in + out), offsets 0: none lies outside, and moments are those of the uniform
+ * distribution to within four standard errors. */
+static void test_drawn(void **state)
+{
+	const struct autoencoder_shape shape = { 120, 2, { 80, 30 }, LANES_SIGMOID, LANES_SIGMOID, false };
+	struct autoencoder *ae = autoencoder_new(&shape, 5);
+
+	(void)state;
+	for (size_t l = 0; l < ae->layers; l++) {
+		size_t in = ae->width[l], out = ae->width[l + 1];
+		double n = (double)(in * out), variance = 2. / (double)(in + out), reach = sqrt(3 * variance), sum = 0, squares = 0,
+		       most = 0;
+
+		for (size_t i = 0; i < in; i++) {
+			for (size_t j = 0; j < out; j++) {
+				double w = ae->values.at[ae->weights_at[l] + i * lanes_padded(out) + j];
+
+				sum += w;
+				squares += w * w;
+				most = fmax(most, fabs(w));
+			}
+		}
+		assert_true(most <= reach && most > .99 * reach);
+		assert_true(fabs(sum / n) < 4 * sqrt(variance / n));
+		assert_true(fabs(squares / n / variance - 1) < 4 * sqrt(.8 / n)); /* a uniform square's variance: .8 of its mean's square */
+	}
+	autoencoder_free(ae);
+}
+
 /* ---- slopes ---- */
 
 static const struct {
@@ -399,9 +430,10 @@ static void test_unreadable(void **state)
 int suite_autoencoder(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slopes),	  cmocka_unit_test(test_first_step),	   cmocka_unit_test(test_linear_is_pca),
-		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_row_alone),	   cmocka_unit_test(test_held_out),
-		cmocka_unit_test(test_published), cmocka_unit_test(test_written_and_read), cmocka_unit_test(test_unreadable),
+		cmocka_unit_test(test_drawn),	      cmocka_unit_test(test_slopes),	cmocka_unit_test(test_first_step),
+		cmocka_unit_test(test_linear_is_pca), cmocka_unit_test(test_same_bits), cmocka_unit_test(test_row_alone),
+		cmocka_unit_test(test_held_out),      cmocka_unit_test(test_published), cmocka_unit_test(test_written_and_read),
+		cmocka_unit_test(test_unreadable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -208,19 +208,20 @@ static void test_fingerprint(void **state)
 	put(&f, 0, 1, EXECUTION_OK, 99 * DAY);	    /* before any */
 	put(&f, 0, 2, EXECUTION_OK, 104 * DAY);	    /* between */
 	put(&f, 0, 3, EXECUTION_OK, 115 * DAY);	    /* the oldest that counts */
+	put(&f, 0, 4, EXECUTION_OK, 108 * DAY);	    /* two count: the later */
 	put(&f, 1, 1, EXECUTION_OK, 115 * DAY + 1); /* too old */
 	f.place.profile = "vm";
 	put(&f, 1, 2, EXECUTION_OK, 107 * DAY);
 	f.place.profile = "bw";
 	put(&f, 1, 3, EXECUTION_OK, 107 * DAY);
 	check_select(&f.lab.store, "SELECT version, repetition, fingerprint, pass FROM run ORDER BY 1, 2",
-		     "a|1||\na|2|old|\na|3|new|\nb|1||\nb|2|emu|\nb|3||\n");
+		     "a|1||\na|2|old|\na|3|new|\na|4|new|\nb|1||\nb|2|emu|\nb|3||\n");
 	/* Belonging to no single pass, they are joined to the medians. */
 	check(run_load(&f.lab.store, "app", "a", &runs, &err), &err);
 	check(evidence_load(&f.lab, &evidence, &err), &err);
 	assert_string_equal(runs.items[1].plan, f.plan.id);
 	dataset_of(&evidence, &runs, &dataset);
-	assert_int_equal(dataset.X.rows, 2);
+	assert_int_equal(dataset.X.rows, 3);
 	assert_int_equal(dataset.left_out[LEFT_OUT_NO_FINGERPRINT], 1);
 	assert_true(dataset.X.at[0] == 20 && dataset.X.at[1] == 20);
 	dataset_release(&dataset);

@@ -150,6 +150,56 @@ static void test_threads(void **state)
 	samples_release(&s);
 }
 
+/* Calls until the next one to be measured is some way off, as it is where few are: that is left in the thread's tables. */
+static void *leaves_counts(void *argument)
+{
+	uintptr_t *slots = stack_begin();
+	int *calls = argument;
+
+	for (*calls = 0; *calls < 100000 || probe_far[300] < 2 || probe_near[1] < 2; ++*calls)
+		call_both(&slots[40], 1);
+	free(slots);
+	return argument;
+}
+
+static void *calls_once(void *argument)
+{
+	uintptr_t *slots = stack_begin();
+
+	call_both(&slots[40], 1);
+	free(slots);
+	return argument;
+}
+
+/* A thread that takes over the tables of one that has ended counts from its own beginning, and measures its first calls. */
+static void test_threads_again_with_budget(void **state)
+{
+	struct samples s;
+	uintptr_t *slots;
+	pthread_t one;
+	int calls;
+
+	(void)state;
+	probe_thread_init();
+	slots = begin(30000, RECORD_FILE_BYTES);
+	assert_int_equal(pthread_create(&one, NULL, leaves_counts, &calls), 0);
+	assert_int_equal(pthread_join(one, NULL), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pthread_create(&one, NULL, calls_once, NULL), 0);
+		assert_int_equal(pthread_join(one, NULL), 0);
+	}
+	end(&s, slots);
+	for (int i = 0; i < 2; i++) {
+		size_t first = 0, of = near_and_far[i];
+
+		assert_int_equal(calls_of(&s, near_and_far[i]), calls + 3);
+		for (size_t k = 0; k < s.functions[of].n; k++)
+			first += s.items[s.functions[of].first + k].ordinal == 0;
+		assert_int_equal(first, 4);
+	}
+	samples_release(&s);
+}
+
 /* A child that begins threads before it calls anything that is measured: all of them, and it, are in its file. */
 static void test_fork_then_threads(void **state)
 {
@@ -304,6 +354,7 @@ int main(void)
 		SCRATCH_TEST(test_fork_with_budget),
 		SCRATCH_TEST(test_fork_without_a_file),
 		SCRATCH_TEST(test_threads),
+		SCRATCH_TEST(test_threads_again_with_budget),
 		SCRATCH_TEST(test_fork_then_threads),
 		SCRATCH_TEST(test_threads_of_others),
 		SCRATCH_TEST(test_handler_before_thread),
