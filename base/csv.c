@@ -126,6 +126,15 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 			  csv->next_line);
 }
 
+/* A spreadsheet takes what begins so for a formula, and runs it. An apostrophe before it makes it text there; what begins with apostrophes
+ * and then so gets one more, that reading gives back what was written. */
+static bool begins_formula(const char *field)
+{
+	char first = field[strspn(field, "'")];
+
+	return first && strchr("=+-@\t\r", first);
+}
+
 static enum assay_status read_field(struct csv *csv, bool *last, struct assay_error *err)
 {
 	char *field = csv->next;
@@ -147,7 +156,7 @@ static enum assay_status read_field(struct csv *csv, bool *last, struct assay_er
 		return st;
 	field[n] = '\0'; /* over the separator, or over the closing quote */
 	csv->fields = mem_grow(csv->fields, csv->n_fields, &csv->capacity, sizeof(*csv->fields));
-	csv->fields[csv->n_fields++] = field;
+	csv->fields[csv->n_fields++] = field + (*field == '\'' && begins_formula(field));
 	return ASSAY_OK;
 }
 
@@ -250,13 +259,16 @@ static bool needs_quotes(const char *field, bool first)
 
 void csv_add(struct buf *out, const char *field, bool first)
 {
+	double number;
+	bool as_text = begins_formula(field) && !text_double(field, &number);
+
 	if (!first)
 		buf_char(out, ',');
 	if (!needs_quotes(field, first)) {
-		buf_text(out, field);
+		buf_format(out, "%s%s", as_text ? "'" : "", field);
 		return;
 	}
-	buf_char(out, '"');
+	buf_text(out, as_text ? "\"'" : "\"");
 	for (const char *quote; (quote = strchr(field, '"')); field = quote + 1) {
 		buf_add(out, field, (size_t)(quote - field) + 1);
 		buf_char(out, '"');

@@ -1,5 +1,6 @@
 /* Comma-separated values as in RFC 4180: quoted fields, doubled quotes, line ends LF or CRLF, a leading byte order mark is
- * skipped. Works in place on the caller's bytes; O(bytes). */
+ * skipped. Works in place on the caller's bytes; O(bytes). Text that a spreadsheet would take for a formula is written with an apostrophe
+ * before it, which reading takes away; negative numbers stay as they are. */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H
 

@@ -52,7 +52,7 @@ static void execution_set_numbers(const struct helper_result *result, struct exe
 static void execution_read_metric(const struct metric *metric, const struct spool *out, struct execution *e)
 {
 	bool from_output = metric->source != METRIC_WALL && metric->source != METRIC_CPU;
-	const char *warning = NULL;
+	char *warning = NULL;
 	struct assay_error err;
 	char *text = NULL;
 	size_t n = 0;
@@ -66,7 +66,7 @@ static void execution_read_metric(const struct metric *metric, const struct spoo
 		e->detail = mem_string(err.text);
 	} else {
 		e->outcome = EXECUTION_OK;
-		e->detail = warning ? mem_string(warning) : NULL;
+		e->detail = warning;
 	}
 	free(text);
 }

@@ -6,15 +6,14 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "runs/running/manifest_words.h"
+#include "runs/running/metric_pattern.h"
 #include "runs/running/run.h"
 
 #include <math.h>
 
-#define PATTERN_BYTES_MAX 1000
-#define PATTERN_NODES_MAX 2000
-#define VALUES_MAX	  1000000 /* of one run */
-#define LINE_BYTES_MAX	  65536	  /* longer lines are skipped: matching may take the square of their length */
-#define WHERE_BYTES	  128
+#define VALUES_MAX     1000000 /* of one run */
+#define LINE_BYTES_MAX 65536   /* longer lines are skipped */
+#define WHERE_BYTES    128
 
 /* What a run says of its metric; the median of these is the run's. */
 struct metric_values {
@@ -26,8 +25,6 @@ ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_W
 
 void metric_release(struct metric *metric)
 {
-	if (metric->pattern)
-		regfree(&metric->regex);
 	free(metric->pattern);
 	free(metric->name);
 	free(metric->unit);
@@ -57,134 +54,21 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-/* The largest number of {n}, {n,} or {n,m}; at least 1. */
-static size_t metric_pattern_largest_number(const char *brace)
-{
-	size_t most = 1;
-
-	for (brace++; *brace && *brace != '}'; brace++) {
-		size_t n = *brace >= '0' && *brace <= '9' ? strtoul(brace, NULL, 10) : 0;
-
-		most = n > most ? n : most;
-	}
-	return most;
-}
-
-/* The end of [...]: a ']' in front is one of its characters, and so is that of [:alpha:]. */
-static const char *metric_pattern_bracket_end(const char *at)
-{
-	at += 1 + (at[1] == '^');
-	at += *at == ']';
-	for (; *at && *at != ']'; at++) {
-		const char *end = *at == '[' && at[1] && strchr(":.=", at[1]) ? strchr(at + 2, ']') : NULL;
-
-		at = end ? end : at;
-	}
-	return at;
-}
-
-/* Is the pattern more than the C library can take? It copies what is repeated, a{9} nine times and a+ twice, and copies of copies
- * take all memory; each a* around another one may double the time. An estimate from above; whether the pattern is right is
- * regcomp()'s business. */
-static bool metric_pattern_is_large(const char *pattern)
-{
-	size_t before[PATTERN_BYTES_MAX + 1] = { 0 }, depth = 0, item = 0; /* nodes of each open group, and of the last item */
-
-	for (const char *c = pattern; *c; c++) {
-		if (strchr("*?+{", *c)) {
-			size_t copies = *c == '{' ? metric_pattern_largest_number(c) : 2;
-
-			if (item && copies > PATTERN_NODES_MAX / item)
-				return true;
-			item = item * copies + 1;
-			c = *c == '{' && strchr(c, '}') ? strchr(c, '}') : c;
-		} else if (*c == ')' && depth) {
-			item += before[depth--] + 1;
-		} else {
-			before[depth] += item;
-			item = *c != '(';
-			if (*c == '(')
-				before[++depth] = 0;
-			else if (*c == '[')
-				c = metric_pattern_bracket_end(c);
-			else if (*c == '\\' && c[1])
-				c++;
-			if (!*c)
-				break;
-		}
-		if (item + before[depth] > PATTERN_NODES_MAX)
-			return true;
-	}
-	return false;
-}
-
-/* Back-references take exponential time and are not part of POSIX's extended expressions. */
-static bool metric_pattern_refers_back(const char *pattern)
-{
-	for (const char *c = pattern; *c; c++) {
-		if (*c == '\\' && *++c >= '1' && *c <= '9')
-			return true;
-		if (!*c)
-			return false;
-	}
-	return false;
-}
-
-/* Classes of other languages. The C library takes \d for the letter d; \s and \w it knows, but not between brackets. */
-static const char *metric_pattern_foreign_class(const char *pattern)
-{
-	const char *bracket = NULL; /* the end of the one that we are in */
-
-	for (const char *c = pattern; *c; c++) {
-		if (bracket && c >= bracket)
-			bracket = NULL;
-		else if (!bracket && *c == '[')
-			bracket = metric_pattern_bracket_end(c);
-		if (*c != '\\' || !c[1])
-			continue;
-		if (c[1] == 'd')
-			return "\\d does not mean a digit here: write [0-9], in brackets 0-9";
-		if (c[1] == 'D')
-			return "\\D means nothing here: write [^0-9]";
-		if (bracket && strchr("swSW", c[1]))
-			return "\\s and \\w mean nothing between brackets: write [:space:] and [:alnum:]_ there";
-		c += bracket ? 0 : 1;
-	}
-	return NULL;
-}
-
-static const char *metric_pattern_fault(const char *pattern)
-{
-	if (strlen(pattern) > PATTERN_BYTES_MAX)
-		return "it is too long";
-	if (metric_pattern_refers_back(pattern))
-		return "back-references are not supported";
-	if (metric_pattern_foreign_class(pattern))
-		return metric_pattern_foreign_class(pattern);
-	return metric_pattern_is_large(pattern) ? "it is too large when its repetitions are written out" : NULL;
-}
-
 static enum assay_status metric_parse_pattern(const struct manifest_reader *r, const struct yaml_node *node, struct metric *out)
 {
-	const char *text = NULL, *fault;
+	const char *text = NULL;
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
-	char said[128];
-	int code;
+	char *fault;
 
 	if (st)
 		return st;
 	fault = metric_pattern_fault(text);
 	if (fault)
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "the pattern cannot be used: %s", fault);
-	code = regcomp(&out->regex, text, REG_EXTENDED);
-	if (code) {
-		regerror(code, &out->regex, said, sizeof(said));
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "the pattern is not an extended regular expression: %s", said);
-	}
-	out->pattern = mem_string(text); /* from here on metric_release() frees both */
-	if (out->regex.re_nsub == 0)
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "the pattern has no group: put ( ) around the number");
-	return ASSAY_OK;
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "%s", fault);
+	else
+		out->pattern = mem_string(text);
+	free(fault);
+	return st;
 }
 
 /* One of two words. */
@@ -334,29 +218,33 @@ static enum assay_status metric_read_group(const char *line, const regmatch_t *g
 	return st ? st : metric_add(out, value, where, err);
 }
 
-/* The first match of one line; a NUL in it is a character as any other. */
-static enum assay_status metric_read_line(const struct metric *metric, const struct buf *line, size_t number, struct metric_values *out,
-					  struct assay_error *err)
+/* What a person should know of values that were taken by themselves; NULL: there is one, and it cannot be another. */
+static char *metric_warn_lines(size_t n, size_t first_double, size_t doubles)
 {
-	regmatch_t groups[2] = { { 0, (regoff_t)line->size }, { -1, -1 } };
-
-	if (regexec(&metric->regex, line->bytes, 2, groups, REG_STARTEND))
-		return ASSAY_OK;
-	return metric_read_group(line->bytes, &groups[1], number, out, err);
+	if (doubles)
+		return mem_format(
+		    "the pattern matches more than once in %zu line%s, the first of them line %zu: the first match of a line is "
+		    "taken%s",
+		    doubles, text_plural(doubles), first_double, n > 1 ? ", and the median of all lines" : "");
+	return n > 1 ? mem_format("the pattern matches %zu lines: the median of their values is taken", n) : NULL;
 }
 
 static enum assay_status metric_read_lines(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
-					   struct assay_error *err)
+					   char **warning, struct assay_error *err)
 {
 	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st = ASSAY_OK;
 	const char *end = output + n;
+	struct metric_finder finder;
 	struct buf line = BUF_INIT; /* regexec() wants texts that end with a NUL */
-	size_t number = 0;
+	size_t number = 0, doubles = 0, first_double = 0;
 
+	metric_finder_init(&finder, metric->pattern);
 	for (const char *at = output, *next; !st && at < end; at = next) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t length = (size_t)((newline ? newline : end) - at);
+		regmatch_t groups[2];
+		bool again = false;
 
 		next = newline ? newline + 1 : end;
 		number++;
@@ -366,12 +254,17 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 			continue;
 		buf_clear(&line);
 		buf_add(&line, at, length);
-		st = metric_read_line(metric, &line, number, out, err);
+		if (metric_finder_find(&finder, line.bytes, length, groups, &again))
+			st = metric_read_group(line.bytes, &groups[1], number, out, err);
+		first_double = again && !doubles++ ? number : first_double;
 	}
+	metric_finder_release(&finder);
 	buf_release(&line);
 	if (!st && out->n == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "none of the %zu line%s that it printed matches '%s'", number, text_plural(number),
 				text_shown(metric->pattern, shown));
+	if (!st)
+		*warning = metric_warn_lines(out->n, first_double, doubles);
 	return st;
 }
 
@@ -570,7 +463,7 @@ static enum assay_status metric_read_results(const struct metric *metric, const 
 /* ---- both ---- */
 
 static enum assay_status metric_read_json(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
-					  const char **warning, struct assay_error *err)
+					  char **warning, struct assay_error *err)
 {
 	bool google = metric->source == METRIC_GOOGLE_BENCHMARK;
 	const char *key = google ? "benchmarks" : "results";
@@ -586,7 +479,7 @@ static enum assay_status metric_read_json(const struct metric *metric, const cha
 	else
 		st = google ? metric_read_benchmarks(metric, list, out, err) : metric_read_results(metric, list, out, err);
 	if (!st && google && metric_is_true(cJSON_GetObjectItemCaseSensitive(root, "context"), "cpu_scaling_enabled"))
-		*warning = "Google Benchmark says that CPU scaling is enabled: times may be noisy";
+		*warning = mem_string("Google Benchmark says that CPU scaling is enabled: times may be noisy");
 	cJSON_Delete(root);
 	return st;
 }
@@ -594,7 +487,7 @@ static enum assay_status metric_read_json(const struct metric *metric, const cha
 /* ---- all together ---- */
 
 enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n, double *value,
-			      const char **warning, struct assay_error *err)
+			      char **warning, struct assay_error *err)
 {
 	struct metric_values values = { NULL, 0, 0 };
 	enum assay_status st;
@@ -608,7 +501,7 @@ enum assay_status metric_read(const struct metric *metric, const struct metric_u
 		return assay_fail(err, ASSAY_E_NODATA, "it printed %zu bytes on standard output; a metric is looked for in at most %u", n,
 				  METRIC_OUTPUT_BYTES_MAX);
 	if (metric->source == METRIC_REGEX)
-		st = metric_read_lines(metric, output, n, &values, err);
+		st = metric_read_lines(metric, output, n, &values, warning, err);
 	else
 		st = metric_read_json(metric, output, n, &values, warning, err);
 	if (!st)

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/rows.h"
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +25,6 @@ const char *metric_source_word(enum metric_source source);
 struct metric {
 	enum metric_source source;
 	char *pattern;	       /* METRIC_REGEX */
-	regex_t regex;	       /* compiled from it */
 	char *name;	       /* METRIC_GOOGLE_BENCHMARK: of the benchmark; METRIC_HYPERFINE: the command; NULL: there must be one only */
 	bool cpu_time;	       /* METRIC_GOOGLE_BENCHMARK: cpu_time and not real_time */
 	bool higher_is_better; /* only METRIC_REGEX may say so */
@@ -47,8 +45,8 @@ struct metric_usage {
 /* The value of one run: finite and above 0. output[n] is its standard output. ASSAY_E_NODATA, with what is missing, when it has
  * no metric: no line matches, not a number, 0 or less, no such benchmark, several where one was expected, not JSON. A value that
  * is given several times (regex: lines; Google Benchmark: repetitions, aggregates dropped; hyperfine: times[]) is their median.
- * *warning is set to a constant text or NULL (Google Benchmark says that CPU scaling was on). */
+ * *warning (free() it) is one line or NULL: a pattern matched several times, Google Benchmark says that CPU scaling was on. */
 enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n, double *value,
-			      const char **warning, struct assay_error *err);
+			      char **warning, struct assay_error *err);
 
 #endif

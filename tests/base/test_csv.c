@@ -202,18 +202,34 @@ static void test_add(void **state)
 		{ "a\"b\"c", "\"a\"\"b\"\"c\"", ",\"a\"\"b\"\"c\"" },
 		{ "a\rb", "\"a\rb\"", ",\"a\rb\"" },
 		{ "\n", "\"\n\"", ",\"\n\"" },
+		{ "=1+1", "'=1+1", ",'=1+1" }, /* a spreadsheet would take it for a formula */
+		{ "+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0", ",'+cmd|' /C calc'!A0" },
+		{ "-O3,-g", "\"'-O3,-g\"", ",\"'-O3,-g\"" },
+		{ "@SUM(A1)", "'@SUM(A1)", ",'@SUM(A1)" },
+		{ "\t=1", "'\t=1", ",'\t=1" },
+		{ "'=1", "''=1", ",''=1" }, /* reading gives back what was written */
+		{ "'tis", "'tis", ",'tis" },
+		{ "-1.5e-3", "-1.5e-3", ",-1.5e-3" }, /* a number stays one */
+		{ "-", "'-", ",'-" },
 		{ "\xef\xbb\xbfz", "\"\xef\xbb\xbfz\"", ",\xef\xbb\xbfz" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct buf out = BUF_INIT;
+		struct assay_error err;
+		struct csv csv;
+		bool more;
 
 		csv_add(&out, rows[i].field, true);
 		assert_string_equal(out.bytes, rows[i].first);
 		buf_clear(&out);
 		csv_add(&out, rows[i].field, false);
 		assert_string_equal(out.bytes, rows[i].later);
+		csv_init(&csv, "f.csv", out.bytes, out.size);
+		assert_int_equal(csv_next(&csv, &more, &err), ASSAY_OK);
+		assert_string_equal(csv.fields[1], rows[i].field);
+		csv_release(&csv);
 		buf_release(&out);
 	}
 }

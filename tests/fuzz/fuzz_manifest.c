@@ -192,11 +192,12 @@ static void check_metric(const struct manifest *m, const char *text, size_t n)
 {
 	const struct metric_usage usage = { 1, 1, 1 };
 	struct assay_error err = { .text = "" };
-	const char *warning;
+	char *warning = NULL;
 	double value = 0;
 
 	if (!metric_read(&m->metric, &usage, text, n, &value, &warning, &err))
 		ASSAY_BUG_IF(!isfinite(value) || value <= 0);
+	free(warning);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -22,10 +22,12 @@ static enum assay_status read_text(const struct metric *metric, const char *text
 {
 	const struct metric_usage usage = { 1, 1, 1 };
 	struct assay_error err = { .text = "" };
-	const char *warning;
+	char *warning = NULL;
 	enum assay_status st = metric_read(metric, &usage, text, n, value, &warning, &err);
 
 	ASSAY_BUG_IF(st && (st != ASSAY_E_NODATA || !*err.text || strchr(err.text, '\n')));
+	ASSAY_BUG_IF((st && warning) || (warning && strchr(warning, '\n')));
+	free(warning);
 	ASSAY_BUG_IF(!st && (*err.text || !isfinite(*value) || *value <= 0));
 	return st;
 }

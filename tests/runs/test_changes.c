@@ -145,6 +145,51 @@ static void test_demangle(void **state)
 	}
 }
 
+/* A<A<...>, A<...>>, and so on: each level is two references to the one before. */
+static void add_levels(struct buf *symbol, size_t n)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	buf_text(symbol, "1AIiiE");
+	for (size_t i = 0; i < n; i++) {
+		char number[3] = { digits[i / 36], digits[i % 36], '\0' };
+		const char *shown = number + (i < 36);
+
+		buf_format(symbol, "S_IS%s_S%s_E", shown, shown);
+	}
+}
+
+/* Symbols whose names double with each level, written out; in those of the second and third kind nothing of that is to be written at
+ * first. That this ends is the test: they are names of 2^60 bytes. */
+static void test_demangle_hostile(void **state)
+{
+	(void)state;
+	for (size_t n = 1; n <= 60; n++) {
+		struct buf symbols[3] = { BUF_INIT, BUF_INIT, BUF_INIT };
+
+		buf_text(&symbols[0], "_Z1f");
+		add_levels(&symbols[0], n);
+		buf_text(&symbols[1], "_Z1fDpFv");
+		add_levels(&symbols[1], n);
+		buf_text(&symbols[1], "E");
+		for (size_t i = 0; i < n; i++)
+			buf_text(&symbols[2], i ? "L_ZN1AcvT_I" : "_ZN1AcvT_I");
+		buf_text(&symbols[2], "i");
+		for (size_t i = 0; i < n; i++)
+			buf_text(&symbols[2], i + 1 < n ? "EEvE" : "EEvv");
+		for (size_t i = 0; i < COUNT(symbols); i++) {
+			char *name = demangle(symbols[i].bytes);
+
+			assert_true(strlen(name) <= 65536);
+			/* What is not too long is written out, and what is too long stays a symbol. */
+			if (n <= 4 || n >= 30)
+				assert_true((strcmp(name, symbols[i].bytes) == 0) == (n >= 30));
+			free(name);
+			buf_release(&symbols[i]);
+		}
+	}
+}
+
 #define HEAD "diff --git a/x.c b/x.c\nindex 1..2 100644\n--- a/x.c\n+++ b/x.c\n"
 
 static void test_difference(void **state)
@@ -304,6 +349,7 @@ int suite_changes(void)
 		cmocka_unit_test(test_map),
 		cmocka_unit_test(test_sorted),
 		cmocka_unit_test(test_demangle),
+		cmocka_unit_test(test_demangle_hostile),
 		cmocka_unit_test(test_difference),
 		cmocka_unit_test(test_damaged_difference),
 		cmocka_unit_test(test_files_of_a_tree),

@@ -1,7 +1,8 @@
 /* From what a run took and printed to one number, or to why there is none. */
 #include "runs/running/manifest.h"
 #include "runs/running/metric.h"
-#include "tests/scratch.h"
+#include "runs/running/metric_pattern.h"
+#include "tests/growth.h"
 
 #include <math.h>
 
@@ -23,8 +24,7 @@ static void check_value(double got, double expected)
 		fail_msg("%.17g, not %.17g", got, expected);
 }
 
-static enum assay_status read_text(const char *metric, const char *output, size_t n, double *value, const char **warning,
-				   struct assay_error *err)
+static enum assay_status read_text(const char *metric, const char *output, size_t n, double *value, char **warning, struct assay_error *err)
 {
 	static const struct metric_usage usage = { 1, 1, 1 };
 	struct manifest m = manifest_with(metric);
@@ -37,23 +37,25 @@ static enum assay_status read_text(const char *metric, const char *output, size_
 struct row {
 	const char *what, *metric, *output;
 	double value;
-	const char *error; /* a part of it; NULL when there is a value */
+	const char *said; /* a part of the warning, or, without a value, of the error; NULL: neither */
 };
 
 static void check_rows(const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		double value = -1;
-		const char *warning;
+		char *warning;
 		struct assay_error err;
 		enum assay_status st = read_text(rows[i].metric, rows[i].output, strlen(rows[i].output), &value, &warning, &err);
 
-		check_fails(rows[i].what, st, rows[i].error ? ASSAY_E_NODATA : ASSAY_OK, &err, rows[i].error ? rows[i].error : "");
+		check_fails(rows[i].what, st, rows[i].value > 0 ? ASSAY_OK : ASSAY_E_NODATA, &err, rows[i].said ? rows[i].said : "");
 		if (st && (strchr(err.text, '\n') || value >= 0))
 			fail_msg("%s: '%s', %g", rows[i].what, err.text, value);
 		if (!st)
 			check_value(value, rows[i].value);
-		assert_null(warning);
+		if (!st && (!warning != !rows[i].said || (warning && !strstr(warning, rows[i].said))))
+			fail_msg("%s: the warning is '%s'", rows[i].what, warning ? warning : "");
+		free(warning);
 	}
 }
 
@@ -75,7 +77,7 @@ static void test_usage(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct manifest m = manifest_with(rows[i].metric);
 		double value = -1;
-		const char *warning;
+		char *warning;
 		struct assay_error err;
 		enum assay_status st = metric_read(&m.metric, &rows[i].usage, NULL, 0, &value, &warning, &err);
 
@@ -100,11 +102,17 @@ static void test_regex(void **state)
 {
 	static const struct row rows[] = {
 		{ "a column", "{pattern: '^Triad: +([0-9.]+)'}", STREAM, 12396.2, NULL },
-		{ "median of lines", "{pattern: '^[A-Z][a-z]+: +([0-9.]+)'}", STREAM, (11289.6 + 12396.2) / 2, NULL },
-		{ "last line without its end", "{pattern: 'took (.*) s'}", "took 2 s\ntook 1 s\ntook 4 s", 2, NULL },
+		{ "median of lines", "{pattern: '^[A-Z][a-z]+: +([0-9.]+)'}", STREAM, (11289.6 + 12396.2) / 2,
+		  "matches 4 lines: the median of their values is taken" },
+		{ "last line without its end", "{pattern: 'took (.*) s'}", "took 2 s\ntook 1 s\ntook 4 s", 2, "matches 3 lines" },
 		{ "end of a line, and carriage returns", "{pattern: 'took (.*)$'}", "took 2\r\nx\r\n", 2, NULL },
 		{ "an exponent", "{pattern: 'x=([-+0-9.eE]+)'}", "x=1.5e-3", 1.5e-3, NULL },
-		{ "first match of a line", "{pattern: '([0-9]+)'}", "7 8 9\n", 7, NULL },
+		{ "first match of a line", "{pattern: '([0-9]+)'}", "7 8 9\n", 7,
+		  "more than once in 1 line, the first of them line 1: the first match of a line is taken" },
+		{ "several of both", "{pattern: '([0-9]+) s'}", "1\n2 s\n3 s 4 s\n5 s 6 s", 3,
+		  "more than once in 2 lines, the first of them line 3: the first match of a line is taken, and the median of all lines" },
+		{ "the line's ends, once", "{pattern: '^([0-9])|([0-9])$'}", "7 8\n", 7, "more than once in 1 line" },
+		{ "its beginning is not what follows a match", "{pattern: '^([0-9])'}", "789\n", 7, NULL },
 		{ "alternatives", "{pattern: 'a([0-9]+)|b([0-9]+)'}", "a3\n", 3, NULL },
 		{ "group not taken", "{pattern: 'a([0-9]+)|b([0-9]+)'}", "b3\n", 0, "line 1 matches, but the pattern's group is not" },
 		{ "no line", "{pattern: 'Triad: +([0-9.]+)$'}", STREAM, 0, "none of the 7 lines that it printed matches 'Triad" },
@@ -122,17 +130,20 @@ static void test_regex(void **state)
 	};
 	char *line = mem_new(70000, 1);
 	double value = 0;
-	const char *warning;
+	char *warning;
 	struct assay_error err;
 
 	(void)state;
 	check_rows(rows, COUNT(rows));
 	check(read_text("{pattern: 'x=([0-9])'}", "x=4\0x=5\nx\0=6\nx=6\n", 18, &value, &warning, &err), &err); /* NUL ends no line */
 	check_value(value, 5);
+	assert_non_null(strstr(warning, "more than once in 1 line, the first of them line 1"));
+	free(warning);
 	memset(line, 'x', 66000);
 	memcpy(line + 66000, "=4\nx=5\n", 8);
 	check(read_text("{pattern: 'x=([0-9])'}", line, strlen(line), &value, &warning, &err), &err); /* a line that long is skipped */
 	check_value(value, 5);
+	assert_null(warning);
 	free(line);
 }
 
@@ -248,7 +259,7 @@ static void test_google_benchmark(void **state)
 		{ "a key twice", GOOGLE, "{\"benchmarks\": [], \"benchmarks\": []}", 0, "not a whole JSON document" },
 	};
 	double value = 0;
-	const char *warning;
+	char *warning;
 	struct assay_error err;
 
 	(void)state;
@@ -258,6 +269,7 @@ static void test_google_benchmark(void **state)
 	      &err);
 	check_value(value, 2);
 	assert_non_null(strstr(warning, "CPU scaling"));
+	free(warning);
 }
 
 #define RESULT(command, times, exits)                                                                                                      \
@@ -309,7 +321,7 @@ static void test_limits(void **state)
 	size_t n = METRIC_OUTPUT_BYTES_MAX + 1;
 	char *output = mem_new(n, 1);
 	double value = 0;
-	const char *warning;
+	char *warning;
 	struct assay_error err;
 
 	(void)state;
@@ -322,11 +334,102 @@ static void test_limits(void **state)
 	free(output);
 }
 
+/* ---- the work that lines make ---- */
+
+/* A line on which a match could begin everywhere and ends nowhere, or at its end alone. */
+struct hostile {
+	const char *pattern, *piece, *end;
+};
+
+static void find_in(void *context, size_t n)
+{
+	const struct hostile *hostile = context;
+	struct metric_finder finder;
+	struct buf line = BUF_INIT;
+	regmatch_t groups[2];
+	bool again;
+
+	while (line.size < n)
+		buf_text(&line, hostile->piece);
+	buf_text(&line, hostile->end);
+	metric_finder_init(&finder, hostile->pattern);
+	metric_finder_find(&finder, line.bytes, line.size, groups, &again);
+	metric_finder_release(&finder);
+	buf_release(&line);
+}
+
+static void test_work(void **state)
+{
+	struct hostile rows[] = {
+		{ "x*y([0-9])", "x", "" },	    { "(x+x+)+y", "x", "" },
+		{ "x*y([0-9])", "x", "y" },	    { "x[^z]*y([0-9]+)", "xy", "" },
+		{ "x[^z]*y([0-9]+)", "x", "y7 x" }, { "(x|xx|xxx)*[0-9]$", "x", "7 " },
+		{ "\\<([a-z ]*)[0-9]", "ab ", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		growth_check(rows[i].pattern, find_in, &rows[i], 2048);
+}
+
+/* The finder against the C library's own search, for patterns and lines by chance. */
+static void test_finder(void **state)
+{
+	static const char *const items[] = { "a", "b", "c", ".", "[ab]", "[^a]",  "\\w", "^",	 "$", "(", "(",		  ")",
+					     "|", "*", "+", "?", "\\.",	 "{1,2}", "{2}", "[]x]", " ", ")", "[[:alpha:]]", "\\<" };
+	uint64_t seed = 20240229;
+	size_t tried = 0, found = 0;
+
+	(void)state;
+#define NEXT(n) ((size_t)((seed = seed * 6364136223846793005u + 1442695040888963407u) >> 33) % (n))
+	while (tried < 20000) {
+		char line[24];
+		struct buf pattern = BUF_INIT;
+		struct metric_finder finder;
+		regex_t regex;
+		char *fault;
+
+		buf_char(&pattern, '(');
+		for (size_t n = 1 + NEXT(8); n; n--)
+			buf_text(&pattern, items[NEXT(COUNT(items))]);
+		buf_char(&pattern, ')');
+		fault = metric_pattern_fault(pattern.bytes);
+		if (fault) {
+			free(fault);
+			buf_release(&pattern);
+			continue;
+		}
+		assert_int_equal(regcomp(&regex, pattern.bytes, REG_EXTENDED), 0);
+		metric_finder_init(&finder, pattern.bytes);
+		for (int k = 0; k < 10; k++, tried++) {
+			size_t n = NEXT(sizeof(line) - 1);
+			regmatch_t expected[2] = { { 0, (regoff_t)n }, { -1, -1 } }, got[2];
+			bool again, finds;
+
+			for (size_t i = 0; i < n; i++)
+				line[i] = "aabbc ]."[NEXT(8)];
+			if (n && NEXT(8) == 0)
+				line[NEXT(n)] = '\0';
+			line[n] = '\0';
+			finds = metric_finder_find(&finder, line, n, got, &again);
+			found += finds;
+			if (finds != !regexec(&regex, line, 2, expected, REG_STARTEND) || (finds && memcmp(got, expected, sizeof(got))))
+				fail_msg("'%s' in '%s': not what regexec() finds", pattern.bytes, line);
+		}
+		regfree(&regex);
+		metric_finder_release(&finder);
+		buf_release(&pattern);
+	}
+#undef NEXT
+	assert_in_range(found, tried / 10, tried * 9 / 10);
+}
+
 int suite_metric(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_usage),	  cmocka_unit_test(test_regex),	 cmocka_unit_test(test_google_benchmark),
-		cmocka_unit_test(test_hyperfine), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_hyperfine), cmocka_unit_test(test_limits), cmocka_unit_test(test_work),
+		cmocka_unit_test(test_finder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

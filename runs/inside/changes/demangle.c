@@ -1,32 +1,150 @@
+/* A symbol is outside bytes, and a short one can stand for a name of any length: a type that is meant again is two bytes, and each pair of
+ * these doubles what is written. libiberty writes it all out, so what it would write is bounded before and while it does. */
 #include "runs/inside/changes/demangle.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 
 #include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
-#define SYMBOL_BYTES_MAX 16384
-#define NAME_BYTES_MAX	 65536 /* a short symbol can stand for a very long name */
+#define SYMBOL_BYTES_MAX 1024  /* what libiberty calls itself recursively for: DEMANGLE_RECURSION_LIMIT of two parts a byte */
+#define CONVERSIONS_MAX	 8     /* each one in another's arguments is parsed twice */
+#define PARTS_MAX	 65536 /* of the name, written out */
+#define PACK_WEIGHT	 64    /* a pattern is written for each member of its pack */
+#define NAME_BYTES_MAX	 65536
 
+/* ---- how many parts the name has, when what is shared is written out ---- */
+
+struct parts {
+	const struct demangle_component *all; /* [n], one block of libiberty's; a part may be in it only once, and be meant many times */
+	size_t n, *below;		      /* [n], 0: not counted yet; PARTS_MAX at most */
+};
+
+/* What of a part's two members are parts; the others may be anything. */
+static void parts_members(const struct demangle_component *part, const struct demangle_component *members[2])
+{
+	bool left = true, right = true;
+
+	switch (part->type) {
+	case DEMANGLE_COMPONENT_NAME:
+	case DEMANGLE_COMPONENT_SUB_STD:
+	case DEMANGLE_COMPONENT_OPERATOR:
+	case DEMANGLE_COMPONENT_BUILTIN_TYPE:
+	case DEMANGLE_COMPONENT_EXTENDED_BUILTIN_TYPE:
+	case DEMANGLE_COMPONENT_TEMPLATE_PARAM:
+	case DEMANGLE_COMPONENT_FUNCTION_PARAM:
+	case DEMANGLE_COMPONENT_CHARACTER:
+	case DEMANGLE_COMPONENT_NUMBER:
+	case DEMANGLE_COMPONENT_UNNAMED_TYPE:
+		left = right = false;
+		break;
+	case DEMANGLE_COMPONENT_FIXED_TYPE:
+	case DEMANGLE_COMPONENT_LAMBDA:
+	case DEMANGLE_COMPONENT_DEFAULT_ARG:
+		right = false;
+		break;
+	case DEMANGLE_COMPONENT_CTOR:
+	case DEMANGLE_COMPONENT_DTOR:
+	case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
+		left = false; /* the right one is at the place of their name */
+		break;
+	default:
+		break;
+	}
+	members[0] = left ? part->u.s_binary.left : NULL;
+	members[1] = right ? part->u.s_binary.right : NULL;
+}
+
+/* Each part is looked at once, however often it is meant. PARTS_MAX: too many, or a part of itself. */
+static size_t parts_count(struct parts *parts, const struct demangle_component *part)
+{
+	size_t index, n = 1;
+	const struct demangle_component *members[2];
+
+	if (!part || part < parts->all || part >= parts->all + parts->n)
+		return 0;
+	index = (size_t)(part - parts->all);
+	if (parts->below[index])
+		return parts->below[index];
+	parts->below[index] = PARTS_MAX;
+	parts_members(part, members);
+	n += parts_count(parts, members[0]) + parts_count(parts, members[1]);
+	if (part->type == DEMANGLE_COMPONENT_PACK_EXPANSION)
+		n *= PACK_WEIGHT;
+	return parts->below[index] = n < PARTS_MAX ? n : PARTS_MAX;
+}
+
+static bool is_of_few_parts(const struct demangle_component *root, const void *all, size_t n)
+{
+	struct parts parts = { all, n, mem_new(n, sizeof(*parts.below)) };
+	bool few = parts_count(&parts, root) < PARTS_MAX;
+
+	free(parts.below);
+	return few;
+}
+
+/* ---- writing it ---- */
+
+struct writing {
+	struct buf name;
+	jmp_buf too_long;
+};
+
+/* The way out is a jump, for libiberty asks nobody whether to go on. It holds nothing while it writes: its tables are on the stack. */
 static void demangle_add(const char *bytes, size_t n, void *context)
 {
-	struct buf *name = context;
+	struct writing *writing = context;
 
-	if (name->size + n <= NAME_BYTES_MAX)
-		buf_add(name, bytes, n);
+	if (writing->name.size + n > NAME_BYTES_MAX)
+		longjmp(writing->too_long, 1);
+	buf_add(&writing->name, bytes, n);
+}
+
+static bool demangle_write(struct demangle_component *root, struct writing *writing)
+{
+	return !setjmp(writing->too_long) && cplus_demangle_print_callback(DMGL_PARAMS | DMGL_ANSI, root, demangle_add, writing);
+}
+
+/* Conversions ("operator T()") that the symbol may have: libiberty tries each with and without template arguments. A digit before the two
+ * letters makes them the beginning of a name. */
+static size_t conversions_in(const char *symbol)
+{
+	size_t n = 0;
+
+	for (const char *at = symbol; (at = strstr(at, "cv")); at += 2)
+		n += at == symbol || at[-1] < '0' || at[-1] > '9';
+	return n;
+}
+
+static bool demangle_cxx(const char *symbol, struct writing *writing)
+{
+	size_t length = strlen(symbol);
+	struct demangle_component *root;
+	void *all = NULL;
+	bool ok;
+
+	if (strncmp(symbol, "_Z", 2) != 0 || length > SYMBOL_BYTES_MAX || conversions_in(symbol) > CONVERSIONS_MAX)
+		return false;
+	root = cplus_demangle_v3_components(symbol, DMGL_PARAMS | DMGL_ANSI, &all);
+	ok = root && is_of_few_parts(root, all, 2 * length) && demangle_write(root, writing);
+	free(all);
+	return ok;
 }
 
 char *demangle(const char *symbol)
 {
-	struct buf name = BUF_INIT;
+	struct writing writing = { .name = BUF_INIT };
 	char *text;
 
-	if (strncmp(symbol, "_Z", 2) != 0 || strlen(symbol) > SYMBOL_BYTES_MAX ||
-	    !cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, demangle_add, &name)) {
-		buf_clear(&name);
-		buf_text(&name, symbol);
+	if (!demangle_cxx(symbol, &writing)) {
+		buf_clear(&writing.name);
+		buf_text(&writing.name, symbol);
 	}
-	text = buf_take(&name);
+	text = buf_take(&writing.name);
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';
