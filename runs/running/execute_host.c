@@ -420,7 +420,6 @@ static bool host_ask_counters(struct execute_host *h)
 enum host_run {
 	HOST_RUN_ENDED,
 	HOST_RUN_SURVIVED, /* processes of it could not be ended */
-	HOST_RUN_CUT,	   /* it printed too much: the connection is closed */
 	HOST_RUN_NONE,	   /* nothing was run, and the command is not the reason */
 };
 
@@ -449,6 +448,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	host_expand(h, cell->version, cell->input, &words, &environment);
 	measure_request(&request, h->host, (const char *const *)words.items, words.n, limit_ms);
 	measure_request_lock(&request);
+	helper_request_limit(&request, "output", EXECUTION_STREAM_BYTES_MAX);
 	add_environment(&request, &environment);
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, &request);
@@ -460,7 +460,6 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 /* In a new, empty directory. *out is overwritten; execution_release() it. */
 static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
 {
-	uint64_t limit = h->x->options->fleet->output_bytes_max;
 	enum host_run how = HOST_RUN_NONE;
 	struct helper_answer answer;
 	char *fault = NULL;
@@ -473,9 +472,6 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 			how = answer.result.survivors > 0 ? HOST_RUN_SURVIVED : HOST_RUN_ENDED;
 		else
 			session_fail(h->session, "%s", fault);
-	} else if (answer.out.size >= limit || answer.err.size >= limit) {
-		execution_judge_flood(&answer, limit, out);
-		how = HOST_RUN_CUT;
 	}
 	helper_answer_release(&answer);
 	free(fault);
@@ -575,7 +571,7 @@ static bool host_run_cell(struct execute_host *h, size_t i)
 	if (ok && how == HOST_RUN_SURVIVED)
 		ok = session_fail(h->session, "processes of a run could not be ended: what runs after them would measure them, too");
 	execution_release(&e);
-	return ok && how != HOST_RUN_CUT;
+	return ok;
 }
 
 static bool host_run_cells(struct execute_host *h)

@@ -75,7 +75,11 @@ static void execution_judge_end(const struct metric *metric, const struct helper
 {
 	const struct helper_result *result = &answer->result;
 
-	if (result->timed_out > 0) {
+	if (result->flooded > 0) {
+		e->outcome = EXECUTION_FAILED;
+		e->detail = mem_format("it printed more than %u MiB on standard %s, and was ended", EXECUTION_STREAM_BYTES_MAX >> 20,
+				       result->flooded == 1 ? "output" : "error");
+	} else if (result->timed_out > 0) {
 		e->outcome = EXECUTION_TIMEOUT;
 		e->detail = mem_string("it did not end within its time limit, and was killed");
 	} else if (result->signal > 0) {
@@ -118,22 +122,6 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 	execution_keep_output(&answer->err, e.outcome, &e.err, &e.err_bytes);
 	*out = e;
 	return true;
-}
-
-void execution_judge_flood(const struct helper_answer *answer, uint64_t limit_bytes, struct execution *out)
-{
-	struct execution e = { .metric = (double)NAN,
-			       .usage = { -1, -1, -1 },
-			       .max_rss_bytes = -1,
-			       .exit_status = -1,
-			       .signal = -1,
-			       .outcome = EXECUTION_FAILED,
-			       .taken_ms = -1 };
-
-	e.detail = mem_format("it printed more than %" PRIu64 " MiB, and was ended", limit_bytes >> 20);
-	execution_keep_output(&answer->out, e.outcome, &e.out, &e.out_bytes);
-	execution_keep_output(&answer->err, e.outcome, &e.err, &e.err_bytes);
-	*out = e;
 }
 
 /* ---- writing ---- */

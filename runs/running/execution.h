@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define EXECUTION_STREAM_BYTES_MAX (64u << 20) /* of each stream of a run: one that prints more is ended */
+
 /* How much of each stream is kept (its head and its tail, when it is longer): people look for the reason of a failure in it; of a run
  * that gave its metric, and there may be a hundred thousand of them, little is left to look for. */
 #define EXECUTION_OUTPUT_BYTES_MAX    (1u << 20)
@@ -54,8 +56,6 @@ void execution_release(struct execution *execution); /* accepts zeroed */
 /* From what the helper said of a run. False, with *fault, when nothing was run and the command is not the reason. free() *fault,
  * execution_release() *out. */
 bool execution_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault);
-/* The connection was cut because the run printed more than the limit of a stream: what had come. */
-void execution_judge_flood(const struct helper_answer *answer, uint64_t limit_bytes, struct execution *out);
 
 /* Where an execution belongs; all is borrowed. */
 struct execution_place {

@@ -5,7 +5,6 @@
 #include "fleet/engine/reach.h"
 #include "runs/running/samples_fetch.h"
 
-#define OUTPUT_BYTES_MAX  (64u << 20)						     /* of a run: one that prints more is ended */
 #define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* with samples; and the heads of the frames */
 
 void launch_release(struct launch *launch)
@@ -224,7 +223,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 	if (!st) {
 		fleet = reach_options(&reach);
 		fleet.cancelled = options->cancelled;
-		fleet.output_bytes_max = launch->plan.probe ? FETCHED_BYTES_MAX : OUTPUT_BYTES_MAX;
+		fleet.output_bytes_max = launch->plan.probe ? FETCHED_BYTES_MAX : EXECUTION_STREAM_BYTES_MAX;
 		if (options->begin)
 			options->begin();
 		launch->results = mem_new(launch->n, sizeof(*launch->results));

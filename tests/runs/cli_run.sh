@@ -178,26 +178,34 @@ cases=$((cases + 1))
 run -C "$lab" runs show bad@nothing
 refused 2 nothing
 run -C "$lab" gate bad@good bad@fails
-expect_status 6
+expect_status 3
 run -C "$lab" runs export
 cases=$((cases + 1))
 ! grep -q 'bad.*fails' "$tmp/out" || fail 'a failure became a number'
 
 what='one that prints too much'
-printf 'command: [sh, -c, "yes | head -c 80000000"]\nversions: { a: }\nrepetitions: 2\nwarm_ups: 0\n' >"$lab/apps/flood.yaml"
-run -C "$lab" run flood --format json
-expect_status 1
-expect_json .failures[0].outcome failed
-expect_json .failures[0].detail 'it printed more than 64 MiB, and was ended'
-expect_json .hosts[0].missing 1
-id=$(plan_id)
-run -C "$lab" run flood --resume --format json
+cat >"$lab/apps/flood.yaml" <<'END'
+command: [echo, fine]
+versions: { base: , out: { command: [sh, -c, 'yes'] }, err: { command: [sh, -c, 'yes >&2'] } }
+repetitions: 2
+END
+run -C "$lab" run flood --format json # its warm-ups flood, too
+expect_status 7
 expect_json .complete true
-expect_json .plan "$id"
-expect_json .hosts[0].failed 2
+expect_json .hosts[0].outcome ok
+expect_json .hosts[0].ok 2
+expect_json .hosts[0].failed 4
+expect_json .hosts[0].missing 0
+expect_json .failures[0].outcome failed
+expect_stdout 'it printed more than 64 MiB on standard output, and was ended' 'it printed more than 64 MiB on standard error, and was ended'
+nothing_left_of "$(plan_id)"
 no_process_left
-run -C "$lab" run tiny --inputs x --repetitions 1
-nothing_left_of "$id"
+run -C "$lab" run flood --resume
+expect_stdout 'there is nothing to resume'
+run -C "$lab" runs show flood@out --failed --output --format json
+expect_stdout 'bytes are left out here'
+run -C "$lab" gate flood@base flood@base
+expect_stdout 'flood@base'
 
 what='nowhere to work'
 printf 'command: [sh, -c, "echo 1"]\nversions: { a: }\nwork: /nonexistent\n' >"$lab/apps/nowhere.yaml"
