@@ -18,6 +18,11 @@ APT_CONFIG=$work/apt/apt.conf apt-get -qq update
 unpack() {
 	mkdir -p "$work/packages/$1-$2" "$3"
 	(cd "$work/packages/$1-$2" && APT_CONFIG=$work/apt/apt.conf apt-get -qq source --download-only "$1/$2" >/dev/null)
-	tar xf "$(ls "$work/packages/$1-$2"/*.orig.tar.*)" -C "$3" --strip-components=1
+	tar xf "$(ls "$work/packages/$1-$2"/*.orig.tar.* | grep -v "\.asc$")" -C "$3"
+	if [ "$(ls -A "$3" | wc -l)" = 1 ]; then # most have one directory around everything
+		mv "$3/$(ls -A "$3")" "$3.inner"
+		rmdir "$3"
+		mv "$3.inner" "$3"
+	fi
 	basename "$work/packages/$1-$2"/*.dsc .dsc
 }

@@ -195,11 +195,24 @@ gcc -O2 $(PKG_CONFIG_PATH=$(dirname "$ASSAY") pkg-config --cflags assay-probe) "
 run doctor ./by_pkg_config
 expect_status 0
 mkdir project
-printf 'cmake_minimum_required(VERSION 3.20)\nproject(p C)\ninclude(%s/runs/inside/probe/assay-probe.cmake)\nadd_executable(calls %s/calls.c)\nassay_probe(calls)\n' \
-	"$ASSAY_SOURCE" "$source" >project/CMakeLists.txt
+cat >project/CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.20)
+project(p C CXX)
+include($ASSAY_SOURCE/runs/inside/probe/assay-probe.cmake)
+add_executable(calls $source/calls.c)
+add_executable(shapes $source/shapes.cc $source/shapes_make.cc)
+assay_probe(calls shapes)
+END
 cmake -S project -B project/build >/dev/null && cmake --build project/build >/dev/null
 run doctor project/build/calls
 expect_status 0
+
+what='C++ of several files, which gcc 12 does not link without a script'
+run probe -o shapes.samples --functions 'make' --budget 0 -- project/build/shapes
+expect_status 0
+expect_stdout 53
+link=$(PKG_CONFIG_PATH=$(dirname "$ASSAY") pkg-config --variable=cxx_link assay-probe)
+[ "${link##*/}" = assay-probe.ld ] || fail "pkg-config's cxx_link is '$link'"
 
 what='a function that is never called'
 rm -rf samples

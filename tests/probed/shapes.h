@@ -1,0 +1,11 @@
+/* Inline functions and a template that several files have: what gcc lists of the later ones is in discarded sections. */
+struct shape {
+	virtual ~shape();
+	virtual int area() const { return 21; }
+};
+template <class T> struct square : shape {
+	T side;
+	explicit square(T s) : side(s) {}
+	int area() const override { return side * side; }
+};
+shape *make(int side);

@@ -1,0 +1,8 @@
+#include "shapes.h"
+
+shape::~shape() {}
+
+shape *make(int side)
+{
+	return new square<int>(side);
+}
