@@ -11,7 +11,7 @@
 
 void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
 {
-	*answer = (struct helper_answer){ .pending = BUF_INIT };
+	*answer = (struct helper_answer){ .held_ms = -1, .limit_ms = -1, .pending = BUF_INIT };
 	memset(&answer->result, 0xff, sizeof(answer->result)); /* every number is -1 */
 	spool_init(&answer->out, limit_bytes);
 	spool_init(&answer->err, limit_bytes);
@@ -27,6 +27,7 @@ void helper_answer_release(struct helper_answer *answer)
 	free(answer->files);
 	free(answer->result_text);
 	free(answer->refusal);
+	free(answer->holder);
 	buf_release(&answer->pending);
 	spool_release(&answer->out);
 	spool_release(&answer->err);
@@ -60,8 +61,9 @@ static enum assay_status no_answer(struct helper_answer *answer, const char *wha
 }
 
 /* One line "name value" into the number of that name; names of facts are not among them. */
-static bool take_number(struct helper_result *result, const char *name, const char *value)
+static bool take_number(void *to, const char *name, const char *value)
 {
+	struct helper_result *result = to;
 	const struct {
 		const char *name;
 		int64_t *number;
@@ -79,6 +81,7 @@ static bool take_number(struct helper_result *result, const char *name, const ch
 		{ "interrupted", &result->interrupted, 1 },
 		{ "flooded", &result->flooded, 2 },
 		{ "leftovers", &result->leftovers, INT64_MAX },
+		{ "swept", &result->swept, INT64_MAX },
 		{ "survivors", &result->survivors, INT64_MAX },
 		{ "cgroup_version", &result->cgroup, 2 },
 		{ "oom_kills", &result->oom_kills, INT64_MAX },
@@ -99,14 +102,13 @@ static bool take_number(struct helper_result *result, const char *name, const ch
 	return true;
 }
 
-static enum assay_status take_result(struct helper_answer *answer, const char *bytes, size_t n)
+/* Lines "name value\n", each given to take(); false: they are none, or it was not taken. */
+static bool take_lines(const char *bytes, size_t n, bool (*take)(void *to, const char *name, const char *value), void *to)
 {
-	struct helper_result result = answer->result;
-	char *lines, *line, *end;
 	bool good = !memchr(bytes, 0, n) && (n == 0 || bytes[n - 1] == '\n');
+	char *lines = mem_bytes(bytes, n), *end;
 
-	lines = mem_bytes(bytes, n);
-	for (line = lines; good && *line; line = end + 1) {
+	for (char *line = lines; good && *line; line = end + 1) {
 		char *value = strchr(line, ' ');
 
 		end = strchr(line, '\n');
@@ -114,9 +116,42 @@ static enum assay_status take_result(struct helper_answer *answer, const char *b
 		if (!good)
 			break;
 		*value = *end = 0;
-		good = take_number(&result, line, value + 1);
+		good = take(to, line, value + 1);
 	}
 	free(lines);
+	return good;
+}
+
+static bool take_holder(void *to, const char *name, const char *value)
+{
+	struct helper_answer *answer = to;
+	int64_t *number = strcmp(name, "held_ms") == 0 ? &answer->held_ms : strcmp(name, "limit_ms") == 0 ? &answer->limit_ms : NULL;
+
+	if (number)
+		return text_int64(value, number) && *number >= 0 && *number <= STARTED_MS_MAX;
+	if (strcmp(name, "holder") == 0) {
+		free(answer->holder);
+		answer->holder = harmless(value, strlen(value), REFUSAL_BYTES_MAX);
+	}
+	return true;
+}
+
+static enum assay_status take_waiting(struct helper_answer *answer, const char *bytes, size_t n)
+{
+	free(answer->holder);
+	answer->holder = NULL;
+	answer->held_ms = answer->limit_ms = -1;
+	answer->waiting = true;
+	if (answer->begun || !take_lines(bytes, n, take_holder, answer))
+		return no_answer(answer, answer->begun ? "waiting for what has begun" : "a wait that makes no sense", bytes, n);
+	return ASSAY_OK;
+}
+
+static enum assay_status take_result(struct helper_answer *answer, const char *bytes, size_t n)
+{
+	struct helper_result result = answer->result;
+	bool good = take_lines(bytes, n, take_number, &result);
+
 	/* A command that was begun has ended in one of two ways. */
 	if (!good || (result.exit_status != -1 && result.signal != -1) ||
 	    answer->begun != (result.exit_status != -1 || result.signal != -1))
@@ -166,7 +201,7 @@ static enum assay_status take_frame(struct helper_answer *answer, char kind, con
 {
 	switch (kind) {
 	case HELPER_WAITING:
-		return n > 0 || answer->begun ? no_answer(answer, "waiting for what has begun", bytes, n) : ASSAY_OK;
+		return take_waiting(answer, bytes, n);
 	case HELPER_BEGUN:
 		if (n > 0 || answer->begun)
 			return no_answer(answer, "begun twice", bytes, n);

@@ -1,6 +1,10 @@
 #include "base/mem.h"
 #include "fleet/agent/helper_client.h"
 
+#include <pthread.h>
+#include <pwd.h>
+#include <unistd.h>
+
 #define FRAME_BYTES ((uint64_t)HELPER_FRAME_HEAD + HELPER_FRAME_BYTES_MAX) /* of a whole frame of input */
 
 static void write_head(char head[HELPER_FRAME_HEAD], char kind, size_t n)
@@ -76,9 +80,25 @@ void helper_request_limit(struct helper_request *request, const char *name, uint
 	free(text);
 }
 
+static char self[160];
+
+static void describe_self(void)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	char host[65] = "";
+
+	if (gethostname(host, sizeof(host) - 1))
+		host[0] = '\0';
+	snprintf(self, sizeof(self), "%.64s@%s, process %d", user ? user->pw_name : "?", *host ? host : "?", (int)getpid());
+}
+
 void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, describe_self);
 	helper_request_text(request, HELPER_LOCK, path);
+	helper_request_text(request, HELPER_HOLDER, self);
 	helper_request_number(request, HELPER_LOCK_WAIT, wait_ms);
 	request->lock_wait_ms = wait_ms;
 }

@@ -45,7 +45,7 @@ void helper_request_number(struct helper_request *request, char kind, int64_t va
 void helper_request_mode(struct helper_request *request, unsigned mode);
 /* name: of HELPER_LIMIT. */
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
-/* The command waits for this lock file, and holds it while it runs. */
+/* The command waits for this lock file, and holds it while it runs; others who wait are told who we are. */
 void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms);
 /* Asks for a control group; 0: no limit. */
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
@@ -68,6 +68,7 @@ struct helper_result {
 	int64_t timed_out, interrupted; /* 0, 1 */
 	int64_t flooded;		/* of its limit "output": 0, 1 standard output, 2 standard error */
 	int64_t leftovers, survivors;
+	int64_t swept;				      /* processes that a killed helper had left, and that were ended before */
 	int64_t cgroup, oom_kills, refused_processes; /* of helper_request_cgroup(): see protocol.h */
 	int64_t bytes, files;
 };
@@ -85,6 +86,10 @@ struct helper_answer {
 	struct helper_file *files; /* [n_files], in the order of the request */
 	size_t n_files;
 	bool greeted, begun; /* the helper is there; the command was started */
+	bool waiting;	     /* it has waited for its lock, for: */
+	char *holder;	     /* "alice@controller, process 4711"; NULL: not known, like -1 in what follows */
+	int64_t held_ms;     /* so long ago, when the host said so last, that one got it */
+	int64_t limit_ms;    /* so long it may have it */
 	bool ended;	     /* with `result` or `refusal` */
 	struct helper_result result;
 	char *result_text; /* as it came; of "facts" for facts_parse(). NULL while there is none */

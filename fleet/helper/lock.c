@@ -1,12 +1,15 @@
+#include "fleet/helper/lock.h"
+
 #include "base/clock.h"
 #include "fleet/helper/descendants.h"
-#include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -14,55 +17,160 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOCK_POLL_MS 20
-#define LOCK_OPENS   10 /* times that another process may make and remove the file under our hands */
+#define LOCK_POLL_MS	20
+#define LOCK_OPENS	10    /* times that another process may make and remove the file under our hands */
+#define LOCK_SLACK_MS	60000 /* that a holder gets beyond its own limits */
+#define LOCK_INFO_BYTES 512
+#define HOLDER_BYTES	200
+#define LOCK_HANDED_ON	60 /* descriptors below 64 cost a process that forks nothing; the low ones are the program's own */
 
-/* First as it is: where fs.protected_regular is set, O_CREAT on another user's file in a sticky directory fails. Reading is
- * enough for flock, and neither a link nor a pipe that was put there leads us away. */
-static int open_or_make(const char *path)
+static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+/* ---- who has it: what stands in the file ---- */
+
+struct lock_info {
+	long long held_ms, limit_ms;   /* -1: not known */
+	char holder[HOLDER_BYTES + 1]; /* "": not known */
+};
+
+/* One line that does no harm to a terminal. */
+static void set_holder(char holder[HOLDER_BYTES + 1], const char *text)
 {
-	const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	int fd = -1;
+	size_t n = strcspn(text, "\n");
 
-	for (int i = 0; i < LOCK_OPENS; i++) {
-		mode_t mask;
-
-		fd = open(path, flags);
-		if (fd >= 0 || errno != ENOENT)
-			return fd;
-		mask = umask(0);
-		fd = open(path, flags | O_CREAT | O_EXCL, 0666);
-		umask(mask);
-		if (fd >= 0 || errno != EEXIST)
-			return fd;
+	snprintf(holder, HOLDER_BYTES + 1, "%.*s", n < HOLDER_BYTES ? (int)n : HOLDER_BYTES, text);
+	for (char *at = holder; *at; at++) {
+		if (*at < ' ' || *at > '~')
+			*at = '?';
 	}
-	return fd;
 }
 
-static int open_lock(struct request *request)
+static long long info_number(const char *text, const char *name)
 {
-	int fd = open_or_make(request->lock);
+	const char *at = strstr(text, name);
+
+	return at && at[strlen(name)] == ' ' ? strtoll(at + strlen(name), NULL, 10) : -1;
+}
+
+/* Anybody may have written it: it says something, or nothing. */
+static void info_read(const char *path, struct lock_info *out)
+{
+	int fd = open(path, O_RDONLY | open_flags);
+	char text[LOCK_INFO_BYTES + 1] = "", *at;
+	struct stat info;
+	long long since_ms, now_ms = clock_monotonic_ns() / 1000000;
+	ssize_t n;
+
+	*out = (struct lock_info){ -1, -1, "" };
+	if (fd < 0)
+		return;
+	n = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? pread(fd, text, LOCK_INFO_BYTES, 0) : -1;
+	close(fd);
+	if (n <= 0)
+		return;
+	since_ms = info_number(text, "since_ms");
+	out->held_ms = since_ms >= 0 && since_ms <= now_ms ? now_ms - since_ms : -1;
+	out->limit_ms = info_number(text, "limit_ms");
+	at = strstr(text, "\nholder ");
+	if (at)
+		set_holder(out->holder, at + strlen("\nholder "));
+}
+
+/* What has a second name may be somebody's file that was linked here: it is not written to. */
+static bool is_only_here(int fd)
+{
 	struct stat info;
 
-	if (fd < 0) {
-		request_refuse(request, "cannot open the lock file '%.200s': %s", request->lock, strerror(errno));
-		return -1;
-	}
-	if (fstat(fd, &info) || !S_ISREG(info.st_mode)) {
-		request_refuse(request, "the lock file '%.200s' is not a regular file", request->lock);
-		close(fd);
-		return -1;
-	}
-	return fd;
+	return fstat(fd, &info) == 0 && info.st_nlink == 1;
 }
 
-/* A file that was removed while we waited excludes no one. */
+static void info_write(int fd, const struct request *request)
+{
+	long long limit_ms = request->timeout_ms < 0 ? -1 : (long long)request->timeout_ms + DESCENDANTS_PATIENCE_MS;
+	char text[LOCK_INFO_BYTES], holder[HOLDER_BYTES + 1];
+
+	set_holder(holder, request->holder ? request->holder : "");
+	snprintf(text, sizeof(text), "since_ms %lld\nlimit_ms %lld\nholder %s\n", (long long)(clock_monotonic_ns() / 1000000), limit_ms,
+		 holder);
+	if (!is_only_here(fd) || ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) < 0)
+		return; /* then it is not said */
+}
+
+static void say_waiting(const struct lock_info *info, struct frames_out *out)
+{
+	char text[LOCK_INFO_BYTES] = "";
+	size_t n = 0;
+
+	if (info->held_ms >= 0)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "held_ms %lld\n", info->held_ms);
+	if (info->limit_ms >= 0)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "limit_ms %lld\n", info->limit_ms);
+	if (*info->holder)
+		snprintf(text + n, sizeof(text) - n, "holder %s\n", info->holder);
+	frames_text(out, HELPER_WAITING, text);
+}
+
+static enum lock_got refuse_busy(struct request *request, const struct lock_info *info, const char *why)
+{
+	request->refusal_code = HELPER_CODE_BUSY;
+	request_refuse(request, "busy: %s%s holds the lock of this box ('%.100s')%s",
+		       *info->holder ? "the measurement of " : "another measurement", info->holder, request->lock, why);
+	return LOCK_REFUSED;
+}
+
+/* ---- the directory and the file ---- */
+
+static int open_directory(const char *path)
+{
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* First as it is: where fs.protected_regular is set, O_CREAT on another user's file in a sticky directory fails. Reading is enough for
+ * flock, but on NFS. Neither a link nor a pipe that was put there leads us away. */
+static int open_file(const char *path)
+{
+	struct stat info;
+	int fd = -1;
+
+	for (int i = 0; i < LOCK_OPENS && fd < 0; i++) {
+		mode_t mask;
+
+		fd = open(path, O_RDWR | open_flags);
+		if (fd < 0 && errno == EACCES)
+			fd = open(path, O_RDONLY | open_flags);
+		if (fd >= 0 || errno != ENOENT)
+			break;
+		mask = umask(0);
+		fd = open(path, O_RDWR | open_flags | O_CREAT | O_EXCL, 0666);
+		umask(mask);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	if (fd < 0 || (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)))
+		return fd;
+	close(fd);
+	errno = EINVAL;
+	return -1;
+}
+
+/* What was removed while we waited excludes no one. */
 static bool is_the_one(int fd, const char *path)
 {
 	struct stat mine, there;
 
-	return !fstat(fd, &mine) && !lstat(path, &there) && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+	return !fstat(fd, &mine) && !stat(path, &there) && mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }
+
+/* ---- waiting ---- */
+
+/* One who is to get a lock. */
+struct lock_wait {
+	struct request *request;
+	int in;
+	struct frames_out *out;
+	int64_t end_ns; /* of its patience */
+	struct lock *lock;
+};
 
 /* Somebody who takes a lock again and again leaves it for moments only, which one who looks from time to time would miss: a child
  * waits in the kernel's queue. The lock is the open file's, so it becomes ours with the child's. *end is readable when the child
@@ -90,65 +198,142 @@ static pid_t queue_up(int fd, int *end)
 	return child;
 }
 
-/* Until the lock may be ours, the time is over or the controller has hung up; false: that, or it cannot wait. */
-static bool wait_turn(int in, struct frames_out *out, int fd, int64_t left_ms, enum lock_got *got)
+/* What is due every HELPER_WAITING_MS: the holder may have died and left something, and it may have hung up. */
+static enum lock_got look_at_holder(const struct lock_wait *w)
 {
-	struct pollfd wait[] = { { in, POLLIN, 0 }, { -1, POLLIN, 0 } };
-	int64_t end_ns = clock_monotonic_ns() + left_ms * 1000000, said_ns = 0;
+	struct lock_info info;
+
+	w->lock->ended += leftovers_end();
+	info_read(w->request->lock, &info);
+	if (info.held_ms >= 0 && info.limit_ms >= 0 && info.held_ms > info.limit_ms + LOCK_SLACK_MS)
+		return refuse_busy(w->request, &info, " for longer than it may: it was stopped there, or hangs");
+	say_waiting(&info, w->out);
+	return LOCK_HELD;
+}
+
+/* Until the lock may be ours (LOCK_HELD) or the time is over (LOCK_HELD, too), or why not. */
+static enum lock_got wait_turn(const struct lock_wait *w, int fd)
+{
+	struct pollfd wait[] = { { w->in, POLLIN, 0 }, { -1, POLLIN, 0 } };
 	pid_t child = queue_up(fd, &wait[1].fd);
+	int64_t end_ns = w->end_ns, look_ns = 0, now;
+	enum lock_got got = LOCK_HELD;
 
 	if (child < 0) { /* as many processes as this user may have: the lock is looked at from time to time */
 		wait[1].fd = -1;
-		end_ns = clock_monotonic_ns() + (left_ms < LOCK_POLL_MS ? left_ms : LOCK_POLL_MS) * 1000000;
+		end_ns = clock_monotonic_ns() + LOCK_POLL_MS * INT64_C(1000000);
 	}
-	*got = LOCK_HELD;
-	for (int64_t left = left_ms; *got == LOCK_HELD && left > 0 && !wait[1].revents; left = (end_ns - clock_monotonic_ns()) / 1000000) {
-		if (!said_ns || clock_monotonic_ns() - said_ns >= HELPER_WAITING_MS * INT64_C(1000000)) {
-			said_ns = clock_monotonic_ns();
-			frames_text(out, HELPER_WAITING, "");
+	while (got == LOCK_HELD && !wait[1].revents && (now = clock_monotonic_ns()) < end_ns) {
+		int64_t left_ms;
+
+		if (now >= look_ns) {
+			look_ns = now + HELPER_WAITING_MS * INT64_C(1000000);
+			got = look_at_holder(w);
 		}
-		if (!frames_flush(out) || (poll(wait, 2, left < HELPER_WAITING_MS ? (int)left : HELPER_WAITING_MS) > 0 && wait[0].revents &&
-					   !frames_still_there(in)))
-			*got = LOCK_HUNG_UP;
+		left_ms = ((look_ns < end_ns ? look_ns : end_ns) - now) / 1000000 + 1;
+		if (got == LOCK_HELD &&
+		    (!frames_flush(w->out) || (poll(wait, 2, (int)left_ms) > 0 && wait[0].revents && !frames_still_there(w->in))))
+			got = LOCK_HUNG_UP;
 	}
 	if (child > 0) {
 		kill(child, SIGKILL);
 		waitpid(child, NULL, 0);
 		close(wait[1].fd);
 	}
-	return *got == LOCK_HELD;
+	return got;
 }
 
-enum lock_got lock_take(struct request *request, int in, struct frames_out *out, int *fd, int64_t *waited_ns)
+/* LOCK_HELD with the lock of this descriptor; or without, *fd closed and -1, where the file system has none for it. */
+static enum lock_got take_one(const struct lock_wait *w, int *fd)
 {
-	int64_t start = clock_monotonic_ns();
-	enum lock_got got;
+	while (*fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB)) {
+		enum lock_got got;
 
-	*fd = -1;
-	for (;;) {
-		int64_t left_ms;
-
-		if (*fd < 0 && (*fd = open_lock(request)) < 0)
-			return LOCK_REFUSED;
-		if (flock(*fd, LOCK_EX | LOCK_NB) == 0) {
-			*waited_ns = clock_monotonic_ns() - start;
-			if (is_the_one(*fd, request->lock))
-				return LOCK_HELD;
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK) {
 			close(*fd);
 			*fd = -1;
-			continue;
+			break;
 		}
-		if (errno != EWOULDBLOCK && errno != EINTR) {
-			request_refuse(request, "cannot lock '%.200s': %s", request->lock, strerror(errno));
-			return LOCK_REFUSED;
+		if (clock_monotonic_ns() >= w->end_ns) {
+			struct lock_info info;
+
+			info_read(w->request->lock, &info);
+			return refuse_busy(w->request, &info, "");
 		}
-		left_ms = request->lock_wait_ms - (clock_monotonic_ns() - start) / 1000000;
-		if (left_ms <= 0) {
-			request->refusal_code = HELPER_CODE_BUSY;
-			request_refuse(request, "busy: another measurement holds the lock of this box ('%.200s')", request->lock);
-			return LOCK_REFUSED;
-		}
-		if (!wait_turn(in, out, *fd, left_ms, &got))
+		got = wait_turn(w, *fd);
+		if (got != LOCK_HELD)
 			return got;
 	}
+	return LOCK_HELD;
+}
+
+static enum lock_got take_path(const struct lock_wait *w, const char *path, int (*open_path)(const char *), int *fd)
+{
+	for (;;) {
+		enum lock_got got;
+
+		*fd = open_path(path);
+		got = take_one(w, fd);
+		if (got != LOCK_HELD || *fd < 0 || is_the_one(*fd, path))
+			return got;
+		close(*fd);
+	}
+}
+
+/* ---- all of it ---- */
+
+enum lock_got lock_take(struct request *request, int in, struct frames_out *out, struct lock *lock)
+{
+	int64_t start = clock_monotonic_ns();
+	struct lock_wait w = { request, in, out, start + request->lock_wait_ms * 1000000, lock };
+	char *directory = strdup(request->lock), *slash;
+	enum lock_got got;
+
+	*lock = (struct lock){ .directory = -1, .file = -1 };
+	if (!directory) {
+		request_refuse(request, "out of memory");
+		return LOCK_REFUSED;
+	}
+	slash = strrchr(directory, '/'); /* the path is absolute */
+	slash[slash == directory] = '\0';
+	lock->ended = leftovers_end();
+	got = take_path(&w, directory, open_directory, &lock->directory);
+	if (got == LOCK_HELD)
+		got = take_path(&w, request->lock, open_file, &lock->file);
+	if (got == LOCK_HELD && lock->directory < 0 && lock->file < 0) {
+		request_refuse(request, "cannot lock '%.200s': %s", request->lock, strerror(errno));
+		got = LOCK_REFUSED;
+	}
+	free(directory);
+	lock->waited_ns = clock_monotonic_ns() - start;
+	if (got == LOCK_HELD && lock->file >= 0)
+		info_write(lock->file, request);
+	return got;
+}
+
+void lock_hand_on(const struct lock *lock)
+{
+	int fd = lock->directory >= 0 ? lock->directory : lock->file;
+
+	if (fd >= 0)
+		fcntl(fd, F_DUPFD, LOCK_HANDED_ON);
+}
+
+static void unlock(int *fd)
+{
+	if (*fd < 0)
+		return;
+	flock(*fd, LOCK_UN); /* others have the same open file */
+	close(*fd);
+	*fd = -1;
+}
+
+void lock_release(struct lock *lock)
+{
+	if (lock->file >= 0 && is_only_here(lock->file) && ftruncate(lock->file, 0))
+		errno = 0; /* then it tells of us until somebody else has the lock */
+	unlock(&lock->file);
+	unlock(&lock->directory);
 }

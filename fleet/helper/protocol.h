@@ -27,7 +27,9 @@
 #define HELPER_INPUT	 'i' /* repeated, last before HELPER_GO. run: its standard input (none: /dev/null); put: bytes of the file */
 #define HELPER_PATH	 'p' /* read: a path, repeated; put, get: the path */
 #define HELPER_MODE	 'm' /* put: octal mode of the file */
-#define HELPER_LOCK	 'l' /* run: path of the lock file of the box: held (flock) from before the command until all of it is gone */
+/* run: path of the lock file of the box. flock(2) is held on it and on its directory, from before the command until all of it is gone */
+#define HELPER_LOCK	 'l'
+#define HELPER_HOLDER	 'h' /* run: who asks, for those who wait for the lock: one line of ASCII, "alice@controller, process 4711" */
 #define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
 #define HELPER_LIMIT	 'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
 /* ... "output=BYTES": so many of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded`. */
@@ -40,7 +42,9 @@
 #define HELPER_GO	 'G' /* last */
 
 /* Answer. */
-#define HELPER_WAITING 'W' /* run: another process has the lock; again every HELPER_WAITING_MS while that is so */
+/* run: another process has the lock; again every HELPER_WAITING_MS while that is so. Lines "name value\n" of what is known: held_ms (how
+ * long it has the lock), limit_ms (how long it may; a minute later who waits is refused), holder (as in HELPER_HOLDER) */
+#define HELPER_WAITING 'W'
 #define HELPER_BEGUN   'B' /* run: the lock is held and the command was started */
 #define HELPER_STDOUT  'O' /* run; get: bytes of the file */
 #define HELPER_STDERR  'E'
@@ -61,9 +65,9 @@
  * those whose parent ignored their end); lock_wait_ns; started_ms (real time, since 1970); timed_out 0|1; interrupted 0|1; flooded 0|1|2
  * (of what there was more than its limit: 1 standard output, 2 standard error); leftovers N
  * (descendants that were alive when the command itself had ended, and were killed); survivors N (of these, not gone after ten seconds:
- * another user's, or stuck in the kernel). With HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits
- * asked for; 0: none, or not all of them); oom_kills N (processes that the kernel has killed for want of memory in the group);
- * refused_processes N (times that the limit of processes was met). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files
- * N. Of put and get: bytes N. */
+ * another user's, or stuck in the kernel); swept N (processes that a killed helper had left, and that were ended before). With
+ * HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits asked for; 0: none, or not all of them);
+ * oom_kills N (processes that the kernel has killed for want of memory in the group); refused_processes N (times that the limit of
+ * processes was met). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files N. Of put and get: bytes N. */
 
 #endif

@@ -454,6 +454,8 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_mode(request, frame);
 	case HELPER_LOCK:
 		return parse_text(request, frame, &request->lock);
+	case HELPER_HOLDER:
+		return parse_text(request, frame, &request->holder);
 	case HELPER_LOCK_WAIT:
 		return parse_ms(request, frame, &request->lock_wait_ms);
 	case HELPER_LIMIT:

@@ -61,10 +61,10 @@ struct request_group {
 struct request {
 	enum request_operation operation;
 	struct request_texts arguments, variables, joined, paths;
-	char *directory, *lock; /* NULL: none */
-	int64_t lock_wait_ms;	/* 0: not at all */
-	int64_t interrupt_ms;	/* -1: never */
-	int64_t timeout_ms;	/* -1: never */
+	char *directory, *lock, *holder; /* NULL: none */
+	int64_t lock_wait_ms;		 /* 0: not at all */
+	int64_t interrupt_ms;		 /* -1: never */
+	int64_t timeout_ms;		 /* -1: never */
 	int nice;
 	bool has_nice;
 	unsigned mode; /* of a file that is put */

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -136,6 +135,16 @@ static void group_end(struct group *group)
 	group->n = 0;
 }
 
+/* What is to be done. */
+struct run_task {
+	struct request *request;
+	struct frames_out *out;
+	int in; /* the controller's end: closed means: stop everything */
+	struct lock lock;
+	pid_t guard;
+	struct group group; /* empty: none */
+};
+
 /* ---- its process, from the fork to its first instruction ---- */
 
 enum command_stage {
@@ -240,15 +249,18 @@ static void enter_group(const struct group *group, int report)
 		_exit(126);
 }
 
-static _Noreturn void command_become(const struct request *request, const struct group *group, int out, int error, int report, pid_t parent)
+static _Noreturn void command_become(const struct run_task *task, int out, int error, int report, pid_t parent)
 {
+	const struct request *request = task->request;
 	struct command_fault fault = { STAGE_EXEC, 0 };
 
 	/* Before setsid, which does not undo it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
-	enter_group(group, report);
+	enter_group(&task->group, report);
+	leftovers_mark(task->guard);
+	lock_hand_on(&task->lock);
 	if (command_own_session())
 		fault.stage = STAGE_SESSION;
 	else if (command_set_streams(request, out, error))
@@ -278,20 +290,20 @@ static void close_pair(const int pair[2])
 }
 
 /* Forks. False: request->refusal says why. */
-static bool command_start(struct request *request, const struct group *group, struct command *out)
+static bool command_start(const struct run_task *task, struct command *out)
 {
 	int o[2] = { -1, -1 }, e[2] = { -1, -1 }, f[2] = { -1, -1 };
 	pid_t parent = getpid();
 
 	if (pipe2(o, O_CLOEXEC) || pipe2(e, O_CLOEXEC) || pipe2(f, O_CLOEXEC) || (out->id = fork()) < 0) {
-		request_refuse(request, "cannot start a process: %s", strerror(errno));
+		request_refuse(task->request, "cannot start a process: %s", strerror(errno));
 		close_pair(o);
 		close_pair(e);
 		close_pair(f);
 		return false;
 	}
 	if (out->id == 0)
-		command_become(request, group, o[1], e[1], f[1], parent);
+		command_become(task, o[1], e[1], f[1], parent);
 	close(o[1]);
 	close(e[1]);
 	close(f[1]);
@@ -328,15 +340,6 @@ static void command_refuse(struct request *request, const struct command_fault *
 }
 
 /* ---- its way ---- */
-
-struct run_task {
-	struct request *request;
-	struct frames_out *out;
-	int in;	  /* the controller's end: closed means: stop everything */
-	int lock; /* -1: none */
-	int64_t lock_wait_ns;
-	struct group group; /* empty: none */
-};
 
 enum run_state {
 	RUN_STARTING, /* forked; not yet known whether it became the command */
@@ -388,7 +391,7 @@ static bool run_start(struct run *run)
 	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
 	run->kill_ns = run->give_up_ns = NEVER;
-	return command_start(run->task->request, &run->task->group, &run->command);
+	return command_start(run->task, &run->command);
 }
 
 /* What is left of it; in a group by one stroke, so that it cannot fork away. */
@@ -410,9 +413,7 @@ static void run_end_rest(struct run *run)
 {
 	run_end_all(run);
 	getrusage(RUSAGE_CHILDREN, &run->usage);
-	if (run->task->lock >= 0)
-		flock(run->task->lock, LOCK_UN); /* the guard has the same open file */
-	close_once(&run->task->lock);
+	lock_release(&run->task->lock);
 	if (run->state == RUN_RUNNING)
 		run->state = RUN_DRAINING;
 }
@@ -549,12 +550,12 @@ static void run_say_result(struct run *run)
 
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
-		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\n%s",
+		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s",
 		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
 		 (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
 		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
-		 (long long)run->task->lock_wait_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded,
-		 run->leftovers, run->survivors, run->group_text);
+		 (long long)run->task->lock.waited_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded,
+		 run->leftovers, run->survivors, run->task->lock.ended, run->group_text);
 	frames_text(run->task->out, HELPER_RESULT, text);
 	run->result_said = true;
 }
@@ -631,29 +632,31 @@ static int run_worker(void *argument)
 	return run.state == RUN_DRAINING && run.result_said ? 0 : 1;
 }
 
+static enum lock_got run_take_lock(struct run_task *task)
+{
+	if (task->request->lock)
+		return lock_take(task->request, task->in, task->out, &task->lock);
+	task->lock.ended = leftovers_end();
+	return LOCK_HELD;
+}
+
 int run_request(struct request *request, struct frames_out *out, int in)
 {
-	struct run_task task = { .request = request, .out = out, .in = in, .lock = -1 };
-	int status;
+	struct run_task task = { request, out, in, { -1, -1, 0, 0 }, getpid(), { .n = 0 } };
+	enum lock_got got = run_take_lock(&task);
+	int status = 1;
 
-	if (request->lock) {
-		switch (lock_take(request, in, out, &task.lock, &task.lock_wait_ns)) {
-		case LOCK_HELD:
-			break;
-		case LOCK_REFUSED:
-			return request_answer_refusal(request, out, in);
-		case LOCK_HUNG_UP:
-			return 1;
-		}
+	if (got == LOCK_HELD) {
+		if (request->input_fd >= 0)
+			lseek(request->input_fd, 0, SEEK_SET);
+		if (request->group.wanted)
+			group_open(&request->group, &task.group);
+		status = guard_run(run_worker, &task);
+		group_end(&task.group); /* the worker has done so, unless it was killed */
+		if (status < 0)
+			request_refuse(request, "cannot start a process: %s", strerror(errno));
 	}
-	if (request->input_fd >= 0)
-		lseek(request->input_fd, 0, SEEK_SET);
-	if (request->group.wanted)
-		group_open(&request->group, &task.group);
-	status = guard_run(run_worker, &task);
-	group_end(&task.group); /* the worker has done so, unless it was killed */
-	if (status >= 0)
-		return status;
-	request_refuse(request, "cannot start a process: %s", strerror(errno));
-	return request_answer_refusal(request, out, in);
+	if (got == LOCK_REFUSED || status < 0)
+		return request_answer_refusal(request, out, in);
+	return status;
 }

@@ -51,7 +51,9 @@ static void test_answers(void **state)
 		      "W\0\0\0\0" B R,
 		    NULL),
 		ROW("waits for what has begun", M B "W\0\0\0\0" R, "waiting for what has begun"),
-		ROW("waits with bytes", M "W\0\0\0\1x" B R, "waiting for"),
+		ROW("waits for somebody", M "W\0\0\0\023held_ms 1\nholder a\n" B R, NULL),
+		ROW("waits for what is no line", M "W\0\0\0\1x" B R, "a wait that makes no sense"),
+		ROW("waits for ever", M "W\0\0\0\013held_ms -1\n" B R, "a wait that makes no sense"),
 		ROW("refused", M "X\0\0\0\5bbusy", NULL),
 		ROW("refused without a code", M "X\0\0\0\0", "a refusal without a code"),
 		ROW("refused with an unknown code", M "X\0\0\0\3?no", "a refusal without a code"),
@@ -104,6 +106,7 @@ static void test_what_an_answer_holds(void **state)
 				    "O\0\0\0\1d"
 				    "R\0\0\0\075signal 9\nwall_ns 5000000000\nuser_us 7\nnew_name x\ntimed_out 1\n";
 	static const char group[] = M B "R\0\0\0\071exit 0\ncgroup_version 2\noom_kills 1\nrefused_processes 12\n";
+	static const char wait[] = M "W\0\0\0\055held_ms 7\nlimit_ms 9\nnew x\nholder alice\033@ctl\n" B R;
 	static const char files[] = M "F\0\0\0\5a\0b\0c"
 				      "N\0\0\0\005b\0no\n"
 				      "R\0\0\0\010files 2\n";
@@ -128,6 +131,13 @@ static void test_what_an_answer_holds(void **state)
 	assert_int_equal(answer.result.cgroup, 2);
 	assert_int_equal(answer.result.oom_kills, 1);
 	assert_int_equal(answer.result.refused_processes, 12);
+	helper_answer_release(&answer);
+
+	check(feed(&answer, wait, sizeof(wait) - 1, 9, &err), &err);
+	assert_true(answer.waiting);
+	assert_string_equal(answer.holder, "alice?@ctl");
+	assert_int_equal(answer.held_ms, 7);
+	assert_int_equal(answer.limit_ms, 9);
 	helper_answer_release(&answer);
 
 	check(feed(&answer, files, sizeof(files) - 1, 4, &err), &err);

@@ -2,6 +2,7 @@
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 
+#include <inttypes.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 
@@ -128,6 +129,101 @@ static void test_both_killed(void **state)
 	session_release(&s);
 }
 
+static void lock_request(struct helper_request *request, const char *script, const char *lock, int64_t wait_ms)
+{
+	char *path = lock[0] == '/' ? mem_string(lock) : mem_format("%s/%s", session_mark() + 11, lock);
+
+	shell_request(request, script);
+	helper_request_text(request, HELPER_LOCK, path);
+	helper_request_number(request, HELPER_LOCK_WAIT, wait_ms);
+	free(path);
+}
+
+/* Processes `sleep 1000` of this test, by where they are: some have no environment. */
+static size_t sleeping(void)
+{
+	const char *here = session_mark() + 11;
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	size_t n = 0;
+
+	assert_non_null(proc);
+	while ((entry = readdir(proc))) {
+		char path[300], directory[4096] = "", words[64] = "";
+		int fd;
+
+		snprintf(path, sizeof(path), "/proc/%.12s/cwd", entry->d_name);
+		if (readlink(path, directory, sizeof(directory) - 1) < 0 || strcmp(directory, here) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%.12s/cmdline", entry->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n += fd >= 0 && read(fd, words, sizeof(words)) == 11 && memcmp(words, "sleep\0001000", 11) == 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	closedir(proc);
+	return n;
+}
+
+static void wait_sleeping(size_t n)
+{
+	int64_t end = now_ms() + SESSION_PATIENCE_MS;
+
+	while (sleeping() != n) {
+		if (now_ms() > end)
+			fail_msg("%zu processes sleep, not %zu", sleeping(), n);
+		sleep_ms(5);
+	}
+}
+
+/* By one stroke, and what the command has started clings to nothing: the next session finds it and ends it, and holds the lock only then.
+ */
+static void test_both_killed_with_children(void **state)
+{
+	static const struct {
+		const char *what, *script;
+		bool holds; /* the lock, as long as it lives */
+	} rows[] = {
+		{ "grandchildren", "(sleep 1000 & sleep 1000 & wait) & while :; do sleep 1; done", true },
+		{ "in sessions of their own", "(setsid sleep 1000 & setsid setsid sleep 1000 &) ; while :; do sleep 1; done", true },
+		{ "that close everything",
+		  "exec bash -c 'for f in /proc/$$/fd/*; do n=${f##*/}; [ $n -gt 2 ] && eval \"exec $n>&-\"; done; "
+		  "(sleep 1000 & sleep 1000 & wait) & while :; do sleep 1; done'",
+		  false },
+		{ "without an environment", "(env -i setsid sleep 1000 & env -i sleep 1000 &); while :; do sleep 1; done", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct helper_request request;
+		struct session first, second;
+		pid_t worker;
+		int fd;
+
+		lock_request(&request, rows[i].script, "lock", 0);
+		session_start(&first, &request);
+		wait_sleeping(2);
+		worker = child_of(first.helper);
+		kill(first.helper, SIGSTOP);
+		kill(worker, SIGKILL);
+		kill(first.helper, SIGKILL);
+		wait_helper(&first);
+		assert_int_equal(sleeping(), 2);
+		fd = open(".", O_RDONLY | O_CLOEXEC);
+		if ((flock(fd, LOCK_EX | LOCK_NB) != 0) != rows[i].holds)
+			fail_msg("%s: the lock is%s held", rows[i].what, rows[i].holds ? " not" : "");
+		close(fd);
+		lock_request(&request, "true", "lock", 5000);
+		session_run(&second, &request);
+		assert_int_equal(sleeping(), 0);
+		none_left(0);
+		if (second.answer.result.swept < 2)
+			fail_msg("%s: it says %" PRId64 " were left", rows[i].what, second.answer.result.swept);
+		session_release(&first);
+		session_release(&second);
+	}
+}
+
 /* Output that nobody reads stays with the command: the helper does not grow. */
 static void test_back_pressure(void **state)
 {
@@ -180,16 +276,6 @@ static void wait_queued(const char *lock, size_t n)
 	}
 }
 
-static void lock_request(struct helper_request *request, const char *script, const char *lock, int64_t wait_ms)
-{
-	char *path = lock[0] == '/' ? mem_string(lock) : mem_format("%s/%s", session_mark() + 11, lock);
-
-	shell_request(request, script);
-	helper_request_text(request, HELPER_LOCK, path);
-	helper_request_number(request, HELPER_LOCK_WAIT, wait_ms);
-	free(path);
-}
-
 /* Until the helper has said so many bytes, which stay unread. */
 static void wait_said(const struct session *s, size_t bytes)
 {
@@ -218,7 +304,7 @@ static void test_lock_excludes(void **state)
 	assert_int_equal(access("ran", F_OK), -1);
 	lock_request(&request, "touch ran", "lock", 100000);
 	session_start(&third, &request);
-	wait_queued("lock", 1);
+	wait_queued(".", 1);
 	wait_said(&third, HELPER_MAGIC_BYTES + HELPER_FRAME_HEAD); /* that it waits */
 	sleep_ms(60);
 	assert_int_equal(access("ran", F_OK), -1);
@@ -246,13 +332,13 @@ static void test_lock_hang_up(void **state)
 	session_start(&second, &request);
 	lock_request(&request, "touch ran", "lock", 100000);
 	session_start(&third, &request);
-	wait_queued("lock", 2);
+	wait_queued(".", 2);
 	session_close(&second.in);
 	wait_helper(&second);
-	wait_queued("lock", 1);
+	wait_queued(".", 1);
 	kill(third.helper, SIGKILL);
 	wait_helper(&third);
-	wait_queued("lock", 0);
+	wait_queued(".", 0);
 	session_close(&first.in);
 	wait_helper(&first);
 	none_left(0);
@@ -311,66 +397,174 @@ static void test_lock_is_early_free(void **state)
 	session_release(&s);
 }
 
-/* While one waits, somebody removes the file and a third takes a new one of that name: both do not run at once. */
+/* The file of the lock is removed while it is held (logind's RemoveIPC), or another one is put in its place: that frees nothing, neither
+ * for who waits already nor for who comes then. */
 static void test_lock_removed(void **state)
 {
+	static const char *const others[] = { "true", "rm -f lock", "rm -f lock; touch lock", "mv lock old; ln -s old lock",
+					      "mkdir -p lock" };
 	struct helper_request request;
 	struct session first, second, third;
 
 	(void)state;
-	assert_int_equal(mkfifo("pipe", 0600) | mkfifo("pipe of the third", 0600), 0);
-	lock_request(&request, "read line <pipe; exit 0", "lock", 0);
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	lock_request(&request, "touch running; read line <pipe; rm running", "lock", 0);
 	session_start(&first, &request);
-	session_begun(&first);
-	lock_request(&request, "[ -e running ] && echo overlap", "lock", 100000);
-	session_start(&second, &request);
-	wait_queued("lock", 1);
-	assert_int_equal(unlink("lock"), 0);
-	lock_request(&request, "touch running; read line <'pipe of the third'; rm running", "lock", 0);
-	session_start(&third, &request);
 	while (access("running", F_OK))
 		sleep_ms(2);
+	lock_request(&request, "[ -e running ] && echo overlap", "lock", 100000);
+	session_start(&second, &request);
+	wait_queued(".", 1);
+	for (size_t i = 0; i < COUNT(others); i++) {
+		struct helper_request other;
+
+		shell_request(&other, others[i]);
+		session_run(&third, &other);
+		session_release(&third);
+		lock_request(&other, "[ -e running ] && echo overlap", "lock", 0);
+		assert_int_equal(session_refused(&third, &other, "busy"), HELPER_CODE_BUSY);
+	}
 	let_go("pipe");
 	session_end(&first);
-	wait_queued("lock", 1); /* it had the old one for itself, and saw that it is not the one any more */
-	sleep_ms(60);
-	let_go("pipe of the third");
-	session_end(&third);
-	assert_null(third.answer.refusal);
 	session_end(&second);
 	assert_int_equal(second.answer.result.exit_status, 1); /* nothing was running */
 	assert_int_equal(second.answer.out.size, 0);
 	session_release(&first);
 	session_release(&second);
-	session_release(&third);
 }
 
+/* Helpers of before lock the file alone: they and we exclude each other. */
+static void test_lock_of_before(void **state)
+{
+	struct helper_request request;
+	struct session s;
+	int fd;
+
+	(void)state;
+	fd = open("lock", O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	lock_request(&request, "touch ran", "lock", 0);
+	assert_int_equal(session_refused(&s, &request, "busy"), HELPER_CODE_BUSY);
+	assert_int_equal(flock(fd, LOCK_UN), 0);
+	lock_request(&request, "sleep 1000", "lock", 0);
+	session_start(&s, &request);
+	session_begun(&s);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+	session_close(&s.in);
+	wait_helper(&s);
+	session_release(&s);
+	close(fd);
+}
+
+/* Whatever others have put in the file's place, we measure, and touch nothing of theirs. */
 static void test_lock_file(void **state)
 {
+	static const char *const there[] = { "true",	       "ln -s victim lock",	   "mkfifo lock", "mkdir lock",
+					     "ln victim lock", "touch lock; chmod 0 lock", "yes >lock &" };
 	struct helper_request request;
 	struct session s;
 	struct stat info;
 
 	(void)state;
-	lock_request(&request, "true", "lock", 0);
-	umask(077);
-	session_run(&s, &request);
-	umask(022);
-	session_release(&s);
-	assert_int_equal(stat("lock", &info), 0);
-	assert_int_equal(info.st_mode & 07777, 0666);
+	scratch_put("victim", "precious");
+	for (size_t i = 0; i < COUNT(there); i++) {
+		char *script = mem_format("rm -rf lock; %s", there[i]), *text;
 
-	assert_int_equal(symlink("lock", "link"), 0);
-	assert_int_equal(mkfifo("pipe", 0666), 0);
-	lock_request(&request, "true", "link", 0);
-	session_refused(&s, &request, "cannot open the lock file");
-	lock_request(&request, "true", "pipe", 0);
-	session_refused(&s, &request, "is not a regular file");
+		shell_request(&request, script);
+		session_run(&s, &request);
+		session_release(&s);
+		lock_request(&request, "true", "lock", 0);
+		umask(077);
+		session_run(&s, &request);
+		umask(022);
+		if (s.answer.refusal)
+			fail_msg("%s: %s", there[i], s.answer.refusal);
+		session_release(&s);
+		if (i == 0) {
+			assert_int_equal(stat("lock", &info), 0);
+			assert_int_equal(info.st_mode & 07777, 0666);
+		}
+		text = scratch_text("victim");
+		assert_string_equal(text, "precious");
+		free(text);
+		free(script);
+	}
 	lock_request(&request, "true", "nowhere/lock", 0);
 	session_refused(&s, &request, "No such file or directory");
 	shell_request(&request, "true");
 	helper_request_text(&request, HELPER_LOCK, "lock");
 	session_refused(&s, &request, "not absolute");
+}
+
+/* Who waits learns who has the lock, since when and how long that may take. */
+static void test_lock_says_who(void **state)
+{
+	struct helper_request request;
+	struct session first, second;
+	char *lock = mem_format("%s/lock", session_mark() + 11), *text;
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	shell_request(&request, "read line <pipe; exit 0");
+	helper_request_lock(&request, lock, 0);
+	helper_request_number(&request, HELPER_TIMEOUT, 600000);
+	session_start(&first, &request);
+	session_begun(&first);
+	lock_request(&request, "true", "lock", 100000);
+	session_start(&second, &request);
+	while (!second.answer.waiting)
+		assert_true(session_read(&second));
+	text = mem_format(", process %d", (int)getpid());
+	assert_non_null(second.answer.holder);
+	assert_non_null(strstr(second.answer.holder, text));
+	assert_in_range(second.answer.held_ms, 0, SESSION_PATIENCE_MS);
+	assert_in_range(second.answer.limit_ms, 600000, 700000);
+	free(text);
+	lock_request(&request, "true", "lock", 0);
+	text = mem_format("%s holds the lock", second.answer.holder);
+	session_close(&second.in);
+	wait_helper(&second);
+	session_release(&second);
+	session_refused(&second, &request, text);
+	let_go("pipe");
+	session_end(&first);
+	session_release(&first);
+	free(text);
+	text = scratch_text("lock");
+	assert_string_equal(text, ""); /* nobody has it */
+	free(text);
+	free(lock);
+}
+
+/* A helper that was stopped holds its lock. Who waits gives up once it has done so for longer than it may: here it is said in the file
+ * that it has begun with the machine. */
+static void test_lock_of_a_stopped_helper(void **state)
+{
+	struct helper_request request;
+	struct session first, second;
+	pid_t worker;
+
+	(void)state;
+	lock_request(&request, "sleep 1000", "lock", 0);
+	helper_request_number(&request, HELPER_TIMEOUT, 100);
+	session_start(&first, &request);
+	session_begun(&first);
+	worker = child_of(first.helper);
+	kill(first.helper, SIGSTOP);
+	kill(worker, SIGSTOP);
+	scratch_put("lock", "since_ms 0\nlimit_ms 10100\nholder alice@ctl, process 1\n");
+	if (now_ms() < 71000)
+		print_message("this machine has been up for a minute only: not tested\n");
+	else {
+		lock_request(&request, "true", "lock", 100000);
+		assert_int_equal(session_refused(&second, &request, "alice@ctl, process 1 holds the lock"), HELPER_CODE_BUSY);
+	}
+	kill(worker, SIGCONT);
+	kill(first.helper, SIGCONT);
+	session_end(&first);
+	assert_int_equal(first.answer.result.timed_out, 1);
+	session_release(&first);
+	none_left(0);
 }
 
 /* Two users share the lock of a box, whoever came first. */
@@ -516,13 +710,17 @@ int suite_helper_end(void)
 		SESSION_TEST(test_signals_of_the_helper),
 		SESSION_TEST(test_worker_killed),
 		SESSION_TEST(test_both_killed),
+		SESSION_TEST(test_both_killed_with_children),
 		SESSION_TEST(test_back_pressure),
 		SESSION_TEST(test_lock_excludes),
 		SESSION_TEST(test_lock_hang_up),
 		SESSION_TEST(test_lock_dies),
 		SESSION_TEST(test_lock_is_early_free),
 		SESSION_TEST(test_lock_removed),
+		SESSION_TEST(test_lock_of_before),
 		SESSION_TEST(test_lock_file),
+		SESSION_TEST(test_lock_says_who),
+		SESSION_TEST(test_lock_of_a_stopped_helper),
 		SESSION_TEST(test_lock_of_another_user),
 		SESSION_TEST(test_malformed),
 		SESSION_TEST(test_oversized),
