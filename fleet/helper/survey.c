@@ -23,6 +23,10 @@
 #define VALUE_BYTES_MAX 200
 #define LIBC_BYTES_MAX	(64L << 20)
 
+/* What cannot be is left out, too: the controller refuses all facts of a host when one of them cannot be (fleet/agent/facts.h). */
+#define NUMBER_DIGITS_MAX 6
+#define COUNT_MAX	  900000000000000LL
+
 /* ---- the text of facts ---- */
 
 /* A growing text of facts, a line "name value" each. */
@@ -149,8 +153,8 @@ static void survey_topology(struct survey *survey)
 		package = number_in(path, -2);
 		snprintf(path, sizeof(path), CPU "/cpu%ld/topology/core_id", cpu);
 		core = number_in(path, -2);
-		missing = package == -2 ? missing + 1 : 0;
-		if (package == -2 || core == -2)
+		missing = package == -2 || core == -2 ? missing + 1 : 0;
+		if (missing)
 			continue;
 		for (size_t i = 0; i < cores; i++) {
 			new_socket = new_socket && places[i].package != package;
@@ -192,7 +196,7 @@ static void survey_identity(struct survey *survey)
 		for (size_t j = 0; j < 3 && rows[i].keys[j]; j++) {
 			if (!cpuinfo_field(info, rows[i].keys[j], value, sizeof(value)))
 				continue;
-			if (!rows[i].number || value[strspn(value, "0123456789")] == '\0')
+			if (!rows[i].number || (strlen(value) <= NUMBER_DIGITS_MAX && value[strspn(value, "0123456789")] == '\0'))
 				survey_add(survey, rows[i].fact, value);
 			break;
 		}
@@ -236,7 +240,7 @@ static void survey_temperature(struct survey *survey)
 	}
 	if (zones)
 		closedir(zones);
-	if (highest > -273000) {
+	if (highest > -273000 && highest < 1000000) {
 		char text[32];
 
 		snprintf(text, sizeof(text), "%.1f", (double)highest / 1000);
@@ -412,9 +416,10 @@ static void survey_memory(struct survey *survey)
 		return;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const char *at = strstr(text, rows[i].key);
+		long long kib = at ? strtoll(at + strlen(rows[i].key), NULL, 10) : 0;
 
-		if (at)
-			survey_number(survey, rows[i].fact, strtoll(at + strlen(rows[i].key), NULL, 10) * 1024);
+		if (kib > 0 && kib < COUNT_MAX)
+			survey_number(survey, rows[i].fact, kib * 1024);
 	}
 }
 
@@ -422,17 +427,22 @@ static void survey_memory(struct survey *survey)
 static void survey_load(struct survey *survey)
 {
 	long long total = 0, ticks = 0;
+	char load[64];
 	char text[1024], *at = text;
 
-	if (survey_file("/proc/loadavg", text, sizeof(text))) {
-		text[strcspn(text, " ")] = 0;
-		survey_add(survey, "load1", text);
+	if (survey_file("/proc/loadavg", text, sizeof(text)) && is_digit(*text)) {
+		text[strspn(text, "0123456789.")] = 0;
+		snprintf(load, sizeof(load), "%.2f", strtod(text, NULL));
+		if (strlen(load) <= 2 * NUMBER_DIGITS_MAX)
+			survey_add(survey, "load1", load);
 	}
 	if (!survey_file("/proc/stat", text, sizeof(text)) || strncmp(text, "cpu ", 4) != 0)
 		return;
 	at += 4;
 	for (int i = 0; i < 8; i++) {
 		ticks = strtoll(at, &at, 10);
+		if (ticks < 0 || ticks > COUNT_MAX)
+			return;
 		total += ticks;
 	}
 	survey_number(survey, "steal_ticks", ticks);

@@ -1,4 +1,5 @@
-/* An answer is the same in whatever pieces it arrives; what is kept fits the limits; messages are one harmless line. */
+/* An answer is the same in whatever pieces it arrives, of one size or of many; what is kept fits the limits; messages are one harmless
+ * line; after a fault every further piece says the same. The first byte chooses the pieces. */
 #include "base/mem.h"
 #include "fleet/agent/helper_client.h"
 
@@ -8,13 +9,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define LIMIT_BYTES 3000
 
-static enum assay_status read_in_pieces(struct helper_answer *answer, const char *bytes, size_t n, size_t piece, struct assay_error *err)
+/* In pieces of a size, or with a seed of sizes that vary, some of them empty, as a connection has them. */
+static enum assay_status read_in_pieces(struct helper_answer *answer, const char *bytes, size_t n, size_t piece, uint32_t seed,
+					struct assay_error *err)
 {
+	struct assay_error again = { .text = "" };
 	enum assay_status st = ASSAY_OK;
+	size_t next = piece;
 
 	helper_answer_init(answer, LIMIT_BYTES);
-	for (size_t at = 0; !st && at < n; at += piece)
-		st = helper_answer_add(answer, bytes + at, n - at < piece ? n - at : piece, err);
+	for (size_t at = 0; !st && at < n; at += next) {
+		if (seed) {
+			seed = seed * 1664525u + 1013904223u;
+			next = (seed >> 16) % (2 * piece);
+		}
+		next = n - at < next ? n - at : next;
+		st = helper_answer_add(answer, bytes + at, next, err);
+	}
+	if (st)
+		ASSAY_BUG_IF(helper_answer_add(answer, "more", 4, &again) != st || strcmp(again.text, err->text) != 0);
 	return st ? st : helper_answer_finish(answer, err);
 }
 
@@ -51,8 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	st = read_in_pieces(&whole, (const char *)data + 1, size - 1, size, &first);
-	ASSAY_BUG_IF(read_in_pieces(&pieces, (const char *)data + 1, size - 1, (size_t)data[0] % 40 + 1, &second) != st);
+	st = read_in_pieces(&whole, (const char *)data + 1, size - 1, size, 0, &first);
+	ASSAY_BUG_IF(read_in_pieces(&pieces, (const char *)data + 1, size - 1, (size_t)data[0] % 40 + 1, data[0] / 40u, &second) != st);
 	check_equal(&whole, &pieces);
 	/* Of noise that is no answer the excerpt may be longer or shorter; of a frame it is the same. */
 	ASSAY_BUG_IF(st && whole.greeted && strcmp(first.text, second.text) != 0);

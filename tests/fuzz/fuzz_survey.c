@@ -1,0 +1,52 @@
+/* Facts of a host, from files of /proc and /sys that are the input (tests/fuzz/small_files.h): whatever they say, the helper's answer is
+ * lines that the controller takes. The helper is a program of its own, so its file comes in here. */
+#include "tests/fuzz/small_files.h"
+
+#include "fleet/agent/facts.h"
+#include "fleet/helper/survey.h"
+
+#define frames_put(out, ...) ((void)(out))
+#define frames_send(out, in) ((void)(out), (void)(in), true)
+#include "fleet/helper/survey.c"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_lines(const struct survey *survey)
+{
+	for (const char *line = survey->text, *end = line; end && (size_t)(end - survey->text) < survey->size; line = end) {
+		const char *blank;
+
+		end = memchr(line, '\n', survey->size - (size_t)(line - survey->text));
+		blank = end ? memchr(line, ' ', (size_t)(end - line)) : NULL;
+		ASSAY_BUG_IF(!blank || blank == line || blank + 1 == end);
+		for (const char *c = line; c < end; c++)
+			ASSAY_BUG_IF(*c < ' ' || *c > '~');
+		end++;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct survey survey = { NULL, 0, 0 };
+	struct assay_error err = { .text = "" };
+	struct facts facts;
+
+	small_files_set((const char *)data, size);
+	survey_board(&survey);
+	survey_memory(&survey);
+	survey_load(&survey);
+	survey_control_groups(&survey);
+	survey_identity(&survey);
+	survey_topology(&survey);
+	survey_settings(&survey);
+	survey_temperature(&survey);
+	small_files_check();
+	check_lines(&survey);
+	if (facts_parse(survey.text ? survey.text : "", survey.size, &facts, &err)) {
+		fprintf(stderr, "%s\n%.*s", err.text, (int)survey.size, survey.text);
+		ASSAY_BUG_IF("the controller refuses what its helper says" != NULL);
+	}
+	facts_release(&facts);
+	free(survey.text);
+	return 0;
+}
