@@ -16,12 +16,20 @@ struct arguments {
 
 /* One host and what became of its key. */
 struct answer {
-	const struct host *host;
+	char *name;
+	bool jump;  /* on the way to others */
 	char *line; /* its key, as in known_hosts; NULL: it has shown none */
 	struct hostkey key;
 	bool shown, local;
 	struct trust_step step;
-	const char *trouble; /* why it has shown none; borrowed */
+	char *trouble; /* why it has shown none */
+};
+
+struct trusting {
+	const struct reach *reach;
+	bool replace;
+	struct answer *answers; /* [n], jump hosts first */
+	size_t n, capacity;
 };
 
 static const char *action_text(const struct answer *answer)
@@ -38,16 +46,22 @@ static bool is_good(const struct answer *answer)
 
 static void ask_key(struct session *session, void *context)
 {
-	struct answer *answers = context;
+	char **lines = context;
 
-	session_host_key(session, &answers[session->index].line);
+	session_host_key(session, &lines[session->index]);
+}
+
+static void ask_jumps(struct session *session, void *context)
+{
+	char **ways = context;
+
+	session_jumps(session, &ways[session->index]);
 }
 
 /* What is to become of each key; the new text of the file is in *text. */
-static enum assay_status decide(const struct reach *reach, struct answer *answers, size_t n, bool replace, struct buf *text,
-				struct assay_error *err)
+static enum assay_status decide(const struct trusting *t, struct answer *answers, size_t n, struct buf *text, struct assay_error *err)
 {
-	enum assay_status st = file_read(reach->own, KNOWN_HOSTS_BYTES_MAX, text, err);
+	enum assay_status st = file_read(t->reach->own, KNOWN_HOSTS_BYTES_MAX, text, err);
 
 	if (st == ASSAY_E_NOTFOUND)
 		st = ASSAY_OK;
@@ -59,28 +73,97 @@ static enum assay_status decide(const struct reach *reach, struct answer *answer
 			continue;
 		answers[i].shown = trust_parse(answers[i].line, &host, &port, &answers[i].key);
 		free(host);
-		st = trust_key(text, reach->own, reach->known, answers[i].line, replace, &answers[i].step, err);
+		st = trust_key(text, t->reach->own, t->reach->known, answers[i].line, t->replace, &answers[i].step, err);
 	}
 	return st;
 }
 
-static enum assay_status trust(const struct host *const *hosts, size_t n, bool replace, const struct reach *reach, struct answer *answers,
-			       struct fleet_result *results, struct assay_error *err)
+/* Asks hosts for their keys and records them. */
+static enum assay_status trust(struct trusting *t, const struct host *const *hosts, size_t n, bool jump, struct assay_error *err)
 {
-	const struct fleet_options options = reach_options(reach);
+	const struct fleet_options options = reach_options(t->reach);
+	struct fleet_result *results = mem_new(n, sizeof(*results));
+	char **lines = mem_new(n, sizeof(*lines));
 	struct buf text = BUF_INIT;
-	enum assay_status st = fleet_each(hosts, n, &options, ask_key, answers, results, err);
+	enum assay_status st = fleet_each(hosts, n, &options, ask_key, lines, results, err);
+	size_t first = t->n;
 
 	for (size_t i = 0; !st && i < n; i++) {
-		answers[i].host = hosts[i];
-		answers[i].local = hosts[i]->local;
-		answers[i].trouble = results[i].message;
+		t->answers = mem_grow(t->answers, t->n, &t->capacity, sizeof(*t->answers));
+		t->answers[t->n++] = (struct answer){ .name = mem_string(hosts[i]->name),
+						      .jump = jump,
+						      .line = lines[i],
+						      .local = hosts[i]->local,
+						      .trouble = mem_string(results[i].message) };
+		fleet_result_release(&results[i]);
 	}
 	if (!st)
-		st = decide(reach, answers, n, replace, &text, err);
+		st = decide(t, t->answers + first, n, &text, err);
 	if (!st && text.size)
-		st = file_replace(reach->own, text.bytes, text.size, 0644, err);
+		st = file_replace(t->reach->own, text.bytes, text.size, 0644, err);
 	buf_release(&text);
+	free(lines);
+	free(results);
+	return st;
+}
+
+/* One jump host, `way` up to it; ssh checks the keys of those before it, so theirs are recorded by now. */
+static enum assay_status trust_jump(struct trusting *t, const char *way, struct assay_error *err)
+{
+	const char *comma = strrchr(way, ','), *text = comma ? comma + 1 : way;
+	char *name = mem_string(text), *before = mem_bytes(way, comma ? (size_t)(comma - way) : 0);
+	struct jump_hop hop;
+	struct host host;
+	const struct host *hosts[] = { &host };
+	enum assay_status st;
+
+	jump_hop_parse(text, strlen(text), &hop);
+	host = (struct host){ .name = name,
+			      .id = name,
+			      .address = hop.host,
+			      .port = hop.port,
+			      .user = hop.user,
+			      .box = name,
+			      .jump = *before ? before : NULL };
+	st = trust(t, hosts, 1, true, err);
+	jump_hop_release(&hop);
+	free(before);
+	free(name);
+	return st;
+}
+
+/* Every jump host on the way to these, once. */
+static enum assay_status trust_ways(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
+{
+	const struct fleet_options options = reach_options(t->reach);
+	struct fleet_result *results = mem_new(n, sizeof(*results));
+	char **ways = mem_new(n, sizeof(*ways)), **done = NULL;
+	size_t n_done = 0, capacity = 0;
+	enum assay_status st = fleet_each(hosts, n, &options, ask_jumps, ways, results, err);
+
+	for (size_t i = 0; !st && i < n; i++) {
+		for (size_t end = 0; !st && ways[i] && (!end || ways[i][end]);) {
+			bool known = false;
+			char *way;
+
+			end += strcspn(ways[i] + end + !!end, ",") + !!end;
+			way = mem_bytes(ways[i], end);
+			for (size_t k = 0; k < n_done && !known; k++)
+				known = strcmp(done[k], way) == 0;
+			if (!known)
+				st = trust_jump(t, way, err);
+			done = mem_grow(done, n_done, &capacity, sizeof(*done));
+			done[n_done++] = way;
+		}
+		fleet_result_release(&results[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		free(ways[i]);
+	for (size_t i = 0; i < n_done; i++)
+		free(done[i]);
+	free(done);
+	free(ways);
+	free(results);
 	return st;
 }
 
@@ -91,14 +174,16 @@ static void add_answer(const struct answer *a, struct document *d)
 	const char *message = a->local ? "this machine needs no key" : a->shown ? a->step.message : a->trouble;
 
 	doc_object(d, NULL);
-	doc_set(d, "host", a->host->name);
+	doc_set(d, "host", a->name);
+	doc_set_bool(d, "jump", a->jump);
 	doc_set(d, "action", action_text(a));
 	if (a->shown) {
 		doc_set(d, "type", a->key.type);
 		doc_set(d, "fingerprint", a->key.shown);
-		doc_line(d, "%s: %s %s (%s)%s%s", a->host->name, action_text(a), a->key.shown, a->key.type, *message ? ": " : "", message);
+		doc_line(d, "%s%s: %s %s (%s)%s%s", a->name, a->jump ? " (jump host)" : "", action_text(a), a->key.shown, a->key.type,
+			 *message ? ": " : "", message);
 	} else {
-		doc_line(d, "%s: %s%s%s", a->host->name, action_text(a), *message ? ": " : "", message);
+		doc_line(d, "%s%s: %s%s%s", a->name, a->jump ? " (jump host)" : "", action_text(a), *message ? ": " : "", message);
 	}
 	doc_set(d, "message", a->shown || a->local ? a->step.message : a->trouble);
 	doc_end(d);
@@ -129,29 +214,27 @@ static void add_answers(const struct answer *answers, size_t n, const char *own,
 static enum assay_status fleet_trust_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
 	const struct arguments *arguments = input;
-	struct fleet_result *results = NULL;
-	struct answer *answers = NULL;
 	const struct host **hosts = NULL;
 	struct reach reach = { 0 };
+	struct trusting t = { .reach = &reach, .replace = arguments->replace };
 	size_t n = 0;
 	enum assay_status st = cmd_fleet_hosts(&lab->config.inventory, &arguments->choice, &hosts, &n, err);
 
 	if (!st)
 		st = reach_init(cli_directory(), &reach, err);
-	if (!st) {
-		results = mem_new(n, sizeof(*results));
-		answers = mem_new(n, sizeof(*answers));
-		st = trust(hosts, n, arguments->replace, &reach, answers, results, err);
-	}
 	if (!st)
-		add_answers(answers, n, reach.own, d);
-	for (size_t i = 0; answers && i < n; i++) {
-		hostkey_release(&answers[i].key);
-		free(answers[i].line);
-		fleet_result_release(&results[i]);
+		st = trust_ways(&t, hosts, n, err);
+	if (!st)
+		st = trust(&t, hosts, n, false, err);
+	if (!st)
+		add_answers(t.answers, t.n, reach.own, d);
+	for (size_t i = 0; i < t.n; i++) {
+		hostkey_release(&t.answers[i].key);
+		free(t.answers[i].name);
+		free(t.answers[i].line);
+		free(t.answers[i].trouble);
 	}
-	free(answers);
-	free(results);
+	free(t.answers);
 	free(hosts);
 	reach_release(&reach);
 	return st;
@@ -180,7 +263,8 @@ const struct command fleet_trust_command = {
 	.about = "Asks hosts for their keys, shows the fingerprints, and records them in the file known_hosts of the laboratory: from then "
 		 "on assay "
 		 "talks to these hosts, and refuses any other key. Compare the fingerprints with what the hosts themselves say, on their "
-		 "consoles: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts are read, "
+		 "consoles: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Jump hosts on the way (ProxyJump) are asked first. "
+		 "~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts are read, "
 		 "too, but "
 		 "never written.",
 	.examples = "  assay fleet trust -w node[01-12]\n"

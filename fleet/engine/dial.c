@@ -43,7 +43,7 @@ static void find_identities(struct link *link, struct ssh_settings *settings)
 	struct ssh_link *ssh = &link->ssh;
 
 	ssh->identities_named = own || settings->identities_named;
-	ssh->identities_only = !own && settings->identities_only;
+	ssh->identities_only = settings->identities_only;
 	if (!own && settings->identities_named) {
 		ssh->identities = settings->identity_files;
 		ssh->n_identities = settings->n_identity_files;
@@ -57,20 +57,30 @@ static void find_identities(struct link *link, struct ssh_settings *settings)
 		ssh->identities[i] = own ? expand_path(link->fleet, own) : mem_format("%s/.ssh/%s", link->fleet->home, default_keys[i]);
 }
 
-/* What `ssh -G` says; free() it. NULL: the host has failed. */
-static char *ask_ssh(struct link *link, const char *config)
+/* A line for sh that runs OpenSSH's client, of which a part reads HOME and most the account's; free() it. */
+char *with_home(const struct fleet *fleet, const char *line)
 {
-	const struct host *host = link->host;
-	char *command = ssh_config_command(config, host->address, host->port, host->user), *text = NULL;
+	struct buf out = BUF_INIT;
+
+	buf_text(&out, "HOME=");
+	text_add_shell_word(&out, fleet->home);
+	buf_format(&out, "; export HOME; %s", line);
+	return buf_take(&out);
+}
+
+/* What `ssh -G` says; free() it. NULL: the host has failed. */
+static char *ask_ssh(struct link *link, const char *command)
+{
+	char *at_home = with_home(link->fleet, command);
 	struct spool out, said;
 	struct assay_error err;
-	char line[256] = "";
+	char line[256] = "", *text = NULL;
 	size_t n;
 	bool ok;
 
 	spool_init(&out, SETTINGS_BYTES_MAX);
 	spool_init(&said, SETTINGS_BYTES_MAX);
-	ok = link_run_here(link, command, &out, &said) && !spool_text(&out, SETTINGS_BYTES_MAX, &text, &n, &err);
+	ok = link_run_here(link, at_home, &out, &said) && !spool_text(&out, SETTINGS_BYTES_MAX, &text, &n, &err);
 	if (!ok && !link->broken) {
 		if (spool_read(&said, 0, line, sizeof(line) - 1, &n, &err))
 			n = 0;
@@ -80,38 +90,66 @@ static char *ask_ssh(struct link *link, const char *config)
 	}
 	spool_release(&out);
 	spool_release(&said);
-	free(command);
+	free(at_home);
 	return text;
 }
 
-/* What ssh takes where nothing is said, asked once. */
-static const char *default_settings(struct link *link)
+const char *ask_ssh_once(struct link *link, const char *config, const char *host, int port, const char *user)
 {
 	struct fleet *fleet = link->fleet;
-	const char *text;
+	char *command = ssh_config_command(config, host, port, user);
+	struct asked *asked = NULL;
 
 	pthread_mutex_lock(&fleet->asking);
-	if (!fleet->default_settings)
-		fleet->default_settings = ask_ssh(link, NULL);
-	text = fleet->default_settings;
+	for (size_t i = 0; i < fleet->n_asked && !asked; i++)
+		asked = strcmp(fleet->asked[i]->command, command) == 0 ? fleet->asked[i] : NULL;
+	if (asked) {
+		free(command);
+		if (!asked->text)
+			link_fail(link, asked->outcome, "%s", asked->why);
+	} else {
+		fleet->asked = mem_grow(fleet->asked, fleet->n_asked, &fleet->asked_capacity, sizeof(*fleet->asked));
+		fleet->asked[fleet->n_asked++] = asked = mem_new(1, sizeof(*asked));
+		asked->command = command;
+		asked->text = ask_ssh(link, command);
+		asked->outcome = link->result->outcome;
+		if (!asked->text)
+			asked->why = mem_string(link->result->message);
+	}
 	pthread_mutex_unlock(&fleet->asking);
-	return text;
+	return asked->text;
+}
+
+void asked_release(struct fleet *fleet)
+{
+	for (size_t i = 0; i < fleet->n_asked; i++) {
+		free(fleet->asked[i]->command);
+		free(fleet->asked[i]->text);
+		free(fleet->asked[i]->why);
+		free(fleet->asked[i]);
+	}
+	free(fleet->asked);
 }
 
 static bool ask_settings(struct link *link, struct ssh_settings *settings)
 {
 	const struct fleet *fleet = link->fleet;
+	const struct host *host = link->host;
 	const char *defaults;
 	struct assay_error err;
-	char *text;
+	char *command, *text;
 	bool ok;
 
 	if (!fleet->options.config)
 		return true;
-	defaults = default_settings(link);
-	text = defaults ? ask_ssh(link, fleet->options.config) : NULL;
-	ok = text && (!ssh_settings_parse(text, defaults, link->host->address, fleet->user, fleet->home, settings, &err) ||
+	defaults = ask_ssh_once(link, NULL, "host", 0, NULL);
+	if (!defaults)
+		return false;
+	command = ssh_config_command(fleet->options.config, host->address, host->port, host->user);
+	text = ask_ssh(link, command);
+	ok = text && (!ssh_settings_parse(text, defaults, host->address, fleet->user, fleet->home, settings, &err) ||
 		      link_fail(link, FLEET_UNREACHABLE, "%s", err.text));
+	free(command);
 	free(text);
 	return ok;
 }
@@ -149,10 +187,9 @@ bool target_describe(struct link *link)
 		ssh->port = host->port ? host->port : settings.port ? settings.port : 22;
 		ssh->user = mem_string(host->user ? host->user : settings.user ? settings.user : link->fleet->user);
 		ssh->known_as = settings.host_key_alias ? mem_string(settings.host_key_alias) : NULL;
-		ssh->jump_through = settings.proxy_jump ? mem_string(settings.proxy_jump) : NULL;
 		ssh->no_agent = settings.no_agent;
 		find_identities(link, &settings);
-		ok = read_known_hosts(link, &settings);
+		ok = read_known_hosts(link, &settings) && find_way(link, host->jump ? host->jump : settings.proxy_jump);
 	}
 	ssh_settings_release(&settings);
 	return ok;
@@ -365,167 +402,6 @@ static int dial_directly(struct link *link)
 	else if (fd < 0 && error)
 		link_fail(link, FLEET_UNREACHABLE, "cannot connect to %s port %d: %s", link->ssh.address, link->ssh.port, strerror(error));
 	return fd;
-}
-
-/* ---- through other hosts (ProxyJump): OpenSSH's own client goes to each of them, with its own strict check of that host's key, and hands
- * the bytes on (`ssh -W`). Its option -J would check the keys of all but the last one as the configuration says, which may be not at all.
- * ---- */
-
-/* A text for an option in which '%' begins a token. */
-static void add_escaped(struct buf *out, const char *text)
-{
-	for (; *text; text++)
-		buf_text(out, *text == '%' ? "%%" : (const char[]){ *text, '\0' });
-}
-
-/* The last hop of "[user@]host[:port],..." (ssh:// may precede each), as words for ssh, which takes a port only as an option. */
-static void add_hop(struct buf *out, const char *hop)
-{
-	const char *user = strncmp(hop, "ssh://", 6) == 0 ? hop + 6 : hop, *at = strrchr(user, '@'), *host = at ? at + 1 : user;
-	const char *colon = strrchr(host, ':');
-	bool brackets = *host == '[', port = colon && (brackets ? colon[-1] == ']' : strchr(host, ':') == colon);
-	char *word;
-
-	if (port) {
-		buf_text(out, " -p ");
-		text_add_shell_word(out, colon + 1);
-	}
-	if (at) {
-		word = mem_bytes(user, (size_t)(at - user));
-		buf_text(out, " -l ");
-		text_add_shell_word(out, word);
-		free(word);
-	}
-	host += brackets;
-	word = mem_bytes(host, port ? (size_t)(colon - host) - brackets : strcspn(host, "]"));
-	buf_text(out, " -- ");
-	text_add_shell_word(out, word);
-	free(word);
-}
-
-/* A line for sh that goes through all hops to `target`; free() it. */
-static char *jump_line(const char *hops, const char *target)
-{
-	const char *last = strrchr(hops, ',');
-	struct buf line = BUF_INIT, option = BUF_INIT;
-	char *before, *through;
-
-	/* ssh itself puts "exec" in front of a ProxyCommand. */
-	buf_format(&line, "%sssh -a -x -T -o BatchMode=yes -o StrictHostKeyChecking=yes -o ControlMaster=no -o ControlPath=none",
-		   target ? "exec " : "");
-	if (last) {
-		before = mem_bytes(hops, (size_t)(last - hops));
-		through = jump_line(before, NULL);
-		buf_text(&option, "ProxyCommand=");
-		if (target)
-			buf_text(&option, through);
-		else
-			add_escaped(&option, through);
-		buf_text(&line, " -o ");
-		text_add_shell_word(&line, option.bytes);
-		free(through);
-		free(before);
-	}
-	buf_text(&line, " -W ");
-	text_add_shell_word(&line, target ? target : "[%h]:%p"); /* which the next one's ssh knows */
-	add_hop(&line, last ? last + 1 : hops);
-	buf_release(&option);
-	return buf_take(&line);
-}
-
-static void close_two(int *fds)
-{
-	for (int i = 0; i < 2; i++) {
-		if (fds[i] >= 0)
-			close(fds[i]);
-		fds[i] = -1;
-	}
-}
-
-static int dial_jump(struct link *link)
-{
-	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *line = jump_line(link->ssh.jump_through, target);
-	const char *const words[] = { "sh", "-c", line, NULL };
-	int ends[2] = { -1, -1 }, err[2] = { -1, -1 }, error = 0, fd;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) || pipe2(err, O_CLOEXEC | O_NONBLOCK))
-		error = errno;
-	if (!error)
-		error = child_start("/bin/sh", words, (const int[]){ ends[1], ends[1], err[1] }, &link->ssh.jump);
-	free(target);
-	free(line);
-	if (error) {
-		link->ssh.jump = 0;
-		close_two(ends);
-		close_two(err);
-		link_fail(link, FLEET_UNREACHABLE, "cannot start ssh to go through '%s': %s", link->ssh.jump_through, strerror(error));
-		return -1;
-	}
-	fd = ends[0];
-	ends[0] = -1;
-	link->ssh.jump_err = err[0];
-	err[0] = -1;
-	close_two(ends);
-	close_two(err);
-	return fd;
-}
-
-/* The line of text[] that `part` is in, cut out; NULL when it is in none. */
-static char *line_with(char *text, const char *part)
-{
-	char *at = strstr(text, part);
-
-	if (!at)
-		return NULL;
-	at[strcspn(at, "\r\n")] = '\0';
-	while (at > text && at[-1] != '\n')
-		at--;
-	return at;
-}
-
-/* Cuts the last line off and returns it. */
-static char *cut_last_line(char *text)
-{
-	size_t n = strlen(text);
-	char *line;
-
-	while (n && (text[n - 1] == '\n' || text[n - 1] == '\r'))
-		text[--n] = '\0';
-	line = strrchr(text, '\n');
-	if (!line)
-		return text;
-	*line = '\0';
-	return line + 1;
-}
-
-/* What any of the hops has refused says best what is wrong; else the last line, but for one that says only what was tried. */
-bool jump_explain(struct link *link, const char *text)
-{
-	char said[4096], *line;
-	ssize_t n = read(link->ssh.jump_err, said, sizeof(said) - 1);
-	enum fleet_outcome outcome = FLEET_HOSTKEY;
-
-	said[n > 0 ? n : 0] = '\0';
-	line = line_with(said, "Host key verification failed");
-	if (!line) {
-		outcome = FLEET_AUTH;
-		line = line_with(said, "Permission denied");
-	}
-	if (!line) {
-		outcome = FLEET_UNREACHABLE;
-		line = cut_last_line(said);
-		if (line != said && strstr(line, "stdio forwarding failed"))
-			line = cut_last_line(said);
-	}
-	return link_fail(link, outcome, "through %s: %.150s", link->ssh.jump_through, *line ? line : text);
-}
-
-void jump_release(struct link *link)
-{
-	if (link->ssh.jump > 0) {
-		child_end(link->ssh.jump, SIGKILL);
-		close(link->ssh.jump_err);
-	}
 }
 
 int dial(struct link *link)

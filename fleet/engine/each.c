@@ -348,7 +348,7 @@ static void make_room(struct fleet *fleet)
 static void fleet_init(struct fleet *fleet)
 {
 	const struct passwd *me = getpwuid(geteuid());
-	const char *home = getenv("HOME");
+	const char *home = fleet->options.home;
 	struct fleet_options *options = &fleet->options;
 	bool any_ssh = false;
 
@@ -356,7 +356,7 @@ static void fleet_init(struct fleet *fleet)
 	options->connect_timeout_ms = options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
 	options->output_bytes_max = options->output_bytes_max ? options->output_bytes_max : OUTPUT_BYTES_MAX;
 	fleet->user = mem_string(me ? me->pw_name : "root");
-	fleet->home = mem_string(home && *home ? home : me ? me->pw_dir : "/");
+	fleet->home = mem_string(home ? home : me ? me->pw_dir : "/");
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));
 	pthread_mutex_init(&fleet->turn, NULL);
 	pthread_mutex_init(&fleet->inner, NULL);
@@ -378,12 +378,12 @@ static void fleet_init(struct fleet *fleet)
 static void fleet_release(struct fleet *fleet)
 {
 	key_files_release(fleet);
+	asked_release(fleet);
 	pthread_mutex_destroy(&fleet->turn);
 	pthread_mutex_destroy(&fleet->inner);
 	pthread_mutex_destroy(&fleet->asking);
 	pthread_cond_destroy(&fleet->freed);
 	free(fleet->states);
-	free(fleet->default_settings);
 	free(fleet->user);
 	free(fleet->home);
 }

@@ -3,7 +3,7 @@
  *	each.c      threads, turns, cancelling, how hosts end
  *	session.c   commands and requests to the helper, over any transport
  *	ssh.c       a transport: a session of libssh;  ssh_login.c authentication
- *	dial.c      a connected socket: names, addresses, jump hosts
+ *	dial.c      a connected socket: what is known of a host, its addresses;  jump.c through other hosts
  *	local.c     a transport: this machine */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
@@ -106,6 +106,13 @@ struct key_file {
 	char reason[256]; /* why it cannot be used, with the remedy; never anything of its contents */
 };
 
+/* What `ssh -G` has said, asked once: of what hosts share. */
+struct asked {
+	char *command, *text; /* NULL: it failed, with */
+	enum fleet_outcome outcome;
+	char *why;
+};
+
 enum host_state { HOST_PENDING, HOST_STARTED, HOST_ENDED };
 
 struct fleet {
@@ -125,8 +132,9 @@ struct fleet {
 	size_t n_keys, keys_capacity;
 	char *user, *home;	/* who runs this program */
 	pthread_mutex_t asking; /* of what follows */
-	char *default_settings; /* of `ssh -G` */
-	size_t n_agent_keys;	/* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
+	struct asked **asked;	/* [n_asked] */
+	size_t n_asked, asked_capacity;
+	size_t n_agent_keys; /* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
 	char agent_reason[128];
 	int cancel_fd; /* readable once everything is to end */
 	int ended_fd;  /* readable when the last thread has ended */
@@ -168,7 +176,16 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 /* What lab.yaml and ~/.ssh/config together say of the host, into link->ssh. */
 bool target_describe(struct link *link);
 void target_release(struct link *link);
-int dial(struct link *link);				/* a connected, non-blocking socket to it, or -1 */
+int dial(struct link *link); /* a connected, non-blocking socket to it, or -1 */
+/* What `ssh -G` says of a host that many may share; borrowed. NULL: the host has failed. */
+const char *ask_ssh_once(struct link *link, const char *config, const char *host, int port, const char *user);
+char *with_home(const struct fleet *fleet, const char *line); /* for sh, where OpenSSH is to find our home; free() it */
+void asked_release(struct fleet *fleet);
+
+/* ---- jump.c ---- */
+
+bool find_way(struct link *link, const char *jumps);	/* all jump hosts on the way, into link->ssh.jump_through; NULL: none */
+int dial_jump(struct link *link);			/* as dial() */
 bool jump_explain(struct link *link, const char *text); /* fails a host whose session through a jump host failed */
 void jump_release(struct link *link);
 
@@ -180,6 +197,9 @@ bool ssh_is_dead(const struct link *link);
 bool ssh_broken(struct link *link, const char *while_what); /* fails after an error of the session */
 /* Key exchange; *line (free() it) is the host's key, not checked. */
 bool ssh_ask_host_key(struct link *link, char **line);
+/* The command by which the user trusts the host. */
+void link_add_trust(const struct link *link, bool replace, struct buf *out);
+bool ssh_ask_jumps(struct link *link, char **jumps); /* as session_jumps() */
 
 /* ---- ssh_login.c ---- */
 

@@ -402,3 +402,10 @@ bool session_host_key(struct session *session, char **line)
 	link_begin(session->link);
 	return session->host->local || ssh_ask_host_key(session->link, line);
 }
+
+bool session_jumps(struct session *session, char **jumps)
+{
+	*jumps = NULL;
+	link_begin(session->link);
+	return session->host->local || ssh_ask_jumps(session->link, jumps);
+}

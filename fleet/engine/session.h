@@ -59,6 +59,7 @@ struct fleet_options {
 	const char *directory;	    /* of the laboratory: relative identity files start here */
 	struct known_hosts *known;  /* keys of hosts; files that the config names for a host are added */
 	const char *config;	    /* ~/.ssh/config; NULL: there is none */
+	const char *home;	    /* in which .ssh is: the account's, as OpenSSH takes it, whatever HOME says; NULL: that */
 	bool one_a_box;		    /* hosts of one box one after another */
 	/* May be NULL. A host has ended with *result (final); n_done of n hosts have. */
 	void (*ended)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
@@ -129,6 +130,17 @@ bool session_shell(struct session *session, const struct fleet_command *command,
 
 /* The host's public key, not checked, as a line for known_hosts; free() it. Instead of session_open(). NULL for this machine. */
 bool session_host_key(struct session *session, char **line);
+
+/* The jump hosts on the way there, "a,b" as in ProxyJump; free() it. Instead of session_open(). NULL: none. */
+bool session_jumps(struct session *session, char **jumps);
+
+/* One of them. jump_hop_release() it. */
+struct jump_hop {
+	char *user, *host; /* user NULL, port 0: not said */
+	int port;
+};
+void jump_hop_parse(const char *text, size_t n, struct jump_hop *out);
+void jump_hop_release(struct jump_hop *hop);
 
 /* This host has failed for a reason of the caller's; a lost connection says more, and stays. Returns false. */
 bool session_fail(struct session *session, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

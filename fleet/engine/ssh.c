@@ -198,31 +198,40 @@ static bool host_key(struct link *link, struct hostkey *out)
 	return ok || link_fail(link, FLEET_HOSTKEY, "its key cannot be read");
 }
 
+void link_add_trust(const struct link *link, bool replace, struct buf *out)
+{
+	buf_format(out, "assay fleet trust%s -w ", replace ? " --replace" : "");
+	text_add_shell_word(out, link->host->name);
+}
+
 static bool refuse_host(struct link *link, enum known_hosts_answer answer, const struct hostkey *key, const char *file, size_t line)
 {
-	const char *name = link->host->name;
+	struct buf trust = BUF_INIT;
 
 	file = text_path_end(file ? file : "known_hosts", FILE_SHOWN_BYTES);
+	link_add_trust(link, answer == KNOWN_HOSTS_CHANGED, &trust);
 	switch (answer) {
 	case KNOWN_HOSTS_UNKNOWN:
-		return link_fail(link, FLEET_HOSTKEY, "its key %s is not known: compare it, then 'assay fleet trust -w %.60s'", key->shown,
-				 name);
+		link_fail(link, FLEET_HOSTKEY, "its key %s is not known: compare it, then '%s'", key->shown, trust.bytes);
+		break;
 	case KNOWN_HOSTS_CHANGED:
-		return link_fail(link, FLEET_HOSTKEY,
-				 "its key %s is not that of %s:%zu: find out why (installed anew? another machine?), then 'assay "
-				 "fleet trust --replace -w %.40s'",
-				 key->shown, file, line, name);
+		link_fail(link, FLEET_HOSTKEY,
+			  "its key %s is not that of %s:%zu: find out why (installed anew? another machine?), then '%s'", key->shown, file,
+			  line, trust.bytes);
+		break;
 	case KNOWN_HOSTS_REVOKED:
-		return link_fail(link, FLEET_HOSTKEY, "its key %s is revoked (%s:%zu): the host needs a new one", key->shown, file, line);
+		link_fail(link, FLEET_HOSTKEY, "its key %s is revoked (%s:%zu): the host needs a new one", key->shown, file, line);
+		break;
 	case KNOWN_HOSTS_ONLY_AUTHORITY:
-		return link_fail(link, FLEET_HOSTKEY,
-				 "only an authority is known (%s:%zu), and certificates of hosts are not checked: compare its key %s, "
-				 "then 'assay fleet trust -w %.30s'",
-				 file, line, key->shown, name);
+		link_fail(link, FLEET_HOSTKEY,
+			  "only an authority is known (%s:%zu), and certificates of hosts are not checked: compare its key %s, then '%s'",
+			  file, line, key->shown, trust.bytes);
+		break;
 	case KNOWN_HOSTS_OK:
 		break;
 	}
-	return true;
+	buf_release(&trust);
+	return answer == KNOWN_HOSTS_OK;
 }
 
 static bool check_host_key(struct link *link)
@@ -247,12 +256,25 @@ static bool check_host_key(struct link *link)
 
 /* ---- open, close ---- */
 
+static bool ssh_describe(struct link *link)
+{
+	link->ssh = (struct ssh_link){ .jump_err = -1, .notes = BUF_INIT };
+	return target_describe(link);
+}
+
+bool ssh_ask_jumps(struct link *link, char **jumps)
+{
+	if (!ssh_describe(link))
+		return false;
+	*jumps = link->ssh.jump_through ? mem_string(link->ssh.jump_through) : NULL;
+	return true;
+}
+
 static bool ssh_greet(struct link *link)
 {
 	int fd;
 
-	link->ssh = (struct ssh_link){ .jump_err = -1, .notes = BUF_INIT };
-	if (!target_describe(link))
+	if (!ssh_describe(link))
 		return false;
 	fd = dial(link);
 	return fd >= 0 && session_begin(link, fd) && exchange_keys(link);

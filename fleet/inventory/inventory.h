@@ -26,6 +26,7 @@ struct host {
 	size_t n_environment;
 	char *box;     /* hosts of one box never measure at the same time; the name unless given by `on` */
 	char *profile; /* of an emulated host: its profile's name; everything from it is labelled emulated */
+	char *jump;    /* not of lab.yaml: through these hosts, instead of what ~/.ssh/config says; NULL */
 	bool local;    /* `transport: local`: this machine, without ssh */
 	size_t line;   /* in lab.yaml */
 };

@@ -3,7 +3,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -245,6 +244,18 @@ static enum assay_status second_pass(struct reading *r, const char *key, const c
 	}
 	free(words);
 	return st;
+}
+
+char *ssh_settings_value(const char *text, const char *key)
+{
+	size_t n = strlen(key);
+
+	for (const char *at = text; at; at = strchr(at, '\n')) {
+		at += *at == '\n';
+		if (strncmp(at, key, n) == 0 && at[n] == ' ')
+			return strncmp(at + n, " none\n", 6) == 0 ? NULL : mem_bytes(at + n + 1, strcspn(at + n + 1, "\n"));
+	}
+	return NULL;
 }
 
 static bool is_identity_line(const char *line)

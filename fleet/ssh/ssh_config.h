@@ -31,6 +31,9 @@ enum assay_status ssh_settings_parse(const char *text, const char *defaults, con
 				     struct ssh_settings *out, struct assay_error *err);
 void ssh_settings_release(struct ssh_settings *settings);
 
+/* One value of that output, as it stands there; free() it. NULL: none. */
+char *ssh_settings_value(const char *text, const char *key);
+
 /* Who may write the file decides where connections go: as OpenSSH, one that others may write is refused. *there: it exists. */
 enum assay_status ssh_config_check(const char *path, bool *there, struct assay_error *err);
 

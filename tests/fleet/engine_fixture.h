@@ -40,7 +40,6 @@ static inline int engine_enter(void **state)
 	if (!mkdtemp(directory) || chdir(directory))
 		return 1;
 	unsetenv("SSH_AUTH_SOCK");
-	setenv("HOME", directory, 1);
 	sshd_keygen("user", "ed25519", "");
 	sshd_authorize("user");
 	server = sshd_start("server", "");
@@ -96,7 +95,7 @@ static inline struct host host_here(void)
 
 static inline struct fleet_options fleet_defaults(void)
 {
-	return (struct fleet_options){ .directory = directory, .known = known, .connect_timeout_ms = 5000 };
+	return (struct fleet_options){ .directory = directory, .home = directory, .known = known, .connect_timeout_ms = 5000 };
 }
 
 /* The same command for every host, once. */

@@ -349,28 +349,31 @@ static void test_cancel_at_agent(void **state)
 
 /* ---- through another host ---- */
 
-/* OpenSSH's client reads the configuration of the account, whatever HOME says: a word in front of it gives it that of the test. */
-static void make_ssh_command(void)
+/* The target is behind `way`; the jump hosts have these lines. */
+static void configure_way(const char *way, const char *lines)
 {
-	char *text = mem_format("#!/bin/sh\nexec /usr/bin/ssh -F %s/jump.conf \"$@\"\n", directory);
-	char *path = mem_format("%s/bin:%s", directory, getenv("PATH"));
+	char *text = mem_format("Host 127.0.0.1\n\tProxyJump %s\n\tUserKnownHostsFile known_hosts\n%s", way, lines);
 
-	assert_int_equal(mkdir("bin", 0755), 0);
-	scratch_put("bin/ssh", text);
-	assert_int_equal(chmod("bin/ssh", 0755), 0);
-	setenv("PATH", path, 1);
+	scratch_put("config", text);
 	free(text);
-	free(path);
 }
 
-static void configure_jump(const char *known_file, const char *identity)
+/* Lines of ~/.ssh/config for a jump host. free() it. */
+static char *jump_lines(const char *name, int port, const char *known_file, const char *identity)
 {
-	char *text = mem_format("UserKnownHostsFile %s/%s\nGlobalKnownHostsFile /dev/null\nIdentityFile %s/%s\nIdentitiesOnly yes\n"
-				"StrictHostKeyChecking no\n", /* which is not obeyed */
-				directory, known_file, directory, identity);
+	return mem_format(
+	    "Host %s\n\tHostName 127.0.0.1\n\tPort %d\n\tUserKnownHostsFile %s/%s\n\tIdentityFile %s/%s\n\tIdentitiesOnly yes\n"
+	    "\tStrictHostKeyChecking no\n", /* which is not obeyed */
+	    name, port, directory, known_file, directory, identity);
+}
 
-	scratch_put("jump.conf", text);
-	free(text);
+static void expect_way(const struct host *host, const char *way, const char *lines, enum fleet_outcome outcome, const char *part)
+{
+	struct fleet_options options = fleet_defaults();
+
+	options.config = "config";
+	configure_way(way, lines);
+	expect_outcome(host, "echo through", &options, outcome, part);
 }
 
 static void test_jump(void **state)
@@ -381,64 +384,103 @@ static void test_jump(void **state)
 		const char *message;
 	} rows[] = {
 		{ "jump.known", "user", FLEET_OK, "" },
-		{ "jump.unknown", "user", FLEET_HOSTKEY, "through [127.0.0.1]" },
+		{ "jump.unknown", "user", FLEET_HOSTKEY,
+		  "through jumper: Host key verification failed.: it is not known: compare it, then 'assay fleet trust -w one'" },
+		{ "jump.changed", "user", FLEET_HOSTKEY, "it has changed: find out why, then 'assay fleet trust --replace -w one'" },
 		{ "jump.known", "stranger", FLEET_AUTH, "Permission denied" },
 	};
 	struct sshd jump = sshd_start("jump", "");
 	struct host host = host_at(server.port);
-	struct fleet_options options = fleet_defaults();
-	char *public = sshd_public(jump.key), *text = mem_format("[127.0.0.1]:%d %s\n", jump.port, public), *config;
+	char *public = sshd_public(jump.key), *text = mem_format("[127.0.0.1]:%d %s\n", jump.port, public), *lines;
+	char *changed = sshd_public(server.key), *other = mem_format("[127.0.0.1]:%d %s\n", jump.port, changed);
 
 	(void)state;
-	make_ssh_command();
 	sshd_keygen("stranger", "ed25519", "");
 	scratch_put("jump.known", text);
-	config = mem_format("Host 127.0.0.1\n\tProxyJump 127.0.0.1:%d\n\tUserKnownHostsFile known_hosts\n", jump.port);
-	scratch_put("config", config);
-	options.config = "config";
+	scratch_put("jump.changed", other);
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		configure_jump(rows[i].known, rows[i].identity);
-		expect_outcome(&host, "echo through", &options, rows[i].outcome, rows[i].message);
+		lines = jump_lines("jumper", jump.port, rows[i].known, rows[i].identity);
+		expect_way(&host, "jumper", lines, rows[i].outcome, rows[i].message);
+		free(lines);
 	}
 	assert_true(sshd_logged(&jump, "Accepted publickey") == 1);
+	scratch_put("known_hosts", text); /* of the laboratory */
+	lines = jump_lines("jumper", jump.port, "jump.unknown", "user");
+	expect_way(&host, "jumper", lines, FLEET_OK, "");
+	assert_true(sshd_logged(&jump, "Accepted publickey") == 2);
 	host.port = 1;
-	configure_jump("jump.known", "user");
-	expect_outcome(&host, "true", &options, FLEET_UNREACHABLE, "Connection refused");
+	expect_way(&host, "jumper", lines, FLEET_UNREACHABLE, "Connection refused");
+	expect_way(&host, "nowhere.invalid", lines, FLEET_UNREACHABLE,
+		   "jump hosts are those of ~/.ssh/config, lab.yaml's names are not looked at");
+	unlink("known_hosts");
 	sshd_stop(&jump);
+	free(lines);
 	free(public);
 	free(text);
-	free(config);
+	free(changed);
+	free(other);
 }
 
-/* Through two hosts: the key of each is checked. */
+static void ask_for_jumps(struct session *session, void *context)
+{
+	session_jumps(session, context);
+}
+
+static void expect_jumps(const char *way, const char *lines, const char *expected)
+{
+	struct fleet_options options = fleet_defaults();
+	struct host host = host_at(server.port);
+	const struct host *hosts[] = { &host };
+	struct fleet_result result;
+	struct assay_error err;
+	char *jumps;
+
+	options.config = "config";
+	configure_way(way, lines);
+	check(fleet_each(hosts, 1, &options, ask_for_jumps, &jumps, &result, &err), &err);
+	assert_string_equal(jumps ? jumps : result.message, expected);
+	free(jumps);
+	fleet_result_release(&result);
+}
+
+/* Through two hosts: the key of each is checked, whether the target names both or the second one names the first. */
 static void test_two_jumps(void **state)
 {
 	struct sshd first = sshd_start("first", ""), second = sshd_start("second", "");
 	struct host host = host_at(server.port);
-	struct fleet_options options = fleet_defaults();
 	char *one = sshd_public(first.key), *two = sshd_public(second.key);
 	char *text = mem_format("[127.0.0.1]:%d %s\n[127.0.0.1]:%d %s\n", second.port, two, first.port, one);
-	char *config = mem_format("Host 127.0.0.1\n\tProxyJump 127.0.0.1:%d,127.0.0.1:%d\n\tUserKnownHostsFile known_hosts\n", first.port,
-				  second.port);
+	char *lines1 = jump_lines("first", first.port, "jumps.known", "user"),
+	     *lines2 = jump_lines("second", second.port, "jumps.known", "user");
+	char *lines = mem_format("%s%s", lines1, lines2), *chained = mem_format("%s%s\tProxyJump first\n", lines1, lines2);
 
 	(void)state;
 	scratch_put("jumps.known", text);
-	scratch_put("config", config);
-	options.config = "config";
-	configure_jump("jumps.known", "user");
-	expect_outcome(&host, "echo through", &options, FLEET_OK, "");
-	assert_int_equal(sshd_logged(&first, "Accepted publickey"), 1);
-	assert_int_equal(sshd_logged(&second, "Accepted publickey"), 1);
+	expect_way(&host, "first,second", lines, FLEET_OK, "");
+	expect_way(&host, "second", chained, FLEET_OK, "");
+	assert_int_equal(sshd_logged(&first, "Accepted publickey"), 2);
+	assert_int_equal(sshd_logged(&second, "Accepted publickey"), 2);
+	expect_jumps("first,second", lines, "first,second");
+	expect_jumps("second", chained, "first,second");
+	expect_jumps("u@[::1]:7,second", "", "u@[::1]:7,second");
+	expect_jumps("all", "Host *\n\tProxyJump all\n", /* ssh's own word */
+		     "~/.ssh/config cannot be read by 'ssh -G' (package openssh-client): jumphost loop via all");
+	expect_jumps("a", "Host a\n\tProxyJump b\nHost b\n\tProxyJump a\n",
+		     "its jump hosts lead through b,a,b,a,b,a,b,a,b,a: more than 8, or a circle");
 	*strchr(text, '\n') = '\0'; /* the second one's alone: the first is not known */
 	scratch_put("jumps.known", text);
-	expect_outcome(&host, "echo through", &options, FLEET_HOSTKEY, "Host key verification failed");
-	assert_int_equal(sshd_logged(&first, "Accepted publickey"), 1);
+	expect_way(&host, "first,second", lines, FLEET_HOSTKEY, "Host key verification failed");
+	expect_way(&host, "second", chained, FLEET_HOSTKEY, "Host key verification failed");
+	assert_int_equal(sshd_logged(&first, "Accepted publickey"), 2);
 	sshd_stop(&first);
 	sshd_stop(&second);
 	free(one);
 	free(two);
 	free(text);
-	free(config);
+	free(lines1);
+	free(lines2);
+	free(lines);
+	free(chained);
 }
 
 /* What ~/.ssh/config says of a host is taken, and what it must not say is this host's trouble alone. */
@@ -489,6 +531,7 @@ static void test_identities_only(void **state)
 {
 	struct fleet_options options = fleet_defaults();
 	struct host host = host_at(server.port);
+	static char chosen[] = "chosen";
 	char *text = mem_format("Host *\n\tIdentitiesOnly yes\n\tIdentityFile %s/chosen\n\tUserKnownHostsFile known_hosts\n", directory);
 
 	(void)state;
@@ -508,6 +551,9 @@ static void test_identities_only(void **state)
 	options.config = "config";
 	host.identity_file = NULL;
 	expect_outcome(&host, "true", &options, FLEET_OK, "");
+	host.identity_file = chosen; /* the file of lab.yaml takes the place of the configuration's, not of the rule */
+	expect_outcome(&host, "true", &options, FLEET_OK, "");
+	host.identity_file = NULL;
 	unlink("chosen.pub");
 	expect_outcome(&host, "true", &options, FLEET_AUTH, "chosen': No such file");
 	free(text);

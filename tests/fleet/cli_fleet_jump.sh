@@ -1,0 +1,80 @@
+#!/bin/sh
+# Hosts behind jump hosts, with the ~/.ssh/config of an account whose home this script makes: real sshd's, and OpenSSH's client.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_sshd.sh"
+sshd_available || skip 'there is no sshd, ssh-keygen or setpriv (openssh-server, util-linux)'
+command -v ssh >/dev/null || skip 'there is no ssh (openssh-client)'
+[ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip 'needs root and mount namespaces, to have a home of its own'
+
+mkdir -p "$tmp/home/.ssh" "$tmp/elsewhere"
+chmod 700 "$tmp/home/.ssh"
+sed "s|^\\(root:[^:]*:0:0:[^:]*:\\)[^:]*|\\1$tmp/home|" /etc/passwd >"$tmp/passwd"
+unset SSH_AUTH_SOCK
+
+# As the account sees it; HOME leads elsewhere, which ssh does not follow, so that nothing else does.
+fleet() {
+	unshare -m sh -c 'mount --bind "$0" /etc/passwd || exit 99; exec "$@"' "$tmp/passwd" \
+		env HOME="$tmp/elsewhere" "$ASSAY" -C "$tmp/lab" fleet "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	status=$?
+	shown fleet "$@"
+}
+
+fingerprint() {
+	ssh-keygen -lf "$tmp/$1.key.pub" | cut -d' ' -f2
+}
+
+sshd_start outer
+outer=$port
+sshd_start inner
+inner=$port
+sshd_start target
+run init "$tmp/lab"
+printf 'hosts:\n  - name: node1\n    address: 127.0.0.1\n    port: %s\n' "$port" >"$tmp/lab/lab.yaml"
+printf 'Host outer\n\tPort %s\nHost inner\n\tPort %s\n\tProxyJump outer\nHost outer inner\n\tHostName 127.0.0.1\n' "$outer" "$inner" >"$tmp/home/.ssh/jumps"
+printf 'Include jumps\nMatch host 127.0.0.1 originalhost 127.0.0.1\n\tProxyJump inner\nHost *\n\tIdentityFile %s\n\tIdentitiesOnly yes\n' "$tmp/user" >"$tmp/home/.ssh/config"
+chmod 600 "$tmp/home/.ssh/config"
+
+what='jump hosts whose keys nobody knows'
+fleet exec -- true
+expect_status 1
+holds "$tmp/err" 'the error' 'hostkey: node1: through outer,inner: Host key verification failed' "then 'assay fleet trust -w node1'"
+
+what='they are trusted on the way'
+fleet trust -w node1
+expect_status 0
+expect_stdout "outer (jump host): recorded $(fingerprint outer)" "inner (jump host): recorded $(fingerprint inner)" \
+	"node1: recorded $(fingerprint target)" '3 keys written'
+
+what='what only the laboratory knows'
+fleet exec -- echo through
+expect_status 0
+expect_stdout 'node1: through'
+cases=$((cases + 1))
+[ ! -e "$tmp/home/.ssh/known_hosts" ] || fail 'only the laboratory writes keys'
+
+what='trusted already'
+fleet trust -w node1 --format json
+expect_status 0
+expect_json '.hosts[0].host' outer
+expect_json '.hosts[0].jump' true
+expect_json '.hosts[0].action' known
+expect_json '.hosts[2].host' node1
+expect_json '.hosts[2].jump' false
+
+what='another key of a jump host'
+sshd_stop inner
+rm "$tmp/inner.key" "$tmp/inner.key.pub"
+sshd_start inner
+fleet exec -- true
+expect_status 1
+holds "$tmp/err" 'the error' "it has changed: find out why, then 'assay fleet trust --replace -w node1'"
+fleet trust -w node1
+expect_status 7
+expect_stdout 'inner (jump host): refused'
+fleet trust -w node1 --replace
+expect_status 0
+expect_stdout 'outer (jump host): known' 'inner (jump host): replaced' 'node1: known'
+fleet exec -- true
+expect_status 0
+
+finish
