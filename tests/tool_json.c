@@ -1,10 +1,15 @@
 /* For scripts: reads one JSON document from standard input and prints the value at each path, one a line.
  *   tool_json .effect.ratio '.machines[0].used' < result.json
- * Objects and arrays are printed as the number of their members. Without a path the document is only checked. */
+ * Objects and arrays are printed as the number of their members. Without a path the document is only checked.
+ *   tool_json --paths < result.json
+ * prints the paths that occur in it instead, each member of an array under the same one. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static const cJSON *step_key(const cJSON *at, const char **path)
 {
@@ -55,6 +60,18 @@ static void print(const cJSON *value)
 		printf("%d\n", cJSON_GetArraySize(value));
 }
 
+static void print_paths(const cJSON *at, const char *path)
+{
+	if (*path)
+		puts(path);
+	for (const cJSON *child = at->child; child; child = child->next) {
+		char *below = cJSON_IsArray(at) ? mem_format("%s[]", path) : mem_format("%s.%s", path, child->string);
+
+		print_paths(child, below);
+		free(below);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct assay_error err;
@@ -65,6 +82,10 @@ int main(int argc, char **argv)
 	if (file_read("-", JSON_BYTES_MAX, &text, &err) || json_parse("standard input", text.bytes, text.size, &root, &err)) {
 		fprintf(stderr, "%s\n", err.text);
 		status = 1;
+	}
+	if (!status && argc == 2 && strcmp(argv[1], "--paths") == 0) {
+		print_paths(root, "");
+		argc = 1;
 	}
 	for (int i = 1; !status && i < argc; i++) {
 		const cJSON *value = find(root, argv[i]);

@@ -1,0 +1,121 @@
+# The members of what programs read: for each command, on a small laboratory, the paths of its JSON are those of tests/keys, and docs/formats.md names
+# them. A member that is lost, renamed or new shows here. KEYS_WRITE=1 writes tests/keys anew.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+. "${ASSAY_SOURCE:?}/tests/lib_here.sh"
+kept=$ASSAY_SOURCE/tests/keys
+command -v gcc >/dev/null || skip 'there is no gcc'
+tidy() { kill_marked; }
+
+# Below these stand names of data, or what a machine has.
+named='rates|shares|counts|conditions|facts|importances_per_tree|importances_sum|train_mse|not_used'
+
+# keys COMMAND ARGUMENT...: adds the paths of what it prints to $tmp/keys, below the command's name.
+keys() {
+	name=$1
+	shift
+	what="$name $*"
+	# shellcheck disable=SC2086 # a command may have two words
+	run -C "$lab" $name "$@" --format json
+	expect_json_parses
+	"$ASSAY_JSON" --paths <"$tmp/out" | sed -E "s/\.($named)\..*/.\1.*/; s|^|$name |" >>"$tmp/keys"
+}
+
+make_package "$tmp/some" 12 6
+lab_of some
+lab=$tmp/some.lab
+keys 'import quiho' "$tmp/some"
+keys 'catalog list'
+keys 'catalog types'
+keys 'catalog check'
+keys 'catalog drift'
+keys 'catalog suggest' same@1.0
+keys 'catalog accept-drift' node01 --reason test
+keys 'fingerprint show'
+keys 'fingerprint show' node01
+keys 'fingerprint diff' node01 node02
+keys 'runs list'
+keys 'runs show' same@1.0
+keys 'profile' same@1.0
+keys 'profile' same@1.0 --model paper
+keys 'predict' same@1.0 --machine node01
+keys 'gate' app/slow@1.0 app/slow@1.1
+keys 'gate' app/slow@1.0 app/slow@1.1 --method walk
+keys 'compare' app/slow@1.0 app/slow@1.1
+keys 'compare' app/slow@1.0 app/slow@1.1 --machines
+keys 'explore' -o "$tmp/page.html"
+keys 'report' app/slow@1.0 app/slow@1.1 -o "$tmp/page.html"
+echo '[{"baseline": "app/slow@1.0", "candidate": "app/slow@1.1", "changed": true, "label": "x"},
+ {"baseline": "same@1.0", "candidate": "same@1.1", "changed": false}]' >"$tmp/pairs.json"
+keys 'evaluate' "$tmp/pairs.json" --all --resamples 100
+keys 'catalog retire' node08 --reason 'sold'
+keys 'catalog rename' node07 other
+keys 'catalog show' other
+keys 'catalog show' node08
+keys 'catalog drift'
+keys 'catalog list'
+
+# ---- what runs on this machine ----
+
+cat >"$tmp/p.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile long sink;
+__attribute__((noinline)) void changed(long n) { for (long i = 0; i < n; i++) sink += i * FACTOR; }
+int main(int argc, char **argv)
+{
+	for (long i = 0; i < 60; i++)
+		changed(20 + i);
+	printf("cost %d\n", argc);
+	return argc > 2 ? atoi(argv[2]) : 0;
+}
+END
+for version in a b; do
+	mkdir "$tmp/$version"
+	[ $version = a ] && factor=1 || factor='(i % 7 + 1)'
+	gcc -O2 -g -fpatchable-function-entry=5 "-DFACTOR=$factor" -o "$tmp/$version/p" "$tmp/p.c" || exit 1
+done
+make_lab here
+cat >"$lab/apps/p.yaml" <<END
+command: ['{build}/p', '{arguments}']
+versions: { a: { directory: $tmp/a }, b: { directory: $tmp/b } }
+inputs: { good: { arguments: [1] }, bad: { arguments: [1, 3] } }
+repetitions: 2
+metric: { source: regex, pattern: 'cost ([0-9]+)' }
+probe: {}
+END
+battery "$tmp/tiny.yaml" 1 0.1 cpu
+keys 'fleet list'
+keys 'fleet check'
+keys 'fingerprint run' --battery "$tmp/tiny.yaml"
+keys 'fingerprint show' here
+keys 'run' p --dry-run
+keys 'run' p
+keys 'run' p --probe --inputs good
+keys 'runs show' p/good@a
+keys 'runs show' p/bad@a --failed --output
+keys 'samples' p/good@a
+keys 'samples' p/good@a --show ''
+keys 'detect' p/good@a p/good@b --rate 0.3
+keys 'gate' p/good@a p/good@b
+keys 'samples prune' --older-than 0
+keys 'changes' "$tmp/a/p" "$tmp/b/p"
+keys 'changes' "$tmp/a/p" "$tmp/b/p" --all
+keys 'doctor' "$tmp/a/p"
+
+what='the paths of tests/keys'
+sort -u "$tmp/keys" >"$tmp/all"
+[ -z "${KEYS_WRITE:-}" ] || cp "$tmp/all" "$kept"
+cases=$((cases + 1))
+if ! diff "$kept" "$tmp/all" >"$tmp/differ"; then
+	fail "the paths differ (<: no longer there, >: new; KEYS_WRITE=1 writes tests/keys anew): $(grep '^[<>]' "$tmp/differ" | head -n 20)"
+fi
+
+# The last word of each is named in the formats, in backticks.
+what='the members in docs/formats.md'
+grep -oE '`[^`]*`' "$ASSAY_SOURCE/docs/formats.md" | grep -oE '[a-z][a-z_0-9]*' | sort -u >"$tmp/named"
+sed 's/.*\.//; s/\[\]//g' "$kept" | grep -xE '[a-z_0-9]+' | sort -u >"$tmp/members"
+cases=$((cases + 1))
+missing=$(comm -23 "$tmp/members" "$tmp/named" | tr '\n' ' ')
+[ -z "$missing" ] || fail "docs/formats.md does not name: $missing"
+
+finish
