@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "fleet/agent/measure.h"
 #include "fleet/agent/program.h"
+#include "fleet/agent/whole.h"
 
 #include <pthread.h>
 
@@ -142,7 +143,10 @@ void counting_words(const char *report, const char *family, const struct countin
 
 bool counting_is_missing(const struct helper_answer *answer)
 {
-	return !answer->refusal && answer->result.exit_status == 127;
+	const struct helper_result *said = &answer->result;
+
+	return !answer->refusal &&
+	       (said->exit_status == 127 || said->exit_status == 126 || said->exit_status == WHOLE_DAMAGED || said->signal > 0);
 }
 
 /* ---- answers: bytes of a host, which may send anything ---- */

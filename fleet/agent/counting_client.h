@@ -32,7 +32,7 @@ void counting_request_deploy(struct helper_request *out, const struct host *host
 /* The first words of a command that is to be counted; the command follows them, as arguments of the same request. report: path on the
  * host. family: COUNTING_HARDWARE, COUNTING_SOFTWARE. *words[*n]: free() it; what it points to is borrowed. */
 void counting_words(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n);
-/* Is the program not there (deploy it), by the answer to counting_request_plan()? */
+/* Is the program not there, or damaged (deploy it), by the answer to counting_request_plan()? */
 bool counting_is_missing(const struct helper_answer *answer);
 
 /* One run of a plan. */

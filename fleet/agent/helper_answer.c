@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
+#include "fleet/agent/whole.h"
 
 #define NOISE_BYTES_MAX	  65536
 #define REFUSAL_BYTES_MAX 500
@@ -33,9 +34,14 @@ void helper_answer_release(struct helper_answer *answer)
 	spool_release(&answer->err);
 }
 
-bool helper_is_missing(const struct helper_answer *answer, int exit_status)
+/* 126: a shell's "cannot execute"; above 128: a shell's word for a signal. Other statuses are those of somebody who lets nobody in. */
+enum helper_there helper_there(const struct helper_answer *answer, int exit_status)
 {
-	return !answer->greeted && (exit_status == 127 || exit_status == 126);
+	if (answer->greeted)
+		return HELPER_THERE;
+	if (exit_status == 127)
+		return HELPER_MISSING;
+	return exit_status <= 0 || exit_status >= WHOLE_DAMAGED ? HELPER_DAMAGED : HELPER_THERE;
 }
 
 /* Bytes on one line that do no harm to a terminal. */

@@ -18,7 +18,7 @@
 void helper_program(const char **bytes, size_t *n);
 
 /* Command lines for any login shell; in them only the hash and the size vary. "run" becomes the helper, whose standard streams
- * speak the protocol; where it is missing the exit status is 127 (see helper_is_missing). "deploy" reads the program on standard
+ * speak the protocol; where it is missing the exit status is 127 (see helper_there). "deploy" reads the program on standard
  * input and stores it as a whole, in the user's cache or, where nothing can be kept or executed there, in a directory of the
  * user's own below /tmp or /dev/shm. It ends with 0, or says why not on standard error. Borrowed, for ever. */
 const char *helper_command_run(void);
@@ -113,7 +113,8 @@ enum assay_status helper_answer_add(struct helper_answer *answer, const char *by
 enum assay_status helper_answer_finish(struct helper_answer *answer, struct assay_error *err);
 void helper_answer_release(struct helper_answer *answer); /* after helper_answer_init only */
 
-/* Is the helper not there (deploy it), by how helper_command_run() has ended? */
-bool helper_is_missing(const struct helper_answer *answer, int exit_status);
+/* Is there a helper, by how helper_command_run() has ended (-1: by a signal, or nobody knows)? */
+enum helper_there { HELPER_THERE, HELPER_MISSING, HELPER_DAMAGED /* it is there, and does not even greet */ };
+enum helper_there helper_there(const struct helper_answer *answer, int exit_status);
 
 #endif

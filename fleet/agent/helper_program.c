@@ -11,7 +11,7 @@ EMBED_FILE(helper_program_bytes, ASSAY_HELPER_PROGRAM);
 
 static const struct program helper = { "helper", helper_program_bytes, helper_program_bytes_end };
 
-#define COMMAND_BYTES_MAX 2048
+#define COMMAND_BYTES_MAX 4096
 
 void helper_program(const char **bytes, size_t *n)
 {

@@ -1,30 +1,38 @@
 #include "fleet/agent/program.h"
 
-/* Any user could have made the directories below /tmp and /dev/shm: a link, or another user's, is not touched. */
-static const char run_format[] = "h=\"${XDG_CACHE_HOME:-$HOME/.cache}/assay/%s-%s\"; "
-				 "[ -x \"$h\" ] && exec \"$h\" \"$@\"; "
-				 "u=$(id -u); "
-				 "for d in /tmp/assay-$u /dev/shm/assay-$u; do "
-				 "h=\"$d/%s-%s\"; "
-				 "[ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] && [ -x \"$h\" ] && exec \"$h\" \"$@\"; "
+#include "fleet/agent/whole.h"
+
+/* Any user could have made the directories below /tmp and /dev/shm: a link, or another user's, is not touched. A file that is no program
+ * (after a loss of power it may be empty, or zeros) is not run: a shell would take it for a script. */
+static const char run_format[] = "k=127; u=$(id -u); "
+				 "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
+				 "h=\"$d/%s-%s\"; [ -x \"$h\" ] || continue; "
+				 "case $d in /tmp/assay-$u|/dev/shm/assay-$u) [ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; "
+				 "m=; IFS= read -r m <\"$h\"; "
+				 "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "%016llx \"$@\";; *) k=%d;; esac; "
 				 "done; "
-				 "exit 127";
+				 "exit $k";
 
 /* Each place is tried with a small script first (full? mounted noexec?), since standard input can be read only once. A part of the
- * program never gets the name. */
+ * program never gets the name, and it is on the disk before it does. What an earlier attempt has left (an hour is more than any
+ * attempt may take) is removed. */
 static const char deploy_format[] =
     "umask 077; u=$(id -u); t=; "
+    "w=; command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; "
     "trap \"exit 1\" 1 2 15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; "
     "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
     "mkdir -p \"$d\" 2>/dev/null; "
     "[ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" 2>/dev/null || continue; "
+    "find \"$d/\" -maxdepth 1 -name \"new-*\" -mmin +60 -exec rm -f -- {} + 2>/dev/null; "
     "t=$(mktemp \"$d/new-XXXXXX\" 2>/dev/null) || { t=; continue; }; "
     "if (printf \"#\\041/bin/sh\\nexit 0\\n\" >\"$t\" && chmod 700 \"$t\" && \"$t\") 2>/dev/null; then "
-    "head -c %zu >\"$t\" || { echo \"assay: cannot write the %s to $d: is the disk full?\" >&2; exit 1; }; "
+    "$w head -c %zu >\"$t\" || { echo \"assay: cannot write the %s to $d: is the disk full?\" >&2; exit 1; }; "
     "n=$(wc -c <\"$t\"); "
     "[ \"$n\" -eq %zu ] || { echo \"assay: only $n of %zu bytes of the %s arrived in $d\" >&2; exit 1; }; "
-    "\"$t\" check || { echo \"assay: the %s does not run on this machine ($(uname -s) $(uname -m))\" >&2; exit 1; }; "
-    "mv -f \"$t\" \"$d/%s-%s\" && t= && exit 0; exit 1; "
+    "\"$t\" " WHOLE_WORD "%016llx check; r=$?; "
+    "[ $r -ne %d ] || { echo \"assay: the %s in $d is not what was sent\" >&2; exit 1; }; "
+    "[ $r -eq 0 ] || { echo \"assay: the %s does not run on this machine ($(uname -s) $(uname -m))\" >&2; exit 1; }; "
+    "\"$t\" install \"$d/%s-%s\" && t= && exit 0; exit 1; "
     "fi; "
     "rm -f \"$t\"; t=; "
     "done; "
@@ -38,12 +46,17 @@ static void program_hash(const struct program *program, char hex[DIGEST_HEX_BYTE
 	digest_sha256(program->bytes, (size_t)(program->end - program->bytes), hex);
 }
 
+static unsigned long long sum_of(const struct program *program)
+{
+	return whole_sum(0, program->bytes, (size_t)(program->end - program->bytes));
+}
+
 void program_script_run(const struct program *program, struct buf *out)
 {
 	char hex[DIGEST_HEX_BYTES];
 
 	program_hash(program, hex);
-	buf_format(out, run_format, program->name, hex, program->name, hex);
+	buf_format(out, run_format, program->name, hex, sum_of(program), WHOLE_DAMAGED);
 }
 
 void program_script_deploy(const struct program *program, struct buf *out)
@@ -53,5 +66,5 @@ void program_script_deploy(const struct program *program, struct buf *out)
 	char hex[DIGEST_HEX_BYTES];
 
 	program_hash(program, hex);
-	buf_format(out, deploy_format, n, name, n, n, name, name, name, hex, name);
+	buf_format(out, deploy_format, n, name, n, n, name, sum_of(program), WHOLE_DAMAGED, name, name, name, hex, name);
 }

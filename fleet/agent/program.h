@@ -13,7 +13,8 @@ struct program {
 /* Scripts for /bin/sh; in them only name, hash and size vary. They may stand in single quotes on any login shell's command line: no
  * single quote, no line end, and no '!' before a letter or '/' (csh).
  *
- * "run" becomes the program, with the script's arguments; where it is missing the exit status is 127. "deploy" reads the program on
+ * "run" becomes the program, with the script's arguments; where it is missing the exit status is 127, and WHOLE_DAMAGED where it is
+ * damaged, unless a signal has ended it. "deploy" reads the program on
  * standard input and stores it as a whole, in the user's cache or, where nothing can be kept or executed there, in a directory of the
  * user's own below /tmp or /dev/shm. It ends with 0, or says why not on standard error. */
 void program_script_run(const struct program *program, struct buf *out);

@@ -2,6 +2,7 @@
  * helper because of PAPI's tables, which are ten times its size; it runs below the helper, which sees to the end of everything.
  *
  *	counting check    does nothing: can this machine execute it? */
+#include "fleet/agent/whole.h"
 #include "fleet/counting/count.h"
 #include "fleet/counting/pack.h"
 
@@ -288,10 +289,10 @@ static int counting_usage(void)
 int main(int argc, char **argv)
 {
 	const struct count_way *way;
-	int dashes = 4, file;
+	int dashes = 4, file, status;
 
-	if (argc == 2 && strcmp(argv[1], "check") == 0)
-		return 0;
+	if (whole_ends(&argc, argv, &status))
+		return status;
 	if (argc > 2 && argc - 2 <= COUNTING_EVENTS_MAX && strcmp(argv[1], "plan") == 0)
 		return counting_plan(argv + 2, (size_t)argc - 2);
 	while (dashes < argc && strcmp(argv[dashes], "--") != 0)

@@ -1,5 +1,6 @@
 #include "fleet/engine/reach.h"
 
+#include "base/command.h"
 #include "base/mem.h"
 #include "fleet/ssh/ssh_config.h"
 
@@ -51,5 +52,5 @@ void reach_release(struct reach *reach)
 
 struct fleet_options reach_options(const struct reach *reach)
 {
-	return (struct fleet_options){ .directory = reach->directory, .config = reach->config, .known = reach->known };
+	return (struct fleet_options){ .directory = reach->directory, .config = reach->config, .known = reach->known, .note = cli_remark };
 }

@@ -235,9 +235,9 @@ static bool deploy(struct session *session)
 	return ok;
 }
 
-/* One helper, one request, one answer. *missing: there is no helper. */
+/* One helper, one request, one answer: true when there is one. *there: is there a helper? */
 static bool ask_once(struct session *session, const struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer,
-		     bool *missing)
+		     enum helper_there *there)
 {
 	struct link *link = session->link;
 	struct spool noise;
@@ -259,29 +259,38 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	helper_answer_init(answer, link->fleet->options.output_bytes_max);
 	spool_init(&noise, link->fleet->options.output_bytes_max);
 	ok = command_run(link, &run);
-	*missing = ok && helper_is_missing(answer, run.exit_status);
-	if (ok && !*missing && helper_answer_finish(answer, &err))
+	*there = ok ? helper_there(answer, run.exit_status) : HELPER_THERE;
+	if (ok && *there == HELPER_THERE && helper_answer_finish(answer, &err))
 		ok = session_fail(session, "%s", err.text);
+	if (ok && answer->result.swept > 0)
+		session_note(session, "%" PRId64 " processes that a killed session had left there were ended", answer->result.swept);
 	spool_release(&noise);
-	return ok && !*missing;
+	return ok && *there == HELPER_THERE;
 }
 
 bool session_run(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
 {
-	bool missing = false;
+	enum helper_there there;
 	struct assay_error err;
 
 	if (session->without_helper || helper_request_go(request, &err)) {
 		helper_answer_init(answer, 0);
 		return session_fail(session, "%s", session->without_helper ? session->without_helper : err.text);
 	}
-	if (ask_once(session, request, timeout_ms, answer, &missing))
+	if (ask_once(session, request, timeout_ms, answer, &there))
 		return true;
-	if (!missing || !deploy(session))
+	if (there == HELPER_THERE || !deploy(session))
 		return false;
+	if (there == HELPER_DAMAGED)
+		session_note(session, "the helper there was damaged, and was deployed again");
 	helper_answer_release(answer);
-	return ask_once(session, request, timeout_ms, answer, &missing) ||
-	       (missing && do_without(session, "the helper was deployed and is still not found"));
+	if (ask_once(session, request, timeout_ms, answer, &there))
+		return true;
+	if (there == HELPER_MISSING)
+		return do_without(session, "the helper was deployed and is still not found");
+	if (there == HELPER_DAMAGED && helper_answer_finish(answer, &err))
+		session_fail(session, "%s", err.text);
+	return false;
 }
 
 bool session_judge(struct session *session, const struct helper_answer *answer)
@@ -311,6 +320,21 @@ bool session_explain(struct session *session, const char *what)
 	session_fail(session, "%s", why);
 	free(why);
 	return false;
+}
+
+void session_note(struct session *session, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	if (!session->link->fleet->options.note)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fleet_lock(session);
+	session->link->fleet->options.note("remark: %s: %s", session->host->name, text);
+	fleet_unlock(session);
 }
 
 /* ---- what is asked often ---- */

@@ -63,6 +63,8 @@ struct fleet_options {
 	bool one_a_box;		    /* hosts of one box one after another */
 	/* May be NULL. A host has ended with *result (final); n_done of n hosts have. */
 	void (*ended)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
+	/* May be NULL. Says what happens on a host meanwhile and is no failure, see session_note(). */
+	void (*note)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: every connection is closed, hosts that had not ended are failed with
 						 * the message "cancelled" */
 };
@@ -107,9 +109,9 @@ void fleet_stop(const struct session *session);
 /* Connects and logs in. */
 bool session_open(struct session *session);
 
-/* Brings the helper there if it is missing, sends the request (without its go) and waits for the answer, timeout_ms at most (0: any time);
- * what a request with a lock waits for the lock comes on top. True when there is a whole answer: a result or a refusal. *answer is
- * overwritten; helper_answer_release() it in any case (a host that was cut off leaves a part). */
+/* Brings the helper there if it is missing or damaged, sends the request (without its go) and waits for the answer, timeout_ms at most (0:
+ * any time); what a request with a lock waits for the lock comes on top. True when there is a whole answer: a result or a refusal. *answer
+ * is overwritten; helper_answer_release() it in any case (a host that was cut off leaves a part). */
 bool session_run(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer);
 
 /* How the command of an answer to "run" has ended: true for exit status 0. Otherwise, and after a refusal, the host has failed, with exit
@@ -146,5 +148,7 @@ void jump_hop_release(struct jump_hop *hop);
 bool session_fail(struct session *session, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, "WHAT: " before the reason that is there already. */
 bool session_explain(struct session *session, const char *what);
+/* "remark: HOST: TEXT" for people, at once, by options->note. Not between fleet_lock and fleet_unlock. */
+void session_note(struct session *session, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

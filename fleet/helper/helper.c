@@ -2,8 +2,8 @@
  * standard input and output (protocol.h). It runs what is to be measured: no shell parses the arguments, the clock stands around
  * the command itself, and when standard input closes nothing of it is left.
  *
- *	helper          serves one request
- *	helper check    does nothing: can this machine execute it? */
+ * As arguments it takes those of whole.h. */
+#include "fleet/agent/whole.h"
 #include "fleet/helper/files.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/run.h"
@@ -58,9 +58,10 @@ int main(int argc, char **argv)
 {
 	struct frames_out out = { .fd = OUT };
 	struct request request;
+	int status;
 
-	if (argc == 2 && strcmp(argv[1], "check") == 0)
-		return 0;
+	if (whole_ends(&argc, argv, &status))
+		return status;
 	if (argc != 1 || !reset_process())
 		return 2;
 	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);

@@ -136,6 +136,19 @@ fleet exec -w node1 --format json -- cat "$tmp/random"
 expect_status 0
 json '.hosts[0].stdout_base64' | base64 -d >"$tmp/arrived"
 expect_same_files "$tmp/random" "$tmp/arrived"
+what='a damaged helper is deployed again, once, and that is said'
+helper=$(find "$tmp/cache" -name 'helper-*')
+cp "$helper" "$tmp/helper"
+: >"$helper"
+fleet exec -w node1 --format json -- true
+expect_status 0
+expect_json '.hosts[0].outcome' ok
+expect_json '.hosts[0].without_helper' null
+expect_stderr 'remark: node1: the helper there was damaged, and was deployed again'
+expect_same_files "$helper" "$tmp/helper"
+fleet exec -w node1 -- true
+cases=$((cases + 1))
+! grep -q damaged "$tmp/err" || fail 'a helper that was deployed again is whole'
 what='a flood is cut, also where the helper comes first'
 rm -r "$tmp/cache"
 fleet exec -w node1 --format json -- head -c 20000000 /dev/zero

@@ -4,6 +4,7 @@
 #include "base/digest.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #define M "\0assay helper 1\n"
 #define B "B\0\0\0\0"
@@ -197,12 +198,13 @@ static void test_missing(void **state)
 
 	(void)state;
 	feed(&answer, "noise", 5, 5, &err);
-	assert_true(helper_is_missing(&answer, 127));
-	assert_true(helper_is_missing(&answer, 126));
-	assert_false(helper_is_missing(&answer, 1));
+	assert_int_equal(helper_there(&answer, 127), HELPER_MISSING);
+	assert_int_equal(helper_there(&answer, 126), HELPER_DAMAGED);
+	assert_int_equal(helper_there(&answer, 139), HELPER_DAMAGED);
+	assert_int_equal(helper_there(&answer, 1), HELPER_THERE);
 	helper_answer_release(&answer);
 	feed(&answer, M, 16, 5, &err);
-	assert_false(helper_is_missing(&answer, 127));
+	assert_int_equal(helper_there(&answer, 127), HELPER_THERE);
 	helper_answer_release(&answer);
 }
 
@@ -323,7 +325,7 @@ static void test_deploy(void **state)
 		setenv("XDG_CACHE_HOME", cache, 1);
 		if (shell_run(shells[i], "exit 3", "", 0, false, &out) == 3) {
 			tried++;
-			assert_true(helper_is_missing(&answer, ask(shells[i], &answer, &err)));
+			assert_int_equal(helper_there(&answer, ask(shells[i], &answer, &err)), HELPER_MISSING);
 			helper_answer_release(&answer);
 			buf_clear(&out);
 			/* Half of it: is refused, and leaves nothing. */
@@ -350,6 +352,81 @@ static void test_deploy(void **state)
 	}
 	assert_true(tried >= 2);
 	unsetenv("XDG_CACHE_HOME");
+}
+
+/* What may become of the file: cut, of the right size but empty, of one bit that is wrong, or another file's text, which no shell may take
+ * for a script. It is not run, and deployed again. */
+static void test_damaged(void **state)
+{
+	static const char script[] = "touch pwned\nexit 0\n";
+	struct helper_answer answer;
+	struct assay_error err;
+	const char *program;
+	size_t n;
+	char hex[DIGEST_HEX_BYTES], *path, *bytes;
+
+	(void)state;
+	helper_program(&program, &n);
+	digest_sha256(program, n, hex);
+	path = mem_format("%s/cache/assay/helper-%s", (char *)*state, hex);
+	assert_int_equal(mkdir("cache", 0700) | mkdir("cache/assay", 0700), 0);
+	setenv("XDG_CACHE_HOME", "cache", 1); /* of this directory */
+	for (size_t i = 0; i < 24; i++) {
+		size_t size = i == 0 ? 0 : i == 1 ? n / 2 : i == 2 ? n - 1 : i == 3 ? 4096 : i == 4 ? sizeof(script) - 1 : n;
+		const char *shell = shells[i % 2];
+		struct buf out = BUF_INIT;
+
+		bytes = mem_bytes(program, n);
+		if (i == 4)
+			memcpy(bytes, script, size);
+		else if (i == 5)
+			memset(bytes, 0, n);
+		else if (i == 6)
+			memset(bytes + n / 2, 0, n - n / 2);
+		else if (i > 6)
+			bytes[(i - 7) * n / 17] ^= (char)(1 << i % 8);
+		check(file_replace(path, bytes, size, 0700, &err), &err);
+		free(bytes);
+		if (helper_there(&answer, ask(shell, &answer, &err)) != HELPER_DAMAGED)
+			fail_msg("damage %zu is not seen", i);
+		helper_answer_release(&answer);
+		assert_int_equal(access("pwned", F_OK), -1);
+		assert_int_equal(shell_run(shell, helper_command_deploy(), program, n, false, &out), 0);
+		assert_int_equal(ask(shell, &answer, &err), 0);
+		check(helper_answer_finish(&answer, &err), &err);
+		helper_answer_release(&answer);
+		buf_release(&out);
+	}
+	unsetenv("XDG_CACHE_HOME");
+	free(path);
+}
+
+/* Bytes that are not those which were sent, though as many: never get the name. And what an attempt left long ago is removed. */
+static void test_deploy_changed(void **state)
+{
+	const struct timespec long_ago[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+	struct buf out = BUF_INIT;
+	const char *program;
+	char *bytes;
+	size_t n;
+
+	(void)state;
+	helper_program(&program, &n);
+	bytes = mem_bytes(program, n);
+	bytes[n / 2] ^= 1;
+	setenv("XDG_CACHE_HOME", *state, 1);
+	assert_int_equal(shell_run("sh", helper_command_deploy(), bytes, n, false, &out), 1);
+	assert_non_null(memmem(out.bytes, out.size, "is not what was sent", 20));
+	assert_int_equal(entries("assay"), 2);
+	scratch_put("assay/new-abcdef", "left");
+	scratch_put("assay/new-ghijkl", "of now");
+	assert_int_equal(utimensat(AT_FDCWD, "assay/new-abcdef", long_ago, 0), 0);
+	assert_int_equal(shell_run("sh", helper_command_deploy(), program, n, false, &out), 0);
+	assert_int_equal(entries("assay"), 4);
+	assert_int_equal(access("assay/new-abcdef", F_OK), -1);
+	unsetenv("XDG_CACHE_HOME");
+	buf_release(&out);
+	free(bytes);
 }
 
 /* As on a full disk: the failure is said, and nothing is left. */
@@ -459,9 +536,17 @@ static void test_program(void **state)
 int suite_helper_client(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_answers), SESSION_TEST(test_what_an_answer_holds), SESSION_TEST(test_flood),
-		SESSION_TEST(test_missing), SESSION_TEST(test_request_limits),	     SESSION_TEST(test_program),
-		SESSION_TEST(test_deploy),  SESSION_TEST(test_deploy_cannot_write),  SESSION_TEST(test_deploy_elsewhere),
+		SESSION_TEST(test_answers),
+		SESSION_TEST(test_what_an_answer_holds),
+		SESSION_TEST(test_flood),
+		SESSION_TEST(test_missing),
+		SESSION_TEST(test_request_limits),
+		SESSION_TEST(test_program),
+		SESSION_TEST(test_damaged),
+		SESSION_TEST(test_deploy_changed),
+		SESSION_TEST(test_deploy),
+		SESSION_TEST(test_deploy_cannot_write),
+		SESSION_TEST(test_deploy_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
