@@ -36,10 +36,9 @@ static inline uintptr_t *stack_begin(void)
 
 	if (!probe_self) /* not begun by our pthread_create() */
 		memset(probe_near, 0, sizeof(probe_near));
-	t = probe_self ? probe_self : probe_thread_begin(0, 1);
+	t = probe_self ? probe_self : probe_thread_begin((struct probe_stack){ 0, 0 });
 	assert_non_null(t);
-	t->stack_low = (uintptr_t)slots;
-	t->stack_bytes = SLOTS * sizeof(*slots);
+	t->stack = (struct probe_stack){ (uintptr_t)slots, SLOTS * sizeof(*slots) };
 	for (size_t i = 0; i < SLOTS; i++)
 		slots[i] = 1000 + i; /* return addresses */
 	return slots;
@@ -65,6 +64,7 @@ static inline uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 		.cost_sampled = 300,
 		.cost_counted = 2,
 		.cost_clock = 40,
+		.stack_limit = 8u << 20,
 	};
 	probe.functions =
 	    mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -84,8 +84,13 @@ static inline uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 /* As the stub, and probe_trampoline.c behind it. */
 static inline void enter(uint32_t function, uintptr_t *slot)
 {
-	if (--*(function < PROBE_NEAR ? &probe_near[function] : &probe_far[function]) < 0 && !probe_enter(function, slot))
-		probe_enter_slowly(function, slot);
+	uintptr_t back = *slot;
+
+	if (--*(function < PROBE_NEAR ? &probe_near[function] : &probe_far[function]) >= 0)
+		return;
+	*slot = (uintptr_t)probe_return;
+	if (!probe_enter(function, slot, back))
+		probe_enter_slowly(function, slot, back);
 }
 
 /* As a return to the address in the slot. */

@@ -12,6 +12,7 @@ static void test_handler_on_another_stack(void **state)
 	(void)state;
 	enter(0, &slots[30]);
 	assert_true((uintptr_t)elsewhere > (uintptr_t)&slots[20]);
+	slots[14] = (uintptr_t)probe_in_enter;
 	probe_self->busy = (uintptr_t)&slots[20];
 	enter(1, &elsewhere[1]);
 	assert_int_equal(probe_self->busy, (uintptr_t)&slots[20]);
@@ -146,12 +147,12 @@ static void test_not_measured(void **state)
 	leave(&slots[10]);
 	enter(0, &elsewhere[0]);
 	assert_int_equal(elsewhere[0], 5);
+	slots[14] = (uintptr_t)probe_in_enter;
 	probe_self->busy = (uintptr_t)&slots[20];
 	enter(0, &slots[10]);
 	assert_int_equal(slots[10], 1010);
 	probe_self->busy = 0;
-	probe_self->stack_low = (uintptr_t)deep;
-	probe_self->stack_bytes = (PROBE_DEPTH_MAX + 20) * sizeof(*deep);
+	probe_self->stack = (struct probe_stack){ (uintptr_t)deep, (PROBE_DEPTH_MAX + 20) * sizeof(*deep) };
 	for (size_t i = PROBE_DEPTH_MAX + 20; i-- > 0;)
 		enter(1, &deep[i]);
 	assert_int_equal(probe_self->depth, PROBE_DEPTH_MAX);

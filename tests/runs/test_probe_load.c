@@ -52,6 +52,7 @@ bool probe_begin(void)
 		.cost_sampled = 300,
 		.cost_counted = 2,
 		.cost_clock = 40,
+		.stack_limit = 8u << 20,
 	};
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

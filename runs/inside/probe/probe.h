@@ -3,7 +3,7 @@
  *
  *   list file --list--> functions of this process's modules --patch--> a jump to a stub at each entry
  *   stub: counts down in the thread's storage; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
- *         stack, and puts probe_return where the function's return address was
+ *         stack; probe_return is where the function's return address was
  *   probe_return --> probe_leave: pops it, writes the sample, goes where the function would have gone
  *
  * Private to runs/inside/probe/. */
@@ -59,15 +59,20 @@ struct probe_software {
 	uint64_t ids[PROBE_SOFTWARE_MAX];
 };
 
+/* Exactly a thread's own stack, or less; 0, 0: not known. What lies there stays mapped until the thread ends. */
+struct probe_stack {
+	uintptr_t low, bytes;
+};
+
 struct probe_thread {
-	volatile uintptr_t busy; /* the slot of the hook that is at work, 0: none */
+	volatile uintptr_t busy; /* the slot of the hook that is at work, or was when it was left by a jump; 0: none */
 	uint32_t depth;
-	uint32_t begun;			  /* functions that were called at all are below this number */
-	uintptr_t stack_low, stack_bytes; /* calls on other stacks are counted, not measured */
-	struct probe_state *states;	  /* [RECORD_FUNCTIONS_MAX] */
-	unsigned char *frames;		  /* [PROBE_DEPTH_MAX] of probe.frame_bytes */
-	uint64_t paused;		  /* ticks that the probe itself took for long work: no invocation's */
-	int32_t *near, *far;		  /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: calls until the one that is sampled */
+	uint32_t begun;		    /* functions that were called at all are below this number */
+	struct probe_stack stack;   /* calls on other stacks are counted, not measured */
+	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] */
+	unsigned char *frames;	    /* [PROBE_DEPTH_MAX] of probe.frame_bytes */
+	uint64_t paused;	    /* ticks that the probe itself took for long work: no invocation's */
+	int32_t *near, *far;	    /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: calls until the one that is sampled */
 	struct record_thread record;
 	uint32_t sparse;		/* functions with a level above 0 */
 	uint32_t unused;		/* the thread has ended, and another one may have this */
@@ -91,6 +96,8 @@ struct probe {
 	uint32_t frame_bytes;
 	uint32_t n_counters;
 	uint32_t threads;		     /* alive */
+	uintptr_t stack_limit;		     /* of the first thread's stack, in bytes, when the program began */
+	uintptr_t first_thread;		     /* its thread pointer */
 	uint64_t budget_ppm;		     /* overhead that is allowed, in millionths */
 	uint64_t cost_sampled, cost_counted; /* in ticks: of a sampled call, of a call that is only counted */
 	uint64_t cost_clock;		     /* of the one look at the clock that is in every duration */
@@ -115,6 +122,11 @@ static inline struct probe_frame *probe_frame_at(const struct probe_thread *t, u
 	return (struct probe_frame *)(void *)(t->frames + (size_t)depth * probe.frame_bytes);
 }
 
+static inline bool probe_on_stack(const struct probe_thread *t, const void *at)
+{
+	return (uintptr_t)at - t->stack.low < t->stack.bytes;
+}
+
 static inline void probe_barrier(void)
 {
 	__asm__ volatile("" ::: "memory");
@@ -130,19 +142,46 @@ static inline uint64_t probe_ticks_done(void)
 /* probe_trampoline.c */
 void probe_entry(void);
 void probe_return(void);
+extern const char probe_in_enter[], probe_in_enter_slowly[], probe_in_leave[], probe_in_leave_slowly[];
 uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b); /* calls it with all vector and x87 registers saved */
 void probe_saved_init(void);
 
 /* probe_hook.c, general registers only. False, or the time at which the function returned: nothing was done, the slow ones are to do it. */
-PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot);
-PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot); /* 0: done, the return address is back */
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back); /* probe_return is in the slot, `back` was */
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot);				  /* 0: done, the return address is back */
 
 /* probe_frames.c, general registers only: the same in every case. */
-void probe_enter_slowly(uint32_t function, uintptr_t *slot);
+void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back);
 void probe_leave_slowly(uintptr_t *slot, uint64_t now);
-/* Ends frames that are dead when the stack is at `slot`: those below it, with `inclusive` the one at it, and overwritten ones. */
+/* Ends frames that seem dead when the stack is at `slot`: those below it, with `inclusive` the one at it, and overwritten ones. Where our
+ * address still is, the real one is put back: should the function be alive on a stack within the stack, it returns without us. */
 void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
-bool probe_overwritten(const struct probe_frame *frame);	 /* left by a long jump: something else is at its slot */
+bool probe_overwritten(const struct probe_frame *frame); /* something else is at its slot: left by a long jump */
+/* Where the invocation whose return address is at this slot goes on, whichever thread has called it; 0: nobody knows. */
+uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot);
+/* The hook at t->busy has not ended, as far as its stack tells: it was interrupted, or left by a jump a moment ago. Then the shadow stack
+ * is not to be changed: calls are counted, and return addresses looked up. */
+bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot);
+
+/* Work at the shadow stack on the thread's own stack other than by the trampolines: it looks like a hook. */
+struct probe_work {
+	uintptr_t before;
+	volatile uintptr_t place[7];
+};
+static inline void probe_work_begin(struct probe_thread *t, struct probe_work *work)
+{
+	work->before = t->busy;
+	work->place[0] = (uintptr_t)probe_in_enter;
+	probe_barrier();
+	t->busy = (uintptr_t)&work->place[6]; /* as far above as a slot */
+	probe_barrier();
+}
+static inline void probe_work_end(struct probe_thread *t, const struct probe_work *work)
+{
+	probe_barrier();
+	t->busy = work->before;
+}
+
 bool probe_instrumented_add(uintptr_t address, uint32_t number); /* for -finstrument-functions; false: no room */
 
 uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* the first sampled ordinal from this one on */
@@ -156,8 +195,10 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 }
 
 /* probe_thread.c */
-struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high); /* the calling thread; NULL: begun already, or no memory */
-void probe_thread_start(void); /* the same, for a thread that is counted in probe.threads and finds out where its stack is */
+struct probe_thread *probe_thread_begin(struct probe_stack stack); /* the calling thread; NULL: begun already, or no memory */
+void probe_thread_start(void);	      /* the same, for a thread that is counted in probe.threads; not in a signal handler */
+struct probe_stack probe_stack(void); /* of a thread that began without us */
+_Noreturn void probe_lost(void);
 void probe_threads_end(void);
 void probe_thread_init(void);
 void probe_child_begin(void); /* before anything else in a forked child; does nothing in other processes */

@@ -5,8 +5,9 @@
 
 #include <errno.h>
 
-#define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX) /* a power of two */
-#define FRACTIONS	   256u			      /* in a tick */
+#define NO_SANITIZER	   __attribute__((no_sanitize_address)) /* looks at any part of the stack */
+#define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX)		/* a power of two */
+#define FRACTIONS	   256u					/* in a tick */
 
 /* ---- which calls are sampled ---- */
 
@@ -109,15 +110,13 @@ static bool level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t 
 
 /* ---- calls into other files: system calls may fail there, and errno is the program's ---- */
 
-static uint64_t call_begin(void *slot, void *unused)
+static uint64_t call_begin(void *unused, void *unused2)
 {
-	const uintptr_t stack_guess = 8u << 20; /* for a thread that began without us */
-	uintptr_t at = (uintptr_t)slot;
 	int kept = errno;
 
-	(void)unused;
+	(void)unused, (void)unused2;
 	probe_child_begin(); /* forked by a thread that began without us: its counters are the child's */
-	if (probe_thread_begin(at > stack_guess ? at - stack_guess : 0, at + stack_guess))
+	if (probe_thread_begin(probe_stack()))
 		__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
 	errno = kept;
 	return (uintptr_t)probe_self;
@@ -257,37 +256,65 @@ void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 {
 	while (t->depth) {
 		const struct probe_frame *top = probe_frame_at(t, t->depth - 1);
+		bool overwritten = probe_overwritten(top);
 
-		if ((top->slot > slot || (top->slot == slot && !inclusive)) && !probe_overwritten(top))
+		if ((top->slot > slot || (top->slot == slot && !inclusive)) && !overwritten)
 			return;
+		if (top->back && !overwritten && top->slot != slot)
+			*top->slot = top->back;
+		probe_barrier();
 		frame_pop(t, record_ticks(), RECORD_UNWOUND);
 	}
 }
 
-/* ---- the beginning of one ---- */
+/* ---- return addresses ---- */
 
-/* The thread's own, on which calls are measured. */
-static bool on_own_stack(const struct probe_thread *t, const uintptr_t *slot)
+/* In the thread's frames, the latest first, for only that one can be alive. Behind a tail call lies the call before it. */
+static uintptr_t address_in(const struct probe_thread *t, const uintptr_t *slot)
 {
-	return (uintptr_t)slot - t->stack_low < t->stack_bytes;
+	for (uint32_t i = t->depth; i-- > 0;) {
+		const struct probe_frame *frame = probe_frame_at(t, i);
+
+		if (frame->slot == slot && frame->back && frame->back != (uintptr_t)probe_return)
+			return frame->back;
+	}
+	return 0;
 }
 
-/* A hook of this thread is at work below us, or on the stack that a signal handler has interrupted. One that was left by a long jump is
- * not: its stack is gone. */
-static bool hook_is_busy(const struct probe_thread *t, const uintptr_t *slot)
+/* A coroutine that began on another thread's stack may go on in this one. */
+uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 {
-	return t->busy && ((uintptr_t)slot < t->busy || !on_own_stack(t, slot));
+	uintptr_t found = t ? address_in(t, slot) : 0;
+
+	for (t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t && !found; t = t->next)
+		if (!t->unused && probe_on_stack(t, slot))
+			found = address_in(t, slot);
+	return found;
+}
+
+/* ---- the beginning of one ---- */
+
+/* Where the trampolines called it from is found at the same distance below its slot. A hook that was left by a jump seems alive until the
+ * program has used that place again; at that slot itself there is another function now. */
+NO_SANITIZER bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot)
+{
+	const uintptr_t *busy = (const uintptr_t *)t->busy;
+
+	if (!busy || busy == slot)
+		return false;
+	return t->busy == UINTPTR_MAX || busy[-6] == (uintptr_t)probe_in_enter || busy[-12] == (uintptr_t)probe_in_enter_slowly ||
+	       busy[-3] == (uintptr_t)probe_in_leave || busy[-10] == (uintptr_t)probe_in_leave_slowly;
 }
 
 /* The function was called, and this call is to be measured. */
-static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slot, bool instrumented)
+static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slot, uintptr_t back)
 {
 	struct probe_state *s = &t->states[function];
 	struct probe_frame *frame;
 
 	frame = probe_frame_at(t, t->depth);
 	frame->slot = slot;
-	frame->back = instrumented ? 0 : *slot;
+	frame->back = back;
 	frame->function = function;
 	frame->level = s->level;
 	frame->bare = frame->silent = false;
@@ -300,45 +327,52 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 		counters_read(t, frame->counters);
 	frame->paused = t->paused;
 	frame->start = record_ticks();
-	probe_barrier(); /* a signal handler may jump away from here on: the frame is whole */
+	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts, and counts before it is needed
+			  */
 	t->depth++;
-	if (!instrumented)
-		*slot = (uintptr_t)probe_return;
-	else
+	probe_barrier();
+	if (!back)
 		s->open = t->depth;
 }
 
-/* It is to be measured, but cannot be: the stack is another one, or is full. */
-static bool call_pass(struct probe_thread *t, uint32_t function, const uintptr_t *slot)
+/* It is to be measured, but cannot be. */
+static void call_pass(struct probe_thread *t, uint32_t function)
 {
-	if (on_own_stack(t, slot) && t->depth < PROBE_DEPTH_MAX)
-		return false;
+	if (!t->states)
+		return; /* the thread has ended */
+	if (function >= t->begun)
+		t->begun = function + 1;
 	call_schedule(t, function, call_ordinal(t, function));
-	return true;
 }
 
 /* The state of a thread whose first call this is: the call was counted where threads without tables count. */
-static struct probe_thread *thread_first_call(uint32_t function, uintptr_t *slot)
+static struct probe_thread *thread_first_call(uint32_t function)
 {
 	struct probe_thread *t =
-	    (struct probe_thread *)(uintptr_t)probe_saved(call_begin, slot, NULL); /* NOLINT: as the trampoline hands it on */
+	    (struct probe_thread *)(uintptr_t)probe_saved(call_begin, NULL, NULL); /* NOLINT: as the trampoline hands it on */
 
 	if (t->far && function >= PROBE_NEAR)
 		--*probe_countdown(t, function);
 	return t;
 }
 
-/* The thread's state, while its other hooks do nothing; NULL: this call must not be measured. */
+/* The thread's state, while its other hooks only count; NULL: this call is only counted, too: another hook may be at work, the stack is not
+ * the thread's own, or there are too many frames. */
 static struct probe_thread *hook_begin(uint32_t function, uintptr_t *slot)
 {
-	struct probe_thread *t = probe_self ? probe_self : thread_first_call(function, slot);
+	struct probe_thread *t = probe_self ? probe_self : thread_first_call(function);
+	bool passes = probe_hook_lives(t, slot);
 
-	if (hook_is_busy(t, slot))
+	if (!passes && !*probe.writer.alive)
+		probe_saved(call_child, t, NULL);
+	if (passes || !probe_on_stack(t, slot) || t->depth >= PROBE_DEPTH_MAX) {
+		call_pass(t, function);
 		return NULL;
+	}
 	t->busy = (uintptr_t)slot;
 	probe_barrier();
-	if (!*probe.writer.alive)
-		probe_saved(call_child, t, NULL);
+	if (function >= t->begun)
+		t->begun = function + 1;
 	return t;
 }
 
@@ -348,29 +382,33 @@ static void hook_end(struct probe_thread *t)
 	t->busy = 0;
 }
 
-void probe_enter_slowly(uint32_t function, uintptr_t *slot)
+void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
 {
 	struct probe_thread *t = hook_begin(function, slot);
 
-	if (!t)
+	if (!t) {
+		*slot = back;
 		return;
-	if (function >= t->begun)
-		t->begun = function + 1;
-	if (!call_pass(t, function, slot)) {
-		/* At the same slot a tail call has our address there, and nests; otherwise that frame is dead. */
-		probe_prune(t, slot, *slot != (uintptr_t)probe_return);
-		frame_push(t, function, slot, false);
 	}
+	/* At the same slot a tail call finds our address there, and nests; otherwise that frame is dead. */
+	probe_prune(t, slot, back != (uintptr_t)probe_return);
+	frame_push(t, function, slot, back);
 	hook_end(t);
 }
 
-/* Only after a program changed its stack in a way that looked like dead frames: frames that were popped are still there. */
-static uintptr_t frame_find_lost(const struct probe_thread *t, const uintptr_t *slot)
+/* Another hook may be at work, or the uppermost frame is of a stack within the stack: the frame stays until it is the uppermost one. */
+static void leave_only(struct probe_thread *t, uintptr_t *slot)
 {
-	for (uint32_t i = t->depth; t->frames && i < PROBE_DEPTH_MAX && probe_frame_at(t, i)->slot; i++)
+	uintptr_t back = *slot;
+
+	if (back == (uintptr_t)probe_return) /* otherwise a handler has put it back when we were here already */
+		back = probe_address_at(t, slot);
+	if (!back)
+		probe_lost();
+	for (uint32_t i = 0; t && i < t->depth; i++)
 		if (probe_frame_at(t, i)->slot == slot)
-			return probe_frame_at(t, i)->back;
-	__builtin_trap(); /* the return address is gone */
+			probe_frame_at(t, i)->silent = true;
+	*slot = back;
 }
 
 void probe_leave_slowly(uintptr_t *slot, uint64_t now)
@@ -378,6 +416,10 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	struct probe_thread *t = probe_self;
 	const struct probe_frame *top;
 
+	if (!t || !probe_on_stack(t, slot) || probe_hook_lives(t, slot)) {
+		leave_only(t, slot);
+		return;
+	}
 	t->busy = (uintptr_t)slot;
 	probe_barrier();
 	if (!*probe.writer.alive)
@@ -386,9 +428,10 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 	if (top && top->slot == slot) {
 		*slot = top->back;
+		probe_barrier();
 		frame_pop(t, now, 0);
 	} else {
-		*slot = frame_find_lost(t, slot);
+		leave_only(t, slot);
 	}
 	hook_end(t);
 }
@@ -439,22 +482,20 @@ static void instrumented_inner(struct probe_thread *t, uint32_t function)
 static void instrumented_enter(uint32_t function, uintptr_t *slot)
 {
 	struct probe_thread *t;
+	struct probe_work work;
 
 	if (--*(function < PROBE_NEAR ? &probe_near[function] : &probe_far[function]) >= 0) {
 		instrumented_inner(probe_self, function);
 		return;
 	}
 	t = hook_begin(function, slot);
-	if (!t)
+	if (!t) {
+		instrumented_inner(probe_self, function);
 		return;
-	if (function >= t->begun)
-		t->begun = function + 1;
-	if (call_pass(t, function, slot)) {
-		instrumented_inner(t, function);
-	} else {
-		probe_prune(t, slot, true);
-		frame_push(t, function, slot, true);
 	}
+	probe_work_begin(t, &work);
+	probe_prune(t, slot, true);
+	frame_push(t, function, slot, 0);
 	hook_end(t);
 }
 
@@ -463,16 +504,18 @@ static void instrumented_leave(uint32_t function, uintptr_t *slot)
 	uint64_t now = probe_ticks_done();
 	struct probe_thread *t = probe_self;
 	struct probe_frame *frame;
+	struct probe_work work;
 
-	if (!t || !t->states || !t->states[function].open || hook_is_busy(t, slot))
+	if (!t || !t->states || !t->states[function].open)
 		return;
 	frame = probe_frame_at(t, t->states[function].open - 1);
 	if (frame->inner) {
 		frame->inner--;
 		return;
 	}
-	t->busy = (uintptr_t)slot;
-	probe_barrier();
+	if (!probe_on_stack(t, slot) || probe_hook_lives(t, slot))
+		return;
+	probe_work_begin(t, &work);
 	if (!*probe.writer.alive)
 		probe_saved(call_child, t, NULL);
 	while (t->states[function].open < t->depth)

@@ -20,34 +20,35 @@ static inline bool is_nested(const struct probe_thread *t, const uintptr_t *slot
 	return top->slot > slot && *top->slot == (uintptr_t)probe_return;
 }
 
-PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot)
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 {
 	struct probe_thread *t = probe_self;
 	struct probe_frame *frame;
 	struct probe_state *s;
 
-	if (!is_usual(t) || function >= t->begun || (uintptr_t)slot - t->stack_low >= t->stack_bytes || t->depth >= PROBE_DEPTH_MAX ||
-	    !is_nested(t, slot))
-		return false;
-	s = &t->states[function];
-	if (s->level)
+	if (!is_usual(t) || !probe_on_stack(t, slot))
 		return false;
 	t->busy = (uintptr_t)slot;
-	probe_barrier();
+	probe_barrier(); /* what follows stays as it is */
+	s = &t->states[function];
+	if (s->level || function >= t->begun || t->depth >= PROBE_DEPTH_MAX || !is_nested(t, slot)) {
+		t->busy = 0;
+		return false;
+	}
 	frame = probe_frame_at(t, t->depth);
 	*frame = (struct probe_frame){
 		.slot = slot,
-		.back = *slot,
+		.back = back,
 		.function = function,
 		.ordinal = s->next + (uint64_t)(-1 - (int64_t)*probe_countdown(t, function)),
 		.paused = t->paused,
 	};
-	s->next = frame->ordinal + 1;
 	*probe_countdown(t, function) = 0;
+	probe_barrier(); /* a call that is left by a jump here does not count */
+	s->next = frame->ordinal + 1;
 	frame->start = record_ticks();
-	probe_barrier(); /* a signal handler may jump away from here on: the frame is whole */
+	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts */
 	t->depth++;
-	*slot = (uintptr_t)probe_return;
 	probe_barrier();
 	t->busy = 0;
 	return true;
@@ -75,22 +76,30 @@ PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot)
 {
 	uint64_t now = probe_ticks_done(), lost, duration, alone, mean;
 	struct probe_thread *t = probe_self;
-	struct probe_frame *frame = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
+	struct probe_frame *frame;
 	struct probe_state *s;
 
-	if (!frame || frame->slot != slot || frame->silent || frame->level || !is_usual(t) ||
-	    (size_t)(t->record.end - t->record.next) < sizeof(struct record_brief))
+	if (!is_usual(t))
 		return now;
+	t->busy = (uintptr_t)slot;
+	probe_barrier();
+	frame = probe_frame_at(t, t->depth) - 1; /* without counters; before the first one lies an empty page */
+	if (frame->slot != slot || frame->silent || frame->level ||
+	    (size_t)(t->record.end - t->record.next) < sizeof(struct record_brief)) {
+		t->busy = 0;
+		return now;
+	}
 	lost = frame->start + (t->paused - frame->paused);
 	duration = now > lost ? now - lost : 0;
 	alone = duration > frame->nested ? duration - frame->nested : 0;
 	s = &t->states[frame->function];
 	mean = probe_mean(s->mean, alone);
-	if (mean - s->mean_low >= s->mean_high - s->mean_low)
+	if (mean - s->mean_low >= s->mean_high - s->mean_low) {
+		t->busy = 0;
 		return now;
-	t->busy = (uintptr_t)slot;
-	probe_barrier();
+	}
 	*slot = frame->back;
+	probe_barrier();
 	s->mean = mean;
 	t->depth--;
 	probe_barrier();

@@ -116,16 +116,15 @@ static void *next_of(const char *name)
 	return found;
 }
 
-/* Puts the thread's return addresses back, or ours in their place again. Hooks in signal handlers do nothing meanwhile. */
+/* Puts the thread's return addresses back, or ours in their place again. Hooks in signal handlers only count meanwhile. */
 static void addresses_change(bool restore)
 {
 	struct probe_thread *t = probe_self;
-	uintptr_t busy;
+	struct probe_work work;
 
-	if (!t || !t->depth)
+	if (!t || !t->depth || !probe_on_stack(t, &work))
 		return;
-	busy = t->busy;
-	t->busy = UINTPTR_MAX;
+	probe_work_begin(t, &work);
 	/* From the outermost on: of several frames at one slot (tail calls), the innermost holds our address, the outermost the real one.
 	 */
 	for (uint32_t i = 0; i < t->depth; i++) {
@@ -136,19 +135,21 @@ static void addresses_change(bool restore)
 		*frame->slot = restore ? frame->back : (uintptr_t)probe_return;
 		frame->bare = restore;
 	}
-	t->busy = busy;
+	probe_work_end(t, &work);
 }
 
 /* Frames below `here` are gone. */
 static void prune_below(void *here)
 {
 	struct probe_thread *t = probe_self;
+	struct probe_work work;
 
-	if (!t || t->busy == UINTPTR_MAX)
+	if (!t || !probe_on_stack(t, &work) || probe_hook_lives(t, here))
 		return;
-	t->busy = UINTPTR_MAX;
+	probe_work_begin(t, &work);
 	probe_prune(t, here, false);
-	t->busy = 0;
+	work.before = 0;
+	probe_work_end(t, &work);
 }
 
 /* real_NAME(): the function NAME that one of ours replaces. */

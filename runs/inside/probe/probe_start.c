@@ -18,6 +18,7 @@
 #define COST_COUNTED_NS	 1u
 #define COST_READS	 16u /* readings of which the mean is the cost */
 #define COST_ROUNDS	 3u
+#define STACK_BYTES_MAX	 (1u << 30) /* of the first thread: where it has no limit, mappings are elsewhere */
 
 struct probe probe;
 
@@ -25,8 +26,6 @@ static struct probe_list list;
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static const char *counter_names[RECORD_COUNTERS_MAX];
 static enum record_back_end back_end;
-
-extern void *__libc_stack_end;
 
 void probe_say(const char *text, const char *more, int errnum)
 {
@@ -52,20 +51,6 @@ static uint64_t budget_from(const char *text)
 	if (!(value >= 0) || value > BUDGET_PPM_MAX / 1e6)
 		value = BUDGET_PPM / 1e6;
 	return (uint64_t)(value * 1e6 + .5);
-}
-
-/* The thread that loads what is measured: the main thread, or one that loads a library. */
-static void first_thread(void)
-{
-	uintptr_t high = (uintptr_t)__libc_stack_end, limit = 1u << 30;
-	struct rlimit stack;
-
-	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < limit)
-		limit = stack.rlim_cur;
-	if (high - (uintptr_t)__builtin_frame_address(0) < limit)
-		probe_thread_begin(high - limit, high);
-	else
-		probe_thread_start();
 }
 
 /* One look at the clock, a mean of several. */
@@ -201,7 +186,7 @@ bool probe_begin(void)
 		probe_say("cannot write samples, nothing is measured: ", options.directory, failed);
 		return false;
 	}
-	first_thread();
+	probe_thread_begin(probe_stack());
 	costs_measure(probe.writer.options.ticks_per_s);
 	program_say();
 	return true;
@@ -230,6 +215,7 @@ void probe_loaded(void)
 __attribute__((constructor)) static void probe_start(void)
 {
 	const char *path = getenv("ASSAY_PROBE_LIST"), *version = getenv("ASSAY_PROBE_VERSION");
+	struct rlimit stack;
 
 #ifdef ASSAY_PROBE_NOTHING
 	return;
@@ -245,6 +231,8 @@ __attribute__((constructor)) static void probe_start(void)
 	probe.budget_ppm = budget_from(getenv("ASSAY_PROBE_BUDGET"));
 	if (!probe_list_read(path, &list))
 		return;
+	probe.first_thread = (uintptr_t)__builtin_thread_pointer();
+	probe.stack_limit = getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES_MAX ? stack.rlim_cur : STACK_BYTES_MAX;
 	pthread_atfork(NULL, NULL, loading_free);
 	probe_loaded();
 }

@@ -3,15 +3,18 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <threads.h>
 #include <unistd.h>
 
-#define ROUNDS 3 /* of destructors of thread-specific data: other keys' come before ours */
+#define MAPS_BYTES 4096u /* of /proc/self/maps at once */
+#define ROUNDS	   3	 /* of destructors of thread-specific data: other keys' come before ours */
 
 int32_t probe_far_none[RECORD_FUNCTIONS_MAX];
 struct probe_thread *probe_threads;
@@ -77,30 +80,37 @@ static struct probe_thread *thread_new(void)
 	return t;
 }
 
-struct probe_thread *probe_thread_begin(uintptr_t low, uintptr_t high)
+/* What it calls may be selected functions: they are only counted. */
+static struct probe_thread *thread_begin(struct probe_stack stack)
 {
-	/* In one instruction: the calls of a signal handler are either the thread's first or not measured. */
-	struct probe_thread *self = __atomic_exchange_n(&probe_self, &ended, __ATOMIC_RELAXED), *t;
+	struct probe_thread *t;
 
-	if (self) {
-		probe_self = self;
+	if (probe_self)
 		return NULL;
-	}
+	probe_self = &ended;
 	t = probe.writer.header ? thread_again() : NULL;
 	if (!t && probe.writer.header)
 		t = thread_new();
 	if (!t)
 		return NULL;
-	t->stack_low = low;
-	t->stack_bytes = high - low;
+	t->stack = stack;
 	t->near = probe_near;
-	t->busy = UINTPTR_MAX; /* what follows may call selected functions */
+	t->busy = UINTPTR_MAX;
 	probe_self = t;
 	if (key_made)
 		pthread_setspecific(key, t);
 	probe_counters_thread(t);
 	t->busy = 0;
 	probe_far = t->far;
+	return t;
+}
+
+struct probe_thread *probe_thread_begin(struct probe_stack stack)
+{
+	uint64_t signals = record_signals_block();
+	struct probe_thread *t = thread_begin(stack);
+
+	record_signals_restore(signals);
 	return t;
 }
 
@@ -117,6 +127,7 @@ static void totals(struct probe_thread t, struct record_thread *record)
 {
 	struct record_sample head = { .flags = RECORD_TOTAL };
 
+	record_settle(&probe.writer, record);
 	for (uint32_t i = 0; i < t.begun; i++) {
 		uint64_t calls = t.states[i].next - (uint64_t)(int64_t)*probe_countdown(&t, i);
 		struct record_sample *sample = calls ? record_begin(&probe.writer, record) : NULL;
@@ -197,27 +208,103 @@ struct start {
 /* Before anything of the program runs in the thread, so that its tables are not allocated in a hook. */
 void probe_thread_start(void)
 {
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	pthread_attr_t attributes;
-	void *stack = NULL;
 	size_t bytes = 0;
+	void *low = NULL;
 
 	if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-		pthread_attr_getstack(&attributes, &stack, &bytes);
+		pthread_attr_getstack(&attributes, &low, &bytes);
 		pthread_attr_destroy(&attributes);
 	}
-	if (!bytes) {
-		stack = (void *)(here - (8u << 20));
-		bytes = (8u << 20) + 4096;
-	}
-	if (probe_thread_begin((uintptr_t)stack, (uintptr_t)stack + bytes))
+	if (probe_thread_begin((struct probe_stack){ (uintptr_t)low, bytes }))
 		return;
 	/* A signal handler has begun it, and counted it; or it will end without us. */
 	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
-	if (probe_self != &ended) {
-		probe_self->stack_low = (uintptr_t)stack;
-		probe_self->stack_bytes = bytes;
+	if (probe_self != &ended)
+		probe_self->stack = (struct probe_stack){ (uintptr_t)low, bytes };
+}
+
+/* ---- the stack of a thread that began without us: in a library, or before there was anything to measure ---- */
+
+/* A line of /proc/self/maps, byte by byte: LOW-HIGH PERMISSIONS ... */
+struct mapping {
+	uintptr_t low, high, at; /* at: the number that is being read */
+	uint32_t field;		 /* 0: LOW, 1: HIGH, 2: the first of PERMISSIONS, 3: the rest */
+	bool readable;
+};
+
+/* True: the line has ended. */
+static bool mapping_read(struct mapping *m, char c)
+{
+	if (c == '\n')
+		return true;
+	if (m->field == 2)
+		m->readable = c == 'r';
+	if (m->field == 2 || c == '-' || c == ' ') {
+		m->low = m->field == 0 ? m->at : m->low;
+		m->high = m->field == 1 ? m->at : m->high;
+		m->at = 0;
+		m->field += m->field < 3;
+	} else if (m->field < 2) {
+		m->at = m->at * 16 + (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 	}
+	return false;
+}
+
+/* glibc keeps what belongs to a thread at its stack's upper end, and a page that cannot be read below it. Without that page, what lies
+ * below may be anything. */
+static struct probe_stack stack_around(uintptr_t at, int maps)
+{
+	struct mapping before = { 0 }, now = { 0 };
+	char text[MAPS_BYTES];
+	ssize_t n;
+
+	while ((n = syscall(SYS_read, maps, text, sizeof(text))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (!mapping_read(&now, text[i]))
+				continue;
+			if (at >= now.low && at < now.high)
+				return before.high == now.low && !before.readable ? (struct probe_stack){ now.low, at - now.low }
+										  : (struct probe_stack){ 0, 0 };
+			before = now;
+			now = (struct mapping){ 0 };
+		}
+	}
+	return (struct probe_stack){ 0, 0 };
+}
+
+extern void *__libc_stack_end;
+
+/* System calls alone, for a signal handler may be where it calls what is measured. */
+struct probe_stack probe_stack(void)
+{
+	uintptr_t high = (uintptr_t)__libc_stack_end, own = (uintptr_t)__builtin_thread_pointer();
+	struct probe_stack found = { 0, 0 };
+	uint64_t signals;
+	int maps;
+
+	if (high - (uintptr_t)__builtin_frame_address(0) < probe.stack_limit)
+		return (struct probe_stack){ high - probe.stack_limit, probe.stack_limit };
+	if (own == probe.first_thread)
+		return found;
+	signals = record_signals_block();
+	maps = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (maps >= 0) {
+		found = stack_around(own, maps);
+		syscall(SYS_close, maps);
+	}
+	record_signals_restore(signals);
+	return found;
+}
+
+/* A return address of the program is known nowhere: it has copied a part of a stack, used that part for something else, and copied it
+ * back. There is no place to go on at. */
+void probe_lost(void)
+{
+	probe_say(
+	    "this program copies its stacks away and back, which the probe cannot follow: do not select functions that call what does", "",
+	    0);
+	abort();
 }
 
 /* In the thread that creates another one. */
@@ -325,14 +412,12 @@ static void calls_forget(void)
 
 /* The first hook in a child, or the first thread that it creates: a file of its own. What began in the parent is recorded there. While the
  * child has one thread: if another one began the file, the first would go on with the parent's. */
-void probe_child_begin(void)
+static void child_begin(void)
 {
 	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: no thread, or one that began without us */
 	bool alone = probe.threads == 1 && !untold && t != &ended;
 	uintptr_t busy = t->busy;
 
-	if (!probe.writer.header || *probe.writer.alive)
-		return;
 	probe_self = t;
 	t->busy = UINTPTR_MAX;
 	probe_barrier();
@@ -347,6 +432,17 @@ void probe_child_begin(void)
 	probe_barrier();
 	t->busy = busy;
 	probe_self = self;
+}
+
+void probe_child_begin(void)
+{
+	uint64_t signals;
+
+	if (!probe.writer.header || *probe.writer.alive)
+		return;
+	signals = record_signals_block();
+	child_begin();
+	record_signals_restore(signals);
 }
 
 void probe_thread_init(void)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -39,6 +40,20 @@ static inline long system_call(long number, long a, long b, long c, long d, long
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
+}
+
+uint64_t record_signals_block(void)
+{
+	const uint64_t all = UINT64_MAX;
+	uint64_t before = 0;
+
+	system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all), 0, 0);
+	return before;
+}
+
+void record_signals_restore(uint64_t before)
+{
+	system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
 }
 
 static inline uint64_t clock_ns(int which)
@@ -529,14 +544,25 @@ static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 	return true;
 }
 
+void record_settle(const struct record_writer *w, struct record_thread *t)
+{
+	if (t->chunk)
+		__atomic_store_n(&t->chunk->samples, (uint64_t)(t->next - (unsigned char *)(t->chunk + 1)) / w->sample_bytes,
+				 __ATOMIC_RELEASE);
+}
+
 bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 {
+	uint64_t signals;
 	bool got;
 
 	if (record_drops(w, t))
 		return false;
+	signals = record_signals_block();
+	record_settle(w, t);
 	/* Every piece holds at least one sample with the greatest number of counters. */
 	got = t->chunk && left_of_chunk(w, t) >= w->sample_bytes ? chunk_extend(w, t) : chunk_begin(w, t);
+	record_signals_restore(signals);
 	if (got) {
 		t->skips = 0;
 		return true;
@@ -614,16 +640,17 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 {
 	static const uint32_t closed = 1; /* no other thread is to do this again */
 	struct record_header *old = w->header;
+	const volatile uint32_t *alive = w->alive;
 	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << NAMES_BYTES_BITS) - 1), old_bytes = record_file_bytes(w);
 	int failed;
 
 	memset(t, 0, sizeof(*t));
 	if (!old)
 		return 0;
-	system_call(SYS_munmap, (long)w->alive, PAGE_BYTES, 0, 0, 0, 0);
-	record_file_let_go(w);
-	w->alive = &closed;
 	w->header = NULL;
+	w->alive = &closed;
+	system_call(SYS_munmap, (long)alive, PAGE_BYTES, 0, 0, 0, 0);
+	record_file_let_go(w);
 	failed = record_names_whole(old, bytes) ? record_file_begin(w) : EAGAIN;
 	if (!failed) {
 		memcpy(names_of(w->header), names_of(old), bytes);

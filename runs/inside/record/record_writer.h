@@ -1,7 +1,7 @@
 /* Writes a sample file (record.h) from inside another program's process. After record_open() nothing here allocates, locks, prints or
  * calls what that program may have replaced: system calls are made directly, and are not cancellation points. Everything may be called in a
- * signal handler, except that a thread between record_begin() and record_commit() must not call record_begin() again (keep a busy flag for
- * each thread).
+ * signal handler, and such a handler may jump out of anything, except that a thread between record_begin() and record_commit() must not
+ * call record_begin() again (keep a busy flag for each thread).
  *
  * Space on the disk is reserved piece by piece, so that a full disk costs samples, which are counted, and never harms the program. */
 #ifndef RUNS_RECORD_WRITER_H
@@ -98,6 +98,10 @@ void record_program(struct record_writer *w); /* the path of the program, as "pr
 /* The number as text, somewhere in `out`; base 10 or 16. */
 const char *record_number(uint64_t value, unsigned base, char out[24]);
 
+/* All signals of the calling thread, while it does what a handler must not jump out of: opened files, half of a change, a lock. */
+uint64_t record_signals_block(void); /* returns those that were blocked before */
+void record_signals_restore(uint64_t before);
+
 /* The time stamp counter. */
 static inline uint64_t record_ticks(void)
 {
@@ -127,6 +131,9 @@ static inline bool record_drops(struct record_writer *w, struct record_thread *t
 	record_drop(w, t);
 	return true;
 }
+
+/* Counts a sample of which record_commit() was left by a jump; before the thread's last ones. */
+void record_settle(const struct record_writer *w, struct record_thread *t);
 
 /* For record_begin(): more of the thread's chunk, or a new one; false: none, counted as a dropped sample. */
 bool record_chunk_take(struct record_writer *w, struct record_thread *t);

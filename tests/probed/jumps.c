@@ -1,0 +1,55 @@
+/* A handler of signals jumps out of whatever it interrupts, as often as asked for: a shallow function or a deep one, or the probe. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+static sigjmp_buf out;
+static volatile int jumps;
+
+static void handler(int number)
+{
+	(void)number;
+	jumps++;
+	siglongjmp(out, 1);
+}
+
+__attribute__((noinline)) unsigned long leaf(unsigned long x)
+{
+	__asm__ volatile("");
+	return x * 3 + 1;
+}
+
+__attribute__((noinline)) unsigned long deep(unsigned n)
+{
+	unsigned long a = leaf(n);
+
+	if (n)
+		a += deep(n - 1);
+	__asm__ volatile("" : "+r"(a));
+	return a;
+}
+
+int main(int argc, char **argv)
+{
+	struct itimerval often = { { 0, 150 }, { 0, 150 } };
+	int wanted = argc > 1 ? atoi(argv[1]) : 1000;
+	volatile unsigned depth = 1;
+	struct sigaction action;
+
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = handler;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	if (sigsetjmp(out, 1))
+		depth = depth * 7 % 61 + 1;
+	while (jumps < wanted)
+		if (deep(depth) == 12345)
+			puts("wrong");
+	memset(&often, 0, sizeof(often));
+	setitimer(ITIMER_REAL, &often, NULL);
+	puts("done");
+	return 0;
+}

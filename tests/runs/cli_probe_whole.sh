@@ -1,0 +1,53 @@
+# Programs stay whole under the probe, whatever they do with their stacks and signals: they print what they print by themselves, and end.
+. "${ASSAY_SOURCE:?}/tests/lib_probe.sh"
+
+# whole FUNCTIONS PROGRAM ARGUMENT...: at both budgets, in half a minute at most.
+whole() {
+	functions=$1
+	shift
+	native=$("$@")
+	for budget in 0 0.03; do
+		rm -rf samples
+		timeout 30 "$ASSAY" probe -o samples --functions "$functions" --budget $budget -- "$@" >printed 2>"$tmp/err"
+		status=$?
+		expect_status 0
+		expect_printed "$native"
+		run samples samples --format json
+		expect_json .files[0].finished true
+	done
+}
+
+what='handlers that jump out of what they interrupt, the probe too'
+gcc $flags "$source/jumps.c" -o jumps || exit 1
+whole leaf,deep,main ./jumps 400
+
+what='an alternate stack within the stack'
+gcc $flags "$source/stack_in_stack.c" -o stack_in_stack || exit 1
+whole leaf,work,main ./stack_in_stack signal
+expect_member calls work 20
+
+what='a coroutine on a stack within the stack'
+whole leaf,step,main ./stack_in_stack coroutine
+expect_member calls step 100
+expect_member calls leaf 200
+
+what='coroutines in a thread that was there before the library'
+gcc $flags -fPIC -shared "$source/switches.c" -o libswitches.so &&
+	gcc $flags "$source/switches_host.c" -o switches_host -ldl -pthread -Wl,-rpath,"$tmp" || exit 1
+native=$(./switches_host)
+for budget in 0 0.03; do
+	rm -rf samples
+	timeout 30 "$ASSAY" probe -o samples --functions yields,leaf --module ./libswitches.so --budget $budget -- ./switches_host >printed 2>"$tmp/err"
+	status=$?
+	expect_printed "$native"
+	run samples samples --format json
+	expect_member calls yields 100
+	expect_member calls leaf 149
+done
+
+what='all of that at once, in several threads, at random instructions'
+gcc $flags "$source/hostile.c" -o hostile -pthread || exit 1
+whole leaf,tail,deep,yields,handler,thread ./hostile 400
+expect_member calls thread 4
+
+finish
