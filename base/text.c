@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -431,4 +432,13 @@ char *text_shell_line(const char *const *words)
 		text_add_shell_word(&out, words[i]);
 	}
 	return buf_take(&out);
+}
+
+char *text_command(const char *const *words)
+{
+	char *line = text_shell_line(words), *command;
+
+	command = mem_format(strchr(line, '\'') ? "\u201cassay %s\u201d" : "'assay %s'", line);
+	free(line);
+	return command;
 }

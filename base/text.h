@@ -64,6 +64,8 @@ const char *text_shown(const char *text, char *out);
  * that we suggest to people. */
 void text_add_shell_word(struct buf *out, const char *word);
 char *text_shell_line(const char *const *words); /* all of them, NULL after the last one, as one line; free() it */
+/* The same as a command of this program in a sentence: 'assay WORDS'; between other marks where a word needs those for itself. */
+char *text_command(const char *const *words);
 
 /* The end of a path that may be too long for a message: at most n bytes, from the beginning of a name where one begins there. */
 const char *text_path_end(const char *path, size_t n);

@@ -24,7 +24,8 @@ static size_t default_hosts(const char *profiles)
 
 static void add_fleet(const struct emulate_fleet *fleet, const char *directory, struct document *d)
 {
-	char *word = text_shell_line((const char *const[]){ directory, NULL });
+	char *use = text_command((const char *const[]){ "-C", directory, "fleet", "exec", "-w", "@all", "--", "hostname", NULL });
+	char *end = text_command((const char *const[]){ "fleet", "down", directory, NULL });
 
 	doc_set(d, "laboratory", fleet->directory);
 	doc_set_bool(d, "emulated", true);
@@ -41,9 +42,9 @@ static void add_fleet(const struct emulate_fleet *fleet, const char *directory, 
 		doc_show(d, "profile", "profile", host->profile);
 	}
 	doc_end(d);
-	doc_line(d, "%zu emulated host%s up. Try 'assay -C %s fleet exec -w @all -- hostname'; 'assay fleet down %s' ends them.", fleet->n,
-		 fleet->n == 1 ? " is" : "s are", word, word);
-	free(word);
+	doc_line(d, "%zu emulated host%s up. Try %s; %s ends them.", fleet->n, fleet->n == 1 ? " is" : "s are", use, end);
+	free(use);
+	free(end);
 }
 
 static volatile sig_atomic_t cancelled;

@@ -210,6 +210,15 @@ static enum assay_status detect_check(void *arguments, struct assay_error *err)
 
 /* ---- first the runs ---- */
 
+static enum assay_status all_failed(const char *application, struct assay_error *err)
+{
+	char *command = text_command((const char *const[]){ "runs", "show", application, "--failed", "--output", NULL });
+	enum assay_status st = assay_fail(err, ASSAY_E_IO, "all runs failed: %s shows why", command);
+
+	free(command);
+	return st;
+}
+
 static enum assay_status launch(const char *application, char *const versions[2], struct assay_error *err)
 {
 	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .application = application };
@@ -226,7 +235,7 @@ static enum assay_status launch(const char *application, char *const versions[2]
 		cli_remark("%zu of %zu runs measured, %zu failed", tally.ok, run.n * launch_each(&run), tally.failed);
 	}
 	if (!st && launch_outcome(&run) == LAUNCH_ALL_FAILED)
-		st = assay_fail(err, ASSAY_E_IO, "all runs failed: 'assay runs show %s --failed --output' shows why", application);
+		st = all_failed(application, err);
 	launch_release(&run);
 	return st;
 }

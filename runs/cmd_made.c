@@ -49,6 +49,7 @@ enum assay_status cmd_made(const char *directory, const struct cmd_made *before,
 {
 	struct outcome outcome = { 0 };
 	struct cmd_made now;
+	char *command;
 
 	cmd_made_before(directory, &now);
 	for (size_t i = 0, k = 0; i < now.n; i++) {
@@ -67,7 +68,9 @@ enum assay_status cmd_made(const char *directory, const struct cmd_made *before,
 	free(outcome.why);
 	if (!outcome.samples)
 		return assay_fail(err, ASSAY_E_NODATA, outcome.dropped ? "no sample could be kept" : "%s", nothing);
-	cli_remark("%zu sample%s in %zu file%s of '%s': 'assay samples %s' shows them, 'assay detect OLD NEW' compares those of two builds",
-		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory, directory);
+	command = text_command((const char *const[]){ "samples", directory, NULL });
+	cli_remark("%zu sample%s in %zu file%s of '%s': %s shows them, 'assay detect OLD NEW' compares those of two builds",
+		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory, command);
+	free(command);
 	return ASSAY_OK;
 }

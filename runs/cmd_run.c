@@ -401,7 +401,7 @@ static void add_what_next(const struct launch *launch, const char *selector, str
 	if (launch_count(launch, NULL, NULL, NULL).failed)
 		add_next(d, "", (const char *const[]){ "runs", "show", name, "--failed", "--output", NULL });
 	if (without) {
-		remark = mem_format("     (%zu result%s no fingerprint of the machine: profiles need one, taken before the runs)", without,
+		remark = mem_format("     # %zu result%s no fingerprint of the machine: profiles need one, taken before the runs", without,
 				    without == 1 ? " has" : "s have");
 		add_next(d, remark, (const char *const[]){ "fingerprint", "run", NULL });
 		free(remark);

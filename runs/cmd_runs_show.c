@@ -108,6 +108,17 @@ static void show_session(const struct shown *shown, size_t first, struct documen
 	free(values);
 }
 
+static void add_failed(const struct shown *shown, struct document *d)
+{
+	const struct run_set *runs = shown->runs;
+	char *selector = mem_format("%s@%s", runs->application, runs->version);
+	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", "--output", NULL });
+
+	doc_line(d, "%s%zu run%s failed: %s shows them", runs->n ? "\n" : "", shown->failed, text_plural(shown->failed), command);
+	free(command);
+	free(selector);
+}
+
 static void show_all(const struct shown *shown, struct document *d)
 {
 	const struct run_set *runs = shown->runs;
@@ -127,8 +138,7 @@ static void show_all(const struct shown *shown, struct document *d)
 	if (shown->others)
 		doc_line(d, "\n%s", shown->others);
 	if (shown->failed)
-		doc_line(d, "%s%zu run%s failed: 'assay runs show %s@%s --failed --output' shows them", runs->n ? "\n" : "", shown->failed,
-			 text_plural(shown->failed), runs->application, runs->version);
+		add_failed(shown, d);
 }
 
 static enum assay_status show_results(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)

@@ -235,18 +235,19 @@ static enum assay_status check_version(const struct sample_file *files, size_t n
 	struct buf versions = BUF_INIT;
 	size_t n_versions = versions_of(files, n, &versions);
 	enum assay_status st = ASSAY_OK;
+	char *command = text_command((const char *const[]){ "run", application, "--probe", NULL });
 	bool found = !version;
 
 	for (size_t i = 0; i < n; i++)
 		found = found || strcmp(files[i].version, version) == 0;
 	if (n == 0)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s': 'assay run %s --probe' makes some", application,
-				application);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s': %s makes some", application, command);
 	else if (!found)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s@%s', but of %s", application, version, versions.bytes);
 	else if (!version && n_versions > 1)
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has samples of several versions, say which as %s@VERSION: %s", application,
 				application, versions.bytes);
+	free(command);
 	buf_release(&versions);
 	return st;
 }

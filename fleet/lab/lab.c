@@ -147,11 +147,14 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
 
-	if (st == ASSAY_E_NOTFOUND)
+	if (st == ASSAY_E_NOTFOUND) {
+		char *command = text_command((const char *const[]){ "init", strcmp(directory, ".") ? directory : NULL, NULL });
+
 		st = assay_fail(err, ASSAY_E_NOTFOUND,
-				"'%s' is not a laboratory (it has no lab.yaml): make one with 'assay init%s%s', or name "
-				"one with -C DIR",
-				directory, strcmp(directory, ".") ? " " : "", strcmp(directory, ".") ? directory : "");
+				"'%s' is not a laboratory (it has no lab.yaml): make one with %s, or name one with -C DIR", directory,
+				command);
+		free(command);
+	}
 	if (!st)
 		st = lab_config_parse(path, text.bytes ? text.bytes : "", text.size, config, err);
 	buf_release(&text);

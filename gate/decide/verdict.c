@@ -401,6 +401,17 @@ static void explain_shape(struct verdict *v)
 			   text_signed(100 * c->uniform, 1).text, text_signed(100 * c->low, 1).text, text_signed(100 * c->high, 1).text);
 }
 
+static void explain_failed(struct verdict *v, const struct run_set *side, const char *name)
+{
+	char *selector = mem_format("%s@%s", side->application, side->version);
+	char *command = text_command((const char *const[]){ "runs", "show", selector, "--failed", NULL });
+
+	reason_add(v, REASON_RUNS_FAILED, "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed,
+		   side->executed, name, side->failed > 1 ? "are" : "is", command);
+	free(command);
+	free(selector);
+}
+
 /* Failures, and what a run that was interrupted, or that did not reach all hosts, leaves open. */
 static void explain_runs(struct verdict *v)
 {
@@ -409,10 +420,7 @@ static void explain_runs(struct verdict *v)
 
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->failed)
-			reason_add(v, REASON_RUNS_FAILED,
-				   "%zu of %zu runs of the %s failed and %s not part of the ratio ('assay runs show %s@%s --failed')",
-				   sides[i]->failed, sides[i]->executed, names[i], sides[i]->failed > 1 ? "are" : "is",
-				   sides[i]->application, sides[i]->version);
+			explain_failed(v, sides[i], names[i]);
 	}
 	if (v->effect.decision != v->by_interval && v->effect.types)
 		reason_add(v, REASON_FAILS, "the candidate fails more often than the baseline: whatever its cost, this is not a pass");
@@ -448,15 +456,16 @@ static void explain_order(struct verdict *v)
 
 static void explain_left_out(struct verdict *v, enum pairing_reason reason, size_t n)
 {
-	const char *application = v->baseline->application, *a = v->baseline->version, *b = v->candidate->version;
-	bool same = strcmp(a, b) == 0;
+	const char *stored = v->baseline->application, *a = v->baseline->version, *b = v->candidate->version;
+	bool same = strcmp(a, b) == 0, other = reason == PAIRING_OTHER_METRIC || reason == PAIRING_OTHER_TERMS;
+	char *application = mem_bytes(stored, strcspn(stored, "/")), *versions = mem_format("%s%s%s", a, same ? "" : ",", same ? "" : b);
+	char *command = text_command((const char *const[]){ "run", application, "--versions", versions, NULL });
 
-	if (reason == PAIRING_OTHER_METRIC || reason == PAIRING_OTHER_TERMS)
-		reason_left_out(
-		    v, reason, "%zu machine%s left out: %s ('assay run %.*s --versions %s%s%s' makes results that can be compared)", n,
-		    text_plural(n), pairing_text(reason), (int)strcspn(application, "/"), application, a, same ? "" : ",", same ? "" : b);
-	else
-		reason_left_out(v, reason, "%zu machine%s left out: %s", n, text_plural(n), pairing_text(reason));
+	reason_left_out(v, reason, "%zu machine%s left out: %s%s%s%s", n, text_plural(n), pairing_text(reason), other ? " (" : "",
+			other ? command : "", other ? " makes results that can be compared)" : "");
+	free(command);
+	free(versions);
+	free(application);
 }
 
 static void explain_machines(struct verdict *v)

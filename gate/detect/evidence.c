@@ -112,17 +112,21 @@ static char *all_others(const struct run_set *const sets[2], const struct stored
 {
 	const struct sample_file *file = stored[0].files;
 	size_t name = strlen(file->application), input = strlen(file->input); /* of the manifest the name has no input */
+	bool same = strcmp(sets[0]->application, sets[1]->application) == 0;
+	char *application, *versions = mem_format("%s,%s", sets[0]->version, sets[1]->version), *command;
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, "those of ");
 	for (int i = 0; i < 2; i++)
 		if (!stored[i].n)
 			buf_format(&text, "%s%s@%s", i && !stored[0].n ? " and " : "", sets[i]->application, sets[i]->version);
-	buf_format(&text, " are of another build than the results ('assay run %.*s --probe", (int)(input ? name - input - 1 : name),
-		   file->application);
-	if (strcmp(sets[0]->application, sets[1]->application) == 0)
-		buf_format(&text, " --versions %s,%s", sets[0]->version, sets[1]->version);
-	buf_text(&text, "' makes new ones)");
+	application = mem_bytes(file->application, input ? name - input - 1 : name);
+	command = text_command(same ? (const char *const[]){ "run", application, "--probe", "--versions", versions, NULL }
+				    : (const char *const[]){ "run", application, "--probe", NULL });
+	buf_format(&text, " are of another build than the results (%s makes new ones)", command);
+	free(command);
+	free(versions);
+	free(application);
 	return buf_take(&text);
 }
 
