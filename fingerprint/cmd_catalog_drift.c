@@ -1,13 +1,16 @@
 /* assay catalog drift */
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/compare/drift.h"
 #include "fingerprint/stored/conditions.h"
+#include "fleet/inventory/nodeset.h"
 
 #include <stdlib.h>
 
-#define ROWS_SHOWN 8 /* of one machine */
+#define ROWS_SHOWN     8  /* of one machine */
+#define CONDITIONS_MAX 64 /* of one machine */
 
 /* What else the machine did while it was measured; NULL also of an emulated one, which says what the machine that emulates it does. */
 static char *busy_text(const struct machine_fingerprint *f)
@@ -28,37 +31,108 @@ static void add_busy(const struct machine_fingerprint *f, const char *what, stru
 
 static void add_past(const struct drift_past *past, struct document *d)
 {
-	cJSON *changes = conditions_changes(past->reference->conditions, past->latest->conditions);
 	char date[TEXT_DATE_BYTES], since[TEXT_DATE_BYTES];
-	const cJSON *item;
 
 	doc_line(d, "%s (%s): %s against %s%s", past->machine->id, past->latest->battery, text_from_ms(past->latest->taken_ms, date),
 		 text_from_ms(past->reference->taken_ms, since), past->acceptance ? ", accepted" : "");
 	compare_add_largest(&past->compare, ROWS_SHOWN, d);
 	if (past->compare.differing > ROWS_SHOWN)
 		doc_line(d, "    ('assay fingerprint diff %s %s' shows all)", past->reference->id, past->latest->id);
-	cJSON_ArrayForEach(item, changes)
-	    doc_line(d, "    %s was '%s' and is '%s'", cJSON_GetStringValue(cJSON_GetObjectItem(item, "name")),
-		     conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "before"))),
-		     conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "after"))));
 	add_busy(past->reference, "what it is compared with", d);
 	add_busy(past->latest, "the latest", d);
-	cJSON_Delete(changes);
 }
 
-/* A line with the machines whose past, or whose peers, are in a state: "a, b (quick)". */
-static void add_states(const struct drift *drift, enum drift_state state, bool peers, const char *before, struct document *d)
+static void show_alike(const char *folded, const char *text, void *to)
 {
-	struct buf text = BUF_INIT;
+	doc_line(to, "  %s: %s", folded, text);
+}
+
+/* Of machines that differ from their past; those with the same one share a line. */
+static void add_conditions(const struct drift *drift, struct document *d)
+{
+	const char **names = mem_new(drift->n * CONDITIONS_MAX, sizeof(*names));
+	char **texts = mem_new(drift->n * CONDITIONS_MAX, sizeof(*texts));
+	size_t n = 0;
 
 	for (size_t i = 0; i < drift->n; i++) {
-		if ((peers ? drift->peers[i].state : drift->past[i].state) == state)
-			buf_format(&text, "%s%s (%s)", text.size ? ", " : before, drift->past[i].machine->id,
-				   drift->past[i].latest->battery);
+		const struct drift_past *past = &drift->past[i];
+		cJSON *changes = past->compare.differing ? conditions_changes(past->reference->conditions, past->latest->conditions)
+							 : cJSON_CreateArray();
+		size_t end = n + CONDITIONS_MAX;
+		const cJSON *item;
+
+		cJSON_ArrayForEach(item, changes)
+		{
+			if (n == end)
+				break;
+			names[n] = past->machine->id;
+			texts[n++] = mem_format("%s was '%s' and is '%s'", cJSON_GetStringValue(cJSON_GetObjectItem(item, "name")),
+						conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "before"))),
+						conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "after"))));
+		}
+		cJSON_Delete(changes);
 	}
-	if (text.size)
-		doc_line(d, "%s", text.bytes);
-	buf_release(&text);
+	nodeset_fold_alike(names, texts, n, show_alike, d);
+	for (size_t i = 0; i < n; i++)
+		free(texts[i]);
+	free(texts);
+	free(names);
+}
+
+/* Once, with the first fingerprint under the new version. */
+static void add_versions(const struct drift *drift, struct document *d)
+{
+	const char **names = mem_new(drift->n, sizeof(*names));
+	char **texts = mem_new(drift->n, sizeof(*texts));
+
+	for (size_t i = 0; i < drift->n; i++) {
+		const struct machine_fingerprint *f = drift->past[i].latest;
+		const char *before = drift_version_before(drift->past[i].machine, f);
+
+		names[i] = drift->past[i].machine->id;
+		if (before)
+			texts[i] = mem_format("stress-ng was %s and is %s: fingerprints (%s) before and after are not compared", before,
+					      f->stress_ng, f->battery);
+	}
+	nodeset_fold_alike(names, texts, drift->n, show_alike, d);
+	for (size_t i = 0; i < drift->n; i++)
+		free(texts[i]);
+	free(texts);
+	free(names);
+}
+
+/* A list on its way: what goes before its next item. */
+struct listing {
+	const char *before;
+	struct buf text;
+};
+
+static void list_battery(const char *folded, const char *battery, void *to)
+{
+	struct listing *l = to;
+
+	buf_format(&l->text, "%s%s (%s)", l->before, folded, battery);
+	l->before = ", ";
+}
+
+/* A line with the machines whose past, or whose peers, are in a state: "a, node[1-3] (quick), b (paper)". */
+static void add_states(const struct drift *drift, enum drift_state state, bool peers, const char *before, struct document *d)
+{
+	struct listing list = { before, BUF_INIT };
+	const char **names = mem_new(drift->n, sizeof(*names));
+	char **batteries = mem_new(drift->n, sizeof(*batteries));
+
+	for (size_t i = 0; i < drift->n; i++) {
+		names[i] = drift->past[i].machine->id;
+		if ((peers ? drift->peers[i].state : drift->past[i].state) == state)
+			batteries[i] = drift->past[i].latest->battery;
+	}
+	nodeset_fold_alike(names, batteries, drift->n, list_battery, &list);
+	if (list.text.size)
+		doc_line(d, "%s", list.text.bytes);
+	buf_release(&list.text);
+	free(batteries);
+	free(names);
 }
 
 static void add_all_past(const struct drift *drift, struct document *d)
@@ -74,6 +148,8 @@ static void add_all_past(const struct drift *drift, struct document *d)
 		if (drift->past[i].compare.differing)
 			add_past(&drift->past[i], d);
 	}
+	add_conditions(drift, d);
+	add_versions(drift, d);
 	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
 	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than what was accepted: ", d);
 	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay catalog check' says more): ", d);
@@ -115,27 +191,35 @@ static void add_all_peers(const struct drift *drift, const struct types *types, 
 	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay catalog check' says more): ", d);
 }
 
+static void add_folded(const char *before, const char *const *names, size_t n, const char *behind, struct document *d)
+{
+	char *folded;
+
+	if (!n)
+		return;
+	folded = nodeset_fold(names, n);
+	doc_line(d, "\n%s%s%s", before, folded, behind);
+	free(folded);
+}
+
 static void add_left_out(const struct catalog *catalog, const struct drift *drift, struct document *d)
 {
-	struct buf without = BUF_INIT;
-	char date[TEXT_DATE_BYTES];
+	const char **names = mem_new(catalog->n + drift->n_ahead, sizeof(*names));
+	size_t n = 0;
 
 	for (size_t i = 0; i < catalog->n; i++) {
 		if (!catalog->machines[i].n_fingerprints && !catalog->machines[i].retired)
-			buf_format(&without, "%s%s", without.size ? ", " : "", catalog->machines[i].id);
+			names[n++] = catalog->machines[i].id;
 	}
-	if (without.size)
-		doc_line(d, "\nWithout any fingerprint: %s", without.bytes);
+	add_folded("Without any fingerprint: ", names, n, "", d);
 	/* Until a newer one is there, the one before it stands for the machine. */
-	for (size_t i = 0; i < drift->n_ahead; i++) {
-		const struct machine_fingerprint *f = drift->ahead[i].fingerprint;
-
-		doc_line(d, "%sleft out: fingerprint %s of %s has a time that is still to come, %s: the clock was wrong", i ? "" : "\n",
-			 f->id, drift->ahead[i].machine->id, text_from_ms(f->taken_ms, date));
-	}
+	for (n = 0; n < drift->n_ahead; n++)
+		names[n] = drift->ahead[n].machine->id;
+	add_folded("left out: fingerprints with a time that is still to come, of ", names, n,
+		   ": the clock was wrong ('assay catalog show MACHINE' lists them)", d);
 	if (drift->retired)
 		doc_line(d, "\n%zu retired machine%s left out", drift->retired, drift->retired == 1 ? " is" : "s are");
-	buf_release(&without);
+	free(names);
 }
 
 /* ---- for programs ---- */
@@ -157,6 +241,7 @@ static void set_past(const struct drift_past *past, struct document *d)
 	set_busy(past->reference, "reference_busy", d);
 	doc_set_bool(d, "accepted", past->acceptance != NULL);
 	if (past->state == DRIFT_COMPARED) {
+		doc_set(d, "history", past->history);
 		doc_set(d, "compared", past->compare.compared);
 		doc_set(d, "differing", past->compare.differing);
 		compare_set_rows(&past->compare, d);
@@ -195,6 +280,7 @@ static void set_machine(const struct drift_past *past, const struct drift_peer *
 	doc_set(d, "battery", f->battery);
 	doc_set(d, "battery_hash", f->battery_hash);
 	doc_set(d, "stress_ng", f->stress_ng);
+	doc_set(d, "stress_ng_before", drift_version_before(past->machine, f));
 	doc_set(d, "architecture", f->architecture);
 	doc_set(d, "origin", f->origin);
 	set_busy(f, "busy", d);

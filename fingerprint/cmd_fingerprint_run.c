@@ -4,10 +4,12 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
+#include "fingerprint/compare/drift.h"
 #include "fingerprint/take/take.h"
 #include "fleet/agent/countable.h"
 #include "fleet/cmd_fleet.h"
 #include "fleet/engine/reach.h"
+#include "fleet/inventory/nodeset.h"
 
 #include <math.h>
 
@@ -70,14 +72,17 @@ static void add_answer(const struct outcome *o, struct document *d)
 	}
 	if (before == o->n)
 		buf_text(&text, " already: there is nothing to resume");
-	doc_line(d, "%s\n", text.bytes);
+	doc_line(d, "%s", text.bytes);
 	buf_release(&text);
 	free(rest);
 }
 
-static void add_host(const struct host *host, const struct take_result *r, const struct machine_fingerprint *f, struct document *d)
+static void add_host(const struct outcome *o, size_t i, struct document *d)
 {
-	const char *note = r->was_complete ? "it was complete already" : r->complete ? "" : r->fleet.message;
+	const struct machine_fingerprint *f = summary_of(o, i);
+	const struct take_result *r = &o->results[i];
+	const struct host *host = o->hosts[i];
+	const char *note = r->was_complete ? "it was complete already" : "";
 
 	doc_row(d);
 	doc_show(d, "host", "host", host->name);
@@ -101,42 +106,102 @@ static void add_host(const struct host *host, const struct take_result *r, const
 	doc_set(d, "not_counted", r->not_counted);
 	doc_set(d, "without_counters", r->without_counters);
 	doc_set(d, "busy", r->busy);
+	doc_set(d, "stress_ng_before", f ? drift_version_before(catalog_find(o->catalog, host->id), f) : NULL);
 	doc_show(d, "fingerprint", "fingerprint", *r->fingerprint ? r->fingerprint : NULL);
 	doc_showf(d, NULL, "note", note, "%s%s%s", host->profile ? "emulated" : "", host->profile && *note ? "; " : "", note);
 }
 
-/* After the table: stressors without a rate in any pass, what the rates may be lower by, and what came of the counters. */
-static void add_notes(const struct host *host, const struct take_result *r, const struct machine_fingerprint *f, struct document *d)
+/* ---- what is said of hosts below the table, and of those that failed above it: a line for all of whom it is the same ---- */
+
+static char *failed_text(const struct outcome *o, size_t i)
 {
+	return o->results[i].complete || !*o->results[i].fleet.message ? NULL : mem_string(o->results[i].fleet.message);
+}
+
+static char *version_text(const struct outcome *o, size_t i)
+{
+	const struct machine_fingerprint *f = summary_of(o, i);
+	const char *before = f ? drift_version_before(catalog_find(o->catalog, o->hosts[i]->id), f) : NULL;
+
+	return before ? mem_format("stress-ng was %s and is %s: this fingerprint is not compared with earlier ones", before, f->stress_ng)
+		      : NULL;
+}
+
+static char *without_text(const struct outcome *o, size_t i)
+{
+	const struct machine_fingerprint *f = summary_of(o, i);
 	struct buf without = BUF_INIT;
 
 	for (size_t j = 0; f && j < f->n_rates; j++) {
 		if (isnan(f->rates[j].median))
-			buf_format(&without, "%s%s", without.size ? ", " : "", f->rates[j].stressor);
+			buf_format(&without, "%s%s", without.size ? ", " : "no rate of ", f->rates[j].stressor);
 	}
-	if (without.size)
-		doc_line(d, "no rate on host %s of: %s ('assay fingerprint show %s' says why)", host->name, without.bytes, f->id);
-	buf_release(&without);
-	if (r->busy)
-		doc_line(d, "host %s was not idle: %s; its rates may be too low", host->name, r->busy);
-	if (r->without_counters)
-		doc_line(d, "no hardware counters on host %s: %s", host->name, r->without_counters);
-	if (r->counted || r->not_counted)
-		doc_line(d, "counters on host %s: %zu run%s counted, %zu not", host->name, r->counted, text_plural(r->counted),
-			 r->not_counted);
+	if (!without.size)
+		return NULL;
+	buf_text(&without, " ('assay fingerprint show MACHINE' says why)");
+	return buf_take(&without);
+}
+
+static char *busy_text(const struct outcome *o, size_t i)
+{
+	const char *busy = o->results[i].busy;
+
+	return busy ? mem_format("not idle, so that its rates may be too low: %s", busy) : NULL;
+}
+
+static char *counters_text(const struct outcome *o, size_t i)
+{
+	const struct take_result *r = &o->results[i];
+
+	return r->without_counters ? mem_format("no hardware counters: %s", r->without_counters) : NULL;
+}
+
+static char *counted_text(const struct outcome *o, size_t i)
+{
+	const struct take_result *r = &o->results[i];
+
+	return r->counted || r->not_counted
+		   ? mem_format("under counters %zu run%s counted, %zu not", r->counted, text_plural(r->counted), r->not_counted)
+		   : NULL;
+}
+
+static void show_alike(const char *folded, const char *text, void *to)
+{
+	doc_line(to, "%s: %s", folded, text);
+}
+
+static void add_alike(const struct outcome *o, char *(*text_of)(const struct outcome *, size_t), struct document *d)
+{
+	const char **names = mem_new(o->n, sizeof(*names));
+	char **texts = mem_new(o->n, sizeof(*texts));
+
+	for (size_t i = 0; i < o->n; i++) {
+		names[i] = o->hosts[i]->name;
+		texts[i] = text_of(o, i);
+	}
+	nodeset_fold_alike(names, texts, o->n, show_alike, d);
+	for (size_t i = 0; i < o->n; i++)
+		free(texts[i]);
+	free(texts);
+	free(names);
 }
 
 static void add_outcome(const struct outcome *o, struct document *d)
 {
 	add_answer(o, d);
+	add_alike(o, failed_text, d);
+	doc_line(d, "%s", "");
 	doc_set(d, "battery", o->battery->name);
 	doc_set(d, "battery_hash", o->battery->hash);
 	doc_table(d, "hosts");
 	for (size_t i = 0; i < o->n; i++)
-		add_host(o->hosts[i], &o->results[i], summary_of(o, i), d);
+		add_host(o, i, d);
 	doc_end(d);
-	for (size_t i = 0; i < o->n; i++)
-		add_notes(o->hosts[i], &o->results[i], summary_of(o, i), d);
+	add_alike(o, version_text, d);
+	add_alike(o, without_text, d);
+	add_alike(o, busy_text, d);
+	add_alike(o, counters_text, d);
+	add_alike(o, counted_text, d);
 	d->exit_status = take_exit(o->results, o->n);
 }
 

@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+#define TIME_EXACT_S	 .01 /* clock ticks, in which times may have been counted */
+#define RATE_EXACT_RATIO 1.01
+
 static const char source[] = "stress-ng";
 
 /* A number of the metrics; *there tells whether it was given. */
@@ -52,7 +55,19 @@ static enum assay_status read_version(const struct yaml_node *root, struct stres
 	return ASSAY_OK;
 }
 
-static enum assay_status read_metrics(const struct yaml_node *item, struct stressng_metrics *out, struct assay_error *err)
+/* A rate follows from operations and seconds: one that does not is not what was measured. */
+static enum assay_status check_rate(const char *stressor, double rate, double ops, double seconds, const char *of, struct assay_error *err)
+{
+	double most = seconds > TIME_EXACT_S ? ops / (seconds - TIME_EXACT_S) : (double)INFINITY;
+
+	if (rate <= 0 || (rate >= ops / (seconds + TIME_EXACT_S) / RATE_EXACT_RATIO && rate <= most * RATE_EXACT_RATIO))
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_FORMAT, "stress-ng contradicts itself: %.6g operations of '%s' per second, but %.6g in %.3g s of %s",
+			  rate, stressor, ops, seconds, of);
+}
+
+static enum assay_status read_metrics(const struct yaml_node *item, const char *stressor, struct stressng_metrics *out,
+				      struct assay_error *err)
 {
 	const struct {
 		const char *key;
@@ -66,11 +81,12 @@ static enum assay_status read_metrics(const struct yaml_node *item, struct stres
 		{ "bogo-ops-per-second-usr-sys-time", &out->per_s, false },
 		{ "bogo-ops-per-second-real-time", &out->real_per_s, false },
 	};
+	enum assay_status st = ASSAY_OK;
 	double cpu_s;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool there;
-		enum assay_status st = metric_number(item, rows[i].key, rows[i].value, &there, err);
+		st = metric_number(item, rows[i].key, rows[i].value, &there, err);
 
 		if (!st && rows[i].required && !there)
 			st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng did not say '%s'", rows[i].key);
@@ -79,12 +95,15 @@ static enum assay_status read_metrics(const struct yaml_node *item, struct stres
 	}
 	/* A rate that was not given follows from operations and times; the clock ticks of the latter may both be 0. */
 	cpu_s = out->user_s + out->system_s;
+	st = check_rate(stressor, out->per_s, out->bogo_ops, cpu_s, "processor time", err);
+	if (!st)
+		st = check_rate(stressor, out->real_per_s, out->bogo_ops, out->wall_s, "real time", err);
 	if (out->per_s <= 0)
 		out->per_s = cpu_s > 0 ? out->bogo_ops / cpu_s : 0;
 	if (out->real_per_s <= 0)
 		out->real_per_s = out->wall_s > 0 ? out->bogo_ops / out->wall_s : 0;
 	out->measured = out->bogo_ops > 0 && out->per_s > 0 && isfinite(out->per_s) && isfinite(out->real_per_s);
-	return ASSAY_OK;
+	return st;
 }
 
 enum assay_status stressng_parse(const char *text, size_t n, const char *stressor, struct stressng_metrics *out, struct assay_error *err)
@@ -105,7 +124,7 @@ enum assay_status stressng_parse(const char *text, size_t n, const char *stresso
 	if (!st && !(item = find_item(yaml_get(&root, "metrics"), stressor)))
 		st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng wrote no metrics of '%s'", stressor);
 	if (!st)
-		st = read_metrics(item, &metrics, err);
+		st = read_metrics(item, stressor, &metrics, err);
 	yaml_release(&root);
 	*out = metrics;
 	return st;

@@ -81,16 +81,22 @@ static void shrink_variance(struct side *side, double common)
 	side->variance = side->variance > half ? side->variance : half;
 }
 
+static void shrink_variances(struct side *sides, size_t n)
+{
+	double common = common_variance(sides, n);
+
+	for (size_t j = 0; j < n; j++)
+		shrink_variance(&sides[j], common);
+}
+
 static struct side *sides_of(const struct fingerprint_set *set, const struct fingerprint *f)
 {
 	struct side *sides = mem_new(set->n_stressors, sizeof(*sides));
-	double *logs = mem_new(f->n_passes, sizeof(*logs)), common;
+	double *logs = mem_new(f->n_passes, sizeof(*logs));
 
 	for (size_t j = 0; j < set->n_stressors; j++)
 		sides[j] = side_of(set, f, j, logs);
-	common = common_variance(sides, set->n_stressors);
-	for (size_t j = 0; j < set->n_stressors; j++)
-		shrink_variance(&sides[j], common);
+	shrink_variances(sides, set->n_stressors);
 	free(logs);
 	return sides;
 }
@@ -208,6 +214,146 @@ void compare_release(struct compare *compare)
 	*compare = (struct compare){ 0 };
 }
 
+/* ---- a history ---- */
+
+#define HISTORY_SIDE  3	   /* fingerprints on either side of a change, at least: so that one odd week is none */
+#define HISTORY_FLOOR .005 /* standard deviation of the mean of many sessions that their scatter does not show */
+#define HISTORY_DF    .35  /* degrees of freedom of the median absolute difference, for each difference */
+
+/* One stressor over the fingerprints that have it. */
+struct series {
+	double *logs;	   /* [n] of the medians */
+	int64_t *taken_ms; /* [n] */
+	size_t n;
+};
+
+static struct series series_of(const struct fingerprint_set *set, const struct fingerprint *const *f, size_t n, size_t stressor)
+{
+	struct series s = { mem_new(n, sizeof(double)), mem_new(n, sizeof(int64_t)), 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		double median = fingerprint_summarise(set, f[i], stressor).median;
+
+		if (!(median > 0))
+			continue;
+		s.taken_ms[s.n] = f[i]->taken_ms;
+		s.logs[s.n++] = log(median);
+	}
+	return s;
+}
+
+static void series_release(struct series *s)
+{
+	free(s->logs);
+	free(s->taken_ms);
+}
+
+/* The variance from session to session, by the differences of neighbours: a change is in one of them, an odd session in two. */
+static struct side series_noise(const struct series *s)
+{
+	struct side side = { .variance = (double)NAN };
+	double *apart, error;
+
+	if (s->n < COMPARE_HISTORY_MIN)
+		return side;
+	apart = mem_new(s->n - 1, sizeof(*apart));
+	for (size_t i = 0; i + 1 < s->n; i++)
+		apart[i] = fabs(s->logs[i + 1] - s->logs[i]);
+	error = stats_median(apart, s->n - 1) / (sqrt(2) * stats_normal_quantile(.75));
+	free(apart);
+	side.variance = error * error;
+	side.df = HISTORY_DF * (double)(s->n - 1);
+	return side;
+}
+
+/* out[i]: the median of the first i + 1 of x[n], or, backwards, of the last i + 1. */
+static void running_medians(const double *x, size_t n, bool backwards, double *out)
+{
+	double *sorted = mem_new(n, sizeof(*sorted));
+
+	for (size_t i = 0; i < n; i++) {
+		double next = x[backwards ? n - 1 - i : i];
+		size_t at = i;
+
+		for (; at > 0 && sorted[at - 1] > next; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = next;
+		out[i] = (sorted[i / 2] + sorted[(i + 1) / 2]) / 2;
+	}
+	free(sorted);
+}
+
+/* Variance of a median of n sessions. */
+static double median_variance(const struct side *side, size_t n)
+{
+	return side->variance * median_factor(n) * median_factor(n) / (double)n + HISTORY_FLOOR * HISTORY_FLOOR;
+}
+
+/* The division into before and after whose medians are farthest apart in units of their noise; Bonferroni over all of them, stressors and
+ * looks. The row is changed when that is beyond chance. */
+static void row_history(struct compare_row *row, const struct series *s, const struct side *side, double tests)
+{
+	double *before = mem_new(2 * s->n, sizeof(*before)), *after = before + s->n, most = 0, noise = 0;
+	double splits = (double)(s->n + 1 - 2 * HISTORY_SIDE), t, df;
+	size_t split = 0;
+
+	running_medians(s->logs, s->n, false, before);
+	running_medians(s->logs, s->n, true, after);
+	for (size_t k = HISTORY_SIDE; k + HISTORY_SIDE <= s->n; k++) {
+		double here = sqrt(median_variance(side, k) + median_variance(side, s->n - k));
+		double apart = fabs(after[s->n - k - 1] - before[k - 1]) / here;
+
+		if (!(apart > most))
+			continue;
+		most = apart;
+		noise = here;
+		split = k;
+	}
+	/* Only what rests on this stressor's own scatter is uncertain. */
+	df = fmin(side->df * (side->variance / side->own) * (side->variance / side->own), DF_MAX);
+	t = stats_t_quantile(1 - COMPARE_LEVEL / (2 * tests * splits), df);
+	if (split && stats_round(most) > stats_round(t)) {
+		row->medians[0] = exp(before[split - 1]);
+		row->medians[1] = exp(after[s->n - split - 1]);
+		row->ratio = row->medians[1] / row->medians[0];
+		row->low = row->ratio * exp(-t * noise);
+		row->high = row->ratio * exp(t * noise);
+		row->noise = noise;
+		row->df = df;
+		row->differs = true;
+		row->since_ms = s->taken_ms[split];
+	}
+	free(before);
+}
+
+void compare_history(const struct fingerprint_set *set, const struct fingerprint *const *f, size_t n, size_t looks, struct compare *c)
+{
+	struct series *series = mem_new(set->n_stressors, sizeof(*series));
+	struct side *sides = mem_new(set->n_stressors, sizeof(*sides));
+
+	ASSAY_BUG_IF(n < COMPARE_HISTORY_MIN || looks == 0);
+	for (size_t j = 0; j < set->n_stressors; j++) {
+		series[j] = series_of(set, f, n, j);
+		sides[j] = series_noise(&series[j]);
+	}
+	shrink_variances(sides, set->n_stressors);
+	for (size_t i = 0, j = 0; i < c->n; i++) {
+		struct compare_row *row = &c->rows[i];
+
+		while (strcmp(set->stressors[j], row->stressor) != 0)
+			j++;
+		if (isnan(row->ratio) || series[j].n < COMPARE_HISTORY_MIN)
+			continue;
+		c->differing -= row->differs;
+		row_history(row, &series[j], &sides[j], (double)c->compared * (double)looks);
+		c->differing += row->differs;
+	}
+	for (size_t j = 0; j < set->n_stressors; j++)
+		series_release(&series[j]);
+	free(series);
+	free(sides);
+}
+
 /* ---- as a document ---- */
 
 /* Rows that differ, largest absolute log ratio first: their indices into order[differing], and their number. */
@@ -233,7 +379,11 @@ static size_t largest_rows(const struct compare *compare, size_t *order)
 void compare_add_largest(const struct compare *compare, size_t rows, struct document *d)
 {
 	size_t *order = mem_new(compare->n, sizeof(size_t)), n = largest_rows(compare, order);
+	char date[TEXT_DATE_BYTES];
+	bool since = false;
 
+	for (size_t i = 0; i < n; i++)
+		since = since || compare->rows[order[i]].since_ms;
 	doc_table(d, NULL);
 	for (size_t i = 0; i < n && i < rows; i++) {
 		const struct compare_row *row = &compare->rows[order[i]];
@@ -244,6 +394,8 @@ void compare_add_largest(const struct compare *compare, size_t rows, struct docu
 		doc_showf(d, NULL, "after/s", row->medians[1], "%.5g", row->medians[1]);
 		doc_showf(d, NULL, "ratio", row->ratio, "%.3f", row->ratio);
 		doc_showf(d, NULL, "interval", "", "%.3f to %.3f", row->low, row->high);
+		if (since)
+			doc_show(d, NULL, "since", row->since_ms ? text_from_ms(row->since_ms, date) : NULL);
 		doc_show(d, NULL, "category", category_name(stressor_category(row->stressor)));
 	}
 	doc_end(d);
@@ -307,6 +459,8 @@ void compare_set_rows(const struct compare *compare, struct document *d)
 		doc_set(d, "high", row->high);
 		doc_set(d, "noise", row->noise);
 		doc_set_bool(d, "differs", row->differs);
+		if (row->since_ms)
+			doc_set(d, "since_ms", row->since_ms);
 		doc_end(d);
 	}
 	doc_end(d);

@@ -20,6 +20,7 @@ struct compare_row {
 	double ratio, low, high; /* second / first, and its interval, corrected as `differs`; NaN where it does not exist */
 	double noise, df;	 /* standard error of the log ratio, and its degrees of freedom; NaN where it does not exist */
 	bool differs;		 /* the interval does not contain 1 */
+	int64_t since_ms;	 /* of compare_history(): when the first fingerprint after a lasting change was taken; 0: these are two */
 };
 
 struct compare {
@@ -34,6 +35,14 @@ struct compare {
 enum assay_status compare_fingerprints(const struct fingerprint_set *set, const struct fingerprint *a, const struct fingerprint *b,
 				       size_t looks, struct compare *out, struct assay_error *err);
 void compare_release(struct compare *compare);
+
+#define COMPARE_HISTORY_MIN 6 /* fingerprints */
+
+/* A comparison of the first and the last of f[n], all of them comparable and by time, again by what lies between: where a stressor has
+ * changed for good by less than two fingerprints show, its row becomes that of the fingerprints after the change against those before. At
+ * least COMPARE_HISTORY_MIN of them. It is a further look: `looks` of both are to count it. O(stressors * n^2), of simple steps. */
+void compare_history(const struct fingerprint_set *set, const struct fingerprint *const *f, size_t n, size_t looks,
+		     struct compare *compare);
 
 /* For people: the stressors that differ, largest first, at most `rows` of them; nothing when none differs. */
 void compare_add_largest(const struct compare *compare, size_t rows, struct document *d);

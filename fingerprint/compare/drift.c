@@ -39,6 +39,29 @@ const struct machine_fingerprint *drift_reference(const struct machine *machine,
 	return f;
 }
 
+const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f)
+{
+	const char *before = NULL;
+
+	for (const struct machine_fingerprint *e = machine->fingerprints; e < f; e++) {
+		if (machine_comparable(e, f))
+			return NULL;
+		if (strcmp(e->battery_hash, f->battery_hash) == 0 && strcmp(e->architecture, f->architecture) == 0)
+			before = e->stress_ng;
+	}
+	return before;
+}
+
+/* Was stress-ng replaced since then? What the machine was under an older version it is not any more. */
+static bool drift_superseded(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
+{
+	for (const struct machine_fingerprint *e = f + 1; e < machine->fingerprints + machine->n_fingerprints; e++) {
+		if (e->taken_ms <= now_ms && strcmp(e->battery_hash, f->battery_hash) == 0 && strcmp(e->architecture, f->architecture) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* ---- against its own past ---- */
 
 static enum drift_state past_state(const struct drift_past *past, const struct fingerprint_set *set)
@@ -46,6 +69,33 @@ static enum drift_state past_state(const struct drift_past *past, const struct f
 	if (past->latest == past->reference)
 		return past->acceptance ? DRIFT_REFERENCE : DRIFT_ALONE;
 	return fingerprint_find(set, past->latest->id) && fingerprint_find(set, past->reference->id) ? DRIFT_COMPARED : DRIFT_NO_RAW;
+}
+
+/* All from the reference to the latest, which stand together in the set by time. free() it. */
+static const struct fingerprint **history_of(const struct fingerprint *reference, const struct fingerprint *latest, size_t *n)
+{
+	const struct fingerprint **history = mem_new(reference < latest ? (size_t)(latest - reference) + 1 : 1, sizeof(*history));
+
+	*n = 0;
+	for (const struct fingerprint *f = reference; f <= latest; f++) {
+		if (fingerprint_comparable(f, latest))
+			history[(*n)++] = f;
+	}
+	return history;
+}
+
+/* Where there is a history each of the two ways to look at it has half of the level. */
+static enum assay_status compare_one_past(struct drift_past *past, const struct fingerprint_set *set, size_t looks)
+{
+	const struct fingerprint *reference = fingerprint_find(set, past->reference->id), *latest = fingerprint_find(set, past->latest->id);
+	const struct fingerprint **history = history_of(reference, latest, &past->history);
+	bool enough = past->history >= COMPARE_HISTORY_MIN;
+	enum assay_status st = compare_fingerprints(set, reference, latest, enough ? 2 * looks : looks, &past->compare, NULL);
+
+	if (!st && enough)
+		compare_history(set, history, past->history, 2 * looks, &past->compare);
+	free(history);
+	return st;
 }
 
 static void compare_past(struct drift *drift, const struct fingerprint_set *set)
@@ -60,9 +110,7 @@ static void compare_past(struct drift *drift, const struct fingerprint_set *set)
 		struct drift_past *past = &drift->past[i];
 
 		/* Of one kind in the catalog but not in the store: changed by hand; `catalog check` says so. */
-		if (past->state == DRIFT_COMPARED &&
-		    compare_fingerprints(set, fingerprint_find(set, past->reference->id), fingerprint_find(set, past->latest->id), looks,
-					 &past->compare, NULL))
+		if (past->state == DRIFT_COMPARED && compare_one_past(past, set, looks))
 			past->state = DRIFT_NO_RAW;
 	}
 }
@@ -160,7 +208,7 @@ static void add_machine(struct drift *drift, const struct machine *machine, cons
 
 		if (f->taken_ms > now_ms)
 			drift->ahead[drift->n_ahead++] = (struct drift_ahead){ machine, f };
-		if (!drift_is_latest(machine, f, now_ms))
+		if (f->taken_ms > now_ms || drift_superseded(machine, f, now_ms))
 			continue;
 		*past = (struct drift_past){ .machine = machine, .latest = f };
 		past->reference = drift_reference(machine, f, &past->acceptance);

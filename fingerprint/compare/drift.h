@@ -1,6 +1,7 @@
-/* Which machines are not what they were, or not what others of their hardware type are? Fingerprints are compared only with those of the
- * same battery, stress-ng and architecture: a machine with several such kinds is looked at once for each. Retired machines are left out,
- * and fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
+/* Which machines are not what they were, or not what others of their hardware type are? A machine's latest fingerprint is compared with its
+ * reference, and where there are enough of them all in between are looked at for a lasting change. Fingerprints are compared only with
+ * those of the same battery, stress-ng and architecture: a machine with several such kinds is looked at once for each. Retired machines are
+ * left out, and fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
 #ifndef FINGERPRINT_COMPARE_DRIFT_H
 #define FINGERPRINT_COMPARE_DRIFT_H
 
@@ -30,6 +31,7 @@ struct drift_past {
 	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */
 	enum drift_state state;
 	struct compare compare; /* reference first; empty unless DRIFT_COMPARED */
+	size_t history;		/* fingerprints from the reference to the latest, with both; 0 unless DRIFT_COMPARED */
 };
 
 /* A stressor by which a machine differs from more than half of the others of its type. */
@@ -71,6 +73,10 @@ void drift_release(struct drift *drift);
 
 /* Is it the latest of its kind (battery, stress-ng, architecture) of this machine, of those that are not after now_ms? */
 bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
+
+/* The version of stress-ng of the fingerprint before, of the same battery and architecture, when f is the first of another one; else NULL.
+ */
+const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f);
 
 /* What a fingerprint of the machine is compared with; *acceptance (may be NULL) as in struct drift_past. */
 const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,

@@ -132,6 +132,27 @@ enum assay_status taking_keep(struct store *store, struct taking *taking, int64_
 	return st;
 }
 
+/* Why there is nothing: the most common reason. */
+static enum assay_status nothing_measured(struct store *store, const struct taking *taking, struct assay_error *err)
+{
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_prepare(store,
+			  "SELECT reason, count(*), (SELECT count(*) FROM missing WHERE fingerprint = ?1) FROM missing WHERE "
+			  "fingerprint = ?1 GROUP BY reason ORDER BY count(*) DESC, reason LIMIT 1",
+			  &stmt, err);
+
+	if (!st)
+		store_bind(stmt, "t", taking->id);
+	if (store_next(store, stmt, &st, err))
+		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured; %d of %d times: %s",
+				sqlite3_column_int(stmt, 1), sqlite3_column_int(stmt, 2), store_text(stmt, 0));
+	else if (!st)
+		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured");
+	sqlite3_finalize(stmt);
+	return st;
+}
+
 enum assay_status taking_complete(struct store *store, const struct taking *taking, const char *conditions, struct assay_error *err)
 {
 	enum assay_status st = store_do(store, err,
@@ -140,6 +161,6 @@ enum assay_status taking_complete(struct store *store, const struct taking *taki
 					"tt", conditions, taking->id);
 
 	if (!st && sqlite3_changes(store->db) == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured");
+		st = nothing_measured(store, taking, err);
 	return st;
 }

@@ -42,7 +42,7 @@ enum assay_status taking_keep(struct store *store, struct taking *taking, int64_
 			      const struct stressng_metrics *metrics, const char *text, struct assay_error *err);
 
 /* Makes it a fingerprint, with the conditions known by now (NULL: those of the beginning). One in which nothing at all was measured stays
- * incomplete: ASSAY_E_NODATA. */
+ * incomplete: ASSAY_E_NODATA, with the most common reason. */
 enum assay_status taking_complete(struct store *store, const struct taking *taking, const char *conditions, struct assay_error *err);
 
 #endif

@@ -508,3 +508,29 @@ char *nodeset_fold(const char *const *names, size_t n)
 	free(f.done);
 	return buf_take(&out);
 }
+
+void nodeset_fold_alike(const char *const *names, char *const *texts, size_t n,
+			void (*show)(const char *folded, const char *text, void *to), void *to)
+{
+	const char **alike = mem_new(n, sizeof(*alike));
+	bool *told = mem_new(n, sizeof(*told));
+
+	for (size_t i = 0; i < n; i++) {
+		size_t same = 0;
+		char *folded;
+
+		if (told[i] || !texts[i])
+			continue;
+		for (size_t k = i; k < n; k++) {
+			if (!texts[k] || strcmp(texts[i], texts[k]) != 0)
+				continue;
+			told[k] = true;
+			alike[same++] = names[k];
+		}
+		folded = nodeset_fold(alike, same);
+		show(folded, texts[i], to);
+		free(folded);
+	}
+	free(alike);
+	free(told);
+}

@@ -25,4 +25,9 @@ void nodeset_release(struct nodeset *set);
  * free() it. */
 char *nodeset_fold(const char *const *names, size_t n);
 
+/* Names that have a text in common: texts[i] of names[i], NULL for none. Calls show() once for each different text, in order of
+ * appearance, with their names folded. */
+void nodeset_fold_alike(const char *const *names, char *const *texts, size_t n,
+			void (*show)(const char *folded, const char *text, void *to), void *to);
+
 #endif

@@ -138,13 +138,14 @@ while [ "\$1" != -t ]; do shift; done
 stressor=\${3#--}
 number() {
 	rate=\$(awk -v s="\$(cat "$tmp/scale.\$stressor" 2>/dev/null || echo 1)" -v r="\$(od -An -N1 -tu1 /dev/urandom)" 'BEGIN { print 1000 * s * (1 + r / 25600) }')
-	printf -- '---\nsystem-info:\n      stress-ng-version: 0.15.06\n\nmetrics:\n    - stressor: %s\n      bogo-ops: 100\n' "\$stressor"
+	printf -- '---\nsystem-info:\n      stress-ng-version: 0.15.06\n\nmetrics:\n    - stressor: %s\n      bogo-ops: %s\n' "\$stressor" "\$(awk -v r="\$rate" 'BEGIN { print r / 10 }')"
 	printf '      bogo-ops-per-second-usr-sys-time: %s\n      bogo-ops-per-second-real-time: %s\n' "\$rate" "\$rate"
 	printf '      wall-clock-time: 0.1\n      user-time: 0.1\n      system-time: 0.0\n\n...\n'
 }
 case \$stressor in
 rubbish) head -c 3000 /dev/urandom ;;
 flood) number; yes 'and so on' | head -c 3000000 ;;
+lies) number | sed 's/\(bogo-ops-per-second-usr-sys-time:\).*/\1 20000/' ;;
 noisy) number; yes 'of no use' | head -c 3000000 >&2 ;;
 three) number; exit 3 ;;
 four) number; exit 4 ;;
@@ -158,14 +159,14 @@ chmod 755 "$tmp/fake/stress-ng"
 
 what='lies, and what is made of them'
 make_lab lies "$tmp/fake:$PATH"
-battery "$tmp/lies.yaml" 1 4 cpu rubbish flood noisy three four seven other hang
+battery "$tmp/lies.yaml" 1 4 cpu rubbish flood noisy three four seven other hang lies
 run -C "$lab" fingerprint run --battery "$tmp/lies.yaml" --format json
 expect_status 0
 expect_json .hosts[0].complete true
 expect_json .hosts[0].measured 2
-expect_json .hosts[0].missing 7
+expect_json .hosts[0].missing 8
 expect_json .hosts[0].without_rate[0] flood
-expect_json .hosts[0].without_rate[6] three
+expect_json .hosts[0].without_rate[7] three
 no_process_left
 nothing_in_shm
 run -C "$lab" fingerprint show here
@@ -180,6 +181,7 @@ four not implemented
 seven does not trust its own metrics
 other said version 0.15.06 before and 0.17.00 now
 hang was killed
+lies contradicts itself: 20000 operations of 'lies' per second, but
 END
 cases=$((cases + 1))
 [ "$(grep -c '  1: [0-9]' "$tmp/out")" -eq 2 ] || fail 'cpu and noisy alone have a number'
@@ -191,10 +193,47 @@ make_lab nothing "$tmp/fake:$PATH"
 battery "$tmp/nothing.yaml" 1 10 rubbish
 run -C "$lab" fingerprint run --battery "$tmp/nothing.yaml"
 expect_status 1
-expect_stdout 'not one stressor'
+expect_stdout 'here: not one stressor of the battery could be measured; 1 of 1 times: stress-ng'
 run -C "$lab" catalog list --format json
 cases=$((cases + 1))
 json '.machines[0].fingerprints[0].id' >/dev/null && fail 'no fingerprint expected'
+
+what='what many hosts have in common is one line'
+lab=$tmp/many
+"$ASSAY" init "$lab" >/dev/null
+printf 'hosts:\n  - { name: "h[1-4]", transport: local, on: box, profile: base, env: { PATH: "%s" } }\n' "$tmp/fake:$PATH" >>"$lab/lab.yaml"
+battery "$tmp/lacks.yaml" 2 10 four
+run -C "$lab" fingerprint run --battery "$tmp/lacks.yaml"
+expect_status 1
+expect_stdout 'h[1-4]: not one stressor of the battery could be measured; 2 of 2 times: the stressor is not implemented on this machine'
+cases=$((cases + 1))
+[ "$(grep -c 'not one stressor' "$tmp/out")" -eq 1 ] || fail 'the reason should be said once'
+battery "$tmp/part.yaml" 1 10 cpu four
+run -C "$lab" fingerprint run --battery "$tmp/part.yaml"
+expect_status 0
+expect_stdout 'h[1-4]: no rate of four'
+run -C "$lab" catalog drift
+expect_stdout 'no second fingerprint to compare with: h[1-4] (tiny)'
+
+what='another stress-ng'
+sed 's/0[.]15[.]06/0.17.08/' "$tmp/fake/stress-ng" >"$tmp/newer"
+mv "$tmp/fake/stress-ng" "$tmp/older"
+install -m 755 "$tmp/newer" "$tmp/fake/stress-ng"
+run -C "$lab" fingerprint run --battery "$tmp/part.yaml"
+expect_status 0
+expect_stdout 'h[1-4]: stress-ng was 0.15.06 and is 0.17.08: this fingerprint is not compared with earlier ones'
+run -C "$lab" catalog drift
+expect_stdout 'h[1-4]: stress-ng was 0.15.06 and is 0.17.08: fingerprints (tiny) before and after are not compared'
+cases=$((cases + 1))
+[ "$(grep -c 'stress-ng was' "$tmp/out")" -eq 1 ] || fail 'the versions should be said once'
+run -C "$lab" catalog drift --format json
+expect_json '.machines[0].stress_ng_before' 0.15.06
+run -C "$lab" fingerprint run --battery "$tmp/part.yaml" --format json
+expect_json '.hosts[0].stress_ng_before' null
+run -C "$lab" catalog drift
+cases=$((cases + 1))
+grep -q 'stress-ng was' "$tmp/out" && fail 'the versions should not be said again'
+install -m 755 "$tmp/older" "$tmp/fake/stress-ng"
 
 what='stress-ng is missing'
 make_lab missing /nonexistent

@@ -209,6 +209,18 @@ static void test_metrics(void **state)
 		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: nan\n      wall-clock-time: 1\n      user-time: 1\n      "
 		       "system-time: 1\n",
 		  ASSAY_E_FORMAT, false, 0 },
+		{ "a rate that contradicts operations and processor time",
+		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 1317\n      bogo-ops-per-second-usr-sys-time: 20000\n"
+		       "      wall-clock-time: 0.196\n      user-time: 0.196\n      system-time: 0\n",
+		  ASSAY_E_FORMAT, false, 0 },
+		{ "a rate that contradicts operations and real time",
+		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 1317\n      bogo-ops-per-second-real-time: 20000\n"
+		       "      wall-clock-time: 0.196\n      user-time: 0.196\n      system-time: 0\n",
+		  ASSAY_E_FORMAT, false, 0 },
+		{ "clock ticks", /* .025 s, counted as .02 */
+		  INFO "metrics:\n    - stressor: qsort\n      bogo-ops: 10\n      bogo-ops-per-second-usr-sys-time: 400\n"
+		       "      wall-clock-time: 0.5\n      user-time: 0.02\n      system-time: 0\n",
+		  ASSAY_OK, true, 400 },
 		{ "rubbish", "\x01\x02", ASSAY_E_FORMAT, false, 0 },
 		{ "nothing", "", ASSAY_E_FORMAT, false, 0 },
 	};

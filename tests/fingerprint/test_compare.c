@@ -9,7 +9,7 @@
 
 #define STRESSORS_MAX 38
 #define PASSES_MAX    5
-#define MACHINES_MAX  6
+#define MACHINES_MAX  60 /* fingerprints */
 
 /* A set in memory: the fingerprints share names; nothing is owned but rates and passes. */
 struct made {
@@ -212,6 +212,144 @@ static void test_simulated(void **state)
 	}
 }
 
+/* ---- a history ---- */
+
+/* Coefficients of variation of `quick` from round to round: docs/evidence/fingerprints.md. */
+static const double recorded[] = { .050, .047, .028, .042, .065, .056, .054, .034, .054, .043, .081, .091, .255, .026, .041, .039 };
+
+enum weather { NORMAL, HEAVY, BUSY };
+
+/* n weeks of 16 stressors, one pass each: noise of `size`, or as recorded when that is 0; two stressors slower by `shift` in the last
+ * `late` weeks. Heavy: t with 3 degrees of freedom; busy: everything is 15 % slower one week in 25. */
+static void draw_weeks(struct made *m, struct rng *rng, size_t n, double size, enum weather weather, double shift, size_t late)
+{
+	make(m, n, 16, 1);
+	for (size_t i = 0; i < n; i++) {
+		double busy = weather == BUSY && rng_double(rng) < .04 ? .15 : 0;
+
+		for (size_t j = 0; j < 16; j++) {
+			double z = rng_normal(rng);
+
+			if (weather == HEAVY) {
+				double a = rng_normal(rng), b = rng_normal(rng), c = rng_normal(rng);
+
+				z /= sqrt(a * a + b * b + c * c);
+			}
+			m->rates[i][j] = 1000 * exp(z * (size > 0 ? size : recorded[j]) - busy - (j < 2 && i + late >= n ? shift : 0));
+		}
+	}
+}
+
+/* How many of 16 stressors have changed; *found: of the two that did. */
+static size_t look_back(struct made *m, size_t n, size_t looks, size_t *found)
+{
+	const struct fingerprint *weeks[MACHINES_MAX];
+	struct assay_error err;
+	struct compare c;
+	size_t differing;
+
+	for (size_t i = 0; i < n; i++)
+		weeks[i] = &m->items[i];
+	check(compare_fingerprints(&m->set, weeks[0], weeks[n - 1], 2 * looks, &c, &err), &err);
+	compare_history(&m->set, weeks, n, 2 * looks, &c);
+	differing = c.differing;
+	*found = (size_t)(c.rows[0].differs + c.rows[1].differs);
+	compare_release(&c);
+	return differing;
+}
+
+/* A year of weeks, 1 % noise, two stressors 10 % slower for 21 weeks: they are named, with the week, and nothing else. */
+static void test_history(void **state)
+{
+	const struct fingerprint *weeks[MACHINES_MAX];
+	static struct made m;
+	struct assay_error err;
+	struct compare c;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 7);
+	draw_weeks(&m, &rng, 52, .01, NORMAL, .1, 21);
+	for (size_t i = 0; i < 52; i++)
+		weeks[i] = &m.items[i];
+	check(compare_fingerprints(&m.set, weeks[0], weeks[51], 12, &c, &err), &err);
+	assert_int_equal(c.differing, 0); /* two fingerprints do not show it */
+	compare_history(&m.set, weeks, 52, 12, &c);
+	assert_int_equal(c.differing, 2);
+	for (size_t j = 0; j < 2; j++) {
+		assert_true(c.rows[j].differs && c.rows[j].since_ms >= 29 && c.rows[j].since_ms <= 33); /* of 31 */
+		assert_true(fabs(log(c.rows[j].ratio) + .1) < .01 && c.rows[j].low < c.rows[j].ratio && c.rows[j].high < 1);
+	}
+	assert_int_equal(c.rows[2].since_ms, 0);
+	compare_release(&c);
+	/* What was slower for some weeks, and is not any more, is no change. */
+	draw_weeks(&m, &rng, 52, .01, NORMAL, 0, 0);
+	for (size_t i = 20; i < 30; i++)
+		m.rates[i][0] *= .85;
+	check(compare_fingerprints(&m.set, weeks[0], weeks[51], 2, &c, &err), &err);
+	compare_history(&m.set, weeks, 52, 2, &c);
+	assert_int_equal(c.differing, 0);
+	compare_release(&c);
+}
+
+static double share_of_histories(size_t n, double size, enum weather weather, double shift, size_t late, size_t times, uint64_t seed)
+{
+	static struct made m;
+	size_t hits = 0, found;
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (size_t i = 0; i < times; i++) {
+		draw_weeks(&m, &rng, n, size, weather, shift, late);
+		hits += shift > 0 ? (look_back(&m, n, 6, &found), found) : look_back(&m, n, 1, &found) > 0;
+	}
+	return (double)hits / (double)(shift > 0 ? 2 * times : times);
+}
+
+/* The tables of docs/evidence/statistics.md; HISTORY_TIMES=2000 draws them in full. */
+static void test_histories(void **state)
+{
+	static const size_t weeks[] = { 6, 8, 12, 26, 52 };
+	static const struct {
+		const char *what;
+		double size;
+		enum weather weather;
+		double limit;
+	} still[] = { { "1 %", .01, NORMAL, .05 },
+		      { "recorded", 0, NORMAL, .05 },
+		      { "recorded, heavy", 0, HEAVY, .1 },
+		      { "1 %, busy", .01, BUSY, .1 } };
+	static const struct {
+		double size;
+		size_t weeks, late;
+		double least;
+	} moved[] = { { .01, 52, 21, .99 }, { .01, 26, 8, .8 }, { .01, 12, 4, 0 },  { .01, 8, 3, 0 },
+		      { .02, 52, 21, .95 }, { .02, 26, 8, 0 },	{ .03, 52, 21, 0 }, { .05, 52, 21, 0 } };
+	const char *given = getenv("HISTORY_TIMES");
+	size_t times = given ? (size_t)strtoul(given, NULL, 10) : 60;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(still); i++) {
+		for (size_t k = 0; k < COUNT(weeks); k++) {
+			double wrong = share_of_histories(weeks[k], still[i].size, still[i].weather, 0, 0, times, 1 + k);
+
+			if (given)
+				print_message("%s, %zu weeks: false alarms %.4f\n", still[i].what, weeks[k], wrong);
+			if (wrong > still[i].limit + 4 * sqrt(.05 * .95 / (double)times))
+				fail_msg("%s, %zu weeks: false alarms %.3f", still[i].what, weeks[k], wrong);
+		}
+	}
+	for (size_t i = 0; i < COUNT(moved); i++) {
+		double found = share_of_histories(moved[i].weeks, moved[i].size, NORMAL, .1, moved[i].late, given ? times / 4 : 10, 9 + i);
+
+		if (given)
+			print_message("noise %g, %zu of %zu weeks 10 %% slower: found %.3f\n", moved[i].size, moved[i].late, moved[i].weeks,
+				      found);
+		if (found < moved[i].least)
+			fail_msg("noise %g, %zu of %zu weeks: found in %.2f only", moved[i].size, moved[i].late, moved[i].weeks, found);
+	}
+}
+
 /* ---- drift ---- */
 
 static struct catalog catalog_of(struct made *m, const size_t *machine_of)
@@ -375,9 +513,9 @@ static void test_marks(void **state)
 int suite_compare(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_numbers), cmocka_unit_test(test_few_passes),
-		cmocka_unit_test(test_simulated), cmocka_unit_test(test_drift),	  cmocka_unit_test(test_drift_future),
-		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_numbers),   cmocka_unit_test(test_few_passes),
+		cmocka_unit_test(test_simulated), cmocka_unit_test(test_drift),	    cmocka_unit_test(test_drift_future),
+		cmocka_unit_test(test_history),	  cmocka_unit_test(test_histories), cmocka_unit_test(test_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

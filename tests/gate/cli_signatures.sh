@@ -30,7 +30,7 @@ pipe | switch | yield) own=5 ;;
 *) own=3 ;;
 esac
 rate=\$((100 * (1 + MACHINE * own % 11)))
-printf -- '---\nsystem-info:\n      stress-ng-version: $version\n\nmetrics:\n    - stressor: %s\n      bogo-ops: 100\n' "\$stressor"
+printf -- '---\nsystem-info:\n      stress-ng-version: $version\n\nmetrics:\n    - stressor: %s\n      bogo-ops: %s\n' "\$stressor" "\$rate"
 printf '      bogo-ops-per-second-usr-sys-time: %s\n      bogo-ops-per-second-real-time: %s\n' \$rate \$rate
 printf '      wall-clock-time: 1\n      user-time: 1\n      system-time: 0.0\n\n...\n'
 END
