@@ -246,7 +246,8 @@ static char *judge_end(const struct battery_limits *limits, const struct helper_
 	if (result->oom_kills > 0 && limits->memory_bytes == 0)
 		return mem_string("the kernel killed it for want of memory");
 	if (result->oom_kills > 0)
-		return mem_format("it wanted more memory than the battery's limit of %" PRId64 " bytes for all of it, and was killed",
+		return mem_format("the kernel killed it for want of memory: the battery's limit of %" PRId64
+				  " bytes for all of it, or the host's own",
 				  limits->memory_bytes);
 	if (result->timed_out > 0)
 		return mem_string("it did not end when it was told to, and was killed");
