@@ -458,6 +458,49 @@ static void test_drift_future(void **state)
 	catalog_release(&catalog);
 }
 
+/* The history counts from the reference on, of one kind; another stress-ng begins anew, is said with its first fingerprint, and what was
+ * under the older one is not what the machine is. */
+static void test_drift_history(void **state)
+{
+	static char newer[] = "0.17.08";
+	static const size_t machine_of[28];
+	static struct made m;
+	struct lab_config config = { 0 };
+	struct catalog catalog;
+	struct types types;
+	struct drift drift;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 8);
+	draw_weeks(&m, &rng, 28, .01, NORMAL, .2, 10); /* the last two under another version */
+	m.items[26].stress_ng = m.items[27].stress_ng = newer;
+	for (size_t n = 26; n <= 28; n++) {
+		m.set.n = n;
+		catalog = catalog_of(&m, machine_of);
+		types_of(&catalog, &config, &types);
+		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
+		assert_int_equal(drift.n, 1);
+		assert_string_equal(drift.past[0].latest->id, m.items[n - 1].id);
+		assert_int_equal(drift.past[0].history, n == 26 ? 26 : n == 27 ? 0 : 2);
+		assert_int_equal(drift.past[0].compare.differing, n == 26 ? 2 : 0);
+		assert_true(n != 26 || llabs(drift.past[0].compare.rows[1].since_ms - 18) <= 2);
+		if (n == 27)
+			assert_string_equal(drift_version_before(drift.past[0].machine, drift.past[0].latest), version);
+		else
+			assert_null(drift_version_before(drift.past[0].machine, drift.past[0].latest));
+		drift_release(&drift);
+		/* Accepted after the change: what is left shows none. */
+		machine_accept(&catalog.machines[0], m.items[20].id, 30, "known");
+		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
+		assert_int_equal(drift.past[0].compare.differing, 0);
+		assert_true(n != 26 || drift.past[0].history == 6);
+		drift_release(&drift);
+		types_release(&types);
+		catalog_release(&catalog);
+	}
+}
+
 /* What people decided survives writing and reading; what cannot be is refused. */
 static void test_marks(void **state)
 {
@@ -513,9 +556,10 @@ static void test_marks(void **state)
 int suite_compare(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_numbers),   cmocka_unit_test(test_few_passes),
-		cmocka_unit_test(test_simulated), cmocka_unit_test(test_drift),	    cmocka_unit_test(test_drift_future),
-		cmocka_unit_test(test_history),	  cmocka_unit_test(test_histories), cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_numbers), cmocka_unit_test(test_few_passes),
+		cmocka_unit_test(test_simulated),     cmocka_unit_test(test_drift),   cmocka_unit_test(test_drift_future),
+		cmocka_unit_test(test_drift_history), cmocka_unit_test(test_history), cmocka_unit_test(test_histories),
+		cmocka_unit_test(test_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
