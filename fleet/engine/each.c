@@ -17,11 +17,28 @@
 #define OUTPUT_BYTES_MAX   ((uint64_t)256 << 20)
 #define STACK_BYTES	   (1u << 20) /* address space: what is not touched costs nothing */
 #define CANCEL_LOOK_MS	   100	      /* a signal between a look at the flag and the wait is seen after so long */
+#define STOPPED_MS	   2000	      /* nobody has looked at the clock for so long: we were stopped */
 #define FDS_OF_HOST	   8	      /* socket, agent, jump, or pipes and process; spools */
 #define FDS_OF_RESULT	   2	      /* spools that have gone to disk */
 #define FDS_RESERVE	   64
 
 /* ---- waiting ---- */
+
+/* While hosts are served fleet_wait() comes here every CANCEL_LOOK_MS. */
+int64_t link_now_ms(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static int64_t seen_ms, own_ms = 1;
+	int64_t now_ms = clock_monotonic_ns() / 1000000, own;
+
+	pthread_mutex_lock(&mutex);
+	if (now_ms - seen_ms <= STOPPED_MS)
+		own_ms += now_ms - seen_ms;
+	seen_ms = now_ms;
+	own = own_ms;
+	pthread_mutex_unlock(&mutex);
+	return own;
+}
 
 static int time_left(int64_t until_ms)
 {
@@ -37,7 +54,7 @@ enum link_wait link_wait(const struct link *link, struct pollfd *fds, size_t n, 
 	fds[n] = (struct pollfd){ .fd = link->fleet->cancel_fd, .events = POLLIN };
 	do {
 		ready = poll(fds, n + 1, time_left(until_ms));
-	} while (ready < 0 && errno == EINTR);
+	} while ((ready < 0 && errno == EINTR) || (!ready && link_now_ms() < until_ms));
 	if (fds[n].revents)
 		return LINK_CANCELLED;
 	return ready ? LINK_READY : LINK_LATE;
@@ -297,7 +314,8 @@ static bool fleet_wait(const struct fleet *fleet, bool ends)
 {
 	struct pollfd fds[] = { { .fd = fleet->ended_fd, .events = POLLIN }, { .fd = ends ? -1 : fleet->cancel_fd, .events = POLLIN } };
 
-	return poll(fds, 2, fleet->options.cancelled && !ends ? CANCEL_LOOK_MS : -1) > 0 && fds[0].revents;
+	(void)link_now_ms();
+	return poll(fds, 2, CANCEL_LOOK_MS) > 0 && fds[0].revents;
 }
 
 static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *err)

@@ -143,10 +143,8 @@ struct fleet {
 
 /* ---- each.c ---- */
 
-static inline int64_t link_now_ms(void)
-{
-	return clock_monotonic_ns() / 1000000;
-}
+/* Milliseconds in which this process was not stopped (Ctrl-Z): a host that has answered meanwhile is not late. */
+int64_t link_now_ms(void);
 
 /* Waits until one of fds[n] is ready (there must be room for one more), or until_ms (0: for ever) has come. */
 enum link_wait { LINK_READY, LINK_LATE, LINK_CANCELLED };

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Faults of tests/evidence/faults.sh, a trial of each: a host that dies, a killed controller, a link that is down for a moment, a lock that is
-# removed, while emulated hosts are measured. What the trials look at stands in tests/bench/faults.py.
+# removed, a damaged helper, while emulated hosts are measured. What the trials look at stands in tests/bench/faults.py.
 TMPDIR=/var/tmp # each host has a /tmp of its own, and must see what it is made of
 export TMPDIR
 . "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
@@ -18,7 +18,8 @@ begin dead 'dead' run 1.1
 begin killed 'controller killed' 'fingerprint run' 1.3
 begin blips 'link blips' 'fingerprint run' .8
 begin lock 'lock removed' run .9
-for name in dead killed blips lock; do
+begin helper 'helper damaged' run 1.2
+for name in dead killed blips lock helper; do
 	eval "wait \$$name"
 	status=$?
 	what=$name

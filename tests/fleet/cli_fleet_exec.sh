@@ -194,6 +194,17 @@ expect_json '.hosts[1].exit_status' 3
 fleet exec -w bare1 --timeout 0.5 -- /bin/sleep 3
 expect_status 1
 expect_stderr 'timeout: bare1: the command did not end within 0.5 s'
+
+what='a controller that was stopped for longer than the time limit'
+"$ASSAY" -C "$tmp/lab" fleet exec -w bare1 --timeout 3 -- /bin/sleep 1 >"$tmp/out" 2>"$tmp/err" </dev/null &
+controller=$!
+sleep .4
+kill -STOP $controller
+sleep 3.5
+kill -CONT $controller
+wait $controller
+status=$?
+expect_status 0
 sshd_stop bare
 mv "$tmp/without-bare" "$tmp/lab/lab.yaml"
 mv "$tmp/known-without-bare" "$tmp/lab/known_hosts"
