@@ -12,7 +12,7 @@
 #define JSON_ALL_BYTES_MAX    ((uint64_t)128 << 20) /* of the output of all */
 #define JSON_STREAM_BYTES_MIN ((uint64_t)1 << 20)
 #define CHUNK_BYTES	      65536
-#define END_MS		      15000 /* that the helper gets to end everything, after the command's time */
+#define END_MS		      3000 /* that the helper gets to kill the command and to say so, after its time: else the host is not waited for */
 
 struct arguments {
 	struct cmd_fleet_options options;
@@ -80,9 +80,10 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 	h->asked = true;
 	ok = session_run(session, &request, timeout_ms ? timeout_ms + END_MS : 0, &h->answer) && session_judge(session, &h->answer);
 	helper_request_release(&request);
-	if (session->result->outcome == FLEET_TIMEOUT && h->answer.result.timed_out > 0)
-		snprintf(session->result->message, sizeof(session->result->message), "the command did not end within %.4g s and was killed",
-			 (double)timeout_ms / 1000);
+	if (session->result->outcome == FLEET_TIMEOUT && timeout_ms)
+		snprintf(session->result->message, sizeof(session->result->message), "the command did not end within %.4g s and %s",
+			 (double)timeout_ms / 1000,
+			 h->answer.result.timed_out > 0 ? "was killed" : "the host does not answer: it may still run there");
 	return ok;
 }
 

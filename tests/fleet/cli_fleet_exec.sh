@@ -270,6 +270,26 @@ fleet exec -w node1 -- true
 refused 2 'known_hosts:1'
 cp "$tmp/good" "$tmp/lab/known_hosts"
 
+what='a host that is stopped: its limit counts, and it is named'
+(
+	for _ in $(seq 400); do
+		sleeper=$(pgrep -xf "sleep 61$$") && break
+		sleep .05
+	done
+	helper=$(sed -n 's/^PPid:\t//p' "/proc/$sleeper/status")
+	kill -STOP "$helper"
+	echo "$helper" >"$tmp/stopped"
+) &
+started=$(date +%s)
+fleet exec -w node1,here --timeout 4 -- sh -c '[ -z "$SSH_CONNECTION" ] || exec sleep "$0"' "61$$"
+ended=$(date +%s)
+wait $!
+kill -CONT "$(cat "$tmp/stopped")"
+expect_status 7
+expect_stderr 'timeout: node1: the command did not end within 4 s and the host does not answer: it may still run there'
+cases=$((cases + 1))
+[ $((ended - started)) -lt 15 ] || fail "it should end near its limit of 4 s, not after $((ended - started)) s"
+
 what='wrong usage'
 fleet exec
 refused 2 'missing argument: -- COMMAND'
