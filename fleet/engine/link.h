@@ -31,6 +31,7 @@ struct link_command {
 	struct helper_answer *answer; /* takes what it says on standard output, or NULL: out does */
 	struct spool *out, *err;
 	int64_t timeout_ms, silence_ms, began_ms, passed_ms;
+	int64_t waits_since_ms, tell_ms; /* for the lock of its box; 0: it does not */
 	bool ended;
 	int exit_status; /* -1: none */
 	char signal[16];

@@ -7,10 +7,12 @@
 #include <inttypes.h>
 #include <signal.h>
 
-#define DEPLOY_MS     (60 * 1000)
-#define FACTS_MS      (60 * 1000)
-#define WRITE_BYTES   (64u << 10)
-#define WRITES_A_TURN 8 /* then what comes back */
+#define DEPLOY_MS	   (60 * 1000)
+#define FACTS_MS	   (60 * 1000)
+#define WAIT_TOLD_MS	   5000
+#define WAIT_TOLD_AGAIN_MS (5 * 60 * 1000)
+#define WRITE_BYTES	   (64u << 10)
+#define WRITES_A_TURN	   8 /* then what comes back */
 
 /* ---- a command ---- */
 
@@ -68,6 +70,43 @@ static bool is_flood(const struct link_command *command, bool is_err, uint64_t l
 	return out->size >= limit || err->size >= limit || command->received / 4 > limit;
 }
 
+static void link_note(struct link *link, const char *text)
+{
+	struct fleet *fleet = link->fleet;
+
+	if (!fleet->options.note)
+		return;
+	pthread_mutex_lock(&fleet->turn);
+	fleet->options.note("remark: %s: %s", link->host->name, text);
+	pthread_mutex_unlock(&fleet->turn);
+}
+
+/* Somebody else measures there: that is said when it lasts, and now and then. */
+static void tell_wait(struct link *link, struct link_command *command)
+{
+	const struct helper_answer *answer = command->answer;
+	int64_t now_ms = link_now_ms(), real_ms = clock_real_ms();
+	char since[TEXT_DATE_BYTES], held[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
+	struct buf text = BUF_INIT;
+
+	if (!command->waits_since_ms) {
+		command->waits_since_ms = now_ms;
+		command->tell_ms = now_ms + WAIT_TOLD_MS;
+	}
+	if (now_ms < command->tell_ms)
+		return;
+	command->tell_ms = now_ms + WAIT_TOLD_AGAIN_MS;
+	buf_format(&text, "has waited since %s for %s, which measures there",
+		   text_from_ms((real_ms - (now_ms - command->waits_since_ms)) / 1000 * 1000, since),
+		   answer->holder ? answer->holder : "another session");
+	if (answer->held_ms >= 0)
+		buf_format(&text, " since %s", text_from_ms((real_ms - answer->held_ms) / 1000 * 1000, held));
+	if (answer->held_ms >= 0 && answer->limit_ms > 0)
+		buf_format(&text, " and may until %s", text_from_ms((real_ms - answer->held_ms + answer->limit_ms) / 1000 * 1000, until));
+	link_note(link, text.bytes);
+	buf_release(&text);
+}
+
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 {
 	uint64_t limit = link->fleet->options.output_bytes_max;
@@ -91,6 +130,8 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 			  stream);
 	else if (st)
 		link_fail(link, FLEET_FAILED, "cannot keep its output: %.200s", err.text);
+	else if (command->answer && command->answer->waiting && !command->answer->begun && !command->answer->ended)
+		tell_wait(link, command);
 }
 
 static bool command_late(struct link *link, const struct link_command *command, int64_t deadline_ms)
@@ -327,14 +368,10 @@ void session_note(struct session *session, const char *fmt, ...)
 	char text[256];
 	va_list args;
 
-	if (!session->link->fleet->options.note)
-		return;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	fleet_lock(session);
-	session->link->fleet->options.note("remark: %s: %s", session->host->name, text);
-	fleet_unlock(session);
+	link_note(session->link, text);
 }
 
 /* ---- what is asked often ---- */

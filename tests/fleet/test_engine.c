@@ -545,6 +545,67 @@ static void test_connection_lost(void **state)
 		       "the connection was lost while the command"); /* "ran", or "was started" when all answers come at once */
 }
 
+static char noted[512]; /* [] what was said last, in all */
+static size_t n_noted;
+
+static void keep_note(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(noted, sizeof(noted), fmt, args);
+	va_end(args);
+	n_noted++;
+}
+
+/* The first of two sessions holds the box for as long as `sleep` takes, the other one waits for it. */
+static void hold_box(struct session *session, void *context)
+{
+	const char *const *seconds = context;
+	char *lock = mem_format("%s/box/lock", directory);
+	struct helper_request request;
+	struct helper_answer answer;
+
+	helper_request_init(&request, "run");
+	helper_request_text(&request, HELPER_ARGUMENT, "sleep");
+	helper_request_text(&request, HELPER_ARGUMENT, seconds[session->index]);
+	helper_request_number(&request, HELPER_TIMEOUT, 60000);
+	helper_request_lock(&request, lock, 60000);
+	session_open(session);
+	if (session->index)
+		usleep(500000);
+	if (session_run(session, &request, 70000, &answer))
+		session_judge(session, &answer);
+	helper_request_release(&request);
+	helper_answer_release(&answer);
+	free(lock);
+}
+
+/* Who waits for a box says so: for whom, since when, and until when at most. */
+static void test_wait_is_said(void **state)
+{
+	static const char *const seconds[] = { "12", "0" };
+	struct host first = host_here(), second = host_here();
+	const struct host *hosts[] = { &first, &second };
+	struct fleet_options options = fleet_defaults();
+	struct fleet_result results[2];
+	struct assay_error err;
+	char *who = mem_format(", process %d, which measures there since 20", (int)getpid());
+
+	(void)state;
+	options.note = keep_note;
+	assert_int_equal(mkdir("box", 0755), 0);
+	check(fleet_each(hosts, 2, &options, hold_box, (void *)(uintptr_t)seconds, results, &err), &err);
+	for (size_t i = 0; i < 2; i++) {
+		expect(&results[i], FLEET_OK, "");
+		fleet_result_release(&results[i]);
+	}
+	assert_int_equal(n_noted, 1);
+	if (strncmp(noted, "remark: here: has waited since 20", 33) != 0 || !strstr(noted, who) || !strstr(noted, " and may until 20"))
+		fail_msg("not of %s: %s", who, noted);
+	free(who);
+}
+
 static void test_exit_rule(void **state)
 {
 	struct fleet_result results[3] = { { .outcome = FLEET_EXCLUDED }, { .outcome = FLEET_EXCLUDED }, { .outcome = FLEET_EXCLUDED } };
@@ -581,6 +642,7 @@ int suite_engine(void)
 		ENGINE_TEST(test_cancel),
 		ENGINE_TEST(test_bad_neighbours),
 		ENGINE_TEST(test_connection_lost),
+		ENGINE_TEST(test_wait_is_said),
 		ENGINE_TEST(test_exit_rule),
 	};
 
