@@ -18,7 +18,7 @@ static void remark_left_out(const struct quiho_export_result *r)
 		size_t n;
 		const char *what, *why;
 	} rows[] = {
-		{ r->fingerprints, "fingerprint", "of other batteries than " QUIHO_BATTERY ": not exported" },
+		{ r->fingerprints, "fingerprint", "interrupted: not exported" },
 		{ r->failed, "run", "without a result: not exported" },
 		{ r->other_metric, "result", "under another metric than the latest of the application: not exported" },
 		{ r->other_builds, "result", "of earlier builds, which an import cannot tell from the latest one" },
@@ -59,7 +59,7 @@ const struct command runs_export_command = {
 	.about =
 	    "Writes recorded rates and results as one CSV table in the layout of the quiho data package (results.csv). Importing what was "
 	    "imported into an empty laboratory gives the same store. Of what was measured here, the table has the results with their "
-	    "versions and directions; fingerprints of other batteries than " QUIHO_BATTERY ", runs that failed, and what tells builds and "
+	    "versions and directions; fingerprints that were interrupted, runs that failed, and what tells builds and "
 	    "metrics apart are not in it: how many there are is said on standard error.",
 	.examples = "  mkdir copy && assay runs export --csv -o copy/results.csv\n"
 		    "  assay init other && assay -C other import quiho copy\n",

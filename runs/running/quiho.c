@@ -13,7 +13,24 @@
 
 #include <math.h>
 
-enum { URL, REVISION, USER, TIMESTAMP, BENCHMARK, MACHINE, REPETITION, TEST, RESULT, VERSION, DIRECTION, COLUMNS };
+enum {
+	URL,
+	REVISION,
+	USER,
+	TIMESTAMP,
+	BENCHMARK,
+	MACHINE,
+	REPETITION,
+	TEST,
+	RESULT,
+	VERSION,
+	DIRECTION,
+	BATTERY,
+	BATTERY_HASH,
+	STRESS_NG,
+	ARCHITECTURE,
+	COLUMNS
+};
 
 #define REPETITION_MAX 1000000
 
@@ -41,10 +58,24 @@ static bool quiho_names_ok(const struct quiho_row *row)
 	return ok;
 }
 
+/* What a fingerprint is of is known as a whole, or not at all. */
+static bool quiho_battery_ok(const struct quiho_row *row)
+{
+	if (!*row->battery)
+		return !*row->battery_hash && !*row->stress_ng && !*row->architecture;
+	return run_name_ok(row->battery) && run_name_ok(row->battery_hash) && run_name_ok(row->stress_ng) && run_name_ok(row->architecture);
+}
+
 static bool quiho_read_direction(const char *word, enum quiho_direction *out)
 {
 	*out = !*word ? QUIHO_NO_DIRECTION : strcmp(word, "higher") == 0 ? QUIHO_HIGHER : QUIHO_LOWER;
 	return *out != QUIHO_LOWER || strcmp(word, "lower") == 0;
+}
+
+/* Of an optional column; "" without it. */
+static const char *quiho_field(const struct csv *csv, size_t index)
+{
+	return index == SIZE_MAX ? "" : csv->fields[index];
 }
 
 /* The values of a row; returns why it cannot be used, or QUIHO_SKIPS. */
@@ -62,11 +93,9 @@ static enum quiho_skip quiho_read_values(const struct csv *csv, const size_t *in
 		return QUIHO_BAD_TIME;
 	if (!text_int64(csv->fields[index[REPETITION]], &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
 		return QUIHO_BAD_REPETITION;
-	if (!quiho_names_ok(row))
+	if (!quiho_names_ok(row) || !quiho_battery_ok(row))
 		return QUIHO_BAD_NAME;
-	return quiho_read_direction(index[DIRECTION] == SIZE_MAX ? "" : csv->fields[index[DIRECTION]], &row->direction)
-		   ? QUIHO_SKIPS
-		   : QUIHO_BAD_DIRECTION;
+	return quiho_read_direction(quiho_field(csv, index[DIRECTION]), &row->direction) ? QUIHO_SKIPS : QUIHO_BAD_DIRECTION;
 }
 
 static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size_t *index)
@@ -78,7 +107,11 @@ static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size
 				 .machine = fields[index[MACHINE]],
 				 .benchmark = fields[index[BENCHMARK]],
 				 .test = fields[index[TEST]],
-				 .version = index[VERSION] == SIZE_MAX ? "" : fields[index[VERSION]],
+				 .version = quiho_field(csv, index[VERSION]),
+				 .battery = quiho_field(csv, index[BATTERY]),
+				 .battery_hash = quiho_field(csv, index[BATTERY_HASH]),
+				 .stress_ng = quiho_field(csv, index[STRESS_NG]),
+				 .architecture = quiho_field(csv, index[ARCHITECTURE]),
 				 .line = csv->line };
 	enum quiho_skip skip = quiho_read_values(csv, index, &row);
 
@@ -93,8 +126,9 @@ static void quiho_add_row(struct quiho *quiho, const struct csv *csv, const size
 
 enum assay_status quiho_parse(const char *name, char *text, size_t n, struct quiho *out, struct assay_error *err)
 {
-	static const char *const columns[COLUMNS] = { "giturl",	    "commit", "user",	"timestamp", "benchmark", "machine",
-						      "repetition", "test",   "result", "?version",  "?direction" };
+	static const char *const columns[COLUMNS] = { "giturl",	    "commit",	  "user",	   "timestamp",	 "benchmark",
+						      "machine",    "repetition", "test",	   "result",	 "?version",
+						      "?direction", "?battery",	  "?battery_hash", "?stress_ng", "?architecture" };
 	size_t index[COLUMNS];
 	struct quiho quiho = { 0 };
 	struct csv csv;
@@ -349,6 +383,15 @@ static int quiho_compare_numbers(double a, double b)
 	return (a > b) - (a < b);
 }
 
+static int quiho_compare_battery(const struct quiho_row *a, const struct quiho_row *b)
+{
+	int order = strcmp(a->battery_hash, b->battery_hash);
+
+	if (!order)
+		order = strcmp(a->stress_ng, b->stress_ng);
+	return order ? order : strcmp(a->architecture, b->architecture);
+}
+
 static int quiho_compare_keys(const struct quiho_item *a, const struct quiho_item *b)
 {
 	int order;
@@ -359,6 +402,8 @@ static int quiho_compare_keys(const struct quiho_item *a, const struct quiho_ite
 		return order;
 	if (a->row->taken_ms != b->row->taken_ms)
 		return a->row->taken_ms < b->row->taken_ms ? -1 : 1;
+	if (a->fingerprint && (order = quiho_compare_battery(a->row, b->row)))
+		return order;
 	if (a->row->repetition != b->row->repetition)
 		return a->row->repetition < b->row->repetition ? -1 : 1;
 	if ((order = strcmp(a->name, b->name)))
@@ -423,10 +468,10 @@ static enum assay_status quiho_write_rate(struct quiho_import *im, const struct 
 {
 	const struct quiho_row *row = item->row;
 	struct fingerprint_key key = { .machine = row->machine,
-				       .battery = QUIHO_BATTERY,
-				       .battery_hash = im->battery_hash,
-				       .stress_ng = UNKNOWN,
-				       .architecture = UNKNOWN,
+				       .battery = *row->battery ? row->battery : QUIHO_BATTERY,
+				       .battery_hash = *row->battery ? row->battery_hash : im->battery_hash,
+				       .stress_ng = *row->battery ? row->stress_ng : UNKNOWN,
+				       .architecture = *row->battery ? row->architecture : UNKNOWN,
 				       .taken_ms = row->taken_ms };
 	char id[FINGERPRINT_ID_BYTES];
 	enum assay_status st = ASSAY_OK;
@@ -453,7 +498,9 @@ static enum assay_status quiho_write_items(struct quiho_import *im, struct assay
 		st = quiho_source_id(im, row, &last_source, &source, err);
 		if (!st && item->fingerprint) {
 			im->result.machines += new_machine;
-			st = quiho_write_rate(im, item, new_machine || before->row->taken_ms != row->taken_ms, ordinal, source, err);
+			st = quiho_write_rate(
+			    im, item, new_machine || before->row->taken_ms != row->taken_ms || quiho_compare_battery(before->row, row),
+			    ordinal, source, err);
 		} else if (!st) {
 			struct quiho_run_key key = { .application = item->name,
 						     .version = item->version,

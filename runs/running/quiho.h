@@ -40,6 +40,7 @@ enum quiho_direction { QUIHO_NO_DIRECTION, QUIHO_LOWER, QUIHO_HIGHER };
 /* One usable row; the texts lie in the caller's bytes. */
 struct quiho_row {
 	const char *url, *revision, *user, *machine, *benchmark, *test, *version; /* version "" when not given */
+	const char *battery, *battery_hash, *stress_ng, *architecture;		  /* of a rate; all "" when not given */
 	int64_t taken_ms, repetition;
 	double value;
 	enum quiho_direction direction;
@@ -101,15 +102,16 @@ enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, s
 
 /* What of the store is not in an export, or not as it is. */
 struct quiho_export_result {
-	size_t fingerprints; /* of other batteries: not in it */
+	size_t fingerprints; /* that were interrupted: not in it */
 	size_t failed;	     /* runs without a result: not in it */
 	size_t other_metric; /* results under another metric than that of the latest results of their application: not in it */
 	size_t other_builds; /* results of earlier builds of their versions: in it, and no reader can tell them from the others */
 };
 
-/* The rates of that battery, and the results of one metric for each application, as results.csv: canonical order of rows,
- * shortest numbers that read back the same; with a column `version` when any differs from QUIHO_VERSION, and `direction` when any
- * differs from what an import takes for granted. What came from such a package gives the same store again. */
+/* All rates, and the results of one metric for each application, as results.csv: canonical order of rows, shortest numbers that read back
+ * the same; with a column `version` when any differs from QUIHO_VERSION, `direction` when any differs from what an import takes for
+ * granted, and those that say what a fingerprint is of when any is of another battery than QUIHO_BATTERY. What came from such a package
+ * gives the same store again. */
 enum assay_status quiho_export(struct store *store, struct buf *out, struct quiho_export_result *result, struct assay_error *err);
 
 #endif

@@ -110,15 +110,33 @@ static bool export_metrics_same(const struct export_metrics *metrics, const char
 static const char rows_sql[] =
     "SELECT s.url, s.revision, s.user, f.taken_ms, '" QUIHO_STRESSNG
     "' AS name, f.machine, r.pass, r.stressor, r.per_s, '' AS version, 0 AS kind, "
-    "r.ordinal, NULL AS plan FROM rate r JOIN fingerprint f ON f.id = r.fingerprint LEFT JOIN source s ON s.id = f.source "
-    "WHERE f.battery = '" QUIHO_BATTERY "' "
+    "r.ordinal, NULL AS plan, f.battery, f.battery_hash, f.stress_ng, f.architecture "
+    "FROM rate r JOIN fingerprint f ON f.id = r.fingerprint LEFT JOIN source s ON s.id = f.source WHERE f.complete "
     "UNION ALL "
     "SELECT s.url, s.revision, s.user, u.taken_ms, u.application, u.machine, u.repetition, NULL, u.metric, u.version, 1, "
-    "u.ordinal, u.plan "
+    "u.ordinal, u.plan, '', '', '', '' "
     "FROM run u LEFT JOIN source s ON s.id = u.source "
-    "ORDER BY kind, 6, 4, 7, 5, 8, version, 12";
+    "ORDER BY kind, 6, 4, 7, 5, 8, version, 12, 15, 16, 17";
 
-enum { URL, REVISION, USER, TAKEN, NAME, MACHINE, REPETITION, STRESSOR, VALUE, VERSION, KIND, ORDINAL, PLAN };
+enum {
+	URL,
+	REVISION,
+	USER,
+	TAKEN,
+	NAME,
+	MACHINE,
+	REPETITION,
+	STRESSOR,
+	VALUE,
+	VERSION,
+	KIND,
+	ORDINAL,
+	PLAN,
+	BATTERY,
+	BATTERY_HASH,
+	STRESS_NG,
+	ARCHITECTURE
+};
 
 static enum assay_status quiho_export_count(struct store *store, const char *sql, size_t *out, struct assay_error *err)
 {
@@ -131,13 +149,21 @@ static enum assay_status quiho_export_count(struct store *store, const char *sql
 	return st;
 }
 
-static enum assay_status quiho_export_has_versions(struct store *store, bool *out, struct assay_error *err)
-{
-	size_t n = 0;
-	enum assay_status st = quiho_export_count(store, "SELECT count(*) FROM run WHERE version <> '" QUIHO_VERSION "'", &n, err);
+/* Columns that are there when they say something. */
+struct export_columns {
+	size_t versions, directions, batteries;
+};
 
-	*out = n > 0;
-	return st;
+static enum assay_status export_columns_find(struct store *store, const struct export_metrics *metrics, struct export_columns *out,
+					     struct assay_error *err)
+{
+	enum assay_status st =
+	    quiho_export_count(store, "SELECT count(*) FROM run WHERE version <> '" QUIHO_VERSION "'", &out->versions, err);
+
+	out->directions = metrics->directions;
+	return st ? st
+		  : quiho_export_count(store, "SELECT count(*) FROM fingerprint WHERE complete AND battery <> '" QUIHO_BATTERY "'",
+				       &out->batteries, err);
 }
 
 static void quiho_export_add_number(struct buf *out, int64_t value)
@@ -164,7 +190,8 @@ static bool quiho_export_splits(const char *name, const char *slash)
 	return n && slash[1] && !same && !stressor;
 }
 
-static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, bool versions, const struct export_metrics *metrics)
+static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, const struct export_columns *columns,
+				 const struct export_metrics *metrics)
 {
 	char value[TEXT_DOUBLE_BYTES];
 	char *benchmark = mem_string(store_text(stmt, NAME));
@@ -189,10 +216,12 @@ static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, bool versi
 	quiho_export_add_number(out, sqlite3_column_int64(stmt, REPETITION));
 	csv_add(out, test, false);
 	csv_add(out, text_from_double(store_double(stmt, VALUE), value), false);
-	if (versions)
+	if (columns->versions)
 		csv_add(out, store_text(stmt, VERSION), false);
-	if (metrics->directions)
+	if (columns->directions)
 		csv_add(out, direction, false);
+	for (int i = BATTERY; columns->batteries && i <= ARCHITECTURE; i++)
+		csv_add(out, strcmp(store_text(stmt, BATTERY), QUIHO_BATTERY) ? store_text(stmt, i) : "", false);
 	buf_char(out, '\n');
 	free(benchmark);
 }
@@ -217,19 +246,22 @@ static enum assay_status quiho_export_count_builds(struct store *store, const st
 	return st;
 }
 
-static enum assay_status quiho_export_write_rows(struct store *store, bool versions, const struct export_metrics *metrics, struct buf *out,
+static enum assay_status quiho_export_write_rows(struct store *store, const struct export_metrics *metrics, struct buf *out,
 						 size_t *other_metric, struct assay_error *err)
 {
+	struct export_columns columns = { 0 };
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_prepare(store, rows_sql, &stmt, err);
+	enum assay_status st = export_columns_find(store, metrics, &columns, err);
 
-	buf_format(out, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result%s%s\n", versions ? ",version" : "",
-		   metrics->directions ? ",direction" : "");
+	if (!st)
+		st = store_prepare(store, rows_sql, &stmt, err);
+	buf_format(out, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result%s%s%s\n", columns.versions ? ",version" : "",
+		   columns.directions ? ",direction" : "", columns.batteries ? ",battery,battery_hash,stress_ng,architecture" : "");
 	while (store_next(store, stmt, &st, err)) {
 		if (sqlite3_column_int(stmt, KIND) == 1 && !export_metrics_same(metrics, store_text(stmt, NAME), store_text(stmt, PLAN)))
 			++*other_metric;
 		else
-			quiho_export_add_row(out, stmt, versions, metrics);
+			quiho_export_add_row(out, stmt, &columns, metrics);
 	}
 	sqlite3_finalize(stmt);
 	return st;
@@ -238,17 +270,13 @@ static enum assay_status quiho_export_write_rows(struct store *store, bool versi
 enum assay_status quiho_export(struct store *store, struct buf *out, struct quiho_export_result *result, struct assay_error *err)
 {
 	struct export_metrics metrics;
-	bool versions = false;
 	enum assay_status st = export_metrics_load(store, &metrics, err);
 
 	*result = (struct quiho_export_result){ 0 };
 	if (!st)
-		st = quiho_export_has_versions(store, &versions, err);
+		st = quiho_export_write_rows(store, &metrics, out, &result->other_metric, err);
 	if (!st)
-		st = quiho_export_write_rows(store, versions, &metrics, out, &result->other_metric, err);
-	if (!st)
-		st = quiho_export_count(store, "SELECT count(*) FROM fingerprint WHERE battery <> '" QUIHO_BATTERY "'",
-					&result->fingerprints, err);
+		st = quiho_export_count(store, "SELECT count(*) FROM fingerprint WHERE NOT complete", &result->fingerprints, err);
 	if (!st)
 		st = quiho_export_count(
 		    store, "SELECT count(*) FROM execution WHERE outcome <> 'ok' AND plan IN (SELECT id FROM plan WHERE probe IS NULL)",

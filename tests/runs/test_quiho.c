@@ -442,6 +442,51 @@ static void test_export_direction(void **state)
 	free(both);
 }
 
+/* Fingerprints of every battery come along, as what they are; results beside them are as ever. */
+static void test_export_batteries(void **state)
+{
+	static const char csv[] =
+	    "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,battery,battery_hash,stress_ng,architecture\n"
+	    "u,c,me,1500000000000,stressng,m1,1,cpu,5,,,,\n"
+	    "u,c,me,1500000000000,stressng,m1,1,cpu,7,our own,abc,0.15.06,x86_64\n"
+	    "u,c,me,1500000000000,stressng,m1,1,vm,8,our own,abc,0.15.06,x86_64\n"
+	    "u,c,me,1500000000000,stressng,m1,2,cpu,9,our own,abc,0.15.06,x86_64\n"
+	    "u,c,me,1500000000000,stressng,m1,2,cpu,6,our own,abc,0.16.00,x86_64\n"
+	    "u,c,me,1500000000000,hpccg,m1,1,hpccg,2,,,,\n";
+	static const char bad[] =
+	    "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result,battery,battery_hash,stress_ng,"
+	    "architecture\nu,c,me,1500000000000,stressng,m1,1,cpu,5,,abc,,\nu,c,me,1500000000000,stressng,m1,1,cpu,5,x,abc,,y\n"
+	    "u,c,me,1500000000000,hpccg,m2,1,hpccg,2,,,,\n";
+	struct lab lab = scratch_lab("lab"), other = scratch_lab("other");
+	struct quiho_export_result result;
+	struct buf exported = BUF_INIT;
+	struct assay_error err;
+	char *expected;
+
+	(void)state;
+	import(&lab, csv);
+	check_select(
+	    &lab.store,
+	    "SELECT battery, stress_ng, count(*) FROM fingerprint f JOIN rate r ON r.fingerprint = f.id GROUP BY f.id ORDER BY 1, 2",
+	    "our own|0.15.06|3\nour own|0.16.00|1\nquiho-2017|unknown|1\n");
+	check(quiho_export(&lab.store, &exported, &result, &err), &err);
+	assert_string_equal(exported.bytes, csv);
+	assert_int_equal(result.fingerprints, 0);
+	import(&other, exported.bytes);
+	expected = dump(&lab.store);
+	expect_dump(&other.store, expected);
+	assert_int_equal(import(&other, bad).skipped[QUIHO_BAD_NAME], 2);
+	check(store_do(&lab.store, &err, "UPDATE fingerprint SET complete = 0 WHERE battery <> ?", "t", QUIHO_BATTERY), &err);
+	buf_clear(&exported);
+	check(quiho_export(&lab.store, &exported, &result, &err), &err);
+	assert_int_equal(result.fingerprints, 2);
+	assert_null(strstr(exported.bytes, "our own"));
+	lab_close(&lab);
+	lab_close(&other);
+	buf_release(&exported);
+	free(expected);
+}
+
 static void test_duplicates_averaged(void **state)
 {
 	const char *rows[ALL];
@@ -662,12 +707,24 @@ static void test_nothing_usable(void **state)
 int suite_quiho(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),	    cmocka_unit_test(test_long_names),	 cmocka_unit_test(test_broken_structure),
-		cmocka_unit_test(test_application), SCRATCH_TEST(test_import),		 SCRATCH_TEST(test_twice),
-		SCRATCH_TEST(test_order_of_rows),   SCRATCH_TEST(test_order_of_imports), SCRATCH_TEST(test_export),
-		SCRATCH_TEST(test_export_plain),    SCRATCH_TEST(test_export_direction), SCRATCH_TEST(test_duplicates_averaged),
-		SCRATCH_TEST(test_refused),	    SCRATCH_TEST(test_version_option),	 SCRATCH_TEST(test_types_and_hardware),
-		SCRATCH_TEST(test_rules),	    SCRATCH_TEST(test_nothing_usable),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_broken_structure),
+		cmocka_unit_test(test_application),
+		SCRATCH_TEST(test_import),
+		SCRATCH_TEST(test_twice),
+		SCRATCH_TEST(test_order_of_rows),
+		SCRATCH_TEST(test_order_of_imports),
+		SCRATCH_TEST(test_export),
+		SCRATCH_TEST(test_export_plain),
+		SCRATCH_TEST(test_export_direction),
+		SCRATCH_TEST(test_export_batteries),
+		SCRATCH_TEST(test_duplicates_averaged),
+		SCRATCH_TEST(test_refused),
+		SCRATCH_TEST(test_version_option),
+		SCRATCH_TEST(test_types_and_hardware),
+		SCRATCH_TEST(test_rules),
+		SCRATCH_TEST(test_nothing_usable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
