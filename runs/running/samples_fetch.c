@@ -114,8 +114,8 @@ static enum assay_status samples_check(const struct samples_source *source, cons
 }
 
 /* What is wrong with the file itself spoils the execution. */
-static enum assay_status samples_keep(struct session *session, const struct samples_source *source, const char *name, size_t pack,
-				      const char *bytes, size_t n, struct execution *e, struct assay_error *fault)
+static enum assay_status samples_keep(const struct samples_source *source, const char *name, size_t pack, const char *bytes, size_t n,
+				      struct execution *e, struct assay_error *fault)
 {
 	enum record_back_end back_end = RECORD_TIME;
 	struct sample_kept kept;
@@ -129,9 +129,7 @@ static enum assay_status samples_keep(struct session *session, const struct samp
 	}
 	if (empty)
 		return ASSAY_OK;
-	fleet_lock(session);
-	st = sample_keep_file(source->lab, bytes, n, back_end, &kept, fault);
-	fleet_unlock(session);
+	st = sample_keep_file(source->lab, bytes, n, back_end, &kept, fault); /* 256 MiB may take seconds: no other host waits for them */
 	if (st)
 		return st;
 	kept.pack = (int64_t)pack;
@@ -152,7 +150,7 @@ static bool samples_get(struct session *session, const struct samples_source *so
 	if (ok && spool_text(&spool, SAMPLES_FETCH_BYTES_MAX, &bytes, &n, &err))
 		ok = session_fail(session, "%s", err.text);
 	if (ok)
-		ok = samples_keep(session, source, name, pack, bytes, n, e, fault) == ASSAY_OK;
+		ok = samples_keep(source, name, pack, bytes, n, e, fault) == ASSAY_OK;
 	spool_release(&spool);
 	free(bytes);
 	free(path);

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 
 #define TEXT "command: [run]\nversions: { a: , b: }\ninputs: { x: }\n"
 
@@ -92,6 +93,64 @@ static struct sample_kept keep(struct fixture *f, size_t n, int64_t pack)
 	kept.pack = pack;
 	buf_release(&bytes);
 	return kept;
+}
+
+/* ---- many hosts at once ---- */
+
+#define FILES 4
+
+struct keeper {
+	const struct lab *lab;
+	const struct buf *files; /* [FILES] */
+	pthread_t thread;
+	struct sample_kept kept[FILES];
+};
+
+static void *keep_all(void *context)
+{
+	struct keeper *keeper = context;
+	struct assay_error err;
+
+	for (size_t i = 0; i < FILES; i++)
+		if (sample_keep_file(keeper->lab, keeper->files[i].bytes, keeper->files[i].size, RECORD_EMULATED, &keeper->kept[i], &err))
+			abort();
+	return NULL;
+}
+
+/* Hosts keep what they fetched without waiting for each other, equal files too. */
+static void test_threads(void **state)
+{
+	struct buf files[FILES] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT }, again = BUF_INIT;
+	struct keeper keepers[8];
+	struct fixture f;
+	struct assay_error err;
+
+	(void)state;
+	enter(&f);
+	for (size_t i = 0; i < FILES; i++)
+		samples_make(1000 * i, &files[i]);
+	for (size_t i = 0; i < COUNT(keepers); i++) {
+		keepers[i] = (struct keeper){ .lab = &f.lab, .files = files };
+		assert_int_equal(pthread_create(&keepers[i].thread, NULL, keep_all, &keepers[i]), 0);
+	}
+	for (size_t i = 0; i < COUNT(keepers); i++)
+		pthread_join(keepers[i].thread, NULL);
+	for (size_t i = 0; i < FILES; i++) {
+		char *path = sample_keep_path(&f.lab, keepers[0].kept[i].hash);
+		struct buf packed = BUF_INIT;
+
+		for (size_t k = 0; k < COUNT(keepers); k++)
+			assert_string_equal(keepers[k].kept[i].hash, keepers[0].kept[i].hash);
+		buf_clear(&again);
+		check(file_read(path, 16u << 20, &packed, &err), &err);
+		check(sample_unpack(path, packed.bytes, packed.size, 16u << 20, &again, &err), &err);
+		assert_true(again.size == files[i].size && memcmp(again.bytes, files[i].bytes, again.size) == 0);
+		buf_release(&packed);
+		buf_release(&files[i]);
+		free(path);
+	}
+	buf_release(&again);
+	leave(&f);
 }
 
 static void execute(struct fixture *f, size_t version, int64_t repetition, bool ok, int64_t taken_ms, struct sample_kept *kept, size_t n)
@@ -531,7 +590,7 @@ int suite_sample_files(void)
 		SCRATCH_TEST(test_kept),	   SCRATCH_TEST(test_which),	     SCRATCH_TEST(test_no_result),
 		SCRATCH_TEST(test_all_or_nothing), SCRATCH_TEST(test_nothing_there), SCRATCH_TEST(test_prune),
 		SCRATCH_TEST(test_damaged),	   SCRATCH_TEST(test_damaged_rows),  SCRATCH_TEST(test_builds),
-		cmocka_unit_test(test_bounded),
+		SCRATCH_TEST(test_threads),	   cmocka_unit_test(test_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,13 +100,12 @@ char *sample_keep_path(const struct lab *lab, const char *hash)
 	return mem_format("%s/.assay/samples/%.2s/%s" SUFFIX, lab->directory, hash, hash);
 }
 
-/* The directory's name must be on the disk before a row relies on it. */
+/* The directory's name must be on the disk before a row relies on it, whichever thread has made it. */
 static enum assay_status make_directory(const char *path, struct assay_error *err)
 {
-	bool is_new = access(path, F_OK) != 0;
 	enum assay_status st = file_make_directory(path, 0700, err);
 	char *above = mem_format("%s/..", path);
-	int dir = !st && is_new ? open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int dir = !st ? open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (dir >= 0) {
 		(void)fsync(dir); /* some file systems cannot */

@@ -21,7 +21,7 @@ struct sample_kept {
 char *sample_keep_path(const struct lab *lab, const char *hash);
 
 /* Writes bytes[n], what one process counted, as a file named by its hash; one that exists stays. Readable by its owner alone. *out has
- * everything but the pack. */
+ * everything but the pack. Several threads may do so at once. */
 enum assay_status sample_keep_file(const struct lab *lab, const void *bytes, size_t n, enum record_back_end back_end,
 				   struct sample_kept *out, struct assay_error *err);
 
