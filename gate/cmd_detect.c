@@ -224,16 +224,13 @@ static enum assay_status launch(const char *application, char *const versions[2]
 	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .application = application };
 	char *names[2] = { versions[0], versions[1] };
 	struct launch run;
-	struct launch_tally tally;
 	enum assay_status st;
 
 	cmd_run_watch(&o);
 	o.choice = (struct plan_choice){ .versions = { names, 2 }, .probe = true };
 	st = launch_run(&o, &run, err);
-	if (!st) {
-		tally = launch_count(&run, NULL, NULL, NULL);
-		cli_remark("%zu of %zu runs measured, %zu failed", tally.ok, run.n * launch_each(&run), tally.failed);
-	}
+	if (!st)
+		cmd_run_tell(&run);
 	if (!st && launch_outcome(&run) == LAUNCH_ALL_FAILED)
 		st = all_failed(application, err);
 	launch_release(&run);

@@ -257,6 +257,7 @@ run -C lab detect p@a p@b
 refused 6 'has no samples' "'assay run --probe' makes them"
 run -C lab detect p@a p@b --run --format json
 expect_status 4
+holds "$tmp/err" 'standard error' 'of 8 runs measured' 'sample files' 'here ' 'p/x' # the tables of `assay run`
 expect_json .reasons[0].code too_few_runs
 expect_json .functions[0].name sum_part
 expect_json .functions[0].kind false_sharing
