@@ -130,6 +130,25 @@ static void add_plan(const struct launch *launch, bool dry, struct document *d)
 
 /* ---- what was run ---- */
 
+/* Why runs are missing: of the first host that did not come to its end, and how many more there are. */
+static void add_why_missing(const struct launch *launch, struct buf *out)
+{
+	size_t n = 0, first = 0;
+
+	for (size_t i = launch->n; i-- > 0;) {
+		if (launch->results[i].fleet.outcome == FLEET_OK)
+			continue;
+		first = i;
+		n++;
+	}
+	if (n && strcmp(launch->results[first].fleet.message, FLEET_CANCELLED) == 0)
+		buf_text(out, ": interrupted");
+	else if (n)
+		buf_format(out, ": %s: %s", launch->hosts[first]->name, launch->results[first].fleet.message);
+	if (n > 1 && strcmp(launch->results[first].fleet.message, FLEET_CANCELLED) != 0)
+		buf_format(out, "; and %zu more host%s", n - 1, text_plural(n - 1));
+}
+
 static void add_answer(const struct launch *launch, struct document *d)
 {
 	size_t all = launch->n * launch_each(launch);
@@ -139,8 +158,10 @@ static void add_answer(const struct launch *launch, struct document *d)
 
 	if (t.failed)
 		buf_format(&rest, ", %zu failed", t.failed);
-	if (t.ok + t.failed < all)
+	if (t.ok + t.failed < all) {
 		buf_format(&rest, ", %zu missing (what was measured is kept)", all - t.ok - t.failed);
+		add_why_missing(launch, &rest);
+	}
 	doc_answer(d,
 		   complete ? DOC_GOOD
 		   : t.ok   ? DOC_DOUBTFUL

@@ -136,7 +136,7 @@ bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, .
 
 bool link_cancelled(struct link *link)
 {
-	return link_fail(link, FLEET_FAILED, "cancelled");
+	return link_fail(link, FLEET_FAILED, FLEET_CANCELLED);
 }
 
 bool session_fail(struct session *session, const char *fmt, ...)
@@ -304,7 +304,7 @@ static void fleet_cancel(struct fleet *fleet)
 		if (!pending)
 			continue;
 		result->outcome = FLEET_FAILED;
-		snprintf(result->message, sizeof(result->message), "cancelled");
+		snprintf(result->message, sizeof(result->message), FLEET_CANCELLED);
 		fleet_tell_end(fleet, i);
 	}
 }

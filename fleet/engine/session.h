@@ -52,6 +52,8 @@ void fleet_result_release(struct fleet_result *result);
 /* Exit status of commands that act on many hosts: 0 all ok, 7 some failed, 1 all failed (excluded ones do not count). */
 int fleet_exit(const struct fleet_result *results, size_t n);
 
+#define FLEET_CANCELLED "cancelled" /* the message of hosts that the user has ended */
+
 struct fleet_options {
 	size_t fanout;		    /* connections at a time; 0: 32 */
 	int64_t connect_timeout_ms; /* until the session is authenticated; 0: 10,000 */

@@ -7,6 +7,21 @@
 
 /* ---- one pass over all hosts ---- */
 
+/* A host that gives up is told at once: the others may take hours. When the user ends all, nobody has to be told. */
+static void execute_ended(size_t index, const struct fleet_result *result, size_t n_done, size_t n, void *context)
+{
+	const struct execute *x = context;
+	const struct execute_host *h = &x->hosts[index];
+	size_t left = 0;
+
+	(void)n_done, (void)n;
+	for (size_t i = 0; i < h->n_cells; i++)
+		left += !h->done[i] && h->cells[i].repetition >= 1;
+	if (result->outcome != FLEET_OK && x->options->fleet->note && strcmp(result->message, FLEET_CANCELLED) != 0)
+		x->options->fleet->note("%s: %s: %zu run%s not made there", h->host->name, result->message, left,
+					left == 1 ? " is" : "s are");
+}
+
 static enum assay_status execute_pass(struct execute *x, struct assay_error *err)
 {
 	const struct host **hosts = mem_new(x->active, sizeof(*hosts));
@@ -15,6 +30,7 @@ static enum assay_status execute_pass(struct execute *x, struct assay_error *err
 	enum assay_status st;
 
 	options.one_a_box = true;
+	options.ended = execute_ended;
 	for (size_t i = 0; i < x->active; i++) {
 		hosts[i] = x->hosts[i].host;
 		execute_host_start_over(&x->hosts[i]);

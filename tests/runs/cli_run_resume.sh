@@ -139,6 +139,43 @@ cases=$((cases + 1))
 [ "$(wc -l <"$tmp/set")" = 8 ] && [ -z "$(comm -23 "$tmp/half" "$tmp/set")" ] || fail 'what was measured before the kill is not there any more'
 nothing_left_of "$(plan_id)"
 
+# ---- why runs are missing ----
+
+what='a host that is gone is told at once, and in the first line'
+run_lab gone "$here
+  - { name: away, address: 127.0.0.1, port: 1, user: nobody }"
+hold 0
+"$ASSAY" -C "$lab" run tiny --inputs x --repetitions 1 >"$tmp/out" 2>"$tmp/err" </dev/null &
+first=$!
+for _ in $(seq 1000); do
+	grep -q away "$tmp/err" && [ -s "$tmp/scratch/begun" ] && break
+	sleep .02
+done
+holds "$tmp/err" 'standard error, while another host is at work' 'away: ' ': 2 runs are not made there'
+rm "$tmp/scratch/hold"
+wait $first
+status=$?
+expect_status 7
+head -n 1 "$tmp/out" >"$tmp/line"
+holds "$tmp/line" 'the first line' '2 of 4 runs measured, 2 missing (what was measured is kept): away: '
+what='an interrupted run says so in its first line'
+run_lab interrupted
+hold 3
+"$ASSAY" -C "$lab" run tiny --inputs x --repetitions 2 >"$tmp/out" 2>"$tmp/err" </dev/null &
+first=$!
+for _ in $(seq 1000); do
+	results_of tiny/x
+	[ -s "$tmp/set" ] && break
+	sleep .02
+done
+kill -INT $first
+wait $first
+status=$?
+rm "$tmp/scratch/hold"
+head -n 1 "$tmp/out" >"$tmp/line"
+holds "$tmp/line" 'the first line' 'missing (what was measured is kept): interrupted'
+no_process_left
+
 # ---- a second controller ----
 
 what='one laboratory, two controllers'
