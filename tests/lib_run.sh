@@ -52,12 +52,16 @@ plan_id() {
 
 # Directories of a plan on this machine.
 left_of() {
-	find /dev/shm -maxdepth 1 -name "assay-run-*-$1-*" 2>/dev/null
+	find /dev/shm -maxdepth 1 -name "assay-session-*-$1-*" 2>/dev/null
 }
 
 nothing_left_of() {
 	cases=$((cases + 1))
-	[ -z "$(left_of "$1")" ] || fail "left on the host: $(left_of "$1")"
+	for _ in $(seq 600); do # of a session that was killed: once the box's lock is free
+		[ -z "$(left_of "$1")" ] && return
+		sleep .1
+	done
+	fail "left on the host: $(left_of "$1")"
 }
 
 never_together() {

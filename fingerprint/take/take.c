@@ -15,9 +15,8 @@
 
 #define ANSWER_MS	(120 * 1000) /* for an answer, besides what the command itself takes */
 #define COMMAND_MS	(60 * 1000)
-#define END_MS		5000		       /* that stress-ng gets to end after the interrupt, before everything is killed */
-#define WORK_PREFIX	"/dev/shm/assay-work-" /* user and fingerprint follow */
-#define BRING_IN_APART	20		       /* times what it took: hosts wait for it a twentieth of the time at most */
+#define END_MS		5000 /* that stress-ng gets to end after the interrupt, before everything is killed */
+#define BRING_IN_APART	20   /* times what it took: hosts wait for it a twentieth of the time at most */
 #define SPACE_BYTES_MIN (128.0 * 1024 * 1024)
 
 _Static_assert(CHECKUP_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a version");
@@ -42,7 +41,7 @@ struct take_host {
 	struct facts before;
 	char version[STRESSNG_VERSION_BYTES];
 	struct taking taking;
-	char *directory; /* for stress-ng's files, on a tmpfs of the host, of this fingerprint alone */
+	char *directory; /* for stress-ng's files, on a tmpfs of the host, of this session alone */
 	int64_t cgroup;	 /* in which all cells were measured: 0 none, 1, 2; -1: no cell yet */
 	struct counting_plan plan;
 };
@@ -78,26 +77,6 @@ static bool run_words(struct take_host *h, const char *const *words, size_t n, b
 	helper_request_release(&request);
 	helper_answer_release(&answer);
 	return going;
-}
-
-static double user_of(const struct take_host *h)
-{
-	return h->before.uid >= 0 ? h->before.uid : 0; /* NaN where the host does not say */
-}
-
-/* Removes what killed ones have left (one that is at work changes its directory with every stressor), and makes our directory anew. */
-static bool make_directory(struct take_host *h)
-{
-	char pattern[64];
-	const char *const sweep[] = { "find", "/dev/shm", "-maxdepth", "1",   "-name", pattern, "-mmin",
-				      "+60",  "-exec",	  "rm",	       "-rf", "--",    "{}",	"+" };
-	const char *const clean[] = { "rm", "-rf", "--", h->directory }, *const make[] = { "mkdir", "-m", "700", "--", h->directory };
-	bool ok;
-
-	snprintf(pattern, sizeof(pattern), "%s%.0f-*", strrchr(WORK_PREFIX, '/') + 1, user_of(h));
-	if (!run_words(h, sweep, sizeof(sweep) / sizeof(sweep[0]), &ok) || !run_words(h, clean, 4, &ok) || !run_words(h, make, 5, &ok))
-		return false;
-	return ok || session_fail(h->session, "cannot make a directory for stress-ng's files in /dev/shm");
 }
 
 static bool remove_directory(struct take_host *h)
@@ -177,7 +156,6 @@ static bool begin_taking(struct take_host *h)
 	free(conditions);
 	if (!unlock_kept(h, st, &err))
 		return false;
-	h->directory = mem_format(WORK_PREFIX "%.0f-%s", user_of(h), h->taking.id);
 	snprintf(h->result->fingerprint, FINGERPRINT_ID_BYTES, "%s", h->taking.id);
 	h->result->complete = h->result->was_complete = h->taking.complete;
 	return !h->taking.complete;
@@ -598,8 +576,8 @@ static void take_host(struct session *session, void *context)
 	if (!session_open(session))
 		return;
 	began_ms = clock_real_ms();
-	if (check_host(&h) && find_version(&h) && begin_taking(&h) && make_directory(&h) && measure_rates(&h) && count_events(&h) &&
-	    remove_directory(&h))
+	if (check_host(&h) && find_version(&h) && begin_taking(&h) && session_work(session, "/dev/shm", h.taking.id, &h.directory) &&
+	    measure_rates(&h) && count_events(&h) && remove_directory(&h))
 		complete_host(&h);
 	h.result->seconds = (double)(clock_real_ms() - began_ms) / 1000;
 	facts_release(&h.before);

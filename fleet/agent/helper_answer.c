@@ -8,6 +8,7 @@
 #define REFUSAL_BYTES_MAX 500
 #define FILES_MAX	  HELPER_TEXTS_MAX
 #define EXCERPT_BYTES	  60
+#define MADE_BYTES_MAX	  4000			    /* of the path of a directory */
 #define STARTED_MS_MAX	  INT64_C(1000000000000000) /* as of the clock in facts.h: differences of the two fit 64 bits */
 
 void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
@@ -29,6 +30,7 @@ void helper_answer_release(struct helper_answer *answer)
 	free(answer->result_text);
 	free(answer->refusal);
 	free(answer->holder);
+	free(answer->made);
 	buf_release(&answer->pending);
 	spool_release(&answer->out);
 	spool_release(&answer->err);
@@ -203,6 +205,19 @@ static enum assay_status take_file(struct helper_answer *answer, char kind, cons
 	return ASSAY_OK;
 }
 
+static enum assay_status take_made(struct helper_answer *answer, const char *bytes, size_t n)
+{
+	char *path = harmless(bytes, n, MADE_BYTES_MAX);
+
+	if (!answer->wants_made || answer->begun || n == 0 || n > MADE_BYTES_MAX || bytes[0] != '/' || memcmp(path, bytes, n) != 0) {
+		free(path);
+		return no_answer(answer, "a directory that makes no sense", bytes, n);
+	}
+	answer->made = path;
+	answer->ended = true;
+	return ASSAY_OK;
+}
+
 static enum assay_status take_frame(struct helper_answer *answer, char kind, const char *bytes, size_t n)
 {
 	switch (kind) {
@@ -216,6 +231,8 @@ static enum assay_status take_frame(struct helper_answer *answer, char kind, con
 	case HELPER_FILE:
 	case HELPER_ABSENT:
 		return take_file(answer, kind, bytes, n);
+	case HELPER_MADE:
+		return take_made(answer, bytes, n);
 	case HELPER_RESULT:
 		return take_result(answer, bytes, n);
 	case HELPER_REFUSED:
@@ -252,8 +269,8 @@ static bool gather(struct helper_answer *answer, size_t n_wanted, const char **b
 static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 {
 	const unsigned char *head = (const unsigned char *)answer->pending.bytes;
-	static const char kinds[] = { HELPER_WAITING, HELPER_BEGUN,  HELPER_STDOUT, HELPER_STDERR,
-				      HELPER_FILE,    HELPER_ABSENT, HELPER_RESULT, HELPER_REFUSED };
+	static const char kinds[] = { HELPER_WAITING, HELPER_BEGUN, HELPER_STDOUT, HELPER_STDERR, HELPER_FILE,
+				      HELPER_ABSENT,  HELPER_MADE,  HELPER_RESULT, HELPER_REFUSED };
 	char kind = (char)head[0];
 
 	*size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];

@@ -103,6 +103,14 @@ void helper_request_lock(struct helper_request *request, const char *path, int64
 	request->lock_wait_ms = wait_ms;
 }
 
+void helper_request_work(struct helper_request *request, const char *where, const char *label)
+{
+	helper_request_init(request, "work");
+	helper_request_text(request, HELPER_PATH, where);
+	helper_request_text(request, HELPER_PATH, label);
+	request->stays = true;
+}
+
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes)
 {
 	char text[64];

@@ -31,11 +31,12 @@ struct helper_request {
 	const char *body; /* [n_body] of helper_request_input() */
 	size_t n_body;
 	int64_t lock_wait_ms; /* so long may it wait for a lock */
+	bool stays;	      /* the helper does, beyond its answer */
 	bool whole;	      /* helper_request_go() was called */
 	struct assay_error fault;
 };
 
-/* operation: "run", "read", "put", "get", "facts". helper_request_release() it. */
+/* operation: "run", "read", "put", "get", "facts", "work". helper_request_release() it. */
 void helper_request_init(struct helper_request *request, const char *operation);
 /* kind: HELPER_ARGUMENT and so on, in any order. */
 void helper_request_text(struct helper_request *request, char kind, const char *text);
@@ -47,6 +48,8 @@ void helper_request_mode(struct helper_request *request, unsigned mode);
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
 /* The command waits for this lock file, and holds it while it runs; others who wait are told who we are. */
 void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms);
+/* A whole request "work": a directory in `where`, with the label in its name. */
+void helper_request_work(struct helper_request *request, const char *where, const char *label);
 /* Asks for a control group; 0: no limit. */
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
 /* Not copied: the bytes must live until the request was answered. */
@@ -85,6 +88,8 @@ struct helper_answer {
 	struct spool out, err;	   /* of the command; "get": the file is in `out` */
 	struct helper_file *files; /* [n_files], in the order of the request */
 	size_t n_files;
+	bool wants_made;     /* set by who asks for it: of "work" */
+	char *made;	     /* the directory; NULL while there is none */
 	bool greeted, begun; /* the helper is there; the command was started */
 	bool waiting;	     /* it has waited for its lock, for: */
 	char *holder;	     /* "alice@controller, process 4711"; NULL: not known, like -1 in what follows */

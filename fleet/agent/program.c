@@ -4,14 +4,15 @@
 
 /* Any user could have made the directories below /tmp and /dev/shm: a link, or another user's, is not touched. A file that is no program
  * (after a loss of power it may be empty, or zeros) is not run: a shell would take it for a script. */
-static const char run_format[] = "k=127; u=$(id -u); "
-				 "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
-				 "h=\"$d/%s-%s\"; [ -x \"$h\" ] || continue; "
-				 "case $d in /tmp/assay-$u|/dev/shm/assay-$u) [ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; "
-				 "m=; IFS= read -r m <\"$h\"; "
-				 "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "%016llx \"$@\";; *) k=%d;; esac; "
-				 "done; "
-				 "exit $k";
+static const char run_format[] =
+    "k=127; u=$(id -u); "
+    "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
+    "h=\"$d/%s-%s\"; [ -x \"$h\" ] || continue; "
+    "case $d in /tmp/assay-$u|/dev/shm/assay-$u) [ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; "
+    "m=; IFS= read -r m <\"$h\"; "
+    "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "%016llx \"$@\";; *) k=%d;; esac; "
+    "done; "
+    "exit $k";
 
 /* Each place is tried with a small script first (full? mounted noexec?), since standard input can be read only once. A part of the
  * program never gets the name, and it is on the disk before it does. What an earlier attempt has left (an hour is more than any

@@ -49,6 +49,7 @@ struct transport {
 	bool (*read)(struct link *link);
 	size_t (*watch)(struct link *link, bool to_write, struct pollfd *fds); /* what to wait for: up to LINK_FDS_MAX - 1 */
 	void (*finish)(struct link *link, bool stop);			       /* the command is over, or to be stopped */
+	void (*park)(struct link *link); /* the command stays beside what comes after it, until the link is closed; one a link */
 	void (*close)(struct link *link);
 };
 
@@ -58,7 +59,7 @@ extern const struct transport ssh_transport, local_transport;
 struct ssh_link {
 	ssh_session session;
 	ssh_event event;
-	ssh_channel channel;
+	ssh_channel channel, parked;
 	struct ssh_channel_callbacks_struct callbacks;
 	struct ssh_counter_struct counted, counted_raw; /* bytes on the socket */
 	uint64_t in_flushed_bytes;			/* counted.in_bytes when nothing was waiting to be written */
@@ -81,6 +82,8 @@ struct local_link {
 	int in, out, err, child; /* descriptors, -1: closed */
 	pid_t pid;		 /* and process group; 0: none */
 	bool exited;
+	int parked_in; /* standard input of the parked command */
+	pid_t parked;  /* 0: none */
 };
 
 struct link {

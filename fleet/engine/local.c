@@ -82,7 +82,7 @@ static void close_fd(int *fd)
 
 static bool local_open(struct link *link)
 {
-	link->local = (struct local_link){ .in = -1, .out = -1, .err = -1, .child = -1 };
+	link->local = (struct local_link){ .in = -1, .out = -1, .err = -1, .child = -1, .parked_in = -1 };
 	return true;
 }
 
@@ -202,10 +202,29 @@ static void local_finish(struct link *link, bool stop)
 	local->pid = 0;
 }
 
-static void local_close(struct link *link)
+static void local_park(struct link *link)
 {
-	(void)link;
+	struct local_link *local = &link->local;
+
+	ASSAY_BUG_IF(local->parked);
+	local->parked = local->pid;
+	local->parked_in = local->in;
+	local->pid = 0;
+	local->in = -1;
+	close_fd(&local->out);
+	close_fd(&local->err);
+	close_fd(&local->child);
 }
 
-const struct transport local_transport = { local_open, local_start, local_write,  local_end_input,
-					   local_read, local_watch, local_finish, local_close };
+/* It ends with its input. */
+static void local_close(struct link *link)
+{
+	if (link->local.parked <= 0)
+		return;
+	close_fd(&link->local.parked_in);
+	child_end(link->local.parked, 0);
+	link->local.parked = 0;
+}
+
+const struct transport local_transport = { local_open,	local_start,  local_write, local_end_input, local_read,
+					   local_watch, local_finish, local_park,  local_close };

@@ -3,12 +3,14 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "fleet/agent/measure.h"
 
 #include <inttypes.h>
 #include <signal.h>
 
 #define DEPLOY_MS	   (60 * 1000)
 #define FACTS_MS	   (60 * 1000)
+#define WORK_MS		   (5 * 60 * 1000) /* what others have left may be much */
 #define WAIT_TOLD_MS	   5000
 #define WAIT_TOLD_AGAIN_MS (5 * 60 * 1000)
 #define WRITE_BYTES	   (64u << 10)
@@ -163,6 +165,12 @@ bool link_command_wait(struct link *link)
 	}
 }
 
+/* One that stays is over with its answer. */
+static bool command_is_over(const struct link_command *command)
+{
+	return command->ended || (command->request && command->request->stays && command->answer->made);
+}
+
 /* To its end, whatever that is. False when it did not end by itself. */
 static bool command_run(struct link *link, struct link_command *command)
 {
@@ -175,13 +183,16 @@ static bool command_run(struct link *link, struct link_command *command)
 	command->exit_status = -1;
 	link->command = command;
 	ok = transport->start(link, command->text);
-	while (ok && !command->ended) {
+	while (ok && !command_is_over(command)) {
 		command_feed(link, command);
 		ok = transport->read(link) && !link->broken;
-		if (ok && !command->ended)
+		if (ok && !command_is_over(command))
 			ok = link_command_wait(link);
 	}
-	transport->finish(link, !ok);
+	if (ok && !command->ended)
+		transport->park(link);
+	else
+		transport->finish(link, !ok);
 	link->command = NULL;
 	link->result->command_ms = link_now_ms() - command->began_ms;
 	return ok;
@@ -298,6 +309,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 		run.timeout_ms += request->lock_wait_ms;
 	}
 	helper_answer_init(answer, link->fleet->options.output_bytes_max);
+	answer->wants_made = request->stays;
 	spool_init(&noise, link->fleet->options.output_bytes_max);
 	ok = command_run(link, &run);
 	*there = ok ? helper_there(answer, run.exit_status) : HELPER_THERE;
@@ -431,6 +443,21 @@ bool session_get(struct session *session, const char *path, int64_t timeout_ms, 
 		ok = session_fail(session, "of %" PRId64 " bytes %" PRIu64 " arrived", answer.result.bytes, answer.out.size);
 	*out = answer.out;
 	spool_init(&answer.out, 0);
+	helper_answer_release(&answer);
+	return ok;
+}
+
+bool session_work(struct session *session, const char *where, const char *label, char **path)
+{
+	struct helper_request request;
+	struct helper_answer answer;
+	bool ok;
+
+	helper_request_work(&request, where, label);
+	measure_request_lock(&request);
+	ok = ask(session, &request, WORK_MS, &answer) && (answer.made || session_fail(session, "the host made no directory"));
+	*path = answer.made;
+	answer.made = NULL;
 	helper_answer_release(&answer);
 	return ok;
 }

@@ -123,6 +123,11 @@ bool session_judge(struct session *session, const struct helper_answer *answer);
 /* Facts of the host; facts_release() them, after a failure too. */
 bool session_facts(struct session *session, struct facts *facts);
 
+/* A new directory in `where` for this session alone, with the label in its name: *path, free() it. A helper stays there with it, on a
+ * channel of its own, and removes it when the session is closed, however that happens; what dead sessions have left in `where` is removed
+ * before. Waits for the box's lock. At most once a session. */
+bool session_work(struct session *session, const char *where, const char *label, char **path);
+
 /* Writes a file there: it takes its name when all of it is on the disk. The bytes are not copied. */
 bool session_put(struct session *session, const char *path, unsigned mode, const char *bytes, size_t n, int64_t timeout_ms);
 

@@ -462,4 +462,14 @@ static void ssh_finish(struct link *link, bool stop)
 	ssh_channel_free(channel);
 }
 
-const struct transport ssh_transport = { ssh_open, ssh_start, ssh_write, ssh_end_input, ssh_read, ssh_watch, ssh_finish, ssh_close };
+/* Callbacks are about link->ssh.channel alone. */
+static void ssh_park(struct link *link)
+{
+	ASSAY_BUG_IF(link->ssh.parked);
+	link->ssh.parked = link->ssh.channel;
+	link->ssh.channel = NULL;
+}
+
+const struct transport ssh_transport = {
+	ssh_open, ssh_start, ssh_write, ssh_end_input, ssh_read, ssh_watch, ssh_finish, ssh_park, ssh_close
+};

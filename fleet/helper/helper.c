@@ -8,6 +8,7 @@
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/run.h"
 #include "fleet/helper/survey.h"
+#include "fleet/helper/work.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -48,6 +49,8 @@ static int serve_request(struct request *request, struct frames_out *out)
 		return files_serve(request, out, IN);
 	case REQUEST_FACTS:
 		return survey_facts(out, IN);
+	case REQUEST_WORK:
+		return work_serve(request, out, IN);
 	case REQUEST_NONE:
 		break;
 	}

@@ -19,15 +19,16 @@
 
 /* Request. Numbers are decimal text. */
 #define HELPER_HELLO	 'H' /* first: the protocol's version, "1" */
-#define HELPER_OPERATION 'o' /* "run", "read" (the files named by HELPER_PATH, each as HELPER_FILE), "put", "get", "facts" */
+#define HELPER_OPERATION 'o' /* "run", "read" (the files named by HELPER_PATH, each as HELPER_FILE), "put", "get", "facts", "work" */
 #define HELPER_ARGUMENT	 'a' /* run: one word of the command, repeated; the first is looked up in PATH */
 #define HELPER_ENVIRON	 'e' /* run: "NAME=value", added to the helper's environment */
 #define HELPER_JOIN	 'j' /* run: "NAME=value", put before what the variable has then, ':' between: LD_PRELOAD of a host stays in force */
 #define HELPER_DIRECTORY 'd' /* run: working directory */
 #define HELPER_INPUT	 'i' /* repeated, last before HELPER_GO. run: its standard input (none: /dev/null); put: bytes of the file */
-#define HELPER_PATH	 'p' /* read: a path, repeated; put, get: the path */
+#define HELPER_PATH	 'p' /* read: a path, repeated; put, get: the path; work: where, and a label */
 #define HELPER_MODE	 'm' /* put: octal mode of the file */
-/* run: path of the lock file of the box. flock(2) is held on it and on its directory, from before the command until all of it is gone */
+/* run, work: path of the lock file of the box. flock(2) is held on it and on its directory, from before the command until all of it is gone
+ */
 #define HELPER_LOCK	 'l'
 #define HELPER_HOLDER	 'h' /* run: who asks, for those who wait for the lock: one line of ASCII, "alice@controller, process 4711" */
 #define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
@@ -50,6 +51,8 @@
 #define HELPER_STDERR  'E'
 #define HELPER_FILE    'F' /* read: path, NUL, the whole file (one that does not fit a frame is HELPER_ABSENT: use get) */
 #define HELPER_ABSENT  'N' /* read: path, NUL, why it cannot be read */
+#define HELPER_MADE                                                                                                                        \
+	'D' /* work: the path of a new directory, WHERE/assay-session-USER-LABEL-...; it lives as long as the helper, which stays */
 #define HELPER_RESULT  'R' /* lines "name value\n": see below */
 #define HELPER_REFUSED 'X' /* nothing was run or replaced: one byte of the code (below), then the reason as text */
 

@@ -358,7 +358,7 @@ static bool parse_group(struct request *request, const struct frame *frame)
 
 static bool parse_operation(struct request *request, const struct frame *frame)
 {
-	static const char *const names[] = { "", "run", "read", "put", "get", "facts" };
+	static const char *const names[] = { "", "run", "read", "put", "get", "facts", "work" };
 
 	if (request->operation != REQUEST_NONE)
 		return request_refuse(request, "two operations in one request");
@@ -405,8 +405,6 @@ static bool parse_go(struct request *request)
 	case REQUEST_RUN:
 		if (request->arguments.n == 0 || !*request->arguments.texts[0])
 			return request_refuse(request, "no command to run");
-		if (request->lock && request->lock[0] != '/')
-			return request_refuse(request, "the path of the lock file is not absolute");
 		break;
 	case REQUEST_READ:
 		break;
@@ -417,7 +415,13 @@ static bool parse_go(struct request *request)
 		break;
 	case REQUEST_FACTS:
 		break;
+	case REQUEST_WORK:
+		if (request->paths.n != 2 || request->paths.texts[0][0] != '/' || strchr(request->paths.texts[1], '/'))
+			return request_refuse(request, "work takes an absolute path and a label");
+		break;
 	}
+	if (request->lock && request->lock[0] != '/')
+		return request_refuse(request, "the path of the lock file is not absolute");
 	return request->go = true;
 }
 

@@ -37,7 +37,7 @@ bool frames_still_there(int in);
 
 #define REQUEST_REFUSAL_BYTES 512
 
-enum request_operation { REQUEST_NONE, REQUEST_RUN, REQUEST_READ, REQUEST_PUT, REQUEST_GET, REQUEST_FACTS };
+enum request_operation { REQUEST_NONE, REQUEST_RUN, REQUEST_READ, REQUEST_PUT, REQUEST_GET, REQUEST_FACTS, REQUEST_WORK };
 
 /* Texts of one kind. */
 struct request_texts {

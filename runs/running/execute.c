@@ -168,8 +168,6 @@ static enum assay_status execute_prepare(struct execute *x, const struct host *c
 	enum assay_status st = catalog_load(x->lab->machines, NULL, &x->catalog, err);
 
 	x->hosts = mem_new(n, sizeof(*x->hosts));
-	if (!st)
-		st = plan_recent(&x->lab->store, &x->stale, &x->n_stale, err);
 	for (size_t i = 0; !st && i < n; i++)
 		st = execute_prepare_host(x, hosts[i], i, err);
 	x->active = x->n;
@@ -198,9 +196,6 @@ static void execute_release(struct execute *x)
 		x->results[x->hosts[i].index].stack = execute_hash_stacks(x, &x->hosts[i]);
 		execute_host_release(&x->hosts[i], x->options->plan->n_versions);
 	}
-	for (size_t i = 0; i < x->n_stale; i++)
-		free(x->stale[i]);
-	free(x->stale);
 	free(x->hosts);
 	catalog_release(&x->catalog);
 }

@@ -16,7 +16,6 @@
 
 #define COMMAND_MS (5 * 60 * 1000) /* of what prepares and cleans up */
 #define SPARE_MS   (60 * 1000)	   /* on top of a command's own time limit, which the host keeps */
-#define PREFIX	   "assay-run-"	   /* of directories on hosts; user, plan and machine follow */
 #define DAY_MS	   86400000.0
 
 /* ---- asking ---- */
@@ -116,14 +115,8 @@ static bool host_look(struct execute_host *h)
 	if (ok && !h->host->profile && identity_check(&x->catalog, h->host->id, &facts, &err))
 		ok = session_fail(h->session, "%s", err.text);
 	if (ok) {
-		h->user = facts.uid >= 0 ? (int64_t)facts.uid : 0;
 		h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
 		h->hardware_type = types_of_host(h->host, &facts);
-		/* The machine is in the name, too: two hosts may share a file system. */
-		h->directory =
-		    mem_format("%s/" PREFIX "%" PRId64 "-%s-%04zu", x->options->manifest->work, h->user, x->options->plan->id, h->index);
-		h->work = mem_format("%s/work", h->directory);
-		h->samples = mem_format("%s/samples", h->directory);
 		if (x->options->instrument)
 			instrument_events(&x->options->manifest->probe, &facts, &h->events);
 	}
@@ -131,28 +124,14 @@ static bool host_look(struct execute_host *h)
 	return ok;
 }
 
-/* Removes directories whose sessions will not come back. One of another laboratory: its session would have changed it between runs, and
- * would hold the lock while one runs; eight days are more than the longest run and the wait for the lock. Those of this laboratory are
- * known to be dead. What others left is not our fault. */
-static bool host_sweep(struct execute_host *h)
+/* Of this session alone: that of an earlier one of this plan may still be about to go. */
+static bool host_make_directory(struct execute_host *h)
 {
-	const struct execute *x = h->x;
-	char *base = mem_format("%s/", x->options->manifest->work), *pattern = mem_format(PREFIX "%" PRId64 "-*", h->user);
-	struct manifest_words words = { NULL, 0 };
-
-	add_words(&words,
-		  (const char *const[]){ "find", base, "-maxdepth", "1", "(", "(", "-name", pattern, "-mmin", "+11520", ")", NULL });
-	for (size_t i = 0; i < x->n_stale; i++) {
-		char *name = mem_format(PREFIX "%" PRId64 "-%s-*", h->user, x->stale[i]);
-
-		if (strcmp(x->stale[i], x->options->plan->id) != 0) /* another host of this very session may share the directory */
-			add_words(&words, (const char *const[]){ "-o", "-name", name, NULL });
-		free(name);
-	}
-	add_words(&words, (const char *const[]){ ")", "-exec", "rm", "-rf", "--", "{}", "+", NULL });
-	free(pattern);
-	free(base);
-	return host_do(h, &words, NULL);
+	if (!session_work(h->session, h->x->options->manifest->work, h->x->options->plan->id, &h->directory))
+		return session_explain(h->session, "no directory can be made for the runs");
+	h->work = mem_format("%s/work", h->directory);
+	h->samples = mem_format("%s/samples", h->directory);
+	return true;
 }
 
 /* New, empty directories in the place of what is there: fixed text, the paths are arguments. */
@@ -593,10 +572,8 @@ void execute_host(struct session *session, void *context)
 	if (!session_open(session))
 		return;
 	started_ns = clock_monotonic_ns();
-	if (host_look(h)) {
-		/* In the place of what an earlier session of this plan left: the lock was free, so nothing of it runs any more. */
-		if (host_sweep(h) && host_renew(h, h->directory, NULL, "no directory can be made for the runs") && host_make_tree(h) &&
-		    host_put_files(h) && host_look_at_stacks(h) && !x->look_only && host_ask_counters(h))
+	if (host_look(h) && host_make_directory(h)) {
+		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && !x->look_only && host_ask_counters(h))
 			host_run_cells(h);
 		host_clean_up(h);
 	}

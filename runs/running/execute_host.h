@@ -14,8 +14,6 @@ struct execute {
 	struct execute_host *hosts;	/* [n], those that have something to do; the first `active` of them are run */
 	size_t n, active;
 	struct catalog catalog;
-	char **stale; /* [n_stale], plans of which something may be left on hosts */
-	size_t n_stale;
 	bool look_only;		  /* at the software stack */
 	size_t cells_done, cells; /* of all hosts */
 	struct assay_error fault; /* of the store: ends everything */
@@ -30,8 +28,8 @@ struct execute_host {
 	struct plan_cell *cells; /* [n_cells], in the order in which they are run */
 	bool *done;		 /* [n_cells] */
 	size_t n_cells;
-	char *directory, *work, *samples; /* absolute, on the host; NULL while its user is not known */
-	int64_t user, clock_ahead_ms;
+	char *directory, *work, *samples; /* absolute, on the host; NULL while they are not there */
+	int64_t clock_ahead_ms;
 	char *hardware_type;	       /* NULL: not known */
 	char **stacks;		       /* [n_versions], NULL where it is not known */
 	char *unlike;		       /* how what it loads differs from what another host loads; NULL: it does not */

@@ -74,8 +74,7 @@ struct plan_list {
 	char ***artefacts; /* NULL: has none */
 };
 
-#define LISTS	  3
-#define RECENT_MS (INT64_C(2) * 24 * 3600 * 1000)
+#define LISTS 3
 
 static void plan_lists_of(struct plan *plan, struct plan_list lists[LISTS])
 {
@@ -245,25 +244,6 @@ enum assay_status plan_latest_incomplete(struct store *store, const char *applic
 enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err)
 {
 	return store_do(store, err, "UPDATE plan SET complete = 1 WHERE id = ?", "t", plan->id);
-}
-
-enum assay_status plan_recent(struct store *store, char ***out, size_t *n, struct assay_error *err)
-{
-	sqlite3_stmt *stmt = NULL;
-	char **ids = NULL;
-	size_t capacity = 0;
-	enum assay_status st =
-	    store_ask(store, &stmt, err, "SELECT id FROM plan WHERE complete = 0 OR started_ms > ? ORDER BY started_ms DESC, id LIMIT ?",
-		      "ii", (int64_t)time(NULL) * 1000 - RECENT_MS, (int64_t)PLAN_RECENT_MAX);
-
-	*n = 0;
-	while (store_next(store, stmt, &st, err)) {
-		ids = mem_grow(ids, *n, &capacity, sizeof(*ids));
-		ids[(*n)++] = mem_string(store_text(stmt, 0));
-	}
-	sqlite3_finalize(stmt);
-	*out = ids;
-	return st;
 }
 
 void plan_release(struct plan *plan)

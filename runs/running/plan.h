@@ -55,11 +55,6 @@ void plan_release(struct plan *plan); /* accepts zeroed */
 enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err);
 enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err);
 
-/* Ids of plans of any application that are incomplete or were begun in the last two days: sessions of this laboratory that may
- * have left something on hosts. At most PLAN_RECENT_MAX, the latest ones. (*out)[*n]; free() each and the array. */
-#define PLAN_RECENT_MAX 200
-enum assay_status plan_recent(struct store *store, char ***out, size_t *n, struct assay_error *err);
-
 /* ---- which versions, inputs and machines ---- */
 
 #define PLAN_CELLS_MAX 1000000 /* runs of one machine */

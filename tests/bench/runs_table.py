@@ -48,7 +48,7 @@ def latest_plan(lab):
 
 
 def left(plan):
-    return [name for name in os.listdir("/dev/shm") if name.startswith("assay-run-") and plan in name]
+    return [name for name in os.listdir("/dev/shm") if name.startswith("assay-session-") and plan in name]
 
 
 def processes(mark):
@@ -102,7 +102,7 @@ def kills(assay, lab, n):
         before_plan = result
         print("| %d | %.2f | %s | %d | %d | %d | %s | %d | %d |" % (
             i, delay, len(then) if begun else "not begun", lost, len(now), doubled, "yes" if good else "NO",
-            processes("assay-run-0-" + result), len(left(result))), flush=True)
+            processes("assay-session-0-" + result), len(left(result))), flush=True)
     print("\n%d of %d resumed to the same set." % (same, n))
     return same == n
 

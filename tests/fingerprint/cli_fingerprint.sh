@@ -7,7 +7,7 @@ command -v stress-ng >/dev/null || skip 'there is no stress-ng'
 # Of the sessions of $lab: other tests may be measuring at the same time.
 work_directories() {
 	for id in $("$ASSAY" -C "$lab" fingerprint show | awk '$2 ~ /^[0-9a-f]+$/ { print $2 }'); do
-		find /dev/shm -maxdepth 1 -name "assay-work-*-$id"
+		find /dev/shm -maxdepth 1 -name "assay-session-*-$id-*"
 	done
 }
 
@@ -95,11 +95,15 @@ for _ in $(seq 1000); do
 	[ "$measured" -ge 1 ] && break
 	sleep .05
 done
+there=$(work_directories)
 kill -KILL $victim
 wait $victim 2>/dev/null
 status=$?
 expect_status 137
 no_process_left
+cases=$((cases + 1))
+[ -n "$there" ] || fail 'a session has a directory in /dev/shm while it measures'
+nothing_in_shm
 run -C "$lab" fingerprint show --format json # one more may have ended before the kill
 measured=$(json .fingerprints[0].measured)
 run -C "$lab" fingerprint show

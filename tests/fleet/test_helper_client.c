@@ -84,6 +84,7 @@ static void test_answers(void **state)
 		ROW("line without an end", M B "R\0\0\0\006exit 0", "makes no sense"),
 		ROW("NUL in the result", M B "R\0\0\0\010exit 0\0\n", "makes no sense"),
 		ROW("a version of control groups that is none", M B "R\0\0\0\030exit 0\ncgroup_version 3\n", "makes no sense"),
+		ROW("a directory that nobody has asked for", M "D\0\0\0\2/x", "a directory that makes no sense"),
 		ROW("file without a name", M "F\0\0\0\1a", "a file without a name"),
 	};
 

@@ -238,6 +238,21 @@ expect_json .plan "$id"
 expect_json .hosts[0].known 2
 expect_json .hosts[1].ok 2
 nothing_left_of "$id"
+# The old session's helpers learn late that nobody listens: what they still do must not meet the new session.
+what='kill -9 over ssh, and --resume at once'
+for round in 1 2 3 4 5 6; do
+	[ "$round" = 1 ] && resume= || resume=--resume
+	"$ASSAY" -C "$lab" run tiny --inputs x --repetitions 3 $resume >"$tmp/out" 2>"$tmp/err" </dev/null &
+	victim=$!
+	sleep "0.$((round * 7 % 10 + 1))"
+	kill -KILL $victim 2>/dev/null
+	wait $victim 2>/dev/null
+done
+to_resume tiny
+run -C "$lab" run tiny --inputs x --repetitions 3 $resume --format json
+expect_status 0
+expect_json .complete true
+nothing_left_of "$(plan_id)"
 what='both at once'
 run -C "$lab" run tiny --inputs x --repetitions 2 --format json
 expect_status 0
