@@ -256,8 +256,9 @@ static void artefact_finish(struct artefact *a)
 	buf_release(&text);
 }
 
-enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
-				   struct assay_error *err)
+/* *at: the path that it came to. */
+static enum assay_status collect_all(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out, size_t *at,
+				     struct assay_error *err)
 {
 	char **names = mem_new(n, sizeof(char *));
 	struct walk w = { .err = err };
@@ -266,6 +267,7 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 	for (size_t i = 0; !st && i < n; i++) {
 		char *full = *paths[i] == '/' ? mem_string(paths[i]) : mem_format("%s/%s", base, paths[i]), *real = realpath(full, NULL);
 
+		*at = i;
 		if (!real && (errno == ENOENT || errno == ENOTDIR))
 			st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot deploy '%s': no such file or directory", full);
 		else if (!real)
@@ -292,4 +294,21 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 	if (st)
 		artefact_release(out);
 	return st;
+}
+
+enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
+				   struct assay_error *err)
+{
+	size_t at;
+
+	return collect_all(base, paths, n, flat, out, &at, err);
+}
+
+enum assay_status artefact_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err)
+{
+	const struct manifest_words *files = &manifest->files;
+	size_t at = 0;
+	enum assay_status st = collect_all(manifest->directory, (const char *const *)files->items, files->n, false, out, &at, err);
+
+	return st && files->n ? assay_context(err, "%s:%zu", manifest->file, manifest->files_lines[at]) : st;
 }

@@ -38,6 +38,8 @@ struct artefact {
  * artefact_release() it. Cost: reads every byte once. */
 enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
 				   struct assay_error *err);
+/* The manifest's `files`, which need not be any; the error begins with their line. */
+enum assay_status artefact_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err);
 void artefact_release(struct artefact *artefact); /* accepts zeroed */
 
 /* The files of a version with a git reference: LABORATORY/.assay/builds/HASH, HASH of commit, build command and directory. Built

@@ -101,7 +101,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 		return ASSAY_OK;
 	if (version->kind == MANIFEST_GIT && options->dry_run) {
 		st = artefact_check(manifest, index, options->cancelled, err);
-		return st ? assay_context(err, "version '%s'", version->name) : ASSAY_OK;
+		return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name) : ASSAY_OK;
 	}
 	if (version->kind == MANIFEST_GIT) {
 		st = artefact_build(launch->lab.directory, manifest, index, options->cancelled, &built, launch->commits[i], err);
@@ -110,7 +110,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 	if (!st)
 		st = artefact_collect(manifest->directory, &path, 1, true, &launch->versions[i], err);
 	free(built);
-	return st ? assay_context(err, "version '%s'", version->name) : ASSAY_OK;
+	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name) : ASSAY_OK;
 }
 
 /* Is everything there that would be deployed? A dry run builds nothing. */
@@ -165,13 +165,10 @@ static char *launch_hash_version(const struct launch *launch, size_t i)
 /* What would be deployed now, and its hashes by version: free() each. */
 static enum assay_status launch_collect(const struct launch_options *options, struct launch *launch, char **hashes, struct assay_error *err)
 {
-	const struct manifest_words *files = &launch->manifest.files;
-	enum assay_status st = ASSAY_OK;
+	enum assay_status st = artefact_files(&launch->manifest, &launch->files, err);
 
 	launch->versions = mem_new(launch->plan.n_versions, sizeof(*launch->versions));
 	launch->commits = mem_new(launch->plan.n_versions, sizeof(*launch->commits));
-	if (files->n)
-		st = artefact_collect(launch->manifest.directory, (const char *const *)files->items, files->n, false, &launch->files, err);
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
 		st = launch_collect_version(options, launch, i, err);
 	if (!st && launch->plan.probe && launch_is_built(options, launch))

@@ -43,6 +43,7 @@ void manifest_release(struct manifest *manifest)
 	free(manifest->description);
 	free(manifest->work);
 	manifest_words_release(&manifest->files);
+	free(manifest->files_lines);
 	manifest_words_release(&manifest->command);
 	manifest_words_release(&manifest->environment);
 	metric_release(&manifest->metric);
@@ -537,7 +538,9 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 				   "'work' is a directory of the hosts: it starts with '/', without '..'");
 	if (!st && (node = yaml_get(root, "files")))
 		st = manifest_words_parse(r, node, MANIFEST_LITERAL, &m->files);
+	m->files_lines = mem_new(m->files.n, sizeof(*m->files_lines));
 	for (size_t i = 0; !st && i < m->files.n; i++) {
+		m->files_lines[i] = node->n_items == m->files.n ? node->items[i].line : node->line;
 		if (!manifest_is_line(m->files.items[i]))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "an item of 'files' is not a text of one line");
 	}

@@ -53,6 +53,7 @@ struct manifest {
 	char *application;	       /* default: the file's stem */
 	char *description;	       /* may be NULL */
 	struct manifest_words files;   /* deployed for every version: files or directories, by their last component */
+	size_t *files_lines;	       /* [files.n], where the manifest has them */
 	struct manifest_words command; /* may be empty when every version has its own */
 	struct manifest_words environment;
 	struct manifest_version *versions; /* [n_versions], in the order of the file; at least one */

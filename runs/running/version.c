@@ -88,8 +88,7 @@ static enum assay_status find_object(const struct manifest *manifest, size_t ver
 
 	st = artefact_collect(manifest->directory, paths, directory ? 1 : 0, true, &build, err);
 	if (!st)
-		st = artefact_collect(manifest->directory, (const char *const *)manifest->files.items, manifest->files.n, false, &files,
-				      err);
+		st = artefact_files(manifest, &files, err);
 	if (!st)
 		st = version_file(&all, object, path, err);
 	artefact_release(&build);

@@ -43,10 +43,13 @@ expect_status 0
 expect_stdout "no run of 'tiny' was interrupted: there is nothing to resume"
 mv "$lab/apps/tiny/run.sh" "$lab/apps/tiny/gone.sh"
 run -C "$lab" run tiny
-refused 2 'cannot deploy' run.sh
+refused 2 'tiny.yaml:1: cannot deploy' run.sh
+printf 'command: [true]\nfiles:\n  - tiny\n  - tiny/nowhere\nversions: { a: }\n' >"$lab/apps/gone.yaml"
+run -C "$lab" run gone
+refused 2 'gone.yaml:4: cannot deploy' nowhere
 printf 'command: [true]\nversions: { a: { directory: tiny/nowhere } }\n' >"$lab/apps/gone.yaml"
 run -C "$lab" run gone
-refused 2 "version 'a'" 'cannot deploy' nowhere
+refused 2 "gone.yaml:2: version 'a': cannot deploy" nowhere
 rm "$lab/apps/gone.yaml"
 mv "$lab/apps/tiny/gone.sh" "$lab/apps/tiny/run.sh"
 
