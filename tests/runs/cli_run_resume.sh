@@ -57,7 +57,43 @@ no_process_left
 never_together
 results_of tiny/x tiny/yy
 expect_same_files "$tmp/set" "$tmp/undisturbed"
+# The killed session's command does not want to end, so that it is still being ended while the next session has begun.
+what='kill -9 and --resume at once, four times'
+run_lab at_once
+sed -i "2a trap '' TERM" "$lab/apps/tiny/run.sh"
+: >"$tmp/before"
+for round in 1 2 3 4; do
+	[ $round = 1 ] && resume= || resume=--resume
+	: >"$tmp/scratch/begun"
+	echo 3 >"$tmp/scratch/hold" # behind two warm-ups and one run, or three runs, it waits
+	"$ASSAY" -C "$lab" run tiny --inputs x --seed 3 --repetitions 8 $resume >"$tmp/out" 2>"$tmp/err" </dev/null &
+	victim=$!
+	for _ in $(seq 1000); do
+		[ "$(wc -l <"$tmp/scratch/begun")" -gt 3 ] && break
+		sleep .02
+	done
+	kill -KILL $victim
+	wait $victim 2>/dev/null
+	results_of tiny/x
+	cases=$((cases + 1))
+	[ -z "$(comm -23 "$tmp/before" "$tmp/set")" ] && [ "$(wc -l <"$tmp/set")" -gt "$(wc -l <"$tmp/before")" ] ||
+		fail "round $round: results were lost, or none was made"
+	cp "$tmp/set" "$tmp/before"
+done
+rm "$tmp/scratch/hold"
+run -C "$lab" run tiny --seed 3 --resume --format json
+expect_status 0
+expect_json .complete true
+expect_json .hosts[0].outcome ok
+expect_json .hosts[0].missing 0
+results_of tiny/x
+cases=$((cases + 1))
+[ -z "$(comm -23 "$tmp/before" "$tmp/set")" ] && [ "$(wc -l <"$tmp/set")" = 16 ] && [ "$(cut -d ' ' -f 1-4 "$tmp/set" | sort -u | wc -l)" = 16 ] ||
+	fail 'each run once, and those that were measured before as they were'
+never_together
+no_process_left
 what='nothing to resume: a script may ask every night'
+lab=$tmp/killed
 run -C "$lab" run tiny --resume
 expect_status 0
 expect_no_stderr
