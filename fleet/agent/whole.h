@@ -1,6 +1,6 @@
 /* A program of ours on a host looks at itself before it does anything: a file that was cut, emptied or changed after a loss of power is as
  * good as missing. The controller says by its first word, "whole=SUM", what it must be. Plain C, for the programs and for the controller;
- * a quarter of a millisecond for a megabyte. */
+ * half a millisecond for a megabyte. */
 #ifndef FLEET_WHOLE_H
 #define FLEET_WHOLE_H
 

@@ -401,7 +401,8 @@ static bool ssh_start(struct link *link, const char *text)
 
 	while (ok && again) {
 		ssh_pump(link);
-		ok = proceed(link, ssh_channel_open_session(ssh->channel), &again, "opens no channel");
+		ok = proceed(link, ssh_channel_open_session(ssh->channel), &again,
+			     ssh->parked ? "opens no second channel: its sshd needs MaxSessions 2 or more" : "opens no channel");
 	}
 	again = true;
 	while (ok && again) {

@@ -175,17 +175,18 @@ static bool is_in_our_namespace(const char *id)
 	return n > 0 && n == m && memcmp(ours, its, (size_t)n) == 0;
 }
 
+/* The limit first: it takes one call of the kernel, where a process has none of our marks. */
 static bool is_leftover(const char *id)
 {
 	struct process p, owner;
 	struct rlimit limit;
 
-	if (!process_read(id, &p) || !p.alive || prlimit(p.id, RLIMIT_LOCKS, NULL, &limit) || limit.rlim_max >> MARK_SHIFT != MARK)
+	if (prlimit((pid_t)strtol(id, NULL, 10), RLIMIT_LOCKS, NULL, &limit) || limit.rlim_max >> MARK_SHIFT != MARK)
 		return false;
 	if (read_number(limit.rlim_max >> MARK_ID_SHIFT & MARK_ID_MAX, &owner) && owner.alive &&
 	    (owner.start_ticks & MARK_START_MASK) == (limit.rlim_max & MARK_START_MASK))
 		return false;
-	return is_in_our_namespace(id);
+	return process_read(id, &p) && p.alive && is_in_our_namespace(id);
 }
 
 static size_t kill_leftovers(void)

@@ -189,6 +189,38 @@ static void deploy(void)
 	session_release(&s);
 }
 
+/* The program is cut: that is seen before it counts, and it is deployed again. */
+static void test_damaged(void **state)
+{
+	struct helper_request request;
+	struct counting_events events;
+	struct assay_error err;
+	struct session s;
+
+	(void)state;
+	check(counting_events_parse("perf::PAGE-FAULTS", &events, &err), &err);
+	for (int i = 0; i < 3; i++) {
+		static const char *const damages[] = { "for f in assay/counting-*; do : >$f; done", "truncate -s -1 assay/counting-*",
+						       "truncate -s 100000 assay/counting-*" };
+
+		deploy();
+		shell_request(&request, damages[i]);
+		session_run(&s, &request);
+		assert_int_equal(s.answer.result.exit_status, 0);
+		session_release(&s);
+		counting_request_plan(&request, &here, &events);
+		session_run(&s, &request);
+		assert_true(counting_is_missing(&s.answer));
+		session_release(&s);
+		deploy();
+		counting_request_plan(&request, &here, &events);
+		session_run(&s, &request);
+		assert_int_equal(s.answer.result.exit_status, 0);
+		session_release(&s);
+	}
+	counting_events_release(&events);
+}
+
 static struct counting_plan plan_as(const char *text, uid_t user)
 {
 	struct helper_request request;
@@ -454,9 +486,11 @@ static void test_another_user(void **state)
 int suite_counting(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plans),	  cmocka_unit_test(test_what_a_plan_holds), cmocka_unit_test(test_reports),
-		cmocka_unit_test(test_events),	  COUNTING_TEST(test_deployed_once),	    COUNTING_TEST(test_counts),
-		COUNTING_TEST(test_how_it_ends),  COUNTING_TEST(test_cannot_be_counted),    COUNTING_TEST(test_plan_of_this_machine),
+		cmocka_unit_test(test_plans),	       cmocka_unit_test(test_what_a_plan_holds),
+		cmocka_unit_test(test_reports),	       cmocka_unit_test(test_events),
+		COUNTING_TEST(test_deployed_once),     COUNTING_TEST(test_counts),
+		COUNTING_TEST(test_damaged),	       COUNTING_TEST(test_how_it_ends),
+		COUNTING_TEST(test_cannot_be_counted), COUNTING_TEST(test_plan_of_this_machine),
 		COUNTING_TEST(test_another_user),
 	};
 

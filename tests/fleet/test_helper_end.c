@@ -603,6 +603,42 @@ static void test_lock_of_another_user(void **state)
 	}
 }
 
+/* What another user puts in the place of the lock's file keeps nobody out, and nobody in: it can be neither read nor written to by us, or
+ * says something that no terminal should get. */
+static void test_lock_file_of_another_user(void **state)
+{
+	static const uid_t users[] = { 65534, 65533 };
+	struct helper_request request;
+	struct session first, second;
+	struct stat info;
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("not root: only one user is tested\n");
+		return;
+	}
+	assert_int_equal(chmod(".", 01777), 0);
+	for (int i = 0; i < 2; i++) {
+		unlink("lock");
+		scratch_put("lock", "since_ms 0\nlimit_ms 999999999\nholder \033[31mmallory\n");
+		assert_int_equal(chown("lock", users[1], users[1]) | chmod("lock", i == 0 ? 0600 : 0644), 0);
+		lock_request(&request, "sleep 1000", "lock", 0);
+		session_start_as(&first, &request, users[0]);
+		session_begun(&first);
+		lock_request(&request, "true", "lock", 0);
+		session_start_as(&second, &request, users[i]);
+		session_end(&second);
+		assert_non_null(second.answer.refusal);
+		assert_non_null(strstr(second.answer.refusal, i == 0 ? "another measurement holds" : "?[31mmallory holds"));
+		session_release(&second);
+		session_close(&first.in);
+		wait_helper(&first);
+		session_release(&first);
+		assert_int_equal(stat("lock", &info), 0);
+		assert_int_equal(info.st_uid, users[1]);
+	}
+}
+
 /* A frame as bytes of a string literal: kind, length, payload. */
 #define HELLO "H\0\0\0\0011"
 #define RUN   "o\0\0\0\3run"
@@ -722,6 +758,7 @@ int suite_helper_end(void)
 		SESSION_TEST(test_lock_says_who),
 		SESSION_TEST(test_lock_of_a_stopped_helper),
 		SESSION_TEST(test_lock_of_another_user),
+		SESSION_TEST(test_lock_file_of_another_user),
 		SESSION_TEST(test_malformed),
 		SESSION_TEST(test_oversized),
 	};

@@ -211,6 +211,8 @@ rm "$tmp/scratch/hold"
 head -n 1 "$tmp/out" >"$tmp/line"
 holds "$tmp/line" 'the first line' 'missing (what was measured is kept): interrupted'
 no_process_left
+run -C "$lab" run tiny --resume --dry-run --format json
+nothing_left_of "$(plan_id)"
 
 # ---- a second controller ----
 
