@@ -374,6 +374,8 @@ static void fleet_init(struct fleet *fleet)
 	options->connect_timeout_ms = options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
 	options->output_bytes_max = options->output_bytes_max ? options->output_bytes_max : OUTPUT_BYTES_MAX;
 	fleet->user = mem_string(me ? me->pw_name : "root");
+	if (me && !getenv("HOME")) /* cron need not say it: programs on this machine keep their files there */
+		setenv("HOME", me->pw_dir, 0);
 	fleet->home = mem_string(home ? home : me ? me->pw_dir : "/");
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));
 	pthread_mutex_init(&fleet->turn, NULL);

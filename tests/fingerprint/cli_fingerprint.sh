@@ -375,4 +375,18 @@ expect_status 0
 run -C "$lab" catalog drift
 expect_stdout 'there (tiny)'
 
+what='the line for cron, with the little that cron gives'
+make_lab cron
+line=$(sed -n 's/^    0 3 \* \* 0  //p' "$ASSAY_SOURCE/docs/administrators.md" |
+	sed "s|/srv/lab|$lab|; s|/usr/local/bin/assay fingerprint run|$ASSAY fingerprint run --battery $tmp/tiny.yaml|; s#|| mail.*#|| echo failed#")
+case $line in "cd $lab && $ASSAY fingerprint run --battery "*) ;; *) fail "the line of docs/administrators.md is another one: $line" ;; esac
+env -i PATH=/usr/bin:/bin /bin/sh -c "$line" >"$tmp/out" 2>"$tmp/err"
+status=$?
+expect_status 0
+expect_no_stdout
+cp "$lab/fingerprints.json" "$tmp/out"
+expect_json .hosts[0].complete true
+cases=$((cases + 1))
+[ ! -e /.cache/assay ] || fail 'files of programs belong to the home of the account, also where HOME is not set'
+
 finish
