@@ -58,6 +58,36 @@ static enum assay_status check_path(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
+/* The absolute path of a directory, also of one that is no longer there: links are followed as far as there is something. free() it; NULL
+ * with errno. */
+static char *absolute_path(const char *directory)
+{
+	size_t n = strlen(directory);
+	char *whole = realpath(directory, NULL), *both;
+
+	while (n > 1 && directory[n - 1] == '/')
+		n--;
+	for (size_t end = n; !whole && errno == ENOENT;) {
+		char *front;
+
+		while (end && directory[end - 1] != '/')
+			end--;
+		while (end > 1 && directory[end - 1] == '/')
+			end--;
+		front = end ? mem_bytes(directory, end) : mem_string(".");
+		whole = realpath(front, NULL);
+		free(front);
+		if (!whole)
+			continue;
+		end += directory[end] == '/';
+		both = mem_format("%s/%.*s", strcmp(whole, "/") ? whole : "", (int)(n - end), directory + end);
+		free(whole);
+		whole = both;
+		break;
+	}
+	return whole;
+}
+
 static enum assay_status find_directory(const char *directory, bool make, struct emulate_site *site, struct assay_error *err)
 {
 	enum assay_status st = make ? file_make_directory(directory, 0755, err) : ASSAY_OK;
@@ -65,17 +95,14 @@ static enum assay_status find_directory(const char *directory, bool make, struct
 
 	if (st)
 		return st;
-	site->directory = realpath(directory, NULL);
+	site->directory = absolute_path(directory);
 	if (!site->directory)
-		return errno == ENOENT ? assay_fail(err, ASSAY_E_NOTFOUND,
-						    "there is no directory '%s' (if its fleet still runs: 'assay fleet up' "
-						    "there finds and ends what is left)",
-						    directory)
-				       : assay_fail_errno(err, errno, "cannot use '%s'", directory);
+		return assay_fail_errno(err, errno, "cannot use '%s'", directory);
 	digest_sha256(site->directory, strlen(site->directory), hex);
 	memcpy(site->tag, hex, EMULATE_TAG_BYTES - 1);
 	site->base = mem_format("%s/.assay/emulated", site->directory);
 	site->state = mem_format("%s/state", site->base);
+	site->there = make || access(site->base, F_OK) == 0 || errno != ENOENT;
 	return make ? check_path(site->directory, err) : ASSAY_OK;
 }
 
@@ -94,13 +121,10 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 static enum assay_status lock_site(struct emulate_site *site, struct assay_error *err)
 {
 	char *path = mem_format("%s/lock", site->base);
-	char *up = text_shell_line((const char *const[]){ "assay", "fleet", "up", site->directory, NULL });
 	enum assay_status st = ASSAY_OK;
 
 	site->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (site->lock < 0 && errno == ENOENT)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: '%s' makes one", site->directory, up);
-	else if (site->lock < 0 && errno == EACCES)
+	if (site->lock < 0 && errno == EACCES)
 		st = assay_fail(err, ASSAY_E_IO, "cannot write '%s': this fleet belongs to another user; run this as that user, or as root",
 				path);
 	else if (site->lock < 0)
@@ -108,7 +132,6 @@ static enum assay_status lock_site(struct emulate_site *site, struct assay_error
 	else if (flock(site->lock, LOCK_EX | LOCK_NB))
 		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay fleet up' or 'down' is at work in '%s': wait until it has ended",
 				site->directory);
-	free(up);
 	free(path);
 	return st;
 }
@@ -120,7 +143,7 @@ enum assay_status emulate_site_open(const char *directory, bool make, struct emu
 
 	if (!st && make)
 		st = make_base(&site, err);
-	if (!st)
+	if (!st && site.there)
 		st = lock_site(&site, err);
 	*out = site;
 	if (st)
@@ -429,7 +452,7 @@ static enum assay_status remove_tree(const char *base, const char *name, struct 
 	return st;
 }
 
-static enum assay_status remove_fleet(const struct emulate_site *site, const char *tag, struct emulate_listener *listener,
+static enum assay_status remove_fleet(const struct emulate_site *site, const char *tag, struct emulate_listener *listener, size_t *found,
 				      struct assay_error *err)
 {
 	struct cgroup_places groups;
@@ -447,6 +470,7 @@ static enum assay_status remove_fleet(const struct emulate_site *site, const cha
 		emulate_step(listener, "removed the network (%zu links)", links);
 	if (!st)
 		st = remove_groups(&groups, listener, err);
+	*found = ended + links;
 	cgroup_places_release(&groups);
 	buf_release(&lines);
 	return st;
@@ -456,13 +480,14 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 {
 	struct emulate_state state;
 	enum assay_status st = emulate_state_read(site->state, &state, err);
+	size_t left = 0;
 
 	*found = !st && *state.boot;
 	/* Where no fleet is known, the directory may have been removed, and made again, while one stood. */
 	if (*found && !emulate_state_is_of_this_boot(&state))
 		emulate_step(listener, "the machine was started anew since: nothing of the fleet runs");
 	else if (!st)
-		st = remove_fleet(site, *found ? state.tag : site->tag, listener, err);
+		st = remove_fleet(site, *found ? state.tag : site->tag, listener, &left, err);
 	if (!st)
 		st = remove_tree(site->base, "run", err);
 	if (!st)
@@ -470,14 +495,33 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 	return !st && *found ? emulate_state_write(site->state, state.tag, false, err) : st;
 }
 
+static enum assay_status fail_none(const struct emulate_site *site, struct assay_error *err)
+{
+	char *up = text_shell_line((const char *const[]){ "assay", "fleet", "up", site->directory, NULL });
+
+	if (access(site->directory, F_OK))
+		assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s', and nothing runs of an emulated fleet of it",
+			   site->directory);
+	else
+		assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: '%s' makes one", site->directory, up);
+	free(up);
+	return ASSAY_E_NOTFOUND;
+}
+
 enum assay_status emulate_down(const char *directory, struct emulate_listener *listener, bool *found, struct assay_error *err)
 {
 	struct emulate_site site;
 	enum assay_status st = emulate_site_open(directory, false, &site, err);
+	size_t left = 0;
 
 	*found = false;
-	if (!st)
+	if (!st && site.there)
 		st = emulate_site_clear(&site, listener, found, err);
+	else if (!st) /* the laboratory was removed while its fleet stood: its processes, links and groups have the tag of its path */
+		st = remove_fleet(&site, site.tag, listener, &left, err);
+	if (!st && !site.there && !left)
+		st = fail_none(&site, err);
+	*found = *found || left;
 	emulate_site_close(&site);
 	return st;
 }

@@ -17,6 +17,7 @@
 /* What all hosts of a laboratory share. */
 struct emulate_site {
 	char *directory; /* of the laboratory, absolute */
+	bool there;	 /* the directory is */
 	char *base;	 /* DIRECTORY/.assay/emulated */
 	char *state;	 /* BASE/state */
 	char tag[EMULATE_TAG_BYTES];

@@ -166,12 +166,12 @@ static bool read_known_hosts(struct link *link, struct ssh_settings *settings)
 		return true;
 	ssh->known_files = mem_new(settings->n_known_hosts_files + 1, sizeof(char *));
 	ssh->known_files[ssh->n_known_files++] = mem_format("%s/known_hosts", fleet->options.directory);
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->knowing);
 	for (size_t i = 0; !st && i < settings->n_known_hosts_files; i++) {
 		st = known_hosts_read(fleet->options.known, settings->known_hosts_files[i], &err);
 		ssh->known_files[ssh->n_known_files++] = mem_string(settings->known_hosts_files[i]);
 	}
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->knowing);
 	return !st || link_fail(link, FLEET_HOSTKEY, "%s", err.text);
 }
 

@@ -379,6 +379,7 @@ static void fleet_init(struct fleet *fleet)
 	fleet->home = mem_string(home ? home : me ? me->pw_dir : "/");
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));
 	pthread_mutex_init(&fleet->turn, NULL);
+	pthread_mutex_init(&fleet->knowing, NULL);
 	pthread_mutex_init(&fleet->inner, NULL);
 	pthread_mutex_init(&fleet->asking, NULL);
 	pthread_cond_init(&fleet->freed, NULL);
@@ -400,6 +401,7 @@ static void fleet_release(struct fleet *fleet)
 	key_files_release(fleet);
 	asked_release(fleet);
 	pthread_mutex_destroy(&fleet->turn);
+	pthread_mutex_destroy(&fleet->knowing);
 	pthread_mutex_destroy(&fleet->inner);
 	pthread_mutex_destroy(&fleet->asking);
 	pthread_cond_destroy(&fleet->freed);

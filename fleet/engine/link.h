@@ -128,7 +128,8 @@ struct fleet {
 	struct fleet_result *results;
 	size_t n_done;
 	pthread_mutex_t turn;	 /* fleet_lock() */
-	pthread_mutex_t inner;	 /* of what follows, and of options.known */
+	pthread_mutex_t knowing; /* of options.known; its files may be in a home directory that hangs */
+	pthread_mutex_t inner;	 /* of what follows: never held for long, for who cancels needs it */
 	enum host_state *states; /* [n] */
 	size_t n_serving;	 /* threads that serve hosts */
 	pthread_cond_t freed;	 /* a host has ended */

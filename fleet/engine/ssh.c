@@ -132,9 +132,9 @@ static bool set_options(struct link *link, int fd)
 	char *algorithms;
 	bool ok;
 
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->knowing);
 	algorithms = known_hosts_algorithms(fleet->options.known, &who, offered);
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->knowing);
 	/* Neither ~/.ssh/config nor known_hosts is libssh's to read: it would do so for every host. Nor is it to look for our home. */
 	ok = !ssh_options_set(ssh->session, SSH_OPTIONS_PROCESS_CONFIG, &no) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_SSH_DIR, fleet->home) &&
@@ -246,9 +246,9 @@ static bool check_host_key(struct link *link)
 
 	if (!host_key(link, &key))
 		return false;
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->knowing);
 	answer = known_hosts_ask(fleet->options.known, &who, &key, &file, &line);
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->knowing);
 	ok = refuse_host(link, answer, &key, file, line);
 	hostkey_release(&key);
 	return ok;

@@ -84,30 +84,49 @@ static struct key_file *key_read(const char *path)
 	return file;
 }
 
+static void key_file_free(struct key_file *file)
+{
+	ssh_key_free(file->key);
+	free(file->path);
+	free(file);
+}
+
+static struct key_file *key_file_find(const struct fleet *fleet, const char *path)
+{
+	for (size_t i = 0; i < fleet->n_keys; i++) {
+		if (strcmp(fleet->keys[i]->path, path) == 0)
+			return fleet->keys[i];
+	}
+	return NULL;
+}
+
+/* It is read without the lock, for it may be in a home directory that hangs: two hosts may read it, and one of them keeps it. */
 static const struct key_file *key_file_get(struct fleet *fleet, const char *path)
 {
-	const struct key_file *file = NULL;
+	struct key_file *file, *mine;
 
 	pthread_mutex_lock(&fleet->inner);
-	for (size_t i = 0; i < fleet->n_keys && !file; i++) {
-		if (strcmp(fleet->keys[i]->path, path) == 0)
-			file = fleet->keys[i];
-	}
+	file = key_file_find(fleet, path);
+	pthread_mutex_unlock(&fleet->inner);
+	if (file)
+		return file;
+	mine = key_read(path);
+	pthread_mutex_lock(&fleet->inner);
+	file = key_file_find(fleet, path);
 	if (!file) {
 		fleet->keys = mem_grow(fleet->keys, fleet->n_keys, &fleet->keys_capacity, sizeof(*fleet->keys));
-		file = fleet->keys[fleet->n_keys++] = key_read(path);
+		file = fleet->keys[fleet->n_keys++] = mine;
 	}
 	pthread_mutex_unlock(&fleet->inner);
+	if (file != mine)
+		key_file_free(mine);
 	return file;
 }
 
 void key_files_release(struct fleet *fleet)
 {
-	for (size_t i = 0; i < fleet->n_keys; i++) {
-		ssh_key_free(fleet->keys[i]->key);
-		free(fleet->keys[i]->path);
-		free(fleet->keys[i]);
-	}
+	for (size_t i = 0; i < fleet->n_keys; i++)
+		key_file_free(fleet->keys[i]);
 	free(fleet->keys);
 }
 

@@ -228,8 +228,21 @@ rm -rf "$tmp/gone"
 something_there "$tmp/gone"
 run fleet up "$tmp/gone" -n 1
 expect_status 0
+mkdir "$tmp/inside"
+mv "$tmp/gone/.assay" "$tmp/inside"
 run fleet down "$tmp/gone"
+expect_status 0
 nothing_left "$tmp/gone"
+run fleet up "$tmp/inside/.gone" -n 1
+rm -rf "$tmp/inside"
+run fleet down "$tmp/inside/none"
+refused 2 "no directory '$tmp/inside/none'"
+cd "$tmp"
+run fleet down inside/.gone/
+expect_status 0
+cd "$OLDPWD"
+expect_stdout 'is down'
+nothing_left "$tmp/inside/.gone"
 
 what='a state file that is not ours'
 cp "$lab/.assay/emulated/state" "$tmp/state"

@@ -3,6 +3,7 @@
 #include "tests/fleet/engine_fixture.h"
 
 #include <pwd.h>
+#include <sys/mount.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
@@ -559,6 +560,90 @@ static void test_identities_only(void **state)
 	free(text);
 }
 
+static int hung_fd = -1;
+
+static void end_hanging(void)
+{
+	if (hung_fd >= 0)
+		close(hung_fd);
+	hung_fd = -1;
+}
+
+static void on_late(int number)
+{
+	(void)number;
+	end_hanging();
+}
+
+/* A file system whose server says nothing: whoever touches it waits. */
+static bool make_hanging(const char *where)
+{
+	char *data;
+	bool ok;
+
+	assert_int_equal(mkdir(where, 0755), 0);
+	hung_fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	data = mem_format("fd=%d,rootmode=40000,user_id=0,group_id=0", hung_fd);
+	ok = hung_fd >= 0 && mount("hung", where, "fuse", 0, data) == 0;
+	free(data);
+	if (!ok)
+		end_hanging();
+	return ok;
+}
+
+struct hung {
+	const struct host *well;
+	bool ended; /* before what hangs */
+};
+
+static void well_or_hung(struct session *session, void *context)
+{
+	struct hung *hung = context;
+	const struct fleet_command command = { .command = "sleep 60" };
+
+	if (session->host == hung->well)
+		kill(getpid(), SIGUSR1); /* the user cancels */
+	if (session_open(session))
+		session_shell(session, &command, &session->result->out, &session->result->err);
+	if (session->host == hung->well) {
+		hung->ended = hung_fd >= 0;
+		end_hanging();
+	}
+}
+
+/* A home directory that hangs: it holds up those who need it, and not that others are cancelled. */
+static void test_hung_keys(void **state)
+{
+	static char file[] = "hung/key";
+	struct fleet_options options = fleet_defaults();
+	struct host stuck = host_at(server.port), well = host_at(server.port);
+	const struct host *hosts[] = { &stuck, &well };
+	const struct itimerval late = { .it_value = { .tv_sec = 15 } };
+	struct hung hung = { .well = &well };
+	struct fleet_result results[2];
+	struct assay_error err;
+
+	(void)state;
+	if (!make_hanging("hung"))
+		skip();
+	stuck.identity_file = file;
+	cancelled = 0;
+	options.cancelled = &cancelled;
+	signal(SIGUSR1, on_alarm);
+	signal(SIGALRM, on_late); /* else this would hang */
+	setitimer(ITIMER_REAL, &late, NULL);
+	check(fleet_each(hosts, 2, &options, well_or_hung, &hung, results, &err), &err);
+	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	assert_true(hung.ended);
+	expect(&results[1], FLEET_FAILED, "cancelled");
+	for (size_t i = 0; i < 2; i++)
+		fleet_result_release(&results[i]);
+	umount2("hung", MNT_DETACH);
+	rmdir("hung");
+	signal(SIGALRM, SIG_DFL);
+	signal(SIGUSR1, SIG_DFL);
+}
+
 #define AGENT_TEST(name) cmocka_unit_test_setup_teardown(name, fds_enter, agent_leave)
 
 int suite_engine_login(void)
@@ -568,7 +653,7 @@ int suite_engine_login(void)
 		ENGINE_TEST(test_users),	  ENGINE_TEST(test_default_keys),     ENGINE_TEST(test_more_than_a_key),
 		AGENT_TEST(test_agent),		  AGENT_TEST(test_too_many_keys),     AGENT_TEST(test_bad_agents),
 		AGENT_TEST(test_cancel_at_agent), AGENT_TEST(test_identities_only),   ENGINE_TEST(test_jump),
-		ENGINE_TEST(test_two_jumps),	  ENGINE_TEST(test_config),
+		ENGINE_TEST(test_hung_keys),	  ENGINE_TEST(test_two_jumps),	      ENGINE_TEST(test_config),
 	};
 
 	if (!sshd_available()) {
