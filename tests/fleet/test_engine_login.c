@@ -601,8 +601,10 @@ static void well_or_hung(struct session *session, void *context)
 	struct hung *hung = context;
 	const struct fleet_command command = { .command = "sleep 60" };
 
-	if (session->host == hung->well)
+	if (session->host == hung->well) {
+		usleep(1000000);	 /* the other one has come to its key by then */
 		kill(getpid(), SIGUSR1); /* the user cancels */
+	}
 	if (session_open(session))
 		session_shell(session, &command, &session->result->out, &session->result->err);
 	if (session->host == hung->well) {
