@@ -5,6 +5,7 @@
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"
 
+#include <errno.h>
 #include <openssl/evp.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@ struct exec {
 	const struct arguments *arguments;
 	struct exec_host *hosts; /* [job.n] */
 	bool json, out_terminal, err_terminal;
+	int write_error; /* an errno of standard output, between fleet_lock() and fleet_unlock() */
 };
 
 /* ---- the command ---- */
@@ -89,38 +91,54 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 
 /* ---- what it has said ---- */
 
-/* Every line after "NAME: "; a last line without its end gets one. */
-static void print_stream(const char *name, const struct spool *spool, bool terminal, FILE *to)
+/* Every line after "NAME: ". *at_start: one begins. */
+static void put_lines(const char *name, const char *bytes, size_t n, bool terminal, bool *at_start, FILE *to)
+{
+	for (size_t at = 0, part; at < n; at += part) {
+		const char *end = memchr(bytes + at, '\n', n - at);
+
+		if (*at_start)
+			fprintf(to, "%s: ", name);
+		part = end ? (size_t)(end - bytes) - at : n - at;
+		if (terminal)
+			term_put(bytes + at, part, false, to);
+		else
+			fwrite(bytes + at, 1, part, to);
+		*at_start = end;
+		if (end) {
+			putc('\n', to);
+			part++;
+		}
+	}
+}
+
+/* A last line without its end gets one. Returns 0 or an errno. */
+static int print_stream(struct session *session, const struct spool *spool, bool terminal, int fd)
 {
 	bool at_start = true;
-	char bytes[CHUNK_BYTES];
+	char bytes[CHUNK_BYTES], *text = NULL;
 	struct assay_error err;
 	uint64_t offset = 0;
-	size_t n;
+	int failed = 0;
+	size_t n, size;
 
-	while (offset < spool->size && !spool_read(spool, offset, bytes, sizeof(bytes), &n, &err) && n) {
-		if (n == sizeof(bytes) && bytes[n - 1] == '\xc2') /* the next byte makes it a control character, or none */
-			n--;
-		for (size_t at = 0, part; at < n; at += part) {
-			const char *end = memchr(bytes + at, '\n', n - at);
+	while (!failed && offset < spool->size && !spool_read(spool, offset, bytes, sizeof(bytes), &n, &err) && n) {
+		FILE *to = open_memstream(&text, &size);
 
-			if (at_start)
-				fprintf(to, "%s: ", name);
-			part = end ? (size_t)(end - bytes) - at : n - at;
-			if (terminal)
-				term_put(bytes + at, part, false, to);
-			else
-				fwrite(bytes + at, 1, part, to);
-			at_start = end;
-			if (end) {
-				putc('\n', to);
-				part++;
-			}
-		}
+		if (!to)
+			return errno;
 		offset += n;
+		if (n == sizeof(bytes) && bytes[n - 1] == '\xc2') { /* the next byte makes it a control character, or none */
+			n--;
+			offset--;
+		}
+		put_lines(session->host->name, bytes, n, terminal, &at_start, to);
+		if (offset >= spool->size && !at_start)
+			putc('\n', to);
+		failed = fclose(to) ? errno : session_write(session, fd, text, size);
+		free(text);
 	}
-	if (!at_start)
-		putc('\n', to);
+	return failed;
 }
 
 /* The output of a host: the shell's, or what is in the helper's answer. */
@@ -134,13 +152,16 @@ static const struct spool *output_of(const struct exec *exec, size_t host, bool 
 	return is_err ? &result->err : &result->out;
 }
 
-static void show(const struct session *session, const struct exec *exec)
+static void show(struct session *session, struct exec *exec)
 {
+	int failed;
+
 	fleet_lock(session);
 	cmd_fleet_job_clear(&exec->job);
-	print_stream(session->host->name, output_of(exec, session->index, false), exec->out_terminal, stdout);
-	fflush(stdout);
-	print_stream(session->host->name, output_of(exec, session->index, true), exec->err_terminal, stderr);
+	failed = print_stream(session, output_of(exec, session->index, false), exec->out_terminal, STDOUT_FILENO);
+	if (!exec->write_error && failed != ECANCELED)
+		exec->write_error = failed;
+	print_stream(session, output_of(exec, session->index, true), exec->err_terminal, STDERR_FILENO);
 	fleet_unlock(session);
 }
 
@@ -303,7 +324,7 @@ static enum assay_status exec_all(struct exec *exec, struct document *d, struct 
 	if (exec->json)
 		return add_all(exec, d, err);
 	summarise(exec);
-	return ASSAY_OK;
+	return exec->write_error ? assay_fail_errno(err, exec->write_error, "cannot write to standard output") : ASSAY_OK;
 }
 
 static enum assay_status fleet_exec_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)

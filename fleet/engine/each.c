@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -171,6 +172,26 @@ void fleet_stop(const struct session *session)
 	fleet->stopped = true;
 	pthread_mutex_unlock(&fleet->inner);
 	event_raise(fleet->cancel_fd);
+}
+
+int session_write(struct session *session, int fd, const char *bytes, size_t n)
+{
+	while (n) {
+		struct pollfd ready[2] = { { .fd = fd, .events = POLLOUT } };
+		bool cancelled = link_wait(session->link, ready, 1, 0) == LINK_CANCELLED;
+		ssize_t done;
+
+		if (!ready[0].revents && cancelled)
+			return ECANCELED;
+		if (!ready[0].revents)
+			continue;
+		done = write(fd, bytes, n < PIPE_BUF ? n : PIPE_BUF); /* so much a pipe that is ready takes at once */
+		if (done < 0 && errno != EINTR && errno != EAGAIN)
+			return errno;
+		bytes += done > 0 ? done : 0;
+		n -= done > 0 ? (size_t)done : 0;
+	}
+	return 0;
 }
 
 static void fleet_tell_end(struct fleet *fleet, size_t index)

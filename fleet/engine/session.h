@@ -108,6 +108,10 @@ void fleet_unlock(const struct session *session);
 /* Ends all hosts, as if the user had cancelled: for a fault of our own store. */
 void fleet_stop(const struct session *session);
 
+/* Writes to a descriptor of this program, such as standard output: one that nobody reads holds nothing up but this, until everything is
+ * cancelled. 0, or an errno; ECANCELED. */
+int session_write(struct session *session, int fd, const char *bytes, size_t n);
+
 /* Connects and logs in. */
 bool session_open(struct session *session);
 

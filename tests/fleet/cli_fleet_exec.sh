@@ -270,6 +270,31 @@ fleet exec -w node1 -- true
 refused 2 'known_hosts:1'
 cp "$tmp/good" "$tmp/lab/known_hosts"
 
+what='a standard output that is full'
+"$ASSAY" -C "$tmp/lab" fleet exec -w node1,here -- echo word >/dev/full 2>"$tmp/err"
+status=$?
+expect_status 1
+expect_stderr 'cannot write to standard output: No space left on device'
+
+what='a standard output that nobody reads, and Ctrl-C'
+mkfifo "$tmp/fifo"
+exec 9<>"$tmp/fifo"
+"$ASSAY" -C "$tmp/lab" fleet exec -w node[1-2],here -- head -c 300000 /dev/zero >&9 2>"$tmp/err" &
+assay=$!
+for _ in $(seq 400); do # until one of its threads waits for the pipe, and nothing runs any more
+	[ -z "$(pgrep -P $assay)" ] && timeout 1 dd <&9 of=/dev/null bs=1 count=1 2>/dev/null && break
+	sleep .05
+done
+kill -INT $assay
+for _ in $(seq 200); do
+	kill -0 $assay 2>/dev/null || break
+	sleep .05
+done
+cases=$((cases + 1))
+kill -KILL $assay 2>/dev/null && fail 'it should end when it is told to'
+wait $assay
+exec 9>&-
+
 what='a host that is stopped: its limit counts, and it is named'
 (
 	for _ in $(seq 400); do
