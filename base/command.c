@@ -59,6 +59,8 @@ void cli_remark(const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	if (isatty(STDERR_FILENO)) /* a line on which progress is shown is taken back: it comes again */
+		fputs("\r\033[K", stderr);
 	print_line(at_work.name, text, "");
 }
 

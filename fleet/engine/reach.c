@@ -2,11 +2,9 @@
 
 #include "base/command.h"
 #include "base/mem.h"
-#include "base/progress.h"
 #include "fleet/ssh/ssh_config.h"
 
 #include <pwd.h>
-#include <stdarg.h>
 #include <unistd.h>
 
 /* As OpenSSH, which goes to jump hosts and reads the configuration: the account's, whatever HOME says. */
@@ -52,21 +50,7 @@ void reach_release(struct reach *reach)
 	*reach = (struct reach){ 0 };
 }
 
-/* The line of a terminal on which progress is shown is taken back first: it comes again. */
-static void show_note(const char *fmt, ...)
-{
-	char text[ASSAY_ERROR_BYTES];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	if (progress_on_terminal(stderr))
-		fputs("\r\033[K", stderr);
-	cli_remark("%s", text);
-}
-
 struct fleet_options reach_options(const struct reach *reach)
 {
-	return (struct fleet_options){ .directory = reach->directory, .config = reach->config, .known = reach->known, .note = show_note };
+	return (struct fleet_options){ .directory = reach->directory, .config = reach->config, .known = reach->known, .note = cli_remark };
 }
