@@ -231,6 +231,24 @@ static struct function_evidence evidence_of(bool improved)
 	return e;
 }
 
+/* Events on top per cycle on top, and half an event of all calls of a side, as few as they are. */
+static void test_added_rates(void **state)
+{
+	struct function_evidence e = evidence_of(false);
+	double more = 40000 / cycles_of(4), calls = RUNS * 100, rates[COUNTERS];
+	const double added[COUNTERS] = { more * branches_of(4), more * misses_of(4), 40000, 1000 * more };
+
+	(void)state;
+	for (size_t i = 0; i < RUNS * FUNCTIONS; i++)
+		e.detected.seen.weight[i] = 200; /* the other side has fewer */
+	assert_null(likeness_added_rates(&e.detected, functions[MISSES], false, 2, rates));
+	for (size_t c = 0; c < COUNTERS; c++)
+		assert_true(fabs(rates[c] - log((added[c] + .5 / calls) / 40000)) < 1e-9);
+	assert_non_null(likeness_added_rates(&e.detected, functions[SAME], false, 2, rates));
+	assert_non_null(likeness_added_rates(&e.detected, "never called", false, 2, rates));
+	function_evidence_release(&e);
+}
+
 /* Two groups; which of them grew most (or shrank), by the order. */
 static const char *missing_ones[] = { "cache", "stream", "memcpy" }, *branching_ones[] = { "qsort", "hsearch" }, *others[] = { "nothing" };
 
@@ -372,7 +390,7 @@ static void test_too_few(void **state)
 int suite_likeness(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_rates), TEST(test_why_not), TEST(test_match), TEST(test_improved), TEST(test_too_few),
+		TEST(test_rates), TEST(test_why_not), TEST(test_added_rates), TEST(test_match), TEST(test_improved), TEST(test_too_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,97 @@
+/* Which functions of one name belong together: by the common end of their files' paths, each at most once. */
+#include "base/rng.h"
+#include "runs/inside/changes/pair.c" /* the pairs within one name */
+
+#include "tests/scratch.h"
+
+#define MANY 6
+
+static struct functions of_files(const char *const *files, size_t n)
+{
+	struct functions f = { .items = mem_new(n, sizeof(struct function)), .n = n };
+
+	for (size_t i = 0; i < n; i++)
+		f.items[i].file = files[i];
+	return f;
+}
+
+/* Each is in no pair or in one, and both sides say so. Returns how many pairs. */
+static size_t pair_up(const char *const *old_files, size_t n, const char *const *new_files, size_t m, size_t *new_of_old)
+{
+	struct functions f = of_files(old_files, n), g = of_files(new_files, m);
+	size_t old[MANY], new[MANY], old_of_new[MANY], pairs = 0, back = 0;
+
+	for (size_t i = 0; i < MANY; i++) {
+		old[i] = new[i] = i;
+		new_of_old[i] = old_of_new[i] = FUNCTIONS_NONE;
+	}
+	pair_group(&f, &g, old, n, new, m, new_of_old, old_of_new);
+	for (size_t i = 0; i < n; i++) {
+		pairs += new_of_old[i] != FUNCTIONS_NONE;
+		if (new_of_old[i] != FUNCTIONS_NONE)
+			assert_int_equal(old_of_new[new_of_old[i]], i);
+	}
+	for (size_t j = 0; j < m; j++)
+		back += old_of_new[j] != FUNCTIONS_NONE;
+	assert_int_equal(pairs, back);
+	free(f.items);
+	free(g.items);
+	return pairs;
+}
+
+static void test_within_a_name(void **state)
+{
+	static const struct {
+		const char *what, *old[MANY], *new[MANY];
+		size_t n, m, pairs, of[MANY];
+	} rows[] = {
+		{ "the same paths", { "src/a/f.c", "src/b/f.c" }, { "src/a/f.c", "src/b/f.c" }, 2, 2, 2, { 0, 1 } },
+		{ "another order", { "src/a/f.c", "src/b/f.c" }, { "src/b/f.c", "src/a/f.c" }, 2, 2, 2, { 1, 0 } },
+		{ "the second best of one that has its best", { "src/a/f.c", "b/f.c" }, { "src/a/f.c", "lib/a/f.c" }, 2, 2, 2, { 0, 1 } },
+		{ "the same from the other side", { "src/a/f.c", "lib/a/f.c" }, { "src/a/f.c", "b/f.c" }, 2, 2, 2, { 0, 1 } },
+		{ "one is left on each side: it moved", { "a/f.c", "a/g.c" }, { "a/f.c", "a/h.c" }, 2, 2, 2, { 0, 1 } },
+		{ "two are left on one side", { "a/f.c", "a/g.c" }, { "a/f.c", "a/h.c", "a/i.c" }, 2, 3, 1, { 0, FUNCTIONS_NONE } },
+		{ "no file", { NULL, "a/g.c" }, { "a/g.c", NULL }, 2, 2, 2, { 1, 0 } },
+	};
+	size_t of[MANY];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (pair_up(rows[i].old, rows[i].n, rows[i].new, rows[i].m, of) != rows[i].pairs)
+			fail_msg("%s: another number of pairs", rows[i].what);
+		for (size_t k = 0; k < rows[i].n; k++)
+			if (of[k] != rows[i].of[k])
+				fail_msg("%s: the pair of %zu is %zu", rows[i].what, k, of[k]);
+	}
+}
+
+/* Whatever the files are. */
+static void test_each_once(void **state)
+{
+	static const char *const files[] = { "a/f.c", "b/a/f.c", "c/b/a/f.c", "b/f.c", "g.c", "a/g.c", NULL };
+	struct rng rng;
+	size_t of[MANY];
+
+	(void)state;
+	rng_seed(&rng, 1);
+	for (int i = 0; i < 2000; i++) {
+		const char *old[MANY], *new[MANY];
+		size_t n = 1 + rng_below(&rng, MANY), m = 1 + rng_below(&rng, MANY);
+
+		for (size_t k = 0; k < MANY; k++) {
+			old[k] = files[rng_below(&rng, 7)];
+			new[k] = files[rng_below(&rng, 7)];
+		}
+		pair_up(old, n, new, m, of);
+	}
+}
+
+int suite_pair(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_within_a_name),
+		cmocka_unit_test(test_each_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
