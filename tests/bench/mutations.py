@@ -34,7 +34,7 @@ INSIDE = {
     "runs/inside/record/": r"test_record|test_samples|test_probe|test_emulate_|test_emulation|cli_probe|cli_emulate$|cli_run_probe",
 }
 # Objects of those, by the directory of their target: they are not counted.
-UNCOUNTED = r"CMakeFiles/(helper|counting|knobs_\w+|assay-probe[\w-]*|emulate_objects|test_probe_\w+|test_emulate_\w+)\.dir/"
+UNCOUNTED = r"CMakeFiles/(helper|counting|knobs_[a-z]+|assay-probe[a-z-]*|emulate_objects|test_probe_[a-z]+|test_emulate_[a-z]+)\.dir/"
 
 # ---- the sources ----
 
@@ -160,34 +160,29 @@ class Tests:
 
     def __init__(self, work, preset):
         self.work, self.build = work, f"{work}/tree/build/{preset}"
-        kept = f"{work}/tests.json"  # ctest knows commands only where they are built
-        if not os.path.exists(kept):
-            listed = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout
-            with open(kept, "w", encoding="utf-8") as out:
-                out.write(listed.replace(self.build, "@BUILD@").replace(f"{work}/tree", "@TREE@"))
-        listed = open(kept, encoding="utf-8").read().replace("@BUILD@", self.build).replace("@TREE@", f"{work}/tree")
         self.tests = {}
-        for test in json.loads(listed)["tests"]:
-            properties = {p["name"]: p["value"] for p in test["properties"]}
-            if not test["name"].startswith("check_"):
-                self.tests[test["name"]] = (test["command"], properties["ENVIRONMENT"], properties["WORKING_DIRECTORY"])
+        listed = open(f"{self.build}/tests/CTestTestfile.cmake", encoding="utf-8").read()  # ctest tells commands only where they are built
+        for name, command, environment in re.findall(r'^add_test\(\[=\[(\w+)\]=\] (.*)\)\nset_tests_properties\(.* ENVIRONMENT "(.*?)"', listed, re.M):
+            if not name.startswith("check_"):
+                self.tests[name] = (re.findall(r'"(.*?)"', command), environment.split(";"))
 
     def run(self, name, limit_s, writable=""):
         """'passed', 'skipped', 'failed' or 'hung', and the seconds. All that the test started ends with it."""
-        command, environment, at = self.tests[name]
+        command, environment = self.tests[name]
         begun = time.monotonic()
-        variables = {**os.environ, **dict(v.split("=", 1) for v in environment), "HOME": "/tmp", "GCOV_ERROR_FILE": "/dev/null"}  # tests that act as another user cannot write counts
-        for name in ("TMPDIR", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"):
-            variables.pop(name, None)
+        variables = {**os.environ, **dict(v.split("=", 1) for v in environment), "HOME": "/tmp"}
+        variables["GCOV_ERROR_FILE"] = "/dev/null"  # tests that act as another user cannot write counts
+        for variable in ("TMPDIR", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"):
+            variables.pop(variable, None)
         child = subprocess.Popen(["unshare", "-m", "-p", "-n", "-f", "--kill-child", "--mount-proc", "sh", "-ec", SANDBOX, "sandbox",
-                                  self.work, writable, at, *command],
-                                 env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                  self.work, writable, f"{self.build}/tests", *command],
+                                 env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            self.output = child.communicate(timeout=limit_s)[0]
+            child.wait(limit_s)
             word = {0: "passed", 77: "skipped"}.get(child.returncode, "failed")
         except subprocess.TimeoutExpired:
             child.kill()  # unshare's child dies with it, and with that one the namespace
-            self.output = child.communicate()[0]
+            child.wait()
             word = "hung"
         return word, time.monotonic() - begun
 
@@ -214,7 +209,7 @@ def configure(tree, preset, *options):
 # ---- which test reaches which line ----
 
 
-def counted_lines(directory):
+def counted_lines(tree, directory):
     """{file: lines that ran} of the counts in a directory, and {file: lines that could}."""
     ran, could = {}, {}
     data = [os.path.join(at, f) for at, _, files in os.walk(directory) for f in files if f.endswith(".gcda")]
@@ -224,7 +219,7 @@ def counted_lines(directory):
             if not text.startswith("{"):
                 continue
             for entry in json.loads(text)["files"]:
-                file = os.path.relpath(os.path.join(directory, entry["file"]), ROOT) if not os.path.isabs(entry["file"]) else os.path.relpath(entry["file"], ROOT)
+                file = os.path.relpath(os.path.join(directory, entry["file"]), tree)
                 if file.startswith(("..", "tests/")) or not file.endswith(".c"):
                     continue
                 could.setdefault(file, set()).update(line["line_number"] for line in entry["lines"])
@@ -232,22 +227,16 @@ def counted_lines(directory):
     return ran, could
 
 
-ROOT = ""
-
-
 def mapped(work):
     """{test: {"seconds", "ran": {file: [lines]}}} and {file: [lines that can run]}; taken once, kept in WORK/map.json."""
-    global ROOT
     tree, kept = f"{work}/tree", f"{work}/map.json"
-    ROOT = tree
     result = json.load(open(kept, encoding="utf-8")) if os.path.exists(kept) else {"revision": revision_of(tree), "tests": {}, "could": {}}
     if result.get("whole"):
         return result
     launcher = f"{work}/launcher"
     with open(launcher, "w", encoding="utf-8") as out:
         ccache = os.environ.get("CMAKE_C_COMPILER_LAUNCHER", "")
-        out.write(f"#!/bin/bash\nif [[ \"$*\" =~ {UNCOUNTED.replace(chr(92) + 'w', '[a-z_]').replace('[[a-z_]-]', '[a-z-]')} ]]; then exec {ccache} \"$@\"; fi\n"
-                  f"exec {ccache} \"$@\" --coverage -fprofile-update=atomic\n")
+        out.write(f'#!/bin/bash\n[[ "$*" =~ {UNCOUNTED} ]] && exec {ccache} "$@"\nexec {ccache} "$@" --coverage -fprofile-update=atomic\n')
     os.chmod(launcher, 0o755)
     configure(tree, "coverage", f"-DCMAKE_C_COMPILER_LAUNCHER={launcher}", "-DCMAKE_C_FLAGS=-O0 -g0", "-DCMAKE_EXE_LINKER_FLAGS=--coverage")
     helped = build(f"{tree}/build/coverage", ["help"]).stdout
@@ -259,12 +248,10 @@ def mapped(work):
     os.makedirs(f"{work}/counts", exist_ok=True)
 
     def one(name):
-        own = Tests.__new__(Tests)
-        own.__dict__.update(tests.__dict__)
         at = f"{work}/counts/{name}"
-        word, seconds = own.run(name, 900, at)
-        if word in ("failed", "hung"):
-            word, seconds = own.run(name, 900, at)
+        word, seconds = tests.run(name, 900, at)
+        if word == "failed":
+            word, seconds = tests.run(name, 900, at)
         # gcov wants the notes beside the counts
         for place, _, files in os.walk(f"{at}/upper"):
             for f in files:
@@ -272,11 +259,9 @@ def mapped(work):
                     note = f"{tests.build}/{os.path.relpath(place, at + '/upper')}/{f[:-5]}.gcno"
                     if os.path.exists(note):
                         shutil.copy(note, place)
-        ran, could = counted_lines(f"{at}/upper")
+        ran, could = counted_lines(tree, f"{at}/upper")
         shutil.rmtree(at, ignore_errors=True)
         print(f"map: {name}: {word}, {seconds:.1f} s, {len(ran)} files", file=sys.stderr, flush=True)
-        if word in ("failed", "hung"):
-            print(own.output.decode(errors="replace")[-600:], file=sys.stderr, flush=True)
         return name, word, seconds, ran, could
 
     with ThreadPoolExecutor(2) as pool:

@@ -103,20 +103,22 @@ static void test_profile_directory(void **state)
 	(void)state;
 	check_fails("nothing there", emulate_profile_names(".", &names, &n, &err), ASSAY_E_NOTFOUND, &err, "no profiles");
 	scratch_put("b+c.yaml", "strings: 9\n");
+	scratch_put("b.yaml", "strings: 7\n"); /* its file comes behind that of b+c, its name before */
 	scratch_put("a.yaml", "strings: 8\nwrong: 1\n");
 	scratch_put("not one.yaml", "");
 	check(emulate_profile_names(".", &names, &n, &err), &err);
-	assert_int_equal(n, 2);
+	assert_int_equal(n, 3);
 	assert_string_equal(names[0], "a");
-	assert_string_equal(names[1], "b+c");
-	check(emulate_profile_load(".", names[1], &p, &err), &err);
+	assert_string_equal(names[1], "b");
+	assert_string_equal(names[2], "b+c");
+	check(emulate_profile_load(".", names[2], &p, &err), &err);
 	assert_int_equal(p.strings, 9);
 	emulate_profile_release(&p);
 	check_fails("its line", emulate_profile_load(".", "a", &p, &err), ASSAY_E_FORMAT, &err, "./a.yaml:2");
-	check_fails("out of the directory", emulate_profile_load(".", "../a", &p, &err), ASSAY_E_NOTFOUND, &err, "a, b+c");
+	check_fails("out of the directory", emulate_profile_load(".", "../a", &p, &err), ASSAY_E_NOTFOUND, &err, "a, b, b+c");
 	check_fails("no directory", emulate_profile_names("nowhere", &none, &n, &err), ASSAY_E_IO, &err, "nowhere");
-	free(names[0]);
-	free(names[1]);
+	for (size_t i = 0; i < n; i++)
+		free(names[i]);
 	free(names);
 }
 

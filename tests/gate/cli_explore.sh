@@ -50,6 +50,7 @@ expect_stdout 'Examples:' 'assay explore -o machines.html --app hpccg'
 explore many "$many"
 expect_stdout '8 machines of 8 hardware types, 12 stressors, effective rank 1.' "$page"
 says "default-src 'none'" 'id="variability"' 'id="correlation"' 'id="components"' 'id="profiles"' 'node08' '>slow@<' '>same@<'
+says '<th role="columnheader" scope="col" class="corner"><span>Stressor</span>' '<th role="rowheader" scope="row">s01</th><td role="cell" class="num h10">+1.00'
 says_not 'other versions of applications'
 says_not 'have nothing to do with each other'
 

@@ -166,6 +166,21 @@ static void test_regression(void **state)
 	world_release(&w);
 }
 
+/* The names of the zones beside the interval: of those that have room for one. */
+static void check_zones(const char *what, const char *page, const char *expected)
+{
+	struct buf names = BUF_INIT;
+
+	buf_text(&names, "");
+	for (const char *at = page; (at = strstr(at, "<text class=\"zone\""));) {
+		at = strchr(at, '>') + 1;
+		buf_format(&names, "%.*s, ", (int)strcspn(at, "<"), at);
+	}
+	if (strcmp(names.bytes, expected) != 0)
+		fail_msg("%s: the zones are named: %s", what, names.bytes);
+	buf_release(&names);
+}
+
 static void test_other_decisions(void **state)
 {
 	static const struct {
@@ -174,31 +189,41 @@ static void test_other_decisions(void **state)
 		size_t from[2], to[2];
 		bool with_fingerprint;
 		int64_t repetitions;
-		const char *parts[6];
+		const char *parts[6], *zones;
 	} rows[] = {
-		{ "pass", 1, { 0, 0 }, { 6, 6 }, true, 3, { "Pass", "app new is not slower than old by 3\u00a0% or more" } },
-		{ "improved", .5, { 0, 0 }, { 6, 6 }, true, 3, { "Improved", "app new costs 50.0\u00a0% less than old" } },
+		{ "pass",
+		  1,
+		  { 0, 0 },
+		  { 6, 6 },
+		  true,
+		  3,
+		  { "Pass", "app new is not slower than old by 3\u00a0% or more" },
+		  "better, no difference that matters, worse, " },
+		{ "improved", .5, { 0, 0 }, { 6, 6 }, true, 3, { "Improved", "app new costs 50.0\u00a0% less than old" }, "better, " },
 		{ "one type",
 		  1.2,
 		  { 0, 0 },
 		  { 2, 2 },
 		  true,
 		  5,
-		  { "Regression", "interval on these machines", "holds for these machines only" } },
+		  { "Regression", "interval on these machines", "holds for these machines only" },
+		  "no difference that matters, worse, " },
 		{ "too little",
 		  1.2,
 		  { 0, 0 },
 		  { 1, 1 },
 		  true,
 		  1,
-		  { "Inconclusive", "Too little was measured to compare app new with old", "no interval: too little was measured" } },
+		  { "Inconclusive", "Too little was measured to compare app new with old", "no interval: too little was measured" },
+		  NULL },
 		{ "nothing in common",
 		  1.2,
 		  { 0, 3 },
 		  { 3, 6 },
 		  true,
 		  3,
-		  { "Nothing measured", "3 machines", "the candidate has no result there" } },
+		  { "Nothing measured", "3 machines", "the candidate has no result there" },
+		  NULL },
 		{ "no fingerprints",
 		  1.2,
 		  { 0, 0 },
@@ -206,14 +231,16 @@ static void test_other_decisions(void **state)
 		  false,
 		  3,
 		  { "Regression", "No fingerprint belongs to these results", "There is no profile of old",
-		    "None of these results belongs to a fingerprint" } },
+		    "None of these results belongs to a fingerprint" },
+		  NULL },
 		{ "left out",
 		  1.2,
 		  { 0, 0 },
 		  { 6, 5 },
 		  true,
 		  3,
-		  { "Left out, and why1 machinethe candidate has no result there.m5", "in italics" } },
+		  { "Left out, and why1 machinethe candidate has no result there.m5", "in italics" },
+		  NULL },
 	};
 
 	(void)state;
@@ -226,6 +253,8 @@ static void test_other_decisions(void **state)
 		run_some(&w, 1, rows[i].from[1], rows[i].to[1], rows[i].factor, rows[i].with_fingerprint, rows[i].repetitions);
 		page = page_of(&w);
 		check_page(rows[i].what, page, sections, rows[i].parts);
+		if (rows[i].zones)
+			check_zones(rows[i].what, page, rows[i].zones);
 		free(page);
 		world_release(&w);
 	}
