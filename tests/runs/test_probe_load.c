@@ -1,5 +1,6 @@
 /* The probe's list, modules, code that is changed and libraries that come: the files of its library, in a program that can have
  * sanitizers. Modules are made up of bytes, and functions of a few instructions; some functions are this program's own. */
+#include "runs/inside/probe/probe_interpose.c"
 #include "runs/inside/probe/probe_list.c"
 #include "runs/inside/probe/probe_module.c"
 
@@ -401,9 +402,45 @@ static void test_instrumented_full(void **state)
 	assert_false(probe_instrumented_add(address + 64, 7));
 }
 
+/* A `ret` in the caller's segment, behind it or, where there is none, before it; never in data nor in another segment. */
+static void test_gadget(void **state)
+{
+	static const struct {
+		const char *what;
+		size_t rets[2], caller;
+		int found; /* -1: none */
+	} rows[] = {
+		{ "behind the caller", { 3, 9 }, 5, 9 },
+		{ "at it", { 5, 9 }, 5, 5 },
+		{ "before it alone", { 3, 3 }, 5, 3 },
+		{ "the first byte alone", { 0, 0 }, 5, 0 },
+		{ "the last byte", { 11, 11 }, 5, 11 },
+		{ "in the next segment alone", { 12, 12 }, 5, -1 },
+		{ "in another segment than the caller", { 5, 5 }, 20, -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned char bytes[24] = { 0 };
+		const ElfW(Phdr) segments[] = {
+			{ .p_type = PT_NOTE, .p_flags = PF_X, .p_vaddr = 0, .p_memsz = 24 },
+			{ .p_type = PT_LOAD, .p_flags = PF_R, .p_vaddr = 12, .p_memsz = 12 },
+			{ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = 0, .p_memsz = 12 },
+		};
+		struct dl_phdr_info info = { .dlpi_addr = (uintptr_t)bytes, .dlpi_phdr = segments, .dlpi_phnum = 3 };
+		struct search search = { .caller = (uintptr_t)&bytes[rows[i].caller] };
+
+		bytes[rows[i].rets[0]] = bytes[rows[i].rets[1]] = 0xc3;
+		if (gadget_find(&info, sizeof(info), &search) != (rows[i].found >= 0) ||
+		    search.gadget != (rows[i].found < 0 ? NULL : &bytes[rows[i].found]))
+			fail_msg("%s: found at %td", rows[i].what, search.gadget ? search.gadget - bytes : -1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gadget),
 		SCRATCH_TEST(test_list),
 		SCRATCH_TEST(test_list_file),
 		SCRATCH_TEST(test_patch),
