@@ -84,11 +84,7 @@ static enum assay_status catalog_rename_run(struct lab *lab, void *input, struct
 	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
 
 	if (!st)
-		st = rename_check(&lab->store, &catalog, a->from, a->to, merge, &result, err);
-	if (!st)
-		st = rename_store(&lab->store, a->from, a->to, &result, err);
-	if (!st)
-		st = rename_files(&catalog, a->from, a->to, err);
+		st = rename_machine(&lab->store, &catalog, a->from, a->to, merge, &result, err);
 	catalog_release(&catalog);
 	if (st)
 		return st;

@@ -186,6 +186,16 @@ static void add_alike(const struct outcome *o, char *(*text_of)(const struct out
 	free(names);
 }
 
+/* As fleet_exit(), a host being ok when its fingerprint is complete. */
+static int take_exit(const struct take_result *results, size_t n)
+{
+	size_t complete = 0;
+
+	for (size_t i = 0; i < n; i++)
+		complete += results[i].complete;
+	return complete == n ? 0 : (complete ? 7 : 1);
+}
+
 static void add_outcome(const struct outcome *o, struct document *d)
 {
 	add_answer(o, d);

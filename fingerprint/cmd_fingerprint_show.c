@@ -1,4 +1,5 @@
 /* assay fingerprint show */
+#include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/catalog/catalog.h"
 #include "fingerprint/cmd.h"
@@ -7,10 +8,67 @@
 #include "fleet/lab/lab.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 struct arguments {
 	const char *which;
 };
+
+/* ---- the cells of one ---- */
+
+struct fingerprint_cell {
+	char *stressor;
+	int64_t pass;
+	double per_s, real_per_s; /* NaN: not measured, not known */
+	char *reason;		  /* why not, else NULL */
+};
+
+static void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(cells[i].stressor);
+		free(cells[i].reason);
+	}
+	free(cells);
+}
+
+/* By stressor, then pass: the cells of one fingerprint. *out[*n]; fingerprint_cells_free() them. */
+static enum assay_status fingerprint_cells(struct store *store, const char *id, struct fingerprint_cell **out, size_t *n,
+					   struct assay_error *err)
+{
+	struct fingerprint_cell *cells = NULL;
+	sqlite3_stmt *stmt = NULL;
+	size_t capacity = 0, count = 0;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal FROM rate WHERE fingerprint = ?1 "
+		      "UNION ALL SELECT stressor, pass, NULL, NULL, reason, 0 FROM missing WHERE fingerprint = ?1 "
+		      "ORDER BY 1, 2, 6",
+		      "t", id);
+
+	while (store_next(store, stmt, &st, err)) {
+		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
+		cells[count++] =
+		    (struct fingerprint_cell){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1), store_double(stmt, 2),
+					       store_double(stmt, 3),
+					       sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 4)) };
+		if (cells[count - 1].per_s == 0) {
+			cells[count - 1].per_s = cells[count - 1].real_per_s = (double)NAN;
+			cells[count - 1].reason = mem_string("recorded 0");
+		}
+	}
+	sqlite3_finalize(stmt);
+	*out = cells;
+	*n = count;
+	if (st) {
+		fingerprint_cells_free(cells, count);
+		*out = NULL;
+		*n = 0;
+	}
+	return st;
+}
+
+/* ---- fingerprints ---- */
 
 static const char *how_to_resume(const struct fingerprint_item *item)
 {

@@ -23,7 +23,7 @@ static enum assay_status compare_run(struct lab *lab, void *arguments, struct do
 		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], lab->config.min_effect, &verdict, err);
 	if (!st) {
 		contributions_of(&e.evidence, &verdict, 0, &contributions);
-		verdict_answer_compared(&verdict, a->machines, d);
+		verdict_answer(&verdict, false, a->machines, d);
 		contributions_answer(&contributions, (size_t)a->top, d);
 		d->exit_status = verdict.effect.types ? 0 : decision_exit(DECISION_NOTHING_MEASURED);
 	}

@@ -32,7 +32,7 @@ static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidenc
 	contributions_of(&e->evidence, &v, 0, &contributions);
 	function_evidence_of(lab, &e->runs[0], &e->runs[1], false, &functions);
 	likeness_of(lab, &e->evidence, &v, &contributions, &functions, &likeness);
-	verdict_answer(&v, a->all, d);
+	verdict_answer(&v, true, a->all, d);
 	contributions_answer(&contributions, CONTRIBUTIONS_SHOWN, d);
 	function_evidence_add(&functions, verdict_of_cost(&v), d);
 	likeness_add(&likeness, d);

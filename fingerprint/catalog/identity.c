@@ -223,8 +223,9 @@ static enum assay_status check_merge(struct store *store, const struct machine *
 	return check_results(store, from_id, to, err);
 }
 
-enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to,
-			       enum rename_merge merge, struct rename_result *out, struct assay_error *err)
+/* Finds out what has to be done, and whether it may be. Changes nothing. */
+static enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to,
+				      enum rename_merge merge, struct rename_result *out, struct assay_error *err)
 {
 	const struct machine *old = catalog_find(catalog, from), *into = catalog_find(catalog, to);
 	struct rename_result result = { 0 };
@@ -261,7 +262,8 @@ static enum assay_status update_machine(struct store *store, const char *sql, co
 	return st;
 }
 
-enum assay_status rename_store(struct store *store, const char *from, const char *to, struct rename_result *out, struct assay_error *err)
+static enum assay_status rename_store(struct store *store, const char *from, const char *to, struct rename_result *out,
+				      struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
 
@@ -294,7 +296,8 @@ static enum assay_status remove_file(const struct catalog *catalog, const char *
 	return st;
 }
 
-enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err)
+/* In memory and in the files. */
+static enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err)
 {
 	const struct machine *old = catalog_find(catalog, from);
 	struct machine moved, *into;
@@ -318,4 +321,14 @@ enum assay_status rename_files(struct catalog *catalog, const char *from, const 
 	}
 	st = catalog_save(catalog, &written, err);
 	return st ? st : remove_file(catalog, from, err);
+}
+
+enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to, enum rename_merge merge,
+				 struct rename_result *out, struct assay_error *err)
+{
+	enum assay_status st = rename_check(store, catalog, from, to, merge, out, err);
+
+	if (!st)
+		st = rename_store(store, from, to, out, err);
+	return st ? st : rename_files(catalog, from, to, err);
 }

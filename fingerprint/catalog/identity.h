@@ -32,16 +32,9 @@ struct rename_result {
 	bool completed;		    /* an earlier renaming that was interrupted */
 };
 
-/* Finds out what has to be done, and whether it may be: ASSAY_E_NOTFOUND when there is no machine `from`, ASSAY_E_CONFLICT when `to` exists
- * and merge is not asked for, or when the identities of the two contradict each other, or they look different, or both have the same result
- * of an application. Changes nothing. */
-enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to,
-			       enum rename_merge merge, struct rename_result *out, struct assay_error *err);
-
-/* The store's part. */
-enum assay_status rename_store(struct store *store, const char *from, const char *to, struct rename_result *out, struct assay_error *err);
-
-/* The catalog's part, in memory and in its files. */
-enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err);
+/* ASSAY_E_NOTFOUND when there is no machine `from`, ASSAY_E_CONFLICT when `to` exists and merge is not asked for, or when the identities of
+ * the two contradict each other, or they look different, or both have the same result of an application: then nothing is changed. */
+enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to, enum rename_merge merge,
+				 struct rename_result *out, struct assay_error *err);
 
 #endif

@@ -371,7 +371,7 @@ void fingerprint_writer_release(struct fingerprint_writer *w)
 	*w = (struct fingerprint_writer){ 0 };
 }
 
-/* ---- all of them, without their rates; and the cells of one ---- */
+/* ---- all of them, without their rates ---- */
 
 static const char items_sql[] =
     "SELECT " HEAD_COLUMNS ", complete,"
@@ -410,47 +410,6 @@ void fingerprint_listing_release(struct fingerprint_listing *listing)
 		release_head(&listing->items[i].head);
 	free(listing->items);
 	*listing = (struct fingerprint_listing){ 0 };
-}
-
-enum assay_status fingerprint_cells(struct store *store, const char *id, struct fingerprint_cell **out, size_t *n, struct assay_error *err)
-{
-	struct fingerprint_cell *cells = NULL;
-	sqlite3_stmt *stmt = NULL;
-	size_t capacity = 0, count = 0;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal FROM rate WHERE fingerprint = ?1 "
-		      "UNION ALL SELECT stressor, pass, NULL, NULL, reason, 0 FROM missing WHERE fingerprint = ?1 "
-		      "ORDER BY 1, 2, 6",
-		      "t", id);
-
-	while (store_next(store, stmt, &st, err)) {
-		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
-		cells[count++] = (struct fingerprint_cell){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1),
-							    store_double(stmt, 2), store_double(stmt, 3), text_or_null(stmt, 4) };
-		if (cells[count - 1].per_s == 0) {
-			cells[count - 1].per_s = cells[count - 1].real_per_s = (double)NAN;
-			cells[count - 1].reason = mem_string("recorded 0");
-		}
-	}
-	sqlite3_finalize(stmt);
-	*out = cells;
-	*n = count;
-	if (st) {
-		fingerprint_cells_free(cells, count);
-		*out = NULL;
-		*n = 0;
-	}
-	return st;
-}
-
-void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		free(cells[i].stressor);
-		free(cells[i].reason);
-	}
-	free(cells);
 }
 
 enum assay_status fingerprint_before(struct store *store, const char *machine, const char *profile, int64_t time_ms, int64_t earliest_ms,

@@ -92,7 +92,7 @@ void fingerprint_writer_release(struct fingerprint_writer *w);
 enum assay_status fingerprint_before(struct store *store, const char *machine, const char *profile, int64_t time_ms, int64_t earliest_ms,
 				     char id[FINGERPRINT_ID_BYTES], struct assay_error *err);
 
-/* ---- all fingerprints of the store, incomplete ones too, without their rates; and the cells of one ---- */
+/* ---- all fingerprints of the store, incomplete ones too, without their rates ---- */
 
 struct fingerprint_item {
 	struct fingerprint head;   /* without passes, rates and reasons */
@@ -109,16 +109,5 @@ struct fingerprint_listing {
 /* *out is overwritten; fingerprint_listing_release() it. */
 enum assay_status fingerprint_listing_load(struct store *store, struct fingerprint_listing *out, struct assay_error *err);
 void fingerprint_listing_release(struct fingerprint_listing *listing);
-
-struct fingerprint_cell {
-	char *stressor;
-	int64_t pass;
-	double per_s, real_per_s; /* NaN: not measured, not known */
-	char *reason;		  /* why not, else NULL */
-};
-
-/* By stressor, then pass: the cells of one fingerprint. *out[*n]; fingerprint_cells_free() them. */
-enum assay_status fingerprint_cells(struct store *store, const char *id, struct fingerprint_cell **out, size_t *n, struct assay_error *err);
-void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n);
 
 #endif

@@ -611,15 +611,6 @@ enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, co
 	return st;
 }
 
-int take_exit(const struct take_result *results, size_t n)
-{
-	size_t complete = 0;
-
-	for (size_t i = 0; i < n; i++)
-		complete += results[i].complete;
-	return complete == n ? 0 : (complete ? 7 : 1);
-}
-
 void take_results_release(struct take_result *results, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -42,8 +42,6 @@ struct take_result {
  * a fault of this machine or of its store, and ends everything. */
 enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, const struct host *const *hosts, size_t n,
 				    const struct take_options *options, struct take_result *results, struct assay_error *err);
-/* As fleet_exit(), a host being ok when its fingerprint is complete. */
-int take_exit(const struct take_result *results, size_t n);
 void take_results_release(struct take_result *results, size_t n);
 
 #endif

@@ -56,9 +56,7 @@ size_t verdict_alike(const struct verdict *verdict);
 bool verdict_follows(const struct verdict *verdict, size_t resource);
 const char *verdict_no_correlation(const struct verdict *verdict);
 
-/* The whole verdict as an answer. */
-void verdict_answer(const struct verdict *verdict, bool all_machines, struct document *d);
-/* The same without a decision, and without what belongs to one; machines: list the machines, too. */
-void verdict_answer_compared(const struct verdict *verdict, bool machines, struct document *d);
+/* The verdict as an answer: all of it, or without the decision and what belongs to one. Undecided it lists the machines only on request. */
+void verdict_answer(const struct verdict *verdict, bool decided, bool all_machines, struct document *d);
 
 #endif

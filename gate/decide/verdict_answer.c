@@ -261,44 +261,44 @@ static void answer_resources(const struct verdict *v, struct document *d)
 
 /* ---- all ---- */
 
-void verdict_answer(const struct verdict *v, bool all_machines, struct document *d)
+static void answer_decision(const struct verdict *v, struct document *d)
 {
-	const struct effect *e = &v->effect;
-	const char *decision = decision_text(e->decision);
-	char *size = size_text(v);
-
-	doc_answer(d, decision_tone(e->decision), decision, "%s", size);
-	doc_set(d, "decision", decision);
+	doc_set(d, "decision", decision_text(v->effect.decision));
 	answer_reasons(v, true, d);
 	answer_sides(v, d);
 	doc_set(d, "min_effect", v->min_effect);
-	answer_effect(v, d);
-	if (isnan(e->minimum_detectable))
-		doc_set(d, "minimum_detectable_effect", DOC_NOTHING);
-	else
-		doc_showf(d, "minimum_detectable_effect", "minimum detectable effect", e->minimum_detectable,
-			  "%s %% (power .8; your threshold: %.1f %%)",
-			  text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text, 100 * v->min_effect);
-	if (e->types)
-		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
-	answer_cause(v, d);
-	answer_machines(v, true, all_machines, d);
-	answer_resources(v, d);
-	free(size);
 }
 
-void verdict_answer_compared(const struct verdict *v, bool machines, struct document *d)
+static void answer_detectable(const struct verdict *v, struct document *d)
 {
+	double effect = v->effect.minimum_detectable;
+
+	if (isnan(effect))
+		doc_set(d, "minimum_detectable_effect", DOC_NOTHING);
+	else
+		doc_showf(d, "minimum_detectable_effect", "minimum detectable effect", effect, "%s %% (power .8; your threshold: %.1f %%)",
+			  text_fixed(100 * effect, effect < 1 ? 1 : 0).text, 100 * v->min_effect);
+}
+
+void verdict_answer(const struct verdict *v, bool decided, bool all_machines, struct document *d)
+{
+	enum decision decision = v->effect.decision;
 	char *size = size_text(v);
 
-	doc_answer(d, DOC_PLAIN, "", "%s", size);
-	answer_sides(v, d);
-	answer_reasons(v, false, d);
+	doc_answer(d, decided ? decision_tone(decision) : DOC_PLAIN, decided ? decision_text(decision) : "", "%s", size);
+	free(size);
+	if (decided) {
+		answer_decision(v, d);
+	} else {
+		answer_sides(v, d);
+		answer_reasons(v, false, d);
+	}
 	answer_effect(v, d);
+	if (decided)
+		answer_detectable(v, d);
 	if (v->effect.types)
 		doc_show(d, NULL, "metric", v->baseline->higher_is_better ? "higher is better" : "lower is better");
 	answer_cause(v, d);
-	answer_machines(v, machines, machines, d);
+	answer_machines(v, decided || all_machines, all_machines, d);
 	answer_resources(v, d);
-	free(size);
 }

@@ -143,7 +143,4 @@ enum assay_status evaluation_of(struct lab *lab, const char *path, const struct 
 				struct assay_error *err);
 void evaluation_release(struct evaluation *evaluation);
 
-/* The answer of `assay evaluate`; all_pairs: list the pairs for people, too. */
-void evaluation_answer(const struct evaluation *evaluation, bool all_pairs, struct document *d);
-
 #endif

@@ -109,19 +109,4 @@ char *profile_group_name(const char *const *features, const size_t *members, siz
 /* The main category of most of them; of equals the first. */
 enum category profile_group_category(const char *const *features, const size_t *members, size_t n);
 
-/* ---- the answer ---- */
-
-struct profile_shown {
-	size_t groups; /* how many people see */
-	bool members, by_type;
-};
-void profile_answer(const struct profile *profile, const struct run_set *runs, const struct dataset *dataset,
-		    const struct profile_shown *shown, struct document *d);
-
-/* "cpu 34 %, vm 23 %", the largest first; free() it. */
-char *profile_categories_text(const double shares[CATEGORY_COUNT]);
-
-/* The same, those of a data set alone where rows is NULL: members of the open object, and lines for people. */
-void profile_left_out_answer(const struct dataset *dataset, const struct profile_rows *rows, struct document *d);
-
 #endif

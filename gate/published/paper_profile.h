@@ -18,7 +18,4 @@ enum assay_status paper_profile_of(const struct evidence *evidence, const struct
 				   struct assay_error *err);
 void paper_profile_release(struct paper_profile *profile);
 
-/* The answer of `assay profile --model paper`, with bars of the `shown` most important stressors. */
-void paper_profile_answer(const struct paper_profile *profile, size_t shown, struct document *d);
-
 #endif
