@@ -31,7 +31,7 @@ local t = {}
 for i = 1, 5000 do t[i] = (i * 7919) % 5003 end
 table.sort(t)
 collectgarbage()
-print(sum, t[1], t[5000], (("x"):rep(1000):gsub("x", "yy")):len(), select("#", table.unpack(t, 1, 200)))
+print(sum, t[1], t[5000], (("x"):rep(1000):gsub("x", "yy")):len(), select("#", (table.unpack or unpack)(t, 1, 200)))
 """
 LUA_FFI = LUA + """
 local ffi = require("ffi")
@@ -233,7 +233,7 @@ def nginx(run):
     os.makedirs(run.directory + "/logs", exist_ok=True)
     for i in range(5):
         run.file(f"f{i}", f"{i} " * 3000 * i)
-    run.file("conf", "worker_processes 2; daemon off; pid pid; error_log stderr crit; events { worker_connections 64; } http { access_log log;"
+    run.file("conf", "worker_processes 2; user root; daemon off; pid pid; error_log stderr crit; events { worker_connections 64; } http { access_log log;"
              f" server {{ listen 127.0.0.1:{port}; root {run.directory}; autoindex on; location /no {{ return 403; }} }} }}\n")
 
     def client(_):
