@@ -17,7 +17,7 @@ failed=0
 	echo 'times natively, then under the probe: standard output and error, exit status, files, and what clients of servers are told must be the same.'
 	echo 'Two of four runs select all functions that can be probed, two a drawn third of them; every other run measures every call (`--budget 0`).'
 	echo
-	/usr/bin/python3 tests/bench/soak.py "$assay" "$PWD/build/release/libassay-probe.so" "$sources" "${RUNS:-50}" "$@" || failed=1
+	/usr/bin/python3 tests/bench/soak.py "$assay" "$PWD/build/release/libassay-probe.so" "$sources" "${RUNS:-50}" || failed=1
 } >"$work/page"
 evidence_done
 exit $failed
