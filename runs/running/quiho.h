@@ -100,6 +100,10 @@ enum assay_status quiho_import(struct lab *lab, const struct quiho_import_option
 enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, struct catalog *catalog, size_t *known, size_t *unknown,
 				       struct assay_error *err);
 
+/* The same of DIRECTORY/machines.csv, where it is. */
+enum assay_status quiho_machines_read(const char *directory, struct catalog *catalog, size_t *known, size_t *unknown,
+				      struct assay_error *err);
+
 /* What of the store is not in an export, or not as it is. */
 struct quiho_export_result {
 	size_t fingerprints; /* that were interrupted: not in it */
