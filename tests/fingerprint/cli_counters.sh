@@ -59,7 +59,8 @@ else
 	echo "no hardware counters here: $without"
 	expect_json .counters.none "$without"
 	expect_json .counters.left_out[0].reason "$without"
-	run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml" --counters
+	battery "$tmp/one.yaml" 1 .2 memcpy
+	run -C "$lab" fingerprint run --battery "$tmp/one.yaml" --counters
 	expect_status 0
 	expect_stdout 'here: no hardware counters: ' '1 of 1 fingerprint complete'
 fi

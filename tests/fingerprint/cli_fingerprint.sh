@@ -163,7 +163,7 @@ chmod 755 "$tmp/fake/stress-ng"
 
 what='lies, and what is made of them'
 make_lab lies "$tmp/fake:$PATH"
-battery "$tmp/lies.yaml" 1 4 cpu rubbish flood noisy three four seven other hang lies
+battery "$tmp/lies.yaml" 1 1 cpu rubbish flood noisy three four seven other hang lies
 run -C "$lab" fingerprint run --battery "$tmp/lies.yaml" --format json
 expect_status 0
 expect_json .hosts[0].complete true
