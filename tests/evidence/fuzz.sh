@@ -19,9 +19,9 @@ row() {
 	[ ! -f "$page" ] || grep "^| $1 | 20" "$page" || true
 }
 
-# cell TARGET NUMBER
+# cell TARGET NUMBER: of its row, the first one is the date.
 cell() {
-	row "$1" | awk -F ' *[|] *' -v i="$(($2 + 1))" '{ print $i }'
+	row "$1" | awk -F ' *[|] *' -v i="$(($2 + 2))" '{ print $i }'
 }
 
 # number NAME: of the fuzzer's last statistics.
@@ -61,8 +61,10 @@ run() {
 	result="| $1 | $today | $spent | ${executions:-0} | $((${executions:-0} / (spent > 0 ? spent : 1))) | $found | $kept |"
 }
 
-# write: the page, with $result instead of that target's row.
+# write: the page, with $result instead of that target's row. Two of us may be at work, on different targets.
 write() {
+	exec 9>build/fuzz/page.lock
+	flock 9
 	{
 		echo "# Fuzzing, target by target"
 		echo
@@ -98,6 +100,7 @@ write() {
 	} >"$work/page"
 	mkdir -p docs/evidence
 	mv "$work/page" "$page"
+	exec 9>&-
 }
 
 for target in $targets; do
