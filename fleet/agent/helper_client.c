@@ -103,12 +103,15 @@ void helper_request_lock(struct helper_request *request, const char *path, int64
 	request->lock_wait_ms = wait_ms;
 }
 
-void helper_request_work(struct helper_request *request, const char *where, const char *label)
+void helper_request_work(struct helper_request *request, const char *where, const char *label, bool detached)
 {
 	helper_request_init(request, "work");
 	helper_request_text(request, HELPER_PATH, where);
 	helper_request_text(request, HELPER_PATH, label);
-	request->stays = true;
+	if (detached)
+		helper_request_text(request, HELPER_DETACH, "");
+	request->makes = true;
+	request->stays = !detached;
 }
 
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes)

@@ -31,7 +31,7 @@ struct helper_request {
 	const char *body; /* [n_body] of helper_request_input() */
 	size_t n_body;
 	int64_t lock_wait_ms; /* so long may it wait for a lock */
-	bool stays;	      /* the helper does, beyond its answer */
+	bool makes, stays;    /* "work": it makes a directory; the helper stays, beyond its answer */
 	bool whole;	      /* helper_request_go() was called */
 	struct assay_error fault;
 };
@@ -48,8 +48,8 @@ void helper_request_mode(struct helper_request *request, unsigned mode);
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
 /* The command waits for this lock file, and holds it while it runs; others who wait are told who we are. */
 void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms);
-/* A whole request "work": a directory in `where`, with the label in its name. */
-void helper_request_work(struct helper_request *request, const char *where, const char *label);
+/* A whole request "work": a directory in `where`, with the label in its name. detached: where there is one channel only. */
+void helper_request_work(struct helper_request *request, const char *where, const char *label, bool detached);
 /* Asks for a control group; 0: no limit. */
 void helper_request_cgroup(struct helper_request *request, uint64_t memory_bytes, uint64_t processes);
 /* Not copied: the bytes must live until the request was answered. */

@@ -49,6 +49,7 @@ struct transport {
 	bool (*read)(struct link *link);
 	size_t (*watch)(struct link *link, bool to_write, struct pollfd *fds); /* what to wait for: up to LINK_FDS_MAX - 1 */
 	void (*finish)(struct link *link, bool stop);			       /* the command is over, or to be stopped */
+	bool (*beside)(struct link *link, bool *can); /* can a second command run beside one? False: the host failed */
 	void (*park)(struct link *link); /* the command stays beside what comes after it, until the link is closed; one a link */
 	void (*close)(struct link *link);
 };

@@ -202,6 +202,12 @@ static void local_finish(struct link *link, bool stop)
 	local->pid = 0;
 }
 
+static bool local_beside(struct link *link, bool *can)
+{
+	(void)link;
+	return *can = true;
+}
+
 static void local_park(struct link *link)
 {
 	struct local_link *local = &link->local;
@@ -226,5 +232,5 @@ static void local_close(struct link *link)
 	link->local.parked = 0;
 }
 
-const struct transport local_transport = { local_open,	local_start,  local_write, local_end_input, local_read,
-					   local_watch, local_finish, local_park,  local_close };
+const struct transport local_transport = { local_open,	local_start,  local_write,  local_end_input, local_read,
+					   local_watch, local_finish, local_beside, local_park,	     local_close };

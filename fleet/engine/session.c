@@ -309,7 +309,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 		run.timeout_ms += request->lock_wait_ms;
 	}
 	helper_answer_init(answer, link->fleet->options.output_bytes_max);
-	answer->wants_made = request->stays;
+	answer->wants_made = request->makes;
 	spool_init(&noise, link->fleet->options.output_bytes_max);
 	ok = command_run(link, &run);
 	*there = ok ? helper_there(answer, run.exit_status) : HELPER_THERE;
@@ -451,9 +451,14 @@ bool session_work(struct session *session, const char *where, const char *label,
 {
 	struct helper_request request;
 	struct helper_answer answer;
-	bool ok;
+	bool ok, beside;
 
-	helper_request_work(&request, where, label);
+	*path = NULL;
+	if (session->link->broken || (!session->link->transport->beside(session->link, &beside)))
+		return false;
+	if (!beside)
+		session_note(session, "its sshd allows one channel at a time (MaxSessions 1): a process that watches sshd cleans up");
+	helper_request_work(&request, where, label, !beside);
 	measure_request_lock(&request);
 	ok = ask(session, &request, WORK_MS, &answer) && (answer.made || session_fail(session, "the host made no directory"));
 	*path = answer.made;

@@ -18,7 +18,10 @@ static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp3
 
 #define SSH_PORT	 22
 #define NO_FILE		 "/dev/null/none"
-#define FILE_SHOWN_BYTES 60	    /* of known_hosts in a message */
+#define FILE_SHOWN_BYTES 60 /* of known_hosts in a message */
+#define BESIDE_MS	 30000
+#define OPEN_TRIES	 20
+#define OPEN_PAUSE_MS	 50
 #define READ_BYTES	 4096	    /* that libssh reads at a time */
 #define POLLS_A_TURN	 32	    /* then what is to be sent */
 #define IN_UNFLUSHED_MAX (1u << 20) /* bytes read from a host that does not read our answers */
@@ -394,19 +397,38 @@ static bool proceed(struct link *link, int rc, bool *again, const char *denied)
 	return link_command_wait(link);
 }
 
-static bool ssh_start(struct link *link, const char *text)
+/* sshd frees a channel a moment after it has been closed: where it allows one or a few, the next one may come too early. */
+static bool ssh_open_channel(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
-	bool ok = link_channel_new(link), again = true;
+	struct pollfd nothing[1];
+
+	for (int tries = 1;; tries++) {
+		bool ok = link_channel_new(link), again = ok;
+		int rc = SSH_AGAIN;
+
+		while (ok && again) {
+			ssh_pump(link);
+			rc = ssh_channel_open_session(ssh->channel);
+			if (rc == SSH_ERROR && tries < OPEN_TRIES && !ssh_is_dead(link))
+				break;
+			ok = proceed(link, rc, &again, "opens no channel");
+		}
+		if (!ok || !again)
+			return ok;
+		ssh_channel_free(ssh->channel);
+		ssh->channel = NULL;
+		if (link_wait(link, nothing, 0, link_now_ms() + OPEN_PAUSE_MS) == LINK_CANCELLED)
+			return link_cancelled(link);
+	}
+}
+
+static bool ssh_start(struct link *link, const char *text)
+{
+	bool ok = ssh_open_channel(link), again = true;
 
 	while (ok && again) {
-		ssh_pump(link);
-		ok = proceed(link, ssh_channel_open_session(ssh->channel), &again,
-			     ssh->parked ? "opens no second channel: its sshd needs MaxSessions 2 or more" : "opens no channel");
-	}
-	again = true;
-	while (ok && again) {
-		ok = proceed(link, ssh_channel_request_exec(ssh->channel, text), &again, "runs no commands");
+		ok = proceed(link, ssh_channel_request_exec(link->ssh.channel, text), &again, "runs no commands");
 		if (ok && again)
 			ssh_pump(link);
 	}
@@ -463,6 +485,36 @@ static void ssh_finish(struct link *link, bool stop)
 	ssh_channel_free(channel);
 }
 
+/* By trying it: two channels without commands, which are closed before any other is opened. */
+static bool ssh_beside(struct link *link, bool *can)
+{
+	struct link_command none = { .timeout_ms = BESIDE_MS, .began_ms = link_now_ms(), .passed_ms = link_now_ms() };
+	ssh_channel channels[2] = { NULL, NULL };
+	int rc = SSH_OK;
+	bool ok = true;
+
+	link->command = &none;
+	for (int i = 0; i < 2 && ok && rc == SSH_OK; i++) {
+		channels[i] = ssh_channel_new(link->ssh.session);
+		rc = channels[i] ? ssh_channel_open_session(channels[i]) : SSH_ERROR;
+		while (ok && rc == SSH_AGAIN) {
+			ssh_pump(link);
+			rc = ssh_channel_open_session(channels[i]);
+			ok = rc != SSH_AGAIN || link_command_wait(link);
+		}
+	}
+	*can = rc == SSH_OK;
+	ok = ok && (*can || !ssh_is_dead(link) || ssh_broken(link, "while a channel was opened"));
+	link->command = NULL;
+	for (int i = 0; i < 2; i++) {
+		if (channels[i] && ssh_channel_is_open(channels[i]) && ssh_channel_close(channels[i]) != SSH_OK)
+			ssh_channel_close(channels[i]);
+		if (channels[i])
+			ssh_channel_free(channels[i]);
+	}
+	return ok;
+}
+
 /* Callbacks are about link->ssh.channel alone. */
 static void ssh_park(struct link *link)
 {
@@ -471,6 +523,5 @@ static void ssh_park(struct link *link)
 	link->ssh.channel = NULL;
 }
 
-const struct transport ssh_transport = {
-	ssh_open, ssh_start, ssh_write, ssh_end_input, ssh_read, ssh_watch, ssh_finish, ssh_park, ssh_close
-};
+const struct transport ssh_transport = { ssh_open,  ssh_start,	ssh_write,  ssh_end_input, ssh_read,
+					 ssh_watch, ssh_finish, ssh_beside, ssh_park,	   ssh_close };

@@ -29,8 +29,10 @@
 #define HELPER_MODE	 'm' /* put: octal mode of the file */
 /* run, work: path of the lock file of the box. flock(2) is held on it and on its directory, from before the command until all of it is gone
  */
-#define HELPER_LOCK	 'l'
-#define HELPER_HOLDER	 'h' /* run: who asks, for those who wait for the lock: one line of ASCII, "alice@controller, process 4711" */
+#define HELPER_LOCK   'l'
+#define HELPER_HOLDER 'h' /* run: who asks, for those who wait for the lock: one line of ASCII, "alice@controller, process 4711" */
+/* work: the helper ends with its answer and leaves a process that stays until the connection ends: where a host allows one channel only */
+#define HELPER_DETACH	 'k'
 #define HELPER_LOCK_WAIT 'w' /* run: milliseconds to wait for the lock; then HELPER_REFUSED with HELPER_CODE_BUSY */
 #define HELPER_LIMIT	 'r' /* run: "as=BYTES", "fsize=BYTES", "nofile=N", "nproc=N", "core=BYTES", "cpu=SECONDS", repeated */
 /* ... "output=BYTES": so many of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded`. */

@@ -458,6 +458,8 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_mode(request, frame);
 	case HELPER_LOCK:
 		return parse_text(request, frame, &request->lock);
+	case HELPER_DETACH:
+		return request->detach = true;
 	case HELPER_HOLDER:
 		return parse_text(request, frame, &request->holder);
 	case HELPER_LOCK_WAIT:

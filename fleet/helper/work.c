@@ -22,6 +22,7 @@
 #define PREFIX	   "assay-session-" /* user, label and six letters follow */
 #define LETTERS	   6
 #define TRIES	   100
+#define LOOK_MS	   1000
 #define PATH_BYTES 4096
 
 /* Opens a directory of ours and takes its lock, which says that somebody uses it: a descriptor, -1 when that is so, it is another user's,
@@ -119,14 +120,52 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 	return request_refuse(request, "cannot make a directory in '%.200s': %s", base, strerror(errno));
 }
 
-/* Until the controller is gone, or this process is told to end. */
-static void work_stay(int in, int signals)
+/* Who has the connection: the next process above us that is of another session than ours, for sshd gives each command a session of its
+ * own, whatever shells stand in between. */
+static bool find_connection(struct process *out)
 {
-	struct pollfd wait[] = { { in, POLLIN, 0 }, { signals, POLLIN, 0 } };
+	char id[24];
+	pid_t at = getppid();
 
+	for (;;) {
+		snprintf(id, sizeof(id), "%d", (int)at);
+		if (at <= 1 || !process_read(id, out))
+			return false;
+		if (out->session != getsid(0))
+			return true;
+		at = out->parent;
+	}
+}
+
+static bool is_still_there(const struct process *connection)
+{
+	struct process now;
+	char id[24];
+
+	snprintf(id, sizeof(id), "%d", (int)connection->id);
+	return process_read(id, &now) && now.alive && now.start_ticks == connection->start_ticks;
+}
+
+/* Nothing of the channel is ours any more. */
+static void leave_channel(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	for (int fd = 0; fd <= STDERR_FILENO && null >= 0; fd++)
+		dup2(null, fd);
+}
+
+/* Until the controller is gone (detached: the process that has the connection), or this process is told to end. */
+static void work_stay(int in, const struct process *connection, bool detached, int signals)
+{
+	struct pollfd wait[] = { { detached ? -1 : in, POLLIN, 0 }, { signals, POLLIN, 0 } };
+
+	if (detached)
+		leave_channel();
 	do
-		poll(wait, 2, -1);
-	while (!wait[1].revents && (!wait[0].revents || frames_still_there(in)));
+		poll(wait, 2, detached ? LOOK_MS : -1);
+	while (!wait[1].revents && (detached ? is_still_there(connection) : !wait[0].revents || frames_still_there(in)));
 }
 
 /* Under the box's lock, for it must not disturb what others measure; what of ours has been at work there has ended then. After the time
@@ -150,9 +189,16 @@ int work_serve(struct request *request, struct frames_out *out, int in)
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
 	enum lock_got got = LOCK_HELD;
 	struct lock lock = { -1, -1, 0, 0 };
+	struct process connection = { .id = 0 };
+	pid_t child;
 	char path[PATH_BYTES];
 	sigset_t signals;
 	int fd = -1;
+
+	if (request->detach && !find_connection(&connection)) {
+		request_refuse(request, "this machine does not say which process has the connection");
+		return request_answer_refusal(request, out, in);
+	}
 
 	sigemptyset(&signals);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
@@ -168,9 +214,20 @@ int work_serve(struct request *request, struct frames_out *out, int in)
 	lock_release(&lock);
 	if (got != LOCK_HELD)
 		return got == LOCK_REFUSED ? request_answer_refusal(request, out, in) : 1;
-	frames_text(out, HELPER_MADE, path);
-	if (frames_send(out, in))
-		work_stay(in, signalfd(-1, &signals, SFD_CLOEXEC));
+	child = request->detach ? fork() : 0;
+	if (child < 0) {
+		request_refuse(request, "cannot start a process: %s", strerror(errno));
+		rmdir(path);
+		return request_answer_refusal(request, out, in);
+	}
+	if (child > 0 || !request->detach) {
+		frames_text(out, HELPER_MADE, path);
+		if (!frames_send(out, in) && child > 0)
+			kill(child, SIGTERM);
+		if (child > 0)
+			return 0;
+	}
+	work_stay(in, &connection, request->detach, signalfd(-1, &signals, SFD_CLOEXEC));
 	work_end(request, path, fd);
 	return 0;
 }

@@ -13,7 +13,7 @@ static void work_request(struct helper_request *request)
 {
 	char *where = here(), *lock = mem_format("%s/lock", where);
 
-	helper_request_work(request, where, "label");
+	helper_request_work(request, where, "label", false);
 	helper_request_lock(request, lock, 100000);
 	free(lock);
 	free(where);
@@ -205,7 +205,7 @@ static void test_refused(void **state)
 		struct helper_request request;
 		struct session s;
 
-		helper_request_work(&request, rows[i].where, rows[i].label);
+		helper_request_work(&request, rows[i].where, rows[i].label, false);
 		session_refused(&s, &request, rows[i].part);
 	}
 }

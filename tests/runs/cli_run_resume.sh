@@ -291,6 +291,48 @@ run -C "$lab" run tiny --inputs x --repetitions 3 $resume --format json
 expect_status 0
 expect_json .complete true
 nothing_left_of "$(plan_id)"
+# A hardened sshd, and a shell that stays between it and what runs. The process that cleans up belongs to the connection all the same.
+what='an sshd that allows one channel at a time'
+cat >"$tmp/forced" <<'END'
+#!/bin/sh
+sh -c "$SSH_ORIGINAL_COMMAND"
+exit $?
+END
+chmod 700 "$tmp/forced"
+sshd_start single "MaxSessions 1
+ForceCommand $tmp/forced"
+single=$port
+boxes=$lab
+run_lab single "hosts:
+  - { name: single, address: 127.0.0.1, port: $single, user: root, identity_file: $tmp/user, env: { ASSAY_TEST_MARK: '$tmp' } }"
+run -C "$lab" fleet trust -w @all
+expect_status 0
+run -C "$lab" run tiny --inputs x --repetitions 1 --format json
+expect_status 0
+expect_json .complete true
+cases=$((cases + 1))
+[ "$(grep -c 'remark: single: .*one channel' "$tmp/err")" = 1 ] || fail "said once: $(cat "$tmp/err")"
+nothing_left_of "$(plan_id)"
+hold 1
+"$ASSAY" -C "$lab" run tiny --inputs x --repetitions 2 >"$tmp/out" 2>"$tmp/err" </dev/null &
+victim=$!
+for _ in $(seq 3000); do
+	[ -s "$tmp/scratch/begun" ] && break
+	sleep .02
+done
+there=$(left_of '*')
+kill -KILL $victim
+wait $victim 2>/dev/null
+rm "$tmp/scratch/hold"
+run -C "$lab" run tiny --resume --dry-run --format json
+id=$(plan_id)
+case $there in
+*"-$id-"*) ;;
+*) fail "the killed session had its directory: $there" ;;
+esac
+nothing_left_of "$id"
+sshd_stop single
+lab=$boxes
 what='both at once'
 run -C "$lab" run tiny --inputs x --repetitions 2 --format json
 expect_status 0
