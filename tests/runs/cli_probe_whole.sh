@@ -50,4 +50,26 @@ gcc $flags "$source/hostile.c" -o hostile -pthread || exit 1
 whole leaf,tail,deep,yields,handler,thread ./hostile 400
 expect_member calls thread 4
 
+what='a program that runs with the rights of another user does not obey the environment of who starts it'
+gcc $flags "$source/calls.c" -o plain_calls -Wl,--no-as-needed "$library" -Wl,-rpath,"$(dirname "$library")" || exit 1
+run probe --functions work --list linked.list -- ./plain_calls 3
+run emulate build -- gcc -g -O1 "$source/stack_in_stack.c" -o plain_emulated
+expect_status 0
+nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
+if [ "$(id -u)" = 0 ] && chmod 755 "$tmp" && $nobody test -r "$library" -a -x ./plain_calls; then
+	for program in calls emulated; do
+		cp plain_$program set_$program && chown 65533 set_$program && chmod 4755 set_$program
+		for kind in plain set; do
+			rm -rf taken && mkdir -m 777 taken
+			$nobody env ASSAY_PROBE_LIST="$tmp/linked.list" ASSAY_PROBE_DIRECTORY="$tmp/taken" ASSAY_EMULATE_DIRECTORY="$tmp/taken" \
+				./${kind}_$program 3 >printed 2>"$tmp/err"
+			expect_printed "$(./plain_$program 3)"
+			cases=$((cases + 1))
+			[ "$(ls taken | wc -l)" = $([ $kind = plain ] && echo 1 || echo 0) ] || fail "${kind}_$program: sample files: $(ls taken)"
+		done
+	done
+else
+	echo 'not tested: programs that run with the rights of another user (only root can make them)'
+fi
+
 finish

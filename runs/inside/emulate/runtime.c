@@ -159,8 +159,8 @@ static void events_register(void)
 void runtime_start(void)
 {
 	static bool started;
-	const char *directory = getenv("ASSAY_EMULATE_DIRECTORY"), *full = getenv("ASSAY_EMULATE_FULL");
-	const char *list = getenv("ASSAY_EMULATE_FUNCTIONS");
+	const char *directory = secure_getenv("ASSAY_EMULATE_DIRECTORY"), *full = secure_getenv("ASSAY_EMULATE_FULL");
+	const char *list = secure_getenv("ASSAY_EMULATE_FUNCTIONS");
 	int failed;
 
 	if (started)
@@ -170,7 +170,7 @@ void runtime_start(void)
 		return;
 	hot.busy++;
 	runtime.full = full && *full == '1';
-	runtime.nodes = nodes_of(getenv("ASSAY_EMULATE_NODES"));
+	runtime.nodes = nodes_of(secure_getenv("ASSAY_EMULATE_NODES"));
 	runtime.directory = pages_map(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
 	runtime.owners = pages_map((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
 	failed = functions_select(list);

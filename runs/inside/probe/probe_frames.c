@@ -387,7 +387,8 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
 	struct probe_thread *t = hook_begin(function, slot);
 
 	if (!t) {
-		*slot = back;
+		if (back != (uintptr_t)probe_return) /* if it is, a handler may have put the real one back meanwhile */
+			*slot = back;
 		return;
 	}
 	/* At the same slot a tail call finds our address there, and nests; otherwise that frame is dead. */
@@ -417,7 +418,10 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	const struct probe_frame *top;
 
 	if (!t || !probe_on_stack(t, slot) || probe_hook_lives(t, slot)) {
+		uint64_t signals = record_signals_block(); /* their handlers may change the shadow stack */
+
 		leave_only(t, slot);
+		record_signals_restore(signals);
 		return;
 	}
 	t->busy = (uintptr_t)slot;

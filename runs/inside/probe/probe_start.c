@@ -126,8 +126,8 @@ static void program_say(void)
 	record_info_number(&probe.writer, "budget_ppm", probe.budget_ppm);
 	record_info_number(&probe.writer, "cost_sampled_ticks", probe.cost_sampled);
 	record_info_number(&probe.writer, "cost_clock_ticks", probe.cost_clock);
-	if (getenv("ASSAY_PROBE_INPUT"))
-		record_info(&probe.writer, "input", getenv("ASSAY_PROBE_INPUT"));
+	if (secure_getenv("ASSAY_PROBE_INPUT"))
+		record_info(&probe.writer, "input", secure_getenv("ASSAY_PROBE_INPUT"));
 	probe_counters_why();
 }
 
@@ -158,7 +158,7 @@ bool probe_begin(void)
 {
 	static bool tried;
 	struct record_options options = {
-		.directory = getenv("ASSAY_PROBE_DIRECTORY"),
+		.directory = secure_getenv("ASSAY_PROBE_DIRECTORY"),
 		.counters = counter_names,
 		.names_bytes_max = names_bytes(),
 		.file_bytes_max = file_bytes(),
@@ -170,7 +170,7 @@ bool probe_begin(void)
 	tried = true;
 	if (!options.directory)
 		options.directory = ".";
-	back_end = probe_counters_init(getenv("ASSAY_PROBE_COUNTERS"), counter_names, &probe.n_counters);
+	back_end = probe_counters_init(secure_getenv("ASSAY_PROBE_COUNTERS"), counter_names, &probe.n_counters);
 	options.back_end = back_end;
 	options.n_counters = probe.n_counters;
 	options.brief = !probe.n_counters;
@@ -214,7 +214,7 @@ void probe_loaded(void)
 
 __attribute__((constructor)) static void probe_start(void)
 {
-	const char *path = getenv("ASSAY_PROBE_LIST"), *version = getenv("ASSAY_PROBE_VERSION");
+	const char *path = secure_getenv("ASSAY_PROBE_LIST"), *version = secure_getenv("ASSAY_PROBE_VERSION");
 	struct rlimit stack;
 
 #ifdef ASSAY_PROBE_NOTHING
@@ -228,7 +228,7 @@ __attribute__((constructor)) static void probe_start(void)
 			  version, 0);
 		return;
 	}
-	probe.budget_ppm = budget_from(getenv("ASSAY_PROBE_BUDGET"));
+	probe.budget_ppm = budget_from(secure_getenv("ASSAY_PROBE_BUDGET"));
 	if (!probe_list_read(path, &list))
 		return;
 	probe.first_thread = (uintptr_t)__builtin_thread_pointer();
