@@ -126,7 +126,6 @@ static bool find_version(struct take_host *h)
 		ok = session_fail(h->session, "stress-ng cannot be run there: install it (Debian: apt-get install stress-ng)");
 	if (ok && spool_read(&answer.out, 0, text, sizeof(text) - 1, &got, &err))
 		ok = session_fail(h->session, "%s", err.text);
-	text[got] = '\0';
 	if (ok && !checkup_version(text, h->version))
 		ok = session_fail(h->session, "stress-ng does not say its version");
 	helper_request_release(&request);

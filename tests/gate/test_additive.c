@@ -1,6 +1,7 @@
 /* The additive time model, boosted stumps with shared ties, and their blend. */
-#include "model/profile/blend.c"  /* the stumps */
-#include "model/profile/shares.c" /* the range */
+#include "model/profile/additive.c" /* how many are grown */
+#include "model/profile/blend.c"    /* the stumps */
+#include "model/profile/shares.c"   /* the range */
 #include "tests/gate/made_up_machines.h"
 
 #include <setjmp.h>
@@ -45,6 +46,47 @@ static void test_models_are_minima(void **state)
 			}
 			assert_true(fabs(gradient) < 1e-8 * scale);
 		}
+	}
+	additive_release(&fit);
+	blend_data_release(&d);
+	profile_rows_release(&r);
+}
+
+static bool has_both(const struct additive_model *m, const struct additive_model *pair)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < m->size; i++)
+		found += m->col[i] == pair->col[0] || m->col[i] == pair->col[1];
+	return found == 2;
+}
+
+/* Models of three columns are grown from the best of two: those from which any is grown have no larger errors than those from which none
+ * could have been. */
+static void test_best_are_grown(void **state)
+{
+	static const double all[MADE_FEATURES] = { .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1 };
+	struct profile_rows r = made_rows(14, all, .03, 5);
+	struct blend_data d = data_of(&r);
+	size_t pairs = 0, from = 0, threes = 0;
+	struct additive fit;
+
+	(void)state;
+	additive_fit(&d.sums, ones, 3, &fit);
+	for (size_t i = 0; i < fit.n; i++) {
+		from += fit.models[i].size == 1;
+		pairs += fit.models[i].size == 2;
+		threes += fit.models[i].size == 3;
+	}
+	assert_true(pairs > BEAM + 5 && threes > BEAM);
+	for (size_t i = from; i + 1 < from + pairs; i++)
+		assert_true(fit.models[i].left_out <= fit.models[i + 1].left_out);
+	for (size_t k = from + pairs; k < fit.n; k++) {
+		bool of_a_best = false;
+
+		for (size_t i = from; i < from + BEAM; i++)
+			of_a_best = of_a_best || has_both(&fit.models[k], &fit.models[i]);
+		assert_true(of_a_best);
 	}
 	additive_release(&fit);
 	blend_data_release(&d);
@@ -229,6 +271,7 @@ int suite_additive(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_models_are_minima),
+		cmocka_unit_test(test_best_are_grown),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_left_out_type_is_not_seen),
 		cmocka_unit_test(test_finds_the_truth),

@@ -147,16 +147,13 @@ static void add_root(struct match *match, const char *old, const char *new)
 void match_find_roots(struct match *match)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
-	const char *last = NULL;
 
 	for (size_t i = 0; i < f->n; i++) {
 		const struct function *a = &f->items[i];
 		const struct function *b = match->new_of_old[i] == FUNCTIONS_NONE ? NULL : &g->items[match->new_of_old[i]];
 
-		if (!b || !a->file || !b->file || a->file == last)
-			continue;
-		last = a->file;
-		add_root(match, a->file, b->file);
+		if (b && a->file && b->file)
+			add_root(match, a->file, b->file);
 	}
 }
 
