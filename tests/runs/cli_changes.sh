@@ -583,4 +583,46 @@ what='different compilers'
 cd "$tmp/b/deeper/down" && compile gcc prog -O1 one.c two.c
 run changes "$old" prog
 expect_stdout 'different compilers or with different options'
+
+# ---- builds that are made to take for ever ----
+
+what='a symbol of 658 bytes that stands for a name of 2^60'
+cd "$tmp" || exit 1
+symbol=_Z1f1AIiiE
+for i in 0 1 2 3 4 5 6 7 8 9 A B C D E F G H I J K L M N O P Q R S T U V W X Y Z; do symbol=${symbol}S_IS${i}_S${i}_E; done
+for i in 0 1 2 3 4 5 6 7 8 9 A B C D E F G H I J K L M N; do symbol=${symbol}S_IS1${i}_S1${i}_E; done
+printf 'int ff(int x) __asm__("%s");\n__attribute__((noinline)) int ff(int x) { __asm__ volatile(""); return x * VER; }\nint main(int c, char **v) { (void)v; return ff(c); }\n' \
+	"$symbol" >long.c
+compile gcc long1 -DVER=1 long.c
+compile gcc long2 -DVER=2 long.c
+changes long1 long2
+expect_change "modified $symbol"
+
+# nested N: N objects, each from its own place to the end of one table; one function refers to all of them.
+nested() {
+	for version in 1 2; do
+		awk -v n="$1" -v last="$version" 'BEGIN {
+			print ".text\n.globl f\n.type f,@function\nf:"
+			for (i = 0; i < n; i++) print "lea s" i "(%rip),%rax"
+			print "ret\n.size f,.-f\n.globl main\n.type main,@function\nmain: ret\n.size main,.-main"
+			print ".section .note.GNU-stack,\"\",@progbits\n.section .data.rel.ro,\"aw\"\n.balign 8"
+			for (i = 0; i < n; i++) printf ".globl s%d\n.type s%d,@object\n.size s%d,%d\ns%d: .quad main\n", i, i, i, 8 * (n - i), i
+			print ".quad " last
+		}' >nested.s
+		compile gcc "nested$version" -pie nested.s
+	done
+	times >before
+	run changes nested1 nested2
+	expect_status 0
+	times >after
+	# Processor time of what this shell has called, in hundredths of a second.
+	work=$(cat before after | tr ms '  ' | awk 'NR % 2 == 0 { t[NR] = 6000 * $1 + 100 * $2 } END { print int(t[4] - t[2]) }')
+}
+
+what='objects within objects: four times as many are four times the work, not sixteen'
+nested 4000
+few=$work
+nested 16000
+cases=$((cases + 1))
+[ "$work" -le $((8 * few + 40)) ] || fail "4,000 took $few hundredths of a second, 16,000 took $work"
 finish

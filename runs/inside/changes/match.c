@@ -12,6 +12,7 @@
 #define ANONYMOUS_MAX  4096u  /* bytes of a constant without a name */
 #define LINE_REACH     200    /* lines of one statement, from the row of its instruction to what __LINE__ says */
 #define FUNCTION_LINES 10000  /* of one function at most, where the statement is not known */
+#define FILES_READ     16     /* so many times may all bytes of both files be compared */
 #define COPIES_MAX     256    /* bodies of one function that are compared with each other */
 
 static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: how many pointers were followed */
@@ -24,7 +25,8 @@ void match_init(struct match *match, const struct build *old, const struct build
 				 .new_of_old = new_of_old,
 				 .old_of_new = old_of_new,
 				 .old_function = FUNCTIONS_NONE,
-				 .new_function = FUNCTIONS_NONE };
+				 .new_function = FUNCTIONS_NONE,
+				 .left = FILES_READ *(old->image.size + new->image.size) };
 }
 
 void match_forget(struct match *match)
@@ -37,6 +39,15 @@ void match_release(struct match *match)
 	code_release(&match->old_code);
 	code_release(&match->new_code);
 	map_release(&match->contents);
+}
+
+/* May so many more bytes be compared? */
+static bool may_compare(struct match *match, uint64_t n)
+{
+	if (n > match->left)
+		return false;
+	match->left -= n;
+	return true;
 }
 
 /* ---- texts ---- */
@@ -112,7 +123,7 @@ static bool same_text(const struct match *match, const char *a, const char *b)
 }
 
 /* Texts at two addresses: 1 the same, 0 not, -1 when one of them is not a text. */
-static int same_texts(const struct match *match, uint64_t a, uint64_t b)
+static int same_texts(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = match_text_at(&match->old->image, a), m = match_text_at(&match->new->image, b);
 	const uint8_t *x, *y;
@@ -120,6 +131,8 @@ static int same_texts(const struct match *match, uint64_t a, uint64_t b)
 
 	if (!n || !m)
 		return n == m ? -1 : 0;
+	if (!may_compare(match, n + m))
+		return 0;
 	x = image_at(&match->old->image, a, &room);
 	y = image_at(&match->new->image, b, &room);
 	if (n == m && !memcmp(x, y, n))
@@ -193,7 +206,7 @@ static int same_tables(struct match *match, uint64_t a, uint64_t b)
 
 		if (x == SIZE_MAX || y == SIZE_MAX)
 			return i ? 1 : x == y ? -1 : 0; /* the instructions say how many there are */
-		if (x != y)
+		if (x != y || !may_compare(match, sizeof(int32_t)))
 			return 0;
 	}
 	return i ? 1 : -1;
@@ -513,6 +526,8 @@ static bool compare_contents(struct match *match, uint64_t a, uint64_t b, uint64
 	if ((room_a < n || room_b < n) && room_a != room_b)
 		return false;
 	n = n < room_a ? n : room_a;
+	if (!may_compare(match, n))
+		return false;
 	if (!match->old->image.n_relocations && !match->new->image.n_relocations && !memcmp(x, y, n))
 		return true;
 	for (uint64_t i = 0; i < n;) {

@@ -33,6 +33,7 @@ struct match {
 	const char *constant; /* the first whose content differs; of the new build */
 	/* contents that were compared: 1 equal, 0 not; meanwhile they count as equal, because pointers may form a cycle */
 	struct map contents;
+	uint64_t left; /* bytes of contents that may still be compared: objects of a hostile build lie in each other */
 };
 
 /* The pairs are borrowed and may change between comparisons: match_forget() then drops results that depend on them. */
@@ -43,7 +44,8 @@ void match_release(struct match *match);
 /* Finds the roots, from the functions that are paired by now. */
 void match_find_roots(struct match *match);
 
-/* Compares two bodies; afterwards the code of both is in old_code and new_code. O(instructions). */
+/* Compares two bodies; afterwards the code of both is in old_code and new_code. O(instructions), but for contents: all of them
+ * together are a few times the files; what would be more counts as different. */
 enum match_result match_bodies(struct match *match, size_t old_body, size_t new_body);
 
 /* Compares two instructions of the bodies that were compared last. */
