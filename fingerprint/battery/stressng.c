@@ -102,7 +102,7 @@ static enum assay_status read_metrics(const struct yaml_node *item, const char *
 		out->per_s = cpu_s > 0 ? out->bogo_ops / cpu_s : 0;
 	if (out->real_per_s <= 0)
 		out->real_per_s = out->wall_s > 0 ? out->bogo_ops / out->wall_s : 0;
-	out->measured = out->bogo_ops > 0 && out->per_s > 0 && isfinite(out->per_s) && isfinite(out->real_per_s);
+	out->measured = !st && out->bogo_ops > 0 && out->per_s > 0 && isfinite(out->per_s) && isfinite(out->real_per_s);
 	return st;
 }
 
