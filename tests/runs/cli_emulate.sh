@@ -110,6 +110,13 @@ refused 1 'was killed by signal 9'
 cases=$((cases + 1))
 [ "$(ls kept | wc -l)" -eq 1 ] || fail 'its samples should be there'
 
+what='handlers that jump out of what they interrupt, locks too'
+run emulate build -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/jumps.c" -o jumps
+timeout 60 "$ASSAY" emulate run -o jumps-samples -- ./jumps 3000 >out 2>err
+status=$?
+expect_status 0
+expect_stdout 'done'
+
 what='a directory that cannot be written'
 : >file
 run emulate run -o file -- ./one 1 1000

@@ -45,6 +45,11 @@ for budget in 0 0.03; do
 	expect_member calls leaf 149
 done
 
+what='who calls a measured function, and what it ends with'
+gcc $flags "$source/callers.c" -o callers -ldl -Wl,-rpath,"$tmp",--enable-new-dtags || exit 1
+whole asks,opens,main ./callers
+expect_printed '1 1'
+
 what='all of that at once, in several threads, at random instructions'
 gcc $flags "$source/hostile.c" -o hostile -pthread || exit 1
 whole leaf,tail,deep,yields,handler,thread ./hostile 400

@@ -186,9 +186,18 @@ struct hot {
 	uint64_t allocations, allocated_bytes, copied_bytes, atomics;
 	struct thread *thread; /* NULL: not known (yet), or not simulated */
 	uint32_t simulating;
-	uint32_t busy; /* we are at work: hooks in signal handlers and in what we call do nothing */
+	uint32_t busy;	   /* we are at work: hooks in signal handlers and in what we call do nothing */
+	uintptr_t busy_at; /* where on the stack that began; UINTPTR_MAX: it ends in any case */
 };
 extern __thread struct hot hot;
+
+static inline void busy_begin(uintptr_t at)
+{
+	hot.busy_at = hot.busy ? hot.busy_at : at;
+	__asm__ volatile("" ::: "memory");
+	hot.busy++;
+}
+#define BUSY_HERE() busy_begin((uintptr_t)__builtin_frame_address(0)) /* a handler may jump out of it */
 extern __thread uint64_t system_calls;
 
 struct runtime {
@@ -204,9 +213,10 @@ struct runtime {
 };
 extern struct runtime runtime;
 
-/* A lock that is held for a short time, never by a thread that interrupts itself (hot.busy). Zeroed: free. */
+/* A lock that is held for a short time, with signals blocked: a handler that jumps away would leave it held. Zeroed: free. */
 struct spin {
 	uint32_t held;
+	uint64_t signals; /* the holder's, before */
 };
 bool spin_try(struct spin *s);
 void spin_lock(struct spin *s);

@@ -116,7 +116,7 @@ static void sample_begin(struct thread *t, struct frame *f, struct callee *calle
 	struct invocation *invocation;
 	uint32_t i;
 
-	hot.busy++;
+	BUSY_HERE();
 	i = invocation_new(t);
 	hot.busy--;
 	if (i == NONE)
@@ -185,7 +185,7 @@ static uint32_t callee_new(struct thread *t, uintptr_t site)
 	if (t->n_callees >= CALLEES / 2)
 		return NONE;
 	t->n_callees++;
-	hot.busy++;
+	BUSY_HERE();
 	t->callees[i] = (struct callee){ .site = site, .function = function_number(site), .step = 1 };
 	hot.busy--;
 	return i;
@@ -226,13 +226,23 @@ static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 	return top < stack && on_own_stack(t, stack) && on_own_stack(t, top);
 }
 
+/* We are at work; not if a handler has jumped out of that: the stack would be below. The window that was at work begins anew. */
+static bool is_busy(struct thread *t, uintptr_t stack)
+{
+	if (!on_own_stack(t, stack) || !on_own_stack(t, hot.busy_at) || stack <= hot.busy_at)
+		return true;
+	hot.busy = 0;
+	__atomic_store_n(&t->pauses, false, __ATOMIC_RELAXED);
+	return false;
+}
+
 void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
 {
 	struct callee *callee;
 	struct frame *f;
 	uint64_t ordinal;
 
-	if (UNLIKELY(hot.busy))
+	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
 	while (UNLIKELY(top_is_below(t, stack + 1)))
 		frame_drop(t, RECORD_UNWOUND);
@@ -240,8 +250,10 @@ void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
 		t->lost_frames++;
 		return;
 	}
-	f = &t->frames[t->n_frames++];
+	f = &t->frames[t->n_frames];
 	*f = (struct frame){ stack, t->invocation, t->block, callee_of(t, site), false };
+	__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler may jump away */
+	t->n_frames++;
 	t->block = 0;
 	if (f->callee == NONE)
 		return;
@@ -272,7 +284,7 @@ void frames_leave(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t h
 {
 	bool ended = false;
 
-	if (UNLIKELY(hot.busy))
+	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
 	if (UNLIKELY(t->lost_frames > 0)) {
 		t->lost_frames--;

@@ -173,7 +173,7 @@ static void team_enter(struct team *team, uint32_t size)
 	if (!team->master)
 		return;
 	if (t && t != team->master) {
-		hot.busy++;
+		busy_begin(UINTPTR_MAX);
 		window_close(t);
 	}
 	threads_lock();
@@ -198,7 +198,7 @@ static void team_leave(struct team *team)
 		return;
 	window = window_after(t);
 	if (t != team->master) {
-		hot.busy++;
+		busy_begin(UINTPTR_MAX);
 		window_close(t);
 		hot.busy--;
 	}

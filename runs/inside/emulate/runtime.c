@@ -89,7 +89,7 @@ static void describe(void)
 
 static void before_fork(void)
 {
-	hot.busy++;
+	busy_begin(UINTPTR_MAX);
 }
 
 static void after_fork(void)
@@ -168,7 +168,7 @@ void runtime_start(void)
 	started = true;
 	if (!directory || !*directory)
 		return;
-	hot.busy++;
+	busy_begin(UINTPTR_MAX);
 	runtime.full = full && *full == '1';
 	runtime.nodes = nodes_of(secure_getenv("ASSAY_EMULATE_NODES"));
 	runtime.directory = pages_map(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
@@ -187,7 +187,7 @@ void runtime_start(void)
 	evaluate_init();
 	pthread_atfork(before_fork, after_fork, in_child); /* the last: it comes first before fork(), and last after it */
 	thread_attach();
-	hot.busy++;
+	busy_begin(UINTPTR_MAX);
 	events_register();
 	hot.busy--;
 }
@@ -201,7 +201,7 @@ void runtime_finish(void)
 		return; /* a child of vfork() has its parent's memory */
 	runtime.on = false;
 	threads_finish();
-	hot.busy++;
+	busy_begin(UINTPTR_MAX);
 	evaluate_all();
 	counts_values(&runtime.counts, runtime.hitm, values);
 	for (size_t i = 0; i < COUNTERS; i++) {

@@ -237,7 +237,7 @@ static void simulate_next_window(struct thread *t, uint32_t n)
 	t->counts.exact[COUNT_SIMULATED] += beyond;
 	t->counts.weighed[COUNT_ACCESSES] += (uint64_t)beyond * t->weight;
 	t->window_left = 0;
-	hot.busy++;
+	BUSY_HERE();
 	window_close(t);
 	window_begin(t, t->window + 1);
 	hot.busy--;
@@ -260,7 +260,7 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	if (!simulate_wake() || address >> ADDRESS_BITS != 0)
 		return;
 	t = hot.thread;
-	hot.busy++;
+	BUSY_HERE();
 	line_access(t, line, word_mask(address & 63, to > 63 ? 63 : to), 1, access);
 	if (UNLIKELY(to > 63))
 		line_access(t, line + 1, word_mask(0, to - 64), 1, access);
@@ -310,7 +310,7 @@ static size_t range_line(uintptr_t address, size_t bytes, enum access access)
 
 	if (!simulate_wake())
 		return 0;
-	hot.busy++;
+	BUSY_HERE();
 	line_access(hot.thread, address >> LINE_BITS, word_mask(from, from + (uint32_t)part - 1), n, access);
 	hot.busy--;
 	simulate_tick(hot.thread, n);

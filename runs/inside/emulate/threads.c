@@ -40,7 +40,14 @@ static pthread_key_t at_end;
 
 bool spin_try(struct spin *s)
 {
-	return __atomic_exchange_n(&s->held, 1, __ATOMIC_ACQUIRE) == 0;
+	uint64_t signals = record_signals_block();
+
+	if (__atomic_exchange_n(&s->held, 1, __ATOMIC_ACQUIRE) == 0) {
+		s->signals = signals;
+		return true;
+	}
+	record_signals_restore(signals);
+	return false;
 }
 
 void spin_lock(struct spin *s)
@@ -51,19 +58,22 @@ void spin_lock(struct spin *s)
 
 void spin_unlock(struct spin *s)
 {
+	uint64_t signals = s->signals;
+
 	__atomic_store_n(&s->held, 0, __ATOMIC_RELEASE);
+	record_signals_restore(signals);
 }
 
 void threads_lock(void)
 {
-	hot.busy++;
 	spin_lock(&lock);
+	busy_begin(UINTPTR_MAX);
 }
 
 void threads_unlock(void)
 {
-	spin_unlock(&lock);
 	hot.busy--;
+	spin_unlock(&lock);
 }
 
 /* ---- all threads ---- */
@@ -372,7 +382,7 @@ static void thread_leave(struct thread *t)
 {
 	uint64_t window;
 
-	hot.busy++;
+	busy_begin(UINTPTR_MAX);
 	window = window_after(t);
 	window_close(t);
 	frames_unwind_all(t);
@@ -428,7 +438,7 @@ uint64_t thread_advance(struct thread *t, uint64_t window)
 {
 	uint64_t own = window_after(t), next = own > window ? own : window;
 
-	hot.busy++;
+	busy_begin(UINTPTR_MAX);
 	window_close(t);
 	window_begin(t, next);
 	hot.busy--;
@@ -437,7 +447,7 @@ uint64_t thread_advance(struct thread *t, uint64_t window)
 
 void thread_wait_begin(struct thread *t)
 {
-	hot.busy++;
+	busy_begin(UINTPTR_MAX);
 	t->resume = window_after(t);
 	window_close(t);
 }
@@ -461,7 +471,7 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 
 	if (!self || hot.busy)
 		return NULL;
-	hot.busy++;
+	busy_begin(UINTPTR_MAX);
 	window = window_now(self, &used);
 	stays = used <= ALIGNED_ACCESSES && threads_meet_in(window);
 	if (!stays) {

@@ -83,9 +83,17 @@ void *probe_library(const char *file, int mode)
 	return real_dlopen()(file, mode);
 }
 
+/* A measured function that ends by jumping to one of ours has ended: its caller is ours. */
+static uintptr_t caller_of(uintptr_t *slot)
+{
+	while (*(volatile uintptr_t *)slot == (uintptr_t)probe_return)
+		probe_leave_slowly(slot, probe_ticks_done());
+	return *(volatile uintptr_t *)slot;
+}
+
 PROBE_EXPORT void *dlopen(const char *file, int mode)
 {
-	struct search search = { .caller = (uintptr_t)__builtin_return_address(0) };
+	struct search search = { .caller = caller_of((uintptr_t *)__builtin_dwarf_cfa() - 1) };
 	void *library;
 
 	dl_iterate_phdr(gadget_find, &search);
@@ -96,6 +104,30 @@ PROBE_EXPORT void *dlopen(const char *file, int mode)
 	if (library)
 		probe_loaded();
 	return library;
+}
+
+/* A function that looks up its own return address finds its caller: the innermost one that is being measured. */
+static void *translated(const void *address)
+{
+	const struct probe_thread *t = probe_self;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), found = 0;
+
+	for (uint32_t i = t && address == (const void *)(uintptr_t)probe_return ? t->depth : 0; i-- > 0 && !found;) {
+		const struct probe_frame *frame = probe_frame_at(t, i);
+
+		if ((uintptr_t)frame->slot > here && frame->back && !frame->bare && !probe_overwritten(frame))
+			found = probe_address_at(t, frame->slot);
+	}
+	return found ? (void *)found : (void *)(uintptr_t)address;
+}
+
+PROBE_EXPORT int dladdr(const void *address, Dl_info *info)
+{
+	static __typeof__(dladdr) *real;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "dladdr");
+	return real(translated(address), info);
 }
 
 /* ---- unwinding ---- */
