@@ -325,19 +325,26 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 {
 	enum helper_there there;
 	struct assay_error err;
+	bool again = false;
 
 	if (session->without_helper || helper_request_go(request, &err)) {
 		helper_answer_init(answer, 0);
 		return session_fail(session, "%s", session->without_helper ? session->without_helper : err.text);
 	}
-	if (ask_once(session, request, timeout_ms, answer, &there))
-		return true;
-	if (there == HELPER_THERE || !deploy(session))
-		return false;
-	if (there == HELPER_DAMAGED)
-		session_note(session, "the helper there was damaged, and was deployed again");
-	helper_answer_release(answer);
-	if (ask_once(session, request, timeout_ms, answer, &there))
+	/* One that was deployed because there was none may be damaged before it is asked. */
+	for (int deployed = 0; !ask_once(session, request, timeout_ms, answer, &there); deployed++) {
+		if (there == HELPER_THERE)
+			return false;
+		if (deployed == 2 || (deployed && (again || there == HELPER_MISSING)))
+			break;
+		again = there == HELPER_DAMAGED;
+		if (!deploy(session))
+			return false;
+		if (again)
+			session_note(session, "the helper there was damaged, and was deployed again");
+		helper_answer_release(answer);
+	}
+	if (there == HELPER_THERE)
 		return true;
 	if (there == HELPER_MISSING)
 		return do_without(session, "the helper was deployed and is still not found");

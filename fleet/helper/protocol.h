@@ -41,7 +41,6 @@
 #define HELPER_CGROUP	 'c'
 #define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT	 't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
-#define HELPER_NICE	 'n' /* run: nice value */
 #define HELPER_GO	 'G' /* last */
 
 /* Answer. */

@@ -283,17 +283,6 @@ static bool parse_ms(struct request *request, const struct frame *frame, int64_t
 	return true;
 }
 
-static bool parse_nice(struct request *request, const struct frame *frame)
-{
-	bool negative = frame->size > 0 && frame->bytes[0] == '-';
-	uint64_t value;
-
-	if (!whole_number(frame->bytes + negative, frame->size - negative, 10, negative ? 20 : 19, &value))
-		return request_refuse(request, "a nice value is a number from -20 to 19");
-	request->nice = negative ? -(int)value : (int)value;
-	return request->has_nice = true;
-}
-
 static bool parse_mode(struct request *request, const struct frame *frame)
 {
 	uint64_t value;
@@ -472,8 +461,6 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_ms(request, frame, &request->interrupt_ms);
 	case HELPER_TIMEOUT:
 		return parse_ms(request, frame, &request->timeout_ms);
-	case HELPER_NICE:
-		return parse_nice(request, frame);
 	case HELPER_GO:
 		return parse_go(request);
 	default:

@@ -65,8 +65,7 @@ struct request {
 	int64_t lock_wait_ms;		 /* 0: not at all */
 	int64_t interrupt_ms;		 /* -1: never */
 	int64_t timeout_ms;		 /* -1: never */
-	int nice;
-	bool has_nice, detach;
+	bool detach;
 	unsigned mode; /* of a file that is put */
 	struct request_limit limits[REQUEST_LIMITS];
 	size_t n_limits;

@@ -153,7 +153,6 @@ enum command_stage {
 	STAGE_STREAMS,
 	STAGE_DIRECTORY,
 	STAGE_LIMITS,
-	STAGE_NICE,
 	STAGE_EXEC,
 };
 
@@ -213,11 +212,6 @@ static int set_directory(const struct request *request)
 	return request->directory && chdir(request->directory);
 }
 
-static int set_nice(const struct request *request)
-{
-	return request->has_nice && setpriority(PRIO_PROCESS, 0, request->nice);
-}
-
 /* NAME=value before what NAME has already; an empty value changes nothing. */
 static void join_variable(const char *text)
 {
@@ -267,8 +261,6 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 		fault.stage = STAGE_STREAMS;
 	else if (set_directory(request))
 		fault.stage = STAGE_DIRECTORY;
-	else if (set_nice(request))
-		fault.stage = STAGE_NICE;
 	else if (command_set_limits(request))
 		fault.stage = STAGE_LIMITS;
 	else {
@@ -323,9 +315,6 @@ static void command_refuse(struct request *request, const struct command_fault *
 	switch (fault->stage) {
 	case STAGE_DIRECTORY:
 		request_refuse(request, "cannot change to the directory '%.200s': %s", request->directory, why);
-		break;
-	case STAGE_NICE:
-		request_refuse(request, "cannot set the nice value %d: %s", request->nice, why);
 		break;
 	case STAGE_LIMITS:
 		request_refuse(request, "cannot set the limits: %s", why);

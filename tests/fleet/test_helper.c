@@ -152,15 +152,14 @@ static void test_limits(void **state)
 	struct session s;
 
 	(void)state;
-	shell_request(&request, "ulimit -n; ulimit -c; ulimit -v; ulimit -t; ulimit -f; nice");
+	shell_request(&request, "ulimit -n; ulimit -c; ulimit -v; ulimit -t; ulimit -f");
 	helper_request_limit(&request, "nofile", 77);
 	helper_request_limit(&request, "core", 0);
 	helper_request_limit(&request, "as", 1u << 30);
 	helper_request_limit(&request, "as", 2u << 30); /* the last one counts */
 	helper_request_limit(&request, "cpu", 55);
 	helper_request_limit(&request, "fsize", 1 << 20);
-	helper_request_number(&request, HELPER_NICE, 7);
-	check_output(&request, "77\n0\n2097152\n55\n2048\n7\n");
+	check_output(&request, "77\n0\n2097152\n55\n2048\n");
 
 	/* They hold: the shell's head cannot write more. */
 	shell_request(&request, "exec head -c 100000 /dev/zero >big");

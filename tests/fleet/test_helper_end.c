@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 
+#define KILLS	20
 #define GONE_MS SESSION_PATIENCE_MS /* nothing here ends by itself */
 
 static const char tree[] = "trap '' TERM HUP INT QUIT;"
@@ -176,14 +177,50 @@ static void wait_sleeping(size_t n)
 	}
 }
 
+struct killed_row {
+	const char *what, *script;
+	bool holds; /* the lock, as long as it lives */
+};
+
+/* False: a helper of somebody else on this machine, at work for root like this test, was there first. */
+static bool kill_both(const struct killed_row *row)
+{
+	struct helper_request request;
+	struct session first, second;
+	bool held, there;
+	pid_t worker;
+	int fd;
+
+	lock_request(&request, row->script, "lock", 0);
+	session_start(&first, &request);
+	wait_sleeping(2);
+	worker = child_of(first.helper);
+	kill(first.helper, SIGSTOP);
+	kill(worker, SIGKILL);
+	kill(first.helper, SIGKILL);
+	wait_helper(&first);
+	fd = open(".", O_RDONLY | O_CLOEXEC);
+	held = flock(fd, LOCK_EX | LOCK_NB) != 0;
+	there = sleeping() == 2;
+	close(fd);
+	if (there && held != row->holds)
+		fail_msg("%s: the lock is%s held", row->what, held ? "" : " not");
+	lock_request(&request, "true", "lock", 100000);
+	session_run(&second, &request);
+	assert_null(second.answer.refusal);
+	assert_int_equal(sleeping(), 0);
+	none_left(0);
+	there = there && second.answer.result.swept >= 2;
+	session_release(&first);
+	session_release(&second);
+	return there;
+}
+
 /* By one stroke, and what the command has started clings to nothing: the next session finds it and ends it, and holds the lock only then.
  */
 static void test_both_killed_with_children(void **state)
 {
-	static const struct {
-		const char *what, *script;
-		bool holds; /* the lock, as long as it lives */
-	} rows[] = {
+	static const struct killed_row rows[] = {
 		{ "grandchildren", "(sleep 1000 & sleep 1000 & wait) & while :; do sleep 1; done", true },
 		{ "in sessions of their own", "(setsid sleep 1000 & setsid setsid sleep 1000 &) ; while :; do sleep 1; done", true },
 		{ "that close everything",
@@ -195,32 +232,12 @@ static void test_both_killed_with_children(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct helper_request request;
-		struct session first, second;
-		pid_t worker;
-		int fd;
+		int tries = 0;
 
-		lock_request(&request, rows[i].script, "lock", 0);
-		session_start(&first, &request);
-		wait_sleeping(2);
-		worker = child_of(first.helper);
-		kill(first.helper, SIGSTOP);
-		kill(worker, SIGKILL);
-		kill(first.helper, SIGKILL);
-		wait_helper(&first);
-		assert_int_equal(sleeping(), 2);
-		fd = open(".", O_RDONLY | O_CLOEXEC);
-		if ((flock(fd, LOCK_EX | LOCK_NB) != 0) != rows[i].holds)
-			fail_msg("%s: the lock is%s held", rows[i].what, rows[i].holds ? " not" : "");
-		close(fd);
-		lock_request(&request, "true", "lock", 5000);
-		session_run(&second, &request);
-		assert_int_equal(sleeping(), 0);
-		none_left(0);
-		if (second.answer.result.swept < 2)
-			fail_msg("%s: it says %" PRId64 " were left", rows[i].what, second.answer.result.swept);
-		session_release(&first);
-		session_release(&second);
+		while (!kill_both(&rows[i])) {
+			if (++tries == KILLS)
+				fail_msg("%s: it is not said that they were ended", rows[i].what);
+		}
 	}
 }
 
@@ -677,7 +694,6 @@ static void test_malformed(void **state)
 		ROW("time with a sign", HELLO RUN TOUCH "t\0\0\0\2-1" GO, "milliseconds"),
 		ROW("time too large", HELLO RUN TOUCH "t\0\0\0\02499999999999999999999" GO, "milliseconds"),
 		ROW("empty time", HELLO RUN TOUCH "s\0\0\0\0" GO, "milliseconds"),
-		ROW("nice value", HELLO RUN TOUCH "n\0\0\0\00220" GO, "nice"),
 		ROW("unknown limit", HELLO RUN TOUCH "r\0\0\0\5foo=1" GO, "a limit is"),
 		ROW("limit without a number", HELLO RUN TOUCH "r\0\0\0\3as=" GO, "a limit is"),
 		ROW("unknown limit of a group", HELLO RUN TOUCH "c\0\0\0\5cpu=1" GO, "a limit of a control group"),

@@ -77,7 +77,7 @@ static void check_whole(const struct request *request)
 	ASSAY_BUG_IF(request->operation == REQUEST_NONE || !request->greeted || request->bytes > HELPER_REQUEST_BYTES_MAX);
 	ASSAY_BUG_IF(request->operation == REQUEST_RUN && request->arguments.n == 0);
 	ASSAY_BUG_IF((request->operation == REQUEST_PUT || request->operation == REQUEST_GET) && request->paths.n != 1);
-	ASSAY_BUG_IF(request->nice < -20 || request->nice > 19 || request->mode > 07777 || request->n_limits > REQUEST_LIMITS);
+	ASSAY_BUG_IF(request->mode > 07777 || request->n_limits > REQUEST_LIMITS);
 	ASSAY_BUG_IF(request->timeout_ms < -1 || request->interrupt_ms < -1 || request->lock_wait_ms < 0);
 	ASSAY_BUG_IF(!request->group.wanted && (request->group.memory_bytes || request->group.processes));
 	ASSAY_BUG_IF(request->group.memory_bytes > INT64_MAX || request->group.processes > INT64_MAX);
