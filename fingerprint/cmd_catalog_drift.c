@@ -1,16 +1,278 @@
-/* assay catalog drift */
+/* assay catalog drift
+ *
+ * Which machines are not what they were, or not what others of their hardware type are? A machine's latest fingerprint is compared with its
+ * reference, and where there are enough of them all in between are looked at for a lasting change. Fingerprints are compared only with
+ * those of the same battery, stress-ng and architecture: a machine with several batteries is looked at once for each. Retired machines are
+ * left out, and fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rows.h"
+#include "base/stats.h"
 #include "base/text.h"
+#include "fingerprint/catalog/types.h"
 #include "fingerprint/cmd.h"
+#include "fingerprint/compare/compare.h"
 #include "fingerprint/compare/drift.h"
 #include "fingerprint/stored/conditions.h"
 #include "fleet/inventory/nodeset.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define ROWS_SHOWN     8  /* of one machine */
 #define CONDITIONS_MAX 64 /* of one machine */
+
+/* Constant, code in JSON. */
+#define DRIFT_STATE_ROWS(X)                                                                                                                \
+	X(DRIFT_COMPARED, "compared")                                                                                                      \
+	X(DRIFT_ALONE, "nothing_to_compare_with") /* no second fingerprint, or member */                                                   \
+	X(DRIFT_REFERENCE, "is_the_reference")	  /* accepted, and nothing newer */                                                        \
+	X(DRIFT_NO_RAW, "raw_record_missing")	  /* in the catalog, not in the store */
+
+enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
+static ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
+
+    /* A machine's latest fingerprint of a kind against its reference: the one that was accepted last, else its first. */
+    struct drift_past {
+	const struct machine *machine;
+	const struct machine_fingerprint *latest, *reference; /* the same when there is no other */
+	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */
+	enum drift_state state;
+	struct compare compare; /* reference first; empty unless DRIFT_COMPARED */
+	size_t history;		/* fingerprints from the reference to the latest, with both; 0 unless DRIFT_COMPARED */
+};
+
+/* A stressor by which a machine differs from more than half of the others of its type. */
+struct drift_stressor {
+	const char *name;
+	double ratio;	       /* to the median of the others */
+	size_t differ, others; /* from how many it differs, of how many that have the stressor */
+};
+
+/* A machine's latest fingerprint of a kind against those of the others of its type. */
+struct drift_peer {
+	const struct machine *machine;
+	const struct machine_fingerprint *latest;
+	size_t type;   /* index of types->types */
+	size_t others; /* machines that it was compared with */
+	enum drift_state state;
+	struct drift_stressor *stressors; /* [n], in name order */
+	size_t n;
+};
+
+/* A fingerprint that was left out for its time. */
+struct drift_ahead {
+	const struct machine *machine;
+	const struct machine_fingerprint *fingerprint;
+};
+
+struct drift {
+	struct drift_past *past;  /* [n], by machine, then time of the latest */
+	struct drift_peer *peers; /* [n], in the same order */
+	size_t n, retired;
+	struct drift_ahead *ahead; /* [n_ahead], by machine, then time */
+	size_t n_ahead;
+};
+
+/* Was stress-ng replaced since then? What the machine was under an older version it is not any more. */
+static bool drift_superseded(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
+{
+	for (const struct machine_fingerprint *e = f + 1; e < machine->fingerprints + machine->n_fingerprints; e++) {
+		if (e->taken_ms <= now_ms && strcmp(e->battery_hash, f->battery_hash) == 0 && strcmp(e->architecture, f->architecture) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---- against its own past ---- */
+
+static enum drift_state past_state(const struct drift_past *past, const struct fingerprint_set *set)
+{
+	if (past->latest == past->reference)
+		return past->acceptance ? DRIFT_REFERENCE : DRIFT_ALONE;
+	return fingerprint_find(set, past->latest->id) && fingerprint_find(set, past->reference->id) ? DRIFT_COMPARED : DRIFT_NO_RAW;
+}
+
+/* All from the reference to the latest, which stand together in the set by time. free() it. */
+static const struct fingerprint **history_of(const struct fingerprint *reference, const struct fingerprint *latest, size_t *n)
+{
+	const struct fingerprint **history = mem_new(reference < latest ? (size_t)(latest - reference) + 1 : 1, sizeof(*history));
+
+	*n = 0;
+	for (const struct fingerprint *f = reference; f <= latest; f++) {
+		if (fingerprint_comparable(f, latest))
+			history[(*n)++] = f;
+	}
+	return history;
+}
+
+/* Where there is a history each of the two ways to look at it has half of the level. */
+static enum assay_status compare_one_past(struct drift_past *past, const struct fingerprint_set *set, size_t looks)
+{
+	const struct fingerprint *reference = fingerprint_find(set, past->reference->id), *latest = fingerprint_find(set, past->latest->id);
+	const struct fingerprint **history = history_of(reference, latest, &past->history);
+	bool enough = past->history >= COMPARE_HISTORY_MIN;
+	enum assay_status st = compare_fingerprints(set, reference, latest, enough ? 2 * looks : looks, &past->compare, NULL);
+
+	if (!st && enough)
+		compare_history(set, history, past->history, 2 * looks, &past->compare);
+	free(history);
+	return st;
+}
+
+static void compare_past(struct drift *drift, const struct fingerprint_set *set)
+{
+	size_t looks = 0;
+
+	for (size_t i = 0; i < drift->n; i++) {
+		drift->past[i].state = past_state(&drift->past[i], set);
+		looks += drift->past[i].state == DRIFT_COMPARED;
+	}
+	for (size_t i = 0; i < drift->n; i++) {
+		struct drift_past *past = &drift->past[i];
+
+		/* Of one kind in the catalog but not in the store: changed by hand; `catalog check` says so. */
+		if (past->state == DRIFT_COMPARED && compare_one_past(past, set, looks))
+			past->state = DRIFT_NO_RAW;
+	}
+}
+
+/* ---- against its type ---- */
+
+/* One machine against the others: by stressor of the set. */
+struct tally {
+	size_t *differ, *others;
+	double *logs; /* [stressors x peers], of the ratios to the others */
+};
+
+static void count_differences(struct tally *tally, size_t peers, const struct fingerprint_set *set, const struct compare *compare)
+{
+	size_t j = 0;
+
+	for (size_t i = 0; i < compare->n; i++) {
+		const struct compare_row *row = &compare->rows[i];
+
+		while (strcmp(set->stressors[j], row->stressor) != 0)
+			j++;
+		if (isnan(row->ratio))
+			continue;
+		tally->logs[j * peers + tally->others[j]++] = log(row->ratio);
+		tally->differ[j] += row->differs;
+	}
+}
+
+static bool are_peers(const struct drift_peer *a, const struct drift_peer *b)
+{
+	return a->machine != b->machine && a->type == b->type && machine_comparable(a->latest, b->latest);
+}
+
+static void compare_peer(struct drift *drift, size_t index, const struct fingerprint_set *set, size_t looks)
+{
+	struct tally tally = { mem_new(set->n_stressors, sizeof(size_t)), mem_new(set->n_stressors, sizeof(size_t)),
+			       mem_new(set->n_stressors * drift->n, sizeof(double)) };
+	struct drift_peer *peer = &drift->peers[index];
+	const struct fingerprint *own = fingerprint_find(set, peer->latest->id);
+
+	for (size_t i = 0; i < drift->n; i++) {
+		const struct fingerprint *other = fingerprint_find(set, drift->peers[i].latest->id);
+		struct compare compare;
+
+		if (!other || !are_peers(peer, &drift->peers[i]) || compare_fingerprints(set, other, own, looks, &compare, NULL))
+			continue;
+		count_differences(&tally, drift->n, set, &compare);
+		compare_release(&compare);
+		peer->others++;
+	}
+	peer->state = peer->others ? DRIFT_COMPARED : DRIFT_ALONE;
+	peer->stressors = mem_new(set->n_stressors, sizeof(*peer->stressors));
+	for (size_t j = 0; j < set->n_stressors; j++) {
+		if (2 * tally.differ[j] <= tally.others[j])
+			continue;
+		peer->stressors[peer->n++] =
+		    (struct drift_stressor){ set->stressors[j], exp(stats_median(&tally.logs[j * drift->n], tally.others[j])),
+					     tally.differ[j], tally.others[j] };
+	}
+	free(tally.differ);
+	free(tally.others);
+	free(tally.logs);
+}
+
+static bool has_peer(const struct drift *drift, size_t index)
+{
+	for (size_t i = 0; i < drift->n; i++) {
+		if (are_peers(&drift->peers[index], &drift->peers[i]))
+			return true;
+	}
+	return false;
+}
+
+static void compare_peers(struct drift *drift, const struct fingerprint_set *set)
+{
+	size_t looks = 0;
+
+	for (size_t i = 0; i < drift->n; i++)
+		looks += has_peer(drift, i);
+	for (size_t i = 0; i < drift->n; i++) {
+		if (fingerprint_find(set, drift->peers[i].latest->id))
+			compare_peer(drift, i, set, looks ? looks : 1);
+		else
+			drift->peers[i].state = DRIFT_NO_RAW;
+	}
+}
+
+/* ---- together ---- */
+
+static void add_machine(struct drift *drift, const struct machine *machine, const struct types *types, int64_t now_ms)
+{
+	for (size_t k = 0; k < machine->n_fingerprints; k++) {
+		const struct machine_fingerprint *f = &machine->fingerprints[k];
+		struct drift_past *past = &drift->past[drift->n];
+
+		if (f->taken_ms > now_ms)
+			drift->ahead[drift->n_ahead++] = (struct drift_ahead){ machine, f };
+		if (f->taken_ms > now_ms || drift_superseded(machine, f, now_ms))
+			continue;
+		*past = (struct drift_past){ .machine = machine, .latest = f };
+		past->reference = drift_reference(machine, f, &past->acceptance);
+		drift->peers[drift->n++] = (struct drift_peer){ .machine = machine, .latest = f, .type = types_find(types, f->id) };
+	}
+}
+
+/* All arguments must outlive *out. O(machines of a type ^ 2 * stressors). *out is overwritten; drift_release() it. */
+static void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
+		     struct drift *out)
+{
+	struct drift drift = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < catalog->n; i++)
+		n += catalog->machines[i].n_fingerprints;
+	drift.past = mem_new(n, sizeof(*drift.past));
+	drift.peers = mem_new(n, sizeof(*drift.peers));
+	drift.ahead = mem_new(n, sizeof(*drift.ahead));
+	for (size_t i = 0; i < catalog->n; i++) {
+		drift.retired += catalog->machines[i].retired;
+		if (!catalog->machines[i].retired)
+			add_machine(&drift, &catalog->machines[i], types, now_ms);
+	}
+	compare_past(&drift, set);
+	compare_peers(&drift, set);
+	*out = drift;
+}
+
+static void drift_release(struct drift *drift)
+{
+	for (size_t i = 0; i < drift->n; i++) {
+		compare_release(&drift->past[i].compare);
+		free(drift->peers[i].stressors);
+	}
+	free(drift->past);
+	free(drift->peers);
+	free(drift->ahead);
+	*drift = (struct drift){ 0 };
+}
+
+/* ---- the answer ---- */
 
 /* What else the machine did while it was measured; NULL also of an emulated one, which says what the machine that emulates it does. */
 static char *busy_text(const struct machine_fingerprint *f)

@@ -1,75 +1,11 @@
-/* Which machines are not what they were, or not what others of their hardware type are? A machine's latest fingerprint is compared with its
- * reference, and where there are enough of them all in between are looked at for a lasting change. Fingerprints are compared only with
- * those of the same battery, stress-ng and architecture: a machine with several such kinds is looked at once for each. Retired machines are
- * left out, and fingerprints with a time that is still to come: a clock was wrong, and they would be the latest for good. */
+/* What the fingerprints of one machine are to each other when `catalog drift` looks for changes. */
 #ifndef FINGERPRINT_COMPARE_DRIFT_H
 #define FINGERPRINT_COMPARE_DRIFT_H
 
-#include "base/rows.h"
-#include "fingerprint/catalog/catalog.h"
-#include "fingerprint/catalog/types.h"
-#include "fingerprint/compare/compare.h"
+#include "fingerprint/catalog/machine.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-/* Constant, code in JSON. */
-#define DRIFT_STATE_ROWS(X)                                                                                                                \
-	X(DRIFT_COMPARED, "compared")                                                                                                      \
-	X(DRIFT_ALONE, "nothing_to_compare_with") /* no second fingerprint, or member */                                                   \
-	X(DRIFT_REFERENCE, "is_the_reference")	  /* accepted, and nothing newer */                                                        \
-	X(DRIFT_NO_RAW, "raw_record_missing")	  /* in the catalog, not in the store */
-
-enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
-const char *drift_state_code(enum drift_state state);
-
-/* A machine's latest fingerprint of a kind against its reference: the one that was accepted last, else its first. */
-struct drift_past {
-	const struct machine *machine;
-	const struct machine_fingerprint *latest, *reference; /* the same when there is no other */
-	const struct machine_acceptance *acceptance;	      /* of the reference, or NULL */
-	enum drift_state state;
-	struct compare compare; /* reference first; empty unless DRIFT_COMPARED */
-	size_t history;		/* fingerprints from the reference to the latest, with both; 0 unless DRIFT_COMPARED */
-};
-
-/* A stressor by which a machine differs from more than half of the others of its type. */
-struct drift_stressor {
-	const char *name;
-	double ratio;	       /* to the median of the others */
-	size_t differ, others; /* from how many it differs, of how many that have the stressor */
-};
-
-/* A machine's latest fingerprint of a kind against those of the others of its type. */
-struct drift_peer {
-	const struct machine *machine;
-	const struct machine_fingerprint *latest;
-	size_t type;   /* index of types->types */
-	size_t others; /* machines that it was compared with */
-	enum drift_state state;
-	struct drift_stressor *stressors; /* [n], in name order */
-	size_t n;
-};
-
-/* A fingerprint that was left out for its time. */
-struct drift_ahead {
-	const struct machine *machine;
-	const struct machine_fingerprint *fingerprint;
-};
-
-struct drift {
-	struct drift_past *past;  /* [n], by machine, then time of the latest */
-	struct drift_peer *peers; /* [n], in the same order */
-	size_t n, retired;
-	struct drift_ahead *ahead; /* [n_ahead], by machine, then time */
-	size_t n_ahead;
-};
-
-/* All arguments must outlive *out. O(machines of a type ^ 2 * stressors). *out is overwritten; drift_release() it. */
-void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
-	      struct drift *out);
-void drift_release(struct drift *drift);
 
 /* Is it the latest of its kind (battery, stress-ng, architecture) of this machine, of those that are not after now_ms? */
 bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
@@ -78,7 +14,8 @@ bool drift_is_latest(const struct machine *machine, const struct machine_fingerp
  */
 const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f);
 
-/* What a fingerprint of the machine is compared with; *acceptance (may be NULL) as in struct drift_past. */
+/* What a fingerprint of the machine is compared with: the one that was accepted last, else its first. *acceptance (may be NULL): of
+ * it, or NULL. */
 const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
 						  const struct machine_acceptance **acceptance);
 

@@ -69,6 +69,41 @@ static void clustering_scale(const struct rows *rows, struct mat *out)
 	*out = m;
 }
 
+/* Numbers of clusters without those that no function belongs to, in the same order. */
+static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
+{
+	size_t *place = mem_new(k, sizeof(*place)), left = 0;
+
+	for (size_t f = 0; f < functions; f++)
+		place[of[f]] = 1;
+	for (size_t c = 0; c < k; c++)
+		place[c] = place[c] ? left++ : 0;
+	for (size_t f = 0; f < functions; f++)
+		of[f] = place[of[f]];
+	free(place);
+	return left;
+}
+
+/* AutoPerf: a function belongs to the cluster that holds most of its samples (of equally many, and without any: the first).
+ * function [n] < functions; of[functions] is overwritten. Clusters that no function belongs to are closed up: returns how many are left. */
+static size_t clusters_of_functions(const struct kmeans *kmeans, const size_t *function, size_t functions, size_t *of)
+{
+	size_t k = kmeans->centers.rows, *votes = mem_new(functions * k, sizeof(*votes));
+
+	for (size_t i = 0; i < kmeans->n; i++) {
+		ASSAY_BUG_IF(function[i] >= functions);
+		votes[function[i] * k + kmeans->cluster[i]]++;
+	}
+	for (size_t f = 0; f < functions; f++) {
+		of[f] = 0;
+		for (size_t c = 1; c < k; c++)
+			if (votes[f * k + c] > votes[f * k + of[f]])
+				of[f] = c;
+	}
+	free(votes);
+	return clusters_close_up(of, functions, k);
+}
+
 size_t clusters_by_kmeans(const struct clustering *c, size_t k, size_t *of)
 {
 	size_t *function, n;
@@ -87,7 +122,7 @@ size_t clusters_by_kmeans(const struct clustering *c, size_t k, size_t *of)
 			function[c->rows.groups[g].first + i] = c->rows.groups[g].function;
 	}
 	kmeans_fit(&m, k, STARTS, c->options->seed, c->options->threads, &kmeans);
-	n = kmeans_functions(&kmeans, function, c->functions, of);
+	n = clusters_of_functions(&kmeans, function, c->functions, of);
 	kmeans_release(&kmeans);
 	mat_release(&m);
 	free(function);

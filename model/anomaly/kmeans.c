@@ -266,36 +266,3 @@ void kmeans_release(struct kmeans *kmeans)
 	free(kmeans->cluster);
 	*kmeans = (struct kmeans){ .cluster = NULL };
 }
-
-/* Numbers of clusters without those that no function belongs to, in the same order. */
-static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
-{
-	size_t *place = mem_new(k, sizeof(*place)), left = 0;
-
-	for (size_t f = 0; f < functions; f++)
-		place[of[f]] = 1;
-	for (size_t c = 0; c < k; c++)
-		place[c] = place[c] ? left++ : 0;
-	for (size_t f = 0; f < functions; f++)
-		of[f] = place[of[f]];
-	free(place);
-	return left;
-}
-
-size_t kmeans_functions(const struct kmeans *kmeans, const size_t *function, size_t functions, size_t *of)
-{
-	size_t k = kmeans->centers.rows, *votes = mem_new(functions * k, sizeof(*votes));
-
-	for (size_t i = 0; i < kmeans->n; i++) {
-		ASSAY_BUG_IF(function[i] >= functions);
-		votes[function[i] * k + kmeans->cluster[i]]++;
-	}
-	for (size_t f = 0; f < functions; f++) {
-		of[f] = 0;
-		for (size_t c = 1; c < k; c++)
-			if (votes[f * k + c] > votes[f * k + of[f]])
-				of[f] = c;
-	}
-	free(votes);
-	return clusters_close_up(of, functions, k);
-}

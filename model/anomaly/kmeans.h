@@ -20,8 +20,4 @@ struct kmeans {
 void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, size_t threads, struct kmeans *out);
 void kmeans_release(struct kmeans *kmeans); /* accepts zeroed */
 
-/* AutoPerf: a function belongs to the cluster that holds most of its samples (of equally many, and without any: the first).
- * function [n] < functions; of[functions] is overwritten. Clusters that no function belongs to are closed up: returns how many are left. */
-size_t kmeans_functions(const struct kmeans *kmeans, const size_t *function, size_t functions, size_t *of);
-
 #endif

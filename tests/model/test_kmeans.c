@@ -1,5 +1,6 @@
 /* k-means against scikit-learn, and what any result must satisfy. */
-#include "model/anomaly/kmeans.c" /* a start from given centers */
+#include "model/anomaly/kmeans.c"   /* a start from given centers */
+#include "model/anomaly/clusters.c" /* which functions belong to a cluster */
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -211,14 +212,14 @@ static void test_functions(void **state)
 	size_t of[5];
 
 	(void)state;
-	assert_int_equal(kmeans_functions(&kmeans, function, 4, of), 2); /* clusters 2 and 4 remain */
+	assert_int_equal(clusters_of_functions(&kmeans, function, 4, of), 2); /* clusters 2 and 4 remain */
 	assert_int_equal(of[0], 0);
 	assert_int_equal(of[1], 1);
 	assert_int_equal(of[2], 0);
 	assert_int_equal(of[3], 0);
 	cluster[0] = 0; /* two against one, for the other one */
 	cluster[4] = 3; /* three with one each: the first */
-	assert_int_equal(kmeans_functions(&kmeans, function, 5, of), 2);
+	assert_int_equal(clusters_of_functions(&kmeans, function, 5, of), 2);
 	assert_int_equal(of[0], 0);
 	assert_int_equal(of[1], 0);
 	assert_int_equal(of[2], 1);
