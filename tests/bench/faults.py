@@ -1,6 +1,6 @@
 """Hosts, links and controllers that fail while `assay fingerprint run` and `assay run` are at work: the tables of tests/evidence/faults.sh.
 
-    python3 faults.py ASSAY DIRECTORY          TRIALS each (20), JOBS at a time (3)
+    python3 faults.py ASSAY DIRECTORY          TRIALS each (20), JOBS at a time (3); none is begun after MINUTES
     FAULT="link cut" COMMAND=run SEED=7 python3 faults.py ASSAY DIRECTORY     one of them; MOMENT=1.234 at that second, KEEP=1 keeps its files
 
 Each trial has namespaces of its own (mounts, network, processes), so that several can be under way and nothing of them stays. In it four
@@ -157,13 +157,13 @@ class Trial:
         self.sessions = 1
         self.fault = self.kind(self.fleet, self.draw, process)
         stop = threading.Event()
-        watcher = threading.Thread(target=self.watch, args=(began, stop))
+        watcher = threading.Thread(target=self.watch, args=(began, stop), daemon=True)
         watcher.start()
         answer = []
-        reader = threading.Thread(target=lambda: answer.append(self.answer_of(process)))
+        reader = threading.Thread(target=lambda: answer.append(self.answer_of(process)), daemon=True)
         reader.start()
         if self.moment is None:
-            self.moment = self.share * durations[self.fault.to.name if self.fault.to else ""]
+            self.moment = self.share * durations[self.fault.to.name if self.fault.to else ""] if durations else 0.0
         reader.join(max(0, self.moment - (time.monotonic() - began)))
         self.hit = reader.is_alive() and not (self.fault.to and self.fault.to.name in self.complete())
         self.committed = self.stored()
@@ -395,13 +395,16 @@ class Campaign:
             self.undisturbed[command] = max(max(result["done_s"].values()) for result in all)
 
     def all(self, faults, commands, trials, jobs):
-        done = []
+        done, began = [], time.monotonic()
+        minutes = float(os.environ.get("MINUTES", 1e9))
 
         def work(item):
+            if time.monotonic() - began > 60 * minutes:
+                return None
             try:
                 result = self.one(*item)
             except Exception:
-                result = {"failures": [("harness", traceback.format_exc())], "fault": item[0], "command": item[1], "seed": item[2]}
+                result = {"failures": [["harness", traceback.format_exc()]], "fault": item[0], "command": item[1], "seed": item[2]}
             with self.lock:
                 done.append(result)
                 print("%4d: %s, %s, seed %s%s" % (len(done), *item, "".join("\n      %s: %s" % tuple(f) for f in result["failures"])), file=sys.stderr, flush=True)
@@ -411,7 +414,7 @@ class Campaign:
         slow = [item for item in items if FAULTS[item[0]].slow]
         with concurrent.futures.ThreadPoolExecutor(SLOW_JOBS) as pool, concurrent.futures.ThreadPoolExecutor(jobs) as quick:
             waiting = [pool.submit(work, item) for item in slow] + [quick.submit(work, item) for item in items if item not in slow]
-            return [future.result() for future in waiting]
+            return [future.result() for future in waiting if future.result()]
 
 
 def spread(values):

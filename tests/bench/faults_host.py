@@ -279,11 +279,14 @@ class Lying(Fault):
 
     def heal(self):
         self.to.enter("umount", "-l", os.path.realpath("/bin/sh"))
+        for pid in self.to.all(): # one that writes to /dev/null never ends
+            if "python3 -IS" in command_of(pid):
+                os.kill(pid, signal.SIGKILL)
 
 
 class Flooding(Lying):
     """A shell that writes without end."""
-    says = r"more than|no answer|sense|not found"
+    says = r"more than|no answer|sense|not found|did not end"
     lies = FLOODS
 
 
@@ -403,7 +406,7 @@ class Lock(Fault):
 
 class Helper(Fault):
     """The helper on it is damaged, as after a loss of power: cut, empty, zeros at its end, one bit is another."""
-    harms = False
+    harms, late = False, False
 
     def prepare(self):
         self.variant = self.draw.choice(("cut", "empty", "zeros", "a bit"))
@@ -411,7 +414,9 @@ class Helper(Fault):
     def strike(self):
         deadline = time.monotonic() + 5
         while not (found := glob.glob(self.to.path(self.to.home + "/.cache/assay/helper-*"))) and time.monotonic() < deadline:
-            time.sleep(0.01) # not deployed yet: as soon as it is
+            time.sleep(0.01) # not deployed yet: soon after it is
+            self.late = True
+        time.sleep(0.2 if self.late else 0)
         for path in found:
             with open(path, "rb") as file:
                 good = file.read()
