@@ -208,6 +208,8 @@ static bool run_stressor(struct take_host *h, const struct battery_entry *entry,
 
 	stressor_request(h, entry, prefix, n, &request);
 	going = session_run(h->session, &request, ANSWER_MS + entry->milliseconds, answer);
+	if (going && answer->refusal_code == HELPER_CODE_BUSY) /* not the stressor's fault, and the next one would wait as long */
+		going = session_fail(h->session, "%s", answer->refusal);
 	helper_request_release(&request);
 	return going;
 }

@@ -14,6 +14,7 @@
 #define HELPER_INPUT_BYTES_MAX	 (64u << 20) /* of a command: it is kept in memory */
 #define HELPER_FRAME_HEAD	 5
 #define HELPER_WAITING_MS	 10000
+#define HELPER_MADE_MS		 30000
 #define HELPER_MAGIC		 "\0assay helper 1\n" /* without the final NUL */
 #define HELPER_MAGIC_BYTES	 (sizeof(HELPER_MAGIC) - 1)
 
@@ -52,8 +53,9 @@
 #define HELPER_STDERR  'E'
 #define HELPER_FILE    'F' /* read: path, NUL, the whole file (one that does not fit a frame is HELPER_ABSENT: use get) */
 #define HELPER_ABSENT  'N' /* read: path, NUL, why it cannot be read */
-#define HELPER_MADE                                                                                                                        \
-	'D' /* work: the path of a new directory, WHERE/assay-session-USER-LABEL-...; it lives as long as the helper, which stays */
+/* work: the path of a new directory, WHERE/assay-session-USER-LABEL-...; it lives as long as the helper, which stays. After it, every
+ * HELPER_MADE_MS, an empty HELPER_WAITING that nobody needs to read: what is sent shows whether the connection still stands */
+#define HELPER_MADE    'D'
 #define HELPER_RESULT  'R' /* lines "name value\n": see below */
 #define HELPER_REFUSED 'X' /* nothing was run or replaced: one byte of the code (below), then the reason as text */
 

@@ -156,16 +156,21 @@ static void leave_channel(void)
 		dup2(null, fd);
 }
 
-/* Until the controller is gone (detached: the process that has the connection), or this process is told to end. */
-static void work_stay(int in, const struct process *connection, bool detached, int signals)
+/* Until the controller is gone (detached: the process that has the connection), or this process is told to end. A connection whose other
+ * end is gone ends only when something is sent. */
+static void work_stay(struct frames_out *out, int in, const struct process *connection, bool detached, int signals)
 {
 	struct pollfd wait[] = { { detached ? -1 : in, POLLIN, 0 }, { signals, POLLIN, 0 } };
 
 	if (detached)
 		leave_channel();
-	do
-		poll(wait, 2, detached ? LOOK_MS : -1);
-	while (!wait[1].revents && (detached ? is_still_there(connection) : !wait[0].revents || frames_still_there(in)));
+	do {
+		if (poll(wait, 2, detached ? LOOK_MS : HELPER_MADE_MS) == 0 && !detached) {
+			if (!frames_pending(out))
+				frames_text(out, HELPER_WAITING, "");
+			frames_flush(out); /* that nobody reads it is no reason to end */
+		}
+	} while (!wait[1].revents && (detached ? is_still_there(connection) : !wait[0].revents || frames_still_there(in)));
 }
 
 /* Under the box's lock, for it must not disturb what others measure; what of ours has been at work there has ended then. After the time
@@ -227,7 +232,7 @@ int work_serve(struct request *request, struct frames_out *out, int in)
 		if (child > 0)
 			return 0;
 	}
-	work_stay(in, &connection, request->detach, signalfd(-1, &signals, SFD_CLOEXEC));
+	work_stay(out, in, &connection, request->detach, signalfd(-1, &signals, SFD_CLOEXEC));
 	work_end(request, path, fd);
 	return 0;
 }
