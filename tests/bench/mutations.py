@@ -2,7 +2,7 @@
 until one fails. What reaches what is measured once, by gcov, a test at a time; each mutant is built incrementally, with sanitizers.
 
     mutations.py draw WORK RESULTS SEED COUNT    draws and tries until RESULTS has so many of that seed
-    mutations.py again WORK RESULTS              tries what survived there once more, on WORK's tree as it is now
+    mutations.py again WORK RESULTS EQUIVALENTS  tries what survived there once more, on WORK's tree as it is now
     mutations.py page RESULTS EQUIVALENTS        the page
 
 WORK has `tree`, a clone that is changed here and nowhere else, and `shared` beside it; what is slow to make is kept there. Tests run in
@@ -426,10 +426,16 @@ def draw(work, results, seed, count):
             break
 
 
-def again(work, results):
-    bench, rows = Bench(work), rows_read(results)
+def reasons_of(equivalents):
+    """{(file, function, changed line): why it is none}."""
+    lines = [text.split("\t") for text in open(equivalents, encoding="utf-8").read().split("\n") if text and not text.startswith("#")]
+    return {(file, function, mutated): reason for file, function, mutated, reason in lines}
+
+
+def again(work, results, equivalents):
+    bench, rows, reasons = Bench(work), rows_read(results), reasons_of(equivalents)
     for row in rows:
-        if row["last_verdict"] != "survived":
+        if row["last_verdict"] != "survived" or (row["file"], row["function"], row["mutated"]) in reasons:
             continue
         verdict = bench.attempt(row)
         if verdict:
@@ -443,11 +449,7 @@ def cell(text):
 
 
 def page(results, equivalents):
-    rows, reasons = rows_read(results), {}
-    for text in open(equivalents, encoding="utf-8").read().split("\n"):
-        if text and not text.startswith("#"):
-            file, function, mutated, reason = text.split("\t")
-            reasons[file, function, mutated] = reason
+    rows, reasons = rows_read(results), reasons_of(equivalents)
     for row in rows:
         row["reason"] = reasons.get((row["file"], row["function"], row["mutated"])) if row["first_verdict"] == "survived" else None
     print("One line of each function is changed: a comparison turned round or off by one, a constant, a sign, `&&` and `||`, a condition "
@@ -486,6 +488,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "draw":
         draw(*sys.argv[2:5], int(sys.argv[5]))
     elif sys.argv[1] == "again":
-        again(*sys.argv[2:4])
+        again(*sys.argv[2:5])
     else:
         page(*sys.argv[2:4])

@@ -17,7 +17,7 @@ else
 	git clone -q . "$copy/tree"
 fi
 cp "$kept" "$work/all.csv" 2>/dev/null || true
-python3 tests/bench/mutations.py again "$copy" "$work/all.csv"
+python3 tests/bench/mutations.py again "$copy" "$work/all.csv" tests/bench/mutations.equivalent
 python3 tests/bench/mutations.py draw "$copy" "$work/all.csv" "${MUTATIONS_SEED:-$(date +%Y%m%d)}" "${MUTATIONS_COUNT:-30}"
 cp "$work/all.csv" "$kept"
 {
