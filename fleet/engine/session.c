@@ -245,6 +245,18 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 
 /* ---- the helper ---- */
 
+/* For people, at once, by options->note. Not between fleet_lock and fleet_unlock. */
+static __attribute__((format(printf, 2, 3))) void session_note(struct session *session, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	link_note(session->link, text);
+}
+
 /* There is no helper on this host and there cannot be one. */
 static bool do_without(struct session *session, const char *reason)
 {
@@ -380,17 +392,6 @@ bool session_explain(struct session *session, const char *what)
 	session_fail(session, "%s", why);
 	free(why);
 	return false;
-}
-
-void session_note(struct session *session, const char *fmt, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	link_note(session->link, text);
 }
 
 /* ---- what is asked often ---- */

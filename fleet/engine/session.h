@@ -65,7 +65,7 @@ struct fleet_options {
 	bool one_a_box;		    /* hosts of one box one after another */
 	/* May be NULL. A host has ended with *result (final); n_done of n hosts have. */
 	void (*ended)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
-	/* May be NULL. Says what happens on a host meanwhile and is no failure, see session_note(). */
+	/* May be NULL. Says what happens on a host meanwhile and is no failure: "remark: HOST: ...", with the fleet locked. */
 	void (*note)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: every connection is closed, hosts that had not ended are failed with
 						 * the message "cancelled" */
@@ -159,7 +159,5 @@ void jump_hop_release(struct jump_hop *hop);
 bool session_fail(struct session *session, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same, "WHAT: " before the reason that is there already. */
 bool session_explain(struct session *session, const char *what);
-/* "remark: HOST: TEXT" for people, at once, by options->note. Not between fleet_lock and fleet_unlock. */
-void session_note(struct session *session, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif
