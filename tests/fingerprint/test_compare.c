@@ -33,7 +33,7 @@ static void make(struct made *m, size_t fingerprints, size_t stressors, size_t p
 	for (size_t i = 0; i < passes; i++)
 		m->passes[i] = (int64_t)i + 1;
 	for (size_t i = 0; i < fingerprints; i++) {
-		m->items[i] = (struct fingerprint){ .machine = m->texts[i],
+		m->items[i] = (struct fingerprint){ .machine = m->texts[i % stressors],
 						    .battery = battery,
 						    .battery_hash = hash,
 						    .stress_ng = version,
