@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/yaml.h"
 #include "fleet/lab/lab.h"
 
@@ -376,6 +377,31 @@ static enum assay_status refuse_foreign(const char *directory, struct assay_erro
 	return st;
 }
 
+/* The command that brings the same hosts up again. */
+static void add_up(const struct bringup *b, struct buf *out)
+{
+	const struct emulate_options *o = b->options;
+	char n[TEXT_DOUBLE_BYTES], *line;
+	const char *words[12] = { "assay", "fleet", "up", b->site.directory, "--hosts", n };
+	size_t at = 6;
+
+	snprintf(n, sizeof(n), "%zu", o->n_hosts);
+	if (o->profiles) {
+		words[at++] = "--profiles";
+		words[at++] = o->profiles;
+	}
+	if (o->profile_directory) {
+		words[at++] = "--profile-dir";
+		words[at++] = o->profile_directory;
+	}
+	if (o->no_root)
+		words[at++] = "--no-root";
+	line = text_shell_line(words);
+	for (char *c = line; *c; c++)
+		buf_char(out, text_control(c) ? '?' : *c); /* it stays one line */
+	free(line);
+}
+
 static enum assay_status replace_file(const char *directory, const char *name, struct buf *text, struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", directory, name);
@@ -406,7 +432,9 @@ static enum assay_status write_inventory(const struct bringup *b, struct assay_e
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, LAB_MARK " and replaced by each: changes are lost. All hosts are emulated on one machine, so they measure one\n"
-				 "# after another; 'assay fleet down' ends them.\nname: emulated\nhosts:\n");
+				 "# after another; 'assay fleet down' ends them, this brings them up again:\n# ");
+	add_up(b, &text);
+	buf_text(&text, "\nname: emulated\nhosts:\n");
 	for (size_t i = 0; i < b->fleet.n; i++) {
 		const struct emulated *host = &b->fleet.hosts[i];
 

@@ -129,7 +129,8 @@ bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, .
 	n = strlen(result->message);
 	/* Emulated hosts do not outlive a restart, or a laboratory that is moved. */
 	if (outcome == FLEET_UNREACHABLE && link->host->profile)
-		snprintf(result->message + n, sizeof(result->message) - n, " (an emulated host: 'assay fleet up' brings it up again)");
+		snprintf(result->message + n, sizeof(result->message) - n,
+			 " (an emulated host: lab.yaml begins with the command that brings it up again)");
 	if (link->command)
 		result->command_ms = link_now_ms() - link->command->began_ms;
 	return false;

@@ -178,6 +178,14 @@ expect_status 0
 nothing_left "$lab"
 wait "$held"
 held=
+what='what brings the same hosts up again'
+run -C "$lab" fleet exec -w emu01 -- true
+expect_status 1
+holds "$tmp/err" 'the error' 'an emulated host: lab.yaml begins with the command that brings it up again'
+again=$(sed -n 's/^# assay //p' "$lab/lab.yaml")
+cases=$((cases + 1))
+[ "$again" = "fleet up $lab --hosts 2 --profiles io,base" ] || fail "this brings something else up: $again"
+
 what='down twice'
 run fleet down "$lab"
 expect_status 0
