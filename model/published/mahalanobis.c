@@ -17,6 +17,7 @@
 #include "model/anomaly/kmeans.h"
 
 #include <float.h>
+#include <lapacke.h>
 #include <math.h>
 
 /* What is added to each variance, in squares of the scaled columns' unit: a tenth of the unit is negligible, also when columns that go
@@ -123,58 +124,23 @@ static void covariance_release(struct covariance *covariance)
 	*covariance = (struct covariance){ .mean = NULL };
 }
 
-/* The lower triangle becomes L of Cholesky's decomposition L L'. False: the matrix is not positive definite. */
-static bool covariance_decompose(struct mat *matrix)
-{
-	for (size_t j = 0; j < matrix->rows; j++) {
-		for (size_t i = j; i < matrix->rows; i++) {
-			double sum = mat_get(matrix, i, j);
-
-			for (size_t k = 0; k < j; k++)
-				sum -= mat_get(matrix, i, k) * mat_get(matrix, j, k);
-			if (i == j && !(sum > 0.0))
-				return false;
-			mat_set(matrix, i, j, i == j ? sqrt(sum) : sum / mat_get(matrix, j, j));
-		}
-	}
-	return true;
-}
-
 /* The inverse of a symmetric matrix by Cholesky's decomposition, in place. False: it is not positive definite, and lost. log_det: natural
- * logarithm of the determinant of what was inverted; may be NULL. Written out here: LAPACK for this alone would be loaded whenever the
- * program starts, and give each thread 60 KiB of its own. */
+ * logarithm of the determinant of what was inverted; may be NULL. */
 static bool covariance_invert(struct mat *matrix, double *log_det)
 {
-	size_t p = matrix->rows;
+	lapack_int p = (lapack_int)matrix->rows;
 
-	if (!covariance_decompose(matrix))
+	if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', p, matrix->at, p) != 0)
 		return false;
 	if (log_det) {
 		*log_det = 0.0;
-		for (size_t j = 0; j < p; j++)
+		for (size_t j = 0; j < matrix->rows; j++)
 			*log_det += 2.0 * log(mat_get(matrix, j, j));
 	}
-	for (size_t j = 0; j < p; j++) { /* L becomes its inverse, from the top */
-		mat_set(matrix, j, j, 1.0 / mat_get(matrix, j, j));
-		for (size_t i = j + 1; i < p; i++) {
-			double sum = 0.0;
-
-			for (size_t k = j; k < i; k++)
-				sum -= mat_get(matrix, i, k) * mat_get(matrix, k, j);
-			mat_set(matrix, i, j, sum / mat_get(matrix, i, i));
-		}
-	}
-	for (size_t i = 0; i < p; i++) { /* of that, transposed times itself: what is needed below and right of (i, j) is still there */
-		for (size_t j = 0; j <= i; j++) {
-			double sum = 0.0;
-
-			for (size_t k = i; k < p; k++)
-				sum += mat_get(matrix, k, i) * mat_get(matrix, k, j);
-			mat_set(matrix, i, j, sum);
-		}
-	}
-	for (size_t j = 0; j < p; j++)
-		for (size_t k = j + 1; k < p; k++)
+	if (LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'L', p, matrix->at, p) != 0)
+		return false;
+	for (size_t j = 0; j < matrix->rows; j++)
+		for (size_t k = j + 1; k < matrix->cols; k++)
 			mat_set(matrix, j, k, mat_get(matrix, k, j));
 	return true;
 }
