@@ -77,4 +77,41 @@ else
 	echo 'not tested: programs that run with the rights of another user (only root can make them)'
 fi
 
+what='a file system that writes to another place each time; with room, and without'
+# on MEGABYTES KIND PROGRAM ARGUMENT...: a file system of that size for the samples, which end in ./taken.
+on() {
+	rm -rf taken && mkdir -p taken
+	unshare -m sh -c 'mkdir -p small && mount -t tmpfs -o size="$1"m none small && mkdir small/a small/b small/c small/d || exit 77
+		at=small/a
+		if [ "$2" = overlay ]; then
+			at=small/d
+			mount -t overlay -o lowerdir=small/a,upperdir=small/b,workdir=small/c none $at || exit 77
+		fi
+		shift 2
+		ASSAY_PROBE_DIRECTORY=$at "$@"
+		status=$?
+		cp $at/*.samples taken
+		exit $status' sh "$@" >printed 2>"$tmp/err"
+	status=$?
+}
+ASSAY_PROBE_BUDGET=0 && export ASSAY_PROBE_BUDGET
+run probe --functions fib,tiny --list whole.list -- ./plain_calls 20
+native=$(./plain_calls 20)
+for kind in overlay plain; do
+	on 64 $kind env ASSAY_PROBE_LIST=whole.list ./plain_calls 20
+	[ $status = 77 ] && echo 'not tested: mounts (only root may, and not everywhere)' && break
+	expect_status 0
+	expect_printed "$native"
+	run samples taken --format json
+	expect_json .files[0].finished true
+	expect_member samples fib 21891
+	expect_member samples tiny 20000
+	on 1 $kind env ASSAY_PROBE_LIST=whole.list ./plain_calls 20
+	expect_status 0
+	expect_printed "$native"
+	run samples taken --format json
+	cases=$((cases + 1))
+	grep -q '"dropped": "No space left on device"' "$tmp/out" || fail 'it should be said why samples were dropped'
+done
+
 finish

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -151,6 +153,14 @@ static int file_create(struct record_writer *w, uint64_t pid)
 	return -EEXIST;
 }
 
+/* There is a signal, not an error. */
+static bool is_beyond_limit(uint64_t end)
+{
+	struct rlimit limit;
+
+	return system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && end > limit.rlim_cur;
+}
+
 /* Bytes of the disk for a part of the file (multiples of 4096), which grows if need be. 0 or an errno. By writing zeros: a write to
  * a mapped page for which there is no room would kill the program, and a page that is in the cache already is mapped in a third of the
  * time. */
@@ -158,10 +168,8 @@ static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[PAGE_BYTES];
 	struct iovec parts[PAGES_AT_ONCE];
-	struct rlimit limit;
 
-	/* Beyond it there is a signal, not an error. */
-	if (system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && offset + bytes > limit.rlim_cur)
+	if (is_beyond_limit(offset + bytes))
 		return EFBIG;
 	for (size_t i = 0; i < PAGES_AT_ONCE; i++)
 		parts[i] = (struct iovec){ (void *)(uintptr_t)zeros, PAGE_BYTES };
@@ -226,6 +234,15 @@ static void header_write(const struct record_writer *w, struct record_header *he
 	header->ticks_per_s = w->options.ticks_per_s;
 }
 
+/* What has been written there once can be written again, whatever happens to the disk meanwhile. */
+static bool is_written_in_place(int file)
+{
+	struct statfs of;
+
+	return system_call(SYS_fstatfs, file, (long)&of, 0, 0, 0, 0) == 0 &&
+	       (of.f_type == EXT4_SUPER_MAGIC || of.f_type == XFS_SUPER_MAGIC || of.f_type == TMPFS_MAGIC || of.f_type == RAMFS_MAGIC);
+}
+
 /* Creates and maps a file and writes its header; options and directory are there. 0 or an errno. */
 static int record_file_begin(struct record_writer *w)
 {
@@ -237,7 +254,10 @@ static int record_file_begin(struct record_writer *w)
 	if (file < 0)
 		return -file;
 	failed = disk_reserve(file, 0, PAGE_BYTES + w->options.names_bytes_max);
-	header = failed ? NULL : pages_map(record_file_bytes(w), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file);
+	w->in_memory = !is_written_in_place(file);
+	header = failed ? NULL
+			: pages_map(record_file_bytes(w), PROT_READ | PROT_WRITE,
+				    MAP_NORESERVE | (w->in_memory ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED), w->in_memory ? -1 : file);
 	alive = header ? pages_map(PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1) : NULL;
 	if (alive)
 		file_keep(w, file);
@@ -265,9 +285,11 @@ static int record_file_begin(struct record_writer *w)
  * descriptor is checked, but a thread of the program might put a file of its own there the moment after. */
 static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
-	long opened = system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	long opened = w->in_memory ? 0 : system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
 	int failed;
 
+	if (w->in_memory)
+		return 0;
 	if (opened < 0 && !file_is_kept(w))
 		return (int)-opened;
 	failed = disk_reserve(opened < 0 ? w->kept : (int)opened, offset, bytes);
@@ -277,6 +299,27 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 	if (!failed)
 		system_call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
 	return failed;
+}
+
+/* A part of a file that is kept in memory. 0 or an errno. */
+static int record_file_write(const struct record_writer *w, uint64_t offset, uint64_t bytes)
+{
+	long opened = system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0), n = 0;
+	uint64_t end = offset + bytes;
+
+	if (is_beyond_limit(end))
+		n = -EFBIG;
+	else if (opened < 0 && !file_is_kept(w))
+		n = opened;
+	while (n >= 0 && offset < end) {
+		n = system_call(SYS_pwrite64, opened < 0 ? w->kept : opened, (long)w->header + (long)offset, (long)(end - offset),
+				(long)offset, 0, 0);
+		offset += n > 0 ? (uint64_t)n : 0;
+		n = n == 0 ? -ENOSPC : n;
+	}
+	if (opened >= 0)
+		system_call(SYS_close, opened, 0, 0, 0, 0, 0);
+	return n < 0 ? (int)-n : 0;
 }
 
 /* ---- names: lines that any number of threads append at once ---- */
@@ -521,6 +564,34 @@ static bool places_reserve(struct record_writer *w, struct record_thread *t, uin
 	return false;
 }
 
+/* Of a file that is kept in memory: a chunk, and the header, which tells of it. */
+static void chunk_write(struct record_writer *w, struct record_chunk *chunk)
+{
+	uint64_t bytes = sizeof(*chunk) + chunk->samples * w->sample_bytes;
+	int failed = record_file_write(w, (uint64_t)((unsigned char *)chunk - (unsigned char *)w->header), bytes);
+
+	if (failed) {
+		record_say_why(w, strerrordesc_np(failed));
+		__atomic_fetch_add(&w->header->dropped, chunk->samples, __ATOMIC_RELAXED);
+		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
+	}
+	record_file_write(w, 0, PAGE_BYTES + w->header->names_bytes);
+}
+
+static void chunks_write(struct record_writer *w)
+{
+	uint64_t signals = record_signals_block();
+
+	for (uint64_t i = 0; i < w->header->chunks; i++) {
+		struct record_chunk *chunk = (struct record_chunk *)(void *)((unsigned char *)w->header + place_of(w, i));
+
+		if (chunk->magic == RECORD_CHUNK_MAGIC)
+			chunk_write(w, chunk);
+	}
+	record_file_write(w, 0, PAGE_BYTES + w->header->names_bytes);
+	record_signals_restore(signals);
+}
+
 static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 {
 	uint32_t piece = w->options.chunk_bytes < FIRST_PIECE || t->chunk ? w->options.chunk_bytes : FIRST_PIECE;
@@ -528,6 +599,10 @@ static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 
 	if (!t->spares && !places_reserve(w, t, piece))
 		return false;
+	if (w->in_memory && t->chunk) {
+		chunk_write(w, t->chunk);
+		system_call(SYS_madvise, (long)t->chunk, w->options.chunk_bytes, MADV_DONTNEED, 0, 0, 0); /* all zeros: it is written */
+	}
 	if (!t->numbered) {
 		t->number = __atomic_fetch_add(&w->threads, 1, __ATOMIC_RELAXED);
 		t->numbered = true;
@@ -631,9 +706,11 @@ void record_close(struct record_writer *w)
 	if (!w->header || !*w->alive)
 		return;
 	clock_refine(w);
-	record_file_let_go(w);
 	__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&w->header->finished, 1, __ATOMIC_RELEASE);
+	if (w->in_memory)
+		chunks_write(w);
+	record_file_let_go(w);
 }
 
 int record_fork(struct record_writer *w, struct record_thread *t)

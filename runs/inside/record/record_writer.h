@@ -3,7 +3,10 @@
  * signal handler, and such a handler may jump out of anything, except that a thread between record_begin() and record_commit() must not
  * call record_begin() again (keep a busy flag for each thread).
  *
- * Space on the disk is reserved piece by piece, so that a full disk costs samples, which are counted, and never harms the program. */
+ * Space on the disk is reserved piece by piece, so that a full disk costs samples, which are counted, and never harms the program. Where
+ * the file system writes to another place each time (btrfs, ZFS, networks), nothing can be reserved, and a mapped page that finds no room
+ * kills the program: there the file is kept in memory, and written chunk by chunk. A program that is killed loses each thread's last one.
+ */
 #ifndef RUNS_RECORD_WRITER_H
 #define RUNS_RECORD_WRITER_H
 
@@ -49,6 +52,7 @@ struct record_writer {
 	uint32_t full;	  /* no more chunks: the limit, or the disk */
 	bool own_clock;
 	bool said;		/* why samples were dropped */
+	bool in_memory;		/* the file is not mapped, but written */
 	int kept;		/* the file's descriptor, for when it cannot be opened; -1: none */
 	uint64_t device, inode; /* which file that is: the program may have closed it, and opened another one at that number */
 	struct record_moment first;
