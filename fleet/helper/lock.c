@@ -20,6 +20,7 @@
 #define LOCK_POLL_MS	20
 #define LOCK_OPENS	10    /* times that another process may make and remove the file under our hands */
 #define LOCK_SLACK_MS	60000 /* that a holder gets beyond its own limits */
+#define LOCK_WORK_MS	60000 /* making or removing a directory may take so long */
 #define LOCK_INFO_BYTES 512
 #define HOLDER_BYTES	200
 #define LOCK_HANDED_ON	60 /* descriptors below 64 cost a process that forks nothing; the low ones are the program's own */
@@ -86,7 +87,9 @@ static bool is_only_here(int fd)
 
 static void info_write(int fd, const struct request *request)
 {
-	long long limit_ms = request->timeout_ms < 0 ? -1 : (long long)request->timeout_ms + DESCENDANTS_PATIENCE_MS;
+	long long limit_ms = request->timeout_ms >= 0		  ? (long long)request->timeout_ms + DESCENDANTS_PATIENCE_MS
+			     : request->operation == REQUEST_WORK ? LOCK_WORK_MS
+								  : -1;
 	char text[LOCK_INFO_BYTES], holder[HOLDER_BYTES + 1];
 
 	set_holder(holder, request->holder ? request->holder : "");
