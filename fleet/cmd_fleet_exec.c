@@ -265,9 +265,9 @@ static enum assay_status add_all(const struct exec *exec, struct document *d, st
 
 /* ---- what is said at the end ---- */
 
-static void show_without(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to)
+static void show_without(const char *folded, const char *text, void *to)
 {
-	(void)job, (void)to;
+	(void)to;
 	cli_remark("remark: the shell of %s ran the command: %s", folded, text);
 }
 
@@ -290,7 +290,7 @@ static void summarise(const struct exec *exec)
 
 	for (size_t i = 0; i < exec->job.n; i++)
 		without[i] = exec->hosts[i].without;
-	cmd_fleet_job_fold(&exec->job, without, show_without, NULL);
+	cmd_fleet_job_fold(&exec->job, without, show_without);
 	free(without);
 	cmd_fleet_job_summary(&exec->job);
 }

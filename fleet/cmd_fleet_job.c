@@ -98,38 +98,22 @@ enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function fu
 
 /* ---- how they have ended ---- */
 
-void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
-			void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to)
+void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts, void (*show)(const char *folded, const char *text, void *to))
 {
 	const char **names = mem_new(job->n, sizeof(*names));
-	bool *told = mem_new(job->n, sizeof(*told));
 
-	for (size_t i = 0; i < job->n; i++) {
-		size_t same = 0;
-		char *folded;
-
-		if (told[i] || !texts[i])
-			continue;
-		for (size_t k = i; k < job->n; k++) {
-			if (!texts[k] || strcmp(texts[i], texts[k]) != 0)
-				continue;
-			told[k] = true;
-			names[same++] = job->hosts[k]->name;
-		}
-		folded = nodeset_fold(names, same);
-		show(job, folded, texts[i], to);
-		free(folded);
-	}
+	for (size_t i = 0; i < job->n; i++)
+		names[i] = job->hosts[i]->name;
+	nodeset_fold_alike(names, texts, job->n, show, NULL);
 	free(names);
-	free(told);
 }
 
 /* The text is an outcome and, after ": ", a message. */
-static void show_end(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to)
+static void show_end(const char *folded, const char *text, void *to)
 {
 	int outcome = (int)strcspn(text, ":");
 
-	(void)job, (void)to;
+	(void)to;
 	cli_remark("%.*s: %s%s", outcome, text, folded, text + outcome);
 }
 
@@ -142,12 +126,12 @@ void cmd_fleet_job_summary(const struct cmd_fleet_job *job)
 
 		texts[i] = mem_format("%s%s%s", fleet_outcome_text(r->outcome), *r->message ? ": " : "", r->message);
 	}
-	cmd_fleet_job_fold(job, texts, show_end, NULL);
+	cmd_fleet_job_fold(job, texts, show_end);
 	for (size_t i = 0; i < job->n; i++) {
 		free(texts[i]);
 		texts[i] = job->hosts[i]->profile ? mem_string("emulated") : NULL;
 	}
-	cmd_fleet_job_fold(job, texts, show_end, NULL);
+	cmd_fleet_job_fold(job, texts, show_end);
 	for (size_t i = 0; i < job->n; i++)
 		free(texts[i]);
 	free(texts);

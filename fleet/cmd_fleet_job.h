@@ -56,10 +56,8 @@ void cmd_fleet_job_clear(const struct cmd_fleet_job *job);
 /* How hosts have ended, on standard error: those with the same end share a line. */
 void cmd_fleet_job_summary(const struct cmd_fleet_job *job);
 
-/* Hosts that have a text in common, as "node[01-12]": (*texts)[i] of each host, NULL for none. Calls show() once for each
- * different text, in order of appearance. */
-void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts,
-			void (*show)(const struct cmd_fleet_job *job, const char *folded, const char *text, void *to), void *to);
+/* nodeset_fold_alike() of the hosts: texts[i] of each, NULL for none. */
+void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts, void (*show)(const char *folded, const char *text, void *to));
 
 /* An object of the open list, left open, with what all these commands say of a host: host, emulated, outcome, message, connect_ms,
  * command_ms. */
