@@ -458,7 +458,7 @@ def page(results, equivalents):
           "(gcov's counts of one run of each) run with sanitizers, the quick and near ones first, until one fails twice or hangs. A "
           "mutant that no program could tell from the original, as a person judged, is *equivalent* and stands with its reason in "
           "`tests/bench/mutations.equivalent`. *At first* is with the tests as they were when it was drawn; *now* with those that it led to.\n")
-    print("| seed | functions | equivalent | caught at first | | caught now | |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("| seed | functions | equivalent | caught at first | | caught now, or the line is gone | |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for seed in dict.fromkeys(r["seed"] for r in rows):
         of = [r for r in rows if r["seed"] == seed]
         counted = [r for r in of if not r["reason"]]
