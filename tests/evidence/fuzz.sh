@@ -70,7 +70,7 @@ write() {
 		echo
 		echo "Measured by \`sh tests/run --evidence fuzz\`: revision $(git rev-parse --short HEAD), $(clang-14 --version | head -n 1), libFuzzer with address and" \
 			"undefined-behaviour sanitizers, one core at the lowest priority of a machine shared with other work. Every target began from its corpus," \
-			"and from what it had found in earlier runs on this machine. An input that takes 25 seconds, or 2 GiB, counts as a finding. Kept: new inputs that the" \
+			"and from what it had found in earlier runs on this machine. An input that takes 25 seconds, or 2 GiB, counts as a finding; the column counts those of the run that is shown, all that there ever were stand below. Kept: new inputs that the" \
 			"corpus in \`tests/fuzz/corpus\` got because they reach code that it did not reach. The tests replay that corpus."
 		echo
 		echo "| target | date | seconds | executions | a second | findings | kept |"
