@@ -269,7 +269,8 @@ class Trial:
             self.wrong("lost", "%s, %s: %s" % row)
         for name in [host.name for host in self.fleet.hosts if host.name not in self.complete()]:
             have = sum(row[0] == name for row in now)
-            self.wrong("lost" if have < CELLS[self.command] else "doubled", "%s has %d of %d cells when resumed" % (name, have, CELLS[self.command]))
+            self.wrong({-1: "lost", 0: "state", 1: "doubled"}[(have > CELLS[self.command]) - (have < CELLS[self.command])],
+                       "%s is not complete when resumed: %d of %d cells" % (name, have, CELLS[self.command]))
         cells = collections.Counter((row[0], row[1]) for row in now)
         for cell, n in cells.items():
             if n > 1:
