@@ -146,6 +146,14 @@ extern const char probe_in_enter[], probe_in_enter_slowly[], probe_in_leave[], p
 uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b); /* calls it with all vector and x87 registers saved */
 void probe_saved_init(void);
 
+/* A handler that came between the call that put our address there and the hook may have taken it for that of an older, dead frame at the
+ * same slot, and have put back the address of that one. */
+static inline void probe_slot_check(uintptr_t *slot, uintptr_t back)
+{
+	if (*(volatile uintptr_t *)slot != (uintptr_t)probe_return && back != (uintptr_t)probe_return)
+		*slot = back;
+}
+
 /* probe_hook.c, general registers only. False, or the time at which the function returned: nothing was done, the slow ones are to do it. */
 PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back); /* probe_return is in the slot, `back` was */
 PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot);				  /* 0: done, the return address is back */

@@ -394,6 +394,7 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
 	/* At the same slot a tail call finds our address there, and nests; otherwise that frame is dead. */
 	probe_prune(t, slot, back != (uintptr_t)probe_return);
 	frame_push(t, function, slot, back);
+	probe_slot_check(slot, back);
 	hook_end(t);
 }
 

@@ -50,6 +50,7 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts */
 	t->depth++;
 	probe_barrier();
+	probe_slot_check(slot, back);
 	t->busy = 0;
 	return true;
 }
