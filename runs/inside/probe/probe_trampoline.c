@@ -30,6 +30,9 @@ __asm__(".text\n"
 	"	push %rax; push %rdx\n"
 	"	.cfi_adjust_cfa_offset 16\n"
 	"	mov 40(%rsp), %rdx\n"
+	"	lea probe_return(%rip), %rax\n"
+	"	cmp %rax, %rdx\n"
+	"	je probe_tail\n" /* it is there already; putting it there again could undo what a handler does now */
 	"	lea 48(%rsp), %rsp\n" /* what is saved lies in the red zone now */
 	"	.cfi_adjust_cfa_offset -48\n"
 	"	.cfi_undefined rip\n" /* unwinders look at the byte before a return address */
@@ -69,6 +72,7 @@ __asm__(".text\n"
 	"	.cfi_offset rsi, -24\n"
 	"	lea -40(%rsp), %rsp\n"
 	"	.cfi_adjust_cfa_offset 40\n"
+	"probe_tail:\n"
 	"	lea 40(%rsp), %rsi\n"
 	"	call probe_enter\n"
 	".hidden probe_in_enter\n"
