@@ -548,7 +548,7 @@ static void test_connection_lost(void **state)
 static char noted[512]; /* [] what was said last, in all */
 static size_t n_noted;
 
-static void keep_note(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void keep_note(const char *fmt, ...)
 {
 	va_list args;
 

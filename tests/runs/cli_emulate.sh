@@ -117,6 +117,24 @@ status=$?
 expect_status 0
 expect_stdout 'done'
 
+what='signals at random moments, and coroutines that handlers switch to'
+run emulate build -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/hostile.c" -o hostile -pthread
+for _ in 1 2 3; do
+	timeout 60 "$ASSAY" emulate run -o hostile-samples -- ./hostile 100 >out 2>err
+	status=$?
+	expect_status 0
+	cases=$((cases + 1))
+	[ "$(sort -u out)" = 757 ] || fail "natively it prints 757 only, now: $(cat out err)"
+done
+
+what='many short calls in one thread: there is no other to wait for'
+run emulate build -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/calls.c" -o calls
+timeout 60 "$ASSAY" emulate run --functions fib,work -o calls-samples -- ./calls 10 >out 2>err
+status=$?
+expect_status 0
+run samples calls-samples
+expect_stdout 'fib             1  21891'
+
 what='a directory that cannot be written'
 : >file
 run emulate run -o file -- ./one 1 1000

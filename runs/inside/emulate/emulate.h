@@ -258,9 +258,10 @@ void threads_init(void);
 void threads_finish(void);
 void threads_lock(void); /* hooks in signal handlers do nothing while it is held */
 void threads_unlock(void);
-struct thread *thread_at(size_t i);		 /* [THREADS], NULL: never in use */
-uint64_t threads_horizon(void);			 /* no thread can touch an earlier window any more */
-bool threads_come(const struct thread *self);	 /* a thread that is behind is at work, or about to be */
+struct thread *thread_at(size_t i); /* [THREADS], NULL: never in use */
+uint64_t threads_horizon(void);	    /* no thread can touch an earlier window any more */
+/* Is a thread behind that has not been given up; at_work: one that the kernel runs, or is about to? */
+bool threads_behind(const struct thread *self, bool at_work);
 void threads_give_up(const struct thread *self); /* waiting for those that are behind, until they move */
 struct thread *thread_attach(void);		 /* the calling thread, if it can be simulated */
 /* Clocks have met: the thread goes on with that window or its own next one, whichever is later; returns which. */

@@ -205,10 +205,21 @@ static inline bool on_own_stack(const struct thread *t, uintptr_t stack)
 	return stack >= t->stack_low && stack < t->stack_high;
 }
 
+/* A handler may run at any moment, and a coroutine that it switches to may leave frames or take some: each reads their number once. */
+static inline uint32_t frames_number(const struct thread *t)
+{
+	return __atomic_load_n(&t->n_frames, __ATOMIC_RELAXED);
+}
+
 static void frame_drop(struct thread *t, uint32_t flags)
 {
-	struct frame *f = &t->frames[--t->n_frames];
+	uint32_t n = frames_number(t);
+	struct frame *f;
 
+	if (n == 0)
+		return;
+	f = &t->frames[n - 1];
+	t->n_frames = n - 1;
 	if (f->sampled) {
 		t->depth--;
 		sample_end(t, f, flags);
@@ -221,7 +232,8 @@ static void frame_drop(struct thread *t, uint32_t flags)
 /* longjmp() left the top frame: a function's frame lies below its caller's. */
 static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 {
-	uintptr_t top = t->n_frames > 0 ? t->frames[t->n_frames - 1].stack : UINTPTR_MAX;
+	uint32_t n = frames_number(t);
+	uintptr_t top = n > 0 ? t->frames[n - 1].stack : UINTPTR_MAX;
 
 	return top < stack && on_own_stack(t, stack) && on_own_stack(t, top);
 }
@@ -241,19 +253,21 @@ void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
 	struct callee *callee;
 	struct frame *f;
 	uint64_t ordinal;
+	uint32_t n;
 
 	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
 	while (UNLIKELY(top_is_below(t, stack + 1)))
 		frame_drop(t, RECORD_UNWOUND);
-	if (UNLIKELY(t->n_frames == FRAMES)) {
+	n = frames_number(t);
+	if (UNLIKELY(n == FRAMES)) {
 		t->lost_frames++;
 		return;
 	}
-	f = &t->frames[t->n_frames];
+	f = &t->frames[n];
 	*f = (struct frame){ stack, t->invocation, t->block, callee_of(t, site), false };
 	__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler may jump away */
-	t->n_frames++;
+	t->n_frames = n + 1;
 	t->block = 0;
 	if (f->callee == NONE)
 		return;
@@ -294,13 +308,14 @@ void frames_leave(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t h
 		bool called = is_called(back, hook);
 
 		while (top_is_below(t, stack)) {
-			bool is_last = t->n_frames == 1 || t->frames[t->n_frames - 2].stack >= stack;
+			uint32_t n = frames_number(t);
+			bool is_last = n < 2 || t->frames[n - 2].stack >= stack;
 
 			ended = is_last && !called;
 			frame_drop(t, ended ? 0 : RECORD_UNWOUND);
 		}
 	}
-	if (!ended && t->n_frames > 0)
+	if (!ended)
 		frame_drop(t, 0);
 }
 
@@ -670,9 +685,9 @@ static void evaluate_wait(struct thread *t, uint64_t touches)
 	for (unsigned i = 0; i < WAITS_MAX && idle < WAITS_IDLE; i++) {
 		bool evaluated = evaluate_now();
 
-		if (has_room(t, touches))
+		if (has_room(t, touches) || (evaluated && !threads_behind(t, false)))
 			break;
-		idle = !evaluated || threads_come(t) ? 0 : idle + 1;
+		idle = !evaluated || threads_behind(t, true) ? 0 : idle + 1;
 		syscall(SYS_nanosleep, &pause, NULL);
 	}
 	__atomic_store_n(&t->pauses, false, __ATOMIC_RELAXED);

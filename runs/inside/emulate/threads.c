@@ -133,7 +133,7 @@ static char thread_kernel_state(uint32_t id)
 	return n > 0 ? text[n + 1] : '\0'; /* ") R"; more than two bytes follow */
 }
 
-bool threads_come(const struct thread *self)
+bool threads_behind(const struct thread *self, bool at_work)
 {
 	bool any = false;
 
@@ -145,7 +145,7 @@ bool threads_come(const struct thread *self)
 			continue;
 		at = __atomic_load_n(&t->at, __ATOMIC_ACQUIRE);
 		if (at < self->at && t->stalled_at != at + 1)
-			any = t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R';
+			any = !at_work || t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R';
 	}
 	return any;
 }

@@ -32,7 +32,7 @@ __asm__(".text\n"
 	"	mov 40(%rsp), %rdx\n"
 	"	lea probe_return(%rip), %rax\n"
 	"	cmp %rax, %rdx\n"
-	"	je probe_tail\n" /* it is there already; putting it there again could undo what a handler does now */
+	"	je probe_tail\n"      /* it is there already; putting it there again could undo what a handler does now */
 	"	lea 48(%rsp), %rsp\n" /* what is saved lies in the red zone now */
 	"	.cfi_adjust_cfa_offset -48\n"
 	"	.cfi_undefined rip\n" /* unwinders look at the byte before a return address */
