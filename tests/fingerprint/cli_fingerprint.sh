@@ -343,6 +343,9 @@ run -C "$lab" catalog types
 expect_stdout 'there (4 fingerprints, 20'
 cases=$((cases + 1))
 [ -f "$lab/machines/there.json" ] && [ ! -f "$lab/machines/here.json" ] || fail 'the file should follow'
+cases=$((cases + 1))
+named=$(sqlite3 "$lab/.assay/runs.db" 'SELECT machine, count(*) FROM fingerprint GROUP BY machine')
+[ "$named" = 'there|4' ] || fail "the stored fingerprints should follow: $named"
 run -C "$lab" fingerprint show there --format json
 expect_json .id "$id"
 run -C "$lab" catalog check
