@@ -524,7 +524,7 @@ static void test_bad_neighbours(void **state)
 	options.connect_timeout_ms = 1500;
 	run_hosts(hosts, 3, &what, &options, results);
 	expect(&results[0], FLEET_UNREACHABLE,
-	       "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: 'assay fleet up'");
+	       "cannot connect to 127.0.0.1 port 1: Connection refused (an emulated host: lab.yaml begins with the command");
 	expect(&results[1], FLEET_UNREACHABLE, "no address for 'no-such-host.invalid'");
 	expect(&results[2], FLEET_OK, "");
 	assert_int_equal(fleet_exit(results, 3), 7);
