@@ -50,6 +50,10 @@ gcc $flags "$source/callers.c" -o callers -ldl -Wl,-rpath,"$tmp",--enable-new-dt
 whole asks,opens,main ./callers
 expect_printed '1 1'
 
+what='functions that end by jumping to swapcontext(), and the frames that a program sees'
+gcc $flags "$source/contexts.c" -o contexts || exit 1
+whole resume,yield,begin,step,inner,frames,main ./contexts
+
 what='all of that at once, in several threads, at random instructions'
 gcc $flags "$source/hostile.c" -o hostile -pthread || exit 1
 whole leaf,tail,deep,yields,handler,thread ./hostile 400

@@ -8,7 +8,10 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unwind.h>
+
+#define BACKTRACE_MAX 256 /* addresses that programs ask for at most; of more, the outermost is left out when all are in use */
 
 /* ---- libraries that come later ---- */
 
@@ -105,6 +108,39 @@ PROBE_EXPORT void *dlopen(const char *file, int mode)
 		probe_loaded();
 	return library;
 }
+
+/* Functions that keep their return address for later. A measured function that ends by jumping to one would leave ours there, to be come
+ * back to when its frame is long gone. What is to be jumped to now: */
+void *probe_context_function(bool swap, uintptr_t *slot);
+
+void *probe_context_function(bool swap, uintptr_t *slot)
+{
+	static void *real[2];
+
+	caller_of(slot);
+	if (!real[swap])
+		real[swap] = dlsym(RTLD_NEXT, swap ? "swapcontext" : "getcontext");
+	return real[swap];
+}
+
+#define CONTEXT_FUNCTION(name, swap)                                                                                                       \
+	__asm__(".text\n"                                                                                                                  \
+		".p2align 4\n"                                                                                                             \
+		".globl " name "\n"                                                                                                        \
+		".type " name ", @function\n" name ":\n"                                                                                   \
+		"	.cfi_startproc\n"                                                                                                        \
+		"	push %rdi; push %rsi; push %rsi\n"                                                                                       \
+		"	.cfi_adjust_cfa_offset 24\n"                                                                                             \
+		"	mov $" swap ", %edi\n"                                                                                             \
+		"	lea 24(%rsp), %rsi\n"                                                                                                    \
+		"	call probe_context_function\n"                                                                                           \
+		"	pop %rsi; pop %rsi; pop %rdi\n"                                                                                          \
+		"	.cfi_adjust_cfa_offset -24\n"                                                                                            \
+		"	jmp *%rax\n"                                                                                                             \
+		"	.cfi_endproc\n"                                                                                                          \
+		".size " name ", . - " name "\n")
+CONTEXT_FUNCTION("getcontext", "0");
+CONTEXT_FUNCTION("swapcontext", "1");
 
 /* A function that looks up its own return address finds its caller: the innermost one that is being measured. */
 static void *translated(const void *address)
@@ -261,21 +297,44 @@ PROBE_EXPORT void pthread_exit(void *result)
 PROBE_EXPORT int backtrace(void **array, int size)
 {
 	__typeof__(backtrace) *real = real_backtrace();
+	void *with_us[BACKTRACE_MAX + 1];
+	bool fits = size > 0 && size <= BACKTRACE_MAX;
 	int n;
 
 	addresses_change(true);
-	n = real(array, size);
+	n = fits ? real(with_us, size + 1) : real(array, size);
 	addresses_change(false);
+	if (n > 0) { /* the first is this function */
+		n--;
+		memmove(array, fits ? with_us + 1 : array + 1, (size_t)n * sizeof(*array));
+	}
 	return n;
 }
 
-PROBE_EXPORT _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn look, void *argument)
+struct look {
+	_Unwind_Trace_Fn with;
+	void *argument;
+	bool begun; /* the first frame is the function below */
+};
+
+static _Unwind_Reason_Code look_further(struct _Unwind_Context *context, void *argument)
+{
+	struct look *look = argument;
+
+	if (look->begun)
+		return look->with(context, look->argument);
+	look->begun = true;
+	return _URC_NO_REASON;
+}
+
+PROBE_EXPORT _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn with, void *argument)
 {
 	__typeof__(_Unwind_Backtrace) *real = real__Unwind_Backtrace();
+	struct look look = { with, argument, false };
 	_Unwind_Reason_Code code;
 
 	addresses_change(true);
-	code = real(look, argument);
+	code = real(look_further, &look);
 	addresses_change(false);
 	return code;
 }
