@@ -375,6 +375,9 @@ enum assay_status store_open(const char *path, enum store_access access, struct 
 		st = open_write(&store, err);
 	else if (!st)
 		st = exists ? open_read(&store, err) : open_empty(&store, err);
+	/* What is sorted stays in memory, like all that is read: a full /var/tmp would be told as this file's fault. */
+	if (!st)
+		st = execute_sql(&store, "PRAGMA temp_store = MEMORY", err);
 	*out = store;
 	if (st)
 		store_close(out);

@@ -107,7 +107,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	cp "$ASSAY" "$tmp/assay"
 	fresh
 	chmod 755 "$tmp"
-	chmod -R go+rX,go-w "$tmp"
+	chmod -R go+rX,go-w "$tmp/assay" "$tmp/broken" "$tmp/large"
 	program=$ASSAY
 	ASSAY=$tmp/unprivileged
 	printf '#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups "%s" "$@"\n' "$tmp/assay" >"$ASSAY"
@@ -121,13 +121,21 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 		expect_no_stderr
 	done
 	run -C "$tmp/broken" import quiho "$tmp/large"
-	refused 1 'Permission denied' "$tmp/broken"
+	refused 1 "$tmp/broken/.assay" "its owner's alone" "user 'root'"
 	run -C "$tmp/broken" runs export -o "$tmp/broken/x.csv"
 	refused 1 'Permission denied' x.csv
 	run init "$tmp/broken/inner"
 	refused 1 'Permission denied' inner
+	what='a store that may only be read, by its owner'
+	chown -R 65534:65534 "$tmp/broken/.assay"
+	chmod -R u=rX,go= "$tmp/broken/.assay"
+	run -C "$tmp/broken" runs list
+	expect_status 0
+	expect_no_stderr
+	run -C "$tmp/broken" import quiho "$tmp/large"
+	refused 1 "$tmp/broken/.assay" 'Permission denied'
 	what='a catalog that may only be read'
-	chmod -R a+w "$tmp/broken/.assay"
+	chmod -R u+w "$tmp/broken/.assay"
 	mkdir "$tmp/more"
 	sed 's/node0/other/' "$tmp/package/results.csv" >"$tmp/more/results.csv"
 	chmod -R a+rX "$tmp/more"
@@ -138,10 +146,10 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	run -C "$tmp/broken" runs list
 	refused 1 lab.yaml 'Permission denied'
 	chmod 644 "$tmp/broken/lab.yaml"
-	chmod 600 "$db"
+	chmod 0 "$db"
 	run -C "$tmp/broken" runs list
 	refused 1 runs.db 'Permission denied'
-	chmod 644 "$db"
+	chmod 600 "$db"
 	chmod 600 "$tmp/broken/machines/node02.json"
 	run -C "$tmp/broken" catalog list
 	refused 1 node02.json 'Permission denied'
