@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <openssl/evp.h>
+#include <poll.h>
 #include <unistd.h>
 
 #define JSON_STREAM_BYTES_MAX ((uint64_t)16 << 20)  /* of the output of a host: the document is made in memory */
@@ -161,6 +162,8 @@ static void show(struct session *session, struct exec *exec)
 	failed = print_stream(session, output_of(exec, session->index, false), exec->out_terminal, STDOUT_FILENO);
 	if (!exec->write_error && failed != ECANCELED)
 		exec->write_error = failed;
+	if (exec->write_error)
+		fleet_stop(session);
 	print_stream(session, output_of(exec, session->index, true), exec->err_terminal, STDERR_FILENO);
 	fleet_unlock(session);
 }
@@ -305,6 +308,17 @@ static uint64_t json_stream_bytes(size_t n)
 	return share > JSON_STREAM_BYTES_MAX ? JSON_STREAM_BYTES_MAX : share < JSON_STREAM_BYTES_MIN ? JSON_STREAM_BYTES_MIN : share;
 }
 
+/* EPIPE when hosts were stopped because nobody reads what they say, before one of them has met that itself. */
+static int left_by_reader(const struct exec *exec)
+{
+	struct pollfd reader = { .fd = STDOUT_FILENO };
+	bool stopped = false;
+
+	for (size_t i = 0; i < exec->job.n && !stopped; i++)
+		stopped = strcmp(exec->job.results[i].message, FLEET_CANCELLED) == 0;
+	return stopped && !exec->json && poll(&reader, 1, 0) > 0 && reader.revents & (POLLERR | POLLHUP) ? EPIPE : 0;
+}
+
 static enum assay_status exec_all(struct exec *exec, struct document *d, struct assay_error *err)
 {
 	struct cmd_fleet_job *job = &exec->job;
@@ -319,12 +333,14 @@ static enum assay_status exec_all(struct exec *exec, struct document *d, struct 
 	st = cmd_fleet_job_run(job, exec_host, exec, err);
 	if (st)
 		return st;
+	if (exec->write_error || (exec->write_error = left_by_reader(exec)))
+		return assay_fail_errno(err, exec->write_error, "cannot write to standard output");
 	mention_shell(exec);
 	d->exit_status = fleet_exit(job->results, job->n);
 	if (exec->json)
 		return add_all(exec, d, err);
 	summarise(exec);
-	return exec->write_error ? assay_fail_errno(err, exec->write_error, "cannot write to standard output") : ASSAY_OK;
+	return ASSAY_OK;
 }
 
 static enum assay_status fleet_exec_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)

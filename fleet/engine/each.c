@@ -191,6 +191,8 @@ int session_write(struct session *session, int fd, const char *bytes, size_t n)
 			return errno;
 		bytes += done > 0 ? done : 0;
 		n -= done > 0 ? (size_t)done : 0;
+		if (fd == STDOUT_FILENO)
+			__atomic_store_n(&session->link->fleet->written_fd, fd, __ATOMIC_RELAXED);
 	}
 	return 0;
 }
@@ -331,13 +333,20 @@ static void fleet_cancel(struct fleet *fleet)
 	}
 }
 
-/* True once all threads have ended. Without `ends`: or when they are told to end. */
-static bool fleet_wait(const struct fleet *fleet, bool ends)
+/* True once all threads have ended. Without `ends`: or when they are told to end, or whoever read the output has gone. */
+static bool fleet_wait(struct fleet *fleet, bool ends)
 {
-	struct pollfd fds[] = { { .fd = fleet->ended_fd, .events = POLLIN }, { .fd = ends ? -1 : fleet->cancel_fd, .events = POLLIN } };
+	struct pollfd fds[] = { { .fd = fleet->ended_fd, .events = POLLIN },
+				{ .fd = ends ? -1 : fleet->cancel_fd, .events = POLLIN },
+				{ .fd = ends ? -1 : __atomic_load_n(&fleet->written_fd, __ATOMIC_RELAXED) } };
 
 	(void)link_now_ms();
-	return poll(fds, 2, CANCEL_LOOK_MS) > 0 && fds[0].revents;
+	if (poll(fds, 3, CANCEL_LOOK_MS) > 0 && fds[2].revents & (POLLERR | POLLHUP)) {
+		pthread_mutex_lock(&fleet->inner);
+		fleet->stopped = true;
+		pthread_mutex_unlock(&fleet->inner);
+	}
+	return fds[0].revents;
 }
 
 static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *err)
@@ -439,6 +448,7 @@ enum assay_status fleet_each(const struct host *const *hosts, size_t n, const st
 	enum assay_status st = ASSAY_OK;
 
 	fleet_init(&fleet);
+	fleet.written_fd = -1;
 	fleet.cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	fleet.ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fleet.cancel_fd < 0 || fleet.ended_fd < 0)

@@ -142,9 +142,10 @@ struct fleet {
 	size_t n_asked, asked_capacity;
 	size_t n_agent_keys; /* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
 	char agent_reason[128];
-	int cancel_fd; /* readable once everything is to end */
-	int ended_fd;  /* readable when the last thread has ended */
-	bool stopped;  /* fleet_stop() */
+	int cancel_fd;	/* readable once everything is to end */
+	int ended_fd;	/* readable when the last thread has ended */
+	int written_fd; /* the standard output once session_write() has written to it, else -1 */
+	bool stopped;	/* fleet_stop() */
 };
 
 /* ---- each.c ---- */

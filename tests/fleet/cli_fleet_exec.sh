@@ -276,6 +276,26 @@ status=$?
 expect_status 1
 expect_stderr 'cannot write to standard output: No space left on device'
 
+what='a standard output that has failed ends the hosts that go on'
+one_goes_on() {
+	timeout 60 "$ASSAY" -C "$tmp/lab" fleet exec -w node1,here -- sh -c '[ -z "$SSH_CONNECTION" ] || { echo a; exit; }; sleep "$0"' "71$$" 2>"$tmp/err" </dev/null
+	echo $? >"$tmp/status"
+}
+ended_with() {
+	status=$(cat "$tmp/status")
+	expect_status 1
+	cases=$((cases + 1))
+	[ "$(cat "$tmp/err")" = "assay fleet exec: cannot write to standard output: $1" ] || fail "only that is expected, not: $(cat "$tmp/err")"
+	cases=$((cases + 1))
+	grep -lzx "[7]1$$" /proc/[0-9]*/cmdline 2>/dev/null && fail 'the command of the other host should be gone'
+}
+one_goes_on >/dev/full
+ended_with 'No space left on device'
+what='nobody reads its standard output any more'
+one_goes_on | head -n 1 >"$tmp/out"
+expect_lines 'node1: a'
+ended_with 'Broken pipe'
+
 what='a standard output that nobody reads, and Ctrl-C'
 mkfifo "$tmp/fifo"
 exec 9<>"$tmp/fifo"
