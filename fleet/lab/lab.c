@@ -176,7 +176,8 @@ static enum assay_status fail_private(const char *path, const struct stat *info,
 {
 	const struct passwd *owner = getpwuid(info->st_uid);
 
-	return assay_fail(err, ASSAY_E_IO, "'%s' is its owner's alone: run this as user '%s'", path, owner ? owner->pw_name : "?");
+	return assay_fail(err, ASSAY_E_IO, "'%s' belongs to user '%s' alone: run this as that user, or work in a clone of the laboratory",
+			  path, owner ? owner->pw_name : "?");
 }
 
 enum assay_status lab_make_private(const char *path, bool *tightened, struct assay_error *err)
