@@ -107,8 +107,9 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 	return st;
 }
 
-/* One jump host, `way` up to it; ssh checks the keys of those before it, so theirs are recorded by now. */
-static enum assay_status trust_jump(struct trusting *t, const char *way, struct assay_error *err)
+/* One jump host, `way` up to it, on the way to a host of the laboratory; ssh checks the keys of those before it, so theirs are recorded by
+ * now. */
+static enum assay_status trust_jump(struct trusting *t, const char *way, const char *leads_to, struct assay_error *err)
 {
 	const char *comma = strrchr(way, ','), *text = comma ? comma + 1 : way;
 	char *name = mem_string(text), *before = mem_bytes(way, comma ? (size_t)(comma - way) : 0);
@@ -124,7 +125,8 @@ static enum assay_status trust_jump(struct trusting *t, const char *way, struct 
 			      .port = hop.port,
 			      .user = hop.user,
 			      .box = name,
-			      .jump = *before ? before : NULL };
+			      .jump = *before ? before : NULL,
+			      .leads_to = leads_to };
 	st = trust(t, hosts, 1, true, err);
 	jump_hop_release(&hop);
 	free(before);
@@ -151,7 +153,7 @@ static enum assay_status trust_ways(struct trusting *t, const struct host *const
 			for (size_t k = 0; k < n_done && !known; k++)
 				known = strcmp(done[k], way) == 0;
 			if (!known)
-				st = trust_jump(t, way, err);
+				st = trust_jump(t, way, hosts[i]->name, err);
 			done = mem_grow(done, n_done, &capacity, sizeof(*done));
 			done[n_done++] = way;
 		}

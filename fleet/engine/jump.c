@@ -221,6 +221,23 @@ static char *cut_last_line(char *text)
 	return line + 1;
 }
 
+/* Whose key ssh has refused, as it says, and the remedy. */
+static void add_refused_key(const struct link *link, const char *said, struct buf *out)
+{
+	bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");
+	const char *before = changed ? "ost key for " : "ost key is known for ", *at = strstr(said, before);
+
+	if (at && strchr(link->ssh.jump_through, ',')) {
+		at += strlen(before);
+		buf_format(out, "the key of the jump host at %.*s", (int)strcspn(at, " \r\n"), at);
+	} else {
+		buf_text(out, "the key of this jump host");
+	}
+	buf_text(out, changed ? " has changed: find out why, then '" : " is not known: compare it, then '");
+	link_add_trust(link, changed, out);
+	buf_char(out, '\'');
+}
+
 /* What any of the hops has refused says best what is wrong; else the last line, but for one that says only what was tried. */
 bool jump_explain(struct link *link, const char *text)
 {
@@ -231,19 +248,15 @@ bool jump_explain(struct link *link, const char *text)
 
 	said[n > 0 ? n : 0] = '\0';
 	if (strstr(said, "Host key verification failed")) {
-		bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");
-
-		buf_text(&remedy, changed ? ": it has changed: find out why, then '" : ": it is not known: compare it, then '");
-		link_add_trust(link, changed, &remedy);
-		buf_char(&remedy, '\'');
-	} else if (strstr(said, "Could not resolve hostname")) {
+		add_refused_key(link, said, &remedy);
+		link_fail(link, outcome, "through %.60s: %s", link->ssh.jump_through, remedy.bytes);
+		buf_release(&remedy);
+		return false;
+	}
+	if (strstr(said, "Could not resolve hostname"))
 		buf_text(&remedy, ": jump hosts are those of ~/.ssh/config, lab.yaml's names are not looked at");
-	}
-	line = line_with(said, "Host key verification failed");
-	if (!line) {
-		outcome = FLEET_AUTH;
-		line = line_with(said, "Permission denied");
-	}
+	outcome = FLEET_AUTH;
+	line = line_with(said, "Permission denied");
 	if (!line) {
 		outcome = FLEET_UNREACHABLE;
 		line = cut_last_line(said);

@@ -204,7 +204,7 @@ static bool host_key(struct link *link, struct hostkey *out)
 void link_add_trust(const struct link *link, bool replace, struct buf *out)
 {
 	buf_format(out, "assay fleet trust%s -w ", replace ? " --replace" : "");
-	text_add_shell_word(out, link->host->name);
+	text_add_shell_word(out, link->host->leads_to ? link->host->leads_to : link->host->name);
 }
 
 static bool refuse_host(struct link *link, enum known_hosts_answer answer, const struct hostkey *key, const char *file, size_t line)

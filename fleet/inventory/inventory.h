@@ -24,11 +24,12 @@ struct host {
 	char *type;	    /* hardware type given by hand; of an emulated host its profile */
 	char **environment; /* [n_environment], "NAME=value", for commands on this host */
 	size_t n_environment;
-	char *box;     /* hosts of one box never measure at the same time; the name unless given by `on` */
-	char *profile; /* of an emulated host: its profile's name; everything from it is labelled emulated */
-	char *jump;    /* not of lab.yaml: through these hosts, instead of what ~/.ssh/config says; NULL */
-	bool local;    /* `transport: local`: this machine, without ssh */
-	size_t line;   /* in lab.yaml */
+	char *box;	      /* hosts of one box never measure at the same time; the name unless given by `on` */
+	char *profile;	      /* of an emulated host: its profile's name; everything from it is labelled emulated */
+	char *jump;	      /* not of lab.yaml: through these hosts, instead of what ~/.ssh/config says; NULL */
+	const char *leads_to; /* not of lab.yaml: the host of lab.yaml on whose way this one is; NULL */
+	bool local;	      /* `transport: local`: this machine, without ssh */
+	size_t line;	      /* in lab.yaml */
 };
 
 struct inventory {

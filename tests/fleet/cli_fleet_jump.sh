@@ -37,7 +37,8 @@ chmod 600 "$tmp/home/.ssh/config"
 what='jump hosts whose keys nobody knows'
 fleet exec -- true
 expect_status 1
-holds "$tmp/err" 'the error' 'hostkey: node1: through outer,inner: Host key verification failed' "then 'assay fleet trust -w node1'"
+holds "$tmp/err" 'the error' \
+	"hostkey: node1: through outer,inner: the key of the jump host at [127.0.0.1]:$outer is not known: compare it, then 'assay fleet trust -w node1'"
 
 what='they are trusted on the way'
 fleet trust -w node1
@@ -67,7 +68,7 @@ rm "$tmp/inner.key" "$tmp/inner.key.pub"
 sshd_start inner
 fleet exec -- true
 expect_status 1
-holds "$tmp/err" 'the error' "it has changed: find out why, then 'assay fleet trust --replace -w node1'"
+holds "$tmp/err" 'the error' "the key of the jump host at [127.0.0.1]:$port has changed: find out why, then 'assay fleet trust --replace -w node1'"
 fleet trust -w node1
 expect_status 7
 expect_stdout 'inner (jump host): refused'
@@ -76,5 +77,19 @@ expect_status 0
 expect_stdout 'outer (jump host): known' 'inner (jump host): replaced' 'node1: known'
 fleet exec -- true
 expect_status 0
+
+what='another key of the first jump host: the remedy names a host of lab.yaml'
+sshd_stop outer
+rm "$tmp/outer.key" "$tmp/outer.key.pub"
+sshd_start outer
+sed -i "s/^\\(\tPort \\)$outer$/\\1$port/" "$tmp/home/.ssh/jumps"
+sed -i "s/^\\[127.0.0.1\\]:$outer /[127.0.0.1]:$port /" "$tmp/lab/known_hosts"
+fleet trust -w node1
+expect_status 1
+expect_stdout 'outer (jump host): refused' \
+	"inner (jump host): failed: through outer: the key of this jump host has changed: find out why, then 'assay fleet trust --replace -w node1'"
+fleet trust -w node1 --replace
+expect_status 0
+expect_stdout 'outer (jump host): replaced' 'inner (jump host): known' 'node1: known'
 
 finish
