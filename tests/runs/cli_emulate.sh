@@ -135,6 +135,15 @@ expect_status 0
 run samples calls-samples
 expect_stdout 'fib             1  21891'
 
+what='many short calls in several threads: more than a thread keeps in one window of time'
+run emulate build -- gcc -g -O2 "$ASSAY_SOURCE/tests/probed/short.c" -o short -pthread
+timeout 60 "$ASSAY" emulate run -o short-samples -- ./short >out 2>err
+status=$?
+expect_status 0
+expect_stdout 4185000
+run samples short-samples
+expect_stdout 'leaf            3  139500'
+
 what='a directory that cannot be written'
 : >file
 run emulate run -o file -- ./one 1 1000

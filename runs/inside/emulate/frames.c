@@ -79,12 +79,21 @@ static void counts_end(const struct thread *t, struct counts *c)
 
 static void evaluate_wait(struct thread *t, uint64_t touches);
 
+/* All invocations are at work, or ended in the window that this thread itself has not ended: no other thread can free one. */
+static bool window_has_all(const struct thread *t)
+{
+	const struct queue *ended = &t->ended_queue;
+	uint64_t oldest = __atomic_load_n(&ended->head, __ATOMIC_ACQUIRE);
+
+	return oldest == ended->tail || t->invocations[t->ended_ones[oldest % INVOCATIONS]].last_window >= t->window;
+}
+
 static uint32_t invocation_new(struct thread *t)
 {
 	struct queue *q = &t->free_queue;
 	uint32_t i;
 
-	if (queue_is_empty(q))
+	if (queue_is_empty(q) && !window_has_all(t))
 		evaluate_wait(t, 0); /* which calls are samples must not depend on which thread happens to be behind */
 	if (queue_is_empty(q))
 		return NONE;
