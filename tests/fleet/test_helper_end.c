@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
 
 #define KILLS	20
 #define GONE_MS SESSION_PATIENCE_MS /* nothing here ends by itself */
@@ -182,6 +183,17 @@ struct killed_row {
 	bool holds; /* the lock, as long as it lives */
 };
 
+/* Kills a process that is not our child, and returns when it has closed its files: SIGKILL alone only says that it will. */
+static void kill_whole(pid_t process)
+{
+	struct pollfd ended = { .fd = pidfd_open(process, 0), .events = POLLIN };
+
+	assert_true(ended.fd >= 0);
+	assert_int_equal(kill(process, SIGKILL), 0);
+	assert_int_equal(poll(&ended, 1, SESSION_PATIENCE_MS), 1);
+	close(ended.fd);
+}
+
 /* False: a helper of somebody else on this machine, at work for root like this test, was there first. */
 static bool kill_both(const struct killed_row *row)
 {
@@ -196,7 +208,7 @@ static bool kill_both(const struct killed_row *row)
 	wait_sleeping(2);
 	worker = child_of(first.helper);
 	kill(first.helper, SIGSTOP);
-	kill(worker, SIGKILL);
+	kill_whole(worker); /* it has the lock, too */
 	kill(first.helper, SIGKILL);
 	wait_helper(&first);
 	fd = open(".", O_RDONLY | O_CLOEXEC);
