@@ -296,7 +296,8 @@ class Trial:
         patience = 150 if self.kind.slow or self.kind.__name__ == "Blip" else 15
         deadline = time.monotonic() + patience
         while True:
-            left = ["%s: %s" % (host.name, text) for host in self.fleet.hosts for text in host.left()]
+            left = ["%s: %s" % (host.name, text) for host in self.fleet.hosts for text in host.left()
+                    if not (host is self.fault.to and self.kind.leaves and re.search(self.kind.leaves, text))]
             left += ["here: process: " + command_of(pid) for pid in processes() if command_of(pid).startswith(self.assay)]
             left += ["here: file: " + name for name in os.listdir(self.directory + "/tmp")]
             if not left or time.monotonic() > deadline:

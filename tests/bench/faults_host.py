@@ -215,10 +215,16 @@ class Fleet:
 
 # ---- faults ----
 
+# A deployment that is killed cannot remove its file. The next ones do after an hour, which no deployment takes: earlier nobody can tell whether
+# it is still at work, perhaps on another host with the same home (test_deploy_changed has an old one).
+DEPLOYMENT = r"/assay(-\d+)?/new-\w{6}$"
+
+
 class Fault:
     """strike() at the moment; heal() when the command has ended. `to`: the host that is struck, or None: the controller is. `harms`: it may be
-    left incomplete. `slow`: what waits for it waits for minutes, and uses no processor. `says`: why, in the host's message."""
-    harms, slow, says, variant = True, False, None, ""
+    left incomplete. `slow`: what waits for it waits for minutes, and uses no processor. `says`: why, in the host's message.
+    `leaves`: what may be left on it."""
+    harms, slow, says, leaves, variant = True, False, None, None, ""
 
     def __init__(self, fleet, draw, controller):
         self.fleet, self.draw, self.controller = fleet, draw, controller
@@ -238,6 +244,7 @@ class Fault:
 class Dead(Fault):
     """All of its processes are killed, its sshd too."""
     says = r"connection|closed|lost|refused|ended"
+    leaves = DEPLOYMENT
 
     def strike(self):
         self.to.signal(signal.SIGKILL)
@@ -250,6 +257,7 @@ class Dead(Fault):
 class Hung(Fault):
     """Stopped until the command has ended: all of it, or all but its sshd."""
     slow, says = True, r"did not end within|nothing was heard|within [0-9.]+ s|in time|busy"
+    leaves = DEPLOYMENT
 
     def prepare(self):
         self.variant = self.draw.choice(("whole host", "all but sshd"))
@@ -331,6 +339,7 @@ class Disk(Fault):
 class Memory(Fault):
     """Of the memory that its control group has, hardly any is left."""
     says = r"memory|killed|KILL|connection|closed|ended|helper|signal|answer|process|shell"
+    leaves = DEPLOYMENT
 
     def file(self, *names):
         return next(path for path in (self.to.groups[0] + "/" + name for name in names) if os.path.exists(path))
