@@ -202,6 +202,19 @@ run -C "$lab" catalog list --format json
 cases=$((cases + 1))
 json '.machines[0].fingerprints[0].id' >/dev/null && fail 'no fingerprint expected'
 
+what='what was wrong with every stressor is mended, and --resume measures'
+mkdir "$tmp/mends"
+printf '#!/bin/sh\n[ "$1" = --version ] || [ -f "%s" ] || exit 2\nexec "%s" "$@"\n' "$tmp/mended" "$tmp/fake/stress-ng" >"$tmp/mends/stress-ng"
+chmod 755 "$tmp/mends/stress-ng"
+make_lab mends "$tmp/mends:$tmp/fake:$PATH"
+battery "$tmp/one.yaml" 1 10 cpu
+run -C "$lab" fingerprint run --battery "$tmp/one.yaml"
+expect_status 1
+touch "$tmp/mended"
+run -C "$lab" fingerprint run --battery "$tmp/one.yaml" --resume
+expect_status 0
+expect_stdout '1 of 1 fingerprint complete'
+
 what='what many hosts have in common is one line'
 lab=$tmp/many
 "$ASSAY" init "$lab" >/dev/null
