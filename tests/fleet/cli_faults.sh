@@ -17,7 +17,7 @@ begin() {
 begin dead 'dead' run 1.1
 begin killed 'controller killed' 'fingerprint run' 1.3
 begin blips 'link blips' 'fingerprint run' .8
-begin lock 'lock removed' run .9
+begin lock 'lock removed' 'fingerprint run' .9
 begin helper 'helper damaged' run 1.2
 for name in dead killed blips lock helper; do
 	eval "wait \$$name"
