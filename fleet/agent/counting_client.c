@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "fleet/agent/measure.h"
 #include "fleet/agent/program.h"
-#include "fleet/agent/whole.h"
+#include "fleet/helper/whole.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/agent/helper_client.h"
-#include "fleet/agent/whole.h"
+#include "fleet/helper/whole.h"
 
 #define NOISE_BYTES_MAX	  65536
 #define REFUSAL_BYTES_MAX 500

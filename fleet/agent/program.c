@@ -1,6 +1,6 @@
 #include "fleet/agent/program.h"
 
-#include "fleet/agent/whole.h"
+#include "fleet/helper/whole.h"
 
 /* Any user could have made the directories below /tmp and /dev/shm: a link, or another user's, is not touched. A file that is no program
  * (after a loss of power it may be empty, or zeros) is not run: a shell would take it for a script. */
