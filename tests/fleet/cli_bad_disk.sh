@@ -121,7 +121,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 		expect_no_stderr
 	done
 	run -C "$tmp/broken" import quiho "$tmp/large"
-	refused 1 "$tmp/broken/.assay" "its owner's alone" "user 'root'"
+	refused 1 "$tmp/broken/.assay" "belongs to user 'root' alone"
 	run -C "$tmp/broken" runs export -o "$tmp/broken/x.csv"
 	refused 1 'Permission denied' x.csv
 	run init "$tmp/broken/inner"
