@@ -98,7 +98,7 @@ static void test_profile_directory(void **state)
 	struct emulate_profile p;
 	struct assay_error err;
 	char **names, **none;
-	size_t n;
+	size_t n, no = 0;
 
 	(void)state;
 	check_fails("nothing there", emulate_profile_names(".", &names, &n, &err), ASSAY_E_NOTFOUND, &err, "no profiles");
@@ -116,7 +116,7 @@ static void test_profile_directory(void **state)
 	emulate_profile_release(&p);
 	check_fails("its line", emulate_profile_load(".", "a", &p, &err), ASSAY_E_FORMAT, &err, "./a.yaml:2");
 	check_fails("out of the directory", emulate_profile_load(".", "../a", &p, &err), ASSAY_E_NOTFOUND, &err, "a, b, b+c");
-	check_fails("no directory", emulate_profile_names("nowhere", &none, &n, &err), ASSAY_E_IO, &err, "nowhere");
+	check_fails("no directory", emulate_profile_names("nowhere", &none, &no, &err), ASSAY_E_IO, &err, "nowhere");
 	for (size_t i = 0; i < n; i++)
 		free(names[i]);
 	free(names);
