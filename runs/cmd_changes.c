@@ -58,7 +58,19 @@ static enum assay_status open_side(const struct arguments *a, int side, struct v
 
 	if (version_is_selector(path))
 		st = version_find(cli_directory(), path, a->object, NULL, object, err);
-	return st ? st : build_open(object->path ? object->path : path, build, err);
+	return st ? st : build_open(object->path ? object->path : path, IMAGE_EXPORTED, build, err);
+}
+
+/* Functions that are inlined, or that only a symbol table names, would seem added or removed. */
+static enum assay_status check_details(const struct build *builds, struct assay_error *err)
+{
+	static const char *const texts[] = { "has debug information", "has symbols, but no debug information", "is stripped" };
+	const struct image *old = &builds[0].image, *new = &builds[1].image;
+
+	if (old->detail == new->detail)
+		return ASSAY_OK;
+	return assay_fail(err, ASSAY_E_FORMAT, "'%s' %s, and '%s' %s: compare two builds of one kind, best with debug information",
+			  old->path, texts[old->detail], new->path, texts[new->detail]);
 }
 
 /* The sources: as asked for, or, of versions from one repository, as they were built. */
@@ -103,6 +115,8 @@ static enum assay_status changes_run(struct lab *lab, void *arguments, struct do
 	(void)lab;
 	for (int i = 0; i < 2 && !st; i++)
 		st = open_side(a, i, &objects[i], &builds[i], err);
+	if (!st)
+		st = check_details(builds, err);
 	options = options_of(a, objects);
 	if (!st)
 		st = changes_find(&builds[0], &builds[1], &options, &changes, err);

@@ -72,7 +72,7 @@ static bool answer_of(const char *old_path, const char *new_path, struct buf *ou
 	struct assay_error err = { .text = "" };
 	struct build old = { .referred = NULL }, new = { .referred = NULL };
 	struct changes changes;
-	bool both = !build_open(old_path, &old, &err) && !build_open(new_path, &new, &err);
+	bool both = !build_open(old_path, IMAGE_EXPORTED, &old, &err) && !build_open(new_path, IMAGE_EXPORTED, &new, &err);
 
 	if (both) {
 		ASSAY_BUG_IF(changes_find(&old, &new, &options, &changes, &err));

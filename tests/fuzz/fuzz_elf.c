@@ -51,10 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		close(file);
 		return 0;
 	}
-	if (build_open(path, &old, &err)) {
+	if (build_open(path, IMAGE_EXPORTED, &old, &err)) {
 		ASSAY_BUG_IF(!strstr(err.text, path));
 	} else {
-		ASSAY_BUG_IF(build_open(path, &new, &err));
+		ASSAY_BUG_IF(build_open(path, IMAGE_EXPORTED, &new, &err));
 		check_bodies(&old);
 		functions_extents(&old.image, &old.functions);
 		for (size_t i = 0; i < old.functions.n; i++)

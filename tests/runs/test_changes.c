@@ -6,7 +6,7 @@
 
 #include <elf.h>
 
-#include "tests/scratch.h"
+#include "tests/growth.h"
 
 static void test_labels(void **state)
 {
@@ -25,6 +25,8 @@ static void test_labels(void **state)
 		{ ".hidden.part.0", ".hidden", ".part" },
 		{ "f.", "f", "" },
 		{ "", "", "" },
+		{ "_ZN3vec12Vec$LT$..$GT$3new17h0123456789abcdefE.llvm.77", "_ZN3vec12Vec$LT$..$GT$3new17h0123456789abcdefE", "" },
+		{ "_ZN3vec12Vec$LT$..$GT$3new17h0123456789abcdefE.cold", "_ZN3vec12Vec$LT$..$GT$3new17h0123456789abcdefE", ".cold" },
 	};
 	struct intern names = { .texts = NULL };
 
@@ -104,6 +106,66 @@ static void test_map(void **state)
 	map_release(&map);
 }
 
+static uint64_t fnv_step(uint64_t hash, unsigned char byte)
+{
+	return (hash ^ byte) * 0x100000001b3u;
+}
+
+/* Two bytes after which the states of FNV-1a, which differ by d before, do so by the same and `more`, times its factor. */
+static void add_two_bytes(uint64_t hash[2], int more, struct buf texts[2])
+{
+	for (unsigned a = 1; a < 256; a++) {
+		uint64_t low = (hash[0] ^ a) + (hash[1] - hash[0]) + (uint64_t)(int64_t)more, b = low ^ hash[1];
+
+		if (b == 0 || b > 255)
+			continue;
+		buf_char(&texts[0], (char)a);
+		buf_char(&texts[1], (char)b);
+		hash[0] = fnv_step(hash[0], (unsigned char)a);
+		hash[1] = fnv_step(hash[1], (unsigned char)b);
+		return;
+	}
+	fail_msg("no such bytes");
+}
+
+#define BLOCKS 14
+
+/* n of the 2^BLOCKS texts that have one hash by FNV-1a, whatever stands before them: the differences are a short vector of the lattice of
+ * those whose sum with its powers is 0. */
+static void intern_colliding(void *context, size_t n)
+{
+	static const int differences[] = { -3, 11, 0, -5, -2, -2, 7, 1, -12, 13, 7, -5, 11, 3 };
+	struct buf blocks[BLOCKS][2] = { { BUF_INIT } };
+	uint64_t hash[2] = { 0xcbf29ce484222325u, 0xcbf29ce484222325u };
+	struct intern names = { .texts = NULL };
+
+	(void)context;
+	for (size_t k = 0; k < BLOCKS; k++) {
+		for (size_t i = 0; i < COUNT(differences); i++)
+			add_two_bytes(hash, differences[i], blocks[k]);
+		assert_true(hash[0] == hash[1]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct buf text = BUF_INIT;
+
+		for (size_t k = 0; k < BLOCKS; k++)
+			buf_add(&text, blocks[k][i >> k & 1].bytes, COUNT(differences));
+		intern_bytes(&names, text.bytes, text.size);
+		buf_release(&text);
+	}
+	assert_int_equal(names.n, n);
+	intern_release(&names);
+	for (size_t k = 0; k < BLOCKS; k++)
+		for (int i = 0; i < 2; i++)
+			buf_release(&blocks[k][i]);
+}
+
+static void test_hostile_texts(void **state)
+{
+	(void)state;
+	growth_check("texts with one hash by FNV-1a", intern_colliding, NULL, 1024);
+}
+
 static void test_sorted(void **state)
 {
 	uint64_t items[][2] = { { 7, 1 }, { 3, 9 }, { UINT64_MAX, 0 }, { 3, 2 }, { 0, 5 } }, numbers[] = { 2, 1 };
@@ -134,6 +196,16 @@ static void test_demangle(void **state)
 		{ "_Zx", "_Zx" },
 		{ "tab\there", "tab?here" },
 		{ "", "" },
+		{ "_RNvMNtCsaENSZCjIpM2_1m4shopINtB2_4ItemhE5totalB4_", "<m::shop::Item<u8>>::total" },
+		{ "_RINvCsaENSZCjIpM2_1m4eachNCNvB2_4main0EB2_", "m::each::<m::main::{closure#0}>" },
+		{ "_RNvC1au8gdel_5qa", "a::g\xc3\xb6"
+				       "del" },
+		{ "_RINvC1a1fFG_RL0_hEuE", "a::f::<for<'a> fn(&'a u8)>" },
+		{ "_ZN1m4shop13Item$LT$T$GT$5total17h1a0c8b4bed187cffE", "m::shop::Item<T>::total" },
+		{ "_ZN4core3ptr42drop_in_place$LT$alloc..string..String$GT$17h0123456789abcdefE",
+		  "core::ptr::drop_in_place<alloc::string::String>" },
+		{ "_RNvC1a", "_RNvC1a" },
+		{ "_R", "_R" },
 	};
 
 	(void)state;
@@ -188,6 +260,138 @@ static void test_demangle_hostile(void **state)
 			buf_release(&symbols[i]);
 		}
 	}
+}
+
+static void add_number(struct buf *symbol, size_t number) /* to the base 62, less one */
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	if (number > 62)
+		buf_char(symbol, digits[(number - 1) / 62]);
+	if (number)
+		buf_char(symbol, digits[(number - 1) % 62]);
+	buf_char(symbol, '_');
+}
+
+/* ((u64, u64), (u64, u64)), and so on; `wide`: with a name that is not ASCII, for which libiberty has memory while it is written. */
+static void add_doubled(struct buf *symbol, size_t n, bool wide)
+{
+	size_t last;
+
+	buf_text(symbol, "_RINvC1a1f");
+	last = symbol->size - 2;
+	buf_text(symbol, wide ? "TNvC1au8gdel_5qayE" : "TyyE");
+	for (size_t i = 0; i < n; i++) {
+		size_t now = symbol->size - 2;
+
+		buf_text(symbol, "TB");
+		add_number(symbol, last);
+		buf_char(symbol, 'B');
+		add_number(symbol, last);
+		buf_char(symbol, 'E');
+		last = now;
+	}
+	buf_char(symbol, 'E');
+}
+
+static void test_demangle_hostile_rust(void **state)
+{
+	/* lifetimes that are counted where nothing is written, and where they are */
+	static const char *const symbols[] = { "_RMINvC1a1fFG9999999999_EuEyEu", "_RMINvC1a1fDG9999999999_EL_Ey",
+					       "_RINvC1a1fFG9999999999_EuE", "_RINvC1a1fFGzz_EuE", "_RINvC1a1fFGzz_FGzz_FGzz_EuEuEuE" };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(symbols); i++) {
+		char *name = demangle(symbols[i]);
+
+		assert_true(strlen(name) <= 65536);
+		free(name);
+	}
+	for (size_t n = 1; n <= 120; n++)
+		for (int wide = 0; wide < 2; wide++) {
+			struct buf symbol = BUF_INIT;
+			char *name;
+
+			add_doubled(&symbol, n, wide);
+			name = demangle(symbol.bytes);
+			assert_true(strlen(name) <= 65536);
+			if (n <= 4 || n >= 30)
+				assert_true((strcmp(name, symbol.bytes) == 0) == (n >= 30));
+			free(name);
+			buf_release(&symbol);
+		}
+}
+
+/* n types, or types within types; their length is the work. */
+static void demangle_long(void *context, size_t n)
+{
+	const char *kind = context;
+	struct buf symbol = BUF_INIT;
+	char *name;
+
+	buf_text(&symbol, *kind == 'T' ? "_RINvC1a1fT" : "_RINvC1a1f");
+	for (size_t i = 0; i < n; i++)
+		buf_text(&symbol, kind);
+	buf_text(&symbol, *kind == 'T' ? "EE" : "yE");
+	name = demangle(symbol.bytes);
+	free(name);
+	buf_release(&symbol);
+}
+
+static void test_demangle_growth(void **state)
+{
+	(void)state;
+	growth_check("types of a tuple", demangle_long, (char[]){ "TyE" }, 150);
+	growth_check("references to references", demangle_long, (char[]){ "R" }, 60);
+}
+
+static void test_same_symbols(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		bool same;
+	} rows[] = {
+		{ "f", "f", true },
+		{ "f", "g", false },
+		{ "_Z1fv", "_Z1gv", false },
+		{ "_RNvCsaENSZCjIpM2_1m1f", "_RNvCsbFOTADkJqN3_1m1f", true },
+		{ "_RNvCsaENSZCjIpM2_1m1f", "_RNvC1m1f", true },
+		{ "_RNvCsaENSZCjIpM2_1m1f", "_RNvCsaENSZCjIpM2_1m1g", false },
+		{ "_ZN1m1f17h1a0c8b4bed187cffE", "_ZN1m1f17h75fb11023f70d29cE", true },
+		{ "_ZN1m1f17h1a0c8b4bed187cffE", "_ZN1m1g17h1a0c8b4bed187cffE", false },
+		{ "_ZN1m1f17h1a0c8b4bed187cffE", "_RNvC1m1f", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		assert_int_equal(functions_same_symbol(rows[i].a, rows[i].b), rows[i].same);
+		assert_int_equal(functions_same_symbol(rows[i].b, rows[i].a), rows[i].same);
+	}
+}
+
+static void test_starts(void **state)
+{
+	static const struct {
+		const char *symbol;
+		enum functions_start start;
+	} rows[] = {
+		{ "_GLOBAL__sub_I_one", FUNCTIONS_START_CALLS },
+		{ "_GLOBAL__sub_I.00150_one", FUNCTIONS_START_CALLS },
+		{ "_GLOBAL__sub_D_one", FUNCTIONS_START_CALLS },
+		{ "_GLOBAL__I_000150", FUNCTIONS_START_CALLS },
+		{ "_sub_I_00099_0", FUNCTIONS_START_REGISTERS },
+		{ "_sub_D_00099_12", FUNCTIONS_START_REGISTERS },
+		{ "_sub_I_rt_number", FUNCTIONS_START_NONE },
+		{ "_sub_I_00099", FUNCTIONS_START_NONE },
+		{ "_sub_I_00099_", FUNCTIONS_START_NONE },
+		{ "__cxx_global_var_init.1", FUNCTIONS_START_OF },
+		{ "__static_initialization_and_destruction_0", FUNCTIONS_START_OF },
+		{ "main", FUNCTIONS_START_NONE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_int_equal(functions_start_of(rows[i].symbol), rows[i].start);
 }
 
 #define HEAD "diff --git a/x.c b/x.c\nindex 1..2 100644\n--- a/x.c\n+++ b/x.c\n"
@@ -297,7 +501,7 @@ static void test_headers(void **state)
 
 		bytes[rows[i].at] = rows[i].byte;
 		check(file_replace("x", (const char *)bytes, sizeof(bytes), 0644, &err), &err);
-		check_fails(rows[i].what, image_open("x", &image, &err), ASSAY_E_FORMAT, &err, rows[i].part);
+		check_fails(rows[i].what, image_open("x", IMAGE_DESCRIBED, &image, &err), ASSAY_E_FORMAT, &err, rows[i].part);
 	}
 }
 
@@ -325,7 +529,7 @@ static enum assay_status open_relocations(size_t n, size_t each, struct assay_er
 			.sh_type = SHT_RELA, .sh_flags = SHF_ALLOC, .sh_size = each * sizeof(Elf64_Rela), .sh_entsize = sizeof(Elf64_Rela)
 		};
 	check(file_replace("x", (const char *)&file, sizeof(file), 0644, err), err);
-	st = image_open("x", &image, err);
+	st = image_open("x", IMAGE_DESCRIBED, &image, err);
 	image_release(&image);
 	return st;
 }
@@ -347,9 +551,14 @@ int suite_changes(void)
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_hostile_texts),
 		cmocka_unit_test(test_sorted),
 		cmocka_unit_test(test_demangle),
 		cmocka_unit_test(test_demangle_hostile),
+		cmocka_unit_test(test_demangle_hostile_rust),
+		cmocka_unit_test(test_demangle_growth),
+		cmocka_unit_test(test_same_symbols),
+		cmocka_unit_test(test_starts),
 		cmocka_unit_test(test_difference),
 		cmocka_unit_test(test_damaged_difference),
 		cmocka_unit_test(test_files_of_a_tree),

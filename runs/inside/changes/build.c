@@ -77,10 +77,10 @@ uint64_t build_end_of(const struct build *build, uint64_t address)
 	return end;
 }
 
-enum assay_status build_open(const char *path, struct build *out, struct assay_error *err)
+enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err)
 {
 	struct build build = { .referred = NULL };
-	enum assay_status st = image_open(path, &build.image, err);
+	enum assay_status st = image_open(path, least, &build.image, err);
 
 	if (!st)
 		st = functions_read(&build.image, &build.functions, err);

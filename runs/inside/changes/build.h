@@ -11,8 +11,8 @@ struct build {
 	size_t n_referred, referred_capacity;
 };
 
-/* *out is overwritten; build_release() it. Errors as image_open() and functions_read(). */
-enum assay_status build_open(const char *path, struct build *out, struct assay_error *err);
+/* *out is overwritten; build_release() it. `least` and errors as image_open(), errors of functions_read(). */
+enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err);
 void build_release(struct build *build); /* accepts zeroed */
 
 /* The latest end of what stands at an address of data: the next thing that is referred to or has a symbol, or the end of the

@@ -608,11 +608,24 @@ static int compare_changes(const void *a, const void *b, void *context)
 	return order ? order : x->key < y->key ? -1 : x->key > y->key;
 }
 
+/* What the compiler adds to start a file tells nothing that is not told of the source in it; unless that is not known apart from it. */
+static bool is_of_compiler(const struct changes *c, const struct change *change)
+{
+	const struct function *function = changes_function(c, change->key);
+	enum functions_start start = functions_start_of(function->symbol);
+
+	if (start == FUNCTIONS_START_CALLS)
+		return function->file && change->kind != CHANGE_MODIFIED;
+	return start == FUNCTIONS_START_REGISTERS;
+}
+
 static void collect_changes(struct search *search, struct changes *c)
 {
 	for (size_t i = 0; i < search->n; i++) {
 		struct change *change = &search->findings[i].change;
 
+		if (is_of_compiler(c, change))
+			change->kind = CHANGE_NONE;
 		c->n_old += change->old != FUNCTIONS_NONE;
 		c->n_new += change->new != FUNCTIONS_NONE;
 		c->compared += change->old != FUNCTIONS_NONE && change->new != FUNCTIONS_NONE;

@@ -193,7 +193,7 @@ static void add_answer(const struct changes *c, struct document *d)
 	size_t all = c->n_new + c->count[CHANGE_REMOVED], brought_in = c->count[CHANGE_HOST] + c->count[CHANGE_CALLER];
 
 	if (!c->n)
-		doc_line(d, "Nothing changed.");
+		doc_line(d, "%s", c->new.image.detail == IMAGE_EXPORTED ? "No exported function changed." : "Nothing changed.");
 	else if (!brought_in)
 		doc_line(d, "%zu of %zu function%s changed.", changed, all, text_plural(all));
 	else
@@ -215,6 +215,21 @@ static void add_build(const char *key, const struct build *build, size_t n, stru
 	doc_line(d, "%s  %s  %zu function%s%s%.12s", key, build->image.path, n, text_plural(n), *id ? ", build-id " : "", id);
 	doc_end(d);
 }
+
+/* By enum image_detail: from what functions are known; what therefore is not, and what helps. */
+static const struct {
+	const char *code, *text;
+} details[] = {
+	{ "debug_information", NULL },
+	{ "symbols",
+	  "The builds have no debug information: files and lines are not known, nor what is inlined where, so a function that inlines "
+	  "a changed one seems to have changed itself. Build both with -g." },
+	{ "exported_symbols", "The builds are stripped: only the functions that they export are compared. Of other functions and of "
+			      "variables nothing is known, and "
+			      "changes in them are not seen. Compare the files from before 'strip', or put the files with their debug "
+			      "information beside them or "
+			      "under /usr/lib/debug." },
+};
 
 static void add_source(const struct changes *c, struct document *d)
 {
@@ -260,6 +275,9 @@ void changes_document(const struct changes *c, bool all, struct document *d)
 	add_build("old", &c->old, c->n_old, d);
 	add_build("new", &c->new, c->n_new, d);
 	add_source(c, d);
+	doc_set(d, "known_from", details[c->new.image.detail].code);
+	if (details[c->new.image.detail].text)
+		doc_line(d, "%s", details[c->new.image.detail].text);
 	doc_set(d, "compared", c->compared);
 	doc_set_bool(d, "other_compiler", c->other_compiler);
 	doc_set_bool(d, "many_differ", c->many_differ);

@@ -1,5 +1,6 @@
 /* A symbol is outside bytes, and a short one can stand for a name of any length: a type that is meant again is two bytes, and each pair of
- * these doubles what is written. libiberty writes it all out, so what it would write is bounded before and while it does. */
+ * these doubles what is written. libiberty writes it all out, so what it would write is bounded before and while it does. In Rust's (v0)
+ * any part of the symbol can be meant again. */
 #include "runs/inside/changes/demangle.h"
 
 #include "base/buf.h"
@@ -16,6 +17,8 @@
 #define PARTS_MAX	 65536 /* of the name, written out */
 #define PACK_WEIGHT	 64    /* a pattern is written for each member of its pack */
 #define NAME_BYTES_MAX	 65536
+#define RUST_BYTES_MAX	 8192 /* of a symbol; libiberty calls itself 1,024 deep at most */
+#define BINDER_DIGITS	 2    /* to the base 62, of the lifetimes that a type binds */
 
 /* ---- how many parts the name has, when what is shared is written out ---- */
 
@@ -94,14 +97,24 @@ struct writing {
 	jmp_buf too_long;
 };
 
-/* The way out is a jump, for libiberty asks nobody whether to go on. It holds nothing while it writes: its tables are on the stack. */
+static bool is_ascii(const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)bytes[i] >= 0x80)
+			return false;
+	return true;
+}
+
+/* The way out is a jump, for libiberty asks nobody whether to go on. It holds nothing while it writes, its tables are on the stack: except
+ * for a name that is not ASCII, which it frees when this returns. */
 static void demangle_add(const char *bytes, size_t n, void *context)
 {
 	struct writing *writing = context;
 
-	if (writing->name.size + n > NAME_BYTES_MAX)
+	if (writing->name.size + n <= NAME_BYTES_MAX)
+		buf_add(&writing->name, bytes, n);
+	else if (is_ascii(bytes, n))
 		longjmp(writing->too_long, 1);
-	buf_add(&writing->name, bytes, n);
 }
 
 static bool demangle_write(struct demangle_component *root, struct writing *writing)
@@ -135,12 +148,58 @@ static bool demangle_cxx(const char *symbol, struct writing *writing)
 	return ok;
 }
 
+/* A number of lifetimes (after "for", of a function or a dynamic type) is counted up to even where nothing is written. */
+static bool binds_many(const char *symbol)
+{
+	for (const char *at = symbol; (at = strchr(at, 'G')); at++) {
+		size_t digits = 0;
+
+		if (at == symbol || (at[-1] != 'F' && at[-1] != 'D'))
+			continue;
+		while ((at[1 + digits] >= '0' && at[1 + digits] <= '9') || (at[1 + digits] >= 'A' && at[1 + digits] <= 'Z') ||
+		       (at[1 + digits] >= 'a' && at[1 + digits] <= 'z'))
+			digits++;
+		if (digits > BINDER_DIGITS && at[1 + digits] == '_')
+			return true;
+	}
+	return false;
+}
+
+static bool rust_write(const char *symbol, struct writing *writing)
+{
+	return !setjmp(writing->too_long) && rust_demangle_callback(symbol, 0, demangle_add, writing);
+}
+
+static bool demangle_rust(const char *symbol, struct writing *writing)
+{
+	if (strncmp(symbol, "_R", 2) != 0 && strncmp(symbol, "_ZN", 3) != 0)
+		return false;
+	if (strlen(symbol) > RUST_BYTES_MAX || binds_many(symbol))
+		return false;
+	if (rust_write(symbol, writing))
+		return true;
+	buf_clear(&writing->name);
+	return false;
+}
+
+char *demangle_without_hash(const char *symbol)
+{
+	struct writing writing = { .name = BUF_INIT };
+	bool is_rust = demangle_rust(symbol, &writing);
+	char *text = buf_take(&writing.name);
+
+	if (is_rust)
+		return text;
+	free(text);
+	return NULL;
+}
+
 char *demangle(const char *symbol)
 {
 	struct writing writing = { .name = BUF_INIT };
 	char *text;
 
-	if (!demangle_cxx(symbol, &writing)) {
+	if (!demangle_rust(symbol, &writing) && !demangle_cxx(symbol, &writing)) {
 		buf_clear(&writing.name);
 		buf_text(&writing.name, symbol);
 	}

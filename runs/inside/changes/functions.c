@@ -33,42 +33,6 @@ static enum assay_status functions_damaged(const struct reader *reader, const ch
 
 /* ---- names ---- */
 
-size_t functions_stem(const char *symbol)
-{
-	return symbol[0] ? 1 + strcspn(symbol + 1, ".") : 0;
-}
-
-/* Suffixes of symbols that were moved or renamed; the code is the same. */
-static bool is_renaming(const char *part, size_t n)
-{
-	static const char *const rows[] = { "lto_priv", "localalias", "llvm", "__uniq", "local" };
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strlen(rows[i]) == n && !memcmp(rows[i], part, n))
-			return true;
-	return strspn(part, "0123456789") >= n;
-}
-
-const char *functions_label(struct intern *names, const char *symbol)
-{
-	const char *part = symbol + functions_stem(symbol), *result;
-	char *label = mem_new(strlen(part) + 1, 1);
-	size_t used = 0;
-
-	while (*part) {
-		size_t n = strcspn(part + 1, ".");
-
-		if (!is_renaming(part + 1, n)) {
-			memcpy(label + used, part, n + 1);
-			used += n + 1;
-		}
-		part += n + 1;
-	}
-	result = intern_bytes(names, label, used);
-	free(label);
-	return result;
-}
-
 size_t functions_named(const struct functions *functions, const char *symbol)
 {
 	size_t found = FUNCTIONS_NONE;
@@ -196,6 +160,23 @@ static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 	return name && name[0] ? name : NULL;
 }
 
+/* In DWARF 5 files are counted from 0, which libdw takes for none; clang begins there. */
+static const char *file_of_entry(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Files *files;
+	Dwarf_Half version;
+	Dwarf_Word index;
+	Dwarf_Die unit;
+	size_t n;
+
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) || dwarf_formudata(&attribute, &index))
+		return NULL;
+	if (dwarf_cu_info(attribute.cu, &version, NULL, &unit, NULL, NULL, NULL, NULL) || (version < 5 && !index))
+		return NULL;
+	return dwarf_getsrcfiles(&unit, &files, &n) || index >= n ? NULL : dwarf_filesrc(files, index, NULL, NULL);
+}
+
 static const char *clean_path(struct reader *reader, const char *raw)
 {
 	if (raw != reader->raw_path) {
@@ -205,12 +186,20 @@ static const char *clean_path(struct reader *reader, const char *raw)
 	return reader->path;
 }
 
+/* Where it is declared; what starts a file is declared nowhere, and belongs to the unit. */
+static const char *file_of(struct reader *reader, Dwarf_Die *die, const char *symbol)
+{
+	const char *raw = file_of_entry(die);
+
+	return clean_path(reader, raw || functions_start_of(symbol) == FUNCTIONS_START_NONE ? raw : dwarf_diename(&reader->unit));
+}
+
 static void define_function(struct reader *reader, struct function *function, Dwarf_Die *die)
 {
 	int line = 0;
 
 	function->present = true;
-	function->file = clean_path(reader, dwarf_decl_file(die));
+	function->file = file_of(reader, die, function->symbol);
 	function->directory = reader->directory;
 	if (!dwarf_decl_line(die, &line) && line > 0)
 		function->line = (unsigned)line;
@@ -226,9 +215,9 @@ static bool is_external(Dwarf_Die *die)
 
 /* What tells functions of one name apart, NULL for those that other files see. Static overloads in C++ share a name, too; their
  * lines differ. */
-static char *place_of(struct reader *reader, Dwarf_Die *die, bool nameless)
+static char *place_of(struct reader *reader, Dwarf_Die *die, const char *symbol, bool nameless)
 {
-	const char *file = clean_path(reader, dwarf_decl_file(die));
+	const char *file = file_of(reader, die, symbol);
 	int line = 0;
 
 	if (is_external(die))
@@ -251,7 +240,7 @@ static size_t add_entry(struct reader *reader, Dwarf_Die *die, Dwarf_Die *root)
 	if (!symbol)
 		return FUNCTIONS_NONE;
 	stem = intern_bytes(&functions->names, symbol, functions_stem(symbol));
-	place = place_of(reader, die, nameless);
+	place = place_of(reader, die, symbol, nameless);
 	index = add_function(functions, stem, place);
 	free(place);
 	function = &functions->items[index];
@@ -640,6 +629,8 @@ static enum assay_status read_units(struct reader *reader, struct assay_error *e
 	Dwarf_CU *unit = NULL;
 	int more = 0;
 
+	if (!reader->image->dwarf)
+		return ASSAY_OK;
 	while (!st && (more = dwarf_get_units(reader->image->dwarf, unit, &unit, NULL, NULL, NULL, NULL)) == 0)
 		st = read_unit(reader, unit, err);
 	return !st && more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : st;
@@ -651,7 +642,7 @@ static size_t count_bytes(const struct image *image)
 	Dwarf_Off end = 0, next = 0;
 	size_t header;
 
-	while (!dwarf_next_unit(image->dwarf, end, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) && next > end)
+	while (image->dwarf && !dwarf_next_unit(image->dwarf, end, &next, &header, NULL, NULL, NULL, NULL, NULL, NULL) && next > end)
 		end = next;
 	return (size_t)end;
 }

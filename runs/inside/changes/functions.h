@@ -102,4 +102,16 @@ size_t functions_lines(const struct image *image, const struct functions *functi
 size_t functions_stem(const char *symbol);
 const char *functions_label(struct intern *names, const char *symbol);
 
+/* The same symbol, or that of Rust which differs in the hashes of its crates: each build has its own. */
+bool functions_same_symbol(const char *a, const char *b);
+
+/* What compilers add to each file to start and end it. */
+enum functions_start {
+	FUNCTIONS_START_NONE,
+	FUNCTIONS_START_OF,	   /* initial values of the file's variables, as the source has them */
+	FUNCTIONS_START_CALLS,	   /* calls or inlines those: "_GLOBAL__sub_I_one" */
+	FUNCTIONS_START_REGISTERS, /* the file itself, with a sanitizer or a profiler; nothing of the source: "_sub_I_00099_0" */
+};
+enum functions_start functions_start_of(const char *symbol);
+
 #endif

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DEBUG_ROOT "/usr/lib/debug/.build-id"
+#define DEBUG_ROOT "/usr/lib/debug"
 
 static enum assay_status image_damaged(const struct image *image, const char *what, struct assay_error *err)
 {
@@ -388,12 +388,34 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* Opens a candidate, which must have debug information and the same build-id. Frees the path. */
-static bool try_debug(const struct image *image, char *path, struct image *out)
+/* CRC-32 as in Ethernet and zlib, by four bits a step. */
+static uint32_t checksum_of(const char *path)
+{
+	static const uint32_t table[16] = {
+		0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+		0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c
+	};
+	FILE *file = fopen(path, "re");
+	uint32_t crc = UINT32_MAX;
+	int byte;
+
+	while (file && (byte = getc_unlocked(file)) != EOF) {
+		crc ^= (uint32_t)byte;
+		crc = table[crc & 15] ^ crc >> 4;
+		crc = table[crc & 15] ^ crc >> 4;
+	}
+	if (file)
+		fclose(file);
+	return ~crc;
+}
+
+/* Opens a candidate, which must have debug information and be of this build: the same build-id, or without one the checksum that
+ * .gnu_debuglink gives. Frees the path. */
+static bool try_debug(const struct image *image, char *path, uint32_t checksum, struct image *out)
 {
 	struct assay_error ignored;
 	bool found = !read_file(path, true, out, &ignored) && has_debug(out) && !strcmp(out->build_id, image->build_id) &&
-		     !begin_dwarf(out, &ignored);
+		     (image->build_id[0] || checksum_of(path) == checksum) && !begin_dwarf(out, &ignored);
 
 	if (!found)
 		image_release(out);
@@ -401,22 +423,29 @@ static bool try_debug(const struct image *image, char *path, struct image *out)
 	return found;
 }
 
-/* Where debuggers look: by build-id, beside the file under the name that .gnu_debuglink gives, and in .debug/ there. */
+/* Where debuggers look: by build-id, and under the name that .gnu_debuglink gives, beside the file, in .debug/ there, and where
+ * distributions put it. */
 static bool find_debug(const struct image *image, struct image *out)
 {
 	const char *name, *slash = strrchr(image->path, '/');
 	int directory = slash ? (int)(slash + 1 - image->path) : 0;
-	GElf_Word crc;
+	GElf_Word checksum = 0;
+	char *whole;
+	bool found;
 
-	if (!image->build_id[0])
-		return false;
-	if (try_debug(image, mem_format(DEBUG_ROOT "/%.2s/%s.debug", image->build_id, image->build_id + 2), out))
+	if (image->build_id[0] &&
+	    try_debug(image, mem_format(DEBUG_ROOT "/.build-id/%.2s/%s.debug", image->build_id, image->build_id + 2), 0, out))
 		return true;
-	name = dwelf_elf_gnu_debuglink(image->elf, &crc);
+	name = dwelf_elf_gnu_debuglink(image->elf, &checksum);
 	if (!name || !name[0] || strchr(name, '/'))
 		return false;
-	return try_debug(image, mem_format("%.*s%s", directory, image->path, name), out) ||
-	       try_debug(image, mem_format("%.*s.debug/%s", directory, image->path, name), out);
+	if (try_debug(image, mem_format("%.*s%s", directory, image->path, name), checksum, out) ||
+	    try_debug(image, mem_format("%.*s.debug/%s", directory, image->path, name), checksum, out))
+		return true;
+	whole = realpath(image->path, NULL);
+	found = whole && try_debug(image, mem_format(DEBUG_ROOT "%.*s/%s", (int)(strrchr(whole, '/') - whole), whole, name), checksum, out);
+	free(whole);
+	return found;
 }
 
 static enum assay_status no_debug(const struct image *image, struct assay_error *err)
@@ -433,21 +462,31 @@ static enum assay_status no_debug(const struct image *image, struct assay_error 
 
 /* ---- all of it ---- */
 
-static enum assay_status read_debug(struct image *image, struct assay_error *err)
+static enum assay_status read_debug(struct image *image, enum image_detail least, struct assay_error *err)
 {
 	struct image debug = { .path = NULL };
 
 	if (has_debug(image))
 		return begin_dwarf(image, err);
-	if (!find_debug(image, &debug))
-		return no_debug(image, err);
-	image->debug = mem_new(1, sizeof(*image->debug));
-	*image->debug = debug;
-	image->dwarf = debug.dwarf;
-	return ASSAY_OK;
+	if (find_debug(image, &debug)) {
+		image->debug = mem_new(1, sizeof(*image->debug));
+		*image->debug = debug;
+		image->dwarf = debug.dwarf;
+		return ASSAY_OK;
+	}
+	image->detail = section_named(image, ".symtab") ? IMAGE_SYMBOLS : IMAGE_EXPORTED;
+	return image->detail > least ? no_debug(image, err) : ASSAY_OK;
 }
 
-enum assay_status image_open(const char *path, struct image *out, struct assay_error *err)
+static bool has_functions(const struct image *image)
+{
+	for (size_t i = 0; i < image->n_symbols; i++)
+		if (image->symbols[i].kind == IMAGE_CODE && image->symbols[i].size)
+			return true;
+	return false;
+}
+
+enum assay_status image_open(const char *path, enum image_detail least, struct image *out, struct assay_error *err)
 {
 	struct image image = { .path = NULL };
 	enum assay_status st = read_file(path, false, &image, err);
@@ -455,9 +494,11 @@ enum assay_status image_open(const char *path, struct image *out, struct assay_e
 	if (!st)
 		st = read_relocations(&image, err);
 	if (!st)
-		st = read_debug(&image, err);
+		st = read_debug(&image, least, err);
 	if (!st)
 		st = read_symbols(&image, section_named(&image, ".symtab") || !image.debug ? &image : image.debug, err);
+	if (!st && image.detail != IMAGE_DESCRIBED && !has_functions(&image))
+		st = no_debug(&image, err);
 	if (st)
 		image_release(&image);
 	*out = image;

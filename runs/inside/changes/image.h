@@ -20,6 +20,9 @@ struct image_section {
 	uint64_t address, size, flags;
 };
 
+/* From what its functions are known, the best first. */
+enum image_detail { IMAGE_DESCRIBED, IMAGE_SYMBOLS, IMAGE_EXPORTED };
+
 enum image_symbol_kind { IMAGE_CODE, IMAGE_DATA, IMAGE_THREAD, IMAGE_LABEL };
 
 struct image_symbol {
@@ -59,13 +62,15 @@ struct image {
 	uint64_t thread_bytes;		     /* of thread-local data; the block ends where fs points */
 	char build_id[IMAGE_BUILD_ID_BYTES]; /* "" when it has none */
 	Elf *elf;
-	Dwarf *dwarf;
+	Dwarf *dwarf; /* NULL unless IMAGE_DESCRIBED */
+	enum image_detail detail;
 	struct image *debug; /* the file that has the debug information; NULL: this one */
 };
 
-/* Opens a program or shared library with its debug information. *out is overwritten; image_release() it. ASSAY_E_FORMAT names
- * what is wrong and what to do: not ELF, another machine, an object file, damaged, stripped, built without -g. */
-enum assay_status image_open(const char *path, struct image *out, struct assay_error *err);
+/* Opens a program or shared library with its debug information; where `least` allows, with its symbols alone, as long as there are
+ * functions among them. *out is overwritten; image_release() it. ASSAY_E_FORMAT names what is wrong and what to do: not ELF, another
+ * machine, an object file, damaged, stripped, built without -g. */
+enum assay_status image_open(const char *path, enum image_detail least, struct image *out, struct assay_error *err);
 void image_release(struct image *image); /* accepts zeroed */
 
 /* The section that contains the address in memory; NULL if none does. */

@@ -17,7 +17,7 @@ void map_set(struct map *map, uint64_t key, size_t value);	  /* adds, or replace
 void map_release(struct map *map);				  /* accepts zeroed */
 
 uint64_t map_mix(uint64_t a, uint64_t b);	/* one number from two, for keys and hashes */
-uint64_t map_hash(const char *bytes, size_t n); /* of a text */
+uint64_t map_hash(const char *bytes, size_t n); /* of a text, in this process */
 
 /* Arrays of items that have `size` bytes and begin with a uint64_t. Sorts them by it and, if there is a second one, by that. */
 void map_sort(void *items, size_t n, size_t size);

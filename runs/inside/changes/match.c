@@ -18,12 +18,19 @@
 static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* depth: how many pointers were followed */
 static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
+/* Of what other files do not see, no names are known. */
+static bool is_nameless(const struct image *image)
+{
+	return image->detail == IMAGE_EXPORTED || !image->n_symbols;
+}
+
 void match_init(struct match *match, const struct build *old, const struct build *new, size_t *new_of_old, size_t *old_of_new)
 {
 	*match = (struct match){ .old = old,
 				 .new = new,
 				 .new_of_old = new_of_old,
 				 .old_of_new = old_of_new,
+				 .nameless = is_nameless(&old->image) && is_nameless(&new->image),
 				 .old_function = FUNCTIONS_NONE,
 				 .new_function = FUNCTIONS_NONE,
 				 .left = FILES_READ *(old->image.size + new->image.size) };
@@ -228,7 +235,7 @@ static bool same_name(const char *a, const char *b)
 {
 	size_t n = name_length(a);
 
-	return n == name_length(b) && !memcmp(a, b, n);
+	return (n == name_length(b) && !memcmp(a, b, n)) || functions_same_symbol(a, b);
 }
 
 static bool is_function_pair(const struct match *match, size_t a, size_t b)
@@ -243,7 +250,7 @@ static bool same_symbol(const struct match *match, const char *a, const char *b)
 {
 	size_t f = functions_named(&match->old->functions, a), g = functions_named(&match->new->functions, b);
 
-	return !strcmp(a, b) || is_function_pair(match, f, g);
+	return is_function_pair(match, f, g) || functions_same_symbol(a, b);
 }
 
 /* ---- code ---- */
@@ -276,7 +283,7 @@ static bool same_code(const struct match *match, uint64_t a, uint64_t b)
 		return same_symbol(match, p, q);
 	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* called through the linkage table in one build, directly in the other */
 		return (p || q) && is_function_pair(match, build_callee(match->old, a), build_callee(match->new, b));
-	return !p && !q && same_label_of_code(match, a, b);
+	return !p && !q && (match->nameless || same_label_of_code(match, a, b));
 }
 
 /* ---- thread-local data ---- */
@@ -398,7 +405,7 @@ static bool has_virtual_functions(const char *name)
 static bool same_object(struct match *match, const struct image_symbol *x, const struct image_symbol *y, int depth)
 {
 	if (has_virtual_functions(x->name) || has_virtual_functions(y->name))
-		return !strcmp(x->name, y->name);
+		return functions_same_symbol(x->name, y->name);
 	if (x->size == y->size && same_contents(match, x->address, y->address, x->size, depth))
 		return true;
 	if (match_text_at(&match->old->image, x->address) + 1 == x->size && same_texts(match, x->address, y->address) == 1)
@@ -473,8 +480,9 @@ static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t widt
 		return same_constant(match, a, b, width, depth);
 	if (same_neighbour(match, a, b))
 		return true;
-	/* there are no names at all: the linker's own data */
-	return s && t && !match->old->image.n_symbols && !match->new->image.n_symbols && !strcmp(s->name, t->name);
+	/* there is no name on either side: the linker's own data, or of a stripped file */
+	return s && t && match->nameless && !object_at(&match->old->image, a) && !object_at(&match->new->image, b) &&
+	       !strcmp(s->name, t->name);
 }
 
 static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)

@@ -24,6 +24,7 @@ struct match_root {
 struct match {
 	const struct build *old, *new;
 	size_t *new_of_old, *old_of_new; /* pairs of functions; FUNCTIONS_NONE: without a counterpart */
+	bool nameless;			 /* what has no symbol is taken for the same: nothing is known of it */
 	struct match_root roots[MATCH_ROOTS_MAX];
 	size_t n_roots;
 	/* while two bodies are compared */

@@ -1,6 +1,7 @@
 #include "runs/inside/changes/pair.h"
 
 #include "base/mem.h"
+#include "runs/inside/changes/demangle.h"
 
 #define GROUP_MAX  2000 /* functions of one name that are compared pair by pair */
 #define ROUNDS_MAX 20	/* a renamed function may call another renamed one */
@@ -57,18 +58,50 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 	free(candidates);
 }
 
-/* Functions that are present and without a pair, in chains by symbol or by name: first[] by interned text, next[] by function. */
-static void chain_functions(const struct functions *f, const size_t *pairs, bool by_name, struct intern *names, struct map *first,
+/* What pairs have in common. */
+enum likeness {
+	LIKE_SYMBOL,
+	LIKE_NAME,  /* with a symbol in one build, always inlined in the other */
+	LIKE_RUST,  /* symbols with hashes of the crates, which differ from build to build; the name tells instances apart */
+	LIKE_START, /* what starts a file is called after one of its variables */
+};
+
+/* free() it; NULL: the function has none. */
+static char *key_of(const struct function *function, enum likeness like)
+{
+	char *rust, *key = NULL;
+
+	switch (like) {
+	case LIKE_SYMBOL:
+		return mem_string(function->symbol);
+	case LIKE_NAME:
+		return function->nameless ? mem_string(function->name) : NULL;
+	case LIKE_RUST:
+		rust = demangle_without_hash(function->symbol);
+		if (rust)
+			key = mem_format("%s\n%s", rust, function->name);
+		free(rust);
+		return key;
+	default:
+		return functions_start_of(function->symbol) == FUNCTIONS_START_CALLS ? mem_format("%.14s", function->symbol) : NULL;
+	}
+}
+
+/* Functions that are present and without a pair, in chains by what they have in common: first[] by interned text, next[] by function. */
+static void chain_functions(const struct functions *f, const size_t *pairs, enum likeness like, struct intern *names, struct map *first,
 			    size_t *next)
 {
 	for (size_t i = f->n; i-- > 0;) {
-		uintptr_t key = (uintptr_t)intern_text(names, by_name ? f->items[i].name : f->items[i].symbol);
+		char *key = f->items[i].present && pairs[i] == FUNCTIONS_NONE ? key_of(&f->items[i], like) : NULL;
 
 		next[i] = FUNCTIONS_NONE;
-		if (!f->items[i].present || pairs[i] != FUNCTIONS_NONE || (by_name && !f->items[i].nameless))
-			continue;
-		map_get(first, key, &next[i]);
-		map_set(first, key, i);
+		if (key) {
+			uintptr_t name = (uintptr_t)intern_text(names, key);
+
+			map_get(first, name, &next[i]);
+			map_set(first, name, i);
+		}
+		free(key);
 	}
 }
 
@@ -81,15 +114,16 @@ static size_t list_chain(const size_t *next, size_t first, size_t *out)
 	return n;
 }
 
-static void pair_chains(const struct functions *old, const struct functions *new, bool by_name, size_t *new_of_old, size_t *old_of_new)
+static void pair_chains(const struct functions *old, const struct functions *new, enum likeness like, size_t *new_of_old,
+			size_t *old_of_new)
 {
 	size_t *next_old = mem_new(old->n, sizeof(*next_old)), *next_new = mem_new(new->n, sizeof(*next_new));
 	size_t *group_old = mem_new(GROUP_MAX, sizeof(*group_old)), *group_new = mem_new(GROUP_MAX, sizeof(*group_new));
 	struct map first_old = { .slots = NULL }, first_new = { .slots = NULL };
 	struct intern names = { .texts = NULL };
 
-	chain_functions(old, new_of_old, by_name, &names, &first_old, next_old);
-	chain_functions(new, old_of_new, by_name, &names, &first_new, next_new);
+	chain_functions(old, new_of_old, like, &names, &first_old, next_old);
+	chain_functions(new, old_of_new, like, &names, &first_new, next_new);
 	for (size_t i = 0; i < names.n; i++) {
 		size_t a = FUNCTIONS_NONE, b = FUNCTIONS_NONE;
 
@@ -207,8 +241,8 @@ void pair_functions(struct match *match, size_t few, bool *renamed)
 		match->new_of_old[i] = FUNCTIONS_NONE;
 	for (size_t i = 0; i < new->n; i++)
 		match->old_of_new[i] = FUNCTIONS_NONE;
-	pair_chains(old, new, false, match->new_of_old, match->old_of_new);
-	pair_chains(old, new, true, match->new_of_old, match->old_of_new); /* with a symbol in one build, always inlined in the other */
+	for (int like = LIKE_SYMBOL; like <= LIKE_START; like++)
+		pair_chains(old, new, (enum likeness)like, match->new_of_old, match->old_of_new);
 	match_find_roots(match);
 	for (int i = 0; i < ROUNDS_MAX && rename_round(match, few, renamed); i++)
 		match_forget(match);
