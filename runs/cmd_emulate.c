@@ -118,7 +118,7 @@ const struct command emulate_run_command = {
 	.name = "emulate run",
 	.summary = "run a program built for the emulation and keep what it counted",
 	.about = "Runs a program that 'assay emulate build' has built, and keeps what it counted: a sample file for each process, in a "
-		 "directory. One window of time in sixteen is simulated, the same ones in all threads.",
+		 "directory. Long runs are simulated in one window of time in sixteen, the same ones in all threads.",
 	.examples = "  assay emulate run -o samples -- ./main 4 1000\n"
 		    "  assay emulate run -o samples --full --functions work,merge -- ./main 4 1000\n",
 	.words = run_words,

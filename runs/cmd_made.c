@@ -11,8 +11,9 @@
 
 struct outcome {
 	size_t files, samples;
-	uint64_t dropped;
-	char *why; /* of the first file that says why some were dropped */
+	uint64_t dropped, calls; /* of those that were only counted, too */
+	bool shares;		 /* memory with other processes */
+	char *why;		 /* of the first file that says why some were dropped */
 };
 
 static void count_file(const char *path, struct outcome *outcome)
@@ -27,8 +28,11 @@ static void count_file(const char *path, struct outcome *outcome)
 	outcome->files++;
 	outcome->samples += samples.n;
 	outcome->dropped += samples.dropped;
+	for (size_t i = 0; i < samples.n_calls; i++)
+		outcome->calls += samples.calls[i].calls;
 	if (samples.dropped && !outcome->why && samples_info(&samples, "dropped"))
 		outcome->why = mem_string(samples_info(&samples, "dropped"));
+	outcome->shares |= samples_shared_bytes(&samples) > 0;
 	samples_release(&samples);
 }
 
@@ -65,7 +69,13 @@ enum assay_status cmd_made(const char *directory, const struct cmd_made *before,
 	if (outcome.dropped)
 		cli_remark("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
 			   outcome.why ? outcome.why : "the file does not say why");
+	if (outcome.shares)
+		cli_remark("the program maps memory that other processes may share: sharing between processes is not simulated");
 	free(outcome.why);
+	if (!outcome.samples && !outcome.dropped && outcome.calls)
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "%llu call%s of selected functions, of which none could be measured (docs/probe.md says which cannot be)",
+				  (unsigned long long)outcome.calls, text_plural(outcome.calls));
 	if (!outcome.samples)
 		return assay_fail(err, ASSAY_E_NODATA, outcome.dropped ? "no sample could be kept" : "%s", nothing);
 	command = text_command((const char *const[]){ "samples", directory, NULL });

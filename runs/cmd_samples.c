@@ -7,6 +7,7 @@
 #include "fleet/lab/lab.h"
 #include "runs/cmd.h"
 #include "runs/inside/samples/sample_files.h"
+#include "runs/inside/samples/samples_mean.h"
 #include "runs/running/run.h"
 #include "runs/running/run_build.h"
 
@@ -25,94 +26,110 @@ struct arguments {
 
 /* ---- one function in one file ---- */
 
-struct sums {
-	double weight, ns, alone_ns;
-	double *counters, *weights; /* [n_counters], where they were counted */
-	uint64_t calls;
-	size_t unwound, threads;
-	bool calls_known, estimated;
+/* What its samples say about themselves. */
+struct sampled {
+	double unsure_ns; /* mean, of the time without nested calls */
+	size_t unwound;
+	bool estimated;
 	uint32_t max_weight;
 };
 
-/* In all threads, also those in which no call was measured; not known unless each thread that measured some has told its number. */
-static void calls_find(const struct samples *s, size_t function, struct sums *out)
+static struct sampled sampled_find(const struct samples *s, const struct samples_function *f)
 {
-	const struct samples_function *f = &s->functions[function];
-	uint64_t calls;
+	struct sampled out = { .unwound = f->late };
+	double weight = 0;
 
-	for (size_t i = 0; i < s->n_calls; i++) {
-		if (s->calls[i].function == function) {
-			out->calls += s->calls[i].calls;
-			out->threads++;
-		}
-	}
-	out->calls_known = out->threads > 0;
-	for (size_t i = f->first; i < f->first + f->n; i++) {
-		if ((i > f->first && s->items[i].thread == s->items[i - 1].thread) ||
-		    samples_calls(s, function, s->items[i].thread, &calls))
-			continue;
-		out->calls_known = false;
-		out->threads++;
-	}
-}
-
-static void sums_find(const struct samples *s, size_t function, struct sums *out)
-{
-	const struct samples_function *f = &s->functions[function];
-
-	*out = (struct sums){ 0 };
-	calls_find(s, function, out);
-	out->counters = mem_new(s->n_counters, sizeof(double));
-	out->weights = mem_new(s->n_counters, sizeof(double));
 	for (size_t i = f->first; i < f->first + f->n; i++) {
 		const struct sample *sample = &s->items[i];
 
-		out->weight += sample->weight;
-		out->ns += sample->weight * sample->ns;
-		out->alone_ns += sample->weight * sample->alone_ns;
-		out->unwound += sample->unwound;
-		out->estimated = out->estimated || sample->estimated;
-		out->max_weight = sample->weight > out->max_weight ? sample->weight : out->max_weight;
-		for (size_t c = 0; c < s->n_counters; c++) {
-			double value = s->values[i * s->n_counters + c];
-
-			out->counters[c] += isnan(value) ? 0 : sample->weight * value;
-			out->weights[c] += isnan(value) ? 0 : sample->weight;
-		}
+		weight += sample->weight;
+		out.unsure_ns += sample->weight * sample->alone_unsure_ns;
+		out.unwound += sample->unwound;
+		out.estimated = out.estimated || sample->estimated;
+		out.max_weight = sample->weight > out.max_weight ? sample->weight : out.max_weight;
 	}
+	out.unsure_ns = weight > 0 ? out.unsure_ns / weight : (double)NAN;
+	return out;
 }
 
-/* NaN without measured calls. */
-static double mean(double sum, double weight)
+/* Where the means over all calls lie. */
+static void add_interval(const struct samples *s, size_t function, bool high, struct document *d)
 {
-	return weight > 0 ? sum / weight : (double)NAN;
+	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS);
+
+	doc_object(d, high ? "high" : "low");
+	doc_set(d, "ns", high ? ns.high : ns.low);
+	for (size_t c = 0; c < s->n_counters; c++) {
+		struct samples_mean mean = samples_mean(s, function, c);
+
+		doc_set(d, s->counters[c], high ? mean.high : mean.low);
+	}
+	doc_end(d);
+}
+
+static void add_total(const struct samples *s, const struct samples_total *total, struct document *d)
+{
+	static const char *const shown[][2] = { { "emulated:accesses", "accesses/call" }, { "emulated:blocks", "blocks/call" } };
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		size_t c = samples_counter(s, shown[i][0]);
+		double mean = c < s->n_counters && total->calls ? total->sums[c] / (double)total->calls : (double)NAN;
+
+		if (c < s->n_counters)
+			doc_showf(d, NULL, shown[i][1], mean, "%.1f", mean);
+	}
+	doc_set_bool(d, "complete", total->complete);
+	doc_object(d, "total");
+	for (size_t c = 0; c < s->n_counters; c++)
+		doc_set(d, s->counters[c], total->sums[c]);
+	doc_end(d);
+	doc_object(d, "total_low");
+	for (size_t c = 0; c < s->n_counters; c++) {
+		double low, high;
+
+		samples_interval(total->sums[c], total->errors[c], total->bursts, &low, &high);
+		doc_set(d, s->counters[c], low);
+	}
+	doc_end(d);
+	doc_object(d, "total_high");
+	for (size_t c = 0; c < s->n_counters; c++) {
+		double low, high;
+
+		samples_interval(total->sums[c], total->errors[c], total->bursts, &low, &high);
+		doc_set(d, s->counters[c], high);
+	}
+	doc_end(d);
 }
 
 static void add_function(const struct samples *s, size_t function, struct document *d)
 {
 	const struct samples_function *f = &s->functions[function];
-	struct sums sums;
+	struct sampled sampled = sampled_find(s, f);
+	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS), alone = samples_mean(s, function, SAMPLES_MEAN_ALONE_NS);
+	struct samples_total total;
 
-	sums_find(s, function, &sums);
+	samples_total_find(s, function, &total);
 	doc_row(d);
 	doc_show(d, "name", "function", f->name);
 	doc_set(d, "module", f->module);
-	doc_show(d, "threads", "threads", sums.threads);
-	doc_set(d, "calls", sums.calls_known ? doc_value_integer((int64_t)sums.calls) : DOC_NOTHING);
-	doc_show(d, NULL, "calls", sums.calls_known || !f->n ? doc_value_integer((int64_t)sums.calls) : DOC_NOTHING);
-	doc_show(d, "samples", "measured", f->n);
-	doc_set(d, "max_weight", sums.max_weight);
-	doc_set(d, "unwound", sums.unwound);
-	doc_set_bool(d, "estimated", sums.estimated);
-	doc_showf(d, "ns", "mean ns", mean(sums.ns, sums.weight), "%.1f", mean(sums.ns, sums.weight));
-	doc_showf(d, "alone_ns", "itself ns", mean(sums.alone_ns, sums.weight), "%s%.1f", sums.estimated ? "~" : "",
-		  mean(sums.alone_ns, sums.weight));
+	doc_show(d, "threads", "threads", total.threads);
+	doc_set(d, "calls", total.known ? doc_value_integer((int64_t)total.calls) : DOC_NOTHING);
+	doc_show(d, NULL, "calls", total.known || !f->n ? doc_value_integer((int64_t)total.calls) : DOC_NOTHING);
+	doc_show(d, "samples", "measured", f->n + f->late);
+	doc_set(d, "max_weight", sampled.max_weight);
+	doc_set(d, "unwound", sampled.unwound);
+	doc_set_bool(d, "estimated", sampled.estimated);
+	doc_showf(d, "ns", "mean ns", ns.mean, "%.1f", ns.mean);
+	doc_showf(d, "alone_ns", "itself ns", alone.mean, "%s%.1f", sampled.estimated ? "~" : "", alone.mean);
+	doc_showf(d, "alone_unsure_ns", "+-", sampled.unsure_ns, "%.1f", sampled.unsure_ns);
 	doc_object(d, "counters");
 	for (size_t c = 0; c < s->n_counters; c++)
-		doc_set(d, s->counters[c], mean(sums.counters[c], sums.weights[c]));
+		doc_set(d, s->counters[c], samples_mean(s, function, c).mean);
 	doc_end(d);
-	free(sums.counters);
-	free(sums.weights);
+	add_interval(s, function, false, d);
+	add_interval(s, function, true, d);
+	add_total(s, &total, d);
+	samples_total_release(&total);
 }
 
 /* ---- one file ---- */

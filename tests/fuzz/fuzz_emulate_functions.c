@@ -29,12 +29,11 @@ static void symbols(const char *file, size_t size)
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		for (uint64_t address = 0; address < 64; address += 4) {
-			const char *name;
-			uint64_t start;
+			struct symbol found;
 
-			if (!symbol_in(file, size, types[i], address, &name, &start))
+			if (!symbol_in(file, size, types[i], address, &found))
 				continue;
-			ASSAY_BUG_IF(start > address || name < file || name + strlen(name) >= file + size);
+			ASSAY_BUG_IF(found.start > address || found.name < file || found.name + strlen(found.name) >= file + size);
 		}
 	}
 }

@@ -101,6 +101,33 @@ static inline uint64_t calls(const struct samples *s, const char *function)
 	return total;
 }
 
+/* Of all calls, in the function itself. */
+static inline double all_calls(const struct samples *s, const char *function, const char *counter)
+{
+	struct samples_total total;
+	double sum;
+
+	samples_total_find(s, (size_t)(find(s, function) - s->functions), &total);
+	assert_true(total.known && total.complete);
+	sum = total.sums[samples_counter(s, counter)];
+	samples_total_release(&total);
+	return sum;
+}
+
+/* Of a counter, what all functions did, and what no selected one did, is what the process did. */
+static inline void check_sums(const struct samples *s, size_t counter)
+{
+	char *all = mem_format("total:%s", s->counters[counter]), *rest = mem_format("rest:%s", s->counters[counter]);
+	double expected = strtod(samples_info(s, all), NULL), got = strtod(samples_info(s, rest), NULL);
+
+	for (size_t i = 0; i < s->n_calls; i++)
+		got += s->calls[i].sums[counter];
+	if (got != expected)
+		fail_msg("%s: %.0f, and the functions' and the rest's sum is %.0f", all, expected, got);
+	free(all);
+	free(rest);
+}
+
 /* The emulation begins with the process, where its variable says; so the test's begins once more, in a directory of its own. */
 static inline int emulated_main(char **argv, void (*emulated)(void), int (*tests)(void))
 {

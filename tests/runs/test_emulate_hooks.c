@@ -176,13 +176,29 @@ static void test_child(void **state)
 	assert_true(sum(&child, "leaf", "emulated:blocks") == 1000);
 }
 
+/* Every call counts, whether it is a sample or not, however it ended. */
+static void test_totals(void **state)
+{
+	(void)state;
+	assert_true(all_calls(&parent, "outer", "emulated:accesses") == 4 * CALLS);
+	assert_true(all_calls(&parent, "leaf", "emulated:accesses") == 10 * CALLS + TIMES);
+	assert_true(all_calls(&parent, "leaf", "emulated:blocks") == 10 * CALLS + TIMES);
+	assert_true(all_calls(&parent, "jumper", "emulated:accesses") == CALLS);
+	assert_true(all_calls(&parent, "side_by_side", "emulated:accesses") == THREADS * TIMES);
+	assert_true(all_calls(&parent, "together", "emulated:atomics") == THREADS * TIMES);
+	assert_true(all_calls(&parent, "side_by_side", "emulated:hitm_false_milli") / (THREADS * TIMES) > 100);
+	assert_true(all_calls(&child, "leaf", "emulated:accesses") == 1000);
+	for (size_t c = 0; c <= samples_counter(&parent, "emulated:simulated"); c++) {
+		check_sums(&parent, c);
+		check_sums(&child, c);
+	}
+}
+
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_sharing),
-		cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_child),
+		cmocka_unit_test(test_exact), cmocka_unit_test(test_sharing), cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_child), cmocka_unit_test(test_totals),
 	};
 
 	return cmocka_run_group_tests(all, NULL, NULL);

@@ -1,117 +1,6 @@
 /* Programs of tests/apps, built by `assay emulate build` and run; what they counted, as runs/inside/samples/samples.h reads it. All of
  * them, larger and with their costs: tests/evidence/emulation.sh. */
-#include "runs/inside/samples/samples.h"
-
-#include "tests/scratch.h"
-
-#include <dirent.h>
-#include <math.h>
-
-#define MILLI 1000.0
-
-static const char *environment(const char *name)
-{
-	const char *value = getenv(name);
-
-	if (!value)
-		fail_msg("%s is not set: run this by ctest", name);
-	return value;
-}
-
-static int shell(const char *command)
-{
-	pid_t child = fork();
-	int status;
-
-	if (!child) {
-		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-		_exit(127);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-__attribute__((format(printf, 1, 2))) static void must(const char *fmt, ...)
-{
-	char command[4096];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(command, sizeof(command), fmt, args);
-	va_end(args);
-	if (shell(command))
-		fail_msg("failed: %s", command);
-}
-
-/* ./PROGRAM of a file in tests/apps. */
-static void build(const char *compiler, const char *flags, const char *source, const char *program)
-{
-	must("'%s' emulate build -- %s -O2 -D_GNU_SOURCE -w '%s/tests/apps/%s' %s -pthread -o %s", environment("ASSAY"), compiler,
-	     environment("ASSAY_SOURCE"), source, flags, program);
-}
-
-static int is_file(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-/* Before a command of the shell: on the first processor that this process may use, which need not be that with number 0. */
-#define ONE_PROCESSOR "taskset -c \"$(taskset -cp $$ | sed 's/.*: \\([0-9]*\\).*/\\1/')\" "
-
-/* All sample files of a run, smallest process id first; returns how many. */
-static size_t run(const char *options, const char *command, struct samples *out, size_t n_max)
-{
-	struct dirent **names;
-	struct assay_error err;
-	int n;
-
-	must("rm -rf s && '%s' emulate run -o s %s -- %s >emulated", environment("ASSAY"), options, command);
-	n = scandir("s", &names, is_file, versionsort);
-	assert_true(n > 0 && (size_t)n <= n_max);
-	for (int i = 0; i < n; i++) {
-		char *path = mem_format("s/%s", names[i]->d_name);
-
-		check(samples_read(path, &out[i], &err), &err);
-		free(path);
-		free(names[i]);
-	}
-	free(names);
-	return (size_t)n;
-}
-
-static double total(const struct samples *samples, const char *counter)
-{
-	char key[128];
-	const char *text;
-
-	snprintf(key, sizeof(key), "total:emulated:%s", counter);
-	text = samples_info(samples, key);
-	if (!text)
-		fail_msg("no %s", key);
-	return strtod(text, NULL);
-}
-
-/* Of a counter, per thousand accesses and blocks; of potential HITM in thousandths. */
-static double rate(const struct samples *samples, const char *counter)
-{
-	return MILLI * total(samples, counter) / (total(samples, "accesses") + total(samples, "blocks"));
-}
-
-static size_t function_of(const struct samples *samples, const char *name)
-{
-	for (size_t i = 0; i < samples->n_functions; i++) {
-		if (strcmp(samples->functions[i].name, name) == 0)
-			return i;
-	}
-	fail_msg("no function %s", name);
-	return 0;
-}
-
-static void check_near(const char *what, double got, double expected, double tolerance)
-{
-	if (!(fabs(got - expected) <= tolerance))
-		fail_msg("%s: %g, not %g", what, got, expected);
-}
+#include "tests/runs/emulated_programs.h"
 
 /* ---- what is counted ---- */
 
@@ -173,7 +62,7 @@ static void test_determinism(void **state)
 		     { "histogram.c", "-DBAD", "12 900000" },
 		     { "scalar_sum.c", "-DBAD", "9 2000000" },
 		     { "special/openmp.c", "-fopenmp -DBAD", "" } };
-	double first = 0, accesses = 0;
+	double first = 0, accesses;
 	struct samples s;
 
 	(void)state;
@@ -186,21 +75,72 @@ static void test_determinism(void **state)
 			run("", command, &s, 1);
 			first = k ? first : rate(&s, "hitm_false_milli");
 			check_near(command, rate(&s, "hitm_false_milli"), first, .5);
-			accesses = total(&s, "accesses");
 			assert_string_equal(samples_info(&s, "windows-forced"), "0");
 			must("cmp native emulated");
 			samples_release(&s);
 			free(command);
 		}
 	}
-	run("", "./program 4 3000000", &s, 1);
+	run("", "./program 4 12000000", &s, 1); /* long enough for windows to be skipped */
+	first = rate(&s, "hitm_false_milli");
+	accesses = total(&s, "accesses");
 	assert_true(total(&s, "simulated") < accesses / 2);
 	samples_release(&s);
-	run("--full", "./program 4 3000000", &s, 1);
+	run("--full", "./program 4 12000000", &s, 1);
 	check_near("all windows", rate(&s, "hitm_false_milli"), first, .03 * first);
 	check_near("accesses", total(&s, "accesses"), accesses, 0);
 	check_near("simulated", total(&s, "simulated"), accesses, 0);
 	samples_release(&s);
+}
+
+/* What a thread did to memory before it was freed, or before the thread ended, is not shared with the next one that gets it; what is there
+ * all the time is. */
+static void test_reused(void **state)
+{
+	static const struct {
+		const char *what;
+		double least, most; /* potential HITM per thousand accesses and blocks, both kinds */
+	} rows[] = {
+		{ "malloc", 0, 1 }, { "realloc", 0, 1 }, { "aligned", 0, 1 }, { "large", 0, 1 },      { "new", 0, 1 },
+		{ "mmap", 0, 1 },   { "stack", 0, 1 },	 { "local", 0, 1 },   { "shared", 200, 500 }, { "kept", 200, 500 },
+	};
+
+	(void)state;
+	build("g++", "-std=c++17", "special/reused.cc", "program");
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct samples s;
+		char *command = mem_format("./program %s", rows[i].what);
+		double both, seen;
+
+		run("", command, &s, 1);
+		both = (rate(&s, "hitm_true_milli") + rate(&s, "hitm_false_milli")) / MILLI;
+		seen = total(&s, "hitm_seen");
+		if (!(both >= rows[i].least && both <= rows[i].most) || (rows[i].most <= 1 && seen > 16))
+			fail_msg("%s: %g, seen %g", command, both, seen);
+		samples_release(&s);
+		free(command);
+	}
+}
+
+/* In random order, what a thread does in a row costs one transfer: a lock that is alone on its line costs less than one beside others,
+ * and what the others cost is false sharing. */
+static void test_padding(void **state)
+{
+	double found[2][2];
+
+	(void)state;
+	for (int apart = 0; apart < 2; apart++) {
+		struct samples s;
+
+		build("gcc", apart ? "-DAPART" : "", "special/pool.c", "program");
+		run("", "./program 4 50000", &s, 1);
+		found[apart][0] = rate(&s, "hitm_true_milli") / MILLI;
+		found[apart][1] = rate(&s, "hitm_false_milli") / MILLI;
+		samples_release(&s);
+	}
+	if (!(found[0][0] + found[0][1] > 1.3 * (found[1][0] + found[1][1]) && found[0][1] > 2 * found[0][0] && found[1][1] < .5 &&
+	      found[1][0] > 50))
+		fail_msg("together %g true, %g false; apart %g and %g", found[0][0], found[0][1], found[1][0], found[1][1]);
 }
 
 /* Faults that have nothing to do with sharing: the counter that is theirs. */
@@ -236,6 +176,49 @@ static void test_others(void **state)
 			samples_release(&s);
 			free(command);
 		}
+	}
+}
+
+/* Of the samples of a function. */
+static double sum_of(const struct samples *s, const char *function, const char *counter)
+{
+	size_t f = function_of(s, function), c = samples_counter(s, counter);
+	double sum = 0;
+
+	for (size_t k = s->functions[f].first; k < s->functions[f].first + s->functions[f].n; k++)
+		sum += s->values[k * s->n_counters + c];
+	return sum;
+}
+
+/* Where the linker puts a function changes nothing of what it does: another object in front, another order. Misses of caches and sharing
+ * are where the data are, and so not among these. */
+static void test_places(void **state)
+{
+	static const char *const orders[] = { "0.o 1.o 2.o", "3.o 0.o 1.o 2.o", "2.o 3.o 1.o 0.o", "-shared-libgcc 1.o 0.o 2.o 3.o" };
+	static const char *const functions[] = { "main", "sift", "merge" };
+	static const char *const counters[] = { "emulated:accesses",	 "emulated:blocks",	  "emulated:system_calls",
+						"emulated:allocations",	 "emulated:copied_bytes", "emulated:simulated",
+						"emulated:branch_misses" };
+	double first[COUNT(functions)][COUNT(counters)] = { { 0 } };
+
+	(void)state;
+	must("for i in 0 1 2 3; do '%s' emulate build -- gcc -O2 -w -DPART=$i -c '%s/tests/apps/special/places.c' -o $i.o || exit 1; done",
+	     environment("ASSAY"), environment("ASSAY_SOURCE"));
+	for (size_t i = 0; i < COUNT(orders); i++) {
+		struct samples s;
+
+		must("'%s' emulate build -- gcc %s -o program", environment("ASSAY"), orders[i]);
+		run("--full", "./program", &s, 1);
+		for (size_t f = 0; f < COUNT(functions); f++) {
+			for (size_t c = 0; c < COUNT(counters); c++) {
+				double got = sum_of(&s, functions[f], counters[c]);
+
+				first[f][c] = i ? first[f][c] : got;
+				if (got != first[f][c])
+					fail_msg("%s, %s, %s: %.0f, not %.0f", orders[i], functions[f], counters[c], got, first[f][c]);
+			}
+		}
+		samples_release(&s);
 	}
 }
 
@@ -304,6 +287,23 @@ static void test_forks(void **state)
 	assert_true(s[2].n > 10); /* it was killed */
 	for (size_t i = 0; i < 3; i++)
 		samples_release(&s[i]);
+}
+
+/* What other processes do is not simulated: that is said. */
+static void test_shares(void **state)
+{
+	struct samples s;
+
+	(void)state;
+	build("gcc", "", "special/shares.c", "program");
+	for (int own = 0; own < 2; own++) {
+		run("", own ? "./program -" : "./program", &s, 1);
+		assert_int_equal(samples_shared_bytes(&s), own ? 0 : 12288);
+		samples_release(&s);
+		must("'%s' emulate run -o t%d -- ./program %s 2>said; grep -c 'sharing between processes is not simulated' said >n; "
+		     "test \"$(cat n)\" = %d",
+		     environment("ASSAY"), own, own ? "-" : "", !own);
+	}
 }
 
 static void test_languages(void **state)
@@ -383,8 +383,9 @@ static void test_library(void **state)
 int suite_emulation(void)
 {
 	static const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_others), SCRATCH_TEST(test_jumps),
-		SCRATCH_TEST(test_forks),     SCRATCH_TEST(test_languages),   SCRATCH_TEST(test_openmp), SCRATCH_TEST(test_library),
+		SCRATCH_TEST(test_potential), SCRATCH_TEST(test_determinism), SCRATCH_TEST(test_reused),  SCRATCH_TEST(test_padding),
+		SCRATCH_TEST(test_places),    SCRATCH_TEST(test_others),      SCRATCH_TEST(test_jumps),	  SCRATCH_TEST(test_forks),
+		SCRATCH_TEST(test_languages), SCRATCH_TEST(test_openmp),      SCRATCH_TEST(test_library), SCRATCH_TEST(test_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

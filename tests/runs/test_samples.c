@@ -169,6 +169,37 @@ static void test_alone_is_estimated(void **state)
 	buf_release(&bytes);
 }
 
+/* A call that met no simulated window leaves its caller's simulated counters known: main's rest on its other accesses. And a's, whose own
+ * are not known, leave main what b's are known to be. */
+static void test_alone_beside_unsimulated(void **state)
+{
+	struct file f = { .n_chunks = 0, .back_end = RECORD_EMULATED };
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+	size_t at;
+
+	(void)state;
+	name(&f, "c emulated:accesses");
+	name(&f, "c emulated:simulated");
+	name(&f, "c emulated:l1_misses");
+	name(&f, "f 1 m main");
+	name(&f, "f 2 m a");
+	name(&f, "f 3 m b");
+	add(&f, 0, &(struct record_sample){ .function = 2, .weight = 1, .start = 20, .duration = 5, .depth = 2 },
+	    (uint64_t[]){ 100, 100, 30 });
+	add(&f, 0, &(struct record_sample){ .function = 1, .weight = 1, .start = 10, .duration = 50, .depth = 1 },
+	    (uint64_t[]){ 300, 100, UINT64_MAX });
+	add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1, .duration = 90 }, (uint64_t[]){ 1100, 900, 130 });
+	finish(&f, &bytes);
+	parse(&bytes, &s);
+	find(&s, "a", 0, &at);
+	assert_true(s.alone[3 * at] == 200 && isnan(s.alone[3 * at + 2]));
+	find(&s, "main", 0, &at);
+	assert_true(s.alone[3 * at] == 800 && fabs(s.alone[3 * at + 2] - 80) < 1e-9); /* of 100 that are not b's, 8 parts of 10 */
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
 static void test_vector(void **state)
 {
 	struct file f = { .n_chunks = 0 };
@@ -191,6 +222,55 @@ static void test_vector(void **state)
 	assert_true(vector[1] == 250 && isnan(vector[2])); /* what was not counted is not counted without nested calls either */
 	samples_vector(&s, 1, false, vector);
 	assert_true(isnan(vector[0]) && vector[1] == 0); /* no work was done */
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
+/* ---- totals ---- */
+
+/* Two threads told how often they called a and what that came to, one of them as an estimate; b was called by a thread that did not tell,
+ * and c is of a program that told its calls alone. */
+static void totals(struct file *f)
+{
+	const uint64_t none[] = { UINT64_MAX, UINT64_MAX };
+
+	name(f, "c emulated:accesses");
+	name(f, "c emulated:l1_misses");
+	name(f, "f 1 m a");
+	name(f, "f 2 m b");
+	name(f, "f 3 m c");
+	add(f, 1, &(struct record_sample){ .flags = RECORD_TOTAL | RECORD_ERROR, .weight = 9 }, (uint64_t[]){ 0, 4 });
+	add(f, 1, &(struct record_sample){ .ordinal = 10, .flags = RECORD_TOTAL }, (uint64_t[]){ 1000, 50 });
+	add(f, 0, &(struct record_sample){ .weight = 1 }, (uint64_t[]){ 300, UINT64_MAX });
+	add(f, 0, &(struct record_sample){ .ordinal = 2, .flags = RECORD_TOTAL }, (uint64_t[]){ 500, 25 });
+	add(f, 0, &(struct record_sample){ .function = 1, .weight = 1 }, (uint64_t[]){ 7, 7 });
+	add(f, 1, &(struct record_sample){ .function = 1, .ordinal = 3, .flags = RECORD_TOTAL }, (uint64_t[]){ 70, 70 });
+	add(f, 1, &(struct record_sample){ .function = 2, .ordinal = 4, .flags = RECORD_TOTAL }, none);
+}
+
+static void test_totals(void **state)
+{
+	struct file f = { .n_chunks = 0, .back_end = RECORD_EMULATED };
+	struct samples_total total;
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+
+	(void)state;
+	totals(&f);
+	finish(&f, &bytes);
+	parse(&bytes, &s);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.n_calls, 4);
+	samples_total_find(&s, 0, &total);
+	assert_true(total.known && total.complete && total.calls == 12 && total.threads == 2 && total.bursts == 9);
+	assert_true(total.sums[0] == 1500 && total.sums[1] == 75 && total.errors[0] == 0 && total.errors[1] == 4);
+	samples_total_release(&total);
+	samples_total_find(&s, 1, &total);
+	assert_true(!total.known && !total.complete && total.calls == 3 && total.threads == 2 && total.sums[0] == 70);
+	samples_total_release(&total);
+	samples_total_find(&s, 2, &total);
+	assert_true(total.known && total.calls == 4 && total.bursts == 0 && isnan(total.sums[0]) && isnan(total.errors[1]));
+	samples_total_release(&total);
 	samples_release(&s);
 	buf_release(&bytes);
 }
@@ -243,6 +323,81 @@ static void test_damaged(void **state)
 	parse(&bytes, &s);
 	samples_release(&s);
 	buf_release(&bytes);
+}
+
+/* As nested(), with what measuring took: 10 ticks and 2 instructions inside, 30 and 5 around each nested one. */
+static void test_costs(void **state)
+{
+	static const struct {
+		const char *function;
+		uint64_t ordinal;
+		double ns, alone_ns, value, alone, unsure_ns, alone_unsure_ns;
+	} rows[] = {
+		{ "b", 0, 40, 40, 3, 3, 5, 5 },
+		{ "b", 2, 90, 90, 8, 8, 5, 5 },
+		{ "a", 0, 230, 150, 18, 12, 5 + 2 * 2, 5 + 2 * 2 + 2 * 5 }, /* 300 - 10 - 2 * 30; - 2 * 40 */
+		{ "main", 0, 870, 550, 78, 52, 5 + 4 * 2, 5 + 4 * 2 + 9 + 5 },
+	};
+	struct file f = { .back_end = RECORD_PAPI };
+	struct buf bytes = BUF_INIT;
+	struct samples s;
+
+	(void)state;
+	name(&f, "i cost_inside 10 3 2 0");
+	name(&f, "i cost_around 30 2 5 1");
+	name(&f, "i cost_around_rare 300 2 5 1");
+	nested(&f);
+	finish(&f, &bytes);
+	parse(&bytes, &s);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t at;
+		const struct sample *sample = find(&s, rows[i].function, rows[i].ordinal, &at);
+
+		assert_true(fabs(sample->ns - (rows[i].ns)) < 1e-9);
+		assert_true(fabs(sample->alone_ns - (rows[i].alone_ns)) < 1e-9);
+		assert_true(fabs(s.values[at] - (rows[i].value)) < 1e-9);
+		assert_true(fabs(s.alone[at] - (rows[i].alone)) < 1e-9);
+		assert_true(fabs(sample->unsure_ns - (rows[i].unsure_ns)) < 1e-6);
+		assert_true(fabs(sample->alone_unsure_ns - (rows[i].alone_unsure_ns)) < 1e-6);
+	}
+	samples_release(&s);
+	buf_release(&bytes);
+}
+
+/* One of 16 calls was measured: less is left than measuring takes, never less than nothing; what that adds to the caller is another
+ * amount. Then a file of an older probe, with other lines or damaged ones: nothing is taken off. */
+static void test_costs_of_few(void **state)
+{
+	static const struct {
+		const char *line;
+		double inner, outer, unsure;
+	} rows[] = {
+		{ "i cost_inside 80 6", 0, 620, 40 },	 { "i cost_clock_ticks 80", 50, 200, 60 }, { "i cost_inside 80", 50, 200, 60 },
+		{ "i cost_inside 80 6 7", 50, 200, 60 }, { "i cost_inside 80 x", 50, 200, 60 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct file f = { .back_end = RECORD_TIME, .brief = true };
+		struct buf bytes = BUF_INIT;
+		struct samples s;
+
+		name(&f, "f 1 m outer");
+		name(&f, "f 2 m inner");
+		name(&f, rows[i].line);
+		name(&f, "i cost_around 30 2");
+		name(&f, "i cost_around_rare 300 2");
+		add(&f, 0, &(struct record_sample){ .function = 1, .weight = 16, .start = 100, .duration = 50, .depth = 1 }, NULL);
+		add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1, .start = 0, .duration = 1000, .depth = 0 }, NULL);
+		finish(&f, &bytes);
+		parse(&bytes, &s);
+		assert_int_equal(s.n, 2);
+		assert_true(fabs(s.items[1].alone_ns - (rows[i].inner)) < 1e-9);
+		assert_true(fabs(s.items[0].alone_ns - (rows[i].outer)) < 1e-9);
+		assert_true(fabs(s.items[1].unsure_ns - (rows[i].unsure)) < 1e-6);
+		samples_release(&s);
+		buf_release(&bytes);
+	}
 }
 
 /* Cut anywhere, it is read up to the last whole sample. */
@@ -448,7 +603,9 @@ int suite_samples(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_alone),	      cmocka_unit_test(test_alone_is_estimated),
-		cmocka_unit_test(test_vector),	      cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_vector),	      cmocka_unit_test(test_alone_beside_unsimulated),
+		cmocka_unit_test(test_totals),	      cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_costs),	      cmocka_unit_test(test_costs_of_few),
 		cmocka_unit_test(test_truncated),     cmocka_unit_test(test_unknown_function),
 		cmocka_unit_test(test_join),	      cmocka_unit_test(test_brief),
 		cmocka_unit_test(test_brief_damaged),

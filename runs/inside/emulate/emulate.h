@@ -8,7 +8,11 @@
  *   threads.c                   threads from creation to end, logical time, which windows are simulated
  *   meetings.c                  barriers and OpenMP: where clocks pass between threads
  *   simulate.c                  what happens in a simulated window
- *   frames.c, functions.c       active functions, potential HITM in their windows, their samples; names
+ *   blocks.c                    numbers of basic blocks
+ *   memory.c                    pages and their nodes; where blocks of memory begin and end
+ *   windows.c                   potential HITM: what threads did in the same window
+ *   callees.c                   functions that a thread calls: totals, which calls are samples
+ *   frames.c, functions.c       active functions, their samples; names
  *   runtime.c                   start, options, end, counters for PAPI
  *
  * Private to runs/inside/emulate/. */
@@ -26,13 +30,19 @@
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-#define PAGE_BITS      12
-#define ADDRESS_BITS   47
-#define WAYS	       8u /* of caches and TLBs */
-#define RECENT	       32u
-#define BLOCKS_GRANTED (INT64_C(1) << 62) /* basic blocks until the next look, while windows are skipped: never so many */
-#define THREADS	       256u		  /* at a time; more are counted, not simulated */
-#define NONE	       UINT32_MAX
+#define LINE_BITS	    6
+#define PAGE_BITS	    12
+#define ADDRESS_BITS	    47
+#define WAYS		    8u /* of caches and TLBs */
+#define RECENT		    32u
+#define BLOCKS_GRANTED	    (INT64_C(1) << 62) /* basic blocks until the next look, while windows are skipped: never so many */
+#define WINDOW_ACCESSES	    1024u	       /* with more, threads meet that never do */
+#define WINDOWS_A_SIMULATED 16u		       /* in long runs one of so many windows is simulated, and weighs as much */
+#define THREADS		    256u	       /* at a time; more are counted, not simulated */
+#define NONE		    UINT32_MAX
+
+#define GRANULES 4u /* of 16 bytes, in a line: what belongs to two blocks of memory is never in one */
+#define GAPS	 7u /* kinds of gaps between two accesses to a line */
 
 /* real_NAME(): the library's function NAME, which one of ours replaces. Needs dlfcn.h. */
 #define REAL(name)                                                                                                                         \
@@ -83,13 +93,13 @@ struct invocation {
 	uint32_t depth, flags;
 	uint32_t threads;     /* alive when it ended */
 	uint32_t parent;      /* the invocation that it is part of */
-	bool keep;	      /* becomes a sample */
 	uint64_t last_window; /* in which it was active */
 	struct counts counts; /* while it runs: at its start; then: what it counted */
 	double hitm[2];	      /* potential HITM, weighed: true, false */
 };
 
-/* A line that one invocation touched in one window; or, in the log, the window that n_touches of them follow. */
+/* A line that one invocation touched in one window; or, in the log, the window that n_touches of them follow. Visits are accesses close
+ * together. */
 struct touch {
 	union {
 		uint64_t line, window;
@@ -97,8 +107,38 @@ struct touch {
 	union {
 		uint32_t invocation, n_touches;
 	};
-	uint32_t stamp;		 /* the window's; in the log: the window's weight */
-	uint16_t n[2], words[2]; /* reads and writes: how often; which of 16 words of 4 bytes */
+	uint32_t owner;		    /* the function that touched it (callees.c) */
+	uint32_t stamp;		    /* the window's; in the log: the window's weight */
+	uint16_t first, last;	    /* accesses that the window had left at the first and the last one to this line */
+	uint64_t lives;		    /* of its granules (memory.c) */
+	uint16_t n[2], words[2];    /* reads and writes: how often; which of 16 words of 4 bytes, in visits that have ended */
+	uint16_t gaps[GAPS];	    /* accesses, by how long ago the thread's last one to the line was */
+	uint16_t visits, spread[2]; /* words touched, and written, in each visit: their sums */
+	uint16_t now[2];	    /* words of this visit */
+};
+_Static_assert(sizeof(struct touch) == 64, "logs have the size that they are said to have");
+
+/* Granules in which these words lie. */
+static inline uint32_t granules_of(uint32_t words)
+{
+	uint32_t any = (words | words >> 1 | words >> 2 | words >> 3) & 0x1111; /* the first word of each */
+
+	return (any | any >> 3 | any >> 6 | any >> 9) & 15;
+}
+
+static inline uint32_t words_number(uint32_t words)
+{
+	words -= words >> 1 & 0x5555;
+	words = (words & 0x3333) + (words >> 2 & 0x3333);
+	return ((words + (words >> 4)) & 0x0f0f) * 0x0101 >> 8 & 31;
+}
+
+/* A line in the window: its last touch. */
+struct latest {
+	uint64_t line;
+	uint32_t stamp, births; /* of the thread at that time: since then nothing has begun or ended in memory by its own doing */
+	struct touch *touch;
+	uint32_t last; /* accesses that the window had left at the last one */
 };
 
 /* A line that was just read, or written, in the same window by the same invocation: it is in the first cache, and nothing else
@@ -106,6 +146,7 @@ struct touch {
 struct recent {
 	uint64_t key; /* line << 1 | write, + 2; 0: none */
 	struct touch *touch;
+	struct latest *latest;
 };
 
 /* Between one writer and one reader. */
@@ -154,24 +195,34 @@ struct thread {
 	uintptr_t stack_low, stack_high;
 	uint32_t n_frames, lost_frames, depth, invocation;
 	struct frame *frames;
-	struct callee *callees;
 	struct invocation *invocations;
 	uint32_t *free_ones, *ended_ones; /* numbers of invocations */
 	struct queue free_queue, ended_queue;
-	uint32_t n_callees;
+
+	/* What happened in which function (callees.c). */
+	struct place *places;
+	struct callee *callees;
+	uint32_t n_callees, owner; /* owner: what happens now is this one's; 0: no selected function's */
+	struct counts accounted;   /* what has been added to callees */
+	uint64_t accounted_rare;   /* atomics and so on, together */
+	uint32_t accounted_stamp;  /* the last simulated window, if it was over by then */
+	uint32_t burst;		   /* of windows that stand for others, the latest that was simulated; 0: none */
 
 	/* What is simulated (simulate.c). */
 	struct counts counts;
 	struct recent recent[RECENT];
 	struct touch ignored;	 /* for windows that no other thread can be in */
+	struct latest nowhere;	 /* the same */
 	uint32_t block, history; /* last basic block, and the path to it */
 	uint32_t n_touches;
 	uint32_t (*l1)[WAYS], (*l2)[WAYS], (*tlb)[WAYS], (*stlb)[WAYS];
 	struct prediction *predictions;
 	struct touch *touches; /* of this window, by hash */
+	struct latest *latest; /* the last one of each line, by hash */
+	uint32_t births;       /* of blocks of memory, by this thread */
 	uint32_t *touched;     /* [n_touches] places in touches, in the order of the first touch */
 
-	/* Windows to evaluate (frames.c). */
+	/* Windows to evaluate (windows.c). */
 	struct touch *log;
 	uint64_t log_mask; /* its length - 1 */
 	struct queue log_queue;
@@ -200,16 +251,32 @@ static inline void busy_begin(uintptr_t at)
 #define BUSY_HERE() busy_begin((uintptr_t)__builtin_frame_address(0)) /* a handler may jump out of it */
 extern __thread uint64_t system_calls;
 
+/* What a thread has counted so far; exact for the calling one. */
+static inline uint64_t counts_blocks(const struct thread *t)
+{
+	return t->counts.exact[COUNT_BLOCKS] + (t->hot->simulating ? 0 : (uint64_t)(BLOCKS_GRANTED - t->hot->blocks_left));
+}
+
+static inline uint64_t counts_accesses(const struct thread *t)
+{
+	int64_t left = t->hot->left;
+
+	return t->counts.exact[COUNT_ACCESSES] +
+	       (t->hot->simulating ? WINDOW_ACCESSES - t->window_left : t->granted - (uint64_t)(left < 0 ? 0 : left));
+}
+
 struct runtime {
 	struct record_writer writer;
 	uint8_t *owners; /* of pages: node + 1 */
 	uint64_t *directory;
-	uint32_t nodes, alive;	  /* alive: threads */
-	bool on, full;		  /* full: every window is simulated */
-	uint32_t not_simulated;	  /* threads */
-	uint64_t forced, dropped; /* windows evaluated before all threads had come to them; touches dropped */
-	double hitm[2];		  /* of threads that have ended */
-	struct counts counts;
+	uint32_t nodes, alive;	      /* alive: threads */
+	bool on, full;		      /* full: every window is simulated */
+	bool several;		      /* there has been a second thread */
+	uint64_t shared_bytes;	      /* mapped for writing, and for other processes, too */
+	uint32_t not_simulated;	      /* threads */
+	uint64_t forced, dropped;     /* windows evaluated before all threads had come to them; touches dropped */
+	double hitm[2], rest_hitm[2]; /* of threads that have ended; of that, in no selected function */
+	struct counts counts, rest;
 };
 extern struct runtime runtime;
 
@@ -234,24 +301,62 @@ void simulate_access(uintptr_t address, size_t bytes, enum access access);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
 void simulate_block(uintptr_t pc);
 void simulate_anew(struct thread *t); /* the window or the invocation has changed */
+void simulate_line_anew(struct thread *t, uint64_t line);
+void directory_forget(uint64_t line, uint32_t granules); /* that their owner has changed them */
+void touch_visited(struct touch *touch);		 /* the visit has ended */
+
+/* memory.c */
+void memory_init(void);
 void page_written(uintptr_t page);
-void pages_forget(uintptr_t address, size_t bytes);
+void memory_begins(uintptr_t address, size_t bytes); /* a block of memory begins here, or ends: nothing is known of it */
+uint64_t memory_lives(uint64_t line);		     /* 16 bits for each granule, to be compared */
 
 /* frames.c */
 bool frames_init(struct thread *t); /* false: no memory */
 void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack);
 void frames_leave(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t hook); /* return address of the hook, the hook */
 void frames_unwind_all(struct thread *t); /* at the thread's end: everything that is active ends, the thread itself too */
+void frames_forget(struct thread *t);	  /* after fork(): what is active began in another process */
+/* Under the lock of windows.c: the samples whose windows are all before the horizon, in the order in which they ended. */
+void frames_write_samples(struct thread *t, uint64_t horizon);
+void frames_write_unfinished(struct thread *t); /* the same lock, of a thread that has not ended: what it counted so far */
 void counts_values(const struct counts *c, const double hitm[2], uint64_t *values); /* [COUNTERS], scaled to all accesses */
+
+uint64_t counts_round(double x);
+void counts_add(struct counts *to, const struct counts *from);
+
+/* callees.c: functions by number in the thread, from 1 */
+bool callees_init(struct thread *t); /* false: no memory */
+void callees_fork(struct thread *t);
+uint32_t callee_find(struct thread *t, uintptr_t site); /* NONE: not selected */
+uint32_t callee_function(const struct thread *t, uint32_t callee);
+void callees_account(struct thread *t);			 /* what has happened is the owner's */
+uint32_t callees_own(struct thread *t, uint32_t callee); /* what happens from here on is this one's; returns whose it was */
+/* It is called: *ordinal is the call's number. Returns how many calls a sample of it stands for; 0: it is not sampled. */
+uint32_t callee_call(struct thread *t, uint32_t callee, uint64_t *ordinal);
+/* By whom evaluates: potential HITM in the function, 0 true, 1 false, weighed; burst: see window_burst(). */
+void callee_meet(struct thread *t, uint32_t callee, unsigned kind, double hitm, uint32_t burst);
+void callees_write(struct thread *t); /* under the lock of windows.c: the totals, when the thread has ended or the process does */
 
 /* functions.c */
 uint32_t function_number(uintptr_t site); /* NONE: not selected */
-int functions_select(const char *list);	  /* "name,name" or "@FILE", NULL: all of them; the text must stay. 0, or why not: an errno */
+/* Where a function's code is, and a hash of its name. Without a symbol: an empty range from the module's base on. */
+struct code {
+	uintptr_t start, end;
+	uint64_t name;
+};
+struct code function_code(uintptr_t pc);
+int functions_select(const char *list); /* "name,name" or "@FILE", NULL: all of them; the text must stay. 0, or why not: an errno */
 
+/* blocks.c */
+uint32_t block_number(uintptr_t pc); /* not 0; the same wherever the linker has put the function */
+
+/* windows.c */
 void evaluate_init(void);
-void evaluate_append(struct thread *t); /* the window ends: its touches wait in the log */
-bool evaluate_now(void);		/* what no thread can touch any more; false: another thread is at it */
-void evaluate_all(void);		/* at the end: everything, and threads that have not ended as far as they came */
+void evaluate_append(struct thread *t);			/* the window ends: its touches wait in the log */
+bool evaluate_now(void);				/* what no thread can touch any more; false: another thread is at it */
+void evaluate_wait(struct thread *t, uint64_t touches); /* until there is room for so many touches and for an invocation */
+void evaluate_all(void);				/* at the end: everything, and threads that have not ended as far as they came */
 
 /* threads.c */
 void threads_init(void);
@@ -270,6 +375,8 @@ void thread_wait_begin(struct thread *t); /* while it waits, its windows are not
 void thread_wait_end(struct thread *t);
 void thread_resume(struct thread *t, uint64_t window); /* under the lock: it may go on with that window, or its own later one */
 
+/* The burst of simulated windows that this one belongs to, which stands for others; 0: all windows there are simulated. */
+uint32_t window_burst(uint64_t window);
 uint64_t window_after(const struct thread *t); /* the first window that is wholly in its future */
 void window_begin(struct thread *t, uint64_t window);
 void window_close(struct thread *t);			     /* ends what is simulated now; window_begin() follows */

@@ -115,8 +115,15 @@ static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+struct symbol {
+	const char *name; /* in the file */
+	uint64_t start, bytes;
+	void *file; /* mapped; MAP_FAILED: it could not be */
+	size_t file_bytes;
+};
+
 /* The symbol of the function that has this address, from the table of this type. False: there is none. */
-static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, const char **name, uint64_t *start)
+static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, struct symbol *out)
 {
 	const ElfW(Ehdr) *header = (const void *)file;
 	const ElfW(Shdr) * sections;
@@ -139,8 +146,9 @@ static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t ad
 		for (size_t k = 0; k < table->sh_size / sizeof(*symbols); k++) {
 			if ((symbols[k].st_info & 15) == STT_FUNC && symbols[k].st_name < strings->sh_size &&
 			    address >= symbols[k].st_value && address - symbols[k].st_value < symbols[k].st_size) {
-				*name = file + strings->sh_offset + symbols[k].st_name;
-				*start = symbols[k].st_value;
+				out->name = file + strings->sh_offset + symbols[k].st_name;
+				out->start = symbols[k].st_value;
+				out->bytes = symbols[k].st_size;
 				return true;
 			}
 		}
@@ -148,29 +156,60 @@ static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t ad
 	return false;
 }
 
-/* The number of a new function; NONE: not selected. */
-static uint32_t number_in(struct module *m)
+/* The symbol at the module's address; symbol_close() it. Without one: name "?", no bytes. */
+static struct symbol symbol_open(const struct module *m)
 {
 	long file = syscall(SYS_openat, AT_FDCWD, m->path, O_RDONLY | O_CLOEXEC, 0);
-	uint64_t address = m->address - m->base, start = address;
-	const char *name = "?";
-	uint32_t number = NONE;
+	uint64_t address = m->address - m->base;
+	struct symbol symbol = { .name = "?", .start = address, .file = MAP_FAILED };
 	struct stat status;
-	void *bytes = MAP_FAILED;
 
-	if (file >= 0 && fstat((int)file, &status) == 0 && status.st_size >= (off_t)sizeof(ElfW(Ehdr)))
-		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, (int)file, 0);
+	if (file >= 0 && fstat((int)file, &status) == 0 && status.st_size >= (off_t)sizeof(ElfW(Ehdr))) {
+		symbol.file_bytes = (size_t)status.st_size;
+		symbol.file = mmap(NULL, symbol.file_bytes, PROT_READ, MAP_PRIVATE, (int)file, 0);
+	}
 	if (file >= 0)
 		syscall(SYS_close, (int)file);
-	if (bytes != MAP_FAILED && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
-		if (!symbol_in(bytes, (size_t)status.st_size, SHT_SYMTAB, address, &name, &start))
-			symbol_in(bytes, (size_t)status.st_size, SHT_DYNSYM, address, &name, &start);
-	}
-	if (is_selected(name))
-		number = record_function(&runtime.writer, start, m->build_id, name);
-	if (bytes != MAP_FAILED)
-		munmap(bytes, (size_t)status.st_size);
+	if (symbol.file != MAP_FAILED && memcmp(symbol.file, ELFMAG, SELFMAG) == 0 &&
+	    !symbol_in(symbol.file, symbol.file_bytes, SHT_SYMTAB, address, &symbol))
+		symbol_in(symbol.file, symbol.file_bytes, SHT_DYNSYM, address, &symbol);
+	return symbol;
+}
+
+static void symbol_close(const struct symbol *symbol)
+{
+	if (symbol->file != MAP_FAILED)
+		munmap(symbol->file, symbol->file_bytes);
+}
+
+/* The number of a new function; NONE: not selected. */
+static uint32_t number_in(const struct module *m)
+{
+	struct symbol symbol = symbol_open(m);
+	uint32_t number = NONE;
+
+	if (is_selected(symbol.name))
+		number = record_function(&runtime.writer, symbol.start, m->build_id, symbol.name);
+	symbol_close(&symbol);
 	return number;
+}
+
+struct code function_code(uintptr_t pc)
+{
+	struct module m = { .address = pc };
+	struct code code = { .start = 0, .end = 0 };
+	struct symbol symbol;
+
+	dl_iterate_phdr(look_at_module, &m);
+	if (!m.found)
+		return code;
+	symbol = symbol_open(&m);
+	code.start = symbol.bytes ? m.base + symbol.start : m.base;
+	code.end = symbol.bytes ? code.start + symbol.bytes : m.base;
+	for (const char *c = symbol.name; *c; c++)
+		code.name = (code.name ^ (unsigned char)*c) * 0x100000001b3u; /* FNV */
+	symbol_close(&symbol);
+	return code;
 }
 
 uint32_t function_number(uintptr_t site)

@@ -103,8 +103,8 @@ static void in_child(void)
 	struct record_thread none = { 0 };
 	struct thread *t = hot.thread;
 
-	runtime.counts = (struct counts){ 0 };
-	runtime.hitm[0] = runtime.hitm[1] = 0;
+	runtime.counts = runtime.rest = (struct counts){ 0 };
+	runtime.hitm[0] = runtime.hitm[1] = runtime.rest_hitm[0] = runtime.rest_hitm[1] = 0;
 	record_fork(&runtime.writer, t ? &t->record : &none);
 	hot.busy--;
 }
@@ -172,7 +172,7 @@ void runtime_start(void)
 	runtime.full = full && *full == '1';
 	runtime.nodes = nodes_of(secure_getenv("ASSAY_EMULATE_NODES"));
 	runtime.directory = pages_map(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
-	runtime.owners = pages_map((size_t)1 << (ADDRESS_BITS - PAGE_BITS));
+	memory_init();
 	failed = functions_select(list);
 	runtime.on = !failed && runtime.directory && open_file(directory);
 	if (failed)
@@ -185,6 +185,7 @@ void runtime_start(void)
 	describe();
 	threads_init();
 	evaluate_init();
+	at_quick_exit(runtime_finish);
 	pthread_atfork(before_fork, after_fork, in_child); /* the last: it comes first before fork(), and last after it */
 	thread_attach();
 	busy_begin(UINTPTR_MAX);
@@ -192,24 +193,34 @@ void runtime_start(void)
 	hot.busy--;
 }
 
-void runtime_finish(void)
+/* prefix:NAME VALUE of each counter. */
+static void write_sums(const char *prefix, const struct counts *counts, const double hitm[2])
 {
 	uint64_t values[COUNTERS];
-	char key[64] = "total:";
+	size_t n = strlen(prefix);
+	char key[64];
 
+	counts_values(counts, hitm, values);
+	memcpy(key, prefix, n);
+	for (size_t i = 0; i < COUNTERS; i++) {
+		memcpy(key + n, names[i], strlen(names[i]) + 1);
+		record_info_number(&runtime.writer, key, values[i]);
+	}
+}
+
+void runtime_finish(void)
+{
 	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
 		return; /* a child of vfork() has its parent's memory */
 	runtime.on = false;
 	threads_finish();
 	busy_begin(UINTPTR_MAX);
 	evaluate_all();
-	counts_values(&runtime.counts, runtime.hitm, values);
-	for (size_t i = 0; i < COUNTERS; i++) {
-		memcpy(key + 6, names[i], strlen(names[i]) + 1);
-		record_info_number(&runtime.writer, key, values[i]);
-	}
+	write_sums("total:", &runtime.counts, runtime.hitm);
+	write_sums("rest:", &runtime.rest, runtime.rest_hitm);
 	record_info_number(&runtime.writer, "threads-running", runtime.alive);
 	record_info_number(&runtime.writer, "threads-not-simulated", runtime.not_simulated);
+	record_info_number(&runtime.writer, "shared-bytes", runtime.shared_bytes);
 	record_info_number(&runtime.writer, "windows-forced", runtime.forced);
 	record_info_number(&runtime.writer, "touches-dropped", runtime.dropped);
 	record_close(&runtime.writer);

@@ -1,10 +1,9 @@
-/* What an access does in a simulated window: pages and their nodes, TLB, caches, the directory of the lines' owners, and which
- * thread touched which words of which line. And in what order basic blocks follow each other. */
+/* What an access does in a simulated window: TLB, caches, the directory of the lines' owners, and which thread touched which words of
+ * which line, how close together. And in what order basic blocks follow each other. */
 #include "runs/inside/emulate/emulate.h"
 
 #include <string.h>
 
-#define LINE_BITS	 6
 #define RANGE_STEP_BYTES 16u   /* an access in a range is as wide as the machine's moves */
 #define L1_SETS		 64u   /* 32 KiB */
 #define L2_SETS		 1024u /* 512 KiB */
@@ -13,13 +12,20 @@
 #define PREDICTIONS	 8192u
 #define TOUCHES		 4096u /* in one window; an access makes two at most */
 
-/* An entry of the directory: the line's tag, its owner, whether the owner has changed it, which threads have a copy. A line that
+/* An entry of the directory: the line's tag, its owner, which granules the owner has changed, which threads have a copy. A line that
  * maps to the same entry replaces it, as in a real one. */
 #define DIRECTORY_BITS 22
 #define OWNER_SHIFT    37
 #define OWNER_MASK     (255ull << OWNER_SHIFT)
-#define CHANGED	       (1ull << 36)
+#define CHANGED_SHIFT  32
+#define CHANGED	       (15ull << CHANGED_SHIFT)
 #define TAG_SHIFT      45
+
+/* Accesses to a line by how long ago the thread's last one was, in accesses (windows.c has what each kind stands for). */
+#define GAP_FIRST (WINDOW_ACCESSES + 1) /* there was none in this window */
+#define GAP_VISIT 3u			/* of a longer one on it is another visit: first of the kinds */
+static const uint16_t gap_ends[GAPS] = { 1, 2, 4, 16, 128, WINDOW_ACCESSES, GAP_FIRST };
+static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* by the gap; a handler may have ended the window in the middle of an access */
 
 struct prediction {
 	uint32_t block, trust;
@@ -34,56 +40,33 @@ bool simulate_init(struct thread *t)
 	if (!t->predictions)
 		t->predictions = pages_map(PREDICTIONS * sizeof(*t->predictions));
 	if (!t->touches)
-		t->touches = pages_map(TOUCHES * (sizeof(*t->touches) + sizeof(*t->touched)));
+		t->touches = pages_map(TOUCHES * (sizeof(*t->touches) + sizeof(*t->touched)) + TOUCHES * sizeof(*t->latest));
 	if (!t->l1 || !t->predictions || !t->touches)
 		return false;
 	t->l2 = t->l1 + L1_SETS;
 	t->tlb = t->l2 + L2_SETS;
 	t->stlb = t->tlb + TLB_SETS;
-	t->touched = (uint32_t *)(void *)(t->touches + TOUCHES);
+	t->latest = (struct latest *)(void *)(t->touches + TOUCHES);
+	t->touched = (uint32_t *)(void *)(t->latest + TOUCHES);
 	memset(t->l1, 0, sets * sizeof(*t->l1));
 	memset(t->predictions, 0, PREDICTIONS * sizeof(*t->predictions));
 	memset(t->touches, 0, TOUCHES * sizeof(*t->touches));
+	memset(t->latest, 0, TOUCHES * sizeof(*t->latest));
+	for (uint32_t gap = 0, kind = 0; gap < 2 * WINDOW_ACCESSES; gap_kinds[gap++] = (uint8_t)kind)
+		kind += kind < GAPS - 1 && gap > gap_ends[kind];
 	return true;
 }
 
 _Static_assert(ADDRESS_BITS - LINE_BITS - DIRECTORY_BITS <= 64 - TAG_SHIFT, "the tag fits");
 
-/* ---- pages ---- */
-
-void page_written(uintptr_t page)
-{
-	uint8_t *owner;
-
-	hot.written_page = page;
-	if (!runtime.owners || page >> (ADDRESS_BITS - PAGE_BITS) != 0 || !hot.thread)
-		return;
-	owner = &runtime.owners[page];
-	if (UNLIKELY(__atomic_load_n(owner, __ATOMIC_RELAXED) == 0))
-		__atomic_store_n(owner, (uint8_t)(hot.thread->number % runtime.nodes + 1), __ATOMIC_RELAXED);
-}
-
-void pages_forget(uintptr_t address, size_t bytes)
-{
-	uintptr_t page = (address + (1u << PAGE_BITS) - 1) >> PAGE_BITS, end = (address + bytes) >> PAGE_BITS;
-
-	if (!runtime.owners || end >> (ADDRESS_BITS - PAGE_BITS) != 0)
-		return;
-	for (; page < end; page++) {
-		if (runtime.owners[page])
-			runtime.owners[page] = 0;
-	}
-	hot.written_page = 0;
-}
+/* ---- caches ---- */
 
 static bool is_remote(const struct thread *t, uint64_t line)
 {
-	uint8_t owner = __atomic_load_n(&runtime.owners[line >> (PAGE_BITS - LINE_BITS)], __ATOMIC_RELAXED);
+	uint8_t owner = runtime.owners ? __atomic_load_n(&runtime.owners[line >> (PAGE_BITS - LINE_BITS)], __ATOMIC_RELAXED) : 0;
 
 	return owner != 0 && owner != t->number % runtime.nodes + 1;
 }
-
-/* ---- caches ---- */
 
 /* The most recently used tag stands first. True: it is there. */
 static inline bool cache_touch(uint32_t set[WAYS], uint32_t tag)
@@ -134,44 +117,106 @@ static void caches_touch(struct thread *t, uint64_t line, bool stale)
 
 /* The thread accesses the line: true when it had no valid copy. Of two threads at once one may lose its change: the directory
  * depends on how threads happen to run anyway, which is why potential HITM is counted as well. */
-static bool directory_access(struct thread *t, uint64_t line, bool write)
+static bool directory_access(struct thread *t, uint64_t line, uint32_t words, bool write)
 {
 	uint64_t *entry = &runtime.directory[line & ((1u << DIRECTORY_BITS) - 1)];
 	uint64_t tag = line >> DIRECTORY_BITS << TAG_SHIFT, old = __atomic_load_n(entry, __ATOMIC_RELAXED);
-	uint64_t me = 1ull << t->number % 32, owner = (uint64_t)(t->number % 256) << OWNER_SHIFT, new;
-	bool had;
+	uint64_t me = 1ull << t->number % 32, owner = (uint64_t)(t->number % 256) << OWNER_SHIFT, changed = 0, new;
+	bool had, mine;
 
 	if (UNLIKELY(old >> TAG_SHIFT << TAG_SHIFT != tag))
 		old = tag;
 	had = (old & me) != 0;
-	if (had && (!write || ((old & CHANGED) && (old & OWNER_MASK) == owner)))
+	mine = (old & OWNER_MASK) == owner;
+	if (write)
+		changed = (uint64_t)granules_of(words) << CHANGED_SHIFT;
+	if (had && (!write || (mine && (old & changed) == changed)))
 		return false;
-	if ((old & CHANGED) && (old & OWNER_MASK) != owner)
+	if ((old & CHANGED) && !mine)
 		t->counts.weighed[COUNT_HITM_SEEN] += t->weight;
-	new = write ? tag | owner | CHANGED | me : (old & ~CHANGED) | me;
+	new = write ? tag | owner | (mine ? old & CHANGED : 0) | changed | me : (old & ~CHANGED) | me;
 	__atomic_store_n(entry, new, __ATOMIC_RELAXED);
 	return !had;
 }
 
+void directory_forget(uint64_t line, uint32_t granules)
+{
+	uint64_t *entry = &runtime.directory[line & ((1u << DIRECTORY_BITS) - 1)], old = __atomic_load_n(entry, __ATOMIC_RELAXED);
+
+	if (old >> TAG_SHIFT == line >> DIRECTORY_BITS && (old & (uint64_t)granules << CHANGED_SHIFT))
+		__atomic_store_n(entry, old & ~((uint64_t)granules << CHANGED_SHIFT), __ATOMIC_RELAXED);
+}
+
 /* ---- which thread touched what ---- */
 
-/* The line's place in the window's table, new or not. */
-static struct touch *touch_of(struct thread *t, uint64_t line)
+/* The place of what this invocation does to the line, new or not. */
+static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 {
-	uint64_t hash = (line * 0x9e3779b97f4a7c15u) ^ ((uint64_t)t->invocation * 0xff51afd7ed558ccdu);
+	uint64_t hash = (line * 0x9e3779b97f4a7c15u) ^ (((uint64_t)t->owner << 32 | t->invocation) * 0xff51afd7ed558ccdu);
 	uint32_t i = (uint32_t)(hash >> 52) % TOUCHES;
 
-	if (!t->records)
-		return &t->ignored;
 	for (; t->touches[i].stamp == t->stamp; i = (i + 1) % TOUCHES) {
-		if (t->touches[i].line == line && t->touches[i].invocation == t->invocation)
-			return &t->touches[i];
+		struct touch *touch = &t->touches[i];
+
+		if (touch->line == line && touch->invocation == t->invocation && touch->owner == t->owner && touch->lives == lives)
+			return touch;
 	}
 	if (t->n_touches >= TOUCHES - 1)
 		return &t->ignored;
 	t->touched[t->n_touches++] = i;
-	t->touches[i] = (struct touch){ .line = line, .invocation = t->invocation, .stamp = t->stamp };
+	t->touches[i] = (struct touch){ .line = line,
+					.invocation = t->invocation,
+					.owner = t->owner,
+					.stamp = t->stamp,
+					.lives = lives,
+					.first = (uint16_t)t->window_left };
 	return &t->touches[i];
+}
+
+/* Another invocation or function, or another block of memory, than the last time. */
+static __attribute__((noinline)) void touch_anew(struct thread *t, struct latest *latest, uint64_t line)
+{
+	uint32_t last = latest->stamp == t->stamp ? latest->last : t->window_left + GAP_FIRST;
+	struct touch *touch = touch_of(t, line, memory_lives(line));
+
+	latest->touch = touch;
+	__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler may jump away */
+	*latest = (struct latest){ line, t->stamp, t->births, touch, last };
+}
+
+static inline struct latest *touch_begin(struct thread *t, uint64_t line)
+{
+	uint32_t i = (uint32_t)(line * 0x9e3779b97f4a7c15u >> 52) % TOUCHES;
+	struct latest *latest = &t->latest[i];
+
+	if (!t->records) {
+		t->nowhere.touch = &t->ignored;
+		return &t->nowhere;
+	}
+	while (latest->stamp == t->stamp && latest->line != line)
+		latest = &t->latest[++i % TOUCHES];
+	if (UNLIKELY(latest->stamp != t->stamp || latest->births != t->births || latest->touch->invocation != t->invocation ||
+		     latest->touch->owner != t->owner))
+		touch_anew(t, latest, line);
+	return latest;
+}
+
+void touch_visited(struct touch *touch)
+{
+	uint32_t reads = touch->now[ACCESS_READ], writes = touch->now[ACCESS_WRITE], both = reads | writes;
+
+	touch->spread[0] = (uint16_t)(touch->spread[0] + words_number(both));
+	touch->spread[1] = (uint16_t)(touch->spread[1] + words_number(writes));
+	touch->words[ACCESS_READ] = (uint16_t)(touch->words[ACCESS_READ] | reads);
+	touch->words[ACCESS_WRITE] = (uint16_t)(touch->words[ACCESS_WRITE] | writes);
+	touch->now[ACCESS_READ] = touch->now[ACCESS_WRITE] = 0;
+}
+
+static __attribute__((noinline)) void touch_visit(struct touch *touch)
+{
+	touch->visits++;
+	if (touch->visits > 1)
+		touch_visited(touch);
 }
 
 void simulate_anew(struct thread *t)
@@ -179,25 +224,46 @@ void simulate_anew(struct thread *t)
 	memset(t->recent, 0, sizeof(t->recent));
 }
 
-static inline uint64_t recent_key(uint64_t line, enum access access)
+/* Of each function its own, where touches matter. */
+static inline uint64_t recent_key(const struct thread *t, uint64_t line, enum access access)
 {
-	return (line << 1 | access) + 2;
+	return ((line << 1 | access) + 2) | ((uint64_t)t->owner * t->records) << 44;
 }
 
-static inline void touch_add(struct touch *touch, uint32_t words, uint32_t n, enum access access)
+void simulate_line_anew(struct thread *t, uint64_t line)
 {
+	for (enum access access = ACCESS_READ; access <= ACCESS_WRITE; access++)
+		t->recent[recent_key(t, line, access) % RECENT].key = 0;
+}
+
+static inline void touch_add(const struct thread *t, struct touch *touch, struct latest *latest, uint32_t words, uint32_t n,
+			     enum access access)
+{
+	uint32_t left = t->window_left, kind = gap_kinds[(latest->last - left) % (2 * WINDOW_ACCESSES)];
+
+	if (UNLIKELY(kind >= GAP_VISIT))
+		touch_visit(touch);
+	touch->gaps[kind]++;
+	latest->last = left;
+	touch->last = (uint16_t)left;
 	touch->n[access] = (uint16_t)(touch->n[access] + n);
-	touch->words[access] = (uint16_t)(touch->words[access] | words);
+	touch->now[access] = (uint16_t)(touch->now[access] | words);
 }
 
+/* `n` accesses in a row. */
 static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_t n, enum access access)
 {
-	uint64_t key = recent_key(line, access);
-	struct touch *touch = touch_of(t, line);
+	uint64_t key = recent_key(t, line, access);
+	struct latest *latest = touch_begin(t, line);
+	struct touch *touch = latest->touch;
 
-	caches_touch(t, line, directory_access(t, line, access == ACCESS_WRITE));
-	touch_add(touch, words, n, access);
-	t->recent[key % RECENT] = (struct recent){ key, touch };
+	caches_touch(t, line, directory_access(t, line, words, access == ACCESS_WRITE));
+	touch_add(t, touch, latest, words, n, access);
+	if (n > 1) {
+		touch->gaps[0] = (uint16_t)(touch->gaps[0] + n - 1);
+		latest->last = n - 1 < t->window_left ? t->window_left - (n - 1) : 0;
+	}
+	t->recent[key % RECENT] = (struct recent){ key, touch, latest };
 }
 
 /* Words of 4 bytes from `from` to `to` in a line, both bytes in it. */
@@ -234,7 +300,7 @@ static void simulate_next_window(struct thread *t, uint32_t n)
 	uint32_t beyond = n - t->window_left;
 
 	t->counts.exact[COUNT_ACCESSES] += beyond;
-	t->counts.exact[COUNT_SIMULATED] += beyond;
+	t->counts.exact[COUNT_SIMULATED] += t->weight ? beyond : 0;
 	t->counts.weighed[COUNT_ACCESSES] += (uint64_t)beyond * t->weight;
 	t->window_left = 0;
 	BUSY_HERE();
@@ -271,15 +337,15 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 void simulate_access(uintptr_t address, size_t bytes, enum access access)
 {
 	uint32_t from = address & 63, to = from + (uint32_t)bytes - 1;
-	uint64_t key = recent_key(address >> LINE_BITS, access);
 
 	if (LIKELY(hot.simulating && !hot.busy && to <= 63)) { /* then there is a thread */
 		struct thread *t = hot.thread;
+		uint64_t key = recent_key(t, address >> LINE_BITS, access);
 		struct recent *recent = &t->recent[key % RECENT];
 
 		if (LIKELY(recent->key == key)) {
 			hot.left = 0;
-			touch_add(recent->touch, word_mask(from, to), 1, access);
+			touch_add(t, recent->touch, recent->latest, word_mask(from, to), 1, access);
 			simulate_tick(t, 1);
 			return;
 		}
@@ -339,15 +405,13 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 
 /* ---- branches ---- */
 
-extern const char __executable_start[]; /* defined by the linker: the same numbers wherever the program lies */
-
 /* A table of what followed a basic block on this path, with some trust in it, as branch predictors have. A function's entry or a
  * first visit is never a miss. */
 void simulate_block(uintptr_t pc)
 {
 	struct thread *t = hot.thread;
-	uint32_t block = (uint32_t)(pc - (uintptr_t)__executable_start), weight;
 	struct prediction *p;
+	uint32_t block, weight;
 
 	if (!t || !hot.simulating) {
 		hot.blocks_left = t ? 0 : BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
@@ -358,6 +422,7 @@ void simulate_block(uintptr_t pc)
 	if (hot.busy)
 		return;
 	weight = t->weight;
+	block = block_number(pc);
 	t->counts.weighed[COUNT_BLOCKS] += weight;
 	if (t->block) {
 		p = &t->predictions[((t->block ^ (t->history * 0x9e3779b1u)) * 0x85ebca6bu >> 8) % PREDICTIONS];

@@ -17,12 +17,12 @@
 #define ALIGNED_ACCESSES 256u	    /* of a thread that creates others, between one and the next */
 #define OBITUARIES	 1024u	    /* threads whose end is remembered until they are joined */
 #define STACK_BYTES	 (8u << 20) /* when no limit says how large a stack is */
+#define THREAD_BYTES	 0x900u	    /* glibc's struct pthread, about */
 #define MAIN_ABOVE	 (1u << 20) /* of the first thread's stack, above where we begin */
 
-#define WINDOW_ACCESSES 1024u /* with more, threads meet that never do */
-#define ALL_WINDOWS	128u  /* the first ones are all simulated: small programs are seen whole */
-#define GROUP_WINDOWS	128u  /* after that, one burst in so many windows... */
-#define BURST_WINDOWS	8u    /* ...long enough for caches, at a place in the group that no loop keeps step with */
+#define ALL_WINDOWS   8192u /* the first ones are all simulated, which costs a quarter of a second: short runs are seen whole */
+#define GROUP_WINDOWS 128u  /* after that, one burst in so many windows... */
+#define BURST_WINDOWS 8u    /* ...long enough for caches, at a place in the group that no loop keeps step with */
 
 struct obituary {
 	pthread_t handle;
@@ -172,15 +172,29 @@ static uint64_t burst_begin(uint64_t group)
 	return group * GROUP_WINDOWS + (x >> 60) * BURST_WINDOWS;
 }
 
-_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == 1u << (64 - 60), "the place is as many bits");
+_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "the place is as many bits");
 
+/* What happens in it is counted. */
+static bool window_counts(uint64_t window)
+{
+	uint64_t begin = burst_begin(window / GROUP_WINDOWS);
+
+	return runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS);
+}
+
+/* One window before each burst brings the caches up to date, and does not count. */
 static uint64_t window_next_simulated(uint64_t window)
 {
 	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
 
-	if (runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS))
+	if (window_counts(window) || window_counts(window + 1))
 		return window;
-	return window < begin ? begin : burst_begin(group + 1);
+	return (window < begin ? begin : burst_begin(group + 1)) - 1;
+}
+
+uint32_t window_burst(uint64_t window)
+{
+	return runtime.full || window < ALL_WINDOWS ? 0 : (uint32_t)(window / GROUP_WINDOWS + 1);
 }
 
 /* ---- how far the thread is ---- */
@@ -190,25 +204,13 @@ static uint32_t window_used(const struct thread *t)
 	return t->hot->simulating ? WINDOW_ACCESSES - t->window_left : 0;
 }
 
-static uint64_t window_blocks(const struct thread *t)
-{
-	return t->counts.exact[COUNT_BLOCKS] + (t->hot->simulating ? 0 : (uint64_t)(BLOCKS_GRANTED - t->hot->blocks_left));
-}
-
-static uint64_t window_accesses(const struct thread *t)
-{
-	int64_t left = t->hot->left;
-
-	return t->counts.exact[COUNT_ACCESSES] + (t->hot->simulating ? window_used(t) : t->granted - (uint64_t)(left < 0 ? 0 : left));
-}
-
 void counts_now(const struct thread *t, struct counts *out)
 {
 	*out = t->counts;
-	out->exact[COUNT_ACCESSES] = window_accesses(t);
-	out->exact[COUNT_SIMULATED] += window_used(t);
+	out->exact[COUNT_ACCESSES] = counts_accesses(t);
+	out->exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
 	out->weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
-	out->exact[COUNT_BLOCKS] = window_blocks(t);
+	out->exact[COUNT_BLOCKS] = counts_blocks(t);
 	out->exact[COUNT_ATOMICS] = t->hot->atomics;
 	out->exact[COUNT_SYSTEM_CALLS] = *t->system_calls;
 	out->exact[COUNT_ALLOCATIONS] = t->hot->allocations;
@@ -245,6 +247,14 @@ static bool threads_meet_in(uint64_t window)
 	return __atomic_load_n(&runtime.alive, __ATOMIC_ACQUIRE) > 1 || window < __atomic_load_n(&last_end, __ATOMIC_RELAXED);
 }
 
+static void burst_enter(struct thread *t, uint32_t burst)
+{
+	if (t->burst == burst)
+		return;
+	callees_account(t); /* what belongs to the last one */
+	t->burst = burst;
+}
+
 void window_begin(struct thread *t, uint64_t window)
 {
 	uint64_t simulated = window_next_simulated(window);
@@ -253,9 +263,10 @@ void window_begin(struct thread *t, uint64_t window)
 	__atomic_store_n(&t->at, simulated, __ATOMIC_RELEASE);
 	if (simulated == window) {
 		t->window_left = WINDOW_ACCESSES;
-		t->weight = runtime.full || window < ALL_WINDOWS ? 1 : GROUP_WINDOWS / BURST_WINDOWS;
+		burst_enter(t, window_burst(window_counts(window) ? window : window + 1));
+		t->weight = !window_counts(window) ? 0 : t->burst ? WINDOWS_A_SIMULATED : 1;
 		t->stamp++;
-		t->records = threads_meet_in(window);
+		t->records = t->weight > 0 && threads_meet_in(window);
 		simulate_anew(t);
 		hot.left = 0;
 		hot.blocks_left = 0;
@@ -273,11 +284,11 @@ void window_close(struct thread *t)
 	bool simulated = hot.simulating;
 
 	if (simulated) {
-		t->counts.exact[COUNT_SIMULATED] += window_used(t);
+		t->counts.exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
 		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
 	}
-	t->counts.exact[COUNT_ACCESSES] = window_accesses(t);
-	t->counts.exact[COUNT_BLOCKS] = window_blocks(t);
+	t->counts.exact[COUNT_ACCESSES] = counts_accesses(t);
+	t->counts.exact[COUNT_BLOCKS] = counts_blocks(t);
 	hot.simulating = 0;
 	t->granted = 0;
 	hot.left = 0;
@@ -300,11 +311,14 @@ static void thread_clear(struct thread *t)
 
 	*t = (struct thread){
 		.frames = old.frames,
+		.places = old.places,
 		.callees = old.callees,
+		.n_callees = old.n_callees,
 		.invocations = old.invocations,
 		.l1 = old.l1,
 		.predictions = old.predictions,
 		.touches = old.touches,
+		.latest = old.latest,
 		.log = old.log,
 		.log_mask = old.log_mask,
 	};
@@ -326,6 +340,7 @@ static struct thread *thread_new(uint64_t window)
 	if (!simulate_init(t) || !frames_init(t))
 		return NULL;
 	t->number = n_created++;
+	runtime.several = n_created > 1;
 	t->resume = window;
 	t->at = window_next_simulated(window);
 	t->state = THREAD_LIVE;
@@ -377,6 +392,15 @@ static void joins_forget(const struct thread *joiner)
 	}
 }
 
+/* Stacks are used again, with the thread-local storage that glibc keeps above them. */
+static void stack_begins(const struct thread *t)
+{
+	uintptr_t page = 1u << PAGE_BITS, end = ((uintptr_t)pthread_self() + THREAD_BYTES + page - 1) / page * page;
+
+	if (t->stack_bytes)
+		memory_begins(end - t->stack_bytes, t->stack_bytes);
+}
+
 /* The calling thread ends. */
 static void thread_leave(struct thread *t)
 {
@@ -387,6 +411,7 @@ static void thread_leave(struct thread *t)
 	window_close(t);
 	frames_unwind_all(t);
 	hot = (struct hot){ .left = INT64_MAX, .blocks_left = BLOCKS_GRANTED };
+	stack_begins(t);
 	threads_lock();
 	t->state = THREAD_ENDED;
 	if (window > last_end)
@@ -517,6 +542,7 @@ static void thread_created(struct thread *t)
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
 	thread_known(t, t->number, pthread_self());
+	stack_begins(t);
 	thread_enter(t, here - t->stack_bytes, here + (1u << PAGE_BITS));
 }
 

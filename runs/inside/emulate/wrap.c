@@ -4,8 +4,8 @@
 
 #include <malloc.h>
 #include <string.h>
-
-#define LARGE_BYTES (128u << 10) /* glibc's own threshold for mappings */
+#include <sys/mman.h>
+#include <sys/shm.h>
 
 /* The linker calls what is here by its --wrap. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -131,7 +131,7 @@ EXPORT void *__tsan_memset(void *to, int c, size_t n)
 	return __wrap_memset(to, c, n);
 }
 
-/* ---- allocations: counted ---- */
+/* ---- allocations: counted; where blocks of memory begin and end ---- */
 
 static void counts(size_t bytes)
 {
@@ -139,42 +139,133 @@ static void counts(size_t bytes)
 	hot.allocated_bytes += bytes;
 }
 
-/* Large blocks go back to the kernel when they are freed, and the next owner of their pages may be another node. */
-static void forgets(void *at)
+static void *begins(void *at, size_t bytes)
 {
-	size_t bytes = at ? malloc_usable_size(at) : 0;
-
-	if (bytes >= LARGE_BYTES)
-		pages_forget((uintptr_t)at, bytes);
+	if (at)
+		memory_begins((uintptr_t)at, bytes);
+	return at;
 }
 
-#define WRAP_HEAP(result, name, parameters, arguments, before) WRAP(result, __wrap_##name, __real_##name, parameters, arguments, before)
+static void ends(void *at)
+{
+	if (at && runtime.several)
+		memory_begins((uintptr_t)at, malloc_usable_size(at));
+}
 
-WRAP_HEAP(void *, malloc, (size_t n), (n), counts(n))
-WRAP_HEAP(void *, calloc, (size_t n, size_t size), (n, size), counts(n *size))
-WRAP_HEAP(void *, realloc, (void *old, size_t n), (old, n), (counts(n), forgets(old)))
-WRAP_HEAP(void *, reallocarray, (void *old, size_t n, size_t size), (old, n, size), (counts(n * size), forgets(old)))
-WRAP_HEAP(void *, memalign, (size_t alignment, size_t n), (alignment, n), counts(n))
-WRAP_HEAP(int, posix_memalign, (void **out, size_t alignment, size_t n), (out, alignment, n), counts(n))
-WRAP_HEAP(void *, aligned_alloc, (size_t alignment, size_t n), (alignment, n), counts(n))
-WRAP_HEAP(char *, strdup, (const char *s), (s), counts(strlen(s) + 1))
-WRAP_HEAP(char *, strndup, (const char *s, size_t n), (s, n), counts(strnlen(s, n) + 1))
-WRAP_HEAP(int, munmap, (void *at, size_t n), (at, n), (system_calls++, pages_forget((uintptr_t)at, n)))
+#define WRAP_HEAP(result, name, parameters, arguments, bytes)                                                                              \
+	result __real_##name parameters;                                                                                                   \
+	EXPORT result __wrap_##name parameters                                                                                             \
+	{                                                                                                                                  \
+		counts(bytes);                                                                                                             \
+		return begins(__real_##name arguments, bytes);                                                                             \
+	}
+
+WRAP_HEAP(void *, malloc, (size_t n), (n), n)
+WRAP_HEAP(void *, calloc, (size_t n, size_t size), (n, size), n *size)
+WRAP_HEAP(void *, memalign, (size_t alignment, size_t n), (alignment, n), n)
+WRAP_HEAP(void *, aligned_alloc, (size_t alignment, size_t n), (alignment, n), n)
+WRAP_HEAP(char *, strdup, (const char *s), (s), strlen(s) + 1)
+WRAP_HEAP(char *, strndup, (const char *s, size_t n), (s, n), strnlen(s, n) + 1)
+
+int __real_posix_memalign(void **out, size_t alignment, size_t n);
+EXPORT int __wrap_posix_memalign(void **out, size_t alignment, size_t n)
+{
+	int failed = __real_posix_memalign(out, alignment, n);
+
+	counts(n);
+	if (!failed)
+		begins(*out, n);
+	return failed;
+}
+
+/* A block that stays where it is goes on living; what it has more begins. */
+static void *moves(uintptr_t old, size_t before, void *new, size_t bytes)
+{
+	if ((uintptr_t) new != old)
+		return begins(new, bytes);
+	if (bytes > before)
+		begins((char *)new + before, bytes - before);
+	return new;
+}
+
+void *__real_realloc(void *old, size_t n);
+EXPORT void *__wrap_realloc(void *old, size_t n)
+{
+	size_t before = old ? malloc_usable_size(old) : 0;
+	uintptr_t was = (uintptr_t)old;
+
+	counts(n);
+	return moves(was, before, __real_realloc(old, n), n);
+}
+
+void *__real_reallocarray(void *old, size_t n, size_t size);
+EXPORT void *__wrap_reallocarray(void *old, size_t n, size_t size)
+{
+	size_t before = old ? malloc_usable_size(old) : 0;
+	uintptr_t was = (uintptr_t)old;
+
+	counts(n * size);
+	return moves(was, before, __real_reallocarray(old, n, size), n * size);
+}
 
 void __real_free(void *at);
 EXPORT void __wrap_free(void *at)
 {
-	forgets(at);
+	ends(at);
 	__real_free(at);
 }
 
-/* operator new, which only programs in C++ have. */
+/* ---- mappings ---- */
+
+/* Other processes may have it, too: what they do to it is not simulated. */
+static void shares(size_t bytes)
+{
+	__atomic_fetch_add(&runtime.shared_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+void *__real_shmat(int segment, const void *at, int flags);
+EXPORT void *__wrap_shmat(int segment, const void *at, int flags)
+{
+	void *there = __real_shmat(segment, at, flags);
+	struct shmid_ds status;
+
+	system_calls++;
+	if ((intptr_t)there != -1 && shmctl(segment, IPC_STAT, &status) == 0)
+		shares(status.shm_segsz);
+	return there;
+}
+
+#define WRAP_MAP(name)                                                                                                                     \
+	void *__real_##name(void *at, size_t n, int protection, int flags, int file, off_t from);                                          \
+	EXPORT void *__wrap_##name(void *at, size_t n, int protection, int flags, int file, off_t from)                                    \
+	{                                                                                                                                  \
+		void *there = __real_##name(at, n, protection, flags, file, from);                                                         \
+                                                                                                                                           \
+		system_calls++;                                                                                                            \
+		if (there != MAP_FAILED)                                                                                                   \
+			begins(there, n);                                                                                                  \
+		if (there != MAP_FAILED && (flags & MAP_SHARED) && (protection & PROT_WRITE))                                              \
+			shares(n);                                                                                                         \
+		return there;                                                                                                              \
+	}
+WRAP_MAP(mmap)
+WRAP_MAP(mmap64)
+WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (system_calls++, begins(at, n)))
+
+/* operator new and, where it knows the size, delete: only programs in C++ have them, and they may be the program's own. */
 #define WRAP_NEW(name, parameters, arguments)                                                                                              \
 	void *__real_##name parameters __attribute__((weak));                                                                              \
 	EXPORT void *__wrap_##name parameters                                                                                              \
 	{                                                                                                                                  \
 		counts(n);                                                                                                                 \
-		return __real_##name arguments;                                                                                            \
+		return begins(__real_##name arguments, n);                                                                                 \
+	}
+#define WRAP_DELETE(name, parameters, arguments)                                                                                           \
+	void __real_##name parameters __attribute__((weak));                                                                               \
+	EXPORT void __wrap_##name parameters                                                                                               \
+	{                                                                                                                                  \
+		begins(at, n);                                                                                                             \
+		__real_##name arguments;                                                                                                   \
 	}
 
 WRAP_NEW(_Znwm, (size_t n), (n))
@@ -183,6 +274,11 @@ WRAP_NEW(_ZnwmRKSt9nothrow_t, (size_t n, const void *tag), (n, tag))
 WRAP_NEW(_ZnamRKSt9nothrow_t, (size_t n, const void *tag), (n, tag))
 WRAP_NEW(_ZnwmSt11align_val_t, (size_t n, size_t alignment), (n, alignment))
 WRAP_NEW(_ZnamSt11align_val_t, (size_t n, size_t alignment), (n, alignment))
+
+WRAP_DELETE(_ZdlPvm, (void *at, size_t n), (at, n))
+WRAP_DELETE(_ZdaPvm, (void *at, size_t n), (at, n))
+WRAP_DELETE(_ZdlPvmSt11align_val_t, (void *at, size_t n, size_t alignment), (at, n, alignment))
+WRAP_DELETE(_ZdaPvmSt11align_val_t, (void *at, size_t n, size_t alignment), (at, n, alignment))
 
 /* ---- locks: taking one and giving it back is an atomic write where it lies ---- */
 

@@ -18,8 +18,8 @@
 	X("epoll_pwait") X("eventfd") X("timerfd_create") X("timerfd_settime") X("signalfd") X("socket") X("socketpair") \
 	X("bind") X("listen") X("accept") X("accept4") X("connect") X("shutdown") X("getsockname") X("getpeername") \
 	X("getsockopt") X("setsockopt") X("send") X("sendto") X("sendmsg") X("sendmmsg") X("recv") X("recvfrom") X("recvmsg") \
-	X("recvmmsg") X("sendfile") X("sendfile64") X("splice") X("copy_file_range") X("mmap") X("mmap64") X("mprotect") \
-	X("madvise") X("msync") X("mremap") X("mlock") X("munlock") X("mincore") X("brk") X("sbrk") X("shmget") X("shmat") \
+	X("recvmmsg") X("sendfile") X("sendfile64") X("splice") X("copy_file_range") X("mprotect") \
+	X("madvise") X("msync") X("mremap") X("mlock") X("munlock") X("mincore") X("brk") X("sbrk") X("shmget") \
 	X("shmdt") X("getpid") X("getppid") X("gettid") X("getuid") X("geteuid") X("getgid") X("getegid") X("getpgid") \
 	X("setpgid") X("setsid") X("kill") X("tgkill") X("fork") X("vfork") X("execve") X("waitpid") X("wait") X("wait4") \
 	X("nanosleep") X("clock_nanosleep") X("usleep") X("sleep") X("pause") X("sched_yield") X("sched_setaffinity") \
@@ -35,11 +35,12 @@
 	X("__memcpy_chk") X("__memmove_chk") X("__memset_chk") X("__strcpy_chk") X("__stpcpy_chk") X("__strncpy_chk") \
 	X("__strcat_chk") X("__strncat_chk")
 
-/* In wrap.c: allocations; the mangled names are C++'s operator new. */
+/* In wrap.c: memory; the mangled names are C++'s operator new and delete. */
 #define WRAPPED_HEAP(X) \
 	X("malloc") X("calloc") X("realloc") X("reallocarray") X("free") X("memalign") X("posix_memalign") X("aligned_alloc") \
-	X("strdup") X("strndup") X("munmap") X("_Znwm") X("_Znam") X("_ZnwmRKSt9nothrow_t") X("_ZnamRKSt9nothrow_t") \
-	X("_ZnwmSt11align_val_t") X("_ZnamSt11align_val_t")
+	X("strdup") X("strndup") X("mmap") X("mmap64") X("munmap") X("shmat") X("_Znwm") X("_Znam") X("_ZnwmRKSt9nothrow_t") X("_ZnamRKSt9nothrow_t") \
+	X("_ZnwmSt11align_val_t") X("_ZnamSt11align_val_t") X("_ZdlPvm") X("_ZdaPvm") X("_ZdlPvmSt11align_val_t") \
+	X("_ZdaPvmSt11align_val_t")
 
 /* In wrap.c: locks. */
 #define WRAPPED_LOCKS(X) \

@@ -117,7 +117,7 @@ enum assay_status site_module_open(const char *path, struct site_module *out, st
 	enum assay_status st;
 
 	*out = (struct site_module){ .n = 0 };
-	st = image_open(path, &out->image, err);
+	st = image_open(path, IMAGE_DESCRIBED, &out->image, err);
 	if (st)
 		return st;
 	if (out->image.build_id[0])
@@ -270,7 +270,7 @@ static bool is_shown_as(const char *symbol, const char *name)
 	size_t n = strlen(name);
 	bool same;
 
-	if (strncmp(symbol, "_Z", 2) != 0)
+	if (strncmp(symbol, "_Z", 2) != 0 && strncmp(symbol, "_R", 2) != 0)
 		return false;
 	shown = demangle(symbol);
 	same = strncmp(shown, name, n) == 0 && (shown[n] == '\0' || shown[n] == '(');

@@ -1,6 +1,7 @@
 /* From the bytes of a sample file to arrays by function: header and names, chunks, what was spent in each function itself, the order.
  * Every size in the file is checked before it is used. */
 #include "runs/inside/samples/samples.h"
+#include "runs/inside/samples/samples_alone.h"
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -25,6 +26,14 @@ struct chunk {
 	size_t n;
 };
 
+/* All calls of a function in a thread, or the errors of that (record.h). */
+struct total {
+	uint32_t function, thread, bursts;
+	bool is_error;
+	uint64_t calls;
+	const unsigned char *bytes; /* as in a chunk */
+};
+
 /* The file, as far as it is there. */
 struct source {
 	const unsigned char *bytes;
@@ -33,6 +42,8 @@ struct source {
 	size_t sample_bytes;
 	struct chunk *chunks; /* [n_chunks] */
 	size_t n_chunks, capacity;
+	struct total *totals; /* [n_totals] */
+	size_t n_totals, totals_capacity;
 };
 
 /* ---- header and names ---- */
@@ -195,61 +206,6 @@ static void chunks_read(struct source *s, struct samples *out)
 		chunk_read(s, first + (size_t)i * s->header.chunk_bytes, out);
 }
 
-/* ---- what was spent in the function itself ---- */
-
-/* What samples of one thread leave to the one around them: vectors of 1 + n_counters, the time first. */
-struct pending {
-	struct {
-		uint64_t start;
-		uint32_t depth;
-	} * items;
-	double *sums;
-	size_t n, capacity, sums_capacity, width;
-};
-
-/* Everything deeper than the sample belongs to it, if it began later; what belongs to a dropped one is dropped with it. */
-static void pending_take(struct pending *p, const struct record_sample *sample, double *nested)
-{
-	for (size_t k = 0; k < p->width; k++)
-		nested[k] = 0;
-	while (p->n && p->items[p->n - 1].depth > sample->depth) {
-		p->n--;
-		if (p->items[p->n].start < sample->start)
-			continue;
-		for (size_t k = 0; k < p->width; k++)
-			nested[k] += p->sums[p->n * p->width + k];
-	}
-}
-
-static void pending_put(struct pending *p, const struct record_sample *sample, const double *sums)
-{
-	if (sample->depth == 0)
-		return;
-	p->items = mem_grow(p->items, p->n, &p->capacity, sizeof(p->items[0]));
-	if (p->sums_capacity < p->capacity) {
-		p->sums_capacity = p->capacity;
-		p->sums = mem_resize(p->sums, p->sums_capacity * p->width, sizeof(double));
-	}
-	p->items[p->n].start = sample->start;
-	p->items[p->n].depth = sample->depth;
-	memcpy(p->sums + p->n * p->width, sums, p->width * sizeof(double));
-	p->n++;
-}
-
-/* values[width] of an invocation, time and counters, less what nested ones are known or estimated to have taken: each sampled call counts
- * for as many as it stands for. Leaves what this one took, with all in it, for the one around it. */
-static void alone_find(struct pending *p, const struct record_sample *sample, const double *values, double *alone)
-{
-	double nested[1 + RECORD_COUNTERS_MAX];
-
-	pending_take(p, sample, nested);
-	for (size_t k = 0; k < p->width; k++) {
-		alone[k] = nested[k] >= values[k] ? 0 : values[k] - nested[k]; /* NaN: not counted here, or not inside */
-		nested[k] += sample->weight * alone[k];
-	}
-	pending_put(p, sample, nested);
-}
-
 /* ---- arrays ---- */
 
 static void values_read(const unsigned char *bytes, const struct record_sample *head, const struct samples *out, double *values)
@@ -264,7 +220,7 @@ static void values_read(const unsigned char *bytes, const struct record_sample *
 }
 
 static void sample_add(uint64_t start_ticks, uint32_t thread, const struct record_sample *head, const double *values, const double *alone,
-		       struct samples *out)
+		       struct unsure unsure, struct samples *out)
 {
 	size_t width = out->n_counters * sizeof(double);
 
@@ -280,6 +236,8 @@ static void sample_add(uint64_t start_ticks, uint32_t thread, const struct recor
 		.start_s = ((double)head->start - (double)start_ticks) * out->ns_per_tick / 1e9,
 		.ns = values[0],
 		.alone_ns = alone[0],
+		.unsure_ns = unsure.ns,
+		.alone_unsure_ns = unsure.alone_ns,
 	};
 	if (width) {
 		memcpy(out->values + out->n * out->n_counters, values + 1, width);
@@ -288,10 +246,15 @@ static void sample_add(uint64_t start_ticks, uint32_t thread, const struct recor
 	out->n++;
 }
 
-static void calls_add(struct samples *out, const struct record_sample *head, uint32_t thread, size_t *capacity)
+static void total_add(struct source *s, const struct record_sample *head, uint32_t thread, const unsigned char *bytes)
 {
-	out->calls = mem_grow(out->calls, out->n_calls, capacity, sizeof(out->calls[0]));
-	out->calls[out->n_calls++] = (struct samples_calls){ head->function, thread, head->ordinal };
+	s->totals = mem_grow(s->totals, s->n_totals, &s->totals_capacity, sizeof(s->totals[0]));
+	s->totals[s->n_totals++] = (struct total){ .function = head->function,
+						   .thread = thread,
+						   .bursts = head->weight,
+						   .is_error = head->flags & RECORD_ERROR,
+						   .calls = head->ordinal,
+						   .bytes = bytes };
 }
 
 /* Within a thread in the order of the file. */
@@ -304,12 +267,14 @@ static int chunks_by_thread(const void *a, const void *b)
 	return (x->samples > y->samples) - (x->samples < y->samples);
 }
 
-static void samples_add(const struct source *s, struct samples *out)
+static void samples_add(struct source *s, struct samples *out)
 {
-	struct pending pending = { .width = 1 + out->n_counters };
+	struct alone pending;
 	double values[1 + RECORD_COUNTERS_MAX], alone[1 + RECORD_COUNTERS_MAX];
-	size_t calls_capacity = 0, n = 0;
+	size_t n = 0;
+	struct unsure unsure;
 
+	alone_init(&pending, out);
 	if (s->n_chunks)
 		qsort(s->chunks, s->n_chunks, sizeof(s->chunks[0]), chunks_by_thread);
 	for (size_t i = 0; i < s->n_chunks; i++)
@@ -321,7 +286,7 @@ static void samples_add(const struct source *s, struct samples *out)
 		const struct chunk *chunk = &s->chunks[i];
 
 		if (i && chunk->thread != chunk[-1].thread)
-			pending.n = 0;
+			pending.n = 0; /* another thread */
 		for (size_t k = 0; k < chunk->n; k++) {
 			const unsigned char *bytes = chunk->samples + k * s->sample_bytes;
 			struct record_sample head;
@@ -329,16 +294,17 @@ static void samples_add(const struct source *s, struct samples *out)
 			if (!sample_head(s, bytes, out, &head)) {
 				out->unreadable++;
 			} else if (head.flags & RECORD_TOTAL) {
-				calls_add(out, &head, chunk->thread, &calls_capacity);
+				total_add(s, &head, chunk->thread, bytes);
+			} else if (head.flags & RECORD_LATE) {
+				out->functions[head.function].late++;
 			} else {
 				values_read(bytes, &head, out, values);
-				alone_find(&pending, &head, values, alone);
-				sample_add(s->header.started_ticks, chunk->thread, &head, values, alone, out);
+				unsure = alone_find(&pending, &head, values, alone);
+				sample_add(s->header.started_ticks, chunk->thread, &head, values, alone, unsure, out);
 			}
 		}
 	}
-	free(pending.items);
-	free(pending.sums);
+	alone_release(&pending);
 }
 
 /* ---- order ---- */
@@ -370,17 +336,6 @@ static void *places_copy(const void *from, size_t size, const struct place *plac
 	return to;
 }
 
-static int calls_by_function(const void *a, const void *b)
-{
-	const struct samples_calls *x = a, *y = b;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->calls > y->calls) - (x->calls < y->calls);
-}
-
 static void samples_sort(struct samples *out)
 {
 	struct place *places = mem_new(out->n, sizeof(*places));
@@ -390,8 +345,6 @@ static void samples_sort(struct samples *out)
 		places[i] = (struct place){ &out->items[i], i };
 	if (out->n)
 		qsort(places, out->n, sizeof(*places), places_by_function);
-	if (out->n_calls)
-		qsort(out->calls, out->n_calls, sizeof(out->calls[0]), calls_by_function);
 	out->items = places_copy(old.items, sizeof(old.items[0]), places, out->n);
 	out->values = places_copy(old.values, out->n_counters * sizeof(double), places, out->n);
 	out->alone = places_copy(old.alone, out->n_counters * sizeof(double), places, out->n);
@@ -403,6 +356,136 @@ static void samples_sort(struct samples *out)
 	free(old.values);
 	free(old.alone);
 	free(places);
+}
+
+/* ---- totals ---- */
+
+/* Errors follow what they are of. */
+static int totals_by_function(const void *a, const void *b)
+{
+	const struct total *x = a, *y = b;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->is_error != y->is_error)
+		return x->is_error ? 1 : -1;
+	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static void totals_values(const struct total *total, const struct samples *out, double *to)
+{
+	static const struct record_sample no_time;
+	double values[1 + RECORD_COUNTERS_MAX];
+
+	values_read(total->bytes, &no_time, out, values);
+	if (out->n_counters)
+		memcpy(to, values + 1, out->n_counters * sizeof(double));
+}
+
+/* Every second vector of out->sums is one of errors. */
+static void totals_read(struct source *s, struct samples *out)
+{
+	size_t width = out->n_counters;
+
+	if (s->n_totals)
+		qsort(s->totals, s->n_totals, sizeof(s->totals[0]), totals_by_function);
+	out->calls = mem_new(s->n_totals, sizeof(out->calls[0]));
+	out->sums = mem_new(2 * s->n_totals * width, sizeof(double));
+	for (size_t i = 0; i < s->n_totals; i++) {
+		const struct total *total = &s->totals[i];
+		struct samples_calls *last = out->n_calls ? &out->calls[out->n_calls - 1] : NULL;
+
+		if (!total->is_error) {
+			double *sums = out->sums + 2 * out->n_calls * width;
+
+			out->calls[out->n_calls++] = (struct samples_calls){ .function = total->function,
+									     .thread = total->thread,
+									     .calls = total->calls,
+									     .sums = sums,
+									     .errors = sums + width };
+			totals_values(total, out, sums);
+			for (size_t c = 0; c < width; c++)
+				sums[width + c] = isnan(sums[c]) ? (double)NAN : 0;
+		} else if (last && last->function == total->function && last->thread == total->thread) {
+			last->bursts = total->bursts;
+			totals_values(total, out, last->errors);
+		}
+	}
+}
+
+/* The first that is not before this one. */
+static size_t calls_find(const struct samples *samples, size_t function, uint32_t thread)
+{
+	size_t low = 0, high = samples->n_calls;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct samples_calls *c = &samples->calls[middle];
+
+		if (c->function < function || (c->function == function && c->thread < thread))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool samples_calls(const struct samples *samples, size_t function, uint32_t thread, uint64_t *calls)
+{
+	size_t i = calls_find(samples, function, thread);
+	bool found = i < samples->n_calls && samples->calls[i].function == function && samples->calls[i].thread == thread;
+
+	if (found)
+		*calls = samples->calls[i].calls;
+	return found;
+}
+
+/* Threads that have samples of the function, and have not told how often they called it. */
+static size_t threads_unknown(const struct samples *samples, size_t function)
+{
+	const struct samples_function *f = &samples->functions[function];
+	size_t unknown = 0;
+	uint64_t calls;
+
+	for (size_t i = f->first; i < f->first + f->n; i++) {
+		bool seen = i > f->first && samples->items[i].thread == samples->items[i - 1].thread;
+
+		unknown += !seen && !samples_calls(samples, function, samples->items[i].thread, &calls);
+	}
+	return unknown;
+}
+
+void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out)
+{
+	const char *running = samples_info(samples, "threads-running");
+	size_t width = samples->n_counters, unknown = threads_unknown(samples, function);
+
+	*out = (struct samples_total){ .sums = mem_new(2 * width, sizeof(double)) };
+	out->errors = out->sums + width;
+	for (size_t i = calls_find(samples, function, 0); i < samples->n_calls && samples->calls[i].function == function; i++) {
+		const struct samples_calls *calls = &samples->calls[i];
+
+		out->threads++;
+		out->calls += calls->calls;
+		out->bursts += calls->bursts;
+		for (size_t c = 0; c < width; c++) {
+			out->sums[c] += calls->sums ? calls->sums[c] : (double)NAN;
+			out->errors[c] = calls->sums ? hypot(out->errors[c], calls->errors[c]) : (double)NAN;
+		}
+	}
+	out->known = out->threads > 0 && !unknown;
+	out->complete = out->known && samples->finished && (!running || strcmp(running, "0") == 0);
+	for (size_t c = 0; c < width && !out->threads; c++)
+		out->sums[c] = out->errors[c] = (double)NAN;
+	out->threads += unknown;
+}
+
+void samples_total_release(struct samples_total *total)
+{
+	free(total->sums);
+	*total = (struct samples_total){ .sums = NULL };
 }
 
 /* ---- all of it ---- */
@@ -426,10 +509,12 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 	chunks_read(&s, &made);
 	samples_add(&s, &made);
 	samples_sort(&made);
+	totals_read(&s, &made);
 	*out = made;
 	made = (struct samples){ .items = NULL }; /* now the caller's */
 out:
 	free(s.chunks);
+	free(s.totals);
 	samples_release(&made);
 	return st;
 }
@@ -472,6 +557,7 @@ void samples_release(struct samples *samples)
 	free(samples->values);
 	free(samples->alone);
 	free(samples->calls);
+	free(samples->sums);
 	*samples = (struct samples){ .items = NULL };
 }
 
@@ -483,32 +569,19 @@ const char *samples_info(const struct samples *samples, const char *key)
 	return NULL;
 }
 
+uint64_t samples_shared_bytes(const struct samples *samples)
+{
+	const char *text = samples_info(samples, "shared-bytes");
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
 size_t samples_counter(const struct samples *samples, const char *name)
 {
 	for (size_t i = 0; i < samples->n_counters; i++)
 		if (strcmp(samples->counters[i], name) == 0)
 			return i;
 	return SIZE_MAX;
-}
-
-bool samples_calls(const struct samples *samples, size_t function, uint32_t thread, uint64_t *calls)
-{
-	size_t low = 0, high = samples->n_calls;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct samples_calls *c = &samples->calls[middle];
-
-		if (c->function == function && c->thread == thread) {
-			*calls = c->calls;
-			return true;
-		}
-		if (c->function < function || (c->function == function && c->thread < thread))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
 }
 
 size_t samples_work(const struct samples *samples, size_t counters[SAMPLES_WORK_MAX])

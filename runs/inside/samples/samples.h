@@ -16,26 +16,32 @@
 struct sample {
 	uint32_t function; /* index into samples.functions */
 	uint32_t thread;
-	uint32_t weight;     /* calls that it stands for */
-	uint32_t threads;    /* alive; 0: not known */
-	uint32_t depth;	     /* sampled invocations around it */
-	bool unwound;	     /* left by a long jump, an exception or the thread's end */
-	bool estimated;	     /* what nested calls took is an estimate, from the sampled ones and their weights */
-	uint64_t ordinal;    /* of the function's call in this thread */
-	double start_s;	     /* since the process began to record; before that it is negative */
-	double ns, alone_ns; /* with and without nested selected functions */
+	uint32_t weight;  /* calls that it stands for */
+	uint32_t threads; /* alive; 0: not known */
+	uint32_t depth;	  /* sampled invocations around it */
+	bool unwound;	  /* left by a long jump, an exception or the thread's end */
+	bool estimated;	  /* what nested calls took is an estimate, from the sampled ones and their weights */
+	uint64_t ordinal; /* of the function's call in this thread */
+	double start_s;	  /* since the process began to record; before that it is negative */
+	/* With and without nested selected functions; without what measuring takes, as far as it is known (`cost_...` in the file). */
+	double ns, alone_ns;
+	double unsure_ns, alone_unsure_ns; /* by so much each may still be wrong, all samples of the file alike: no mean makes it less */
 };
 
-/* Calls of a function in a thread; known only of threads that ended in order. */
+/* Calls of a function in a thread; known only of threads that ended in order, or still ran when the process did. */
 struct samples_calls {
 	uint32_t function, thread;
 	uint64_t calls;
+	uint32_t bursts; /* of simulated windows, that the errors rest on; 0: there are no errors */
+	double *sums;	 /* [n_counters] of all these calls, in the function itself; NaN: not known. NULL: none is */
+	double *errors;	 /* [n_counters] standard errors of the sums: 0 for what is exact; NaN: not known */
 };
 
 struct samples_function {
 	char *module, *name; /* build-id, "=FILE" or "-"; symbol */
 	uint64_t address;    /* in the module's file */
 	size_t first, n;     /* into samples.items */
+	size_t late;	     /* measured invocations that are no items: left by a long jump, and noticed later */
 };
 
 struct samples_info {
@@ -58,6 +64,7 @@ struct samples {
 	double *alone;		     /* [n x n_counters], without those of selected functions */
 	struct samples_calls *calls; /* [n_calls], by function, thread */
 	size_t n_calls;
+	double *sums;	     /* the calls' sums and errors */
 	uint64_t dropped;    /* by the process: its file was full */
 	uint64_t unreadable; /* left out: of a function without a name, or in a part that is damaged */
 	bool finished;	     /* the process ended in order */
@@ -74,9 +81,26 @@ enum assay_status samples_parse(const char *name, const void *bytes, size_t n, s
 void samples_release(struct samples *samples); /* accepts zeroed */
 
 const char *samples_info(const struct samples *samples, const char *key); /* NULL when it is not there; else the last one */
-size_t samples_counter(const struct samples *samples, const char *name);  /* SIZE_MAX when it is not there */
+/* Of memory that the process mapped for writing and that others may share (shared-bytes): what they do to it is not simulated. 0: not
+ * known. */
+uint64_t samples_shared_bytes(const struct samples *samples);
+size_t samples_counter(const struct samples *samples, const char *name); /* SIZE_MAX when it is not there */
 /* False when they are not known. */
 bool samples_calls(const struct samples *samples, size_t function, uint32_t thread, uint64_t *calls);
+
+/* All calls of a function in all threads, whether they are samples or not. */
+struct samples_total {
+	uint64_t calls;
+	size_t threads;	 /* that called it, as far as is known */
+	bool known;	 /* the calls: each thread that has samples of the function has told how many there were */
+	bool complete;	 /* so are the sums: the process ended in order, and no thread was still at work then */
+	uint32_t bursts; /* of simulated windows, that the errors rest on; 0: all was counted, or nothing is known */
+	double *sums;	 /* [n_counters] in the function itself; NaN: not known */
+	double *errors;	 /* [n_counters] standard errors of the sums: 0 for what is exact; NaN: not known */
+};
+/* *out is overwritten; samples_total_release() it. O(its threads + its samples). */
+void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out);
+void samples_total_release(struct samples_total *total); /* accepts zeroed */
 
 /* The counters whose sum vectors are divided by: instructions, or what the back end has instead. Returns how many; 0: the vector is as it
  * is. */

@@ -1,0 +1,388 @@
+/* Potential HITM: what threads that touch a line in the same window of logical time may cost each other, whatever the order in which they
+ * happened to run. How close together the accesses of one thread are counts, when they were does not. Say the line is in use for T accesses
+ * of the window, and a thread comes to it after g others of its own: as if it came T / g times, in a random order with the other threads'
+ * accesses. These make m, reads and writes; one of them, u, makes r reads and w writes. Then the last access before the thread's that is
+ * not a read of u is a write of u with probability w / (T / g + m - r); summed over the thread's accesses, each with the gap before it, and
+ * over the other threads. So what comes in a row costs little, unless others come as often. Blocks of memory that were never there at the
+ * same time do not count (memory.c).
+ *
+ * It is true sharing with the probability that a word that one of them touches in a visit, of all that it touches in the window, is one
+ * that the other writes in a visit: all words are equally likely, and the larger visit has them all.
+ *
+ * A window is evaluated once no thread can touch it any more; then samples whose windows are all evaluated are written. */
+#include "runs/inside/emulate/emulate.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOG_TOUCHES	 (1u << 17) /* of one thread: 8 MiB... */
+#define LOG_TOUCHES_LESS (1u << 14) /* ...or, after the first LARGE_LOGS threads, 1 MiB */
+#define LARGE_LOGS	 32u
+#define DUE_WINDOWS	 64u	    /* windows that a thread closes between one evaluation and the next */
+#define WAIT_NS		 1000000    /* for threads that are behind, when the log is full */
+#define WAITS_MAX	 20000u	    /* so often at most... */
+#define WAITS_IDLE	 20u	    /* ...and so often in a row when none of them is at work */
+#define SHARERS		 (1u << 18) /* (line, thread) pairs of one window */
+
+/* What one thread did to a line in the window, in one life of its granules. */
+struct sharer {
+	uint64_t lives;
+	uint32_t thread, next;
+	uint32_t reads, writes, words, write_words;
+	uint32_t visits, written; /* words written in each visit: their sum */
+};
+
+struct line {
+	uint64_t line;
+	uint32_t stamp, writes, accesses, n_sharers, first; /* of sharers, NONE ends */
+	uint16_t from, to;				    /* accesses that a window has left when the line's use begins, ends */
+	bool lives;					    /* that differ */
+};
+
+/* What the kinds of gaps (simulate.c) stand for: their middle; the last one is all the time that the line is in use. */
+static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
+
+static struct line *lines;     /* [SHARERS], by hash */
+static struct sharer *sharers; /* [SHARERS / 2] */
+static uint32_t n_sharers, stamp;
+static struct spin lock;
+
+/* ---- logs ---- */
+
+static uint64_t log_room(const struct thread *t)
+{
+	return t->log_mask + 1 - (t->log_queue.tail - __atomic_load_n(&t->log_queue.head, __ATOMIC_ACQUIRE));
+}
+
+static bool log_ready(struct thread *t)
+{
+	uint64_t touches = t->number < LARGE_LOGS ? LOG_TOUCHES : LOG_TOUCHES_LESS;
+
+	if (t->log)
+		return true;
+	t->log = pages_map(touches * sizeof(*t->log));
+	t->log_mask = touches - 1;
+	return t->log != NULL;
+}
+
+/* The window at the head of the log, UINT64_MAX: empty. */
+static uint64_t log_window(const struct thread *t)
+{
+	uint64_t head = t->log_queue.head;
+
+	return t->log && head != __atomic_load_n(&t->log_queue.tail, __ATOMIC_ACQUIRE) ? t->log[head & t->log_mask].window : UINT64_MAX;
+}
+
+/* ---- one window ---- */
+
+/* The line's place in the table; its stamp is another one as long as it is not there. */
+static struct line *line_at(uint64_t number)
+{
+	uint32_t i = (uint32_t)((number * 0x9e3779b97f4a7c15u) >> 40) % SHARERS;
+
+	while (lines[i].stamp == stamp && lines[i].line != number)
+		i = (i + 1) % SHARERS;
+	return &lines[i];
+}
+
+static void line_add(uint32_t thread, const struct touch *touch)
+{
+	struct line *line = line_at(touch->line);
+	struct sharer *s;
+
+	if (n_sharers == SHARERS / 2) {
+		runtime.dropped++;
+		return;
+	}
+	if (line->stamp != stamp)
+		*line = (struct line){ .line = touch->line, .stamp = stamp, .first = NONE, .from = touch->first, .to = touch->last };
+	s = line->first == NONE ? NULL : &sharers[line->first];
+	if (!s || s->thread != thread || s->lives != touch->lives) { /* threads come one after the other */
+		s = &sharers[n_sharers];
+		*s = (struct sharer){ .thread = thread, .lives = touch->lives, .next = line->first };
+		line->first = n_sharers++;
+		line->n_sharers++;
+	}
+	s->reads += touch->n[ACCESS_READ];
+	s->writes += touch->n[ACCESS_WRITE];
+	s->words |= touch->words[ACCESS_READ] | touch->words[ACCESS_WRITE];
+	s->write_words |= touch->words[ACCESS_WRITE];
+	s->visits += touch->visits;
+	s->written += touch->spread[1];
+	line->from = touch->first > line->from ? touch->first : line->from;
+	line->to = touch->last < line->to ? touch->last : line->to;
+	line->writes += touch->n[ACCESS_WRITE];
+	line->accesses += (uint32_t)touch->n[ACCESS_READ] + touch->n[ACCESS_WRITE];
+	line->lives |= s->next != NONE && sharers[s->next].lives != s->lives;
+}
+
+/* A block that one of them touched was there when the other touched the line: its granules have the same life. */
+static bool lives_meet(const struct sharer *s, uint64_t lives, uint32_t words)
+{
+	uint64_t differ = s->lives ^ lives;
+	uint32_t granules = granules_of(words | s->words);
+
+	if (LIKELY(differ == 0))
+		return true;
+	for (uint32_t i = 0; i < GRANULES; i++) {
+		if ((granules >> i & 1) && !(differ >> 16 * i & 0xffff))
+			return true;
+	}
+	return false;
+}
+
+static double true_part(const struct sharer *s, const struct touch *touch, uint32_t words)
+{
+	double own = touch->visits ? (double)touch->spread[0] / touch->visits : touch->spread[0];
+	double other = s->visits ? (double)s->written / s->visits : s->written, larger = own > other ? own : other;
+	double part = larger * words_number(words & s->write_words) / (words_number(words) * words_number(s->write_words));
+
+	return part < 1 ? part : 1;
+}
+
+/* Accesses to the line by other threads that count for this one. */
+static uint32_t others_accesses(const struct line *line, uint32_t thread, const struct touch *touch, uint32_t words)
+{
+	uint32_t others = line->accesses;
+
+	for (uint32_t i = line->first; i != NONE; i = sharers[i].next) {
+		const struct sharer *s = &sharers[i];
+
+		if (s->thread == thread || (line->lives && !lives_meet(s, touch->lives, words)))
+			others -= s->reads + s->writes;
+	}
+	return others;
+}
+
+/* The accesses of the touch, each divided by what come to the line, its own at this pace and the others' `rest`. */
+static double paces_sum(const struct touch *touch, double length, double rest)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < GAPS; k++) {
+		if (touch->gaps[k])
+			sum += touch->gaps[k] / ((gaps[k] < length ? length / gaps[k] : 1) + rest);
+	}
+	return sum;
+}
+
+/* What the others may cost the thread at this line. */
+static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch *touch, uint32_t weight, uint32_t burst)
+{
+	const struct line *line = line_at(touch->line);
+	uint32_t words = (uint32_t)(touch->words[ACCESS_READ] | touch->words[ACCESS_WRITE]), others, rest, before = NONE;
+	double hitm[2] = { 0, 0 }, sum = 0;
+
+	if (line->stamp != stamp || line->n_sharers < 2 || line->writes == 0)
+		return;
+	others = others_accesses(line, thread, touch, words);
+	for (uint32_t i = line->first; i != NONE; i = sharers[i].next) {
+		const struct sharer *s = &sharers[i];
+		double cost, part;
+
+		if (s->thread == thread || s->writes == 0 || (line->lives && !lives_meet(s, touch->lives, words)))
+			continue;
+		rest = others - s->reads;
+		if (rest != before)
+			sum = paces_sum(touch, line->from - line->to + 1, rest);
+		before = rest;
+		cost = sum * weight * s->writes;
+		part = words & s->write_words ? true_part(s, touch, words) : 0;
+		hitm[0] += cost * part;
+		hitm[1] += cost * (1 - part);
+	}
+	for (unsigned kind = 0; kind < 2; kind++) {
+		t->invocations[touch->invocation].hitm[kind] += hitm[kind];
+		if (hitm[kind] > 0)
+			callee_meet(t, touch->owner, kind, hitm[kind], burst);
+	}
+}
+
+/* Every thread's touches of this window: sums first, then what follows. */
+static void window_evaluate(uint64_t window, bool alone)
+{
+	stamp++;
+	n_sharers = 0;
+	for (int pass = 0; pass < 2; pass++) {
+		for (uint32_t k = 0; k < THREADS; k++) {
+			struct thread *t = thread_at(k);
+			uint64_t head;
+			struct touch w;
+
+			if (!t || log_window(t) != window)
+				continue;
+			head = t->log_queue.head;
+			w = t->log[head & t->log_mask];
+			for (uint32_t i = 1; i <= w.n_touches && !alone; i++) {
+				const struct touch *touch = &t->log[(head + i) & t->log_mask];
+
+				if (pass == 0)
+					line_add(k, touch);
+				else
+					touch_evaluate(t, k, touch, w.stamp, window_burst(window));
+			}
+			if (pass == 1)
+				__atomic_store_n(&t->log_queue.head, head + 1 + w.n_touches, __ATOMIC_RELEASE);
+		}
+	}
+}
+
+/* ---- all windows ---- */
+
+static void evaluate_to(uint64_t horizon)
+{
+	for (;;) {
+		uint64_t first = UINT64_MAX;
+		unsigned n = 0;
+
+		for (size_t i = 0; i < THREADS; i++) {
+			struct thread *t = thread_at(i);
+			uint64_t window = t ? log_window(t) : UINT64_MAX;
+
+			n = window < first ? 1 : n + (window == first);
+			first = window < first ? window : first;
+		}
+		if (first >= horizon)
+			break;
+		window_evaluate(first, n == 1);
+	}
+	for (size_t i = 0; i < THREADS; i++) {
+		struct thread *t = thread_at(i);
+
+		if (t)
+			frames_write_samples(t, horizon);
+	}
+}
+
+static bool tables_ready(void)
+{
+	if (!lines)
+		lines = pages_map(SHARERS * sizeof(*lines));
+	if (!sharers)
+		sharers = pages_map(SHARERS / 2 * sizeof(*sharers));
+	return lines && sharers;
+}
+
+bool evaluate_now(void)
+{
+	if (!spin_try(&lock))
+		return false;
+	if (tables_ready())
+		evaluate_to(threads_horizon());
+	spin_unlock(&lock);
+	return true;
+}
+
+void evaluate_all(void)
+{
+	spin_lock(&lock);
+	if (tables_ready())
+		evaluate_to(UINT64_MAX);
+	for (size_t i = 0; i < THREADS; i++) {
+		struct thread *t = thread_at(i);
+
+		if (t && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) && t->hot)
+			frames_write_unfinished(t);
+	}
+	spin_unlock(&lock);
+}
+
+static bool has_room(const struct thread *t, uint64_t touches)
+{
+	return log_room(t) >= touches && !queue_is_empty(&t->free_queue);
+}
+
+/* Waits until there is room for so many touches and for an invocation, since another thread is behind. If that thread is at work, or waits
+ * for a processor, it will come; if not, it is not waited for again until it moves. */
+void evaluate_wait(struct thread *t, uint64_t touches)
+{
+	static const struct timespec pause = { 0, WAIT_NS };
+	unsigned idle = 0;
+
+	__atomic_store_n(&t->pauses, true, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < WAITS_MAX && idle < WAITS_IDLE; i++) {
+		bool evaluated = evaluate_now();
+
+		if (has_room(t, touches) || (evaluated && !threads_behind(t, false)))
+			break;
+		idle = !evaluated || threads_behind(t, true) ? 0 : idle + 1;
+		syscall(SYS_nanosleep, &pause, NULL);
+	}
+	__atomic_store_n(&t->pauses, false, __ATOMIC_RELAXED);
+	if (has_room(t, touches))
+		return;
+	threads_give_up(t);
+	spin_lock(&lock);
+	if (tables_ready())
+		evaluate_to(threads_horizon());
+	runtime.forced++;
+	spin_unlock(&lock);
+}
+
+static void log_window_end(struct thread *t)
+{
+	struct touch head = { .window = t->window, .n_touches = t->n_touches, .stamp = t->weight };
+	uint64_t n = t->n_touches;
+
+	t->n_touches = 0;
+	if (!log_ready(t))
+		return;
+	if (log_room(t) < n + 1)
+		evaluate_wait(t, n + 1);
+	if (log_room(t) < n + 1) {
+		__atomic_fetch_add(&runtime.dropped, n, __ATOMIC_RELAXED);
+		return;
+	}
+	t->log[t->log_queue.tail & t->log_mask] = head;
+	for (uint64_t i = 0; i < n; i++) {
+		struct touch *touch = &t->touches[t->touched[i]];
+
+		touch_visited(touch);
+		t->log[(t->log_queue.tail + 1 + i) & t->log_mask] = *touch;
+	}
+	__atomic_store_n(&t->log_queue.tail, t->log_queue.tail + 1 + n, __ATOMIC_RELEASE);
+}
+
+void evaluate_append(struct thread *t)
+{
+	if (t->n_touches > 0)
+		log_window_end(t);
+	if (t->stamp % DUE_WINDOWS == 0)
+		evaluate_now();
+}
+
+/* ---- fork ---- */
+
+static void evaluate_lock(void)
+{
+	spin_lock(&lock);
+}
+
+static void evaluate_unlock(void)
+{
+	spin_unlock(&lock);
+}
+
+/* In the child: what was not evaluated is the parent's. */
+static void evaluate_fork(void)
+{
+	evaluate_unlock();
+	for (size_t i = 0; i < THREADS; i++) {
+		struct thread *t = thread_at(i);
+
+		if (!t)
+			continue;
+		t->log_queue = (struct queue){ 0, 0 };
+		t->n_touches = 0;
+		t->ended_queue = (struct queue){ 0, 0 };
+		t->record = (struct record_thread){ 0 }; /* its chunk is in the parent's file */
+	}
+	if (hot.thread)
+		frames_forget(hot.thread);
+}
+
+void evaluate_init(void)
+{
+	pthread_atfork(evaluate_lock, evaluate_unlock, evaluate_fork);
+}

@@ -1,0 +1,24 @@
+/* Means over the calls of a function, from its samples, with intervals for what all calls would have given. */
+#ifndef RUNS_SAMPLES_MEAN_H
+#define RUNS_SAMPLES_MEAN_H
+
+#include "runs/inside/samples/samples.h"
+
+#define SAMPLES_MEAN_NS	      SIZE_MAX	     /* instead of a counter: time */
+#define SAMPLES_MEAN_ALONE_NS (SIZE_MAX - 1) /* without other selected functions */
+
+struct samples_mean {
+	double mean;	  /* a call, weighted; NaN: no call was measured */
+	double low, high; /* .95 interval of the mean over all calls; the mean itself where each call is a sample; NaN: not known */
+};
+
+/* Of a counter, with nested calls; what all calls did in the function itself is taken from its totals, where they are known. One of each
+ * `weight` calls is a sample, at random (Cochran, Sampling Techniques, 3rd ed., 2 and 6): where a counter was simulated in a part of the
+ * calls' accesses, its ratio to them is estimated, and multiplied by their mean. O(samples).
+ */
+struct samples_mean samples_mean(const struct samples *samples, size_t function, size_t counter);
+
+/* The .95 interval of an estimate with this standard error, from so many bursts, not below 0. */
+void samples_interval(double estimate, double error, double bursts, double *low, double *high);
+
+#endif
