@@ -1,6 +1,8 @@
 /* assay doctor */
 #include "base/command.h"
 #include "base/mem.h"
+#include "fleet/counting/counting.h"
+#include "fleet/counting/refused.h"
 #include "runs/cmd.h"
 #include "runs/inside/instrument/site.h"
 
@@ -23,6 +25,7 @@ static void add_remarks(const struct site_module *m, struct document *d)
 	char *some = mem_format("%zu of %zu functions have no entry to patch: their files were compiled without "
 				"-fpatchable-function-entry=5 (start-up code and libraries that are linked in always are)",
 				m->n - m->patchable, m->n);
+	char why[COUNTING_REASON_BYTES];
 
 	doc_list(d, "remarks");
 	if (m->patchable && m->patchable < m->n)
@@ -37,6 +40,8 @@ static void add_remarks(const struct site_module *m, struct document *d)
 			   "-static-libgcc");
 	if (!m->image.build_id[0])
 		add_remark(d, "no_build_id", "no build-id: only its file's name identifies it; link with -Wl,--build-id");
+	if (refused_hardware(why, sizeof(why)))
+		add_remark(d, "no_counters", why);
 	doc_end(d);
 	free(some);
 }

@@ -10,7 +10,7 @@ cd "$tmp" || exit 1
 member() {
 	awk -v member="\"$1\":" -v wanted="\"$2\"," '
 		$1 == "\"name\":" { at = substr($0, index($0, ":") + 2) == wanted }
-		at && $1 == member { sub(/,$/, "", $2); print $2 }' "$tmp/out"
+		at && $1 == member { sub(/,$/, "", $2); print $2; at = 0 }' "$tmp/out" # the mean; limits and sums follow
 }
 
 # expect_member NAME FUNCTION VALUE

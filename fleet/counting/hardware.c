@@ -1,5 +1,7 @@
 /* Hardware events by PAPI: presets, and native events in libpfm's spelling. What happens in programs only, not in the kernel. */
 #include "fleet/counting/count.h"
+#include "fleet/counting/exercise.h"
+#include "fleet/counting/native.h"
 #include "fleet/counting/refused.h"
 
 #include <papi.h>
@@ -81,17 +83,59 @@ static int hardware_try(const int *handles, size_t n)
 	return got;
 }
 
-static bool hardware_find(const char *name, int *handle, char *why)
+/* PAPI_OK, or PAPI's reason and what that means. */
+static int hardware_look(const char *name, int *handle, const char **means)
 {
 	int got = PAPI_event_name_to_code(name, handle);
 
+	*means = "PAPI does not know it on this processor";
 	if (got != PAPI_OK)
-		return hardware_say(why, "PAPI does not know it on this processor", got);
+		return got;
+	*means = "this processor cannot count it";
 	got = PAPI_query_event(*handle);
 	if (got != PAPI_OK)
-		return hardware_say(why, "this processor cannot count it", got);
-	got = hardware_try(handle, 1);
-	return got == PAPI_OK || hardware_say(why, "it cannot be counted here", got);
+		return got;
+	*means = "it cannot be counted here";
+	return hardware_try(handle, 1);
+}
+
+/* Does it count? Some open and stay 0, as in virtual machines that have two counters and say they have more. */
+static bool hardware_moves(int handle)
+{
+	long long value = 0, last;
+	int set, got = hardware_new_set(&set);
+	bool started;
+
+	if (got == PAPI_OK)
+		got = hardware_fill(set, &handle, 1);
+	started = got == PAPI_OK && PAPI_start(set) == PAPI_OK;
+	for (unsigned round = 0; started && value == 0 && round < EXERCISE_ROUNDS; round++) {
+		exercise(round);
+		if (PAPI_read(set, &value) != PAPI_OK)
+			break;
+	}
+	if (started)
+		PAPI_stop(set, &last);
+	hardware_drop(&set);
+	return value > 0;
+}
+
+static bool hardware_find(const char *name, int *handle, char *why)
+{
+	const char *means, *ignored, *native;
+	int got = hardware_look(name, handle, &means);
+	size_t at = 0;
+
+	while (got != PAPI_OK && (native = native_next(name, &at))) {
+		if (hardware_look(native, handle, &ignored) == PAPI_OK)
+			got = PAPI_OK;
+	}
+	if (got != PAPI_OK)
+		return hardware_say(why, means, got);
+	if (!exercise_moves(name) || hardware_moves(*handle))
+		return true;
+	snprintf(why, COUNTING_REASON_BYTES, "it opens and stays 0, whatever a program does");
+	return false;
 }
 
 static bool hardware_fits(const int *handles, size_t n)

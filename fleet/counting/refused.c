@@ -71,8 +71,11 @@ void refused_say(const struct refused_facts *facts, int errnum, int most, char *
 	if (errnum != EACCES && errnum != EPERM)
 		snprintf(why, n, "the kernel refuses: %s", strerrordesc_np(errnum) ? strerrordesc_np(errnum) : "for no known reason");
 	else if (setting && errnum == EACCES)
-		snprintf(why, n, "this user may not: kernel.perf_event_paranoid is %d, %d would allow it (or the capability CAP_PERFMON)",
-			 facts->paranoid, most);
+		snprintf(
+		    why, n,
+		    "this user may not: kernel.perf_event_paranoid is %d, %d would allow it ('sysctl kernel.perf_event_paranoid=%d' as "
+		    "root, or the capability CAP_PERFMON)",
+		    facts->paranoid, most, most);
 	else if (setting)
 		snprintf(why, n, "%s forbids it (" REMEDY "), and kernel.perf_event_paranoid is %d: %d would be needed, too", who,
 			 facts->paranoid, most);
@@ -99,6 +102,20 @@ static bool counter_moves(int fd)
 	return read(fd, &value, sizeof(value)) == (ssize_t)sizeof(value) && value > 0;
 }
 
+/* What the kernel would allow, to root at least, PAPI 7 does not try. */
+static bool refused_by_papi(char *why, size_t n)
+{
+	struct refused_facts facts = facts_here();
+
+	if (facts.paranoid != REFUSED_BY_PAPI)
+		return false;
+	snprintf(why, n,
+		 "PAPI refuses, to root too: kernel.perf_event_paranoid is %d (Debian's default), %d would allow it "
+		 "('sysctl kernel.perf_event_paranoid=%d' as root)",
+		 facts.paranoid, REFUSED_USER, REFUSED_USER);
+	return true;
+}
+
 bool refused_hardware(char *why, size_t n)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE, .size = sizeof(event), .config = PERF_COUNT_HW_INSTRUCTIONS };
@@ -112,6 +129,8 @@ bool refused_hardware(char *why, size_t n)
 		said = "the kernel was built without them";
 	else if (failed == ENOENT || failed == EOPNOTSUPP || failed == ENODEV)
 		said = "the kernel has none to offer: a virtual machine without them, or a processor that it does not know";
+	else if ((!failed || failed == EACCES) && refused_by_papi(why, n))
+		failed = EACCES;
 	else if (failed)
 		refused_here(failed, REFUSED_USER, why, n);
 	else if (!counter_moves(fd))

@@ -8,6 +8,8 @@
 /* The greatest kernel.perf_event_paranoid with which every user may count their own programs, and what the kernel does for them. */
 #define REFUSED_USER   2
 #define REFUSED_KERNEL 1
+/* The setting with which PAPI 7 does not count, whoever asks. It is Debian's own default. */
+#define REFUSED_BY_PAPI 3
 
 /* Who may stand in the way. */
 struct refused_facts {
@@ -23,7 +25,7 @@ void refused_say(const struct refused_facts *facts, int errnum, int most, char *
 /* The same, here and now. */
 void refused_here(int errnum, int most, char *why, size_t n);
 
-/* Why hardware counters cannot be used, by us or at all: false when we can. */
+/* Why hardware counters cannot be used, by PAPI, by us or at all: false when they can. */
 bool refused_hardware(char *why, size_t n);
 
 #endif

@@ -15,6 +15,11 @@ what='a call on the stack of a signal handler is counted, not measured'
 cases=$((cases + 1))
 member calls step | grep -q '^101$' || fail "calls of step: $(member calls step | tr '\n' ' ')"
 
+what='nothing but calls that are counted'
+probe --functions handler --budget 0 -- ./processes
+expect_status 6
+expect_error '1 call of selected functions, of which none could be measured'
+
 what='vfork: the child ends with exit(), and its parent goes on to be measured'
 probe --functions step --budget 0 -- ./processes vfork
 expect_status 0

@@ -63,7 +63,7 @@ static inline uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 		.budget_ppm = budget_ppm,
 		.cost_sampled = 300,
 		.cost_counted = 2,
-		.cost_clock = 40,
+		.cost_inside = 40,
 		.stack_limit = 8u << 20,
 	};
 	probe.functions =

@@ -3,6 +3,8 @@
 
 #include "tests/runs/probe_stack.h"
 
+#include <math.h>
+
 #define CALLS 4096u
 
 /* Marks of the calls that are sampled at a level from the first one on. */
@@ -62,6 +64,66 @@ static void test_places_vary(void **state)
 	assert_in_range(first_half, 90, 166); /* of 256: five standard deviations */
 }
 
+/* Lengths of calls that repeat: one long call in so many. */
+struct periodic {
+	uint64_t period, little, much;
+};
+
+static uint64_t length_of(const struct periodic *p, uint64_t ordinal)
+{
+	return ordinal % p->period ? p->little : p->much;
+}
+
+/* Calls as frame_push() and frame_pop() see them, by a clock of ours: sums of weights, of weighted lengths less their mean, and of the
+ * squares of the latter. */
+static void measure(const struct periodic *p, uint64_t seed, uint64_t calls, double mean, double sums[3])
+{
+	struct probe_state state = { .level = 0 };
+	int32_t near[PROBE_NEAR] = { 0 };
+	struct probe_function function = { .seed = seed };
+	struct probe_thread t = { .states = &state, .near = near };
+
+	probe = (struct probe){ .functions = &function, .budget_ppm = 30000, .cost_sampled = 310, .cost_counted = 2, .cost_inside = 40 };
+	for (uint64_t ordinal = 0; ordinal < calls; ordinal++) {
+		uint32_t level = state.level;
+		double weighted;
+
+		if (--near[0] >= 0)
+			continue;
+		assert_int_equal(call_ordinal(&t, 0), ordinal);
+		call_schedule(&t, 0, ordinal, ordinal + 1);
+		weighted = (double)(1u << level) * ((double)length_of(p, ordinal) - mean);
+		sums[0] += (double)(1u << level);
+		sums[1] += weighted;
+		sums[2] += weighted * weighted;
+		if (level_adapt(&t, &state, length_of(p, ordinal) + 40))
+			call_schedule(&t, 0, ordinal, level_from(&state, level, ordinal));
+	}
+}
+
+/* No bias: what calls stand for is all calls, and their lengths are those of all, whatever the rhythm and however the level follows it. */
+static void test_periodic(void **state)
+{
+	static const struct periodic rows[] = {
+		{ 2, 100, 3000 },   { 7, 60, 9000 },	{ 47, 100, 50000 },	{ 49, 500, 20000 },
+		{ 50, 50, 100000 }, { 64, 200, 40000 }, { 1000, 100, 1000000 }, { 3, 20, 30 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct periodic *p = &rows[i];
+		double sums[3] = { 0 }, mean = (double)p->little + ((double)p->much - (double)p->little) / (double)p->period;
+		uint64_t calls = p->period * (200000 / p->period), seeds = 40;
+
+		for (uint64_t seed = 1; seed <= seeds; seed++)
+			measure(p, seed * 0x9e3779b97f4a7c15u, calls, mean, sums);
+		if (fabs(sums[0] / (double)(calls * seeds) - 1) > .01)
+			fail_msg("one of %d: they stand for %.3f of the calls", (int)p->period, sums[0] / (double)(calls * seeds));
+		if (fabs(sums[1]) > 4 * sqrt(sums[2]) + .005 * mean * sums[0])
+			fail_msg("one of %d: the mean is %.3f of what it is", (int)p->period, 1 + sums[1] / sums[0] / mean);
+	}
+}
+
 /* A level for a function that always takes so long, after some samples. */
 static uint32_t level_of(uint64_t ticks)
 {
@@ -77,7 +139,7 @@ static uint32_t level_of(uint64_t ticks)
 static void test_budget(void **state)
 {
 	(void)state;
-	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 8, .cost_clock = 24 };
+	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 8, .cost_inside = 24 };
 	for (uint64_t ticks = 500; ticks < 100000; ticks += 97) {
 		uint32_t level = level_of(ticks);
 		double itself = (double)(ticks - 24), cost = 160.0 / (1u << level);
@@ -101,7 +163,7 @@ static void test_level_is_the_means(void **state)
 	uint64_t x = 1;
 
 	(void)state;
-	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 310, .cost_counted = 2, .cost_clock = 40 };
+	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 310, .cost_counted = 2, .cost_inside = 40 };
 	for (unsigned i = 0; i < 20000; i++) {
 		x = hash_mix(x + i);
 		changes += level_adapt(&t, &s, 1 + (x >> 44) / (1 + i % 700));
@@ -146,7 +208,7 @@ static void test_bound(void **state)
 	struct probe_state s = { .level = 0 };
 
 	(void)state;
-	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 2, .cost_clock = 24 };
+	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 2, .cost_inside = 24 };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		/* What the probe took for itself in between is no program's time. */
 		struct probe_frame frame = { .start = rows[i].start + 5000 * i, .paused = 5000 * i, .ordinal = rows[i].ordinal };
@@ -163,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_one_of_each_block),
 		cmocka_unit_test(test_levels_are_nested),
 		cmocka_unit_test(test_places_vary),
+		cmocka_unit_test(test_periodic),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_outlier),
 		cmocka_unit_test(test_level_is_the_means),

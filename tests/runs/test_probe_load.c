@@ -52,7 +52,7 @@ bool probe_begin(void)
 		.threads = 1,
 		.cost_sampled = 300,
 		.cost_counted = 2,
-		.cost_clock = 40,
+		.cost_inside = 40,
 		.stack_limit = 8u << 20,
 	};
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
@@ -263,6 +263,97 @@ static void test_patch(void **state)
 	munmap(m.memory, PAGE + m.code_bytes);
 }
 
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The median of a function's calls, in ticks; with those that it called. */
+static double median_of(const struct samples *s, size_t function)
+{
+	const struct samples_function *f = &s->functions[function];
+	double *values = mem_new(f->n, sizeof(*values)), median;
+
+	for (size_t i = 0; i < f->n; i++)
+		values[i] = s->items[f->first + i].ns;
+	qsort(values, f->n, sizeof(*values), by_value);
+	median = values[f->n / 2];
+	free(values);
+	return median;
+}
+
+/* Three functions: the first does nothing, the second 200 multiplications one after the other, the third calls the first ten times. */
+static void calibrated_once(struct samples *s)
+{
+	struct made m;
+	struct probe_entry items[] = { { PAGE, ID, "short", UINT32_MAX },
+				       { PAGE + 64, ID, "long", UINT32_MAX },
+				       { PAGE + 2048, ID, "caller", UINT32_MAX } };
+	struct probe_list list = { items, COUNT(items) };
+	unsigned char *at;
+
+	make(&m, 1);
+	function_put(m.code, "\x90\x90\x90\x90\x90", 5);
+	at = m.code + 64;
+	memcpy(at, "\x90\x90\x90\x90\x90", 5);
+	at += 5;
+	for (int i = 0; i < 200; i++, at += 4)
+		memcpy(at, "\x48\x0f\xaf\xff", 4); /* imul %rdi, %rdi */
+	memcpy(at, "\x48\x89\xf8\xc3", 4);	   /* mov %rdi, %rax; ret */
+	at = m.code + 2048;
+	memcpy(at, "\x90\x90\x90\x90\x90\x53", 6); /* push %rbx */
+	at += 6;
+	for (int i = 0; i < 10; i++, at += 5) {
+		int32_t back = (int32_t)(m.code - at - 5);
+
+		*at = 0xe8; /* call */
+		memcpy(at + 1, &back, sizeof(back));
+	}
+	memcpy(at, "\x5b\xc3", 2); /* pop %rbx; ret */
+	make_executable(&m);
+	assert_true(probe_begin());
+	probe_thread_begin(probe_stack());
+	probe_calibrate(false);
+	assert_in_range(probe.cost_inside, 5, 5000);
+	module_scan(&m.info, sizeof(m.info), &list);
+	for (int i = 0; i < 500; i++) {
+		call(m.code, i);
+		call(m.code + 64, i);
+		call(m.code + 2048, i);
+	}
+	end(s);
+	munmap(m.memory, PAGE + m.code_bytes);
+}
+
+/* What measuring takes is measured and taken off: nothing is left of a function that does nothing, most is of a long one, and little of
+ * ten measured calls in their caller. The calls that were made for it are nobody's. A busy machine may change between the two: some
+ * attempts. */
+static void test_calibrated(void **state)
+{
+	bool good = false;
+
+	(void)state;
+	for (int i = 0; i < 20 && !good; i++) {
+		struct samples s;
+		double little, much, ten, around;
+
+		calibrated_once(&s);
+		assert_int_equal(s.n, 500 + 500 + 500 + 5000);
+		assert_int_equal(s.n_calls, 3);
+		assert_int_equal(s.calls[0].calls, 5500);
+		assert_true(s.items[0].unsure_ns > 0 && s.items[0].unsure_ns <= s.items[0].alone_unsure_ns);
+		little = median_of(&s, 0);
+		much = median_of(&s, 1);
+		ten = median_of(&s, 2);
+		around = strtod(samples_info(&s, "cost_around"), NULL);
+		good = little <= s.items[0].unsure_ns && much > 100 && much > 10 * little && around > 20 && ten < 3 * around;
+		samples_release(&s);
+	}
+	assert_true(good);
+}
+
 /* A list of another build: addresses outside the code, at its end, at something that looks like a jump into nowhere. */
 static void test_addresses_of_another_build(void **state)
 {
@@ -440,14 +531,9 @@ static void test_gadget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gadget),
-		SCRATCH_TEST(test_list),
-		SCRATCH_TEST(test_list_file),
-		SCRATCH_TEST(test_patch),
-		SCRATCH_TEST(test_addresses_of_another_build),
-		SCRATCH_TEST(test_more_than_fit),
-		SCRATCH_TEST(test_own_code),
-		SCRATCH_TEST(test_instrumented_full),
+		cmocka_unit_test(test_gadget),	  SCRATCH_TEST(test_list),	 SCRATCH_TEST(test_list_file),
+		SCRATCH_TEST(test_patch),	  SCRATCH_TEST(test_calibrated), SCRATCH_TEST(test_addresses_of_another_build),
+		SCRATCH_TEST(test_more_than_fit), SCRATCH_TEST(test_own_code),	 SCRATCH_TEST(test_instrumented_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

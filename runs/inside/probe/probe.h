@@ -100,8 +100,9 @@ struct probe {
 	uintptr_t first_thread;		     /* its thread pointer */
 	uint64_t budget_ppm;		     /* overhead that is allowed, in millionths */
 	uint64_t cost_sampled, cost_counted; /* in ticks: of a sampled call, of a call that is only counted */
-	uint64_t cost_clock;		     /* of the one look at the clock that is in every duration */
-	int patching_refused;		     /* errno */
+	uint64_t cost_inside;		     /* ticks that an empty function seems to take; 0: not known */
+	bool calibrated;
+	int patching_refused; /* errno */
 };
 
 extern struct probe probe;
@@ -132,7 +133,8 @@ static inline void probe_barrier(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* The clock, when all that the function has begun is done: without waiting, a chain of slow instructions would end after the sample. */
+/* The clock, when all that was begun is done: without waiting, what the program did before the call would end in the sample (some 200
+ * instructions: 50 ns of a chain of slow ones, which hid what a short function takes), and what the function did after it. */
 static inline uint64_t probe_ticks_done(void)
 {
 	__asm__ volatile("lfence" ::: "memory");
@@ -233,6 +235,19 @@ bool probe_list_read(const char *path, struct probe_list *out); /* false: it has
 
 /* probe_module.c: looks for functions of the list in what is loaded, and patches them. */
 void probe_modules_scan(const struct probe_list *list);
+/* Stubs of functions 0, 1... that go on at these places of this library; munmap(memory, bytes). False: no room, or not allowed. */
+#define PROBE_STUBS 2u
+struct probe_stubs {
+	unsigned char *memory;
+	size_t bytes;
+	void (*at[PROBE_STUBS])(void);
+};
+bool probe_stubs_make(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out);
+
+/* probe_calibrate.c: once, when there are functions to measure; into the file: "cost_inside", what an empty function seems to take, and
+ * "cost_around", what a measured call adds to its caller ("_rare": where one in many calls is measured). Each is "MEDIAN SPREAD" of the
+ * time, in ticks, then of each counter; the spread is half the distance of the quartiles. 125,000 instructions without counters. */
+void probe_calibrate(bool instrumented);
 
 /* probe_interpose.c */
 void *probe_library(const char *file, int mode); /* dlopen() for ourselves: nothing is looked for in it */

@@ -1,6 +1,7 @@
 /* Counters of a thread: the processor's through PAPI, one event set a thread; the kernel's in one group of events, without PAPI, which has
  * nothing where it does not know the processor. PAPI is looked for when counters are wanted, so that programs need it for nothing else. */
 #include "runs/inside/probe/probe.h"
+#include "fleet/counting/native.h"
 #include "fleet/counting/refused.h"
 #include "fleet/counting/software.h"
 
@@ -180,6 +181,19 @@ static bool papi_find(void)
 	return true;
 }
 
+/* By its own name, or what that is called on this processor. PAPI_OK, or PAPI's reason. */
+static int event_add(int event_set, const char *name)
+{
+	int code = papi.add_named_event(event_set, name);
+	const char *native;
+	size_t at = 0;
+
+	while (code != PAPI_OK && (native = native_next(name, &at)))
+		if (papi.add_named_event(event_set, native) == PAPI_OK)
+			code = PAPI_OK;
+	return code;
+}
+
 /* An event set of this thread that counts; PAPI_OK, or PAPI's reason. */
 static int event_set_start(int *event_set)
 {
@@ -188,7 +202,7 @@ static int event_set_start(int *event_set)
 	*event_set = PAPI_NULL;
 	code = papi.create_eventset(event_set);
 	for (uint32_t i = 0; code == PAPI_OK && i < n_wanted; i++)
-		code = papi.add_named_event(*event_set, wanted[i]);
+		code = event_add(*event_set, wanted[i]);
 	if (code == PAPI_OK)
 		code = papi.start(*event_set);
 	return code;
@@ -213,7 +227,7 @@ static const char *papi_begin(int *event_set)
 	code = papi.thread_init(thread_id);
 	if (code == PAPI_OK)
 		code = event_set_start(event_set);
-	if (code == PAPI_EPERM && refused_hardware(why_text, sizeof(why_text)))
+	if (code != PAPI_OK && refused_hardware(why_text, sizeof(why_text)))
 		return why_text;
 	return code == PAPI_OK ? NULL : papi.strerror(code);
 }

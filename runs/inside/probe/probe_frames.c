@@ -42,10 +42,10 @@ uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from)
 }
 
 /* The smallest level at which measuring costs no more than the budget leaves after what counting costs anyway. For functions that are too
- * short even for that, measuring adds a sixteenth of the budget. The mean has a look at the clock in it. */
+ * short even for that, measuring adds a sixteenth of the budget. The mean has what an empty function seems to take in it. */
 static uint32_t level_for(uint64_t mean)
 {
-	uint64_t itself = mean > probe.cost_clock ? mean - probe.cost_clock : 1;
+	uint64_t itself = mean > probe.cost_inside ? mean - probe.cost_inside : 1;
 	uint64_t budget = itself * probe.budget_ppm * FRACTIONS / 1000000, counted = probe.cost_counted * FRACTIONS;
 	uint64_t allowed = budget > counted + budget / 16 ? budget - counted : budget / 16;
 	uint32_t level = 0;
@@ -80,12 +80,22 @@ static uint64_t level_bound(struct probe_state *s, const struct probe_frame *fra
 	if (s->last && frame->ordinal <= s->last_ordinal) /* it began before one that was called in it */
 		return alone;
 	if (s->last && since > probe.cost_sampled) {
-		most = (since - probe.cost_sampled) / (frame->ordinal - s->last_ordinal) + probe.cost_clock;
+		most = (since - probe.cost_sampled) / (frame->ordinal - s->last_ordinal) + probe.cost_inside;
 		alone = most < alone ? most : alone;
 	}
 	s->last = began;
 	s->last_ordinal = frame->ordinal;
 	return alone;
+}
+
+/* A call was measured at the level `before`, and the level is another one now: from which call on it holds. A finer one, from the next
+ * block of the coarser one on: the measured call stands for all of its block, and what is measured in the rest of that would count twice.
+ * Levels fall behind long calls, so that those behind them were too many (weights of periodic lengths came to 1.04 times the calls). */
+static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_t ordinal)
+{
+	uint64_t block = s->next >> before << before;
+
+	return s->level < before && block > ordinal ? block : ordinal + 1;
 }
 
 /* An invocation took so many ticks without nested ones: moves the mean and the level. True: the level has changed. */
@@ -165,12 +175,12 @@ static void counters_read(struct probe_thread *t, uint64_t *values)
 			values[i] = UINT64_MAX;
 }
 
-/* Counts down to the first sampled call after `ordinal`, the latest one. */
-static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal)
+/* Counts down to the first sampled call from `from` on; `ordinal` is the latest one. */
+static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal, uint64_t from)
 {
 	struct probe_state *s = &t->states[function];
 
-	s->next = probe_level_next(probe.functions[function].seed, s->level, ordinal + 1);
+	s->next = probe_level_next(probe.functions[function].seed, s->level, from);
 	*probe_countdown(t, function) = (int32_t)(s->next - ordinal - 1);
 }
 
@@ -234,6 +244,7 @@ static void frame_pop(struct probe_thread *t, uint64_t now, uint32_t flags)
 	struct probe_state *s = &t->states[frame->function];
 	uint64_t lost = frame->start + (t->paused - frame->paused), duration = now > lost ? now - lost : 0;
 	uint64_t alone = duration > frame->nested ? duration - frame->nested : 0;
+	uint32_t level;
 
 	t->depth--;
 	probe_barrier();
@@ -241,10 +252,11 @@ static void frame_pop(struct probe_thread *t, uint64_t now, uint32_t flags)
 	if (frame->silent)
 		return;
 	sample_store(t, frame, duration, flags);
-	if (t->depth)
+	if (t->depth && !(flags & RECORD_LATE))
 		probe_frame_at(t, t->depth - 1)->nested += (alone << frame->level) + frame->nested;
+	level = s->level;
 	if (level_adapt(t, s, level_bound(s, frame, alone)))
-		call_schedule(t, frame->function, call_ordinal(t, frame->function));
+		call_schedule(t, frame->function, call_ordinal(t, frame->function), level_from(s, level, call_ordinal(t, frame->function)));
 }
 
 bool probe_overwritten(const struct probe_frame *frame)
@@ -252,7 +264,7 @@ bool probe_overwritten(const struct probe_frame *frame)
 	return frame->back && *frame->slot != (frame->bare ? frame->back : (uintptr_t)probe_return);
 }
 
-void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
+static void prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive, uint32_t flags)
 {
 	while (t->depth) {
 		const struct probe_frame *top = probe_frame_at(t, t->depth - 1);
@@ -263,8 +275,19 @@ void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 		if (top->back && !overwritten && top->slot != slot)
 			*top->slot = top->back;
 		probe_barrier();
-		frame_pop(t, record_ticks(), RECORD_UNWOUND);
+		frame_pop(t, record_ticks(), flags);
 	}
+}
+
+void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
+{
+	prune(t, slot, inclusive, RECORD_UNWOUND);
+}
+
+/* By a hook, some time after it was left. */
+static void prune_late(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
+{
+	prune(t, slot, inclusive, RECORD_UNWOUND | RECORD_LATE);
 }
 
 /* ---- return addresses ---- */
@@ -322,11 +345,11 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 	frame->ordinal = call_ordinal(t, function);
 	frame->inner = 0;
 	frame->outer = s->open;
-	call_schedule(t, function, frame->ordinal);
+	call_schedule(t, function, frame->ordinal, frame->ordinal + 1);
 	if (probe.n_counters)
 		counters_read(t, frame->counters);
 	frame->paused = t->paused;
-	frame->start = record_ticks();
+	frame->start = probe_ticks_done();
 	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts, and counts before it is needed
 			  */
 	t->depth++;
@@ -342,7 +365,7 @@ static void call_pass(struct probe_thread *t, uint32_t function)
 		return; /* the thread has ended */
 	if (function >= t->begun)
 		t->begun = function + 1;
-	call_schedule(t, function, call_ordinal(t, function));
+	call_schedule(t, function, call_ordinal(t, function), call_ordinal(t, function) + 1);
 }
 
 /* The state of a thread whose first call this is: the call was counted where threads without tables count. */
@@ -392,7 +415,7 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
 		return;
 	}
 	/* At the same slot a tail call finds our address there, and nests; otherwise that frame is dead. */
-	probe_prune(t, slot, back != (uintptr_t)probe_return);
+	prune_late(t, slot, back != (uintptr_t)probe_return);
 	frame_push(t, function, slot, back);
 	probe_slot_check(slot, back);
 	hook_end(t);
@@ -417,6 +440,7 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 {
 	struct probe_thread *t = probe_self;
 	const struct probe_frame *top;
+	uint64_t paused;
 
 	if (!t || !probe_on_stack(t, slot) || probe_hook_lives(t, slot)) {
 		uint64_t signals = record_signals_block(); /* their handlers may change the shadow stack */
@@ -429,7 +453,9 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	probe_barrier();
 	if (!*probe.writer.alive)
 		probe_saved(call_child, t, NULL);
-	probe_prune(t, slot, false);
+	paused = t->paused;
+	prune_late(t, slot, false);
+	now += t->paused - paused; /* what that took is none of the time until `now` */
 	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 	if (top && top->slot == slot) {
 		*slot = top->back;
@@ -499,7 +525,7 @@ static void instrumented_enter(uint32_t function, uintptr_t *slot)
 		return;
 	}
 	probe_work_begin(t, &work);
-	probe_prune(t, slot, true);
+	prune_late(t, slot, true);
 	frame_push(t, function, slot, 0);
 	hook_end(t);
 }
@@ -524,7 +550,7 @@ static void instrumented_leave(uint32_t function, uintptr_t *slot)
 	if (!*probe.writer.alive)
 		probe_saved(call_child, t, NULL);
 	while (t->states[function].open < t->depth)
-		frame_pop(t, record_ticks(), RECORD_UNWOUND);
+		frame_pop(t, record_ticks(), RECORD_UNWOUND | RECORD_LATE);
 	if (t->depth)
 		frame_pop(t, now, 0);
 	hook_end(t);

@@ -46,7 +46,7 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 	*probe_countdown(t, function) = 0;
 	probe_barrier(); /* a call that is left by a jump here does not count */
 	s->next = frame->ordinal + 1;
-	frame->start = record_ticks();
+	frame->start = probe_ticks_done();
 	probe_barrier(); /* a signal handler may jump away at any place: the frame is whole before it counts */
 	t->depth++;
 	probe_barrier();

@@ -172,26 +172,60 @@ static int make_writable(struct range code)
 	return mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE) == 0 ? 0 : errno;
 }
 
-/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
-static int sites_patch(const struct patch *patches, size_t n, struct range module, struct range code)
+static unsigned char *stub_at(unsigned char *memory, size_t i)
 {
-	size_t bytes = (STUB_BYTES * (n + 1) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-	unsigned char *memory = map_near(module, bytes);
+	return memory + STUB_BYTES * (i + 1);
+}
+
+/* Stubs near `module`, executable: *memory of *bytes. 0 or an errno. */
+static int stubs_make(const struct patch *patches, size_t n, struct range module, unsigned char **memory, size_t *bytes)
+{
 	const uintptr_t entry = (uintptr_t)probe_entry;
 	int failed;
 
-	if (!memory)
+	*bytes = (STUB_BYTES * (n + 1) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	*memory = map_near(module, *bytes);
+	if (!*memory)
 		return ENOMEM;
-	memcpy(memory, &entry, sizeof(entry));
+	memcpy(*memory, &entry, sizeof(entry));
 	for (size_t i = 0; i < n; i++)
-		stub_write(memory + STUB_BYTES * (i + 1), &patches[i], memory);
-	failed = mprotect(memory, bytes, PROT_READ | PROT_EXEC) ? errno : make_writable(code);
+		stub_write(stub_at(*memory, i), &patches[i], *memory);
+	failed = mprotect(*memory, *bytes, PROT_READ | PROT_EXEC) ? errno : 0;
+	if (failed)
+		munmap(*memory, *bytes);
+	return failed;
+}
+
+bool probe_stubs_make(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out)
+{
+	struct range module = { places[0] & ~(uintptr_t)(PAGE_BYTES - 1), (places[0] | (PAGE_BYTES - 1)) + 1, 0 };
+	struct patch patches[PROBE_STUBS];
+
+	for (uint32_t i = 0; i < PROBE_STUBS; i++)
+		patches[i] = (struct patch){ places[i] - SITE_BYTES, i };
+	if (stubs_make(patches, PROBE_STUBS, module, &out->memory, &out->bytes))
+		return false;
+	for (uint32_t i = 0; i < PROBE_STUBS; i++)
+		out->at[i] = (void (*)(void))(uintptr_t)stub_at(out->memory, i);
+	return true;
+}
+
+/* Puts a jump at each site; all lie in `code`, and the stubs go near `module`. 0 or an errno. */
+static int sites_patch(const struct patch *patches, size_t n, struct range module, struct range code)
+{
+	unsigned char *memory;
+	size_t bytes;
+	int failed = stubs_make(patches, n, module, &memory, &bytes);
+
+	if (failed)
+		return failed;
+	failed = make_writable(code);
 	if (failed) {
 		munmap(memory, bytes);
 		return failed;
 	}
 	for (size_t i = 0; i < n; i++)
-		jump_write(patches[i].site, (uintptr_t)memory + STUB_BYTES * (i + 1));
+		jump_write(patches[i].site, (uintptr_t)stub_at(memory, i));
 	mprotect((void *)code.low, code.high - code.low, code.protection);
 	return 0;
 }
@@ -248,6 +282,8 @@ static void module_look(const struct dl_phdr_info *info, struct module *m)
 
 /* ---- functions ---- */
 
+static bool any_patched, any_instrumented;
+
 static bool belongs(const struct module *m, const struct probe_entry *e)
 {
 	return (m->id[0] && strcmp(e->module, m->id) == 0) || (m->name[0] && strcmp(e->module, m->name) == 0);
@@ -294,6 +330,7 @@ static void module_patch(const struct module *m, const struct range *code, const
 {
 	int failed = n ? sites_patch(patches, n, m->whole, *code) : 0;
 
+	any_patched = any_patched || (n && !failed);
 	if (failed && !probe.patching_refused) {
 		probe.patching_refused = failed;
 		probe_say("the system refuses to let this program's code be changed (build it with -finstrument-functions instead): ",
@@ -322,7 +359,9 @@ static void segment_scan(const struct module *m, const struct range *code, const
 			no_room_say(e);
 		else if (found == SITE_FREE)
 			patches[n++] = (struct patch){ site, e->number };
-		else if (!probe_instrumented_add(address, e->number))
+		else if (probe_instrumented_add(address, e->number))
+			any_instrumented = true;
+		else
 			no_room_say(e);
 		if (n == PATCHES_AT_ONCE) {
 			module_patch(m, code, patches, n);
@@ -364,4 +403,6 @@ void probe_modules_scan(const struct probe_list *list)
 
 	if (dl_iterate_phdr(module_has, &copy) && probe_begin())
 		dl_iterate_phdr(module_scan, &copy);
+	if (any_patched || any_instrumented)
+		probe_calibrate(!any_patched);
 }

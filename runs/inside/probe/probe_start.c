@@ -53,19 +53,6 @@ static uint64_t budget_from(const char *text)
 	return (uint64_t)(value * 1e6 + .5);
 }
 
-/* One look at the clock, a mean of several. */
-static uint64_t clock_cost(void)
-{
-	uint64_t ticks = 0;
-
-	for (unsigned i = 0; i < COST_READS; i++) {
-		uint64_t before = record_ticks();
-
-		ticks += probe_ticks_done() - before;
-	}
-	return ticks / COST_READS;
-}
-
 static uint64_t counters_cost(void)
 {
 	uint64_t values[RECORD_COUNTERS_MAX], before = record_ticks();
@@ -76,12 +63,12 @@ static uint64_t counters_cost(void)
 }
 
 /* In all rounds but the shortest one another program may have had the processor. */
-static uint64_t shortest(uint64_t (*cost)(void))
+static uint64_t counters_cost_least(void)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (unsigned i = 0; i < COST_ROUNDS; i++) {
-		uint64_t took = cost();
+		uint64_t took = counters_cost();
 
 		least = took < least ? took : least;
 	}
@@ -93,9 +80,8 @@ static void costs_measure(uint64_t ticks_per_s)
 {
 	probe.cost_sampled = COST_SAMPLED_NS * ticks_per_s / 1000000000u;
 	probe.cost_counted = COST_COUNTED_NS * ticks_per_s / 1000000000u;
-	probe.cost_clock = shortest(clock_cost);
 	if (probe_self && probe_self->counting)
-		probe.cost_sampled += 2 * shortest(counters_cost);
+		probe.cost_sampled += 2 * counters_cost_least();
 }
 
 /* What the program was asked to do: the words after its name, with blanks between them; the first ones if there are many. */
@@ -125,7 +111,6 @@ static void program_say(void)
 	record_info(&probe.writer, "probe", PROBE_VERSION);
 	record_info_number(&probe.writer, "budget_ppm", probe.budget_ppm);
 	record_info_number(&probe.writer, "cost_sampled_ticks", probe.cost_sampled);
-	record_info_number(&probe.writer, "cost_clock_ticks", probe.cost_clock);
 	if (secure_getenv("ASSAY_PROBE_INPUT"))
 		record_info(&probe.writer, "input", secure_getenv("ASSAY_PROBE_INPUT"));
 	probe_counters_why();
