@@ -22,8 +22,23 @@
 
 /* ---- shared with model train ---- */
 
+static bool side_shares(const struct side *side)
+{
+	for (size_t r = 0; r < side->n; r++) {
+		for (size_t i = 0; i < side->runs[r].n_files; i++) {
+			if (samples_shared_bytes(&side->runs[r].files[i]) > 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void remark_left_out(const struct side *side)
 {
+	if (side_shares(side))
+		cli_remark("%s: the program maps memory that other processes may share: sharing between processes was not simulated, and "
+			   "is not judged",
+			   side->what);
 	if (side->failed)
 		cli_remark("%s: %zu failed executions are left out", side->what, side->failed);
 	if (side->others)
@@ -60,8 +75,9 @@ static enum assay_status detect_scorer(const char *text, void *to, struct assay_
 	const struct scorer_kind *found = scorer_named(text);
 
 	memcpy(to, &found, sizeof(found));
-	return found ? ASSAY_OK
-		     : assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis", text);
+	if (!found)
+		return assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis", text);
+	return found->ready ? found->ready(err) : ASSAY_OK;
 }
 
 /* ---- options ---- */
@@ -127,9 +143,10 @@ static enum assay_status choose_model(struct arguments *a, struct assay_error *e
 	if (!scorer && !a->detect.comparison)
 		return assay_fail(err, ASSAY_E_USAGE, "unknown model '%s': there are autoencoder, paper, som, mahalanobis, mann-whitney",
 				  a->model);
-	if (scorer)
-		a->detect.detector.scorer = scorer;
-	return ASSAY_OK;
+	if (!scorer)
+		return ASSAY_OK;
+	a->detect.detector.scorer = scorer;
+	return scorer->ready ? scorer->ready(err) : ASSAY_OK;
 }
 
 static enum assay_status choose_threshold(struct arguments *a, struct assay_error *err)
@@ -266,14 +283,14 @@ static enum assay_status places_by_builds(const struct arguments *a, struct plac
 	struct changes_options choices = { .wrapper = CHANGES_WRAPPER };
 	struct build old = { .referred = NULL }, new = { .referred = NULL };
 	struct changes changes = { .old = { .referred = NULL } };
-	enum assay_status st = build_open(a->new_build, &new, err);
+	enum assay_status st = build_open(a->new_build, IMAGE_DESCRIBED, &new, err);
 
 	if (!st)
 		functions_extents(&new.image, &new.functions);
 	if (!st && !a->old_build)
 		places_of_build(&new, out);
 	if (!st && a->old_build) {
-		st = build_open(a->old_build, &old, err);
+		st = build_open(a->old_build, IMAGE_DESCRIBED, &old, err);
 		if (!st)
 			st = changes_find(&old, &new, &choices, &changes, err);
 		if (!st)

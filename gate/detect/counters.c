@@ -20,7 +20,7 @@ static const struct {
 } rows[] = {
 	{ "emulated:accesses", { COUNTER_WORK, TROUBLE_MORE_WORK, 4, .5, 1, CALL, "accesses to memory" } },
 	{ "emulated:blocks", { COUNTER_WORK, TROUBLE_MORE_WORK, 4, .5, 1, CALL, "basic blocks" } },
-	{ "emulated:atomics", { COUNTER_EVENT, TROUBLE_UNKNOWN, .002, 5, 1000, STEPS, "atomic accesses" } },
+	{ "emulated:atomics", { COUNTER_EVENT, TROUBLE_ATOMICS, .002, 5, 1000, STEPS, "atomic accesses" } },
 	{ "emulated:system_calls", { COUNTER_EVENT, TROUBLE_SYSTEM_CALLS, .0002, 300, 1000, STEPS, "system calls" } },
 	{ "emulated:allocations", { COUNTER_EVENT, TROUBLE_ALLOCATION, .0005, 50, 1000, STEPS, "allocations" } },
 	{ "emulated:allocated_bytes", { COUNTER_EVENT, TROUBLE_ALLOCATION, .05, .05, 1000, STEPS, "bytes allocated" } },
@@ -38,7 +38,7 @@ static const struct {
 	{ "perf::CONTEXT-SWITCHES", { COUNTER_EVENT, TROUBLE_SLOWER, .05, 3000, 1, CALL, "context switches" } },
 	{ "perf::CPU-MIGRATIONS", { COUNTER_BASIS, TROUBLE_UNKNOWN, .05, 0, 1, CALL, "moves to another processor" } },
 	{ "perf::TASK-CLOCK", { COUNTER_EFFECT, TROUBLE_UNKNOWN, 500, 0, 1, "ns per call", "time on a processor" } },
-	{ COUNTERS_TIME, { COUNTER_EFFECT, TROUBLE_UNKNOWN, 30, 1, 1, "ns per call", "time" } },
+	{ COUNTERS_TIME, { COUNTER_EFFECT, TROUBLE_UNKNOWN, 2, 1, 1, "ns per call", "time" } },
 	{ "perf::INSTRUCTIONS", { COUNTER_WORK, TROUBLE_MORE_WORK, 20, .3, 1, CALL, "instructions" } },
 	{ "PAPI_L1_DCM", { COUNTER_MISS, TROUBLE_CACHE, .005, 4, 1000, INSTRUCTIONS, "misses of the first data cache" } },
 	{ "PAPI_L2_DCM", { COUNTER_MISS, TROUBLE_CACHE, .001, 15, 1000, INSTRUCTIONS, "data misses of the second cache" } },

@@ -10,6 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#define UNSURE_PART .5 /* of a mean duration, at most: with more, no ratio is known */
+
 #define WHY_ENUM(constant, code, text)	constant,
 #define SKIP_CODE(constant, code, text) code,
 #define SKIP_TEXT(constant, code, text) text,
@@ -33,6 +35,7 @@ void detected_release(struct detected *d)
 	detection_release(&d->detection);
 	detector_free(d->detector);
 	like_inputs_release(&d->like);
+	missing_release(&d->missing);
 	observed_release(&d->normal);
 	observed_release(&d->seen);
 	*d = (struct detected){ .input = NULL };
@@ -66,14 +69,6 @@ static void detected_skip_why(struct detected *d, const char *symbol, enum detec
 	detected_skip(d, symbol, skip_codes[why], skip_texts[why], share);
 }
 
-static bool observed_has(const struct observed *o, const char *name)
-{
-	for (size_t f = 0; f < o->observations.functions; f++)
-		if (strcmp(o->functions[f], name) == 0)
-			return true;
-	return false;
-}
-
 static const struct observed_aside *observed_aside(const struct observed *o, const char *name)
 {
 	for (size_t i = 0; i < o->n_aside; i++)
@@ -100,16 +95,6 @@ static void detected_skip_one_sided(struct detected *d)
 	}
 }
 
-static void observed_keep_common(struct observed *o, const struct observed *other)
-{
-	bool *keep = mem_new(o->observations.functions, sizeof(keep[0]));
-
-	for (size_t f = 0; f < o->observations.functions; f++)
-		keep[f] = observed_has(other, o->functions[f]);
-	observed_keep(o, keep, OBSERVE_UNASKED);
-	free(keep);
-}
-
 static void detected_find_skipped(struct detected *d)
 {
 	for (size_t i = 0; i < d->seen.n_aside; i++)
@@ -119,7 +104,7 @@ static void detected_find_skipped(struct detected *d)
 		return;
 	detected_skip_one_sided(d);
 	observed_keep_common(&d->normal, &d->seen);
-	observed_keep_common(&d->seen, &d->normal);
+	missing_fill(&d->normal, &d->seen, &d->missing);
 }
 
 static int compare_skipped(const void *a, const void *b)
@@ -139,7 +124,8 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 	const char **changed = NULL;
 	enum assay_status st;
 
-	if (in->places && in->places->know_change && !o.only) {
+	o.least_share = fmin(o.least_share, observe_defaults.least_share); /* what does more is put aside when it has been judged */
+	if (in->places && in->places->know_change && !o.only && !d->all_functions) {
 		o.n_only = places_changed(in->places, &changed);
 		o.only = changed;
 	}
@@ -245,9 +231,10 @@ static enum assay_status detected_learn_and_judge(const struct detect_options *o
 
 /* ---- functions, in order of what they cost ---- */
 
+/* What came on top, by its cost, in all calls; where that is not known, by how far off it is. */
 static double function_cost(const struct detected_function *f)
 {
-	return f->found->excess * f->share;
+	return fabs(f->kind.more_ns) * f->calls + 1e-9 * f->found->excess * f->share;
 }
 
 static int function_rank(const struct detected_function *f)
@@ -262,6 +249,8 @@ static int compare_functions(const void *a, const void *b)
 
 	if (function_rank(x) != function_rank(y))
 		return function_rank(x) - function_rank(y);
+	if (!x->because_of != !y->because_of)
+		return x->because_of ? 1 : -1;
 	if (function_rank(x) < 3 && more != 0)
 		return more > 0 ? 1 : -1;
 	if (function_rank(x) < 3 && score != 0)
@@ -272,10 +261,20 @@ static int compare_functions(const void *a, const void *b)
 /* The worst function with the same trouble that is known without what it calls, for one that is not. */
 static const char *detected_cause(const struct detected *d, const struct detected_function *f)
 {
-	for (size_t i = 0; i < d->n_worse && f->with_nested; i++)
-		if (!d->functions[i].with_nested && d->functions[i].kind.trouble == f->kind.trouble)
-			return d->functions[i].name;
+	for (size_t i = 0; i < d->n && f->with_nested; i++) {
+		const struct detected_function *callee = &d->functions[i];
+
+		if (callee->anomalous && !callee->kind.improved && !callee->with_nested && kind_has(&callee->kind, f->kind.trouble))
+			return callee->name;
+	}
 	return NULL;
+}
+
+static void detected_find_causes(struct detected *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->functions[i].anomalous && !d->functions[i].kind.improved)
+			d->functions[i].because_of = detected_cause(d, &d->functions[i]);
 }
 
 /* Among the functions that became worse. */
@@ -290,7 +289,7 @@ static void detected_find_side_effects(struct detected *d)
 		if (!f->anomalous || f->kind.improved)
 			continue;
 		at[n] = i;
-		rows[n++] = (struct side_effect_row){ f->symbol, f->kind, observed_calls(&d->seen, f->found->function) };
+		rows[n++] = (struct side_effect_row){ f->symbol, f->kind, f->calls };
 	}
 	side_effects_find(d->input->new, rows, n, cause);
 	for (size_t i = 0; i < n; i++)
@@ -311,11 +310,46 @@ static void detected_count(struct detected *d)
 		d->n_improved += f->anomalous && f->kind.improved;
 		d->n_side_effects += f->side_effect_of != NULL;
 		d->n_small += f->found->anomalous && f->kind.small;
+		d->n_spread += f->found->anomalous && f->kind.spread;
+	}
+	for (size_t r = 0; r < d->detection.runs; r++) {
+		bool found = false;
+
+		for (size_t i = 0; i < d->n; i++)
+			found = found || ((d->functions[i].anomalous || d->functions[i].side_effect_of) &&
+					  (d->functions[i].found->in_run[r] || d->functions[i].found->in_total));
+		d->runs_found += found;
 	}
 }
 
+/* Is what a function has more, or less, nothing beside all that the version does? */
+static bool detected_is_little(const struct detected *d, const struct detected_function *f)
+{
+	return fabs(f->kind.more_ns) > 0 && fabs(f->kind.more_ns) * f->calls < DETECT_LEAST_OF_ALL * d->seen.done_ns;
+}
+
+/* Less of what both did than --least, which asks for more than what is looked at in any case: what is found in such a function is put
+ * aside. */
+static bool detected_put_aside(struct detected *d, const struct detect_options *options, const struct detected_function *f)
+{
+	size_t function = f->found->function;
+	struct buf kind = BUF_INIT;
+
+	if (d->input->model || f->share >= options->observe.least_share || d->normal.share[function] >= options->observe.least_share)
+		return false;
+	if (f->anomalous) {
+		kind_text(&f->kind, "; also ", &kind);
+		detected_add_reason(d, "put_aside",
+				    "%s: %s%s, but that is put aside: it does %.3g %% of all, which is less than was asked for", f->name,
+				    f->kind.improved ? "improved, " : "", kind.bytes, 100 * f->share);
+		buf_release(&kind);
+	}
+	detected_skip(d, f->symbol, observe_remark_code(OBSERVE_LITTLE_WORK), observe_remark_text(OBSERVE_LITTLE_WORK), f->share);
+	return true;
+}
+
 /* Fills in `functions` and their numbers from what was observed and found. */
-static void detected_functions(struct detected *d)
+static void detected_functions(const struct detect_options *options, struct detected *d)
 {
 	const struct places *places = d->input->places;
 
@@ -335,23 +369,46 @@ static void detected_functions(struct detected *d)
 			.symbol = symbol,
 			.place = places ? places_find(places, symbol) : NULL,
 			.share = d->seen.share[found->function],
+			.calls = observed_calls(&d->seen, found->function),
 			.with_nested = d->seen.remarks[OBSERVE_INCLUSIVE][found->function] > 0,
 			.kind = { .column = SIZE_MAX },
 		};
 		if (found->anomalous)
-			f->kind = kind_of(d->back_end, &d->seen.observations, found);
-		f->anomalous = found->anomalous && !f->kind.small;
-		d->n++;
+			f->kind = kind_of(
+			    d->back_end, &d->seen.observations, found,
+			    (const double[]){ d->input->model ? d->seen.unsure_ns[i] : d->normal.unsure_ns[i], d->seen.unsure_ns[i] });
+		f->kind.small = f->kind.small || (found->anomalous && detected_is_little(d, f));
+		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as the kind has it: of as many calls as normally */
+		f->anomalous = found->anomalous && !f->kind.small && !f->kind.mixed;
+		if (!detected_put_aside(d, options, f))
+			d->n++;
+		else
+			free(f->name);
 	}
 	detected_find_side_effects(d);
 	detected_count(d);
+	detected_find_causes(d);
 	if (d->n)
 		qsort(d->functions, d->n, sizeof(d->functions[0]), compare_functions);
-	for (size_t i = 0; i < d->n_worse; i++)
-		d->functions[i].because_of = detected_cause(d, &d->functions[i]);
+	detected_find_causes(d); /* of several the worst */
 }
 
 /* ---- the decision ---- */
+
+/* A function that does much, and whose duration is not known better than by half. */
+static const struct detected_function *detected_unsure(const struct detected *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+		double then = d->input->model ? 0 : d->normal.unsure_ns[f->found->function], now = d->seen.unsure_ns[f->found->function];
+
+		for (size_t c = 0; c < d->seen.observations.values.cols && f->share >= DETECT_SHARE_SAID && fmax(then, now) > 0; c++)
+			if (strcmp(d->seen.columns[c], COUNTERS_TIME) == 0 &&
+			    (now >= UNSURE_PART * f->found->means[c].now || then >= UNSURE_PART * f->found->means[c].normal))
+				return f;
+	}
+	return NULL;
+}
 
 static enum decision detected_decide(const struct detected *d)
 {
@@ -361,11 +418,43 @@ static enum decision detected_decide(const struct detected *d)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse)
 		return DECISION_REGRESSION;
-	return d->n_improved ? DECISION_IMPROVED : DECISION_PASS;
+	if (d->n_improved)
+		return DECISION_IMPROVED;
+	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
+}
+
+/* What is neither worse nor improved, and was judged without some counters. */
+static void detected_explain_aside(struct detected *d, const struct detected_function *f, bool *mixed)
+{
+	struct buf text = BUF_INIT;
+
+	if (f->found->anomalous && f->kind.spread && (f->kind.calls < 1 || f->kind.calls > 1))
+		detected_add_reason(
+		    d, "called_otherwise",
+		    "%s: called %.3g times as often in a run; what single calls do has changed with that, and not for the worse", f->name,
+		    f->kind.calls);
+	else if (f->found->anomalous && f->kind.spread)
+		detected_add_reason(d, "divided_otherwise",
+				    "%s: single calls differ from normal ones, but all calls together do what they did", f->name);
+	if (f->found->anomalous && f->kind.mixed && !f->kind.small) {
+		*mixed = true;
+		kind_text(&f->kind, "; also ", &text);
+		detected_add_reason(d, "mixed", "%s: %s", f->name, text.bytes);
+	}
+	text.size = 0;
+	for (size_t c = 0; c < d->missing.columns; c++)
+		if (d->missing.is[f->found->function * d->missing.columns + c])
+			buf_format(&text, "%s%s", text.size ? ", " : "", counter_about(d->back_end, d->seen.columns[c]).text);
+	if (text.size && f->share >= DETECT_SHARE_SAID)
+		detected_add_reason(d, "judged_without", "%s was judged without what was not counted in it often enough: %s", f->name,
+				    text.bytes);
+	buf_release(&text);
 }
 
 static void detected_explain_functions(struct detected *d)
 {
+	bool mixed = false;
+
 	for (size_t i = 0; i < d->n_worse + d->n_improved; i++) {
 		const struct detected_function *f = &d->functions[i];
 
@@ -380,10 +469,16 @@ static void detected_explain_functions(struct detected *d)
 		detected_add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);
 	if (!d->n)
 		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
-	if (d->n_small)
-		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect", d->n_small,
-				    text_plural(d->n_small));
-	if (d->n && !d->n_worse && !d->n_improved && !d->n_small)
+	for (size_t i = 0; i < d->n; i++)
+		detected_explain_aside(d, &d->functions[i], &mixed);
+	if (!d->n_worse && detected_unsure(d))
+		detected_add_reason(d, "unsure",
+				    "%s takes so little time that what measuring takes is not known exactly enough to compare it",
+				    detected_unsure(d)->name);
+	if (d->n_small > d->n_spread)
+		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect",
+				    d->n_small - d->n_spread, text_plural(d->n_small - d->n_spread));
+	if (d->n && !d->n_worse && !d->n_improved && !d->n_small && !mixed)
 		detected_add_reason(d, "nothing_anomalous", "%zu function%s behave%s as before in %zu run%s", d->n, text_plural(d->n),
 				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
@@ -410,10 +505,11 @@ static enum assay_status detect_check_input(const struct detect_input *in, struc
 	return in->old ? side_compare(in->old, in->new, err) : model_file_check(in->model, in->new, err);
 }
 
-enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
-			 struct assay_error *err)
+/* all: also functions that did not change. */
+static enum assay_status detect_in(const struct detect_input *input, const struct detect_options *options, bool all, struct detected *out,
+				   struct assay_error *err)
 {
-	struct detected d = { .input = input, .back_end = input->new->back_end, .decision = DECISION_INCONCLUSIVE };
+	struct detected d = { .input = input, .back_end = input->new->back_end, .decision = DECISION_INCONCLUSIVE, .all_functions = all };
 	enum assay_status st = detect_check_input(input, err);
 	size_t runs = 0;
 
@@ -435,7 +531,7 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 		st = detected_learn_and_judge(options, &d, err);
 	if (st)
 		goto out;
-	detected_functions(&d);
+	detected_functions(options, &d);
 	if (d.n_skipped)
 		qsort(d.skipped, d.n_skipped, sizeof(d.skipped[0]), compare_skipped);
 	if (input->model || runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows) {
@@ -446,5 +542,29 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 	d = (struct detected){ .input = NULL };
 out:
 	detected_release(&d);
+	return st;
+}
+
+/* What changed data do elsewhere shows in functions that did not change: they are judged where nothing is worse in those that did. */
+enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
+			 struct assay_error *err)
+{
+	bool changed = input->places && input->places->know_change && !options->observe.only;
+	struct assay_error of_changed;
+	enum assay_status st = detect_in(input, options, false, out, changed ? &of_changed : err);
+	struct detected all;
+
+	if (!changed || (!st && out->n_worse) || (st && st != ASSAY_E_NODATA))
+		goto out;
+	if (detect_in(input, options, true, &all, err))
+		goto out;
+	if (!st)
+		detected_release(out);
+	*out = all;
+	detected_add_reason(out, "unchanged_judged", "nothing is worse in the functions that changed: all were judged");
+	return ASSAY_OK;
+out:
+	if (st && changed)
+		*err = of_changed;
 	return st;
 }

@@ -7,12 +7,15 @@
 #include "gate/decide/effect.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
+#include "gate/detect/missing.h"
 #include "gate/detect/model_file.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/places.h"
 #include "model/anomaly/detector.h"
 
-#define DETECT_RUNS_MIN 3 /* normal runs: with fewer nothing can be held out from two others */
+#define DETECT_LEAST_OF_ALL .001 /* of what a version does in all: a change that comes to less does not matter */
+#define DETECT_SHARE_SAID   .1	 /* of what a version does: a function with as much is named where some of its counters are missing */
+#define DETECT_RUNS_MIN	    3	 /* normal runs: with fewer nothing can be held out from two others */
 
 struct detect_options {
 	struct detector_options detector;
@@ -45,11 +48,12 @@ struct detected_function {
 	char *name; /* as people write it */
 	const char *symbol;
 	const struct place *place;  /* NULL: not known */
-	bool anomalous;		    /* as found, not negligible, not a side effect */
+	bool anomalous;		    /* as found, not negligible, not mixed, not a side effect */
 	struct kind kind;	    /* of those that were found anomalous */
 	const char *side_effect_of; /* name of another function in this list, which is the cause; NULL */
 	const char *because_of;	    /* with_nested: another function in this list, with the same trouble, that it probably calls; NULL */
 	double share;		    /* of what the new version did itself: work, or time */
+	double calls;		    /* in all runs of the new version, as many a run as normally */
 	bool with_nested;
 };
 
@@ -67,13 +71,16 @@ struct detected {
 	size_t runs_needed;	      /* for the rate that was asked for */
 	struct observed normal, seen; /* `normal` is zeroed with a model; values at the typical input where that is known (like_inputs.h) */
 	struct like_inputs like;      /* zeroed with a model */
+	struct missing missing;	      /* of `seen`; zeroed with a model */
+	bool all_functions;	      /* nothing was worse in those that changed: what did not change was judged as well */
 	size_t runs_unlike; /* of the new version, with inputs unlike those of normal runs: some of their functions were not judged */
 	struct detector *detector;	    /* NULL when nothing could be fitted, with Mann-Whitney, and with a model */
 	const struct detector_about *about; /* NULL: there is no detector */
 	struct detection detection;
 	struct detected_function
 	    *functions; /* [n], what is worse first, by what it costs; then improved ones, side effects, the others by name */
-	size_t n, n_worse, n_improved, n_side_effects, n_small;
+	size_t n, n_worse, n_improved, n_side_effects, n_small, n_spread; /* spread ones are small, too */
+	size_t runs_found;	       /* of the new version: anomalous in a function that is worse, improved or a side effect */
 	struct detected_skip *skipped; /* [n_skipped] by share, then name */
 	size_t n_skipped;
 };

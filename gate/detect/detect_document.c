@@ -81,7 +81,7 @@ static void add_change(double normal, double now, struct document *out)
 		doc_showf(out, NULL, "change", ratio, "%+.0f %%", 100 * (ratio - 1));
 }
 
-/* For people those whose median moved; others moved in some samples only. */
+/* For people those whose mean moved; others moved in some samples only. */
 static void add_counters(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
 	size_t shown = 0;
@@ -165,6 +165,8 @@ static void add_function(const struct detected *d, const struct detected_functio
 	doc_set_bool(out, "anomalous", f->anomalous);
 	doc_set_bool(out, "improved", f->kind.improved);
 	doc_set_bool(out, "small", f->kind.small);
+	doc_set_bool(out, "spread", f->kind.spread);
+	doc_set_bool(out, "mixed", f->kind.mixed);
 	doc_set_empty(out, "because_of", f->because_of);
 	doc_set_empty(out, "side_effect_of", f->side_effect_of);
 	doc_set(out, "score", f->found->score);
@@ -182,6 +184,11 @@ static void add_function(const struct detected *d, const struct detected_functio
 	doc_list(out, "further_kinds");
 	for (size_t i = 0; i < f->kind.n_further && kind; i++)
 		doc_set(out, NULL, trouble_code(f->kind.further[i]));
+	doc_end(out);
+	doc_list(out, "missing");
+	for (size_t c = 0; c < d->missing.columns; c++)
+		if (d->missing.is[f->found->function * d->missing.columns + c])
+			doc_set(out, NULL, d->seen.columns[c]);
 	doc_end(out);
 	add_counters(d, f, for_people, out);
 }
@@ -278,7 +285,7 @@ static void add_rates(const struct detected *d, struct document *out)
 	doc_object(out, "runs");
 	doc_set(out, "judged", d->detection.runs);
 	doc_set(out, "anomalous", d->detection.runs_anomalous);
-	doc_set(out, "small", d->detection.runs_small);
+	doc_set(out, "small", d->detection.runs_anomalous > d->runs_found ? d->detection.runs_anomalous - d->runs_found : 0);
 	doc_set(out, "expected", d->n ? d->rate_used * (double)d->detection.runs : (double)NAN);
 	doc_end(out);
 }
@@ -289,10 +296,10 @@ static void add_basis(const struct detected *d, struct document *out)
 	const struct detector_about *about = d->about;
 	struct buf text = BUF_INIT;
 
-	buf_format(&text, "\n%zu of %zu run%s anomalous", d->detection.runs_anomalous, d->detection.runs,
-		   d->detection.runs == 1 ? " is" : "s are");
-	if (d->detection.runs_small)
-		buf_format(&text, ", %zu of them by less than the minimum effect", d->detection.runs_small);
+	buf_format(&text, "\n%zu of %zu run%s anomalous", d->runs_found, d->detection.runs, d->detection.runs == 1 ? " is" : "s are");
+	if (d->detection.runs_anomalous > d->runs_found)
+		buf_format(&text, ", and %zu differ%s in ways that decide nothing", d->detection.runs_anomalous - d->runs_found,
+			   d->detection.runs_anomalous - d->runs_found == 1 ? "s" : "");
 	buf_format(&text, "; by chance %.2g would be expected (rate %.3g a run", d->rate_used * (double)d->detection.runs, d->rate_used);
 	if (about)
 		buf_format(&text, ", %.3g measured on normal runs", about->rate_measured);

@@ -1,14 +1,14 @@
 #include "gate/detect/kind.h"
 
 #include "base/mem.h"
-#include "base/stats.h"
 
 #include <math.h>
 #include <string.h>
 
 #define LEAST_PART    .02 /* of a function's errors: a column with less, and no votes, is not considered */
 #define LEAST_OTHER   .05 /* relative difference below which a change is negligible */
-#define LEAST_AGAINST .05 /* of the cost of what became less: what became more by less is negligible */
+#define MOST_REMOTE   .75 /* of further misses: pages that are dealt to nodes evenly are at most half on others */
+#define LEAST_AGAINST .25 /* of the cost of what became less, which are orders of magnitude: what became more by less is only said */
 
 /* What brings other events with it: a line that another core has changed is a miss, too; new misses on other nodes are
  * not trouble of their own; copying 8 bytes is an access. */
@@ -35,36 +35,63 @@ static const struct {
 /* A column of a function. */
 struct change {
 	struct counter_about about;
-	bool there; /* it has a part in what is wrong */
-	double normal, now;
-	double more;  /* events a call on top, less those that follow from others; below 0: fewer */
-	double raw;   /* these too, whether they matter or not */
-	double share; /* of the samples that are anomalous: what their median moved by, the mean moved by about so much of it */
+	bool there; /* it has a part in what is wrong, or its mean is farther off than chance explains */
+	bool is_time;
+	double normal, now, unsure[2];
+	double more; /* events a call on top, less those that follow from others; below 0: fewer */
+	double raw;  /* these too, whether they matter or not */
 };
 
-static double change_more(const struct change *c, double work_normal, double work_now)
-{
-	double by_rate = (c->now - c->normal) * work_now, by_call = c->now * work_now - c->normal * work_normal;
+/* What a call does, and how often there is one. */
+struct work {
+	double normal, now; /* of a call; 1 where it is not counted */
+	double calls;	    /* now for each normal one, 1 where chance explains the difference */
+};
 
-	if (c->about.role == COUNTER_WORK)
-		return c->now - c->normal;
-	/* As often per work, but more work: that is the work's. Fewer a call, but less work: neither. As many a call, but less work (or
-	 * more, and fewer per work): neither, and medians are not equal to the last event. */
-	if (by_rate * by_call <= 0)
+/* In a run, for each of the calls that it had normally. As often per work, but more work: that is the work's. Fewer, but less work:
+ * neither. As many, but less work (or more, and fewer per work): neither. More in a call, but so many fewer calls that the run has as many:
+ * the same, divided otherwise. */
+static double change_more(const struct change *c, const struct work *work)
+{
+	bool is_work = c->about.role == COUNTER_WORK;
+	double normal = c->normal * (is_work ? 1 : work->normal), now = c->now * (is_work ? 1 : work->now) * work->calls;
+	double by_run = now - normal, by_rate = is_work ? by_run : (c->now - c->normal) * work->now * work->calls;
+
+	if (by_rate * by_run <= 0)
 		return 0;
-	if (fabs(by_rate) <= fabs(by_call))
+	if (fabs(by_rate) <= fabs(by_run))
 		return by_rate;
-	return fabs(by_call) >= LEAST_OTHER * c->normal * work_normal ? by_call : 0;
+	return fabs(by_run) >= LEAST_OTHER * normal ? by_run : 0; /* as many but for the last event */
 }
 
-static bool change_matters(const struct change *c)
+/* Work, and where nothing tells of work time, is compared by run; of one sort it is small beside all of the work. */
+static bool change_matters(const struct change *c, const struct work *work)
 {
-	double difference = fabs(c->now - c->normal) * c->share;
+	bool is_work = c->about.role == COUNTER_WORK, by_run = is_work || c->is_time;
+	double difference = fabs(c->now * (by_run ? work->calls : 1) - c->normal),
+	       most = is_work ? fmax(work->normal, work->now * work->calls) : fmax(fabs(c->normal), fabs(c->now));
 
-	return c->there && difference >= c->about.min_relevant_delta && difference >= LEAST_OTHER * fmax(fabs(c->normal), fabs(c->now));
+	/* At either end of what may be wrong, in the same way. */
+	if (c->is_time)
+		most = fmax(fabs(c->normal) + c->unsure[0], fabs(c->now) + c->unsure[1]);
+	return c->there && difference >= (is_work ? 0 : c->about.min_relevant_delta) && difference >= LEAST_OTHER * most && difference > 0;
 }
 
-static void changes_subtract_consequences(const char *const *columns, size_t p, struct change *changes)
+/* Fewer for the same work, but only because there is more work. */
+static bool change_is_diluted(const struct change *c, const struct work *work)
+{
+	return c->about.role != COUNTER_WORK && c->about.role != COUNTER_EFFECT && work->now > work->normal && c->now < c->normal &&
+	       change_matters(c, work) && c->now * work->now > (1 - LEAST_OTHER) * c->normal * work->normal;
+}
+
+/* What misses more finds some of it on other nodes; where all that it misses more is there, that it is there is the trouble. */
+static bool nearly_all_remote(const struct change *misses, const struct change *remote, const struct work *work)
+{
+	return misses->about.role == COUNTER_MISS && remote->about.trouble == TROUBLE_REMOTE && change_matters(misses, work) &&
+	       remote->more >= MOST_REMOTE * misses->more;
+}
+
+static void changes_subtract_consequences(const char *const *columns, size_t p, const struct work *work, struct change *changes)
 {
 	for (size_t r = 0; r < sizeof(consequences) / sizeof(consequences[0]); r++) {
 		const struct change *cause = NULL;
@@ -76,61 +103,68 @@ static void changes_subtract_consequences(const char *const *columns, size_t p, 
 			if (strcmp(columns[c], consequences[r].effect) == 0)
 				effect = &changes[c];
 		}
-		if (cause && effect && cause->more > 0 && effect->more > 0)
+		if (cause && effect && cause->more > 0 && effect->more > 0 && !nearly_all_remote(cause, effect, work))
 			effect->more = fmax(0, effect->more - consequences[r].each * cause->more);
 	}
 }
 
-/* For a column that is not anomalous: its median now is what it was. */
-static double kind_median(const struct observations *seen, size_t function, size_t column)
+static struct work changes_work(const struct detection_function *f, size_t p, const struct change *changes)
 {
-	double *values = mem_new(seen->values.rows, sizeof(double)), median = 0;
-	size_t n = 0;
+	const struct detection_mean *calls = &f->means[p];
+	struct work work = { .calls = calls->apart && calls->normal > 0 ? calls->now / calls->normal : 1 };
+	bool counted = false;
 
-	for (size_t i = 0; i < seen->values.rows; i++)
-		if (seen->function[i] == function && !isnan(mat_get(&seen->values, i, column)))
-			values[n++] = mat_get(&seen->values, i, column);
-	if (n)
-		median = stats_median(values, n);
-	free(values);
-	return median;
+	for (size_t c = 0; c < p; c++) {
+		counted = counted || changes[c].about.role == COUNTER_WORK;
+		work.normal += changes[c].about.role == COUNTER_WORK ? changes[c].normal : 0;
+		work.now += changes[c].about.role == COUNTER_WORK ? changes[c].now : 0;
+	}
+	if (!counted)
+		work.normal = work.now = 1;
+	return work;
 }
 
-static void changes_find(enum record_back_end back_end, const struct observations *seen, const struct detection_function *f,
-			 struct change *changes)
+/* Where no mean is farther off than chance explains, what made the samples anomalous has to do. */
+static void changes_without_chance(const struct detection_function *f, size_t p, const struct work *work, struct change *changes)
 {
-	double work_normal = 0, work_now = 0;
+	for (size_t c = 0; c < p; c++)
+		if (change_matters(&changes[c], work))
+			return;
+	for (size_t i = 0; i < f->n_columns; i++)
+		changes[f->columns[i].column].there = f->columns[i].votes > 0 || f->columns[i].part >= LEAST_PART;
+}
+
+static struct work changes_find(enum record_back_end back_end, const struct observations *seen, const struct detection_function *f,
+				const double unsure_ns[2], struct change *changes)
+{
 	size_t p = seen->values.cols;
-	bool has_work = false;
+	struct work work;
 
 	for (size_t c = 0; c < p; c++) {
-		changes[c].about = counter_about(back_end, seen->columns[c]);
-		if (changes[c].about.role == COUNTER_WORK)
-			changes[c].normal = changes[c].now = kind_median(seen, f->function, c);
-	}
-	for (size_t i = 0; i < f->n_columns; i++) {
-		const struct detection_column *d = &f->columns[i];
-		struct change *c = &changes[d->column];
+		const struct detection_mean *mean = &f->means[c];
+		bool known = !isnan(mean->normal) && !isnan(mean->now);
 
-		c->share = f->samples_anomalous ? (double)f->samples_anomalous / (double)f->samples : 1;
-		c->there = d->votes > 0 || d->part >= LEAST_PART;
-		c->normal = d->normal;
-		c->now = d->now;
+		changes[c] = (struct change){ .about = counter_about(back_end, seen->columns[c]),
+					      .there = known && (mean->apart || f->means[p].apart),
+					      .is_time = strcmp(seen->columns[c], COUNTERS_TIME) == 0,
+					      .normal = known ? mean->normal : 0,
+					      .now = known ? mean->now : 0 };
 	}
+	for (size_t c = 0; c < p; c++)
+		for (int side = 0; side < 2 && changes[c].is_time; side++)
+			changes[c].unsure[side] = unsure_ns[side];
+	work = changes_work(f, p, changes);
+	changes_without_chance(f, p, &work, changes);
 	for (size_t c = 0; c < p; c++) {
-		has_work = has_work || changes[c].about.role == COUNTER_WORK;
-		work_normal += changes[c].about.role == COUNTER_WORK ? changes[c].normal : 0;
-		work_now += changes[c].about.role == COUNTER_WORK ? changes[c].now : 0;
-	}
-	for (size_t c = 0; c < p; c++) {
-		changes[c].raw = change_more(&changes[c], has_work ? work_normal : 1, has_work ? work_now : 1);
+		changes[c].raw = change_more(&changes[c], &work);
 		changes[c].more = changes[c].there ? changes[c].raw : 0;
 	}
 	/* Causes that are too small to matter as well: misses just below, on pages just above. */
-	changes_subtract_consequences(seen->columns, p, changes);
+	changes_subtract_consequences(seen->columns, p, &work, changes);
 	for (size_t c = 0; c < p; c++)
-		if (!change_matters(&changes[c]))
+		if (!change_matters(&changes[c], &work))
 			changes[c].more = 0;
+	return work;
 }
 
 static double change_cost(const struct change *change)
@@ -138,13 +172,18 @@ static double change_cost(const struct change *change)
 	return change->more * change->about.cost_ns;
 }
 
-static bool kind_is_named(const struct kind *kind, enum trouble trouble)
+bool kind_has(const struct kind *kind, enum trouble trouble)
 {
-	bool named = kind->trouble == trouble || trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER;
+	bool has = kind->trouble == trouble;
 
 	for (size_t i = 0; i < kind->n_further; i++)
-		named = named || kind->further[i] == trouble;
-	return named;
+		has = has || kind->further[i] == trouble;
+	return has;
+}
+
+static bool kind_is_named(const struct kind *kind, enum trouble trouble)
+{
+	return trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER || kind_has(kind, trouble);
 }
 
 /* The column whose events cost most, among kinds not named so far that moved as the leading one did; SIZE_MAX: none. */
@@ -182,7 +221,7 @@ static void kind_add_misses(const struct change *changes, size_t p, struct kind 
 		const struct change *change = &changes[c];
 		bool miss = change->about.role == COUNTER_MISS;
 
-		kind->misses_ns += miss ? change->share * fmax(0, change->raw) * change->about.cost_ns : 0;
+		kind->misses_ns += miss ? fmax(0, change->raw) * change->about.cost_ns : 0;
 		missed = missed || (miss && change->more > 0);
 		own = own || (!miss && change->about.role != COUNTER_EFFECT && fabs(change->more) > 0);
 	}
@@ -220,39 +259,84 @@ static size_t changes_least_costly(const struct change *changes, size_t p)
 	return least;
 }
 
-struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function)
+/* Its work in a run, however many calls that takes. */
+static bool work_grew(const struct work *work, const struct change *changes, size_t p)
+{
+	bool there = work->calls < 1 || work->calls > 1;
+
+	for (size_t c = 0; c < p; c++)
+		there = there || (changes[c].about.role == COUNTER_WORK && changes[c].there);
+	return there && work->now * work->calls >= (1 + LEAST_OTHER) * work->normal;
+}
+
+/* What a run costs more than before, for each of the calls that it had then; below 0: less. */
+static double changes_cost_of_run(const struct change *changes, size_t p, const struct work *work)
+{
+	double more = 0;
+
+	for (size_t c = 0; c < p; c++) {
+		bool is_work = changes[c].about.role == COUNTER_WORK;
+		double normal = changes[c].normal * (is_work ? 1 : work->normal), now = changes[c].now * (is_work ? 1 : work->now);
+
+		if (changes[c].about.role != COUNTER_EFFECT)
+			more += (now * work->calls - normal) * changes[c].about.cost_ns;
+	}
+	return more;
+}
+
+struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function,
+		    const double unsure_ns[2])
 {
 	size_t p = seen->values.cols, most, least;
 	struct change *changes = mem_new(p, sizeof(changes[0]));
-	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX };
+	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX, .small = function->small };
 	bool slower = false, faster = false;
 	double time_ns = (double)NAN;
+	struct work work;
 
-	changes_find(back_end, seen, function, changes);
+	if (!function->means)
+		goto out;
+	work = changes_find(back_end, seen, function, unsure_ns, changes);
 	for (size_t c = 0; c < p; c++) {
 		const struct change *change = &changes[c];
 
+		kind.diluted = kind.diluted || change_is_diluted(change, &work);
 		if (change->about.role != COUNTER_EFFECT) {
 			kind.more_ns += change_cost(change);
 		} else {
-			slower = slower || (change_matters(change) && change->now > change->normal);
-			faster = faster || (change_matters(change) && change->now < change->normal);
-			time_ns = strcmp(seen->columns[c], COUNTERS_TIME) == 0 ? change->now - change->normal : time_ns;
+			double now = change->now * (change->is_time ? work.calls : 1);
+
+			slower = slower || (change_matters(change, &work) && now > change->normal);
+			faster = faster || (change_matters(change, &work) && now < change->normal);
+			time_ns = change->is_time ? now - change->normal : time_ns;
 		}
 	}
 	most = changes_most_costly(changes, p);
 	least = changes_least_costly(changes, p);
 	kind.more_ns = isnan(time_ns) ? kind.more_ns : time_ns;
-	kind.small = function->small || (most == SIZE_MAX && least == SIZE_MAX && !slower && !faster);
+	kind.spread = !kind.small && most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
+	kind.small = kind.small || kind.spread;
+	kind.calls = work.calls;
+	kind.grew = work_grew(&work, changes, p);
 	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
+	kind.mixed = kind.improved && kind.grew;
 	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
+	if (kind.mixed && changes_cost_of_run(changes, p, &work) > 0) { /* what is saved does not make up for it */
+		kind.improved = kind.mixed = false;
+		kind.column = SIZE_MAX;
+	}
 	if (kind.column != SIZE_MAX) {
 		kind.trouble = changes[kind.column].about.trouble;
 		kind_add_further(changes, p, &kind);
+	} else if (kind.grew && !kind.small) {
+		kind.trouble = TROUBLE_MORE_WORK;
 	} else if (slower) {
 		kind.trouble = TROUBLE_SLOWER;
 	}
+	if (kind.trouble == TROUBLE_MORE_WORK && !kind.improved) /* with all that comes with it */
+		kind.more_ns = fmax(kind.more_ns, changes_cost_of_run(changes, p, &work));
 	kind_add_misses(changes, p, &kind);
+out:
 	free(changes);
 	return kind;
 }
@@ -261,8 +345,16 @@ void kind_text(const struct kind *kind, const char *also, struct buf *out)
 {
 	if (kind->improved && kind->column == SIZE_MAX)
 		buf_text(out, "takes less time");
+	else if (kind->trouble == TROUBLE_MORE_WORK && (kind->calls > 1 + LEAST_OTHER || kind->calls < 1 - LEAST_OTHER))
+		buf_format(out, "%s work: it is called %.3g times as often", kind->improved ? "less" : "more", kind->calls);
+	else if (kind->improved && kind->trouble == TROUBLE_MORE_WORK)
+		buf_text(out, "less work at each call");
 	else
 		buf_format(out, "%s%s", kind->improved ? "less: " : "", trouble_text(kind->trouble));
+	if (kind->mixed)
+		buf_text(out, ", but more work");
+	if (kind->diluted)
+		buf_text(out, " (so that other events are fewer for the same work, but not in a call)");
 	for (size_t i = 0; i < kind->n_further; i++)
 		buf_format(out, "%s%s", also, trouble_text(kind->further[i]));
 }

@@ -16,15 +16,25 @@ struct kind {
 	enum trouble further[KIND_FURTHER_MAX]; /* [n_further], each once, by cost; they moved as the leading one did */
 	size_t n_further;
 	bool improved;	  /* something became less, and nothing more that is not small beside it */
-	bool small;	  /* over all its samples no counter moved by more than something negligible, however certainly they moved */
+	bool mixed;	  /* improved, but its work grew, by less than what was saved */
+	bool small;	  /* in the mean no counter moved by more than something negligible, however certainly they moved */
+	bool spread;	  /* small, although single calls are far off: the same is divided between calls in another way */
+	bool grew;	  /* its work in a run */
+	double calls;	  /* now for each normal one, 1 where chance explains the difference */
+	bool diluted;	  /* there is more work, and for that reason alone fewer of some events for the same work */
 	size_t column;	  /* that decided, of the observations; SIZE_MAX: none */
 	double more_ns;	  /* what a call costs more by the counters' table, about: orders of magnitude; below 0: less */
 	double misses_ns; /* what a call's further misses in caches and TLB cost, whatever they follow from */
 	bool only_misses; /* these alone are more; its own work and events are as before: another function may be the cause */
 };
 
-/* seen: what was judged. Of a function without anomalous samples: unknown. O(samples + columns^2). */
-struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function);
+/* seen: what was judged; by the function's means. Without any: unknown. unsure_ns: by so much the mean durations, then and now, may be
+ * wrong, both in the same way. O(columns^2). */
+struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function,
+		    const double unsure_ns[2]);
+
+/* Leading or further. */
+bool kind_has(const struct kind *kind, enum trouble trouble);
 
 /* For people: the kind, and each further one after `also` ("; also "); of an improvement what became less. */
 void kind_text(const struct kind *kind, const char *also, struct buf *out);

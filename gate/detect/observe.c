@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "gate/detect/counters.h"
 #include "gate/detect/pool.h"
+#include "gate/detect/totals.h"
 #include "runs/inside/changes/functions.h"
 
 #include <math.h>
@@ -98,6 +99,7 @@ static bool any_estimated(const struct samples *s, const struct samples_function
 	return false;
 }
 
+/* Of which it is not known otherwise what they did themselves. */
 static void observe_names_of_estimated(const struct side *side, struct observe_names *out)
 {
 	for (size_t r = 0; r < side->n; r++) {
@@ -105,7 +107,7 @@ static void observe_names_of_estimated(const struct side *side, struct observe_n
 			const struct samples *s = &side->runs[r].files[f];
 
 			for (size_t k = 0; k < s->n_functions; k++)
-				if (any_estimated(s, &s->functions[k]))
+				if (any_estimated(s, &s->functions[k]) && !totals_known(s, k))
 					observe_names_add(out, s->functions[k].name);
 		}
 		observe_names_sort(out);
@@ -159,30 +161,50 @@ static bool has_work(const struct side *side)
 	return n > 0;
 }
 
+/* A function's in a file: itself by all its calls, where that is known, else by the samples. */
+static struct observe_share shares_function(const struct samples *s, size_t function, const double *costs)
+{
+	const struct samples_function *f = &s->functions[function];
+	struct observe_share done = { 0, 0 };
+	struct samples_total total;
+	double alone = 0;
+
+	for (size_t i = f->first; i < f->first + f->n; i++) {
+		struct observe_share one = shares_done(s, i, costs);
+
+		done.alone += one.alone;
+		done.nested += one.nested;
+	}
+	if (!costs || !totals_known(s, function))
+		return done;
+	samples_total_find(s, function, &total);
+	for (size_t c = 0; c < s->n_counters; c++)
+		alone += isnan(total.sums[c]) ? 0 : costs[c] * total.sums[c];
+	samples_total_release(&total);
+	return (struct observe_share){ alone, fmax(alone, done.nested) };
+}
+
 /* Adds a file to share[names->n]; returns what it did. */
 static double shares_add(const struct samples *s, bool by_work, const struct observe_names *names, struct observe_share *share)
 {
 	double *costs = by_work ? shares_costs(s) : NULL, all = 0;
 
 	for (size_t k = 0; k < s->n_functions; k++) {
-		size_t name = s->functions[k].n ? observe_names_find(names, s->functions[k].name) : SIZE_MAX;
+		size_t name = observe_names_find(names, s->functions[k].name);
+		struct observe_share done = shares_function(s, k, costs);
 
-		for (size_t i = s->functions[k].first; i < s->functions[k].first + s->functions[k].n; i++) {
-			struct observe_share done = shares_done(s, i, costs);
-
-			all += done.alone;
-			if (name == SIZE_MAX)
-				continue;
-			share[name].alone += done.alone;
-			share[name].nested += done.nested;
-		}
+		all += done.alone;
+		if (name == SIZE_MAX)
+			continue;
+		share[name].alone += done.alone;
+		share[name].nested += done.nested;
 	}
 	free(costs);
 	return all;
 }
 
-/* share[names->n] is overwritten. */
-static void observe_shares(const struct side *side, const struct observe_names *names, struct observe_share *share)
+/* share[names->n] is overwritten. Returns what the side did in all. */
+static double observe_shares(const struct side *side, const struct observe_names *names, struct observe_share *share)
 {
 	bool by_work = has_work(side);
 	double all = 0;
@@ -195,6 +217,7 @@ static void observe_shares(const struct side *side, const struct observe_names *
 		share[i].alone /= all;
 		share[i].nested /= all;
 	}
+	return all;
 }
 
 /* ---- rows of all functions ---- */
@@ -206,7 +229,11 @@ struct observing {
 	enum observe_remark_kind *small; /* [names.n] why it is not looked at, OBSERVE_REMARKS: it is */
 	struct observed *out;		 /* its columns, remarks and counts are filled in */
 	size_t n_columns;
-	struct pool_rows *cells; /* [names.n] of one run */
+	struct pool_rows *cells;   /* [names.n] of one run */
+	struct totals_run *totals; /* [names.n] of one run */
+	bool *estimated;	   /* [names.n] in one run: what single calls did themselves */
+	bool use_totals;	   /* both sides tell them */
+	double *measured;	   /* [names.n] calls that unsure_ns is a sum over */
 };
 
 static void observing_columns(struct observing *w)
@@ -237,6 +264,14 @@ static void observing_remark(struct observing *w, enum observe_remark_kind kind,
 	w->out->remarks[kind][function] += samples;
 }
 
+static void observing_add_unsure(struct observing *w, const struct samples *s, const struct samples_function *function, size_t name)
+{
+	for (size_t i = function->first; i < function->first + function->n && counter_time_watched(s->back_end); i++) {
+		w->out->unsure_ns[name] += s->items[i].weight * s->items[i].alone_unsure_ns;
+		w->measured[name] += s->items[i].weight;
+	}
+}
+
 static void observing_add_function(struct observing *w, const struct source *source, size_t function, const size_t *from)
 {
 	size_t name = observe_names_find(&w->names, source_function_name(source, function)), before, left_out;
@@ -256,9 +291,15 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	}
 	if (apart != SAMPLES_JOINED)
 		observing_remark(w, OBSERVE_APART, name, 1);
+	shape.alone = observe_names_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
+	if (w->use_totals && shape.alone && source->n == 1) {
+		totals_add(&w->totals[name], source->files[0], function, w->out->columns, w->n_columns);
+		w->estimated[name] = w->estimated[name] || any_estimated(source->files[0], &source->files[0]->functions[function]);
+	}
 	if (!rows.n)
 		return;
-	shape.alone = observe_names_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
+	if (source->n == 1)
+		observing_add_unsure(w, source->files[0], &source->files[0]->functions[function], name);
 	if (!shape.alone)
 		observing_remark(w, OBSERVE_INCLUSIVE, name, rows.n);
 	cell = &w->cells[name];
@@ -330,6 +371,10 @@ static enum assay_status observing_add_run(struct observing *w, size_t run, size
 		struct pool_rows *cell = &w->cells[f];
 
 		pool_choose(cell, w->options->samples_max, observing_seed(w->options->seed, w->names.items[f], r->name));
+		totals_apply(&w->totals[f], &(struct pool_shape){ .per_call = w->out->per_call, .columns = w->n_columns }, w->estimated[f],
+			     cell);
+		totals_release(&w->totals[f]);
+		w->estimated[f] = false;
 		for (size_t i = 0; i < cell->n; i++)
 			observing_append(w, capacity, &cell->items[i], f, run);
 		w->out->n_left_out += cell->left_out;
@@ -353,8 +398,8 @@ static void observing_find_small(struct observing *w)
 
 	w->small = mem_new(w->names.n, sizeof(w->small[0]));
 	w->out->share = mem_new(w->names.n, sizeof(double));
-	observe_shares(w->side, &w->names, here);
-	observe_shares(w->options->other ? w->options->other : w->side, &w->names, there);
+	w->out->done_ns = observe_shares(w->side, &w->names, here);
+	(void)observe_shares(w->options->other ? w->options->other : w->side, &w->names, there);
 	for (size_t i = 0; i < w->names.n; i++) {
 		bool inclusive = observe_names_find(&w->inclusive, w->names.items[i]) != SIZE_MAX;
 
@@ -372,6 +417,17 @@ static void observing_find_small(struct observing *w)
 	free(there);
 }
 
+/* Some file does; those of killed processes do not. */
+static bool tells_totals(const struct side *side)
+{
+	for (size_t r = 0; r < side->n; r++)
+		for (size_t f = 0; f < side->runs[r].n_files; f++)
+			for (size_t k = 0; k < side->runs[r].files[f].n_functions; k++)
+				if (totals_known(&side->runs[r].files[f], k))
+					return true;
+	return false;
+}
+
 static void observing_begin(struct observing *w)
 {
 	struct observed *o = w->out;
@@ -384,6 +440,11 @@ static void observing_begin(struct observing *w)
 	observe_names_add_all(&w->only, w->options->only, w->options->n_only);
 	observe_names_add_all(&w->active_names, w->options->active_names, w->options->n_active);
 	w->cells = mem_new(w->names.n, sizeof(w->cells[0]));
+	w->measured = mem_new(w->names.n, sizeof(w->measured[0]));
+	o->unsure_ns = mem_new(w->names.n, sizeof(o->unsure_ns[0]));
+	w->totals = mem_new(w->names.n, sizeof(w->totals[0]));
+	w->estimated = mem_new(w->names.n, sizeof(w->estimated[0]));
+	w->use_totals = !w->options->per_thread && tells_totals(w->side) && (!w->options->other || tells_totals(w->options->other));
 	observing_find_small(w);
 	for (size_t k = 0; k < OBSERVE_REMARKS; k++)
 		o->remarks[k] = mem_new(w->names.n, sizeof(size_t));
@@ -444,6 +505,7 @@ static void observed_put_aside(struct observed *o, const bool *keep, enum observ
 		}
 		o->functions[kept] = o->functions[f];
 		o->share[kept] = o->share[f];
+		o->unsure_ns[kept] = o->unsure_ns[f];
 		for (size_t k = 0; k < OBSERVE_REMARKS; k++)
 			o->remarks[k][kept] = o->remarks[k][f];
 		kept++;
@@ -453,10 +515,25 @@ static void observed_put_aside(struct observed *o, const bool *keep, enum observ
 	free(number);
 }
 
-void observed_keep(struct observed *observed, const bool *keep, enum observe_remark_kind why)
+bool observed_has(const struct observed *o, const char *function)
 {
-	ASSAY_BUG_IF(why >= OBSERVE_REMARKS);
-	observed_put_aside(observed, keep, why);
+	return o->observations.functions && bsearch(&function, o->functions, o->observations.functions, sizeof(o->functions[0]), by_text);
+}
+
+static void observed_keep_those_of(struct observed *o, const struct observed *other)
+{
+	bool *keep = mem_new(o->observations.functions + 1, sizeof(keep[0]));
+
+	for (size_t f = 0; f < o->observations.functions; f++)
+		keep[f] = observed_has(other, o->functions[f]);
+	observed_put_aside(o, keep, OBSERVE_UNASKED);
+	free(keep);
+}
+
+void observed_keep_common(struct observed *a, struct observed *b)
+{
+	observed_keep_those_of(a, b);
+	observed_keep_those_of(b, a);
 }
 
 double observed_calls(const struct observed *observed, size_t function)
@@ -496,6 +573,8 @@ static void observing_end(struct observing *w)
 {
 	struct observed *o = w->out;
 
+	for (size_t f = 0; f < w->names.n; f++)
+		o->unsure_ns[f] /= w->measured[f] > 0 ? w->measured[f] : 1;
 	o->functions = w->names.items;
 	o->observations.functions = w->names.n;
 	observed_put_empty_aside(o);
@@ -507,6 +586,8 @@ static void observing_end(struct observing *w)
 	o->observations.functions_names = (const char *const *)o->functions;
 	o->observations.columns = (const char *const *)o->columns;
 	o->observations.min_relevant_delta = o->min_relevant_delta;
+	o->observations.work = has_work(w->side) ? o->ns : NULL;
+	o->observations.per_call = o->per_call;
 }
 
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err)
@@ -534,6 +615,9 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	observe_names_release(&w.only);
 	observe_names_release(&w.active_names);
 	free(w.small);
+	free(w.totals);
+	free(w.measured);
+	free(w.estimated);
 	free(w.cells);
 	observed_release(&observed);
 	return st;
@@ -551,6 +635,7 @@ void observed_release(struct observed *observed)
 		free(observed->aside[i].function);
 	free(observed->aside);
 	free(observed->share);
+	free(observed->unsure_ns);
 	free(observed->functions);
 	free(observed->columns);
 	free(observed->min_relevant_delta);

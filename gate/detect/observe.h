@@ -58,7 +58,10 @@ struct observed {
 		enum observe_remark_kind why;
 	} * aside; /* [n_aside] functions of which nothing is left, by name */
 	size_t n_aside;
-	double *share; /* [functions] of all that this side did, without nested calls: work and contention by what they cost, or time */
+	double *share;	   /* [functions] of all that this side did, without nested calls: work and contention by what they cost, or time */
+	double done_ns;	   /* all that it did, so */
+	double *unsure_ns; /* [functions] by how much a mean duration may be wrong, whatever the number of samples: what measuring takes; 0
+			      where no duration is looked at */
 };
 
 /* Vectors are without nested selected functions, unless what those took is an estimate in any sample of the function: then they are with
@@ -70,8 +73,9 @@ void observed_release(struct observed *observed); /* accepts zeroed */
 /* How many calls the samples of a function stand for. */
 double observed_calls(const struct observed *observed, size_t function);
 
-/* Puts aside the functions that keep[functions] does not have; the others are numbered anew. */
-void observed_keep(struct observed *observed, const bool *keep, enum observe_remark_kind why);
+bool observed_has(const struct observed *observed, const char *function);
+/* Puts aside the functions that only one of the two has; the others are numbered anew. */
+void observed_keep_common(struct observed *a, struct observed *b);
 
 /* Takes away the rows that drop[rows] has, as unlike those of the normal runs; functions of which nothing is left are put aside. */
 void observed_drop(struct observed *observed, const bool *drop);

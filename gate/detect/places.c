@@ -118,7 +118,7 @@ void places_of_version(const char *laboratory, const char *selector, struct plac
 	st = version_find(laboratory, selector, NULL, NULL, &object, &ignored);
 	if (st && shorter)
 		st = version_find(laboratory, shorter, NULL, NULL, &object, &ignored);
-	if (!st && !build_open(object.path, &build, &ignored)) {
+	if (!st && !build_open(object.path, IMAGE_DESCRIBED, &build, &ignored)) {
 		functions_extents(&build.image, &build.functions);
 		places_of_build(&build, out);
 		if (object.repository)

@@ -340,9 +340,10 @@ void pool_add(const struct source_rows *rows, const struct pool_shape *shape, st
 			pooling_is_full(&p);
 	}
 	pooling_end_thread(&p);
-	/* Threads that did too little, together; a function that did little in all is one row, so that it can be seen to do more.
-	 */
-	if (pool_is_large(&p.rest, shape, has_work) || (out->n == before && pool_is_complete(&p.rest, shape->columns)))
+	/* Threads that did too little, together; a function that did little in all is one row, so that it can be seen to do more; where its
+	 * work was counted, whatever else was. */
+	if (pool_is_large(&p.rest, shape, has_work) ||
+	    (out->n == before && p.rest.samples && ((has_work && !*overflow) || pool_is_complete(&p.rest, shape->columns))))
 		pool_emit(&p.rest, out);
 	else
 		out->left_out += p.rest.samples;

@@ -43,7 +43,7 @@ void detector_free(struct detector *d)
 	names_release(&d->names);
 	free(d->stretch);
 	free(d->known);
-	free(d->median);
+	free(d->means);
 	free(d->errors);
 	free(d->n_errors);
 	free(d->threshold);
@@ -307,20 +307,14 @@ static int compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Errors of a function's normal samples, sorted and thinned, and the medians of its columns. groups[n] are its own. */
+/* Errors of a function's normal samples, sorted and thinned. groups[n] are its own. */
 static void fit_summarise(struct fit *f, const struct row_group *groups, size_t n, double *work)
 {
 	struct detector *d = f->d;
-	size_t function = groups[0].function, first = groups[0].first, kept = 0, total = 0, p = d->about.columns;
+	size_t function = groups[0].function, first = groups[0].first, kept = 0, total = 0;
 
 	for (size_t g = 0; g < n; g++)
 		total += groups[g].n;
-	for (size_t j = 0; j < p; j++) {
-		for (size_t i = 0; i < total; i++)
-			work[i] = mat_get(&f->normal->values, f->rows.origin[first + i], f->columns[j]);
-		if (d->about.dropped[j] != DETECTOR_NOT_COUNTED)
-			d->median[function * p + j] = stats_median(work, total);
-	}
 	for (size_t i = 0; i < total; i++) {
 		if (!isnan(f->error[first + i]))
 			work[kept++] = f->error[first + i];
@@ -390,7 +384,7 @@ static void fit_learn(struct fit *f)
 	d->known = mem_new(functions, sizeof(*d->known));
 	d->threshold = mem_new(functions, sizeof(*d->threshold));
 	d->share = mem_new(functions, sizeof(*d->share));
-	d->median = mem_new(functions * d->about.columns, sizeof(*d->median));
+	d->means = run_means_of(f->normal, f->columns, d->about.columns, &f->rows, functions);
 	d->errors = mem_new(functions, sizeof(*d->errors));
 	d->n_errors = mem_new(functions, sizeof(*d->n_errors));
 	d->options.rule->learn(d, &(struct detector_training){ .rows = &f->rows, .error = f->error });

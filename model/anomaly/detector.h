@@ -26,6 +26,8 @@ struct observations {
 	const char *const *functions_names; /* [functions]; canonical order is by name */
 	const char *const *columns;	    /* [p] names */
 	const double *min_relevant_delta;   /* [p] > 0: the smallest difference near zero that is relevant; in the column's unit */
+	const double *work;		    /* [n] of one of the calls: what events are counted by; NULL: nothing is */
+	const bool *per_call;		    /* [p] where there is work: a mean over calls, not over work */
 };
 
 /* How columns become comparable, and how errors of samples become anomalous runs (model/anomaly/detector_parts.h). */
@@ -89,13 +91,19 @@ struct detector_about {
 };
 const struct detector_about *detector_about(const struct detector *detector); /* owned by the detector */
 
+/* What a function did in the mean, normally and now: of all its samples, anomalous or not, each run a number. */
+struct detection_mean {
+	double normal, now; /* in the column's unit; NaN: not counted */
+	bool apart;	    /* by more than chance explains in runs such as the normal ones */
+};
+
 /* A column's part in what is wrong with a function. */
 struct detection_column {
 	size_t column;
 	double votes;	    /* share of anomalous samples of which it is the leading column */
 	double part;	    /* of their errors */
 	int direction;	    /* +1: more than normal, -1: less */
-	double normal, now; /* medians, in the column's unit */
+	double normal, now; /* means, as in detection_mean */
 };
 
 struct detection_function {
@@ -110,6 +118,9 @@ struct detection_function {
 	double excess;		       /* mean of the errors above the threshold, weighted by calls; times time is the order of functions */
 	struct detection_column *columns; /* [n_columns], leading first; none without anomalous samples or runs */
 	size_t n_columns;
+	struct detection_mean *means; /* [p + 1] of the columns, and of its calls in a run */
+	bool *in_run;		      /* [runs] anomalous there */
+	bool in_total; /* anomalous by how often it is called and how much it does in all, over all runs; else by its samples */
 };
 
 struct detection {

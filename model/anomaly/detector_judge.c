@@ -11,8 +11,11 @@
 
 void detection_release(struct detection *d)
 {
-	for (size_t f = 0; f < d->n; f++)
+	for (size_t f = 0; f < d->n; f++) {
 		free(d->functions[f].columns);
+		free(d->functions[f].means);
+		free(d->functions[f].in_run);
+	}
 	free(d->functions);
 	free(d->run_anomalous);
 	free(d->run_small);
@@ -36,7 +39,7 @@ static void cause_add_vote(const double *parts, size_t p, struct detection_colum
 	columns[leading].votes += 1.0;
 }
 
-/* Where the median has moved by more than something negligible, that is the direction; else where the samples lie of what was expected. */
+/* Where the mean has moved by more than something negligible, that is the direction; else where the samples lie of what was expected. */
 static int cause_direction(const struct detection_column *c, double moved, double toward)
 {
 	double by = c->now - c->normal;
@@ -65,11 +68,10 @@ void detection_columns_sort(struct detection_column *columns, size_t n)
 
 /* n samples of one function. */
 struct cause_samples {
-	struct mat parts, toward; /* [n x p] of their errors by column; with the sign of the distance from what was expected */
-	struct mat values;	  /* [n x p] in the columns' units */
-	const double *normal;	  /* [p] medians */
-	double *moved;		  /* [p] a difference of medians that is not negligible */
-	const bool *anomalous;	  /* [n] */
+	struct mat parts, toward;	    /* [n x p] of their errors by column; with the sign of the distance from what was expected */
+	const struct detection_mean *means; /* [p] */
+	double *moved;			    /* [p] a difference of means that is not negligible */
+	const bool *anomalous;		    /* [n] */
 };
 
 /* *columns: those with a vote or a hundredth of the error, by votes, then by part; the caller's, NULL when there is none. Returns how many.
@@ -78,7 +80,7 @@ static size_t cause_columns(const struct cause_samples *s, struct detection_colu
 {
 	size_t p = s->parts.cols, samples = 0, n = 0;
 	struct detection_column *all = mem_new(p, sizeof(*all));
-	double *now = mem_new(s->parts.rows + 1, sizeof(*now)), total = 0.0;
+	double total = 0.0;
 
 	for (size_t i = 0; i < s->parts.rows; i++) {
 		if (s->anomalous[i])
@@ -89,23 +91,18 @@ static size_t cause_columns(const struct cause_samples *s, struct detection_colu
 		total += all[j].part;
 	for (size_t j = 0; samples && j < p; j++) {
 		double side = 0.0;
-		size_t k = 0;
 
-		for (size_t i = 0; i < s->parts.rows; i++) {
+		for (size_t i = 0; i < s->parts.rows; i++)
 			side += s->anomalous[i] ? mat_get(&s->toward, i, j) : 0.0;
-			if (s->anomalous[i])
-				now[k++] = mat_get(&s->values, i, j);
-		}
 		all[j] = (struct detection_column){ .column = j,
 						    .votes = all[j].votes / (double)samples,
 						    .part = total > 0.0 ? all[j].part / total : 0.0,
-						    .normal = s->normal[j],
-						    .now = stats_median(now, samples) };
+						    .normal = s->means[j].normal,
+						    .now = s->means[j].now };
 		all[j].direction = cause_direction(&all[j], s->moved[j], side);
 		if (all[j].votes > 0.0 || all[j].part >= PART_LEAST)
 			all[n++] = all[j];
 	}
-	free(now);
 	if (n)
 		detection_columns_sort(all, n);
 	else
@@ -126,6 +123,7 @@ struct judge {
 	double *error;		  /* [rows] */
 	struct mat parts, toward; /* [rows x p] */
 	struct run_score *scores; /* [groups] */
+	struct run_mean *means;	  /* [functions of the detector x (p + 1)] */
 	double *p;		  /* [runs] */
 };
 
@@ -139,6 +137,7 @@ static void judge_release(struct judge *k)
 	mat_release(&k->parts);
 	mat_release(&k->toward);
 	free(k->scores);
+	free(k->means);
 }
 
 static enum assay_status judge_check_counted(const struct judge *k, bool *used, struct assay_error *err)
@@ -203,28 +202,26 @@ static bool judge_too_many(const struct detector *d, size_t n, size_t anomalous)
 }
 
 /* Rows [first, first + n) are the function's; anomalous [n]. */
-static void judge_cause(const struct judge *k, size_t function, size_t first, size_t n, const bool *anomalous,
-			struct detection_function *out)
+static void judge_cause(const struct judge *k, size_t first, size_t n, const bool *anomalous, struct detection_function *out)
 {
 	size_t p = k->rows.z.cols;
 	double tolerance = k->d->options.tolerance;
+	struct detection_mean *means = mem_new(p, sizeof(*means));
 	struct cause_samples s = { .parts = { n, p, &k->parts.at[first * p] },
 				   .toward = { n, p, &k->toward.at[first * p] },
-				   .values = mat_new(n, p),
-				   .normal = &k->d->median[function * p],
+				   .means = means,
 				   .anomalous = anomalous };
 
 	s.moved = mem_new(p, sizeof(*s.moved));
 	for (size_t j = 0; j < p; j++) {
-		s.moved[j] = fmax(tolerance * fabs(s.normal[j]), k->d->stretch ? k->d->stretch[j] * sinh(tolerance) : 0.0);
-		for (size_t i = 0; k->d->about.dropped[j] != DETECTOR_NOT_COUNTED && i < n; i++)
-			mat_set(&s.values, i, j, mat_get(&k->seen->values, k->rows.origin[first + i], k->columns[j]));
+		means[j] = out->means[k->columns[j]];
+		s.moved[j] = fmax(tolerance * fabs(means[j].normal), k->d->stretch ? k->d->stretch[j] * sinh(tolerance) : 0.0);
 	}
 	out->n_columns = cause_columns(&s, &out->columns);
 	for (size_t c = 0; c < out->n_columns; c++)
 		out->columns[c].column = k->columns[out->columns[c].column];
 	free(s.moved);
-	mat_release(&s.values);
+	free(means);
 }
 
 /* Samples above the threshold; where a function is anomalous without any, because all have moved a little, those of its anomalous
@@ -261,30 +258,38 @@ static void judge_sum_errors(const struct judge *k, size_t first, size_t n, stru
 static void judge_function(const struct judge *k, const struct row_group *groups, size_t n, struct detection_function *out)
 {
 	const struct detector *d = k->d;
-	size_t function = groups[0].function, first = groups[0].first, g0 = (size_t)(groups - k->rows.groups);
+	size_t function = groups[0].function, first = groups[0].first, g0 = (size_t)(groups - k->rows.groups), p = k->rows.z.cols;
+	const struct run_mean *normal = &d->means[function * (p + 1)], *now = &k->means[function * (p + 1)];
 	bool *anomalous;
 
 	out->runs = n;
+	out->in_run = mem_new(k->seen->runs + 1, sizeof(*out->in_run));
 	out->error_threshold = d->threshold[function];
 	for (size_t g = 0; g < n; g++) {
 		const struct run_score *o = &k->scores[g0 + g];
 
 		out->samples += groups[g].n;
 		out->runs_anomalous += o->anomalous;
+		out->in_run[groups[g].run] = o->anomalous;
 		out->runs_small += o->small;
 		if (g && o->score - o->limit <= out->score - out->threshold)
 			continue;
 		out->score = o->score;
 		out->threshold = o->limit;
 	}
+	out->means = mem_new(p + 1, sizeof(*out->means));
+	for (size_t j = 0; j <= p; j++)
+		out->means[j < p ? k->columns[j] : p] = detection_mean_of(&normal[j], &now[j]);
 	out->anomalous = judge_too_many(d, n, out->runs_anomalous);
 	out->small = out->anomalous && !judge_too_many(d, n, out->runs_anomalous - out->runs_small);
 	judge_sum_errors(k, first, out->samples, out);
 	anomalous = mem_new(out->samples, sizeof(*anomalous));
 	out->samples_anomalous = judge_mark_samples(k, groups, n, out->error_threshold, false, anomalous);
 	if (out->samples_anomalous || (out->anomalous && judge_mark_samples(k, groups, n, 0.0, true, anomalous)))
-		judge_cause(k, function, first, out->samples, anomalous, out);
+		judge_cause(k, first, out->samples, anomalous, out);
 	free(anomalous);
+	if (d->options.rule->holds_out)
+		detection_judge_totals(k->seen, normal, now, k->columns, p, d->about.functions, out);
 }
 
 /* ---- all ---- */
@@ -306,6 +311,25 @@ static void judge_runs(struct judge *k, struct detection *out)
 	free(relevant);
 }
 
+/* Where more runs are anomalous than chance explains, some function is, although none in enough of them for itself: the one with most. */
+static void judge_set(const struct judge *k, struct detection *out)
+{
+	struct detection_function *most = NULL;
+
+	for (size_t f = 0; f < out->n; f++) {
+		struct detection_function *one = &out->functions[f];
+
+		if (one->anomalous && !one->small)
+			return;
+		if (one->known && one->in_run && (!most || one->runs_anomalous - one->runs_small > most->runs_anomalous - most->runs_small))
+			most = one;
+	}
+	if (!most || most->runs_anomalous == most->runs_small || !judge_too_many(k->d, out->runs, out->runs_anomalous - out->runs_small))
+		return;
+	most->anomalous = true;
+	most->small = false;
+}
+
 static void judge_all(struct judge *k, struct detection *out)
 {
 	for (size_t i = 0; i < k->seen->functions; i++)
@@ -321,6 +345,7 @@ static void judge_all(struct judge *k, struct detection *out)
 		n = rows_groups(&k->rows, g);
 		judge_function(k, &k->rows.groups[g], n, &out->functions[k->back[k->rows.groups[g].function]]);
 	}
+	judge_set(k, out);
 }
 
 struct detection detection_new(const struct observations *seen)
@@ -348,6 +373,7 @@ enum assay_status detector_judge(const struct detector *detector, const struct o
 	if (st)
 		goto out;
 	k.error = mem_new(k.rows.z.rows + 1, sizeof(*k.error));
+	k.means = run_means_of(seen, k.columns, k.rows.z.cols, &k.rows, detector->about.functions);
 	k.parts = mat_new(k.rows.z.rows, k.rows.z.cols);
 	k.toward = mat_new(k.rows.z.rows, k.rows.z.cols);
 	k.scores = mem_new(k.rows.n_groups + 1, sizeof(*k.scores));

@@ -91,6 +91,15 @@ static cJSON *write_columns(const struct detector *d)
 	return array;
 }
 
+/* Number, mean and squares of each column and of the calls. */
+static void add_means(cJSON *object, const struct run_mean *means, size_t n)
+{
+	cJSON *array = cJSON_AddArrayToObject(object, "means");
+
+	for (size_t i = 0; i < n; i++)
+		cJSON_AddItemToArray(array, cJSON_CreateDoubleArray((const double[]){ means[i].n, means[i].mean, means[i].squares }, 3));
+}
+
 static cJSON *write_functions(const struct detector *d)
 {
 	cJSON *array = cJSON_CreateArray();
@@ -103,7 +112,7 @@ static cJSON *write_functions(const struct detector *d)
 		cJSON_AddBoolToObject(function, "known", d->known[f]);
 		cJSON_AddNumberToObject(function, "threshold", d->threshold[f]);
 		cJSON_AddNumberToObject(function, "share", d->share[f]);
-		add_numbers(function, "median", &d->median[f * d->about.columns], d->about.columns);
+		add_means(function, &d->means[f * (d->about.columns + 1)], d->about.columns + 1);
 		add_numbers(function, "errors", d->errors[f], d->n_errors[f]);
 		if (d->options.rule->write)
 			d->options.rule->write(d, f, function);
@@ -232,9 +241,33 @@ static void read_columns(struct json_reader *r, const cJSON *json, struct detect
 	}
 }
 
+/* Older models have the medians of samples in their place. */
+static void read_means(struct json_reader *r, const cJSON *item, size_t columns, struct run_mean *means)
+{
+	double x[3] = { 1.0 };
+	const cJSON *array, *mean;
+
+	memset(means, 0, (columns + 1) * sizeof(*means));
+	if (!r->st && cJSON_GetObjectItemCaseSensitive(item, "median")) {
+		double *medians = json_reader_numbers(r, item, "median", -ERROR_MAX, ERROR_MAX, columns);
+
+		for (size_t j = 0; j < columns && !r->st; j++)
+			means[j] = (struct run_mean){ .n = 1.0, .mean = medians[j] };
+		free(medians);
+		return;
+	}
+	array = json_reader_array(r, item, "means", columns + 1, columns + 1);
+	for (mean = r->st ? NULL : array->child; mean && !r->st; mean = mean->next) {
+		json_reader_fill(r, mean, "means", -ERROR_MAX, ERROR_MAX, 3, x);
+		if (x[0] < 0.0 || x[0] > RUNS_MAX || x[2] < 0.0)
+			json_reader_fail(r, "'means' has a number of runs or squares that cannot be");
+		*means++ = (struct run_mean){ x[0], x[1], x[2] };
+	}
+}
+
 static void read_function(struct json_reader *r, const cJSON *item, struct detector *d)
 {
-	static const char *const keys[] = { "name", "cluster", "known", "threshold", "share", "median", "errors", "runs" };
+	static const char *const keys[] = { "name", "cluster", "known", "threshold", "share", "median", "means", "errors", "runs" };
 	size_t f = d->names.n, columns = d->about.columns;
 	const cJSON *errors;
 
@@ -244,8 +277,7 @@ static void read_function(struct json_reader *r, const cJSON *item, struct detec
 	d->known[f] = json_reader_bool(r, item, "known");
 	d->threshold[f] = json_reader_number(r, item, "threshold", 0, 1e300);
 	d->share[f] = json_reader_number(r, item, "share", 0, 1);
-	json_reader_fill(r, json_reader_array(r, item, "median", columns, columns), "median", -ERROR_MAX, ERROR_MAX, columns,
-			 &d->median[f * columns]);
+	read_means(r, item, columns, &d->means[f * (columns + 1)]);
 	errors = json_reader_array(r, item, "errors", 0, DETECTOR_ERRORS_KEPT);
 	d->n_errors[f] = errors ? (size_t)cJSON_GetArraySize(errors) : 0;
 	d->errors[f] = mem_new(d->n_errors[f], sizeof(double));
@@ -271,7 +303,7 @@ static void read_functions(struct json_reader *r, const cJSON *json, struct dete
 	d->n_errors = mem_new(n, sizeof(*d->n_errors));
 	for (item = r->st ? NULL : array->child; item && !r->st; item = item->next) {
 		/* As large as what has been read, so that a short text cannot ask for much. */
-		d->median = mem_resize(d->median, (d->names.n + 1) * d->about.columns, sizeof(*d->median));
+		d->means = mem_resize(d->means, (d->names.n + 1) * (d->about.columns + 1), sizeof(*d->means));
 		read_function(r, item, d);
 	}
 }

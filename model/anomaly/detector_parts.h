@@ -127,15 +127,34 @@ size_t clusters_by_kmeans(const struct clustering *c, size_t k, size_t *of);
 /* of [functions]: as the options say. Returns how many. */
 size_t clusters_choose(const struct rows *rows, size_t functions, size_t runs, const struct detector_options *options, size_t *of);
 
+/* ---- means ---- */
+
+/* Of the runs that have a function: how many, mean, and squared distances from it. */
+struct run_mean {
+	double n, mean, squares;
+};
+
+/* [functions x (p + 1)], the caller's: of each column over the runs, and of the calls in a run. columns [p]: as rows_of() had them. */
+struct run_mean *run_means_of(const struct observations *observations, const size_t *columns, size_t p, const struct rows *rows,
+			      size_t functions);
+#define DETECTION_CHANCE .01 /* of two means of the same runs being farther apart than is called chance */
+/* What a function does in all, in how many calls: by the set of runs, not by samples, of which none need be unusual. Marks it as anomalous
+ * in all its runs when calls or work in a call are apart, by DETECTION_CHANCE over all n functions; or any column, of one whose samples are
+ * off by something negligible (all as its first one used to be); seen: of its runs; normal, now [p + 1].
+ */
+void detection_judge_totals(const struct observations *seen, const struct run_mean *normal, const struct run_mean *now,
+			    const size_t *columns, size_t p, size_t n, struct detection_function *out);
+struct detection_mean detection_mean_of(const struct run_mean *normal, const struct run_mean *now);
+
 /* ---- the detector ---- */
 
 struct detector {
 	struct detector_options options;
 	struct names names;
-	double *stretch; /* [columns]; NULL when scaling is not stretched */
-	bool *known;	 /* [functions] */
-	double *median;	 /* [functions x columns] of the normal samples, in the column's unit */
-	double **errors; /* [functions][n_errors] for histograms */
+	double *stretch;	/* [columns]; NULL when scaling is not stretched */
+	bool *known;		/* [functions] */
+	struct run_mean *means; /* [functions x (columns + 1)] of the normal runs, in the column's unit */
+	double **errors;	/* [functions][n_errors] for histograms */
 	size_t *n_errors;
 	struct models models; /* one without each fold; one, when the rule holds no runs out */
 	size_t folds;

@@ -140,6 +140,7 @@ struct ranked_side {
 	struct rows rows;
 	struct mat mean;	/* [functions * runs x p]; NaN: not counted */
 	struct run_cell *cells; /* [functions * runs] */
+	struct run_mean *means; /* [functions * (p + 1)] */
 };
 
 struct ranking {
@@ -162,6 +163,21 @@ static bool side_counts(const struct ranked_side *s, size_t j)
 	return false;
 }
 
+/* Of a run's samples, by the calls that they stand for, or by the work in these. */
+static double side_mean(const struct ranked_side *s, const struct row_group *group, size_t j)
+{
+	bool by_work = s->from->work && !s->from->per_call[s->columns[j]];
+	double sum = 0.0, base = 0.0;
+
+	for (size_t i = group->first; i < group->first + group->n; i++) {
+		double weight = s->rows.weight[i] * (by_work ? s->from->work[s->rows.origin[i]] : 1.0);
+
+		sum += weight * mat_get(&s->rows.z, i, j);
+		base += weight;
+	}
+	return base > 0.0 ? sum / base : 0.0;
+}
+
 static void side_fill(struct ranked_side *s, const struct ranking *g)
 {
 	size_t runs = s->from->runs;
@@ -169,6 +185,7 @@ static void side_fill(struct ranked_side *s, const struct ranking *g)
 	rows_of(s->from, s->columns, g->p, g->used, s->functions, NULL, &s->rows);
 	s->mean = mat_new(g->n * runs, g->p);
 	s->cells = mem_new(g->n * runs, sizeof(*s->cells));
+	s->means = run_means_of(s->from, s->columns, g->p, &s->rows, g->n);
 	for (size_t k = 0; k < s->mean.rows * g->p; k++)
 		s->mean.at[k] = (double)NAN;
 	for (size_t k = 0; k < s->rows.n_groups; k++) {
@@ -177,14 +194,9 @@ static void side_fill(struct ranked_side *s, const struct ranking *g)
 		double *mean = s->mean.at + (group->function * runs + group->run) * g->p;
 
 		for (size_t j = 0; j < g->p; j++)
-			mean[j] = g->used[j] ? 0.0 : (double)NAN;
-		for (size_t i = group->first; i < group->first + group->n; i++) {
+			mean[j] = g->used[j] ? side_mean(s, group, j) : (double)NAN;
+		for (size_t i = group->first; i < group->first + group->n; i++)
 			cell->weight += s->rows.weight[i];
-			for (size_t j = 0; j < g->p; j++)
-				mean[j] += s->rows.weight[i] * mat_get(&s->rows.z, i, j);
-		}
-		for (size_t j = 0; j < g->p; j++)
-			mean[j] /= cell->weight;
 		cell->samples = group->n;
 	}
 }
@@ -196,6 +208,7 @@ static void side_release(struct ranked_side *s)
 	rows_release(&s->rows);
 	mat_release(&s->mean);
 	free(s->cells);
+	free(s->means);
 }
 
 /* What was counted in this column, by run, into x: returns in how many runs. */
@@ -293,6 +306,15 @@ static void ranking_judge_cell(const struct ranking *g, size_t f, size_t run, st
 	}
 }
 
+static void ranking_means(const struct ranking *g, size_t f, struct detection_function *d)
+{
+	const struct run_mean *normal = &g->normal.means[f * (g->p + 1)], *seen = &g->seen.means[f * (g->p + 1)];
+
+	d->means = mem_new(g->p + 1, sizeof(*d->means));
+	for (size_t j = 0; j <= g->p; j++)
+		d->means[j < g->p ? g->seen.columns[j] : g->p] = detection_mean_of(&normal[j], &seen[j]);
+}
+
 /* The columns that are discoveries. votes [p] */
 static void ranking_columns(const struct ranking *g, size_t f, const double *votes, struct detection_function *d)
 {
@@ -304,9 +326,9 @@ static void ranking_columns(const struct ranking *g, size_t f, const double *vot
 
 		if (!ranking_is_discovery(g, f, j))
 			continue;
-		c->normal = stats_median(g->place, side_gather(&g->normal, f, j, g->place));
-		c->now = stats_median(g->place, side_gather(&g->seen, f, j, g->place));
 		c->column = g->seen.columns[j];
+		c->normal = d->means[c->column].normal;
+		c->now = d->means[c->column].now;
 		c->votes = d->samples_anomalous ? votes[j] / (double)d->samples_anomalous : 0.0;
 		c->part = ranking_difference(g, j, c->now, c->normal);
 		c->direction = c->now > c->normal ? 1 : c->now < c->normal ? -1 : 0;
@@ -322,6 +344,7 @@ static void ranking_runs(struct ranking *g, size_t f, struct detection_function 
 {
 	double *votes = mem_new(g->p, sizeof(*votes)), weight = 0.0;
 
+	d->in_run = mem_new(g->seen.from->runs + 1, sizeof(*d->in_run));
 	for (size_t r = 0; r < g->seen.from->runs; r++) {
 		struct run_cell *cell = &g->seen.cells[f * g->seen.from->runs + r];
 
@@ -337,6 +360,7 @@ static void ranking_runs(struct ranking *g, size_t f, struct detection_function 
 		d->runs_anomalous++;
 		d->samples_anomalous += cell->samples;
 		votes[cell->leading] += (double)cell->samples;
+		d->in_run[r] = true;
 		out->run_anomalous[r] = true;
 	}
 	d->excess = weight > 0.0 ? d->excess / weight : 0.0;
@@ -359,10 +383,13 @@ static void ranking_function(struct ranking *g, size_t f, struct detection_funct
 		if (!isnan(mat_get(&g->test, f, j)))
 			least = fmin(least, mat_get(&g->test, f, j));
 	d->known = true;
+	ranking_means(g, f, d);
 	d->anomalous = least <= g->limit;
 	d->score = ranking_strength(least);
 	d->threshold = ranking_strength(g->limit > 0.0 ? g->limit : g->rate / (double)g->tests);
 	ranking_runs(g, f, d, out);
+	detection_judge_totals(g->seen.from, &g->normal.means[f * (g->p + 1)], &g->seen.means[f * (g->p + 1)], g->seen.columns, g->p, g->n,
+			       d);
 }
 
 /* A sample's error is its run's; above 0 it is anomalous. */

@@ -3,11 +3,12 @@
  *   bench_detect METHOD,... RATE,... SEED TRAIN DIRECTORY...
  *       fit METHOD RATE DIRECTORY runs samples functions columns clusters topology measured sufficient chosen fit_s judge_s
  *       run METHOD RATE DIRECTORY NAME anomalous p
- *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold excess part-of-time kind      (by what
+ *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold cost itself kind      (by what
  * matters) COUNTER:votes:part:direction:normal:now,... small side-effect-of error METHOD RATE DIRECTORY text */
 #include "base/mem.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
+#include "gate/detect/missing.h"
 #include "gate/detect/observe.h"
 #include "gate/detect/side_effect.h"
 #include "model/published/published.h"
@@ -113,28 +114,15 @@ static struct detector_options options_of(const struct method *m, double rate, u
 	return o;
 }
 
-/* Part of all the time (or work) of a function's samples. */
-static double part_of_time(const struct observed *seen, size_t function)
-{
-	double all = 0.0, own = 0.0;
-
-	for (size_t i = 0; i < seen->observations.values.rows; i++) {
-		double ns = seen->ns[i] * seen->weight[i];
-
-		all += ns;
-		own += seen->function[i] == function ? ns : 0.0;
-	}
-	return all > 0.0 ? own / all : 0.0;
-}
-
 static void print_function(const char *head, const struct observed *seen, const struct detection_function *f, const struct kind *kind,
 			   const char *cause)
 {
 	const struct observations *o = &seen->observations;
 
 	printf("function\t%s\t%s\t%d\t%d\t%zu\t%zu\t%g\t%g\t%g\t%g\t%s%s\t", head, o->functions_names[f->function], f->known,
-	       f->anomalous && !f->small, f->runs_anomalous - f->runs_small, f->runs, f->score, f->threshold, f->excess,
-	       part_of_time(seen, f->function), kind->improved ? "-" : "", trouble_code(kind->trouble));
+	       f->anomalous && !f->small, f->runs_anomalous - f->runs_small, f->runs, f->score, f->threshold,
+	       fabs(kind->more_ns) * observed_calls(seen, f->function) / (kind->calls > 0 ? kind->calls : 1),
+	       seen->remarks[OBSERVE_INCLUSIVE][f->function] ? 0.0 : 1.0, kind->improved ? "-" : "", trouble_code(kind->trouble));
 	for (size_t i = 0; i < f->n_columns; i++)
 		printf("%s%s:%.3f:%.3f:%+d:%.4g:%.4g", i ? "," : "", strrchr(o->columns[f->columns[i].column], ':') + 1,
 		       f->columns[i].votes, f->columns[i].part, f->columns[i].direction, f->columns[i].normal, f->columns[i].now);
@@ -152,7 +140,7 @@ static void print_functions(const char *head, const struct side *side, const str
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detection_function *f = &d->functions[i];
 
-		kinds[i] = kind_of(side->back_end, &seen->observations, f);
+		kinds[i] = kind_of(side->back_end, &seen->observations, f, (const double[]){ 0, 0 });
 		if (!f->runs_anomalous || kinds[i].small || kinds[i].improved)
 			continue;
 		at[n] = i;
@@ -278,6 +266,7 @@ static void observe_both(const struct side *a, const struct side *b, bool at_lik
 	struct observe_options options = observe_defaults;
 	size_t numbers = input_numbers(a);
 	struct like_inputs like;
+	struct missing missing;
 	struct assay_error err;
 
 	options.other = b;
@@ -286,6 +275,9 @@ static void observe_both(const struct side *a, const struct side *b, bool at_lik
 	options.other = a;
 	if (observe(b, &options, of_b, &err))
 		fail(&err);
+	observed_keep_common(of_a, of_b);
+	missing_fill(of_a, of_b, &missing);
+	missing_release(&missing);
 	if (!at_like_inputs)
 		return;
 	like_inputs_learn(a, of_a, numbers == input_numbers(b) ? numbers : 0, input_common(a, b), &like);

@@ -1,12 +1,18 @@
-"""Runs of the programs of tests/apps for the tables of detection: ASSAY DIRECTORY programs|aa|software|pairs. What is already there
-is not run again.
+"""Runs of the programs of tests/apps for the tables of detection: ASSAY DIRECTORY programs|aa|software|pairs|builds [PROGRAM...]. What is already
+there is not run again.
 
   DIRECTORY/programs/PROGRAM/train|test|FLAG/RUN/*.samples    good runs to learn from, good ones to judge, bad ones
   DIRECTORY/aa/PROGRAM-BLOCK/train|test/RUN/*.samples         good runs alone, each of them in one block only; few: some of train's
   DIRECTORY/pairs/seven|two/FLAG/RUN/*.samples                two faults at once (of seven to learn from: programs/seven/train)
   DIRECTORY/varying|same/PROGRAM/...                          as programs, by the probe without hardware counters; any size, one size
+  DIRECTORY/builds/BUILD/PROGRAM/good|BAD|shifted|again|front|order/RUN/*.samples
+                                    programs of tests/apps/whole, by several compilers and levels. again: other runs of good; front: good with
+                                    an unrelated file linked in front; order: good with its functions in the order of their names, and a larger
+                                    environment; shifted: all that at once. BUILDS=NAME,... takes some
 
-All but the last with the emulated back end. The input of each run (threads, size, seed) is drawn for itself, good and bad ones from
+QUICK=1: half as many runs of programs and software. WORKERS=N at once (2).
+
+All but software's with the emulated back end. The input of each run (threads, size, seed) is drawn for itself, good and bad ones from
 the same distribution."""
 import concurrent.futures
 import csv
@@ -32,13 +38,25 @@ TWO_SIZE, TWO_STEPS = (10, 60), (16, 64, 128, 256, 512, 1024, 2048, 4096)  # of 
 # Of a thread at least, where good and bad runs are compared: behind the first thread's preparations not every window of 1024 accesses
 # is simulated, but some of 128 in a row are; and what lies on another node is of interest where it does not fit into the caches.
 LEAST = {"dot_product": 5e4, "vector_sum": 5e4, "histogram": 7.5e4, "reverse_index": 9e4, "numa_init": 8e4}
-TRAIN, TEST, BAD = 39, 20, 10
+TRAIN, TEST, BAD = (19, 10, 5) if os.environ.get("QUICK") else (39, 20, 10)
+WHOLE = f"{APPS}/whole"
+# Of tests/apps/whole: some .01 s of CPU.
+WHOLE_SIZES = {
+    "lru_cache": 1500, "worker_stats": 2500, "dispatch": 2500, "more_calls": 500, "node_pool": 100, "filters": 400, "heat_openmp": 3,
+    "json_reader": 120, "tree_index": 2000, "merge_sort": 15, "refactored": 1500, "log_writer": 3000, "order_lost": 15, "shard_map": 1500,
+}
+WHOLE_SPREAD, WHOLE_THREADS = 2, (2, 6)
+WHOLE_RUNS = {"good": 20, "BAD": 20, "shifted": 8}  # 20: either may be what is learned from
+WHOLE_MORE = {"again": 8, "front": 8, "order": 8}  # of the first build alone
+BUILDS = {name: words.split() for name, words in {
+    "gcc-O2": "gcc -O2", "gcc-O0": "gcc -O0", "gcc-O1": "gcc -O1", "gcc-O3": "gcc -O3", "gcc-O2-lto": "gcc -O2 -flto",
+    "clang-O2": "clang-14 -O2", "clang-O0": "clang-14 -O0", "clang-O1": "clang-14 -O1", "clang-O3": "clang-14 -O3"}.items()}
 AA_PROGRAMS = ("histogram", "reverse_index", "hash_lock", "extra_copy", "seven")
 AA_BLOCKS, AA_TRAIN, AA_FEW, AA_TEST = int(os.environ.get("AA_BLOCKS", 60)), 39, 19, 5
 
 
-def truth():
-    return list(csv.DictReader(open(f"{APPS}/truth.csv")))
+def truth(directory=APPS):
+    return list(csv.DictReader(open(f"{directory}/truth.csv")))
 
 
 def build(assay, directory, program, flag, how=(), source=None):
@@ -49,6 +67,59 @@ def build(assay, directory, program, flag, how=(), source=None):
         subprocess.run([*(() if how else (assay, "emulate", "build", "--")), "gcc", "-O2", "-g", "-std=c11", "-D_GNU_SOURCE", *how, *flags,
                         source or f"{APPS}/{program}.c", "-pthread", "-o", path], check=True)
     return path
+
+
+FRONT = """/* Nothing that a program needs: what is linked behind it lies elsewhere. */
+%s
+"""
+
+
+def build_whole(assay, directory, name, program, variant):
+    """A program of tests/apps/whole; None: this compiler has no OpenMP."""
+    path = f"{directory}/bin/{name}/{program}.{variant}"
+    source = next(iter(glob.glob(f"{WHOLE}/{program}.c*")))
+    compiler, *flags = BUILDS[name]
+    openmp = "omp.h" in open(source).read()
+    if openmp and compiler != "gcc":
+        return None
+    if os.path.exists(path):
+        return path
+    os.makedirs(f"{directory}/bin/{name}", exist_ok=True)
+    if source.endswith(".cc"):
+        compiler = {"gcc": "g++", "clang-14": "clang++-14"}[compiler]
+    else:
+        flags = ["-std=c11", *flags]
+    files = [source]
+    if variant in ("front", "shifted"):
+        files.insert(0, f"{directory}/bin/front{os.path.splitext(source)[1]}")
+        functions = (f"int front_{i}(int x);\n__attribute__((used, noinline)) int front_{i}(int x)\n{{\n\treturn x > {i} ? x * {i} : x + {i};\n}}" for i in range(37))
+        with open(files[0], "w") as out:
+            out.write(FRONT % "\n".join(functions))
+    if variant in ("order", "shifted"):
+        flags += ["-ffunction-sections", "-Wl,--sort-section=name"]
+    flags += ["-DBAD"] if variant == "BAD" else []
+    flags += ["-fopenmp"] if openmp else []
+    subprocess.run([assay, "emulate", "build", "--", compiler, "-g", "-w", "-D_GNU_SOURCE", *flags, *files, "-pthread", "-o", path + ".part"], check=True)
+    os.rename(path + ".part", path)
+    return path
+
+
+def builds(assay, directory, name, only):
+    jobs = []
+    for program, size in WHOLE_SIZES.items():
+        if only and program not in only:
+            continue
+        for variant, n in {**WHOLE_RUNS, **(WHOLE_MORE if name == next(iter(BUILDS)) else {})}.items():
+            binary = build_whole(assay, directory, name, program, "good" if variant == "again" else variant)
+            if not binary:
+                break
+            environment = [f"PADDING={'x' * 3333}"] if variant in ("order", "shifted") else []
+            for i in range(n):
+                rng = random.Random(f"{program} {variant} {i}")
+                words = [rng.randint(*WHOLE_THREADS), round(size * WHOLE_SPREAD ** rng.random()), rng.randint(1, 10**6)]
+                words = [str(word) for word in words]
+                jobs.append((["env", *environment, binary, *words], f"{directory}/builds/{name}/{program}/{variant}/{i:03d}-{'-'.join(words)}"))
+    return jobs
 
 
 def draw(program, what, least):
@@ -77,7 +148,7 @@ def one_run(words, directory, environment):
     os.rename(part, directory)
 
 
-def run_all(jobs, environment, workers=2):
+def run_all(jobs, environment, workers=int(os.environ.get("WORKERS", 2))):
     """jobs: [(words, directory)]. What was kept of other plans goes."""
     planned = {where for _, where in jobs}
     for parent in {os.path.dirname(where) for where in planned}:
@@ -160,7 +231,18 @@ def software(assay, directory):
     return jobs
 
 
+def main():
+    assay, target, what = sys.argv[1:4]
+    if what == "builds":
+        for name in os.environ.get("BUILDS", ",".join(BUILDS)).split(","):
+            run_all(builds(assay, target, name, sys.argv[4:]), {"ASSAY_EMULATE_DIRECTORY": "@"})
+        return
+    plan = {"programs": programs, "aa": aa, "software": software, "pairs": pairs}[what](assay, target)
+    if what == "software":
+        run_all(plan, {}, 1)
+    else:
+        run_all(plan, {"ASSAY_EMULATE_DIRECTORY": "@"})
+
+
 if __name__ == "__main__":
-    assay_program, target, what = sys.argv[1:4]
-    plan = {"programs": programs, "aa": aa, "software": software, "pairs": pairs}[what](assay_program, target)
-    run_all(plan, {} if what == "software" else {"ASSAY_EMULATE_DIRECTORY": "@"}, 1 if what == "software" else 2)
+    main()

@@ -37,7 +37,7 @@ static void judge(const struct detector *d)
 		run[i] = i % 2;
 		weight[i] = 1.0;
 		for (size_t j = 0; j < p; j++)
-			mat_set(&o.values, i, j, i % 2 ? 1e200 : d->median[function[i] * p + j]);
+			mat_set(&o.values, i, j, i % 2 ? 1e200 : d->means[function[i] * (p + 1) + j].mean);
 	}
 	for (size_t j = 0; j < p; j++)
 		min_relevant_delta[j] = 1.0;

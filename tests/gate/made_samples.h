@@ -63,7 +63,7 @@ static inline struct samples made_samples(enum record_back_end back_end, const c
 			s.alone[i * s.n_counters + c] = rows[i].values[c] - rows[i].nested[c];
 		}
 		if (first)
-			s.calls[s.n_calls++] = (struct samples_calls){ rows[i].function, rows[i].thread, 0 };
+			s.calls[s.n_calls++] = (struct samples_calls){ .function = rows[i].function, .thread = rows[i].thread };
 		s.calls[s.n_calls - 1].calls++;
 	}
 	free(names);

@@ -16,7 +16,6 @@ static const struct {
 	const char *what;
 	enum record_back_end back_end;
 	struct moved moved[COLUMNS]; /* of work that did not move nothing is said: it stays 300 */
-	double anomalous;	     /* share of its samples */
 	enum trouble trouble;
 	bool improved, small;
 } rows[] = {
@@ -25,59 +24,51 @@ static const struct {
 	  { { "emulated:hitm_false_milli", 0, 280, .5, .5 },
 	    { "emulated:l2_misses", 0, .28, .5, .4 },
 	    { "emulated:l1_misses", 0, .28, 0, .1 } },
-	  1,
 	  TROUBLE_FALSE_SHARING,
 	  false,
 	  false },
 	{ "true sharing with atomics",
 	  RECORD_EMULATED,
 	  { { "emulated:atomics", .004, .5, 1, .6 }, { "emulated:hitm_true_milli", 3, 370, 0, .4 } },
-	  1,
 	  TROUBLE_TRUE_SHARING,
 	  false,
 	  false },
-	{ "the same misses on another node", RECORD_EMULATED, { { "emulated:remote", 0, .04, 1, 1 } }, 1, TROUBLE_REMOTE, false, false },
+	{ "the same misses on another node", RECORD_EMULATED, { { "emulated:remote", 0, .04, 1, 1 } }, TROUBLE_REMOTE, false, false },
 	{ "more misses, some of them on another node",
 	  RECORD_EMULATED,
 	  { { "emulated:remote", 0, .04, .6, .6 }, { "emulated:l2_misses", .01, .09, .4, .4 } },
-	  1,
 	  TROUBLE_CACHE,
 	  false,
 	  false },
 	{ "a walk over many pages",
 	  RECORD_EMULATED,
 	  { { "emulated:tlb_misses", .003, .11, .9, .8 }, { "emulated:l1_misses", .33, .33, .1, .2 } },
-	  1,
 	  TROUBLE_TLB,
 	  false,
 	  false },
-	{ "branches", RECORD_EMULATED, { { "emulated:branch_misses", 0, .075, 1, 1 } }, 1, TROUBLE_BRANCH, false, false },
-	{ "system calls", RECORD_EMULATED, { { "emulated:system_calls", 0, .01, 1, 1 } }, 1, TROUBLE_SYSTEM_CALLS, false, false },
+	{ "branches", RECORD_EMULATED, { { "emulated:branch_misses", 0, .075, 1, 1 } }, TROUBLE_BRANCH, false, false },
+	{ "system calls", RECORD_EMULATED, { { "emulated:system_calls", 0, .01, 1, 1 } }, TROUBLE_SYSTEM_CALLS, false, false },
 	{ "allocation",
 	  RECORD_EMULATED,
 	  { { "emulated:allocations", 0, .02, .5, .5 }, { "emulated:allocated_bytes", 0, .5, .5, .5 } },
-	  1,
 	  TROUBLE_ALLOCATION,
 	  false,
 	  false },
 	{ "copying is accesses, too",
 	  RECORD_EMULATED,
 	  { { "emulated:copied_bytes", 0, 6.38, 1, .87 }, { "emulated:accesses", 64, 576, 0, .13 } },
-	  1,
 	  TROUBLE_COPYING,
 	  false,
 	  false },
 	{ "more work with the same misses",
 	  RECORD_EMULATED,
 	  { { "emulated:accesses", 150, 600, .6, .5 }, { "emulated:blocks", 150, 600, .4, .5 } },
-	  1,
 	  TROUBLE_MORE_WORK,
 	  false,
 	  false },
 	{ "less work, so that what it misses stands out",
 	  RECORD_EMULATED,
 	  { { "emulated:accesses", 150, 75, .6, .4 }, { "emulated:blocks", 150, 75, 0, .3 }, { "emulated:l2_misses", .01, .02, .4, .3 } },
-	  1,
 	  TROUBLE_MORE_WORK,
 	  true,
 	  false },
@@ -87,7 +78,6 @@ static const struct {
 	    { "emulated:blocks", 150, 75, 0, .2 },
 	    { "emulated:l2_misses", .1, .21, .4, .3 },
 	    { "emulated:branch_misses", 0, .1, .3, .3 } },
-	  1,
 	  TROUBLE_BRANCH,
 	  false,
 	  false },
@@ -96,7 +86,6 @@ static const struct {
 	  { { "emulated:accesses", 150, 30, .2, .2 },
 	    { "emulated:blocks", 150, 30, .2, .2 },
 	    { "emulated:allocations", .02, .1001, .6, .6 } },
-	  1,
 	  TROUBLE_MORE_WORK,
 	  true,
 	  false },
@@ -105,102 +94,176 @@ static const struct {
 	  { { "emulated:accesses", 1500, 150, .3, .3 },
 	    { "emulated:blocks", 150, 150, 0, .1 },
 	    { "emulated:branch_misses", .01, .07, .6, .6 } },
-	  1,
 	  TROUBLE_MORE_WORK,
 	  true,
 	  false },
-	{ "misses fewer", RECORD_EMULATED, { { "emulated:l2_misses", .2, .01, 1, 1 } }, 1, TROUBLE_CACHE, true, false },
-	{ "one became more, another less",
+	{ "misses fewer", RECORD_EMULATED, { { "emulated:l2_misses", .2, .01, 1, 1 } }, TROUBLE_CACHE, true, false },
+	{ "one became more, another less by not much more",
 	  RECORD_EMULATED,
-	  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } },
-	  1,
+	  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .4, .3, .3 } },
 	  TROUBLE_BRANCH,
 	  false,
 	  false },
-	{ "less than matters", RECORD_EMULATED, { { "emulated:hitm_false_milli", 0, .3, 1, 1 } }, 1, TROUBLE_UNKNOWN, false, true },
-	{ "rarely", RECORD_EMULATED, { { "emulated:tlb_misses", 0, .0008, 1, 1 } }, .2, TROUBLE_UNKNOWN, false, true },
-	{ "a few per cent", RECORD_EMULATED, { { "emulated:l2_misses", .2, .204, 1, 1 } }, 1, TROUBLE_UNKNOWN, false, true },
+	{ "less than matters", RECORD_EMULATED, { { "emulated:hitm_false_milli", 0, .3, 1, 1 } }, TROUBLE_UNKNOWN, false, true },
+	{ "rarely", RECORD_EMULATED, { { "emulated:tlb_misses", 0, .0004, 1, 1 } }, TROUBLE_UNKNOWN, false, true },
+	{ "a few per cent", RECORD_EMULATED, { { "emulated:l2_misses", .2, .204, 1, 1 } }, TROUBLE_UNKNOWN, false, true },
 	{ "no part in it",
 	  RECORD_EMULATED,
 	  { { "emulated:hitm_true_milli", 0, 100, 0, .01 }, { "emulated:branch_misses", 0, .1, 1, .99 } },
-	  1,
 	  TROUBLE_BRANCH,
 	  false,
 	  false },
 	{ "page faults",
 	  RECORD_SOFTWARE,
 	  { { "perf::PAGE-FAULTS", 0, 2, .4, .4 }, { "time:ns", 500, 3000, .6, .6 } },
-	  1,
 	  TROUBLE_PAGE_FAULTS,
 	  false,
 	  false },
-	{ "slower, and nothing says why", RECORD_SOFTWARE, { { "time:ns", 500, 3000, 1, 1 } }, 1, TROUBLE_SLOWER, false, false },
+	{ "slower, and nothing says why", RECORD_SOFTWARE, { { "time:ns", 500, 3000, 1, 1 } }, TROUBLE_SLOWER, false, false },
 	{ "waits",
 	  RECORD_SOFTWARE,
 	  { { "time:ns", 500, 9000, .5, .5 }, { "perf::CONTEXT-SWITCHES", 0, 1, .5, .5 } },
-	  1,
 	  TROUBLE_SLOWER,
 	  false,
 	  false },
 	{ "some misses, just too few to matter, on pages that lie elsewhere",
 	  RECORD_EMULATED,
 	  { { "emulated:remote", 0, .0009, .6, .6 }, { "emulated:l2_misses", 0, .00095, .4, .4 } },
-	  1,
 	  TROUBLE_UNKNOWN,
 	  false,
 	  true },
-	{ "faster", RECORD_TIME, { { "time:ns", 3000, 500, 1, 1 } }, 1, TROUBLE_UNKNOWN, true, false },
+	{ "faster", RECORD_TIME, { { "time:ns", 3000, 500, 1, 1 } }, TROUBLE_UNKNOWN, true, false },
 	{ "processors do not tell true from false",
 	  RECORD_PAPI,
 	  { { "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM", 0, .01, .7, .7 }, { "PAPI_TOT_CYC", 1, 3, .3, .3 } },
-	  1,
 	  TROUBLE_SHARING,
 	  false,
 	  false },
 	{ "memory of another node",
 	  RECORD_PAPI,
 	  { { "MEM_LOAD_L3_MISS_RETIRED:REMOTE_DRAM", 0, .01, 1, 1 } },
-	  1,
 	  TROUBLE_REMOTE,
 	  false,
 	  false },
-	{ "more instructions", RECORD_PAPI, { { "PAPI_TOT_INS", 300, 3000, 1, 1 } }, 1, TROUBLE_MORE_WORK, false, false },
+	{ "more instructions", RECORD_PAPI, { { "PAPI_TOT_INS", 300, 3000, 1, 1 } }, TROUBLE_MORE_WORK, false, false },
 };
+
+/* A function with these means; of work of which nothing is said it does as much as ever. */
+struct made {
+	const char *columns[COLUMNS + 3];
+	struct detection_column moved[COLUMNS];
+	struct detection_mean means[COLUMNS + 4];
+	struct detection_function f;
+	struct observations seen;
+};
+
+/* work: columns that are there in any case. calls: of a run, normally and now. */
+static void made_of(struct made *m, const char *const *work, const double *normal, size_t n, const struct moved *moved,
+		    const double calls[2])
+{
+	size_t p = n;
+
+	*m = (struct made){ .f = { .samples = 1000, .samples_anomalous = 1000 } };
+	for (size_t c = 0; c < n; c++) {
+		m->columns[c] = work[c];
+		m->means[c] = (struct detection_mean){ normal[c], normal[c], false };
+	}
+	for (size_t i = 0; i < COLUMNS && moved[i].column; i++) {
+		size_t c = 0;
+
+		while (c < p && strcmp(m->columns[c], moved[i].column) != 0)
+			c++;
+		p = c == p ? p + 1 : p;
+		m->columns[c] = moved[i].column;
+		m->means[c] = (struct detection_mean){ moved[i].normal, moved[i].now, moved[i].votes > 0 || moved[i].part >= .02 };
+		m->moved[m->f.n_columns++] = (struct detection_column){
+			.column = c, .votes = moved[i].votes, .part = moved[i].part, .normal = moved[i].normal, .now = moved[i].now
+		};
+	}
+	m->means[p] = (struct detection_mean){ calls[0], calls[1], calls[0] < calls[1] || calls[0] > calls[1] };
+	m->f.columns = m->moved;
+	m->f.means = m->means;
+	m->seen = (struct observations){ .values = { 0, p, NULL }, .columns = m->columns };
+}
+
+static const char *const work[] = { "emulated:accesses", "emulated:blocks" }, *const instructions[] = { "PAPI_TOT_INS" };
+static const double often[2] = { 10, 10 }, sure[2] = { 0, 0 };
 
 static void test_rows(void **state)
 {
 	(void)state;
 	for (size_t r = 0; r < COUNT(rows); r++) {
-		const char *columns[COLUMNS + 3] = { "emulated:accesses", "emulated:blocks", "PAPI_TOT_INS" };
-		struct detection_column moved[COLUMNS];
-		struct detection_function f = { .samples = 1000,
-						.samples_anomalous = (size_t)(1000 * rows[r].anomalous),
-						.columns = moved };
-		size_t function[1] = { 0 }, p = 3;
-		double values[COLUMNS + 3] = { 150, 150, 300 };
-		struct observations seen = { .function = function, .columns = columns };
+		bool emulated = rows[r].back_end == RECORD_EMULATED;
+		struct made m;
 		struct kind kind;
 
-		for (size_t i = 0; i < COLUMNS && rows[r].moved[i].column; i++) {
-			const struct moved *m = &rows[r].moved[i];
-			size_t c = 0;
-
-			while (c < p && strcmp(columns[c], m->column) != 0)
-				c++;
-			p = c == p ? p + 1 : p;
-			columns[c] = m->column;
-			values[c] = m->now;
-			moved[f.n_columns++] = (struct detection_column){
-				.column = c, .votes = m->votes, .part = m->part, .normal = m->normal, .now = m->now
-			};
-		}
-		if (rows[r].back_end == RECORD_EMULATED)
-			values[2] = 0;
-		seen.values = (struct mat){ 1, p, values };
-		kind = kind_of(rows[r].back_end, &seen, &f);
+		made_of(&m, emulated ? work : instructions, emulated ? (const double[]){ 150, 150 } : (const double[]){ 300 },
+			emulated ? 2 : 1, rows[r].moved, often);
+		kind = kind_of(rows[r].back_end, &m.seen, &m.f, sure);
 		if (kind.trouble != rows[r].trouble || kind.improved != rows[r].improved || kind.small != rows[r].small)
 			fail_msg("%s: %s%s%s", rows[r].what, trouble_code(kind.trouble), kind.improved ? ", improved" : "",
 				 kind.small ? ", small" : "");
+	}
+}
+
+/* What is said of old and new is of all calls in a run, and of more work beside fewer events. */
+static void test_all_calls(void **state)
+{
+	static const struct {
+		const char *what;
+		struct moved moved[COLUMNS];
+		double calls[2]; /* of a run */
+		const char *text;
+	} cases[] = {
+		{ "single calls are far off, the means are equal",
+		  { { "emulated:accesses", 245760, 245765, .5, .5 }, { "emulated:blocks", 122880, 122883, .5, .5 } },
+		  { 48, 48 },
+		  "spread" },
+		{ "half as many calls, each of which does twice as much",
+		  { { "emulated:accesses", 100, 200, .5, .5 }, { "emulated:blocks", 100, 200, .5, .5 } },
+		  { 40, 20 },
+		  "spread" },
+		{ "half as many calls, each of which does three times as much",
+		  { { "emulated:accesses", 100, 300, .5, .5 }, { "emulated:blocks", 100, 300, .5, .5 } },
+		  { 40, 20 },
+		  "more_work" },
+		{ "a few accesses more beside many blocks",
+		  { { "emulated:accesses", 5, 10, 1, 1 }, { "emulated:blocks", 37500, 37500, 0, 0 } },
+		  { 4, 4 },
+		  "spread" },
+		{ "as many misses in a call that does more",
+		  { { "emulated:accesses", 150, 600, .3, .3 },
+		    { "emulated:blocks", 150, 600, .3, .3 },
+		    { "emulated:l2_misses", .1, .025, .4, .4 } },
+		  { 4, 4 },
+		  "more_work diluted" },
+		{ "fewer misses, and a little more work",
+		  { { "emulated:accesses", 150, 170, .3, .3 },
+		    { "emulated:blocks", 150, 170, .3, .3 },
+		    { "emulated:hitm_false_milli", 300, 1, .4, .4 } },
+		  { 4, 4 },
+		  "false_sharing mixed" },
+		{ "fewer misses a call, and ten times as many calls", { { "emulated:l2_misses", .1, .05, 1, 1 } }, { 4, 40 }, "more_work" },
+		{ "five times as many atomic accesses", { { "emulated:atomics", .02, .1, 1, 1 } }, { 4, 4 }, "atomics" },
+		{ "all further misses are on pages of another node",
+		  { { "emulated:remote", .0001, .0176, .9, .9 }, { "emulated:l2_misses", .0155, .0337, .1, .1 } },
+		  { 4, 4 },
+		  "remote_memory" },
+	};
+
+	(void)state;
+	for (size_t r = 0; r < COUNT(cases); r++) {
+		struct buf got = BUF_INIT;
+		struct made m;
+		struct kind kind;
+
+		made_of(&m, work, (const double[]){ 150, 150 }, 2, cases[r].moved, cases[r].calls);
+		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
+		buf_format(&got, "%s%s%s%s", kind.spread ? "spread" : trouble_code(kind.trouble),
+			   kind.improved && !kind.mixed ? " improved" : "", kind.mixed ? " mixed" : "", kind.diluted ? " diluted" : "");
+		if (strcmp(got.bytes, cases[r].text) != 0)
+			fail_msg("%s: %s", cases[r].what, got.bytes);
+		buf_release(&got);
 	}
 }
 
@@ -232,15 +295,18 @@ static void test_further(void **state)
 		{ "no part in what is wrong",
 		  { { "emulated:branch_misses", 0, .1, 1, .99 }, { "emulated:system_calls", 0, .01, 0, .01 } },
 		  "branch" },
-		{ "one became more, another less",
-		  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } },
+		{ "one became more, another less by not much more",
+		  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .4, .3, .3 } },
 		  "branch" },
+		{ "one became a little more, another much less",
+		  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", 0, .1, .3, .3 } },
+		  "less: cache_capacity" },
 		{ "both became less",
 		  { { "emulated:l2_misses", .2, .01, .7, .7 }, { "emulated:branch_misses", .3, 0, .3, .3 } },
 		  "less: cache_capacity branch" },
-		{ "a counter that stands for no kind",
+		{ "atomic accesses",
 		  { { "emulated:branch_misses", 0, .1, .5, .5 }, { "emulated:atomics", 0, .5, .5, .5 } },
-		  "unknown branch" },
+		  "atomics branch" },
 		{ "at most so many",
 		  { { "emulated:system_calls", 0, .1, .3, .3 },
 		    { "emulated:allocations", 0, .3, .3, .3 },
@@ -253,26 +319,12 @@ static void test_further(void **state)
 
 	(void)state;
 	for (size_t r = 0; r < COUNT(cases); r++) {
-		const char *columns[COLUMNS + 1] = { "emulated:accesses" };
-		struct detection_column moved[COLUMNS];
-		struct detection_function f = { .samples = 10, .samples_anomalous = 10, .columns = moved };
-		double values[COLUMNS + 1] = { 200 };
-		size_t function[] = { 0 };
-		struct observations seen = { .function = function, .columns = columns };
 		struct buf got = BUF_INIT;
+		struct made m;
 		struct kind kind;
 
-		for (size_t i = 0; i < COLUMNS && cases[r].moved[i].column; i++) {
-			const struct moved *m = &cases[r].moved[i];
-
-			columns[i + 1] = m->column;
-			values[i + 1] = m->now;
-			moved[f.n_columns++] = (struct detection_column){
-				.column = i + 1, .votes = m->votes, .part = m->part, .normal = m->normal, .now = m->now
-			};
-		}
-		seen.values = (struct mat){ 1, f.n_columns + 1, values };
-		kind = kind_of(RECORD_EMULATED, &seen, &f);
+		made_of(&m, work, (const double[]){ 200, 0 }, 1, cases[r].moved, often);
+		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
 		buf_format(&got, "%s%s", kind.improved ? "less: " : "", trouble_code(kind.trouble));
 		for (size_t i = 0; i < kind.n_further; i++)
 			buf_format(&got, " %s", trouble_code(kind.further[i]));
@@ -309,27 +361,22 @@ static void test_text(void **state)
 /* What a call costs on top. */
 static void test_cost(void **state)
 {
-	const char *columns[] = { "emulated:accesses", "emulated:blocks", "emulated:l2_misses" };
-	struct detection_column moved[2] = { { .column = 2, .votes = 1, .part = 1, .normal = 0, .now = .1 } };
-	struct detection_function f = { .samples = 10, .samples_anomalous = 10, .columns = moved, .n_columns = 1 };
-	double values[] = { 200, 100, .1 };
-	size_t function[] = { 0 };
-	struct observations seen = { .values = { 1, 3, values }, .function = function, .columns = columns };
+	const struct moved misses[COLUMNS] = { { "emulated:l2_misses", 0, .1, 1, 1 } },
+			   and_work[COLUMNS] = { { "emulated:l2_misses", 0, .1, 1, .5 }, { "emulated:accesses", 200, 300, 1, .5 } };
+	struct made m;
 	struct kind kind;
 
 	(void)state;
-	kind = kind_of(RECORD_EMULATED, &seen, &f);
+	made_of(&m, work, (const double[]){ 200, 100 }, 2, misses, often);
+	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
 	assert_int_equal(kind.column, 2);
 	assert_true(fabs(kind.more_ns - 300 * .1 * 30) < 1e-9);
 	assert_true(fabs(kind.misses_ns - kind.more_ns) < 1e-9 && kind.only_misses);
-	moved[0].part = .5;
-	moved[1] = (struct detection_column){ .column = 0, .votes = 1, .part = .5, .normal = 200, .now = 300 };
-	values[0] = 300;
-	f.n_columns = 2;
-	kind = kind_of(RECORD_EMULATED, &seen, &f);
+	made_of(&m, work, (const double[]){ 200, 100 }, 2, and_work, often);
+	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
 	assert_true(kind.misses_ns > 0 && !kind.only_misses); /* its work is more as well */
-	f.n_columns = 0;
-	kind = kind_of(RECORD_EMULATED, &seen, &f);
+	m.f.means = NULL;
+	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
 	assert_int_equal(kind.trouble, TROUBLE_UNKNOWN);
 }
 
@@ -352,8 +399,8 @@ static void test_table(void **state)
 
 int suite_kind(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_further), cmocka_unit_test(test_text),
-					    cmocka_unit_test(test_cost), cmocka_unit_test(test_table) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_all_calls), cmocka_unit_test(test_further),
+					    cmocka_unit_test(test_text), cmocka_unit_test(test_cost),	   cmocka_unit_test(test_table) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

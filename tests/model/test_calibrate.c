@@ -366,11 +366,10 @@ static void the_new_run_is_one_of_all(void **state)
 static void causes_are_voted_for(void **state)
 {
 	double parts_at[] = { 9, 1, 0, 8, 2, 0, 1, 5, 0, 50, 0, 0 }, toward_at[] = { -3, 1, 0, -2, 1, 0, 1, 2, 0, 7, 0, 0 };
-	double values_at[] = { 2, 10, 4, 3, 10, 4, 2, 10.1, 4, 100, 10, 4 };
 	double moved[] = { .5, .5, .5 };
-	const double normal[] = { 5, 10, 4 };
+	const struct detection_mean means[] = { { 5, 2, true }, { 10, 10.1, false }, { 4, 4, false } };
 	const bool anomalous[] = { true, true, true, false }, none[4] = { false };
-	struct cause_samples samples = { { 4, 3, parts_at }, { 4, 3, toward_at }, { 4, 3, values_at }, normal, moved, anomalous };
+	struct cause_samples samples = { { 4, 3, parts_at }, { 4, 3, toward_at }, means, moved, anomalous };
 	struct detection_column *columns;
 
 	(void)state;
@@ -378,7 +377,7 @@ static void causes_are_voted_for(void **state)
 	assert_int_equal(columns[0].column, 0);
 	assert_near(columns[0].votes, 2.0 / 3, 1e-12);
 	assert_near(columns[0].part, 18.0 / 26, 1e-12);
-	assert_int_equal(columns[0].direction, -1); /* the median has moved */
+	assert_int_equal(columns[0].direction, -1); /* the mean has moved */
 	assert_near(columns[0].now, 2, 0);
 	assert_near(columns[0].normal, 5, 0);
 	assert_int_equal(columns[1].column, 1);

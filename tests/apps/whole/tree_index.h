@@ -1,0 +1,13 @@
+/* A node of the index. Bad: it has room for names now, and lies on lines of its own. */
+#ifndef TESTS_APPS_WHOLE_TREE_INDEX_H
+#define TESTS_APPS_WHOLE_TREE_INDEX_H
+#include <stdint.h>
+
+struct index_node {
+	uint32_t key, left, right, seen;
+#ifdef BAD
+	char name[240];
+#endif
+};
+
+#endif

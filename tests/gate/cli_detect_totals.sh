@@ -1,0 +1,130 @@
+# What is said of functions is of all their calls in a run: how the same work is divided between calls is no change, more calls are; what data changed elsewhere
+# shows in functions that did not change; what --least puts aside is said.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+command -v gcc >/dev/null || skip 'there is no gcc'
+cd "$tmp" || exit 1
+
+# build SOURCE PROGRAM [FLAG...]
+build() {
+	source=$1 program=$2
+	shift 2
+	"$ASSAY" emulate build -- gcc -O1 -g -std=c11 -D_GNU_SOURCE "$@" "$source" -pthread -o "$program" || exit 1
+}
+
+# sample PROGRAM RUNS [ARGUMENT...]: into the directory PROGRAM.runs
+sample() {
+	program=$1 runs=$2
+	shift 2
+	for i in $(seq "$runs"); do
+		mkdir -p "$program.runs/$i"
+		ASSAY_EMULATE_DIRECTORY=$program.runs/$i "./$program" "$@" >/dev/null || exit 1
+	done
+}
+
+# fold adds up lengths of period 7; in PARTS calls each instead of one, OFTEN times as often, or a little more of them in calls that lie between samples.
+cat >calls.c <<'EOF'
+#include <stdio.h>
+#ifndef PARTS
+#define PARTS 1
+#endif
+#ifndef OFTEN
+#define OFTEN 1
+#endif
+#ifndef RARELY
+#define RARELY 0
+#endif
+static volatile int numbers[4096];
+static long sum;
+__attribute__((noinline)) void fold(int from, int n) { for (int i = from; i < from + n; i++) sum += numbers[i & 4095]; }
+__attribute__((noinline)) void other(void) { for (int i = 0; i < 750000; i++) sum += numbers[i & 4095]; }
+int main(void)
+{
+	for (int i = 0; i < 100; i++) {
+		int n = 400 * (1 + i % 7) + (i % 7 == 3 ? RARELY : 0);
+		for (int k = 0; k < OFTEN; k++)
+			for (int part = 0; part < PARTS; part++)
+				fold(part * n / PARTS, n / PARTS);
+		if (i % 50 == 0)
+			other();
+	}
+	printf("%ld\n", sum);
+	return 0;
+}
+EOF
+build calls.c calls
+build calls.c parts -DPARTS=2
+build calls.c often -DOFTEN=8
+build calls.c rarely -DRARELY=4000
+sample calls 9
+for program in parts often rarely; do
+	sample $program 4
+done
+
+for model in autoencoder mann-whitney; do
+	what="the same work in more calls, $model"
+	run detect calls.runs parts.runs --rate .1 --model $model --format json
+	expect_status 0
+	expect_json .decision pass
+
+	what="more calls, none of which is dearer, $model"
+	run detect calls.runs often.runs --rate .1 --model $model --format json
+	expect_status 3
+	expect_json .functions[0].name fold
+	expect_json .functions[0].kind more_work
+	expect_json .functions[1].anomalous false
+
+	what="one call in seven does much more, $model"
+	run detect calls.runs rarely.runs --rate .1 --model $model --format json
+	expect_status 3
+	expect_json .functions[0].name fold
+	expect_json .functions[0].kind more_work
+done
+what='how often is said, and of a pass that no run is anomalous that decides anything'
+run detect calls.runs often.runs --rate .1
+expect_status 3
+expect_stdout 'more work: it is called 8 times as often'
+run detect calls.runs parts.runs --rate .1
+expect_status 0
+expect_stdout '0 of 4 runs are anomalous, and 4 differ in ways that decide nothing'
+
+# The words of threads are apart by `apart`, which main knows: add is what it was.
+cat >data.c <<'EOF'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#ifndef APART
+#define APART 32
+#endif
+static volatile long *words, apart;
+__attribute__((noinline)) void add(long at) { for (int i = 0; i < 20000; i++) words[at * apart]++; }
+__attribute__((noinline)) void *thread(void *number) { for (int i = 0; i < 10; i++) add((long)number); return NULL; }
+int main(void)
+{
+	pthread_t threads[4];
+	words = calloc(4096, sizeof(long));
+	apart = APART;
+	for (long i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, thread, (void *)i);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	printf("%ld\n", words[0]);
+	return 0;
+}
+EOF
+build data.c data
+build data.c beside -DAPART=1
+sample data 9
+sample beside 3
+
+what='the change is in main, what it does in a function that did not change'
+run detect data.runs beside.runs --rate .1 --old-build data --new-build beside --format json
+expect_status 3
+expect_json .functions[0].name add
+expect_json .functions[0].kind false_sharing
+grep -q unchanged_judged out || fail 'it is not said that all functions were judged'
+
+what='what is found in a function that does less than asked for'
+run detect calls.runs often.runs --rate .1 --least .5
+expect_status 0
+expect_stdout 'fold: more work: it is called 8 times as often, but that is put aside'
+finish

@@ -1,0 +1,61 @@
+# Two whole programs of tests/apps/whole, each in both directions, and one of them with its code in another place: the fault is found where
+# it is, the way back is no regression, and a shifted build is the same program. How often that is right over all of them, several compilers
+# and levels: tests/evidence/detect.sh.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+cd "$tmp" || exit 1
+whole=$ASSAY_SOURCE/tests/apps/whole
+
+# build OUTPUT COMPILER-WORDS...
+build() {
+	output=$1
+	shift
+	"$ASSAY" emulate build -- gcc -O2 -g -std=c11 -D_GNU_SOURCE -w "$@" -pthread -o "$output" || exit 1
+}
+
+# sample PROGRAM DIRECTORY RUNS SIZE: the same inputs for each program
+sample() {
+	for i in $(seq "$3"); do
+		mkdir -p "$2/$i"
+		ASSAY_EMULATE_DIRECTORY=$2/$i "./$1" 4 $(($4 + i * 4)) "$i" >/dev/null || exit 1
+	done
+}
+
+{
+	echo 'static volatile int kept;'
+	for i in $(seq 41); do
+		echo "__attribute__((used, noinline)) void front_$i(int x) { for (int i = 0; i < x; i++) kept += i * $i; }"
+	done
+} >front.c
+# worker_stats: no function but the one that hands out has changed. json_reader: the callee of a callee, by recursive descent.
+for program in worker_stats:account:false_sharing:800 json_reader:scan_string:copying:40; do
+	IFS=: read -r name function kind size <<END
+$program
+END
+	build "$name.good" "$whole/$name.c"
+	build "$name.bad" -DBAD "$whole/$name.c"
+	sample "$name.good" "$name/good" 9 "$size"
+	sample "$name.bad" "$name/bad" 9 "$size"
+	for model in autoencoder mann-whitney; do
+		what="$name: the fault is found, $model"
+		run detect "$name/good" "$name/bad" --rate .1 --model $model --format json
+		expect_status 3
+		expect_json .functions[0].name $function
+		expect_json .functions[0].kind $kind
+		what="$name: the way back is better, $model"
+		run detect "$name/bad" "$name/good" --rate .1 --model $model --format json
+		expect_status 0
+		expect_json .decision improved
+	done
+done
+
+what='an unrelated file in front, functions in another order, a larger environment'
+build shifted -ffunction-sections -Wl,--sort-section=name front.c "$whole/json_reader.c"
+PADDING=$(printf '%3333s' '')
+export PADDING
+sample shifted json_reader/shifted 9 40
+for model in autoencoder mann-whitney; do
+	run detect json_reader/good json_reader/shifted --rate .1 --model $model --format json
+	expect_status 0
+	expect_json .decision pass
+done
+finish
