@@ -50,9 +50,11 @@ static void end_line(struct buf *out)
 	buf_char(out, '\n');
 }
 
+#define COLUMN_WIDTH_MAX 200 /* a longer text takes its room in its own row only */
+
 struct column {
 	const char *label;
-	size_t width;
+	size_t width;	     /* of the widest text up to COLUMN_WIDTH_MAX */
 	bool texts, numbers; /* some cell is one; of numbers alone, a column stands at the right */
 };
 
@@ -112,7 +114,8 @@ static void grid_cells(const struct doc_node *table, const struct doc_style *sty
 			free(grid->cells[i * grid->n_columns + j]);
 			grid->cells[i * grid->n_columns + j] = doc_shown(cell, style);
 			width = width_of(grid->cells[i * grid->n_columns + j]);
-			grid->columns[j].width = width > grid->columns[j].width ? width : grid->columns[j].width;
+			if (width > grid->columns[j].width && width <= COLUMN_WIDTH_MAX)
+				grid->columns[j].width = width;
 			grid->columns[j].texts |= cell->value.type == DOC_TEXT || cell->value.type >= DOC_BAR;
 			grid->columns[j].numbers |= cell->value.type == DOC_REAL || cell->value.type == DOC_INTEGER;
 		}
@@ -125,7 +128,7 @@ static void print_cells(const struct grid *grid, char *const *cells, struct buf 
 	for (size_t j = 0; j < grid->n_columns; j++) {
 		const struct column *column = &grid->columns[j];
 		const char *text = cells ? (cells[j] ? cells[j] : "") : column->label;
-		size_t blank = column->width - width_of(text);
+		size_t width = width_of(text), blank = width < column->width ? column->width - width : 0;
 		bool left = column->texts || !column->numbers;
 
 		pad(left ? 0 : blank, out);

@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
+#include "gate/profile/here.h"
+#include "gate/profile/levels.h"
 #include "gate/profile/profile.h"
 #include "gate/published/paper_profile.h"
 
@@ -11,10 +13,11 @@
 enum { MODEL_TIME, MODEL_PAPER };
 
 struct arguments {
-	const char *selector;
+	struct cli_list words; /* a selector, or the command that is profiled here */
 	int64_t top, resamples, seed;
+	double budget_s;
 	int model;
-	bool members, by_type;
+	bool members, by_type, here;
 };
 
 /* ---- the first line, and how far it can be trusted ---- */
@@ -36,12 +39,15 @@ static char *because_text(const struct profile *p)
 	return buf_take(&text);
 }
 
-static void answer_sentence(const struct profile *p, const struct run_set *runs, struct document *d)
+static void answer_sentence(const struct profile *p, const struct levels *levels, const struct run_set *runs, struct document *d)
 {
 	const struct profile_group *lead = p->n_groups ? &p->groups[0] : NULL;
-	char *because = because_text(p);
+	char *because = because_text(p), *measured = levels->runs ? levels_text(levels) : NULL;
 
-	if (p->verdict == PROFILE_NOT_IDENTIFIABLE)
+	if (p->verdict == PROFILE_NOT_IDENTIFIABLE && measured)
+		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because %s", runs->application, runs->version,
+			   measured, because);
+	else if (p->verdict == PROFILE_NOT_IDENTIFIABLE)
 		doc_answer(d, DOC_BAD, profile_verdict_text(p->verdict), "what %s@%s spends its time on, because %s", runs->application,
 			   runs->version, because);
 	else
@@ -50,6 +56,7 @@ static void answer_sentence(const struct profile *p, const struct run_set *runs,
 			   runs->version, 100 * lead->share, lead->name, 100 * lead->low, 100 * lead->high,
 			   profile_verdict_text(p->verdict), *because ? " because " : "", because);
 	free(because);
+	free(measured);
 }
 
 static void answer_trust(const struct profile *p, struct document *d)
@@ -341,10 +348,11 @@ static void answer_left_out(const struct profile *p, const struct dataset *data,
 
 /* ---- all ---- */
 
-static void profile_answer(const struct profile *p, const struct run_set *runs, const struct dataset *data, const struct arguments *a,
-			   struct document *d)
+static void profile_answer(const struct profile *p, const struct levels *levels, const struct run_set *runs, const struct dataset *data,
+			   const struct arguments *a, struct document *d)
 {
-	answer_sentence(p, runs, d);
+	answer_sentence(p, levels, runs, d);
+	levels_answer(levels, d);
 	doc_set(d, "application", runs->application);
 	doc_set(d, "version", runs->version);
 	doc_set(d, "battery", data->battery);
@@ -490,22 +498,26 @@ static void paper_profile_answer(const struct paper_profile *p, size_t shown, st
 /* ---- the command ---- */
 
 /* A profile that cannot be trusted is an answer; only without a single usable result it is an error. */
-static enum assay_status profile_time(const struct cmd_evidence *e, const struct arguments *a, struct document *d, struct assay_error *err)
+static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+				      struct assay_error *err)
 {
 	const struct profile_options how = { .resamples = (size_t)a->resamples, .seed = (uint64_t)a->seed };
 	const struct run_set *runs = &e->runs[0];
 	struct profile_rows rows;
 	struct profile profile = { 0 };
 	struct dataset dataset;
-	enum assay_status st = ASSAY_OK;
+	struct levels levels;
+	enum assay_status st = levels_load(&lab->store, runs, &levels, err);
 
+	if (st)
+		return st;
 	dataset_sparse_of(&e->evidence, runs, &dataset);
 	profile_rows_of(&e->evidence, runs, &dataset, &rows);
 	if (rows.rates.rows == 0)
 		st = profile_no_rows(runs, &dataset, "results above 0 on machines with a fingerprint", 0, err);
 	if (!st) {
 		profile_of(&rows, &how, &profile);
-		profile_answer(&profile, runs, &dataset, a, d);
+		profile_answer(&profile, &levels, runs, &dataset, a, d);
 	}
 	profile_release(&profile);
 	profile_rows_release(&rows);
@@ -513,31 +525,57 @@ static enum assay_status profile_time(const struct cmd_evidence *e, const struct
 	return st;
 }
 
-static enum assay_status profile_paper(const struct cmd_evidence *e, const struct arguments *a, struct document *d, struct assay_error *err)
+static enum assay_status profile_paper(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+				       struct assay_error *err)
 {
 	struct paper_profile profile;
 	enum assay_status st = paper_profile_of(&e->evidence, &e->runs[0], &profile, err);
 
+	(void)lab;
 	if (!st)
 		paper_profile_answer(&profile, (size_t)a->top, d);
 	paper_profile_release(&profile);
 	return st;
 }
 
-static enum assay_status profile_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status profile_stored(const struct arguments *a, struct document *d, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
+	const char *selector = a->words.items[0];
 	struct cmd_evidence e;
-	enum assay_status st = cmd_evidence_load(lab, &a->selector, 1, true, &e, err);
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, err);
 
+	if (st)
+		return st;
+	st = cmd_evidence_load(&lab, &selector, 1, true, &e, err);
 	if (!st)
-		st = (a->model == MODEL_PAPER ? profile_paper : profile_time)(&e, a, d, err);
+		st = (a->model == MODEL_PAPER ? profile_paper : profile_time)(&lab, &e, a, d, err);
 	cmd_evidence_release(&e);
+	lab_close(&lab);
 	return st;
 }
 
+static enum assay_status profile_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	(void)lab;
+	return a->here ? here_profile((const char *const *)a->words.items, a->words.n, a->budget_s, !cli_quiet(), d, err)
+		       : profile_stored(a, d, err);
+}
+
+static enum assay_status profile_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (!a->here && a->words.n > 1)
+		return assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s': a command to profile follows --here --",
+				  a->words.items[1]);
+	return ASSAY_OK;
+}
+
 static const char *const models[] = { [MODEL_TIME] = "time", [MODEL_PAPER] = "paper", NULL };
-static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option words[] = { CLI_WORDS("APP[@VERSION] | --here -- COMMAND [ARG]", struct arguments, words, 1), CLI_END };
 static const struct cli_option options[] = {
 	CLI_CHOICE("model", models, struct arguments, model, "The model: time (the default) or paper"),
 	CMD_TOP(struct arguments, top, "Show the N most important groups, or stressors of the paper's model (default: 15)"),
@@ -545,9 +583,12 @@ static const struct cli_option options[] = {
 	CLI_FLAG("by-type", struct arguments, by_type, "Show the leading groups' shares on every hardware type"),
 	CMD_RESAMPLES(struct arguments, resamples, "Resamples of the hardware types for the error bars (default: 200)"),
 	CMD_SEED(struct arguments, seed),
+	CLI_FLAG("here", struct arguments, here, "Run the command that follows -- on this machine and measure it; without a laboratory"),
+	CLI_REAL("budget", "SECONDS", struct arguments, budget_s, 0.1, 86400,
+		 "With --here: run it again as long as that allows (default: 20)"),
 	CLI_END,
 };
-static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED };
+static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED, .budget_s = 20 };
 
 const struct command profile_command = {
 	.name = "profile",
@@ -564,11 +605,14 @@ const struct command profile_command = {
 		"          tell how far it can be trusted\n",
 	.examples = "  assay profile hpccg\n"
 		    "  assay profile stream/add-1@imported --members --by-type\n"
-		    "  assay profile stream/add-1@imported --model paper --format json\n",
+		    "  assay profile stream/add-1@imported --model paper --format json\n"
+		    "  assay profile --here -- sqlite3 test.db 'select count(*) from t'\n",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
 	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
+	.lab = CLI_LAB_LATER,
+	.flags = CLI_PROGRESS,
+	.check = profile_check,
 	.run = profile_run,
 };

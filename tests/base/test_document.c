@@ -1,5 +1,6 @@
 /* A document, for programs and for people. */
 #include "base/document.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -96,6 +97,28 @@ static void test_table(void **state)
 	       "  ],\n  \"reasons\": [\n    {\n      \"code\": \"slow\",\n      \"text\": \"it is slow\"\n    }\n  ]\n}\n");
 }
 
+/* One text of any length does not push the others away. */
+static void test_long_cell(void **state)
+{
+	struct document d;
+	char *long_name = mem_new(100001, 1), *expected;
+
+	(void)state;
+	memset(long_name, 'x', 100000);
+	document_init(&d);
+	doc_table(&d, "functions");
+	for (int i = 0; i < 3; i++) {
+		doc_row(&d);
+		doc_show(&d, "name", "function", i == 1 ? long_name : i ? "twelve_bytes" : "f");
+		doc_show(&d, "calls", "calls", 7);
+	}
+	doc_end(&d);
+	expected = mem_format("function      calls\nf                 7\n%s      7\ntwelve_bytes      7\n", long_name);
+	expect(&d, document_human, expected);
+	free(expected);
+	free(long_name);
+}
+
 /* A table without a key is for people alone, with all that stands in it. */
 static void test_for_people_alone(void **state)
 {
@@ -115,6 +138,7 @@ int suite_document(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_long_cell),
 		cmocka_unit_test(test_for_people_alone),
 	};
 

@@ -1,0 +1,31 @@
+/* What the kernel counts for every process, for nothing, while a command runs: input and output, page faults, waiting for a processor.
+ * HELPER_RESULT in protocol.h names them. */
+#ifndef FLEET_HELPER_ACCOUNTS_H
+#define FLEET_HELPER_ACCOUNTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#define ACCOUNTS_BYTES 512
+
+struct accounts {
+	unsigned long long io[4]; /* bytes read and written, system calls that read and wrote */
+	bool io_unknown;	  /* of some process the kernel did not say */
+	unsigned long long delay_ns;
+	int64_t crowded_ns; /* at first the host's total; when the command has ended, how much more it was; below 0: not known */
+};
+
+void accounts_begin(struct accounts *accounts);
+
+/* A process that has ended, and was not waited for yet: later nothing is known of it. What it has read and written includes those of its
+ * children that it has waited for. */
+void accounts_add(struct accounts *accounts, pid_t id);
+
+void accounts_end(struct accounts *accounts); /* the command has ended */
+
+/* Lines of the result. */
+void accounts_say(const struct accounts *accounts, const struct rusage *usage, char text[ACCOUNTS_BYTES]);
+
+#endif

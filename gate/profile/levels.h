@@ -1,0 +1,59 @@
+/* The first level of a profile: of a version's time, how much it computed, how much the kernel worked for it, and how much it waited, as
+ * the kernel has accounted it for each run. Measured, on one machine as on many: no model is in between.
+ *
+ * A run's time is its wall-clock time, or, where it had several processors at work, their time: user + system. What is left of it is
+ * waiting: for input and output, locks, other processes. Waiting for a processor that others had is none of it, as far as that is known. */
+#ifndef GATE_PROFILE_LEVELS_H
+#define GATE_PROFILE_LEVELS_H
+
+#include "base/document.h"
+#include "runs/running/run.h"
+
+#define LEVEL_ROWS(X)                                                                                                                      \
+	X(LEVEL_COMPUTE, "compute", "computing")                                                                                           \
+	X(LEVEL_KERNEL, "kernel", "in the kernel")                                                                                         \
+	X(LEVEL_WAITING, "waiting", "waiting")
+
+enum level { LEVEL_ROWS(ROWS_ENUM) LEVELS };
+
+/* What the kernel says of one run, in one unit. */
+struct level_run {
+	const char *machine; /* borrowed */
+	double wall, user, sys;
+	double delay;	/* of the wall-clock time: kept waiting for a processor by others */
+	double crowded; /* so much of it may have been that; NaN: not known */
+	double blurred; /* of user and sys: it may as well be the other's (level_blurred()) */
+};
+
+/* Mostly the kernel divides a process's time into its own and the program's by who is at work at each tick of its clock: that of a process
+ * that meets none is all the program's, that of one that meets one all of whom that met. At most so much of cpu_s, of one or several
+ * processes, is in such. */
+#define LEVEL_TICK_S .004 /* where it is not known */
+double level_blurred(double cpu_s, double processes, double tick_s);
+
+struct levels {
+	size_t runs, machines; /* 0 runs: there is nothing to say */
+	double delay;	       /* of the wall-clock time: waiting for a processor, which is no part of the shares */
+	double doubt;	       /* of the time: as much of `waiting` may be that, too; NaN: not known */
+	bool certain;	       /* little of it can be that, or there is little waiting */
+	double blurred;	       /* of the time: computing that may be the kernel's, or the reverse; the intervals include that */
+	bool divided;	       /* that is little */
+	struct {
+		double share;	  /* of the time: the mean over machines of the mean over their runs; they sum to 1 */
+		double low, high; /* 90 % interval, by resampling the machines, or the runs of a single one; NaN for a single run */
+	} of[LEVELS];
+};
+
+/* Runs without any time are left out. The same runs and seed give the same bits. */
+void levels_of(const struct level_run *runs, size_t n, uint64_t seed, struct levels *out);
+
+/* Of the runs that count as results of the version; none where they were imported. */
+enum assay_status levels_load(struct store *store, const struct run_set *runs, struct levels *out, struct assay_error *err);
+
+/* "82 % of its time computing, 15 % in the kernel and 3 % waiting", the largest first; free() it. */
+char *levels_text(const struct levels *levels);
+
+/* Members `levels`, and for people a table. */
+void levels_answer(const struct levels *levels, struct document *d);
+
+#endif

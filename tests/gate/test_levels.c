@@ -1,0 +1,154 @@
+#include "gate/profile/levels.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static void assert_near(double is, double wanted)
+{
+	assert_true(fabs(is - wanted) < 1e-12);
+}
+
+static void assert_shares(const struct levels *levels, double compute, double kernel, double waiting)
+{
+	assert_near(levels->of[LEVEL_COMPUTE].share, compute);
+	assert_near(levels->of[LEVEL_KERNEL].share, kernel);
+	assert_near(levels->of[LEVEL_WAITING].share, waiting);
+}
+
+static void test_one_run(void **state)
+{
+	static const struct level_run waits = { "a", 10, 2, 3, 0, 0, 0 }, parallel = { "a", 10, 30, 10, 0, 0, 0 },
+				      delayed = { "a", 10, 2, 2, 5, 5, 0 }, crowded = { "a", 10, 2, 3, 0, 4, 0 },
+				      unknown = { "a", 10, 2, 3, 0, (double)NAN, 0 }, nothing = { "a", 0, 0, 0, 0, 0, 0 };
+	struct levels levels;
+
+	(void)state;
+	levels_of(&waits, 1, 1, &levels);
+	assert_shares(&levels, .2, .3, .5);
+	assert_true(levels.runs == 1 && levels.machines == 1 && levels.certain && isnan(levels.of[0].low) && isnan(levels.of[0].high));
+	levels_of(&parallel, 1, 1, &levels);
+	assert_shares(&levels, .75, .25, 0);
+	levels_of(&delayed, 1, 1, &levels); /* others had the processor for half of the time, which is none of its own */
+	assert_shares(&levels, .4, .4, .2);
+	assert_near(levels.delay, .5);
+	assert_true(levels.certain);
+	levels_of(&crowded, 1, 1, &levels); /* it may have been kept waiting for four tenths of its time */
+	assert_shares(&levels, .2, .3, .5);
+	assert_near(levels.doubt, .4);
+	assert_false(levels.certain);
+	levels_of(&unknown, 1, 1, &levels);
+	assert_true(isnan(levels.doubt) && !levels.certain);
+	levels_of(&nothing, 1, 1, &levels);
+	assert_true(levels.runs == 0);
+	levels_of(NULL, 0, 1, &levels);
+	assert_true(levels.runs == 0);
+}
+
+/* Every machine counts once, however often the version ran there, and in whatever order. */
+static void test_machines(void **state)
+{
+	static const struct level_run runs[] = { { "b", 10, 10, 0, 0, 0, 0 },
+						 { "a", 10, 0, 10, 0, 0, 0 },
+						 { "b", 10, 10, 0, 0, 0, 0 },
+						 { "b", 10, 5, 0, 0, 0, 0 },
+						 { "c", 0, 0, 0, 0, 0, 0 } };
+	struct level_run other[COUNT(runs)];
+	struct levels levels, again;
+
+	(void)state;
+	levels_of(runs, COUNT(runs), 7, &levels);
+	assert_int_equal(levels.runs, 4);
+	assert_int_equal(levels.machines, 2);
+	assert_shares(&levels, 2.5 / 3 / 2, .5, .5 / 3 / 2);
+	for (size_t i = 0; i < COUNT(runs); i++)
+		other[i] = runs[COUNT(runs) - 1 - i];
+	levels_of(other, COUNT(runs), 7, &again);
+	for (size_t level = 0; level < LEVELS; level++) {
+		assert_near(again.of[level].share, levels.of[level].share);
+		assert_true(levels.of[level].low <= levels.of[level].share && levels.of[level].share <= levels.of[level].high);
+	}
+}
+
+/* The interval covers the mean that runs are drawn around. */
+static void test_interval(void **state)
+{
+	size_t covered = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 3);
+	for (size_t trial = 0; trial < 400; trial++) {
+		struct level_run runs[20];
+		struct levels levels;
+
+		for (size_t i = 0; i < COUNT(runs); i++) {
+			double user = .6 + .05 * rng_normal(&rng);
+
+			runs[i] = (struct level_run){ "a", 1, user, .2, 0, 0, 0 };
+		}
+		levels_of(runs, COUNT(runs), trial, &levels);
+		covered += levels.of[LEVEL_COMPUTE].low <= .6 && .6 <= levels.of[LEVEL_COMPUTE].high;
+		assert_near(levels.of[0].share + levels.of[1].share + levels.of[2].share, 1);
+	}
+	assert_in_range(covered, 330, 375); /* .9, a little less with 20 runs */
+}
+
+/* What short processes are said to compute may be the kernel's work: the interval says so, and the text does not divide it. */
+static void test_ticks(void **state)
+{
+	static const struct level_run short_runs[] = { { "a", .002, .001, 0, 0, 0, .001 }, { "a", .002, .001, 0, 0, 0, .001 } },
+				      waits = { "a", 10, .001, 0, 0, 0, .001 }, one_tick = { "a", .002, 0, .001, 0, 0, .001 };
+	struct levels levels;
+	char *text;
+
+	(void)state;
+	assert_near(level_blurred(.001, 1, .004), .001);
+	assert_near(level_blurred(.004, 1, .004), 0);
+	assert_near(level_blurred(1, 100, .004), .4);
+	assert_near(level_blurred(.1, 100, .004), .1);
+	levels_of(short_runs, COUNT(short_runs), 1, &levels);
+	assert_shares(&levels, .5, 0, .5);
+	assert_near(levels.blurred, .5);
+	assert_true(levels.certain && !levels.divided);
+	assert_near(levels.of[LEVEL_COMPUTE].low, 0);
+	assert_near(levels.of[LEVEL_KERNEL].high, .5);
+	text = levels_text(&levels);
+	assert_string_equal(text, "50 % of its time computing or in the kernel and 50 % waiting");
+	free(text);
+	levels_of(&one_tick, 1, 1, &levels); /* it met the kernel, which need not have been there before */
+	assert_true(!levels.divided);
+	levels_of(&waits, 1, 1, &levels);
+	assert_true(levels.divided);
+}
+
+static void test_text(void **state)
+{
+	static const struct level_run run = { "a", 10, 2, 3, 0, 0, 0 };
+	struct levels levels;
+	char *text;
+
+	(void)state;
+	levels_of(&run, 1, 1, &levels);
+	text = levels_text(&levels);
+	assert_string_equal(text, "50 % of its time waiting, 30 % in the kernel and 20 % computing");
+	free(text);
+}
+
+int suite_levels(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_run), cmocka_unit_test(test_machines), cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_ticks),	cmocka_unit_test(test_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

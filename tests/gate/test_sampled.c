@@ -1,0 +1,143 @@
+#include "gate/profile/sampled.h"
+
+#include "tests/scratch.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct sampled_class *class_named(const struct sampled *s, const char *name)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->classes[i].name, name) == 0)
+			return &s->classes[i];
+	return NULL;
+}
+
+static void assert_class(const struct sampled *s, const char *name, bool kernel, uint64_t count)
+{
+	const struct sampled_class *class = class_named(s, name);
+
+	if (!class || class->kernel != kernel || class->count != count)
+		fail_msg("'%s' is %s with %llu", name, class ? "there" : "missing", class ? (unsigned long long)class->count : 0ull);
+}
+
+static void test_classes(void **state)
+{
+	static const char text[] =
+	    "2003000 period ns\n10 user /usr/bin/my program\n3 user /usr/lib/x86_64-linux-gnu/libc.so.6\n"
+	    "2 user /lib64/ld-linux-x86-64.so.2\n1 user [vdso]\n4 user //anon\n5 user /opt/libfancy.so.3\n6 user /usr/bin/ls\n"
+	    "1 user /opt/libc.so.old/tool\n7 user ?\n11 kernel read\n12 kernel pread64\n13 kernel newfstatat\n14 kernel page_fault\n"
+	    "15 kernel futex_wait\n16 kernel reader\n17 kernel other\n18 kernel clone3\n2 lost -\n"
+	    "19 kernel boundary\n20 kernel schedule\n3 processes -\n";
+	struct sampled s = { .n = 0 };
+	struct assay_error err;
+
+	(void)state;
+	check(sampled_add(&s, text, "./my program", &err), &err);
+	assert_class(&s, "own code of my program", false, 10);
+	assert_class(&s, "C library", false, 3);
+	assert_class(&s, "dynamic linker", false, 2);
+	assert_class(&s, "clock (vDSO)", false, 1);
+	assert_class(&s, "generated code", false, 4);
+	assert_class(&s, "library libfancy.so.3", false, 5);
+	assert_class(&s, "ls", false, 6);
+	assert_class(&s, "tool", false, 1);
+	assert_class(&s, "other code", false, 7);
+	assert_class(&s, "reading and writing", true, 23);
+	assert_class(&s, "names and attributes of files", true, 13);
+	assert_class(&s, "page faults", true, 14);
+	assert_class(&s, "synchronisation", true, 15);
+	assert_class(&s, "other work", true, 33); /* what no row has is not guessed */
+	assert_class(&s, "processes and signals", true, 18);
+	assert_class(&s, "entering and leaving the kernel", true, 19);
+	assert_class(&s, "switching between processes", true, 20);
+	assert_true(s.lost == 2 && s.processes == 3 && s.user == 39 && s.kernel == 155 && !s.kernel_hidden && !s.kernel_unnamed);
+	check(sampled_add(&s, "1 user /usr/bin/my program\n0 kernel not_allowed\n", "./my program", &err), &err);
+	assert_class(&s, "own code of my program", false, 11);
+	assert_true(s.kernel_hidden);
+}
+
+static void test_refused_and_malformed(void **state)
+{
+	static const char *const rows[] = {
+		"x", "1", "1 user", "-1 user a\n", "1 nowhere a\n", "99999999999999999999 user a\n", " user a\n"
+	};
+	struct sampled s = { .n = 0 };
+	struct assay_error err;
+
+	(void)state;
+	check(sampled_add(&s, "0 forbidden perf_event_open: Permission denied\n", "a", &err), &err);
+	assert_string_equal(s.refused, "perf_event_open: Permission denied");
+	assert_true(s.forbidden);
+	check(sampled_add(&s, "0 refused perf_event_open: Function not implemented\n", "a", &err), &err);
+	assert_false(s.forbidden); /* no right would help */
+	check(sampled_add(&s, "0 kernel not_named\n", "a", &err), &err);
+	assert_true(s.kernel_unnamed && s.n == 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		check_fails(rows[i], sampled_add(&s, rows[i], "a", &err), ASSAY_E_FORMAT, &err, "");
+}
+
+/* More classes than there is room for: the rest is counted, and nothing is lost. */
+static void test_many(void **state)
+{
+	struct sampled s = { .n = 0 };
+	struct assay_error err;
+	uint64_t sum = 0;
+
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		char line[64];
+
+		snprintf(line, sizeof(line), "%d user /bin/tool%d\n1 kernel read\n", i + 1, i);
+		check(sampled_add(&s, line, "a", &err), &err);
+	}
+	for (size_t i = 0; i < s.n; i++)
+		sum += s.classes[i].count;
+	assert_int_equal(s.user, 500 * 501 / 2);
+	assert_int_equal(sum, s.user + s.kernel);
+	assert_true(s.n <= SAMPLED_CLASSES_MAX && class_named(&s, "other code"));
+}
+
+/* Shares divide their level, and what is not sampled is said. */
+static void test_answer(void **state)
+{
+	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0 };
+	struct sampled s = { .n = 0 };
+	struct levels levels;
+	struct assay_error err;
+	struct document d;
+	const cJSON *rows;
+	cJSON *json;
+
+	(void)state;
+	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libc.so.6\n500 kernel read\n", "a", &err), &err);
+	levels_of(&run, 1, 1, &levels);
+	for (int half = 0; half < 2; half++) {
+		document_init(&d);
+		sampled_answer(&s, &levels, half ? 10.0 : 5.0, &d);
+		json = document_cjson(&d);
+		rows = cJSON_GetObjectItem(json, "categories");
+		assert_int_equal(cJSON_GetArraySize(rows), 3);
+		assert_string_equal(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 0), "name")->valuestring, "own code of a");
+		assert_true(fabs(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 0), "share")->valuedouble - .45 / (1 + half)) < 1e-12);
+		assert_true(fabs(cJSON_GetObjectItem(json, "not_sampled")->valuedouble - (half ? .4 : 0)) < 1e-12);
+		cJSON_Delete(json);
+		document_release(&d);
+	}
+}
+
+int suite_sampled(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
