@@ -31,6 +31,7 @@ static void show_progress(const struct host *host, size_t done, size_t total)
 
 /* What came of all hosts. */
 struct outcome {
+	const struct arguments *arguments;
 	const struct battery *battery;
 	const struct catalog *catalog;
 	const struct host *const *hosts;   /* [n] */
@@ -46,34 +47,64 @@ static const struct machine_fingerprint *summary_of(const struct outcome *o, siz
 	return machine_find(machine, o->results[i].fingerprint);
 }
 
-/* The first line: how many are complete, and how to go on. Hosts are named, for --resume leaves complete ones alone for a day only. */
+/* How to go on with these hosts; none: nothing. */
+static void add_command(const struct outcome *o, const struct host *const *hosts, size_t n, bool resume, struct buf *text)
+{
+	const struct arguments *a = o->arguments;
+	char *folded = n ? cmd_fleet_fold(hosts, n) : NULL, *counters = a->counters ? mem_format("--counters=%s", a->counters) : NULL,
+	     *command;
+	const char **words = mem_new(10 + 2 * a->dangerous.n, sizeof(*words));
+	size_t k = 0;
+
+	words[k++] = "fingerprint";
+	words[k++] = "run";
+	words[k++] = "--battery";
+	words[k++] = a->battery;
+	for (size_t i = 0; i < a->dangerous.n; i++) {
+		words[k++] = "--dangerous";
+		words[k++] = a->dangerous.items[i];
+	}
+	if (counters)
+		words[k++] = counters;
+	if (resume)
+		words[k++] = "--resume";
+	words[k++] = "-w";
+	words[k++] = folded;
+	command = text_command(words);
+	if (n)
+		buf_format(text, "; %s %s", command, resume ? "goes on (what was measured is kept)" : "measures the rest");
+	free(command);
+	free(words);
+	free(counters);
+	free(folded);
+}
+
+/* The first line: how many are complete, and how to go on. Hosts are named, and those of which nothing was begun are apart: --resume would
+ * leave them alone where they have a complete fingerprint of the last day. */
 static void add_answer(const struct outcome *o, struct document *d)
 {
-	const struct host **rest = mem_new(o->n, sizeof(*rest));
-	size_t complete = 0, before = 0, left = 0;
+	const struct host **begun = mem_new(o->n, sizeof(*begun)), **rest = mem_new(o->n, sizeof(*rest));
+	size_t complete = 0, before = 0, n_begun = 0, n_rest = 0;
 	struct buf text = BUF_INIT;
-	bool kept = false;
-	char *folded;
 
 	for (size_t i = 0; i < o->n; i++) {
 		const struct take_result *r = &o->results[i];
 
 		complete += r->complete;
 		before += r->was_complete;
-		kept = kept || (!r->complete && *r->fingerprint);
-		if (!r->complete)
-			rest[left++] = o->hosts[i];
+		if (!r->complete && *r->fingerprint)
+			begun[n_begun++] = o->hosts[i];
+		else if (!r->complete)
+			rest[n_rest++] = o->hosts[i];
 	}
 	buf_format(&text, "%zu of %zu fingerprint%s complete", complete, o->n, text_plural(o->n));
-	if (left) {
-		folded = cmd_fleet_fold(rest, left);
-		buf_format(&text, "; for the rest: %s-w %s%s", kept ? "--resume " : "", folded, kept ? " (what was measured is kept)" : "");
-		free(folded);
-	}
+	add_command(o, begun, n_begun, true, &text);
+	add_command(o, rest, n_rest, false, &text);
 	if (before == o->n)
 		buf_text(&text, " already: there is nothing to resume");
 	doc_line(d, "%s", text.bytes);
 	buf_release(&text);
+	free(begun);
 	free(rest);
 }
 
@@ -123,7 +154,8 @@ static char *version_text(const struct outcome *o, size_t i)
 	const struct machine_fingerprint *f = summary_of(o, i);
 	const char *before = f ? drift_version_before(catalog_find(o->catalog, o->hosts[i]->id), f) : NULL;
 
-	return before ? mem_format("stress-ng was %s and is %s: this fingerprint is not compared with earlier ones", before, f->stress_ng)
+	return before ? mem_format("stress-ng was %s and is %s: this fingerprint is compared only with those of %s", before, f->stress_ng,
+				   f->stress_ng)
 		      : NULL;
 }
 
@@ -227,11 +259,11 @@ static enum assay_status open_events(const struct arguments *a, struct counting_
 }
 
 /* hosts[n] are reached and measured. */
-static enum assay_status take_all(struct lab *lab, struct catalog *catalog, const struct host *const *hosts, size_t n,
-				  struct take_options *options, struct document *d, struct assay_error *err)
+static enum assay_status take_all(struct lab *lab, const struct arguments *a, struct catalog *catalog, const struct host *const *hosts,
+				  size_t n, struct take_options *options, struct document *d, struct assay_error *err)
 {
 	struct take_result *results = mem_new(n, sizeof(*results));
-	const struct outcome outcome = { options->battery, catalog, hosts, results, n };
+	const struct outcome outcome = { a, options->battery, catalog, hosts, results, n };
 	struct fleet_options fleet;
 	struct reach reach = { 0 };
 	enum assay_status st = reach_init(lab->directory, &reach, err);
@@ -275,7 +307,7 @@ static enum assay_status fingerprint_run_run(struct lab *lab, void *input, struc
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st)
-		st = take_all(lab, &catalog, hosts, n, &options, d, err);
+		st = take_all(lab, a, &catalog, hosts, n, &options, d, err);
 	free(hosts);
 	catalog_release(&catalog);
 	battery_release(&battery);

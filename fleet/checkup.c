@@ -1,6 +1,7 @@
 #include "fleet/checkup.h"
 
 #include "base/mem.h"
+#include "fleet/counting/refused.h"
 #include "fleet/inventory/nodeset.h"
 
 #include <math.h>
@@ -74,16 +75,19 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 
 static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 {
-	bool forbidden = f->uid > 0 && f->perf_event_paranoid > CHECKUP_PARANOID_MAX;
+	bool forbidden = f->uid > 0 && f->perf_event_paranoid > REFUSED_USER;
+
+	forbidden = forbidden || (f->perf_event_paranoid == REFUSED_BY_PAPI && f->has_pmu != 0);
 
 	if (f->virtual_machine && strcmp(f->virtual_machine, "none") != 0)
 		add(out, i, true, "virtual_machine", "it is a virtual machine (%.40s): others may share its processors",
 		    f->virtual_machine);
 	if (forbidden)
 		add(out, i, true, "perf_event_paranoid",
-		    "no hardware counters for this user: kernel.perf_event_paranoid is %.0f, and they "
-		    "need at most %d",
-		    f->perf_event_paranoid, CHECKUP_PARANOID_MAX);
+		    "no hardware counters for %s: kernel.perf_event_paranoid is %.0f, and they need at most %d "
+		    "('sysctl kernel.perf_event_paranoid=%d' as root)",
+		    f->perf_event_paranoid == REFUSED_BY_PAPI ? "anybody, for PAPI refuses" : "this user", f->perf_event_paranoid,
+		    REFUSED_USER, REFUSED_USER);
 	else if (f->has_pmu == 0)
 		add(out, i, true, "no_pmu", "it has no hardware counters that count");
 }

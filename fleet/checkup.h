@@ -13,7 +13,6 @@
 #define CHECKUP_DISK_BYTES_MIN	 (1024.0 * 1024 * 1024)
 #define CHECKUP_MEMORY_BYTES_MIN (1024.0 * 1024 * 1024)
 #define CHECKUP_CLOCK_MS_MAX	 2000.0
-#define CHECKUP_PARANOID_MAX	 2 /* above it the kernel refuses counters to all but root */
 #define CHECKUP_VERSION_BYTES	 32
 
 /* What is known of one host. */

@@ -21,9 +21,15 @@ struct arguments {
 	struct cli_list words;
 };
 
+/* How much of a stream was looked at, and is shown: whole lines. */
+struct exec_shown {
+	uint64_t seen, lines, shown;
+};
+
 /* What a host has said. */
 struct exec_host {
-	struct helper_answer answer; /* of the helper; a part when the host was cut off */
+	struct exec_shown streams[2]; /* standard output, standard error */
+	struct helper_answer answer;  /* of the helper; a part when the host was cut off */
 	bool asked;
 	char *without; /* why the shell has run the command, else NULL */
 };
@@ -113,19 +119,22 @@ static void put_lines(const char *name, const char *bytes, size_t n, bool termin
 	}
 }
 
-/* A last line without its end gets one. Returns 0 or an errno. */
-static int print_stream(struct session *session, const struct spool *spool, bool terminal, int fd)
+/* From one offset to another; a last line without its end gets one. Returns 0 or an errno. */
+static int print_stream(struct session *session, const struct spool *spool, uint64_t offset, uint64_t end, bool terminal, int fd)
 {
 	bool at_start = true;
 	char bytes[CHUNK_BYTES], *text = NULL;
 	struct assay_error err;
-	uint64_t offset = 0;
 	int failed = 0;
 	size_t n, size;
 
-	while (!failed && offset < spool->size && !spool_read(spool, offset, bytes, sizeof(bytes), &n, &err) && n) {
-		FILE *to = open_memstream(&text, &size);
+	while (!failed && offset < end) {
+		size_t most = end - offset < sizeof(bytes) ? (size_t)(end - offset) : sizeof(bytes);
+		FILE *to;
 
+		if (spool_read(spool, offset, bytes, most, &n, &err) || !n)
+			break;
+		to = open_memstream(&text, &size);
 		if (!to)
 			return errno;
 		offset += n;
@@ -134,7 +143,7 @@ static int print_stream(struct session *session, const struct spool *spool, bool
 			offset--;
 		}
 		put_lines(session->host->name, bytes, n, terminal, &at_start, to);
-		if (offset >= spool->size && !at_start)
+		if (offset >= end && !at_start)
 			putc('\n', to);
 		failed = fclose(to) ? errno : session_write(session, fd, text, size);
 		free(text);
@@ -153,19 +162,51 @@ static const struct spool *output_of(const struct exec *exec, size_t host, bool 
 	return is_err ? &result->err : &result->out;
 }
 
-static void show(struct session *session, struct exec *exec)
+/* Where the last line ends that has come whole. */
+static void find_lines(const struct spool *spool, struct exec_shown *shown)
 {
+	char bytes[CHUNK_BYTES];
+	struct assay_error err;
+	size_t n;
+
+	while (shown->seen < spool->size && !spool_read(spool, shown->seen, bytes, sizeof(bytes), &n, &err) && n) {
+		const char *end = memrchr(bytes, '\n', n);
+
+		if (end)
+			shown->lines = shown->seen + (uint64_t)(end - bytes) + 1;
+		shown->seen += n;
+	}
+}
+
+/* What has come of a stream and is not shown yet: whole lines, or to its end. */
+static void show_stream(struct session *session, struct exec *exec, bool is_err, bool ended)
+{
+	struct exec_shown *shown = &exec->hosts[session->index].streams[is_err];
+	const struct spool *spool = output_of(exec, session->index, is_err);
+	uint64_t from = shown->shown;
 	int failed;
 
+	find_lines(spool, shown);
+	shown->shown = ended ? spool->size : shown->lines;
+	if (shown->shown == from)
+		return;
 	fleet_lock(session);
-	cmd_fleet_job_clear(&exec->job);
-	failed = print_stream(session, output_of(exec, session->index, false), exec->out_terminal, STDOUT_FILENO);
-	if (!exec->write_error && failed != ECANCELED)
-		exec->write_error = failed;
+	if (is_err || !exec->write_error) {
+		cmd_fleet_job_clear(&exec->job);
+		failed = print_stream(session, spool, from, shown->shown, is_err ? exec->err_terminal : exec->out_terminal,
+				      is_err ? STDERR_FILENO : STDOUT_FILENO);
+		if (!is_err && failed != ECANCELED)
+			exec->write_error = failed;
+	}
 	if (exec->write_error)
 		fleet_stop(session);
-	print_stream(session, output_of(exec, session->index, true), exec->err_terminal, STDERR_FILENO);
 	fleet_unlock(session);
+}
+
+static void show_lines(struct session *session, void *context)
+{
+	for (int is_err = 0; is_err < 2; is_err++)
+		show_stream(session, context, is_err, false);
 }
 
 static void exec_host(struct session *session, void *context)
@@ -173,12 +214,16 @@ static void exec_host(struct session *session, void *context)
 	struct exec *exec = context;
 	struct exec_host *h = &exec->hosts[session->index];
 
+	if (!exec->json) {
+		session->heard = show_lines;
+		session->heard_context = exec;
+	}
 	if (session_open(session) && !exec_by_helper(session, exec, h) && session->without_helper) {
 		h->without = mem_string(session->without_helper);
 		exec_plain(session, exec);
 	}
-	if (!exec->json)
-		show(session, exec);
+	for (int is_err = 0; !exec->json && is_err < 2; is_err++)
+		show_stream(session, exec, is_err, true);
 }
 
 /* ---- the document ---- */

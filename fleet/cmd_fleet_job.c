@@ -84,11 +84,27 @@ static void show_progress(size_t host, const struct fleet_result *result, size_t
 		fprintf(stderr, "%zu/%zu hosts", n_done, n);
 }
 
+static void show_silent(const size_t *hosts, size_t n, int64_t since_ms, void *context)
+{
+	const struct cmd_fleet_job *job = context;
+	const char **names = mem_new(n, sizeof(*names));
+	char since[TEXT_DATE_BYTES], *folded;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = job->hosts[hosts[i]]->name;
+	folded = nodeset_fold(names, n);
+	cli_remark("remark: %s: nothing was heard since %s: still waiting (--timeout SECONDS sets a limit)", folded,
+		   text_from_ms(since_ms / 1000 * 1000, since));
+	free(folded);
+	free(names);
+}
+
 enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function function, void *context, struct assay_error *err)
 {
 	job->function = function;
 	job->context = context;
 	job->options.ended = show_progress;
+	job->options.silent = show_silent;
 	job->results = mem_new(job->n, sizeof(*job->results));
 	cancel_on_signals(&cancelled);
 	if (job->progress && job->n > 1)

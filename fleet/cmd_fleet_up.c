@@ -100,7 +100,8 @@ const struct command fleet_up_command = {
 	    "yours on ports of 127.0.0.1 from 22001 on. Needs openssh-server, and iproute2 for the network. What an earlier one left is "
 	    "removed first, however it ended.\n\n"
 	    "The fleet stands until 'assay fleet down DIR', or until the machine is started anew. All hosts share this machine: they "
-	    "measure one after another. lab.yaml and known_hosts of DIR are replaced each time; a DIR with a lab.yaml of yours is "
+	    "measure one after another, and /dev/shm, processors and memory are the machine's. lab.yaml and known_hosts of DIR are "
+	    "replaced each time; a DIR with a lab.yaml of yours is "
 	    "refused.\n\n"
 	    "Profiles: base, vm, io, str, sort, bw, vm+str, io+sort, vm+sort, io+vm, malloc+bw, str+io; yours are YAML files of the same "
 	    "kind (machines/emulated/base.yaml explains the keys).",

@@ -137,7 +137,7 @@ enum stressng_trust stressng_trust_of(int exit_status, const char **text)
 		const char *text;
 	} rows[] = {
 		[0] = { STRESSNG_MEASURED, "" },
-		[1] = { STRESSNG_FAILED, "stress-ng did not understand its arguments, or its directory is gone" },
+		[STRESSNG_EXIT_NOT_BEGUN] = { STRESSNG_FAILED, "stress-ng did not understand its arguments, or its directory is gone" },
 		[2] = { STRESSNG_FAILED, "the stressor failed" },
 		[3] = { STRESSNG_MISSING, "the machine lacks a resource that the stressor needs" },
 		[4] = { STRESSNG_MISSING, "the stressor is not implemented on this machine" },

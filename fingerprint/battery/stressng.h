@@ -32,6 +32,7 @@ enum stressng_trust {
 	STRESSNG_DISCARDED, /* 7: it does not trust its own metrics */
 	STRESSNG_FAILED,    /* everything else */
 };
+#define STRESSNG_EXIT_NOT_BEGUN 1 /* it had no room for its own buffers, or did not understand its arguments */
 enum stressng_trust stressng_trust_of(int exit_status, const char **text);
 
 #endif

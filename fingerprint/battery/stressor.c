@@ -7,6 +7,11 @@
 #define OS		 CATEGORY_OS
 #define DEVICE		 CATEGORY_DEVICE
 #define PIPE		 CATEGORY_PIPE
+#define FILESYSTEM	 CATEGORY_FILESYSTEM
+#define IO		 CATEGORY_IO
+#define NETWORK		 CATEGORY_NETWORK
+#define SCHEDULER	 CATEGORY_SCHEDULER
+#define INTERRUPT	 CATEGORY_INTERRUPT
 #define ONE(a)		 { a }, 1
 #define TWO(a, b)	 { a, b }, 2
 #define THREE(a, b, c)	 { a, b, c }, 3
@@ -23,36 +28,54 @@ static const struct stressor stressors[] = {
 	{ "cache", ONE(CACHE), false },
 	{ "cpu", ONE(CPU), true },
 	{ "crypt", ONE(CPU), true },
+	{ "fault", THREE(INTERRUPT, SCHEDULER, OS), false },
+	{ "fork", TWO(SCHEDULER, OS), false },
 	{ "full", THREE(DEVICE, MEMORY, OS), false },
+	{ "futex", TWO(SCHEDULER, OS), false },
+	{ "get", ONE(OS), false },
+	{ "hash", ONE(CPU), false },
+	{ "hdd", THREE(IO, FILESYSTEM, OS), false },
 	{ "heapsort", THREE(CPU, CACHE, MEMORY), true },
 	{ "hsearch", THREE(CPU, CACHE, MEMORY), true },
 	{ "icache", ONE(CACHE), false },
+	{ "io", TWO(FILESYSTEM, OS), false },
 	{ "lockbus", TWO(CACHE, MEMORY), false },
 	{ "longjmp", ONE(CPU), true },
 	{ "lsearch", THREE(CPU, CACHE, MEMORY), true },
 	{ "malloc", FOUR(MEMORY, CACHE, OS, VM), false },
 	{ "matrix", THREE(CPU, CACHE, MEMORY), true },
 	{ "memcpy", TWO(MEMORY, CACHE), false },
+	{ "memfd", TWO(OS, MEMORY), false },
 	{ "mincore", TWO(OS, MEMORY), false },
 	{ "mmap", TWO(VM, OS), false },
 	{ "mremap", TWO(VM, OS), false },
 	{ "msync", TWO(VM, OS), false },
+	{ "mutex", TWO(OS, SCHEDULER), false },
 	{ "nop", ONE(CPU), true },
 	{ "null", THREE(DEVICE, MEMORY, OS), false },
 	{ "numa", THREE(MEMORY, CPU, OS), false },
 	{ "oom-pipe", TWO(OS, MEMORY), false },
 	{ "opcode", TWO(CPU, OS), true },
+	{ "pipe", THREE(PIPE, MEMORY, OS), false },
+	{ "poll", TWO(SCHEDULER, OS), false },
+	{ "pthread", TWO(SCHEDULER, OS), false },
 	{ "qsort", THREE(CPU, CACHE, MEMORY), true },
 	{ "remap", TWO(MEMORY, OS), false },
 	{ "resources", TWO(OS, MEMORY), false },
 	{ "rmap", TWO(MEMORY, OS), false },
+	{ "sem", TWO(OS, SCHEDULER), false },
 	{ "shm", TWO(VM, OS), false },
 	{ "shm-sysv", TWO(VM, OS), false },
+	{ "sock", TWO(NETWORK, OS), false },
 	{ "stack", TWO(VM, MEMORY), false },
 	{ "stackmmap", TWO(VM, MEMORY), false },
 	{ "str", THREE(CPU, CACHE, MEMORY), true },
 	{ "stream", THREE(MEMORY, CPU, CACHE), true },
+	{ "switch", TWO(SCHEDULER, OS), false },
+	{ "timer", TWO(INTERRUPT, OS), false },
 	{ "tsearch", THREE(CPU, CACHE, MEMORY), true },
+	{ "udp", TWO(NETWORK, OS), false },
+	{ "urandom", TWO(DEVICE, OS), false },
 	{ "vecmath", TWO(CPU, CACHE), true },
 	{ "vm", THREE(VM, MEMORY, OS), false },
 	{ "vm-rw", THREE(VM, MEMORY, OS), false },

@@ -195,17 +195,12 @@ static void merge_text(char **into, char **from)
 
 static void merge_identity(struct machine_identity *into, struct machine_identity *from)
 {
-#define TEXT(member) merge_text(&into->member, &from->member);
-	TEXT(machine_id)
-	TEXT(board_name)
-	TEXT(board_serial)
-	TEXT(board_uuid)
-	TEXT(cpu_vendor)
-	TEXT(cpu_model)
-#undef TEXT
-#define NUMBER(member) into->member = into->member ? into->member : from->member;
-	NUMBER(sockets) NUMBER(cores_per_socket) NUMBER(threads_per_core) NUMBER(memory_bytes)
-#undef NUMBER
+#define MERGE(member) merge_text(&into->member, &from->member);
+	IDENTITY_TEXTS(MERGE)
+#undef MERGE
+#define MERGE(member) into->member = into->member ? into->member : from->member;
+	IDENTITY_NUMBERS(MERGE)
+#undef MERGE
 }
 
 static void merge_notes(struct machine *into, struct machine *from)

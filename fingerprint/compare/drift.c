@@ -39,10 +39,8 @@ const char *drift_version_before(const struct machine *machine, const struct mac
 	const char *before = NULL;
 
 	for (const struct machine_fingerprint *e = machine->fingerprints; e < f; e++) {
-		if (machine_comparable(e, f))
-			return NULL;
 		if (strcmp(e->battery_hash, f->battery_hash) == 0 && strcmp(e->architecture, f->architecture) == 0)
 			before = e->stress_ng;
 	}
-	return before;
+	return before && strcmp(before, f->stress_ng) != 0 ? before : NULL;
 }

@@ -15,7 +15,8 @@ static bool is_condition(const char *name)
 	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
 					      "board_uuid", "steal_ticks",	"total_ticks",	       "clock_ms",
 					      "uid",	    "has_pmu",		"perf_event_paranoid", "cgroup",
-					      "cpu_family", "cpu_model_number", "cpu_stepping" };
+					      "cpu_family", "cpu_model_number", "cpu_stepping",	       "last_cache_bytes",
+					      "emulated" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(others[i], name) == 0)

@@ -133,6 +133,12 @@ static bool find_version(struct take_host *h)
 	return ok;
 }
 
+/* Of an emulated host, whichever laboratory it is of: lab.yaml says so, or the host itself. */
+static const char *profile_of(const struct take_host *h)
+{
+	return h->session->host->profile ? h->session->host->profile : h->before.emulated;
+}
+
 /* Begins a fingerprint, or goes on with one. False also when that is complete. */
 static bool begin_taking(struct take_host *h)
 {
@@ -148,7 +154,7 @@ static bool begin_taking(struct take_host *h)
 	enum assay_status st;
 
 	fleet_lock(h->session);
-	st = taking_open(&h->take->lab->store, &key, battery, host->profile ? "emulated" : "measured", host->profile, conditions, mode,
+	st = taking_open(&h->take->lab->store, &key, battery, profile_of(h) ? "emulated" : "measured", profile_of(h), conditions, mode,
 			 &h->taking, &err);
 	if (!st && h->taking.complete)
 		h->take->cells_total -= (size_t)battery->passes * battery->n;
@@ -162,11 +168,14 @@ static bool begin_taking(struct take_host *h)
 
 /* ---- one stressor in one run ---- */
 
-/* Each process by the kernel's limits; all together by a control group, where the host lets us have one. */
-static void add_limits(const struct battery_limits *limits, struct helper_request *request)
+/* Each process by the kernel's limits; all together by a control group, where the host lets us have one. stress-ng maps a buffer as large
+ * as the last cache, whatever the stressor, and most stressors never touch it: address space for it comes on top. */
+static void add_limits(const struct battery_limits *limits, const struct facts *facts, struct helper_request *request)
 {
+	uint64_t buffer_bytes = facts->last_cache_bytes > 0 ? (uint64_t)facts->last_cache_bytes : 0;
+
 	if (limits->memory_bytes)
-		helper_request_limit(request, "as", (uint64_t)limits->memory_bytes);
+		helper_request_limit(request, "as", (uint64_t)limits->memory_bytes + buffer_bytes);
 	if (limits->file_bytes)
 		helper_request_limit(request, "fsize", (uint64_t)limits->file_bytes);
 	if (limits->open_files)
@@ -192,7 +201,7 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 	for (size_t i = 0; i < entry->n_arguments; i++)
 		helper_request_text(request, HELPER_ARGUMENT, entry->arguments[i]);
 	helper_request_number(request, HELPER_INTERRUPT, entry->milliseconds);
-	add_limits(&h->take->options->battery->limits, request);
+	add_limits(&h->take->options->battery->limits, &h->before, request);
 	measure_request_lock(request);
 	free(words);
 	free(option);
@@ -234,7 +243,12 @@ static char *judge_end(const struct battery_limits *limits, const struct helper_
 		return mem_format("stress-ng was ended by signal %" PRId64, result->signal);
 	if (result->refused_processes > 0)
 		return mem_format("it wanted more processes than the battery's limit of %" PRId64, limits->processes);
-	return stressng_trust_of((int)result->exit_status, &why) != STRESSNG_MEASURED ? mem_string(why) : NULL;
+	if (stressng_trust_of((int)result->exit_status, &why) == STRESSNG_MEASURED)
+		return NULL;
+	if (result->exit_status == STRESSNG_EXIT_NOT_BEGUN && limits->memory_bytes > 0)
+		return mem_format("%s, or the battery's limit of %" PRId64 " bytes is too little for its own buffers", why,
+				  limits->memory_bytes);
+	return mem_string(why);
 }
 
 /* Why there is no measurement, free() it; NULL when there is one, in *metrics. *text is what stress-ng wrote; free() it. */
@@ -323,14 +337,9 @@ static void do_without(struct take_host *h, const char *why)
 /* The first line that a command has written to standard error says why. */
 static void do_without_failed(struct take_host *h, const struct helper_answer *answer, const char *what)
 {
-	char said[512] = "", shown[TEXT_SHOWN_BYTES], *why;
-	struct assay_error err;
-	size_t got = 0;
+	char said[512], shown[TEXT_SHOWN_BYTES], *why;
 
-	if (spool_read(&answer->err, 0, said, sizeof(said) - 1, &got, &err))
-		got = 0;
-	said[got] = '\0';
-	said[strcspn(said, "\n")] = '\0';
+	spool_first_line(&answer->err, said, sizeof(said));
 	why = mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? text_shown(said, shown) : "the host did not say why");
 	do_without(h, why);
 	free(why);

@@ -3,7 +3,8 @@
 #include "base/mem.h"
 
 /* The latest of the last day, whether it was interrupted or is complete; where counters are asked for, a complete one has to have some. One
- * in which all that was tried failed has nothing to go on from: what was wrong may be mended. */
+ * in which all that was tried failed has nothing to go on from: what was wrong may be mended, and an earlier one is not what was asked for.
+ */
 static enum assay_status find_latest(struct store *store, const struct fingerprint_key *key, const char *profile, bool counters,
 				     struct taking *taking, struct assay_error *err)
 {
@@ -11,11 +12,11 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 	bool row = false;
 	enum assay_status st = store_prepare(
 	    store,
-	    "SELECT id, complete FROM fingerprint AS f WHERE machine = ? AND battery_hash = ? AND stress_ng = ? AND "
+	    "SELECT id, complete, complete OR EXISTS (SELECT 1 FROM rate WHERE fingerprint = f.id) OR "
+	    "NOT EXISTS (SELECT 1 FROM missing WHERE fingerprint = f.id) FROM fingerprint AS f WHERE machine = ? AND battery_hash = ? AND "
+	    "stress_ng = ? AND "
 	    "architecture = ? AND origin <> 'imported' AND profile IS ? AND taken_ms > ? AND taken_ms <= ? AND (NOT complete OR NOT ? OR "
-	    "EXISTS (SELECT 1 FROM counter_event WHERE fingerprint = f.id)) AND (complete OR "
-	    "EXISTS (SELECT 1 FROM rate WHERE fingerprint = f.id) OR NOT EXISTS (SELECT 1 FROM missing WHERE fingerprint = f.id)) ORDER BY "
-	    "taken_ms DESC, id LIMIT 1",
+	    "EXISTS (SELECT 1 FROM counter_event WHERE fingerprint = f.id)) ORDER BY taken_ms DESC, id LIMIT 1",
 	    &stmt, err);
 
 	if (!st) {
@@ -23,7 +24,7 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 			   key->taken_ms - TAKING_RESUME_MS, key->taken_ms, (int64_t)counters);
 		st = store_step(store, stmt, &row, err);
 	}
-	if (!st && row) {
+	if (!st && row && sqlite3_column_int(stmt, 2)) {
 		snprintf(taking->id, sizeof(taking->id), "%s", store_text(stmt, 0));
 		taking->complete = sqlite3_column_int(stmt, 1) != 0;
 	}

@@ -28,7 +28,8 @@
 	X(board_serial) /* often for root only, as the next */                                                                             \
 	X(board_uuid)                                                                                                                      \
 	X(tmp_filesystem) /* of /tmp: tmpfs, ext4, ..., 0xMAGIC */                                                                         \
-	X(cgroup)	  /* v1, v2, hybrid */
+	X(cgroup)	  /* v1, v2, hybrid */                                                                                             \
+	X(emulated)	  /* of an emulated host: its profile */
 
 /* Numbers: name, smallest, largest. */
 #define FACTS_NUMBER_ROWS(X)                                                                                                               \
@@ -39,6 +40,7 @@
 	X(cpu_family, 0, 1e6) /* as CPUID tells them: what such a processor can count */                                                   \
 	X(cpu_model_number, 0, 1e6)                                                                                                        \
 	X(cpu_stepping, 0, 1e6)                                                                                                            \
+	X(last_cache_bytes, 0, 1e15) /* of the last level that the first processor has; stress-ng maps a buffer of this size */            \
 	X(memory_bytes, 1, 1e18)                                                                                                           \
 	X(memory_available_bytes, 0, 1e18)                                                                                                 \
 	X(load1, 0, 1e9)                                                                                                                   \

@@ -94,6 +94,16 @@ static bool take_number(void *to, const char *name, const char *value)
 		{ "cgroup_version", &result->cgroup, 2 },
 		{ "oom_kills", &result->oom_kills, INT64_MAX },
 		{ "refused_processes", &result->refused_processes, INT64_MAX },
+		{ "minor_faults", &result->minor_faults, INT64_MAX },
+		{ "major_faults", &result->major_faults, INT64_MAX },
+		{ "voluntary_switches", &result->voluntary_switches, INT64_MAX },
+		{ "involuntary_switches", &result->involuntary_switches, INT64_MAX },
+		{ "read_bytes", &result->read_bytes, INT64_MAX },
+		{ "write_bytes", &result->write_bytes, INT64_MAX },
+		{ "read_calls", &result->read_calls, INT64_MAX },
+		{ "write_calls", &result->write_calls, INT64_MAX },
+		{ "run_delay_ns", &result->run_delay_ns, INT64_MAX },
+		{ "crowded_ns", &result->crowded_ns, INT64_MAX },
 		{ "bytes", &result->bytes, INT64_MAX },
 		{ "files", &result->files, INT64_MAX },
 	};
@@ -222,7 +232,7 @@ static enum assay_status take_frame(struct helper_answer *answer, char kind, con
 {
 	switch (kind) {
 	case HELPER_WAITING:
-		return take_waiting(answer, bytes, n);
+		return answer->made ? ASSAY_OK : take_waiting(answer, bytes, n);
 	case HELPER_BEGUN:
 		if (n > 0 || answer->begun)
 			return no_answer(answer, "begun twice", bytes, n);
@@ -278,7 +288,7 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 		return no_answer(answer, "an unknown frame", answer->pending.bytes, HELPER_FRAME_HEAD);
 	if (*size > HELPER_FRAME_BYTES_MAX)
 		return no_answer(answer, "a frame that is too long", answer->pending.bytes, HELPER_FRAME_HEAD);
-	if (answer->ended)
+	if (answer->ended && !(answer->made && kind == HELPER_WAITING)) /* who keeps the directory says that now and then */
 		return no_answer(answer, "more after its end", answer->pending.bytes, HELPER_FRAME_HEAD);
 	if (kind == HELPER_STDOUT || kind == HELPER_STDERR) {
 		answer->streaming = *size;

@@ -73,6 +73,9 @@ struct helper_result {
 	int64_t leftovers, survivors;
 	int64_t swept;				      /* processes that a killed helper had left, and that were ended before */
 	int64_t cgroup, oom_kills, refused_processes; /* of helper_request_cgroup(): see protocol.h */
+	int64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+	int64_t read_bytes, write_bytes, read_calls, write_calls;
+	int64_t run_delay_ns, crowded_ns;
 	int64_t bytes, files;
 };
 

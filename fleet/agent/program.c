@@ -15,17 +15,19 @@ static const char run_format[] =
     "exit $k";
 
 /* Each place is tried with a small script first (full? mounted noexec?), since standard input can be read only once. A part of the
- * program never gets the name, and it is on the disk before it does. What an earlier attempt has left (an hour is more than any
- * attempt may take) is removed. */
+ * program never gets the name, and it is on the disk before it does. What an attempt that was killed has left is removed: of this machine
+ * when its shell is gone, of any (a home may be shared) after an hour, which is more than an attempt may take. A connection that ends
+ * leaves nothing: what is said into it then is SIGPIPE. */
 static const char deploy_format[] =
-    "umask 077; u=$(id -u); t=; "
+    "umask 077; u=$(id -u); e=new-$(uname -n)-; t=; "
     "w=; command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; "
-    "trap \"exit 1\" 1 2 15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; "
+    "trap \"exit 1\" 1 2 13 15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; "
     "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
     "mkdir -p \"$d\" 2>/dev/null; "
     "[ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" 2>/dev/null || continue; "
     "find \"$d/\" -maxdepth 1 -name \"new-*\" -mmin +60 -exec rm -f -- {} + 2>/dev/null; "
-    "t=$(mktemp \"$d/new-XXXXXX\" 2>/dev/null) || { t=; continue; }; "
+    "for o in \"$d/$e\"*; do p=${o#\"$d/$e\"}; kill -0 \"${p%%%%-*}\" 2>/dev/null || rm -f \"$o\"; done; "
+    "t=$(mktemp \"$d/$e$$-XXXXXX\" 2>/dev/null) || { t=; continue; }; "
     "if (printf \"#\\041/bin/sh\\nexit 0\\n\" >\"$t\" && chmod 700 \"$t\" && \"$t\") 2>/dev/null; then "
     "$w head -c %zu >\"$t\" || { echo \"assay: cannot write the %s to $d: is the disk full?\" >&2; exit 1; }; "
     "n=$(wc -c <\"$t\"); "

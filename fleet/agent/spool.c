@@ -160,6 +160,17 @@ enum assay_status spool_text(const struct spool *spool, size_t limit, char **out
 	return st;
 }
 
+void spool_first_line(const struct spool *spool, char *line, size_t n)
+{
+	struct assay_error err;
+	size_t got;
+
+	if (spool_read(spool, 0, line, n - 1, &got, &err))
+		got = 0;
+	line[got] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+}
+
 void spool_release(struct spool *spool)
 {
 	if (spool->memory && spool->fd >= 0) /* a zeroed one has no file */

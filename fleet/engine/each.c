@@ -18,9 +18,11 @@
 #define OUTPUT_BYTES_MAX   ((uint64_t)256 << 20)
 #define STACK_BYTES	   (1u << 20) /* address space: what is not touched costs nothing */
 #define CANCEL_LOOK_MS	   100	      /* a signal between a look at the flag and the wait is seen after so long */
-#define STOPPED_MS	   2000	      /* nobody has looked at the clock for so long: we were stopped */
-#define FDS_OF_HOST	   8	      /* socket, agent, jump, or pipes and process; spools */
-#define FDS_OF_RESULT	   2	      /* spools that have gone to disk */
+#define SILENT_MS	   10000
+#define SILENT_AGAIN_MS	   (5 * 60 * 1000)
+#define STOPPED_MS	   2000 /* nobody has looked at the clock for so long: we were stopped */
+#define FDS_OF_HOST	   8	/* socket, agent, jump, or pipes and process; spools */
+#define FDS_OF_RESULT	   2	/* spools that have gone to disk */
 #define FDS_RESERVE	   64
 
 /* ---- waiting ---- */
@@ -214,6 +216,9 @@ static void serve_host(struct fleet *fleet, size_t index)
 	};
 	struct session session = { .host = host, .index = index, .result = link.result, .link = &link };
 
+	link.session = &session;
+	link.heard_ms = &fleet->heard_ms[index];
+	__atomic_store_n(link.heard_ms, link_now_ms(), __ATOMIC_RELAXED);
 	fleet->function(&session, fleet->context);
 	link.transport->close(&link);
 	free(link.without_helper);
@@ -333,6 +338,33 @@ static void fleet_cancel(struct fleet *fleet)
 	}
 }
 
+/* Whom do we wait for? Who holds the lock may wait himself, for whoever reads what hosts say: then it is told later. */
+static void fleet_tell_silent(struct fleet *fleet)
+{
+	int64_t now_ms = link_now_ms(), since_ms = now_ms;
+	size_t *silent, n = 0;
+
+	if (!fleet->options.silent || now_ms < fleet->silent_ms || pthread_mutex_trylock(&fleet->turn))
+		return;
+	silent = mem_new(fleet->n, sizeof(*silent));
+	pthread_mutex_lock(&fleet->inner);
+	for (size_t i = 0; i < fleet->n; i++) {
+		int64_t heard_ms = __atomic_load_n(&fleet->heard_ms[i], __ATOMIC_RELAXED);
+
+		if (fleet->states[i] != HOST_STARTED || !heard_ms || now_ms - heard_ms < SILENT_MS)
+			continue;
+		silent[n++] = i;
+		since_ms = heard_ms < since_ms ? heard_ms : since_ms;
+	}
+	pthread_mutex_unlock(&fleet->inner);
+	if (n) {
+		fleet->silent_ms = now_ms + SILENT_AGAIN_MS;
+		fleet->options.silent(silent, n, clock_real_ms() - (now_ms - since_ms), fleet->context);
+	}
+	free(silent);
+	pthread_mutex_unlock(&fleet->turn);
+}
+
 /* True once all threads have ended. Without `ends`: or when they are told to end, or whoever read the output has gone. */
 static bool fleet_wait(struct fleet *fleet, bool ends)
 {
@@ -341,6 +373,8 @@ static bool fleet_wait(struct fleet *fleet, bool ends)
 				{ .fd = ends ? -1 : __atomic_load_n(&fleet->written_fd, __ATOMIC_RELAXED) } };
 
 	(void)link_now_ms();
+	if (!ends)
+		fleet_tell_silent(fleet);
 	if (poll(fds, 3, CANCEL_LOOK_MS) > 0 && fds[2].revents & (POLLERR | POLLHUP)) {
 		pthread_mutex_lock(&fleet->inner);
 		fleet->stopped = true;
@@ -409,6 +443,7 @@ static void fleet_init(struct fleet *fleet)
 		setenv("HOME", me->pw_dir, 0);
 	fleet->home = mem_string(home ? home : me ? me->pw_dir : "/");
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));
+	fleet->heard_ms = mem_new(fleet->n, sizeof(*fleet->heard_ms));
 	pthread_mutex_init(&fleet->turn, NULL);
 	pthread_mutex_init(&fleet->knowing, NULL);
 	pthread_mutex_init(&fleet->inner, NULL);
@@ -437,6 +472,7 @@ static void fleet_release(struct fleet *fleet)
 	pthread_mutex_destroy(&fleet->asking);
 	pthread_cond_destroy(&fleet->freed);
 	free(fleet->states);
+	free(fleet->heard_ms);
 	free(fleet->user);
 	free(fleet->home);
 }

@@ -92,9 +92,11 @@ struct link {
 	const struct host *host;
 	struct fleet_result *result;
 	const struct transport *transport;
-	int64_t deadline_ms; /* until the session stands */
-	bool open, broken;   /* broken: nothing more can be done on this host */
-	bool output_failed;  /* link_output() has failed the host */
+	int64_t deadline_ms;	 /* until the session stands */
+	bool open, broken;	 /* broken: nothing more can be done on this host */
+	bool output_failed;	 /* link_output() has failed the host */
+	int64_t *heard_ms;	 /* of fleet->heard_ms; NULL for a command of this machine on the way */
+	struct session *session; /* NULL, too */
 	struct link_command *command;
 	char *without_helper;
 	union {
@@ -132,6 +134,7 @@ struct fleet {
 	pthread_mutex_t knowing; /* of options.known; its files may be in a home directory that hangs */
 	pthread_mutex_t inner;	 /* of what follows: never held for long, for who cancels needs it */
 	enum host_state *states; /* [n] */
+	int64_t *heard_ms;	 /* [n] when something passed between us last; touched atomically */
 	size_t n_serving;	 /* threads that serve hosts */
 	pthread_cond_t freed;	 /* a host has ended */
 	struct key_file **keys;	 /* [n_keys] */
@@ -142,10 +145,11 @@ struct fleet {
 	size_t n_asked, asked_capacity;
 	size_t n_agent_keys; /* of the authentication agent; 0: it is not used, and agent_reason says why, "" when there is none */
 	char agent_reason[128];
-	int cancel_fd;	/* readable once everything is to end */
-	int ended_fd;	/* readable when the last thread has ended */
-	int written_fd; /* the standard output once session_write() has written to it, else -1 */
-	bool stopped;	/* fleet_stop() */
+	int cancel_fd;	   /* readable once everything is to end */
+	int ended_fd;	   /* readable when the last thread has ended */
+	int written_fd;	   /* the standard output once session_write() has written to it, else -1 */
+	bool stopped;	   /* fleet_stop() */
+	int64_t silent_ms; /* when hosts that are silent are to be told */
 };
 
 /* ---- each.c ---- */

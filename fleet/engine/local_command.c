@@ -50,11 +50,16 @@ static void local_run(struct session *session, void *context)
 	local_request_run(command, session->host, &request);
 	if (command->directory)
 		helper_request_text(&request, HELPER_DIRECTORY, command->directory);
+	if (command->sample)
+		helper_request_text(&request, HELPER_SAMPLE, "");
 	if (command->lock)
 		helper_request_lock(&request, command->lock, LOCK_WAIT_MS);
 	session_open(session); /* this machine is there */
 	if (session_run(session, &request, command->timeout_ms + END_MS, &answer))
 		session_judge(session, &answer);
+	run->said->result = answer.result;
+	if (answer.n_files == 1 && answer.files[0].bytes)
+		run->said->samples = mem_string(answer.files[0].bytes);
 	/* Of a command that was cut off there is a part. */
 	run->st = spool_text(&answer.out, LOCAL_OUTPUT_BYTES_MAX, &run->said->out, &run->said->out_bytes, &run->err);
 	if (!run->st)
@@ -92,6 +97,7 @@ void local_said_release(struct local_said *said)
 {
 	free(said->out);
 	free(said->err);
+	free(said->samples);
 	*said = (struct local_said){ .ok = false };
 }
 

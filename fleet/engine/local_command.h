@@ -3,7 +3,7 @@
 #ifndef FLEET_LOCAL_COMMAND_H
 #define FLEET_LOCAL_COMMAND_H
 
-#include "base/error.h"
+#include "fleet/agent/helper_client.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -18,6 +18,7 @@ struct local_command {
 	bool git;	       /* without the variables that lead git to another repository: our caller may be one of its hooks */
 	const char *directory; /* NULL: ours */
 	const char *lock;      /* a file that is locked until all of it is gone; NULL: none */
+	bool sample;	       /* where its time goes (fleet/helper/sampler.h) */
 	int64_t timeout_ms;
 	const volatile sig_atomic_t *cancelled; /* may be NULL */
 };
@@ -27,6 +28,8 @@ struct local_said {
 	char fault[256]; /* why it is not ok: "exit status 2", "cannot execute 'git': ..."; "" when ok */
 	char *out, *err; /* [out_bytes] and [err_bytes], and a NUL */
 	size_t out_bytes, err_bytes;
+	struct helper_result result; /* what was measured around it */
+	char *samples;		     /* NULL: none were asked for, or none have come */
 };
 
 /* *out is overwritten; local_said_release() it. A status other than ASSAY_OK is a fault of this machine, not of the command. */

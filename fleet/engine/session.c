@@ -28,6 +28,13 @@ void link_name_signal(int64_t number, char name[16])
 		snprintf(name, 16, "%d", (int)(number & 0xff));
 }
 
+static void command_passed(struct link *link, struct link_command *command)
+{
+	command->passed_ms = link_now_ms();
+	if (link->heard_ms)
+		__atomic_store_n(link->heard_ms, command->passed_ms, __ATOMIC_RELAXED);
+}
+
 /* The next bytes of what it reads. `head` holds a frame's head. */
 static size_t command_input(const struct link_command *command, char head[HELPER_FRAME_HEAD], const char **bytes)
 {
@@ -54,7 +61,7 @@ static void command_feed(struct link *link, struct link_command *command)
 		if (!written)
 			return;
 		command->fed += written;
-		command->passed_ms = link_now_ms();
+		command_passed(link, command);
 	}
 	if (command->fed == command->input_bytes && !command->hold_input && !command->input_closed) {
 		link->transport->end_input(link);
@@ -119,7 +126,7 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 
 	if (!command || link->broken)
 		return;
-	command->passed_ms = link_now_ms();
+	command_passed(link, command);
 	command->received += n;
 	if (!is_err && command->answer)
 		st = helper_answer_add(command->answer, bytes, n, &err);
@@ -171,6 +178,20 @@ static bool command_is_over(const struct link_command *command)
 	return command->ended || (command->request && command->request->stays && command->answer->made);
 }
 
+/* What has come is looked at, at whose pace ever: that is not the host's time. */
+static void command_heard(struct link *link, struct link_command *command, uint64_t before)
+{
+	struct session *session = link->session;
+	int64_t began_ms = link_now_ms(), took_ms;
+
+	if (!session || !session->heard || command->received == before)
+		return;
+	session->heard(session, session->heard_context);
+	took_ms = link_now_ms() - began_ms;
+	command->began_ms += took_ms;
+	command->passed_ms += took_ms;
+}
+
 /* To its end, whatever that is. False when it did not end by itself. */
 static bool command_run(struct link *link, struct link_command *command)
 {
@@ -179,13 +200,17 @@ static bool command_run(struct link *link, struct link_command *command)
 
 	if (link->broken)
 		return false;
-	command->began_ms = command->passed_ms = link_now_ms();
+	command_passed(link, command);
+	command->began_ms = command->passed_ms;
 	command->exit_status = -1;
 	link->command = command;
 	ok = transport->start(link, command->text);
 	while (ok && !command_is_over(command)) {
+		uint64_t received = command->received;
+
 		command_feed(link, command);
 		ok = transport->read(link) && !link->broken;
+		command_heard(link, command, received);
 		if (ok && !command_is_over(command))
 			ok = link_command_wait(link);
 	}
@@ -211,7 +236,7 @@ static bool command_judge(struct link *link, const struct link_command *command)
 	else if (command->exit_status > 0)
 		snprintf(result->message, sizeof(result->message), "exit status %d", command->exit_status);
 	else if (command->exit_status < 0)
-		snprintf(result->message, sizeof(result->message), "the host did not say how the command ended");
+		snprintf(result->message, sizeof(result->message), "the connection ended before the host said how the command ended");
 	result->outcome = *result->message ? FLEET_FAILED : FLEET_OK;
 	return result->outcome == FLEET_OK;
 }
@@ -265,19 +290,18 @@ static bool do_without(struct session *session, const char *reason)
 	return session_fail(session, "%s", reason);
 }
 
-/* The first line of what the host said when it could not keep the helper. */
+/* The first line of what the host said when it could not keep the helper; where it said nothing, how its shell ended. */
 static bool deploying_failed(struct session *session, const struct spool *said)
 {
-	char text[128], shown[TEXT_SHOWN_BYTES], *reason;
-	struct assay_error err;
-	size_t got = 0;
+	char text[200], *reason;
 
-	if (spool_read(said, 0, text, sizeof(text) - 1, &got, &err))
-		got = 0;
-	text[got] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	reason = mem_format("the helper could not be deployed: %s", *text ? text_shown(text, shown) : "the host did not say why");
-	do_without(session, reason);
+	spool_first_line(said, text, sizeof(text));
+	link_make_printable(text);
+	reason = mem_format("the helper could not be deployed: %s", *text ? text : session->result->message);
+	if (*text)
+		do_without(session, reason);
+	else
+		session_fail(session, "%s", reason);
 	free(reason);
 	return false;
 }

@@ -67,6 +67,8 @@ struct fleet_options {
 	void (*ended)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
 	/* May be NULL. Says what happens on a host meanwhile and is no failure: "remark: HOST: ...", with the fleet locked. */
 	void (*note)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	/* May be NULL. Of these hosts nothing was heard for ten seconds and more; said every five minutes. With the fleet locked. */
+	void (*silent)(const size_t *hosts, size_t n, int64_t since_ms, void *context);
 	const volatile sig_atomic_t *cancelled; /* may be NULL; not 0: every connection is closed, hosts that had not ended are failed with
 						 * the message "cancelled" */
 };
@@ -88,7 +90,9 @@ struct session {
 	size_t index;		     /* of hosts[] and results[] */
 	struct fleet_result *result; /* ok until something says otherwise */
 	const char *without_helper;  /* why the helper cannot be had on this host, once that is known; else NULL */
-	struct link *link;	     /* private */
+	void (*heard)(struct session *session, void *context); /* set by the function, or NULL: output of its command has come */
+	void *heard_context;
+	struct link *link; /* private */
 };
 
 typedef void (*fleet_function)(struct session *session, void *context);

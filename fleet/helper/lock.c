@@ -20,6 +20,7 @@
 #define LOCK_POLL_MS	20
 #define LOCK_OPENS	10    /* times that another process may make and remove the file under our hands */
 #define LOCK_SLACK_MS	60000 /* that a holder gets beyond its own limits */
+#define LOCK_AGAIN_MS	1000  /* until a new holder has said who it is, where one before it seems to hang */
 #define LOCK_WORK_MS	60000 /* making or removing a directory may take so long */
 #define LOCK_INFO_BYTES 512
 #define HOLDER_BYTES	200
@@ -30,7 +31,8 @@ static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 /* ---- who has it: what stands in the file ---- */
 
 struct lock_info {
-	long long held_ms, limit_ms;   /* -1: not known */
+	long long held_ms, limit_ms; /* -1: not known */
+	long long since_ms;
 	char holder[HOLDER_BYTES + 1]; /* "": not known */
 };
 
@@ -59,18 +61,18 @@ static void info_read(const char *path, struct lock_info *out)
 	int fd = open(path, O_RDONLY | open_flags);
 	char text[LOCK_INFO_BYTES + 1] = "", *at;
 	struct stat info;
-	long long since_ms, now_ms = clock_monotonic_ns() / 1000000;
+	long long now_ms = clock_monotonic_ns() / 1000000;
 	ssize_t n;
 
-	*out = (struct lock_info){ -1, -1, "" };
+	*out = (struct lock_info){ -1, -1, -1, "" };
 	if (fd < 0)
 		return;
 	n = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? pread(fd, text, LOCK_INFO_BYTES, 0) : -1;
 	close(fd);
 	if (n <= 0)
 		return;
-	since_ms = info_number(text, "since_ms");
-	out->held_ms = since_ms >= 0 && since_ms <= now_ms ? now_ms - since_ms : -1;
+	out->since_ms = info_number(text, "since_ms");
+	out->held_ms = out->since_ms >= 0 && out->since_ms <= now_ms ? now_ms - out->since_ms : -1;
 	out->limit_ms = info_number(text, "limit_ms");
 	at = strstr(text, "\nholder ");
 	if (at)
@@ -173,6 +175,7 @@ struct lock_wait {
 	struct frames_out *out;
 	int64_t end_ns; /* of its patience */
 	struct lock *lock;
+	long long late_ms; /* since then one has it who seems to hang; -1: none */
 };
 
 /* Somebody who takes a lock again and again leaves it for moments only, which one who looks from time to time would miss: a child
@@ -201,21 +204,28 @@ static pid_t queue_up(int fd, int *end)
 	return child;
 }
 
-/* What is due every HELPER_WAITING_MS: the holder may have died and left something, and it may have hung up. */
-static enum lock_got look_at_holder(const struct lock_wait *w)
+/* What is due every HELPER_WAITING_MS: the holder may have died and left something, and it may have been stopped, or hang. What it says of
+ * itself may be what the one before it has left: it was stopped before it could say anything, or will in a moment. */
+static enum lock_got look_at_holder(struct lock_wait *w)
 {
 	struct lock_info info;
+	bool late;
 
 	w->lock->ended += leftovers_end();
 	info_read(w->request->lock, &info);
-	if (info.held_ms >= 0 && info.limit_ms >= 0 && info.held_ms > info.limit_ms + LOCK_SLACK_MS)
+	late = info.held_ms >= 0 && info.limit_ms >= 0 && info.held_ms > info.limit_ms + LOCK_SLACK_MS;
+	if (late && w->late_ms != info.since_ms)
+		w->late_ms = info.since_ms;
+	else if (!late)
+		w->late_ms = -1;
+	else
 		return refuse_busy(w->request, &info, " for longer than it may: it was stopped there, or hangs");
 	say_waiting(&info, w->out);
 	return LOCK_HELD;
 }
 
 /* Until the lock may be ours (LOCK_HELD) or the time is over (LOCK_HELD, too), or why not. */
-static enum lock_got wait_turn(const struct lock_wait *w, int fd)
+static enum lock_got wait_turn(struct lock_wait *w, int fd)
 {
 	struct pollfd wait[] = { { w->in, POLLIN, 0 }, { -1, POLLIN, 0 } };
 	pid_t child = queue_up(fd, &wait[1].fd);
@@ -230,8 +240,8 @@ static enum lock_got wait_turn(const struct lock_wait *w, int fd)
 		int64_t left_ms;
 
 		if (now >= look_ns) {
-			look_ns = now + HELPER_WAITING_MS * INT64_C(1000000);
 			got = look_at_holder(w);
+			look_ns = now + (w->late_ms >= 0 ? LOCK_AGAIN_MS : HELPER_WAITING_MS) * INT64_C(1000000);
 		}
 		left_ms = ((look_ns < end_ns ? look_ns : end_ns) - now) / 1000000 + 1;
 		if (got == LOCK_HELD &&
@@ -247,7 +257,7 @@ static enum lock_got wait_turn(const struct lock_wait *w, int fd)
 }
 
 /* LOCK_HELD with the lock of this descriptor; or without, *fd closed and -1, where the file system has none for it. */
-static enum lock_got take_one(const struct lock_wait *w, int *fd)
+static enum lock_got take_one(struct lock_wait *w, int *fd)
 {
 	while (*fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB)) {
 		enum lock_got got;
@@ -272,7 +282,7 @@ static enum lock_got take_one(const struct lock_wait *w, int *fd)
 	return LOCK_HELD;
 }
 
-static enum lock_got take_path(const struct lock_wait *w, const char *path, int (*open_path)(const char *), int *fd)
+static enum lock_got take_path(struct lock_wait *w, const char *path, int (*open_path)(const char *), int *fd)
 {
 	for (;;) {
 		enum lock_got got;
@@ -290,7 +300,7 @@ static enum lock_got take_path(const struct lock_wait *w, const char *path, int 
 enum lock_got lock_take(struct request *request, int in, struct frames_out *out, struct lock *lock)
 {
 	int64_t start = clock_monotonic_ns();
-	struct lock_wait w = { request, in, out, start + request->lock_wait_ms * 1000000, lock };
+	struct lock_wait w = { request, in, out, start + request->lock_wait_ms * 1000000, lock, -1 };
 	char *directory = strdup(request->lock), *slash;
 	enum lock_got got;
 
@@ -335,8 +345,6 @@ static void unlock(int *fd)
 
 void lock_release(struct lock *lock)
 {
-	if (lock->file >= 0 && is_only_here(lock->file) && ftruncate(lock->file, 0))
-		errno = 0; /* then it tells of us until somebody else has the lock */
 	unlock(&lock->file);
 	unlock(&lock->directory);
 }

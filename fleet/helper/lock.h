@@ -24,7 +24,8 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 /* In a child, before it becomes a program: this has the lock, too, until it has ended or the lock is given back. */
 void lock_hand_on(const struct lock *lock);
 
-/* Gives it back, also for whoever shares it. May be called again. */
+/* Gives it back, also for whoever shares it. May be called again. The file tells of us until the next one has said who it is: should
+ * that be stopped before, who waits for it has our limit to go by. */
 void lock_release(struct lock *lock);
 
 #endif

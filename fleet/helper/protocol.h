@@ -40,6 +40,7 @@
 /* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES", "pids=N"; repeated. Where
  * there can be none the command runs without: see `cgroup_version` of the result. */
 #define HELPER_CGROUP	 'c'
+#define HELPER_SAMPLE	 'y' /* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h) */
 #define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT	 't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
 #define HELPER_GO	 'G' /* last */
@@ -51,8 +52,9 @@
 #define HELPER_BEGUN   'B' /* run: the lock is held and the command was started */
 #define HELPER_STDOUT  'O' /* run; get: bytes of the file */
 #define HELPER_STDERR  'E'
-#define HELPER_FILE    'F' /* read: path, NUL, the whole file (one that does not fit a frame is HELPER_ABSENT: use get) */
-#define HELPER_ABSENT  'N' /* read: path, NUL, why it cannot be read */
+#define HELPER_FILE                                                                                                                        \
+	'F' /* read, and run with HELPER_SAMPLE: path, NUL, the whole file (one that does not fit a frame is HELPER_ABSENT: use get) */
+#define HELPER_ABSENT 'N' /* read: path, NUL, why it cannot be read */
 /* work: the path of a new directory, WHERE/assay-session-USER-LABEL-...; it lives as long as the helper, which stays. After it, every
  * HELPER_MADE_MS, an empty HELPER_WAITING that nobody needs to read: what is sent shows whether the connection still stands */
 #define HELPER_MADE    'D'
@@ -71,9 +73,13 @@
  * those whose parent ignored their end); lock_wait_ns; started_ms (real time, since 1970); timed_out 0|1; interrupted 0|1; flooded 0|1|2
  * (of what there was more than its limit: 1 standard output, 2 standard error); leftovers N
  * (descendants that were alive when the command itself had ended, and were killed); survivors N (of these, not gone after ten seconds:
- * another user's, or stuck in the kernel); swept N (processes that a killed helper had left, and that were ended before). With
- * HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all the limits asked for; 0: none, or not all of them);
- * oom_kills N (processes that the kernel has killed for want of memory in the group); refused_processes N (times that the limit of
- * processes was met). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files N. Of put and get: bytes N. */
+ * another user's, or stuck in the kernel); minor_faults, major_faults, voluntary_switches, involuntary_switches (with all descendants);
+ * read_bytes, write_bytes, read_calls, write_calls (system calls, with the descendants that were waited for; missing where the kernel
+ * does not say); run_delay_ns (for which first threads of the processes that we have waited for were kept waiting for a processor);
+ * crowded_ns (for which anything on the host was, while the command ran; missing where the kernel does not say); swept N (processes that a
+ * killed helper had left, and that were ended before). With HELPER_CGROUP also: cgroup_version 0|1|2 (the version that was in use with all
+ * the limits asked for; 0: none, or not all of them); oom_kills N (processes that the kernel has killed for want of memory in the group);
+ * refused_processes N (times that the limit of processes was met). Of facts: one "name value" a fact (fleet/agent/facts.h). Of read: files
+ * N. Of put and get: bytes N. */
 
 #endif

@@ -457,6 +457,8 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_limit(request, frame);
 	case HELPER_CGROUP:
 		return parse_group(request, frame);
+	case HELPER_SAMPLE:
+		return request->sample = true;
 	case HELPER_INTERRUPT:
 		return parse_ms(request, frame, &request->interrupt_ms);
 	case HELPER_TIMEOUT:

@@ -2,9 +2,11 @@
 
 #include "base/clock.h"
 #include "fleet/cgroup/cgroup.h"
+#include "fleet/helper/accounts.h"
 #include "fleet/helper/descendants.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
+#include "fleet/helper/sampler.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -351,7 +353,9 @@ struct run {
 	int flooded;	  /* 1, 2: which of them was too much, first */
 	size_t leftovers, survivors;
 	struct rusage usage;
-	char group_text[128]; /* of the result */
+	struct accounts accounts;
+	struct sampler *sampler; /* NULL: none was asked for */
+	char group_text[128];	 /* of the result */
 };
 
 static void close_once(int *fd)
@@ -375,7 +379,9 @@ static bool run_start(struct run *run)
 	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
+	run->sampler = request->sample ? sampler_open() : NULL;
 	run->started_ms = clock_real_ms();
+	accounts_begin(&run->accounts);
 	run->started_ns = clock_monotonic_ns();
 	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
@@ -407,6 +413,17 @@ static void run_end_rest(struct run *run)
 		run->state = RUN_DRAINING;
 }
 
+/* The next one that has ended; 0: none. */
+static pid_t run_reap_one(struct run *run, int *status)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0)
+		return 0;
+	accounts_add(&run->accounts, info.si_pid);
+	return waitpid(info.si_pid, status, WNOHANG);
+}
+
 /* Reaps; orphans of the command arrive here too. */
 static void run_reap(struct run *run)
 {
@@ -419,11 +436,12 @@ static void run_reap(struct run *run)
 		if (info.ssi_signo != SIGCHLD)
 			run->state = RUN_HUNG_UP;
 	}
-	while (run->ended_ns == 0 && (gone = waitpid(-1, &status, WNOHANG)) > 0) {
+	while (run->ended_ns == 0 && (gone = run_reap_one(run, &status)) > 0) {
 		if (gone != run->command.id)
 			continue;
 		run->ended_ns = now;
 		run->wait_status = status;
+		accounts_end(&run->accounts);
 	}
 }
 
@@ -498,8 +516,10 @@ static int run_until_timer(const struct run *run)
 	first = run->kill_ns < first ? run->kill_ns : first;
 	first = run->give_up_ns < first ? run->give_up_ns : first;
 	if (first == NEVER)
-		return -1;
+		return run->sampler ? SAMPLER_DRAIN_MS : -1;
 	left = (first - clock_monotonic_ns() + 999999) / 1000000;
+	if (run->sampler && left > SAMPLER_DRAIN_MS)
+		return SAMPLER_DRAIN_MS;
 	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
 
@@ -535,16 +555,17 @@ static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
 	bool exited = WIFEXITED(run->wait_status);
-	char text[768];
+	char text[1280], counts[ACCOUNTS_BYTES];
 
+	accounts_say(&run->accounts, u, counts);
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
-		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s",
+		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s%s",
 		 exited ? "exit" : "signal", exited ? WEXITSTATUS(run->wait_status) : WTERMSIG(run->wait_status),
 		 (long long)(run->ended_ns - run->started_ns), (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
 		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024,
 		 (long long)run->task->lock.waited_ns, (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded,
-		 run->leftovers, run->survivors, run->task->lock.ended, run->group_text);
+		 run->leftovers, run->survivors, run->task->lock.ended, counts, run->group_text);
 	frames_text(run->task->out, HELPER_RESULT, text);
 	run->result_said = true;
 }
@@ -588,6 +609,8 @@ static void run_wait(struct run *run)
 static bool run_step(struct run *run)
 {
 	run_wait(run);
+	if (run->sampler)
+		sampler_drain(run->sampler);
 	run_timers(run);
 	if (run->state == RUN_RUNNING && run->ended_ns != 0)
 		run_end_rest(run);
@@ -596,6 +619,8 @@ static bool run_step(struct run *run)
 	if (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0)
 		return false;
 	if (!run->result_said) {
+		if (run->sampler)
+			sampler_say(run->sampler, run->task->out);
 		run_say_result(run);
 		if (!frames_flush(run->task->out))
 			return true;
@@ -616,6 +641,7 @@ static int run_worker(void *argument)
 		if (run.state == RUN_REFUSED || run.state == RUN_HUNG_UP)
 			run_end_all(&run);
 	}
+	sampler_close(run.sampler);
 	if (run.state == RUN_REFUSED)
 		return request_answer_refusal(run.task->request, run.task->out, run.task->in);
 	return run.state == RUN_DRAINING && run.result_said ? 0 : 1;

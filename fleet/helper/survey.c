@@ -22,6 +22,7 @@
 
 #define VALUE_BYTES_MAX 200
 #define LIBC_BYTES_MAX	(64L << 20)
+#define EMULATED	"ASSAY_EMULATED" /* set by the sshd of an emulated host */
 
 /* What cannot be is left out, too: the controller refuses all facts of a host when one of them cannot be (fleet/agent/facts.h). */
 #define NUMBER_DIGITS_MAX 6
@@ -203,6 +204,28 @@ static void survey_identity(struct survey *survey)
 	}
 }
 
+/* stress-ng looks here, too. */
+static void survey_cache(struct survey *survey)
+{
+	long long last_kib = 0;
+	long last_level = 0;
+
+	for (int i = 0; i < 16; i++) {
+		char path[96], text[32];
+		long level;
+
+		snprintf(path, sizeof(path), CPU "/cpu0/cache/index%d/level", i);
+		level = number_in(path, 0);
+		snprintf(path, sizeof(path), CPU "/cpu0/cache/index%d/size", i);
+		if (level <= last_level || !survey_file(path, text, sizeof(text)) || !strchr(text, 'K'))
+			continue;
+		last_level = level;
+		last_kib = strtoll(text, NULL, 10);
+	}
+	if (last_kib > 0 && last_kib < COUNT_MAX / 1024)
+		survey_number(survey, "last_cache_bytes", last_kib * 1024);
+}
+
 static void survey_settings(struct survey *survey)
 {
 	char text[256], value[64];
@@ -317,6 +340,7 @@ static void survey_processor(struct survey *survey)
 
 	survey_identity(survey);
 	survey_topology(survey);
+	survey_cache(survey);
 	survey_number(survey, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	survey_settings(survey);
 	survey_temperature(survey);
@@ -520,6 +544,8 @@ static void survey_system(struct survey *survey)
 
 	survey_number(survey, "clock_ms", (long long)clock_real_ms());
 	survey_number(survey, "uid", geteuid());
+	if (getenv(EMULATED))
+		survey_add(survey, "emulated", getenv(EMULATED));
 	survey_kernel(survey);
 	if (uname(&name) == 0)
 		survey_c_library(survey, name.machine);

@@ -54,7 +54,7 @@ static inline int whole_install(char *from, char *to)
 	if (directory >= 0)
 		fsync(directory); /* not every file system has it */
 	if (!ok)
-		fprintf(stderr, "assay: cannot keep '%s': %s\n", from, strerror(errno));
+		fprintf(stderr, "assay: %s: cannot keep '%s'\n", strerror(errno), to);
 	return ok ? 0 : 1;
 }
 

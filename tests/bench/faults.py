@@ -36,7 +36,7 @@ LATE = ("it made no operations in its time", "stress-ng was ended by signal 2", 
 BATTERY = """name: tiny
 passes: %d
 seconds: 0.3
-limits: { memory_bytes: 256000000, file_bytes: 16000000, processes: 50 }
+limits: { memory_bytes: 1000000000, file_bytes: 16000000, processes: 50 }
 stressors:
   - { stressor: brk }
   - { stressor: hdd, arguments: [--hdd-bytes, 1M] }
@@ -109,7 +109,10 @@ class Trial:
         if command == "run":
             return self.query("SELECT machine, plan || ' ' || version || ' ' || repetition, outcome || ' ' || coalesce(metric, detail) FROM execution")
         return self.query("SELECT machine, fingerprint || ' ' || stressor || ' ' || pass, value FROM (SELECT fingerprint, stressor, pass, per_s AS value"
-                          " FROM rate UNION ALL SELECT fingerprint, stressor, pass, reason FROM missing) JOIN fingerprint ON id = fingerprint")
+                          " FROM rate UNION ALL SELECT fingerprint, stressor, pass, reason FROM missing) JOIN fingerprint AS f ON id = fingerprint"
+                          # Where all that was tried had failed, --resume begins anew.
+                          " WHERE EXISTS (SELECT 1 FROM rate WHERE fingerprint = f.id)"
+                          " OR NOT EXISTS (SELECT 1 FROM fingerprint AS g WHERE g.machine = f.machine AND g.taken_ms > f.taken_ms)")
 
     def stored(self):
         return [row for row in self.rows(self.command) if row not in self.before]

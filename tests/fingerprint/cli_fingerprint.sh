@@ -238,7 +238,7 @@ mv "$tmp/fake/stress-ng" "$tmp/older"
 install -m 755 "$tmp/newer" "$tmp/fake/stress-ng"
 run -C "$lab" fingerprint run --battery "$tmp/part.yaml"
 expect_status 0
-expect_stdout 'h[1-4]: stress-ng was 0.15.06 and is 0.17.08: this fingerprint is not compared with earlier ones'
+expect_stdout 'h[1-4]: stress-ng was 0.15.06 and is 0.17.08: this fingerprint is compared only with those of 0.17.08'
 run -C "$lab" catalog drift
 expect_stdout 'h[1-4]: stress-ng was 0.15.06 and is 0.17.08: fingerprints (tiny) before and after are not compared'
 cases=$((cases + 1))
@@ -251,12 +251,18 @@ run -C "$lab" catalog drift
 cases=$((cases + 1))
 grep -q 'stress-ng was' "$tmp/out" && fail 'the versions should not be said again'
 install -m 755 "$tmp/older" "$tmp/fake/stress-ng"
+what='and the way back'
+run -C "$lab" fingerprint run --battery "$tmp/part.yaml"
+expect_status 0
+expect_stdout 'h[1-4]: stress-ng was 0.17.08 and is 0.15.06: this fingerprint is compared only with those of 0.15.06'
+run -C "$lab" catalog drift
+expect_stdout 'h[1-4]: stress-ng was 0.17.08 and is 0.15.06: fingerprints (tiny) before and after are not compared'
 
 what='stress-ng is missing'
 make_lab missing /nonexistent
 run -C "$lab" fingerprint run --battery "$tmp/tiny.yaml"
 expect_status 1
-expect_stdout 'apt-get install stress-ng' '0 of 1 fingerprint complete; for the rest: -w here'
+expect_stdout 'apt-get install stress-ng' "0 of 1 fingerprint complete; 'assay fingerprint run --battery $tmp/tiny.yaml -w here' measures the rest"
 
 what='one that was complete when we were killed is in the catalog'
 make_lab half "$tmp/fake:$PATH"
@@ -315,10 +321,12 @@ measure
 run -C "$lab" catalog drift --format json
 expect_json .machines[0].past.state compared
 expect_json .machines[0].past.differing 0
+expect_json .machines[0].past.history 2
 echo .5 >"$tmp/scale.memcpy"
 measure
 run -C "$lab" catalog drift --format json
 expect_json .machines[0].past.differing 1
+expect_json .machines[0].past.history 3
 expect_json .machines[0].past.stressors[1].stressor memcpy
 expect_json .machines[0].past.stressors[1].differs true
 expect_near .machines[0].past.stressors[1].ratio .5 .03
@@ -339,6 +347,7 @@ measure
 run -C "$lab" catalog drift --format json
 expect_json .machines[0].past.accepted true
 expect_json .machines[0].past.differing 0
+expect_json .machines[0].past.history 2
 run -C "$lab" catalog show here
 expect_stdout 'half the memory, ticket 7'
 run -C "$lab" catalog check

@@ -76,4 +76,21 @@ run -C "$lab" catalog list
 expect_stdout base vm
 run fleet down "$lab"
 expect_status 0
+what='an emulated host that another laboratory does not know as one'
+run fleet up "$lab" --hosts 1 --profiles vm
+"$ASSAY" init "$tmp/other" >/dev/null
+cp "$lab/known_hosts" "$tmp/other"
+sed -e '/^ *\(profile\|type\|env\):/d' -e "s|identity_file: .assay|identity_file: $lab/.assay|" "$lab/lab.yaml" >"$tmp/other/lab.yaml"
+printf 'command: [echo, "cost 5"]\nversions: { a: }\nrepetitions: 2\nmetric: { source: regex, pattern: "cost ([0-9]+)" }\n' >"$tmp/other/apps/app.yaml"
+run -C "$tmp/other" fingerprint run --battery "$tmp/small.yaml"
+expect_status 0
+run -C "$tmp/other" fingerprint show emu01 --format json
+expect_json .origin emulated
+expect_json .profile vm
+run -C "$tmp/other" run app --format json
+expect_status 0
+run -C "$tmp/other" runs list --format json
+expect_json .applications[0].machines 1
+run fleet down "$lab"
+
 finish

@@ -11,6 +11,14 @@ cat >"$tmp/fake/stress-ng" <<'END'
 [ "$1" = --version ] && { echo 'stress-ng, version 0.15.06 (gcc 12.2, x86_64 Linux 6.1)'; exit; }
 while [ "$1" != -t ]; do shift; done
 stressor=${3#--}
+# The real one maps a buffer as large as the last cache before it begins.
+cache_kib=0
+for size in /sys/devices/system/cpu/cpu0/cache/index*/size; do
+	kib=$(sed -n 's/K$//p' "$size" 2>/dev/null)
+	[ "${kib:-0}" -le "$cache_kib" ] || cache_kib=$kib
+done
+limit_kib=$(ulimit -v)
+[ "$limit_kib" -ge $((131072 + cache_kib)) ] || exit 1
 case $stressor in
 # Each of them is below the limit of a process, all together are not.
 vm) for i in 1 2 3 4; do head -c 60m /dev/zero | tail -c 60m >/dev/null & done; wait ;;

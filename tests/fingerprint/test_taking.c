@@ -145,6 +145,16 @@ static void test_resume_complete(void **state)
 	check(taking_open(&lab.store, &later, &battery, "emulated", "slow", "{}", TAKING_RESUME_COUNTED, &session, &err), &err);
 	taking_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "3\n");
+	/* Nothing could be measured in a later one: the complete one is not what was asked for. */
+	later.taken_ms++;
+	session = open_it(&lab, &later, &battery, false);
+	check(taking_keep(&lab.store, &session, 1, 0, battery.entries[0].name, NULL, "no room", &err), &err);
+	taking_release(&session);
+	later.taken_ms++;
+	session = open_it(&lab, &later, &battery, true);
+	assert_false(session.complete);
+	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "5\n");
+	taking_release(&session);
 	taking_release(&first);
 	battery_release(&battery);
 	lab_close(&lab);

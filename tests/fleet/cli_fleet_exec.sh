@@ -217,6 +217,10 @@ cat >>"$tmp/lab/lab.yaml" <<END
     transport: local
     env: { WHERE: "it's here", EMPTY: "" }
 END
+# A host that says nothing, until it may end; looked at below.
+mkfifo "$tmp/end"
+"$ASSAY" -C "$tmp/lab" fleet exec -w node1,here -- sh -c '[ -z "$SSH_CONNECTION" ] || exec cat "$0"' "$tmp/end" >/dev/null 2>"$tmp/silent" </dev/null &
+silent=$!
 what='some hosts fail: 7, and hosts with the same end share a line'
 fleet exec -x here -- true
 expect_status 7
@@ -296,6 +300,26 @@ one_goes_on | head -n 1 >"$tmp/out"
 expect_lines 'node1: a'
 ended_with 'Broken pipe'
 
+what='a command that never ends, and a reader that has enough'
+timeout 60 "$ASSAY" -C "$tmp/lab" fleet exec -w node1,here -- sh -c 'while echo "$0" && echo wrong >&2; do :; done' "72$$" 2>"$tmp/err" </dev/null | head -n 500 >"$tmp/out"
+cases=$((cases + 2))
+[ "$(grep -cxE "(node1|here): 72$$" "$tmp/out")" = 500 ] || fail 'whole lines are expected, 500 of them'
+grep -lzx "[7]2$$" /proc/[0-9]*/cmdline 2>/dev/null && fail 'the commands should be gone'
+what='output is shown as it arrives, and lines stay whole'
+mkfifo "$tmp/lines"
+timeout 60 "$ASSAY" -C "$tmp/lab" fleet exec -w node1 -- sh -c 'printf "1\n2"; until [ -e "$0" ]; do sleep .05; done; printf "3\n4"' "$tmp/was-read" >"$tmp/lines" 2>"$tmp/err" </dev/null &
+{
+	IFS= read -r line
+	echo "$line"
+	touch "$tmp/was-read"
+	cat
+} <"$tmp/lines" >"$tmp/out"
+wait $!
+status=$?
+expect_status 0
+printf 'node1: %s\n' 1 23 4 >"$tmp/expected"
+expect_same_files "$tmp/out" "$tmp/expected"
+
 what='a standard output that nobody reads, and Ctrl-C'
 mkfifo "$tmp/fifo"
 exec 9<>"$tmp/fifo"
@@ -334,6 +358,20 @@ expect_status 7
 expect_stderr 'timeout: node1: the command did not end within 4 s and the host does not answer: it may still run there'
 cases=$((cases + 1))
 [ $((ended - started)) -lt 15 ] || fail "it should end near its limit of 4 s, not after $((ended - started)) s"
+
+what='a host of which nothing is heard: after ten seconds that is said, without a terminal, too'
+for _ in $(seq 600); do
+	[ -s "$tmp/silent" ] && break
+	sleep .1
+done
+echo >"$tmp/end"
+wait $silent
+status=$?
+cp "$tmp/silent" "$tmp/err"
+expect_status 0
+expect_stderr 'assay fleet exec: remark: node1: nothing was heard since 20' 'Z: still waiting (--timeout SECONDS sets a limit)' 'ok: node1,here'
+cases=$((cases + 1))
+[ "$(grep -c 'nothing was heard' "$tmp/err")" = 1 ] || fail 'once is enough'
 
 what='wrong usage'
 fleet exec

@@ -101,6 +101,39 @@ static void test_one_host(void **state)
 	}
 }
 
+/* Debian's own default: PAPI refuses, to root too, unless there is nothing to refuse; what Ubuntu has is not for root. */
+static void test_paranoid_for_root(void **state)
+{
+	static const struct {
+		const char *paranoid;
+		double has_pmu;
+		const char *codes, *text;
+	} rows[] = {
+		{ "2", 1, "", NULL },
+		{ "3", 1, "perf_event_paranoid!", "'sysctl kernel.perf_event_paranoid=2' as root" },
+		{ "3", 0, "no_pmu!", NULL },
+		{ "4", 1, "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		const struct host host = { .name = (char[]){ "a" } };
+		const struct fleet_result result = { .outcome = FLEET_OK };
+		struct checkup_host h = { .host = &host, .result = &result, .stress_ng = "0.15.06" };
+		struct checkup checkup;
+
+		h.facts = facts_with("perf_event_paranoid", rows[i].paranoid);
+		h.facts.uid = 0;
+		h.facts.has_pmu = rows[i].has_pmu;
+		checkup_find(&h, 1, &checkup);
+		expect_codes(rows[i].paranoid, &checkup, 0, rows[i].codes);
+		if (rows[i].text)
+			assert_non_null(strstr(checkup.problems[0].text, rows[i].text));
+		checkup_release(&checkup);
+		facts_release(&h.facts);
+	}
+}
+
 static void test_clock(void **state)
 {
 	static const struct {
@@ -202,7 +235,7 @@ static void test_version_tie(void **state)
 		results[i] = (struct fleet_result){ .outcome = rows[i].outcome, .message = "its facts are rubbish" };
 		h[i] = (struct checkup_host){ .host = &host, .result = &results[i] };
 		memcpy(h[i].stress_ng, rows[i].stress_ng, strlen(rows[i].stress_ng));
-		h[i].facts = facts_with("perf_event_paranoid", "3");
+		h[i].facts = facts_with("perf_event_paranoid", "4");
 		h[i].facts.uid = 0;
 	}
 	checkup_find(h, COUNT(rows), &checkup);
@@ -242,7 +275,7 @@ int suite_checkup(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_host),    cmocka_unit_test(test_clock),   cmocka_unit_test(test_many_hosts),
-		cmocka_unit_test(test_version_tie), cmocka_unit_test(test_version),
+		cmocka_unit_test(test_version_tie), cmocka_unit_test(test_version), cmocka_unit_test(test_paranoid_for_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

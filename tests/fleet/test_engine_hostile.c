@@ -346,7 +346,7 @@ static void test_liars(void **state)
 		const char *message;
 	} rows[] = {
 		{ LIE_TRUTH, FLEET_OK, "" },
-		{ LIE_NO_STATUS, FLEET_FAILED, "did not say how the command ended" },
+		{ LIE_NO_STATUS, FLEET_FAILED, "the connection ended before the host said how" },
 		{ LIE_NO_CHANNEL, FLEET_FAILED, "the host opens no channel" },
 		{ LIE_NO_EXEC, FLEET_FAILED, "the host runs no commands" },
 		{ LIE_SIGNAL, FLEET_FAILED, "ended by signal A?" },

@@ -82,6 +82,9 @@ static void test_this_machine(void **state)
 	assert_true(facts.memory_bytes == (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 	assert_true(facts.memory_available_bytes <= facts.memory_bytes);
 	assert_true(isnan(facts.sockets) || facts.sockets * facts.cores_per_socket * facts.threads_per_core <= facts.cpus_online);
+	/* What stress-ng gets room for: no smaller than what the C library knows of it. */
+	assert_true(sysconf(_SC_LEVEL3_CACHE_SIZE) <= 0 || isnan(facts.last_cache_bytes) ||
+		    facts.last_cache_bytes >= (double)sysconf(_SC_LEVEL2_CACHE_SIZE));
 	assert_true(fabs(facts.clock_ms / 1000 - (double)time(NULL)) < 60);
 	assert_true(facts.steal_ticks < facts.total_ticks && facts.total_ticks > 0);
 	assert_non_null(facts.virtual_machine);

@@ -203,6 +203,51 @@ static void test_measures(void **state)
 	session_release(&s);
 }
 
+/* What the kernel counts for nothing: of the command, of a child that it has waited for, and of an orphan. */
+static void test_accounts(void **state)
+{
+	struct helper_request request;
+	const struct helper_result *r;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "(dd if=/dev/zero of=/dev/null bs=7 count=3000 2>/dev/null &) ; sleep .3; "
+				"dd if=/dev/zero of=/dev/null bs=7 count=2000 2>/dev/null");
+	session_run(&s, &request);
+	r = &s.answer.result;
+	assert_in_range(r->read_calls, 5000, 100000);
+	assert_in_range(r->write_calls, 5000, 100000);
+	assert_in_range(r->read_bytes, 35000, 100000000);
+	assert_in_range(r->write_bytes, 35000, 100000000);
+	assert_in_range(r->minor_faults, 50, 1000000);
+	assert_in_range(r->voluntary_switches, 1, 1000000);
+	assert_true(r->major_faults >= 0 && r->involuntary_switches >= 0 && r->run_delay_ns >= 0);
+	assert_int_equal(r->crowded_ns >= 0, access("/proc/pressure/cpu", R_OK) == 0);
+	session_release(&s);
+}
+
+/* Where time goes: in the kernel by the system call, in a child as in the command; or a reason. */
+static void test_sampled(void **state)
+{
+	struct helper_request request;
+	const char *text;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null; true");
+	helper_request_text(&request, HELPER_SAMPLE, "");
+	session_run(&s, &request);
+	assert_int_equal(s.answer.n_files, 1);
+	assert_string_equal(s.answer.files[0].path, "samples");
+	text = s.answer.files[0].bytes;
+	if (strncmp(text, "0 refused ", 10) != 0) {
+		assert_non_null(strstr(text, " period ns\n"));
+		assert_true(strstr(text, " kernel read\n") || strstr(text, "0 kernel not_allowed\n"));
+		assert_null(strstr(text, "__x64_sys"));
+	}
+	session_release(&s);
+}
+
 static void test_planned_end(void **state)
 {
 	struct helper_request request;
@@ -487,25 +532,13 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),
-		SESSION_TEST(test_much_output),
-		SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),
-		SESSION_TEST(test_surroundings),
-		SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited),
-		SESSION_TEST(test_input),
-		SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),
-		SESSION_TEST(test_measures),
-		SESSION_TEST(test_planned_end),
-		SESSION_TEST(test_flood),
-		SESSION_TEST(test_timeout),
-		SESSION_TEST(test_timeout_obeyed),
-		SESSION_TEST(test_leftovers),
-		SESSION_TEST(test_runaway),
-		SESSION_TEST(test_output_held),
-		SESSION_TEST(test_files),
+		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	 SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	 SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		 SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	 SESSION_TEST(test_accounts),
+		SESSION_TEST(test_sampled),	      SESSION_TEST(test_planned_end),	 SESSION_TEST(test_flood),
+		SESSION_TEST(test_timeout),	      SESSION_TEST(test_timeout_obeyed), SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),	      SESSION_TEST(test_output_held),	 SESSION_TEST(test_files),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 

@@ -4,6 +4,7 @@
 #include "base/digest.h"
 
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <sys/stat.h>
 
 #define M "\0assay helper 1\n"
@@ -98,6 +99,29 @@ static void test_answers(void **state)
 			check_fails(rows[i].what, st, rows[i].fault ? ASSAY_E_FORMAT : ASSAY_OK, &err, rows[i].fault ? rows[i].fault : "");
 			helper_answer_release(&answer);
 		}
+	}
+}
+
+/* What keeps a new directory says something every now and then: a controller that was suspended finds that right behind the answer. */
+static void test_made_and_kept(void **state)
+{
+	static const char kept[] = M "D\0\0\0\2/x"
+				     "W\0\0\0\0"
+				     "W\0\0\0\0";
+
+	(void)state;
+	for (size_t piece = 1; piece <= sizeof(kept); piece++) {
+		struct helper_answer answer;
+		struct assay_error err;
+
+		helper_answer_init(&answer, 1000);
+		answer.wants_made = true;
+		for (size_t at = 0; at < sizeof(kept) - 1; at += piece)
+			check(helper_answer_add(&answer, kept + at, sizeof(kept) - 1 - at < piece ? sizeof(kept) - 1 - at : piece, &err),
+			      &err);
+		check(helper_answer_finish(&answer, &err), &err);
+		assert_string_equal(answer.made, "/x");
+		helper_answer_release(&answer);
 	}
 }
 
@@ -430,6 +454,92 @@ static void test_deploy_changed(void **state)
 	free(bytes);
 }
 
+/* A connection that is lost meanwhile: half of the bytes have come, and nobody reads what is said. */
+static void test_deploy_cut_off(void **state)
+{
+	int in[2], said[2], status;
+	const char *program;
+	pid_t child;
+	size_t n;
+
+	helper_program(&program, &n);
+	setenv("XDG_CACHE_HOME", *state, 1);
+	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(said, O_CLOEXEC), 0);
+	child = fork();
+	if (!child) {
+		close(said[0]);
+		signal(SIGPIPE, SIG_DFL);
+		if (dup2(in[0], 0) < 0 || dup2(said[1], 1) < 0 || dup2(said[1], 2) < 0)
+			_exit(99);
+		execlp("sh", "sh", "-c", helper_command_deploy(), (char *)NULL);
+		_exit(77);
+	}
+	close(in[0]);
+	close(said[0]);
+	close(said[1]);
+	assert_int_equal(write(in[1], program, 1000), 1000);
+	close(in[1]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_false(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_int_equal(entries("assay"), 2);
+	unsetenv("XDG_CACHE_HOME");
+}
+
+/* What killed attempts have left is removed by the next one; that of one which is still at work stays, and another machine's. */
+static void test_deploy_sweeps(void **state)
+{
+	const char *elsewhere = "assay/new-other.host-1234567-abcdef";
+	char *gone, *working;
+	struct buf out = BUF_INIT;
+	struct utsname name;
+	const char *program;
+	pid_t child = fork();
+	size_t n;
+
+	if (!child)
+		_exit(0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(uname(&name), 0);
+	gone = mem_format("assay/new-%s-%d-abcdef", name.nodename, (int)child);
+	working = mem_format("assay/new-%s-%d-abcdef", name.nodename, (int)getpid());
+	helper_program(&program, &n);
+	setenv("XDG_CACHE_HOME", *state, 1);
+	assert_int_equal(mkdir("assay", 0700), 0);
+	scratch_put(gone, "left");
+	scratch_put(working, "at work");
+	scratch_put(elsewhere, "nobody knows");
+	assert_int_equal(shell_run("sh", helper_command_deploy(), program, n, false, &out), 0);
+	assert_int_equal(access(gone, F_OK), -1);
+	assert_int_equal(access(working, F_OK) | access(elsewhere, F_OK), 0);
+	assert_int_equal(entries("assay"), 5);
+	unsetenv("XDG_CACHE_HOME");
+	buf_release(&out);
+	free(working);
+	free(gone);
+}
+
+/* A directory in the helper's place: that is the reason, before the path, which may be long. */
+static void test_deploy_directory(void **state)
+{
+	char hex[DIGEST_HEX_BYTES], *path;
+	struct buf out = BUF_INIT;
+	const char *program;
+	size_t n;
+
+	helper_program(&program, &n);
+	digest_sha256(program, n, hex);
+	path = mem_format("assay/helper-%s", hex);
+	setenv("XDG_CACHE_HOME", *state, 1);
+	assert_int_equal(mkdir("assay", 0700) | mkdir(path, 0700), 0);
+	assert_int_equal(shell_run("sh", helper_command_deploy(), program, n, false, &out), 1);
+	assert_non_null(memmem(out.bytes, out.size, "assay: Is a directory: ", 23));
+	assert_non_null(memmem(out.bytes, out.size, path, strlen(path)));
+	assert_int_equal(entries("assay"), 3);
+	unsetenv("XDG_CACHE_HOME");
+	buf_release(&out);
+	free(path);
+}
+
 /* As on a full disk: the failure is said, and nothing is left. */
 static void test_deploy_cannot_write(void **state)
 {
@@ -537,16 +647,13 @@ static void test_program(void **state)
 int suite_helper_client(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_answers),
-		SESSION_TEST(test_what_an_answer_holds),
-		SESSION_TEST(test_flood),
-		SESSION_TEST(test_missing),
-		SESSION_TEST(test_request_limits),
-		SESSION_TEST(test_program),
-		SESSION_TEST(test_damaged),
-		SESSION_TEST(test_deploy_changed),
-		SESSION_TEST(test_deploy),
-		SESSION_TEST(test_deploy_cannot_write),
+		SESSION_TEST(test_answers),	     SESSION_TEST(test_what_an_answer_holds),
+		SESSION_TEST(test_made_and_kept),    SESSION_TEST(test_flood),
+		SESSION_TEST(test_missing),	     SESSION_TEST(test_request_limits),
+		SESSION_TEST(test_program),	     SESSION_TEST(test_damaged),
+		SESSION_TEST(test_deploy_changed),   SESSION_TEST(test_deploy),
+		SESSION_TEST(test_deploy_cut_off),   SESSION_TEST(test_deploy_sweeps),
+		SESSION_TEST(test_deploy_directory), SESSION_TEST(test_deploy_cannot_write),
 		SESSION_TEST(test_deploy_elsewhere),
 	};
 

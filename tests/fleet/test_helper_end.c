@@ -560,7 +560,7 @@ static void test_lock_says_who(void **state)
 	session_release(&first);
 	free(text);
 	text = scratch_text("lock");
-	assert_string_equal(text, ""); /* nobody has it */
+	assert_non_null(strstr(text, "\nlimit_ms 610000\n")); /* until the next one has it */
 	free(text);
 	free(lock);
 }
@@ -594,6 +594,34 @@ static void test_lock_of_a_stopped_helper(void **state)
 	assert_int_equal(first.answer.result.timed_out, 1);
 	session_release(&first);
 	none_left(0);
+}
+
+/* What stands in the file is of one who had the lock before, and the one who has it now will say so in a moment. */
+static void test_lock_of_a_new_helper(void **state)
+{
+	struct helper_request request;
+	struct session first, second;
+
+	(void)state;
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	lock_request(&request, "read line <pipe; exit 0", "lock", 0);
+	session_start(&first, &request);
+	session_begun(&first);
+	scratch_put("lock", "since_ms 0\nlimit_ms 10100\nholder alice@ctl, process 1\n");
+	lock_request(&request, "true", "lock", 100000);
+	session_start(&second, &request);
+	while (!second.answer.waiting)
+		assert_true(session_read(&second));
+	scratch_put("lock", "since_ms 1\nlimit_ms 999999999\nholder bob@ctl, process 2\n");
+	while (!second.answer.ended && !(second.answer.holder && strstr(second.answer.holder, "bob")))
+		assert_true(session_read(&second));
+	assert_null(second.answer.refusal);
+	let_go("pipe");
+	session_end(&first);
+	session_end(&second);
+	assert_int_equal(second.answer.result.exit_status, 0);
+	session_release(&first);
+	session_release(&second);
 }
 
 /* Two users share the lock of a box, whoever came first. */
@@ -785,6 +813,7 @@ int suite_helper_end(void)
 		SESSION_TEST(test_lock_file),
 		SESSION_TEST(test_lock_says_who),
 		SESSION_TEST(test_lock_of_a_stopped_helper),
+		SESSION_TEST(test_lock_of_a_new_helper),
 		SESSION_TEST(test_lock_of_another_user),
 		SESSION_TEST(test_lock_file_of_another_user),
 		SESSION_TEST(test_malformed),
