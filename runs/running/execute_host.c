@@ -29,15 +29,10 @@ static bool host_is_well(const struct helper_answer *answer)
 static bool host_complain(struct execute_host *h, const struct helper_answer *answer, const char *what)
 {
 	char said[128];
-	struct assay_error err;
-	size_t got = 0;
 
 	if (answer->refusal)
 		return session_fail(h->session, "%s: %s", what, answer->refusal);
-	if (spool_read(&answer->err, 0, said, sizeof(said) - 1, &got, &err))
-		got = 0;
-	said[got] = '\0';
-	said[strcspn(said, "\n")] = '\0';
+	spool_first_line(&answer->err, said, sizeof(said));
 	return session_fail(h->session, "%s%s%s", what, *said ? ": " : "", said);
 }
 
@@ -117,6 +112,7 @@ static bool host_look(struct execute_host *h)
 	if (ok) {
 		h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
 		h->hardware_type = types_of_host(h->host, &facts);
+		h->emulated = h->host->profile || facts.emulated ? mem_string(h->host->profile ? h->host->profile : facts.emulated) : NULL;
 		if (x->options->instrument)
 			instrument_events(&x->options->manifest->probe, &facts, &h->events);
 	}
@@ -516,7 +512,7 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 	char *stored_name = manifest_stored_name(manifest, manifest_find_input(manifest, plan->inputs[h->cells[i].input]));
 	const struct execution_place place = { .plan = plan,
 					       .machine = h->host->id,
-					       .profile = h->host->profile,
+					       .profile = h->emulated,
 					       .stored_name = stored_name,
 					       .max_age_ms = (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS),
 					       .hardware_type = h->hardware_type };
@@ -586,7 +582,8 @@ void execute_host_start_over(struct execute_host *h)
 	free(h->work);
 	free(h->samples);
 	free(h->hardware_type);
-	h->directory = h->work = h->samples = h->hardware_type = NULL;
+	free(h->emulated);
+	h->directory = h->work = h->samples = h->hardware_type = h->emulated = NULL;
 	counting_events_release(&h->events);
 	counting_plan_release(&h->packs);
 }

@@ -380,6 +380,15 @@ enum assay_status execution_failures(struct store *store, const char *applicatio
 	return st;
 }
 
+enum assay_status execution_results(struct store *store, const char *application, const char *version, struct execution_rows *out,
+				    struct assay_error *err)
+{
+	return execution_load_rows(store,
+				   "SELECT " COLUMNS " FROM execution WHERE outcome = 'ok' AND application = ? AND version = ? AND plan IN "
+				   "(SELECT id FROM plan WHERE probe IS NULL) ORDER BY machine, taken_ms",
+				   application, version, out, err);
+}
+
 enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;

@@ -101,6 +101,9 @@ struct execution_rows {
 enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err);
 enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
 				     struct execution_rows *out, struct assay_error *err);
+/* Those that gave results, of all plans that ran this version, by machine and time. */
+enum assay_status execution_results(struct store *store, const char *application, const char *version, struct execution_rows *out,
+				    struct assay_error *err);
 /* Results of a plan that no fingerprint belongs to. */
 enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err);
 void execution_rows_release(struct execution_rows *rows); /* accepts zeroed */

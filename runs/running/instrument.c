@@ -110,7 +110,7 @@ static enum assay_status find_changes(struct maker *m)
 		options.new_reference = m->versions[1].commit;
 	}
 	for (int i = 0; !st && i < 2; i++) {
-		st = build_open(m->paths[i], &builds[i], m->err);
+		st = build_open(m->paths[i], IMAGE_DESCRIBED, &builds[i], m->err);
 		if (st)
 			assay_context(m->err, "version '%s'", name_of(m, (size_t)i));
 	}

@@ -6,7 +6,8 @@
 #define NAMES_SHOWN 3
 
 /* Fixed text: the data are arguments. A file that the dynamic linker does not load has no libraries: ldd says so on standard error. A
- * script may name another script, so five levels of them. */
+ * script may name another script, so five levels of them. A file that vanishes while it is read is nothing that is known: what was to
+ * come from it would be missing. */
 static const char script[] =
     "lookup() {\n"
     "\tcase $1 in */*) printf '%s\\n' \"$1\"; return ;; esac\n"
@@ -16,9 +17,13 @@ static const char script[] =
     "\t\t[ -f \"${directory:-.}/$1\" ] && [ -x \"${directory:-.}/$1\" ] && { printf '%s\\n' \"${directory:-.}/$1\"; return; }\n"
     "\tdone\n"
     "}\n"
+    "whole() {\n"
+    "\t[ -f \"$1\" ] || { echo \"'$1' vanished while its libraries were looked up\" >&2; exit 1; }\n"
+    "}\n"
     "libraries() {\n"
     "\tldd \"$1\" 2>/dev/null | sed -n 's/^[[:space:]]*\\(.* => \\)\\{0,1\\}\\(\\/.*\\) (0x[0-9a-f]*)$/\\2/p' |\n"
-    "\t\twhile IFS= read -r library; do sha256sum -- \"$library\"; done\n"
+    "\t\twhile IFS= read -r library; do sha256sum -- \"$library\" || exit 1; done || exit 1\n"
+    "\twhole \"$1\"\n"
     "}\n"
     "show() {\n"
     "\tsha256sum -- \"$1\" || exit 1\n"
@@ -29,8 +34,10 @@ static const char script[] =
     "shift\n"
     "for depth in 1 2 3 4 5; do\n"
     "\tshow \"$program\"\n"
-    "\t[ \"$(head -c 2 -- \"$program\" | tr -d '\\0')\" = '#!' ] || break\n"
-    "\tline=$(head -n 1 -- \"$program\")\n"
+    "\tline=$(head -c 2 -- \"$program\" | tr -d '\\0')\n"
+    "\t[ \"$line\" != '#!' ] || line=$(head -n 1 -- \"$program\")\n"
+    "\twhole \"$program\"\n"
+    "\tcase $line in '#!'*) ;; *) break ;; esac\n"
     "\tinterpreter=\n"
     "\tset -f\n"
     "\tfor word in ${line#??}; do\n"

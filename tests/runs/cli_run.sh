@@ -186,6 +186,40 @@ run -C "$lab" runs export
 cases=$((cases + 1))
 ! grep -q 'bad.*fails' "$tmp/out" || fail 'a failure became a number'
 
+what='versions with hostile names, outputs and habits'
+cat >"$lab/apps/hostile.yaml" <<'END'
+command: [sh, -c, 'echo "$0"; echo cost 5', '{version}']
+versions:
+  'x $(touch pwned)':
+  "it's":
+  'q"q; touch pwned':
+  '*':
+  '..':
+  control: { command: [sh, -c, 'printf "\033]0;title\007\033[31mred\r\0\302\233\n"; exit 3'] }
+  leaves: { command: [sh, -c, 'setsid sleep 1000 & echo cost 5'] }
+  huge: { command: [echo, 'cost 1e400'] }
+repetitions: 1
+warm_ups: 0
+metric: { source: regex, pattern: '^cost ([0-9e]+)' }
+END
+run -C "$lab" run hostile
+expect_status 7
+expect_stdout '6 of 8 runs measured, 2 failed' "version 'huge': no_metric" "'1e400' is not a number"
+no_process_left
+run -C "$lab" runs show hostile --failed --output
+expect_stdout '?]0;title??[31mred?'
+cases=$((cases + 1))
+! grep -q "$(printf '\033')" "$tmp/out" || fail 'control characters of a program came here'
+run -C "$lab" gate 'hostile@..' 'hostile@x $(touch pwned)'
+expect_status 4
+for name in '-rf' 'two\\nlines' 'a/b' 'a@b' ' '; do
+	sed "s|^versions:|&\n  \"$name\":|" "$lab/apps/hostile.yaml" >"$lab/apps/worse.yaml"
+	run -C "$lab" run worse
+	refused 2 'cannot be the name of a version' worse.yaml:3
+done
+cases=$((cases + 1))
+[ -z "$(find . "$lab" -name pwned 2>/dev/null)" ] || fail 'a name was run by a shell'
+
 what='one that prints too much'
 cat >"$lab/apps/flood.yaml" <<'END'
 command: [echo, fine]
