@@ -35,7 +35,7 @@ found=$(find base fleet fingerprint runs model gate -name '*.[ch]' -exec awk '
 		if (FILENAME ~ /^runs\/inside\// && included ~ /^runs\/running\//)
 			complain("what looks inside programs may be used by what runs them, not the other way round")
 		if (in_others && included !~ /^runs\/inside\/record/ && index(included, directory "/") != 1 &&
-			included !~ /^fleet\/counting\/(refused|software)\.h$/)
+			included !~ /^fleet\/counting\/(native|refused|software)\.h$/)
 			complain("in other programs there may be of this one only the record format, what the kernel counts and why it does not")
 	}
 	quiet && /(^|[^A-Za-z_0-9])(printf|puts|fputs|putchar|perror|exit|_exit|abort)\(/ { complain("prints or exits: only cmd_*.c may") }

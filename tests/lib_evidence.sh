@@ -1,7 +1,8 @@
-# What all evidence has: where it is written, under which versions it was measured. Sourced by tests/evidence/NAME.sh.
+# What all evidence has: where it is written, under which versions it was measured. Sourced by tests/evidence/NAME.sh. `needs=nothing` in a
+# line of its own before that: tests/run installs and builds nothing for it.
 set -eu
 data=${ASSAY_QUIHO:-../shared/quiho}
-[ -f "$data/results.csv" ] || { echo "evidence: the recorded machines are not in '$data' (set ASSAY_QUIHO)" >&2; exit 1; }
+[ "${needs:-}" = nothing ] || [ -f "$data/results.csv" ] || { echo "evidence: the recorded machines are not in '$data' (set ASSAY_QUIHO)" >&2; exit 1; }
 assay=$PWD/build/release/assay
 page=docs/evidence/$(basename "$0" .sh).md
 work=$(mktemp -d)
@@ -11,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 evidence_head() {
 	echo "# $1"
 	echo
-	echo "Measured on $(date -u +%Y-%m-%d) by \`sh tests/run --evidence $(basename "$0" .sh)\`: $("$assay" --version), revision" \
+	echo "Measured on $(date -u +%Y-%m-%d) by \`sh tests/run --evidence $(basename "$0" .sh)\`: $(sed -n 's/^project(\(assay\) VERSION \([^ ]*\).*/\1 \2/p' CMakeLists.txt), revision" \
 		"$(git rev-parse --short HEAD), $(gcc --version | head -n 1 | sed 's/.*) //;s/^/gcc /'), Linux $(uname -r | cut -d- -f1)," \
 		"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, shared with other work."
 	echo
