@@ -5,7 +5,6 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -74,16 +73,16 @@ int main(int argc, char **argv)
 		swapcontext(&here, &there);
 	pthread_create(&thread, NULL, run, &passes);
 	pthread_join(thread, NULL);
-	if (strcmp(how, "running") == 0) {
+	if (how[0] == 'r' && how[1] == 'u') { /* not by strcmp(): how many words it reads depends on where the text lies */
 		pthread_create(&thread, NULL, run, NULL);
 		while (!waits)
 			usleep(1000);
 	}
-	if (strcmp(how, "_exit") == 0)
+	if (how[0] == '_')
 		_exit(0);
-	if (strcmp(how, "quick_exit") == 0)
+	if (how[0] == 'q')
 		quick_exit(0);
-	if (strcmp(how, "exit") == 0)
+	if (how[0] == 'e')
 		exit(0);
 	return 0;
 }
