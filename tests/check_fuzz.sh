@@ -1,6 +1,7 @@
 # Every parser of outside bytes has a fuzz target: tests/fuzz/targets lists them, each with its source and inputs to begin with, and names files that exist.
 set -eu
 cd "${ASSAY_SOURCE:?}"
+. tests/lib_fuzz.sh
 status=0
 complain() {
 	echo "$1"
@@ -20,14 +21,8 @@ while IFS="$tab" read -r target bytes readers why; do
 	elif [ -z "$(ls -A "tests/fuzz/corpus/$target" 2>/dev/null)" ]; then
 		complain "tests/fuzz/corpus/$target: nothing to begin with"
 	fi
-	directory=.
-	for file in $readers; do # files without a directory are in that of the one before
-		case $file in
-		*/*) directory=$(dirname "$file/.") path=$file ;;
-		*) path=$directory/$file ;;
-		esac
-		[ -d "$path" ] || directory=$(dirname "$path")
-		[ -e "$path" ] || complain "tests/fuzz/targets: '$target' names '$file', which is not there"
+	for path in $(read_by "$readers"); do
+		[ -e "$path" ] || complain "tests/fuzz/targets: '$target' names '$path', which is not there"
 	done
 done <tests/fuzz/targets
 exit $status

@@ -1,27 +1,40 @@
 #!/bin/sh
-# Every fuzz target for SECONDS_EACH (600), one at a time: executions, findings, inputs that were kept. Eight hours for all: targets that have
-# a row of today with as many seconds are not run again, so it goes on where it was stopped; TARGETS="json elf" runs only these. What a target
-# reads stands in tests/fuzz/targets, what was ever found in tests/fuzz/found.
+# Every fuzz target for SECONDS_EACH (600) of a processor's time: executions, findings, inputs that were kept. Eight hours for all on an idle
+# core, so it goes on where it was stopped, on any later day: a target that ran so long is not run again before a file that it reads has
+# changed, one that ran for less gets the rest. TARGETS="json elf" begins these anew, and runs only them. It may be started twice at a time. What
+# a target reads stands in tests/fuzz/targets, those that read what other machines and users send first; what was ever found in tests/fuzz/found.
 set -eu
-seconds=${SECONDS_EACH:-600} page=docs/evidence/fuzz.md today=$(date -u +%Y-%m-%d)
+seconds=${SECONDS_EACH:-600} page=docs/evidence/fuzz.md today=$(date -u +%Y-%m-%d) commit=$(git rev-parse --short HEAD)
 all=$(cut -f 1 tests/fuzz/targets | grep -vx -e -)
-targets=${TARGETS:-$all}
 . tests/lib_build.sh
+. tests/lib_fuzz.sh
 build fuzz "clang's libFuzzer" -DASSAY_WERROR=ON >&2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-mkdir -p build/fuzz/finds
+stopped='' fuzzer=''
+trap 'stopped=1; [ -z "$fuzzer" ] || kill -USR1 "$fuzzer"' INT TERM
+mkdir -p build/fuzz/finds build/fuzz/claims
 
 # row TARGET: its row of the page as it is.
 row() {
 	[ ! -f "$page" ] || grep "^| $1 | 20" "$page" || true
 }
 
-# cell TARGET NUMBER: of its row, the first one is the date.
+# cell TARGET NUMBER: of its row, the first one is the date; 0 when that is no number.
 cell() {
-	row "$1" | awk -F ' *[|] *' -v i="$(($2 + 2))" '{ print $i }'
+	row "$1" | awk -F ' *[|] *' -v i="$(($2 + 2))" '{ print i < 5 || $i ~ /^[0-9]+$/ ? $i : 0 }'
+}
+
+# paths TARGET: what it runs.
+paths() {
+	read_by "$(awk -F '\t' -v t="$1" '$1 == t { print $3 }' tests/fuzz/targets)"
+	echo "tests/fuzz/fuzz_$1.c"
+}
+
+# same COMMIT TARGET: whether its files are those of that commit.
+same() {
+	# shellcheck disable=SC2046
+	git cat-file -e "$1^{commit}" 2>/dev/null && git diff --quiet "$1" -- $(paths "$2")
 }
 
 # number NAME: of the fuzzer's last statistics.
@@ -34,7 +47,7 @@ keep() {
 	corpus=tests/fuzz/corpus/$1
 	rm -rf "$work/new"
 	cp -r "$corpus" "$work/new"
-	nice -n 19 "build/fuzz/tests/fuzz_$1" -merge=1 -use_counters=0 -timeout=25 "$work/new" "build/fuzz/work/fuzz_$1" >"$work/merge" 2>&1 || return 0
+	nice -n 19 "build/fuzz/tests/fuzz_$1" -merge=1 -use_counters=0 -timeout=250 "$work/new" "build/fuzz/work/fuzz_$1" >"$work/merge" 2>&1 || return 0
 	find "$work/new" -type f -size -5k -printf '%s %f\n' | sort -n | while read -r _ file; do
 		[ -e "$corpus/$file" ] || echo "$file"
 	done | head -n 3 >"$work/kept"
@@ -44,21 +57,61 @@ keep() {
 	wc -l <"$work/kept"
 }
 
-# run TARGET: for so many seconds, from its corpus. Sets $result, its row.
-run() {
-	program=build/fuzz/tests/fuzz_$1 finds=build/fuzz/finds/fuzz_$1- grown=build/fuzz/work/fuzz_$1
+# fuzz TARGET SECONDS: until it has used so much of a processor, which libFuzzer's own clock does not tell on a busy machine. Adds to $spent and
+# $executions.
+fuzz() {
+	grown=build/fuzz/work/fuzz_$1
 	mkdir -p "$grown"
-	rm -f "$finds"*
-	began=$(date +%s)
-	nice -n 19 "$program" -max_total_time="$seconds" -timeout=25 -artifact_prefix="$finds" -print_final_stats=1 -verbosity=0 "$grown" \
-		"tests/fuzz/corpus/$1" >"$work/log" 2>&1 || true
-	spent=$(($(date +%s) - began))
-	found=$(find build/fuzz/finds -name "fuzz_$1-*" | wc -l)
-	[ -n "$(number number_of_executed_units)" ] || { cat "$work/log" >&2; found=$((found > 0 ? found : 1)); }
-	[ "$found" = 0 ] || echo "tests/evidence/fuzz.sh: fuzz_$1 found something: $finds*" >&2
-	kept=$([ "$found" = 0 ] && keep "$1" || echo 0)
-	executions=$(number number_of_executed_units)
-	result="| $1 | $today | $spent | ${executions:-0} | $((${executions:-0} / (spent > 0 ? spent : 1))) | $found | $kept |"
+	nice -n 19 "build/fuzz/tests/fuzz_$1" -timeout=250 -handle_int=0 -artifact_prefix="build/fuzz/finds/fuzz_$1-" -print_final_stats=1 -verbosity=0 \
+		"$grown" "tests/fuzz/corpus/$1" >"$work/log" 2>&1 &
+	fuzzer=$! used=0
+	while now=$(awk -v hz="$(getconf CLK_TCK)" '{ print $3 == "Z" ? "" : int(($14 + $15) / hz) }' "/proc/$fuzzer/stat" 2>/dev/null) && [ -n "$now" ]; do
+		used=$now
+		[ "$used" -lt "$2" ] || kill -USR1 "$fuzzer"
+		sleep 1 || true
+	done
+	wait "$fuzzer" || true
+	fuzzer=''
+	units=$(number number_of_executed_units)
+	spent=$((spent + used)) executions=$((executions + ${units:-0}))
+}
+
+# forgive TARGET: inputs that were slow because others had the processor are no findings.
+forgive() {
+	for slow in "build/fuzz/finds/fuzz_$1-slow-unit-"* "build/fuzz/finds/fuzz_$1-timeout-"*; do
+		[ -f "$slow" ] || continue
+		if prlimit --cpu=25 nice -n 19 "build/fuzz/tests/fuzz_$1" -timeout=2500 "$slow" >/dev/null 2>&1; then
+			rm "$slow"
+		fi
+	done
+}
+
+# run TARGET: from its corpus, for what is left of its seconds. Sets $result, its row.
+run() {
+	spent=0 executions=0 found=0 kept=0 ran=$commit
+	rm -f "build/fuzz/finds/fuzz_$1-"*
+	if [ -z "${TARGETS:-}" ] && same "$(cell "$1" 2)" "$1"; then
+		spent=$(cell "$1" 3) executions=$(cell "$1" 4) found=$(cell "$1" 6) kept=$(cell "$1" 7)
+		[ "$spent" != 0 ] || executions=0 found=0 kept=0
+	fi
+	same "$commit" "$1" || ran=$ran+
+	while [ "$spent" -lt "$seconds" ] && [ -z "$stopped" ]; do
+		before=$spent
+		fuzz "$1" $((seconds - spent))
+		forgive "$1"
+		finds=$(find build/fuzz/finds -name "fuzz_$1-*" | wc -l)
+		if [ -z "$units" ] && [ "$finds" = 0 ] && [ -z "$stopped" ]; then
+			cat "$work/log" >&2
+			finds=1
+		fi
+		found=$((found + finds))
+		[ "$finds" = 0 ] || echo "tests/evidence/fuzz.sh: fuzz_$1 found something: build/fuzz/finds/fuzz_$1-*" >&2
+		if [ "$finds" != 0 ] || [ "$spent" = "$before" ]; then
+			break
+		fi
+	done
+	[ "$found" != 0 ] || kept=$((kept + $(keep "$1")))
+	result="| $1 | $today | $ran | $spent | $executions | $((executions / (spent > 0 ? spent : 1))) | $found | $kept |"
 }
 
 # write: the page, with $result instead of that target's row. Two of us may be at work, on different targets.
@@ -68,13 +121,23 @@ write() {
 	{
 		echo "# Fuzzing, target by target"
 		echo
-		echo "Measured by \`sh tests/run --evidence fuzz\`: revision $(git rev-parse --short HEAD), $(clang-14 --version | head -n 1), libFuzzer with address and" \
-			"undefined-behaviour sanitizers, one core at the lowest priority of a machine shared with other work. Every target began from its corpus," \
-			"and from what it had found in earlier runs on this machine. An input that takes 25 seconds, or 2 GiB, counts as a finding; the column counts those of the run that is shown, all that there ever were stand below. Kept: new inputs that the" \
-			"corpus in \`tests/fuzz/corpus\` got because they reach code that it did not reach. The tests replay that corpus."
+		echo "Measured by \`sh tests/run --evidence fuzz\` with $(clang-14 --version | head -n 1), libFuzzer with address and" \
+			"undefined-behaviour sanitizers, at the lowest priority of a machine shared with other work. Every target began from its corpus," \
+			"and from what it had found in earlier runs on the same machine. What the columns mean:"
 		echo
-		echo "| target | date | seconds | executions | a second | findings | kept |"
-		echo "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
+		echo "- **date**, **commit**: of the last run that added to the row. A row counts as long as the files that the target reads (below) are" \
+			"those of this commit; when they have changed, the next run begins it anew. A \`+\` means that they were not committed."
+		echo "- **CPU seconds**: what the fuzzer itself has used of a processor, user and system, since the row began, over several runs if it" \
+			"was stopped; the goal is $seconds. \`wall\` marks rows of an earlier version, whose seconds are those of the clock: how much of a" \
+			"processor they got is not known, so they count for nothing."
+		echo "- **executions**, **a second**: inputs run in that time."
+		echo "- **findings**: crashes, reports of a sanitizer, inputs that take 2 GiB or 25 seconds of a processor; only those of the row. All" \
+			"that there ever were stand below."
+		echo "- **kept**: new inputs that the corpus in \`tests/fuzz/corpus\` got because they reach code that it did not reach. The tests replay" \
+			"that corpus."
+		echo
+		echo "| target | date | commit | CPU seconds | executions | a second | findings | kept |"
+		echo "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
 		for target in $all; do
 			case $result in
 			"| $target |"*) echo "$result" ;;
@@ -82,7 +145,8 @@ write() {
 			esac
 		done >"$work/rows"
 		cat "$work/rows"
-		awk -F ' *[|] *' '{ s += $4; n += $5; f += $7 } END { printf "| all of %d | | %d | %d | | %d | |\n", NR, s, n, f }' "$work/rows"
+		awk -F ' *[|] *' -v goal="$seconds" '{ s += $5 ~ /^[0-9]+$/ ? $5 : 0; whole += $5 ~ /^[0-9]+$/ && $5 >= goal; n += $6; f += $8 }
+			END { printf "| all of %d, %d of them %d s | | | %d | %d | | %d | |\n", NR, whole, goal, s, n, f }' "$work/rows"
 		echo
 		echo "## What each target reads"
 		echo
@@ -103,12 +167,18 @@ write() {
 	exec 9>&-
 }
 
-for target in $targets; do
-	if [ "$(cell "$target" 1)" = "$today" ] && [ "$(cell "$target" 2)" -ge "$seconds" ]; then
-		continue
+# wanted TARGET: whether anything is left to do.
+wanted() {
+	[ -n "${TARGETS:-}" ] || [ "$(cell "$1" 3)" -lt "$seconds" ] || ! same "$(cell "$1" 2)" "$1"
+}
+
+for target in ${TARGETS:-$all}; do
+	exec 8>"build/fuzz/claims/$target"
+	if flock -n 8 && [ -z "$stopped" ] && wanted "$target"; then
+		run "$target"
+		write
+		echo "$result"
 	fi
-	run "$target"
-	write
-	echo "$result"
+	exec 8>&-
 done
 echo "Written: $page"

@@ -32,6 +32,7 @@ static void request_release(struct request *request)
 	release_texts(&request->paths);
 	free(request->directory);
 	free(request->lock);
+	free(request->holder);
 	free(request->input_path);
 	request_init(request, request->input);
 }
