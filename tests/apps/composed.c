@@ -1,0 +1,641 @@
+/* A program of known composition: it does as much of each part as it is told, by turns, and writes how long each has taken.
+ *
+ *   composed PART=WEIGHT... [seconds=S] [truth=FILE]
+ *
+ * Weights are shares of the time. A line a part is added to FILE, or printed:
+ *
+ *   process,part,wall_s,cpu_s,user_s,system_s,delay_s,calls_s,mapping_s
+ *
+ * wall: by the clock. cpu: of all its threads and children, exact. user, system: what getrusage() says more of either than before; where
+ * the kernel divides by ticks it divides the whole process anew each time, so that only their sums over all parts mean anything. delay:
+ * ready to run, but without a processor; of children it is not known. calls: the main thread's, from before what the part calls the kernel
+ * for until after it, waiting included, by the time stamp counter; mapping: the same, of calls that give memory back. So what a part
+ * computes is its wall time outside calls, free of ticks. `beginning` is what happens before the first turn, `beside` the book-keeping. For
+ * x86-64. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <malloc.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#define FUNCTION static __attribute__((noinline)) /* stays a function of its own */
+#define TURN_NS	 5000000
+#define WORDS	 (1 << 10)
+#define CACHED	 (1 << 18) /* places to go through, 4 bytes each */
+#define STREAM	 (16 << 20)
+#define TEXT	 4096
+#define SORTED	 2048
+#define SLOTS	 1024
+#define FILES	 32
+#define BLOCK	 (64 << 10)
+#define BLOCKS	 64
+#define FAULTS	 512
+#define MAPPED	 (256 << 10)
+#define PAGE	 4096
+#define MESSAGE	 512
+
+static volatile uint64_t sink;
+static uint64_t state = 88172645463325252u;
+static char directory[128];
+static struct {
+	uint64_t calls, mapping; /* ticks of the time stamp */
+} inside;
+
+static void must(int holds, const char *what)
+{
+	if (!holds) {
+		perror(what);
+		exit(1);
+	}
+}
+
+static inline uint64_t drawn(void)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return state >> 33;
+}
+
+static void *memory(size_t bytes)
+{
+	void *at = aligned_alloc(64, bytes);
+
+	must(at != NULL, "memory");
+	return memset(at, 1, bytes);
+}
+
+/* What stands between `to` and here is the kernel's. */
+#define CALLED(to, call)                                                                                                                   \
+	do {                                                                                                                               \
+		uint64_t from_ = __rdtsc();                                                                                                \
+		call;                                                                                                                      \
+		inside.to += __rdtsc() - from_;                                                                                            \
+	} while (0)
+
+/* ---- computing ---- */
+
+FUNCTION void arithmetic(void)
+{
+	uint64_t a = drawn(), b = 3;
+
+	for (int i = 0; i < 20000; i++) {
+		a = a * 2862933555777941757u + b;
+		b = (b ^ a) / ((a >> 60) + 3);
+	}
+	sink += b;
+}
+
+typedef float four __attribute__((vector_size(16)));
+static four *vector_from, *vector_to;
+
+static void vectors_begin(void)
+{
+	vector_from = memory(WORDS * sizeof(four));
+	vector_to = memory(WORDS * sizeof(four));
+}
+
+FUNCTION void vectors(void)
+{
+	for (int n = 0; n < 32; n++) {
+		for (int i = 0; i < WORDS; i++)
+			vector_to[i] = vector_to[i] * .5f + vector_from[i];
+	}
+	sink += (uint64_t)vector_to[7][1];
+}
+
+static uint8_t *outcomes;
+
+static void branches_begin(void)
+{
+	outcomes = memory(PAGE);
+	for (int i = 0; i < PAGE; i++)
+		outcomes[i] = drawn() & 1;
+}
+
+FUNCTION void branches(void)
+{
+	unsigned at = (unsigned)drawn();
+
+	for (int i = 0; i < 10000; i++) {
+		at = at * 1664525 + 1013904223;
+		if (outcomes[at >> 20]) /* the upper 12 bits */
+			__asm__ volatile("" : "+r"(at));
+		else
+			sink += at;
+	}
+}
+
+static uint32_t *following;
+
+static void caches_begin(void)
+{
+	following = memory(CACHED * sizeof(*following));
+	for (uint32_t i = 0; i < CACHED; i++)
+		following[i] = i;
+	for (uint32_t i = CACHED - 1; i > 0; i--) { /* one circle through all of them */
+		uint32_t j = (uint32_t)(drawn() % i), kept = following[i];
+
+		following[i] = following[j];
+		following[j] = kept;
+	}
+}
+
+FUNCTION void caches(void)
+{
+	static uint32_t at;
+
+	for (int i = 0; i < 20000; i++)
+		at = following[at];
+	sink += at;
+}
+
+static uint64_t *stream;
+
+static void memory_begin(void)
+{
+	stream = memory(STREAM);
+}
+
+FUNCTION void memory_part(void)
+{
+	static size_t from;
+	size_t n = STREAM / sizeof(*stream);
+
+	for (size_t i = 0; i < n / 64; i++)
+		stream[(from + i + n / 2) % n] = stream[(from + i) % n] + 1;
+	from = (from + n / 64) % n;
+}
+
+static char *text, *copy;
+
+static void strings_begin(void)
+{
+	text = memory(TEXT);
+	copy = memory(TEXT);
+	for (int i = 0; i < TEXT - 1; i++)
+		text[i] = (char)('a' + drawn() % 25);
+	text[TEXT - 1] = '\0';
+}
+
+FUNCTION void strings(void)
+{
+	for (int i = 0; i < 64; i++) {
+		size_t at = drawn() % 256;
+
+		strcpy(copy, text + at); /* NOLINT: what is measured */
+		sink += strlen(copy) + (uint64_t)(strchr(copy, 'z') != NULL) + (uint64_t)strcmp(copy, text + at);
+		sink += (uint64_t)(strstr(copy, "zz") != NULL);
+	}
+}
+
+static int *sorted, *unsorted;
+
+static void sorting_begin(void)
+{
+	sorted = memory(SORTED * sizeof(int));
+	unsorted = memory(SORTED * sizeof(int));
+	for (int i = 0; i < SORTED; i++)
+		unsorted[i] = (int)drawn();
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+
+	return (x > y) - (x < y);
+}
+
+FUNCTION void sorting(void)
+{
+	memcpy(sorted, unsorted, SORTED * sizeof(int));
+	unsorted[drawn() % SORTED] = (int)drawn();
+	qsort(sorted, SORTED, sizeof(int), by_value);
+	sink += (uint64_t)sorted[SORTED / 2];
+}
+
+static void *slots[SLOTS];
+
+static void allocation_begin(void)
+{
+	mallopt(M_TRIM_THRESHOLD, 1 << 30); /* nothing is given back to the kernel */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	for (int i = 0; i < SLOTS; i++)
+		slots[i] = malloc(2048);
+}
+
+FUNCTION void allocation(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		uint64_t one = drawn();
+
+		free(slots[one % SLOTS]);
+		slots[one % SLOTS] = malloc(16 + (one >> 10) % 4000);
+	}
+}
+
+/* ---- in the kernel ---- */
+
+static int data_file;
+
+static void data_begin(void)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/data", directory);
+	data_file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	copy = copy ? copy : memory(TEXT);
+	must(data_file >= 0 && ftruncate(data_file, (off_t)BLOCK * BLOCKS) == 0, path);
+}
+
+FUNCTION void file_data(void)
+{
+	static char block[BLOCK];
+
+	for (int i = 0; i < 8; i++) {
+		off_t at = (off_t)(drawn() % BLOCKS) * BLOCK;
+
+		CALLED(calls, must(pread(data_file, block, BLOCK, at) == BLOCK, "pread"));
+		CALLED(calls, must(pread(data_file, block, 512, at) == 512, "pread"));
+		CALLED(calls, must(pwrite(data_file, block, PAGE, at) == PAGE, "pwrite"));
+	}
+}
+
+FUNCTION void file_metadata(void)
+{
+	for (int i = 0; i < FILES; i++) {
+		char path[256];
+		struct stat about;
+		int file;
+
+		snprintf(path, sizeof(path), "%s/%d", directory, i);
+		CALLED(calls, file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+		CALLED(calls, must(fstat(file, &about) == 0, path));
+		CALLED(calls, close(file));
+		for (int j = 0; j < 8; j++)
+			CALLED(calls, must(stat(path, &about) == 0, path));
+		if (i % 4 == 0)
+			CALLED(calls, unlink(path));
+	}
+}
+
+FUNCTION void mapping(void)
+{
+	for (int i = 0; i < 32; i++) {
+		void *at;
+
+		CALLED(calls, at = mmap(NULL, MAPPED, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+		must(at != MAP_FAILED, "mmap");
+		CALLED(calls, mprotect((char *)at + MAPPED / 2, MAPPED / 4, PROT_NONE));
+		CALLED(calls, munmap(at, MAPPED));
+	}
+}
+
+static char *pages;
+
+static void faults_begin(void)
+{
+	pages = mmap(NULL, FAULTS * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(pages != MAP_FAILED, "mmap");
+	madvise(pages, FAULTS * PAGE, MADV_NOHUGEPAGE);
+}
+
+/* That a page is touched takes a thousandth of what its fault takes. */
+FUNCTION void faults(void)
+{
+	CALLED(calls, for (size_t i = 0; i < FAULTS; i++)((volatile char *)pages)[i * PAGE] = 1);
+	CALLED(mapping, madvise(pages, FAULTS * PAGE, MADV_DONTNEED));
+}
+
+FUNCTION void processes(void)
+{
+	for (int i = 0; i < 4; i++) {
+		pid_t child;
+
+		CALLED(calls, if ((child = vfork()) == 0) _exit(0));
+		must(child > 0, "vfork");
+		CALLED(calls, must(waitpid(child, NULL, 0) == child, "waitpid"));
+	}
+}
+
+/* Two threads take turns. */
+static atomic_int turn;
+static int peer_delays = -1;
+
+static void futex(int what, int value)
+{
+	syscall(SYS_futex, &turn, what | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+static int delays_open(void)
+{
+	return open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+}
+
+static void *locks_peer(void *nothing)
+{
+	peer_delays = delays_open();
+	for (;;) {
+		while (atomic_load(&turn) != 1)
+			futex(FUTEX_WAIT, 0);
+		atomic_store(&turn, 0);
+		futex(FUTEX_WAKE, 1);
+	}
+	return nothing;
+}
+
+static void locks_begin(void)
+{
+	pthread_t peer;
+
+	must(pthread_create(&peer, NULL, locks_peer, NULL) == 0, "pthread_create");
+}
+
+FUNCTION void locks(void)
+{
+	for (int i = 0; i < 16; i++) {
+		atomic_store(&turn, 1);
+		CALLED(calls, futex(FUTEX_WAKE, 1));
+		while (atomic_load(&turn) != 0)
+			CALLED(calls, futex(FUTEX_WAIT, 1));
+	}
+}
+
+/* The two ends of a connection of this machine with itself. */
+static int near_end, far_end;
+
+static void sockets_begin(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(at);
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	near_end = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	must(bind(listening, (struct sockaddr *)&at, size) == 0 && listen(listening, 1) == 0, "listen");
+	must(getsockname(listening, (struct sockaddr *)&at, &size) == 0, "getsockname");
+	must(connect(near_end, (struct sockaddr *)&at, size) == 0, "connect");
+	far_end = accept(listening, NULL, NULL);
+	must(far_end >= 0, "accept");
+}
+
+/* By the calls of sockets and by those of files. */
+FUNCTION void sockets(void)
+{
+	static char message[MESSAGE];
+
+	for (int i = 0; i < 8; i++) {
+		CALLED(calls, must(send(near_end, message, MESSAGE, 0) == MESSAGE, "send"));
+		CALLED(calls, must(recv(far_end, message, MESSAGE, MSG_WAITALL) == MESSAGE, "recv"));
+		CALLED(calls, must(write(far_end, message, MESSAGE) == MESSAGE, "write"));
+		CALLED(calls, must(read(near_end, message, MESSAGE) == MESSAGE, "read"));
+	}
+}
+
+FUNCTION void sleeping(void)
+{
+	const struct timespec some = { .tv_nsec = 1000000 };
+
+	CALLED(calls, nanosleep(&some, NULL));
+}
+
+/* ---- parts ---- */
+
+struct spent {
+	double wall, cpu, user, system, delay, calls, mapping; /* s; the last two in ticks until the end */
+};
+
+static struct part {
+	const char *name;
+	void (*step)(void), (*begin)(void);
+	double weight;
+	struct spent spent;
+} parts[] = {
+	{ .name = "arithmetic", .step = arithmetic },
+	{ .name = "vectors", .step = vectors, .begin = vectors_begin },
+	{ .name = "branches", .step = branches, .begin = branches_begin },
+	{ .name = "caches", .step = caches, .begin = caches_begin },
+	{ .name = "memory", .step = memory_part, .begin = memory_begin },
+	{ .name = "strings", .step = strings, .begin = strings_begin },
+	{ .name = "sorting", .step = sorting, .begin = sorting_begin },
+	{ .name = "allocation", .step = allocation, .begin = allocation_begin },
+	{ .name = "file-data", .step = file_data, .begin = data_begin },
+	{ .name = "file-metadata", .step = file_metadata },
+	{ .name = "mapping", .step = mapping },
+	{ .name = "faults", .step = faults, .begin = faults_begin },
+	{ .name = "processes", .step = processes },
+	{ .name = "locks", .step = locks, .begin = locks_begin },
+	{ .name = "sockets", .step = sockets, .begin = sockets_begin },
+	{ .name = "sleeping", .step = sleeping },
+};
+enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
+
+static int own_delays = -1;
+
+static double clock_s(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double seconds_of(struct timeval time)
+{
+	return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+static double delay_s(int file)
+{
+	char line[128];
+	ssize_t n = file >= 0 ? pread(file, line, sizeof(line) - 1, 0) : 0;
+	unsigned long long delay = 0;
+
+	line[n > 0 ? n : 0] = '\0';
+	sscanf(line, "%*u %llu", &delay);
+	return (double)delay / 1e9;
+}
+
+static struct spent spent_now(void)
+{
+	struct rusage own, children;
+	struct spent now;
+
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	now.wall = clock_s(CLOCK_MONOTONIC);
+	now.user = seconds_of(own.ru_utime) + seconds_of(children.ru_utime);
+	now.system = seconds_of(own.ru_stime) + seconds_of(children.ru_stime);
+	now.cpu = clock_s(CLOCK_PROCESS_CPUTIME_ID) + seconds_of(children.ru_utime) + seconds_of(children.ru_stime);
+	now.delay = delay_s(own_delays) + delay_s(peer_delays);
+	now.calls = (double)inside.calls;
+	now.mapping = (double)inside.mapping;
+	return now;
+}
+
+static void spent_add(struct spent *to, const struct spent *from, const struct spent *until)
+{
+	to->wall += until->wall - from->wall;
+	to->cpu += until->cpu - from->cpu;
+	to->user += until->user - from->user;
+	to->system += until->system - from->system;
+	to->delay += until->delay - from->delay;
+	to->calls += until->calls - from->calls;
+	to->mapping += until->mapping - from->mapping;
+}
+
+/* Of its own time: without what it waited for a processor. */
+static double own_s(const struct spent *spent)
+{
+	double wall = spent->wall - spent->delay;
+
+	return wall > spent->cpu ? wall : spent->cpu;
+}
+
+static void turn_of(struct part *part)
+{
+	struct spent from = spent_now(), until;
+
+	do
+		part->step();
+	while (clock_s(CLOCK_MONOTONIC) - from.wall < TURN_NS / 1e9);
+	until = spent_now();
+	spent_add(&part->spent, &from, &until);
+}
+
+/* The part that is furthest behind. */
+static struct part *part_next(double all_s)
+{
+	struct part *next = NULL;
+	double most = -1e300;
+
+	for (size_t i = 0; i < PARTS; i++) {
+		double behind = parts[i].weight * all_s - own_s(&parts[i].spent);
+
+		if (parts[i].weight > 0 && behind > most) {
+			next = &parts[i];
+			most = behind;
+		}
+	}
+	return next;
+}
+
+static void say(FILE *out, const char *name, const struct spent *s, double tick_s)
+{
+	fprintf(out, "%d,%s,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f\n", (int)getpid(), name, s->wall, s->cpu, s->user, s->system, s->delay,
+		s->calls * tick_s, s->mapping * tick_s);
+}
+
+/* One write, for others may add theirs. */
+static void say_all(const char *path, const struct spent *beginning, const struct spent *beside, double tick_s)
+{
+	char *lines = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&lines, &size);
+	int to = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : STDOUT_FILENO;
+
+	must(out != NULL && to >= 0, path ? path : "memory");
+	for (size_t i = 0; i < PARTS; i++) {
+		if (parts[i].weight > 0)
+			say(out, parts[i].name, &parts[i].spent, tick_s);
+	}
+	say(out, "beginning", beginning, tick_s);
+	say(out, "beside", beside, tick_s);
+	fclose(out);
+	must(write(to, lines, size) == (ssize_t)size, "truth");
+	free(lines);
+}
+
+static void files_end(void)
+{
+	char path[256];
+
+	for (int i = 0; i < FILES; i++) {
+		snprintf(path, sizeof(path), "%s/%d", directory, i);
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/data", directory);
+	unlink(path);
+	rmdir(directory);
+}
+
+static double weights_read(int argc, char **argv, double *seconds, const char **truth)
+{
+	double sum = 0;
+
+	*seconds = 1;
+	*truth = NULL;
+	for (int i = 1; i < argc; i++) {
+		char *is = strchr(argv[i], '=');
+		size_t length = is ? (size_t)(is - argv[i]) : 0, p = 0;
+
+		if (is && strncmp(argv[i], "seconds", length) == 0) {
+			*seconds = atof(is + 1);
+			continue;
+		}
+		if (is && strncmp(argv[i], "truth", length) == 0) {
+			*truth = is + 1;
+			continue;
+		}
+		while (p < PARTS && !(is && strlen(parts[p].name) == length && strncmp(parts[p].name, argv[i], length) == 0))
+			p++;
+		if (p == PARTS || !(atof(is + 1) > 0))
+			return 0;
+		sum += parts[p].weight = atof(is + 1);
+	}
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	struct spent beginning, from, until, beside = { 0 };
+	const struct spent none = { 0 };
+	double seconds, sum, all = 0, began = clock_s(CLOCK_MONOTONIC);
+	uint64_t ticks = __rdtsc();
+	const char *truth, *place = getenv("TMPDIR");
+
+	sum = weights_read(argc, argv, &seconds, &truth);
+	if (!(sum > 0)) {
+		fprintf(stderr, "usage: %s PART=WEIGHT... [seconds=S] [truth=FILE]; parts:", argv[0]);
+		for (size_t i = 0; i < PARTS; i++)
+			fprintf(stderr, " %s", parts[i].name);
+		fputs("\n", stderr);
+		return 2;
+	}
+	snprintf(directory, sizeof(directory), "%.100s/composed-XXXXXX", place ? place : "/tmp");
+	must(mkdtemp(directory) != NULL, directory);
+	own_delays = delays_open();
+	for (size_t i = 0; i < PARTS; i++) {
+		parts[i].weight /= sum;
+		if (parts[i].weight > 0 && parts[i].begin)
+			parts[i].begin();
+	}
+	beginning = from = spent_now();
+	beginning.wall -= began;
+	while (all < seconds) {
+		struct part *part = part_next(all);
+		double before = own_s(&part->spent);
+
+		turn_of(part);
+		all += own_s(&part->spent) - before;
+	}
+	files_end();
+	until = spent_now();
+	spent_add(&beside, &from, &until);
+	for (size_t i = 0; i < PARTS; i++)
+		spent_add(&beside, &parts[i].spent, &none);
+	say_all(truth, &beginning, &beside, (until.wall - began) / (double)(__rdtsc() - ticks));
+	return 0;
+}
