@@ -25,6 +25,9 @@ struct arguments {
 struct shown {
 	const struct evidence *evidence;
 	const struct run_set *runs;
+	struct helper_result *accounts;		/* [runs->n], of the kernel */
+	const struct helper_result **accounted; /* [n_accounted]: those of them that are known */
+	size_t n_accounted;
 	const char *build; /* that counts; NULL: none does */
 	char *others;	   /* what is said of runs that do not count; NULL: all count */
 	size_t failed;
@@ -40,6 +43,28 @@ static const char *type_name(const struct evidence *evidence, const struct run *
 static bool counts(const struct shown *shown, const struct run *run)
 {
 	return shown->build && strcmp(run->build, shown->build) == 0;
+}
+
+static enum assay_status load_accounts(struct store *store, struct shown *shown, struct assay_error *err)
+{
+	const struct run_set *runs = shown->runs;
+	struct execution_rows rows;
+	enum assay_status st = execution_results(store, runs->application, runs->version, &rows, err);
+
+	shown->accounts = mem_new(runs->n, sizeof(*shown->accounts));
+	shown->accounted = mem_new(runs->n, sizeof(*shown->accounted));
+	for (size_t i = 0; !st && i < runs->n; i++) {
+		const struct execution_row *row = execution_of_run(&rows, &runs->items[i]);
+		struct signature signature;
+
+		st = signature_parse(row ? row->signature : "", &signature, err);
+		shown->accounts[i] = signature.of;
+		signature_release(&signature);
+		if (!st && row && *row->signature)
+			shown->accounted[shown->n_accounted++] = &shown->accounts[i];
+	}
+	execution_rows_release(&rows);
+	return st;
 }
 
 static void add_repetitions(const struct shown *shown, struct document *d)
@@ -59,6 +84,7 @@ static void add_repetitions(const struct shown *shown, struct document *d)
 		doc_set_empty(d, "plan", run->plan);
 		doc_set_empty(d, "build", run->build);
 		doc_set_bool(d, "counts", counts(shown, run));
+		signature_set(d, "accounts", &shown->accounts[i]);
 		doc_end(d);
 	}
 	doc_end(d);
@@ -137,6 +163,8 @@ static void show_all(const struct shown *shown, struct document *d)
 	doc_end(d);
 	if (shown->others)
 		doc_line(d, "\n%s", shown->others);
+	if (shown->n_accounted)
+		signature_medians(d, NULL, shown->accounted, shown->n_accounted);
 	if (shown->failed)
 		add_failed(shown, d);
 }
@@ -162,8 +190,12 @@ static enum assay_status show_results(struct lab *lab, const struct arguments *a
 			shown.build = build;
 		}
 		run_set_join(&runs);
-		show_all(&shown, d);
+		st = load_accounts(&lab->store, &shown, err);
 	}
+	if (!st)
+		show_all(&shown, d);
+	free(shown.accounts);
+	free(shown.accounted);
 	free(shown.others);
 	evidence_release(&evidence);
 	execution_rows_release(&failed);

@@ -77,12 +77,11 @@ static bool take_number(void *to, const char *name, const char *value)
 		int64_t *number;
 		int64_t max;
 	} rows[] = {
-		{ "exit", &result->exit_status, 255 },
+#define ACCOUNT_ROW(member, text) { #member, &result->member, INT64_MAX },
+		HELPER_ACCOUNT_ROWS(ACCOUNT_ROW)
+#undef ACCOUNT_ROW
+		    { "exit", &result->exit_status, 255 },
 		{ "signal", &result->signal, 127 },
-		{ "wall_ns", &result->wall_ns, INT64_MAX },
-		{ "user_us", &result->user_us, INT64_MAX },
-		{ "sys_us", &result->sys_us, INT64_MAX },
-		{ "max_rss_bytes", &result->max_rss_bytes, INT64_MAX },
 		{ "lock_wait_ns", &result->lock_wait_ns, INT64_MAX },
 		{ "started_ms", &result->started_ms, STARTED_MS_MAX },
 		{ "timed_out", &result->timed_out, 1 },
@@ -94,16 +93,6 @@ static bool take_number(void *to, const char *name, const char *value)
 		{ "cgroup_version", &result->cgroup, 2 },
 		{ "oom_kills", &result->oom_kills, INT64_MAX },
 		{ "refused_processes", &result->refused_processes, INT64_MAX },
-		{ "minor_faults", &result->minor_faults, INT64_MAX },
-		{ "major_faults", &result->major_faults, INT64_MAX },
-		{ "voluntary_switches", &result->voluntary_switches, INT64_MAX },
-		{ "involuntary_switches", &result->involuntary_switches, INT64_MAX },
-		{ "read_bytes", &result->read_bytes, INT64_MAX },
-		{ "write_bytes", &result->write_bytes, INT64_MAX },
-		{ "read_calls", &result->read_calls, INT64_MAX },
-		{ "write_calls", &result->write_calls, INT64_MAX },
-		{ "run_delay_ns", &result->run_delay_ns, INT64_MAX },
-		{ "crowded_ns", &result->crowded_ns, INT64_MAX },
 		{ "bytes", &result->bytes, INT64_MAX },
 		{ "files", &result->files, INT64_MAX },
 	};

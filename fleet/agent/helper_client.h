@@ -63,19 +63,41 @@ void helper_request_release(struct helper_request *request); /* accepts zeroed *
 uint64_t helper_request_size(const struct helper_request *request);
 size_t helper_request_piece(const struct helper_request *request, uint64_t at, char head[HELPER_FRAME_HEAD], const char **bytes);
 
+/* What the kernel counts of a command with all its descendants, for nothing. Member and name; for people, where they are told. */
+#define HELPER_ACCOUNT_ROWS(X)                                                                                                             \
+	X(wall_ns, "")                                                                                                                     \
+	X(user_us, "")                                                                                                                     \
+	X(sys_us, "")                                                                                                                      \
+	X(max_rss_bytes, "bytes of memory at most")                                                                                        \
+	X(minor_faults, "page faults without input or output")                                                                             \
+	X(major_faults, "page faults that waited for a disk")                                                                              \
+	X(voluntary_switches, "times it gave the processor away, to wait")                                                                 \
+	X(involuntary_switches, "times the processor was taken from it")                                                                   \
+	X(read_calls, "system calls that read")                                                                                            \
+	X(read_bytes, "bytes that they read")                                                                                              \
+	X(write_calls, "system calls that wrote")                                                                                          \
+	X(write_bytes, "bytes that they wrote")                                                                                            \
+	X(run_delay_ns, "")                                                                                                                \
+	X(crowded_ns, "")                                                                                                                  \
+	X(io_stalled_ns, "")                                                                                                               \
+	X(memory_stalled_ns, "")                                                                                                           \
+	X(throttled_ns, "")                                                                                                                \
+	X(processes, "")                                                                                                                   \
+	X(tick_ns, "")
+
 /* What RESULT says; numbers that it does not say are -1. */
 struct helper_result {
+#define HELPER_ACCOUNT_MEMBER(member, text) int64_t member;
+	HELPER_ACCOUNT_ROWS(HELPER_ACCOUNT_MEMBER)
+#undef HELPER_ACCOUNT_MEMBER
 	int64_t exit_status; /* -1 when a signal ended it */
 	int64_t signal;	     /* -1 when it ended by itself */
-	int64_t wall_ns, user_us, sys_us, max_rss_bytes, lock_wait_ns, started_ms;
+	int64_t lock_wait_ns, started_ms;
 	int64_t timed_out, interrupted; /* 0, 1 */
 	int64_t flooded;		/* of its limit "output": 0, 1 standard output, 2 standard error */
 	int64_t leftovers, survivors;
 	int64_t swept;				      /* processes that a killed helper had left, and that were ended before */
 	int64_t cgroup, oom_kills, refused_processes; /* of helper_request_cgroup(): see protocol.h */
-	int64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
-	int64_t read_bytes, write_bytes, read_calls, write_calls;
-	int64_t run_delay_ns, crowded_ns;
 	int64_t bytes, files;
 };
 

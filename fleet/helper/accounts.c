@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TEXT_BYTES 512
+
+/* Totals of the host, of which the difference is the command's and that of whatever else ran meanwhile. */
+static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns", "io_stalled_ns", "memory_stalled_ns", "throttled_ns", "processes" };
 
 /* A small file of /proc; "" when there is none. */
 static void read_text(const char *path, char text[TEXT_BYTES])
@@ -19,20 +23,78 @@ static void read_text(const char *path, char text[TEXT_BYTES])
 		close(fd);
 }
 
-/* For how long, since the host was started, something there was kept waiting for a processor; -1: the kernel does not say. */
-static int64_t crowded_ns(void)
+/* The number behind a word in such a file; -1: it is not there. */
+static int64_t read_number(const char *path, const char *word)
 {
 	char text[TEXT_BYTES];
-	const char *total;
+	const char *at;
 
-	read_text("/proc/pressure/cpu", text);
-	total = strstr(text, "total=");
-	return total ? 1000 * (int64_t)strtoull(total + 6, NULL, 10) : -1;
+	read_text(path, text);
+	at = strstr(text, word);
+	return at ? (int64_t)strtoull(at + strlen(word), NULL, 10) : -1;
+}
+
+/* For how long, since the host was started, something there was kept waiting for this. */
+static int64_t pressure_ns(const char *path)
+{
+	int64_t us = read_number(path, "total=");
+
+	return us < 0 ? -1 : 1000 * us;
+}
+
+/* For how long our control group had used up its share of the processors; of a group around it nothing is known. */
+static int64_t throttled_ns(void)
+{
+	char text[8 * TEXT_BYTES], *rest = text, *line;
+	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	int64_t ns = -1;
+
+	if (fd >= 0)
+		close(fd);
+	text[size > 0 ? size : 0] = '\0';
+	while (ns < 0 && (line = strsep(&rest, "\n"))) { /* "0::/PATH", or, of version 1, "4:cpu,cpuacct:/PATH" */
+		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, file[TEXT_BYTES];
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		if (!controllers[1]) {
+			snprintf(file, sizeof(file), "/sys/fs/cgroup%s/cpu.stat", path);
+			ns = read_number(file, "throttled_usec ");
+			ns = ns < 0 ? -1 : 1000 * ns;
+		} else if (strncmp(controllers + 1, "cpu,", 4) == 0 || strcmp(controllers + 1, "cpu") == 0) {
+			snprintf(file, sizeof(file), "/sys/fs/cgroup/cpu%s/cpu.stat", path);
+			ns = read_number(file, "throttled_time ");
+		}
+	}
+	return ns;
+}
+
+/* The number that the process begun last has got: they ascend, until all have been used. */
+static int64_t last_process(void)
+{
+	char text[TEXT_BYTES];
+	const char *last;
+
+	read_text("/proc/loadavg", text);
+	last = strrchr(text, ' ');
+	return last ? (int64_t)strtoull(last, NULL, 10) : -1;
+}
+
+static void read_totals(int64_t to[ACCOUNTS_TOTALS])
+{
+	to[0] = pressure_ns("/proc/pressure/cpu");
+	to[1] = pressure_ns("/proc/pressure/io");
+	to[2] = pressure_ns("/proc/pressure/memory");
+	to[3] = throttled_ns();
+	to[4] = last_process();
 }
 
 void accounts_begin(struct accounts *accounts)
 {
-	*accounts = (struct accounts){ .crowded_ns = crowded_ns() };
+	*accounts = (struct accounts){ .io_unknown = false };
+	read_totals(accounts->totals);
 }
 
 void accounts_add(struct accounts *accounts, pid_t id)
@@ -56,13 +118,17 @@ void accounts_add(struct accounts *accounts, pid_t id)
 
 void accounts_end(struct accounts *accounts)
 {
-	if (accounts->crowded_ns >= 0)
-		accounts->crowded_ns = crowded_ns() - accounts->crowded_ns;
+	int64_t now[ACCOUNTS_TOTALS];
+
+	read_totals(now);
+	for (int i = 0; i < ACCOUNTS_TOTALS; i++)
+		accounts->totals[i] = accounts->totals[i] < 0 || now[i] < accounts->totals[i] ? -1 : now[i] - accounts->totals[i];
 }
 
 void accounts_say(const struct accounts *accounts, const struct rusage *usage, char text[ACCOUNTS_BYTES])
 {
 	const unsigned long long *io = accounts->io;
+	struct timespec tick;
 	int n = snprintf(text, ACCOUNTS_BYTES,
 			 "minor_faults %ld\nmajor_faults %ld\nvoluntary_switches %ld\ninvoluntary_switches %ld\nrun_delay_ns %llu\n",
 			 usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw, accounts->delay_ns);
@@ -70,6 +136,9 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, c
 	if (!accounts->io_unknown)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n,
 			      "read_bytes %llu\nwrite_bytes %llu\nread_calls %llu\nwrite_calls %llu\n", io[0], io[1], io[2], io[3]);
-	if (accounts->crowded_ns >= 0)
-		snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "crowded_ns %lld\n", (long long)accounts->crowded_ns);
+	for (int i = 0; i < ACCOUNTS_TOTALS; i++)
+		if (accounts->totals[i] >= 0)
+			n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "%s %lld\n", totals[i], (long long)accounts->totals[i]);
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
+		snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "tick_ns %lld\n", (long long)tick.tv_sec * 1000000000 + tick.tv_nsec);
 }

@@ -8,13 +8,14 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#define ACCOUNTS_BYTES 512
+#define ACCOUNTS_BYTES	1024
+#define ACCOUNTS_TOTALS 5
 
 struct accounts {
 	unsigned long long io[4]; /* bytes read and written, system calls that read and wrote */
 	bool io_unknown;	  /* of some process the kernel did not say */
 	unsigned long long delay_ns;
-	int64_t crowded_ns; /* at first the host's total; when the command has ended, how much more it was; below 0: not known */
+	int64_t totals[ACCOUNTS_TOTALS]; /* at first the host's; when the command has ended, how much more they were; -1: not known */
 };
 
 void accounts_begin(struct accounts *accounts);

@@ -555,7 +555,7 @@ static void run_say_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
 	bool exited = WIFEXITED(run->wait_status);
-	char text[1280], counts[ACCOUNTS_BYTES];
+	char text[768 + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
 	accounts_say(&run->accounts, u, counts);
 	snprintf(text, sizeof(text),

@@ -6,13 +6,12 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "fleet/agent/measure.h"
+#include "fleet/agent/signature.h"
 #include "fleet/engine/local_command.h"
 #include "gate/profile/sampled.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
-#include <time.h>
 
 #define SEED	    20185
 #define TIMEOUT_MS  (24 * 3600 * 1000)
@@ -28,18 +27,6 @@ struct here {
 
 static volatile sig_atomic_t here_cancelled;
 
-/* What the kernel has counted for each run, for nothing. Name, member, for people. */
-#define COUNT_ROWS(X)                                                                                                                      \
-	X("max_rss_bytes", max_rss_bytes, "bytes of memory at most")                                                                       \
-	X("minor_faults", minor_faults, "page faults without input or output")                                                             \
-	X("major_faults", major_faults, "page faults that waited for a disk")                                                              \
-	X("voluntary_switches", voluntary_switches, "times it gave the processor away, to wait")                                           \
-	X("involuntary_switches", involuntary_switches, "times the processor was taken from it")                                           \
-	X("read_calls", read_calls, "system calls that read")                                                                              \
-	X("read_bytes", read_bytes, "bytes that they read")                                                                                \
-	X("write_calls", write_calls, "system calls that wrote")                                                                           \
-	X("write_bytes", write_bytes, "bytes that they wrote")
-
 /* ---- running ---- */
 
 static enum assay_status here_failed(const struct here *here, const struct local_said *said, struct assay_error *err)
@@ -48,14 +35,6 @@ static enum assay_status here_failed(const struct here *here, const struct local
 
 	local_said_line(said, LOCAL_LAST_LINE, line);
 	return assay_fail(err, ASSAY_E_NODATA, "'%s' failed: %s%s%s", here->command, said->fault, *line ? ": " : "", line);
-}
-
-/* Of the kernel's clock. */
-static double tick_s(void)
-{
-	struct timespec tick;
-
-	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) ? LEVEL_TICK_S : (double)tick.tv_sec + (double)tick.tv_nsec / 1e9;
 }
 
 static enum assay_status here_run(const char *const *words, size_t n, struct here *here, struct assay_error *err)
@@ -79,17 +58,8 @@ static enum assay_status here_run(const char *const *words, size_t n, struct her
 	if (!st && said.samples)
 		st = sampled_add(&here->sampled, said.samples, words[0], err);
 	if (!st) {
-		const struct helper_result *r = &said.result;
-		double cpu_s = (double)(r->user_us + r->sys_us) / 1e6, processes = (double)(here->sampled.processes - before);
-
-		here->results[here->n] = *r;
-		here->runs[here->n++] = (struct level_run){ "here",
-							    (double)r->wall_ns / 1e9,
-							    (double)r->user_us / 1e6,
-							    (double)r->sys_us / 1e6,
-							    fmax((double)r->run_delay_ns / 1e9, 0.0),
-							    r->crowded_ns >= 0 ? (double)r->crowded_ns / 1e9 : (double)NAN,
-							    level_blurred(cpu_s, processes, tick_s()) };
+		here->results[here->n] = said.result;
+		here->runs[here->n++] = level_run_of("here", &said.result, (double)(here->sampled.processes - before));
 	}
 	local_said_release(&said);
 	return st;
@@ -115,37 +85,6 @@ static enum assay_status here_measure(const char *const *words, size_t n, double
 
 /* ---- the answer ---- */
 
-/* Medians over the runs; null where the host cannot say. */
-static void here_counts(const struct here *here, struct document *d)
-{
-	static const struct {
-		const char *key, *text;
-		size_t at;
-	} rows[] = {
-#define COUNT_ROW(key, member, text) { key, text, offsetof(struct helper_result, member) },
-		COUNT_ROWS(COUNT_ROW)
-#undef COUNT_ROW
-	};
-
-	doc_heading(d, "Counted by the kernel, a run (medians)");
-	doc_object(d, "counts");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		double values[HERE_RUNS_MAX], median;
-		size_t n = 0;
-
-		for (size_t r = 0; r < here->n; r++) {
-			int64_t value;
-
-			memcpy(&value, (const char *)&here->results[r] + rows[i].at, sizeof(value));
-			if (value >= 0)
-				values[n++] = (double)value;
-		}
-		median = n ? stats_median(values, n) : (double)NAN;
-		doc_showf(d, rows[i].key, rows[i].text, median, "%.0f", median);
-	}
-	doc_end(d);
-}
-
 /* What makes the first line indicative; what stands there undivided is not doubted. */
 static const char *here_doubt(const struct levels *levels)
 {
@@ -158,6 +97,7 @@ static const char *here_doubt(const struct levels *levels)
 static void here_answer(struct here *here, struct document *d)
 {
 	double wall[HERE_RUNS_MAX], cpu[HERE_RUNS_MAX], wall_s, cpu_s;
+	const struct helper_result *results[HERE_RUNS_MAX];
 	char *sentence, *text;
 	struct levels levels;
 	int64_t left = 0;
@@ -165,6 +105,7 @@ static void here_answer(struct here *here, struct document *d)
 	for (size_t r = 0; r < here->n; r++) {
 		wall[r] = here->runs[r].wall;
 		cpu[r] = here->runs[r].user + here->runs[r].sys;
+		results[r] = &here->results[r];
 	}
 	wall_s = stats_median(wall, here->n);
 	cpu_s = stats_median(cpu, here->n);
@@ -197,7 +138,7 @@ static void here_answer(struct here *here, struct document *d)
 	if (left > 0)
 		doc_line(d, "What the command had started was still running when it ended, and was ended then: %lld process%s",
 			 (long long)left, left == 1 ? "" : "es");
-	here_counts(here, d);
+	signature_medians(d, "counts", results, here->n);
 	if (here->n == 1)
 		doc_line(d, "\nOne run has no interval: --budget gives more time");
 	free(sentence);

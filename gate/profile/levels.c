@@ -155,56 +155,50 @@ void levels_of(const struct level_run *runs, size_t n, uint64_t seed, struct lev
 
 /* ---- from the store ---- */
 
-static int compare_row(const void *key, const void *item)
+struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes)
 {
-	const struct execution_row *row = key;
-	const struct run *run = item;
-	int order = strcmp(row->machine, run->machine);
+	double cpu_s = (double)(r->user_us + r->sys_us) / 1e6, tick_s = r->tick_ns > 0 ? (double)r->tick_ns / 1e9 : LEVEL_TICK_S;
 
-	return order ? order : (row->repetition > run->repetition) - (row->repetition < run->repetition);
+	return (struct level_run){ machine,
+				   (double)r->wall_ns / 1e9,
+				   (double)r->user_us / 1e6,
+				   (double)r->sys_us / 1e6,
+				   fmax((double)r->run_delay_ns / 1e9, 0.0),
+				   r->crowded_ns >= 0 ? (double)r->crowded_ns / 1e9 : (double)NAN,
+				   level_blurred(cpu_s, processes, tick_s) };
 }
 
-/* Runs are in the order of machine and repetition; of several at one place the plan tells. */
-static bool is_result(const struct run_set *runs, const struct execution_row *row)
+/* Of an execution that was stored without a signature only its times are known. */
+static enum assay_status level_run_of_row(const struct execution_row *row, struct level_run *out, struct assay_error *err)
 {
-	const struct run *end = runs->items + runs->n,
-			 *at = runs->n ? bsearch(row, runs->items, runs->n, sizeof(*runs->items), compare_row) : NULL;
+	struct signature signature;
+	enum assay_status st = signature_parse(row->signature, &signature, err);
 
-	while (at && at > runs->items && compare_row(row, at - 1) == 0)
-		at--;
-	for (; at && at < end && compare_row(row, at) == 0; at++)
-		if (strcmp(at->plan, row->plan) == 0)
-			return true;
-	return false;
+	signature.of.wall_ns = row->wall_ns;
+	signature.of.user_us = row->user_us;
+	signature.of.sys_us = row->sys_us;
+	*out = level_run_of(row->machine, &signature.of, fmax((double)signature.of.processes, 1));
+	signature_release(&signature);
+	return st;
 }
 
 enum assay_status levels_load(struct store *store, const struct run_set *runs, struct levels *out, struct assay_error *err)
 {
+	struct level_run *level_runs = mem_new(runs->n, sizeof(*level_runs));
 	struct execution_rows rows;
-	enum assay_status st = execution_results(store, runs->application, runs->version, &rows, err);
-	struct level_run *level_runs;
 	size_t n = 0;
+	enum assay_status st = execution_results(store, runs->application, runs->version, &rows, err);
 
-	*out = (struct levels){ .runs = 0 };
-	if (st)
-		return st;
-	level_runs = mem_new(rows.n, sizeof(*level_runs));
-	for (size_t i = 0; i < rows.n; i++) {
-		const struct execution_row *row = &rows.items[i];
+	for (size_t i = 0; !st && i < runs->n; i++) {
+		const struct execution_row *row = execution_of_run(&rows, &runs->items[i]);
 
-		if (row->wall_ns >= 0 && row->user_us >= 0 && row->sys_us >= 0 && is_result(runs, row))
-			level_runs[n++] = (struct level_run){ row->machine,
-							      (double)row->wall_ns / 1e9,
-							      (double)row->user_us / 1e6,
-							      (double)row->sys_us / 1e6,
-							      0.0,
-							      (double)NAN,
-							      level_blurred((double)(row->user_us + row->sys_us) / 1e6, 1, LEVEL_TICK_S) };
+		if (row && row->wall_ns >= 0 && row->user_us >= 0 && row->sys_us >= 0)
+			st = level_run_of_row(row, &level_runs[n++], err);
 	}
-	levels_of(level_runs, n, SEED, out);
+	levels_of(level_runs, st ? 0 : n, SEED, out);
 	free(level_runs);
 	execution_rows_release(&rows);
-	return ASSAY_OK;
+	return st;
 }
 
 /* ---- answers ---- */

@@ -7,6 +7,7 @@
 #define GATE_PROFILE_LEVELS_H
 
 #include "base/document.h"
+#include "fleet/agent/helper_client.h"
 #include "runs/running/run.h"
 
 #define LEVEL_ROWS(X)                                                                                                                      \
@@ -30,6 +31,9 @@ struct level_run {
  * processes, is in such. */
 #define LEVEL_TICK_S .004 /* where it is not known */
 double level_blurred(double cpu_s, double processes, double tick_s);
+
+/* From the kernel's accounts of a run; `processes`: that it has had, at most. */
+struct level_run level_run_of(const char *machine, const struct helper_result *result, double processes);
 
 struct levels {
 	size_t runs, machines; /* 0 runs: there is nothing to say */

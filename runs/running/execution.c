@@ -14,6 +14,7 @@ void execution_release(struct execution *execution)
 	free(execution->out);
 	free(execution->err);
 	free(execution->samples);
+	free(execution->signature);
 	*execution = (struct execution){ .detail = NULL };
 }
 
@@ -116,6 +117,7 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 		e.taken_ms = -1;
 	} else {
 		execution_set_numbers(&answer->result, &e);
+		e.signature = signature_text(answer);
 		execution_judge_end(metric, answer, &e);
 	}
 	execution_keep_output(&answer->out, e.outcome, &e.out, &e.out_bytes);
@@ -152,12 +154,12 @@ static enum assay_status execution_insert_execution(struct store *store, const s
 
 	return store_do(store, err,
 			"INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, detail, metric, "
-			"out, err, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-			"?, " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ")",
-			"ttttitittdbbiiiiii", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
+			"out, err, signature, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) VALUES (?, ?, ?, ?, ?, ?, ?, "
+			"?, ?, ?, ?, ?, ?, " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ")",
+			"ttttitittdbbtiiiiii", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
 			e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric,
-			e->out, e->out_bytes, e->err, e->err_bytes, e->usage.wall_ns, e->usage.user_us, e->usage.sys_us, e->max_rss_bytes,
-			e->exit_status, e->signal);
+			e->out, e->out_bytes, e->err, e->err_bytes, e->signature, e->usage.wall_ns, e->usage.user_us, e->usage.sys_us,
+			e->max_rss_bytes, e->exit_status, e->signal);
 }
 
 /* What models see. */
@@ -288,7 +290,8 @@ enum {
 	SIGNAL,
 	PROBE,
 	OUT,
-	ERR
+	ERR,
+	SIGNATURE
 };
 
 static int64_t execution_number(sqlite3_stmt *stmt, int column)
@@ -339,6 +342,8 @@ static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 		out->out = execution_blob(stmt, OUT, &out->out_bytes);
 		out->err = execution_blob(stmt, ERR, &out->err_bytes);
 	}
+	if (sqlite3_column_count(stmt) > SIGNATURE)
+		out->signature = mem_string(store_text(stmt, SIGNATURE));
 }
 
 /* The statement's question marks are a and b. */
@@ -384,9 +389,30 @@ enum assay_status execution_results(struct store *store, const char *application
 				    struct assay_error *err)
 {
 	return execution_load_rows(store,
-				   "SELECT " COLUMNS " FROM execution WHERE outcome = 'ok' AND application = ? AND version = ? AND plan IN "
-				   "(SELECT id FROM plan WHERE probe IS NULL) ORDER BY machine, taken_ms",
+				   "SELECT " COLUMNS ", NULL, NULL, signature FROM execution WHERE outcome = 'ok' AND application = ? AND "
+				   "version = ? AND plan IN (SELECT id FROM plan WHERE probe IS NULL) ORDER BY machine, taken_ms",
 				   application, version, out, err);
+}
+
+static int execution_compare_time(const void *key, const void *item)
+{
+	const struct run *run = key;
+	const struct execution_row *row = item;
+	int order = strcmp(run->machine, row->machine);
+
+	return order ? order : (run->taken_ms > row->taken_ms) - (run->taken_ms < row->taken_ms);
+}
+
+const struct execution_row *execution_of_run(const struct execution_rows *rows, const struct run *run)
+{
+	const struct execution_row *at = rows->n ? bsearch(run, rows->items, rows->n, sizeof(*rows->items), execution_compare_time) : NULL;
+
+	while (at && at > rows->items && execution_compare_time(run, at - 1) == 0)
+		at--;
+	for (; at && at < rows->items + rows->n && execution_compare_time(run, at) == 0; at++)
+		if (strcmp(at->plan, run->plan) == 0 && at->repetition == run->repetition)
+			return at;
+	return NULL;
 }
 
 enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err)
@@ -413,6 +439,7 @@ void execution_rows_release(struct execution_rows *rows)
 		free(row->detail);
 		free(row->out);
 		free(row->err);
+		free(row->signature);
 	}
 	free(rows->items);
 	*rows = (struct execution_rows){ NULL, 0 };

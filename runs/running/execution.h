@@ -7,9 +7,10 @@
 
 #include "base/error.h"
 #include "base/rows.h"
-#include "fleet/agent/helper_client.h"
+#include "fleet/agent/signature.h"
 #include "runs/running/metric.h"
 #include "runs/running/plan.h"
+#include "runs/running/run.h"
 #include "runs/inside/samples/sample_files.h"
 
 #include <stdbool.h>
@@ -47,6 +48,7 @@ struct execution {
 	int64_t max_rss_bytes, exit_status, signal; /* -1 where there is none */
 	char *out, *err;			    /* what it printed; bytes, may hold NUL */
 	size_t out_bytes, err_bytes;
+	char *signature; /* signature_text(); NULL when it was not started */
 	struct sample_kept
 	    *samples; /* [n_samples], of a plan with a probe: files that are kept already, of all runs that the counters take */
 	size_t n_samples, samples_capacity;
@@ -89,6 +91,7 @@ struct execution_row {
 	bool instrumented;						      /* of a plan with a probe: the metric is not a result */
 	char *out, *err; /* [out_bytes], [err_bytes] and a NUL; NULL unless asked for */
 	size_t out_bytes, err_bytes;
+	char *signature; /* for signature_parse(), "" when there is none; NULL unless asked for */
 };
 struct execution_rows {
 	struct execution_row *items; /* [n] */
@@ -101,9 +104,11 @@ struct execution_rows {
 enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err);
 enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
 				     struct execution_rows *out, struct assay_error *err);
-/* Those that gave results, of all plans that ran this version, by machine and time. */
+/* Those that gave results, of all plans that ran this version, by machine and time, with their signatures. */
 enum assay_status execution_results(struct store *store, const char *application, const char *version, struct execution_rows *out,
 				    struct assay_error *err);
+/* The execution that gave a result; NULL for one that was imported. `rows`: of execution_results(). */
+const struct execution_row *execution_of_run(const struct execution_rows *rows, const struct run *run);
 /* Results of a plan that no fingerprint belongs to. */
 enum assay_status execution_without_fingerprint(struct store *store, const struct plan *plan, size_t *n, struct assay_error *err);
 void execution_rows_release(struct execution_rows *rows); /* accepts zeroed */

@@ -110,12 +110,14 @@ static bool export_metrics_same(const struct export_metrics *metrics, const char
 static const char rows_sql[] =
     "SELECT s.url, s.revision, s.user, f.taken_ms, '" QUIHO_STRESSNG
     "' AS name, f.machine, r.pass, r.stressor, r.per_s, '' AS version, 0 AS kind, "
-    "r.ordinal, NULL AS plan, f.battery, f.battery_hash, f.stress_ng, f.architecture "
-    "FROM rate r JOIN fingerprint f ON f.id = r.fingerprint LEFT JOIN source s ON s.id = f.source WHERE f.complete "
+    "r.ordinal, NULL AS plan, f.battery, f.battery_hash, f.stress_ng, f.architecture, w.signature "
+    "FROM rate r JOIN fingerprint f ON f.id = r.fingerprint LEFT JOIN source s ON s.id = f.source LEFT JOIN raw w ON w.fingerprint = "
+    "f.id AND w.pass = r.pass AND w.stressor = r.stressor WHERE f.complete "
     "UNION ALL "
     "SELECT s.url, s.revision, s.user, u.taken_ms, u.application, u.machine, u.repetition, NULL, u.metric, u.version, 1, "
-    "u.ordinal, u.plan, '', '', '', '' "
-    "FROM run u LEFT JOIN source s ON s.id = u.source "
+    "u.ordinal, u.plan, '', '', '', '', x.signature "
+    "FROM run u LEFT JOIN source s ON s.id = u.source LEFT JOIN execution x ON x.plan = u.plan AND x.machine = u.machine AND "
+    "x.version = u.version AND x.repetition = u.repetition AND x.application = u.application "
     "ORDER BY kind, 6, 4, 7, 5, 8, version, 12, 15, 16, 17";
 
 enum {
@@ -135,7 +137,8 @@ enum {
 	BATTERY,
 	BATTERY_HASH,
 	STRESS_NG,
-	ARCHITECTURE
+	ARCHITECTURE,
+	SIGNATURE
 };
 
 static enum assay_status quiho_export_count(struct store *store, const char *sql, size_t *out, struct assay_error *err)
@@ -151,7 +154,7 @@ static enum assay_status quiho_export_count(struct store *store, const char *sql
 
 /* Columns that are there when they say something. */
 struct export_columns {
-	size_t versions, directions, batteries;
+	size_t versions, directions, batteries, signatures;
 };
 
 static enum assay_status export_columns_find(struct store *store, const struct export_metrics *metrics, struct export_columns *out,
@@ -161,6 +164,11 @@ static enum assay_status export_columns_find(struct store *store, const struct e
 	    quiho_export_count(store, "SELECT count(*) FROM run WHERE version <> '" QUIHO_VERSION "'", &out->versions, err);
 
 	out->directions = metrics->directions;
+	if (!st)
+		st = quiho_export_count(store,
+					"SELECT EXISTS (SELECT 1 FROM execution WHERE signature IS NOT NULL) OR "
+					"EXISTS (SELECT 1 FROM raw WHERE signature IS NOT NULL)",
+					&out->signatures, err);
 	return st ? st
 		  : quiho_export_count(store, "SELECT count(*) FROM fingerprint WHERE complete AND battery <> '" QUIHO_BATTERY "'",
 				       &out->batteries, err);
@@ -222,6 +230,8 @@ static void quiho_export_add_row(struct buf *out, sqlite3_stmt *stmt, const stru
 		csv_add(out, direction, false);
 	for (int i = BATTERY; columns->batteries && i <= ARCHITECTURE; i++)
 		csv_add(out, strcmp(store_text(stmt, BATTERY), QUIHO_BATTERY) ? store_text(stmt, i) : "", false);
+	if (columns->signatures)
+		csv_add(out, store_text(stmt, SIGNATURE), false);
 	buf_char(out, '\n');
 	free(benchmark);
 }
@@ -255,8 +265,9 @@ static enum assay_status quiho_export_write_rows(struct store *store, const stru
 
 	if (!st)
 		st = store_prepare(store, rows_sql, &stmt, err);
-	buf_format(out, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result%s%s%s\n", columns.versions ? ",version" : "",
-		   columns.directions ? ",direction" : "", columns.batteries ? ",battery,battery_hash,stress_ng,architecture" : "");
+	buf_format(out, "giturl,commit,user,timestamp,benchmark,machine,repetition,test,result%s%s%s%s\n",
+		   columns.versions ? ",version" : "", columns.directions ? ",direction" : "",
+		   columns.batteries ? ",battery,battery_hash,stress_ng,architecture" : "", columns.signatures ? ",signature" : "");
 	while (store_next(store, stmt, &st, err)) {
 		if (sqlite3_column_int(stmt, KIND) == 1 && !export_metrics_same(metrics, store_text(stmt, NAME), store_text(stmt, PLAN)))
 			++*other_metric;

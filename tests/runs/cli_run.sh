@@ -100,6 +100,18 @@ expect_stdout tiny/yy
 run -C "$lab" runs show tiny/x@a --format json
 expect_json .failed 0
 expect_json .results 4
+for account in wall_ns user_us sys_us max_rss_bytes minor_faults voluntary_switches read_calls tick_ns processes; do
+	cases=$((cases + 1))
+	[ "$(json ".results[3].accounts.$account")" -ge 0 ] 2>/dev/null || fail "$account: $(json ".results[3].accounts.$account")"
+done
+cases=$((cases + 1))
+[ "$(json '.results[0].accounts.voluntary_switches')" -ge 1 ] || fail 'it sleeps'
+run -C "$lab" runs show tiny/x@a
+expect_stdout 'Counted by the kernel' 'system calls that read'
+run -C "$lab" runs export
+cases=$((cases + 1))
+[ "$(grep -c 'signature$' "$tmp/out") $(grep -c '""voluntary_switches"":[1-9]' "$tmp/out")" = "1 $(($(wc -l <"$tmp/out") - 1))" ] ||
+	fail 'every run is exported with its accounts'
 
 what='the gate compares within the latest plan'
 run -C "$lab" gate tiny/yy@a tiny/yy@bb --format json

@@ -12,6 +12,8 @@
 #define DAY  INT64_C(86400000)
 #define TEXT "command: [run]\nversions: { a: , b: }\nwarm_ups: 1\nrepetitions: 3\ntime_limit: 100\n"
 
+#define SIGNATURE "{\"sys_us\":8,\"samples\":\"1 lost -\\n\"}"
+
 struct fixture {
 	struct lab lab;
 	struct manifest manifest;
@@ -19,7 +21,7 @@ struct fixture {
 	struct execution_place place;
 };
 
-static char texts[][8] = { "a", "b", "", "m1", "m2", "one", "two", "app", "because", "o\0ut" };
+static char texts[][48] = { "a", "b", "", "m1", "m2", "one", "two", "app", "because", "o\0ut", SIGNATURE };
 static char *versions[] = { texts[0], texts[1] }, *inputs[] = { texts[2] }, *machines[] = { texts[3], texts[4] };
 
 static void enter(struct fixture *f)
@@ -62,7 +64,8 @@ static struct execution execution_of(size_t version, int64_t repetition, enum ex
 				   .out = texts[9],
 				   .out_bytes = 4,
 				   .err = NULL,
-				   .err_bytes = 0 };
+				   .err_bytes = 0,
+				   .signature = outcome ? NULL : texts[10] };
 }
 
 static void put(struct fixture *f, size_t version, int64_t repetition, enum execution_outcome outcome, int64_t taken_ms)
@@ -115,6 +118,37 @@ static void test_put(void **state)
 	check_fails("a failure is not measured again", execution_put(&f.lab.store, &f.place, &e, &err), ASSAY_E_CONFLICT, &err,
 		    "stored already");
 	check_select(&f.lab.store, "SELECT count(*) FROM run", "1\n");
+	leave(&f);
+}
+
+/* What was kept of a run is found by its result. */
+static void test_signature(void **state)
+{
+	struct execution_rows rows;
+	struct run_set runs;
+	struct fixture f;
+	struct assay_error err;
+
+	(void)state;
+	enter(&f);
+	put(&f, 0, 1, EXECUTION_OK, 1000);
+	put(&f, 0, 3, EXECUTION_OK, 1000); /* clocks may stand still */
+	put(&f, 0, 2, EXECUTION_OK, 1500);
+	put(&f, 1, 1, EXECUTION_OK, 1000);
+	check(run_load(&f.lab.store, "app", "a", &runs, &err), &err);
+	check(execution_results(&f.lab.store, "app", "a", &rows, &err), &err);
+	assert_int_equal(runs.n, 3);
+	for (size_t i = 0; i < runs.n; i++) {
+		const struct execution_row *row = execution_of_run(&rows, &runs.items[i]);
+
+		assert_non_null(row);
+		assert_int_equal(row->repetition, runs.items[i].repetition);
+		assert_string_equal(row->signature, SIGNATURE);
+	}
+	*runs.items[0].plan = 'x';
+	assert_null(execution_of_run(&rows, &runs.items[0]));
+	execution_rows_release(&rows);
+	run_set_release(&runs);
 	leave(&f);
 }
 
@@ -370,14 +404,9 @@ static void test_stack_store(void **state)
 int suite_execution(void)
 {
 	const struct CMUnitTest tests[] = {
-		SCRATCH_TEST(test_put),
-		SCRATCH_TEST(test_never_a_number),
-		SCRATCH_TEST(test_done),
-		SCRATCH_TEST(test_fingerprint),
-		SCRATCH_TEST(test_listing),
-		SCRATCH_TEST(test_estimate),
-		cmocka_unit_test(test_stack_parse),
-		cmocka_unit_test(test_stack_difference),
+		SCRATCH_TEST(test_put),		SCRATCH_TEST(test_signature),	    SCRATCH_TEST(test_never_a_number),
+		SCRATCH_TEST(test_done),	SCRATCH_TEST(test_fingerprint),	    SCRATCH_TEST(test_listing),
+		SCRATCH_TEST(test_estimate),	cmocka_unit_test(test_stack_parse), cmocka_unit_test(test_stack_difference),
 		SCRATCH_TEST(test_stack_store),
 	};
 

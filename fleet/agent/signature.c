@@ -1,0 +1,137 @@
+#include "fleet/agent/signature.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/stats.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <string.h>
+
+#define EXACT_MAX (INT64_C(1) << 53) /* of numbers in JSON */
+
+static const struct account_row {
+	const char *name, *text;
+	size_t at;
+} rows[] = {
+#define ACCOUNT_ROW(member, text) { #member, text, offsetof(struct helper_result, member) },
+	HELPER_ACCOUNT_ROWS(ACCOUNT_ROW)
+#undef ACCOUNT_ROW
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+static int64_t account_get(const struct helper_result *result, const struct account_row *row)
+{
+	int64_t value;
+
+	memcpy(&value, (const char *)result + row->at, sizeof(value));
+	return value;
+}
+
+void signature_release(struct signature *signature)
+{
+	free(signature->samples);
+	*signature = (struct signature){ .samples = NULL };
+}
+
+/* What a host sends is kept only where it has a size that a helper sends. Names of files may be no text. free() it. */
+static char *samples_of(const struct helper_answer *answer)
+{
+	const struct helper_file *file = answer->n_files == 1 ? answer->files : NULL;
+	char *text = file && file->bytes && file->n <= SIGNATURE_SAMPLES_BYTES_MAX ? mem_string(file->bytes) : NULL;
+	bool is_text = !text || text_is_utf8(text, strlen(text));
+
+	for (char *c = text; !is_text && *c; c++)
+		*c = *c & '\x80' ? '?' : *c;
+	return text;
+}
+
+char *signature_text(const struct helper_answer *answer)
+{
+	cJSON *root = answer->ended && !answer->refusal ? cJSON_CreateObject() : NULL;
+	char *samples = samples_of(answer), *text;
+
+	for (size_t i = 0; root && i < ROWS; i++) {
+		int64_t value = account_get(&answer->result, &rows[i]);
+
+		if (value >= 0 && value < EXACT_MAX)
+			cJSON_AddNumberToObject(root, rows[i].name, (double)value);
+	}
+	if (root && samples)
+		cJSON_AddStringToObject(root, "samples", samples);
+	text = root ? cJSON_PrintUnformatted(root) : NULL;
+	cJSON_Delete(root);
+	free(samples);
+	return text;
+}
+
+enum assay_status signature_parse(const char *text, struct signature *out, struct assay_error *err)
+{
+	struct signature signature = { .samples = NULL };
+	const char *samples = NULL;
+	cJSON *root = NULL;
+	enum assay_status st = *text ? json_parse("signature", text, strlen(text), &root, err) : ASSAY_OK;
+
+	memset(&signature.of, 0xff, sizeof(signature.of)); /* every number is -1 */
+	if (!st && root && !cJSON_IsObject(root))
+		st = assay_fail(err, ASSAY_E_FORMAT, "signature: an object was expected");
+	for (size_t i = 0; !st && root && i < ROWS; i++) {
+		int64_t value = -1;
+
+		st = json_integer("signature", root, rows[i].name, false, 0, EXACT_MAX, &value, err);
+		memcpy((char *)&signature.of + rows[i].at, &value, sizeof(value));
+	}
+	if (!st && root)
+		st = json_string("signature", root, "samples", false, &samples, err);
+	if (samples)
+		signature.samples = mem_string(samples);
+	cJSON_Delete(root);
+	*out = signature;
+	if (st)
+		signature_release(out);
+	return st;
+}
+
+void signature_set(struct document *d, const char *key, const struct helper_result *result)
+{
+	doc_object(d, key);
+	for (size_t i = 0; i < ROWS; i++) {
+		int64_t value = account_get(result, &rows[i]);
+
+		doc_set(d, rows[i].name, value >= 0 ? doc_value_of(value) : DOC_NOTHING);
+	}
+	doc_end(d);
+}
+
+static double account_median(const struct helper_result *const *results, size_t n, const struct account_row *row)
+{
+	double *values = mem_new(n, sizeof(*values)), median;
+	size_t known = 0;
+
+	for (size_t r = 0; r < n; r++) {
+		int64_t value = account_get(results[r], row);
+
+		if (value >= 0)
+			values[known++] = (double)value;
+	}
+	median = known ? stats_median(values, known) : (double)NAN;
+	free(values);
+	return median;
+}
+
+void signature_medians(struct document *d, const char *key, const struct helper_result *const *results, size_t n)
+{
+	doc_heading(d, "Counted by the kernel, a run (medians)");
+	doc_object(d, key);
+	if (!key)
+		doc_aside(d);
+	for (size_t i = 0; i < ROWS; i++) {
+		double median = account_median(results, n, &rows[i]);
+
+		if (*rows[i].text)
+			doc_showf(d, rows[i].name, rows[i].text, median, "%.0f", median);
+		else
+			doc_set(d, rows[i].name, median);
+	}
+	doc_end(d);
+}

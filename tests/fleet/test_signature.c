@@ -1,0 +1,85 @@
+/* What is stored of a run: numbers as the host said them, samples only as a helper sends them. */
+#include "fleet/agent/signature.h"
+
+#include "base/mem.h"
+#include "tests/scratch.h"
+
+static void answered(struct helper_answer *answer)
+{
+	helper_answer_init(answer, 1000);
+	answer->ended = true;
+	answer->result.wall_ns = 5000000;
+	answer->result.user_us = 0;
+	answer->result.run_delay_ns = INT64_C(1) << 60; /* JSON has no such number */
+}
+
+static void add_file(struct helper_answer *answer, const char *bytes, size_t n)
+{
+	answer->files = mem_new(1, sizeof(*answer->files));
+	answer->files[0] = (struct helper_file){ .path = mem_string("samples"), .bytes = mem_bytes(bytes, n), .n = n };
+	answer->n_files = 1;
+}
+
+static void expect_text(struct helper_answer *answer, const char *expected)
+{
+	char *text = signature_text(answer);
+
+	if (expected)
+		assert_string_equal(text, expected);
+	else
+		assert_null(text);
+	free(text);
+	helper_answer_release(answer);
+}
+
+static void test_text(void **state)
+{
+	struct helper_answer answer;
+	char *large = mem_format("%*d user /x\n", (int)SIGNATURE_SAMPLES_BYTES_MAX, 1);
+
+	(void)state;
+	answered(&answer);
+	expect_text(&answer, "{\"wall_ns\":5000000,\"user_us\":0}");
+	answered(&answer);
+	add_file(&answer, "3 user /\xff\n\0x", 12);
+	expect_text(&answer, "{\"wall_ns\":5000000,\"user_us\":0,\"samples\":\"3 user /?\\n\"}");
+	answered(&answer);
+	add_file(&answer, large, strlen(large));
+	expect_text(&answer, "{\"wall_ns\":5000000,\"user_us\":0}");
+	answered(&answer);
+	answer.refusal = mem_string("no");
+	expect_text(&answer, NULL);
+	free(large);
+}
+
+static void test_parse(void **state)
+{
+	static const struct {
+		const char *what, *text, *fault;
+	} rows[] = {
+		{ "not JSON", "{", "signature" },
+		{ "a list", "[]", "object" },
+		{ "negative", "{\"wall_ns\":-1}", "wall_ns" },
+		{ "a fraction", "{\"sys_us\":.5}", "signature" },
+		{ "samples", "{\"samples\":1}", "samples" },
+	};
+	struct signature signature;
+	struct assay_error err;
+
+	(void)state;
+	check(signature_parse("{\"wall_ns\":7,\"new\":[1],\"samples\":\"1 lost -\\n\"}", &signature, &err), &err);
+	assert_true(signature.of.wall_ns == 7 && signature.of.user_us == -1);
+	assert_string_equal(signature.samples, "1 lost -\n");
+	signature_release(&signature);
+	check(signature_parse("", &signature, &err), &err);
+	assert_true(signature.of.wall_ns == -1 && !signature.samples);
+	for (size_t i = 0; i < COUNT(rows); i++)
+		check_fails(rows[i].what, signature_parse(rows[i].text, &signature, &err), ASSAY_E_FORMAT, &err, rows[i].fault);
+}
+
+int suite_signature(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_text), cmocka_unit_test(test_parse) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
