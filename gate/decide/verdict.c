@@ -30,6 +30,43 @@ static struct effect verdict_measure(const struct pairing *pairing, double min_e
 	return effect;
 }
 
+/* The same runs, those of which it is known, with a time for their metric; it borrows all but its items. */
+static struct run_set verdict_timed(const struct run_set *runs, enum verdict_time time)
+{
+	struct run_set timed = *runs;
+
+	timed.higher_is_better = false;
+	timed.items = mem_new(runs->n, sizeof(*timed.items));
+	timed.n = 0;
+	for (size_t i = 0; i < runs->n; i++) {
+		const struct metric_usage *u = &runs->items[i].usage;
+		double metric = time == VERDICT_TIME_WALL ? (double)u->wall_ns : (double)u->user_us + (double)u->sys_us;
+
+		if (metric > 0 && u->wall_ns > 0) {
+			timed.items[timed.n] = runs->items[i];
+			timed.items[timed.n++].metric = metric;
+		}
+	}
+	return timed;
+}
+
+static void verdict_measure_times(const struct evidence *evidence, const struct lab_config *config, struct verdict *v)
+{
+	for (int time = 0; time < VERDICT_TIMES; time++) {
+		struct run_set a = verdict_timed(v->baseline, (enum verdict_time)time),
+			       b = verdict_timed(v->candidate, (enum verdict_time)time);
+		struct pairing pairing = { .n = 0 };
+
+		if (a.n && b.n) {
+			pairing_of(evidence, config, &a, &b, &pairing);
+			v->times[time] = verdict_measure(&pairing, v->min_effect);
+		}
+		pairing_release(&pairing);
+		free(a.items);
+		free(b.items);
+	}
+}
+
 bool verdict_always_fails(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
@@ -212,7 +249,10 @@ const char *verdict_no_correlation(const struct verdict *v)
 	X(REASON_ORDER, "order_confounded", false)                                                                                         \
 	X(REASON_DRIFT, "repetitions_drift", false)                                                                                        \
 	X(REASON_EMULATED, VERDICT_EMULATED, false)                                                                                        \
-	X(REASON_UNTYPED, "hardware_type_unknown", false)
+	X(REASON_UNTYPED, "hardware_type_unknown", false)                                                                                  \
+	X(REASON_COMPUTES_MORE, "computes_more", false)                                                                                    \
+	X(REASON_WAITS_MORE, "waits_more", false)                                                                                          \
+	X(REASON_COMPUTES_ALIKE, "computes_alike", true)
 
 enum reason { VERDICT_REASON_ROWS(ROWS_ENUM) };
 
@@ -504,6 +544,33 @@ static void explain_machines(struct verdict *v)
 		    untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s");
 }
 
+/* Which of them moved: more work shows in the processor's time, whatever the metric can tell; waiting in the wall-clock time alone. */
+static void explain_times(struct verdict *v)
+{
+	const struct effect *work = &v->times[VERDICT_TIME_PROCESSOR], *wall = &v->times[VERDICT_TIME_WALL];
+	struct text_number ratio = text_fixed(work->ratio, 3), low = text_fixed(work->low, 3), high = text_fixed(work->high, 3);
+
+	if (!work->types || isnan(work->low))
+		return;
+	if (work->decision == DECISION_REGRESSION)
+		reason_add(
+		    v, REASON_COMPUTES_MORE,
+		    "it takes %s times the processor time (95 %% interval %s to %s): the candidate itself does more, or does it less "
+		    "efficiently",
+		    ratio.text, low.text, high.text);
+	else if (work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
+		reason_add(
+		    v, REASON_WAITS_MORE,
+		    "its processor time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and output, "
+		    "locks, other processes, or because machines were busier",
+		    low.text, high.text);
+	else if (work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
+		reason_add(
+		    v, REASON_COMPUTES_ALIKE,
+		    "by processor time alone it would pass (%s times, 95 %% interval %s to %s): what is not settled is how long it waits",
+		    ratio.text, low.text, high.text);
+}
+
 static void verdict_explain(struct verdict *v)
 {
 	if (v->by_interval == DECISION_NOTHING_MEASURED)
@@ -514,6 +581,7 @@ static void verdict_explain(struct verdict *v)
 		explain_interval(v);
 	if (!isnan(v->effect.low) && v->effect.types > 1)
 		explain_shape(v);
+	explain_times(v);
 	explain_runs(v);
 	explain_machines(v);
 }
@@ -536,6 +604,7 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 	v.effect = verdict_measure(&v.pairing, min_effect);
 	v.by_interval = v.effect.decision;
 	v.effect.decision = verdict_decide(&v);
+	verdict_measure_times(evidence, config, &v);
 	verdict_find_cause(evidence, &v);
 	verdict_explain(&v);
 	*out = v;

@@ -135,7 +135,9 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 		*last = (struct run){ .machine = mem_string(store_text(stmt, 0)),
 				      .taken_ms = taken_ms,
 				      .repetition = repetition,
-				      .pass = sqlite3_column_int64(stmt, 5) };
+				      .pass = sqlite3_column_int64(stmt, 5),
+				      .usage = { sqlite3_column_int64(stmt, 7), sqlite3_column_int64(stmt, 8),
+						 sqlite3_column_int64(stmt, 9) } }; /* null is 0 */
 		snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 		snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 	}
@@ -149,10 +151,12 @@ enum assay_status run_load(struct store *store, const char *application, const c
 	struct metric_rules rules = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT machine, repetition, taken_ms, metric, fingerprint, pass, plan FROM run "
-					 "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
-					 "tt", application, version);
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us "
+		      "FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) "
+		      "WHERE application = ? AND version = ? ORDER BY machine, repetition, taken_ms, ordinal",
+		      "tt", application, version);
 
 	while (store_next(store, stmt, &st, err))
 		run_set_add_row(&set, &capacity, stmt);

@@ -7,6 +7,7 @@
 #include "fingerprint/stored/fingerprint.h"
 #include "fleet/lab/store.h"
 #include "runs/running/manifest.h"
+#include "runs/running/metric.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ struct run {
 	int64_t pass;				/* of that fingerprint, 0 when the run belongs to no single pass */
 	char plan[DIGEST_ID_BYTES];		/* that it was a part of; "" when it was imported */
 	char build[DIGEST_ID_BYTES];		/* of the version; "" when it was imported */
+	struct metric_usage usage;		/* of its execution; 0 or below where it is not known */
 };
 
 /* How often a build was run on a machine in its latest plan there, and how often without a result. */

@@ -52,7 +52,11 @@ static void add(struct world *w, int side, const char *machine, const char *plan
 	struct run_set *set = &w->sides[side];
 
 	for (int64_t r = 1; r <= 3; r++) {
-		struct run run = { mem_string(machine), taken_ms + r, r, metric * (1 + .01 * (double)(r - 2)), 1, "", 0, "", "" };
+		struct run run = { .machine = mem_string(machine),
+				   .taken_ms = taken_ms + r,
+				   .repetition = r,
+				   .metric = metric * (1 + .01 * (double)(r - 2)),
+				   .recorded = 1 };
 
 		snprintf(run.plan, sizeof(run.plan), "%s", plan);
 		set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
@@ -156,7 +160,9 @@ static void test_two_inputs(void **state)
 static void add_one(struct world *w, int side, const char *machine, const char *fingerprint, int64_t repetition, double metric)
 {
 	struct run_set *set = &w->sides[side];
-	struct run run = { mem_string(machine), repetition, repetition, metric, 1, "", 0, "", "" };
+	struct run run = {
+		.machine = mem_string(machine), .taken_ms = repetition, .repetition = repetition, .metric = metric, .recorded = 1
+	};
 
 	snprintf(run.fingerprint, sizeof(run.fingerprint), "%s", fingerprint);
 	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));

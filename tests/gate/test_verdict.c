@@ -25,7 +25,12 @@ static void add_run(struct run_set *set, int machine, int64_t repetition, double
 
 	set->items = mem_resize(set->items, set->n + 1, sizeof(*set->items));
 	run = &set->items[set->n++];
-	*run = (struct run){ mem_format("m%02d", machine), 1000, repetition, metric, 1, "", 1, "", "" };
+	*run = (struct run){ .machine = mem_format("m%02d", machine),
+			     .taken_ms = 1000,
+			     .repetition = repetition,
+			     .metric = metric,
+			     .recorded = 1,
+			     .pass = 1 };
 	snprintf(run->fingerprint, sizeof(run->fingerprint), "%s", fingerprint);
 }
 
@@ -157,6 +162,58 @@ static void test_decisions(void **state)
 		assert_true(!rows[i].shape || has_reason(&v, rows[i].shape));
 		assert_true(fabs(v.effect.ratio - rows[i].ratio) < 1e-12);
 		assert_int_equal(v.effect.types, 6);
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
+/* Processor and wall-clock time of the runs of both, of the candidate so many times as much; a metric that varies by machine tells nothing.
+ */
+static void test_times(void **state)
+{
+	static const struct {
+		double work, wall;
+		bool noisy;
+		const char *reason; /* NULL: none of theirs */
+	} rows[] = {
+		{ 1.1, 1.1, false, "computes_more" },
+		{ 1.1, 1, false, "computes_more" },
+		{ 1, 1.1, false, "waits_more" },
+		{ 1.001, 1, true, "computes_alike" },
+		{ 1.1, 1.1, true, "computes_more" },
+		{ 1, 1, false, NULL },
+		{ .8, .8, false, NULL },
+		{ 0, 1.1, false, NULL }, /* not known */
+	};
+	static const char *const all[] = { "computes_more", "waits_more", "computes_alike" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, 6);
+		run_all(&w, 6, same);
+		for (int side = 0; side < 2; side++) {
+			for (size_t r = 0; r < w.sides[side].n; r++) {
+				struct run *run = &w.sides[side].items[r];
+
+				run->usage = (struct metric_usage){ (int64_t)(run->metric * 1e9 * (side ? rows[i].wall : 1)),
+								    (int64_t)(run->metric * 8e5 * (side ? rows[i].work : 1)),
+								    (int64_t)(run->metric * 1e5 * (side ? rows[i].work : 1)) };
+				run->metric *= side && rows[i].noisy ? 1 + .3 * sin(17. * run->machine[2]) : 1;
+			}
+		}
+		v = decide(&w);
+		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+			if (has_reason(&v, all[k]) != (rows[i].reason && strcmp(rows[i].reason, all[k]) == 0))
+				fail_msg("row %zu: %s", i, all[k]);
+		if (rows[i].work > 0)
+			assert_true(fabs(v.times[VERDICT_TIME_PROCESSOR].ratio - rows[i].work) < 1e-5);
+		else
+			assert_int_equal(v.times[VERDICT_TIME_PROCESSOR].types, 0);
+		assert_true(fabs(v.times[VERDICT_TIME_WALL].ratio - rows[i].wall) < 1e-5);
+		assert_int_equal(v.effect.decision, rows[i].noisy ? DECISION_INCONCLUSIVE : DECISION_PASS); /* they decide nothing */
 		verdict_release(&v);
 		world_release(&w);
 	}
@@ -601,6 +658,7 @@ int suite_verdict(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_decisions),
+		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_resource_is_named),
 		cmocka_unit_test(test_left_out),
 		cmocka_unit_test(test_hardware_changed),

@@ -254,6 +254,9 @@ static void test_fingerprint(void **state)
 	check(run_load(&f.lab.store, "app", "a", &runs, &err), &err);
 	check(evidence_load(&f.lab, &evidence, &err), &err);
 	assert_string_equal(runs.items[1].plan, f.plan.id);
+	assert_int_equal(runs.items[1].usage.wall_ns, 1500000000);
+	assert_int_equal(runs.items[1].usage.user_us, 7);
+	assert_int_equal(runs.items[1].usage.sys_us, 8);
 	dataset_of(&evidence, &runs, &dataset);
 	assert_int_equal(dataset.X.rows, 3);
 	assert_int_equal(dataset.left_out[LEFT_OUT_NO_FINGERPRINT], 1);
