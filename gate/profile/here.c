@@ -13,7 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SEED	    20185
 #define TIMEOUT_MS  (24 * 3600 * 1000)
 #define SHOWN_WORDS 4 /* of the command, in the first line */
 
@@ -43,7 +42,7 @@ static enum assay_status here_run(const char *const *words, size_t n, struct her
 		.words = words, .n = n, .lock = MEASURE_LOCK, .sample = true, .timeout_ms = TIMEOUT_MS, .cancelled = &here_cancelled
 	};
 	struct local_said said;
-	uint64_t before = here->sampled.processes;
+	uint64_t processes = here->sampled.processes, user = here->sampled.user, kernel = here->sampled.kernel;
 	enum assay_status st = local_command_run(&command, &said, err);
 
 	if (st)
@@ -58,8 +57,12 @@ static enum assay_status here_run(const char *const *words, size_t n, struct her
 	if (!st && said.samples)
 		st = sampled_add(&here->sampled, said.samples, words[0], err);
 	if (!st) {
-		here->results[here->n] = said.result;
-		here->runs[here->n++] = level_run_of("here", &said.result, (double)(here->sampled.processes - before));
+		struct level_run *run = &here->runs[here->n];
+
+		here->results[here->n++] = said.result;
+		*run = level_run_of("here", &said.result, (double)(here->sampled.processes - processes));
+		if (sampled_divide(&here->sampled, user, kernel, &run->user, &run->sys))
+			run->blurred = 0.0;
 	}
 	local_said_release(&said);
 	return st;
@@ -109,7 +112,7 @@ static void here_answer(struct here *here, struct document *d)
 	}
 	wall_s = stats_median(wall, here->n);
 	cpu_s = stats_median(cpu, here->n);
-	levels_of(here->runs, here->n, SEED, &levels);
+	levels_of(here->runs, here->n, &levels);
 	text = levels.runs ? levels_text(&levels) : mem_string("no time that can be measured");
 	sentence =
 	    mem_format("'%s' spends %s (%zu run%s on this machine, %.*f s each)%s", here->command, text, here->n, text_plural(here->n),

@@ -1,7 +1,6 @@
 #include "gate/profile/levels.h"
 
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "runs/running/execution.h"
@@ -10,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESAMPLES 1000
-#define SEED	  20185
 #define DOUBT_MAX .05 /* of the time; above it the shares are indicative */
 
 static const char *const codes[] = { LEVEL_ROWS(ROWS_CODE) }, *const texts[] = { LEVEL_ROWS(ROWS_TEXT) };
@@ -89,25 +86,19 @@ static void level_machines(const struct level_run *runs, size_t n, struct level_
 	free(machines.of);
 }
 
-static void level_intervals(const struct level_shares *s, uint64_t seed, struct levels *out)
+/* Of the mean, by Student's t: of a few runs a bootstrap shows too little. */
+static void level_intervals(const struct level_shares *s, struct levels *out)
 {
-	double *means = mem_new(LEVELS * RESAMPLES, sizeof(*means));
-	struct rng rng;
-
-	rng_seed(&rng, seed);
-	for (size_t r = 0; r < RESAMPLES; r++) {
-		for (size_t i = 0; i < s->n; i++) {
-			const double *drawn = s->of + rng_below(&rng, s->n) * LEVELS;
-
-			for (size_t level = 0; level < LEVELS; level++)
-				means[level * RESAMPLES + r] += drawn[level] / (double)s->n;
-		}
-	}
 	for (size_t level = 0; level < LEVELS; level++) {
-		out->of[level].low = s->n > 1 ? stats_quantile(means + level * RESAMPLES, RESAMPLES, .05) : (double)NAN;
-		out->of[level].high = s->n > 1 ? stats_quantile(means + level * RESAMPLES, RESAMPLES, .95) : (double)NAN;
+		double mean = out->of[level].share, squares = 0.0, reach = (double)NAN;
+
+		for (size_t i = 0; i < s->n; i++)
+			squares += pow(s->of[i * LEVELS + level] - mean, 2);
+		if (s->n > 1)
+			reach = stats_t_quantile(.95, (double)(s->n - 1)) * sqrt(squares / (double)(s->n - 1) / (double)s->n);
+		out->of[level].low = isnan(reach) ? reach : fmax(mean - reach, 0.0);
+		out->of[level].high = isnan(reach) ? reach : fmin(mean + reach, 1.0);
 	}
-	free(means);
 }
 
 /* Means over the runs of what others have taken. */
@@ -134,7 +125,7 @@ static void level_blur(struct levels *levels, enum level level, enum level other
 	levels->of[level].high += fmin(fmin(levels->blurred, levels->of[other].share), 1.0 - levels->of[level].high);
 }
 
-void levels_of(const struct level_run *runs, size_t n, uint64_t seed, struct levels *out)
+void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 {
 	struct level_shares all = { mem_new(n * LEVELS, sizeof(double)), 0 };
 
@@ -146,7 +137,7 @@ void levels_of(const struct level_run *runs, size_t n, uint64_t seed, struct lev
 		level_others(runs, n, out);
 		out->certain = out->doubt <= DOUBT_MAX || out->of[LEVEL_WAITING].share <= DOUBT_MAX;
 		out->divided = out->blurred <= DOUBT_MAX;
-		level_intervals(&all, seed, out);
+		level_intervals(&all, out);
 		level_blur(out, LEVEL_COMPUTE, LEVEL_KERNEL);
 		level_blur(out, LEVEL_KERNEL, LEVEL_COMPUTE);
 	}
@@ -195,7 +186,7 @@ enum assay_status levels_load(struct store *store, const struct run_set *runs, s
 		if (row && row->wall_ns >= 0 && row->user_us >= 0 && row->sys_us >= 0)
 			st = level_run_of_row(row, &level_runs[n++], err);
 	}
-	levels_of(level_runs, st ? 0 : n, SEED, out);
+	levels_of(level_runs, st ? 0 : n, out);
 	free(level_runs);
 	execution_rows_release(&rows);
 	return st;

@@ -44,12 +44,12 @@ struct levels {
 	bool divided;	       /* that is little */
 	struct {
 		double share;	  /* of the time: the mean over machines of the mean over their runs; they sum to 1 */
-		double low, high; /* 90 % interval, by resampling the machines, or the runs of a single one; NaN for a single run */
+		double low, high; /* 90 % interval of the mean over machines, or over the runs of a single one; NaN for a single run */
 	} of[LEVELS];
 };
 
-/* Runs without any time are left out. The same runs and seed give the same bits. */
-void levels_of(const struct level_run *runs, size_t n, uint64_t seed, struct levels *out);
+/* Runs without any time are left out. */
+void levels_of(const struct level_run *runs, size_t n, struct levels *out);
 
 /* Of the runs that count as results of the version; none where they were imported. */
 enum assay_status levels_load(struct store *store, const struct run_set *runs, struct levels *out, struct assay_error *err);

@@ -174,6 +174,17 @@ enum assay_status sampled_add(struct sampled *sampled, const char *text, const c
 	return st;
 }
 
+bool sampled_divide(const struct sampled *s, uint64_t user, uint64_t kernel, double *user_s, double *sys_s)
+{
+	double cpu_s = *user_s + *sys_s, computing = (double)(s->user - user), all = computing + (double)(s->kernel - kernel);
+
+	if (s->kernel_hidden || all <= 0.0 || all * (double)s->period_ns < COVERED * 1e9 * cpu_s)
+		return false;
+	*user_s = cpu_s * computing / all;
+	*sys_s = cpu_s - *user_s;
+	return true;
+}
+
 /* ---- the answer ---- */
 
 /* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927). */

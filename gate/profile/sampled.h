@@ -29,6 +29,11 @@ struct sampled {
 /* Adds the lines of fleet/helper/sampler.h; `program` is the command's first word. ASSAY_E_FORMAT: they are none. */
 enum assay_status sampled_add(struct sampled *sampled, const char *text, const char *program, struct assay_error *err);
 
+/* Divides the processor's time of one run between the program and the kernel as its samples do, which run on each thread's own time: who
+ * sleeps and wakes at ticks of the kernel's clock is missed by those. user, kernel: counts before the run. False, and nothing is changed:
+ * too little of it was sampled. */
+bool sampled_divide(const struct sampled *sampled, uint64_t user, uint64_t kernel, double *user_s, double *sys_s);
+
 /* The classes by their share of the time, of `levels`, which they divide: members `samples`, `categories`, `not_sampled`; then what is not
  * known, and what would tell. cpu_s: of all runs together. */
 void sampled_answer(struct sampled *sampled, const struct levels *levels, double cpu_s, struct document *d);

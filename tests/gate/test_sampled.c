@@ -115,7 +115,7 @@ static void test_answer(void **state)
 
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libc.so.6\n500 kernel read\n", "a", &err), &err);
-	levels_of(&run, 1, 1, &levels);
+	levels_of(&run, 1, &levels);
 	for (int half = 0; half < 2; half++) {
 		document_init(&d);
 		sampled_answer(&s, &levels, half ? 10.0 : 5.0, &d);
@@ -130,13 +130,30 @@ static void test_answer(void **state)
 	}
 }
 
+/* By the samples of this run, if they are of nearly all of it. */
+static void test_divide(void **state)
+{
+	double user = .9, sys = .1;
+	struct sampled s = { .n = 0 };
+	struct assay_error err;
+
+	(void)state;
+	assert_false(sampled_divide(&s, 0, 0, &user, &sys));
+	check(sampled_add(&s, "2000000 period ns\n100 user /bin/a\n100 kernel read\n", "a", &err), &err);
+	assert_false(sampled_divide(&s, 0, 0, &user, &sys));
+	check(sampled_add(&s, "375 user /bin/a\n125 kernel read\n", "a", &err), &err);
+	assert_true(sampled_divide(&s, 100, 100, &user, &sys));
+	assert_true(fabs(user - .75) < 1e-12 && fabs(sys - .25) < 1e-12);
+	s.kernel_hidden = true;
+	assert_false(sampled_divide(&s, 100, 100, &user, &sys));
+}
+
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_answer),
+		cmocka_unit_test(test_classes), cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),	cmocka_unit_test(test_answer),
+		cmocka_unit_test(test_divide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
