@@ -32,6 +32,11 @@ expect_same_files expected out
 expect_error "samples in 1 file of 'samples': 'assay samples samples' shows them, 'assay detect OLD NEW' compares those of two builds"
 cases=$((cases + 1))
 [ "$(ls samples | wc -l)" -eq 1 ] || fail 'one sample file expected'
+run samples samples/*.samples --format json
+cases=$((cases + 1))
+grep -q '"arguments": "1 1000"' "$tmp/out" || fail 'what the program was asked to do should be kept'
+cases=$((cases + 1))
+[ "$(stat -c %a samples/*)" = 600 ] || fail 'nobody else should see it'
 
 what='what was not built for it writes nothing, and that is said'
 printf 'int main(void) { return 0; }\n' >plain.c

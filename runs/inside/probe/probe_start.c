@@ -2,7 +2,6 @@
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,30 +83,9 @@ static void costs_measure(uint64_t ticks_per_s)
 		probe.cost_sampled += 2 * counters_cost_least();
 }
 
-/* What the program was asked to do: the words after its name, with blanks between them; the first ones if there are many. */
-static void arguments_say(void)
-{
-	char words[1024] = "";
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, words, sizeof(words) - 1), name = (ssize_t)strlen(words);
-
-	if (fd >= 0)
-		close(fd);
-	if (n == (ssize_t)sizeof(words) - 1) {
-		while (n > name && words[n - 1])
-			n--; /* whole words only */
-	}
-	for (ssize_t i = name + 1; i + 1 < n; i++)
-		words[i] = words[i] ? words[i] : ' ';
-	words[n > 0 ? n : 0] = '\0';
-	if (n > name + 1)
-		record_info(&probe.writer, "arguments", words + name + 1);
-}
-
 static void program_say(void)
 {
 	record_program(&probe.writer);
-	arguments_say();
 	record_info(&probe.writer, "probe", PROBE_VERSION);
 	record_info_number(&probe.writer, "budget_ppm", probe.budget_ppm);
 	record_info_number(&probe.writer, "cost_sampled_ticks", probe.cost_sampled);

@@ -28,6 +28,7 @@
 #define FIRST_PIECE	 16384u	   /* reserved of a thread's first chunk when it begins */
 #define CHUNKS_AT_ONCE	 8u	   /* for a thread that measures much: reserving them one by one costs more */
 #define FINAL_CHUNKS	 64u	   /* beyond the limit, for what threads say at their end */
+#define ARGUMENTS_BYTES	 1024u
 
 /* The result, or -errno. libc's functions may be replaced by the program, or are cancellation points. */
 static inline long system_call(long number, long a, long b, long c, long d, long e, long f)
@@ -407,6 +408,28 @@ void record_info_number(struct record_writer *w, const char *key, uint64_t numbe
 	record_info(w, key, record_number(number, 10, digits));
 }
 
+/* What the program was asked to do: the words after its name, with blanks between them; the first ones if there are many. */
+static void record_arguments(struct record_writer *w)
+{
+	char words[ARGUMENTS_BYTES] = "";
+	long file = system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0), n = 0, name;
+
+	if (file >= 0) {
+		n = system_call(SYS_read, file, (long)words, sizeof(words) - 1, 0, 0, 0);
+		system_call(SYS_close, file, 0, 0, 0, 0, 0);
+	}
+	name = (long)strlen(words);
+	if (n == (long)sizeof(words) - 1) {
+		while (n > name && words[n - 1])
+			n--; /* whole words only */
+	}
+	for (long i = name + 1; i + 1 < n; i++)
+		words[i] = words[i] ? words[i] : ' ';
+	words[n > 0 ? n : 0] = '\0';
+	if (n > name + 1)
+		record_info(w, "arguments", words + name + 1);
+}
+
 void record_program(struct record_writer *w)
 {
 	char path[RECORD_PATH_BYTES];
@@ -414,6 +437,7 @@ void record_program(struct record_writer *w)
 
 	path[n > 0 ? n : 0] = '\0';
 	record_info(w, "program", path);
+	record_arguments(w);
 }
 
 static bool record_counter(struct record_writer *w, const char *name)

@@ -97,7 +97,7 @@ void record_module_id(uintptr_t base, const Elf64_Phdr *parts, size_t n, char ou
 /* Something about the process. The key has no blanks; control characters in the value become '?'. False: there is no room. */
 bool record_info(struct record_writer *w, const char *key, const char *value);
 void record_info_number(struct record_writer *w, const char *key, uint64_t number);
-void record_program(struct record_writer *w); /* the path of the program, as "program" */
+void record_program(struct record_writer *w); /* its path, as "program", and the words after its name, as "arguments" */
 
 /* The number as text, somewhere in `out`; base 10 or 16. */
 const char *record_number(uint64_t value, unsigned base, char out[24]);
