@@ -109,14 +109,14 @@ static double fitting_left_out(const struct fitting *f, const struct expect *e, 
 	return sum / (double)f->n;
 }
 
-/* Returns the error for runs that are left out; INFINITY: the numbers cannot be told apart. */
-static double fitting_line(struct fitting *f, struct expect *e)
+/* rounds: 1 is least squares. Returns the error for runs that are left out; INFINITY: the numbers cannot be told apart. */
+static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
 {
 	double inverse[COEFFICIENTS][COEFFICIENTS];
 
 	for (size_t i = 0; i < f->n; i++)
 		f->weight[i] = 1.0;
-	for (size_t round = 0; round < ROUNDS; round++) {
+	for (size_t round = 0; round < rounds; round++) {
 		double unit;
 
 		if (!fitting_weighted(f, e, inverse))
@@ -124,7 +124,7 @@ static double fitting_line(struct fitting *f, struct expect *e)
 		for (size_t i = 0; i < f->n; i++)
 			f->work[i] = fabs(f->residual[i]);
 		unit = HUBER * NORMAL_MAD * stats_median(f->work, f->n);
-		if (!(unit > SAME) || round + 1 == ROUNDS)
+		if (!(unit > SAME) || round + 1 == rounds)
 			break;
 		for (size_t i = 0; i < f->n; i++)
 			f->weight[i] = f->work[i] <= unit ? 1.0 : unit / f->work[i];
@@ -152,30 +152,47 @@ static double fitting_worth(const struct fitting *f)
 	return fmin(WORTH_MOST, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));
 }
 
-/* One number after the other, as long as the error falls. *error: with those. */
-static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *error)
+/* Adds the one number that leaves least, or the two, if not more than `worth` of the error is left. */
+static bool fitting_add(struct fitting *f, size_t more, double worth, struct expect *e, double *error)
 {
-	*error = fitting_line(f, e);
-	while (e->n < EXPECT_NUMBERS_USED && f->n >= RUNS_EACH * (e->n + 2)) {
-		struct expect best = *e;
-		double least = (double)INFINITY;
+	size_t numbers = f->runs->numbers.cols;
+	struct expect best = *e;
+	double least = (double)INFINITY;
 
-		for (size_t j = 0; j < f->runs->numbers.cols; j++) {
+	if (e->n + more > EXPECT_NUMBERS_USED || f->n < RUNS_EACH * (e->n + more + 1))
+		return false;
+	for (size_t i = 0; i < numbers; i++) {
+		for (size_t j = i + more - 1; j < (more == 2 ? numbers : i + 1); j++) {
 			struct expect trial = *e;
 			double own;
 
-			expect_add_number(f, &trial, j);
-			own = trial.high[e->n] - trial.low[e->n] > SAME ? fitting_line(f, &trial) : (double)INFINITY;
+			expect_add_number(f, &trial, i);
+			if (more == 2)
+				expect_add_number(f, &trial, j);
+			own = fitting_line(f, &trial, more == 2 ? 1 : ROUNDS); /* pairs are many */
 			if (own < least) {
 				best = trial;
 				least = own;
 			}
 		}
-		if (!(least <= fitting_worth(f) * *error))
-			return;
-		*e = best;
-		*error = least;
 	}
+	least = isfinite(least) && more == 2 ? fitting_line(f, &best, ROUNDS) : least;
+	if (!(least <= worth * *error))
+		return false;
+	*e = best;
+	*error = least;
+	return true;
+}
+
+/* As long as the error falls. Two at once have to help as two do one after the other: where more threads come with larger sizes, neither
+ * says alone what the work of a thread is, but both do. *error: with those. */
+static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *error)
+{
+	double worth = fitting_worth(f);
+
+	*error = fitting_line(f, e, ROUNDS);
+	while (fitting_add(f, 1, worth, e, error) || fitting_add(f, 2, worth * worth, e, error))
+		;
 }
 
 /* ---- by input ---- */
@@ -232,7 +249,7 @@ static double fitting_inputs(const struct fitting *f, double middle, struct expe
 static void fitting_choose(struct fitting *f, struct expect *out)
 {
 	struct expect line = { .by = EXPECT_BY_NOTHING }, input = { .inputs = f->runs->inputs };
-	double without = fitting_line(f, &line), by_numbers, by_input;
+	double without = fitting_line(f, &line, ROUNDS), by_numbers, by_input;
 
 	*out = line;
 	if (!(without > SAME)) /* always the same */

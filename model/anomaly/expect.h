@@ -1,8 +1,9 @@
 /* What a quantity should be with this input: fitted on runs with different inputs, so that others can be compared at like inputs. Two ways,
  * the one that errs less for runs that it has not seen, if it errs by a tenth less than one value for all:
  *
- *   numbers   linear in the numbers of the input, most by those that help by a tenth, one after the other; robust (Huber's estimator, by
- * weighted least squares: Huber, "Robust Statistics", 1981) input     the median of the runs with the same input
+ * - linear in the numbers of the input, in those that help, one after the other or two at once; robust (Huber's estimator, by weighted
+ *   least squares: Huber, "Robust Statistics", 1981)
+ * - the median of the runs with the same input
  *
  * That inputs have features which foretell the time is from Mantis (Kwon and others, USENIX ATC 2013); its features are counted in the
  * program, these are what it was asked. */
@@ -34,7 +35,7 @@ struct expect {
 	size_t inputs;
 };
 
-/* y [runs]: the quantity of the runs in use, finite. *out: expect_release(). O(runs * numbers). The order of runs changes nothing but
+/* y [runs]: the quantity of the runs in use, finite. *out: expect_release(). O(runs * numbers^2). The order of runs changes nothing but
  * rounding. */
 void expect_fit(const struct expect_inputs *runs, const double *y, const bool *use, struct expect *out);
 void expect_release(struct expect *expect); /* accepts zeroed */

@@ -84,26 +84,65 @@ static void numbers_that_matter_are_found(void **state)
 	mat_release(&p.inputs.numbers);
 }
 
-static void noise_alone_says_nothing(void **state)
+/* Sizes that follow the threads: the work of a thread follows neither, but both. Not the seed. */
+static void two_numbers_that_matter_together_are_found(void **state)
 {
-	size_t used = 0;
-
 	(void)state;
-	for (uint64_t seed = 0; seed < 200; seed++) {
+	for (uint64_t seed = 0; seed < 20; seed++) {
 		struct planted p;
 		struct expect e;
 		struct rng rng;
 
 		plant(&p, seed);
 		rng_seed(&rng, seed + 1000);
-		for (size_t r = 0; r < RUNS; r++)
-			p.y[r] = rng_normal(&rng);
+		for (size_t r = 0; r < RUNS; r++) {
+			double threads = mat_get(&p.inputs.numbers, r, 0), part = .3 * rng_normal(&rng);
+
+			mat_set(&p.inputs.numbers, r, 1, threads + part);
+			p.y[r] = 3 + part + .01 * rng_normal(&rng);
+		}
 		e = fit(&p);
-		used += e.by != EXPECT_BY_NOTHING;
+		assert_int_equal(e.by, EXPECT_BY_NUMBERS);
+		assert_int_equal(e.n, 2);
+		assert_int_equal(e.number[0] + e.number[1], 1);
+		assert_near(e.slope[0] + e.slope[1], 0, .1);
 		expect_release(&e);
 		mat_release(&p.inputs.numbers);
 	}
-	assert_in_range(used, 0, 10); /* a tenth less error by chance is rare */
+}
+
+static void noise_alone_says_nothing(void **state)
+{
+	static const struct {
+		size_t runs, numbers;
+	} rows[] = { { RUNS, 3 }, { RUNS, 16 }, { 18, 3 }, { 18, 16 } }; /* pairs are looked at from 18 runs on */
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t used = 0;
+
+		for (uint64_t seed = 0; seed < 200; seed++) {
+			struct planted p;
+			struct expect e;
+			struct rng rng;
+
+			plant(&p, seed);
+			rng_seed(&rng, seed + 1000);
+			mat_release(&p.inputs.numbers);
+			p.inputs.numbers = mat_new(RUNS + 1, rows[i].numbers);
+			for (size_t r = 0; r < RUNS; r++) {
+				p.y[r] = rng_normal(&rng);
+				p.use[r] = r < rows[i].runs;
+				for (size_t k = 0; k < rows[i].numbers; k++)
+					mat_set(&p.inputs.numbers, r, k, rng_normal(&rng));
+			}
+			e = fit(&p);
+			used += e.by != EXPECT_BY_NOTHING;
+			expect_release(&e);
+			mat_release(&p.inputs.numbers);
+		}
+		assert_in_range(used, 0, 2);
+	}
 }
 
 static void few_runs_say_nothing(void **state)
@@ -184,9 +223,9 @@ static void far_outside_nothing_is_known(void **state)
 int suite_expect(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_that_matter_are_found), cmocka_unit_test(noise_alone_says_nothing),
-		cmocka_unit_test(few_runs_say_nothing),		 cmocka_unit_test(runs_of_one_input_have_its_median),
-		cmocka_unit_test(far_outside_nothing_is_known),
+		cmocka_unit_test(numbers_that_matter_are_found),     cmocka_unit_test(two_numbers_that_matter_together_are_found),
+		cmocka_unit_test(noise_alone_says_nothing),	     cmocka_unit_test(few_runs_say_nothing),
+		cmocka_unit_test(runs_of_one_input_have_its_median), cmocka_unit_test(far_outside_nothing_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
