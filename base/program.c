@@ -1,6 +1,7 @@
 /* The program: finds the sub-command among its rows. */
 #include "base/command.h"
 
+#include "base/cancel.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -202,6 +203,7 @@ static void prepare_process(void)
 			abort();
 	}
 	signal(SIGXFSZ, SIG_IGN);
+	cancel_say("assay: interrupted; what was stored until then is kept\n");
 }
 
 int program_main(const struct program *program, int argc, char **argv)

@@ -1,5 +1,6 @@
 /* Signals that end a long command: the first one is told, a second one ends the program, and the one that nohup ignores is none. */
 #include "base/cancel.h"
+#include "base/command.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,9 +49,47 @@ static void test_signals(void **state)
 	}
 }
 
+/* A command that gets a SIGINT before it waits for any, as when Ctrl-C is pressed while the laboratory is opened. */
+static enum assay_status run_interrupted(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+{
+	(void)lab;
+	(void)arguments;
+	(void)d;
+	if (fork() == 0)
+		raise(SIGTERM); /* says nothing: it is not the program */
+	wait(NULL);
+	raise(SIGINT);
+	return assay_fail(err, ASSAY_E_IO, "not interrupted");
+}
+
+static void test_early(void **state)
+{
+	static const struct command command = { .name = "wait", .summary = "wait", .run = run_interrupted };
+	static const struct command *const commands[] = { &command };
+	static const char *const formats[] = { "human", NULL };
+	static const struct program program = { .commands = commands, .n = 1, .formats = formats };
+	char *words[] = { (char[]){ "assay" }, (char[]){ "wait" }, NULL }, said[200] = "";
+	int status, ends[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(ends[1], STDERR_FILENO);
+		_exit(program_main(&program, 2, words));
+	}
+	close(ends[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+	assert_true(read(ends[0], said, sizeof(said) - 1) > 0);
+	assert_string_equal(said, "assay: interrupted; what was stored until then is kept\n");
+	close(ends[0]);
+}
+
 int suite_cancel(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_signals) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_signals), cmocka_unit_test(test_early) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

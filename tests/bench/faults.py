@@ -197,7 +197,8 @@ class Trial:
         complete = self.complete()
         self.said = ""
         if self.answer is None:
-            if self.kind.__name__ not in ("Killed",):
+            early = self.kind.__name__ == "Interrupted" and "interrupted; what was stored" in self.stderr and not self.stored()
+            if self.kind.__name__ not in ("Killed",) and not early:
                 self.wrong("state", "no answer: %s" % self.stderr.strip()[-300:])
             return
         listed = {host["host"]: host for host in self.answer["hosts"]}
@@ -258,7 +259,7 @@ class Trial:
         if self.answer is None or not all(host["outcome"] == "ok" for host in self.answer["hosts"]) or len(self.complete()) < len(self.fleet.hosts):
             self.sessions += 1
             answer, err = self.answer_of(self.assay_run(self.command, "--resume"))
-            if answer and answer.get("plan", 1) is None and not self.stored(): # nothing was begun
+            if (answer.get("plan", 1) is None if answer else self.answer is None) and not self.stored(): # nothing was begun
                 answer, err = self.answer_of(self.assay_run(self.command))
             for host in answer["hosts"] if answer else []:
                 if host["outcome"] != "ok":
