@@ -93,12 +93,11 @@ static enum drift_state past_state(const struct drift_past *past, const struct f
 	return fingerprint_find(set, past->latest->id) && fingerprint_find(set, past->reference->id) ? DRIFT_COMPARED : DRIFT_NO_RAW;
 }
 
-/* All from the reference to the latest, which stand together in the set by time. free() it. */
+/* All from the reference to the latest, which stand together in the set by time; *n of them, 0 before. free() it. */
 static const struct fingerprint **history_of(const struct fingerprint *reference, const struct fingerprint *latest, size_t *n)
 {
 	const struct fingerprint **history = mem_new(reference < latest ? (size_t)(latest - reference) + 1 : 1, sizeof(*history));
 
-	*n = 0;
 	for (const struct fingerprint *f = reference; f <= latest; f++) {
 		if (fingerprint_comparable(f, latest))
 			history[(*n)++] = f;

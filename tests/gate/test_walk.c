@@ -91,12 +91,25 @@ static void test_other_stressors(void **state)
 	walk_release(&walk);
 }
 
+/* It is zeroed, and may be released again. */
+static void test_profile_release(void **state)
+{
+	struct walk_profile profile = { mem_new(1, sizeof(char *)), mem_new(1, sizeof(double)), 1 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		walk_profile_release(&profile);
+		assert_true(!profile.features && !profile.points && profile.n == 0);
+	}
+}
+
 int suite_walk(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_where_it_stops),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_other_stressors),
+		cmocka_unit_test(test_profile_release),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

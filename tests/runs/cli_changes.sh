@@ -548,6 +548,14 @@ cd "$tmp/b/deeper/down" && compile gcc prog -O1 one.c two.c
 run changes "$old" prog
 expect_stdout 'different compilers or with different options'
 
+what='the same compilers, linked in another order'
+compile gcc one.o -c -O1 one.c
+compile gcc two.o -c -O2 two.c
+compile gcc forth one.o two.o
+compile gcc back two.o one.o
+changes forth back
+expect_json .other_compiler false
+
 # ---- builds that are made to take for ever ----
 
 what='a symbol of 658 bytes that stands for a name of 2^60'

@@ -104,6 +104,23 @@ static void test_map(void **state)
 	assert_int_equal(value, 4711);
 	assert_false(map_get(&map, 12345, &value));
 	map_release(&map);
+	assert_false(map_get(&map, 1, &value));
+	map_release(&map);
+}
+
+/* It is zeroed, and may be released again. */
+static void test_build_release(void **state)
+{
+	struct assay_error err;
+	struct build build;
+
+	(void)state;
+	assert_int_equal(build_open("/proc/self/exe", IMAGE_EXPORTED, &build, &err), ASSAY_OK);
+	assert_true(build.n_referred > 0);
+	for (int i = 0; i < 2; i++) {
+		build_release(&build);
+		assert_true(!build.referred && build.n_referred == 0);
+	}
 }
 
 static uint64_t fnv_step(uint64_t hash, unsigned char byte)
@@ -551,6 +568,7 @@ int suite_changes(void)
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_paths),
 		cmocka_unit_test(test_map),
+		cmocka_unit_test(test_build_release),
 		cmocka_unit_test(test_hostile_texts),
 		cmocka_unit_test(test_sorted),
 		cmocka_unit_test(test_demangle),

@@ -5,7 +5,7 @@
 
 #define CALLS 500
 
-static _Alignas(64) int cells[64], padded[16 * THREADS];
+static _Alignas(64) int cells[64], padded[16 * THREADS], overlapped[16];
 static volatile int shared;
 static char bytes[1 << 16];
 
@@ -82,6 +82,16 @@ static __attribute__((noinline)) void apart(int *mine)
 	__asm__ volatile("");
 }
 
+/* A word, and one byte of the next thread's. */
+static __attribute__((noinline)) void overlapping(int *mine)
+{
+	__tsan_func_entry(__builtin_return_address(0));
+	for (int i = 0; i < TIMES; i++)
+		__tsan_write_range(mine, sizeof(*mine) + 1);
+	__tsan_func_exit();
+	__asm__ volatile("");
+}
+
 static __attribute__((noinline)) void together(void)
 {
 	__tsan_func_entry(__builtin_return_address(0));
@@ -97,6 +107,7 @@ static void *thread(void *number)
 
 	side_by_side(&cells[i]);
 	apart(&padded[16 * i]);
+	overlapping(&overlapped[i]);
 	together();
 	return NULL;
 }
@@ -151,6 +162,7 @@ static void test_sharing(void **state)
 	assert_true(sum(&parent, "side_by_side", "emulated:hitm_false_milli") / per_access > 100);
 	assert_true(sum(&parent, "side_by_side", "emulated:hitm_true_milli") / per_access < 1);
 	assert_true(sum(&parent, "apart", "emulated:hitm_false_milli") / per_access < 1);
+	assert_true(sum(&parent, "overlapping", "emulated:hitm_true_milli") / per_access > 10);
 	assert_true(sum(&parent, "together", "emulated:hitm_true_milli") / per_access > 100);
 	assert_true(sum(&parent, "together", "emulated:hitm_false_milli") / per_access < 1);
 }

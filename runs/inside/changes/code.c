@@ -26,10 +26,9 @@ static void add_reference(struct instruction *to, enum code_reference_kind kind,
 static uint16_t memory_width(const ZydisDecoder *decoder, const ZydisDecoderContext *context, const ZydisDecodedInstruction *decoded)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	bool known = ZYAN_SUCCESS(ZydisDecoderDecodeOperands(decoder, context, decoded, operands, decoded->operand_count));
 
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(decoder, context, decoded, operands, decoded->operand_count)))
-		return 0;
-	for (size_t i = 0; i < decoded->operand_count; i++)
+	for (size_t i = 0; known && i < decoded->operand_count; i++)
 		if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && operands[i].mem.type == ZYDIS_MEMOP_TYPE_MEM)
 			return operands[i].size / 8;
 	return 0;
