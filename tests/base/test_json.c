@@ -326,10 +326,12 @@ static void test_members(void **state)
 	assert_int_equal(json_integer("f", root, "name", true, 0, 2, &i, &err), ASSAY_E_FORMAT);
 	assert_int_equal(json_object("f", root, "o", true, &node, &err), ASSAY_OK);
 	assert_true(cJSON_IsObject(node));
+	assert_int_equal(json_object("f", root, "none", true, &node, &err), ASSAY_E_FORMAT);
 	assert_int_equal(json_object("f", root, "l", true, &node, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "f: 'l' must be an object, not an array");
 	assert_int_equal(json_array("f", root, "l", true, &node, &err), ASSAY_OK);
 	assert_true(cJSON_IsArray(node));
+	assert_int_equal(json_array("f", root, "none", true, &node, &err), ASSAY_E_FORMAT);
 	assert_int_equal(json_array("f", root, "o", true, &node, &err), ASSAY_E_FORMAT);
 	assert_int_equal(json_array("f", node, "o", true, &node, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "f: expected an object with 'o', found an array");

@@ -240,6 +240,15 @@ changes whole1 whole2 --wrapper 0
 expect_list 'modified api_a'
 expect_json .known_from debug_information
 
+what='a number that has a symbol, and is an address of code by chance, is no function'
+for v in 1 2; do
+	printf '.globl number\n.type number,@function\n.size number,32\nnumber = 0x11%s0\n' $v >fixed.s
+	compile gcc fixed$v -O2 -fPIC -shared -DV=$v library.c fixed.s
+	strip -g fixed$v
+done
+changes fixed1 fixed2 --wrapper 0
+expect_list 'modified api_a'
+
 what='debug information beside a file without a build-id is known by its checksum'
 for v in 1 2; do
 	compile gcc plain$v -O2 -fPIC -shared -Wl,--build-id=none -DV=$v library.c
