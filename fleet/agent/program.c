@@ -2,31 +2,38 @@
 
 #include "fleet/helper/whole.h"
 
+/* Removes from $d what attempts to deploy that were killed have left: of this machine when no shell with such an attempt has its number
+ * any more (after a start of the machine another program may), of any (a home may be shared) after an hour, which is more than an attempt
+ * may take. Usually there is nothing. */
+#define SWEEP                                                                                                                              \
+	"for o in \"$d\"/new-*; do [ -f \"$o\" ] || break; "                                                                               \
+	"find \"$o\" -mmin +60 -exec rm -f -- {} + 2>/dev/null; "                                                                          \
+	"p=${o#\"$d/new-$(uname -n)-\"}; [ \"$p\" != \"$o\" ] || continue; p=${p%%%%-*}; "                                                 \
+	"kill -0 \"$p\" 2>/dev/null && { [ ! -r /proc/$p/cmdline ] || grep -q e=new- /proc/$p/cmdline; } || rm -f \"$o\"; "                \
+	"done; "
+
 /* Any user could have made the directories below /tmp and /dev/shm: a link, or another user's, is not touched. A file that is no program
  * (after a loss of power it may be empty, or zeros) is not run: a shell would take it for a script. */
 static const char run_format[] =
     "k=127; u=$(id -u); "
     "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
     "h=\"$d/%s-%s\"; [ -x \"$h\" ] || continue; "
-    "case $d in /tmp/assay-$u|/dev/shm/assay-$u) [ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; "
+    "case $d in /tmp/assay-$u|/dev/shm/assay-$u) [ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; " SWEEP
     "m=; IFS= read -r m <\"$h\"; "
     "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "%016llx \"$@\";; *) k=%d;; esac; "
     "done; "
     "exit $k";
 
 /* Each place is tried with a small script first (full? mounted noexec?), since standard input can be read only once. A part of the
- * program never gets the name, and it is on the disk before it does. What an attempt that was killed has left is removed: of this machine
- * when its shell is gone, of any (a home may be shared) after an hour, which is more than an attempt may take. A connection that ends
- * leaves nothing: what is said into it then is SIGPIPE. */
+ * program never gets the name, and it is on the disk before it does. A connection that ends leaves nothing: what is said into it then is
+ * SIGPIPE. */
 static const char deploy_format[] =
     "umask 077; u=$(id -u); e=new-$(uname -n)-; t=; "
     "w=; command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; "
     "trap \"exit 1\" 1 2 13 15; trap \"[ -z \\\"\\$t\\\" ] || rm -f \\\"\\$t\\\"\" 0; "
     "for d in \"${XDG_CACHE_HOME:-$HOME/.cache}/assay\" /tmp/assay-$u /dev/shm/assay-$u; do "
     "mkdir -p \"$d\" 2>/dev/null; "
-    "[ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" 2>/dev/null || continue; "
-    "find \"$d/\" -maxdepth 1 -name \"new-*\" -mmin +60 -exec rm -f -- {} + 2>/dev/null; "
-    "for o in \"$d/$e\"*; do p=${o#\"$d/$e\"}; kill -0 \"${p%%%%-*}\" 2>/dev/null || rm -f \"$o\"; done; "
+    "[ ! -h \"$d\" ] && [ -O \"$d\" ] && chmod 700 \"$d\" 2>/dev/null || continue; " SWEEP
     "t=$(mktemp \"$d/$e$$-XXXXXX\" 2>/dev/null) || { t=; continue; }; "
     "if (printf \"#\\041/bin/sh\\nexit 0\\n\" >\"$t\" && chmod 700 \"$t\" && \"$t\") 2>/dev/null; then "
     "$w head -c %zu >\"$t\" || { echo \"assay: cannot write the %s to $d: is the disk full?\" >&2; exit 1; }; "

@@ -3,6 +3,7 @@
 #include "tests/fleet/helper_session.h"
 #include "base/digest.h"
 
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/stat.h>
@@ -485,37 +486,70 @@ static void test_deploy_cut_off(void **state)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* What killed attempts have left is removed by the next one; that of one which is still at work stays, and another machine's. */
+/* Puts what an attempt to deploy leaves, by the number of its process. free() it. */
+static char *left_by(const char *host, pid_t pid)
+{
+	char *path = mem_format("assay/new-%s-%d-abcdef", host, (int)pid);
+
+	scratch_put(path, "left");
+	return path;
+}
+
+/* A process that waits until it is killed: a shell that deploys, by its words. */
+static pid_t deploying_shell(void)
+{
+	char *words[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "e=new-; sleep 60; exit $e" }, NULL };
+	pid_t child;
+
+	assert_int_equal(posix_spawnp(&child, "sh", NULL, NULL, words, environ), 0);
+	return child;
+}
+
+/* What killed attempts have left is removed by the next one, and wherever the helper is started; that of one which is still at work stays,
+ * and another machine's. A number may be another program's by now. */
 static void test_deploy_sweeps(void **state)
 {
-	const char *elsewhere = "assay/new-other.host-1234567-abcdef";
-	char *gone, *working;
+	char *gone, *reused, *working, *elsewhere;
+	pid_t child = fork(), shell;
+	struct helper_answer answer;
 	struct buf out = BUF_INIT;
+	struct assay_error err;
 	struct utsname name;
 	const char *program;
-	pid_t child = fork();
 	size_t n;
 
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(uname(&name), 0);
-	gone = mem_format("assay/new-%s-%d-abcdef", name.nodename, (int)child);
-	working = mem_format("assay/new-%s-%d-abcdef", name.nodename, (int)getpid());
 	helper_program(&program, &n);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(mkdir("assay", 0700), 0);
-	scratch_put(gone, "left");
-	scratch_put(working, "at work");
-	scratch_put(elsewhere, "nobody knows");
-	assert_int_equal(shell_run("sh", helper_command_deploy(), program, n, false, &out), 0);
-	assert_int_equal(access(gone, F_OK), -1);
-	assert_int_equal(access(working, F_OK) | access(elsewhere, F_OK), 0);
-	assert_int_equal(entries("assay"), 5);
+	shell = deploying_shell();
+	for (int deployed = 0; deployed < 2; deployed++) {
+		gone = left_by(name.nodename, child);
+		reused = left_by(name.nodename, getpid());
+		working = left_by(name.nodename, shell);
+		elsewhere = left_by("other.host", child);
+		if (deployed) {
+			assert_int_equal(ask("sh", &answer, &err), 0);
+			helper_answer_release(&answer);
+		} else {
+			assert_int_equal(shell_run("sh", helper_command_deploy(), program, n, false, &out), 0);
+		}
+		assert_int_equal(access(gone, F_OK), -1);
+		assert_int_equal(access(reused, F_OK), -1);
+		assert_int_equal(access(working, F_OK) | access(elsewhere, F_OK), 0);
+		assert_int_equal(entries("assay"), 5);
+		free(gone);
+		free(reused);
+		free(working);
+		free(elsewhere);
+	}
+	kill(shell, SIGKILL);
+	assert_int_equal(waitpid(shell, NULL, 0), shell);
 	unsetenv("XDG_CACHE_HOME");
 	buf_release(&out);
-	free(working);
-	free(gone);
 }
 
 /* A directory in the helper's place: that is the reason, before the path, which may be long. */
