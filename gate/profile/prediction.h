@@ -5,8 +5,8 @@
 #include "gate/profile/profile.h"
 
 #define PREDICTION_LEVEL       .90
-#define PREDICTION_TYPES_MIN   2  /* hardware types: one has no spread */
-#define PREDICTION_MODEL_TYPES 4  /* with fewer nothing can be left out to see how far models err */
+#define PREDICTION_TYPES_MIN   2 /* hardware types: one has no spread */
+#define PREDICTION_MODEL_TYPES 4 /* with fewer nothing can be left out to see how far models err */
 
 struct prediction {
 	double log_cost, half; /* natural log; the interval is log_cost +- half */
