@@ -39,8 +39,9 @@
 /* ... "output=BYTES": so many of each stream are sent; when the command writes more, it ends as at HELPER_TIMEOUT: `flooded`. */
 /* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES", "pids=N"; repeated. Where
  * there can be none the command runs without: see `cgroup_version` of the result. */
-#define HELPER_CGROUP	 'c'
-#define HELPER_SAMPLE	 'y' /* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h) */
+#define HELPER_CGROUP 'c'
+/* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h); with any text: in files, too */
+#define HELPER_SAMPLE	 'y'
 #define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT	 't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
 #define HELPER_GO	 'G' /* last */

@@ -458,6 +458,7 @@ static bool request_take(struct request *request, const struct frame *frame)
 	case HELPER_CGROUP:
 		return parse_group(request, frame);
 	case HELPER_SAMPLE:
+		request->sample_places = frame->size > 0;
 		return request->sample = true;
 	case HELPER_INTERRUPT:
 		return parse_ms(request, frame, &request->interrupt_ms);

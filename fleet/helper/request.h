@@ -70,7 +70,7 @@ struct request {
 	struct request_limit limits[REQUEST_LIMITS];
 	size_t n_limits;
 	uint64_t output_max; /* bytes of each stream */
-	bool sample;
+	bool sample, sample_places;
 	struct request_group group;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */

@@ -1,6 +1,7 @@
 #include "fleet/helper/sampler.h"
 
 #include "fleet/helper/protocol.h"
+#include "fleet/helper/sampler_maps.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -9,13 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PROCESSORS_MAX 1000 /* each needs a file and 132 KiB */
 #define RING_PAGES     32   /* of data, a power of two: half a second of deep stacks */
 #define PLACES_MAX     2048
-#define MAPS_MAX       65536
-#define FORKS_MAX      65536
+#define SPOTS_MAX      32768   /* addresses, a power of two; each is a line of at most 28 bytes */
+#define SETTLED_NS     1000000 /* later than that no processor writes a record of an earlier time */
 #define ENTRIES_MAX    2048
 #define NAME_BYTES     256
 #define LINE_BYTES     512
@@ -26,16 +28,13 @@
 struct place {
 	char *name;
 	bool kernel;
-	uint64_t count;
+	uint64_t count, inode; /* 0: no file */
 };
 
-struct map {
-	uint32_t pid, place;
-	uint64_t begin, end;
-};
-
-struct parent {
-	uint32_t pid, of;
+/* Of the code in a file, where it was met. */
+struct spot {
+	uint64_t offset, count; /* 0: free */
+	uint32_t place;
 };
 
 /* A function of the kernel by which it is entered. */
@@ -47,6 +46,8 @@ struct entry {
 struct ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* RING_PAGES of data follow */
+	uint64_t at, head;		   /* of what is taken now */
+	uint64_t next_ns;		   /* the time of the record at `at`; UINT64_MAX: there is none */
 };
 
 struct sampler {
@@ -55,41 +56,29 @@ struct sampler {
 	size_t n_rings, page_bytes;
 	struct place places[PLACES_MAX];
 	size_t n_places;
-	struct map *maps;
-	size_t n_maps, maps_capacity;
-	struct parent *parents;
-	size_t n_parents, parents_capacity;
+	struct spot spots[SPOTS_MAX];
+	size_t n_spots;
+	struct sampler_maps *maps;
+	bool places_wanted;    /* spots */
+	bool whole;	       /* the rings have what all processes of the host do: those that the map does not know are others' */
+	uint32_t own, started; /* us, and what we have started: the command */
 	struct entry entries[ENTRIES_MAX]; /* ascending */
 	size_t n_entries;
-	uint64_t lost, processes; /* `processes` beside the command's own */
+	uint64_t lost, maps_lost, processes; /* `processes` beside the command's own */
 };
 
 enum { PLACE_UNKNOWN, PLACE_OTHER }; /* of user space, of the kernel: for what is not known, or has no room */
 
-static uint32_t place_of(struct sampler *s, const char *name, bool kernel)
+static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bool kernel)
 {
 	for (size_t i = 0; i < s->n_places; i++)
-		if (s->places[i].kernel == kernel && strcmp(s->places[i].name, name) == 0)
+		if (s->places[i].kernel == kernel && s->places[i].inode == inode && strcmp(s->places[i].name, name) == 0)
 			return (uint32_t)i;
 	if (s->n_places == PLACES_MAX || !(s->places[s->n_places].name = strdup(name)))
 		return kernel ? PLACE_OTHER : PLACE_UNKNOWN;
 	s->places[s->n_places].kernel = kernel;
+	s->places[s->n_places].inode = inode;
 	return (uint32_t)s->n_places++;
-}
-
-/* Room for one more; false: there is none. */
-static bool grow(void **items, size_t n, size_t *capacity, size_t max, size_t bytes)
-{
-	size_t wanted = *capacity ? 2 * *capacity : 256;
-	void *more;
-
-	if (n < *capacity)
-		return true;
-	if (n >= max || !(more = realloc(*items, wanted * bytes)))
-		return false;
-	*items = more;
-	*capacity = wanted;
-	return true;
 }
 
 /* ---- the kernel's entries ---- */
@@ -133,6 +122,14 @@ static const char *entry_name(char *symbol)
 		{ "do_readv", "readv" },
 		{ "do_sendfile", "sendfile" },
 		{ "hrtimer_nanosleep", "nanosleep" },
+		{ "pipe_read", "pipe" },
+		{ "pipe_write", "pipe" },
+		{ "anon_pipe_read", "pipe" },
+		{ "anon_pipe_write", "pipe" },
+		{ "fifo_pipe_read", "pipe" },
+		{ "fifo_pipe_write", "pipe" },
+		{ "sock_read_iter", "socket" },
+		{ "sock_write_iter", "socket" },
 		{ "__schedule", "schedule" },
 		{ "schedule_tail", "schedule" },
 		{ "do_syscall_64", "boundary" },
@@ -185,7 +182,7 @@ static void entries_read(struct sampler *s)
 		if (!entry)
 			continue;
 		open = &s->entries[s->n_entries++];
-		*open = (struct entry){ at, at + 1, place_of(s, entry, true) };
+		*open = (struct entry){ at, at + 1, place_of(s, entry, 0, true) };
 	}
 	if (file)
 		fclose(file);
@@ -207,9 +204,14 @@ static const struct entry *entry_at(const struct sampler *s, uint64_t at)
 	return low > 0 && at < s->entries[low - 1].end ? &s->entries[low - 1] : NULL;
 }
 
+static bool is_one_of(const char *name, const char *a, const char *b, const char *c, const char *d)
+{
+	return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0 || strcmp(name, d) == 0;
+}
+
 /* By whom the kernel was entered, among the callers from the innermost on: the outermost system call, for those do work for each other; but
- * a page fault or an interrupt in one is what it is. Every system call passes the boundary; its time is that of no function called there.
- */
+ * a page fault or an interrupt in one is what it is, and pipes and sockets are read and written by the calls that do so with files. Every
+ * system call passes the boundary; its time is that of no function called there. */
 static uint32_t entry_of(struct sampler *s, const uint64_t *chain, uint64_t n)
 {
 	uint32_t place = PLACE_OTHER;
@@ -220,7 +222,7 @@ static uint32_t entry_of(struct sampler *s, const uint64_t *chain, uint64_t n)
 		if (!entry || (i > 1 && strcmp(s->places[entry->place].name, "boundary") == 0)) /* [0]: PERF_CONTEXT_KERNEL */
 			continue;
 		place = entry->place;
-		if (strcmp(s->places[place].name, "page_fault") == 0 || strcmp(s->places[place].name, "interrupt") == 0)
+		if (is_one_of(s->places[place].name, "page_fault", "interrupt", "pipe", "socket"))
 			return place;
 	}
 	return place;
@@ -228,81 +230,100 @@ static uint32_t entry_of(struct sampler *s, const uint64_t *chain, uint64_t n)
 
 /* ---- user space ---- */
 
-static uint32_t parent_of(const struct sampler *s, uint32_t pid)
+/* What has no room is in its file, without saying where. */
+static void spot_add(struct sampler *s, uint32_t place, uint64_t offset)
 {
-	for (size_t i = s->n_parents; i > 0; i--)
-		if (s->parents[i - 1].pid == pid)
-			return s->parents[i - 1].of;
-	return 0;
+	uint64_t hash = (offset + ((uint64_t)place << 40)) * UINT64_C(0x9e3779b97f4a7c15);
+
+	for (uint64_t i = hash >> 32;; i++) {
+		struct spot *spot = &s->spots[i % SPOTS_MAX];
+
+		if (spot->count == 0 && s->n_spots == SPOTS_MAX / 2)
+			return;
+		if (spot->count == 0) {
+			*spot = (struct spot){ .offset = offset, .place = place };
+			s->n_spots++;
+		}
+		if (spot->offset == offset && spot->place == place) {
+			spot->count++;
+			return;
+		}
+	}
 }
 
-/* The file that the process has mapped there last, or that its parent had before it was forked. */
-static uint32_t file_of(struct sampler *s, uint32_t pid, uint64_t at)
+static uint32_t user_place(struct sampler *s, uint32_t pid, uint64_t address)
 {
-	for (int depth = 0; pid && depth < 64; depth++) {
-		for (size_t i = s->n_maps; i > 0; i--) {
-			const struct map *map = &s->maps[i - 1];
+	const struct sampler_map *map = sampler_maps_at(s->maps, pid, address);
 
-			if (map->pid == pid && map->begin <= at && at < map->end)
-				return map->place;
-		}
-		pid = parent_of(s, pid);
-	}
-	return PLACE_UNKNOWN;
+	if (map && s->places_wanted && s->places[map->place].inode)
+		spot_add(s, map->place, address - map->begin + map->offset);
+	return map ? map->place : PLACE_UNKNOWN;
 }
 
 /* ---- records ---- */
 
-/* The name that ends a record, without what would end a line of sampler_say(). */
-static uint32_t place_of_file(struct sampler *s, char *name)
+static bool is_ours(const struct sampler *s, uint32_t pid)
 {
-	for (char *c = name; *c; c++)
-		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
-	return place_of(s, name, false);
+	return !s->whole || sampler_maps_has(s->maps, pid);
 }
 
+/* pid, tid, address, length, offset, device, inode, its generation, prot, flags, name, which is without what would end a line of
+ * sampler_say(); then the same as after all of them: pid, tid, time. */
 static void take_map(struct sampler *s, struct perf_event_header *record)
 {
-	/* pid, tid, addr, len, pgoff, then 24 bytes of what it is, prot, flags, name */
-	char *bytes = (char *)(record + 1);
-	struct map map;
-	uint64_t length;
+	char *bytes = (char *)(record + 1), *name = bytes + 64;
+	struct sampler_map map;
+	uint64_t length, inode;
+	uint32_t pid;
 
-	if (record->size < sizeof(*record) + 64 || record->misc & PERF_RECORD_MISC_MMAP_DATA ||
-	    !grow((void **)&s->maps, s->n_maps, &s->maps_capacity, MAPS_MAX, sizeof(*s->maps)))
+	memcpy(&pid, bytes, sizeof(pid));
+	if (record->size < sizeof(*record) + 64 + 24 || record->misc & PERF_RECORD_MISC_MMAP_DATA || !is_ours(s, pid))
 		return;
-	memcpy(&map.pid, bytes, sizeof(map.pid));
 	memcpy(&map.begin, bytes + 8, sizeof(map.begin));
 	memcpy(&length, bytes + 16, sizeof(length));
+	memcpy(&map.offset, bytes + 24, sizeof(map.offset));
+	memcpy(&inode, bytes + 40, sizeof(inode));
 	map.end = map.begin + length;
-	map.place = place_of_file(s, bytes + 64);
-	s->maps[s->n_maps++] = map;
+	for (char *c = name; *c; c++)
+		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+	map.place = place_of(s, name, *name == '/' && name[1] != '/' ? inode : 0, false);
+	s->maps_lost += !sampler_maps_add(s->maps, pid, &map);
 }
 
-static void take_fork(struct sampler *s, const struct perf_event_header *record)
+/* pid, parent's pid, ...; the command is what we fork, from its exec() on. */
+static void take_process(struct sampler *s, const struct perf_event_header *record)
 {
-	uint32_t ids[2]; /* pid, ppid */
+	uint32_t ids[2];
 
 	memcpy(ids, record + 1, sizeof(ids));
-	s->processes += ids[0] != ids[1];
-	if (ids[0] != ids[1] && grow((void **)&s->parents, s->n_parents, &s->parents_capacity, FORKS_MAX, sizeof(*s->parents)))
-		s->parents[s->n_parents++] = (struct parent){ ids[0], ids[1] };
+	if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
+		if (s->whole && ids[0] == s->started)
+			sampler_maps_fork(s->maps, ids[0], 0);
+		sampler_maps_exec(s->maps, ids[0]);
+	} else if (record->type == PERF_RECORD_EXIT) {
+		sampler_maps_exit(s->maps, ids[0]);
+	} else if (record->type == PERF_RECORD_FORK && s->whole && s->started == 0 && ids[1] == s->own) {
+		s->started = ids[0];
+	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
+		s->processes += ids[0] != ids[1];
+		sampler_maps_fork(s->maps, ids[0], ids[1]);
+	}
 }
 
-/* IP, PID and TID, the callers in the kernel. */
+/* IP, PID and TID, time, the callers in the kernel. */
 static void take_sample(struct sampler *s, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 	uint64_t room = (record->size - sizeof(*record)) / sizeof(*words), n;
 	uint32_t place = PLACE_UNKNOWN; /* also a virtual machine's code */
 
-	if (room < 3)
+	if (room < 4 || !is_ours(s, (uint32_t)words[1]))
 		return;
-	n = words[2] < room - 3 ? words[2] : room - 3;
+	n = words[3] < room - 4 ? words[3] : room - 4;
 	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
-		place = entry_of(s, words + 3, n);
+		place = entry_of(s, words + 4, n);
 	else if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
-		place = file_of(s, (uint32_t)words[1], words[0]);
+		place = user_place(s, (uint32_t)words[1], words[0]);
 	s->places[place].count++;
 }
 
@@ -314,47 +335,97 @@ static void take_lost(struct sampler *s, const struct perf_event_header *record)
 	s->lost += lost;
 }
 
-/* Records from the tail to `head`; of two passes the first one takes maps and forks, for samples of other processors rest on them. */
-static uint64_t take_ring(struct sampler *s, const struct ring *ring, uint64_t head, bool samples)
+static void take_record(struct sampler *s, struct perf_event_header *record)
+{
+	switch (record->type) {
+	case PERF_RECORD_SAMPLE:
+		take_sample(s, record);
+		break;
+	case PERF_RECORD_MMAP2:
+		take_map(s, record);
+		break;
+	case PERF_RECORD_LOST:
+		take_lost(s, record);
+		break;
+	default:
+		take_process(s, record);
+	}
+}
+
+/* ---- rings ---- */
+
+static void ring_bytes(const struct sampler *s, const struct ring *ring, uint64_t at, void *out, size_t n)
 {
 	const unsigned char *data = (const unsigned char *)ring->page + s->page_bytes;
-	uint64_t size = RING_PAGES * s->page_bytes, at = ring->page->data_tail;
+	uint64_t size = RING_PAGES * s->page_bytes;
+
+	for (size_t i = 0; i < n; i += sizeof(uint64_t)) /* of which records are multiples, and which the ring's end does not divide */
+		memcpy((char *)out + i, data + (at + i) % size, sizeof(uint64_t));
+}
+
+/* What comes next, and when it was. */
+static void ring_peek(const struct sampler *s, struct ring *ring)
+{
+	struct perf_event_header record;
+	uint64_t left = ring->head - ring->at;
+
+	ring->next_ns = UINT64_MAX;
+	if (left < sizeof(record))
+		return;
+	ring_bytes(s, ring, ring->at, &record, sizeof(record));
+	if (record.size < sizeof(record) + 3 * sizeof(uint64_t) || left < record.size)
+		ring->at = ring->head; /* never seen: what follows cannot be read */
+	else if (record.type == PERF_RECORD_SAMPLE)
+		ring_bytes(s, ring, ring->at + sizeof(record) + 2 * sizeof(uint64_t), &ring->next_ns, sizeof(uint64_t));
+	else
+		ring_bytes(s, ring, ring->at + record.size - sizeof(uint64_t), &ring->next_ns, sizeof(uint64_t));
+}
+
+static void ring_take(struct sampler *s, struct ring *ring)
+{
 	static uint64_t whole[65536 / sizeof(uint64_t)];
+	struct perf_event_header *record = (struct perf_event_header *)(void *)whole;
 
-	while (head - at >= sizeof(struct perf_event_header)) {
-		struct perf_event_header *record = (struct perf_event_header *)(void *)whole;
+	ring_bytes(s, ring, ring->at, record, sizeof(*record));
+	ring_bytes(s, ring, ring->at, whole, record->size);
+	take_record(s, record);
+	ring->at += record->size;
+	ring_peek(s, ring);
+}
 
-		memcpy(record, data + at % size, sizeof(*record)); /* records are multiples of 8 bytes, as large as this */
-		if (record->size < sizeof(*record) || head - at < record->size)
-			break;
-		for (uint64_t i = 0; i < record->size; i += sizeof(uint64_t))
-			memcpy((char *)whole + i, data + (at + i) % size, sizeof(uint64_t));
-		if (record->type == PERF_RECORD_SAMPLE && samples)
-			take_sample(s, record);
-		else if (record->type == PERF_RECORD_MMAP2 && !samples)
-			take_map(s, record);
-		else if (record->type == PERF_RECORD_FORK && !samples)
-			take_fork(s, record);
-		else if (record->type == PERF_RECORD_LOST && !samples)
-			take_lost(s, record);
-		at += record->size;
+static struct ring *ring_earliest(struct sampler *s)
+{
+	struct ring *earliest = NULL;
+
+	for (size_t i = 0; i < s->n_rings; i++)
+		if (s->rings[i].next_ns != UINT64_MAX && (!earliest || s->rings[i].next_ns < earliest->next_ns))
+			earliest = &s->rings[i];
+	return earliest;
+}
+
+/* Records of all processors in the order of time, up to `end_ns`: a sample rests on what its process did before on another. */
+static void rings_take(struct sampler *s, uint64_t end_ns)
+{
+	struct ring *ring;
+
+	for (size_t i = 0; i < s->n_rings; i++) {
+		ring = &s->rings[i];
+		ring->at = ring->page->data_tail;
+		ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+		ring_peek(s, ring);
 	}
-	return at;
+	while ((ring = ring_earliest(s)) && ring->next_ns <= end_ns)
+		ring_take(s, ring);
+	for (size_t i = 0; i < s->n_rings; i++)
+		__atomic_store_n(&s->rings[i].page->data_tail, s->rings[i].at, __ATOMIC_RELEASE);
 }
 
 void sampler_drain(struct sampler *s)
 {
-	uint64_t heads[PROCESSORS_MAX];
+	struct timespec now;
 
-	for (size_t i = 0; i < s->n_rings; i++) {
-		heads[i] = __atomic_load_n(&s->rings[i].page->data_head, __ATOMIC_ACQUIRE);
-		take_ring(s, &s->rings[i], heads[i], false);
-	}
-	for (size_t i = 0; i < s->n_rings; i++) {
-		uint64_t tail = take_ring(s, &s->rings[i], heads[i], true);
-
-		__atomic_store_n(&s->rings[i].page->data_tail, tail, __ATOMIC_RELEASE);
-	}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	rings_take(s, (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - SETTLED_NS);
 }
 
 /* ---- from the beginning to the end ---- */
@@ -365,7 +436,8 @@ static void sampler_refuse(struct sampler *s, int error)
 		 strerror(error));
 }
 
-/* One processor. Inherited events are counted for each, and begin with the exec() of who inherits them; ours never begins. */
+/* One processor: all that it does, or the command alone, whose processes each inherit an event of their own; those begin with the exec() of
+ * who inherits them, and ours never begins. */
 static bool ring_open(struct sampler *s, int processor, bool kernel)
 {
 	struct perf_event_attr attr = {
@@ -373,20 +445,26 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = SAMPLER_PERIOD_NS,
-		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN,
-		.disabled = 1,
-		.enable_on_exec = 1,
-		.inherit = 1,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.disabled = !s->whole,
+		.enable_on_exec = !s->whole,
+		.inherit = !s->whole,
 		.mmap = 1,
 		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
 		.task = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 		.exclude_callchain_user = 1,
 		.exclude_kernel = !kernel,
 		.exclude_hv = 1,
+		.exclude_idle = 1,
 	};
 	struct ring *ring = &s->rings[s->n_rings];
 
-	ring->fd = (int)syscall(SYS_perf_event_open, &attr, 0, processor, -1, PERF_FLAG_FD_CLOEXEC);
+	ring->fd = (int)syscall(SYS_perf_event_open, &attr, s->whole ? -1 : 0, processor, -1, PERF_FLAG_FD_CLOEXEC);
 	if (ring->fd < 0)
 		return false;
 	ring->page = mmap(NULL, (1 + RING_PAGES) * s->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
@@ -401,14 +479,23 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 	return true;
 }
 
+/* The clock of a processor meets processes of any length; that of a process is begun anew in each, and meets none that has less than its
+ * period. So the first one, where it is allowed. */
 static void rings_open(struct sampler *s)
 {
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
 	bool kernel = true;
 
+	s->whole = true;
+	s->own = (uint32_t)getpid();
 	for (int i = 0; i < processors && i < PROCESSORS_MAX; i++) {
 		if (ring_open(s, i, kernel) || errno == ENODEV) /* that is off */
 			continue;
+		if (s->whole && s->n_rings == 0 && (errno == EACCES || errno == EPERM)) {
+			s->whole = false;
+			i--;
+			continue;
+		}
 		if (kernel && s->n_rings == 0 && (errno == EACCES || errno == EPERM)) {
 			kernel = false;
 			i--;
@@ -422,24 +509,54 @@ static void rings_open(struct sampler *s)
 	else if (s->n_rings == 0)
 		sampler_refuse(s, ENODEV);
 	else if (!kernel)
-		place_of(s, "not_allowed", true);
+		place_of(s, "not_allowed", 0, true);
 }
 
-struct sampler *sampler_open(void)
+struct sampler *sampler_open(bool places)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		abort();
 	s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	if (place_of(s, "?", false) != PLACE_UNKNOWN || place_of(s, "other", true) != PLACE_OTHER)
+	s->maps = sampler_maps_new();
+	s->places_wanted = places;
+	if (place_of(s, "?", 0, false) != PLACE_UNKNOWN || place_of(s, "other", 0, true) != PLACE_OTHER)
 		abort();
 	rings_open(s);
 	if (!*s->refused)
 		entries_read(s);
 	if (s->n_entries == 0)
-		place_of(s, "not_named", true);
+		place_of(s, "not_named", 0, true);
 	return s;
+}
+
+static int compare_spots(const void *a, const void *b)
+{
+	const struct spot *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void say_places(struct sampler *s, FILE *file)
+{
+	size_t at = 0;
+
+	qsort(s->spots, SPOTS_MAX, sizeof(s->spots[0]), compare_spots); /* sampling is over: nothing is added any more */
+	for (size_t i = 0; i < s->n_places; i++) {
+		const struct place *place = &s->places[i];
+
+		if (place->count > 0 || (place->kernel && strncmp(place->name, "not_", 4) == 0))
+			fprintf(file, "%llu %s %s\n", (unsigned long long)place->count, place->kernel ? "kernel" : "user", place->name);
+		if (place->count > 0 && place->inode)
+			fprintf(file, "%llu inode -\n", (unsigned long long)place->inode);
+		for (; at < SPOTS_MAX && s->spots[at].place <= i; at++)
+			if (s->spots[at].count > 0)
+				fprintf(file, "%llu at %llx\n", (unsigned long long)s->spots[at].count,
+					(unsigned long long)s->spots[at].offset);
+	}
 }
 
 void sampler_say(struct sampler *s, struct frames_out *out)
@@ -450,18 +567,17 @@ void sampler_say(struct sampler *s, struct frames_out *out)
 
 	if (!file)
 		abort();
+	rings_take(s, UINT64_MAX);
 	if (*s->refused)
 		fprintf(file, "0 %s\n", s->refused);
 	else
 		fprintf(file, "%d period ns\n%llu processes -\n", SAMPLER_PERIOD_NS, 1 + (unsigned long long)s->processes);
-	for (size_t i = 0; i < s->n_places && !*s->refused; i++) {
-		const struct place *place = &s->places[i];
-
-		if (place->count > 0 || (place->kernel && strncmp(place->name, "not_", 4) == 0))
-			fprintf(file, "%llu %s %s\n", (unsigned long long)place->count, place->kernel ? "kernel" : "user", place->name);
-	}
+	if (!*s->refused)
+		say_places(s, file);
 	if (s->lost > 0)
 		fprintf(file, "%llu lost -\n", (unsigned long long)s->lost);
+	if (s->maps_lost > 0)
+		fprintf(file, "%llu maps_lost -\n", (unsigned long long)s->maps_lost);
 	if (fclose(file))
 		abort();
 	frames_put(out, HELPER_FILE, SAMPLER_FILE_NAME, sizeof(SAMPLER_FILE_NAME), text, size);
@@ -478,7 +594,6 @@ void sampler_close(struct sampler *s)
 	}
 	for (size_t i = 0; i < s->n_places; i++)
 		free(s->places[i].name);
-	free(s->maps);
-	free(s->parents);
+	sampler_maps_free(s->maps);
 	free(s);
 }

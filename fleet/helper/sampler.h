@@ -1,7 +1,7 @@
-/* Where a command spends its time: every 2 ms of each of its processor's time (the kernel's cpu-clock, which needs no hardware counters)
- * the place is noted: in user space the file, in the kernel the system call, page fault or interrupt that led there. It follows all that
- * the command starts, except for what has less than these 2 ms of a processor, and what has another user's rights (set-user-ID): of those
- * there is nothing. Allowed by perf_event_paranoid (2: user space alone; 1: the kernel too) or CAP_PERFMON. */
+/* Where a command spends its time: every 2 ms of a processor's time (the kernel's cpu-clock, which needs no hardware counters) the place is
+ * noted: in user space the file and where in it, in the kernel the system call, page fault or interrupt that led there. It follows all
+ * that the command starts. Allowed by perf_event_paranoid 0 or CAP_PERFMON. With less (1; 2: user space alone) each process has a clock of
+ * its own, and of what has less than these 2 ms of a processor, or another user's rights (set-user-ID), there is nothing. */
 #ifndef FLEET_HELPER_SAMPLER_H
 #define FLEET_HELPER_SAMPLER_H
 
@@ -13,17 +13,20 @@
 
 struct sampler;
 
-/* Before the command is forked: it begins with its exec(). Never NULL; where nothing may be sampled, sampler_say() says why. */
-struct sampler *sampler_open(void);
+/* Before the command is forked: it begins with its exec(). `places`: in files, too. Never NULL; where nothing may be sampled, sampler_say()
+ * says why. */
+struct sampler *sampler_open(bool places);
 
 /* Takes what has come; at least every SAMPLER_DRAIN_MS. */
 void sampler_drain(struct sampler *sampler);
 
-/* HELPER_FILE with that name: lines "COUNT WHERE NAME", WHERE among `user` (NAME: the file's path, "[vdso]", "//anon"), `kernel` (NAME: the
- * system call, "page_fault", "interrupt", "schedule" (to another process), "boundary" (into a system call and out of it), "other"; or
- * "not_allowed", or "not_named": the kernel hides the addresses of its functions), `lost` (NAME "-": there was no room), `processes` (COUNT
- * were seen, NAME "-") and `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON" or, where rights are missing, "0
- * forbidden REASON". */
+/* HELPER_FILE with that name: lines "COUNT WHERE NAME", WHERE among `user` (NAME: the file's path, "[vdso]", "//anon"; after that of a
+ * file, `inode` (COUNT is its number, NAME "-") and, as many as there is room for, `at` (NAME: where in the file, hexadecimal)), `kernel`
+ * (NAME: the system call, "pipe" or "socket" where one is read or written, "page_fault", "interrupt", "schedule" (to another process),
+ * "boundary" (into a system call and out of it), "other"; or "not_allowed", or "not_named": the kernel hides the addresses of its
+ * functions), `lost` (NAME "-": there was no room), `maps_lost` (NAME "-": so many times a process had more than SAMPLER_MAPS_MAX),
+ * `processes` (COUNT were seen, NAME "-") and `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON" or, where
+ * rights are missing, "0 forbidden REASON". */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

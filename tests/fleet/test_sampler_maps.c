@@ -1,0 +1,109 @@
+/* What a process has mapped where: a part of the helper, which is a program of its own. */
+#include "fleet/helper/sampler_maps.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void add(struct sampler_maps *maps, uint32_t pid, uint64_t begin, uint64_t end, uint64_t offset, uint32_t place)
+{
+	const struct sampler_map map = { begin, end, offset, place };
+
+	assert_true(sampler_maps_add(maps, pid, &map));
+}
+
+static void assert_place(const struct sampler_maps *maps, uint32_t pid, uint64_t address, uint32_t place, uint64_t offset)
+{
+	const struct sampler_map *map = sampler_maps_at(maps, pid, address);
+
+	assert_non_null(map);
+	assert_int_equal(map->place, place);
+	assert_int_equal(address - map->begin + map->offset, offset);
+}
+
+static void test_overlapping(void **state)
+{
+	struct sampler_maps *maps = sampler_maps_new();
+
+	(void)state;
+	add(maps, 1, 100, 200, 1000, 1);
+	add(maps, 1, 200, 300, 0, 2);
+	add(maps, 1, 140, 160, 7, 3); /* inside: its two sides stay */
+	assert_place(maps, 1, 139, 1, 1039);
+	assert_place(maps, 1, 140, 3, 7);
+	assert_place(maps, 1, 160, 1, 1060);
+	add(maps, 1, 150, 250, 0, 4); /* over several */
+	assert_place(maps, 1, 149, 3, 16);
+	assert_place(maps, 1, 199, 4, 49);
+	assert_place(maps, 1, 250, 2, 50);
+	add(maps, 1, 0, 1000, 0, 5);
+	assert_place(maps, 1, 250, 5, 250);
+	add(maps, 1, 400, 300, 0, 6); /* nothing */
+	assert_place(maps, 1, 350, 5, 350);
+	assert_null(sampler_maps_at(maps, 1, 1000));
+	assert_null(sampler_maps_at(maps, 2, 100));
+	sampler_maps_free(maps);
+}
+
+/* A number that is used again is another process; what a parent maps or leaves later is its own. */
+static void test_history(void **state)
+{
+	struct sampler_maps *maps = sampler_maps_new();
+
+	(void)state;
+	add(maps, 1, 100, 200, 0, 1);
+	sampler_maps_fork(maps, 2, 1);
+	add(maps, 1, 100, 200, 0, 2);
+	assert_place(maps, 1, 150, 2, 50);
+	assert_place(maps, 2, 150, 1, 50);
+	sampler_maps_exec(maps, 1);
+	assert_null(sampler_maps_at(maps, 1, 150));
+	assert_place(maps, 2, 150, 1, 50);
+	sampler_maps_fork(maps, 2, 2); /* a thread */
+	sampler_maps_exit(maps, 2);
+	assert_place(maps, 2, 150, 1, 50);
+	sampler_maps_exit(maps, 2);
+	assert_false(sampler_maps_has(maps, 2));
+	assert_null(sampler_maps_at(maps, 2, 150));
+	sampler_maps_fork(maps, 2, 1);
+	assert_true(sampler_maps_has(maps, 2));
+	assert_null(sampler_maps_at(maps, 2, 150));
+	sampler_maps_free(maps);
+}
+
+/* More than there is room for is refused, and hides nothing that is there no longer. */
+static void test_many(void **state)
+{
+	struct sampler_maps *maps = sampler_maps_new();
+	struct sampler_map map = { 0, 0, 0, 9 };
+	size_t added = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < SAMPLER_MAPS_MAX + 100; i++) {
+		map.begin = 20 * i;
+		map.end = map.begin + 10;
+		added += sampler_maps_add(maps, 1, &map);
+	}
+	assert_true(added <= SAMPLER_MAPS_MAX && added >= SAMPLER_MAPS_MAX - 2);
+	assert_place(maps, 1, 45, 9, 5);
+	assert_null(sampler_maps_at(maps, 1, 20 * (SAMPLER_MAPS_MAX + 50) + 5));
+	map = (struct sampler_map){ 0, 20 * SAMPLER_MAPS_MAX, 0, 8 };
+	assert_true(sampler_maps_add(maps, 1, &map));
+	assert_place(maps, 1, 45, 8, 45);
+	for (uint32_t pid = 2; pid < SAMPLER_PROCESSES_MAX + 10; pid++)
+		sampler_maps_fork(maps, pid, 1);
+	assert_true(sampler_maps_has(maps, SAMPLER_PROCESSES_MAX) && !sampler_maps_has(maps, SAMPLER_PROCESSES_MAX + 1));
+	sampler_maps_free(maps);
+}
+
+int suite_sampler_maps(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_overlapping),
+		cmocka_unit_test(test_history),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
