@@ -2,6 +2,7 @@
  * error names the file. libelf and libdw read them. */
 #include "base/mem.h"
 #include "runs/inside/changes/changes.h"
+#include "runs/inside/changes/pieces.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,6 +34,34 @@ static void check_bodies(const struct build *build)
 		ASSAY_BUG_IF(f->calls[i].callee >= f->n || f->calls[i].body >= f->n_bodies);
 }
 
+/* Of any file, with functions or without: pieces lie in code, one behind the other. */
+static void check_pieces(const char *path)
+{
+	struct image image;
+	struct pieces pieces;
+	struct piece_use *uses;
+	struct assay_error err;
+	uint64_t address;
+	size_t n;
+
+	if (image_open(path, IMAGE_NAMELESS, &image, &err))
+		return;
+	image_address_of(&image, 64, &address);
+	pieces_of(&image, &pieces);
+	for (size_t i = 0; i < pieces.n; i++) {
+		const struct piece *piece = &pieces.items[i];
+
+		ASSAY_BUG_IF(piece->end <= piece->begin || (i && piece->begin < piece[-1].end));
+		ASSAY_BUG_IF(piece->first_symbol + piece->n_symbols > image.n_symbols || pieces_at(&pieces, piece->begin) != i);
+	}
+	n = pieces_uses(&image, &pieces, &uses);
+	for (size_t i = 0; i < n; i++)
+		ASSAY_BUG_IF(uses[i].to >= pieces.n || uses[i].from >= pieces.n || uses[i].to == uses[i].from);
+	free(uses);
+	pieces_release(&pieces);
+	image_release(&image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct changes_options options = { .wrapper = CHANGES_WRAPPER };
@@ -51,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		close(file);
 		return 0;
 	}
+	check_pieces(path);
 	if (build_open(path, IMAGE_EXPORTED, &old, &err)) {
 		ASSAY_BUG_IF(!strstr(err.text, path));
 	} else {

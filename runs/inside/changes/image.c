@@ -134,7 +134,8 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 	*section = (struct image_section){ .name = elf_strptr(image->elf, names, header.sh_name),
 					   .address = header.sh_flags & SHF_ALLOC ? header.sh_addr : 0,
 					   .size = header.sh_size,
-					   .flags = header.sh_flags };
+					   .flags = header.sh_flags,
+					   .offset = header.sh_offset };
 	if (!section->name)
 		return image_damaged(image, "the name of a section lies outside of the names", err);
 	if (header.sh_addr + header.sh_size < header.sh_addr)
@@ -284,9 +285,11 @@ static Elf_Scn *section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header)
 
 static void add_symbol(struct image *image, const GElf_Sym *raw, const char *name)
 {
-	struct image_symbol symbol = {
-		.name = name, .address = raw->st_value, .size = raw->st_size, .global = GELF_ST_BIND(raw->st_info) != STB_LOCAL
-	};
+	struct image_symbol symbol = { .name = name,
+				       .address = raw->st_value,
+				       .size = raw->st_size,
+				       .global = GELF_ST_BIND(raw->st_info) != STB_LOCAL,
+				       .chooses = GELF_ST_TYPE(raw->st_info) == STT_GNU_IFUNC };
 
 	if (!name || !name[0] || !symbol_kind(raw, &symbol.kind) || symbol.address + symbol.size < symbol.address)
 		return;
@@ -497,7 +500,7 @@ enum assay_status image_open(const char *path, enum image_detail least, struct i
 		st = read_debug(&image, least, err);
 	if (!st)
 		st = read_symbols(&image, section_named(&image, ".symtab") || !image.debug ? &image : image.debug, err);
-	if (!st && image.detail != IMAGE_DESCRIBED && !has_functions(&image))
+	if (!st && least < IMAGE_NAMELESS && image.detail != IMAGE_DESCRIBED && !has_functions(&image))
 		st = no_debug(&image, err);
 	if (st)
 		image_release(&image);
@@ -524,6 +527,19 @@ void image_release(struct image *image)
 }
 
 /* ---- what is at an address ---- */
+
+bool image_address_of(const struct image *image, uint64_t offset, uint64_t *address)
+{
+	for (size_t i = 0; i < image->n_places; i++) {
+		const struct image_section *section = image->places[i].section;
+
+		if (image_is_code(section) && section->bytes && section->offset <= offset && offset - section->offset < section->size) {
+			*address = section->address + (offset - section->offset);
+			return true;
+		}
+	}
+	return false;
+}
 
 const struct image_section *image_section_at(const struct image *image, uint64_t address)
 {

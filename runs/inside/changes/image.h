@@ -18,10 +18,11 @@ struct image_section {
 	const char *name;
 	const uint8_t *bytes; /* [size] inside the file; NULL when it has none (.bss) */
 	uint64_t address, size, flags;
+	uint64_t offset; /* in the file */
 };
 
 /* From what its functions are known, the best first. */
-enum image_detail { IMAGE_DESCRIBED, IMAGE_SYMBOLS, IMAGE_EXPORTED };
+enum image_detail { IMAGE_DESCRIBED, IMAGE_SYMBOLS, IMAGE_EXPORTED, IMAGE_NAMELESS };
 
 enum image_symbol_kind { IMAGE_CODE, IMAGE_DATA, IMAGE_THREAD, IMAGE_LABEL };
 
@@ -30,6 +31,7 @@ struct image_symbol {
 	const char *name;
 	enum image_symbol_kind kind;
 	bool global;
+	bool chooses; /* the function of that name for this processor: it is not that function itself */
 };
 
 struct image_relocation {
@@ -68,10 +70,13 @@ struct image {
 };
 
 /* Opens a program or shared library with its debug information; where `least` allows, with its symbols alone, as long as there are
- * functions among them. *out is overwritten; image_release() it. ASSAY_E_FORMAT names what is wrong and what to do: not ELF, another
- * machine, an object file, damaged, stripped, built without -g. */
+ * functions among them, or (IMAGE_NAMELESS) without. *out is overwritten; image_release() it. ASSAY_E_FORMAT names what is wrong and what
+ * to do: not ELF, another machine, an object file, damaged, stripped, built without -g. */
 enum assay_status image_open(const char *path, enum image_detail least, struct image *out, struct assay_error *err);
 void image_release(struct image *image); /* accepts zeroed */
+
+/* The address in memory of a byte of the file that is code; false: there is none. */
+bool image_address_of(const struct image *image, uint64_t offset, uint64_t *address);
 
 /* The section that contains the address in memory; NULL if none does. */
 const struct image_section *image_section_at(const struct image *image, uint64_t address);

@@ -1,0 +1,200 @@
+#include "runs/inside/changes/pieces.h"
+
+#include "base/mem.h"
+#include "runs/inside/changes/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As compilers for x86-64 have them: DW_EH_PE_pcrel and _datarel of 4 bytes, a count of 4. */
+static const uint8_t table_kind[4] = { 1, 0x1b, 0x03, 0x3b };
+#define TABLE_HEAD 12
+#define FDE_BYTES  16 /* length, distance to what it shares, begin, size */
+
+/* ---- where they begin ---- */
+
+static uint64_t behind(uint64_t address, const uint8_t *distance)
+{
+	int32_t by;
+
+	memcpy(&by, distance, sizeof(by));
+	return address + (uint64_t)(int64_t)by;
+}
+
+static void piece_add(const struct image *image, uint64_t begin, uint64_t size, struct pieces *out)
+{
+	const struct image_section *section = image_section_at(image, begin);
+
+	if (!section || !image_is_code(section))
+		return;
+	if (size > section->size - (begin - section->address))
+		size = section->size - (begin - section->address);
+	out->items[out->n++] = (struct piece){ .begin = begin, .end = begin + size };
+}
+
+static const struct image_section *table_of(const struct image *image, uint32_t *n)
+{
+	for (size_t i = 1; i < image->n_sections; i++) {
+		const struct image_section *section = &image->sections[i];
+
+		if (strcmp(section->name, ".eh_frame_hdr") != 0 || !section->bytes || section->size < TABLE_HEAD ||
+		    memcmp(section->bytes, table_kind, sizeof(table_kind)) != 0)
+			continue;
+		memcpy(n, section->bytes + 8, sizeof(*n));
+		return *n <= (section->size - TABLE_HEAD) / 8 ? section : NULL;
+	}
+	*n = 0;
+	return NULL;
+}
+
+static void add_unwound(const struct image *image, const struct image_section *table, uint32_t n, struct pieces *out)
+{
+	for (uint32_t i = 0; table && i < n; i++) {
+		const uint8_t *row = table->bytes + TABLE_HEAD + 8 * (size_t)i, *fde;
+		uint64_t begin = behind(table->address, row), at = behind(table->address, row + 4), left;
+		uint32_t size;
+
+		fde = image_at(image, at, &left);
+		if (!fde || left < FDE_BYTES || behind(at + 8, fde + 8) != begin)
+			continue;
+		memcpy(&size, fde + 12, sizeof(size));
+		piece_add(image, begin, size, out);
+	}
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->end < y->end) - (x->end > y->end); /* the longest first */
+}
+
+/* One at each place, which ends where the next one begins, if not earlier; of size 0: it is not known, and ends there. */
+static void pieces_part(const struct image *image, struct pieces *pieces)
+{
+	size_t n = 0;
+
+	qsort(pieces->items, pieces->n, sizeof(*pieces->items), compare_pieces);
+	for (size_t i = 0; i < pieces->n; i++)
+		if (n == 0 || pieces->items[n - 1].begin != pieces->items[i].begin)
+			pieces->items[n++] = pieces->items[i];
+	pieces->n = n;
+	for (size_t i = 0; i < n; i++) {
+		struct piece *piece = &pieces->items[i];
+		const struct image_section *section = image_section_at(image, piece->begin);
+		uint64_t limit = section->address + section->size;
+
+		if (i + 1 < n && pieces->items[i + 1].begin < limit)
+			limit = pieces->items[i + 1].begin;
+		if (piece->end == piece->begin || piece->end > limit)
+			piece->end = limit;
+	}
+}
+
+size_t pieces_at(const struct pieces *pieces, uint64_t address)
+{
+	size_t i = map_last(pieces->items, pieces->n, sizeof(*pieces->items), address);
+
+	return i != SIZE_MAX && address < pieces->items[i].end ? i : SIZE_MAX;
+}
+
+/* ---- what leads to them ---- */
+
+/* The target of an instruction that begins at bytes[n] and names one relative to itself: a call, a jump, the address of something; 0: it is
+ * none. */
+static uint64_t target_of(const uint8_t *bytes, uint64_t n, uint64_t address)
+{
+	if (n >= 5 && (bytes[0] == 0xe8 || bytes[0] == 0xe9))
+		return behind(address + 5, bytes + 1);
+	if (n >= 6 && bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80)
+		return behind(address + 6, bytes + 2);
+	if (n >= 7 && (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x8d && (bytes[2] & 0xc7) == 0x05)
+		return behind(address + 7, bytes + 3);
+	return 0;
+}
+
+/* The piece that begins there. */
+static size_t piece_begun(const struct pieces *pieces, uint64_t address)
+{
+	size_t i = address ? pieces_at(pieces, address) : SIZE_MAX;
+
+	return i != SIZE_MAX && pieces->items[i].begin == address ? i : SIZE_MAX;
+}
+
+/* What chooses a function for the processor takes the addresses of all that there are. */
+static void find_variants(const struct image *image, struct pieces *pieces)
+{
+	for (size_t i = 0; i < image->n_symbols; i++) {
+		const struct image_symbol *symbol = &image->symbols[i];
+		uint64_t n = 0;
+		const uint8_t *bytes = symbol->chooses ? image_at(image, symbol->address, &n) : NULL;
+
+		n = n < symbol->size ? n : symbol->size;
+		for (uint64_t k = 0; bytes && k < n; k++) {
+			uint64_t target = bytes[k] == 0xe8 || bytes[k] == 0xe9 ? 0 : target_of(bytes + k, n - k, symbol->address + k);
+			size_t piece = piece_begun(pieces, target);
+
+			if (piece != SIZE_MAX && !pieces->items[piece].variant_of)
+				pieces->items[piece].variant_of = symbol->name;
+		}
+	}
+}
+
+static void find_names(const struct image *image, struct pieces *pieces)
+{
+	for (size_t i = 0; i < image->n_symbols; i++) {
+		size_t at = image->symbols[i].kind == IMAGE_CODE ? piece_begun(pieces, image->symbols[i].address) : SIZE_MAX;
+		struct piece *piece = at == SIZE_MAX ? NULL : &pieces->items[at];
+
+		if (piece && piece->n_symbols == 0)
+			piece->first_symbol = i;
+		if (piece)
+			piece->n_symbols = i + 1 - piece->first_symbol;
+	}
+}
+
+void pieces_of(const struct image *image, struct pieces *out)
+{
+	uint32_t n;
+	const struct image_section *table = table_of(image, &n);
+
+	*out = (struct pieces){ .items = mem_new(image->n_symbols + n, sizeof(*out->items)) };
+	add_unwound(image, table, n, out);
+	for (size_t i = 0; i < image->n_symbols; i++)
+		if (image->symbols[i].kind == IMAGE_CODE)
+			piece_add(image, image->symbols[i].address, image->symbols[i].size, out);
+	pieces_part(image, out);
+	find_names(image, out);
+	find_variants(image, out);
+}
+
+size_t pieces_uses(const struct image *image, const struct pieces *pieces, struct piece_use **out)
+{
+	size_t n = 0, capacity = 0;
+
+	*out = NULL;
+	for (size_t from = 0; from < pieces->n; from++) {
+		const struct piece *piece = &pieces->items[from];
+		uint64_t left = 0;
+		const uint8_t *bytes = image_at(image, piece->begin, &left);
+
+		left = left < piece->end - piece->begin ? left : piece->end - piece->begin;
+		for (uint64_t k = 0; bytes && k < left; k++) {
+			size_t to = piece_begun(pieces, target_of(bytes + k, left - k, piece->begin + k));
+
+			if (to == SIZE_MAX || to == from || pieces->items[to].n_symbols || pieces->items[to].variant_of)
+				continue;
+			*out = mem_grow(*out, n, &capacity, sizeof(**out));
+			(*out)[n++] = (struct piece_use){ to, from };
+		}
+	}
+	return n;
+}
+
+void pieces_release(struct pieces *pieces)
+{
+	free(pieces->items);
+	*pieces = (struct pieces){ .items = NULL };
+}
