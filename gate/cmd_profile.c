@@ -42,7 +42,7 @@ static char *because_text(const struct profile *p)
 static void answer_sentence(const struct profile *p, const struct levels *levels, const struct run_set *runs, struct document *d)
 {
 	const struct profile_group *lead = p->n_groups ? &p->groups[0] : NULL;
-	char *because = because_text(p), *measured = levels->runs ? levels_text(levels) : NULL;
+	char *because = because_text(p), *measured = levels->runs ? levels_text(levels, NULL) : NULL;
 
 	if (p->verdict == PROFILE_NOT_IDENTIFIABLE && measured)
 		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because %s", runs->application, runs->version,
@@ -584,11 +584,10 @@ static const struct cli_option options[] = {
 	CMD_RESAMPLES(struct arguments, resamples, "Resamples of the hardware types for the error bars (default: 200)"),
 	CMD_SEED(struct arguments, seed),
 	CLI_FLAG("here", struct arguments, here, "Run the command that follows -- on this machine and measure it; without a laboratory"),
-	CLI_REAL("budget", "SECONDS", struct arguments, budget_s, 0.1, 86400,
-		 "With --here: run it again as long as that allows (default: 20)"),
+	HERE_BUDGET(struct arguments, budget_s),
 	CLI_END,
 };
-static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED, .budget_s = 20 };
+static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMPLES, .seed = PROFILE_SEED, .budget_s = HERE_BUDGET_S };
 
 const struct command profile_command = {
 	.name = "profile",

@@ -51,7 +51,7 @@ static void local_run(struct session *session, void *context)
 	if (command->directory)
 		helper_request_text(&request, HELPER_DIRECTORY, command->directory);
 	if (command->sample)
-		helper_request_text(&request, HELPER_SAMPLE, "");
+		helper_request_text(&request, HELPER_SAMPLE, "places");
 	if (command->lock)
 		helper_request_lock(&request, command->lock, LOCK_WAIT_MS);
 	session_open(session); /* this machine is there */

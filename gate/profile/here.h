@@ -1,16 +1,48 @@
-/* What a command stresses on this machine: run again and again for some time, without a laboratory, and measured by the kernel. */
+/* What commands stress on this machine: run again and again for some time, without a laboratory, and measured by the kernel. */
 #ifndef GATE_PROFILE_HERE_H
 #define GATE_PROFILE_HERE_H
 
+#include "base/command.h"
 #include "base/document.h"
-#include "base/error.h"
+#include "fleet/agent/helper_client.h"
+#include "gate/profile/parts.h"
 
 #include <stdbool.h>
 
-/* words[n]: the command, which gets no input. It runs as often as the budget allows, at least once and at most HERE_RUNS_MAX times, under
- * the box's lock, as everything that is measured. ASSAY_E_NODATA when it fails. */
 #define HERE_RUNS_MAX 200
+
+/* A command and its runs. */
+struct here {
+	const char *const *words; /* [n_words] */
+	size_t n_words;
+	char *command; /* its first words, for people */
+	struct level_run runs[HERE_RUNS_MAX];
+	struct helper_result results[HERE_RUNS_MAX];
+	uint64_t user[HERE_RUNS_MAX], kernel[HERE_RUNS_MAX]; /* samples */
+	size_t n;
+	struct sampled sampled;
+	/* When all are done: */
+	double wall_s, cpu_s; /* medians */
+	struct levels levels;
+	struct parts parts;
+};
+
+/* words[n]: the command, which gets no input, borrowed. here_free() it. */
+struct here *here_new(const char *const *words, size_t n);
+void here_free(struct here *here); /* accepts NULL */
+
+/* Runs commands[n] in turn (A B B A) as often as the budget allows, each at least once and at most HERE_RUNS_MAX times, under the box's
+ * lock, as everything that is measured. ASSAY_E_NODATA when one fails. */
+enum assay_status here_measure(struct here *const *commands, size_t n, double budget_s, bool progress, struct assay_error *err);
+
+/* What the command does with its time, as an answer. */
 enum assay_status here_profile(const char *const *words, size_t n, double budget_s, bool progress, struct document *d,
 			       struct assay_error *err);
+
+/* An option of seconds: "20", "90s", "5m". */
+enum assay_status here_budget(const char *text, void *to, struct assay_error *err);
+#define HERE_BUDGET_S 20
+#define HERE_BUDGET(arguments, member)                                                                                                     \
+	CLI_PARSED("budget", "TIME", arguments, member, here_budget, "With --here: measure for so long: 90, 90s or 2m (default: 20s)")
 
 #endif

@@ -11,7 +11,8 @@
 
 #define DOUBT_MAX .05 /* of the time; above it the shares are indicative */
 
-static const char *const codes[] = { LEVEL_ROWS(ROWS_CODE) }, *const texts[] = { LEVEL_ROWS(ROWS_TEXT) };
+ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
+ROWS_FUNCTION(level_text, enum level, LEVEL_ROWS, ROWS_TEXT)
 
 /* ---- shares ---- */
 
@@ -194,8 +195,7 @@ enum assay_status levels_load(struct store *store, const struct run_set *runs, s
 
 /* ---- answers ---- */
 
-/* The levels, the largest share first. */
-static void levels_order(const struct levels *levels, size_t order[LEVELS])
+void levels_order(const struct levels *levels, size_t order[LEVELS])
 {
 	for (size_t i = 0; i < LEVELS; i++) {
 		size_t k = i;
@@ -206,7 +206,7 @@ static void levels_order(const struct levels *levels, size_t order[LEVELS])
 	}
 }
 
-char *levels_text(const struct levels *levels)
+char *levels_text(const struct levels *levels, char *const *details)
 {
 	struct buf text = BUF_INIT;
 	size_t order[LEVELS];
@@ -222,12 +222,34 @@ char *levels_text(const struct levels *levels)
 	}
 	levels_order(levels, order);
 	for (size_t i = 0; i < LEVELS; i++)
-		buf_format(&text, "%s%.0f %%%s %s",
+		buf_format(&text, "%s%.0f %%%s %s%s",
 			   i == 0	    ? ""
 			   : i + 1 < LEVELS ? ", "
 					    : " and ",
-			   100 * levels->of[order[i]].share, i == 0 ? " of its time" : "", texts[order[i]]);
+			   100 * levels->of[order[i]].share, i == 0 ? " of its time" : "", level_text((enum level)order[i]),
+			   details ? details[order[i]] : "");
 	return buf_take(&text);
+}
+
+bool level_trusted(const struct levels *levels, enum level level)
+{
+	return levels->certain && (levels->divided || level == LEVEL_WAITING);
+}
+
+void level_row(const struct levels *levels, enum level level, struct document *d)
+{
+	doc_row(d);
+	doc_set(d, "level", "time");
+	doc_showf(d, "share", "share", levels->of[level].share, "%.1f %%", 100 * levels->of[level].share);
+	doc_set(d, "low", levels->of[level].low);
+	doc_set(d, "high", levels->of[level].high);
+	doc_showf(d, NULL, "90 % interval", levels->of[level].low, "%.1f to %.1f %%", 100 * levels->of[level].low,
+		  100 * levels->of[level].high);
+	doc_show(d, "how", "how", "measured");
+	doc_set(d, "name", level_code(level));
+	doc_show(d, NULL, "time", level_text(level));
+	doc_bar(d, "", levels->of[level].share);
+	doc_set(d, "verdict", level_trusted(levels, level) ? "trusted" : "indicative");
 }
 
 void levels_answer(const struct levels *levels, struct document *d)
@@ -236,22 +258,8 @@ void levels_answer(const struct levels *levels, struct document *d)
 
 	levels_order(levels, order);
 	doc_table(d, "levels");
-	for (size_t i = 0; i < LEVELS && levels->runs > 0; i++) {
-		const size_t level = order[i];
-
-		doc_row(d);
-		doc_set(d, "level", "time");
-		doc_showf(d, "share", "share", levels->of[level].share, "%.1f %%", 100 * levels->of[level].share);
-		doc_set(d, "low", levels->of[level].low);
-		doc_set(d, "high", levels->of[level].high);
-		doc_showf(d, NULL, "90 % interval", levels->of[level].low, "%.1f to %.1f %%", 100 * levels->of[level].low,
-			  100 * levels->of[level].high);
-		doc_show(d, "how", "how", "measured");
-		doc_set(d, "name", codes[level]);
-		doc_show(d, NULL, "time", texts[level]);
-		doc_bar(d, "", levels->of[level].share);
-		doc_set(d, "verdict", levels->certain && (levels->divided || level == LEVEL_WAITING) ? "trusted" : "indicative");
-	}
+	for (size_t i = 0; i < LEVELS && levels->runs > 0; i++)
+		level_row(levels, (enum level)order[i], d);
 	doc_end(d);
 	if (levels->runs > 0 && !levels->certain && isnan(levels->doubt))
 		doc_line(d, "Indicative: how long others kept it waiting for a processor is not known");

@@ -3,29 +3,24 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define Z	  1.6448536269514722 /* 90 % on both sides */
-#define COVERED	  .9		     /* of the processor's time: samples are late now and then */
-#define SHOWN_MIN .005		     /* of the time: smaller classes are for programs only */
-
 /* ---- classes ---- */
 
-/* Names separated by blanks; '*' at the end of one: anything. */
-struct class_row {
+struct class_row { /* names: as of code_is_named() */
 	const char *class, *names;
 };
 
-/* Of the kernel, by system call. A file, a pipe and a socket are read by the same calls. */
+/* Of the kernel, by system call, also as the C library names what calls it. */
 static const struct class_row kernel_classes[] = {
-	{ "reading and writing",
-	  "read write pread64 pwrite64 readv writev preadv* pwritev* sendfile* copy_file_range splice tee vmsplice fsync "
-	  "fdatasync sync syncfs sync_file_range truncate ftruncate fallocate readahead fadvise64 lseek io_submit "
-	  "io_getevents io_uring_*" },
-	{ "names and attributes of files",
-	  "open openat* creat close close_range stat fstat lstat newstat newfstat newlstat newfstatat statx access faccessat* getdents* "
+	{ "file data", "read write pread64 pwrite64 readv writev preadv* pwritev* sendfile* copy_file_range splice tee vmsplice fsync "
+		       "fdatasync sync syncfs sync_file_range truncate ftruncate fallocate readahead fadvise64 lseek lseek64 pread pwrite "
+		       "posix_fadvise* posix_fallocate* ftruncate64 truncate64 io_submit "
+		       "io_getevents io_uring_*" },
+	{ "file metadata",
+	  "open open64 openat* creat close close_range stat stat64 fstat fstat64 lstat lstat64 fstatat* newstat newfstat newlstat "
+	  "newfstatat statx access faccessat* getdents* "
 	  "rename* link linkat unlink* symlink* readlink* mkdir* rmdir mknod* chmod fchmod* chown fchown* lchown utime* futimesat statfs "
 	  "fstatfs fcntl dup dup2 dup3 flock ioctl umask getcwd chdir fchdir setxattr getxattr listxattr inotify_*" },
 	{ "mapping memory",
@@ -34,7 +29,7 @@ static const struct class_row kernel_classes[] = {
 	{ "processes and signals",
 	  "clone* fork vfork execve* exit exit_group wait4 waitid kill tkill tgkill rt_sig* sigaltstack prctl arch_prctl "
 	  "set_tid_address set_robust_list rseq getpid gettid getppid getrusage prlimit64 getrlimit setrlimit" },
-	{ "synchronisation", "futex* sched_* membarrier semop semtimedop semget semctl eventfd* msgsnd msgrcv mq_*" },
+	{ "synchronisation", "futex* lll_* pthread_* sem_* sched_* membarrier semop semtimedop semget semctl eventfd* msgsnd msgrcv mq_*" },
 	{ "network and pipes", "socket* bind listen accept* connect send sendto sendmsg sendmmsg recv* shutdown getsockopt setsockopt "
 			       "getsockname getpeername pipe*" },
 	{ "waiting for events", "poll ppoll select pselect6 epoll_* timerfd_* signalfd* pause" },
@@ -44,42 +39,12 @@ static const struct class_row kernel_classes[] = {
 	{ "switching between processes", "schedule" },
 };
 
-/* Of user space, by the file's name without its directory. */
-static const struct class_row library_classes[] = {
-	{ "C library", "libc.so* libc-2*" },
-	{ "dynamic linker", "ld-linux* ld-2* ld.so*" },
-	{ "mathematics library", "libm.so* libm-2* libmvec*" },
-	{ "C++ library", "libstdc++* libc++* libgcc_s*" },
-	{ "compression", "libz.so* libzstd* liblzma* libbz2* liblz4* libsnappy* libbrotli* libdeflate*" },
-	{ "cryptography", "libcrypto* libssl* libgcrypt* libgnutls* libnettle* libhogweed* libsodium*" },
-	{ "linear algebra", "libopenblas* libblas* liblapack* libmkl* libcublas*" },
-	{ "threads", "libpthread* libgomp* libomp* libtbb*" },
-	{ "memory allocator", "libjemalloc* libtcmalloc* libmimalloc*" },
-	{ "clock (vDSO)", "[vdso]" },
-	{ "generated code", "//anon anon_inode* memfd:*" },
-};
-
-static bool is_named(const char *names, const char *name)
+static const char *class_of_call(const char *name)
 {
-	size_t length = strlen(name);
-
-	while (*names) {
-		size_t n = strcspn(names, " ");
-		bool open = names[n - 1] == '*';
-
-		if (open ? length >= n - 1 && strncmp(names, name, n - 1) == 0 : length == n && strncmp(names, name, n) == 0)
-			return true;
-		names += n + (names[n] == ' ');
-	}
-	return false;
-}
-
-static const char *class_in(const struct class_row *rows, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (is_named(rows[i].names, name))
-			return rows[i].class;
-	return NULL;
+	for (size_t i = 0; i < sizeof(kernel_classes) / sizeof(kernel_classes[0]); i++)
+		if (code_is_named(kernel_classes[i].names, name))
+			return kernel_classes[i].class;
+	return "other work";
 }
 
 static const char *base_name(const char *path)
@@ -90,13 +55,13 @@ static const char *base_name(const char *path)
 }
 
 /* The class of user code; of a file that no row knows, its own name. */
-static void class_of_file(const char *path, const char *program, char *out, size_t size)
+static void class_of_code(enum code_class class, const char *path, const char *program, char *out, size_t size)
 {
-	const char *name = base_name(path), *class = class_in(library_classes, sizeof(library_classes) / sizeof(library_classes[0]), name);
+	const char *name = base_name(path);
 	char shown[TEXT_SHOWN_BYTES];
 
-	if (class || strcmp(path, "?") == 0)
-		snprintf(out, size, "%s", class ? class : "other code");
+	if (class != CODE_NONE || strcmp(path, "?") == 0)
+		snprintf(out, size, "%s", class != CODE_NONE ? code_class_text(class) : "other code");
 	else
 		snprintf(out, size, "%s%s",
 			 strcmp(name, base_name(program)) == 0 ? "own code of "
@@ -107,7 +72,8 @@ static void class_of_file(const char *path, const char *program, char *out, size
 
 /* ---- counting ---- */
 
-static void class_add(struct sampled *s, const char *name, bool kernel, uint64_t count)
+/* Its index. */
+static size_t class_add(struct sampled *s, const char *name, bool kernel, uint64_t count)
 {
 	size_t i = 0;
 
@@ -125,18 +91,102 @@ static void class_add(struct sampled *s, const char *name, bool kernel, uint64_t
 	}
 	s->classes[i].count += count;
 	*(kernel ? &s->kernel : &s->user) += count;
+	return i;
 }
 
-static enum assay_status line_add(struct sampled *s, char *line, const char *program, struct assay_error *err)
+/* False: there is no room. */
+static bool function_add(struct sampled *s, const struct code_place *place, const char *file, size_t class, uint64_t count)
 {
-	char *where = strchr(line, ' '), *name = where ? strchr(where + 1, ' ') : NULL, class[sizeof(s->classes[0].name)];
-	int64_t count;
+	struct sampled_function *f = s->functions, *end = s->functions + s->n_functions;
 
-	if (!name)
-		return assay_fail(err, ASSAY_E_FORMAT, "a line of samples that makes no sense");
-	*where++ = *name++ = '\0';
-	if (!text_int64(line, &count) || count < 0 || count > INT64_MAX / 4096)
-		return assay_fail(err, ASSAY_E_FORMAT, "a number of samples that makes no sense");
+	while (f < end && (f->class != class || strcmp(f->name, place->name) != 0 || strcmp(f->file, file) != 0))
+		f++;
+	if (f == s->functions + SAMPLED_FUNCTIONS_MAX)
+		return false;
+	if (f == end) {
+		*f = (struct sampled_function){ .class = class, .by_callers = place->by_callers };
+		snprintf(f->name, sizeof(f->name), "%s", place->name);
+		snprintf(f->file, sizeof(f->file), "%s", file);
+		s->n_functions++;
+	}
+	f->count += count;
+	return true;
+}
+
+/* ---- lines ---- */
+
+/* What is being read. */
+struct lines {
+	struct sampled *sampled;
+	const char *program;
+	struct code *code;
+	const char *path;     /* of the last line `user` */
+	uint64_t inode, left; /* of its samples, those that no line has placed */
+};
+
+/* In its file, what no line has placed. */
+static void lines_flush(struct lines *l)
+{
+	char class[SAMPLED_NAME_BYTES];
+
+	if (l->left > 0) {
+		class_of_code(code_class_of_file(base_name(l->path)), l->path, l->program, class, sizeof(class));
+		class_add(l->sampled, class, false, l->left);
+		l->sampled->unnamed += l->left;
+	}
+	l->left = 0;
+}
+
+/* The way back from the kernel is its work: the clock, which waits while the kernel lets nothing interrupt it, meets the first instruction
+ * behind the call. Which call, the function's name may tell; what reads and writes may do so with a file, a pipe or a socket. */
+static const char *class_of_way_back(const char *function)
+{
+	const char *class = class_of_call(function + strspn(function, "_"));
+
+	return strcmp(class, "other work") == 0 || strcmp(class, class_of_call("read")) == 0 ? class_of_call("boundary") : class;
+}
+
+static void place_add(struct lines *l, uint64_t offset, uint64_t count)
+{
+	char class[SAMPLED_NAME_BYTES], file[TEXT_SHOWN_BYTES];
+	struct code_place place;
+
+	code_at(l->code, l->path, l->inode, offset, &place);
+	l->left -= count;
+	if (place.behind_call) {
+		class_add(l->sampled, class_of_way_back(place.name), true, count);
+		return;
+	}
+	class_of_code(place.class, l->path, l->program, class, sizeof(class));
+	if (!function_add(l->sampled, &place, text_shown(base_name(l->path), file), class_add(l->sampled, class, false, count), count) ||
+	    !*place.name)
+		l->sampled->unnamed += count;
+}
+
+static enum assay_status line_place(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
+{
+	char *end;
+	uint64_t offset = strtoull(name, &end, 16);
+
+	if (!l->path || *end || end == name || count > l->left)
+		return assay_fail(err, ASSAY_E_FORMAT, "a place in a file that makes no sense");
+	if (l->code)
+		place_add(l, offset, count);
+	return ASSAY_OK;
+}
+
+static enum assay_status line_add(struct lines *l, const char *where, const char *name, int64_t count, struct assay_error *err)
+{
+	struct sampled *s = l->sampled;
+
+	if (strcmp(where, "at") == 0)
+		return line_place(l, name, (uint64_t)count, err);
+	if (strcmp(where, "inode") == 0) {
+		l->inode = (uint64_t)count;
+		return ASSAY_OK;
+	}
+	lines_flush(l);
+	l->path = NULL;
 	if (strcmp(where, "refused") == 0 || strcmp(where, "forbidden") == 0) {
 		s->forbidden = *where == 'f';
 		snprintf(s->refused, sizeof(s->refused), "%s", name);
@@ -144,144 +194,48 @@ static enum assay_status line_add(struct sampled *s, char *line, const char *pro
 		s->period_ns = count;
 	} else if (strcmp(where, "lost") == 0) {
 		s->lost += (uint64_t)count;
+	} else if (strcmp(where, "maps_lost") == 0) {
+		s->maps_lost += (uint64_t)count;
 	} else if (strcmp(where, "processes") == 0) {
 		s->processes += (uint64_t)count;
 	} else if (strcmp(where, "user") == 0) {
-		class_of_file(name, program, class, sizeof(class));
-		class_add(s, class, false, (uint64_t)count);
+		l->path = name;
+		l->left = (uint64_t)count;
+		l->inode = 0;
 	} else if (strcmp(where, "kernel") == 0 && strcmp(name, "not_allowed") == 0) {
 		s->kernel_hidden = true;
 	} else if (strcmp(where, "kernel") == 0 && strcmp(name, "not_named") == 0) {
 		s->kernel_unnamed = true;
 	} else if (strcmp(where, "kernel") == 0) {
-		const char *found = class_in(kernel_classes, sizeof(kernel_classes) / sizeof(kernel_classes[0]), name);
-
-		class_add(s, found ? found : "other work", true, (uint64_t)count);
+		class_add(s, class_of_call(name), true, (uint64_t)count);
 	} else {
 		return assay_fail(err, ASSAY_E_FORMAT, "samples of an unknown place");
 	}
 	return ASSAY_OK;
 }
 
-enum assay_status sampled_add(struct sampled *sampled, const char *text, const char *program, struct assay_error *err)
+static enum assay_status line_read(struct lines *l, char *line, struct assay_error *err)
 {
+	char *where = strchr(line, ' '), *name = where ? strchr(where + 1, ' ') : NULL;
+	int64_t count;
+
+	if (!name)
+		return assay_fail(err, ASSAY_E_FORMAT, "a line of samples that makes no sense");
+	*where++ = *name++ = '\0';
+	if (!text_int64(line, &count) || count < 0 || (count > INT64_MAX / 4096 && strcmp(where, "inode") != 0))
+		return assay_fail(err, ASSAY_E_FORMAT, "a number of samples that makes no sense");
+	return line_add(l, where, name, count, err);
+}
+
+enum assay_status sampled_add(struct sampled *sampled, const char *text, const char *program, struct code *code, struct assay_error *err)
+{
+	struct lines lines = { .sampled = sampled, .program = program, .code = code };
 	char *copy = mem_string(text), *rest = copy, *line;
 	enum assay_status st = ASSAY_OK;
 
 	while (!st && (line = strsep(&rest, "\n")))
-		st = *line ? line_add(sampled, line, program, err) : ASSAY_OK;
+		st = *line ? line_read(&lines, line, err) : ASSAY_OK;
+	lines_flush(&lines);
 	free(copy);
 	return st;
-}
-
-bool sampled_divide(const struct sampled *s, uint64_t user, uint64_t kernel, double *user_s, double *sys_s)
-{
-	double cpu_s = *user_s + *sys_s, computing = (double)(s->user - user), all = computing + (double)(s->kernel - kernel);
-
-	if (s->kernel_hidden || all <= 0.0 || all * (double)s->period_ns < COVERED * 1e9 * cpu_s)
-		return false;
-	*user_s = cpu_s * computing / all;
-	*sys_s = cpu_s - *user_s;
-	return true;
-}
-
-/* ---- the answer ---- */
-
-/* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927). */
-static void wilson(double count, double all, double *low, double *high)
-{
-	double p = count / all, square = Z * Z / all, middle = (p + square / 2.0) / (1.0 + square),
-	       reach = Z * sqrt(p * (1.0 - p) / all + square / (4.0 * all)) / (1.0 + square);
-
-	*low = fmax(middle - reach, 0.0);
-	*high = fmin(middle + reach, 1.0);
-}
-
-/* What the shares rest on. */
-struct basis {
-	const struct sampled *sampled;
-	const struct levels *levels;
-	double covered; /* the part of the processor's time that was sampled: (0, 1] */
-};
-
-static double class_share(const struct basis *b, const struct sampled_class *class)
-{
-	return b->levels->of[class->kernel ? LEVEL_KERNEL : LEVEL_COMPUTE].share * b->covered * (double)class->count /
-	       (double)(class->kernel ? b->sampled->kernel : b->sampled->user);
-}
-
-static int compare_classes(const void *a, const void *b, void *basis)
-{
-	const struct sampled_class *x = a, *y = b;
-	double p = class_share(basis, x), q = class_share(basis, y);
-
-	return p != q ? (p < q) - (p > q) : strcmp(x->name, y->name);
-}
-
-/* Both uncertainties at once: how the level varies over runs, and how few samples there are. */
-static void answer_class(const struct basis *b, const struct sampled_class *class, struct document *d)
-{
-	const struct sampled *s = b->sampled;
-	const struct levels *levels = b->levels;
-	size_t level = class->kernel ? LEVEL_KERNEL : LEVEL_COMPUTE;
-	double share = class_share(b, class), low, high, of_low = levels->of[level].low, of_high = levels->of[level].high;
-
-	wilson((double)class->count, (double)(class->kernel ? s->kernel : s->user), &low, &high);
-	low *= b->covered * (isnan(of_low) ? levels->of[level].share : of_low);
-	high *= b->covered * (isnan(of_high) ? levels->of[level].share : of_high);
-	doc_row(d);
-	if (share < SHOWN_MIN)
-		doc_hide(d);
-	doc_set(d, "level", "category");
-	doc_showf(d, "share", "share", share, "%.1f %%", 100 * share);
-	doc_showf(d, NULL, "90 % interval", low, "%.1f to %.1f %%", 100 * low, 100 * high);
-	doc_set(d, "low", low);
-	doc_set(d, "high", high);
-	doc_show(d, "how", "how", "measured");
-	doc_show(d, "name", "of that", class->name);
-	doc_show(d, NULL, "where", class->kernel ? "in the kernel" : "computing");
-	doc_set(d, "of", class->kernel ? "kernel" : "compute");
-	doc_bar(d, "", share);
-	doc_set(d, "verdict", levels->certain && levels->divided ? "trusted" : "indicative");
-}
-
-static void answer_missing(const struct sampled *s, struct document *d)
-{
-	if (*s->refused)
-		doc_line(d, "Where in the code is not known: time cannot be sampled here (%s)%s", s->refused,
-			 s->forbidden ? "; 'sysctl kernel.perf_event_paranoid=1' or the capability CAP_PERFMON allows it" : "");
-	else if (s->kernel_hidden)
-		doc_line(d, "What the kernel did is not known: 'sysctl kernel.perf_event_paranoid=1' or the capability CAP_PERFMON allows "
-			    "that to be sampled");
-	else if (s->kernel_unnamed && s->kernel > 0)
-		doc_line(d, "What the kernel did is not known: it hides the addresses of its functions; 'sysctl kernel.kptr_restrict=0' "
-			    "shows them");
-	if (s->lost > 0)
-		doc_line(d, "%llu sample%s lost", (unsigned long long)s->lost, s->lost == 1 ? " was" : "s were");
-}
-
-void sampled_answer(struct sampled *sampled, const struct levels *levels, double cpu_s, struct document *d)
-{
-	double samples = (double)(sampled->user + sampled->kernel), expected = cpu_s * 1e9 / (double)sampled->period_ns,
-	       covered = samples >= COVERED * expected ? 1.0 : samples / expected,
-	       left = (levels->of[LEVEL_COMPUTE].share + levels->of[LEVEL_KERNEL].share) * (1.0 - covered);
-	struct basis basis = { sampled, levels, covered };
-
-	if (sampled->period_ns <= 0) { /* refused */
-		answer_missing(sampled, d);
-		return;
-	}
-	qsort_r(sampled->classes, sampled->n, sizeof(sampled->classes[0]), compare_classes, &basis);
-	doc_set(d, "samples", (int64_t)samples);
-	doc_set(d, "not_sampled", left);
-	doc_table(d, "categories");
-	for (size_t i = 0; i < sampled->n; i++)
-		answer_class(&basis, &sampled->classes[i], d);
-	doc_end(d);
-	if (left >= SHOWN_MIN)
-		doc_line(d,
-			 "%.1f %% of the time was not sampled: in processes that had a processor for less than %.0f ms, or have another "
-			 "user's rights",
-			 100 * left, (double)sampled->period_ns / 1e6);
-	answer_missing(sampled, d);
 }

@@ -118,7 +118,7 @@ static void test_ticks(void **state)
 	assert_true(levels.certain && !levels.divided);
 	assert_near(levels.of[LEVEL_COMPUTE].low, 0);
 	assert_near(levels.of[LEVEL_KERNEL].high, .5);
-	text = levels_text(&levels);
+	text = levels_text(&levels, NULL);
 	assert_string_equal(text, "50 % of its time computing or in the kernel and 50 % waiting");
 	free(text);
 	levels_of(&one_tick, 1, &levels); /* it met the kernel, which need not have been there before */
@@ -135,7 +135,7 @@ static void test_text(void **state)
 
 	(void)state;
 	levels_of(&run, 1, &levels);
-	text = levels_text(&levels);
+	text = levels_text(&levels, NULL);
 	assert_string_equal(text, "50 % of its time waiting, 30 % in the kernel and 20 % computing");
 	free(text);
 }

@@ -1,10 +1,11 @@
-#include "gate/profile/sampled.h"
+#include "gate/profile/parts.h"
 
 #include "tests/scratch.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -37,18 +38,18 @@ static void test_classes(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check(sampled_add(&s, text, "./my program", &err), &err);
+	check(sampled_add(&s, text, "./my program", NULL, &err), &err);
 	assert_class(&s, "own code of my program", false, 10);
 	assert_class(&s, "C library", false, 3);
 	assert_class(&s, "dynamic linker", false, 2);
-	assert_class(&s, "clock (vDSO)", false, 1);
+	assert_class(&s, "clocks and dates", false, 1);
 	assert_class(&s, "generated code", false, 4);
 	assert_class(&s, "library libfancy.so.3", false, 5);
 	assert_class(&s, "ls", false, 6);
 	assert_class(&s, "tool", false, 1);
 	assert_class(&s, "other code", false, 7);
-	assert_class(&s, "reading and writing", true, 23);
-	assert_class(&s, "names and attributes of files", true, 13);
+	assert_class(&s, "file data", true, 23);
+	assert_class(&s, "file metadata", true, 13);
 	assert_class(&s, "page faults", true, 14);
 	assert_class(&s, "synchronisation", true, 15);
 	assert_class(&s, "other work", true, 33); /* what no row has is not guessed */
@@ -56,29 +57,37 @@ static void test_classes(void **state)
 	assert_class(&s, "entering and leaving the kernel", true, 19);
 	assert_class(&s, "switching between processes", true, 20);
 	assert_true(s.lost == 2 && s.processes == 3 && s.user == 39 && s.kernel == 155 && !s.kernel_hidden && !s.kernel_unnamed);
-	check(sampled_add(&s, "1 user /usr/bin/my program\n0 kernel not_allowed\n", "./my program", &err), &err);
+	check(sampled_add(&s, "1 user /usr/bin/my program\n0 kernel not_allowed\n", "./my program", NULL, &err), &err);
 	assert_class(&s, "own code of my program", false, 11);
 	assert_true(s.kernel_hidden);
 }
 
 static void test_refused_and_malformed(void **state)
 {
-	static const char *const rows[] = {
-		"x", "1", "1 user", "-1 user a\n", "1 nowhere a\n", "99999999999999999999 user a\n", " user a\n"
-	};
+	static const char *const rows[] = { "x",
+					    "1",
+					    "1 user",
+					    "-1 user a\n",
+					    "1 nowhere a\n",
+					    "99999999999999999999 user a\n",
+					    " user a\n",
+					    "1 at 10\n",
+					    "1 user /a\n2 at 10\n",
+					    "1 user /a\n1 at x\n",
+					    "1 user /a\n1 kernel read\n1 at 10\n" };
 	struct sampled s = { .n = 0 };
 	struct assay_error err;
 
 	(void)state;
-	check(sampled_add(&s, "0 forbidden perf_event_open: Permission denied\n", "a", &err), &err);
+	check(sampled_add(&s, "0 forbidden perf_event_open: Permission denied\n", "a", NULL, &err), &err);
 	assert_string_equal(s.refused, "perf_event_open: Permission denied");
 	assert_true(s.forbidden);
-	check(sampled_add(&s, "0 refused perf_event_open: Function not implemented\n", "a", &err), &err);
+	check(sampled_add(&s, "0 refused perf_event_open: Function not implemented\n", "a", NULL, &err), &err);
 	assert_false(s.forbidden); /* no right would help */
-	check(sampled_add(&s, "0 kernel not_named\n", "a", &err), &err);
+	check(sampled_add(&s, "0 kernel not_named\n", "a", NULL, &err), &err);
 	assert_true(s.kernel_unnamed && s.n == 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		check_fails(rows[i], sampled_add(&s, rows[i], "a", &err), ASSAY_E_FORMAT, &err, "");
+		check_fails(rows[i], sampled_add(&s, rows[i], "a", NULL, &err), ASSAY_E_FORMAT, &err, "");
 }
 
 /* More classes than there is room for: the rest is counted, and nothing is lost. */
@@ -93,7 +102,7 @@ static void test_many(void **state)
 		char line[64];
 
 		snprintf(line, sizeof(line), "%d user /bin/tool%d\n1 kernel read\n", i + 1, i);
-		check(sampled_add(&s, line, "a", &err), &err);
+		check(sampled_add(&s, line, "a", NULL, &err), &err);
 	}
 	for (size_t i = 0; i < s.n; i++)
 		sum += s.classes[i].count;
@@ -103,57 +112,96 @@ static void test_many(void **state)
 }
 
 /* Shares divide their level, and what is not sampled is said. */
-static void test_answer(void **state)
+static void test_shares(void **state)
 {
 	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0 };
 	struct sampled s = { .n = 0 };
 	struct levels levels;
 	struct assay_error err;
-	struct document d;
-	const cJSON *rows;
-	cJSON *json;
+	struct parts parts;
 
 	(void)state;
-	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libc.so.6\n500 kernel read\n", "a", &err), &err);
+	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libc.so.6\n500 kernel read\n", "a", NULL, &err), &err);
 	levels_of(&run, 1, &levels);
 	for (int half = 0; half < 2; half++) {
-		document_init(&d);
-		sampled_answer(&s, &levels, half ? 10.0 : 5.0, &d);
-		json = document_cjson(&d);
-		rows = cJSON_GetObjectItem(json, "categories");
-		assert_int_equal(cJSON_GetArraySize(rows), 3);
-		assert_string_equal(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 0), "name")->valuestring, "own code of a");
-		assert_true(fabs(cJSON_GetObjectItem(cJSON_GetArrayItem(rows, 0), "share")->valuedouble - .45 / (1 + half)) < 1e-12);
-		assert_true(fabs(cJSON_GetObjectItem(json, "not_sampled")->valuedouble - (half ? .4 : 0)) < 1e-12);
-		cJSON_Delete(json);
-		document_release(&d);
+		parts_of(&levels, &s, half ? 10.0 : 5.0, &parts);
+		assert_int_equal(parts.n, LEVELS + 3);
+		assert_string_equal(parts.items[LEVELS].name, "own code of a");
+		assert_true(fabs(parts.items[LEVELS].share - .45 / (1 + half)) < 1e-12);
+		assert_true(fabs(parts.left - (half ? .4 : 0)) < 1e-12);
+		assert_int_equal(parts.items[LEVELS].trusted, !half);
+		parts_release(&parts);
 	}
 }
 
-/* By the samples of this run, if they are of nearly all of it. */
+static void assert_text(const struct levels *levels, const struct sampled *s, const char *expected)
+{
+	struct parts parts;
+	char *text;
+
+	parts_of(levels, s, 5, &parts);
+	text = parts_text(&parts);
+	assert_string_equal(text, expected);
+	free(text);
+	parts_release(&parts);
+}
+
+/* What doubts a level doubts those below it, and the sentence says so. */
+static void test_sentence(void **state)
+{
+	static const struct level_run run = { "a", 10, 6, 2, 0, 0, 0 }, busy = { "a", 10, 6, 2, 0, 2, 0 };
+	static struct sampled s, none;
+	struct levels levels;
+	struct assay_error err;
+
+	(void)state;
+	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libcrypto.so.3\n500 kernel read\n", "a", NULL, &err), &err);
+	check(sampled_add(&none, "0 forbidden perf_event_open: Permission denied\n", "a", NULL, &err), &err);
+	levels_of(&run, 1, &levels);
+	assert_text(&levels, &none, "60 % of its time computing, 20 % in the kernel and 20 % waiting; trusted, but not its parts");
+	s.unnamed = 0;
+	assert_text(
+	    &levels, &s,
+	    "60 % of its time computing (own code of a 45 %, cryptography 15 %), 20 % in the kernel (file data 20 %) and 20 % waiting; "
+	    "trusted");
+	levels_of(&busy, 1, &levels);
+	assert_text(
+	    &levels, &s,
+	    "60 % of its time computing (own code of a 45 %, cryptography 15 %), 20 % in the kernel (file data 20 %) and 20 % waiting; "
+	    "indicative because the machine is busy");
+}
+
+/* By the samples of each run, if they are of nearly all of the time. */
 static void test_divide(void **state)
 {
-	double user = .9, sys = .1;
+	static const uint64_t user[] = { 300, 0 }, kernel[] = { 100, 0 };
+	const struct level_run ticks[] = { { "a", 1, .8, 0, 0, 0, .1 }, { "a", 1, .02, .02, 0, 0, .1 } };
 	struct sampled s = { .n = 0 };
 	struct assay_error err;
 
 	(void)state;
-	assert_false(sampled_divide(&s, 0, 0, &user, &sys));
-	check(sampled_add(&s, "2000000 period ns\n100 user /bin/a\n100 kernel read\n", "a", &err), &err);
-	assert_false(sampled_divide(&s, 0, 0, &user, &sys));
-	check(sampled_add(&s, "375 user /bin/a\n125 kernel read\n", "a", &err), &err);
-	assert_true(sampled_divide(&s, 100, 100, &user, &sys));
-	assert_true(fabs(user - .75) < 1e-12 && fabs(sys - .25) < 1e-12);
-	s.kernel_hidden = true;
-	assert_false(sampled_divide(&s, 100, 100, &user, &sys));
+	for (int i = 0; i < 4; i++) { /* not sampled, half, all, hidden */
+		struct level_run runs[2] = { ticks[0], ticks[1] };
+
+		s.kernel_hidden = i == 3;
+		parts_divide(&s, user, kernel, runs, 2);
+		if (i == 2) {
+			assert_true(fabs(runs[0].user - .6) < 1e-12 && fabs(runs[0].sys - .2) < 1e-12 && runs[0].blurred == 0);
+			assert_true(fabs(runs[1].user - .03) < 1e-12 && fabs(runs[1].sys - .01) < 1e-12 && runs[1].blurred == 0);
+		} else {
+			assert_true(runs[0].user == .8 && runs[0].sys == 0 && runs[1].user == .02 && runs[0].blurred == .1);
+		}
+		if (i < 2)
+			check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n", "a", NULL, &err), &err);
+	}
 }
 
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes), cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),	cmocka_unit_test(test_answer),
-		cmocka_unit_test(test_divide),
+		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,365 @@
+#include "gate/profile/parts.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define Z	      1.6448536269514722 /* 90 % on both sides */
+#define COVERED	      .9		 /* of the processor's time: samples are late now and then */
+#define SHOWN_MIN     .005		 /* of the time: smaller parts are for programs only */
+#define TOLD_MIN      .05		 /* of the time: larger ones stand in the sentence, */
+#define TOLD_MAX      2			 /* so many of each level */
+#define FUNCTIONS_MAX 5			 /* that people see of a category */
+#define FEW	      100		 /* samples */
+#define UNKNOWN_MAX   .2		 /* of a level: more of it not known makes it indicative */
+
+static const char *const depths[] = { PART_ROWS(ROWS_WORD) };
+
+/* ---- shares ---- */
+
+double parts_covered(const struct sampled *s, double cpu_s)
+{
+	double samples = (double)(s->user + s->kernel), expected = s->period_ns > 0 ? cpu_s * 1e9 / (double)s->period_ns : 0;
+
+	return samples <= 0 ? 0.0 : samples >= COVERED * expected ? 1.0 : samples / expected;
+}
+
+void parts_divide(const struct sampled *s, const uint64_t *user, const uint64_t *kernel, struct level_run *runs, size_t n)
+{
+	double cpu_s = 0;
+
+	for (size_t i = 0; i < n; i++)
+		cpu_s += runs[i].user + runs[i].sys;
+	if (s->kernel_hidden || parts_covered(s, cpu_s) < 1.0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		bool met = user[i] + kernel[i] > 0; /* else as in the other runs */
+		double computing = (double)(met ? user[i] : s->user), working = (double)(met ? kernel[i] : s->kernel);
+		double cpu = runs[i].user + runs[i].sys;
+
+		runs[i].user = cpu * computing / (computing + working);
+		runs[i].sys = cpu - runs[i].user;
+		runs[i].blurred = 0;
+	}
+}
+
+/* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927). */
+static void wilson(double count, double all, double *low, double *high)
+{
+	double p = count / all, square = Z * Z / all, middle = (p + square / 2.0) / (1.0 + square),
+	       reach = Z * sqrt(p * (1.0 - p) / all + square / (4.0 * all)) / (1.0 + square);
+
+	*low = fmax(middle - reach, 0.0);
+	*high = fmin(middle + reach, 1.0);
+}
+
+static bool is_doubted(const struct parts *p, enum part_level depth)
+{
+	for (size_t i = 0; i < p->n_reasons; i++)
+		if (p->reasons[i].depth <= depth && p->reasons[i].depth > PART_TIME)
+			return true;
+	return false;
+}
+
+/* A part of what was sampled, of a level. */
+static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
+{
+	const struct levels *levels = p->levels;
+	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), low, high,
+	       level = levels->of[part.of].share;
+
+	wilson((double)count, all, &low, &high);
+	part.share = level * covered * (double)count / all;
+	part.low = low * covered * (isnan(levels->of[part.of].low) ? level : levels->of[part.of].low);
+	part.high = high * covered * (isnan(levels->of[part.of].high) ? level : levels->of[part.of].high);
+	part.trusted = level_trusted(levels, part.of) && !is_doubted(p, part.depth);
+	p->items[p->n++] = part;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	if (x->share != y->share)
+		return x->share > y->share ? -1 : 1;
+	return x->of != y->of ? (x->of > y->of) - (x->of < y->of) : strcmp(x->name, y->name);
+}
+
+static void parts_add(struct parts *p, double covered)
+{
+	const struct sampled *s = p->sampled;
+
+	for (int level = 0; level < LEVELS; level++)
+		p->items[p->n++] = (struct part){ .depth = PART_TIME,
+						  .of = (enum level)level,
+						  .name = level_code((enum level)level),
+						  .share = p->levels->of[level].share,
+						  .low = p->levels->of[level].low,
+						  .high = p->levels->of[level].high,
+						  .trusted = level_trusted(p->levels, (enum level)level) };
+	for (size_t i = 0; i < s->n; i++)
+		part_add(p,
+			 (struct part){ .depth = PART_CATEGORY,
+					.of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
+					.name = s->classes[i].name },
+			 s->classes[i].count, covered);
+	for (size_t i = 0; i < s->n_functions; i++) {
+		const struct sampled_function *f = &s->functions[i];
+
+		if (*f->name)
+			part_add(p,
+				 (struct part){ .depth = PART_FUNCTION,
+						.of = LEVEL_COMPUTE,
+						.name = f->name,
+						.file = f->file,
+						.category = s->classes[f->class].name,
+						.by_callers = f->by_callers },
+				 f->count, covered);
+	}
+	qsort(p->items, p->n, sizeof(*p->items), compare_parts);
+}
+
+/* ---- why they may be wrong ---- */
+
+static void reason_add(struct parts *p, enum part_level depth, const char *code, char *text)
+{
+	ASSAY_BUG_IF(p->n_reasons == PART_REASONS_MAX);
+	p->reasons[p->n_reasons++] = (struct part_reason){ depth, code, text };
+}
+
+static void reasons_of_time(struct parts *p)
+{
+	const struct levels *levels = p->levels;
+
+	if (!levels->certain && isnan(levels->doubt))
+		reason_add(p, PART_TIME, "busy_unknown", mem_string("how long others kept it waiting for a processor is not known"));
+	else if (!levels->certain)
+		reason_add(
+		    p, PART_TIME, "machine_busy",
+		    mem_format("the machine is busy: up to %.0f %% of the time may have been waiting for a processor; on a quiet machine "
+			       "it is known",
+			       100 * levels->doubt));
+	if (!levels->divided)
+		reason_add(
+		    p, PART_TIME, "ticks",
+		    mem_format("the kernel divides computing and its own work by ticks of its clock, and shorter processes not at all: up "
+			       "to %.0f %% may belong to the other",
+			       100 * levels->blurred));
+}
+
+static void reasons_of_samples(struct parts *p)
+{
+	static const char allow[] = "'sysctl kernel.perf_event_paranoid=1' or the capability CAP_PERFMON allows it";
+	const struct sampled *s = p->sampled;
+	const double all = (double)(s->user + s->kernel), cpu = p->levels->of[LEVEL_COMPUTE].share + p->levels->of[LEVEL_KERNEL].share;
+
+	if (s->period_ns <= 0) {
+		reason_add(p, PART_CATEGORY, s->forbidden ? "sampling_forbidden" : "not_sampled",
+			   mem_format("time cannot be sampled here (%s)%s%s", *s->refused ? s->refused : "it was not tried",
+				      s->forbidden ? "; " : "", s->forbidden ? allow : ""));
+		return;
+	}
+	if (s->kernel_hidden)
+		reason_add(p, PART_CATEGORY, "kernel_hidden", mem_format("what the kernel did may not be sampled; %s", allow));
+	else if (s->kernel_unnamed && s->kernel > 0)
+		reason_add(p, PART_CATEGORY, "kernel_unnamed",
+			   mem_string("what the kernel did is not known, for it hides the addresses of its functions; 'sysctl "
+				      "kernel.kptr_restrict=0' shows them"));
+	if (all < FEW && cpu > SHOWN_MIN)
+		reason_add(p, PART_CATEGORY, "few_samples", mem_format("there are only %.0f samples; --budget gives more", all));
+	if (p->left > UNKNOWN_MAX * cpu)
+		reason_add(
+		    p, PART_CATEGORY, "partly_sampled",
+		    mem_format("%.0f %% of the time was not sampled, in processes that had a processor for less than %.0f ms, or have "
+			       "another user's rights; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
+			       100 * p->left, (double)s->period_ns / 1e6));
+	if ((double)s->lost > UNKNOWN_MAX * all)
+		reason_add(p, PART_CATEGORY, "samples_lost", mem_format("%llu samples were lost", (unsigned long long)s->lost));
+	if ((double)s->unnamed > UNKNOWN_MAX * (double)s->user)
+		reason_add(p, PART_FUNCTION, "functions_unknown",
+			   mem_format("of %.0f %% of the computing no function is known: code that was generated, or whose file is gone",
+				      100 * (double)s->unnamed / (double)s->user));
+	if (s->maps_lost > 0)
+		reason_add(p, PART_FUNCTION, "maps_lost",
+			   mem_format("%llu pieces of code were mapped by processes that had too many", (unsigned long long)s->maps_lost));
+}
+
+void parts_of(const struct levels *levels, const struct sampled *sampled, double cpu_s, struct parts *out)
+{
+	double covered = parts_covered(sampled, cpu_s);
+
+	*out = (struct parts){ .levels = levels, .sampled = sampled };
+	if (levels->runs == 0)
+		return;
+	out->items = mem_new(LEVELS + sampled->n + sampled->n_functions, sizeof(*out->items));
+	out->left = sampled->period_ns > 0 ? (levels->of[LEVEL_COMPUTE].share + levels->of[LEVEL_KERNEL].share) * (1.0 - covered) : 0.0;
+	reasons_of_time(out);
+	reasons_of_samples(out);
+	parts_add(out, covered);
+}
+
+void parts_release(struct parts *parts)
+{
+	for (size_t i = 0; i < parts->n_reasons; i++)
+		free(parts->reasons[i].text);
+	free(parts->items);
+	*parts = (struct parts){ .items = NULL };
+}
+
+/* ---- in a sentence ---- */
+
+/* " (string functions 40 %, allocation 12 %)"; free() it. */
+static char *level_details(const struct parts *p, enum level of)
+{
+	struct buf text = BUF_INIT;
+	size_t told = 0;
+
+	for (size_t i = 0; i < p->n && told < TOLD_MAX; i++) {
+		const struct part *part = &p->items[i];
+
+		if (part->depth == PART_CATEGORY && part->of == of && part->share >= TOLD_MIN)
+			buf_format(&text, "%s%s %.0f %%", told++ ? ", " : " (", part->name, 100 * part->share);
+	}
+	buf_text(&text, told ? ")" : "");
+	return buf_take(&text);
+}
+
+static const char *verdict_text(const struct parts *p)
+{
+	if (p->levels->runs == 0)
+		return "";
+	if (p->n_reasons == 0 || p->reasons[0].depth == PART_FUNCTION)
+		return "; trusted";
+	if (p->reasons[0].depth == PART_CATEGORY)
+		return "; trusted, but not its parts";
+	return strcmp(p->reasons[0].code, "machine_busy") == 0 ? "; indicative because the machine is busy"
+	       : strcmp(p->reasons[0].code, "ticks") == 0      ? "; indicative because it is too short for the kernel's accounts"
+							       : "; indicative because it is not known whether the machine is busy";
+}
+
+char *parts_text(const struct parts *p)
+{
+	char *details[LEVELS], *levels, *text;
+
+	if (p->levels->runs == 0)
+		return mem_string("no time that can be measured");
+	for (int level = 0; level < LEVELS; level++)
+		details[level] = level_details(p, (enum level)level);
+	levels = levels_text(p->levels, details);
+	text = mem_format("%s%s", levels, verdict_text(p));
+	for (int level = 0; level < LEVELS; level++)
+		free(details[level]);
+	free(levels);
+	return text;
+}
+
+/* ---- as an answer ---- */
+
+static void part_members(const struct part *part, struct document *d)
+{
+	doc_row(d);
+	doc_set(d, "level", depths[part->depth]);
+	doc_set(d, "name", part->name);
+	if (part->depth > PART_TIME)
+		doc_set(d, "of", level_code(part->of));
+	if (part->depth == PART_FUNCTION) {
+		doc_set(d, "file", part->file);
+		doc_set(d, "category", part->category);
+		doc_set(d, "named_by", part->by_callers ? "callers" : "symbol");
+	}
+	doc_set(d, "share", part->share);
+	doc_set(d, "low", part->low);
+	doc_set(d, "high", part->high);
+	doc_set(d, "how", "measured");
+	doc_set(d, "verdict", part->trusted ? "trusted" : "indicative");
+}
+
+/* Its name is set in as deep as its level is. */
+static void part_shown(const struct part *part, struct document *d)
+{
+	char *name = mem_format("%*s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name,
+				part->by_callers ? " (by its callers)" : "");
+
+	doc_row(d);
+	doc_show(d, NULL, "where the time goes", name);
+	doc_showf(d, NULL, "share", part->share, "%.1f %%", 100 * part->share);
+	doc_showf(d, NULL, "90 % interval", part->low, "%.1f to %.1f %%", 100 * part->low, 100 * part->high);
+	doc_show(d, NULL, "how", part->trusted ? "measured" : "measured?");
+	doc_bar(d, "", part->share);
+	free(name);
+}
+
+static void functions_shown(const struct parts *p, const struct part *category, struct document *d)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < p->n && shown < FUNCTIONS_MAX; i++) {
+		const struct part *part = &p->items[i];
+
+		if (part->depth != PART_FUNCTION || category->of != LEVEL_COMPUTE || part->share < SHOWN_MIN ||
+		    strcmp(part->category, category->name) != 0)
+			continue;
+		part_shown(part, d);
+		shown++;
+	}
+}
+
+static void parts_shown(const struct parts *p, struct document *d)
+{
+	bool doubted = false;
+
+	doc_table(d, NULL);
+	for (size_t i = 0; i < LEVELS && i < p->n; i++) {
+		part_shown(&p->items[i], d);
+		for (size_t k = LEVELS; k < p->n && p->items[k].depth == PART_CATEGORY; k++) {
+			if (p->items[k].of != p->items[i].of || p->items[k].share < SHOWN_MIN)
+				continue;
+			part_shown(&p->items[k], d);
+			functions_shown(p, &p->items[k], d);
+		}
+	}
+	doc_end(d);
+	for (size_t i = 0; i < p->n; i++)
+		doubted |= !p->items[i].trusted;
+	if (doubted)
+		doc_line(d, "measured?: indicative");
+}
+
+void parts_answer(const struct parts *p, struct document *d)
+{
+	doc_table(d, "levels");
+	doc_hide(d);
+	for (size_t i = 0; i < p->n; i++)
+		part_members(&p->items[i], d);
+	doc_end(d);
+	doc_object(d, "trust");
+	doc_set(d, "verdict", p->n_reasons ? "indicative" : "trusted");
+	doc_list(d, "reasons");
+	for (size_t i = 0; i < p->n_reasons; i++) {
+		doc_object(d, NULL);
+		doc_set(d, "level", depths[p->reasons[i].depth]);
+		doc_set(d, "code", p->reasons[i].code);
+		doc_set(d, "text", p->reasons[i].text);
+		doc_end(d);
+	}
+	doc_end(d);
+	doc_end(d);
+	if (p->levels->runs > 0 && p->sampled->period_ns > 0) {
+		doc_set(d, "samples", p->sampled->user + p->sampled->kernel);
+		doc_set(d, "not_sampled", p->left);
+	}
+	parts_shown(p, d);
+	for (size_t i = 0; i < p->n_reasons; i++)
+		doc_line(d, "%s: %s",
+			 p->reasons[i].depth == PART_TIME	? "All of it is indicative"
+			 : p->reasons[i].depth == PART_CATEGORY ? "What makes up computing and the kernel's work is indicative"
+								: "Functions are indicative",
+			 p->reasons[i].text);
+	if (p->left >= SHOWN_MIN && p->left <= UNKNOWN_MAX)
+		doc_line(d, "%.1f %% of the time was not sampled", 100 * p->left);
+}

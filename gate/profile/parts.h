@@ -1,0 +1,62 @@
+/* The answer to "where does its time go?", level by level: computing, the kernel and waiting; what kinds of computing and of the kernel's
+ * work; which functions. Each share says how far it can be trusted. */
+#ifndef GATE_PROFILE_PARTS_H
+#define GATE_PROFILE_PARTS_H
+
+#include "gate/profile/levels.h"
+#include "gate/profile/sampled.h"
+
+#define PART_ROWS(X)                                                                                                                       \
+	X(PART_TIME, "time")                                                                                                               \
+	X(PART_CATEGORY, "category")                                                                                                       \
+	X(PART_FUNCTION, "function")
+
+enum part_level { PART_ROWS(ROWS_ENUM) PART_LEVELS };
+
+struct part {
+	enum part_level depth;
+	enum level of;		     /* of what time it is a part, or is */
+	const char *name;	     /* borrowed, as all of it; for programs */
+	const char *file, *category; /* of a function */
+	bool by_callers;	     /* a function without a name: its category is that of those that call it */
+	double share, low, high;     /* of the time; 90 % interval: how the level varies over runs, and how few samples there are */
+	bool trusted;
+};
+
+/* Why shares of a level, and of those below, are indicative. */
+struct part_reason {
+	enum part_level depth;
+	const char *code;
+	char *text; /* with what would help */
+};
+#define PART_REASONS_MAX 12
+
+struct parts {
+	const struct levels *levels;
+	const struct sampled *sampled;
+	struct part *items; /* [n], level by level, each by share */
+	size_t n;
+	double left; /* of the time: not sampled */
+	struct part_reason reasons[PART_REASONS_MAX];
+	size_t n_reasons;
+};
+
+/* cpu_s: of all runs together. Both must outlive *out; parts_release() it. */
+void parts_of(const struct levels *levels, const struct sampled *sampled, double cpu_s, struct parts *out);
+void parts_release(struct parts *parts);
+
+/* How much of cpu_s the samples stand for: [0, 1]; 1 when that is nearly all. */
+double parts_covered(const struct sampled *sampled, double cpu_s);
+
+/* Ticks of the kernel's clock divide a process's time into its own and the program's, and miss who sleeps and wakes at them. The clock by
+ * which time is sampled runs with the program itself: where it has met nearly all of the time of runs[n], its samples of each run, user[n]
+ * and kernel[n], divide it. */
+void parts_divide(const struct sampled *sampled, const uint64_t *user, const uint64_t *kernel, struct level_run *runs, size_t n);
+
+/* "82 % of its time computing (string functions 40 %) and ...; trusted"; free() it. */
+char *parts_text(const struct parts *parts);
+
+/* Members `levels` and `trust`; for people a chart of them as a tree, and why they may be wrong. */
+void parts_answer(const struct parts *parts, struct document *d);
+
+#endif

@@ -1,0 +1,141 @@
+#include "gate/profile/code.h"
+
+#include "base/mem.h"
+#include "tests/scratch.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static void test_classes(void **state)
+{
+	static const struct {
+		const char *file, *symbol;
+		enum code_class class;
+	} rows[] = {
+		{ "libc.so.6", "memcpy", CODE_STRINGS },
+		{ "libc.so.6", "__memmove_avx_unaligned_erms", CODE_STRINGS },
+		{ "a", "__GI___strcasecmp_l", CODE_STRINGS },
+		{ "a", "memcpy_from_disk", CODE_NONE }, /* a name that only begins like it */
+		{ "a", "strlen_cache", CODE_NONE },
+		{ "libc.so.6", "memalign", CODE_ALLOCATION },
+		{ "a", "_int_malloc", CODE_ALLOCATION },
+		{ "a", "_Znwm", CODE_ALLOCATION },
+		{ "libc.so.6", "malloc@@GLIBC_2.2.5", CODE_ALLOCATION },
+		{ "libc.so.6", "qsort_r.cold", CODE_SORTING },
+		{ "a", "_ZSt16__introsort_loopIPiS_EvT_S1_T0_", CODE_SORTING },
+		{ "a", "regexec", CODE_PARSING },
+		{ "libc.so.6", "_IO_getc", CODE_BUFFERS },
+		{ "a", "puts_on_weight", CODE_NONE },
+		{ "a", "main", CODE_NONE },
+		{ "a", "", CODE_NONE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (code_class_of_symbol(rows[i].file, rows[i].symbol) != rows[i].class)
+			fail_msg("%s in %s is %s", rows[i].symbol, rows[i].file,
+				 code_class_text(code_class_of_symbol(rows[i].file, rows[i].symbol)));
+	assert_int_equal(code_class_of_file("libz.so.1"), CODE_COMPRESSION);
+	assert_int_equal(code_class_of_file("libzebra.so.1"), CODE_NONE);
+	assert_int_equal(code_class_of_file("//anon"), CODE_GENERATED);
+}
+
+/* Where a function of this process is: its file, and where in it; false: in none. */
+struct wanted {
+	uint64_t address, offset;
+	const char *path;
+};
+
+static int find_segment(struct dl_phdr_info *info, size_t size, void *wanted)
+{
+	struct wanted *w = wanted;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		uint64_t begin = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD && begin <= w->address && w->address - begin < segment->p_filesz) {
+			w->offset = w->address - begin + segment->p_offset;
+			w->path = info->dlpi_name;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void find_of_libc(struct code *code, const char *symbol, struct code_place *out)
+{
+	void *libc = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+	struct wanted wanted = { .address = (uint64_t)(uintptr_t)(libc ? dlsym(libc, symbol) : NULL) };
+	struct stat info;
+
+	assert_non_null(libc);
+	dl_iterate_phdr(find_segment, &wanted);
+	assert_non_null(wanted.path);
+	assert_int_equal(stat(wanted.path, &info), 0);
+	code_at(code, wanted.path, info.st_ino, wanted.offset, out);
+	dlclose(libc);
+}
+
+/* The functions that this processor's C library has chosen, whether its file has their names or not. */
+static void test_chosen_functions(void **state)
+{
+	static const char *const strings[] = { "memcpy",  "memmove", "memset",	"memcmp",     "memchr", "strlen", "strcmp", "strchr",
+					       "strrchr", "strcpy",  "strncmp", "strcasecmp", "strstr", "wcslen", "wmemset" };
+	struct code *code = code_new();
+	struct code_place place;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+		find_of_libc(code, strings[i], &place);
+		if (place.class != CODE_STRINGS)
+			fail_msg("%s is '%s' of %s", strings[i], place.name, code_class_text(place.class));
+	}
+	find_of_libc(code, "malloc", &place);
+	assert_int_equal(place.class, CODE_ALLOCATION);
+	find_of_libc(code, "qsort", &place);
+	assert_int_equal(place.class, CODE_SORTING);
+	find_of_libc(code, "ptsname", &place);
+	assert_int_equal(place.class, CODE_C);
+	assert_false(place.by_callers);
+	code_free(code);
+}
+
+/* Another file under the name, none, or one that is no program: nothing but what its name says. */
+static void test_not_known(void **state)
+{
+	struct code *code = code_new();
+	struct code_place place;
+	struct stat info;
+	char *path = mem_format("%s/libz.so.1", (const char *)*state);
+
+	code_at(code, path, 1, 4096, &place);
+	assert_true(place.class == CODE_COMPRESSION && !*place.name);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	assert_int_equal(stat(path, &info), 0);
+	for (int other = 0; other < 2; other++) {
+		code_at(code, path, info.st_ino + (uint64_t)other, 0, &place);
+		assert_true(place.class == CODE_COMPRESSION && !*place.name && !place.behind_call);
+	}
+	free(path);
+	code_free(code);
+}
+
+int suite_code(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_chosen_functions),
+		SCRATCH_TEST(test_not_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
