@@ -92,7 +92,8 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double inverse
 	return true;
 }
 
-/* The mean distance of the runs from what the others would say of them: a residual over what its own weight in the fit leaves of it. */
+/* The mean distance of the runs from what the others would say of them, and each in f->work: a residual over what its own weight in the fit
+ * leaves of it. */
 static double fitting_left_out(const struct fitting *f, const struct expect *e, double inverse[COEFFICIENTS][COEFFICIENTS])
 {
 	double sum = 0.0;
@@ -104,7 +105,8 @@ static double fitting_left_out(const struct fitting *f, const struct expect *e, 
 			for (size_t j = 0; j <= e->n; j++)
 				own += inverse[k][j] * fitting_factor(f, e, f->run[i], k) * fitting_factor(f, e, f->run[i], j);
 		}
-		sum += fabs(f->residual[i]) / fmax(1.0 - f->weight[i] * own, SAME);
+		f->work[i] = fabs(f->residual[i]) / fmax(1.0 - f->weight[i] * own, SAME);
+		sum += f->work[i];
 	}
 	return sum / (double)f->n;
 }
@@ -199,7 +201,7 @@ static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *
 
 struct value {
 	size_t input;
-	double y;
+	double y, left_out; /* how far off one value for all is, if it is left out */
 };
 
 static int compare_values(const void *a, const void *b)
@@ -219,8 +221,9 @@ static double values_median_without(const struct value *v, size_t n, size_t i)
 	return (v[low + (low >= i)].y + v[high + (high >= i)].y) / 2.0;
 }
 
-/* Returns the error for runs that are left out; those whose input too few others had are compared with `middle`. */
-static double fitting_inputs(const struct fitting *f, double middle, struct expect *e)
+/* After fitting_line() without numbers, which says what is known of a run whose input too few others had. Returns the error for runs that
+ * are left out. */
+static double fitting_inputs(const struct fitting *f, struct expect *e)
 {
 	struct value *v = mem_new(f->n, sizeof(*v));
 	double sum = 0.0;
@@ -230,13 +233,13 @@ static double fitting_inputs(const struct fitting *f, double middle, struct expe
 	for (size_t i = 0; i < e->inputs; i++)
 		e->median[i] = (double)NAN;
 	for (size_t i = 0; i < f->n; i++)
-		v[i] = (struct value){ f->runs->input[f->run[i]], f->y[f->run[i]] };
+		v[i] = (struct value){ f->runs->input[f->run[i]], f->y[f->run[i]], f->work[i] };
 	qsort(v, f->n, sizeof(*v), compare_values);
 	for (size_t first = 0, n; first < f->n; first += n) {
 		for (n = 1; first + n < f->n && v[first + n].input == v[first].input;)
 			n++;
 		for (size_t i = 0; i < n; i++)
-			sum += fabs(v[first + i].y - (n > INPUT_RUNS ? values_median_without(&v[first], n, i) : middle));
+			sum += n > INPUT_RUNS ? fabs(v[first + i].y - values_median_without(&v[first], n, i)) : v[first + i].left_out;
 		if (n >= INPUT_RUNS && v[first].input < e->inputs)
 			e->median[v[first].input] = values_median_without(&v[first], n, n);
 	}
@@ -254,7 +257,7 @@ static void fitting_choose(struct fitting *f, struct expect *out)
 	*out = line;
 	if (!(without > SAME)) /* always the same */
 		return;
-	by_input = fitting_inputs(f, line.intercept, &input);
+	by_input = fitting_inputs(f, &input);
 	fitting_choose_numbers(f, &line, &by_numbers);
 	line.by = line.n ? EXPECT_BY_NUMBERS : EXPECT_BY_NOTHING;
 	if (by_input <= WORTH_MOST * without && by_input < by_numbers) {
