@@ -4,7 +4,7 @@
  *
  * Weights are shares of the time. A line a part is added to FILE, or printed:
  *
- *   process,part,wall_s,cpu_s,user_s,system_s,delay_s,calls_s,mapping_s
+ *   process,part,wall_s,cpu_s,user_s,system_s,delay_s,calls_s,mapping_s,calls
  *
  * wall: by the clock. cpu: of all its threads and children, exact. user, system: what getrusage() says more of either than before; where
  * the kernel divides by ticks it divides the whole process anew each time, so that only their sums over all parts mean anything. delay:
@@ -53,8 +53,9 @@ static volatile uint64_t sink;
 static uint64_t state = 88172645463325252u;
 static char directory[128];
 static struct {
-	uint64_t calls, mapping; /* ticks of the time stamp */
+	uint64_t calls, mapping, n; /* ticks of the time stamp */
 } inside;
+static uint64_t reading; /* the time stamp takes so many ticks */
 
 static void must(int holds, const char *what)
 {
@@ -83,8 +84,21 @@ static void *memory(size_t bytes)
 	do {                                                                                                                               \
 		uint64_t from_ = __rdtsc();                                                                                                \
 		call;                                                                                                                      \
-		inside.to += __rdtsc() - from_;                                                                                            \
+		inside.to += __rdtsc() - from_ - reading;                                                                                  \
+		inside.n++;                                                                                                                \
 	} while (0)
+
+static uint64_t reading_ticks(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < 1000; i++) {
+		uint64_t from = __rdtsc(), ticks = __rdtsc() - from;
+
+		least = ticks < least ? ticks : least;
+	}
+	return least;
+}
 
 /* ---- computing ---- */
 
@@ -414,7 +428,7 @@ FUNCTION void sleeping(void)
 /* ---- parts ---- */
 
 struct spent {
-	double wall, cpu, user, system, delay, calls, mapping; /* s; the last two in ticks until the end */
+	double wall, cpu, user, system, delay, calls, mapping, n; /* s; calls and mapping in ticks until the end */
 };
 
 static struct part {
@@ -482,6 +496,7 @@ static struct spent spent_now(void)
 	now.delay = delay_s(own_delays) + delay_s(peer_delays);
 	now.calls = (double)inside.calls;
 	now.mapping = (double)inside.mapping;
+	now.n = (double)inside.n;
 	return now;
 }
 
@@ -494,6 +509,7 @@ static void spent_add(struct spent *to, const struct spent *from, const struct s
 	to->delay += until->delay - from->delay;
 	to->calls += until->calls - from->calls;
 	to->mapping += until->mapping - from->mapping;
+	to->n += until->n - from->n;
 }
 
 /* Of its own time: without what it waited for a processor. */
@@ -534,8 +550,8 @@ static struct part *part_next(double all_s)
 
 static void say(FILE *out, const char *name, const struct spent *s, double tick_s)
 {
-	fprintf(out, "%d,%s,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f\n", (int)getpid(), name, s->wall, s->cpu, s->user, s->system, s->delay,
-		s->calls * tick_s, s->mapping * tick_s);
+	fprintf(out, "%d,%s,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.6f,%.0f\n", (int)getpid(), name, s->wall, s->cpu, s->user, s->system, s->delay,
+		s->calls * tick_s, s->mapping * tick_s, s->n);
 }
 
 /* One write, for others may add theirs. */
@@ -614,6 +630,7 @@ int main(int argc, char **argv)
 		fputs("\n", stderr);
 		return 2;
 	}
+	reading = reading_ticks();
 	snprintf(directory, sizeof(directory), "%.100s/composed-XXXXXX", place ? place : "/tmp");
 	must(mkdtemp(directory) != NULL, directory);
 	own_delays = delays_open();

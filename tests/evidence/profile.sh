@@ -1,0 +1,37 @@
+#!/bin/sh
+# Profiles of commands on this machine, held against what is known of them: programs of known composition (tests/apps/composed.c), and
+# fifteen real ones. Some 15 minutes. PROFILE_WORK keeps what was measured: a second call goes on where the first one ended; without it all
+# is measured anew. Root, where the kernel's tracing is to be had: else the real programs are left out.
+. tests/lib_evidence.sh
+kept=${PROFILE_WORK:-$work}
+table=docs/evidence/profile
+mkdir -p "$kept"
+gcc -O2 -pthread -o "$kept/composed" tests/apps/composed.c
+/usr/bin/python3 tests/bench/profile_composed.py measure "$assay" "$kept/composed" "$kept"
+traced=
+if [ "$(id -u)" = 0 ] && grep -qw tracefs /proc/filesystems; then
+	traced=yes
+	/usr/bin/python3 tests/bench/profile_programs.py measure "$assay" "$kept/composed" "$kept"
+fi
+{
+	evidence_head 'Profiles of a command: how right they are'
+	echo '## Programs of known composition'
+	echo
+	echo 'Sixteen parts, one to five at a time, by turns; each times itself, the kernel by the time stamp counter around its calls, so that the truth'
+	echo 'owes nothing to ticks or samples. Thirty compositions get 8 s each, sixty more 3 s, for the intervals. Every row of every answer:'
+	echo "[profile.csv](profile.csv). A row is judged where the answer or the truth gives it 2 % of the time or more."
+	echo
+	/usr/bin/python3 tests/bench/profile_composed.py page "$kept" "$table.csv"
+	echo
+	echo '## Real programs'
+	echo
+	if [ -n "$traced" ]; then
+		echo 'Truth: system calls by the kernel'"'"'s own trace, by the time stamp counter, page faults by number and cost, the user'"'"'s side by'
+		echo 'instructions (callgrind), waiting by other runs. Every row: [profile_programs.csv](profile_programs.csv).'
+		echo
+		/usr/bin/python3 tests/bench/profile_programs.py page "$kept" "${table}_programs.csv"
+	else
+		echo 'Not measured: that needs root and tracefs.'
+	fi
+} >"$work/page"
+evidence_done
