@@ -1,24 +1,21 @@
 /* assay predict: the metric of a version on a machine on which it never ran */
 #include "base/mem.h"
-#include "base/stats.h"
 #include "base/text.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
-#include "gate/profile/profile.h"
-#include "model/parallel.h"
+#include "gate/profile/prediction.h"
 
 #include <math.h>
 
-#define TYPES_MIN 10 /* hardware types that ran it; with fewer the error of a prediction is unknown */
-#define LEVEL	  .90
+#define FEW_TYPES 10 /* docs/evidence/irup.md, "Predictions from few hardware types" */
 
 struct predict {
-	const char *fingerprint;       /* id under which it was predicted; borrowed */
-	const char *type;	       /* hardware type of the machine, NULL when not known; borrowed */
-	double value, low, high;       /* in the unit of the metric; high may be infinite */
-	double mape, q2;	       /* on types left out */
-	size_t types, rows, stressors; /* on which it rests */
-	bool type_ran;		       /* machines of the same type ran it */
+	const char *fingerprint; /* id under which it was predicted; borrowed */
+	const char *type;	 /* hardware type of the machine, NULL when not known; borrowed */
+	double value, low, high; /* in the unit of the metric; high may be infinite */
+	struct prediction of;
+	size_t types, rows; /* on which it rests */
+	bool type_ran;	    /* machines of the same type ran it */
 };
 
 /* The machine's latest fingerprint that can be used in one model with `kind`. */
@@ -44,62 +41,6 @@ static enum assay_status predict_find_fingerprint(const struct fingerprint_set *
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' with a fingerprint ('assay catalog list' has them)", machine);
 }
 
-/* A column that the machine lacks is of no use: not measured in all rows, either. */
-static void predict_drop_columns(struct profile_rows *rows, const double *rates)
-{
-	for (size_t j = 0; j < rows->rates.cols; j++) {
-		for (size_t i = 0; !(rates[j] > 0) && i < rows->rates.rows; i++)
-			mat_set(&rows->rates, i, j, (double)NAN);
-	}
-}
-
-/* Half of the width of the interval of a log cost: the root mean square error on types left out, times a t quantile. */
-static double predict_half_width(const struct blend_data *d, const struct blend_validation *v)
-{
-	double *error = mem_new(d->types, sizeof(*error)), *rows = mem_new(d->types, sizeof(*rows)), sum = 0.0, n = (double)d->types;
-
-	for (size_t i = 0; i < d->rows; i++) {
-		error[d->type[i]] += v->predicted[i] - d->log_cost[i];
-		rows[d->type[i]] += 1.0;
-	}
-	for (size_t t = 0; t < d->types; t++)
-		sum += error[t] * error[t] / (rows[t] * rows[t]);
-	free(error);
-	free(rows);
-	return stats_t_quantile(.5 * (1.0 + LEVEL), n - 1.0) * sqrt(sum / n);
-}
-
-/* False when no stressor can be used. */
-static bool predict_rows(const struct profile_rows *rows, const double *rates, bool higher_is_better, struct predict *out)
-{
-	struct blend_validation validation = { 0 };
-	struct blend_data data;
-	struct blend blend = { 0 };
-	bool usable;
-
-	blend_data_of(&rows->rates, rows->cost, rows->type, rows->types, &data);
-	usable = data.features.n > 0;
-	if (usable) {
-		double *logs = mem_new(data.features.n, sizeof(*logs)), log_cost, half;
-
-		profile_fit_blend(&data, parallel_threads(), &validation, &blend);
-		features_row(&data.features, rates, logs);
-		log_cost = blend_predict(&blend, logs) + log(data.sums.y_scale);
-		half = predict_half_width(&data, &validation);
-		out->value = exp(higher_is_better ? -log_cost : log_cost);
-		out->low = out->value * exp(-half);
-		out->high = out->value * exp(half);
-		out->mape = validation.mape;
-		out->q2 = validation.q2;
-		out->stressors = data.features.n;
-		free(logs);
-	}
-	blend_release(&blend);
-	blend_validation_release(&validation);
-	blend_data_release(&data);
-	return usable;
-}
-
 static enum assay_status predict_with(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *f,
 				      struct profile_rows *rows, struct predict *out, struct assay_error *err)
 {
@@ -112,11 +53,13 @@ static enum assay_status predict_with(const struct evidence *evidence, const str
 	for (size_t t = 0; out->type && t < rows->types; t++)
 		out->type_ran |= strcmp(rows->type_names[t], out->type) == 0;
 	profile_rates_of(&evidence->fingerprints, f, rows, rates);
-	predict_drop_columns(rows, rates);
-	if (!predict_rows(rows, rates, runs->higher_is_better, out))
+	if (!prediction_of(rows, rates, &out->of))
 		st = assay_fail(err, ASSAY_E_NODATA, "no stressor was measured on '%s' and on all machines that ran '%s@%s'", f->machine,
 				runs->application, runs->version);
-	else if (!(out->value > 0 && isfinite(out->value)))
+	out->value = exp(runs->higher_is_better ? -out->of.log_cost : out->of.log_cost);
+	out->low = out->value * exp(-out->of.half);
+	out->high = out->value * exp(out->of.half);
+	if (!st && !(out->value > 0 && isfinite(out->value)))
 		st = assay_fail(err, ASSAY_E_NODATA, "the results of '%s@%s' are too far apart to predict one on '%s'", runs->application,
 				runs->version, f->machine);
 	free(rates);
@@ -137,12 +80,24 @@ static void predict_people(const struct predict *p, const struct run_set *runs, 
 		    d, DOC_PLAIN, "",
 		    "%s@%s on %s: %.4g, 90 %% interval from %.4g on, no upper limit, because the results are too far apart (%s is better)",
 		    runs->application, runs->version, machine, p->value, p->low, direction);
-	doc_line(d, "from %zu hardware types (%zu results, %zu stressors); on types left out: error %.0f %%, Q2 %.2f", p->types, p->rows,
-		 p->stressors, 100 * p->mape, p->q2);
+	if (p->of.modelled)
+		doc_line(d, "from %zu hardware types (%zu results, %zu stressors); on types left out: error %.0f %%, Q2 %.2f", p->types,
+			 p->rows, p->of.stressors, 100 * p->of.mape, p->of.q2);
+	else
+		doc_line(
+		    d,
+		    "from %zu hardware types (%zu results): too few for models that know this machine from another, so this is their mean, "
+		    "and the interval is as wide as they are apart; from %d types on its fingerprint counts",
+		    p->types, p->rows, PREDICTION_MODEL_TYPES);
+	if (p->types < FEW_TYPES)
+		doc_line(d,
+			 "few hardware types: on recorded machines, 90 %% intervals from fewer than %d types held 84 to 90 %% of the true "
+			 "values",
+			 FEW_TYPES);
 	if (p->type_ran)
 		doc_line(d, "machines of its own hardware type (%s) ran it: the true value should be nearer than the interval says",
 			 p->type);
-	if (p->q2 < .5)
+	if (p->of.q2 < .5)
 		doc_line(d,
 			 "on types left out these models explain less than half of the variance: rely on the interval, not on the value");
 }
@@ -157,15 +112,16 @@ static void predict_add(const struct predict *p, const struct run_set *runs, con
 	doc_set(d, "value", p->value);
 	doc_set(d, "low", p->low);
 	doc_set(d, "high", p->high);
-	doc_set(d, "level", LEVEL);
+	doc_set(d, "level", PREDICTION_LEVEL);
 	doc_set(d, "fingerprint", p->fingerprint);
 	doc_set(d, "type", p->type);
 	doc_set_bool(d, "type_ran", p->type_ran);
 	doc_set(d, "hardware_types", p->types);
 	doc_set(d, "rows", p->rows);
-	doc_set(d, "stressors", p->stressors);
-	doc_set(d, "mape", p->mape);
-	doc_set(d, "q2", p->q2);
+	doc_set(d, "stressors", p->of.stressors);
+	doc_set_bool(d, "modelled", p->of.modelled);
+	doc_set(d, "mape", p->of.mape);
+	doc_set(d, "q2", p->of.q2);
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
 
@@ -183,10 +139,11 @@ static enum assay_status predict_answer(const struct evidence *evidence, const s
 
 	dataset_sparse_of(evidence, runs, &dataset);
 	profile_rows_of(evidence, runs, &dataset, &rows);
-	if (rows.types < TYPES_MIN)
+	if (rows.types < PREDICTION_TYPES_MIN)
 		st = assay_fail(err, ASSAY_E_NODATA,
 				"'%s@%s' ran on %zu hardware type%s with a fingerprint: a prediction needs %d; run it on %zu more",
-				runs->application, runs->version, rows.types, text_plural(rows.types), TYPES_MIN, TYPES_MIN - rows.types);
+				runs->application, runs->version, rows.types, text_plural(rows.types), PREDICTION_TYPES_MIN,
+				PREDICTION_TYPES_MIN - rows.types);
 	if (!st)
 		st = predict_find_fingerprint(fingerprints, machine,
 					      fingerprint_find(fingerprints, runs->items[dataset.run[0]].fingerprint), &f, err);

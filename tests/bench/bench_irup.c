@@ -2,11 +2,14 @@
  *   bench_irup LAB applications         every application: errors on types left out, the choices, the leading group
  *   bench_irup LAB left-out             each stressor in turn left out of the fingerprint and used as the application
  *   bench_irup LAB planted COUNT SEED   applications made up of one to four stressors with noise
+ *   bench_irup LAB few COUNT SEED       predictions from 2 to 12 hardware types, drawn COUNT times, of another one
  *   bench_irup LAB rankings             what is meant by "rankings" in the lines of the three above, in the same order
  *   bench_irup LAB time ROUNDS          seconds of one whole default profile of stream/add-1, on all processors and on one
  * Of stream only the sound run counts (time stamp 1498013938000). */
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/stats.h"
+#include "gate/profile/prediction.h"
 #include "tests/bench/irup_planted.h"
 #include "tests/bench/irup_rankings.h"
 
@@ -15,7 +18,8 @@
 #include <string.h>
 #include <time.h>
 
-#define SOUND_MS 1498013938000
+#define SOUND_MS  1498013938000
+#define FEW_TYPES 12
 
 static struct lab lab = { .lock_fd = -1 };
 static struct evidence evidence;
@@ -110,21 +114,27 @@ static void add_held_out(cJSON *o, const struct profile *p)
 	free(rows);
 }
 
-static void application(const char *name)
+static void rows_of(const char *name, struct run_set *runs, struct dataset *dataset, struct profile_rows *rows)
 {
-	struct run_set runs = { 0 };
-	struct dataset dataset = { 0 };
-	struct profile_rows rows = { 0 };
-	struct profile profile = { 0 };
 	struct assay_error err;
-	cJSON *o;
 
-	if (evidence_runs(&lab, name, &runs, &err))
+	if (evidence_runs(&lab, name, runs, &err))
 		die(&err);
 	if (strncmp(name, "stream/", 7) == 0)
-		keep_sound(&runs);
-	dataset_sparse_of(&evidence, &runs, &dataset);
-	profile_rows_of(&evidence, &runs, &dataset, &rows);
+		keep_sound(runs);
+	dataset_sparse_of(&evidence, runs, dataset);
+	profile_rows_of(&evidence, runs, dataset, rows);
+}
+
+static void application(const char *name)
+{
+	struct run_set runs;
+	struct dataset dataset;
+	struct profile_rows rows;
+	struct profile profile;
+	cJSON *o;
+
+	rows_of(name, &runs, &dataset, &rows);
 	profile_of(&rows, &profile_defaults, &profile);
 	if (profile.fitted) {
 		o = summary(&profile, name);
@@ -148,6 +158,100 @@ static void applications(void)
 		die(&err);
 	for (size_t i = 0; i < n; i++)
 		application(list[i].application);
+	run_list_free(list, n);
+}
+
+/* ---- predictions from few types ---- */
+
+/* The rows of the types that `in` has, numbered anew. */
+static void rows_of_types(const struct profile_rows *all, const bool *in, struct profile_rows *out)
+{
+	size_t *number = mem_new(all->types, sizeof(*number)), n = 0;
+
+	*out = (struct profile_rows){ .rates = mat_new(all->rates.rows, all->rates.cols),
+				      .cost = mem_new(all->rates.rows, sizeof(double)),
+				      .type = mem_new(all->rates.rows, sizeof(size_t)) };
+	for (size_t t = 0; t < all->types; t++)
+		number[t] = in[t] ? out->types++ : 0;
+	for (size_t i = 0; i < all->rates.rows; i++) {
+		if (!in[all->type[i]])
+			continue;
+		memcpy(out->rates.at + n * all->rates.cols, all->rates.at + i * all->rates.cols, all->rates.cols * sizeof(double));
+		out->cost[n] = all->cost[i];
+		out->type[n++] = number[all->type[i]];
+	}
+	out->rates.rows = n;
+	free(number);
+}
+
+/* Of a type that is not among those: its cost as predicted for its first row, and as it was. */
+static void few_one(const char *name, const struct profile_rows *all, const bool *in, size_t n, size_t type)
+{
+	double *rates = mem_new(all->rates.cols, sizeof(*rates)), log_cost = 0.0, rows = 0.0;
+	struct profile_rows some;
+	struct prediction p;
+
+	for (size_t i = all->rates.rows; i > 0; i--) {
+		if (all->type[i - 1] != type)
+			continue;
+		memcpy(rates, all->rates.at + (i - 1) * all->rates.cols, all->rates.cols * sizeof(*rates));
+		log_cost += log(all->cost[i - 1]);
+		rows += 1.0;
+	}
+	rows_of_types(all, in, &some);
+	if (prediction_of(&some, rates, &p)) {
+		cJSON *o = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(o, "name", name);
+		cJSON_AddNumberToObject(o, "types", (double)n);
+		cJSON_AddBoolToObject(o, "modelled", p.modelled);
+		cJSON_AddNumberToObject(o, "error", p.log_cost - log_cost / rows);
+		cJSON_AddNumberToObject(o, "half", p.half);
+		print_line(o);
+	}
+	profile_rows_release(&some);
+	free(rates);
+}
+
+/* COUNT times: so many types drawn, and another one predicted from them. */
+static void few(size_t count, uint64_t seed)
+{
+	struct run_listing *list;
+	struct assay_error err;
+	struct rng rng;
+	size_t n;
+
+	rng_seed(&rng, seed);
+	if (run_list(&lab.store, &list, &n, &err))
+		die(&err);
+	for (size_t i = 0; i < n; i++) {
+		struct profile_rows rows;
+		struct dataset dataset;
+		struct run_set runs;
+
+		rows_of(list[i].application, &runs, &dataset, &rows);
+		for (size_t types = PREDICTION_TYPES_MIN; types <= FEW_TYPES && types < rows.types; types++) {
+			for (size_t k = 0; k < count; k++) {
+				bool *in = mem_new(rows.types, sizeof(*in));
+				size_t other;
+
+				for (size_t left = types; left > 0;) {
+					size_t t = rng_below(&rng, rows.types);
+
+					left -= !in[t];
+					in[t] = true;
+				}
+				do
+					other = rng_below(&rng, rows.types);
+				while (in[other]);
+				few_one(list[i].application, &rows, in, types, other);
+				free(in);
+			}
+		}
+		profile_rows_release(&rows);
+		dataset_release(&dataset);
+		run_set_release(&runs);
+	}
 	run_list_free(list, n);
 }
 
@@ -378,7 +482,8 @@ int main(int argc, char **argv)
 	struct assay_error err;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: bench_irup LAB applications | left-out | planted COUNT SEED | rankings | time ROUNDS\n");
+		fprintf(stderr,
+			"usage: bench_irup LAB applications | left-out | planted COUNT SEED | few COUNT SEED | rankings | time ROUNDS\n");
 		return 2;
 	}
 	if (lab_open(argv[1], STORE_READ, &lab, &err) || evidence_load(&lab, &evidence, &err))
@@ -389,6 +494,8 @@ int main(int argc, char **argv)
 		left_out();
 	else if (strcmp(argv[2], "planted") == 0 && argc == 5)
 		planted(strtoul(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
+	else if (strcmp(argv[2], "few") == 0 && argc == 5)
+		few(strtoul(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
 	else if (strcmp(argv[2], "rankings") == 0)
 		name_rankings();
 	else if (strcmp(argv[2], "time") == 0 && argc == 4)

@@ -209,6 +209,19 @@ def coverage(applications):
     print()
 
 
+def few(rows):
+    print("## Predictions from few hardware types\n")
+    print("So many types of an application drawn, and another one predicted from them (the mean of the types below 4).\n")
+    print("| types | within the interval | median width, high / value | median error of the log |")
+    print("| --- | --- | --- | --- |")
+    for n in sorted({r["types"] for r in rows}):
+        of = [r for r in rows if r["types"] == n]
+        hits = sum(abs(r["error"]) <= r["half"] for r in of)
+        print(f"| {n} | {wilson(hits, len(of))} | {math.exp(statistics.median(r['half'] for r in of)):.2f} | "
+              f"{statistics.median(abs(r['error']) for r in of):.3f} |")
+    print()
+
+
 def time(rows):
     print("## Time of a whole default profile\n")
     for threads, name in ((0, "all processors"), (1, "one thread")):
@@ -226,4 +239,5 @@ moved(applications, left_out, planted)
 with open(f"{sys.argv[1]}/rankings", encoding="utf-8") as file:
     stability([line.strip() for line in file], applications, left_out, planted, load("planted_again"))
 coverage(applications)
+few(load("few"))
 time(load("time"))

@@ -8,6 +8,7 @@ bench=build/release/tests/bench_irup
 "$bench" "$work/lab" left-out >"$work/left_out"
 "$bench" "$work/lab" planted 48 1 >"$work/planted"
 "$bench" "$work/lab" planted 48 2 >"$work/planted_again"
+"$bench" "$work/lab" few 10 2 >"$work/few"
 "$bench" "$work/lab" rankings >"$work/rankings"
 "$bench" "$work/lab" time 7 >"$work/time"
 {

@@ -16,8 +16,19 @@ expect_json .groups 0
 run -C "$tmp/lab2" profile app/slow@1.0
 expect_status 0
 expect_stdout 'not identifiable' 'run it on'
+run -C "$tmp/lab2" predict app/slow@1.0 --machine node01 --format json # of two types the mean, and an interval that nobody can miss
+expect_status 0
+expect_json .hardware_types 2 .modelled false .q2 null .mape null .stressors 0
+cases=$((cases + 1))
+echo "$(json .low) $(json .value) $(json .high)" | awk '{ exit !($3 / $1 > 2 && $2 > 1000 / 180 && $2 < 1000 / 140) }' || fail 'the mean of two types'
 run -C "$tmp/lab2" predict app/slow@1.0 --machine node01
-refused 6 'a prediction needs 10'
+expect_status 0
+expect_stdout 'from 2 hardware types' 'this is their mean'
+make_package "$tmp/one" 1 5
+run init "$tmp/lab1"
+run -C "$tmp/lab1" import quiho "$tmp/one"
+run -C "$tmp/lab1" predict app/slow@1.0 --machine node01
+refused 6 'a prediction needs 2; run it on 1 more'
 
 what='six machines: indicative at most, and still a profile'
 make_package "$tmp/six" 6 5
@@ -118,8 +129,9 @@ echo "$(json .low) $(json .value) $(json .high)" | awk '{ exit !($1 > 0 && $1 < 
 run -C "$lab" predict miniamr --machine issdm-41
 expect_status 0
 expect_stdout 'miniamr@imported on issdm-41: ' '90 % interval' 'hardware types'
-run -C "$lab" predict hpccg --machine issdm-41
-refused 6 'ran on 9 hardware types' 'run it on 1 more'
+run -C "$lab" predict hpccg --machine issdm-41 --format json
+expect_status 0
+expect_json .hardware_types 9 .modelled true
 run -C "$lab" predict comd --machine nowhere
 refused 2 "no machine 'nowhere'"
 run -C "$lab" predict comd
