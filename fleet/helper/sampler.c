@@ -19,7 +19,6 @@
 #define SPOTS_MAX      32768   /* addresses, a power of two; each is a line of at most 28 bytes */
 #define SETTLED_NS     1000000 /* later than that no processor writes a record of an earlier time */
 #define ENTRIES_MAX    2048
-#define NAME_BYTES     256
 #define LINE_BYTES     512
 
 /* ---- what is known ---- */
@@ -168,12 +167,14 @@ static void entries_read(struct sampler *s)
 	char line[LINE_BYTES];
 
 	while (file && fgets(line, sizeof(line), file)) {
-		char name[NAME_BYTES], kind;
-		unsigned long long at;
+		char *kind, *name; /* "ffffffff81000000 T _stext" or "... t name\t[module]"; there are hundreds of thousands */
+		unsigned long long at = strtoull(line, &kind, 16);
 		const char *entry;
 
-		if (sscanf(line, "%llx %c %255s", &at, &kind, name) != 3 || (kind != 't' && kind != 'T'))
+		if (*kind != ' ' || (kind[1] != 't' && kind[1] != 'T') || kind[2] != ' ')
 			continue;
+		name = kind + 3;
+		name[strcspn(name, "\t\n")] = '\0';
 		if (open && at > open->begin) {
 			open->end = at;
 			open = NULL;
