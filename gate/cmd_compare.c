@@ -4,20 +4,22 @@
 #include "gate/cmd_evidence.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
+#include "gate/profile/here.h"
+#include "gate/profile/here_compare.h"
 
 struct arguments {
-	const char *selectors[2];
+	struct cli_list words; /* two selectors, or two commands with "--" in between */
 	int64_t top;
-	bool machines;
+	double budget_s;
+	bool machines, here;
 };
 
-static enum assay_status compare_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status compare_stored(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
 	struct contributions contributions = { 0 };
 	struct verdict verdict = { 0 };
 	struct cmd_evidence e;
-	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
+	enum assay_status st = cmd_evidence_load(lab, (const char *const *)a->words.items, 2, false, &e, err);
 
 	if (!st)
 		st = verdict_of(&e.evidence, &lab->config, &e.runs[0], &e.runs[1], lab->config.min_effect, &verdict, err);
@@ -33,17 +35,43 @@ static enum assay_status compare_run(struct lab *lab, void *arguments, struct do
 	return st;
 }
 
-static const struct cli_option words[] = {
-	CLI_WORD("A", struct arguments, selectors[0]),
-	CLI_WORD("B", struct arguments, selectors[1]),
-	CLI_END,
-};
+static enum assay_status compare_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+	struct lab lab = { .lock_fd = -1 };
+	enum assay_status st;
+
+	(void)none;
+	if (a->here)
+		return here_compare((const char *const *)a->words.items, a->words.n, a->budget_s, !cli_quiet(), d, err);
+	st = lab_open(cli_directory(), STORE_READ, &lab, err);
+	if (!st)
+		st = compare_stored(&lab, a, d, err);
+	lab_close(&lab);
+	return st;
+}
+
+static enum assay_status compare_check(void *arguments, struct assay_error *err)
+{
+	const struct arguments *a = arguments;
+
+	if (!a->here && a->words.n < 2)
+		return assay_fail(err, ASSAY_E_USAGE, "missing argument: two are expected, A and B, or --here -- A -- B");
+	if (!a->here && a->words.n > 2)
+		return assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s': commands to compare follow --here --", a->words.items[2]);
+	return ASSAY_OK;
+}
+
+static const struct cli_option words[] = { CLI_WORDS("A B | --here -- A [ARG] -- B [ARG]", struct arguments, words, 1), CLI_END };
 static const struct cli_option options[] = {
 	CMD_TOP(struct arguments, top, "Show the N groups that changed most (default: 8)"),
 	CLI_FLAG("machines", struct arguments, machines, "List the ratio on every machine, and the machines that were left out"),
+	CLI_FLAG("here", struct arguments, here,
+		 "Run the two commands that follow --, with another -- between them, in turn on this machine; without a laboratory"),
+	HERE_BUDGET(struct arguments, budget_s),
 	CLI_END,
 };
-static const struct arguments defaults = { .top = 8 };
+static const struct arguments defaults = { .top = 8, .budget_s = HERE_BUDGET_S };
 
 const struct command compare_command = {
 	.name = "compare",
@@ -52,15 +80,20 @@ const struct command compare_command = {
 		 "(uniform), "
 		 "the use of a resource (other_resource), both or neither; how much more or less of the time each group of stressors "
 		 "explains, with "
-		 "intervals; and the stressors that the ratio is correlated with. A and B are APP[@VERSION].",
+		 "intervals; and the stressors that the ratio is correlated with. A and B are APP[@VERSION]. With --here they are "
+		 "commands: which is "
+		 "slower on this machine, by how much, and what the difference is made of.",
 	.examples = "  assay compare mysqlslap/innodb_load mysqlslap/memory_load\n"
 		    "  assay compare myapp@1.0 myapp@1.1 --top 10\n"
-		    "  assay compare myapp@1.0 myapp@1.1 --format json | jq .change.kind\n",
+		    "  assay compare myapp@1.0 myapp@1.1 --format json | jq .change.kind\n"
+		    "  assay compare --here -- gzip -1 -k -c words -- zstd -1 -c words\n",
 	.exit_status = "0, or 6 when no machine ran both; 1 failure, 2 usage.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
 	.arguments_bytes = sizeof(struct arguments),
-	.lab = CLI_LAB_READ,
+	.lab = CLI_LAB_LATER,
+	.flags = CLI_PROGRESS,
+	.check = compare_check,
 	.run = compare_run,
 };

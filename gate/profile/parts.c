@@ -260,9 +260,8 @@ char *parts_text(const struct parts *p)
 
 /* ---- as an answer ---- */
 
-static void part_members(const struct part *part, struct document *d)
+void part_names(const struct part *part, struct document *d)
 {
-	doc_row(d);
 	doc_set(d, "level", depths[part->depth]);
 	doc_set(d, "name", part->name);
 	if (part->depth > PART_TIME)
@@ -272,6 +271,12 @@ static void part_members(const struct part *part, struct document *d)
 		doc_set(d, "category", part->category);
 		doc_set(d, "named_by", part->by_callers ? "callers" : "symbol");
 	}
+}
+
+static void part_members(const struct part *part, struct document *d)
+{
+	doc_row(d);
+	part_names(part, d);
 	doc_set(d, "share", part->share);
 	doc_set(d, "low", part->low);
 	doc_set(d, "high", part->high);
@@ -330,14 +335,9 @@ static void parts_shown(const struct parts *p, struct document *d)
 		doc_line(d, "measured?: indicative");
 }
 
-void parts_answer(const struct parts *p, struct document *d)
+void parts_trust(const struct parts *p, const char *key, struct document *d)
 {
-	doc_table(d, "levels");
-	doc_hide(d);
-	for (size_t i = 0; i < p->n; i++)
-		part_members(&p->items[i], d);
-	doc_end(d);
-	doc_object(d, "trust");
+	doc_object(d, key);
 	doc_set(d, "verdict", p->n_reasons ? "indicative" : "trusted");
 	doc_list(d, "reasons");
 	for (size_t i = 0; i < p->n_reasons; i++) {
@@ -349,6 +349,16 @@ void parts_answer(const struct parts *p, struct document *d)
 	}
 	doc_end(d);
 	doc_end(d);
+}
+
+void parts_answer(const struct parts *p, struct document *d)
+{
+	doc_table(d, "levels");
+	doc_hide(d);
+	for (size_t i = 0; i < p->n; i++)
+		part_members(&p->items[i], d);
+	doc_end(d);
+	parts_trust(p, "trust", d);
 	if (p->levels->runs > 0 && p->sampled->period_ns > 0) {
 		doc_set(d, "samples", p->sampled->user + p->sampled->kernel);
 		doc_set(d, "not_sampled", p->left);

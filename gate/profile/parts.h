@@ -56,6 +56,11 @@ void parts_divide(const struct sampled *sampled, const uint64_t *user, const uin
 /* "82 % of its time computing (string functions 40 %) and ...; trusted"; free() it. */
 char *parts_text(const struct parts *parts);
 
+/* Members of an open row that say which part it is. */
+void part_names(const struct part *part, struct document *d);
+/* An object: how far the shares can be trusted, and why not; for programs. */
+void parts_trust(const struct parts *parts, const char *key, struct document *d);
+
 /* Members `levels` and `trust`; for people a chart of them as a tree, and why they may be wrong. */
 void parts_answer(const struct parts *parts, struct document *d);
 

@@ -1,0 +1,49 @@
+# Two commands on this machine: which is slower, and what the difference is made of.
+. "${ASSAY_SOURCE:?}/tests/lib_cli.sh"
+mkdir "$tmp/here"
+cd "$tmp/here" || exit 1
+
+what='one waits for longer'
+run compare --here --budget 4 --format json -- sleep 0.05 -- sleep 0.25
+expect_status 0
+expect_json_parses
+expect_json .a.command 'sleep 0.05'
+expect_json .b.command 'sleep 0.25'
+expect_json .a.runs "$(json .b.runs)"
+expect_json '.levels[0].name' waiting
+expect_json '.levels[0].how' measured
+cases=$((cases + 1))
+json .wall.ratio | awk '{ exit !($1 > 1.2) }' || fail "the ratio is $(json .wall.ratio)"
+cases=$((cases + 1))
+json '.levels[0].difference' | awk '{ exit !($1 > .1 && $1 < 1) }' || fail "the difference is $(json '.levels[0].difference') s"
+cases=$((cases + 1))
+case $(json .sentence) in 'B is slower: it takes '*' times as long as A ('*') waiting '* | 'B is slower: it takes '*'): waiting +'* | 'B is not seen '*) ;; *) fail "the sentence is: $(json .sentence)" ;; esac
+
+what='the same command twice, for people'
+run compare --here --budget 1 -- sh -c ': "$1"' sh -x -- sh -c ': "$1"' sh -x
+expect_status 0
+cases=$((cases + 1))
+grep -q '^Seconds a run$' "$tmp/out" || fail 'no table'
+
+what='a command that fails'
+run compare --here --budget 1 -- true -- sh -c 'echo no such table >&2; exit 3'
+refused 6 'exit status 3' 'no such table'
+run compare --here --budget 1 -- "$tmp/nonesuch" -- true
+refused 6 'No such file'
+
+what='wrong usage'
+run compare --here -- true
+refused 2 'two commands'
+run compare --here -- true --
+refused 2 'two commands'
+run compare --here -- -- true
+refused 2 'two commands'
+run compare a@1
+refused 2 'missing argument' '--here'
+run compare a@1 b@1 c@1
+refused 2 "'c@1'" '--here'
+
+what='nothing stays'
+cases=$((cases + 1))
+[ -z "$(ls -A)" ] || fail "files are left: $(ls -A)"
+finish
