@@ -33,7 +33,7 @@ void parts_divide(const struct sampled *s, const uint64_t *user, const uint64_t 
 
 	for (size_t i = 0; i < n; i++)
 		cpu_s += runs[i].user + runs[i].sys;
-	if (s->kernel_hidden || parts_covered(s, cpu_s) < 1.0)
+	if (s->kernel_hidden || s->user + s->kernel < FEW || parts_covered(s, cpu_s) < 1.0)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		bool met = user[i] + kernel[i] > 0; /* else as in the other runs */
@@ -64,17 +64,24 @@ static bool is_doubted(const struct parts *p, enum part_level depth)
 	return false;
 }
 
+/* How far the share may be off: as the part of its level may, `part` of `of_level`, and as the level may, `edge` of `level`, which have
+ * nothing to do with each other. */
+static double reach(double part, double of_level, double level, double edge)
+{
+	return hypot(level * (of_level - part), isnan(edge) ? 0.0 : part * (edge - level));
+}
+
 /* A part of what was sampled, of a level. */
 static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
 {
 	const struct levels *levels = p->levels;
-	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), low, high,
+	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), p_of = (double)count / all, low, high,
 	       level = levels->of[part.of].share;
 
 	wilson((double)count, all, &low, &high);
-	part.share = level * covered * (double)count / all;
-	part.low = low * covered * (isnan(levels->of[part.of].low) ? level : levels->of[part.of].low);
-	part.high = high * covered * (isnan(levels->of[part.of].high) ? level : levels->of[part.of].high);
+	part.share = level * covered * p_of;
+	part.low = fmax(part.share - covered * reach(p_of, low, level, levels->of[part.of].low), 0.0);
+	part.high = fmin(part.share + covered * reach(p_of, high, level, levels->of[part.of].high), 1.0);
 	part.trusted = level_trusted(levels, part.of) && !is_doubted(p, part.depth);
 	p->items[p->n++] = part;
 }

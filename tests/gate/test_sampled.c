@@ -1,5 +1,6 @@
 #include "gate/profile/parts.h"
 
+#include "base/rng.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -134,6 +135,41 @@ static void test_shares(void **state)
 	}
 }
 
+/* Intervals hold what samples are drawn around, when samples divide the runs, too. */
+static void test_intervals(void **state)
+{
+	size_t covered = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_seed(&rng, 5);
+	for (size_t trial = 0; trial < 1000; trial++) {
+		struct sampled s = { .period_ns = 2000000, .n = 2, .classes = { { "one", false, 0 }, { "two", false, 0 } } };
+		struct level_run runs[8];
+		struct levels levels;
+		struct parts parts;
+
+		for (size_t r = 0; r < COUNT(runs); r++) {
+			uint64_t user = 0;
+
+			for (int i = 0; i < 200; i++) {
+				bool computing = rng_below(&rng, 10) < 6;
+
+				user += computing;
+				s.classes[rng_below(&rng, 2)].count += computing;
+			}
+			s.user += user;
+			runs[r] = (struct level_run){ "a", .4, (double)user * .002, .4 - (double)user * .002, 0, 0, 0 };
+		}
+		s.kernel = COUNT(runs) * 200 - s.user;
+		levels_of(runs, COUNT(runs), &levels);
+		parts_of(&levels, &s, .4 * COUNT(runs), &parts);
+		covered += parts.items[LEVELS].low <= .3 && .3 <= parts.items[LEVELS].high;
+		parts_release(&parts);
+	}
+	assert_in_range(covered, 870, 930);
+}
+
 static void assert_text(const struct levels *levels, const struct sampled *s, const char *expected)
 {
 	struct parts parts;
@@ -176,10 +212,15 @@ static void test_divide(void **state)
 {
 	static const uint64_t user[] = { 300, 0 }, kernel[] = { 100, 0 };
 	const struct level_run ticks[] = { { "a", 1, .8, 0, 0, 0, .1 }, { "a", 1, .02, .02, 0, 0, .1 } };
+	struct level_run few = { "a", 1, .02, .02, 0, 0, .1 };
 	struct sampled s = { .n = 0 };
 	struct assay_error err;
 
 	(void)state;
+	check(sampled_add(&s, "2000000 period ns\n20 user /bin/a\n", "a", NULL, &err), &err);
+	parts_divide(&s, user, kernel, &few, 1);
+	assert_true(few.sys == .02 && few.blurred == .1);
+	s = (struct sampled){ .n = 0 };
 	for (int i = 0; i < 4; i++) { /* not sampled, half, all, hidden */
 		struct level_run runs[2] = { ticks[0], ticks[1] };
 
@@ -199,9 +240,10 @@ static void test_divide(void **state)
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),
+		cmocka_unit_test(test_classes),	  cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),	  cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_sentence),  cmocka_unit_test(test_divide),
+		cmocka_unit_test(test_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
