@@ -14,17 +14,19 @@
 #define TOLD_MAX      2			 /* so many of each level */
 #define FUNCTIONS_MAX 5			 /* that people see of a category */
 #define FEW	      100		 /* samples */
+#define DIVIDING_MIN  30		 /* samples that divide time better than ticks do */
 #define UNKNOWN_MAX   .2		 /* of a level: more of it not known makes it indicative */
 
 static const char *const depths[] = { PART_ROWS(ROWS_WORD) };
 
 /* ---- shares ---- */
 
-double parts_covered(const struct sampled *s, double cpu_s)
+/* How much of cpu_s the samples stand for: [0, 1]; 1 when that is nearly all. */
+static double covered_of(const struct sampled *s, uint64_t samples, double cpu_s)
 {
-	double samples = (double)(s->user + s->kernel), expected = s->period_ns > 0 ? cpu_s * 1e9 / (double)s->period_ns : 0;
+	double expected = s->period_ns > 0 ? cpu_s * 1e9 / (double)s->period_ns : 0;
 
-	return samples <= 0 ? 0.0 : samples >= COVERED * expected ? 1.0 : samples / expected;
+	return samples == 0 ? 0.0 : (double)samples >= COVERED * expected ? 1.0 : (double)samples / expected;
 }
 
 void parts_divide(const struct sampled *s, const uint64_t *user, const uint64_t *kernel, struct level_run *runs, size_t n)
@@ -33,7 +35,11 @@ void parts_divide(const struct sampled *s, const uint64_t *user, const uint64_t 
 
 	for (size_t i = 0; i < n; i++)
 		cpu_s += runs[i].user + runs[i].sys;
+<<<<<<< Updated upstream
 	if (s->kernel_hidden || s->user + s->kernel < FEW || parts_covered(s, cpu_s) < 1.0)
+=======
+	if (s->kernel_hidden || s->user + s->kernel < DIVIDING_MIN || covered_of(s, s->user + s->kernel, cpu_s) < 1.0)
+>>>>>>> Stashed changes
 		return;
 	for (size_t i = 0; i < n; i++) {
 		bool met = user[i] + kernel[i] > 0; /* else as in the other runs */
@@ -41,7 +47,7 @@ void parts_divide(const struct sampled *s, const uint64_t *user, const uint64_t 
 		double cpu = runs[i].user + runs[i].sys;
 
 		runs[i].user = cpu * computing / (computing + working);
-		runs[i].sys = cpu - runs[i].user;
+		runs[i].sys = cpu * working / (computing + working);
 		runs[i].blurred = 0;
 	}
 }
@@ -56,14 +62,16 @@ static void wilson(double count, double all, double *low, double *high)
 	*high = fmin(middle + reach, 1.0);
 }
 
-static bool is_doubted(const struct parts *p, enum part_level depth)
+static bool is_doubted(const struct parts *p, const struct part *part)
 {
 	for (size_t i = 0; i < p->n_reasons; i++)
-		if (p->reasons[i].depth <= depth && p->reasons[i].depth > PART_TIME)
+		if (p->reasons[i].depth <= part->depth && p->reasons[i].depth > PART_TIME &&
+		    (!p->reasons[i].of_kernel || part->of == LEVEL_KERNEL))
 			return true;
 	return false;
 }
 
+<<<<<<< Updated upstream
 /* How far the share may be off: as the part of its level may, `part` of `of_level`, and as the level may, `edge` of `level`, which have
  * nothing to do with each other. */
 static double reach(double part, double of_level, double level, double edge)
@@ -83,6 +91,24 @@ static void part_add(struct parts *p, struct part part, uint64_t count, double c
 	part.low = fmax(part.share - covered * reach(p_of, low, level, levels->of[part.of].low), 0.0);
 	part.high = fmin(part.share + covered * reach(p_of, high, level, levels->of[part.of].high), 1.0);
 	part.trusted = level_trusted(levels, part.of) && !is_doubted(p, part.depth);
+=======
+/* A part of what was sampled, of a level: the errors of both are independent, and that of a product is the root of their squares. */
+static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
+{
+	const struct levels *levels = p->levels;
+	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), level = levels->of[part.of].share;
+	double of = covered * (double)count / all, less = 0, more = 0, low, high;
+
+	wilson((double)count, all, &low, &high);
+	if (!isnan(levels->of[part.of].low)) {
+		less = level - levels->of[part.of].low;
+		more = levels->of[part.of].high - level;
+	}
+	part.share = level * of;
+	part.low = fmax(part.share - hypot(level * (of - low * covered), less * of), 0.0);
+	part.high = fmin(part.share + hypot(level * (high * covered - of), more * of), 1.0);
+	part.trusted = level_trusted(levels, part.of) && !is_doubted(p, &part);
+>>>>>>> Stashed changes
 	p->items[p->n++] = part;
 }
 
@@ -109,12 +135,15 @@ static void parts_add(struct parts *p, double covered)
 						  .low = p->levels->of[level].low,
 						  .high = p->levels->of[level].high,
 						  .trusted = level_trusted(p->levels, (enum level)level) };
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->classes[i].kernel && s->kernel_hidden) /* ways back from it alone */
+			continue;
 		part_add(p,
 			 (struct part){ .depth = PART_CATEGORY,
 					.of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
 					.name = s->classes[i].name },
 			 s->classes[i].count, covered);
+	}
 	for (size_t i = 0; i < s->n_functions; i++) {
 		const struct sampled_function *f = &s->functions[i];
 
@@ -136,7 +165,7 @@ static void parts_add(struct parts *p, double covered)
 static void reason_add(struct parts *p, enum part_level depth, const char *code, char *text)
 {
 	ASSAY_BUG_IF(p->n_reasons == PART_REASONS_MAX);
-	p->reasons[p->n_reasons++] = (struct part_reason){ depth, code, text };
+	p->reasons[p->n_reasons++] = (struct part_reason){ depth, strncmp(code, "kernel_", 7) == 0, code, text };
 }
 
 static void reasons_of_time(struct parts *p)
@@ -172,10 +201,10 @@ static void reasons_of_samples(struct parts *p)
 		return;
 	}
 	if (s->kernel_hidden)
-		reason_add(p, PART_CATEGORY, "kernel_hidden", mem_format("what the kernel did may not be sampled; %s", allow));
+		reason_add(p, PART_CATEGORY, "kernel_hidden", mem_format("what the kernel did, which may not be sampled; %s", allow));
 	else if (s->kernel_unnamed && s->kernel > 0)
 		reason_add(p, PART_CATEGORY, "kernel_unnamed",
-			   mem_string("what the kernel did is not known, for it hides the addresses of its functions; 'sysctl "
+			   mem_string("what the kernel did, for it hides the addresses of its functions; 'sysctl "
 				      "kernel.kptr_restrict=0' shows them"));
 	if (all < FEW && cpu > SHOWN_MIN)
 		reason_add(p, PART_CATEGORY, "few_samples", mem_format("there are only %.0f samples; --budget gives more", all));
@@ -198,13 +227,21 @@ static void reasons_of_samples(struct parts *p)
 
 void parts_of(const struct levels *levels, const struct sampled *sampled, double cpu_s, struct parts *out)
 {
-	double covered = parts_covered(sampled, cpu_s);
+	double compute, cpu, covered;
 
 	*out = (struct parts){ .levels = levels, .sampled = sampled };
 	if (levels->runs == 0)
 		return;
 	out->items = mem_new(LEVELS + sampled->n + sampled->n_functions, sizeof(*out->items));
-	out->left = sampled->period_ns > 0 ? (levels->of[LEVEL_COMPUTE].share + levels->of[LEVEL_KERNEL].share) * (1.0 - covered) : 0.0;
+	compute = levels->of[LEVEL_COMPUTE].share;
+	cpu = compute + levels->of[LEVEL_KERNEL].share;
+	if (sampled->kernel_hidden) {
+		covered = covered_of(sampled, sampled->user, cpu > 0 ? cpu_s * compute / cpu : 0);
+		cpu = compute;
+	} else {
+		covered = covered_of(sampled, sampled->user + sampled->kernel, cpu_s);
+	}
+	out->left = sampled->period_ns > 0 ? cpu * (1.0 - covered) : 0.0;
 	reasons_of_time(out);
 	reasons_of_samples(out);
 	parts_add(out, covered);
@@ -242,6 +279,8 @@ static const char *verdict_text(const struct parts *p)
 		return "";
 	if (p->n_reasons == 0 || p->reasons[0].depth == PART_FUNCTION)
 		return "; trusted";
+	if (p->reasons[0].of_kernel)
+		return p->n_reasons == 1 ? "; trusted, but what the kernel did is not known" : "; trusted, but not its parts";
 	if (p->reasons[0].depth == PART_CATEGORY)
 		return "; trusted, but not its parts";
 	return strcmp(p->reasons[0].code, "machine_busy") == 0 ? "; indicative because the machine is busy"
@@ -373,10 +412,14 @@ void parts_answer(const struct parts *p, struct document *d)
 	parts_shown(p, d);
 	for (size_t i = 0; i < p->n_reasons; i++)
 		doc_line(d, "%s: %s",
-			 p->reasons[i].depth == PART_TIME	? "All of it is indicative"
+			 p->reasons[i].of_kernel		? "Not known"
+			 : p->reasons[i].depth == PART_TIME	? "All of it is indicative"
 			 : p->reasons[i].depth == PART_CATEGORY ? "What makes up computing and the kernel's work is indicative"
 								: "Functions are indicative",
 			 p->reasons[i].text);
+	if ((double)p->sampled->nameless > UNKNOWN_MAX * (double)p->sampled->user)
+		doc_line(d, "%.0f %% of the computing is in functions without names: debug symbols of their files would tell them",
+			 100 * (double)p->sampled->nameless / (double)p->sampled->user);
 	if (p->left >= SHOWN_MIN && p->left <= UNKNOWN_MAX)
 		doc_line(d, "%.1f %% of the time was not sampled", 100 * p->left);
 }

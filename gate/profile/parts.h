@@ -26,6 +26,7 @@ struct part {
 /* Why shares of a level, and of those below, are indicative. */
 struct part_reason {
 	enum part_level depth;
+	bool of_kernel; /* of its parts alone */
 	const char *code;
 	char *text; /* with what would help */
 };
@@ -44,9 +45,6 @@ struct parts {
 /* cpu_s: of all runs together. Both must outlive *out; parts_release() it. */
 void parts_of(const struct levels *levels, const struct sampled *sampled, double cpu_s, struct parts *out);
 void parts_release(struct parts *parts);
-
-/* How much of cpu_s the samples stand for: [0, 1]; 1 when that is nearly all. */
-double parts_covered(const struct sampled *sampled, double cpu_s);
 
 /* Ticks of the kernel's clock divide a process's time into its own and the program's, and miss who sleeps and wakes at them. The clock by
  * which time is sampled runs with the program itself: where it has met nearly all of the time of runs[n], its samples of each run, user[n]

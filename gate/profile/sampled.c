@@ -132,7 +132,7 @@ static void lines_flush(struct lines *l)
 	if (l->left > 0) {
 		class_of_code(code_class_of_file(base_name(l->path)), l->path, l->program, class, sizeof(class));
 		class_add(l->sampled, class, false, l->left);
-		l->sampled->unnamed += l->left;
+		l->sampled->unnamed += l->code ? l->left : 0;
 	}
 	l->left = 0;
 }
@@ -161,6 +161,7 @@ static void place_add(struct lines *l, uint64_t offset, uint64_t count)
 	if (!function_add(l->sampled, &place, text_shown(base_name(l->path), file), class_add(l->sampled, class, false, count), count) ||
 	    !*place.name)
 		l->sampled->unnamed += count;
+	l->sampled->nameless += place.nameless ? count : 0;
 }
 
 static enum assay_status line_place(struct lines *l, const char *name, uint64_t count, struct assay_error *err)

@@ -31,7 +31,8 @@ struct sampled {
 	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] */
 	size_t n_functions;
 	uint64_t user, kernel, lost, processes;
-	uint64_t unnamed;    /* of user: in no function that is known */
+	uint64_t unnamed;    /* of user: in no function that is known, where one was looked for */
+	uint64_t nameless;   /* of user: in functions that are told by their address */
 	uint64_t maps_lost;  /* times that a process had more code mapped than was kept */
 	int64_t period_ns;   /* of the processor's time, between samples */
 	bool kernel_hidden;  /* sampling the kernel is not allowed */

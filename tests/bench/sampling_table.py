@@ -1,0 +1,81 @@
+"""What sampling costs ten commands: a table from the lines of bench_sampling.
+
+    sampling_table.py BENCH PAIRS WORK    measures what WORK/NAME.csv does not have yet, and prints the table
+"""
+import csv
+import math
+import os
+import statistics
+import subprocess
+import sys
+
+
+def commands(work):
+    text, lines = f"{work}/text", f"{work}/lines"
+    if not os.path.exists(text):
+        with open(text, "w") as out:
+            for root, _, names in sorted(os.walk("/usr/share/doc"))[:3000]:
+                out.writelines(f"{root}/{name} {hash_of(name)}\n" for name in sorted(names))
+        with open(lines, "w") as out:
+            out.writelines(f"{hash_of(str(i))} {i}\n" for i in range(150000))
+        with open(f"{work}/many.c", "w") as out:
+            out.writelines(f"int f{i}(int a, int *b) {{ for (int i = 0; i < a; i++) b[i] += a * i + b[i / 2]; return b[a / 3]; }}\n"
+                           for i in range(400))
+    table = "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 150000) " \
+        "insert into t select i, hex(i * 7919 % 10007) from n; create index x on t(b); select count(*), sum(a) from t where b like '3%';"
+    return {
+        "gzip": ["gzip", "-c", lines],
+        "xz": ["xz", "-1", "-c", lines],
+        "sort": ["sort", "-o", "/dev/null", lines],
+        "grep": ["grep", "-c", "-E", "(ab|cd)+[0-9]{3}f", lines],
+        "sqlite3": ["sqlite3", ":memory:", table],
+        "perl": ["perl", "-e", "my %h; for (1 .. 600000) { $h{$_ % 977} .= chr(65 + $_ % 26) } print length $h{5}"],
+        "gcc": ["gcc", "-O2", "-c", "-o", "/dev/null", f"{work}/many.c"],
+        "tar": ["tar", "-cf", f"{work}/tar", "/usr/share/doc", "/usr/include"],
+        "find": ["find", "/usr/share", "/usr/lib", "-name", "*xyz*"],
+        "openssl": ["sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do openssl dgst -sha512 {lines}; done"],
+    }
+
+
+def hash_of(text):
+    value = 2166136261
+    for c in text:
+        value = (value ^ ord(c)) * 16777619 % 2**32
+    return f"{value * 2654435761 % 2**64:016x}"
+
+
+def measure(bench, pairs, path, command):
+    if not os.path.exists(path):
+        with open(path + ".new", "w") as out:
+            subprocess.run([bench, str(pairs), *command], stdout=out, check=True)
+        os.rename(path + ".new", path)
+    runs = {}
+    with open(path) as file:
+        for pair, sampled, cpu_us, samples in csv.reader(file):
+            runs.setdefault(int(pair), {})[int(sampled)] = (int(cpu_us), int(samples))
+    return [r for r in runs.values() if len(r) == 2]
+
+
+def interval(logs):
+    """Mean and 90 % interval (its upper end is the one-sided 95 % limit); normal quantile: there are dozens of pairs."""
+    mean = statistics.mean(logs)
+    reach = 1.645 * statistics.stdev(logs) / math.sqrt(len(logs))
+    return [f"{(math.exp(x) - 1) * 100:+.2f} %" for x in (mean, mean - reach, mean + reach)]
+
+
+def main(bench, pairs, work):
+    everything = []
+    print("| program | pairs | CPU time, ms (median) | samples | cost of sampling (geometric mean) | 90 % interval |\n| --- | --- | --- | --- | --- | --- |")
+    for name, command in commands(work).items():
+        runs = measure(bench, pairs, f"{work}/{name}.csv", command)
+        logs = [math.log(r[1][0] / r[0][0]) for r in runs]
+        mean, low, high = interval(logs)
+        everything.append(logs)
+        print(f"| {name} | {len(logs)} | {statistics.median(r[0][0] for r in runs) / 1000:.0f} | {statistics.median(r[1][1] for r in runs):.0f} "
+              f"| {mean} | {low} to {high} |")
+    n = min(len(logs) for logs in everything)
+    mean, low, high = interval([statistics.mean(logs[i] for logs in everything) for i in range(n)])
+    print(f"| all | {n} | | | **{mean}** | {low} to {high} |")
+
+
+main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
