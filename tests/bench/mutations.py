@@ -459,8 +459,8 @@ def page(results, equivalents):
           "mutant that no program could tell from the original, as a person judged, is *equivalent* and stands with its reason in "
           "`tests/bench/mutations.equivalent`. *At first* is with the tests as they were when it was drawn; *now* with those that it led to.\n")
     print("| seed | functions | equivalent | caught at first | | caught now, or the line is gone | |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for seed in dict.fromkeys(r["seed"] for r in rows):
-        of = [r for r in rows if r["seed"] == seed]
+    for seed in [*dict.fromkeys(r["seed"] for r in rows), "all"]:
+        of = [r for r in rows if seed in (r["seed"], "all")]
         counted = [r for r in of if not r["reason"]]
         first = sum(r["first_verdict"].startswith("caught") for r in counted)
         last = sum(r["last_verdict"] != "survived" for r in counted)
