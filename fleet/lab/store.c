@@ -1,5 +1,6 @@
 #include "fleet/lab/store.h"
 
+#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "fleet/lab/store_schema.h"
@@ -284,7 +285,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 }
 
 /* All of the file, while no writer was at work: one has a log before it changes the file, and removes it afterwards only. */
-static enum assay_status read_whole(struct store *store, struct assay_error *err)
+static enum assay_status read_whole(const struct store *store, struct buf *out, struct assay_error *err)
 {
 	struct stat before, after;
 	enum assay_status st = ASSAY_OK;
@@ -292,11 +293,32 @@ static enum assay_status read_whole(struct store *store, struct assay_error *err
 	for (int i = 0; !st && i < COPY_TURNS; i++) {
 		if (stat(store->path, &before))
 			return assay_fail_errno(err, errno, "cannot read '%s'", store->path);
-		st = file_read(store->path, COPY_BYTES_MAX, &store->copy, err);
+		st = file_read(store->path, COPY_BYTES_MAX, out, err);
 		if (!st && !file_has_log(store->path) && !stat(store->path, &after) && is_same_file(&before, &after))
 			return ASSAY_OK;
 	}
 	return st ? st : assay_fail(err, ASSAY_E_BUSY, "'%s' is being written just now: read it when that has ended", store->path);
+}
+
+/* A database in memory of these bytes, which are sqlite3_malloc64()'s and taken over; NULL: there was no room for them. */
+static enum assay_status open_bytes(struct store *store, unsigned char *bytes, sqlite3_int64 n, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+	int code;
+
+	sqlite3_close_v2(store->db);
+	store->db = NULL;
+	if (!bytes)
+		return assay_fail(err, ASSAY_E_IO, "cannot read '%s': out of memory", store->path);
+	st = open_file(store, "file::memory:", SQLITE_OPEN_READWRITE, err);
+	if (st) {
+		sqlite3_free(bytes);
+		return st;
+	}
+	if (n >= HEADER_BYTES) /* there is no log in memory */
+		bytes[HEADER_WRITE_VERSION] = bytes[HEADER_READ_VERSION] = 1;
+	code = sqlite3_deserialize(store->db, "main", bytes, n, n, SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
 /* Where the directory is read-only, or its disk full, the log's shared memory cannot be made. As long as there is no log the file is whole
@@ -304,18 +326,16 @@ static enum assay_status read_whole(struct store *store, struct assay_error *err
  * write. */
 static enum assay_status open_copy(struct store *store, int *version, struct assay_error *err)
 {
-	enum assay_status st = read_whole(store, err);
-	int code;
+	struct buf whole = BUF_INIT;
+	enum assay_status st = read_whole(store, &whole, err);
+	unsigned char *bytes = st ? NULL : sqlite3_malloc64(whole.size);
 
+	if (bytes)
+		memcpy(bytes, whole.bytes, whole.size);
 	if (!st)
-		st = open_file(store, "file::memory:", SQLITE_OPEN_READWRITE, err);
-	if (st)
-		return st;
-	if (store->copy.size >= HEADER_BYTES) /* a database in memory has no log */
-		store->copy.bytes[HEADER_WRITE_VERSION] = store->copy.bytes[HEADER_READ_VERSION] = 1;
-	code = sqlite3_deserialize(store->db, "main", (unsigned char *)store->copy.bytes, (sqlite3_int64)store->copy.size,
-				   (sqlite3_int64)store->copy.size, SQLITE_DESERIALIZE_READONLY);
-	return code == SQLITE_OK ? begin_snapshot(store, version, err) : store_fail(store, code, err);
+		st = open_bytes(store, bytes, (sqlite3_int64)whole.size, err);
+	buf_release(&whole);
+	return st ? st : begin_snapshot(store, version, err);
 }
 
 static enum assay_status open_empty(struct store *store, struct assay_error *err)
@@ -325,18 +345,26 @@ static enum assay_status open_empty(struct store *store, struct assay_error *err
 	return st ? st : migrate_schema(store, err);
 }
 
-/* A reader brings an older schema forward too, in one transaction; where it cannot write it says so. */
+/* A reader brings an older schema forward too, in one transaction; where it cannot write, in a copy in memory. */
 static enum assay_status migrate_then_read(struct store *store, int version, struct assay_error *err)
 {
+	struct store writer = { .path = store->path };
+	unsigned char *bytes;
+	sqlite3_int64 n = 0;
 	enum assay_status st;
 
-	sqlite3_close_v2(store->db);
-	store->db = NULL;
-	st = open_write(store, err);
-	sqlite3_close_v2(store->db);
-	store->db = NULL;
+	store_rollback(store); /* it would wait for the end of our snapshot */
+	st = open_write(&writer, err);
+	sqlite3_close_v2(writer.db);
+	if (st == ASSAY_E_IO) {
+		bytes = sqlite3_serialize(store->db, "main", &n, 0);
+		st = open_bytes(store, bytes, n, err);
+		return st ? st : migrate_schema(store, err);
+	}
 	if (st)
 		return assay_context(err, "the schema version %d is to be brought to %d first", version, store_migrations_n);
+	sqlite3_close_v2(store->db);
+	store->db = NULL;
 	return open_snapshot(store, &version, err);
 }
 
@@ -388,7 +416,6 @@ void store_close(struct store *store)
 {
 	if (store->db)
 		sqlite3_close_v2(store->db);
-	buf_release(&store->copy);
 	free(store->path);
 	*store = (struct store){ 0 };
 }

@@ -154,6 +154,26 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 	run -C "$tmp/broken" catalog list
 	refused 1 node02.json 'Permission denied'
 	ASSAY=$program
+	if unshare -m true 2>/dev/null; then
+		what='a laboratory on a read-only file system'
+		chown -R root:root "$tmp/broken"
+		printf '#!/bin/sh\nexec unshare -m sh -c "%s" "%s" "%s" "$@"\n' \
+			'mount --bind \"\$0\" \"\$0\" && mount -o remount,ro,bind \"\$0\" && exec \"\$@\"' "$tmp/broken" "$program" >"$tmp/read_only"
+		chmod 755 "$tmp/read_only"
+		ASSAY=$tmp/read_only
+		for command in 'runs list' 'catalog list' 'catalog drift' 'profile same@1.0' 'gate same@1.0 same@1.1'; do
+			# shellcheck disable=SC2086
+			run -C "$tmp/broken" $command
+			expect_status 0
+			expect_no_stderr
+		done
+		for command in "import quiho $tmp/large" 'fingerprint run' 'run example' 'catalog retire other1'; do
+			# shellcheck disable=SC2086
+			run -C "$tmp/broken" $command
+			refused 1 "the laboratory '$tmp/broken' can only be read" 'cp -R'
+		done
+		ASSAY=$program
+	fi
 else
 	echo 'not root: read-only laboratories were not looked at'
 fi

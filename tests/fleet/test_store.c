@@ -372,6 +372,33 @@ static void test_read_only_directory(void **state)
 	expect_rules("s.db", STORE_READ, "3\n");
 }
 
+static int read_older(void)
+{
+	return chmod(".", 0555) || become_nobody() ? SKIPPED : count_rules("s.db") != 1;
+}
+
+/* Of an older schema: it is brought forward in memory, and stays as it is. */
+static void test_read_only_older(void **state)
+{
+	(void)state;
+	for (int version = 1; version < store_migrations_n; version++) {
+		struct buf file = BUF_INIT;
+		struct assay_error err;
+		int status;
+
+		make_older("s.db", version);
+		raw_sql("s.db", "PRAGMA journal_mode = WAL");
+		status = scratch_child(read_older);
+		chmod(".", 0755);
+		if (status == SKIPPED)
+			skip();
+		assert_int_equal(status, 0);
+		check(file_read("s.db", 1 << 20, &file, &err), &err);
+		assert_int_equal(file.bytes[63], version); /* the last of the four bytes of user_version */
+		buf_release(&file);
+	}
+}
+
 static int count_507(void)
 {
 	return become_nobody() ? SKIPPED : count_rules("s.db") != 507;
@@ -610,6 +637,7 @@ int suite_store(void)
 		SCRATCH_TEST(test_odd_paths),
 		SCRATCH_TEST(test_newer_version),
 		SCRATCH_TEST(test_migration),
+		SCRATCH_TEST(test_read_only_older),
 		SCRATCH_TEST(test_foreign),
 		SCRATCH_TEST(test_no_tables),
 		SCRATCH_TEST(test_damaged),
