@@ -14,7 +14,6 @@
 #define TOLD_MAX      2			 /* so many of each level */
 #define FUNCTIONS_MAX 5			 /* that people see of a category */
 #define FEW	      100		 /* samples */
-#define DIVIDING_MIN  30		 /* samples that divide time better than ticks do */
 #define UNKNOWN_MAX   .2		 /* of a level: more of it not known makes it indicative */
 
 static const char *const depths[] = { PART_ROWS(ROWS_WORD) };
@@ -35,11 +34,7 @@ void parts_divide(const struct sampled *s, const uint64_t *user, const uint64_t 
 
 	for (size_t i = 0; i < n; i++)
 		cpu_s += runs[i].user + runs[i].sys;
-<<<<<<< Updated upstream
-	if (s->kernel_hidden || s->user + s->kernel < FEW || parts_covered(s, cpu_s) < 1.0)
-=======
-	if (s->kernel_hidden || s->user + s->kernel < DIVIDING_MIN || covered_of(s, s->user + s->kernel, cpu_s) < 1.0)
->>>>>>> Stashed changes
+	if (s->kernel_hidden || s->user + s->kernel < FEW || covered_of(s, s->user + s->kernel, cpu_s) < 1.0)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		bool met = user[i] + kernel[i] > 0; /* else as in the other runs */
@@ -71,7 +66,6 @@ static bool is_doubted(const struct parts *p, const struct part *part)
 	return false;
 }
 
-<<<<<<< Updated upstream
 /* How far the share may be off: as the part of its level may, `part` of `of_level`, and as the level may, `edge` of `level`, which have
  * nothing to do with each other. */
 static double reach(double part, double of_level, double level, double edge)
@@ -90,25 +84,7 @@ static void part_add(struct parts *p, struct part part, uint64_t count, double c
 	part.share = level * covered * p_of;
 	part.low = fmax(part.share - covered * reach(p_of, low, level, levels->of[part.of].low), 0.0);
 	part.high = fmin(part.share + covered * reach(p_of, high, level, levels->of[part.of].high), 1.0);
-	part.trusted = level_trusted(levels, part.of) && !is_doubted(p, part.depth);
-=======
-/* A part of what was sampled, of a level: the errors of both are independent, and that of a product is the root of their squares. */
-static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
-{
-	const struct levels *levels = p->levels;
-	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), level = levels->of[part.of].share;
-	double of = covered * (double)count / all, less = 0, more = 0, low, high;
-
-	wilson((double)count, all, &low, &high);
-	if (!isnan(levels->of[part.of].low)) {
-		less = level - levels->of[part.of].low;
-		more = levels->of[part.of].high - level;
-	}
-	part.share = level * of;
-	part.low = fmax(part.share - hypot(level * (of - low * covered), less * of), 0.0);
-	part.high = fmin(part.share + hypot(level * (high * covered - of), more * of), 1.0);
 	part.trusted = level_trusted(levels, part.of) && !is_doubted(p, &part);
->>>>>>> Stashed changes
 	p->items[p->n++] = part;
 }
 

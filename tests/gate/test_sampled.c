@@ -135,7 +135,6 @@ static void test_shares(void **state)
 	}
 }
 
-<<<<<<< Updated upstream
 /* Intervals hold what samples are drawn around, when samples divide the runs, too. */
 static void test_intervals(void **state)
 {
@@ -169,7 +168,8 @@ static void test_intervals(void **state)
 		parts_release(&parts);
 	}
 	assert_in_range(covered, 870, 930);
-=======
+}
+
 /* Where the kernel may not be sampled, samples are of computing alone. */
 static void test_kernel_hidden(void **state)
 {
@@ -189,7 +189,6 @@ static void test_kernel_hidden(void **state)
 	assert_true(parts.items[LEVELS].trusted && parts.n_reasons == 1);
 	assert_string_equal(parts.reasons[0].code, "kernel_hidden");
 	parts_release(&parts);
->>>>>>> Stashed changes
 }
 
 static void assert_text(const struct levels *levels, const struct sampled *s, const char *expected)
@@ -226,31 +225,6 @@ static void test_sentence(void **state)
 	    &levels, &s,
 	    "60 % of its time computing (own code of a 45 %, cryptography 15 %), 20 % in the kernel (file data 20 %) and 20 % waiting; "
 	    "indicative because the machine is busy");
-}
-
-/* A part's interval: of 100 of 400 samples by Wilson alone where its level is certain, of its level's alone where the samples are many. */
-static void test_intervals(void **state)
-{
-	struct levels levels = { .runs = 3, .machines = 1, .certain = true, .divided = true };
-	struct sampled s = { .period_ns = 2000000, .n = 2, .user = 400, .classes = { { "a", false, 100 }, { "b", false, 300 } } };
-	struct parts parts;
-
-	(void)state;
-	levels.of[LEVEL_COMPUTE].share = levels.of[LEVEL_COMPUTE].low = levels.of[LEVEL_COMPUTE].high = 1;
-	parts_of(&levels, &s, .8, &parts);
-	assert_string_equal(parts.items[LEVELS + 1].name, "a");
-	assert_true(fabs(parts.items[LEVELS + 1].low - .216148) < 1e-5 && fabs(parts.items[LEVELS + 1].high - .287212) < 1e-5);
-	parts_release(&parts);
-	for (int i = 0; i < 2; i++)
-		s.classes[i].count *= 1000000;
-	s.user *= 1000000;
-	levels.of[LEVEL_COMPUTE].share = .5;
-	levels.of[LEVEL_COMPUTE].low = .3;
-	levels.of[LEVEL_COMPUTE].high = .6;
-	parts_of(&levels, &s, .8, &parts);
-	assert_true(fabs(parts.items[LEVELS + 1].share - .125) < 1e-12);
-	assert_true(fabs(parts.items[LEVELS + 1].low - .075) < 1e-3 && fabs(parts.items[LEVELS + 1].high - .15) < 1e-3);
-	parts_release(&parts);
 }
 
 /* By the samples of each run, if they are of nearly all of the time; never to less than nothing. */
@@ -295,17 +269,10 @@ static void test_divide(void **state)
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-<<<<<<< Updated upstream
-		cmocka_unit_test(test_classes),	  cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),	  cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_sentence),  cmocka_unit_test(test_divide),
-		cmocka_unit_test(test_intervals),
-=======
 		cmocka_unit_test(test_classes),	      cmocka_unit_test(test_refused_and_malformed),
 		cmocka_unit_test(test_many),	      cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_kernel_hidden), cmocka_unit_test(test_sentence),
 		cmocka_unit_test(test_divide),	      cmocka_unit_test(test_intervals),
->>>>>>> Stashed changes
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
