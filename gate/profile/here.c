@@ -116,15 +116,17 @@ static enum assay_status here_run(struct here *here, struct code *code, struct a
 static void here_end(struct here *here)
 {
 	double wall[HERE_RUNS_MAX], cpu[HERE_RUNS_MAX], cpu_s = 0;
+	int64_t faults[HERE_RUNS_MAX];
 
 	for (size_t r = 0; r < here->n; r++) {
 		wall[r] = here->runs[r].wall;
 		cpu[r] = here->runs[r].user + here->runs[r].sys;
 		cpu_s += cpu[r];
+		faults[r] = here->results[r].minor_faults;
 	}
 	here->wall_s = stats_median(wall, here->n);
 	here->cpu_s = stats_median(cpu, here->n);
-	parts_divide(&here->sampled, here->user, here->kernel, here->runs, here->n);
+	parts_divide(&here->sampled, here->user, here->kernel, faults, here->runs, here->n);
 	levels_of(here->runs, here->n, &here->levels);
 	parts_of(&here->levels, &here->sampled, cpu_s, &here->parts);
 }

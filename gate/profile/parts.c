@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define Z	      1.6448536269514722 /* 90 % on both sides */
-#define COVERED	      .9		 /* of the processor's time: samples are late now and then */
-#define SHOWN_MIN     .005		 /* of the time: smaller parts are for programs only */
-#define TOLD_MIN      .05		 /* of the time: larger ones stand in the sentence, */
-#define TOLD_MAX      2			 /* so many of each level */
-#define FUNCTIONS_MAX 5			 /* that people see of a category */
-#define FEW	      100		 /* samples */
-#define UNKNOWN_MAX   .2		 /* of a level: more of it not known makes it indicative */
+#define Z		 1.6448536269514722 /* 90 % on both sides */
+#define COVERED		 .9		    /* of the processor's time: samples are late now and then */
+#define SHOWN_MIN	 .005		    /* of the time: smaller parts are for programs only */
+#define TOLD_MIN	 .05		    /* of the time: larger ones stand in the sentence, */
+#define TOLD_MAX	 2		    /* so many of each level */
+#define FUNCTIONS_MAX	 5		    /* that people see of a category */
+#define FEW		 100		    /* samples */
+#define FAULT_BACK_NS	 100		    /* from a page fault to the program: 95 to 150 here, of virtual machines without a PMU; */
+#define FAULT_BACK_ERROR .4		    /* so much of that it may be off */
+#define UNKNOWN_MAX	 .2		    /* of a level: more of it not known makes it indicative */
 
 static const char *const depths[] = { PART_ROWS(ROWS_WORD) };
 
@@ -28,23 +30,33 @@ static double covered_of(const struct sampled *s, uint64_t samples, double cpu_s
 	return samples == 0 ? 0.0 : (double)samples >= COVERED * expected ? 1.0 : (double)samples / expected;
 }
 
-void parts_divide(const struct sampled *s, const uint64_t *user, const uint64_t *kernel, struct level_run *runs, size_t n)
+/* Samples of a run that met the way back from page faults. */
+static double samples_back(const struct sampled *s, uint64_t user, int64_t faults)
 {
-	double cpu_s = 0;
+	return s->kernel_unnamed || faults <= 0 ? 0.0 : fmin((double)faults * FAULT_BACK_NS / (double)s->period_ns, (double)user);
+}
+
+void parts_divide(struct sampled *s, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs, size_t n)
+{
+	double cpu_s = 0, all_back = 0;
 
 	for (size_t i = 0; i < n; i++)
 		cpu_s += runs[i].user + runs[i].sys;
 	if (s->kernel_hidden || s->user + s->kernel < FEW || covered_of(s, s->user + s->kernel, cpu_s) < 1.0)
 		return;
+	for (size_t i = 0; i < n; i++)
+		all_back += samples_back(s, user[i], faults[i]);
 	for (size_t i = 0; i < n; i++) {
 		bool met = user[i] + kernel[i] > 0; /* else as in the other runs */
-		double computing = (double)(met ? user[i] : s->user), working = (double)(met ? kernel[i] : s->kernel);
-		double cpu = runs[i].user + runs[i].sys;
+		double all = (double)(met ? user[i] + kernel[i] : s->user + s->kernel),
+		       back = met ? samples_back(s, user[i], faults[i]) : all_back;
+		double cpu = runs[i].user + runs[i].sys, computing = (double)(met ? user[i] : s->user) - back;
 
-		runs[i].user = cpu * computing / (computing + working);
-		runs[i].sys = cpu * working / (computing + working);
-		runs[i].blurred = 0;
+		runs[i].user = cpu * computing / all;
+		runs[i].sys = cpu * (all - computing) / all;
+		runs[i].blurred = cpu * back / all * FAULT_BACK_ERROR;
 	}
+	sampled_back(s, all_back);
 }
 
 /* Bounds of a share by counts, 90 % (Wilson, Journal of the American Statistical Association 22(158), 1927). */

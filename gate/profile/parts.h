@@ -48,8 +48,11 @@ void parts_release(struct parts *parts);
 
 /* Ticks of the kernel's clock divide a process's time into its own and the program's, and miss who sleeps and wakes at them. The clock by
  * which time is sampled runs with the program itself: where it has met nearly all of the time of runs[n], its samples of each run, user[n]
- * and kernel[n], divide it. */
-void parts_divide(const struct sampled *sampled, const uint64_t *user, const uint64_t *kernel, struct level_run *runs, size_t n);
+ * and kernel[n], divide it. It, too, is late while the kernel goes back to the program, which is the kernel's time: after a page fault it
+ * meets the instruction that faulted, once more. For faults[n] in each run that is taken off what was computed, and counted as page faults.
+ */
+void parts_divide(struct sampled *sampled, const uint64_t *user, const uint64_t *kernel, const int64_t *faults, struct level_run *runs,
+		  size_t n);
 
 /* "82 % of its time computing (string functions 40 %) and ...; trusted"; free() it. */
 char *parts_text(const struct parts *parts);

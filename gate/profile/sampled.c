@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,4 +240,23 @@ enum assay_status sampled_add(struct sampled *sampled, const char *text, const c
 	lines_flush(&lines);
 	free(copy);
 	return st;
+}
+
+void sampled_back(struct sampled *s, double samples)
+{
+	double kept = s->user > 0 ? 1.0 - samples / (double)s->user : 1.0;
+
+	if (llround(samples) == 0)
+		return;
+	s->user = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->classes[i].kernel)
+			continue;
+		s->classes[i].count = (uint64_t)llround((double)s->classes[i].count * kept);
+		s->user += s->classes[i].count;
+	}
+	for (size_t i = 0; i < s->n_functions; i++)
+		s->functions[i].count = (uint64_t)llround((double)s->functions[i].count * kept);
+	s->unnamed = (uint64_t)llround((double)s->unnamed * kept);
+	class_add(s, "page faults", true, (uint64_t)llround(samples));
 }

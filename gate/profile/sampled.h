@@ -45,4 +45,7 @@ struct sampled {
  * run, files of this machine say what is at a place in them. ASSAY_E_FORMAT: they are none. */
 enum assay_status sampled_add(struct sampled *sampled, const char *text, const char *program, struct code *code, struct assay_error *err);
 
+/* So many of the program's samples, of all its classes and functions alike, met the way back from page faults: they become those. */
+void sampled_back(struct sampled *sampled, double samples);
+
 #endif

@@ -231,6 +231,7 @@ static void test_sentence(void **state)
 static void test_divide(void **state)
 {
 	static const uint64_t user[] = { 300, 0 }, kernel[] = { 100, 0 };
+	static const int64_t none[2] = { 0, -1 }, faults[2] = { 600000, 0 };
 	const struct level_run ticks[] = { { "a", 1, .8, 0, 0, 0, .1 }, { "a", 1, .02, .02, 0, 0, .1 } };
 	struct level_run few = { "a", 1, .02, .02, 0, 0, .1 };
 	struct sampled s = { .n = 0 };
@@ -238,14 +239,14 @@ static void test_divide(void **state)
 
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n20 user /bin/a\n", "a", NULL, &err), &err);
-	parts_divide(&s, user, kernel, &few, 1);
+	parts_divide(&s, user, kernel, none, &few, 1);
 	assert_true(few.sys == .02 && few.blurred == .1);
 	s = (struct sampled){ .n = 0 };
 	for (int i = 0; i < 4; i++) { /* not sampled, half, all, hidden */
 		struct level_run runs[2] = { ticks[0], ticks[1] };
 
 		s.kernel_hidden = i == 3;
-		parts_divide(&s, user, kernel, runs, 2);
+		parts_divide(&s, user, kernel, none, runs, 2);
 		if (i == 2) {
 			assert_true(fabs(runs[0].user - .6) < 1e-12 && fabs(runs[0].sys - .2) < 1e-12 && runs[0].blurred == 0);
 			assert_true(fabs(runs[1].user - .03) < 1e-12 && fabs(runs[1].sys - .01) < 1e-12 && runs[1].blurred == 0);
@@ -256,12 +257,19 @@ static void test_divide(void **state)
 		if (i < 2)
 			check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n", "a", NULL, &err), &err);
 	}
+	s.kernel_hidden = false; /* the way back from 600,000 faults is the kernel's: 30 samples of the 300 */
+	few = ticks[0];
+	parts_divide(&s, user, kernel, faults, &few, 1);
+	assert_true(fabs(few.user - .54) < 1e-12 && fabs(few.sys - .26) < 1e-12 && few.blurred > 0 && few.blurred < .06);
+	assert_class(&s, "page faults", true, 30);
+	assert_class(&s, "own code of a", false, 270);
+	assert_true(s.user == 270 && s.kernel == 130);
 	s = (struct sampled){ .user = 1000000, .period_ns = 2000000 };
 	for (int i = 1; i < 1000; i++) { /* rounding included */
 		struct level_run run = { "a", 1, i / 7.0, 0, 0, 0, 0 };
-		const uint64_t computing = (uint64_t)i, none = 0;
+		const uint64_t computing = (uint64_t)i, nothing = 0;
 
-		parts_divide(&s, &computing, &none, &run, 1);
+		parts_divide(&s, &computing, &nothing, none, &run, 1);
 		assert_true(run.sys >= 0 && run.user > 0);
 	}
 }
