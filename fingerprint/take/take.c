@@ -581,15 +581,15 @@ static void take_host(struct session *session, void *context)
 {
 	struct take *take = context;
 	struct take_host h = { .take = take, .session = session, .result = &take->results[session->index], .cgroup = -1 };
-	int64_t began_ms;
+	int64_t began_ns;
 
 	if (!session_open(session))
 		return;
-	began_ms = clock_real_ms();
+	began_ns = clock_monotonic_ns();
 	if (check_host(&h) && find_version(&h) && begin_taking(&h) && session_work(session, "/dev/shm", h.taking.id, &h.directory) &&
 	    measure_rates(&h) && count_events(&h) && remove_directory(&h))
 		complete_host(&h);
-	h.result->seconds = (double)(clock_real_ms() - began_ms) / 1000;
+	h.result->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
 	facts_release(&h.before);
 	taking_release(&h.taking);
 	counting_plan_release(&h.plan);

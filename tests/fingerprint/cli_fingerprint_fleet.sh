@@ -49,6 +49,49 @@ mkdir "$tmp/alone"
 "$tmp/fake/stress-ng" -t 1 --cpu >/dev/null 2>&1
 [ -e "$tmp/together" ] || fail 'the stand-in does not notice another one'
 
+# A real-time clock that is ahead by the seconds in a file, set by a stress-ng while it is at work.
+cat >"$tmp/clock.c" <<'END_C'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	char text[32] = "";
+	int fd = clock == CLOCK_REALTIME ? open(getenv("AHEAD"), O_RDONLY | O_CLOEXEC) : -1, failed = (int)syscall(SYS_clock_gettime, clock, out);
+
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0)
+		out->tv_sec += atol(text);
+	if (fd >= 0)
+		close(fd);
+	return failed;
+}
+END_C
+mkdir "$tmp/clock"
+printf '#!/bin/sh\n[ "$1" = --version ] || cp "%s/jump" "%s/ahead"\nexec "%s/fake/stress-ng" "$@"\n' "$tmp" "$tmp" "$tmp" >"$tmp/clock/stress-ng"
+chmod 755 "$tmp/clock/stress-ng"
+if command -v gcc >/dev/null && gcc -shared -fPIC -o "$tmp/clock.so" "$tmp/clock.c"; then
+	for jump in 172800 -172800; do
+		what="the clock is set by $jump s while a fingerprint is taken"
+		rm -rf "$tmp/ahead" "$tmp/alone" "$tmp/one"
+		echo "$jump" >"$tmp/jump"
+		"$ASSAY" init "$tmp/one" >/dev/null
+		printf 'hosts:\n  - name: here\n    transport: local\n    env: { PATH: "%s" }\n' "$tmp/clock:$PATH" >>"$tmp/one/lab.yaml"
+		(
+			export AHEAD="$tmp/ahead" LD_PRELOAD="$tmp/clock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}"
+			exec "$ASSAY" -C "$tmp/one" fingerprint run --battery "$tmp/tiny.yaml" --format json
+		) >"$tmp/out" 2>"$tmp/err"
+		status=$?
+		expect_status 0
+		expect_json .hosts[0].measured 15
+		cases=$((cases + 1))
+		awk '$1 == "\"seconds\":" { found = $2 + 0 > 0 && $2 + 0 < 3600 } END { exit !found }' "$tmp/out" || fail 'its seconds are not those of the clock on the wall'
+	done
+else
+	echo 'not tried: a clock that is set needs gcc'
+fi
+
 what='a host that becomes another'
 if [ "$(id -u)" != 0 ] || [ ! -x /usr/sbin/sshd ] || ! command -v stress-ng >/dev/null; then
 	echo 'not tried: drift of an emulated host needs root, openssh-server and stress-ng'
