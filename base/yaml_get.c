@@ -129,11 +129,11 @@ enum assay_status yaml_int(const char *name, const struct yaml_node *node, int64
 
 enum assay_status yaml_bool(const char *name, const struct yaml_node *node, bool *out, struct assay_error *err)
 {
-	static const char *const words[] = { "false", "no", "true", "yes" };
+	static const char *const words[] = { "false", "no", "off", "true", "yes", "on" };
 
-	for (size_t i = 0; node->kind == YAML_SCALAR && i < 4; i++) {
+	for (size_t i = 0; node->kind == YAML_SCALAR && i < 6; i++) {
 		if (!strcmp(node->scalar, words[i])) {
-			*out = i >= 2;
+			*out = i >= 3;
 			return ASSAY_OK;
 		}
 	}

@@ -5,6 +5,7 @@
 #include "fingerprint/cmd.h"
 #include "fingerprint/counters/counters.h"
 #include "fingerprint/stored/conditions.h"
+#include "fleet/agent/signature.h"
 #include "fleet/lab/lab.h"
 
 #include <inttypes.h>
@@ -21,6 +22,7 @@ struct fingerprint_cell {
 	int64_t pass;
 	double per_s, real_per_s; /* NaN: not measured, not known */
 	char *reason;		  /* why not, else NULL */
+	char *signature;	  /* "" when there is none */
 };
 
 static void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
@@ -28,6 +30,7 @@ static void fingerprint_cells_free(struct fingerprint_cell *cells, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		free(cells[i].stressor);
 		free(cells[i].reason);
+		free(cells[i].signature);
 	}
 	free(cells);
 }
@@ -41,17 +44,21 @@ static enum assay_status fingerprint_cells(struct store *store, const char *id, 
 	size_t capacity = 0, count = 0;
 	enum assay_status st =
 	    store_ask(store, &stmt, err,
-		      "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal FROM rate WHERE fingerprint = ?1 "
-		      "UNION ALL SELECT stressor, pass, NULL, NULL, reason, 0 FROM missing WHERE fingerprint = ?1 "
+		      "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal, signature FROM rate LEFT JOIN raw USING "
+		      "(fingerprint, pass, stressor) WHERE fingerprint = ?1 "
+		      "UNION ALL SELECT stressor, pass, NULL, NULL, reason, 0, NULL FROM missing WHERE fingerprint = ?1 "
 		      "ORDER BY 1, 2, 6",
 		      "t", id);
 
 	while (store_next(store, stmt, &st, err)) {
 		cells = mem_grow(cells, count, &capacity, sizeof(*cells));
 		cells[count++] =
-		    (struct fingerprint_cell){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1), store_double(stmt, 2),
+		    (struct fingerprint_cell){ mem_string(store_text(stmt, 0)),
+					       sqlite3_column_int64(stmt, 1),
+					       store_double(stmt, 2),
 					       store_double(stmt, 3),
-					       sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 4)) };
+					       sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : mem_string(store_text(stmt, 4)),
+					       mem_string(store_text(stmt, 6)) };
 		if (cells[count - 1].per_s == 0) {
 			cells[count - 1].per_s = cells[count - 1].real_per_s = (double)NAN;
 			cells[count - 1].reason = mem_string("recorded 0");
@@ -149,14 +156,16 @@ static void add_conditions(const char *conditions, struct document *d)
 }
 
 /* People get a line for each stressor, with its passes. */
-static void add_cells(const struct fingerprint_cell *cells, size_t n, struct document *d)
+static enum assay_status add_cells(const struct fingerprint_cell *cells, size_t n, struct document *d, struct assay_error *err)
 {
 	char number[TEXT_DOUBLE_BYTES];
 	struct buf line = BUF_INIT;
+	enum assay_status st = ASSAY_OK;
 
 	doc_list(d, "cells");
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; !st && i < n; i++) {
 		const struct fingerprint_cell *cell = &cells[i];
+		struct signature signature;
 
 		if (!line.size)
 			buf_format(&line, "  %-16s", cell->stressor);
@@ -175,13 +184,19 @@ static void add_cells(const struct fingerprint_cell *cells, size_t n, struct doc
 		doc_set(d, "real_per_s", cell->real_per_s);
 		if (cell->reason)
 			doc_set(d, "not_measured", cell->reason);
+		st = signature_parse(cell->signature, &signature, err);
+		if (*cell->signature)
+			signature_set(d, "accounts", &signature.of);
+		signature_release(&signature);
 		doc_end(d);
 	}
 	doc_end(d);
 	buf_release(&line);
+	return st;
 }
 
-static void add_one(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, struct document *d)
+static enum assay_status add_one(const struct fingerprint_item *item, const struct fingerprint_cell *cells, size_t n, struct document *d,
+				 struct assay_error *err)
 {
 	char date[TEXT_DATE_BYTES];
 
@@ -198,7 +213,7 @@ static void add_one(const struct fingerprint_item *item, const struct fingerprin
 		add_conditions(item->head.conditions, d);
 	doc_heading(d, "bogo-operations per second of user and system time, by pass (%" PRId64 " measured, %" PRId64 " not)",
 		    item->measured, item->missing);
-	add_cells(cells, n, d);
+	return add_cells(cells, n, d, err);
 }
 
 /* Incomplete ones can be named by id only. */
@@ -240,10 +255,10 @@ static enum assay_status show_one(struct store *store, const struct fingerprint_
 
 	if (!st)
 		st = fingerprint_cells(store, item->head.id, &cells, &n, err);
-	if (!st) {
-		add_one(item, cells, n, d);
+	if (!st)
+		st = add_one(item, cells, n, d, err);
+	if (!st)
 		st = counters_add(store, item->head.id, d, err);
-	}
 	fingerprint_cells_free(cells, n);
 	return st;
 }

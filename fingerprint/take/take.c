@@ -9,6 +9,7 @@
 #include "fingerprint/take/taking.h"
 #include "fleet/checkup.h"
 #include "fleet/agent/measure.h"
+#include "fleet/agent/signature.h"
 #include "fleet/engine/session.h"
 
 #include <inttypes.h>
@@ -208,14 +209,17 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 	free(seconds);
 }
 
-/* Runs it; false when the host has ended. helper_answer_release() the answer in any case. */
-static bool run_stressor(struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n,
+/* Runs it; false when the host has ended. sample: where its time goes; in one pass, for that costs a little, and moves no median.
+ * helper_answer_release() the answer in any case. */
+static bool run_stressor(struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n, bool sample,
 			 struct helper_answer *answer)
 {
 	struct helper_request request;
 	bool going;
 
 	stressor_request(h, entry, prefix, n, &request);
+	if (sample)
+		helper_request_text(&request, HELPER_SAMPLE, "");
 	going = session_run(h->session, &request, ANSWER_MS + entry->milliseconds, answer);
 	if (going && answer->refusal_code == HELPER_CODE_BUSY) /* not the stressor's fault, and the next one would wait as long */
 		going = session_fail(h->session, "%s", answer->refusal);
@@ -293,19 +297,21 @@ static bool measure_cell(struct take_host *h, int64_t pass, size_t index)
 	struct stressng_metrics metrics;
 	struct helper_answer answer;
 	struct assay_error err;
-	char *text = NULL, *why = NULL;
+	char *text = NULL, *why = NULL, *signature = NULL;
 	enum assay_status st;
-	bool going = run_stressor(h, entry, NULL, 0, &answer);
+	bool going = run_stressor(h, entry, NULL, 0, pass == 1, &answer);
 
 	if (going) {
 		why = judge_stressor(h, entry, &answer, &metrics, &text);
+		signature = signature_text(&answer);
 		fleet_lock(h->session);
-		st = taking_keep(store, &h->taking, pass, index, entry->name, why ? NULL : &metrics, why ? why : text, &err);
+		st = taking_keep(store, &h->taking, pass, index, entry->name, why ? NULL : &metrics, why ? why : text, signature, &err);
 		h->result->measured += !why;
 		h->result->missing += why != NULL;
 		show_progress(h);
 		going = unlock_kept(h, st, &err);
 	}
+	free(signature);
 	free(why);
 	free(text);
 	helper_answer_release(&answer);
@@ -443,7 +449,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 	bool going;
 
 	counting_words(report, planned->family, &planned->events, &words, &n);
-	going = run_stressor(h, entry, words, n, &answer);
+	going = run_stressor(h, entry, words, n, false, &answer);
 	if (going) {
 		why = judge_stressor(h, entry, &answer, &metrics, &text);
 		counted.operations = metrics.bogo_ops;

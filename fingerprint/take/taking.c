@@ -106,7 +106,8 @@ bool taking_next(const struct taking *taking, int64_t *pass, size_t *entry)
 }
 
 static enum assay_status insert_rate(struct store *store, const struct taking *taking, int64_t pass, const char *name,
-				     const struct stressng_metrics *metrics, const char *raw, struct assay_error *err)
+				     const struct stressng_metrics *metrics, const char *raw, const char *signature,
+				     struct assay_error *err)
 {
 	enum assay_status st =
 	    store_do(store, err, "INSERT INTO rate (fingerprint, pass, stressor, ordinal, per_s, real_per_s) VALUES (?, ?, ?, 0, ?, ?)",
@@ -114,17 +115,17 @@ static enum assay_status insert_rate(struct store *store, const struct taking *t
 
 	ASSAY_BUG_IF(!metrics->measured);
 	return st ? st
-		  : store_do(store, err, "INSERT INTO raw (fingerprint, pass, stressor, text) VALUES (?, ?, ?, ?)", "titt", taking->id,
-			     pass, name, raw);
+		  : store_do(store, err, "INSERT INTO raw (fingerprint, pass, stressor, text, signature) VALUES (?, ?, ?, ?, ?)", "tittt",
+			     taking->id, pass, name, raw, signature);
 }
 
 enum assay_status taking_keep(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
-			      const struct stressng_metrics *metrics, const char *text, struct assay_error *err)
+			      const struct stressng_metrics *metrics, const char *text, const char *signature, struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
 
 	if (!st && metrics)
-		st = insert_rate(store, taking, pass, name, metrics, text, err);
+		st = insert_rate(store, taking, pass, name, metrics, text, signature, err);
 	else if (!st)
 		st = store_do(store, err, "INSERT INTO missing (fingerprint, pass, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
 			      taking->id, pass, name, text);

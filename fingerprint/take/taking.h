@@ -36,10 +36,10 @@ void taking_release(struct taking *taking);
 /* The next cell to measure, passes first: false when all are done. */
 bool taking_next(const struct taking *taking, int64_t *pass, size_t *entry);
 
-/* What came of a cell; committed before it returns. With metrics, which are measured, `text` is what stress-ng wrote; without (NULL), why
- * there are none. */
+/* What came of a cell; committed before it returns. With metrics, which are measured, `text` is what stress-ng wrote and `signature` that
+ * of its run (signature_text(); NULL: none); without (NULL), why there are none. */
 enum assay_status taking_keep(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
-			      const struct stressng_metrics *metrics, const char *text, struct assay_error *err);
+			      const struct stressng_metrics *metrics, const char *text, const char *signature, struct assay_error *err);
 
 /* Makes it a fingerprint, with the conditions known by now (NULL: those of the beginning). One in which nothing at all was measured stays
  * incomplete: ASSAY_E_NODATA, with the most common reason. */

@@ -86,7 +86,7 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 /* ---- hashes ---- */
 
 /* The hash of what a manifest measures. Comments, blanks and the order of versions, inputs and variables do not change it; nor do
- * `description`, a metric's `unit` (both are for people), repetitions and warm_ups (how often, not what). */
+ * `description`, a metric's `unit` (both are for people), repetitions and warm_ups (how often, not what), `sampling`. */
 
 /* Length before text: no two lists of words give the same bytes. NULL is not "". */
 static void manifest_add_text(struct buf *out, const char *text)
@@ -510,6 +510,9 @@ static enum assay_status manifest_parse_numbers(const struct manifest_reader *r,
 	m->time_limit_ms = (int64_t)(seconds * 1000 + .5);
 	if (!st && (node = yaml_get(root, "repetitions")))
 		st = yaml_int(r->file, node, 1, MANIFEST_REPETITIONS_MAX, &m->repetitions, r->err);
+	m->sampling = true;
+	if (!st && (node = yaml_get(root, "sampling")))
+		st = yaml_bool(r->file, node, &m->sampling, r->err);
 	if (!st && (node = yaml_get(root, "warm_ups")))
 		st = yaml_int(r->file, node, 0, MANIFEST_REPETITIONS_MAX, &m->warm_ups, r->err);
 	return st;
@@ -550,7 +553,7 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 static enum assay_status manifest_parse_root(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
 {
 	static const char *const keys[] = { "application", "description", "files",	 "command",  "environment", "inputs", "versions",
-					    "time_limit",  "metric",	  "repetitions", "warm_ups", "work",	    "probe" };
+					    "time_limit",  "metric",	  "repetitions", "warm_ups", "work",	    "probe",  "sampling" };
 	enum assay_status st = yaml_keys(r->file, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *node;
 

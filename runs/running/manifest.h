@@ -48,7 +48,7 @@ struct manifest {
 	char *text;	 /* of the whole file: kept with each plan */
 	size_t text_bytes;
 	char hash[DIGEST_HEX_BYTES]; /* of all that is measured: not of comments and blanks, `description`, repetitions, warm_ups;
-					not of `probe`, which changes no result */
+					not of `probe` and `sampling`, which change no result */
 
 	char *application;	       /* default: the file's stem */
 	char *description;	       /* may be NULL */
@@ -64,6 +64,7 @@ struct manifest {
 	int64_t time_limit_ms; /* of one run; default 10 minutes */
 	int64_t repetitions;   /* default 5 */
 	int64_t warm_ups;      /* runs a version and input before they count; default 1 */
+	bool sampling;	       /* of where the time of results goes, where the host's kernel allows it; default: yes */
 	struct metric metric;  /* default: wall */
 	struct manifest_probe probe;
 };

@@ -39,7 +39,7 @@ static enum assay_status measure(struct lab *lab, struct taking *session, const 
 		.version = "0.15.06", .bogo_ops = 5, .per_s = (double)(100 * pass) + (double)entry, .real_per_s = 50, .measured = true
 	};
 
-	return taking_keep(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", err);
+	return taking_keep(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", "{\"sys_us\":1}", err);
 }
 
 /* Measures until `stop` cells are done; returns how many were. */
@@ -75,7 +75,7 @@ static void test_whole(void **state)
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n");
 	check_fails("a cell twice", measure(&lab, &session, &battery, 1, 0, &err), ASSAY_E_IO, &err, "");
 	check_select(&lab.store, "SELECT count(*) FROM raw", "3\n"); /* rolled back whole */
-	check(taking_keep(&lab.store, &session, 2, 0, "cpu", NULL, "it hung", &err), &err);
+	check(taking_keep(&lab.store, &session, 2, 0, "cpu", NULL, "it hung", NULL, &err), &err);
 	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
 	assert_false(taking_next(&session, &pass, &entry));
 	check(fingerprint_load(&lab.store, &set, &err), &err);
@@ -106,7 +106,7 @@ static void test_nothing_measured(void **state)
 	(void)state;
 	for (int64_t pass = 1; pass <= 2; pass++) {
 		for (size_t i = 0; i < 3; i++)
-			check(taking_keep(&lab.store, &session, pass, i, battery.entries[i].name, NULL, "no such thing", &err), &err);
+			check(taking_keep(&lab.store, &session, pass, i, battery.entries[i].name, NULL, "no such thing", NULL, &err), &err);
 	}
 	check_fails("no rate", taking_complete(&lab.store, &session, NULL, &err), ASSAY_E_NODATA, &err, "not one stressor");
 	check_select(&lab.store, "SELECT complete FROM fingerprint", "0\n");
@@ -148,7 +148,7 @@ static void test_resume_complete(void **state)
 	/* Nothing could be measured in a later one: the complete one is not what was asked for. */
 	later.taken_ms++;
 	session = open_it(&lab, &later, &battery, false);
-	check(taking_keep(&lab.store, &session, 1, 0, battery.entries[0].name, NULL, "no room", &err), &err);
+	check(taking_keep(&lab.store, &session, 1, 0, battery.entries[0].name, NULL, "no room", NULL, &err), &err);
 	taking_release(&session);
 	later.taken_ms++;
 	session = open_it(&lab, &later, &battery, true);

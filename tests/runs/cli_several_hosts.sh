@@ -52,4 +52,18 @@ cases=$((cases + 1))
 results_of tiny/x tiny/yy
 [ "$(sort -u "$tmp/set" | wc -l)" = $((hosts * 2 * 2)) ] && [ "$(wc -l <"$tmp/set")" = $((hosts * 2 * 2)) ] ||
 	fail "$(wc -l <"$tmp/set") results: $(head -n 3 "$tmp/set")"
+
+what='signatures of what was run'
+run -C "$lab" runs export
+cases=$((cases + 1))
+[ "$(grep -c '""wall_ns"":[1-9].*""samples"":""[0-9]' "$tmp/out") $(grep -c '""wall_ns"":[1-9]' "$tmp/out")" = "$((hosts * (3 + 4))) $((hosts * (6 + 4)))" ] ||
+	fail "of every stressor in every pass, with samples in the first, and of every run: $(grep -c samples "$tmp/out"), $(grep -c wall_ns "$tmp/out")"
+run -C "$lab" fingerprint show emu01 --format json
+cases=$((cases + 1))
+[ "$(json '.cells[0].accounts.wall_ns')" -gt 0 ] || fail "the kernel's accounts of a stressor: $(json '.cells[0].accounts.wall_ns')"
+echo 'sampling: off' >>"$lab/apps/tiny.yaml"
+run -C "$lab" run tiny --inputs x --versions a --format json
+cases=$((cases + 1))
+"$ASSAY" -C "$lab" runs export 2>/dev/null | grep -c '""samples""' >"$tmp/out"
+[ "$(cat "$tmp/out")" = $((hosts * (3 + 4))) ] || fail 'sampled in spite of sampling: off'
 finish

@@ -205,6 +205,7 @@ static void test_defaults(void **state)
 	assert_int_equal(m.time_limit_ms, 600000);
 	assert_int_equal(m.repetitions, 5);
 	assert_int_equal(m.warm_ups, 1);
+	assert_true(m.sampling);
 	assert_int_equal(m.metric.source, METRIC_WALL);
 	assert_string_equal(m.metric.unit, "s");
 	assert_int_equal(m.n_inputs, 1);
@@ -251,7 +252,7 @@ static void test_all_keys(void **state)
 				   "  tuned: {command: [run, --fast], environment: {FAST: yes}}\n"
 				   "time_limit: 1.5\n"
 				   "metric: {source: regex, pattern: 'Triad: +([0-9.]+)', direction: higher, unit: MB/s}\n"
-				   "repetitions: 7\nwarm_ups: 0\nwork: /var/tmp\n");
+				   "repetitions: 7\nwarm_ups: 0\nwork: /var/tmp\nsampling: off\n");
 	char *name;
 
 	(void)state;
@@ -277,6 +278,7 @@ static void test_all_keys(void **state)
 	assert_string_equal(m.metric.unit, "MB/s");
 	assert_int_equal(m.repetitions, 7);
 	assert_int_equal(m.warm_ups, 0);
+	assert_false(m.sampling);
 	assert_int_equal(manifest_find_version(&m, "tuned"), 2);
 	assert_true(manifest_find_version(&m, "nothing") == SIZE_MAX);
 	assert_int_equal(manifest_find_input(&m, "large"), 1);
@@ -378,7 +380,7 @@ static void test_hash(void **state)
 		  true },
 		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nrepetitions: "
 		  "9\nwarm_ups: 4\n"
-		  "description: other\nmetric: wall\napplication: app\nwork: /dev/shm\ntime_limit: 600.0\n",
+		  "sampling: off\ndescription: other\nmetric: wall\napplication: app\nwork: /dev/shm\ntime_limit: 600.0\n",
 		  true },
 		{ "command: [a, b]\nenvironment: {A: 1, B: 2}\nversions: {x: , y: {directory: d}}\ninputs: {i: , j: }\nprobe: {budget: "
 		  ".5}\n",
