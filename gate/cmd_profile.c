@@ -4,8 +4,8 @@
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
 #include "gate/profile/here.h"
-#include "gate/profile/levels.h"
 #include "gate/profile/profile.h"
+#include "gate/profile/stored.h"
 #include "gate/published/paper_profile.h"
 
 #include <math.h>
@@ -39,10 +39,10 @@ static char *because_text(const struct profile *p)
 	return buf_take(&text);
 }
 
-static void answer_sentence(const struct profile *p, const struct levels *levels, const struct run_set *runs, struct document *d)
+static void answer_sentence(const struct profile *p, const struct parts *parts, const struct run_set *runs, struct document *d)
 {
 	const struct profile_group *lead = p->n_groups ? &p->groups[0] : NULL;
-	char *because = because_text(p), *measured = levels->runs ? levels_text(levels, NULL) : NULL;
+	char *because = because_text(p), *measured = parts->levels->runs ? parts_text(parts) : NULL;
 
 	if (p->verdict == PROFILE_NOT_IDENTIFIABLE && measured)
 		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because %s", runs->application, runs->version,
@@ -348,11 +348,40 @@ static void answer_left_out(const struct profile *p, const struct dataset *data,
 
 /* ---- all ---- */
 
-static void profile_answer(const struct profile *p, const struct levels *levels, const struct run_set *runs, const struct dataset *data,
+/* What was measured, whatever can be inferred beyond it. */
+static void answer_measured(const struct stored_time *time, struct document *d)
+{
+	parts_answer(&time->parts, "measured", d);
+	doc_set(d, "sampled_runs", time->sampled_runs);
+	if (time->sampled_runs && time->sampled_runs < time->levels.runs)
+		doc_line(d, "Samples are of %zu of %zu runs", time->sampled_runs, time->levels.runs);
+}
+
+/* On machines without fingerprints nothing can be inferred. */
+static void measured_answer(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
+{
+	char *text = parts_text(&time->parts);
+
+	doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because no fingerprint belongs to its results",
+		   runs->application, runs->version, text);
+	answer_measured(time, d);
+	doc_set(d, "application", runs->application);
+	doc_set(d, "version", runs->version);
+	doc_set(d, "machines", time->levels.machines);
+	doc_object(d, "trust");
+	doc_set(d, "verdict", profile_verdict_text(PROFILE_NOT_IDENTIFIABLE));
+	doc_list(d, "reasons");
+	doc_reason(d, "no_fingerprints", why);
+	doc_end(d);
+	doc_end(d);
+	free(text);
+}
+
+static void profile_answer(const struct profile *p, const struct stored_time *time, const struct run_set *runs, const struct dataset *data,
 			   const struct arguments *a, struct document *d)
 {
-	answer_sentence(p, levels, runs, d);
-	levels_answer(levels, d);
+	answer_sentence(p, &time->parts, runs, d);
+	answer_measured(time, d);
 	doc_set(d, "application", runs->application);
 	doc_set(d, "version", runs->version);
 	doc_set(d, "battery", data->battery);
@@ -506,8 +535,8 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 	struct profile_rows rows;
 	struct profile profile = { 0 };
 	struct dataset dataset;
-	struct levels levels;
-	enum assay_status st = levels_load(&lab->store, runs, &levels, err);
+	struct stored_time *time;
+	enum assay_status st = stored_time_load(&lab->store, runs, &time, err);
 
 	if (st)
 		return st;
@@ -515,10 +544,14 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 	profile_rows_of(&e->evidence, runs, &dataset, &rows);
 	if (rows.rates.rows == 0)
 		st = profile_no_rows(runs, &dataset, "results above 0 on machines with a fingerprint", 0, err);
-	if (!st) {
+	if (st && time->levels.runs) {
+		measured_answer(time, runs, err->text, d);
+		st = ASSAY_OK;
+	} else if (!st) {
 		profile_of(&rows, &how, &profile);
-		profile_answer(&profile, &levels, runs, &dataset, a, d);
+		profile_answer(&profile, time, runs, &dataset, a, d);
 	}
+	stored_time_free(time);
 	profile_release(&profile);
 	profile_rows_release(&rows);
 	dataset_release(&dataset);

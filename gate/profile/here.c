@@ -180,7 +180,7 @@ static void here_answer(const struct here *here, struct document *d)
 	doc_set(d, "runs", here->n);
 	doc_set(d, "wall_s", here->wall_s);
 	doc_set(d, "cpu_s", here->cpu_s);
-	parts_answer(&here->parts, d);
+	parts_answer(&here->parts, "trust", d);
 	if (here->cpu_s > 1.05 * here->wall_s)
 		doc_line(d, "%.1f processors were at work at a time: the shares are of their time, and waiting beside others is not seen",
 			 here->cpu_s / here->wall_s);

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "runs/running/execution.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,8 +144,6 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 	free(all.of);
 }
 
-/* ---- from the store ---- */
-
 struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes)
 {
 	double cpu_s = (double)(r->user_us + r->sys_us) / 1e6, tick_s = r->tick_ns > 0 ? (double)r->tick_ns / 1e9 : LEVEL_TICK_S;
@@ -160,42 +157,10 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				   level_blurred(cpu_s, processes, tick_s) };
 }
 
-/* Of an execution that was stored without a signature only its times are known. */
-static enum assay_status level_run_of_row(const struct execution_row *row, struct level_run *out, struct assay_error *err)
-{
-	struct signature signature;
-	enum assay_status st = signature_parse(row->signature, &signature, err);
-
-	signature.of.wall_ns = row->wall_ns;
-	signature.of.user_us = row->user_us;
-	signature.of.sys_us = row->sys_us;
-	*out = level_run_of(row->machine, &signature.of, fmax((double)signature.of.processes, 1));
-	signature_release(&signature);
-	return st;
-}
-
-enum assay_status levels_load(struct store *store, const struct run_set *runs, struct levels *out, struct assay_error *err)
-{
-	struct level_run *level_runs = mem_new(runs->n, sizeof(*level_runs));
-	struct execution_rows rows;
-	size_t n = 0;
-	enum assay_status st = execution_results(store, runs->application, runs->version, &rows, err);
-
-	for (size_t i = 0; !st && i < runs->n; i++) {
-		const struct execution_row *row = execution_of_run(&rows, &runs->items[i]);
-
-		if (row && row->wall_ns >= 0 && row->user_us >= 0 && row->sys_us >= 0)
-			st = level_run_of_row(row, &level_runs[n++], err);
-	}
-	levels_of(level_runs, st ? 0 : n, out);
-	free(level_runs);
-	execution_rows_release(&rows);
-	return st;
-}
-
 /* ---- answers ---- */
 
-void levels_order(const struct levels *levels, size_t order[LEVELS])
+/* The levels, the largest share first. */
+static void levels_order(const struct levels *levels, size_t order[LEVELS])
 {
 	for (size_t i = 0; i < LEVELS; i++) {
 		size_t k = i;
@@ -234,41 +199,4 @@ char *levels_text(const struct levels *levels, char *const *details)
 bool level_trusted(const struct levels *levels, enum level level)
 {
 	return levels->certain && (levels->divided || level == LEVEL_WAITING);
-}
-
-void level_row(const struct levels *levels, enum level level, struct document *d)
-{
-	doc_row(d);
-	doc_set(d, "level", "time");
-	doc_showf(d, "share", "share", levels->of[level].share, "%.1f %%", 100 * levels->of[level].share);
-	doc_set(d, "low", levels->of[level].low);
-	doc_set(d, "high", levels->of[level].high);
-	doc_showf(d, NULL, "90 % interval", levels->of[level].low, "%.1f to %.1f %%", 100 * levels->of[level].low,
-		  100 * levels->of[level].high);
-	doc_show(d, "how", "how", "measured");
-	doc_set(d, "name", level_code(level));
-	doc_show(d, NULL, "time", level_text(level));
-	doc_bar(d, "", levels->of[level].share);
-	doc_set(d, "verdict", level_trusted(levels, level) ? "trusted" : "indicative");
-}
-
-void levels_answer(const struct levels *levels, struct document *d)
-{
-	size_t order[LEVELS];
-
-	levels_order(levels, order);
-	doc_table(d, "levels");
-	for (size_t i = 0; i < LEVELS && levels->runs > 0; i++)
-		level_row(levels, (enum level)order[i], d);
-	doc_end(d);
-	if (levels->runs > 0 && !levels->certain && isnan(levels->doubt))
-		doc_line(d, "Indicative: how long others kept it waiting for a processor is not known");
-	else if (levels->runs > 0 && !levels->certain)
-		doc_line(d, "Indicative: other work on this machine kept programs waiting for a processor; up to %.0f %% may be that",
-			 100 * levels->doubt);
-	if (levels->runs > 0 && !levels->divided)
-		doc_line(d,
-			 "Indicative: the kernel divides computing and its own work by ticks of its clock, and shorter processes not at "
-			 "all: up to %.0f %% may belong to the other",
-			 100 * levels->blurred);
 }

@@ -6,9 +6,8 @@
 #ifndef GATE_PROFILE_LEVELS_H
 #define GATE_PROFILE_LEVELS_H
 
-#include "base/document.h"
+#include "base/rows.h"
 #include "fleet/agent/helper_client.h"
-#include "runs/running/run.h"
 
 #define LEVEL_ROWS(X)                                                                                                                      \
 	X(LEVEL_COMPUTE, "compute", "computing")                                                                                           \
@@ -51,21 +50,12 @@ struct levels {
 /* Runs without any time are left out. */
 void levels_of(const struct level_run *runs, size_t n, struct levels *out);
 
-/* Of the runs that count as results of the version; none where they were imported. */
-enum assay_status levels_load(struct store *store, const struct run_set *runs, struct levels *out, struct assay_error *err);
-
 /* "82 % of its time computing, 15 % in the kernel and 3 % waiting", the largest first; free() it. details[LEVELS]: what follows each of
  * them, such as " (file data 12 %)", or NULL. */
 char *levels_text(const struct levels *levels, char *const *details);
 
-/* The levels, the largest share first; and one as a row of a table. */
-void levels_order(const struct levels *levels, size_t order[LEVELS]);
-void level_row(const struct levels *levels, enum level level, struct document *d);
 bool level_trusted(const struct levels *levels, enum level level);
 const char *level_code(enum level level);
 const char *level_text(enum level level);
-
-/* Members `levels`, and for people a table. */
-void levels_answer(const struct levels *levels, struct document *d);
 
 #endif

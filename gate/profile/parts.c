@@ -195,7 +195,7 @@ static void reasons_of_samples(struct parts *p)
 			   mem_string("what the kernel did, for it hides the addresses of its functions; 'sysctl "
 				      "kernel.kptr_restrict=0' shows them"));
 	if (all < FEW && cpu > SHOWN_MIN)
-		reason_add(p, PART_CATEGORY, "few_samples", mem_format("there are only %.0f samples; --budget gives more", all));
+		reason_add(p, PART_CATEGORY, "few_samples", mem_format("there are only %.0f samples; more and longer runs give more", all));
 	if (p->left > UNKNOWN_MAX * cpu)
 		reason_add(
 		    p, PART_CATEGORY, "partly_sampled",
@@ -385,14 +385,14 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 	doc_end(d);
 }
 
-void parts_answer(const struct parts *p, struct document *d)
+void parts_answer(const struct parts *p, const char *trust, struct document *d)
 {
 	doc_table(d, "levels");
 	doc_hide(d);
 	for (size_t i = 0; i < p->n; i++)
 		part_members(&p->items[i], d);
 	doc_end(d);
-	parts_trust(p, "trust", d);
+	parts_trust(p, trust, d);
 	if (p->levels->runs > 0 && p->sampled->period_ns > 0) {
 		doc_set(d, "samples", p->sampled->user + p->sampled->kernel);
 		doc_set(d, "not_sampled", p->left);

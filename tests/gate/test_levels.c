@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-#include "runs/running/execution.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -140,103 +139,11 @@ static void test_text(void **state)
 	free(text);
 }
 
-/* ---- from the store ---- */
-
-#define MANIFEST "command: [run]\nversions: { a: }\nwarm_ups: 0\nrepetitions: 3\n"
-
-struct stored {
-	struct lab lab;
-	struct manifest manifest;
-	struct plan plan;
-};
-
-static void stored_enter(struct stored *s)
-{
-	static char names[][8] = { "a", "", "m1", "m2", "app" };
-	static char *versions[] = { names[0] }, *inputs[] = { names[1] }, *machines[] = { names[2], names[3] };
-	struct assay_error err;
-
-	s->lab = scratch_lab("lab");
-	check(manifest_parse("app.yaml", MANIFEST, strlen(MANIFEST), &s->manifest, &err), &err);
-	s->plan = (struct plan){ .application = names[4],
-				 .versions = versions,
-				 .artefacts = versions,
-				 .n_versions = 1,
-				 .inputs = inputs,
-				 .n_inputs = 1,
-				 .machines = machines,
-				 .n_machines = 2,
-				 .repetitions = 3 };
-	check(plan_new(&s->lab.store, &s->manifest, &s->plan, &err), &err);
-}
-
-static void stored_leave(struct stored *s)
-{
-	manifest_release(&s->manifest);
-	lab_close(&s->lab);
-}
-
-/* One second, of which user_us were its own code. */
-static void stored_put(struct stored *s, const char *machine, int64_t repetition, int64_t user_us, const char *signature)
-{
-	const struct execution_place place = { &s->plan, machine, NULL, "app", 1, NULL };
-	struct execution e = { .cell = { 0, 0, repetition },
-			       .metric = 1,
-			       .taken_ms = 1000 * repetition,
-			       .usage = { 1000000000, user_us, 100000 },
-			       .max_rss_bytes = -1,
-			       .signal = -1,
-			       .signature = signature ? mem_string(signature) : NULL };
-	struct assay_error err;
-
-	check(execution_put(&s->lab.store, &place, &e, &err), &err);
-	execution_release(&e);
-}
-
-static void stored_levels(struct stored *s, struct levels *out)
-{
-	struct run_set runs;
-	struct assay_error err;
-
-	check(run_load(&s->lab.store, "app", "a", &runs, &err), &err);
-	check(levels_load(&s->lab.store, &runs, out, &err), &err);
-	run_set_release(&runs);
-}
-
-static void test_stored(void **state)
-{
-	struct levels levels;
-	struct stored s;
-
-	(void)state;
-	stored_enter(&s);
-	stored_levels(&s, &levels);
-	assert_int_equal(levels.runs, 0);
-	stored_put(&s, "m1", 1, 300000, NULL); /* as older programs have stored it */
-	stored_levels(&s, &levels);
-	assert_shares(&levels, .3, .1, .6);
-	assert_true(levels.runs == 1 && isnan(levels.doubt) && !levels.certain);
-	stored_put(&s, "m1", 2, 500000, "{\"run_delay_ns\":0,\"crowded_ns\":0,\"processes\":1,\"tick_ns\":4000000}");
-	stored_put(&s, "m2", 1, 800000, "{\"run_delay_ns\":0,\"crowded_ns\":0,\"processes\":9,\"tick_ns\":4000000}");
-	stored_levels(&s, &levels); /* every machine counts once */
-	assert_shares(&levels, .6, .1, .3);
-	assert_true(levels.runs == 3 && levels.machines == 2);
-	assert_near(levels.blurred, .036 / 3);
-	assert_int_equal(sqlite3_exec(s.lab.store.db, "UPDATE execution SET signature = '{\"crowded_ns\":20000000}'", NULL, NULL, NULL),
-			 SQLITE_OK);
-	stored_levels(&s, &levels);
-	assert_near(levels.doubt, .02);
-	assert_true(levels.certain);
-	assert_near(levels.of[LEVEL_COMPUTE].low, 0); /* of two machines that are so different nothing is known */
-	assert_near(levels.of[LEVEL_COMPUTE].high, 1);
-	stored_leave(&s);
-}
-
 int suite_levels(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_run), cmocka_unit_test(test_machines), cmocka_unit_test(test_interval),
-		cmocka_unit_test(test_ticks),	cmocka_unit_test(test_text),	 SCRATCH_TEST(test_stored),
+		cmocka_unit_test(test_ticks),	cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,10 +53,28 @@ results_of tiny/x tiny/yy
 [ "$(sort -u "$tmp/set" | wc -l)" = $((hosts * 2 * 2)) ] && [ "$(wc -l <"$tmp/set")" = $((hosts * 2 * 2)) ] ||
 	fail "$(wc -l <"$tmp/set") results: $(head -n 3 "$tmp/set")"
 
+what='what a version does with its time, measured on all hosts'
+cat >"$lab/apps/calls.yaml" <<END
+command: [dd, if=/dev/zero, of=/dev/null, bs=1, count=600000]
+versions: { a: }
+repetitions: 2
+END
+run -C "$lab" run calls
+expect_status 0
+run -C "$lab" profile calls --format json
+expect_status 0
+expect_json .levels[0].how measured
+cases=$((cases + 1))
+[ "$(json .sampled_runs)" = 0 ] || {
+	[ "$(json .sampled_runs)" = $((hosts * 2)) ] || fail "$(json .sampled_runs) of $((hosts * 2)) runs have samples"
+	tr -d ' \n' <"$tmp/out" | grep -q '"level":"category","name":"filedata","of":"kernel"' ||
+		tr -d ' \n' <"$tmp/out" | grep -q '"code":"kernel_' || fail 'dd reads and writes'
+}
+
 what='signatures of what was run'
 run -C "$lab" runs export
 cases=$((cases + 1))
-[ "$(grep -c '""wall_ns"":[1-9].*""samples"":""[0-9]' "$tmp/out") $(grep -c '""wall_ns"":[1-9]' "$tmp/out")" = "$((hosts * (3 + 4))) $((hosts * (6 + 4)))" ] ||
+[ "$(grep -c '""wall_ns"":[1-9].*""samples"":""[0-9]' "$tmp/out") $(grep -c '""wall_ns"":[1-9]' "$tmp/out")" = "$((hosts * (3 + 6))) $((hosts * (6 + 6)))" ] ||
 	fail "of every stressor in every pass, with samples in the first, and of every run: $(grep -c samples "$tmp/out"), $(grep -c wall_ns "$tmp/out")"
 run -C "$lab" fingerprint show emu01 --format json
 cases=$((cases + 1))
@@ -65,5 +83,5 @@ echo 'sampling: off' >>"$lab/apps/tiny.yaml"
 run -C "$lab" run tiny --inputs x --versions a --format json
 cases=$((cases + 1))
 "$ASSAY" -C "$lab" runs export 2>/dev/null | grep -c '""samples""' >"$tmp/out"
-[ "$(cat "$tmp/out")" = $((hosts * (3 + 4))) ] || fail 'sampled in spite of sampling: off'
+[ "$(cat "$tmp/out")" = $((hosts * (3 + 6))) ] || fail 'sampled in spite of sampling: off'
 finish

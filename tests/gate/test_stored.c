@@ -1,0 +1,156 @@
+/* What is known of a version's time by the runs in the store. */
+#include "gate/profile/stored.h"
+
+#include "runs/running/execution.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+
+static void assert_near(double is, double wanted)
+{
+	assert_true(fabs(is - wanted) < 1e-12);
+}
+
+static void assert_shares(const struct levels *levels, double compute, double kernel, double waiting)
+{
+	assert_near(levels->of[LEVEL_COMPUTE].share, compute);
+	assert_near(levels->of[LEVEL_KERNEL].share, kernel);
+	assert_near(levels->of[LEVEL_WAITING].share, waiting);
+}
+
+#define MANIFEST "command: [run]\nversions: { a: }\nwarm_ups: 0\nrepetitions: 3\n"
+
+struct stored {
+	struct lab lab;
+	struct manifest manifest;
+	struct plan plan;
+};
+
+static void stored_enter(struct stored *s)
+{
+	static char names[][8] = { "a", "", "m1", "m2", "app" };
+	static char *versions[] = { names[0] }, *inputs[] = { names[1] }, *machines[] = { names[2], names[3] };
+	struct assay_error err;
+
+	s->lab = scratch_lab("lab");
+	check(manifest_parse("app.yaml", MANIFEST, strlen(MANIFEST), &s->manifest, &err), &err);
+	s->plan = (struct plan){ .application = names[4],
+				 .versions = versions,
+				 .artefacts = versions,
+				 .n_versions = 1,
+				 .inputs = inputs,
+				 .n_inputs = 1,
+				 .machines = machines,
+				 .n_machines = 2,
+				 .repetitions = 3 };
+	check(plan_new(&s->lab.store, &s->manifest, &s->plan, &err), &err);
+}
+
+static void stored_leave(struct stored *s)
+{
+	manifest_release(&s->manifest);
+	lab_close(&s->lab);
+}
+
+/* One second, of which user_us were its own code. */
+static void stored_put(struct stored *s, const char *machine, int64_t repetition, int64_t user_us, const char *signature)
+{
+	const struct execution_place place = { &s->plan, machine, NULL, "app", 1, NULL };
+	struct execution e = { .cell = { 0, 0, repetition },
+			       .metric = 1,
+			       .taken_ms = 1000 * repetition,
+			       .usage = { 1000000000, user_us, 100000 },
+			       .max_rss_bytes = -1,
+			       .signal = -1,
+			       .signature = signature ? mem_string(signature) : NULL };
+	struct assay_error err;
+
+	check(execution_put(&s->lab.store, &place, &e, &err), &err);
+	execution_release(&e);
+}
+
+/* *out is released before. */
+static void stored_time(struct stored *s, struct stored_time **out)
+{
+	struct run_set runs;
+	struct assay_error err;
+
+	stored_time_free(*out);
+	check(run_load(&s->lab.store, "app", "a", &runs, &err), &err);
+	check(stored_time_load(&s->lab.store, &runs, out, &err), &err);
+	run_set_release(&runs);
+}
+
+/* Accounts alone: with or without a signature. */
+static void test_accounts(void **state)
+{
+	struct stored_time *time = NULL;
+	const struct levels *levels;
+	struct stored s;
+
+	(void)state;
+	stored_enter(&s);
+	stored_time(&s, &time);
+	levels = &time->levels;
+	assert_int_equal(levels->runs, 0);
+	stored_put(&s, "m1", 1, 300000, NULL); /* as older programs have stored it */
+	stored_time(&s, &time);
+	levels = &time->levels;
+	assert_shares(levels, .3, .1, .6);
+	assert_true(levels->runs == 1 && isnan(levels->doubt) && !levels->certain);
+	stored_put(&s, "m1", 2, 500000, "{\"run_delay_ns\":0,\"crowded_ns\":0,\"processes\":1,\"tick_ns\":4000000}");
+	stored_put(&s, "m2", 1, 800000, "{\"run_delay_ns\":0,\"crowded_ns\":0,\"processes\":9,\"tick_ns\":4000000}");
+	stored_time(&s, &time);
+	levels = &time->levels; /* every machine counts once */
+	assert_shares(levels, .6, .1, .3);
+	assert_true(levels->runs == 3 && levels->machines == 2);
+	assert_near(levels->blurred, .036 / 3);
+	assert_int_equal(sqlite3_exec(s.lab.store.db, "UPDATE execution SET signature = '{\"crowded_ns\":20000000}'", NULL, NULL, NULL),
+			 SQLITE_OK);
+	stored_time(&s, &time);
+	levels = &time->levels;
+	assert_near(levels->doubt, .02);
+	assert_true(levels->certain);
+	assert_near(levels->of[LEVEL_COMPUTE].low, 0); /* of two machines that are so different nothing is known */
+	assert_near(levels->of[LEVEL_COMPUTE].high, 1);
+	stored_time_free(time);
+	stored_leave(&s);
+}
+
+/* Samples divide the time of their runs, on whatever machine; what has none, or others, is divided by ticks. */
+static void test_samples(void **state)
+{
+	static const char sampled[] =
+	    "{\"run_delay_ns\":0,\"crowded_ns\":0,\"processes\":9,\"samples\":\"10000000 period ns\\n1 processes -\\n"
+	    "20 user /dev/shm/assay-session-1/b000/run\\n30 user /lib/libc.so.6\\n10 kernel read\\n\"}",
+			  other[] =
+			      "{\"crowded_ns\":0,\"processes\":1,\"samples\":\"1000000 period ns\\n1 processes -\\n600 kernel mmap\\n\"}",
+			  refused[] = "{\"crowded_ns\":0,\"processes\":1,\"samples\":\"0 forbidden perf_event_open\\n\"}";
+	struct stored_time *time = NULL;
+	struct stored s;
+
+	(void)state;
+	stored_enter(&s);
+	stored_put(&s, "m1", 2, 500000, refused);
+	stored_time(&s, &time);
+	assert_true(time->sampled_runs == 0 && time->sampled.forbidden && time->sampled.period_ns == 0);
+	stored_put(&s, "m1", 1, 500000, sampled);
+	stored_put(&s, "m2", 1, 500000, sampled);
+	stored_put(&s, "m2", 2, 500000, other);
+	stored_time(&s, &time);
+	assert_true(time->sampled_runs == 2 && !*time->sampled.refused && time->sampled.user == 100 && time->sampled.kernel == 20 &&
+		    time->sampled.n == 3);
+	assert_string_equal(time->sampled.classes[0].name, "own code of run");
+	assert_near(time->parts.left, 0);
+	assert_near(time->levels.blurred, 0);
+	assert_shares(&time->levels, .5, .1, .4);
+	stored_time_free(time);
+	stored_leave(&s);
+}
+
+int suite_stored(void)
+{
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts), SCRATCH_TEST(test_samples) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
