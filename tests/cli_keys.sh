@@ -7,7 +7,7 @@ command -v gcc >/dev/null || skip 'there is no gcc'
 tidy() { kill_marked; }
 
 # Below these stand names of data, or what a machine has.
-named='rates|shares|counts|conditions|facts|importances_per_tree|importances_sum|train_mse|not_used'
+named='rates|shares|counts|accounts|conditions|facts|importances_per_tree|importances_sum|train_mse|not_used'
 
 # keys COMMAND ARGUMENT...: adds the paths of what it prints to $tmp/keys, below the command's name.
 keys() {
