@@ -351,7 +351,13 @@ static void answer_left_out(const struct profile *p, const struct dataset *data,
 /* What was measured, whatever can be inferred beyond it. */
 static void answer_measured(const struct stored_time *time, struct document *d)
 {
-	parts_answer(&time->parts, "measured", d);
+	if (time->levels.runs) {
+		parts_answer(&time->parts, "measured", d);
+	} else {
+		doc_list(d, "levels");
+		doc_end(d);
+		doc_set(d, "measured", DOC_NOTHING);
+	}
 	doc_set(d, "sampled_runs", time->sampled_runs);
 	if (time->sampled_runs && time->sampled_runs < time->levels.runs)
 		doc_line(d, "Samples are of %zu of %zu runs", time->sampled_runs, time->levels.runs);

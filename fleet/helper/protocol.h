@@ -40,7 +40,8 @@
 /* run: in a control group of its own, for a certain end; "" or a limit of all of it together: "memory=BYTES", "pids=N"; repeated. Where
  * there can be none the command runs without: see `cgroup_version` of the result. */
 #define HELPER_CGROUP 'c'
-/* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h); with any text: in files, too */
+/* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h): "places" in files, too; or a number: so
+ * many nanoseconds apart */
 #define HELPER_SAMPLE	 'y'
 #define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT	 't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */

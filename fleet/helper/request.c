@@ -10,8 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILL_BYTES 65536
-#define MS_MAX	   (INT64_C(1000) * 3600 * 24 * 365)
+#define FILL_BYTES    65536
+#define SAMPLE_NS_MIN 100000
+#define SAMPLE_NS_MAX 1000000000
+#define MS_MAX	      (INT64_C(1000) * 3600 * 24 * 365)
 
 /* ---- frames ---- */
 
@@ -283,6 +285,18 @@ static bool parse_ms(struct request *request, const struct frame *frame, int64_t
 	return true;
 }
 
+/* "", "places", or how far apart. */
+static bool parse_sample(struct request *request, const struct frame *frame)
+{
+	request->sample = true;
+	request->sample_places = frame->size == 6 && memcmp(frame->bytes, "places", 6) == 0;
+	if (frame->size == 0 || request->sample_places)
+		return true;
+	if (!whole_number(frame->bytes, frame->size, 10, SAMPLE_NS_MAX, &request->sample_ns) || request->sample_ns < SAMPLE_NS_MIN)
+		return request_refuse(request, "samples are %d to %d ns apart", SAMPLE_NS_MIN, SAMPLE_NS_MAX);
+	return true;
+}
+
 static bool parse_mode(struct request *request, const struct frame *frame)
 {
 	uint64_t value;
@@ -458,8 +472,7 @@ static bool request_take(struct request *request, const struct frame *frame)
 	case HELPER_CGROUP:
 		return parse_group(request, frame);
 	case HELPER_SAMPLE:
-		request->sample_places = frame->size > 0;
-		return request->sample = true;
+		return parse_sample(request, frame);
 	case HELPER_INTERRUPT:
 		return parse_ms(request, frame, &request->interrupt_ms);
 	case HELPER_TIMEOUT:

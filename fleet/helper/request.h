@@ -71,6 +71,7 @@ struct request {
 	size_t n_limits;
 	uint64_t output_max; /* bytes of each stream */
 	bool sample, sample_places;
+	uint64_t sample_ns; /* 0: not said */
 	struct request_group group;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */

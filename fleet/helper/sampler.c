@@ -58,6 +58,7 @@ struct sampler {
 	struct spot spots[SPOTS_MAX];
 	size_t n_spots;
 	struct sampler_maps *maps;
+	uint64_t period_ns;
 	bool places_wanted;    /* spots */
 	bool whole;	       /* the rings have what all processes of the host do: those that the map does not know are others' */
 	uint32_t own, started; /* us, and what we have started: the command */
@@ -445,7 +446,7 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = SAMPLER_PERIOD_NS,
+		.sample_period = s->period_ns,
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
 		.disabled = !s->whole,
 		.enable_on_exec = !s->whole,
@@ -513,7 +514,7 @@ static void rings_open(struct sampler *s)
 		place_of(s, "not_allowed", 0, true);
 }
 
-struct sampler *sampler_open(bool places)
+struct sampler *sampler_open(bool places, uint64_t period_ns)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 
@@ -522,6 +523,7 @@ struct sampler *sampler_open(bool places)
 	s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	s->maps = sampler_maps_new();
 	s->places_wanted = places;
+	s->period_ns = period_ns ? period_ns : SAMPLER_PERIOD_NS;
 	if (place_of(s, "?", 0, false) != PLACE_UNKNOWN || place_of(s, "other", 0, true) != PLACE_OTHER)
 		abort();
 	rings_open(s);
@@ -541,6 +543,27 @@ static int compare_spots(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
+/* So that all of them are told in SAMPLER_BRIEF_BYTES: what was met least goes to the unknown and the other. */
+static void places_shorten(struct sampler *s)
+{
+	const size_t line = sizeof("18446744073709551615 kernel \n");
+	size_t bytes = 8 * line, least;
+
+	for (size_t i = 0; i < s->n_places; i++)
+		bytes += s->places[i].count ? line + strlen(s->places[i].name) : 0;
+	while (bytes > SAMPLER_BRIEF_BYTES) {
+		least = s->n_places;
+		for (size_t i = PLACE_OTHER + 1; i < s->n_places; i++)
+			if (s->places[i].count && (least == s->n_places || s->places[i].count < s->places[least].count))
+				least = i;
+		if (least == s->n_places)
+			return;
+		s->places[s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN].count += s->places[least].count;
+		s->places[least].count = 0;
+		bytes -= line + strlen(s->places[least].name);
+	}
+}
+
 static void say_places(struct sampler *s, FILE *file)
 {
 	size_t at = 0;
@@ -551,7 +574,7 @@ static void say_places(struct sampler *s, FILE *file)
 
 		if (place->count > 0 || (place->kernel && strncmp(place->name, "not_", 4) == 0))
 			fprintf(file, "%llu %s %s\n", (unsigned long long)place->count, place->kernel ? "kernel" : "user", place->name);
-		if (place->count > 0 && place->inode)
+		if (place->count > 0 && place->inode && s->places_wanted)
 			fprintf(file, "%llu inode -\n", (unsigned long long)place->inode);
 		for (; at < SPOTS_MAX && s->spots[at].place <= i; at++)
 			if (s->spots[at].count > 0)
@@ -572,7 +595,9 @@ void sampler_say(struct sampler *s, struct frames_out *out)
 	if (*s->refused)
 		fprintf(file, "0 %s\n", s->refused);
 	else
-		fprintf(file, "%d period ns\n%llu processes -\n", SAMPLER_PERIOD_NS, 1 + (unsigned long long)s->processes);
+		fprintf(file, "%llu period ns\n%llu processes -\n", (unsigned long long)s->period_ns, 1 + (unsigned long long)s->processes);
+	if (!*s->refused && !s->places_wanted)
+		places_shorten(s);
 	if (!*s->refused)
 		say_places(s, file);
 	if (s->lost > 0)

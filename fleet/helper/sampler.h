@@ -1,21 +1,23 @@
-/* Where a command spends its time: every 2 ms of a processor's time (the kernel's cpu-clock, which needs no hardware counters) the place is
- * noted: in user space the file and where in it, in the kernel the system call, page fault or interrupt that led there. It follows all
- * that the command starts. Allowed by perf_event_paranoid 0 or CAP_PERFMON. With less (1; 2: user space alone) each process has a clock of
- * its own, and of what has less than these 2 ms of a processor, or another user's rights (set-user-ID), there is nothing. */
+/* Where a command spends its time: at each SAMPLER_PERIOD_NS of a processor's time (the kernel's cpu-clock, which needs no hardware
+ * counters) the place is noted: in user space the file and where in it, in the kernel the system call, page fault or interrupt that led
+ * there. It follows all that the command starts. Allowed by perf_event_paranoid 0 or CAP_PERFMON. With less (1; 2: user space alone) each
+ * process has a clock of its own, and of what has less than that of a processor, or another user's rights (set-user-ID), there is nothing.
+ */
 #ifndef FLEET_HELPER_SAMPLER_H
 #define FLEET_HELPER_SAMPLER_H
 
 #include "fleet/helper/request.h"
 
-#define SAMPLER_PERIOD_NS 2003000 /* no multiple of the kernel's timers */
-#define SAMPLER_DRAIN_MS  50
-#define SAMPLER_FILE_NAME "samples"
+#define SAMPLER_PERIOD_NS   2003000 /* unless another is asked for; no multiple of the kernel's timers */
+#define SAMPLER_BRIEF_BYTES 8192    /* of what is said without places in files */
+#define SAMPLER_DRAIN_MS    50
+#define SAMPLER_FILE_NAME   "samples"
 
 struct sampler;
 
-/* Before the command is forked: it begins with its exec(). `places`: in files, too. Never NULL; where nothing may be sampled, sampler_say()
- * says why. */
-struct sampler *sampler_open(bool places);
+/* Before the command is forked: it begins with its exec(). `places`: in files, too. period_ns: 0 as usual. Never NULL; where nothing may be
+ * sampled, sampler_say() says why. */
+struct sampler *sampler_open(bool places, uint64_t period_ns);
 
 /* Takes what has come; at least every SAMPLER_DRAIN_MS. */
 void sampler_drain(struct sampler *sampler);
@@ -26,7 +28,7 @@ void sampler_drain(struct sampler *sampler);
  * "boundary" (into a system call and out of it), "other"; or "not_allowed", or "not_named": the kernel hides the addresses of its
  * functions), `lost` (NAME "-": there was no room), `maps_lost` (NAME "-": so many times a process had more than SAMPLER_MAPS_MAX),
  * `processes` (COUNT were seen, NAME "-") and `period` (COUNT is in nanoseconds, NAME "ns"), or one line "0 refused REASON" or, where
- * rights are missing, "0 forbidden REASON". */
+ * rights are missing, "0 forbidden REASON". Without places at most SAMPLER_BRIEF_BYTES: what was met least is in "?" and "other" then. */
 void sampler_say(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

@@ -428,7 +428,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, &request);
 	else if (h->x->options->manifest->sampling && cell->repetition >= 1)
-		helper_request_text(&request, HELPER_SAMPLE, "");
+		helper_request_number(&request, HELPER_SAMPLE, MEASURE_SAMPLE_NS);
 	helper_request_text(&request, HELPER_DIRECTORY, h->work);
 	manifest_words_release(&words);
 	return host_ask(h, &request, limit_ms, answer);

@@ -253,6 +253,31 @@ static void test_sampled(void **state)
 	session_release(&s);
 }
 
+/* In few bytes, and as far apart as was asked for. */
+static void test_sampled_briefly(void **state)
+{
+	struct helper_request request;
+	struct session s;
+
+	(void)state;
+	shell_request(&request, "mkdir -p names; for i in $(seq 300); do n=$(printf '%0200d' $i); ln -f /bin/dd names/$n; "
+				"names/$n if=/dev/zero of=/dev/null bs=1M count=20 2>/dev/null; done; rm -rf names");
+	helper_request_number(&request, HELPER_SAMPLE, 100000);
+	session_run(&s, &request);
+	assert_int_equal(s.answer.n_files, 1);
+	assert_in_range(s.answer.files[0].n, 1, 8192);
+	if (strncmp(s.answer.files[0].bytes, "0 ", 2) != 0) {
+		assert_memory_equal(s.answer.files[0].bytes, "100000 period ns\n", 17);
+		assert_null(strstr(s.answer.files[0].bytes, " inode "));
+	}
+	session_release(&s);
+	shell_request(&request, "true");
+	helper_request_text(&request, HELPER_SAMPLE, "10");
+	session_run(&s, &request);
+	assert_non_null(strstr(s.answer.refusal, "ns apart"));
+	session_release(&s);
+}
+
 static void test_planned_end(void **state)
 {
 	struct helper_request request;
@@ -537,13 +562,28 @@ static void test_put_whole_or_not(void **state)
 int suite_helper(void)
 {
 	const struct CMUnitTest tests[] = {
-		SESSION_TEST(test_streams),	      SESSION_TEST(test_much_output),	 SESSION_TEST(test_signal),
-		SESSION_TEST(test_arguments),	      SESSION_TEST(test_surroundings),	 SESSION_TEST(test_joined),
-		SESSION_TEST(test_nothing_inherited), SESSION_TEST(test_input),		 SESSION_TEST(test_limits),
-		SESSION_TEST(test_cannot_start),      SESSION_TEST(test_measures),	 SESSION_TEST(test_accounts),
-		SESSION_TEST(test_sampled),	      SESSION_TEST(test_planned_end),	 SESSION_TEST(test_flood),
-		SESSION_TEST(test_timeout),	      SESSION_TEST(test_timeout_obeyed), SESSION_TEST(test_leftovers),
-		SESSION_TEST(test_runaway),	      SESSION_TEST(test_output_held),	 SESSION_TEST(test_files),
+		SESSION_TEST(test_streams),
+		SESSION_TEST(test_much_output),
+		SESSION_TEST(test_signal),
+		SESSION_TEST(test_arguments),
+		SESSION_TEST(test_surroundings),
+		SESSION_TEST(test_joined),
+		SESSION_TEST(test_nothing_inherited),
+		SESSION_TEST(test_input),
+		SESSION_TEST(test_limits),
+		SESSION_TEST(test_cannot_start),
+		SESSION_TEST(test_measures),
+		SESSION_TEST(test_accounts),
+		SESSION_TEST(test_sampled),
+		SESSION_TEST(test_sampled_briefly),
+		SESSION_TEST(test_planned_end),
+		SESSION_TEST(test_flood),
+		SESSION_TEST(test_timeout),
+		SESSION_TEST(test_timeout_obeyed),
+		SESSION_TEST(test_leftovers),
+		SESSION_TEST(test_runaway),
+		SESSION_TEST(test_output_held),
+		SESSION_TEST(test_files),
 		SESSION_TEST(test_put_whole_or_not),
 	};
 
