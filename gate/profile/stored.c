@@ -46,16 +46,19 @@ static bool is_alike(const struct sampled *sampled, const char *samples)
 struct stored_runs {
 	struct level_run *items;
 	uint64_t *user, *kernel; /* [sampled_runs], their samples */
+	int64_t *faults;
 	size_t n;
 	char *refusal; /* why one has none */
 };
 
-static void stored_put_run(struct stored_time *stored, struct stored_runs *runs, struct level_run run, uint64_t user, uint64_t kernel)
+static void stored_put_run(struct stored_time *stored, struct stored_runs *runs, struct level_run run, uint64_t user, uint64_t kernel,
+			   int64_t faults)
 {
 	if (user + kernel > 0) {
 		runs->items[runs->n++] = runs->items[stored->sampled_runs];
 		runs->items[stored->sampled_runs] = run;
 		runs->user[stored->sampled_runs] = user;
+		runs->faults[stored->sampled_runs] = faults;
 		runs->kernel[stored->sampled_runs++] = kernel;
 	} else {
 		runs->items[runs->n++] = run;
@@ -81,7 +84,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	signature.of.sys_us = row->sys_us;
 	stored_put_run(stored, runs,
 		       level_run_of(row->machine, &signature.of, fmax(processes ? (double)processes : (double)signature.of.processes, 1)),
-		       sampled->user - user, sampled->kernel - kernel);
+		       sampled->user - user, sampled->kernel - kernel, signature.of.minor_faults);
 	signature_release(&signature);
 	return st;
 }
@@ -93,7 +96,7 @@ static void stored_end(struct stored_time *stored, struct stored_runs *runs)
 
 	for (size_t i = 0; i < stored->sampled_runs; i++)
 		cpu_s += runs->items[i].user + runs->items[i].sys;
-	parts_divide(&stored->sampled, runs->user, runs->kernel, runs->items, stored->sampled_runs);
+	parts_divide(&stored->sampled, runs->user, runs->kernel, runs->faults, runs->items, stored->sampled_runs);
 	levels_of(runs->items, runs->n, &stored->levels);
 	parts_of(&stored->levels, &stored->sampled, cpu_s, &stored->parts);
 }
@@ -102,7 +105,8 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 {
 	struct stored_runs of = { .items = mem_new(runs->n + 1, sizeof(*of.items)),
 				  .user = mem_new(runs->n, sizeof(*of.user)),
-				  .kernel = mem_new(runs->n, sizeof(*of.kernel)) };
+				  .kernel = mem_new(runs->n, sizeof(*of.kernel)),
+				  .faults = mem_new(runs->n, sizeof(*of.faults)) };
 	struct stored_time *stored = mem_new(1, sizeof(*stored));
 	struct execution_rows rows;
 	char *program = NULL;
@@ -122,6 +126,7 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 		stored_end(stored, &of);
 	free(of.refusal);
 	free(of.kernel);
+	free(of.faults);
 	free(of.user);
 	free(of.items);
 	free(program);
