@@ -14,10 +14,6 @@
 #define MEASURE_LOCK	     "/dev/shm/assay-box.lock"
 #define MEASURE_LOCK_WAIT_MS (30 * 60 * 1000)
 
-/* Where the time of results goes is sampled so many nanoseconds apart, which costs the program less than 1 %; no multiple of the kernel's
- * timers. */
-#define MEASURE_SAMPLE_NS 10007000
-
 /* A request "run" of the words with the host's environment, without core dumps. helper_request_release() it. */
 void measure_request(struct helper_request *out, const struct host *host, const char *const *words, size_t n, int64_t timeout_ms);
 /* It waits for the box's lock and holds it while it runs. */
