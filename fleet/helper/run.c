@@ -386,7 +386,11 @@ static bool run_start(struct run *run)
 	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
 	run->kill_ns = run->give_up_ns = NEVER;
-	return command_start(run->task, &run->command);
+	if (!command_start(run->task, &run->command))
+		return false;
+	if (run->sampler)
+		sampler_begin(run->sampler, run->command.id);
+	return true;
 }
 
 /* What is left of it; in a group by one stroke, so that it cannot fork away. */

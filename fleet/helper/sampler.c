@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #define PROCESSORS_MAX 1000 /* each needs a file and 132 KiB */
-#define RING_PAGES     32   /* of data, a power of two: half a second of deep stacks */
+#define RING_PAGES     32   /* of data, a power of two: half a second of deep stacks, and as much as any user may have */
+#define RING_PAGES_ALL 128  /* of those that have what others do, too */
 #define PLACES_MAX     2048
 #define SPOTS_MAX      32768   /* addresses, a power of two; each is a line of at most 28 bytes */
 #define SETTLED_NS     1000000 /* later than that no processor writes a record of an earlier time */
@@ -52,16 +53,15 @@ struct ring {
 struct sampler {
 	char refused[LINE_BYTES];
 	struct ring rings[PROCESSORS_MAX];
-	size_t n_rings, page_bytes;
+	size_t n_rings, page_bytes, ring_bytes;
 	struct place places[PLACES_MAX];
 	size_t n_places;
 	struct spot spots[SPOTS_MAX];
 	size_t n_spots;
 	struct sampler_maps *maps;
 	uint64_t period_ns;
-	bool places_wanted;    /* spots */
-	bool whole;	       /* the rings have what all processes of the host do: those that the map does not know are others' */
-	uint32_t own, started; /* us, and what we have started: the command */
+	bool places_wanted; /* spots */
+	bool whole;	    /* the rings have what all processes of the host do: those that the map does not know are others' */
 	struct entry entries[ENTRIES_MAX]; /* ascending */
 	size_t n_entries;
 	uint64_t lost, maps_lost, processes; /* `processes` beside the command's own */
@@ -292,20 +292,16 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 	s->maps_lost += !sampler_maps_add(s->maps, pid, &map);
 }
 
-/* pid, parent's pid, ...; the command is what we fork, from its exec() on. */
+/* pid, parent's pid, ... */
 static void take_process(struct sampler *s, const struct perf_event_header *record)
 {
 	uint32_t ids[2];
 
 	memcpy(ids, record + 1, sizeof(ids));
 	if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
-		if (s->whole && ids[0] == s->started)
-			sampler_maps_fork(s->maps, ids[0], 0);
 		sampler_maps_exec(s->maps, ids[0]);
 	} else if (record->type == PERF_RECORD_EXIT) {
 		sampler_maps_exit(s->maps, ids[0]);
-	} else if (record->type == PERF_RECORD_FORK && s->whole && s->started == 0 && ids[1] == s->own) {
-		s->started = ids[0];
 	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
 		s->processes += ids[0] != ids[1];
 		sampler_maps_fork(s->maps, ids[0], ids[1]);
@@ -359,7 +355,7 @@ static void take_record(struct sampler *s, struct perf_event_header *record)
 static void ring_bytes(const struct sampler *s, const struct ring *ring, uint64_t at, void *out, size_t n)
 {
 	const unsigned char *data = (const unsigned char *)ring->page + s->page_bytes;
-	uint64_t size = RING_PAGES * s->page_bytes;
+	uint64_t size = s->ring_bytes;
 
 	for (size_t i = 0; i < n; i += sizeof(uint64_t)) /* of which records are multiples, and which the ring's end does not divide */
 		memcpy((char *)out + i, data + (at + i) % size, sizeof(uint64_t));
@@ -422,6 +418,12 @@ static void rings_take(struct sampler *s, uint64_t end_ns)
 		__atomic_store_n(&s->rings[i].page->data_tail, s->rings[i].at, __ATOMIC_RELEASE);
 }
 
+void sampler_begin(struct sampler *s, pid_t command)
+{
+	if (s->whole)
+		sampler_maps_fork(s->maps, (uint32_t)command, 0);
+}
+
 void sampler_drain(struct sampler *s)
 {
 	struct timespec now;
@@ -469,7 +471,7 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 	ring->fd = (int)syscall(SYS_perf_event_open, &attr, s->whole ? -1 : 0, processor, -1, PERF_FLAG_FD_CLOEXEC);
 	if (ring->fd < 0)
 		return false;
-	ring->page = mmap(NULL, (1 + RING_PAGES) * s->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	ring->page = mmap(NULL, s->page_bytes + s->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	if (ring->page == MAP_FAILED) {
 		int error = errno;
 
@@ -489,12 +491,13 @@ static void rings_open(struct sampler *s)
 	bool kernel = true;
 
 	s->whole = true;
-	s->own = (uint32_t)getpid();
+	s->ring_bytes = RING_PAGES_ALL * s->page_bytes;
 	for (int i = 0; i < processors && i < PROCESSORS_MAX; i++) {
 		if (ring_open(s, i, kernel) || errno == ENODEV) /* that is off */
 			continue;
 		if (s->whole && s->n_rings == 0 && (errno == EACCES || errno == EPERM)) {
 			s->whole = false;
+			s->ring_bytes = RING_PAGES * s->page_bytes;
 			i--;
 			continue;
 		}
@@ -615,7 +618,7 @@ void sampler_close(struct sampler *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->n_rings; i++) {
-		munmap(s->rings[i].page, (1 + RING_PAGES) * s->page_bytes);
+		munmap(s->rings[i].page, s->page_bytes + s->ring_bytes);
 		close(s->rings[i].fd);
 	}
 	for (size_t i = 0; i < s->n_places; i++)

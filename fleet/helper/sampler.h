@@ -8,7 +8,9 @@
 
 #include "fleet/helper/request.h"
 
-#define SAMPLER_PERIOD_NS   2003000 /* unless another is asked for; no multiple of the kernel's timers */
+#include <sys/types.h>
+
+#define SAMPLER_PERIOD_NS   4583592 /* unless another is asked for; in no simple ratio to the 1, 4 and 10 ms at which much begins */
 #define SAMPLER_BRIEF_BYTES 8192    /* of what is said without places in files */
 #define SAMPLER_DRAIN_MS    50
 #define SAMPLER_FILE_NAME   "samples"
@@ -18,6 +20,9 @@ struct sampler;
 /* Before the command is forked: it begins with its exec(). `places`: in files, too. period_ns: 0 as usual. Never NULL; where nothing may be
  * sampled, sampler_say() says why. */
 struct sampler *sampler_open(bool places, uint64_t period_ns);
+
+/* The command was forked. */
+void sampler_begin(struct sampler *sampler, pid_t command);
 
 /* Takes what has come; at least every SAMPLER_DRAIN_MS. */
 void sampler_drain(struct sampler *sampler);
