@@ -22,12 +22,15 @@ static const char *const depths[] = { PART_ROWS(ROWS_WORD) };
 
 /* ---- shares ---- */
 
-/* How much of cpu_s the samples stand for: [0, 1]; 1 when that is nearly all. */
+/* How much of cpu_s the samples stand for: [0, 1]; 1 when that is nearly all. How many hit one of several that share a processor is chance.
+ */
 static double covered_of(const struct sampled *s, uint64_t samples, double cpu_s)
 {
 	double expected = s->period_ns > 0 ? cpu_s * 1e9 / (double)s->period_ns : 0;
 
-	return samples == 0 ? 0.0 : (double)samples >= COVERED * expected ? 1.0 : (double)samples / expected;
+	if (samples == 0)
+		return 0.0;
+	return (double)samples >= COVERED * expected - 2.0 * sqrt(expected) ? 1.0 : (double)samples / expected;
 }
 
 /* Samples of a run that met the way back from page faults. */
@@ -202,8 +205,10 @@ static void reasons_of_samples(struct parts *p)
 		    mem_format("%.0f %% of the time was not sampled, in processes that had a processor for less than %.0f ms, or have "
 			       "another user's rights; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
 			       100 * p->left, (double)s->period_ns / 1e6));
-	if ((double)s->lost > UNKNOWN_MAX * all)
-		reason_add(p, PART_CATEGORY, "samples_lost", mem_format("%llu samples were lost", (unsigned long long)s->lost));
+	if ((double)s->lost > UNKNOWN_MAX * all || (s->lost > 0 && p->left > UNKNOWN_MAX * cpu))
+		reason_add(p, PART_CATEGORY, "samples_lost",
+			   mem_format("%llu records of what happened were lost, for the machine was too busy to take them",
+				      (unsigned long long)s->lost));
 	if ((double)s->unnamed > UNKNOWN_MAX * (double)s->user)
 		reason_add(p, PART_FUNCTION, "functions_unknown",
 			   mem_format("of %.0f %% of the computing no function is known: code that was generated, or whose file is gone",

@@ -28,6 +28,8 @@ static int run(const char *const *words, size_t n, int pair, bool sample)
 		fprintf(stderr, "%s\n", err.text);
 	printf("%d,%d,%" PRId64 ",%" PRIu64 "\n", pair, sample, said.result.user_us + said.result.sys_us, sampled.user + sampled.kernel);
 	fflush(stdout);
+	if (sample && sampled.user + sampled.kernel == 0)
+		fprintf(stderr, "nothing was sampled:\n%s", said.samples ? said.samples : "");
 	local_said_release(&said);
 	return sample && sampled.user + sampled.kernel == 0;
 }
