@@ -182,7 +182,7 @@ def judge(answer):
     for r in time_rows:
         known, small = levels[r["name"]], levels.get("small", 0) * (r["name"] != "waiting")
         more, less = taken * (r["name"] == "kernel"), taken * (r["name"] == "compute")
-        rows.append(dict(r, truth=(known - small - less, known + small + more), judged=True, parts=None))
+        rows.append(dict(r, known=known, truth=(max(known - small - less, 0), known + small + more), judged=True, parts=None))
     kernel = sum(r["share"] for r in categories if r["of"] == "kernel")
     aside = sum(r["share"] for r in categories if r["of"] == "kernel" and not parts_of(r["name"])) / kernel if kernel else 0
     met = set()
@@ -250,7 +250,7 @@ def line(s):
     told = answer["answer"]
     return "| " + " | ".join([
         " ".join(answer["words"]), f"{answer['load'][0]:.1f} to {answer['load'][1]:.1f}", percent(told["delay"]), str(told["runs"]),
-        " ".join(f"{percent(by[n]['share'])} ({percent(by[n]['truth'][0])})" for n in ("compute", "kernel", "waiting")),
+        " ".join(f"{percent(by[n]['share'])} ({percent(by[n]['known'])})" for n in ("compute", "kernel", "waiting")),
         ("trusted" if level_trusted else "indicative") + ("" if level_right else ", wrong"),
         f"{ours['name']} {percent(ours['share'])} ({percent(ours['truth'][0])} to {percent(ours['truth'][1])})" if ours else "none",
         ("trusted" if cat_trusted else "indicative" if ours else "") + ("" if cat_right or not ours else f", wrong: {true['name']}"),
@@ -291,6 +291,7 @@ def page(work, table):
                        ("categories", [r for r in intervals if r["level"] != "time"])):
         print(f"| of these, {what} | {sum(map(covered, rows))} of {len(rows)} | |")
     print(f"| mean error of waiting and of the kernel's classes | {mean(map(error_of, kernel + waiting))} | 5 points |")
+    print(f"| of these, of trusted rows | {mean(error_of(r) for r in kernel + waiting if r['verdict'] == 'trusted')} | |")
     print(f"| mean error of user categories | {mean(map(error_of, user))} | 10 points |\n")
     print("| composition | load | delay, % | runs | computing, kernel, waiting, %: answer (truth) | level | leading category, % | category | intervals |")
     print("| --- | --- | ---: | ---: | --- | --- | --- | --- | --- |")
