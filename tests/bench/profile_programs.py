@@ -13,6 +13,7 @@ import csv
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -391,4 +392,5 @@ def page(w, table):
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the trace's buffers are not to stay
     {"measure": measure, "page": page}[sys.argv[1]](*sys.argv[2:])
