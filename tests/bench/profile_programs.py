@@ -52,7 +52,7 @@ PROGRAMS = {
     "sha256sum": ["sha256sum", "{w}/large"],
     "xz": ["xz", "-0", "-kf", "-T1", "{w}/text"],
     "python3": ["/usr/bin/python3", "-c", PYTHON, "{w}/small"],
-    "git": ["git", "-C", ".", "grep", "-c", "struct", "HEAD", "--", "*.c", "*.h"],
+    "git": ["git", "-c", "grep.threads=1", "grep", "-c", "struct", "HEAD", "--", "*.c", "*.h"],
     "rsync": ["sh", "-c", 'rm -rf "$1/copy" && rsync -a /usr/include/linux "$1/copy"', "sh", "{w}"],
 }
 
