@@ -1,6 +1,7 @@
 #include "gate/profile/stored.h"
 
 #include "base/mem.h"
+#include "base/stats.h"
 #include "runs/running/execution.h"
 
 #include <math.h>
@@ -42,14 +43,33 @@ static bool is_alike(const struct sampled *sampled, const char *samples)
 	return period_ns > 0 && (sampled->period_ns == 0 || period_ns == sampled->period_ns);
 }
 
+/* All samples up to the end of a machine's runs, which stand together. */
+struct stored_tally {
+	const char *machine;
+	uint64_t of[SAMPLED_CLASSES_MAX], user, kernel;
+};
+
 /* Runs with samples stand first. */
 struct stored_runs {
 	struct level_run *items;
 	uint64_t *user, *kernel; /* [sampled_runs], their samples */
 	int64_t *faults;
 	size_t n;
+	struct stored_tally *tallies; /* [n_tallies], of machines with samples */
+	size_t n_tallies;
 	char *refusal; /* why one has none */
 };
+
+static void stored_count(const struct sampled *sampled, const char *machine, struct stored_runs *runs)
+{
+	struct stored_tally *tally = &runs->tallies[runs->n_tallies ? runs->n_tallies - 1 : 0];
+
+	if (runs->n_tallies == 0 || strcmp(tally->machine, machine) != 0)
+		tally = &runs->tallies[runs->n_tallies++];
+	*tally = (struct stored_tally){ .machine = machine, .user = sampled->user, .kernel = sampled->kernel };
+	for (size_t i = 0; i < sampled->n; i++)
+		tally->of[i] = sampled->classes[i].count;
+}
 
 static void stored_put_run(struct stored_time *stored, struct stored_runs *runs, struct level_run run, uint64_t user, uint64_t kernel,
 			   int64_t faults)
@@ -60,6 +80,7 @@ static void stored_put_run(struct stored_time *stored, struct stored_runs *runs,
 		runs->user[stored->sampled_runs] = user;
 		runs->faults[stored->sampled_runs] = faults;
 		runs->kernel[stored->sampled_runs++] = kernel;
+		stored_count(&stored->sampled, run.machine, runs);
 	} else {
 		runs->items[runs->n++] = run;
 	}
@@ -89,6 +110,47 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	return st;
 }
 
+/* By how much the mean of a class's part of its level over machines may be off, 90 %; 0 where there are no two. */
+static double stored_reach(const struct stored_runs *runs, size_t class, bool kernel)
+{
+	double sum = 0, squares = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n_tallies; i++) {
+		static const struct stored_tally nothing;
+		const struct stored_tally *to = &runs->tallies[i], *from = i ? to - 1 : &nothing;
+		uint64_t all = kernel ? to->kernel - from->kernel : to->user - from->user;
+		double part = all ? (double)(to->of[class] - from->of[class]) / (double)all : 0;
+
+		sum += part;
+		squares += part * part;
+		n += all > 0;
+	}
+	return n < 2 ? 0.0
+		     : stats_t_quantile(.95, (double)(n - 1)) *
+			   sqrt(fmax(squares - sum * sum / (double)n, 0.0) / (double)(n - 1) / (double)n);
+}
+
+/* A category's part of the time differs between machines by more than few samples let it. */
+static void stored_widen(struct stored_time *stored, const struct stored_runs *runs)
+{
+	const struct sampled *sampled = &stored->sampled;
+
+	for (size_t i = 0; i < stored->parts.n; i++) {
+		struct part *part = &stored->parts.items[i];
+		bool kernel = part->of == LEVEL_KERNEL;
+
+		for (size_t k = 0; part->depth == PART_CATEGORY && k < sampled->n; k++) {
+			double reach = stored->levels.of[part->of].share * stored_reach(runs, k, kernel);
+
+			if (sampled->classes[k].kernel != kernel || strcmp(sampled->classes[k].name, part->name) != 0)
+				continue;
+			part->low = fmin(part->low, fmax(part->share - reach, 0.0));
+			part->high = fmax(part->high, fmin(part->share + reach, 1.0));
+		}
+	}
+}
+
 /* Once all runs are known. */
 static void stored_end(struct stored_time *stored, struct stored_runs *runs)
 {
@@ -99,6 +161,7 @@ static void stored_end(struct stored_time *stored, struct stored_runs *runs)
 	parts_divide(&stored->sampled, runs->user, runs->kernel, runs->faults, runs->items, stored->sampled_runs);
 	levels_of(runs->items, runs->n, &stored->levels);
 	parts_of(&stored->levels, &stored->sampled, cpu_s, &stored->parts);
+	stored_widen(stored, runs);
 }
 
 enum assay_status stored_time_load(struct store *store, const struct run_set *runs, struct stored_time **out, struct assay_error *err)
@@ -106,7 +169,8 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 	struct stored_runs of = { .items = mem_new(runs->n + 1, sizeof(*of.items)),
 				  .user = mem_new(runs->n, sizeof(*of.user)),
 				  .kernel = mem_new(runs->n, sizeof(*of.kernel)),
-				  .faults = mem_new(runs->n, sizeof(*of.faults)) };
+				  .faults = mem_new(runs->n, sizeof(*of.faults)),
+				  .tallies = mem_new(runs->n + 1, sizeof(*of.tallies)) };
 	struct stored_time *stored = mem_new(1, sizeof(*stored));
 	struct execution_rows rows;
 	char *program = NULL;
@@ -128,6 +192,7 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 	free(of.kernel);
 	free(of.faults);
 	free(of.user);
+	free(of.tallies);
 	free(of.items);
 	free(program);
 	execution_rows_release(&rows);

@@ -148,9 +148,46 @@ static void test_samples(void **state)
 	stored_leave(&s);
 }
 
+static const struct part *category(const struct stored_time *time, const char *name)
+{
+	for (size_t i = 0; i < time->parts.n; i++)
+		if (time->parts.items[i].depth == PART_CATEGORY && strcmp(time->parts.items[i].name, name) == 0)
+			return &time->parts.items[i];
+	fail_msg("there is no part '%s'", name);
+	return NULL;
+}
+
+/* The interval of a category has in it how machines differ, not only how few samples there are. */
+static void test_machines_differ(void **state)
+{
+	static const char reads[] =
+	    "{\"crowded_ns\":0,\"samples\":\"1000000 period ns\\n1 processes -\\n500 user /bin/x\\n90 kernel read\\n"
+	    "10 kernel mmap\\n\"}",
+			  maps[] = "{\"crowded_ns\":0,\"samples\":\"1000000 period ns\\n1 processes -\\n500 user /bin/x\\n10 kernel read\\n"
+				   "90 kernel mmap\\n\"}";
+	struct stored_time *time = NULL;
+	const struct part *files;
+	struct stored s;
+
+	(void)state;
+	stored_enter(&s);
+	stored_put(&s, "m1", 1, 500000, reads);
+	stored_put(&s, "m2", 1, 500000, reads);
+	stored_time(&s, &time);
+	files = category(time, "file data");
+	assert_true(files->low > .08 && files->share > .089 && files->share < .091 && files->high < .1);
+	stored_put(&s, "m2", 2, 500000, maps);
+	stored_put(&s, "m2", 3, 500000, maps);
+	stored_time(&s, &time);
+	files = category(time, "file data");
+	assert_true(files->low < .01 && files->high > .1);
+	stored_time_free(time);
+	stored_leave(&s);
+}
+
 int suite_stored(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts), SCRATCH_TEST(test_samples) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_accounts), SCRATCH_TEST(test_samples), SCRATCH_TEST(test_machines_differ) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
