@@ -34,6 +34,7 @@
 #define PAGE_BITS	    12
 #define ADDRESS_BITS	    47
 #define WAYS		    8u /* of caches and TLBs */
+#define PATH_BLOCKS	    8u /* that a prediction of the next one rests on */
 #define RECENT		    32u
 #define BLOCKS_GRANTED	    (INT64_C(1) << 62) /* basic blocks until the next look, while windows are skipped: never so many */
 #define WINDOW_ACCESSES	    1024u	       /* with more, threads meet that never do */
@@ -211,9 +212,10 @@ struct thread {
 	/* What is simulated (simulate.c). */
 	struct counts counts;
 	struct recent recent[RECENT];
-	struct touch ignored;	 /* for windows that no other thread can be in */
-	struct latest nowhere;	 /* the same */
-	uint32_t block, history; /* last basic block, and the path to it */
+	struct touch ignored;			/* for windows that no other thread can be in */
+	struct latest nowhere;			/* the same */
+	uint32_t block, path;			/* last basic block; hash of the last ones, whatever functions they are in */
+	uint32_t blocks[PATH_BLOCKS], n_blocks; /* these, in a ring */
 	uint32_t n_touches;
 	uint32_t (*l1)[WAYS], (*l2)[WAYS], (*tlb)[WAYS], (*stlb)[WAYS];
 	struct prediction *predictions;

@@ -10,6 +10,9 @@
 #define TLB_SETS	 8u    /* 64 entries */
 #define STLB_SETS	 128u  /* 1024 entries */
 #define PREDICTIONS	 8192u
+#define PATH_FACTOR	 0x9e3779b1u
+#define PATH_4		 (PATH_FACTOR * PATH_FACTOR * PATH_FACTOR * PATH_FACTOR)
+#define PREDICTION_WAYS	 4u
 #define TOUCHES		 4096u /* in one window; an access makes two at most */
 
 /* An entry of the directory: the line's tag, its owner, which granules the owner has changed, which threads have a copy. A line that
@@ -27,8 +30,10 @@
 static const uint16_t gap_ends[GAPS] = { 1, 2, 4, 16, 128, WINDOW_ACCESSES, GAP_FIRST };
 static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* by the gap; a handler may have ended the window in the middle of an access */
 
+/* What followed the last time on a path. */
 struct prediction {
-	uint32_t block, trust;
+	uint32_t path;			/* 0: free */
+	uint32_t block : 30, trust : 2; /* of a block's number as much as there is room for */
 };
 
 bool simulate_init(struct thread *t)
@@ -405,13 +410,54 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 
 /* ---- branches ---- */
 
-/* A table of what followed a basic block on this path, with some trust in it, as branch predictors have. A function's entry or a
- * first visit is never a miss. */
+_Static_assert(PATH_BLOCKS == 8, "path_add() takes off what was multiplied so often");
+
+/* The way of a path; where there is none, of the one that was found longest ago. What is found goes to the front. Paths are told apart,
+ * not only their places in the table: which of them share one follows from where blocks lie in a function, which is not what it does. */
+static struct prediction *prediction_of(struct thread *t, uint32_t path)
+{
+	struct prediction *set = &t->predictions[(path >> 8) % (PREDICTIONS / PREDICTION_WAYS) * PREDICTION_WAYS], found;
+	uint32_t way = 0;
+
+	if (LIKELY(set[0].path == path))
+		return set;
+	while (way < PREDICTION_WAYS - 1 && set[way].path != path && set[way].path != 0)
+		way++;
+	found = set[way];
+	for (; way > 0; way--)
+		set[way] = set[way - 1];
+	set[0] = found;
+	return set;
+}
+
+/* Was it what the processor expected? A table of what followed a basic block on this path, with some trust in it, as branch predictors
+ * have. A function's entry or a first visit is never a miss; a path that has been forgotten for others is. */
+static bool prediction_is_right(struct prediction *p, uint32_t path, uint32_t block)
+{
+	bool first = p->path == 0, right = p->path == path && p->block == block % (1u << 30);
+
+	if (right)
+		p->trust = p->trust < 3 ? p->trust + 1u : 3u;
+	else if (p->path == path && p->trust > 0)
+		p->trust--;
+	else
+		*p = (struct prediction){ .path = path, .block = block % (1u << 30) };
+	return right || first;
+}
+
+/* A polynomial, so that what is not among the last blocks any more has no part in it. */
+static void path_add(struct thread *t, uint32_t block)
+{
+	uint32_t *oldest = &t->blocks[t->n_blocks++ % PATH_BLOCKS];
+
+	t->path = t->path * PATH_FACTOR + block - *oldest * (PATH_4 * PATH_4);
+	*oldest = block;
+}
+
 void simulate_block(uintptr_t pc)
 {
 	struct thread *t = hot.thread;
-	struct prediction *p;
-	uint32_t block, weight;
+	uint32_t block, weight, path;
 
 	if (!t || !hot.simulating) {
 		hot.blocks_left = t ? 0 : BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
@@ -425,18 +471,10 @@ void simulate_block(uintptr_t pc)
 	block = block_number(pc);
 	t->counts.weighed[COUNT_BLOCKS] += weight;
 	if (t->block) {
-		p = &t->predictions[((t->block ^ (t->history * 0x9e3779b1u)) * 0x85ebca6bu >> 8) % PREDICTIONS];
-		if (p->block == block) {
-			p->trust = p->trust < 3 ? p->trust + 1 : 3;
-		} else {
-			if (p->block)
-				t->counts.weighed[COUNT_BRANCH_MISSES] += weight;
-			if (p->trust > 0)
-				p->trust--;
-			else
-				p->block = block;
-		}
-		t->history = (t->history << 3 ^ block * 0x9e3779b1u >> 8) & 0xffffff;
+		path = (t->block ^ t->path * PATH_FACTOR) * 0x85ebca6bu | 1;
+		if (!prediction_is_right(prediction_of(t, path), path, block))
+			t->counts.weighed[COUNT_BRANCH_MISSES] += weight;
+		path_add(t, block);
 	}
 	t->block = block;
 }
