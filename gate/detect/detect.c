@@ -10,7 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define UNSURE_PART .5 /* of a mean duration, at most: with more, no ratio is known */
+#define LEAST_OUTWEIGHED .5 /* of what is saved, at most, is what became worse where the version as a whole did not */
+#define UNSURE_PART	 .5 /* of a mean duration, at most: with more, no ratio is known */
 
 #define WHY_ENUM(constant, code, text)	constant,
 #define SKIP_CODE(constant, code, text) code,
@@ -277,26 +278,31 @@ static void detected_find_causes(struct detected *d)
 			d->functions[i].because_of = detected_cause(d, &d->functions[i]);
 }
 
-/* Among the functions that became worse. */
+static struct kind detected_kind(const struct detected *d, const struct detection_function *found)
+{
+	double now = d->seen.unsure_ns[found->function], then = d->input->model ? now : d->normal.unsure_ns[found->function];
+
+	return kind_of(d->back_end, &d->seen.observations, found, (const double[]){ then, now });
+}
+
+/* Of the functions that became worse, by what all do. */
 static void detected_find_side_effects(struct detected *d)
 {
 	struct side_effect_row *rows = mem_new(d->n, sizeof(rows[0]));
-	size_t *at = mem_new(d->n, sizeof(at[0])), *cause = mem_new(d->n, sizeof(cause[0])), n = 0;
+	size_t *cause = mem_new(d->n, sizeof(cause[0]));
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detected_function *f = &d->functions[i];
 
-		if (!f->anomalous || f->kind.improved)
-			continue;
-		at[n] = i;
-		rows[n++] = (struct side_effect_row){ f->symbol, f->kind, f->calls };
+		rows[i] = (struct side_effect_row){ f->symbol, f->found->anomalous ? f->kind : detected_kind(d, f->found),
+						    f->anomalous && !f->kind.improved, f->calls };
+		rows[i].calls /= !f->found->anomalous && rows[i].kind.calls > 0 ? rows[i].kind.calls : 1;
 	}
-	side_effects_find(d->input->new, rows, n, cause);
-	for (size_t i = 0; i < n; i++)
+	side_effects_find(d->input->new, rows, d->n, cause);
+	for (size_t i = 0; i < d->n; i++)
 		if (cause[i] != SIZE_MAX)
-			d->functions[at[i]].side_effect_of = d->functions[at[cause[i]]].name;
+			d->functions[i].side_effect_of = d->functions[cause[i]].name;
 	free(rows);
-	free(at);
 	free(cause);
 }
 
@@ -374,9 +380,7 @@ static void detected_functions(const struct detect_options *options, struct dete
 			.kind = { .column = SIZE_MAX },
 		};
 		if (found->anomalous)
-			f->kind = kind_of(
-			    d->back_end, &d->seen.observations, found,
-			    (const double[]){ d->input->model ? d->seen.unsure_ns[i] : d->normal.unsure_ns[i], d->seen.unsure_ns[i] });
+			f->kind = detected_kind(d, found);
 		f->kind.small = f->kind.small || (found->anomalous && detected_is_little(d, f));
 		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as the kind has it: of as many calls as normally */
 		f->anomalous = found->anomalous && !f->kind.small && !f->kind.mixed;
@@ -410,13 +414,30 @@ static const struct detected_function *detected_unsure(const struct detected *d)
 	return NULL;
 }
 
+/* What became worse costs so much less than what others save that the version does not: costs are orders of magnitude. Misses save nothing
+ * here: in short runs most are the first ones, of which fewer are no gain beside work, or lines that threads wait for. */
+static bool detected_outweighed(const struct detected *d)
+{
+	double worse = 0, saved = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct detected_function *f = &d->functions[i];
+
+		if (f->anomalous && !f->kind.improved)
+			worse += f->kind.more_ns * f->calls;
+		else if (f->anomalous || (f->found->anomalous && f->kind.mixed && !f->kind.small))
+			saved += fmax(0, -f->kind.own_ns) * f->calls;
+	}
+	return saved > 0 && worse <= LEAST_OUTWEIGHED * saved;
+}
+
 static enum decision detected_decide(const struct detected *d)
 {
 	if (!d->n)
 		return DECISION_NOTHING_MEASURED;
 	if (d->rate_used > d->rate_asked)
 		return DECISION_INCONCLUSIVE;
-	if (d->n_worse)
+	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
 	if (d->n_improved)
 		return DECISION_IMPROVED;
@@ -467,6 +488,9 @@ static void detected_explain_functions(struct detected *d)
 	}
 	for (size_t i = d->n_worse + d->n_improved; i < d->n_worse + d->n_improved + d->n_side_effects; i++)
 		detected_add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);
+	if (d->n_worse && detected_outweighed(d))
+		detected_add_reason(d, "outweighed",
+				    "what is worse costs less than half of what other functions save, about: the version does less in all");
 	if (!d->n)
 		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
 	for (size_t i = 0; i < d->n; i++)

@@ -147,7 +147,7 @@ static void add_side_effect(const struct detected_function *f, bool first, struc
 	struct buf name = BUF_INIT;
 
 	if (first)
-		doc_heading(out, "side effects: these do what they did, but find their data evicted");
+		doc_heading(out, "side effects: what these have more is another function's doing");
 	add_name(f, &name);
 	doc_line(out, "  %s  of %s, in %zu of %zu run%s", name.bytes, f->side_effect_of, f->found->runs_anomalous, f->found->runs,
 		 text_plural(f->found->runs));

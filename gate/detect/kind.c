@@ -124,14 +124,18 @@ static struct work changes_work(const struct detection_function *f, size_t p, co
 	return work;
 }
 
-/* Where no mean is farther off than chance explains, what made the samples anomalous has to do. */
+/* Where no mean is farther off than chance explains, what made the samples anomalous has to do; but work is not divided by anything, and so
+ * differs with what runs were asked to do. */
 static void changes_without_chance(const struct detection_function *f, size_t p, const struct work *work, struct change *changes)
 {
 	for (size_t c = 0; c < p; c++)
 		if (change_matters(&changes[c], work))
 			return;
-	for (size_t i = 0; i < f->n_columns; i++)
-		changes[f->columns[i].column].there = f->columns[i].votes > 0 || f->columns[i].part >= LEAST_PART;
+	for (size_t i = 0; i < f->n_columns; i++) {
+		struct change *c = &changes[f->columns[i].column];
+
+		c->there = f->columns[i].votes > 0 || (f->columns[i].part >= LEAST_PART && c->about.role != COUNTER_WORK);
+	}
 }
 
 static struct work changes_find(enum record_back_end back_end, const struct observations *seen, const struct detection_function *f,
@@ -186,21 +190,41 @@ static bool kind_is_named(const struct kind *kind, enum trouble trouble)
 	return trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER || kind_has(kind, trouble);
 }
 
-/* The column whose events cost most, among kinds not named so far that moved as the leading one did; SIZE_MAX: none. */
+/* Of all counters of the column's kind that moved as it did: accesses and blocks are the same work. */
+static double changes_cost_of_kind(const struct change *changes, size_t p, size_t column)
+{
+	double cost = 0;
+
+	for (size_t c = 0; c < p; c++)
+		if (changes[c].about.role != COUNTER_EFFECT && changes[c].about.trouble == changes[column].about.trouble &&
+		    (changes[c].more > 0) == (changes[column].more > 0))
+			cost += change_cost(&changes[c]);
+	return cost;
+}
+
+/* By their kinds, and within one by themselves. best: SIZE_MAX is none. */
+static bool change_costs_more(const struct change *changes, size_t p, size_t c, size_t best)
+{
+	double more;
+
+	if (best == SIZE_MAX)
+		return true;
+	more = fabs(changes_cost_of_kind(changes, p, c)) - fabs(changes_cost_of_kind(changes, p, best));
+	return changes[c].about.trouble == changes[best].about.trouble ? fabs(change_cost(&changes[c])) > fabs(change_cost(&changes[best]))
+								       : more > 0;
+}
+
+/* The column whose kind costs most, among those not named so far that moved as the leading one did; SIZE_MAX: none. */
 static size_t kind_next_further(const struct change *changes, size_t p, const struct kind *kind)
 {
-	double lead = change_cost(&changes[kind->column]), most = 0;
+	double lead = changes_cost_of_kind(changes, p, kind->column);
 	size_t next = SIZE_MAX;
 
-	for (size_t c = 0; c < p; c++) {
-		double part = change_cost(&changes[c]) / lead;
-
-		if (part < KIND_FURTHER_PART || part <= most || changes[c].about.role == COUNTER_EFFECT ||
-		    kind_is_named(kind, changes[c].about.trouble))
-			continue;
-		most = part;
-		next = c;
-	}
+	for (size_t c = 0; c < p; c++)
+		if (change_cost(&changes[c]) / lead > 0 && changes_cost_of_kind(changes, p, c) / lead >= KIND_FURTHER_PART &&
+		    changes[c].about.role != COUNTER_EFFECT && !kind_is_named(kind, changes[c].about.trouble) &&
+		    change_costs_more(changes, p, c, next))
+			next = c;
 	return next;
 }
 
@@ -212,23 +236,30 @@ static void kind_add_further(const struct change *changes, size_t p, struct kind
 		kind->further[kind->n_further++] = changes[c].about.trouble;
 }
 
-/* Misses, which another function may have caused; and whether there is anything else. */
+/* Misses and branches, which another function may have caused; and whether there is anything else. */
 static void kind_add_misses(const struct change *changes, size_t p, struct kind *kind)
 {
-	bool own = false, missed = false;
+	bool own = false, missed = false, branched = false;
 
 	for (size_t c = 0; c < p; c++) {
 		const struct change *change = &changes[c];
-		bool miss = change->about.role == COUNTER_MISS;
+		enum trouble trouble = change->about.trouble;
+		bool miss = change->about.role == COUNTER_MISS, branch = trouble == TROUBLE_BRANCH;
 
+		if ((miss || trouble == TROUBLE_REMOTE) && change->there)
+			kind->missed_ns[trouble] += change->raw * change->about.cost_ns;
 		kind->misses_ns += miss ? fmax(0, change->raw) * change->about.cost_ns : 0;
+		kind->lines = fmax(kind->lines, trouble == TROUBLE_CACHE ? change->raw : 0);
+		kind->branches += branch ? fmax(0, change->more) : 0;
 		missed = missed || (miss && change->more > 0);
-		own = own || (!miss && change->about.role != COUNTER_EFFECT && fabs(change->more) > 0);
+		branched = branched || (branch && change->more > 0);
+		own = own || (!miss && !(branch && change->more > 0) && change->about.role != COUNTER_EFFECT && fabs(change->more) > 0);
 	}
-	kind->only_misses = missed && !own;
+	kind->only_misses = missed && !own && !branched;
+	kind->only_branches = branched && !own && !missed;
 }
 
-/* The column whose events on top cost most; SIZE_MAX: none whose cost is not small beside all that became less. */
+/* The column whose kind costs most on top; SIZE_MAX: none whose cost is not small beside all that became less. */
 static size_t changes_most_costly(const struct change *changes, size_t p)
 {
 	size_t most = SIZE_MAX;
@@ -239,23 +270,20 @@ static size_t changes_most_costly(const struct change *changes, size_t p)
 			double cost = change_cost(&changes[c]);
 
 			less += fmax(0, -cost);
-			if (cost > 0 && (most == SIZE_MAX || cost > change_cost(&changes[most])))
+			if (cost > 0 && change_costs_more(changes, p, c, most))
 				most = c;
 		}
-	return most != SIZE_MAX && change_cost(&changes[most]) >= LEAST_AGAINST * less ? most : SIZE_MAX;
+	return most != SIZE_MAX && changes_cost_of_kind(changes, p, most) >= LEAST_AGAINST * less ? most : SIZE_MAX;
 }
 
-/* The column by which a call saves most; SIZE_MAX: none. */
+/* The column by whose kind a call saves most; SIZE_MAX: none. */
 static size_t changes_least_costly(const struct change *changes, size_t p)
 {
 	size_t least = SIZE_MAX;
 
-	for (size_t c = 0; c < p; c++) {
-		double cost = changes[c].about.role == COUNTER_EFFECT ? 0 : change_cost(&changes[c]);
-
-		if (cost < 0 && (least == SIZE_MAX || cost < change_cost(&changes[least])))
+	for (size_t c = 0; c < p; c++)
+		if (changes[c].about.role != COUNTER_EFFECT && change_cost(&changes[c]) < 0 && change_costs_more(changes, p, c, least))
 			least = c;
-	}
 	return least;
 }
 
@@ -302,7 +330,10 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 
 		kind.diluted = kind.diluted || change_is_diluted(change, &work);
 		if (change->about.role != COUNTER_EFFECT) {
+			bool miss = change->about.role == COUNTER_MISS || change->about.trouble == TROUBLE_REMOTE;
+
 			kind.more_ns += change_cost(change);
+			kind.own_ns += miss ? 0 : change_cost(change);
 		} else {
 			double now = change->now * (change->is_time ? work.calls : 1);
 
@@ -314,6 +345,7 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 	most = changes_most_costly(changes, p);
 	least = changes_least_costly(changes, p);
 	kind.more_ns = isnan(time_ns) ? kind.more_ns : time_ns;
+	kind.own_ns = isnan(time_ns) ? kind.own_ns : time_ns;
 	kind.spread = !kind.small && most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
 	kind.small = kind.small || kind.spread;
 	kind.calls = work.calls;
@@ -335,6 +367,9 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 	}
 	if (kind.trouble == TROUBLE_MORE_WORK && !kind.improved) /* with all that comes with it */
 		kind.more_ns = fmax(kind.more_ns, changes_cost_of_run(changes, p, &work));
+	for (size_t c = 0; c < p; c++)
+		if (strcmp(seen->columns[c], "emulated:allocated_bytes") == 0)
+			kind.fresh_bytes = fmax(0, changes[c].raw);
 	kind_add_misses(changes, p, &kind);
 out:
 	free(changes);

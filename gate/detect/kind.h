@@ -1,6 +1,6 @@
 /* Which kind of trouble a function has, from what its counters are and what they were. A counter is a sign of a kind by counters.h; what
  * counts is about how much the events that came on top cost, less those that are only a consequence of others. A function may have
- * several faults: the kind whose counter costs most leads, and others whose cost is not small beside it are named further. */
+ * several faults: the kind whose counters cost most leads, and others whose cost is not small beside it are named further. */
 #ifndef GATE_DETECT_KIND_H
 #define GATE_DETECT_KIND_H
 
@@ -15,17 +15,24 @@ struct kind {
 	enum trouble trouble;			/* of an improvement: which trouble became less */
 	enum trouble further[KIND_FURTHER_MAX]; /* [n_further], each once, by cost; they moved as the leading one did */
 	size_t n_further;
-	bool improved;	  /* something became less, and nothing more that is not small beside it */
-	bool mixed;	  /* improved, but its work grew, by less than what was saved */
-	bool small;	  /* in the mean no counter moved by more than something negligible, however certainly they moved */
-	bool spread;	  /* small, although single calls are far off: the same is divided between calls in another way */
-	bool grew;	  /* its work in a run */
-	double calls;	  /* now for each normal one, 1 where chance explains the difference */
-	bool diluted;	  /* there is more work, and for that reason alone fewer of some events for the same work */
-	size_t column;	  /* that decided, of the observations; SIZE_MAX: none */
-	double more_ns;	  /* what a call costs more by the counters' table, about: orders of magnitude; below 0: less */
-	double misses_ns; /* what a call's further misses in caches and TLB cost, whatever they follow from */
-	bool only_misses; /* these alone are more; its own work and events are as before: another function may be the cause */
+	bool improved;	/* something became less, and nothing more that is not small beside it */
+	bool mixed;	/* improved, but its work grew, by less than what was saved */
+	bool small;	/* in the mean no counter moved by more than something negligible, however certainly they moved */
+	bool spread;	/* small, although single calls are far off: the same is divided between calls in another way */
+	bool grew;	/* its work in a run */
+	double calls;	/* now for each normal one, 1 where chance explains the difference */
+	bool diluted;	/* there is more work, and for that reason alone fewer of some events for the same work */
+	size_t column;	/* that decided, of the observations; SIZE_MAX: none */
+	double more_ns; /* what a call costs more by the counters' table, about: orders of magnitude; below 0: less */
+	double
+	    own_ns; /* the same without misses, whoever causes them: these depend on what was there before; where time is measured, that */
+	double misses_ns;	    /* what a call's further misses in caches and TLB cost, whatever they follow from */
+	bool only_misses;	    /* these alone are more; its own work and events are as before: another function may be the cause */
+	double missed_ns[TROUBLES]; /* what a call's misses cost more, or below 0 less, by what they are a sign of; 0 by chance */
+	double lines;		    /* further cache lines that a call misses */
+	double fresh_bytes;	    /* that it allocates on top */
+	double branches;	    /* that it mispredicts on top */
+	bool only_branches;	    /* as only_misses: these alone are more */
 };
 
 /* seen: what was judged; by the function's means. Without any: unknown. unsure_ns: by so much the mean durations, then and now, may be

@@ -3,7 +3,10 @@
 #include "base/mem.h"
 #include "runs/inside/changes/functions.h"
 
+#include <math.h>
 #include <string.h>
+
+#define LINE_BYTES 64
 
 /* Threads that a function ran in, each once: of all files, numbered on. */
 struct threads {
@@ -54,8 +57,9 @@ static struct threads threads_of(const struct side *side, const char *stem)
 			const struct samples *s = &side->runs[r].files[f];
 
 			for (size_t k = 0; k < s->n_functions; k++)
-				for (size_t i = 0; i < s->functions[k].n && symbol_is(s->functions[k].name, stem); i++)
-					threads_add(&threads, file << 32 | s->items[s->functions[k].first + i].thread);
+				if (symbol_is(s->functions[k].name, stem))
+					for (size_t i = 0; i < s->functions[k].n; i++)
+						threads_add(&threads, file << 32 | s->items[s->functions[k].first + i].thread);
 		}
 	}
 	threads_sort(&threads);
@@ -82,24 +86,80 @@ static double row_misses(const struct side_effect_row *row)
 	return row->kind.misses_ns * row->calls;
 }
 
+static bool row_misses_otherwise(const struct side_effect_row *row)
+{
+	for (int t = 0; t < TROUBLES; t++)
+		if (fabs(row->kind.missed_ns[t]) > 0)
+			return true;
+	return false;
+}
+
+/* All that row i misses more is missed less by others of its threads, in sum: of these the one with most; SIZE_MAX: it is not. */
+static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
+{
+	double most = 0;
+	size_t from = SIZE_MAX;
+
+	for (int t = 0; t < TROUBLES && rows[i].kind.only_misses; t++) {
+		double mine = rows[i].kind.missed_ns[t] * rows[i].calls, others = 0;
+
+		for (size_t g = 0; g < n && mine > 0; g++) {
+			double more = rows[g].kind.missed_ns[t] * rows[g].calls;
+
+			if (g == i || fabs(more) <= 0 || !threads_overlap(&threads[i], &threads[g]))
+				continue;
+			others += more;
+			from = more < most ? g : from;
+			most = fmin(most, more);
+		}
+		if (mine > 0 && others > -SIDE_EFFECT_MOVED * mine)
+			return SIZE_MAX;
+	}
+	return from;
+}
+
+/* By new memory, or by further calls. These are causes that have work or events of their own, and so are never side effects. */
+static bool row_brings(const struct side_effect_row *cause, const struct side_effect_row *effect)
+{
+	double lines = cause->kind.fresh_bytes * cause->calls / LINE_BYTES, calls = (cause->kind.calls - 1) * cause->calls;
+
+	if (effect->kind.only_misses)
+		return kind_has(&cause->kind, TROUBLE_ALLOCATION) && effect->kind.lines * effect->calls <= lines;
+	return effect->kind.only_branches && !cause->kind.only_branches && effect->kind.branches * effect->calls <= calls;
+}
+
+/* The worse row that explains row i; SIZE_MAX: none. */
+static size_t row_cause(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
+{
+	size_t cause = SIZE_MAX;
+
+	for (size_t c = 0; c < n; c++) {
+		double most = cause == SIZE_MAX ? 0 : row_misses(&rows[cause]), misses = row_misses(&rows[c]);
+
+		if (c == i || !rows[c].worse || !threads_overlap(&threads[i], &threads[c]))
+			continue;
+		if (row_brings(&rows[c], &rows[i]))
+			return c;
+		if (rows[i].kind.only_misses && misses > most && row_misses(&rows[i]) <= SIDE_EFFECT_PART * misses)
+			cause = c;
+	}
+	return cause;
+}
+
 void side_effects_find(const struct side *side, const struct side_effect_row *rows, size_t n, size_t *cause)
 {
 	struct threads *threads = mem_new(n, sizeof(threads[0]));
 
 	for (size_t i = 0; i < n; i++) {
-		threads[i] = threads_of(side, rows[i].symbol);
 		cause[i] = SIZE_MAX;
+		if (rows[i].worse || row_misses_otherwise(&rows[i]))
+			threads[i] = threads_of(side, rows[i].symbol);
 	}
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].worse && (cause[i] = row_moved_from(rows, n, threads, i)) == SIZE_MAX)
+			cause[i] = row_cause(rows, n, threads, i);
 	for (size_t i = 0; i < n; i++) {
-		for (size_t c = 0; c < n && rows[i].kind.only_misses; c++) {
-			double most = cause[i] == SIZE_MAX ? 0 : row_misses(&rows[cause[i]]), misses = row_misses(&rows[c]);
-
-			if (misses > most && row_misses(&rows[i]) <= SIDE_EFFECT_PART * misses && threads_overlap(&threads[i], &threads[c]))
-				cause[i] = c;
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		while (cause[i] != SIZE_MAX && cause[cause[i]] != SIZE_MAX) /* ends: each has more misses than the one before */
+		for (size_t k = 0; k < n && cause[i] != SIZE_MAX && cause[cause[i]] != SIZE_MAX && cause[cause[i]] != i; k++)
 			cause[i] = cause[cause[i]];
 		free(threads[i].at);
 	}

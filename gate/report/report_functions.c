@@ -192,7 +192,7 @@ static void add_side_effects(const struct detected *detected, struct document *d
 
 	if (!detected->n_side_effects)
 		return;
-	doc_line(d, "Side effects, of functions that do what they did but find their data evicted:");
+	doc_line(d, "Side effects, where what is more is another function's doing:");
 	for (size_t i = first; i < first + detected->n_side_effects; i++) {
 		const struct detected_function *f = &detected->functions[i];
 

@@ -144,7 +144,7 @@ static void print_functions(const char *head, const struct side *side, const str
 		if (!f->runs_anomalous || kinds[i].small || kinds[i].improved)
 			continue;
 		at[n] = i;
-		rows[n++] = (struct side_effect_row){ seen->functions[f->function], kinds[i], observed_calls(seen, f->function) };
+		rows[n++] = (struct side_effect_row){ seen->functions[f->function], kinds[i], true, observed_calls(seen, f->function) };
 	}
 	side_effects_find(side, rows, n, cause);
 	for (size_t i = 0; i < n; i++)

@@ -47,7 +47,7 @@ sample bad new 3
 what='a side effect'
 run detect old new --rate .1 --new-build bad
 expect_status 3
-expect_stdout '1 of 2 functions changed behaviour' 'side effects: these do what they did, but find their data evicted' \
+expect_stdout '1 of 2 functions changed behaviour' 'side effects: what these have more is' \
 	"  look  ($tmp/evicts.c:6)  of walk, in 3 of 3 runs"
 run detect old new --rate .1 --format json
 expect_status 3

@@ -127,4 +127,42 @@ what='what is found in a function that does less than asked for'
 run detect calls.runs often.runs --rate .1 --least .5
 expect_status 0
 expect_stdout 'fold: more work: it is called 8 times as often, but that is put aside'
+
+# What one function saves, another has to do in part: beside it, or more than it.
+cat >moved.c <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile int numbers[4096];
+static long sum;
+__attribute__((noinline)) void prepare(int n) { for (int i = 0; i < n; i++) sum += numbers[i & 4095]; }
+__attribute__((noinline)) void search(int n) { for (int i = 0; i < n; i++) sum += numbers[i & 4095] + 1; }
+int main(void)
+{
+	for (int i = 0; i < 50; i++) {
+		prepare(PREPARE);
+		search(SEARCH);
+	}
+	printf("%ld\n", sum);
+	return 0;
+}
+EOF
+build moved.c neither -DPREPARE=1000 -DSEARCH=5000
+build moved.c prepared -DPREPARE=1500 -DSEARCH=2000
+build moved.c overdone -DPREPARE=4000 -DSEARCH=2000
+sample neither 9
+sample prepared 4
+sample overdone 4
+for model in autoencoder mann-whitney; do
+	what="$model: what one function has more, another saves several times over"
+	run detect neither.runs prepared.runs --rate .1 --model $model --format json
+	expect_status 0
+	expect_json .decision improved
+	expect_stdout outweighed
+	expect_json .functions[0].name prepare
+	expect_json .functions[0].kind more_work
+	what="$model: what is saved does not make up for it"
+	run detect neither.runs overdone.runs --rate .1 --model $model --format json
+	expect_status 3
+	expect_json .functions[0].name prepare
+done
 finish

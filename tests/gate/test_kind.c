@@ -66,6 +66,14 @@ static const struct {
 	  TROUBLE_MORE_WORK,
 	  false,
 	  false },
+	{ "more work, which accesses and blocks are together, and more of it mispredicted",
+	  RECORD_EMULATED,
+	  { { "emulated:accesses", 1.16, 2.14, .3, .2 },
+	    { "emulated:blocks", 3.16, 4.14, 0, .2 },
+	    { "emulated:branch_misses", .093, .118, .7, .6 } },
+	  TROUBLE_MORE_WORK,
+	  false,
+	  false },
 	{ "less work, so that what it misses stands out",
 	  RECORD_EMULATED,
 	  { { "emulated:accesses", 150, 75, .6, .4 }, { "emulated:blocks", 150, 75, 0, .3 }, { "emulated:l2_misses", .01, .02, .4, .3 } },
@@ -334,6 +342,32 @@ static void test_further(void **state)
 	}
 }
 
+/* Where chance explains all means, what was strange in single samples has to do; work differs with what runs are asked to do. */
+static void test_by_chance(void **state)
+{
+	static const struct {
+		struct moved moved[COLUMNS];
+		bool spread;
+	} cases[] = {
+		{ { { "emulated:remote", .0014, .0017, .6, .5 }, { "emulated:blocks", 150, 120, 0, .05 } }, true },
+		{ { { "emulated:remote", .0014, .0017, .6, .5 }, { "emulated:blocks", 150, 120, .1, .05 } }, false },
+		{ { { "emulated:remote", .0014, .0047, 0, .5 }, { "emulated:blocks", 150, 150, 0, .05 } }, false },
+	};
+
+	(void)state;
+	for (size_t r = 0; r < COUNT(cases); r++) {
+		struct made m;
+		struct kind kind;
+
+		made_of(&m, work, (const double[]){ 150, 150 }, 2, cases[r].moved, often);
+		for (size_t c = 0; c < COLUMNS; c++)
+			m.means[c].apart = false;
+		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure);
+		if (kind.spread != cases[r].spread)
+			fail_msg("%zu: %s%s", r, kind.improved ? "less: " : "", trouble_code(kind.trouble));
+	}
+}
+
 /* As people read it. */
 static void test_text(void **state)
 {
@@ -399,8 +433,10 @@ static void test_table(void **state)
 
 int suite_kind(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_all_calls), cmocka_unit_test(test_further),
-					    cmocka_unit_test(test_text), cmocka_unit_test(test_cost),	   cmocka_unit_test(test_table) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows),    cmocka_unit_test(test_all_calls),
+					    cmocka_unit_test(test_further), cmocka_unit_test(test_by_chance),
+					    cmocka_unit_test(test_text),    cmocka_unit_test(test_cost),
+					    cmocka_unit_test(test_table) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@ static const char *const counters[] = { "emulated:accesses", NULL };
 	}
 #define ROW(symbol_, ns, only, n)                                                                                                          \
 	{                                                                                                                                  \
-		.symbol = symbol_, .kind = { .misses_ns = ns, .only_misses = only }, .calls = n                                            \
+		.symbol = symbol_, .kind = { .misses_ns = ns, .only_misses = only }, .worse = true, .calls = n                             \
 	}
 
 /* walk, scan and rest in threads 1 and 2, main in 0. */
@@ -89,9 +89,71 @@ static void test_threads(void **state)
 	side_release(&side);
 }
 
+/* Misses that moved between functions, memory that is new, the branch in front of a call. */
+static void test_brought(void **state)
+{
+#define OF(symbol_, worse_, ...)                                                                                                           \
+	{                                                                                                                                  \
+		.symbol = symbol_, .kind = { .calls = 1, __VA_ARGS__ }, .worse = worse_, .calls = 10                                       \
+	}
+#define TLB(ns) .missed_ns = { [TROUBLE_TLB] = ns }
+#define MISSES	.only_misses = true, .misses_ns = 90
+	static const struct {
+		const char *what;
+		struct side_effect_row rows[3];
+		size_t cause; /* of the second row */
+	} cases[] = {
+		{ "walk was first to touch these pages, which scan is now",
+		  { OF("walk", false, TLB(-100)), OF("scan", true, MISSES, TLB(90)), OF("rest", false, TLB(0)) },
+		  0 },
+		{ "in another thread",
+		  { OF("main", false, TLB(-100)), OF("scan", true, MISSES, TLB(90)), OF("rest", false, TLB(0)) },
+		  SIZE_MAX },
+		{ "only half of them",
+		  { OF("walk", false, TLB(-50)), OF("scan", true, MISSES, TLB(90)), OF("rest", false, TLB(0)) },
+		  SIZE_MAX },
+		{ "a third one misses them, too",
+		  { OF("walk", false, TLB(-100)), OF("scan", true, MISSES, TLB(90)), OF("rest", false, TLB(50)) },
+		  SIZE_MAX },
+		{ "as many, of another kind",
+		  { OF("walk", false, .missed_ns = { [TROUBLE_CACHE] = -100 }), OF("scan", true, MISSES, TLB(90)),
+		    OF("rest", false, TLB(0)) },
+		  SIZE_MAX },
+		{ "memory is new each time",
+		  { OF("walk", true, .trouble = TROUBLE_ALLOCATION, .fresh_bytes = 640), OF("scan", true, MISSES, .lines = 9),
+		    OF("rest", false, TLB(0)) },
+		  0 },
+		{ "misses more than there is new memory",
+		  { OF("walk", true, .trouble = TROUBLE_ALLOCATION, .fresh_bytes = 640), OF("scan", true, MISSES, .lines = 11),
+		    OF("rest", false, TLB(0)) },
+		  SIZE_MAX },
+		{ "the branch of the caller",
+		  { { .symbol = "walk", .kind = { .calls = 9 }, .worse = true, .calls = 10 },
+		    OF("scan", true, .only_branches = true, .branches = 7),
+		    OF("rest", false, TLB(0)) },
+		  0 },
+		{ "more branches than calls",
+		  { { .symbol = "walk", .kind = { .calls = 9 }, .worse = true, .calls = 10 },
+		    OF("scan", true, .only_branches = true, .branches = 9),
+		    OF("rest", false, TLB(0)) },
+		  SIZE_MAX },
+	};
+	struct side side = threads();
+
+	(void)state;
+	for (size_t c = 0; c < COUNT(cases); c++) {
+		size_t cause[3];
+
+		side_effects_find(&side, cases[c].rows, 3, cause);
+		if (cause[1] != cases[c].cause)
+			fail_msg("%s: of %zu", cases[c].what, cause[1]);
+	}
+	side_release(&side);
+}
+
 int suite_side_effect(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_threads) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_threads), cmocka_unit_test(test_brought) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
