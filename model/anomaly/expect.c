@@ -236,7 +236,7 @@ static double fitting_inputs(const struct fitting *f, struct expect *e)
 		v[i] = (struct value){ f->runs->input[f->run[i]], f->y[f->run[i]], f->work[i] };
 	qsort(v, f->n, sizeof(*v), compare_values);
 	for (size_t first = 0, n; first < f->n; first += n) {
-		for (n = 1; first + n < f->n && v[first + n].input == v[first].input;)
+		for (n = 1; first + n < f->n && v[first + n].input == v[first].input && v[first].input < e->inputs;)
 			n++;
 		for (size_t i = 0; i < n; i++)
 			sum += n > INPUT_RUNS ? fabs(v[first + i].y - values_median_without(&v[first], n, i)) : v[first + i].left_out;

@@ -184,6 +184,24 @@ static void inputs_of_one_run_say_nothing(void **state)
 	}
 }
 
+/* Nor are runs of no input known one of the same: their median would be nearer than their mean here. */
+static void runs_of_no_input_are_not_alike(void **state)
+{
+	struct planted p;
+	struct expect e;
+
+	(void)state;
+	plant(&p, 1);
+	for (size_t r = 0; r < RUNS; r++) {
+		p.y[r] = r % 3 ? .01 * (double)(r % 7) : 3;
+		p.input[r] = SIZE_MAX;
+	}
+	e = fit(&p);
+	assert_int_equal(e.by, EXPECT_BY_NOTHING);
+	expect_release(&e);
+	mat_release(&p.inputs.numbers);
+}
+
 /* Not a straight line, and the names say nothing of the order. */
 static void runs_of_one_input_have_its_median(void **state)
 {
@@ -243,10 +261,10 @@ static void far_outside_nothing_is_known(void **state)
 int suite_expect(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers_that_matter_are_found), cmocka_unit_test(two_numbers_that_matter_together_are_found),
-		cmocka_unit_test(noise_alone_says_nothing),	 cmocka_unit_test(few_runs_say_nothing),
-		cmocka_unit_test(inputs_of_one_run_say_nothing), cmocka_unit_test(runs_of_one_input_have_its_median),
-		cmocka_unit_test(far_outside_nothing_is_known),
+		cmocka_unit_test(numbers_that_matter_are_found),     cmocka_unit_test(two_numbers_that_matter_together_are_found),
+		cmocka_unit_test(noise_alone_says_nothing),	     cmocka_unit_test(few_runs_say_nothing),
+		cmocka_unit_test(inputs_of_one_run_say_nothing),     cmocka_unit_test(runs_of_no_input_are_not_alike),
+		cmocka_unit_test(runs_of_one_input_have_its_median), cmocka_unit_test(far_outside_nothing_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
