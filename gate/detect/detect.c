@@ -381,8 +381,8 @@ static void detected_functions(const struct detect_options *options, struct dete
 		};
 		if (found->anomalous)
 			f->kind = detected_kind(d, found);
-		f->kind.small = f->kind.small || (found->anomalous && detected_is_little(d, f));
 		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as the kind has it: of as many calls as normally */
+		f->kind.small = f->kind.small || (found->anomalous && detected_is_little(d, f));
 		f->anomalous = found->anomalous && !f->kind.small && !f->kind.mixed;
 		if (!detected_put_aside(d, options, f))
 			d->n++;

@@ -165,4 +165,30 @@ for model in autoencoder mann-whitney; do
 	expect_status 3
 	expect_json .functions[0].name prepare
 done
+
+# What all the calls save that there are no more, not those that are left.
+cat >ticks.c <<'EOF'
+#include <stdio.h>
+static volatile int numbers[4096];
+static long sum;
+__attribute__((noinline)) void tick(int i) { sum += numbers[i & 4095]; }
+__attribute__((noinline)) void rest(void) { for (int i = 0; i < 200000; i++) sum += numbers[i & 4095]; }
+int main(void)
+{
+	for (int i = 0; i < TICKS; i++)
+		tick(i);
+	rest();
+	printf("%ld\n", sum);
+	return 0;
+}
+EOF
+build ticks.c ticks -DTICKS=3000
+build ticks.c fewer -DTICKS=30
+sample ticks 9
+sample fewer 4
+what='a hundredth as many calls'
+run detect ticks.runs fewer.runs --rate .1 --format json
+expect_status 0
+expect_json .decision improved
+expect_json .functions[0].name tick
 finish
