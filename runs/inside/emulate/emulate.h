@@ -80,11 +80,16 @@
 enum counter { COUNTER_ROWS(COUNTER_ENUM) COUNTERS };
 #undef COUNTER_ENUM
 
+/* In places of counts.weighed[] that events do not use: of each level of caches and TLBs hits, then misses that may be the other in truth,
+ * since it depends on what was done in windows that were skipped. */
+enum unknown { UNKNOWN_L1 = COUNT_ATOMICS, UNKNOWN_L2 = UNKNOWN_L1 + 2, UNKNOWN_TLB = UNKNOWN_L2 + 2, UNKNOWN_STLB = UNKNOWN_TLB + 2 };
+
 /* What a thread has counted so far. A simulated event weighs as many windows as its own stands for. */
 struct counts {
 	uint64_t exact[COUNT_SIMULATED + 1];
 	uint64_t weighed[COUNTERS]; /* [COUNT_HITM_SEEN...] events; [COUNT_ACCESSES], [COUNT_BLOCKS] what they are relative to */
 };
+_Static_assert(UNKNOWN_STLB + 2 <= (int)COUNT_HITM_SEEN, "there is room for what is not known");
 
 /* One function's run in one thread, while it is active and until all windows that it took part in are evaluated. A thread's first
  * invocation stands for the thread. */
@@ -188,9 +193,11 @@ struct thread {
 	uint64_t window;     /* simulated now, or the next one that will be */
 	uint64_t at;	     /* the earliest one that can still get touches: read by others */
 	uint64_t stalled_at; /* value of `at` with which others no longer wait for it, + 1 */
-	uint64_t granted;    /* accesses that were skipped, of which hot.left are still to come */
-	uint32_t window_left, weight, stamp;
-	bool records; /* touches of this window: there are other threads */
+	uint64_t granted;    /* accesses of the window, or of the stretch that is skipped: hot.left + window_left are still to come */
+	int64_t blocks_granted;
+	uint32_t window_left, weight, stamp; /* window_left: 0 while windows are skipped */
+	uint64_t window_blocks;		     /* basic blocks when the window began */
+	bool records;			     /* touches of this window: there are other threads */
 
 	/* Functions (frames.c). */
 	uintptr_t stack_low, stack_high;
@@ -206,18 +213,21 @@ struct thread {
 	uint32_t n_callees, owner; /* owner: what happens now is this one's; 0: no selected function's */
 	struct counts accounted;   /* what has been added to callees */
 	uint64_t accounted_rare;   /* atomics and so on, together */
-	uint32_t accounted_stamp;  /* the last simulated window, if it was over by then */
+	uint32_t accounted_events; /* of the simulation */
+	uint32_t changes;	   /* so many times something else than accesses and blocks has changed in what is accounted for */
 	uint32_t burst;		   /* of windows that stand for others, the latest that was simulated; 0: none */
 
 	/* What is simulated (simulate.c). */
 	struct counts counts;
+	uint32_t events; /* so many times a simulated counter has changed */
 	struct recent recent[RECENT];
 	struct touch ignored;			/* for windows that no other thread can be in */
 	struct latest nowhere;			/* the same */
 	uint32_t block, path;			/* last basic block; hash of the last ones, whatever functions they are in */
 	uint32_t blocks[PATH_BLOCKS], n_blocks; /* these, in a ring */
 	uint32_t n_touches;
-	uint32_t (*l1)[WAYS], (*l2)[WAYS], (*tlb)[WAYS], (*stlb)[WAYS];
+	uint32_t (*sets)[WAYS]; /* of caches and TLBs */
+	uint8_t *fresh;		/* of each set: entries used since the burst began */
 	struct prediction *predictions;
 	struct touch *touches; /* of this window, by hash */
 	struct latest *latest; /* the last one of each line, by hash */
@@ -253,18 +263,15 @@ static inline void busy_begin(uintptr_t at)
 #define BUSY_HERE() busy_begin((uintptr_t)__builtin_frame_address(0)) /* a handler may jump out of it */
 extern __thread uint64_t system_calls;
 
-/* What a thread has counted so far; exact for the calling one. */
-static inline uint64_t counts_blocks(const struct thread *t)
+/* What a thread has counted so far; exact for the calling one, whose `hot` it is. */
+static inline uint64_t counts_blocks(const struct thread *t, const struct hot *of)
 {
-	return t->counts.exact[COUNT_BLOCKS] + (t->hot->simulating ? 0 : (uint64_t)(BLOCKS_GRANTED - t->hot->blocks_left));
+	return t->counts.exact[COUNT_BLOCKS] + (uint64_t)(t->blocks_granted - of->blocks_left);
 }
 
-static inline uint64_t counts_accesses(const struct thread *t)
+static inline uint64_t counts_accesses(const struct thread *t, const struct hot *of)
 {
-	int64_t left = t->hot->left;
-
-	return t->counts.exact[COUNT_ACCESSES] +
-	       (t->hot->simulating ? WINDOW_ACCESSES - t->window_left : t->granted - (uint64_t)(left < 0 ? 0 : left));
+	return t->counts.exact[COUNT_ACCESSES] + t->granted - (uint64_t)of->left - t->window_left;
 }
 
 struct runtime {
@@ -298,7 +305,8 @@ void runtime_finish(void);
 
 /* simulate.c */
 enum access { ACCESS_READ, ACCESS_WRITE };
-bool simulate_init(struct thread *t); /* false: no memory */
+bool simulate_init(struct thread *t);  /* false: no memory */
+void simulate_burst(struct thread *t); /* windows have been skipped */
 void simulate_access(uintptr_t address, size_t bytes, enum access access);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
 void simulate_block(uintptr_t pc);
@@ -314,9 +322,7 @@ void memory_begins(uintptr_t address, size_t bytes); /* a block of memory begins
 uint64_t memory_lives(uint64_t line);		     /* 16 bits for each granule, to be compared */
 
 /* frames.c */
-bool frames_init(struct thread *t); /* false: no memory */
-void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack);
-void frames_leave(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t hook); /* return address of the hook, the hook */
+bool frames_init(struct thread *t);	  /* false: no memory */
 void frames_unwind_all(struct thread *t); /* at the thread's end: everything that is active ends, the thread itself too */
 void frames_forget(struct thread *t);	  /* after fork(): what is active began in another process */
 /* Under the lock of windows.c: the samples whose windows are all before the horizon, in the order in which they ended. */
@@ -330,12 +336,6 @@ void counts_add(struct counts *to, const struct counts *from);
 /* callees.c: functions by number in the thread, from 1 */
 bool callees_init(struct thread *t); /* false: no memory */
 void callees_fork(struct thread *t);
-uint32_t callee_find(struct thread *t, uintptr_t site); /* NONE: not selected */
-uint32_t callee_function(const struct thread *t, uint32_t callee);
-void callees_account(struct thread *t);			 /* what has happened is the owner's */
-uint32_t callees_own(struct thread *t, uint32_t callee); /* what happens from here on is this one's; returns whose it was */
-/* It is called: *ordinal is the call's number. Returns how many calls a sample of it stands for; 0: it is not sampled. */
-uint32_t callee_call(struct thread *t, uint32_t callee, uint64_t *ordinal);
 /* By whom evaluates: potential HITM in the function, 0 true, 1 false, weighed; burst: see window_burst(). */
 void callee_meet(struct thread *t, uint32_t callee, unsigned kind, double hitm, uint32_t burst);
 void callees_write(struct thread *t); /* under the lock of windows.c: the totals, when the thread has ended or the process does */

@@ -1,6 +1,6 @@
 /* Functions that are active, which of their invocations become samples, and the samples. Whatever happens in a call that is not
  * sampled belongs to the innermost one that is. longjmp() and frames of other stacks are noticed by the stack's address. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/callees.h"
 
 #include <string.h>
 
@@ -61,7 +61,8 @@ static void invocation_end(struct thread *t, struct invocation *invocation)
 {
 	invocation->duration = record_ticks() - invocation->start;
 	invocation->threads = __atomic_load_n(&runtime.alive, __ATOMIC_RELAXED);
-	invocation->last_window = t->granted > 0 ? t->window - 1 : t->window; /* in a stretch that is skipped, it is the next one */
+	invocation->last_window =
+	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a stretch that is skipped, it is the next one */
 	counts_end(t, &invocation->counts);
 }
 
@@ -86,7 +87,7 @@ static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, ui
 		return;
 	invocation = &t->invocations[i];
 	*invocation = (struct invocation){
-		.function = callee_function(t, t->owner),
+		.function = t->callees[t->owner].function,
 		.weight = weight,
 		.ordinal = ordinal,
 		.depth = t->depth++,
@@ -121,7 +122,7 @@ static inline uint32_t frames_number(const struct thread *t)
 	return __atomic_load_n(&t->n_frames, __ATOMIC_RELAXED);
 }
 
-static void frame_drop(struct thread *t, uint32_t flags)
+static inline void frame_drop(struct thread *t, uint32_t flags)
 {
 	uint32_t n = frames_number(t);
 	struct frame *f;
@@ -135,8 +136,11 @@ static void frame_drop(struct thread *t, uint32_t flags)
 		sample_end(t, flags);
 		simulate_anew(t);
 	}
-	if (f->selected)
-		callees_own(t, f->owner);
+	if (f->selected) {
+		callees_account(t);
+		callee_end(&t->callees[t->owner], t);
+		t->owner = f->owner;
+	}
 	t->invocation = f->invocation;
 	t->block = f->block;
 }
@@ -150,8 +154,16 @@ static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 	return top < stack && on_own_stack(t, stack) && on_own_stack(t, top);
 }
 
+/* Functions that longjmp() left for a caller, or for one that it calls now. Returns how many are active. */
+static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, uintptr_t stack)
+{
+	while (top_is_below(t, stack + 1))
+		frame_drop(t, RECORD_UNWOUND);
+	return frames_number(t);
+}
+
 /* We are at work; not if a handler has jumped out of that: the stack would be below. The window that was at work begins anew. */
-static bool is_busy(struct thread *t, uintptr_t stack)
+static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t stack)
 {
 	if (!on_own_stack(t, stack) || !on_own_stack(t, hot.busy_at) || stack <= hot.busy_at)
 		return true;
@@ -160,7 +172,7 @@ static bool is_busy(struct thread *t, uintptr_t stack)
 	return false;
 }
 
-void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
+static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
 {
 	uint32_t n, callee, weight;
 	struct frame *f;
@@ -168,27 +180,67 @@ void frames_enter(struct thread *t, uintptr_t site, uintptr_t stack)
 
 	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
-	while (UNLIKELY(top_is_below(t, stack + 1)))
-		frame_drop(t, RECORD_UNWOUND);
 	n = frames_number(t);
+	if (UNLIKELY(n > 0 && t->frames[n - 1].stack <= stack))
+		n = frames_unwind(t, stack);
 	if (UNLIKELY(n == FRAMES)) {
 		t->lost_frames++;
 		return;
 	}
-	callee = callee_find(t, site);
+	callee = callee_at(t, site);
 	f = &t->frames[n];
-	*f = (struct frame){ stack, t->invocation, t->block, t->owner, callee != NONE, false };
+	*f = (struct frame){ stack, t->invocation, t->block, t->owner, callee != NONE && t->callees[callee].function != NONE, false };
 	__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler may jump away */
 	t->n_frames = n + 1;
 	t->block = 0;
-	if (callee == NONE)
+	if (!f->selected)
 		return;
-	callees_own(t, callee);
-	weight = callee_call(t, callee, &ordinal);
+	callees_account(t);
+	t->owner = callee;
+	callee_begin(&t->callees[callee], t);
+	weight = callee_call(&t->callees[callee], &ordinal);
 	if (UNLIKELY(weight))
 		sample_begin(t, f, ordinal, weight);
 	if (!f->sampled)
 		t->invocations[t->invocation].flags |= RECORD_ESTIMATED;
+}
+
+/* Nothing is simulated, and nothing else is at work. */
+static inline bool is_plain(const struct thread *t)
+{
+	return t && !(hot.busy | hot.simulating) && rare_number() == t->accounted_rare;
+}
+
+/* The argument, the caller's return address, does not tell the function; the place of the call does. The usual way, of a call that is not a
+ * sample while windows are skipped, has no call in it. */
+EXPORT void __tsan_func_entry(void *caller);
+void __tsan_func_entry(void *caller)
+{
+	uintptr_t site = (uintptr_t)__builtin_return_address(0), stack = (uintptr_t)__builtin_frame_address(0);
+	struct thread *t = hot.thread;
+	uint32_t n;
+
+	(void)caller;
+	if (LIKELY(is_plain(t) && (n = frames_number(t)) - 1 < FRAMES - 1 && t->frames[n - 1].stack > stack)) {
+		const struct place *place = &t->places[place_hash(site)];
+		struct callee *c = &t->callees[place->callee];
+
+		if (LIKELY(place->site == site && c->function != NONE && c->strata[0].seen < c->strata[0].next)) {
+			t->frames[n] = (struct frame){ stack, t->invocation, t->block, t->owner, true, false };
+			__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler may jump away */
+			t->n_frames = n + 1;
+			t->block = 0;
+			callees_account_plain(t);
+			t->owner = place->callee;
+			callee_begin(c, t);
+			c->calls++;
+			c->strata[0].seen++;
+			t->invocations[t->invocation].flags |= RECORD_ESTIMATED;
+			return;
+		}
+	}
+	if (LIKELY(t != NULL))
+		frames_enter(t, site, stack);
 }
 
 /* Whether the hook was called from the function, or jumped to by its last instruction, when its stack was already given back. */
@@ -201,30 +253,64 @@ static bool is_called(uintptr_t back, uintptr_t hook)
 	return instruction[0] == 0xe8 && back + (uintptr_t)(intptr_t)distance == hook;
 }
 
-/* What lies below the hook's own frame has ended: by longjmp(), but for the function itself, where the hook was jumped to. */
-void frames_leave(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t hook)
+/* It is the top frame's function that ends, and no other: that lies above, or is the only one below, where the hook was jumped to. */
+static inline bool is_last(const struct thread *t, uint32_t n, uintptr_t stack, uintptr_t back, uintptr_t hook)
 {
-	bool ended = false;
+	const struct frame *f = &t->frames[n - 1];
 
+	return n > 0 && (f->stack >= stack || ((n == 1 || f[-1].stack >= stack) && !is_called(back, hook)));
+}
+
+/* What lies below the hook's own frame has ended: by longjmp(), but for the function itself, where the hook was jumped to. */
+static __attribute__((noinline, cold)) void frames_leave_several(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t hook)
+{
+	bool called = top_is_below(t, stack) && is_called(back, hook), ended = false;
+
+	while (top_is_below(t, stack)) {
+		uint32_t n = frames_number(t);
+		ended = (n < 2 || t->frames[n - 2].stack >= stack) && !called;
+		frame_drop(t, ended ? 0 : RECORD_UNWOUND);
+	}
+	if (!ended)
+		frame_drop(t, 0);
+}
+
+static __attribute__((noinline)) void frames_leave(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t hook)
+{
 	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
 	if (UNLIKELY(t->lost_frames > 0)) {
 		t->lost_frames--;
 		return;
 	}
-	if (top_is_below(t, stack)) {
-		bool called = is_called(back, hook);
+	if (LIKELY(is_last(t, frames_number(t), stack, back, hook)))
+		frame_drop(t, 0);
+	else
+		frames_leave_several(t, stack, back, hook);
+}
 
-		while (top_is_below(t, stack)) {
-			uint32_t n = frames_number(t);
-			bool is_last = n < 2 || t->frames[n - 2].stack >= stack;
+EXPORT void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+	uintptr_t stack = (uintptr_t)__builtin_frame_address(0), back = (uintptr_t)__builtin_return_address(0);
+	struct thread *t = hot.thread;
+	uint32_t n;
 
-			ended = is_last && !called;
-			frame_drop(t, ended ? 0 : RECORD_UNWOUND);
+	if (LIKELY(is_plain(t) && t->lost_frames == 0 && is_last(t, n = frames_number(t), stack, back, (uintptr_t)__tsan_func_exit))) {
+		const struct frame *f = &t->frames[n - 1];
+
+		if (LIKELY(f->selected && !f->sampled)) {
+			t->n_frames = n - 1;
+			callees_account_plain(t);
+			callee_end(&t->callees[t->owner], t);
+			t->owner = f->owner;
+			t->invocation = f->invocation;
+			t->block = f->block;
+			return;
 		}
 	}
-	if (!ended)
-		frame_drop(t, 0);
+	if (LIKELY(t != NULL))
+		frames_leave(t, stack, back, (uintptr_t)__tsan_func_exit);
 }
 
 /* ---- the thread itself ---- */

@@ -99,20 +99,6 @@ EXPORT void __sanitizer_cov_trace_pc(void)
 		simulate_block((uintptr_t)__builtin_return_address(0));
 }
 
-/* The argument, the caller's return address, does not tell the function; the place of the call does. */
-EXPORT void __tsan_func_entry(void *caller)
-{
-	if (LIKELY(hot.thread != NULL))
-		frames_enter(hot.thread, (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0));
-}
-
-EXPORT void __tsan_func_exit(void)
-{
-	if (LIKELY(hot.thread != NULL))
-		frames_leave(hot.thread, (uintptr_t)__builtin_frame_address(0), (uintptr_t)__builtin_return_address(0),
-			     (uintptr_t)__tsan_func_exit);
-}
-
 /* Called by the constructors that the compiler adds, perhaps before our own. */
 EXPORT void __tsan_init(void)
 {

@@ -83,6 +83,7 @@ static void describe(void)
 	record_program(&runtime.writer);
 	record_info(&runtime.writer, "windows", runtime.full ? "all" : "sampled");
 	record_info_number(&runtime.writer, "nodes", runtime.nodes);
+	record_info(&runtime.writer, "totals", "nested");
 }
 
 /* ---- fork ---- */

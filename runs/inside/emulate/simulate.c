@@ -4,11 +4,13 @@
 
 #include <string.h>
 
-#define RANGE_STEP_BYTES 16u   /* an access in a range is as wide as the machine's moves */
+#define RANGE_STEP_BYTES 16u /* an access in a range is as wide as the machine's moves */
+#define LINE_BYTES	 (1u << LINE_BITS)
 #define L1_SETS		 64u   /* 32 KiB */
 #define L2_SETS		 1024u /* 512 KiB */
 #define TLB_SETS	 8u    /* 64 entries */
 #define STLB_SETS	 128u  /* 1024 entries */
+#define SETS		 (L1_SETS + L2_SETS + TLB_SETS + STLB_SETS)
 #define PREDICTIONS	 8192u
 #define PATH_FACTOR	 0x9e3779b1u
 #define PATH_4		 (PATH_FACTOR * PATH_FACTOR * PATH_FACTOR * PATH_FACTOR)
@@ -38,22 +40,18 @@ struct prediction {
 
 bool simulate_init(struct thread *t)
 {
-	size_t sets = L1_SETS + L2_SETS + TLB_SETS + STLB_SETS;
-
-	if (!t->l1)
-		t->l1 = pages_map(sets * sizeof(*t->l1));
+	if (!t->sets)
+		t->sets = pages_map(SETS * (sizeof(*t->sets) + sizeof(*t->fresh)));
 	if (!t->predictions)
 		t->predictions = pages_map(PREDICTIONS * sizeof(*t->predictions));
 	if (!t->touches)
 		t->touches = pages_map(TOUCHES * (sizeof(*t->touches) + sizeof(*t->touched)) + TOUCHES * sizeof(*t->latest));
-	if (!t->l1 || !t->predictions || !t->touches)
+	if (!t->sets || !t->predictions || !t->touches)
 		return false;
-	t->l2 = t->l1 + L1_SETS;
-	t->tlb = t->l2 + L2_SETS;
-	t->stlb = t->tlb + TLB_SETS;
+	t->fresh = (uint8_t *)(t->sets + SETS);
 	t->latest = (struct latest *)(void *)(t->touches + TOUCHES);
 	t->touched = (uint32_t *)(void *)(t->latest + TOUCHES);
-	memset(t->l1, 0, sets * sizeof(*t->l1));
+	memset(t->sets, 0, SETS * (sizeof(*t->sets) + sizeof(*t->fresh)));
 	memset(t->predictions, 0, PREDICTIONS * sizeof(*t->predictions));
 	memset(t->touches, 0, TOUCHES * sizeof(*t->touches));
 	memset(t->latest, 0, TOUCHES * sizeof(*t->latest));
@@ -73,44 +71,69 @@ static bool is_remote(const struct thread *t, uint64_t line)
 	return owner != 0 && owner != t->number % runtime.nodes + 1;
 }
 
-/* The most recently used tag stands first. True: it is there. */
-static inline bool cache_touch(uint32_t set[WAYS], uint32_t tag)
+/* The most recently used tag stands first: those used since the burst began are the first *fresh ones. *unknown: whether the tag is there
+ * depends on what was done in windows that were skipped. True: it is there. */
+static inline bool cache_touch(uint32_t set[WAYS], uint8_t *fresh, uint32_t tag, bool *unknown)
 {
 	uint32_t before = set[0];
+	unsigned i;
 
-	if (LIKELY(before == tag))
+	*unknown = false;
+	if (LIKELY(before == tag && *fresh))
 		return true;
-	for (unsigned i = 1; i < WAYS; i++) {
+	for (i = 1; before != tag && i < WAYS; i++) {
 		uint32_t here = set[i];
 
 		set[i] = before;
-		if (here == tag) {
-			set[0] = tag;
-			return true;
-		}
 		before = here;
 	}
 	set[0] = tag;
-	return false;
+	*unknown = before == tag ? i > *fresh : *fresh < WAYS;
+	*fresh = (uint8_t)(*fresh + *unknown);
+	return before == tag;
 }
 
-static inline bool cache_has(uint32_t (*sets)[WAYS], uint32_t n_sets, uint64_t key)
+struct level {
+	uint32_t first, n_sets; /* of the thread's sets */
+	enum unknown unknown;
+};
+static const struct level level_l1 = { 0, L1_SETS, UNKNOWN_L1 };
+static const struct level level_l2 = { L1_SETS, L2_SETS, UNKNOWN_L2 };
+static const struct level level_tlb = { L1_SETS + L2_SETS, TLB_SETS, UNKNOWN_TLB };
+static const struct level level_stlb = { L1_SETS + L2_SETS + TLB_SETS, STLB_SETS, UNKNOWN_STLB };
+
+static inline bool cache_has(struct thread *t, const struct level *level, uint64_t key)
 {
-	return cache_touch(sets[key % n_sets], (uint32_t)(key / n_sets) + 1);
+	uint32_t set = level->first + (uint32_t)(key % level->n_sets);
+	bool unknown, hit = cache_touch(t->sets[set], &t->fresh[set], (uint32_t)(key / level->n_sets) + 1, &unknown);
+
+	if (UNLIKELY(unknown)) {
+		t->counts.weighed[level->unknown + !hit] += t->burst ? t->weight : 0;
+		t->events++;
+	}
+	return hit;
+}
+
+void simulate_burst(struct thread *t)
+{
+	memset(t->fresh, 0, SETS);
 }
 
 /* `stale`: another thread has changed the line since. */
 static void caches_touch(struct thread *t, uint64_t line, bool stale)
 {
 	uint64_t page = line >> (PAGE_BITS - LINE_BITS), weight = t->weight;
-	bool in_l1 = cache_has(t->l1, L1_SETS, line), in_l2;
+	bool in_l1 = cache_has(t, &level_l1, line), in_l2;
 
-	if (!cache_has(t->tlb, TLB_SETS, page) && !cache_has(t->stlb, STLB_SETS, page))
+	if (!cache_has(t, &level_tlb, page) && !cache_has(t, &level_stlb, page)) {
 		t->counts.weighed[COUNT_TLB_MISSES] += weight;
+		t->events++;
+	}
 	if (in_l1 && !stale)
 		return;
 	t->counts.weighed[COUNT_L1_MISSES] += weight;
-	in_l2 = cache_has(t->l2, L2_SETS, line);
+	t->events++;
+	in_l2 = cache_has(t, &level_l2, line);
 	if (in_l2 && !stale)
 		return;
 	t->counts.weighed[COUNT_L2_MISSES] += weight;
@@ -137,8 +160,10 @@ static bool directory_access(struct thread *t, uint64_t line, uint32_t words, bo
 		changed = (uint64_t)granules_of(words) << CHANGED_SHIFT;
 	if (had && (!write || (mine && (old & changed) == changed)))
 		return false;
-	if ((old & CHANGED) && !mine)
+	if ((old & CHANGED) && !mine) {
 		t->counts.weighed[COUNT_HITM_SEEN] += t->weight;
+		t->events++;
+	}
 	new = write ? tag | owner | (mine ? old & CHANGED : 0) | changed | me : (old & ~CHANGED) | me;
 	__atomic_store_n(entry, new, __ATOMIC_RELAXED);
 	return !had;
@@ -261,6 +286,7 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 	uint64_t key = recent_key(t, line, access);
 	struct latest *latest = touch_begin(t, line);
 	struct touch *touch = latest->touch;
+	struct recent *recent;
 
 	caches_touch(t, line, directory_access(t, line, words, access == ACCESS_WRITE));
 	touch_add(t, touch, latest, words, n, access);
@@ -268,7 +294,11 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 		touch->gaps[0] = (uint16_t)(touch->gaps[0] + n - 1);
 		latest->last = n - 1 < t->window_left ? t->window_left - (n - 1) : 0;
 	}
-	t->recent[key % RECENT] = (struct recent){ key, touch, latest };
+	recent = &t->recent[key % RECENT];
+	recent->touch = touch;
+	recent->latest = latest;
+	__asm__ volatile("" ::: "memory"); /* whole before it counts: a handler's accesses may come in between */
+	recent->key = key;
 }
 
 /* Words of 4 bytes from `from` to `to` in a line, both bytes in it. */
@@ -346,11 +376,14 @@ void simulate_access(uintptr_t address, size_t bytes, enum access access)
 	if (LIKELY(hot.simulating && !hot.busy && to <= 63)) { /* then there is a thread */
 		struct thread *t = hot.thread;
 		uint64_t key = recent_key(t, address >> LINE_BITS, access);
-		struct recent *recent = &t->recent[key % RECENT];
+		const struct recent *recent = &t->recent[key % RECENT];
+		struct touch *touch = recent->touch;
+		struct latest *latest = recent->latest;
 
+		__asm__ volatile("" ::: "memory"); /* a handler may begin another window: then the key is 0 */
 		if (LIKELY(recent->key == key)) {
 			hot.left = 0;
-			touch_add(t, recent->touch, recent->latest, word_mask(from, to), 1, access);
+			touch_add(t, touch, latest, word_mask(from, to), 1, access);
 			simulate_tick(t, 1);
 			return;
 		}
@@ -358,17 +391,29 @@ void simulate_access(uintptr_t address, size_t bytes, enum access access)
 	simulate_slowly(address, to, access);
 }
 
-/* Windows are being skipped: counts as many accesses as it would have been. Returns the bytes that are left to simulate. */
-static size_t range_skip(size_t bytes)
+/* As many accesses as the machine would need for what lies in one line. */
+static uint32_t line_steps(size_t bytes)
 {
-	size_t steps = (bytes + RANGE_STEP_BYTES - 1) / RANGE_STEP_BYTES;
+	return (uint32_t)((bytes + RANGE_STEP_BYTES - 1) / RANGE_STEP_BYTES);
+}
 
-	if ((uint64_t)hot.left >= steps) {
-		hot.left -= (int64_t)steps;
-		return 0;
+/* Windows are being skipped: counts as many accesses as there would have been, line by line, as long as that many are skipped. Returns the
+ * bytes that are left to simulate. */
+static size_t range_skip(uintptr_t address, size_t bytes)
+{
+	size_t room = LINE_BYTES - address % LINE_BYTES, lines;
+
+	for (size_t part = bytes < room ? bytes : room; part; part = bytes < LINE_BYTES ? bytes : LINE_BYTES) {
+		if (hot.left < line_steps(part)) {
+			hot.thread->granted -= (uint64_t)hot.left; /* the window begins as much earlier */
+			hot.left = 0;
+			break;
+		}
+		lines = part < LINE_BYTES ? 1 : (uint64_t)hot.left / line_steps(part);
+		lines = lines < bytes / part ? lines : bytes / part;
+		hot.left -= (int64_t)(lines * line_steps(part));
+		bytes -= lines * part;
 	}
-	bytes -= (size_t)hot.left * RANGE_STEP_BYTES;
-	hot.left = 0;
 	return bytes;
 }
 
@@ -377,7 +422,7 @@ static size_t range_skip(size_t bytes)
 static size_t range_line(uintptr_t address, size_t bytes, enum access access)
 {
 	size_t room = 64 - (address & 63), part = bytes < room ? bytes : room;
-	uint32_t n = (uint32_t)((part + RANGE_STEP_BYTES - 1) / RANGE_STEP_BYTES), from = address & 63;
+	uint32_t n = line_steps(part), from = address & 63;
 
 	if (!simulate_wake())
 		return 0;
@@ -402,7 +447,7 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 		if (part > 0)
 			address += part;
 		else if (hot.left > 0)
-			address = end - range_skip(end - address);
+			address = end - range_skip(address, end - address);
 		else
 			return;
 	}
@@ -457,7 +502,7 @@ static void path_add(struct thread *t, uint32_t block)
 void simulate_block(uintptr_t pc)
 {
 	struct thread *t = hot.thread;
-	uint32_t block, weight, path;
+	uint32_t block, path;
 
 	if (!t || !hot.simulating) {
 		hot.blocks_left = t ? 0 : BLOCKS_GRANTED; /* not begun, or not simulated: no more questions */
@@ -467,13 +512,13 @@ void simulate_block(uintptr_t pc)
 	t->counts.exact[COUNT_BLOCKS]++;
 	if (hot.busy)
 		return;
-	weight = t->weight;
 	block = block_number(pc);
-	t->counts.weighed[COUNT_BLOCKS] += weight;
 	if (t->block) {
 		path = (t->block ^ t->path * PATH_FACTOR) * 0x85ebca6bu | 1;
-		if (!prediction_is_right(prediction_of(t, path), path, block))
-			t->counts.weighed[COUNT_BRANCH_MISSES] += weight;
+		if (!prediction_is_right(prediction_of(t, path), path, block)) {
+			t->counts.weighed[COUNT_BRANCH_MISSES] += t->weight;
+			t->events++;
+		}
 		path_add(t, block);
 	}
 	t->block = block;

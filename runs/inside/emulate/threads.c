@@ -3,7 +3,7 @@
  * thread gets one first follows from how threads happened to run. Which windows are simulated follows from their number alone: all threads
  * skip the same ones. pthread_create() and the like are replaced for the program and all its libraries, since C++'s threads and OpenMP's
  * are created in theirs. */
-#include "runs/inside/emulate/emulate.h"
+#include "runs/inside/emulate/callees.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -206,11 +206,14 @@ static uint32_t window_used(const struct thread *t)
 
 void counts_now(const struct thread *t, struct counts *out)
 {
+	uint64_t blocks = counts_blocks(t, t->hot);
+
 	*out = t->counts;
-	out->exact[COUNT_ACCESSES] = counts_accesses(t);
+	out->exact[COUNT_ACCESSES] = counts_accesses(t, t->hot);
 	out->exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
 	out->weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
-	out->exact[COUNT_BLOCKS] = counts_blocks(t);
+	out->weighed[COUNT_BLOCKS] += t->hot->simulating ? (blocks - t->window_blocks) * t->weight : 0;
+	out->exact[COUNT_BLOCKS] = blocks;
 	out->exact[COUNT_ATOMICS] = t->hot->atomics;
 	out->exact[COUNT_SYSTEM_CALLS] = *t->system_calls;
 	out->exact[COUNT_ALLOCATIONS] = t->hot->allocations;
@@ -251,7 +254,8 @@ static void burst_enter(struct thread *t, uint32_t burst)
 {
 	if (t->burst == burst)
 		return;
-	callees_account(t); /* what belongs to the last one */
+	callees_burst_end(t);
+	simulate_burst(t);
 	t->burst = burst;
 }
 
@@ -262,8 +266,11 @@ void window_begin(struct thread *t, uint64_t window)
 	t->window = simulated;
 	__atomic_store_n(&t->at, simulated, __ATOMIC_RELEASE);
 	if (simulated == window) {
-		t->window_left = WINDOW_ACCESSES;
 		burst_enter(t, window_burst(window_counts(window) ? window : window + 1));
+		t->window_left = WINDOW_ACCESSES;
+		t->granted = WINDOW_ACCESSES;
+		t->blocks_granted = 0;
+		t->window_blocks = t->counts.exact[COUNT_BLOCKS];
 		t->weight = !window_counts(window) ? 0 : t->burst ? WINDOWS_A_SIMULATED : 1;
 		t->stamp++;
 		t->records = t->weight > 0 && threads_meet_in(window);
@@ -284,15 +291,18 @@ void window_close(struct thread *t)
 	bool simulated = hot.simulating;
 
 	if (simulated) {
+		callees_account(t);
 		t->counts.exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
 		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+		t->counts.weighed[COUNT_BLOCKS] += (counts_blocks(t, &hot) - t->window_blocks) * t->weight;
 	}
-	t->counts.exact[COUNT_ACCESSES] = counts_accesses(t);
-	t->counts.exact[COUNT_BLOCKS] = counts_blocks(t);
+	t->counts.exact[COUNT_ACCESSES] = counts_accesses(t, &hot);
+	t->counts.exact[COUNT_BLOCKS] = counts_blocks(t, &hot);
 	hot.simulating = 0;
 	t->granted = 0;
+	t->window_left = 0;
 	hot.left = 0;
-	hot.blocks_left = BLOCKS_GRANTED;
+	t->blocks_granted = hot.blocks_left = BLOCKS_GRANTED;
 	if (simulated)
 		evaluate_append(t);
 }
@@ -315,7 +325,7 @@ static void thread_clear(struct thread *t)
 		.callees = old.callees,
 		.n_callees = old.n_callees,
 		.invocations = old.invocations,
-		.l1 = old.l1,
+		.sets = old.sets,
 		.predictions = old.predictions,
 		.touches = old.touches,
 		.latest = old.latest,
@@ -366,6 +376,7 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 	hot = (struct hot){ .thread = t, .busy = 1, .blocks_left = BLOCKS_GRANTED };
 	system_calls = 0;
 	t->hot = &hot;
+	t->blocks_granted = BLOCKS_GRANTED;
 	t->id = (uint32_t)syscall(SYS_gettid);
 	t->system_calls = &system_calls;
 	pthread_setspecific(at_end, t);

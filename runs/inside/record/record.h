@@ -57,12 +57,15 @@ struct record_chunk {
 #define RECORD_ESTIMATED 2u  /* some selected functions were not sampled at every call: what nested calls took is an estimate */
 #define RECORD_TOTAL	 4u  /* not an invocation, but all calls of the function in the thread, see below */
 #define RECORD_ERROR	 8u  /* with RECORD_TOTAL: how far off its estimates may be */
+#define RECORD_NESTED	 32u /* with RECORD_TOTAL: with all that these calls called */
 #define RECORD_LATE	 16u /* with RECORD_UNWOUND: noticed later; what it took and counted is not known */
 
 /* A total: `ordinal` is how often the thread called the function, counters[] are the sums over all of these calls, of what happened in the
  * function itself, without other selected functions that it called; UINT64_MAX: not known. Simulated counters are estimates. Duration and
- * weight are 0. With RECORD_ERROR `ordinal` is 0, counters[] are standard errors of these estimates, and `weight` is how many bursts of
- * simulated windows they rest on. Programs before this one wrote UINT64_MAX, and no errors. */
+ * weight are 0. With RECORD_NESTED they include what these calls called, once for each of them that it happened in, as samples do; in files
+ * with "i totals nested", a function without such a total has called none that is selected. With RECORD_ERROR `ordinal` is 0, counters[]
+ * are standard errors of these estimates, and `weight` is how many bursts of simulated windows they rest on. Programs before this one wrote
+ * UINT64_MAX, and no errors. */
 
 /* Samples of a thread are in the order in which invocations ended: nested ones before the one around them, which started earlier. From that
  * follows what was spent in the function itself (runs/inside/samples/samples.c). */

@@ -29,7 +29,7 @@ struct chunk {
 /* All calls of a function in a thread, or the errors of that (record.h). */
 struct total {
 	uint32_t function, thread, bursts;
-	bool is_error;
+	uint32_t kind; /* of its flags: RECORD_NESTED, RECORD_ERROR */
 	uint64_t calls;
 	const unsigned char *bytes; /* as in a chunk */
 };
@@ -252,7 +252,7 @@ static void total_add(struct source *s, const struct record_sample *head, uint32
 	s->totals[s->n_totals++] = (struct total){ .function = head->function,
 						   .thread = thread,
 						   .bursts = head->weight,
-						   .is_error = head->flags & RECORD_ERROR,
+						   .kind = head->flags & (RECORD_NESTED | RECORD_ERROR),
 						   .calls = head->ordinal,
 						   .bytes = bytes };
 }
@@ -369,8 +369,8 @@ static int totals_by_function(const void *a, const void *b)
 		return x->function < y->function ? -1 : 1;
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
-	if (x->is_error != y->is_error)
-		return x->is_error ? 1 : -1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
 	return (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
@@ -384,34 +384,55 @@ static void totals_values(const struct total *total, const struct samples *out, 
 		memcpy(to, values + 1, out->n_counters * sizeof(double));
 }
 
-/* Every second vector of out->sums is one of errors. */
+/* Sums or errors; before the errors come, nothing is an estimate. */
+static void totals_take(const struct total *total, const struct samples *out, uint32_t *bursts, double *sums, double *errors)
+{
+	bool is_error = total->kind & RECORD_ERROR;
+
+	totals_values(total, out, is_error ? errors : sums);
+	*bursts = total->bursts;
+	for (size_t c = 0; c < out->n_counters && !is_error; c++)
+		errors[c] = isnan(sums[c]) ? (double)NAN : 0;
+}
+
+/* Without a total of its own, what happened with nested calls is what happened in the function itself; before there were such totals, it is
+ * not known. */
 static void totals_read(struct source *s, struct samples *out)
 {
+	const char *kinds = samples_info(out, "totals");
+	bool nested = kinds && strcmp(kinds, "nested") == 0;
 	size_t width = out->n_counters;
 
 	if (s->n_totals)
 		qsort(s->totals, s->n_totals, sizeof(s->totals[0]), totals_by_function);
 	out->calls = mem_new(s->n_totals, sizeof(out->calls[0]));
-	out->sums = mem_new(2 * s->n_totals * width, sizeof(double));
+	out->sums = mem_new(4 * s->n_totals * width, sizeof(double));
 	for (size_t i = 0; i < s->n_totals; i++) {
 		const struct total *total = &s->totals[i];
 		struct samples_calls *last = out->n_calls ? &out->calls[out->n_calls - 1] : NULL;
 
-		if (!total->is_error) {
-			double *sums = out->sums + 2 * out->n_calls * width;
+		if (!total->kind) {
+			double *sums = out->sums + 4 * out->n_calls * width;
 
-			out->calls[out->n_calls++] = (struct samples_calls){ .function = total->function,
-									     .thread = total->thread,
-									     .calls = total->calls,
-									     .sums = sums,
-									     .errors = sums + width };
-			totals_values(total, out, sums);
-			for (size_t c = 0; c < width; c++)
-				sums[width + c] = isnan(sums[c]) ? (double)NAN : 0;
-		} else if (last && last->function == total->function && last->thread == total->thread) {
-			last->bursts = total->bursts;
-			totals_values(total, out, last->errors);
+			last = &out->calls[out->n_calls++];
+			*last = (struct samples_calls){
+				.function = total->function,
+				.thread = total->thread,
+				.calls = total->calls,
+				.sums = sums,
+				.errors = sums + width,
+				.nested_sums = sums + 2 * width,
+				.nested_errors = sums + 3 * width,
+			};
+			for (size_t c = 0; c < 2 * width; c++)
+				last->nested_sums[c] = (double)NAN;
+		} else if (!last || last->function != total->function || last->thread != total->thread) {
+			continue;
 		}
+		if (!(total->kind & RECORD_NESTED))
+			totals_take(total, out, &last->bursts, last->sums, last->errors);
+		if (nested || (total->kind & RECORD_NESTED))
+			totals_take(total, out, &last->nested_bursts, last->nested_sums, last->nested_errors);
 	}
 }
 
@@ -457,28 +478,37 @@ static size_t threads_unknown(const struct samples *samples, size_t function)
 	return unknown;
 }
 
+static void sums_add(const double *sums, const double *errors, size_t width, double *to, double *to_errors)
+{
+	for (size_t c = 0; c < width; c++) {
+		to[c] += sums ? sums[c] : (double)NAN;
+		to_errors[c] = sums ? hypot(to_errors[c], errors[c]) : (double)NAN;
+	}
+}
+
 void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out)
 {
 	const char *running = samples_info(samples, "threads-running");
 	size_t width = samples->n_counters, unknown = threads_unknown(samples, function);
 
-	*out = (struct samples_total){ .sums = mem_new(2 * width, sizeof(double)) };
+	*out = (struct samples_total){ .sums = mem_new(4 * width, sizeof(double)) };
 	out->errors = out->sums + width;
+	out->nested_sums = out->errors + width;
+	out->nested_errors = out->nested_sums + width;
 	for (size_t i = calls_find(samples, function, 0); i < samples->n_calls && samples->calls[i].function == function; i++) {
 		const struct samples_calls *calls = &samples->calls[i];
 
 		out->threads++;
 		out->calls += calls->calls;
+		sums_add(calls->sums, calls->errors, width, out->sums, out->errors);
+		sums_add(calls->nested_sums, calls->nested_errors, width, out->nested_sums, out->nested_errors);
 		out->bursts += calls->bursts;
-		for (size_t c = 0; c < width; c++) {
-			out->sums[c] += calls->sums ? calls->sums[c] : (double)NAN;
-			out->errors[c] = calls->sums ? hypot(out->errors[c], calls->errors[c]) : (double)NAN;
-		}
+		out->nested_bursts += calls->nested_bursts;
 	}
 	out->known = out->threads > 0 && !unknown;
 	out->complete = out->known && samples->finished && (!running || strcmp(running, "0") == 0);
-	for (size_t c = 0; c < width && !out->threads; c++)
-		out->sums[c] = out->errors[c] = (double)NAN;
+	for (size_t c = 0; c < 4 * width && !out->threads; c++)
+		out->sums[c] = (double)NAN;
 	out->threads += unknown;
 }
 

@@ -35,6 +35,9 @@ struct samples_calls {
 	uint32_t bursts; /* of simulated windows, that the errors rest on; 0: there are no errors */
 	double *sums;	 /* [n_counters] of all these calls, in the function itself; NaN: not known. NULL: none is */
 	double *errors;	 /* [n_counters] standard errors of the sums: 0 for what is exact; NaN: not known */
+	/* The same with nested calls. */
+	uint32_t nested_bursts;
+	double *nested_sums, *nested_errors;
 };
 
 struct samples_function {
@@ -97,6 +100,9 @@ struct samples_total {
 	uint32_t bursts; /* of simulated windows, that the errors rest on; 0: all was counted, or nothing is known */
 	double *sums;	 /* [n_counters] in the function itself; NaN: not known */
 	double *errors;	 /* [n_counters] standard errors of the sums: 0 for what is exact; NaN: not known */
+	/* The same with nested calls. */
+	uint32_t nested_bursts;
+	double *nested_sums, *nested_errors;
 };
 /* *out is overwritten; samples_total_release() it. O(its threads + its samples). */
 void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out);

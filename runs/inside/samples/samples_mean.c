@@ -11,8 +11,6 @@ struct reading {
 	const struct samples *samples;
 	size_t first, n, counter;
 	size_t accesses, simulated; /* counters of the emulation; SIZE_MAX: it is another back end */
-	const double *own, *errors; /* a call, over all calls, in the function itself; NULL: not known */
-	double bursts;		    /* that the errors rest on */
 };
 
 static double value_at(const struct reading *r, size_t i, size_t counter)
@@ -39,19 +37,6 @@ void samples_interval(double estimate, double error, double bursts, double *low,
 		*low = *high = (double)NAN;
 }
 
-static bool own_is_known(const struct reading *r, size_t counter)
-{
-	return r->own && counter < r->samples->n_counters && !isnan(r->own[counter]) && !isnan(r->errors[counter]);
-}
-
-/* Where it is known what all calls did in the function itself, samples only say what their nested calls did. */
-static double unknown_at(const struct reading *r, size_t i, size_t counter)
-{
-	double value = value_at(r, i, counter);
-
-	return own_is_known(r, counter) ? value - r->samples->alone[i * r->samples->n_counters + counter] : value;
-}
-
 /* Of exact values: the weighted mean, and the variance that comes from calls that are not samples. */
 static double mean_exact(const struct reading *r, size_t counter, double *variance, double *n)
 {
@@ -59,7 +44,7 @@ static double mean_exact(const struct reading *r, size_t counter, double *varian
 
 	*n = 0;
 	for (size_t i = r->first; i < r->first + r->n; i++) {
-		double value = unknown_at(r, i, counter);
+		double value = value_at(r, i, counter);
 
 		sum += isnan(value) ? 0 : weight_at(r, i) * value;
 		weight += isnan(value) ? 0 : weight_at(r, i);
@@ -67,7 +52,7 @@ static double mean_exact(const struct reading *r, size_t counter, double *varian
 	}
 	mean = weight > 0 ? sum / weight : (double)NAN;
 	for (size_t i = r->first; i < r->first + r->n; i++) {
-		double w = weight_at(r, i), away = unknown_at(r, i, counter) - mean;
+		double w = weight_at(r, i), away = value_at(r, i, counter) - mean;
 
 		squares += isnan(away) ? 0 : w * (w - 1) * away * away;
 	}
@@ -77,14 +62,15 @@ static double mean_exact(const struct reading *r, size_t counter, double *varian
 
 /* Samples up to the next whose simulated counters are known, or the thread's end. Those of others are taken to be like the one known. */
 struct stretch {
-	size_t next;	      /* the first sample after it */
-	size_t known;	      /* SIZE_MAX: none */
-	double base, counted; /* accesses, weighted: of all, and those that all of them have been simulated for, in samples of one call */
+	size_t next;  /* the first sample after it */
+	size_t known; /* SIZE_MAX: none */
+	double base;  /* accesses, weighted */
+	bool whole;   /* all of it was simulated */
 };
 
 static struct stretch stretch_find(const struct reading *r, size_t first)
 {
-	struct stretch out = { .next = first, .known = SIZE_MAX };
+	struct stretch out = { .next = first, .known = SIZE_MAX, .whole = true };
 	size_t end = r->first + r->n;
 
 	for (size_t i = first; i < end && r->samples->items[i].thread == r->samples->items[first].thread; i++) {
@@ -95,72 +81,48 @@ static struct stretch stretch_find(const struct reading *r, size_t first)
 			break;
 		out.known = known ? i : out.known;
 		out.base += weight_at(r, i) * accesses;
-		out.counted += known && weight_at(r, i) <= 1 && value_at(r, i, r->simulated) >= accesses ? accesses : 0;
+		out.whole = out.whole && known && weight_at(r, i) <= 1 && value_at(r, i, r->simulated) >= accesses;
 		out.next = i + 1;
 	}
 	return out;
 }
 
-/* Of a simulated counter: its ratio to accesses. What was simulated as a whole, in each call, is no estimate. */
-static double ratio_simulated(const struct reading *r, double *variance, double *n)
+/* Of a simulated counter: its ratio to accesses. */
+static double ratio_simulated(const struct reading *r, bool *whole)
 {
-	double sum = 0, base = 0, counted = 0, squares = 0, ratio = 0;
+	double sum = 0, base = 0;
 
-	*n = 0;
-	for (int pass = 0; pass < 2; pass++) {
-		for (size_t i = r->first; i < r->first + r->n;) {
-			struct stretch s = stretch_find(r, i);
-			double accesses = s.known == SIZE_MAX ? 0 : value_at(r, s.known, r->accesses), here;
+	*whole = true;
+	for (size_t i = r->first; i < r->first + r->n;) {
+		struct stretch s = stretch_find(r, i);
+		double accesses = s.known == SIZE_MAX ? 0 : value_at(r, s.known, r->accesses);
 
-			i = s.next;
-			if (!(accesses > 0))
-				continue;
-			here = unknown_at(r, s.known, r->counter) / accesses;
-			sum += pass ? 0 : s.base * here;
-			base += pass ? 0 : s.base;
-			counted += pass ? 0 : s.counted;
-			squares += pass ? (s.base - s.counted) * s.base * (here - ratio) * (here - ratio) : 0;
-			*n += pass;
-		}
-		ratio = base > 0 ? sum / base : (double)NAN;
+		*whole = *whole && s.whole;
+		i = s.next;
+		if (!(accesses > 0))
+			continue;
+		sum += s.base * value_at(r, s.known, r->counter) / accesses;
+		base += s.base;
 	}
-	*variance = counted >= base ? 0 : *n > 1 ? squares / (base * base) * *n / (*n - 1) : (double)NAN;
-	return ratio;
-}
-
-static bool any_estimated(const struct reading *r)
-{
-	for (size_t i = r->first; i < r->first + r->n; i++)
-		if (r->samples->items[i].estimated)
-			return true;
-	return false;
+	return base > 0 ? sum / base : (double)NAN;
 }
 
 static void mean_find(const struct reading *r, struct samples_mean *out)
 {
-	bool simulated = r->simulated != SIZE_MAX && r->counter > r->simulated && r->counter < r->samples->n_counters;
-	double variance, n, some, ratio = (double)NAN, ratio_variance = 0;
+	bool simulated = r->simulated != SIZE_MAX && r->counter > r->simulated && r->counter < r->samples->n_counters, whole;
+	double variance, n, ratio = simulated ? ratio_simulated(r, &whole) : (double)NAN;
 
-	if (simulated)
-		ratio = ratio_simulated(r, &ratio_variance, &n);
 	if (!isnan(ratio)) { /* else it made no access */
 		struct reading accesses = *r;
 
 		accesses.counter = r->accesses;
-		accesses.own = own_is_known(r, r->counter) ? NULL : r->own;
 		mean_find(&accesses, out);
-		variance = out->mean * out->mean * ratio_variance;
 		out->mean *= ratio;
+		out->low = out->high = whole ? out->mean : (double)NAN;
 	} else {
 		out->mean = mean_exact(r, r->counter, &variance, &n);
+		samples_interval(out->mean, sqrt(variance), n, &out->low, &out->high);
 	}
-	if (own_is_known(r, r->counter)) {
-		out->mean += r->own[r->counter];
-		some = r->errors[r->counter];
-		n = some > 0 && !(variance > 0) ? r->bursts : some > 0 ? fmin(n, r->bursts) : n;
-		variance += some * some;
-	}
-	samples_interval(out->mean, sqrt(variance), n, &out->low, &out->high);
 }
 
 struct samples_mean samples_mean(const struct samples *samples, size_t function, size_t counter)
@@ -173,20 +135,18 @@ struct samples_mean samples_mean(const struct samples *samples, size_t function,
 	struct samples_mean out;
 
 	samples_total_find(samples, function, &total);
-	if (samples->back_end == RECORD_EMULATED && samples_counter(samples, "emulated:accesses") < samples->n_counters) {
-		r.simulated = samples_counter(samples, "emulated:simulated");
-		r.accesses = samples_counter(samples, "emulated:accesses");
+	if (counter < samples->n_counters && total.known && total.calls && !isnan(total.nested_sums[counter])) {
+		double calls = (double)total.calls;
+
+		out.mean = total.nested_sums[counter] / calls;
+		samples_interval(out.mean, total.nested_errors[counter] / calls, total.nested_bursts, &out.low, &out.high);
+	} else {
+		if (samples->back_end == RECORD_EMULATED && samples_counter(samples, "emulated:accesses") < samples->n_counters) {
+			r.simulated = samples_counter(samples, "emulated:simulated");
+			r.accesses = samples_counter(samples, "emulated:accesses");
+		}
+		mean_find(&r, &out);
 	}
-	for (size_t c = 0; c < samples->n_counters && total.calls; c++) {
-		total.sums[c] /= (double)total.calls;
-		total.errors[c] /= (double)total.calls;
-	}
-	if (r.simulated != SIZE_MAX && total.known && !isnan(total.sums[r.accesses]) && !any_estimated(&r)) {
-		r.own = total.sums;
-		r.errors = total.errors;
-		r.bursts = total.bursts;
-	}
-	mean_find(&r, &out);
 	samples_total_release(&total);
 	return out;
 }

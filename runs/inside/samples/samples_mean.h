@@ -12,10 +12,10 @@ struct samples_mean {
 	double low, high; /* .95 interval of the mean over all calls; the mean itself where each call is a sample; NaN: not known */
 };
 
-/* Of a counter, with nested calls; what all calls did in the function itself is taken from its totals, where they are known. One of each
- * `weight` calls is a sample, at random (Cochran, Sampling Techniques, 3rd ed., 2 and 6): where a counter was simulated in a part of the
- * calls' accesses, its ratio to them is estimated, and multiplied by their mean. O(samples).
- */
+/* Of a counter, with nested calls: from the totals of all calls, where they are known. Else from samples: one of each `weight` calls is
+ * one, at random (Cochran, Sampling Techniques, 3rd ed., 2); of what was simulated in a part of the calls' accesses (potential HITM, which
+ * have no totals with nested calls), the ratio to accesses is estimated and multiplied by their mean, and how far off that may be is not
+ * known. O(samples). */
 struct samples_mean samples_mean(const struct samples *samples, size_t function, size_t counter);
 
 /* The .95 interval of an estimate with this standard error, from so many bursts, not below 0. */

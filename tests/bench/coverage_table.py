@@ -1,0 +1,109 @@
+"""How often intervals of the emulated back end hold the truth, which is what --full says: ASSAY DIRECTORY [PROGRAM...]. A table for
+docs/evidence/emulation.md (tests/evidence/emulation.sh), by kind of counter, over the programs of tests/apps; what lies far outside on
+standard error. Exact counters must be the same."""
+import glob
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+
+assay, work, only = sys.argv[1], sys.argv[2], sys.argv[3:]
+apps = os.path.join(os.path.dirname(__file__), "..", "apps")
+SIMULATED = {"hitm_true_milli": "potential HITM", "hitm_false_milli": "potential HITM", "l1_misses": "caches, TLB", "l2_misses": "caches, TLB",
+             "tlb_misses": "caches, TLB", "branch_misses": "branches"}
+CHANCE = ("hitm_seen", "remote")  # depend on how threads happen to run, and misses on that too: so these are of one thread
+# Larger than they are by themselves, so that most of what they do comes after the windows that are all simulated.
+SIZES = {"dispatch": 200000, "filters": 4000, "heat_openmp": 40, "json_reader": 4000, "log_writer": 60000, "lru_cache": 150000, "merge_sort": 400,
+         "more_calls": 60000, "node_pool": 8000, "order_lost": 800, "refactored": 150000, "shard_map": 200000, "tree_index": 150000,
+         "worker_stats": 300000, "seven": 800, "system_call": 300000, "extra_copy": 100000}
+EXACT, OWN, MEAN, NESTED = ("exact", "total of the function itself", "mean, no nested calls", "mean with nested calls")
+
+
+def build(source):
+    name, flags = os.path.basename(source).rsplit(".", 1)
+    path = f"{work}/{name}"
+    words = ["g++", "-std=c++17"] if flags == "cc" else ["gcc", "-std=c11"]
+    words += ["-fopenmp"] if "openmp" in name else []
+    subprocess.run([assay, "emulate", "build", "--", *words, "-O2", "-g", "-D_GNU_SOURCE", "-w", "-DBAD", source, "-pthread", "-o", path], check=True)
+    return name, path
+
+
+def run(name, path, threads, full):
+    """{function: row of the JSON of `assay samples`}. Everything is at the same place."""
+    directory = f"{work}/samples"
+    shutil.rmtree(directory, ignore_errors=True)
+    os.mkdir(directory)
+    environment = {"PATH": os.environ["PATH"], "ASSAY_EMULATE_DIRECTORY": directory, "ASSAY_EMULATE_FULL": "01"[full]}
+    words = [path, str(threads)] + ([str(SIZES[name])] if name in SIZES else [])
+    subprocess.run(["setarch", "-R", *words], check=True, stdout=subprocess.DEVNULL, env=environment)
+    out = subprocess.run([assay, "samples", directory, "--format", "json"], check=True, capture_output=True, text=True).stdout
+    return {row["name"]: row for row in json.loads(out)["files"][0]["functions"]}
+
+
+class Tally:
+    def __init__(self):
+        self.n = self.held = self.unknown = 0
+        self.programs, self.widths = set(), []
+
+    def add(self, where, truth, value, low, high):
+        """False: it lies outside."""
+        if value is None or low is None or high is None:
+            self.unknown += 1
+            return True
+        held = low - 1e-9 * abs(low) <= truth <= high + 1e-9 * abs(high)
+        self.n += 1
+        self.held += held
+        self.programs.add(where.split(":")[0])
+        if truth > 0:
+            self.widths.append((high - low) / 2 / truth)
+        return held
+
+    def row(self, family, kind):
+        widths = sorted(self.widths)
+        middle = f"{widths[len(widths) // 2]:.3f}" if widths else "-"
+        share = f"{self.held / self.n:.3f}" if self.n else "-"
+        return f"| {family} | {kind} | {len(self.programs)} | {self.n} | {share} | {middle} | {self.unknown} |"
+
+
+def compare(name, threads, sampled, full, tallies):
+    for function, row in sampled.items():
+        truth = full.get(function)
+        if not truth or not row["calls"] or not row["complete"]:
+            continue
+        nested = any(abs(truth["counters"][c] * truth["calls"] - truth["total"][c]) > .5 for c in ("emulated:accesses", "emulated:blocks"))
+        for counter in row["counters"]:
+            short, where = counter.split(":")[1], f"{name}: {function}: {counter}"
+            total, mean = ((truth[kind][counter], row[kind][counter], row[low][counter], row[high][counter])
+                           for kind, low, high in (("total", "total_low", "total_high"), ("counters", "low", "high")))
+            if short in CHANCE or short == "simulated" or None in (total[0], mean[0]) or (threads > 1) != short.startswith("hitm"):
+                continue
+            if short not in SIMULATED:
+                kinds, family = ((OWN, NESTED) if nested else (OWN,)), EXACT
+            elif total[2] == total[3] == total[0] and mean[2] == mean[3] == mean[0]:
+                continue  # all of it was simulated
+            else:
+                kinds, family = (OWN, NESTED if nested else MEAN), SIMULATED[short]
+            for kind, values in zip(kinds, (total, mean)):
+                if not tallies.setdefault((family, kind), Tally()).add(where, *values):
+                    print(f"{where}: {kind}: {values}", file=sys.stderr)
+
+
+def main():
+    tallies = {}
+    for source in sorted(glob.glob(f"{apps}/*.c") + glob.glob(f"{apps}/whole/*.c*")):
+        if source.endswith(".csv") or only and os.path.basename(source).rsplit(".", 1)[0] not in only:
+            continue
+        name, path = build(source)
+        for threads in (1, 2):
+            compare(name, threads, run(name, path, threads, False), run(name, path, threads, True), tallies)
+    print("\n## Intervals\n\nThe .95 intervals of `assay samples`, of programs of tests/apps, against the same run with --full; what was simulated as a whole in both\n"
+          "is left out. Potential HITM are of two threads, everything else is of one.\n")
+    print("| counters | of what | programs | intervals | hold the truth | median half width, of the truth | not stated |\n| --- | --- |" + " ---: |" * 5)
+    for (family, kind), tally in sorted(tallies.items()):
+        print(tally.row(family, kind))
+    sys.exit(any(t.held < t.n for (family, _), t in tallies.items() if family == EXACT))
+
+
+main()
