@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "runs/cmd.h"
+#include "runs/inside/changes/demangle.h"
 #include "runs/inside/samples/sample_files.h"
 #include "runs/inside/samples/samples_mean.h"
 #include "runs/running/run.h"
@@ -107,10 +108,12 @@ static void add_function(const struct samples *s, size_t function, struct docume
 	struct sampled sampled = sampled_find(s, f);
 	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS), alone = samples_mean(s, function, SAMPLES_MEAN_ALONE_NS);
 	struct samples_total total;
+	char *name = demangle(f->name);
 
 	samples_total_find(s, function, &total);
 	doc_row(d);
-	doc_show(d, "name", "function", f->name);
+	doc_show(d, "name", "function", name);
+	doc_set(d, "symbol", f->name);
 	doc_set(d, "module", f->module);
 	doc_show(d, "threads", "threads", total.threads);
 	doc_set(d, "calls", total.known ? doc_value_integer((int64_t)total.calls) : DOC_NOTHING);
@@ -130,6 +133,7 @@ static void add_function(const struct samples *s, size_t function, struct docume
 	add_interval(s, function, true, d);
 	add_total(s, &total, d);
 	samples_total_release(&total);
+	free(name);
 }
 
 /* ---- one file ---- */

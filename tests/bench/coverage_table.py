@@ -39,7 +39,7 @@ def run(name, path, threads, full):
     words = [path, str(threads)] + ([str(SIZES[name])] if name in SIZES else [])
     subprocess.run(["setarch", "-R", *words], check=True, stdout=subprocess.DEVNULL, env=environment)
     out = subprocess.run([assay, "samples", directory, "--format", "json"], check=True, capture_output=True, text=True).stdout
-    return {row["name"]: row for row in json.loads(out)["files"][0]["functions"]}
+    return {row["symbol"]: row for row in json.loads(out)["files"][0]["functions"]}
 
 
 class Tally:

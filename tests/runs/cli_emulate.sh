@@ -132,6 +132,16 @@ for _ in 1 2 3; do
 	[ "$(sort -u out)" = 757 ] || fail "natively it prints 757 only, now: $(cat out err)"
 done
 
+what='names of C++ as people write them, and the symbol'
+printf 'struct pile { __attribute__((noinline)) int add(int x) { return y += x; } int y = 0; };\nint main() { pile p; return p.add(0); }\n' >names.cc
+run emulate build -- g++ names.cc -o names
+run emulate run -o names-samples -- ./names
+run samples names-samples
+expect_stdout 'pile::add(int) '
+run samples names-samples --format json
+expect_stdout '"name": "pile::add(int)",'
+expect_stdout '"symbol": "_ZN4pile3addEi",'
+
 what='many short calls in one thread: there is no other to wait for'
 run emulate build -- gcc -g -O1 "$ASSAY_SOURCE/tests/probed/calls.c" -o calls
 timeout 60 "$ASSAY" emulate run --functions fib,work -o calls-samples -- ./calls 10 >out 2>err
