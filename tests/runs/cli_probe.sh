@@ -58,15 +58,15 @@ for compiler in gcc clang-14; do
 		expect_json .files[0].finished true
 	done
 	probe --functions "$functions" --budget 0 -- ./unwind
-	expect_member calls _Z6jumperi 1500
-	expect_member unwound _Z6jumperi 1500
-	expect_member samples _Z4taili 500
-	expect_member unwound _Z4taili 0
-	expect_member unwound _Z7catcheri 0
-	expect_member unwound _Z5leavei 16
-	expect_member threads _Z5leavei 4
-	expect_member unwound _Z3alli 0
-	expect_member threads _Z3alli 5
+	expect_member calls 'jumper(int)' 1500
+	expect_member unwound 'jumper(int)' 1500
+	expect_member samples 'tail(int)' 500
+	expect_member unwound 'tail(int)' 0
+	expect_member unwound 'catcher(int)' 0
+	expect_member unwound 'leave(int)' 16
+	expect_member threads 'leave(int)' 4
+	expect_member unwound 'all(int)' 0
+	expect_member threads 'all(int)' 5
 done
 
 what='no register changes, whether a call is measured or only counted'
