@@ -4,8 +4,8 @@
 #include "gate/cmd_evidence.h"
 #include "gate/decide/contributions.h"
 #include "gate/decide/verdict.h"
-#include "gate/profile/here.h"
-#include "gate/profile/here_compare.h"
+#include "gate/here/here.h"
+#include "gate/here/here_compare.h"
 
 struct arguments {
 	struct cli_list words; /* two selectors, or two commands with "--" in between */

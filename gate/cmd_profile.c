@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "gate/cmd.h"
 #include "gate/cmd_evidence.h"
-#include "gate/profile/here.h"
+#include "gate/here/here.h"
 #include "gate/profile/profile.h"
 #include "gate/profile/stored.h"
 #include "gate/published/paper_profile.h"

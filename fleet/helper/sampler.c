@@ -83,73 +83,75 @@ static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bo
 
 /* ---- the kernel's entries ---- */
 
-/* What a function of the kernel is an entry of; NULL: of nothing. An entry that ends by jumping to the function which does its work has
- * left no trace among the callers: then that one's name tells. */
+static const char *const entry_prefixes[] = { "__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "do_sys_", "__sys_" };
+
+/* Beside them: an entry that ends by jumping to the function which does its work has left no trace among the callers, then that one's name
+ * tells. */
+static const struct {
+	const char *symbol, *entry;
+} entry_rows[] = {
+	{ "asm_exc_page_fault", "page_fault" },
+	{ "exc_page_fault", "page_fault" },
+	{ "asm_common_interrupt", "interrupt" },
+	{ "common_interrupt", "interrupt" },
+	{ "vm_mmap_pgoff", "mmap" },
+	{ "__vm_munmap", "munmap" },
+	{ "do_mprotect_pkey", "mprotect" },
+	{ "do_madvise", "madvise" },
+	{ "vfs_fstatat", "newfstatat" },
+	{ "do_statx", "statx" },
+	{ "do_faccessat", "faccessat" },
+	{ "do_readlinkat", "readlinkat" },
+	{ "do_unlinkat", "unlinkat" },
+	{ "do_mkdirat", "mkdirat" },
+	{ "do_renameat2", "renameat2" },
+	{ "do_linkat", "linkat" },
+	{ "do_symlinkat", "symlinkat" },
+	{ "iterate_dir", "getdents64" },
+	{ "kernel_clone", "clone" },
+	{ "do_execveat_common", "execve" },
+	{ "do_group_exit", "exit_group" },
+	{ "do_wait", "wait4" },
+	{ "kernel_wait4", "wait4" },
+	{ "do_futex", "futex" },
+	{ "do_epoll_wait", "epoll_wait" },
+	{ "do_epoll_ctl", "epoll_ctl" },
+	{ "do_select", "select" },
+	{ "do_writev", "writev" },
+	{ "do_readv", "readv" },
+	{ "do_sendfile", "sendfile" },
+	{ "hrtimer_nanosleep", "nanosleep" },
+	{ "pipe_read", "pipe" },
+	{ "pipe_write", "pipe" },
+	{ "anon_pipe_read", "pipe" },
+	{ "anon_pipe_write", "pipe" },
+	{ "fifo_pipe_read", "pipe" },
+	{ "fifo_pipe_write", "pipe" },
+	{ "sock_read_iter", "socket" },
+	{ "sock_write_iter", "socket" },
+	{ "__schedule", "schedule" },
+	{ "schedule_tail", "schedule" },
+	{ "do_syscall_64", "boundary" },
+	{ "x64_sys_call", "boundary" },
+	{ "entry_SYSCALL_64", "boundary" },
+	{ "entry_SYSCALL_64_after_hwframe", "boundary" },
+	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
+	{ "syscall_exit_to_user_mode", "boundary" },
+};
+
+/* What a function of the kernel is an entry of; NULL: of nothing. */
 static const char *entry_name(char *symbol)
 {
-	static const char *const prefixes[] = { "__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "do_sys_", "__sys_" };
-	static const struct {
-		const char *symbol, *entry;
-	} rows[] = {
-		{ "asm_exc_page_fault", "page_fault" },
-		{ "exc_page_fault", "page_fault" },
-		{ "asm_common_interrupt", "interrupt" },
-		{ "common_interrupt", "interrupt" },
-		{ "vm_mmap_pgoff", "mmap" },
-		{ "__vm_munmap", "munmap" },
-		{ "do_mprotect_pkey", "mprotect" },
-		{ "do_madvise", "madvise" },
-		{ "vfs_fstatat", "newfstatat" },
-		{ "do_statx", "statx" },
-		{ "do_faccessat", "faccessat" },
-		{ "do_readlinkat", "readlinkat" },
-		{ "do_unlinkat", "unlinkat" },
-		{ "do_mkdirat", "mkdirat" },
-		{ "do_renameat2", "renameat2" },
-		{ "do_linkat", "linkat" },
-		{ "do_symlinkat", "symlinkat" },
-		{ "iterate_dir", "getdents64" },
-		{ "kernel_clone", "clone" },
-		{ "do_execveat_common", "execve" },
-		{ "do_group_exit", "exit_group" },
-		{ "do_wait", "wait4" },
-		{ "kernel_wait4", "wait4" },
-		{ "do_futex", "futex" },
-		{ "do_epoll_wait", "epoll_wait" },
-		{ "do_epoll_ctl", "epoll_ctl" },
-		{ "do_select", "select" },
-		{ "do_writev", "writev" },
-		{ "do_readv", "readv" },
-		{ "do_sendfile", "sendfile" },
-		{ "hrtimer_nanosleep", "nanosleep" },
-		{ "pipe_read", "pipe" },
-		{ "pipe_write", "pipe" },
-		{ "anon_pipe_read", "pipe" },
-		{ "anon_pipe_write", "pipe" },
-		{ "fifo_pipe_read", "pipe" },
-		{ "fifo_pipe_write", "pipe" },
-		{ "sock_read_iter", "socket" },
-		{ "sock_write_iter", "socket" },
-		{ "__schedule", "schedule" },
-		{ "schedule_tail", "schedule" },
-		{ "do_syscall_64", "boundary" },
-		{ "x64_sys_call", "boundary" },
-		{ "entry_SYSCALL_64", "boundary" },
-		{ "entry_SYSCALL_64_after_hwframe", "boundary" },
-		{ "entry_SYSRETQ_unsafe_stack", "boundary" },
-		{ "syscall_exit_to_user_mode", "boundary" },
-	};
-
 	/* What the compiler has made of it, such as ".isra.0", is no part of the name. */
 	symbol[strcspn(symbol, ".")] = '\0';
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (strncmp(symbol, prefixes[i], strlen(prefixes[i])) == 0)
-			return symbol + strlen(prefixes[i]);
+	for (size_t i = 0; i < sizeof(entry_prefixes) / sizeof(entry_prefixes[0]); i++)
+		if (strncmp(symbol, entry_prefixes[i], strlen(entry_prefixes[i])) == 0)
+			return symbol + strlen(entry_prefixes[i]);
 	if (strncmp(symbol, "asm_sysvec_", 11) == 0 || strncmp(symbol, "sysvec_", 7) == 0)
 		return "interrupt";
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (strcmp(symbol, rows[i].symbol) == 0)
-			return rows[i].entry;
+	for (size_t i = 0; i < sizeof(entry_rows) / sizeof(entry_rows[0]); i++)
+		if (strcmp(symbol, entry_rows[i].symbol) == 0)
+			return entry_rows[i].entry;
 	return NULL;
 }
 

@@ -1,10 +1,10 @@
-#include "gate/profile/here_compare.h"
+#include "gate/here/here_compare.h"
 
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "gate/decide/verdict.h"
-#include "gate/profile/here.h"
+#include "gate/here/here.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What commands stress on this machine: run again and again for some time, without a laboratory, and measured by the kernel. */
-#ifndef GATE_PROFILE_HERE_H
-#define GATE_PROFILE_HERE_H
+#ifndef GATE_HERE_HERE_H
+#define GATE_HERE_HERE_H
 
 #include "base/command.h"
 #include "base/document.h"

@@ -1,4 +1,4 @@
-#include "gate/profile/here.h"
+#include "gate/here/here.h"
 
 #include "base/cancel.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* Which of two commands is slower on this machine, by how much, and what the difference is made of. */
-#ifndef GATE_PROFILE_HERE_COMPARE_H
-#define GATE_PROFILE_HERE_COMPARE_H
+#ifndef GATE_HERE_HERE_COMPARE_H
+#define GATE_HERE_HERE_COMPARE_H
 
 #include "base/document.h"
 #include "base/error.h"
