@@ -134,8 +134,9 @@ class Trace:
         self.mounted = tempfile.mkdtemp()
         subprocess.run(["mount", "-t", "tracefs", "none", self.mounted], check=True)
         self.at = tempfile.mkdtemp(prefix="assay-", dir=os.path.join(self.mounted, "instances"))
-        for name, value in (("trace_clock", "x86-tsc"), ("buffer_size_kb", str(256 << 10)), ("options/event-fork", "1"),
-                            ("events/raw_syscalls/enable", "1"), ("events/sched/sched_switch/enable", "1"), ("tracing_on", "0")):
+        for name, value in (("trace_clock", "x86-tsc"), ("buffer_size_kb", str(256 << 10)), ("events/raw_syscalls/enable", "1"),
+                            ("events/sched/sched_switch/enable", "1"), ("events/sched/sched_wakeup/enable", "1"),
+                            ("events/sched/sched_process_fork/enable", "1"), ("tracing_on", "0")):
             self.put(name, value)
         return self
 
@@ -150,16 +151,17 @@ class Trace:
         os.rmdir(self.mounted)
 
     def run(self, command, said):
+        """Of all processes, for who is traced alone has no record of how an idle processor goes to it."""
+        self.put("set_event_pid", "")
         self.put("trace", "")
         with open(said, "wb") as out, subprocess.Popen(["sh", "-c", 'read go; exec "$@"', "sh", *command], stdin=subprocess.PIPE, stdout=out,
                                                        stderr=subprocess.DEVNULL) as child:
-            self.put("set_event_pid", str(child.pid))
             self.put("tracing_on", "1")
             child.stdin.write(b"\n")
             child.stdin.close()
             child.wait()
         self.put("tracing_on", "0")
-        return self.calls()
+        return self.calls(child.pid)
 
     def at_time(self):
         """Its clock, ours, and how far they may be apart."""
@@ -173,29 +175,41 @@ class Trace:
         with open(os.path.join(self.at, "trace"), encoding="latin1") as lines:
             return int(re.search(r" (\d+): tracing_mark_write", lines.read())[1]), (began + ended) / 2, ended - began
 
-    def calls(self):
-        """(number of a call, thread) -> [ticks on a processor, ...]"""
+    def calls(self, root):
+        """number of a call -> [ticks on a processor, ...], of a process and what it starts"""
         line_of = re.compile(r"-(\d+) +\[\d+\] \S+ +(\d+): (\w+): (.*)")
-        open_calls, off, spent = {}, {}, collections.defaultdict(list)
+        tree, open_calls, off, woken, spent = {root}, {}, {}, {}, collections.defaultdict(list)
+
+        def came(thread, at):
+            since = off.pop(thread, at)
+            if thread in open_calls:
+                open_calls[thread][1] += max(at - max(since, open_calls[thread][1]), 0)
+
         with open(os.path.join(self.at, "trace"), encoding="latin1") as lines:
             for line in lines:
                 found = line_of.search(line)
                 if not found:
                     continue
                 thread, at, event, rest = int(found[1]), int(found[2]), found[3], found[4]
-                if event == "sys_enter":
+                if thread in off:  # it runs: how an idle processor went to it is not always told, but when it was woken
+                    came(thread, woken[thread] if woken.get(thread, 0) > off[thread] else at)
+                if event == "sched_process_fork" and thread in tree:
+                    tree.add(int(re.search(r"child_pid=(\d+)", rest)[1]))
+                elif event == "sched_wakeup":
+                    woken[int(re.search(r" pid=(\d+)", rest)[1])] = at
+                elif event == "sys_enter" and thread in tree:
                     open_calls[thread] = [int(rest.split()[1]), at]
                 elif event == "sys_exit" and thread in open_calls:
                     number, began = open_calls.pop(thread)
                     spent[number].append(at - began)
                 elif event == "sched_switch":
                     gone, come = (int(n) for n in re.findall(r"(?:prev|next)_pid=(\d+)", rest))
-                    off[gone] = at
                     if gone in open_calls and re.search(r"prev_state=[XZ]", rest):  # exit() does not return
                         number, began = open_calls.pop(gone)
                         spent[number].append(at - began)
-                    if come in open_calls and come in off:
-                        open_calls[come][1] += at - max(off[come], open_calls[come][1])
+                    if gone in tree:
+                        off[gone] = at
+                    came(come, at)
         return spent
 
 

@@ -404,8 +404,8 @@ static void test_more_than_fit(void **state)
 	assert_true(probe_begin());
 	for (int twice = 0; twice < 2; twice++)
 		module_scan(&m.info, sizeof(m.info), &list);
-	assert_int_equal(n_said, 1);
-	assert_non_null(strstr(said, "no room"));
+	if (n_said != 1 || !strstr(said, "no room"))
+		fail_msg("%u messages, the last one: %s", n_said, said);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(items[i].number, i < RECORD_FUNCTIONS_MAX ? i : UINT32_MAX);
 	for (size_t i = 0; i < n; i += 13)
