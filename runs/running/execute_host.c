@@ -17,7 +17,7 @@
 #define COMMAND_MS (5 * 60 * 1000) /* of what prepares and cleans up */
 #define SPARE_MS   (60 * 1000)	   /* on top of a command's own time limit, which the host keeps */
 #define DAY_MS	   86400000.0
-#define SAMPLE_NS  10007000 /* between samples of where the time goes: they cost less than 1 % of it. No multiple of the kernel's timers */
+#define SAMPLE_NS  10007000 /* between samples of where the time goes (their cost: docs/formats.md). No multiple of the kernel's timers */
 
 /* ---- asking ---- */
 
