@@ -3,7 +3,7 @@
  *	each.c      threads, turns, cancelling, how hosts end
  *	session.c   commands and requests to the helper, over any transport
  *	ssh.c       a transport: a session of libssh;  ssh_login.c authentication
- *	dial.c      a connected socket: what is known of a host, its addresses;  jump.c through other hosts
+ *	dial.c      a connected socket: what is known of a host, its addresses, through other hosts
  *	local.c     a transport: this machine */
 #ifndef FLEET_ENGINE_LINK_H
 #define FLEET_ENGINE_LINK_H
@@ -186,15 +186,7 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 bool target_describe(struct link *link);
 void target_release(struct link *link);
 int dial(struct link *link); /* a connected, non-blocking socket to it, or -1 */
-/* What `ssh -G` says of a host that many may share; borrowed. NULL: the host has failed. */
-const char *ask_ssh_once(struct link *link, const char *config, const char *host, int port, const char *user);
-char *with_home(const struct fleet *fleet, const char *line); /* for sh, where OpenSSH is to find our home; free() it */
 void asked_release(struct fleet *fleet);
-
-/* ---- jump.c ---- */
-
-bool find_way(struct link *link, const char *jumps);	/* all jump hosts on the way, into link->ssh.jump_through; NULL: none */
-int dial_jump(struct link *link);			/* as dial() */
 bool jump_explain(struct link *link, const char *text); /* fails a host whose session through a jump host failed */
 void jump_release(struct link *link);
 
