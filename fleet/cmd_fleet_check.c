@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/measure.h"
+#include "fleet/agent/helper_client.h"
 #include "fleet/checkup.h"
 #include "fleet/cmd.h"
 #include "fleet/cmd_fleet_job.h"

@@ -8,7 +8,7 @@
 #include "fingerprint/stored/conditions.h"
 #include "fingerprint/take/taking.h"
 #include "fleet/checkup.h"
-#include "fleet/agent/measure.h"
+#include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
 #include "fleet/engine/session.h"
 

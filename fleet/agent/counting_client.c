@@ -3,7 +3,7 @@
 #include "base/embed.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/measure.h"
+#include "fleet/agent/helper_client.h"
 #include "fleet/agent/program.h"
 #include "fleet/helper/whole.h"
 

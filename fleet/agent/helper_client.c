@@ -1,8 +1,15 @@
-#include "base/mem.h"
 #include "fleet/agent/helper_client.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "fleet/helper/whole.h"
+#include "fleet/inventory/inventory.h"
 
 #include <pthread.h>
 #include <pwd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #define FRAME_BYTES ((uint64_t)HELPER_FRAME_HEAD + HELPER_FRAME_BYTES_MAX) /* of a whole frame of input */
@@ -184,4 +191,372 @@ size_t helper_request_piece(const struct helper_request *request, uint64_t at, c
 	within -= HELPER_FRAME_HEAD;
 	*bytes = request->body + start + within;
 	return size - within;
+}
+
+/* ---- requests of everything that measures ---- */
+
+void measure_request(struct helper_request *out, const struct host *host, const char *const *words, size_t n, int64_t timeout_ms)
+{
+	helper_request_init(out, "run");
+	for (size_t i = 0; i < n; i++)
+		helper_request_text(out, HELPER_ARGUMENT, words[i]);
+	for (size_t i = 0; i < host->n_environment; i++)
+		helper_request_variable(out, host->environment[i]);
+	helper_request_limit(out, "core", 0);
+	helper_request_number(out, HELPER_TIMEOUT, timeout_ms);
+}
+
+void measure_request_lock(struct helper_request *request)
+{
+	helper_request_lock(request, MEASURE_LOCK, MEASURE_LOCK_WAIT_MS);
+}
+
+/* ---- answers: bytes of a host, which may send anything ---- */
+
+#define NOISE_BYTES_MAX	  65536
+#define REFUSAL_BYTES_MAX 500
+#define FILES_MAX	  HELPER_TEXTS_MAX
+#define EXCERPT_BYTES	  60
+#define MADE_BYTES_MAX	  4000			    /* of the path of a directory */
+#define STARTED_MS_MAX	  INT64_C(1000000000000000) /* as of the clock in facts.h: differences of the two fit 64 bits */
+
+void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
+{
+	*answer = (struct helper_answer){ .held_ms = -1, .limit_ms = -1, .pending = BUF_INIT };
+	memset(&answer->result, 0xff, sizeof(answer->result)); /* every number is -1 */
+	spool_init(&answer->out, limit_bytes);
+	spool_init(&answer->err, limit_bytes);
+}
+
+void helper_answer_release(struct helper_answer *answer)
+{
+	for (size_t i = 0; i < answer->n_files; i++) {
+		free(answer->files[i].path);
+		free(answer->files[i].bytes);
+		free(answer->files[i].fault);
+	}
+	free(answer->files);
+	free(answer->result_text);
+	free(answer->refusal);
+	free(answer->holder);
+	free(answer->made);
+	buf_release(&answer->pending);
+	spool_release(&answer->out);
+	spool_release(&answer->err);
+}
+
+/* 126: a shell's "cannot execute"; above 128: a shell's word for a signal. Other statuses are those of somebody who lets nobody in. */
+enum helper_there helper_there(const struct helper_answer *answer, int exit_status)
+{
+	if (answer->greeted)
+		return HELPER_THERE;
+	if (exit_status == 127)
+		return HELPER_MISSING;
+	return exit_status <= 0 || exit_status >= WHOLE_DAMAGED ? HELPER_DAMAGED : HELPER_THERE;
+}
+
+/* Bytes on one line that do no harm to a terminal. */
+static char *harmless(const char *bytes, size_t n, size_t most)
+{
+	char *text = mem_bytes(bytes, n < most ? n : most);
+
+	for (size_t i = 0; i < n && i < most; i++) {
+		if (text[i] < ' ' || text[i] > '~')
+			text[i] = '?';
+	}
+	return text;
+}
+
+static enum assay_status no_answer(struct helper_answer *answer, const char *what, const char *bytes, size_t n)
+{
+	char *excerpt = harmless(bytes, n, EXCERPT_BYTES);
+
+	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent no answer of the helper: %s%s%s%s%s", what, n ? ": \"" : "", excerpt,
+		   n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "");
+	free(excerpt);
+	return answer->fault.status;
+}
+
+/* One line "name value" into the number of that name; names of facts are not among them. */
+static bool take_number(void *to, const char *name, const char *value)
+{
+	struct helper_result *result = to;
+	const struct {
+		const char *name;
+		int64_t *number;
+		int64_t max;
+	} rows[] = {
+#define ACCOUNT_ROW(member, text) { #member, &result->member, INT64_MAX },
+		HELPER_ACCOUNT_ROWS(ACCOUNT_ROW)
+#undef ACCOUNT_ROW
+		    { "exit", &result->exit_status, 255 },
+		{ "signal", &result->signal, 127 },
+		{ "lock_wait_ns", &result->lock_wait_ns, INT64_MAX },
+		{ "started_ms", &result->started_ms, STARTED_MS_MAX },
+		{ "timed_out", &result->timed_out, 1 },
+		{ "interrupted", &result->interrupted, 1 },
+		{ "flooded", &result->flooded, 2 },
+		{ "leftovers", &result->leftovers, INT64_MAX },
+		{ "swept", &result->swept, INT64_MAX },
+		{ "survivors", &result->survivors, INT64_MAX },
+		{ "cgroup_version", &result->cgroup, 2 },
+		{ "oom_kills", &result->oom_kills, INT64_MAX },
+		{ "refused_processes", &result->refused_processes, INT64_MAX },
+		{ "bytes", &result->bytes, INT64_MAX },
+		{ "files", &result->files, INT64_MAX },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t number;
+
+		if (strcmp(name, rows[i].name) != 0)
+			continue;
+		if (*rows[i].number != -1 || !text_int64(value, &number) || number < 0 || number > rows[i].max)
+			return false;
+		*rows[i].number = number;
+	}
+	return true;
+}
+
+/* Lines "name value\n", each given to take(); false: they are none, or it was not taken. */
+static bool take_lines(const char *bytes, size_t n, bool (*take)(void *to, const char *name, const char *value), void *to)
+{
+	bool good = !memchr(bytes, 0, n) && (n == 0 || bytes[n - 1] == '\n');
+	char *lines = mem_bytes(bytes, n), *end;
+
+	for (char *line = lines; good && *line; line = end + 1) {
+		char *value = strchr(line, ' ');
+
+		end = strchr(line, '\n');
+		good = end && value && value > line && value + 1 < end;
+		if (!good)
+			break;
+		*value = *end = 0;
+		good = take(to, line, value + 1);
+	}
+	free(lines);
+	return good;
+}
+
+static bool take_holder(void *to, const char *name, const char *value)
+{
+	struct helper_answer *answer = to;
+	int64_t *number = strcmp(name, "held_ms") == 0 ? &answer->held_ms : strcmp(name, "limit_ms") == 0 ? &answer->limit_ms : NULL;
+
+	if (number)
+		return text_int64(value, number) && *number >= 0 && *number <= STARTED_MS_MAX;
+	if (strcmp(name, "holder") == 0) {
+		free(answer->holder);
+		answer->holder = harmless(value, strlen(value), REFUSAL_BYTES_MAX);
+	}
+	return true;
+}
+
+static enum assay_status take_waiting(struct helper_answer *answer, const char *bytes, size_t n)
+{
+	free(answer->holder);
+	answer->holder = NULL;
+	answer->held_ms = answer->limit_ms = -1;
+	answer->waiting = true;
+	if (answer->begun || !take_lines(bytes, n, take_holder, answer))
+		return no_answer(answer, answer->begun ? "waiting for what has begun" : "a wait that makes no sense", bytes, n);
+	return ASSAY_OK;
+}
+
+static enum assay_status take_result(struct helper_answer *answer, const char *bytes, size_t n)
+{
+	struct helper_result result = answer->result;
+	bool good = take_lines(bytes, n, take_number, &result);
+
+	/* A command that was begun has ended in one of two ways. */
+	if (!good || (result.exit_status != -1 && result.signal != -1) ||
+	    answer->begun != (result.exit_status != -1 || result.signal != -1))
+		return no_answer(answer, "a result that makes no sense", bytes, n);
+	answer->result = result;
+	answer->result_text = mem_bytes(bytes, n);
+	answer->ended = true;
+	return ASSAY_OK;
+}
+
+static enum assay_status take_refusal(struct helper_answer *answer, const char *bytes, size_t n)
+{
+	if (answer->begun)
+		return no_answer(answer, "a refusal of what was begun", bytes, n);
+	if (n == 0 || !memchr(HELPER_CODES, bytes[0], sizeof(HELPER_CODES) - 1))
+		return no_answer(answer, "a refusal without a code", bytes, n);
+	answer->refusal_code = bytes[0];
+	answer->refusal = harmless(bytes + 1, n - 1, REFUSAL_BYTES_MAX);
+	answer->ended = true;
+	return ASSAY_OK;
+}
+
+static enum assay_status take_file(struct helper_answer *answer, char kind, const char *bytes, size_t n)
+{
+	const char *end = memchr(bytes, 0, n);
+	struct helper_file *file;
+	size_t rest;
+
+	if (!end)
+		return no_answer(answer, "a file without a name", bytes, n);
+	rest = n - (size_t)(end + 1 - bytes);
+	answer->files_bytes += n;
+	if (answer->n_files >= FILES_MAX || answer->files_bytes > HELPER_FILES_BYTES_MAX)
+		return assay_fail(&answer->fault, ASSAY_E_LIMIT, "the host's files have more than %u bytes, or are more than %u",
+				  HELPER_FILES_BYTES_MAX, FILES_MAX);
+	answer->files = mem_grow(answer->files, answer->n_files, &answer->files_capacity, sizeof(*answer->files));
+	file = &answer->files[answer->n_files++];
+	*file = (struct helper_file){ .path = mem_string(bytes), .n = kind == HELPER_FILE ? rest : 0 };
+	if (kind == HELPER_FILE)
+		file->bytes = mem_bytes(end + 1, rest);
+	else
+		file->fault = harmless(end + 1, rest, REFUSAL_BYTES_MAX);
+	return ASSAY_OK;
+}
+
+static enum assay_status take_made(struct helper_answer *answer, const char *bytes, size_t n)
+{
+	char *path = harmless(bytes, n, MADE_BYTES_MAX);
+
+	if (!answer->wants_made || answer->begun || n == 0 || n > MADE_BYTES_MAX || bytes[0] != '/' || memcmp(path, bytes, n) != 0) {
+		free(path);
+		return no_answer(answer, "a directory that makes no sense", bytes, n);
+	}
+	answer->made = path;
+	answer->ended = true;
+	return ASSAY_OK;
+}
+
+static enum assay_status take_frame(struct helper_answer *answer, char kind, const char *bytes, size_t n)
+{
+	switch (kind) {
+	case HELPER_WAITING:
+		return answer->made ? ASSAY_OK : take_waiting(answer, bytes, n);
+	case HELPER_BEGUN:
+		if (n > 0 || answer->begun)
+			return no_answer(answer, "begun twice", bytes, n);
+		answer->begun = true;
+		return ASSAY_OK;
+	case HELPER_FILE:
+	case HELPER_ABSENT:
+		return take_file(answer, kind, bytes, n);
+	case HELPER_MADE:
+		return take_made(answer, bytes, n);
+	case HELPER_RESULT:
+		return take_result(answer, bytes, n);
+	case HELPER_REFUSED:
+		return take_refusal(answer, bytes, n);
+	default:
+		ASSAY_BUG_IF(1); /* take_head() lets nothing else through */
+	}
+	return ASSAY_E_FORMAT;
+}
+
+/* Bytes of an output frame go on as they come. */
+static enum assay_status take_output(struct helper_answer *answer, const char **bytes, size_t *n)
+{
+	size_t piece = *n < answer->streaming ? *n : (size_t)answer->streaming;
+	struct spool *spool = answer->streaming_kind == HELPER_STDOUT ? &answer->out : &answer->err;
+
+	answer->streaming -= piece;
+	*bytes += piece;
+	*n -= piece;
+	return spool_add(spool, *bytes - piece, piece, &answer->fault);
+}
+
+/* Moves up to n_wanted - pending bytes to `pending`. True when all are there. */
+static bool gather(struct helper_answer *answer, size_t n_wanted, const char **bytes, size_t *n)
+{
+	size_t missing = n_wanted - answer->pending.size, piece = *n < missing ? *n : missing;
+
+	buf_add(&answer->pending, *bytes, piece);
+	*bytes += piece;
+	*n -= piece;
+	return piece == missing;
+}
+
+static enum assay_status take_head(struct helper_answer *answer, size_t *size)
+{
+	const unsigned char *head = (const unsigned char *)answer->pending.bytes;
+	static const char kinds[] = { HELPER_WAITING, HELPER_BEGUN, HELPER_STDOUT, HELPER_STDERR, HELPER_FILE,
+				      HELPER_ABSENT,  HELPER_MADE,  HELPER_RESULT, HELPER_REFUSED };
+	char kind = (char)head[0];
+
+	*size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
+	if (!memchr(kinds, kind, sizeof(kinds)))
+		return no_answer(answer, "an unknown frame", answer->pending.bytes, HELPER_FRAME_HEAD);
+	if (*size > HELPER_FRAME_BYTES_MAX)
+		return no_answer(answer, "a frame that is too long", answer->pending.bytes, HELPER_FRAME_HEAD);
+	if (answer->ended && !(answer->made && kind == HELPER_WAITING)) /* who keeps the directory says that now and then */
+		return no_answer(answer, "more after its end", answer->pending.bytes, HELPER_FRAME_HEAD);
+	if (kind == HELPER_STDOUT || kind == HELPER_STDERR) {
+		answer->streaming = *size;
+		answer->streaming_kind = kind;
+		buf_clear(&answer->pending);
+	}
+	return ASSAY_OK;
+}
+
+/* One step: some bytes are taken. */
+static enum assay_status take_some(struct helper_answer *answer, const char **bytes, size_t *n)
+{
+	struct buf *pending = &answer->pending;
+	enum assay_status st;
+	size_t size;
+
+	if (answer->streaming > 0)
+		return take_output(answer, bytes, n);
+	if (pending->size < HELPER_FRAME_HEAD && !gather(answer, HELPER_FRAME_HEAD, bytes, n))
+		return ASSAY_OK;
+	st = take_head(answer, &size);
+	if (st || pending->size == 0 || !gather(answer, HELPER_FRAME_HEAD + size, bytes, n))
+		return st;
+	st = take_frame(answer, pending->bytes[0], pending->bytes + HELPER_FRAME_HEAD, size);
+	buf_clear(pending);
+	return st;
+}
+
+/* Start-up files of the login shell may have printed something before the helper has. Takes bytes up to the end of its greeting. */
+static enum assay_status take_noise(struct helper_answer *answer, const char **bytes, size_t *n)
+{
+	struct buf *noise = &answer->pending;
+	size_t before = noise->size, from = before < HELPER_MAGIC_BYTES ? 0 : before - HELPER_MAGIC_BYTES + 1;
+	size_t room = NOISE_BYTES_MAX + HELPER_MAGIC_BYTES - before, piece = *n < room ? *n : room;
+	const char *magic;
+
+	buf_add(noise, *bytes, piece);
+	magic = memmem(noise->bytes + from, noise->size - from, HELPER_MAGIC, HELPER_MAGIC_BYTES);
+	if (magic)
+		piece = (size_t)(magic - noise->bytes) + HELPER_MAGIC_BYTES - before;
+	*bytes += piece;
+	*n -= piece;
+	if (!magic)
+		return *n > 0 ? no_answer(answer, "it does not start as one", noise->bytes, noise->size) : ASSAY_OK;
+	answer->greeted = true;
+	buf_clear(noise);
+	return ASSAY_OK;
+}
+
+static enum assay_status kept_fault(const struct helper_answer *answer, struct assay_error *err)
+{
+	return assay_fail(err, answer->fault.status, "%s", answer->fault.text);
+}
+
+enum assay_status helper_answer_add(struct helper_answer *answer, const char *bytes, size_t n, struct assay_error *err)
+{
+	enum assay_status st = answer->fault.status;
+
+	while (!st && n > 0)
+		st = answer->greeted ? take_some(answer, &bytes, &n) : take_noise(answer, &bytes, &n);
+	return st ? kept_fault(answer, err) : ASSAY_OK;
+}
+
+enum assay_status helper_answer_finish(struct helper_answer *answer, struct assay_error *err)
+{
+	if (!answer->fault.status && !answer->greeted)
+		no_answer(answer, answer->pending.size ? "it does not start as one" : "nothing at all",
+			  answer->pending.size ? answer->pending.bytes : "", answer->pending.size);
+	else if (!answer->fault.status && !answer->ended)
+		assay_fail(&answer->fault, ASSAY_E_FORMAT,
+			   "the helper's answer ends in the middle: it was killed, or the connection was lost");
+	return answer->fault.status ? kept_fault(answer, err) : ASSAY_OK;
 }

@@ -3,6 +3,7 @@
 #ifndef FLEET_HELPER_CLIENT_H
 #define FLEET_HELPER_CLIENT_H
 
+#include "fleet/inventory/inventory.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "fleet/helper/protocol.h"
@@ -62,6 +63,15 @@ void helper_request_release(struct helper_request *request); /* accepts zeroed *
  */
 uint64_t helper_request_size(const struct helper_request *request);
 size_t helper_request_piece(const struct helper_request *request, uint64_t at, char head[HELPER_FRAME_HEAD], const char **bytes);
+
+/* What everything that measures on hosts has in common: the box's lock is held on the host around each measurement, in a directory that all
+ * users and, on one kernel, all emulated hosts share; commands get the environment that lab.yaml gives the host. */
+#define MEASURE_LOCK	     "/dev/shm/assay-box.lock"
+#define MEASURE_LOCK_WAIT_MS (30 * 60 * 1000)
+
+/* A request "run" of the words with the host's environment, without core dumps. helper_request_release() it. */
+void measure_request(struct helper_request *out, const struct host *host, const char *const *words, size_t n, int64_t timeout_ms);
+void measure_request_lock(struct helper_request *request); /* it waits for the box's lock and holds it while it runs */
 
 /* What the kernel counts of a command with all its descendants, for nothing. Member and name; for people, where they are told. */
 #define HELPER_ACCOUNT_ROWS(X)                                                                                                             \
@@ -126,7 +136,7 @@ struct helper_answer {
 	char *refusal;	   /* one line; NULL unless nothing was run */
 	char refusal_code; /* HELPER_CODE_...; 0 unless refused */
 
-	/* Private to helper_answer.c. */
+	/* Private to helper_client.c. */
 	struct buf pending; /* noise before the greeting, then the frame that is not whole yet */
 	uint64_t streaming; /* bytes of an output frame that are still to come */
 	char streaming_kind;

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/measure.h"
+#include "fleet/agent/helper_client.h"
 #include "fleet/engine/session.h"
 
 #define LOCK_WAIT_MS (2 * 60 * 1000) /* for the end of what another program has started */

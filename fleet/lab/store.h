@@ -1,5 +1,5 @@
 /* The laboratory's database, .assay/runs.db: SQLite with a write-ahead log. Opening, its schema with forward migrations, and
- * statements with this project's errors. The tables are described in docs/formats.md; who owns which stands in store_schema.c. */
+ * statements with this project's errors. The tables are described in docs/formats.md; who owns which stands in store.c. */
 #ifndef FLEET_STORE_H
 #define FLEET_STORE_H
 
@@ -51,5 +51,14 @@ double store_double(sqlite3_stmt *stmt, int column);
 
 /* Reads every page and index; ASSAY_E_CORRUPT with the first complaint. */
 enum assay_status store_check(struct store *store, struct assay_error *err);
+
+/* For tests: store_migrations[v] brings a database of version v to version v + 1: the statements of each folder that has tables, NULL
+ * after the last one. */
+#define STORE_APPLICATION_ID 0x61737361 /* "assa" */
+struct store_migration {
+	const char *parts[3];
+};
+extern const struct store_migration store_migrations[];
+extern const int store_migrations_n;
 
 #endif

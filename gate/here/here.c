@@ -5,7 +5,7 @@
 #include "base/progress.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "fleet/agent/measure.h"
+#include "fleet/agent/helper_client.h"
 #include "fleet/agent/signature.h"
 #include "fleet/engine/local_command.h"
 

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/catalog/types.h"
-#include "fleet/agent/measure.h"
+#include "fleet/agent/helper_client.h"
 #include "runs/running/samples_fetch.h"
 #include "runs/running/stack.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "fleet/agent/measure.h"
+#include "fleet/agent/helper_client.h"
 
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /* The database: what it refuses, and that nothing that was committed is lost, whatever happens to the writer. */
 #include "fleet/lab/store.h"
 
-#include "fleet/lab/store_schema.h"
 #include "tests/scratch.h"
 
 #include <fcntl.h>
