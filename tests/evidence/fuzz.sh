@@ -1,8 +1,8 @@
 #!/bin/sh
 # Every fuzz target for SECONDS_EACH (600) of a processor's time: executions, findings, inputs that were kept. Eight hours for all on an idle
-# core, so it goes on where it was stopped, on any later day: a target that ran so long is not run again before a file that it reads has
-# changed, one that ran for less gets the rest. TARGETS="json elf" begins these anew, and runs only them. It may be started twice at a time. What
-# a target reads stands in tests/fuzz/targets, those that read what other machines and users send first; what was ever found in tests/fuzz/found.
+# core, so it goes on where it was stopped, on any later day: first come those that never ran so long, then those whose files have changed
+# since they did. TARGETS="json elf" begins these anew, and runs only them. It may be started twice at a time. What a target reads stands in
+# tests/fuzz/targets, those that read what other machines and users send first; what was ever found in tests/fuzz/found.
 set -eu
 seconds=${SECONDS_EACH:-600} page=docs/evidence/fuzz.md today=$(date -u +%Y-%m-%d) commit=$(git rev-parse --short HEAD)
 all=$(cut -f 1 tests/fuzz/targets | grep -vx -e -)
@@ -20,9 +20,9 @@ row() {
 	[ ! -f "$page" ] || grep "^| $1 | 20" "$page" || true
 }
 
-# cell TARGET NUMBER: of its row, the first one is the date; 0 when that is no number.
+# cell TARGET NUMBER: of its row, the first one is the date; 0 when that is no number, or there is no row.
 cell() {
-	row "$1" | awk -F ' *[|] *' -v i="$(($2 + 2))" '{ print i < 5 || $i ~ /^[0-9]+$/ ? $i : 0 }'
+	row "$1" | awk -F ' *[|] *' -v i="$(($2 + 2))" '{ sub(/,.*/, "", $i); s = i < 5 || $i ~ /^[0-9]+$/ ? $i : 0 } END { print s == "" ? 0 : s }'
 }
 
 # paths TARGET: what it runs.
@@ -114,6 +114,20 @@ run() {
 	result="| $1 | $today | $ran | $spent | $executions | $((executions / (spent > 0 ? spent : 1))) | $found | $kept |"
 }
 
+# rows: of all targets, $result instead of that target's; a commit whose files are not those of today says so.
+rows() {
+	for target in $all; do
+		case $result in
+		"| $target |"*) echo "$result" ;;
+		*)
+			since=', changed since'
+			! same "$(cell "$target" 2)" "$target" || since=''
+			row "$target" | sed "s/^\(| $target | [^|]* | [^|,]*\)[^|]* |/\1$since |/; s/  |/ |/; s/ , changed/, changed/"
+			;;
+		esac
+	done
+}
+
 # write: the page, with $result instead of that target's row. Two of us may be at work, on different targets.
 write() {
 	exec 9>build/fuzz/page.lock
@@ -125,8 +139,9 @@ write() {
 			"undefined-behaviour sanitizers, at the lowest priority of a machine shared with other work. Every target began from its corpus," \
 			"and from what it had found in earlier runs on the same machine. What the columns mean:"
 		echo
-		echo "- **date**, **commit**: of the last run that added to the row. A row counts as long as the files that the target reads (below) are" \
-			"those of this commit; when they have changed, the next run begins it anew. A \`+\` means that they were not committed."
+		echo "- **date**, **commit**: of the last run that added to the row; a \`+\` means that the files which the target reads (below) were not" \
+			"committed. *Changed since* are rows whose files are no longer those of this commit: those with all their seconds stay until no" \
+			"other target lacks its own, and are then begun anew; those with fewer begin anew with the next run."
 		echo "- **CPU seconds**: what the fuzzer itself has used of a processor, user and system, since the row began, over several runs if it" \
 			"was stopped; the goal is $seconds. \`wall\` marks rows of an earlier version, whose seconds are those of the clock: how much of a" \
 			"processor they got is not known, so they count for nothing."
@@ -138,13 +153,7 @@ write() {
 		echo
 		echo "| target | date | commit | CPU seconds | executions | a second | findings | kept |"
 		echo "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
-		for target in $all; do
-			case $result in
-			"| $target |"*) echo "$result" ;;
-			*) row "$target" ;;
-			esac
-		done >"$work/rows"
-		cat "$work/rows"
+		rows | tee "$work/rows"
 		awk -F ' *[|] *' -v goal="$seconds" '{ s += $5 ~ /^[0-9]+$/ ? $5 : 0; whole += $5 ~ /^[0-9]+$/ && $5 >= goal; n += $6; f += $8 }
 			END { printf "| all of %d, %d of them %d s | | | %d | %d | | %d | |\n", NR, whole, goal, s, n, f }' "$work/rows"
 		echo
@@ -167,18 +176,27 @@ write() {
 	exec 9>&-
 }
 
-# wanted TARGET: whether anything is left to do.
+# wanted TARGET PASS: whether anything is left to do.
 wanted() {
-	[ -n "${TARGETS:-}" ] || [ "$(cell "$1" 3)" -lt "$seconds" ] || ! same "$(cell "$1" 2)" "$1"
+	[ -n "${TARGETS:-}" ] || case $2 in
+	never) [ "$(cell "$1" 3)" -lt "$seconds" ] ;;
+	changed) ! same "$(cell "$1" 2)" "$1" ;;
+	esac
 }
 
-for target in ${TARGETS:-$all}; do
-	exec 8>"build/fuzz/claims/$target"
-	if flock -n 8 && [ -z "$stopped" ] && wanted "$target"; then
-		run "$target"
-		write
-		echo "$result"
-	fi
-	exec 8>&-
-done
+# pass NAME: runs what is wanted and nobody else has.
+pass() {
+	for target in ${TARGETS:-$all}; do
+		exec 8>"build/fuzz/claims/$target"
+		if flock -n 8 && [ -z "$stopped" ] && wanted "$target" "$1"; then
+			run "$target"
+			write
+			echo "$result"
+		fi
+		exec 8>&-
+	done
+}
+
+pass never
+[ -n "${TARGETS:-}" ] || pass changed
 echo "Written: $page"
