@@ -1,6 +1,7 @@
 #!/bin/sh
 # How the house is built, in numbers: sh tests/house.sh [DIRECTORY], a checkout (default: this one). A few seconds.
 #   sh tests/house.sh --list     also every public function with at most one client, long files, functions that are long or parse options
+#   sh tests/house.sh --pairs    also those with one client by pair of files, most first: which files could be one
 #
 # What is measured:
 # - product: the files git knows in base fleet fingerprint runs model gate, and main.c, that are C, headers, shell or Python (by their
@@ -10,13 +11,16 @@
 # - public function: one that a header of the product declares and a .c file of the product defines, not static.
 #   Not counted: functions that a macro defines, and hooks that only the linker knows (malloc of the emulation, say).
 # - client: a .c file, other than the defining one, in which the name stands outside comments and strings. "One client" counts
-#   clients in the product; "none" are those that only tests use, or nothing at all (tables in headers may).
+#   clients in the product; "none" are those that only tests use, or nothing at all. A header whose macro or inline function uses it counts as one.
 # - circle: folders that reach each other by their files' includes ("a/b/c.h" leads to a/b), at every depth: whole trees (the first
 #   name), two names, all names.
 # - parse function: one that has a struct argp_state among its parameters and a key, thus one for the options of a command.
 set -eu
 list=
-[ "${1:-}" != --list ] || { list=1; shift; }
+case ${1:-} in
+--list) list=list && shift ;;
+--pairs) list=pairs && shift ;;
+esac
 cd "${1:-$(dirname "$0")/..}"
 files=$(git ls-files base fleet fingerprint runs model gate main.c)
 [ -n "$files" ] || { echo "tests/house.sh: there is no product in $PWD" >&2; exit 2; }
@@ -73,7 +77,8 @@ END {
 
 # ---- functions ----
 
-# Files without comments, strings and preprocessor lines, a line a line, each with the file's name before it.
+# Files without comments, strings and preprocessor lines, a line a line, each with the file's name before it. keep=macros: with
+# preprocessor lines; keep=used: what headers use, these and the bodies of inline functions.
 cat >"$tmp/bare.awk" <<'END'
 FNR == 1 { comment = 0; directive = 0 }
 {
@@ -98,7 +103,7 @@ FNR == 1 { comment = 0; directive = 0 }
 	starts = out ~ /^[ \t]*#/
 	macro = directive || starts
 	directive = macro && $0 ~ /\\$/
-	if (macro && keep_macros != 1) out = ""
+	if (macro ? !keep : keep == "used" && $0 !~ /^[ \t]/) out = ""
 	print FILENAME "\t" out
 }
 END
@@ -109,9 +114,10 @@ tests_c=$(git ls-files tests | grep '\.[ch]$' || true)
 {
 	awk -f "$tmp/bare.awk" $product_c >"$tmp/c"
 	awk -f "$tmp/bare.awk" $product_h >"$tmp/h"
-	awk -v keep_macros=1 -f "$tmp/bare.awk" $product_c >"$tmp/mentions"
+	awk -v keep=macros -f "$tmp/bare.awk" $product_c >"$tmp/mentions"
+	awk -v keep=used -f "$tmp/bare.awk" $product_h >>"$tmp/mentions"
 	: >"$tmp/tests"
-	[ -z "$tests_c" ] || awk -v keep_macros=1 -f "$tmp/bare.awk" $tests_c >"$tmp/tests"
+	[ -z "$tests_c" ] || awk -v keep=macros -f "$tmp/bare.awk" $tests_c >"$tmp/tests"
 }
 
 # Definitions: "LENGTH static|public NAME FILE SIGNATURE".
@@ -210,9 +216,12 @@ BEGIN {
 		k = clients[w] + 0
 		if (k == 0) { none++; if (!tested[w]) unused++ }
 		else if (k == 1) { one++; if (folder(client[w]) == folder(home[w])) near++ }
-		if (list && k <= 1) print (k ? "one client: " client[w] : (tested[w] ? "tests alone" : "no client")) "\t" w "\t" home[w] | "sort"
+		if (list == "pairs" && k == 1) { pair = home[w] " <- " client[w]; n_of[pair]++; names_of[pair] = names_of[pair] " " w }
+		if (list == "list" && k <= 1) print (k ? "one client: " client[w] : (tested[w] ? "tests alone" : "no client")) "\t" w "\t" home[w] | "sort"
 	}
-	if (list) close("sort")
+	for (pair in n_of) printf "%3d %s:%s\n", n_of[pair], pair, names_of[pair] | "sort -rn"
+	close("sort")
+	close("sort -rn")
 	printf "\n%-46s %8d\n", "public functions", all
 	printf "%-46s %8d   %.1f %%, goal: at most 30 %%; %d (%.1f %%) in the same folder\n", "  with one client", one, 100 * one / all, near, 100 * near / all
 	printf "%-46s %8d   of them %d that tests do not use, either\n", "  with none in the product", none, unused
@@ -250,7 +259,7 @@ for depth in 1 2 9; do
 	}' "$tmp/includes"
 done
 
-if [ -n "$list" ]; then
+if [ "$list" = list ]; then
 	printf '\nlongest functions\n'
 	sort -rn "$tmp/functions" | awk 'NR <= 30 { print "  " $1, $3, $4 }'
 	printf '\nfunctions that parse options\n'
