@@ -157,10 +157,6 @@ int command_main(const struct program *program, const struct command *command, i
 
 /* Help of one command, on standard output. */
 void command_help(const struct program *program, const struct command *command, struct buf *out);
-/* A manual page of one command, or of the program when command is NULL, in the man macros. */
-void command_manual(const struct program *program, const struct command *command, struct buf *out);
-/* Completion for "bash", "zsh" or "fish"; false for another word. */
-bool command_completion(const struct program *program, const char *shell, struct buf *out);
 
 /* Options that every command has, those that this one lacks left out: at most CLI_SHARED_MAX, ended by CLI_END. */
 #define CLI_SHARED_MAX 6
