@@ -12,7 +12,6 @@
 #include "fingerprint/catalog/types.h"
 #include "fingerprint/cmd.h"
 #include "fingerprint/compare/compare.h"
-#include "fingerprint/compare/drift.h"
 #include "fingerprint/stored/conditions.h"
 #include "fleet/inventory/nodeset.h"
 

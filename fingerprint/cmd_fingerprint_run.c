@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "fingerprint/cmd.h"
-#include "fingerprint/compare/drift.h"
+#include "fingerprint/compare/compare.h"
 #include "fingerprint/take/take.h"
 #include "fleet/agent/countable.h"
 #include "fleet/cmd_fleet.h"

@@ -5,10 +5,12 @@
 
 #include "base/document.h"
 #include "base/error.h"
+#include "fingerprint/catalog/machine.h"
 #include "fingerprint/stored/fingerprint.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define COMPARE_LEVEL .05  /* chance that two fingerprints of an unchanged machine differ in any stressor */
 #define COMPARE_FLOOR .025 /* standard deviation of a log median from session to session that passes of one session do not show */
@@ -50,5 +52,17 @@ void compare_add_largest(const struct compare *compare, size_t rows, struct docu
 void compare_add_rest(const struct compare *compare, struct document *d);
 /* For programs: "stressors", an object for each row. */
 void compare_set_rows(const struct compare *compare, struct document *d);
+
+/* Is it the latest of its kind (battery, stress-ng, architecture) of this machine, of those that are not after now_ms? */
+bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
+
+/* The version of stress-ng of the fingerprint before, of the same battery and architecture, when f is the first of another one; else NULL.
+ */
+const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f);
+
+/* What a fingerprint of the machine is compared with: the one that was accepted last, else its first. *acceptance (may be NULL): of
+ * it, or NULL. */
+const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
+						  const struct machine_acceptance **acceptance);
 
 #endif
