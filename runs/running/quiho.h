@@ -104,18 +104,4 @@ enum assay_status quiho_machines_parse(const char *name, char *text, size_t n, s
 enum assay_status quiho_machines_read(const char *directory, struct catalog *catalog, size_t *known, size_t *unknown,
 				      struct assay_error *err);
 
-/* What of the store is not in an export, or not as it is. */
-struct quiho_export_result {
-	size_t fingerprints; /* that were interrupted: not in it */
-	size_t failed;	     /* runs without a result: not in it */
-	size_t other_metric; /* results under another metric than that of the latest results of their application: not in it */
-	size_t other_builds; /* results of earlier builds of their versions: in it, and no reader can tell them from the others */
-};
-
-/* All rates, and the results of one metric for each application, as results.csv: canonical order of rows, shortest numbers that read back
- * the same; with a column `version` when any differs from QUIHO_VERSION, `direction` when any differs from what an import takes for
- * granted, and those that say what a fingerprint is of when any is of another battery than QUIHO_BATTERY. What came from such a package
- * gives the same store again. */
-enum assay_status quiho_export(struct store *store, struct buf *out, struct quiho_export_result *result, struct assay_error *err);
-
 #endif

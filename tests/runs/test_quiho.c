@@ -1,4 +1,5 @@
 /* The quiho data package: rows that cannot be used, and a store that depends on what was imported, not on how. */
+#include "runs/cmd_runs_export.c" /* the export */
 #include "runs/running/quiho.h"
 
 #include "base/csv.h"
@@ -170,18 +171,18 @@ static void expect_dump(struct store *store, const char *expected)
 	free(got);
 }
 
-static enum assay_status try_import(struct lab *lab, const char *csv, struct quiho_import_options options,
+static enum assay_status try_import(struct lab *lab, const char *csv, struct quiho_import_options wanted,
 				    struct quiho_import_result *result, struct assay_error *err)
 {
-	if (!options.directory)
-		options.directory = "package";
-	if (!options.version)
-		options.version = QUIHO_VERSION;
+	if (!wanted.directory)
+		wanted.directory = "package";
+	if (!wanted.version)
+		wanted.version = QUIHO_VERSION;
 	if (csv) {
 		mkdir("package", 0755);
 		scratch_put("package/results.csv", csv);
 	}
-	return quiho_import(lab, &options, result, err);
+	return quiho_import(lab, &wanted, result, err);
 }
 
 static struct quiho_import_result import(struct lab *lab, const char *csv)
@@ -535,14 +536,14 @@ static char *catalog_texts(const char *directory)
 }
 
 /* An import that must fail, in the store and in the catalog without a trace. */
-static void refuse(struct lab *lab, const char *what, const char *csv, struct quiho_import_options options, enum assay_status status,
+static void refuse(struct lab *lab, const char *what, const char *csv, struct quiho_import_options wanted, enum assay_status status,
 		   const char *part)
 {
 	char *before = dump(&lab->store), *catalog = catalog_texts(lab->machines), *after;
 	struct assay_error err = { .text = "" };
 	struct quiho_import_result result;
 
-	check_fails(what, try_import(lab, csv, options, &result, &err), status, &err, part);
+	check_fails(what, try_import(lab, csv, wanted, &result, &err), status, &err, part);
 	expect_dump(&lab->store, before);
 	after = catalog_texts(lab->machines);
 	assert_string_equal(catalog, after);
