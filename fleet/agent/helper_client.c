@@ -79,6 +79,14 @@ void helper_request_mode(struct helper_request *request, unsigned mode)
 	helper_request_text(request, HELPER_MODE, text);
 }
 
+void helper_request_shape(struct helper_request *request, const struct shaped *shaped)
+{
+	char text[SHAPE_NAME_BYTES];
+
+	shape_write(shaped, text);
+	helper_request_text(request, HELPER_SHAPE, text);
+}
+
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value)
 {
 	char *text = mem_format("%s=%llu", name, (unsigned long long)value);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/agent/spool.h"
+#include "fleet/shape/shape.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +46,7 @@ void helper_request_text(struct helper_request *request, char kind, const char *
 void helper_request_variable(struct helper_request *request, const char *text);
 void helper_request_number(struct helper_request *request, char kind, int64_t value);
 void helper_request_mode(struct helper_request *request, unsigned mode);
+void helper_request_shape(struct helper_request *request, const struct shaped *shaped);
 /* name: of HELPER_LIMIT. */
 void helper_request_limit(struct helper_request *request, const char *name, uint64_t value);
 /* The command waits for this lock file, and holds it while it runs; others who wait are told who we are. */

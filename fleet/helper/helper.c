@@ -9,9 +9,12 @@
 #include "fleet/helper/run.h"
 #include "fleet/helper/survey.h"
 #include "fleet/helper/work.h"
+#include "fleet/shape/calls.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -57,6 +60,19 @@ static int serve_request(struct request *request, struct frames_out *out)
 	return 1;
 }
 
+/* "exercise SHAPE N": does N times what the shape makes dearer, so that its dose can be measured. An exit status. */
+static int exercise(const char *name, const char *times)
+{
+	struct shaped shaped;
+	char text[SHAPE_NAME_BYTES];
+
+	snprintf(text, sizeof(text), "%s=0", name);
+	if (!shape_read(text, &shaped))
+		return 2;
+	calls_exercise(shaped.shape, strtoul(times, NULL, 10));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct frames_out out = { .fd = OUT };
@@ -65,6 +81,8 @@ int main(int argc, char **argv)
 
 	if (whole_ends(&argc, argv, &status))
 		return status;
+	if (argc == 4 && strcmp(argv[1], "exercise") == 0)
+		return exercise(argv[2], argv[3]);
 	if (argc != 1 || !reset_process())
 		return 2;
 	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);

@@ -42,7 +42,9 @@
 #define HELPER_CGROUP 'c'
 /* run: where its time goes is sampled, and comes before the result as a HELPER_FILE (sampler.h): "places" in files, too; or a number: so
  * many nanoseconds apart */
-#define HELPER_SAMPLE	 'y'
+#define HELPER_SAMPLE 'y'
+/* run: NAME=LEVEL, a shape of fleet/shape/shape.h and its dose, repeated; where one cannot be had, the run is refused */
+#define HELPER_SHAPE	 'x'
 #define HELPER_INTERRUPT 's' /* run: milliseconds after which the command's first process gets SIGINT (a planned end) */
 #define HELPER_TIMEOUT	 't' /* run: milliseconds after which everything is killed (SIGTERM to the group, SIGKILL a second later) */
 #define HELPER_GO	 'G' /* last */

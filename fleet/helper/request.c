@@ -359,6 +359,19 @@ static bool parse_group(struct request *request, const struct frame *frame)
 	return request_refuse(request, "a limit of a control group is memory= or pids= and a number above 0");
 }
 
+static bool parse_shape(struct request *request, const struct frame *frame)
+{
+	char *text = NULL;
+	bool ok = parse_text(request, frame, &text) && request->n_shaped < SHAPES && shape_read(text, &request->shaped[request->n_shaped]);
+
+	free(text);
+	if (!ok)
+		return request_refuse(request, "a shape is the name of one that this helper knows, '=' and a dose up to %u",
+				      SHAPE_LEVEL_MAX);
+	request->n_shaped++;
+	return true;
+}
+
 static bool parse_operation(struct request *request, const struct frame *frame)
 {
 	static const char *const names[] = { "", "run", "read", "put", "get", "facts", "work" };
@@ -473,6 +486,8 @@ static bool request_take(struct request *request, const struct frame *frame)
 		return parse_group(request, frame);
 	case HELPER_SAMPLE:
 		return parse_sample(request, frame);
+	case HELPER_SHAPE:
+		return parse_shape(request, frame);
 	case HELPER_INTERRUPT:
 		return parse_ms(request, frame, &request->interrupt_ms);
 	case HELPER_TIMEOUT:

@@ -2,6 +2,8 @@
 #ifndef FLEET_HELPER_REQUEST_H
 #define FLEET_HELPER_REQUEST_H
 
+#include "fleet/shape/shape.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,6 +75,8 @@ struct request {
 	bool sample, sample_places;
 	uint64_t sample_ns; /* 0: not said */
 	struct request_group group;
+	struct shaped shaped[SHAPES]; /* [n_shaped] */
+	size_t n_shaped;
 
 	/* Where the input goes, piece by piece; false with request_refuse() done. */
 	bool (*input)(struct request *request, const char *bytes, size_t n);

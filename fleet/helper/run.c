@@ -7,6 +7,7 @@
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/sampler.h"
+#include "fleet/shape/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -155,6 +156,7 @@ enum command_stage {
 	STAGE_STREAMS,
 	STAGE_DIRECTORY,
 	STAGE_LIMITS,
+	STAGE_SHAPE,
 	STAGE_EXEC,
 };
 
@@ -237,6 +239,16 @@ static void set_environment(const struct request *request)
 		join_variable(request->joined.texts[i]);
 }
 
+/* As many filters as there are doses; 0, or an error number. One with no dose is put in the place of none. */
+static int command_take_shape(const struct request *request)
+{
+	int failed = 0;
+
+	for (size_t i = 0; !failed && i < request->n_shaped; i++)
+		failed = calls_filter(request->shaped[i].shape, request->shaped[i].level);
+	return failed;
+}
+
 static void enter_group(const struct group *group, int report)
 {
 	static const struct command_fault outside = { STAGE_GROUP, 0 };
@@ -267,6 +279,11 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 		fault.stage = STAGE_LIMITS;
 	else {
 		set_environment(request);
+		fault.stage = STAGE_SHAPE;
+		errno = command_take_shape(request);
+	}
+	if (fault.stage == STAGE_SHAPE && !errno) {
+		fault.stage = STAGE_EXEC;
 		execvp(request->arguments.texts[0], request->arguments.texts);
 	}
 	fault.errnum = errno;
@@ -320,6 +337,12 @@ static void command_refuse(struct request *request, const struct command_fault *
 		break;
 	case STAGE_LIMITS:
 		request_refuse(request, "cannot set the limits: %s", why);
+		break;
+	case STAGE_SHAPE:
+		request_refuse(request,
+			       fault->errnum == ENOMEM ? "no room for a filter of system calls: this process runs under others already"
+						       : "cannot filter system calls: %s",
+			       why);
 		break;
 	case STAGE_EXEC:
 		request->refusal_code = fault->errnum == EACCES ? HELPER_CODE_PERMISSION : HELPER_CODE_EXECUTE;

@@ -1,0 +1,53 @@
+/* Shapes: one machine under several conditions. A shape makes one thing dearer by a dose that is known, for one command and all that it
+ * starts, and ends with it. Plain C with the C library only: the helper brings a command into shape (fleet/helper/run.c), the controller
+ * chooses. */
+#ifndef FLEET_SHAPE_H
+#define FLEET_SHAPE_H
+
+#include "base/rows.h"
+
+#include <stdbool.h>
+
+/* How it is done. Constant, what it needs, what it touches. */
+#define SHAPE_MEANS_ROWS(X)                                                                                                                \
+	X(SHAPE_FILTER, "seccomp filters", "the command alone: a filter of its system calls, which refuses none and ends with it")
+
+enum shape_means { SHAPE_MEANS_ROWS(ROWS_ENUM) SHAPE_MEANS };
+
+/* Constant, name, means, what is dearer. Those by filters stand first, in the order of CALLS_ROWS (calls.h). */
+#define SHAPE_ROWS(X)                                                                                                                      \
+	X(SHAPE_DATA, "calls-data", SHAPE_FILTER, "reading and writing")                                                                   \
+	X(SHAPE_METADATA, "calls-metadata", SHAPE_FILTER, "file metadata")                                                                 \
+	X(SHAPE_MAPPING, "calls-mapping", SHAPE_FILTER, "mapping memory")                                                                  \
+	X(SHAPE_PROCESSES, "calls-processes", SHAPE_FILTER, "processes and signals")                                                       \
+	X(SHAPE_SYNCHRONISATION, "calls-synchronisation", SHAPE_FILTER, "synchronisation")                                                 \
+	X(SHAPE_SOCKETS, "calls-network", SHAPE_FILTER, "network and pipes")                                                               \
+	X(SHAPE_EVENTS, "calls-events", SHAPE_FILTER, "waiting for events")                                                                \
+	X(SHAPE_TIME, "calls-time", SHAPE_FILTER, "time")                                                                                  \
+	X(SHAPE_OTHER, "calls-other", SHAPE_FILTER, "other calls")
+
+#define SHAPE_ENUM(constant, name, means, thing) constant,
+enum { SHAPE_ROWS(SHAPE_ENUM) SHAPES };
+
+struct shape {
+	const char *name;
+	enum shape_means means;
+	const char *thing; /* that it makes dearer, as answers name it */
+};
+extern const struct shape shapes[SHAPES];
+
+/* A shape and its dose, in the unit of its means: of filters divisions before each call. 0: all is as with a dose, but for the dose. */
+struct shaped {
+	unsigned shape, level;
+};
+#define SHAPE_LEVEL_MAX	 3800u
+#define SHAPE_NAME_BYTES 48
+
+/* NAME=LEVEL, as requests have it. */
+bool shape_read(const char *text, struct shaped *out);
+void shape_write(const struct shaped *shaped, char out[SHAPE_NAME_BYTES]);
+
+const char *shape_needs(const struct shape *shape);
+const char *shape_touches(const struct shape *shape);
+
+#endif
